@@ -1,0 +1,496 @@
+package croft_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+const module = "github.com/croft-sh/croft"
+
+// mayImport is the architecture: for every package, the packages of this
+// module that it may import. A package without a row fails the test, so a new
+// package, or a new arrow, is a reviewed line here. "." is the root package.
+var mayImport = map[string][]string{
+	// The vocabulary. Everything speaks it; it knows nobody.
+	".": {},
+
+	// Foundations: they know nothing of workspaces.
+	"internal/failpoint":   {},
+	"internal/flock":       {},
+	"internal/proc":        {},
+	"internal/git":         {"internal/failpoint", "internal/proc"},
+	"internal/git/gittest": {"internal/proc"},
+
+	// The parts of the engine. They never import each other.
+	"internal/config":            {"."},
+	"internal/journal":           {".", "internal/failpoint"},
+	"internal/layout":            {"."},
+	"internal/layout/layouttest": {".", "internal/layout"},
+	"internal/provision":         {".", "internal/git"},
+	"internal/checkout":          {"."},
+	"internal/checkout/direct":   {".", "internal/checkout"},
+	"internal/checkout/worktree": {".", "internal/checkout", "internal/failpoint", "internal/git"},
+
+	// The Service in this process, and who opens it.
+	"engine": {
+		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/worktree",
+		"internal/config", "internal/failpoint", "internal/flock", "internal/git",
+		"internal/journal", "internal/layout", "internal/proc", "internal/provision",
+	},
+	"connect": {".", "engine", "internal/config"},
+
+	// The surfaces: they see the Service, never an engine.
+	"internal/cli": {"."},
+	"cmd/croft":    {".", "connect", "internal/cli", "internal/config", "internal/proc"},
+}
+
+// engineParts are siblings: what one of them needs of another, the engine
+// hands it.
+var engineParts = []string{
+	"internal/checkout", "internal/config", "internal/journal", "internal/layout", "internal/provision",
+}
+
+// testSupport are the packages that only tests import. Nothing else may link
+// the testing package.
+var testSupport = []string{
+	"internal/git/gittest", "internal/layout/layouttest",
+}
+
+// onlyIn names, for imports that have one place, that place. A row ends in
+// "/..." when it covers everything below.
+var onlyIn = map[string][]string{
+	"os/exec":      {"internal/proc"},
+	"net/http/...": {},
+	"database/sql": {"internal/journal"},
+	"testing/...":  testSupport,
+
+	"github.com/google/go-cmp/...":        testSupport,
+	"github.com/pelletier/go-toml/...":    {"internal/config"},
+	"github.com/rogpeppe/go-internal/...": testSupport,
+	"github.com/spf13/...":                {"cmd/croft", "internal/cli"},
+	"modernc.org/...":                     {"internal/journal"},
+}
+
+// anywhere lists the third-party modules that every package but the root may
+// import. A module that is neither here nor in onlyIn fails the test.
+var anywhere = []string{"golang.org/x/sync/...", "golang.org/x/sys/...", "golang.org/x/term"}
+
+// callsOnlyIn names functions that have one place, for the same reason: one
+// door to processes, and configuration that is read once, at the edge.
+var callsOnlyIn = map[string][]string{
+	"os.Clearenv":          {},
+	"os.Environ":           environment,
+	"os.ExpandEnv":         environment,
+	"os.Getenv":            environment,
+	"os.LookupEnv":         environment,
+	"os.Setenv":            {},
+	"os.Unsetenv":          {},
+	"os.StartProcess":      {"internal/proc"},
+	"syscall.Environ":      {},
+	"syscall.Exec":         {"internal/proc"},
+	"syscall.ForkExec":     {"internal/proc"},
+	"syscall.Getenv":       {},
+	"syscall.StartProcess": {"internal/proc"},
+}
+
+// environment lists who reads the environment: the edges, which make the one
+// configuration of it, the door to processes, which passes it on, and the
+// failpoints, which are in no released binary.
+var environment = []string{"cmd/croft", "connect", "internal/failpoint", "internal/proc"}
+
+const (
+	maxFileLines     = 500
+	maxFunctionLines = 80
+)
+
+// overBudget lists the files ("dir/file.go") and functions
+// ("dir/file.go:Type.Name") that may be longer, each with the reason.
+var overBudget = map[string]string{}
+
+// source is one Go file of the module that is not a test.
+type source struct {
+	path    string // with slashes, from the module's root
+	pkg     string // its directory
+	file    *ast.File
+	fset    *token.FileSet
+	imports map[string]string // import path → the name it has in this file
+}
+
+func TestPackagesAreThoseOfTheTable(t *testing.T) {
+	documented := map[string]bool{}
+	for _, src := range sources(t) {
+		documented[src.pkg] = documented[src.pkg] || src.file.Doc != nil
+	}
+	for pkg, ok := range documented {
+		if _, known := mayImport[pkg]; !known {
+			t.Errorf("%s: not in the table mayImport", pkg)
+		}
+		if !ok {
+			t.Errorf("%s: no package comment", pkg)
+		}
+	}
+	for pkg, imports := range mayImport {
+		if _, ok := documented[pkg]; !ok {
+			t.Errorf("%s: in the table mayImport, but not in the module", pkg)
+		}
+		for _, imp := range imports {
+			if _, ok := mayImport[imp]; !ok {
+				t.Errorf("%s: may import %s, which has no row of its own", pkg, imp)
+			}
+		}
+	}
+}
+
+func TestPackagesImportOnlyWhatTheyMay(t *testing.T) {
+	for _, src := range sources(t) {
+		for imp, name := range src.imports {
+			if name == "." {
+				t.Errorf("%s: imports %s into its own names", src.path, imp)
+			}
+			if own, ok := inModule(imp); ok {
+				if !slices.Contains(mayImport[src.pkg], own) {
+					t.Errorf("%s: %s may not import %s", src.path, src.pkg, own)
+				}
+				continue
+			}
+			placed := false
+			for pattern, where := range onlyIn {
+				if !covers(pattern, imp) {
+					continue
+				}
+				placed = true
+				if !slices.Contains(where, src.pkg) {
+					t.Errorf("%s: imports %s; only %v may", src.path, imp, where)
+				}
+			}
+			if placed || !strings.Contains(imp, ".") {
+				continue
+			}
+			if src.pkg == "." {
+				t.Errorf("%s: imports %s; the root package has the standard library only", src.path, imp)
+			}
+			if !slices.ContainsFunc(anywhere, func(p string) bool { return covers(p, imp) }) {
+				t.Errorf("%s: imports %s, which is neither in onlyIn nor in anywhere", src.path, imp)
+			}
+		}
+	}
+}
+
+func TestCallsHaveTheirPlace(t *testing.T) {
+	for _, src := range sources(t) {
+		imported := map[string]string{} // name in the file → import path
+		for imp, name := range src.imports {
+			imported[name] = imp
+		}
+		ast.Inspect(src.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			// An identifier that the parser resolved is a local variable,
+			// which only looks like the package.
+			x, ok := sel.X.(*ast.Ident)
+			if !ok || x.Obj != nil {
+				return true
+			}
+			call := imported[x.Name] + "." + sel.Sel.Name
+			if where, ok := callsOnlyIn[call]; ok && !slices.Contains(where, src.pkg) {
+				t.Errorf("%s: uses %s; only %v may", src.fset.Position(sel.Pos()), call, where)
+			}
+			return true
+		})
+	}
+}
+
+func TestEnginePartsStayApart(t *testing.T) {
+	for _, part := range engineParts {
+		for pkg := range mayImport {
+			if pkg != part && !strings.HasPrefix(pkg, part+"/") {
+				continue
+			}
+			for _, other := range engineParts {
+				if other != part && slices.Contains(reachable(pkg), other) {
+					t.Errorf("%s reaches its sibling %s", pkg, other)
+				}
+			}
+		}
+	}
+	for pkg := range mayImport {
+		if !slices.Contains(testSupport, pkg) && slices.ContainsFunc(mayImport[pkg], func(imp string) bool { return slices.Contains(testSupport, imp) }) {
+			t.Errorf("%s: may import a package that is for tests only", pkg)
+		}
+	}
+	if reached := reachable("internal/cli"); !slices.Equal(reached, []string{"."}) {
+		t.Errorf("internal/cli reaches %v; a surface sees nothing but the vocabulary", reached)
+	}
+}
+
+// TestLibraryLinksNoSurface keeps what an embedding program links small. The
+// module's own arrows are followed in this process and the rest is asked of
+// the go command, whose answer depends on go.mod alone: so a cached test
+// result is never older than the code.
+func TestLibraryLinksNoSurface(t *testing.T) {
+	if _, err := os.ReadFile("go.mod"); err != nil { // read, so that go test notices changes
+		t.Fatal(err)
+	}
+	all := sources(t)
+	for _, pkg := range []string{".", "engine"} {
+		linked := linkedPackages(t, all, pkg)
+		for _, imp := range linked {
+			for _, banned := range []string{"github.com/spf13/cobra/...", "net/http/..."} {
+				if covers(banned, imp) {
+					t.Errorf("%s links %s", pkg, imp)
+				}
+			}
+		}
+		if pkg == "." && slices.ContainsFunc(linked, func(imp string) bool {
+			return strings.Contains(imp, ".") && !strings.HasPrefix(imp, "vendor/")
+		}) {
+			t.Errorf("the root package links more than the standard library: %v", linked)
+		}
+	}
+}
+
+// required is a line of go.mod that names a direct dependency.
+var required = regexp.MustCompile(`(?m)^\s*(?:require )?([a-z0-9.-]+\.[a-z]+/\S+) v\S+$`)
+
+func TestDependenciesAreExplained(t *testing.T) {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := os.ReadFile(filepath.Join("docs", "dependencies.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := required.FindAllStringSubmatch(strings.ReplaceAll(string(mod), "\r\n", "\n"), -1)
+	if len(direct) == 0 {
+		t.Fatal("no direct dependency found in go.mod")
+	}
+	for _, m := range direct {
+		if !strings.Contains(string(docs), "| ["+m[1]+"](#") {
+			t.Errorf("%s: no row in docs/dependencies.md", m[1])
+		}
+	}
+}
+
+func TestLengths(t *testing.T) {
+	used := map[string]bool{}
+	check := func(key string, lines, limit int) {
+		if lines <= limit {
+			return
+		}
+		used[key] = true
+		if overBudget[key] == "" {
+			t.Errorf("%s: %d lines, over %d: cut it, or list it in overBudget with a reason", key, lines, limit)
+		}
+	}
+	for _, src := range sources(t) {
+		check(src.path, src.fset.Position(src.file.FileEnd-1).Line, maxFileLines)
+		for _, decl := range src.file.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok {
+				lines := src.fset.Position(fn.End()).Line - src.fset.Position(fn.Pos()).Line + 1
+				check(src.path+":"+functionName(fn), lines, maxFunctionLines)
+			}
+		}
+	}
+	for key := range overBudget {
+		if !used[key] {
+			t.Errorf("%s: in overBudget, but within the limit or gone", key)
+		}
+	}
+}
+
+// scriptName is <command>_<scenario>.txt.
+var scriptName = regexp.MustCompile(`^[a-z][a-z0-9-]*(_[a-z0-9-]+)+\.txt$`)
+
+// TestTestNames finds tests that would never run: go test passes over a
+// function called Testfoo without a word.
+func TestTestNames(t *testing.T) {
+	walk(t, func(name string) {
+		if path.Base(path.Dir(name)) == "script" && path.Base(path.Dir(path.Dir(name))) == "testdata" {
+			if base := path.Base(name); strings.HasSuffix(base, ".txt") && !scriptName.MatchString(base) {
+				t.Errorf("%s: a script is called <command>_<scenario>.txt", name)
+			}
+		}
+		if !strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") {
+			return
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, decl := range file.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || fn.Recv != nil {
+				continue
+			}
+			for _, prefix := range []string{"Test", "Benchmark", "Fuzz", "Example"} {
+				rest, ok := strings.CutPrefix(fn.Name.Name, prefix)
+				if first, _ := utf8.DecodeRuneInString(rest); ok && unicode.IsLower(first) {
+					t.Errorf("%s: go test does not run %s", name, fn.Name.Name)
+				}
+			}
+		}
+	})
+}
+
+// sources parses every Go file of the module that is not a test, for every
+// platform. It reads in this process, so that go test knows every file and
+// does not answer from its cache after one of them changed.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var found []source
+	walk(t, func(name string) {
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") {
+			return
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		src := source{path: name, pkg: path.Dir(name), file: file, fset: fset, imports: map[string]string{}}
+		for _, spec := range file.Imports {
+			imp, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			src.imports[imp] = path.Base(imp)
+			if spec.Name != nil {
+				src.imports[imp] = spec.Name.Name
+			}
+		}
+		found = append(found, src)
+	})
+	if len(found) == 0 {
+		t.Fatal("no Go file found: the test does not run in the module's root")
+	}
+	return found
+}
+
+// walk calls visit with every file of the module, by its path with slashes.
+func walk(t *testing.T, visit func(name string)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && name != "." && strings.ContainsAny(d.Name()[:1], "._") {
+			return fs.SkipDir
+		}
+		if !d.IsDir() {
+			visit(filepath.ToSlash(name))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reachable follows the table from a package on, and returns what it reaches
+// in order.
+func reachable(pkg string) []string {
+	seen := map[string]bool{}
+	var visit func(string)
+	visit = func(pkg string) {
+		for _, imp := range mayImport[pkg] {
+			if !seen[imp] {
+				seen[imp] = true
+				visit(imp)
+			}
+		}
+	}
+	visit(pkg)
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// linkedPackages returns every package outside this module that a package of
+// it links on this platform.
+func linkedPackages(t *testing.T, all []source, pkg string) []string {
+	t.Helper()
+	all = slices.DeleteFunc(slices.Clone(all), func(src source) bool {
+		ok, err := build.Default.MatchFile(filepath.FromSlash(src.pkg), path.Base(src.path))
+		return err != nil || !ok
+	})
+	outside := map[string]bool{}
+	inside := map[string]bool{pkg: true}
+	for grown := true; grown; {
+		grown = false
+		for _, src := range all {
+			if !inside[src.pkg] {
+				continue
+			}
+			for imp := range src.imports {
+				own, ok := inModule(imp)
+				if ok && !inside[own] {
+					inside[own], grown = true, true
+				}
+				if !ok && imp != "C" {
+					outside[imp] = true
+				}
+			}
+		}
+	}
+	args := append([]string{"list", "-deps", "--"}, slices.Sorted(maps.Keys(outside))...)
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go %v: %v\n%s", args, err, stderr.String())
+	}
+	return strings.Fields(string(out))
+}
+
+// inModule returns the row of the table that an import path belongs to.
+func inModule(imp string) (string, bool) {
+	if imp == module {
+		return ".", true
+	}
+	return strings.CutPrefix(imp, module+"/")
+}
+
+// covers reports whether a pattern, with or without a final "/...", matches an
+// import path.
+func covers(pattern, imp string) bool {
+	if tree, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return imp == tree || strings.HasPrefix(imp, tree+"/")
+	}
+	return imp == pattern
+}
+
+// functionName is Name, or Type.Name for a method.
+func functionName(fn *ast.FuncDecl) string {
+	if fn.Recv == nil || len(fn.Recv.List) == 0 {
+		return fn.Name.Name
+	}
+	recv := fn.Recv.List[0].Type
+	if star, ok := recv.(*ast.StarExpr); ok {
+		recv = star.X
+	}
+	if generic, ok := recv.(*ast.IndexExpr); ok {
+		recv = generic.X
+	}
+	return fmt.Sprintf("%s.%s", recv, fn.Name.Name)
+}

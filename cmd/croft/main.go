@@ -1,0 +1,109 @@
+// Command croft gives coding agents isolated checkouts. It collects the
+// arguments, the environment and the signals, and wires the command line to
+// the Service; what it does is in internal/cli and engine.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/connect"
+	"github.com/croft-sh/croft/internal/cli"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+func main() {
+	// A command lives for milliseconds and ends with little in memory: it is
+	// cheaper to collect late.
+	debug.SetGCPercent(400)
+	os.Exit(run())
+}
+
+func run() int {
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "croft: the working directory cannot be told, was it removed?")
+		fmt.Fprintln(os.Stderr, "  "+err.Error())
+		return croft.ExitEnvironment
+	}
+	signals := listen()
+	defer signals.stop()
+	environ := os.Environ()
+	looks := lookAt(environ)
+	return cli.Main(signals.ctx, cli.Env{
+		Program:  program(os.Args[0]),
+		Args:     os.Args[1:],
+		Dir:      dir,
+		Version:  version(),
+		Stdin:    os.Stdin,
+		Stdout:   os.Stdout,
+		Stderr:   os.Stderr,
+		Terminal: looks.terminal,
+		Color:    looks.color,
+		Width:    looks.width,
+		Open: func(ctx context.Context, dir string, flags map[string]string) (croft.Service, error) {
+			return connect.Open(ctx, dir, &connect.Options{Environ: environ, Flags: flags})
+		},
+		Config: func(root string, flags map[string]string) (cli.ConfigView, error) {
+			return configView(environ, root, flags)
+		},
+		Shell: func(ctx context.Context, dir string, env []string) (int, error) {
+			resume := signals.leaveToChild()
+			defer resume()
+			return proc.Interactive(context.WithoutCancel(ctx), proc.Command{
+				Path: shell(environ), Env: shellEnviron(environ, dir, env), Dir: dir,
+			})
+		},
+		Detach: func(args ...string) error {
+			self, err := os.Executable()
+			if err != nil {
+				return err
+			}
+			return proc.Detach(proc.Command{Path: self, Args: args, Env: environ, Dir: filepath.Dir(self)})
+		},
+		AutoGC: func(root string) bool {
+			return isUpkeepDue(environ, root, time.Now())
+		},
+	})
+}
+
+// program is how the user calls the program. As git-croft it was called by
+// git.
+func program(arg0 string) string {
+	name := strings.TrimSuffix(filepath.Base(arg0), ".exe")
+	if name == "git-croft" {
+		return "git croft"
+	}
+	return "croft"
+}
+
+func settings(environ []string, root string, flags map[string]string) (*config.Set, error) {
+	set, err := config.Load(config.Input{Environ: environ, Flags: flags})
+	if err != nil {
+		return nil, err
+	}
+	return set.ForRepo(root)
+}
+
+func configView(environ []string, root string, flags map[string]string) (cli.ConfigView, error) {
+	set, err := settings(environ, root, flags)
+	if err != nil {
+		return cli.ConfigView{}, err
+	}
+	view := cli.ConfigView{
+		Warnings: set.Warnings(),
+		Template: string(config.Template()),
+		Schema:   config.Schema(),
+	}
+	for _, v := range set.Values() {
+		view.Values = append(view.Values, cli.ConfigValue{Key: v.Key, Value: v.Value, Source: v.Source.String()})
+	}
+	return view, nil
+}

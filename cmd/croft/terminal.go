@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"runtime"
+
+	"github.com/croft-sh/croft/internal/cli"
+	"golang.org/x/term"
+)
+
+// looks is what the program knows about where its output goes.
+type looks struct {
+	terminal cli.Terminal
+	color    cli.Color
+	width    int
+}
+
+func lookAt(environ []string) looks {
+	var l looks
+	isTerminal := func(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+	if isTerminal(os.Stdin) && isTerminal(os.Stderr) {
+		l.terminal = cli.TerminalInteractive
+	}
+	isOut := isTerminal(os.Stdout)
+	if isOut {
+		l.width = 80
+		if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && width > 0 {
+			l.width = width
+		}
+	}
+	l.color = colorFor(environ, isOut)
+	return l
+}
+
+// colorFor follows NO_COLOR, CLICOLOR_FORCE and CLICOLOR, in this order. An
+// old console of Windows would print the sequences as they are.
+func colorFor(environ []string, isTerminal bool) cli.Color {
+	force := lookUp(environ, "CLICOLOR_FORCE")
+	switch {
+	case lookUp(environ, "NO_COLOR") != "":
+		return cli.ColorNever
+	case force != "" && force != "0":
+		return cli.ColorTerminal
+	case !isTerminal, lookUp(environ, "CLICOLOR") == "0", lookUp(environ, "TERM") == "dumb":
+		return cli.ColorNever
+	case runtime.GOOS == "windows" && lookUp(environ, "WT_SESSION") == "" && lookUp(environ, "TERM") == "":
+		return cli.ColorNever
+	default:
+		return cli.ColorTerminal
+	}
+}

@@ -1,0 +1,80 @@
+package croft
+
+// Exit codes of the command line. Scripts may rely on them; the code in the
+// JSON error says more.
+const (
+	ExitOK          = 0
+	ExitFailure     = 1   // something went wrong that has no class of its own
+	ExitUsage       = 2   // the request itself is wrong
+	ExitConflict    = 3   // what was asked for is taken or is not there
+	ExitEnvironment = 4   // the machine, the repository or the configuration is not ready
+	ExitRefused     = 5   // refused to protect work
+	ExitCanceled    = 130 // interrupted
+)
+
+// codeTable is the one place that translates codes for the edges.
+var codeTable = []struct {
+	code   Code
+	status int
+	exit   int
+}{
+	{NotARepo, 422, ExitEnvironment},
+	{WorktreeExists, 409, ExitConflict},
+	{WorktreeNotFound, 404, ExitConflict},
+	{BranchExists, 409, ExitConflict},
+	{GitFailed, 500, ExitFailure},
+	{RoleNotFound, 404, ExitConflict},
+	{CleanupFailed, 500, ExitFailure},
+	{BranchBlocked, 409, ExitConflict},
+	{BranchInUse, 409, ExitConflict},
+	{BaseNotFound, 404, ExitConflict},
+	{InvalidName, 400, ExitUsage},
+	{InvalidRequest, 400, ExitUsage},
+	{SessionRequired, 400, ExitUsage},
+	{KeyConflict, 409, ExitConflict},
+	{LimitReached, 429, ExitRefused},
+	{NoSpace, 507, ExitEnvironment},
+	{NotWritable, 403, ExitEnvironment},
+	{WorkspaceDirty, 409, ExitRefused},
+	{WorkspaceLocked, 423, ExitRefused},
+	{WorkspaceBusy, 409, ExitRefused},
+	{WorkspaceBroken, 409, ExitRefused},
+	{LeaseLost, 410, ExitConflict},
+	{GitNotFound, 503, ExitEnvironment},
+	{GitTooOld, 503, ExitEnvironment},
+	{FilterRefused, 422, ExitEnvironment},
+	{ConfigInvalid, 422, ExitEnvironment},
+	{StateUnavailable, 503, ExitEnvironment},
+	{Unsupported, 501, ExitEnvironment},
+	{Canceled, 499, ExitCanceled}, // 499: the client closed the request
+	{Internal, 500, ExitFailure},
+}
+
+// Codes returns every code, in the order of docs/errors.md.
+func Codes() []Code {
+	codes := make([]Code, len(codeTable))
+	for i, row := range codeTable {
+		codes[i] = row.code
+	}
+	return codes
+}
+
+// HTTPStatus is the status under which the daemon reports the code.
+func (c Code) HTTPStatus() int {
+	for _, row := range codeTable {
+		if row.code == c {
+			return row.status
+		}
+	}
+	return 500
+}
+
+// ExitCode is the status with which the command line ends on the code.
+func (c Code) ExitCode() int {
+	for _, row := range codeTable {
+		if row.code == c {
+			return row.exit
+		}
+	}
+	return ExitFailure
+}

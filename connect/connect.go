@@ -1,0 +1,34 @@
+// Package connect finds the best Service there is: the daemon's if one runs
+// for this user, else an engine in this process. Programs need not know which
+// they got.
+package connect
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
+)
+
+// Options say what the Service is opened with. The zero value takes everything
+// from the process's environment and the user's configuration files.
+type Options struct {
+	// Environ is the environment that configuration is read from and that git
+	// runs in. Default: this process's.
+	Environ []string
+	// Flags override configuration, by dotted key, such as
+	// "limits.max_workers".
+	Flags map[string]string
+	// Actor is who acts, for the history. Default: the user.
+	Actor string
+}
+
+// Open opens a Service for the project that dir lies in. Whether dir is in a
+// repository is found out when it is first needed.
+func Open(ctx context.Context, dir string, opts *Options) (croft.Service, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	return engine.Open(ctx, dir, &engine.Options{Environ: o.Environ, Settings: o.Flags, Actor: o.Actor})
+}

@@ -1,0 +1,64 @@
+// Package croft is the vocabulary of Croft, the worktree layer for fleets of
+// coding agents: the nouns, the requests, the errors and the Service
+// interface. It holds no implementation and imports nothing but the standard
+// library, so that every part of Croft, and every program that uses Croft, may
+// speak it.
+//
+// To get a Service, use package connect:
+//
+//	svc, err := connect.Open(ctx, ".", nil)
+//	if err != nil {
+//		return err
+//	}
+//	defer svc.Close()
+//	ws, err := svc.Create(ctx, croft.CreateRequest{Name: "fix-login"})
+//
+// # Workspaces
+//
+// A [Workspace] is an isolated directory and a branch of its own for one
+// agent. [Workspaces.Create] makes one; [Workspaces.CreateAll] makes several,
+// all or none. A workspace is handed out only after its files were compared
+// with the commit that it starts from. Where it lies and what its branch is
+// called is decided by a layout: a named preset ("default", "agents", "swarm",
+// "sibling") or templates of your own. Base and target are recorded when the
+// workspace is made, so that its work has somewhere to go back to.
+//
+// [Workspaces.Remove] moves a workspace to the trash: the directory is renamed
+// and the tip of its branch is kept under refs/croft/archive/. Removing what is
+// already gone succeeds.
+//
+// # Liveness and protection
+//
+// A [Lease] says that a process is at work in a workspace. It expires unless
+// it is renewed, and [Leases.Hold] renews it for as long as the process lives.
+// A lock, set by [Locks.Lock], says that a person wants a workspace left
+// alone; it has a reason and no expiry. Only a workspace whose lease has
+// expired and whose owner is provably gone is an orphan, and only orphans are
+// reaped unasked: without a lease there are no orphans, and a process that
+// cannot be seen counts as alive.
+//
+// # Calling again
+//
+// Requests are plain data. One that carries a Key may be sent again after a
+// crash: the same key with the same request returns the same workspaces
+// instead of making others. A key that comes back with a different request is
+// refused as [KeyConflict]. Requests that name several things answer for each
+// of them; one failure does not hide the others.
+//
+// # What is never touched
+//
+// The main checkout, its index and its HEAD are not written. Refs move only by
+// compare-and-swap. Nothing is removed that Croft's own record does not name,
+// no link is followed out of a workspace, and what is unknown is kept.
+//
+// # Errors
+//
+// Every error that leaves this module is an [*Error] with a [Code]. Codes are
+// errors themselves, so a caller asks
+//
+//	if errors.Is(err, croft.WorktreeExists) { ... }
+//
+// and gets the same answer from an engine in this process and from a daemon.
+// An error says what happened, what state was left behind and what to run
+// next.
+package croft

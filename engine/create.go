@@ -1,0 +1,409 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+)
+
+// Create makes one workspace.
+func (e *Engine) Create(ctx context.Context, req croft.CreateRequest) (*croft.Workspace, error) {
+	list, err := e.CreateAll(ctx, croft.CreateAllRequest{Key: req.Key, Repo: req.Repo, Workspaces: []croft.CreateRequest{req}})
+	if err != nil {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
+// CreateAll makes several workspaces, all or none.
+func (e *Engine) CreateAll(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error) {
+	list, err := e.createAll(ctx, req)
+	if err != nil {
+		return nil, explain("create", "", err)
+	}
+	return list, nil
+}
+
+func (e *Engine) createAll(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error) {
+	s, err := e.locate(ctx, req.Repo, e.plainFor(req))
+	if err != nil {
+		return nil, err
+	}
+	if err := e.recover(ctx); err != nil {
+		return nil, err
+	}
+	if req.Key == "" {
+		return e.createNew(ctx, s, req)
+	}
+	if err := layout.CheckKey(req.Key); err != nil {
+		return nil, err
+	}
+	for {
+		if list, done, err := e.again(ctx, s, req); err != nil || done {
+			return list, err
+		}
+		list, err := e.createNew(ctx, s, req)
+		if !errors.Is(err, errKeyTaken) {
+			return list, err
+		}
+	}
+}
+
+// plainFor says whether a request is one for a workspace in a directory without
+// git: then the directory becomes a project.
+func (e *Engine) plainFor(req croft.CreateAllRequest) plainMode {
+	cfg := e.set.Config()
+	if set, err := e.set.ForRepo(req.Repo); req.Repo != "" && err == nil {
+		cfg = set.Config()
+	}
+	for _, part := range req.Workspaces {
+		l, err := layout.Preset(cmp.Or(part.Layout, cfg.Layout))
+		if part.Mode == croft.ModeLegacy || err == nil && l.Plain == layout.PlainDirect {
+			return newPlain
+		}
+	}
+	return knownPlain
+}
+
+// errKeyTaken says that another process used the key at the same moment.
+var errKeyTaken = errors.New("the key was just used")
+
+func (e *Engine) createNew(ctx context.Context, s standing, req croft.CreateAllRequest) ([]croft.Workspace, error) {
+	plans, err := e.planAll(ctx, s, req.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(plans, func(p *plan) bool { return p.layout.Orphans == layout.OrphansReapFirst }) {
+		if _, err := e.Reap(ctx, croft.ReapRequest{Repo: req.Repo}); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.checkSpace(s, plans); err != nil {
+		return nil, err
+	}
+	op, err := e.begin(ctx, "create", s.repo)
+	if err != nil {
+		return nil, err
+	}
+	defer op.close()
+	if err := e.writeIntent(ctx, s, op, req, plans); err != nil {
+		return nil, err
+	}
+	if err := e.carryOut(ctx, s, op, plans); err != nil {
+		return nil, e.takeBack(ctx, s.repo, op, plans, err)
+	}
+	ids := make([]croft.ID, len(plans))
+	for i, p := range plans {
+		ids[i] = p.record.Workspace.ID
+	}
+	return e.views(ctx, s.repo, ids)
+}
+
+// digest identifies a request, so that a key cannot be used for another one.
+func digest(req croft.CreateAllRequest) string {
+	req.Repo = ""
+	b, _ := json.Marshal(req)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// again answers a request whose key was used before.
+func (e *Engine) again(ctx context.Context, s standing, req croft.CreateAllRequest) ([]croft.Workspace, bool, error) {
+	key, err := e.journal.FindKey(ctx, s.id, "create", req.Key)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if key.Request != digest(req) {
+		return nil, false, keyConflict(req.Key)
+	}
+	op, err := e.await(ctx, key.Operation)
+	if err != nil || op.State != journal.OpDone {
+		return nil, false, err
+	}
+	list, err := e.views(ctx, s.repo, op.Workspaces)
+	return list, true, err
+}
+
+func keyConflict(key string) error {
+	return &croft.Error{
+		Code: croft.KeyConflict, Message: fmt.Sprintf("key %q was used for another request", key), Hint: "use a new key",
+	}
+}
+
+// await waits until an operation of another process has ended.
+func (e *Engine) await(ctx context.Context, id croft.ID) (journal.Operation, error) {
+	for {
+		op, err := e.journal.Operation(ctx, id)
+		if err != nil || op.State != journal.OpRunning {
+			return op, err
+		}
+		if err := e.recover(ctx); err != nil {
+			return op, err
+		}
+		select {
+		case <-ctx.Done():
+			return op, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// writeIntent settles the plans and writes them down with the operation: what
+// is going to be made is known before anything is.
+func (e *Engine) writeIntent(ctx context.Context, s standing, op *operation, req croft.CreateAllRequest, plans []*plan) error {
+	err := e.journal.Update(ctx, func(tx *journal.Tx) error {
+		live, err := tx.CountLive(s.id)
+		if err != nil {
+			return err
+		}
+		if limit := s.cfg.Limits.MaxWorkers; limit > 0 && live+len(plans) > limit {
+			return limitReached(live, len(plans), limit)
+		}
+		if req.Key != "" {
+			if _, err := tx.FindKey(s.id, "create", req.Key); err == nil {
+				return errKeyTaken
+			}
+			if err := tx.PutKey(journal.Key{Repo: s.id, Verb: "create", Key: req.Key, Request: digest(req), Operation: op.ID}); err != nil {
+				return err
+			}
+		}
+		op.Workspaces = nil
+		for _, p := range plans {
+			if err := e.settle(tx, s, p); err != nil {
+				return explain("create", p.req.Name, err)
+			}
+			if err := tx.Put(p.record); err != nil {
+				return err
+			}
+			op.Workspaces = append(op.Workspaces, p.record.Workspace.ID)
+		}
+		return tx.Begin(op.Operation)
+	})
+	if err != nil {
+		return err
+	}
+	return failpoint.Hit("create.journalled")
+}
+
+func limitReached(live, more, limit int) error {
+	return &croft.Error{
+		Code:    croft.LimitReached,
+		Message: fmt.Sprintf("%d workspaces are active, %d more would exceed the limit of %d", live, more, limit),
+		Hint:    "croft clean, or raise limits.max_workers",
+	}
+}
+
+// carryOut makes what the journal says.
+func (e *Engine) carryOut(ctx context.Context, s standing, op *operation, plans []*plan) error {
+	if s.git != nil {
+		if err := e.prepare(ctx, s, plans); err != nil {
+			return err
+		}
+	}
+	if err := e.fill(ctx, s, op, plans); err != nil {
+		return err
+	}
+	if err := e.equip(ctx, s, plans); err != nil {
+		return err
+	}
+	for _, p := range plans {
+		p.record.Workspace.State = croft.Ready
+		p.record.Generation++
+	}
+	if s.git != nil {
+		if err := e.publish(ctx, s, plans); err != nil {
+			return err
+		}
+	}
+	for _, p := range plans {
+		if err := s.checkoutFor(p.mode).Release(p.spec()); err != nil {
+			return err
+		}
+	}
+	if err := failpoint.Hit("create.released"); err != nil {
+		return err
+	}
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, p := range plans {
+			if err := tx.Put(p.record); err != nil {
+				return err
+			}
+			if err := tx.Emit(e.event(croft.EventWorkspaceCreated, p.record)); err != nil {
+				return err
+			}
+		}
+		return tx.End(op.ID, journal.OpDone, "", e.now())
+	})
+}
+
+// prepare registers all workspaces, under the repository's lock: first all
+// refs in one transaction, then the registrations.
+func (e *Engine) prepare(ctx context.Context, s standing, plans []*plan) error {
+	l, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	var updates []git.RefUpdate
+	for _, p := range plans {
+		if p.mode == croft.ModeLegacy {
+			continue
+		}
+		u, err := p.refs(s.repo)
+		if err != nil {
+			return err
+		}
+		updates = append(updates, u...)
+		if err := e.makeBase(s, p); err != nil {
+			return explain("create", p.record.Workspace.Name, err)
+		}
+	}
+	if err := failpoint.Hit("create.bases"); err != nil {
+		return err
+	}
+	if err := s.git.UpdateRefs(ctx, updates...); err != nil {
+		return e.whyRefs(ctx, s, plans, err)
+	}
+	if err := failpoint.Hit("create.refs"); err != nil {
+		return err
+	}
+	for _, p := range plans {
+		if err := s.checkoutFor(p.mode).Prepare(ctx, p.spec()); err != nil {
+			return explain("create", p.record.Workspace.Name, err)
+		}
+	}
+	return failpoint.Hit("create.prepared")
+}
+
+// refs are the refs of a new workspace: its record, the pin of its base, and
+// its branch. The record comes first: a git that is killed between two of them
+// never leaves a branch without the record that says whose it is.
+func (p *plan) refs(r *repo) ([]git.RefUpdate, error) {
+	w := p.record.Workspace
+	blob, err := recordBlob(r, p.record)
+	if err != nil {
+		return nil, err
+	}
+	p.record.Blob = blob
+	updates := []git.RefUpdate{
+		{Ref: recordRef(w.ID), New: blob},
+		{Ref: baseRef(w.ID), New: w.Base},
+	}
+	if p.record.OwnsBranch {
+		updates = append(updates, git.RefUpdate{Ref: "refs/heads/" + w.Branch, New: w.Base})
+	}
+	return updates, nil
+}
+
+// makeBase makes the directory that the workspaces lie in, and has git ignore
+// it where it lies inside the main checkout.
+func (e *Engine) makeBase(s standing, p *plan) error {
+	if err := os.MkdirAll(filepath.Dir(p.record.Workspace.Path), 0o777); err != nil {
+		return err
+	}
+	if !p.layout.Nested(s.path, s.name(), "") || s.place.Bare {
+		return nil
+	}
+	rel, err := filepath.Rel(s.path, p.record.BaseDir)
+	if err != nil {
+		return err
+	}
+	return s.git.Exclude("/" + filepath.ToSlash(rel) + "/")
+}
+
+// whyRefs finds out why refs could not be made, by looking at what is there.
+func (e *Engine) whyRefs(ctx context.Context, s standing, plans []*plan, cause error) error {
+	for _, p := range plans {
+		branch, name := p.record.Workspace.Branch, p.record.Workspace.Name
+		if !p.record.OwnsBranch || p.mode == croft.ModeLegacy {
+			continue
+		}
+		if _, err := s.git.ReadRef(ctx, "refs/heads/"+branch); err == nil {
+			return explain("create", name, branchExists(branch))
+		}
+		if other, err := s.git.Blocking(ctx, branch); err == nil && other != "" {
+			return explain("create", name, &croft.Error{
+				Code:    croft.BranchBlocked,
+				Message: fmt.Sprintf("branch %q cannot exist beside branch %q", branch, other),
+				Hint:    fmt.Sprintf("git branch -m %s %s-old, or choose another prefix with the setting \"branch\"", other, other),
+			})
+		}
+	}
+	return cause
+}
+
+func branchExists(branch string) error {
+	return &croft.Error{
+		Code: croft.BranchExists, Message: fmt.Sprintf("branch %q exists already", branch),
+		Hint: "croft new --branch " + branch + " takes it as it is; another name makes a new one",
+	}
+}
+
+// fill writes and verifies the files, outside any lock.
+func (e *Engine) fill(ctx context.Context, s standing, op *operation, plans []*plan) error {
+	limit, workers := parallel(len(plans), s.cfg.Checkout.Workers)
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(limit)
+	for _, p := range plans {
+		g.Go(func() error {
+			spec := p.spec()
+			spec.Workers = workers
+			spec.Inherit = op.inherit()
+			co := s.checkoutFor(p.mode)
+			err := co.Fill(gctx, spec)
+			if err == nil {
+				err = failpoint.Hit("create.filled")
+			}
+			if err == nil {
+				var notes []string
+				notes, err = co.Verify(gctx, spec)
+				p.record.Workspace.Notes = append(p.record.Workspace.Notes, notes...)
+			}
+			return explain("create", p.record.Workspace.Name, err)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return failpoint.Hit("create.verified")
+}
+
+// publish writes the records of finished workspaces where they outlive the
+// database.
+func (e *Engine) publish(ctx context.Context, s standing, plans []*plan) error {
+	var updates []git.RefUpdate
+	for _, p := range plans {
+		if p.mode == croft.ModeLegacy {
+			continue
+		}
+		blob, err := recordBlob(s.repo, p.record)
+		if err != nil {
+			return err
+		}
+		updates = append(updates, git.RefUpdate{Ref: recordRef(p.record.Workspace.ID), New: blob, Old: p.record.Blob})
+		p.record.Blob = blob
+	}
+	if err := s.git.UpdateRefs(ctx, updates...); err != nil {
+		return err
+	}
+	return failpoint.Hit("create.published")
+}

@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// The doctor's findings.
+const (
+	findInterrupted  = "OPERATION_INTERRUPTED"
+	findRecordLost   = "RECORD_LOST"
+	findRefLost      = "RECORD_REF_LOST"
+	findMissing      = "WORKSPACE_MISSING"
+	findUnregistered = "REGISTRATION_LOST"
+	findForeign      = "PATH_TAKEN"
+)
+
+// Doctor compares records, refs, registrations and disk.
+func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.Finding, error) {
+	s, err := e.at(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("doctor", "", err)
+	}
+	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, findings: []croft.Finding{}}
+	for _, examine := range []func(context.Context) error{
+		d.operations, d.lostRecords, d.unrecorded, d.lostRefs, d.workspaces,
+	} {
+		if err := examine(ctx); err != nil {
+			return d.findings, explain("doctor", "", err)
+		}
+	}
+	return d.findings, nil
+}
+
+// doctor is one examination.
+type doctor struct {
+	*Engine
+	r        *repo
+	fix      bool
+	findings []croft.Finding
+}
+
+// find reports something, after it was mended if it can be and should be.
+func (d *doctor) find(code, subject, message string, mend func() error) {
+	f := croft.Finding{Code: code, Subject: subject, Message: message}
+	if d.fix && mend != nil {
+		err := mend()
+		f.Fixed = err == nil
+		if err != nil {
+			f.Message += fmt.Sprintf(" It could not be mended: %v.", err)
+		}
+	}
+	d.findings = append(d.findings, f)
+}
+
+// operations looks for acts whose process died.
+func (d *doctor) operations(ctx context.Context) error {
+	ops, err := d.journal.Running(ctx)
+	if err != nil {
+		return err
+	}
+	for _, op := range ops {
+		if op.Repo != d.r.id {
+			continue
+		}
+		l, err := d.takeOver(ctx, op)
+		if err != nil {
+			return err
+		}
+		if l == nil {
+			continue // it is alive
+		}
+		if err := l.Unlock(); err != nil {
+			return err
+		}
+		d.find(findInterrupted, string(op.ID), fmt.Sprintf("A %s was interrupted when process %d died.", op.Kind, op.Owner.PID),
+			func() error { return d.recoverOne(ctx, op) })
+	}
+	return nil
+}
+
+// lostRecords looks for workspaces that hang on refs and that the database
+// does not know, or knows in an older state.
+func (d *doctor) lostRecords(ctx context.Context) error {
+	refs, err := d.r.git.Refs(ctx, wsRefs)
+	if err != nil {
+		return err
+	}
+	lost := 0
+	for _, ref := range refs {
+		o, err := d.r.git.Read(ctx, ref.OID)
+		if err != nil || o.Type != "blob" {
+			continue
+		}
+		rec, err := journal.Decode(o.Data)
+		if err != nil || recordRef(rec.Workspace.ID) != ref.Name || rec.Workspace.State == croft.Creating {
+			continue
+		}
+		have, err := d.journal.Record(ctx, rec.Workspace.ID)
+		if errors.Is(err, journal.ErrNotFound) || err == nil && have.Generation < rec.Generation {
+			lost++
+		} else if err != nil {
+			return err
+		}
+	}
+	if lost > 0 {
+		d.find(findRecordLost, d.r.path, fmt.Sprintf("The database lacks %d records that the repository has.", lost),
+			func() error { _, err := d.importRecords(ctx, d.r); return err })
+	}
+	return nil
+}
+
+// lostRefs looks for records whose copy in the repository is gone.
+func (d *doctor) lostRefs(ctx context.Context) error {
+	records, err := d.journal.Live(ctx, d.r.id)
+	if err != nil {
+		return err
+	}
+	for _, rec := range records {
+		w := rec.Workspace
+		if w.Mode == croft.ModeLegacy || w.State == croft.Creating {
+			continue
+		}
+		if _, err := d.r.git.ReadRef(ctx, recordRef(w.ID)); !errors.Is(err, git.ErrNoRef) {
+			continue
+		}
+		d.find(findRefLost, w.Name, "The repository's copy of the record is gone.",
+			func() error { return d.saveRecord(ctx, d.r, &rec, func(*journal.Tx) error { return nil }) })
+	}
+	return nil
+}
+
+// workspaces looks whether every directory is what its record says.
+func (d *doctor) workspaces(ctx context.Context) error {
+	records, err := d.journal.Live(ctx, d.r.id)
+	if err != nil {
+		return err
+	}
+	for _, rec := range records {
+		w := rec.Workspace
+		if w.Mode == croft.ModeLegacy || w.State == croft.Creating {
+			continue
+		}
+		switch d.r.trees.Health(specOf(rec)) {
+		case checkout.Missing:
+			d.find(findMissing, w.Name, "Its directory is gone; its commits are on branch "+w.Branch+".", func() error {
+				_, err := d.removeOne(ctx, d.r, rec, removal{Branch: croft.BranchKeep, Event: croft.EventWorkspaceRemoved}, croft.RemoveSafe)
+				return err
+			})
+		case checkout.Unregistered:
+			d.find(findUnregistered, w.Name, "Git does not know its directory any more; the files are there.", func() error {
+				return d.r.trees.At(specOf(rec)).Register(ctx, git.AddSpec{Admin: rec.Admin, Path: w.Path, Branch: w.Branch, Head: w.Base})
+			})
+		case checkout.Foreign:
+			d.find(findForeign, w.Name, "Something that Croft did not make lies at its path, "+w.Path+"; it is left alone.", nil)
+		}
+	}
+	return nil
+}
+
+// unrecorded looks for worktrees that Croft registered and that no record
+// names any more. What can be read off them becomes a record; their branch
+// counts as the user's from then on.
+func (d *doctor) unrecorded(ctx context.Context) error {
+	registered, err := d.r.git.Registered(worktree.AdminPrefix)
+	if err != nil {
+		return err
+	}
+	for _, tree := range registered {
+		id := croft.ID(strings.TrimPrefix(filepath.Base(tree.Admin), worktree.AdminPrefix))
+		if _, err := d.journal.Record(ctx, id); !errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if _, err := d.r.git.ReadRef(ctx, recordRef(id)); err == nil || !tree.Registered() {
+			continue
+		}
+		if reason, locked, _ := tree.LockReason(); locked && reason == worktree.BirthLock {
+			continue // somebody is making it
+		}
+		d.find(findRecordLost, tree.Path, "A worktree that Croft made has no record.", func() error {
+			return d.adopt(ctx, id, tree)
+		})
+	}
+	return nil
+}
+
+func (d *doctor) adopt(ctx context.Context, id croft.ID, tree *git.Worktree) error {
+	v := &view{r: d.r, refs: d.r.git.Snapshot()}
+	branch, head, err := v.head(ctx, tree)
+	if err != nil {
+		return err
+	}
+	rec := journal.Record{RepoID: d.r.id, Admin: filepath.Base(tree.Admin), Boot: proc.Here().Boot, Workspace: croft.Workspace{
+		ID: id, Name: filepath.Base(tree.Path), Mode: croft.ModeWorktree, State: croft.Ready, Path: tree.Path,
+		Branch: branch, Base: head, Host: d.host, Repo: d.r.path, CreatedAt: time.UnixMilli(layout.CreatedAt(branch)).UTC(),
+	}}
+	return d.saveRecord(ctx, d.r, &rec, func(tx *journal.Tx) error {
+		return tx.Emit(d.event(croft.EventWorkspaceRebuilt, rec))
+	})
+}

@@ -1,0 +1,164 @@
+// Package engine is Croft's Service in this process, on one host.
+//
+//	svc, err := engine.Open(ctx, ".", nil)
+//
+// Most programs want package connect instead, which prefers a running daemon.
+// An engine holds no state that others need: several engines, in this process
+// and in others, may work on the same repository at once.
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// Options configure an engine. The zero value takes everything from the
+// process's environment and the user's configuration files.
+type Options struct {
+	// Environ is the environment that configuration is read from and that git
+	// runs in. Default: this process's.
+	Environ []string
+	// Settings override configuration, by dotted key, such as
+	// "limits.max_workers". See docs/configuration.md.
+	Settings map[string]string
+	// Actor is who acts, for the history. Default: the user's name.
+	Actor string
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+}
+
+// Engine implements croft.Service.
+type Engine struct {
+	dir     string
+	opts    Options
+	set     *config.Set
+	journal *journal.Journal
+	git     *git.Git
+	host    string
+
+	mu     sync.Mutex
+	repos  map[string]*repo // by common directory, or by path for plain directories
+	leases map[croft.ID]context.CancelFunc
+	closed bool
+	work   sync.WaitGroup
+}
+
+var _ croft.Service = (*Engine)(nil)
+
+// Open opens an engine. Requests that name no repository mean the one that dir
+// lies in; that there is one is not checked before it is needed.
+func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
+	e := &Engine{repos: map[string]*repo{}, leases: map[croft.ID]context.CancelFunc{}}
+	if opts != nil {
+		e.opts = *opts
+	}
+	if e.opts.Environ == nil {
+		e.opts.Environ = proc.Environ()
+	}
+	if e.opts.Now == nil {
+		e.opts.Now = time.Now
+	}
+	var err error
+	if e.dir, err = filepath.Abs(dir); err != nil {
+		return nil, croft.AsError("open", err)
+	}
+	if e.set, err = config.Load(config.Input{Environ: e.opts.Environ, Flags: e.opts.Settings}); err != nil {
+		return nil, err
+	}
+	cfg := e.set.Config()
+	if e.journal, err = openJournal(ctx, cfg.StateDir, e.opts.Now()); err != nil {
+		return nil, &croft.Error{
+			Code: croft.StateUnavailable, Op: "open", Message: "the state directory cannot be used",
+			Details: cfg.StateDir, Hint: "check its permissions, or set CROFT_STATE_DIR", Err: err,
+		}
+	}
+	e.git = git.New(git.Options{
+		Path: cfg.Git.Path, Environ: e.opts.Environ, ConfigDir: filepath.Join(cfg.StateDir, "git"), Filters: cfg.Git.Filters,
+	})
+	e.host, _ = os.Hostname()
+	return e, nil
+}
+
+// openJournal opens the database, and puts a damaged one aside: what it held
+// is rebuilt from the repositories' own refs.
+func openJournal(ctx context.Context, dir string, now time.Time) (*journal.Journal, error) {
+	j, err := journal.Open(ctx, dir)
+	if !errors.Is(err, journal.ErrCorrupt) {
+		return j, err
+	}
+	if _, err := journal.SetAside(dir, now); err != nil {
+		return nil, err
+	}
+	return journal.Open(ctx, dir)
+}
+
+// Close releases the leases that are held through the engine and ends its
+// processes.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil
+	}
+	e.closed = true
+	held := make([]croft.ID, 0, len(e.leases))
+	for id := range e.leases {
+		held = append(held, id)
+	}
+	repos := e.repos
+	e.mu.Unlock()
+	var errs []error
+	for _, id := range held {
+		errs = append(errs, e.Release(context.Background(), id))
+	}
+	e.work.Wait()
+	for _, r := range repos {
+		if r.git != nil {
+			errs = append(errs, r.git.Close())
+		}
+	}
+	return errors.Join(append(errs, e.journal.Close())...)
+}
+
+func (e *Engine) now() time.Time { return e.opts.Now().UTC() }
+
+func (e *Engine) actor() string {
+	if e.opts.Actor != "" {
+		return e.opts.Actor
+	}
+	return "user"
+}
+
+// self is this process, as leases and operations name their owner.
+func self() croft.Owner {
+	id := proc.Self()
+	return croft.Owner{Host: id.Host, Boot: id.Boot, Space: id.Space, PID: id.PID, Start: id.Start}
+}
+
+func life(o croft.Owner) proc.Life {
+	return proc.LifeOf(proc.Identity{Host: o.Host, Boot: o.Boot, Space: o.Space, PID: o.PID, Start: o.Start})
+}
+
+// parallel is how many checkouts are written at once, and with how many
+// workers each.
+func parallel(n, configured int) (checkouts, workers int) {
+	cores := configured
+	if cores <= 0 {
+		cores = runtime.NumCPU()
+	}
+	if n > 1 {
+		return min(n, cores), 1
+	}
+	return 1, cores
+}

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+)
+
+// equip copies role files into new workspaces.
+func (e *Engine) equip(ctx context.Context, s standing, plans []*plan) error {
+	for _, p := range plans {
+		if p.role == nil {
+			continue
+		}
+		if err := e.copyRole(ctx, s.repo, &p.record, *p.role); err != nil {
+			return explain("create", p.record.Workspace.Name, err)
+		}
+	}
+	return failpoint.Hit("create.equipped")
+}
+
+// copyRole copies a role's files and remembers that they are Croft's.
+func (e *Engine) copyRole(ctx context.Context, r *repo, rec *journal.Record, role croft.Role) error {
+	roles := r.roles()
+	untracked, err := roles.Copy(ctx, r.trees.At(specOf(*rec)), role)
+	if err != nil {
+		return err
+	}
+	for _, f := range role.Files {
+		if !slices.Contains(rec.RoleFiles, f) {
+			rec.RoleFiles = append(rec.RoleFiles, f)
+		}
+	}
+	if len(untracked) == 0 {
+		return nil
+	}
+	l, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	patterns := make([]string, len(roles.Files))
+	for i, f := range roles.Files {
+		patterns[i] = "/" + f
+	}
+	return r.git.LocalExclude(ctx, worktree.AdminPrefix+"*", patterns)
+}
+
+// Role looks a role up.
+func (e *Engine) Role(ctx context.Context, req croft.RoleRequest) (*croft.Role, error) {
+	s, err := e.standing(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("role", "", err)
+	}
+	role, err := findRole(s.repo, req.Role)
+	if err != nil {
+		return nil, explain("role", "", err)
+	}
+	return &role, nil
+}
+
+// CopyRole copies a role's files into a workspace, again if they were there.
+func (e *Engine) CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Role, error) {
+	s, err := e.at(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("role", req.Workspace, err)
+	}
+	rec, err := e.find(ctx, s, req.Workspace)
+	if err != nil {
+		return nil, explain("role", req.Workspace, err)
+	}
+	name := req.Role
+	if name == "" {
+		name = rec.Workspace.Role
+	}
+	role, err := findRole(s.repo, name)
+	if err == nil && rec.Workspace.Mode == croft.ModeLegacy {
+		err = &croft.Error{Code: croft.Unsupported, Message: "a workspace without isolation takes no role files"}
+	}
+	if err == nil {
+		err = e.copyRole(ctx, s.repo, &rec, role)
+	}
+	if err == nil {
+		rec.Workspace.Role = name
+		err = e.saveRecord(ctx, s.repo, &rec, func(*journal.Tx) error { return nil })
+	}
+	if err != nil {
+		return nil, explain("role", rec.Workspace.Name, err)
+	}
+	return &role, nil
+}
+
+func findRole(r *repo, name string) (croft.Role, error) {
+	if err := layout.CheckRole(name); err != nil {
+		return croft.Role{}, err
+	}
+	return r.roles().Find(name)
+}

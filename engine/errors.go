@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+func notFound(op, ref string) *croft.Error {
+	return &croft.Error{
+		Code: croft.WorktreeNotFound, Op: op, Workspace: ref, Message: fmt.Sprintf("there is no workspace %q", ref), Hint: "croft list",
+	}
+}
+
+// explain turns whatever went wrong below into the one error type that leaves
+// the module.
+func explain(op, workspace string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if known, ok := errors.AsType[*croft.Error](err); ok {
+		out := *known
+		if out.Op == "" || out.Op == "name" || out.Op == "role" {
+			out.Op = op
+		}
+		if out.Workspace == "" {
+			out.Workspace = workspace
+		}
+		return &out
+	}
+	e := &croft.Error{Code: croft.Internal, Op: op, Workspace: workspace, Message: "unexpected failure", Err: err}
+	for _, rule := range []func(*croft.Error, error) bool{
+		explainContext, explainSystem, explainGit, explainCheckout, explainJournal,
+	} {
+		if rule(e, err) {
+			break
+		}
+	}
+	return e
+}
+
+func explainContext(e *croft.Error, err error) bool {
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	e.Code, e.Message = croft.Canceled, "canceled; what had been begun was taken back"
+	return true
+}
+
+func explainSystem(e *croft.Error, err error) bool {
+	switch {
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, git.KindNoSpace):
+		e.Code, e.Message, e.Hint = croft.NoSpace, "the disk is full", "croft clean"
+	case errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, git.KindDenied):
+		e.Code, e.Message = croft.NotWritable, "no permission to write"
+	default:
+		return false
+	}
+	e.Details = err.Error()
+	return true
+}
+
+func explainGit(e *croft.Error, err error) bool {
+	var tooOld *git.TooOldError
+	var failed *git.Error
+	switch {
+	case errors.Is(err, git.ErrNotFound):
+		e.Code, e.Message, e.Hint = croft.GitNotFound, "git is not installed or not in PATH", "install git "+git.Floor.String()+" or later"
+	case errors.As(err, &tooOld):
+		e.Code, e.Message, e.Hint = croft.GitTooOld, tooOld.Error(), "upgrade git"
+	case errors.Is(err, git.ErrNoRepository):
+		e.Code, e.Message, e.Hint = croft.NotARepo, "not in a git repository", "git init"
+	case errors.Is(err, git.ErrDeadWorktree):
+		e.Code, e.Message = croft.NotARepo, "this directory was a worktree, but its repository does not know it any more"
+		e.Hint = "croft doctor --fix --repo <the repository>"
+	case errors.Is(err, git.KindOwner):
+		e.Code, e.Message = croft.NotARepo, "git does not trust this repository, because it belongs to another user"
+		e.Hint = "git config --global --add safe.directory <the repository>"
+	case errors.Is(err, git.KindFilter):
+		e.Code, e.Message = croft.FilterRefused, "a content filter that this repository requires did not run"
+		e.Hint = "allow it by name in your own configuration: git.filters"
+	case errors.As(err, &failed):
+		e.Code, e.Message, e.Details = croft.GitFailed, failed.Error(), failed.Stderr
+		e.Err = nil
+		return true
+	default:
+		return false
+	}
+	if errors.As(err, &failed) {
+		e.Details = failed.Stderr
+	}
+	e.Err = nil
+	return true
+}
+
+func explainCheckout(e *croft.Error, err error) bool {
+	switch {
+	case errors.Is(err, checkout.ErrExists):
+		e.Code, e.Message = croft.WorktreeExists, "something is already at the path"
+	case errors.Is(err, checkout.ErrDiffers):
+		e.Code, e.Message = croft.GitFailed, "the checkout is not what the commit says"
+	default:
+		return false
+	}
+	e.Details, e.Err = err.Error(), nil
+	return true
+}
+
+func explainJournal(e *croft.Error, err error) bool {
+	if !errors.Is(err, journal.ErrCorrupt) && !errors.Is(err, journal.ErrBusy) {
+		return false
+	}
+	e.Code, e.Message, e.Hint = croft.StateUnavailable, "the state database cannot be used", "croft doctor"
+	return true
+}

@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+const (
+	eventPage = 500
+	eventPoll = 100 * time.Millisecond
+)
+
+// event tells what happened to a workspace.
+func (e *Engine) event(kind string, rec journal.Record) croft.Event {
+	w := rec.Workspace
+	data, _ := json.Marshal(struct {
+		Name   string `json:"name"`
+		Branch string `json:"branch,omitempty"`
+		Path   string `json:"path"`
+	}{w.Name, w.Branch, w.Path})
+	return croft.Event{Time: e.now(), Kind: kind, Repo: rec.RepoID, Workspace: w.ID, Data: data}
+}
+
+// Events streams events in order, from a cursor on.
+func (e *Engine) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[croft.Event, error] {
+	return func(yield func(croft.Event, error) bool) {
+		after := req.After
+		for {
+			page, err := e.journal.Events(ctx, after, req.Repo, eventPage)
+			if err != nil {
+				yield(croft.Event{}, explain("events", "", err))
+				return
+			}
+			for _, ev := range page {
+				after = ev.Cursor
+				if len(req.Kinds) > 0 && !slices.Contains(req.Kinds, ev.Kind) {
+					continue
+				}
+				if !yield(ev, nil) {
+					return
+				}
+			}
+			if len(page) == eventPage {
+				continue
+			}
+			if req.Follow == croft.FollowNone {
+				return
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(eventPoll):
+			}
+		}
+	}
+}

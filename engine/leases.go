@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// Hold takes a lease and renews it until it is released or the engine is
+// closed.
+func (e *Engine) Hold(ctx context.Context, workspace croft.ID) (*croft.Lease, error) {
+	r, rec, err := e.byID(ctx, workspace)
+	if err != nil {
+		return nil, explain("hold", string(workspace), err)
+	}
+	l, err := e.hold(ctx, r, rec)
+	if err != nil {
+		return nil, explain("hold", rec.Workspace.Name, err)
+	}
+	e.keepRenewing(l.ID)
+	return l, nil
+}
+
+func (e *Engine) hold(ctx context.Context, r *repo, rec journal.Record) (*croft.Lease, error) {
+	isolated := rec.Workspace.Mode != croft.ModeLegacy
+	if isolated {
+		if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
+			return nil, broken(rec, h)
+		}
+	}
+	if rec.Workspace.State != croft.Ready {
+		return nil, &croft.Error{Code: croft.WorkspaceBroken, Message: "the workspace is not ready: it is " + string(rec.Workspace.State)}
+	}
+	if boot := proc.Here().Boot; rec.Boot != boot {
+		// Somebody works in it again after a restart.
+		rec.Boot = boot
+		if err := e.saveRecord(ctx, r, &rec, func(*journal.Tx) error { return nil }); err != nil {
+			return nil, err
+		}
+	}
+	l := &croft.Lease{ID: newID(), Workspace: rec.Workspace.ID, Owner: self(), ExpiresAt: e.expiry(r)}
+	take := func() error {
+		if isolated {
+			tree := r.trees.At(specOf(rec))
+			if _, locked, err := tree.LockReason(); err != nil {
+				return err
+			} else if !locked {
+				if err := tree.SetLock(leaseLock); err != nil {
+					return err
+				}
+			}
+		}
+		return e.journal.Update(ctx, func(tx *journal.Tx) error {
+			if now, err := tx.Record(rec.Workspace.ID); err != nil || now.Workspace.State == croft.Trashed {
+				return notFound("", rec.Workspace.Name)
+			}
+			if err := tx.PutLease(*l); err != nil {
+				return err
+			}
+			return tx.Emit(e.event(croft.EventLeaseTaken, rec))
+		})
+	}
+	if !isolated {
+		return l, take()
+	}
+	return l, e.underLock(ctx, r, take)
+}
+
+func (e *Engine) expiry(r *repo) time.Time {
+	return e.now().Add(time.Duration(r.cfg.Lease.TTL))
+}
+
+// keepRenewing renews a lease three times in its life.
+func (e *Engine) keepRenewing(id croft.ID) {
+	ctx, cancel := context.WithCancel(context.Background())
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		cancel()
+		return
+	}
+	e.leases[id] = cancel
+	every := time.Duration(e.set.Config().Lease.TTL) / 3
+	e.work.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if _, err := e.Renew(ctx, id); errors.Is(err, croft.LeaseLost) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// Renew prolongs a lease.
+func (e *Engine) Renew(ctx context.Context, lease croft.ID) (*croft.Lease, error) {
+	var l croft.Lease
+	err := e.journal.Update(ctx, func(tx *journal.Tx) (err error) {
+		if l, err = tx.Lease(lease); err != nil {
+			return err
+		}
+		l.ExpiresAt = e.now().Add(time.Duration(e.set.Config().Lease.TTL))
+		return tx.PutLease(l)
+	})
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, &croft.Error{Code: croft.LeaseLost, Op: "renew", Message: "the lease was released or reaped"}
+	}
+	if err != nil {
+		return nil, explain("renew", "", err)
+	}
+	return &l, nil
+}
+
+// Release gives a lease back.
+func (e *Engine) Release(ctx context.Context, lease croft.ID) error {
+	e.mu.Lock()
+	if cancel, ok := e.leases[lease]; ok {
+		cancel()
+		delete(e.leases, lease)
+	}
+	e.mu.Unlock()
+	var l croft.Lease
+	var rec journal.Record
+	err := e.journal.Update(ctx, func(tx *journal.Tx) (err error) {
+		if l, err = tx.Lease(lease); err != nil {
+			return err
+		}
+		if err := tx.DropLease(lease); err != nil {
+			return err
+		}
+		if rec, err = tx.Record(l.Workspace); err != nil {
+			return err
+		}
+		return tx.Emit(e.event(croft.EventLeaseReleased, rec))
+	})
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = e.dropLeaseLock(ctx, rec)
+	}
+	return explain("release", rec.Workspace.Name, err)
+}
+
+// dropLeaseLock takes git's lock away when the last lease is gone.
+func (e *Engine) dropLeaseLock(ctx context.Context, rec journal.Record) error {
+	if rec.Workspace.Mode == croft.ModeLegacy || rec.Workspace.State == croft.Trashed {
+		return nil
+	}
+	r, err := e.repoByID(ctx, rec.RepoID)
+	if err != nil {
+		return err
+	}
+	return e.underLock(ctx, r, func() error {
+		leases, err := e.journal.Leases(ctx, r.id)
+		if err != nil {
+			return err
+		}
+		tree := r.trees.At(specOf(rec))
+		reason, locked, err := tree.LockReason()
+		if err != nil || !locked || reason != leaseLock || len(leases[rec.Workspace.ID]) > 0 {
+			return err
+		}
+		return tree.ClearLock()
+	})
+}

@@ -1,0 +1,269 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// childrenDie is how long the git processes of a killed Croft may take to end.
+// On Linux the kernel kills them with it.
+const childrenDie = 5 * time.Second
+
+// operation is an act of this process. It holds a kernel lock that its git
+// children inherit: as long as any of them lives, nobody takes it back.
+type operation struct {
+	journal.Operation
+	lock *flock.Lock
+}
+
+// begin prepares an operation; it is not written down yet.
+func (e *Engine) begin(_ context.Context, kind string, r *repo) (*operation, error) {
+	op := &operation{Operation: journal.Operation{
+		ID: newID(), Kind: kind, Actor: e.actor(), Repo: r.id, Input: json.RawMessage("{}"), Owner: self(), StartedAt: e.now(),
+	}}
+	path := e.opLock(op.ID)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	var err error
+	op.lock, err = flock.Try(path)
+	return op, err
+}
+
+func (e *Engine) opLock(id croft.ID) string {
+	return filepath.Join(e.set.Config().StateDir, "ops", string(id)+".lock")
+}
+
+func (op *operation) inherit() []*os.File { return []*os.File{op.lock.File()} }
+
+// close lets go of the operation. The file goes first, while it is locked: a
+// process that has just opened it finds it unlocked but ended in the journal.
+func (op *operation) close() {
+	_ = os.Remove(op.lock.File().Name())
+	_ = op.lock.Unlock()
+}
+
+// takeBack undoes a creation that failed and returns the failure. If that
+// does not succeed either, the operation stays in the journal, and the next
+// process tries again.
+func (e *Engine) takeBack(ctx context.Context, r *repo, op *operation, plans []*plan, cause error) error {
+	ctx = context.WithoutCancel(ctx)
+	records := make([]journal.Record, len(plans))
+	for i, p := range plans {
+		records[i] = p.record
+	}
+	if err := e.undoCreate(ctx, r, op.Operation, records, cause.Error()); err != nil {
+		return &croft.Error{
+			Code: croft.CleanupFailed, Op: "create", Message: "what had been begun could not be taken back", Details: err.Error(),
+			Hint: "croft doctor --fix", Err: cause,
+		}
+	}
+	return cause
+}
+
+// undoCreate removes everything that a creation made: directories that are
+// provably its own, registrations, refs that are still where it put them, and
+// the records.
+func (e *Engine) undoCreate(ctx context.Context, r *repo, op journal.Operation, records []journal.Record, reason string) error {
+	if r.git != nil {
+		if err := e.undoGit(ctx, r, records); err != nil {
+			return err
+		}
+	}
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, rec := range records {
+			if err := tx.Delete(rec.Workspace.ID); err != nil {
+				return err
+			}
+		}
+		if err := tx.DropKey(op.ID); err != nil {
+			return err
+		}
+		return tx.End(op.ID, journal.OpUndone, reason, e.now())
+	})
+}
+
+func (e *Engine) undoGit(ctx context.Context, r *repo, records []journal.Record) error {
+	l, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	var errs []error
+	for _, rec := range records {
+		w := rec.Workspace
+		if w.Mode == croft.ModeLegacy {
+			continue
+		}
+		if err := r.trees.Discard(specOf(rec)); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", w.Path, err))
+			continue
+		}
+		if rec.BaseDir != "" && rec.BaseDir != filepath.Dir(r.path) {
+			_ = os.Remove(rec.BaseDir) // only if it is empty
+		}
+		if err := failpoint.Hit("undo.discarded"); err != nil {
+			return err
+		}
+		errs = append(errs, undoRefs(ctx, r, rec))
+	}
+	return errors.Join(errs...)
+}
+
+// undoRefs deletes the refs of a workspace that never was. The branch goes
+// only if it still points at the base: then nobody worked on it.
+func undoRefs(ctx context.Context, r *repo, rec journal.Record) error {
+	w := rec.Workspace
+	names := []string{baseRef(w.ID)}
+	if rec.OwnsBranch {
+		// A branch of the same name that was there before would have stopped
+		// the transaction that makes all three, so it is ours only with them.
+		if _, err := r.git.ReadRef(ctx, recordRef(w.ID)); err == nil {
+			names = append(names, "refs/heads/"+w.Branch)
+		}
+	}
+	names = append(names, recordRef(w.ID)) // last, for the same reason as it was made first
+	var updates []git.RefUpdate
+	for _, name := range names {
+		oid, err := r.git.ReadRef(ctx, name)
+		if errors.Is(err, git.ErrNoRef) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if name == "refs/heads/"+w.Branch && oid != w.Base {
+			continue
+		}
+		updates = append(updates, git.RefUpdate{Ref: name, Old: oid})
+	}
+	return r.git.UpdateRefs(ctx, updates...)
+}
+
+// recover finishes or takes back the operations whose owner has died. It
+// never touches one that is alive or that another process is recovering.
+func (e *Engine) recover(ctx context.Context) error {
+	ops, err := e.journal.Running(ctx)
+	if err != nil {
+		return err
+	}
+	for _, op := range ops {
+		if err := e.recoverOne(ctx, op); err != nil {
+			return &croft.Error{
+				Code: croft.CleanupFailed, Op: "recover", Message: fmt.Sprintf("an interrupted %s could not be taken back", op.Kind),
+				Hint: "croft doctor --fix", Err: err,
+			}
+		}
+	}
+	return nil
+}
+
+func (e *Engine) recoverOne(ctx context.Context, op journal.Operation) error {
+	l, err := e.takeOver(ctx, op)
+	if l == nil || err != nil {
+		return err
+	}
+	defer func() {
+		_ = os.Remove(l.File().Name())
+		_ = l.Unlock()
+	}()
+	if now, err := e.journal.Operation(ctx, op.ID); err != nil || now.State != journal.OpRunning {
+		return err
+	}
+	r, err := e.repoByID(ctx, op.Repo)
+	if err != nil {
+		return err
+	}
+	switch op.Kind {
+	case "create":
+		return e.recoverCreate(ctx, r, op)
+	case "remove":
+		return e.recoverRemove(ctx, r, op)
+	}
+	return fmt.Errorf("unknown operation %q", op.Kind)
+}
+
+// takeOver takes the lock of an operation that nobody is at any more. It
+// returns no lock for one that is alive, and for one of another machine, whose
+// locks cannot be seen from here.
+func (e *Engine) takeOver(ctx context.Context, op journal.Operation) (*flock.Lock, error) {
+	if op.Owner.Host != proc.Here().Host {
+		return nil, nil
+	}
+	l, err := flock.Try(e.opLock(op.ID))
+	if !errors.Is(err, flock.ErrHeld) {
+		return l, err
+	}
+	if life(op.Owner) != proc.Dead {
+		return nil, nil
+	}
+	// The owner is dead and its children are not yet: they get a moment. If
+	// they do not end, the operation is left for later.
+	ctx, cancel := context.WithTimeout(ctx, childrenDie)
+	defer cancel()
+	l, err = flock.Acquire(ctx, e.opLock(op.ID))
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, nil
+	}
+	return l, err
+}
+
+// recoverCreate takes back a creation: until it was done, nobody was told of
+// the workspaces.
+func (e *Engine) recoverCreate(ctx context.Context, r *repo, op journal.Operation) error {
+	var records []journal.Record
+	for _, id := range op.Workspaces {
+		rec, err := e.journal.Record(ctx, id)
+		if errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		records = append(records, rec)
+	}
+	if r.common != "" {
+		if _, err := os.Stat(r.common); errors.Is(err, os.ErrNotExist) {
+			r = &repo{id: r.id, path: r.path} // the repository is gone, and with it all that was begun
+		}
+	}
+	if err := e.undoCreate(ctx, r, op, records, "its process died"); err != nil {
+		return err
+	}
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		return tx.Emit(croft.Event{Time: e.now(), Kind: croft.EventOperationUndone, Repo: r.id})
+	})
+}
+
+// repoByID opens a repository that was seen before.
+func (e *Engine) repoByID(ctx context.Context, id croft.ID) (*repo, error) {
+	e.mu.Lock()
+	for _, r := range e.repos {
+		if r.id == id {
+			e.mu.Unlock()
+			return r, nil
+		}
+	}
+	e.mu.Unlock()
+	known, err := e.journal.Repo(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(known.CommonDir); err != nil {
+		return &repo{id: id, path: known.Path, common: known.CommonDir}, nil
+	}
+	s, err := e.standing(ctx, known.CommonDir)
+	return s.repo, err
+}

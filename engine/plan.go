@@ -1,0 +1,367 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// plan is one workspace that is going to be made.
+type plan struct {
+	req    croft.CreateRequest
+	layout layout.Layout
+	start  start
+	mode   croft.Mode
+	adopt  bool // the branch is there already
+	role   *croft.Role
+
+	record journal.Record
+}
+
+func (p *plan) spec() checkout.Spec {
+	w := p.record.Workspace
+	return checkout.Spec{ID: string(w.ID), Path: w.Path, Branch: w.Branch, Base: w.Base}
+}
+
+// planAll finds out everything about the workspaces that does not depend on
+// which others there are, and touches nothing.
+func (e *Engine) planAll(ctx context.Context, s standing, parts []croft.CreateRequest) ([]*plan, error) {
+	if len(parts) == 0 {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "no workspace was asked for"}
+	}
+	plans := make([]*plan, len(parts))
+	for i, req := range parts {
+		p, err := e.planOne(ctx, s, req)
+		if err != nil {
+			return nil, explain("create", req.Name, err)
+		}
+		plans[i] = p
+	}
+	return plans, nil
+}
+
+func (e *Engine) planOne(ctx context.Context, s standing, req croft.CreateRequest) (*plan, error) {
+	p := &plan{req: req}
+	var err error
+	if p.layout, err = layoutFor(s.repo, req); err != nil {
+		return nil, err
+	}
+	if err := p.defaults(); err != nil {
+		return nil, err
+	}
+	if p.mode, err = modeFor(s.repo, p.layout, req); err != nil {
+		return nil, err
+	}
+	if req.Role != "" && req.RoleFiles != croft.RoleFilesSkip && p.mode != croft.ModeLegacy {
+		role, err := s.roles().Find(req.Role)
+		if err != nil {
+			return nil, err
+		}
+		p.role = &role
+	}
+	if p.mode == croft.ModeLegacy {
+		return p, nil
+	}
+	if p.start, err = e.startFor(ctx, s, p.layout, req); err != nil {
+		return nil, err
+	}
+	return p, p.takeBranch(ctx, s)
+}
+
+// defaults fills in what follows from the layout and checks every name.
+func (p *plan) defaults() error {
+	req := &p.req
+	if p.layout.Role == layout.NeedRequired && req.Role == "" {
+		req.Role = req.Name
+	}
+	if req.Name == "" {
+		req.Name = req.Role
+	}
+	checks := []struct {
+		value string
+		check func(string) error
+	}{
+		{req.Name, layout.CheckName},
+		{req.Role, layout.CheckRole},
+		{req.Session, layout.CheckSession},
+		{req.Label, layout.CheckLabel},
+		{req.Agent, layout.CheckAgent},
+		{req.Branch, layout.CheckBranch},
+		{req.Target, layout.CheckBranch},
+	}
+	for _, c := range checks {
+		if c.value == "" {
+			continue
+		}
+		if err := c.check(c.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func layoutFor(r *repo, req croft.CreateRequest) (layout.Layout, error) {
+	name := req.Layout
+	if name == "" {
+		name = r.cfg.Layout
+	}
+	l, err := layout.Preset(name)
+	if err != nil {
+		return l, err
+	}
+	if r.cfg.Prefix != "" {
+		l.Prefix = r.cfg.Prefix
+	}
+	if req.Layout != "" && req.Layout != r.cfg.Layout {
+		return l, nil // templates belong to the configured layout
+	}
+	return l.With(r.cfg.Path, r.cfg.Branch)
+}
+
+func modeFor(r *repo, l layout.Layout, req croft.CreateRequest) (croft.Mode, error) {
+	switch req.Mode {
+	case croft.ModeLegacy:
+		return croft.ModeLegacy, nil
+	case "", croft.ModeAuto, croft.ModeWorktree:
+	case croft.ModeIsolated:
+		return "", &croft.Error{Code: croft.Unsupported, Message: "the mode isolated is not there yet", Hint: "croft new --mode worktree"}
+	default:
+		return "", &croft.Error{
+			Code: croft.InvalidRequest, Message: fmt.Sprintf("unknown mode %q", req.Mode), Hint: "auto, worktree, isolated or legacy",
+		}
+	}
+	if r.git != nil {
+		return croft.ModeWorktree, nil
+	}
+	if l.Plain == layout.PlainDirect && req.Mode != croft.ModeWorktree {
+		return croft.ModeLegacy, nil
+	}
+	return "", git.ErrNoRepository
+}
+
+// takeBranch decides whether an existing branch is taken, and refuses one that
+// is checked out elsewhere.
+func (p *plan) takeBranch(ctx context.Context, s standing) error {
+	if p.req.Branch == "" {
+		return nil
+	}
+	tip, err := s.git.ReadRef(ctx, "refs/heads/"+p.req.Branch)
+	if errors.Is(err, git.ErrNoRef) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if used := s.git.CheckedOut(p.req.Branch, ""); len(used) > 0 {
+		return &croft.Error{
+			Code: croft.BranchInUse, Message: fmt.Sprintf("branch %q is checked out elsewhere", p.req.Branch),
+			Details: used[0], Hint: "git worktree list",
+		}
+	}
+	p.adopt = true
+	p.start.oid, p.start.ref = tip, p.req.Branch
+	return nil
+}
+
+// settle gives a plan its name, branch and path. It runs in the transaction
+// that writes the record down, so that no two workspaces settle on the same.
+func (e *Engine) settle(tx *journal.Tx, s standing, p *plan) error {
+	id := newID()
+	now := e.now()
+	w := croft.Workspace{
+		ID: id, Name: p.req.Name, Agent: p.req.Agent, Role: p.req.Role, Session: p.req.Session, Label: p.req.Label,
+		Mode: p.mode, State: croft.Creating, Layout: p.layout.Name, Base: p.start.oid, BaseRef: p.start.ref, Target: p.start.target,
+		Host: e.host, Repo: s.path, CreatedAt: now,
+	}
+	var err error
+	if w.Name, err = settleName(tx, s.repo, w.Name); err != nil {
+		return err
+	}
+	p.record = journal.Record{Workspace: w, RepoID: s.id, Generation: 1, Boot: proc.Here().Boot}
+	if p.mode == croft.ModeLegacy {
+		p.record.Workspace.Path = s.path
+		return nil
+	}
+	p.record.Admin = worktree.Admin(string(id))
+	return p.settlePlace(tx, s, e.set.Config().DataDir, now.Unix())
+}
+
+func settleName(tx *journal.Tx, r *repo, name string) (string, error) {
+	if name != "" {
+		_, err := tx.LiveByName(r.id, name)
+		if errors.Is(err, journal.ErrNotFound) {
+			return name, nil
+		}
+		if err == nil {
+			err = &croft.Error{
+				Code: croft.WorktreeExists, Workspace: name, Message: "a workspace of that name exists already", Hint: "croft show " + name,
+			}
+		}
+		return name, err
+	}
+	for range 1000 {
+		name = layout.Invent(random)
+		if _, err := tx.LiveByName(r.id, name); errors.Is(err, journal.ErrNotFound) {
+			return name, nil
+		} else if err != nil {
+			return "", err
+		}
+	}
+	return "", &croft.Error{Code: croft.InvalidRequest, Message: "no free name was found", Hint: "croft new NAME"}
+}
+
+func (p *plan) settlePlace(tx *journal.Tx, s standing, dataDir string, unix int64) error {
+	w := &p.record.Workspace
+	v := layout.Values{
+		RepoPath: s.path, Repo: s.name(), Name: w.Name, Role: w.Role, Session: w.Session,
+		ID: agentID(w), Hex8: hex8(), Unix: unix,
+	}
+	var err error
+	w.Branch = p.req.Branch
+	if w.Branch == "" {
+		if w.Branch, err = p.layout.RenderBranch(v); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.LiveByBranch(s.id, w.Branch); err == nil {
+		return branchExists(w.Branch)
+	} else if !errors.Is(err, journal.ErrNotFound) {
+		return err
+	}
+	v.Branch = w.Branch
+	p.record.OwnsBranch = !p.adopt
+	base := p.layout.BaseDir(s.path, s.name(), "")
+	elsewhere, err := p.writableBase(s, base, dataDir)
+	if err != nil {
+		return err
+	}
+	place := func(slug string) (string, error) {
+		v.Slug = slug
+		path, err := p.layout.RenderPath(v)
+		if err != nil || elsewhere == "" {
+			return path, err
+		}
+		rel, err := filepath.Rel(base, path)
+		return filepath.Join(elsewhere, rel), err
+	}
+	if err := p.settlePath(tx, place); err != nil {
+		return err
+	}
+	p.record.BaseDir = base
+	if elsewhere != "" {
+		p.record.BaseDir = elsewhere
+		w.Notes = append(w.Notes, fmt.Sprintf("%s cannot be written; the workspace lies in %s", filepath.Dir(base), elsewhere))
+	}
+	return nil
+}
+
+// agentID is what {id} stands for: the caller's own name for its agent, where
+// it has one.
+func agentID(w *croft.Workspace) string {
+	switch {
+	case w.Agent != "":
+		return w.Agent
+	case w.Name != "" && layout.CheckAgent(w.Name) == nil:
+		return w.Name
+	}
+	return string(w.ID)
+}
+
+// settlePath finds a free path. Where the layout makes the last part from the
+// name, a taken one gets a number; elsewhere it is refused.
+func (p *plan) settlePath(tx *journal.Tx, place func(slug string) (string, error)) error {
+	w := &p.record.Workspace
+	free := func(path string) (bool, error) {
+		if _, err := os.Lstat(path); err == nil {
+			return false, nil
+		}
+		taken, err := tx.PathTaken(path)
+		return !taken, err
+	}
+	if !p.layout.UsesSlug() {
+		path, err := place("")
+		if err != nil {
+			return err
+		}
+		ok, err := free(path)
+		if err == nil && !ok {
+			err = pathTaken(w.Name, path)
+		}
+		w.Path = path
+		return err
+	}
+	path, err := place(layout.Slug(w.Name))
+	if err != nil {
+		return err
+	}
+	// Something foreign at the plain path is refused, not sidestepped: the
+	// caller would look for the workspace there.
+	if taken, err := tx.PathTaken(path); err != nil || !taken {
+		if _, lerr := os.Lstat(path); err == nil && lerr == nil {
+			return pathTaken(w.Name, path)
+		}
+		w.Slug, w.Path = layout.Slug(w.Name), path
+		return err
+	}
+	var failed error
+	w.Slug = layout.UniqueSlug(w.Name, func(slug string) bool {
+		path, err := place(slug)
+		if err != nil {
+			failed = err
+			return false
+		}
+		ok, err := free(path)
+		failed = err
+		return !ok && err == nil
+	})
+	if failed != nil {
+		return failed
+	}
+	w.Path, err = place(w.Slug)
+	return err
+}
+
+func pathTaken(name, path string) error {
+	return &croft.Error{
+		Code: croft.WorktreeExists, Workspace: name, Message: "something is already at the path", Details: path,
+		Hint: "choose another name, or move it away",
+	}
+}
+
+// writableBase returns another base directory where the layout's own cannot be
+// written and the layout allows that, and "" where it can.
+func (p *plan) writableBase(s standing, base, dataDir string) (string, error) {
+	at := base
+	for {
+		if info, err := os.Stat(at); err == nil {
+			if !info.IsDir() {
+				return "", &croft.Error{Code: croft.NotWritable, Message: fmt.Sprintf("%s is not a directory", at)}
+			}
+			break
+		}
+		if filepath.Dir(at) == at {
+			break
+		}
+		at = filepath.Dir(at)
+	}
+	if writable(at) {
+		return "", nil
+	}
+	if p.layout.Parent == layout.ParentStrict {
+		return "", &croft.Error{
+			Code: croft.NotWritable, Message: fmt.Sprintf("the directory %s cannot be written", at),
+			Hint: "croft new --layout default",
+		}
+	}
+	return filepath.Join(dataDir, s.name()+"-"+layout.ShortID(string(s.id))), nil
+}

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"context"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// The refs that a workspace hangs on. Their names say nothing but its ID.
+const (
+	wsRefs      = "refs/croft/ws/"
+	archiveRefs = "refs/croft/archive/"
+)
+
+func recordRef(id croft.ID) string { return wsRefs + string(id) + "/record" }
+func baseRef(id croft.ID) string   { return wsRefs + string(id) + "/base" }
+
+// archiveRef keeps the commit that a removed workspace had checked out, and
+// archiveBranchRef the tip of its branch where that was another one.
+func archiveRef(id croft.ID) string       { return archiveRefs + string(id) + "/head" }
+func archiveBranchRef(id croft.ID) string { return archiveRefs + string(id) + "/branch" }
+
+// recordBlob stores a record in the repository and returns the blob's name.
+func recordBlob(r *repo, rec journal.Record) (string, error) {
+	rec.Blob = ""
+	b, err := rec.Encode()
+	if err != nil {
+		return "", err
+	}
+	return r.git.WriteBlob(b)
+}
+
+// saveRecord writes a changed record to its ref and then to the database.
+func (e *Engine) saveRecord(ctx context.Context, r *repo, rec *journal.Record, then func(*journal.Tx) error) error {
+	rec.Generation++
+	if r.git != nil {
+		blob, err := recordBlob(r, *rec)
+		if err != nil {
+			return err
+		}
+		u := git.RefUpdate{Ref: recordRef(rec.Workspace.ID), New: blob}
+		if old, err := r.git.ReadRef(ctx, u.Ref); err == nil {
+			u.Old = old
+		}
+		if err := r.git.UpdateRefs(ctx, u); err != nil {
+			return err
+		}
+		rec.Blob = blob
+	}
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		if err := tx.Put(*rec); err != nil {
+			return err
+		}
+		return then(tx)
+	})
+}
+
+// importRecords takes over records that hang on refs and that the database
+// does not have, or has in an older generation. It returns how many.
+func (e *Engine) importRecords(ctx context.Context, r *repo) (int, error) {
+	refs, err := r.git.Refs(ctx, wsRefs)
+	if err != nil || len(refs) == 0 {
+		return 0, err
+	}
+	var found []journal.Record
+	for _, ref := range refs {
+		if !strings.HasSuffix(ref.Name, "/record") {
+			continue
+		}
+		o, err := r.git.Read(ctx, ref.OID)
+		if err != nil {
+			continue // the doctor reports what cannot be read
+		}
+		rec, err := journal.Decode(o.Data)
+		if err != nil || recordRef(rec.Workspace.ID) != ref.Name || rec.Workspace.State == croft.Creating {
+			continue // a workspace that is being made is its maker's affair
+		}
+		rec.Blob, rec.RepoID, rec.Workspace.Repo = ref.OID, r.id, r.path
+		found = append(found, rec)
+	}
+	imported := 0
+	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
+		imported = 0
+		for _, rec := range found {
+			have, err := tx.Record(rec.Workspace.ID)
+			if err == nil && have.Generation >= rec.Generation {
+				continue
+			}
+			if err := tx.Put(rec); err != nil {
+				return err
+			}
+			if err := tx.Emit(e.event(croft.EventWorkspaceRebuilt, rec)); err != nil {
+				return err
+			}
+			imported++
+		}
+		return nil
+	})
+	return imported, err
+}

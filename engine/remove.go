@@ -1,0 +1,413 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// Remove moves workspaces to the trash and answers for each.
+func (e *Engine) Remove(ctx context.Context, req croft.RemoveRequest) (*croft.RemoveResult, error) {
+	s, err := e.standing(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("remove", "", err)
+	}
+	if err := e.recover(ctx); err != nil {
+		return nil, explain("remove", "", err)
+	}
+	res := &croft.RemoveResult{Removed: []croft.Removed{}}
+	records, err := e.toRemove(ctx, s, req, res)
+	if err != nil {
+		return nil, explain("remove", "", err)
+	}
+	for _, rec := range records {
+		done, err := e.removeOne(ctx, s.repo, rec, removal{Branch: req.Branch, Event: croft.EventWorkspaceRemoved}, req.Mode)
+		if err != nil {
+			if ctx.Err() != nil {
+				return res, explain("remove", rec.Workspace.Name, err)
+			}
+			res.Kept = append(res.Kept, kept(rec, err))
+			continue
+		}
+		res.Removed = append(res.Removed, *done)
+	}
+	return res, nil
+}
+
+func kept(rec journal.Record, err error) croft.Kept {
+	return croft.Kept{Name: rec.Workspace.Name, Reason: croft.AsError("remove", explain("remove", rec.Workspace.Name, err))}
+}
+
+func (e *Engine) toRemove(ctx context.Context, s standing, req croft.RemoveRequest, res *croft.RemoveResult) ([]journal.Record, error) {
+	if req.All == croft.ScopeAll {
+		return e.journal.Live(ctx, s.id)
+	}
+	var records []journal.Record
+	for _, ref := range req.Workspaces {
+		rec, err := e.find(ctx, s, ref)
+		if errors.Is(err, croft.WorktreeNotFound) && ref != "" {
+			res.Unknown = append(res.Unknown, ref)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(records, func(r journal.Record) bool { return r.Workspace.ID == rec.Workspace.ID }) {
+			records = append(records, rec)
+		}
+	}
+	return records, nil
+}
+
+// removal is what a remove operation is going to do. It is written down before
+// anything is done, so that another process can finish it.
+type removal struct {
+	Branch croft.BranchMode `json:"branch,omitempty"`
+	Dir    string           `json:"dir,omitempty"` // where the workspace goes
+	Event  string           `json:"event"`
+}
+
+func (e *Engine) removeOne(ctx context.Context, r *repo, rec journal.Record, how removal, mode croft.RemoveMode) (*croft.Removed, error) {
+	if err := e.guard(ctx, r, rec, mode); err != nil {
+		return nil, err
+	}
+	op, err := e.begin(ctx, "remove", r)
+	if err != nil {
+		return nil, err
+	}
+	defer op.close()
+	if rec.Workspace.Mode != croft.ModeLegacy {
+		if how.Dir, err = trashDir(r, rec); err != nil {
+			return nil, err
+		}
+	}
+	if op.Input, err = json.Marshal(how); err != nil {
+		return nil, err
+	}
+	op.Workspaces = []croft.ID{rec.Workspace.ID}
+	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
+		now, err := tx.Record(rec.Workspace.ID)
+		if err != nil || now.Workspace.State == croft.Trashed {
+			return notFound("remove", rec.Workspace.Name)
+		}
+		return tx.Begin(op.Operation)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("remove.journalled"); err != nil {
+		return nil, err
+	}
+	return e.carryRemoval(context.WithoutCancel(ctx), r, op.Operation, rec, how)
+}
+
+// guard refuses what would take something away from somebody.
+func (e *Engine) guard(ctx context.Context, r *repo, rec journal.Record, mode croft.RemoveMode) error {
+	w := rec.Workspace
+	if w.State == croft.Creating {
+		return &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being made", Hint: "croft list"}
+	}
+	if err := e.guardLeases(ctx, r, w); err != nil || w.Mode == croft.ModeLegacy {
+		return err
+	}
+	if pids, _ := proc.Occupants(w.Path); len(pids) > 0 {
+		return &croft.Error{
+			Code: croft.WorkspaceBusy, Message: fmt.Sprintf("process %d is at work inside", pids[0]), Details: fmt.Sprint("processes: ", pids),
+			Hint: "leave the directory (cd), or end the process",
+		}
+	}
+	if mode == croft.RemoveForce {
+		return nil
+	}
+	if err := r.guardLock(rec); err != nil {
+		return err
+	}
+	st, err := e.status(ctx, r, rec)
+	if errors.Is(err, croft.WorkspaceBroken) {
+		return e.guardBroken(r, rec)
+	}
+	if err != nil {
+		return err
+	}
+	if st.Dirty() {
+		return dirty(w, st)
+	}
+	return nil
+}
+
+// guardBroken lets a workspace go whose directory is gone or stripped of its
+// registration only if nothing is left there that cannot be judged.
+func (e *Engine) guardBroken(r *repo, rec journal.Record) error {
+	h := r.trees.Health(specOf(rec))
+	if h == checkout.Missing {
+		return nil
+	}
+	return broken(rec, h)
+}
+
+func (e *Engine) guardLeases(ctx context.Context, r *repo, w croft.Workspace) error {
+	leases, err := e.journal.Leases(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	me := self()
+	for _, l := range leases[w.ID] {
+		if held(l, e.now()) && l.Owner != me {
+			return &croft.Error{
+				Code: croft.WorkspaceBusy, Message: fmt.Sprintf("process %d holds a lease until %s", l.Owner.PID, l.ExpiresAt.Format(time.RFC3339)),
+				Hint: "end the process, or wait until the lease has expired",
+			}
+		}
+	}
+	return nil
+}
+
+// guardLock refuses a workspace that a person locked.
+func (r *repo) guardLock(rec journal.Record) error {
+	if rec.Workspace.Mode == croft.ModeLegacy {
+		return nil
+	}
+	reason, personal, err := isPersonal(r.trees.At(specOf(rec)))
+	if err != nil || !personal {
+		return err
+	}
+	return &croft.Error{
+		Code: croft.WorkspaceLocked, Message: lockedMessage(reason), Hint: "croft unlock " + rec.Workspace.Name,
+	}
+}
+
+func lockedMessage(reason string) string {
+	if reason == "" {
+		return "the workspace is locked"
+	}
+	return "the workspace is locked: " + reason
+}
+
+func dirty(w croft.Workspace, st *croft.Status) error {
+	message := fmt.Sprintf("%d files are not committed", len(st.Paths))
+	if len(st.Paths) == 1 {
+		message = "1 file is not committed"
+	}
+	if st.Ahead > 0 {
+		message += fmt.Sprintf(", %d commits are not in %s", st.Ahead, w.Target)
+	}
+	shown := st.Paths
+	if len(shown) > 20 {
+		shown = append(slices.Clone(shown[:20]), fmt.Sprintf("and %d more", len(st.Paths)-20))
+	}
+	return &croft.Error{
+		Code: croft.WorkspaceDirty, Message: message, Details: strings.Join(shown, "\n"), Hint: "croft remove --force " + w.Name,
+	}
+}
+
+// carryRemoval does what the journal says. Every step may have been done
+// before, by a process that died.
+func (e *Engine) carryRemoval(ctx context.Context, r *repo, op journal.Operation, rec journal.Record, how removal) (*croft.Removed, error) {
+	if rec.Workspace.Mode == croft.ModeLegacy || r.git == nil {
+		return e.forget(ctx, op, rec, how)
+	}
+	// The record changes under the same lock as the disk: whoever holds it next
+	// sees that the path is free, or that the workspace is gone.
+	l, err := r.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Unlock()
+	if rec, err = e.journal.Record(ctx, rec.Workspace.ID); err != nil {
+		return nil, err
+	}
+	w := rec.Workspace
+	out := &croft.Removed{ID: w.ID, Name: w.Name}
+	if w.State == croft.Trashed { // another process was faster
+		return out, e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.End(op.ID, journal.OpDone, "", e.now()) })
+	}
+	trash := &journal.Trash{RemovedAt: e.now(), ExpiresAt: e.now().Add(time.Duration(r.cfg.Trash.Retention))}
+	if err := e.stow(ctx, r, rec, how, trash); err != nil {
+		return nil, err
+	}
+	if trash.Dir != "" {
+		out.Trash = w.ID
+	}
+	if trash.BranchGone {
+		out.Branch = w.Branch
+	}
+	rec.Workspace.State, rec.Trash = croft.Trashed, trash
+	return out, e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error { return e.endRemoval(tx, op, rec, how) })
+}
+
+// forget removes a workspace that has nothing of its own on disk: the record.
+func (e *Engine) forget(ctx context.Context, op journal.Operation, rec journal.Record, how removal) (*croft.Removed, error) {
+	rec.Workspace.State = croft.Trashed
+	rec.Trash = &journal.Trash{RemovedAt: e.now(), ExpiresAt: e.now(), Purged: true}
+	rec.Generation++
+	return &croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name}, e.journal.Update(ctx, func(tx *journal.Tx) error {
+		return errors.Join(tx.Put(rec), e.endRemoval(tx, op, rec, how))
+	})
+}
+
+func (e *Engine) endRemoval(tx *journal.Tx, op journal.Operation, rec journal.Record, how removal) error {
+	return errors.Join(
+		tx.DropLeases(rec.Workspace.ID),
+		tx.Emit(e.event(how.Event, rec)),
+		tx.End(op.ID, journal.OpDone, "", e.now()),
+	)
+}
+
+// stow pins the commits, moves the directory away and ends the registration;
+// then the branch goes. The caller holds the repository's lock.
+func (e *Engine) stow(ctx context.Context, r *repo, rec journal.Record, how removal, trash *journal.Trash) error {
+	tree := r.trees.At(specOf(rec))
+	tip, err := e.archive(ctx, r, rec, tree)
+	if err != nil {
+		return err
+	}
+	trash.Tip = tip
+	if err := failpoint.Hit("remove.archived"); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(how.Dir, 0o700); err != nil {
+		return err
+	}
+	if err := r.trees.Stow(specOf(rec), how.Dir); err != nil {
+		return err
+	}
+	trash.Dir = how.Dir
+	if entries, err := os.ReadDir(how.Dir); err == nil && len(entries) == 0 {
+		trash.Dir = ""
+		_ = os.Remove(how.Dir)
+	}
+	if err := failpoint.Hit("remove.stowed"); err != nil {
+		return err
+	}
+	if how.Branch == croft.BranchDelete && rec.OwnsBranch {
+		if trash.BranchGone, err = deleteBranch(ctx, r, rec, tip); err != nil {
+			return err
+		}
+	}
+	if err := failpoint.Hit("remove.branch"); err != nil {
+		return err
+	}
+	return dropRef(ctx, r, baseRef(rec.Workspace.ID))
+}
+
+// archive keeps what the workspace has checked out, and the tip of its branch,
+// under refs that outlive both. It returns the tip of the branch.
+func (e *Engine) archive(ctx context.Context, r *repo, rec journal.Record, tree *git.Worktree) (string, error) {
+	w := rec.Workspace
+	v := &view{r: r, refs: r.git.Snapshot()}
+	_, head, _ := v.head(ctx, tree)
+	tip, err := r.git.ReadRef(ctx, "refs/heads/"+w.Branch)
+	if err != nil && !errors.Is(err, git.ErrNoRef) {
+		return "", err
+	}
+	if head == "" {
+		head = tip
+	}
+	var updates []git.RefUpdate
+	pin := func(ref, oid string) {
+		old, err := r.git.ReadRef(ctx, ref)
+		if oid != "" && (err != nil || old != oid) {
+			updates = append(updates, git.RefUpdate{Ref: ref, New: oid, Old: old})
+		}
+	}
+	pin(archiveRef(w.ID), head)
+	if tip != head {
+		pin(archiveBranchRef(w.ID), tip)
+	}
+	if tip == "" {
+		tip = head
+	}
+	return tip, r.git.UpdateRefs(ctx, updates...)
+}
+
+// deleteBranch deletes the branch of a removed workspace if it is still at the
+// tip that was archived and nobody else has it checked out.
+func deleteBranch(ctx context.Context, r *repo, rec journal.Record, tip string) (bool, error) {
+	ref := "refs/heads/" + rec.Workspace.Branch
+	now, err := r.git.ReadRef(ctx, ref)
+	if errors.Is(err, git.ErrNoRef) {
+		return true, nil
+	}
+	if err != nil || now != tip || len(r.git.CheckedOut(rec.Workspace.Branch, "")) > 0 {
+		return false, err
+	}
+	err = r.git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: tip})
+	if errors.Is(err, git.KindRefStale) {
+		return false, nil // it moved: somebody is using it
+	}
+	return err == nil, err
+}
+
+func dropRef(ctx context.Context, r *repo, ref string) error {
+	oid, err := r.git.ReadRef(ctx, ref)
+	if errors.Is(err, git.ErrNoRef) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: oid})
+}
+
+// recoverRemove finishes a removal: the workspace was allowed to go, and half
+// a removal is worse than a whole one.
+func (e *Engine) recoverRemove(ctx context.Context, r *repo, op journal.Operation) error {
+	var how removal
+	if err := json.Unmarshal(op.Input, &how); err != nil {
+		return err
+	}
+	for _, id := range op.Workspaces {
+		rec, err := e.journal.Record(ctx, id)
+		if err != nil {
+			return err
+		}
+		if _, err := e.carryRemoval(ctx, r, op, rec, how); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trashDir chooses where a removed workspace lies: beside the other workspaces
+// of the repository, on the same file system, so that moving it there is one
+// rename.
+func trashDir(r *repo, rec journal.Record) (string, error) {
+	parent := filepath.Dir(rec.Workspace.Path)
+	candidates := []string{
+		filepath.Join(filepath.Dir(r.path), r.name()+".croft", ".trash"),
+		filepath.Join(r.common, "croft", "trash"),
+		filepath.Join(parent, ".croft-trash"),
+	}
+	if rec.BaseDir != "" && rec.BaseDir != filepath.Dir(r.path) && !isWithin(rec.BaseDir, r.path) {
+		candidates = append([]string{filepath.Join(rec.BaseDir, ".trash")}, candidates...)
+	}
+	var errs []error
+	for _, c := range candidates {
+		if err := os.MkdirAll(c, 0o700); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if _, err := os.Lstat(rec.Workspace.Path); err != nil || sameDevice(parent, c) {
+			return filepath.Join(c, string(rec.Workspace.ID)), nil
+		}
+	}
+	return "", errors.Join(append(errs, errors.New("no place for the trash on the workspace's file system"))...)
+}
+
+func isWithin(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(os.PathSeparator))
+}

@@ -1,0 +1,296 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/checkout/direct"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/provision"
+)
+
+// repo is one project that the engine works on.
+type repo struct {
+	id     croft.ID
+	path   string // the main checkout, the bare repository, or the plain directory
+	common string // git's common directory; empty for a plain directory
+	cfg    config.Config
+	git    *git.Repository // nil for a plain directory
+	trees  *worktree.Checkouts
+}
+
+// standing is a project and the place in it that a request was made from.
+type standing struct {
+	*repo
+	place git.Place
+}
+
+func (r *repo) name() string {
+	return strings.TrimSuffix(filepath.Base(r.path), ".git")
+}
+
+func (r *repo) checkoutFor(mode croft.Mode) checkout.Checkout {
+	if mode == croft.ModeLegacy {
+		return direct.Checkouts{}
+	}
+	return r.trees
+}
+
+func (r *repo) roles() provision.Roles {
+	return provision.Roles{Project: r.path, Dir: r.cfg.Roles.Dir, Files: r.cfg.Roles.Files}
+}
+
+// lock takes the repository's lock, under which registrations and refs of
+// several workspaces change together. It is held for milliseconds.
+func (r *repo) lock(ctx context.Context) (*flock.Lock, error) {
+	return flock.Acquire(ctx, filepath.Join(r.common, "croft", "lock"))
+}
+
+// at finds the project that a request means, and refuses what is no git
+// repository.
+func (e *Engine) at(ctx context.Context, dir string) (standing, error) {
+	s, err := e.standing(ctx, dir)
+	if err == nil && s.git == nil {
+		err = git.ErrNoRepository
+	}
+	return s, err
+}
+
+// standing finds the project that a request means. A directory without git is
+// one only if a workspace was made there before.
+func (e *Engine) standing(ctx context.Context, dir string) (standing, error) {
+	return e.locate(ctx, dir, knownPlain)
+}
+
+// plainMode says what is done about a directory without git that was never
+// seen before.
+type plainMode int
+
+const (
+	knownPlain plainMode = iota // it is no project
+	newPlain                    // it becomes one
+)
+
+func (e *Engine) locate(ctx context.Context, dir string, plain plainMode) (standing, error) {
+	if dir == "" {
+		dir = e.dir
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(e.dir, dir)
+	}
+	place, err := git.Discover(dir)
+	if errors.Is(err, git.ErrNoRepository) {
+		r, err := e.plain(ctx, dir, plain)
+		return standing{repo: r}, err
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return standing{}, &croft.Error{Code: croft.NotARepo, Message: fmt.Sprintf("there is no directory %s", dir)}
+	}
+	if err != nil {
+		return standing{}, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r, ok := e.repos[place.CommonDir]; ok {
+		return standing{r, place}, nil
+	}
+	r, err := e.open(ctx, place)
+	if err != nil {
+		return standing{}, err
+	}
+	e.repos[place.CommonDir] = r
+	return standing{r, place}, nil
+}
+
+// open makes a repository known: its ID, its settings, its records.
+func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
+	set, err := e.set.ForRepo(place.Root)
+	if err != nil {
+		return nil, err
+	}
+	r := &repo{path: place.Root, common: place.CommonDir, cfg: set.Config(), git: e.git.At(place)}
+	r.trees = worktree.New(r.git)
+	if r.id, err = readID(place.CommonDir); err != nil {
+		return nil, err
+	}
+	if r.id != "" {
+		known, err := e.journal.Repo(ctx, r.id)
+		if err == nil && known.CommonDir == r.common && known.Path == r.path {
+			return r, nil
+		}
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return r, e.register(ctx, r)
+}
+
+func idFile(common string) string { return filepath.Join(common, "croft", "id") }
+
+func readID(common string) (croft.ID, error) {
+	b, err := os.ReadFile(idFile(common))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	return croft.ID(bytes.TrimSpace(b)), err
+}
+
+// register writes a repository down that is new, was moved or was copied, or
+// whose database was lost, and takes over the records that hang on its refs.
+func (e *Engine) register(ctx context.Context, r *repo) error {
+	if err := os.MkdirAll(filepath.Join(r.common, "croft"), 0o777); err != nil {
+		return err
+	}
+	l, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	if r.id, err = readID(r.common); err != nil {
+		return err
+	}
+	if r.id != "" && e.isCopy(ctx, r) {
+		r.id = ""
+	}
+	if r.id == "" {
+		r.id = newID()
+		if err := os.WriteFile(idFile(r.common), []byte(r.id+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	if err := e.journal.Update(ctx, func(tx *journal.Tx) error {
+		return tx.PutRepo(journal.Repo{ID: r.id, CommonDir: r.common, Path: r.path}, e.now())
+	}); err != nil {
+		return err
+	}
+	_, err = e.importRecords(ctx, r)
+	return err
+}
+
+// isCopy reports whether the ID belongs to another repository that is still
+// there: then this one was copied from it, directory and all.
+func (e *Engine) isCopy(ctx context.Context, r *repo) bool {
+	known, err := e.journal.Repo(ctx, r.id)
+	if err != nil || known.CommonDir == r.common {
+		return false
+	}
+	id, err := readID(known.CommonDir)
+	return err == nil && id == r.id
+}
+
+// plain finds a directory without git.
+func (e *Engine) plain(ctx context.Context, dir string, mode plainMode) (*repo, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r, ok := e.repos[dir]; ok {
+		return r, nil
+	}
+	set, err := e.set.ForRepo(dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &repo{path: dir, cfg: set.Config()}
+	known, err := e.journal.RepoAt(ctx, plainPrefix+dir)
+	switch {
+	case err == nil:
+		r.id = known.ID
+	case !errors.Is(err, journal.ErrNotFound):
+		return nil, err
+	case mode == knownPlain:
+		return nil, git.ErrNoRepository
+	default:
+		if r.id, err = e.registerPlain(ctx, dir); err != nil {
+			return nil, err
+		}
+	}
+	e.repos[dir] = r
+	return r, nil
+}
+
+// registerPlain writes a directory down, unless another process just did.
+func (e *Engine) registerPlain(ctx context.Context, dir string) (id croft.ID, err error) {
+	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
+		known, err := tx.RepoAt(plainPrefix + dir)
+		if err == nil {
+			id = known.ID
+			return nil
+		}
+		id = newID()
+		return tx.PutRepo(journal.Repo{ID: id, CommonDir: plainPrefix + dir, Path: dir}, e.now())
+	})
+	return id, err
+}
+
+// plainPrefix keeps a plain directory apart from a repository that is made
+// there later.
+const plainPrefix = "plain:"
+
+// Repo describes the project that a directory lies in.
+func (e *Engine) Repo(ctx context.Context, dir string) (*croft.Repo, error) {
+	s, err := e.at(ctx, dir)
+	if err != nil {
+		return nil, explain("repo", "", err)
+	}
+	out := &croft.Repo{ID: s.id, Path: s.path, Name: s.name(), GitDir: s.common, IsBare: s.place.Bare}
+	if v, err := e.git.Version(); err == nil {
+		out.Version = v.String()
+	}
+	out.Branch, out.Head, err = s.head(ctx)
+	return out, explain("repo", "", err)
+}
+
+// Check says whether workspaces can be made.
+func (e *Engine) Check(ctx context.Context, dir string) error {
+	s, err := e.at(ctx, dir)
+	if err != nil {
+		return explain("check", "", err)
+	}
+	_, head, err := s.head(ctx)
+	if err == nil && head == "" {
+		err = noCommits()
+	}
+	return explain("check", "", err)
+}
+
+func noCommits() error {
+	return &croft.Error{
+		Code: croft.NotARepo, Message: "the repository has no commit to start from",
+		Hint: `git commit --allow-empty -m "first commit"`,
+	}
+}
+
+// BranchExists says whether a local branch is there.
+func (e *Engine) BranchExists(ctx context.Context, dir, branch string) (bool, error) {
+	s, err := e.at(ctx, dir)
+	if err != nil {
+		return false, explain("branch", "", err)
+	}
+	_, err = s.git.ReadRef(ctx, "refs/heads/"+branch)
+	if errors.Is(err, git.ErrNoRef) {
+		return false, nil
+	}
+	return err == nil, explain("branch", "", err)
+}
+
+// head is the branch and the commit that one stands on.
+func (s standing) head(ctx context.Context) (branch, oid string, err error) {
+	if s.git.NativeRefs() {
+		return s.git.Snapshot().Head(s.place.GitDir)
+	}
+	return s.git.HeadOf(ctx, s.place.GitDir)
+}

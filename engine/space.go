@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// checkSpace refuses to begin what the disk cannot hold. The number of files
+// is taken from the main checkout's index, which is close enough for a check
+// that only has to keep a machine from running dry.
+func (e *Engine) checkSpace(s standing, plans []*plan) error {
+	if s.git == nil {
+		return nil
+	}
+	dir := plans[0].layout.BaseDir(s.path, s.name(), "")
+	for {
+		if _, err := os.Stat(dir); err == nil || filepath.Dir(dir) == dir {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	bytes, inodes, err := freeSpace(dir)
+	if err != nil {
+		return nil // a file system that does not tell has no limit to check
+	}
+	limits := s.cfg.Limits
+	files := int64(len(plans)) * int64(git.IndexEntries(s.common))
+	switch {
+	case bytes < limits.MinFreeBytes:
+		return noSpace(dir, fmt.Sprintf("%d bytes are free, the limit is %d", bytes, limits.MinFreeBytes), "limits.min_free_bytes")
+	case inodes < limits.MinFreeInodes+files:
+		return noSpace(dir, fmt.Sprintf("%d inodes are free, %d files and a reserve of %d are needed", inodes, files, limits.MinFreeInodes),
+			"limits.min_free_inodes")
+	}
+	return nil
+}
+
+func noSpace(dir, message, key string) error {
+	return &croft.Error{Code: croft.NoSpace, Message: message, Details: dir, Hint: "croft clean, or lower " + key}
+}

@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// stateFile is an agent's own cache at the top of a checkout. It is tolerated
+// everywhere and is nobody's work.
+const stateFile = "STATE.json"
+
+// Status looks for uncommitted work.
+func (e *Engine) Status(ctx context.Context, id croft.ID) (*croft.Status, error) {
+	r, rec, err := e.byID(ctx, id)
+	if err != nil {
+		return nil, explain("status", string(id), err)
+	}
+	st, err := e.status(ctx, r, rec)
+	return st, explain("status", rec.Workspace.Name, err)
+}
+
+func (e *Engine) status(ctx context.Context, r *repo, rec journal.Record) (*croft.Status, error) {
+	st := &croft.Status{Workspace: rec.Workspace.ID}
+	if rec.Workspace.Mode == croft.ModeLegacy {
+		return st, nil
+	}
+	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
+		return nil, broken(rec, h)
+	}
+	changes, err := r.trees.Changes(ctx, specOf(rec))
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range changes {
+		if c.Kind == checkout.Untracked && (c.Path == stateFile || slices.Contains(rec.RoleFiles, c.Path)) {
+			continue
+		}
+		switch c.Kind {
+		case checkout.Staged:
+			st.Staged++
+		case checkout.Modified:
+			st.Modified++
+		case checkout.Untracked:
+			st.Untracked++
+		case checkout.Conflicted:
+			st.Conflicted++
+		}
+		st.Paths = append(st.Paths, c.Path)
+	}
+	v, err := e.newView(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if _, st.Head, err = v.head(ctx, r.trees.At(specOf(rec))); err != nil {
+		return nil, err
+	}
+	return st, e.distance(ctx, r, rec, st)
+}
+
+// distance counts the commits between a workspace and its target. A target
+// that is gone leaves the counts at zero.
+func (e *Engine) distance(ctx context.Context, r *repo, rec journal.Record, st *croft.Status) error {
+	if rec.Workspace.Target == "" || st.Head == "" {
+		return nil
+	}
+	target, err := r.git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Target)
+	if err != nil || target == st.Head {
+		return nil
+	}
+	st.Ahead, st.Behind, err = r.git.AheadBehind(ctx, st.Head, target)
+	return err
+}
+
+func broken(rec journal.Record, h checkout.Health) error {
+	message := map[checkout.Health]string{
+		checkout.Missing:      "its directory is gone",
+		checkout.Unregistered: "git does not know its directory any more",
+		checkout.Foreign:      "something else lies at its path",
+	}[h]
+	return &croft.Error{
+		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Message: message, Details: rec.Workspace.Path, Hint: "croft doctor --fix",
+	}
+}

@@ -1,0 +1,327 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// Reap removes orphans.
+func (e *Engine) Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanResult, error) {
+	s, err := e.standing(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("reap", "", err)
+	}
+	if err := e.recover(ctx); err != nil {
+		return nil, explain("reap", "", err)
+	}
+	leases, err := e.journal.Leases(ctx, s.id)
+	if err != nil {
+		return nil, explain("reap", "", err)
+	}
+	how := func(rec journal.Record) (removal, error) {
+		if err := s.guardLock(rec); err != nil { // force is for uncommitted work, not for a person's word
+			return removal{}, err
+		}
+		done, err := e.integrated(ctx, s.repo, rec)
+		if err != nil {
+			return removal{}, err
+		}
+		if !done && rec.Boot != proc.Here().Boot && req.OlderThan <= 0 {
+			return removal{}, &croft.Error{
+				Code: croft.WorkspaceDirty, Message: "it has commits that its target does not have, and the machine was restarted since",
+				Hint: "croft remove " + rec.Workspace.Name,
+			}
+		}
+		mode := croft.BranchDelete
+		if !done {
+			mode = croft.BranchKeep
+		}
+		return removal{Branch: mode, Event: croft.EventWorkspaceReaped}, nil
+	}
+	wanted := func(rec journal.Record) bool {
+		return e.orphaned(leases[rec.Workspace.ID]) ||
+			req.OlderThan > 0 && e.now().Sub(e.createdAt(rec)) > req.OlderThan && rec.Workspace.Mode != croft.ModeLegacy
+	}
+	res, err := e.sweep(ctx, s.repo, req.Mode, req.DryRun, wanted, how)
+	return res, explain("reap", "", err)
+}
+
+// orphaned reports whether all leases of a workspace expired and all their
+// owners are provably gone. Without a lease there is no orphan.
+func (e *Engine) orphaned(leases []croft.Lease) bool {
+	for _, l := range leases {
+		if l.ExpiresAt.After(e.now()) || life(l.Owner) != proc.Dead {
+			return false
+		}
+	}
+	return len(leases) > 0
+}
+
+func (e *Engine) createdAt(rec journal.Record) time.Time { return rec.Workspace.CreatedAt }
+
+// Clean removes what is provably finished, or everything.
+func (e *Engine) Clean(ctx context.Context, req croft.CleanRequest) (*croft.CleanResult, error) {
+	s, err := e.standing(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("clean", "", err)
+	}
+	if err := e.recover(ctx); err != nil {
+		return nil, explain("clean", "", err)
+	}
+	mode := croft.RemoveSafe
+	wanted := func(rec journal.Record) bool { return e.finished(ctx, s.repo, rec) }
+	if req.All == croft.ScopeAll {
+		mode = croft.RemoveForce
+		wanted = func(journal.Record) bool { return true }
+	}
+	how := func(rec journal.Record) (removal, error) {
+		return removal{Event: croft.EventWorkspaceRemoved}, s.guardLock(rec)
+	}
+	res, err := e.sweep(ctx, s.repo, mode, req.DryRun, wanted, how)
+	if err != nil || req.All != croft.ScopeAll || s.git == nil {
+		return res, explain("clean", "", err)
+	}
+	res.Branches, err = e.sweepBranches(ctx, s.repo, req.DryRun, func(journal.Record) bool { return true })
+	if err == nil && req.DryRun == croft.DryRunOff {
+		err = e.removeEmptyBases(ctx, s.repo)
+	}
+	return res, explain("clean", "", err)
+}
+
+// sweep removes the workspaces that are wanted gone and may go.
+func (e *Engine) sweep(ctx context.Context, r *repo, mode croft.RemoveMode, dry croft.DryRun,
+	wanted func(journal.Record) bool, how func(journal.Record) (removal, error),
+) (*croft.CleanResult, error) {
+	res := &croft.CleanResult{Removed: []croft.Removed{}, Branches: []string{}}
+	records, err := e.journal.Live(ctx, r.id)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range records {
+		if !wanted(rec) {
+			continue
+		}
+		h, err := how(rec)
+		if err == nil {
+			err = e.guard(ctx, r, rec, mode)
+		}
+		var done *croft.Removed
+		switch {
+		case err != nil:
+		case dry == croft.DryRunOn:
+			done = &croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name}
+		default:
+			done, err = e.removeOne(ctx, r, rec, h, mode)
+		}
+		if ctx.Err() != nil {
+			return res, ctx.Err()
+		}
+		if err != nil {
+			res.Kept = append(res.Kept, kept(rec, err))
+			continue
+		}
+		res.Removed = append(res.Removed, *done)
+	}
+	return res, nil
+}
+
+// finished reports whether a workspace's work was done and is in its target. A
+// workspace without any commit of its own may be one that is about to be used.
+func (e *Engine) finished(ctx context.Context, r *repo, rec journal.Record) bool {
+	if r.git == nil || rec.Workspace.Mode == croft.ModeLegacy {
+		return false
+	}
+	v := &view{r: r, refs: r.git.Snapshot()}
+	_, head, err := v.head(ctx, r.trees.At(specOf(rec)))
+	if err != nil || head == "" || head == rec.Workspace.Base {
+		return false
+	}
+	done, err := e.integrated(ctx, r, rec)
+	return err == nil && done
+}
+
+// integrated reports whether everything that a workspace committed is in its
+// target. What cannot be proven is not.
+func (e *Engine) integrated(ctx context.Context, r *repo, rec journal.Record) (bool, error) {
+	if r.git == nil || rec.Workspace.Target == "" {
+		return false, nil
+	}
+	target, err := r.git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Target)
+	if errors.Is(err, git.ErrNoRef) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var tips []string
+	if rec.Workspace.State != croft.Trashed {
+		v := &view{r: r, refs: r.git.Snapshot()}
+		if _, head, err := v.head(ctx, r.trees.At(specOf(rec))); err == nil && head != "" {
+			tips = append(tips, head)
+		}
+	} else if rec.Trash != nil {
+		tips = append(tips, rec.Trash.Tip)
+	}
+	if tip, err := r.git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch); err == nil {
+		tips = append(tips, tip)
+	}
+	if len(tips) == 0 {
+		return false, nil
+	}
+	for _, tip := range tips {
+		if in, err := r.git.IsAncestor(ctx, tip, target); err != nil || !in {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// sweepBranches deletes recorded branches whose workspace is gone. Their tips
+// stay archived.
+func (e *Engine) sweepBranches(ctx context.Context, r *repo, dry croft.DryRun, wanted func(journal.Record) bool) ([]string, error) {
+	deleted := []string{}
+	records, err := e.journal.Records(ctx, r.id)
+	if err != nil {
+		return deleted, err
+	}
+	for _, rec := range records {
+		if rec.Workspace.State != croft.Trashed || !rec.OwnsBranch || rec.Trash == nil || rec.Trash.BranchGone || !wanted(rec) {
+			continue
+		}
+		ref := "refs/heads/" + rec.Workspace.Branch
+		tip, err := r.git.ReadRef(ctx, ref)
+		if err == nil && dry == croft.DryRunOn {
+			deleted = append(deleted, rec.Workspace.Branch)
+			continue
+		}
+		if dry == croft.DryRunOn {
+			continue
+		}
+		if err == nil {
+			if gone, err := e.retireBranch(ctx, r, rec, tip); err != nil || !gone {
+				if err != nil {
+					return deleted, err
+				}
+				continue
+			}
+			deleted = append(deleted, rec.Workspace.Branch)
+		}
+		rec.Trash.BranchGone = true
+		if err := e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
+			return tx.Emit(e.event(croft.EventBranchDeleted, rec))
+		}); err != nil {
+			return deleted, err
+		}
+	}
+	return deleted, nil
+}
+
+func (e *Engine) retireBranch(ctx context.Context, r *repo, rec journal.Record, tip string) (bool, error) {
+	gone := false
+	err := e.underLock(ctx, r, func() error {
+		ref := archiveBranchRef(rec.Workspace.ID)
+		if old, err := r.git.ReadRef(ctx, ref); err != nil || old != tip {
+			if err := r.git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: tip, Old: old}); err != nil {
+				return err
+			}
+		}
+		var err error
+		gone, err = deleteBranch(ctx, r, rec, tip)
+		return err
+	})
+	return gone, err
+}
+
+// removeEmptyBases removes the directories that layouts kept workspaces in, if
+// nothing is left in them.
+func (e *Engine) removeEmptyBases(ctx context.Context, r *repo) error {
+	records, err := e.journal.Records(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	for _, rec := range records {
+		if rec.BaseDir != "" && rec.BaseDir != filepath.Dir(r.path) && rec.BaseDir != r.path {
+			_ = os.Remove(rec.BaseDir) // fails where anything is left, and may
+		}
+	}
+	return nil
+}
+
+// GC deletes trash past its retention and branches that are not needed.
+func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
+	s, err := e.standing(ctx, dir)
+	if err != nil {
+		return nil, explain("gc", "", err)
+	}
+	if err := e.recover(ctx); err != nil {
+		return nil, explain("gc", "", err)
+	}
+	res := &croft.GCResult{Purged: []croft.ID{}, Branches: []string{}}
+	if s.git == nil {
+		return res, nil
+	}
+	res.Branches, err = e.sweepBranches(ctx, s.repo, croft.DryRunOff, func(rec journal.Record) bool {
+		done, err := e.integrated(ctx, s.repo, rec)
+		return err == nil && done
+	})
+	if err == nil {
+		err = e.purge(ctx, s.repo, res)
+	}
+	return res, explain("gc", "", err)
+}
+
+// purge deletes the directories of trash past its retention. Commits that no
+// branch has stay archived.
+func (e *Engine) purge(ctx context.Context, r *repo, res *croft.GCResult) error {
+	records, err := e.journal.Records(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	for _, rec := range records {
+		t := rec.Trash
+		if rec.Workspace.State != croft.Trashed || t == nil || t.Purged || t.ExpiresAt.After(e.now()) {
+			continue
+		}
+		if t.Dir != "" {
+			if filepath.Base(t.Dir) != string(rec.Workspace.ID) {
+				continue // not a name that Croft gave
+			}
+			res.Bytes += treeSize(t.Dir)
+			if err := os.RemoveAll(t.Dir); err != nil {
+				return err
+			}
+			_ = os.Remove(filepath.Dir(t.Dir)) // the trash itself, once it is empty
+		}
+		t.Purged = true
+		if err := e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
+			return tx.Emit(e.event(croft.EventTrashPurged, rec))
+		}); err != nil {
+			return err
+		}
+		res.Purged = append(res.Purged, rec.Workspace.ID)
+	}
+	return nil
+}
+
+// treeSize adds up the sizes of the files below a directory.
+func treeSize(dir string) int64 {
+	var n int64
+	_ = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			n += info.Size()
+		}
+		return nil
+	})
+	return n
+}

@@ -1,0 +1,306 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+func specOf(rec journal.Record) checkout.Spec {
+	w := rec.Workspace
+	return checkout.Spec{ID: string(w.ID), Path: w.Path, Branch: w.Branch, Base: w.Base}
+}
+
+// view turns records into what callers see: the record and what the disk says
+// now.
+type view struct {
+	r      *repo
+	refs   *git.RefReader
+	leases map[croft.ID][]croft.Lease
+	here   proc.Identity
+	now    time.Time
+}
+
+func (e *Engine) newView(ctx context.Context, r *repo) (*view, error) {
+	leases, err := e.journal.Leases(ctx, r.id)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{r: r, leases: leases, here: proc.Here(), now: e.now()}
+	if r.git != nil {
+		v.refs = r.git.Snapshot()
+	}
+	return v, nil
+}
+
+// of looks one workspace up, by reading a few small files.
+func (v *view) of(ctx context.Context, rec journal.Record) croft.Workspace {
+	w := rec.Workspace
+	w.Env = map[string]string{"CROFT_REPO": w.Repo, "CROFT_WORKSPACE": string(w.ID)}
+	if w.State == croft.Trashed {
+		if rec.Trash != nil {
+			w.Head = rec.Trash.Tip
+		}
+		return w
+	}
+	w.Lease = v.lease(w.ID)
+	if w.Mode == croft.ModeLegacy {
+		return w
+	}
+	w.Env["GIT_CEILING_DIRECTORIES"] = filepath.Dir(w.Path)
+	tree := v.r.trees.At(specOf(rec))
+	if reason, locked, err := tree.LockReason(); err == nil && locked && !strings.HasPrefix(reason, "croft:") {
+		w.IsLocked, w.LockReason = true, reason
+	}
+	if w.State == croft.Creating {
+		return w
+	}
+	if v.r.trees.Health(specOf(rec)) != checkout.Intact {
+		w.State = croft.Broken
+		w.Head, _ = v.refs.Ref("refs/heads/" + w.Branch)
+		return w
+	}
+	if w.State == croft.Ready && rec.Boot != v.here.Boot {
+		w.State = croft.Stopped
+	}
+	if branch, head, err := v.head(ctx, tree); err == nil {
+		w.Branch, w.Head = branch, head
+	}
+	return w
+}
+
+func (v *view) head(ctx context.Context, tree *git.Worktree) (branch, oid string, err error) {
+	if v.r.git.NativeRefs() {
+		return v.refs.Head(tree.Admin)
+	}
+	return v.r.git.HeadOf(ctx, tree.Admin)
+}
+
+// lease is the longest lease that is held.
+func (v *view) lease(id croft.ID) *croft.Lease {
+	for _, l := range slices.Backward(v.leases[id]) {
+		if held(l, v.now) {
+			return &l
+		}
+	}
+	return nil
+}
+
+// held reports whether a lease protects its workspace: it has not expired, and
+// its owner is not provably gone.
+func held(l croft.Lease, now time.Time) bool {
+	return l.ExpiresAt.After(now) && life(l.Owner) != proc.Dead
+}
+
+// all looks many workspaces up, on all cores.
+func (v *view) all(ctx context.Context, records []journal.Record) []croft.Workspace {
+	out := make([]croft.Workspace, len(records))
+	var wg sync.WaitGroup
+	n := min(runtime.NumCPU(), len(records))
+	for k := range n {
+		wg.Go(func() {
+			for i := k; i < len(records); i += n {
+				out[i] = v.of(ctx, records[i])
+			}
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+func (e *Engine) views(ctx context.Context, r *repo, ids []croft.ID) ([]croft.Workspace, error) {
+	v, err := e.newView(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]croft.Workspace, len(ids))
+	for i, id := range ids {
+		rec, err := e.journal.Record(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v.of(ctx, rec)
+	}
+	return out, nil
+}
+
+func (e *Engine) viewOf(ctx context.Context, r *repo, id croft.ID) (*croft.Workspace, error) {
+	list, err := e.views(ctx, r, []croft.ID{id})
+	if err != nil {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
+// Workspaces lists workspaces, oldest first.
+func (e *Engine) Workspaces(ctx context.Context, f croft.Filter) ([]croft.Workspace, error) {
+	s, err := e.standing(ctx, f.Repo)
+	if err != nil {
+		return nil, explain("list", "", err)
+	}
+	list, err := e.list(ctx, s.repo, f)
+	return list, explain("list", "", err)
+}
+
+func (e *Engine) list(ctx context.Context, r *repo, f croft.Filter) ([]croft.Workspace, error) {
+	read := e.journal.Live
+	if len(f.States) > 0 {
+		read = e.journal.Records
+	}
+	records, err := read(ctx, r.id)
+	if err != nil {
+		return nil, err
+	}
+	v, err := e.newView(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	out := []croft.Workspace{}
+	for _, w := range v.all(ctx, records) {
+		if matches(w, f) {
+			out = append(out, w)
+		}
+	}
+	return out, nil
+}
+
+func matches(w croft.Workspace, f croft.Filter) bool {
+	if f.Session != "" && w.Session != f.Session || f.Role != "" && w.Role != f.Role {
+		return false
+	}
+	return len(f.States) == 0 || slices.Contains(f.States, w.State)
+}
+
+// CountActive counts the live workspaces.
+func (e *Engine) CountActive(ctx context.Context, dir string) (int, error) {
+	s, err := e.standing(ctx, dir)
+	if err != nil {
+		return 0, explain("count", "", err)
+	}
+	n, err := e.journal.CountLive(ctx, s.id)
+	return n, explain("count", "", err)
+}
+
+// Workspace finds one workspace.
+func (e *Engine) Workspace(ctx context.Context, req croft.WorkspaceRequest) (*croft.Workspace, error) {
+	s, err := e.standing(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("show", req.Ref, err)
+	}
+	rec, err := e.find(ctx, s, req.Ref)
+	if err != nil {
+		return nil, explain("show", req.Ref, err)
+	}
+	w, err := e.viewOf(ctx, s.repo, rec.Workspace.ID)
+	return w, explain("show", req.Ref, err)
+}
+
+// find looks a live workspace up by its name, its ID, or a path in it; an
+// empty ref means the one that the request was made from.
+func (e *Engine) find(ctx context.Context, s standing, ref string) (journal.Record, error) {
+	if ref == "" {
+		if rec, ok, err := e.findPath(ctx, s.repo, s.place.WorkDir); err != nil || ok {
+			return rec, err
+		}
+		return journal.Record{}, &croft.Error{
+			Code: croft.WorktreeNotFound, Message: "not inside a workspace, and no name was given", Hint: "croft list",
+		}
+	}
+	rec, err := e.journal.LiveByName(ctx, s.id, ref)
+	if !errors.Is(err, journal.ErrNotFound) {
+		return rec, err
+	}
+	rec, err = e.journal.Record(ctx, croft.ID(ref))
+	if err == nil && rec.RepoID == s.id && rec.Workspace.State != croft.Trashed {
+		return rec, nil
+	}
+	if err != nil && !errors.Is(err, journal.ErrNotFound) {
+		return rec, err
+	}
+	if strings.ContainsRune(ref, filepath.Separator) || ref == "." {
+		path := ref
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(e.dir, path)
+		}
+		if rec, ok, err := e.findPath(ctx, s.repo, path); err != nil || ok {
+			return rec, err
+		}
+	}
+	return journal.Record{}, notFound("", ref)
+}
+
+func (e *Engine) findPath(ctx context.Context, r *repo, path string) (journal.Record, bool, error) {
+	if path == "" {
+		return journal.Record{}, false, nil
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	records, err := e.journal.Live(ctx, r.id)
+	if err != nil {
+		return journal.Record{}, false, err
+	}
+	for _, rec := range records {
+		at := rec.Workspace.Path
+		if rec.Workspace.Mode != croft.ModeLegacy && (path == at || strings.HasPrefix(path, at+string(os.PathSeparator))) {
+			return rec, true, nil
+		}
+	}
+	return journal.Record{}, false, nil
+}
+
+// byID finds a live workspace and its repository.
+func (e *Engine) byID(ctx context.Context, id croft.ID) (*repo, journal.Record, error) {
+	rec, err := e.journal.Record(ctx, id)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
+		return nil, rec, notFound("", string(id))
+	}
+	if err != nil {
+		return nil, rec, err
+	}
+	r, err := e.repoByID(ctx, rec.RepoID)
+	return r, rec, err
+}
+
+// Worktrees lists what git has registered.
+func (e *Engine) Worktrees(ctx context.Context, dir string) ([]croft.Worktree, error) {
+	s, err := e.at(ctx, dir)
+	if err != nil {
+		return nil, explain("list", "", err)
+	}
+	entries, err := s.git.List(ctx)
+	if err != nil {
+		return nil, explain("list", "", err)
+	}
+	records, err := e.journal.Live(ctx, s.id)
+	if err != nil {
+		return nil, explain("list", "", err)
+	}
+	ours := map[string]croft.ID{}
+	for _, rec := range records {
+		if rec.Workspace.Mode != croft.ModeLegacy {
+			ours[rec.Workspace.Path] = rec.Workspace.ID
+		}
+	}
+	out := make([]croft.Worktree, len(entries))
+	for i, t := range entries {
+		out[i] = croft.Worktree{Path: t.Path, Branch: t.Branch, Head: t.Head, IsMain: i == 0, Workspace: ours[t.Path]}
+		if t.Locked && t.LockReason != worktree.BirthLock && !strings.HasPrefix(t.LockReason, "croft:") {
+			out[i].IsLocked, out[i].LockReason = true, t.LockReason
+		}
+	}
+	return out, nil
+}

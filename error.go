@@ -1,0 +1,147 @@
+package croft
+
+import (
+	"context"
+	"errors"
+)
+
+// Code is a machine-readable reason for a failure. Codes are part of the API:
+// they are never renamed and never reused. A Code is itself an error, so that
+// errors.Is finds it in whatever a Service returns.
+type Code string
+
+// Error implements the error interface.
+func (c Code) Error() string { return string(c) }
+
+// The codes. docs/errors.md says for each what happened, what state was left
+// and what to run next.
+const (
+	// NotARepo: the directory is in no git repository, or the repository has
+	// no commit to start from.
+	NotARepo Code = "NOT_A_REPO"
+	// WorktreeExists: a workspace of that name, or something at the path where
+	// it would lie, exists already.
+	WorktreeExists Code = "WORKTREE_EXISTS"
+	// WorktreeNotFound: no workspace of that name or ID.
+	WorktreeNotFound Code = "WORKTREE_NOT_FOUND"
+	// BranchExists: the branch that would be made is already there.
+	BranchExists Code = "BRANCH_EXISTS"
+	// GitFailed: git ended with an error that has no code of its own.
+	GitFailed Code = "GIT_FAILED"
+	// RoleNotFound: the role has no configuration file.
+	RoleNotFound Code = "ROLE_NOT_FOUND"
+	// CleanupFailed: something that had to be removed could not be.
+	CleanupFailed Code = "CLEANUP_FAILED"
+
+	// BranchBlocked: a branch cannot exist beside one that is a prefix of it,
+	// such as "croft" and "croft/x".
+	BranchBlocked Code = "BRANCH_BLOCKED"
+	// BranchInUse: the branch is checked out in another worktree.
+	BranchInUse Code = "BRANCH_IN_USE"
+	// BaseNotFound: the starting point names no commit.
+	BaseNotFound Code = "BASE_NOT_FOUND"
+	// InvalidName: a name, role, session, label or branch that is not safe to
+	// use. Nothing was rewritten, nothing was made.
+	InvalidName Code = "INVALID_NAME"
+	// InvalidRequest: the request contradicts itself or lacks something.
+	InvalidRequest Code = "INVALID_REQUEST"
+	// SessionRequired: the layout groups workspaces by session and none was
+	// given.
+	SessionRequired Code = "SESSION_REQUIRED"
+	// KeyConflict: the idempotency key was used before for another request.
+	KeyConflict Code = "KEY_CONFLICT"
+
+	// LimitReached: as many workspaces are active as the limit allows.
+	LimitReached Code = "LIMIT_REACHED"
+	// NoSpace: the file system has too few free bytes or inodes.
+	NoSpace Code = "NO_SPACE"
+	// NotWritable: the directory in which the workspace would lie cannot be
+	// written.
+	NotWritable Code = "NOT_WRITABLE"
+
+	// WorkspaceDirty: the workspace holds uncommitted work.
+	WorkspaceDirty Code = "WORKSPACE_DIRTY"
+	// WorkspaceLocked: a person locked the workspace.
+	WorkspaceLocked Code = "WORKSPACE_LOCKED"
+	// WorkspaceBusy: a process is at work inside the workspace.
+	WorkspaceBusy Code = "WORKSPACE_BUSY"
+	// WorkspaceBroken: the workspace's directory or registration is not what
+	// the record says.
+	WorkspaceBroken Code = "WORKSPACE_BROKEN"
+	// LeaseLost: the lease expired or was released.
+	LeaseLost Code = "LEASE_LOST"
+
+	// GitNotFound: there is no git to run.
+	GitNotFound Code = "GIT_NOT_FOUND"
+	// GitTooOld: git is older than the oldest version that Croft can use.
+	GitTooOld Code = "GIT_TOO_OLD"
+	// FilterRefused: the repository's own configuration names a content filter
+	// that the user has not allowed Croft to run.
+	FilterRefused Code = "FILTER_REFUSED"
+	// ConfigInvalid: a configuration file or variable cannot be used.
+	ConfigInvalid Code = "CONFIG_INVALID"
+	// StateUnavailable: Croft's own state cannot be read or written.
+	StateUnavailable Code = "STATE_UNAVAILABLE"
+	// Unsupported: this platform, or this version of Croft, lacks what was
+	// asked for.
+	Unsupported Code = "UNSUPPORTED"
+	// Canceled: the caller gave up; what had been started was taken back.
+	Canceled Code = "CANCELED"
+	// Internal: a defect in Croft.
+	Internal Code = "INTERNAL"
+)
+
+// Error is the only error type that leaves this module.
+type Error struct {
+	Code      Code   `json:"code"`
+	Op        string `json:"op"`                  // what was attempted: "create", "remove"
+	Workspace string `json:"workspace,omitempty"` // its name, if there is one
+	Message   string `json:"message"`             // one line, lower case, no period
+	Details   string `json:"details,omitempty"`   // git's stderr, a path, a list of files
+	Hint      string `json:"hint,omitempty"`      // a command that the reader can run next
+
+	Err error `json:"-"` // the cause; it stays in this process
+}
+
+// Error puts operation, workspace, message and cause on one line.
+func (e *Error) Error() string {
+	s := e.Op
+	if e.Workspace != "" {
+		s += " " + e.Workspace
+	}
+	if s != "" {
+		s += ": "
+	}
+	s += e.Message
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap lets errors.Is find the code and errors.As the cause.
+func (e *Error) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Code}
+	}
+	return []error{e.Code, e.Err}
+}
+
+// AsError returns err as an *Error. A bare code becomes an error with that
+// code; an error that carries none becomes Canceled if its context ended, and
+// Internal otherwise; nil stays nil.
+func AsError(op string, err error) *Error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	if c, ok := errors.AsType[Code](err); ok {
+		return &Error{Code: c, Op: op, Message: err.Error()}
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return &Error{Code: Canceled, Op: op, Message: "canceled before it was done", Err: err}
+	}
+	return &Error{Code: Internal, Op: op, Message: "unexpected failure", Err: err}
+}

@@ -1,0 +1,59 @@
+package croft
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+)
+
+// Event is something that happened: a noun and a verb in the past tense, such
+// as "workspace.created".
+type Event struct {
+	Cursor    int64           `json:"cursor"` // increases; never reused
+	Time      time.Time       `json:"time"`
+	Kind      string          `json:"kind"`
+	Repo      ID              `json:"repo,omitempty"`
+	Workspace ID              `json:"workspace,omitempty"`
+	Data      json.RawMessage `json:"data,omitempty"`
+}
+
+// The kinds of events.
+const (
+	EventWorkspaceCreated  = "workspace.created"
+	EventWorkspaceRemoved  = "workspace.removed"
+	EventWorkspaceLocked   = "workspace.locked"
+	EventWorkspaceUnlocked = "workspace.unlocked"
+	EventWorkspaceReaped   = "workspace.reaped"
+	EventWorkspaceRebuilt  = "workspace.rebuilt"
+	EventLeaseTaken        = "lease.taken"
+	EventLeaseReleased     = "lease.released"
+	EventBranchDeleted     = "branch.deleted"
+	EventOperationUndone   = "operation.undone"
+	EventTrashPurged       = "trash.purged"
+)
+
+// Follow says whether a stream of events ends.
+type Follow string
+
+const (
+	// FollowNone ends with the last event there is. It is the default.
+	FollowNone Follow = ""
+	// FollowNew waits for more, until the context ends.
+	FollowNew Follow = "new"
+)
+
+// EventsRequest chooses events.
+type EventsRequest struct {
+	After  int64    `json:"after,omitempty"` // the cursor of the last event seen
+	Repo   ID       `json:"repo,omitempty"`  // default: all repositories
+	Kinds  []string `json:"kinds,omitempty"` // default: all
+	Follow Follow   `json:"follow,omitempty"`
+}
+
+// Events is the part of Service that tells what happened.
+type Events interface {
+	// Events streams events in order, from a cursor on. Who was away asks
+	// again with the last cursor and misses nothing that is still kept.
+	Events(ctx context.Context, req EventsRequest) iter.Seq2[Event, error]
+}

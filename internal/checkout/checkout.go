@@ -1,0 +1,92 @@
+// Package checkout is the contract of an isolated directory. A checkout is
+// made in steps, so that only the first needs the repository's lock and every
+// one of them can be taken back:
+//
+//	Prepare   the place: registered and protected, without files
+//	Fill      the files of the base
+//	Verify    a comparison of what was written with what should have been
+//	Release   the protection of its birth ends; it may be handed out
+//
+// Discard takes back any prefix of these steps, also after a crash. Stow moves
+// a checkout away whole and ends its registration; nothing of it is deleted.
+//
+// Packages worktree and direct keep this contract, and package checkouttest
+// proves it.
+package checkout
+
+import (
+	"context"
+	"errors"
+	"os"
+)
+
+// ErrExists says that something lies already where a checkout should be made.
+var ErrExists = errors.New("the path is taken")
+
+// ErrDiffers says that a fresh checkout is not what its base says.
+var ErrDiffers = errors.New("the checkout differs from its base")
+
+// Spec names one checkout. It is all that an implementation needs to find it
+// again.
+type Spec struct {
+	ID      string
+	Path    string
+	Branch  string // without refs/heads/; empty: detached at Base
+	Base    string // the commit that it starts from
+	Workers int    // how many files are written at once; default 1
+	// Inherit is kept open by every process that writes.
+	Inherit []*os.File
+}
+
+// ChangeKind says how a path differs from the last commit.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	Staged     ChangeKind = "staged"
+	Modified   ChangeKind = "modified"
+	Untracked  ChangeKind = "untracked"
+	Conflicted ChangeKind = "conflicted"
+)
+
+// Change is one path that differs from the last commit.
+type Change struct {
+	Path string
+	Kind ChangeKind
+}
+
+// Health says whether a checkout is what its record says.
+type Health string
+
+// What a checkout can be found to be.
+const (
+	Intact       Health = "intact"
+	Missing      Health = "missing"      // the directory is gone
+	Unregistered Health = "unregistered" // the directory is there, its registration is not
+	Foreign      Health = "foreign"      // something else lies at the path
+)
+
+// Checkout is one way to keep a directory apart.
+type Checkout interface {
+	// Prepare makes the place. It fails with ErrExists, and touches nothing,
+	// if anything is at the path.
+	Prepare(ctx context.Context, s Spec) error
+	// Fill writes the files of the base.
+	Fill(ctx context.Context, s Spec) error
+	// Verify compares the files with the base. Differences that any checkout
+	// of this commit has, such as line endings, are returned as notes; any
+	// other one is ErrDiffers.
+	Verify(ctx context.Context, s Spec) (notes []string, err error)
+	// Release ends the protection of the checkout's birth.
+	Release(s Spec) error
+	// Changes lists the uncommitted work.
+	Changes(ctx context.Context, s Spec) ([]Change, error)
+	// Health looks, without a process, whether the checkout is intact.
+	Health(s Spec) Health
+	// Stow moves the checkout into dir, which exists, and ends its
+	// registration. It may be called again after a crash.
+	Stow(s Spec, dir string) error
+	// Discard removes what Prepare and Fill made and nothing else. It may be
+	// called again, and for a checkout that was never made.
+	Discard(s Spec) error
+}

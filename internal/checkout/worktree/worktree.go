@@ -1,0 +1,142 @@
+// Package worktree keeps the checkout contract with git worktrees: a directory
+// and a branch of its own, objects and refs shared with the repository.
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// AdminPrefix begins the name of the admin directory of every worktree that
+// Croft made.
+const AdminPrefix = "croft-"
+
+// BirthLock is the reason of the lock that a worktree has while it is made.
+const BirthLock = "croft: being made"
+
+// Checkouts makes worktrees of one repository.
+type Checkouts struct{ repo *git.Repository }
+
+var _ checkout.Checkout = (*Checkouts)(nil)
+
+// New returns the worktrees of a repository.
+func New(repo *git.Repository) *Checkouts { return &Checkouts{repo} }
+
+// Admin is the name of a workspace's admin directory: opaque, and never the
+// same for two workspaces.
+func Admin(id string) string { return AdminPrefix + id }
+
+// At returns the git worktree of a checkout.
+func (c *Checkouts) At(s checkout.Spec) *git.Worktree {
+	w := c.repo.Linked(Admin(s.ID), s.Path)
+	w.Inherit = s.Inherit
+	return w
+}
+
+// Prepare registers the worktree, locked.
+func (c *Checkouts) Prepare(ctx context.Context, s checkout.Spec) error {
+	_, err := c.repo.Add(ctx, git.AddSpec{Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock})
+	if errors.Is(err, git.ErrExists) {
+		return fmt.Errorf("%w: %s", checkout.ErrExists, s.Path)
+	}
+	return err
+}
+
+// Fill checks the files out.
+func (c *Checkouts) Fill(ctx context.Context, s checkout.Spec) error {
+	return c.At(s).Checkout(ctx, max(s.Workers, 1))
+}
+
+// Verify asks git what differs. The index is written back, so that the
+// agent's first status does not have to read every file again.
+func (c *Checkouts) Verify(ctx context.Context, s checkout.Spec) ([]string, error) {
+	converted := 0
+	for e, err := range c.At(s).Status(ctx, git.UntrackedNormal, git.RefreshIndex) {
+		switch {
+		case err != nil:
+			return nil, err
+		case e.Index == '.' && e.Work == 'M' && isFile(filepath.Join(s.Path, e.Path)):
+			converted++
+		default:
+			return nil, fmt.Errorf("%w: %q (%c%c)", checkout.ErrDiffers, e.Path, e.Index, e.Work)
+		}
+	}
+	if converted == 0 {
+		return nil, nil
+	}
+	return []string{fmt.Sprintf(
+		"git shows %d files as modified in any fresh checkout of this commit, because of line endings or filters", converted)}, nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Release unlocks the worktree, unless somebody else locked it meanwhile.
+func (c *Checkouts) Release(s checkout.Spec) error {
+	w := c.At(s)
+	reason, locked, err := w.LockReason()
+	if err != nil || !locked || reason != BirthLock {
+		return err
+	}
+	return w.ClearLock()
+}
+
+// Changes lists the uncommitted work.
+func (c *Checkouts) Changes(ctx context.Context, s checkout.Spec) ([]checkout.Change, error) {
+	var list []checkout.Change
+	for e, err := range c.At(s).Status(ctx, git.UntrackedAll, git.RefreshNothing) {
+		if err != nil {
+			return nil, err
+		}
+		kind := checkout.Modified
+		switch {
+		case e.Conflicted:
+			kind = checkout.Conflicted
+		case e.Untracked():
+			kind = checkout.Untracked
+		case e.Index != '.' && e.Work == '.':
+			kind = checkout.Staged
+		}
+		list = append(list, checkout.Change{Path: e.Path, Kind: kind})
+	}
+	return list, nil
+}
+
+// Health reads both halves of the registration.
+func (c *Checkouts) Health(s checkout.Spec) checkout.Health {
+	switch half := c.At(s).Halves(); {
+	case half.Admin:
+		return checkout.Intact
+	case half.Checkout:
+		return checkout.Unregistered
+	case half.Path:
+		return checkout.Foreign
+	default:
+		return checkout.Missing
+	}
+}
+
+// Stow renames the directory to dir/tree and the admin directory to dir/admin.
+// A link at the path is moved as a link.
+func (c *Checkouts) Stow(s checkout.Spec, dir string) error {
+	err := os.Rename(s.Path, filepath.Join(dir, "tree"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := failpoint.Hit("worktree.stow.renamed"); err != nil {
+		return err
+	}
+	return c.At(s).Deregister(filepath.Join(dir, "admin"))
+}
+
+// Discard removes the worktree.
+func (c *Checkouts) Discard(s checkout.Spec) error { return c.At(s).Discard() }

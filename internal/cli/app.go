@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// app is one run of the program: its surroundings and the global flags.
+type app struct {
+	env   Env
+	stdin *bufio.Reader
+	out   *output
+
+	json   bool
+	plain  bool // no colour
+	quiet  bool
+	silent bool // not even errors: for upkeep that nobody watches
+	repo   string
+	set    []string
+}
+
+// dir is the directory that the command is about.
+func (a *app) dir() string {
+	switch {
+	case a.repo == "":
+		return a.env.Dir
+	case filepath.IsAbs(a.repo):
+		return filepath.Clean(a.repo)
+	default:
+		return filepath.Join(a.env.Dir, a.repo)
+	}
+}
+
+// ref makes a workspace that was given as a relative path absolute: the
+// Service does not know where its caller stands. Names stay as they are.
+func (a *app) ref(arg string) string {
+	slashed := filepath.ToSlash(arg)
+	if slashed == "." || slashed == ".." || strings.HasPrefix(slashed, "./") || strings.HasPrefix(slashed, "../") {
+		return filepath.Join(a.env.Dir, arg)
+	}
+	return arg
+}
+
+func (a *app) refs(args []string) []string {
+	refs := make([]string, len(args))
+	for i, arg := range args {
+		refs[i] = a.ref(arg)
+	}
+	return refs
+}
+
+// workspaceRequest names the workspace of the first argument, or the one that
+// one stands in.
+func (a *app) workspaceRequest(args []string) croft.WorkspaceRequest {
+	req := croft.WorkspaceRequest{Repo: a.dir()}
+	if len(args) > 0 {
+		req.Ref = a.ref(args[0])
+	}
+	return req
+}
+
+// flags are the configuration keys that --set gave.
+func (a *app) flags() (map[string]string, error) {
+	flags := make(map[string]string, len(a.set))
+	for _, setting := range a.set {
+		key, value, ok := strings.Cut(setting, "=")
+		if !ok || key == "" {
+			return nil, &croft.Error{
+				Code: croft.InvalidRequest, Op: "parse",
+				Message: "--set needs KEY=VALUE, not " + quoted(setting),
+				Hint:    a.env.Program + " config",
+			}
+		}
+		flags[key] = value
+	}
+	return flags, nil
+}
+
+func (a *app) open(ctx context.Context) (croft.Service, error) {
+	flags, err := a.flags()
+	if err != nil {
+		return nil, err
+	}
+	svc, err := a.env.Open(ctx, a.dir(), flags)
+	if err != nil {
+		return nil, croft.AsError("open", err)
+	}
+	return svc, nil
+}
+
+// serve opens the Service, hands it to use and closes it.
+func (a *app) serve(cmd *cobra.Command, use func(ctx context.Context, svc croft.Service) error) (err error) {
+	ctx := cmd.Context()
+	svc, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := svc.Close(); err == nil && closeErr != nil {
+			err = croft.AsError("close", closeErr)
+		}
+	}()
+	return ended(cmd.Name(), use(ctx, svc))
+}
+
+// ended keeps an exit status and gives every other error a code.
+func ended(op string, err error) error {
+	if _, ok := errors.AsType[statusError](err); ok || err == nil {
+		return err
+	}
+	return croft.AsError(op, err)
+}
+
+// view is the configuration of the project at root.
+func (a *app) view(root string) (ConfigView, error) {
+	flags, err := a.flags()
+	if err != nil {
+		return ConfigView{}, err
+	}
+	view, err := a.env.Config(root, flags)
+	if err != nil {
+		return ConfigView{}, croft.AsError("config", err)
+	}
+	return view, nil
+}
+
+// repoFinder is what finding the project takes.
+type repoFinder interface {
+	Repo(ctx context.Context, dir string) (*croft.Repo, error)
+}
+
+// upkeepAfter starts upkeep in the background if it is due. It is never a
+// reason for a command to fail.
+func (a *app) upkeepAfter(ctx context.Context, svc repoFinder) {
+	if a.env.AutoGC == nil {
+		return
+	}
+	repo, err := svc.Repo(ctx, a.dir())
+	if err != nil {
+		return
+	}
+	a.upkeepOf(repo.Path)
+}
+
+func (a *app) upkeepOf(root string) {
+	if a.env.AutoGC == nil || a.env.Detach == nil || root == "" || !a.env.AutoGC(root) {
+		return
+	}
+	if err := a.env.Detach("gc", "--auto", "--repo", root); err != nil {
+		a.note("upkeep was not started: %v", err)
+	}
+}

@@ -1,0 +1,353 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/google/go-cmp/cmp"
+)
+
+// fake is a Service of which a test fills in what it needs. A call of
+// anything else is a nil dereference, which fails the test.
+type fake struct {
+	croft.Service
+	repo       func(dir string) (*croft.Repo, error)
+	createAll  func(croft.CreateAllRequest) ([]croft.Workspace, error)
+	workspaces func(croft.Filter) ([]croft.Workspace, error)
+	workspace  func(croft.WorkspaceRequest) (*croft.Workspace, error)
+	worktrees  func(repo string) ([]croft.Worktree, error)
+	status     func(croft.ID) (*croft.Status, error)
+	remove     func(croft.RemoveRequest) (*croft.RemoveResult, error)
+	copyRole   func(croft.RoleRequest) (*croft.Role, error)
+	lock       func(croft.LockRequest) (*croft.Workspace, error)
+	unlock     func(croft.LockRequest) (*croft.Workspace, error)
+	reap       func(croft.ReapRequest) (*croft.CleanResult, error)
+	clean      func(croft.CleanRequest) (*croft.CleanResult, error)
+	gc         func(repo string) (*croft.GCResult, error)
+	doctor     func(croft.DoctorRequest) ([]croft.Finding, error)
+	closed     int
+}
+
+func (f *fake) Close() error { f.closed++; return nil }
+
+func (f *fake) Repo(_ context.Context, dir string) (*croft.Repo, error) { return f.repo(dir) }
+
+func (f *fake) CreateAll(_ context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error) {
+	return f.createAll(req)
+}
+
+func (f *fake) Workspaces(_ context.Context, req croft.Filter) ([]croft.Workspace, error) {
+	return f.workspaces(req)
+}
+
+func (f *fake) Workspace(_ context.Context, req croft.WorkspaceRequest) (*croft.Workspace, error) {
+	return f.workspace(req)
+}
+
+func (f *fake) Worktrees(_ context.Context, repo string) ([]croft.Worktree, error) {
+	return f.worktrees(repo)
+}
+
+func (f *fake) Status(_ context.Context, id croft.ID) (*croft.Status, error) { return f.status(id) }
+
+func (f *fake) Remove(_ context.Context, req croft.RemoveRequest) (*croft.RemoveResult, error) {
+	return f.remove(req)
+}
+
+func (f *fake) CopyRole(_ context.Context, req croft.RoleRequest) (*croft.Role, error) {
+	return f.copyRole(req)
+}
+
+func (f *fake) Lock(_ context.Context, req croft.LockRequest) (*croft.Workspace, error) {
+	return f.lock(req)
+}
+
+func (f *fake) Unlock(_ context.Context, req croft.LockRequest) (*croft.Workspace, error) {
+	return f.unlock(req)
+}
+
+func (f *fake) Reap(_ context.Context, req croft.ReapRequest) (*croft.CleanResult, error) {
+	return f.reap(req)
+}
+
+func (f *fake) Clean(_ context.Context, req croft.CleanRequest) (*croft.CleanResult, error) {
+	return f.clean(req)
+}
+
+func (f *fake) GC(_ context.Context, repo string) (*croft.GCResult, error) { return f.gc(repo) }
+
+func (f *fake) Doctor(_ context.Context, req croft.DoctorRequest) ([]croft.Finding, error) {
+	return f.doctor(req)
+}
+
+// noon is the time in these tests.
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// project is where these tests stand.
+var project = filepath.FromSlash("/home/ann/app")
+
+// run is a call of the program and what came of it.
+type run struct {
+	env    Env
+	svc    *fake
+	flags  map[string]string // what Open got
+	dir    string            // what Open got
+	opened int
+	stdin  string
+
+	exit           int
+	stdout, stderr bytes.Buffer
+}
+
+func newRun(svc *fake) *run {
+	r := &run{svc: svc}
+	r.env = Env{
+		Dir: project, Version: "v1.2.3",
+		Now: func() time.Time { return noon },
+		Open: func(_ context.Context, dir string, flags map[string]string) (croft.Service, error) {
+			r.opened++
+			r.dir, r.flags = dir, flags
+			return svc, nil
+		},
+		Config: func(string, map[string]string) (ConfigView, error) {
+			return ConfigView{
+				Values:   []ConfigValue{{"layout", "default", "default"}, {"trash.retention", "168h", "croft.toml:3"}},
+				Template: "# layout = \"default\"\n",
+				Schema:   []byte(`{"type":"object"}`),
+			}, nil
+		},
+	}
+	return r
+}
+
+func (r *run) call(t *testing.T, args ...string) *run {
+	t.Helper()
+	r.stdout.Reset()
+	r.stderr.Reset()
+	r.env.Args = args
+	r.env.Stdin = strings.NewReader(r.stdin)
+	r.env.Stdout, r.env.Stderr = &r.stdout, &r.stderr
+	r.exit = Main(t.Context(), r.env)
+	if r.svc != nil && r.svc.closed != r.opened {
+		t.Errorf("%v: opened %d times, closed %d times", args, r.opened, r.svc.closed)
+	}
+	return r
+}
+
+// want compares all that a call left behind.
+func (r *run) want(t *testing.T, exit int, stdout, stderr string) {
+	t.Helper()
+	if r.exit != exit {
+		t.Errorf("%v: exit %d, want %d", r.env.Args, r.exit, exit)
+	}
+	if diff := cmp.Diff(stdout, r.stdout.String()); diff != "" {
+		t.Errorf("%v: stdout (-want +got):\n%s", r.env.Args, diff)
+	}
+	if diff := cmp.Diff(stderr, r.stderr.String()); diff != "" {
+		t.Errorf("%v: stderr (-want +got):\n%s", r.env.Args, diff)
+	}
+}
+
+// wantJSON compares what stdout says, whatever its spacing.
+func (r *run) wantJSON(t *testing.T, exit int, want string) {
+	t.Helper()
+	if r.exit != exit {
+		t.Errorf("%v: exit %d, want %d; stderr %s", r.env.Args, r.exit, exit, r.stderr.String())
+	}
+	var got, wanted any
+	dec := json.NewDecoder(&r.stdout)
+	if err := dec.Decode(&got); err != nil {
+		t.Fatalf("%v: %v", r.env.Args, err)
+	}
+	if dec.More() {
+		t.Errorf("%v: more than one JSON value", r.env.Args)
+	}
+	if err := json.Unmarshal([]byte(want), &wanted); err != nil {
+		t.Fatalf("the wanted JSON: %v", err)
+	}
+	if diff := cmp.Diff(wanted, got); diff != "" {
+		t.Errorf("%v: JSON (-want +got):\n%s", r.env.Args, diff)
+	}
+}
+
+func fixLogin() croft.Workspace {
+	return croft.Workspace{
+		ID: "a1", Name: "fix-login", Mode: croft.ModeWorktree, State: croft.Ready,
+		Path:   filepath.FromSlash("/home/ann/app.croft/fix-login"),
+		Branch: "croft/fix-login",
+		Head:   "1a2b3c4d5e6f", Base: "1a2b3c4d5e6f", BaseRef: "main", Target: "main",
+		Host: "box", Repo: project, CreatedAt: noon.Add(-3 * time.Hour),
+		Env: map[string]string{"CROFT_WORKSPACE": "fix-login", "CROFT_REPO": project},
+	}
+}
+
+const fixLoginJSON = `{"id":"a1","name":"fix-login","mode":"worktree","state":"ready",
+	"path":"/home/ann/app.croft/fix-login","branch":"croft/fix-login",
+	"head":"1a2b3c4d5e6f","base":"1a2b3c4d5e6f","baseRef":"main","target":"main",
+	"host":"box","repo":"/home/ann/app","isLocked":false,"createdAt":"2026-01-02T09:00:00Z",
+	"mergeStatus":null,"mergeCommitSha":null,
+	"env":{"CROFT_REPO":"/home/ann/app","CROFT_WORKSPACE":"fix-login"},
+	"next":{"what":"no commits yet","command":"croft sh fix-login"}}`
+
+func found(ws croft.Workspace) func(croft.WorkspaceRequest) (*croft.Workspace, error) {
+	return func(croft.WorkspaceRequest) (*croft.Workspace, error) { return &ws, nil }
+}
+
+var errLost = &croft.Error{
+	Code: croft.WorktreeNotFound, Op: "workspace", Workspace: "nope",
+	Message: `no workspace "nope"`, Details: "looked in\n/home/ann/app\x1b[31m", Hint: "croft list",
+}
+
+func TestErrors(t *testing.T) {
+	svc := &fake{workspace: func(croft.WorkspaceRequest) (*croft.Workspace, error) { return nil, errLost }}
+	r := newRun(svc)
+	r.call(t, "path", "nope").want(t, croft.ExitConflict, "",
+		"croft: no workspace \"nope\"\n  looked in\n  /home/ann/app\uFFFD[31m\nhint: croft list\n")
+	r.call(t, "path", "nope", "--json").wantJSON(t, croft.ExitConflict,
+		`{"version":1,"error":{"code":"WORKTREE_NOT_FOUND","op":"workspace","workspace":"nope",
+		"message":"no workspace \"nope\"","details":"looked in\n/home/ann/app\u001b[31m","hint":"croft list"}}`)
+	if !strings.HasPrefix(r.stderr.String(), "croft: no workspace") {
+		t.Errorf("with --json the error is not told on stderr: %q", r.stderr.String())
+	}
+}
+
+func TestEveryCodeHasItsExitStatus(t *testing.T) {
+	for _, code := range croft.Codes() {
+		svc := &fake{workspaces: func(croft.Filter) ([]croft.Workspace, error) {
+			return nil, &croft.Error{Code: code, Op: "list", Message: "no"}
+		}}
+		if r := newRun(svc).call(t, "list"); r.exit != code.ExitCode() {
+			t.Errorf("%s: exit %d, want %d", code, r.exit, code.ExitCode())
+		}
+	}
+}
+
+func TestErrorsWithoutACode(t *testing.T) {
+	for _, tt := range []struct {
+		err    error
+		exit   int
+		stderr string
+	}{
+		{errors.New("boom"), croft.ExitFailure, "croft: unexpected failure\n  boom\n"},
+		{context.Canceled, croft.ExitCanceled, "croft: canceled before it was done\n"},
+	} {
+		svc := &fake{workspaces: func(croft.Filter) ([]croft.Workspace, error) { return nil, tt.err }}
+		newRun(svc).call(t, "list").want(t, tt.exit, "", tt.stderr)
+	}
+}
+
+func TestOpenFails(t *testing.T) {
+	r := newRun(nil)
+	r.env.Open = func(context.Context, string, map[string]string) (croft.Service, error) {
+		return nil, &croft.Error{Code: croft.GitTooOld, Op: "open", Message: "git 2.20 is too old"}
+	}
+	r.call(t, "new", "x").want(t, croft.ExitEnvironment, "", "croft: git 2.20 is too old\n")
+}
+
+func TestUsage(t *testing.T) {
+	for _, tt := range []struct {
+		args   []string
+		stderr string
+	}{
+		{[]string{"lst"}, "croft: unknown command \"lst\", did you mean \"list\"?\nhint: croft list\n"},
+		{[]string{"--repo", "x", "frobnicate", "--hard"}, "croft: unknown command \"frobnicate\"\nhint: croft --help\n"},
+		{[]string{"list", "--al"}, "croft: unknown flag: --al\nhint: croft list --help\n"},
+		{[]string{"list", "extra"}, "croft: unexpected argument \"extra\"\nhint: croft list --help\n"},
+		{[]string{"show", "a", "b"}, "croft: one workspace at a time, unexpected argument \"b\"\nhint: croft show --help\n"},
+		{[]string{"lock"}, "croft: which workspace? give its name\nhint: croft lock --help\n"},
+		{[]string{"remove"}, "croft: which workspace? give names or --all\nhint: croft remove --help\n"},
+		{[]string{"remove", "a", "--all"}, "croft: either names or --all\nhint: croft remove --help\n"},
+		{[]string{"role"}, "croft: which of its commands?\nhint: croft role --help\n"},
+		{[]string{"role", "updat"}, "croft: unknown command \"updat\", did you mean \"update\"?\nhint: croft role update\n"},
+		{[]string{"config", "scheme"}, "croft: unexpected argument \"scheme\"\nhint: croft config --help\n"},
+		{[]string{"completion", "csh"}, "croft: unknown shell \"csh\": bash, zsh, fish or powershell\nhint: croft completion --help\n"},
+		{[]string{"shell-init"}, "croft: which shell? bash, zsh, fish or powershell\nhint: croft shell-init --help\n"},
+		{[]string{"reap", "--older-than", "soon"}, "croft: invalid argument \"soon\" for \"--older-than\" flag: \"soon\" is no duration such as 90m, 24h, 7d or 2w\nhint: croft reap --help\n"},
+		{[]string{"new", "--mode", "magic"}, "croft: unknown mode \"magic\": auto, worktree, isolated or legacy\nhint: croft new --help\n"},
+		{[]string{"new", "a", "b", "--branch", "x"}, "croft: one branch cannot be checked out in 2 workspaces\nhint: croft new --help\n"},
+		{[]string{"list", "--set", "layout"}, "croft: --set needs KEY=VALUE, not \"layout\"\nhint: croft config\n"},
+		{[]string{"clean"}, "croft: nobody is there to be asked: say --yes, or --dry-run to see the list\nhint: croft clean --dry-run\n"},
+	} {
+		r := newRun(&fake{})
+		r.call(t, tt.args...).want(t, croft.ExitUsage, "", tt.stderr)
+		if r.opened > 0 {
+			t.Errorf("%v: the Service was opened for a call that is wrong", tt.args)
+		}
+	}
+}
+
+func TestUsageInJSON(t *testing.T) {
+	newRun(nil).call(t, "lst", "--json").wantJSON(t, croft.ExitUsage,
+		`{"version":1,"error":{"code":"INVALID_REQUEST","op":"parse",
+		"message":"unknown command \"lst\", did you mean \"list\"?","hint":"croft list"}}`)
+	newRun(nil).call(t, "list", "--wrong", "--json").wantJSON(t, croft.ExitUsage,
+		`{"version":1,"error":{"code":"INVALID_REQUEST","op":"parse",
+		"message":"unknown flag: --wrong","hint":"croft list --help"}}`)
+}
+
+func TestGitCroft(t *testing.T) {
+	r := newRun(nil)
+	r.env.Program = "git croft"
+	r.call(t, "new", "--help")
+	if r.exit != croft.ExitOK || !strings.Contains(r.stdout.String(), "git croft new [NAME...]") {
+		t.Errorf("exit %d, help:\n%s", r.exit, r.stdout.String())
+	}
+	r.call(t, "list", "--wrong").want(t, croft.ExitUsage, "", "croft: unknown flag: --wrong\nhint: git croft list --help\n")
+}
+
+func TestHelpNamesEveryCommand(t *testing.T) {
+	r := newRun(nil).call(t, "--help")
+	if r.exit != croft.ExitOK || r.stderr.Len() > 0 {
+		t.Errorf("exit %d, stderr %q", r.exit, r.stderr.String())
+	}
+	for name := range strings.FieldsSeq("new list show path sh cd lock unlock remove role reap gc clean doctor init config shell-init completion version") {
+		if !strings.Contains(r.stdout.String(), "\n  "+name+" ") {
+			t.Errorf("the help does not name %s:\n%s", name, r.stdout.String())
+		}
+	}
+}
+
+func TestRepoFlag(t *testing.T) {
+	svc := &fake{workspaces: func(f croft.Filter) ([]croft.Workspace, error) {
+		if f.Repo != filepath.FromSlash("/home/ann/other") {
+			t.Errorf("Filter.Repo = %q", f.Repo)
+		}
+		return nil, nil
+	}}
+	r := newRun(svc)
+	for _, flag := range []string{"--repo", "-C"} {
+		r.call(t, flag, "../other", "--set", "layout=swarm", "--set", "path=a=b", "list", "-q").want(t, croft.ExitOK, "", "")
+		if r.dir != filepath.FromSlash("/home/ann/other") {
+			t.Errorf("opened %q", r.dir)
+		}
+		if diff := cmp.Diff(map[string]string{"layout": "swarm", "path": "a=b"}, r.flags); diff != "" {
+			t.Errorf("flags (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	svc := &fake{workspaces: func(croft.Filter) ([]croft.Workspace, error) {
+		return []croft.Workspace{fixLogin()}, nil
+	}}
+	var stderr bytes.Buffer
+	r := newRun(svc)
+	r.env.Args, r.env.Stdin, r.env.Stdout, r.env.Stderr = []string{"list"}, strings.NewReader(""), fullDisk{}, &stderr
+	if exit := Main(t.Context(), r.env); exit != croft.ExitFailure {
+		t.Errorf("exit %d, want %d", exit, croft.ExitFailure)
+	}
+	if !strings.Contains(stderr.String(), "no space left") {
+		t.Errorf("stderr %q", stderr.String())
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left") }

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// lister is what reading the workspaces takes.
+type lister interface {
+	Workspaces(ctx context.Context, f croft.Filter) ([]croft.Workspace, error)
+}
+
+// completeOne completes the name of a workspace for the first argument,
+// completeMany for every argument. Neither offers a name twice.
+func (a *app) completeOne(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.completeMany(cmd, args, "")
+}
+
+func (a *app) completeMany(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.completions(cmd, func(ws croft.Workspace) (cobra.Completion, bool) {
+		return cobra.CompletionWithDesc(ws.Name, printable(ws.Branch)), !slices.Contains(args, ws.Name)
+	})
+}
+
+func (a *app) completeSession(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.completions(cmd, func(ws croft.Workspace) (cobra.Completion, bool) {
+		return ws.Session, ws.Session != ""
+	})
+}
+
+func (a *app) completeRole(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.completions(cmd, func(ws croft.Workspace) (cobra.Completion, bool) {
+		return ws.Role, ws.Role != ""
+	})
+}
+
+// completions offers what choose takes of each live workspace.
+func (a *app) completions(cmd *cobra.Command, choose func(croft.Workspace) (cobra.Completion, bool)) ([]cobra.Completion, cobra.ShellCompDirective) {
+	svc, err := a.open(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	defer svc.Close()
+	workspaces, err := lister(svc).Workspaces(cmd.Context(), croft.Filter{Repo: a.dir()})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var offers []cobra.Completion
+	for _, ws := range workspaces {
+		if offer, ok := choose(ws); ok {
+			offers = append(offers, offer)
+		}
+	}
+	slices.Sort(offers)
+	return slices.Compact(offers), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeWords offers fixed words for a flag.
+func completeWords(cmd *cobra.Command, flag string, words ...string) {
+	registerCompletion(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func registerCompletion(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic("completion for a flag that is not there: " + flag)
+	}
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// configResult is what `croft config` prints.
+type configResult struct {
+	Version int           `json:"version"`
+	Values  []ConfigValue `json:"values"`
+}
+
+// schemaResult is what `croft config schema --json` prints.
+type schemaResult struct {
+	Version int             `json:"version"`
+	Schema  json.RawMessage `json:"schema"`
+}
+
+func newConfigCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show every setting and where it comes from",
+		Long: `Show every setting, its value and where it comes from. A flag wins over a
+CROFT_ variable, that over croft.toml in the repository, that over your own
+configuration file, and that over the default.`,
+		Args: takesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			root, err := a.projectRoot(cmd.Context())
+			if err != nil {
+				return ended(cmd.Name(), err)
+			}
+			return ended(cmd.Name(), a.runConfig(root))
+		},
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON schema of croft.toml",
+		Args:  takesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return ended("config schema", a.runConfigSchema())
+		},
+	})
+	return cmd
+}
+
+// projectRoot is the root of the project, or empty where there is none: the
+// configuration can be shown anywhere.
+func (a *app) projectRoot(ctx context.Context) (string, error) {
+	svc, err := a.open(ctx)
+	if errors.Is(err, croft.NotARepo) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer svc.Close()
+	repo, err := repoFinder(svc).Repo(ctx, a.dir())
+	if errors.Is(err, croft.NotARepo) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return repo.Path, nil
+}
+
+func (a *app) runConfig(root string) error {
+	view, err := a.view(root)
+	if err != nil {
+		return err
+	}
+	for _, warning := range view.Warnings {
+		a.note("%s", warning)
+	}
+	if a.json {
+		a.emit(configResult{formatVersion, nonNil(view.Values)})
+		return nil
+	}
+	rows := [][]cell{heading("KEY", "VALUE", "SOURCE")}
+	for _, v := range view.Values {
+		rows = append(rows, []cell{plain(v.Key), plain(orDash(v.Value)), {v.Source, styleDim}})
+	}
+	a.table(rows)
+	return nil
+}
+
+func (a *app) runConfigSchema() error {
+	view, err := a.view("")
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(schemaResult{formatVersion, view.Schema})
+		return nil
+	}
+	a.line(strings.TrimRight(string(view.Schema), "\n"))
+	return nil
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// doctor is what `croft doctor` takes.
+type doctor interface {
+	Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.Finding, error)
+}
+
+// doctorResult is what `croft doctor` prints.
+type doctorResult struct {
+	Version  int             `json:"version"`
+	Findings []croft.Finding `json:"findings"`
+}
+
+func newDoctorCommand(a *app) *cobra.Command {
+	var isFixing bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Compare records, refs and disk, and repair",
+		Long: `Compare records, refs, git's registrations and the disk. With --fix, mend what
+can be mended without losing anything; records that were lost are rebuilt.
+
+The exit status is 0 only when nothing is left to fix.`,
+		Args: takesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			req := croft.DoctorRequest{Repo: a.dir()}
+			if isFixing {
+				req.Fix = croft.FixAll
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runDoctor(ctx, svc, req)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&isFixing, "fix", false, "mend what can be mended")
+	return cmd
+}
+
+func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest) error {
+	findings, err := svc.Doctor(ctx, req)
+	if err != nil {
+		return err
+	}
+	left := 0
+	var rows [][]cell
+	for _, f := range findings {
+		row := []cell{{"fixed", styleGreen}, plain(f.Code), plain(f.Subject), plain(f.Message)}
+		if !f.Fixed {
+			left++
+			row[0] = cell{"found", styleRed}
+		}
+		rows = append(rows, row)
+	}
+	if a.json {
+		a.emit(doctorResult{formatVersion, nonNil(findings)})
+	} else {
+		a.table(rows)
+	}
+	switch {
+	case len(findings) == 0:
+		a.note("all is well")
+	case left > 0 && req.Fix == croft.FixNothing:
+		a.note("%s left to fix", count(left, "finding"))
+		a.note("hint: croft doctor --fix")
+	case left > 0:
+		a.note("%s that croft does not fix by itself", count(left, "finding"))
+	}
+	if left > 0 {
+		return statusError(croft.ExitFailure)
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// configFile is the project's configuration.
+const configFile = "croft.toml"
+
+// initResult is what `croft init` prints.
+type initResult struct {
+	Version int    `json:"version"`
+	Path    string `json:"path"`
+	Created bool   `json:"created"` // false: it was there already and was left
+}
+
+func newInitCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "init",
+		Short: "Write a croft.toml to begin with",
+		Long: `Write a commented croft.toml into the root of the repository, unless there is
+one. Croft works without it.`,
+		Args: takesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runInit(ctx, svc)
+			})
+		},
+	}
+}
+
+func (a *app) runInit(ctx context.Context, svc repoFinder) error {
+	repo, err := svc.Repo(ctx, a.dir())
+	if err != nil {
+		return err
+	}
+	if repo.IsBare {
+		return &croft.Error{
+			Code: croft.Unsupported, Op: "init",
+			Message: "a bare repository has no checkout for " + configFile,
+			Details: "commit the file from a workspace instead",
+			Hint:    "croft new",
+		}
+	}
+	view, err := a.view(repo.Path)
+	if err != nil {
+		return err
+	}
+	result := initResult{Version: formatVersion, Path: filepath.Join(repo.Path, configFile)}
+	result.Created, err = writeNew(result.Path, view.Template)
+	if err != nil {
+		return &croft.Error{
+			Code: croft.NotWritable, Op: "init",
+			Message: "the configuration file could not be written",
+			Details: err.Error(), Err: err,
+		}
+	}
+	switch {
+	case a.json:
+		a.emit(result)
+	case result.Created:
+		a.line(a.shown(result.Path))
+	default:
+		a.note("%s is already there and was left as it is", a.shown(result.Path))
+	}
+	return nil
+}
+
+// writeNew writes a file unless something is there already, a link included.
+func writeNew(path, text string) (created bool, err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return false, errors.Join(err, os.Remove(path))
+	}
+	return true, nil
+}

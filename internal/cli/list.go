@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// overviewer is what `croft list` takes.
+type overviewer interface {
+	lister
+	Worktrees(ctx context.Context, repo string) ([]croft.Worktree, error)
+}
+
+func newListCommand(a *app) *cobra.Command {
+	var filter croft.Filter
+	var isAll bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List workspaces and what each needs next",
+		Args:    takesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			filter.Repo = a.dir()
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runList(ctx, svc, filter, isAll)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&isAll, "all", false, "also the worktrees that are not Croft's")
+	flags.StringVar(&filter.Session, "session", "", "only those of this session")
+	flags.StringVar(&filter.Role, "role", "", "only those with this role")
+	registerCompletion(cmd, "session", a.completeSession)
+	registerCompletion(cmd, "role", a.completeRole)
+	return cmd
+}
+
+func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Filter, isAll bool) error {
+	workspaces, err := svc.Workspaces(ctx, filter)
+	if err != nil {
+		return err
+	}
+	result := workspacesResult{Version: formatVersion, Workspaces: a.withNext(workspaces)}
+	if isAll {
+		foreign, err := foreignWorktrees(ctx, svc, filter.Repo)
+		if err != nil {
+			return err
+		}
+		result.Worktrees = &foreign
+	}
+	if a.json {
+		a.emit(result)
+		return nil
+	}
+	if len(workspaces) == 0 {
+		a.note("no workspaces")
+		a.note("hint: croft new NAME")
+	} else {
+		a.table(a.listing(result.Workspaces))
+	}
+	if result.Worktrees != nil {
+		a.table(a.foreignListing(*result.Worktrees))
+	}
+	return nil
+}
+
+func (a *app) listing(workspaces []croft.Workspace) [][]cell {
+	rows := [][]cell{heading("NAME", "STATE", "BRANCH", "HEAD", "AGE", "NEXT")}
+	now := a.env.Now()
+	for _, ws := range workspaces {
+		rows = append(rows, []cell{
+			plain(ws.Name),
+			{string(ws.State), stateStyle(ws.State)},
+			plain(orDash(ws.Branch)),
+			plain(orDash(short(ws.Head))),
+			plain(ageOf(now, ws.CreatedAt)),
+			plain(ws.Next.String()),
+		})
+	}
+	return rows
+}
+
+func (a *app) foreignListing(worktrees []croft.Worktree) [][]cell {
+	rows := [][]cell{heading("WORKTREE", "BRANCH", "HEAD", "NOT CROFT'S")}
+	for _, wt := range worktrees {
+		what := "git worktree"
+		switch {
+		case wt.IsMain:
+			what = "main checkout"
+		case wt.IsLocked && wt.LockReason != "":
+			what = "git worktree, locked: " + wt.LockReason
+		case wt.IsLocked:
+			what = "git worktree, locked"
+		}
+		rows = append(rows, []cell{
+			plain(a.shown(wt.Path)), plain(orDash(wt.Branch)), plain(orDash(short(wt.Head))), plain(what),
+		})
+	}
+	return rows
+}
+
+func foreignWorktrees(ctx context.Context, svc overviewer, repo string) ([]croft.Worktree, error) {
+	worktrees, err := svc.Worktrees(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	foreign := []croft.Worktree{}
+	for _, wt := range worktrees {
+		if wt.Workspace == "" {
+			foreign = append(foreign, wt)
+		}
+	}
+	return foreign, nil
+}
+
+func stateStyle(s croft.State) style {
+	switch s {
+	case croft.Ready:
+		return styleGreen
+	case croft.Broken:
+		return styleRed
+	case croft.Creating, croft.Stopped:
+		return styleYellow
+	default:
+		return styleNone
+	}
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// statusError ends the program with a status after everything was said.
+type statusError int
+
+func (statusError) Error() string { return "exit status" }
+
+// Main runs one command and returns the exit status.
+func Main(ctx context.Context, env Env) int {
+	if env.Program == "" {
+		env.Program = "croft"
+	}
+	if env.Now == nil {
+		env.Now = time.Now
+	}
+	app := &app{
+		env:   env,
+		stdin: bufio.NewReader(env.Stdin),
+		out:   &output{w: env.Stdout},
+		json:  asksForJSON(env.Args),
+	}
+	err := app.execute(ctx)
+	if err == nil && app.out.err != nil {
+		err = &croft.Error{Code: croft.Internal, Op: "print", Message: "the output could not be written", Err: app.out.err}
+	}
+	return app.finish(err)
+}
+
+func (a *app) execute(ctx context.Context) error {
+	root := newRootCommand(a)
+	if word := firstWord(a.env.Args); word != "" && !knows(root, word) {
+		return unknownCommand(root, word)
+	}
+	root.SetArgs(a.env.Args)
+	root.SetIn(a.stdin)
+	root.SetOut(a.out)
+	root.SetErr(a.env.Stderr)
+	return root.ExecuteContext(ctx)
+}
+
+// finish tells an error and returns the exit status for it.
+func (a *app) finish(err error) int {
+	if err == nil {
+		return croft.ExitOK
+	}
+	if status, ok := errors.AsType[statusError](err); ok {
+		return int(status)
+	}
+	e := asUsage(err)
+	if a.silent {
+		return e.Code.ExitCode()
+	}
+	if a.json {
+		a.emit(errorResult{Version: formatVersion, Error: e})
+	}
+	a.tell(e)
+	return e.Code.ExitCode()
+}
+
+// errorResult is what --json prints in place of a result.
+type errorResult struct {
+	Version int          `json:"version"`
+	Error   *croft.Error `json:"error"`
+}
+
+// asUsage takes an error that no command made for one about the way the
+// program was called: the flag parser returns plain errors.
+func asUsage(err error) *croft.Error {
+	if e, ok := errors.AsType[*croft.Error](err); ok {
+		return e
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return croft.AsError("run", err)
+	}
+	return &croft.Error{Code: croft.InvalidRequest, Op: "parse", Message: err.Error()}
+}
+
+// asksForJSON looks for --json before the flags are parsed, so that an error
+// in the flags is told in JSON as well.
+func asksForJSON(args []string) bool {
+	for _, arg := range args {
+		switch arg {
+		case "--":
+			return false
+		case "--json", "--json=true":
+			return true
+		}
+	}
+	return false
+}
+
+// firstWord is the command's name: the first argument that is neither a
+// global flag nor the value of one.
+func firstWord(args []string) string {
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			return ""
+		case arg == "--repo" || arg == "-C" || arg == "--set":
+			i++
+		case strings.HasPrefix(arg, "-"):
+		default:
+			return arg
+		}
+	}
+	return ""
+}
+
+func knows(root *cobra.Command, word string) bool {
+	if word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd {
+		return true
+	}
+	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool {
+		return c.Name() == word || c.HasAlias(word)
+	})
+}
+
+func unknownCommand(parent *cobra.Command, word string) *croft.Error {
+	e := &croft.Error{
+		Code:    croft.InvalidRequest,
+		Op:      "parse",
+		Message: "unknown command " + quoted(word),
+		Hint:    parent.CommandPath() + " --help",
+	}
+	if near := parent.SuggestionsFor(word); len(near) > 0 {
+		e.Message += ", did you mean " + quoted(near[0]) + "?"
+		e.Hint = parent.CommandPath() + " " + near[0]
+	}
+	return e
+}

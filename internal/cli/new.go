@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// creator is what `croft new` takes.
+type creator interface {
+	CreateAll(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error)
+}
+
+// layoutSwarm is the preset in which every workspace has a role.
+const layoutSwarm = "swarm"
+
+// newOptions are the flags of `croft new`.
+type newOptions struct {
+	part        croft.CreateRequest // what the flags say about every workspace
+	mode        string
+	key         string
+	isFresh     bool
+	noRoleFiles bool
+}
+
+func newNewCommand(a *app) *cobra.Command {
+	var opts newOptions
+	cmd := &cobra.Command{
+		Use:   "new [NAME...]",
+		Short: "Make workspaces, all or none",
+		Long: `Make workspaces, all or none: if one cannot be made, none is, and the error
+says why. Without a name one is invented.
+
+A workspace starts from the branch that you stand on, or from its upstream
+where that is strictly ahead, and its work goes back to that branch. Both are
+printed.`,
+		Example: `  croft new fix-login
+  croft new --branch feature/search
+  croft new researcher developer reviewer --layout swarm --session 1`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req, err := opts.request(cmd, a.dir(), args)
+			if err != nil {
+				return err
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runNew(ctx, svc, req)
+			})
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.part.Base, "base", "", "start from this `commit`, branch or tag")
+	flags.StringVar(&opts.part.Branch, "branch", "", "take this `branch`, existing or new")
+	flags.StringVar(&opts.part.Target, "target", "", "the `branch` that the work goes back to")
+	flags.BoolVar(&opts.isFresh, "fresh", false, "fetch first")
+	flags.StringVar(&opts.part.Role, "role", "", "copy in the configuration of this `role`")
+	flags.BoolVar(&opts.noRoleFiles, "no-role-files", false, "record the role, but copy nothing")
+	flags.StringVar(&opts.part.Session, "session", "", "the undertaking that the workspaces belong to")
+	flags.StringVar(&opts.part.Agent, "agent", "", "the agent that will work there")
+	flags.StringVar(&opts.part.Layout, "layout", "", "where they lie and how their branches are called: a `preset`")
+	flags.StringVar(&opts.mode, "mode", "", "how they are kept apart: auto, worktree, isolated or legacy")
+	flags.StringVar(&opts.key, "key", "", "the same call with the same `key` returns the same workspaces")
+	completeWords(cmd, "layout", "default", "agents", layoutSwarm, "sibling")
+	completeWords(cmd, "mode", modeWords()...)
+	registerCompletion(cmd, "session", a.completeSession)
+	registerCompletion(cmd, "role", a.completeRole)
+	for _, flag := range []string{"base", "branch", "target", "agent", "key"} {
+		registerCompletion(cmd, flag, cobra.NoFileCompletions)
+	}
+	return cmd
+}
+
+func modes() []croft.Mode {
+	return []croft.Mode{croft.ModeAuto, croft.ModeWorktree, croft.ModeIsolated, croft.ModeLegacy}
+}
+
+func modeWords() []string {
+	var words []string
+	for _, mode := range modes() {
+		words = append(words, string(mode))
+	}
+	return words
+}
+
+// request turns flags and names into a request. A workspace of the swarm is
+// called like its role, and whichever of the two is missing is the other.
+func (o newOptions) request(cmd *cobra.Command, dir string, names []string) (croft.CreateAllRequest, error) {
+	req := croft.CreateAllRequest{Key: o.key, Repo: dir}
+	part := o.part
+	part.Mode = croft.Mode(o.mode)
+	if o.mode != "" && !slices.Contains(modes(), part.Mode) {
+		return req, misused(cmd, "unknown mode "+quoted(o.mode)+": auto, worktree, isolated or legacy")
+	}
+	if part.Branch != "" && len(names) > 1 {
+		return req, misused(cmd, "one branch cannot be checked out in "+count(len(names), "workspace"))
+	}
+	if o.isFresh {
+		part.Fetch = croft.FetchFirst
+	}
+	if o.noRoleFiles {
+		part.RoleFiles = croft.RoleFilesSkip
+	}
+	if len(names) == 0 {
+		names = []string{part.Role}
+	}
+	for _, name := range names {
+		ws := part
+		ws.Name = name
+		if ws.Role == "" && ws.Layout == layoutSwarm {
+			ws.Role = name
+		}
+		req.Workspaces = append(req.Workspaces, ws)
+	}
+	return req, nil
+}
+
+func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllRequest) error {
+	stop := a.progress("making " + count(len(req.Workspaces), "workspace"))
+	workspaces, err := svc.CreateAll(ctx, req)
+	stop()
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(workspacesResult{Version: formatVersion, Workspaces: a.withNext(workspaces)})
+	} else {
+		a.tellNew(workspaces)
+	}
+	for _, ws := range workspaces {
+		for _, note := range ws.Notes {
+			a.note("%s: %s", ws.Name, note)
+		}
+	}
+	if len(workspaces) > 0 {
+		a.upkeepOf(workspaces[0].Repo)
+	}
+	return nil
+}
+
+// tellNew prints where the workspaces are, and once for each starting point
+// where they come from.
+func (a *app) tellNew(workspaces []croft.Workspace) {
+	var rows [][]cell
+	var origins []string
+	for _, ws := range workspaces {
+		rows = append(rows, []cell{plain(ws.Name), plain(ws.Branch), plain(a.shown(ws.Path))})
+		if from := origin(ws); from != "" && !slices.Contains(origins, from) {
+			origins = append(origins, from)
+		}
+	}
+	for _, from := range origins {
+		a.note("%s", from)
+	}
+	a.table(rows)
+}
+
+// origin says where a workspace starts and where its work goes back to.
+func origin(ws croft.Workspace) string {
+	if ws.Base == "" {
+		return ""
+	}
+	from := "from " + short(ws.Base)
+	if ws.BaseRef != "" && ws.BaseRef != ws.Base {
+		from = "from " + ws.BaseRef + "@" + short(ws.Base)
+	}
+	if ws.Target != "" {
+		from += " → " + ws.Target
+	}
+	return from
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+// nextFor says what a workspace needs next and the command for it. What hinders
+// every other step comes first.
+func nextFor(ws croft.Workspace, now time.Time) croft.Next {
+	name := shellWord(ws.Name)
+	switch {
+	case ws.State == croft.Creating:
+		return croft.Next{What: "being made"}
+	case ws.State == croft.Trashed:
+		return croft.Next{What: "in the trash"}
+	case ws.State == croft.Broken:
+		return croft.Next{What: "needs repair", Command: "croft doctor --fix"}
+	case ws.IsLocked && ws.LockReason != "":
+		return croft.Next{What: "locked: " + ws.LockReason}
+	case ws.IsLocked:
+		return croft.Next{What: "locked"}
+	case ws.Lease != nil && ws.Lease.ExpiresAt.After(now):
+		return croft.Next{What: "in use"}
+	case ws.MergeStatus == croft.MergeMerged:
+		return croft.Next{What: "merged", Command: "croft remove " + name}
+	case ws.Mode == croft.ModeLegacy:
+		return croft.Next{What: "works in the project itself", Command: "croft sh " + name}
+	case ws.Head == ws.Base:
+		return croft.Next{What: "no commits yet", Command: "croft sh " + name}
+	case ws.Branch == "":
+		return croft.Next{What: "has commits", Command: "git merge " + short(ws.Head)}
+	default:
+		return croft.Next{What: "has commits", Command: "git merge " + shellWord(ws.Branch)}
+	}
+}
+
+// withNext fills in what each workspace needs next.
+func (a *app) withNext(workspaces []croft.Workspace) []croft.Workspace {
+	now := a.env.Now()
+	out := make([]croft.Workspace, len(workspaces)) // never nil: no workspaces is [] in JSON
+	for i, ws := range workspaces {
+		next := nextFor(ws, now)
+		ws.Next = &next
+		out[i] = ws
+	}
+	return out
+}
+
+// workspacesResult is what new and list print.
+type workspacesResult struct {
+	Version    int               `json:"version"`
+	Workspaces []croft.Workspace `json:"workspaces"`
+	Worktrees  *[]croft.Worktree `json:"worktrees,omitempty"` // with list --all: git's worktrees that are not Croft's
+}

@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/google/go-cmp/cmp"
+)
+
+var errDirty = &croft.Error{
+	Code: croft.WorkspaceDirty, Op: "remove", Workspace: "fix-login",
+	Message: "fix-login holds uncommitted work", Hint: "croft remove --force fix-login",
+}
+
+// dirtyService keeps fix-login unless it is forced.
+func dirtyService(asked *[]croft.RemoveRequest) *fake {
+	return &fake{
+		workspace: found(fixLogin()),
+		status: func(id croft.ID) (*croft.Status, error) {
+			return &croft.Status{Workspace: id, Staged: 1, Modified: 1, Untracked: 1, Ahead: 2}, nil
+		},
+		remove: func(req croft.RemoveRequest) (*croft.RemoveResult, error) {
+			*asked = append(*asked, req)
+			if req.Mode == croft.RemoveForce {
+				return &croft.RemoveResult{Removed: []croft.Removed{{ID: "a1", Name: "fix-login", Trash: "t1", Branch: "croft/fix-login"}}}, nil
+			}
+			return &croft.RemoveResult{
+				Removed: []croft.Removed{{ID: "b2", Name: "b", Trash: "t2"}},
+				Kept:    []croft.Kept{{Name: "fix-login", Reason: errDirty}},
+			}, nil
+		},
+	}
+}
+
+func TestRemoveKeepsWithoutATerminal(t *testing.T) {
+	var asked []croft.RemoveRequest
+	r := newRun(dirtyService(&asked))
+	r.call(t, "remove", "b", "fix-login").want(t, croft.ExitRefused, "b  trash t2\n",
+		"croft: fix-login holds uncommitted work\nhint: croft remove --force fix-login\n")
+	want := []croft.RemoveRequest{{Repo: project, Workspaces: []string{"b", "fix-login"}}}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	r.call(t, "remove", "b", "fix-login", "--json").wantJSON(t, croft.ExitRefused, `{"version":1,
+		"removed":[{"id":"b2","name":"b","trash":"t2"}],
+		"kept":[{"name":"fix-login","reason":{"code":"WORKSPACE_DIRTY","op":"remove","workspace":"fix-login",
+			"message":"fix-login holds uncommitted work","hint":"croft remove --force fix-login"}}]}`)
+}
+
+func TestRemoveAsksOnATerminal(t *testing.T) {
+	const question = "fix-login: 3 files not committed, 2 commits not in main → trash, 7 days. Remove? [y/N] "
+	for answer, isRemoved := range map[string]bool{"y\n": true, "YES\n": true, "n\n": false, "\n": false, "": false, "yep\n": false} {
+		var asked []croft.RemoveRequest
+		r := newRun(dirtyService(&asked))
+		r.env.Terminal = TerminalInteractive
+		r.stdin = answer
+		r.call(t, "remove", "b", "fix-login", "--keep-branch")
+		if !strings.HasPrefix(r.stderr.String(), question) {
+			t.Errorf("%q: stderr %q, want the question first", answer, r.stderr.String())
+		}
+		if !isRemoved {
+			if r.exit != croft.ExitRefused || len(asked) != 1 {
+				t.Errorf("%q: exit %d after %d requests, want it kept", answer, r.exit, len(asked))
+			}
+			continue
+		}
+		if r.exit != croft.ExitOK || r.stdout.String() != "b          trash t2\nfix-login  trash t1  deleted croft/fix-login\n" {
+			t.Errorf("%q: exit %d, stdout %q", answer, r.exit, r.stdout.String())
+		}
+		forced := croft.RemoveRequest{Repo: project, Workspaces: []string{"a1"}, Mode: croft.RemoveForce, Branch: croft.BranchKeep}
+		if diff := cmp.Diff(forced, asked[len(asked)-1]); diff != "" {
+			t.Errorf("%q: last request (-want +got):\n%s", answer, diff)
+		}
+	}
+}
+
+func TestRemoveNeverAsksAProgram(t *testing.T) {
+	var asked []croft.RemoveRequest
+	r := newRun(dirtyService(&asked))
+	r.env.Terminal = TerminalInteractive
+	r.stdin = "y\n"
+	r.call(t, "remove", "fix-login", "--json")
+	if r.exit != croft.ExitRefused || len(asked) != 1 || strings.Contains(r.stderr.String(), "[y/N]") {
+		t.Errorf("exit %d, %d requests, stderr %q", r.exit, len(asked), r.stderr.String())
+	}
+}
+
+// silence is a terminal at which nobody types.
+type silence struct{ asked chan<- struct{} }
+
+func (s silence) Read([]byte) (int, error) {
+	close(s.asked)
+	select {}
+}
+
+func TestInterruptedQuestion(t *testing.T) {
+	var requests []croft.RemoveRequest
+	svc := dirtyService(&requests)
+	r := newRun(svc)
+	asked := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	r.env.Terminal = TerminalInteractive
+	r.env.Args, r.env.Stdin, r.env.Stdout, r.env.Stderr = []string{"remove", "fix-login"}, silence{asked}, &r.stdout, &r.stderr
+	if exit := Main(ctx, r.env); exit != croft.ExitCanceled || len(requests) != 1 {
+		t.Errorf("exit %d after %d requests, want %d after 1", exit, len(requests), croft.ExitCanceled)
+	}
+}
+
+func TestRemoveUnknown(t *testing.T) {
+	svc := &fake{remove: func(req croft.RemoveRequest) (*croft.RemoveResult, error) {
+		return &croft.RemoveResult{Unknown: req.Workspaces}, nil
+	}}
+	r := newRun(svc)
+	r.call(t, "remove", "gone").want(t, croft.ExitOK, "", "no workspace \"gone\", nothing to remove\n")
+	r.call(t, "remove", "gone", "--json").wantJSON(t, croft.ExitOK, `{"version":1,"removed":[],"kept":[],"unknown":["gone"]}`)
+}
+
+func TestRemoveFlags(t *testing.T) {
+	var asked []croft.RemoveRequest
+	r := newRun(dirtyService(&asked))
+	r.call(t, "remove", "--all", "--force", "--keep-branch")
+	want := []croft.RemoveRequest{{
+		Repo: project, Workspaces: []string{}, All: croft.ScopeAll, Mode: croft.RemoveForce, Branch: croft.BranchKeep,
+	}}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+func TestUpkeepFollowsAChange(t *testing.T) {
+	newService := func() *fake {
+		return &fake{
+			repo: func(string) (*croft.Repo, error) { return &croft.Repo{Path: "/root"}, nil },
+			createAll: func(croft.CreateAllRequest) ([]croft.Workspace, error) {
+				ws := fixLogin()
+				ws.Repo = "/root"
+				return []croft.Workspace{ws}, nil
+			},
+			remove: func(req croft.RemoveRequest) (*croft.RemoveResult, error) {
+				if req.Workspaces[0] == "gone" {
+					return &croft.RemoveResult{Unknown: req.Workspaces}, nil
+				}
+				return &croft.RemoveResult{Removed: []croft.Removed{{Name: "x"}}}, nil
+			},
+			clean:      func(croft.CleanRequest) (*croft.CleanResult, error) { return &croft.CleanResult{}, nil },
+			reap:       func(croft.ReapRequest) (*croft.CleanResult, error) { return &croft.CleanResult{}, nil },
+			workspaces: func(croft.Filter) ([]croft.Workspace, error) { return nil, nil },
+		}
+	}
+	for _, tt := range []struct {
+		args  []string
+		isDue bool
+		want  [][]string
+	}{
+		{[]string{"new"}, true, [][]string{{"gc", "--auto", "--repo", "/root"}}},
+		{[]string{"remove", "x"}, true, [][]string{{"gc", "--auto", "--repo", "/root"}}},
+		{[]string{"clean", "--yes"}, true, [][]string{{"gc", "--auto", "--repo", "/root"}}},
+		{[]string{"reap"}, true, [][]string{{"gc", "--auto", "--repo", "/root"}}},
+		{[]string{"new"}, false, nil},
+		{[]string{"remove", "gone"}, true, nil},
+		{[]string{"clean", "--dry-run"}, true, nil},
+		{[]string{"reap", "--dry-run"}, true, nil},
+		{[]string{"list"}, true, nil},
+	} {
+		r := newRun(newService())
+		var started [][]string
+		r.env.AutoGC = func(root string) bool {
+			if root != "/root" {
+				t.Errorf("%v: asked about %q", tt.args, root)
+			}
+			return tt.isDue
+		}
+		r.env.Detach = func(args ...string) error {
+			started = append(started, args)
+			return nil
+		}
+		r.call(t, tt.args...)
+		if diff := cmp.Diff(tt.want, started); r.exit != croft.ExitOK || diff != "" {
+			t.Errorf("%v: exit %d, started (-want +got):\n%s", tt.args, r.exit, diff)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// roleCopier is what `croft role update` takes.
+type roleCopier interface {
+	finder
+	CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Role, error)
+}
+
+// roleResult is what `croft role update` prints.
+type roleResult struct {
+	Version   int         `json:"version"`
+	Workspace string      `json:"workspace"`
+	Role      *croft.Role `json:"role"`
+}
+
+func newRoleCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "role",
+		Short: "Role configurations",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return misused(cmd, "which of its commands?")
+			}
+			return unknownCommand(cmd, args[0])
+		},
+		SuggestionsMinimumDistance: 2,
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "update [NAME]",
+		Short: "Copy a workspace's role files in again",
+		Long: `Copy the files of a workspace's role in again, after they were changed. They do
+not show as changes of the agent's.`,
+		Args:              takesOptionalName,
+		ValidArgsFunction: a.completeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runRoleUpdate(ctx, svc, a.workspaceRequest(args))
+			})
+		},
+	})
+	return cmd
+}
+
+func (a *app) runRoleUpdate(ctx context.Context, svc roleCopier, req croft.WorkspaceRequest) error {
+	ws, err := svc.Workspace(ctx, req)
+	if err != nil {
+		return err
+	}
+	role, err := svc.CopyRole(ctx, croft.RoleRequest{Repo: req.Repo, Workspace: string(ws.ID)})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(roleResult{formatVersion, ws.Name, role})
+		return nil
+	}
+	a.note("%s: copied %s of role %s", ws.Name, strings.Join(role.Files, ", "), role.Name)
+	return nil
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// The groups of commands in the help.
+const (
+	groupWork   = "work"
+	groupUpkeep = "upkeep"
+	groupSetup  = "setup"
+)
+
+func newRootCommand(a *app) *cobra.Command {
+	list := newListCommand(a)
+	root := &cobra.Command{
+		Use:   "croft",
+		Short: "Isolated checkouts for coding agents",
+		Long: `Croft gives every coding agent a checkout and a branch of its own.
+
+Without a command it lists the workspaces of the repository.`,
+		Example: `  croft new researcher developer reviewer
+  croft sh researcher
+  croft remove researcher`,
+		Args:              takesNothing,
+		RunE:              list.RunE,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+
+		SuggestionsMinimumDistance: 2,
+		DisableAutoGenTag:          true,
+	}
+	if a.env.Program != root.Name() {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: a.env.Program}
+	}
+	flags := root.PersistentFlags()
+	flags.SortFlags = false
+	flags.BoolVar(&a.json, "json", a.json, "print one JSON object")
+	flags.StringVarP(&a.repo, "repo", "C", "", "the project's `directory` (default: this one)")
+	flags.StringArrayVar(&a.set, "set", nil, "set a configuration `key=value` for this call")
+	flags.BoolVar(&a.plain, "no-color", false, "print without colour")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no remarks, only results and errors")
+	_ = root.MarkPersistentFlagDirname("repo") // fails only for a flag that is not there
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &croft.Error{
+			Code: croft.InvalidRequest, Op: "parse",
+			Message: err.Error(),
+			Hint:    cmd.CommandPath() + " --help",
+		}
+	})
+
+	root.AddGroup(
+		&cobra.Group{ID: groupWork, Title: "Workspaces:"},
+		&cobra.Group{ID: groupUpkeep, Title: "Upkeep:"},
+		&cobra.Group{ID: groupSetup, Title: "Set-up:"},
+	)
+	root.SetHelpCommandGroupID(groupSetup)
+	addGroup(root, groupWork,
+		newNewCommand(a), list, newShowCommand(a), newPathCommand(a),
+		newShCommand(a), newCdCommand(a), newLockCommand(a), newUnlockCommand(a),
+		newRemoveCommand(a), newRoleCommand(a))
+	addGroup(root, groupUpkeep,
+		newCleanCommand(a), newReapCommand(a), newGCCommand(a), newDoctorCommand(a))
+	addGroup(root, groupSetup,
+		newInitCommand(a), newConfigCommand(a), newShellInitCommand(a),
+		newCompletionCommand(), newVersionCommand(a))
+	root.InitDefaultHelpCmd()
+	return root
+}
+
+func addGroup(root *cobra.Command, group string, commands ...*cobra.Command) {
+	for _, cmd := range commands {
+		cmd.GroupID = group
+		cmd.Flags().SortFlags = false
+		root.AddCommand(cmd)
+	}
+}

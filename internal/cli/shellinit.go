@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Each script defines a function that stands before the program, so that
+// `croft cd` can change the directory of the shell, and then the completions.
+// COMPLETION is where they go. Asking for help is left to the program.
+const (
+	bashInit = `croft() {
+  if [ "${1-}" = cd ] && [ "${2-}" != --help ] && [ "${2-}" != -h ]; then
+    shift
+    local croft_dir
+    croft_dir="$(command croft path "$@")" || return
+    builtin cd -- "$croft_dir"
+  else
+    command croft "$@"
+  fi
+}
+if [ -n "${BASH_VERSION-}" ] && type complete >/dev/null 2>&1; then
+COMPLETION
+fi
+`
+	zshInit = `croft() {
+  if [ "${1-}" = cd ] && [ "${2-}" != --help ] && [ "${2-}" != -h ]; then
+    shift
+    local croft_dir
+    croft_dir="$(command croft path "$@")" || return
+    builtin cd -- "$croft_dir"
+  else
+    command croft "$@"
+  fi
+}
+if (( $+functions[compdef] )); then
+COMPLETION
+fi
+`
+	fishInit = `function croft --description 'Isolated checkouts for coding agents'
+    if test (count $argv) -gt 0; and test "$argv[1]" = cd; and not contains -- --help $argv; and not contains -- -h $argv
+        set -l croft_dir (command croft path $argv[2..-1])
+        or return
+        builtin cd -- $croft_dir
+    else
+        command croft $argv
+    end
+end
+COMPLETION
+`
+	powershellInit = `function croft {
+  $croftProgram = Get-Command -Name croft -CommandType Application -ErrorAction Stop | Select-Object -First 1
+  if ($args.Count -gt 0 -and $args[0] -eq 'cd' -and -not ($args -contains '--help') -and -not ($args -contains '-h')) {
+    $croftRest = @($args | Select-Object -Skip 1)
+    $croftDir = & $croftProgram path @croftRest
+    if ($LASTEXITCODE -eq 0 -and $croftDir) { Set-Location -LiteralPath $croftDir }
+  } else {
+    & $croftProgram @args
+  }
+}
+COMPLETION
+`
+)
+
+func newShellInitCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "shell-init bash|zsh|fish|powershell",
+		Short: "Print what makes cd and completion work in your shell",
+		Long: `Print a shell function, for "croft cd", and the completions. Put one line into
+your shell's start-up file:
+
+  bash         eval "$(croft shell-init bash)"
+  zsh          eval "$(croft shell-init zsh)"         after compinit
+  fish         croft shell-init fish | source
+  powershell   croft shell-init powershell | Out-String | Invoke-Expression`,
+		Args:      takesShell,
+		ValidArgs: shells(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			completion, err := completionScript(cmd.Root(), args[0])
+			if err != nil {
+				return ended(cmd.Name(), err)
+			}
+			script := strings.Replace(shellFunction(args[0]), "COMPLETION", strings.TrimRight(completion, "\n"), 1)
+			a.line(strings.TrimRight(script, "\n"))
+			return nil
+		},
+	}
+}
+
+func shellFunction(shell string) string {
+	switch shell {
+	case "bash":
+		return bashInit
+	case "zsh":
+		return zshInit
+	case "fish":
+		return fishInit
+	default:
+		return powershellInit
+	}
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// finder is what finding one workspace takes.
+type finder interface {
+	Workspace(ctx context.Context, req croft.WorkspaceRequest) (*croft.Workspace, error)
+}
+
+// inspector is what `croft show` takes.
+type inspector interface {
+	finder
+	Status(ctx context.Context, id croft.ID) (*croft.Status, error)
+}
+
+// showResult is what `croft show` prints. The status is null for a workspace
+// that has no files to look at.
+type showResult struct {
+	Version   int             `json:"version"`
+	Workspace croft.Workspace `json:"workspace"`
+	Status    *croft.Status   `json:"status"`
+}
+
+func newShowCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "show [NAME]",
+		Short:             "Show a workspace and what it holds",
+		Args:              takesOptionalName,
+		ValidArgsFunction: a.completeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runShow(ctx, svc, a.workspaceRequest(args))
+			})
+		},
+	}
+}
+
+func (a *app) runShow(ctx context.Context, svc inspector, req croft.WorkspaceRequest) error {
+	ws, err := svc.Workspace(ctx, req)
+	if err != nil {
+		return err
+	}
+	result := showResult{Version: formatVersion, Workspace: a.withNext([]croft.Workspace{*ws})[0]}
+	if ws.State == croft.Ready || ws.State == croft.Stopped {
+		if result.Status, err = svc.Status(ctx, ws.ID); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		a.emit(result)
+		return nil
+	}
+	a.table(a.details(result))
+	return nil
+}
+
+// details are the lines of a workspace that apply to it.
+func (a *app) details(r showResult) [][]cell {
+	ws := r.Workspace
+	var rows [][]cell
+	add := func(key, value string) {
+		if value != "" {
+			rows = append(rows, []cell{{key, styleDim}, plain(value)})
+		}
+	}
+	add("name", ws.Name)
+	add("id", string(ws.ID))
+	rows = append(rows, []cell{{"state", styleDim}, {string(ws.State), stateStyle(ws.State)}})
+	add("path", a.shown(ws.Path))
+	add("branch", ws.Branch)
+	add("head", short(ws.Head))
+	add("base", strings.TrimPrefix(origin(ws), "from "))
+	add("role", ws.Role)
+	add("agent", ws.Agent)
+	add("session", ws.Session)
+	if ws.Round > 0 {
+		add("round", fmt.Sprint(ws.Round))
+	}
+	add("label", ws.Label)
+	add("layout", ws.Layout)
+	if ws.Mode != croft.ModeWorktree {
+		add("mode", string(ws.Mode))
+	}
+	add("scratch", ws.Scratch)
+	add("merge", string(ws.MergeStatus))
+	if !ws.CreatedAt.IsZero() {
+		add("created", fmt.Sprintf("%s (%s ago)", ws.CreatedAt.Format(time.RFC3339), ageOf(a.env.Now(), ws.CreatedAt)))
+	}
+	if ws.Lease != nil {
+		add("in use", fmt.Sprintf("process %d on %s", ws.Lease.Owner.PID, ws.Lease.Owner.Host))
+	}
+	if r.Status != nil {
+		add("changes", changes(*r.Status))
+		add("commits", commits(*r.Status, ws.Target))
+	}
+	add("next", ws.Next.String())
+	return rows
+}
+
+// changes says what is not committed.
+func changes(s croft.Status) string {
+	if !s.Dirty() {
+		return "none"
+	}
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{s.Staged, "staged"}, {s.Modified, "modified"}, {s.Untracked, "untracked"}, {s.Conflicted, "conflicted"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// commits says how far the workspace and its target are apart.
+func commits(s croft.Status, target string) string {
+	if target == "" {
+		return ""
+	}
+	return fmt.Sprintf("%d not in %s, %d of %s not here", s.Ahead, target, s.Behind, target)
+}

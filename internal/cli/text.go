@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// quoted puts a word that came from outside in quotes.
+func quoted(word string) string { return strconv.Quote(word) }
+
+// printable replaces what a terminal would act upon. Lock reasons and paths
+// may be written by an agent.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, text)
+}
+
+// shellWord makes a word safe to paste into a shell: git allows quotes,
+// semicolons and dollar signs in the names of branches.
+func shellWord(word string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./@%+=:,-", r)
+	}
+	if word != "" && strings.TrimFunc(word, safe) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// shown is a path as it is shown: relative to where one stands if that is
+// shorter.
+func (a *app) shown(path string) string {
+	rel, err := filepath.Rel(a.env.Dir, path)
+	if err == nil && len(rel) < len(path) {
+		path = rel
+	}
+	return printable(path)
+}
+
+// short abbreviates a commit.
+func short(commit string) string {
+	if len(commit) > 7 {
+		return commit[:7]
+	}
+	return commit
+}
+
+// count says how many there are of something with a regular plural.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// ageOf says how long ago something was, in one unit.
+func ageOf(now, then time.Time) string {
+	if then.IsZero() {
+		return "-"
+	}
+	d := max(now.Sub(then), 0)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	default:
+		return fmt.Sprintf("%dd", int(d.Hours()/24))
+	}
+}
+
+// size says how many bytes there are, in one unit.
+func size(bytes int64) string {
+	const step = 1000
+	if bytes < step {
+		return strconv.FormatInt(bytes, 10) + " B"
+	}
+	value, unit := float64(bytes), -1
+	for value >= step && unit < len("kMGTP")-1 {
+		value /= step
+		unit++
+	}
+	return fmt.Sprintf("%.1f %cB", value, "kMGTP"[unit])
+}

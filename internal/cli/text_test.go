@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"bytes"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+func TestNextFor(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		set  func(*croft.Workspace)
+		want string
+	}{
+		{"fresh", func(*croft.Workspace) {}, "no commits yet: croft sh fix-login"},
+		{"creating", func(ws *croft.Workspace) { ws.State = croft.Creating }, "being made"},
+		{"broken", func(ws *croft.Workspace) { ws.State = croft.Broken; ws.IsLocked = true }, "needs repair: croft doctor --fix"},
+		{"trashed", func(ws *croft.Workspace) { ws.State = croft.Trashed }, "in the trash"},
+		{"locked", func(ws *croft.Workspace) { ws.IsLocked = true }, "locked"},
+		{"locked with a reason", func(ws *croft.Workspace) { ws.IsLocked, ws.LockReason = true, "mine" }, "locked: mine"},
+		{"leased", func(ws *croft.Workspace) { ws.Lease = &croft.Lease{ExpiresAt: noon.Add(time.Second)} }, "in use"},
+		{"expired lease", func(ws *croft.Workspace) { ws.Lease = &croft.Lease{ExpiresAt: noon} }, "no commits yet: croft sh fix-login"},
+		{"stopped", func(ws *croft.Workspace) { ws.State = croft.Stopped }, "no commits yet: croft sh fix-login"},
+		{"commits", func(ws *croft.Workspace) { ws.Head = "ffff" }, "has commits: git merge croft/fix-login"},
+		{"detached", func(ws *croft.Workspace) { ws.Head, ws.Branch = "ffffffffff", "" }, "has commits: git merge fffffff"},
+		{"merged", func(ws *croft.Workspace) { ws.Head, ws.MergeStatus = "ffff", croft.MergeMerged }, "merged: croft remove fix-login"},
+		{"legacy", func(ws *croft.Workspace) { ws.Mode = croft.ModeLegacy }, "works in the project itself: croft sh fix-login"},
+		{"hostile", func(ws *croft.Workspace) { ws.Head, ws.Branch = "ffff", "x;rm'$HOME" }, `has commits: git merge 'x;rm'\''$HOME'`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ws := fixLogin()
+			tt.set(&ws)
+			if got := nextFor(ws, noon).String(); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w bytes.Buffer
+		a := &app{env: Env{Terminal: TerminalInteractive, Stderr: &w}}
+		stop := a.progress("making 1 workspace")
+		time.Sleep(time.Second) // of the bubble's clock
+		synctest.Wait()
+		stop()
+		if w.Len() > 0 {
+			t.Errorf("after one second it shows %q", w.String())
+		}
+
+		stop = a.progress("making 3 workspaces")
+		time.Sleep(2*time.Second + 100*time.Millisecond)
+		synctest.Wait()
+		stop()
+		const line = "making 3 workspaces … "
+		const blank = "\r                        \r"
+		if want := "\r" + line + "1s\r" + line + "1s\r" + line + "1s\r" + line + "2s" + blank; w.String() != want {
+			t.Errorf("got  %q\nwant %q", w.String(), want)
+		}
+	})
+}
+
+func TestNoProgressWithoutATerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, a := range []*app{
+			{env: Env{Terminal: TerminalNone}},
+			{env: Env{Terminal: TerminalInteractive}, quiet: true},
+			{env: Env{Terminal: TerminalInteractive}, json: true},
+		} {
+			var w bytes.Buffer
+			a.env.Stderr = &w
+			stop := a.progress("making")
+			time.Sleep(5 * time.Second)
+			synctest.Wait()
+			stop()
+			if w.Len() > 0 {
+				t.Errorf("%+v shows %q", a.env.Terminal, w.String())
+			}
+		}
+	})
+}
+
+func TestParseAge(t *testing.T) {
+	const day = 24 * time.Hour
+	for text, want := range map[string]time.Duration{
+		"90m": 90 * time.Minute, "24h": day, "7d": 7 * day, "2w": 14 * day, "1h30m": 90 * time.Minute,
+		"": 0, "d": 0, "0d": 0, "0s": 0, "-1h": 0, "-3d": 0, "1.5d": 0, "7": 0, "200000d": 0, "99999999999999999999w": 0,
+	} {
+		got, err := parseAge(text)
+		if got != want || (err != nil) != (want == 0) {
+			t.Errorf("parseAge(%q) = %v, %v, want %v", text, got, err, want)
+		}
+	}
+}
+
+func TestAgeOf(t *testing.T) {
+	for ago, want := range map[time.Duration]string{
+		0: "0s", 59 * time.Second: "59s", time.Minute: "1m", 59 * time.Minute: "59m",
+		time.Hour: "1h", 47 * time.Hour: "47h", 48 * time.Hour: "2d", -time.Hour: "0s",
+	} {
+		if got := ageOf(noon, noon.Add(-ago)); got != want {
+			t.Errorf("%v ago is %q, want %q", ago, got, want)
+		}
+	}
+	if got := ageOf(noon, time.Time{}); got != "-" {
+		t.Errorf("an unknown time is %q", got)
+	}
+}
+
+func TestSize(t *testing.T) {
+	for bytes, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 1234567: "1.2 MB", 5e12: "5.0 TB", 5e18: "5000.0 PB"} {
+		if got := size(bytes); got != want {
+			t.Errorf("size(%d) = %q, want %q", bytes, got, want)
+		}
+	}
+}
+
+func TestShown(t *testing.T) {
+	a := &app{env: Env{Dir: project}}
+	for path, want := range map[string]string{
+		project + "/sub":     "sub",
+		"/home/ann/x":        "../x",
+		"/x":                 "/x",
+		project + "/a\x1b[m": "a\uFFFD[m",
+	} {
+		if got := a.shown(path); got != want {
+			t.Errorf("shown(%q) = %q, want %q", path, got, want)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/croft-sh/croft"
+)
+
+// maxFileSize is far more than any configuration needs and little enough to
+// read at every start.
+const maxFileSize = 1 << 20
+
+// readFile returns nil, nil where there is no file. The user's own file may be
+// a link, as programs that keep dotfiles make it; the repository's may not,
+// since it could point at anything that the user can read.
+func readFile(at Source) ([]byte, error) {
+	flags := openPlain
+	if at.Kind == KindRepo {
+		flags = openNoLink
+		info, err := os.Lstat(at.Name)
+		if err != nil {
+			return nil, missingOr(at, err)
+		}
+		if info.Mode()&fs.ModeSymlink != 0 {
+			return nil, refused(at, "is a symbolic link, which is not followed")
+		}
+	}
+	file, err := os.OpenFile(at.Name, flags, 0)
+	if err != nil {
+		return nil, missingOr(at, err)
+	}
+	defer func() { _ = file.Close() }()
+
+	info, err := file.Stat()
+	if err != nil {
+		return nil, unreadable(at, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, refused(at, "is not a regular file")
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
+	if err != nil {
+		return nil, unreadable(at, err)
+	}
+	if len(data) > maxFileSize {
+		return nil, refused(at, fmt.Sprintf("is larger than %d bytes", maxFileSize))
+	}
+	return data, nil
+}
+
+func missingOr(at Source, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return unreadable(at, err)
+}
+
+func unreadable(at Source, err error) *croft.Error {
+	refusal := refused(at, "cannot be read")
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
+		err = pathError.Err // the message names the path already
+	}
+	refusal.Err = err
+	return refusal
+}

@@ -1,0 +1,96 @@
+package config_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft/internal/config"
+)
+
+func TestGuards(t *testing.T) {
+	tests := []struct {
+		key, user, repo string
+		want            string
+		ignored         bool
+	}{
+		{"limits.max_workers", "", "4", "4", false},
+		{"limits.max_workers", "8", "4", "4", false},
+		{"limits.max_workers", "8", "8", "8", false},
+		{"limits.max_workers", "8", "9", "8", true},
+		{"limits.max_workers", "8", "0", "8", true},
+		{"limits.max_workers", "", "0", "0", false},
+		{"limits.max_workers", "0", "7", "7", false},
+		{"limits.min_free_bytes", "", "67108863", "67108864", true},
+		{"limits.min_free_bytes", "", "67108865", "67108865", false},
+		{"limits.min_free_bytes", "5", "6", "6", false},
+		{"limits.min_free_inodes", "", "0", "1000", true},
+		{"limits.min_free_inodes", "10", "999", "999", false},
+		{"trash.retention", "", "'1h'", "168h", true},
+		{"trash.retention", "", "'0s'", "168h", true},
+		{"trash.retention", "", "'8d'", "192h", false},
+		{"trash.retention", "'1h'", "'2h'", "2h", false},
+		{"trash.retention", "'30d'", "'29d'", "720h", true},
+		{"git.path", "", "'/tmp/git'", "", true},
+		{"git.path", "", "'relative'", "", true},
+		{"git.filters", "['lfs']", "['lfs', 'evil']", "lfs", true},
+		{"git.filters", "['lfs']", "[]", "lfs", true},
+		{"gc.auto", "", "false", "true", true},
+		{"gc.auto", "", "'not even a boolean'", "true", true},
+		{"lease.ttl", "", "'1h'", "1m", true},
+	}
+	for _, test := range tests {
+		t.Run(fmt.Sprintf("%s user %s repo %s", test.key, test.user, test.repo), func(t *testing.T) {
+			p := newPlace(t)
+			if test.user != "" {
+				p.write(p.userFile(), test.key+" = "+test.user)
+			}
+			p.write(p.repoFile(), "\n\n"+test.key+" = "+test.repo)
+			set := p.load(config.Input{})
+			got := value(t, set, test.key)
+			if got.Value != test.want {
+				t.Errorf("%s is %q, want %q", test.key, got.Value, test.want)
+			}
+			if fromRepo := got.Source.Kind == config.KindRepo; fromRepo == test.ignored {
+				t.Errorf("the value comes from %+v", got.Source)
+			}
+			checkWarning(t, set.Warnings(), test.ignored, p.repoFile()+":3: "+test.key)
+		})
+	}
+}
+
+func checkWarning(t *testing.T, warnings []string, wanted bool, begin string) {
+	t.Helper()
+	if !wanted {
+		if len(warnings) != 0 {
+			t.Errorf("warnings %q, want none", warnings)
+		}
+		return
+	}
+	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], begin) {
+		t.Errorf("warnings %q, want one that begins with %q", warnings, begin)
+	}
+}
+
+// TestUserOverridesTightening: the repository's limit holds until the user
+// says otherwise in the environment or with a flag.
+func TestUserOverridesTightening(t *testing.T) {
+	p := newPlace(t)
+	p.write(p.repoFile(), "[limits]\nmax_workers = 2\n")
+	set := p.load(config.Input{Environ: []string{"MAX_WORKERS=50"}})
+	if got := set.Config().Limits.MaxWorkers; got != 50 {
+		t.Errorf("max_workers is %d, want the variable's 50", got)
+	}
+}
+
+func TestWarningSaysWhatHolds(t *testing.T) {
+	p := newPlace(t)
+	p.write(p.userFile(), "[limits]\nmax_workers = 8\n")
+	p.write(p.repoFile(), "[limits]\nmax_workers = 50\n")
+	want := fmt.Sprintf("%s:2: limits.max_workers = 50 is ignored: a repository may only lower it, and it is 8 (%s:2)",
+		p.repoFile(), p.userFile())
+	got := p.load(config.Input{}).Warnings()
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("warnings are %q, want %q", got, want)
+	}
+}

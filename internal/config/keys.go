@@ -1,0 +1,224 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// The types of settings.
+const (
+	TypeString   = "string"
+	TypeInteger  = "integer"
+	TypeBoolean  = "boolean"
+	TypeDuration = "duration" // a string such as "168h" or "7d"
+	TypeList     = "list"     // an array of strings; separated by commas in a flag or variable
+	TypePath     = "path"     // an absolute path; "~/" stands for the home directory
+)
+
+// The guards: what a repository's file may do to a setting. No guard means
+// that it may set any valid value.
+const (
+	// GuardMax: the value is an upper limit, which a repository may only
+	// lower. Zero means no limit.
+	GuardMax = "tighten-max"
+	// GuardMin: the value is a lower limit, which a repository may only raise.
+	GuardMin = "tighten-min"
+	// GuardUser: only the user may set it. In a repository's file it is
+	// ignored with a warning.
+	GuardUser = "user-only"
+	// GuardNoFile: only a variable or a flag may set it, since it says where
+	// state lies. In any file it is an error.
+	GuardNoFile = "no-file"
+)
+
+// Key describes one setting.
+type Key struct {
+	Name    string // dotted, as in croft.toml: "limits.max_workers"
+	Type    string // one of the Type constants
+	Default string // as a flag or a variable would give it
+	Doc     string // full sentences
+	Guard   string // "" or one of the Guard constants
+
+	aliases  []string // further variables, the stronger first
+	xdg      string   // the variable of a base directory in which Croft has one of its own
+	min, max int64    // of an integer or a duration; both inclusive
+	check    func(value any, kind string) error
+	field    func(*Config) any // a pointer into Config
+}
+
+// Env returns the variables that set the key, the strongest first.
+func (k Key) Env() []string {
+	name := "CROFT_" + strings.ToUpper(strings.ReplaceAll(k.Name, ".", "_"))
+	return append([]string{name}, k.aliases...)
+}
+
+// RepoSettable reports whether croft.toml in a repository may have the key.
+func (k Key) RepoSettable() bool {
+	return k.Guard != GuardUser && k.Guard != GuardNoFile
+}
+
+// table is the table in which the key lies, "" for the top level.
+func (k Key) table() string {
+	if i := strings.LastIndexByte(k.Name, '.'); i >= 0 {
+		return k.Name[:i]
+	}
+	return ""
+}
+
+// last is the key's name within its table.
+func (k Key) last() string { return lastPart(k.Name) }
+
+func lastPart(name string) string {
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+const (
+	maxWorkers  = 1_000_000
+	maxCheckout = 1024
+	maxBytes    = 1 << 50
+	maxInodes   = 1 << 40
+	longest     = int64(100 * 365 * 24 * time.Hour)
+)
+
+// Keys returns every setting, in the order of the documentation: the top
+// level first, then table by table. Parsing, `croft config`, the schema and
+// the template all derive from it.
+func Keys() []Key {
+	return slices.Concat(layoutKeys(), guardKeys(), engineKeys(), placeKeys())
+}
+
+func layoutKeys() []Key {
+	return []Key{
+		{
+			Name: "layout", Type: TypeString, Default: "default",
+			Doc:   "The preset that says where workspaces lie and what their branches are called.",
+			check: notEmpty,
+			field: func(c *Config) any { return &c.Layout },
+		},
+		{
+			Name: "path", Type: TypeString,
+			Doc:   "A template for the directory of a workspace, in place of the preset's.",
+			field: func(c *Config) any { return &c.Path },
+		},
+		{
+			Name: "branch", Type: TypeString,
+			Doc:   "A template for the branch of a workspace, in place of the preset's.",
+			field: func(c *Config) any { return &c.Branch },
+		},
+		{
+			Name: "prefix", Type: TypeString,
+			Doc:   "What {prefix} stands for in templates.",
+			field: func(c *Config) any { return &c.Prefix },
+		},
+		{
+			Name: "roles.dir", Type: TypeString, Default: "roles",
+			Doc:   "The directory that holds one directory for each role, relative to the repository.",
+			check: rolesDir,
+			field: func(c *Config) any { return &c.Roles.Dir },
+		},
+		{
+			Name: "roles.files", Type: TypeList, Default: "CLAUDE.md,AGENTS.md",
+			Doc:   "The files of a role that are copied into a workspace.",
+			check: roleFiles,
+			field: func(c *Config) any { return &c.Roles.Files },
+		},
+	}
+}
+
+func guardKeys() []Key {
+	return []Key{
+		{
+			Name: "limits.max_workers", Type: TypeInteger, Default: "0", Guard: GuardMax,
+			Doc:     "How many workspaces may be active at the same time. 0 means no limit.",
+			aliases: []string{"CROFT_MAX_WORKERS", "MAX_WORKERS"},
+			max:     maxWorkers,
+			field:   func(c *Config) any { return &c.Limits.MaxWorkers },
+		},
+		{
+			Name: "limits.min_free_bytes", Type: TypeInteger, Default: "67108864", Guard: GuardMin,
+			Doc:   "How many bytes must be free on the file system for a workspace to be made.",
+			max:   maxBytes,
+			field: func(c *Config) any { return &c.Limits.MinFreeBytes },
+		},
+		{
+			Name: "limits.min_free_inodes", Type: TypeInteger, Default: "1000", Guard: GuardMin,
+			Doc:   "How many inodes must be free on the file system for a workspace to be made.",
+			max:   maxInodes,
+			field: func(c *Config) any { return &c.Limits.MinFreeInodes },
+		},
+		{
+			Name: "trash.retention", Type: TypeDuration, Default: "168h", Guard: GuardMin,
+			Doc:   "How long removed work can be brought back.",
+			max:   longest,
+			field: func(c *Config) any { return &c.Trash.Retention },
+		},
+	}
+}
+
+func engineKeys() []Key {
+	return []Key{
+		{
+			Name: "lease.ttl", Type: TypeDuration, Default: "1m", Guard: GuardUser,
+			Doc: "How long a lease lives without being renewed.",
+			min: int64(time.Second), max: longest,
+			field: func(c *Config) any { return &c.Lease.TTL },
+		},
+		{
+			Name: "gc.auto", Type: TypeBoolean, Default: "true", Guard: GuardUser,
+			Doc:   "Whether Croft tidies up unasked, at most once an hour, after a command that changed something.",
+			field: func(c *Config) any { return &c.GC.Auto },
+		},
+		{
+			Name: "checkout.workers", Type: TypeInteger, Default: "0",
+			Doc:   "How many processes write the files of a workspace. 0 means one for each core.",
+			max:   maxCheckout,
+			field: func(c *Config) any { return &c.Checkout.Workers },
+		},
+		{
+			Name: "git.path", Type: TypePath, Guard: GuardUser,
+			Doc:   "The git to run. Empty means the first in PATH.",
+			field: func(c *Config) any { return &c.Git.Path },
+		},
+		{
+			Name: "git.filters", Type: TypeList, Guard: GuardUser,
+			Doc:   "The content filters of a repository's own configuration that Croft may run.",
+			field: func(c *Config) any { return &c.Git.Filters },
+		},
+	}
+}
+
+func placeKeys() []Key {
+	return []Key{
+		{
+			Name: "state_dir", Type: TypePath, Default: "~/.local/state/croft", Guard: GuardNoFile,
+			Doc:   "Where Croft keeps its record. $XDG_STATE_HOME/croft where that variable is set.",
+			xdg:   "XDG_STATE_HOME",
+			check: notEmpty,
+			field: func(c *Config) any { return &c.StateDir },
+		},
+		{
+			Name: "data_dir", Type: TypePath, Default: "~/.local/share/croft", Guard: GuardNoFile,
+			Doc:   "Where workspaces lie that cannot lie beside their repository. $XDG_DATA_HOME/croft where that variable is set.",
+			xdg:   "XDG_DATA_HOME",
+			check: notEmpty,
+			field: func(c *Config) any { return &c.DataDir },
+		},
+	}
+}
+
+// reservedTables belong to later versions. They are skipped unread, so that
+// one croft.toml can serve several versions of Croft.
+func reservedTables() []string { return []string{"merge", "rounds", "fence", "env"} }
+
+func findKey(keys []Key, name string) (Key, bool) {
+	i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == name })
+	if i < 0 {
+		return Key{}, false
+	}
+	return keys[i], true
+}
+
+func isTable(keys []Key, name string) bool {
+	return name != "" && slices.ContainsFunc(keys, func(k Key) bool { return k.table() == name })
+}

@@ -1,0 +1,200 @@
+package config_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/croft-sh/croft/internal/config"
+)
+
+// sample is a value for a key from each source. A repository's value tightens
+// the user's and the default where the key is guarded.
+type sample struct{ user, repo, env, flag string }
+
+// samples has one row for every key, which TestPrecedence checks.
+func samples(dir string) map[string]sample {
+	at := func(name string) string { return filepath.Join(dir, name) }
+	return map[string]sample{
+		"layout":                 {"agents", "swarm", "sibling", "rounds"},
+		"path":                   {"u/{name}", "r/{name}", "e/{name}", "f/{name}"},
+		"branch":                 {"u/{name}", "r/{name}", "e/{name}", "f/{name}"},
+		"prefix":                 {"u", "r", "e", "f"},
+		"roles.dir":              {"u", "r", "e", "f"},
+		"roles.files":            {"u.md", "r.md,s.md", "e.md", "f.md,.claude/x.md"},
+		"limits.max_workers":     {"9", "8", "20", "30"},
+		"limits.min_free_bytes":  {"67108865", "67108866", "1", "2"},
+		"limits.min_free_inodes": {"1001", "1002", "1", "2"},
+		"trash.retention":        {"169h", "170h", "1h", "1h30m"},
+		"lease.ttl":              {"2m", "3m", "4m", "1m30s"},
+		"gc.auto":                {"false", "false", "true", "false"},
+		"checkout.workers":       {"1", "2", "3", "4"},
+		"git.path":               {at("u"), at("r"), at("e"), at("f")},
+		"git.filters":            {"lfs", "evil", "lfs,crypt", "crypt"},
+		"state_dir":              {at("u"), at("r"), at("e"), at("f")},
+		"data_dir":               {at("u"), at("r"), at("e"), at("f")},
+	}
+}
+
+// tomlText writes one key as a file has it.
+func tomlText(key config.Key, text string) string {
+	switch key.Type {
+	case config.TypeInteger, config.TypeBoolean:
+	case config.TypeList:
+		text = "['" + strings.ReplaceAll(text, ",", "', '") + "']"
+	default:
+		text = "'" + text + "'"
+	}
+	return "\n" + key.Name + " = " + text + "\n"
+}
+
+func TestPrecedence(t *testing.T) {
+	dir := t.TempDir()
+	table := samples(dir)
+	for _, key := range config.Keys() {
+		s, ok := table[key.Name]
+		if !ok {
+			t.Errorf("no samples for %s", key.Name)
+			continue
+		}
+		t.Run(key.Name, func(t *testing.T) { testLayers(t, key, s) })
+	}
+}
+
+// testLayers sets a key in every combination of sources.
+func testLayers(t *testing.T, key config.Key, s sample) {
+	for set := range 16 {
+		user, repo, env, flag := set&1 != 0, set&2 != 0, set&4 != 0, set&8 != 0
+		if key.Guard == config.GuardNoFile && (user || repo) {
+			continue
+		}
+		p := newPlace(t)
+		in := config.Input{Flags: map[string]string{}}
+		want := config.Value{Key: key.Name, Value: key.Default, Source: config.Source{Kind: config.KindDefault}}
+		if rest, ok := strings.CutPrefix(key.Default, "~/"); ok {
+			want.Value = filepath.Join(p.home, filepath.FromSlash(rest))
+		}
+		if user {
+			p.write(p.userFile(), tomlText(key, s.user))
+			want.Value, want.Source = s.user, config.Source{Kind: config.KindUser, Name: p.userFile(), Line: 2}
+		}
+		if repo {
+			p.write(p.repoFile(), tomlText(key, s.repo))
+			if key.RepoSettable() {
+				want.Value, want.Source = s.repo, config.Source{Kind: config.KindRepo, Name: p.repoFile(), Line: 2}
+			}
+		}
+		if env {
+			in.Environ = []string{key.Env()[0] + "=" + s.env}
+			want.Value, want.Source = s.env, config.Source{Kind: config.KindEnv, Name: key.Env()[0]}
+		}
+		if flag {
+			in.Flags[key.Name] = s.flag
+			want.Value, want.Source = s.flag, config.Source{Kind: config.KindFlag}
+		}
+		loaded := p.load(in)
+		if diff := cmp.Diff(want, value(t, loaded, key.Name)); diff != "" {
+			t.Errorf("user=%v repo=%v env=%v flag=%v (-want +got):\n%s", user, repo, env, flag, diff)
+		}
+		if ignored := repo && !key.RepoSettable(); ignored != (len(loaded.Warnings()) == 1) {
+			t.Errorf("user=%v repo=%v env=%v flag=%v: warnings %q", user, repo, env, flag, loaded.Warnings())
+		}
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	p := newPlace(t)
+	want := config.Config{
+		Layout:   "default",
+		Roles:    config.Roles{Dir: "roles", Files: []string{"CLAUDE.md", "AGENTS.md"}},
+		Limits:   config.Limits{MinFreeBytes: 64 << 20, MinFreeInodes: 1000},
+		Trash:    config.Trash{Retention: config.Duration(168 * hour)},
+		Lease:    config.Lease{TTL: config.Duration(hour / 60)},
+		GC:       config.GC{Auto: true},
+		Git:      config.Git{Filters: []string{}},
+		StateDir: filepath.Join(p.home, ".local", "state", "croft"),
+		DataDir:  filepath.Join(p.home, ".local", "share", "croft"),
+	}
+	set := p.load(config.Input{})
+	if diff := cmp.Diff(want, set.Config()); diff != "" {
+		t.Errorf("defaults (-want +got):\n%s", diff)
+	}
+	if got := set.Warnings(); len(got) != 0 {
+		t.Errorf("warnings without any file: %q", got)
+	}
+}
+
+// TestConfigCarriesValues sets every key to something that is not its default
+// and looks for it in Config, so that no field points at another's place.
+func TestConfigCarriesValues(t *testing.T) {
+	p := newPlace(t)
+	in := config.Input{Flags: map[string]string{
+		"layout": "l", "path": "p", "branch": "b", "prefix": "x",
+		"roles.dir": "d", "roles.files": "f, g",
+		"limits.max_workers": "1", "limits.min_free_bytes": "2", "limits.min_free_inodes": "3",
+		"trash.retention": "4d", "lease.ttl": "5s", "gc.auto": "false", "checkout.workers": "6",
+		"git.path": filepath.Join(p.home, "git"), "git.filters": "h",
+		"state_dir": "~/s", "data_dir": "~/t",
+	}}
+	if len(in.Flags) != len(config.Keys()) {
+		t.Errorf("the test sets %d keys of %d", len(in.Flags), len(config.Keys()))
+	}
+	want := config.Config{
+		Layout: "l", Path: "p", Branch: "b", Prefix: "x",
+		Roles:    config.Roles{Dir: "d", Files: []string{"f", "g"}},
+		Limits:   config.Limits{MaxWorkers: 1, MinFreeBytes: 2, MinFreeInodes: 3},
+		Trash:    config.Trash{Retention: config.Duration(96 * hour)},
+		Lease:    config.Lease{TTL: config.Duration(hour / 720)},
+		Checkout: config.Checkout{Workers: 6},
+		Git:      config.Git{Path: filepath.Join(p.home, "git"), Filters: []string{"h"}},
+		StateDir: filepath.Join(p.home, "s"),
+		DataDir:  filepath.Join(p.home, "t"),
+	}
+	if diff := cmp.Diff(want, p.load(in).Config()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestValuesAreSortedAndComplete(t *testing.T) {
+	var got, want []string
+	for _, v := range newPlace(t).load(config.Input{}).Values() {
+		got = append(got, v.Key)
+	}
+	for _, key := range config.Keys() {
+		want = append(want, key.Name)
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("keys of Values (-want +got):\n%s", diff)
+	}
+}
+
+func TestForRepoLeavesTheSetAlone(t *testing.T) {
+	p, other := newPlace(t), newPlace(t)
+	p.write(p.repoFile(), "layout = 'swarm'\nroles.files = ['A.md']\ngc.auto = false\n")
+	base, err := config.Load(config.Input{Home: p.home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := base.ForRepo(p.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Config().Roles.Files[0] = "changed by a caller"
+	second, err := first.ForRepo(other.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := base.Config().Layout; got != "default" {
+		t.Errorf("ForRepo changed the set that it was called on: layout %q", got)
+	}
+	if got := first.Config(); got.Layout != "swarm" || got.Roles.Files[0] != "A.md" {
+		t.Errorf("the set of the first repository changed: %+v", got)
+	}
+	if got := second.Config().Layout; got != "default" || len(second.Warnings()) != 0 {
+		t.Errorf("another repository inherits layout %q and warnings %q", got, second.Warnings())
+	}
+}

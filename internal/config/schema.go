@@ -1,0 +1,93 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Schema returns the JSON Schema of croft.toml in a repository, for editors.
+// It lists what a repository may set.
+func Schema() []byte {
+	properties := map[string]any{}
+	for _, key := range Keys() {
+		if !key.RepoSettable() {
+			continue
+		}
+		at := properties
+		if name := key.table(); name != "" {
+			at = tableSchema(properties, name)
+		}
+		at[key.last()] = key.schema()
+	}
+	text, err := json.MarshalIndent(map[string]any{
+		"$schema":              "https://json-schema.org/draft/2020-12/schema",
+		"title":                "croft.toml",
+		"description":          "How Croft makes workspaces in this repository.",
+		"type":                 "object",
+		"properties":           properties,
+		"patternProperties":    map[string]any{"^(" + strings.Join(reservedTables(), "|") + ")$": map[string]any{}},
+		"additionalProperties": false,
+	}, "", "  ")
+	if err != nil {
+		panic(fmt.Sprintf("config: schema of fixed values does not marshal: %v", err))
+	}
+	return append(text, '\n')
+}
+
+// tableSchema returns the properties of a table, which it adds where needed.
+func tableSchema(properties map[string]any, name string) map[string]any {
+	if table, ok := properties[name].(map[string]any); ok {
+		return table["properties"].(map[string]any)
+	}
+	inside := map[string]any{}
+	properties[name] = map[string]any{
+		"type":                 "object",
+		"properties":           inside,
+		"additionalProperties": false,
+	}
+	return inside
+}
+
+func (k Key) schema() map[string]any {
+	s := map[string]any{
+		"description": k.repoDoc(),
+		"default":     k.defaultValue(),
+	}
+	switch k.Type {
+	case TypeInteger:
+		s["type"], s["minimum"], s["maximum"] = "integer", k.min, k.max
+	case TypeBoolean:
+		s["type"] = "boolean"
+	case TypeDuration:
+		s["type"], s["pattern"], s["minLength"] = "string", durationPattern, 1
+	case TypeList:
+		s["type"] = "array"
+		s["items"] = map[string]any{"type": "string", "pattern": `^[^,]+$`}
+	default:
+		s["type"] = "string"
+	}
+	return s
+}
+
+// repoDoc is the key's description to the author of a repository's file.
+func (k Key) repoDoc() string {
+	if k.Guard == GuardMax || k.Guard == GuardMin {
+		return k.Doc + " A repository may only " + direction(k.Guard) + " it."
+	}
+	return k.Doc
+}
+
+// defaultValue is the default as it is written in a file. Paths keep their
+// "~/" and are not settable there.
+func (k Key) defaultValue() any {
+	switch k.Type {
+	case TypeString, TypePath, TypeDuration:
+		return k.Default
+	}
+	value, err := k.fromText(k.Default, "", KindDefault)
+	if err != nil {
+		panic(fmt.Sprintf("config: the default of %s is not valid: %v", k.Name, err))
+	}
+	return value
+}

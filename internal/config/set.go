@@ -1,0 +1,220 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Input is what configuration comes from, besides files.
+type Input struct {
+	Environ []string          // KEY=value, as from os.Environ
+	Home    string            // the user's home directory; "" means HOME, or USERPROFILE, of Environ
+	Flags   map[string]string // from dotted key to value
+}
+
+// setting is a value and where it came from.
+type setting struct {
+	value  any
+	source Source
+}
+
+// layer is what one source sets, by key.
+type layer map[string]setting
+
+// Set is the settings of all sources. It does not change once it is made.
+type Set struct {
+	keys     []Key
+	home     string
+	defaults layer
+	user     layer
+	repo     layer
+	env      layer
+	flags    layer
+	warnings []string
+}
+
+// Load reads defaults, the user's file, the environment and the flags. What
+// cannot be used is ConfigInvalid.
+func Load(in Input) (*Set, error) {
+	env := newEnviron(in.Environ)
+	s := &Set{keys: Keys(), home: env.home(in.Home)}
+	var err error
+	if s.flags, err = flagLayer(in.Flags, s.keys, s.home); err != nil {
+		return nil, err
+	}
+	if s.env, err = env.layer(s.keys, s.home); err != nil {
+		return nil, err
+	}
+	if s.user, err = userLayer(env.userFile(s.home), s.keys, s.home); err != nil {
+		return nil, err
+	}
+	if s.defaults, err = s.defaultLayer(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// ForRepo returns the same with croft.toml of a repository's root laid between
+// the user's file and the environment. Without such a file, or without a root,
+// nothing changes.
+func (s *Set) ForRepo(root string) (*Set, error) {
+	var list []found
+	if root != "" {
+		file := Source{Kind: KindRepo, Name: filepath.Join(root, "croft.toml")}
+		var err error
+		if list, err = readDocument(file, s.keys); err != nil {
+			return nil, err
+		}
+	}
+	return s.withRepo(list)
+}
+
+func (s *Set) withRepo(list []found) (*Set, error) {
+	with := *s
+	with.repo, with.warnings = layer{}, nil
+	for _, f := range list {
+		if f.key.Guard == GuardUser {
+			with.warn(f.source, f.key.Name+" is ignored: only the user may set it")
+			continue
+		}
+		value, err := f.key.fromTOML(f.raw, s.home, KindRepo)
+		if err != nil {
+			return nil, invalid(f.source, f.key.Name, err)
+		}
+		own := s.withoutRepo(f.key.Name)
+		if loosens(f.key.Guard, own.value, value) {
+			with.warn(f.source, fmt.Sprintf("%s = %s is ignored: a repository may only %s it, and it is %s (%s)",
+				f.key.Name, format(value), direction(f.key.Guard), format(own.value), own.source))
+			continue
+		}
+		with.repo[f.key.Name] = setting{value: value, source: f.source}
+	}
+	return &with, nil
+}
+
+// Config returns every setting, resolved.
+func (s *Set) Config() Config {
+	var c Config
+	for _, key := range s.keys {
+		key.store(&c, s.effective(key.Name).value)
+	}
+	return c
+}
+
+// Values returns every setting and its source, sorted by key.
+func (s *Set) Values() []Value {
+	values := make([]Value, 0, len(s.keys))
+	for _, key := range s.keys {
+		found := s.effective(key.Name)
+		values = append(values, Value{Key: key.Name, Value: format(found.value), Source: found.source})
+	}
+	slices.SortFunc(values, func(a, b Value) int { return strings.Compare(a.Key, b.Key) })
+	return values
+}
+
+// Warnings says, one line each, what a repository's file tried to set and may
+// not.
+func (s *Set) Warnings() []string { return slices.Clone(s.warnings) }
+
+func (s *Set) warn(at Source, problem string) {
+	s.warnings = append(s.warnings, oneLine(at.String()+": "+problem))
+}
+
+func (s *Set) effective(name string) setting {
+	return firstOf(name, s.flags, s.env, s.repo, s.user, s.defaults)
+}
+
+// withoutRepo is the value that a repository's file is measured against. The
+// environment and flags are left out: they win anyhow.
+func (s *Set) withoutRepo(name string) setting {
+	return firstOf(name, s.user, s.defaults)
+}
+
+func firstOf(name string, layers ...layer) setting {
+	for _, l := range layers {
+		if found, ok := l[name]; ok {
+			return found
+		}
+	}
+	return setting{}
+}
+
+// loosens reports whether a repository's value guards the user less than the
+// user's own.
+func loosens(guard string, own, repo any) bool {
+	switch guard {
+	case GuardMax:
+		limit := size(own)
+		return limit != 0 && (size(repo) == 0 || size(repo) > limit)
+	case GuardMin:
+		return size(repo) < size(own)
+	}
+	return false
+}
+
+func direction(guard string) string {
+	if guard == GuardMax {
+		return "lower"
+	}
+	return "raise"
+}
+
+func flagLayer(flags map[string]string, keys []Key, home string) (layer, error) {
+	source := Source{Kind: KindFlag}
+	values := layer{}
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		key, known := findKey(keys, name)
+		if !known {
+			return nil, unknownKey(source, keys, name)
+		}
+		value, err := key.fromText(flags[name], home, KindFlag)
+		if err != nil {
+			return nil, invalid(source, name, err)
+		}
+		values[name] = setting{value: value, source: source}
+	}
+	return values, nil
+}
+
+func userLayer(path string, keys []Key, home string) (layer, error) {
+	values := layer{}
+	if path == "" {
+		return values, nil
+	}
+	list, err := readDocument(Source{Kind: KindUser, Name: path}, keys)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range list {
+		value, err := f.key.fromTOML(f.raw, home, KindUser)
+		if err != nil {
+			return nil, invalid(f.source, f.key.Name, err)
+		}
+		values[f.key.Name] = setting{value: value, source: f.source}
+	}
+	return values, nil
+}
+
+// defaultLayer leaves out what is set otherwise, since the defaults of
+// directories need a home directory and a value from elsewhere does not.
+func (s *Set) defaultLayer() (layer, error) {
+	source := Source{Kind: KindDefault}
+	values := layer{}
+	for _, key := range s.keys {
+		value, err := key.fromText(key.Default, s.home, KindDefault)
+		if err == nil {
+			values[key.Name] = setting{value: value, source: source}
+			continue
+		}
+		if s.effective(key.Name).value != nil {
+			continue
+		}
+		refusal := invalid(source, key.Name, err)
+		refusal.Hint = "export " + key.Env()[0] + "=DIR"
+		return nil, refusal
+	}
+	return values, nil
+}

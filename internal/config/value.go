@@ -1,0 +1,265 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// A value is held as string (TypeString, TypePath), int64, bool, Duration or
+// []string. The errors in this file are the second half of a sentence that
+// begins with the key.
+
+// fromText reads a value as a flag, a variable or Key.Default gives it.
+func (k Key) fromText(text, home, kind string) (any, error) {
+	var value any
+	var err error
+	switch k.Type {
+	case TypeInteger:
+		value, err = parseInteger(text)
+	case TypeBoolean:
+		if value, err = strconv.ParseBool(strings.TrimSpace(text)); err != nil {
+			err = fmt.Errorf("must be true or false, not %s", quote(text))
+		}
+	case TypeDuration:
+		value, err = parseDuration(strings.TrimSpace(text))
+	case TypeList:
+		value = splitList(text)
+	case TypePath:
+		value, err = expandPath(text, home)
+	default:
+		value = text
+	}
+	if err != nil {
+		return nil, err
+	}
+	return value, k.verify(value, kind)
+}
+
+// fromTOML takes a value as the TOML decoder gives it.
+func (k Key) fromTOML(raw any, home, kind string) (any, error) {
+	var value any
+	var err error
+	switch k.Type {
+	case TypeInteger:
+		value, err = as[int64](raw, "an integer")
+	case TypeBoolean:
+		value, err = as[bool](raw, "true or false")
+	case TypeList:
+		value, err = stringList(raw)
+	case TypeDuration:
+		var text string
+		if text, err = as[string](raw, `a string such as "168h" or "7d"`); err == nil {
+			value, err = parseDuration(text)
+		}
+	case TypePath:
+		var text string
+		if text, err = as[string](raw, "a string"); err == nil {
+			value, err = expandPath(text, home)
+		}
+	default:
+		value, err = as[string](raw, "a string")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return value, k.verify(value, kind)
+}
+
+// verify holds for every source what a type alone does not say.
+func (k Key) verify(value any, kind string) error {
+	switch v := value.(type) {
+	case int64:
+		if v < k.min || v > k.max {
+			return fmt.Errorf("must be between %d and %d, not %d", k.min, k.max, v)
+		}
+	case Duration:
+		if int64(v) < k.min || int64(v) > k.max {
+			return fmt.Errorf("must be between %s and %s, not %s", Duration(k.min), Duration(k.max), v)
+		}
+	case string:
+		if strings.ContainsFunc(v, unicode.IsControl) {
+			return fmt.Errorf("must not contain control characters: %s", quote(v))
+		}
+	case []string:
+		if i := slices.IndexFunc(v, badItem); i >= 0 {
+			return fmt.Errorf("must hold strings that are not empty, without commas and control characters, not %s", quote(v[i]))
+		}
+	}
+	if k.check == nil {
+		return nil
+	}
+	return k.check(value, kind)
+}
+
+// badItem refuses the comma so that a list reads the same in a file and in a
+// variable.
+func badItem(item string) bool {
+	return strings.TrimSpace(item) == "" || strings.Contains(item, ",") || strings.ContainsFunc(item, unicode.IsControl)
+}
+
+// store puts a value where the key's field points.
+func (k Key) store(c *Config, value any) {
+	switch field := k.field(c).(type) {
+	case *string:
+		*field = value.(string)
+	case *int:
+		*field = int(value.(int64))
+	case *int64:
+		*field = value.(int64)
+	case *bool:
+		*field = value.(bool)
+	case *Duration:
+		*field = value.(Duration)
+	case *[]string:
+		*field = slices.Clone(value.([]string))
+	}
+}
+
+// format is the reverse of fromText.
+func format(value any) string {
+	if list, ok := value.([]string); ok {
+		return strings.Join(list, ",")
+	}
+	return fmt.Sprint(value)
+}
+
+// size orders the values of guarded keys.
+func size(value any) int64 {
+	if d, ok := value.(Duration); ok {
+		return int64(d)
+	}
+	return value.(int64)
+}
+
+func as[T any](raw any, want string) (T, error) {
+	value, ok := raw.(T)
+	if !ok {
+		return value, fmt.Errorf("must be %s, not %s", want, describe(raw))
+	}
+	return value, nil
+}
+
+func describe(raw any) string {
+	switch raw.(type) {
+	case string:
+		return "a string"
+	case int64:
+		return "an integer"
+	case float64:
+		return "a float"
+	case bool:
+		return "a boolean"
+	case []any:
+		return "an array"
+	case map[string]any:
+		return "a table"
+	case time.Time:
+		return "a date"
+	}
+	return "a date or a time"
+}
+
+func stringList(raw any) ([]string, error) {
+	items, err := as[[]any](raw, "an array of strings")
+	if err != nil {
+		return nil, err
+	}
+	list := make([]string, 0, len(items))
+	for _, item := range items {
+		text, ok := item.(string)
+		if !ok {
+			return nil, fmt.Errorf("must be an array of strings, but holds %s", describe(item))
+		}
+		list = append(list, text)
+	}
+	return list, nil
+}
+
+func splitList(text string) []string {
+	list := []string{}
+	if strings.TrimSpace(text) == "" {
+		return list
+	}
+	for item := range strings.SplitSeq(text, ",") {
+		list = append(list, strings.TrimSpace(item))
+	}
+	return list
+}
+
+func parseInteger(text string) (int64, error) {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("is out of range: %s", quote(text))
+	case err != nil:
+		return 0, fmt.Errorf("must be an integer, not %s", quote(text))
+	}
+	return n, nil
+}
+
+// expandPath makes a path absolute by its "~/" alone: a relative one would
+// mean another place from each directory that Croft is run in.
+func expandPath(text, home string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	path := text
+	if rest, ok := strings.CutPrefix(filepath.ToSlash(text), "~"); ok && (rest == "" || rest[0] == '/') {
+		if home == "" {
+			return "", fmt.Errorf("cannot be %s: the home directory is not known", quote(text))
+		}
+		path = filepath.Join(home, filepath.FromSlash(rest))
+	}
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("must be an absolute path, not %s", quote(text))
+	}
+	return filepath.Clean(path), nil
+}
+
+func notEmpty(value any, _ string) error {
+	if value == "" {
+		return errors.New("must not be empty")
+	}
+	return nil
+}
+
+// rolesDir keeps a repository from naming a directory outside itself, whose
+// files would be copied to where an agent reads them.
+func rolesDir(value any, kind string) error {
+	dir := value.(string)
+	if dir == "" {
+		return errors.New("must not be empty")
+	}
+	if kind == KindRepo && !filepath.IsLocal(filepath.FromSlash(dir)) {
+		return fmt.Errorf("must lie inside the repository, not %s", quote(dir))
+	}
+	return nil
+}
+
+// roleFiles keeps the copies inside the workspace and off its .git.
+func roleFiles(value any, _ string) error {
+	for _, name := range value.([]string) {
+		if !filepath.IsLocal(filepath.FromSlash(name)) || filepath.Clean(name) == "." {
+			return fmt.Errorf("must name files inside a role's directory, not %s", quote(name))
+		}
+		if slices.ContainsFunc(strings.FieldsFunc(name, isSeparator), namesGitDir) {
+			return fmt.Errorf("must not name a .git: %s", quote(name))
+		}
+	}
+	return nil
+}
+
+func isSeparator(r rune) bool { return r == '/' || r == '\\' }
+
+// namesGitDir also knows the other spellings under which Windows and macOS
+// reach .git.
+func namesGitDir(part string) bool {
+	part = strings.TrimRight(part, ". ")
+	return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
+}

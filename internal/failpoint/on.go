@@ -1,0 +1,70 @@
+//go:build failpoints
+
+package failpoint
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Enabled says whether points obey CROFT_FAILPOINT.
+const Enabled = true
+
+var counts struct {
+	sync.Mutex
+	seen map[string]int
+	all  int
+}
+
+// Hit obeys CROFT_FAILPOINT, which is one of
+//
+//	log=FILE           append the name of every point that is passed to FILE
+//	kill=NAME[#N]      die by SIGKILL at the N-th pass of NAME (default the first)
+//	kill=#N            die at the N-th point, whatever its name
+//	fail=NAME[#N]      return an error there instead
+//	fail=#N
+func Hit(name string) error {
+	spec := os.Getenv("CROFT_FAILPOINT")
+	if spec == "" {
+		return nil
+	}
+	verb, arg, _ := strings.Cut(spec, "=")
+	counts.Lock()
+	if counts.seen == nil {
+		counts.seen = map[string]int{}
+	}
+	counts.all++
+	counts.seen[name]++
+	all, own := counts.all, counts.seen[name]
+	counts.Unlock()
+
+	if verb == "log" {
+		f, err := os.OpenFile(arg, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = fmt.Fprintln(f, name)
+		return err
+	}
+	want, nth, counted := strings.Cut(arg, "#")
+	n := 1
+	if counted {
+		n, _ = strconv.Atoi(nth)
+	}
+	if want == "" && all != n || want != "" && (want != name || own != n) {
+		return nil
+	}
+	switch verb {
+	case "kill":
+		self, _ := os.FindProcess(os.Getpid())
+		_ = self.Kill()
+		select {}
+	case "fail":
+		return fmt.Errorf("failpoint %s", name)
+	}
+	return nil
+}

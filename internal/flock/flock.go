@@ -1,0 +1,63 @@
+// Package flock takes kernel locks on files. Such a lock dies with its owner,
+// so nobody ever has to guess whether it is stale. On systems where a lock
+// belongs to the open file, a child process that inherits the descriptor keeps
+// the lock alive until it has ended too.
+package flock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// ErrHeld says that somebody else holds the lock.
+var ErrHeld = errors.New("lock is held")
+
+// Lock is a lock that is held.
+type Lock struct{ f *os.File }
+
+// Try takes the lock on path, which is created if it is not there, or returns
+// ErrHeld.
+func Try(path string) (*Lock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := tryLock(f); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return &Lock{f}, nil
+}
+
+// Acquire waits for the lock on path until the context ends.
+func Acquire(ctx context.Context, path string) (*Lock, error) {
+	wait := time.Millisecond
+	for {
+		l, err := Try(path)
+		if !errors.Is(err, ErrHeld) {
+			return l, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("waiting for %s: %w", path, ctx.Err())
+		case <-time.After(wait):
+		}
+		wait = min(wait*2, 20*time.Millisecond)
+	}
+}
+
+// File is the locked file, for a child process to inherit.
+func (l *Lock) File() *os.File { return l.f }
+
+// Unlock gives the lock back. The file stays.
+func (l *Lock) Unlock() error {
+	if l == nil || l.f == nil {
+		return nil
+	}
+	err := l.f.Close()
+	l.f = nil
+	return err
+}

@@ -1,0 +1,53 @@
+package git
+
+import "strings"
+
+// Kind is the class of a failure that git tells only in words. This file is
+// the only one that reads them; every call runs with LC_ALL=C.
+type Kind string
+
+// The kinds. The empty kind means nothing more than that git failed.
+const (
+	KindLocked   Kind = "locked"    // a lock file of another git is in the way
+	KindNoSpace  Kind = "no space"  // the disk is full
+	KindDenied   Kind = "denied"    // no permission
+	KindOwner    Kind = "owner"     // the repository belongs to somebody else
+	KindFilter   Kind = "filter"    // a required content filter did not run
+	KindRefStale Kind = "ref stale" // a ref was not where the caller thought
+	KindVanished Kind = "vanished"  // an object directory was removed while it was written to
+)
+
+// Error makes a kind usable with errors.Is.
+func (k Kind) Error() string { return string(k) }
+
+var phrases = []struct {
+	text string
+	kind Kind
+}{
+	{"No space left on device", KindNoSpace},
+	{"Disk quota exceeded", KindNoSpace},
+	{"detected dubious ownership", KindOwner},
+	{"clean filter '", KindFilter},
+	{"smudge filter ", KindFilter},
+	{"external filter '", KindFilter},
+	{"Permission denied", KindDenied},
+	{"Read-only file system", KindDenied},
+	{"reference already exists", KindRefStale},
+	{"but expected ", KindRefStale},
+	{"unable to resolve reference", KindRefStale},
+	{"' exists; cannot create '", KindRefStale},
+	{".lock': File exists", KindLocked},
+	{"could not lock config file", KindLocked},
+	{"Unable to create temporary file", KindVanished},
+	{"unable to create temporary file", KindVanished},
+	{"unable to write file", KindVanished},
+}
+
+func classify(stderr string) Kind {
+	for _, p := range phrases {
+		if strings.Contains(stderr, p.text) {
+			return p.kind
+		}
+	}
+	return ""
+}

@@ -1,0 +1,66 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// Error says that a git command failed.
+type Error struct {
+	Args     []string
+	Dir      string
+	ExitCode int // -1: not started, or killed
+	Stderr   string
+	Kind     Kind
+	Err      error
+}
+
+func (e *Error) Error() string {
+	verb := "git"
+	if i := slices.IndexFunc(e.Args, func(a string) bool { return !strings.HasPrefix(a, "-") }); i >= 0 {
+		verb += " " + e.Args[i]
+	}
+	if line := lastLine(e.Stderr); line != "" {
+		return verb + ": " + line
+	}
+	return fmt.Sprintf("%s: %v", verb, e.Err)
+}
+
+// Unwrap returns the cause, so that a context's end can be seen.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes errors.Is(err, KindLocked) and the like work.
+func (e *Error) Is(target error) bool {
+	k, ok := target.(Kind)
+	return ok && k == e.Kind
+}
+
+func (g *Git) wrap(args []string, dir string, err error) error {
+	e := &Error{Args: args, Dir: dir, ExitCode: -1, Err: err}
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
+		e.ExitCode = exit.Code
+		e.Stderr = strings.TrimSpace(string(exit.Stderr))
+		e.Kind = classify(e.Stderr)
+	}
+	return e
+}
+
+// exitCode is the status of a command that failed, or -1.
+func exitCode(err error) int {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.ExitCode
+	}
+	return -1
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	if i := strings.LastIndexByte(s, '\n'); i >= 0 {
+		s = s[i+1:]
+	}
+	return s
+}

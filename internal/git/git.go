@@ -1,0 +1,135 @@
+// Package git is the only place that spells git's arguments and reads git's
+// files. Everything goes through three doors: [Git] for what needs no
+// repository, [Repository] for what concerns refs, objects and registrations,
+// and [Worktree] for what needs files on disk.
+//
+// Every call runs in one hardened environment. Inherited GIT_* variables are
+// dropped; hooks, file system monitors, external diffs, prompts and automatic
+// maintenance are off; git directory, common directory and work tree are given
+// explicitly, so that a planted .git file or commondir leads nowhere. What a
+// commit must keep of the user's own configuration (identity, ignore file,
+// line endings, filters, signing) is read once, by an allow-list, and passed
+// on at the precedence of the user's global file, so that the repository's own
+// configuration still wins over it.
+package git
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// Options configure a Git.
+type Options struct {
+	Path      string   // the program; default: "git" in PATH
+	Environ   []string // the user's environment
+	ConfigDir string   // required: where generated configuration may lie
+	Filters   []string // content filters of a repository's own configuration that may run
+}
+
+// Git is an installed git.
+type Git struct {
+	opts    Options
+	version func() (Version, error)
+}
+
+// New returns a Git. The program is looked for when it is first needed.
+func New(opts Options) *Git {
+	if opts.Path == "" {
+		opts.Path = "git"
+	}
+	g := &Git{opts: opts}
+	g.version = sync.OnceValues(g.detect)
+	return g
+}
+
+// Version is git's version. It fails with ErrNotFound if there is no git and
+// with ErrTooOld if it is below the floor.
+func (g *Git) Version() (Version, error) { return g.version() }
+
+func (g *Git) detect() (Version, error) {
+	res, err := proc.Run(context.Background(), proc.Command{
+		Path: g.opts.Path, Args: []string{"version"}, Env: g.baseEnv(), Dir: os.TempDir(),
+	})
+	if err != nil {
+		if errors.Is(err, proc.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+			return Version{}, ErrNotFound
+		}
+		return Version{}, g.wrap([]string{"version"}, "", err)
+	}
+	v, err := ParseVersion(string(res.Stdout))
+	if err != nil {
+		return Version{}, err
+	}
+	if v.Less(Floor) {
+		return v, &TooOldError{Have: v}
+	}
+	return v, nil
+}
+
+// baseEnv is the user's environment without anything that steers git.
+func (g *Git) baseEnv() []string {
+	env := slices.DeleteFunc(slices.Clone(g.opts.Environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		name = strings.ToUpper(name)
+		return strings.HasPrefix(name, "GIT_") || name == "LC_ALL" || name == "LANGUAGE" || name == "EDITOR" || name == "PAGER"
+	})
+	return append(env, "LC_ALL=C")
+}
+
+// call is one run of git through a door.
+type call struct {
+	args    []string
+	stdin   string
+	env     []string // added last
+	locks   bool     // may take optional locks, to write back a refreshed index
+	network bool     // with the user's credentials
+	inherit []*os.File
+}
+
+// run runs git and returns its standard output.
+func (g *Git) run(ctx context.Context, d door, c call) ([]byte, error) {
+	cmd, err := g.command(d, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.stdin != "" {
+		cmd.Stdin = strings.NewReader(c.stdin)
+	}
+	res, err := proc.Run(ctx, cmd)
+	if err != nil {
+		return res.Stdout, g.wrap(c.args, cmd.Dir, err)
+	}
+	return res.Stdout, nil
+}
+
+// start starts a long-lived git.
+func (g *Git) start(ctx context.Context, d door, c call) (*proc.Process, error) {
+	cmd, err := g.command(d, c)
+	if err != nil {
+		return nil, err
+	}
+	p, err := proc.Start(ctx, cmd)
+	if err != nil {
+		return nil, g.wrap(c.args, cmd.Dir, err)
+	}
+	return p, nil
+}
+
+func (g *Git) command(d door, c call) (proc.Command, error) {
+	if _, err := g.version(); err != nil {
+		return proc.Command{}, err
+	}
+	env, err := g.hardened(d, c)
+	if err != nil {
+		return proc.Command{}, err
+	}
+	return proc.Command{
+		Path: g.opts.Path, Args: append(d.args(), c.args...), Env: append(env, c.env...), Dir: d.dir(), Inherit: c.inherit,
+	}, nil
+}

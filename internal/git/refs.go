@@ -1,0 +1,316 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// RefUpdate moves one ref by compare-and-swap. An empty New deletes the ref;
+// an empty Old means that it must not exist yet.
+type RefUpdate struct{ Ref, New, Old string }
+
+// UpdateRefs moves refs in one transaction: all of them, or none. A ref that
+// is not where Old says fails with KindRefStale.
+func (r *Repository) UpdateRefs(ctx context.Context, updates ...RefUpdate) error {
+	if len(updates) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString("start\x00")
+	for _, u := range updates {
+		if !strings.HasPrefix(u.Ref, "refs/") || strings.ContainsAny(u.Ref, "\x00\n") {
+			return fmt.Errorf("not a ref: %q", u.Ref)
+		}
+		switch {
+		case u.New == "":
+			fmt.Fprintf(&b, "delete %s\x00%s\x00", u.Ref, u.Old)
+		case u.Old == "":
+			fmt.Fprintf(&b, "create %s\x00%s\x00", u.Ref, u.New)
+		default:
+			fmt.Fprintf(&b, "update %s\x00%s\x00%s\x00", u.Ref, u.New, u.Old)
+		}
+	}
+	b.WriteString("prepare\x00commit\x00")
+	return r.refs.transact(ctx, b.String())
+}
+
+// refSession is a long-lived `git update-ref --stdin`. It ends when a
+// transaction fails; the next one starts another.
+type refSession struct {
+	repo *Repository
+	mu   sync.Mutex
+	p    *proc.Process
+	out  *bufio.Reader
+}
+
+var updateRefArgs = []string{"update-ref", "--stdin", "-z", "--no-deref"}
+
+func (s *refSession) transact(ctx context.Context, script string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.p == nil {
+		// The session outlives this call, and a transaction that was sent is
+		// not torn apart: its context is not the caller's.
+		p, err := s.repo.git.start(context.WithoutCancel(ctx), door{repo: s.repo}, call{args: updateRefArgs})
+		if err != nil {
+			return err
+		}
+		s.p, s.out = p, bufio.NewReader(p.Stdout)
+	}
+	_, werr := io.WriteString(s.p.Stdin, script)
+	for _, want := range []string{"start: ok", "prepare: ok", "commit: ok"} {
+		line, err := s.out.ReadString('\n')
+		if err != nil || strings.TrimSpace(line) != want {
+			return s.fail(errors.Join(werr, err))
+		}
+	}
+	return nil
+}
+
+func (s *refSession) fail(cause error) error {
+	p := s.p
+	s.p, s.out = nil, nil
+	_ = p.Stdin.Close()
+	_, _ = io.Copy(io.Discard, p.Stdout)
+	if err := p.Wait(); err != nil {
+		return s.repo.git.wrap(updateRefArgs, s.repo.CommonDir, err)
+	}
+	return s.repo.git.wrap(updateRefArgs, s.repo.CommonDir, fmt.Errorf("unexpected end: %w", cause))
+}
+
+func (s *refSession) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.p == nil {
+		return nil
+	}
+	p := s.p
+	s.p = nil
+	_ = p.Stdin.Close()
+	_, _ = io.Copy(io.Discard, p.Stdout)
+	return p.Wait()
+}
+
+// Ref is a ref and the object that it names.
+type Ref struct{ Name, OID string }
+
+// Refs lists the refs under prefixes, such as "refs/croft/ws/".
+func (r *Repository) Refs(ctx context.Context, prefixes ...string) ([]Ref, error) {
+	args := append([]string{"for-each-ref", "--format=%(objectname) %(refname)", "--"}, prefixes...)
+	out, err := r.run(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	var refs []Ref
+	for line := range bytes.Lines(out) {
+		oid, name, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		if ok {
+			refs = append(refs, Ref{name, oid})
+		}
+	}
+	return refs, nil
+}
+
+// ErrNoRef says that a ref does not exist.
+var ErrNoRef = errors.New("no such ref")
+
+// ReadRef returns the object that a full ref name leads to.
+func (r *Repository) ReadRef(ctx context.Context, ref string) (string, error) {
+	if r.NativeRefs() {
+		return r.Snapshot().Ref(ref)
+	}
+	out, err := r.run(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "--", ref)
+	if err != nil {
+		return "", err
+	}
+	for line := range bytes.Lines(out) {
+		oid, name, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		if name == ref {
+			return oid, nil
+		}
+	}
+	return "", ErrNoRef
+}
+
+// Blocking returns an existing branch that cannot stand beside the given one,
+// because one of the two names is a directory of the other.
+func (r *Repository) Blocking(ctx context.Context, branch string) (string, error) {
+	for dir := filepath.ToSlash(filepath.Dir(branch)); dir != "."; dir = filepath.ToSlash(filepath.Dir(dir)) {
+		if _, err := r.ReadRef(ctx, "refs/heads/"+dir); err == nil {
+			return dir, nil
+		}
+	}
+	refs, err := r.Refs(ctx, "refs/heads/"+branch+"/")
+	if err != nil || len(refs) == 0 {
+		return "", err
+	}
+	return strings.TrimPrefix(refs[0].Name, "refs/heads/"), nil
+}
+
+// RefReader reads refs from git's files. Packed refs are read once, so a
+// reader serves one listing and is then thrown away.
+type RefReader struct {
+	common string
+	packed func() map[string]string
+}
+
+// Snapshot returns a reader of the refs as they are now.
+func (r *Repository) Snapshot() *RefReader {
+	return &RefReader{common: r.CommonDir, packed: sync.OnceValue(func() map[string]string { return readPacked(r.CommonDir) })}
+}
+
+// Ref returns the object that a full ref name leads to, or ErrNoRef.
+func (s *RefReader) Ref(ref string) (string, error) {
+	for range 5 { // git follows no more symbolic refs either
+		b, err := readRefFile(filepath.Join(s.common, filepath.FromSlash(ref)))
+		if err != nil {
+			if oid, ok := s.packed()[ref]; ok {
+				return oid, nil
+			}
+			// It may have been packed after packed-refs was read.
+			if oid, ok := readPacked(s.common)[ref]; ok {
+				return oid, nil
+			}
+			return "", ErrNoRef
+		}
+		text := strings.TrimSpace(string(b))
+		next, symbolic := strings.CutPrefix(text, "ref: ")
+		if !symbolic {
+			if !isHex(text) {
+				return "", ErrNoRef
+			}
+			return text, nil
+		}
+		ref = next
+	}
+	return "", ErrNoRef
+}
+
+// Head returns the branch and the commit that are checked out in a git
+// directory. The branch is empty when HEAD is detached; the commit is empty
+// when the branch has none yet.
+func (s *RefReader) Head(gitDir string) (branch, oid string, err error) {
+	b, err := readRefFile(filepath.Join(gitDir, "HEAD"))
+	if err != nil {
+		return "", "", err
+	}
+	text := strings.TrimSpace(string(b))
+	ref, symbolic := strings.CutPrefix(text, "ref: ")
+	if !symbolic {
+		if !isHex(text) {
+			return "", "", fmt.Errorf("%s: not a HEAD: %q", gitDir, text)
+		}
+		return "", text, nil
+	}
+	oid, err = s.Ref(ref)
+	if errors.Is(err, ErrNoRef) {
+		err = nil
+	}
+	return strings.TrimPrefix(ref, "refs/heads/"), oid, err
+}
+
+// readRefFile reads a ref's file; one that is a symbolic link, as very old
+// repositories have them, is followed.
+func readRefFile(path string) ([]byte, error) {
+	b, err := readSmall(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return os.ReadFile(path)
+	}
+	return b, err
+}
+
+func readPacked(common string) map[string]string {
+	b, err := os.ReadFile(filepath.Join(common, "packed-refs"))
+	if err != nil {
+		return nil
+	}
+	m := map[string]string{}
+	for line := range strings.Lines(string(b)) {
+		oid, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if ok && isHex(oid) {
+			m[name] = oid
+		}
+	}
+	return m
+}
+
+func isHex(s string) bool {
+	if len(s) != 40 && len(s) != 64 {
+		return false
+	}
+	return strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// HeadOf returns what a git directory has checked out, by asking git. It is
+// for ref storages that cannot be read as files.
+func (r *Repository) HeadOf(ctx context.Context, gitDir string) (branch, oid string, err error) {
+	d := door{repo: r, gitDir: gitDir}
+	out, err := r.git.run(ctx, d, call{args: []string{"symbolic-ref", "--quiet", "HEAD"}})
+	if err == nil {
+		branch = strings.TrimPrefix(strings.TrimSpace(string(out)), "refs/heads/")
+	} else if exitCode(err) != 1 {
+		return "", "", err
+	}
+	out, err = r.git.run(ctx, d, call{args: []string{"rev-parse", "--quiet", "--verify", "HEAD^{commit}"}})
+	if exitCode(err) == 1 {
+		return branch, "", nil
+	}
+	return branch, strings.TrimSpace(string(out)), err
+}
+
+// SymbolicRef returns the ref that a symbolic ref names, or "".
+func (r *Repository) SymbolicRef(ctx context.Context, ref string) (string, error) {
+	out, err := r.run(ctx, "symbolic-ref", "--quiet", ref)
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// HasRemote reports whether the repository has a remote of that name.
+func (r *Repository) HasRemote(ctx context.Context, name string) (bool, error) {
+	out, err := r.run(ctx, "remote")
+	if err != nil {
+		return false, err
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.TrimSpace(line) == name {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// CheckedOut reports where a branch is checked out: the git directories, but
+// for the one given.
+func (r *Repository) CheckedOut(branch, except string) []string {
+	dirs := []string{r.CommonDir}
+	admins, _ := os.ReadDir(filepath.Join(r.CommonDir, "worktrees"))
+	for _, a := range admins {
+		dirs = append(dirs, filepath.Join(r.CommonDir, "worktrees", a.Name()))
+	}
+	var found []string
+	for _, dir := range dirs {
+		if dir == except || dir == r.CommonDir && r.Bare {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(dir, "HEAD"))
+		if err == nil && strings.TrimSpace(string(b)) == "ref: refs/heads/"+branch {
+			found = append(found, dir)
+		}
+	}
+	return found
+}

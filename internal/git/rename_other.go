@@ -1,0 +1,5 @@
+//go:build !linux
+
+package git
+
+func renameNew(from, to string) error { return renameChecked(from, to) }

@@ -1,0 +1,183 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Repository is a repository without regard to any checkout: its refs, its
+// objects, its registrations.
+type Repository struct {
+	Place
+
+	git        *Git
+	format     format
+	userConfig func() (userSettings, error)
+
+	refs    refSession
+	objects objectSession
+}
+
+// Open opens the repository that a directory lies in.
+func (g *Git) Open(dir string) (*Repository, error) {
+	p, err := Discover(dir)
+	if err != nil {
+		return nil, err
+	}
+	return g.At(p), nil
+}
+
+// At opens a repository that was discovered before.
+func (g *Git) At(p Place) *Repository {
+	r := &Repository{Place: p, git: g, format: readFormat(p.CommonDir)}
+	r.userConfig = sync.OnceValues(r.readUserConfig)
+	r.refs.repo, r.objects.repo = r, r
+	return r
+}
+
+// Close ends the long-lived processes.
+func (r *Repository) Close() error {
+	return errors.Join(r.refs.close(), r.objects.close())
+}
+
+// Git returns the git that the repository is used with.
+func (r *Repository) Git() *Git { return r.git }
+
+// ZeroOID is the object name that stands for no object.
+func (r *Repository) ZeroOID() string { return strings.Repeat("0", r.oidLen()) }
+
+func (r *Repository) oidLen() int {
+	if r.format.objectFormat == "sha256" {
+		return 64
+	}
+	return 40
+}
+
+// NativeRefs reports whether refs are files, so that they can be read without
+// a process.
+func (r *Repository) NativeRefs() bool {
+	return r.format.refStorage == "" || r.format.refStorage == "files"
+}
+
+func (r *Repository) run(ctx context.Context, args ...string) ([]byte, error) {
+	return r.git.run(ctx, door{repo: r}, call{args: args})
+}
+
+// ErrNoCommit says that a name leads to no commit.
+var ErrNoCommit = errors.New("names no commit")
+
+// ResolveCommit returns the commit that a revision names.
+func (r *Repository) ResolveCommit(ctx context.Context, rev string) (string, error) {
+	if rev == "" || strings.HasPrefix(rev, "-") || strings.ContainsAny(rev, "\n\x00") {
+		return "", fmt.Errorf("%q: %w", rev, ErrNoCommit)
+	}
+	info, err := r.Info(ctx, rev+"^{commit}")
+	if errors.Is(err, ErrNoObject) {
+		return "", fmt.Errorf("%q: %w", rev, ErrNoCommit)
+	}
+	return info.OID, err
+}
+
+// ResolveCommitAt is ResolveCommit for a revision that may speak of HEAD: the
+// HEAD of the given git directory.
+func (r *Repository) ResolveCommitAt(ctx context.Context, gitDir, rev string) (string, error) {
+	if gitDir == r.CommonDir || strings.HasPrefix(rev, "-") {
+		return r.ResolveCommit(ctx, rev)
+	}
+	out, err := r.git.run(ctx, door{repo: r, gitDir: gitDir}, call{
+		args: []string{"rev-parse", "--quiet", "--verify", "--end-of-options", rev + "^{commit}"},
+	})
+	if exitCode(err) > 0 {
+		return "", fmt.Errorf("%q: %w", rev, ErrNoCommit)
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// IsAncestor reports whether commit a is reachable from commit b.
+func (r *Repository) IsAncestor(ctx context.Context, a, b string) (bool, error) {
+	if a == b {
+		return true, nil
+	}
+	_, err := r.run(ctx, "merge-base", "--is-ancestor", a, b)
+	if exitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// AheadBehind counts the commits that a has and b lacks, and the reverse.
+func (r *Repository) AheadBehind(ctx context.Context, a, b string) (ahead, behind int, err error) {
+	out, err := r.run(ctx, "rev-list", "--left-right", "--count", a+"..."+b, "--")
+	if err != nil {
+		return 0, 0, err
+	}
+	if f := strings.Fields(string(out)); len(f) == 2 {
+		ahead, _ = strconv.Atoi(f[0])
+		behind, _ = strconv.Atoi(f[1])
+	}
+	return ahead, behind, nil
+}
+
+// Upstream returns the full name of the ref that a branch tracks, or "".
+func (r *Repository) Upstream(ctx context.Context, branch string) (string, error) {
+	out, err := r.run(ctx, "for-each-ref", "--format=%(refname)%00%(upstream)", "refs/heads/"+branch)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(out)) {
+		name, upstream, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\x00")
+		if name == "refs/heads/"+branch {
+			return upstream, nil
+		}
+	}
+	return "", nil
+}
+
+// Fetch brings a remote's branches up to date, with the user's credentials.
+func (r *Repository) Fetch(ctx context.Context, remote string) error {
+	_, err := r.git.run(ctx, door{repo: r}, call{
+		args:    []string{"-c", "remote." + remote + ".uploadpack=git-upload-pack", "fetch", "--no-tags", "--quiet", "--end-of-options", remote},
+		network: true,
+	})
+	return err
+}
+
+// Exclude adds patterns to the exclude file that all checkouts of the
+// repository share, once. The caller holds the repository's lock.
+func (r *Repository) Exclude(patterns ...string) error {
+	path := filepath.Join(r.CommonDir, "info", "exclude")
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	have := map[string]bool{}
+	for line := range strings.Lines(string(old)) {
+		have[strings.TrimRight(line, "\r\n")] = true
+	}
+	text := string(old)
+	for _, p := range patterns {
+		if have[p] {
+			continue
+		}
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		text += p + "\n"
+	}
+	if text == string(old) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return replaceFile(path, []byte(text), 0o644)
+}

@@ -1,0 +1,233 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Worktree is a linked checkout: what needs files on disk.
+type Worktree struct {
+	Repo  *Repository
+	Path  string // the top of the checkout
+	Admin string // its directory below <common dir>/worktrees
+
+	// Inherit is handed to every process that writes here, so that a kernel
+	// lock among the files is held until the last of them has ended.
+	Inherit []*os.File
+}
+
+// Linked returns a linked worktree by the name of its admin directory.
+func (r *Repository) Linked(admin, path string) *Worktree {
+	return &Worktree{Repo: r, Path: path, Admin: filepath.Join(r.CommonDir, "worktrees", admin)}
+}
+
+func (w *Worktree) run(ctx context.Context, c call) ([]byte, error) {
+	c.inherit = w.Inherit
+	return w.Repo.git.run(ctx, door{repo: w.Repo, gitDir: w.Admin, work: w.Path}, c)
+}
+
+// Checkout writes the files of HEAD and the index. What was there before is
+// overwritten: it is meant for a checkout that is being made. More than one
+// worker writes files in parallel.
+func (w *Worktree) Checkout(ctx context.Context, workers int) error {
+	_, err := w.run(ctx, call{
+		args:  []string{"-c", "checkout.workers=" + strconv.Itoa(workers), "reset", "--hard", "--quiet", "--no-recurse-submodules"},
+		locks: true, network: true,
+	})
+	return err
+}
+
+// Untracked says which untracked files a status looks for.
+type Untracked string
+
+// The ways to look for untracked files.
+const (
+	UntrackedNormal Untracked = "normal" // directories as one entry
+	UntrackedAll    Untracked = "all"
+	UntrackedNone   Untracked = "no"
+)
+
+// Status lists what differs from HEAD. With refresh, git writes back what it
+// learned about unchanged files, so that the next status is cheap.
+func (w *Worktree) Status(ctx context.Context, untracked Untracked, refresh Refresh) iter.Seq2[StatusEntry, error] {
+	return func(yield func(StatusEntry, error) bool) {
+		out, err := w.run(ctx, call{
+			args:  []string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=" + string(untracked), "--ignore-submodules=none"},
+			locks: refresh == RefreshIndex,
+		})
+		if err != nil {
+			yield(StatusEntry{}, err)
+			return
+		}
+		for e, err := range ParseStatus(bytes.NewReader(out)) {
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// Refresh says whether a status may write the index.
+type Refresh string
+
+// The choices.
+const (
+	RefreshNothing Refresh = ""
+	RefreshIndex   Refresh = "index"
+)
+
+// SkipWorktree sets or clears the bit that hides a tracked file's changes in
+// this worktree alone.
+func (w *Worktree) SkipWorktree(ctx context.Context, on bool, paths ...string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	flag := "--no-skip-worktree"
+	if on {
+		flag = "--skip-worktree"
+	}
+	_, err := w.run(ctx, call{
+		args: []string{"update-index", flag, "-z", "--stdin"}, stdin: strings.Join(paths, "\x00") + "\x00", locks: true,
+	})
+	return err
+}
+
+// Tracked returns those of the paths that the index holds.
+func (w *Worktree) Tracked(ctx context.Context, paths ...string) ([]string, error) {
+	out, err := w.run(ctx, call{
+		args: append([]string{"ls-files", "-z", "--"}, paths...), env: []string{"GIT_LITERAL_PATHSPECS=1"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return splitNUL(out), nil
+}
+
+// LockReason returns the reason of the worktree's lock and whether there is
+// one.
+func (w *Worktree) LockReason() (string, bool, error) {
+	b, err := readSmall(filepath.Join(w.Admin, "locked"))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", false, nil
+	}
+	return strings.TrimSpace(string(b)), err == nil, err
+}
+
+// SetLock locks the worktree against pruning and removal by git, or replaces
+// the reason.
+func (w *Worktree) SetLock(reason string) error {
+	return replaceFile(filepath.Join(w.Admin, "locked"), []byte(reason+"\n"), 0o644)
+}
+
+// ClearLock takes the lock away.
+func (w *Worktree) ClearLock() error {
+	err := os.Remove(filepath.Join(w.Admin, "locked"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Registered reports whether git knows the worktree and both sides point at
+// each other.
+func (w *Worktree) Registered() bool {
+	return w.Owns(w.Path) && w.names(w.Path)
+}
+
+// names reports whether the admin directory names dir as the checkout.
+func (w *Worktree) names(dir string) bool {
+	b, err := readSmall(filepath.Join(w.Admin, "gitdir"))
+	return err == nil && strings.TrimSpace(string(b)) == filepath.ToSlash(filepath.Join(dir, ".git"))
+}
+
+// Owns reports whether the .git file in dir names this worktree.
+func (w *Worktree) Owns(dir string) bool {
+	admin, err := readGitFile(filepath.Join(dir, ".git"))
+	return err == nil && admin == w.Admin
+}
+
+// Half says which halves of a worktree's registration are there.
+type Half struct {
+	Path     bool // anything is at the path
+	Checkout bool // the checkout names the admin directory
+	Admin    bool // and the admin directory names the checkout
+}
+
+// Halves looks at both halves of the registration, by reading two files.
+func (w *Worktree) Halves() Half {
+	if w.Owns(w.Path) {
+		return Half{Path: true, Checkout: true, Admin: w.names(w.Path)}
+	}
+	_, err := os.Lstat(w.Path)
+	return Half{Path: err == nil}
+}
+
+// Registered lists the worktrees whose admin directories begin with a prefix,
+// by reading files only.
+func (r *Repository) Registered(prefix string) ([]*Worktree, error) {
+	entries, err := os.ReadDir(filepath.Join(r.CommonDir, "worktrees"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	var list []*Worktree
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		b, rerr := os.ReadFile(filepath.Join(r.CommonDir, "worktrees", e.Name(), "gitdir"))
+		if rerr != nil {
+			continue
+		}
+		list = append(list, r.Linked(e.Name(), filepath.Dir(strings.TrimSpace(string(b)))))
+	}
+	return list, err
+}
+
+// IndexEntries reads from its header how many files the index in a git
+// directory holds; zero if there is none.
+func IndexEntries(gitDir string) int {
+	f, err := os.Open(filepath.Join(gitDir, "index"))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	var h [12]byte
+	if n, _ := f.Read(h[:]); n < 12 || string(h[:4]) != "DIRC" {
+		return 0
+	}
+	return int(h[8])<<24 | int(h[9])<<16 | int(h[10])<<8 | int(h[11])
+}
+
+// List lists the registered worktrees, the main one first.
+func (r *Repository) List(ctx context.Context) ([]WorktreeEntry, error) {
+	out, err := r.run(ctx, "worktree", "list", "--porcelain", "-z")
+	if err != nil {
+		return nil, err
+	}
+	var list []WorktreeEntry
+	for e, err := range ParseWorktrees(bytes.NewReader(out)) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("git worktree list printed nothing")
+	}
+	return list, nil
+}
+
+func splitNUL(out []byte) []string {
+	s := strings.TrimSuffix(string(out), "\x00")
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "\x00")
+}

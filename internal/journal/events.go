@@ -1,0 +1,34 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+// Emit appends an event. Its cursor is assigned here, in the order in which
+// transactions commit.
+func (t *Tx) Emit(e croft.Event) error {
+	_, err := t.tx.ExecContext(t.ctx, `INSERT INTO events (time, kind, repo, workspace, data) VALUES (?, ?, ?, ?, ?)`,
+		e.Time.UnixNano(), e.Kind, e.Repo, e.Workspace, string(e.Data))
+	return err
+}
+
+// Events lists events after a cursor, a page at a time.
+func (j *Journal) Events(ctx context.Context, after int64, repo croft.ID, limit int) ([]croft.Event, error) {
+	return collect(ctx, j.db, func(rows *sql.Rows) (croft.Event, error) {
+		var e croft.Event
+		var ns int64
+		var data string
+		err := rows.Scan(&e.Cursor, &ns, &e.Kind, &e.Repo, &e.Workspace, &data)
+		e.Time = time.Unix(0, ns).UTC()
+		if data != "" {
+			e.Data = json.RawMessage(data)
+		}
+		return e, err
+	}, `SELECT cursor, time, kind, repo, workspace, data FROM events
+		WHERE cursor > ? AND (? = '' OR repo = ?) ORDER BY cursor LIMIT ?`, after, repo, repo, limit)
+}

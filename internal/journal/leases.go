@@ -1,0 +1,70 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+// PutLease writes a lease down, new or renewed.
+func (t *Tx) PutLease(l croft.Lease) error {
+	owner, err := json.Marshal(l.Owner)
+	if err != nil {
+		return err
+	}
+	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO leases (id, workspace, owner, expires_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`,
+		l.ID, l.Workspace, string(owner), l.ExpiresAt.UnixNano())
+	return err
+}
+
+// Lease finds a lease.
+func (t *Tx) Lease(id croft.ID) (croft.Lease, error) {
+	return one(collect(t.ctx, t.tx, scanLease, `SELECT id, workspace, owner, expires_at FROM leases WHERE id = ?`, id))
+}
+
+// DropLease forgets a lease.
+func (t *Tx) DropLease(id croft.ID) error {
+	_, err := t.tx.ExecContext(t.ctx, `DELETE FROM leases WHERE id = ?`, id)
+	return err
+}
+
+// DropLeases forgets all leases on a workspace.
+func (t *Tx) DropLeases(workspace croft.ID) error {
+	_, err := t.tx.ExecContext(t.ctx, `DELETE FROM leases WHERE workspace = ?`, workspace)
+	return err
+}
+
+// LeasesOf lists the leases on a workspace, as this transaction sees them.
+func (t *Tx) LeasesOf(workspace croft.ID) ([]croft.Lease, error) {
+	return collect(t.ctx, t.tx, scanLease, `SELECT id, workspace, owner, expires_at FROM leases WHERE workspace = ?`, workspace)
+}
+
+// Leases lists the leases on the live workspaces of a repository, by
+// workspace, the one that lasts longest last.
+func (j *Journal) Leases(ctx context.Context, repo croft.ID) (map[croft.ID][]croft.Lease, error) {
+	list, err := collect(ctx, j.db, scanLease, `SELECT l.id, l.workspace, l.owner, l.expires_at FROM leases l
+		JOIN workspaces w ON w.id = l.workspace WHERE w.repo = ? ORDER BY l.expires_at`, repo)
+	if err != nil {
+		return nil, err
+	}
+	m := map[croft.ID][]croft.Lease{}
+	for _, l := range list {
+		m[l.Workspace] = append(m[l.Workspace], l)
+	}
+	return m, nil
+}
+
+func scanLease(rows *sql.Rows) (croft.Lease, error) {
+	var l croft.Lease
+	var owner string
+	var expires int64
+	if err := rows.Scan(&l.ID, &l.Workspace, &owner, &expires); err != nil {
+		return l, err
+	}
+	l.ExpiresAt = time.Unix(0, expires).UTC()
+	return l, json.Unmarshal([]byte(owner), &l.Owner)
+}

@@ -1,0 +1,126 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+// OpState says how far an operation has come.
+type OpState string
+
+// The states of an operation.
+const (
+	OpRunning OpState = "running"
+	OpDone    OpState = "done"
+	OpUndone  OpState = "undone" // taken back, by its owner or after a crash
+)
+
+// Operation is one act, written down before it has an effect.
+type Operation struct {
+	ID         croft.ID
+	Kind       string // create, remove
+	Actor      string
+	Repo       croft.ID
+	State      OpState
+	Workspaces []croft.ID
+	Input      json.RawMessage
+	Owner      croft.Owner
+	StartedAt  time.Time
+	EndedAt    time.Time
+	Error      string
+}
+
+// Begin writes an operation down as running.
+func (t *Tx) Begin(op Operation) error {
+	ids, err := json.Marshal(op.Workspaces)
+	if err != nil {
+		return err
+	}
+	owner, err := json.Marshal(op.Owner)
+	if err != nil {
+		return err
+	}
+	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO operations
+		(id, kind, actor, repo, state, workspaces, input, owner, started_at, ended_at, error)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, '')`,
+		op.ID, op.Kind, op.Actor, op.Repo, OpRunning, string(ids), string(op.Input), string(owner), op.StartedAt.UnixNano())
+	return err
+}
+
+// End writes down how an operation ended.
+func (t *Tx) End(id croft.ID, state OpState, reason string, now time.Time) error {
+	_, err := t.tx.ExecContext(t.ctx, `UPDATE operations SET state = ?, error = ?, ended_at = ? WHERE id = ?`,
+		state, reason, now.UnixNano(), id)
+	return err
+}
+
+// Running lists the operations that were begun and not ended.
+func (j *Journal) Running(ctx context.Context) ([]Operation, error) {
+	return collect(ctx, j.db, scanOperation, `SELECT id, kind, actor, repo, state, workspaces, input, owner, started_at, ended_at, error
+		FROM operations WHERE state = 'running' ORDER BY seq`)
+}
+
+// Operation finds an operation.
+func (j *Journal) Operation(ctx context.Context, id croft.ID) (Operation, error) {
+	return one(collect(ctx, j.db, scanOperation, `SELECT id, kind, actor, repo, state, workspaces, input, owner, started_at, ended_at, error
+		FROM operations WHERE id = ?`, id))
+}
+
+func scanOperation(rows *sql.Rows) (Operation, error) {
+	var op Operation
+	var ids, input, owner string
+	var started, ended int64
+	err := rows.Scan(&op.ID, &op.Kind, &op.Actor, &op.Repo, &op.State, &ids, &input, &owner, &started, &ended, &op.Error)
+	if err != nil {
+		return op, err
+	}
+	op.Input = json.RawMessage(input)
+	op.StartedAt = time.Unix(0, started)
+	if ended != 0 {
+		op.EndedAt = time.Unix(0, ended)
+	}
+	return op, errors.Join(json.Unmarshal([]byte(ids), &op.Workspaces), json.Unmarshal([]byte(owner), &op.Owner))
+}
+
+// Key is an idempotency key and what it was used for.
+type Key struct {
+	Repo      croft.ID
+	Verb, Key string
+	Request   string // a digest of the request
+	Operation croft.ID
+}
+
+// PutKey remembers a key.
+func (t *Tx) PutKey(k Key) error {
+	_, err := t.tx.ExecContext(t.ctx, `INSERT INTO keys (repo, verb, key, request, operation) VALUES (?, ?, ?, ?, ?)`,
+		k.Repo, k.Verb, k.Key, k.Request, k.Operation)
+	return err
+}
+
+// DropKey forgets the key of an operation that was taken back.
+func (t *Tx) DropKey(operation croft.ID) error {
+	_, err := t.tx.ExecContext(t.ctx, `DELETE FROM keys WHERE operation = ?`, operation)
+	return err
+}
+
+const findKey = `SELECT repo, verb, key, request, operation FROM keys WHERE repo = ? AND verb = ? AND key = ?`
+
+// FindKey finds a key.
+func (j *Journal) FindKey(ctx context.Context, repo croft.ID, verb, key string) (Key, error) {
+	return one(collect(ctx, j.db, scanKey, findKey, repo, verb, key))
+}
+
+// FindKey finds a key, as this transaction sees it.
+func (t *Tx) FindKey(repo croft.ID, verb, key string) (Key, error) {
+	return one(collect(t.ctx, t.tx, scanKey, findKey, repo, verb, key))
+}
+
+func scanKey(rows *sql.Rows) (Key, error) {
+	var k Key
+	return k, rows.Scan(&k.Repo, &k.Verb, &k.Key, &k.Request, &k.Operation)
+}

@@ -1,0 +1,239 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/croft-sh/croft"
+)
+
+// ErrNotFound says that there is no such row.
+var ErrNotFound = errors.New("not in the journal")
+
+// Repo is a repository that was seen on this host.
+type Repo struct {
+	ID        croft.ID
+	CommonDir string
+	Path      string
+}
+
+// PutRepo writes a repository down, or where it lies now.
+func (t *Tx) PutRepo(r Repo, now time.Time) error {
+	// A repository that was made anew at a known place takes that place over.
+	if _, err := t.tx.ExecContext(t.ctx, `DELETE FROM repos WHERE common_dir = ? AND id <> ?`, r.CommonDir, r.ID); err != nil {
+		return err
+	}
+	_, err := t.tx.ExecContext(t.ctx, `INSERT INTO repos (id, common_dir, path, created_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET common_dir = excluded.common_dir, path = excluded.path`,
+		r.ID, r.CommonDir, r.Path, now.UnixNano())
+	return err
+}
+
+// Repo finds a repository by its ID.
+func (j *Journal) Repo(ctx context.Context, id croft.ID) (Repo, error) {
+	r := Repo{ID: id}
+	err := j.db.QueryRowContext(ctx, `SELECT common_dir, path FROM repos WHERE id = ?`, id).Scan(&r.CommonDir, &r.Path)
+	if errors.Is(err, sql.ErrNoRows) {
+		return r, ErrNotFound
+	}
+	return r, explain(err)
+}
+
+// Record is a workspace as Croft remembers it. It lies in the database and, as
+// JSON, under a ref in the repository.
+type Record struct {
+	Workspace  croft.Workspace `json:"workspace"`
+	RepoID     croft.ID        `json:"repoId"`
+	Generation int             `json:"generation"`           // increases with every change
+	Admin      string          `json:"admin,omitempty"`      // the name of git's admin directory
+	Boot       string          `json:"boot,omitempty"`       // the start of the machine under which it was last known good
+	OwnsBranch bool            `json:"ownsBranch,omitempty"` // Croft made the branch, so Croft may delete it
+	BaseDir    string          `json:"baseDir,omitempty"`    // the directory that the layout keeps workspaces in
+	RoleFiles  []string        `json:"roleFiles,omitempty"`  // files that Croft put there
+	Blob       string          `json:"blob,omitempty"`       // the object that holds this record in the repository; only in the database
+	Trash      *Trash          `json:"trash,omitempty"`
+}
+
+// Trash says where a removed workspace lies.
+type Trash struct {
+	Dir        string    `json:"dir,omitempty"` // empty: there was nothing on disk to keep
+	Tip        string    `json:"tip,omitempty"` // where the branch was
+	BranchGone bool      `json:"branchGone,omitempty"`
+	RemovedAt  time.Time `json:"removedAt"`
+	ExpiresAt  time.Time `json:"expiresAt"`
+	Purged     bool      `json:"purged,omitempty"` // nothing is left on disk
+}
+
+// persistent drops what is looked up anew each time.
+func (r Record) persistent() Record {
+	w := &r.Workspace
+	w.Head, w.IsLocked, w.LockReason, w.Lease, w.Env = "", false, "", nil, nil
+	return r
+}
+
+// Encode returns the record as it is written down.
+func (r Record) Encode() ([]byte, error) { return json.Marshal(r.persistent()) }
+
+// Decode reads a record that was written down.
+func Decode(b []byte) (Record, error) {
+	var r Record
+	err := json.Unmarshal(b, &r)
+	if err == nil && (r.Workspace.ID == "" || r.RepoID == "") {
+		err = fmt.Errorf("not a record of a workspace")
+	}
+	return r, err
+}
+
+// Put writes a record, new or changed.
+func (t *Tx) Put(r Record) error {
+	b, err := r.Encode()
+	if err != nil {
+		return err
+	}
+	w := r.Workspace
+	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO workspaces
+		(id, repo, name, path, path_fold, branch, mode, state, session, role, created_at, generation, record)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, path = excluded.path, path_fold = excluded.path_fold,
+			branch = excluded.branch, mode = excluded.mode, state = excluded.state, session = excluded.session,
+			role = excluded.role, generation = excluded.generation, record = excluded.record`,
+		w.ID, r.RepoID, w.Name, w.Path, strings.ToLower(w.Path), w.Branch, w.Mode, w.State, w.Session, w.Role,
+		w.CreatedAt.UnixNano(), r.Generation, string(b))
+	return err
+}
+
+// Delete forgets a workspace that never came to be, or that is gone for good.
+func (t *Tx) Delete(id croft.ID) error {
+	_, err := t.tx.ExecContext(t.ctx, `DELETE FROM workspaces WHERE id = ?`, id)
+	return err
+}
+
+func scanRecord(rows *sql.Rows) (Record, error) {
+	var text string
+	if err := rows.Scan(&text); err != nil {
+		return Record{}, err
+	}
+	return Decode([]byte(text))
+}
+
+const live = `state <> 'trashed'`
+
+// Records lists the records of a repository, oldest first, trashed ones
+// included.
+func (j *Journal) Records(ctx context.Context, repo croft.ID) ([]Record, error) {
+	return j.list(ctx, `SELECT record FROM workspaces WHERE repo = ? ORDER BY created_at, rowid`, repo)
+}
+
+// Live lists the records of a repository's live workspaces, oldest first.
+func (j *Journal) Live(ctx context.Context, repo croft.ID) ([]Record, error) {
+	return j.list(ctx, `SELECT record FROM workspaces WHERE repo = ? AND `+live+` ORDER BY created_at, rowid`, repo)
+}
+
+// list reads records and decodes them on all cores: of a long listing, the
+// decoding is the larger part.
+func (j *Journal) list(ctx context.Context, query string, repo croft.ID) ([]Record, error) {
+	texts, err := collect(ctx, j.db, func(rows *sql.Rows) (text []byte, err error) {
+		return text, rows.Scan(&text)
+	}, query, repo)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Record, len(texts))
+	var g errgroup.Group
+	n := min(runtime.NumCPU(), len(texts))
+	for k := range n {
+		g.Go(func() (err error) {
+			for i := k; i < len(texts) && err == nil; i += n {
+				out[i], err = Decode(texts[i])
+			}
+			return err
+		})
+	}
+	return out, g.Wait()
+}
+
+// Record finds a record by its ID.
+func (j *Journal) Record(ctx context.Context, id croft.ID) (Record, error) {
+	return one(collect(ctx, j.db, scanRecord, `SELECT record FROM workspaces WHERE id = ?`, id))
+}
+
+// Record finds a record by its ID, as this transaction sees it.
+func (t *Tx) Record(id croft.ID) (Record, error) {
+	return one(collect(t.ctx, t.tx, scanRecord, `SELECT record FROM workspaces WHERE id = ?`, id))
+}
+
+// LiveByName finds a live workspace by its name.
+func (j *Journal) LiveByName(ctx context.Context, repo croft.ID, name string) (Record, error) {
+	return one(collect(ctx, j.db, scanRecord, `SELECT record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
+}
+
+// LiveByName finds a live workspace by its name, as this transaction sees it.
+func (t *Tx) LiveByName(repo croft.ID, name string) (Record, error) {
+	return one(collect(t.ctx, t.tx, scanRecord, `SELECT record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
+}
+
+// LiveByBranch finds the live workspace of a repository that has a branch.
+func (t *Tx) LiveByBranch(repo croft.ID, branch string) (Record, error) {
+	return one(collect(t.ctx, t.tx, scanRecord,
+		`SELECT record FROM workspaces WHERE repo = ? AND branch = ? AND branch <> '' AND `+live, repo, branch))
+}
+
+// PathTaken reports whether a live workspace lies at a path, without regard
+// to case.
+func (t *Tx) PathTaken(path string) (bool, error) {
+	n, err := t.count(`SELECT count(*) FROM workspaces WHERE path_fold = ? AND mode <> 'legacy' AND `+live, strings.ToLower(path))
+	return n > 0, err
+}
+
+// CountLive counts the live workspaces of a repository.
+func (t *Tx) CountLive(repo croft.ID) (int, error) {
+	return t.count(`SELECT count(*) FROM workspaces WHERE repo = ? AND `+live, repo)
+}
+
+// CountLive counts the live workspaces of a repository.
+func (j *Journal) CountLive(ctx context.Context, repo croft.ID) (n int, err error) {
+	err = j.db.QueryRowContext(ctx, `SELECT count(*) FROM workspaces WHERE repo = ? AND `+live, repo).Scan(&n)
+	return n, explain(err)
+}
+
+func (t *Tx) count(query string, args ...any) (n int, err error) {
+	err = t.tx.QueryRowContext(t.ctx, query, args...).Scan(&n)
+	return n, err
+}
+
+func one[T any](list []T, err error) (T, error) {
+	var zero T
+	switch {
+	case err != nil:
+		return zero, err
+	case len(list) == 0:
+		return zero, ErrNotFound
+	}
+	return list[0], nil
+}
+
+const repoAt = `SELECT id, common_dir, path FROM repos WHERE common_dir = ?`
+
+// RepoAt finds a repository by its common directory.
+func (j *Journal) RepoAt(ctx context.Context, commonDir string) (Repo, error) {
+	return one(collect(ctx, j.db, scanRepo, repoAt, commonDir))
+}
+
+// RepoAt finds a repository by its common directory, as this transaction sees
+// it.
+func (t *Tx) RepoAt(commonDir string) (Repo, error) {
+	return one(collect(t.ctx, t.tx, scanRepo, repoAt, commonDir))
+}
+
+func scanRepo(rows *sql.Rows) (Repo, error) {
+	var r Repo
+	return r, rows.Scan(&r.ID, &r.CommonDir, &r.Path)
+}

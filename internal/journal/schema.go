@@ -1,0 +1,75 @@
+package journal
+
+const schema1 = `
+CREATE TABLE repos (
+	id TEXT PRIMARY KEY,
+	common_dir TEXT NOT NULL UNIQUE,
+	path TEXT NOT NULL,
+	created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE workspaces (
+	id TEXT PRIMARY KEY,
+	repo TEXT NOT NULL,
+	name TEXT NOT NULL,
+	path TEXT NOT NULL,
+	path_fold TEXT NOT NULL,
+	branch TEXT NOT NULL,
+	mode TEXT NOT NULL,
+	state TEXT NOT NULL,
+	session TEXT NOT NULL,
+	role TEXT NOT NULL,
+	created_at INTEGER NOT NULL,
+	generation INTEGER NOT NULL,
+	record TEXT NOT NULL
+) STRICT;
+
+CREATE UNIQUE INDEX workspaces_live_name ON workspaces (repo, name) WHERE state <> 'trashed';
+
+CREATE UNIQUE INDEX workspaces_live_path ON workspaces (path_fold) WHERE state <> 'trashed' AND mode <> 'legacy';
+
+CREATE INDEX workspaces_by_repo ON workspaces (repo, state, created_at);
+
+CREATE TABLE operations (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT,
+	id TEXT NOT NULL UNIQUE,
+	kind TEXT NOT NULL,
+	actor TEXT NOT NULL,
+	repo TEXT NOT NULL,
+	state TEXT NOT NULL,
+	workspaces TEXT NOT NULL,
+	input TEXT NOT NULL,
+	owner TEXT NOT NULL,
+	started_at INTEGER NOT NULL,
+	ended_at INTEGER NOT NULL,
+	error TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX operations_running ON operations (state) WHERE state = 'running';
+
+CREATE TABLE keys (
+	repo TEXT NOT NULL,
+	verb TEXT NOT NULL,
+	key TEXT NOT NULL,
+	request TEXT NOT NULL,
+	operation TEXT NOT NULL,
+	PRIMARY KEY (repo, verb, key)
+) STRICT;
+
+CREATE TABLE leases (
+	id TEXT PRIMARY KEY,
+	workspace TEXT NOT NULL,
+	owner TEXT NOT NULL,
+	expires_at INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX leases_by_workspace ON leases (workspace);
+
+CREATE TABLE events (
+	cursor INTEGER PRIMARY KEY AUTOINCREMENT,
+	time INTEGER NOT NULL,
+	kind TEXT NOT NULL,
+	repo TEXT NOT NULL,
+	workspace TEXT NOT NULL,
+	data TEXT NOT NULL
+) STRICT`

@@ -1,0 +1,63 @@
+package layout
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// shortID is the number of characters that stand for a whole random ID.
+const shortID = 8
+
+// ShortID returns the first eight characters of an ID that was drawn at
+// random, which is a UUID or one of Croft's own. Any other ID was chosen by
+// somebody, and what tells it apart may stand at its end: it stays whole.
+func ShortID(id string) string {
+	if isUUID(id) || isCroftID(id) {
+		return id[:shortID]
+	}
+	return id
+}
+
+func isUUID(s string) bool {
+	groups := strings.Split(s, "-")
+	sizes := []int{8, 4, 4, 4, 12}
+	if len(groups) != len(sizes) {
+		return false
+	}
+	for i, g := range groups {
+		if len(g) != sizes[i] || !isHex(g) {
+			return false
+		}
+	}
+	return true
+}
+
+func isCroftID(s string) bool {
+	if len(s) != 16 {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+var createdAt = regexp.MustCompile(`swarm/\w+-(\d+)`)
+
+// CreatedAt reads the time out of a branch such as
+// swarm/researcher-1703849234567. It is 0, for unknown, where the branch
+// holds none.
+func CreatedAt(branch string) int64 {
+	m := createdAt.FindStringSubmatch(branch)
+	if m == nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

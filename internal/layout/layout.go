@@ -1,0 +1,211 @@
+// Package layout says where a workspace lies and what its branch is called.
+//
+// A layout is a pair of templates with a few policies. The presets are the
+// layouts that have a name; [Layout.With] makes others from them. The package
+// is pure: it reads no file, no environment and no repository, so its answer
+// depends on nothing but its arguments.
+//
+// Values that are not safe in a path or in a branch name are refused with a
+// code and a suggestion, and never rewritten. The one exception is the slug,
+// which is a rewritten name by definition.
+package layout
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/croft-sh/croft"
+)
+
+// Start says where a workspace starts and where its work goes back to.
+type Start string
+
+// The starts.
+const (
+	StartCurrent Start = "current" // the branch that one stands on
+	StartMain    Start = "main"    // the repository's main branch
+	StartHead    Start = "head"    // the commit that is checked out, whatever its branch
+)
+
+// Need says whether a request must carry a value.
+type Need string
+
+const (
+	// NeedOptional leaves it to the caller. It is the default.
+	NeedOptional Need = ""
+	// NeedRequired refuses a request without the value.
+	NeedRequired Need = "required"
+)
+
+// Orphans says what is done about orphans before a workspace is made.
+type Orphans string
+
+const (
+	// OrphansKeep leaves them to the upkeep commands. It is the default.
+	OrphansKeep Orphans = ""
+	// OrphansReapFirst reaps them at start.
+	OrphansReapFirst Orphans = "reap-first"
+)
+
+// Parent says what happens when the directory in which the workspaces would
+// lie cannot be written.
+type Parent string
+
+const (
+	// ParentFallback uses the data directory instead. It is the default.
+	ParentFallback Parent = ""
+	// ParentStrict is an error with a name.
+	ParentStrict Parent = "strict"
+)
+
+// Plain says what a plain directory gets, one that is in no git repository.
+type Plain string
+
+const (
+	// PlainRefuse refuses it. It is the default.
+	PlainRefuse Plain = ""
+	// PlainDirect lets the agent write in the directory itself.
+	PlainDirect Plain = "direct"
+)
+
+// Layout is where workspaces lie, what their branches are called, and the
+// policies that go with it.
+type Layout struct {
+	Name    string
+	Path    string // template, relative to the main checkout unless absolute
+	Branch  string // template
+	Start   Start
+	Session Need
+	Role    Need
+	Orphans Orphans
+	Parent  Parent
+	Plain   Plain
+	Prefix  string // the value of {prefix}
+}
+
+// Presets returns the layouts that have a name, the default one first.
+func Presets() []Layout {
+	return []Layout{
+		{
+			Name:   "default",
+			Path:   "../{repo}.croft/{slug}",
+			Branch: "croft/{name}",
+			Start:  StartCurrent,
+		},
+		{
+			Name:   "agents",
+			Path:   ".worktrees/{id}",
+			Branch: "agent/{shortid}",
+			Start:  StartMain,
+			Plain:  PlainDirect,
+		},
+		{
+			Name:    "swarm",
+			Path:    ".worktrees/{role}",
+			Branch:  "swarm/{role}-{session}",
+			Start:   StartCurrent,
+			Session: NeedRequired,
+			Role:    NeedRequired,
+		},
+		{
+			Name:    "sibling",
+			Path:    "../{repo}-{branch}-{unix}",
+			Branch:  "{name}",
+			Start:   StartCurrent,
+			Orphans: OrphansReapFirst,
+			Parent:  ParentStrict,
+		},
+	}
+}
+
+// Preset returns the preset of that name, or fails with InvalidRequest.
+func Preset(name string) (Layout, error) {
+	presets := Presets()
+	names := make([]string, len(presets))
+	for i, l := range presets {
+		if l.Name == name {
+			return l, nil
+		}
+		names[i] = l.Name
+	}
+	return Layout{}, &croft.Error{
+		Code:    croft.InvalidRequest,
+		Op:      "layout",
+		Message: "unknown layout " + quote(name),
+		Hint:    "the layouts are " + strings.Join(names, ", "),
+	}
+}
+
+// With replaces the templates by those that are not empty, and fails with
+// ConfigInvalid if a template of the result cannot be used. A template that
+// uses {session} or {role} makes it required.
+func (l Layout) With(path, branch string) (Layout, error) {
+	if path != "" {
+		l.Path = path
+	}
+	if branch != "" {
+		l.Branch = branch
+	}
+	inPath, err := parsePath(l.Path)
+	if err != nil {
+		return Layout{}, err
+	}
+	inBranch, err := parseBranch(l.Branch)
+	if err != nil {
+		return Layout{}, err
+	}
+	if inPath.uses("prefix") {
+		if _, err := l.pathPrefix(); err != nil {
+			return Layout{}, err
+		}
+	}
+	if err := l.probeBranch(inBranch); err != nil {
+		return Layout{}, err
+	}
+	if inPath.uses("session") || inBranch.uses("session") {
+		l.Session = NeedRequired
+	}
+	if inPath.uses("role") || inBranch.uses("role") {
+		l.Role = NeedRequired
+	}
+	return l, nil
+}
+
+// probeBranch renders the template with harmless values, so that a template
+// whose own text git would refuse is found when it is configured and not when
+// the first workspace is made.
+func (l Layout) probeBranch(t template) error {
+	sample := Values{
+		Repo: "repo", Name: "name", Slug: "slug", Role: "role", Session: "1",
+		ID: "id", Hex8: "00000000", Unix: 1, Round: 1,
+	}
+	_, err := l.renderBranch(t, sample)
+	if err == nil || errors.Is(err, croft.ConfigInvalid) {
+		return err
+	}
+	return templateError("branch", l.Branch, "makes names that git refuses: "+croft.AsError("layout", err).Message)
+}
+
+// UsesSlug reports whether a template of the layout needs a slug.
+func (l Layout) UsesSlug() bool {
+	return strings.Contains(l.Path, "{slug}") || strings.Contains(l.Branch, "{slug}")
+}
+
+func noPrefix() error {
+	return &croft.Error{
+		Code:    croft.ConfigInvalid,
+		Op:      "layout",
+		Message: "the layout uses {prefix} and has no prefix",
+		Hint:    "give the layout a prefix, or take {prefix} out of its templates",
+	}
+}
+
+func templateError(which, text, problem string) error {
+	return &croft.Error{
+		Code:    croft.ConfigInvalid,
+		Op:      "layout",
+		Message: fmt.Sprintf("%s template %s %s", which, quote(text), problem),
+		Hint:    "the variables are " + variableList(),
+	}
+}

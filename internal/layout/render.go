@@ -1,0 +1,311 @@
+package layout
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/croft-sh/croft"
+)
+
+// Values are what the variables of a template stand for.
+type Values struct {
+	RepoPath string // absolute path of the main checkout, or of the bare repository
+	Repo     string // the repository's name
+	Home     string // absolute path of the agent's home
+	Name     string
+	Slug     string // empty: made from Name
+	Role     string
+	Session  string
+	ID       string // the agent's own ID where the request has one, else the workspace's
+	Branch   string // of {branch} in a path; empty: the rendered branch
+	Hex8     string // eight hexadecimal digits
+	Round    int
+	Unix     int64 // seconds
+}
+
+// place says what a value is put into.
+type place int
+
+const (
+	inPath place = iota
+	inBranch
+)
+
+// RenderBranch returns the name of the branch, without refs/heads/.
+func (l Layout) RenderBranch(v Values) (string, error) {
+	t, err := parseBranch(l.Branch)
+	if err != nil {
+		return "", err
+	}
+	return l.renderBranch(t, v)
+}
+
+func (l Layout) renderBranch(t template, v Values) (string, error) {
+	if err := l.checkNeeds(v); err != nil {
+		return "", err
+	}
+	branch, err := t.fill(func(variable string) (string, error) { return l.value(variable, v, inBranch) })
+	if err != nil {
+		return "", err
+	}
+	if err := CheckBranch(branch); err != nil {
+		return "", err
+	}
+	return branch, nil
+}
+
+// RenderPath returns the directory of the workspace, absolute and clean. It
+// lies below the base directory and is not, and does not hold, the main
+// checkout.
+func (l Layout) RenderPath(v Values) (string, error) {
+	t, err := parsePath(l.Path)
+	if err != nil {
+		return "", err
+	}
+	if err := l.checkNeeds(v); err != nil {
+		return "", err
+	}
+	base, err := l.baseDir(t, v)
+	if err != nil {
+		return "", err
+	}
+	path, err := l.join(base, t.dirs[t.shared():], v)
+	if err != nil {
+		return "", err
+	}
+	if !below(base, path) {
+		return "", invalidName("path", path, "leaves the directory "+quote(base), "")
+	}
+	repo := filepath.Clean(v.RepoPath)
+	// The comparison is without regard to case, because the file system may
+	// have none either.
+	if f, r := Fold(path), Fold(repo); f == r || below(f, r) {
+		return "", invalidName("path", path, "would lie over the repository "+quote(repo), "")
+	}
+	return path, nil
+}
+
+// BaseDir returns the directory below which all workspaces of a repository
+// lie, absolute and clean: the longest part of the path template that is the
+// same for all of them. It is empty where RenderPath would refuse the
+// template or the arguments.
+func (l Layout) BaseDir(repoPath, repo, home string) string {
+	t, err := parsePath(l.Path)
+	if err != nil {
+		return ""
+	}
+	base, err := l.baseDir(t, Values{RepoPath: repoPath, Repo: repo, Home: home})
+	if err != nil {
+		return ""
+	}
+	return base
+}
+
+// Nested reports whether the base directory lies inside the main checkout.
+func (l Layout) Nested(repoPath, repo, home string) bool {
+	base := l.BaseDir(repoPath, repo, home)
+	return base != "" && below(filepath.Clean(repoPath), base)
+}
+
+func (l Layout) baseDir(t pathTemplate, v Values) (string, error) {
+	if !absolute(v.RepoPath) {
+		return "", badRequest("the repository's path "+quote(v.RepoPath)+" is not absolute", "")
+	}
+	base := filepath.Clean(v.RepoPath)
+	switch t.anchor {
+	case anchorHome:
+		if !absolute(v.Home) {
+			return "", badRequest("the agent's home "+quote(v.Home)+" is not an absolute path", "")
+		}
+		base = filepath.Clean(v.Home)
+	case anchorRoot:
+		base = t.root
+	case anchorRepo:
+		base = filepath.Join(base, strings.Repeat("../", t.up))
+	}
+	base, err := l.join(base, t.dirs[:t.shared()], v)
+	if err != nil {
+		return "", err
+	}
+	if Fold(base) == Fold(filepath.Clean(v.RepoPath)) {
+		return "", templateError("path", l.Path, "puts workspaces among the project's own files: it needs a directory of its own")
+	}
+	return base, nil
+}
+
+// join appends components to a directory. Each of them is a single safe one,
+// so that what comes out lies below what went in.
+func (l Layout) join(dir string, components []template, v Values) (string, error) {
+	for _, t := range components {
+		s, err := t.fill(func(variable string) (string, error) { return l.value(variable, v, inPath) })
+		if err != nil {
+			return "", err
+		}
+		if p := componentProblem(s, dotAllowed); p != "" {
+			return "", invalidName("directory", s, p, "")
+		}
+		dir = filepath.Join(dir, s)
+	}
+	return dir, nil
+}
+
+func (l Layout) checkNeeds(v Values) error {
+	if l.Session == NeedRequired && v.Session == "" {
+		return sessionRequired()
+	}
+	if l.Role == NeedRequired && v.Role == "" {
+		return roleRequired()
+	}
+	return nil
+}
+
+// value returns what the variable stands for, or refuses it.
+func (l Layout) value(variable string, v Values, where place) (string, error) {
+	switch variable {
+	case "repo":
+		return v.Repo, checkRepoName(v.Repo)
+	case "prefix":
+		if where == inBranch {
+			return l.branchPrefix()
+		}
+		return l.pathPrefix()
+	case "name":
+		return nameValue(v.Name, where)
+	case "slug":
+		return slugValue(v)
+	case "role":
+		if v.Role == "" {
+			return "", roleRequired()
+		}
+		return v.Role, CheckRole(v.Role)
+	case "session":
+		if v.Session == "" {
+			return "", sessionRequired()
+		}
+		return v.Session, CheckSession(v.Session)
+	case "id":
+		return v.ID, checkPart("id", v.ID)
+	case "shortid":
+		return ShortID(v.ID), checkPart("id", v.ID)
+	case "branch":
+		return l.branchValue(v)
+	case "hex8":
+		return v.Hex8, checkHex8(v.Hex8)
+	case "round":
+		return number("round", int64(v.Round))
+	case "unix":
+		return number("time", v.Unix)
+	}
+	return "", templateError("layout", "{"+variable+"}", "cannot be used here")
+}
+
+func (l Layout) pathPrefix() (string, error) {
+	if l.Prefix == "" {
+		return "", noPrefix()
+	}
+	if p := componentProblem(l.Prefix, dotRefused); p != "" {
+		return "", templateError("path", l.Path, "uses the prefix "+quote(l.Prefix)+", which "+p)
+	}
+	return l.Prefix, nil
+}
+
+// branchPrefix may hold slashes. The branch as a whole is checked later.
+func (l Layout) branchPrefix() (string, error) {
+	if l.Prefix == "" {
+		return "", noPrefix()
+	}
+	return l.Prefix, nil
+}
+
+func nameValue(name string, where place) (string, error) {
+	if err := CheckName(name); err != nil {
+		return "", err
+	}
+	if where == inPath {
+		if p := componentProblem(name, dotRefused); p != "" {
+			return "", invalidName("name", name, p, suggestPart(name))
+		}
+	}
+	return name, nil
+}
+
+func slugValue(v Values) (string, error) {
+	slug := v.Slug
+	if slug == "" {
+		if err := CheckName(v.Name); err != nil {
+			return "", err
+		}
+		slug = Slug(v.Name)
+	}
+	if p := componentProblem(slug, dotRefused); p != "" {
+		return "", invalidName("slug", slug, p, suggestPart(slug))
+	}
+	return slug, nil
+}
+
+// branchValue is the branch as part of a path.
+func (l Layout) branchValue(v Values) (string, error) {
+	branch := v.Branch
+	if branch == "" {
+		rendered, err := l.RenderBranch(v)
+		if err != nil {
+			return "", err
+		}
+		branch = rendered
+	}
+	if err := CheckBranch(branch); err != nil {
+		return "", err
+	}
+	flat := strings.ReplaceAll(branch, "/", "-")
+	if p := componentProblem(flat, dotRefused); p != "" {
+		return "", invalidName("branch", branch, p+" as part of a directory's name", suggestPart(branch))
+	}
+	return flat, nil
+}
+
+func checkHex8(s string) error {
+	if len(s) != 8 || !isHex(s) {
+		return badRequest("hex8 "+quote(s)+" is not eight hexadecimal digits", "")
+	}
+	return nil
+}
+
+// number refuses what is negative: its sign would be a dash.
+func number(noun string, n int64) (string, error) {
+	if n < 0 {
+		return "", badRequest("the "+noun+" "+strconv.FormatInt(n, 10)+" is negative", "")
+	}
+	return strconv.FormatInt(n, 10), nil
+}
+
+// absolute reports whether path can be an anchor. A NUL would end it early
+// where it is handed to the system.
+func absolute(path string) bool {
+	return filepath.IsAbs(path) && !strings.ContainsRune(path, 0)
+}
+
+// below reports whether path lies strictly below dir. Both are clean.
+func below(dir, path string) bool {
+	if !strings.HasSuffix(dir, string(filepath.Separator)) {
+		dir += string(filepath.Separator)
+	}
+	return len(path) > len(dir) && strings.HasPrefix(path, dir)
+}
+
+func badRequest(message, hint string) error {
+	return &croft.Error{Code: croft.InvalidRequest, Op: "layout", Message: message, Hint: hint}
+}
+
+func roleRequired() error {
+	return badRequest("role is required", "--role NAME")
+}
+
+func sessionRequired() error {
+	return &croft.Error{
+		Code:    croft.SessionRequired,
+		Op:      "layout",
+		Message: "sessionId is required",
+		Hint:    "--session NAME",
+	}
+}

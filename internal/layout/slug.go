@@ -1,0 +1,122 @@
+package layout
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxSlug is the longest slug, in bytes.
+const maxSlug = 80
+
+// Slug turns a name into one component of a path. Letters and digits of any
+// script, dots, underscores and dashes stay; everything else becomes a dash.
+// The result is never empty and always safe.
+func Slug(name string) string {
+	if s := rewrite(name); s != "" {
+		return s
+	}
+	return "w"
+}
+
+// UniqueSlug is Slug with a number behind it if the slug is taken: -2, -3 and
+// so on. taken is asked with the folded slug.
+func UniqueSlug(name string, taken func(folded string) bool) string {
+	slug := Slug(name)
+	unique := slug
+	for n := 2; taken(Fold(unique)); n++ {
+		suffix := "-" + strconv.Itoa(n)
+		unique = strings.TrimRight(cut(slug, maxSlug-len(suffix)), ".-") + suffix
+	}
+	return unique
+}
+
+// rewrite is Slug without a word for nothing.
+func rewrite(name string) string {
+	var b strings.Builder
+	dash := false
+	for _, r := range name {
+		keep := r == '.' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+		switch {
+		case keep:
+			b.WriteRune(r)
+			dash = false
+		case !dash:
+			b.WriteByte('-')
+			dash = true
+		}
+	}
+	s := strings.Trim(b.String(), ".-")
+	if isDevice(s) {
+		// Windows looks at what stands before the first dot only.
+		stem, extension, dotted := strings.Cut(s, ".")
+		s = stem + "-w"
+		if dotted {
+			s += "." + extension
+		}
+	}
+	return strings.TrimRight(cut(s, maxSlug), ".-")
+}
+
+// cut shortens s to at most n bytes without splitting a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// Fold returns what two strings have in common that differ in case only. It
+// is meant for comparing: file systems that ignore case must not be given two
+// directories with the same folded name. Composed and decomposed accents stay
+// different here, although macOS takes them for the same; there, the second
+// directory is refused by the file system.
+func Fold(s string) string {
+	if isASCII(s) {
+		return strings.ToLower(s)
+	}
+	var b strings.Builder
+	for _, r := range s {
+		switch r {
+		case 'ß', 'ẞ':
+			b.WriteString("ss")
+		case 'ﬀ':
+			b.WriteString("ff")
+		case 'ﬁ':
+			b.WriteString("fi")
+		case 'ﬂ':
+			b.WriteString("fl")
+		case 'ﬃ':
+			b.WriteString("ffi")
+		case 'ﬄ':
+			b.WriteString("ffl")
+		case 'ﬅ', 'ﬆ':
+			b.WriteString("st")
+		default:
+			b.WriteRune(foldRune(r))
+		}
+	}
+	return b.String()
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// foldRune picks one of the characters that are the same but for case.
+func foldRune(r rune) rune {
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return unicode.ToLower(least)
+}

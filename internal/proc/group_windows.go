@@ -1,0 +1,21 @@
+package proc
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
+
+func killGroup(p *os.Process) error { return p.Kill() }
+
+func detach(cmd *exec.Cmd) {
+	const detachedProcess = 0x00000008
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: detachedProcess | syscall.CREATE_NEW_PROCESS_GROUP}
+}
+
+// inheritable: os/exec cannot hand extra files to a child on Windows.
+func inheritable([]*os.File) []*os.File { return nil }

@@ -1,0 +1,60 @@
+package proc
+
+import (
+	"os"
+)
+
+// Identity tells a process apart from every other one that ever had its
+// number, on this machine and elsewhere.
+type Identity struct {
+	Host  string // the machine
+	Boot  string // its last start
+	Space string // the process namespace
+	PID   int
+	Start string // when the process was started, as the kernel tells it
+}
+
+// Life says what is known of a process.
+type Life string
+
+// What is known.
+const (
+	Alive   Life = "alive"
+	Dead    Life = "dead"
+	Unknown Life = "unknown" // it cannot be seen from here, so it counts as alive
+)
+
+// Self identifies this process.
+func Self() Identity {
+	id := Here()
+	id.PID = os.Getpid()
+	id.Start = startOf(id.PID)
+	return id
+}
+
+// Here identifies this machine and process namespace, without a process.
+func Here() Identity {
+	return Identity{Host: hostID(), Boot: bootID(), Space: pidSpace()}
+}
+
+// LifeOf says whether a process is alive, as far as can be seen from here. On
+// another machine or in another process namespace it is Unknown; before the
+// last start of this machine it is Dead.
+func LifeOf(id Identity) Life {
+	here := Here()
+	switch {
+	case id.Host != here.Host || id.PID <= 0:
+		return Unknown
+	case id.Boot != "" && here.Boot != "" && id.Boot != here.Boot:
+		return Dead
+	case id.Space != here.Space:
+		return Unknown
+	}
+	if !exists(id.PID) {
+		return Dead
+	}
+	if start := startOf(id.PID); id.Start != "" && start != "" && start != id.Start {
+		return Dead
+	}
+	return Alive
+}

@@ -1,0 +1,73 @@
+package proc
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+func hostID() string {
+	if b, err := os.ReadFile("/etc/machine-id"); err == nil && len(bytes.TrimSpace(b)) > 0 {
+		return string(bytes.TrimSpace(b))
+	}
+	name, _ := os.Hostname()
+	return name
+}
+
+func bootID() string {
+	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return string(bytes.TrimSpace(b))
+}
+
+func pidSpace() string {
+	s, _ := os.Readlink("/proc/self/ns/pid")
+	return s
+}
+
+// startOf is field 22 of /proc/PID/stat, counted after the command's name,
+// which is in brackets and may itself hold spaces and brackets.
+func startOf(pid int) string {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return ""
+	}
+	i := bytes.LastIndexByte(b, ')')
+	fields := strings.Fields(string(b[i+1:]))
+	if len(fields) < 20 {
+		return ""
+	}
+	if fields[0] == "Z" {
+		return "ended" // a zombie does nothing any more
+	}
+	return fields[19]
+}
+
+// Occupants lists the processes whose working directory lies in dir, as far
+// as they can be seen. The second result says whether this platform can tell.
+func Occupants(dir string) ([]int, bool) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, true
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, false
+	}
+	var pids []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		cwd, err := os.Readlink("/proc/" + e.Name() + "/cwd")
+		if err != nil {
+			continue
+		}
+		if cwd == real || strings.HasPrefix(cwd, real+"/") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, true
+}

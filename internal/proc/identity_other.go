@@ -1,0 +1,21 @@
+//go:build !linux
+
+package proc
+
+import "os"
+
+func hostID() string {
+	name, _ := os.Hostname()
+	return name
+}
+
+// bootID is not read on this platform: a lease from before a restart is judged
+// by its process alone.
+func bootID() string { return "" }
+
+func pidSpace() string { return "" }
+
+func startOf(int) string { return "" }
+
+// Occupants cannot tell on this platform.
+func Occupants(string) ([]int, bool) { return nil, false }

@@ -1,0 +1,172 @@
+// Package proc runs processes and tells whether others are alive. It is the
+// only package that imports os/exec.
+//
+// Every process is started in a group of its own; when its context ends the
+// whole group is killed, so that no grandchild goes on writing after the
+// caller was told that the work had stopped.
+package proc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// killDelay is how long a killed process may keep its pipes open.
+const killDelay = 2 * time.Second
+
+// Command describes a process to run.
+type Command struct {
+	Path string   // required: the program, looked up in PATH if it has no separator
+	Args []string // without the program's name
+	Env  []string // the whole environment; nil means none
+	Dir  string
+
+	Stdin  io.Reader
+	Stdout io.Writer // default: collected into Result.Stdout
+	// Inherit are open files that the process and its children keep open. A
+	// kernel lock among them lives as long as any of these processes.
+	Inherit []*os.File
+}
+
+// Result is what a process left behind.
+type Result struct {
+	Stdout []byte
+	Stderr []byte
+}
+
+// ExitError says that a process ended with a status other than zero.
+type ExitError struct {
+	Path   string
+	Code   int // -1 if it was killed by a signal
+	Stderr []byte
+}
+
+func (e *ExitError) Error() string {
+	if e.Code < 0 {
+		return e.Path + " was killed"
+	}
+	return fmt.Sprintf("%s exited with %d", e.Path, e.Code)
+}
+
+// ErrNotFound says that there is no such program.
+var ErrNotFound = exec.ErrNotFound
+
+// LookPath finds a program in PATH.
+func LookPath(name string) (string, error) { return exec.LookPath(name) }
+
+// Run runs a process to its end. A status other than zero is an *ExitError; a
+// context that ended first is the context's error.
+func Run(ctx context.Context, c Command) (Result, error) {
+	var out, errOut bytes.Buffer
+	cmd := build(ctx, c)
+	cmd.Stdin = c.Stdin
+	cmd.Stdout = c.Stdout
+	if c.Stdout == nil {
+		cmd.Stdout = &out
+	}
+	cmd.Stderr = &errOut
+	err := cmd.Run()
+	return Result{out.Bytes(), errOut.Bytes()}, outcome(ctx, c, err, errOut.Bytes())
+}
+
+// Process is a running process that is talked to through its pipes.
+type Process struct {
+	Stdin  io.WriteCloser
+	Stdout io.ReadCloser
+
+	ctx    context.Context
+	cmd    *exec.Cmd
+	spec   Command
+	stderr *bytes.Buffer
+}
+
+// Start starts a process and returns its pipes.
+func Start(ctx context.Context, c Command) (*Process, error) {
+	p := &Process{ctx: ctx, cmd: build(ctx, c), spec: c, stderr: new(bytes.Buffer)}
+	p.cmd.Stderr = p.stderr
+	var err error
+	if p.Stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if p.Stdout, err = p.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, outcome(ctx, c, err, nil)
+	}
+	return p, nil
+}
+
+// Wait waits for the end of the process, once its Stdout was read to the end.
+func (p *Process) Wait() error {
+	err := p.cmd.Wait()
+	return outcome(p.ctx, p.spec, err, p.stderr.Bytes())
+}
+
+// Kill ends the process and its children. Wait still has to be called.
+func (p *Process) Kill() {
+	if p.cmd.Process != nil {
+		_ = killGroup(p.cmd.Process)
+	}
+}
+
+// Interactive runs a process on the caller's terminal and returns its status.
+func Interactive(ctx context.Context, c Command) (int, error) {
+	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
+	cmd.Env, cmd.Dir = c.Env, c.Dir
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode(), nil
+	}
+	return 0, err
+}
+
+// Detach starts a process that outlives the caller, without its terminal and
+// without its pipes.
+func Detach(c Command) error {
+	cmd := exec.Command(c.Path, c.Args...)
+	cmd.Env, cmd.Dir = c.Env, c.Dir
+	detach(cmd)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return cmd.Process.Release()
+}
+
+func build(ctx context.Context, c Command) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
+	cmd.Env = c.Env
+	if cmd.Env == nil {
+		cmd.Env = []string{}
+	}
+	cmd.Dir = c.Dir
+	cmd.ExtraFiles = inheritable(c.Inherit)
+	cmd.WaitDelay = killDelay
+	cmd.Cancel = func() error { return killGroup(cmd.Process) }
+	ownGroup(cmd)
+	return cmd
+}
+
+func outcome(ctx context.Context, c Command, err error, stderr []byte) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", c.Path, context.Cause(ctx))
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return &ExitError{Path: c.Path, Code: exit.ExitCode(), Stderr: stderr}
+	}
+	return err
+}
+
+// Environ is this process's environment. Who needs it takes it from here, so
+// that there is one place to look for what reads it.
+func Environ() []string { return os.Environ() }

@@ -1,0 +1,56 @@
+package croft
+
+import (
+	"context"
+	"time"
+)
+
+// Owner is the process that holds a lease, told apart from every other one
+// that ever had its number.
+type Owner struct {
+	Host  string `json:"host"`            // the machine
+	Boot  string `json:"boot,omitempty"`  // its start, so that a reboot is noticed
+	Space string `json:"space,omitempty"` // the process namespace, so that a container is noticed
+	PID   int    `json:"pid"`
+	Start string `json:"start,omitempty"` // the process's start, as the kernel tells it
+}
+
+// Lease says that a process is at work in a workspace. It expires unless it
+// is renewed.
+type Lease struct {
+	ID        ID        `json:"id"`
+	Workspace ID        `json:"workspace"`
+	Owner     Owner     `json:"owner"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// Leases is the part of Service that knows which workspaces are in use.
+type Leases interface {
+	// Hold takes a lease in the name of this process and renews it until it is
+	// released, the Service is closed or the process ends. Several may be held
+	// on one workspace. A workspace that is not there is WorktreeNotFound, one
+	// that is not ready WorkspaceBroken.
+	Hold(ctx context.Context, workspace ID) (*Lease, error)
+
+	// Renew prolongs a lease. One that expired and was reaped is LeaseLost.
+	Renew(ctx context.Context, lease ID) (*Lease, error)
+
+	// Release gives a lease back. Releasing it again succeeds.
+	Release(ctx context.Context, lease ID) error
+}
+
+// LockRequest asks for a person's protection of a workspace.
+type LockRequest struct {
+	Repo      string `json:"repo,omitempty"`
+	Workspace string `json:"workspace"` // required: a name, an ID or a path
+	Reason    string `json:"reason,omitempty"`
+}
+
+// Locks is the part of Service that protects workspaces from removal. A lock
+// is git's own: `git worktree lock` sets it as well, and git honours it.
+type Locks interface {
+	// Lock protects a workspace. Locking it again replaces the reason.
+	Lock(ctx context.Context, req LockRequest) (*Workspace, error)
+	// Unlock takes the protection away. Unlocking again succeeds.
+	Unlock(ctx context.Context, req LockRequest) (*Workspace, error)
+}

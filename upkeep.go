@@ -1,0 +1,97 @@
+package croft
+
+import (
+	"context"
+	"time"
+)
+
+// ReapRequest asks for the removal of orphans: workspaces whose lease expired
+// and whose owner is provably gone.
+type ReapRequest struct {
+	Repo string `json:"repo,omitempty"`
+	// OlderThan, if positive, also takes idle workspaces of that age that
+	// nobody leased.
+	OlderThan time.Duration `json:"olderThan,omitempty"`
+	// Mode RemoveForce takes those with uncommitted work too.
+	Mode RemoveMode `json:"mode,omitempty"`
+	// DryRun lists without removing.
+	DryRun DryRun `json:"dryRun,omitempty"`
+}
+
+// DryRun says whether something is done or only told.
+type DryRun string
+
+const (
+	// DryRunOff does it. It is the default.
+	DryRunOff DryRun = ""
+	// DryRunOn tells what would be done.
+	DryRunOn DryRun = "on"
+)
+
+// CleanRequest asks for the removal of everything that is provably finished,
+// or of everything.
+type CleanRequest struct {
+	Repo   string `json:"repo,omitempty"`
+	All    Scope  `json:"all,omitempty"` // ScopeAll: finished or not
+	DryRun DryRun `json:"dryRun,omitempty"`
+}
+
+// CleanResult says what was removed, or would be.
+type CleanResult struct {
+	Removed  []Removed `json:"removed"`
+	Kept     []Kept    `json:"kept,omitempty"`
+	Branches []string  `json:"branches"` // recorded branches that had no workspace any more
+}
+
+// GCResult says what upkeep freed.
+type GCResult struct {
+	Purged   []ID     `json:"purged"` // trash past its retention
+	Bytes    int64    `json:"bytes"`
+	Branches []string `json:"branches"` // recorded, integrated branches without a workspace
+}
+
+// Finding is something that the doctor noticed.
+type Finding struct {
+	Code    string `json:"code"`    // such as WORKSPACE_MISSING
+	Subject string `json:"subject"` // a name, a path or a ref
+	Message string `json:"message"` // one sentence
+	Fixed   bool   `json:"fixed"`
+}
+
+// FixMode says whether the doctor mends what it can.
+type FixMode string
+
+const (
+	// FixNothing only looks. It is the default.
+	FixNothing FixMode = ""
+	// FixAll mends what can be mended without losing anything.
+	FixAll FixMode = "all"
+)
+
+// DoctorRequest asks for an examination.
+type DoctorRequest struct {
+	Repo string  `json:"repo,omitempty"`
+	Fix  FixMode `json:"fix,omitempty"`
+}
+
+// Upkeep is the part of Service that tidies up and repairs.
+type Upkeep interface {
+	// Reap removes orphans and answers for each workspace that it looked at
+	// and kept. A lock, a live or invisible owner or a process inside keeps a
+	// workspace always.
+	Reap(ctx context.Context, req ReapRequest) (*CleanResult, error)
+
+	// Clean removes what is provably finished: clean, idle, and integrated in
+	// its target. With ScopeAll it removes every workspace, with uncommitted
+	// work too, the recorded branches that are left, and the emptied base
+	// directory. A lock or a process inside keeps a workspace even then.
+	Clean(ctx context.Context, req CleanRequest) (*CleanResult, error)
+
+	// GC deletes trash past its retention and recorded branches that are
+	// integrated and have no workspace any more.
+	GC(ctx context.Context, repo string) (*GCResult, error)
+
+	// Doctor compares records, refs, registrations and disk. It rebuilds
+	// records that were lost and deletes nothing that it does not know.
+	Doctor(ctx context.Context, req DoctorRequest) ([]Finding, error)
+}

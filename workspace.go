@@ -1,0 +1,342 @@
+package croft
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+)
+
+// ID names one thing of Croft's for ever: sixteen lower-case letters and
+// digits, drawn at random. It says nothing about what it names.
+type ID string
+
+// Mode says how a workspace is kept apart from the project.
+type Mode string
+
+// The modes. The words are those of a configuration file.
+const (
+	// ModeAuto chooses: a worktree in a git repository, and in a plain
+	// directory what the layout allows.
+	ModeAuto Mode = "auto"
+	// ModeWorktree is a git worktree with a branch of its own.
+	ModeWorktree Mode = "worktree"
+	// ModeIsolated is a private checkout with a git directory of its own.
+	ModeIsolated Mode = "isolated"
+	// ModeLegacy writes in the project itself: no isolation.
+	ModeLegacy Mode = "legacy"
+)
+
+// State says how far a workspace has come.
+type State string
+
+// The states.
+const (
+	// Creating: not handed out yet. After a crash it is taken back.
+	Creating State = "creating"
+	// Ready: its files were verified; an agent may work in it.
+	Ready State = "ready"
+	// Stopped: intact, but made before this machine was last started.
+	Stopped State = "stopped"
+	// Trashed: removed, and kept for a while.
+	Trashed State = "trashed"
+	// Broken: directory or registration are not what the record says.
+	Broken State = "broken"
+)
+
+// MergeStatus says what became of a workspace's work. The empty status means
+// that it was never submitted, and is null in JSON.
+type MergeStatus string
+
+// The merge statuses.
+const (
+	MergePending   MergeStatus = "pending"
+	MergeMerged    MergeStatus = "merged"
+	MergeDiscarded MergeStatus = "discarded"
+	MergeReverted  MergeStatus = "reverted"
+)
+
+// Workspace is the isolated directory and the branch of one agent.
+type Workspace struct {
+	ID          ID          `json:"id"`
+	Name        string      `json:"name"`              // unique among the live workspaces of a repository
+	Agent       string      `json:"agent,omitempty"`   // the worker, over all its rounds
+	Role        string      `json:"role,omitempty"`    // the configuration that was copied in
+	Session     string      `json:"session,omitempty"` // the undertaking that it was made for
+	Round       int         `json:"round,omitempty"`
+	Label       string      `json:"label,omitempty"` // the anonymous name that others see
+	Mode        Mode        `json:"mode"`
+	State       State       `json:"state"`
+	Path        string      `json:"path"`           // absolute
+	Slug        string      `json:"slug,omitempty"` // the last part of the path where the layout makes one from the name
+	Layout      string      `json:"layout,omitempty"`
+	Branch      string      `json:"branch"`            // without refs/heads/; empty when HEAD is detached
+	Head        string      `json:"head,omitempty"`    // the commit that is checked out now
+	Base        string      `json:"base,omitempty"`    // the commit that it started from
+	BaseRef     string      `json:"baseRef,omitempty"` // what that commit was called then
+	Target      string      `json:"target,omitempty"`  // the branch that its work goes back to
+	Host        string      `json:"host"`
+	Repo        string      `json:"repo"` // the project's directory
+	IsLocked    bool        `json:"isLocked"`
+	LockReason  string      `json:"lockReason,omitempty"`
+	CreatedAt   time.Time   `json:"createdAt"`
+	MergeStatus MergeStatus `json:"mergeStatus"`
+	MergeCommit string      `json:"mergeCommitSha"`
+	Scratch     string      `json:"scratch,omitempty"`
+
+	// Lease is the live lease, if somebody holds one.
+	Lease *Lease `json:"lease,omitempty"`
+	// Env is what a process that works here should have in its environment.
+	Env map[string]string `json:"env,omitempty"`
+	// Next is what it needs next, where somebody is going to read it.
+	Next *Next `json:"next,omitempty"`
+	// Notes are remarks made at creation, such as files that git itself shows
+	// as modified in a fresh checkout.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Next is a step that a workspace waits for, and the command for it.
+type Next struct {
+	What    string `json:"what"`
+	Command string `json:"command,omitempty"`
+}
+
+// String puts the step and its command on one line.
+func (n Next) String() string {
+	if n.Command == "" {
+		return n.What
+	}
+	return n.What + ": " + n.Command
+}
+
+// Environ returns Env as sorted KEY=value strings, as exec.Cmd wants them.
+func (w Workspace) Environ() []string {
+	env := make([]string, 0, len(w.Env))
+	for _, k := range slices.Sorted(maps.Keys(w.Env)) {
+		env = append(env, k+"="+w.Env[k])
+	}
+	return env
+}
+
+// MarshalJSON keeps the difference between what does not apply (absent) and
+// what is not there yet (null). A workspace without git has no branch; a
+// workspace whose work was never submitted has a null mergeStatus.
+func (w Workspace) MarshalJSON() ([]byte, error) {
+	type plain Workspace
+	out := struct {
+		plain
+		Branch      *string `json:"branch,omitempty"`
+		MergeStatus *string `json:"mergeStatus"`
+		MergeCommit *string `json:"mergeCommitSha"`
+	}{plain: plain(w)}
+	if w.Mode != ModeLegacy {
+		out.Branch = &w.Branch
+	}
+	if w.MergeStatus != "" {
+		s := string(w.MergeStatus)
+		out.MergeStatus = &s
+	}
+	if w.MergeCommit != "" {
+		out.MergeCommit = &w.MergeCommit
+	}
+	return json.Marshal(out)
+}
+
+// RoleFiles says what is done with a role's configuration files.
+type RoleFiles string
+
+const (
+	// RoleFilesCopy copies them into the workspace. It is the default.
+	RoleFilesCopy RoleFiles = ""
+	// RoleFilesSkip leaves them out; the role is recorded all the same.
+	RoleFilesSkip RoleFiles = "skip"
+)
+
+// Fetch says whether the network is used before the base is looked up.
+type Fetch string
+
+const (
+	// FetchNever uses what the repository has. It is the default.
+	FetchNever Fetch = ""
+	// FetchFirst fetches the base's remote first.
+	FetchFirst Fetch = "first"
+)
+
+// CreateRequest asks for one workspace. The zero value is a request for a
+// workspace with an invented name, from the branch that one stands on.
+type CreateRequest struct {
+	Key  string `json:"key,omitempty"`  // the same call after a crash returns the same workspace
+	Repo string `json:"repo,omitempty"` // a directory in the project; default: where the Service was opened
+
+	Name    string `json:"name,omitempty"` // default: invented
+	Agent   string `json:"agent,omitempty"`
+	Role    string `json:"role,omitempty"`
+	Session string `json:"session,omitempty"`
+	Label   string `json:"label,omitempty"`
+
+	Base   string `json:"base,omitempty"`   // any commit; default: the layout's
+	Branch string `json:"branch,omitempty"` // takes this branch, existing or new; default: a new one by the layout
+	Target string `json:"target,omitempty"` // default: the branch that Base names, else the one that one stands on
+	Layout string `json:"layout,omitempty"` // a preset; default: the configuration's
+	Mode   Mode   `json:"mode,omitempty"`   // default: auto
+
+	RoleFiles RoleFiles `json:"roleFiles,omitempty"`
+	Fetch     Fetch     `json:"fetch,omitempty"`
+}
+
+// CreateAllRequest asks for several workspaces, all or none. Key and Repo of
+// the parts are ignored.
+type CreateAllRequest struct {
+	Key        string          `json:"key,omitempty"`
+	Repo       string          `json:"repo,omitempty"`
+	Workspaces []CreateRequest `json:"workspaces"` // required
+}
+
+// WorkspaceRequest names one workspace.
+type WorkspaceRequest struct {
+	Repo string `json:"repo,omitempty"`
+	// Ref is a name, an ID, or a path in the workspace. Empty means the
+	// workspace that Repo lies in.
+	Ref string `json:"ref,omitempty"`
+}
+
+// Filter chooses workspaces. The zero value means all live ones of the
+// repository that the Service was opened in.
+type Filter struct {
+	Repo    string  `json:"repo,omitempty"`
+	Session string  `json:"session,omitempty"`
+	Role    string  `json:"role,omitempty"`
+	States  []State `json:"states,omitempty"` // default: all but trashed
+}
+
+// Worktree is a worktree as git has it registered, Croft's or not.
+type Worktree struct {
+	Path       string `json:"path"`
+	Branch     string `json:"branch"`
+	Head       string `json:"head"`
+	IsMain     bool   `json:"isMain"`
+	IsLocked   bool   `json:"isLocked"`
+	LockReason string `json:"lockReason,omitempty"`
+	Workspace  ID     `json:"workspace,omitempty"` // absent: not Croft's
+}
+
+// Status says what a workspace holds beside its commits.
+type Status struct {
+	Workspace  ID       `json:"workspace"`
+	Head       string   `json:"head"`
+	Staged     int      `json:"staged"`
+	Modified   int      `json:"modified"`
+	Untracked  int      `json:"untracked"`
+	Conflicted int      `json:"conflicted"`
+	Ahead      int      `json:"ahead"`  // commits that the target does not have
+	Behind     int      `json:"behind"` // commits of the target that it does not have
+	Paths      []string `json:"paths,omitempty"`
+}
+
+// Dirty reports whether there is uncommitted work.
+func (s Status) Dirty() bool {
+	return s.Staged+s.Modified+s.Untracked+s.Conflicted > 0
+}
+
+// RemoveMode says what a removal does about what protects a workspace.
+type RemoveMode string
+
+const (
+	// RemoveSafe refuses uncommitted work and locks. It is the default.
+	RemoveSafe RemoveMode = ""
+	// RemoveForce moves uncommitted work to the trash too and overrides a
+	// lock. A process at work inside still stops it.
+	RemoveForce RemoveMode = "force"
+)
+
+// BranchMode says what becomes of the branch of a removed workspace.
+type BranchMode string
+
+const (
+	// BranchDelete deletes the branch that Croft made, after its tip was
+	// archived. It is the default.
+	BranchDelete BranchMode = ""
+	// BranchKeep leaves it.
+	BranchKeep BranchMode = "keep"
+)
+
+// RemoveRequest names workspaces to move to the trash.
+type RemoveRequest struct {
+	Repo       string     `json:"repo,omitempty"`
+	Workspaces []string   `json:"workspaces,omitempty"` // names, IDs or paths
+	All        Scope      `json:"all,omitempty"`        // instead of Workspaces
+	Mode       RemoveMode `json:"mode,omitempty"`
+	Branch     BranchMode `json:"branch,omitempty"`
+}
+
+// Scope says how far a request reaches that names nothing.
+type Scope string
+
+const (
+	// ScopeNamed: only what is named. It is the default.
+	ScopeNamed Scope = ""
+	// ScopeAll: every live workspace of the repository.
+	ScopeAll Scope = "all"
+)
+
+// Removed is one workspace that was removed.
+type Removed struct {
+	ID     ID     `json:"id"`
+	Name   string `json:"name"`
+	Trash  ID     `json:"trash"`            // under this ID it lies in the trash; absent if there was nothing to keep
+	Branch string `json:"branch,omitempty"` // the branch that was deleted
+}
+
+// Kept is one workspace that was left, with the reason.
+type Kept struct {
+	Name   string `json:"name"`
+	Reason *Error `json:"reason"`
+}
+
+// RemoveResult answers for every name that was asked for.
+type RemoveResult struct {
+	Removed []Removed `json:"removed"`
+	Kept    []Kept    `json:"kept,omitempty"`
+	Unknown []string  `json:"unknown,omitempty"` // already gone, or never there
+}
+
+// Workspaces is the part of Service that makes, finds and removes workspaces.
+type Workspaces interface {
+	// Create makes one workspace. It is CreateAll with a single part.
+	Create(ctx context.Context, req CreateRequest) (*Workspace, error)
+
+	// CreateAll makes several workspaces, all or none: when it fails, nothing
+	// of them remains and nothing else was touched. If the process dies in
+	// between, the next one takes back what was begun.
+	//
+	// It fails with NotARepo, WorktreeExists, BranchExists, BranchBlocked,
+	// BranchInUse, BaseNotFound, RoleNotFound, SessionRequired, InvalidName,
+	// LimitReached, NoSpace, NotWritable, KeyConflict or GitFailed.
+	CreateAll(ctx context.Context, req CreateAllRequest) ([]Workspace, error)
+
+	// Workspaces lists workspaces, oldest first. It starts no git process per
+	// workspace. A listing that cannot be read is an error, never an empty
+	// list.
+	Workspaces(ctx context.Context, f Filter) ([]Workspace, error)
+
+	// Workspace finds one workspace, or fails with WorktreeNotFound.
+	Workspace(ctx context.Context, req WorkspaceRequest) (*Workspace, error)
+
+	// Worktrees lists what git has registered in the repository: the main
+	// checkout, Croft's worktrees and everybody else's.
+	Worktrees(ctx context.Context, repo string) ([]Worktree, error)
+
+	// Status looks for uncommitted work. Role files that Croft put there do
+	// not count, nor does STATE.json.
+	Status(ctx context.Context, id ID) (*Status, error)
+
+	// Remove moves workspaces to the trash and answers for each. Calling it
+	// again for what is gone succeeds. A workspace is kept, with the reason
+	// WorkspaceDirty, WorkspaceLocked or WorkspaceBusy, where the request's
+	// mode does not override that.
+	Remove(ctx context.Context, req RemoveRequest) (*RemoveResult, error)
+
+	// CountActive counts the live workspaces, those being made included.
+	CountActive(ctx context.Context, repo string) (int, error)
+}
