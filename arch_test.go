@@ -38,14 +38,15 @@ var mayImport = map[string][]string{
 	"internal/git/gittest": {"internal/proc"},
 
 	// The parts of the engine. They never import each other.
-	"internal/config":            {"."},
-	"internal/journal":           {".", "internal/failpoint"},
-	"internal/layout":            {"."},
-	"internal/layout/layouttest": {".", "internal/layout"},
-	"internal/provision":         {".", "internal/git"},
-	"internal/checkout":          {"."},
-	"internal/checkout/direct":   {".", "internal/checkout"},
-	"internal/checkout/worktree": {".", "internal/checkout", "internal/failpoint", "internal/git"},
+	"internal/config":                {"."},
+	"internal/journal":               {".", "internal/failpoint"},
+	"internal/layout":                {"."},
+	"internal/layout/layouttest":     {".", "internal/layout"},
+	"internal/provision":             {".", "internal/git"},
+	"internal/checkout":              {"."},
+	"internal/checkout/direct":       {".", "internal/checkout"},
+	"internal/checkout/worktree":     {".", "internal/checkout", "internal/failpoint", "internal/git"},
+	"internal/checkout/checkouttest": {".", "internal/checkout", "internal/git/gittest"},
 
 	// The Service in this process, and who opens it.
 	"engine": {
@@ -53,7 +54,8 @@ var mayImport = map[string][]string{
 		"internal/config", "internal/failpoint", "internal/flock", "internal/git",
 		"internal/journal", "internal/layout", "internal/proc", "internal/provision",
 	},
-	"connect": {".", "engine", "internal/config"},
+	"connect":     {".", "engine", "internal/config"},
+	"servicetest": {".", "internal/git/gittest"},
 
 	// The surfaces: they see the Service, never an engine.
 	"internal/cli": {"."},
@@ -69,7 +71,7 @@ var engineParts = []string{
 // testSupport are the packages that only tests import. Nothing else may link
 // the testing package.
 var testSupport = []string{
-	"internal/git/gittest", "internal/layout/layouttest",
+	"internal/checkout/checkouttest", "internal/git/gittest", "internal/layout/layouttest", "servicetest",
 }
 
 // onlyIn names, for imports that have one place, that place. A row ends in

@@ -26,6 +26,7 @@ const (
 	EventWorkspaceUnlocked = "workspace.unlocked"
 	EventWorkspaceReaped   = "workspace.reaped"
 	EventWorkspaceRebuilt  = "workspace.rebuilt"
+	EventWorkspaceRestored = "workspace.restored"
 	EventLeaseTaken        = "lease.taken"
 	EventLeaseReleased     = "lease.released"
 	EventBranchDeleted     = "branch.deleted"

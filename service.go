@@ -19,6 +19,8 @@ type Service interface {
 	Roles
 	Locks
 	Leases
+	Trash
+	History
 	Upkeep
 	Events
 	io.Closer

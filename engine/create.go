@@ -45,7 +45,7 @@ func (e *Engine) createAll(ctx context.Context, req croft.CreateAllRequest) ([]c
 	if err != nil {
 		return nil, err
 	}
-	if err := e.recover(ctx); err != nil {
+	if err := e.recover(ctx, s.id); err != nil {
 		return nil, err
 	}
 	if req.Key == "" {
@@ -59,9 +59,16 @@ func (e *Engine) createAll(ctx context.Context, req croft.CreateAllRequest) ([]c
 			return list, err
 		}
 		list, err := e.createNew(ctx, s, req)
-		if !errors.Is(err, errKeyTaken) {
-			return list, err
+		if errors.Is(err, errKeyTaken) {
+			continue
 		}
+		if err != nil {
+			// The failure may be that another process has just made them.
+			if list, done, aerr := e.again(ctx, s, req); aerr == nil && done {
+				return list, nil
+			}
+		}
+		return list, err
 	}
 }
 
@@ -97,7 +104,7 @@ func (e *Engine) createNew(ctx context.Context, s standing, req croft.CreateAllR
 	if err := e.checkSpace(s, plans); err != nil {
 		return nil, err
 	}
-	op, err := e.begin(ctx, "create", s.repo)
+	op, err := e.begin(newAct(), "create", s.repo)
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +119,18 @@ func (e *Engine) createNew(ctx context.Context, s standing, req croft.CreateAllR
 	for i, p := range plans {
 		ids[i] = p.record.Workspace.ID
 	}
-	return e.views(ctx, s.repo, ids)
+	// They are there now: an interrupt that comes later does not unmake them.
+	return e.views(context.WithoutCancel(ctx), s.repo, ids)
 }
 
 // digest identifies a request, so that a key cannot be used for another one.
+// How the repository was named is no part of it.
 func digest(req croft.CreateAllRequest) string {
 	req.Repo = ""
+	req.Workspaces = slices.Clone(req.Workspaces)
+	for i := range req.Workspaces {
+		req.Workspaces[i].Key, req.Workspaces[i].Repo = "", ""
+	}
 	b, _ := json.Marshal(req)
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
@@ -156,7 +169,7 @@ func (e *Engine) await(ctx context.Context, id croft.ID) (journal.Operation, err
 		if err != nil || op.State != journal.OpRunning {
 			return op, err
 		}
-		if err := e.recover(ctx); err != nil {
+		if err := e.recover(ctx, op.Repo); err != nil {
 			return op, err
 		}
 		select {
@@ -171,6 +184,11 @@ func (e *Engine) await(ctx context.Context, id croft.ID) (journal.Operation, err
 // is going to be made is known before anything is.
 func (e *Engine) writeIntent(ctx context.Context, s standing, op *operation, req croft.CreateAllRequest, plans []*plan) error {
 	err := e.journal.Update(ctx, func(tx *journal.Tx) error {
+		if req.Key != "" {
+			if _, err := tx.FindKey(s.id, "create", req.Key); err == nil {
+				return errKeyTaken
+			}
+		}
 		live, err := tx.CountLive(s.id)
 		if err != nil {
 			return err
@@ -179,14 +197,11 @@ func (e *Engine) writeIntent(ctx context.Context, s standing, op *operation, req
 			return limitReached(live, len(plans), limit)
 		}
 		if req.Key != "" {
-			if _, err := tx.FindKey(s.id, "create", req.Key); err == nil {
-				return errKeyTaken
-			}
 			if err := tx.PutKey(journal.Key{Repo: s.id, Verb: "create", Key: req.Key, Request: digest(req), Operation: op.ID}); err != nil {
 				return err
 			}
 		}
-		op.Workspaces = nil
+		op.Workspaces, op.Names = nil, nil
 		for _, p := range plans {
 			if err := e.settle(tx, s, p); err != nil {
 				return explain("create", p.req.Name, err)
@@ -195,6 +210,7 @@ func (e *Engine) writeIntent(ctx context.Context, s standing, op *operation, req
 				return err
 			}
 			op.Workspaces = append(op.Workspaces, p.record.Workspace.ID)
+			op.Names = append(op.Names, p.record.Workspace.Name)
 		}
 		return tx.Begin(op.Operation)
 	})
@@ -226,7 +242,7 @@ func (e *Engine) carryOut(ctx context.Context, s standing, op *operation, plans 
 		return err
 	}
 	for _, p := range plans {
-		p.record.Workspace.State = croft.Ready
+		p.record.Workspace.State, p.record.Maker = croft.Ready, nil
 		p.record.Generation++
 	}
 	if s.git != nil {
@@ -369,7 +385,7 @@ func (e *Engine) fill(ctx context.Context, s standing, op *operation, plans []*p
 			spec.Workers = workers
 			spec.Inherit = op.inherit()
 			co := s.checkoutFor(p.mode)
-			err := co.Fill(gctx, spec)
+			err := fullDisk(spec.Path, co.Fill(gctx, spec))
 			if err == nil {
 				err = failpoint.Hit("create.filled")
 			}

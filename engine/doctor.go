@@ -35,7 +35,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	}
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.operations, d.lostRecords, d.unrecorded, d.lostRefs, d.workspaces,
+		d.operations, d.abandoned, d.lostRecords, d.unrecorded, d.lostRefs, d.workspaces,
 	} {
 		if err := examine(ctx); err != nil {
 			return d.findings, explain("doctor", "", err)
@@ -122,6 +122,34 @@ func (d *doctor) lostRecords(ctx context.Context) error {
 	return nil
 }
 
+// abandoned looks for workspaces that a process was making when it died and
+// that the database does not know: then nobody else takes them back.
+func (d *doctor) abandoned(ctx context.Context) error {
+	refs, err := d.r.git.Refs(ctx, wsRefs)
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		o, err := d.r.git.Read(ctx, ref.OID)
+		if err != nil || o.Type != "blob" {
+			continue
+		}
+		rec, err := journal.Decode(o.Data)
+		if err != nil || recordRef(rec.Workspace.ID) != ref.Name || rec.Workspace.State != croft.Creating {
+			continue
+		}
+		if rec.Maker == nil || life(*rec.Maker) != proc.Dead {
+			continue
+		}
+		if _, err := d.journal.Record(ctx, rec.Workspace.ID); !errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		d.find(findInterrupted, rec.Workspace.Name, fmt.Sprintf("It was being made when process %d died.", rec.Maker.PID),
+			func() error { return d.undoGit(ctx, d.r, []journal.Record{rec}) })
+	}
+	return nil
+}
+
 // lostRefs looks for records whose copy in the repository is gone.
 func (d *doctor) lostRefs(ctx context.Context) error {
 	records, err := d.journal.Live(ctx, d.r.id)
@@ -156,7 +184,8 @@ func (d *doctor) workspaces(ctx context.Context) error {
 		switch d.r.trees.Health(specOf(rec)) {
 		case checkout.Missing:
 			d.find(findMissing, w.Name, "Its directory is gone; its commits are on branch "+w.Branch+".", func() error {
-				_, err := d.removeOne(ctx, d.r, rec, removal{Branch: croft.BranchKeep, Event: croft.EventWorkspaceRemoved}, croft.RemoveSafe)
+				how := removal{Branch: croft.BranchKeep, Event: croft.EventWorkspaceRemoved, act: newAct()}
+				_, err := d.removeOne(ctx, d.r, rec, how, croft.RemoveSafe)
 				return err
 			})
 		case checkout.Unregistered:

@@ -78,6 +78,9 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	}
 	cfg := e.set.Config()
 	if e.journal, err = openJournal(ctx, cfg.StateDir, e.opts.Now()); err != nil {
+		if ctx.Err() != nil {
+			return nil, explain("open", "", ctx.Err())
+		}
 		return nil, &croft.Error{
 			Code: croft.StateUnavailable, Op: "open", Message: "the state directory cannot be used",
 			Details: cfg.StateDir, Hint: "check its permissions, or set CROFT_STATE_DIR", Err: err,

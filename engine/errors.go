@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/croft-sh/croft"
@@ -83,11 +84,14 @@ func explainGit(e *croft.Error, err error) bool {
 	case errors.Is(err, git.KindOwner):
 		e.Code, e.Message = croft.NotARepo, "git does not trust this repository, because it belongs to another user"
 		e.Hint = "git config --global --add safe.directory <the repository>"
+	case errors.Is(err, git.ErrForeignAdmin):
+		e.Code, e.Message, e.Details = croft.WorkspaceBroken, "the workspace's git directory was changed to belong to another repository", err.Error()
+		e.Hint = "croft remove --force <the workspace>"
 	case errors.Is(err, git.KindFilter):
 		e.Code, e.Message = croft.FilterRefused, "a content filter that this repository requires did not run"
 		e.Hint = "allow it by name in your own configuration: git.filters"
 	case errors.As(err, &failed):
-		e.Code, e.Message, e.Details = croft.GitFailed, failed.Error(), failed.Stderr
+		e.Code, e.Message, e.Details = croft.GitFailed, strings.TrimSuffix(failed.Error(), "."), failed.Stderr
 		e.Err = nil
 		return true
 	default:

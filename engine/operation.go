@@ -28,10 +28,18 @@ type operation struct {
 	lock *flock.Lock
 }
 
+// act is one call, which may consist of several operations.
+type act struct {
+	id     croft.ID
+	undoes croft.ID // the act that it takes back
+}
+
+func newAct() act { return act{id: newID()} }
+
 // begin prepares an operation; it is not written down yet.
-func (e *Engine) begin(_ context.Context, kind string, r *repo) (*operation, error) {
+func (e *Engine) begin(a act, kind string, r *repo) (*operation, error) {
 	op := &operation{Operation: journal.Operation{
-		ID: newID(), Kind: kind, Actor: e.actor(), Repo: r.id, Input: json.RawMessage("{}"), Owner: self(), StartedAt: e.now(),
+		ID: newID(), Act: a.id, Undoes: a.undoes, Kind: kind, Actor: e.actor(), Repo: r.id, Input: json.RawMessage("{}"), Owner: self(), StartedAt: e.now(),
 	}}
 	path := e.opLock(op.ID)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -46,7 +54,13 @@ func (e *Engine) opLock(id croft.ID) string {
 	return filepath.Join(e.set.Config().StateDir, "ops", string(id)+".lock")
 }
 
-func (op *operation) inherit() []*os.File { return []*os.File{op.lock.File()} }
+// inherit is what the operation's processes keep open.
+func (op *operation) inherit() []*os.File {
+	if op.lock == nil { // it is being recovered, under the lock of recovery
+		return nil
+	}
+	return []*os.File{op.lock.File()}
+}
 
 // close lets go of the operation. The file goes first, while it is locked: a
 // process that has just opened it finds it unlocked but ended in the journal.
@@ -132,9 +146,12 @@ func undoRefs(ctx context.Context, r *repo, rec journal.Record) error {
 		// the transaction that makes all three, so it is ours only with them.
 		if _, err := r.git.ReadRef(ctx, recordRef(w.ID)); err == nil {
 			names = append(names, "refs/heads/"+w.Branch)
+		} else if _, err := r.git.ReadRef(ctx, "refs/heads/"+w.Branch); errors.Is(err, git.ErrNoRef) {
+			r.git.DropRemains(w.CreatedAt, "refs/heads/"+w.Branch)
 		}
 	}
 	names = append(names, recordRef(w.ID)) // last, for the same reason as it was made first
+	r.git.DropRemains(w.CreatedAt, names...)
 	var updates []git.RefUpdate
 	for _, name := range names {
 		oid, err := r.git.ReadRef(ctx, name)
@@ -153,14 +170,19 @@ func undoRefs(ctx context.Context, r *repo, rec journal.Record) error {
 }
 
 // recover finishes or takes back the operations whose owner has died. It
-// never touches one that is alive or that another process is recovering.
-func (e *Engine) recover(ctx context.Context) error {
+// never touches one that is alive or that another process is recovering. What
+// fails in another repository is left to those who work there.
+func (e *Engine) recover(ctx context.Context, repo croft.ID) error {
 	ops, err := e.journal.Running(ctx)
 	if err != nil {
 		return err
 	}
 	for _, op := range ops {
-		if err := e.recoverOne(ctx, op); err != nil {
+		err := e.recoverOne(ctx, op)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && op.Repo == repo {
 			return &croft.Error{
 				Code: croft.CleanupFailed, Op: "recover", Message: fmt.Sprintf("an interrupted %s could not be taken back", op.Kind),
 				Hint: "croft doctor --fix", Err: err,
@@ -183,6 +205,9 @@ func (e *Engine) recoverOne(ctx context.Context, op journal.Operation) error {
 		return err
 	}
 	r, err := e.repoByID(ctx, op.Repo)
+	if errors.Is(err, journal.ErrNotFound) {
+		r, err = &repo{id: op.Repo}, nil // its place was taken by another repository
+	}
 	if err != nil {
 		return err
 	}
@@ -191,6 +216,8 @@ func (e *Engine) recoverOne(ctx context.Context, op journal.Operation) error {
 		return e.recoverCreate(ctx, r, op)
 	case "remove":
 		return e.recoverRemove(ctx, r, op)
+	case "restore":
+		return e.recoverRestore(ctx, r, op)
 	}
 	return fmt.Errorf("unknown operation %q", op.Kind)
 }

@@ -187,7 +187,8 @@ func (e *Engine) settle(tx *journal.Tx, s standing, p *plan) error {
 	if w.Name, err = settleName(tx, s.repo, w.Name); err != nil {
 		return err
 	}
-	p.record = journal.Record{Workspace: w, RepoID: s.id, Generation: 1, Boot: proc.Here().Boot}
+	maker := self()
+	p.record = journal.Record{Workspace: w, RepoID: s.id, Generation: 1, Boot: proc.Here().Boot, Maker: &maker}
 	if p.mode == croft.ModeLegacy {
 		p.record.Workspace.Path = s.path
 		return nil

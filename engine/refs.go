@@ -78,7 +78,10 @@ func (e *Engine) importRecords(ctx context.Context, r *repo) (int, error) {
 		if err != nil || recordRef(rec.Workspace.ID) != ref.Name || rec.Workspace.State == croft.Creating {
 			continue // a workspace that is being made is its maker's affair
 		}
-		rec.Blob, rec.RepoID, rec.Workspace.Repo = ref.OID, r.id, r.path
+		if isElsewhere(r, rec) {
+			continue // this repository is a copy; the workspace is the original's
+		}
+		rec.Blob, rec.RepoID = ref.OID, r.id
 		found = append(found, rec)
 	}
 	imported := 0

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,11 +11,9 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
-	"github.com/croft-sh/croft/internal/proc"
 )
 
 // Remove moves workspaces to the trash and answers for each.
@@ -25,7 +22,7 @@ func (e *Engine) Remove(ctx context.Context, req croft.RemoveRequest) (*croft.Re
 	if err != nil {
 		return nil, explain("remove", "", err)
 	}
-	if err := e.recover(ctx); err != nil {
+	if err := e.recover(ctx, s.id); err != nil {
 		return nil, explain("remove", "", err)
 	}
 	res := &croft.RemoveResult{Removed: []croft.Removed{}}
@@ -33,8 +30,13 @@ func (e *Engine) Remove(ctx context.Context, req croft.RemoveRequest) (*croft.Re
 	if err != nil {
 		return nil, explain("remove", "", err)
 	}
+	how := removal{Branch: req.Branch, Event: croft.EventWorkspaceRemoved, act: newAct()}
 	for _, rec := range records {
-		done, err := e.removeOne(ctx, s.repo, rec, removal{Branch: req.Branch, Event: croft.EventWorkspaceRemoved}, req.Mode)
+		done, err := e.removeOne(ctx, s.repo, rec, how, req.Mode)
+		if errors.Is(err, croft.WorktreeNotFound) { // somebody else was faster
+			res.Unknown = append(res.Unknown, rec.Workspace.Name)
+			continue
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				return res, explain("remove", rec.Workspace.Name, err)
@@ -78,13 +80,15 @@ type removal struct {
 	Branch croft.BranchMode `json:"branch,omitempty"`
 	Dir    string           `json:"dir,omitempty"` // where the workspace goes
 	Event  string           `json:"event"`
+
+	act act
 }
 
 func (e *Engine) removeOne(ctx context.Context, r *repo, rec journal.Record, how removal, mode croft.RemoveMode) (*croft.Removed, error) {
 	if err := e.guard(ctx, r, rec, mode); err != nil {
 		return nil, err
 	}
-	op, err := e.begin(ctx, "remove", r)
+	op, err := e.begin(how.act, "remove", r)
 	if err != nil {
 		return nil, err
 	}
@@ -97,119 +101,45 @@ func (e *Engine) removeOne(ctx context.Context, r *repo, rec journal.Record, how
 	if op.Input, err = json.Marshal(how); err != nil {
 		return nil, err
 	}
-	op.Workspaces = []croft.ID{rec.Workspace.ID}
-	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
-		now, err := tx.Record(rec.Workspace.ID)
-		if err != nil || now.Workspace.State == croft.Trashed {
-			return notFound("remove", rec.Workspace.Name)
-		}
-		return tx.Begin(op.Operation)
-	})
-	if err != nil {
+	op.Workspaces, op.Names = []croft.ID{rec.Workspace.ID}, []string{rec.Workspace.Name}
+	if err := e.beginRemoval(ctx, op, rec); err != nil {
 		return nil, err
 	}
 	if err := failpoint.Hit("remove.journalled"); err != nil {
 		return nil, err
 	}
-	return e.carryRemoval(context.WithoutCancel(ctx), r, op.Operation, rec, how)
+	ctx = context.WithoutCancel(ctx)
+	out, err := e.carryRemoval(ctx, r, op.Operation, rec, how)
+	if err == nil {
+		return out, nil
+	}
+	if _, lerr := os.Lstat(rec.Workspace.Path); lerr == nil {
+		// Nothing was moved: the caller is told that the workspace is kept, so
+		// nobody may finish the removal later.
+		err = errors.Join(err, e.journal.Update(ctx, func(tx *journal.Tx) error {
+			return tx.End(op.ID, journal.OpUndone, err.Error(), e.now())
+		}))
+	}
+	return nil, err
 }
 
-// guard refuses what would take something away from somebody.
-func (e *Engine) guard(ctx context.Context, r *repo, rec journal.Record, mode croft.RemoveMode) error {
-	w := rec.Workspace
-	if w.State == croft.Creating {
-		return &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being made", Hint: "croft list"}
-	}
-	if err := e.guardLeases(ctx, r, w); err != nil || w.Mode == croft.ModeLegacy {
-		return err
-	}
-	if pids, _ := proc.Occupants(w.Path); len(pids) > 0 {
-		return &croft.Error{
-			Code: croft.WorkspaceBusy, Message: fmt.Sprintf("process %d is at work inside", pids[0]), Details: fmt.Sprint("processes: ", pids),
-			Hint: "leave the directory (cd), or end the process",
-		}
-	}
-	if mode == croft.RemoveForce {
-		return nil
-	}
-	if err := r.guardLock(rec); err != nil {
-		return err
-	}
-	st, err := e.status(ctx, r, rec)
-	if errors.Is(err, croft.WorkspaceBroken) {
-		return e.guardBroken(r, rec)
-	}
-	if err != nil {
-		return err
-	}
-	if st.Dirty() {
-		return dirty(w, st)
-	}
-	return nil
-}
-
-// guardBroken lets a workspace go whose directory is gone or stripped of its
-// registration only if nothing is left there that cannot be judged.
-func (e *Engine) guardBroken(r *repo, rec journal.Record) error {
-	h := r.trees.Health(specOf(rec))
-	if h == checkout.Missing {
-		return nil
-	}
-	return broken(rec, h)
-}
-
-func (e *Engine) guardLeases(ctx context.Context, r *repo, w croft.Workspace) error {
-	leases, err := e.journal.Leases(ctx, r.id)
-	if err != nil {
-		return err
-	}
-	me := self()
-	for _, l := range leases[w.ID] {
-		if held(l, e.now()) && l.Owner != me {
-			return &croft.Error{
-				Code: croft.WorkspaceBusy, Message: fmt.Sprintf("process %d holds a lease until %s", l.Owner.PID, l.ExpiresAt.Format(time.RFC3339)),
-				Hint: "end the process, or wait until the lease has expired",
+// beginRemoval writes a removal down. If another one is under way, it waits
+// until that has ended, and then there is nothing left to remove.
+func (e *Engine) beginRemoval(ctx context.Context, op *operation, rec journal.Record) error {
+	for {
+		var other croft.ID
+		err := e.journal.Update(ctx, func(tx *journal.Tx) (err error) {
+			if other, err = underway(tx, rec); err != nil || other != "" {
+				return err
 			}
+			return tx.Begin(op.Operation)
+		})
+		if err != nil || other == "" {
+			return err
 		}
-	}
-	return nil
-}
-
-// guardLock refuses a workspace that a person locked.
-func (r *repo) guardLock(rec journal.Record) error {
-	if rec.Workspace.Mode == croft.ModeLegacy {
-		return nil
-	}
-	reason, personal, err := isPersonal(r.trees.At(specOf(rec)))
-	if err != nil || !personal {
-		return err
-	}
-	return &croft.Error{
-		Code: croft.WorkspaceLocked, Message: lockedMessage(reason), Hint: "croft unlock " + rec.Workspace.Name,
-	}
-}
-
-func lockedMessage(reason string) string {
-	if reason == "" {
-		return "the workspace is locked"
-	}
-	return "the workspace is locked: " + reason
-}
-
-func dirty(w croft.Workspace, st *croft.Status) error {
-	message := fmt.Sprintf("%d files are not committed", len(st.Paths))
-	if len(st.Paths) == 1 {
-		message = "1 file is not committed"
-	}
-	if st.Ahead > 0 {
-		message += fmt.Sprintf(", %d commits are not in %s", st.Ahead, w.Target)
-	}
-	shown := st.Paths
-	if len(shown) > 20 {
-		shown = append(slices.Clone(shown[:20]), fmt.Sprintf("and %d more", len(st.Paths)-20))
-	}
-	return &croft.Error{
-		Code: croft.WorkspaceDirty, Message: message, Details: strings.Join(shown, "\n"), Hint: "croft remove --force " + w.Name,
+		if _, err := e.await(ctx, other); err != nil {
+			return err
+		}
 	}
 }
 
@@ -313,8 +243,12 @@ func (e *Engine) archive(ctx context.Context, r *repo, rec journal.Record, tree 
 	if err != nil && !errors.Is(err, git.ErrNoRef) {
 		return "", err
 	}
+	// What is gone by now was archived by the process that began the removal.
 	if head == "" {
-		head = tip
+		head = archived(ctx, r, archiveRef(w.ID), tip)
+	}
+	if tip == "" {
+		tip = archived(ctx, r, archiveBranchRef(w.ID), head)
 	}
 	var updates []git.RefUpdate
 	pin := func(ref, oid string) {
@@ -327,10 +261,15 @@ func (e *Engine) archive(ctx context.Context, r *repo, rec journal.Record, tree 
 	if tip != head {
 		pin(archiveBranchRef(w.ID), tip)
 	}
-	if tip == "" {
-		tip = head
-	}
 	return tip, r.git.UpdateRefs(ctx, updates...)
+}
+
+// archived is what a ref holds, or else the other thing.
+func archived(ctx context.Context, r *repo, ref, otherwise string) string {
+	if oid, err := r.git.ReadRef(ctx, ref); err == nil {
+		return oid
+	}
+	return otherwise
 }
 
 // deleteBranch deletes the branch of a removed workspace if it is still at the
@@ -373,6 +312,13 @@ func (e *Engine) recoverRemove(ctx context.Context, r *repo, op journal.Operatio
 		rec, err := e.journal.Record(ctx, id)
 		if err != nil {
 			return err
+		}
+		if r.git != nil {
+			refs := []string{archiveRef(id), archiveBranchRef(id), baseRef(id), recordRef(id)}
+			if rec.OwnsBranch && rec.Workspace.Branch != "" {
+				refs = append(refs, "refs/heads/"+rec.Workspace.Branch)
+			}
+			r.git.DropRemains(op.StartedAt, refs...)
 		}
 		if _, err := e.carryRemoval(ctx, r, op, rec, how); err != nil {
 			return err

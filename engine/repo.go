@@ -174,8 +174,10 @@ func (e *Engine) register(ctx context.Context, r *repo) error {
 	}); err != nil {
 		return err
 	}
-	_, err = e.importRecords(ctx, r)
-	return err
+	if _, err := e.importRecords(ctx, r); err != nil {
+		return err
+	}
+	return e.relocate(ctx, r)
 }
 
 // isCopy reports whether the ID belongs to another repository that is still

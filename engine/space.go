@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
@@ -41,4 +43,21 @@ func (e *Engine) checkSpace(s standing, plans []*plan) error {
 
 func noSpace(dir, message, key string) error {
 	return &croft.Error{Code: croft.NoSpace, Message: message, Details: dir, Hint: "croft clean, or lower " + key}
+}
+
+// nearlyFull is what may still be free on a disk on which a write has failed
+// for want of space.
+const nearlyFull = 1 << 20
+
+// fullDisk says of a checkout that failed that the disk is full, if it is: git
+// does not tell why it could not write a file.
+func fullDisk(dir string, err error) error {
+	if !errors.Is(err, git.KindVanished) {
+		return err
+	}
+	bytes, inodes, ferr := freeSpace(dir)
+	if ferr != nil || bytes >= nearlyFull && inodes > 0 {
+		return err
+	}
+	return fmt.Errorf("%w: %w", syscall.ENOSPC, err)
 }

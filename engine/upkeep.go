@@ -19,7 +19,7 @@ func (e *Engine) Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanR
 	if err != nil {
 		return nil, explain("reap", "", err)
 	}
-	if err := e.recover(ctx); err != nil {
+	if err := e.recover(ctx, s.id); err != nil {
 		return nil, explain("reap", "", err)
 	}
 	leases, err := e.journal.Leases(ctx, s.id)
@@ -28,6 +28,9 @@ func (e *Engine) Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanR
 	}
 	how := func(rec journal.Record) (removal, error) {
 		if err := s.guardLock(rec); err != nil { // force is for uncommitted work, not for a person's word
+			return removal{}, err
+		}
+		if err := e.guardOwners(leases[rec.Workspace.ID]); err != nil {
 			return removal{}, err
 		}
 		done, err := e.integrated(ctx, s.repo, rec)
@@ -57,12 +60,18 @@ func (e *Engine) Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanR
 // orphaned reports whether all leases of a workspace expired and all their
 // owners are provably gone. Without a lease there is no orphan.
 func (e *Engine) orphaned(leases []croft.Lease) bool {
+	return len(leases) > 0 && e.guardOwners(leases) == nil
+}
+
+// guardOwners refuses a workspace whose leases are not all those of an orphan:
+// one that has not expired, or whose owner may be alive.
+func (e *Engine) guardOwners(leases []croft.Lease) error {
 	for _, l := range leases {
 		if l.ExpiresAt.After(e.now()) || life(l.Owner) != proc.Dead {
-			return false
+			return leased(l)
 		}
 	}
-	return len(leases) > 0
+	return nil
 }
 
 func (e *Engine) createdAt(rec journal.Record) time.Time { return rec.Workspace.CreatedAt }
@@ -73,7 +82,7 @@ func (e *Engine) Clean(ctx context.Context, req croft.CleanRequest) (*croft.Clea
 	if err != nil {
 		return nil, explain("clean", "", err)
 	}
-	if err := e.recover(ctx); err != nil {
+	if err := e.recover(ctx, s.id); err != nil {
 		return nil, explain("clean", "", err)
 	}
 	mode := croft.RemoveSafe
@@ -101,6 +110,7 @@ func (e *Engine) sweep(ctx context.Context, r *repo, mode croft.RemoveMode, dry 
 	wanted func(journal.Record) bool, how func(journal.Record) (removal, error),
 ) (*croft.CleanResult, error) {
 	res := &croft.CleanResult{Removed: []croft.Removed{}, Branches: []string{}}
+	a := newAct()
 	records, err := e.journal.Live(ctx, r.id)
 	if err != nil {
 		return nil, err
@@ -110,6 +120,7 @@ func (e *Engine) sweep(ctx context.Context, r *repo, mode croft.RemoveMode, dry 
 			continue
 		}
 		h, err := how(rec)
+		h.act = a
 		if err == nil {
 			err = e.guard(ctx, r, rec, mode)
 		}
@@ -123,6 +134,9 @@ func (e *Engine) sweep(ctx context.Context, r *repo, mode croft.RemoveMode, dry 
 		}
 		if ctx.Err() != nil {
 			return res, ctx.Err()
+		}
+		if errors.Is(err, croft.WorktreeNotFound) {
+			continue // somebody else was faster
 		}
 		if err != nil {
 			res.Kept = append(res.Kept, kept(rec, err))
@@ -261,9 +275,10 @@ func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 	if err != nil {
 		return nil, explain("gc", "", err)
 	}
-	if err := e.recover(ctx); err != nil {
+	if err := e.recover(ctx, s.id); err != nil {
 		return nil, explain("gc", "", err)
 	}
+	e.sweepLocks(ctx)
 	res := &croft.GCResult{Purged: []croft.ID{}, Branches: []string{}}
 	if s.git == nil {
 		return res, nil

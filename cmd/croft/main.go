@@ -49,7 +49,7 @@ func run() int {
 		Color:    looks.color,
 		Width:    looks.width,
 		Open: func(ctx context.Context, dir string, flags map[string]string) (croft.Service, error) {
-			return connect.Open(ctx, dir, &connect.Options{Environ: environ, Flags: flags})
+			return connect.Open(ctx, dir, &connect.Options{Environ: environ, Flags: flags, Actor: actor(environ)})
 		},
 		Config: func(root string, flags map[string]string) (cli.ConfigView, error) {
 			return configView(environ, root, flags)
@@ -72,6 +72,24 @@ func run() int {
 			return isUpkeepDue(environ, root, time.Now())
 		},
 	})
+}
+
+// actor is who acts, for the history and for undo: the workspace in which an
+// agent was started, or the user.
+func actor(environ []string) string {
+	var user, workspace string
+	for _, kv := range environ {
+		switch name, value, _ := strings.Cut(kv, "="); name {
+		case "USER", "USERNAME":
+			user = value
+		case "CROFT_WORKSPACE":
+			workspace = value
+		}
+	}
+	if workspace != "" {
+		return "agent in " + workspace
+	}
+	return user
 }
 
 // program is how the user calls the program. As git-croft it was called by

@@ -23,6 +23,9 @@ import (
 // ErrExists says that something lies already where a checkout should be made.
 var ErrExists = errors.New("the path is taken")
 
+// ErrGone says that there is nothing to bring back.
+var ErrGone = errors.New("nothing is left of the checkout")
+
 // ErrDiffers says that a fresh checkout is not what its base says.
 var ErrDiffers = errors.New("the checkout differs from its base")
 
@@ -86,6 +89,11 @@ type Checkout interface {
 	// Stow moves the checkout into dir, which exists, and ends its
 	// registration. It may be called again after a crash.
 	Stow(s Spec, dir string) error
+	// Unstow brings a checkout back from dir to its path, registered and
+	// protected as at its birth until Release. It fails with ErrExists if
+	// something is at the path, and with ErrGone if nothing was stowed. It may
+	// be called again after a crash.
+	Unstow(s Spec, dir string) error
 	// Discard removes what Prepare and Fill made and nothing else. It may be
 	// called again, and for a checkout that was never made.
 	Discard(s Spec) error

@@ -40,6 +40,27 @@ func (a *app) completeRole(cmd *cobra.Command, _ []string, _ string) ([]cobra.Co
 	})
 }
 
+// completeTrash completes the name of a removed workspace.
+func (a *app) completeTrash(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	svc, err := a.open(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	defer svc.Close()
+	items, err := keeper(svc).Trash(cmd.Context(), a.dir())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var offers []cobra.Completion
+	for _, item := range items {
+		offers = append(offers, cobra.CompletionWithDesc(item.Name, "removed "+ageOf(a.env.Now(), item.RemovedAt)+" ago"))
+	}
+	return offers, cobra.ShellCompDirectiveNoFileComp
+}
+
 // completions offers what choose takes of each live workspace.
 func (a *app) completions(cmd *cobra.Command, choose func(croft.Workspace) (cobra.Completion, bool)) ([]cobra.Completion, cobra.ShellCompDirective) {
 	svc, err := a.open(cmd.Context())

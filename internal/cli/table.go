@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -40,9 +41,11 @@ func (a *app) table(rows [][]cell) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(printable(c.text)))
 		}
 	}
+	var b strings.Builder // one write, however many rows
 	for _, row := range rows {
-		a.line(a.row(row, widths))
+		b.WriteString(a.row(row, widths) + "\n")
 	}
+	fmt.Fprint(a.out, b.String()) // output remembers a failure
 }
 
 func (a *app) row(row []cell, widths []int) string {

@@ -1,10 +1,12 @@
 package config_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
 )
 
@@ -92,5 +94,33 @@ func TestWarningSaysWhatHolds(t *testing.T) {
 	got := p.load(config.Input{}).Warnings()
 	if len(got) != 1 || got[0] != want {
 		t.Errorf("warnings are %q, want %q", got, want)
+	}
+}
+
+// TestRepoPathTemplate keeps a committed template from choosing any directory
+// of the user's.
+func TestRepoPathTemplate(t *testing.T) {
+	for template, want := range map[string]bool{
+		"../{repo}.croft/{slug}":  true,
+		".worktrees/{id}":         true,
+		"{repo}-trees/{slug}":     true,
+		"/tmp/{slug}":             false,
+		"../../{slug}":            false,
+		"{home}/{slug}":           false,
+		"~/{slug}":                false,
+		"../x/../../etc/{slug}":   false,
+		".worktrees/../../{slug}": false,
+	} {
+		t.Run(template, func(t *testing.T) {
+			p := newPlace(t)
+			p.write(p.repoFile(), fmt.Sprintf("path = %q\n", template))
+			_, err := p.try(config.Input{})
+			if got := err == nil; got != want {
+				t.Errorf("accepted: %v, want %v (%v)", got, want, err)
+			}
+			if err != nil && !errors.Is(err, croft.ConfigInvalid) {
+				t.Errorf("error %v, want CONFIG_INVALID", err)
+			}
+		})
 	}
 }

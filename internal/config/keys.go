@@ -98,7 +98,9 @@ func layoutKeys() []Key {
 		},
 		{
 			Name: "path", Type: TypeString,
-			Doc:   "A template for the directory of a workspace, in place of the preset's.",
+			Doc: "A template for the directory of a workspace, in place of the preset's. " +
+				"A repository's own lies in the repository or beside it.",
+			check: pathTemplate,
 			field: func(c *Config) any { return &c.Path },
 		},
 		{

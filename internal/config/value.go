@@ -242,6 +242,19 @@ func rolesDir(value any, kind string) error {
 	return nil
 }
 
+// pathTemplate keeps workspaces that a repository places in the repository or
+// beside it: who can commit must not choose any directory of the user's.
+func pathTemplate(value any, kind string) error {
+	path := filepath.ToSlash(value.(string))
+	if kind != KindRepo {
+		return nil
+	}
+	if strings.HasPrefix(path, "{home}") || strings.HasPrefix(path, "~") || !filepath.IsLocal(filepath.FromSlash(strings.TrimPrefix(path, "../"))) && path != "" {
+		return fmt.Errorf("must lie in the repository or beside it, not %s", quote(path))
+	}
+	return nil
+}
+
 // roleFiles keeps the copies inside the workspace and off its .git.
 func roleFiles(value any, _ string) error {
 	for _, name := range value.([]string) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/croft-sh/croft/internal/failpoint"
@@ -19,6 +20,9 @@ type AddSpec struct {
 	Branch string // the branch it has checked out; empty: Head, detached
 	Head   string
 	Lock   string // the reason of the lock that it is born with
+	// Contents, if given, writes more into the admin directory before git can
+	// see it: the state of a worktree that is brought back.
+	Contents func(admin string) error
 }
 
 // ErrExists says that something is already where a worktree should be.
@@ -46,8 +50,7 @@ func (r *Repository) Add(ctx context.Context, s AddSpec) (*Worktree, error) {
 	if err := os.Mkdir(tmp, 0o777); err != nil {
 		return nil, err
 	}
-	pointer := "gitdir: " + filepath.ToSlash(w.Admin) + "\n"
-	if err := os.WriteFile(filepath.Join(tmp, ".git"), []byte(pointer), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(tmp, ".git"), []byte(w.pointer()), 0o666); err != nil {
 		return nil, err
 	}
 	if err := failpoint.Hit("git.add.tree"); err != nil {
@@ -82,6 +85,11 @@ func (r *Repository) addAdmin(ctx context.Context, w *Worktree, s AddSpec) error
 	}
 	if err := r.copyWorktreeConfig(ctx, staging); err != nil {
 		return err
+	}
+	if s.Contents != nil {
+		if err := s.Contents(staging); err != nil {
+			return err
+		}
 	}
 	if err := failpoint.Hit("git.add.staged"); err != nil {
 		return err
@@ -125,7 +133,7 @@ func (r *Repository) addWithGit(ctx context.Context, s AddSpec) error {
 		return fmt.Errorf("%s: %w", s.Path, ErrExists)
 	}
 	tmp := filepath.Join(filepath.Dir(s.Path), s.Admin)
-	args := []string{"worktree", "add", "--quiet", "--no-track", "--no-checkout", "--lock", "--reason", s.Lock}
+	args := []string{"worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", s.Lock}
 	if s.Branch != "" {
 		args = append(args, "--", tmp, s.Branch)
 	} else {
@@ -142,24 +150,64 @@ func (r *Repository) addWithGit(ctx context.Context, s AddSpec) error {
 }
 
 // Discard removes everything that Add and Checkout made and nothing else: the
-// checkout only if its .git file names this worktree. It may be called again,
-// and after a crash at any point of Add.
+// checkout only if its .git file names this worktree, the admin directory only
+// if it names this checkout. It may be called again, and after a crash at any
+// point of Add.
 func (w *Worktree) Discard() error {
-	admin := filepath.Base(w.Admin)
-	spec := AddSpec{Admin: admin, Path: w.Path}
+	admin, beside := filepath.Base(w.Admin), filepath.Dir(w.Path)
+	byGit := filepath.Join(beside, admin)
 	var errs []error
-	if w.Owns(w.Path) {
-		// The .git file goes last: it is the proof that the rest may go.
-		errs = append(errs, removeTree(w.Path, ".git"))
+	for _, dir := range []string{w.Path, tempPath(AddSpec{Admin: admin, Path: w.Path}), byGit} {
+		errs = append(errs, w.discardTree(dir))
 	}
-	for _, dir := range []string{tempPath(spec), filepath.Join(filepath.Dir(w.Path), admin)} {
-		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
-			errs = append(errs, os.RemoveAll(dir))
+	staging := w.Repo.stagingDir(admin)
+	errs = append(errs, os.RemoveAll(staging))
+	if w.names(w.Path) || w.names(byGit) {
+		// It goes in one step, so that git never sees a half of it.
+		if err := os.Rename(w.Admin, staging); err != nil {
+			errs = append(errs, os.RemoveAll(w.Admin))
 		}
+		errs = append(errs, os.RemoveAll(staging))
 	}
-	errs = append(errs, os.RemoveAll(w.Admin), os.RemoveAll(w.Repo.stagingDir(admin)))
 	return errors.Join(errs...)
 }
+
+// discardTree removes a directory that is a checkout of this worktree, or the
+// beginning of one: nothing in it but a part of the .git file.
+func (w *Worktree) discardTree(dir string) error {
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return nil
+	}
+	if w.Owns(dir) {
+		// The .git file goes last: it is the proof that the rest may go.
+		return removeTree(dir, ".git")
+	}
+	if dir == w.Path {
+		return nil // it appears there complete or not at all
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) > 1 || len(entries) == 1 && entries[0].Name() != ".git" {
+		return err
+	}
+	file := filepath.Join(dir, ".git")
+	if b, err := readSmall(file); err == nil && strings.HasPrefix(w.pointer(), string(b)) {
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(dir); err != nil && !isNotEmpty(dir) {
+		return err
+	}
+	return nil
+}
+
+func isNotEmpty(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && len(entries) > 0
+}
+
+// pointer is the content of the checkout's .git file.
+func (w *Worktree) pointer() string { return "gitdir: " + filepath.ToSlash(w.Admin) + "\n" }
 
 // removeTree deletes a directory without leaving it by a link; the entry named
 // last is deleted at the end.
@@ -180,21 +228,36 @@ func removeTree(dir, last string) error {
 }
 
 // Deregister moves the admin directory to dst, after which git does not know
-// the worktree any more. It happens under git's own lock of the worktree's
-// HEAD: a git that is committing there, or a gc that is rewriting the reflog,
-// would fail if the directory went away under it.
+// the worktree any more.
+//
+// Other gits may be at work. One that is listing worktrees dies if a directory
+// that it has just seen is gone, so the worktree first stops being listed, and
+// its directory goes a moment later. One that is committing there, or a gc that
+// is rewriting the reflog, has the lock of HEAD, so that is taken too. It may
+// be called again after a crash at any point.
 func (w *Worktree) Deregister(dst string) error {
+	const pointer, hidden = "gitdir", "gitdir.removed"
+	if err := os.Rename(filepath.Join(w.Admin, pointer), filepath.Join(w.Admin, hidden)); err == nil {
+		time.Sleep(listingTime)
+	}
 	w.holdHead()
-	defer os.Remove(filepath.Join(dst, headLock))
 	err := os.Rename(w.Admin, dst)
-	if err == nil || errors.Is(err, os.ErrNotExist) {
-		return nil
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		if cerr := os.CopyFS(dst, os.DirFS(w.Admin)); cerr != nil {
+			return errors.Join(err, cerr)
+		}
+		if err := os.RemoveAll(w.Admin); err != nil {
+			return err
+		}
 	}
-	if cerr := os.CopyFS(dst, os.DirFS(w.Admin)); cerr != nil {
-		return errors.Join(err, cerr)
-	}
-	return os.RemoveAll(w.Admin)
+	_ = os.Remove(filepath.Join(dst, headLock))
+	_ = os.Rename(filepath.Join(dst, hidden), filepath.Join(dst, pointer))
+	return nil
 }
+
+// listingTime is how long a git that lists worktrees may take from reading
+// that there is one to reading what it is.
+const listingTime = 10 * time.Millisecond
 
 // headLock is the file under which git changes HEAD and its reflog.
 const headLock = "HEAD.lock"

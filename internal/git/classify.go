@@ -3,7 +3,7 @@ package git
 import "strings"
 
 // Kind is the class of a failure that git tells only in words. This file is
-// the only one that reads them; every call runs with LC_ALL=C.
+// the only one that reads them; every call runs with LC_MESSAGES=C.
 type Kind string
 
 // The kinds. The empty kind means nothing more than that git failed.
@@ -26,6 +26,7 @@ var phrases = []struct {
 }{
 	{"No space left on device", KindNoSpace},
 	{"Disk quota exceeded", KindNoSpace},
+	{"Out of diskspace", KindNoSpace},
 	{"detected dubious ownership", KindOwner},
 	{"clean filter '", KindFilter},
 	{"smudge filter ", KindFilter},

@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bufio"
 	"errors"
 	"os"
 	"path/filepath"
@@ -46,23 +45,37 @@ func Discover(dir string) (Place, error) {
 
 func placeAt(at string) (Place, error) {
 	dotGit := filepath.Join(at, ".git")
-	info, err := os.Lstat(dotGit)
+	_, err := os.Lstat(dotGit)
 	switch {
-	case err == nil && info.Mode().IsRegular():
-		return linked(at, dotGit)
 	case err == nil:
-		if real, err := filepath.EvalSymlinks(dotGit); err == nil && isGitDir(real) {
-			return Place{Root: at, CommonDir: real, GitDir: real, WorkDir: at}, nil
+		real, err := filepath.EvalSymlinks(dotGit)
+		if err != nil {
+			return Place{}, ErrDeadWorktree
 		}
+		if info, err := os.Stat(real); err == nil && info.Mode().IsRegular() {
+			return linked(at, real)
+		}
+		if isGitDir(real) {
+			return mainPlace(at, real), nil
+		}
+	case !errors.Is(err, os.ErrNotExist):
+		return Place{}, err
 	}
 	if !isGitDir(at) {
 		return Place{}, ErrNoRepository
 	}
-	p := Place{Root: at, CommonDir: at, GitDir: at, Bare: true}
-	if f := readFormat(at); filepath.Base(at) == ".git" && !f.bare {
-		p.Root, p.Bare = filepath.Dir(at), false
-	}
+	p := Place{CommonDir: at, GitDir: at}
+	p.Root, p.Bare = mainOf(at)
 	return p, nil
+}
+
+// mainPlace is the place of a main checkout, unless the repository says that
+// it has none.
+func mainPlace(at, gitDir string) Place {
+	if readFormat(gitDir).bare {
+		return Place{Root: gitDir, CommonDir: gitDir, GitDir: gitDir, Bare: true}
+	}
+	return Place{Root: at, CommonDir: gitDir, GitDir: gitDir, WorkDir: at}
 }
 
 // linked resolves a .git file: a linked worktree, or a submodule.
@@ -77,22 +90,14 @@ func linked(at, dotGit string) (Place, error) {
 	if gitDir, err = filepath.EvalSymlinks(gitDir); err != nil {
 		return Place{}, err
 	}
-	b, err := os.ReadFile(filepath.Join(gitDir, "commondir"))
+	common, err := readCommonDir(gitDir)
 	if errors.Is(err, os.ErrNotExist) {
 		if !isGitDir(gitDir) {
 			return Place{}, ErrDeadWorktree
 		}
 		return Place{Root: at, CommonDir: gitDir, GitDir: gitDir, WorkDir: at}, nil
 	}
-	rel := strings.TrimSpace(string(b))
-	if err != nil || rel == "" {
-		return Place{}, ErrDeadWorktree
-	}
-	common := rel
-	if !filepath.IsAbs(rel) {
-		common = filepath.Join(gitDir, rel)
-	}
-	if common, err = filepath.EvalSymlinks(common); err != nil || !isGitDir(common) {
+	if err != nil || !isGitDir(common) {
 		return Place{}, ErrDeadWorktree
 	}
 	p := Place{CommonDir: common, GitDir: gitDir, WorkDir: at}
@@ -100,19 +105,52 @@ func linked(at, dotGit string) (Place, error) {
 	return p, nil
 }
 
-// mainOf finds the main checkout that belongs to a common directory.
+// readCommonDir returns the common directory that an admin directory names.
+// Only a missing file is os.ErrNotExist.
+func readCommonDir(admin string) (string, error) {
+	b, err := readSmall(filepath.Join(admin, "commondir"))
+	if err != nil {
+		return "", err
+	}
+	common := strings.TrimSpace(string(b))
+	if common == "" {
+		return "", ErrDeadWorktree
+	}
+	if !filepath.IsAbs(common) {
+		common = filepath.Join(admin, common)
+	}
+	real, err := filepath.EvalSymlinks(common)
+	if err != nil {
+		return "", ErrDeadWorktree
+	}
+	return real, nil
+}
+
+// mainOf finds the main checkout that belongs to a common directory. Who works
+// in a checkout can write core.worktree, so what it names is believed only if
+// it names this repository in turn, as a submodule does.
 func mainOf(common string) (root string, bare bool) {
 	f := readFormat(common)
-	switch {
-	case f.worktree != "" && filepath.IsAbs(f.worktree):
-		return filepath.Clean(f.worktree), false
-	case f.worktree != "":
-		return filepath.Join(common, f.worktree), false
-	case filepath.Base(common) == ".git" && !f.bare:
-		return filepath.Dir(common), false
-	default:
+	if f.bare {
 		return common, true
 	}
+	if filepath.Base(common) == ".git" {
+		return filepath.Dir(common), false
+	}
+	if f.worktree != "" {
+		root = f.worktree
+		if !filepath.IsAbs(root) {
+			root = filepath.Join(common, root)
+		}
+		back, err := readGitFile(filepath.Join(root, ".git"))
+		if err == nil {
+			back, err = filepath.EvalSymlinks(back)
+		}
+		if err == nil && back == common {
+			return filepath.Clean(root), false
+		}
+	}
+	return common, true
 }
 
 // readGitFile returns the directory that a .git file names.
@@ -152,35 +190,73 @@ type format struct {
 }
 
 func readFormat(common string) format {
-	var out format
-	f, err := os.Open(filepath.Join(common, "config"))
-	if err != nil {
-		return out
-	}
-	defer f.Close()
-	section := ""
-	for s := bufio.NewScanner(f); s.Scan(); {
-		line := strings.TrimSpace(s.Text())
-		if strings.HasPrefix(line, "[") {
-			section = strings.ToLower(strings.Trim(line, "[] \t"))
-			continue
-		}
-		key, value, _ := strings.Cut(line, "=")
-		value = strings.Trim(strings.TrimSpace(value), `"`)
-		switch section + "." + strings.ToLower(strings.TrimSpace(key)) {
-		case "core.bare":
-			out.bare = isTrue(value)
-		case "core.worktree":
-			out.worktree = value
-		case "extensions.objectformat":
-			out.objectFormat = value
-		case "extensions.refstorage":
-			out.refStorage = value
-		case "extensions.worktreeconfig":
-			out.worktreeConfig = isTrue(value)
-		}
+	out := format{}
+	out.read(filepath.Join(common, "config"))
+	if out.worktreeConfig {
+		// Where worktrees have a configuration of their own, git keeps what
+		// concerns the main one in this file.
+		out.read(filepath.Join(common, "config.worktree"))
 	}
 	return out
+}
+
+func (out *format) read(file string) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return
+	}
+	section := ""
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			name, rest, _ := strings.Cut(line[1:], "]")
+			section, line = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(rest)
+		}
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		key, value, hasValue := strings.Cut(line, "=")
+		value = unquote(value)
+		if !hasValue {
+			key, value = unquote(key), "true"
+		}
+		out.set(section+"."+strings.ToLower(strings.TrimSpace(key)), value)
+	}
+}
+
+func (out *format) set(key, value string) {
+	switch key {
+	case "core.bare":
+		out.bare = isTrue(value)
+	case "core.worktree":
+		out.worktree = value
+	case "extensions.objectformat":
+		out.objectFormat = value
+	case "extensions.refstorage":
+		out.refStorage = value
+	case "extensions.worktreeconfig":
+		out.worktreeConfig = isTrue(value)
+	}
+}
+
+// unquote takes the quotes, the escapes and a comment off a value.
+func unquote(s string) string {
+	var b strings.Builder
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\' && i+1 < len(s):
+			i++
+			b.WriteByte(s[i])
+		case (c == '#' || c == ';') && !quoted:
+			return strings.TrimSpace(b.String())
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return strings.TrimSpace(b.String())
 }
 
 func isTrue(v string) bool {

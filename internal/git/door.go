@@ -1,6 +1,9 @@
 package git
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -11,18 +14,21 @@ type door struct {
 	repo   *Repository // nil: no repository, as for init and clone
 	gitDir string      // with repo: default its common directory
 	work   string      // the work tree, for calls that need files
-	cwd    string      // without repo
+	cwd    string      // default: the work tree, or the common directory
+}
+
+func (d door) gitDirectory() string {
+	if d.gitDir == "" {
+		return d.repo.CommonDir
+	}
+	return d.gitDir
 }
 
 func (d door) args() []string {
 	if d.repo == nil {
 		return nil
 	}
-	gitDir := d.gitDir
-	if gitDir == "" {
-		gitDir = d.repo.CommonDir
-	}
-	args := []string{"--git-dir=" + gitDir}
+	args := []string{"--git-dir=" + d.gitDirectory()}
 	if d.work != "" {
 		args = append(args, "--work-tree="+d.work)
 	}
@@ -31,13 +37,31 @@ func (d door) args() []string {
 
 func (d door) dir() string {
 	switch {
+	case d.cwd != "":
+		return d.cwd
 	case d.work != "":
 		return d.work
 	case d.repo != nil:
 		return d.repo.CommonDir
 	default:
-		return d.cwd
+		return ""
 	}
+}
+
+// ErrForeignAdmin says that an admin directory does not belong to the
+// repository that it lies in.
+var ErrForeignAdmin = errors.New("the worktree's admin directory names another repository")
+
+// check makes sure that an admin directory leads to its repository. Git takes
+// almost everything from GIT_COMMON_DIR, but refs from where the file says.
+func (d door) check() error {
+	if d.gitDirectory() == d.repo.CommonDir {
+		return nil
+	}
+	if common, err := readCommonDir(d.gitDir); err != nil || common != d.repo.CommonDir {
+		return fmt.Errorf("%s: %w", d.gitDir, ErrForeignAdmin)
+	}
+	return nil
 }
 
 // hookEvents are switched off one by one for versions of git in which hooks
@@ -51,7 +75,7 @@ var hookEvents = strings.Fields(`applypatch-msg pre-applypatch post-applypatch p
 var configHooksSince = Version{2, 54, 0}
 
 // hardening is the configuration that no file can override.
-func (g *Git) hardening(c call) [][2]string {
+func (g *Git) hardening() [][2]string {
 	kv := [][2]string{
 		{"core.hooksPath", os.DevNull},
 		{"core.fsmonitor", "false"},
@@ -60,15 +84,12 @@ func (g *Git) hardening(c call) [][2]string {
 		{"safe.bareRepository", "explicit"},
 		{"diff.external", ""},
 		{"log.showSignature", "false"},
-		{"core.sshCommand", "ssh"},
+		{"core.alternateRefsCommand", "true"},
 		{"protocol.ext.allow", "never"},
 		{"submodule.recurse", "false"},
 		{"gc.auto", "0"},
 		{"maintenance.auto", "false"},
 		{"advice.detachedHead", "false"},
-	}
-	if !c.network {
-		kv = append(kv, [2]string{"credential.helper", ""})
 	}
 	if v, err := g.version(); err == nil && !v.Less(configHooksSince) {
 		for _, event := range hookEvents {
@@ -79,11 +100,12 @@ func (g *Git) hardening(c call) [][2]string {
 }
 
 // hardened is the environment of one call.
-func (g *Git) hardened(d door, c call) ([]string, error) {
+func (g *Git) hardened(ctx context.Context, d door, c call) ([]string, error) {
 	env := append(g.baseEnv(),
 		"GIT_CONFIG_NOSYSTEM=1",
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_GRAFT_FILE="+noGrafts,
 		"GIT_ALLOW_PROTOCOL=file:https:ssh",
 		"GIT_EDITOR=false",
 		"GIT_PAGER=cat",
@@ -91,17 +113,27 @@ func (g *Git) hardened(d door, c call) ([]string, error) {
 	if !c.locks {
 		env = append(env, "GIT_OPTIONAL_LOCKS=0")
 	}
-	kv := g.hardening(c)
-	global := os.DevNull
+	if c.network {
+		env = append(env, g.credentialEnviron()...)
+	}
+	kv := append(g.hardening(), c.config...)
+	global, access := os.DevNull, offline
 	if d.repo != nil {
+		if err := d.check(); err != nil {
+			return nil, err
+		}
 		env = append(env, "GIT_COMMON_DIR="+d.repo.CommonDir)
-		user, err := d.repo.userConfig()
+		s, err := d.repo.settingsOf(ctx, d.gitDirectory())
 		if err != nil {
 			return nil, err
 		}
-		global = user.file
-		kv = append(kv, user.closed...)
+		global = s.file
+		kv = append(kv, s.closed...)
+		if c.network {
+			access = s.credentials
+		}
 	}
+	kv = append(kv, access...)
 	env = append(env, "GIT_CONFIG_GLOBAL="+global, "GIT_CONFIG_COUNT="+strconv.Itoa(len(kv)))
 	for i, pair := range kv {
 		n := strconv.Itoa(i)
@@ -109,3 +141,7 @@ func (g *Git) hardened(d door, c call) ([]string, error) {
 	}
 	return env, nil
 }
+
+// noGrafts is a file that cannot exist. Grafts are false parents, which anyone
+// who can write the repository could give a commit.
+const noGrafts = os.DevNull + "/none"

@@ -3,7 +3,6 @@ package git
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft/internal/proc"
@@ -21,8 +20,12 @@ type Error struct {
 
 func (e *Error) Error() string {
 	verb := "git"
-	if i := slices.IndexFunc(e.Args, func(a string) bool { return !strings.HasPrefix(a, "-") }); i >= 0 {
-		verb += " " + e.Args[i]
+	for i, a := range e.Args {
+		isValue := i > 0 && e.Args[i-1] == "-c"
+		if !isValue && !strings.HasPrefix(a, "-") {
+			verb = "git " + a
+			break
+		}
 	}
 	if line := lastLine(e.Stderr); line != "" {
 		return verb + ": " + line

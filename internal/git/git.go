@@ -8,16 +8,23 @@
 // maintenance are off; git directory, common directory and work tree are given
 // explicitly, so that a planted .git file or commondir leads nowhere. What a
 // commit must keep of the user's own configuration (identity, ignore file,
-// line endings, filters, signing) is read once, by an allow-list, and passed
-// on at the precedence of the user's global file, so that the repository's own
+// line endings, filters, signing) is read by an allow-list and passed on at
+// the precedence of the user's global file, so that the repository's own
 // configuration still wins over it.
+//
+// The repository's own configuration can be written by whoever works in one of
+// its checkouts. It is read before every call, as far as it changed, and the
+// programs that it names are closed one by one; see [policy]. Two things are
+// left open: a filter that the user allowed by name runs whatever the
+// repository says, and somebody who writes configuration in the moment between
+// that look and git's own is not seen.
 package git
 
 import (
 	"context"
 	"errors"
 	"os"
-	"slices"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -49,12 +56,13 @@ func New(opts Options) *Git {
 }
 
 // Version is git's version. It fails with ErrNotFound if there is no git and
-// with ErrTooOld if it is below the floor.
+// with a *TooOldError if it is below the floor.
 func (g *Git) Version() (Version, error) { return g.version() }
 
 func (g *Git) detect() (Version, error) {
+	root := filepath.VolumeName(os.TempDir()) + string(filepath.Separator) // a directory that is there
 	res, err := proc.Run(context.Background(), proc.Command{
-		Path: g.opts.Path, Args: []string{"version"}, Env: g.baseEnv(), Dir: os.TempDir(),
+		Path: g.opts.Path, Args: []string{"version"}, Env: g.baseEnv(), Dir: root,
 	})
 	if err != nil {
 		if errors.Is(err, proc.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
@@ -72,20 +80,11 @@ func (g *Git) detect() (Version, error) {
 	return v, nil
 }
 
-// baseEnv is the user's environment without anything that steers git.
-func (g *Git) baseEnv() []string {
-	env := slices.DeleteFunc(slices.Clone(g.opts.Environ), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		name = strings.ToUpper(name)
-		return strings.HasPrefix(name, "GIT_") || name == "LC_ALL" || name == "LANGUAGE" || name == "EDITOR" || name == "PAGER"
-	})
-	return append(env, "LC_ALL=C")
-}
-
 // call is one run of git through a door.
 type call struct {
 	args    []string
 	stdin   string
+	config  [][2]string
 	env     []string // added last
 	locks   bool     // may take optional locks, to write back a refreshed index
 	network bool     // with the user's credentials
@@ -94,7 +93,7 @@ type call struct {
 
 // run runs git and returns its standard output.
 func (g *Git) run(ctx context.Context, d door, c call) ([]byte, error) {
-	cmd, err := g.command(d, c)
+	cmd, err := g.command(ctx, d, c)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +109,7 @@ func (g *Git) run(ctx context.Context, d door, c call) ([]byte, error) {
 
 // start starts a long-lived git.
 func (g *Git) start(ctx context.Context, d door, c call) (*proc.Process, error) {
-	cmd, err := g.command(d, c)
+	cmd, err := g.command(ctx, d, c)
 	if err != nil {
 		return nil, err
 	}
@@ -121,11 +120,11 @@ func (g *Git) start(ctx context.Context, d door, c call) (*proc.Process, error) 
 	return p, nil
 }
 
-func (g *Git) command(d door, c call) (proc.Command, error) {
+func (g *Git) command(ctx context.Context, d door, c call) (proc.Command, error) {
 	if _, err := g.version(); err != nil {
 		return proc.Command{}, err
 	}
-	env, err := g.hardened(d, c)
+	env, err := g.hardened(ctx, d, c)
 	if err != nil {
 		return proc.Command{}, err
 	}

@@ -3,17 +3,11 @@ package git
 import (
 	"bufio"
 	"bytes"
-	"compress/zlib"
 	"context"
-	"crypto/sha1"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
-	"os"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,49 +41,102 @@ type objectSession struct {
 	mu   sync.Mutex
 	p    *proc.Process
 	out  *bufio.Reader
+	made *settings // that it was started with
 }
 
-var catFileArgs = []string{"cat-file", "--batch-command"}
+// catFileArgs: names end in NUL, because git takes a carriage return at the
+// end of a line away.
+var catFileArgs = []string{"cat-file", "--batch-command", "-z"}
 
 func (s *objectSession) ask(ctx context.Context, verb, name string) (Object, error) {
 	if strings.ContainsAny(name, "\n\x00") {
-		return Object{}, ErrNoObject
+		return Object{}, ErrNoObject // answers are lines
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := ctx.Err(); err != nil {
-		return Object{}, err
-	}
-	if s.p == nil {
-		p, err := s.repo.git.start(context.WithoutCancel(ctx), door{repo: s.repo}, call{args: catFileArgs})
+	for {
+		if err := ctx.Err(); err != nil {
+			return Object{}, err
+		}
+		reused, err := s.start(ctx)
 		if err != nil {
 			return Object{}, err
 		}
-		s.p, s.out = p, bufio.NewReader(p.Stdout)
-	}
-	_, err := io.WriteString(s.p.Stdin, verb+" "+name+"\n")
-	if err == nil {
-		var o Object
-		o, err = readBatch(s.out, verb == "contents")
-		if err == nil || errors.Is(err, ErrNoObject) {
+		o, err := s.exchange(ctx, verb, name)
+		if err == nil || errors.Is(err, ErrNoObject) || !reused || ctx.Err() != nil {
 			return o, err
 		}
+		// The process may have been killed since the last question. To ask
+		// again changes nothing.
 	}
-	p := s.p
-	s.p, s.out = nil, nil
+}
+
+// start makes sure that there is a process, of the settings that hold now: it
+// may have to fetch what a partial clone lacks. It reports whether there was
+// one before.
+func (s *objectSession) start(ctx context.Context) (reused bool, err error) {
+	now, err := s.repo.settingsOf(ctx, s.repo.CommonDir)
+	if err != nil {
+		return false, err
+	}
+	if s.p != nil && s.made == now {
+		return true, nil
+	}
+	_ = s.end()
+	p, err := s.repo.git.start(context.WithoutCancel(ctx), door{repo: s.repo}, call{args: catFileArgs})
+	if err != nil {
+		return false, err
+	}
+	s.p, s.out, s.made = p, bufio.NewReader(p.Stdout), now
+	return false, nil
+}
+
+// exchange asks one question. If the context ends meanwhile the process does
+// too, and so it does after an answer that makes no sense.
+func (s *objectSession) exchange(ctx context.Context, verb, name string) (Object, error) {
+	p, killed := s.p, make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		p.Kill()
+		close(killed)
+	})
+	_, err := io.WriteString(p.Stdin, verb+" "+name+"\x00")
+	var o Object
+	if err == nil {
+		o, err = readBatch(s.out, verb == "contents")
+	}
+	answered := err == nil || errors.Is(err, ErrNoObject)
+	running := stop()
+	if running && answered {
+		return o, err
+	}
+	if !running {
+		<-killed
+	}
 	p.Kill()
-	_, _ = io.Copy(io.Discard, p.Stdout)
-	return Object{}, s.repo.git.wrap(catFileArgs, s.repo.CommonDir, errors.Join(p.Wait(), err))
+	werr := s.end()
+	switch {
+	case answered:
+		return o, err
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	default:
+		err = errors.Join(werr, err)
+	}
+	return Object{}, s.repo.git.wrap(catFileArgs, s.repo.CommonDir, err)
 }
 
 func (s *objectSession) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.end()
+}
+
+func (s *objectSession) end() error {
 	if s.p == nil {
 		return nil
 	}
 	p := s.p
-	s.p = nil
+	s.p, s.out, s.made = nil, nil, nil
 	_ = p.Stdin.Close()
 	_, _ = io.Copy(io.Discard, p.Stdout)
 	return p.Wait()
@@ -103,20 +150,19 @@ func readBatch(r *bufio.Reader, contents bool) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
-	fields := strings.Fields(line)
-	if len(fields) != 3 || !isHex(fields[0]) {
-		return Object{}, fmt.Errorf("%s: %w", strings.TrimSpace(line), ErrNoObject)
+	line = strings.TrimSuffix(line, "\n")
+	o, ok := parseHeader(line)
+	if !ok {
+		if i := strings.LastIndexByte(line, ' '); i < 0 || !slices.Contains(noObject, line[i+1:]) {
+			return Object{}, fmt.Errorf("not an answer of cat-file: %.200q", line)
+		}
+		return Object{}, fmt.Errorf("%q: %w", line, ErrNoObject)
 	}
-	size, err := strconv.ParseInt(fields[2], 10, 64)
-	if err != nil || size < 0 {
-		return Object{}, fmt.Errorf("not an answer of cat-file: %q", line)
-	}
-	o := Object{OID: fields[0], Type: fields[1], Size: size}
 	if !contents {
 		return o, nil
 	}
 	var data bytes.Buffer
-	if _, err := io.CopyN(&data, r, size); err != nil {
+	if _, err := io.CopyN(&data, r, o.Size); err != nil {
 		return Object{}, err
 	}
 	o.Data = data.Bytes()
@@ -126,60 +172,16 @@ func readBatch(r *bufio.Reader, contents bool) (Object, error) {
 	return o, nil
 }
 
-// WriteBlob stores data as a loose object and returns its name. Doing it here
-// saves a process, and it is on disk when this returns.
-func (r *Repository) WriteBlob(data []byte) (string, error) {
-	var h hash.Hash = sha1.New()
-	if r.format.objectFormat == "sha256" {
-		h = sha256.New()
-	}
-	header := "blob " + strconv.Itoa(len(data)) + "\x00"
-	_, _ = io.WriteString(h, header)
-	_, _ = h.Write(data)
-	oid := hex.EncodeToString(h.Sum(nil))
+// noObject are the words after a name that leads to no object here.
+var noObject = []string{"missing", "ambiguous", "excluded", "submodule"}
 
-	dir := filepath.Join(r.CommonDir, "objects", oid[:2])
-	path := filepath.Join(dir, oid[2:])
-	if _, err := os.Stat(path); err == nil {
-		return oid, nil
-	}
-	var err error
-	for range 3 { // a gc may remove the empty directory meanwhile
-		if err = os.MkdirAll(dir, 0o777); err != nil {
-			return "", err
-		}
-		if err = writeLoose(path, header, data); !errors.Is(err, os.ErrNotExist) {
-			break
-		}
-	}
-	return oid, err
-}
+var objectTypes = []string{"blob", "tree", "commit", "tag"}
 
-func writeLoose(path, header string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "tmp_obj_")
-	if err != nil {
-		return err
+func parseHeader(line string) (Object, bool) {
+	f := strings.Split(line, " ")
+	if len(f) != 3 || !isHex(f[0]) || !slices.Contains(objectTypes, f[1]) || strings.Trim(f[2], "0123456789") != "" {
+		return Object{}, false
 	}
-	defer os.Remove(f.Name())
-	z := zlib.NewWriter(f)
-	_, err = io.WriteString(z, header)
-	if err == nil {
-		_, err = z.Write(data)
-	}
-	if cerr := z.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = f.Chmod(0o444)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
+	size, err := strconv.ParseInt(f[2], 10, 64)
+	return Object{OID: f[0], Type: f[1], Size: size}, err == nil
 }

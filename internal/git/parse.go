@@ -74,7 +74,7 @@ func ParseWorktrees(r io.Reader) iter.Seq2[WorktreeEntry, error] {
 			e.set(key, value)
 		}
 		if open {
-			yield(e, nil)
+			yield(WorktreeEntry{}, fmt.Errorf("output ends within a worktree: %w", io.ErrUnexpectedEOF))
 		}
 	}
 }
@@ -134,6 +134,9 @@ func ParseStatus(r io.Reader) iter.Seq2[StatusEntry, error] {
 			if kind != '#' && kind != '!' && !yield(e, nil) {
 				return
 			}
+		}
+		if skip {
+			yield(StatusEntry{}, fmt.Errorf("output ends within a rename: %w", io.ErrUnexpectedEOF))
 		}
 	}
 }

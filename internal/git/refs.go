@@ -8,15 +8,19 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"github.com/croft-sh/croft/internal/proc"
 )
 
 // RefUpdate moves one ref by compare-and-swap. An empty New deletes the ref;
-// an empty Old means that it must not exist yet.
+// an empty Old means that it must not exist yet. With both empty nothing
+// moves, but the ref must not exist.
 type RefUpdate struct{ Ref, New, Old string }
 
 // UpdateRefs moves refs in one transaction: all of them, or none. A ref that
@@ -31,7 +35,14 @@ func (r *Repository) UpdateRefs(ctx context.Context, updates ...RefUpdate) error
 		if !strings.HasPrefix(u.Ref, "refs/") || strings.ContainsAny(u.Ref, "\x00\n") {
 			return fmt.Errorf("not a ref: %q", u.Ref)
 		}
+		for _, oid := range []string{u.New, u.Old} {
+			if oid != "" && (!isHex(oid) || len(oid) != r.oidLen()) {
+				return fmt.Errorf("%s: not the name of an object: %q", u.Ref, oid)
+			}
+		}
 		switch {
+		case u.New == "" && u.Old == "":
+			fmt.Fprintf(&b, "verify %s\x00%s\x00", u.Ref, r.ZeroOID())
 		case u.New == "":
 			fmt.Fprintf(&b, "delete %s\x00%s\x00", u.Ref, u.Old)
 		case u.Old == "":
@@ -42,6 +53,42 @@ func (r *Repository) UpdateRefs(ctx context.Context, updates ...RefUpdate) error
 	}
 	b.WriteString("prepare\x00commit\x00")
 	return r.refs.transact(ctx, b.String())
+}
+
+// lockTime is how long a change of a ref may take, from taking its lock to
+// letting it go.
+const lockTime = time.Second
+
+// DropRemains removes what a git that was killed left of refs since a time:
+// their locks, and the reflogs of refs that it did not get to make. A lock gets
+// the time to go by itself first; one that is older is somebody else's. The
+// caller knows that none of its own processes is at work on these refs.
+func (r *Repository) DropRemains(since time.Time, refs ...string) {
+	if !r.NativeRefs() {
+		return
+	}
+	isOurs := func(file string) bool {
+		info, err := os.Lstat(file)
+		return err == nil && info.Mode().IsRegular() && !info.ModTime().Before(since)
+	}
+	deadline := time.Now().Add(lockTime)
+	for _, ref := range refs {
+		lock := filepath.Join(r.CommonDir, filepath.FromSlash(ref)) + ".lock"
+		for isOurs(lock) {
+			if time.Now().After(deadline) {
+				_ = os.Remove(lock)
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		log := filepath.Join(r.CommonDir, "logs", filepath.FromSlash(ref))
+		if !isOurs(log) {
+			continue
+		}
+		if _, err := r.Snapshot().Ref(ref); errors.Is(err, ErrNoRef) {
+			_ = os.Remove(log)
+		}
+	}
 }
 
 // refSession is a long-lived `git update-ref --stdin`. It ends when a
@@ -148,9 +195,13 @@ func (r *Repository) ReadRef(ctx context.Context, ref string) (string, error) {
 // Blocking returns an existing branch that cannot stand beside the given one,
 // because one of the two names is a directory of the other.
 func (r *Repository) Blocking(ctx context.Context, branch string) (string, error) {
-	for dir := filepath.ToSlash(filepath.Dir(branch)); dir != "."; dir = filepath.ToSlash(filepath.Dir(dir)) {
-		if _, err := r.ReadRef(ctx, "refs/heads/"+dir); err == nil {
-			return dir, nil
+	for i := strings.LastIndexByte(branch, '/'); i > 0; i = strings.LastIndexByte(branch[:i], '/') {
+		_, err := r.ReadRef(ctx, "refs/heads/"+branch[:i])
+		if err == nil {
+			return branch[:i], nil
+		}
+		if !errors.Is(err, ErrNoRef) {
+			return "", err
 		}
 	}
 	refs, err := r.Refs(ctx, "refs/heads/"+branch+"/")
@@ -172,10 +223,17 @@ func (r *Repository) Snapshot() *RefReader {
 	return &RefReader{common: r.CommonDir, packed: sync.OnceValue(func() map[string]string { return readPacked(r.CommonDir) })}
 }
 
-// Ref returns the object that a full ref name leads to, or ErrNoRef.
+// Ref returns the object that a full ref name leads to, or ErrNoRef. A ref
+// that is there and cannot be read is another error: it is not free.
 func (s *RefReader) Ref(ref string) (string, error) {
 	for range 5 { // git follows no more symbolic refs either
+		if !filepath.IsLocal(ref) || path.Clean(ref) != ref {
+			return "", ErrNoRef
+		}
 		b, err := readRefFile(filepath.Join(s.common, filepath.FromSlash(ref)))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
 		if err != nil {
 			if oid, ok := s.packed()[ref]; ok {
 				return oid, nil
@@ -186,11 +244,10 @@ func (s *RefReader) Ref(ref string) (string, error) {
 			}
 			return "", ErrNoRef
 		}
-		text := strings.TrimSpace(string(b))
-		next, symbolic := strings.CutPrefix(text, "ref: ")
-		if !symbolic {
+		text, next := parseRefFile(b)
+		if next == "" {
 			if !isHex(text) {
-				return "", ErrNoRef
+				return "", fmt.Errorf("%s is broken: %.80q", ref, text)
 			}
 			return text, nil
 		}
@@ -207,11 +264,10 @@ func (s *RefReader) Head(gitDir string) (branch, oid string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	text := strings.TrimSpace(string(b))
-	ref, symbolic := strings.CutPrefix(text, "ref: ")
-	if !symbolic {
+	text, ref := parseRefFile(b)
+	if ref == "" {
 		if !isHex(text) {
-			return "", "", fmt.Errorf("%s: not a HEAD: %q", gitDir, text)
+			return "", "", fmt.Errorf("%s: not a HEAD: %.80q", gitDir, text)
 		}
 		return "", text, nil
 	}
@@ -223,13 +279,33 @@ func (s *RefReader) Head(gitDir string) (branch, oid string, err error) {
 }
 
 // readRefFile reads a ref's file; one that is a symbolic link, as very old
-// repositories have them, is followed.
-func readRefFile(path string) ([]byte, error) {
-	b, err := readSmall(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return os.ReadFile(path)
+// repositories have them, is followed. Where a directory is, or a file instead
+// of a directory above, there is no ref.
+func readRefFile(file string) ([]byte, error) {
+	b, err := readSmall(file)
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		return b, err
 	}
-	return b, err
+	info, serr := os.Stat(file)
+	switch {
+	case errors.Is(serr, syscall.ENOTDIR) || serr == nil && info.IsDir():
+		return nil, os.ErrNotExist
+	case serr != nil:
+		return nil, serr
+	case !info.Mode().IsRegular():
+		return nil, err
+	}
+	return os.ReadFile(file)
+}
+
+// parseRefFile returns what a ref's file says and, if that is a symbolic ref,
+// the ref that it names.
+func parseRefFile(b []byte) (text, next string) {
+	text = strings.TrimSpace(string(b))
+	if name, ok := strings.CutPrefix(text, "ref:"); ok {
+		next = strings.TrimSpace(name)
+	}
+	return text, next
 }
 
 func readPacked(common string) map[string]string {
@@ -295,7 +371,8 @@ func (r *Repository) HasRemote(ctx context.Context, name string) (bool, error) {
 }
 
 // CheckedOut reports where a branch is checked out: the git directories, but
-// for the one given.
+// for the one given. A branch that is being rebased or bisected counts, as it
+// does for git, although HEAD is detached meanwhile.
 func (r *Repository) CheckedOut(branch, except string) []string {
 	dirs := []string{r.CommonDir}
 	admins, _ := os.ReadDir(filepath.Join(r.CommonDir, "worktrees"))
@@ -307,10 +384,28 @@ func (r *Repository) CheckedOut(branch, except string) []string {
 		if dir == except || dir == r.CommonDir && r.Bare {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(dir, "HEAD"))
-		if err == nil && strings.TrimSpace(string(b)) == "ref: refs/heads/"+branch {
+		if holdsBranch(dir, branch) {
 			found = append(found, dir)
 		}
 	}
 	return found
+}
+
+func holdsBranch(gitDir, branch string) bool {
+	full := "refs/heads/" + branch
+	if b, err := readRefFile(filepath.Join(gitDir, "HEAD")); err == nil {
+		if _, ref := parseRefFile(b); ref == full {
+			return true
+		}
+	}
+	for name, holds := range map[string]string{
+		filepath.Join("rebase-merge", "head-name"): full,
+		filepath.Join("rebase-apply", "head-name"): full,
+		"BISECT_START": branch,
+	} {
+		if b, err := readSmall(filepath.Join(gitDir, name)); err == nil && strings.TrimSpace(string(b)) == holds {
+			return true
+		}
+	}
+	return false
 }

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync"
 )
 
 // Repository is a repository without regard to any checkout: its refs, its
@@ -16,9 +14,9 @@ import (
 type Repository struct {
 	Place
 
-	git        *Git
-	format     format
-	userConfig func() (userSettings, error)
+	git    *Git
+	format format
+	config settingsCache
 
 	refs    refSession
 	objects objectSession
@@ -36,7 +34,6 @@ func (g *Git) Open(dir string) (*Repository, error) {
 // At opens a repository that was discovered before.
 func (g *Git) At(p Place) *Repository {
 	r := &Repository{Place: p, git: g, format: readFormat(p.CommonDir)}
-	r.userConfig = sync.OnceValues(r.readUserConfig)
 	r.refs.repo, r.objects.repo = r, r
 	return r
 }
@@ -74,20 +71,28 @@ var ErrNoCommit = errors.New("names no commit")
 
 // ResolveCommit returns the commit that a revision names.
 func (r *Repository) ResolveCommit(ctx context.Context, rev string) (string, error) {
-	if rev == "" || strings.HasPrefix(rev, "-") || strings.ContainsAny(rev, "\n\x00") {
+	if !isRevision(rev) {
 		return "", fmt.Errorf("%q: %w", rev, ErrNoCommit)
 	}
 	info, err := r.Info(ctx, rev+"^{commit}")
-	if errors.Is(err, ErrNoObject) {
+	// Of an upstream that there is not, git does not say so but dies.
+	if errors.Is(err, ErrNoObject) || strings.Contains(rev, "@{") && exitCode(err) == fatal {
 		return "", fmt.Errorf("%q: %w", rev, ErrNoCommit)
 	}
 	return info.OID, err
 }
 
+// fatal is the status with which git dies.
+const fatal = 128
+
+func isRevision(rev string) bool {
+	return rev != "" && !strings.HasPrefix(rev, "-") && !strings.ContainsAny(rev, "\n\x00")
+}
+
 // ResolveCommitAt is ResolveCommit for a revision that may speak of HEAD: the
 // HEAD of the given git directory.
 func (r *Repository) ResolveCommitAt(ctx context.Context, gitDir, rev string) (string, error) {
-	if gitDir == r.CommonDir || strings.HasPrefix(rev, "-") {
+	if gitDir == r.CommonDir || !isRevision(rev) {
 		return r.ResolveCommit(ctx, rev)
 	}
 	out, err := r.git.run(ctx, door{repo: r, gitDir: gitDir}, call{
@@ -96,7 +101,11 @@ func (r *Repository) ResolveCommitAt(ctx context.Context, gitDir, rev string) (s
 	if exitCode(err) > 0 {
 		return "", fmt.Errorf("%q: %w", rev, ErrNoCommit)
 	}
-	return strings.TrimSpace(string(out)), err
+	oid := strings.TrimSpace(string(out))
+	if err == nil && !isHex(oid) { // a revision that excludes something
+		return "", fmt.Errorf("%q: %w", rev, ErrNoCommit)
+	}
+	return oid, err
 }
 
 // IsAncestor reports whether commit a is reachable from commit b.
@@ -104,7 +113,7 @@ func (r *Repository) IsAncestor(ctx context.Context, a, b string) (bool, error) 
 	if a == b {
 		return true, nil
 	}
-	_, err := r.run(ctx, "merge-base", "--is-ancestor", a, b)
+	_, err := r.run(ctx, "merge-base", "--is-ancestor", "--end-of-options", a, b)
 	if exitCode(err) == 1 {
 		return false, nil
 	}
@@ -113,13 +122,12 @@ func (r *Repository) IsAncestor(ctx context.Context, a, b string) (bool, error) 
 
 // AheadBehind counts the commits that a has and b lacks, and the reverse.
 func (r *Repository) AheadBehind(ctx context.Context, a, b string) (ahead, behind int, err error) {
-	out, err := r.run(ctx, "rev-list", "--left-right", "--count", a+"..."+b, "--")
+	out, err := r.run(ctx, "rev-list", "--left-right", "--count", "--end-of-options", a+"..."+b, "--")
 	if err != nil {
 		return 0, 0, err
 	}
-	if f := strings.Fields(string(out)); len(f) == 2 {
-		ahead, _ = strconv.Atoi(f[0])
-		behind, _ = strconv.Atoi(f[1])
+	if _, err := fmt.Sscanf(string(out), "%d\t%d\n", &ahead, &behind); err != nil {
+		return 0, 0, fmt.Errorf("not an answer of rev-list: %q", out)
 	}
 	return ahead, behind, nil
 }
@@ -140,9 +148,17 @@ func (r *Repository) Upstream(ctx context.Context, branch string) (string, error
 }
 
 // Fetch brings a remote's branches up to date, with the user's credentials.
+// The main checkout's FETCH_HEAD stays as it is.
 func (r *Repository) Fetch(ctx context.Context, remote string) error {
-	_, err := r.git.run(ctx, door{repo: r}, call{
-		args:    []string{"-c", "remote." + remote + ".uploadpack=git-upload-pack", "fetch", "--no-tags", "--quiet", "--end-of-options", remote},
+	d := door{repo: r}
+	if info, err := os.Stat(r.Root); err == nil && info.IsDir() {
+		d.cwd = r.Root // the address of a remote may be relative to it
+	}
+	_, err := r.git.run(ctx, d, call{
+		args: []string{
+			"fetch", "--no-tags", "--quiet", "--no-recurse-submodules", "--no-write-fetch-head",
+			"--upload-pack=git-upload-pack", "--end-of-options", remote,
+		},
 		network: true,
 	})
 	return err

@@ -18,6 +18,9 @@ import (
 // the user's own patterns and these. The caller holds the repository's lock.
 func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns []string) error {
 	dir := filepath.Join(r.CommonDir, "croft")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
 	ignore, err := r.userIgnore(ctx)
 	if err != nil {
 		return err
@@ -30,11 +33,13 @@ func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns [
 	if err := writeIfChanged(filepath.Join(dir, "exclude"), text); err != nil {
 		return err
 	}
-	config := "[core]\n\texcludesFile = \"" + filepath.ToSlash(filepath.Join(dir, "exclude")) + "\"\n"
-	if err := writeIfChanged(filepath.Join(dir, "gitconfig"), config); err != nil {
+	var config bytes.Buffer
+	writeEntry(&config, configEntry{key: "core.excludesFile", value: filepath.ToSlash(filepath.Join(dir, "exclude"))})
+	if err := writeIfChanged(filepath.Join(dir, "gitconfig"), config.String()); err != nil {
 		return err
 	}
-	key := "includeIf.gitdir:" + filepath.ToSlash(filepath.Join(r.CommonDir, "worktrees", admins)) + ".path"
+	literal := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+	key := "includeIf.gitdir:" + literal.Replace(filepath.ToSlash(filepath.Join(r.CommonDir, "worktrees"))) + "/" + admins + ".path"
 	if out, err := r.run(ctx, "config", "--file", filepath.Join(r.CommonDir, "config"), "--get", key); err == nil && len(bytes.TrimSpace(out)) > 0 {
 		return nil
 	}
@@ -45,10 +50,14 @@ func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns [
 // userIgnore is the content of the ignore file that the user has for all
 // repositories.
 func (r *Repository) userIgnore(ctx context.Context) ([]byte, error) {
+	const notSet = 1
 	out, err := r.run(ctx, "config", "--type=path", "--get", "core.excludesFile")
-	path := strings.TrimSpace(string(out))
-	if err != nil || path == "" {
-		path = r.git.defaultIgnore()
+	path := strings.TrimSuffix(string(out), "\n")
+	switch {
+	case exitCode(err) == notSet:
+		path = filepath.Join(r.git.configHome(), "git", "ignore")
+	case err != nil:
+		return nil, err
 	}
 	if !filepath.IsAbs(path) {
 		return nil, nil
@@ -58,26 +67,6 @@ func (r *Repository) userIgnore(ctx context.Context) ([]byte, error) {
 		return nil, nil
 	}
 	return b, err
-}
-
-// defaultIgnore is where git looks when core.excludesFile is not set.
-func (g *Git) defaultIgnore() string {
-	var home, config string
-	for _, kv := range g.opts.Environ {
-		switch name, value, _ := strings.Cut(kv, "="); name {
-		case "HOME":
-			home = value
-		case "XDG_CONFIG_HOME":
-			config = value
-		}
-	}
-	if config == "" {
-		if home == "" {
-			return ""
-		}
-		config = filepath.Join(home, ".config")
-	}
-	return filepath.Join(config, "git", "ignore")
 }
 
 func writeIfChanged(path, text string) error {

@@ -15,7 +15,7 @@ func readSmall(path string) ([]byte, error) {
 	var err error
 	for {
 		fd, err = syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-		if err != syscall.EINTR { //nolint:errorlint // a bare errno, as the system call returns it
+		if err != syscall.EINTR {
 			break
 		}
 	}
@@ -27,7 +27,7 @@ func readSmall(path string) ([]byte, error) {
 	n := 0
 	for {
 		m, err := syscall.Read(fd, buf[n:])
-		if err == syscall.EINTR { //nolint:errorlint // as above
+		if err == syscall.EINTR {
 			continue
 		}
 		if err != nil {

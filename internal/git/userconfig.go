@@ -5,24 +5,35 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// configEntry is one setting with the file class that it came from.
+// configEntry is one setting with the class and the name of the file that it
+// came from.
 type configEntry struct {
-	scope, key, value string
-	bare              bool // a key without a value, which means true
+	scope, file, key, value string
+	bare                    bool // a key without a value, which means true
 }
 
-// userSettings is what a repository's calls take from configuration.
-type userSettings struct {
-	file   string      // the generated global file
-	closed [][2]string // settings that blank what the repository's own configuration must not run
+func (e configEntry) ofUser() bool       { return e.scope == "global" || e.scope == "system" }
+func (e configEntry) ofRepository() bool { return e.scope == "local" || e.scope == "worktree" }
+
+// settings is what the calls on one git directory take from configuration.
+type settings struct {
+	file        string      // the generated global file
+	closed      [][2]string // settings that close what the repository's own configuration would run
+	refused     []string    // filters among them
+	credentials [][2]string // settings of calls that use the network
+
+	watched map[string]string // the files that decided all this, and what they held
 }
 
 // keepUser lists the user's settings that calls need so that a checkout and a
@@ -36,87 +47,84 @@ var keepUser = []string{
 	"commit.gpgsign", "gpg.", "credential.", "http.", "url.", "init.defaultbranch",
 }
 
-func (r *Repository) readUserConfig() (userSettings, error) {
-	entries, err := r.configEntries(context.Background())
-	if err != nil {
-		return userSettings{}, err
-	}
-	var user []configEntry
-	filters := map[string]bool{"lfs": true}
-	for _, f := range r.git.opts.Filters {
-		filters[f] = true
-	}
-	for _, e := range entries {
-		if (e.scope == "global" || e.scope == "system") && kept(e.key) {
-			user = append(user, e)
-			if name, ok := subsection(e.key, "filter."); ok {
-				filters[name] = true
-			}
-		}
-	}
-	file, err := r.git.writeConfig(user)
-	if err != nil {
-		return userSettings{}, err
-	}
-	return userSettings{file: file, closed: closing(entries, filters)}, nil
+func kept(key string) bool {
+	return slices.ContainsFunc(keepUser, func(k string) bool {
+		return key == k || strings.HasSuffix(k, ".") && strings.HasPrefix(key, k)
+	})
 }
 
-// closing blanks every program that the repository's own configuration would
-// make git run: filters that nobody allowed, merge drivers, diff programs and
-// configured hooks. Their names are the repository's choice, so they are taken
-// from its configuration.
-func closing(entries []configEntry, filters map[string]bool) [][2]string {
-	var kv [][2]string
-	seen := map[string]bool{}
-	add := func(key, value string) {
-		if !seen[key] {
-			seen[key] = true
-			kv = append(kv, [2]string{key, value})
+// settingsCache holds the settings of a repository's git directories.
+type settingsCache struct {
+	mu    sync.Mutex
+	byDir map[string]*cachedSettings
+}
+
+type cachedSettings struct {
+	mu  sync.Mutex
+	now *settings
+}
+
+// settingsOf returns the settings of a git directory: a linked worktree has a
+// configuration file of its own, and includes that depend on where it lies and
+// on its branch. They are read again as soon as a file that decided them is
+// another, because who works in a checkout can write the repository's
+// configuration at any time.
+func (r *Repository) settingsOf(ctx context.Context, gitDir string) (*settings, error) {
+	r.config.mu.Lock()
+	c := r.config.byDir[gitDir]
+	if c == nil {
+		c = &cachedSettings{}
+		if r.config.byDir == nil {
+			r.config.byDir = map[string]*cachedSettings{}
 		}
+		r.config.byDir[gitDir] = c
 	}
+	r.config.mu.Unlock()
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now != nil && unchanged(c.now.watched) {
+		return c.now, nil
+	}
+	s, err := r.readSettings(ctx, gitDir)
+	if err != nil {
+		return nil, err
+	}
+	c.now = s
+	return s, nil
+}
+
+func (r *Repository) readSettings(ctx context.Context, gitDir string) (*settings, error) {
+	entries, err := r.configEntries(ctx, gitDir)
+	if err != nil {
+		return nil, err
+	}
+	p := newPolicy(entries, r.git.opts.Filters)
+	askPass, _ := r.git.environ("SSH_ASKPASS")
+	s := &settings{closed: p.closed, refused: p.refused, credentials: p.credentials(entries, askPass)}
 	for _, e := range entries {
-		if e.scope != "local" && e.scope != "worktree" {
-			continue
-		}
-		if name, ok := subsection(e.key, "filter."); ok && !filters[name] {
-			for _, v := range []string{"clean", "smudge", "process"} {
-				add("filter."+name+"."+v, "")
-			}
-		}
-		if name, ok := subsection(e.key, "merge."); ok && strings.HasSuffix(e.key, ".driver") {
-			add("merge."+name+".driver", "false")
-		}
-		if name, ok := subsection(e.key, "diff."); ok {
-			add("diff."+name+".command", "")
-			add("diff."+name+".textconv", "")
-		}
-		if name, ok := subsection(e.key, "hook."); ok {
-			add("hook."+name+".enabled", "false")
+		if e.ofUser() && kept(e.key) {
+			p.first = append(p.first, e)
 		}
 	}
-	return kv
+	if s.file, err = r.git.writeConfig(p.first); err != nil {
+		return nil, err
+	}
+	s.watched = map[string]string{}
+	for _, f := range append(r.configFiles(gitDir, entries), s.file) {
+		s.watched[f] = digest(f)
+	}
+	return s, nil
 }
 
 // RefusedFilters names the filters of the repository's own configuration that
 // are not allowed to run.
 func (r *Repository) RefusedFilters() ([]string, error) {
-	user, err := r.userConfig()
+	s, err := r.settingsOf(context.Background(), r.CommonDir)
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for _, kv := range user.closed {
-		if name, ok := subsection(kv[0], "filter."); ok && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names, nil
-}
-
-func kept(key string) bool {
-	return slices.ContainsFunc(keepUser, func(k string) bool {
-		return key == k || strings.HasSuffix(k, ".") && strings.HasPrefix(key, k)
-	})
+	return s.refused, nil
 }
 
 // subsection returns the middle part of a key such as filter.lfs.clean.
@@ -129,35 +137,93 @@ func subsection(key, section string) (string, bool) {
 	return rest[:i], true
 }
 
-// configEntries reads all configuration as git sees it in this repository,
-// conditional includes of the user's included. Reading runs nothing.
-func (r *Repository) configEntries(ctx context.Context) ([]configEntry, error) {
-	env := r.git.baseEnv()
-	for _, kv := range r.git.opts.Environ {
-		name, _, _ := strings.Cut(kv, "=")
-		switch name {
-		case "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM":
-			env = append(env, kv)
+// configEntries reads all configuration as git sees it in a git directory,
+// conditional includes among it. Reading runs nothing.
+func (r *Repository) configEntries(ctx context.Context, gitDir string) ([]configEntry, error) {
+	env := append(r.git.baseEnv(), "GIT_COMMON_DIR="+r.CommonDir)
+	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"} {
+		if v, ok := r.git.environ(name); ok {
+			env = append(env, name+"="+v)
 		}
 	}
-	args := []string{"--git-dir=" + r.CommonDir, "config", "--list", "-z", "--show-scope", "--includes"}
+	args := []string{"--git-dir=" + gitDir, "config", "--list", "-z", "--show-scope", "--show-origin", "--includes"}
 	res, err := proc.Run(ctx, proc.Command{Path: r.git.opts.Path, Args: args, Env: env, Dir: r.CommonDir})
 	if err != nil {
 		return nil, r.git.wrap(args, r.CommonDir, err)
 	}
-	return parseConfigList(res.Stdout), nil
+	return parseConfigList(res.Stdout)
 }
 
-// parseConfigList reads `git config --list -z --show-scope`: a scope, then a
-// key and its value with a newline between them, each ended by NUL.
-func parseConfigList(out []byte) []configEntry {
+// parseConfigList reads `git config --list -z --show-scope --show-origin`: a
+// scope, an origin, and a key and its value with a newline between them, each
+// ended by NUL.
+func parseConfigList(out []byte) ([]configEntry, error) {
 	var entries []configEntry
-	fields := bytes.Split(out, []byte{0})
-	for i := 0; i+1 < len(fields); i += 2 {
-		key, value, hasValue := strings.Cut(string(fields[i+1]), "\n")
-		entries = append(entries, configEntry{string(fields[i]), key, value, !hasValue})
+	fields := strings.Split(string(out), "\x00")
+	if len(fields)%3 != 1 || fields[len(fields)-1] != "" {
+		return nil, fmt.Errorf("configuration: output ends within an entry: %w", io.ErrUnexpectedEOF)
 	}
-	return entries
+	for f := range slices.Chunk(fields[:len(fields)-1], 3) {
+		key, value, hasValue := strings.Cut(f[2], "\n")
+		if f[0] == "" || !strings.Contains(key, ".") {
+			return nil, fmt.Errorf("configuration: not an entry: %q", f)
+		}
+		entries = append(entries, configEntry{f[0], strings.TrimPrefix(f[1], "file:"), key, value, !hasValue})
+	}
+	return entries, nil
+}
+
+// configFiles lists the files that decide what configEntries returns, whether
+// they are there or not.
+func (r *Repository) configFiles(gitDir string, entries []configEntry) []string {
+	files := []string{filepath.Join(r.CommonDir, "config"), filepath.Join(gitDir, "config.worktree")}
+	home := r.git.home()
+	if global, ok := r.git.environ("GIT_CONFIG_GLOBAL"); ok {
+		files = append(files, global)
+	} else if home != "" {
+		files = append(files, filepath.Join(home, ".gitconfig"), filepath.Join(r.git.configHome(), "git", "config"))
+	}
+	for _, e := range entries {
+		if filepath.IsAbs(e.file) {
+			files = append(files, e.file)
+		}
+		if strings.HasPrefix(e.key, "includeif.onbranch:") {
+			files = append(files, filepath.Join(gitDir, "HEAD"))
+		}
+		if strings.HasPrefix(e.key, "include.") || strings.HasPrefix(e.key, "includeif.") {
+			path := e.value
+			if rest, ok := strings.CutPrefix(path, "~/"); ok {
+				path = filepath.Join(home, rest)
+			} else if !filepath.IsAbs(path) {
+				path = filepath.Join(filepath.Dir(e.file), path)
+			}
+			files = append(files, path)
+		}
+	}
+	return files
+}
+
+func unchanged(watched map[string]string) bool {
+	for f, was := range watched {
+		if digest(f) != was {
+			return false
+		}
+	}
+	return true
+}
+
+// digest is what a configuration file holds, in short.
+func digest(file string) string {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() {
+		return "no file"
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "not readable"
+	}
+	sum := sha256.Sum256(b)
+	return string(sum[:])
 }
 
 // writeConfig writes settings as a configuration file named after its

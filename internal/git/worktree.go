@@ -3,8 +3,10 @@ package git
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -38,8 +40,9 @@ func (w *Worktree) run(ctx context.Context, c call) ([]byte, error) {
 // worker writes files in parallel.
 func (w *Worktree) Checkout(ctx context.Context, workers int) error {
 	_, err := w.run(ctx, call{
-		args:  []string{"-c", "checkout.workers=" + strconv.Itoa(workers), "reset", "--hard", "--quiet", "--no-recurse-submodules"},
-		locks: true, network: true,
+		args:   []string{"reset", "--hard", "--quiet", "--no-recurse-submodules"},
+		config: [][2]string{{"checkout.workers", strconv.Itoa(workers)}},
+		locks:  true, network: true,
 	})
 	return err
 }
@@ -58,16 +61,13 @@ const (
 // learned about unchanged files, so that the next status is cheap.
 func (w *Worktree) Status(ctx context.Context, untracked Untracked, refresh Refresh) iter.Seq2[StatusEntry, error] {
 	return func(yield func(StatusEntry, error) bool) {
-		out, err := w.run(ctx, call{
-			args:  []string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=" + string(untracked), "--ignore-submodules=none"},
-			locks: refresh == RefreshIndex,
-		})
+		entries, err := w.Repo.status(ctx, checkoutAt{w.Admin, w.Path, w.Inherit}, untracked, refresh)
 		if err != nil {
 			yield(StatusEntry{}, err)
 			return
 		}
-		for e, err := range ParseStatus(bytes.NewReader(out)) {
-			if !yield(e, err) {
+		for _, e := range entries {
+			if !yield(e, nil) {
 				return
 			}
 		}
@@ -101,6 +101,9 @@ func (w *Worktree) SkipWorktree(ctx context.Context, on bool, paths ...string) e
 
 // Tracked returns those of the paths that the index holds.
 func (w *Worktree) Tracked(ctx context.Context, paths ...string) ([]string, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
 	out, err := w.run(ctx, call{
 		args: append([]string{"ls-files", "-z", "--"}, paths...), env: []string{"GIT_LITERAL_PATHSPECS=1"},
 	})
@@ -199,10 +202,10 @@ func IndexEntries(gitDir string) int {
 	}
 	defer f.Close()
 	var h [12]byte
-	if n, _ := f.Read(h[:]); n < 12 || string(h[:4]) != "DIRC" {
+	if _, err := io.ReadFull(f, h[:]); err != nil || string(h[:4]) != "DIRC" {
 		return 0
 	}
-	return int(h[8])<<24 | int(h[9])<<16 | int(h[10])<<8 | int(h[11])
+	return int(binary.BigEndian.Uint32(h[8:]))
 }
 
 // List lists the registered worktrees, the main one first.

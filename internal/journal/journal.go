@@ -61,7 +61,7 @@ func Open(ctx context.Context, dir string) (*Journal, error) {
 	j := &Journal{db: db, path: path}
 	if err := j.migrate(ctx); err != nil {
 		_ = db.Close()
-		return nil, explain(err)
+		return nil, explain(ctx, err)
 	}
 	return j, nil
 }
@@ -88,8 +88,12 @@ func SetAside(dir string, now time.Time) (string, error) {
 	return aside, nil
 }
 
-// explain gives the failures that callers tell apart a name.
-func explain(err error) error {
+// explain gives the failures that callers tell apart a name. A transaction
+// whose context ended fails in several ways, depending on where it was.
+func explain(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
 		return err
@@ -146,13 +150,13 @@ type Tx struct {
 func (j *Journal) Update(ctx context.Context, f func(*Tx) error) error {
 	tx, err := j.db.BeginTx(ctx, nil)
 	if err != nil {
-		return explain(err)
+		return explain(ctx, err)
 	}
 	if err := f(&Tx{ctx, tx}); err != nil {
 		_ = tx.Rollback()
-		return explain(err)
+		return explain(ctx, err)
 	}
-	return explain(tx.Commit())
+	return explain(ctx, tx.Commit())
 }
 
 // querier is what a transaction and the database have in common.
@@ -164,7 +168,7 @@ type querier interface {
 func collect[T any](ctx context.Context, q querier, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, explain(err)
+		return nil, explain(ctx, err)
 	}
 	defer rows.Close()
 	var out []T
@@ -175,5 +179,5 @@ func collect[T any](ctx context.Context, q querier, scan func(*sql.Rows) (T, err
 		}
 		out = append(out, v)
 	}
-	return out, explain(rows.Err())
+	return out, explain(ctx, rows.Err())
 }

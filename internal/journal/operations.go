@@ -15,24 +15,49 @@ type OpState string
 
 // The states of an operation.
 const (
-	OpRunning OpState = "running"
-	OpDone    OpState = "done"
-	OpUndone  OpState = "undone" // taken back, by its owner or after a crash
+	OpRunning  OpState = "running"
+	OpDone     OpState = "done"
+	OpUndone   OpState = "undone"   // it never came to an end: taken back, by its owner or after a crash
+	OpReversed OpState = "reversed" // done, and taken back by an undo
 )
 
 // Operation is one act, written down before it has an effect.
 type Operation struct {
 	ID         croft.ID
-	Kind       string // create, remove
+	Act        croft.ID // the call that it was part of
+	Undoes     croft.ID // the act that it helps to take back
+	Kind       string   // create, remove, restore
 	Actor      string
 	Repo       croft.ID
 	State      OpState
 	Workspaces []croft.ID
+	Names      []string // of the workspaces, for people
 	Input      json.RawMessage
 	Owner      croft.Owner
 	StartedAt  time.Time
 	EndedAt    time.Time
 	Error      string
+}
+
+const operationColumns = `id, act, undoes, kind, actor, repo, state, workspaces, names, input, owner, started_at, ended_at, error`
+
+// History lists the operations of a repository, the last first.
+func (j *Journal) History(ctx context.Context, repo croft.ID, limit int) ([]Operation, error) {
+	return collect(ctx, j.db, scanOperation, `SELECT `+operationColumns+`
+		FROM operations WHERE repo = ? ORDER BY seq DESC LIMIT ?`, repo, limit)
+}
+
+// Act lists the operations of one call, the first first.
+func (j *Journal) Act(ctx context.Context, act croft.ID) ([]Operation, error) {
+	return collect(ctx, j.db, scanOperation, `SELECT `+operationColumns+`
+		FROM operations WHERE act = ? ORDER BY seq`, act)
+}
+
+// Reverse marks the ended operations of an act as taken back, or, with
+// OpDone, as in force again.
+func (t *Tx) Reverse(act croft.ID, state OpState) error {
+	_, err := t.tx.ExecContext(t.ctx, `UPDATE operations SET state = ? WHERE act = ? AND state IN ('done', 'reversed')`, state, act)
+	return err
 }
 
 // Begin writes an operation down as running.
@@ -45,10 +70,14 @@ func (t *Tx) Begin(op Operation) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO operations
-		(id, kind, actor, repo, state, workspaces, input, owner, started_at, ended_at, error)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, '')`,
-		op.ID, op.Kind, op.Actor, op.Repo, OpRunning, string(ids), string(op.Input), string(owner), op.StartedAt.UnixNano())
+	names, err := json.Marshal(op.Names)
+	if err != nil {
+		return err
+	}
+	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO operations (`+operationColumns+`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, '')`,
+		op.ID, op.Act, op.Undoes, op.Kind, op.Actor, op.Repo, OpRunning, string(ids), string(names), string(op.Input), string(owner),
+		op.StartedAt.UnixNano())
 	return err
 }
 
@@ -61,21 +90,29 @@ func (t *Tx) End(id croft.ID, state OpState, reason string, now time.Time) error
 
 // Running lists the operations that were begun and not ended.
 func (j *Journal) Running(ctx context.Context) ([]Operation, error) {
-	return collect(ctx, j.db, scanOperation, `SELECT id, kind, actor, repo, state, workspaces, input, owner, started_at, ended_at, error
+	return collect(ctx, j.db, scanOperation, `SELECT `+operationColumns+`
 		FROM operations WHERE state = 'running' ORDER BY seq`)
+}
+
+// RunningOn finds a running operation of a kind that concerns a workspace, as
+// this transaction sees it.
+func (t *Tx) RunningOn(kind string, workspace croft.ID) (Operation, error) {
+	return one(collect(t.ctx, t.tx, scanOperation, `SELECT `+operationColumns+`
+		FROM operations o WHERE state = 'running' AND kind = ?
+		AND EXISTS (SELECT 1 FROM json_each(o.workspaces) WHERE value = ?)`, kind, workspace))
 }
 
 // Operation finds an operation.
 func (j *Journal) Operation(ctx context.Context, id croft.ID) (Operation, error) {
-	return one(collect(ctx, j.db, scanOperation, `SELECT id, kind, actor, repo, state, workspaces, input, owner, started_at, ended_at, error
+	return one(collect(ctx, j.db, scanOperation, `SELECT `+operationColumns+`
 		FROM operations WHERE id = ?`, id))
 }
 
 func scanOperation(rows *sql.Rows) (Operation, error) {
 	var op Operation
-	var ids, input, owner string
+	var ids, names, input, owner string
 	var started, ended int64
-	err := rows.Scan(&op.ID, &op.Kind, &op.Actor, &op.Repo, &op.State, &ids, &input, &owner, &started, &ended, &op.Error)
+	err := rows.Scan(&op.ID, &op.Act, &op.Undoes, &op.Kind, &op.Actor, &op.Repo, &op.State, &ids, &names, &input, &owner, &started, &ended, &op.Error)
 	if err != nil {
 		return op, err
 	}
@@ -84,7 +121,8 @@ func scanOperation(rows *sql.Rows) (Operation, error) {
 	if ended != 0 {
 		op.EndedAt = time.Unix(0, ended)
 	}
-	return op, errors.Join(json.Unmarshal([]byte(ids), &op.Workspaces), json.Unmarshal([]byte(owner), &op.Owner))
+	return op, errors.Join(json.Unmarshal([]byte(ids), &op.Workspaces), json.Unmarshal([]byte(names), &op.Names),
+		json.Unmarshal([]byte(owner), &op.Owner))
 }
 
 // Key is an idempotency key and what it was used for.

@@ -44,7 +44,7 @@ func (j *Journal) Repo(ctx context.Context, id croft.ID) (Repo, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, ErrNotFound
 	}
-	return r, explain(err)
+	return r, explain(ctx, err)
 }
 
 // Record is a workspace as Croft remembers it. It lies in the database and, as
@@ -59,6 +59,7 @@ type Record struct {
 	BaseDir    string          `json:"baseDir,omitempty"`    // the directory that the layout keeps workspaces in
 	RoleFiles  []string        `json:"roleFiles,omitempty"`  // files that Croft put there
 	Blob       string          `json:"blob,omitempty"`       // the object that holds this record in the repository; only in the database
+	Maker      *croft.Owner    `json:"maker,omitempty"`      // the process that makes it; absent once it is made
 	Trash      *Trash          `json:"trash,omitempty"`
 }
 
@@ -201,7 +202,7 @@ func (t *Tx) CountLive(repo croft.ID) (int, error) {
 // CountLive counts the live workspaces of a repository.
 func (j *Journal) CountLive(ctx context.Context, repo croft.ID) (n int, err error) {
 	err = j.db.QueryRowContext(ctx, `SELECT count(*) FROM workspaces WHERE repo = ? AND `+live, repo).Scan(&n)
-	return n, explain(err)
+	return n, explain(ctx, err)
 }
 
 func (t *Tx) count(query string, args ...any) (n int, err error) {

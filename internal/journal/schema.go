@@ -33,17 +33,24 @@ CREATE INDEX workspaces_by_repo ON workspaces (repo, state, created_at);
 CREATE TABLE operations (
 	seq INTEGER PRIMARY KEY AUTOINCREMENT,
 	id TEXT NOT NULL UNIQUE,
+	act TEXT NOT NULL,
+	undoes TEXT NOT NULL,
 	kind TEXT NOT NULL,
 	actor TEXT NOT NULL,
 	repo TEXT NOT NULL,
 	state TEXT NOT NULL,
 	workspaces TEXT NOT NULL,
+	names TEXT NOT NULL,
 	input TEXT NOT NULL,
 	owner TEXT NOT NULL,
 	started_at INTEGER NOT NULL,
 	ended_at INTEGER NOT NULL,
 	error TEXT NOT NULL
 ) STRICT;
+
+CREATE INDEX operations_by_repo ON operations (repo, seq);
+
+CREATE INDEX operations_by_act ON operations (act);
 
 CREATE INDEX operations_running ON operations (state) WHERE state = 'running';
 

@@ -1,8 +1,12 @@
 package proc
 
-import "syscall"
+import (
+	"os/exec"
+	"syscall"
+)
 
-// dieWithParent ends a child when the caller dies. The kernel ties this to the
-// thread that started it; Go's threads live as long as the process, because
-// nothing here locks a goroutine to one.
-func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+// dieWithParent ends a child when the caller dies, with a signal on which git
+// removes its lock files. The kernel ties this to the thread that started it;
+// Go's threads live as long as the process, because nothing here locks a
+// goroutine to one.
+func dieWithParent(cmd *exec.Cmd) { cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM }

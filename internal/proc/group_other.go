@@ -1,7 +1,8 @@
-//go:build unix && !linux
+//go:build !linux
 
 package proc
 
-import "syscall"
+import "os/exec"
 
-func dieWithParent(*syscall.SysProcAttr) {}
+// dieWithParent: only Linux can.
+func dieWithParent(*exec.Cmd) {}

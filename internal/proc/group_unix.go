@@ -10,7 +10,12 @@ import (
 
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	dieWithParent(cmd.SysProcAttr)
+}
+
+// askGroup asks a process and its children to end. git removes its lock files
+// then, which it cannot when it is killed.
+func askGroup(p *os.Process) error {
+	return syscall.Kill(-p.Pid, syscall.SIGTERM)
 }
 
 func killGroup(p *os.Process) error {

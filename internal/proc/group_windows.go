@@ -10,6 +10,9 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
+// askGroup: there is no signal that a program without a console gets.
+func askGroup(p *os.Process) error { return p.Kill() }
+
 func killGroup(p *os.Process) error { return p.Kill() }
 
 func detach(cmd *exec.Cmd) {

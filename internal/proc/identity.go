@@ -24,6 +24,10 @@ const (
 	Unknown Life = "unknown" // it cannot be seen from here, so it counts as alive
 )
 
+// ended is the start of a process that has ended and was not waited for: a
+// zombie does nothing any more.
+const ended = "ended"
+
 // Self identifies this process.
 func Self() Identity {
 	id := Here()
@@ -53,7 +57,10 @@ func LifeOf(id Identity) Life {
 	if !exists(id.PID) {
 		return Dead
 	}
-	if start := startOf(id.PID); id.Start != "" && start != "" && start != id.Start {
+	switch start := startOf(id.PID); {
+	case start == ended:
+		return Dead
+	case id.Start != "" && start != "" && start != id.Start:
 		return Dead
 	}
 	return Alive

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -39,7 +40,7 @@ func startOf(pid int) string {
 		return ""
 	}
 	if fields[0] == "Z" {
-		return "ended" // a zombie does nothing any more
+		return ended
 	}
 	return fields[19]
 }
@@ -49,7 +50,7 @@ func startOf(pid int) string {
 func Occupants(dir string) ([]int, bool) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return nil, true
+		return nil, errors.Is(err, os.ErrNotExist)
 	}
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

@@ -2,8 +2,8 @@
 // only package that imports os/exec.
 //
 // Every process is started in a group of its own; when its context ends the
-// whole group is killed, so that no grandchild goes on writing after the
-// caller was told that the work had stopped.
+// whole group is asked to end and then killed, so that no grandchild goes on
+// writing after the caller was told that the work had stopped.
 package proc
 
 import (
@@ -14,15 +14,17 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"time"
 )
 
-// killDelay is how long a killed process may keep its pipes open.
+// killDelay is how long a process may take to end after it was asked to, and
+// how long its children may keep its pipes open.
 const killDelay = 2 * time.Second
 
 // Command describes a process to run.
 type Command struct {
-	Path string   // required: the program, looked up in PATH if it has no separator
+	Path string   // required: the program, looked up in Env's PATH if it has no separator
 	Args []string // without the program's name
 	Env  []string // the whole environment; nil means none
 	Dir  string
@@ -65,6 +67,7 @@ func LookPath(name string) (string, error) { return exec.LookPath(name) }
 func Run(ctx context.Context, c Command) (Result, error) {
 	var out, errOut bytes.Buffer
 	cmd := build(ctx, c)
+	dieWithParent(cmd)
 	cmd.Stdin = c.Stdin
 	cmd.Stdout = c.Stdout
 	if c.Stdout == nil {
@@ -72,6 +75,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	}
 	cmd.Stderr = &errOut
 	err := cmd.Run()
+	endGroup(ctx, cmd, err)
 	return Result{out.Bytes(), errOut.Bytes()}, outcome(ctx, c, err, errOut.Bytes())
 }
 
@@ -83,12 +87,13 @@ type Process struct {
 	ctx    context.Context
 	cmd    *exec.Cmd
 	spec   Command
-	stderr *bytes.Buffer
+	stderr *tail
 }
 
-// Start starts a process and returns its pipes.
+// Start starts a process and returns its pipes. When the caller dies it is not
+// sent a signal: its input ends, and what it was told to do before it finishes.
 func Start(ctx context.Context, c Command) (*Process, error) {
-	p := &Process{ctx: ctx, cmd: build(ctx, c), spec: c, stderr: new(bytes.Buffer)}
+	p := &Process{ctx: ctx, cmd: build(ctx, c), spec: c, stderr: new(tail)}
 	p.cmd.Stderr = p.stderr
 	var err error
 	if p.Stdin, err = p.cmd.StdinPipe(); err != nil {
@@ -106,7 +111,8 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 // Wait waits for the end of the process, once its Stdout was read to the end.
 func (p *Process) Wait() error {
 	err := p.cmd.Wait()
-	return outcome(p.ctx, p.spec, err, p.stderr.Bytes())
+	endGroup(p.ctx, p.cmd, err)
+	return outcome(p.ctx, p.spec, err, p.stderr.text)
 }
 
 // Kill ends the process and its children. Wait still has to be called.
@@ -118,8 +124,7 @@ func (p *Process) Kill() {
 
 // Interactive runs a process on the caller's terminal and returns its status.
 func Interactive(ctx context.Context, c Command) (int, error) {
-	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
-	cmd.Env, cmd.Dir = c.Env, c.Dir
+	cmd := plain(ctx, c)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -131,27 +136,60 @@ func Interactive(ctx context.Context, c Command) (int, error) {
 // Detach starts a process that outlives the caller, without its terminal and
 // without its pipes.
 func Detach(c Command) error {
-	cmd := exec.Command(c.Path, c.Args...)
-	cmd.Env, cmd.Dir = c.Env, c.Dir
+	cmd := plain(context.Background(), c)
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	return cmd.Process.Release()
+	// Whoever does not wait for it keeps a zombie of it.
+	go func() { _ = cmd.Wait() }()
+	return nil
 }
 
-func build(ctx context.Context, c Command) *exec.Cmd {
+// plain is a command with its program, its arguments, its environment and its
+// directory.
+func plain(ctx context.Context, c Command) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
+	if filepath.Base(c.Path) == c.Path {
+		cmd.Path, cmd.Err = lookPath(c.Path, c.Env)
+	}
 	cmd.Env = c.Env
 	if cmd.Env == nil {
 		cmd.Env = []string{}
 	}
 	cmd.Dir = c.Dir
+	return cmd
+}
+
+func build(ctx context.Context, c Command) *exec.Cmd {
+	cmd := plain(ctx, c)
 	cmd.ExtraFiles = inheritable(c.Inherit)
 	cmd.WaitDelay = killDelay
-	cmd.Cancel = func() error { return killGroup(cmd.Process) }
+	cmd.Cancel = func() error { return askGroup(cmd.Process) }
 	ownGroup(cmd)
 	return cmd
+}
+
+// endGroup kills what is left of a process's group when nobody waits for it
+// any more: the context has ended, or the process has and a child of it keeps
+// the pipes open.
+func endGroup(ctx context.Context, cmd *exec.Cmd, err error) {
+	if cmd.Process != nil && (ctx.Err() != nil || errors.Is(err, exec.ErrWaitDelay)) {
+		_ = killGroup(cmd.Process)
+	}
+}
+
+// tail keeps the end of what a long-lived process says.
+type tail struct{ text []byte }
+
+const maxTail = 64 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.text = append(t.text, b...)
+	if over := len(t.text) - maxTail; over > 0 {
+		t.text = t.text[:copy(t.text, t.text[over:])]
+	}
+	return len(b), nil
 }
 
 func outcome(ctx context.Context, c Command, err error, stderr []byte) error {

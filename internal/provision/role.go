@@ -85,6 +85,9 @@ func (r Roles) Copy(ctx context.Context, w *git.Worktree, role croft.Role) (untr
 // followed.
 func copyFile(src *os.Root, from string, dst *os.Root, to string) error {
 	in, err := src.Open(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return &croft.Error{Code: croft.RoleNotFound, Op: "role", Message: "a file of the role is gone", Details: from}
+	}
 	if err != nil {
 		return err
 	}
@@ -94,11 +97,19 @@ func copyFile(src *os.Root, from string, dst *os.Root, to string) error {
 		return err
 	}
 	if len(data) > maxRoleFile {
-		return fmt.Errorf("%s is larger than %d bytes", from, maxRoleFile)
+		return &croft.Error{
+			Code: croft.InvalidRequest, Op: "role", Message: fmt.Sprintf("a file of the role is larger than %d bytes", maxRoleFile), Details: from,
+		}
 	}
 	if old, err := dst.ReadFile(to); err == nil && bytes.Equal(old, data) {
 		if info, err := dst.Lstat(to); err == nil && info.Mode().IsRegular() {
 			return nil
+		}
+	}
+	if info, err := dst.Lstat(to); err == nil && info.IsDir() {
+		return &croft.Error{
+			Code: croft.NotWritable, Op: "role", Message: fmt.Sprintf("the workspace has a directory where the role has the file %s", to),
+			Hint: "croft new --no-role-files",
 		}
 	}
 	if err := dst.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -44,5 +44,8 @@ func (Checkouts) Health(s checkout.Spec) checkout.Health {
 // Stow leaves the project where it is.
 func (Checkouts) Stow(checkout.Spec, string) error { return nil }
 
+// Unstow has nothing to bring back.
+func (Checkouts) Unstow(checkout.Spec, string) error { return nil }
+
 // Discard leaves the project where it is.
 func (Checkouts) Discard(checkout.Spec) error { return nil }

@@ -21,6 +21,10 @@ const AdminPrefix = "croft-"
 // BirthLock is the reason of the lock that a worktree has while it is made.
 const BirthLock = "croft: being made"
 
+// RemovalLock is the reason of the lock that a worktree has while it is
+// removed.
+const RemovalLock = "croft: being removed"
+
 // Checkouts makes worktrees of one repository.
 type Checkouts struct{ repo *git.Repository }
 
@@ -126,8 +130,15 @@ func (c *Checkouts) Health(s checkout.Spec) checkout.Health {
 }
 
 // Stow renames the directory to dir/tree and the admin directory to dir/admin.
-// A link at the path is moved as a link.
+// A link at the path is moved as a link. In between the worktree is locked, so
+// that a `git worktree prune` does not delete the half that is left.
 func (c *Checkouts) Stow(s checkout.Spec, dir string) error {
+	w := c.At(s)
+	if _, locked, err := w.LockReason(); err == nil && !locked && w.Registered() {
+		if err := w.SetLock(RemovalLock); err != nil {
+			return err
+		}
+	}
 	err := os.Rename(s.Path, filepath.Join(dir, "tree"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -135,7 +146,28 @@ func (c *Checkouts) Stow(s checkout.Spec, dir string) error {
 	if err := failpoint.Hit("worktree.stow.renamed"); err != nil {
 		return err
 	}
-	return c.At(s).Deregister(filepath.Join(dir, "admin"))
+	stowed := &git.Worktree{Admin: filepath.Join(dir, "admin")}
+	if err := w.Deregister(stowed.Admin); err != nil {
+		return err
+	}
+	if reason, _, _ := stowed.LockReason(); reason == RemovalLock {
+		return stowed.ClearLock()
+	}
+	return nil
+}
+
+// Unstow renames the admin directory and then the directory back to where they
+// were.
+func (c *Checkouts) Unstow(s checkout.Spec, dir string) error {
+	w := c.At(s)
+	err := w.Reregister(filepath.Join(dir, "admin"), filepath.Join(dir, "tree"), BirthLock)
+	switch {
+	case errors.Is(err, git.ErrExists):
+		return fmt.Errorf("%w: %s", checkout.ErrExists, s.Path)
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
+	}
+	return err
 }
 
 // Discard removes the worktree.

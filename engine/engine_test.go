@@ -1,0 +1,30 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/servicetest"
+)
+
+func TestService(t *testing.T) {
+	servicetest.Run(t, func(t *testing.T, dir string, env []string) croft.Service {
+		return open(t, dir, &engine.Options{Environ: env})
+	})
+}
+
+// open opens an engine and closes it with the test.
+func open(t testing.TB, dir string, opts *engine.Options) *engine.Engine {
+	t.Helper()
+	e, err := engine.Open(t.Context(), dir, opts)
+	if err != nil {
+		t.Fatalf("engine.Open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return e
+}

@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// guard refuses what would take something away from somebody. What looks odd
+// because another process is removing the workspace is WorktreeNotFound.
+func (e *Engine) guard(ctx context.Context, r *repo, rec journal.Record, mode croft.RemoveMode) error {
+	err := e.guardNow(ctx, r, rec, mode)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	for {
+		var other croft.ID
+		gone := e.journal.Update(ctx, func(tx *journal.Tx) (err error) {
+			other, err = underway(tx, rec)
+			return err
+		})
+		if gone != nil {
+			return gone
+		}
+		if other == "" {
+			return err
+		}
+		if _, err := e.await(ctx, other); err != nil {
+			return err
+		}
+	}
+}
+
+// underway finds a removal of the workspace that has not ended, and fails with
+// WorktreeNotFound if one has.
+func underway(tx *journal.Tx, rec journal.Record) (croft.ID, error) {
+	now, err := tx.Record(rec.Workspace.ID)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && now.Workspace.State == croft.Trashed {
+		return "", notFound("remove", rec.Workspace.Name)
+	}
+	if err != nil {
+		return "", err
+	}
+	op, err := tx.RunningOn("remove", rec.Workspace.ID)
+	if errors.Is(err, journal.ErrNotFound) {
+		return "", nil
+	}
+	return op.ID, err
+}
+
+func (e *Engine) guardNow(ctx context.Context, r *repo, rec journal.Record, mode croft.RemoveMode) error {
+	w := rec.Workspace
+	if w.State == croft.Creating {
+		return &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being made", Hint: "croft list"}
+	}
+	if err := e.guardLeases(ctx, r, w); err != nil || w.Mode == croft.ModeLegacy {
+		return err
+	}
+	if pids, _ := proc.Occupants(w.Path); len(pids) > 0 {
+		return &croft.Error{
+			Code: croft.WorkspaceBusy, Message: fmt.Sprintf("process %d is at work inside", pids[0]), Details: fmt.Sprint("processes: ", pids),
+			Hint: "leave the directory (cd), or end the process",
+		}
+	}
+	if err := r.guardForeign(rec); err != nil {
+		return err
+	}
+	if mode == croft.RemoveForce {
+		return nil
+	}
+	if err := r.guardLock(rec); err != nil {
+		return err
+	}
+	st, err := e.status(ctx, r, rec)
+	if errors.Is(err, croft.WorkspaceBroken) {
+		return e.guardBroken(r, rec)
+	}
+	if err != nil {
+		return err
+	}
+	if st.Dirty() {
+		return dirty(w, st)
+	}
+	return nil
+}
+
+// guardForeign refuses a path where somebody put a checkout of their own.
+func (r *repo) guardForeign(rec journal.Record) error {
+	w := rec.Workspace
+	if r.trees.Health(specOf(rec)) != checkout.Foreign {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(w.Path)
+	if err != nil {
+		return nil
+	}
+	if place, err := git.Discover(real); err != nil || place.WorkDir != real && place.Root != real {
+		return nil
+	}
+	return &croft.Error{
+		Code: croft.WorkspaceBroken, Message: "another checkout lies at its path", Details: w.Path,
+		Hint: "move it away, then croft remove " + w.Name,
+	}
+}
+
+// guardBroken lets a workspace go whose directory is gone or stripped of its
+// registration only if nothing is left there that cannot be judged.
+func (e *Engine) guardBroken(r *repo, rec journal.Record) error {
+	h := r.trees.Health(specOf(rec))
+	if h == checkout.Missing {
+		return nil
+	}
+	return broken(rec, h)
+}
+
+func (e *Engine) guardLeases(ctx context.Context, r *repo, w croft.Workspace) error {
+	leases, err := e.journal.Leases(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	me := self()
+	for _, l := range leases[w.ID] {
+		if held(l, e.now()) && l.Owner != me {
+			return leased(l)
+		}
+	}
+	return nil
+}
+
+func leased(l croft.Lease) error {
+	return &croft.Error{
+		Code: croft.WorkspaceBusy, Message: fmt.Sprintf("process %d holds a lease until %s", l.Owner.PID, l.ExpiresAt.Format(time.RFC3339)),
+		Hint: "end the process, or wait until the lease has expired",
+	}
+}
+
+// guardLock refuses a workspace that a person locked.
+func (r *repo) guardLock(rec journal.Record) error {
+	if rec.Workspace.Mode == croft.ModeLegacy {
+		return nil
+	}
+	reason, personal, err := isPersonal(r.trees.At(specOf(rec)))
+	if err != nil || !personal {
+		return err
+	}
+	return &croft.Error{
+		Code: croft.WorkspaceLocked, Message: lockedMessage(reason), Hint: "croft unlock " + rec.Workspace.Name,
+	}
+}
+
+func lockedMessage(reason string) string {
+	if reason == "" {
+		return "the workspace is locked"
+	}
+	return "the workspace is locked: " + reason
+}
+
+func dirty(w croft.Workspace, st *croft.Status) error {
+	message := fmt.Sprintf("%d files are not committed", len(st.Paths))
+	if len(st.Paths) == 1 {
+		message = "1 file is not committed"
+	}
+	if st.Ahead > 0 {
+		message += fmt.Sprintf(", %d commits are not in %s", st.Ahead, w.Target)
+	}
+	shown := st.Paths
+	if len(shown) > 20 {
+		shown = append(slices.Clone(shown[:20]), fmt.Sprintf("and %d more", len(st.Paths)-20))
+	}
+	return &croft.Error{
+		Code: croft.WorkspaceDirty, Message: message, Details: strings.Join(shown, "\n"), Hint: "croft remove --force " + w.Name,
+	}
+}

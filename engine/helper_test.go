@@ -1,0 +1,257 @@
+package engine_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// The test binary is also a program that uses the engine, so that tests can
+// kill it, run many of it, and run it as somebody else.
+const helperVariable = "CROFT_TEST_HELPER"
+
+func TestMain(m *testing.M) {
+	task := os.Getenv(helperVariable)
+	if task == "" {
+		os.Exit(m.Run())
+	}
+	if err := help(task); err != nil {
+		fmt.Println(croft.AsError("help", err).Code, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// task is what a helper does, in the directory that it is started in.
+type task struct {
+	Create *croft.CreateAllRequest `json:"create,omitempty"`
+	Remove *croft.RemoveRequest    `json:"remove,omitempty"`
+	Hold   croft.ID                `json:"hold,omitempty"`
+	GC     bool                    `json:"gc,omitempty"`
+	Dir    string                  `json:"dir,omitempty"`
+	Wait   bool                    `json:"wait,omitempty"` // until it is killed, or its stdin ends
+}
+
+func help(text string) error {
+	var job task
+	if err := json.Unmarshal([]byte(text), &job); err != nil {
+		return err
+	}
+	ctx := context.Background()
+	e, err := engine.Open(ctx, job.Dir, nil)
+	if err != nil {
+		return err
+	}
+	if job.Create != nil {
+		list, err := e.CreateAll(ctx, *job.Create)
+		if err != nil {
+			return err
+		}
+		for _, w := range list {
+			fmt.Println("created", w.ID)
+		}
+	}
+	if job.Remove != nil {
+		res, err := e.Remove(ctx, *job.Remove)
+		if err != nil {
+			return err
+		}
+		for _, k := range res.Kept {
+			return k.Reason
+		}
+		fmt.Println("removed", len(res.Removed))
+	}
+	if job.GC {
+		if _, err := e.GC(ctx, ""); err != nil {
+			return err
+		}
+	}
+	if job.Hold != "" {
+		if _, err := e.Hold(ctx, job.Hold); err != nil {
+			return err
+		}
+	}
+	if job.Wait {
+		fmt.Println("ready")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return nil
+	}
+	return e.Close()
+}
+
+// helper prepares a process that does a task.
+func helper(t testing.TB, r *gittest.Repo, job task, env ...string) *exec.Cmd {
+	t.Helper()
+	if job.Dir == "" {
+		job.Dir = r.Dir
+	}
+	b, err := json.Marshal(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Dir = job.Dir
+	cmd.Env = append(append(slices.Clone(r.Env), helperVariable+"="+string(b)), env...)
+	return cmd
+}
+
+// start starts a helper that waits, and returns when it is ready. stop kills
+// it, as kill -9 does, and may be called again.
+func start(t testing.TB, cmd *exec.Cmd) (stop func()) {
+	t.Helper()
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop = func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	t.Cleanup(stop)
+	for lines := bufio.NewScanner(out); ; {
+		if !lines.Scan() {
+			t.Fatalf("the helper ended before it was ready: %v", lines.Err())
+		}
+		if lines.Text() == "ready" {
+			return stop
+		}
+	}
+}
+
+// run runs a helper to its end and returns what it printed.
+func run(t testing.TB, cmd *exec.Cmd) (string, error) {
+	t.Helper()
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// engineIn opens an engine in a repository's environment, at a time that is
+// later by some while.
+func engineIn(t testing.TB, r *gittest.Repo, later time.Duration, settings ...string) *engine.Engine {
+	t.Helper()
+	opts := &engine.Options{Environ: r.Env, Settings: map[string]string{}}
+	if later != 0 {
+		opts.Now = func() time.Time { return time.Now().Add(later) }
+	}
+	for i := 0; i+1 < len(settings); i += 2 {
+		opts.Settings[settings[i]] = settings[i+1]
+	}
+	return open(t, r.Dir, opts)
+}
+
+// create makes a workspace or ends the test.
+func create(t testing.TB, e croft.Service, req croft.CreateRequest) croft.Workspace {
+	t.Helper()
+	w, err := e.Create(t.Context(), req)
+	if err != nil {
+		t.Fatalf("Create(%+v): %v", req, err)
+	}
+	return *w
+}
+
+// names lists the live workspaces' names.
+func names(t testing.TB, e croft.Service) []string {
+	t.Helper()
+	list, err := e.Workspaces(t.Context(), croft.Filter{})
+	if err != nil {
+		t.Fatalf("Workspaces: %v", err)
+	}
+	out := []string{}
+	for _, w := range list {
+		out = append(out, w.Name)
+	}
+	return out
+}
+
+// show finds one workspace or ends the test.
+func show(t testing.TB, e croft.Service, ref string) croft.Workspace {
+	t.Helper()
+	w, err := e.Workspace(t.Context(), croft.WorkspaceRequest{Ref: ref})
+	if err != nil {
+		t.Fatalf("Workspace(%s): %v", ref, err)
+	}
+	return *w
+}
+
+// database opens the journal that the engines of a repository's environment
+// write.
+func database(t testing.TB, r *gittest.Repo) *journal.Journal {
+	t.Helper()
+	j, err := journal.Open(t.Context(), stateDir(r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	return j
+}
+
+func stateDir(r *gittest.Repo) string {
+	for _, kv := range r.Env {
+		if dir, ok := strings.CutPrefix(kv, "CROFT_STATE_DIR="); ok {
+			return dir
+		}
+	}
+	return ""
+}
+
+// update writes to the journal or ends the test.
+func update(t testing.TB, j *journal.Journal, f func(*journal.Tx) error) {
+	t.Helper()
+	if err := j.Update(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantCode ends the test unless err has the code.
+func wantCode(t testing.TB, err error, want croft.Code) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("error = %v, want %s", err, want)
+	}
+}
+
+// wantKept fails unless one workspace was looked at, and kept for a reason.
+func wantKept(t testing.TB, what string, removed []croft.Removed, kept []croft.Kept, want croft.Code) {
+	t.Helper()
+	if len(removed) != 0 || len(kept) != 1 || !errors.Is(kept[0].Reason, want) {
+		t.Errorf("%s: removed %+v, kept %+v; want it kept as %s", what, removed, kept, want)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func read(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

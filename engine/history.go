@@ -1,0 +1,231 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// historyLimit is how many operations are listed unless more are asked for.
+const historyLimit = 100
+
+// History lists acts, the last first.
+func (e *Engine) History(ctx context.Context, req croft.HistoryRequest) ([]croft.Operation, error) {
+	s, err := e.standing(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("history", "", err)
+	}
+	limit := req.Limit
+	if limit <= 0 {
+		limit = historyLimit
+	}
+	acts, err := e.acts(ctx, s.repo, limit)
+	if err != nil {
+		return nil, explain("history", "", err)
+	}
+	out := make([]croft.Operation, len(acts))
+	for i, ops := range acts {
+		steps, err := e.inverse(ctx, ops)
+		if err != nil {
+			return nil, explain("history", "", err)
+		}
+		out[i] = describe(ops, len(steps) > 0)
+	}
+	return out, nil
+}
+
+// acts lists the operations of a repository by the call that they were part
+// of, the last call first.
+func (e *Engine) acts(ctx context.Context, r *repo, limit int) ([][]journal.Operation, error) {
+	ops, err := e.journal.History(ctx, r.id, 10*limit)
+	if err != nil {
+		return nil, err
+	}
+	var acts [][]journal.Operation
+	index := map[croft.ID]int{}
+	for _, op := range ops {
+		i, ok := index[op.Act]
+		if !ok {
+			if len(acts) == limit {
+				break
+			}
+			i = len(acts)
+			index[op.Act] = i
+			acts = append(acts, nil)
+		}
+		acts[i] = append([]journal.Operation{op}, acts[i]...)
+	}
+	return acts, nil
+}
+
+// describe tells of one act.
+func describe(ops []journal.Operation, undoable bool) croft.Operation {
+	first := ops[0]
+	out := croft.Operation{
+		ID: first.Act, Kind: first.Kind, Actor: first.Actor, State: string(first.State), StartedAt: first.StartedAt.UTC(),
+		IsUndoable: undoable, Undoes: first.Undoes,
+	}
+	if first.Undoes != "" {
+		out.Kind = "undo"
+	}
+	if first.State == journal.OpReversed {
+		out.State = "undone"
+	}
+	var names []string
+	for _, op := range ops {
+		if op.State == journal.OpRunning {
+			out.State = string(journal.OpRunning)
+		}
+		names = append(names, op.Names...)
+	}
+	out.Workspace = strings.Join(names, " ")
+	return out
+}
+
+// step is one part of an undo.
+type step struct {
+	rec     journal.Record
+	restore bool // else remove
+}
+
+func (s step) String() string {
+	w := s.rec.Workspace
+	if s.restore {
+		return fmt.Sprintf("restore %s from the trash to %s", w.Name, w.Path)
+	}
+	return fmt.Sprintf("move %s to the trash, with branch %s", w.Name, w.Branch)
+}
+
+// inverse finds what takes an act back, given how things stand now: what it
+// made or brought back is removed, what it removed is restored, the last
+// first. What is already so is passed over.
+func (e *Engine) inverse(ctx context.Context, ops []journal.Operation) ([]step, error) {
+	var steps []step
+	for _, op := range slices.Backward(ops) {
+		if op.State != journal.OpDone {
+			continue
+		}
+		for _, id := range slices.Backward(op.Workspaces) {
+			rec, err := e.journal.Record(ctx, id)
+			if errors.Is(err, journal.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			trashed := rec.Workspace.State == croft.Trashed
+			switch {
+			case op.Kind == "remove" && trashed && rec.Trash != nil && !rec.Trash.Purged && rec.Workspace.Mode != croft.ModeLegacy:
+				steps = append(steps, step{rec, true})
+			case op.Kind != "remove" && !trashed:
+				steps = append(steps, step{rec, false})
+			}
+		}
+	}
+	return steps, nil
+}
+
+// PlanUndo says what Undo would do.
+func (e *Engine) PlanUndo(ctx context.Context, req croft.UndoRequest) (*croft.UndoPlan, error) {
+	s, err := e.standing(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("undo", "", err)
+	}
+	ops, steps, err := e.toUndo(ctx, s.repo, req)
+	if err != nil {
+		return nil, explain("undo", "", err)
+	}
+	plan := &croft.UndoPlan{Operation: describe(ops, true)}
+	for _, st := range steps {
+		plan.Steps = append(plan.Steps, st.String())
+	}
+	return plan, nil
+}
+
+// toUndo finds the act that a request means: the one that it names, or the
+// last of this actor that was neither taken back nor an undo itself.
+func (e *Engine) toUndo(ctx context.Context, r *repo, req croft.UndoRequest) ([]journal.Operation, []step, error) {
+	if req.Operation != "" {
+		ops, err := e.journal.Act(ctx, req.Operation)
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(ops) == 0 || ops[0].Repo != r.id {
+			return nil, nil, nothingToUndo(fmt.Sprintf("there is no operation %q", req.Operation))
+		}
+		steps, err := e.inverse(ctx, ops)
+		if err == nil && len(steps) == 0 {
+			err = nothingToUndo("of that operation nothing is left to take back")
+		}
+		return ops, steps, err
+	}
+	acts, err := e.acts(ctx, r, historyLimit)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, ops := range acts {
+		if ops[0].Actor != e.actor() || ops[0].Undoes != "" {
+			continue
+		}
+		steps, err := e.inverse(ctx, ops)
+		if err != nil || len(steps) > 0 {
+			return ops, steps, err
+		}
+	}
+	return nil, nil, nothingToUndo("there is nothing of yours to take back")
+}
+
+func nothingToUndo(message string) error {
+	return &croft.Error{Code: croft.InvalidRequest, Message: message, Hint: "croft history"}
+}
+
+// Undo takes an act back.
+func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operation, error) {
+	s, err := e.at(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("undo", "", err)
+	}
+	if err := e.recover(ctx, s.id); err != nil {
+		return nil, explain("undo", "", err)
+	}
+	ops, steps, err := e.toUndo(ctx, s.repo, req)
+	if err != nil {
+		return nil, explain("undo", "", err)
+	}
+	a := act{id: newID(), undoes: ops[0].Act}
+	for _, st := range steps {
+		if st.restore {
+			err = e.restoreOne(ctx, s.repo, st.rec, a)
+		} else {
+			_, err = e.removeOne(ctx, s.repo, st.rec, removal{Event: croft.EventWorkspaceRemoved, act: a}, req.Mode)
+		}
+		if err != nil {
+			return nil, explain("undo", st.rec.Workspace.Name, err)
+		}
+	}
+	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
+		// What the act had itself taken back is in force again.
+		return errors.Join(tx.Reverse(ops[0].Act, journal.OpReversed), reinstate(tx, ops[0].Undoes))
+	})
+	if err != nil {
+		return nil, explain("undo", "", err)
+	}
+	done, err := e.journal.Act(ctx, a.id)
+	if err != nil {
+		return nil, explain("undo", "", err)
+	}
+	out := describe(done, true)
+	return &out, nil
+}
+
+func reinstate(tx *journal.Tx, act croft.ID) error {
+	if act == "" {
+		return nil
+	}
+	return tx.Reverse(act, journal.OpDone)
+}

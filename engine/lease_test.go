@@ -1,0 +1,289 @@
+package engine_test
+
+import (
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// expired is so much later that every lease has expired.
+const expired = time.Hour
+
+// abandoned is a workspace whose lease-holder was killed.
+func abandoned(t *testing.T, r *gittest.Repo, req croft.CreateRequest) croft.Workspace {
+	t.Helper()
+	w := create(t, engineIn(t, r, 0), req)
+	start(t, helper(t, r, task{Hold: w.ID, Wait: true}))()
+	return w
+}
+
+func reap(t *testing.T, e *engine.Engine, req croft.ReapRequest) *croft.CleanResult {
+	t.Helper()
+	res, err := e.Reap(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func TestReapDeadOwner(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	w := abandoned(t, r, croft.CreateRequest{Name: "a"})
+	now := engineIn(t, r, 0)
+	if res := reap(t, now, croft.ReapRequest{}); len(res.Removed) != 0 {
+		t.Errorf("before the lease has expired: %+v", res)
+	}
+	if got := show(t, now, "a"); got.Lease != nil || got.IsLocked {
+		t.Errorf("the lease of a dead owner shows: %+v", got)
+	}
+	later := engineIn(t, r, expired)
+	if res := reap(t, later, croft.ReapRequest{DryRun: croft.DryRunOn}); len(res.Removed) != 1 || !exists(w.Path) {
+		t.Errorf("told only: %+v", res)
+	}
+	res := reap(t, later, croft.ReapRequest{})
+	if len(res.Removed) != 1 || res.Removed[0].ID != w.ID || res.Removed[0].Branch != w.Branch || exists(w.Path) {
+		t.Errorf("after the lease has expired: %+v", res)
+	}
+	var kinds []string
+	for e, err := range later.Events(t.Context(), croft.EventsRequest{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds = append(kinds, e.Kind)
+	}
+	if !slices.Contains(kinds, croft.EventWorkspaceReaped) {
+		t.Errorf("events %v", kinds)
+	}
+}
+
+func TestReapKeepsWork(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	w := abandoned(t, r, croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "x")
+	later := engineIn(t, r, expired)
+	res := reap(t, later, croft.ReapRequest{})
+	wantKept(t, "uncommitted work", res.Removed, res.Kept, croft.WorkspaceDirty)
+	r.GitIn(w.Path, "add", "--all")
+	r.GitIn(w.Path, "commit", "--quiet", "-m", "work")
+	if res := reap(t, later, croft.ReapRequest{}); len(res.Removed) != 1 || res.Removed[0].Branch != "" {
+		t.Errorf("committed work: %+v, want the workspace gone and the branch kept", res)
+	}
+	if got := r.Git("log", "-1", "--format=%s", w.Branch); got != "work" {
+		t.Errorf("the branch is at %q", got)
+	}
+}
+
+// TestReapOwners writes leases of all kinds of owners into the database. What
+// cannot be seen counts as alive.
+func TestReapOwners(t *testing.T) {
+	t.Parallel()
+	me := proc.Self()
+	owner := func(change func(*croft.Owner)) croft.Owner {
+		o := croft.Owner{Host: me.Host, Boot: me.Boot, Space: me.Space, PID: me.PID, Start: me.Start}
+		change(&o)
+		return o
+	}
+	for _, c := range []struct {
+		name   string
+		owner  croft.Owner
+		reaped bool
+		linux  bool // only there is it known
+	}{
+		{"OtherHost", owner(func(o *croft.Owner) { o.Host = "another-machine" }), false, false},
+		{"OtherHostRestarted", owner(func(o *croft.Owner) { o.Host, o.Boot = "another-machine", "another-start" }), false, false},
+		{"OtherProcessNamespace", owner(func(o *croft.Owner) { o.Space = "pid:[1]" }), false, false},
+		{"NoPID", owner(func(o *croft.Owner) { o.PID = 0 }), false, false},
+		{"Alive", owner(func(*croft.Owner) {}), false, false},
+		{"BeforeTheRestart", owner(func(o *croft.Owner) { o.Boot = "an-earlier-start" }), true, true},
+		{"PIDUsedAgain", owner(func(o *croft.Owner) { o.Start = "1" }), true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if c.linux && runtime.GOOS != "linux" {
+				t.Skip("not known on this platform")
+			}
+			r := gittest.New(t)
+			e := engineIn(t, r, 0)
+			w := create(t, e, croft.CreateRequest{Name: "a"})
+			update(t, database(t, r), func(tx *journal.Tx) error {
+				return tx.PutLease(croft.Lease{ID: "lease", Workspace: w.ID, Owner: c.owner, ExpiresAt: time.Now().Add(-time.Minute)})
+			})
+			res := reap(t, e, croft.ReapRequest{Mode: croft.RemoveForce})
+			if got := len(res.Removed) == 1; got != c.reaped {
+				t.Errorf("reaped: %v, want %v", got, c.reaped)
+			}
+			if c.reaped {
+				return
+			}
+			res = reap(t, e, croft.ReapRequest{OlderThan: 1, Mode: croft.RemoveForce})
+			wantKept(t, "by age", res.Removed, res.Kept, croft.WorkspaceBusy)
+		})
+	}
+}
+
+// TestReapExpiredButAlive: a process that was stopped for an hour is alive.
+func TestReapExpiredButAlive(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	w := create(t, engineIn(t, r, 0), croft.CreateRequest{Name: "a"})
+	stop := start(t, helper(t, r, task{Hold: w.ID, Wait: true}))
+	later := engineIn(t, r, expired)
+	if res := reap(t, later, croft.ReapRequest{Mode: croft.RemoveForce}); len(res.Removed) != 0 {
+		t.Errorf("the owner is alive: %+v", res)
+	}
+	stop()
+	if res := reap(t, later, croft.ReapRequest{}); len(res.Removed) != 1 {
+		t.Errorf("the owner is dead: %+v", res)
+	}
+}
+
+func TestReapOneOfSeveralOwnersAlive(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	w := abandoned(t, r, croft.CreateRequest{Name: "a"})
+	start(t, helper(t, r, task{Hold: w.ID, Wait: true}))
+	if res := reap(t, engineIn(t, r, expired), croft.ReapRequest{Mode: croft.RemoveForce}); len(res.Removed) != 0 {
+		t.Errorf("one owner is alive: %+v", res)
+	}
+}
+
+func TestReapKeepsLocked(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	w := abandoned(t, r, croft.CreateRequest{Name: "a"})
+	later := engineIn(t, r, expired)
+	if _, err := later.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "mine"}); err != nil {
+		t.Fatal(err)
+	}
+	res := reap(t, later, croft.ReapRequest{Mode: croft.RemoveForce})
+	wantKept(t, "a person's lock", res.Removed, res.Kept, croft.WorkspaceLocked)
+	if !exists(w.Path) {
+		t.Error("the workspace is gone")
+	}
+}
+
+// TestBusy: a process that has its working directory inside keeps a workspace,
+// whatever is asked.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	if _, known := proc.Occupants(t.TempDir()); !known {
+		t.Skip("this platform does not tell")
+	}
+	r := gittest.New(t)
+	w := abandoned(t, r, croft.CreateRequest{Name: "a"})
+	later := engineIn(t, r, expired)
+	stop := start(t, helper(t, r, task{Dir: filepath.Join(w.Path, "src"), Wait: true}))
+	for _, mode := range []croft.RemoveMode{croft.RemoveSafe, croft.RemoveForce} {
+		removed, err := later.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantKept(t, "Remove", removed.Removed, removed.Kept, croft.WorkspaceBusy)
+		res := reap(t, later, croft.ReapRequest{Mode: mode})
+		wantKept(t, "Reap", res.Removed, res.Kept, croft.WorkspaceBusy)
+		res = reap(t, later, croft.ReapRequest{Mode: mode, OlderThan: 1})
+		wantKept(t, "Reap by age", res.Removed, res.Kept, croft.WorkspaceBusy)
+	}
+	all, err := later.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantKept(t, "Clean", all.Removed, all.Kept, croft.WorkspaceBusy)
+	stop()
+	if res := reap(t, later, croft.ReapRequest{}); len(res.Removed) != 1 {
+		t.Errorf("after the process has left: %+v", res)
+	}
+}
+
+func TestRemoveLeasedByAnotherProcess(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	stop := start(t, helper(t, r, task{Hold: w.ID, Wait: true}))
+	for _, mode := range []croft.RemoveMode{croft.RemoveSafe, croft.RemoveForce} {
+		res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantKept(t, "Remove", res.Removed, res.Kept, croft.WorkspaceBusy)
+	}
+	stop()
+	if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}}); err != nil || len(res.Removed) != 1 {
+		t.Errorf("after its death: %+v, %v", res, err)
+	}
+}
+
+// TestSiblingReapsFirst is a director that is started again: the orphans of its
+// dead workers go before new ones are counted.
+func TestSiblingReapsFirst(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	w := abandoned(t, r, croft.CreateRequest{Name: "worker-1", Layout: "sibling"})
+	later := engineIn(t, r, expired, "limits.max_workers", "1")
+	create(t, later, croft.CreateRequest{Name: "worker-2", Layout: "sibling"})
+	if got := names(t, later); !slices.Equal(got, []string{"worker-2"}) || exists(w.Path) {
+		t.Errorf("workspaces %v", got)
+	}
+	// Other layouts leave that to the upkeep.
+	_, err := later.Create(t.Context(), croft.CreateRequest{Name: "worker-3"})
+	wantCode(t, err, croft.LimitReached)
+}
+
+// TestStoppedAfterRestart gives records the start of an earlier machine.
+func TestStoppedAfterRestart(t *testing.T) {
+	t.Parallel()
+	if proc.Here().Boot == "" {
+		t.Skip("this platform does not tell one start from another")
+	}
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	j := database(t, r)
+	me := proc.Self()
+	for _, name := range []string{"merged", "ahead", "free"} {
+		w := create(t, e, croft.CreateRequest{Name: name})
+		if name == "ahead" {
+			gittest.WriteFile(t, filepath.Join(w.Path, "x.txt"), "x")
+			r.GitIn(w.Path, "add", "--all")
+			r.GitIn(w.Path, "commit", "--quiet", "-m", "work")
+		}
+		rec, err := j.Record(t.Context(), w.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec.Boot = "an-earlier-start"
+		update(t, j, func(tx *journal.Tx) error {
+			if name != "free" {
+				dead := croft.Owner{Host: me.Host, Boot: "an-earlier-start", Space: me.Space, PID: me.PID, Start: me.Start}
+				if err := tx.PutLease(croft.Lease{ID: croft.ID(name), Workspace: w.ID, Owner: dead, ExpiresAt: time.Now().Add(-time.Minute)}); err != nil {
+					return err
+				}
+			}
+			return tx.Put(rec)
+		})
+		if got := show(t, e, name); got.State != croft.Stopped || got.Path != w.Path || got.Head == "" {
+			t.Errorf("%s after a restart: %+v", name, got)
+		}
+	}
+	res := reap(t, e, croft.ReapRequest{})
+	if len(res.Removed) != 1 || res.Removed[0].Name != "merged" || len(res.Kept) != 1 || res.Kept[0].Name != "ahead" {
+		t.Errorf("Reap = %+v, want only what is integrated and clean", res)
+	}
+	// Somebody works in it again.
+	if _, err := e.Hold(t.Context(), show(t, e, "free").ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := show(t, e, "free"); got.State != croft.Ready {
+		t.Errorf("held again: %s", got.State)
+	}
+}

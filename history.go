@@ -1,0 +1,54 @@
+package croft
+
+import (
+	"context"
+	"time"
+)
+
+// Operation is one act, with its undo.
+type Operation struct {
+	ID         ID        `json:"id"`
+	Kind       string    `json:"kind"`                // create, remove, restore, undo, …
+	Workspace  string    `json:"workspace,omitempty"` // the names of those concerned
+	Actor      string    `json:"actor"`
+	State      string    `json:"state"` // running, done, undone
+	StartedAt  time.Time `json:"startedAt"`
+	IsUndoable bool      `json:"undoable"`
+	Undoes     ID        `json:"undoes,omitempty"` // the operation that this one took back
+}
+
+// HistoryRequest chooses operations.
+type HistoryRequest struct {
+	Repo  string `json:"repo,omitempty"`
+	Limit int    `json:"limit,omitempty"` // default: 100
+}
+
+// UndoRequest names an operation to take back.
+type UndoRequest struct {
+	Repo      string `json:"repo,omitempty"`
+	Operation ID     `json:"operation,omitempty"` // default: the last of this actor that is not taken back
+	// Mode RemoveForce lets an undo move uncommitted work to the trash.
+	Mode RemoveMode `json:"mode,omitempty"`
+}
+
+// UndoPlan says what an undo would do.
+type UndoPlan struct {
+	Operation Operation `json:"operation"`
+	Steps     []string  `json:"steps"` // one line each
+}
+
+// History is the part of Service that remembers acts and takes them back.
+type History interface {
+	// History lists operations, the last first.
+	History(ctx context.Context, req HistoryRequest) ([]Operation, error)
+
+	// PlanUndo says what Undo would do, and does nothing.
+	PlanUndo(ctx context.Context, req UndoRequest) (*UndoPlan, error)
+
+	// Undo takes an operation back: what was made goes to the trash, what was
+	// removed is restored. It is an operation itself and can be undone.
+	// Without a name it takes back the last act of the same actor, and the one
+	// before it when it is called again. It fails with InvalidRequest if there
+	// is nothing to take back, and like Restore and Remove otherwise.
+	Undo(ctx context.Context, req UndoRequest) (*Operation, error)
+}

@@ -1,0 +1,345 @@
+// Package checkouttest proves that an implementation of checkout.Checkout
+// keeps the contract of that package: what is made in steps can be taken back
+// after any of them, and nothing else is touched.
+package checkouttest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// Kind says what the suite may expect beside the contract itself.
+type Kind string
+
+// The kinds of checkouts.
+const (
+	// Isolated: the checkout is a directory of its own.
+	Isolated Kind = "isolated"
+	// Shared: the checkout is the project itself.
+	Shared Kind = "shared"
+)
+
+// Fixture is one checkout that may be made.
+type Fixture struct {
+	Checkout checkout.Checkout
+	Spec     checkout.Spec
+	Repo     *gittest.Repo // the project; it has README.md and src/main.txt
+	Kind     Kind
+}
+
+// Run proves the contract. make returns a checkout in a fresh project; its
+// branch, if it has one, is there already.
+func Run(t *testing.T, make func(t *testing.T) Fixture) {
+	for _, c := range []struct {
+		name string
+		kind Kind // of those that it applies to; empty: all
+		run  func(t *testing.T, f Fixture)
+	}{
+		{"MadeInSteps", "", made},
+		{"DiscardAfterEachStep", "", discardAfterEachStep},
+		{"DiscardAgain", "", discardAgain},
+		{"DiscardLeavesForeign", Isolated, discardLeavesForeign},
+		{"PathTaken", Isolated, pathTaken},
+		{"VerifyFindsDifferences", Isolated, verifyDiffers},
+		{"Changes", Isolated, changes},
+		{"Health", Isolated, health},
+		{"HealthOfAProjectThatIsGone", Shared, healthShared},
+		{"Stow", Isolated, stow},
+		{"StowAgain", Isolated, stowAgain},
+		{"StowLink", Isolated, stowLink},
+		{"NeverTouchesTheProject", Shared, neverTouched},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := make(t)
+			if c.kind != "" && c.kind != f.Kind {
+				t.Skipf("for a checkout that is %s", c.kind)
+			}
+			c.run(t, f)
+		})
+	}
+}
+
+// steps are the steps of making a checkout, in order.
+func (f Fixture) steps(t *testing.T) []func() error {
+	return []func() error{
+		func() error { return f.Checkout.Prepare(t.Context(), f.Spec) },
+		func() error { return f.Checkout.Fill(t.Context(), f.Spec) },
+		func() error { _, err := f.Checkout.Verify(t.Context(), f.Spec); return err },
+		func() error { return f.Checkout.Release(f.Spec) },
+	}
+}
+
+// make makes the checkout or ends the test.
+func (f Fixture) make(t *testing.T) {
+	t.Helper()
+	for i, step := range f.steps(t) {
+		if err := step(); err != nil {
+			t.Fatalf("step %d: %v", i+1, err)
+		}
+	}
+}
+
+// snapshot lists every file of the project and beside it, with its content,
+// but for git's objects.
+func (f Fixture) snapshot(t *testing.T) []string {
+	t.Helper()
+	var list []string
+	top := filepath.Dir(f.Repo.Dir)
+	err := filepath.WalkDir(top, func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "objects" || path == filepath.Join(f.Repo.Dir, ".git", "croft")):
+			return filepath.SkipDir // Croft's own place in the git directory holds nothing of a checkout
+		case d.Name() == "worktrees" && d.IsDir() && isEmpty(path):
+			return filepath.SkipDir
+		case d.Type().IsRegular():
+			b, err := os.ReadFile(path)
+			list = append(list, path+"\x00"+string(b))
+			return err
+		}
+		list = append(list, path)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func isEmpty(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && len(entries) == 0
+}
+
+func made(t *testing.T, f Fixture) {
+	if f.Kind == Isolated {
+		if got := f.Checkout.Health(f.Spec); got != checkout.Missing {
+			t.Errorf("health before = %s, want missing", got)
+		}
+	}
+	f.make(t)
+	if got := f.Checkout.Health(f.Spec); got != checkout.Intact {
+		t.Errorf("health = %s, want intact", got)
+	}
+	list, err := f.Checkout.Changes(t.Context(), f.Spec)
+	if err != nil || len(list) != 0 {
+		t.Errorf("changes %v, %v, want none", list, err)
+	}
+	for name, want := range map[string]string{"README.md": "# app\n", "src/main.txt": "one\ntwo\nthree\n"} {
+		b, err := os.ReadFile(filepath.Join(f.Spec.Path, filepath.FromSlash(name)))
+		if err != nil || string(b) != want {
+			t.Errorf("%s = %q, %v, want %q", name, b, err, want)
+		}
+	}
+}
+
+func discardAfterEachStep(t *testing.T, f Fixture) {
+	before := f.snapshot(t)
+	for n := range len(f.steps(t)) + 1 {
+		for i, step := range f.steps(t)[:n] {
+			if err := step(); err != nil {
+				t.Fatalf("step %d of %d: %v", i+1, n, err)
+			}
+		}
+		if err := f.Checkout.Discard(f.Spec); err != nil {
+			t.Fatalf("discard after %d steps: %v", n, err)
+		}
+		if after := f.snapshot(t); !slices.Equal(before, after) {
+			t.Fatalf("after %d steps something is left:\n%q\nwant\n%q", n, after, before)
+		}
+	}
+	f.make(t) // and nothing stands in the way
+}
+
+func discardAgain(t *testing.T, f Fixture) {
+	f.make(t)
+	for range 2 {
+		if err := f.Checkout.Discard(f.Spec); err != nil {
+			t.Errorf("discard: %v", err)
+		}
+	}
+}
+
+func discardLeavesForeign(t *testing.T, f Fixture) {
+	mine := filepath.Join(f.Spec.Path, "mine.txt")
+	gittest.WriteFile(t, mine, "mine")
+	before := f.snapshot(t)
+	if err := f.Checkout.Discard(f.Spec); err != nil {
+		t.Fatal(err)
+	}
+	if after := f.snapshot(t); !slices.Equal(before, after) {
+		t.Errorf("a foreign directory was touched:\n%q\nwant\n%q", after, before)
+	}
+}
+
+func pathTaken(t *testing.T, f Fixture) {
+	for _, what := range []string{"directory", "file", "link"} {
+		switch what {
+		case "directory":
+			gittest.WriteFile(t, filepath.Join(f.Spec.Path, "mine.txt"), "mine")
+		case "file":
+			gittest.WriteFile(t, f.Spec.Path, "mine")
+		case "link":
+			if err := os.Symlink("nowhere", f.Spec.Path); err != nil {
+				t.Skip("needs symbolic links")
+			}
+		}
+		before := f.snapshot(t)
+		if err := f.Checkout.Prepare(t.Context(), f.Spec); !errors.Is(err, checkout.ErrExists) {
+			t.Errorf("%s: %v, want ErrExists", what, err)
+		}
+		if after := f.snapshot(t); !slices.Equal(before, after) {
+			t.Errorf("%s: something was touched:\n%q\nwant\n%q", what, after, before)
+		}
+		if err := os.RemoveAll(f.Spec.Path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func verifyDiffers(t *testing.T, f Fixture) {
+	for name, damage := range map[string]func() error{
+		"deleted": func() error { return os.Remove(filepath.Join(f.Spec.Path, "README.md")) },
+		"extra":   func() error { return os.WriteFile(filepath.Join(f.Spec.Path, "extra"), nil, 0o644) },
+	} {
+		for _, step := range f.steps(t)[:2] {
+			if err := step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := damage(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Checkout.Verify(t.Context(), f.Spec); !errors.Is(err, checkout.ErrDiffers) {
+			t.Errorf("%s: %v, want ErrDiffers", name, err)
+		}
+		if err := f.Checkout.Discard(f.Spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func changes(t *testing.T, f Fixture) {
+	f.make(t)
+	gittest.WriteFile(t, filepath.Join(f.Spec.Path, "README.md"), "changed\n")
+	gittest.WriteFile(t, filepath.Join(f.Spec.Path, "new", "file.txt"), "new\n")
+	got, err := f.Checkout.Changes(t.Context(), f.Spec)
+	want := []checkout.Change{{Path: "README.md", Kind: checkout.Modified}, {Path: "new/file.txt", Kind: checkout.Untracked}}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("changes %v, %v, want %v", got, err, want)
+	}
+}
+
+func health(t *testing.T, f Fixture) {
+	f.make(t)
+	away := f.Spec.Path + ".away"
+	if err := os.Rename(f.Spec.Path, away); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Checkout.Health(f.Spec); got != checkout.Missing {
+		t.Errorf("moved away: %s, want missing", got)
+	}
+	gittest.WriteFile(t, filepath.Join(f.Spec.Path, "mine.txt"), "mine")
+	if got := f.Checkout.Health(f.Spec); got != checkout.Foreign {
+		t.Errorf("something else in its place: %s, want foreign", got)
+	}
+	if err := os.RemoveAll(f.Spec.Path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(away, f.Spec.Path); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Checkout.Health(f.Spec); got != checkout.Intact {
+		t.Errorf("moved back: %s, want intact", got)
+	}
+}
+
+func healthShared(t *testing.T, f Fixture) {
+	f.make(t)
+	if err := os.Rename(f.Repo.Dir, f.Repo.Dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Checkout.Health(f.Spec); got != checkout.Missing {
+		t.Errorf("health = %s, want missing", got)
+	}
+	if err := f.Checkout.Prepare(t.Context(), f.Spec); err == nil {
+		t.Error("a project that is gone was handed out")
+	}
+}
+
+// stow moves a checkout with everything in it.
+func stow(t *testing.T, f Fixture) {
+	f.make(t)
+	gittest.WriteFile(t, filepath.Join(f.Spec.Path, "wip.txt"), "wip")
+	trash := t.TempDir()
+	if err := f.Checkout.Stow(f.Spec, trash); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Checkout.Health(f.Spec); got != checkout.Missing {
+		t.Errorf("health = %s, want missing", got)
+	}
+	b, err := os.ReadFile(filepath.Join(trash, "tree", "wip.txt"))
+	if err != nil || string(b) != "wip" {
+		t.Errorf("in the trash: %q, %v", b, err)
+	}
+	f.make(t) // the place is free
+}
+
+func stowAgain(t *testing.T, f Fixture) {
+	f.make(t)
+	trash := t.TempDir()
+	for range 2 {
+		if err := f.Checkout.Stow(f.Spec, trash); err != nil {
+			t.Fatalf("stow: %v", err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(trash, "tree", "README.md")); err != nil {
+		t.Errorf("the second time lost what the first had kept: %v", err)
+	}
+	// And for what was never made.
+	if err := f.Checkout.Stow(f.Spec, t.TempDir()); err != nil {
+		t.Errorf("stow of nothing: %v", err)
+	}
+}
+
+func stowLink(t *testing.T, f Fixture) {
+	f.make(t)
+	away := f.Spec.Path + ".away"
+	if err := os.Rename(f.Spec.Path, away); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(away, f.Spec.Path); err != nil {
+		t.Skip("needs symbolic links")
+	}
+	if err := f.Checkout.Stow(f.Spec, t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(away, "README.md")); err != nil {
+		t.Errorf("the link was followed: %v", err)
+	}
+	if _, err := os.Lstat(f.Spec.Path); err == nil {
+		t.Error("the link is still there")
+	}
+}
+
+func neverTouched(t *testing.T, f Fixture) {
+	before := f.snapshot(t)
+	f.make(t)
+	if err := f.Checkout.Stow(f.Spec, t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Checkout.Discard(f.Spec); err != nil {
+		t.Fatal(err)
+	}
+	if after := f.snapshot(t); !slices.Equal(before, after) {
+		t.Errorf("the project was touched:\n%q\nwant\n%q", after, before)
+	}
+}

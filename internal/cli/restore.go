@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// restorer is what `croft restore` takes.
+type restorer interface {
+	Restore(ctx context.Context, req croft.RestoreRequest) (*croft.Workspace, error)
+}
+
+func newRestoreCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore ID or NAME",
+		Short: "Bring a removed workspace back",
+		Long: `Bring a removed workspace back: its branch, its files with everything that was
+not committed, and whatever was in progress, at the path where it lay.
+
+Of several removed workspaces of one name the last is taken; "croft trash"
+shows the IDs of all.`,
+		Example: `  croft restore fix-login`,
+		Args:    takesName,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := croft.RestoreRequest{Repo: a.dir(), Ref: args[0]}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runRestore(ctx, svc, req)
+			})
+		},
+		ValidArgsFunction: a.completeTrash,
+	}
+}
+
+func (a *app) runRestore(ctx context.Context, svc restorer, req croft.RestoreRequest) error {
+	ws, err := svc.Restore(ctx, req)
+	if err != nil {
+		return err
+	}
+	a.printWorkspace(*ws, "restored")
+	return nil
+}

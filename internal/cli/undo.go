@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// undoer is what `croft undo` takes.
+type undoer interface {
+	PlanUndo(ctx context.Context, req croft.UndoRequest) (*croft.UndoPlan, error)
+	Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operation, error)
+}
+
+// undoResult is what `croft undo` prints.
+type undoResult struct {
+	Version   int             `json:"version"`
+	Operation croft.Operation `json:"operation"`
+}
+
+func newUndoCommand(a *app) *cobra.Command {
+	var isForced, isDryRun, isYes bool
+	cmd := &cobra.Command{
+		Use:   "undo [OP]",
+		Short: "Take back what was done last",
+		Long: `Take back your last act: what was made goes to the trash, what was removed is
+restored. It says what it will do, and asks on a terminal. Repeated, it goes
+further back. An undo can be undone by its name; "croft history" shows all.`,
+		Example: `  croft undo
+  croft undo k3v9q2m7x4t1b8n5`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := croft.UndoRequest{Repo: a.dir()}
+			if len(args) > 0 {
+				req.Operation = croft.ID(args[0])
+			}
+			if isForced {
+				req.Mode = croft.RemoveForce
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runUndo(ctx, svc, req, consentOf(isYes || !a.canAsk(), isDryRun))
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&isForced, "force", false, "also what holds uncommitted work; it goes to the trash")
+	flags.BoolVarP(&isYes, "yes", "y", false, "do not ask")
+	flags.BoolVarP(&isDryRun, "dry-run", "n", false, "only tell")
+	return cmd
+}
+
+func consentOf(isYes, isDryRun bool) consent {
+	switch {
+	case isDryRun:
+		return consentDryRun
+	case isYes:
+		return consentGiven
+	default:
+		return consentAsk
+	}
+}
+
+func (a *app) runUndo(ctx context.Context, svc undoer, req croft.UndoRequest, agreed consent) error {
+	plan, err := svc.PlanUndo(ctx, req)
+	if err != nil {
+		return err
+	}
+	a.note("%s of %s ago: %s", plan.Operation.Kind, ageOf(a.env.Now(), plan.Operation.StartedAt), plan.Operation.Workspace)
+	for _, step := range plan.Steps {
+		a.note("  %s", step)
+	}
+	if agreed == consentDryRun {
+		if a.json {
+			a.emit(undoResult{formatVersion, plan.Operation})
+		}
+		return nil
+	}
+	if agreed == consentAsk {
+		if yes, err := a.ask(ctx, "Do that?"); err != nil || !yes {
+			return err
+		}
+	}
+	req.Operation = plan.Operation.ID // what was shown, whatever happened since
+	done, err := svc.Undo(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(undoResult{formatVersion, *done})
+		return nil
+	}
+	a.note("undone; croft undo %s takes that back", done.ID)
+	return nil
+}

@@ -1,0 +1,58 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+var updateDocs = flag.Bool("update", false, "write the table of docs/configuration.md anew")
+
+const (
+	docFile  = "../../docs/configuration.md"
+	docBegin = "<!-- keys: begin -->\n"
+	docEnd   = "<!-- keys: end -->\n"
+)
+
+// TestDocumentation holds the table of docs/configuration.md to the keys.
+func TestDocumentation(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| key | default | variable | meaning |\n|---|---|---|---|\n")
+	for _, k := range Keys() {
+		fmt.Fprintf(&b, "| `%s` | `%s` | `%s` | %s%s |\n", k.Name, k.Default, strings.Join(k.Env(), "`, `"), k.Doc, guardNote(k.Guard))
+	}
+	text, err := os.ReadFile(docFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), docBegin)
+	have, after, ok2 := strings.Cut(rest, docEnd)
+	if !ok || !ok2 {
+		t.Fatalf("%s lacks the marks around the table", docFile)
+	}
+	if *updateDocs {
+		if err := os.WriteFile(docFile, []byte(before+docBegin+b.String()+docEnd+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if have != b.String() {
+		t.Errorf("%s is not what Keys says; run go test ./internal/config -run Documentation -update", docFile)
+	}
+}
+
+func guardNote(g string) string {
+	switch g {
+	case GuardMax:
+		return " A repository may only lower it."
+	case GuardMin:
+		return " A repository may only raise it."
+	case GuardUser:
+		return " Not from a repository."
+	case GuardNoFile:
+		return " Not from a file."
+	}
+	return ""
+}

@@ -1,0 +1,214 @@
+//go:build unix
+
+package flock
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestMain is also the program that holds a lock in another process: it takes
+// the lock on the file that is named, says so, and ends when its input does.
+func TestMain(m *testing.M) {
+	file := os.Getenv("FLOCK_TEST_HOLD")
+	if file == "" {
+		os.Exit(m.Run())
+	}
+	l, err := Acquire(context.Background(), file)
+	if err != nil {
+		os.Exit(1)
+	}
+	if os.Getenv("FLOCK_TEST_CHILD") != "" { // hand it to a child and go
+		c := exec.Command("sh", "-c", "echo held; read x")
+		c.Stdin, c.Stdout, c.ExtraFiles = os.Stdin, os.Stdout, []*os.File{l.File()}
+		if c.Start() != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	_, _ = os.Stdout.WriteString("held\n")
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	os.Exit(0)
+}
+
+// holder is another process that holds a lock.
+type holder struct {
+	cmd *exec.Cmd
+	let func() // ends its input
+}
+
+func hold(t *testing.T, file string, env ...string) holder {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self)
+	c.Env = append(os.Environ(), append(env, "FLOCK_TEST_HOLD="+file)...)
+	in, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Stdin = in
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = in.Close()
+	t.Cleanup(func() { _ = w.Close() })
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "held\n" {
+		t.Fatalf("the other process did not take the lock: %q, %v", line, err)
+	}
+	return holder{c, func() { _ = w.Close() }}
+}
+
+// free waits for the lock, as whoever comes next does.
+func free(t *testing.T, file string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	l, err := Acquire(ctx, file)
+	if err != nil {
+		t.Fatalf("the lock is still held: %v", err)
+	}
+	if err := l.Unlock(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestExcludesInOneProcess(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lock")
+	l, err := Try(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Try(file); !errors.Is(err, ErrHeld) {
+		t.Errorf("Try: %v, want ErrHeld", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	if _, err := Acquire(ctx, file); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Acquire: %v, want DeadlineExceeded", err)
+	}
+	for range 2 {
+		if err := l.Unlock(); err != nil {
+			t.Error(err)
+		}
+	}
+	var none *Lock
+	if err := none.Unlock(); err != nil {
+		t.Error(err)
+	}
+	free(t, file)
+	if _, err := os.Stat(file); err != nil {
+		t.Errorf("the file is gone: %v", err)
+	}
+	if _, err := Try(filepath.Join(file, "below")); err == nil || errors.Is(err, ErrHeld) {
+		t.Errorf("where no file can be: %v", err)
+	}
+}
+
+func TestOnlyOneAtATime(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lock")
+	var inside, together atomic.Int32
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			l, err := Acquire(t.Context(), file)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if inside.Add(1) > 1 {
+				together.Add(1)
+			}
+			runtime.Gosched()
+			inside.Add(-1)
+			if err := l.Unlock(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := together.Load(); n > 0 {
+		t.Errorf("%d times two held the lock", n)
+	}
+}
+
+func TestExcludesOtherProcessesAndDiesWithThem(t *testing.T) {
+	for name, end := range map[string]func(h holder) error{
+		"ended":  func(h holder) error { h.let(); return h.cmd.Wait() },
+		"killed": func(h holder) error { _ = h.cmd.Process.Kill(); _ = h.cmd.Wait(); return nil },
+	} {
+		file := filepath.Join(t.TempDir(), "lock")
+		h := hold(t, file)
+		if _, err := Try(file); !errors.Is(err, ErrHeld) {
+			t.Errorf("%s: while it lives: %v, want ErrHeld", name, err)
+		}
+		if err := end(h); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		l, err := Try(file)
+		if err != nil {
+			t.Errorf("%s: after its end: %v", name, err)
+			continue
+		}
+		_ = l.Unlock()
+	}
+}
+
+func TestChildKeepsTheLockAlive(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lock")
+	h := hold(t, file, "FLOCK_TEST_CHILD=1")
+	if err := h.cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	// The process that took the lock is gone, its child is not.
+	if _, err := Try(file); !errors.Is(err, ErrHeld) {
+		t.Errorf("%v, want ErrHeld: the child still works", err)
+	}
+	h.let()
+	free(t, file)
+}
+
+func TestUnlockLeavesItToTheChild(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "lock")
+	l, err := Try(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("sh", "-c", "read x; true")
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.ExtraFiles = []*os.File{l.File()}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Try(file); !errors.Is(err, ErrHeld) {
+		t.Errorf("%v, want ErrHeld: the child still works", err)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	free(t, file)
+}

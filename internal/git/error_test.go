@@ -1,0 +1,74 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func TestClassify(t *testing.T) {
+	for stderr, want := range map[string]Kind{
+		"":                            "",
+		"fatal: not a git repository": "",
+		"error: unable to write file x: No space left on device\nfatal: could not":                   KindNoSpace,
+		"fatal: sha1 file '<stdout>' write error. Out of diskspace":                                  KindNoSpace,
+		"fatal: write error: Disk quota exceeded":                                                    KindNoSpace,
+		"fatal: detected dubious ownership in repository at '/x'":                                    KindOwner,
+		"fatal: f: clean filter 'git-crypt' failed":                                                  KindFilter,
+		"fatal: f: smudge filter git-crypt failed":                                                   KindFilter,
+		"error: external filter 'x' failed 1":                                                        KindFilter,
+		"error: unable to create temporary file: Permission denied":                                  KindDenied,
+		"fatal: Unable to create '/x/index.lock': Read-only file system":                             KindDenied,
+		"fatal: prepare: cannot lock ref 'refs/x': reference already exists":                         KindRefStale,
+		"fatal: prepare: cannot lock ref 'refs/x': is at 1 but expected 2":                           KindRefStale,
+		"fatal: prepare: cannot lock ref 'refs/x': unable to resolve reference 'refs/x'":             KindRefStale,
+		"fatal: cannot lock ref 'refs/a/b': 'refs/a' exists; cannot create 'refs/a/b'":               KindRefStale,
+		"fatal: Unable to create '/x/.git/refs/x.lock': File exists.\n\nAnother git process":         KindLocked,
+		"error: could not lock config file .git/config: File exists":                                 KindLocked,
+		"error: unable to create temporary file: No such file or directory\nfatal: failed to insert": KindVanished,
+	} {
+		if got := classify(stderr); got != want {
+			t.Errorf("%q: %q, want %q", stderr, got, want)
+		}
+	}
+}
+
+func TestErrorSaysWhatFailed(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	_, err := repo.run(t.Context(), "-c", "core.x=y", "cat-file", "-t", "none")
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.ExitCode != 128 || e.Error() != "git cat-file: fatal: Not a valid object name none" || e.Dir != repo.CommonDir {
+		t.Errorf("%#v", err)
+	}
+	if errors.Is(err, KindLocked) {
+		t.Error("an error of no kind is KindLocked")
+	}
+}
+
+// TestInheritedFiles: a process that writes to a worktree keeps the files open
+// that it is given, so that a kernel lock among them outlives the caller.
+func TestInheritedFiles(t *testing.T) {
+	r := gittest.New(t)
+	w := addWorktree(t, r, open(t, r), "wt")
+	got := filepath.Join(r.Home, "got")
+	wrapper := script(t, filepath.Join(r.Home, "git-wrapper"), `for a; do [ "$a" = reset ] && cat <&3 > `+got+`; done; exec git "$@"`)
+	gittest.WriteFile(t, filepath.Join(r.Home, "lock"), "this file\n")
+	f, err := os.Open(filepath.Join(r.Home, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	repo := open(t, r, func(o *Options) { o.Path = wrapper })
+	w = repo.Linked("croft-wt", w.Path)
+	w.Inherit = []*os.File{f}
+	if err := w.Checkout(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if readFile(t, got) != "this file\n" {
+		t.Errorf("the process got %q", readFile(t, got))
+	}
+}

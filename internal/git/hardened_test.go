@@ -1,0 +1,246 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// TestInheritedVariablesHaveNoEffect runs with every variable that steers git
+// pointing at another repository, as inside a hook, or at a program.
+func TestInheritedVariablesHaveNoEffect(t *testing.T) {
+	r := gittest.New(t)
+	decoy := gittest.New(t)
+	decoy.Git("branch", "decoy")
+	canary := filepath.Join(r.Home, "canary")
+	evil := script(t, filepath.Join(r.Home, "evil"), "touch "+canary)
+	repo := open(t, r, func(o *Options) {
+		o.Environ = append(slices.Clone(o.Environ),
+			"GIT_DIR="+decoy.Dir+"/.git", "GIT_WORK_TREE="+decoy.Dir, "GIT_COMMON_DIR="+decoy.Dir+"/.git",
+			"GIT_INDEX_FILE="+decoy.Dir+"/.git/index", "GIT_OBJECT_DIRECTORY="+decoy.Dir+"/.git/objects",
+			"GIT_ALTERNATE_OBJECT_DIRECTORIES="+decoy.Dir+"/.git/objects", "GIT_NAMESPACE=decoy", "GIT_CEILING_DIRECTORIES=/",
+			"GIT_PREFIX=src/", "GIT_QUARANTINE_PATH="+decoy.Dir, "GIT_INTERNAL_SUPER_PREFIX=src/", "GIT_LITERAL_PATHSPECS=0",
+			"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_VALUE_0="+evil,
+			"GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_1="+filepath.Dir(evil),
+			"GIT_CONFIG_PARAMETERS='core.fsmonitor="+evil+"'", "GIT_CONFIG="+evil,
+			"GIT_EXTERNAL_DIFF="+evil, "GIT_PAGER="+evil, "GIT_EDITOR="+evil, "GIT_TRACE="+canary, "GIT_TRACE2="+canary,
+			"git_dir="+decoy.Dir+"/.git", "PAGER="+evil, "EDITOR="+evil, "LC_ALL=xx_XX", "LANGUAGE=de",
+			"GIT_EXEC_PATH=/nonexistent", "GIT_TEMPLATE_DIR="+decoy.Dir, "GIT_OPTIONAL_LOCKS=1", "GIT_DEFAULT_HASH=sha256",
+		)
+	})
+	w := addWorktree(t, r, repo, "wt")
+	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "changed\n")
+	if got, want := statusOf(t, w, UntrackedAll), []string{".M README.md"}; !slices.Equal(got, want) {
+		t.Errorf("status: %q, want %q", got, want)
+	}
+	if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/croft/x", New: r.Git("rev-parse", "HEAD")}); err != nil {
+		t.Error(err)
+	}
+	if refs, err := repo.Refs(t.Context(), "refs/"); err != nil || len(refs) != 3 {
+		t.Errorf("refs: %v, %v, want those of this repository: main, wt and the new one", refs, err)
+	}
+	if out := decoy.Git("for-each-ref", "refs/croft"); out != "" {
+		t.Errorf("the other repository got %s", out)
+	}
+	if exists(canary) {
+		t.Error("a program or a trace of the environment ran")
+	}
+}
+
+func TestEnvironmentOfACall(t *testing.T) {
+	g := New(Options{Environ: []string{
+		"HOME=/h", "GIT_DIR=/x", "LC_ALL=C.UTF-8", "LANG=de_DE", "LC_COLLATE=fr_FR", "LANGUAGE=de", "PAGER=less", "GIT_SSH_COMMAND=ssh -i key",
+	}})
+	want := []string{"HOME=/h", "LANG=C.UTF-8", "LC_MESSAGES=C"}
+	if got := g.baseEnv(); !slices.Equal(got, want) {
+		t.Errorf("with LC_ALL: %q, want %q", got, want)
+	}
+	g = New(Options{Environ: []string{"LANG=de_DE", "LC_CTYPE=C.UTF-8", "LC_MESSAGES=de_DE"}})
+	want = []string{"LANG=de_DE", "LC_CTYPE=C.UTF-8", "LC_MESSAGES=C"}
+	if got := g.baseEnv(); !slices.Equal(got, want) {
+		t.Errorf("without LC_ALL: %q, want %q", got, want)
+	}
+}
+
+// TestNetworkCallsHaveTheUsersCredentials looks at what a git gets to see.
+func TestNetworkCallsHaveTheUsersCredentials(t *testing.T) {
+	r := gittest.New(t)
+	r.Git("config", "--global", "core.sshCommand", "ssh -i ~/.ssh/work")
+	r.Git("config", "--global", "credential.helper", "store")
+	r.Git("config", "--global", "credential.https://example.com.helper", "!mine")
+	r.Git("config", "credential.helper", "!evil")
+	r.Git("config", "core.sshCommand", "evil")
+	r.Git("config", "core.askPass", "evil")
+	repo := open(t, r, func(o *Options) {
+		o.Environ = append(slices.Clone(o.Environ), "GIT_ASKPASS=ask", "GIT_SSH_COMMAND=mine", "SSH_ASKPASS=window")
+	})
+	seen := func(network bool) (env []string, pairs []string) {
+		env, err := repo.git.hardened(t.Context(), door{repo: repo}, call{network: network})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, kv := range env {
+			if key, ok := strings.CutPrefix(kv, "GIT_CONFIG_KEY_"); ok {
+				_, key, _ := strings.Cut(key, "=")
+				_, value, _ := strings.Cut(env[i+1], "=")
+				if strings.HasPrefix(key, "credential.") || key == "core.sshCommand" || key == "core.askPass" {
+					pairs = append(pairs, key+"="+value)
+				}
+			}
+		}
+		return env, pairs
+	}
+	env, pairs := seen(true)
+	want := []string{
+		"core.sshCommand=ssh -i ~/.ssh/work", "core.askPass=window",
+		"credential.helper=", "credential.helper=store", "credential.https://example.com.helper=!mine",
+	}
+	if diff := cmp.Diff(want, pairs); diff != "" {
+		t.Errorf("with the network (-want +got):\n%s", diff)
+	}
+	if !slices.Contains(env, "GIT_ASKPASS=ask") || !slices.Contains(env, "GIT_SSH_COMMAND=mine") {
+		t.Errorf("the user's variables are missing: %q", env)
+	}
+	env, pairs = seen(false)
+	if diff := cmp.Diff([]string{"core.sshCommand=ssh", "core.askPass=", "credential.helper="}, pairs); diff != "" {
+		t.Errorf("without the network (-want +got):\n%s", diff)
+	}
+	if slices.Contains(env, "GIT_ASKPASS=ask") {
+		t.Error("a call without the network got the user's GIT_ASKPASS")
+	}
+}
+
+func TestRedirectedWorkTreeIsNotFollowed(t *testing.T) {
+	for _, where := range []string{"config", "config.worktree of main", "config.worktree of the worktree"} {
+		t.Run(where, func(t *testing.T) {
+			r := gittest.New(t)
+			repo := open(t, r)
+			w := addWorktree(t, r, repo, "wt")
+			precious := filepath.Join(r.Home, "precious")
+			gittest.WriteFile(t, filepath.Join(precious, "README.md"), "precious\n")
+			redirect := "[core]\n\tworktree = " + precious + "\n"
+			switch where {
+			case "config":
+				r.Git("config", "core.worktree", precious)
+			case "config.worktree of main":
+				r.Git("config", "extensions.worktreeConfig", "true")
+				gittest.WriteFile(t, filepath.Join(r.Dir, ".git", "config.worktree"), redirect)
+			default:
+				r.Git("config", "extensions.worktreeConfig", "true")
+				gittest.WriteFile(t, filepath.Join(w.Admin, "config.worktree"), redirect)
+			}
+			gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "changed\n")
+			if got, want := statusOf(t, w, UntrackedAll), []string{".M README.md"}; !slices.Equal(got, want) {
+				t.Errorf("status: %q, want %q", got, want)
+			}
+			if err := w.Checkout(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			if got := readFile(t, filepath.Join(w.Path, "README.md")); got != "# app\n" {
+				t.Errorf("the worktree has %q", got)
+			}
+			if got := files(t, precious); len(got) != 1 || !strings.HasSuffix(got["README.md"], "precious\n") {
+				t.Errorf("the other directory was written: %q", got)
+			}
+			place, err := Discover(w.Path)
+			if err != nil || place.Root != r.Dir {
+				t.Errorf("from the worktree the main checkout is %q, %v; want %q", place.Root, err, r.Dir)
+			}
+		})
+	}
+}
+
+// TestBareByAccident: a git that runs in a hook's environment can leave
+// core.bare behind, which stops plain git in all checkouts.
+func TestBareByAccident(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	r.Git("config", "core.bare", "true")
+	gittest.WriteFile(t, filepath.Join(w.Path, "new"), "")
+	if got, want := statusOf(t, w, UntrackedAll), []string{"?? new"}; !slices.Equal(got, want) {
+		t.Errorf("status: %q, want %q", got, want)
+	}
+	if err := w.Checkout(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHistoryCannotBeForged(t *testing.T) {
+	r := gittest.New(t)
+	first := r.Git("rev-parse", "HEAD")
+	r.Git("checkout", "--quiet", "--orphan", "other")
+	other := r.Commit("unrelated")
+	r.Git("replace", "--graft", other, first)
+	gittest.WriteFile(t, filepath.Join(r.Dir, ".git", "info", "grafts"), other+" "+first+"\n")
+	if _, err := r.TryGit(r.Dir, "merge-base", "--is-ancestor", first, other); err != nil {
+		t.Fatalf("plain git is not deceived: %v", err)
+	}
+	repo := open(t, r)
+	if yes, err := repo.IsAncestor(t.Context(), first, other); yes || err != nil {
+		t.Errorf("IsAncestor = %v, %v: it believes a replacement or a graft", yes, err)
+	}
+	if ahead, behind, err := repo.AheadBehind(t.Context(), first, other); ahead != 1 || behind != 1 || err != nil {
+		t.Errorf("AheadBehind = %d, %d, %v, want 1, 1", ahead, behind, err)
+	}
+	o, err := repo.Read(t.Context(), other)
+	if err != nil || strings.Contains(string(o.Data), "parent") {
+		t.Errorf("Read gives the replacement: %q, %v", o.Data, err)
+	}
+}
+
+func TestForeignAdminDirectory(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	other := gittest.New(t)
+	for name, text := range map[string]string{
+		"another repository": other.Dir + "/.git\n", "empty": "", "nowhere": "/nonexistent\n",
+	} {
+		gittest.WriteFile(t, filepath.Join(w.Admin, "commondir"), text)
+		for _, err := range w.Status(t.Context(), UntrackedAll, RefreshNothing) {
+			if !errors.Is(err, ErrForeignAdmin) {
+				t.Errorf("%s: %v, want ErrForeignAdmin", name, err)
+			}
+		}
+		if err := w.Checkout(t.Context(), 1); !errors.Is(err, ErrForeignAdmin) {
+			t.Errorf("%s: %v, want ErrForeignAdmin", name, err)
+		}
+	}
+	gittest.WriteFile(t, filepath.Join(w.Admin, "commondir"), filepath.Join(r.Dir, ".git")+"\n")
+	if err := w.Checkout(t.Context(), 1); err != nil {
+		t.Errorf("with the absolute path of the right one: %v", err)
+	}
+}
+
+// TestAllowedFilterIsTheRepositorys pins the one exception: a filter that the
+// user allows by name runs whatever the repository's configuration says.
+func TestAllowedFilterIsTheRepositorys(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r, func(o *Options) { o.Filters = []string{"crypt"} })
+	r.Write(".gitattributes", "*.txt filter=crypt\n")
+	r.Commit("attributes")
+	w := addWorktree(t, r, repo, "wt")
+	canary := filepath.Join(r.Home, "canary")
+	r.Git("config", "filter.crypt.clean", script(t, filepath.Join(r.Home, "crypt"), "touch "+canary+"; cat"))
+	gittest.WriteFile(t, filepath.Join(w.Path, "src/main.txt"), "one\nTWO\nthree\n") // of the same size, so that git reads it
+	statusOf(t, w, UntrackedAll)
+	if !exists(canary) {
+		t.Error("an allowed filter did not run")
+	}
+	if err := os.Remove(canary); err != nil {
+		t.Fatal(err)
+	}
+	strict := open(t, r)
+	statusOf(t, strict.Linked("croft-wt", w.Path), UntrackedAll)
+	if exists(canary) {
+		t.Error("a filter that nobody allowed ran")
+	}
+}

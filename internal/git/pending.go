@@ -1,0 +1,116 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// pendingFiles are the files of a worktree's admin directory that name commits
+// which nothing else may name: what a merge, a rebase, a cherry-pick, a revert
+// or a bisection is in the middle of.
+var pendingFiles = []string{
+	"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "ORIG_HEAD", "FETCH_HEAD", "MERGE_AUTOSTASH",
+	"rebase-merge/autostash", "rebase-merge/orig-head", "rebase-merge/onto", "rebase-merge/stopped-sha",
+	"rebase-apply/autostash", "rebase-apply/orig-head", "rebase-apply/onto", "sequencer/head", "sequencer/abort-safety",
+}
+
+// reflogKept is how many steps of HEAD's own log keep their commits.
+const reflogKept = 200
+
+// Pending returns HEAD and every commit that the worktree's own state depends
+// on, HEAD first, each once. Commits that are gone already are left out.
+func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
+	var oids []string
+	_, head, err := w.head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	oids = append(oids, head)
+	for _, name := range pendingFiles {
+		b, err := os.ReadFile(filepath.Join(w.Admin, filepath.FromSlash(name)))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(b)) {
+			oid, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			oids = append(oids, oid)
+		}
+	}
+	_ = filepath.WalkDir(filepath.Join(w.Admin, "refs"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if b, err := os.ReadFile(path); err == nil {
+				oids = append(oids, strings.TrimSpace(string(b)))
+			}
+		}
+		return nil
+	})
+	return w.commits(ctx, append(oids, w.reflog()...))
+}
+
+// commits returns those that are commits and are there, each once.
+func (w *Worktree) commits(ctx context.Context, oids []string) ([]string, error) {
+	var out []string
+	for _, oid := range oids {
+		if !isHex(oid) || oid == w.Repo.ZeroOID() || slices.Contains(out, oid) {
+			continue
+		}
+		info, err := w.Repo.Info(ctx, oid)
+		if errors.Is(err, ErrNoObject) || err == nil && info.Type != "commit" {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, oid)
+	}
+	return out, nil
+}
+
+// reflog returns where HEAD was, newest first.
+func (w *Worktree) reflog() []string {
+	b, err := os.ReadFile(filepath.Join(w.Admin, "logs", "HEAD"))
+	if err != nil {
+		return nil
+	}
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	var oids []string
+	for _, line := range slices.Backward(lines) {
+		if f := strings.Fields(line); len(f) > 1 {
+			oids = append(oids, f[1], f[0])
+		}
+		if len(oids) >= 2*reflogKept {
+			break
+		}
+	}
+	return oids
+}
+
+func (w *Worktree) head(ctx context.Context) (branch, oid string, err error) {
+	if w.Repo.NativeRefs() {
+		return w.Repo.Snapshot().Head(w.Admin)
+	}
+	return w.Repo.HeadOf(ctx, w.Admin)
+}
+
+// ReadTree lists the files below a tree, with their whole paths.
+func (r *Repository) ReadTree(ctx context.Context, tree string) ([]TreeEntry, error) {
+	out, err := r.run(ctx, "ls-tree", "-r", "-z", "--full-tree", tree, "--")
+	if err != nil {
+		return nil, err
+	}
+	var list []TreeEntry
+	for _, line := range splitNUL(out) {
+		head, path, ok := strings.Cut(line, "\t")
+		f := strings.Fields(head)
+		if !ok || len(f) != 3 {
+			continue
+		}
+		list = append(list, TreeEntry{Mode: f[0], Name: path, OID: f[2]})
+	}
+	return list, nil
+}

@@ -1,0 +1,195 @@
+package git
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func TestLocalExclude(t *testing.T) {
+	for name, ignore := range map[string]func(t *testing.T, r *gittest.Repo){
+		"no patterns of the user's": func(*testing.T, *gittest.Repo) {},
+		"core.excludesFile": func(t *testing.T, r *gittest.Repo) {
+			gittest.WriteFile(t, filepath.Join(r.Home, "mine"), "*.log") // no newline at the end
+			r.Git("config", "--global", "core.excludesFile", "~/mine")
+		},
+		"the default file": func(t *testing.T, r *gittest.Repo) {
+			gittest.WriteFile(t, filepath.Join(r.Home, ".config", "git", "ignore"), "*.log\n")
+		},
+		"the repository's own": func(t *testing.T, r *gittest.Repo) {
+			gittest.WriteFile(t, filepath.Join(r.Home, ".config", "git", "ignore"), "*.md\n")
+			gittest.WriteFile(t, filepath.Join(r.Home, "its"), "*.log\n")
+			r.Git("config", "core.excludesFile", filepath.Join(r.Home, "its"))
+		},
+		"none, and said so": func(t *testing.T, r *gittest.Repo) {
+			gittest.WriteFile(t, filepath.Join(r.Home, ".config", "git", "ignore"), "*.log\n")
+			r.Git("config", "--global", "core.excludesFile", "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := gittest.New(t)
+			ignore(t, r)
+			repo := open(t, r)
+			w := addWorktree(t, r, repo, "wt")
+			foreign := beside(r, "foreign")
+			r.Git("worktree", "add", "--quiet", "-b", "foreign", foreign)
+			dirs := []string{r.Dir, foreign, w.Path}
+			for _, dir := range dirs {
+				for _, file := range []string{"CLAUDE.md", "src/CLAUDE.md", "debug.log", "AGENTS.md"} {
+					gittest.WriteFile(t, filepath.Join(dir, file), "")
+				}
+			}
+			before := [][]string{plainStatus(t, r, r.Dir), plainStatus(t, r, foreign)}
+			want := slices.DeleteFunc(plainStatus(t, r, w.Path), func(s string) bool { return s == "?? CLAUDE.md" || s == "?? AGENTS.md" })
+
+			if err := repo.LocalExclude(t.Context(), "croft-*", []string{"/CLAUDE.md", "/AGENTS.md"}); err != nil {
+				t.Fatal(err)
+			}
+			config := readFile(t, filepath.Join(r.Dir, ".git", "config"))
+			for range 2 {
+				if err := repo.LocalExclude(t.Context(), "croft-*", []string{"/CLAUDE.md", "/AGENTS.md"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if readFile(t, filepath.Join(r.Dir, ".git", "config")) != config || strings.Count(config, "includeIf") != 1 {
+				t.Errorf("it is not done once:\n%s", config)
+			}
+			if got := plainStatus(t, r, w.Path); !slices.Equal(got, want) {
+				t.Errorf("plain git in the worktree: %q, want %q", got, want)
+			}
+			if got := statusOf(t, w, UntrackedAll); !slices.Equal(got, want) {
+				t.Errorf("the door in the worktree: %q, want %q", got, want)
+			}
+			for i, dir := range dirs[:2] {
+				if got := plainStatus(t, r, dir); !slices.Equal(got, before[i]) {
+					t.Errorf("%s: %q, before %q", filepath.Base(dir), got, before[i])
+				}
+			}
+		})
+	}
+}
+
+func TestLocalExcludeFollowsTheUsersFile(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	gittest.WriteFile(t, filepath.Join(w.Path, "debug.log"), "")
+	if err := repo.LocalExclude(t.Context(), "croft-*", []string{"/CLAUDE.md"}); err != nil {
+		t.Fatal(err)
+	}
+	gittest.WriteFile(t, filepath.Join(r.Home, ".config", "git", "ignore"), "*.log\n")
+	if err := repo.LocalExclude(t.Context(), "croft-*", []string{"/CLAUDE.md"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := statusOf(t, w, UntrackedAll); len(got) > 0 {
+		t.Errorf("status: %q", got)
+	}
+}
+
+// TestLocalExcludeInAnOddPlace: the condition in the configuration is a
+// pattern, the place is not.
+func TestLocalExcludeInAnOddPlace(t *testing.T) {
+	r := gittest.New(t)
+	for _, name := range []string{"[x] *", `back\slash "quote"`, "a;b#c"} {
+		dir := beside(r, name)
+		if err := os.Rename(r.Dir, dir); err != nil {
+			t.Fatal(err)
+		}
+		r.Dir = dir
+		repo := open(t, r)
+		w, err := repo.Add(t.Context(), AddSpec{Admin: "croft-x", Path: beside(r, "wt"), Head: r.Git("rev-parse", "HEAD")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Checkout(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := repo.LocalExclude(t.Context(), "croft-*", []string{"/CLAUDE.md"}); err != nil {
+			t.Fatal(err)
+		}
+		gittest.WriteFile(t, filepath.Join(w.Path, "CLAUDE.md"), "")
+		if got := statusOf(t, w, UntrackedAll); len(got) > 0 {
+			t.Errorf("in %s: %q", name, got)
+		}
+		if err := w.Discard(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestExclude(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	file := filepath.Join(r.Dir, ".git", "info", "exclude")
+	gittest.WriteFile(t, file, "mine\r\nlast")
+	for range 2 {
+		if err := repo.Exclude("/.worktrees/", "mine"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := readFile(t, file), "mine\r\nlast\n/.worktrees/\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	gittest.WriteFile(t, filepath.Join(r.Dir, ".worktrees", "x"), "")
+	if got := plainStatus(t, r, r.Dir); len(got) > 0 {
+		t.Errorf("status: %q", got)
+	}
+	// A link to a file that many repositories share stays one.
+	shared := filepath.Join(r.Home, "shared")
+	gittest.WriteFile(t, shared, "")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(shared, file); err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.Exclude("/x/"); err != nil {
+		t.Fatal(err)
+	}
+	if target, err := os.Readlink(file); err != nil || target != shared || readFile(t, shared) != "/x/\n" {
+		t.Errorf("the link leads to %q, %v, and the file has %q", target, err, readFile(t, shared))
+	}
+	if err := os.RemoveAll(filepath.Dir(file)); err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.Exclude("/y/"); err != nil || readFile(t, file) != "/y/\n" {
+		t.Errorf("without info: %v", err)
+	}
+}
+
+// TestGeneratedConfigurationReadsBack writes what git reads, whatever bytes a
+// setting has.
+func TestGeneratedConfigurationReadsBack(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	var want []configEntry
+	for _, value := range []string{
+		"", " ", " lead and trail ", "a # b ; c", `quo"te`, `back\slash\`, "new\nline\n", "tab\t", "bell\b", "cr\r", "a\rb", "caf\xe9", "ünï", "=", "[x]", "\x01\x7f",
+	} {
+		want = append(want,
+			configEntry{key: "user.name", value: value},
+			configEntry{key: `url.https://[x]/a.b "c" \d.insteadof`, value: value})
+	}
+	want = append(want, configEntry{key: "commit.gpgsign", bare: true})
+	file, err := repo.git.writeConfig(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := repo.git.run(t.Context(), door{repo: repo}, call{args: []string{"config", "--file", file, "--list", "-z", "--show-scope", "--show-origin"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := parseConfigList(out)
+	if err != nil || len(got) != len(want) {
+		t.Fatalf("%d entries, %v, want %d", len(got), err, len(want))
+	}
+	for i := range got {
+		if got[i].key != want[i].key || got[i].value != want[i].value || got[i].bare != want[i].bare {
+			t.Errorf("%q = %q, want %q = %q", got[i].key, got[i].value, want[i].key, want[i].value)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// checkoutAt is a git directory and the files that belong to it.
+type checkoutAt struct {
+	gitDir, work string
+	inherit      []*os.File
+}
+
+// status lists what differs from HEAD in a checkout. A submodule with changes
+// of its own counts as modified.
+//
+// Git would look into submodules by running itself in each of them, with the
+// configuration of that repository, which nothing has closed. So git is told to
+// look at their commits only, and their files are looked at here, through a
+// door of their own.
+func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untracked, refresh Refresh) ([]StatusEntry, error) {
+	out, err := r.git.run(ctx, door{repo: r, gitDir: at.gitDir, work: at.work}, call{
+		args:  []string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=" + string(untracked), "--ignore-submodules=dirty"},
+		locks: refresh == RefreshIndex, inherit: at.inherit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var entries []StatusEntry
+	for e, err := range ParseStatus(bytes.NewReader(out)) {
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	links, err := r.gitlinks(ctx, at)
+	if err != nil || len(links) == 0 {
+		return entries, err
+	}
+	known := map[string]int{}
+	for i, e := range entries {
+		known[e.Path] = i
+	}
+	for _, path := range links {
+		i, listed := known[path]
+		if listed && entries[i].Work != '.' {
+			continue
+		}
+		dirty, err := r.submoduleDirty(ctx, at, path, untracked)
+		switch {
+		case err != nil:
+			return nil, err
+		case dirty && listed:
+			entries[i].Work = 'M'
+		case dirty:
+			entries = append(entries, StatusEntry{Path: path, Index: '.', Work: 'M', Submodule: true})
+		}
+	}
+	return entries, nil
+}
+
+// submoduleDirty reports whether there is anything uncommitted in a submodule.
+// One that cannot be read counts as dirty: nobody knows what is in it.
+func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path string, untracked Untracked) (bool, error) {
+	top, err := filepath.EvalSymlinks(at.work)
+	if err != nil {
+		return false, err
+	}
+	dir := filepath.Join(top, filepath.FromSlash(path))
+	if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
+		return false, nil // not there, or a link that leads elsewhere: git lists that itself
+	}
+	place, err := placeAt(dir)
+	if errors.Is(err, ErrNoRepository) {
+		return false, nil // not populated
+	}
+	if err != nil || place.WorkDir == "" {
+		return true, nil
+	}
+	if untracked == UntrackedAll {
+		untracked = UntrackedNormal // one is enough
+	}
+	sub := r.git.At(place)
+	entries, err := sub.status(ctx, checkoutAt{place.GitDir, dir, at.inherit}, untracked, RefreshNothing)
+	if ctx.Err() != nil {
+		return false, err
+	}
+	return err != nil || len(entries) > 0, nil
+}
+
+// gitlinks lists the submodules that an index holds. The index is read here,
+// which saves a process for the many repositories without one.
+func (r *Repository) gitlinks(ctx context.Context, at checkoutAt) ([]string, error) {
+	f, err := os.Open(filepath.Join(at.gitDir, "index"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	links, err := readGitlinks(f, r.oidLen()/2)
+	if err == nil {
+		return links, nil
+	}
+	out, err := r.git.run(ctx, door{repo: r, gitDir: at.gitDir, work: at.work}, call{args: []string{"ls-files", "--stage", "-z"}})
+	if err != nil {
+		return nil, err
+	}
+	links = nil
+	for _, line := range splitNUL(out) {
+		if meta, path, ok := strings.Cut(line, "\t"); ok && strings.HasPrefix(meta, "160000 ") {
+			links = append(links, path)
+		}
+	}
+	return links, nil
+}
+
+// errIndex says that an index is of a form that only git can read.
+var errIndex = errors.New("not an index that can be read here")
+
+const (
+	gitlinkMode   = 0o160000
+	extendedFlags = 0x4000
+)
+
+// readGitlinks reads the submodules from an index of version 2, 3 or 4. See
+// gitformat-index(5).
+func readGitlinks(f io.Reader, hashLen int) ([]string, error) {
+	r := bufio.NewReaderSize(f, 64<<10)
+	var head [12]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil || string(head[:4]) != "DIRC" {
+		return nil, errIndex
+	}
+	version, count := binary.BigEndian.Uint32(head[4:]), binary.BigEndian.Uint32(head[8:])
+	if version < 2 || version > 4 {
+		return nil, errIndex
+	}
+	var links []string
+	name := []byte{}
+	fixed := make([]byte, 40+hashLen+2)
+	for range count {
+		if _, err := io.ReadFull(r, fixed); err != nil {
+			return nil, errIndex
+		}
+		size := len(fixed)
+		if binary.BigEndian.Uint16(fixed[40+hashLen:])&extendedFlags != 0 {
+			if _, err := r.Discard(2); err != nil {
+				return nil, errIndex
+			}
+			size += 2
+		}
+		var err error
+		if name, err = readIndexName(r, name, version, size); err != nil {
+			return nil, errIndex
+		}
+		if binary.BigEndian.Uint32(fixed[24:]) == gitlinkMode {
+			links = append(links, string(name))
+		}
+	}
+	// An index that is split keeps the rest of its entries in another file.
+	if ext, err := r.Peek(4); err != nil || string(ext) == "link" {
+		return nil, errIndex
+	}
+	return links, nil
+}
+
+// readIndexName reads a path, which ends in NUL. In version 4 it shares a
+// beginning with the one before; in the others it is padded.
+func readIndexName(r *bufio.Reader, last []byte, version uint32, size int) ([]byte, error) {
+	keep := 0
+	if version == 4 {
+		strip, err := readOffset(r)
+		if err != nil || strip > len(last) {
+			return nil, errIndex
+		}
+		keep = len(last) - strip
+	}
+	rest, err := r.ReadSlice(0)
+	if err != nil {
+		return nil, err
+	}
+	name := append(last[:keep], rest[:len(rest)-1]...)
+	if version < 4 {
+		size += len(rest)
+		if _, err := r.Discard((8 - size%8) % 8); err != nil {
+			return nil, err
+		}
+	}
+	return name, nil
+}
+
+// readOffset reads a number as pack files have it.
+func readOffset(r *bufio.Reader) (int, error) {
+	n := 0
+	for i := range 5 {
+		b, err := r.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		if i > 0 {
+			n++
+		}
+		n = n<<7 | int(b&0x7f)
+		if b&0x80 == 0 {
+			return n, nil
+		}
+	}
+	return 0, errIndex
+}

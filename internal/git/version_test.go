@@ -1,0 +1,117 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func TestParseVersion(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		want Version
+		ok   bool
+	}{
+		{"git version 2.39.5", Version{2, 39, 5}, true},
+		{"git version 2.39.5\n", Version{2, 39, 5}, true},
+		{"git version 2.39.5 (Apple Git-154)\n", Version{2, 39, 5}, true},
+		{"git version 2.47.0.windows.1\r\n", Version{2, 47, 0}, true},
+		{"git version 2.50.0-rc1", Version{2, 50, 0}, true},
+		{"git version 2.50.0.rc1.12.gdeadbeef", Version{2, 50, 0}, true},
+		{"git version 2.55.GIT", Version{2, 55, 0}, true},
+		{"git version 3.0", Version{3, 0, 0}, true},
+		{"", Version{}, false},
+		{"git version ", Version{}, false},
+		{"git version unknown", Version{}, false},
+		{"git version 2.x", Version{}, false},
+		{"hub version 2.14", Version{}, false},
+		{"git version 99999999999999999999.1", Version{}, false},
+	} {
+		got, err := ParseVersion(tt.text)
+		if got != tt.want || (err == nil) != tt.ok {
+			t.Errorf("ParseVersion(%q) = %v, %v, want %v", tt.text, got, err, tt.want)
+		}
+	}
+}
+
+func TestVersionLess(t *testing.T) {
+	ordered := []Version{{1, 99, 99}, {2, 0, 0}, {2, 37, 9}, {2, 38, 0}, {2, 38, 1}, {2, 39, 0}, {3, 0, 0}}
+	for i, v := range ordered {
+		for j, w := range ordered {
+			if v.Less(w) != (i < j) {
+				t.Errorf("%v.Less(%v) = %v", v, w, v.Less(w))
+			}
+		}
+	}
+}
+
+func TestVersionOfAProgram(t *testing.T) {
+	dir := t.TempDir()
+	for _, tt := range []struct {
+		name, prints string
+		old, ok      bool
+	}{
+		{"floor", "git version 2.38.0", false, true},
+		{"apple", "git version 2.39.5 (Apple Git-154)", false, true},
+		{"windows", "git version 2.47.0.windows.1", false, true},
+		{"old", "git version 2.37.9", true, false},
+		{"ancient", "git version 1.8.3.1", true, false},
+		{"garbage", "Segmentation fault", false, false},
+		{"nothing", "", false, false},
+	} {
+		path := script(t, filepath.Join(dir, tt.name), "echo '"+tt.prints+"'")
+		v, err := New(Options{Path: path, Environ: gittest.Environ(dir)}).Version()
+		tooOld, isOld := errors.AsType[*TooOldError](err)
+		if (err == nil) != tt.ok || isOld != tt.old {
+			t.Errorf("%s: %v, %v", tt.name, v, err)
+		}
+		if isOld && tooOld.Have != v {
+			t.Errorf("%s: the error speaks of %v, not of %v", tt.name, tooOld.Have, v)
+		}
+	}
+}
+
+func TestVersionOfNoProgram(t *testing.T) {
+	home := t.TempDir()
+	empty := filepath.Join(home, "bin")
+	if err := os.Mkdir(empty, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, opts := range map[string]Options{
+		"not in PATH":  {Environ: []string{"PATH=" + empty, "HOME=" + home}},
+		"no such file": {Path: filepath.Join(empty, "git"), Environ: gittest.Environ(home)},
+	} {
+		if _, err := New(opts).Version(); !errors.Is(err, ErrNotFound) {
+			t.Errorf("%s: %v, want ErrNotFound", name, err)
+		}
+	}
+	// A program that is there and cannot be started is not a missing one.
+	path := filepath.Join(empty, "git")
+	gittest.WriteFile(t, path, "no program")
+	if _, err := New(Options{Path: path, Environ: gittest.Environ(home)}).Version(); err == nil || errors.Is(err, ErrNotFound) {
+		t.Errorf("a file that is no program: %v", err)
+	}
+	// Git does not need a directory for temporary files.
+	t.Setenv("TMPDIR", filepath.Join(home, "gone"))
+	if _, err := New(Options{Environ: gittest.Environ(home)}).Version(); err != nil {
+		t.Errorf("without TMPDIR: %v", err)
+	}
+}
+
+func TestOldGitRunsNothing(t *testing.T) {
+	r := gittest.New(t)
+	ran := filepath.Join(r.Home, "ran")
+	old := script(t, filepath.Join(r.Home, "old-git"), `[ "$1" = version ] && { echo git version 2.37.9; exit; }; touch `+ran)
+	repo := open(t, r, func(o *Options) { o.Path = old })
+	if _, err := repo.List(t.Context()); err == nil {
+		t.Error("a git below the floor was used")
+	} else if _, ok := errors.AsType[*TooOldError](err); !ok {
+		t.Errorf("List: %v, want a TooOldError", err)
+	}
+	if exists(ran) {
+		t.Error("a git below the floor was asked for more than its version")
+	}
+}

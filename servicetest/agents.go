@@ -1,0 +1,165 @@
+package servicetest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// agentScenarios hold the preset agents to the per-agent workspaces that it is
+// made after: creation and the data model.
+func agentScenarios() []scenario {
+	return []scenario{
+		{"PathAndBranch", agentPlace},
+		{"ShortID", agentShortID},
+		{"OffMain", agentOffMain},
+		{"MasterForMain", agentMaster},
+		{"JSON", agentJSON},
+		{"PlainDirectory", agentPlain},
+		{"ServerRestart", agentRestart},
+		{"TwoAgentsOneFile", agentTwo},
+	}
+}
+
+func agent(id string) croft.CreateRequest {
+	return croft.CreateRequest{Agent: id, Name: id, Layout: "agents"}
+}
+
+func agentPlace(t *testing.T, f *fixture) {
+	w := f.create(agent("abc123"))
+	if w.Path != filepath.Join(f.Dir, ".worktrees", "abc123") || w.Branch != "agent/abc123" || w.Agent != "abc123" {
+		t.Errorf("path %s, branch %s, agent %s", w.Path, w.Branch, w.Agent)
+	}
+	// Without an ID of the caller's, Croft's own is used.
+	w = f.create(croft.CreateRequest{Name: "feat/x", Layout: "agents"})
+	if w.Path != filepath.Join(f.Dir, ".worktrees", string(w.ID)) || w.Branch != "agent/"+string(w.ID[:8]) {
+		t.Errorf("path %s, branch %s of %s", w.Path, w.Branch, w.ID)
+	}
+}
+
+func agentShortID(t *testing.T, f *fixture) {
+	w := f.create(agent("0195f3a2-7c1e-7bbb-8aaa-0123456789ab"))
+	if w.Branch != "agent/0195f3a2" || filepath.Base(w.Path) != "0195f3a2-7c1e-7bbb-8aaa-0123456789ab" {
+		t.Errorf("branch %s, path %s", w.Branch, w.Path)
+	}
+}
+
+func agentOffMain(t *testing.T, f *fixture) {
+	main := f.Git("rev-parse", "main")
+	f.Git("checkout", "--quiet", "-b", "topic")
+	f.commitIn(f.Dir, "topic.txt", "x\n")
+	wantStart(t, f.create(agent("a")), main, "main", "main")
+}
+
+func agentMaster(t *testing.T, f *fixture) {
+	f.Git("branch", "--quiet", "-m", "main", "master")
+	tip := f.Git("rev-parse", "master")
+	wantStart(t, f.create(agent("a")), tip, "master", "master")
+	f.Git("branch", "--quiet", "-m", "master", "trunk")
+	_, err := f.Create(t.Context(), agent("b"))
+	wantCode(t, err, croft.BaseNotFound)
+}
+
+// fields reads a workspace as a program in another language would.
+func fields(t *testing.T, w croft.Workspace) map[string]any {
+	t.Helper()
+	b, err := json.Marshal(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func agentJSON(t *testing.T, f *fixture) {
+	w := f.create(agent("a"))
+	m := fields(t, w)
+	for _, key := range []string{"mergeStatus", "mergeCommitSha"} {
+		if v, ok := m[key]; !ok || v != nil {
+			t.Errorf("%s = %v, there: %v; want null", key, v, ok)
+		}
+	}
+	for _, key := range []string{"round", "label", "lockReason", "scratch", "session", "role", "lease"} {
+		if v, ok := m[key]; ok {
+			t.Errorf("%s = %v; want it absent", key, v)
+		}
+	}
+	if m["branch"] != "agent/a" || m["path"] != w.Path || m["isLocked"] != false {
+		t.Errorf("branch %v, path %v, isLocked %v", m["branch"], m["path"], m["isLocked"])
+	}
+	f.GitIn(w.Path, "checkout", "--quiet", "--detach")
+	if v, ok := fields(t, f.show("a"))["branch"]; !ok || v != "" {
+		t.Errorf("branch of a detached HEAD = %v, there: %v; want an empty string", v, ok)
+	}
+}
+
+func agentPlain(t *testing.T, f *fixture) {
+	dir := filepath.Join(f.Home, "plain")
+	gittest.WriteFile(t, filepath.Join(dir, "notes.txt"), "mine\n")
+	f.Service = f.at(dir)
+	for _, id := range []string{"a", "b"} {
+		w := f.create(agent(id))
+		if w.Path != dir || w.Mode != croft.ModeLegacy || w.State != croft.Ready {
+			t.Errorf("workspace %+v, want the directory itself", w)
+		}
+		m := fields(t, w)
+		if _, ok := m["branch"]; ok || m["mergeStatus"] != nil || m["mergeCommitSha"] != nil {
+			t.Errorf("JSON %v: a plain directory has no branch and null merge fields", m)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("the plain directory holds %v, %v", entries, err)
+	}
+	if st := f.status(f.show("a").ID); st.Dirty() {
+		t.Errorf("status %+v", st)
+	}
+	f.removed("a")
+	if read(t, filepath.Join(dir, "notes.txt")) != "mine\n" {
+		t.Error("the removal touched the directory")
+	}
+	// Other layouts, and a request for a worktree, are refused.
+	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "c"})
+	wantCode(t, err, croft.NotARepo)
+	req := agent("c")
+	req.Mode = croft.ModeWorktree
+	_, err = f.Create(t.Context(), req)
+	wantCode(t, err, croft.NotARepo)
+}
+
+func agentRestart(t *testing.T, f *fixture) {
+	w := f.create(agent("a"))
+	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "half")
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f.Service = f.at(f.Dir)
+	if got := f.show("a"); got.Path != w.Path || got.Branch != w.Branch || got.State != croft.Ready {
+		t.Errorf("after the restart %+v", got)
+	}
+	if read(t, filepath.Join(w.Path, "wip.txt")) != "half" {
+		t.Error("the work is gone")
+	}
+}
+
+func agentTwo(t *testing.T, f *fixture) {
+	list := f.createAll(agent("a"), agent("b"))
+	for _, w := range list {
+		f.commitIn(w.Path, "README.md", w.Name+"\n")
+	}
+	for _, w := range list {
+		if got := read(t, filepath.Join(w.Path, "README.md")); strings.TrimSpace(got) != w.Name {
+			t.Errorf("%s sees %q", w.Name, got)
+		}
+	}
+	if read(t, filepath.Join(f.Dir, "README.md")) != "# app\n" {
+		t.Error("main sees an agent's change")
+	}
+}

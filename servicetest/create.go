@@ -1,0 +1,466 @@
+package servicetest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func createScenarios() []scenario {
+	return []scenario{
+		{"Default", createDefault},
+		{"InventedName", createInvented},
+		{"NamesOfPeople", createNames},
+		{"InvalidNames", createInvalid},
+		{"SlugIsUnique", createSlug},
+		{"NameTaken", createNameTaken},
+		{"PathTaken", createPathTaken},
+		{"BranchTaken", createBranchTaken},
+		{"BranchBlocked", createBranchBlocked},
+		{"BranchInUse", createBranchInUse},
+		{"TakesExistingBranch", createTakesBranch},
+		{"UncommittedChangesStay", createDirtyMain},
+		{"NoTracking", createNoTracking},
+		{"FilesAreVerified", createFiles},
+		{"RunsNoHook", createNoHook},
+		{"Refused", createRefused},
+		{"LegacyInARepo", createLegacy},
+		{"MainIsUntouched", createMainUntouched},
+		{"SameNameRace", createRaceSame},
+		{"ManyAtOnce", createRaceMany},
+		{"Canceled", createCanceled},
+		{"CanceledAnywhere", createCanceledAnywhere},
+		{"GitMissing", createGitMissing},
+		{"GitTooOld", createGitTooOld},
+	}
+}
+
+func createDefault(t *testing.T, f *fixture) {
+	before := time.Now().Add(-time.Second)
+	w := f.create(croft.CreateRequest{Name: "fix-login"})
+	head := f.Git("rev-parse", "main")
+	for _, c := range []struct{ what, got, want string }{
+		{"name", w.Name, "fix-login"},
+		{"path", w.Path, filepath.Join(filepath.Dir(f.Dir), "app.croft", "fix-login")},
+		{"branch", w.Branch, "croft/fix-login"},
+		{"base", w.Base, head},
+		{"head", w.Head, head},
+		{"baseRef", w.BaseRef, "main"},
+		{"target", w.Target, "main"},
+		{"repo", w.Repo, f.Dir},
+		{"state", string(w.State), string(croft.Ready)},
+		{"mode", string(w.Mode), string(croft.ModeWorktree)},
+		{"layout", w.Layout, "default"},
+		{"CROFT_REPO", w.Env["CROFT_REPO"], f.Dir},
+		{"CROFT_WORKSPACE", w.Env["CROFT_WORKSPACE"], string(w.ID)},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s = %q, want %q", c.what, c.got, c.want)
+		}
+	}
+	if len(w.ID) != 16 || w.Host == "" || w.IsLocked || w.Lease != nil || w.MergeStatus != "" {
+		t.Errorf("unexpected workspace %+v", w)
+	}
+	if w.CreatedAt.Before(before) || w.CreatedAt.After(time.Now().Add(time.Second)) {
+		t.Errorf("createdAt = %v, want now", w.CreatedAt)
+	}
+	if got := f.GitIn(w.Path, "status", "--porcelain"); got != "" {
+		t.Errorf("the workspace is not clean: %s", got)
+	}
+	if got := f.GitIn(w.Path, "symbolic-ref", "HEAD"); got != "refs/heads/croft/fix-login" {
+		t.Errorf("git sees HEAD at %s", got)
+	}
+	if again := f.show("fix-login"); again.ID != w.ID || again.Path != w.Path || !again.CreatedAt.Equal(w.CreatedAt) {
+		t.Errorf("Workspace = %+v, want %+v", again, w)
+	}
+}
+
+func createInvented(t *testing.T, f *fixture) {
+	list := f.createAll(croft.CreateRequest{}, croft.CreateRequest{}, croft.CreateRequest{})
+	seen := map[string]bool{}
+	for _, w := range list {
+		if w.Name == "" || seen[w.Name] || w.Branch != "croft/"+w.Name {
+			t.Errorf("invented %q on %s", w.Name, w.Branch)
+		}
+		seen[w.Name] = true
+	}
+}
+
+func createNames(t *testing.T, f *fixture) {
+	for name, slug := range map[string]string{"PROJ-123": "PROJ-123", "feat/login": "feat-login", "über_1.2": "über_1.2"} {
+		w := f.create(croft.CreateRequest{Name: name})
+		if w.Branch != "croft/"+name || filepath.Base(w.Path) != slug || w.Slug != slug {
+			t.Errorf("%s: branch %s, path %s, slug %s", name, w.Branch, w.Path, w.Slug)
+		}
+		if got := f.show(name); got.ID != w.ID {
+			t.Errorf("%s is not found by its name", name)
+		}
+	}
+}
+
+func createInvalid(t *testing.T, f *fixture) {
+	before := f.trace()
+	long := strings.Repeat("x", 300)
+	for _, bad := range []string{
+		"-x", "--force", "../x", "a/../b", "/etc", "HEAD", "@", "a..b", "a b", "a\nb", "a\x00b", "\xff", ".hidden", "x.lock",
+		"refs/heads/x", "a~1", "a:b", "a//b", "a/", long,
+	} {
+		for what, req := range map[string]croft.CreateRequest{
+			"name":    {Name: bad},
+			"branch":  {Name: "ok", Branch: bad},
+			"role":    {Name: "ok", Role: bad},
+			"session": {Name: "ok", Session: bad},
+			"agent":   {Name: "ok", Agent: bad},
+			"label":   {Name: "ok", Label: bad},
+			"target":  {Name: "ok", Target: bad},
+		} {
+			_, err := f.Create(t.Context(), req)
+			if !errors.Is(err, croft.InvalidName) {
+				t.Errorf("%s %.20q: %v, want INVALID_NAME", what, bad, err)
+			}
+		}
+	}
+	f.unchanged(before)
+}
+
+func createSlug(t *testing.T, f *fixture) {
+	list := f.createAll(croft.CreateRequest{Name: "feat/login"}, croft.CreateRequest{Name: "feat-login"}, croft.CreateRequest{Name: "FEAT-LOGIN"})
+	seen := map[string]bool{}
+	for _, w := range list {
+		folded := strings.ToLower(w.Path)
+		if seen[folded] {
+			t.Errorf("%s lies at %s like another one, but for case", w.Name, w.Path)
+		}
+		seen[folded] = true
+	}
+}
+
+func createNameTaken(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "a"})
+	if e := wantCode(t, err, croft.WorktreeExists); e.Workspace != "a" || e.Op != "create" || e.Hint == "" {
+		t.Errorf("error %+v lacks the workspace, the operation or a hint", e)
+	}
+	if got := f.show("a"); got.ID != w.ID || got.State != croft.Ready {
+		t.Errorf("the first workspace is now %+v", got)
+	}
+	f.removed("a")
+	if again := f.create(croft.CreateRequest{Name: "a"}); again.ID == w.ID {
+		t.Error("a new workspace has the ID of an old one")
+	}
+}
+
+func createPathTaken(t *testing.T, f *fixture) {
+	file := filepath.Join(filepath.Dir(f.Dir), "app.croft", "a", "mine.txt")
+	gittest.WriteFile(t, file, "precious")
+	before := f.trace()
+	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "a"})
+	wantCode(t, err, croft.WorktreeExists)
+	f.unchanged(before)
+	if read(t, file) != "precious" {
+		t.Error("the foreign file was changed")
+	}
+}
+
+func createBranchTaken(t *testing.T, f *fixture) {
+	f.Git("branch", "croft/a")
+	before := f.trace()
+	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "a"})
+	if e := wantCode(t, err, croft.BranchExists); e.Hint == "" {
+		t.Error("no hint")
+	}
+	f.unchanged(before)
+}
+
+func createBranchBlocked(t *testing.T, f *fixture) {
+	f.Git("branch", "croft")
+	before := f.trace()
+	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "a"})
+	if e := wantCode(t, err, croft.BranchBlocked); !strings.Contains(e.Hint, "git branch -m croft ") {
+		t.Errorf("hint = %q, want the rename that helps", e.Hint)
+	}
+	f.unchanged(before)
+	f.Git("branch", "-m", "croft", "other/a/b")
+	_, err = f.Create(t.Context(), croft.CreateRequest{Name: "a", Branch: "other/a"})
+	wantCode(t, err, croft.BranchBlocked)
+}
+
+func createBranchInUse(t *testing.T, f *fixture) {
+	before := f.trace()
+	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "a", Branch: "main"})
+	wantCode(t, err, croft.BranchInUse)
+	f.unchanged(before)
+	w := f.create(croft.CreateRequest{Name: "a", Branch: "topic"})
+	_, err = f.Create(t.Context(), croft.CreateRequest{Name: "b", Branch: w.Branch})
+	wantCode(t, err, croft.BranchInUse)
+}
+
+func createTakesBranch(t *testing.T, f *fixture) {
+	f.Git("checkout", "--quiet", "-b", "topic")
+	tip := f.commitIn(f.Dir, "topic.txt", "topic\n")
+	f.Git("checkout", "--quiet", "main")
+	w := f.create(croft.CreateRequest{Name: "a", Branch: "topic"})
+	if w.Branch != "topic" || w.Head != tip || w.Base != tip || !exists(filepath.Join(w.Path, "topic.txt")) {
+		t.Errorf("workspace %+v does not have the branch as it is", w)
+	}
+	if got := f.removed("a"); got.Branch != "" {
+		t.Errorf("branch %q was deleted, which Croft had not made", got.Branch)
+	}
+	if got := f.Git("rev-parse", "topic"); got != tip {
+		t.Errorf("topic is at %s, want %s", got, tip)
+	}
+}
+
+func createDirtyMain(t *testing.T, f *fixture) {
+	f.Write("README.md", "changed\n")
+	f.Write("new.txt", "untracked\n")
+	f.Git("add", "README.md")
+	f.Write("src/main.txt", "not staged\n")
+	before := f.Git("status", "--porcelain")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	if got := f.Git("status", "--porcelain"); got != before {
+		t.Errorf("main's status is now %q, want %q", got, before)
+	}
+	if got := read(t, filepath.Join(w.Path, "README.md")); got != "# app\n" || exists(filepath.Join(w.Path, "new.txt")) {
+		t.Errorf("uncommitted changes of main are in the workspace: %q", got)
+	}
+}
+
+func createNoTracking(t *testing.T, f *fixture) {
+	f.Git("update-ref", "refs/remotes/origin/main", "main")
+	f.Git("config", "branch.autoSetupMerge", "always")
+	w := f.create(croft.CreateRequest{Name: "a", Base: "origin/main"})
+	if got, err := f.TryGit(f.Dir, "config", "--get-regexp", `^branch\.croft/`); err == nil {
+		t.Errorf("%s tracks something: %s", w.Branch, got)
+	}
+}
+
+func createFiles(t *testing.T, f *fixture) {
+	f.Write("with space/ünïcode", "x\n")
+	f.Write("run.sh", "#!/bin/sh\n")
+	f.Git("add", "--all")
+	f.Git("update-index", "--chmod=+x", "run.sh")
+	f.Git("commit", "--quiet", "-m", "files")
+	f.Git("reset", "--hard", "--quiet")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	if got, want := f.GitIn(w.Path, "ls-files", "--stage"), f.Git("ls-files", "--stage"); got != want {
+		t.Errorf("index:\n%s\nwant\n%s", got, want)
+	}
+	if got := read(t, filepath.Join(w.Path, "with space", "ünïcode")); got != "x\n" {
+		t.Errorf("content %q", got)
+	}
+	if len(w.Notes) != 0 {
+		t.Errorf("notes %v, want none", w.Notes)
+	}
+}
+
+func createNoHook(t *testing.T, f *fixture) {
+	mark := filepath.Join(f.Home, "hook-ran")
+	for _, hook := range []string{"post-checkout", "reference-transaction", "post-index-change"} {
+		path := filepath.Join(f.Dir, ".git", "hooks", hook)
+		gittest.WriteFile(t, path, "#!/bin/sh\ntouch '"+mark+"'\n")
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.create(croft.CreateRequest{Name: "a"})
+	f.removed("a")
+	if exists(mark) {
+		t.Error("a hook of the repository ran")
+	}
+}
+
+func createRefused(t *testing.T, f *fixture) {
+	before := f.trace()
+	for _, c := range []struct {
+		what string
+		req  croft.CreateRequest
+		want croft.Code
+	}{
+		{"an unknown layout", croft.CreateRequest{Name: "a", Layout: "spiral"}, croft.InvalidRequest},
+		{"an unknown mode", croft.CreateRequest{Name: "a", Mode: "odd"}, croft.InvalidRequest},
+		{"a mode of later", croft.CreateRequest{Name: "a", Mode: croft.ModeIsolated}, croft.Unsupported},
+		{"a base that is not there", croft.CreateRequest{Name: "a", Base: "nowhere"}, croft.BaseNotFound},
+		{"a base like an option", croft.CreateRequest{Name: "a", Base: "--all"}, croft.BaseNotFound},
+		{"a tree as base", croft.CreateRequest{Name: "a", Base: "HEAD^{tree}"}, croft.BaseNotFound},
+		{"a session that is missing", croft.CreateRequest{Role: "a", Layout: "swarm", RoleFiles: croft.RoleFilesSkip}, croft.SessionRequired},
+		{"a role that is missing", croft.CreateRequest{Session: "1", Layout: "swarm"}, croft.InvalidRequest},
+		{"a role without files", croft.CreateRequest{Name: "a", Role: "nobody"}, croft.RoleNotFound},
+	} {
+		_, err := f.Create(t.Context(), c.req)
+		if !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %s", c.what, err, c.want)
+		}
+	}
+	_, err := f.CreateAll(t.Context(), croft.CreateAllRequest{})
+	wantCode(t, err, croft.InvalidRequest)
+	f.unchanged(before)
+}
+
+func createLegacy(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a", Mode: croft.ModeLegacy})
+	if w.Path != f.Dir || w.Branch != "" || w.Mode != croft.ModeLegacy || w.State != croft.Ready {
+		t.Errorf("workspace %+v, want the project itself", w)
+	}
+	f.removed("a")
+	if read(t, filepath.Join(f.Dir, "README.md")) != "# app\n" {
+		t.Error("the removal touched the project")
+	}
+}
+
+// createMainUntouched compares the main checkout's files, index and HEAD, with
+// their times, over a life of several workspaces.
+func createMainUntouched(t *testing.T, f *fixture) {
+	f.Roles("worker")
+	f.Commit("roles")
+	stamp := func() []string {
+		var out []string
+		files := append(tree(t, f.Dir, filepath.Join(f.Dir, ".git")), filepath.Join(f.Dir, ".git", "HEAD"), filepath.Join(f.Dir, ".git", "index"))
+		for _, file := range files {
+			info, err := os.Lstat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !info.IsDir() {
+				out = append(out, file+" "+info.ModTime().String()+" "+read(t, file))
+			}
+		}
+		return out
+	}
+	before := stamp()
+	for _, layout := range []string{"default", "sibling"} {
+		w := f.create(croft.CreateRequest{Name: "a", Role: "worker", Layout: layout})
+		f.commitIn(w.Path, "work.txt", "work\n")
+		f.names()
+		f.status(w.ID)
+		f.removed("a")
+	}
+	if _, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil {
+		t.Fatal(err)
+	}
+	if after := stamp(); !slices.Equal(before, after) {
+		t.Errorf("the main checkout changed:\n%q\nwant\n%q", after, before)
+	}
+}
+
+func createRaceSame(t *testing.T, f *fixture) {
+	const n = 6
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		svc := f.at(f.Dir)
+		wg.Go(func() { _, errs[i] = svc.Create(t.Context(), croft.CreateRequest{Name: "same"}) })
+	}
+	wg.Wait()
+	won := 0
+	for _, err := range errs {
+		switch {
+		case err == nil:
+			won++
+		case !errors.Is(err, croft.WorktreeExists):
+			t.Errorf("a loser of the race got %v, want WORKTREE_EXISTS", err)
+		}
+	}
+	if won != 1 || !slices.Equal(f.names(), []string{"same"}) {
+		t.Errorf("%d won, the workspaces are %v", won, f.names())
+	}
+}
+
+func createRaceMany(t *testing.T, f *fixture) {
+	const n = 8
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { _, errs[i] = f.Create(t.Context(), croft.CreateRequest{Role: ""}) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+	if got := len(f.names()); got != n {
+		t.Errorf("%d workspaces, want %d", got, n)
+	}
+	if got := strings.Count(f.Git("branch", "--list", "croft/*"), "\n") + 1; got != n {
+		t.Errorf("%d branches, want %d", got, n)
+	}
+}
+
+func createCanceled(t *testing.T, f *fixture) {
+	before := f.trace()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := f.Create(ctx, croft.CreateRequest{Name: "a"})
+	wantCode(t, err, croft.Canceled)
+	f.unchanged(before)
+}
+
+// createCanceledAnywhere gives up after ever longer times, until a creation
+// was quick enough: until then nothing may be left.
+func createCanceledAnywhere(t *testing.T, f *fixture) {
+	before := f.trace()
+	parts := []croft.CreateRequest{{Name: "a"}, {Name: "b"}}
+	for wait := time.Millisecond; ; wait += wait / 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		_, err := f.CreateAll(ctx, croft.CreateAllRequest{Workspaces: parts})
+		cancel()
+		if err == nil {
+			break
+		}
+		wantCode(t, err, croft.Canceled)
+		f.unchanged(before)
+		if wait > time.Minute {
+			t.Fatal("a creation takes longer than a minute")
+		}
+	}
+	if got := f.names(); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("workspaces %v, want a and b", got)
+	}
+}
+
+func createGitMissing(t *testing.T, f *fixture) {
+	svc := f.at(f.Dir, "CROFT_GIT_PATH="+filepath.Join(f.Home, "no-git"))
+	_, err := svc.Create(t.Context(), croft.CreateRequest{Name: "a"})
+	if e := wantCode(t, err, croft.GitNotFound); e.Hint == "" {
+		t.Error("no hint")
+	}
+	if got := f.names(); len(got) != 0 {
+		t.Errorf("workspaces %v, want none", got)
+	}
+}
+
+func createGitTooOld(t *testing.T, f *fixture) {
+	old := fakeGit(t, f, "#!/bin/sh\necho git version 2.30.2\n")
+	_, err := f.at(f.Dir, "CROFT_GIT_PATH="+old).Create(t.Context(), croft.CreateRequest{Name: "a"})
+	if e := wantCode(t, err, croft.GitTooOld); !strings.Contains(e.Message, "2.30.2") {
+		t.Errorf("message %q does not name the version", e.Message)
+	}
+	if got := f.names(); len(got) != 0 {
+		t.Errorf("workspaces %v, want none", got)
+	}
+}
+
+// fakeGit writes a script that is used in place of git.
+func fakeGit(t *testing.T, f *fixture, script string) string {
+	t.Helper()
+	if os.PathSeparator != '/' {
+		t.Skip("needs a shell")
+	}
+	path := filepath.Join(f.Home, "fake-git")
+	gittest.WriteFile(t, path, script)
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

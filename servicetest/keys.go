@@ -1,0 +1,289 @@
+package servicetest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+func keyScenarios() []scenario {
+	return []scenario{
+		{"SameRequest", keySame},
+		{"OtherRequest", keyOther},
+		{"AfterRemoval", keyRemoved},
+		{"AfterFailure", keyFailed},
+		{"AtOnce", keyRace},
+		{"AtTheLimit", keyLimit},
+		{"CreateIsCreateAll", keyCreateAll},
+		{"WhereverAskedFrom", keyRepo},
+		{"PerRepository", keyPerRepo},
+		{"Invalid", keyInvalid},
+	}
+}
+
+func keySame(t *testing.T, f *fixture) {
+	req := croft.CreateAllRequest{Key: "k", Workspaces: []croft.CreateRequest{{}, {Name: "b"}}}
+	one, err := f.CreateAll(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, svc := range []croft.Service{f.Service, f.at(f.Dir)} {
+		two, err := svc.CreateAll(t.Context(), req)
+		if err != nil || len(two) != 2 || two[0].ID != one[0].ID || two[1].ID != one[1].ID || two[0].Path != one[0].Path {
+			t.Errorf("again: %+v, %v, want %+v", two, err, one)
+		}
+	}
+	if n, err := f.CountActive(t.Context(), ""); err != nil || n != 2 {
+		t.Errorf("CountActive = %d, %v, want 2", n, err)
+	}
+}
+
+func keyOther(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Key: "k", Name: "a"})
+	_, err := f.Create(t.Context(), croft.CreateRequest{Key: "k", Name: "b"})
+	if e := wantCode(t, err, croft.KeyConflict); e.Hint == "" {
+		t.Error("no hint")
+	}
+	_, err = f.CreateAll(t.Context(), croft.CreateAllRequest{Key: "k", Workspaces: []croft.CreateRequest{{Name: "a"}, {Name: "b"}}})
+	wantCode(t, err, croft.KeyConflict)
+	if got := f.names(); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("workspaces %v", got)
+	}
+}
+
+func keyRemoved(t *testing.T, f *fixture) {
+	req := croft.CreateRequest{Key: "k", Name: "a"}
+	w := f.create(req)
+	f.removed("a")
+	if again := f.create(req); again.ID != w.ID || again.State != croft.Trashed {
+		t.Errorf("again: %+v, want %s in the trash", again, w.ID)
+	}
+	if got := f.names(); len(got) != 0 {
+		t.Errorf("workspaces %v", got)
+	}
+}
+
+// keyFailed: a creation that was taken back leaves its key free.
+func keyFailed(t *testing.T, f *fixture) {
+	f.Git("branch", "croft/a")
+	req := croft.CreateRequest{Key: "k", Name: "a"}
+	_, err := f.Create(t.Context(), req)
+	wantCode(t, err, croft.BranchExists)
+	f.Git("branch", "-D", "croft/a")
+	f.create(req)
+	// For another request too.
+	_, err = f.Create(t.Context(), croft.CreateRequest{Key: "k2", Name: "a"})
+	wantCode(t, err, croft.WorktreeExists)
+	f.create(croft.CreateRequest{Key: "k2", Name: "b"})
+}
+
+func keyRace(t *testing.T, f *fixture) {
+	const n = 6
+	ids, errs := make([]croft.ID, n), make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		svc := f.at(f.Dir)
+		wg.Go(func() {
+			w, err := svc.Create(t.Context(), croft.CreateRequest{Key: "k", Name: "a"})
+			if errs[i] = err; err == nil {
+				ids[i] = w.ID
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatalf("the same request at once: %v", err)
+	}
+	if ids[0] == "" || len(slices.Compact(ids)) != 1 {
+		t.Errorf("IDs %v, want one", ids)
+	}
+}
+
+// keyLimit: who asks again for what there is gets it, whatever the limit.
+func keyLimit(t *testing.T, f *fixture) {
+	f.Service = f.at(f.Dir, "MAX_WORKERS=1")
+	req := croft.CreateRequest{Key: "k", Name: "a"}
+	w := f.create(req)
+	if again := f.create(req); again.ID != w.ID {
+		t.Errorf("again: %+v", again)
+	}
+}
+
+func keyCreateAll(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Key: "k", Name: "a"})
+	list, err := f.CreateAll(t.Context(), croft.CreateAllRequest{Key: "k", Workspaces: []croft.CreateRequest{{Name: "a"}}})
+	if err != nil || len(list) != 1 || list[0].ID != w.ID {
+		t.Errorf("CreateAll with the key of Create = %+v, %v", list, err)
+	}
+}
+
+// keyRepo: how the repository is named is no part of the request.
+func keyRepo(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Key: "k", Name: "a"})
+	for _, repo := range []string{f.Dir, "src", w.Path} {
+		again, err := f.Create(t.Context(), croft.CreateRequest{Key: "k", Name: "a", Repo: repo})
+		if err != nil || again.ID != w.ID {
+			t.Errorf("asked as %s: %+v, %v", repo, again, err)
+		}
+	}
+}
+
+func keyPerRepo(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Key: "k", Name: "a"})
+	other := newFixture(t, f.open)
+	again, err := f.open(t, other.Dir, f.Env).Create(t.Context(), croft.CreateRequest{Key: "k", Name: "b"})
+	if err != nil || again.ID == w.ID {
+		t.Errorf("the key in another repository: %+v, %v", again, err)
+	}
+}
+
+func keyInvalid(t *testing.T, f *fixture) {
+	for _, key := range []string{"a\nb", "\x00", "\xff", string(make([]byte, 300))} {
+		_, err := f.Create(t.Context(), croft.CreateRequest{Key: key, Name: "a"})
+		wantCode(t, err, croft.InvalidName)
+	}
+}
+
+func eventScenarios() []scenario {
+	return []scenario{
+		{"Order", eventOrder},
+		{"Resume", eventResume},
+		{"Kinds", eventKinds},
+		{"PerRepository", eventRepo},
+		{"Follow", eventFollow},
+	}
+}
+
+func events(t *testing.T, f *fixture, req croft.EventsRequest) []croft.Event {
+	t.Helper()
+	var list []croft.Event
+	for e, err := range f.Events(t.Context(), req) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+func kinds(list []croft.Event) []string {
+	var out []string
+	for _, e := range list {
+		out = append(out, e.Kind)
+	}
+	return out
+}
+
+func eventOrder(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	lock(t, f, "a", "mine")
+	if _, err := f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := f.Hold(t.Context(), w.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Release(t.Context(), l.ID); err != nil {
+		t.Fatal(err)
+	}
+	f.removed("a")
+	list := events(t, f, croft.EventsRequest{})
+	want := []string{
+		croft.EventWorkspaceCreated, croft.EventWorkspaceLocked, croft.EventWorkspaceUnlocked,
+		croft.EventLeaseTaken, croft.EventLeaseReleased, croft.EventWorkspaceRemoved,
+	}
+	if !slices.Equal(kinds(list), want) {
+		t.Errorf("events %v, want %v", kinds(list), want)
+	}
+	var last int64
+	for _, e := range list {
+		if e.Cursor <= last || e.Workspace != w.ID || e.Repo == "" || e.Time.IsZero() {
+			t.Errorf("after cursor %d: %+v", last, e)
+		}
+		last = e.Cursor
+	}
+}
+
+// eventResume reads in steps of every length and misses nothing.
+func eventResume(t *testing.T, f *fixture) {
+	for i := range 4 {
+		f.create(croft.CreateRequest{Name: "w" + strconv.Itoa(i)})
+	}
+	all := events(t, f, croft.EventsRequest{})
+	if len(all) != 4 {
+		t.Fatalf("%d events, want 4", len(all))
+	}
+	for i, e := range all {
+		rest := events(t, f, croft.EventsRequest{After: e.Cursor})
+		if len(rest) != len(all)-i-1 || len(rest) > 0 && rest[0].Cursor != all[i+1].Cursor {
+			t.Errorf("after %d: %+v", e.Cursor, rest)
+		}
+	}
+	// Who stops in the middle may.
+	for range f.Events(t.Context(), croft.EventsRequest{}) {
+		break
+	}
+}
+
+func eventKinds(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	lock(t, f, "a", "mine")
+	f.create(croft.CreateRequest{Name: "b"})
+	list := events(t, f, croft.EventsRequest{Kinds: []string{croft.EventWorkspaceLocked}})
+	if !slices.Equal(kinds(list), []string{croft.EventWorkspaceLocked}) {
+		t.Errorf("events %v", kinds(list))
+	}
+}
+
+func eventRepo(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	other := newFixture(t, f.open)
+	if _, err := f.open(t, other.Dir, f.Env).Create(t.Context(), croft.CreateRequest{Name: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.Service.Repo(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := events(t, f, croft.EventsRequest{Repo: r.ID})
+	if len(list) != 1 || list[0].Workspace != w.ID {
+		t.Errorf("events of one repository %+v", list)
+	}
+	if list := events(t, f, croft.EventsRequest{}); len(list) != 2 {
+		t.Errorf("events of all repositories %+v", list)
+	}
+}
+
+// eventFollow waits for what another Service does, until it is told to stop.
+func eventFollow(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	other := f.at(f.Dir)
+	var seen []string
+	for e, err := range f.Events(ctx, croft.EventsRequest{Follow: croft.FollowNew}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, e.Kind)
+		switch len(seen) {
+		case 1:
+			if _, err := other.Create(ctx, croft.CreateRequest{Name: "b"}); err != nil {
+				t.Fatal(err)
+			}
+		case 2:
+			cancel()
+		}
+	}
+	want := []string{croft.EventWorkspaceCreated, croft.EventWorkspaceCreated}
+	if !slices.Equal(seen, want) {
+		t.Errorf("followed %v, want %v", seen, want)
+	}
+}

@@ -1,0 +1,298 @@
+package servicetest
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func lockScenarios() []scenario {
+	return []scenario{
+		{"LockAndUnlock", lockUnlock},
+		{"ReasonIsReplaced", lockReplace},
+		{"WithoutReason", lockNoReason},
+		{"ByGit", lockByGit},
+		{"GitHonoursIt", lockGitHonours},
+		{"OwnLocksDoNotCount", lockOwn},
+		{"Refused", lockRefused},
+	}
+}
+
+func lock(t *testing.T, f *fixture, name, reason string) croft.Workspace {
+	t.Helper()
+	w, err := f.Lock(t.Context(), croft.LockRequest{Workspace: name, Reason: reason})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *w
+}
+
+func lockUnlock(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	if w := lock(t, f, "a", "mine"); !w.IsLocked || w.LockReason != "mine" {
+		t.Errorf("Lock = %+v", w)
+	}
+	if w := f.show("a"); !w.IsLocked || w.LockReason != "mine" {
+		t.Errorf("Workspace = %+v", w)
+	}
+	for range 2 {
+		w, err := f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"})
+		if err != nil || w.IsLocked || w.LockReason != "" {
+			t.Errorf("Unlock = %+v, %v", w, err)
+		}
+	}
+	f.removed("a")
+}
+
+func lockReplace(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	lock(t, f, "a", "one")
+	if w := lock(t, f, "a", "two: with spaces\tand more"); w.LockReason != "two: with spaces\tand more" {
+		t.Errorf("reason %q", w.LockReason)
+	}
+}
+
+func lockNoReason(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	if w := lock(t, f, "a", ""); !w.IsLocked || w.LockReason != "" {
+		t.Errorf("Lock = %+v", w)
+	}
+	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceLocked)
+}
+
+func lockByGit(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.Git("worktree", "lock", "--reason", "by hand", w.Path)
+	if got := f.show("a"); !got.IsLocked || got.LockReason != "by hand" {
+		t.Errorf("Workspace = %+v", got)
+	}
+	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceLocked)
+	f.Git("worktree", "unlock", w.Path)
+	if got := f.show("a"); got.IsLocked {
+		t.Errorf("Workspace = %+v", got)
+	}
+	// And the other way round.
+	lock(t, f, "a", "mine")
+	f.Git("worktree", "unlock", w.Path)
+	f.removed("a")
+}
+
+func lockGitHonours(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	lock(t, f, "a", "mine")
+	if out, err := f.TryGit(f.Dir, "worktree", "remove", w.Path); err == nil {
+		t.Errorf("git removed a locked workspace: %s", out)
+	}
+	if got := f.Git("worktree", "list", "--porcelain"); !strings.Contains(got, "locked mine") {
+		t.Errorf("git lists %s", got)
+	}
+}
+
+// lockOwn: the lock that keeps git's own commands away while a lease is held
+// is not a person's.
+func lockOwn(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	if w.IsLocked || f.show("a").IsLocked {
+		t.Error("a fresh workspace is locked")
+	}
+	l, err := f.Hold(t.Context(), w.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.show("a"); got.IsLocked || got.LockReason != "" {
+		t.Errorf("while a lease is held: %+v", got)
+	}
+	for _, tree := range worktrees(t, f) {
+		if tree.IsLocked {
+			t.Errorf("Worktrees shows Croft's own lock: %+v", tree)
+		}
+	}
+	if out, err := f.TryGit(f.Dir, "worktree", "remove", w.Path); err == nil {
+		t.Errorf("git removed a workspace in use: %s", out)
+	}
+	// A person's lock outlives the lease.
+	lock(t, f, "a", "mine")
+	if err := f.Release(t.Context(), l.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.show("a"); !got.IsLocked || got.LockReason != "mine" {
+		t.Errorf("after the release: %+v", got)
+	}
+	// And a lease outlives the lock.
+	if l, err = f.Hold(t.Context(), w.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.show("a"); got.IsLocked || got.Lease == nil {
+		t.Errorf("after the unlocking: %+v", got)
+	}
+	if out, err := f.TryGit(f.Dir, "worktree", "remove", w.Path); err == nil {
+		t.Errorf("git removed a workspace in use: %s", out)
+	}
+	if err := f.Release(t.Context(), l.ID); err != nil {
+		t.Fatal(err)
+	}
+	f.Git("worktree", "remove", w.Path)
+}
+
+func worktrees(t *testing.T, f *fixture) []croft.Worktree {
+	t.Helper()
+	list, err := f.Worktrees(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func lockRefused(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	_, err := f.Lock(t.Context(), croft.LockRequest{Workspace: "b"})
+	wantCode(t, err, croft.WorktreeNotFound)
+	_, err = f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "croft: in use"})
+	wantCode(t, err, croft.InvalidRequest)
+	_, err = f.Unlock(t.Context(), croft.LockRequest{Workspace: "b"})
+	wantCode(t, err, croft.WorktreeNotFound)
+	removeAll(t, w.Path)
+	_, err = f.Lock(t.Context(), croft.LockRequest{Workspace: "a"})
+	wantCode(t, err, croft.WorkspaceBroken)
+}
+
+func leaseScenarios() []scenario {
+	return []scenario{
+		{"HoldAndRelease", leaseHold},
+		{"RenewsItself", leaseRenews},
+		{"Renew", leaseRenew},
+		{"Several", leaseSeveral},
+		{"CloseReleases", leaseClose},
+		{"NotFound", leaseNotFound},
+		{"GoesWithTheWorkspace", leaseRemoved},
+	}
+}
+
+func leaseHold(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	l, err := f.Hold(t.Context(), w.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Workspace != w.ID || l.ID == "" || l.Owner.PID == 0 || !l.ExpiresAt.After(time.Now()) {
+		t.Errorf("Hold = %+v", l)
+	}
+	if got := f.show("a").Lease; got == nil || got.ID != l.ID || got.Owner != l.Owner {
+		t.Errorf("the workspace's lease = %+v, want %+v", got, l)
+	}
+	for range 2 {
+		if err := f.Release(t.Context(), l.ID); err != nil {
+			t.Errorf("Release: %v", err)
+		}
+	}
+	if got := f.show("a").Lease; got != nil {
+		t.Errorf("after the release: %+v", got)
+	}
+}
+
+func leaseRenews(t *testing.T, f *fixture) {
+	f.Service = f.at(f.Dir, "CROFT_LEASE_TTL=1s")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	l, err := f.Hold(t.Context(), w.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the lease outlives its first term", func() bool {
+		now := f.show("a").Lease
+		if now == nil {
+			t.Fatal("the lease expired while it was held")
+		}
+		return now.ID == l.ID && now.ExpiresAt.After(l.ExpiresAt) && time.Now().After(l.ExpiresAt)
+	})
+}
+
+func leaseRenew(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	l, err := f.Hold(t.Context(), w.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := f.at(f.Dir).Renew(t.Context(), l.ID)
+	if err != nil || again.ID != l.ID || again.ExpiresAt.Before(l.ExpiresAt) || again.Owner != l.Owner {
+		t.Errorf("Renew = %+v, %v, want %+v for longer", again, err, l)
+	}
+	if err := f.Release(t.Context(), l.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Renew(t.Context(), l.ID)
+	wantCode(t, err, croft.LeaseLost)
+}
+
+func leaseSeveral(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	one, err := f.Hold(t.Context(), w.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := f.Hold(t.Context(), w.ID)
+	if err != nil || two.ID == one.ID {
+		t.Fatalf("Hold again = %+v, %v", two, err)
+	}
+	if err := f.Release(t.Context(), one.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.show("a").Lease; got == nil || got.ID != two.ID {
+		t.Errorf("the workspace's lease = %+v, want %+v", got, two)
+	}
+	if out, err := f.TryGit(f.Dir, "worktree", "remove", w.Path); err == nil {
+		t.Errorf("git removed a workspace in use: %s", out)
+	}
+}
+
+func leaseClose(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	svc := f.at(f.Dir)
+	if _, err := svc.Hold(t.Context(), w.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := svc.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.show("a").Lease; got != nil {
+		t.Errorf("after the closing: %+v", got)
+	}
+	f.Git("worktree", "remove", w.Path) // git's lock is gone too
+}
+
+func leaseNotFound(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.removed("a")
+	for _, id := range []croft.ID{w.ID, "0000000000000000", ""} {
+		_, err := f.Hold(t.Context(), id)
+		wantCode(t, err, croft.WorktreeNotFound)
+	}
+	if err := f.Release(t.Context(), "0000000000000000"); err != nil {
+		t.Errorf("releasing what is not there: %v", err)
+	}
+	_, err := f.Renew(t.Context(), "0000000000000000")
+	wantCode(t, err, croft.LeaseLost)
+}
+
+// leaseRemoved: whoever holds a lease may remove the workspace; then the lease
+// is lost.
+func leaseRemoved(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "STATE.json"), "{}")
+	l, err := f.Hold(t.Context(), w.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.removed("a")
+	_, err = f.Renew(t.Context(), l.ID)
+	wantCode(t, err, croft.LeaseLost)
+	if err := f.Release(t.Context(), l.ID); err != nil {
+		t.Errorf("Release: %v", err)
+	}
+}

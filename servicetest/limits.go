@@ -1,0 +1,106 @@
+package servicetest
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func limitScenarios() []scenario {
+	return []scenario{
+		{"MaxWorkers", limitWorkers},
+		{"MaxWorkersRace", limitRace},
+		{"MaxWorkersPerRepository", limitPerRepo},
+		{"RepositoryMayTighten", limitTighten},
+		{"FreeBytes", limitBytes},
+		{"FreeInodes", limitInodes},
+	}
+}
+
+func limitWorkers(t *testing.T, f *fixture) {
+	f.Service = f.at(f.Dir, "CROFT_LIMITS_MAX_WORKERS=2")
+	f.create(croft.CreateRequest{Name: "a"})
+	before := f.trace()
+	_, err := f.CreateAll(t.Context(), croft.CreateAllRequest{Workspaces: []croft.CreateRequest{{Name: "b"}, {Name: "c"}}})
+	if e := wantCode(t, err, croft.LimitReached); e.Hint == "" {
+		t.Error("no hint")
+	}
+	if after := f.trace(); after != before {
+		t.Errorf("something was left behind: %+v", after)
+	}
+	f.create(croft.CreateRequest{Name: "b"})
+}
+
+// limitRace has ten ask for three places at once, each through a Service of
+// its own, while one watches that the limit is never exceeded.
+func limitRace(t *testing.T, f *fixture) {
+	const n, limit = 10, 3
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		svc := f.at(f.Dir, "MAX_WORKERS=3")
+		wg.Go(func() {
+			_, errs[i] = svc.Create(t.Context(), croft.CreateRequest{})
+			if active, err := svc.CountActive(t.Context(), ""); err != nil || active > limit {
+				t.Errorf("CountActive = %d, %v, the limit is %d", active, err, limit)
+			}
+		})
+	}
+	wg.Wait()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+		} else if !errors.Is(err, croft.LimitReached) {
+			t.Errorf("a loser got %v", err)
+		}
+	}
+	if won != limit || len(f.names()) != limit {
+		t.Errorf("%d won, %d workspaces; want %d", won, len(f.names()), limit)
+	}
+	if got := strings.Count(f.Git("worktree", "list", "--porcelain"), "worktree "); got != limit+1 {
+		t.Errorf("%d worktrees registered, want %d", got, limit+1)
+	}
+}
+
+func limitPerRepo(t *testing.T, f *fixture) {
+	f.Service = f.at(f.Dir, "MAX_WORKERS=1")
+	f.create(croft.CreateRequest{Name: "a"})
+	other := gittest.New(t)
+	if _, err := f.open(t, other.Dir, append(f.Env, "MAX_WORKERS=1")).Create(t.Context(), croft.CreateRequest{Name: "a"}); err != nil {
+		t.Errorf("another repository's first workspace: %v", err)
+	}
+}
+
+func limitTighten(t *testing.T, f *fixture) {
+	f.Write("croft.toml", "[limits]\nmax_workers = 1\n")
+	f.Commit("configuration")
+	f.Service = f.at(f.Dir)
+	f.create(croft.CreateRequest{Name: "a"})
+	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "b"})
+	wantCode(t, err, croft.LimitReached)
+}
+
+func limitBytes(t *testing.T, f *fixture) {
+	noSpace(t, f, "CROFT_LIMITS_MIN_FREE_BYTES=1000000000000000", "limits.min_free_bytes")
+}
+
+func limitInodes(t *testing.T, f *fixture) {
+	noSpace(t, f, "CROFT_LIMITS_MIN_FREE_INODES=1000000000000", "limits.min_free_inodes")
+}
+
+func noSpace(t *testing.T, f *fixture, setting, key string) {
+	t.Helper()
+	f.names() // the repository is known before
+	before := f.trace()
+	_, err := f.at(f.Dir, setting).Create(t.Context(), croft.CreateRequest{Name: "a"})
+	if e := wantCode(t, err, croft.NoSpace); !strings.Contains(e.Hint, key) || !strings.HasPrefix(f.Dir, filepath.Dir(e.Details)) {
+		t.Errorf("error %+v does not name the setting %s and the place", e, key)
+	}
+	f.unchanged(before)
+}

@@ -1,0 +1,286 @@
+package servicetest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func listScenarios() []scenario {
+	return []scenario{
+		{"None", listNone},
+		{"OldestFirst", listOrder},
+		{"Filter", listFilter},
+		{"Find", listFind},
+		{"NotFound", listNotFound},
+		{"DetachedIsIncluded", listDetached},
+		{"HeadFollows", listHead},
+		{"BrokenIsShown", listBroken},
+		{"Trashed", listTrashed},
+		{"Worktrees", listWorktrees},
+		{"NoGitPerWorkspace", listNoGit},
+		{"FailureIsAnError", listFailure},
+		{"SurvivesGitsOwnUpkeep", listGitUpkeep},
+		{"RemovedWhileRead", listRace},
+	}
+}
+
+func listNone(t *testing.T, f *fixture) {
+	list, err := f.Workspaces(t.Context(), croft.Filter{})
+	if err != nil || list == nil || len(list) != 0 {
+		t.Errorf("Workspaces = %v, %v, want an empty list", list, err)
+	}
+	// The main checkout and other people's worktrees are none of Croft's.
+	f.Git("worktree", "add", "--quiet", filepath.Join(f.Dir, ".worktrees", "mine"))
+	if got := f.names(); len(got) != 0 {
+		t.Errorf("Workspaces = %v, want none", got)
+	}
+}
+
+func listOrder(t *testing.T, f *fixture) {
+	for _, name := range []string{"c", "a", "b"} {
+		f.create(croft.CreateRequest{Name: name})
+	}
+	f.createAll(croft.CreateRequest{Name: "z"}, croft.CreateRequest{Name: "y"})
+	if got := f.names(); !slices.Equal(got, []string{"c", "a", "b", "z", "y"}) {
+		t.Errorf("Workspaces = %v, want them in the order of their making", got)
+	}
+}
+
+func listFilter(t *testing.T, f *fixture) {
+	f.createAll(
+		croft.CreateRequest{Name: "a", Session: "1", Role: "x", RoleFiles: croft.RoleFilesSkip},
+		croft.CreateRequest{Name: "b", Session: "1", Role: "y", RoleFiles: croft.RoleFilesSkip},
+		croft.CreateRequest{Name: "c", Session: "2", Role: "x", RoleFiles: croft.RoleFilesSkip},
+	)
+	f.removed("c")
+	for _, c := range []struct {
+		filter croft.Filter
+		want   []string
+	}{
+		{croft.Filter{Session: "1"}, []string{"a", "b"}},
+		{croft.Filter{Role: "x"}, []string{"a"}},
+		{croft.Filter{Session: "1", Role: "y"}, []string{"b"}},
+		{croft.Filter{Session: "3"}, nil},
+		{croft.Filter{States: []croft.State{croft.Trashed}}, []string{"c"}},
+		{croft.Filter{States: []croft.State{croft.Trashed, croft.Ready}, Role: "x"}, []string{"a", "c"}},
+	} {
+		list, err := f.Workspaces(t.Context(), c.filter)
+		var got []string
+		for _, w := range list {
+			got = append(got, w.Name)
+		}
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v, %v, want %v", c.filter, got, err, c.want)
+		}
+	}
+}
+
+func listFind(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "feat/x"})
+	rel, err := filepath.Rel(f.Dir, w.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{"feat/x", string(w.ID), w.Path, filepath.Join(w.Path, "src"), rel} {
+		if got := f.show(ref); got.ID != w.ID {
+			t.Errorf("%s finds %s", ref, got.ID)
+		}
+	}
+	// Without a name it is the one that one stands in.
+	got, err := f.at(filepath.Join(w.Path, "src")).Workspace(t.Context(), croft.WorkspaceRequest{})
+	if err != nil || got.ID != w.ID {
+		t.Errorf("from inside: %+v, %v", got, err)
+	}
+	got, err = f.Workspace(t.Context(), croft.WorkspaceRequest{Repo: w.Path})
+	if err != nil || got.ID != w.ID {
+		t.Errorf("by the place of the request: %+v, %v", got, err)
+	}
+}
+
+func listNotFound(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	for _, ref := range []string{"b", "0000000000000000", f.Dir, "/", "", "croft/a"} {
+		_, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: ref})
+		wantCode(t, err, croft.WorktreeNotFound)
+	}
+	// One of another repository is none of this one's.
+	other := gittest.New(t)
+	w, err := f.open(t, other.Dir, f.Env).Create(t.Context(), croft.CreateRequest{Name: "theirs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{"theirs", string(w.ID), w.Path} {
+		_, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: ref})
+		wantCode(t, err, croft.WorktreeNotFound)
+	}
+}
+
+func listDetached(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.GitIn(w.Path, "checkout", "--quiet", "--detach")
+	list, err := f.Workspaces(t.Context(), croft.Filter{})
+	if err != nil || len(list) != 1 || list[0].Branch != "" || list[0].Head != w.Base || list[0].State != croft.Ready {
+		t.Errorf("Workspaces = %+v, %v, want it without a branch", list, err)
+	}
+}
+
+func listHead(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	tip := f.commitIn(w.Path, "x.txt", "x\n")
+	if got := f.show("a"); got.Head != tip || got.Base != w.Base {
+		t.Errorf("head %s, base %s, want %s and %s", got.Head, got.Base, tip, w.Base)
+	}
+	f.GitIn(w.Path, "checkout", "--quiet", "-b", "other")
+	if got := f.show("a"); got.Branch != "other" {
+		t.Errorf("branch %s, want the one that is checked out", got.Branch)
+	}
+}
+
+func listBroken(t *testing.T, f *fixture) {
+	list := f.createAll(croft.CreateRequest{Name: "gone"}, croft.CreateRequest{Name: "stripped"}, croft.CreateRequest{Name: "replaced"})
+	removeAll(t, list[0].Path)
+	removeFile(t, filepath.Join(list[1].Path, ".git"))
+	removeAll(t, list[2].Path)
+	f.Git("clone", "--quiet", f.Dir, list[2].Path)
+	for _, w := range list {
+		if got := f.show(w.Name); got.State != croft.Broken || got.Path != w.Path {
+			t.Errorf("%s is %s, want broken", w.Name, got.State)
+		}
+		_, err := f.Status(t.Context(), w.ID)
+		if e := wantCode(t, err, croft.WorkspaceBroken); e.Hint == "" {
+			t.Error("no hint")
+		}
+		_, err = f.Hold(t.Context(), w.ID)
+		wantCode(t, err, croft.WorkspaceBroken)
+	}
+}
+
+func listTrashed(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	tip := f.commitIn(w.Path, "x.txt", "x\n")
+	f.removed("a")
+	if got := f.names(); len(got) != 0 {
+		t.Errorf("live workspaces %v", got)
+	}
+	list, err := f.Workspaces(t.Context(), croft.Filter{States: []croft.State{croft.Trashed}})
+	if err != nil || len(list) != 1 || list[0].ID != w.ID || list[0].Head != tip {
+		t.Errorf("trashed %+v, %v, want the head %s", list, err, tip)
+	}
+}
+
+func listWorktrees(t *testing.T, f *fixture) {
+	own := filepath.Join(filepath.Dir(f.Dir), "own tree")
+	f.Git("worktree", "add", "--quiet", "-b", "mine", own)
+	f.Git("worktree", "lock", "--reason", "my reason", own)
+	w := f.create(croft.CreateRequest{Name: "a"})
+	detached := filepath.Join(filepath.Dir(f.Dir), "detached")
+	f.Git("worktree", "add", "--quiet", "--detach", detached)
+	head := f.Git("rev-parse", "main")
+	list, err := f.Worktrees(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]croft.Worktree{
+		f.Dir:    {Path: f.Dir, Branch: "main", Head: head, IsMain: true},
+		own:      {Path: own, Branch: "mine", Head: head, IsLocked: true, LockReason: "my reason"},
+		w.Path:   {Path: w.Path, Branch: w.Branch, Head: head, Workspace: w.ID},
+		detached: {Path: detached, Head: head},
+	}
+	if len(list) != len(want) || !list[0].IsMain {
+		t.Errorf("Worktrees = %+v", list)
+	}
+	for _, got := range list {
+		if got != want[got.Path] {
+			t.Errorf("%s: %+v, want %+v", got.Path, got, want[got.Path])
+		}
+	}
+}
+
+// listNoGit lists with a git that fails at everything after it told its
+// version.
+func listNoGit(t *testing.T, f *fixture) {
+	f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
+	svc := f.at(f.Dir, "CROFT_GIT_PATH="+fakeGit(t, f, failingGit))
+	list, err := svc.Workspaces(t.Context(), croft.Filter{})
+	if err != nil || len(list) != 2 || list[0].State != croft.Ready || len(list[0].Head) != 40 {
+		t.Errorf("Workspaces without git = %+v, %v", list, err)
+	}
+}
+
+const failingGit = "#!/bin/sh\n[ \"$1\" = version ] && exec echo git version 2.40.0\necho fatal: out of order >&2\nexit 128\n"
+
+// listFailure is a deviation: a listing that fails is not an empty list.
+func listFailure(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	svc := f.at(f.Dir, "CROFT_GIT_PATH="+fakeGit(t, f, failingGit))
+	list, err := svc.Worktrees(t.Context(), "")
+	if e := wantCode(t, err, croft.GitFailed); e.Details != "fatal: out of order" {
+		t.Errorf("details %q, want git's own words", e.Details)
+	}
+	if list != nil {
+		t.Errorf("a failed listing returned %v", list)
+	}
+	if err := svc.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := svc.Workspaces(t.Context(), croft.Filter{}); err == nil {
+		t.Errorf("a closed Service lists %v", list)
+	}
+}
+
+// listGitUpkeep has git tidy up all that it can.
+func listGitUpkeep(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	tip := f.commitIn(w.Path, "x.txt", "x\n")
+	f.Git("worktree", "prune", "--expire=now")
+	f.Git("pack-refs", "--all", "--prune")
+	f.Git("reflog", "expire", "--expire=now", "--all")
+	f.Git("gc", "--quiet", "--prune=now")
+	if got := f.show("a"); got.State != croft.Ready || got.Head != tip || got.Branch != w.Branch {
+		t.Errorf("after git gc: %+v", got)
+	}
+	if list := doctor(t, f, croft.FixNothing); len(list) != 0 {
+		t.Errorf("Doctor = %+v", list)
+	}
+	f.removed("a")
+}
+
+// listRace reads while others remove: what is missing is gone, not a failure.
+func listRace(t *testing.T, f *fixture) {
+	const n = 6
+	for range n {
+		f.create(croft.CreateRequest{})
+	}
+	names := f.names()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for _, name := range names {
+			f.removed(name)
+		}
+	})
+	reader := f.at(f.Dir)
+	for last := n; last > 0; {
+		list, err := reader.Workspaces(t.Context(), croft.Filter{})
+		if err != nil {
+			t.Fatalf("Workspaces: %v", err)
+		}
+		if len(list) > last {
+			t.Errorf("%d workspaces after %d", len(list), last)
+		}
+		last = len(list)
+	}
+	wg.Wait()
+}
+
+func removeAll(t *testing.T, path string) {
+	t.Helper()
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+}

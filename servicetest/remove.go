@@ -1,0 +1,354 @@
+package servicetest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func removeScenarios() []scenario {
+	return []scenario{
+		{"Clean", removeClean},
+		{"Idempotent", removeIdempotent},
+		{"NeverThere", removeUnknown},
+		{"AnswersForEach", removeEach},
+		{"UncommittedChanges", removeDirty},
+		{"UncommittedByForce", removeForced},
+		{"Locked", removeLocked},
+		{"KeepBranch", removeKeepBranch},
+		{"BranchAlreadyDeleted", removeBranchGone},
+		{"BranchMovedElsewhere", removeBranchInUse},
+		{"NotIntegrated", removeNotIntegrated},
+		{"DetachedHead", removeDetached},
+		{"DirectoryGone", removeGone},
+		{"DirectoryStripped", removeStripped},
+		{"PathReplaced", removeReplaced},
+		{"PathIsALink", removeLink},
+		{"LinksAreNotFollowed", removeLinksInside},
+		{"TrashedWhole", removeTrash},
+		{"AtOnce", removeRace},
+		{"ThroughAnyService", removeElsewhere},
+		{"InsideRefused", removeInside},
+	}
+}
+
+func removeClean(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	got := f.removed("a")
+	if got.ID != w.ID || got.Name != "a" || got.Branch != w.Branch || got.Trash == "" {
+		t.Errorf("Removed = %+v", got)
+	}
+	if exists(w.Path) || strings.Contains(f.Git("worktree", "list"), w.Path) || f.Git("branch", "--list", w.Branch) != "" {
+		t.Error("directory, registration or branch are still there")
+	}
+	if got := f.Git("for-each-ref", "refs/croft/archive/"); !strings.Contains(got, w.Base) {
+		t.Errorf("the tip was not archived: %q", got)
+	}
+}
+
+func removeIdempotent(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.removed("a")
+	for _, ref := range []string{"a", string(w.ID), w.Path} {
+		res := f.remove(croft.RemoveRequest{Workspaces: []string{ref}})
+		if len(res.Removed) != 0 || len(res.Kept) != 0 || !slices.Equal(res.Unknown, []string{ref}) {
+			t.Errorf("Remove(%s) again = %v", ref, describe(res))
+		}
+	}
+}
+
+func removeUnknown(t *testing.T, f *fixture) {
+	res := f.remove(croft.RemoveRequest{Workspaces: []string{"never"}, Mode: croft.RemoveForce})
+	if len(res.Removed)+len(res.Kept) != 0 || !slices.Equal(res.Unknown, []string{"never"}) {
+		t.Errorf("Remove = %v", describe(res))
+	}
+	if res := f.remove(croft.RemoveRequest{All: croft.ScopeAll}); len(res.Removed)+len(res.Kept)+len(res.Unknown) != 0 {
+		t.Errorf("Remove of all of nothing = %v", describe(res))
+	}
+}
+
+func removeEach(t *testing.T, f *fixture) {
+	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"}, croft.CreateRequest{Name: "c"})
+	gittest.WriteFile(t, filepath.Join(list[1].Path, "wip"), "x")
+	res := f.remove(croft.RemoveRequest{Workspaces: []string{"c", "x", "b", "a", "a"}})
+	if len(res.Removed) != 2 || len(res.Kept) != 1 || res.Kept[0].Name != "b" || !slices.Equal(res.Unknown, []string{"x"}) {
+		t.Errorf("Remove = %v", describe(res))
+	}
+	if got := f.names(); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("left %v", got)
+	}
+}
+
+func removeDirty(t *testing.T, f *fixture) {
+	for name, change := range map[string]func(w croft.Workspace){
+		"modified":  func(w croft.Workspace) { gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "x") },
+		"untracked": func(w croft.Workspace) { gittest.WriteFile(t, filepath.Join(w.Path, "new.txt"), "x") },
+		"deleted":   func(w croft.Workspace) { removeFile(t, filepath.Join(w.Path, "README.md")) },
+		"staged":    func(w croft.Workspace) { f.GitIn(w.Path, "rm", "--quiet", "--cached", "README.md") },
+	} {
+		w := f.create(croft.CreateRequest{Name: name})
+		change(w)
+		f.kept(croft.RemoveRequest{Workspaces: []string{name}}, croft.WorkspaceDirty)
+		if got := f.show(name); got.State != croft.Ready || !exists(w.Path) {
+			t.Errorf("%s: the kept workspace is %s", name, got.State)
+		}
+	}
+}
+
+func removeForced(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "precious")
+	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+	if len(res.Removed) != 1 || exists(w.Path) {
+		t.Fatalf("Remove by force = %v", describe(res))
+	}
+	if got := findFile(t, filepath.Dir(f.Dir), "wip.txt"); got != "precious" {
+		t.Errorf("the uncommitted file is not in the trash: %q", got)
+	}
+}
+
+// findFile returns the content of the only file of that name below dir.
+func findFile(t *testing.T, dir, name string) string {
+	t.Helper()
+	for _, path := range tree(t, dir, "") {
+		if filepath.Base(path) == name {
+			return read(t, path)
+		}
+	}
+	return ""
+}
+
+func removeLocked(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	if _, err := f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "demo at noon"}); err != nil {
+		t.Fatal(err)
+	}
+	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
+	if len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceLocked) || !strings.Contains(res.Kept[0].Reason.Message, "demo at noon") {
+		t.Fatalf("Remove = %v", describe(res))
+	}
+	if res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); len(res.Removed) != 1 {
+		t.Errorf("Remove by force = %v", describe(res))
+	}
+}
+
+func removeKeepBranch(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	tip := f.commitIn(w.Path, "x.txt", "x\n")
+	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Branch: croft.BranchKeep})
+	if len(res.Removed) != 1 || res.Removed[0].Branch != "" {
+		t.Errorf("Remove = %+v", res)
+	}
+	if got := f.Git("rev-parse", w.Branch); got != tip {
+		t.Errorf("the branch is at %s, want %s", got, tip)
+	}
+}
+
+func removeBranchGone(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.GitIn(w.Path, "checkout", "--quiet", "--detach")
+	f.Git("branch", "--quiet", "-D", w.Branch)
+	f.removed("a")
+	if exists(w.Path) {
+		t.Error("the directory is still there")
+	}
+}
+
+func removeBranchInUse(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.GitIn(w.Path, "checkout", "--quiet", "--detach")
+	own := filepath.Join(filepath.Dir(f.Dir), "own")
+	f.Git("worktree", "add", "--quiet", own, w.Branch)
+	if got := f.removed("a"); got.Branch != "" {
+		t.Errorf("branch %s was deleted while somebody has it checked out", got.Branch)
+	}
+	if got := f.GitIn(own, "rev-parse", "--abbrev-ref", "HEAD"); got != w.Branch {
+		t.Errorf("the other worktree is on %s", got)
+	}
+}
+
+// removeNotIntegrated: a clean workspace goes, its commits stay reachable.
+func removeNotIntegrated(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	tip := f.commitIn(w.Path, "x.txt", "x\n")
+	f.removed("a")
+	f.Git("reflog", "expire", "--expire=now", "--all")
+	f.Git("gc", "--quiet", "--prune=now")
+	if got := f.Git("cat-file", "-t", tip); got != "commit" {
+		t.Errorf("the commit is gone: %s", got)
+	}
+}
+
+// removeDetached: commits that no branch has are kept as well.
+func removeDetached(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	onBranch := f.commitIn(w.Path, "1.txt", "x\n")
+	f.GitIn(w.Path, "checkout", "--quiet", "--detach", "main")
+	offBranch := f.commitIn(w.Path, "2.txt", "x\n")
+	f.removed("a")
+	f.Git("reflog", "expire", "--expire=now", "--all")
+	f.Git("gc", "--quiet", "--prune=now")
+	for _, oid := range []string{onBranch, offBranch} {
+		if got, err := f.TryGit(f.Dir, "cat-file", "-t", oid); err != nil || got != "commit" {
+			t.Errorf("commit %s is gone: %v", oid, err)
+		}
+	}
+}
+
+func removeGone(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	removeAll(t, w.Path)
+	if got := f.removed("a"); got.Branch != w.Branch {
+		t.Errorf("Removed = %+v", got)
+	}
+	if got := f.Git("worktree", "list", "--porcelain"); strings.Contains(got, w.Path) {
+		t.Errorf("still registered: %s", got)
+	}
+}
+
+// removeStripped is a deviation: a directory that is no valid worktree any
+// more goes to the trash, and only because the record names it.
+func removeStripped(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "precious")
+	removeFile(t, filepath.Join(w.Path, ".git"))
+	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceBroken)
+	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+	if len(res.Removed) != 1 || exists(w.Path) {
+		t.Fatalf("Remove by force = %v", describe(res))
+	}
+	if got := findFile(t, filepath.Dir(f.Dir), "wip.txt"); got != "precious" {
+		t.Errorf("the file was deleted and not moved: %q", got)
+	}
+}
+
+// removeReplaced: what somebody put in a workspace's place, and which is a
+// repository of its own, is not Croft's to move.
+func removeReplaced(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	removeAll(t, w.Path)
+	f.Git("clone", "--quiet", f.Dir, w.Path)
+	gittest.WriteFile(t, filepath.Join(w.Path, "mine.txt"), "mine")
+	for _, mode := range []croft.RemoveMode{croft.RemoveSafe, croft.RemoveForce} {
+		f.kept(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: mode}, croft.WorkspaceBroken)
+	}
+	if read(t, filepath.Join(w.Path, "mine.txt")) != "mine" {
+		t.Error("the foreign repository was touched")
+	}
+}
+
+func removeLink(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	moved := filepath.Join(f.Home, "moved")
+	if err := os.Rename(w.Path, moved); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(moved, w.Path); err != nil {
+		t.Skip("needs symbolic links")
+	}
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+	if exists(w.Path) {
+		t.Error("the link is still there")
+	}
+	if !exists(filepath.Join(moved, "README.md")) {
+		t.Error("the removal went through the link")
+	}
+}
+
+func removeLinksInside(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	precious := filepath.Join(f.Home, "precious")
+	gittest.WriteFile(t, filepath.Join(precious, "keep.txt"), "keep")
+	if err := os.Symlink(precious, filepath.Join(w.Path, "link")); err != nil {
+		t.Skip("needs symbolic links")
+	}
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+	if _, err := f.at(f.Dir, "CROFT_TRASH_RETENTION=0s").GC(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if read(t, filepath.Join(precious, "keep.txt")) != "keep" {
+		t.Error("a link was followed out of the workspace")
+	}
+}
+
+// removeTrash: what is in the trash is the directory as it was, and main does
+// not see it.
+func removeTrash(t *testing.T, f *fixture) {
+	for _, layout := range []string{"default", "agents", "sibling"} {
+		w := f.create(croft.CreateRequest{Name: "a", Layout: layout})
+		gittest.WriteFile(t, filepath.Join(w.Path, "ignored", layout+".bin"), "big")
+		f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+		if got := findFile(t, filepath.Dir(f.Dir), layout+".bin"); got != "big" {
+			t.Errorf("%s: the trash lacks a file", layout)
+		}
+		if got := f.Git("status", "--porcelain", "--untracked-files=all"); got != "" {
+			t.Errorf("%s: the trash shows up in main: %s", layout, got)
+		}
+	}
+}
+
+func removeRace(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	tip := f.commitIn(w.Path, "x.txt", "x\n")
+	const n = 6
+	results, errs := make([]*croft.RemoveResult, n), make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		svc := f.at(f.Dir)
+		wg.Go(func() { results[i], errs[i] = svc.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}}) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	removed := 0
+	for _, res := range results {
+		removed += len(res.Removed)
+		for _, k := range res.Kept {
+			if !errors.Is(k.Reason, croft.WorkspaceBusy) && !errors.Is(k.Reason, croft.WorktreeNotFound) {
+				t.Errorf("kept: %v", k.Reason)
+			}
+		}
+	}
+	if removed != 1 {
+		t.Errorf("%d calls removed the one workspace", removed)
+	}
+	list, err := f.Workspaces(t.Context(), croft.Filter{States: []croft.State{croft.Trashed}})
+	if err != nil || len(list) != 1 || list[0].Head != tip {
+		t.Errorf("trashed %+v, %v, want the tip %s", list, err, tip)
+	}
+}
+
+func removeElsewhere(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	other := gittest.New(t)
+	svc := f.open(t, other.Dir, f.Env)
+	res, err := svc.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a", string(w.ID), w.Path}, Mode: croft.RemoveForce})
+	if err != nil || len(res.Unknown) != 3 || !exists(w.Path) {
+		t.Errorf("from another repository: %+v, %v", res, err)
+	}
+	res, err = svc.Remove(t.Context(), croft.RemoveRequest{Repo: f.Dir, Workspaces: []string{"a"}})
+	if err != nil || len(res.Removed) != 1 {
+		t.Errorf("with the repository named: %+v, %v", res, err)
+	}
+}
+
+// removeInside: while the request names no workspace, nothing is removed.
+func removeInside(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	_, err := f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{""}})
+	wantCode(t, err, croft.WorktreeNotFound)
+	if res := f.remove(croft.RemoveRequest{}); len(res.Removed) != 0 {
+		t.Errorf("a request without names removed %v", describe(res))
+	}
+	if !exists(w.Path) {
+		t.Error("the workspace is gone")
+	}
+}

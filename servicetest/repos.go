@@ -1,0 +1,143 @@
+package servicetest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func repoScenarios() []scenario {
+	return []scenario{
+		{"Inside", repoInside},
+		{"FromSubdirectory", repoFromSubdirectory},
+		{"FromWorkspace", repoFromWorkspace},
+		{"Outside", repoOutside},
+		{"MissingDirectory", repoMissing},
+		{"NoCommits", repoNoCommits},
+		{"DetachedHead", repoDetached},
+		{"BranchExists", repoBranchExists},
+		{"Check", repoCheck},
+	}
+}
+
+func repoInside(t *testing.T, f *fixture) {
+	r, err := f.Service.Repo(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := croft.Repo{
+		ID: r.ID, Path: f.Dir, Name: "app", GitDir: filepath.Join(f.Dir, ".git"), Branch: "main",
+		Head: f.Git("rev-parse", "HEAD"), Version: r.Version,
+	}
+	if *r != want || r.ID == "" || r.Version == "" {
+		t.Errorf("Repo = %+v, want %+v", *r, want)
+	}
+	again, err := f.at(f.Dir).Repo(t.Context(), "")
+	if err != nil || again.ID != r.ID {
+		t.Errorf("another Service sees ID %v, %v, want %s", again, err, r.ID)
+	}
+}
+
+func repoFromSubdirectory(t *testing.T, f *fixture) {
+	r, err := f.at(filepath.Join(f.Dir, "src")).Repo(t.Context(), "")
+	if err != nil || r.Path != f.Dir || r.Branch != "main" {
+		t.Errorf("Repo = %+v, %v, want %s on main", r, err, f.Dir)
+	}
+	r, err = f.Service.Repo(t.Context(), "src") // relative to where the Service was opened
+	if err != nil || r.Path != f.Dir {
+		t.Errorf("Repo(src) = %+v, %v, want %s", r, err, f.Dir)
+	}
+}
+
+func repoFromWorkspace(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	r, err := f.Service.Repo(t.Context(), w.Path)
+	if err != nil || r.Path != f.Dir || r.Branch != w.Branch {
+		t.Errorf("Repo = %+v, %v, want %s on %s", r, err, f.Dir, w.Branch)
+	}
+}
+
+func repoOutside(t *testing.T, f *fixture) {
+	outside := f.at(f.Home)
+	if r, err := outside.Repo(t.Context(), ""); err == nil {
+		t.Errorf("Repo outside = %+v, want an error", r)
+	} else {
+		wantCode(t, err, croft.NotARepo)
+	}
+	wantCode(t, outside.Check(t.Context(), ""), croft.NotARepo)
+	_, err := outside.BranchExists(t.Context(), "", "main")
+	wantCode(t, err, croft.NotARepo)
+	_, err = outside.Create(t.Context(), croft.CreateRequest{Name: "a"})
+	wantCode(t, err, croft.NotARepo)
+	_, err = outside.Worktrees(t.Context(), "")
+	wantCode(t, err, croft.NotARepo)
+}
+
+func repoMissing(t *testing.T, f *fixture) {
+	gone := filepath.Join(f.Home, "gone")
+	wantCode(t, f.Check(t.Context(), gone), croft.NotARepo)
+	_, err := f.Create(t.Context(), croft.CreateRequest{Repo: gone})
+	wantCode(t, err, croft.NotARepo)
+	if exists(gone) {
+		t.Error("the missing directory was made")
+	}
+}
+
+func repoNoCommits(t *testing.T, f *fixture) {
+	empty := gittest.Empty(t)
+	svc := f.open(t, empty.Dir, empty.Env)
+	r, err := svc.Repo(t.Context(), "")
+	if err != nil || r.Head != "" || r.Branch != "main" {
+		t.Errorf("Repo = %+v, %v, want main without a commit", r, err)
+	}
+	wantCode(t, svc.Check(t.Context(), ""), croft.NotARepo)
+	for _, layout := range []string{"default", "agents", "swarm", "sibling"} {
+		_, err := svc.Create(t.Context(), croft.CreateRequest{Name: "a", Session: "1", Layout: layout, RoleFiles: croft.RoleFilesSkip})
+		if layout == "agents" {
+			// There is no main yet: either word is right.
+			if err == nil {
+				t.Errorf("%s: a workspace without a commit was made", layout)
+			}
+			continue
+		}
+		if e := wantCode(t, err, croft.NotARepo); e.Hint == "" {
+			t.Errorf("%s: no hint what to do about an empty repository", layout)
+		}
+	}
+	if list := tree(t, filepath.Dir(empty.Dir), empty.Dir); len(list) != 1 {
+		t.Errorf("something was made beside an empty repository: %v", list)
+	}
+}
+
+func repoDetached(t *testing.T, f *fixture) {
+	f.Git("checkout", "--quiet", "--detach")
+	r, err := f.Service.Repo(t.Context(), "")
+	if err != nil || r.Branch != "" || r.Head != f.Git("rev-parse", "HEAD") {
+		t.Errorf("Repo = %+v, %v, want no branch and the commit", r, err)
+	}
+}
+
+func repoBranchExists(t *testing.T, f *fixture) {
+	f.Git("branch", "feat/x")
+	f.Git("tag", "v1")
+	f.Git("pack-refs", "--all")
+	for branch, want := range map[string]bool{"main": true, "feat/x": true, "feat": false, "v1": false, "none": false} {
+		got, err := f.BranchExists(t.Context(), "", branch)
+		if err != nil || got != want {
+			t.Errorf("BranchExists(%s) = %v, %v, want %v", branch, got, err, want)
+		}
+	}
+}
+
+func repoCheck(t *testing.T, f *fixture) {
+	if err := f.Check(t.Context(), ""); err != nil {
+		t.Errorf("Check of a repository with a commit: %v", err)
+	}
+	if err := os.RemoveAll(filepath.Join(f.Dir, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, f.at(f.Dir).Check(t.Context(), ""), croft.NotARepo)
+}

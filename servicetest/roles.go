@@ -1,0 +1,230 @@
+package servicetest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func roleScenarios() []scenario {
+	return []scenario{
+		{"Find", roleFind},
+		{"NotFound", roleNotFound},
+		{"OverTrackedFile", roleTracked},
+		{"OverTrackedLink", roleTrackedLink},
+		{"Untracked", roleUntracked},
+		{"UsersOwnFileInMainShows", roleMainShows},
+		{"UsersIgnoreFileStays", roleUserIgnore},
+		{"AgentsFile", roleAgentsFile},
+		{"NeverCommitted", roleNeverCommitted},
+		{"CopyAgain", roleAgain},
+		{"CopyAnother", roleAnother},
+		{"LinkOutIsNotFollowed", roleLinkOut},
+		{"DirectoryByConfiguration", roleDirectory},
+	}
+}
+
+// staffed is a repository whose role "worker" has a CLAUDE.md.
+func staffed(f *fixture) croft.CreateRequest {
+	f.Roles("worker")
+	f.Commit("roles")
+	return croft.CreateRequest{Name: "a", Role: "worker"}
+}
+
+// wantClean fails unless git and the Service see no change in a workspace.
+func wantClean(t *testing.T, f *fixture, w croft.Workspace) {
+	t.Helper()
+	if got := f.GitIn(w.Path, "status", "--porcelain", "--untracked-files=all"); got != "" {
+		t.Errorf("git shows the role file as a change: %q", got)
+	}
+	if st := f.status(w.ID); st.Dirty() {
+		t.Errorf("the role file counts as work: %+v", st)
+	}
+}
+
+func roleFind(t *testing.T, f *fixture) {
+	f.Roles("worker")
+	r, err := f.Role(t.Context(), croft.RoleRequest{Role: "worker"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Name != "worker" || r.Dir != filepath.Join(f.Dir, "roles", "worker") || !slices.Equal(r.Files, []string{"CLAUDE.md"}) {
+		t.Errorf("Role = %+v", r)
+	}
+}
+
+func roleNotFound(t *testing.T, f *fixture) {
+	gittest.WriteFile(t, filepath.Join(f.Dir, "roles", "empty", "README.md"), "nothing")
+	for _, name := range []string{"nobody", "empty"} {
+		_, err := f.Role(t.Context(), croft.RoleRequest{Role: name})
+		if e := wantCode(t, err, croft.RoleNotFound); e.Hint == "" {
+			t.Error("no hint")
+		}
+	}
+	_, err := f.Role(t.Context(), croft.RoleRequest{Role: "../.."})
+	wantCode(t, err, croft.InvalidName)
+	w := f.create(croft.CreateRequest{Name: "a"})
+	_, err = f.CopyRole(t.Context(), croft.RoleRequest{Role: "nobody", Workspace: "a"})
+	wantCode(t, err, croft.RoleNotFound)
+	_, err = f.CopyRole(t.Context(), croft.RoleRequest{Role: "nobody", Workspace: "gone"})
+	wantCode(t, err, croft.WorktreeNotFound)
+	wantClean(t, f, w)
+}
+
+func roleTracked(t *testing.T, f *fixture) {
+	f.Write("CLAUDE.md", "the project's own\n")
+	req := staffed(f)
+	w := f.create(req)
+	if got := read(t, filepath.Join(w.Path, "CLAUDE.md")); got != "You are the worker.\n" {
+		t.Errorf("CLAUDE.md = %q", got)
+	}
+	wantClean(t, f, w)
+	if got := read(t, filepath.Join(f.Dir, "CLAUDE.md")); got != "the project's own\n" {
+		t.Errorf("main's CLAUDE.md = %q", got)
+	}
+	if other := f.create(croft.CreateRequest{Name: "b"}); read(t, filepath.Join(other.Path, "CLAUDE.md")) != "the project's own\n" {
+		t.Error("a workspace without a role has a role's file")
+	}
+	f.removed("a")
+}
+
+func roleTrackedLink(t *testing.T, f *fixture) {
+	f.Write("AGENTS.md", "for all agents\n")
+	if err := os.Symlink("AGENTS.md", filepath.Join(f.Dir, "CLAUDE.md")); err != nil {
+		t.Skip("needs symbolic links")
+	}
+	w := f.create(staffed(f))
+	if got := read(t, filepath.Join(w.Path, "CLAUDE.md")); got != "You are the worker.\n" {
+		t.Errorf("CLAUDE.md = %q", got)
+	}
+	if info, err := os.Lstat(filepath.Join(w.Path, "CLAUDE.md")); err != nil || !info.Mode().IsRegular() {
+		t.Errorf("CLAUDE.md is %v, %v, want a file in the link's place", info, err)
+	}
+	if got := read(t, filepath.Join(w.Path, "AGENTS.md")); got != "for all agents\n" {
+		t.Errorf("the link was followed: AGENTS.md = %q", got)
+	}
+	wantClean(t, f, w)
+}
+
+func roleUntracked(t *testing.T, f *fixture) {
+	w := f.create(staffed(f))
+	if got := read(t, filepath.Join(w.Path, "CLAUDE.md")); got != "You are the worker.\n" {
+		t.Errorf("CLAUDE.md = %q", got)
+	}
+	wantClean(t, f, w)
+	f.removed("a") // and it does not stand in the way
+}
+
+// roleMainShows is why the shared exclude file is the wrong place.
+func roleMainShows(t *testing.T, f *fixture) {
+	f.create(staffed(f))
+	f.Write("CLAUDE.md", "mine, not committed yet\n")
+	if got := f.Git("status", "--porcelain"); got != "?? CLAUDE.md" {
+		t.Errorf("main's status = %q, want the user's own CLAUDE.md", got)
+	}
+	own := filepath.Join(filepath.Dir(f.Dir), "own")
+	f.Git("worktree", "add", "--quiet", own)
+	gittest.WriteFile(t, filepath.Join(own, "CLAUDE.md"), "mine too\n")
+	if got := f.GitIn(own, "status", "--porcelain"); got != "?? CLAUDE.md" {
+		t.Errorf("the user's own worktree shows %q", got)
+	}
+	if got := read(t, filepath.Join(f.Dir, ".git", "info", "exclude")); strings.Contains(got, "CLAUDE") {
+		t.Errorf("the shared exclude file: %q", got)
+	}
+}
+
+func roleUserIgnore(t *testing.T, f *fixture) {
+	gittest.WriteFile(t, filepath.Join(f.Home, ".config", "git", "ignore"), "*.swp\n")
+	w := f.create(staffed(f))
+	gittest.WriteFile(t, filepath.Join(w.Path, "x.swp"), "editor")
+	wantClean(t, f, w)
+}
+
+func roleAgentsFile(t *testing.T, f *fixture) {
+	f.Write("roles/worker/AGENTS.md", "agents\n")
+	w := f.create(staffed(f))
+	if read(t, filepath.Join(w.Path, "AGENTS.md")) != "agents\n" || read(t, filepath.Join(w.Path, "CLAUDE.md")) != "You are the worker.\n" {
+		t.Error("both files of the role were to be copied")
+	}
+	wantClean(t, f, w)
+	f.Write("roles/codex/AGENTS.md", "codex\n")
+	r, err := f.Role(t.Context(), croft.RoleRequest{Role: "codex"})
+	if err != nil || !slices.Equal(r.Files, []string{"AGENTS.md"}) {
+		t.Errorf("Role = %+v, %v", r, err)
+	}
+}
+
+func roleNeverCommitted(t *testing.T, f *fixture) {
+	f.Write("CLAUDE.md", "the project's own\n")
+	f.Write("roles/worker/AGENTS.md", "agents\n")
+	w := f.create(staffed(f))
+	f.commitIn(w.Path, "work.txt", "work\n") // adds everything
+	gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "more\n")
+	f.GitIn(w.Path, "commit", "--quiet", "--all", "--message", "more")
+	if got := f.GitIn(w.Path, "diff", "--name-only", "main", "HEAD"); got != "work.txt" {
+		t.Errorf("the agent's commits hold %q, want work.txt alone", got)
+	}
+}
+
+func roleAgain(t *testing.T, f *fixture) {
+	f.Write("CLAUDE.md", "the project's own\n")
+	w := f.create(staffed(f))
+	f.Write("roles/worker/CLAUDE.md", "second edition\n")
+	for range 2 {
+		r, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"})
+		if err != nil || r.Name != "worker" {
+			t.Fatalf("CopyRole = %+v, %v", r, err)
+		}
+		if got := read(t, filepath.Join(w.Path, "CLAUDE.md")); got != "second edition\n" {
+			t.Errorf("CLAUDE.md = %q", got)
+		}
+		wantClean(t, f, w)
+	}
+}
+
+func roleAnother(t *testing.T, f *fixture) {
+	f.Roles("worker", "critic")
+	f.Commit("roles")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	_, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"})
+	if err == nil {
+		t.Error("a workspace without a role got one without a name")
+	}
+	for _, role := range []string{"worker", "critic"} {
+		if _, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: string(w.ID), Role: role}); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.show("a"); got.Role != role || read(t, filepath.Join(w.Path, "CLAUDE.md")) != "You are the "+role+".\n" {
+			t.Errorf("role %s: %+v", role, got)
+		}
+		wantClean(t, f, w)
+	}
+}
+
+func roleLinkOut(t *testing.T, f *fixture) {
+	secret := filepath.Join(f.Home, "secret")
+	gittest.WriteFile(t, secret, "secret")
+	if err := os.MkdirAll(filepath.Join(f.Dir, "roles", "spy"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, filepath.Join(f.Dir, "roles", "spy", "CLAUDE.md")); err != nil {
+		t.Skip("needs symbolic links")
+	}
+	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "a", Role: "spy"})
+	wantCode(t, err, croft.RoleNotFound)
+}
+
+func roleDirectory(t *testing.T, f *fixture) {
+	f.Write("croft.toml", "[roles]\ndir = \"docs/personas\"\n")
+	f.Write("docs/personas/worker/CLAUDE.md", "persona\n")
+	f.Commit("configuration")
+	f.Service = f.at(f.Dir)
+	if w := f.create(croft.CreateRequest{Name: "a", Role: "worker"}); read(t, filepath.Join(w.Path, "CLAUDE.md")) != "persona\n" {
+		t.Error("the role was not taken from the configured directory")
+	}
+}

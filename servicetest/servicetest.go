@@ -1,0 +1,311 @@
+// Package servicetest proves that an implementation of croft.Service keeps the
+// contract that is written on the Service's parts. It knows no implementation:
+// it is run on the engine, and later on a client of a daemon and on a fleet.
+//
+//	func TestService(t *testing.T) {
+//		servicetest.Run(t, func(t *testing.T, dir string, env []string) croft.Service { … })
+//	}
+//
+// Every scenario has a real repository, a home and a state directory of its
+// own, and looks at the result through git and the file system, not only
+// through the Service that is being tested.
+package servicetest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// Open opens the Service under test for a directory. env is the environment
+// that configuration is read from and that git runs in. Several Services may
+// be open at once; Run closes none of them, Open registers that itself.
+type Open func(t *testing.T, dir string, env []string) croft.Service
+
+// Run proves the contract.
+func Run(t *testing.T, open Open) {
+	for _, g := range []struct {
+		name      string
+		scenarios []scenario
+	}{
+		{"Repos", repoScenarios()},
+		{"Create", createScenarios()},
+		{"AllOrNone", allOrNoneScenarios()},
+		{"Base", baseScenarios()},
+		{"Places", placeScenarios()},
+		{"Swarm", swarmScenarios()},
+		{"Sibling", siblingScenarios()},
+		{"Agents", agentScenarios()},
+		{"Roles", roleScenarios()},
+		{"List", listScenarios()},
+		{"Status", statusScenarios()},
+		{"Remove", removeScenarios()},
+		{"Lock", lockScenarios()},
+		{"Lease", leaseScenarios()},
+		{"Reap", reapScenarios()},
+		{"Clean", cleanScenarios()},
+		{"Trash", trashScenarios()},
+		{"Doctor", doctorScenarios()},
+		{"Keys", keyScenarios()},
+		{"Events", eventScenarios()},
+		{"Limits", limitScenarios()},
+	} {
+		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
+			for _, s := range g.scenarios {
+				t.Run(s.name, func(t *testing.T) {
+					t.Parallel()
+					s.run(t, newFixture(t, open))
+				})
+			}
+		})
+	}
+}
+
+// scenario is one promise.
+type scenario struct {
+	name string
+	run  func(t *testing.T, f *fixture)
+}
+
+// fixture is a repository with one commit and a Service that was opened in it.
+type fixture struct {
+	*gittest.Repo
+	croft.Service
+
+	t    *testing.T
+	open Open
+}
+
+func newFixture(t *testing.T, open Open) *fixture {
+	r := gittest.New(t)
+	return &fixture{Repo: r, Service: open(t, r.Dir, r.Env), t: t, open: open}
+}
+
+// at opens the Service in another directory, with more variables.
+func (f *fixture) at(dir string, env ...string) croft.Service {
+	f.t.Helper()
+	return f.open(f.t, dir, append(slices.Clone(f.Env), env...))
+}
+
+// create makes a workspace or ends the test.
+func (f *fixture) create(req croft.CreateRequest) croft.Workspace {
+	f.t.Helper()
+	w, err := f.Create(f.t.Context(), req)
+	if err != nil {
+		f.t.Fatalf("Create(%+v): %v", req, err)
+	}
+	return *w
+}
+
+// createAll makes workspaces or ends the test.
+func (f *fixture) createAll(reqs ...croft.CreateRequest) []croft.Workspace {
+	f.t.Helper()
+	list, err := f.CreateAll(f.t.Context(), croft.CreateAllRequest{Workspaces: reqs})
+	if err != nil {
+		f.t.Fatalf("CreateAll: %v", err)
+	}
+	return list
+}
+
+// remove removes workspaces and returns the answer.
+func (f *fixture) remove(req croft.RemoveRequest) *croft.RemoveResult {
+	f.t.Helper()
+	res, err := f.Remove(f.t.Context(), req)
+	if err != nil {
+		f.t.Fatalf("Remove(%+v): %v", req, err)
+	}
+	return res
+}
+
+// removed removes one workspace and ends the test if it was kept.
+func (f *fixture) removed(name string) croft.Removed {
+	f.t.Helper()
+	res := f.remove(croft.RemoveRequest{Workspaces: []string{name}})
+	if len(res.Removed) != 1 {
+		f.t.Fatalf("Remove(%s) = %+v, want it removed", name, res)
+	}
+	return res.Removed[0]
+}
+
+// kept removes one workspace, which must be kept for a reason.
+func (f *fixture) kept(req croft.RemoveRequest, want croft.Code) {
+	f.t.Helper()
+	res := f.remove(req)
+	if len(res.Removed) != 0 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, want) {
+		f.t.Fatalf("Remove(%+v) = %+v, want it kept as %s", req, describe(res), want)
+	}
+	checkError(f.t, res.Kept[0].Reason)
+}
+
+func describe(res *croft.RemoveResult) []string {
+	out := []string{}
+	for _, r := range res.Removed {
+		out = append(out, "removed "+r.Name)
+	}
+	for _, k := range res.Kept {
+		out = append(out, "kept "+k.Name+": "+k.Reason.Error())
+	}
+	for _, u := range res.Unknown {
+		out = append(out, "unknown "+u)
+	}
+	return out
+}
+
+// names lists the live workspaces' names.
+func (f *fixture) names() []string {
+	f.t.Helper()
+	list, err := f.Workspaces(f.t.Context(), croft.Filter{})
+	if err != nil {
+		f.t.Fatalf("Workspaces: %v", err)
+	}
+	names := []string{}
+	for _, w := range list {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+// show finds one workspace or ends the test.
+func (f *fixture) show(ref string) croft.Workspace {
+	f.t.Helper()
+	w, err := f.Workspace(f.t.Context(), croft.WorkspaceRequest{Ref: ref})
+	if err != nil {
+		f.t.Fatalf("Workspace(%s): %v", ref, err)
+	}
+	return *w
+}
+
+// status looks at a workspace's uncommitted work.
+func (f *fixture) status(id croft.ID) croft.Status {
+	f.t.Helper()
+	st, err := f.Status(f.t.Context(), id)
+	if err != nil {
+		f.t.Fatalf("Status: %v", err)
+	}
+	return *st
+}
+
+// commitIn commits a file in a checkout and returns the commit.
+func (f *fixture) commitIn(dir, file, content string) string {
+	f.t.Helper()
+	gittest.WriteFile(f.t, filepath.Join(dir, file), content)
+	f.GitIn(dir, "add", "--all")
+	f.GitIn(dir, "commit", "--quiet", "--message", "change "+file)
+	return f.GitIn(dir, "rev-parse", "HEAD")
+}
+
+// trace is everything that a repository and its surroundings hold beside the
+// objects: what must be the same before a failed act and after it.
+type trace struct {
+	Refs, Worktrees, Exclude, Status, Beside string
+}
+
+func (f *fixture) trace() trace {
+	f.t.Helper()
+	exclude, _ := os.ReadFile(filepath.Join(f.Dir, ".git", "info", "exclude"))
+	return trace{
+		Refs:      f.Git("for-each-ref", "--format=%(refname) %(objectname)"),
+		Worktrees: f.Git("worktree", "list", "--porcelain"),
+		Exclude:   string(exclude),
+		Status:    f.Git("status", "--porcelain", "--untracked-files=all"),
+		Beside:    strings.Join(tree(f.t, filepath.Dir(f.Dir), f.Dir), "\n") + "\n" + strings.Join(tree(f.t, filepath.Join(f.Dir, ".worktrees"), ""), "\n"),
+	}
+}
+
+// tree lists what lies below a directory, but for one directory in it.
+func tree(t *testing.T, dir, except string) []string {
+	t.Helper()
+	list := []string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path == except:
+			return filepath.SkipDir
+		}
+		list = append(list, path)
+		return nil
+	})
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// unchanged fails the test if anything but the shared exclude file differs
+// from before. That file may have got its one line.
+func (f *fixture) unchanged(before trace) {
+	f.t.Helper()
+	after := f.trace()
+	before.Exclude, after.Exclude = "", ""
+	if after != before {
+		f.t.Errorf("something was left behind:\nbefore %+v\nafter  %+v", before, after)
+	}
+	if n, err := f.CountActive(f.t.Context(), ""); err != nil || n != 0 {
+		f.t.Errorf("CountActive = %d, %v, want 0", n, err)
+	}
+}
+
+// wantCode ends the test unless err has the code, and returns the error.
+func wantCode(t *testing.T, err error, want croft.Code) *croft.Error {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("error = %v, want %s", err, want)
+	}
+	var e *croft.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error %T is not a *croft.Error", err)
+	}
+	checkError(t, e)
+	return e
+}
+
+// checkError checks what every error promises of itself.
+func checkError(t *testing.T, e *croft.Error) {
+	t.Helper()
+	switch {
+	case e.Op == "":
+		t.Errorf("%s: no operation", e.Code)
+	case e.Message == "" || strings.ContainsAny(e.Message, "\n"):
+		t.Errorf("%s: message %q is not one line", e.Code, e.Message)
+	case strings.HasSuffix(e.Message, "."):
+		t.Errorf("%s: message %q ends with a period", e.Code, e.Message)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// eventually asks until the answer is yes, and ends the test if it never is.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("never happened: %s", what)
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("never happened: %s", what)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package servicetest
+
+import (
+	"errors"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// siblingScenarios hold the preset sibling to the worktree system that it is
+// made after.
+func siblingScenarios() []scenario {
+	return []scenario{
+		{"CreateAndTeardown", siblingLifecycle},
+		{"NamingConvention", siblingNaming},
+		{"UniqueBranches", siblingUnique},
+		{"ListAndCountActive", siblingList},
+		{"MaxWorkers", siblingLimit},
+		{"BranchCollision", siblingCollision},
+		{"BranchCollisionRace", siblingCollisionRace},
+		{"TeardownByPath", siblingTeardown},
+		{"NeverTheMainWorktree", siblingMain},
+		{"MainIsUnmodified", siblingUnmodified},
+		{"StateFileIsTolerated", siblingState},
+		{"StateFileIsNoCoordination", siblingStateIgnored},
+		{"ResumeAfterRestart", siblingResume},
+	}
+}
+
+func sibling(name string) croft.CreateRequest {
+	return croft.CreateRequest{Name: name, Layout: "sibling"}
+}
+
+func siblingLifecycle(t *testing.T, f *fixture) {
+	w := f.create(sibling("agent/7"))
+	if w.Branch != "agent/7" || filepath.Dir(w.Path) != filepath.Dir(f.Dir) || !exists(w.Path) {
+		t.Errorf("branch %s at %s", w.Branch, w.Path)
+	}
+	if got := f.removed("agent/7"); got.Branch != "agent/7" {
+		t.Errorf("removed %+v, want the branch gone with it", got)
+	}
+	if has, _ := f.BranchExists(t.Context(), "", "agent/7"); has || exists(w.Path) {
+		t.Errorf("branch there: %v, directory there: %v", has, exists(w.Path))
+	}
+	if got := f.Git("worktree", "list", "--porcelain"); strings.Contains(got, w.Path) {
+		t.Errorf("git still has it registered: %s", got)
+	}
+}
+
+func siblingNaming(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "seven", Branch: "feat/login-7", Layout: "sibling"})
+	want := regexp.MustCompile(`^app-feat-login-7-[0-9]{10,}$`)
+	if !want.MatchString(filepath.Base(w.Path)) || w.Branch != "feat/login-7" {
+		t.Errorf("path %s, branch %s, want app-feat-login-7-<unix>", w.Path, w.Branch)
+	}
+}
+
+func siblingUnique(t *testing.T, f *fixture) {
+	list := f.createAll(sibling("agent-1"), sibling("agent-2"), sibling("agent-3"))
+	branches, paths := map[string]bool{}, map[string]bool{}
+	for _, w := range list {
+		branches[w.Branch], paths[w.Path] = true, true
+	}
+	if len(branches) != 3 || len(paths) != 3 {
+		t.Errorf("branches %v, paths %v", branches, paths)
+	}
+}
+
+func siblingList(t *testing.T, f *fixture) {
+	f.createAll(sibling("agent-1"), sibling("agent-2"))
+	if got := f.names(); !slices.Equal(got, []string{"agent-1", "agent-2"}) {
+		t.Errorf("list %v", got)
+	}
+	for want := 2; want >= 0; want-- {
+		if n, err := f.CountActive(t.Context(), ""); err != nil || n != want {
+			t.Errorf("CountActive = %d, %v, want %d", n, err, want)
+		}
+		if want > 0 {
+			f.removed(f.names()[0])
+		}
+	}
+}
+
+func siblingLimit(t *testing.T, f *fixture) {
+	f.Service = f.at(f.Dir, "MAX_WORKERS=2")
+	f.createAll(sibling("agent-1"), sibling("agent-2"))
+	_, err := f.Create(t.Context(), sibling("agent-3"))
+	if e := wantCode(t, err, croft.LimitReached); !strings.Contains(e.Message, "2") {
+		t.Errorf("message %q", e.Message)
+	}
+	f.removed("agent-1")
+	f.create(sibling("agent-3"))
+}
+
+func siblingCollision(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "one", Branch: "topic", Layout: "sibling"})
+	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "two", Branch: "topic", Layout: "sibling"})
+	wantCode(t, err, croft.BranchInUse)
+	_, err = f.Create(t.Context(), sibling("topic"))
+	wantCode(t, err, croft.BranchExists)
+	if got := f.names(); !slices.Equal(got, []string{"one"}) {
+		t.Errorf("workspaces %v", got)
+	}
+}
+
+func siblingCollisionRace(t *testing.T, f *fixture) {
+	const n = 5
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		svc := f.at(f.Dir)
+		wg.Go(func() {
+			_, errs[i] = svc.Create(t.Context(), croft.CreateRequest{Name: string(rune('a' + i)), Branch: "same", Layout: "sibling"})
+		})
+	}
+	wg.Wait()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+		} else if !errors.Is(err, croft.BranchExists) && !errors.Is(err, croft.BranchInUse) {
+			t.Errorf("a loser got %v", err)
+		}
+	}
+	if won != 1 || len(f.names()) != 1 {
+		t.Errorf("%d won, workspaces %v", won, f.names())
+	}
+}
+
+func siblingTeardown(t *testing.T, f *fixture) {
+	w := f.create(sibling("agent-1"))
+	res := f.remove(croft.RemoveRequest{Workspaces: []string{filepath.Join(w.Path, "src")}})
+	if len(res.Removed) != 1 || exists(w.Path) {
+		t.Errorf("Remove by a path inside = %v", describe(res))
+	}
+}
+
+func siblingMain(t *testing.T, f *fixture) {
+	f.create(sibling("agent-1"))
+	for _, mode := range []croft.RemoveMode{croft.RemoveSafe, croft.RemoveForce} {
+		res := f.remove(croft.RemoveRequest{Workspaces: []string{f.Dir, "main", filepath.Join(f.Dir, "src"), filepath.Dir(f.Dir)}, Mode: mode})
+		if len(res.Removed) != 0 || len(res.Unknown) != 4 {
+			t.Errorf("Remove of main = %v", describe(res))
+		}
+	}
+	if _, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Reap(t.Context(), croft.ReapRequest{OlderThan: 1, Mode: croft.RemoveForce}); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Git("status", "--porcelain"); got != "" || read(t, filepath.Join(f.Dir, "README.md")) != "# app\n" {
+		t.Errorf("main is now %q", got)
+	}
+}
+
+func siblingUnmodified(t *testing.T, f *fixture) {
+	head, index := f.Git("rev-parse", "HEAD"), read(t, filepath.Join(f.Dir, ".git", "index"))
+	w := f.create(sibling("agent-1"))
+	f.commitIn(w.Path, "README.md", "agent\n")
+	f.removed("agent-1")
+	if f.Git("rev-parse", "HEAD") != head || read(t, filepath.Join(f.Dir, ".git", "index")) != index || f.Git("status", "--porcelain") != "" {
+		t.Error("work in a workspace modified the main checkout")
+	}
+}
+
+func siblingState(t *testing.T, f *fixture) {
+	for _, ignored := range []bool{false, true} {
+		if ignored {
+			f.Write(".gitignore", "/STATE.json\n")
+			f.Commit("ignore")
+		}
+		w := f.create(sibling("agent-1"))
+		gittest.WriteFile(t, filepath.Join(w.Path, "STATE.json"), `{"step":3}`)
+		if st := f.status(w.ID); st.Dirty() {
+			t.Errorf("ignored %v: STATE.json counts as work: %+v", ignored, st)
+		}
+		f.removed("agent-1")
+		if exists(w.Path) {
+			t.Error("STATE.json did not go with its workspace")
+		}
+	}
+	// One of that name further down is a file like any other.
+	w := f.create(sibling("agent-2"))
+	gittest.WriteFile(t, filepath.Join(w.Path, "src", "STATE.json"), "{}")
+	if st := f.status(w.ID); st.Untracked != 1 {
+		t.Errorf("src/STATE.json: %+v", st)
+	}
+}
+
+// siblingStateIgnored writes what would be wrong if anybody believed it.
+func siblingStateIgnored(t *testing.T, f *fixture) {
+	gittest.WriteFile(t, filepath.Join(f.Dir, "STATE.json"), `{"workers":99,"worktrees":["x"]}`)
+	w := f.create(sibling("agent-1"))
+	gittest.WriteFile(t, filepath.Join(w.Path, "STATE.json"), `{"id":"other","branch":"other","state":"removed"}`)
+	if got := f.show("agent-1"); got.ID != w.ID || got.Branch != w.Branch || got.State != croft.Ready {
+		t.Errorf("workspace %+v", got)
+	}
+	if n, err := f.CountActive(t.Context(), ""); err != nil || n != 1 {
+		t.Errorf("CountActive = %d, %v", n, err)
+	}
+	if exists(filepath.Join(w.Path, "..", "STATE.json")) {
+		t.Error("somebody wrote a STATE.json")
+	}
+}
+
+// siblingResume is a worker that is started again: the same call, from another
+// Service, returns the workspace as the worker left it.
+func siblingResume(t *testing.T, f *fixture) {
+	req := sibling("agent-1")
+	req.Key = "director/agent-1"
+	w := f.create(req)
+	gittest.WriteFile(t, filepath.Join(w.Path, "STATE.json"), `{"step":3}`)
+	gittest.WriteFile(t, filepath.Join(w.Path, "half.txt"), "half")
+	tip := f.commitIn(w.Path, "done.txt", "done\n")
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := f.at(f.Dir).Create(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.ID != w.ID || again.Path != w.Path || again.State != croft.Ready || again.Head != tip {
+		t.Errorf("after the restart %+v, want %+v at %s", again, w, tip)
+	}
+	if read(t, filepath.Join(again.Path, "STATE.json")) != `{"step":3}` {
+		t.Error("the cached state is gone")
+	}
+}

@@ -1,0 +1,321 @@
+package servicetest
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// swarmScenarios hold the preset swarm to the worktree manager that it is
+// made after.
+func swarmScenarios() []scenario {
+	list := []scenario{
+		{"BranchName", swarmBranchName},
+		{"BranchNameIsUnique", swarmBranchUnique},
+		{"WorktreePath", swarmPath},
+		{"SingleLifecycle", swarmLifecycle},
+		{"MultiAtomicity", swarmAtomicity},
+		{"SessionRequired", swarmSession},
+		{"RoleHasWorktree", swarmExists},
+		{"RoleConfigMissing", swarmRoleMissing},
+		{"InvalidRole", swarmInvalidRole},
+		{"WithoutRoleConfig", swarmSkipConfig},
+		{"BranchOfPreviousSession", swarmBranchTaken},
+		{"UncommittedChangesInMain", swarmDirtyMain},
+		{"DetachedHead", swarmDetached},
+		{"BaseBranch", swarmBase},
+		{"RemoveAll", swarmRemoveAll},
+		{"FullCleanup", swarmFullCleanup},
+		{"FullCleanupKeepsForeign", swarmCleanupForeign},
+		{"UserBranchesUnderThePrefixStay", swarmUserBranches},
+		{"GoesByTheRole", swarmByRole},
+		{"ErrorStructure", swarmErrors},
+	}
+	for i, s := range list {
+		list[i].run = func(t *testing.T, f *fixture) {
+			f.Roles("researcher", "developer", "reviewer", "architect")
+			f.Commit("roles")
+			s.run(t, f)
+		}
+	}
+	return list
+}
+
+func swarm(role, session string) croft.CreateRequest {
+	return croft.CreateRequest{Role: role, Session: session, Layout: "swarm"}
+}
+
+func swarmRoles() []string { return []string{"researcher", "developer", "reviewer", "architect"} }
+
+func swarmBranchName(t *testing.T, f *fixture) {
+	for session, role := range map[string]string{"1703849234567": "researcher", "test-session-123": "reviewer"} {
+		if w := f.create(swarm(role, session)); w.Branch != "swarm/"+role+"-"+session || w.Session != session || w.Role != role {
+			t.Errorf("branch %s of role %s, session %s", w.Branch, w.Role, w.Session)
+		}
+	}
+}
+
+func swarmBranchUnique(t *testing.T, f *fixture) {
+	seen := map[string]bool{}
+	for _, session := range []string{"1", "2", "3"} {
+		w := f.create(swarm("researcher", session))
+		if seen[w.Branch] {
+			t.Errorf("branch %s twice", w.Branch)
+		}
+		seen[w.Branch] = true
+		f.removed("researcher")
+	}
+}
+
+func swarmPath(t *testing.T, f *fixture) {
+	for _, role := range swarmRoles() {
+		w := f.create(swarm(role, "1"))
+		if w.Path != filepath.Join(f.Dir, ".worktrees", role) || !filepath.IsAbs(w.Path) {
+			t.Errorf("path %s", w.Path)
+		}
+	}
+}
+
+func swarmLifecycle(t *testing.T, f *fixture) {
+	w := f.create(swarm("researcher", "abc123"))
+	if !exists(w.Path) {
+		t.Fatal("no directory")
+	}
+	if got := read(t, filepath.Join(w.Path, "CLAUDE.md")); got != "You are the researcher.\n" {
+		t.Errorf("CLAUDE.md = %q", got)
+	}
+	if has, err := f.BranchExists(t.Context(), "", "swarm/researcher-abc123"); err != nil || !has {
+		t.Errorf("BranchExists = %v, %v", has, err)
+	}
+	if got := f.removed("researcher"); got.Branch != w.Branch {
+		t.Errorf("deleted branch %q, want %q", got.Branch, w.Branch)
+	}
+	if exists(w.Path) {
+		t.Error("the directory is still there")
+	}
+	if has, err := f.BranchExists(t.Context(), "", w.Branch); err != nil || has {
+		t.Errorf("BranchExists after removal = %v, %v", has, err)
+	}
+}
+
+// swarmAtomicity is the fourth creation of four, which meets its own path.
+func swarmAtomicity(t *testing.T, f *fixture) {
+	reqs := []croft.CreateRequest{}
+	for _, role := range swarmRoles() {
+		reqs = append(reqs, swarm(role, "1"))
+	}
+	all := f.createAll(reqs...)
+	paths := map[string]string{}
+	for _, w := range all {
+		paths[w.Role] = w.Path
+	}
+	if len(paths) != 4 {
+		t.Errorf("workspaces %v", paths)
+	}
+	f.remove(croft.RemoveRequest{All: croft.ScopeAll})
+	gittest.WriteFile(t, filepath.Join(f.Dir, ".worktrees", "architect", "mine"), "x")
+	before := f.trace()
+	_, err := f.CreateAll(t.Context(), croft.CreateAllRequest{Workspaces: reqs})
+	wantCode(t, err, croft.WorktreeExists)
+	f.unchanged(before)
+	if got := f.Git("branch", "--list", "swarm/*"); got != "" {
+		t.Errorf("branches were left: %s", got)
+	}
+}
+
+func swarmSession(t *testing.T, f *fixture) {
+	before := f.trace()
+	_, err := f.Create(t.Context(), swarm("researcher", ""))
+	if e := wantCode(t, err, croft.SessionRequired); e.Message != "sessionId is required" {
+		t.Errorf("message %q", e.Message)
+	}
+	_, err = f.CreateAll(t.Context(), croft.CreateAllRequest{Workspaces: []croft.CreateRequest{swarm("researcher", "1"), swarm("developer", "")}})
+	wantCode(t, err, croft.SessionRequired)
+	f.unchanged(before)
+}
+
+func swarmExists(t *testing.T, f *fixture) {
+	f.create(swarm("researcher", "1"))
+	_, err := f.Create(t.Context(), swarm("researcher", "2"))
+	wantCode(t, err, croft.WorktreeExists)
+	// The path decides, whatever the workspace is called.
+	req := swarm("researcher", "2")
+	req.Name = "another"
+	_, err = f.Create(t.Context(), req)
+	if e := wantCode(t, err, croft.WorktreeExists); !strings.Contains(e.Details, filepath.Join(".worktrees", "researcher")) {
+		t.Errorf("details %q do not name the path", e.Details)
+	}
+	if got := f.Git("branch", "--list", "swarm/*-2"); got != "" {
+		t.Errorf("branches were left: %s", got)
+	}
+}
+
+func swarmRoleMissing(t *testing.T, f *fixture) {
+	before := f.trace()
+	_, err := f.Create(t.Context(), swarm("nobody", "1"))
+	if e := wantCode(t, err, croft.RoleNotFound); !strings.Contains(e.Hint, "roles") {
+		t.Errorf("hint %q does not say which file to write", e.Hint)
+	}
+	f.unchanged(before)
+}
+
+func swarmInvalidRole(t *testing.T, f *fixture) {
+	before := f.trace()
+	for _, role := range []string{"../researcher", "a/b", "-x", ".git"} {
+		_, err := f.Create(t.Context(), swarm(role, "1"))
+		wantCode(t, err, croft.InvalidName)
+	}
+	f.unchanged(before)
+}
+
+func swarmSkipConfig(t *testing.T, f *fixture) {
+	req := swarm("nobody", "1")
+	req.RoleFiles = croft.RoleFilesSkip
+	w := f.create(req)
+	if w.Role != "nobody" || exists(filepath.Join(w.Path, "CLAUDE.md")) {
+		t.Errorf("workspace %+v", w)
+	}
+}
+
+// swarmBranchTaken is a deviation: a taken branch has a code of its own.
+func swarmBranchTaken(t *testing.T, f *fixture) {
+	f.Git("branch", "swarm/researcher-1")
+	before := f.trace()
+	_, err := f.Create(t.Context(), swarm("researcher", "1"))
+	wantCode(t, err, croft.BranchExists)
+	if errors.Is(err, croft.GitFailed) {
+		t.Error("a taken branch is GIT_FAILED")
+	}
+	f.unchanged(before)
+}
+
+func swarmDirtyMain(t *testing.T, f *fixture) {
+	f.Write("README.md", "changed\n")
+	w := f.create(swarm("researcher", "1"))
+	if read(t, filepath.Join(w.Path, "README.md")) != "# app\n" || f.Git("status", "--porcelain") != " M README.md" {
+		t.Errorf("main's changes did not stay in main: %s", f.Git("status", "--porcelain"))
+	}
+}
+
+func swarmDetached(t *testing.T, f *fixture) {
+	head := f.Git("rev-parse", "HEAD")
+	f.Git("checkout", "--quiet", "--detach")
+	if w := f.create(swarm("researcher", "1")); w.Base != head || w.BaseRef != "HEAD" {
+		t.Errorf("base %s (%s), want HEAD", w.Base, w.BaseRef)
+	}
+}
+
+func swarmBase(t *testing.T, f *fixture) {
+	f.Git("checkout", "--quiet", "-b", "topic")
+	tip := f.commitIn(f.Dir, "topic.txt", "x\n")
+	if w := f.create(swarm("researcher", "1")); w.Base != tip || w.Target != "topic" {
+		t.Errorf("base %s, target %s: want the current branch", w.Base, w.Target)
+	}
+	req := swarm("developer", "1")
+	req.Base = "main"
+	if w := f.create(req); w.Base != f.Git("rev-parse", "main") {
+		t.Errorf("base %s, want main", w.Base)
+	}
+}
+
+func swarmRemoveAll(t *testing.T, f *fixture) {
+	f.createAll(swarm("researcher", "1"), swarm("developer", "1"), swarm("reviewer", "1"))
+	gittest.WriteFile(t, filepath.Join(f.Dir, ".worktrees", "developer", "wip"), "x")
+	res := f.remove(croft.RemoveRequest{All: croft.ScopeAll})
+	if len(res.Removed) != 2 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceDirty) {
+		t.Errorf("RemoveAll = %v", describe(res))
+	}
+	res = f.remove(croft.RemoveRequest{All: croft.ScopeAll, Mode: croft.RemoveForce})
+	if len(res.Removed) != 1 || len(f.names()) != 0 {
+		t.Errorf("RemoveAll by force = %v, left %v", describe(res), f.names())
+	}
+}
+
+func swarmFullCleanup(t *testing.T, f *fixture) {
+	f.createAll(swarm("researcher", "1"), swarm("developer", "1"), swarm("reviewer", "1"))
+	gittest.WriteFile(t, filepath.Join(f.Dir, ".worktrees", "developer", "wip"), "x")
+	f.remove(croft.RemoveRequest{Workspaces: []string{"reviewer"}, Branch: croft.BranchKeep})
+	if has, _ := f.BranchExists(t.Context(), "", "swarm/reviewer-1"); !has {
+		t.Fatal("the branch was to be kept")
+	}
+	res, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Removed) != 2 || !slices.Equal(res.Branches, []string{"swarm/reviewer-1"}) {
+		t.Errorf("Clean = %+v", res)
+	}
+	if got := f.Git("branch", "--list", "swarm/*"); got != "" {
+		t.Errorf("branches were left: %s", got)
+	}
+	if exists(filepath.Join(f.Dir, ".worktrees")) {
+		t.Error("the emptied base directory is still there")
+	}
+	if got := strings.Count(f.Git("worktree", "list", "--porcelain"), "worktree "); got != 1 {
+		t.Errorf("%d worktrees are registered, want main alone", got)
+	}
+}
+
+func swarmCleanupForeign(t *testing.T, f *fixture) {
+	f.create(swarm("researcher", "1"))
+	mine := filepath.Join(f.Dir, ".worktrees", "notes.txt")
+	gittest.WriteFile(t, mine, "mine")
+	if _, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll}); err != nil {
+		t.Fatal(err)
+	}
+	if read(t, mine) != "mine" {
+		t.Error("a foreign file went with the base directory")
+	}
+}
+
+// swarmUserBranches is a deviation: what is deleted is what was recorded, not
+// everything under the prefix.
+func swarmUserBranches(t *testing.T, f *fixture) {
+	f.Git("branch", "swarm/mine-1")
+	f.create(swarm("researcher", "1"))
+	f.remove(croft.RemoveRequest{Workspaces: []string{"researcher"}, Branch: croft.BranchKeep})
+	res, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})
+	if err != nil || !slices.Equal(res.Branches, []string{"swarm/researcher-1"}) {
+		t.Errorf("Clean = %+v, %v", res, err)
+	}
+	if has, _ := f.BranchExists(t.Context(), "", "swarm/mine-1"); !has {
+		t.Error("the user's branch was deleted for its prefix")
+	}
+}
+
+func swarmByRole(t *testing.T, f *fixture) {
+	f.createAll(swarm("researcher", "1"), swarm("developer", "1"))
+	list, err := f.Workspaces(t.Context(), croft.Filter{Role: "developer", Session: "1"})
+	if err != nil || len(list) != 1 || list[0].Name != "developer" {
+		t.Errorf("Workspaces of a role = %+v, %v", list, err)
+	}
+	if w := f.show("researcher"); w.Role != "researcher" || len(w.Head) != 40 {
+		t.Errorf("Workspace = %+v", w)
+	}
+	_, err = f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "architect"})
+	wantCode(t, err, croft.WorktreeNotFound)
+}
+
+func swarmErrors(t *testing.T, f *fixture) {
+	f.create(swarm("researcher", "1"))
+	_, err := f.Create(t.Context(), swarm("researcher", "1"))
+	e := wantCode(t, err, croft.WorktreeExists)
+	if e.Code != "WORKTREE_EXISTS" || e.Message == "" || e.Op != "create" || e.Workspace != "researcher" {
+		t.Errorf("error %+v", e)
+	}
+	// git's own words are in the details of what git failed at.
+	f.Git("checkout", "--quiet", "-b", "damaged")
+	f.Write("lost.txt", "lost\n")
+	f.Commit("lost")
+	blob := f.Git("rev-parse", "HEAD:lost.txt")
+	removeFile(t, filepath.Join(f.Dir, ".git", "objects", blob[:2], blob[2:]))
+	_, err = f.Create(t.Context(), swarm("developer", "1"))
+	if e := wantCode(t, err, croft.GitFailed); !strings.Contains(e.Details, blob) {
+		t.Errorf("details %q lack git's own words", e.Details)
+	}
+}

@@ -1,0 +1,165 @@
+package servicetest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func trashScenarios() []scenario {
+	return []scenario{
+		{"RestoreWhole", trashRestore},
+		{"RestoreTwice", trashTwice},
+		{"LastOfAName", trashLast},
+		{"Occupied", trashOccupied},
+		{"DirectoryWasGone", trashGone},
+		{"AtOnce", trashRace},
+		{"InMidMerge", trashMerge},
+		{"NotFound", trashNotFound},
+	}
+}
+
+func trashRestore(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "committed.txt"), "c\n")
+	f.GitIn(w.Path, "add", "--all")
+	f.GitIn(w.Path, "commit", "--quiet", "--message", "work")
+	gittest.WriteFile(t, filepath.Join(w.Path, "staged.txt"), "s\n")
+	f.GitIn(w.Path, "add", "--all")
+	gittest.WriteFile(t, filepath.Join(w.Path, "untracked.txt"), "u\n")
+	before, head := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"), f.GitIn(w.Path, "rev-parse", "HEAD")
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+	items, err := f.Trash(context.Background(), "")
+	if err != nil || len(items) != 1 || items[0].ID != w.ID || items[0].Bytes == 0 || !items[0].ExpiresAt.After(items[0].RemovedAt) {
+		t.Fatalf("trash: %+v, %v", items, err)
+	}
+	back, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back.ID != w.ID || back.Path != w.Path || back.Branch != w.Branch || back.Head != head || back.State != croft.Ready {
+		t.Errorf("came back as %+v", back)
+	}
+	if after := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"); after != before {
+		t.Errorf("status was\n%s\nand is\n%s", before, after)
+	}
+	if refs := f.Git("for-each-ref", "refs/croft/archive"); refs != "" {
+		t.Errorf("archive refs are left: %s", refs)
+	}
+	f.Git("fsck", "--no-dangling")
+}
+
+func trashTwice(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	for range 3 {
+		f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
+		back, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: string(w.ID)})
+		if err != nil || back.ID != w.ID {
+			t.Fatalf("%+v, %v", back, err)
+		}
+	}
+	if entries := f.GitIn(w.Path, "status", "--porcelain"); entries != "" {
+		t.Errorf("status: %s", entries)
+	}
+}
+
+func trashLast(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
+	second := f.create(croft.CreateRequest{Name: "a"})
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
+	back, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
+	if err != nil || back.ID != second.ID {
+		t.Fatalf("%+v, %v; want the last one, %s", back, err, second.ID)
+	}
+}
+
+func trashOccupied(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
+	gittest.WriteFile(t, filepath.Join(w.Path, "foreign.txt"), "mine\n")
+	_, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
+	wantCode(t, err, croft.WorktreeExists)
+	if b, err := os.ReadFile(filepath.Join(w.Path, "foreign.txt")); err != nil || string(b) != "mine\n" {
+		t.Errorf("the foreign file: %q, %v", b, err)
+	}
+	if err := os.RemoveAll(w.Path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"}); err != nil {
+		t.Errorf("once the path is free: %v", err)
+	}
+}
+
+func trashGone(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "w\n")
+	f.GitIn(w.Path, "add", "--all")
+	f.GitIn(w.Path, "commit", "--quiet", "--message", "work")
+	if err := os.RemoveAll(w.Path); err != nil {
+		t.Fatal(err)
+	}
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
+	if _, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(filepath.Join(w.Path, "work.txt")); err != nil || string(b) != "w\n" {
+		t.Errorf("the committed work: %q, %v", b, err)
+	}
+}
+
+func trashRace(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
+	const n = 6
+	errs := make(chan error, n)
+	for range n {
+		go func() {
+			_, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
+			errs <- err
+		}()
+	}
+	won := 0
+	for range n {
+		if err := <-errs; err == nil {
+			won++
+		}
+	}
+	if won == 0 {
+		t.Error("nobody brought it back")
+	}
+	if got := f.GitIn(w.Path, "status", "--porcelain"); got != "" {
+		t.Errorf("status: %s", got)
+	}
+}
+
+func trashMerge(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "theirs\n")
+	f.GitIn(w.Path, "commit", "--quiet", "--all", "--message", "theirs")
+	f.Write("README.md", "ours\n")
+	f.Commit("ours")
+	if _, err := f.TryGit(w.Path, "merge", "main"); err == nil {
+		t.Fatal("the merge was meant to conflict")
+	}
+	before := f.GitIn(w.Path, "status", "--porcelain=v2")
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+	if _, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if after := f.GitIn(w.Path, "status", "--porcelain=v2"); after != before {
+		t.Errorf("status was\n%s\nand is\n%s", before, after)
+	}
+	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "both\n")
+	f.GitIn(w.Path, "commit", "--quiet", "--all", "--no-edit")
+}
+
+func trashNotFound(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	_, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
+	wantCode(t, err, croft.WorktreeNotFound)
+}

@@ -1,0 +1,343 @@
+package servicetest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func reapScenarios() []scenario {
+	return []scenario{
+		{"NoLeaseNoOrphan", reapNoLease},
+		{"LiveOwnerIsKept", reapLive},
+		{"OlderThan", reapOlder},
+		{"OlderThanKeepsDirty", reapDirty},
+		{"OlderThanKeepsLocked", reapLocked},
+		{"OlderThanKeepsLeased", reapLeased},
+		{"DryRun", reapDryRun},
+	}
+}
+
+func reap(t *testing.T, f *fixture, req croft.ReapRequest) *croft.CleanResult {
+	t.Helper()
+	res, err := f.Reap(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func reapNoLease(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	if res := reap(t, f, croft.ReapRequest{Mode: croft.RemoveForce}); len(res.Removed) != 0 || len(res.Kept) != 0 {
+		t.Errorf("Reap = %+v, want nothing", res)
+	}
+	if got := f.names(); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("left %v", got)
+	}
+}
+
+func reapLive(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	if _, err := f.Hold(t.Context(), w.ID); err != nil {
+		t.Fatal(err)
+	}
+	if res := reap(t, f, croft.ReapRequest{Mode: croft.RemoveForce}); len(res.Removed) != 0 {
+		t.Errorf("Reap = %+v", res)
+	}
+}
+
+func reapOlder(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	tip := f.commitIn(w.Path, "x.txt", "x\n")
+	if res := reap(t, f, croft.ReapRequest{OlderThan: time.Hour}); len(res.Removed) != 0 {
+		t.Errorf("Reap of those older than an hour = %+v", res)
+	}
+	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond})
+	if len(res.Removed) != 1 || res.Removed[0].Name != "a" || exists(w.Path) {
+		t.Errorf("Reap = %+v", res)
+	}
+	// Its commits are in no target: the branch stays.
+	if got := f.Git("rev-parse", w.Branch); got != tip || res.Removed[0].Branch != "" {
+		t.Errorf("branch at %s, result %+v", got, res)
+	}
+}
+
+func reapDirty(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "wip"), "x")
+	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond})
+	if len(res.Removed) != 0 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceDirty) {
+		t.Errorf("Reap = %+v", res)
+	}
+	if res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond, Mode: croft.RemoveForce}); len(res.Removed) != 1 {
+		t.Errorf("Reap by force = %+v", res)
+	}
+}
+
+func reapLocked(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	lock(t, f, "a", "mine")
+	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond, Mode: croft.RemoveForce})
+	if len(res.Removed) != 0 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceLocked) {
+		t.Errorf("Reap = %+v", res)
+	}
+}
+
+func reapLeased(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	if _, err := f.at(f.Dir).Hold(t.Context(), w.ID); err != nil {
+		t.Fatal(err)
+	}
+	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond, Mode: croft.RemoveForce})
+	if len(res.Removed) != 0 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceBusy) {
+		t.Errorf("Reap = %+v, want it kept as busy", res)
+	}
+}
+
+func reapDryRun(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond, DryRun: croft.DryRunOn})
+	if len(res.Removed) != 1 || res.Removed[0].ID != w.ID || !exists(w.Path) || len(f.names()) != 1 {
+		t.Errorf("Reap, told only = %+v", res)
+	}
+}
+
+func cleanScenarios() []scenario {
+	return []scenario{
+		{"OnlyFinished", cleanFinished},
+		{"All", cleanAll},
+		{"DryRun", cleanDryRun},
+		{"GCBranches", gcBranches},
+		{"GCRetention", gcRetention},
+	}
+}
+
+// cleanFinished has one workspace of every kind; only the one whose work is in
+// its target goes.
+func cleanFinished(t *testing.T, f *fixture) {
+	f.createAll(croft.CreateRequest{Name: "fresh"}, croft.CreateRequest{Name: "merged"}, croft.CreateRequest{Name: "ahead"},
+		croft.CreateRequest{Name: "dirty"}, croft.CreateRequest{Name: "locked"})
+	for _, name := range []string{"merged", "ahead", "dirty", "locked"} {
+		w := f.show(name)
+		f.commitIn(w.Path, name+".txt", "x\n")
+		if name != "ahead" {
+			f.Git("merge", "--quiet", "--no-ff", "--message", "merge "+name, w.Branch)
+		}
+	}
+	gittest.WriteFile(t, filepath.Join(f.show("dirty").Path, "wip"), "x")
+	lock(t, f, "locked", "mine")
+	res, err := f.Clean(t.Context(), croft.CleanRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Removed) != 1 || res.Removed[0].Name != "merged" || res.Removed[0].Branch != "croft/merged" {
+		t.Errorf("Clean removed %+v", res.Removed)
+	}
+	if got := f.names(); !slices.Equal(got, []string{"fresh", "ahead", "dirty", "locked"}) {
+		t.Errorf("left %v", got)
+	}
+	for _, k := range res.Kept {
+		checkError(t, k.Reason)
+	}
+}
+
+func cleanAll(t *testing.T, f *fixture) {
+	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b", Layout: "agents"}, croft.CreateRequest{Name: "c", Layout: "sibling"})
+	gittest.WriteFile(t, filepath.Join(list[0].Path, "wip"), "x")
+	lock(t, f, "b", "mine")
+	res, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})
+	if err != nil || len(res.Removed) != 2 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceLocked) {
+		t.Errorf("Clean = %+v, %v, want all but the locked one removed", res, err)
+	}
+	if _, err := f.Unlock(t.Context(), croft.LockRequest{Workspace: "b"}); err != nil {
+		t.Fatal(err)
+	}
+	res, err = f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})
+	if err != nil || len(res.Removed) != 1 || len(f.names()) != 0 {
+		t.Errorf("Clean = %+v, %v, left %v", res, err, f.names())
+	}
+	if got := f.Git("for-each-ref", "--format=%(refname)", "refs/heads"); got != "refs/heads/main" {
+		t.Errorf("branches left: %s", got)
+	}
+	if exists(filepath.Join(f.Dir, ".worktrees")) {
+		t.Error("the emptied base directory is still there")
+	}
+}
+
+func cleanDryRun(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.create(croft.CreateRequest{Name: "b"})
+	f.remove(croft.RemoveRequest{Workspaces: []string{"b"}, Branch: croft.BranchKeep})
+	res, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll, DryRun: croft.DryRunOn})
+	if err != nil || len(res.Removed) != 1 || !slices.Equal(res.Branches, []string{"croft/b"}) {
+		t.Errorf("Clean, told only = %+v, %v", res, err)
+	}
+	if !exists(w.Path) || f.Git("branch", "--list", "croft/b") == "" {
+		t.Error("something was removed")
+	}
+}
+
+// gcBranches: a recorded branch that is integrated goes, another one stays, and
+// so does one that nobody recorded.
+func gcBranches(t *testing.T, f *fixture) {
+	f.Git("branch", "croft/mine")
+	f.createAll(croft.CreateRequest{Name: "merged"}, croft.CreateRequest{Name: "ahead"})
+	for _, name := range []string{"merged", "ahead"} {
+		f.commitIn(f.show(name).Path, name+".txt", "x\n")
+	}
+	f.Git("merge", "--quiet", "--no-ff", "--message", "merge", "croft/merged")
+	f.remove(croft.RemoveRequest{All: croft.ScopeAll, Branch: croft.BranchKeep})
+	res, err := f.GC(t.Context(), "")
+	if err != nil || !slices.Equal(res.Branches, []string{"croft/merged"}) || len(res.Purged) != 0 {
+		t.Errorf("GC = %+v, %v", res, err)
+	}
+	for branch, want := range map[string]bool{"croft/mine": true, "croft/ahead": true, "croft/merged": false} {
+		if has, _ := f.BranchExists(t.Context(), "", branch); has != want {
+			t.Errorf("%s there: %v, want %v", branch, has, want)
+		}
+	}
+}
+
+func gcRetention(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	tip := f.commitIn(w.Path, "keep.txt", "x\n")
+	f.removed("a")
+	if res, err := f.GC(t.Context(), ""); err != nil || len(res.Purged) != 0 {
+		t.Errorf("GC within the retention = %+v, %v", res, err)
+	}
+	f.Service = f.at(f.Dir, "CROFT_TRASH_RETENTION=0s")
+	b := f.create(croft.CreateRequest{Name: "b"})
+	f.removed("b")
+	res, err := f.GC(t.Context(), "")
+	if err != nil || !slices.Equal(res.Purged, []croft.ID{b.ID}) || res.Bytes == 0 {
+		t.Errorf("GC past the retention = %+v, %v", res, err)
+	}
+	if res, err := f.GC(t.Context(), ""); err != nil || len(res.Purged) != 0 {
+		t.Errorf("GC again = %+v, %v", res, err)
+	}
+	if got := f.Git("cat-file", "-t", tip); got != "commit" {
+		t.Error("a commit that no branch has is gone")
+	}
+}
+
+func doctorScenarios() []scenario {
+	return []scenario{
+		{"AllIsWell", doctorWell},
+		{"DirectoryGone", doctorGone},
+		{"RegistrationGone", doctorUnregistered},
+		{"PathTaken", doctorForeign},
+		{"RecordRefGone", doctorRefGone},
+		{"TouchesNothingForeign", doctorForeignThings},
+	}
+}
+
+func doctor(t *testing.T, f *fixture, fix croft.FixMode) []croft.Finding {
+	t.Helper()
+	list, err := f.Doctor(t.Context(), croft.DoctorRequest{Fix: fix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// mended has the doctor find exactly one thing, mend it, and then find nothing.
+func mended(t *testing.T, f *fixture, code string) {
+	t.Helper()
+	list := doctor(t, f, croft.FixNothing)
+	if len(list) != 1 || list[0].Code != code || list[0].Fixed || list[0].Subject == "" || list[0].Message == "" {
+		t.Fatalf("Doctor = %+v, want %s, not mended", list, code)
+	}
+	list = doctor(t, f, croft.FixAll)
+	if len(list) != 1 || list[0].Code != code || !list[0].Fixed {
+		t.Fatalf("Doctor with FixAll = %+v, want %s, mended", list, code)
+	}
+	if list := doctor(t, f, croft.FixNothing); len(list) != 0 {
+		t.Fatalf("Doctor after the mending = %+v", list)
+	}
+}
+
+func doctorWell(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.create(croft.CreateRequest{Name: "b"})
+	f.removed("b")
+	f.commitIn(w.Path, "x.txt", "x\n")
+	if list := doctor(t, f, croft.FixAll); list == nil || len(list) != 0 {
+		t.Errorf("Doctor = %+v, want an empty list", list)
+	}
+}
+
+func doctorGone(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	tip := f.commitIn(w.Path, "x.txt", "x\n")
+	removeAll(t, w.Path)
+	mended(t, f, "WORKSPACE_MISSING")
+	if got := f.Git("rev-parse", w.Branch); got != tip || len(f.names()) != 0 {
+		t.Errorf("the branch is at %s, the workspaces are %v", got, f.names())
+	}
+}
+
+func doctorUnregistered(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	tip := f.commitIn(w.Path, "done.txt", "done\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "modified\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "untracked\n")
+	removeAll(t, f.GitIn(w.Path, "rev-parse", "--absolute-git-dir"))
+	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceBroken)
+	mended(t, f, "REGISTRATION_LOST")
+	if got := f.show("a"); got.State != croft.Ready || got.Head != tip || got.Branch != w.Branch || got.IsLocked {
+		t.Errorf("after the mending: %+v", got)
+	}
+	if st := f.status(w.ID); st.Modified != 1 || st.Untracked != 1 {
+		t.Errorf("uncommitted work after the mending: %+v", st)
+	}
+	if read(t, filepath.Join(w.Path, "README.md")) != "modified\n" || read(t, filepath.Join(w.Path, "wip.txt")) != "untracked\n" {
+		t.Error("uncommitted work did not survive")
+	}
+}
+
+func doctorForeign(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	removeAll(t, w.Path)
+	gittest.WriteFile(t, filepath.Join(w.Path, "mine.txt"), "mine")
+	list := doctor(t, f, croft.FixAll)
+	if len(list) != 1 || list[0].Code != "PATH_TAKEN" || list[0].Fixed {
+		t.Errorf("Doctor = %+v", list)
+	}
+	if read(t, filepath.Join(w.Path, "mine.txt")) != "mine" {
+		t.Error("the doctor touched what is not Croft's")
+	}
+}
+
+func doctorRefGone(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	ref := "refs/croft/ws/" + string(w.ID) + "/record"
+	f.Git("update-ref", "-d", ref)
+	mended(t, f, "RECORD_REF_LOST")
+	if got := f.Git("cat-file", "-t", ref); got != "blob" {
+		t.Errorf("the record's ref names a %s", got)
+	}
+}
+
+func doctorForeignThings(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	f.Git("worktree", "add", "--quiet", "-b", "mine", filepath.Join(filepath.Dir(f.Dir), "own"))
+	gone := filepath.Join(filepath.Dir(f.Dir), "gone")
+	f.Git("worktree", "add", "--quiet", "--detach", gone)
+	removeAll(t, gone)
+	f.Git("branch", "croft/mine")
+	if err := os.MkdirAll(filepath.Join(filepath.Dir(f.Dir), "app.croft", "foreign"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	before := f.trace()
+	doctor(t, f, croft.FixAll)
+	if after := f.trace(); after != before {
+		t.Errorf("the doctor changed\n%+v\nto\n%+v", before, after)
+	}
+}
