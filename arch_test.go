@@ -57,6 +57,9 @@ var mayImport = map[string][]string{
 	"connect":     {".", "engine", "internal/config"},
 	"servicetest": {".", "internal/git/gittest"},
 
+	// Long tests of the whole, through the built binary.
+	"internal/battery": {},
+
 	// The surfaces: they see the Service, never an engine.
 	"internal/cli": {"."},
 	"cmd/croft":    {".", "connect", "internal/cli", "internal/config", "internal/proc"},

@@ -27,6 +27,14 @@
 // and the tip of its branch is kept under refs/croft/archive/. Removing what is
 // already gone succeeds.
 //
+// # Taking back
+//
+// [Trash.Restore] brings a removed workspace back whole: branch, registration,
+// files, index and whatever was in progress, at the identical path. Every call
+// that changes something is in [History.History], and [History.Undo] does its
+// inverse: what was made goes to the trash, what was removed is restored. An
+// undo is such a call itself.
+//
 // # Liveness and protection
 //
 // A [Lease] says that a process is at work in a workspace. It expires unless
