@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 	"internal/layout":                {"."},
 	"internal/layout/layouttest":     {".", "internal/layout"},
 	"internal/provision":             {".", "internal/git"},
+	"internal/snapshot":              {"internal/git"},
 	"internal/checkout":              {"."},
 	"internal/checkout/direct":       {".", "internal/checkout"},
 	"internal/checkout/worktree":     {".", "internal/checkout", "internal/failpoint", "internal/git"},
@@ -53,6 +54,7 @@ var mayImport = map[string][]string{
 		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/worktree",
 		"internal/config", "internal/failpoint", "internal/flock", "internal/git",
 		"internal/journal", "internal/layout", "internal/proc", "internal/provision",
+		"internal/snapshot",
 	},
 	"connect":     {".", "engine", "internal/config"},
 	"servicetest": {".", "internal/git/gittest"},
@@ -68,7 +70,7 @@ var mayImport = map[string][]string{
 // engineParts are siblings: what one of them needs of another, the engine
 // hands it.
 var engineParts = []string{
-	"internal/checkout", "internal/config", "internal/journal", "internal/layout", "internal/provision",
+	"internal/checkout", "internal/config", "internal/journal", "internal/layout", "internal/provision", "internal/snapshot",
 }
 
 // testSupport are the packages that only tests import. Nothing else may link

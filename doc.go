@@ -30,7 +30,8 @@
 // # Taking back
 //
 // [Trash.Restore] brings a removed workspace back whole: branch, registration,
-// files, index and whatever was in progress, at the identical path. Every call
+// files, index and whatever was in progress, at the identical path.
+// [Snapshots.Snapshot] saves a live one, and Restore goes back to it. Every call
 // that changes something is in [History.History], and [History.Undo] does its
 // inverse: what was made goes to the trash, what was removed is restored. An
 // undo is such a call itself.

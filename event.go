@@ -27,6 +27,7 @@ const (
 	EventWorkspaceReaped   = "workspace.reaped"
 	EventWorkspaceRebuilt  = "workspace.rebuilt"
 	EventWorkspaceRestored = "workspace.restored"
+	EventWorkspaceSaved    = "workspace.saved"
 	EventLeaseTaken        = "lease.taken"
 	EventLeaseReleased     = "lease.released"
 	EventBranchDeleted     = "branch.deleted"

@@ -19,6 +19,7 @@ type Service interface {
 	Roles
 	Locks
 	Leases
+	Snapshots
 	Trash
 	History
 	Upkeep

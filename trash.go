@@ -19,7 +19,7 @@ type TrashItem struct {
 // RestoreRequest names what to bring back.
 type RestoreRequest struct {
 	Repo string `json:"repo,omitempty"`
-	Ref  string `json:"ref"` // required: an ID of the trash, or a name
+	Ref  string `json:"ref"` // required: an ID of the trash or of a snapshot, or a name
 }
 
 // Trash is the part of Service that brings removed workspaces back.
@@ -33,5 +33,10 @@ type Trash interface {
 	// now, and then the workspace is still in the trash. Of several removed
 	// workspaces of one name it takes the last. One that is not in the trash is
 	// WorktreeNotFound.
+	//
+	// Given a snapshot's ID, it brings the workspace back to that state, in
+	// place; ignored files stay. What the workspace is now is saved as another
+	// snapshot first. A process or a lease inside keeps it as it is, with
+	// WorkspaceBusy, and so does a lock.
 	Restore(ctx context.Context, req RestoreRequest) (*Workspace, error)
 }

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
@@ -90,11 +92,15 @@ func describe(ops []journal.Operation, undoable bool) croft.Operation {
 // step is one part of an undo.
 type step struct {
 	rec     journal.Record
-	restore bool // else remove
+	restore bool            // from the trash
+	rewind  *croft.Snapshot // to this snapshot; else it is removed
 }
 
 func (s step) String() string {
 	w := s.rec.Workspace
+	if s.rewind != nil {
+		return fmt.Sprintf("bring %s back to the snapshot of %s", w.Name, s.rewind.CreatedAt.Format(time.RFC3339))
+	}
 	if s.restore {
 		return fmt.Sprintf("restore %s from the trash to %s", w.Name, w.Path)
 	}
@@ -121,9 +127,15 @@ func (e *Engine) inverse(ctx context.Context, ops []journal.Operation) ([]step, 
 			trashed := rec.Workspace.State == croft.Trashed
 			switch {
 			case op.Kind == "remove" && trashed && rec.Trash != nil && !rec.Trash.Purged && rec.Workspace.Mode != croft.ModeLegacy:
-				steps = append(steps, step{rec, true})
+				steps = append(steps, step{rec: rec, restore: true})
+			case op.Kind == "rewind" && !trashed:
+				var how rewinding
+				if err := json.Unmarshal(op.Input, &how); err != nil {
+					return nil, err
+				}
+				steps = append(steps, step{rec: rec, rewind: &how.From})
 			case op.Kind != "remove" && !trashed:
-				steps = append(steps, step{rec, false})
+				steps = append(steps, step{rec: rec})
 			}
 		}
 	}
@@ -199,9 +211,12 @@ func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operat
 	}
 	a := act{id: newID(), undoes: ops[0].Act}
 	for _, st := range steps {
-		if st.restore {
+		switch {
+		case st.rewind != nil:
+			err = e.rewind(ctx, s.repo, *st.rewind, a)
+		case st.restore:
 			err = e.restoreOne(ctx, s.repo, st.rec, a)
-		} else {
+		default:
 			_, err = e.removeOne(ctx, s.repo, st.rec, removal{Event: croft.EventWorkspaceRemoved, act: a}, req.Mode)
 		}
 		if err != nil {

@@ -218,6 +218,8 @@ func (e *Engine) recoverOne(ctx context.Context, op journal.Operation) error {
 		return e.recoverRemove(ctx, r, op)
 	case "restore":
 		return e.recoverRestore(ctx, r, op)
+	case "rewind":
+		return e.recoverRewind(ctx, r, op)
 	}
 	return fmt.Errorf("unknown operation %q", op.Kind)
 }

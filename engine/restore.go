@@ -61,6 +61,17 @@ func (e *Engine) Restore(ctx context.Context, req croft.RestoreRequest) (*croft.
 	if err := e.recover(ctx, s.id); err != nil {
 		return nil, explain("restore", req.Ref, err)
 	}
+	snap, err := e.findSnapshot(ctx, s.repo, req.Ref)
+	if err != nil {
+		return nil, explain("restore", req.Ref, err)
+	}
+	if snap != nil {
+		if err := e.rewind(ctx, s.repo, *snap, newAct()); err != nil {
+			return nil, explain("restore", snap.Name, err)
+		}
+		w, err := e.viewOf(ctx, s.repo, snap.Workspace)
+		return w, explain("restore", snap.Name, err)
+	}
 	rec, err := e.findTrashed(ctx, s, req.Ref)
 	if err != nil {
 		return nil, explain("restore", req.Ref, err)

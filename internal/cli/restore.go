@@ -15,14 +15,18 @@ type restorer interface {
 func newRestoreCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restore ID or NAME",
-		Short: "Bring a removed workspace back",
+		Short: "Bring a removed workspace, or an earlier state, back",
 		Long: `Bring a removed workspace back: its branch, its files with everything that was
-not committed, and whatever was in progress, at the path where it lay.
+not committed, and whatever was in progress, at the path where it lay. Of
+several removed workspaces of one name the last is taken; "croft trash" shows
+the IDs of all.
 
-Of several removed workspaces of one name the last is taken; "croft trash"
-shows the IDs of all.`,
-		Example: `  croft restore fix-login`,
-		Args:    takesName,
+With the ID of a snapshot, bring the workspace back to that state, in place.
+Files that git ignores stay as they are. What it is now is saved as another
+snapshot first, and "croft undo" goes back to it.`,
+		Example: `  croft restore fix-login
+  croft restore k3v9q2m7x4t1b8n5`,
+		Args: takesName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := croft.RestoreRequest{Repo: a.dir(), Ref: args[0]}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {

@@ -60,7 +60,7 @@ Without a command it lists the workspaces of the repository.`,
 	addGroup(root, groupWork,
 		newNewCommand(a), list, newShowCommand(a), newPathCommand(a),
 		newShCommand(a), newCdCommand(a), newLockCommand(a), newUnlockCommand(a),
-		newRemoveCommand(a), newTrashCommand(a), newRestoreCommand(a), newUndoCommand(a), newHistoryCommand(a),
+		newRemoveCommand(a), newSnapshotCommand(a), newTrashCommand(a), newRestoreCommand(a), newUndoCommand(a), newHistoryCommand(a),
 		newRoleCommand(a))
 	addGroup(root, groupUpkeep,
 		newCleanCommand(a), newReapCommand(a), newGCCommand(a), newDoctorCommand(a))

@@ -20,6 +20,7 @@ type Config struct {
 	Roles    Roles    // [roles]
 	Limits   Limits   // [limits]
 	Trash    Trash    // [trash]
+	Snapshot Snapshot // [snapshot]
 	Lease    Lease    // [lease]
 	GC       GC       // [gc]
 	Checkout Checkout // [checkout]
@@ -45,6 +46,12 @@ type Limits struct {
 // Trash says how long removed work is kept.
 type Trash struct {
 	Retention Duration // retention
+}
+
+// Snapshot says what is saved of the files that git ignores.
+type Snapshot struct {
+	Ignored []string // ignored
+	Secrets []string // secrets
 }
 
 // Lease says how leases behave.

@@ -155,6 +155,16 @@ func guardKeys() []Key {
 			max:   longest,
 			field: func(c *Config) any { return &c.Trash.Retention },
 		},
+		{
+			Name: "snapshot.ignored", Type: TypeList,
+			Doc:   "Patterns of ignored files that a snapshot saves all the same.",
+			field: func(c *Config) any { return &c.Snapshot.Ignored },
+		},
+		{
+			Name: "snapshot.secrets", Type: TypeList, Default: ".env,.env.*", Guard: GuardUser,
+			Doc:   "Patterns of ignored files that a snapshot saves as files that only you can read, never in the repository.",
+			field: func(c *Config) any { return &c.Snapshot.Secrets },
+		},
 	}
 }
 

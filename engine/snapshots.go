@@ -1,0 +1,252 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/snapshot"
+)
+
+const snapshotRefs = "refs/croft/snapshot/"
+
+func snapshotRef(workspace, id croft.ID) string {
+	return snapshotRefs + string(workspace) + "/" + string(id)
+}
+
+// Snapshot saves the state of a workspace.
+func (e *Engine) Snapshot(ctx context.Context, req croft.SnapshotRequest) (*croft.Snapshot, error) {
+	s, err := e.at(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("snapshot", req.Workspace, err)
+	}
+	rec, err := e.find(ctx, s, req.Workspace)
+	if err != nil {
+		return nil, explain("snapshot", req.Workspace, err)
+	}
+	saved, err := e.save(ctx, s.repo, rec)
+	if err != nil {
+		return nil, explain("snapshot", rec.Workspace.Name, err)
+	}
+	return saved, nil
+}
+
+// save stores the state of a workspace and pins it.
+func (e *Engine) save(ctx context.Context, r *repo, rec journal.Record) (*croft.Snapshot, error) {
+	w := rec.Workspace
+	if w.Mode == croft.ModeLegacy {
+		return nil, &croft.Error{Code: croft.Unsupported, Message: "a workspace without isolation has no state of its own"}
+	}
+	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
+		return nil, broken(rec, h)
+	}
+	id := newID()
+	saved, err := snapshot.Save(ctx, r.trees.At(specOf(rec)), snapshot.Selection{
+		Ignored: r.cfg.Snapshot.Ignored, Secrets: r.cfg.Snapshot.Secrets, SecretsDir: e.secretsDir(id),
+		Message: "Snapshot of " + w.Name,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("snapshot.saved"); err != nil {
+		return nil, err
+	}
+	if err := r.git.UpdateRefs(ctx, git.RefUpdate{Ref: snapshotRef(w.ID, id), New: saved.Commit}); err != nil {
+		return nil, err
+	}
+	out := &croft.Snapshot{
+		ID: id, Workspace: w.ID, Name: w.Name, Commit: saved.Commit, Files: saved.Files, Bytes: saved.Bytes, CreatedAt: e.now(),
+	}
+	return out, e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(e.event(croft.EventWorkspaceSaved, rec)) })
+}
+
+// secretsDir is where a snapshot keeps the files that only the user may read.
+func (e *Engine) secretsDir(id croft.ID) string {
+	return filepath.Join(e.set.Config().StateDir, "secrets", string(id))
+}
+
+// Snapshots lists the snapshots of a repository.
+func (e *Engine) Snapshots(ctx context.Context, dir string) ([]croft.Snapshot, error) {
+	s, err := e.at(ctx, dir)
+	if err != nil {
+		return nil, explain("snapshot", "", err)
+	}
+	list, err := e.snapshots(ctx, s.repo)
+	return list, explain("snapshot", "", err)
+}
+
+func (e *Engine) snapshots(ctx context.Context, r *repo) ([]croft.Snapshot, error) {
+	refs, err := r.git.Refs(ctx, snapshotRefs)
+	if err != nil {
+		return nil, err
+	}
+	list := []croft.Snapshot{}
+	for _, ref := range refs {
+		workspace, id, ok := strings.Cut(strings.TrimPrefix(ref.Name, snapshotRefs), "/")
+		d, err := snapshot.Describe(ctx, r.git, ref.OID)
+		if !ok || errors.Is(err, snapshot.ErrFormat) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, croft.Snapshot{
+			ID: croft.ID(id), Workspace: croft.ID(workspace), Name: strings.TrimPrefix(d.Message, "Snapshot of "),
+			Commit: ref.OID, Files: d.Files, Bytes: d.Bytes, CreatedAt: d.CreatedAt,
+		})
+	}
+	slices.SortStableFunc(list, func(a, b croft.Snapshot) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return list, nil
+}
+
+// findSnapshot looks a snapshot up by its ID.
+func (e *Engine) findSnapshot(ctx context.Context, r *repo, id string) (*croft.Snapshot, error) {
+	list, err := e.snapshots(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		if string(s.ID) == id {
+			return &s, nil
+		}
+	}
+	return nil, nil
+}
+
+// rewinding is what a rewind is going to do: bring a workspace from one
+// snapshot, which was taken for that, to another.
+type rewinding struct {
+	From croft.Snapshot `json:"from"`
+	To   croft.Snapshot `json:"to"`
+}
+
+// rewind brings a workspace back to a snapshot, in place. One that is in the
+// trash is restored first; what it is now is saved first.
+func (e *Engine) rewind(ctx context.Context, r *repo, to croft.Snapshot, a act) error {
+	rec, err := e.journal.Record(ctx, to.Workspace)
+	if errors.Is(err, journal.ErrNotFound) {
+		return notFound("restore", to.Name)
+	}
+	if err == nil && rec.Workspace.State == croft.Trashed {
+		err = e.restoreOne(ctx, r, rec, a)
+		rec.Workspace.State = croft.Ready
+	}
+	if err == nil {
+		err = errors.Join(e.guard(ctx, r, rec, croft.RemoveForce), r.guardLock(rec))
+	}
+	if err != nil {
+		return err
+	}
+	from, err := e.save(ctx, r, rec)
+	if err != nil {
+		return err
+	}
+	op, err := e.begin(a, "rewind", r)
+	if err != nil {
+		return err
+	}
+	defer op.close()
+	how := rewinding{From: *from, To: to}
+	if op.Input, err = json.Marshal(how); err != nil {
+		return err
+	}
+	op.Workspaces, op.Names = []croft.ID{rec.Workspace.ID}, []string{rec.Workspace.Name}
+	if err := e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Begin(op.Operation) }); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	err = e.carryRewind(ctx, r, op, how)
+	if err == nil {
+		return nil
+	}
+	if back := e.carryRewind(ctx, r, op, rewinding{From: how.To, To: how.From}); back != nil {
+		return errors.Join(err, back) // the journal still says what was begun
+	}
+	return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
+}
+
+// carryRewind does what the journal says, again if it was begun before.
+func (e *Engine) carryRewind(ctx context.Context, r *repo, op *operation, how rewinding) error {
+	rec, err := e.journal.Record(ctx, how.To.Workspace)
+	if err != nil {
+		return err
+	}
+	// Until it is done the workspace is nobody's to commit from.
+	rec.Workspace.State = croft.Creating
+	if err := e.saveRecord(ctx, r, &rec, func(*journal.Tx) error { return nil }); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("rewind.begun"); err != nil {
+		return err
+	}
+	spec := specOf(rec)
+	spec.Inherit = op.inherit()
+	tree := r.trees.At(spec)
+	if err := e.moveBranch(ctx, r, tree, how); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("rewind.branch"); err != nil {
+		return err
+	}
+	files := snapshot.Files{Worktree: tree, SecretsDir: e.secretsDir(how.To.ID), Workers: 1}
+	if err := snapshot.Rewind(ctx, how.From.Commit, how.To.Commit, files); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("rewind.files"); err != nil {
+		return err
+	}
+	rec.Workspace.State = croft.Ready
+	return e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
+		return errors.Join(tx.Emit(e.event(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", e.now()))
+	})
+}
+
+// moveBranch puts the branch that the snapshot had checked out where it was.
+// Where it is now is kept by the snapshot that was taken before.
+func (e *Engine) moveBranch(ctx context.Context, r *repo, tree *git.Worktree, how rewinding) error {
+	head, err := snapshot.HeadOf(ctx, r.git, how.To.Commit)
+	if err != nil || head.Branch == "" {
+		return err
+	}
+	if used := r.git.CheckedOut(head.Branch, tree.Admin); len(used) > 0 {
+		return &croft.Error{
+			Code: croft.BranchInUse, Message: fmt.Sprintf("branch %q is checked out elsewhere", head.Branch), Details: used[0], Hint: "git worktree list",
+		}
+	}
+	ref := "refs/heads/" + head.Branch
+	now, err := r.git.ReadRef(ctx, ref)
+	switch {
+	case errors.Is(err, git.ErrNoRef):
+		return r.git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: head.OID})
+	case err != nil || now == head.OID:
+		return err
+	}
+	return r.git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: head.OID, Old: now})
+}
+
+// recoverRewind finishes a rewind whose process died.
+func (e *Engine) recoverRewind(ctx context.Context, r *repo, op journal.Operation) error {
+	var how rewinding
+	if err := json.Unmarshal(op.Input, &how); err != nil {
+		return err
+	}
+	if r.git == nil {
+		return e.end(ctx, op, journal.OpUndone, "the repository is gone")
+	}
+	if head, err := snapshot.HeadOf(ctx, r.git, how.To.Commit); err == nil && head.Branch != "" {
+		r.git.DropRemains(op.StartedAt, "refs/heads/"+head.Branch, recordRef(how.To.Workspace))
+	}
+	return e.carryRewind(ctx, r, &operation{Operation: op}, how)
+}

@@ -1,0 +1,158 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// Head is what a snapshot had checked out.
+type Head struct {
+	Branch string // without refs/heads/; empty when HEAD was detached
+	OID    string
+}
+
+// HeadOf reads what a snapshot had checked out.
+func HeadOf(ctx context.Context, r *git.Repository, commit string) (Head, error) {
+	o, err := r.Read(ctx, commit+":admin.tar")
+	if err != nil {
+		return Head{}, errors.Join(ErrFormat, err)
+	}
+	text, err := fileInTar(bytes.NewReader(o.Data), "HEAD")
+	if err != nil {
+		return Head{}, errors.Join(ErrFormat, err)
+	}
+	parent, err := r.Info(ctx, commit+"^1")
+	if err != nil {
+		return Head{}, errors.Join(ErrFormat, err)
+	}
+	h := Head{OID: parent.OID}
+	if branch, ok := bytes.CutPrefix(bytes.TrimSpace(text), []byte("ref: refs/heads/")); ok {
+		h.Branch = string(branch)
+	}
+	return h, nil
+}
+
+// Rewind makes a checkout what a snapshot says, in place: files that git
+// ignores stay. What the checkout holds now was saved as another snapshot, and
+// only what that one knows is removed, so that nothing is lost that was
+// written since. It may be called again after a crash at any point.
+func Rewind(ctx context.Context, now, to string, files Files) error {
+	w := files.Worktree
+	if err := takeAway(ctx, w, now); err != nil {
+		return err
+	}
+	if err := swapAdmin(ctx, w, to); err != nil {
+		return err
+	}
+	if err := takeAway(ctx, w, to); err != nil { // what an earlier attempt wrote
+		return err
+	}
+	return Restore(ctx, to, files)
+}
+
+// takeAway removes what a snapshot knows from a checkout, and directories that
+// are empty then.
+func takeAway(ctx context.Context, w *git.Worktree, commit string) error {
+	paths, err := known(ctx, w.Repo, commit)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(w.Path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, p := range paths {
+		if err := root.RemoveAll(p); err != nil {
+			return fmt.Errorf("%q: %w", p, err)
+		}
+		for dir := filepath.Dir(p); dir != "." && root.Remove(dir) == nil; {
+			dir = filepath.Dir(dir)
+		}
+	}
+	return nil
+}
+
+// known lists the paths that a snapshot can bring back.
+func known(ctx context.Context, r *git.Repository, commit string) ([]string, error) {
+	o, err := r.Read(ctx, commit+":meta.json")
+	if err != nil {
+		return nil, errors.Join(ErrFormat, err)
+	}
+	m, err := decodeMeta(o.Data)
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, dir := range []string{"files", "staged", "stages/1", "stages/2", "stages/3"} {
+		if _, err := r.Info(ctx, commit+":"+dir); errors.Is(err, git.ErrNoObject) {
+			continue
+		}
+		entries, err := r.ReadTree(ctx, commit+":"+dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if e.Mode != "160000" { // a submodule's directory is among the nested ones, if it holds anything
+				paths = append(paths, filepath.FromSlash(e.Name))
+			}
+		}
+	}
+	for _, list := range [][][]byte{m.Nested, m.Empty} {
+		for _, p := range list {
+			paths = append(paths, string(p))
+		}
+	}
+	for _, p := range m.Special {
+		paths = append(paths, string(p.Path))
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths), nil
+}
+
+// adminStays are the files that say where a worktree lies, not what it holds.
+var adminStays = []string{"gitdir", "commondir", "locked"}
+
+// swapAdmin replaces the worktree's own part of the git directory, index
+// included.
+func swapAdmin(ctx context.Context, w *git.Worktree, commit string) error {
+	staging := filepath.Join(w.Repo.CommonDir, "croft", "staging", filepath.Base(w.Admin)+".rewind")
+	if err := os.RemoveAll(staging); err != nil { // of an attempt that was killed
+		return err
+	}
+	if err := os.MkdirAll(staging, 0o777); err != nil {
+		return err
+	}
+	defer os.RemoveAll(staging)
+	if err := RestoreAdmin(ctx, w.Repo, commit, staging); err != nil {
+		return err
+	}
+	old, err := os.ReadDir(w.Admin)
+	if err != nil {
+		return err
+	}
+	for _, e := range old {
+		if !slices.Contains(adminStays, e.Name()) {
+			if err := os.RemoveAll(filepath.Join(w.Admin, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	fresh, err := os.ReadDir(staging)
+	if err != nil {
+		return err
+	}
+	for _, e := range fresh {
+		if err := os.Rename(filepath.Join(staging, e.Name()), filepath.Join(w.Admin, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}

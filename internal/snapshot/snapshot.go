@@ -1,0 +1,82 @@
+// Package snapshot saves everything that a worktree holds as one commit, and
+// brings it back byte for byte: what is staged, with all stages of a conflict
+// and all flags; what is modified or untracked; what is in progress, such as a
+// merge or a rebase; nested repositories and submodules with their own
+// commits; modes, links and empty directories.
+//
+// Files are stored as they are on disk: no filter runs and no line ending
+// changes. Tracked files that were not touched are not stored again; git
+// writes them anew from the index, as it wrote them the first time. The
+// agent's own index is read and never written.
+//
+// A snapshot is one commit. Its tree holds
+//
+//	files/       raw contents of what differs from the index
+//	staged/      the tree that the index describes, which keeps its objects
+//	stages/      the other stages of a conflict
+//	admin.tar    the worktree's own part of the git directory, index included
+//	nested.tar   nested repositories and submodules, whole
+//	meta.json    paths and modes that git's trees cannot say
+//
+// and its parents are HEAD and every commit that an act in progress depends
+// on, so that one ref keeps all of it. Not kept are times, owners, extended
+// attributes and hard links.
+package snapshot
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// version is the format of new snapshots.
+const version = 1
+
+// ErrFormat says that a commit is not a snapshot that can be read.
+var ErrFormat = errors.New("not a snapshot that this version can read")
+
+// Selection says what is saved of the files that git ignores.
+type Selection struct {
+	// Ignored are patterns of ignored files that are saved as objects.
+	Ignored []string
+	// Secrets are patterns of ignored files that are saved as files that only
+	// the user can read, never as objects.
+	Secrets []string
+	// SecretsDir is where those files go; empty means that they are left out.
+	SecretsDir string
+	// Message is the first line of the snapshot's commit, for people.
+	Message string
+}
+
+// Saved is a snapshot.
+type Saved struct {
+	Commit  string
+	Files   int   // files that were stored
+	Bytes   int64 // their sizes
+	Secrets int   // files that were stored apart
+}
+
+// meta is what git's trees cannot say. Paths are bytes, not text.
+type meta struct {
+	Version int               `json:"version"`
+	Deleted [][]byte          `json:"deleted,omitempty"` // tracked, and not there
+	Empty   [][]byte          `json:"empty,omitempty"`   // directories without anything
+	Modes   []mode            `json:"modes,omitempty"`
+	Special []mode            `json:"special,omitempty"` // named pipes
+	Nested  [][]byte          `json:"nested,omitempty"`
+	Secrets map[string][]byte `json:"secrets,omitempty"` // file in SecretsDir → path
+}
+
+type mode struct {
+	Path []byte `json:"path"`
+	Mode uint32 `json:"mode"`
+}
+
+func (m meta) encode() ([]byte, error) { return json.Marshal(m) }
+
+func decodeMeta(b []byte) (meta, error) {
+	var m meta
+	if err := json.Unmarshal(b, &m); err != nil || m.Version != version {
+		return m, errors.Join(ErrFormat, err)
+	}
+	return m, nil
+}

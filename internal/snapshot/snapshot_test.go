@@ -1,0 +1,425 @@
+//go:build unix
+
+package snapshot_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/snapshot"
+)
+
+// bench is a repository with a linked worktree.
+type bench struct {
+	*gittest.Repo
+	t    *testing.T
+	repo *git.Repository
+	tree *git.Worktree
+}
+
+const pin = "refs/croft/test"
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{Repo: gittest.New(t), t: t}
+	return b
+}
+
+// open registers the worktree, after the repository got its history.
+func (b *bench) open() {
+	b.t.Helper()
+	g := git.New(git.Options{Environ: b.Env, ConfigDir: filepath.Join(b.Home, "git")})
+	var err error
+	if b.repo, err = g.Open(b.Dir); err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = b.repo.Close() })
+	b.Git("branch", "work")
+	b.tree, err = b.repo.Add(context.Background(), b.spec())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := b.tree.Checkout(context.Background(), 1); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := b.tree.ClearLock(); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) spec() git.AddSpec {
+	return git.AddSpec{Admin: "croft-test", Path: filepath.Join(filepath.Dir(b.Dir), "tree"), Branch: "work"}
+}
+
+func (b *bench) file(name, content string) {
+	b.t.Helper()
+	gittest.WriteFile(b.t, filepath.Join(b.tree.Path, name), content)
+}
+
+func (b *bench) git(args ...string) string {
+	b.t.Helper()
+	return b.GitIn(b.tree.Path, args...)
+}
+
+// roundTrip saves, destroys, collects garbage, restores and compares.
+func (b *bench) roundTrip(sel snapshot.Selection) snapshot.Saved {
+	b.t.Helper()
+	ctx := context.Background()
+	before := b.picture()
+	saved, err := snapshot.Save(ctx, b.tree, sel)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if d := cmp.Diff(before, b.picture()); d != "" {
+		b.t.Fatalf("saving changed the worktree (-before +after):\n%s", d)
+	}
+	if err := b.repo.UpdateRefs(ctx, git.RefUpdate{Ref: pin, New: saved.Commit}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.destroy()
+	b.Git("fsck", "--no-dangling")
+	spec := b.spec()
+	spec.Contents = func(admin string) error { return snapshot.RestoreAdmin(ctx, b.repo, saved.Commit, admin) }
+	tree, err := b.repo.Add(ctx, spec)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := snapshot.Restore(ctx, saved.Commit, snapshot.Files{Worktree: tree, SecretsDir: sel.SecretsDir}); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := tree.ClearLock(); err != nil {
+		b.t.Fatal(err)
+	}
+	if d := cmp.Diff(before, b.picture()); d != "" {
+		b.t.Fatalf("what came back differs (-before +after):\n%s", d)
+	}
+	return saved
+}
+
+// destroy removes the worktree and every object that only it needed.
+func (b *bench) destroy() {
+	b.t.Helper()
+	_ = filepath.WalkDir(b.tree.Path, func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o755)
+		}
+		return nil
+	})
+	if err := b.tree.Discard(); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.RemoveAll(b.tree.Path); err != nil {
+		b.t.Fatal(err)
+	}
+	b.Git("reflog", "expire", "--expire=now", "--all")
+	b.Git("gc", "--quiet", "--prune=now")
+}
+
+// picture is everything that must come back.
+type picture struct {
+	Files  []string // type, mode, link target or sum, path
+	Index  string
+	Status string
+	Staged string
+	Head   string
+}
+
+func (b *bench) picture() picture {
+	b.t.Helper()
+	p := picture{
+		Index:  b.git("ls-files", "--stage", "-v", "-z"),
+		Status: b.git("status", "--porcelain=v2", "--branch", "--untracked-files=all", "-z"),
+		Staged: b.git("diff", "--cached", "--raw", "--no-renames", "-z"),
+		Head:   b.git("rev-parse", "HEAD"),
+	}
+	err := filepath.WalkDir(b.tree.Path, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(b.tree.Path, path)
+		if rel == "." || rel == ".git" {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		what := ""
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			what, _ = os.Readlink(path)
+		case info.Mode().IsRegular():
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			what = fmt.Sprintf("%x", sha256.Sum256(data))
+		}
+		p.Files = append(p.Files, fmt.Sprintf("%s %s %q", info.Mode(), what, rel))
+		return nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return p
+}
+
+func TestClean(t *testing.T) {
+	b := newBench(t)
+	b.open()
+	if saved := b.roundTrip(snapshot.Selection{}); saved.Files != 0 {
+		t.Errorf("%d files were stored of a clean worktree", saved.Files)
+	}
+}
+
+func TestModifiedStagedUntracked(t *testing.T) {
+	b := newBench(t)
+	for i := range 30 {
+		b.Write(fmt.Sprintf("d%d/f%d.txt", i%5, i), strings.Repeat("line\n", i))
+	}
+	b.Commit("more")
+	b.open()
+	b.file("src/main.txt", "staged\n")
+	b.git("add", "src/main.txt")
+	b.file("src/main.txt", "staged, then changed\n")
+	b.file("new.txt", "added\n")
+	b.git("add", "new.txt")
+	b.file("later.txt", "intent\n")
+	b.git("add", "--intent-to-add", "later.txt")
+	b.file("untracked/deep/file", "u\n")
+	b.git("rm", "--quiet", "--cached", "d1/f1.txt")
+	b.git("rm", "--quiet", "d2/f2.txt")
+	if err := os.Remove(filepath.Join(b.tree.Path, "d3/f3.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(b.tree.Path, "d4")); err != nil {
+		t.Fatal(err)
+	}
+	b.roundTrip(snapshot.Selection{})
+}
+
+func TestNamesModesLinks(t *testing.T) {
+	b := newBench(t)
+	b.open()
+	for _, name := range []string{"with space", "tab\there", "new\nline", "\"quoted\"", "-dash", "\xff\xfe", "ünï", "a/b\\c", "*", "trailing "} {
+		b.file(name, name)
+	}
+	path := func(name string) string { return filepath.Join(b.tree.Path, name) }
+	must(t, os.Symlink("nowhere/at all", path("dangling")))
+	must(t, os.Symlink("/etc/hostname", path("absolute")))
+	must(t, os.MkdirAll(path("empty/inner"), 0o755))
+	must(t, os.Chmod(path("with space"), 0o600))
+	must(t, os.Chmod(path("-dash"), 0o755))
+	b.file("readonly/file", "x")
+	must(t, os.Chmod(path("readonly/file"), 0o444))
+	must(t, os.Chmod(path("readonly"), 0o555))
+	must(t, syscall.Mkfifo(path("pipe"), 0o644))
+	must(t, os.Remove(path("README.md")))
+	must(t, os.Symlink("src/main.txt", path("README.md"))) // a tracked file became a link
+	must(t, os.RemoveAll(path("src")))
+	b.file("src", "a directory became a file\n")
+	b.roundTrip(snapshot.Selection{})
+}
+
+func TestConflictedMerge(t *testing.T) {
+	b := newBench(t)
+	b.Git("checkout", "--quiet", "-b", "other")
+	b.Write("src/main.txt", "one\nTWO\nthree\n")
+	b.Write("both.txt", "theirs\n")
+	b.Commit("other")
+	b.Git("checkout", "--quiet", "main")
+	b.Write("src/main.txt", "one\n2\nthree\n")
+	b.Write("both.txt", "ours\n")
+	b.Commit("ours")
+	b.open()
+	if _, err := b.TryGit(b.tree.Path, "merge", "other"); err == nil {
+		t.Fatal("the merge was meant to conflict")
+	}
+	b.file("src/main.txt", "half resolved\n")
+	b.roundTrip(snapshot.Selection{})
+	b.file("both.txt", "resolved\n")
+	b.git("add", "--all")
+	b.git("commit", "--quiet", "--no-edit")
+	if parents := b.git("log", "-1", "--format=%P"); len(strings.Fields(parents)) != 2 {
+		t.Errorf("the merge that was brought back ended with the parents %q", parents)
+	}
+}
+
+func TestStoppedRebase(t *testing.T) {
+	b := newBench(t)
+	b.Write("src/main.txt", "main\n")
+	b.Commit("main moves")
+	b.open()
+	b.git("reset", "--quiet", "--hard", "HEAD~1")
+	b.file("src/main.txt", "work\n")
+	b.git("commit", "--quiet", "--all", "--message", "work")
+	b.file("second.txt", "2\n")
+	b.git("add", "--all")
+	b.git("commit", "--quiet", "--message", "second")
+	if _, err := b.TryGit(b.tree.Path, "rebase", "main"); err == nil {
+		t.Fatal("the rebase was meant to stop")
+	}
+	b.roundTrip(snapshot.Selection{})
+	b.file("src/main.txt", "resolved\n")
+	b.git("add", "--all")
+	b.git("-c", "core.editor=true", "rebase", "--continue")
+	if got := b.git("log", "--format=%s", "-2"); got != "second\nwork" {
+		t.Errorf("the rebase that was brought back ended with %q", got)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	b := newBench(t)
+	b.Write("assumed.txt", "a\n")
+	b.Write("skipped.txt", "s\n")
+	b.Commit("more")
+	b.open()
+	b.git("update-index", "--assume-unchanged", "assumed.txt")
+	b.git("update-index", "--skip-worktree", "skipped.txt")
+	b.file("assumed.txt", "changed where git does not look\n")
+	b.file("skipped.txt", "changed too\n")
+	b.roundTrip(snapshot.Selection{})
+}
+
+func TestFiltersAndLineEndings(t *testing.T) {
+	b := newBench(t)
+	b.Git("config", "--file", filepath.Join(b.Home, ".gitconfig"), "filter.shout.clean", "tr A-Z a-z")
+	b.Git("config", "--file", filepath.Join(b.Home, ".gitconfig"), "filter.shout.smudge", "tr a-z A-Z")
+	b.Write(".gitattributes", "*.shout filter=shout\n*.dos text eol=crlf\n")
+	b.Write("a.shout", "quiet\n")
+	b.Write("a.dos", "one\ntwo\n")
+	b.Commit("attributes")
+	b.open()
+	b.file("b.shout", "Mixed Case\n")      // clean would change it
+	b.file("a.shout", "NOW mixed\n")       // so here
+	b.file("a.dos", "one\ntwo\r\nmixed\n") // no line ending may change
+	b.file("b.dos", "lf only\n")
+	b.roundTrip(snapshot.Selection{})
+}
+
+func TestNestedRepositories(t *testing.T) {
+	b := newBench(t)
+	b.open()
+	nested := filepath.Join(b.tree.Path, "vendor", "lib")
+	must(t, os.MkdirAll(nested, 0o755))
+	b.GitIn(nested, "init", "--quiet")
+	gittest.WriteFile(t, filepath.Join(nested, "lib.txt"), "nested\n")
+	b.GitIn(nested, "add", "--all")
+	b.GitIn(nested, "commit", "--quiet", "--message", "nested work")
+	gittest.WriteFile(t, filepath.Join(nested, "dirty.txt"), "not committed\n")
+	bare := filepath.Join(b.tree.Path, "fresh")
+	must(t, os.MkdirAll(bare, 0o755))
+	b.GitIn(bare, "init", "--quiet") // without a commit
+	b.roundTrip(snapshot.Selection{})
+	if got := b.GitIn(nested, "log", "--format=%s"); got != "nested work" {
+		t.Errorf("the nested repository's log is %q", got)
+	}
+}
+
+func TestSubmodule(t *testing.T) {
+	b := newBench(t)
+	lib := gittest.New(t)
+	b.Git("-c", "protocol.file.allow=always", "submodule", "add", "--quiet", lib.Dir, "lib")
+	b.Commit("with a submodule")
+	b.open()
+	b.git("-c", "protocol.file.allow=always", "submodule", "update", "--quiet", "--init")
+	sub := filepath.Join(b.tree.Path, "lib")
+	gittest.WriteFile(t, filepath.Join(sub, "own.txt"), "committed in the submodule\n")
+	b.GitIn(sub, "add", "--all")
+	b.GitIn(sub, "commit", "--quiet", "--message", "work in the submodule")
+	gittest.WriteFile(t, filepath.Join(sub, "dirty.txt"), "not committed\n")
+	b.roundTrip(snapshot.Selection{})
+	if got := b.GitIn(sub, "log", "-1", "--format=%s"); got != "work in the submodule" {
+		t.Errorf("the submodule's last commit is %q", got)
+	}
+}
+
+func TestIgnoredAndSecrets(t *testing.T) {
+	b := newBench(t)
+	b.Write(".gitignore", "*.log\n.env*\nnode_modules/\n")
+	b.Commit("ignore")
+	b.open()
+	b.file("run.log", "chosen\n")
+	b.file(".env", "TOKEN=hunter2\n")
+	must(t, os.Chmod(filepath.Join(b.tree.Path, ".env"), 0o600))
+	secrets := filepath.Join(b.Home, "secrets")
+	saved := b.roundTrip(snapshot.Selection{Ignored: []string{"*.log"}, Secrets: []string{".env", ".env.*"}, SecretsDir: secrets})
+	if saved.Secrets != 1 {
+		t.Errorf("%d secrets were saved, want 1", saved.Secrets)
+	}
+	if _, err := b.TryGit(b.Dir, "grep", "--quiet", "-e", "hunter2", saved.Commit); err == nil {
+		t.Error("a secret is in the object store")
+	}
+	if _, err := b.TryGit(b.Dir, "grep", "--quiet", "-e", "chosen", saved.Commit); err != nil {
+		t.Error("a chosen ignored file is not in the snapshot")
+	}
+}
+
+// TestRewind goes back and forth between two states of one checkout, which is
+// in the middle of a merge in one of them. Ignored files stay.
+func TestRewind(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t)
+	b.Write(".gitignore", "node_modules/\n")
+	b.Commit("ignore")
+	b.Git("checkout", "--quiet", "-b", "other")
+	b.Write("src/main.txt", "theirs\n")
+	b.Commit("other")
+	b.Git("checkout", "--quiet", "main")
+	b.open()
+	b.file("node_modules/dep.js", "kept\n")
+	b.file("first.txt", "untracked at first\n")
+	b.file("src/main.txt", "changed at first\n")
+	b.git("add", "first.txt")
+	first := b.picture()
+	one, err := snapshot.Save(ctx, b.tree, snapshot.Selection{})
+	must(t, err)
+	b.git("rm", "--quiet", "--cached", "first.txt")
+	must(t, os.Remove(filepath.Join(b.tree.Path, "first.txt")))
+	b.file("src/main.txt", "ours\n")
+	b.git("commit", "--quiet", "--all", "--message", "ours")
+	if _, err := b.TryGit(b.tree.Path, "merge", "other"); err == nil {
+		t.Fatal("the merge was meant to conflict")
+	}
+	b.file("second/deep.txt", "untracked at second\n")
+	second := b.picture()
+	two, err := snapshot.Save(ctx, b.tree, snapshot.Selection{})
+	must(t, err)
+
+	files := snapshot.Files{Worktree: b.tree}
+	head, err := snapshot.HeadOf(ctx, b.repo, one.Commit)
+	must(t, err)
+	if head.Branch != "work" || head.OID != first.Head {
+		t.Fatalf("the first snapshot's head is %+v, want work at %s", head, first.Head)
+	}
+	must(t, b.repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/work", New: first.Head, Old: second.Head}))
+	for range 2 { // the second time as after a crash
+		must(t, snapshot.Rewind(ctx, two.Commit, one.Commit, files))
+		if d := cmp.Diff(first, b.picture()); d != "" {
+			t.Fatalf("back at the first state (-want +got):\n%s", d)
+		}
+	}
+	must(t, b.repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/work", New: second.Head, Old: first.Head}))
+	must(t, snapshot.Rewind(ctx, one.Commit, two.Commit, files))
+	if d := cmp.Diff(second, b.picture()); d != "" {
+		t.Fatalf("at the second state again (-want +got):\n%s", d)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

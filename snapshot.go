@@ -1,0 +1,36 @@
+package croft
+
+import (
+	"context"
+	"time"
+)
+
+// Snapshot is the whole state of a workspace at one moment: HEAD, index, files
+// and whatever was in progress. Files that git ignores are in it where the
+// configuration says so.
+type Snapshot struct {
+	ID        ID        `json:"id"`
+	Workspace ID        `json:"workspace"`
+	Name      string    `json:"name"`   // the workspace's
+	Commit    string    `json:"commit"` // it hangs on a ref under refs/croft/snapshot/
+	Files     int       `json:"files"`  // files that differed from what was staged
+	Bytes     int64     `json:"bytes"`  // their sizes
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// SnapshotRequest names the workspace to save.
+type SnapshotRequest struct {
+	Repo      string `json:"repo,omitempty"`
+	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
+}
+
+// Snapshots is the part of Service that saves the state of workspaces.
+// [Trash.Restore] brings a workspace back to a snapshot.
+type Snapshots interface {
+	// Snapshot saves the state of a workspace without disturbing it. It is on
+	// disk when this returns.
+	Snapshot(ctx context.Context, req SnapshotRequest) (*Snapshot, error)
+
+	// Snapshots lists the snapshots of a repository, oldest first.
+	Snapshots(ctx context.Context, repo string) ([]Snapshot, error)
+}
