@@ -23,6 +23,9 @@ func baseRef(id croft.ID) string   { return wsRefs + string(id) + "/base" }
 func archiveRef(id croft.ID) string       { return archiveRefs + string(id) + "/head" }
 func archiveBranchRef(id croft.ID) string { return archiveRefs + string(id) + "/branch" }
 
+// archiveStateRef keeps what only the index and an act in progress needed.
+func archiveStateRef(id croft.ID) string { return archiveRefs + string(id) + "/state" }
+
 // recordBlob stores a record in the repository and returns the blob's name.
 func recordBlob(r *repo, rec journal.Record) (string, error) {
 	rec.Blob = ""

@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/snapshot"
 )
 
 // Remove moves workspaces to the trash and answers for each.
@@ -261,6 +262,13 @@ func (e *Engine) archive(ctx context.Context, r *repo, rec journal.Record, tree 
 	if tip != head {
 		pin(archiveBranchRef(w.ID), tip)
 	}
+	if tree.Registered() {
+		state, err := snapshot.Pin(ctx, tree)
+		if err != nil {
+			return "", err
+		}
+		pin(archiveStateRef(w.ID), state)
+	}
 	return tip, r.git.UpdateRefs(ctx, updates...)
 }
 
@@ -314,7 +322,7 @@ func (e *Engine) recoverRemove(ctx context.Context, r *repo, op journal.Operatio
 			return err
 		}
 		if r.git != nil {
-			refs := []string{archiveRef(id), archiveBranchRef(id), baseRef(id), recordRef(id)}
+			refs := []string{archiveRef(id), archiveBranchRef(id), archiveStateRef(id), baseRef(id), recordRef(id)}
 			if rec.OwnsBranch && rec.Workspace.Branch != "" {
 				refs = append(refs, "refs/heads/"+rec.Workspace.Branch)
 			}

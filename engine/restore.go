@@ -145,7 +145,12 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 	if err != nil {
 		return err
 	}
-	return errors.Join(dropRef(ctx, r, archiveRef(rec.Workspace.ID)), dropRef(ctx, r, archiveBranchRef(rec.Workspace.ID)))
+	for _, ref := range []string{archiveRef(rec.Workspace.ID), archiveBranchRef(rec.Workspace.ID), archiveStateRef(rec.Workspace.ID)} {
+		if err := dropRef(ctx, r, ref); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (e *Engine) end(ctx context.Context, op journal.Operation, state journal.OpState, reason string) error {
@@ -277,7 +282,7 @@ func (e *Engine) recoverRestore(ctx context.Context, r *repo, op journal.Operati
 		if r.git == nil {
 			return e.end(ctx, op, journal.OpUndone, "the repository is gone")
 		}
-		r.git.DropRemains(op.StartedAt, baseRef(id), recordRef(id), archiveRef(id), archiveBranchRef(id), "refs/heads/"+rec.Workspace.Branch)
+		r.git.DropRemains(op.StartedAt, baseRef(id), recordRef(id), archiveRef(id), archiveBranchRef(id), archiveStateRef(id), "refs/heads/"+rec.Workspace.Branch)
 		err = e.carryRestoration(ctx, r, &operation{Operation: op}, rec)
 		if _, typed := errors.AsType[*croft.Error](err); err != nil && !typed {
 			return err

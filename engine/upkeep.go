@@ -191,7 +191,7 @@ func (e *Engine) integrated(ctx context.Context, r *repo, rec journal.Record) (b
 		return false, nil
 	}
 	for _, tip := range tips {
-		if in, err := r.git.IsAncestor(ctx, tip, target); err != nil || !in {
+		if how, err := r.git.Integrated(ctx, tip, target); err != nil || how == git.NotIntegrated {
 			return false, err
 		}
 	}

@@ -131,9 +131,27 @@ const (
 	extendedFlags = 0x4000
 )
 
-// readGitlinks reads the submodules from an index of version 2, 3 or 4. See
-// gitformat-index(5).
+// readGitlinks reads the submodules from an index.
 func readGitlinks(f io.Reader, hashLen int) ([]string, error) {
+	var links []string
+	r, err := scanIndex(f, hashLen, func(mode uint32, name []byte) {
+		if mode == gitlinkMode {
+			links = append(links, string(name))
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	// An index that is split keeps the rest of its entries in another file.
+	if ext, err := r.Peek(4); err != nil || string(ext) == "link" {
+		return nil, errIndex
+	}
+	return links, nil
+}
+
+// scanIndex reads the entries of an index of version 2, 3 or 4, and returns a
+// reader of what comes after them. See gitformat-index(5).
+func scanIndex(f io.Reader, hashLen int, each func(mode uint32, name []byte)) (*bufio.Reader, error) {
 	r := bufio.NewReaderSize(f, 64<<10)
 	var head [12]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil || string(head[:4]) != "DIRC" {
@@ -143,7 +161,6 @@ func readGitlinks(f io.Reader, hashLen int) ([]string, error) {
 	if version < 2 || version > 4 {
 		return nil, errIndex
 	}
-	var links []string
 	name := []byte{}
 	fixed := make([]byte, 40+hashLen+2)
 	for range count {
@@ -161,15 +178,9 @@ func readGitlinks(f io.Reader, hashLen int) ([]string, error) {
 		if name, err = readIndexName(r, name, version, size); err != nil {
 			return nil, errIndex
 		}
-		if binary.BigEndian.Uint32(fixed[24:]) == gitlinkMode {
-			links = append(links, string(name))
-		}
+		each(binary.BigEndian.Uint32(fixed[24:]), name)
 	}
-	// An index that is split keeps the rest of its entries in another file.
-	if ext, err := r.Peek(4); err != nil || string(ext) == "link" {
-		return nil, errIndex
-	}
-	return links, nil
+	return r, nil
 }
 
 // readIndexName reads a path, which ends in NUL. In version 4 it shares a

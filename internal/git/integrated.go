@@ -1,0 +1,115 @@
+package git
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Integration says in which way work is in a target.
+type Integration string
+
+// The ways. What cannot be proven is not integrated.
+const (
+	NotIntegrated Integration = ""
+	ByAncestry    Integration = "ancestor" // the target has the commits
+	ByMerge       Integration = "merge"    // merging them would change nothing
+	ByPatches     Integration = "patches"  // the target has each change, in commits of its own
+	BySquash      Integration = "squash"   // the target has all changes, in one commit
+)
+
+// Integrated finds out whether everything that a commit has is in a target.
+// What it computes for that is thrown away.
+func (r *Repository) Integrated(ctx context.Context, head, target string) (Integration, error) {
+	if in, err := r.IsAncestor(ctx, head, target); err != nil || in {
+		return ByAncestry, err
+	}
+	base, err := r.run(ctx, "merge-base", head, target)
+	if exitCode(err) == 1 {
+		return NotIntegrated, nil // they have nothing in common
+	}
+	if err != nil {
+		return NotIntegrated, err
+	}
+	q, err := r.quarantine()
+	if err != nil {
+		return NotIntegrated, err
+	}
+	defer q.discard()
+	if same, err := q.mergeIsEmpty(ctx, head, target); err != nil || same {
+		return ByMerge, err
+	}
+	if all, err := q.hasPatches(ctx, head, target); err != nil || all {
+		return ByPatches, err
+	}
+	squash, err := q.squash(ctx, head, strings.TrimSpace(string(base)))
+	if err != nil {
+		return NotIntegrated, err
+	}
+	if all, err := q.hasPatches(ctx, squash, target); err != nil || all {
+		return BySquash, err
+	}
+	return NotIntegrated, nil
+}
+
+// quarantine is an object directory of its own for what is only tried: it sees
+// the repository's objects, and leaves nothing there.
+type quarantine struct {
+	repo *Repository
+	dir  string
+	env  []string
+}
+
+func (r *Repository) quarantine() (*quarantine, error) {
+	dir, err := os.MkdirTemp("", "croft-objects-")
+	if err != nil {
+		return nil, err
+	}
+	const who = "Croft"
+	return &quarantine{r, dir, []string{
+		"GIT_OBJECT_DIRECTORY=" + dir,
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(r.CommonDir, "objects"),
+		"GIT_AUTHOR_NAME=" + who, "GIT_AUTHOR_EMAIL=croft@localhost", "GIT_COMMITTER_NAME=" + who, "GIT_COMMITTER_EMAIL=croft@localhost",
+	}}, nil
+}
+
+func (q *quarantine) discard() { _ = os.RemoveAll(q.dir) }
+
+func (q *quarantine) run(ctx context.Context, args ...string) (string, error) {
+	out, err := q.repo.git.run(ctx, door{repo: q.repo}, call{args: args, env: q.env})
+	return strings.TrimSpace(string(out)), err
+}
+
+// mergeIsEmpty reports whether merging head into target gives target's tree.
+func (q *quarantine) mergeIsEmpty(ctx context.Context, head, target string) (bool, error) {
+	tree, err := q.run(ctx, "merge-tree", "--write-tree", target, head)
+	if exitCode(err) == 1 {
+		return false, nil // a conflict
+	}
+	if err != nil {
+		return false, err
+	}
+	want, err := q.repo.Info(ctx, target+"^{tree}")
+	return tree == want.OID, err
+}
+
+// hasPatches reports whether the target has the change of every commit that
+// only head has.
+func (q *quarantine) hasPatches(ctx context.Context, head, target string) (bool, error) {
+	out, err := q.run(ctx, "cherry", target, head)
+	if err != nil || out == "" {
+		return false, err
+	}
+	for line := range strings.Lines(out) {
+		if !strings.HasPrefix(line, "- ") {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// squash makes one commit of everything between base and head.
+func (q *quarantine) squash(ctx context.Context, head, base string) (string, error) {
+	return q.run(ctx, "commit-tree", head+"^{tree}", "-p", base, "-m", "squash")
+}

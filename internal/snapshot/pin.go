@@ -1,0 +1,72 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// Pin stores a commit that keeps the objects which only the worktree's own
+// state needs, such as what is staged and what a merge is in the middle of. It
+// returns "" if HEAD keeps them all. The files themselves are not looked at:
+// it is for a worktree that is moved away whole.
+func Pin(ctx context.Context, w *git.Worktree) (string, error) {
+	pending, err := w.Pending(ctx)
+	if err != nil || len(pending) == 0 {
+		return "", err
+	}
+	head, err := w.Repo.Info(ctx, pending[0]+"^{tree}")
+	if err != nil {
+		return "", err
+	}
+	tree := w.CachedTree()
+	if len(pending) == 1 && tree == head.OID {
+		return "", nil
+	}
+	if tree != head.OID { // something is staged, or git did not note what is
+		if tree, err = stagedTree(ctx, w); err != nil {
+			return "", err
+		}
+	}
+	return w.Repo.WriteCommit(git.Commit{
+		Tree: tree, Parents: pending, Signature: fmt.Sprintf("Croft <croft@localhost> %d +0000", time.Now().Unix()),
+		Message: "State of a removed workspace",
+	})
+}
+
+// stagedTree stores a tree that holds what the index does: the tree that it
+// describes, and the other stages of a conflict.
+func stagedTree(ctx context.Context, w *git.Worktree) (string, error) {
+	s := &saver{w: w, root: w.Path}
+	var err error
+	if s.index, err = w.Index(ctx); err != nil {
+		return "", err
+	}
+	for _, e := range s.index {
+		if e.Stage > 0 && !slices.Contains(s.conflicted, e.Path) {
+			s.conflicted = append(s.conflicted, e.Path)
+		}
+	}
+	tmp, err := os.MkdirTemp("", "croft-pin-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(tmp)
+	staged, err := w.IndexTree(ctx, tmp, s.conflicted)
+	if err != nil {
+		return "", err
+	}
+	entries := []git.TreeEntry{{Mode: "40000", Name: "staged", OID: staged}}
+	stages, err := s.storeStages()
+	if err != nil {
+		return "", err
+	}
+	if stages != "" {
+		entries = append(entries, git.TreeEntry{Mode: "40000", Name: "stages", OID: stages})
+	}
+	return w.Repo.WriteTree(entries)
+}
