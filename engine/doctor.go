@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,6 +20,9 @@ import (
 
 // The doctor's findings.
 const (
+	findBare         = "BARE_BY_ACCIDENT"
+	findHollow       = "ADMIN_HOLLOW"
+	findLock         = "LOCK_STALE"
 	findInterrupted  = "OPERATION_INTERRUPTED"
 	findRecordLost   = "RECORD_LOST"
 	findRefLost      = "RECORD_REF_LOST"
@@ -35,7 +39,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	}
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.operations, d.abandoned, d.lostRecords, d.unrecorded, d.lostRefs, d.workspaces,
+		d.accidents, d.locks, d.operations, d.abandoned, d.lostRecords, d.unrecorded, d.lostRefs, d.workspaces,
 	} {
 		if err := examine(ctx); err != nil {
 			return d.findings, explain("doctor", "", err)
@@ -63,6 +67,34 @@ func (d *doctor) find(code, subject, message string, mend func() error) {
 		}
 	}
 	d.findings = append(d.findings, f)
+}
+
+// accidents looks for what makes git fail in the whole repository.
+func (d *doctor) accidents(ctx context.Context) error {
+	if d.r.git.IsBareByAccident() {
+		d.find(findBare, d.r.common, "The configuration says core.bare=true, so git refuses to work in the main checkout, which is there.",
+			func() error { return d.r.git.SetNotBare(ctx) })
+	}
+	hollow, err := d.r.git.HollowAdmins()
+	for _, dir := range hollow {
+		d.find(findHollow, dir, "A worktree's commondir is empty, as an interrupted git worktree add leaves it; git fails in the whole repository.",
+			func() error { return d.r.git.FillAdmin(dir) })
+	}
+	return err
+}
+
+// locks looks for lock files that were left when the machine went down.
+func (d *doctor) locks(context.Context) error {
+	boot := proc.BootTime()
+	if boot.IsZero() {
+		return nil
+	}
+	stale, err := d.r.git.StaleLocks(boot)
+	for _, path := range stale {
+		d.find(findLock, path, "It is older than the last start of this machine, so whoever made it is gone.",
+			func() error { return os.Remove(path) })
+	}
+	return err
 }
 
 // operations looks for acts whose process died.

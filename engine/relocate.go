@@ -34,6 +34,9 @@ func (e *Engine) relocate(ctx context.Context, r *repo) error {
 		if old == r.path || rec.Workspace.Mode == croft.ModeLegacy || isElsewhere(r, rec) {
 			continue
 		}
+		if place, err := git.Discover(old); err == nil && place.CommonDir == r.common {
+			continue // it is still found from there: nothing was moved
+		}
 		moved := rec
 		moved.Workspace.Repo = r.path
 		moved.Workspace.Path = follow(rec.Workspace.Path, old, r.path)

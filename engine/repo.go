@@ -120,6 +120,9 @@ func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
 		return nil, err
 	}
 	r := &repo{path: place.Root, common: place.CommonDir, cfg: set.Config(), git: e.git.At(place)}
+	if r.git.IsBareByAccident() {
+		r.path = filepath.Dir(r.common) // where its main checkout lies, whatever the configuration says
+	}
 	r.trees = worktree.New(r.git)
 	if r.id, err = readID(place.CommonDir); err != nil {
 		return nil, err

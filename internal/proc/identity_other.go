@@ -2,7 +2,10 @@
 
 package proc
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 func hostID() string {
 	name, _ := os.Hostname()
@@ -19,3 +22,6 @@ func startOf(int) string { return "" }
 
 // Occupants cannot tell on this platform.
 func Occupants(string) ([]int, bool) { return nil, false }
+
+// BootTime is when this machine was started; zero if it cannot be told.
+func BootTime() time.Time { return time.Time{} }

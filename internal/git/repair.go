@@ -1,0 +1,84 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// HollowAdmins lists admin directories whose commondir is missing or empty, as
+// a killed `git worktree add` leaves them. One of them is enough to make git
+// fail in the whole repository.
+func (r *Repository) HollowAdmins() ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(r.CommonDir, "worktrees"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	var hollow []string
+	for _, e := range entries {
+		dir := filepath.Join(r.CommonDir, "worktrees", e.Name())
+		if b, rerr := readSmall(filepath.Join(dir, "commondir")); e.IsDir() && (rerr != nil || strings.TrimSpace(string(b)) == "") {
+			hollow = append(hollow, dir)
+		}
+	}
+	return hollow, err
+}
+
+// FillAdmin writes the one value that commondir can have.
+func (r *Repository) FillAdmin(dir string) error {
+	return replaceFile(filepath.Join(dir, "commondir"), []byte("../..\n"), 0o644)
+}
+
+// IsBareByAccident reports whether the configuration calls a repository bare
+// that has a main checkout: there is an index beside its HEAD. A `git init` run
+// with GIT_DIR set does that, and then git refuses to work in the checkout.
+func (r *Repository) IsBareByAccident() bool {
+	if filepath.Base(r.CommonDir) != ".git" || !readFormat(r.CommonDir).bare {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(r.CommonDir, "index"))
+	return err == nil
+}
+
+// SetNotBare takes the accident back.
+func (r *Repository) SetNotBare(ctx context.Context) error {
+	_, err := r.run(ctx, "config", "--file", filepath.Join(r.CommonDir, "config"), "core.bare", "false")
+	return err
+}
+
+// StaleLocks lists lock files in the git directory that are older than a
+// moment: nobody who made one then can still be at work, if that moment is the
+// start of the machine.
+func (r *Repository) StaleLocks(before time.Time) ([]string, error) {
+	var stale []string
+	note := func(path string, d fs.DirEntry) {
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
+			stale = append(stale, path)
+		}
+	}
+	top, err := os.ReadDir(r.CommonDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range top {
+		if strings.HasSuffix(d.Name(), ".lock") {
+			note(filepath.Join(r.CommonDir, d.Name()), d)
+		}
+	}
+	for _, dir := range []string{"refs", "worktrees"} {
+		err := filepath.WalkDir(filepath.Join(r.CommonDir, dir), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".lock") {
+				note(path, d)
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return stale, nil
+}
