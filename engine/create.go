@@ -258,6 +258,14 @@ func (e *Engine) carryOut(ctx context.Context, s standing, op *operation, plans 
 	if err := failpoint.Hit("create.released"); err != nil {
 		return err
 	}
+	for _, p := range plans {
+		if p.mode == croft.ModeLegacy {
+			continue
+		}
+		if err := s.trees.At(p.spec()).Sync(); err != nil {
+			return err
+		}
+	}
 	return e.journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, p := range plans {
 			if err := tx.Put(p.record); err != nil {

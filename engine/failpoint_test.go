@@ -268,7 +268,7 @@ func wantRemoved(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Worksp
 	if err != nil || len(list) != 1 || list[0].ID != w.ID || list[0].Head != tips[0] {
 		t.Errorf("trashed %+v, %v, want the tip %s", list, err, tips[0])
 	}
-	got := strings.Fields(r.Git("for-each-ref", "--format=%(objectname)", "refs/croft/archive/"))
+	got := strings.Fields(r.Git("for-each-ref", "--format=%(objectname)", "refs/croft/archive/*/head", "refs/croft/archive/*/branch"))
 	slices.Sort(got)
 	if want := slices.Compact(slices.Sorted(slices.Values(tips))); !slices.Equal(got, want) {
 		t.Errorf("archived %q, want %q", got, want)

@@ -41,8 +41,8 @@ func (e *Engine) guard(ctx context.Context, r *repo, rec journal.Record, mode cr
 	}
 }
 
-// underway finds a removal of the workspace that has not ended, and fails with
-// WorktreeNotFound if one has.
+// underway finds a removal or a rewind of the workspace that has not ended, and
+// fails with WorktreeNotFound if it was removed.
 func underway(tx *journal.Tx, rec journal.Record) (croft.ID, error) {
 	now, err := tx.Record(rec.Workspace.ID)
 	if errors.Is(err, journal.ErrNotFound) || err == nil && now.Workspace.State == croft.Trashed {
@@ -51,11 +51,13 @@ func underway(tx *journal.Tx, rec journal.Record) (croft.ID, error) {
 	if err != nil {
 		return "", err
 	}
-	op, err := tx.RunningOn("remove", rec.Workspace.ID)
-	if errors.Is(err, journal.ErrNotFound) {
-		return "", nil
+	for _, kind := range []string{"remove", "rewind"} {
+		op, err := tx.RunningOn(kind, rec.Workspace.ID)
+		if !errors.Is(err, journal.ErrNotFound) {
+			return op.ID, err
+		}
 	}
-	return op.ID, err
+	return "", nil
 }
 
 func (e *Engine) guardNow(ctx context.Context, r *repo, rec journal.Record, mode croft.RemoveMode) error {

@@ -38,12 +38,15 @@ func TestMain(m *testing.M) {
 
 // task is what a helper does, in the directory that it is started in.
 type task struct {
-	Create *croft.CreateAllRequest `json:"create,omitempty"`
-	Remove *croft.RemoveRequest    `json:"remove,omitempty"`
-	Hold   croft.ID                `json:"hold,omitempty"`
-	GC     bool                    `json:"gc,omitempty"`
-	Dir    string                  `json:"dir,omitempty"`
-	Wait   bool                    `json:"wait,omitempty"` // until it is killed, or its stdin ends
+	Create   *croft.CreateAllRequest `json:"create,omitempty"`
+	Remove   *croft.RemoveRequest    `json:"remove,omitempty"`
+	Restore  *croft.RestoreRequest   `json:"restore,omitempty"`
+	Undo     *croft.UndoRequest      `json:"undo,omitempty"`
+	Snapshot *croft.SnapshotRequest  `json:"snapshot,omitempty"`
+	Hold     croft.ID                `json:"hold,omitempty"`
+	GC       bool                    `json:"gc,omitempty"`
+	Dir      string                  `json:"dir,omitempty"`
+	Wait     bool                    `json:"wait,omitempty"` // until it is killed, or its stdin ends
 }
 
 func help(text string) error {
@@ -75,6 +78,9 @@ func help(text string) error {
 		}
 		fmt.Println("removed", len(res.Removed))
 	}
+	if err := job.takeBack(ctx, e); err != nil {
+		return err
+	}
 	if job.GC {
 		if _, err := e.GC(ctx, ""); err != nil {
 			return err
@@ -92,6 +98,26 @@ func help(text string) error {
 	}
 	return e.Close()
 }
+
+// takeBack does the parts of a task that bring a state back, or save one.
+func (job task) takeBack(ctx context.Context, e croft.Service) error {
+	var err error
+	switch {
+	case job.Restore != nil:
+		_, err = e.Restore(ctx, *job.Restore)
+	case job.Undo != nil:
+		_, err = e.Undo(ctx, *job.Undo)
+	case job.Snapshot != nil:
+		_, err = e.Snapshot(ctx, *job.Snapshot)
+	}
+	if _, typed := errors.AsType[*croft.Error](err); err != nil && !typed {
+		return fmt.Errorf("%s: %T: %w", untyped, err, err)
+	}
+	return err
+}
+
+// untyped marks what a helper prints of an error that has no code.
+const untyped = "UNTYPED"
 
 // helper prepares a process that does a task.
 func helper(t testing.TB, r *gittest.Repo, job task, env ...string) *exec.Cmd {

@@ -31,12 +31,17 @@ func (e *Engine) History(ctx context.Context, req croft.HistoryRequest) ([]croft
 		return nil, explain("history", "", err)
 	}
 	out := make([]croft.Operation, len(acts))
+	undone := map[croft.ID]bool{}
 	for i, ops := range acts {
 		steps, err := e.inverse(ctx, ops)
 		if err != nil {
 			return nil, explain("history", "", err)
 		}
 		out[i] = describe(ops, len(steps) > 0)
+		if op := out[i]; undone[op.ID] && op.State == string(journal.OpDone) && !op.IsUndoable {
+			out[i].State = "undone" // by a process that died before it could say so
+		}
+		undone[ops[0].Undoes] = true
 	}
 	return out, nil
 }

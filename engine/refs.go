@@ -92,7 +92,7 @@ func (e *Engine) importRecords(ctx context.Context, r *repo) (int, error) {
 		imported = 0
 		for _, rec := range found {
 			have, err := tx.Record(rec.Workspace.ID)
-			if err == nil && have.Generation >= rec.Generation {
+			if err == nil && have.Generation >= rec.Generation && have.RepoID == r.id {
 				continue
 			}
 			if err := tx.Put(rec); err != nil {

@@ -215,6 +215,10 @@ func (e *Engine) stow(ctx context.Context, r *repo, rec journal.Record, how remo
 	if err := r.trees.Stow(specOf(rec), how.Dir); err != nil {
 		return err
 	}
+	if err := git.SyncDirs(how.Dir, filepath.Dir(how.Dir), filepath.Dir(filepath.Dir(how.Dir)), filepath.Dir(rec.Workspace.Path),
+		filepath.Join(how.Dir, "admin"), filepath.Dir(tree.Admin)); err != nil {
+		return err
+	}
 	trash.Dir = how.Dir
 	if entries, err := os.ReadDir(how.Dir); err == nil && len(entries) == 0 {
 		trash.Dir = ""

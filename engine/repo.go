@@ -163,12 +163,12 @@ func (e *Engine) register(ctx context.Context, r *repo) error {
 	if r.id, err = readID(r.common); err != nil {
 		return err
 	}
-	if r.id != "" && e.isCopy(ctx, r) {
+	copied := r.id != "" && e.isCopy(ctx, r)
+	if copied {
 		r.id = ""
 	}
 	if r.id == "" {
-		r.id = newID()
-		if err := os.WriteFile(idFile(r.common), []byte(r.id+"\n"), 0o644); err != nil {
+		if r.id, err = e.writeID(ctx, r, copied); err != nil {
 			return err
 		}
 	}
@@ -181,6 +181,16 @@ func (e *Engine) register(ctx context.Context, r *repo) error {
 		return err
 	}
 	return e.relocate(ctx, r)
+}
+
+// writeID gives a repository its ID, on disk before it is used. One whose file
+// was lost gets the ID back that the database has for its place.
+func (e *Engine) writeID(ctx context.Context, r *repo, copied bool) (croft.ID, error) {
+	id := newID()
+	if known, err := e.journal.RepoAt(ctx, r.common); err == nil && !copied {
+		id = known.ID
+	}
+	return id, git.WriteFile(idFile(r.common), []byte(id+"\n"))
 }
 
 // isCopy reports whether the ID belongs to another repository that is still

@@ -110,10 +110,11 @@ func (e *Engine) restoreOne(ctx context.Context, r *repo, rec journal.Record, a 
 	if err := e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Begin(op.Operation) }); err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx)
 	if err := failpoint.Hit("restore.journalled"); err != nil {
-		return err
+		return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
 	}
-	return e.carryRestoration(context.WithoutCancel(ctx), r, op, rec)
+	return e.carryRestoration(ctx, r, op, rec)
 }
 
 // carryRestoration does what the journal says. Every step may have been done
@@ -130,23 +131,36 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 	if rec.Workspace.State != croft.Trashed { // another process was faster
 		return e.end(ctx, op.Operation, journal.OpDone, "")
 	}
-	err = e.vacant(ctx, r, rec)
-	if err == nil {
+	begun := op.lock == nil // by the process that died
+	_, err = r.git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
+	ours := errors.Is(err, git.ErrNoRef) || begun && rec.Trash.BranchGone
+	if err = e.vacant(ctx, r, rec); err == nil {
+		begun = true
 		err = e.bringBack(ctx, r, op, rec)
 	}
 	if err != nil {
-		return errors.Join(err, e.stowAgain(ctx, r, rec), e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
+		if begun {
+			if back := e.stowAgain(ctx, r, rec, ours); back != nil {
+				return errors.Join(err, back) // the journal still says what was begun
+			}
+		}
+		return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
 	}
 	rec.Workspace.State, rec.Boot = croft.Ready, proc.Here().Boot
 	rec.Trash = nil
-	err = e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
+	return e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
 		return errors.Join(tx.Emit(e.event(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", e.now()))
 	})
-	if err != nil {
-		return err
-	}
-	for _, ref := range []string{archiveRef(rec.Workspace.ID), archiveBranchRef(rec.Workspace.ID), archiveStateRef(rec.Workspace.ID)} {
+}
+
+// dropArchive lets go of what a removed workspace was kept by. The first to go
+// tells stowAgain that the others may be gone.
+func dropArchive(ctx context.Context, r *repo, id croft.ID) error {
+	for _, ref := range []string{archiveRef(id), archiveBranchRef(id), archiveStateRef(id)} {
 		if err := dropRef(ctx, r, ref); err != nil {
+			return err
+		}
+		if err := failpoint.Hit("restore.archive"); err != nil {
 			return err
 		}
 	}
@@ -227,11 +241,22 @@ func (e *Engine) bringBack(ctx context.Context, r *repo, op *operation, rec jour
 	if err := failpoint.Hit("restore.unstowed"); err != nil {
 		return err
 	}
-	if rec.Trash.Dir != "" {
-		_ = os.Remove(rec.Trash.Dir)
-		_ = os.Remove(filepath.Dir(rec.Trash.Dir))
+	if err := r.trees.At(spec).Sync(); err != nil {
+		return err
 	}
-	return r.trees.Release(spec)
+	if dir := rec.Trash.Dir; dir != "" {
+		if _, err := os.Lstat(filepath.Join(dir, "tree")); errors.Is(err, os.ErrNotExist) {
+			// The registration of a directory that was gone has a successor.
+			_ = os.RemoveAll(filepath.Join(dir, "admin"))
+		}
+		_ = os.Remove(dir)
+		_ = os.Remove(filepath.Dir(dir))
+	}
+	if err := r.trees.Release(spec); err != nil {
+		return err
+	}
+	// From here on branch and registration hold the commits.
+	return dropArchive(ctx, r, w.ID)
 }
 
 // checkOutAgain is for a workspace of which nothing was left on disk: its
@@ -251,25 +276,42 @@ func (e *Engine) checkOutAgain(ctx context.Context, r *repo, spec checkout.Spec)
 	return r.trees.Fill(ctx, spec)
 }
 
-// stowAgain puts a workspace back into the trash whose restoration failed.
-func (e *Engine) stowAgain(ctx context.Context, r *repo, rec journal.Record) error {
-	if !r.trees.At(specOf(rec)).Owns(rec.Workspace.Path) {
-		return nil
+// stowAgain puts a workspace back into the trash whose restoration failed, from
+// whatever point it had come to. The branch goes if the restoration made it.
+func (e *Engine) stowAgain(ctx context.Context, r *repo, rec journal.Record, madeBranch bool) error {
+	spec, dir := specOf(rec), rec.Trash.Dir
+	tree := r.trees.At(spec)
+	if _, err := r.git.ReadRef(ctx, archiveRef(rec.Workspace.ID)); errors.Is(err, git.ErrNoRef) {
+		if _, err := e.archive(ctx, r, rec, tree); err != nil {
+			return err
+		}
 	}
-	if rec.Trash.Dir == "" {
-		return r.trees.Discard(specOf(rec))
+	var err error
+	switch {
+	case dir == "" || isThere(filepath.Join(dir, "admin")) && !isThere(filepath.Join(dir, "tree")):
+		err = r.trees.Discard(spec) // it was checked out anew
+	case tree.Owns(rec.Workspace.Path):
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			err = r.trees.Stow(spec, dir)
+		}
+	case isThere(tree.Admin): // the checkout has not left the trash
+		if err = os.RemoveAll(filepath.Join(dir, "admin")); err == nil {
+			err = tree.Deregister(filepath.Join(dir, "admin"))
+		}
 	}
-	if err := os.MkdirAll(rec.Trash.Dir, 0o700); err != nil {
+	if err != nil {
 		return err
 	}
-	if err := r.trees.Stow(specOf(rec), rec.Trash.Dir); err != nil {
+	if err := dropRef(ctx, r, baseRef(rec.Workspace.ID)); err != nil || !madeBranch || rec.Workspace.Branch == "" {
 		return err
 	}
-	if rec.Trash.BranchGone {
-		_, err := deleteBranch(ctx, r, rec, rec.Trash.Tip)
-		return err
-	}
-	return nil
+	_, err = deleteBranch(ctx, r, rec, rec.Trash.Tip)
+	return err
+}
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // recoverRestore finishes a restoration whose process died.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/snapshot"
@@ -28,6 +30,9 @@ func snapshotRef(workspace, id croft.ID) string {
 func (e *Engine) Snapshot(ctx context.Context, req croft.SnapshotRequest) (*croft.Snapshot, error) {
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
+		return nil, explain("snapshot", req.Workspace, err)
+	}
+	if err := e.recover(ctx, s.id); err != nil { // half of a rewind is not a state
 		return nil, explain("snapshot", req.Workspace, err)
 	}
 	rec, err := e.find(ctx, s, req.Workspace)
@@ -47,10 +52,19 @@ func (e *Engine) save(ctx context.Context, r *repo, rec journal.Record) (*croft.
 	if w.Mode == croft.ModeLegacy {
 		return nil, &croft.Error{Code: croft.Unsupported, Message: "a workspace without isolation has no state of its own"}
 	}
+	if w.State == croft.Creating {
+		return nil, &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being made or brought back", Hint: "croft list"}
+	}
 	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
 		return nil, broken(rec, h)
 	}
 	id := newID()
+	pinned := false
+	defer func() {
+		if !pinned { // nothing would ever find them again
+			_ = os.RemoveAll(e.secretsDir(id))
+		}
+	}()
 	saved, err := snapshot.Save(ctx, r.trees.At(specOf(rec)), snapshot.Selection{
 		Ignored: r.cfg.Snapshot.Ignored, Secrets: r.cfg.Snapshot.Secrets, SecretsDir: e.secretsDir(id),
 		Message: "Snapshot of " + w.Name,
@@ -62,6 +76,10 @@ func (e *Engine) save(ctx context.Context, r *repo, rec journal.Record) (*croft.
 		return nil, err
 	}
 	if err := r.git.UpdateRefs(ctx, git.RefUpdate{Ref: snapshotRef(w.ID, id), New: saved.Commit}); err != nil {
+		return nil, err
+	}
+	pinned = true
+	if err := failpoint.Hit("snapshot.pinned"); err != nil {
 		return nil, err
 	}
 	out := &croft.Snapshot{
@@ -146,9 +164,54 @@ func (e *Engine) rewind(ctx context.Context, r *repo, to croft.Snapshot, a act) 
 	if err == nil {
 		err = errors.Join(e.guard(ctx, r, rec, croft.RemoveForce), r.guardLock(rec))
 	}
+	if err == nil {
+		err = e.guardBranch(ctx, r, rec, to)
+	}
 	if err != nil {
 		return err
 	}
+	// What is saved now must be what is rewound, so nobody else rewinds it in
+	// between.
+	l, err := e.claimRewind(ctx, rec)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.Unlock() }()
+	return e.rewindClaimed(ctx, r, rec, to, a)
+}
+
+// claimRewind lets one process at a time rewind a workspace.
+func (e *Engine) claimRewind(ctx context.Context, rec journal.Record) (*flock.Lock, error) {
+	busy := &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being removed or brought back", Hint: "croft history"}
+	path := e.opLock("rewind-" + rec.Workspace.ID)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	l, err := flock.Try(path)
+	if errors.Is(err, flock.ErrHeld) {
+		return nil, busy
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, kind := range []string{"rewind", "remove", "restore"} {
+			if _, err := tx.RunningOn(kind, rec.Workspace.ID); !errors.Is(err, journal.ErrNotFound) {
+				return cmp.Or[error](err, busy)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		_ = l.Unlock()
+		return nil, err
+	}
+	return l, nil
+}
+
+// rewindClaimed writes a rewind down and carries it out. What fails is taken
+// back.
+func (e *Engine) rewindClaimed(ctx context.Context, r *repo, rec journal.Record, to croft.Snapshot, a act) error {
 	from, err := e.save(ctx, r, rec)
 	if err != nil {
 		return err
@@ -167,7 +230,9 @@ func (e *Engine) rewind(ctx context.Context, r *repo, to croft.Snapshot, a act) 
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	err = e.carryRewind(ctx, r, op, how)
+	if err = failpoint.Hit("rewind.journalled"); err == nil {
+		err = e.carryRewind(ctx, r, op, how)
+	}
 	if err == nil {
 		return nil
 	}
@@ -183,9 +248,17 @@ func (e *Engine) carryRewind(ctx context.Context, r *repo, op *operation, how re
 	if err != nil {
 		return err
 	}
-	// Until it is done the workspace is nobody's to commit from.
+	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
+		rec.Workspace.State = croft.Ready // what is left of it is for the doctor to judge
+		return e.journal.Update(ctx, func(tx *journal.Tx) error {
+			return errors.Join(tx.Put(rec), tx.End(op.ID, journal.OpUndone, "the workspace is "+string(h), e.now()))
+		})
+	}
+	// Until it is done the workspace is nobody's to commit from. Its copy in the
+	// repository does not say so: without the database, a workspace that is being
+	// made is taken back, and this one holds work.
 	rec.Workspace.State = croft.Creating
-	if err := e.saveRecord(ctx, r, &rec, func(*journal.Tx) error { return nil }); err != nil {
+	if err := e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Put(rec) }); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("rewind.begun"); err != nil {
@@ -213,6 +286,43 @@ func (e *Engine) carryRewind(ctx context.Context, r *repo, op *operation, how re
 	})
 }
 
+// guardBranch refuses a rewind that would move a branch whose tip nothing else
+// keeps: the snapshot that is taken before keeps what is checked out now.
+func (e *Engine) guardBranch(ctx context.Context, r *repo, rec journal.Record, to croft.Snapshot) error {
+	head, err := snapshot.HeadOf(ctx, r.git, to.Commit)
+	if errors.Is(err, snapshot.ErrFormat) {
+		return &croft.Error{Code: croft.WorktreeNotFound, Message: "the snapshot cannot be read any more", Details: err.Error(), Hint: "croft snapshot --list"}
+	}
+	if err != nil || head.Branch == "" {
+		return err
+	}
+	tree := r.trees.At(specOf(rec))
+	if used := r.git.CheckedOut(head.Branch, tree.Admin); len(used) > 0 {
+		return branchInUse(head.Branch, used[0])
+	}
+	branch, _, err := (&view{r: r, refs: r.git.Snapshot()}).head(ctx, tree)
+	if err != nil || branch == head.Branch {
+		return err
+	}
+	tip, err := r.git.ReadRef(ctx, "refs/heads/"+head.Branch)
+	switch {
+	case errors.Is(err, git.ErrNoRef):
+		return nil
+	case err != nil || tip == head.OID:
+		return err
+	}
+	return &croft.Error{
+		Code: croft.BranchExists, Message: fmt.Sprintf("branch %q has moved since, and the workspace is not on it", head.Branch), Details: tip,
+		Hint: "git switch " + head.Branch,
+	}
+}
+
+func branchInUse(branch, where string) error {
+	return &croft.Error{
+		Code: croft.BranchInUse, Message: fmt.Sprintf("branch %q is checked out elsewhere", branch), Details: where, Hint: "git worktree list",
+	}
+}
+
 // moveBranch puts the branch that the snapshot had checked out where it was.
 // Where it is now is kept by the snapshot that was taken before.
 func (e *Engine) moveBranch(ctx context.Context, r *repo, tree *git.Worktree, how rewinding) error {
@@ -221,9 +331,7 @@ func (e *Engine) moveBranch(ctx context.Context, r *repo, tree *git.Worktree, ho
 		return err
 	}
 	if used := r.git.CheckedOut(head.Branch, tree.Admin); len(used) > 0 {
-		return &croft.Error{
-			Code: croft.BranchInUse, Message: fmt.Sprintf("branch %q is checked out elsewhere", head.Branch), Details: used[0], Hint: "git worktree list",
-		}
+		return branchInUse(head.Branch, used[0])
 	}
 	ref := "refs/heads/" + head.Branch
 	now, err := r.git.ReadRef(ctx, ref)

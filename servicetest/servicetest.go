@@ -52,6 +52,8 @@ func Run(t *testing.T, open Open) {
 		{"Reap", reapScenarios()},
 		{"Clean", cleanScenarios()},
 		{"Trash", trashScenarios()},
+		{"Snapshots", snapshotScenarios()},
+		{"History", historyScenarios()},
 		{"Doctor", doctorScenarios()},
 		{"Keys", keyScenarios()},
 		{"Events", eventScenarios()},

@@ -17,6 +17,7 @@ func trashScenarios() []scenario {
 		{"LastOfAName", trashLast},
 		{"Occupied", trashOccupied},
 		{"DirectoryWasGone", trashGone},
+		{"RegistrationWasGone", trashUnregistered},
 		{"AtOnce", trashRace},
 		{"InMidMerge", trashMerge},
 		{"NotFound", trashNotFound},
@@ -109,6 +110,22 @@ func trashGone(t *testing.T, f *fixture) {
 	}
 	if b, err := os.ReadFile(filepath.Join(w.Path, "work.txt")); err != nil || string(b) != "w\n" {
 		t.Errorf("the committed work: %q, %v", b, err)
+	}
+}
+
+func trashUnregistered(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "not committed\n")
+	if err := os.RemoveAll(filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID))); err != nil {
+		t.Fatal(err)
+	}
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+	back, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
+	if err != nil || back.State != croft.Ready {
+		t.Fatalf("%+v, %v", back, err)
+	}
+	if got := f.GitIn(w.Path, "status", "--porcelain"); got != "?? wip.txt" {
+		t.Errorf("status: %q", got)
 	}
 }
 

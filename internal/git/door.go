@@ -79,6 +79,7 @@ func (g *Git) hardening() [][2]string {
 	kv := [][2]string{
 		{"core.hooksPath", os.DevNull},
 		{"core.fsmonitor", "false"},
+		{"core.fsync", "all"},
 		{"core.filesRefLockTimeout", "10000"},
 		{"core.packedRefsTimeout", "10000"},
 		{"safe.bareRepository", "explicit"},

@@ -6,15 +6,12 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -33,27 +30,23 @@ func (r *Repository) WriteBlobFrom(in io.Reader, size int64) (string, error) {
 	return r.writeObject("blob", size, in)
 }
 
+// HashBlob returns the name that size bytes of a reader would have as an
+// object, and stores nothing.
+func (r *Repository) HashBlob(in io.Reader, size int64) (string, error) {
+	h := r.newHash()
+	_, _ = io.WriteString(h, "blob "+strconv.FormatInt(size, 10)+"\x00")
+	n, err := io.Copy(h, io.LimitReader(in, size+1))
+	if err == nil && n != size {
+		err = io.ErrUnexpectedEOF
+	}
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
 // TreeEntry is one entry of a tree.
 type TreeEntry struct {
 	Mode string // "100644", "100755", "120000", "160000" or "40000"
 	Name string // in a tree: one component; from ReadTree: the whole path
 	OID  string
-}
-
-// WriteTree stores a tree and returns its name.
-func (r *Repository) WriteTree(entries []TreeEntry) (string, error) {
-	sorted := slices.Clone(entries)
-	slices.SortFunc(sorted, func(a, b TreeEntry) int { return strings.Compare(a.sortKey(), b.sortKey()) })
-	var b bytes.Buffer
-	for _, e := range sorted {
-		oid, err := hex.DecodeString(e.OID)
-		if err != nil || strings.ContainsAny(e.Name, "/\x00") || e.Name == "" {
-			return "", fmt.Errorf("not a tree entry: %q", e.Name)
-		}
-		b.WriteString(e.Mode + " " + e.Name + "\x00")
-		b.Write(oid)
-	}
-	return r.writeObject("tree", int64(b.Len()), &b)
 }
 
 // sortKey puts directories where git has them: as if their names ended in a
@@ -73,17 +66,6 @@ type Commit struct {
 	Message   string
 }
 
-// WriteCommit stores a commit and returns its name.
-func (r *Repository) WriteCommit(c Commit) (string, error) {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "tree %s\n", c.Tree)
-	for _, p := range c.Parents {
-		fmt.Fprintf(&b, "parent %s\n", p)
-	}
-	fmt.Fprintf(&b, "author %s\ncommitter %s\n\n%s\n", c.Signature, c.Signature, c.Message)
-	return r.writeObject("commit", int64(b.Len()), &b)
-}
-
 func (r *Repository) newHash() hash.Hash {
 	if r.format.objectFormat == "sha256" {
 		return sha256.New()
@@ -91,39 +73,9 @@ func (r *Repository) newHash() hash.Hash {
 	return sha1.New()
 }
 
-// writeObject writes a loose object under a temporary name, and renames it
-// when its name is known.
+// writeObject writes one object.
 func (r *Repository) writeObject(kind string, size int64, data io.Reader) (string, error) {
-	objects := filepath.Join(r.CommonDir, "objects")
-	f, err := os.CreateTemp(objects, "tmp_obj_")
-	if err != nil {
-		return "", err
-	}
-	defer os.Remove(f.Name())
-	oid, err := r.deflate(f, kind, size, data)
-	if err == nil {
-		err = f.Chmod(0o444)
-	}
-	there := err == nil && r.freshen(oid)
-	if err == nil && !there {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil || there {
-		return oid, err
-	}
-	dir := filepath.Join(objects, oid[:2])
-	for range 3 { // a gc may remove the empty directory meanwhile
-		if err = os.MkdirAll(dir, 0o777); err != nil {
-			return "", err
-		}
-		if err = os.Rename(f.Name(), filepath.Join(dir, oid[2:])); !errors.Is(err, os.ErrNotExist) {
-			break
-		}
-	}
-	return oid, err
+	return r.alone(func(b *Batch) (string, error) { return b.write(kind, size, data) })
 }
 
 // freshen reports whether the object is there already, and makes it young

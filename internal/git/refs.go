@@ -52,7 +52,11 @@ func (r *Repository) UpdateRefs(ctx context.Context, updates ...RefUpdate) error
 		}
 	}
 	b.WriteString("prepare\x00commit\x00")
-	return r.refs.transact(ctx, b.String())
+	dirs := r.refDirs(updates)
+	if err := r.refs.transact(ctx, b.String()); err != nil {
+		return err
+	}
+	return syncAll(dirs...)
 }
 
 // lockTime is how long a change of a ref may take, from taking its lock to

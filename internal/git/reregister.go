@@ -22,11 +22,15 @@ func (w *Worktree) Reregister(admin, tree, lock string) error {
 		if _, err := os.Lstat(tree); err != nil {
 			return err
 		}
+	} else if _, err := os.Lstat(admin); err == nil {
+		return fmt.Errorf("%s, which is another checkout's: %w", admin, os.ErrNotExist)
 	}
 	if _, err := os.Lstat(w.Admin); errors.Is(err, os.ErrNotExist) {
 		if err := w.bringAdmin(admin, lock); err != nil {
 			return err
 		}
+	} else if err := os.RemoveAll(admin); err != nil { // what is left of one that was copied
+		return err
 	}
 	if err := failpoint.Hit("git.reregister.admin"); err != nil {
 		return err

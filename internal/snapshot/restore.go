@@ -34,12 +34,7 @@ func RestoreAdmin(ctx context.Context, r *git.Repository, commit, admin string) 
 
 // Restore writes the files of a snapshot. The index is in place already.
 func Restore(ctx context.Context, commit string, to Files) error {
-	r := to.Worktree.Repo
-	o, err := r.Read(ctx, commit+":meta.json")
-	if err != nil {
-		return errors.Join(ErrFormat, err)
-	}
-	m, err := decodeMeta(o.Data)
+	m, err := readMeta(ctx, to.Worktree.Repo, commit)
 	if err != nil {
 		return err
 	}
@@ -69,6 +64,9 @@ func (s *restorer) tracked(ctx context.Context) error {
 		return err
 	}
 	for _, p := range s.meta.Deleted {
+		if behindLink(s.root, string(p)) {
+			continue
+		}
 		if err := s.root.RemoveAll(string(p)); err != nil {
 			return err
 		}
@@ -100,7 +98,7 @@ func (s *restorer) files(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := s.put(filepath.FromSlash(e.Name), e.Mode, o.Data); err != nil {
+		if err := s.put(filepath.FromSlash(flatPath(e.Name)), e.Mode, o.Data); err != nil {
 			return fmt.Errorf("%q: %w", e.Name, err)
 		}
 	}
@@ -133,8 +131,8 @@ func (s *restorer) put(path, mode string, data []byte) error {
 // clear makes room for a path: a file where a directory must be goes, and so
 // does what is at the path itself.
 func (s *restorer) clear(path string) error {
-	for i, c := range path {
-		if c != filepath.Separator {
+	for i := range len(path) {
+		if path[i] != filepath.Separator {
 			continue
 		}
 		if info, err := s.root.Lstat(path[:i]); err == nil && !info.IsDir() {
@@ -169,7 +167,10 @@ func (s *restorer) nested(ctx context.Context) error {
 // rest makes empty directories and named pipes.
 func (s *restorer) rest(context.Context) error {
 	for _, p := range s.meta.Empty {
-		if err := s.root.MkdirAll(string(p), 0o755); err != nil {
+		if err := s.clear(string(p)); err != nil {
+			return err
+		}
+		if err := s.root.Mkdir(string(p), 0o755); err != nil {
 			return err
 		}
 	}
@@ -190,7 +191,7 @@ func (s *restorer) secrets(context.Context) error {
 		return nil
 	}
 	for name, path := range s.meta.Secrets {
-		if strings.ContainsAny(name, `/\`) {
+		if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
 			return ErrFormat
 		}
 		data, err := os.ReadFile(filepath.Join(s.SecretsDir, name))

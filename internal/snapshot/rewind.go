@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,7 @@ func HeadOf(ctx context.Context, r *git.Repository, commit string) (Head, error)
 		return Head{}, errors.Join(ErrFormat, err)
 	}
 	parent, err := r.Info(ctx, commit+"^1")
-	if err != nil {
+	if err != nil && !errors.Is(err, git.ErrNoObject) { // without a parent nothing was committed yet
 		return Head{}, errors.Join(ErrFormat, err)
 	}
 	h := Head{OID: parent.OID}
@@ -60,7 +61,11 @@ func Rewind(ctx context.Context, now, to string, files Files) error {
 // takeAway removes what a snapshot knows from a checkout, and directories that
 // are empty then.
 func takeAway(ctx context.Context, w *git.Worktree, commit string) error {
-	paths, err := known(ctx, w.Repo, commit)
+	m, err := readMeta(ctx, w.Repo, commit)
+	if err != nil {
+		return err
+	}
+	paths, err := known(ctx, w.Repo, commit, m)
 	if err != nil {
 		return err
 	}
@@ -69,8 +74,16 @@ func takeAway(ctx context.Context, w *git.Worktree, commit string) error {
 		return err
 	}
 	defer root.Close()
+	for _, d := range m.Modes { // those above come first
+		if info, err := root.Lstat(string(d.Path)); err == nil && info.IsDir() {
+			_ = root.Chmod(string(d.Path), info.Mode().Perm()|0o700)
+		}
+	}
 	for _, p := range paths {
-		if err := root.RemoveAll(p); err != nil {
+		if behindLink(root, p) {
+			continue
+		}
+		if err := removeAll(root, p); err != nil {
 			return fmt.Errorf("%q: %w", p, err)
 		}
 		for dir := filepath.Dir(p); dir != "." && root.Remove(dir) == nil; {
@@ -80,16 +93,46 @@ func takeAway(ctx context.Context, w *git.Worktree, commit string) error {
 	return nil
 }
 
-// known lists the paths that a snapshot can bring back.
-func known(ctx context.Context, r *git.Repository, commit string) ([]string, error) {
+// behindLink reports whether a path leads through something that is not a
+// directory, so that it is not what a snapshot means by it.
+func behindLink(root *os.Root, path string) bool {
+	for i := range len(path) {
+		if path[i] != filepath.Separator {
+			continue
+		}
+		if info, err := root.Lstat(path[:i]); err != nil || !info.IsDir() {
+			return true
+		}
+	}
+	return false
+}
+
+// removeAll removes a path with all below it, also below directories in which
+// nothing may be changed.
+func removeAll(root *os.Root, path string) error {
+	err := root.RemoveAll(path)
+	if !errors.Is(err, os.ErrPermission) {
+		return err
+	}
+	_ = fs.WalkDir(root.FS(), filepath.ToSlash(path), func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && err == nil {
+			return root.Chmod(filepath.FromSlash(path), 0o700)
+		}
+		return nil
+	})
+	return root.RemoveAll(path)
+}
+
+func readMeta(ctx context.Context, r *git.Repository, commit string) (meta, error) {
 	o, err := r.Read(ctx, commit+":meta.json")
 	if err != nil {
-		return nil, errors.Join(ErrFormat, err)
+		return meta{}, errors.Join(ErrFormat, err)
 	}
-	m, err := decodeMeta(o.Data)
-	if err != nil {
-		return nil, err
-	}
+	return decodeMeta(o.Data)
+}
+
+// known lists the paths that a snapshot can bring back.
+func known(ctx context.Context, r *git.Repository, commit string, m meta) ([]string, error) {
 	var paths []string
 	for _, dir := range []string{"files", "staged", "stages/1", "stages/2", "stages/3"} {
 		if _, err := r.Info(ctx, commit+":"+dir); errors.Is(err, git.ErrNoObject) {
@@ -101,7 +144,11 @@ func known(ctx context.Context, r *git.Repository, commit string) ([]string, err
 		}
 		for _, e := range entries {
 			if e.Mode != "160000" { // a submodule's directory is among the nested ones, if it holds anything
-				paths = append(paths, filepath.FromSlash(e.Name))
+				name := e.Name
+				if dir == "files" {
+					name = flatPath(name)
+				}
+				paths = append(paths, filepath.FromSlash(name))
 			}
 		}
 	}

@@ -11,9 +11,10 @@
 //
 // A snapshot is one commit. Its tree holds
 //
-//	files/       raw contents of what differs from the index
+//	files/       raw contents of what differs from the index, in one directory
 //	staged/      the tree that the index describes, which keeps its objects
 //	stages/      the other stages of a conflict
+//	empty        an empty file, which the index names for what is going to be added
 //	admin.tar    the worktree's own part of the git directory, index included
 //	nested.tar   nested repositories and submodules, whole
 //	meta.json    paths and modes that git's trees cannot say

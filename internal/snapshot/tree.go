@@ -19,6 +19,17 @@ type dir struct {
 	dirs  map[string]*dir
 }
 
+// flatName makes one name of a path. One directory for all files needs one
+// object, and no name in it means anything to git, as .gitmodules would.
+func flatName(path string) string {
+	return "=" + strings.NewReplacer("%", "%25", "/", "%2F").Replace(path)
+}
+
+// flatPath undoes flatName.
+func flatPath(name string) string {
+	return strings.NewReplacer("%25", "%", "%2F", "/").Replace(strings.TrimPrefix(name, "="))
+}
+
 // add puts an entry at a path with slashes.
 func (d *dir) add(path string, e git.TreeEntry) {
 	for {
@@ -39,26 +50,71 @@ func (d *dir) add(path string, e git.TreeEntry) {
 }
 
 // write stores the directory and all below it.
-func (d *dir) write(r *git.Repository) (string, error) {
+func (d *dir) write(b *git.Batch) (string, error) {
 	entries := d.files
 	for name, sub := range d.dirs {
-		oid, err := sub.write(r)
+		oid, err := sub.write(b)
 		if err != nil {
 			return "", err
 		}
 		entries = append(entries, git.TreeEntry{Mode: "40000", Name: name, OID: oid})
 	}
-	return r.WriteTree(entries)
+	return b.WriteTree(entries)
 }
 
-// addTree adds a file or a directory with all below it to an archive. Links
-// are stored as links; times and owners are not.
-func addTree(t *tar.Writer, root, name string) error {
-	return filepath.WalkDir(filepath.Join(root, name), func(full string, d fs.DirEntry, err error) error {
+// archive is a tar archive in the making, of what lies below a directory.
+// Links are stored as links; times and owners are not.
+type archive struct {
+	*tar.Writer
+	root string
+	fill func(w io.Writer, full string, size int64) error // writes a file's contents
+}
+
+// tarSize is how long the archive of some names is going to be.
+func tarSize(root string, names [][]byte) (int64, error) {
+	var n counter
+	err := pack(archive{tar.NewWriter(&n), root, func(w io.Writer, _ string, size int64) error {
+		_, err := io.CopyN(w, zeros{}, size)
+		return err
+	}}, names)
+	return int64(n), err
+}
+
+// writeTar writes the archive of some names.
+func writeTar(w io.Writer, root string, names [][]byte) error {
+	return pack(archive{tar.NewWriter(w), root, copyFile}, names)
+}
+
+func pack(a archive, names [][]byte) error {
+	for _, name := range names {
+		if err := a.add(string(name)); err != nil {
+			return err
+		}
+	}
+	return a.Close()
+}
+
+type counter int64
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+// add adds a file or a directory with all below it.
+func (a archive) add(name string) error {
+	return filepath.WalkDir(filepath.Join(a.root, name), func(full string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(root, full)
+		rel, err := filepath.Rel(a.root, full)
 		if err != nil {
 			return err
 		}
@@ -76,26 +132,39 @@ func addTree(t *tar.Writer, root, name string) error {
 				return err
 			}
 		case info.Mode().IsRegular():
-			return addFile(t, h, full, info.Size())
+			h.Typeflag, h.Size = tar.TypeReg, info.Size()
+		case info.Mode()&fs.ModeNamedPipe != 0:
+			h.Typeflag = tar.TypeFifo
 		default:
 			return nil
 		}
-		return t.WriteHeader(h)
+		if err := a.WriteHeader(h); err != nil || h.Size == 0 {
+			return err
+		}
+		return a.fill(a.Writer, full, h.Size)
 	})
 }
 
-func addFile(t *tar.Writer, h *tar.Header, full string, size int64) error {
-	f, err := os.Open(full)
+// copyFile writes a file's contents. One that has another size now, or that
+// changes meanwhile, is an error.
+func copyFile(w io.Writer, full string, size int64) error {
+	f, err := openFile(full)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	h.Typeflag, h.Size = tar.TypeReg, size
-	if err := t.WriteHeader(h); err != nil {
+	before, err := f.Stat()
+	if err != nil {
 		return err
 	}
-	_, err = io.CopyN(t, f, size)
-	return err
+	if _, err = io.CopyN(w, f, size); errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	after, serr := f.Stat()
+	if err == nil && serr == nil && (after.Size() != size || !after.ModTime().Equal(before.ModTime())) {
+		serr = ErrChanging
+	}
+	return errors.Join(err, serr)
 }
 
 // extract unpacks an archive below a directory. Nothing is written outside it.
@@ -130,6 +199,8 @@ func extract(in io.Reader, dir string) error {
 			err = root.Symlink(h.Linkname, name)
 		case tar.TypeReg:
 			err = extractFile(root, name, mode, t)
+		case tar.TypeFifo:
+			err = extractPipe(root, name, uint32(mode))
 		}
 		if err != nil {
 			return err
@@ -156,6 +227,16 @@ func extractFile(root *os.Root, name string, mode fs.FileMode, in io.Reader) err
 		err = f.Chmod(mode)
 	}
 	return errors.Join(err, f.Close())
+}
+
+// extractPipe makes a named pipe, in a directory that is one.
+func extractPipe(root *os.Root, name string, mode uint32) error {
+	parent, err := root.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	return makePipe(filepath.Join(parent.Name(), filepath.Base(name)), mode)
 }
 
 // fileInTar reads one file of an archive.

@@ -79,6 +79,11 @@ func (c *Checkouts) Verify(ctx context.Context, s checkout.Spec) ([]string, erro
 		"git shows %d files as modified in any fresh checkout of this commit, because of line endings or filters", converted)}, nil
 }
 
+func isGone(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, os.ErrNotExist)
+}
+
 func isFile(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular()
@@ -160,6 +165,9 @@ func (c *Checkouts) Stow(s checkout.Spec, dir string) error {
 // were.
 func (c *Checkouts) Unstow(s checkout.Spec, dir string) error {
 	w := c.At(s)
+	if isGone(filepath.Join(dir, "admin")) && isGone(w.Admin) {
+		return c.adoptTree(w, s, filepath.Join(dir, "tree"))
+	}
 	err := w.Reregister(filepath.Join(dir, "admin"), filepath.Join(dir, "tree"), BirthLock)
 	switch {
 	case errors.Is(err, git.ErrExists):
@@ -168,6 +176,23 @@ func (c *Checkouts) Unstow(s checkout.Spec, dir string) error {
 		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
 	}
 	return err
+}
+
+// adoptTree brings a directory back that had lost its registration before it
+// was stowed: the files as they are, with an index made anew.
+func (c *Checkouts) adoptTree(w *git.Worktree, s checkout.Spec, tree string) error {
+	if !w.Owns(tree) && !w.Owns(s.Path) {
+		return fmt.Errorf("%w: %s", checkout.ErrGone, tree)
+	}
+	if !w.Owns(s.Path) {
+		if err := os.MkdirAll(filepath.Dir(s.Path), 0o777); err != nil {
+			return err
+		}
+		if err := os.Rename(tree, s.Path); err != nil {
+			return err
+		}
+	}
+	return w.Register(context.Background(), git.AddSpec{Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock})
 }
 
 // Discard removes the worktree.

@@ -1,0 +1,444 @@
+//go:build failpoints
+
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// state is all that a workspace holds.
+type state struct {
+	Files               map[string]string // mode and content, ignored ones included
+	Status, Index, Head string
+	Branch, Tip         string
+}
+
+func pathOfA(r *gittest.Repo) string { return filepath.Join(filepath.Dir(r.Dir), "app.croft", "a") }
+
+// stateOf looks at a workspace without Croft, and without a git that writes.
+func stateOf(t *testing.T, r *gittest.Repo) state {
+	t.Helper()
+	path := pathOfA(r)
+	s := state{
+		Files:  map[string]string{},
+		Status: r.GitIn(path, "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=all"),
+		Index:  r.GitIn(path, "ls-files", "--stage", "-v", "-z"),
+		Head:   r.GitIn(path, "rev-parse", "HEAD"),
+		Branch: r.GitIn(path, "rev-parse", "--symbolic-full-name", "HEAD"),
+		Tip:    r.Git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/croft"),
+	}
+	err := filepath.WalkDir(path, func(full string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(path, full)
+		content := ""
+		switch {
+		case info.Mode().IsRegular():
+			content = read(t, full)
+		case info.Mode()&fs.ModeSymlink != 0:
+			content, err = os.Readlink(full)
+		}
+		s.Files[filepath.ToSlash(rel)] = fmt.Sprintf("%s %s", info.Mode(), content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// remember keeps a state for the test that runs after the setting was made.
+func remember(t *testing.T, r *gittest.Repo, name string, s state) {
+	t.Helper()
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gittest.WriteFile(t, filepath.Join(r.Home, name+".json"), string(b))
+}
+
+func recall(t *testing.T, r *gittest.Repo, name string) state {
+	t.Helper()
+	var s state
+	if err := json.Unmarshal([]byte(read(t, filepath.Join(r.Home, name+".json"))), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// brief opens an engine that is closed before the setting is handed out.
+func brief(t *testing.T, r *gittest.Repo, f func(e *engine.Engine)) {
+	t.Helper()
+	e, err := engine.Open(t.Context(), r.Dir, &engine.Options{Environ: r.Env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f(e)
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func writeIn(t *testing.T, r *gittest.Repo, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		gittest.WriteFile(t, filepath.Join(pathOfA(r), filepath.FromSlash(name)), content)
+	}
+}
+
+// worked is a workspace with commits and with every kind of uncommitted work.
+func worked(t *testing.T, role string) *gittest.Repo {
+	t.Helper()
+	r := company(t)
+	brief(t, r, func(e *engine.Engine) { create(t, e, croft.CreateRequest{Name: "a", Role: role}) })
+	writeIn(t, r, map[string]string{
+		".gitignore": "*.log\n.env\n/build/\n", "done.txt": "done\n", "gone.txt": "gone\n", "turn": "a file\n", "sub/deep.txt": "deep\n",
+	})
+	r.GitIn(pathOfA(r), "add", "--all")
+	r.GitIn(pathOfA(r), "commit", "--quiet", "-m", "work")
+	writeIn(t, r, map[string]string{"staged.txt": "staged\n", "done.txt": "staged, then\n"})
+	r.GitIn(pathOfA(r), "add", "--all")
+	writeIn(t, r, map[string]string{
+		"done.txt": "changed\n", "untracked.txt": "precious\n", "new/untracked.txt": "too\n",
+		".env": "TOKEN=one\n", "debug.log": "ignored\n", "build/out.o": "ignored\n",
+	})
+	if err := os.Remove(filepath.Join(pathOfA(r), "gone.txt")); err != nil {
+		t.Fatal(err)
+	}
+	remember(t, r, "first", stateOf(t, r))
+	return r
+}
+
+// wantTidy fails if something lies around that nothing explains.
+func wantTidy(t *testing.T, r *gittest.Repo, e croft.Service) {
+	t.Helper()
+	explained := map[string]bool{}
+	all, err := e.Workspaces(t.Context(), croft.Filter{States: []croft.State{croft.Ready, croft.Trashed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range all {
+		explained["ws/"+string(w.ID)+"/record"] = true
+		explained["ws/"+string(w.ID)+"/base"] = w.State == croft.Ready
+		explained["archive/"+string(w.ID)+"/head"] = w.State == croft.Trashed
+		explained["archive/"+string(w.ID)+"/branch"] = w.State == croft.Trashed
+		explained["archive/"+string(w.ID)+"/state"] = w.State == croft.Trashed
+	}
+	snaps, err := e.Snapshots(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range snaps {
+		explained["snapshot/"+string(s.Workspace)+"/"+string(s.ID)] = true
+	}
+	for ref := range strings.FieldsSeq(r.Git("for-each-ref", "--format=%(refname)", "refs/croft/")) {
+		if !explained[strings.TrimPrefix(ref, "refs/croft/")] {
+			t.Errorf("nothing explains %s", ref)
+		}
+	}
+	staged, _ := filepath.Glob(filepath.Join(r.Dir, ".git", "croft", "staging", "*"))
+	if len(staged) > 0 {
+		t.Errorf("in staging: %v", staged)
+	}
+	err = filepath.WalkDir(filepath.Join(r.Dir, ".git"), func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".lock") {
+			t.Errorf("a lock is left: %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if got := r.Git("fsck", "--no-dangling"); got != "" {
+		t.Errorf("git fsck: %s", got)
+	}
+	if got := r.Git("status", "--porcelain"); got != "?? wip.txt" {
+		t.Errorf("main's status %q", got)
+	}
+}
+
+// wantState checks that the workspace is there, as a whole, in one state, and
+// that nothing lies around.
+func wantState(t *testing.T, r *gittest.Repo, e croft.Service, want state) {
+	t.Helper()
+	wantWhole(t, r, e, want)
+	wantTidy(t, r, e)
+}
+
+func wantWhole(t *testing.T, r *gittest.Repo, e croft.Service, want state) {
+	t.Helper()
+	w := show(t, e, "a")
+	if w.State != croft.Ready || w.Path != pathOfA(r) || w.Head != want.Head || w.IsLocked {
+		t.Errorf("the record says %+v", w)
+	}
+	listed := r.Git("worktree", "list", "--porcelain")
+	if strings.Count(listed, "worktree "+w.Path+"\n") != 1 || strings.Contains(listed, "locked") || strings.Contains(listed, "prunable") {
+		t.Errorf("git lists\n%s", listed)
+	}
+	if diff := cmp.Diff(want, stateOf(t, r)); diff != "" {
+		t.Errorf("the workspace is another one (-want +got):\n%s", diff)
+	}
+}
+
+// wantTrashed checks that the workspace is in the trash, as a whole.
+func wantTrashed(t *testing.T, r *gittest.Repo, e croft.Service) {
+	t.Helper()
+	items, err := e.Trash(t.Context(), "")
+	if err != nil || len(items) != 1 || items[0].Name != "a" {
+		t.Errorf("trash %+v, %v", items, err)
+	}
+	if got := names(t, e); len(got) != 0 {
+		t.Errorf("live workspaces %v", got)
+	}
+	if exists(pathOfA(r)) || r.Git("branch", "--list", "croft/a") != "" || strings.Contains(r.Git("worktree", "list"), "app.croft") {
+		t.Error("directory, branch or registration are there")
+	}
+	wantTidy(t, r, e)
+}
+
+func kill(t *testing.T, r *gittest.Repo, job task, n int) *engine.Engine {
+	t.Helper()
+	killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
+	e := engineIn(t, r, 0)
+	gc(t, e)
+	return e
+}
+
+// fail has a step fail; the caller must get an error with a code.
+func fail(t *testing.T, r *gittest.Repo, job task, n int) *engine.Engine {
+	t.Helper()
+	out, err := run(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=fail=#%d", n)))
+	if err == nil || strings.Contains(out, untyped) || !strings.Contains(out, "failpoint") {
+		t.Fatalf("the helper was to fail with a code: %v: %s", err, out)
+	}
+	return engineIn(t, r, 0)
+}
+
+func again(t *testing.T, e croft.Service, job task) {
+	t.Helper()
+	if err := job.takeBack(t.Context(), e); err != nil {
+		t.Errorf("the second attempt: %v", err)
+	}
+}
+
+// restorations is a removed workspace, and its restoration.
+func restorations(t *testing.T) (*gittest.Repo, task) {
+	r := worked(t, "a")
+	brief(t, r, func(e *engine.Engine) {
+		res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+		if err != nil || len(res.Removed) != 1 {
+			t.Fatalf("Remove = %+v, %v", res, err)
+		}
+	})
+	return r, task{Restore: &croft.RestoreRequest{Ref: "a"}}
+}
+
+// undoneRemovals is the same, by an undo.
+func undoneRemovals(t *testing.T) (*gittest.Repo, task) {
+	r, _ := restorations(t)
+	return r, task{Undo: &croft.UndoRequest{}}
+}
+
+// vanished is a workspace of which only the commits are left, and its
+// restoration.
+func vanished(t *testing.T) (*gittest.Repo, task) {
+	r := worked(t, "")
+	r.GitIn(pathOfA(r), "add", "--all")
+	r.GitIn(pathOfA(r), "commit", "--quiet", "-m", "all of it")
+	for _, name := range []string{".env", "debug.log", "build"} {
+		if err := os.RemoveAll(filepath.Join(pathOfA(r), name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remember(t, r, "first", stateOf(t, r))
+	if err := os.RemoveAll(pathOfA(r)); err != nil {
+		t.Fatal(err)
+	}
+	brief(t, r, func(e *engine.Engine) {
+		res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+		if err != nil || len(res.Removed) != 1 {
+			t.Fatalf("Remove = %+v, %v", res, err)
+		}
+	})
+	return r, task{Restore: &croft.RestoreRequest{Ref: "a"}}
+}
+
+// timeless names what the archived state holds instead of the commit, which has
+// a time in it.
+func timeless(r *gittest.Repo, tr trace) trace {
+	var b strings.Builder
+	for line := range strings.Lines(tr.Refs) {
+		if ref, oid, ok := strings.Cut(strings.TrimSpace(line), " "); ok && strings.HasSuffix(ref, "/state") {
+			line = ref + " " + r.Git("rev-parse", oid+"^{tree}") + "\n"
+		}
+		b.WriteString(line)
+	}
+	tr.Refs = b.String()
+	return tr
+}
+
+type settings map[string]func(t *testing.T) (*gittest.Repo, task)
+
+// TestKilledRestoration kills a process that brings a workspace back from the
+// trash at every point. The next call leaves it in the trash or brings it
+// back, whole either way.
+func TestKilledRestoration(t *testing.T) {
+	for name, setting := range (settings{"Restore": restorations, "Undo": undoneRemovals, "Vanished": vanished}) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
+				e := kill(t, r, job, n)
+				if len(names(t, e)) == 0 {
+					wantTrashed(t, r, e)
+					again(t, e, job)
+				}
+				wantState(t, r, e, recall(t, r, "first"))
+			})
+		})
+	}
+}
+
+// TestFailedRestoration has every step fail instead: the workspace is in the
+// trash as before.
+func TestFailedRestoration(t *testing.T) {
+	for name, setting := range (settings{"Restore": restorations, "Undo": undoneRemovals, "Vanished": vanished}) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
+				before := timeless(r, traceOf(t, r))
+				e := fail(t, r, job, n)
+				after := timeless(r, traceOf(t, r))
+				if diff := cmp.Diff(before, after); diff != "" {
+					t.Errorf("something is left, or gone:\n%s", diff)
+				}
+				gc(t, e)
+				wantTrashed(t, r, e)
+				again(t, e, job)
+				wantState(t, r, e, recall(t, r, "first"))
+			})
+		})
+	}
+}
+
+// rewinds is a workspace that went on after a snapshot, and the way back.
+func rewinds(t *testing.T) (*gittest.Repo, task) {
+	r := worked(t, "a")
+	var id croft.ID
+	brief(t, r, func(e *engine.Engine) {
+		s, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id = s.ID
+	})
+	path := pathOfA(r)
+	for _, name := range []string{"turn", "untracked.txt", "sub"} {
+		if err := os.RemoveAll(filepath.Join(path, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeIn(t, r, map[string]string{"turn/into.txt": "a directory\n", "second.txt": "second\n"})
+	r.GitIn(path, "add", "--all")
+	r.GitIn(path, "commit", "--quiet", "-m", "more work")
+	writeIn(t, r, map[string]string{"staged again.txt": "staged\n"})
+	r.GitIn(path, "add", "--all")
+	writeIn(t, r, map[string]string{"second.txt": "changed\n", "later.txt": "untracked\n", ".env": "TOKEN=two\n", "later.log": "ignored\n"})
+	later := stateOf(t, r)
+	remember(t, r, "second", later)
+	first := recall(t, r, "first")
+	first.Files["later.log"] = later.Files["later.log"] // what git ignores stays
+	remember(t, r, "first", first)
+	return r, task{Restore: &croft.RestoreRequest{Ref: string(id)}}
+}
+
+// undoneRewinds is the way back from there.
+func undoneRewinds(t *testing.T) (*gittest.Repo, task) {
+	r, job := rewinds(t)
+	brief(t, r, func(e *engine.Engine) { again(t, e, job) })
+	first, second := recall(t, r, "first"), recall(t, r, "second")
+	remember(t, r, "first", second)
+	remember(t, r, "second", first)
+	return r, task{Undo: &croft.UndoRequest{}}
+}
+
+// TestKilledRewind kills a process that brings a workspace back to a snapshot
+// at every point. After the next call it is wholly there, or wholly where it
+// was.
+func TestKilledRewind(t *testing.T) {
+	for name, setting := range (settings{"Restore": rewinds, "Undo": undoneRewinds}) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
+				e := kill(t, r, job, n)
+				want, before := recall(t, r, "first"), recall(t, r, "second")
+				if r.GitIn(pathOfA(r), "rev-parse", "HEAD") == before.Head {
+					wantState(t, r, e, before)
+					again(t, e, job)
+				}
+				wantState(t, r, e, want)
+			})
+		})
+	}
+}
+
+// TestKilledRewindThenDatabaseLost: whoever comes after has nothing but the
+// repository. The workspace is still there, and so is the state that it had,
+// but for what is not stored in the repository.
+func TestKilledRewindThenDatabaseLost(t *testing.T) {
+	eachPoint(t, rewinds, func(t *testing.T, r *gittest.Repo, job task, n int) {
+		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
+		if err := os.RemoveAll(stateDir(r)); err != nil {
+			t.Fatal(err)
+		}
+		e := engineIn(t, r, 0)
+		if _, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil {
+			t.Fatal(err)
+		}
+		list, err := e.Snapshots(t.Context(), "")
+		if err != nil || len(list) == 0 {
+			t.Fatalf("Snapshots = %+v, %v", list, err)
+		}
+		for _, s := range list {
+			if string(s.ID) != job.Restore.Ref {
+				again(t, e, task{Restore: &croft.RestoreRequest{Ref: string(s.ID)}})
+			}
+		}
+		want := recall(t, r, "second")
+		want.Files[".env"] = stateOf(t, r).Files[".env"]
+		wantState(t, r, e, want)
+	})
+}
+
+// TestFailedRewind has every step fail instead: the workspace is what it was.
+func TestFailedRewind(t *testing.T) {
+	for name, setting := range (settings{"Restore": rewinds, "Undo": undoneRewinds}) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
+				e := fail(t, r, job, n)
+				wantState(t, r, e, recall(t, r, "second"))
+				gc(t, e)
+				wantState(t, r, e, recall(t, r, "second"))
+				again(t, e, job)
+				wantState(t, r, e, recall(t, r, "first"))
+			})
+		})
+	}
+}

@@ -1,0 +1,178 @@
+//go:build failpoints
+
+package engine_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// undoneCreations is a workspace that nobody used yet, and the undo of its
+// creation.
+func undoneCreations(t *testing.T) (*gittest.Repo, task) {
+	r := company(t)
+	brief(t, r, func(e *engine.Engine) { create(t, e, croft.CreateRequest{Name: "a", Role: "a"}) })
+	remember(t, r, "first", stateOf(t, r))
+	return r, task{Undo: &croft.UndoRequest{}}
+}
+
+// TestKilledUndoOfCreation kills a process that takes a creation back. The
+// workspace goes to the trash whole, or stays.
+func TestKilledUndoOfCreation(t *testing.T) {
+	eachPoint(t, undoneCreations, func(t *testing.T, r *gittest.Repo, job task, n int) {
+		e := kill(t, r, job, n)
+		if len(names(t, e)) > 0 {
+			wantState(t, r, e, recall(t, r, "first"))
+			again(t, e, job)
+		}
+		wantTrashed(t, r, e)
+		wantUndone(t, e)
+		again(t, e, task{Restore: &croft.RestoreRequest{Ref: "a"}})
+		wantState(t, r, e, recall(t, r, "first"))
+	})
+}
+
+// wantUndone checks that the history says of the creation that it was taken
+// back.
+func wantUndone(t *testing.T, e croft.Service) {
+	t.Helper()
+	list, err := e.History(t.Context(), croft.HistoryRequest{})
+	if err != nil || len(list) == 0 {
+		t.Fatalf("History = %+v, %v", list, err)
+	}
+	if made := list[len(list)-1]; made.Kind != "create" || made.State != "undone" || made.IsUndoable {
+		t.Errorf("the history says %+v, want a creation that was taken back", made)
+	}
+}
+
+// TestKilledUndoOfTwo kills a process that takes back the creation of several
+// workspaces: what is left can be taken back, too.
+func TestKilledUndoOfTwo(t *testing.T) {
+	setting := func(t *testing.T) (*gittest.Repo, task) {
+		r := company(t)
+		var made []croft.Operation
+		brief(t, r, func(e *engine.Engine) {
+			if _, err := e.CreateAll(t.Context(), *threeRoles("default")); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			if made, err = e.History(t.Context(), croft.HistoryRequest{}); err != nil || len(made) != 1 {
+				t.Fatalf("History = %+v, %v", made, err)
+			}
+		})
+		return r, task{Undo: &croft.UndoRequest{Operation: made[0].ID}}
+	}
+	eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
+		e := kill(t, r, job, n)
+		if len(names(t, e)) > 0 {
+			again(t, e, job)
+		}
+		items, err := e.Trash(t.Context(), "")
+		if err != nil || len(items) != 3 || len(names(t, e)) != 0 {
+			t.Errorf("trash %+v, %v, live %v", items, err, names(t, e))
+		}
+		wantUndone(t, e)
+		wantTidy(t, r, e)
+	})
+}
+
+// TestFailedUndoOfCreation has every step fail instead: the workspace is whole,
+// here or in the trash.
+func TestFailedUndoOfCreation(t *testing.T) {
+	eachPoint(t, undoneCreations, func(t *testing.T, r *gittest.Repo, job task, n int) {
+		e := fail(t, r, job, n)
+		gc(t, e)
+		if len(names(t, e)) > 0 { // its commits may be archived already, which does no harm
+			wantWhole(t, r, e, recall(t, r, "first"))
+			again(t, e, job)
+		}
+		wantTrashed(t, r, e)
+		again(t, e, task{Restore: &croft.RestoreRequest{Ref: "a"}})
+		wantState(t, r, e, recall(t, r, "first"))
+	})
+}
+
+// snapshots is a workspace that is being saved.
+func snapshots(t *testing.T) (*gittest.Repo, task) {
+	return worked(t, "a"), task{Snapshot: &croft.SnapshotRequest{Workspace: "a"}}
+}
+
+// TestInterruptedSnapshot kills or fails a process that saves a workspace: it
+// is undisturbed, and what is listed can be restored.
+func TestInterruptedSnapshot(t *testing.T) {
+	for name, interrupt := range map[string]func(*testing.T, *gittest.Repo, task, int) *engine.Engine{"Killed": kill, "Failed": fail} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachPoint(t, snapshots, func(t *testing.T, r *gittest.Repo, job task, n int) {
+				want := recall(t, r, "first")
+				e := interrupt(t, r, job, n)
+				wantState(t, r, e, want)
+				again(t, e, job)
+				list, err := e.Snapshots(t.Context(), "")
+				if err != nil || len(list) == 0 {
+					t.Fatalf("Snapshots = %+v, %v", list, err)
+				}
+				writeIn(t, r, map[string]string{"done.txt": "spoilt\n", ".env": "spoilt\n"})
+				for _, s := range list {
+					again(t, e, task{Restore: &croft.RestoreRequest{Ref: string(s.ID)}})
+					wantState(t, r, e, want)
+				}
+			})
+		})
+	}
+}
+
+// TestKilledTwice kills those who finish what a killed process began, too.
+func TestKilledTwice(t *testing.T) {
+	for name, c := range map[string]struct {
+		setting func(t *testing.T) (*gittest.Repo, task)
+		first   string
+	}{
+		"Restoration": {restorations, "kill=git.reregister.admin"},
+		"Vanished":    {vanished, "kill=git.add.tree"},
+		"Rewind":      {rewinds, "kill=rewind.branch"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			interrupted := func(t *testing.T) (*gittest.Repo, task) {
+				r, job := c.setting(t)
+				killed(t, helper(t, r, job, "CROFT_FAILPOINT="+c.first))
+				return r, task{GC: true}
+			}
+			eachPoint(t, interrupted, func(t *testing.T, r *gittest.Repo, job task, n int) {
+				e := kill(t, r, job, n)
+				wantState(t, r, e, recall(t, r, "first"))
+			})
+		})
+	}
+}
+
+// TestRestorationTakenBack: a path that was taken while half a restoration lay
+// around keeps the workspace in the trash, whole, and is not touched.
+func TestRestorationTakenBack(t *testing.T) {
+	for _, point := range []string{"restore.journalled", "restore.refs", "git.reregister.admin"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			r, job := restorations(t)
+			killed(t, helper(t, r, job, "CROFT_FAILPOINT=kill="+point))
+			foreign := filepath.Join(pathOfA(r), "foreign.txt")
+			gittest.WriteFile(t, foreign, "mine\n")
+			e := engineIn(t, r, 0)
+			gc(t, e)
+			if got := read(t, foreign); got != "mine\n" {
+				t.Errorf("the foreign file is %q", got)
+			}
+			if err := os.RemoveAll(pathOfA(r)); err != nil {
+				t.Fatal(err)
+			}
+			wantTrashed(t, r, e)
+			again(t, e, job)
+			wantState(t, r, e, recall(t, r, "first"))
+		})
+	}
+}

@@ -1,0 +1,114 @@
+package engine_test
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// TestUndoActors: without a name, everybody takes back what they did
+// themselves; with one, anybody takes anything back.
+func TestUndoActors(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	ann := open(t, r.Dir, &engine.Options{Environ: r.Env, Actor: "ann"})
+	bob := open(t, r.Dir, &engine.Options{Environ: r.Env, Actor: "bob"})
+	create(t, ann, croft.CreateRequest{Name: "a"})
+	create(t, bob, croft.CreateRequest{Name: "b"})
+	op, err := ann.Undo(t.Context(), croft.UndoRequest{})
+	if err != nil || op.Actor != "ann" || op.Workspace != "a" {
+		t.Fatalf("ann's undo: %+v, %v", op, err)
+	}
+	if got := names(t, ann); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("left are %v, want b", got)
+	}
+	_, err = ann.Undo(t.Context(), croft.UndoRequest{})
+	wantCode(t, err, croft.InvalidRequest)
+	if _, err := bob.Undo(t.Context(), croft.UndoRequest{Operation: op.ID}); err != nil {
+		t.Fatalf("bob takes ann's undo back by its name: %v", err)
+	}
+	if got := names(t, bob); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("left are %v, want both", got)
+	}
+	if op, err = bob.Undo(t.Context(), croft.UndoRequest{}); err != nil || op.Workspace != "b" {
+		t.Errorf("bob's undo: %+v, %v; want his own creation", op, err)
+	}
+}
+
+// TestRewindBusy: what another process uses is not changed under it, but may
+// be saved.
+func TestRewindBusy(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	s, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(w.Path, "since.txt")
+	gittest.WriteFile(t, file, "since\n")
+	stop := start(t, helper(t, r, task{Hold: w.ID, Wait: true}))
+	_, err = e.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})
+	wantCode(t, err, croft.WorkspaceBusy)
+	if !exists(file) {
+		t.Error("a file is gone")
+	}
+	if _, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}); err != nil {
+		t.Errorf("a snapshot of a workspace in use: %v", err)
+	}
+	stop()
+	if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)}); err != nil || exists(file) {
+		t.Errorf("once nobody uses it: %v, the file is there: %v", err, exists(file))
+	}
+}
+
+// TestRewindAtOnce: many go back to the same two states at once. Whoever is
+// not refused is obeyed as a whole.
+func TestRewindAtOnce(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	var ids []croft.ID
+	for _, content := range []string{"one\n", "two\n"} {
+		for _, name := range []string{"x.txt", "y.txt", "z.txt"} {
+			gittest.WriteFile(t, filepath.Join(w.Path, name), content)
+		}
+		s, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, s.ID)
+	}
+	const n = 6
+	errs := make(chan error, n)
+	for i := range n {
+		go func() {
+			_, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(ids[i%2])})
+			errs <- err
+		}()
+	}
+	won := 0
+	for range n {
+		switch err := <-errs; err {
+		case nil:
+			won++
+		default:
+			if code := croft.AsError("restore", err).Code; code != croft.WorkspaceBusy {
+				t.Errorf("refused with %v", err)
+			}
+		}
+	}
+	x, y, z := read(t, filepath.Join(w.Path, "x.txt")), read(t, filepath.Join(w.Path, "y.txt")), read(t, filepath.Join(w.Path, "z.txt"))
+	if won == 0 || x != y || y != z {
+		t.Errorf("%d were obeyed, and the files are %q, %q, %q", won, x, y, z)
+	}
+	if got := show(t, e, "a"); got.State != croft.Ready {
+		t.Errorf("the workspace is %s", got.State)
+	}
+}

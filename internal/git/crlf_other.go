@@ -1,0 +1,6 @@
+//go:build !windows
+
+package git
+
+// nativeCRLF says what a line ends in where nothing says otherwise.
+const nativeCRLF = false

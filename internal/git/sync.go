@@ -1,0 +1,90 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// What an answer depends on is on disk before the answer is given. Git syncs
+// the contents of what it writes, but not the directory in which a ref, an
+// object or an index gets its name, so after a power cut a name could lead to
+// what was there before. The directories are synced here, and nothing else:
+// the cost does not depend on what others write to the same file system.
+
+// refDirs lists the directories that have to be synced after refs moved: the
+// one in which each ref has its name, and those above that are yet to be made.
+// It is asked before the refs move.
+func (r *Repository) refDirs(updates []RefUpdate) []string {
+	if !r.NativeRefs() {
+		return nil
+	}
+	var dirs []string
+	for _, u := range updates {
+		for dir := filepath.Dir(filepath.Join(r.CommonDir, filepath.FromSlash(u.Ref))); ; dir = filepath.Dir(dir) {
+			dirs = append(dirs, dir)
+			if _, err := os.Lstat(dir); err == nil || dir == r.CommonDir {
+				break
+			}
+		}
+		if u.New == "" { // it may go from packed-refs, which is replaced then
+			dirs = append(dirs, r.CommonDir)
+		}
+	}
+	return dirs
+}
+
+// Sync makes a worktree durable: its registration, its index and the place of
+// its checkout. The contents of the checkout's files are not synced; they can
+// be written again.
+func (w *Worktree) Sync() error {
+	paths := []string{filepath.Join(w.Path, ".git")}
+	for _, name := range []string{"HEAD", "gitdir", "commondir", "index"} {
+		paths = append(paths, filepath.Join(w.Admin, name))
+	}
+	return syncAll(append(paths, w.Admin, filepath.Dir(w.Admin), w.Repo.CommonDir, w.Path, filepath.Dir(w.Path), filepath.Dir(filepath.Dir(w.Path)))...)
+}
+
+// WriteFile replaces a file whole or not at all, and makes that durable.
+func WriteFile(path string, data []byte) error {
+	if err := replaceFile(path, data, 0o644); err != nil {
+		return err
+	}
+	if err := syncFile(path); err != nil {
+		return err
+	}
+	return syncAll(filepath.Dir(path), filepath.Dir(filepath.Dir(path)))
+}
+
+// SyncDirs makes what was made, renamed or removed in directories durable.
+func SyncDirs(dirs ...string) error { return syncAll(dirs...) }
+
+// syncAll syncs files and directories, each once and all at the same time: a
+// file system with a journal writes it once for many. What is gone by now has
+// nothing to keep.
+func syncAll(paths ...string) error {
+	slices.Sort(paths)
+	var g errgroup.Group
+	for _, path := range slices.Compact(paths) {
+		g.Go(func() error {
+			err := syncFile(path)
+			if errors.Is(err, os.ErrNotExist) {
+				return nil
+			}
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return syncOpen(f)
+}

@@ -1,0 +1,151 @@
+//go:build unix
+
+package snapshot_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/snapshot"
+)
+
+// TestHostileArchive: an archive in a commit that somebody made up writes
+// nothing outside the directory that it is unpacked in.
+func TestHostileArchive(t *testing.T) {
+	b := newBench(t)
+	b.open()
+	outside := filepath.Join(b.Home, "outside")
+	must(t, os.MkdirAll(outside, 0o755))
+	for name, headers := range map[string][]tar.Header{
+		"absolute":     {{Name: outside + "/x", Typeflag: tar.TypeReg, Mode: 0o644}},
+		"up":           {{Name: "../../outside/x", Typeflag: tar.TypeReg, Mode: 0o644}},
+		"through link": {{Name: "l", Typeflag: tar.TypeSymlink, Linkname: outside}, {Name: "l/x", Typeflag: tar.TypeReg, Mode: 0o644}},
+		"pipe by link": {{Name: "l", Typeflag: tar.TypeSymlink, Linkname: outside}, {Name: "l/x", Typeflag: tar.TypeFifo, Mode: 0o644}},
+		"up directory": {{Name: "../../outside/x/", Typeflag: tar.TypeDir, Mode: 0o755}},
+	} {
+		var archive bytes.Buffer
+		w := tar.NewWriter(&archive)
+		for _, h := range headers {
+			must(t, w.WriteHeader(&h))
+		}
+		must(t, w.Close())
+		commit := b.fake(map[string][]byte{"admin.tar": archive.Bytes()})
+		into := filepath.Join(b.Home, "a", "b")
+		must(t, os.RemoveAll(into))
+		must(t, os.MkdirAll(into, 0o755))
+		if err := snapshot.RestoreAdmin(context.Background(), b.repo, commit, into); err == nil {
+			t.Errorf("%s: it was unpacked", name)
+		}
+		if list, err := os.ReadDir(outside); err != nil || len(list) > 0 {
+			t.Fatalf("%s: outside there is %v, %v", name, list, err)
+		}
+	}
+}
+
+// TestHostileSecrets: the name of a private file is a name and not a path.
+func TestHostileSecrets(t *testing.T) {
+	b := newBench(t)
+	b.open()
+	b.file("../home/private", "not yours\n")
+	for _, name := range []string{"../private", "..", "", ".", filepath.Join(b.Home, "private")} {
+		text, err := json.Marshal(map[string]any{"version": 1, "secrets": map[string][]byte{name: []byte("stolen")}})
+		must(t, err)
+		commit := b.fake(map[string][]byte{"meta.json": text})
+		secrets := filepath.Join(b.Home, "secrets")
+		must(t, os.MkdirAll(secrets, 0o700))
+		err = snapshot.Restore(context.Background(), commit, snapshot.Files{Worktree: b.tree, SecretsDir: secrets})
+		if !errors.Is(err, snapshot.ErrFormat) {
+			t.Errorf("%q: %v, want ErrFormat", name, err)
+		}
+		if _, err := os.Lstat(filepath.Join(b.tree.Path, "stolen")); err == nil {
+			t.Errorf("%q was brought into the worktree", name)
+		}
+	}
+}
+
+// fake makes a commit with some files.
+func (b *bench) fake(files map[string][]byte) string {
+	b.t.Helper()
+	var entries []git.TreeEntry
+	for name, data := range files {
+		oid, err := b.repo.WriteBlob(data)
+		must(b.t, err)
+		entries = append(entries, git.TreeEntry{Mode: "100644", Name: name, OID: oid})
+	}
+	tree, err := b.repo.WriteTree(entries)
+	must(b.t, err)
+	commit, err := b.repo.WriteCommit(git.Commit{Tree: tree, Signature: "A <a@example.com> 1 +0000", Message: "made up"})
+	must(b.t, err)
+	return commit
+}
+
+// TestChangingFile: of a file that is being rewritten all the time, a snapshot
+// has one version or there is none.
+func TestChangingFile(t *testing.T) {
+	b := newBench(t)
+	b.open()
+	const size = 1 << 20
+	path := filepath.Join(b.tree.Path, "changing")
+	b.file("changing", strings.Repeat("a", size))
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = f.WriteString(strings.Repeat(string(rune('a'+i%26)), size))
+			_ = f.Close()
+		}
+	})
+	for range 5 {
+		saved, err := snapshot.Save(context.Background(), b.tree, snapshot.Selection{})
+		if err != nil {
+			if !errors.Is(err, snapshot.ErrChanging) {
+				t.Errorf("%v, want ErrChanging", err)
+			}
+			continue
+		}
+		o, err := b.repo.Read(context.Background(), saved.Commit+":files/=changing")
+		if err != nil || len(o.Data) != size {
+			t.Fatalf("%d bytes, %v", len(o.Data), err)
+		}
+		turns := 0 // a writer that is halfway leaves one
+		for i := 1; i < size; i++ {
+			if o.Data[i] != o.Data[i-1] {
+				turns++
+			}
+		}
+		if turns > 1 {
+			t.Errorf("the stored file is put together from %d versions", turns+1)
+		}
+	}
+	close(done)
+	wg.Wait()
+}
+
+// TestUnborn saves a worktree in which nothing was committed yet.
+func TestUnborn(t *testing.T) {
+	b := newBench(t)
+	b.open()
+	b.git("checkout", "--quiet", "--orphan", "fresh")
+	must(t, os.RemoveAll(filepath.Join(b.tree.Admin, "logs")))
+	b.file("new.txt", "new\n")
+	b.roundTrip(snapshot.Selection{})
+}

@@ -1,0 +1,274 @@
+package servicetest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func historyScenarios() []scenario {
+	return []scenario{
+		{"UndoCreate", undoCreate},
+		{"UndoCreateDirty", undoCreateDirty},
+		{"UndoRemove", undoRemove},
+		{"UndoRestore", undoRestore},
+		{"UndoRewind", undoRewind},
+		{"UndoUndo", undoUndo},
+		{"OneAfterAnother", undoInTurn},
+		{"Occupied", undoOccupied},
+		{"PartlyUndone", undoPartly},
+		{"Plan", undoPlan},
+		{"Nothing", undoNothing},
+		{"List", historyList},
+	}
+}
+
+func (f *fixture) undo(req croft.UndoRequest) croft.Operation {
+	f.t.Helper()
+	op, err := f.Undo(f.t.Context(), req)
+	if err != nil {
+		f.t.Fatalf("Undo(%+v): %v", req, err)
+	}
+	if op.Kind != "undo" || op.State != "done" || op.Undoes == "" {
+		f.t.Errorf("the undo tells of itself %+v", op)
+	}
+	return *op
+}
+
+// last is the last act, which must be of a kind and in a state.
+func (f *fixture) last(kind, state string) croft.Operation {
+	f.t.Helper()
+	list, err := f.History(f.t.Context(), croft.HistoryRequest{})
+	if err != nil || len(list) == 0 {
+		f.t.Fatalf("History = %+v, %v", list, err)
+	}
+	if list[0].Kind != kind || list[0].State != state {
+		f.t.Fatalf("the last act is %+v, want %s, %s", list[0], kind, state)
+	}
+	return list[0]
+}
+
+// acted finds an act in the history.
+func (f *fixture) acted(id croft.ID) croft.Operation {
+	f.t.Helper()
+	list, err := f.History(f.t.Context(), croft.HistoryRequest{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, op := range list {
+		if op.ID == id {
+			return op
+		}
+	}
+	f.t.Fatalf("%s is not in the history %+v", id, list)
+	return croft.Operation{}
+}
+
+func undoCreate(t *testing.T, f *fixture) {
+	f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
+	made := f.last("create", "done")
+	if !made.IsUndoable || made.Workspace != "a b" {
+		t.Errorf("the creation is %+v", made)
+	}
+	if op := f.undo(croft.UndoRequest{}); op.Undoes != made.ID {
+		t.Errorf("undone: %+v, want %s", op, made.ID)
+	}
+	if got := f.names(); len(got) != 0 {
+		t.Errorf("workspaces %v", got)
+	}
+	if items, err := f.Trash(t.Context(), ""); err != nil || len(items) != 2 {
+		t.Errorf("trash %+v, %v", items, err)
+	}
+	if op := f.acted(made.ID); op.State != "undone" || op.IsUndoable {
+		t.Errorf("the creation is now %+v", op)
+	}
+}
+
+func undoCreateDirty(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.dirty(w)
+	before := f.content(w.Path)
+	_, err := f.Undo(t.Context(), croft.UndoRequest{})
+	wantCode(t, err, croft.WorkspaceDirty)
+	f.same(w.Path, before)
+	f.last("create", "done")
+	f.undo(croft.UndoRequest{Mode: croft.RemoveForce})
+	f.restore("a")
+	f.same(w.Path, before)
+}
+
+func undoRemove(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.dirty(w)
+	before := f.content(w.Path)
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+	gone := f.last("remove", "done")
+	f.undo(croft.UndoRequest{})
+	f.same(w.Path, before)
+	if got := f.show("a"); got.ID != w.ID || got.State != croft.Ready {
+		t.Errorf("came back as %+v", got)
+	}
+	if op := f.acted(gone.ID); op.State != "undone" {
+		t.Errorf("the removal is now %+v", op)
+	}
+}
+
+func undoRestore(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.removed("a")
+	f.restore("a")
+	f.last("restore", "done")
+	f.undo(croft.UndoRequest{})
+	if exists(w.Path) || len(f.names()) != 0 {
+		t.Error("it is still there")
+	}
+	if items, err := f.Trash(t.Context(), ""); err != nil || len(items) != 1 || items[0].ID != w.ID {
+		t.Errorf("trash %+v, %v", items, err)
+	}
+}
+
+func undoRewind(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.dirty(w)
+	first := f.content(w.Path)
+	s := f.snapshot("a")
+	f.GitIn(w.Path, "add", "--all")
+	f.GitIn(w.Path, "commit", "--quiet", "--message", "on")
+	gittest.WriteFile(t, filepath.Join(w.Path, "since.txt"), "untracked\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, ".env"), "TOKEN=second\n")
+	second := f.content(w.Path)
+	f.restore(string(s.ID))
+	f.same(w.Path, first)
+	f.last("rewind", "done")
+	op := f.undo(croft.UndoRequest{})
+	f.same(w.Path, second)
+	f.undo(croft.UndoRequest{Operation: op.ID})
+	f.same(w.Path, first)
+}
+
+func undoUndo(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	made := f.last("create", "done")
+	op := f.undo(croft.UndoRequest{})
+	if f.undo(croft.UndoRequest{Operation: op.ID}).Undoes != op.ID || !exists(w.Path) {
+		t.Error("the undo was not taken back")
+	}
+	if now := f.acted(made.ID); now.State != "done" || !now.IsUndoable {
+		t.Errorf("the creation is %+v, want it in force again", now)
+	}
+	if now := f.acted(op.ID); now.State != "undone" || now.IsUndoable {
+		t.Errorf("the undo is %+v", now)
+	}
+	if f.undo(croft.UndoRequest{}).Undoes != made.ID || exists(w.Path) {
+		t.Error("the creation was not taken back again")
+	}
+}
+
+func undoInTurn(t *testing.T, f *fixture) {
+	for _, name := range []string{"a", "b", "c"} {
+		f.create(croft.CreateRequest{Name: name})
+	}
+	for _, want := range []string{"a b", "a", ""} {
+		f.undo(croft.UndoRequest{})
+		if got := strings.Join(f.names(), " "); got != want {
+			t.Errorf("left are %q, want %q", got, want)
+		}
+	}
+	_, err := f.Undo(t.Context(), croft.UndoRequest{})
+	wantCode(t, err, croft.InvalidRequest)
+}
+
+func undoOccupied(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.removed("a")
+	gone := f.last("remove", "done")
+	gittest.WriteFile(t, filepath.Join(w.Path, "foreign.txt"), "mine\n")
+	before := f.trace()
+	_, err := f.Undo(t.Context(), croft.UndoRequest{})
+	wantCode(t, err, croft.WorktreeExists)
+	f.unchanged(before)
+	if items, err := f.Trash(t.Context(), ""); err != nil || len(items) != 1 {
+		t.Errorf("trash %+v, %v", items, err)
+	}
+	if op := f.acted(gone.ID); op.State != "done" || !op.IsUndoable {
+		t.Errorf("the removal is %+v", op)
+	}
+	if err := os.RemoveAll(w.Path); err != nil {
+		t.Fatal(err)
+	}
+	if f.undo(croft.UndoRequest{}).Undoes != gone.ID {
+		t.Error("another act was taken back")
+	}
+}
+
+// undoPartly: of two removed workspaces one cannot come back yet.
+func undoPartly(t *testing.T, f *fixture) {
+	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a", "b"}})
+	gone := f.last("remove", "done")
+	gittest.WriteFile(t, filepath.Join(list[0].Path, "foreign.txt"), "mine\n")
+	_, err := f.Undo(t.Context(), croft.UndoRequest{})
+	wantCode(t, err, croft.WorktreeExists)
+	if got := f.names(); len(got) != 1 || got[0] != "b" {
+		t.Fatalf("came back: %v, want b", got)
+	}
+	if op := f.acted(gone.ID); op.State != "done" || !op.IsUndoable {
+		t.Errorf("the removal is %+v", op)
+	}
+	if err := os.RemoveAll(list[0].Path); err != nil {
+		t.Fatal(err)
+	}
+	f.undo(croft.UndoRequest{})
+	if got := f.names(); len(got) != 2 {
+		t.Errorf("came back: %v, want both", got)
+	}
+	if op := f.acted(gone.ID); op.State != "undone" {
+		t.Errorf("the removal is now %+v", op)
+	}
+}
+
+func undoPlan(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.removed("a")
+	before := f.trace()
+	plan, err := f.PlanUndo(t.Context(), croft.UndoRequest{})
+	if err != nil || plan.Operation.Kind != "remove" || len(plan.Steps) != 1 || !strings.Contains(plan.Steps[0], w.Path) {
+		t.Errorf("plan %+v, %v", plan, err)
+	}
+	f.unchanged(before)
+	f.last("remove", "done")
+}
+
+func undoNothing(t *testing.T, f *fixture) {
+	for _, req := range []croft.UndoRequest{{}, {Operation: "nosuchoperation0"}} {
+		_, err := f.Undo(t.Context(), req)
+		wantCode(t, err, croft.InvalidRequest)
+		_, err = f.PlanUndo(t.Context(), req)
+		wantCode(t, err, croft.InvalidRequest)
+	}
+	f.create(croft.CreateRequest{Name: "a"})
+	made := f.last("create", "done")
+	f.removed("a")
+	_, err := f.Undo(t.Context(), croft.UndoRequest{Operation: made.ID})
+	wantCode(t, err, croft.InvalidRequest)
+}
+
+func historyList(t *testing.T, f *fixture) {
+	if list, err := f.History(t.Context(), croft.HistoryRequest{}); err != nil || list == nil || len(list) != 0 {
+		t.Errorf("history %#v, %v; want an empty list", list, err)
+	}
+	f.create(croft.CreateRequest{Name: "a"})
+	f.removed("a")
+	f.restore("a")
+	list, err := f.History(t.Context(), croft.HistoryRequest{Limit: 2})
+	if err != nil || len(list) != 2 || list[0].Kind != "restore" || list[1].Kind != "remove" {
+		t.Fatalf("history %+v, %v; want the last two, the last first", list, err)
+	}
+	if list[0].Actor == "" || list[0].StartedAt.Before(list[1].StartedAt) || list[0].Workspace != "a" {
+		t.Errorf("history %+v", list)
+	}
+}

@@ -1,0 +1,257 @@
+package servicetest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func snapshotScenarios() []scenario {
+	return []scenario{
+		{"DisturbsNothing", snapshotDisturbs},
+		{"RestoreInPlace", snapshotRestore},
+		{"RestoreRemoved", snapshotRemoved},
+		{"Secrets", snapshotSecrets},
+		{"Locked", snapshotLocked},
+		{"OtherBranchMoved", snapshotOtherBranch},
+		{"Here", snapshotHere},
+		{"NotFound", snapshotNotFound},
+		{"WithoutIsolation", snapshotLegacy},
+	}
+}
+
+// dirty makes every kind of uncommitted work in a workspace.
+func (f *fixture) dirty(w croft.Workspace) {
+	f.t.Helper()
+	f.commitIn(w.Path, ".gitignore", "*.log\n.env\n")
+	f.commitIn(w.Path, "work.txt", "committed\n")
+	for _, c := range []struct{ file, content string }{{"staged.txt", "staged\n"}, {"work.txt", "staged\n"}} {
+		gittest.WriteFile(f.t, filepath.Join(w.Path, c.file), c.content)
+	}
+	f.GitIn(w.Path, "add", "--all")
+	for file, content := range map[string]string{
+		"work.txt": "changed\n", "untracked.txt": "untracked\n", "debug.log": "ignored\n", ".env": "TOKEN=first\n",
+	} {
+		gittest.WriteFile(f.t, filepath.Join(w.Path, file), content)
+	}
+}
+
+// content is what a checkout holds: git's view of it, and every file.
+func (f *fixture) content(dir string) map[string]string {
+	f.t.Helper()
+	out := map[string]string{
+		"(status)": f.GitIn(dir, "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=all"),
+		"(index)":  f.GitIn(dir, "ls-files", "--stage", "-v"),
+		"(head)":   f.GitIn(dir, "rev-parse", "--symbolic-full-name", "HEAD"),
+	}
+	for _, path := range tree(f.t, dir, "") {
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			out[strings.TrimPrefix(path, dir)] = info.Mode().String() + " " + read(f.t, path)
+		}
+	}
+	return out
+}
+
+// same fails the test unless a checkout holds what it held.
+func (f *fixture) same(dir string, before map[string]string) {
+	f.t.Helper()
+	after := f.content(dir)
+	for name, was := range before {
+		if after[name] != was {
+			f.t.Errorf("%s was\n%s\nand is\n%s", name, was, after[name])
+		}
+	}
+	for name := range after {
+		if _, ok := before[name]; !ok {
+			f.t.Errorf("%s is new", name)
+		}
+	}
+}
+
+func (f *fixture) snapshot(name string) croft.Snapshot {
+	f.t.Helper()
+	s, err := f.Snapshot(f.t.Context(), croft.SnapshotRequest{Workspace: name})
+	if err != nil {
+		f.t.Fatalf("Snapshot(%s): %v", name, err)
+	}
+	return *s
+}
+
+func (f *fixture) restore(ref string) croft.Workspace {
+	f.t.Helper()
+	w, err := f.Restore(f.t.Context(), croft.RestoreRequest{Ref: ref})
+	if err != nil {
+		f.t.Fatalf("Restore(%s): %v", ref, err)
+	}
+	return *w
+}
+
+func snapshotDisturbs(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.dirty(w)
+	before := f.content(w.Path)
+	admin := f.GitIn(w.Path, "rev-parse", "--absolute-git-dir")
+	index, _ := os.Stat(filepath.Join(admin, "index"))
+	branches, main := f.Git("for-each-ref", "refs/heads"), f.Git("status", "--porcelain")
+	s := f.snapshot("a")
+	f.same(w.Path, before)
+	if now, err := os.Stat(filepath.Join(admin, "index")); err != nil || !os.SameFile(index, now) || !now.ModTime().Equal(index.ModTime()) {
+		t.Errorf("the index was written: %v", err)
+	}
+	if f.Git("for-each-ref", "refs/heads") != branches || f.Git("status", "--porcelain") != main || f.Git("stash", "list") != "" {
+		t.Error("branches, main's status or the stash changed")
+	}
+	if s.Workspace != w.ID || s.Name != "a" || s.Files == 0 || s.Bytes == 0 || s.CreatedAt.IsZero() {
+		t.Errorf("snapshot %+v", s)
+	}
+	if f.Git("rev-parse", "refs/croft/snapshot/"+string(w.ID)+"/"+string(s.ID)) != s.Commit {
+		t.Error("its ref does not hold its commit")
+	}
+	list, err := f.Snapshots(t.Context(), "")
+	if err != nil || len(list) != 1 || list[0].ID != s.ID || list[0].Commit != s.Commit || list[0].Files != s.Files || list[0].Name != "a" {
+		t.Errorf("listed %+v, %v; made %+v", list, err, s)
+	}
+	f.Git("fsck", "--no-dangling")
+}
+
+func snapshotRestore(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.dirty(w)
+	before := f.content(w.Path)
+	s := f.snapshot("a")
+	f.GitIn(w.Path, "add", "--all")
+	f.GitIn(w.Path, "commit", "--quiet", "--message", "on")
+	f.commitIn(w.Path, "later.txt", "later\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, "debug.log"), "written since\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, "another.txt"), "untracked since\n")
+	later := f.content(w.Path)
+	back := f.restore(string(s.ID))
+	if back.ID != w.ID || back.State != croft.Ready || back.Branch != w.Branch {
+		t.Errorf("came back as %+v", back)
+	}
+	before["/debug.log"] = later["/debug.log"] // ignored files stay
+	f.same(w.Path, before)
+	list, err := f.Snapshots(t.Context(), "")
+	if err != nil || len(list) != 2 {
+		t.Fatalf("snapshots %+v, %v; want another one of what it was", list, err)
+	}
+	for _, other := range list {
+		if other.ID != s.ID {
+			f.restore(string(other.ID))
+		}
+	}
+	f.same(w.Path, later)
+	f.Git("fsck", "--no-dangling")
+}
+
+func snapshotRemoved(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.dirty(w)
+	before := f.content(w.Path)
+	s := f.snapshot("a")
+	f.GitIn(w.Path, "reset", "--quiet", "--hard", "HEAD~2")
+	f.GitIn(w.Path, "clean", "-fdq")
+	delete(before, "/debug.log") // it was ignored, so the snapshot does not have it
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+	f.Git("reflog", "expire", "--expire=now", "--all")
+	f.Git("gc", "--quiet", "--prune=now")
+	back := f.restore(string(s.ID))
+	if back.ID != w.ID || back.Path != w.Path {
+		t.Errorf("came back as %+v", back)
+	}
+	f.same(w.Path, before)
+	f.Git("fsck", "--no-dangling")
+}
+
+func snapshotSecrets(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.dirty(w)
+	const secret = "TOKEN=hunter2-4711\n"
+	env := filepath.Join(w.Path, ".env")
+	gittest.WriteFile(t, env, secret)
+	name := f.GitIn(w.Path, "hash-object", "--no-filters", ".env")
+	s := f.snapshot("a")
+	if _, err := f.TryGit(f.Dir, "cat-file", "-e", name); err == nil {
+		t.Error("the secret is an object of the repository")
+	}
+	for path := range strings.Lines(f.Git("ls-tree", "-r", "--name-only", s.Commit)) {
+		if strings.Contains(path, ".env") {
+			t.Errorf("the snapshot's tree names %s", path)
+		}
+	}
+	if err := os.Remove(env); err != nil {
+		t.Fatal(err)
+	}
+	f.restore(string(s.ID))
+	if got := read(t, env); got != secret {
+		t.Errorf("the secret came back as %q", got)
+	}
+}
+
+func snapshotLocked(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.dirty(w)
+	s := f.snapshot("a")
+	gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "since\n")
+	before := f.content(w.Path)
+	if _, err := f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "mine"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})
+	wantCode(t, err, croft.WorkspaceLocked)
+	f.same(w.Path, before)
+	if list, err := f.Snapshots(t.Context(), ""); err != nil || len(list) != 1 {
+		t.Errorf("snapshots %+v, %v; a refusal makes none", list, err)
+	}
+	if _, err := f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	f.restore(string(s.ID))
+}
+
+// snapshotOtherBranch: a branch that is not checked out now and has moved is
+// not moved back, because nothing would keep its commits.
+func snapshotOtherBranch(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.commitIn(w.Path, "one.txt", "one\n")
+	s := f.snapshot("a")
+	tip := f.commitIn(w.Path, "two.txt", "two\n")
+	f.GitIn(w.Path, "switch", "--quiet", "--create", "elsewhere", "main")
+	before := f.content(w.Path)
+	_, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})
+	wantCode(t, err, croft.BranchExists)
+	f.same(w.Path, before)
+	if got := f.Git("rev-parse", w.Branch); got != tip {
+		t.Errorf("%s is at %s, want %s", w.Branch, got, tip)
+	}
+	f.GitIn(w.Path, "switch", "--quiet", w.Branch)
+	f.restore(string(s.ID))
+}
+
+func snapshotHere(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	s, err := f.at(w.Path).Snapshot(t.Context(), croft.SnapshotRequest{})
+	if err != nil || s.Workspace != w.ID {
+		t.Errorf("from inside: %+v, %v", s, err)
+	}
+	_, err = f.Snapshot(t.Context(), croft.SnapshotRequest{})
+	wantCode(t, err, croft.WorktreeNotFound)
+}
+
+func snapshotNotFound(t *testing.T, f *fixture) {
+	_, err := f.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "nobody"})
+	wantCode(t, err, croft.WorktreeNotFound)
+	if list, err := f.Snapshots(t.Context(), ""); err != nil || list == nil || len(list) != 0 {
+		t.Errorf("snapshots %#v, %v; want an empty list", list, err)
+	}
+}
+
+func snapshotLegacy(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a", Mode: croft.ModeLegacy})
+	_, err := f.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+	wantCode(t, err, croft.Unsupported)
+}
