@@ -336,6 +336,8 @@ func (e *Engine) moveBranch(ctx context.Context, r *repo, tree *git.Worktree, ho
 	ref := "refs/heads/" + head.Branch
 	now, err := r.git.ReadRef(ctx, ref)
 	switch {
+	case errors.Is(err, git.ErrNoRef) && head.OID == "": // it had no commit then, and has none now
+		return nil
 	case errors.Is(err, git.ErrNoRef):
 		return r.git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: head.OID})
 	case err != nil || now == head.OID:

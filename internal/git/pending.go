@@ -26,7 +26,7 @@ const reflogKept = 200
 // on, HEAD first, each once. Commits that are gone already are left out.
 func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 	var oids []string
-	_, head, err := w.head(ctx)
+	_, head, err := w.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,9 @@ func (w *Worktree) reflog() []string {
 	return oids
 }
 
-func (w *Worktree) head(ctx context.Context) (branch, oid string, err error) {
+// Head returns the branch and the commit that are checked out. The branch is
+// empty when HEAD is detached; the commit is empty when the branch has none.
+func (w *Worktree) Head(ctx context.Context) (branch, oid string, err error) {
 	if w.Repo.NativeRefs() {
 		return w.Repo.Snapshot().Head(w.Admin)
 	}

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,29 +14,18 @@ import (
 
 // Head is what a snapshot had checked out.
 type Head struct {
-	Branch string // without refs/heads/; empty when HEAD was detached
-	OID    string
+	Branch string `json:"branch,omitempty"` // without refs/heads/; empty when HEAD was detached
+	OID    string `json:"oid,omitempty"`    // empty when the branch had no commit yet
 }
 
 // HeadOf reads what a snapshot had checked out.
 func HeadOf(ctx context.Context, r *git.Repository, commit string) (Head, error) {
-	o, err := r.Read(ctx, commit+":admin.tar")
+	o, err := r.Read(ctx, commit+":meta.json")
 	if err != nil {
 		return Head{}, errors.Join(ErrFormat, err)
 	}
-	text, err := fileInTar(bytes.NewReader(o.Data), "HEAD")
-	if err != nil {
-		return Head{}, errors.Join(ErrFormat, err)
-	}
-	parent, err := r.Info(ctx, commit+"^1")
-	if err != nil && !errors.Is(err, git.ErrNoObject) { // without a parent nothing was committed yet
-		return Head{}, errors.Join(ErrFormat, err)
-	}
-	h := Head{OID: parent.OID}
-	if branch, ok := bytes.CutPrefix(bytes.TrimSpace(text), []byte("ref: refs/heads/")); ok {
-		h.Branch = string(branch)
-	}
-	return h, nil
+	m, err := decodeMeta(o.Data)
+	return m.Head, err
 }
 
 // Rewind makes a checkout what a snapshot says, in place: files that git

@@ -59,6 +59,7 @@ type Saved struct {
 // meta is what git's trees cannot say. Paths are bytes, not text.
 type meta struct {
 	Version int               `json:"version"`
+	Head    Head              `json:"head"`
 	Deleted [][]byte          `json:"deleted,omitempty"` // tracked, and not there
 	Empty   [][]byte          `json:"empty,omitempty"`   // directories without anything
 	Modes   []mode            `json:"modes,omitempty"`

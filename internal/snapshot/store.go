@@ -65,6 +65,9 @@ func (s *saver) store(ctx context.Context, tmp string) ([]git.TreeEntry, error) 
 		}
 		entries = append(entries, git.TreeEntry{Mode: "100644", Name: "nested.tar", OID: nested})
 	}
+	if s.meta.Head.Branch, s.meta.Head.OID, err = s.w.Head(ctx); err != nil {
+		return nil, err
+	}
 	text, err := s.meta.encode()
 	if err != nil {
 		return nil, err

@@ -238,16 +238,3 @@ func extractPipe(root *os.Root, name string, mode uint32) error {
 	defer parent.Close()
 	return makePipe(filepath.Join(parent.Name(), filepath.Base(name)), mode)
 }
-
-// fileInTar reads one file of an archive.
-func fileInTar(in io.Reader, name string) ([]byte, error) {
-	for t := tar.NewReader(in); ; {
-		h, err := t.Next()
-		if err != nil {
-			return nil, err
-		}
-		if h.Name == name {
-			return io.ReadAll(t)
-		}
-	}
-}
