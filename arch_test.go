@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 
 	// The parts of the engine. They never import each other.
 	"internal/config":                {"."},
-	"internal/journal":               {".", "internal/failpoint"},
+	"internal/journal":               {".", "internal/failpoint", "internal/flock"},
 	"internal/layout":                {"."},
 	"internal/layout/layouttest":     {".", "internal/layout"},
 	"internal/provision":             {".", "internal/git"},

@@ -21,6 +21,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/croft-sh/croft/internal/flock"
 )
 
 // FileName is the database's name in the state directory.
@@ -50,7 +52,7 @@ func Open(ctx context.Context, dir string) (*Journal, error) {
 	}
 	path := filepath.Join(dir, FileName)
 	q := url.Values{"_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)",
+		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "synchronous(FULL)",
 	}, "_txlock": {"immediate"}}
 	dsn := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}).String()
 	db, err := sql.Open("sqlite", dsn)
@@ -59,7 +61,7 @@ func Open(ctx context.Context, dir string) (*Journal, error) {
 	}
 	db.SetMaxOpenConns(4)
 	j := &Journal{db: db, path: path}
-	if err := j.migrate(ctx); err != nil {
+	if err := patiently(ctx, func() error { return j.migrate(ctx) }); err != nil {
 		_ = db.Close()
 		return nil, explain(ctx, err)
 	}
@@ -122,6 +124,15 @@ func (j *Journal) migrate(ctx context.Context) error {
 	if have == len(migrations) {
 		return nil
 	}
+	// Of many processes that start at once, one makes the database.
+	l, err := flock.Acquire(ctx, j.path+".lock")
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	if err := j.useWAL(ctx); err != nil {
+		return err
+	}
 	return j.Update(ctx, func(tx *Tx) error {
 		// Another process may have been faster.
 		if err := tx.tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
@@ -137,6 +148,33 @@ func (j *Journal) migrate(ctx context.Context) error {
 		_, err := tx.tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
 		return err
 	})
+}
+
+// useWAL sets the mode in which readers and a writer do not wait for each
+// other. The file remembers it. SQLite does not wait for those who are reading
+// just then, but says that it is busy, so this waits.
+func (j *Journal) useWAL(ctx context.Context) error {
+	return patiently(ctx, func() error {
+		_, err := j.db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
+		return err
+	})
+}
+
+// patiently repeats what SQLite refuses at once because others are making,
+// converting or closing the database just then.
+func patiently(ctx context.Context, f func() error) error {
+	deadline := time.Now().Add(busyTimeout)
+	for {
+		err := f()
+		if !errors.Is(explain(ctx, err), ErrBusy) || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 }
 
 // Tx is one transaction.
