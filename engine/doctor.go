@@ -126,20 +126,12 @@ func (d *doctor) operations(ctx context.Context) error {
 // lostRecords looks for workspaces that hang on refs and that the database
 // does not know, or knows in an older state.
 func (d *doctor) lostRecords(ctx context.Context) error {
-	refs, err := d.r.git.Refs(ctx, wsRefs)
+	records, err := published(ctx, d.r)
 	if err != nil {
 		return err
 	}
 	lost := 0
-	for _, ref := range refs {
-		o, err := d.r.git.Read(ctx, ref.OID)
-		if err != nil || o.Type != "blob" {
-			continue
-		}
-		rec, err := journal.Decode(o.Data)
-		if err != nil || recordRef(rec.Workspace.ID) != ref.Name || rec.Workspace.State == croft.Creating {
-			continue
-		}
+	for _, rec := range records {
 		have, err := d.journal.Record(ctx, rec.Workspace.ID)
 		if errors.Is(err, journal.ErrNotFound) || err == nil && have.Generation < rec.Generation {
 			lost++
@@ -258,8 +250,7 @@ func (d *doctor) unrecorded(ctx context.Context) error {
 }
 
 func (d *doctor) adopt(ctx context.Context, id croft.ID, tree *git.Worktree) error {
-	v := &view{r: d.r, refs: d.r.git.Snapshot()}
-	branch, head, err := v.head(ctx, tree)
+	branch, head, err := tree.Head(ctx)
 	if err != nil {
 		return err
 	}

@@ -61,12 +61,12 @@ func (e *Engine) saveRecord(ctx context.Context, r *repo, rec *journal.Record, t
 	})
 }
 
-// importRecords takes over records that hang on refs and that the database
-// does not have, or has in an older generation. It returns how many.
-func (e *Engine) importRecords(ctx context.Context, r *repo) (int, error) {
+// published lists the records that hang on refs of the repository and are its
+// own.
+func published(ctx context.Context, r *repo) ([]journal.Record, error) {
 	refs, err := r.git.Refs(ctx, wsRefs)
-	if err != nil || len(refs) == 0 {
-		return 0, err
+	if err != nil {
+		return nil, err
 	}
 	var found []journal.Record
 	for _, ref := range refs {
@@ -75,7 +75,7 @@ func (e *Engine) importRecords(ctx context.Context, r *repo) (int, error) {
 		}
 		o, err := r.git.Read(ctx, ref.OID)
 		if err != nil {
-			continue // the doctor reports what cannot be read
+			continue // what cannot be read is not a record
 		}
 		rec, err := journal.Decode(o.Data)
 		if err != nil || recordRef(rec.Workspace.ID) != ref.Name || rec.Workspace.State == croft.Creating {
@@ -86,6 +86,16 @@ func (e *Engine) importRecords(ctx context.Context, r *repo) (int, error) {
 		}
 		rec.Blob, rec.RepoID = ref.OID, r.id
 		found = append(found, rec)
+	}
+	return found, nil
+}
+
+// importRecords takes over records that hang on refs and that the database
+// does not have, or has in an older generation. It returns how many.
+func (e *Engine) importRecords(ctx context.Context, r *repo) (int, error) {
+	found, err := published(ctx, r)
+	if err != nil || len(found) == 0 {
+		return 0, err
 	}
 	imported := 0
 	err = e.journal.Update(ctx, func(tx *journal.Tx) error {

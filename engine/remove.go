@@ -242,8 +242,7 @@ func (e *Engine) stow(ctx context.Context, r *repo, rec journal.Record, how remo
 // under refs that outlive both. It returns the tip of the branch.
 func (e *Engine) archive(ctx context.Context, r *repo, rec journal.Record, tree *git.Worktree) (string, error) {
 	w := rec.Workspace
-	v := &view{r: r, refs: r.git.Snapshot()}
-	_, head, _ := v.head(ctx, tree)
+	_, head, _ := tree.Head(ctx)
 	tip, err := r.git.ReadRef(ctx, "refs/heads/"+w.Branch)
 	if err != nil && !errors.Is(err, git.ErrNoRef) {
 		return "", err

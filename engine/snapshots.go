@@ -300,7 +300,7 @@ func (e *Engine) guardBranch(ctx context.Context, r *repo, rec journal.Record, t
 	if used := r.git.CheckedOut(head.Branch, tree.Admin); len(used) > 0 {
 		return branchInUse(head.Branch, used[0])
 	}
-	branch, _, err := (&view{r: r, refs: r.git.Snapshot()}).head(ctx, tree)
+	branch, _, err := tree.Head(ctx)
 	if err != nil || branch == head.Branch {
 		return err
 	}

@@ -51,11 +51,7 @@ func (e *Engine) status(ctx context.Context, r *repo, rec journal.Record) (*crof
 		}
 		st.Paths = append(st.Paths, c.Path)
 	}
-	v, err := e.newView(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if _, st.Head, err = v.head(ctx, r.trees.At(specOf(rec))); err != nil {
+	if _, st.Head, err = r.trees.At(specOf(rec)).Head(ctx); err != nil {
 		return nil, err
 	}
 	return st, e.distance(ctx, r, rec, st)

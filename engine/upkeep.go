@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
@@ -51,7 +50,7 @@ func (e *Engine) Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanR
 	}
 	wanted := func(rec journal.Record) bool {
 		return e.orphaned(leases[rec.Workspace.ID]) ||
-			req.OlderThan > 0 && e.now().Sub(e.createdAt(rec)) > req.OlderThan && rec.Workspace.Mode != croft.ModeLegacy
+			req.OlderThan > 0 && e.now().Sub(rec.Workspace.CreatedAt) > req.OlderThan && rec.Workspace.Mode != croft.ModeLegacy
 	}
 	res, err := e.sweep(ctx, s.repo, req.Mode, req.DryRun, wanted, how)
 	return res, explain("reap", "", err)
@@ -73,8 +72,6 @@ func (e *Engine) guardOwners(leases []croft.Lease) error {
 	}
 	return nil
 }
-
-func (e *Engine) createdAt(rec journal.Record) time.Time { return rec.Workspace.CreatedAt }
 
 // Clean removes what is provably finished, or everything.
 func (e *Engine) Clean(ctx context.Context, req croft.CleanRequest) (*croft.CleanResult, error) {
@@ -153,8 +150,7 @@ func (e *Engine) finished(ctx context.Context, r *repo, rec journal.Record) bool
 	if r.git == nil || rec.Workspace.Mode == croft.ModeLegacy {
 		return false
 	}
-	v := &view{r: r, refs: r.git.Snapshot()}
-	_, head, err := v.head(ctx, r.trees.At(specOf(rec)))
+	_, head, err := r.trees.At(specOf(rec)).Head(ctx)
 	if err != nil || head == "" || head == rec.Workspace.Base {
 		return false
 	}
@@ -177,8 +173,7 @@ func (e *Engine) integrated(ctx context.Context, r *repo, rec journal.Record) (b
 	}
 	var tips []string
 	if rec.Workspace.State != croft.Trashed {
-		v := &view{r: r, refs: r.git.Snapshot()}
-		if _, head, err := v.head(ctx, r.trees.At(specOf(rec))); err == nil && head != "" {
+		if _, head, err := r.trees.At(specOf(rec)).Head(ctx); err == nil && head != "" {
 			tips = append(tips, head)
 		}
 	} else if rec.Trash != nil {
