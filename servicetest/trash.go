@@ -163,6 +163,9 @@ func trashMerge(t *testing.T, f *fixture) {
 	if _, err := f.TryGit(w.Path, "merge", "main"); err == nil {
 		t.Fatal("the merge was meant to conflict")
 	}
+	gittest.WriteFile(t, filepath.Join(w.Path, "staged.txt"), "only the index has this\n")
+	f.GitIn(w.Path, "add", "staged.txt")
+	gittest.WriteFile(t, filepath.Join(w.Path, "staged.txt"), "changed since\n")
 	before := f.GitIn(w.Path, "status", "--porcelain=v2")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	f.Git("reflog", "expire", "--expire=now", "--all")
@@ -173,6 +176,9 @@ func trashMerge(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "fsck", "--no-dangling")
 	if after := f.GitIn(w.Path, "status", "--porcelain=v2"); after != before {
 		t.Errorf("status was\n%s\nand is\n%s", before, after)
+	}
+	if got := f.GitIn(w.Path, "show", ":staged.txt"); got != "only the index has this" {
+		t.Errorf("what was staged is %q", got)
 	}
 	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "both\n")
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "--no-edit")
