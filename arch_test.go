@@ -41,6 +41,7 @@ var mayImport = map[string][]string{
 	"internal/config":                {"."},
 	"internal/journal":               {".", "internal/failpoint", "internal/flock"},
 	"internal/layout":                {"."},
+	"internal/merge":                 {".", "internal/git"},
 	"internal/layout/layouttest":     {".", "internal/layout"},
 	"internal/provision":             {".", "internal/git"},
 	"internal/snapshot":              {"internal/git"},
@@ -53,7 +54,7 @@ var mayImport = map[string][]string{
 	"engine": {
 		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/worktree",
 		"internal/config", "internal/failpoint", "internal/flock", "internal/git",
-		"internal/journal", "internal/layout", "internal/proc", "internal/provision",
+		"internal/journal", "internal/layout", "internal/merge", "internal/proc", "internal/provision",
 		"internal/snapshot",
 	},
 	"connect":     {".", "engine", "internal/config"},
@@ -70,7 +71,8 @@ var mayImport = map[string][]string{
 // engineParts are siblings: what one of them needs of another, the engine
 // hands it.
 var engineParts = []string{
-	"internal/checkout", "internal/config", "internal/journal", "internal/layout", "internal/provision", "internal/snapshot",
+	"internal/checkout", "internal/config", "internal/journal", "internal/layout", "internal/merge", "internal/provision",
+	"internal/snapshot",
 }
 
 // testSupport are the packages that only tests import. Nothing else may link

@@ -25,6 +25,8 @@ type Config struct {
 	GC       GC       // [gc]
 	Checkout Checkout // [checkout]
 	Git      Git      // [git]
+	Merge    Merge    // [merge]
+	Commit   Commit   // [commit]
 
 	StateDir string // absolute; never from a file
 	DataDir  string // absolute; never from a file

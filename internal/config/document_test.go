@@ -92,7 +92,7 @@ func TestFormsOfAFile(t *testing.T) {
 		"quoted":         "['limits']\n\"max_workers\" = 3\n",
 		"hexadecimal":    "limits.max_workers = 0x3\n",
 		"windows":        "\ufeff# notepad\r\n[limits]\r\nmax_workers = 3\r\n",
-		"later versions": "merge = {}\nenv.A = 1\n[limits]\nmax_workers = 3\n[rounds]\na.b = 2\n[rounds.c]\n[[fence]]\nx = [{y = 1}]\n",
+		"later versions": "env.A = 1\n[limits]\nmax_workers = 3\n[rounds]\na.b = 2\n[rounds.c]\n[[fence]]\nx = [{y = 1}]\n",
 	}
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {

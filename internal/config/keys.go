@@ -13,6 +13,7 @@ const (
 	TypeBoolean  = "boolean"
 	TypeDuration = "duration" // a string such as "168h" or "7d"
 	TypeList     = "list"     // an array of strings; separated by commas in a flag or variable
+	TypeCommands = "commands" // an array of strings; one a line in a flag or variable
 	TypePath     = "path"     // an absolute path; "~/" stands for the home directory
 )
 
@@ -85,7 +86,7 @@ const (
 // level first, then table by table. Parsing, `croft config`, the schema and
 // the template all derive from it.
 func Keys() []Key {
-	return slices.Concat(layoutKeys(), guardKeys(), engineKeys(), placeKeys())
+	return slices.Concat(layoutKeys(), guardKeys(), engineKeys(), mergeKeys(), placeKeys())
 }
 
 func layoutKeys() []Key {
@@ -221,7 +222,7 @@ func placeKeys() []Key {
 
 // reservedTables belong to later versions. They are skipped unread, so that
 // one croft.toml can serve several versions of Croft.
-func reservedTables() []string { return []string{"merge", "rounds", "fence", "env"} }
+func reservedTables() []string { return []string{"rounds", "fence", "env"} }
 
 func findKey(keys []Key, name string) (Key, bool) {
 	i := slices.IndexFunc(keys, func(k Key) bool { return k.Name == name })

@@ -36,6 +36,16 @@ func samples(dir string) map[string]sample {
 		"checkout.workers":       {"1", "2", "3", "4"},
 		"git.path":               {at("u"), at("r"), at("e"), at("f")},
 		"git.filters":            {"lfs", "evil", "lfs,crypt", "crypt"},
+		"merge.strategy":         {"no-ff", "squash", "rebase", "no-ff"},
+		"merge.message":          {"u", "r", "e", "f"},
+		"merge.checks":           {"u", "r, r\ns", "e", "f"},
+		"merge.check_timeout":    {"2m", "3m", "4m", "1m30s"},
+		"merge.check_clean":      {"all", "untracked", "all", "all"},
+		"merge.batch":            {"1", "2", "3", "4"},
+		"merge.slots":            {"2", "3", "4", "5"},
+		"commit.message":         {"u", "r", "e", "f"},
+		"commit.max_bytes":       {"9", "8", "20", "30"},
+		"commit.hold_back":       {"*.u", "*.r", "*.e", "*.f"},
 		"state_dir":              {at("u"), at("r"), at("e"), at("f")},
 		"data_dir":               {at("u"), at("r"), at("e"), at("f")},
 	}
@@ -45,6 +55,8 @@ func samples(dir string) map[string]sample {
 func tomlText(key config.Key, text string) string {
 	switch key.Type {
 	case config.TypeInteger, config.TypeBoolean:
+	case config.TypeCommands:
+		text = "['" + strings.ReplaceAll(text, "\n", "', '") + "']"
 	case config.TypeList:
 		text = "['" + strings.ReplaceAll(text, ",", "', '") + "']"
 	default:
@@ -118,6 +130,14 @@ func TestDefaults(t *testing.T) {
 		Lease:    config.Lease{TTL: config.Duration(hour / 60)},
 		GC:       config.GC{Auto: true},
 		Git:      config.Git{Filters: []string{}},
+		Merge: config.Merge{
+			Strategy: "no-ff", Message: "Merge branch '{branch}'", Checks: []string{}, CheckTimeout: config.Duration(hour / 2),
+			CheckClean: "untracked", Batch: 16, Slots: 1,
+		},
+		Commit: config.Commit{Message: "Work of {name}", MaxBytes: 5 << 20, HoldBack: []string{
+			".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519",
+			".netrc", ".npmrc", ".pypirc", "credentials", "credentials.json", "secrets.*",
+		}},
 		StateDir: filepath.Join(p.home, ".local", "state", "croft"),
 		DataDir:  filepath.Join(p.home, ".local", "share", "croft"),
 	}
@@ -140,6 +160,9 @@ func TestConfigCarriesValues(t *testing.T) {
 		"limits.max_workers": "1", "limits.min_free_bytes": "2", "limits.min_free_inodes": "3",
 		"trash.retention": "4d", "snapshot.ignored": "*.log", "snapshot.secrets": ".token", "lease.ttl": "5s", "gc.auto": "false", "checkout.workers": "6",
 		"git.path": filepath.Join(p.home, "git"), "git.filters": "h",
+		"merge.strategy": "squash", "merge.message": "m", "merge.checks": "make\ngo test", "merge.check_timeout": "1h",
+		"merge.check_clean": "all", "merge.batch": "7", "merge.slots": "8",
+		"commit.message": "c", "commit.max_bytes": "9", "commit.hold_back": "*.x",
 		"state_dir": "~/s", "data_dir": "~/t",
 	}}
 	if len(in.Flags) != len(config.Keys()) {
@@ -154,6 +177,11 @@ func TestConfigCarriesValues(t *testing.T) {
 		Lease:    config.Lease{TTL: config.Duration(hour / 720)},
 		Checkout: config.Checkout{Workers: 6},
 		Git:      config.Git{Path: filepath.Join(p.home, "git"), Filters: []string{"h"}},
+		Merge: config.Merge{
+			Strategy: "squash", Message: "m", Checks: []string{"make", "go test"}, CheckTimeout: config.Duration(hour),
+			CheckClean: "all", Batch: 7, Slots: 8,
+		},
+		Commit:   config.Commit{Message: "c", MaxBytes: 9, HoldBack: []string{"*.x"}},
 		StateDir: filepath.Join(p.home, "s"),
 		DataDir:  filepath.Join(p.home, "t"),
 	}
@@ -200,5 +228,28 @@ func TestForRepoLeavesTheSetAlone(t *testing.T) {
 	}
 	if got := second.Config().Layout; got != "default" || len(second.Warnings()) != 0 {
 		t.Errorf("another repository inherits layout %q and warnings %q", got, second.Warnings())
+	}
+}
+
+// TestAtTarget: the gate is the target's; variables and flags do not open it.
+func TestAtTarget(t *testing.T) {
+	p := newPlace(t)
+	base, err := config.Load(config.Input{Home: p.home, Flags: map[string]string{"merge.checks": "true", "layout": "swarm"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := base.AtTarget("main:croft.toml", []byte("[merge]\nchecks = ['make test, all']\nslots = 9\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := at.Config()
+	if diff := cmp.Diff([]string{"make test, all"}, got.Merge.Checks); diff != "" || got.Merge.Slots != 1 || got.Layout != "swarm" {
+		t.Errorf("checks %q, slots %d, layout %q", got.Merge.Checks, got.Merge.Slots, got.Layout)
+	}
+	if none, err := base.AtTarget("main:croft.toml", nil); err != nil || len(none.Config().Merge.Checks) != 0 {
+		t.Errorf("without a file: %v, %v", none.Config().Merge.Checks, err)
+	}
+	if _, err := base.AtTarget("main:croft.toml", []byte("[merge]\nchekcs = []\n")); err == nil {
+		t.Error("a key that is not known was accepted")
 	}
 }

@@ -64,6 +64,9 @@ func (k Key) schema() map[string]any {
 	case TypeList:
 		s["type"] = "array"
 		s["items"] = map[string]any{"type": "string", "pattern": `^[^,]+$`}
+	case TypeCommands:
+		s["type"] = "array"
+		s["items"] = map[string]any{"type": "string", "minLength": 1}
 	default:
 		s["type"] = "string"
 	}

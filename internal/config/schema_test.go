@@ -59,7 +59,7 @@ func TestSchemaListsWhatARepositoryMaySet(t *testing.T) {
 	leaves(root, "", listed)
 	types := map[string]string{
 		config.TypeString: "string", config.TypeInteger: "integer", config.TypeBoolean: "boolean",
-		config.TypeDuration: "string", config.TypeList: "array",
+		config.TypeDuration: "string", config.TypeList: "array", config.TypeCommands: "array",
 	}
 	for _, key := range config.Keys() {
 		n := listed[key.Name]
@@ -95,7 +95,7 @@ func TestSchemaRefusesUnknownKeys(t *testing.T) {
 		}
 	}
 	for pattern := range root.PatternProperties {
-		for name, want := range map[string]bool{"merge": true, "rounds": true, "fence": true, "env": true, "environment": false} {
+		for name, want := range map[string]bool{"rounds": true, "fence": true, "env": true, "environment": false} {
 			if got := regexp.MustCompile(pattern).MatchString(name); got != want {
 				t.Errorf("pattern %s matches %s: %v", pattern, name, got)
 			}

@@ -11,8 +11,8 @@ import (
 	"unicode"
 )
 
-// A value is held as string (TypeString, TypePath), int64, bool, Duration or
-// []string. The errors in this file are the second half of a sentence that
+// A value is held as string (TypeString, TypePath), int64, bool, Duration,
+// []string or commands. The errors in this file are the second half of a sentence that
 // begins with the key.
 
 // fromText reads a value as a flag, a variable or Key.Default gives it.
@@ -30,6 +30,8 @@ func (k Key) fromText(text, home, kind string) (any, error) {
 		value, err = parseDuration(strings.TrimSpace(text))
 	case TypeList:
 		value = splitList(text)
+	case TypeCommands:
+		value = splitCommands(text)
 	case TypePath:
 		value, err = expandPath(text, home)
 	default:
@@ -52,6 +54,11 @@ func (k Key) fromTOML(raw any, home, kind string) (any, error) {
 		value, err = as[bool](raw, "true or false")
 	case TypeList:
 		value, err = stringList(raw)
+	case TypeCommands:
+		var list []string
+		if list, err = stringList(raw); err == nil {
+			value = commands(list)
+		}
 	case TypeDuration:
 		var text string
 		if text, err = as[string](raw, `a string such as "168h" or "7d"`); err == nil {
@@ -90,6 +97,10 @@ func (k Key) verify(value any, kind string) error {
 		if i := slices.IndexFunc(v, badItem); i >= 0 {
 			return fmt.Errorf("must hold strings that are not empty, without commas and control characters, not %s", quote(v[i]))
 		}
+	case commands:
+		if i := slices.IndexFunc(v, badCommand); i >= 0 {
+			return fmt.Errorf("must hold commands of one line each, not %s", quote(v[i]))
+		}
 	}
 	if k.check == nil {
 		return nil
@@ -101,6 +112,23 @@ func (k Key) verify(value any, kind string) error {
 // variable.
 func badItem(item string) bool {
 	return strings.TrimSpace(item) == "" || strings.Contains(item, ",") || strings.ContainsFunc(item, unicode.IsControl)
+}
+
+// commands is a list whose items may hold commas, as those of a shell do.
+type commands []string
+
+func badCommand(item string) bool {
+	return strings.TrimSpace(item) == "" || strings.ContainsFunc(item, unicode.IsControl)
+}
+
+func splitCommands(text string) commands {
+	list := commands{}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			list = append(list, line)
+		}
+	}
+	return list
 }
 
 // store puts a value where the key's field points.
@@ -117,6 +145,9 @@ func (k Key) store(c *Config, value any) {
 	case *Duration:
 		*field = value.(Duration)
 	case *[]string:
+		if list, ok := value.(commands); ok {
+			value = []string(list)
+		}
 		*field = slices.Clone(value.([]string))
 	}
 }
@@ -125,6 +156,9 @@ func (k Key) store(c *Config, value any) {
 func format(value any) string {
 	if list, ok := value.([]string); ok {
 		return strings.Join(list, ",")
+	}
+	if list, ok := value.(commands); ok {
+		return strings.Join(list, "\n")
 	}
 	return fmt.Sprint(value)
 }

@@ -39,29 +39,33 @@ func (b *Batch) WriteBlobFrom(in io.Reader, size int64) (string, error) {
 
 // WriteTree adds a tree and returns its name.
 func (b *Batch) WriteTree(entries []TreeEntry) (string, error) {
+	text, err := treeText(entries)
+	if err != nil {
+		return "", err
+	}
+	return b.write("tree", int64(len(text)), bytes.NewReader(text))
+}
+
+// treeText is a tree as git stores it.
+func treeText(entries []TreeEntry) ([]byte, error) {
 	sorted := slices.Clone(entries)
 	slices.SortFunc(sorted, func(a, b TreeEntry) int { return strings.Compare(a.sortKey(), b.sortKey()) })
 	var text bytes.Buffer
 	for _, e := range sorted {
 		oid, err := hex.DecodeString(e.OID)
 		if err != nil || strings.ContainsAny(e.Name, "/\x00") || e.Name == "" {
-			return "", fmt.Errorf("not a tree entry: %q", e.Name)
+			return nil, fmt.Errorf("not a tree entry: %q", e.Name)
 		}
 		text.WriteString(e.Mode + " " + e.Name + "\x00")
 		text.Write(oid)
 	}
-	return b.write("tree", int64(text.Len()), &text)
+	return text.Bytes(), nil
 }
 
 // WriteCommit adds a commit and returns its name.
 func (b *Batch) WriteCommit(c Commit) (string, error) {
-	var text bytes.Buffer
-	fmt.Fprintf(&text, "tree %s\n", c.Tree)
-	for _, p := range c.Parents {
-		fmt.Fprintf(&text, "parent %s\n", p)
-	}
-	fmt.Fprintf(&text, "author %s\ncommitter %s\n\n%s\n", c.Signature, c.Signature, c.Message)
-	return b.write("commit", int64(text.Len()), &text)
+	text := c.text()
+	return b.write("commit", int64(len(text)), bytes.NewReader(text))
 }
 
 // WriteTree stores a tree and returns its name.

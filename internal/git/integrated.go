@@ -2,8 +2,6 @@ package git
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -53,34 +51,6 @@ func (r *Repository) Integrated(ctx context.Context, head, target string) (Integ
 	return NotIntegrated, nil
 }
 
-// quarantine is an object directory of its own for what is only tried: it sees
-// the repository's objects, and leaves nothing there.
-type quarantine struct {
-	repo *Repository
-	dir  string
-	env  []string
-}
-
-func (r *Repository) quarantine() (*quarantine, error) {
-	dir, err := os.MkdirTemp("", "croft-objects-")
-	if err != nil {
-		return nil, err
-	}
-	const who = "Croft"
-	return &quarantine{r, dir, []string{
-		"GIT_OBJECT_DIRECTORY=" + dir,
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(r.CommonDir, "objects"),
-		"GIT_AUTHOR_NAME=" + who, "GIT_AUTHOR_EMAIL=croft@localhost", "GIT_COMMITTER_NAME=" + who, "GIT_COMMITTER_EMAIL=croft@localhost",
-	}}, nil
-}
-
-func (q *quarantine) discard() { _ = os.RemoveAll(q.dir) }
-
-func (q *quarantine) run(ctx context.Context, args ...string) (string, error) {
-	out, err := q.repo.git.run(ctx, door{repo: q.repo}, call{args: args, env: q.env})
-	return strings.TrimSpace(string(out)), err
-}
-
 // mergeIsEmpty reports whether merging head into target gives target's tree.
 func (q *quarantine) mergeIsEmpty(ctx context.Context, head, target string) (bool, error) {
 	tree, err := q.run(ctx, "merge-tree", "--write-tree", target, head)
@@ -111,5 +81,5 @@ func (q *quarantine) hasPatches(ctx context.Context, head, target string) (bool,
 
 // squash makes one commit of everything between base and head.
 func (q *quarantine) squash(ctx context.Context, head, base string) (string, error) {
-	return q.run(ctx, "commit-tree", head+"^{tree}", "-p", base, "-m", "squash")
+	return q.run(ctx, "-c", "user.name=Croft", "-c", "user.email=croft@localhost", "commit-tree", head+"^{tree}", "-p", base, "-m", "squash")
 }

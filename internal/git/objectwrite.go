@@ -63,6 +63,8 @@ type Commit struct {
 	Tree      string
 	Parents   []string
 	Signature string // name, address, time and zone, for author and committer
+	Author    string // the same of the author alone, where that is somebody else
+	Encoding  string // of the message, where it is not UTF-8
 	Message   string
 }
 

@@ -26,6 +26,13 @@ type RefUpdate struct{ Ref, New, Old string }
 // UpdateRefs moves refs in one transaction: all of them, or none. A ref that
 // is not where Old says fails with KindRefStale.
 func (r *Repository) UpdateRefs(ctx context.Context, updates ...RefUpdate) error {
+	return r.UpdateRefsAfter(ctx, nil, updates...)
+}
+
+// UpdateRefsAfter moves refs like UpdateRefs. When all of them are locked and
+// known to be where Old says, and before any moves, it calls meanwhile; if that
+// fails, none moves. meanwhile must not move refs itself.
+func (r *Repository) UpdateRefsAfter(ctx context.Context, meanwhile func() error, updates ...RefUpdate) error {
 	if len(updates) == 0 {
 		return nil
 	}
@@ -51,9 +58,9 @@ func (r *Repository) UpdateRefs(ctx context.Context, updates ...RefUpdate) error
 			fmt.Fprintf(&b, "update %s\x00%s\x00%s\x00", u.Ref, u.New, u.Old)
 		}
 	}
-	b.WriteString("prepare\x00commit\x00")
+	b.WriteString("prepare\x00")
 	dirs := r.refDirs(updates)
-	if err := r.refs.transact(ctx, b.String()); err != nil {
+	if err := r.refs.transact(ctx, b.String(), meanwhile); err != nil {
 		return err
 	}
 	return syncAll(dirs...)
@@ -104,9 +111,9 @@ type refSession struct {
 	out  *bufio.Reader
 }
 
-var updateRefArgs = []string{"update-ref", "--stdin", "-z", "--no-deref"}
+var updateRefArgs = []string{"update-ref", "-m", "croft", "--stdin", "-z", "--no-deref"}
 
-func (s *refSession) transact(ctx context.Context, script string) error {
+func (s *refSession) transact(ctx context.Context, script string, meanwhile func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -121,8 +128,21 @@ func (s *refSession) transact(ctx context.Context, script string) error {
 		}
 		s.p, s.out = p, bufio.NewReader(p.Stdout)
 	}
+	if meanwhile == nil {
+		return s.exchange(script+"commit\x00", "start: ok", "prepare: ok", "commit: ok")
+	}
+	if err := s.exchange(script, "start: ok", "prepare: ok"); err != nil {
+		return err
+	}
+	if err := meanwhile(); err != nil {
+		return errors.Join(err, s.exchange("abort\x00", "abort: ok"))
+	}
+	return s.exchange("commit\x00", "commit: ok")
+}
+
+func (s *refSession) exchange(script string, answers ...string) error {
 	_, werr := io.WriteString(s.p.Stdin, script)
-	for _, want := range []string{"start: ok", "prepare: ok", "commit: ok"} {
+	for _, want := range answers {
 		line, err := s.out.ReadString('\n')
 		if err != nil || strings.TrimSpace(line) != want {
 			return s.fail(errors.Join(werr, err))

@@ -33,6 +33,8 @@ type settings struct {
 	refused     []string    // filters among them
 	credentials [][2]string // settings of calls that use the network
 
+	values map[string]string // settings that Croft itself looks at
+
 	watched map[string]string // the files that decided all this, and what they held
 }
 
@@ -45,6 +47,12 @@ var keepUser = []string{
 	"core.longpaths", "core.symlinks", "core.precomposeunicode", "core.protecthfs", "core.protectntfs",
 	"safe.directory", "filter.", "lfs.", "i18n.commitencoding",
 	"commit.gpgsign", "gpg.", "credential.", "http.", "url.", "init.defaultbranch",
+}
+
+// readSelf lists the settings that Croft reads itself, with those of the
+// repository.
+var readSelf = []string{
+	"user.name", "user.email", "author.name", "author.email", "committer.name", "committer.email", "commit.gpgsign",
 }
 
 func kept(key string) bool {
@@ -101,8 +109,14 @@ func (r *Repository) readSettings(ctx context.Context, gitDir string) (*settings
 	}
 	p := newPolicy(entries, r.git.opts.Filters)
 	askPass, _ := r.git.environ("SSH_ASKPASS")
-	s := &settings{closed: p.closed, refused: p.refused, credentials: p.credentials(entries, askPass)}
+	s := &settings{closed: p.closed, refused: p.refused, credentials: p.credentials(entries, askPass), values: map[string]string{}}
 	for _, e := range entries {
+		if slices.Contains(readSelf, e.key) && (e.ofUser() || e.ofRepository()) {
+			s.values[e.key] = e.value
+			if e.bare {
+				s.values[e.key] = "true"
+			}
+		}
 		if e.ofUser() && kept(e.key) {
 			p.first = append(p.first, e)
 		}

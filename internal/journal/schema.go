@@ -72,6 +72,32 @@ CREATE TABLE leases (
 
 CREATE INDEX leases_by_workspace ON leases (workspace);
 
+CREATE TABLE merges (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT,
+	id TEXT NOT NULL UNIQUE,
+	repo TEXT NOT NULL,
+	target TEXT NOT NULL,
+	workspace TEXT NOT NULL,
+	state TEXT NOT NULL,
+	status TEXT NOT NULL,
+	reason TEXT NOT NULL,
+	commit_id TEXT NOT NULL,
+	priority INTEGER NOT NULL,
+	untidy INTEGER NOT NULL,
+	published INTEGER NOT NULL,
+	merge TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX merges_waiting ON merges (repo, target, priority, seq) WHERE state <> 'done';
+
+CREATE INDEX merges_by_repo ON merges (repo, seq);
+
+CREATE INDEX merges_by_workspace ON merges (workspace, seq);
+
+CREATE INDEX merges_by_commit ON merges (commit_id) WHERE commit_id <> '';
+
+CREATE INDEX merges_untidy ON merges (repo) WHERE untidy <> 0;
+
 CREATE TABLE events (
 	cursor INTEGER PRIMARY KEY AUTOINCREMENT,
 	time INTEGER NOT NULL,

@@ -1,0 +1,134 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+)
+
+// Merge says how work comes to its target. It is read from the tip of that
+// target, so that nobody edits the gate that their own work goes through.
+type Merge struct {
+	Strategy     string   // strategy: "no-ff", "squash" or "rebase"
+	Message      string   // message: a template
+	Checks       []string // checks: commands for the shell
+	CheckTimeout Duration // check_timeout: of each command
+	CheckClean   string   // check_clean: what is removed between two checks
+	Batch        int      // batch: how many are merged and checked together
+	Slots        int      // slots: how many checks run at once
+}
+
+// Commit says how uncommitted work is committed when an agent has ended.
+type Commit struct {
+	Message  string   // message: a template
+	MaxBytes int64    // max_bytes: an untracked file that is larger is held back
+	HoldBack []string // hold_back: patterns of untracked files that are never committed
+}
+
+const (
+	maxBatch = 500
+	maxSlots = 256
+)
+
+func mergeKeys() []Key {
+	return []Key{
+		{
+			Name: "merge.strategy", Type: TypeString, Default: "no-ff",
+			Doc:   "What commits a merge makes: \"no-ff\" one with two parents, \"squash\" one with all changes, \"rebase\" the commits one by one.",
+			check: oneOf("no-ff", "squash", "rebase"),
+			field: func(c *Config) any { return &c.Merge.Strategy },
+		},
+		{
+			Name: "merge.message", Type: TypeString, Default: "Merge branch '{branch}'",
+			Doc:   "A template for the message of a merge commit, over {branch} {target} {name} {id} {role} {session}.",
+			check: notEmpty,
+			field: func(c *Config) any { return &c.Merge.Message },
+		},
+		{
+			Name: "merge.checks", Type: TypeCommands,
+			Doc:   "Commands that must succeed on the merged result before it is published. They run only after you approved them with croft config trust.",
+			field: func(c *Config) any { return &c.Merge.Checks },
+		},
+		{
+			Name: "merge.check_timeout", Type: TypeDuration, Default: "30m",
+			Doc: "How long one check may take.",
+			min: int64(time.Second), max: longest,
+			field: func(c *Config) any { return &c.Merge.CheckTimeout },
+		},
+		{
+			Name: "merge.check_clean", Type: TypeString, Default: "untracked",
+			Doc:   "What is removed from the checkout between two checks: \"untracked\" files, or \"all\", ignored ones too.",
+			check: oneOf("untracked", "all"),
+			field: func(c *Config) any { return &c.Merge.CheckClean },
+		},
+		{
+			Name: "merge.batch", Type: TypeInteger, Default: "16",
+			Doc: "How many merges are checked together. One that breaks the others is found by bisection.",
+			min: 1, max: maxBatch,
+			field: func(c *Config) any { return &c.Merge.Batch },
+		},
+		{
+			Name: "merge.slots", Type: TypeInteger, Default: "1", Guard: GuardUser,
+			Doc: "How many checks run at once.",
+			min: 1, max: maxSlots,
+			field: func(c *Config) any { return &c.Merge.Slots },
+		},
+		{
+			Name: "commit.message", Type: TypeString, Default: "Work of {name}",
+			Doc:   "A template for the message under which uncommitted work is committed, over {branch} {target} {name} {id} {role} {session}.",
+			check: notEmpty,
+			field: func(c *Config) any { return &c.Commit.Message },
+		},
+		{
+			Name: "commit.max_bytes", Type: TypeInteger, Default: "5242880", Guard: GuardMax,
+			Doc:   "An untracked file that is larger is not committed unasked. 0 means no limit.",
+			max:   maxBytes,
+			field: func(c *Config) any { return &c.Commit.MaxBytes },
+		},
+		{
+			Name: "commit.hold_back", Type: TypeList, Guard: GuardUser,
+			Default: ".env,.env.*,*.pem,*.key,*.p12,*.pfx,*.keystore,id_rsa,id_dsa,id_ecdsa,id_ed25519,.netrc,.npmrc,.pypirc,credentials,credentials.json,secrets.*",
+			Doc:     "Patterns of the names of untracked files that are never committed unasked, because they look like secrets.",
+			field:   func(c *Config) any { return &c.Commit.HoldBack },
+		},
+	}
+}
+
+func oneOf(words ...string) func(any, string) error {
+	return func(value any, _ string) error {
+		for _, w := range words {
+			if value == w {
+				return nil
+			}
+		}
+		return fmt.Errorf("must be one of %s", strings.Join(words, ", "))
+	}
+}
+
+// AtTarget returns the settings of merges as a target has them: its own
+// croft.toml, over the user's file and the defaults. Flags and variables do not
+// count: whoever submits work does not choose its gate. name is what the file
+// is called in messages.
+func (s *Set) AtTarget(name string, data []byte) (*Set, error) {
+	var list []found
+	if len(data) > maxFileSize {
+		return nil, refused(Source{Kind: KindRepo, Name: name}, fmt.Sprintf("is larger than %d bytes", maxFileSize))
+	}
+	if len(data) > 0 {
+		var err error
+		if list, err = parseDocument(Source{Kind: KindRepo, Name: name}, bytes.TrimPrefix(data, []byte("\ufeff")), s.keys); err != nil {
+			return nil, err
+		}
+	}
+	own := *s
+	own.env, own.flags = withoutMerge(s.env), withoutMerge(s.flags)
+	return own.withRepo(list)
+}
+
+func withoutMerge(l layer) layer {
+	out := maps.Clone(l)
+	maps.DeleteFunc(out, func(name string, _ setting) bool { return strings.HasPrefix(name, "merge.") })
+	return out
+}

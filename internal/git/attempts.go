@@ -1,0 +1,428 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// Attempts computes merges without a checkout. What it writes lies in a
+// quarantine until it is kept, so that an attempt that fails leaves nothing.
+// One long-lived git computes all merges; several goroutines may ask.
+type Attempts struct {
+	q *quarantine
+
+	mu  sync.Mutex
+	p   *proc.Process
+	out *bufio.Reader
+}
+
+// Attempts begins attempts. Close throws away what was not kept.
+func (r *Repository) Attempts() (*Attempts, error) {
+	q, err := r.quarantine()
+	if err != nil {
+		return nil, err
+	}
+	return &Attempts{q: q}, nil
+}
+
+// Close ends the attempts.
+func (a *Attempts) Close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.end()
+	a.q.discard()
+}
+
+func (a *Attempts) end() {
+	if a.p == nil {
+		return
+	}
+	a.p.Kill()
+	_ = a.p.Stdin.Close()
+	_ = a.p.Wait()
+	a.p, a.out = nil, nil
+}
+
+// Merged is what a merge came to.
+type Merged struct {
+	Tree      string // with conflict markers in files that are in conflict
+	Conflicts []MergeConflict
+}
+
+// Clean reports whether there was no conflict.
+func (m Merged) Clean() bool { return len(m.Conflicts) == 0 }
+
+// MergeConflict is a path that could not be merged.
+type MergeConflict struct {
+	Path string
+	Kind string // as git calls it: "contents", "modify/delete", "rename/rename", …
+}
+
+// Merge merges two commits. Where they come from is for git to find out.
+func (a *Attempts) Merge(ctx context.Context, ours, theirs string) (Merged, error) {
+	if !isHex(ours) || !isHex(theirs) {
+		return Merged{}, fmt.Errorf("not the names of commits: %q, %q", ours, theirs)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return Merged{}, err
+	}
+	return a.ask(ctx, ours+" "+theirs+"\n")
+}
+
+var mergeTreeArgs = []string{"merge-tree", "--stdin"}
+
+func (a *Attempts) ask(ctx context.Context, line string) (Merged, error) {
+	r := a.q.repo
+	c := call{args: mergeTreeArgs, env: a.q.env, config: unsynced}
+	if a.p == nil {
+		cmd, err := r.git.command(ctx, door{repo: r}, c)
+		if err != nil {
+			return Merged{}, err
+		}
+		a.p, err = proc.StartTerminal(context.WithoutCancel(ctx), cmd)
+		if errors.Is(err, errors.ErrUnsupported) {
+			// A process for each: git keeps answers to itself otherwise.
+			c.stdin = line
+			out, err := r.git.run(ctx, door{repo: r}, c)
+			if err != nil {
+				return Merged{}, err
+			}
+			return readMerged(bufio.NewReader(bytes.NewReader(out)))
+		}
+		if err != nil {
+			return Merged{}, r.git.wrap(c.args, cmd.Dir, err)
+		}
+		a.out = bufio.NewReader(a.p.Stdout)
+	}
+	p := a.p
+	stop := context.AfterFunc(ctx, p.Kill)
+	_, err := io.WriteString(p.Stdin, line)
+	var m Merged
+	if err == nil {
+		m, err = readMerged(a.out)
+	}
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err == nil {
+		return m, nil
+	}
+	a.p, a.out = nil, nil
+	p.Kill()
+	_ = p.Stdin.Close()
+	werr := p.Wait()
+	if ctx.Err() != nil {
+		return Merged{}, context.Cause(ctx)
+	}
+	return Merged{}, r.git.wrap(c.args, r.CommonDir, errors.Join(werr, err))
+}
+
+// readMerged reads one answer of `git merge-tree --stdin`: whether it is clean,
+// the tree, the paths in conflict by stage, and messages with their paths.
+func readMerged(in *bufio.Reader) (Merged, error) {
+	field := func() (string, error) {
+		s, err := in.ReadString(0)
+		return strings.TrimSuffix(s, "\x00"), err
+	}
+	clean, err := field()
+	if err != nil {
+		return Merged{}, err
+	}
+	var m Merged
+	if m.Tree, err = field(); err != nil || !isHex(m.Tree) || clean != "0" && clean != "1" {
+		return Merged{}, fmt.Errorf("merge-tree: not an answer: %q, %q: %w", clean, m.Tree, err)
+	}
+	var paths []string
+	for {
+		f, err := field()
+		if err != nil {
+			return Merged{}, err
+		}
+		if f == "" {
+			break
+		}
+		if _, path, ok := strings.Cut(f, "\t"); ok {
+			paths = append(paths, path)
+		}
+	}
+	if clean == "1" {
+		return m, nil
+	}
+	kinds, err := readMessages(field)
+	if err != nil {
+		return Merged{}, err
+	}
+	m.Conflicts = conflicts(paths, kinds)
+	return m, nil
+}
+
+// message is what git says about paths.
+type message struct {
+	kind  string
+	paths []string
+}
+
+func readMessages(field func() (string, error)) ([]message, error) {
+	var list []message
+	for {
+		count, err := field()
+		if err != nil {
+			return nil, err
+		}
+		if count == "" {
+			return list, nil
+		}
+		n, err := strconv.Atoi(count)
+		if err != nil || n < 0 || n > 1<<20 {
+			return nil, fmt.Errorf("merge-tree: not a count: %q", count)
+		}
+		var m message
+		for range n {
+			p, err := field()
+			if err != nil {
+				return nil, err
+			}
+			m.paths = append(m.paths, p)
+		}
+		kind, err := field()
+		if err != nil {
+			return nil, err
+		}
+		if _, err := field(); err != nil { // the text, for people
+			return nil, err
+		}
+		if inner, ok := strings.CutPrefix(kind, "CONFLICT ("); ok {
+			m.kind = strings.TrimSuffix(inner, ")")
+			list = append(list, m)
+		}
+	}
+}
+
+// conflicts names for each path in conflict what git calls the conflict. One
+// without a path of its own in the index, as a directory that two sides renamed
+// differently, is there all the same.
+func conflicts(paths []string, messages []message) []MergeConflict {
+	kinds := map[string]string{}
+	for _, m := range messages {
+		for i, p := range m.paths {
+			if _, known := kinds[p]; !known && (i == 0 || slices.Contains(paths, p)) {
+				kinds[p] = m.kind
+			}
+		}
+		if len(m.paths) > 0 {
+			paths = append(paths, m.paths[0])
+		}
+	}
+	slices.Sort(paths)
+	var list []MergeConflict
+	for _, p := range slices.Compact(paths) {
+		list = append(list, MergeConflict{Path: p, Kind: kinds[p]})
+	}
+	return list
+}
+
+// syntheticAuthor signs commits that are made only to be merged.
+const syntheticAuthor = "Croft <croft@localhost> 0 +0000"
+
+// MergeOver merges two commits over a base of the caller's choice: what base
+// and theirs differ in is done to ours. To revert, base is the commit to be
+// undone and theirs what was there before; to cherry-pick, it is the other way
+// round.
+func (a *Attempts) MergeOver(ctx context.Context, base, ours, theirs string) (Merged, error) {
+	var made [3]string
+	for i, commit := range []string{base, ours, theirs} {
+		c, err := a.ReadCommit(ctx, commit)
+		if err != nil {
+			return Merged{}, err
+		}
+		var parents []string
+		if i > 0 {
+			parents = []string{made[0]}
+		}
+		// A message of its own keeps two sides with one tree apart.
+		made[i], err = a.q.write("commit", Commit{
+			Tree: c.Tree, Parents: parents, Signature: syntheticAuthor, Message: strconv.Itoa(i),
+		}.text())
+		if err != nil {
+			return Merged{}, err
+		}
+	}
+	return a.Merge(ctx, made[1], made[2])
+}
+
+// ReadCommit reads a commit of the repository or of these attempts.
+func (a *Attempts) ReadCommit(ctx context.Context, oid string) (Commit, error) {
+	o, err := a.q.read(ctx, oid)
+	if err != nil {
+		return Commit{}, err
+	}
+	return parseCommit(o)
+}
+
+// ErrSigning says that a commit was to be signed and could not be.
+var ErrSigning = errors.New("the commit could not be signed")
+
+// Commit makes a commit of these attempts. It is signed if the identity says
+// so; where that fails there is no commit.
+func (a *Attempts) Commit(ctx context.Context, c Commit, id Identity) (string, error) {
+	if !id.Signs {
+		return a.q.write("commit", c.text())
+	}
+	return a.q.repo.signed(ctx, c, call{env: a.q.env, config: unsynced})
+}
+
+// signed makes a signed commit by git itself.
+func (r *Repository) signed(ctx context.Context, c Commit, k call) (string, error) {
+	args := []string{"commit-tree", "-S", c.Tree}
+	for _, p := range c.Parents {
+		args = append(args, "-p", p)
+	}
+	k.args, k.stdin = append(args, "-F", "-"), strings.TrimSuffix(c.Message, "\n")+"\n"
+	author := c.Author
+	if author == "" {
+		author = c.Signature
+	}
+	k.env = append(slices.Concat(k.env, identityEnv("AUTHOR", author)), identityEnv("COMMITTER", c.Signature)...)
+	out, err := r.git.run(ctx, door{repo: r}, k)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrSigning, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// identityEnv turns a line of a commit into the variables that git reads.
+func identityEnv(role, line string) []string {
+	who, when, _ := strings.Cut(line, "> ")
+	name, email, _ := strings.Cut(who, " <")
+	return []string{"GIT_" + role + "_NAME=" + name, "GIT_" + role + "_EMAIL=" + email, "GIT_" + role + "_DATE=" + when}
+}
+
+// WriteBlob adds a blob to the attempts.
+func (a *Attempts) WriteBlob(data []byte) (string, error) { return a.q.write("blob", data) }
+
+// WriteTree adds a tree to the attempts.
+func (a *Attempts) WriteTree(entries []TreeEntry) (string, error) {
+	text, err := treeText(entries)
+	if err != nil {
+		return "", err
+	}
+	return a.q.write("tree", text)
+}
+
+// Read reads an object of the repository or of these attempts.
+func (a *Attempts) Read(ctx context.Context, oid string) (Object, error) { return a.q.read(ctx, oid) }
+
+// ReadTree reads the entries of one tree, not of those below it.
+func (a *Attempts) ReadTree(ctx context.Context, oid string) ([]TreeEntry, error) {
+	o, err := a.q.read(ctx, oid)
+	if err != nil {
+		return nil, err
+	}
+	if o.Type != "tree" {
+		return nil, fmt.Errorf("%s is a %s, not a tree", oid, o.Type)
+	}
+	return a.q.repo.parseTree(o.Data)
+}
+
+// Keep copies commits of these attempts into the repository, with all that
+// they need. They are on disk when it returns.
+func (a *Attempts) Keep(commits ...string) error { return a.q.keep(commits...) }
+
+// Leftovers lists the directories that attempts of processes that died have
+// left, if they are older than a time.
+func Leftovers(before time.Time) []string {
+	var old []string
+	dir := scratchDir()
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && e.IsDir() && strings.HasPrefix(e.Name(), "croft-objects-") && info.ModTime().Before(before) {
+			old = append(old, dir+string(os.PathSeparator)+e.Name())
+		}
+	}
+	return old
+}
+
+// Merges says whether commits with several parents are listed.
+type Merges string
+
+// The choices.
+const (
+	WithMerges  Merges = ""
+	LeaveMerges Merges = "--no-merges"
+)
+
+// Between lists the commits that head has and base has not, the oldest first.
+func (a *Attempts) Between(ctx context.Context, base, head string, m Merges) ([]string, error) {
+	args := []string{"rev-list", "--reverse", "--topo-order", head, "^" + base}
+	if m != WithMerges {
+		args = append(args, string(m))
+	}
+	out, err := a.q.run(ctx, args...)
+	return strings.Fields(out), err
+}
+
+// IsAncestor reports whether commit b has commit a in its history.
+func (a *Attempts) IsAncestor(ctx context.Context, commit, of string) (bool, error) {
+	_, err := a.q.run(ctx, "merge-base", "--is-ancestor", commit, of)
+	if exitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// MergeBase is the best common ancestor of two commits, or empty.
+func (a *Attempts) MergeBase(ctx context.Context, one, other string) (string, error) {
+	out, err := a.q.run(ctx, "merge-base", one, other)
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return out, err
+}
+
+// LastChange is the last commit on the way from base to tip, by first parents,
+// that changed a path; empty if none did.
+func (a *Attempts) LastChange(ctx context.Context, base, tip, path string) (string, error) {
+	args := []string{"--literal-pathspecs", "rev-list", "--first-parent", "-n", "1", tip}
+	if base != "" {
+		args = append(args, "^"+base)
+	}
+	return a.q.run(ctx, append(args, "--", path)...)
+}
+
+// File finds the object at a path in a tree. One that is not there has no
+// type.
+func (a *Attempts) File(ctx context.Context, tree, path string) (Object, error) {
+	parts := strings.Split(path, "/")
+	for i, name := range parts {
+		entries, err := a.ReadTree(ctx, tree)
+		if err != nil {
+			return Object{}, err
+		}
+		at := slices.IndexFunc(entries, func(e TreeEntry) bool { return e.Name == name })
+		switch {
+		case at < 0 || entries[at].Mode == "160000":
+			return Object{}, nil
+		case i == len(parts)-1:
+			return a.Read(ctx, entries[at].OID)
+		case entries[at].Mode != "40000":
+			return Object{}, nil
+		}
+		tree = entries[at].OID
+	}
+	return Object{}, nil
+}

@@ -1,0 +1,119 @@
+package git
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// text is the commit as git stores it.
+func (c Commit) text() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "tree %s\n", c.Tree)
+	for _, p := range c.Parents {
+		fmt.Fprintf(&b, "parent %s\n", p)
+	}
+	fmt.Fprintf(&b, "author %s\ncommitter %s\n", cmp.Or(c.Author, c.Signature), c.Signature)
+	if c.Encoding != "" {
+		fmt.Fprintf(&b, "encoding %s\n", c.Encoding)
+	}
+	fmt.Fprintf(&b, "\n%s\n", strings.TrimSuffix(c.Message, "\n"))
+	return b.Bytes()
+}
+
+// ReadCommit reads a commit.
+func (r *Repository) ReadCommit(ctx context.Context, name string) (Commit, error) {
+	o, err := r.Read(ctx, name)
+	if err != nil {
+		return Commit{}, err
+	}
+	return parseCommit(o)
+}
+
+func parseCommit(o Object) (Commit, error) {
+	if o.Type != "commit" {
+		return Commit{}, fmt.Errorf("%s is a %s, not a commit", o.OID, o.Type)
+	}
+	head, message, ok := strings.Cut(string(o.Data), "\n\n")
+	if !ok {
+		head = strings.TrimSuffix(string(o.Data), "\n") // a commit without a message
+	}
+	c := Commit{Message: message}
+	for line := range strings.SplitSeq(head, "\n") {
+		key, value, _ := strings.Cut(line, " ")
+		switch key {
+		case "tree":
+			c.Tree = value
+		case "parent":
+			c.Parents = append(c.Parents, value)
+		case "author":
+			c.Author = value
+		case "committer":
+			c.Signature = value
+		case "encoding":
+			c.Encoding = value
+		}
+	}
+	if c.Tree == "" {
+		return c, fmt.Errorf("%s is not a commit that can be read", o.OID)
+	}
+	return c, nil
+}
+
+// ErrNoIdentity says that git does not know whose name to put on a commit.
+var ErrNoIdentity = errors.New("git does not know who you are")
+
+// Identity is who makes commits.
+type Identity struct {
+	Author, Committer string // "Name <address>"
+	Signs             bool   // the user wants every commit signed
+}
+
+// At is an identity's line in a commit, at a time.
+func At(who string, when time.Time) string {
+	return fmt.Sprintf("%s %d %s", who, when.Unix(), when.Format("-0700"))
+}
+
+// Identity finds out who makes commits here, as git would: from the variables
+// of the user's environment, the configuration, and what the system knows.
+func (r *Repository) Identity(ctx context.Context) (Identity, error) {
+	s, err := r.settingsOf(ctx, r.CommonDir)
+	if err != nil {
+		return Identity{}, err
+	}
+	id := Identity{Signs: isTrue(s.values["commit.gpgsign"])}
+	for _, side := range []struct {
+		who  *string
+		role string
+	}{{&id.Author, "author"}, {&id.Committer, "committer"}} {
+		if *side.who, err = r.identity(ctx, s, side.role); err != nil {
+			return id, err
+		}
+	}
+	return id, nil
+}
+
+func (r *Repository) identity(ctx context.Context, s *settings, role string) (string, error) {
+	env := "GIT_" + strings.ToUpper(role) + "_"
+	name, _ := r.git.environ(env + "NAME")
+	email, _ := r.git.environ(env + "EMAIL")
+	name = cmp.Or(name, s.values[role+".name"], s.values["user.name"])
+	email = cmp.Or(email, s.values[role+".email"], s.values["user.email"])
+	if name == "" || email == "" {
+		out, err := r.git.run(ctx, door{repo: r}, call{args: []string{"var", env + "IDENT"}})
+		if err != nil {
+			return "", fmt.Errorf("%w: %w", ErrNoIdentity, err)
+		}
+		who, _, ok := strings.Cut(string(out), ">")
+		if !ok {
+			return "", ErrNoIdentity
+		}
+		return who + ">", nil
+	}
+	clean := strings.NewReplacer("<", "", ">", "", "\n", "")
+	return fmt.Sprintf("%s <%s>", strings.TrimSpace(clean.Replace(name)), strings.TrimSpace(clean.Replace(email))), nil
+}

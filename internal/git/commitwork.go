@@ -1,0 +1,205 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// inProgress says by which file git knows what it is in the middle of.
+var inProgress = []struct{ file, what string }{
+	{"rebase-merge", "rebase"},
+	{"rebase-apply", "rebase"},
+	{"CHERRY_PICK_HEAD", "cherry-pick"},
+	{"REVERT_HEAD", "revert"},
+	{"BISECT_LOG", "bisect"},
+	{"MERGE_HEAD", "merge"},
+}
+
+// Progress says what the worktree is in the middle of: "merge", "rebase",
+// "cherry-pick", "revert", "bisect", or nothing.
+func (w *Worktree) Progress() string {
+	for _, p := range inProgress {
+		if _, err := os.Lstat(filepath.Join(w.Admin, p.file)); err == nil {
+			return p.what
+		}
+	}
+	return ""
+}
+
+// mergeHeads are the commits that a merge in progress brings in.
+func (w *Worktree) mergeHeads() []string {
+	b, err := os.ReadFile(filepath.Join(w.Admin, "MERGE_HEAD"))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(b))
+}
+
+func (w *Worktree) at() checkoutAt { return checkoutAt{w.Admin, w.Path, w.Inherit} }
+
+// CommitWork commits paths as they are on disk, together with what is staged,
+// and returns the new commit; or HEAD's, where there is nothing to commit. A
+// merge in progress is concluded. The commit is on disk when it returns. Until
+// then the agent's index and branch are as they were; killed in between, all is
+// staged that would have been committed.
+func (w *Worktree) CommitWork(ctx context.Context, paths []string, c Commit, id Identity) (string, error) {
+	copied, err := w.Repo.copyIndex(w.at())
+	if err != nil {
+		return "", err
+	}
+	defer copied.discard()
+	if err := copied.takeLock(ctx); err != nil {
+		return "", err
+	}
+	if err := copied.load(); err != nil {
+		return "", err
+	}
+	_, head, err := w.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	tree, err := copied.tree(ctx, paths)
+	if err != nil {
+		return "", err
+	}
+	merging := w.mergeHeads()
+	if head != "" {
+		c.Parents = append([]string{head}, merging...)
+		was, err := w.Repo.ReadCommit(ctx, head)
+		if err != nil || was.Tree == tree && len(merging) == 0 {
+			return head, err
+		}
+	}
+	c.Tree = tree
+	oid, err := copied.commit(ctx, c, id)
+	if err != nil {
+		return "", err
+	}
+	if err := copied.q.keep(oid); err != nil {
+		return "", err
+	}
+	if err := copied.place(); err != nil {
+		return "", err
+	}
+	if err := w.moveHead(ctx, oid, head); err != nil {
+		return "", err
+	}
+	for _, name := range []string{"MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE"} {
+		_ = os.Remove(filepath.Join(w.Admin, name))
+	}
+	return oid, nil
+}
+
+func (c *indexCopy) tree(ctx context.Context, paths []string) (string, error) {
+	if err := c.update(ctx, paths); err != nil {
+		return "", err
+	}
+	out, err := c.run(ctx, "", "write-tree")
+	return strings.TrimSpace(string(out)), err
+}
+
+func (c *indexCopy) commit(ctx context.Context, made Commit, id Identity) (string, error) {
+	if !id.Signs {
+		return c.q.write("commit", made.text())
+	}
+	return c.repo.signed(ctx, made, call{env: c.q.env, config: unsynced})
+}
+
+// moveHead moves what HEAD names, a branch or HEAD itself, and makes that
+// durable.
+func (w *Worktree) moveHead(ctx context.Context, oid, old string) error {
+	branch, _, err := w.Head(ctx)
+	if err != nil {
+		return err
+	}
+	dirs := []string{w.Admin}
+	if branch != "" {
+		dirs = append(dirs, w.Repo.refDirs([]RefUpdate{{Ref: "refs/heads/" + branch}})...)
+	}
+	if old == "" {
+		old = w.Repo.ZeroOID()
+	}
+	if _, err := w.run(ctx, call{args: []string{"update-ref", "-m", "commit: croft", "HEAD", oid, old}, locks: true}); err != nil {
+		return err
+	}
+	return syncAll(dirs...)
+}
+
+// WorkCommit makes a commit of what the worktree holds now, paths as they are
+// on disk, among attempts: the worktree is not touched, and nothing is left in
+// the repository. It returns HEAD's commit where there is nothing else. The
+// same state gives the same commit.
+func (w *Worktree) WorkCommit(ctx context.Context, a *Attempts, paths []string) (string, error) {
+	_, head, err := w.Head(ctx)
+	if err != nil || head == "" {
+		return head, err
+	}
+	dir, err := os.MkdirTemp(a.q.dir, "index-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	// The copy lies apart, its objects among the attempts.
+	c := &indexCopy{repo: w.Repo, at: w.at(), q: &quarantine{repo: w.Repo, dir: dir, env: a.q.env}}
+	if err := c.load(); err != nil {
+		return "", err
+	}
+	tree, err := c.tree(ctx, paths)
+	if err != nil {
+		return "", err
+	}
+	was, err := a.ReadCommit(ctx, head)
+	if err != nil || was.Tree == tree {
+		return head, err
+	}
+	return a.q.write("commit", Commit{Tree: tree, Parents: []string{head}, Signature: syntheticAuthor, Message: "uncommitted work"}.text())
+}
+
+// ErrUnresolved says that files still have conflict markers.
+var ErrUnresolved = errors.New("conflicts are not resolved yet")
+
+// Unresolved lists those of the paths that still have conflict markers.
+func (w *Worktree) Unresolved(paths []string) ([]string, error) {
+	root, err := os.OpenRoot(w.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var found []string
+	for _, p := range paths {
+		b, err := root.ReadFile(filepath.FromSlash(p))
+		if err != nil {
+			continue // it is gone: resolved by deleting it
+		}
+		text := "\n" + string(b)
+		if strings.Contains(text, "\n<<<<<<< ") && strings.Contains(text, "\n>>>>>>> ") {
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}
+
+// BringIn merges a commit into the worktree and leaves the result uncommitted,
+// with conflict markers where there are conflicts; those paths are returned.
+// The worktree must be clean.
+func (w *Worktree) BringIn(ctx context.Context, commit, name string) ([]string, error) {
+	_, err := w.run(ctx, call{
+		args: []string{"-c", "merge.conflictStyle=merge", "merge", "--no-commit", "--no-ff", "-m", fmt.Sprintf("Merge %s", name), commit}, locks: true,
+	})
+	if err != nil && exitCode(err) != 1 {
+		return nil, err
+	}
+	out, lerr := w.run(ctx, call{args: []string{"diff", "--name-only", "--diff-filter=U", "-z", "--ignore-submodules=all"}})
+	if lerr != nil {
+		return nil, errors.Join(err, lerr)
+	}
+	conflicted := splitNUL(out)
+	if err != nil && len(conflicted) == 0 {
+		return nil, err
+	}
+	return conflicted, nil
+}

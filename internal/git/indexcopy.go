@@ -1,0 +1,142 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// indexCopy is a copy of a checkout's index to work on, with a quarantine for
+// the objects that come of it. The checkout's own index is not touched before
+// the copy is put in its place, whole and on disk.
+type indexCopy struct {
+	repo   *Repository
+	at     checkoutAt
+	q      *quarantine
+	locked bool
+}
+
+func (r *Repository) copyIndex(at checkoutAt) (*indexCopy, error) {
+	q, err := r.quarantine()
+	if err != nil {
+		return nil, err
+	}
+	return &indexCopy{repo: r, at: at, q: q}, nil
+}
+
+// file is the copy. It lies among objects, under a name that none has.
+func (c *indexCopy) file() string { return filepath.Join(c.q.dir, "index") }
+
+func (c *indexCopy) original() string { return filepath.Join(c.at.gitDir, "index") }
+
+func (c *indexCopy) lockFile() string { return filepath.Join(c.at.gitDir, "index.lock") }
+
+// load copies the index; a checkout without one has an empty one.
+func (c *indexCopy) load() error {
+	data, err := os.ReadFile(c.original())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.file(), data, 0o600)
+}
+
+// discard throws the copy away and lets go of the index.
+func (c *indexCopy) discard() {
+	if c.locked {
+		_ = os.Remove(c.lockFile())
+		c.locked = false
+	}
+	c.q.discard()
+}
+
+// run runs git in the checkout on the copy of its index.
+func (c *indexCopy) run(ctx context.Context, stdin string, args ...string) ([]byte, error) {
+	return c.repo.git.run(ctx, door{repo: c.repo, gitDir: c.at.gitDir, work: c.at.work}, call{
+		args: args, stdin: stdin, locks: true, inherit: c.at.inherit,
+		config: [][2]string{{"core.fsync", "none"}, {"core.splitIndex", "false"}},
+		env:    append([]string{"GIT_INDEX_FILE=" + c.file()}, c.q.env...),
+	})
+}
+
+// update takes paths into the copy as they are on disk: added, changed or gone.
+func (c *indexCopy) update(ctx context.Context, paths []string) error {
+	var list []byte
+	for _, p := range paths {
+		list = append(append(list, p...), 0)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	_, err := c.run(ctx, string(list), "update-index", "--add", "--remove", "--replace", "--ignore-skip-worktree-entries", "-z", "--stdin")
+	return err
+}
+
+// lockText is what a lock file of Croft's on an index holds, so that it can be
+// told from git's own.
+const lockText = "croft holds this index for a moment; safe to delete when no croft is running\n"
+
+// indexWait is how long somebody else's change of an index is waited for.
+const indexWait = 2 * time.Second
+
+var errIndexLocked = errors.New("another git is at work on the index")
+
+// takeLock locks the index as git does. A lock that a killed Croft left is
+// taken over: whoever may change this index holds a kernel lock of Croft's.
+func (c *indexCopy) takeLock(ctx context.Context) error {
+	deadline := time.Now().Add(indexWait)
+	for {
+		f, err := os.OpenFile(c.lockFile(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		if err == nil {
+			c.locked = true
+			_, err = f.WriteString(lockText)
+			return errors.Join(err, f.Close())
+		}
+		if !errors.Is(err, os.ErrExist) {
+			return err
+		}
+		if c.dropStaleLock() {
+			continue
+		}
+		if time.Now().After(deadline) {
+			return errIndexLocked
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// dropStaleLock removes a lock of Croft's, and reports whether there was one.
+func (c *indexCopy) dropStaleLock() bool {
+	b, err := os.ReadFile(c.lockFile())
+	return err == nil && string(b) == lockText && os.Remove(c.lockFile()) == nil
+}
+
+// place puts the copy in the place of the index. Git compares the times of
+// files with that of the index to know which could have changed unseen, so it
+// keeps the time of its making.
+func (c *indexCopy) place() error {
+	data, err := os.ReadFile(c.file())
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(c.file())
+	if err != nil {
+		return err
+	}
+	next := c.original() + ".croft"
+	if err := os.WriteFile(next, data, 0o666); err != nil {
+		return err
+	}
+	if err := errors.Join(os.Chtimes(next, info.ModTime(), info.ModTime()), syncFile(next)); err != nil {
+		return err
+	}
+	return os.Rename(next, c.original())
+}

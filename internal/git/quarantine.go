@@ -1,0 +1,174 @@
+package git
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// quarantine is an object directory of its own for what is only tried: it sees
+// the repository's objects, and leaves nothing there. Nothing in it is synced:
+// what is to stay is written anew by [quarantine.keep].
+type quarantine struct {
+	repo *Repository
+	dir  string
+	env  []string
+}
+
+func (r *Repository) quarantine() (*quarantine, error) {
+	dir, err := os.MkdirTemp(scratchDir(), "croft-objects-")
+	if err != nil {
+		return nil, err
+	}
+	return &quarantine{r, dir, []string{
+		"GIT_OBJECT_DIRECTORY=" + dir,
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(r.CommonDir, "objects"),
+	}}, nil
+}
+
+// scratchDir is where files lie that need not outlive a process: in memory
+// where the system has such a place.
+func scratchDir() string {
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		if f, err := os.CreateTemp("/dev/shm", "croft-"); err == nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+			return "/dev/shm"
+		}
+	}
+	return os.TempDir()
+}
+
+func (q *quarantine) discard() { _ = os.RemoveAll(q.dir) }
+
+var unsynced = [][2]string{{"core.fsync", "none"}}
+
+func (q *quarantine) run(ctx context.Context, args ...string) (string, error) {
+	out, err := q.repo.git.run(ctx, door{repo: q.repo}, call{args: args, env: q.env, config: unsynced})
+	return strings.TrimSpace(string(out)), err
+}
+
+func (q *quarantine) path(oid string) string { return filepath.Join(q.dir, oid[:2], oid[2:]) }
+
+// write adds an object.
+func (q *quarantine) write(kind string, data []byte) (string, error) {
+	f, err := os.CreateTemp(q.dir, "tmp_obj_")
+	if err != nil {
+		return "", err
+	}
+	oid, err := q.repo.deflate(f, kind, int64(len(data)), bytes.NewReader(data))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(f.Name()))
+	}
+	if err := os.MkdirAll(filepath.Dir(q.path(oid)), 0o777); err != nil {
+		return "", err
+	}
+	return oid, os.Rename(f.Name(), q.path(oid))
+}
+
+// read reads an object that was written here, or else one of the repository.
+func (q *quarantine) read(ctx context.Context, oid string) (Object, error) {
+	o, err := q.readOwn(oid)
+	if errors.Is(err, os.ErrNotExist) {
+		return q.repo.Read(ctx, oid)
+	}
+	return o, err
+}
+
+// readOwn reads an object that was written here, or fails with
+// os.ErrNotExist.
+func (q *quarantine) readOwn(oid string) (Object, error) {
+	f, err := os.Open(q.path(oid))
+	if err != nil {
+		return Object{}, err
+	}
+	defer f.Close()
+	z, err := zlib.NewReader(f)
+	if err != nil {
+		return Object{}, err
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		return Object{}, err
+	}
+	head, data, ok := bytes.Cut(text, []byte{0})
+	kind, size, _ := strings.Cut(string(head), " ")
+	if n, err := strconv.ParseInt(size, 10, 64); !ok || err != nil || n != int64(len(data)) {
+		return Object{}, fmt.Errorf("%s: not an object", oid)
+	}
+	return Object{OID: oid, Type: kind, Size: int64(len(data)), Data: data}, nil
+}
+
+// keep copies objects, and what they lead to as far as it was written here,
+// into the repository. They are on disk when it returns.
+func (q *quarantine) keep(roots ...string) error {
+	b := q.repo.Batch()
+	defer b.Discard()
+	seen := map[string]bool{}
+	for len(roots) > 0 {
+		oid := roots[len(roots)-1]
+		roots = roots[:len(roots)-1]
+		if seen[oid] {
+			continue
+		}
+		seen[oid] = true
+		o, err := q.readOwn(oid)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // the repository has it
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := b.write(o.Type, o.Size, bytes.NewReader(o.Data)); err != nil {
+			return err
+		}
+		next, err := q.repo.leadsTo(o)
+		if err != nil {
+			return err
+		}
+		roots = append(roots, next...)
+	}
+	return b.Flush()
+}
+
+// leadsTo lists the objects that an object names.
+func (r *Repository) leadsTo(o Object) ([]string, error) {
+	switch o.Type {
+	case "commit":
+		c, err := parseCommit(o)
+		return append(c.Parents, c.Tree), err
+	case "tree":
+		entries, err := r.parseTree(o.Data)
+		var oids []string
+		for _, e := range entries {
+			if e.Mode != "160000" { // a submodule's commit is in another repository
+				oids = append(oids, e.OID)
+			}
+		}
+		return oids, err
+	}
+	return nil, nil
+}
+
+// parseTree reads the entries of one tree.
+func (r *Repository) parseTree(data []byte) ([]TreeEntry, error) {
+	var entries []TreeEntry
+	size := r.oidLen() / 2
+	for len(data) > 0 {
+		head, rest, ok := bytes.Cut(data, []byte{0})
+		mode, name, named := strings.Cut(string(head), " ")
+		if !ok || !named || len(rest) < size {
+			return nil, fmt.Errorf("not a tree")
+		}
+		entries = append(entries, TreeEntry{Mode: mode, Name: name, OID: fmt.Sprintf("%x", rest[:size])})
+		data = rest[size:]
+	}
+	return entries, nil
+}

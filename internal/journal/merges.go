@@ -1,0 +1,129 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+
+	"github.com/croft-sh/croft"
+)
+
+// Merge is a merge as the queue remembers it.
+type Merge struct {
+	croft.Merge
+	RepoID croft.ID         `json:"repoId"`
+	Act    croft.ID         `json:"act"` // the call that submitted it
+	After  croft.AfterMerge `json:"after,omitempty"`
+	Text   string           `json:"text,omitempty"`   // the message that was asked for
+	Base   string           `json:"base,omitempty"`   // of a revert or an apply: what Head is measured from
+	Before string           `json:"before,omitempty"` // where the target was before it was published
+	Tried  string           `json:"tried,omitempty"`  // the commit of an attempt whose end is not known
+	Untidy bool             `json:"untidy,omitempty"` // its workspace is yet to be put away
+
+	// Published counts publications; the later has the higher number. Zero
+	// means that it was not published.
+	Published int64 `json:"published,omitempty"`
+}
+
+// PutMerge writes a merge, new or changed.
+func (t *Tx) PutMerge(m Merge) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	untidy := 0
+	if m.Untidy {
+		untidy = 1
+	}
+	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO merges
+		(id, repo, target, workspace, state, status, reason, commit_id, priority, untidy, published, merge)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET state = excluded.state, status = excluded.status, reason = excluded.reason,
+			commit_id = excluded.commit_id, priority = excluded.priority, untidy = excluded.untidy,
+			published = excluded.published, merge = excluded.merge`,
+		m.ID, m.RepoID, m.Target, m.WorkspaceID, m.State, m.Status, m.Reason, m.Commit, m.Priority, untidy, m.Published, string(b))
+	return err
+}
+
+func scanMerge(rows *sql.Rows) (m Merge, err error) {
+	var text []byte
+	if err := rows.Scan(&text); err != nil {
+		return m, err
+	}
+	return m, json.Unmarshal(text, &m)
+}
+
+const oneMerge = `SELECT merge FROM merges WHERE id = ?`
+
+// Merge finds a merge.
+func (j *Journal) Merge(ctx context.Context, id croft.ID) (Merge, error) {
+	return one(collect(ctx, j.db, scanMerge, oneMerge, id))
+}
+
+// Merge finds a merge, as this transaction sees it.
+func (t *Tx) Merge(id croft.ID) (Merge, error) {
+	return one(collect(t.ctx, t.tx, scanMerge, oneMerge, id))
+}
+
+const waiting = `SELECT merge FROM merges WHERE repo = ? AND (? = '' OR target = ?) AND state <> 'done'
+	ORDER BY target, priority DESC, seq LIMIT ?`
+
+// Waiting lists the merges of a lane that have not ended, in its order; with
+// an empty target, those of all lanes.
+func (j *Journal) Waiting(ctx context.Context, repo croft.ID, target string, limit int) ([]Merge, error) {
+	return collect(ctx, j.db, scanMerge, waiting, repo, target, target, limit)
+}
+
+// Waiting lists the merges of a lane, as this transaction sees it.
+func (t *Tx) Waiting(repo croft.ID, target string, limit int) ([]Merge, error) {
+	return collect(t.ctx, t.tx, scanMerge, waiting, repo, target, target, limit)
+}
+
+// Merges lists the merges of a repository, the last first; with an empty
+// target, those of all lanes.
+func (j *Journal) Merges(ctx context.Context, repo croft.ID, target string, limit int) ([]Merge, error) {
+	return collect(ctx, j.db, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND (? = '' OR target = ?)
+		ORDER BY seq DESC LIMIT ?`, repo, target, target, limit)
+}
+
+// MergesOf lists the merges of a workspace, the last first.
+func (j *Journal) MergesOf(ctx context.Context, workspace croft.ID) ([]Merge, error) {
+	return collect(ctx, j.db, scanMerge, `SELECT merge FROM merges WHERE workspace = ? ORDER BY seq DESC`, workspace)
+}
+
+// MergesOf lists the merges of a workspace, as this transaction sees it.
+func (t *Tx) MergesOf(workspace croft.ID) ([]Merge, error) {
+	return collect(t.ctx, t.tx, scanMerge, `SELECT merge FROM merges WHERE workspace = ? ORDER BY seq DESC`, workspace)
+}
+
+// MergeByCommit finds the merge that made a commit.
+func (j *Journal) MergeByCommit(ctx context.Context, repo croft.ID, commit string) (Merge, error) {
+	return one(collect(ctx, j.db, scanMerge, `SELECT merge FROM merges WHERE commit_id = ? AND repo = ? ORDER BY seq`, commit, repo))
+}
+
+// MergedAfter counts the merges that were published on a target after one was,
+// and were not taken back.
+func (j *Journal) MergedAfter(ctx context.Context, m Merge) (n int, err error) {
+	err = j.db.QueryRowContext(ctx, `SELECT count(*) FROM merges WHERE repo = ? AND target = ? AND status = 'merged' AND published > ?`,
+		m.RepoID, m.Target, m.Published).Scan(&n)
+	return n, explain(ctx, err)
+}
+
+// LastPublished is the highest number that a publication has.
+func (t *Tx) LastPublished() (n int64, err error) {
+	err = t.tx.QueryRowContext(t.ctx, `SELECT coalesce(max(published), 0) FROM merges`).Scan(&n)
+	return n, err
+}
+
+// PendingFor lists the merges of a repository that ended pending for a reason
+// and were not submitted again since.
+func (j *Journal) PendingFor(ctx context.Context, repo croft.ID, reason croft.Code) ([]Merge, error) {
+	return collect(ctx, j.db, scanMerge, `SELECT merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason = ?
+		AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.workspace <> '' AND n.seq > m.seq)
+		ORDER BY seq`, repo, reason)
+}
+
+// Untidy lists the merges whose workspaces are yet to be put away.
+func (j *Journal) Untidy(ctx context.Context, repo croft.ID) ([]Merge, error) {
+	return collect(ctx, j.db, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND untidy <> 0 ORDER BY seq`, repo)
+}

@@ -1,0 +1,76 @@
+package merge
+
+import (
+	"context"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+)
+
+const (
+	maxHunks    = 20
+	maxHunkText = 4 << 10
+	maxFileText = 1 << 20
+)
+
+// explain says of each path in conflict what the two sides are. Which merge
+// brought the other side is a commit here; the engine knows whose it is.
+func (s *Stacker) explain(ctx context.Context, it Item, tip string, m git.Merged) ([]croft.Conflict, error) {
+	list := make([]croft.Conflict, len(m.Conflicts))
+	base := it.Base
+	if it.Kind == croft.KindMerge {
+		var err error
+		if base, err = s.Attempts.MergeBase(ctx, tip, it.Head); err != nil {
+			return nil, err
+		}
+	}
+	for i, c := range m.Conflicts {
+		list[i] = croft.Conflict{Path: c.Path, Kind: c.Kind}
+		if i >= maxHunks {
+			continue
+		}
+		last, err := s.Attempts.LastChange(ctx, base, tip, c.Path)
+		if err != nil {
+			return nil, err
+		}
+		list[i].Against = last
+		if list[i].Hunks, err = s.hunks(ctx, m.Tree, c.Path); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// hunks reads the places that are in conflict out of a file with markers.
+func (s *Stacker) hunks(ctx context.Context, tree, path string) ([]croft.ConflictHunk, error) {
+	o, err := s.Attempts.File(ctx, tree, path)
+	if err != nil || o.Type != "blob" || o.Size > maxFileText || strings.Contains(string(o.Data), "\x00") {
+		return nil, err
+	}
+	return parseMarkers(string(o.Data)), nil
+}
+
+// parseMarkers finds the conflicts that a file's markers show.
+func parseMarkers(text string) []croft.ConflictHunk {
+	var list []croft.ConflictHunk
+	var h *croft.ConflictHunk
+	var side *string
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		switch {
+		case strings.HasPrefix(line, "<<<<<<< ") && len(list) < maxHunks:
+			h = &croft.ConflictHunk{Line: n}
+			side = &h.Ours
+		case h != nil && strings.TrimRight(line, "\r\n") == "=======":
+			side = &h.Theirs
+		case h != nil && strings.HasPrefix(line, ">>>>>>> "):
+			list = append(list, *h)
+			h = nil
+		case h != nil && len(*side) < maxHunkText:
+			*side += line
+		}
+	}
+	return list
+}

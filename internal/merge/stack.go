@@ -1,0 +1,240 @@
+package merge
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// Item is one piece of work.
+type Item struct {
+	ID       croft.ID
+	Kind     croft.MergeKind
+	Strategy croft.Strategy
+	Message  string // of the commit that is made
+
+	// Head is the commit whose work is brought in; of a revert, the commit to
+	// be undone.
+	Head string
+	// Base is what Head's work is measured from: of a revert, the commit before
+	// the one to be undone; of an apply, the base of the review. A merge finds
+	// its own.
+	Base string
+	// Undone is the commit that took this work back earlier. Its undoing is
+	// part of the merge, because git takes work that was merged once for
+	// merged.
+	Undone string
+}
+
+// Step is an item on top of what comes before it.
+type Step struct {
+	Item
+	Parent string // what it was put on
+	Commit string // what came of it; Parent where there was nothing to do
+	Tree   string
+
+	// Conflicts keep the item out: the steps after it do without it.
+	Conflicts []croft.Conflict
+}
+
+// Nothing reports whether the target had all of it already.
+func (s Step) Nothing() bool { return len(s.Conflicts) == 0 && s.Commit == s.Parent }
+
+// Stacker puts items on a target.
+type Stacker struct {
+	Attempts *git.Attempts
+	Identity git.Identity
+	Now      func() time.Time
+}
+
+// Stack puts items on a tip in their order, and says for each what came of it.
+// A conflict keeps an item out and does not stop the others.
+func (s *Stacker) Stack(ctx context.Context, tip string, items []Item) ([]Step, error) {
+	steps := make([]Step, 0, len(items))
+	for _, it := range items {
+		step, err := s.step(ctx, tip, it)
+		if err != nil {
+			return nil, fmt.Errorf("%s %s: %w", it.Kind, it.ID, err)
+		}
+		steps = append(steps, step)
+		tip = step.Commit
+	}
+	return steps, nil
+}
+
+func (s *Stacker) step(ctx context.Context, tip string, it Item) (Step, error) {
+	step := Step{Item: it, Parent: tip, Commit: tip}
+	at, err := s.Attempts.ReadCommit(ctx, tip)
+	if err != nil {
+		return step, err
+	}
+	step.Tree = at.Tree
+	if it.Kind == croft.KindMerge && it.Strategy == croft.StrategyRebase {
+		return s.rebase(ctx, step)
+	}
+	merged, err := s.merge(ctx, tip, it)
+	if err != nil {
+		return step, err
+	}
+	if !merged.Clean() {
+		step.Conflicts, err = s.explain(ctx, it, tip, merged)
+		return step, err
+	}
+	commit := git.Commit{Tree: merged.Tree, Parents: []string{tip}, Message: it.Message}
+	if it.Kind == croft.KindMerge && it.Strategy != croft.StrategySquash {
+		commit.Parents = append(commit.Parents, it.Head)
+	}
+	if merged.Tree == step.Tree {
+		if done, err := s.nothingLeft(ctx, tip, it); err != nil || done {
+			return step, err
+		}
+	}
+	if it.Kind == croft.KindMerge && it.Strategy == croft.StrategySquash {
+		if err := s.creditAuthors(ctx, tip, it.Head, &commit); err != nil {
+			return step, err
+		}
+	}
+	step.Tree = merged.Tree
+	step.Commit, err = s.commit(ctx, commit)
+	return step, err
+}
+
+// merge computes the tree of an item on a tip.
+func (s *Stacker) merge(ctx context.Context, tip string, it Item) (git.Merged, error) {
+	switch {
+	case it.Kind == croft.KindRevert:
+		return s.Attempts.MergeOver(ctx, it.Head, tip, it.Base)
+	case it.Kind == croft.KindApply:
+		return s.Attempts.MergeOver(ctx, it.Base, tip, it.Head)
+	case it.Undone == "" || it.Strategy == croft.StrategySquash:
+		return s.Attempts.Merge(ctx, tip, it.Head)
+	}
+	undo, err := s.Attempts.ReadCommit(ctx, it.Undone)
+	if err != nil || len(undo.Parents) == 0 {
+		return git.Merged{}, err
+	}
+	back, err := s.Attempts.MergeOver(ctx, it.Undone, tip, undo.Parents[0])
+	if err != nil || !back.Clean() {
+		return back, err
+	}
+	again, err := s.Attempts.Commit(ctx, git.Commit{Tree: back.Tree, Parents: []string{tip}, Signature: s.sign(s.Identity.Committer), Message: "again"}, git.Identity{})
+	if err != nil {
+		return git.Merged{}, err
+	}
+	return s.Attempts.Merge(ctx, again, it.Head)
+}
+
+// nothingLeft tells work that the target has from work that happens to change
+// nothing: a merge commit for the latter says that it was merged.
+func (s *Stacker) nothingLeft(ctx context.Context, tip string, it Item) (bool, error) {
+	if it.Kind != croft.KindMerge || it.Strategy == croft.StrategySquash {
+		return true, nil
+	}
+	return s.Attempts.IsAncestor(ctx, it.Head, tip)
+}
+
+func (s *Stacker) sign(who string) string { return git.At(who, s.Now()) }
+
+func (s *Stacker) commit(ctx context.Context, c git.Commit) (string, error) {
+	c.Signature = s.sign(s.Identity.Committer)
+	if c.Author == "" {
+		c.Author = s.sign(s.Identity.Author)
+	}
+	return s.Attempts.Commit(ctx, c, s.Identity)
+}
+
+// rebase puts the commits of a piece of work on the tip one by one, with their
+// authors and messages. A commit that changes nothing any more is left out, and
+// so are merges.
+func (s *Stacker) rebase(ctx context.Context, step Step) (Step, error) {
+	work, err := s.Attempts.Between(ctx, step.Parent, step.Head, git.LeaveMerges)
+	if err != nil {
+		return step, err
+	}
+	at, tree := step.Parent, step.Tree
+	for _, oid := range work {
+		c, err := s.Attempts.ReadCommit(ctx, oid)
+		if err != nil {
+			return step, err
+		}
+		base, err := s.before(ctx, c)
+		if err != nil {
+			return step, err
+		}
+		merged, err := s.Attempts.MergeOver(ctx, base, at, oid)
+		if err != nil {
+			return step, err
+		}
+		if !merged.Clean() {
+			step.Conflicts, err = s.explain(ctx, step.Item, step.Parent, merged)
+			return step, err
+		}
+		if merged.Tree == tree {
+			continue
+		}
+		tree = merged.Tree
+		if at, err = s.commit(ctx, git.Commit{Tree: tree, Parents: []string{at}, Author: c.Author, Encoding: c.Encoding, Message: c.Message}); err != nil {
+			return step, err
+		}
+	}
+	step.Commit, step.Tree = at, tree
+	return step, nil
+}
+
+// before is what a commit's change is measured from.
+func (s *Stacker) before(ctx context.Context, c git.Commit) (string, error) {
+	if len(c.Parents) > 0 {
+		return c.Parents[0], nil
+	}
+	empty, err := s.Attempts.WriteTree(nil)
+	if err != nil {
+		return "", err
+	}
+	return s.Attempts.Commit(ctx, git.Commit{Tree: empty, Signature: s.sign(s.Identity.Committer), Message: "nothing"}, git.Identity{})
+}
+
+// creditAuthors makes the author of the work the author of the one commit that
+// it becomes. Where there were several, the last is, and the others are named.
+func (s *Stacker) creditAuthors(ctx context.Context, tip, head string, c *git.Commit) error {
+	work, err := s.Attempts.Between(ctx, tip, head, git.LeaveMerges)
+	if err != nil || len(work) == 0 {
+		return err
+	}
+	var others []string
+	for _, oid := range slices.Backward(work) {
+		was, err := s.Attempts.ReadCommit(ctx, oid)
+		if err != nil {
+			return err
+		}
+		who, _, _ := strings.Cut(was.Author, "> ")
+		who += ">"
+		if c.Author == "" {
+			c.Author = was.Author
+		} else if !strings.HasPrefix(c.Author, who) && !slices.Contains(others, who) {
+			others = append(others, who)
+		}
+	}
+	if len(others) > 0 {
+		c.Message = strings.TrimRight(c.Message, "\n") + "\n"
+		if !strings.Contains(lastParagraph(c.Message), ": ") {
+			c.Message += "\n"
+		}
+		for _, who := range others {
+			c.Message += "Co-authored-by: " + who + "\n"
+		}
+	}
+	return nil
+}
+
+func lastParagraph(text string) string {
+	text = strings.TrimRight(text, "\n")
+	if i := strings.LastIndex(text, "\n\n"); i >= 0 {
+		return text[i:]
+	}
+	return ""
+}
