@@ -68,6 +68,34 @@ const (
 	// WorkspaceBroken: the workspace's directory or registration is not what
 	// the record says.
 	WorkspaceBroken Code = "WORKSPACE_BROKEN"
+	// InProgress: the workspace is in the middle of a rebase, a cherry-pick or
+	// the like, or of a merge whose conflicts are not resolved.
+	InProgress Code = "IN_PROGRESS"
+	// SigningFailed: commits are to be signed, and this one could not be.
+	SigningFailed Code = "SIGNING_FAILED"
+	// IdentityUnknown: git does not know whose name to put on a commit.
+	IdentityUnknown Code = "IDENTITY_UNKNOWN"
+
+	// Conflict: two sides changed the same place. It is the reason of a
+	// merge that stays pending.
+	Conflict Code = "CONFLICT"
+	// HostDirty: the target is checked out somewhere, and changes there would
+	// be touched. It is the reason of a merge that stays pending, and is tried
+	// again.
+	HostDirty Code = "HOST_DIRTY"
+	// TargetMoved: the target is not where it was said to be.
+	TargetMoved Code = "TARGET_MOVED"
+	// TargetBroken: the target fails the checks by itself.
+	TargetBroken Code = "TARGET_BROKEN"
+	// TargetNotFound: the target branch is not there.
+	TargetNotFound Code = "TARGET_NOT_FOUND"
+	// MergeNotFound: no merge of that ID, workspace or commit.
+	MergeNotFound Code = "MERGE_NOT_FOUND"
+	// MergeHeld: the merge waits in its lane until it is released.
+	MergeHeld Code = "MERGE_HELD"
+	// NotMerged: what is to be taken back is not in the target.
+	NotMerged Code = "NOT_MERGED"
+
 	// LeaseLost: the lease expired or was released.
 	LeaseLost Code = "LEASE_LOST"
 

@@ -32,6 +32,13 @@ const (
 	EventLeaseReleased     = "lease.released"
 	EventBranchDeleted     = "branch.deleted"
 	EventOperationUndone   = "operation.undone"
+	EventWorkspaceFinished = "workspace.finished"
+	EventMergeQueued       = "merge.queued"
+	EventMergeMerged       = "merge.merged"
+	EventMergePending      = "merge.pending"
+	EventMergeDiscarded    = "merge.discarded"
+	EventMergeReverted     = "merge.reverted"
+	EventMergeCanceled     = "merge.canceled"
 	EventTrashPurged       = "trash.purged"
 )
 

@@ -57,21 +57,21 @@ type Merge struct {
 	Details string `json:"details,omitempty"`
 	Hint    string `json:"hint,omitempty"` // a command that the reader can run next
 
-	Conflicts []Conflict `json:"conflicts,omitempty"`
-	Checks    []Check    `json:"checks,omitempty"`
-	Later     int        `json:"later,omitempty"`    // of a revert: how many were merged after what it takes back
-	Reverts   ID         `json:"reverts,omitempty"`  // of a revert: the merge that it takes back
-	Priority  int        `json:"priority,omitempty"` // the higher goes first
-	IsHeld    bool       `json:"held,omitempty"`     // it waits until it is released
-	HeldBack  []string   `json:"heldBack,omitempty"` // files that were not committed, because they look like secrets, are large, or are repositories
+	Conflicts []ConflictedPath `json:"conflicts,omitempty"`
+	Checks    []Check          `json:"checks,omitempty"`
+	Later     int              `json:"later,omitempty"`    // of a revert: how many were merged after what it takes back
+	Reverts   ID               `json:"reverts,omitempty"`  // of a revert: the merge that it takes back
+	Priority  int              `json:"priority,omitempty"` // the higher goes first
+	IsHeld    bool             `json:"held,omitempty"`     // it waits until it is released
+	HeldBack  []string         `json:"heldBack,omitempty"` // files that were not committed, because they look like secrets, are large, or are repositories
 
 	Actor       string    `json:"actor,omitempty"`
 	SubmittedAt time.Time `json:"submittedAt"`
 	EndedAt     time.Time `json:"endedAt,omitzero"`
 }
 
-// Conflict is one path on which two sides do not agree.
-type Conflict struct {
+// ConflictedPath is one path on which two sides do not agree.
+type ConflictedPath struct {
 	Path    string         `json:"path"`
 	Kind    string         `json:"kind,omitempty"`    // such as "contents" or "modify/delete"
 	Against string         `json:"against,omitempty"` // the workspace whose merge brought the other side
@@ -186,11 +186,11 @@ type RevertRequest struct {
 
 // RevertPlan says what a revert would meet.
 type RevertPlan struct {
-	Merge     Merge      `json:"merge"`
-	Branch    string     `json:"branch"` // that it would be taken back from
-	Target    string     `json:"target"` // the commit that the branch is at
-	Later     int        `json:"later"`  // how many were merged after it
-	Conflicts []Conflict `json:"conflicts,omitempty"`
+	Merge     Merge            `json:"merge"`
+	Branch    string           `json:"branch"` // that it would be taken back from
+	Target    string           `json:"target"` // the commit that the branch is at
+	Later     int              `json:"later"`  // how many were merged after it
+	Conflicts []ConflictedPath `json:"conflicts,omitempty"`
 }
 
 // DiscardRequest names workspaces whose work is not wanted.
@@ -202,10 +202,10 @@ type DiscardRequest struct {
 
 // Resolution says what bringing a target into a workspace left to do.
 type Resolution struct {
-	Workspace Workspace  `json:"workspace"`
-	Target    string     `json:"target"`
-	Commit    string     `json:"commit"`              // of the target
-	Conflicts []Conflict `json:"conflicts,omitempty"` // empty: it went in cleanly
+	Workspace Workspace        `json:"workspace"`
+	Target    string           `json:"target"`
+	Commit    string           `json:"commit"`              // of the target
+	Conflicts []ConflictedPath `json:"conflicts,omitempty"` // empty: it went in cleanly
 }
 
 // Merges is the part of Service that brings work to its target and takes it

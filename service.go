@@ -22,6 +22,7 @@ type Service interface {
 	Snapshots
 	Trash
 	History
+	Merges
 	Upkeep
 	Events
 	io.Closer

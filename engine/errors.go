@@ -87,6 +87,12 @@ func explainGit(e *croft.Error, err error) bool {
 	case errors.Is(err, git.ErrForeignAdmin):
 		e.Code, e.Message, e.Details = croft.WorkspaceBroken, "the workspace's git directory was changed to belong to another repository", err.Error()
 		e.Hint = "croft remove --force <the workspace>"
+	case errors.Is(err, git.ErrSigning):
+		e.Code, e.Message = croft.SigningFailed, "the commit could not be signed, and is not made unsigned"
+		e.Hint = "git config commit.gpgsign"
+	case errors.Is(err, git.ErrNoIdentity):
+		e.Code, e.Message = croft.IdentityUnknown, "git does not know who you are"
+		e.Hint = `git config --global user.email "you@example.com"`
 	case errors.Is(err, git.KindFilter):
 		e.Code, e.Message = croft.FilterRefused, "a content filter that this repository requires did not run"
 		e.Hint = "allow it by name in your own configuration: git.filters"

@@ -88,7 +88,11 @@ func describe(ops []journal.Operation, undoable bool) croft.Operation {
 		if op.State == journal.OpRunning {
 			out.State = string(journal.OpRunning)
 		}
-		names = append(names, op.Names...)
+		for _, n := range op.Names {
+			if !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
 	}
 	out.Workspace = strings.Join(names, " ")
 	return out
@@ -98,11 +102,25 @@ func describe(ops []journal.Operation, undoable bool) croft.Operation {
 type step struct {
 	rec     journal.Record
 	restore bool            // from the trash
-	rewind  *croft.Snapshot // to this snapshot; else it is removed
+	rewind  *croft.Snapshot // to this snapshot
+	revert  *journal.Merge  // this merge; else the workspace is removed
+}
+
+func (s step) name() string {
+	if s.revert != nil {
+		return s.revert.Workspace
+	}
+	return s.rec.Workspace.Name
 }
 
 func (s step) String() string {
 	w := s.rec.Workspace
+	if s.revert != nil && s.revert.Kind == croft.KindRevert {
+		return fmt.Sprintf("bring the work of %s back to %s", s.revert.Workspace, s.revert.Target)
+	}
+	if s.revert != nil {
+		return fmt.Sprintf("revert the merge of %s on %s", s.revert.Workspace, s.revert.Target)
+	}
 	if s.rewind != nil {
 		return fmt.Sprintf("bring %s back to the snapshot of %s", w.Name, s.rewind.CreatedAt.Format(time.RFC3339))
 	}
@@ -119,6 +137,16 @@ func (e *Engine) inverse(ctx context.Context, ops []journal.Operation) ([]step, 
 	var steps []step
 	for _, op := range slices.Backward(ops) {
 		if op.State != journal.OpDone {
+			continue
+		}
+		if op.Kind == string(croft.KindMerge) || op.Kind == string(croft.KindRevert) || op.Kind == string(croft.KindApply) {
+			m, err := e.mergeOf(ctx, op)
+			if err != nil {
+				return nil, err
+			}
+			if m != nil {
+				steps = append(steps, step{revert: m})
+			}
 			continue
 		}
 		for _, id := range slices.Backward(op.Workspaces) {
@@ -145,6 +173,32 @@ func (e *Engine) inverse(ctx context.Context, ops []journal.Operation) ([]step, 
 		}
 	}
 	return steps, nil
+}
+
+// mergeOf finds the merge that an operation was, if it is still in force.
+func (e *Engine) mergeOf(ctx context.Context, op journal.Operation) (*journal.Merge, error) {
+	var in mergeInput
+	if err := json.Unmarshal(op.Input, &in); err != nil {
+		return nil, err
+	}
+	m, err := e.journal.Merge(ctx, in.Merge)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && m.Status != croft.MergeMerged {
+		return nil, nil
+	}
+	return &m, err
+}
+
+// undoMerge takes a merge back, through its lane.
+func (e *Engine) undoMerge(ctx context.Context, r *repo, m journal.Merge, a act) error {
+	back, err := e.submitRevert(ctx, r, croft.RevertRequest{Merge: m.ID}, a)
+	if err != nil {
+		return err
+	}
+	done, err := e.waitMerge(ctx, back.ID)
+	if err != nil || done.Status == croft.MergeMerged {
+		return err
+	}
+	return &croft.Error{Code: done.Reason, Workspace: m.Workspace, Message: done.Message, Details: done.Details, Hint: done.Hint}
 }
 
 // PlanUndo says what Undo would do.
@@ -217,6 +271,8 @@ func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operat
 	a := act{id: newID(), undoes: ops[0].Act}
 	for _, st := range steps {
 		switch {
+		case st.revert != nil:
+			err = e.undoMerge(ctx, s.repo, *st.revert, a)
 		case st.rewind != nil:
 			err = e.rewind(ctx, s.repo, *st.rewind, a)
 		case st.restore:
@@ -225,7 +281,7 @@ func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operat
 			_, err = e.removeOne(ctx, s.repo, st.rec, removal{Event: croft.EventWorkspaceRemoved, act: a}, req.Mode)
 		}
 		if err != nil {
-			return nil, explain("undo", st.rec.Workspace.Name, err)
+			return nil, explain("undo", st.name(), err)
 		}
 	}
 	err = e.journal.Update(ctx, func(tx *journal.Tx) error {

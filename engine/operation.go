@@ -193,6 +193,33 @@ func (e *Engine) recover(ctx context.Context, repo croft.ID) error {
 }
 
 func (e *Engine) recoverOne(ctx context.Context, op journal.Operation) error {
+	return e.recoverHeld(ctx, op, func() error {
+		r, err := e.repoByID(ctx, op.Repo)
+		if errors.Is(err, journal.ErrNotFound) {
+			r, err = &repo{id: op.Repo}, nil // its place was taken by another repository
+		}
+		if err != nil {
+			return err
+		}
+		switch op.Kind {
+		case "create":
+			return e.recoverCreate(ctx, r, op)
+		case "remove":
+			return e.recoverRemove(ctx, r, op)
+		case "restore":
+			return e.recoverRestore(ctx, r, op)
+		case "rewind":
+			return e.recoverRewind(ctx, r, op)
+		case "publish":
+			return e.recoverPublish(ctx, r, op)
+		}
+		return fmt.Errorf("unknown operation %q", op.Kind)
+	})
+}
+
+// recoverHeld calls f under the lock of an operation that nobody is at any
+// more, if it has not ended meanwhile.
+func (e *Engine) recoverHeld(ctx context.Context, op journal.Operation, f func() error) error {
 	l, err := e.takeOver(ctx, op)
 	if l == nil || err != nil {
 		return err
@@ -204,24 +231,7 @@ func (e *Engine) recoverOne(ctx context.Context, op journal.Operation) error {
 	if now, err := e.journal.Operation(ctx, op.ID); err != nil || now.State != journal.OpRunning {
 		return err
 	}
-	r, err := e.repoByID(ctx, op.Repo)
-	if errors.Is(err, journal.ErrNotFound) {
-		r, err = &repo{id: op.Repo}, nil // its place was taken by another repository
-	}
-	if err != nil {
-		return err
-	}
-	switch op.Kind {
-	case "create":
-		return e.recoverCreate(ctx, r, op)
-	case "remove":
-		return e.recoverRemove(ctx, r, op)
-	case "restore":
-		return e.recoverRestore(ctx, r, op)
-	case "rewind":
-		return e.recoverRewind(ctx, r, op)
-	}
-	return fmt.Errorf("unknown operation %q", op.Kind)
+	return f()
 }
 
 // takeOver takes the lock of an operation that nobody is at any more. It

@@ -147,6 +147,9 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 		return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
 	}
 	rec.Workspace.State, rec.Boot = croft.Ready, proc.Here().Boot
+	if rec.Workspace.MergeStatus == croft.MergeDiscarded { // whoever brings it back wants it
+		rec.Workspace.MergeStatus = croft.MergePending
+	}
 	rec.Trash = nil
 	return e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
 		return errors.Join(tx.Emit(e.event(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", e.now()))

@@ -29,10 +29,12 @@ func nextFor(ws croft.Workspace, now time.Time) croft.Next {
 		return croft.Next{What: "works in the project itself", Command: "croft sh " + name}
 	case ws.Head == ws.Base:
 		return croft.Next{What: "no commits yet", Command: "croft sh " + name}
-	case ws.Branch == "":
-		return croft.Next{What: "has commits", Command: "git merge " + short(ws.Head)}
+	case ws.MergeStatus == croft.MergePending:
+		return croft.Next{What: "pending", Command: "croft merge " + name}
+	case ws.MergeStatus == croft.MergeReverted:
+		return croft.Next{What: "reverted", Command: "croft merge " + name}
 	default:
-		return croft.Next{What: "has commits", Command: "git merge " + shellWord(ws.Branch)}
+		return croft.Next{What: "has commits", Command: "croft merge " + name}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 // The groups of commands in the help.
 const (
 	groupWork   = "work"
+	groupMerge  = "merge"
 	groupUpkeep = "upkeep"
 	groupSetup  = "setup"
 )
@@ -53,6 +54,7 @@ Without a command it lists the workspaces of the repository.`,
 
 	root.AddGroup(
 		&cobra.Group{ID: groupWork, Title: "Workspaces:"},
+		&cobra.Group{ID: groupMerge, Title: "Bringing work back:"},
 		&cobra.Group{ID: groupUpkeep, Title: "Upkeep:"},
 		&cobra.Group{ID: groupSetup, Title: "Set-up:"},
 	)
@@ -62,6 +64,8 @@ Without a command it lists the workspaces of the repository.`,
 		newShCommand(a), newCdCommand(a), newLockCommand(a), newUnlockCommand(a),
 		newRemoveCommand(a), newSnapshotCommand(a), newTrashCommand(a), newRestoreCommand(a), newUndoCommand(a), newHistoryCommand(a),
 		newRoleCommand(a))
+	addGroup(root, groupMerge,
+		newFinishCommand(a), newMergeCommand(a), newQueueCommand(a), newRevertCommand(a), newDiscardCommand(a))
 	addGroup(root, groupUpkeep,
 		newCleanCommand(a), newReapCommand(a), newGCCommand(a), newDoctorCommand(a))
 	addGroup(root, groupSetup,

@@ -24,11 +24,13 @@ func TestNextFor(t *testing.T) {
 		{"leased", func(ws *croft.Workspace) { ws.Lease = &croft.Lease{ExpiresAt: noon.Add(time.Second)} }, "in use"},
 		{"expired lease", func(ws *croft.Workspace) { ws.Lease = &croft.Lease{ExpiresAt: noon} }, "no commits yet: croft sh fix-login"},
 		{"stopped", func(ws *croft.Workspace) { ws.State = croft.Stopped }, "no commits yet: croft sh fix-login"},
-		{"commits", func(ws *croft.Workspace) { ws.Head = "ffff" }, "has commits: git merge croft/fix-login"},
-		{"detached", func(ws *croft.Workspace) { ws.Head, ws.Branch = "ffffffffff", "" }, "has commits: git merge fffffff"},
+		{"commits", func(ws *croft.Workspace) { ws.Head = "ffff" }, "has commits: croft merge fix-login"},
+		{"detached", func(ws *croft.Workspace) { ws.Head, ws.Branch = "ffffffffff", "" }, "has commits: croft merge fix-login"},
 		{"merged", func(ws *croft.Workspace) { ws.Head, ws.MergeStatus = "ffff", croft.MergeMerged }, "merged: croft remove fix-login"},
 		{"legacy", func(ws *croft.Workspace) { ws.Mode = croft.ModeLegacy }, "works in the project itself: croft sh fix-login"},
-		{"hostile", func(ws *croft.Workspace) { ws.Head, ws.Branch = "ffff", "x;rm'$HOME" }, `has commits: git merge 'x;rm'\''$HOME'`},
+		{"hostile", func(ws *croft.Workspace) { ws.Head, ws.Name = "ffff", "x;rm'$HOME" }, `has commits: croft merge 'x;rm'\''$HOME'`},
+		{"pending", func(ws *croft.Workspace) { ws.Head, ws.MergeStatus = "ffff", croft.MergePending }, "pending: croft merge fix-login"},
+		{"reverted", func(ws *croft.Workspace) { ws.Head, ws.MergeStatus = "ffff", croft.MergeReverted }, "reverted: croft merge fix-login"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ws := fixLogin()

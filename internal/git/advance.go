@@ -78,7 +78,7 @@ func (h *Host) Prepare(ctx context.Context, old, now string) (*Advance, error) {
 	}
 	a := &Advance{c, old, now}
 	err = a.takeLock(ctx)
-	if errors.Is(err, errIndexLocked) {
+	if errors.Is(err, ErrIndexLocked) {
 		err = &HostDirtyError{Path: h.Path, Cause: "another git is at work there (index.lock)"}
 	}
 	if err == nil {

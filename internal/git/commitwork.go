@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // inProgress says by which file git knows what it is in the middle of.
@@ -186,9 +187,11 @@ func (w *Worktree) Unresolved(paths []string) ([]string, error) {
 // BringIn merges a commit into the worktree and leaves the result uncommitted,
 // with conflict markers where there are conflicts; those paths are returned.
 // The worktree must be clean.
-func (w *Worktree) BringIn(ctx context.Context, commit, name string) ([]string, error) {
+func (w *Worktree) BringIn(ctx context.Context, commit, name string, id Identity) ([]string, error) {
+	now := time.Now()
 	_, err := w.run(ctx, call{
 		args: []string{"-c", "merge.conflictStyle=merge", "merge", "--no-commit", "--no-ff", "-m", fmt.Sprintf("Merge %s", name), commit}, locks: true,
+		env: append(identityEnv("AUTHOR", At(id.Author, now)), identityEnv("COMMITTER", At(id.Committer, now))...),
 	})
 	if err != nil && exitCode(err) != 1 {
 		return nil, err

@@ -83,7 +83,8 @@ const lockText = "croft holds this index for a moment; safe to delete when no cr
 // indexWait is how long somebody else's change of an index is waited for.
 const indexWait = 2 * time.Second
 
-var errIndexLocked = errors.New("another git is at work on the index")
+// ErrIndexLocked says that a lock of git lies on an index.
+var ErrIndexLocked = errors.New("another git is at work on the index")
 
 // takeLock locks the index as git does. A lock that a killed Croft left is
 // taken over: whoever may change this index holds a kernel lock of Croft's.
@@ -103,7 +104,7 @@ func (c *indexCopy) takeLock(ctx context.Context) error {
 			continue
 		}
 		if time.Now().After(deadline) {
-			return errIndexLocked
+			return ErrIndexLocked
 		}
 		select {
 		case <-ctx.Done():

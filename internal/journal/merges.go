@@ -12,13 +12,16 @@ import (
 type Merge struct {
 	croft.Merge
 	RepoID croft.ID         `json:"repoId"`
-	Act    croft.ID         `json:"act"` // the call that submitted it
+	Act    croft.ID         `json:"act"`              // the call that submitted it
+	Undoes croft.ID         `json:"undoes,omitempty"` // the act that it takes back
 	After  croft.AfterMerge `json:"after,omitempty"`
 	Text   string           `json:"text,omitempty"`   // the message that was asked for
 	Base   string           `json:"base,omitempty"`   // of a revert or an apply: what Head is measured from
 	Before string           `json:"before,omitempty"` // where the target was before it was published
 	Tried  string           `json:"tried,omitempty"`  // the commit of an attempt whose end is not known
 	Untidy bool             `json:"untidy,omitempty"` // its workspace is yet to be put away
+	Alone  bool             `json:"alone,omitempty"`  // it is published without others, after it stood in their way
+	Again  bool             `json:"again,omitempty"`  // a revert of a revert: it brings the work back
 
 	// Published counts publications; the later has the higher number. Zero
 	// means that it was not published.
@@ -94,6 +97,13 @@ func (j *Journal) MergesOf(ctx context.Context, workspace croft.ID) ([]Merge, er
 // MergesOf lists the merges of a workspace, as this transaction sees it.
 func (t *Tx) MergesOf(workspace croft.ID) ([]Merge, error) {
 	return collect(t.ctx, t.tx, scanMerge, `SELECT merge FROM merges WHERE workspace = ? ORDER BY seq DESC`, workspace)
+}
+
+// MergesNamed lists the merges of the workspaces that had a name, the last
+// first.
+func (j *Journal) MergesNamed(ctx context.Context, repo croft.ID, name string) ([]Merge, error) {
+	return collect(ctx, j.db, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND json_extract(merge, '$.workspace') = ?
+		ORDER BY seq DESC`, repo, name)
 }
 
 // MergeByCommit finds the merge that made a commit.

@@ -41,10 +41,11 @@ type Operation struct {
 
 const operationColumns = `id, act, undoes, kind, actor, repo, state, workspaces, names, input, owner, started_at, ended_at, error`
 
-// History lists the operations of a repository, the last first.
+// History lists the operations of a repository, the last first. Publications
+// are left out: the merges that they were of are operations themselves.
 func (j *Journal) History(ctx context.Context, repo croft.ID, limit int) ([]Operation, error) {
 	return collect(ctx, j.db, scanOperation, `SELECT `+operationColumns+`
-		FROM operations WHERE repo = ? ORDER BY seq DESC LIMIT ?`, repo, limit)
+		FROM operations WHERE repo = ? AND kind <> 'publish' ORDER BY seq DESC LIMIT ?`, repo, limit)
 }
 
 // Act lists the operations of one call, the first first.

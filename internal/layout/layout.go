@@ -69,6 +69,16 @@ const (
 	PlainDirect Plain = "direct"
 )
 
+// Finish says what becomes of the work of an agent that ended well.
+type Finish string
+
+const (
+	// FinishKeep leaves it on its branch. It is the default.
+	FinishKeep Finish = ""
+	// FinishMerge submits it to the lane of its target.
+	FinishMerge Finish = "merge"
+)
+
 // Layout is where workspaces lie, what their branches are called, and the
 // policies that go with it.
 type Layout struct {
@@ -81,6 +91,7 @@ type Layout struct {
 	Orphans Orphans
 	Parent  Parent
 	Plain   Plain
+	Finish  Finish
 	Prefix  string // the value of {prefix}
 }
 
@@ -99,6 +110,7 @@ func Presets() []Layout {
 			Branch: "agent/{shortid}",
 			Start:  StartMain,
 			Plain:  PlainDirect,
+			Finish: FinishMerge,
 		},
 		{
 			Name:    "swarm",

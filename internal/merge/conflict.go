@@ -16,8 +16,8 @@ const (
 
 // explain says of each path in conflict what the two sides are. Which merge
 // brought the other side is a commit here; the engine knows whose it is.
-func (s *Stacker) explain(ctx context.Context, it Item, tip string, m git.Merged) ([]croft.Conflict, error) {
-	list := make([]croft.Conflict, len(m.Conflicts))
+func (s *Stacker) explain(ctx context.Context, it Item, tip string, m git.Merged) ([]croft.ConflictedPath, error) {
+	list := make([]croft.ConflictedPath, len(m.Conflicts))
 	base := it.Base
 	if it.Kind == croft.KindMerge {
 		var err error
@@ -26,7 +26,7 @@ func (s *Stacker) explain(ctx context.Context, it Item, tip string, m git.Merged
 		}
 	}
 	for i, c := range m.Conflicts {
-		list[i] = croft.Conflict{Path: c.Path, Kind: c.Kind}
+		list[i] = croft.ConflictedPath{Path: c.Path, Kind: c.Kind}
 		if i >= maxHunks {
 			continue
 		}

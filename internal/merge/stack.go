@@ -39,7 +39,7 @@ type Step struct {
 	Tree   string
 
 	// Conflicts keep the item out: the steps after it do without it.
-	Conflicts []croft.Conflict
+	Conflicts []croft.ConflictedPath
 }
 
 // Nothing reports whether the target had all of it already.

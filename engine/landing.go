@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/merge"
+)
+
+// reject ends a merge that cannot be: it stays pending, with the reason.
+func (e *Engine) reject(ctx context.Context, r *repo, m journal.Merge, conflicts []croft.ConflictedPath, reason error) error {
+	why := croft.AsError("merge", reason)
+	m.State, m.Status, m.Reason, m.Message, m.Details, m.Hint = croft.MergeDone, croft.MergePending, why.Code, why.Message, why.Details, why.Hint
+	m.Conflicts, m.EndedAt, m.Tried = conflicts, e.now(), ""
+	rec, err := e.journal.Record(ctx, m.WorkspaceID)
+	if m.Kind != croft.KindMerge || errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
+		return e.journal.Update(ctx, func(tx *journal.Tx) error {
+			return errors.Join(tx.PutMerge(m), tx.Emit(e.mergeEvent(croft.EventMergePending, m)))
+		})
+	}
+	if err != nil {
+		return err
+	}
+	rec.Workspace.MergeStatus = croft.MergePending
+	return e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
+		return errors.Join(tx.PutMerge(m), tx.Emit(e.mergeEvent(croft.EventMergePending, m)))
+	})
+}
+
+// rejectAll ends everything that waits in a lane which cannot be driven.
+func (e *Engine) rejectAll(ctx context.Context, r *repo, target string, reason error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	waiting, err := e.journal.Waiting(ctx, r.id, target, -1)
+	if err != nil {
+		return err
+	}
+	for _, m := range waiting {
+		if err := e.reject(ctx, r, m, nil, explain("merge", m.Workspace, reason)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endEmpty ends a merge of work that the target has already: by an attempt
+// whose end was not known, or because there was nothing to bring.
+func (e *Engine) endEmpty(ctx context.Context, r *repo, tip string, m journal.Merge) error {
+	m.State, m.Status, m.EndedAt, m.Message = croft.MergeDone, croft.MergeMerged, e.now(), "nothing to merge"
+	m.Untidy = m.Kind == croft.KindMerge && m.After == croft.AfterTrash
+	if m.Tried != "" {
+		if in, err := r.git.IsAncestor(ctx, m.Tried, tip); err != nil {
+			return err
+		} else if in {
+			m.Commit, m.Message = m.Tried, ""
+		}
+	}
+	m.Tried = ""
+	rec, err := e.journal.Record(ctx, m.WorkspaceID)
+	if err != nil || rec.Workspace.State == croft.Trashed {
+		return e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.PutMerge(m) })
+	}
+	rec.Workspace.MergeStatus = croft.MergeMerged
+	if m.Commit != "" {
+		rec.Workspace.MergeCommit = m.Commit
+	}
+	return e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
+		return errors.Join(tx.PutMerge(m), tx.Emit(e.mergeEvent(croft.EventMergeMerged, m)))
+	})
+}
+
+// passing is what of a stack may be published, and what its checks said.
+type passing struct {
+	steps  []merge.Step
+	checks []croft.Check
+}
+
+// pass has a stack checked by the target's own checks. Whoever breaks it is
+// turned away; those above wait for the next turn.
+func (e *Engine) pass(ctx context.Context, r *repo, target, tip string, rules config.Merge, attempts *git.Attempts, steps []merge.Step, items []journal.Merge) (passing, error) {
+	if len(rules.Checks) == 0 {
+		return passing{steps: steps}, nil
+	}
+	return passing{}, e.rejectAll(ctx, r, target, &croft.Error{Code: croft.Unsupported, Message: "checks are not run yet"})
+}
+
+// tidyUp puts the workspaces away whose work was merged, if they are idle.
+func (e *Engine) tidyUp(ctx context.Context, r *repo) error {
+	untidy, err := e.journal.Untidy(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	for _, m := range untidy {
+		if err := e.tidy(ctx, r, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) tidy(ctx context.Context, r *repo, m journal.Merge) error {
+	rec, err := e.journal.Record(ctx, m.WorkspaceID)
+	if err == nil && rec.Workspace.State != croft.Trashed {
+		how := removal{Event: croft.EventWorkspaceRemoved, act: act{id: m.Act}}
+		_, err = e.removeOne(ctx, r, rec, how, croft.RemoveSafe)
+		if ctx.Err() != nil {
+			return err
+		}
+	}
+	// One that cannot go, because somebody is at work in it or something in it
+	// is not committed, stays and is shown as merged.
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		now, err := tx.Merge(m.ID)
+		if err != nil {
+			return err
+		}
+		now.Untidy = false
+		return tx.PutMerge(now)
+	})
+}

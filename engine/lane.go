@@ -1,0 +1,426 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/merge"
+)
+
+// laneBatch is how many merges are published together where nothing is checked.
+const laneBatch = 50
+
+// lanePoll is how often somebody who waits looks whether another process has
+// ended the merge, or has stopped driving the lane.
+const lanePoll = 10 * time.Millisecond
+
+// laneLock is the file lock of a lane: whoever holds it publishes.
+func (r *repo) laneLock(target string) string {
+	sum := sha256.Sum256([]byte(target))
+	return filepath.Join(r.common, "croft", "lanes", hex.EncodeToString(sum[:8])+".lock")
+}
+
+func (r *repo) tryLane(target string) (*flock.Lock, error) {
+	path := r.laneLock(target)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, err
+	}
+	return flock.Try(path)
+}
+
+// WaitMerge waits until a merge has ended, and drives its lane where nobody
+// else does.
+func (e *Engine) WaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, error) {
+	m, err := e.waitMerge(ctx, id)
+	return m, explain("merge", "", err)
+}
+
+func (e *Engine) waitMerge(ctx context.Context, id croft.ID) (*croft.Merge, error) {
+	for {
+		m, err := e.journal.Merge(ctx, id)
+		switch {
+		case errors.Is(err, journal.ErrNotFound):
+			return nil, mergeNotFound(string(id))
+		case err != nil:
+			return nil, err
+		case m.State == croft.MergeDone:
+			return &m.Merge, nil
+		case m.IsHeld:
+			return nil, &croft.Error{Code: croft.MergeHeld, Message: "the merge is held", Hint: "croft queue release " + m.Workspace}
+		}
+		r, err := e.repoByID(ctx, m.RepoID)
+		if err != nil {
+			return nil, err
+		}
+		err = e.drive(ctx, r, m.Target, func() bool {
+			now, err := e.journal.Merge(ctx, id)
+			return err != nil || now.State == croft.MergeDone || now.IsHeld
+		})
+		if errors.Is(err, flock.ErrHeld) {
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(lanePoll):
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func mergeNotFound(ref string) error {
+	return &croft.Error{Code: croft.MergeNotFound, Message: fmt.Sprintf("there is no merge %q", ref), Hint: "croft queue --all"}
+}
+
+// RunQueue drives the lanes of a repository until they are empty.
+func (e *Engine) RunQueue(ctx context.Context, req croft.MergesRequest) ([]croft.Merge, error) {
+	s, err := e.at(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("queue", "", err)
+	}
+	if err := e.recover(ctx, s.id); err != nil {
+		return nil, explain("queue", "", err)
+	}
+	if err := e.retryPending(ctx, s.repo); err != nil {
+		return nil, explain("queue", "", err)
+	}
+	waiting, err := e.journal.Waiting(ctx, s.id, req.Target, -1)
+	if err != nil {
+		return nil, explain("queue", "", err)
+	}
+	out := []croft.Merge{}
+	for _, m := range waiting {
+		if m.IsHeld {
+			continue
+		}
+		done, err := e.waitMerge(ctx, m.ID)
+		if err != nil {
+			return out, explain("queue", m.Workspace, err)
+		}
+		out = append(out, *done)
+	}
+	return out, nil
+}
+
+// retryPending submits again what stayed pending because of the user's
+// checkout, if the work is still as it was.
+func (e *Engine) retryPending(ctx context.Context, r *repo) error {
+	pending, err := e.journal.PendingFor(ctx, r.id, croft.HostDirty)
+	if err != nil {
+		return err
+	}
+	for _, m := range pending {
+		err := e.journal.Update(ctx, func(tx *journal.Tx) error {
+			now, err := tx.Merge(m.ID)
+			if err != nil || now.State != croft.MergeDone || now.Reason != croft.HostDirty {
+				return err
+			}
+			now.State, now.Reason, now.Message, now.Details, now.Hint, now.EndedAt = croft.MergeQueued, "", "", "", "", time.Time{}
+			return tx.PutMerge(now)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drive publishes what waits in a lane until enough has ended or nothing waits.
+// It fails with flock.ErrHeld if somebody else does.
+func (e *Engine) drive(ctx context.Context, r *repo, target string, enough func() bool) error {
+	l, err := r.tryLane(target)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	if err := e.recoverLane(ctx, r, target); err != nil {
+		return err
+	}
+	for !enough() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		more, err := e.turn(ctx, r, target)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+	}
+	return e.tidyUp(ctx, r)
+}
+
+// turn takes what waits in a lane one step further, and reports whether there
+// was anything.
+func (e *Engine) turn(ctx context.Context, r *repo, target string) (bool, error) {
+	tip, err := r.git.ReadRef(ctx, "refs/heads/"+target)
+	if err != nil {
+		return false, e.rejectAll(ctx, r, target, targetNotFound(target, err))
+	}
+	rules, err := e.rules(ctx, r, target, tip)
+	if err != nil {
+		return false, e.rejectAll(ctx, r, target, err)
+	}
+	batch := laneBatch
+	if len(rules.Checks) > 0 {
+		batch = rules.Batch
+	}
+	items, err := e.claim(ctx, r, target, batch)
+	if err != nil || len(items) == 0 {
+		return false, err
+	}
+	if err := failpoint.Hit("lane.claimed"); err != nil {
+		return false, err
+	}
+	err = e.land(ctx, r, target, tip, rules, items)
+	if err != nil {
+		// What was not ended goes back to where it was.
+		err = errors.Join(err, e.release(context.WithoutCancel(ctx), r, target))
+	}
+	return true, err
+}
+
+// rules are the target's own settings for merges.
+func (e *Engine) rules(ctx context.Context, r *repo, target, tip string) (config.Merge, error) {
+	o, err := r.git.Read(ctx, tip+":croft.toml")
+	if err != nil && !errors.Is(err, git.ErrNoObject) {
+		return config.Merge{}, err
+	}
+	set, err := e.set.AtTarget(target+":croft.toml", o.Data)
+	if err != nil {
+		return config.Merge{}, err
+	}
+	return set.Config().Merge, nil
+}
+
+// claim takes the first of a lane into work.
+func (e *Engine) claim(ctx context.Context, r *repo, target string, limit int) ([]journal.Merge, error) {
+	var items []journal.Merge
+	err := e.journal.Update(ctx, func(tx *journal.Tx) error {
+		items = nil
+		waiting, err := tx.Waiting(r.id, target, limit+100)
+		if err != nil {
+			return err
+		}
+		for _, m := range waiting {
+			if m.IsHeld {
+				continue
+			}
+			if len(items) == limit || m.Alone && len(items) > 0 {
+				break
+			}
+			if m.Alone {
+				limit = 1
+			}
+			m.State = croft.MergeMerging
+			items = append(items, m)
+			if err := tx.PutMerge(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return items, err
+}
+
+// release puts what is in work back into the queue.
+func (e *Engine) release(ctx context.Context, r *repo, target string) error {
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		waiting, err := tx.Waiting(r.id, target, -1)
+		if err != nil {
+			return err
+		}
+		for _, m := range waiting {
+			if m.State == croft.MergeQueued {
+				continue
+			}
+			m.State = croft.MergeQueued
+			if err := tx.PutMerge(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// land stacks items on the tip, has the stack checked, and publishes what
+// passes.
+func (e *Engine) land(ctx context.Context, r *repo, target, tip string, rules config.Merge, items []journal.Merge) error {
+	id, err := r.git.Identity(ctx)
+	if err != nil {
+		return e.rejectAll(ctx, r, target, err)
+	}
+	attempts, err := r.git.Attempts()
+	if err != nil {
+		return err
+	}
+	defer attempts.Close()
+	stack := merge.Stacker{Attempts: attempts, Identity: id, Now: e.opts.Now}
+	steps, err := e.stack(ctx, r, stack, tip, rules, items)
+	if err != nil {
+		return err
+	}
+	steps, err = e.sortOut(ctx, r, tip, steps, items)
+	if err != nil || len(steps) == 0 {
+		return err
+	}
+	passed, err := e.pass(ctx, r, target, tip, rules, attempts, steps, items)
+	if err != nil || len(passed.steps) == 0 {
+		return err
+	}
+	return e.publishStack(ctx, r, target, tip, attempts, passed, items)
+}
+
+// stack puts items on the tip. What git cannot even try is turned away alone.
+func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, tip string, rules config.Merge, items []journal.Merge) ([]merge.Step, error) {
+	var steps []merge.Step
+	for _, m := range items {
+		it := merge.Item{
+			ID: m.ID, Kind: m.Kind, Head: m.Head, Base: m.Base, Strategy: cmp.Or(m.Strategy, croft.Strategy(rules.Strategy)),
+		}
+		var err error
+		if it.Message, err = e.mergeMessage(ctx, r, m, rules); err != nil {
+			return nil, err
+		}
+		if it.Undone, err = e.undoneBy(ctx, m); err != nil {
+			return nil, err
+		}
+		step, err := stack.Stack(ctx, tip, []merge.Item{it})
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			if err := e.reject(ctx, r, m, nil, explain("merge", m.Workspace, err)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		steps = append(steps, step[0])
+		tip = step[0].Commit
+	}
+	return steps, nil
+}
+
+// mergeMessage is the message of the commit that a merge makes.
+func (e *Engine) mergeMessage(ctx context.Context, r *repo, m journal.Merge, rules config.Merge) (string, error) {
+	if m.Kind == croft.KindRevert {
+		return m.Text, nil
+	}
+	text := m.Text
+	if text == "" {
+		rec, err := e.journal.Record(ctx, m.WorkspaceID)
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return "", err
+		}
+		w := rec.Workspace
+		w.Target = m.Target
+		w.Branch = cmp.Or(w.Branch, m.Workspace)
+		text = fillIn(rules.Message, w)
+		if m.Kind == croft.KindApply {
+			text = "Apply part of " + m.Workspace
+		}
+	}
+	return withTrailer(text, "Croft-Merge", string(m.ID)), nil
+}
+
+// undoneBy finds the commit that took the same work back, if that was the last
+// that happened to it on this target.
+func (e *Engine) undoneBy(ctx context.Context, m journal.Merge) (string, error) {
+	if m.Kind != croft.KindMerge {
+		return "", nil
+	}
+	history, err := e.journal.MergesOf(ctx, m.WorkspaceID)
+	if err != nil {
+		return "", err
+	}
+	for _, h := range history {
+		if h.Target != m.Target || h.Published == 0 {
+			continue
+		}
+		if h.Kind == croft.KindRevert && !h.Again {
+			return h.Commit, nil
+		}
+		return "", nil
+	}
+	return "", nil
+}
+
+// sortOut ends the items that are in conflict or have nothing to bring, and
+// returns the steps that are left to publish.
+func (e *Engine) sortOut(ctx context.Context, r *repo, tip string, steps []merge.Step, items []journal.Merge) ([]merge.Step, error) {
+	var left []merge.Step
+	for _, step := range steps {
+		m := itemOf(items, step.ID)
+		switch {
+		case len(step.Conflicts) > 0:
+			conflicts, err := e.nameOthers(ctx, r, step.Conflicts)
+			if err != nil {
+				return nil, err
+			}
+			if err := e.reject(ctx, r, m, conflicts, conflictReason(m, conflicts)); err != nil {
+				return nil, err
+			}
+		case step.Nothing():
+			if err := e.endEmpty(ctx, r, tip, m); err != nil {
+				return nil, err
+			}
+		default:
+			left = append(left, step)
+		}
+	}
+	return left, nil
+}
+
+func itemOf(items []journal.Merge, id croft.ID) journal.Merge {
+	return items[slices.IndexFunc(items, func(m journal.Merge) bool { return m.ID == id })]
+}
+
+func conflictReason(m journal.Merge, conflicts []croft.ConflictedPath) error {
+	paths := make([]string, len(conflicts))
+	for i, c := range conflicts {
+		paths[i] = c.Path
+	}
+	hint := "croft merge --resolve " + m.Workspace
+	if m.Kind != croft.KindMerge {
+		hint = "croft diff " + m.Workspace
+	}
+	return &croft.Error{
+		Code: croft.Conflict, Message: fmt.Sprintf("%s in conflict with %s", count(len(conflicts), "file"), m.Target),
+		Details: strings.Join(paths, "\n"), Hint: hint,
+	}
+}
+
+// nameOthers turns the commits that the other sides came with into the names of
+// their workspaces.
+func (e *Engine) nameOthers(ctx context.Context, r *repo, conflicts []croft.ConflictedPath) ([]croft.ConflictedPath, error) {
+	for i, c := range conflicts {
+		if c.Against == "" {
+			continue
+		}
+		other, err := e.journal.MergeByCommit(ctx, r.id, c.Against)
+		if err == nil {
+			conflicts[i].Against = other.Workspace
+		} else if !errors.Is(err, journal.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return conflicts, nil
+}

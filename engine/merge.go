@@ -1,0 +1,239 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+)
+
+// Merge commits what is uncommitted and submits a workspace's work.
+func (e *Engine) Merge(ctx context.Context, req croft.MergeRequest) (*croft.Merge, error) {
+	s, err := e.at(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("merge", req.Workspace, err)
+	}
+	if err := e.recover(ctx, s.id); err != nil {
+		return nil, explain("merge", req.Workspace, err)
+	}
+	key := journal.Key{Repo: s.id, Verb: "merge", Key: req.Key}
+	req.Repo = ""
+	if m, done, err := e.mergedBefore(ctx, &key, req); err != nil || done {
+		return m, explain("merge", req.Workspace, err)
+	}
+	rec, err := e.find(ctx, s, req.Workspace)
+	if err != nil {
+		return nil, explain("merge", req.Workspace, err)
+	}
+	m, err := e.submit(ctx, s.repo, rec, req, key)
+	return m, explain("merge", rec.Workspace.Name, err)
+}
+
+// mergedBefore answers a request whose key was used before. The key gets the
+// digest of the request.
+func (e *Engine) mergedBefore(ctx context.Context, key *journal.Key, req any) (*croft.Merge, bool, error) {
+	if key.Key == "" {
+		return nil, false, nil
+	}
+	if err := layout.CheckKey(key.Key); err != nil {
+		return nil, false, err
+	}
+	b, err := json.Marshal(req)
+	if err != nil {
+		return nil, false, err
+	}
+	sum := sha256.Sum256(b)
+	key.Request = hex.EncodeToString(sum[:])
+	used, err := e.journal.FindKey(ctx, key.Repo, key.Verb, key.Key)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, err
+	case used.Request != key.Request:
+		return nil, false, &croft.Error{Code: croft.KeyConflict, Message: fmt.Sprintf("the key %q was used for another request", key.Key)}
+	}
+	m, err := e.journal.Merge(ctx, used.Operation)
+	return &m.Merge, err == nil, err
+}
+
+// submit commits a workspace's work and puts it in the queue of its target.
+func (e *Engine) submit(ctx context.Context, r *repo, rec journal.Record, req croft.MergeRequest, key journal.Key) (*croft.Merge, error) {
+	w := rec.Workspace
+	if w.Mode == croft.ModeLegacy {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the agent wrote in the project itself; there is nothing to merge"}
+	}
+	m := journal.Merge{
+		Merge: croft.Merge{
+			ID: newID(), Kind: croft.KindMerge, Workspace: w.Name, WorkspaceID: w.ID, Target: cmp.Or(req.Target, w.Target),
+			Strategy: req.Strategy, Status: croft.MergePending, State: croft.MergeQueued, Priority: req.Priority, Actor: e.actor(),
+		},
+		RepoID: r.id, Act: newID(), After: req.After, Text: req.Message,
+	}
+	if err := e.checkSubmission(ctx, r, w, m.Merge); err != nil {
+		return nil, err
+	}
+	var err error
+	if m.Head, m.HeldBack, err = e.commitWork(ctx, r, rec, ""); err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("merge.committed"); err != nil {
+		return nil, err
+	}
+	return e.enqueue(ctx, rec, m, key)
+}
+
+func (e *Engine) checkSubmission(ctx context.Context, r *repo, w croft.Workspace, m croft.Merge) error {
+	switch {
+	case m.Target == "":
+		return &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no target branch", Hint: "croft merge --into BRANCH " + w.Name}
+	case m.Target == w.Branch:
+		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is the workspace's own branch", m.Target)}
+	case !slices.Contains([]croft.Strategy{"", croft.StrategyNoFF, croft.StrategySquash, croft.StrategyRebase}, m.Strategy):
+		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no strategy %q", m.Strategy), Details: "no-ff, squash, rebase"}
+	}
+	if _, err := r.git.ReadRef(ctx, "refs/heads/"+m.Target); err != nil {
+		return targetNotFound(m.Target, err)
+	}
+	return nil
+}
+
+func targetNotFound(target string, err error) error {
+	if !errors.Is(err, git.ErrNoRef) {
+		return err
+	}
+	return &croft.Error{Code: croft.TargetNotFound, Message: fmt.Sprintf("there is no branch %q", target), Hint: "git branch"}
+}
+
+// enqueue writes a merge down. One of the same workspace and target that still
+// waits is brought up to date instead.
+func (e *Engine) enqueue(ctx context.Context, rec journal.Record, m journal.Merge, key journal.Key) (*croft.Merge, error) {
+	m.SubmittedAt = e.now()
+	err := e.journal.Update(ctx, func(tx *journal.Tx) error {
+		old, err := tx.MergesOf(m.WorkspaceID)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(old, func(o journal.Merge) bool {
+			return o.State == croft.MergeQueued && o.Kind == m.Kind && o.Target == m.Target
+		})
+		if i >= 0 {
+			m.ID, m.Act, m.SubmittedAt, m.IsHeld = old[i].ID, old[i].Act, old[i].SubmittedAt, old[i].IsHeld
+			m.Priority = max(m.Priority, old[i].Priority)
+		}
+		if key.Key != "" {
+			key.Operation = m.ID
+			if err := tx.PutKey(key); err != nil {
+				return err
+			}
+		}
+		now, err := tx.Record(m.WorkspaceID)
+		if err != nil {
+			return err
+		}
+		now.Workspace.MergeStatus = croft.MergePending
+		return errors.Join(tx.PutMerge(m), tx.Put(now), tx.Emit(e.event(croft.EventMergeQueued, now)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &m.Merge, failpoint.Hit("merge.queued")
+}
+
+// Merges lists merges.
+func (e *Engine) Merges(ctx context.Context, req croft.MergesRequest) ([]croft.Merge, error) {
+	s, err := e.standing(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("queue", "", err)
+	}
+	limit := req.Limit
+	if limit <= 0 {
+		limit = historyLimit
+	}
+	list := e.journal.Waiting
+	if req.Scope == croft.ScopeAll {
+		list = e.journal.Merges
+	}
+	found, err := list(ctx, s.id, req.Target, limit)
+	if err != nil {
+		return nil, explain("queue", "", err)
+	}
+	return shown(found), nil
+}
+
+func shown(found []journal.Merge) []croft.Merge {
+	out := make([]croft.Merge, len(found))
+	for i, m := range found {
+		out[i] = m.Merge
+	}
+	return out
+}
+
+// Queue holds, releases or cancels merges that wait.
+func (e *Engine) Queue(ctx context.Context, req croft.QueueRequest) ([]croft.Merge, error) {
+	s, err := e.standing(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("queue", "", err)
+	}
+	var changed []croft.Merge
+	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
+		changed = []croft.Merge{}
+		all, err := tx.Waiting(s.id, req.Target, -1)
+		if err != nil {
+			return err
+		}
+		highest := 0
+		for _, m := range all {
+			highest = max(highest, m.Priority)
+		}
+		for _, m := range all {
+			if len(req.Merges) > 0 && !slices.Contains(req.Merges, string(m.ID)) && !slices.Contains(req.Merges, m.Workspace) {
+				continue
+			}
+			if m.State != croft.MergeQueued { // it is too late for it
+				changed = append(changed, m.Merge)
+				continue
+			}
+			if err := e.requeue(tx, &m, req.Action, highest); err != nil {
+				return err
+			}
+			changed = append(changed, m.Merge)
+		}
+		return nil
+	})
+	return changed, explain("queue", "", err)
+}
+
+func (e *Engine) requeue(tx *journal.Tx, m *journal.Merge, action croft.QueueAction, highest int) error {
+	switch action {
+	case croft.QueueHold:
+		m.IsHeld = true
+	case croft.QueueRelease:
+		m.IsHeld = false
+	case croft.QueueFirst:
+		m.Priority = highest + 1
+	case croft.QueueCancel:
+		m.State, m.Reason, m.Message, m.EndedAt = croft.MergeDone, croft.Canceled, "taken out of the queue", e.now()
+		m.Hint = "croft merge " + m.Workspace
+		return errors.Join(tx.PutMerge(*m), tx.Emit(e.mergeEvent(croft.EventMergeCanceled, *m)))
+	default:
+		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no action %q", action)}
+	}
+	return tx.PutMerge(*m)
+}
+
+// mergeEvent tells what became of a merge.
+func (e *Engine) mergeEvent(kind string, m journal.Merge) croft.Event {
+	data, _ := json.Marshal(m.Merge)
+	return croft.Event{Time: e.now(), Kind: kind, Repo: m.RepoID, Workspace: m.WorkspaceID, Data: data}
+}

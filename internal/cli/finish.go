@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// finisher is what `croft finish` takes.
+type finisher interface {
+	repoFinder
+	Finish(ctx context.Context, req croft.FinishRequest) (*croft.Merge, error)
+	WaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, error)
+}
+
+func newFinishCommand(a *app) *cobra.Command {
+	var req croft.FinishRequest
+	var outcome string
+	var isMerge, isKeep bool
+	cmd := &cobra.Command{
+		Use:   "finish [NAME]",
+		Short: "Say that an agent has ended",
+		Long: `Commit what the agent left uncommitted. Where the layout says so, or with
+--merge, work of an agent that succeeded goes on to its target; the rest is
+pending, for "croft merge" or "croft discard".
+
+Files that look like secrets, are large, or are repositories of their own are
+not committed, and are named.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req.Repo, req.Outcome = a.dir(), croft.Outcome(outcome)
+			if len(args) > 0 {
+				req.Workspace = a.ref(args[0])
+			}
+			switch {
+			case isMerge && isKeep:
+				return misused(cmd, "either --merge or --keep")
+			case isMerge:
+				req.Policy = croft.MergeAlways
+			case isKeep:
+				req.Policy = croft.MergeNever
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runFinish(ctx, svc, req)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&outcome, "outcome", string(croft.Succeeded), "succeeded, failed or killed")
+	flags.StringVarP(&req.Message, "message", "m", "", "the `message` of the commit")
+	flags.BoolVar(&isMerge, "merge", false, "merge it if it succeeded, whatever the layout says")
+	flags.BoolVar(&isKeep, "keep", false, "do not merge it, whatever the layout says")
+	return cmd
+}
+
+func (a *app) runFinish(ctx context.Context, svc finisher, req croft.FinishRequest) error {
+	m, err := svc.Finish(ctx, req)
+	if err != nil {
+		return err
+	}
+	if m.State == croft.MergeDone {
+		a.showMerges([]croft.Merge{*m})
+		return nil
+	}
+	if m, err = svc.WaitMerge(ctx, m.ID); err != nil {
+		return err
+	}
+	a.showMerges([]croft.Merge{*m})
+	a.upkeepAfter(ctx, svc)
+	return allReached([]croft.Merge{*m}, croft.MergeMerged)
+}

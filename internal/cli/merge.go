@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// merger is what `croft merge` takes.
+type merger interface {
+	repoFinder
+	Merge(ctx context.Context, req croft.MergeRequest) (*croft.Merge, error)
+	WaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, error)
+	Resolve(ctx context.Context, req croft.MergeRequest) (*croft.Resolution, error)
+}
+
+// resolutionResult is what `croft merge --resolve` prints.
+type resolutionResult struct {
+	Version    int              `json:"version"`
+	Resolution croft.Resolution `json:"resolution"`
+}
+
+func newMergeCommand(a *app) *cobra.Command {
+	var req croft.MergeRequest
+	var strategy string
+	var isResolve, isKeep, isQueueOnly bool
+	cmd := &cobra.Command{
+		Use:   "merge [NAME...]",
+		Short: "Bring work to its target branch",
+		Long: `Commit what is uncommitted in a workspace and bring its work to the target
+branch. Merges into one branch follow each other; what the target asks to be
+checked is checked on the merged result. The merge is computed apart: your
+checkout is only moved forward if the target is checked out there and none of
+your changes is touched.
+
+Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
+		Example: `  croft merge fix-login
+  croft merge --strategy squash fix-login
+  croft merge --resolve fix-login`,
+		ValidArgsFunction: a.completeMany,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req.Repo, req.Strategy = a.dir(), croft.Strategy(strategy)
+			if isKeep {
+				req.After = croft.AfterKeep
+			}
+			if len(args) == 0 {
+				args = []string{""}
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				if isResolve {
+					if len(args) > 1 {
+						return misused(cmd, "one workspace at a time can be resolved")
+					}
+					req.Workspace = a.ref(args[0])
+					return a.runResolve(ctx, svc, req)
+				}
+				return a.runMerge(ctx, svc, req, a.refs(args), isQueueOnly)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&req.Target, "into", "", "the target `branch` (default: the workspace's)")
+	flags.StringVar(&strategy, "strategy", "", "no-ff, squash or rebase (default: the target's configuration)")
+	flags.StringVarP(&req.Message, "message", "m", "", "the merge's `message`")
+	flags.IntVar(&req.Priority, "priority", 0, "go before merges of a lower priority")
+	flags.BoolVar(&isKeep, "keep", false, "keep the workspace afterwards")
+	flags.BoolVar(&isResolve, "resolve", false, "bring the target into the workspace instead, to resolve conflicts")
+	flags.BoolVar(&isQueueOnly, "no-wait", false, "only put it in the queue")
+	return cmd
+}
+
+func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, names []string, isQueueOnly bool) error {
+	merges := make([]croft.Merge, 0, len(names))
+	for _, name := range names {
+		req.Workspace = name
+		m, err := svc.Merge(ctx, req)
+		if err != nil {
+			failed, ok := asMerge(name, err)
+			if !ok || len(names) == 1 {
+				return err
+			}
+			m = &failed
+		}
+		merges = append(merges, *m)
+	}
+	if isQueueOnly {
+		a.showMerges(merges)
+		return nil
+	}
+	for i, m := range merges {
+		if m.State == croft.MergeDone {
+			continue
+		}
+		done, err := svc.WaitMerge(ctx, m.ID)
+		if err != nil {
+			if ctx.Err() != nil {
+				a.note("still queued; croft queue run takes it further")
+			}
+			return err
+		}
+		merges[i] = *done
+	}
+	a.showMerges(merges)
+	a.upkeepAfter(ctx, svc)
+	return allReached(merges, croft.MergeMerged)
+}
+
+func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest) error {
+	out, err := svc.Resolve(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(resolutionResult{formatVersion, *out})
+		return nil
+	}
+	if len(out.Conflicts) == 0 {
+		a.note("%s went into %s without a conflict", out.Target, out.Workspace.Name)
+	} else {
+		a.note("%s in conflict in %s:", count(len(out.Conflicts), "file"), a.shown(out.Workspace.Path))
+		for _, c := range out.Conflicts {
+			a.note("  %s", c.Path)
+		}
+	}
+	a.note("hint: croft merge %s", shellWord(out.Workspace.Name))
+	return nil
+}

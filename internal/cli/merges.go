@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/croft-sh/croft"
+)
+
+// mergesResult is what the commands about merges print.
+type mergesResult struct {
+	Version int           `json:"version"`
+	Merges  []croft.Merge `json:"merges"`
+}
+
+// showMerges prints merges, one line each, and what stands in the way of those
+// that stay pending.
+func (a *app) showMerges(merges []croft.Merge) {
+	if a.json {
+		a.emit(mergesResult{formatVersion, nonNil(merges)})
+		return
+	}
+	rows := make([][]cell, 0, len(merges))
+	for _, m := range merges {
+		rows = append(rows, []cell{plain(m.Workspace), {mergeWord(m), mergeStyle(m)}, plain("→ " + orDash(m.Target)), plain(orDash(short(m.Commit)))})
+	}
+	a.table(rows)
+	for _, m := range merges {
+		a.explainMerge(m)
+	}
+}
+
+// mergeWord says in a word or two how far a merge has come.
+func mergeWord(m croft.Merge) string {
+	switch {
+	case m.State != croft.MergeDone && m.IsHeld:
+		return "held"
+	case m.State != croft.MergeDone:
+		return string(m.State)
+	case m.Kind == croft.KindRevert && m.Status == croft.MergeMerged:
+		return "reverted"
+	case m.Kind == croft.KindApply && m.Status == croft.MergeMerged:
+		return "applied"
+	case m.Status == "":
+		return "ended"
+	default:
+		return string(m.Status)
+	}
+}
+
+func mergeStyle(m croft.Merge) style {
+	switch {
+	case m.State != croft.MergeDone:
+		return styleYellow
+	case m.Reason != "":
+		return styleRed
+	case m.Status == croft.MergeMerged:
+		return styleGreen
+	}
+	return styleNone
+}
+
+// explainMerge says why a merge stays pending, and what else is worth knowing.
+func (a *app) explainMerge(m croft.Merge) {
+	if m.Message != "" {
+		a.note("%s: %s", m.Workspace, m.Message)
+	}
+	for _, c := range m.Conflicts {
+		line := "  " + c.Path
+		if c.Kind != "" {
+			line += " (" + c.Kind + ")"
+		}
+		if c.Against != "" {
+			line += " against " + short(c.Against)
+		}
+		a.note("%s", line)
+	}
+	if len(m.Conflicts) == 0 && m.Reason != "" && m.Details != "" {
+		for line := range strings.Lines(m.Details) {
+			a.note("  %s", strings.TrimRight(line, "\n"))
+		}
+	}
+	for _, c := range m.Checks {
+		switch {
+		case c.IsFlaky:
+			a.note("  check %s failed first and passed when it was run again", quoted(c.Command))
+		case !c.Passed:
+			a.note("  check %s failed; its output is in %s", quoted(c.Command), c.Log)
+		}
+	}
+	if len(m.HeldBack) > 0 {
+		a.note("%s: not committed: %s", m.Workspace, strings.Join(m.HeldBack, ", "))
+	}
+	if m.Hint != "" && m.Reason != "" {
+		a.note("hint: %s", m.Hint)
+	}
+}
+
+// allReached is an exit status unless every merge came to what was asked for.
+func allReached(merges []croft.Merge, want croft.MergeStatus) error {
+	for _, m := range merges {
+		if m.State == croft.MergeDone && m.Status == want {
+			continue
+		}
+		if m.Reason != "" {
+			return statusError(m.Reason.ExitCode())
+		}
+		return statusError(croft.ExitFailure)
+	}
+	return nil
+}
+
+// asMerge turns a failure of one item into a result, so that it does not hide
+// the others.
+func asMerge(workspace string, err error) (croft.Merge, bool) {
+	e := croft.AsError("merge", err)
+	if errors.Is(err, croft.Canceled) {
+		return croft.Merge{}, false
+	}
+	return croft.Merge{
+		Kind: croft.KindMerge, Workspace: workspace, State: croft.MergeDone, Status: croft.MergePending,
+		Reason: e.Code, Message: e.Message, Details: e.Details, Hint: e.Hint,
+	}, true
+}
+
+// later says how many merges a revert leaves on top of what it takes back.
+func later(n int) string {
+	if n == 1 {
+		return "1 merge came after it, and stays"
+	}
+	return fmt.Sprintf("%d merges came after it, and stay", n)
+}

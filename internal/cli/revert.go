@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// reverter is what `croft revert` takes.
+type reverter interface {
+	PlanRevert(ctx context.Context, req croft.RevertRequest) (*croft.RevertPlan, error)
+	Revert(ctx context.Context, req croft.RevertRequest) (*croft.Merge, error)
+}
+
+// revertPlanResult is what `croft revert --dry-run` prints.
+type revertPlanResult struct {
+	Version int              `json:"version"`
+	Plan    croft.RevertPlan `json:"plan"`
+}
+
+func newRevertCommand(a *app) *cobra.Command {
+	req := croft.RevertRequest{}
+	var isYes, isDryRun bool
+	cmd := &cobra.Command{
+		Use:   "revert NAME or MERGE",
+		Short: "Take a merge back",
+		Long: `Undo a merge by a new commit on its target, through the same lane and checks.
+What was merged after it stays. Merging the workspace again brings the work
+back.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req.Repo, req.Ref = a.dir(), args[0]
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runRevert(ctx, svc, req, consentOf(isYes || !a.canAsk(), isDryRun))
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&req.Message, "message", "m", "", "the `message` of the commit")
+	flags.BoolVarP(&isYes, "yes", "y", false, "do not ask")
+	flags.BoolVarP(&isDryRun, "dry-run", "n", false, "only tell")
+	return cmd
+}
+
+func (a *app) runRevert(ctx context.Context, svc reverter, req croft.RevertRequest, agreed consent) error {
+	plan, err := svc.PlanRevert(ctx, req)
+	if err != nil {
+		return err
+	}
+	if agreed == consentDryRun && a.json {
+		a.emit(revertPlanResult{formatVersion, *plan})
+		return nil
+	}
+	if plan.Later > 0 {
+		a.note("%s", later(plan.Later))
+	}
+	for _, c := range plan.Conflicts {
+		a.note("  %s will be in conflict (%s)", c.Path, c.Kind)
+	}
+	if agreed == consentDryRun {
+		return nil
+	}
+	if agreed == consentAsk && (plan.Later > 0 || len(plan.Conflicts) > 0) {
+		if yes, err := a.ask(ctx, "Take it back?"); err != nil || !yes {
+			return err
+		}
+		req.Target = plan.Target
+	}
+	m, err := svc.Revert(ctx, req)
+	if err != nil {
+		return err
+	}
+	a.showMerges([]croft.Merge{*m})
+	return allReached([]croft.Merge{*m}, croft.MergeMerged)
+}

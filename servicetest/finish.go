@@ -1,0 +1,154 @@
+package servicetest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+)
+
+func finishScenarios() []scenario {
+	return []scenario{
+		{"FinishByLayout", finishByLayout},
+		{"FinishFailed", finishFailed},
+		{"FinishPlainDirectory", finishPlain},
+		{"Discard", discardPending},
+		{"Queue", queueActions},
+	}
+}
+
+func finishByLayout(t *testing.T, f *fixture) {
+	for _, tt := range []struct {
+		layout string
+		policy croft.MergePolicy
+		want   croft.MergeStatus
+	}{
+		{"agents", croft.MergeByLayout, croft.MergeMerged},
+		{"agents", croft.MergeNever, croft.MergePending},
+		{"default", croft.MergeByLayout, croft.MergePending},
+		{"default", croft.MergeAlways, croft.MergeMerged},
+	} {
+		name := tt.layout + string(tt.policy)
+		w := f.create(croft.CreateRequest{Name: name, Layout: tt.layout})
+		write(t, w, name+".txt", "x\n")
+		lease, err := f.Hold(t.Context(), w.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := f.Finish(t.Context(), croft.FinishRequest{Lease: lease, Policy: tt.policy})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err = f.WaitMerge(t.Context(), m.ID); err != nil || m.Status != tt.want {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+	}
+}
+
+func finishFailed(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a", Layout: "agents"})
+	write(t, w, "half.txt", "half\n")
+	before := f.Git("rev-parse", "main")
+	m, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Outcome: croft.Killed, Key: "end"})
+	if err != nil || m.Status != croft.MergePending || m.State != croft.MergeDone || !strings.Contains(m.Message, "killed") {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	if f.Git("rev-parse", "main") != before || f.GitIn(w.Path, "status", "--porcelain") != "" {
+		t.Error("the work was merged, or not committed")
+	}
+	again, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Outcome: croft.Killed, Key: "end"})
+	if err != nil || again.ID != m.ID {
+		t.Errorf("the same call: %+v, %v", again, err)
+	}
+	f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	_, err = f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Outcome: "lost"})
+	wantCode(t, err, croft.InvalidRequest)
+}
+
+func finishPlain(t *testing.T, f *fixture) {
+	dir := filepath.Join(filepath.Dir(f.Dir), "plain")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	svc := f.at(dir)
+	if _, err := svc.Create(t.Context(), croft.CreateRequest{Name: "a", Layout: "agents"}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := svc.Finish(t.Context(), croft.FinishRequest{Workspace: "a"})
+	if err != nil || m.Status != "" || m.State != croft.MergeDone {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+func discardPending(t *testing.T, f *fixture) {
+	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"}, croft.CreateRequest{Name: "c"})
+	for _, w := range list[:2] {
+		write(t, w, w.Name+".txt", "x\n")
+		if _, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: w.Name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, list[0], "late.txt", "uncommitted\n")
+	out, err := f.Discard(t.Context(), croft.DiscardRequest{All: croft.ScopeAll})
+	if err != nil || len(out) != 2 || out[0].Status != croft.MergeDiscarded {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	if got := f.names(); len(got) != 1 || got[0] != "c" {
+		t.Errorf("left: %v", got)
+	}
+	if _, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(filepath.Join(list[0].Path, "late.txt")); err != nil || string(b) != "uncommitted\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+func queueActions(t *testing.T, f *fixture) {
+	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"}, croft.CreateRequest{Name: "c"})
+	for i, w := range list {
+		write(t, w, w.Name+".txt", "x\n")
+		if _, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: w.Name, Priority: i % 2}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.wantQueue("b", "a", "c")
+	f.queue(croft.QueueFirst, "c")
+	f.wantQueue("c", "b", "a")
+	f.queue(croft.QueueHold, "b")
+	f.queue(croft.QueueCancel, "a")
+	out, err := f.RunQueue(t.Context(), croft.MergesRequest{})
+	if err != nil || len(out) != 1 || out[0].Workspace != "c" {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	f.wantQueue("b")
+	f.queue(croft.QueueRelease)
+	if out, err = f.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(out) != 1 || out[0].Status != croft.MergeMerged {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	f.wantQueue()
+}
+
+func (f *fixture) queue(action croft.QueueAction, names ...string) {
+	f.t.Helper()
+	if _, err := f.Queue(f.t.Context(), croft.QueueRequest{Action: action, Merges: names}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) wantQueue(names ...string) {
+	f.t.Helper()
+	list, err := f.Merges(f.t.Context(), croft.MergesRequest{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var got []string
+	for _, m := range list {
+		got = append(got, m.Workspace)
+	}
+	if strings.Join(got, " ") != strings.Join(names, " ") {
+		f.t.Errorf("waiting: %v, want %v", got, names)
+	}
+}

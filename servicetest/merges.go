@@ -1,0 +1,400 @@
+package servicetest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func mergeScenarios() []scenario {
+	return []scenario{
+		{"Lands", mergeLands},
+		{"OtherTarget", mergeOtherTarget},
+		{"Nothing", mergeNothing},
+		{"Conflict", mergeConflict},
+		{"Resolve", mergeResolve},
+		{"HostDirty", mergeHostDirty},
+		{"HostNeverReverse", mergeBesideUserWork},
+		{"HeldBack", mergeHeldBack},
+		{"InProgress", mergeInProgress},
+		{"Key", mergeKey},
+		{"SubmittedTwice", mergeTwice},
+		{"ManyAtOnce", mergeManyAtOnce},
+		{"OutsiderMoves", mergeOutsider},
+		{"Occupied", mergeOccupied},
+		{"Events", mergeEvents},
+		{"Unknown", mergeUnknown},
+	}
+}
+
+// write writes a file in a workspace.
+func write(t *testing.T, w croft.Workspace, name, content string) {
+	t.Helper()
+	gittest.WriteFile(t, filepath.Join(w.Path, filepath.FromSlash(name)), content)
+}
+
+// merge submits a workspace's work and waits for the end.
+func (f *fixture) merge(req croft.MergeRequest) croft.Merge {
+	f.t.Helper()
+	m, err := f.Merge(f.t.Context(), req)
+	if err != nil {
+		f.t.Fatalf("Merge(%+v): %v", req, err)
+	}
+	done, err := f.WaitMerge(f.t.Context(), m.ID)
+	if err != nil {
+		f.t.Fatalf("WaitMerge: %v", err)
+	}
+	if done.State != croft.MergeDone || done.ID != m.ID {
+		f.t.Errorf("the merge ended as %+v", done)
+	}
+	return *done
+}
+
+// mustMerge is merge for what has to land.
+func (f *fixture) mustMerge(req croft.MergeRequest) croft.Merge {
+	f.t.Helper()
+	m := f.merge(req)
+	if m.Status != croft.MergeMerged || m.Reason != "" {
+		f.t.Fatalf("%s is %s: %s %s", req.Workspace, m.Status, m.Reason, m.Message)
+	}
+	return m
+}
+
+func (f *fixture) clean(where string) {
+	f.t.Helper()
+	if got := f.GitIn(where, "status", "--porcelain"); got != "" {
+		f.t.Errorf("status of %s: %s", where, got)
+	}
+}
+
+func mergeLands(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "new.txt", "new\n")
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if m.Commit != f.Git("rev-parse", "main") || f.Git("rev-parse", "main^2") != m.Head || m.Target != "main" || m.Kind != croft.KindMerge {
+		t.Errorf("%+v", m)
+	}
+	f.clean(f.Dir)
+	if _, err := os.Stat(filepath.Join(f.Dir, "new.txt")); err != nil {
+		t.Error("the checkout of the target did not go along")
+	}
+	if _, err := os.Stat(w.Path); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the idle workspace was not put away")
+	}
+	if out := f.Git("for-each-ref", "refs/heads/croft"); out != "" {
+		t.Errorf("its branch is still there: %s", out)
+	}
+	if list, err := f.Trash(t.Context(), ""); err != nil || len(list) != 1 {
+		t.Errorf("trash: %+v, %v", list, err)
+	}
+	if author := f.Git("log", "-1", "--format=%an %ae", "main"); author != "Ada ada@example.com" {
+		t.Errorf("author %s", author)
+	}
+}
+
+func mergeOtherTarget(t *testing.T, f *fixture) {
+	f.Git("branch", "release")
+	before := f.Git("rev-parse", "main")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "new.txt", "new\n")
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a", Target: "release", After: croft.AfterKeep})
+	if f.Git("rev-parse", "release") != m.Commit || f.Git("rev-parse", "main") != before {
+		t.Errorf("%+v", m)
+	}
+	f.clean(f.Dir)
+	if _, err := os.Stat(w.Path); err != nil {
+		t.Error("a workspace that was to be kept is gone")
+	}
+	_, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a", Target: "nowhere"})
+	wantCode(t, err, croft.TargetNotFound)
+	_, err = f.Merge(t.Context(), croft.MergeRequest{Workspace: "a", Target: "croft/a"})
+	wantCode(t, err, croft.InvalidRequest)
+}
+
+func mergeNothing(t *testing.T, f *fixture) {
+	f.create(croft.CreateRequest{Name: "a"})
+	before := f.Git("rev-parse", "main")
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if m.Commit != "" || f.Git("rev-parse", "main") != before {
+		t.Errorf("%+v", m)
+	}
+}
+
+// conflicting makes two workspaces that do not agree; the first has landed.
+func conflicting(t *testing.T, f *fixture) (a, b croft.Workspace) {
+	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
+	write(t, list[0], "src/main.txt", "one\nA\nthree\n")
+	write(t, list[1], "src/main.txt", "one\nB\nthree\n")
+	f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	return list[0], list[1]
+}
+
+func mergeConflict(t *testing.T, f *fixture) {
+	_, b := conflicting(t, f)
+	before, objects := f.Git("rev-parse", "main"), ""
+	m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects = f.Git("count-objects")
+	done, err := f.WaitMerge(t.Context(), m.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done.Status != croft.MergePending || done.Reason != croft.Conflict || done.Hint != "croft merge --resolve b" {
+		t.Errorf("%+v", done)
+	}
+	if len(done.Conflicts) != 1 || done.Conflicts[0].Path != "src/main.txt" || done.Conflicts[0].Against != "a" ||
+		len(done.Conflicts[0].Hunks) != 1 || done.Conflicts[0].Hunks[0].Ours != "A\n" || done.Conflicts[0].Hunks[0].Theirs != "B\n" {
+		t.Errorf("conflicts %+v", done.Conflicts)
+	}
+	if f.Git("rev-parse", "main") != before {
+		t.Error("the target moved")
+	}
+	// The record of the workspace is all that was written.
+	var loose, now int
+	if _, err := fmt.Sscan(objects, &loose); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscan(f.Git("count-objects"), &now); err != nil {
+		t.Fatal(err)
+	}
+	if now > loose+1 {
+		t.Errorf("%d objects before, %d after an attempt that failed", loose, now)
+	}
+	if got, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "b"}); err != nil || got.MergeStatus != croft.MergePending {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got := f.GitIn(b.Path, "status", "--porcelain"); got != "" {
+		t.Errorf("the workspace is not as it was: %s", got)
+	}
+}
+
+func mergeResolve(t *testing.T, f *fixture) {
+	_, b := conflicting(t, f)
+	f.merge(croft.MergeRequest{Workspace: "b"})
+	write(t, b, "late.txt", "uncommitted\n")
+	res, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(res.Conflicts) != 1 || res.Conflicts[0].Path != "src/main.txt" || res.Target != "main" {
+		t.Errorf("%+v", res)
+	}
+	_, err = f.Merge(t.Context(), croft.MergeRequest{Workspace: "b"})
+	wantCode(t, err, croft.InProgress)
+	write(t, b, "src/main.txt", "one\nA and B\nthree\n")
+	m := f.mustMerge(croft.MergeRequest{Workspace: "b"})
+	if got := f.Git("show", m.Commit+":src/main.txt"); got != "one\nA and B\nthree" {
+		t.Errorf("landed %q", got)
+	}
+	f.Git("show", m.Commit+":late.txt")
+}
+
+func mergeHostDirty(t *testing.T, f *fixture) {
+	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
+	write(t, list[0], "README.md", "theirs\n")
+	write(t, list[1], "other.txt", "other\n")
+	f.Write("README.md", "mine\n")
+	before := f.Git("rev-parse", "main")
+	m := f.merge(croft.MergeRequest{Workspace: "a"})
+	if m.Status != croft.MergePending || m.Reason != croft.HostDirty || !strings.Contains(m.Details, "README.md") || f.Git("rev-parse", "main") != before {
+		t.Errorf("%+v", m)
+	}
+	f.mustMerge(croft.MergeRequest{Workspace: "b"})
+	if b, _ := os.ReadFile(filepath.Join(f.Dir, "README.md")); string(b) != "mine\n" {
+		t.Errorf("the user's file is %q", b)
+	}
+	f.Git("restore", "README.md")
+	out, err := f.RunQueue(t.Context(), croft.MergesRequest{})
+	if err != nil || len(out) != 1 || out[0].Status != croft.MergeMerged {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	f.clean(f.Dir)
+}
+
+// What the user has staged, changed and left lying is as it was after a merge
+// that does not concern it.
+func mergeBesideUserWork(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "src/main.txt", "changed\n")
+	f.Write("README.md", "staged\n")
+	f.Git("add", "README.md")
+	f.Write("README.md", "and changed\n")
+	f.Write("untracked.txt", "untracked\n")
+	before := f.Git("status", "--porcelain")
+	f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if got := f.Git("status", "--porcelain"); got != before {
+		t.Errorf("status %q, before %q", got, before)
+	}
+	if got := f.Git("show", ":README.md"); got != "staged" {
+		t.Errorf("staged: %q", got)
+	}
+}
+
+func mergeHeldBack(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "work.txt", "work\n")
+	write(t, w, ".env", "TOKEN=1\n")
+	write(t, w, "big.bin", strings.Repeat("x", 6<<20))
+	write(t, w, "STATE.json", "{}\n")
+	f.GitIn(w.Path, "init", "--quiet", "nested")
+	write(t, w, "nested/file", "x\n")
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if got := strings.Join(m.HeldBack, " "); got != ".env big.bin nested/" {
+		t.Errorf("held back: %s", got)
+	}
+	if got := f.Git("ls-tree", "-r", "--name-only", m.Commit); got != "README.md\nsrc/main.txt\nwork.txt" {
+		t.Errorf("landed: %s", got)
+	}
+	if _, err := os.Stat(filepath.Join(w.Path, ".env")); err != nil {
+		t.Error("the workspace went with what was held back")
+	}
+}
+
+func mergeInProgress(t *testing.T, f *fixture) {
+	a := f.create(croft.CreateRequest{Name: "a"})
+	write(t, a, "src/main.txt", "A\n")
+	f.GitIn(a.Path, "commit", "--quiet", "--all", "-m", "A")
+	f.Write("src/main.txt", "M\n")
+	f.Commit("main moves")
+	if _, err := f.TryGit(a.Path, "rebase", "main"); err == nil {
+		t.Fatal("the rebase did not stop")
+	}
+	_, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	wantCode(t, err, croft.InProgress)
+}
+
+func mergeKey(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "new.txt", "new\n")
+	req := croft.MergeRequest{Key: "k1", Workspace: "a", After: croft.AfterKeep}
+	first := f.mustMerge(req)
+	again := f.mustMerge(req)
+	if first.ID != again.ID || first.Commit != again.Commit {
+		t.Errorf("%+v, then %+v", first, again)
+	}
+	req.Target = "other"
+	_, err := f.Merge(t.Context(), req)
+	wantCode(t, err, croft.KeyConflict)
+}
+
+func mergeTwice(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "one.txt", "one\n")
+	first, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, w, "two.txt", "two\n")
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if m.ID != first.ID {
+		t.Errorf("two merges of one workspace wait: %s and %s", first.ID, m.ID)
+	}
+	f.Git("cat-file", "-e", m.Commit+":two.txt")
+}
+
+// Many processes submit and wait at once: each is merged once, none is lost.
+func mergeManyAtOnce(t *testing.T, f *fixture) {
+	const n = 12
+	var reqs []croft.CreateRequest
+	for i := range n {
+		reqs = append(reqs, croft.CreateRequest{Name: fmt.Sprint("w", i)})
+	}
+	var wg sync.WaitGroup
+	for i, w := range f.createAll(reqs...) {
+		write(t, w, fmt.Sprint("dir/", i, ".txt"), "x\n")
+		svc := f.at(f.Dir)
+		wg.Go(func() {
+			m, err := svc.Merge(t.Context(), croft.MergeRequest{Workspace: w.Name})
+			if err == nil {
+				m, err = svc.WaitMerge(t.Context(), m.ID)
+			}
+			if err != nil || m.Status != croft.MergeMerged {
+				t.Errorf("%s: %+v, %v", w.Name, m, err)
+			}
+		})
+	}
+	wg.Wait()
+	if got := f.Git("rev-list", "--count", "--first-parent", "main"); got != fmt.Sprint(n+1) {
+		t.Errorf("%s commits on main, want %d", got, n+1)
+	}
+	if got := strings.Count(f.Git("ls-tree", "--name-only", "main:dir"), "\n") + 1; got != n {
+		t.Errorf("%d files landed", got)
+	}
+	f.clean(f.Dir)
+	f.Git("fsck", "--strict")
+}
+
+// Somebody else commits to the target between submitting and merging.
+func mergeOutsider(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "new.txt", "new\n")
+	m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Write("outside.txt", "outside\n")
+	outside := f.Commit("outside")
+	done, err := f.WaitMerge(t.Context(), m.ID)
+	if err != nil || done.Status != croft.MergeMerged {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if f.Git("rev-parse", "main^1") != outside {
+		t.Error("the outsider's commit is not below the merge")
+	}
+}
+
+func mergeOccupied(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "new.txt", "new\n")
+	other := f.at(f.Dir)
+	if _, err := f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "mine"}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := other.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err = other.WaitMerge(t.Context(), m.ID); err != nil || m.Status != croft.MergeMerged {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	got, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"})
+	if err != nil || got.MergeStatus != croft.MergeMerged || got.MergeCommit != m.Commit || got.State != croft.Ready {
+		t.Errorf("a locked workspace after its merge: %+v, %v", got, err)
+	}
+}
+
+func mergeEvents(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "new.txt", "new\n")
+	f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	var kinds []string
+	for ev, err := range f.Events(t.Context(), croft.EventsRequest{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(ev.Kind, "merge.") {
+			kinds = append(kinds, ev.Kind)
+		}
+	}
+	if got := strings.Join(kinds, " "); got != "merge.queued merge.merged" {
+		t.Errorf("events: %s", got)
+	}
+}
+
+func mergeUnknown(t *testing.T, f *fixture) {
+	_, err := f.WaitMerge(t.Context(), "nothing")
+	wantCode(t, err, croft.MergeNotFound)
+	_, err = f.Merge(t.Context(), croft.MergeRequest{Workspace: "nothing"})
+	wantCode(t, err, croft.WorktreeNotFound)
+	_, err = f.Revert(t.Context(), croft.RevertRequest{Ref: "nothing"})
+	wantCode(t, err, croft.MergeNotFound)
+}
