@@ -202,10 +202,11 @@ func (e *Engine) writeIntent(ctx context.Context, s standing, op *operation, req
 			}
 		}
 		op.Workspaces, op.Names = nil, nil
-		for _, p := range plans {
+		for i, p := range plans {
 			if err := e.settle(tx, s, p); err != nil {
 				return explain("create", p.req.Name, err)
 			}
+			p.record.Origin = origin(op, req, i, len(plans))
 			if err := tx.Put(p.record); err != nil {
 				return err
 			}
@@ -218,6 +219,17 @@ func (e *Engine) writeIntent(ctx context.Context, s standing, op *operation, req
 		return err
 	}
 	return failpoint.Hit("create.journalled")
+}
+
+// origin tells, in each workspace's record, of the call that made it.
+func origin(op *operation, req croft.CreateAllRequest, part, parts int) *journal.Origin {
+	o := &journal.Origin{
+		Operation: op.ID, Act: op.Act, Undoes: op.Undoes, Actor: op.Actor, Part: part, Parts: parts, StartedAt: op.StartedAt,
+	}
+	if req.Key != "" {
+		o.Key, o.Request = req.Key, digest(req)
+	}
+	return o
 }
 
 func limitReached(live, more, limit int) error {

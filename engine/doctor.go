@@ -29,6 +29,7 @@ const (
 	findMissing      = "WORKSPACE_MISSING"
 	findUnregistered = "REGISTRATION_LOST"
 	findForeign      = "PATH_TAKEN"
+	findDamaged      = "DATABASE_DAMAGED"
 )
 
 // Doctor compares records, refs, registrations and disk.
@@ -39,7 +40,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	}
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.accidents, d.locks, d.operations, d.abandoned, d.lostRecords, d.unrecorded, d.lostRefs, d.workspaces,
+		d.damaged, d.accidents, d.locks, d.operations, d.abandoned, d.lostRecords, d.unrecorded, d.lostRefs, d.workspaces,
 	} {
 		if err := examine(ctx); err != nil {
 			return d.findings, explain("doctor", "", err)

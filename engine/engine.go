@@ -47,9 +47,13 @@ type Engine struct {
 	git     *git.Git
 	host    string
 
+	knownMu sync.Mutex
+	known   []*repo // repositories whose records are in the database
+	notices []string
+
 	mu     sync.Mutex
 	repos  map[string]*repo // by common directory, or by path for plain directories
-	leases map[croft.ID]context.CancelFunc
+	leases map[croft.ID]holding
 	closed bool
 	work   sync.WaitGroup
 }
@@ -59,7 +63,7 @@ var _ croft.Service = (*Engine)(nil)
 // Open opens an engine. Requests that name no repository mean the one that dir
 // lies in; that there is one is not checked before it is needed.
 func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
-	e := &Engine{repos: map[string]*repo{}, leases: map[croft.ID]context.CancelFunc{}}
+	e := &Engine{repos: map[string]*repo{}, leases: map[croft.ID]holding{}}
 	if opts != nil {
 		e.opts = *opts
 	}
@@ -77,7 +81,10 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		return nil, err
 	}
 	cfg := e.set.Config()
-	if e.journal, err = openJournal(ctx, cfg.StateDir, e.opts.Now()); err != nil {
+	e.journal, err = journal.OpenWith(ctx, cfg.StateDir, journal.Options{
+		Refill: e.refill, Changed: writeGeneration, Now: e.opts.Now,
+	})
+	if err != nil {
 		if ctx.Err() != nil {
 			return nil, explain("open", "", ctx.Err())
 		}
@@ -91,19 +98,6 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	})
 	e.host, _ = os.Hostname()
 	return e, nil
-}
-
-// openJournal opens the database, and puts a damaged one aside: what it held
-// is rebuilt from the repositories' own refs.
-func openJournal(ctx context.Context, dir string, now time.Time) (*journal.Journal, error) {
-	j, err := journal.Open(ctx, dir)
-	if !errors.Is(err, journal.ErrCorrupt) {
-		return j, err
-	}
-	if _, err := journal.SetAside(dir, now); err != nil {
-		return nil, err
-	}
-	return journal.Open(ctx, dir)
 }
 
 // Close releases the leases that are held through the engine and ends its

@@ -22,7 +22,7 @@ func (e *Engine) Hold(ctx context.Context, workspace croft.ID) (*croft.Lease, er
 	if err != nil {
 		return nil, explain("hold", rec.Workspace.Name, err)
 	}
-	e.keepRenewing(l.ID)
+	e.keepRenewing(*l)
 	return l, nil
 }
 
@@ -75,8 +75,14 @@ func (e *Engine) expiry(r *repo) time.Time {
 	return e.now().Add(time.Duration(r.cfg.Lease.TTL))
 }
 
+// holding is a lease that this engine renews.
+type holding struct {
+	lease  croft.Lease
+	cancel context.CancelFunc
+}
+
 // keepRenewing renews a lease three times in its life.
-func (e *Engine) keepRenewing(id croft.ID) {
+func (e *Engine) keepRenewing(l croft.Lease) {
 	ctx, cancel := context.WithCancel(context.Background())
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -84,7 +90,7 @@ func (e *Engine) keepRenewing(id croft.ID) {
 		cancel()
 		return
 	}
-	e.leases[id] = cancel
+	e.leases[l.ID] = holding{l, cancel}
 	every := time.Duration(e.set.Config().Lease.TTL) / 3
 	e.work.Go(func() {
 		tick := time.NewTicker(every)
@@ -94,7 +100,7 @@ func (e *Engine) keepRenewing(id croft.ID) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if _, err := e.Renew(ctx, id); errors.Is(err, croft.LeaseLost) {
+				if _, err := e.Renew(ctx, l.ID); errors.Is(err, croft.LeaseLost) {
 					return
 				}
 			}
@@ -106,7 +112,10 @@ func (e *Engine) keepRenewing(id croft.ID) {
 func (e *Engine) Renew(ctx context.Context, lease croft.ID) (*croft.Lease, error) {
 	var l croft.Lease
 	err := e.journal.Update(ctx, func(tx *journal.Tx) (err error) {
-		if l, err = tx.Lease(lease); err != nil {
+		if l, err = tx.Lease(lease); errors.Is(err, journal.ErrNotFound) {
+			l, err = e.stillHeld(tx, lease)
+		}
+		if err != nil {
 			return err
 		}
 		l.ExpiresAt = e.now().Add(time.Duration(e.set.Config().Lease.TTL))
@@ -121,11 +130,34 @@ func (e *Engine) Renew(ctx context.Context, lease croft.ID) (*croft.Lease, error
 	return &l, nil
 }
 
+// stillHeld finds a lease that this engine holds and that the database has
+// lost, which is no reason for the workspace to be without it. It takes the
+// place of the one that the workspace was given meanwhile.
+func (e *Engine) stillHeld(tx *journal.Tx, id croft.ID) (croft.Lease, error) {
+	e.mu.Lock()
+	h, ok := e.leases[id]
+	e.mu.Unlock()
+	if !ok {
+		return croft.Lease{}, journal.ErrNotFound
+	}
+	rec, err := tx.Record(h.lease.Workspace)
+	if err != nil || rec.Workspace.State == croft.Trashed {
+		return croft.Lease{}, journal.ErrNotFound
+	}
+	others, err := tx.LeasesOf(h.lease.Workspace)
+	for _, l := range others {
+		if l.Owner == (croft.Owner{}) {
+			err = errors.Join(err, tx.DropLease(l.ID))
+		}
+	}
+	return h.lease, err
+}
+
 // Release gives a lease back.
 func (e *Engine) Release(ctx context.Context, lease croft.ID) error {
 	e.mu.Lock()
-	if cancel, ok := e.leases[lease]; ok {
-		cancel()
+	if h, ok := e.leases[lease]; ok {
+		h.cancel()
 		delete(e.leases, lease)
 	}
 	e.mu.Unlock()

@@ -193,14 +193,21 @@ func (e *Engine) recover(ctx context.Context, repo croft.ID) error {
 }
 
 func (e *Engine) recoverOne(ctx context.Context, op journal.Operation) error {
+	l, err := e.takeOver(ctx, op)
+	if l == nil || err != nil {
+		return err
+	}
+	// Opening the repository may show that the database is an older copy, and
+	// end the operation, so it does not happen under the lock.
+	_ = l.Unlock()
+	r, err := e.repoByID(ctx, op.Repo)
+	if errors.Is(err, journal.ErrNotFound) {
+		r, err = &repo{id: op.Repo}, nil // its place was taken by another repository
+	}
+	if err != nil {
+		return err
+	}
 	return e.recoverHeld(ctx, op, func() error {
-		r, err := e.repoByID(ctx, op.Repo)
-		if errors.Is(err, journal.ErrNotFound) {
-			r, err = &repo{id: op.Repo}, nil // its place was taken by another repository
-		}
-		if err != nil {
-			return err
-		}
 		switch op.Kind {
 		case "create":
 			return e.recoverCreate(ctx, r, op)
@@ -270,6 +277,11 @@ func (e *Engine) recoverCreate(ctx context.Context, r *repo, op journal.Operatio
 		}
 		if err != nil {
 			return err
+		}
+		if rec.Workspace.State != croft.Creating {
+			// It was finished: only a database that is an older copy says
+			// otherwise, and the repository knows better.
+			return e.end(ctx, op, journal.OpDone, "")
 		}
 		records = append(records, rec)
 	}

@@ -20,6 +20,7 @@ const beginTime = time.Minute
 // operation was written down, or just after it had ended. What cannot be
 // removed now can be next time.
 func (e *Engine) sweepLocks(ctx context.Context) {
+	e.sweepDamaged()
 	dir := filepath.Dir(e.opLock(""))
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {

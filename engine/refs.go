@@ -40,15 +40,15 @@ func recordBlob(r *repo, rec journal.Record) (string, error) {
 func (e *Engine) saveRecord(ctx context.Context, r *repo, rec *journal.Record, then func(*journal.Tx) error) error {
 	rec.Generation++
 	if r.git != nil {
+		ref, err := r.git.ReadRef(ctx, recordRef(rec.Workspace.ID))
+		if err == nil && ref != rec.Blob {
+			outgrow(ctx, r, ref, rec)
+		}
 		blob, err := recordBlob(r, *rec)
 		if err != nil {
 			return err
 		}
-		u := git.RefUpdate{Ref: recordRef(rec.Workspace.ID), New: blob}
-		if old, err := r.git.ReadRef(ctx, u.Ref); err == nil {
-			u.Old = old
-		}
-		if err := r.git.UpdateRefs(ctx, u); err != nil {
+		if err := r.git.UpdateRefs(ctx, git.RefUpdate{Ref: recordRef(rec.Workspace.ID), New: blob, Old: ref}); err != nil {
 			return err
 		}
 		rec.Blob = blob
@@ -59,6 +59,18 @@ func (e *Engine) saveRecord(ctx context.Context, r *repo, rec *journal.Record, t
 		}
 		return then(tx)
 	})
+}
+
+// outgrow gives a record a later generation than the one on its ref, which
+// another database has written.
+func outgrow(ctx context.Context, r *repo, blob string, rec *journal.Record) {
+	o, err := r.git.Read(ctx, blob)
+	if err != nil {
+		return
+	}
+	if other, err := journal.Decode(o.Data); err == nil {
+		rec.Generation = max(rec.Generation, other.Generation+1)
+	}
 }
 
 // published lists the records that hang on refs of the repository and are its
@@ -88,32 +100,4 @@ func published(ctx context.Context, r *repo) ([]journal.Record, error) {
 		found = append(found, rec)
 	}
 	return found, nil
-}
-
-// importRecords takes over records that hang on refs and that the database
-// does not have, or has in an older generation. It returns how many.
-func (e *Engine) importRecords(ctx context.Context, r *repo) (int, error) {
-	found, err := published(ctx, r)
-	if err != nil || len(found) == 0 {
-		return 0, err
-	}
-	imported := 0
-	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
-		imported = 0
-		for _, rec := range found {
-			have, err := tx.Record(rec.Workspace.ID)
-			if err == nil && have.Generation >= rec.Generation && have.RepoID == r.id {
-				continue
-			}
-			if err := tx.Put(rec); err != nil {
-				return err
-			}
-			if err := tx.Emit(e.event(croft.EventWorkspaceRebuilt, rec)); err != nil {
-				return err
-			}
-			imported++
-		}
-		return nil
-	})
-	return imported, err
 }

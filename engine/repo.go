@@ -127,16 +127,29 @@ func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
 	if r.id, err = readID(place.CommonDir); err != nil {
 		return nil, err
 	}
-	if r.id != "" {
-		known, err := e.journal.Repo(ctx, r.id)
-		if err == nil && known.CommonDir == r.common && known.Path == r.path {
-			return r, nil
-		}
-		if err != nil && !errors.Is(err, journal.ErrNotFound) {
-			return nil, err
+	if r.id == "" || !e.isCurrent(ctx, r) {
+		err = e.register(ctx, r)
+	}
+	if err == nil {
+		e.knownMu.Lock()
+		e.known = append(e.known, r)
+		e.knownMu.Unlock()
+	}
+	return r, err
+}
+
+// isCurrent reports whether the database knows a repository at its place, and
+// has seen everything that happened to it.
+func (e *Engine) isCurrent(ctx context.Context, r *repo) bool {
+	// In this order: a database that is being written meanwhile is ahead.
+	seen := readGeneration(r.common)
+	if seen.Number > 0 {
+		if has, err := e.journal.HasSeen(ctx, r.id, seen); err != nil || !has {
+			return false
 		}
 	}
-	return r, e.register(ctx, r)
+	known, err := e.journal.Repo(ctx, r.id)
+	return err == nil && known.CommonDir == r.common && known.Path == r.path
 }
 
 func idFile(common string) string { return filepath.Join(common, "croft", "id") }
@@ -172,6 +185,10 @@ func (e *Engine) register(ctx context.Context, r *repo) error {
 			return err
 		}
 	}
+	seen := readGeneration(r.common)
+	if err := e.outdate(ctx, r, seen); err != nil {
+		return err
+	}
 	if err := e.journal.Update(ctx, func(tx *journal.Tx) error {
 		return tx.PutRepo(journal.Repo{ID: r.id, CommonDir: r.common, Path: r.path}, e.now())
 	}); err != nil {
@@ -180,7 +197,10 @@ func (e *Engine) register(ctx context.Context, r *repo) error {
 	if _, err := e.importRecords(ctx, r); err != nil {
 		return err
 	}
-	return e.relocate(ctx, r)
+	if err := e.relocate(ctx, r); err != nil {
+		return err
+	}
+	return e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.See(r.id, seen) })
 }
 
 // writeID gives a repository its ID, on disk before it is used. One whose file

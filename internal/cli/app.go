@@ -94,6 +94,11 @@ func (a *app) open(ctx context.Context) (croft.Service, error) {
 	return svc, nil
 }
 
+// noticer is a Service that has something to say that no command asked for.
+type noticer interface {
+	Notices() []string
+}
+
 // serve opens the Service, hands it to use and closes it.
 func (a *app) serve(cmd *cobra.Command, use func(ctx context.Context, svc croft.Service) error) (err error) {
 	ctx := cmd.Context()
@@ -102,6 +107,11 @@ func (a *app) serve(cmd *cobra.Command, use func(ctx context.Context, svc croft.
 		return err
 	}
 	defer func() {
+		if n, ok := svc.(noticer); ok {
+			for _, notice := range n.Notices() {
+				a.note("note: %s", notice)
+			}
+		}
 		if closeErr := svc.Close(); err == nil && closeErr != nil {
 			err = croft.AsError("close", closeErr)
 		}

@@ -19,7 +19,7 @@ func (t *Tx) Emit(e croft.Event) error {
 
 // Events lists events after a cursor, a page at a time.
 func (j *Journal) Events(ctx context.Context, after int64, repo croft.ID, limit int) ([]croft.Event, error) {
-	return collect(ctx, j.db, func(rows *sql.Rows) (croft.Event, error) {
+	return read(ctx, j, func(rows *sql.Rows) (croft.Event, error) {
 		var e croft.Event
 		var ns int64
 		var data string

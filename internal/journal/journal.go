@@ -13,16 +13,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
+	"sync"
 	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft"
 )
 
 // FileName is the database's name in the state directory.
@@ -38,57 +37,71 @@ var ErrCorrupt = errors.New("the state database is damaged")
 // ErrBusy says that others wrote for longer than anybody should wait.
 var ErrBusy = errors.New("the state database is busy")
 
+// Options say what a journal tells its user.
+type Options struct {
+	// Refill is called with a database that took the place of one that was lost
+	// or damaged while this journal was open, before anybody else of this
+	// process sees it.
+	Refill func(ctx context.Context, fresh *Journal) error
+	// Changed is called after a transaction has changed something about a
+	// repository.
+	Changed func(r Repo, now Generation)
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+}
+
 // Journal is an open database.
 type Journal struct {
-	db   *sql.DB
 	path string
+	opts Options
+
+	mu      sync.RWMutex
+	db      *sql.DB
+	file    os.FileInfo // what db has open
+	aside   []string    // damaged databases that were set aside
+	retired []*sql.DB   // of files that are not at the path any more
 }
 
 // Open opens the database in a directory and makes it if it is not there. A
-// damaged one is ErrCorrupt; [SetAside] makes room for a new one.
+// damaged one is set aside, and a new one takes its place.
 func Open(ctx context.Context, dir string) (*Journal, error) {
+	return OpenWith(ctx, dir, Options{})
+}
+
+// OpenWith is Open, with options.
+func OpenWith(ctx context.Context, dir string, opts Options) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, FileName)
-	q := url.Values{"_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "synchronous(FULL)",
-	}, "_txlock": {"immediate"}}
-	dsn := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}).String()
-	db, err := sql.Open("sqlite", dsn)
-	if err != nil {
-		return nil, err
+	if opts.Now == nil {
+		opts.Now = time.Now
 	}
-	db.SetMaxOpenConns(4)
-	j := &Journal{db: db, path: path}
-	if err := patiently(ctx, func() error { return j.migrate(ctx) }); err != nil {
-		_ = db.Close()
+	j := &Journal{path: filepath.Join(dir, FileName), opts: opts}
+	var err error
+	j.db, j.file, err = connect(ctx, j.path, lockToMake)
+	if errors.Is(err, ErrCorrupt) {
+		err = j.replace(ctx, j.file)
+	}
+	if err != nil {
 		return nil, explain(ctx, err)
 	}
 	return j, nil
 }
 
 // Close closes the database.
-func (j *Journal) Close() error { return j.db.Close() }
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	errs := []error{j.db.Close()}
+	for _, db := range j.retired {
+		errs = append(errs, db.Close())
+	}
+	j.retired = nil
+	return errors.Join(errs...)
+}
 
 // Path is the database's file.
 func (j *Journal) Path() string { return j.path }
-
-// SetAside renames a damaged database, with its log files, and returns the
-// new name.
-func SetAside(dir string, now time.Time) (string, error) {
-	path := filepath.Join(dir, FileName)
-	aside := fmt.Sprintf("%s.damaged-%d", path, now.UnixNano())
-	if err := os.Rename(path, aside); err != nil {
-		return "", err
-	}
-	for _, suffix := range []string{"-wal", "-shm"} {
-		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return aside, err
-		}
-	}
-	return aside, nil
-}
 
 // explain gives the failures that callers tell apart a name. A transaction
 // whose context ended fails in several ways, depending on where it was.
@@ -107,57 +120,6 @@ func explain(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", ErrBusy, err)
 	}
 	return err
-}
-
-// migrations bring the database from one version to the next. A migration is
-// never changed once it was released.
-var migrations = []string{schema1}
-
-func (j *Journal) migrate(ctx context.Context) error {
-	var have int
-	if err := j.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
-		return err
-	}
-	if have > len(migrations) {
-		return fmt.Errorf("the state database is of a later version of Croft (%d, this one knows %d)", have, len(migrations))
-	}
-	if have == len(migrations) {
-		return nil
-	}
-	// Of many processes that start at once, one makes the database.
-	l, err := flock.Acquire(ctx, j.path+".lock")
-	if err != nil {
-		return err
-	}
-	defer l.Unlock()
-	if err := j.useWAL(ctx); err != nil {
-		return err
-	}
-	return j.Update(ctx, func(tx *Tx) error {
-		// Another process may have been faster.
-		if err := tx.tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
-			return err
-		}
-		for v := have; v < len(migrations); v++ {
-			for stmt := range strings.SplitSeq(migrations[v], ";\n") {
-				if _, err := tx.tx.ExecContext(ctx, stmt); err != nil {
-					return err
-				}
-			}
-		}
-		_, err := tx.tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
-		return err
-	})
-}
-
-// useWAL sets the mode in which readers and a writer do not wait for each
-// other. The file remembers it. SQLite does not wait for those who are reading
-// just then, but says that it is busy, so this waits.
-func (j *Journal) useWAL(ctx context.Context) error {
-	return patiently(ctx, func() error {
-		_, err := j.db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
-		return err
-	})
 }
 
 // patiently repeats what SQLite refuses at once because others are making,
@@ -179,27 +141,61 @@ func patiently(ctx context.Context, f func() error) error {
 
 // Tx is one transaction.
 type Tx struct {
-	ctx context.Context
-	tx  *sql.Tx
+	ctx     context.Context
+	tx      *sql.Tx
+	touched map[croft.ID]bool // the repositories that it changes something about
 }
 
 // Update runs a transaction that writes. What f did is durable when Update
-// returns nil, and never happened otherwise.
+// returns nil, and never happened otherwise. f may be called again, on another
+// database, if this one turns out to be damaged or gone.
 func (j *Journal) Update(ctx context.Context, f func(*Tx) error) error {
-	tx, err := j.db.BeginTx(ctx, nil)
+	var changed []change
+	err := j.with(ctx, func(db *sql.DB, file os.FileInfo) error {
+		var err error
+		if changed, err = update(ctx, db, f); err == nil && j.isGone(file) {
+			return errMoved // it was written where nobody will read it
+		}
+		return err
+	})
+	if err == nil && j.opts.Changed != nil {
+		for _, c := range changed {
+			j.opts.Changed(c.repo, c.now)
+		}
+	}
+	return err
+}
+
+func update(ctx context.Context, db *sql.DB, f func(*Tx) error) ([]change, error) {
+	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return explain(ctx, err)
+		return nil, err
 	}
-	if err := f(&Tx{ctx, tx}); err != nil {
+	t := &Tx{ctx, tx, map[croft.ID]bool{}}
+	err = f(t)
+	var changed []change
+	if err == nil {
+		changed, err = t.advance()
+	}
+	if err != nil {
 		_ = tx.Rollback()
-		return explain(ctx, err)
+		return nil, err
 	}
-	return explain(ctx, tx.Commit())
+	return changed, tx.Commit()
 }
 
 // querier is what a transaction and the database have in common.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// read reads all rows of a query outside any transaction.
+func read[T any](ctx context.Context, j *Journal, scan func(*sql.Rows) (T, error), query string, args ...any) (list []T, err error) {
+	err = j.with(ctx, func(db *sql.DB, _ os.FileInfo) (err error) {
+		list, err = collect(ctx, db, scan, query, args...)
+		return err
+	})
+	return list, err
 }
 
 // collect reads all rows of a query.

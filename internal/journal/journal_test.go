@@ -47,6 +47,20 @@ func record(id croft.ID, name string) journal.Record {
 	}
 }
 
+// j0 is a time at which something happened.
+var j0 = time.Unix(100, 0)
+
+// numbered is one of many records.
+func numbered(i int) journal.Record {
+	return record(croft.ID(fmt.Sprintf("id%03d", i)), fmt.Sprintf("name%03d", i))
+}
+
+func lease(id, workspace croft.ID) croft.Lease {
+	return croft.Lease{ID: id, Workspace: workspace, ExpiresAt: j0}
+}
+
+func event(kind string) croft.Event { return croft.Event{Kind: kind, Time: j0} }
+
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	j := open(t, t.TempDir())
@@ -346,28 +360,6 @@ func TestEventsOverWriters(t *testing.T) {
 	if err != nil || len(of) != each || slices.ContainsFunc(of, func(e croft.Event) bool { return e.Repo != "r2" }) {
 		t.Errorf("%d events of one repository, %v", len(of), err)
 	}
-}
-
-func TestDamaged(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	path := filepath.Join(dir, journal.FileName)
-	noise := strings.Repeat("not a database ", 1000)
-	if err := os.WriteFile(path, []byte(noise), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := journal.Open(t.Context(), dir); !errors.Is(err, journal.ErrCorrupt) {
-		t.Fatalf("Open = %v, want ErrCorrupt", err)
-	}
-	aside, err := journal.SetAside(dir, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b, err := os.ReadFile(aside); err != nil || string(b) != noise {
-		t.Errorf("what was set aside: %d bytes, %v", len(b), err)
-	}
-	j := open(t, dir)
-	update(t, j, func(tx *journal.Tx) error { return tx.Put(record("1", "one")) })
 }
 
 // TestOpenAtOnce: many processes meet a database that is not there yet.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -13,6 +14,9 @@ import (
 func (t *Tx) PutLease(l croft.Lease) error {
 	owner, err := json.Marshal(l.Owner)
 	if err != nil {
+		return err
+	}
+	if err := t.touchAround(l.Workspace); err != nil {
 		return err
 	}
 	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO leases (id, workspace, owner, expires_at) VALUES (?, ?, ?, ?)
@@ -28,14 +32,18 @@ func (t *Tx) Lease(id croft.ID) (croft.Lease, error) {
 
 // DropLease forgets a lease.
 func (t *Tx) DropLease(id croft.ID) error {
-	_, err := t.tx.ExecContext(t.ctx, `DELETE FROM leases WHERE id = ?`, id)
-	return err
+	var workspace croft.ID
+	err := t.tx.QueryRowContext(t.ctx, `DELETE FROM leases WHERE id = ? RETURNING workspace`, id).Scan(&workspace)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	return errors.Join(err, t.touchAround(workspace))
 }
 
 // DropLeases forgets all leases on a workspace.
 func (t *Tx) DropLeases(workspace croft.ID) error {
 	_, err := t.tx.ExecContext(t.ctx, `DELETE FROM leases WHERE workspace = ?`, workspace)
-	return err
+	return errors.Join(err, t.touchAround(workspace))
 }
 
 // LeasesOf lists the leases on a workspace, as this transaction sees them.
@@ -46,7 +54,7 @@ func (t *Tx) LeasesOf(workspace croft.ID) ([]croft.Lease, error) {
 // Leases lists the leases on the live workspaces of a repository, by
 // workspace, the one that lasts longest last.
 func (j *Journal) Leases(ctx context.Context, repo croft.ID) (map[croft.ID][]croft.Lease, error) {
-	list, err := collect(ctx, j.db, scanLease, `SELECT l.id, l.workspace, l.owner, l.expires_at FROM leases l
+	list, err := read(ctx, j, scanLease, `SELECT l.id, l.workspace, l.owner, l.expires_at FROM leases l
 		JOIN workspaces w ON w.id = l.workspace WHERE w.repo = ? ORDER BY l.expires_at`, repo)
 	if err != nil {
 		return nil, err

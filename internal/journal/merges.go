@@ -60,7 +60,7 @@ const oneMerge = `SELECT merge FROM merges WHERE id = ?`
 
 // Merge finds a merge.
 func (j *Journal) Merge(ctx context.Context, id croft.ID) (Merge, error) {
-	return one(collect(ctx, j.db, scanMerge, oneMerge, id))
+	return one(read(ctx, j, scanMerge, oneMerge, id))
 }
 
 // Merge finds a merge, as this transaction sees it.
@@ -74,7 +74,7 @@ const waiting = `SELECT merge FROM merges WHERE repo = ? AND (? = '' OR target =
 // Waiting lists the merges of a lane that have not ended, in its order; with
 // an empty target, those of all lanes.
 func (j *Journal) Waiting(ctx context.Context, repo croft.ID, target string, limit int) ([]Merge, error) {
-	return collect(ctx, j.db, scanMerge, waiting, repo, target, target, limit)
+	return read(ctx, j, scanMerge, waiting, repo, target, target, limit)
 }
 
 // Waiting lists the merges of a lane, as this transaction sees it.
@@ -85,13 +85,13 @@ func (t *Tx) Waiting(repo croft.ID, target string, limit int) ([]Merge, error) {
 // Merges lists the merges of a repository, the last first; with an empty
 // target, those of all lanes.
 func (j *Journal) Merges(ctx context.Context, repo croft.ID, target string, limit int) ([]Merge, error) {
-	return collect(ctx, j.db, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND (? = '' OR target = ?)
+	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND (? = '' OR target = ?)
 		ORDER BY seq DESC LIMIT ?`, repo, target, target, limit)
 }
 
 // MergesOf lists the merges of a workspace, the last first.
 func (j *Journal) MergesOf(ctx context.Context, workspace croft.ID) ([]Merge, error) {
-	return collect(ctx, j.db, scanMerge, `SELECT merge FROM merges WHERE workspace = ? ORDER BY seq DESC`, workspace)
+	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE workspace = ? ORDER BY seq DESC`, workspace)
 }
 
 // MergesOf lists the merges of a workspace, as this transaction sees it.
@@ -102,13 +102,13 @@ func (t *Tx) MergesOf(workspace croft.ID) ([]Merge, error) {
 // MergesNamed lists the merges of the workspaces that had a name, the last
 // first.
 func (j *Journal) MergesNamed(ctx context.Context, repo croft.ID, name string) ([]Merge, error) {
-	return collect(ctx, j.db, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND json_extract(merge, '$.workspace') = ?
+	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND json_extract(merge, '$.workspace') = ?
 		ORDER BY seq DESC`, repo, name)
 }
 
 // MergeByCommit finds the merge that made a commit.
 func (j *Journal) MergeByCommit(ctx context.Context, repo croft.ID, commit string) (Merge, error) {
-	return one(collect(ctx, j.db, scanMerge, `SELECT merge FROM merges WHERE commit_id = ? AND repo = ? ORDER BY seq`, commit, repo))
+	return one(read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE commit_id = ? AND repo = ? ORDER BY seq`, commit, repo))
 }
 
 // MergedAfter counts the merges that were published on a target after one was,
@@ -128,12 +128,12 @@ func (t *Tx) LastPublished() (n int64, err error) {
 // PendingFor lists the merges of a repository that ended pending for a reason
 // and were not submitted again since.
 func (j *Journal) PendingFor(ctx context.Context, repo croft.ID, reason croft.Code) ([]Merge, error) {
-	return collect(ctx, j.db, scanMerge, `SELECT merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason = ?
+	return read(ctx, j, scanMerge, `SELECT merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason = ?
 		AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.workspace <> '' AND n.seq > m.seq)
 		ORDER BY seq`, repo, reason)
 }
 
 // Untidy lists the merges whose workspaces are yet to be put away.
 func (j *Journal) Untidy(ctx context.Context, repo croft.ID) ([]Merge, error) {
-	return collect(ctx, j.db, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND untidy <> 0 ORDER BY seq`, repo)
+	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND untidy <> 0 ORDER BY seq`, repo)
 }

@@ -44,13 +44,13 @@ const operationColumns = `id, act, undoes, kind, actor, repo, state, workspaces,
 // History lists the operations of a repository, the last first. Publications
 // are left out: the merges that they were of are operations themselves.
 func (j *Journal) History(ctx context.Context, repo croft.ID, limit int) ([]Operation, error) {
-	return collect(ctx, j.db, scanOperation, `SELECT `+operationColumns+`
+	return read(ctx, j, scanOperation, `SELECT `+operationColumns+`
 		FROM operations WHERE repo = ? AND kind <> 'publish' ORDER BY seq DESC LIMIT ?`, repo, limit)
 }
 
 // Act lists the operations of one call, the first first.
 func (j *Journal) Act(ctx context.Context, act croft.ID) ([]Operation, error) {
-	return collect(ctx, j.db, scanOperation, `SELECT `+operationColumns+`
+	return read(ctx, j, scanOperation, `SELECT `+operationColumns+`
 		FROM operations WHERE act = ? ORDER BY seq`, act)
 }
 
@@ -75,6 +75,7 @@ func (t *Tx) Begin(op Operation) error {
 	if err != nil {
 		return err
 	}
+	t.touch(op.Repo)
 	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO operations (`+operationColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, '')`,
 		op.ID, op.Act, op.Undoes, op.Kind, op.Actor, op.Repo, OpRunning, string(ids), string(names), string(op.Input), string(owner),
@@ -84,14 +85,19 @@ func (t *Tx) Begin(op Operation) error {
 
 // End writes down how an operation ended.
 func (t *Tx) End(id croft.ID, state OpState, reason string, now time.Time) error {
-	_, err := t.tx.ExecContext(t.ctx, `UPDATE operations SET state = ?, error = ?, ended_at = ? WHERE id = ?`,
-		state, reason, now.UnixNano(), id)
+	var repo croft.ID
+	err := t.tx.QueryRowContext(t.ctx, `UPDATE operations SET state = ?, error = ?, ended_at = ? WHERE id = ? RETURNING repo`,
+		state, reason, now.UnixNano(), id).Scan(&repo)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	t.touch(repo)
 	return err
 }
 
 // Running lists the operations that were begun and not ended.
 func (j *Journal) Running(ctx context.Context) ([]Operation, error) {
-	return collect(ctx, j.db, scanOperation, `SELECT `+operationColumns+`
+	return read(ctx, j, scanOperation, `SELECT `+operationColumns+`
 		FROM operations WHERE state = 'running' ORDER BY seq`)
 }
 
@@ -105,7 +111,13 @@ func (t *Tx) RunningOn(kind string, workspace croft.ID) (Operation, error) {
 
 // Operation finds an operation.
 func (j *Journal) Operation(ctx context.Context, id croft.ID) (Operation, error) {
-	return one(collect(ctx, j.db, scanOperation, `SELECT `+operationColumns+`
+	return one(read(ctx, j, scanOperation, `SELECT `+operationColumns+`
+		FROM operations WHERE id = ?`, id))
+}
+
+// Operation finds an operation, as this transaction sees it.
+func (t *Tx) Operation(id croft.ID) (Operation, error) {
+	return one(collect(t.ctx, t.tx, scanOperation, `SELECT `+operationColumns+`
 		FROM operations WHERE id = ?`, id))
 }
 
@@ -151,7 +163,7 @@ const findKey = `SELECT repo, verb, key, request, operation FROM keys WHERE repo
 
 // FindKey finds a key.
 func (j *Journal) FindKey(ctx context.Context, repo croft.ID, verb, key string) (Key, error) {
-	return one(collect(ctx, j.db, scanKey, findKey, repo, verb, key))
+	return one(read(ctx, j, scanKey, findKey, repo, verb, key))
 }
 
 // FindKey finds a key, as this transaction sees it.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -39,12 +40,7 @@ func (t *Tx) PutRepo(r Repo, now time.Time) error {
 
 // Repo finds a repository by its ID.
 func (j *Journal) Repo(ctx context.Context, id croft.ID) (Repo, error) {
-	r := Repo{ID: id}
-	err := j.db.QueryRowContext(ctx, `SELECT common_dir, path FROM repos WHERE id = ?`, id).Scan(&r.CommonDir, &r.Path)
-	if errors.Is(err, sql.ErrNoRows) {
-		return r, ErrNotFound
-	}
-	return r, explain(ctx, err)
+	return one(read(ctx, j, scanRepo, `SELECT id, common_dir, path FROM repos WHERE id = ?`, id))
 }
 
 // Record is a workspace as Croft remembers it. It lies in the database and, as
@@ -61,6 +57,21 @@ type Record struct {
 	Blob       string          `json:"blob,omitempty"`       // the object that holds this record in the repository; only in the database
 	Maker      *croft.Owner    `json:"maker,omitempty"`      // the process that makes it; absent once it is made
 	Trash      *Trash          `json:"trash,omitempty"`
+	Origin     *Origin         `json:"origin,omitempty"`
+}
+
+// Origin is the call that a workspace was made by, so that its key is known
+// without the database.
+type Origin struct {
+	Operation croft.ID  `json:"operation"`
+	Act       croft.ID  `json:"act"`
+	Undoes    croft.ID  `json:"undoes,omitempty"`
+	Actor     string    `json:"actor,omitempty"`
+	Key       string    `json:"key,omitempty"`
+	Request   string    `json:"request,omitempty"` // a digest
+	Part      int       `json:"part"`              // of that call's workspaces
+	Parts     int       `json:"parts"`
+	StartedAt time.Time `json:"startedAt"`
 }
 
 // Trash says where a removed workspace lies.
@@ -100,6 +111,7 @@ func (t *Tx) Put(r Record) error {
 		return err
 	}
 	w := r.Workspace
+	t.touch(r.RepoID)
 	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO workspaces
 		(id, repo, name, path, path_fold, branch, mode, state, session, role, created_at, generation, record)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -113,6 +125,9 @@ func (t *Tx) Put(r Record) error {
 
 // Delete forgets a workspace that never came to be, or that is gone for good.
 func (t *Tx) Delete(id croft.ID) error {
+	if err := t.touchAround(id); err != nil {
+		return err
+	}
 	_, err := t.tx.ExecContext(t.ctx, `DELETE FROM workspaces WHERE id = ?`, id)
 	return err
 }
@@ -122,7 +137,16 @@ func scanRecord(rows *sql.Rows) (Record, error) {
 	if err := rows.Scan(&text); err != nil {
 		return Record{}, err
 	}
-	return Decode([]byte(text))
+	rec, err := Decode([]byte(text))
+	return rec, notARecord(err)
+}
+
+// notARecord says of a row that cannot be read that the database is damaged.
+func notARecord(err error) error {
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return err
 }
 
 const live = `state <> 'trashed'`
@@ -141,12 +165,20 @@ func (j *Journal) Live(ctx context.Context, repo croft.ID) ([]Record, error) {
 // list reads records and decodes them on all cores: of a long listing, the
 // decoding is the larger part.
 func (j *Journal) list(ctx context.Context, query string, repo croft.ID) ([]Record, error) {
-	texts, err := collect(ctx, j.db, func(rows *sql.Rows) (text []byte, err error) {
-		return text, rows.Scan(&text)
-	}, query, repo)
-	if err != nil {
-		return nil, err
-	}
+	var out []Record
+	err := j.with(ctx, func(db *sql.DB, _ os.FileInfo) error {
+		texts, err := collect(ctx, db, func(rows *sql.Rows) (text []byte, err error) {
+			return text, rows.Scan(&text)
+		}, query, repo)
+		if err == nil {
+			out, err = decodeAll(texts)
+		}
+		return err
+	})
+	return out, err
+}
+
+func decodeAll(texts [][]byte) ([]Record, error) {
 	out := make([]Record, len(texts))
 	var g errgroup.Group
 	n := min(runtime.NumCPU(), len(texts))
@@ -154,6 +186,7 @@ func (j *Journal) list(ctx context.Context, query string, repo croft.ID) ([]Reco
 		g.Go(func() (err error) {
 			for i := k; i < len(texts) && err == nil; i += n {
 				out[i], err = Decode(texts[i])
+				err = notARecord(err)
 			}
 			return err
 		})
@@ -163,7 +196,7 @@ func (j *Journal) list(ctx context.Context, query string, repo croft.ID) ([]Reco
 
 // Record finds a record by its ID.
 func (j *Journal) Record(ctx context.Context, id croft.ID) (Record, error) {
-	return one(collect(ctx, j.db, scanRecord, `SELECT record FROM workspaces WHERE id = ?`, id))
+	return one(read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE id = ?`, id))
 }
 
 // Record finds a record by its ID, as this transaction sees it.
@@ -173,7 +206,7 @@ func (t *Tx) Record(id croft.ID) (Record, error) {
 
 // LiveByName finds a live workspace by its name.
 func (j *Journal) LiveByName(ctx context.Context, repo croft.ID, name string) (Record, error) {
-	return one(collect(ctx, j.db, scanRecord, `SELECT record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
+	return one(read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
 }
 
 // LiveByName finds a live workspace by its name, as this transaction sees it.
@@ -194,6 +227,13 @@ func (t *Tx) PathTaken(path string) (bool, error) {
 	return n > 0, err
 }
 
+// Rivals lists the other live workspaces that have a record's name or path.
+func (t *Tx) Rivals(r Record) ([]Record, error) {
+	w := r.Workspace
+	return collect(t.ctx, t.tx, scanRecord, `SELECT record FROM workspaces WHERE id <> ? AND `+live+`
+		AND (repo = ? AND name = ? OR path_fold = ? AND mode <> 'legacy')`, w.ID, r.RepoID, w.Name, strings.ToLower(w.Path))
+}
+
 // CountLive counts the live workspaces of a repository.
 func (t *Tx) CountLive(repo croft.ID) (int, error) {
 	return t.count(`SELECT count(*) FROM workspaces WHERE repo = ? AND `+live, repo)
@@ -201,8 +241,10 @@ func (t *Tx) CountLive(repo croft.ID) (int, error) {
 
 // CountLive counts the live workspaces of a repository.
 func (j *Journal) CountLive(ctx context.Context, repo croft.ID) (n int, err error) {
-	err = j.db.QueryRowContext(ctx, `SELECT count(*) FROM workspaces WHERE repo = ? AND `+live, repo).Scan(&n)
-	return n, explain(ctx, err)
+	err = j.with(ctx, func(db *sql.DB, _ os.FileInfo) error {
+		return db.QueryRowContext(ctx, `SELECT count(*) FROM workspaces WHERE repo = ? AND `+live, repo).Scan(&n)
+	})
+	return n, err
 }
 
 func (t *Tx) count(query string, args ...any) (n int, err error) {
@@ -225,7 +267,7 @@ const repoAt = `SELECT id, common_dir, path FROM repos WHERE common_dir = ?`
 
 // RepoAt finds a repository by its common directory.
 func (j *Journal) RepoAt(ctx context.Context, commonDir string) (Repo, error) {
-	return one(collect(ctx, j.db, scanRepo, repoAt, commonDir))
+	return one(read(ctx, j, scanRepo, repoAt, commonDir))
 }
 
 // RepoAt finds a repository by its common directory, as this transaction sees

@@ -1,0 +1,136 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/croft-sh/croft/internal/flock"
+)
+
+// locking says who holds the lock under which a database is made or replaced.
+type locking int
+
+const (
+	lockToMake locking = iota // nobody yet
+	lockIsHeld                // the caller
+)
+
+func lockFile(path string) string { return path + ".lock" }
+
+// connect opens the database at a path, makes or migrates it, and sees whether
+// it can be used. The file that was opened is returned even if it cannot.
+func connect(ctx context.Context, path string, lock locking) (*sql.DB, os.FileInfo, error) {
+	for {
+		before, _ := os.Stat(path)
+		db, err := connectOnce(ctx, path, lock)
+		after, _ := os.Stat(path)
+		if before != nil && !isSame(before, after) && ctx.Err() == nil {
+			if db != nil { // another process has replaced it meanwhile
+				_ = db.Close()
+			}
+			continue
+		}
+		return db, after, err
+	}
+}
+
+func isSame(a, b os.FileInfo) bool { return a != nil && b != nil && os.SameFile(a, b) }
+
+func connectOnce(ctx context.Context, path string, lock locking) (*sql.DB, error) {
+	q := url.Values{"_pragma": {
+		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "synchronous(FULL)",
+	}, "_txlock": {"immediate"}}
+	dsn := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}).String()
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(4)
+	err = patiently(ctx, func() error { return migrate(ctx, db, path, lock) })
+	if err == nil {
+		err = patiently(ctx, func() error { return probe(ctx, db) })
+	}
+	if err != nil {
+		_ = db.Close()
+		return nil, explain(ctx, err)
+	}
+	return db, nil
+}
+
+// probe looks at the first page of every table. What it does not see, whoever
+// reads it will.
+func probe(ctx context.Context, db *sql.DB) error {
+	var n int
+	err := db.QueryRowContext(ctx, `SELECT count(*) FROM (
+		SELECT max(rowid) FROM repos UNION ALL SELECT max(rowid) FROM workspaces UNION ALL SELECT max(seq) FROM operations
+		UNION ALL SELECT max(rowid) FROM keys UNION ALL SELECT max(rowid) FROM leases UNION ALL SELECT max(cursor) FROM events
+		UNION ALL SELECT max(rowid) FROM generations UNION ALL SELECT max(rowid) FROM identity)`).Scan(&n)
+	var e *sqlite.Error
+	if errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_ERROR { // a table is not there
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return err
+}
+
+// migrations bring the database from one version to the next. A migration is
+// never changed once it was released.
+var migrations = []string{schema1, schemaGenerations}
+
+func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
+	var have int
+	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
+		return err
+	}
+	if have > len(migrations) {
+		return fmt.Errorf("the state database is of a later version of Croft (%d, this one knows %d)", have, len(migrations))
+	}
+	if have == len(migrations) {
+		return nil
+	}
+	// Of many processes that start at once, one makes the database.
+	if lock == lockToMake {
+		l, err := flock.Acquire(ctx, lockFile(path))
+		if err != nil {
+			return err
+		}
+		defer l.Unlock()
+	}
+	if err := useWAL(ctx, db); err != nil {
+		return err
+	}
+	_, err := update(ctx, db, func(tx *Tx) error {
+		// Another process may have been faster.
+		if err := tx.tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
+			return err
+		}
+		for v := have; v < len(migrations); v++ {
+			for stmt := range strings.SplitSeq(migrations[v], ";\n") {
+				if _, err := tx.tx.ExecContext(ctx, stmt); err != nil {
+					return err
+				}
+			}
+		}
+		_, err := tx.tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
+		return err
+	})
+	return err
+}
+
+// useWAL sets the mode in which readers and a writer do not wait for each
+// other. The file remembers it. SQLite does not wait for those who are reading
+// just then, but says that it is busy, so this waits.
+func useWAL(ctx context.Context, db *sql.DB) error {
+	return patiently(ctx, func() error {
+		_, err := db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
+		return err
+	})
+}

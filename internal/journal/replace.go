@@ -1,0 +1,163 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/croft-sh/croft/internal/flock"
+)
+
+// errMoved says that the file that is open is not the one at the path.
+var errMoved = errors.New("the state database was replaced by another one")
+
+// with runs f on the database. If that turns out to be damaged, or if its file
+// is not at the path any more, another one takes its place, and f runs on that.
+func (j *Journal) with(ctx context.Context, f func(*sql.DB, os.FileInfo) error) error {
+	for tries := 0; ; tries++ {
+		j.mu.RLock()
+		db, file := j.db, j.file
+		j.mu.RUnlock()
+		err := errMoved
+		if !j.isGone(file) {
+			err = explain(ctx, f(db, file))
+		}
+		j.mu.RLock()
+		isOld := j.file != file
+		j.mu.RUnlock()
+		switch {
+		case err == nil || tries == 3 || ctx.Err() != nil:
+			return err
+		case isOld: // another goroutine saw it first
+		case errors.Is(err, ErrCorrupt):
+			err = j.replace(ctx, file)
+		case errors.Is(err, errMoved):
+			err = j.follow(ctx, file)
+		default:
+			return err
+		}
+		if err != nil && !isOld {
+			return explain(ctx, err)
+		}
+	}
+}
+
+// isGone reports whether a file is not the one at the path any more. A path
+// that cannot be looked at is no reason to think so.
+func (j *Journal) isGone(file os.FileInfo) bool {
+	now, err := os.Stat(j.path)
+	return errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(now, file)
+}
+
+// replace sets a damaged database aside, unless another process has, and opens
+// what is there instead.
+func (j *Journal) replace(ctx context.Context, damaged os.FileInfo) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file != damaged {
+		return nil
+	}
+	if j.db != nil {
+		_ = j.db.Close() // some systems do not rename an open file
+	}
+	l, err := flock.Acquire(ctx, lockFile(j.path))
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	if err := j.setAside(damaged); err != nil {
+		return err
+	}
+	return j.reopen(ctx)
+}
+
+// follow opens the database that is at the path now.
+func (j *Journal) follow(ctx context.Context, gone os.FileInfo) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.file != gone {
+		return nil
+	}
+	l, err := flock.Acquire(ctx, lockFile(j.path))
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	return j.reopen(ctx)
+}
+
+// reopen opens the database at the path in place of the one that was open. The
+// caller holds both locks.
+func (j *Journal) reopen(ctx context.Context) error {
+	db, file, err := connect(ctx, j.path, lockIsHeld)
+	if errors.Is(err, ErrCorrupt) {
+		if err := j.setAside(file); err != nil {
+			return err
+		}
+		db, file, err = connect(ctx, j.path, lockIsHeld)
+	}
+	if err != nil {
+		return err
+	}
+	if j.opts.Refill != nil {
+		fresh := &Journal{path: j.path, opts: Options{Changed: j.opts.Changed, Now: j.opts.Now}, db: db, file: file}
+		if err := j.opts.Refill(ctx, fresh); err != nil {
+			return errors.Join(err, db.Close())
+		}
+	}
+	if j.db != nil {
+		j.retired = append(j.retired, j.db) // somebody may be reading it
+	}
+	j.db, j.file = db, file
+	return nil
+}
+
+// setAside renames a damaged database, if it is still the one at the path. Its
+// log goes first: one that is left behind would be taken for the log of the
+// next database.
+func (j *Journal) setAside(damaged os.FileInfo) error {
+	if now, err := os.Stat(j.path); err != nil || !isSame(now, damaged) {
+		return nil
+	}
+	aside := fmt.Sprintf("%s%s%d", j.path, damagedSuffix, j.opts.Now().UnixNano())
+	for _, suffix := range []string{"-wal", "-shm", ""} {
+		if err := os.Rename(j.path+suffix, aside+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	j.aside = append(j.aside, aside)
+	return nil
+}
+
+const damagedSuffix = ".damaged-"
+
+// Aside lists the databases that this journal found damaged and set aside.
+func (j *Journal) Aside() []string {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	return slices.Clone(j.aside)
+}
+
+// Damaged lists the databases that were ever set aside in a directory and are
+// still there, the oldest first.
+func Damaged(dir string) ([]string, error) {
+	list, err := filepath.Glob(filepath.Join(dir, FileName+damagedSuffix+"*[0-9]"))
+	slices.Sort(list)
+	return list, err
+}
+
+// Check reads the whole database. A damaged one is set aside on the spot.
+func (j *Journal) Check(ctx context.Context) error {
+	return j.with(ctx, func(db *sql.DB, _ os.FileInfo) error {
+		var verdict string
+		err := db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict)
+		if err == nil && verdict != "ok" {
+			err = fmt.Errorf("%w: %s", ErrCorrupt, verdict)
+		}
+		return err
+	})
+}
