@@ -127,6 +127,13 @@ func TestKeysOutliveTheDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A record that is written again still tells of it.
+	if res, err := first.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}}); err != nil || len(res.Removed) != 1 {
+		t.Fatalf("Remove = %+v, %v", res, err)
+	}
+	if _, err := first.Restore(t.Context(), croft.RestoreRequest{Ref: "a"}); err != nil {
+		t.Fatal(err)
+	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -43,6 +44,11 @@ func (e *Engine) saveRecord(ctx context.Context, r *repo, rec *journal.Record, t
 		ref, err := r.git.ReadRef(ctx, recordRef(rec.Workspace.ID))
 		if err == nil && ref != rec.Blob {
 			outgrow(ctx, r, ref, rec)
+		}
+		if rec.Origin == nil {
+			if rec.Origin, err = e.journal.Origin(ctx, rec.Workspace.ID); err != nil && !errors.Is(err, journal.ErrNotFound) {
+				return err
+			}
 		}
 		blob, err := recordBlob(r, *rec)
 		if err != nil {

@@ -10,9 +10,11 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// schemaGenerations counts the changes of each repository, and gives the
-// database a name of its own.
+// schemaGenerations counts the changes of each repository, gives the database a
+// name of its own, and keeps where workspaces came from.
 const schemaGenerations = `
+ALTER TABLE workspaces ADD COLUMN origin TEXT NOT NULL DEFAULT '';
+
 CREATE TABLE generations (
 	repo TEXT PRIMARY KEY,
 	generation INTEGER NOT NULL,

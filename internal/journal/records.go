@@ -57,7 +57,7 @@ type Record struct {
 	Blob       string          `json:"blob,omitempty"`       // the object that holds this record in the repository; only in the database
 	Maker      *croft.Owner    `json:"maker,omitempty"`      // the process that makes it; absent once it is made
 	Trash      *Trash          `json:"trash,omitempty"`
-	Origin     *Origin         `json:"origin,omitempty"`
+	Origin     *Origin         `json:"origin,omitempty"` // in the database apart from the rest: see [Journal.Origin]
 }
 
 // Origin is the call that a workspace was made by, so that its key is known
@@ -106,6 +106,11 @@ func Decode(b []byte) (Record, error) {
 
 // Put writes a record, new or changed.
 func (t *Tx) Put(r Record) error {
+	var origin []byte
+	if r.Origin != nil {
+		origin, _ = json.Marshal(r.Origin)
+		r.Origin = nil
+	}
 	b, err := r.Encode()
 	if err != nil {
 		return err
@@ -113,14 +118,28 @@ func (t *Tx) Put(r Record) error {
 	w := r.Workspace
 	t.touch(r.RepoID)
 	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO workspaces
-		(id, repo, name, path, path_fold, branch, mode, state, session, role, created_at, generation, record)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		(id, repo, name, path, path_fold, branch, mode, state, session, role, created_at, generation, record, origin)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, path = excluded.path, path_fold = excluded.path_fold,
 			branch = excluded.branch, mode = excluded.mode, state = excluded.state, session = excluded.session,
-			role = excluded.role, generation = excluded.generation, record = excluded.record`,
+			role = excluded.role, generation = excluded.generation, record = excluded.record,
+			origin = iif(excluded.origin = '', origin, excluded.origin)`,
 		w.ID, r.RepoID, w.Name, w.Path, strings.ToLower(w.Path), w.Branch, w.Mode, w.State, w.Session, w.Role,
-		w.CreatedAt.UnixNano(), r.Generation, string(b))
+		w.CreatedAt.UnixNano(), r.Generation, string(b), string(origin))
 	return err
+}
+
+// Origin is the call that a workspace was made by, or nil. Records are read
+// without it, because only those who write them to the repository need it.
+func (j *Journal) Origin(ctx context.Context, id croft.ID) (*Origin, error) {
+	return one(read(ctx, j, func(rows *sql.Rows) (*Origin, error) {
+		var text []byte
+		if err := rows.Scan(&text); err != nil || len(text) == 0 {
+			return nil, err
+		}
+		var o Origin
+		return &o, notARecord(json.Unmarshal(text, &o))
+	}, `SELECT origin FROM workspaces WHERE id = ?`, id))
 }
 
 // Delete forgets a workspace that never came to be, or that is gone for good.
