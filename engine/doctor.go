@@ -30,6 +30,7 @@ const (
 	findUnregistered = "REGISTRATION_LOST"
 	findForeign      = "PATH_TAKEN"
 	findDamaged      = "DATABASE_DAMAGED"
+	findSuspect      = "WORKSPACE_SUSPECT"
 )
 
 // Doctor compares records, refs, registrations and disk.
@@ -40,7 +41,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	}
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.damaged, d.accidents, d.locks, d.operations, d.abandoned, d.lostRecords, d.unrecorded, d.lostRefs, d.workspaces,
+		d.damaged, d.accidents, d.locks, d.operations, d.abandoned, d.lostRecords, d.unrecorded, d.lostRefs, d.workspaces, d.suspects,
 	} {
 		if err := examine(ctx); err != nil {
 			return d.findings, explain("doctor", "", err)

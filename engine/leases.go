@@ -37,8 +37,16 @@ func (e *Engine) hold(ctx context.Context, r *repo, rec journal.Record) (*croft.
 		return nil, &croft.Error{Code: croft.WorkspaceBroken, Message: "the workspace is not ready: it is " + string(rec.Workspace.State)}
 	}
 	if boot := proc.Here().Boot; rec.Boot != boot {
-		// Somebody works in it again after a restart.
-		rec.Boot = boot
+		// Somebody works in it again after a restart. What is found is for those
+		// who commit; that nothing was found is remembered before it changes.
+		if _, err := e.verifyWorkspace(ctx, r, rec); err != nil {
+			return nil, err
+		}
+		var err error
+		if rec, err = e.journal.Record(ctx, rec.Workspace.ID); err != nil {
+			return nil, err
+		}
+		rec.Wake(boot)
 		if err := e.saveRecord(ctx, r, &rec, func(*journal.Tx) error { return nil }); err != nil {
 			return nil, err
 		}

@@ -146,7 +146,8 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 		}
 		return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
 	}
-	rec.Workspace.State, rec.Boot = croft.Ready, proc.Here().Boot
+	rec.Workspace.State = croft.Ready
+	rec.Wake(proc.Here().Boot)
 	if rec.Workspace.MergeStatus == croft.MergeDiscarded { // whoever brings it back wants it
 		rec.Workspace.MergeStatus = croft.MergePending
 	}

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -51,6 +52,7 @@ type Record struct {
 	Generation int             `json:"generation"`           // increases with every change
 	Admin      string          `json:"admin,omitempty"`      // the name of git's admin directory
 	Boot       string          `json:"boot,omitempty"`       // the start of the machine under which it was last known good
+	Verified   string          `json:"verified,omitempty"`   // the start of the machine under which its files were last looked at, if that is not Boot
 	OwnsBranch bool            `json:"ownsBranch,omitempty"` // Croft made the branch, so Croft may delete it
 	BaseDir    string          `json:"baseDir,omitempty"`    // the directory that the layout keeps workspaces in
 	RoleFiles  []string        `json:"roleFiles,omitempty"`  // files that Croft put there
@@ -72,6 +74,15 @@ type Origin struct {
 	Part      int       `json:"part"`              // of that call's workspaces
 	Parts     int       `json:"parts"`
 	StartedAt time.Time `json:"startedAt"`
+}
+
+// Wake notes that somebody works in the workspace again after a start of the
+// machine. That its files were looked at since is another matter.
+func (r *Record) Wake(boot string) {
+	if r.Boot != boot {
+		r.Verified = cmp.Or(r.Verified, r.Boot)
+		r.Boot = boot
+	}
 }
 
 // Trash says where a removed workspace lies.

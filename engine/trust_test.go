@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// TestTrust is what whoever commits by itself relies on.
+func TestTrust(t *testing.T) {
+	t.Parallel()
+	if proc.Here().Boot == "" {
+		t.Skip("this platform does not tell one start from another")
+	}
+	g := gittest.New(t)
+	gittest.WriteFile(t, filepath.Join(g.Dir, "src", "more.txt"), "more")
+	g.Git("add", "--all")
+	g.Git("commit", "--quiet", "-m", "more")
+	e, err := Open(t.Context(), g.Dir, &Options{Environ: g.Env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	w, err := e.Create(t.Context(), croft.CreateRequest{Name: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func() error {
+		t.Helper()
+		r, rec, err := e.byID(t.Context(), w.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.trust(t.Context(), r, rec)
+	}
+	if err := os.RemoveAll(filepath.Join(w.Path, "src")); err != nil {
+		t.Fatal(err)
+	}
+	if err := look(); err != nil {
+		t.Errorf("what was made since the machine was started is not trusted: %v", err)
+	}
+	if err := e.journal.Update(t.Context(), func(tx *journal.Tx) error {
+		rec, err := tx.Record(w.ID)
+		rec.Boot = "an-earlier-start"
+		return errors.Join(err, tx.Put(rec))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	err = look()
+	told, _ := errors.AsType[*croft.Error](err)
+	if told == nil || told.Code != croft.WorkspaceBroken || !strings.Contains(told.Details, "missing") || told.Hint == "" {
+		t.Errorf("trust = %+v, want a refusal that says what is missing", err)
+	}
+	g.GitIn(w.Path, "checkout", "--quiet", "--", "src")
+	if err := look(); err != nil {
+		t.Errorf("mended, and still not trusted: %v", err)
+	}
+}
