@@ -36,7 +36,7 @@ func (e *Engine) Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanR
 		if err != nil {
 			return removal{}, err
 		}
-		if !done && rec.Boot != proc.Here().Boot && req.OlderThan <= 0 {
+		if !done && rec.Boot != proc.Here().Boot && (req.OlderThan <= 0 || req.Mode != croft.RemoveForce) {
 			return removal{}, &croft.Error{
 				Code: croft.WorkspaceDirty, Message: "it has commits that its target does not have, and the machine was restarted since",
 				Hint: "croft remove " + rec.Workspace.Name,
@@ -82,14 +82,22 @@ func (e *Engine) Clean(ctx context.Context, req croft.CleanRequest) (*croft.Clea
 	if err := e.recover(ctx, s.id); err != nil {
 		return nil, explain("clean", "", err)
 	}
+	leases, err := e.journal.Leases(ctx, s.id)
+	if err != nil {
+		return nil, explain("clean", "", err)
+	}
 	mode := croft.RemoveSafe
 	wanted := func(rec journal.Record) bool { return e.finished(ctx, s.repo, rec) }
+	guard := func(rec journal.Record) error {
+		// A lease that has expired may be renewed by an owner that is alive.
+		return errors.Join(s.guardLock(rec), e.guardOwners(leases[rec.Workspace.ID]))
+	}
 	if req.All == croft.ScopeAll {
-		mode = croft.RemoveForce
+		mode, guard = croft.RemoveForce, s.guardLock
 		wanted = func(journal.Record) bool { return true }
 	}
 	how := func(rec journal.Record) (removal, error) {
-		return removal{Event: croft.EventWorkspaceRemoved}, s.guardLock(rec)
+		return removal{Event: croft.EventWorkspaceRemoved}, guard(rec)
 	}
 	res, err := e.sweep(ctx, s.repo, mode, req.DryRun, wanted, how)
 	if err != nil || req.All != croft.ScopeAll || s.git == nil {
