@@ -78,11 +78,31 @@ func (d *doctor) accidents(ctx context.Context) error {
 			func() error { return d.r.git.SetNotBare(ctx) })
 	}
 	hollow, err := d.r.git.HollowAdmins()
+	if len(hollow) > 0 && err == nil {
+		// A git that is adding a worktree is through with it in a moment.
+		if err := pause(ctx, addingTime); err != nil {
+			return err
+		}
+		hollow, err = d.r.git.HollowAdmins()
+	}
 	for _, dir := range hollow {
 		d.find(findHollow, dir, "A worktree's commondir is empty, as an interrupted git worktree add leaves it; git fails in the whole repository.",
 			func() error { return d.r.git.FillAdmin(dir) })
 	}
 	return err
+}
+
+// addingTime is more than a git that lives takes from making an admin directory
+// to filling it.
+const addingTime = 100 * time.Millisecond
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
 }
 
 // locks looks for lock files that were left when the machine went down.
@@ -116,8 +136,15 @@ func (d *doctor) operations(ctx context.Context) error {
 		if l == nil {
 			continue // it is alive
 		}
-		if err := l.Unlock(); err != nil {
+		now, err := d.journal.Operation(ctx, op.ID)
+		if err == nil && now.State != journal.OpRunning {
+			err = os.Remove(l.File().Name()) // it has ended, and its lock is made anew
+		}
+		if err := errors.Join(err, l.Unlock()); err != nil {
 			return err
+		}
+		if now.State != journal.OpRunning {
+			continue
 		}
 		d.find(findInterrupted, string(op.ID), fmt.Sprintf("A %s was interrupted when process %d died.", op.Kind, op.Owner.PID),
 			func() error { return d.recoverOne(ctx, op) })
@@ -132,8 +159,17 @@ func (d *doctor) lostRecords(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// In this order: an act that has changed a ref and not yet the database is
+	// seen running.
+	busy, err := d.busy(ctx)
+	if err != nil {
+		return err
+	}
 	lost := 0
 	for _, rec := range records {
+		if busy[rec.Workspace.ID] {
+			continue
+		}
 		have, err := d.journal.Record(ctx, rec.Workspace.ID)
 		if errors.Is(err, journal.ErrNotFound) || err == nil && have.Generation < rec.Generation {
 			lost++
@@ -146,6 +182,18 @@ func (d *doctor) lostRecords(ctx context.Context) error {
 			func() error { _, err := d.importRecords(ctx, d.r); return err })
 	}
 	return nil
+}
+
+// busy lists the workspaces that an act is in progress on.
+func (d *doctor) busy(ctx context.Context) (map[croft.ID]bool, error) {
+	ops, err := d.journal.Running(ctx)
+	busy := map[croft.ID]bool{}
+	for _, op := range ops {
+		for _, id := range op.Workspaces {
+			busy[id] = true
+		}
+	}
+	return busy, err
 }
 
 // abandoned looks for workspaces that a process was making when it died and
@@ -204,10 +252,11 @@ func (d *doctor) workspaces(ctx context.Context) error {
 	}
 	for _, rec := range records {
 		w := rec.Workspace
-		if w.Mode == croft.ModeLegacy || w.State == croft.Creating {
-			continue
+		h, err := d.health(ctx, rec)
+		if err != nil {
+			return err
 		}
-		switch d.r.trees.Health(specOf(rec)) {
+		switch h {
 		case checkout.Missing:
 			d.find(findMissing, w.Name, "Its directory is gone; its commits are on branch "+w.Branch+".", func() error {
 				how := removal{Branch: croft.BranchKeep, Event: croft.EventWorkspaceRemoved, act: newAct()}
@@ -223,6 +272,33 @@ func (d *doctor) workspaces(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// health is what a directory is, if it is not what the record says, and not
+// because somebody is removing or restoring it: they hold the repository's lock
+// until the record says so too.
+func (d *doctor) health(ctx context.Context, rec journal.Record) (checkout.Health, error) {
+	w := rec.Workspace
+	if w.Mode == croft.ModeLegacy || w.State == croft.Creating {
+		return checkout.Intact, nil
+	}
+	h := d.r.trees.Health(specOf(rec))
+	if h == checkout.Intact {
+		return h, nil
+	}
+	err := d.underLock(ctx, d.r, func() error {
+		now, err := d.journal.Record(ctx, w.ID)
+		switch {
+		case errors.Is(err, journal.ErrNotFound) || err == nil && now.Workspace.State != croft.Ready:
+			h = checkout.Intact
+			return nil
+		case err != nil:
+			return err
+		}
+		h = d.r.trees.Health(specOf(now))
+		return nil
+	})
+	return h, err
 }
 
 // unrecorded looks for worktrees that Croft registered and that no record

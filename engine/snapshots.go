@@ -176,7 +176,10 @@ func (e *Engine) rewind(ctx context.Context, r *repo, to croft.Snapshot, a act) 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = l.Unlock() }()
+	defer func() {
+		_ = os.Remove(l.File().Name())
+		_ = l.Unlock()
+	}()
 	return e.rewindClaimed(ctx, r, rec, to, a)
 }
 
@@ -194,6 +197,10 @@ func (e *Engine) claimRewind(ctx context.Context, rec journal.Record) (*flock.Lo
 	if err != nil {
 		return nil, err
 	}
+	if !isAt(l.File(), path) { // whoever had it has just removed it
+		_ = l.Unlock()
+		return nil, busy
+	}
 	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, kind := range []string{"rewind", "remove", "restore"} {
 			if _, err := tx.RunningOn(kind, rec.Workspace.ID); !errors.Is(err, journal.ErrNotFound) {
@@ -207,6 +214,16 @@ func (e *Engine) claimRewind(ctx context.Context, rec journal.Record) (*flock.Lo
 		return nil, err
 	}
 	return l, nil
+}
+
+// isAt reports whether an open file is the one at a path.
+func isAt(f *os.File, path string) bool {
+	have, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(have, now)
 }
 
 // rewindClaimed writes a rewind down and carries it out. What fails is taken

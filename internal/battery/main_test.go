@@ -17,7 +17,12 @@ import (
 // test runs.
 var built string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(agentVariable) != "" {
+		os.Exit(runAgent())
+	}
+	os.Exit(buildAndRun(m))
+}
 
 func buildAndRun(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "croft-battery-")

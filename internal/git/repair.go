@@ -21,7 +21,11 @@ func (r *Repository) HollowAdmins() ([]string, error) {
 	var hollow []string
 	for _, e := range entries {
 		dir := filepath.Join(r.CommonDir, "worktrees", e.Name())
-		if b, rerr := readSmall(filepath.Join(dir, "commondir")); e.IsDir() && (rerr != nil || strings.TrimSpace(string(b)) == "") {
+		b, rerr := readSmall(filepath.Join(dir, "commondir"))
+		if !e.IsDir() || rerr == nil && strings.TrimSpace(string(b)) != "" {
+			continue
+		}
+		if _, err := os.Lstat(dir); err == nil { // it was not removed meanwhile
 			hollow = append(hollow, dir)
 		}
 	}
