@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/croft-sh/croft"
@@ -9,6 +10,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/provision"
 )
 
 // equip copies role files into new workspaces.
@@ -17,7 +19,7 @@ func (e *Engine) equip(ctx context.Context, s standing, plans []*plan) error {
 		if p.role == nil {
 			continue
 		}
-		if err := e.copyRole(ctx, s.repo, &p.record, *p.role); err != nil {
+		if err := e.copyRole(ctx, s.repo, &p.record, *p.role, provision.Fresh); err != nil {
 			return explain("create", p.record.Workspace.Name, err)
 		}
 	}
@@ -25,28 +27,50 @@ func (e *Engine) equip(ctx context.Context, s standing, plans []*plan) error {
 }
 
 // copyRole copies a role's files and remembers that they are Croft's.
-func (e *Engine) copyRole(ctx context.Context, r *repo, rec *journal.Record, role croft.Role) error {
-	roles := r.roles()
-	untracked, err := roles.Copy(ctx, r.trees.At(specOf(*rec)), role)
-	if err != nil {
+func (e *Engine) copyRole(ctx context.Context, r *repo, rec *journal.Record, role croft.Role, into provision.Checkout) error {
+	untracked, err := e.placeRole(ctx, r, rec, role, into)
+	if err != nil || len(untracked) == 0 {
 		return err
+	}
+	return e.underLock(ctx, r, func() error { return r.hideRoles(ctx) })
+}
+
+// placeRole copies a role's files and returns the names of those that git has
+// to be told to ignore.
+func (e *Engine) placeRole(ctx context.Context, r *repo, rec *journal.Record, role croft.Role, into provision.Checkout) ([]string, error) {
+	copied, err := r.roles().Copy(ctx, provision.Copying{
+		Worktree: r.trees.At(specOf(*rec)), Role: role, Into: into, Placed: placed(*rec),
+	})
+	if err != nil {
+		return nil, err
 	}
 	for _, f := range role.Files {
 		if !slices.Contains(rec.RoleFiles, f) {
 			rec.RoleFiles = append(rec.RoleFiles, f)
 		}
 	}
-	if len(untracked) == 0 {
-		return nil
+	sums := placed(*rec)
+	maps.Copy(sums, copied.Placed)
+	rec.RoleSums = sums
+	return copied.Untracked, nil
+}
+
+// placed are the digests of the role files of a workspace; one that is not
+// known matches nothing.
+func placed(rec journal.Record) map[string]string {
+	sums := map[string]string{}
+	for _, f := range rec.RoleFiles {
+		sums[f] = rec.RoleSums[f]
 	}
-	l, err := r.lock(ctx)
-	if err != nil {
-		return err
-	}
-	defer l.Unlock()
-	patterns := make([]string, len(roles.Files))
-	for i, f := range roles.Files {
-		patterns[i] = "/" + f
+	return sums
+}
+
+// hideRoles has git ignore role files in Croft's worktrees. The caller holds the
+// repository's lock.
+func (r *repo) hideRoles(ctx context.Context) error {
+	var patterns []string
+	for _, f := range r.cfg.Roles.Files {
+		patterns = append(patterns, "/"+f)
 	}
 	return r.git.LocalExclude(ctx, worktree.AdminPrefix+"*", patterns)
 }
@@ -83,7 +107,7 @@ func (e *Engine) CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Ro
 		err = &croft.Error{Code: croft.Unsupported, Message: "a workspace without isolation takes no role files"}
 	}
 	if err == nil {
-		err = e.copyRole(ctx, s.repo, &rec, role)
+		err = e.copyRole(ctx, s.repo, &rec, role, provision.Used)
 	}
 	if err == nil {
 		rec.Workspace.Role = name

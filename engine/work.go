@@ -95,6 +95,9 @@ func (e *Engine) commitWork(ctx context.Context, r *repo, rec journal.Record, me
 	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
 		return "", nil, broken(rec, h)
 	}
+	if err := e.trust(ctx, r, rec); err != nil {
+		return "", nil, err
+	}
 	found, err := e.findWork(ctx, r, rec)
 	if err != nil {
 		return "", nil, err

@@ -24,6 +24,7 @@ func roleScenarios() []scenario {
 		{"NeverCommitted", roleNeverCommitted},
 		{"CopyAgain", roleAgain},
 		{"CopyAnother", roleAnother},
+		{"CopyKeepsEdits", roleEdited},
 		{"LinkOutIsNotFollowed", roleLinkOut},
 		{"DirectoryByConfiguration", roleDirectory},
 	}
@@ -184,6 +185,25 @@ func roleAgain(t *testing.T, f *fixture) {
 			t.Errorf("CLAUDE.md = %q", got)
 		}
 		wantClean(t, f, w)
+	}
+}
+
+// roleEdited: what the agent made of a role's file is the agent's.
+func roleEdited(t *testing.T, f *fixture) {
+	w := f.create(staffed(f))
+	file := filepath.Join(w.Path, "CLAUDE.md")
+	gittest.WriteFile(t, file, "what I learned\n")
+	f.Write("roles/worker/CLAUDE.md", "second edition\n")
+	_, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"})
+	if e := wantCode(t, err, croft.WorkspaceDirty); e.Hint == "" || e.Workspace != "a" {
+		t.Errorf("error %+v", e)
+	}
+	if got := read(t, file); got != "what I learned\n" {
+		t.Errorf("CLAUDE.md = %q", got)
+	}
+	removeAll(t, file)
+	if _, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"}); err != nil || read(t, file) != "second edition\n" {
+		t.Errorf("once it was moved away: %v", err)
 	}
 }
 

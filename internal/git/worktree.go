@@ -113,6 +113,21 @@ func (w *Worktree) Tracked(ctx context.Context, paths ...string) ([]string, erro
 	return splitNUL(out), nil
 }
 
+// Modified returns those of the tracked paths whose files differ from the
+// index.
+func (w *Worktree) Modified(ctx context.Context, paths ...string) ([]string, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	out, err := w.run(ctx, call{
+		args: append([]string{"diff", "--name-only", "--no-ext-diff", "--no-textconv", "-z", "--"}, paths...), env: []string{"GIT_LITERAL_PATHSPECS=1"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return splitNUL(out), nil
+}
+
 // LockReason returns the reason of the worktree's lock and whether there is
 // one.
 func (w *Worktree) LockReason() (string, bool, error) {

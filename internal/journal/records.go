@@ -47,19 +47,20 @@ func (j *Journal) Repo(ctx context.Context, id croft.ID) (Repo, error) {
 // Record is a workspace as Croft remembers it. It lies in the database and, as
 // JSON, under a ref in the repository.
 type Record struct {
-	Workspace  croft.Workspace `json:"workspace"`
-	RepoID     croft.ID        `json:"repoId"`
-	Generation int             `json:"generation"`           // increases with every change
-	Admin      string          `json:"admin,omitempty"`      // the name of git's admin directory
-	Boot       string          `json:"boot,omitempty"`       // the start of the machine under which it was last known good
-	Verified   string          `json:"verified,omitempty"`   // the start of the machine under which its files were last looked at, if that is not Boot
-	OwnsBranch bool            `json:"ownsBranch,omitempty"` // Croft made the branch, so Croft may delete it
-	BaseDir    string          `json:"baseDir,omitempty"`    // the directory that the layout keeps workspaces in
-	RoleFiles  []string        `json:"roleFiles,omitempty"`  // files that Croft put there
-	Blob       string          `json:"blob,omitempty"`       // the object that holds this record in the repository; only in the database
-	Maker      *croft.Owner    `json:"maker,omitempty"`      // the process that makes it; absent once it is made
-	Trash      *Trash          `json:"trash,omitempty"`
-	Origin     *Origin         `json:"origin,omitempty"` // in the database apart from the rest: see [Journal.Origin]
+	Workspace  croft.Workspace   `json:"workspace"`
+	RepoID     croft.ID          `json:"repoId"`
+	Generation int               `json:"generation"`           // increases with every change
+	Admin      string            `json:"admin,omitempty"`      // the name of git's admin directory
+	Boot       string            `json:"boot,omitempty"`       // the start of the machine under which it was last known good
+	Verified   string            `json:"verified,omitempty"`   // the start of the machine under which its files were last looked at, if that is not Boot
+	OwnsBranch bool              `json:"ownsBranch,omitempty"` // Croft made the branch, so Croft may delete it
+	BaseDir    string            `json:"baseDir,omitempty"`    // the directory that the layout keeps workspaces in
+	RoleFiles  []string          `json:"roleFiles,omitempty"`  // files that Croft put there
+	RoleSums   map[string]string `json:"roleSums,omitempty"`   // what they held when they were put there
+	Blob       string            `json:"blob,omitempty"`       // the object that holds this record in the repository; only in the database
+	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that makes it; absent once it is made
+	Trash      *Trash            `json:"trash,omitempty"`
+	Origin     *Origin           `json:"origin,omitempty"` // in the database apart from the rest: see [Journal.Origin]
 }
 
 // Origin is the call that a workspace was made by, so that its key is known
@@ -87,12 +88,16 @@ func (r *Record) Wake(boot string) {
 
 // Trash says where a removed workspace lies.
 type Trash struct {
-	Dir        string    `json:"dir,omitempty"` // empty: there was nothing on disk to keep
+	Dir        string    `json:"dir,omitempty"` // empty: nothing is on disk; commits, and a snapshot if one was taken, are left
 	Tip        string    `json:"tip,omitempty"` // where the branch was
 	BranchGone bool      `json:"branchGone,omitempty"`
 	RemovedAt  time.Time `json:"removedAt"`
 	ExpiresAt  time.Time `json:"expiresAt"`
-	Purged     bool      `json:"purged,omitempty"` // nothing is left on disk
+	Purged     bool      `json:"purged,omitempty"` // it cannot be restored any more
+
+	Stripped []string  `json:"stripped,omitempty"` // directories of the checkout that can be made again and went
+	PurgeAt  time.Time `json:"purgeAt,omitzero"`   // announced: when what is left goes
+	PurgeWhy string    `json:"purgeWhy,omitempty"` // and why
 }
 
 // persistent drops what is looked up anew each time.

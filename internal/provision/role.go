@@ -5,6 +5,8 @@ package provision
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -51,65 +53,156 @@ func (r Roles) Find(role string) (croft.Role, error) {
 	return found, nil
 }
 
+// Checkout says what is known of the checkout that a role's files go into.
+type Checkout string
+
+const (
+	// Fresh: nobody has worked there, so nothing in it is anybody's. It is the
+	// default.
+	Fresh Checkout = ""
+	// Used: an agent may have changed what lies there.
+	Used Checkout = "used"
+)
+
+// Copying is what Copy is asked to do.
+type Copying struct {
+	Worktree *git.Worktree
+	Role     croft.Role
+	Into     Checkout
+	// Placed are the digests of the files that were copied before, by name. A
+	// file that is something else now was changed there.
+	Placed map[string]string
+}
+
+// Copied is what Copy did.
+type Copied struct {
+	Untracked []string          // names that the caller has git ignore
+	Placed    map[string]string // the digests of the files
+}
+
 // Copy puts a role's files at the top of a worktree and hides them there, and
 // only there. A file over a tracked one is hidden by a bit in the worktree's
-// own index; for another one, the names are returned, and the caller has git
-// ignore them.
-func (r Roles) Copy(ctx context.Context, w *git.Worktree, role croft.Role) (untracked []string, err error) {
-	tracked, err := w.Tracked(ctx, role.Files...)
+// own index; the others are returned, and the caller has git ignore them.
+//
+// What somebody wrote there is not overwritten: then nothing is copied, and the
+// error is WorkspaceDirty.
+func (r Roles) Copy(ctx context.Context, c Copying) (Copied, error) {
+	w, out := c.Worktree, Copied{Placed: map[string]string{}}
+	tracked, err := w.Tracked(ctx, c.Role.Files...)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	src, err := os.OpenRoot(r.Project)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	defer src.Close()
 	dst, err := os.OpenRoot(w.Path)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	defer dst.Close()
-	for _, f := range role.Files {
-		if err := copyFile(src, path.Join(r.Dir, role.Name, f), dst, f); err != nil {
-			return nil, err
+	texts, changed := map[string][]byte{}, []string{}
+	for _, f := range c.Role.Files {
+		if texts[f], err = readRole(src, path.Join(r.Dir, c.Role.Name, f)); err != nil {
+			return out, err
 		}
-		if !slices.Contains(tracked, f) {
-			untracked = append(untracked, f)
+		differs, err := c.differs(dst, f, texts[f])
+		if err != nil {
+			return out, err
+		}
+		if differs {
+			changed = append(changed, f)
 		}
 	}
-	return untracked, w.SkipWorktree(ctx, true, tracked...)
+	if err := c.refuseEdits(ctx, changed, tracked); err != nil {
+		return out, err
+	}
+	for _, f := range c.Role.Files {
+		if err := place(dst, f, texts[f]); err != nil {
+			return out, err
+		}
+		out.Placed[f] = Digest(texts[f])
+		if !slices.Contains(tracked, f) {
+			out.Untracked = append(out.Untracked, f)
+		}
+	}
+	return out, w.SkipWorktree(ctx, true, tracked...)
 }
 
-// copyFile replaces what is at the destination; a link there is replaced, not
-// followed.
-func copyFile(src *os.Root, from string, dst *os.Root, to string) error {
-	in, err := src.Open(from)
-	if errors.Is(err, os.ErrNotExist) {
-		return &croft.Error{Code: croft.RoleNotFound, Op: "role", Message: "a file of the role is gone", Details: from}
+// Digest names the content of a file.
+func Digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// differs reports whether something lies at a path that is neither the text nor
+// what was copied there before.
+func (c Copying) differs(dst *os.Root, name string, text []byte) (bool, error) {
+	info, err := dst.Lstat(name)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case info.IsDir():
+		return false, &croft.Error{
+			Code: croft.NotWritable, Op: "role", Message: fmt.Sprintf("the workspace has a directory where the role has the file %s", name),
+			Hint: "croft new --no-role-files",
+		}
+	case !info.Mode().IsRegular():
+		return true, nil
 	}
+	now, err := dst.ReadFile(name)
+	return !bytes.Equal(now, text) && c.Placed[name] != Digest(now), err
+}
+
+// refuseEdits lets only those files be replaced that git has.
+func (c Copying) refuseEdits(ctx context.Context, changed, tracked []string) error {
+	if c.Into == Fresh || len(changed) == 0 {
+		return nil
+	}
+	modified, err := c.Worktree.Modified(ctx, tracked...)
 	if err != nil {
 		return err
+	}
+	for _, f := range changed {
+		if _, placed := c.Placed[f]; !placed && slices.Contains(tracked, f) && !slices.Contains(modified, f) {
+			continue // the project's own file, as git would write it again
+		}
+		return &croft.Error{
+			Code: croft.WorkspaceDirty, Op: "role", Message: fmt.Sprintf("%s was changed in the workspace", f), Details: filepath.Join(c.Worktree.Path, f),
+			Hint: "move it away, then copy the role again",
+		}
+	}
+	return nil
+}
+
+// readRole reads a file of a role.
+func readRole(src *os.Root, from string) ([]byte, error) {
+	in, err := src.Open(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, &croft.Error{Code: croft.RoleNotFound, Op: "role", Message: "a file of the role is gone", Details: from}
+	}
+	if err != nil {
+		return nil, err
 	}
 	defer in.Close()
 	data, err := io.ReadAll(io.LimitReader(in, maxRoleFile+1))
-	if err != nil {
-		return err
-	}
-	if len(data) > maxRoleFile {
-		return &croft.Error{
+	if err == nil && len(data) > maxRoleFile {
+		err = &croft.Error{
 			Code: croft.InvalidRequest, Op: "role", Message: fmt.Sprintf("a file of the role is larger than %d bytes", maxRoleFile), Details: from,
 		}
 	}
-	if old, err := dst.ReadFile(to); err == nil && bytes.Equal(old, data) {
-		if info, err := dst.Lstat(to); err == nil && info.Mode().IsRegular() {
+	return data, err
+}
+
+// place replaces what is at the destination; a link there is replaced, not
+// followed.
+func place(dst *os.Root, to string, data []byte) error {
+	if info, err := dst.Lstat(to); err == nil && info.Mode().IsRegular() {
+		if old, err := dst.ReadFile(to); err == nil && bytes.Equal(old, data) {
 			return nil
-		}
-	}
-	if info, err := dst.Lstat(to); err == nil && info.IsDir() {
-		return &croft.Error{
-			Code: croft.NotWritable, Op: "role", Message: fmt.Sprintf("the workspace has a directory where the role has the file %s", to),
-			Hint: "croft new --no-role-files",
 		}
 	}
 	if err := dst.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {

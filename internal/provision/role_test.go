@@ -103,12 +103,14 @@ func TestCopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var placed map[string]string
 	for _, text := range []string{"role\n", "changed\n", "changed\n"} {
 		r.Write("roles/worker/CLAUDE.md", text)
-		untracked, err := roles(r).Copy(t.Context(), w, role)
-		if err != nil || !slices.Equal(untracked, []string{"AGENTS.md"}) {
-			t.Fatalf("Copy = %v, %v, want AGENTS.md to be ignored by the caller", untracked, err)
+		copied, err := roles(r).Copy(t.Context(), provision.Copying{Worktree: w, Role: role, Into: provision.Used, Placed: placed})
+		if err != nil || !slices.Equal(copied.Untracked, []string{"AGENTS.md"}) {
+			t.Fatalf("Copy = %+v, %v, want AGENTS.md to be ignored by the caller", copied, err)
 		}
+		placed = copied.Placed
 		if got := read(t, filepath.Join(w.Path, "CLAUDE.md")); got != text {
 			t.Errorf("CLAUDE.md = %q, want %q", got, text)
 		}
@@ -146,7 +148,7 @@ func TestCopyReplacesLinks(t *testing.T) {
 		if err := os.Symlink(to, path); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := roles(r).Copy(t.Context(), w, role); err != nil {
+		if _, err := roles(r).Copy(t.Context(), provision.Copying{Worktree: w, Role: role}); err != nil {
 			t.Fatalf("over a link to %s: %v", to, err)
 		}
 		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || read(t, path) != "You are the worker.\n" {
@@ -179,11 +181,75 @@ func TestCopyRefused(t *testing.T) {
 		role croft.Role
 		want croft.Code
 	}{{huge, croft.InvalidRequest}, {gone, croft.RoleNotFound}} {
-		if _, err := roles(r).Copy(t.Context(), w, c.role); !errors.Is(err, c.want) {
+		if _, err := roles(r).Copy(t.Context(), provision.Copying{Worktree: w, Role: c.role}); !errors.Is(err, c.want) {
 			t.Errorf("Copy(%s) = %v, want %s", c.role.Name, err, c.want)
 		}
 	}
 	if _, err := os.Lstat(filepath.Join(w.Path, "CLAUDE.md")); err == nil {
 		t.Error("a refused file was copied")
+	}
+}
+
+// TestCopyKeepsEdits: what an agent wrote where a role has a file is not
+// overwritten, and then nothing is.
+func TestCopyKeepsEdits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tracked string // the project's own CLAUDE.md
+		edit    string // by the agent, before the first copy
+		again   string // by the agent, after it
+		want    bool   // that the copy is made
+	}{
+		"Nothing":          {want: true},
+		"TrackedUntouched": {tracked: "ours\n", want: true},
+		"TrackedEdited":    {tracked: "ours\n", edit: "mine\n"},
+		"UntrackedFound":   {edit: "mine\n"},
+		"SameText":         {edit: "role\n", want: true},
+		"EditedSince":      {again: "mine\n"},
+		"OverTrackedSince": {tracked: "ours\n", again: "mine\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			if c.tracked != "" {
+				r.Write("CLAUDE.md", c.tracked)
+			}
+			r.Write("roles/worker/AGENTS.md", "agents\n")
+			r.Write("roles/worker/CLAUDE.md", "role\n")
+			r.Commit("roles")
+			w := checkout(t, r)
+			role, err := roles(r).Find("worker")
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(w.Path, "CLAUDE.md")
+			job, want := provision.Copying{Worktree: w, Role: role, Into: provision.Used}, c.edit
+			if c.edit != "" {
+				gittest.WriteFile(t, path, c.edit)
+			}
+			if c.again != "" {
+				first, err := roles(r).Copy(t.Context(), job)
+				if err != nil {
+					t.Fatal(err)
+				}
+				job.Placed, want = first.Placed, c.again
+				gittest.WriteFile(t, path, c.again)
+				r.Write("roles/worker/CLAUDE.md", "second edition\n")
+				r.Write("roles/worker/AGENTS.md", "second edition\n")
+			}
+			_, err = roles(r).Copy(t.Context(), job)
+			if c.want {
+				if err != nil || read(t, path) != "role\n" {
+					t.Errorf("Copy = %v, the file is %q", err, read(t, path))
+				}
+				return
+			}
+			if !errors.Is(err, croft.WorkspaceDirty) || read(t, path) != want {
+				t.Errorf("Copy = %v, the file is %q; want it refused", err, read(t, path))
+			}
+			if other, err := os.ReadFile(filepath.Join(w.Path, "AGENTS.md")); err == nil && string(other) != "agents\n" {
+				t.Errorf("half of the role was copied: AGENTS.md is %q", other)
+			}
+		})
 	}
 }
