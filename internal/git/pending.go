@@ -116,3 +116,11 @@ func (r *Repository) ReadTree(ctx context.Context, tree string) ([]TreeEntry, er
 	}
 	return list, nil
 }
+
+// InProgress reports whether a merge, a rebase, a cherry-pick, a revert or a
+// bisection is in the middle of something.
+func (w *Worktree) InProgress() bool {
+	return slices.ContainsFunc([]string{
+		"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "rebase-merge", "rebase-apply", "sequencer",
+	}, func(name string) bool { return isThere(filepath.Join(w.Admin, name)) })
+}

@@ -20,7 +20,19 @@ type Files struct {
 	Worktree   *git.Worktree
 	SecretsDir string // where the snapshot's private files lie; empty: they are not brought back
 	Workers    int
+	Sync       SyncMode
 }
+
+// SyncMode says whether what was restored is on disk when Restore returns.
+type SyncMode string
+
+const (
+	// SyncNothing is for a snapshot that is kept: it can be restored again. It
+	// is the default.
+	SyncNothing SyncMode = ""
+	// SyncFiles syncs what only the snapshot has.
+	SyncFiles SyncMode = "files"
+)
 
 // RestoreAdmin writes the worktree's own part of the git directory, index
 // included, into an admin directory that is being made.
@@ -43,7 +55,7 @@ func Restore(ctx context.Context, commit string, to Files) error {
 		return err
 	}
 	defer s.root.Close()
-	for _, step := range []func(context.Context) error{s.tracked, s.files, s.nested, s.rest, s.secrets, s.modes} {
+	for _, step := range []func(context.Context) error{s.tracked, s.files, s.nested, s.rest, s.secrets, s.sync, s.modes} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -207,6 +219,46 @@ func (s *restorer) secrets(context.Context) error {
 	}
 	return nil
 }
+
+// sync makes durable what git could not write again.
+func (s *restorer) sync(ctx context.Context) error {
+	if s.Sync == SyncNothing {
+		return nil
+	}
+	paths, err := known(ctx, s.Worktree.Repo, s.commit, s.meta, "files")
+	if err != nil {
+		return err
+	}
+	for _, p := range s.meta.Secrets {
+		paths = append(paths, filepath.FromSlash(string(p)))
+	}
+	var list []string
+	for _, p := range paths {
+		full := filepath.Join(s.Worktree.Path, p)
+		for dir := filepath.Dir(full); len(dir) >= len(s.Worktree.Path); dir = filepath.Dir(dir) {
+			list = append(list, dir)
+		}
+		err := filepath.WalkDir(full, func(full string, d fs.DirEntry, err error) error {
+			if err == nil && (d.IsDir() || d.Type().IsRegular()) {
+				list = append(list, full)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	slices.Sort(list)
+	for some := range slices.Chunk(slices.Compact(list), syncedAtOnce) {
+		if err := git.SyncDirs(some...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncedAtOnce is how many files are open at once for that.
+const syncedAtOnce = 64
 
 // modes sets what differs from what git makes, the deepest first, so that a
 // directory that cannot be entered comes last.

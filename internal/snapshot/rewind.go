@@ -53,7 +53,7 @@ func takeAway(ctx context.Context, w *git.Worktree, commit string) error {
 	if err != nil {
 		return err
 	}
-	paths, err := known(ctx, w.Repo, commit, m)
+	paths, err := known(ctx, w.Repo, commit, m, "files", "staged", "stages/1", "stages/2", "stages/3")
 	if err != nil {
 		return err
 	}
@@ -119,10 +119,11 @@ func readMeta(ctx context.Context, r *git.Repository, commit string) (meta, erro
 	return decodeMeta(o.Data)
 }
 
-// known lists the paths that a snapshot can bring back.
-func known(ctx context.Context, r *git.Repository, commit string, m meta) ([]string, error) {
+// known lists the paths that a snapshot can bring back: those in parts of its
+// tree, and those that are not in its tree.
+func known(ctx context.Context, r *git.Repository, commit string, m meta, parts ...string) ([]string, error) {
 	var paths []string
-	for _, dir := range []string{"files", "staged", "stages/1", "stages/2", "stages/3"} {
+	for _, dir := range parts {
 		if _, err := r.Info(ctx, commit+":"+dir); errors.Is(err, git.ErrNoObject) {
 			continue
 		}

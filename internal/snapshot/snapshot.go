@@ -46,6 +46,15 @@ type Selection struct {
 	SecretsDir string
 	// Message is the first line of the snapshot's commit, for people.
 	Message string
+	// Stowed is set for a worktree that was moved away and that git looks at
+	// through a copy of its admin directory.
+	Stowed *Stowed
+}
+
+// Stowed says what a copy of an admin directory cannot.
+type Stowed struct {
+	Admin  string // the admin directory itself; it may be gone
+	Branch string // what HEAD names in it
 }
 
 // Saved is a snapshot.

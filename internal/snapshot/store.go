@@ -51,7 +51,7 @@ func (s *saver) store(ctx context.Context, tmp string) ([]git.TreeEntry, error) 
 		}
 		entries = append(entries, git.TreeEntry{Mode: "100644", Name: "empty", OID: oid})
 	}
-	admin, err := s.storeTar(s.w.Admin, func(name string) bool {
+	admin, err := s.storeTar(s.admin(), func(name string) bool {
 		return name != "gitdir" && name != "commondir" && name != "locked" && !strings.HasSuffix(name, ".lock")
 	}, nil)
 	if err != nil {
@@ -68,12 +68,26 @@ func (s *saver) store(ctx context.Context, tmp string) ([]git.TreeEntry, error) 
 	if s.meta.Head.Branch, s.meta.Head.OID, err = s.w.Head(ctx); err != nil {
 		return nil, err
 	}
+	if s.sel.Stowed != nil {
+		s.meta.Head.Branch = s.sel.Stowed.Branch
+	}
 	text, err := s.meta.encode()
 	if err != nil {
 		return nil, err
 	}
 	oid, err := s.batch.WriteBlob(text)
 	return append(entries, git.TreeEntry{Mode: "100644", Name: "meta.json", OID: oid}), err
+}
+
+// admin is the admin directory that is stored.
+func (s *saver) admin() string {
+	if s.sel.Stowed == nil {
+		return s.w.Admin
+	}
+	if _, err := os.Lstat(s.sel.Stowed.Admin); err != nil {
+		return s.w.Admin // there is only the one that was made for looking
+	}
+	return s.sel.Stowed.Admin
 }
 
 // storeFiles stores the raw contents of files and links, as a tree. Several

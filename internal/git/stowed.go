@@ -1,0 +1,122 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Stowed names a worktree that was moved away whole and that git does not know
+// any more.
+type Stowed struct {
+	Name  string // of its admin directory, while it had one
+	Admin string // where that was moved to; it may be gone
+	Tree  string // where the checkout was moved to
+	Head  string // the commit that it had checked out; empty if there was none
+}
+
+// Peek is a look at a stowed worktree.
+type Peek struct {
+	*Worktree
+	Branch string // what HEAD said, without refs/heads/; empty when it was detached
+}
+
+// Close ends the look.
+func (p *Peek) Close() error { return os.RemoveAll(p.Admin) }
+
+// submoduleAdmin is the part of an admin directory that a look does not need and
+// that may be large: the repositories of submodules.
+const submoduleAdmin = "modules"
+
+// Peek lets git look at a stowed worktree without registering it. What git
+// needs of the admin directory is copied to a place that git does not list:
+// where it lies now, it does not lead to the repository, and the branch that it
+// names may be gone, so the copy has the commit checked out by itself. The
+// stowed directories are not written.
+func (r *Repository) Peek(ctx context.Context, s Stowed) (*Peek, error) {
+	admin := r.stagingDir(s.Name + ".peek")
+	if err := os.RemoveAll(admin); err != nil { // of a look that was killed
+		return nil, err
+	}
+	p := &Peek{Worktree: &Worktree{Repo: r, Path: s.Tree, Admin: admin}}
+	if err := r.copyAdmin(s.Admin, admin); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	if err := p.settle(ctx, s.Head); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+func (r *Repository) copyAdmin(from, to string) error {
+	if err := os.MkdirAll(to, 0o777); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(from)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, e := range entries {
+		src, dst := filepath.Join(from, e.Name()), filepath.Join(to, e.Name())
+		switch {
+		case strings.HasSuffix(e.Name(), ".lock") || e.Name() == submoduleAdmin:
+		case e.IsDir():
+			err = os.CopyFS(dst, os.DirFS(src))
+		case e.Type().IsRegular():
+			err = copyIfThere(src, dst)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(to, "commondir"), []byte(filepath.ToSlash(r.CommonDir)+"\n"), 0o644)
+}
+
+// settle puts HEAD on the commit, and makes an index where there is none: that
+// of a checkout which had lost its registration.
+func (p *Peek) settle(ctx context.Context, head string) error {
+	var err error
+	if !isThere(filepath.Join(p.Admin, "HEAD")) {
+		if err := os.WriteFile(filepath.Join(p.Admin, "HEAD"), []byte(head+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	if p.Branch, _, err = p.Head(ctx); err != nil {
+		return err
+	}
+	if head == "" {
+		return nil
+	}
+	if p.Repo.NativeRefs() {
+		err = os.WriteFile(filepath.Join(p.Admin, "HEAD"), []byte(head+"\n"), 0o644)
+	} else {
+		_, err = p.run(ctx, call{args: []string{"update-ref", "--no-deref", "HEAD", head}, locks: true})
+	}
+	if err == nil && !isThere(filepath.Join(p.Admin, "index")) {
+		_, err = p.run(ctx, call{args: []string{"read-tree", head}, locks: true})
+	}
+	return err
+}
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// IgnoredDirs lists the directories in which git ignores everything. What lies
+// below a directory that is ignored as such is not listed.
+func (w *Worktree) IgnoredDirs(ctx context.Context) ([]string, error) {
+	out, err := w.run(ctx, call{args: []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"}})
+	if err != nil {
+		return nil, err
+	}
+	var dirs []string
+	for _, path := range splitNUL(out) {
+		if dir, ok := strings.CutSuffix(path, "/"); ok {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, nil
+}
