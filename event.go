@@ -39,7 +39,10 @@ const (
 	EventMergeDiscarded    = "merge.discarded"
 	EventMergeReverted     = "merge.reverted"
 	EventMergeCanceled     = "merge.canceled"
-	EventTrashPurged       = "trash.purged"
+	EventTrashStripped     = "trash.stripped"  // directories that can be made again were deleted
+	EventTrashAnnounced    = "trash.announced" // its directory, or what is left of it, is going to be deleted
+	EventTrashPurged       = "trash.purged"    // it cannot be restored any more
+	EventTrashReduced      = "trash.reduced"   // its directory was deleted; commits and a snapshot are left
 )
 
 // Follow says whether a stream of events ends.

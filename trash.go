@@ -10,10 +10,51 @@ type TrashItem struct {
 	ID        ID        `json:"id"`
 	Name      string    `json:"name"`
 	Branch    string    `json:"branch,omitempty"`
-	Path      string    `json:"path"`  // where it lay, and would lie again
-	Bytes     int64     `json:"bytes"` // on disk
+	Path      string    `json:"path"`   // where it lay, and would lie again
+	Bytes     int64     `json:"bytes"`  // the sizes of its files on disk
+	Inodes    int64     `json:"inodes"` // its files and directories on disk
+	Left      TrashLeft `json:"left"`
 	RemovedAt time.Time `json:"removedAt"`
-	ExpiresAt time.Time `json:"expiresAt"`
+	ExpiresAt time.Time `json:"expiresAt"` // of what is left
+
+	// Stripped are directories that can be made again, such as node_modules,
+	// and that went before the rest.
+	Stripped []string `json:"stripped,omitempty"`
+	// PurgeAt is when what is left is going to be deleted, once that was
+	// announced.
+	PurgeAt time.Time `json:"purgeAt,omitzero"`
+}
+
+// TrashLeft says what is left of a removed workspace.
+type TrashLeft string
+
+const (
+	// LeftDirectory: the directory, with everything that was in it.
+	LeftDirectory TrashLeft = "directory"
+	// LeftSnapshot: the commits, and a snapshot of what was not committed.
+	LeftSnapshot TrashLeft = "snapshot"
+	// LeftCommits: the commits, which were all that there was.
+	LeftCommits TrashLeft = "commits"
+)
+
+// TrashReason says why something goes from the trash.
+type TrashReason string
+
+const (
+	// TrashExpired: it was kept for as long as the configuration says.
+	TrashExpired TrashReason = "expired"
+	// TrashOverBudget: the trash is larger than the configuration allows.
+	TrashOverBudget TrashReason = "budget"
+)
+
+// Announcement says that work which is not in its target is going to be deleted
+// from the trash.
+type Announcement struct {
+	ID     ID          `json:"id"`
+	Name   string      `json:"name"`
+	Left   TrashLeft   `json:"left"` // what goes: after the directory, a snapshot or commits are left
+	At     time.Time   `json:"at"`
+	Reason TrashReason `json:"reason"`
 }
 
 // RestoreRequest names what to bring back.
@@ -32,7 +73,8 @@ type Trash interface {
 	// WorktreeExists, BranchExists or BranchInUse if something else is there
 	// now, and then the workspace is still in the trash. Of several removed
 	// workspaces of one name it takes the last. One that is not in the trash is
-	// WorktreeNotFound.
+	// WorktreeNotFound. What went from the trash before, such as directories
+	// that can be made again, is named in the workspace's Notes.
 	//
 	// Given a snapshot's ID, it brings the workspace back to that state, in
 	// place; ignored files stay. What the workspace is now is saved as another

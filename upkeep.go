@@ -45,9 +45,16 @@ type CleanResult struct {
 
 // GCResult says what upkeep freed.
 type GCResult struct {
-	Purged   []ID     `json:"purged"` // trash past its retention
+	Purged   []ID     `json:"purged"`   // trash that cannot be restored any more
+	Reduced  []ID     `json:"reduced"`  // trash whose directory went; commits and a snapshot are left
+	Stripped []ID     `json:"stripped"` // trash of which directories went that can be made again
 	Bytes    int64    `json:"bytes"`
+	Inodes   int64    `json:"inodes"`
 	Branches []string `json:"branches"` // recorded, integrated branches without a workspace
+
+	// Announced is what is going to be deleted from the trash and has not been
+	// announced before.
+	Announced []Announcement `json:"announced"`
 }
 
 // Finding is something that the doctor noticed.
@@ -87,8 +94,12 @@ type Upkeep interface {
 	// directory. A lock or a process inside keeps a workspace even then.
 	Clean(ctx context.Context, req CleanRequest) (*CleanResult, error)
 
-	// GC deletes trash past its retention and recorded branches that are
-	// integrated and have no workspace any more.
+	// GC deletes recorded branches that are integrated and have no workspace
+	// any more, and trash. Of that, directories that can be made again go
+	// first; what is in its target and was clean goes when it is past its
+	// retention, or when the trash is over its budget. Other work is announced
+	// before it goes, and when its directory goes, it can still be restored
+	// from its commits and a snapshot, for a while that the configuration says.
 	GC(ctx context.Context, repo string) (*GCResult, error)
 
 	// Doctor compares records, refs, registrations and disk. It rebuilds

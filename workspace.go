@@ -92,7 +92,7 @@ type Workspace struct {
 	// Next is what it needs next, where somebody is going to read it.
 	Next *Next `json:"next,omitempty"`
 	// Notes are remarks made at creation, such as files that git itself shows
-	// as modified in a fresh checkout.
+	// as modified in a fresh checkout, or at a restoration.
 	Notes []string `json:"notes,omitempty"`
 }
 

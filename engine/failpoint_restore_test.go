@@ -140,6 +140,7 @@ func wantTidy(t *testing.T, r *gittest.Repo, e croft.Service) {
 		explained["archive/"+string(w.ID)+"/head"] = w.State == croft.Trashed
 		explained["archive/"+string(w.ID)+"/branch"] = w.State == croft.Trashed
 		explained["archive/"+string(w.ID)+"/state"] = w.State == croft.Trashed
+		explained["archive/"+string(w.ID)+"/work"] = w.State == croft.Trashed
 	}
 	snaps, err := e.Snapshots(t.Context(), "")
 	if err != nil {
@@ -300,7 +301,7 @@ type settings map[string]func(t *testing.T) (*gittest.Repo, task)
 // trash at every point. The next call leaves it in the trash or brings it
 // back, whole either way.
 func TestKilledRestoration(t *testing.T) {
-	for name, setting := range (settings{"Restore": restorations, "Undo": undoneRemovals, "Vanished": vanished}) {
+	for name, setting := range (settings{"Restore": restorations, "Undo": undoneRemovals, "Vanished": vanished, "Saved": savedRestorations}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
@@ -318,7 +319,7 @@ func TestKilledRestoration(t *testing.T) {
 // TestFailedRestoration has every step fail instead: the workspace is in the
 // trash as before.
 func TestFailedRestoration(t *testing.T) {
-	for name, setting := range (settings{"Restore": restorations, "Undo": undoneRemovals, "Vanished": vanished}) {
+	for name, setting := range (settings{"Restore": restorations, "Undo": undoneRemovals, "Vanished": vanished, "Saved": savedRestorations}) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {

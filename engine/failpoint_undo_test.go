@@ -135,6 +135,7 @@ func TestKilledTwice(t *testing.T) {
 	}{
 		"Restoration": {restorations, "kill=git.reregister.admin"},
 		"Vanished":    {vanished, "kill=git.add.tree"},
+		"Saved":       {savedRestorations, "kill=restore.unstowed"},
 		"Rewind":      {rewinds, "kill=rewind.branch"},
 	} {
 		t.Run(name, func(t *testing.T) {

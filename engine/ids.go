@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"math/big"
+	"strings"
 
 	"github.com/croft-sh/croft"
 )
@@ -35,4 +36,9 @@ func random(n int) int {
 		return 0
 	}
 	return int(v.Int64())
+}
+
+// isID reports whether a text is one that newID could have drawn.
+func isID(text string) bool {
+	return len(text) == 16 && strings.Trim(text, idAlphabet) == ""
 }

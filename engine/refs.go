@@ -27,6 +27,10 @@ func archiveBranchRef(id croft.ID) string { return archiveRefs + string(id) + "/
 // archiveStateRef keeps what only the index and an act in progress needed.
 func archiveStateRef(id croft.ID) string { return archiveRefs + string(id) + "/state" }
 
+// archiveWorkRef keeps a snapshot of what was not committed, once the directory
+// that held it went from the trash.
+func archiveWorkRef(id croft.ID) string { return archiveRefs + string(id) + "/work" }
+
 // recordBlob stores a record in the repository and returns the blob's name.
 func recordBlob(r *repo, rec journal.Record) (string, error) {
 	rec.Blob = ""

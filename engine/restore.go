@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
@@ -14,43 +13,9 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/provision"
+	"github.com/croft-sh/croft/internal/snapshot"
 )
-
-// Trash lists what can be restored, the most recently removed first.
-func (e *Engine) Trash(ctx context.Context, dir string) ([]croft.TrashItem, error) {
-	s, err := e.standing(ctx, dir)
-	if err != nil {
-		return nil, explain("trash", "", err)
-	}
-	records, err := e.trashed(ctx, s.repo)
-	if err != nil {
-		return nil, explain("trash", "", err)
-	}
-	items := make([]croft.TrashItem, len(records))
-	for i, rec := range records {
-		w, t := rec.Workspace, rec.Trash
-		items[i] = croft.TrashItem{
-			ID: w.ID, Name: w.Name, Branch: w.Branch, Path: w.Path, RemovedAt: t.RemovedAt, ExpiresAt: t.ExpiresAt,
-		}
-		if t.Dir != "" {
-			items[i].Bytes = treeSize(t.Dir)
-		}
-	}
-	return items, nil
-}
-
-// trashed lists the records that can be restored, the last removed first.
-func (e *Engine) trashed(ctx context.Context, r *repo) ([]journal.Record, error) {
-	all, err := e.journal.Records(ctx, r.id)
-	if err != nil {
-		return nil, err
-	}
-	list := slices.DeleteFunc(all, func(rec journal.Record) bool {
-		return rec.Workspace.State != croft.Trashed || rec.Trash == nil || rec.Trash.Purged || rec.Workspace.Mode == croft.ModeLegacy
-	})
-	slices.SortStableFunc(list, func(a, b journal.Record) int { return b.Trash.RemovedAt.Compare(a.Trash.RemovedAt) })
-	return list, nil
-}
 
 // Restore brings a removed workspace back.
 func (e *Engine) Restore(ctx context.Context, req croft.RestoreRequest) (*croft.Workspace, error) {
@@ -76,10 +41,14 @@ func (e *Engine) Restore(ctx context.Context, req croft.RestoreRequest) (*croft.
 	if err != nil {
 		return nil, explain("restore", req.Ref, err)
 	}
+	was := left(ctx, s.repo, rec)
 	if err := e.restoreOne(ctx, s.repo, rec, newAct()); err != nil {
 		return nil, explain("restore", rec.Workspace.Name, err)
 	}
 	w, err := e.viewOf(ctx, s.repo, rec.Workspace.ID)
+	if err == nil {
+		w.Notes = restoreNotes(rec, was)
+	}
 	return w, explain("restore", rec.Workspace.Name, err)
 }
 
@@ -132,11 +101,18 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 		return e.end(ctx, op.Operation, journal.OpDone, "")
 	}
 	begun := op.lock == nil // by the process that died
+	if dir := rec.Trash.Dir; !begun && dir != "" && !isThere(dir) {
+		// Whoever deleted it was killed before that was written down.
+		e.reduce(r, rec.Trash)
+		if err := e.saveRecord(ctx, r, &rec, func(*journal.Tx) error { return nil }); err != nil {
+			return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
+		}
+	}
 	_, err = r.git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
 	ours := errors.Is(err, git.ErrNoRef) || begun && rec.Trash.BranchGone
 	if err = e.vacant(ctx, r, rec); err == nil {
 		begun = true
-		err = e.bringBack(ctx, r, op, rec)
+		err = e.bringBack(ctx, r, op, &rec)
 	}
 	if err != nil {
 		if begun {
@@ -152,9 +128,13 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 		rec.Workspace.MergeStatus = croft.MergePending
 	}
 	rec.Trash = nil
-	return e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
+	err = e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
 		return errors.Join(tx.Emit(e.event(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", e.now()))
 	})
+	if err == nil {
+		_ = e.forgetWork(ctx, r, rec.Workspace.ID) // else the next gc does it
+	}
+	return err
 }
 
 // dropArchive lets go of what a removed workspace was kept by. The first to go
@@ -212,7 +192,7 @@ func (e *Engine) vacant(ctx context.Context, r *repo, rec journal.Record) error 
 }
 
 // bringBack makes the branch, the registration and the files again.
-func (e *Engine) bringBack(ctx context.Context, r *repo, op *operation, rec journal.Record) error {
+func (e *Engine) bringBack(ctx context.Context, r *repo, op *operation, rec *journal.Record) error {
 	w := rec.Workspace
 	updates := []git.RefUpdate{}
 	add := func(ref, oid string) {
@@ -230,14 +210,14 @@ func (e *Engine) bringBack(ctx context.Context, r *repo, op *operation, rec jour
 	if err := failpoint.Hit("restore.refs"); err != nil {
 		return err
 	}
-	spec := specOf(rec)
+	spec := specOf(*rec)
 	spec.Inherit = op.inherit()
 	err := checkout.ErrGone
 	if rec.Trash.Dir != "" {
 		err = r.trees.Unstow(spec, rec.Trash.Dir)
 	}
 	if errors.Is(err, checkout.ErrGone) {
-		err = e.checkOutAgain(ctx, r, spec)
+		err = e.makeAgain(ctx, r, rec, spec)
 	}
 	if err != nil {
 		return err
@@ -263,9 +243,9 @@ func (e *Engine) bringBack(ctx context.Context, r *repo, op *operation, rec jour
 	return dropArchive(ctx, r, w.ID)
 }
 
-// checkOutAgain is for a workspace of which nothing was left on disk: its
-// commits come back.
-func (e *Engine) checkOutAgain(ctx context.Context, r *repo, spec checkout.Spec) error {
+// makeAgain is for a workspace of which nothing was left on disk. Its commits
+// come back, and from a snapshot, if there is one, all the rest.
+func (e *Engine) makeAgain(ctx context.Context, r *repo, rec *journal.Record, spec checkout.Spec) error {
 	if err := os.MkdirAll(filepath.Dir(spec.Path), 0o777); err != nil {
 		return err
 	}
@@ -277,7 +257,40 @@ func (e *Engine) checkOutAgain(ctx context.Context, r *repo, spec checkout.Spec)
 			return err
 		}
 	}
-	return r.trees.Fill(ctx, spec)
+	work, err := r.git.ReadRef(ctx, archiveWorkRef(rec.Workspace.ID))
+	if err == nil {
+		_, workers := parallel(1, r.cfg.Checkout.Workers)
+		return snapshot.Rewind(ctx, work, work, snapshot.Files{
+			Worktree: r.trees.At(spec), SecretsDir: e.secretsDir(rec.Workspace.ID), Workers: workers, Sync: snapshot.SyncFiles,
+		})
+	}
+	if !errors.Is(err, git.ErrNoRef) {
+		return err
+	}
+	if err := r.trees.Fill(ctx, spec); err != nil {
+		return err
+	}
+	return e.equipAgain(ctx, r, rec)
+}
+
+// equipAgain copies role files into a workspace that was made again, if the role
+// still has them. The caller holds the repository's lock.
+func (e *Engine) equipAgain(ctx context.Context, r *repo, rec *journal.Record) error {
+	if rec.Workspace.Role == "" || len(rec.RoleFiles) == 0 {
+		return nil
+	}
+	role, err := findRole(r, rec.Workspace.Role)
+	if errors.Is(err, croft.RoleNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	untracked, err := e.placeRole(ctx, r, rec, role, provision.Fresh)
+	if err != nil || len(untracked) == 0 {
+		return err
+	}
+	return r.hideRoles(ctx)
 }
 
 // stowAgain puts a workspace back into the trash whose restoration failed, from
@@ -328,7 +341,7 @@ func (e *Engine) recoverRestore(ctx context.Context, r *repo, op journal.Operati
 		if r.git == nil {
 			return e.end(ctx, op, journal.OpUndone, "the repository is gone")
 		}
-		r.git.DropRemains(op.StartedAt, baseRef(id), recordRef(id), archiveRef(id), archiveBranchRef(id), archiveStateRef(id), "refs/heads/"+rec.Workspace.Branch)
+		r.git.DropRemains(op.StartedAt, baseRef(id), recordRef(id), archiveRef(id), archiveBranchRef(id), archiveStateRef(id), archiveWorkRef(id), "refs/heads/"+rec.Workspace.Branch)
 		err = e.carryRestoration(ctx, r, &operation{Operation: op}, rec)
 		if _, typed := errors.AsType[*croft.Error](err); err != nil && !typed {
 			return err

@@ -186,6 +186,9 @@ func (e *Engine) integrated(ctx context.Context, r *repo, rec journal.Record) (b
 		}
 	} else if rec.Trash != nil {
 		tips = append(tips, rec.Trash.Tip)
+		if head, err := r.git.ReadRef(ctx, archiveRef(rec.Workspace.ID)); err == nil && head != rec.Trash.Tip {
+			tips = append(tips, head)
+		}
 	}
 	if tip, err := r.git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch); err == nil {
 		tips = append(tips, tip)
@@ -272,7 +275,7 @@ func (e *Engine) removeEmptyBases(ctx context.Context, r *repo) error {
 	return nil
 }
 
-// GC deletes trash past its retention and branches that are not needed.
+// GC deletes trash and branches that are not needed.
 func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 	s, err := e.standing(ctx, dir)
 	if err != nil {
@@ -282,7 +285,9 @@ func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 		return nil, explain("gc", "", err)
 	}
 	e.sweepLocks(ctx)
-	res := &croft.GCResult{Purged: []croft.ID{}, Branches: []string{}}
+	res := &croft.GCResult{
+		Purged: []croft.ID{}, Reduced: []croft.ID{}, Stripped: []croft.ID{}, Branches: []string{}, Announced: []croft.Announcement{},
+	}
 	if s.git == nil {
 		return res, nil
 	}
@@ -291,55 +296,7 @@ func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 		return err == nil && done
 	})
 	if err == nil {
-		err = e.purge(ctx, s.repo, res)
+		err = e.tidyTrash(ctx, s.repo, res)
 	}
 	return res, explain("gc", "", err)
-}
-
-// purge deletes the directories of trash past its retention. Commits that no
-// branch has stay archived.
-func (e *Engine) purge(ctx context.Context, r *repo, res *croft.GCResult) error {
-	records, err := e.journal.Records(ctx, r.id)
-	if err != nil {
-		return err
-	}
-	for _, rec := range records {
-		t := rec.Trash
-		if rec.Workspace.State != croft.Trashed || t == nil || t.Purged || t.ExpiresAt.After(e.now()) {
-			continue
-		}
-		if t.Dir != "" {
-			if filepath.Base(t.Dir) != string(rec.Workspace.ID) {
-				continue // not a name that Croft gave
-			}
-			res.Bytes += treeSize(t.Dir)
-			if err := os.RemoveAll(t.Dir); err != nil {
-				return err
-			}
-			_ = os.Remove(filepath.Dir(t.Dir)) // the trash itself, once it is empty
-		}
-		t.Purged = true
-		if err := e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
-			return tx.Emit(e.event(croft.EventTrashPurged, rec))
-		}); err != nil {
-			return err
-		}
-		res.Purged = append(res.Purged, rec.Workspace.ID)
-	}
-	return nil
-}
-
-// treeSize adds up the sizes of the files below a directory.
-func treeSize(dir string) int64 {
-	var n int64
-	_ = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
-		if err != nil {
-			return nil
-		}
-		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
-			n += info.Size()
-		}
-		return nil
-	})
-	return n
 }

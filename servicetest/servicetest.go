@@ -52,6 +52,7 @@ func Run(t *testing.T, open Open) {
 		{"Reap", reapScenarios()},
 		{"Clean", cleanScenarios()},
 		{"Trash", trashScenarios()},
+		{"TrashUpkeep", trashUpkeepScenarios()},
 		{"Snapshots", snapshotScenarios()},
 		{"History", historyScenarios()},
 		{"Merges", mergeScenarios()},

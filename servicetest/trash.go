@@ -17,6 +17,7 @@ func trashScenarios() []scenario {
 		{"LastOfAName", trashLast},
 		{"Occupied", trashOccupied},
 		{"DirectoryWasGone", trashGone},
+		{"DirectoryWasGoneWithRole", trashGoneRole},
 		{"RegistrationWasGone", trashUnregistered},
 		{"AtOnce", trashRace},
 		{"InMidMerge", trashMerge},
@@ -111,6 +112,26 @@ func trashGone(t *testing.T, f *fixture) {
 	if b, err := os.ReadFile(filepath.Join(w.Path, "work.txt")); err != nil || string(b) != "w\n" {
 		t.Errorf("the committed work: %q, %v", b, err)
 	}
+}
+
+// trashGoneRole: a workspace that is made again gets its role's files again.
+func trashGoneRole(t *testing.T, f *fixture) {
+	f.Write("CLAUDE.md", "the project's own\n")
+	f.Write("roles/worker/AGENTS.md", "agents\n")
+	w := f.create(staffed(f))
+	if err := os.RemoveAll(w.Path); err != nil {
+		t.Fatal(err)
+	}
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
+	if _, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"CLAUDE.md": "You are the worker.\n", "AGENTS.md": "agents\n"} {
+		if got := read(t, filepath.Join(w.Path, name)); got != want {
+			t.Errorf("%s = %q, want the role's", name, got)
+		}
+	}
+	wantClean(t, f, w)
 }
 
 func trashUnregistered(t *testing.T, f *fixture) {

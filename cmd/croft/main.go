@@ -68,6 +68,7 @@ func run() int {
 			}
 			return proc.Detach(proc.Command{Path: self, Args: args, Env: environ, Dir: filepath.Dir(self)})
 		},
+		Background: proc.Background,
 		AutoGC: func(root string) bool {
 			return isUpkeepDue(environ, root, time.Now())
 		},

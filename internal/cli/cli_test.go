@@ -31,6 +31,8 @@ type fake struct {
 	reap       func(croft.ReapRequest) (*croft.CleanResult, error)
 	clean      func(croft.CleanRequest) (*croft.CleanResult, error)
 	gc         func(repo string) (*croft.GCResult, error)
+	trash      func(repo string) ([]croft.TrashItem, error)
+	restore    func(croft.RestoreRequest) (*croft.Workspace, error)
 	doctor     func(croft.DoctorRequest) ([]croft.Finding, error)
 	closed     int
 }
@@ -82,6 +84,12 @@ func (f *fake) Clean(_ context.Context, req croft.CleanRequest) (*croft.CleanRes
 }
 
 func (f *fake) GC(_ context.Context, repo string) (*croft.GCResult, error) { return f.gc(repo) }
+
+func (f *fake) Trash(_ context.Context, repo string) ([]croft.TrashItem, error) { return f.trash(repo) }
+
+func (f *fake) Restore(_ context.Context, req croft.RestoreRequest) (*croft.Workspace, error) {
+	return f.restore(req)
+}
 
 func (f *fake) Doctor(_ context.Context, req croft.DoctorRequest) ([]croft.Finding, error) {
 	return f.doctor(req)

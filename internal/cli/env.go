@@ -54,6 +54,9 @@ type Env struct {
 	Shell func(ctx context.Context, dir string, env []string) (exit int, err error)
 	// Detach starts this program again, in the background.
 	Detach func(args ...string) error
+	// Background gives this process less of the machine than others; nil: it
+	// cannot.
+	Background func()
 	// AutoGC says whether upkeep of the project at root is due; nil: never.
 	AutoGC func(root string) bool
 	// Now is the clock; nil: time.Now.

@@ -2,6 +2,10 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -15,10 +19,14 @@ type collector interface {
 
 // gcResult is what `croft gc` prints.
 type gcResult struct {
-	Version  int        `json:"version"`
-	Purged   []croft.ID `json:"purged"`
-	Bytes    int64      `json:"bytes"`
-	Branches []string   `json:"branches"`
+	Version   int                  `json:"version"`
+	Purged    []croft.ID           `json:"purged"`
+	Reduced   []croft.ID           `json:"reduced"`
+	Stripped  []croft.ID           `json:"stripped"`
+	Bytes     int64                `json:"bytes"`
+	Inodes    int64                `json:"inodes"`
+	Branches  []string             `json:"branches"`
+	Announced []croft.Announcement `json:"announced"`
 }
 
 func newGCCommand(a *app) *cobra.Command {
@@ -26,8 +34,13 @@ func newGCCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Delete old trash and integrated branches",
-		Long: `Delete trash past its retention, and recorded branches that are integrated and
-have no workspace any more.
+		Long: `Delete recorded branches that are integrated and have no workspace any more, and
+trash that is past its retention or over its budget.
+
+Directories that can be made again, such as node_modules, go from the trash an
+hour after the removal. What is in its target and was clean goes without a word.
+Other work is announced before its directory goes, and can still be restored
+afterwards, from its commits and a snapshot, for 30 days.
 
 Commands that change something start "croft gc --auto" in the background, at
 most once an hour. It also removes orphans, as "croft reap" does, and says
@@ -35,6 +48,9 @@ nothing.`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.silent = isAuto
+			if isAuto && a.env.Background != nil {
+				a.env.Background()
+			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				if isAuto {
 					return runAutoGC(ctx, svc, a.dir())
@@ -53,24 +69,68 @@ func (a *app) runGC(ctx context.Context, svc collector, repo string) error {
 		return err
 	}
 	if a.json {
-		a.emit(gcResult{formatVersion, nonNil(result.Purged), result.Bytes, nonNil(result.Branches)})
+		a.emit(gcResult{
+			formatVersion, nonNil(result.Purged), nonNil(result.Reduced), nonNil(result.Stripped),
+			result.Bytes, result.Inodes, nonNil(result.Branches), nonNil(result.Announced),
+		})
 		return nil
 	}
-	if len(result.Purged) == 0 && len(result.Branches) == 0 {
+	rows := gcRows(*result)
+	if len(rows) == 0 && len(result.Announced) == 0 {
 		a.note("nothing to collect")
 	}
+	a.table(rows)
+	if result.Bytes > 0 {
+		a.note("%s and %s freed", size(result.Bytes), entries(result.Inodes))
+	}
+	now := a.env.Now()
+	for _, ann := range result.Announced {
+		if ann.At.After(now) {
+			a.note("%s", announcement(now, ann))
+		}
+	}
+	return nil
+}
+
+func gcRows(result croft.GCResult) [][]cell {
 	var rows [][]cell
+	for _, id := range result.Stripped {
+		if !slices.Contains(result.Purged, id) && !slices.Contains(result.Reduced, id) {
+			rows = append(rows, []cell{plain(string(id)), plain("directories deleted that can be made again")})
+		}
+	}
+	for _, id := range result.Reduced {
+		rows = append(rows, []cell{plain(string(id)), plain("directory deleted, its work kept: croft restore " + string(id))})
+	}
 	for _, id := range result.Purged {
 		rows = append(rows, []cell{plain(string(id)), plain("trash deleted")})
 	}
 	for _, branch := range result.Branches {
 		rows = append(rows, []cell{plain(branch), plain("branch deleted, tip kept")})
 	}
-	a.table(rows)
-	if result.Bytes > 0 {
-		a.note("%s freed", size(result.Bytes))
+	return rows
+}
+
+// announcement says what is going to be deleted from the trash, when, and how to
+// have it back before.
+func announcement(now time.Time, ann croft.Announcement) string {
+	what := "its directory goes from the trash"
+	if ann.Left != croft.LeftDirectory {
+		what = "what is left of it goes from the trash"
 	}
-	return nil
+	why := "its time is over"
+	if ann.Reason == croft.TrashOverBudget {
+		why = "the trash is over its budget"
+	}
+	return fmt.Sprintf("%s: %s in %s, because %s; before that: croft restore %s", ann.Name, what, remaining(now, ann.At), why, ann.ID)
+}
+
+// entries counts files and directories.
+func entries(n int64) string {
+	if n == 1 {
+		return "1 inode"
+	}
+	return strconv.FormatInt(n, 10) + " inodes"
 }
 
 // runAutoGC deletes old trash even if reaping failed, and fails if one did.

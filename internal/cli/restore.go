@@ -19,7 +19,8 @@ func newRestoreCommand(a *app) *cobra.Command {
 		Long: `Bring a removed workspace back: its branch, its files with everything that was
 not committed, and whatever was in progress, at the path where it lay. Of
 several removed workspaces of one name the last is taken; "croft trash" shows
-the IDs of all.
+the IDs of all. Where its directory went from the trash already, it comes back
+from its commits and a snapshot, without the files that git ignores.
 
 With the ID of a snapshot, bring the workspace back to that state, in place.
 Files that git ignores stay as they are. What it is now is saved as another
@@ -43,5 +44,8 @@ func (a *app) runRestore(ctx context.Context, svc restorer, req croft.RestoreReq
 		return err
 	}
 	a.printWorkspace(*ws, "restored")
+	for _, note := range ws.Notes {
+		a.note("%s: %s", ws.Name, note)
+	}
 	return nil
 }

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -10,14 +12,25 @@ import (
 
 // keeper is what `croft trash` takes.
 type keeper interface {
+	repoFinder
 	Trash(ctx context.Context, repo string) ([]croft.TrashItem, error)
 }
 
 // trashResult is what `croft trash` prints.
 type trashResult struct {
-	Version int               `json:"version"`
-	Trash   []croft.TrashItem `json:"trash"`
+	Version   int               `json:"version"`
+	Trash     []croft.TrashItem `json:"trash"`
+	Bytes     int64             `json:"bytes"`
+	Inodes    int64             `json:"inodes"`
+	MaxBytes  *int64            `json:"maxBytes"`
+	MaxInodes *int64            `json:"maxInodes"`
 }
+
+// The settings that bound the trash.
+const (
+	maxBytesKey  = "trash.max_bytes"
+	maxInodesKey = "trash.max_inodes"
+)
 
 func newTrashCommand(a *app) *cobra.Command {
 	return &cobra.Command{
@@ -37,8 +50,13 @@ func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
 	if err != nil {
 		return err
 	}
+	result := trashResult{Version: formatVersion, Trash: nonNil(items)}
+	for _, item := range items {
+		result.Bytes, result.Inodes = result.Bytes+item.Bytes, result.Inodes+item.Inodes
+	}
+	result.MaxBytes, result.MaxInodes = a.trashBudget(ctx, svc, repo)
 	if a.json {
-		a.emit(trashResult{formatVersion, nonNil(items)})
+		a.emit(result)
 		return nil
 	}
 	if len(items) == 0 {
@@ -46,15 +64,70 @@ func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
 		return nil
 	}
 	now := a.env.Now()
-	rows := [][]cell{heading("ID", "NAME", "BRANCH", "SIZE", "REMOVED", "KEPT FOR")}
+	rows := [][]cell{heading("ID", "NAME", "BRANCH", "SIZE", "INODES", "REMOVED", "KEPT FOR")}
 	for _, item := range items {
 		rows = append(rows, []cell{
-			plain(string(item.ID)), plain(item.Name), plain(orDash(item.Branch)), plain(size(item.Bytes)),
-			plain(ageOf(now, item.RemovedAt) + " ago"), plain(remaining(now, item.ExpiresAt)),
+			plain(string(item.ID)), plain(item.Name), plain(orDash(item.Branch)), plain(sizeOf(item)), plain(strconv.FormatInt(item.Inodes, 10)),
+			plain(ageOf(now, item.RemovedAt) + " ago"), plain(keptFor(now, item)),
 		})
 	}
 	a.table(rows)
+	a.note("%s", held(result))
+	for _, item := range items {
+		if !item.PurgeAt.IsZero() {
+			a.note("%s goes from the trash in %s, and is not in its target; before that: croft restore %s", item.Name, remaining(now, item.PurgeAt), item.ID)
+		}
+	}
 	return nil
+}
+
+// trashBudget is how much the trash may hold, where that is known.
+func (a *app) trashBudget(ctx context.Context, svc repoFinder, repo string) (bytes, inodes *int64) {
+	if a.env.Config == nil {
+		return nil, nil
+	}
+	found, err := svc.Repo(ctx, repo)
+	if err != nil {
+		return nil, nil // the trash can be listed without it
+	}
+	view, err := a.view(found.Path)
+	if err != nil {
+		return nil, nil
+	}
+	read := func(key string) *int64 {
+		n, err := strconv.ParseInt(view.value(key), 10, 64)
+		if err != nil {
+			return nil
+		}
+		return &n
+	}
+	return read(maxBytesKey), read(maxInodesKey)
+}
+
+// held says how much the trash holds of what it may.
+func held(r trashResult) string {
+	bytes, inodes := size(r.Bytes), entries(r.Inodes)
+	if r.MaxBytes != nil && r.MaxInodes != nil {
+		bytes += " of " + size(*r.MaxBytes)
+		inodes = fmt.Sprintf("%d of %s", r.Inodes, entries(*r.MaxInodes))
+	}
+	return "in all " + bytes + ", " + inodes
+}
+
+// sizeOf says how large an item is, or what is left of it.
+func sizeOf(item croft.TrashItem) string {
+	if item.Left != croft.LeftDirectory && item.Left != "" {
+		return string(item.Left)
+	}
+	return size(item.Bytes)
+}
+
+// keptFor says how long an item is kept yet.
+func keptFor(now time.Time, item croft.TrashItem) string {
+	if !item.PurgeAt.IsZero() {
+		return remaining(now, item.PurgeAt)
+	}
+	return remaining(now, item.ExpiresAt)
 }
 
 // remaining says how long something is kept yet.

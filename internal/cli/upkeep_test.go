@@ -127,11 +127,71 @@ func TestGC(t *testing.T) {
 		if repo != project {
 			t.Errorf("repo %q", repo)
 		}
-		return &croft.GCResult{Purged: []croft.ID{"t1"}, Bytes: 1234567, Branches: []string{"croft/x"}}, nil
+		return &croft.GCResult{
+			Purged: []croft.ID{"t1"}, Reduced: []croft.ID{"t2"}, Stripped: []croft.ID{"t2", "t3"}, Bytes: 1234567, Inodes: 89, Branches: []string{"croft/x"},
+			Announced: []croft.Announcement{
+				{ID: "t2", Name: "gone", Left: croft.LeftDirectory, At: noon, Reason: croft.TrashExpired}, // it went at once
+				{ID: "t4", Name: "wip", Left: croft.LeftDirectory, At: noon.Add(24 * time.Hour), Reason: croft.TrashOverBudget},
+				{ID: "t5", Name: "old", Left: croft.LeftSnapshot, At: noon.Add(24 * time.Hour), Reason: croft.TrashExpired},
+			},
+		}, nil
 	}}
 	r := newRun(svc)
-	r.call(t, "gc").want(t, croft.ExitOK, "t1       trash deleted\ncroft/x  branch deleted, tip kept\n", "1.2 MB freed\n")
-	r.call(t, "gc", "--json").wantJSON(t, croft.ExitOK, `{"version":1,"purged":["t1"],"bytes":1234567,"branches":["croft/x"]}`)
+	r.call(t, "gc").want(t, croft.ExitOK,
+		"t3       directories deleted that can be made again\n"+
+			"t2       directory deleted, its work kept: croft restore t2\n"+
+			"t1       trash deleted\n"+
+			"croft/x  branch deleted, tip kept\n",
+		"1.2 MB and 89 inodes freed\n"+
+			"wip: its directory goes from the trash in 24h, because the trash is over its budget; before that: croft restore t4\n"+
+			"old: what is left of it goes from the trash in 24h, because its time is over; before that: croft restore t5\n")
+	svc.gc = func(string) (*croft.GCResult, error) {
+		return &croft.GCResult{
+			Bytes: 5, Announced: []croft.Announcement{{ID: "t4", Name: "wip", Left: croft.LeftDirectory, At: noon, Reason: croft.TrashOverBudget}},
+		}, nil
+	}
+	r.call(t, "gc", "--json").wantJSON(t, croft.ExitOK, `{"version":1,"purged":[],"reduced":[],"stripped":[],"bytes":5,"inodes":0,"branches":[],
+		"announced":[{"id":"t4","name":"wip","left":"directory","at":"2026-01-02T12:00:00Z","reason":"budget"}]}`)
+}
+
+func TestTrash(t *testing.T) {
+	whole := croft.TrashItem{
+		ID: "t1", Name: "wip", Branch: "croft/wip", Path: "/w/wip", Bytes: 1234567, Inodes: 89, Left: croft.LeftDirectory,
+		RemovedAt: noon.Add(-time.Hour), ExpiresAt: noon.Add(168 * time.Hour), PurgeAt: noon.Add(5 * time.Hour), Stripped: []string{"node_modules"},
+	}
+	saved := croft.TrashItem{
+		ID: "t2", Name: "old", Path: "/w/old", Left: croft.LeftSnapshot, RemovedAt: noon.Add(-240 * time.Hour), ExpiresAt: noon.Add(480 * time.Hour),
+	}
+	svc := &fake{
+		repo:  func(string) (*croft.Repo, error) { return &croft.Repo{Path: "/root"}, nil },
+		trash: func(string) ([]croft.TrashItem, error) { return []croft.TrashItem{whole, saved}, nil },
+	}
+	r := newRun(svc)
+	const table = "ID  NAME  BRANCH     SIZE      INODES  REMOVED  KEPT FOR\n" +
+		"t1  wip   croft/wip  1.2 MB    89      1h ago   5h\n" +
+		"t2  old   -          snapshot  0       10d ago  20d\n"
+	const announced = "wip goes from the trash in 5h, and is not in its target; before that: croft restore t1\n"
+	r.call(t, "trash").want(t, croft.ExitOK, table, "in all 1.2 MB, 89 inodes\n"+announced)
+	r.env.Config = func(root string, _ map[string]string) (ConfigView, error) {
+		if root != "/root" {
+			t.Errorf("root %q", root)
+		}
+		return ConfigView{Values: []ConfigValue{{"trash.max_bytes", "2000000", "default"}, {"trash.max_inodes", "100", "default"}}}, nil
+	}
+	r.call(t, "trash").want(t, croft.ExitOK, table, "in all 1.2 MB of 2.0 MB, 89 of 100 inodes\n"+announced)
+	r.call(t, "trash", "--json").wantJSON(t, croft.ExitOK, `{"version":1,"bytes":1234567,"inodes":89,"maxBytes":2000000,"maxInodes":100,"trash":[
+		{"id":"t1","name":"wip","branch":"croft/wip","path":"/w/wip","bytes":1234567,"inodes":89,"left":"directory","stripped":["node_modules"],
+			"removedAt":"2026-01-02T11:00:00Z","expiresAt":"2026-01-09T12:00:00Z","purgeAt":"2026-01-02T17:00:00Z"},
+		{"id":"t2","name":"old","path":"/w/old","bytes":0,"inodes":0,"left":"snapshot",
+			"removedAt":"2025-12-23T12:00:00Z","expiresAt":"2026-01-22T12:00:00Z"}]}`)
+}
+
+func TestRestoreSaysWhatIsGone(t *testing.T) {
+	ws := fixLogin()
+	ws.Notes = []string{"gone from the trash, to be made again: node_modules"}
+	svc := &fake{restore: func(croft.RestoreRequest) (*croft.Workspace, error) { return &ws, nil }}
+	newRun(svc).call(t, "restore", "fix-login").want(t, croft.ExitOK, "",
+		"fix-login: restored\nfix-login: gone from the trash, to be made again: node_modules\n")
 }
 
 func TestAutoGC(t *testing.T) {
@@ -146,9 +206,14 @@ func TestAutoGC(t *testing.T) {
 		},
 		gc: func(string) (*croft.GCResult, error) { collected++; return &croft.GCResult{}, nil },
 	}
-	newRun(svc).call(t, "gc", "--auto").want(t, croft.ExitFailure, "", "")
-	if reaped != 1 || collected != 1 {
-		t.Errorf("reaped %d times, collected %d times", reaped, collected)
+	r, stepped := newRun(svc), 0
+	r.env.Background = func() { stepped++ }
+	r.call(t, "gc", "--auto").want(t, croft.ExitFailure, "", "")
+	if reaped != 1 || collected != 1 || stepped != 1 {
+		t.Errorf("reaped %d times, collected %d times, stepped back %d times", reaped, collected, stepped)
+	}
+	if r.call(t, "gc"); stepped != 1 {
+		t.Error("stepped back although somebody waits")
 	}
 }
 

@@ -45,9 +45,15 @@ type Limits struct {
 	MinFreeInodes int64 // min_free_inodes
 }
 
-// Trash says how long removed work is kept.
+// Trash says how long removed work is kept, and how much of it.
 type Trash struct {
-	Retention Duration // retention
+	Retention        Duration // retention
+	MaxBytes         int64    // max_bytes
+	MaxInodes        int64    // max_inodes
+	Regenerable      []string // regenerable
+	RegenerableAfter Duration // regenerable_after
+	SavedFor         Duration // saved_for
+	Notice           Duration // notice
 }
 
 // Snapshot says what is saved of the files that git ignores.

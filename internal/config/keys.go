@@ -157,6 +157,45 @@ func guardKeys() []Key {
 			field: func(c *Config) any { return &c.Trash.Retention },
 		},
 		{
+			Name: "trash.max_bytes", Type: TypeInteger, Default: "21474836480", Guard: GuardMin,
+			Doc:   "How many bytes the trash of a repository may hold before `croft gc` deletes from it what is not past its retention.",
+			max:   maxBytes,
+			field: func(c *Config) any { return &c.Trash.MaxBytes },
+		},
+		{
+			Name: "trash.max_inodes", Type: TypeInteger, Default: "2000000", Guard: GuardMin,
+			Doc:   "The same for files and directories.",
+			max:   maxInodes,
+			field: func(c *Config) any { return &c.Trash.MaxInodes },
+		},
+		{
+			Name: "trash.regenerable", Type: TypeList, Guard: GuardUser,
+			Default: "node_modules,bower_components,target,build,dist,.venv,venv,.tox,.nox,__pycache__,.mypy_cache,.pytest_cache,.ruff_cache," +
+				".gradle,.next,.nuxt,.svelte-kit,.turbo,.parcel-cache,DerivedData",
+			Doc: "Directories that can be made again and that go first from the trash, where git ignores them: names, or paths with a slash, with * and ?. " +
+				"Directories with a valid CACHEDIR.TAG count too.",
+			check: globs,
+			field: func(c *Config) any { return &c.Trash.Regenerable },
+		},
+		{
+			Name: "trash.regenerable_after", Type: TypeDuration, Default: "1h", Guard: GuardMin,
+			Doc:   "How long those directories stay in the trash.",
+			max:   longest,
+			field: func(c *Config) any { return &c.Trash.RegenerableAfter },
+		},
+		{
+			Name: "trash.saved_for", Type: TypeDuration, Default: "720h", Guard: GuardMin,
+			Doc:   "How long work that is not in its target can be brought back after its directory went from the trash: from its commits and a snapshot.",
+			max:   longest,
+			field: func(c *Config) any { return &c.Trash.SavedFor },
+		},
+		{
+			Name: "trash.notice", Type: TypeDuration, Default: "24h", Guard: GuardMin,
+			Doc:   "How long before such work goes from the trash this is announced.",
+			max:   longest,
+			field: func(c *Config) any { return &c.Trash.Notice },
+		},
+		{
 			Name: "snapshot.ignored", Type: TypeList,
 			Doc:   "Patterns of ignored files that a snapshot saves all the same.",
 			field: func(c *Config) any { return &c.Snapshot.Ignored },

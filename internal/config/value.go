@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -243,17 +244,17 @@ func expandPath(text, home string) (string, error) {
 	if text == "" {
 		return "", nil
 	}
-	path := text
+	full := text
 	if rest, ok := strings.CutPrefix(filepath.ToSlash(text), "~"); ok && (rest == "" || rest[0] == '/') {
 		if home == "" {
 			return "", fmt.Errorf("cannot be %s: the home directory is not known", quote(text))
 		}
-		path = filepath.Join(home, filepath.FromSlash(rest))
+		full = filepath.Join(home, filepath.FromSlash(rest))
 	}
-	if !filepath.IsAbs(path) {
+	if !filepath.IsAbs(full) {
 		return "", fmt.Errorf("must be an absolute path, not %s", quote(text))
 	}
-	return filepath.Clean(path), nil
+	return filepath.Clean(full), nil
 }
 
 func notEmpty(value any, _ string) error {
@@ -279,12 +280,22 @@ func rolesDir(value any, kind string) error {
 // pathTemplate keeps workspaces that a repository places in the repository or
 // beside it: who can commit must not choose any directory of the user's.
 func pathTemplate(value any, kind string) error {
-	path := filepath.ToSlash(value.(string))
+	place := filepath.ToSlash(value.(string))
 	if kind != KindRepo {
 		return nil
 	}
-	if strings.HasPrefix(path, "{home}") || strings.HasPrefix(path, "~") || !filepath.IsLocal(filepath.FromSlash(strings.TrimPrefix(path, "../"))) && path != "" {
-		return fmt.Errorf("must lie in the repository or beside it, not %s", quote(path))
+	if strings.HasPrefix(place, "{home}") || strings.HasPrefix(place, "~") || !filepath.IsLocal(filepath.FromSlash(strings.TrimPrefix(place, "../"))) && place != "" {
+		return fmt.Errorf("must lie in the repository or beside it, not %s", quote(place))
+	}
+	return nil
+}
+
+// globs refuses patterns that could never match.
+func globs(value any, _ string) error {
+	for _, pattern := range value.([]string) {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return fmt.Errorf("must hold patterns, not %s", quote(pattern))
+		}
 	}
 	return nil
 }

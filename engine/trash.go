@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// A removed workspace lies in the trash as <trash>/<id>/{tree,admin}. What is
+// left of it becomes less in steps, each of which can be repeated after a
+// crash:
+//
+//	strip    directories that can be made again go
+//	reduce   the directory goes; commits, and a snapshot of the rest, are left
+//	purge    it cannot be restored any more
+//
+// What goes is first renamed to <trash>/<id>.<random>.deleting: from then on
+// nothing takes it for a workspace, and whoever tidies up next deletes it.
+
+// deletingSuffix ends the name of what is being deleted in a trash.
+const deletingSuffix = ".deleting"
+
+// Trash lists what can be restored, the most recently removed first.
+func (e *Engine) Trash(ctx context.Context, dir string) ([]croft.TrashItem, error) {
+	s, err := e.standing(ctx, dir)
+	if err != nil {
+		return nil, explain("trash", "", err)
+	}
+	records, err := e.trashed(ctx, s.repo)
+	if err != nil {
+		return nil, explain("trash", "", err)
+	}
+	items := make([]croft.TrashItem, len(records))
+	for i, rec := range records {
+		w, t := rec.Workspace, rec.Trash
+		items[i] = croft.TrashItem{
+			ID: w.ID, Name: w.Name, Branch: w.Branch, Path: w.Path, Left: left(ctx, s.repo, rec),
+			RemovedAt: t.RemovedAt, ExpiresAt: t.ExpiresAt, Stripped: t.Stripped, PurgeAt: t.PurgeAt,
+		}
+		if items[i].Left == croft.LeftDirectory {
+			size, err := e.measure(ctx, rec)
+			if err != nil {
+				return nil, explain("trash", w.Name, err)
+			}
+			items[i].Bytes, items[i].Inodes = size.Bytes, size.Inodes
+		}
+	}
+	return items, nil
+}
+
+// trashed lists the records that can be restored, the last removed first.
+func (e *Engine) trashed(ctx context.Context, r *repo) ([]journal.Record, error) {
+	all, err := e.journal.Records(ctx, r.id)
+	if err != nil {
+		return nil, err
+	}
+	list := slices.DeleteFunc(all, func(rec journal.Record) bool {
+		return rec.Workspace.State != croft.Trashed || rec.Trash == nil || rec.Trash.Purged || rec.Workspace.Mode == croft.ModeLegacy
+	})
+	slices.SortStableFunc(list, func(a, b journal.Record) int { return b.Trash.RemovedAt.Compare(a.Trash.RemovedAt) })
+	return list, nil
+}
+
+// left says what there is of a removed workspace.
+func left(ctx context.Context, r *repo, rec journal.Record) croft.TrashLeft {
+	if rec.Trash.Dir != "" && isThere(rec.Trash.Dir) {
+		return croft.LeftDirectory
+	}
+	if r.git != nil {
+		if _, err := r.git.ReadRef(ctx, archiveWorkRef(rec.Workspace.ID)); err == nil {
+			return croft.LeftSnapshot
+		}
+	}
+	return croft.LeftCommits
+}
+
+// errMoved says that a removed workspace is not what it was when it was looked
+// at: it was restored, or somebody else has tidied up.
+var errMoved = errors.New("the trash has changed meanwhile")
+
+// changeTrash changes the record of a removed workspace under the repository's
+// lock, after the effects that go with it. It does nothing but fail with
+// errMoved if the workspace is not as it was.
+func (e *Engine) changeTrash(ctx context.Context, r *repo, rec *journal.Record, event string, change func(ctx context.Context, t *journal.Trash) error) error {
+	l, err := r.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	now, err := e.journal.Record(ctx, rec.Workspace.ID)
+	if err != nil {
+		return err
+	}
+	then := rec.Trash
+	if now.Workspace.State != croft.Trashed || now.Trash == nil || now.Trash.Purged || now.Trash.Dir != then.Dir || !now.Trash.RemovedAt.Equal(then.RemovedAt) {
+		return errMoved
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := change(ctx, now.Trash); err != nil {
+		return err
+	}
+	*rec = now
+	return e.saveRecord(ctx, r, rec, func(tx *journal.Tx) error {
+		if event == "" {
+			return nil
+		}
+		return tx.Emit(e.event(event, *rec))
+	})
+}
+
+// restoreNotes says what a restored workspace does not have any more.
+func restoreNotes(rec journal.Record, was croft.TrashLeft) []string {
+	var gone []string
+	for _, dir := range rec.Trash.Stripped {
+		if !isThere(filepath.Join(rec.Workspace.Path, filepath.FromSlash(dir))) {
+			gone = append(gone, dir)
+		}
+	}
+	var notes []string
+	if was != croft.LeftDirectory && rec.Trash.Dir == "" {
+		notes = append(notes, "its directory had gone from the trash; files that git ignores did not come back")
+	}
+	if len(gone) > 0 {
+		notes = append(notes, fmt.Sprintf("gone from the trash, to be made again: %s", someOf(gone)))
+	}
+	return notes
+}
+
+// someOf names the first few of a list.
+func someOf(list []string) string {
+	const few = 5
+	if len(list) <= few {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:few], ", "), len(list)-few)
+}
+
+// trashDirs lists the directories in which removed workspaces of a repository
+// lie, or may lie.
+func trashDirs(r *repo, records []journal.Record) []string {
+	dirs := []string{
+		filepath.Join(filepath.Dir(r.path), r.name()+".croft", ".trash"),
+		filepath.Join(r.common, "croft", "trash"),
+	}
+	for _, rec := range records {
+		if rec.Trash != nil && rec.Trash.Dir != "" {
+			dirs = append(dirs, filepath.Dir(rec.Trash.Dir))
+		}
+		if rec.BaseDir != "" {
+			dirs = append(dirs, filepath.Join(rec.BaseDir, ".trash"))
+		}
+		if rec.Workspace.Mode != croft.ModeLegacy {
+			dirs = append(dirs, filepath.Join(filepath.Dir(rec.Workspace.Path), ".croft-trash"))
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+// deletingName is a name beside a directory of the trash that says that it is
+// being deleted.
+func deletingName(dir string) string { return dir + "." + string(newID()) + deletingSuffix }
+
+// purgeTime is when something can go that has to be announced first.
+func purgeTime(now, expires time.Time, notice time.Duration) time.Time {
+	if at := now.Add(notice); at.After(expires) {
+		return at
+	}
+	return expires
+}

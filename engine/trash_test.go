@@ -1,0 +1,144 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// finishedInTrash is a workspace that is in its target and was removed, and its
+// directory in the trash.
+func finishedInTrash(t *testing.T) (*gittest.Repo, string) {
+	t.Helper()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}}); err != nil || len(res.Removed) != 1 {
+		t.Fatalf("Remove = %+v, %v", res, err)
+	}
+	return r, filepath.Join(filepath.Dir(r.Dir), "app.croft", ".trash", string(w.ID))
+}
+
+// collect runs a gc at a later time.
+func collect(t *testing.T, r *gittest.Repo, later time.Duration, settings ...string) *croft.GCResult {
+	t.Helper()
+	res, err := engineIn(t, r, later, settings...).GC(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+const day = 24 * time.Hour
+
+// TestTrashOverTime follows removed work from day to day, as the defaults have
+// it.
+func TestTrashOverTime(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "wip"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "precious.txt"), "precious\n")
+	if _, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"wip"}, Mode: croft.RemoveForce}); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		after                      time.Duration
+		announced, reduced, purged int
+	}{
+		{0, 0, 0, 0},
+		{5 * day, 0, 0, 0},
+		{6*day + time.Hour, 1, 0, 0},
+		{6*day + 2*time.Hour, 0, 0, 0},
+		{7*day - time.Hour, 0, 0, 0},
+		{7*day + time.Hour, 0, 1, 0},
+		{30 * day, 0, 0, 0},
+		{36*day + 2*time.Hour, 1, 0, 0},
+		{37 * day, 0, 0, 0},
+		{37*day + 2*time.Hour, 0, 0, 1},
+		{38 * day, 0, 0, 0},
+	} {
+		res := collect(t, r, step.after)
+		if len(res.Announced) != step.announced || len(res.Reduced) != step.reduced || len(res.Purged) != step.purged {
+			t.Errorf("after %s: %+v, want %+v", step.after, res, step)
+		}
+	}
+}
+
+// TestWrittenInTheTrash: what was clean when it was looked at is looked at again
+// before it goes.
+func TestWrittenInTheTrash(t *testing.T) {
+	t.Parallel()
+	r, dir := finishedInTrash(t)
+	collect(t, r, 0)
+	late := filepath.Join(dir, "tree", "late.txt")
+	gittest.WriteFile(t, late, "written by a process that was not seen\n")
+	if res := collect(t, r, 8*day); len(res.Purged)+len(res.Reduced) != 0 || !exists(late) {
+		t.Fatalf("GC = %+v, want it kept", res)
+	}
+	if res := collect(t, r, 8*day); len(res.Announced) != 1 || !exists(late) {
+		t.Errorf("GC = %+v, want it announced", res)
+	}
+	if res := collect(t, r, 10*day); len(res.Reduced) != 1 || exists(late) {
+		t.Errorf("GC = %+v, want it saved", res)
+	}
+}
+
+// TestUnreadableIsKept: what git cannot look at is not deleted, and hinders
+// nothing else.
+func TestUnreadableIsKept(t *testing.T) {
+	t.Parallel()
+	r, dir := finishedInTrash(t)
+	e := engineIn(t, r, 0)
+	create(t, e, croft.CreateRequest{Name: "b"})
+	if _, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"b"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "admin", "index"), []byte("not an index"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	res, err := engineIn(t, r, 8*day).GC(t.Context(), "")
+	var typed *croft.Error
+	if !errors.As(err, &typed) || res == nil || len(res.Purged) != 1 {
+		t.Errorf("GC = %+v, %v, want the other one gone and an error", res, err)
+	}
+	if !exists(filepath.Join(dir, "tree", "README.md")) {
+		t.Error("it was deleted")
+	}
+}
+
+// TestGCBrokenOff: a deletion that is broken off is taken up by the next gc, and
+// what is half deleted is nobody's workspace.
+func TestGCBrokenOff(t *testing.T) {
+	t.Parallel()
+	r, dir := finishedInTrash(t)
+	for i := range 20 {
+		for j := range 40 {
+			gittest.WriteFile(t, filepath.Join(dir, "tree", ".git-not", string(rune('a'+i)), string(rune('a'+j))), "x")
+		}
+	}
+	half := dir + ".0123456789abcdef.deleting"
+	if err := os.Rename(dir, half); err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(filepath.Dir(dir), "mine.deleting")
+	gittest.WriteFile(t, filepath.Join(foreign, "x"), "not Croft's")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := engineIn(t, r, 0).GC(ctx, ""); err == nil {
+		t.Error("a gc that was broken off succeeded")
+	}
+	if !exists(half) {
+		t.Error("it was deleted nevertheless")
+	}
+	collect(t, r, 0)
+	if exists(half) || !exists(foreign) {
+		t.Errorf("half deleted: there %v, foreign: there %v", exists(half), exists(foreign))
+	}
+}

@@ -1,0 +1,232 @@
+package servicetest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// hasty is a Service that keeps removed directories for no time and gives no
+// notice.
+func hasty(f *fixture, env ...string) croft.Service {
+	return f.at(f.Dir, append([]string{"CROFT_TRASH_RETENTION=0s", "CROFT_TRASH_NOTICE=0s"}, env...)...)
+}
+
+// manifest lists files with their modes and contents.
+func manifest(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	list := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		content := ""
+		switch {
+		case info.Mode().IsRegular():
+			content = read(t, path)
+		case info.Mode()&fs.ModeSymlink != 0:
+			content, err = os.Readlink(path)
+		}
+		rel, _ := filepath.Rel(dir, path)
+		list[rel] = info.Mode().String() + " " + content
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// wantManifest compares what a directory holds.
+func wantManifest(t *testing.T, dir string, want map[string]string) {
+	t.Helper()
+	got := manifest(t, dir)
+	for name := range want {
+		if got[name] != want[name] {
+			t.Errorf("%s is %q, was %q", name, got[name], want[name])
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s is new", name)
+		}
+	}
+}
+
+// reduced removes a workspace by force and has its directory deleted.
+func reduced(t *testing.T, f *fixture, id croft.ID, want croft.TrashLeft) {
+	t.Helper()
+	f.Service = hasty(f)
+	f.removeForced(string(id))
+	res := gc(t, f)
+	if !slices.Equal(res.Reduced, []croft.ID{id}) || len(res.Announced) != 1 || len(res.Purged) != 0 || res.Bytes == 0 {
+		t.Fatalf("GC = %+v, want its directory gone", res)
+	}
+	item := trashOf(t, f)
+	if item.Left != want || item.Bytes != 0 || time.Until(item.ExpiresAt) < 29*24*time.Hour || exists(f.inTrash(id)) {
+		t.Fatalf("the trash has %+v", item)
+	}
+	wantNoDebris(t, f)
+	f.Git("reflog", "expire", "--expire=now", "--all")
+	f.Git("gc", "--quiet", "--prune=now")
+}
+
+func upkeepSaved(t *testing.T, f *fixture) {
+	w := f.create(staffed(f))
+	gittest.WriteFile(t, filepath.Join(w.Path, ".gitignore"), "*.log\n.env\nnode_modules/\n")
+	f.commitIn(w.Path, "done.txt", "done\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, "staged.txt"), "staged\n")
+	f.GitIn(w.Path, "add", "--all")
+	gittest.WriteFile(t, filepath.Join(w.Path, "staged.txt"), "changed since\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, "untracked", "precious.txt"), "precious\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, ".env"), "TOKEN=x\n")
+	if err := os.MkdirAll(filepath.Join(w.Path, "empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	before, files := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"), manifest(t, w.Path)
+	gittest.WriteFile(t, filepath.Join(w.Path, "debug.log"), "ignored\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, "node_modules", "x.js"), "x\n")
+	reduced(t, f, w.ID, croft.LeftSnapshot)
+	back := mustRestore(t, f, "a")
+	if back.ID != w.ID || back.Path != w.Path || back.Branch != w.Branch || back.State != croft.Ready || back.IsLocked {
+		t.Errorf("came back as %+v", back)
+	}
+	if len(back.Notes) == 0 || !strings.Contains(strings.Join(back.Notes, "\n"), "ignores") {
+		t.Errorf("notes %q do not say what did not come back", back.Notes)
+	}
+	if after := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"); after != before {
+		t.Errorf("status was\n%s\nand is\n%s", before, after)
+	}
+	wantManifest(t, w.Path, files)
+	if refs := f.Git("for-each-ref", "refs/croft/archive"); refs != "" {
+		t.Errorf("archive refs are left: %s", refs)
+	}
+	f.GitIn(w.Path, "fsck", "--no-dangling")
+	f.removeForced("a") // and it can go again
+}
+
+func upkeepSavedMerge(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "theirs\n")
+	f.GitIn(w.Path, "commit", "--quiet", "--all", "--message", "theirs")
+	f.Write("README.md", "ours\n")
+	f.Commit("ours")
+	if _, err := f.TryGit(w.Path, "merge", "main"); err == nil {
+		t.Fatal("the merge was meant to conflict")
+	}
+	before := f.GitIn(w.Path, "status", "--porcelain=v2")
+	reduced(t, f, w.ID, croft.LeftSnapshot)
+	mustRestore(t, f, "a")
+	if after := f.GitIn(w.Path, "status", "--porcelain=v2"); after != before {
+		t.Errorf("status was\n%s\nand is\n%s", before, after)
+	}
+	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "both\n")
+	f.GitIn(w.Path, "commit", "--quiet", "--all", "--no-edit")
+	if got := f.GitIn(w.Path, "rev-list", "--parents", "--max-count=1", "HEAD"); len(strings.Fields(got)) != 3 {
+		t.Errorf("the commit is no merge: %s", got)
+	}
+}
+
+func upkeepCommits(t *testing.T, f *fixture) {
+	w := f.create(staffed(f))
+	tip := f.commitIn(w.Path, "done.txt", "done\n")
+	files := manifest(t, w.Path)
+	reduced(t, f, w.ID, croft.LeftCommits)
+	if refs := f.Git("for-each-ref", "refs/croft/archive/*/work"); refs != "" {
+		t.Errorf("a snapshot was taken of what is committed: %s", refs)
+	}
+	if back := mustRestore(t, f, "a"); back.Head != tip {
+		t.Errorf("came back as %+v", back)
+	}
+	wantManifest(t, w.Path, files)
+	wantClean(t, f, w)
+}
+
+func upkeepSavedExpires(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	tip := f.commitIn(w.Path, "done.txt", "done\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "w\n")
+	f.Service = hasty(f, "CROFT_TRASH_SAVED_FOR=0s")
+	f.removeForced("a")
+	if res := gc(t, f); len(res.Reduced) != 1 || len(res.Purged) != 0 {
+		t.Fatalf("GC = %+v", res)
+	}
+	res := gc(t, f)
+	if !slices.Equal(res.Purged, []croft.ID{w.ID}) || len(res.Announced) != 1 || res.Announced[0].Left != croft.LeftSnapshot {
+		t.Errorf("GC again = %+v", res)
+	}
+	if items := trash(t, f); len(items) != 0 {
+		t.Errorf("trash %+v", items)
+	}
+	_, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})
+	wantCode(t, err, croft.WorktreeNotFound)
+	if refs := f.Git("for-each-ref", "refs/croft/archive/*/work"); refs != "" {
+		t.Errorf("the snapshot is left: %s", refs)
+	}
+	f.Git("gc", "--quiet", "--prune=now")
+	if got := f.Git("cat-file", "-t", tip); got != "commit" {
+		t.Error("a commit that no branch has is gone")
+	}
+}
+
+func upkeepSavedOccupied(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "w\n")
+	reduced(t, f, w.ID, croft.LeftSnapshot)
+	gittest.WriteFile(t, filepath.Join(w.Path, "foreign.txt"), "mine\n")
+	_, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})
+	if e := wantCode(t, err, croft.WorktreeExists); !strings.Contains(e.Details, w.Path) {
+		t.Errorf("error %+v does not say what is in the way", e)
+	}
+	if got := read(t, filepath.Join(w.Path, "foreign.txt")); got != "mine\n" || trashOf(t, f).Left != croft.LeftSnapshot {
+		t.Errorf("the foreign file is %q, the trash %+v", got, trash(t, f))
+	}
+	removeAll(t, w.Path)
+	mustRestore(t, f, "a")
+	if got := read(t, filepath.Join(w.Path, "wip.txt")); got != "w\n" {
+		t.Errorf("wip.txt = %q", got)
+	}
+}
+
+func upkeepSavedUnregistered(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	tip := f.commitIn(w.Path, "done.txt", "done\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, "done.txt"), "changed\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "w\n")
+	removeAll(t, filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID)))
+	reduced(t, f, w.ID, croft.LeftSnapshot)
+	if back := mustRestore(t, f, "a"); back.State != croft.Ready || back.Head != tip {
+		t.Errorf("came back as %+v", back)
+	}
+	if got := f.GitIn(w.Path, "status", "--porcelain"); got != " M done.txt\n?? wip.txt" {
+		t.Errorf("status %q", got)
+	}
+}
+
+// upkeepByHand: whoever empties the trash with rm has the commits left.
+func upkeepByHand(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	tip := f.commitIn(w.Path, "done.txt", "done\n")
+	f.removed("a")
+	removeAll(t, f.inTrash(w.ID))
+	if item := trashOf(t, f); item.Left != croft.LeftCommits {
+		t.Errorf("the trash has %+v", item)
+	}
+	if res := gc(t, f); !slices.Equal(res.Reduced, []croft.ID{w.ID}) {
+		t.Errorf("GC = %+v", res)
+	}
+	if back := mustRestore(t, f, "a"); back.Head != tip {
+		t.Errorf("came back as %+v", back)
+	}
+}
