@@ -70,7 +70,7 @@ func (e *Engine) trashed(ctx context.Context, r *repo) ([]journal.Record, error)
 
 // left says what there is of a removed workspace.
 func left(ctx context.Context, r *repo, rec journal.Record) croft.TrashLeft {
-	if rec.Trash.Dir != "" && isThere(rec.Trash.Dir) {
+	if rec.Trash.Dir != "" && isThere(filepath.Join(rec.Trash.Dir, "tree")) {
 		return croft.LeftDirectory
 	}
 	if r.git != nil {
@@ -124,8 +124,8 @@ func restoreNotes(rec journal.Record, was croft.TrashLeft) []string {
 		}
 	}
 	var notes []string
-	if was != croft.LeftDirectory && rec.Trash.Dir == "" {
-		notes = append(notes, "its directory had gone from the trash; files that git ignores did not come back")
+	if was != croft.LeftDirectory {
+		notes = append(notes, "its directory was gone; files that git ignores did not come back")
 	}
 	if len(gone) > 0 {
 		notes = append(notes, fmt.Sprintf("gone from the trash, to be made again: %s", someOf(gone)))

@@ -106,8 +106,9 @@ func trashGone(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
-	if _, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"}); err != nil {
-		t.Fatal(err)
+	back, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
+	if err != nil || len(back.Notes) != 1 {
+		t.Fatalf("%+v, %v; want a note that the directory was gone", back, err)
 	}
 	if b, err := os.ReadFile(filepath.Join(w.Path, "work.txt")); err != nil || string(b) != "w\n" {
 		t.Errorf("the committed work: %q, %v", b, err)

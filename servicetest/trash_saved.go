@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -229,4 +230,47 @@ func upkeepByHand(t *testing.T, f *fixture) {
 	if back := mustRestore(t, f, "a"); back.Head != tip {
 		t.Errorf("came back as %+v", back)
 	}
+}
+
+// upkeepAtOnce removes, restores and tidies up at the same time. Whoever wins,
+// the work is in one place, whole.
+func upkeepAtOnce(t *testing.T, f *fixture) {
+	f.Service = hasty(f, "CROFT_TRASH_REGENERABLE_AFTER=0s")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, ".gitignore"), "node_modules/\n")
+	f.commitIn(w.Path, "done.txt", "done\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, "precious.txt"), "precious\n")
+	for range 6 {
+		for i := range 20 {
+			gittest.WriteFile(t, filepath.Join(w.Path, "node_modules", decimal(int64(i)), "x.js"), "x\n")
+		}
+		f.removeForced("a")
+		others := []croft.Service{hasty(f), hasty(f, "CROFT_TRASH_REGENERABLE_AFTER=0s")}
+		var wg sync.WaitGroup
+		for _, svc := range others {
+			wg.Go(func() {
+				if _, err := svc.GC(t.Context(), ""); err != nil {
+					t.Errorf("GC: %v", err)
+				}
+			})
+		}
+		wg.Go(func() {
+			if _, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"}); err != nil {
+				t.Errorf("Restore: %v", err)
+			}
+		})
+		wg.Wait()
+		if got := f.GitIn(w.Path, "status", "--porcelain"); got != "?? precious.txt" {
+			t.Errorf("status %q", got)
+		}
+		if got := read(t, filepath.Join(w.Path, "precious.txt")); got != "precious\n" {
+			t.Errorf("precious.txt = %q", got)
+		}
+		gc(t, f)
+		wantNoDebris(t, f)
+		if refs := f.Git("for-each-ref", "refs/croft/archive"); refs != "" {
+			t.Errorf("archive refs are left: %s", refs)
+		}
+	}
+	f.Git("fsck", "--no-dangling")
 }

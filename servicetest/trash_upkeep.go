@@ -30,6 +30,7 @@ func trashUpkeepScenarios() []scenario {
 		{"SavedAndOccupied", upkeepSavedOccupied},
 		{"RegistrationWasGone", upkeepSavedUnregistered},
 		{"DeletedByHand", upkeepByHand},
+		{"AtOnce", upkeepAtOnce},
 	}
 }
 

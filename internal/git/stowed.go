@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/failpoint"
 )
 
 // Stowed names a worktree that was moved away whole and that git does not know
@@ -36,7 +38,7 @@ const submoduleAdmin = "modules"
 // names may be gone, so the copy has the commit checked out by itself. The
 // stowed directories are not written.
 func (r *Repository) Peek(ctx context.Context, s Stowed) (*Peek, error) {
-	admin := r.stagingDir(s.Name + ".peek")
+	admin := r.stagingDir(s.Name + peekSuffix)
 	if err := os.RemoveAll(admin); err != nil { // of a look that was killed
 		return nil, err
 	}
@@ -44,11 +46,32 @@ func (r *Repository) Peek(ctx context.Context, s Stowed) (*Peek, error) {
 	if err := r.copyAdmin(s.Admin, admin); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	if err := p.settle(ctx, s.Head); err != nil {
+	err := p.settle(ctx, s.Head)
+	if err == nil {
+		err = failpoint.Hit("git.peek")
+	}
+	if err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
 }
+
+// SweepPeeks removes what is left of looks that were killed. Nobody may be
+// looking.
+func (r *Repository) SweepPeeks() error {
+	entries, err := os.ReadDir(r.stagingDir(""))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), peekSuffix) {
+			err = errors.Join(err, os.RemoveAll(r.stagingDir(entry.Name())))
+		}
+	}
+	return err
+}
+
+const peekSuffix = ".peek"
 
 func (r *Repository) copyAdmin(from, to string) error {
 	if err := os.MkdirAll(to, 0o777); err != nil {
