@@ -36,7 +36,7 @@ var damages = map[string]func(b []byte) []byte{
 	"Half":      func(b []byte) []byte { return b[:len(b)/2] },
 	"Odd":       func(b []byte) []byte { return b[:len(b)*2/3+17] },
 	"AllButOne": func(b []byte) []byte { return overwrite(b, 4096, len(b)) },
-	"Middle":    func(b []byte) []byte { return overwrite(b, len(b)/2/4096*4096, len(b)/2/4096*4096+8192) },
+	"Middle":    func(b []byte) []byte { return overwrite(b, len(b)*3/4/4096*4096, len(b)*3/4/4096*4096+8192) },
 	"HeadOnly":  func(b []byte) []byte { return overwrite(b, 0, 100) },
 	"NoTables":  func([]byte) []byte { return nil },
 }
