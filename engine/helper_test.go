@@ -43,6 +43,11 @@ type task struct {
 	Restore  *croft.RestoreRequest   `json:"restore,omitempty"`
 	Undo     *croft.UndoRequest      `json:"undo,omitempty"`
 	Snapshot *croft.SnapshotRequest  `json:"snapshot,omitempty"`
+	Merge    []croft.MergeRequest    `json:"merge,omitempty"`
+	Revert   *croft.RevertRequest    `json:"revert,omitempty"`
+	Finish   *croft.FinishRequest    `json:"finish,omitempty"`
+	Discard  *croft.DiscardRequest   `json:"discard,omitempty"`
+	Queue    bool                    `json:"queue,omitempty"` // drive the lanes
 	Hold     croft.ID                `json:"hold,omitempty"`
 	GC       bool                    `json:"gc,omitempty"`
 	Dir      string                  `json:"dir,omitempty"`
@@ -81,6 +86,9 @@ func help(text string) error {
 	if err := job.takeBack(ctx, e); err != nil {
 		return err
 	}
+	if err := marked(job.bringBack(ctx, e)); err != nil {
+		return err
+	}
 	if job.GC {
 		if _, err := e.GC(ctx, ""); err != nil {
 			return err
@@ -110,6 +118,11 @@ func (job task) takeBack(ctx context.Context, e croft.Service) error {
 	case job.Snapshot != nil:
 		_, err = e.Snapshot(ctx, *job.Snapshot)
 	}
+	return marked(err)
+}
+
+// marked marks an error that has no code.
+func marked(err error) error {
 	if _, typed := errors.AsType[*croft.Error](err); err != nil && !typed {
 		return fmt.Errorf("%s: %T: %w", untyped, err, err)
 	}
@@ -280,4 +293,49 @@ func read(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// bringBack does what the task says about merges. What stays pending is a
+// failure here.
+func (job task) bringBack(ctx context.Context, e croft.Service) error {
+	var waiting []croft.ID
+	for _, req := range job.Merge {
+		m, err := e.Merge(ctx, req)
+		if err != nil {
+			return err
+		}
+		waiting = append(waiting, m.ID)
+	}
+	if job.Finish != nil {
+		m, err := e.Finish(ctx, *job.Finish)
+		if err != nil {
+			return err
+		}
+		waiting = append(waiting, m.ID)
+	}
+	for _, id := range waiting {
+		m, err := e.WaitMerge(ctx, id)
+		if err != nil {
+			return err
+		}
+		fmt.Println(m.Workspace, m.Status, m.Reason)
+	}
+	if job.Revert != nil {
+		m, err := e.Revert(ctx, *job.Revert)
+		if err != nil {
+			return err
+		}
+		fmt.Println("revert", m.Status, m.Reason)
+	}
+	if job.Discard != nil {
+		if _, err := e.Discard(ctx, *job.Discard); err != nil {
+			return err
+		}
+	}
+	if job.Queue {
+		if _, err := e.RunQueue(ctx, croft.MergesRequest{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
