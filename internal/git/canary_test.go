@@ -300,6 +300,15 @@ func (v *victim) operations(ctx context.Context) map[string]func() error {
 		"LocalExclude": func() error {
 			return errors.Join(v.repo.LocalExclude(ctx, "croft-*", []string{"/CLAUDE.md"}), v.repo.Exclude("/.croft/"))
 		},
+		"Scratch": func() error {
+			s := v.repo.Scratch(filepath.Join(v.Home, "scratch"), "app")
+			tree, err := v.repo.Info(ctx, "HEAD^{tree}")
+			if err != nil {
+				return err
+			}
+			spec := ScratchSpec{Commit: v.before, Tree: tree.OID, Clean: CleanUntracked, Workers: 1}
+			return errors.Join(s.Prepare(ctx, spec), s.Prepare(ctx, spec), s.Remove())
+		},
 		"RefusedFilters": func() error { return one(v.repo.RefusedFilters()) },
 		"Add, Register, Discard": func() error {
 			w, err := v.repo.Add(ctx, AddSpec{Admin: "croft-two", Path: beside(v.Repo, "two"), Head: v.before})

@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"syscall"
@@ -21,6 +22,15 @@ func askGroup(p *os.Process) error {
 func killGroup(p *os.Process) error {
 	return syscall.Kill(-p.Pid, syscall.SIGKILL)
 }
+
+// groupGone reports whether a process and its children are gone, even those
+// that are dead and whose end nobody has taken note of.
+func groupGone(p *os.Process) bool {
+	return errors.Is(syscall.Kill(-p.Pid, 0), syscall.ESRCH)
+}
+
+// Shell is how the platform's shell runs a line.
+func Shell(line string) (path string, args []string) { return "sh", []string{"-c", line} }
 
 func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -15,6 +15,14 @@ func askGroup(p *os.Process) error { return p.Kill() }
 
 func killGroup(p *os.Process) error { return p.Kill() }
 
+// groupGone: there is no way to ask.
+func groupGone(*os.Process) bool { return true }
+
+// Shell is how the platform's shell runs a line.
+func Shell(line string) (path string, args []string) {
+	return "cmd.exe", []string{"/d", "/s", "/c", line}
+}
+
 func detach(cmd *exec.Cmd) {
 	const detachedProcess = 0x00000008
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: detachedProcess | syscall.CREATE_NEW_PROCESS_GROUP}

@@ -280,3 +280,44 @@ func TestDetachedProcessHasASessionOfItsOwn(t *testing.T) {
 		t.Error("no program: no error")
 	}
 }
+
+// TestRunGroup: both outputs in their order, and nothing of the group is left,
+// however the process ended.
+func TestRunGroup(t *testing.T) {
+	var out bytes.Buffer
+	c := sh("echo one; echo two >&2; echo three; exit 5")
+	c.Stdout = &out
+	err := RunGroup(t.Context(), c)
+	if exit, ok := errors.AsType[*ExitError](err); !ok || exit.Code != 5 || out.String() != "one\ntwo\nthree\n" {
+		t.Errorf("%v, %q", err, out.String())
+	}
+	for name, script := range map[string]string{
+		"keeps the output":   "sleep 1000 & echo $! > pid.new; mv pid.new pid",
+		"has none of it":     "sleep 1000 > /dev/null 2>&1 & echo $! > pid.new; mv pid.new pid",
+		"ignores signals":    "(trap '' TERM; echo x; sleep 1000; sleep 1000) & echo $! > pid.new; mv pid.new pid",
+		"is a grandchild":    "sh -c 'sleep 1000 & echo $! > pid.new; mv pid.new pid'",
+		"outlives a failure": "sleep 1000 & echo $! > pid.new; mv pid.new pid; false",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := sh(script)
+			c.Dir, c.Stdout = t.TempDir(), new(bytes.Buffer)
+			begun := time.Now()
+			err := RunGroup(t.Context(), c)
+			if exit, failed := errors.AsType[*ExitError](err); (err != nil) != strings.HasSuffix(script, "false") || failed && exit.Code != 1 {
+				t.Errorf("%v", err)
+			}
+			if child := pidIn(t, filepath.Join(c.Dir, "pid")); !isDead(child) {
+				t.Error("the child is still there")
+			}
+			if took := time.Since(begun); took > killDelay {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := RunGroup(ctx, sh("true")); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want context.Canceled", err)
+	}
+}

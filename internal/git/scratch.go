@@ -1,0 +1,309 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Scratch is a checkout that belongs to no branch. It is brought to one tree
+// after the other, so that the second costs only what differs from the first.
+//
+// The repository does not know it: it is no worktree of it, and git commands
+// inside find a git directory that has HEAD and objects and nothing else of the
+// repository's. What Croft itself goes by, the index, lies outside of it. The
+// git directory inside is written anew every time, so that whoever worked there
+// before has no say in what is there next.
+type Scratch struct {
+	repo  *Repository
+	Path  string // the files
+	index string
+
+	// Inherit is handed to every process that writes here, so that a kernel
+	// lock among the files is held until the last of them has ended.
+	Inherit []*os.File
+}
+
+// Scratch names a checkout in dir, which is its alone. What lies there already
+// is taken for what an earlier one left.
+func (r *Repository) Scratch(dir, name string) *Scratch {
+	return &Scratch{repo: r, Path: filepath.Join(dir, name), index: filepath.Join(dir, "index")}
+}
+
+// Clean says what is removed from a checkout besides what git tracks.
+type Clean string
+
+// The choices.
+const (
+	CleanUntracked Clean = "untracked" // what git does not ignore
+	CleanAll       Clean = "all"       // what it ignores, too
+)
+
+// ScratchSpec is what a scratch checkout is to hold.
+type ScratchSpec struct {
+	Commit  string // HEAD of the git directory inside
+	Tree    string // the files
+	Objects string // where objects lie that the repository does not have; see [Attempts.Objects]
+	Clean   Clean
+	Workers int // how many processes write files
+}
+
+// ErrNotExact says that a checkout does not hold what it should.
+var ErrNotExact = errors.New("the checkout is not what it should be")
+
+// Objects is the directory of what these attempts wrote. It is there until
+// they are closed.
+func (a *Attempts) Objects() string { return a.q.dir }
+
+// Prepare makes the checkout hold exactly a tree: nothing of git's is changed
+// or missing, nothing that is to be cleaned is left. One that cannot be brought
+// there is made anew. Submodules are left empty.
+func (s *Scratch) Prepare(ctx context.Context, spec ScratchSpec) error {
+	if !isHex(spec.Commit) || !isHex(spec.Tree) {
+		return fmt.Errorf("not the names of a commit and a tree: %q, %q", spec.Commit, spec.Tree)
+	}
+	if s.isThere() {
+		err := s.bring(ctx, spec)
+		if err == nil {
+			err = s.verify(ctx, spec)
+		}
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	if err := s.Remove(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.Path, 0o777); err != nil {
+		return err
+	}
+	if err := s.bring(ctx, spec); err != nil {
+		return err
+	}
+	// Files that git shows as changed in any fresh checkout, because of line
+	// endings or filters, are nobody's doing, so that they are not looked for.
+	return s.verifyIndex(ctx, spec)
+}
+
+// isThere reports whether there is something to begin from. A link in the place
+// of the directory would lead elsewhere.
+func (s *Scratch) isThere() bool {
+	dir, err := os.Lstat(s.Path)
+	index, ierr := os.Lstat(s.index)
+	return err == nil && ierr == nil && dir.IsDir() && index.Mode().IsRegular()
+}
+
+// Remove deletes the checkout, with directories that somebody made read-only.
+func (s *Scratch) Remove() error {
+	for _, lock := range []string{s.index, s.index + ".lock"} {
+		if err := os.RemoveAll(lock); err != nil {
+			return err
+		}
+	}
+	return RemoveAll(s.Path)
+}
+
+// RemoveAll is os.RemoveAll for what may hold directories that somebody made
+// read-only.
+func RemoveAll(path string) error {
+	if os.RemoveAll(path) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			_ = os.Chmod(p, 0o700) // before it is read
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
+}
+
+func (s *Scratch) bring(ctx context.Context, spec ScratchSpec) error {
+	if err := os.RemoveAll(s.index + ".lock"); err != nil { // whoever had it is dead: this checkout is claimed
+		return err
+	}
+	if err := s.writeGitDir(ctx, spec); err != nil {
+		return err
+	}
+	if _, err := s.run(ctx, spec, "read-tree", "--reset", "-u", spec.Tree); err != nil {
+		return err
+	}
+	if err := s.emptySubmodules(ctx, spec); err != nil {
+		return err
+	}
+	clean := []string{"clean", "-ffdq"}
+	if spec.Clean == CleanAll {
+		clean = append(clean, "-x")
+	}
+	if _, err := s.run(ctx, spec, clean...); err != nil {
+		return err
+	}
+	return s.copyIndex()
+}
+
+// run runs git on the files, with the repository's own configuration, and with
+// what lies outside of the checkout as its index.
+func (s *Scratch) run(ctx context.Context, spec ScratchSpec, args ...string) ([]byte, error) {
+	env := []string{"GIT_INDEX_FILE=" + s.index}
+	if spec.Objects != "" {
+		env = append(env, objectsEnv(spec.Objects, s.repo)...)
+	}
+	return s.repo.git.run(ctx, door{repo: s.repo, work: s.Path}, call{
+		args: args, env: env, locks: true, network: true, inherit: s.Inherit,
+		config: [][2]string{
+			{"core.fsync", "none"},
+			{"core.splitIndex", "false"},
+			{"core.sparseCheckout", "false"},
+			{"core.sparseCheckoutCone", "false"},
+			{"index.sparse", "false"},
+			// A file that was changed shows in any of its times.
+			{"core.trustctime", "true"},
+			{"core.checkStat", "default"},
+			{"core.ignoreStat", "false"},
+			{"core.untrackedCache", "false"},
+			{"checkout.workers", strconv.Itoa(spec.Workers)},
+		},
+	})
+}
+
+func objectsEnv(dir string, r *Repository) []string {
+	return []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(r.CommonDir, "objects")}
+}
+
+// verify compares the checkout with the tree.
+func (s *Scratch) verify(ctx context.Context, spec ScratchSpec) error {
+	if err := s.verifyIndex(ctx, spec); err != nil {
+		return err
+	}
+	out, err := s.run(ctx, spec, "diff-files", "--name-only", "-z", "--ignore-submodules=none")
+	if err == nil && len(out) > 0 {
+		err = fmt.Errorf("%w: %q differ", ErrNotExact, splitNUL(out))
+	}
+	return err
+}
+
+// verifyIndex compares the index with the tree, and looks for files that do
+// not belong there.
+func (s *Scratch) verifyIndex(ctx context.Context, spec ScratchSpec) error {
+	out, err := s.run(ctx, spec, "write-tree")
+	if err != nil {
+		return err
+	}
+	if tree := strings.TrimSpace(string(out)); tree != spec.Tree {
+		return fmt.Errorf("%w: it has the tree %s, not %s", ErrNotExact, tree, spec.Tree)
+	}
+	others := []string{"ls-files", "--others", "-z"}
+	if spec.Clean != CleanAll {
+		others = append(others, "--exclude-standard")
+	}
+	out, err = s.run(ctx, spec, others...)
+	if err == nil && len(out) > 0 {
+		err = fmt.Errorf("%w: %q should not be there", ErrNotExact, splitNUL(out))
+	}
+	return err
+}
+
+// emptySubmodules removes what somebody put in the directories of submodules,
+// which git takes for none of its business.
+func (s *Scratch) emptySubmodules(ctx context.Context, spec ScratchSpec) error {
+	out, err := s.run(ctx, spec, "ls-files", "--stage", "-z")
+	if err != nil {
+		return err
+	}
+	for _, line := range splitNUL(out) {
+		if !strings.HasPrefix(line, linkMode+" ") {
+			continue
+		}
+		_, path, _ := strings.Cut(line, "\t")
+		dir := filepath.Join(s.Path, filepath.FromSlash(path))
+		if err := errors.Join(RemoveAll(dir), os.MkdirAll(dir, 0o777)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeGitDir writes the git directory that commands inside will find. It
+// shares the repository's objects and has no ref.
+func (s *Scratch) writeGitDir(ctx context.Context, spec ScratchSpec) error {
+	dir := filepath.Join(s.Path, ".git")
+	if err := RemoveAll(dir); err != nil {
+		return err
+	}
+	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o777); err != nil {
+			return err
+		}
+	}
+	config, err := s.ownConfig(ctx)
+	if err != nil {
+		return err
+	}
+	alternates := quoteAlternate(filepath.Join(s.repo.CommonDir, "objects")) + "\n"
+	if spec.Objects != "" {
+		alternates += quoteAlternate(spec.Objects) + "\n"
+	}
+	for name, text := range map[string]string{
+		"HEAD": spec.Commit + "\n", "config": config, "objects/info/alternates": alternates,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quoteAlternate writes a path as git reads it in a list of alternates.
+func quoteAlternate(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.ContainsAny(path, "\n\"\\") {
+		return path
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
+}
+
+// scratchKeys are the settings of a repository that decide how its files come
+// to disk.
+var scratchKeys = []string{
+	"core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode", "core.longpaths",
+	"core.autocrlf", "core.eol", "core.protecthfs", "core.protectntfs",
+}
+
+func (s *Scratch) ownConfig(ctx context.Context) (string, error) {
+	entries, err := s.repo.configEntries(ctx, s.repo.CommonDir)
+	if err != nil {
+		return "", err
+	}
+	own := []configEntry{{key: "core.repositoryformatversion", value: "0"}, {key: "core.bare", value: "false"}}
+	if f := s.repo.format.objectFormat; f != "" && f != "sha1" {
+		own[0].value = "1"
+		own = append(own, configEntry{key: "extensions.objectformat", value: f})
+	}
+	for _, e := range entries {
+		if e.ofRepository() && slices.Contains(scratchKeys, e.key) {
+			own = append(own, e)
+		}
+	}
+	var b bytes.Buffer
+	for _, e := range own {
+		writeEntry(&b, e)
+	}
+	return b.String(), nil
+}
+
+// copyIndex gives the git directory inside a copy of the index, as old as it.
+func (s *Scratch) copyIndex() error {
+	info, err := os.Stat(s.index)
+	if err != nil {
+		return err
+	}
+	inside := filepath.Join(s.Path, ".git", "index")
+	return errors.Join(copyIfThere(s.index, inside), os.Chtimes(inside, info.ModTime(), info.ModTime()))
+}
