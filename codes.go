@@ -51,6 +51,8 @@ var codeTable = []struct {
 	{MergeHeld, 409, ExitRefused},
 	{NotMerged, 409, ExitConflict},
 	{LeaseLost, 410, ExitConflict},
+	{ChecksUntrusted, 403, ExitRefused},
+	{CheckFailed, 422, ExitConflict},
 	{GitNotFound, 503, ExitEnvironment},
 	{GitTooOld, 503, ExitEnvironment},
 	{FilterRefused, 422, ExitEnvironment},

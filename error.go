@@ -99,6 +99,11 @@ const (
 	// LeaseLost: the lease expired or was released.
 	LeaseLost Code = "LEASE_LOST"
 
+	// ChecksUntrusted: the target asks for checks that no person has approved.
+	ChecksUntrusted Code = "CHECKS_UNTRUSTED"
+	// CheckFailed: the merged result does not pass the target's checks.
+	CheckFailed Code = "CHECK_FAILED"
+
 	// GitNotFound: there is no git to run.
 	GitNotFound Code = "GIT_NOT_FOUND"
 	// GitTooOld: git is older than the oldest version that Croft can use.

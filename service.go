@@ -24,6 +24,7 @@ type Service interface {
 	History
 	Merges
 	Upkeep
+	Trust
 	Events
 	io.Closer
 }

@@ -285,6 +285,7 @@ func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 		return nil, explain("gc", "", err)
 	}
 	e.sweepLocks(ctx)
+	e.sweepPlaces()
 	res := &croft.GCResult{
 		Purged: []croft.ID{}, Reduced: []croft.ID{}, Stripped: []croft.ID{}, Branches: []string{}, Announced: []croft.Announcement{},
 	}

@@ -34,6 +34,8 @@ type fake struct {
 	trash      func(repo string) ([]croft.TrashItem, error)
 	restore    func(croft.RestoreRequest) (*croft.Workspace, error)
 	doctor     func(croft.DoctorRequest) ([]croft.Finding, error)
+	checks     func(croft.ChecksRequest) (*croft.CheckPlan, error)
+	approve    func(croft.ApproveRequest) (*croft.CheckPlan, error)
 	closed     int
 }
 
@@ -93,6 +95,14 @@ func (f *fake) Restore(_ context.Context, req croft.RestoreRequest) (*croft.Work
 
 func (f *fake) Doctor(_ context.Context, req croft.DoctorRequest) ([]croft.Finding, error) {
 	return f.doctor(req)
+}
+
+func (f *fake) Checks(_ context.Context, req croft.ChecksRequest) (*croft.CheckPlan, error) {
+	return f.checks(req)
+}
+
+func (f *fake) Approve(_ context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error) {
+	return f.approve(req)
 }
 
 // noon is the time in these tests.

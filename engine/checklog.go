@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+const (
+	logHalf  = 512 << 10 // how much is kept of the beginning of an output, and of its end
+	logTail  = 4 << 10   // how much of its end a result holds
+	maxLogs  = 200       // how many outputs are kept
+	logsName = "checks"
+)
+
+// checkLog keeps the output of a check: its beginning as it is written, and its
+// end when it has ended. What cannot be written is lost: a check passes or fails
+// whether or not its output can be kept.
+type checkLog struct {
+	path string
+
+	mu    sync.Mutex
+	f     *os.File
+	begun int   // bytes of the beginning that were written
+	all   int64 // bytes that came
+	end   []byte
+}
+
+// newCheckLog makes the next file of a label, and removes the oldest of all.
+func (e *Engine) newCheckLog(label, command string) (*checkLog, error) {
+	dir := filepath.Join(e.set.Config().StateDir, logsName)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	dropOldest(dir, maxLogs-1)
+	for n := 1; ; n++ {
+		path := filepath.Join(dir, label+"-"+strconv.Itoa(n)+".log")
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, os.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		_, _ = f.WriteString("$ " + command + "\n")
+		return &checkLog{path: path, f: f}, nil
+	}
+}
+
+// dropOldest leaves so many of a directory's files.
+func dropOldest(dir string, keep int) {
+	entries, _ := os.ReadDir(dir)
+	var files []os.FileInfo
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && strings.HasSuffix(entry.Name(), ".log") {
+			files = append(files, info)
+		}
+	}
+	slices.SortFunc(files, func(a, b os.FileInfo) int {
+		return cmp.Or(a.ModTime().Compare(b.ModTime()), strings.Compare(a.Name(), b.Name()))
+	})
+	for _, f := range files[:max(len(files)-keep, 0)] {
+		_ = os.Remove(filepath.Join(dir, f.Name()))
+	}
+}
+
+// Write never fails.
+func (l *checkLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all += int64(len(b))
+	if n := min(logHalf-l.begun, len(b)); n > 0 {
+		l.begun += n
+		_, _ = l.f.Write(b[:n])
+	}
+	l.end = append(l.end, b...)
+	if over := len(l.end) - logHalf; over > logHalf {
+		l.end = l.end[:copy(l.end, l.end[over:])]
+	}
+	return len(b), nil
+}
+
+// remark adds what Croft has to say.
+func (l *checkLog) remark(text string) {
+	if n := len(l.end); n > 0 && l.end[n-1] != '\n' {
+		text = "\ncroft: " + text
+	} else {
+		text = "croft: " + text
+	}
+	_, _ = l.Write([]byte(text + "\n"))
+}
+
+// close writes the end of a long output.
+func (l *checkLog) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	rest := l.all - int64(l.begun)
+	if rest > 0 {
+		end := l.end[max(len(l.end)-logHalf, 0):]
+		if left := rest - int64(len(end)); left > 0 {
+			_, _ = fmt.Fprintf(l.f, "\n[croft: %d bytes are left out here]\n", left)
+		} else {
+			end = end[int64(len(end))-rest:]
+		}
+		_, _ = l.f.Write(end)
+	}
+	_ = l.f.Close()
+}
+
+// tail is the end of the output, in whole lines where there are any.
+func (l *checkLog) tail() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := l.end
+	if len(text) > logTail {
+		text = text[len(text)-logTail:]
+		if i := slices.Index(text, '\n'); i >= 0 && i+1 < len(text) {
+			text = text[i+1:]
+		}
+	}
+	return strings.ToValidUTF8(string(text), "\uFFFD")
+}

@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/layout"
+)
+
+// trustVariable approves checks for one process, by their hash. Several hashes
+// are separated by commas.
+const trustVariable = "CROFT_TRUST"
+
+// approval is what is kept of a person's word. Its name is the hash; the rest
+// is for whoever wonders later what that was.
+type approval struct {
+	Checks []string  `json:"checks"`
+	Actor  string    `json:"actor"`
+	At     time.Time `json:"at"`
+}
+
+// checksHash is the name under which commands are approved: another command,
+// or another order, has another.
+func checksHash(checks []string) string {
+	h := sha256.New()
+	for _, c := range checks {
+		fmt.Fprintf(h, "%d:%s\n", len(c), c)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// checksTrusted reports whether a person has approved these commands for this
+// repository. No commands need no approval, and have no hash.
+func (e *Engine) checksTrusted(ctx context.Context, r *repo, checks []string) (hash string, ok bool, err error) {
+	if err := ctx.Err(); err != nil || len(checks) == 0 {
+		return "", err == nil, err
+	}
+	hash = checksHash(checks)
+	if slices.Contains(strings.Split(e.environ(trustVariable), ","), hash) {
+		return hash, true, nil
+	}
+	info, err := os.Lstat(e.approvalFile(r, hash))
+	if errors.Is(err, os.ErrNotExist) {
+		return hash, false, nil
+	}
+	return hash, err == nil && info.Mode().IsRegular(), err
+}
+
+// environ looks a variable of the engine's environment up.
+func (e *Engine) environ(name string) string {
+	value := ""
+	for _, kv := range e.opts.Environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// approvalFile is outside the database, so that an approval survives it.
+func (e *Engine) approvalFile(r *repo, hash string) string {
+	return filepath.Join(e.set.Config().StateDir, "trust", string(r.id), hash)
+}
+
+// checksUntrusted is the refusal to run commands.
+func checksUntrusted(hash string, checks []string) *croft.Error {
+	return &croft.Error{
+		Code: croft.ChecksUntrusted, Message: "the target's checks were not approved",
+		Details: strings.Join(checks, "\n") + "\n" + trustVariable + "=" + hash, Hint: "croft config trust",
+	}
+}
+
+// rulesAt reads the settings of merges as a commit of the target has them.
+func (e *Engine) rulesAt(ctx context.Context, r *repo, commit string) (config.Config, error) {
+	o, err := r.git.Read(ctx, commit+":croft.toml")
+	if err != nil && !errors.Is(err, git.ErrNoObject) {
+		return config.Config{}, err
+	}
+	set, err := e.set.AtTarget("croft.toml of "+commit, o.Data)
+	if err != nil {
+		return config.Config{}, err
+	}
+	return set.Config(), nil
+}
+
+// Checks shows the checks that a target's tip asks for.
+func (e *Engine) Checks(ctx context.Context, req croft.ChecksRequest) (*croft.CheckPlan, error) {
+	_, plan, err := e.checkPlan(ctx, req)
+	if err != nil {
+		return nil, explain("trust", "", err)
+	}
+	return plan, nil
+}
+
+func (e *Engine) checkPlan(ctx context.Context, req croft.ChecksRequest) (*repo, *croft.CheckPlan, error) {
+	s, err := e.at(ctx, req.Repo)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan := &croft.CheckPlan{Target: req.Target, Checks: []string{}}
+	if plan.Target == "" {
+		if plan.Target, err = e.usualTarget(ctx, s); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := layout.CheckBranch(plan.Target); err != nil {
+		return nil, nil, err
+	}
+	plan.Commit, err = s.git.ReadRef(ctx, "refs/heads/"+plan.Target)
+	if errors.Is(err, git.ErrNoRef) {
+		err = &croft.Error{
+			Code: croft.BaseNotFound, Message: fmt.Sprintf("there is no branch %q", plan.Target), Hint: "git branch --list",
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	rules, err := e.rulesAt(ctx, s.repo, plan.Commit)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan.Checks = append(plan.Checks, rules.Merge.Checks...)
+	plan.Hash, plan.IsApproved, err = e.checksTrusted(ctx, s.repo, plan.Checks)
+	return s.repo, plan, err
+}
+
+// usualTarget is the target of the workspace that one stands in, or of one that
+// would be made.
+func (e *Engine) usualTarget(ctx context.Context, s standing) (string, error) {
+	if rec, err := e.find(ctx, s, ""); err == nil && rec.Workspace.Target != "" {
+		return rec.Workspace.Target, nil
+	}
+	l, err := layoutFor(s.repo, croft.CreateRequest{})
+	if err != nil {
+		return "", err
+	}
+	st, err := e.startFor(ctx, s, l, croft.CreateRequest{})
+	if err == nil && st.target == "" {
+		err = &croft.Error{Code: croft.InvalidRequest, Message: "no branch is checked out: which target?", Hint: "croft config trust --target BRANCH"}
+	}
+	return st.target, err
+}
+
+// Approve allows the checks of a target to run.
+func (e *Engine) Approve(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error) {
+	if req.Hash == "" {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Op: "trust", Message: "the hash of the checks is missing", Hint: "croft config trust"}
+	}
+	r, plan, err := e.checkPlan(ctx, croft.ChecksRequest{Repo: req.Repo, Target: req.Target})
+	if err == nil && plan.Hash != req.Hash {
+		err = &croft.Error{
+			Code: croft.ChecksUntrusted, Message: fmt.Sprintf("branch %q asks for other checks by now", plan.Target),
+			Details: strings.Join(plan.Checks, "\n"), Hint: "croft config trust",
+		}
+	}
+	if err == nil {
+		err = e.writeApproval(r, plan)
+	}
+	if err != nil {
+		return nil, explain("trust", "", err)
+	}
+	plan.IsApproved = true
+	return plan, nil
+}
+
+func (e *Engine) writeApproval(r *repo, plan *croft.CheckPlan) error {
+	file := e.approvalFile(r, plan.Hash)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(approval{plan.Checks, e.actor(), e.now()}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return git.WriteFile(file, append(text, '\n'))
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// truster is what `croft config trust` takes.
+type truster interface {
+	Checks(ctx context.Context, req croft.ChecksRequest) (*croft.CheckPlan, error)
+	Approve(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error)
+}
+
+// trustResult is what `croft config trust` prints.
+type trustResult struct {
+	Version int              `json:"version"`
+	Trust   *croft.CheckPlan `json:"trust"`
+}
+
+func newTrustCommand(a *app) *cobra.Command {
+	var target string
+	var isYes bool
+	cmd := &cobra.Command{
+		Use:   "trust",
+		Short: "Show and approve the checks that a target asks for",
+		Long: `Show the commands that the tip of a target wants to be run on a merged result
+before it is published (merge.checks in its croft.toml), and ask whether they may
+run. They run as you. The approval holds for this repository and for these very
+commands, until one of them is changed.
+
+Without a terminal nobody is asked: the commands are shown, and --yes approves
+them. CROFT_TRUST=HASH in the environment approves them for one process.`,
+		Args: takesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			agreed := consentAsk
+			switch {
+			case isYes:
+				agreed = consentGiven
+			case !a.canAsk():
+				agreed = consentDryRun
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runTrust(ctx, svc, croft.ChecksRequest{Repo: a.dir(), Target: target}, agreed)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&target, "target", "", "the `branch` whose checks are meant")
+	cmd.Flags().BoolVarP(&isYes, "yes", "y", false, "approve without asking")
+	return cmd
+}
+
+func (a *app) runTrust(ctx context.Context, svc truster, req croft.ChecksRequest, agreed consent) error {
+	plan, err := svc.Checks(ctx, req)
+	if err != nil {
+		return err
+	}
+	isNews := !plan.IsApproved
+	if !a.json {
+		a.showChecks(plan)
+	}
+	if isNews && agreed == consentAsk {
+		yes, err := a.ask(ctx, "May they run in this repository?")
+		if err != nil {
+			return err
+		}
+		if yes {
+			agreed = consentGiven
+		}
+	}
+	if isNews && agreed == consentGiven {
+		if plan, err = svc.Approve(ctx, croft.ApproveRequest{Repo: req.Repo, Target: plan.Target, Hash: plan.Hash}); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		a.emit(trustResult{formatVersion, plan})
+	}
+	switch {
+	case !plan.IsApproved:
+		a.note("not approved; %s config trust --yes approves them", a.env.Program)
+		return statusError(croft.ChecksUntrusted.ExitCode())
+	case isNews:
+		a.note("approved")
+	}
+	return nil
+}
+
+// showChecks prints the commands, one a line, with everything in them that a
+// terminal would not show as it is.
+func (a *app) showChecks(plan *croft.CheckPlan) {
+	if len(plan.Checks) == 0 {
+		a.note("%s asks for no checks", plan.Target)
+		return
+	}
+	state := "not approved yet"
+	if plan.IsApproved {
+		state = "approved"
+	}
+	a.note("%s at %.7s asks for these checks (%s):", plan.Target, plan.Commit, state)
+	for _, c := range plan.Checks {
+		if printable(c) != c {
+			c = strconv.Quote(c)
+		}
+		a.line(c)
+	}
+	a.note("CROFT_TRUST=%s", plan.Hash)
+}

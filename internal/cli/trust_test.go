@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+)
+
+// Only a yes, on a terminal or by a flag, approves, and it approves what was
+// shown.
+func TestConfigTrust(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		args     []string
+		terminal Terminal
+		answer   string
+		approved bool // from before
+		want     bool // it is approved now
+		exit     int
+	}{
+		{name: "asked, yes", terminal: TerminalInteractive, answer: "y\n", want: true},
+		{name: "asked, no", terminal: TerminalInteractive, answer: "n\n", exit: croft.ExitRefused},
+		{name: "asked, nothing said", terminal: TerminalInteractive, exit: croft.ExitRefused},
+		{name: "nobody there", exit: croft.ExitRefused},
+		{name: "nobody there, a yes in the input", answer: "y\n", exit: croft.ExitRefused},
+		{name: "a program on a terminal", args: []string{"--json"}, terminal: TerminalInteractive, answer: "y\n", exit: croft.ExitRefused},
+		{name: "flag", args: []string{"--yes"}, want: true},
+		{name: "flag, in JSON", args: []string{"--yes", "--json"}, want: true},
+		{name: "approved already", approved: true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			plan := croft.CheckPlan{Target: "main", Commit: "0123456789", Checks: []string{"make test"}, Hash: "abc", IsApproved: tt.approved}
+			var got *croft.ApproveRequest
+			svc := &fake{
+				checks: func(req croft.ChecksRequest) (*croft.CheckPlan, error) {
+					if req != (croft.ChecksRequest{Repo: project, Target: "rel"}) {
+						t.Errorf("asked for %+v", req)
+					}
+					p := plan
+					return &p, nil
+				},
+				approve: func(req croft.ApproveRequest) (*croft.CheckPlan, error) {
+					got = &req
+					p := plan
+					p.IsApproved = true
+					return &p, nil
+				},
+			}
+			r := newRun(svc)
+			r.env.Terminal, r.stdin = tt.terminal, tt.answer
+			r.call(t, append([]string{"config", "trust", "--target", "rel"}, tt.args...)...)
+			if r.exit != tt.exit || (got != nil) != tt.want {
+				t.Fatalf("exit %d, approved %+v\n%s", r.exit, got, r.stderr.String())
+			}
+			if got != nil && *got != (croft.ApproveRequest{Repo: project, Target: "main", Hash: "abc"}) {
+				t.Errorf("approved %+v", got)
+			}
+			if strings.Contains(strings.Join(tt.args, " "), "--json") {
+				want := map[bool]string{true: "true", false: "false"}[tt.want]
+				r.wantJSON(t, tt.exit, `{"version":1,"trust":{"target":"main","commit":"0123456789","checks":["make test"],"hash":"abc","approved":`+want+`}}`)
+			} else if r.stdout.String() != "make test\n" || !strings.Contains(r.stderr.String(), "CROFT_TRUST=abc\n") {
+				t.Errorf("stdout %q, stderr %q", r.stdout.String(), r.stderr.String())
+			}
+		})
+	}
+}

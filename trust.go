@@ -1,0 +1,41 @@
+package croft
+
+import "context"
+
+// ChecksRequest names the checks of a target.
+type ChecksRequest struct {
+	Repo   string `json:"repo,omitempty"`
+	Target string `json:"target,omitempty"` // a branch; default: that of the workspace, or of one that would be made
+}
+
+// ApproveRequest allows the checks of a target to run.
+type ApproveRequest struct {
+	Repo   string `json:"repo,omitempty"`
+	Target string `json:"target,omitempty"`
+	// Hash is that of the checks that were looked at. It is required, so that
+	// nobody approves what they have not seen.
+	Hash string `json:"hash"`
+}
+
+// CheckPlan is what a target asks to be run on a merged result before it is
+// published.
+type CheckPlan struct {
+	Target     string   `json:"target"` // a branch
+	Commit     string   `json:"commit"` // its tip, which the checks were read from
+	Checks     []string `json:"checks"` // commands for the shell
+	Hash       string   `json:"hash"`   // of the checks; empty if there are none
+	IsApproved bool     `json:"approved"`
+}
+
+// Trust is the part of Service by which a person says that the checks of a
+// target may run. They come out of the repository, so that whoever can commit
+// to the target chooses them; so none runs before a person has seen it.
+type Trust interface {
+	// Checks shows the checks that a target's tip asks for.
+	Checks(ctx context.Context, req ChecksRequest) (*CheckPlan, error)
+
+	// Approve allows these commands to run in this repository, in this order,
+	// whatever commit asks for them. It fails with ChecksUntrusted if the
+	// target asks for other ones by now.
+	Approve(ctx context.Context, req ApproveRequest) (*CheckPlan, error)
+}
