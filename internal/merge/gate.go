@@ -41,25 +41,26 @@ type Decision struct {
 	Broken bool
 }
 
-// run remembers the verdicts of one decision, by how many steps were checked.
+// run remembers the verdicts of one decision, by the trees that were checked.
 type run struct {
 	gate  *Gate
 	tip   Step // with the target's commit and tree, for the stack of no steps
 	steps []Step
 
 	mu    sync.Mutex
-	known map[int]Verdict
+	known map[string]Verdict
 }
 
 // Decide has a stack checked. With one slot the whole is tried first, and after
 // a failure the half of it, until the first step that breaks it is found: the
 // steps before it pass, it alone is blamed, and those after it wait for the
-// next turn. With more slots several beginnings of the stack are tried at once.
+// next turn. With more slots several beginnings of the stack are tried at once,
+// the whole among them, so that fewer rounds find the same.
 //
 // What failed is tried once more on the same tree; if it passes then, it was a
 // flake, and is reported as such.
 func (g *Gate) Decide(ctx context.Context, tipCommit, tipTree string, steps []Step) (Decision, error) {
-	r := &run{gate: g, tip: Step{Commit: tipCommit, Tree: tipTree}, steps: steps, known: map[int]Verdict{}}
+	r := &run{gate: g, tip: Step{Commit: tipCommit, Tree: tipTree}, steps: steps, known: map[string]Verdict{}}
 	low, high := 0, len(steps)+1 // low passes (the target is taken to), high fails (or is beyond the end)
 	for low+1 < high {
 		tries := g.choose(low, high, len(steps))
@@ -67,24 +68,21 @@ func (g *Gate) Decide(ctx context.Context, tipCommit, tipTree string, steps []St
 			return Decision{}, err
 		}
 		for _, n := range tries {
-			if r.known[n].Passed {
+			if r.verdict(n).Passed {
 				low = max(low, n)
 			}
 		}
 		for _, n := range tries {
-			if !r.known[n].Passed && n > low {
+			if !r.verdict(n).Passed && n > low {
 				high = min(high, n)
 			}
 		}
-		if low > 0 && high > len(steps) && g.Slots > 1 {
-			break // what passed lands now; the rest follows on top of it
-		}
 	}
-	d := Decision{Pass: low, Verdict: r.known[low], Blamed: -1}
+	d := Decision{Pass: low, Verdict: r.verdict(low), Blamed: -1}
 	if high > len(steps) {
 		return d, nil
 	}
-	d.Blamed, d.BlamedVerdict = high-1, r.known[high]
+	d.Blamed, d.BlamedVerdict = high-1, r.verdict(high)
 	if low > 0 {
 		return d, nil
 	}
@@ -92,30 +90,24 @@ func (g *Gate) Decide(ctx context.Context, tipCommit, tipTree string, steps []St
 	if err := r.try(ctx, []int{0}); err != nil {
 		return Decision{}, err
 	}
-	if !r.known[0].Passed {
+	if d.Verdict = r.verdict(0); !d.Verdict.Passed {
 		d.Broken, d.Blamed = true, -1
 	}
 	return d, nil
 }
 
 // choose picks how many steps to try next, between low and high: the whole
-// stack as long as nothing is known to fail, else what divides the rest evenly.
+// stack and parts of it as long as nothing is known to fail, else what divides
+// the rest evenly.
 func (g *Gate) choose(low, high, all int) []int {
 	slots := max(g.Slots, 1)
-	if high > all && slots == 1 {
-		return []int{all}
+	parts, gap := slots+1, high-low
+	if high > all {
+		parts, gap = slots, all-low
 	}
-	if high > all { // a window from the bottom: each beginning that passes can land
-		var tries []int
-		for n := low + 1; n <= all && len(tries) < slots; n++ {
-			tries = append(tries, n)
-		}
-		return tries
-	}
-	gap := high - low
 	var tries []int
 	for k := 1; k <= slots; k++ {
-		n := low + k*gap/(slots+1)
+		n := low + k*gap/parts
 		if n > low && n < high && (len(tries) == 0 || tries[len(tries)-1] != n) {
 			tries = append(tries, n)
 		}
@@ -126,32 +118,45 @@ func (g *Gate) choose(low, high, all int) []int {
 	return tries
 }
 
-// try has several beginnings checked at once.
-func (r *run) try(ctx context.Context, counts []int) error {
-	errs := make([]error, len(counts))
-	var wg sync.WaitGroup
-	for i, n := range counts {
-		r.mu.Lock()
-		_, known := r.known[n]
-		r.mu.Unlock()
-		if !known {
-			wg.Go(func() { errs[i] = r.check(ctx, n) })
-		}
+func (r *run) at(n int) Step {
+	if n == 0 {
+		return r.tip
 	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.steps[n-1]
 }
 
-func (r *run) check(ctx context.Context, n int) error {
-	at := r.tip
-	if n > 0 {
-		at = r.steps[n-1]
+func (r *run) verdict(n int) Verdict {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.known[r.at(n).Tree]
+}
+
+// try has several beginnings checked at once. The first error ends them all.
+func (r *run) try(ctx context.Context, counts []int) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	begun := map[string]bool{}
+	var wg sync.WaitGroup
+	for _, n := range counts {
+		at := r.at(n)
+		r.mu.Lock()
+		_, known := r.known[at.Tree]
+		r.mu.Unlock()
+		if known || begun[at.Tree] {
+			continue // a step that brings nothing has the tree of the one before
+		}
+		begun[at.Tree] = true
+		wg.Go(func() {
+			if err := r.check(ctx, at); err != nil {
+				cancel(err)
+			}
+		})
 	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+func (r *run) check(ctx context.Context, at Step) error {
 	v, err := r.gate.Checker.Check(ctx, at.Commit, at.Tree)
 	if err != nil {
 		return err
@@ -168,16 +173,17 @@ func (r *run) check(ctx context.Context, n int) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.known[n] = v
+	r.known[at.Tree] = v
 	return nil
 }
 
-// markFlaky names the checks that failed first and passed then.
+// markFlaky names the checks that failed first and passed then, with what they
+// had to say when they failed.
 func markFlaky(first Verdict, again *Verdict) {
 	for _, c := range first.Checks {
 		for i := range again.Checks {
-			if again.Checks[i].Command == c.Command && !c.Passed {
-				again.Checks[i].IsFlaky = true
+			if a := &again.Checks[i]; a.Command == c.Command && !c.Passed {
+				a.IsFlaky, a.Log, a.Tail = true, c.Log, c.Tail
 			}
 		}
 	}
