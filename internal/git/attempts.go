@@ -176,6 +176,8 @@ type message struct {
 	paths []string
 }
 
+const submoduleAdvice = "Recursive merging with submodules"
+
 func readMessages(field func() (string, error)) ([]message, error) {
 	var list []message
 	for {
@@ -183,7 +185,9 @@ func readMessages(field func() (string, error)) ([]message, error) {
 		if err != nil {
 			return nil, err
 		}
-		if count == "" {
+		// Git 2.38 and later print advice about submodules before the end, where
+		// it is none of the messages.
+		if count == "" || strings.HasPrefix(count, submoduleAdvice) {
 			return list, nil
 		}
 		n, err := strconv.Atoi(count)

@@ -132,8 +132,8 @@ func (w *Worktree) moveHead(ctx context.Context, oid, old string) error {
 
 // WorkCommit makes a commit of what the worktree holds now, paths as they are
 // on disk, among attempts: the worktree is not touched, and nothing is left in
-// the repository. It returns HEAD's commit where there is nothing else. The
-// same state gives the same commit.
+// the repository. A merge in progress counts as concluded. It returns HEAD's
+// commit where there is nothing else. The same state gives the same commit.
 func (w *Worktree) WorkCommit(ctx context.Context, a *Attempts, paths []string) (string, error) {
 	_, head, err := w.Head(ctx)
 	if err != nil || head == "" {
@@ -154,10 +154,25 @@ func (w *Worktree) WorkCommit(ctx context.Context, a *Attempts, paths []string) 
 		return "", err
 	}
 	was, err := a.ReadCommit(ctx, head)
-	if err != nil || was.Tree == tree {
+	merging := w.mergeHeads()
+	if err != nil || was.Tree == tree && len(merging) == 0 {
 		return head, err
 	}
-	return a.q.write("commit", Commit{Tree: tree, Parents: []string{head}, Signature: syntheticAuthor, Message: "uncommitted work"}.text())
+	return a.q.write("commit", Commit{
+		Tree: tree, Parents: append([]string{head}, merging...), Signature: syntheticAfter(was), Message: "uncommitted work",
+	}.text())
+}
+
+// syntheticAfter signs a commit that is made only to be merged at the time of
+// its parent. Git walks histories by time: a child that seems to be older than
+// all others makes it walk them to their very end.
+func syntheticAfter(parent Commit) string {
+	_, when, ok := strings.Cut(parent.Signature, "> ")
+	if !ok {
+		return syntheticAuthor
+	}
+	who, _, _ := strings.Cut(syntheticAuthor, "> ")
+	return who + "> " + when
 }
 
 // ErrUnresolved says that files still have conflict markers.

@@ -1,0 +1,287 @@
+package gittest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// Corpus describes a repository full of work that collides in every way that
+// git knows: renamed files and directories, files in the place of directories,
+// modes, links, binary files, submodules, and histories that cross.
+type Corpus struct {
+	Files  int    // how many there are besides those that are fought over
+	Agents int    // branches, forked from main at different points
+	Heat   int    // how many of a hundred changes are where others change things too
+	Seed   uint64 // the same seed gives the same corpus
+}
+
+// file is a file of a commit; of a submodule, text is the commit.
+type file struct{ mode, text string }
+
+type files map[string]file
+
+// grower writes a history as git fast-import reads it.
+type grower struct {
+	Corpus
+	rnd   *rand.Rand
+	out   bytes.Buffer
+	marks int
+}
+
+// point is a commit that others can be put on.
+type point struct {
+	mark  int
+	files files
+}
+
+// Branch is the branch of an agent.
+func (c Corpus) Branch(i int) string { return fmt.Sprintf("agent/%03d", i) }
+
+// WriteTo writes the corpus in the language of git fast-import: a branch main
+// and one for each agent.
+func (c Corpus) WriteTo(w io.Writer) (int64, error) {
+	g := &grower{Corpus: c, rnd: rand.New(rand.NewPCG(c.Seed, 77))}
+	trunk := g.trunk()
+	tips := make([]point, 0, c.Agents)
+	for i := range c.Agents {
+		from := trunk[g.rnd.IntN(len(trunk))]
+		branch := c.Branch(i)
+		tip := g.work(branch, from, 1+g.rnd.IntN(3))
+		switch chance := g.rnd.IntN(100); {
+		case chance < 12 && i > 0: // two agents that took over each other's work
+			j := g.rnd.IntN(i)
+			other := tips[j]
+			mine := g.commit(branch, g.blend(tip, other), tip, other)
+			theirs := g.commit(c.Branch(j), g.blend(other, tip), other, tip)
+			tips[j] = g.work(c.Branch(j), theirs, 1)
+			tip = g.work(branch, mine, 1)
+		case chance < 24: // one that took over main meanwhile
+			main := trunk[g.rnd.IntN(len(trunk))]
+			tip = g.work(branch, g.commit(branch, g.blend(tip, main), tip, main), 1)
+		case chance < 32 && i > 0: // one that goes on where another is
+			tip = g.work(branch, tips[g.rnd.IntN(i)], 1)
+		}
+		tips = append(tips, tip)
+	}
+	g.out.WriteString("done\n")
+	n, err := w.Write(g.out.Bytes())
+	return int64(n), err
+}
+
+// trunk makes main, and returns its commits.
+func (g *grower) trunk() []point {
+	first := files{}
+	for i := range g.Files {
+		path := fmt.Sprintf("d%02d/e%03d/f%d.txt", i/9/64, i/9, i%9)
+		first[path] = file{"100644", g.text(path)}
+	}
+	for _, dir := range []string{"hot/a", "hot/b", "hot/b/c", "hot/d"} {
+		for _, name := range []string{"one", "two", "three"} {
+			first[dir+"/"+name] = file{"100644", g.text(dir + name)}
+		}
+	}
+	first["hot/image"] = file{"100644", "\x00\x01" + g.text("image")}
+	first["hot/module"] = g.module()
+	list := []point{g.commit("main", first)}
+	for range 4 + g.Agents/4 {
+		list = append(list, g.work("main", list[len(list)-1], 1))
+	}
+	return list
+}
+
+// work puts commits of random changes on a point.
+func (g *grower) work(branch string, on point, commits int) point {
+	for range commits {
+		now := maps.Clone(on.files)
+		for range 1 + g.rnd.IntN(3) {
+			g.change(now)
+		}
+		on = g.commit(branch, now, on)
+	}
+	return on
+}
+
+// blend is what a merge of two points could have come to.
+func (g *grower) blend(a, b point) files {
+	now := maps.Clone(a.files)
+	for path, f := range b.files {
+		if _, ok := now[path]; ok && g.rnd.IntN(2) == 0 && !blocked(now, path) {
+			now[path] = f
+		}
+	}
+	return now
+}
+
+// change does one random thing.
+func (g *grower) change(now files) {
+	path := g.pick(now)
+	was, dir := now[path], dirOf(path)
+	switch what := g.rnd.IntN(14); {
+	case what < 4 || dir == "":
+		now[path] = g.edited(was)
+	case what == 4:
+		g.put(now, g.name(), file{"100644", g.text("new")})
+	case what == 5:
+		delete(now, path)
+	case what < 8:
+		to := g.name()
+		delete(now, path)
+		if g.rnd.IntN(2) == 0 {
+			was = g.edited(was)
+		}
+		g.put(now, to, was)
+	case what == 8:
+		g.renameDirectory(now, dir)
+	case what == 9: // a file in the place of a directory
+		maps.DeleteFunc(now, func(p string, _ file) bool { return strings.HasPrefix(p, dir+"/") })
+		g.put(now, dir, file{"100644", g.text("file")})
+	case what == 10: // a directory in the place of a file
+		delete(now, path)
+		g.put(now, path+"/inner", was)
+	case what == 11:
+		if was.mode == "100644" {
+			was.mode = "100755"
+			now[path] = was
+		}
+	case what == 12:
+		g.put(now, g.name(), g.module())
+		if g.isHot() {
+			g.put(now, "hot/module", g.module())
+		}
+	default:
+		g.put(now, g.name(), file{"120000", "target" + fmt.Sprint(g.rnd.IntN(3))})
+	}
+}
+
+func (g *grower) renameDirectory(now files, dir string) {
+	to := fmt.Sprintf("%s-%d", dir, g.rnd.IntN(1000))
+	if strings.HasPrefix(dir, "hot") {
+		to = fmt.Sprintf("hot/%c", 'a'+rune(g.rnd.IntN(8)))
+	}
+	if to == dir || strings.HasPrefix(to, dir+"/") {
+		return
+	}
+	for _, p := range slices.Sorted(maps.Keys(now)) {
+		if rest, ok := strings.CutPrefix(p, dir+"/"); ok {
+			f := now[p]
+			delete(now, p)
+			g.put(now, to+"/"+rest, f)
+		}
+	}
+}
+
+// put adds a file, unless something is in its way.
+func (g *grower) put(now files, path string, f file) {
+	if !blocked(now, path) {
+		now[path] = f
+	}
+}
+
+// blocked reports whether a file lies where a directory above the path should
+// be, or a directory where the path should.
+func blocked(now files, path string) bool {
+	for dir := dirOf(path); dir != ""; dir = dirOf(dir) {
+		if _, ok := now[dir]; ok {
+			return true
+		}
+	}
+	for p := range now {
+		if strings.HasPrefix(p, path+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func dirOf(path string) string {
+	i := strings.LastIndexByte(path, '/')
+	return path[:max(i, 0)]
+}
+
+// pick chooses a file, mostly one that many choose.
+func (g *grower) pick(now files) string {
+	hot := g.isHot()
+	var paths []string
+	for _, p := range slices.Sorted(maps.Keys(now)) {
+		if !hot || strings.HasPrefix(p, "hot/") {
+			paths = append(paths, p)
+		}
+	}
+	if len(paths) == 0 {
+		now["hot/again"] = file{"100644", g.text("again")}
+		return "hot/again"
+	}
+	return paths[g.rnd.IntN(len(paths))]
+}
+
+func (g *grower) isHot() bool { return g.rnd.IntN(100) < g.Heat }
+
+// name is that of a new file: in a directory that others use too, or far away.
+func (g *grower) name() string {
+	if !g.isHot() {
+		i := g.rnd.IntN(g.Files)
+		return fmt.Sprintf("d%02d/e%03d/n%d", i/9/64, i/9, g.rnd.IntN(1000))
+	}
+	dirs := []string{"hot", "hot/a", "hot/b", "hot/b/c", "hot/d", "hot/e", "hot/f"}
+	return fmt.Sprintf("%s/%c", dirs[g.rnd.IntN(len(dirs))], 'a'+rune(g.rnd.IntN(12)))
+}
+
+func (g *grower) text(about string) string {
+	var b strings.Builder
+	for i := range 24 {
+		fmt.Fprintf(&b, "%s %d %x\n", about, i, g.rnd.Uint32())
+	}
+	return b.String()
+}
+
+// edited changes a few lines of a file, or the whole of what has no lines.
+func (g *grower) edited(f file) file {
+	if f.mode == "160000" {
+		return g.module()
+	}
+	lines := strings.SplitAfter(f.text, "\n")
+	at := g.rnd.IntN(3) * (len(lines) - 1) / 3
+	lines[at] = fmt.Sprintf("changed %x\n", g.rnd.Uint32())
+	return file{f.mode, strings.Join(lines, "")}
+}
+
+func (g *grower) module() file { return file{"160000", fmt.Sprintf("%040x", 1+g.rnd.IntN(5))} }
+
+// commit writes a commit with these files. The clocks of agents are not set
+// alike.
+func (g *grower) commit(branch string, now files, on ...point) point {
+	g.marks++
+	when := 1767323045 + g.marks*60
+	if g.rnd.IntN(8) == 0 {
+		when -= g.rnd.IntN(7200)
+	}
+	fmt.Fprintf(&g.out, "commit refs/heads/%s\nmark :%d\ncommitter Ada <ada@example.com> %d +0000\ndata 4\nwork\n", branch, g.marks, when)
+	was := files{}
+	for i, p := range on {
+		word := "merge"
+		if i == 0 {
+			word, was = "from", p.files
+		}
+		fmt.Fprintf(&g.out, "%s :%d\n", word, p.mark)
+	}
+	for _, path := range slices.Sorted(maps.Keys(was)) {
+		if _, ok := now[path]; !ok {
+			fmt.Fprintf(&g.out, "D %s\n", path)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(now)) {
+		switch f := now[path]; {
+		case f == was[path]:
+		case f.mode == "160000":
+			fmt.Fprintf(&g.out, "M 160000 %s %s\n", f.text, path)
+		default:
+			fmt.Fprintf(&g.out, "M %s inline %s\ndata %d\n%s\n", f.mode, path, len(f.text), f.text)
+		}
+	}
+	return point{g.marks, now}
+}

@@ -1,0 +1,179 @@
+package git
+
+import (
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func TestHistoryIsToldUntilItIsEnough(t *testing.T) {
+	r := gittest.New(t)
+	first := r.Git("rev-parse", "HEAD")
+	a := branch(r, "a", map[string]string{"a": "a\n"})
+	r.Git("merge", "--quiet", "--no-ff", "-m", "m", a)
+	tip := r.Git("rev-parse", "HEAD")
+	at := attempts(t, open(t, r))
+	told := map[string][]string{}
+	for c, err := range at.History(t.Context(), []string{tip}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		told[c.Commit] = c.Parents
+	}
+	if diff := cmp.Diff(map[string][]string{tip: {first, a}, a: {first}, first: {}}, told); diff != "" {
+		t.Error(diff)
+	}
+	n := 0
+	for _, err := range at.History(t.Context(), []string{tip}) {
+		if n++; err != nil || n > 1 {
+			t.Fatalf("told after it was enough: %v", err)
+		}
+		break
+	}
+	for _, heads := range [][]string{{"main"}, {strings.Repeat("1", 40)}} {
+		n, failed := 0, false
+		for _, err := range at.History(t.Context(), heads) {
+			n, failed = n+1, err != nil
+		}
+		if n != 1 || !failed {
+			t.Errorf("History(%v): %d answers, failed %v", heads, n, failed)
+		}
+	}
+}
+
+func TestTouchedIsWhatAMergeCanMeet(t *testing.T) {
+	r := gittest.Empty(t)
+	for path, text := range map[string]string{"edit": "1\n", "move": "move\n", "dir/sub/file": "1\n", "dir/two": "2\n", "file": "3\n", "mode": "4\n"} {
+		r.Write(path, text)
+	}
+	base := r.Commit("base")
+	r.Write("edit", "2\n")
+	r.Git("mv", "move", "moved")
+	r.Git("rm", "-r", "--quiet", "dir", "file")
+	r.Write("dir", "a file now\n")
+	r.Write("file/inner", "a directory now\n")
+	r.Git("update-index", "--chmod=+x", "mode")
+	r.Git("update-index", "--add", "--cacheinfo", "160000,"+base+",module")
+	r.Git("add", "edit", "dir", "file")
+	r.Git("commit", "--quiet", "-m", "all")
+	tip := r.Git("rev-parse", "HEAD")
+	got, err := attempts(t, open(t, r)).Touched(t.Context(), []Span{{base, tip}, {tip, tip}, {tip, base}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range got {
+		slices.Sort(got[i])
+		got[i] = slices.Compact(got[i])
+	}
+	files := []string{"dir", "dir/sub/file", "dir/two", "edit", "file", "file/inner", "mode", "module", "move", "moved"}
+	// "dir/sub" is gone on the way there, and comes on the way back.
+	there := slices.Sorted(slices.Values(append(slices.Clone(files), "dir/sub")))
+	if diff := cmp.Diff([][]string{there, nil, files}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Git prints advice in the middle of its answer when submodules are in
+// conflict.
+func TestMergesWithSubmodulesInConflict(t *testing.T) {
+	r := gittest.New(t)
+	link := func(name, text string) string {
+		r.Git("switch", "--quiet", "-c", name, "main")
+		r.Git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat(text, 40)+",module")
+		r.Git("commit", "--quiet", "-m", name)
+		oid := r.Git("rev-parse", "HEAD")
+		r.Git("switch", "--quiet", "main")
+		return oid
+	}
+	r.Git("switch", "--quiet", "main")
+	base := link("base", "1")
+	r.Git("merge", "--quiet", base)
+	a, b := link("a", "2"), link("b", "3")
+	at := attempts(t, open(t, r))
+	all, err := at.MergeAll(t.Context(), [][2]string{{a, b}, {base, a}, {b, a}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all[0].Conflicts) != 1 || all[0].Conflicts[0].Path != "module" || !all[1].Clean() || all[2].Clean() {
+		t.Errorf("MergeAll: %+v", all)
+	}
+	for range 2 { // one after the other in one session
+		if m, err := at.Merge(t.Context(), a, b); err != nil || len(m.Conflicts) != 1 {
+			t.Errorf("Merge: %+v, %v", m, err)
+		}
+	}
+}
+
+// A pair that makes git fail is told as such, and the others are merged.
+func TestMergeAllGoesOnAfterACrash(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a shell script takes the place of git")
+	}
+	r := gittest.New(t)
+	var pairs [][2]string
+	main := r.Git("rev-parse", "main")
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		pairs = append(pairs, [2]string{main, branch(r, name, map[string]string{name: name})})
+	}
+	bad := pairs[3][1]
+	crashing := script(t, filepath.Join(r.Home, "git"), `case "$*" in
+*merge-tree*)
+	in=$(cat)
+	case "$in" in *`+bad+`*) kill -ABRT $$ ;; esac
+	printf '%s\n' "$in" | exec git "$@" ;;
+*) exec git "$@" ;;
+esac`)
+	repo := open(t, r, func(o *Options) { o.Path = crashing })
+	got, err := attempts(t, repo).MergeAll(t.Context(), pairs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range got {
+		if isBad := pairs[i][1] == bad; isBad != (m.Err != nil) || !isBad && (m.Tree == "" || !m.Clean()) {
+			t.Errorf("pair %d: %+v", i, m)
+		}
+	}
+	if _, err := attempts(t, repo).MergeAll(t.Context(), [][2]string{{main, strings.Repeat("1", 40)}}); err == nil {
+		t.Error("a commit that is not there was merged")
+	}
+}
+
+// A commit of uncommitted work is as old as its parent, and knows what is being
+// merged.
+func TestWorkCommit(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "w")
+	at := attempts(t, repo)
+	before := objectCount(t, repo)
+	gittest.WriteFile(t, filepath.Join(w.Path, "new"), "new\n")
+	one, err := w.WorkCommit(t.Context(), at, []string{"new"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := at.ReadCommit(t.Context(), one)
+	if err != nil || !strings.HasSuffix(c.Signature, " "+r.Git("log", "-1", "--format=%cd", "--date=raw")) {
+		t.Errorf("signed %q, %v", c.Signature, err)
+	}
+	if again, err := w.WorkCommit(t.Context(), at, []string{"new"}); err != nil || again != one {
+		t.Errorf("the same state gave %s and %s, %v", one, again, err)
+	}
+	if after := objectCount(t, repo); after != before {
+		t.Errorf("%d objects before, %d after", before, after)
+	}
+	other := branch(r, "other", map[string]string{"o": "o\n"})
+	r.GitIn(w.Path, "merge", "--quiet", "--no-commit", "--no-ff", other)
+	two, err := w.WorkCommit(t.Context(), at, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := at.ReadCommit(t.Context(), two); err != nil || len(c.Parents) != 2 || c.Parents[1] != other {
+		t.Errorf("in the middle of a merge: %+v, %v", c, err)
+	}
+}
