@@ -1,0 +1,295 @@
+package merge
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// Radar forecasts which pieces of work collide, by merging them two by two. A
+// pair is merged only if what its sides touched does not rule a conflict out,
+// and if it was not merged before.
+type Radar struct {
+	Attempts *git.Attempts
+	Workers  int // how many processes at once; default: 1
+}
+
+// Scene is what a radar looks at.
+type Scene struct {
+	Target string   // the commit that all of it goes to; empty if there is none
+	Heads  []string // commits
+}
+
+// Sighting is what a radar saw. The next one is handed it, so that it looks
+// only at what has changed.
+type Sighting struct {
+	Target     string      `json:"target,omitempty"`
+	Heads      []string    `json:"heads,omitempty"` // those that bring something; each was compared with all the others
+	Idle       []string    `json:"idle,omitempty"`  // those that the target has already
+	Collisions []Collision `json:"collisions,omitempty"`
+	Counts     Counts      `json:"-"`
+}
+
+// Collision is a pair of commits that cannot be merged by itself.
+type Collision struct {
+	A      string       `json:"a"`
+	B      string       `json:"b"`
+	Paths  []string     `json:"paths,omitempty"`
+	Reason croft.Reason `json:"reason,omitempty"`
+}
+
+// Counts says how the answer was come by, in pairs.
+type Counts struct {
+	Pairs      int
+	Remembered int // known from the last sighting
+	Pruned     int // of which no merge was needed to know
+	Merged     int
+}
+
+// pair names two commits by their places in a list, the smaller first.
+type pair struct{ a, b int }
+
+// Scan looks at a scene. The pairs are those of the heads among each other, in
+// their order, and of each head with the target. A head that the target has
+// already collides with nobody.
+func (r *Radar) Scan(ctx context.Context, s Scene, last Sighting) (Sighting, error) {
+	known := recall(last)
+	out := Sighting{Target: s.Target}
+	seen, idle := map[string]bool{s.Target: s.Target != ""}, map[string]bool{}
+	var all []string // the heads, and then the target
+	for _, h := range s.Heads {
+		if h == s.Target || known.isIdle(h, s.Target) {
+			idle[h] = true
+		} else if !seen[h] {
+			all = append(all, h)
+		}
+		seen[h] = true
+	}
+	l := &look{radar: r, all: all, target: -1}
+	if s.Target != "" {
+		l.target = len(all)
+		l.all = append(all, s.Target)
+	}
+	found, err := l.at(ctx, known.missing(l.all))
+	if err != nil {
+		return Sighting{}, err
+	}
+	for _, i := range l.idle {
+		idle[all[i]] = true
+	}
+	out.Counts, out.Idle = l.counts, slices.Sorted(maps.Keys(idle))
+	out.Heads = slices.DeleteFunc(slices.Clone(all), func(h string) bool { return idle[h] })
+	for i, a := range l.all {
+		for j := i + 1; j < len(l.all); j++ {
+			b := l.all[j]
+			if idle[a] || idle[b] && j != l.target {
+				continue
+			}
+			out.Counts.Pairs++
+			c, collides := found[pair{i, j}]
+			if known.has(a, b) {
+				out.Counts.Remembered++
+				c, collides = known.collision(a, b)
+			}
+			if collides {
+				out.Collisions = append(out.Collisions, c)
+			}
+		}
+	}
+	return out, nil
+}
+
+// memory finds pairs in an earlier sighting.
+type memory struct {
+	target string
+	heads  map[string]bool // with the target
+	idle   map[string]bool
+	found  map[[2]string]Collision
+}
+
+func recall(last Sighting) *memory {
+	m := &memory{target: last.Target, heads: map[string]bool{}, idle: map[string]bool{}, found: map[[2]string]Collision{}}
+	for _, h := range last.Heads {
+		m.heads[h] = true
+	}
+	if last.Target != "" {
+		m.heads[last.Target] = true
+	}
+	for _, h := range last.Idle {
+		m.idle[h] = true
+	}
+	for _, c := range last.Collisions {
+		m.found[[2]string{c.A, c.B}] = c
+	}
+	return m
+}
+
+func (m *memory) has(a, b string) bool { return m.heads[a] && m.heads[b] }
+
+func (m *memory) isIdle(head, target string) bool {
+	return target != "" && m.target == target && m.idle[head]
+}
+
+// collision finds a pair in either order, and gives it in the one asked for.
+func (m *memory) collision(a, b string) (Collision, bool) {
+	c, ok := m.found[[2]string{a, b}]
+	if !ok {
+		c, ok = m.found[[2]string{b, a}]
+	}
+	c.A, c.B = a, b
+	return c, ok
+}
+
+// missing lists the pairs that are not known.
+func (m *memory) missing(all []string) []pair {
+	var list []pair
+	for i := range all {
+		for j := i + 1; j < len(all); j++ {
+			if !m.has(all[i], all[j]) {
+				list = append(list, pair{i, j})
+			}
+		}
+	}
+	return list
+}
+
+// look compares pairs of commits.
+type look struct {
+	radar  *Radar
+	all    []string
+	target int // its place in all; -1: there is none
+	idle   []int
+	counts Counts
+}
+
+// at finds out which of the pairs collide.
+func (l *look) at(ctx context.Context, fresh []pair) (map[pair]Collision, error) {
+	if len(fresh) == 0 {
+		return nil, nil
+	}
+	k, err := l.kinship(ctx, fresh)
+	if err != nil {
+		return nil, err
+	}
+	isIdle := make([]bool, len(l.all))
+	for _, p := range fresh {
+		if p.b == l.target && k.isAncestor(p.a, p.b) {
+			isIdle[p.a] = true
+			l.idle = append(l.idle, p.a)
+		}
+	}
+	fresh = slices.DeleteFunc(slices.Clone(fresh), func(p pair) bool { return isIdle[p.a] || isIdle[p.b] })
+	found := map[pair]Collision{}
+	var related []pair
+	for _, p := range fresh {
+		if k.base(p.a, p.b) == noBase {
+			found[p] = Collision{A: l.all[p.a], B: l.all[p.b], Reason: croft.Unrelated}
+			continue
+		}
+		related = append(related, p)
+	}
+	merged, err := l.prune(ctx, k, related)
+	if err != nil {
+		return nil, err
+	}
+	l.counts.Pruned, l.counts.Merged = len(fresh)-len(merged), len(merged)
+	return found, l.merge(ctx, merged, found)
+}
+
+// kinship finds out how the commits of pairs descend from each other.
+func (l *look) kinship(ctx context.Context, pairs []pair) (*kinship, error) {
+	involved := make([]bool, len(l.all))
+	for _, p := range pairs {
+		involved[p.a], involved[p.b] = true, true
+	}
+	k := newKinship(l.all, involved)
+	for c, err := range l.radar.Attempts.History(ctx, k.heads) {
+		if err != nil {
+			return nil, err
+		}
+		if k.add(c); k.isSettled() {
+			break
+		}
+	}
+	k.settle()
+	return k, nil
+}
+
+// merge merges pairs and adds those that collide to found.
+func (l *look) merge(ctx context.Context, pairs []pair, found map[pair]Collision) error {
+	commits := make([][2]string, len(pairs))
+	for i, p := range pairs {
+		commits[i] = [2]string{l.all[p.a], l.all[p.b]}
+	}
+	merged, err := spread(l.radar.Workers, commits, func(part [][2]string) ([]git.Tried, error) {
+		return l.radar.Attempts.MergeAll(ctx, part)
+	})
+	if err != nil {
+		return err
+	}
+	for i, m := range merged {
+		if c, collides := judge(m, commits[i]); collides {
+			found[pairs[i]] = c
+		}
+	}
+	return nil
+}
+
+// judge says whether two commits collide.
+func judge(m git.Tried, commits [2]string) (Collision, bool) {
+	c := Collision{A: commits[0], B: commits[1], Paths: plainPaths(m.Conflicts, commits)}
+	if m.Err != nil {
+		c.Reason = croft.Unmergeable
+	}
+	return c, m.Err != nil || !m.Clean()
+}
+
+// plainPaths lists the paths of conflicts. A file that has to make room for a
+// directory gets the name of its commit appended by git, which is taken away.
+func plainPaths(conflicts []git.MergeConflict, commits [2]string) []string {
+	var paths []string
+	for _, c := range conflicts {
+		path := c.Path
+		for _, oid := range commits {
+			path, _, _ = strings.Cut(path, "~"+oid)
+		}
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// worthAProcess is how many questions pay for the start of another process.
+const worthAProcess = 16
+
+// spread hands out questions to several askers at once, in turn, and puts
+// their answers in order.
+func spread[Q, A any](workers int, questions []Q, ask func([]Q) ([]A, error)) ([]A, error) {
+	n := max(1, min(workers, len(questions)/worthAProcess))
+	parts := make([][]Q, n)
+	for i, q := range questions {
+		parts[i%n] = append(parts[i%n], q)
+	}
+	answers := make([][]A, n)
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { answers[i], errs[i] = ask(parts[i]) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	all := make([]A, len(questions))
+	for i := range all {
+		all[i] = answers[i%n][i/n]
+	}
+	return all, nil
+}

@@ -1,0 +1,74 @@
+package merge
+
+import "cmp"
+
+// Order suggests in which order n pieces of work are merged, so that few meet a
+// conflict, and late. collides are the pairs that do not get along, and last
+// those that have to be resolved in any case.
+//
+// It goes in waves. A wave takes whatever collides with the fewest of those
+// that are left in it, and leaves everything that collides with that to the
+// next wave.
+func Order(n int, collides [][2]int, last map[int]bool) []int {
+	others := make([]map[int]bool, n)
+	for i := range others {
+		others[i] = map[int]bool{}
+	}
+	for _, c := range collides {
+		others[c[0]][c[1]], others[c[1]][c[0]] = true, true
+	}
+	var order []int
+	for _, isLast := range []bool{false, true} {
+		left := map[int]bool{}
+		for i := range n {
+			if last[i] == isLast {
+				left[i] = true
+			}
+		}
+		for len(left) > 0 {
+			order = append(order, wave(left, others)...)
+		}
+	}
+	return order
+}
+
+// wave takes work that does not collide with each other out of what is left.
+func wave(left map[int]bool, others []map[int]bool) []int {
+	degree := map[int]int{} // of those that are still to choose from: among themselves
+	for i := range left {
+		degree[i] = 0
+		for j := range others[i] {
+			if left[j] {
+				degree[i]++
+			}
+		}
+	}
+	var chosen []int
+	drop := func(i int) {
+		delete(degree, i)
+		for j := range others[i] {
+			if _, ok := degree[j]; ok {
+				degree[j]--
+			}
+		}
+	}
+	for len(degree) > 0 {
+		next := -1
+		for i, d := range degree {
+			if next < 0 || cmp.Or(cmp.Compare(d, degree[next]), cmp.Compare(i, next)) < 0 {
+				next = i
+			}
+		}
+		chosen = append(chosen, next)
+		drop(next)
+		for j := range others[next] {
+			if _, ok := degree[j]; ok {
+				drop(j)
+			}
+		}
+	}
+	for _, i := range chosen {
+		delete(left, i)
+	}
+	return chosen
+}

@@ -1,0 +1,154 @@
+package merge
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// prune leaves those pairs out that provably do not collide.
+//
+// Two sides that parted at one commit can only be in conflict where one of them
+// touched a path that the other touched too, or below which the other touched
+// something. Touched is a file or a submodule that differs, and a directory that
+// is gone. That covers renames, because the file that went was touched as well
+// as the one that came; directories in the place of files; and directories that
+// were renamed as a whole, into which git moves what the other side adds to
+// the old one. Sides that parted at several commits, or at none, are kept: git
+// makes up a common ancestor for them.
+//
+// Who began at an older commit of the target has all pairs with that commit as
+// their base, so that the same stretches of the target's history are on many
+// sides. Each side is therefore taken apart into spans, which are looked at
+// once. All spans of a side together touch at least what the side does.
+func (l *look) prune(ctx context.Context, k *kinship, pairs []pair) ([]pair, error) {
+	c := newCourses(k, pairs)
+	touched, err := spread(l.radar.Workers, c.spans, func(part []git.Span) ([][]string, error) {
+		return l.radar.Attempts.Touched(ctx, part)
+	})
+	if err != nil {
+		return nil, err
+	}
+	meet := meetings(touched)
+	var kept []pair
+	for _, p := range pairs {
+		base := k.base(p.a, p.b)
+		if base == severalBase || c.meets(meet, base, p) {
+			kept = append(kept, p)
+		}
+	}
+	return kept, nil
+}
+
+// courses are the ways from the bases of each commit's pairs to the commit, over
+// its younger bases.
+type courses struct {
+	spans []git.Span
+	ways  map[int]course // by the commit's place
+}
+
+// course is one such way: spans, and from which of them on it goes from a base.
+type course struct {
+	spans []int
+	from  map[int]int
+}
+
+func newCourses(k *kinship, pairs []pair) *courses {
+	bases := map[int][]int{} // of each commit
+	for _, p := range pairs {
+		if base := k.base(p.a, p.b); base >= 0 {
+			bases[p.a] = append(bases[p.a], base)
+			bases[p.b] = append(bases[p.b], base)
+		}
+	}
+	c := &courses{ways: map[int]course{}}
+	numbers := map[git.Span]int{}
+	for side := range k.number {
+		stops := bases[side]
+		if len(stops) == 0 {
+			continue
+		}
+		// Nodes are numbered as history is walked, so the last is the oldest.
+		// Where that is not so, spans touch more than they have to.
+		slices.SortFunc(stops, func(a, b int) int { return cmp.Compare(b, a) })
+		stops = slices.Compact(stops)
+		way := course{from: map[int]int{}}
+		for i, stop := range stops {
+			next := k.heads[k.number[side]]
+			if i+1 < len(stops) {
+				next = k.nodes[stops[i+1]].commit
+			}
+			way.from[stop] = len(way.spans)
+			span := git.Span{From: k.nodes[stop].commit, To: next}
+			if span.From == span.To {
+				continue
+			}
+			n, known := numbers[span]
+			if !known {
+				n = len(c.spans)
+				numbers[span] = n
+				c.spans = append(c.spans, span)
+			}
+			way.spans = append(way.spans, n)
+		}
+		c.ways[side] = way
+	}
+	return c
+}
+
+// meets reports whether the two sides of a pair touched something in common
+// since they parted.
+func (c *courses) meets(meet []set, base int, p pair) bool {
+	a, b := c.ways[p.a], c.ways[p.b]
+	for _, s := range a.spans[a.from[base]:] {
+		if slices.ContainsFunc(b.spans[b.from[base]:], meet[s].has) {
+			return true
+		}
+	}
+	return false
+}
+
+// meetings says for each span which others touched a path that it touched, or
+// one above or below it.
+func meetings(touched [][]string) []set {
+	by := map[string][]int{}
+	for n, paths := range touched {
+		for _, path := range paths {
+			// A path that turned from a directory into a file comes twice.
+			if list := by[path]; len(list) == 0 || list[len(list)-1] != n {
+				by[path] = append(list, n)
+			}
+		}
+	}
+	meet := make([]set, len(touched))
+	for n := range meet {
+		meet[n] = newSet(len(touched))
+	}
+	for path, here := range by {
+		join(meet, here, here)
+		for i := strings.IndexByte(path, '/'); i >= 0; {
+			if above := by[path[:i]]; len(above) > 0 {
+				join(meet, above, here)
+				join(meet, here, above)
+			}
+			next := strings.IndexByte(path[i+1:], '/')
+			if next < 0 {
+				break
+			}
+			i += 1 + next
+		}
+	}
+	return meet
+}
+
+// join notes that each of some spans meets each of others.
+func join(meet []set, some, others []int) {
+	for _, s := range some {
+		for _, t := range others {
+			meet[s].add(t)
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package merge
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// field is a corpus with the radar over it.
+type field struct {
+	*gittest.Repo
+	radar Radar
+	scene Scene
+}
+
+func newField(t *testing.T, c gittest.Corpus) *field {
+	t.Helper()
+	r := gittest.Empty(t)
+	var in bytes.Buffer
+	if _, err := c.WriteTo(&in); err != nil {
+		t.Fatal(err)
+	}
+	_, err := proc.Run(t.Context(), proc.Command{Path: "git", Args: []string{"fast-import", "--quiet", "--force"}, Env: r.Env, Dir: r.Dir, Stdin: &in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &field{Repo: r, radar: Radar{Attempts: attemptsIn(t, r), Workers: 2}}
+	f.scene.Target = r.Git("rev-parse", "main")
+	for i := range c.Agents {
+		f.scene.Heads = append(f.scene.Heads, r.Git("rev-parse", c.Branch(i)))
+	}
+	return f
+}
+
+func attemptsIn(t *testing.T, r *gittest.Repo) *git.Attempts {
+	t.Helper()
+	place, err := git.Discover(r.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := git.New(git.Options{Environ: r.Env, ConfigDir: t.TempDir()}).At(place)
+	t.Cleanup(func() { _ = repo.Close() })
+	a, err := repo.Attempts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	return a
+}
+
+func (f *field) scan(t *testing.T, last Sighting) Sighting {
+	t.Helper()
+	s, err := f.radar.Scan(t.Context(), f.scene, last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// full is what merging all pairs says, without leaving any out.
+func (f *field) full(t *testing.T, heads []string) []Collision {
+	t.Helper()
+	all := append(append([]string{}, heads...), f.scene.Target)
+	var pairs [][2]string
+	for i := range all {
+		for _, b := range all[i+1:] {
+			pairs = append(pairs, [2]string{all[i], b})
+		}
+	}
+	merged, err := f.radar.Attempts.MergeAll(t.Context(), pairs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []Collision
+	for i, m := range merged {
+		if c, collides := judge(m, pairs[i]); collides {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func (f *field) objects(t *testing.T) int {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(filepath.Join(f.Dir, ".git", "objects"), func(_ string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			n++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// seeds are how many corpora are tried; CROFT_LONG tries many.
+func seeds() uint64 {
+	if os.Getenv("CROFT_LONG") != "" {
+		return 400
+	}
+	return 6
+}
+
+// What is left out never collides, and what is not merged again is remembered
+// as it was.
+func TestRadarSeesWhatMergingAllPairsSees(t *testing.T) {
+	var counts Counts
+	collisions, several := 0, 0
+	for seed := range seeds() {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			f := newField(t, gittest.Corpus{Files: []int{60, 300}[seed%2], Agents: 14, Heat: []int{60, 20, 5}[seed%3], Seed: seed})
+			before := f.objects(t)
+			got := f.scan(t, Sighting{})
+			want := f.full(t, got.Heads)
+			if diff := cmp.Diff(want, got.Collisions); diff != "" {
+				t.Fatalf("full run and radar differ:\n%s", diff)
+			}
+			if after := f.objects(t); after != before {
+				t.Errorf("%d files of objects before, %d after", before, after)
+			}
+			again := f.scan(t, got)
+			if again.Counts.Remembered != again.Counts.Pairs || again.Counts.Pairs != got.Counts.Pairs {
+				t.Errorf("nothing changed, and yet: %+v", again.Counts)
+			}
+			again.Counts = got.Counts
+			if diff := cmp.Diff(got, again); diff != "" {
+				t.Errorf("what is remembered differs:\n%s", diff)
+			}
+			counts.Pruned += got.Counts.Pruned
+			counts.Merged += got.Counts.Merged
+			collisions += len(want)
+			for i, a := range got.Heads {
+				for _, b := range got.Heads[i+1:] {
+					if out := f.Git("merge-base", "--all", a, b); strings.Contains(out, "\n") {
+						several++
+					}
+				}
+			}
+		})
+	}
+	t.Logf("%d pairs left out, %d merged, %d collide, %d parted at several commits", counts.Pruned, counts.Merged, collisions, several)
+	if counts.Pruned == 0 || collisions == 0 || counts.Merged <= collisions || several == 0 {
+		t.Error("the corpus does not try what it should")
+	}
+}
+
+// advance puts a commit on another that changes one file.
+func (f *field) advance(t *testing.T, on, path, text string) string {
+	t.Helper()
+	f.Git("read-tree", on)
+	file := filepath.Join(f.Home, "file")
+	gittest.WriteFile(t, file, text)
+	f.Git("update-index", "--add", "--cacheinfo", "100644,"+f.Git("hash-object", "-w", file)+","+path)
+	return f.Git("commit-tree", "-m", "more", "-p", on, f.Git("write-tree"))
+}
+
+func TestRadarComparesOnlyWhatChanged(t *testing.T) {
+	f := newField(t, gittest.Corpus{Files: 60, Agents: 12, Heat: 40, Seed: 3})
+	last := f.scan(t, Sighting{})
+	n := len(last.Heads)
+	if n < 3 || last.Counts.Pairs != n*(n+1)/2 || last.Counts.Remembered != 0 {
+		t.Fatalf("%d heads, %+v", n, last.Counts)
+	}
+	for _, step := range []struct {
+		what   string
+		change func()
+		fresh  int
+	}{
+		{"a head", func() { f.scene.Heads[4] = f.advance(t, f.scene.Heads[4], "hot/again", "again\n") }, n},
+		{"the target", func() { f.scene.Target = f.advance(t, f.scene.Target, "hot/again", "main\n") }, n},
+		{"nothing", func() {}, 0},
+		{"one head fewer", func() { f.scene.Heads = f.scene.Heads[1:] }, 0},
+	} {
+		step.change()
+		now := f.scan(t, last)
+		if got := now.Counts.Pruned + now.Counts.Merged; got != step.fresh || got+now.Counts.Remembered != now.Counts.Pairs {
+			t.Errorf("%s changed: %+v, want %d pairs compared", step.what, now.Counts, step.fresh)
+		}
+		anew := f.scan(t, Sighting{})
+		anew.Counts = now.Counts
+		if diff := cmp.Diff(anew, now); diff != "" {
+			t.Errorf("%s changed: anew and remembered differ:\n%s", step.what, diff)
+		}
+		last = now
+	}
+}
+
+// What the target has already collides with nobody.
+func TestRadarPassesOverWhatIsMerged(t *testing.T) {
+	f := newField(t, gittest.Corpus{Files: 20, Agents: 2, Heat: 100, Seed: 1})
+	base := f.scene.Target
+	merged := f.advance(t, base, "hot/x", "merged\n")
+	other := f.advance(t, base, "hot/x", "other\n")
+	f.scene = Scene{Target: f.advance(t, merged, "hot/y", "main\n"), Heads: []string{merged, other, other}}
+	var last Sighting
+	for _, counts := range []Counts{{Pairs: 1, Merged: 1}, {Pairs: 1, Remembered: 1}} {
+		last = f.scan(t, last)
+		want := Sighting{
+			Target: f.scene.Target, Heads: []string{other}, Idle: []string{merged}, Counts: counts,
+			Collisions: []Collision{{A: other, B: f.scene.Target, Paths: []string{"hot/x"}}},
+		}
+		if diff := cmp.Diff(want, last); diff != "" {
+			t.Error(diff)
+		}
+	}
+	// The target itself as a head, and no target at all.
+	f.scene.Heads = []string{f.scene.Target, other}
+	if got := f.scan(t, Sighting{}); len(got.Collisions) != 1 || got.Counts.Pairs != 1 {
+		t.Errorf("with the target as a head: %+v", got)
+	}
+	f.scene = Scene{Heads: []string{merged, other}}
+	if got := f.scan(t, Sighting{}); len(got.Collisions) != 1 || len(got.Heads) != 2 {
+		t.Errorf("without a target: %+v", got)
+	}
+}
+
+func TestRadarTellsWhatHasNoHistoryInCommon(t *testing.T) {
+	f := newField(t, gittest.Corpus{Files: 20, Agents: 2, Heat: 100, Seed: 1})
+	orphan := f.Git("commit-tree", "-m", "orphan", f.Git("rev-parse", "main^{tree}"))
+	one := f.advance(t, f.scene.Target, "hot/x", "one\n")
+	f.scene.Heads = []string{orphan, one}
+	want := []Collision{{A: orphan, B: one, Reason: croft.Unrelated}, {A: orphan, B: f.scene.Target, Reason: croft.Unrelated}}
+	if diff := cmp.Diff(want, f.scan(t, Sighting{}).Collisions); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Where commits parted is what git says, whatever their clocks said.
+func TestKinshipIsThatOfGit(t *testing.T) {
+	several := 0
+	for seed := range seeds() {
+		f := newField(t, gittest.Corpus{Files: 9, Agents: 9, Heat: 50, Seed: seed})
+		all := append(f.scene.Heads, f.scene.Target)
+		l := &look{radar: &f.radar, all: all, target: len(all) - 1}
+		k, err := l.kinship(t.Context(), recall(Sighting{}).missing(all))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range all {
+			for j := range all[:i] {
+				want := strings.Fields(f.Git("merge-base", "--all", all[i], all[j]))
+				switch n := k.base(i, j); {
+				case len(want) > 1 && n == severalBase:
+					several++
+				case len(want) != 1 || n < 0 || k.nodes[n].commit != want[0]:
+					t.Errorf("seed %d: %s and %s parted at %v, not at %d", seed, all[i], all[j], want, n)
+				}
+			}
+		}
+	}
+	if several == 0 {
+		t.Error("no history crosses another")
+	}
+}
+
+// A long history is read only as far as it takes.
+func TestKinshipReadsNoMoreThanItNeeds(t *testing.T) {
+	f := newField(t, gittest.Corpus{Files: 9, Agents: 2, Heat: 50, Seed: 1})
+	tip := f.scene.Target
+	for range 20 {
+		tip = f.advance(t, tip, "hot/x", tip)
+	}
+	l := &look{radar: &f.radar, all: []string{f.advance(t, tip, "a", "a\n"), f.advance(t, tip, "b", "b\n")}, target: -1}
+	k, err := l.kinship(t.Context(), []pair{{0, 1}})
+	if err != nil || k.base(0, 1) < 0 || k.nodes[k.base(0, 1)].commit != tip || len(k.nodes) > 4 {
+		t.Errorf("%d commits were read, %v", len(k.nodes), err)
+	}
+}
+
+func TestOrderMergesManyBeforeTheFirstConflict(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		n        int
+		collides [][2]int
+		last     map[int]bool
+		want     []int
+	}{
+		{"nothing", 0, nil, nil, nil},
+		{"all get along", 3, nil, nil, []int{0, 1, 2}},
+		{"one against all", 4, [][2]int{{0, 1}, {0, 2}, {0, 3}}, nil, []int{1, 2, 3, 0}},
+		{"a chain", 3, [][2]int{{0, 1}, {1, 2}}, nil, []int{0, 2, 1}},
+		{"each with each", 3, [][2]int{{0, 1}, {0, 2}, {1, 2}}, nil, []int{0, 1, 2}},
+		{"with the target", 3, [][2]int{{1, 2}}, map[int]bool{0: true, 1: true}, []int{2, 0, 1}},
+	} {
+		if diff := cmp.Diff(tt.want, Order(tt.n, tt.collides, tt.last)); diff != "" {
+			t.Errorf("%s:\n%s", tt.name, diff)
+		}
+	}
+}
