@@ -20,6 +20,7 @@ type Service interface {
 	Locks
 	Leases
 	Snapshots
+	Radar
 	Trash
 	History
 	Merges

@@ -85,6 +85,11 @@ type Workspace struct {
 	MergeCommit string      `json:"mergeCommitSha"`
 	Scratch     string      `json:"scratch,omitempty"`
 
+	// Collides names the workspaces, and the target, with which it collided in
+	// the last forecast, as far as neither side has new commits since. It is in
+	// listings only; [Radar.Conflicts] makes a new forecast.
+	Collides []string `json:"collides,omitempty"`
+
 	// Lease is the live lease, if somebody holds one.
 	Lease *Lease `json:"lease,omitempty"`
 	// Env is what a process that works here should have in its environment.

@@ -168,8 +168,9 @@ func (e *Engine) list(ctx context.Context, r *repo, f croft.Filter) ([]croft.Wor
 	if err != nil {
 		return nil, err
 	}
-	out := []croft.Workspace{}
-	for _, w := range v.all(ctx, records) {
+	out, all := []croft.Workspace{}, v.all(ctx, records)
+	e.showCollisions(r, v.refs, all)
+	for _, w := range all {
 		if matches(w, f) {
 			out = append(out, w)
 		}

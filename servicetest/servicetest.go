@@ -54,6 +54,7 @@ func Run(t *testing.T, open Open) {
 		{"Trash", trashScenarios()},
 		{"TrashUpkeep", trashUpkeepScenarios()},
 		{"Snapshots", snapshotScenarios()},
+		{"Radar", radarScenarios()},
 		{"History", historyScenarios()},
 		{"Merges", mergeScenarios()},
 		{"Finish", finishScenarios()},

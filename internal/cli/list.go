@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -66,20 +69,38 @@ func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Filter, 
 	return nil
 }
 
+// listing has a column for collisions only where the last forecast saw one.
 func (a *app) listing(workspaces []croft.Workspace) [][]cell {
-	rows := [][]cell{heading("NAME", "STATE", "BRANCH", "HEAD", "AGE", "NEXT")}
+	collides := slices.ContainsFunc(workspaces, func(ws croft.Workspace) bool { return len(ws.Collides) > 0 })
+	names := []string{"NAME", "STATE", "BRANCH", "HEAD", "AGE"}
+	if collides {
+		names = append(names, "COLLIDES WITH")
+	}
+	rows := [][]cell{heading(append(names, "NEXT")...)}
 	now := a.env.Now()
 	for _, ws := range workspaces {
-		rows = append(rows, []cell{
+		row := []cell{
 			plain(ws.Name),
 			{string(ws.State), stateStyle(ws.State)},
 			plain(orDash(ws.Branch)),
 			plain(orDash(short(ws.Head))),
 			plain(ageOf(now, ws.CreatedAt)),
-			plain(ws.Next.String()),
-		})
+		}
+		if collides {
+			row = append(row, cell{orDash(few(ws.Collides)), styleYellow})
+		}
+		rows = append(rows, append(row, plain(ws.Next.String())))
 	}
 	return rows
+}
+
+// few names the first of several, and how many there are besides.
+func few(names []string) string {
+	const shown = 2
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
 func (a *app) foreignListing(worktrees []croft.Worktree) [][]cell {

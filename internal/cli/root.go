@@ -65,7 +65,8 @@ Without a command it lists the workspaces of the repository.`,
 		newRemoveCommand(a), newSnapshotCommand(a), newTrashCommand(a), newRestoreCommand(a), newUndoCommand(a), newHistoryCommand(a),
 		newRoleCommand(a))
 	addGroup(root, groupMerge,
-		newFinishCommand(a), newMergeCommand(a), newQueueCommand(a), newRevertCommand(a), newDiscardCommand(a))
+		newFinishCommand(a), newMergeCommand(a), newQueueCommand(a), newRevertCommand(a), newDiscardCommand(a),
+		newConflictsCommand(a))
 	addGroup(root, groupUpkeep,
 		newCleanCommand(a), newReapCommand(a), newGCCommand(a), newDoctorCommand(a))
 	addGroup(root, groupSetup,

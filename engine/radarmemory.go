@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/merge"
+)
+
+// A forecast is remembered in a file of two lines: what a listing shows of it,
+// and what the next forecast need not find out again. It is never larger than
+// one forecast, it is replaced as a whole, and without it everything is
+// compared anew.
+
+const rememberedVersion = 1
+
+// remembered is what a listing shows.
+type remembered struct {
+	Version    int                   `json:"version"`
+	Tips       map[string]string     `json:"tips"` // where each target was
+	Workspaces []rememberedWorkspace `json:"workspaces"`
+}
+
+type rememberedWorkspace struct {
+	ID     croft.ID `json:"id"`
+	Head   string   `json:"head"`
+	With   []int    `json:"with,omitempty"`   // the places of those that it collides with
+	Target string   `json:"target,omitempty"` // if it collides with that
+}
+
+func (e *Engine) forecastFile(r *repo) string {
+	return filepath.Join(e.set.Config().StateDir, "forecasts", string(r.id)+".json")
+}
+
+// rememberForecast writes a forecast down. That it cannot be is no failure.
+func (e *Engine) rememberForecast(r *repo, fields []*field, sightings map[string]merge.Sighting, f *croft.Forecast) {
+	shown := remembered{Version: rememberedVersion, Tips: map[string]string{}}
+	at := map[string]int{}
+	for _, field := range fields {
+		if field.tip != "" {
+			shown.Tips[field.target] = field.tip
+		}
+		for _, w := range field.works {
+			at[w.Workspace.Name] = len(shown.Workspaces)
+			shown.Workspaces = append(shown.Workspaces, rememberedWorkspace{ID: w.Workspace.ID, Head: w.head})
+		}
+	}
+	for _, c := range f.Pairs {
+		a := &shown.Workspaces[at[c.A]]
+		if c.IsTarget {
+			a.Target = c.B
+			continue
+		}
+		b := &shown.Workspaces[at[c.B]]
+		a.With, b.With = append(a.With, at[c.B]), append(b.With, at[c.A])
+	}
+	first, err := json.Marshal(shown)
+	if err != nil {
+		return
+	}
+	second, err := json.Marshal(sightings)
+	if err != nil {
+		return
+	}
+	file := e.forecastFile(r)
+	if os.MkdirAll(filepath.Dir(file), 0o700) != nil {
+		return
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(file), "new-")
+	if err != nil {
+		return
+	}
+	_, err = tmp.Write(append(append(append(first, '\n'), second...), '\n'))
+	if cerr := tmp.Close(); err != nil || cerr != nil || os.Rename(tmp.Name(), file) != nil {
+		_ = os.Remove(tmp.Name())
+	}
+}
+
+// recallSightings reads what the last forecast found out, by targets.
+func (e *Engine) recallSightings(r *repo) map[string]merge.Sighting {
+	f, err := os.Open(e.forecastFile(r))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	in := json.NewDecoder(bufio.NewReader(f))
+	var shown remembered
+	var sightings map[string]merge.Sighting
+	if in.Decode(&shown) != nil || shown.Version != rememberedVersion || in.Decode(&sightings) != nil {
+		return nil
+	}
+	return sightings
+}
+
+// showCollisions says of workspaces with whom they collided in the last
+// forecast, as far as neither side has moved since. It computes nothing.
+func (e *Engine) showCollisions(r *repo, refs *git.RefReader, list []croft.Workspace) {
+	f, err := os.Open(e.forecastFile(r))
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	var shown remembered
+	if json.NewDecoder(bufio.NewReader(f)).Decode(&shown) != nil || shown.Version != rememberedVersion {
+		return
+	}
+	now := map[croft.ID]*croft.Workspace{}
+	for i := range list {
+		now[list[i].ID] = &list[i]
+	}
+	same := func(i int) (*croft.Workspace, bool) {
+		if i < 0 || i >= len(shown.Workspaces) {
+			return nil, false
+		}
+		w, live := now[shown.Workspaces[i].ID]
+		return w, live && w.Head == shown.Workspaces[i].Head && w.State != croft.Trashed
+	}
+	for i, seen := range shown.Workspaces {
+		w, ok := same(i)
+		if !ok {
+			continue
+		}
+		if seen.Target != "" {
+			if tip, err := refs.Ref("refs/heads/" + seen.Target); err == nil && tip == shown.Tips[seen.Target] {
+				w.Collides = append(w.Collides, seen.Target)
+			}
+		}
+		for _, j := range seen.With {
+			if other, ok := same(j); ok {
+				w.Collides = append(w.Collides, other.Name)
+			}
+		}
+	}
+}

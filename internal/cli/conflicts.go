@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// forecaster is what `croft conflicts` takes.
+type forecaster interface {
+	Conflicts(ctx context.Context, req croft.ConflictsRequest) (*croft.Forecast, error)
+}
+
+// conflictsResult is what `croft conflicts` prints.
+type conflictsResult struct {
+	Version int `json:"version"`
+	croft.Forecast
+}
+
+func newConflictsCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "conflicts",
+		Short: "Forecast which workspaces will collide",
+		Long: `Forecast which workspaces will collide with each other and with their target,
+with all the work that is in them now, committed or not, and suggest an order
+of merging. Nothing is changed by it.`,
+		Args: takesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runConflicts(ctx, svc, croft.ConflictsRequest{Repo: a.dir()})
+			})
+		},
+	}
+}
+
+func (a *app) runConflicts(ctx context.Context, svc forecaster, req croft.ConflictsRequest) error {
+	stop := a.progress("looking ahead")
+	forecast, err := svc.Conflicts(ctx, req)
+	stop()
+	if err != nil {
+		return err
+	}
+	if a.json {
+		forecast.Pairs, forecast.Order = nonNil(forecast.Pairs), nonNil(forecast.Order)
+		a.emit(conflictsResult{formatVersion, *forecast})
+		return nil
+	}
+	for _, s := range forecast.Skipped {
+		a.tellAs("skipped: ", s.Reason)
+	}
+	if len(forecast.Pairs) == 0 {
+		a.note("no collisions among %s", count(len(forecast.Order), "workspace"))
+	} else {
+		a.table(collisionRows(forecast.Pairs))
+	}
+	if len(forecast.Order) > 0 {
+		words := make([]string, len(forecast.Order))
+		for i, name := range forecast.Order {
+			words[i] = shellWord(name)
+		}
+		a.line("order: " + printable(strings.Join(words, " ")))
+	}
+	return nil
+}
+
+func collisionRows(pairs []croft.Collision) [][]cell {
+	rows := [][]cell{heading("WORKSPACE", "COLLIDES WITH", "IN")}
+	for _, c := range pairs {
+		with := c.B
+		if c.IsTarget {
+			with += " (target)"
+		}
+		rows = append(rows, []cell{plain(c.A), plain(with), plain(where(c))})
+	}
+	return rows
+}
+
+// where says in what two pieces of work collide.
+func where(c croft.Collision) string {
+	switch c.Reason {
+	case croft.Unrelated:
+		return "no history in common"
+	case croft.Unmergeable:
+		return "git itself fails to merge them"
+	}
+	return few(c.Paths)
+}
