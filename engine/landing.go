@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
@@ -86,7 +88,97 @@ func (e *Engine) pass(ctx context.Context, r *repo, target, tip string, rules co
 	if len(rules.Checks) == 0 {
 		return passing{steps: steps}, nil
 	}
-	return passing{}, e.rejectAll(ctx, r, target, &croft.Error{Code: croft.Unsupported, Message: "checks are not run yet"})
+	hash, trusted, err := e.checksTrusted(ctx, r, rules.Checks)
+	if err != nil {
+		return passing{}, err
+	}
+	if !trusted {
+		return passing{}, e.rejectAll(ctx, r, target, checksUntrusted(hash, rules.Checks))
+	}
+	if err := e.checking(ctx, steps); err != nil {
+		return passing{}, err
+	}
+	at, err := attempts.ReadCommit(ctx, tip)
+	if err != nil {
+		return passing{}, err
+	}
+	gate := merge.Gate{Checker: e.newChecker(r, rules, string(steps[0].ID), attempts), Slots: rules.Slots}
+	d, err := gate.Decide(ctx, tip, at.Tree, steps)
+	if err != nil {
+		return passing{}, err
+	}
+	if d.Broken {
+		return passing{}, e.rejectAll(ctx, r, target, targetBroken(target, d.BlamedVerdict))
+	}
+	if d.Blamed >= 0 {
+		m := itemOf(items, steps[d.Blamed].ID)
+		m.Checks = d.BlamedVerdict.Checks
+		if err := e.reject(ctx, r, m, nil, checkFailed(m, d.BlamedVerdict)); err != nil {
+			return passing{}, err
+		}
+	}
+	if err := e.putBack(ctx, steps[d.Pass:], d.Blamed-d.Pass); err != nil {
+		return passing{}, err
+	}
+	return passing{steps: steps[:d.Pass], checks: d.Verdict.Checks}, nil
+}
+
+// checking says of the items of a stack that they are being checked.
+func (e *Engine) checking(ctx context.Context, steps []merge.Step) error {
+	return e.setState(ctx, steps, croft.MergeChecking)
+}
+
+// putBack lets the items that are neither published nor blamed wait again.
+func (e *Engine) putBack(ctx context.Context, steps []merge.Step, blamed int) error {
+	left := slices.Clone(steps)
+	if blamed >= 0 && blamed < len(left) {
+		left = slices.Delete(left, blamed, blamed+1)
+	}
+	return e.setState(ctx, left, croft.MergeQueued)
+}
+
+func (e *Engine) setState(ctx context.Context, steps []merge.Step, state croft.MergeState) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, step := range steps {
+			m, err := tx.Merge(step.ID)
+			if err != nil {
+				return err
+			}
+			m.State = state
+			if err := tx.PutMerge(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func checkFailed(m journal.Merge, v merge.Verdict) error {
+	command, tail := failedCheck(v)
+	return &croft.Error{
+		Code: croft.CheckFailed, Message: fmt.Sprintf("merged with %s, the check %q fails", m.Target, command), Details: tail,
+		Hint: "croft sh " + m.Workspace,
+	}
+}
+
+func targetBroken(target string, v merge.Verdict) error {
+	command, tail := failedCheck(v)
+	return &croft.Error{
+		Code: croft.TargetBroken, Message: fmt.Sprintf("the check %q fails on %s itself", command, target), Details: tail,
+		Hint: "git log " + target,
+	}
+}
+
+func failedCheck(v merge.Verdict) (command, tail string) {
+	for _, c := range v.Checks {
+		if !c.Passed {
+			return c.Command, c.Tail
+		}
+	}
+	return "", ""
 }
 
 // tidyUp puts the workspaces away whose work was merged, if they are idle.
