@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
@@ -13,9 +14,12 @@ import (
 	"github.com/croft-sh/croft/internal/provision"
 )
 
-// equip copies role files into new workspaces.
+// equip links what workspaces share with the project and copies role files.
 func (e *Engine) equip(ctx context.Context, s standing, plans []*plan) error {
 	for _, p := range plans {
+		if err := e.link(ctx, s.repo, p); err != nil {
+			return explain("create", p.record.Workspace.Name, err)
+		}
 		if p.role == nil {
 			continue
 		}
@@ -24,6 +28,20 @@ func (e *Engine) equip(ctx context.Context, s standing, plans []*plan) error {
 		}
 	}
 	return failpoint.Hit("create.equipped")
+}
+
+// link links what a workspace shares with the project. The links are Croft's:
+// they are never committed.
+func (e *Engine) link(ctx context.Context, r *repo, p *plan) error {
+	patterns := append(slices.Clone(p.layout.Links), r.cfg.Checkout.Links...)
+	if p.mode == croft.ModeLegacy || len(patterns) == 0 {
+		return nil
+	}
+	var err error
+	if p.record.Links, err = provision.Link(r.path, p.record.Workspace.Path, patterns); err != nil || len(p.record.Links) == 0 {
+		return err
+	}
+	return e.underLock(ctx, r, func() error { return r.hideRoles(ctx) })
 }
 
 // copyRole copies a role's files and remembers that they are Croft's.
@@ -71,6 +89,14 @@ func (r *repo) hideRoles(ctx context.Context) error {
 	var patterns []string
 	for _, f := range r.cfg.Roles.Files {
 		patterns = append(patterns, "/"+f)
+	}
+	// An ignore rule for a directory does not hold for a link to one.
+	for _, l := range layout.Presets() {
+		for _, name := range append(l.Links, r.cfg.Checkout.Links...) {
+			if !strings.HasPrefix(name, ".") && !slices.Contains(patterns, "/"+name) {
+				patterns = append(patterns, "/"+name)
+			}
+		}
 	}
 	return r.git.LocalExclude(ctx, worktree.AdminPrefix+"*", patterns)
 }

@@ -121,7 +121,7 @@ func (r *repo) workPaths(rec journal.Record, changes []checkout.Change) []string
 	var paths []string
 	for _, c := range changes {
 		if c.Kind == checkout.Untracked {
-			if c.Path == stateFile || slices.Contains(rec.RoleFiles, c.Path) || holdsBack(r.cfg.Commit, rec.Workspace.Path, c.Path) {
+			if c.Path == stateFile || rec.Placed(c.Path) || holdsBack(r.cfg.Commit, rec.Workspace.Path, c.Path) {
 				continue
 			}
 		}

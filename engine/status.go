@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
@@ -36,7 +35,7 @@ func (e *Engine) status(ctx context.Context, r *repo, rec journal.Record) (*crof
 		return nil, err
 	}
 	for _, c := range changes {
-		if c.Kind == checkout.Untracked && (c.Path == stateFile || slices.Contains(rec.RoleFiles, c.Path)) {
+		if c.Kind == checkout.Untracked && (c.Path == stateFile || rec.Placed(c.Path)) {
 			continue
 		}
 		switch c.Kind {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -40,7 +39,7 @@ func (e *Engine) findWork(ctx context.Context, r *repo, rec journal.Record) (wor
 			w.paths = append(w.paths, entry.Path)
 		case !entry.Untracked():
 			w.paths = append(w.paths, entry.Path)
-		case entry.Path == stateFile || slices.Contains(rec.RoleFiles, entry.Path):
+		case entry.Path == stateFile || rec.Placed(entry.Path):
 		case holdsBack(r.cfg.Commit, tree.Path, entry.Path):
 			w.heldBack = append(w.heldBack, entry.Path)
 		default:

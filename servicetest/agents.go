@@ -23,6 +23,7 @@ func agentScenarios() []scenario {
 		{"PlainDirectory", agentPlain},
 		{"ServerRestart", agentRestart},
 		{"TwoAgentsOneFile", agentTwo},
+		{"Links", agentLinks},
 	}
 }
 
@@ -161,5 +162,38 @@ func agentTwo(t *testing.T, f *fixture) {
 	}
 	if read(t, filepath.Join(f.Dir, "README.md")) != "# app\n" {
 		t.Error("main sees an agent's change")
+	}
+}
+
+// What is heavy or secret and not tracked is shared with the main checkout by
+// links, which nobody commits and which go without what they lead to.
+func agentLinks(t *testing.T, f *fixture) {
+	f.Write(".gitignore", "node_modules/\n.env*\n")
+	f.Commit("ignore")
+	f.Write("node_modules/dep/index.js", "x\n")
+	f.Write(".env", "TOKEN=1\n")
+	f.Write(".env.local", "TOKEN=2\n")
+	f.Write("other/heavy", "x\n")
+	w := f.create(agent("a1"))
+	for name, want := range map[string]bool{"node_modules": true, ".env": true, ".env.local": true, "other": false} {
+		to, err := os.Readlink(filepath.Join(w.Path, name))
+		if got := err == nil && to == filepath.Join(f.Dir, name); got != want {
+			t.Errorf("%s is linked: %v, want %v", name, got, want)
+		}
+	}
+	if got := f.GitIn(w.Path, "status", "--porcelain", "--untracked-files=all"); got != "" {
+		t.Errorf("git shows %s", got)
+	}
+	write(t, w, "work.txt", "work\n")
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a1"})
+	if got := f.Git("ls-tree", "--name-only", m.Commit, "node_modules", ".env"); got != "" {
+		t.Errorf("links were committed: %s", got)
+	}
+	if b, err := os.ReadFile(filepath.Join(f.Dir, "node_modules", "dep", "index.js")); err != nil || string(b) != "x\n" {
+		t.Errorf("what the link led to: %q, %v", b, err)
+	}
+	plain := f.create(croft.CreateRequest{Name: "plain"})
+	if _, err := os.Lstat(filepath.Join(plain.Path, "node_modules")); err == nil {
+		t.Error("the default layout links too")
 	}
 }

@@ -190,7 +190,7 @@ func (p *project) everything(t *testing.T, paths []string) manifest {
 			all[filepath.Join(path, rel)] = what
 		}
 	}
-	for _, block := range strings.Split(p.git(p.dir, "worktree", "list", "--porcelain"), "\n\n") {
+	for block := range strings.SplitSeq(p.git(p.dir, "worktree", "list", "--porcelain"), "\n\n") {
 		path, rest, _ := strings.Cut(strings.TrimPrefix(block, "worktree "), "\n")
 		if !slices.Contains(paths, path) {
 			continue

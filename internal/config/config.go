@@ -74,7 +74,8 @@ type GC struct {
 
 // Checkout says how files are written.
 type Checkout struct {
-	Workers int // workers: 0 means one for each core
+	Workers int      // workers: 0 means one for each core
+	Links   []string // links: what is linked from the top of the repository
 }
 
 // Git says which git runs, and what it may run.

@@ -222,6 +222,11 @@ func engineKeys() []Key {
 			field: func(c *Config) any { return &c.GC.Auto },
 		},
 		{
+			Name: "checkout.links", Type: TypeList,
+			Doc:   "Patterns of untracked files and directories at the top of the repository that are linked into a workspace, beside those of the layout.",
+			field: func(c *Config) any { return &c.Checkout.Links },
+		},
+		{
 			Name: "checkout.workers", Type: TypeInteger, Default: "0",
 			Doc:   "How many processes write the files of a workspace. 0 means one for each core.",
 			max:   maxCheckout,

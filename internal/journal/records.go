@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +58,7 @@ type Record struct {
 	BaseDir    string            `json:"baseDir,omitempty"`    // the directory that the layout keeps workspaces in
 	RoleFiles  []string          `json:"roleFiles,omitempty"`  // files that Croft put there
 	RoleSums   map[string]string `json:"roleSums,omitempty"`   // what they held when they were put there
+	Links      []string          `json:"links,omitempty"`      // names at the top that Croft linked to the project's own
 	Blob       string            `json:"blob,omitempty"`       // the object that holds this record in the repository; only in the database
 	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that makes it; absent once it is made
 	Trash      *Trash            `json:"trash,omitempty"`
@@ -105,6 +107,11 @@ func (r Record) persistent() Record {
 	w := &r.Workspace
 	w.Head, w.IsLocked, w.LockReason, w.Lease, w.Env = "", false, "", nil, nil
 	return r
+}
+
+// Placed reports whether Croft put a path there, which is nobody's work.
+func (r Record) Placed(path string) bool {
+	return slices.Contains(r.RoleFiles, path) || slices.Contains(r.Links, path)
 }
 
 // Encode returns the record as it is written down.

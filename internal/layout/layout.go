@@ -92,7 +92,8 @@ type Layout struct {
 	Parent  Parent
 	Plain   Plain
 	Finish  Finish
-	Prefix  string // the value of {prefix}
+	Links   []string // what is linked from the project's top, by pattern
+	Prefix  string   // the value of {prefix}
 }
 
 // Presets returns the layouts that have a name, the default one first.
@@ -111,6 +112,7 @@ func Presets() []Layout {
 			Start:  StartMain,
 			Plain:  PlainDirect,
 			Finish: FinishMerge,
+			Links:  []string{"node_modules", ".env", ".env.*"},
 		},
 		{
 			Name:    "swarm",

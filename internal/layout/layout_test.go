@@ -96,7 +96,7 @@ func TestPresetsRender(t *testing.T) {
 func TestPresetPolicies(t *testing.T) {
 	want := []layout.Layout{
 		{Name: "default", Start: layout.StartCurrent},
-		{Name: "agents", Start: layout.StartMain, Plain: layout.PlainDirect, Finish: layout.FinishMerge},
+		{Name: "agents", Start: layout.StartMain, Plain: layout.PlainDirect, Finish: layout.FinishMerge, Links: []string{"node_modules", ".env", ".env.*"}},
 		{Name: "swarm", Start: layout.StartCurrent, Session: layout.NeedRequired, Role: layout.NeedRequired},
 		{Name: "sibling", Start: layout.StartCurrent, Orphans: layout.OrphansReapFirst, Parent: layout.ParentStrict},
 	}

@@ -1,5 +1,5 @@
 // Package provision makes a checkout usable: it puts role files where an
-// agent looks for them.
+// agent looks for them, and links what checkouts share.
 package provision
 
 import (

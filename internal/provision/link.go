@@ -1,0 +1,45 @@
+package provision
+
+import (
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// Link links files and directories at the top of a project into a checkout:
+// those that match a pattern and that the checkout does not have itself. What
+// is in them is shared by all who link them. It returns their names.
+func Link(project, checkout string, patterns []string) ([]string, error) {
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(project)
+	if err != nil {
+		return nil, err
+	}
+	var linked []string
+	for _, e := range entries {
+		if e.Name() == ".git" || !matches(patterns, e.Name()) {
+			continue
+		}
+		err := os.Symlink(filepath.Join(project, e.Name()), filepath.Join(checkout, e.Name()))
+		if errors.Is(err, os.ErrExist) {
+			continue // the commit has it
+		}
+		if err != nil {
+			return linked, err
+		}
+		linked = append(linked, e.Name())
+	}
+	return linked, nil
+}
+
+func matches(patterns []string, name string) bool {
+	for _, p := range patterns {
+		if ok, err := path.Match(p, name); ok && err == nil {
+			return true
+		}
+	}
+	return false
+}
