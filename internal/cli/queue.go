@@ -34,6 +34,7 @@ func newQueueCommand(a *app) *cobra.Command {
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&req.Target, "into", "", "only the lane of this `branch`")
 	cmd.Flags().BoolVar(&isAll, "all", false, "also those that have ended")
+	cmd.Flags().IntVar(&req.Limit, "limit", 0, "how many are shown at most (default: 100)")
 	cmd.AddCommand(
 		&cobra.Command{
 			Use:   "run",

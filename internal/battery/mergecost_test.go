@@ -1,0 +1,147 @@
+//go:build unix
+
+package battery
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// mergeBounds are what a merge may cost beside `git merge --no-ff` in a
+// worktree: one by one, and many at once in an open engine.
+var mergeBounds = map[int]struct{ single, batch float64 }{
+	1000: {0.45, 0.10}, 10_000: {0.18, 0.04}, 100_000: {0.04, 0.01},
+}
+
+// TestMergeCost merges branches of a few files each beside git, which does it in
+// a worktree. Croft's target is not checked out; what it costs to look for
+// uncommitted work first is reported apart.
+func TestMergeCost(t *testing.T) {
+	sizes := []int{1000}
+	if isLong() {
+		sizes = append(sizes, 10_000, 100_000)
+	}
+	for _, files := range sizes {
+		t.Run(fmt.Sprint(files), func(t *testing.T) { measureMerges(t, files) })
+	}
+}
+
+func measureMerges(t *testing.T, files int) {
+	count := map[int]int{1000: size(24, 60), 10_000: 24, 100_000: 6}[files]
+	p := bigProject(t, files)
+	p.git(p.dir, "branch", "one")
+	p.git(p.dir, "branch", "many")
+	p.git(p.dir, "worktree", "add", "--quiet", "-b", "bare", filepath.Join(p.top, "bare"))
+	names := make([]string, count)
+	for i := range names {
+		names[i] = fmt.Sprintf("w%03d", i)
+	}
+	list := p.mustCroft(append([]string{"new"}, names...)...).Workspaces
+	for i, w := range list {
+		for k := range 4 {
+			at := (i*37 + k*211) % files
+			gittest.WriteFile(t, filepath.Join(w.Path, fmt.Sprintf("d%02d/e%03d/new-%d-%d.txt", at/9/64, at/9, i, k)), "new\n")
+		}
+		p.git(w.Path, "add", "--all")
+		p.git(w.Path, "commit", "--quiet", "-m", w.Name)
+	}
+	bounds := mergeBounds[files]
+	for round := 1; ; round++ {
+		git, single, submit := p.mergeSingly(t, list, fmt.Sprint("one", round))
+		batch := p.mergeTogether(t, list, fmt.Sprint("many", round))
+		one, many := ratio(single, git), float64(batch)/float64(len(list))/float64(median(git))
+		report(t, "merge", "%d files, medians of %d: git merge --no-ff %s; one merge in an open engine %s, ratio %.3f; "+
+			"%d together %s each, ratio %.3f, %.0f a second; looking for uncommitted work first %s",
+			files, len(list), ms(median(git)), ms(median(single)), one,
+			len(list), ms(batch/time.Duration(len(list))), many, float64(len(list))/batch.Seconds(), ms(median(submit)))
+		if one <= bounds.single && many <= bounds.batch {
+			return
+		}
+		if round == rounds {
+			t.Errorf("ratios %.3f and %.3f, the bounds are %.2f and %.2f", one, many, bounds.single, bounds.batch)
+			return
+		}
+	}
+}
+
+func ratio(a, b []time.Duration) float64 { return float64(median(a)) / float64(median(b)) }
+
+// open opens an engine in the project.
+func (p *project) open(t *testing.T) *engine.Engine {
+	t.Helper()
+	e, err := engine.Open(t.Context(), p.dir, &engine.Options{Environ: p.environ()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+// mergeSingly merges each branch with git and with Croft in turn.
+func (p *project) mergeSingly(t *testing.T, list []workspace, target string) (git, single, submit []time.Duration) {
+	t.Helper()
+	p.git(p.dir, "branch", target, "main")
+	bare := filepath.Join(p.top, "bare")
+	p.git(bare, "checkout", "--quiet", "-B", "bare-"+target, "main")
+	e := p.open(t)
+	for i, w := range list {
+		byGit := func() {
+			r := p.run(bare, "git", "merge", "--quiet", "--no-ff", "-m", "m", w.Branch)
+			if r.code != 0 {
+				t.Fatal(r)
+			}
+			git = append(git, r.took)
+		}
+		if i%2 == 0 {
+			byGit()
+		}
+		start := time.Now()
+		m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: w.Name, Target: target, After: croft.AfterKeep})
+		if err != nil {
+			t.Fatal(err)
+		}
+		submitted := time.Now()
+		done, err := e.WaitMerge(t.Context(), m.ID)
+		if err != nil || done.Status != croft.MergeMerged {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		single, submit = append(single, time.Since(submitted)), append(submit, submitted.Sub(start))
+		if i%2 == 1 {
+			byGit()
+		}
+	}
+	if got, want := p.git(p.dir, "rev-parse", target+"^{tree}"), p.git(p.dir, "rev-parse", "bare-"+target+"^{tree}"); got != want {
+		t.Fatalf("another tree than git's: %s, %s", got, want)
+	}
+	return git, single, submit
+}
+
+// mergeTogether merges all branches from one queue.
+func (p *project) mergeTogether(t *testing.T, list []workspace, target string) time.Duration {
+	t.Helper()
+	p.git(p.dir, "branch", target, "main")
+	e := p.open(t)
+	for _, w := range list {
+		if _, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: w.Name, Target: target, After: croft.AfterKeep}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := time.Now()
+	done, err := e.RunQueue(t.Context(), croft.MergesRequest{Target: target})
+	took := time.Since(start)
+	if err != nil || len(done) != len(list) {
+		t.Fatalf("%d merges, %v", len(done), err)
+	}
+	for _, m := range done {
+		if m.Status != croft.MergeMerged {
+			t.Fatalf("%+v", m)
+		}
+	}
+	return took
+}
