@@ -212,11 +212,20 @@ func (e *Engine) stow(ctx context.Context, r *repo, rec journal.Record, how remo
 	if err := os.MkdirAll(how.Dir, 0o700); err != nil {
 		return err
 	}
-	if err := r.trees.Stow(specOf(rec), how.Dir); err != nil {
+	if err := r.trees.StowWhile(specOf(rec), how.Dir, func() error {
+		// The directory is in its place before the branch goes.
+		err := git.SyncDirs(how.Dir, filepath.Dir(how.Dir), filepath.Dir(filepath.Dir(how.Dir)), filepath.Dir(rec.Workspace.Path))
+		if err == nil {
+			err = failpoint.Hit("remove.moved")
+		}
+		if err == nil {
+			trash.BranchGone, err = e.dropRefs(ctx, r, rec, how, tip)
+		}
+		return err
+	}); err != nil {
 		return err
 	}
-	if err := git.SyncDirs(how.Dir, filepath.Dir(how.Dir), filepath.Dir(filepath.Dir(how.Dir)), filepath.Dir(rec.Workspace.Path),
-		filepath.Join(how.Dir, "admin"), filepath.Dir(tree.Admin)); err != nil {
+	if err := git.SyncDirs(how.Dir, filepath.Join(how.Dir, "admin"), filepath.Dir(tree.Admin)); err != nil {
 		return err
 	}
 	trash.Dir = how.Dir
@@ -224,18 +233,33 @@ func (e *Engine) stow(ctx context.Context, r *repo, rec journal.Record, how remo
 		trash.Dir = ""
 		_ = os.Remove(how.Dir)
 	}
-	if err := failpoint.Hit("remove.stowed"); err != nil {
-		return err
+	return failpoint.Hit("remove.stowed")
+}
+
+// dropRefs deletes the refs that only a live workspace has: the pin of its
+// base, and its branch if that is wanted and may be. It reports whether the
+// branch is gone.
+func (e *Engine) dropRefs(ctx context.Context, r *repo, rec journal.Record, how removal, tip string) (bool, error) {
+	var updates []git.RefUpdate
+	base, err := r.git.ReadRef(ctx, baseRef(rec.Workspace.ID))
+	if err == nil {
+		updates = append(updates, git.RefUpdate{Ref: baseRef(rec.Workspace.ID), Old: base})
+	} else if !errors.Is(err, git.ErrNoRef) {
+		return false, err
 	}
+	gone := false
 	if how.Branch == croft.BranchDelete && rec.OwnsBranch {
-		if trash.BranchGone, err = deleteBranch(ctx, r, rec, tip); err != nil {
-			return err
+		var branch []git.RefUpdate
+		if branch, gone, err = branchDeletion(ctx, r, rec, tip); err != nil {
+			return false, err
 		}
+		err = r.git.UpdateRefs(ctx, append(branch, updates...)...)
+		if !errors.Is(err, git.KindRefStale) {
+			return gone && err == nil, err
+		}
+		// The branch moved: somebody is using it.
 	}
-	if err := failpoint.Hit("remove.branch"); err != nil {
-		return err
-	}
-	return dropRef(ctx, r, baseRef(rec.Workspace.ID))
+	return false, r.git.UpdateRefs(ctx, updates...)
 }
 
 // archive keeps what the workspace has checked out, and the tip of its branch,
@@ -286,19 +310,30 @@ func archived(ctx context.Context, r *repo, ref, otherwise string) string {
 // deleteBranch deletes the branch of a removed workspace if it is still at the
 // tip that was archived and nobody else has it checked out.
 func deleteBranch(ctx context.Context, r *repo, rec journal.Record, tip string) (bool, error) {
-	ref := "refs/heads/" + rec.Workspace.Branch
-	now, err := r.git.ReadRef(ctx, ref)
-	if errors.Is(err, git.ErrNoRef) {
-		return true, nil
+	updates, gone, err := branchDeletion(ctx, r, rec, tip)
+	if err != nil || len(updates) == 0 {
+		return gone, err
 	}
-	if err != nil || now != tip || len(r.git.CheckedOut(rec.Workspace.Branch, "")) > 0 {
-		return false, err
-	}
-	err = r.git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: tip})
+	err = r.git.UpdateRefs(ctx, updates...)
 	if errors.Is(err, git.KindRefStale) {
 		return false, nil // it moved: somebody is using it
 	}
 	return err == nil, err
+}
+
+// branchDeletion is what deletes the branch of a workspace, and whether it is
+// gone after that. Both are empty if it has to stay.
+func branchDeletion(ctx context.Context, r *repo, rec journal.Record, tip string) ([]git.RefUpdate, bool, error) {
+	ref := "refs/heads/" + rec.Workspace.Branch
+	now, err := r.git.ReadRef(ctx, ref)
+	if errors.Is(err, git.ErrNoRef) {
+		return nil, true, nil
+	}
+	// The workspace's own registration may still be on its way out.
+	if err != nil || now != tip || len(r.git.CheckedOut(rec.Workspace.Branch, r.trees.At(specOf(rec)).Admin)) > 0 {
+		return nil, false, err
+	}
+	return []git.RefUpdate{{Ref: ref, Old: tip}}, true, nil
 }
 
 func dropRef(ctx context.Context, r *repo, ref string) error {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
@@ -292,6 +293,7 @@ func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 	if s.git == nil {
 		return res, nil
 	}
+	s.git.DropDebris(worktree.AdminPrefix, beginTime)
 	res.Branches, err = e.sweepBranches(ctx, s.repo, croft.DryRunOff, func(rec journal.Record) bool {
 		done, err := e.integrated(ctx, s.repo, rec)
 		return err == nil && done

@@ -105,7 +105,8 @@ func (a agent) cycle(ctx context.Context, svc croft.Service, name string, i int)
 }
 
 // work is what an agent leaves: a file that tells whose it is, changes, and
-// now and then a commit or something staged.
+// now and then a commit or something staged. Its git does not tidy up in the
+// background: that is a process at work inside, and keeps a workspace.
 func work(dir, name string, i int) error {
 	err := errors.Join(
 		writeFile(filepath.Join(dir, "work.txt"), name),
@@ -113,7 +114,7 @@ func work(dir, name string, i int) error {
 		os.Mkdir(filepath.Join(dir, "empty"), 0o755),
 		os.Symlink("work.txt", filepath.Join(dir, "link")))
 	run := func(args ...string) error {
-		out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+		out, err := exec.Command("git", append([]string{"-C", dir, "-c", "gc.auto=0"}, args...)...).CombinedOutput()
 		if err != nil {
 			err = fmt.Errorf("git %v: %w: %s", args, err, out)
 		}

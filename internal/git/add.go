@@ -236,11 +236,23 @@ func removeTree(dir, last string) error {
 // is rewriting the reflog, has the lock of HEAD, so that is taken too. It may
 // be called again after a crash at any point.
 func (w *Worktree) Deregister(dst string) error {
+	return w.DeregisterWhile(dst, func() error { return nil })
+}
+
+// DeregisterWhile is Deregister for those who have something to do in the
+// moment that the directory has to wait. If that fails, the directory stays.
+func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 	const pointer, hidden = "gitdir", "gitdir.removed"
+	var gone time.Time // when every git that has seen it is through
 	if err := os.Rename(filepath.Join(w.Admin, pointer), filepath.Join(w.Admin, hidden)); err == nil {
-		time.Sleep(listingTime)
+		gone = time.Now().Add(listingTime)
 	}
+	if err := meanwhile(); err != nil {
+		return err
+	}
+	time.Sleep(time.Until(gone))
 	w.holdHead()
+	w.DropDebris()
 	err := os.Rename(w.Admin, dst)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		if cerr := os.CopyFS(dst, os.DirFS(w.Admin)); cerr != nil {

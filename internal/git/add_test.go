@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -380,8 +381,49 @@ func TestHalves(t *testing.T) {
 	if list, err := repo.List(t.Context()); err != nil || len(list) != 1 {
 		t.Errorf("git still lists %+v, %v", list, err)
 	}
+	// A gc that had seen it makes a part of it again.
+	debris := func() {
+		t.Helper()
+		gittest.WriteFile(t, filepath.Join(w.Admin, "logs", "HEAD.lock"), "")
+		gittest.WriteFile(t, filepath.Join(w.Admin, "HEAD.lock"), "")
+	}
+	debris()
+	if hollow, err := repo.HollowAdmins(); err != nil || len(hollow) != 0 {
+		t.Errorf("HollowAdmins = %v, %v: git does not mind it", hollow, err)
+	}
 	if err := w.Deregister(away); err != nil {
 		t.Errorf("again: %v", err)
+	}
+	if _, err := os.Lstat(w.Admin); err == nil {
+		t.Error("the remains are still there")
+	}
+	debris()
+	repo.DropDebris("another", 0)
+	if _, err := os.Lstat(w.Admin); err != nil {
+		t.Error(err)
+	}
+	repo.DropDebris("", time.Hour)
+	if _, err := os.Lstat(w.Admin); err != nil {
+		t.Error(err)
+	}
+	repo.DropDebris("", 0)
+	if _, err := os.Lstat(w.Admin); err == nil {
+		t.Error("the remains are still there")
+	}
+	debris()
+	stowed := filepath.Join(r.Home, "stowed")
+	if err := os.Rename(w.Path, stowed); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Reregister(away, stowed, "a reason"); err != nil {
+		t.Fatal(err)
+	}
+	check("registered again", Half{true, true, true})
+	if got := tree(t, w.Admin); got["index"] == "" {
+		t.Errorf("the admin directory is not whole: %v", got)
+	}
+	if err := w.Deregister(away); err != nil {
+		t.Fatal(err)
 	}
 	moved := &Worktree{Repo: repo, Path: w.Path, Admin: away}
 	if got := tree(t, away); got["gitdir"] == "" || got["index"] == "" || got["HEAD.lock"] != "" || !moved.names(w.Path) {

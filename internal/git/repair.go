@@ -25,11 +25,25 @@ func (r *Repository) HollowAdmins() ([]string, error) {
 		if !e.IsDir() || rerr == nil && strings.TrimSpace(string(b)) != "" {
 			continue
 		}
-		if _, err := os.Lstat(dir); err == nil { // it was not removed meanwhile
+		if _, err := os.Lstat(dir); err == nil && !isDebris(dir) { // it was not removed meanwhile
 			hollow = append(hollow, dir)
 		}
 	}
 	return hollow, err
+}
+
+// DropDebris removes admin directories that a gc made again after their
+// worktree was deregistered, if their names begin with a prefix and they are
+// older than anybody needs to make one.
+func (r *Repository) DropDebris(prefix string, age time.Duration) {
+	entries, _ := os.ReadDir(filepath.Join(r.CommonDir, "worktrees"))
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !strings.HasPrefix(e.Name(), prefix) || time.Since(info.ModTime()) < age {
+			continue
+		}
+		r.Linked(e.Name(), "").DropDebris()
+	}
 }
 
 // FillAdmin writes the one value that commondir can have.

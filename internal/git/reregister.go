@@ -25,6 +25,7 @@ func (w *Worktree) Reregister(admin, tree, lock string) error {
 	} else if _, err := os.Lstat(admin); err == nil {
 		return fmt.Errorf("%s, which is another checkout's: %w", admin, os.ErrNotExist)
 	}
+	w.DropDebris()
 	if _, err := os.Lstat(w.Admin); errors.Is(err, os.ErrNotExist) {
 		if err := w.bringAdmin(admin, lock); err != nil {
 			return err
@@ -42,6 +43,30 @@ func (w *Worktree) Reregister(admin, tree, lock string) error {
 		return err
 	}
 	return renameNew(tree, w.Path)
+}
+
+// DropDebris removes an admin directory that holds nothing of a worktree. A gc
+// that has seen the worktree before it was deregistered makes the directory
+// again when it comes to lock its HEAD.
+func (w *Worktree) DropDebris() {
+	if isDebris(w.Admin) {
+		_ = os.RemoveAll(w.Admin)
+	}
+}
+
+// isDebris reports whether a directory has none of the files that make it a
+// worktree's.
+func isDebris(admin string) bool {
+	entries, err := os.ReadDir(admin)
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		if e.Name() != "logs" && e.Name() != headLock {
+			return false
+		}
+	}
+	return true
 }
 
 // bringAdmin makes the admin directory appear complete and locked.

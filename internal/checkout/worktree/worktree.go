@@ -138,6 +138,12 @@ func (c *Checkouts) Health(s checkout.Spec) checkout.Health {
 // A link at the path is moved as a link. In between the worktree is locked, so
 // that a `git worktree prune` does not delete the half that is left.
 func (c *Checkouts) Stow(s checkout.Spec, dir string) error {
+	return c.StowWhile(s, dir, func() error { return nil })
+}
+
+// StowWhile is Stow for those who have something to do between the two
+// renames, where the second has to wait a moment.
+func (c *Checkouts) StowWhile(s checkout.Spec, dir string, meanwhile func() error) error {
 	w := c.At(s)
 	if _, locked, err := w.LockReason(); err == nil && !locked && w.Registered() {
 		if err := w.SetLock(RemovalLock); err != nil {
@@ -152,7 +158,7 @@ func (c *Checkouts) Stow(s checkout.Spec, dir string) error {
 		return err
 	}
 	stowed := &git.Worktree{Admin: filepath.Join(dir, "admin")}
-	if err := w.Deregister(stowed.Admin); err != nil {
+	if err := w.DeregisterWhile(stowed.Admin, meanwhile); err != nil {
 		return err
 	}
 	if reason, _, _ := stowed.LockReason(); reason == RemovalLock {

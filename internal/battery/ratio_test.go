@@ -1,0 +1,92 @@
+//go:build unix
+
+package battery
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/connect"
+)
+
+// removals are the times of what is compared.
+type removals struct {
+	git     []time.Duration // git worktree remove --force
+	command []time.Duration // croft remove --force
+	safe    []time.Duration // croft remove, which looks for uncommitted work first
+	undo    []time.Duration // croft undo of the former
+	open    []time.Duration // the same as command, in a program that has Croft open
+}
+
+// TestRemove removes workspaces of 10,000 files beside git, which deletes them
+// before it answers. Everything that is removed was made before, because a
+// file system on which many files were just deleted is slow at making new
+// ones; and every form is measured in every turn.
+func TestRemove(t *testing.T) {
+	const files = 10000
+	runs := size(3, 7)
+	p := bigProject(t, files)
+	svc, err := connect.Open(t.Context(), p.dir, &connect.Options{Environ: p.environ()})
+	mustDo(t, err)
+	defer svc.Close()
+	var got removals
+	for round := 1; ; round++ {
+		p.prepare(t, round, runs)
+		for i := range runs {
+			p.removeEach(t, svc, fmt.Sprintf("%d-%d", round, i), &got)
+		}
+		ratio := func(times []time.Duration) float64 { return float64(median(times)) / float64(median(got.git)) }
+		report(t, "remove", "%d files, medians of %d: git worktree remove --force %s; croft remove --force %s, ratio %.3f; "+
+			"croft undo of it %s, ratio %.3f; in an open engine %s, ratio %.3f; croft remove without --force %s, ratio %.3f",
+			files, len(got.git), ms(median(got.git)), ms(median(got.command)), ratio(got.command), ms(median(got.undo)), ratio(got.undo),
+			ms(median(got.open)), ratio(got.open), ms(median(got.safe)), ratio(got.safe))
+		if ratio(got.command) <= 0.15 && ratio(got.undo) <= 0.15 && ratio(got.open) <= 0.05 {
+			return
+		}
+		if round == rounds {
+			t.Errorf("remove %.3f and undo %.3f of git's, the bound is 0.15; in an open engine %.3f, the bound is 0.05",
+				ratio(got.command), ratio(got.undo), ratio(got.open))
+			return
+		}
+	}
+}
+
+// prepare makes everything that a round removes.
+func (p *project) prepare(t *testing.T, round, runs int) {
+	t.Helper()
+	for i := range runs {
+		for _, kind := range []string{"command", "safe", "open"} {
+			p.mustCroft("new", fmt.Sprintf("%s-%d-%d", kind, round, i))
+		}
+		p.addBare(t, fmt.Sprintf("%d-%d", round, i))
+	}
+}
+
+// removeEach measures every form once.
+func (p *project) removeEach(t *testing.T, svc croft.Service, turn string, got *removals) {
+	t.Helper()
+	took := func(program string, args ...string) time.Duration {
+		t.Helper()
+		r := p.run(p.dir, program, args...)
+		if r.code != 0 || r.err != nil {
+			t.Fatalf("%s %v: %v", program, args, r)
+		}
+		return r.took
+	}
+	got.command = append(got.command, took("croft", "remove", "--force", "command-"+turn))
+	got.git = append(got.git, took("git", "worktree", "remove", "--force", filepath.Join(p.top, "bare", turn)))
+	got.undo = append(got.undo, took("croft", "undo", "--yes"))
+	start := time.Now()
+	res, err := svc.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"open-" + turn}, Mode: croft.RemoveForce})
+	got.open = append(got.open, time.Since(start))
+	if err != nil || len(res.Removed) != 1 {
+		t.Fatalf("Remove = %+v, %v", res, err)
+	}
+	got.safe = append(got.safe, took("croft", "remove", "safe-"+turn))
+	if r := p.run(filepath.Join(p.workspaces(), "command-"+turn), "git", "status", "--porcelain"); r.code != 0 || r.stdout != "" {
+		t.Errorf("what undo brought back: %v", r)
+	}
+}
