@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,11 +85,17 @@ func (e *Engine) outdate(ctx context.Context, r *repo, seen journal.Generation) 
 			return err
 		}
 	}
+	e.notice("the state database was an older copy; what it had missed was read from the repository")
+	return errors.Join(e.dropDeadLeases(ctx, r), e.emptyLanes(ctx, r))
+}
+
+// dropDeadLeases forgets leases whose owners are gone: they may have been given
+// back since, and then their workspace is nobody's orphan.
+func (e *Engine) dropDeadLeases(ctx context.Context, r *repo) error {
 	leases, err := e.journal.Leases(ctx, r.id)
 	if err != nil {
 		return err
 	}
-	e.notice("the state database was an older copy; what it had missed was read from the repository")
 	return e.journal.Update(ctx, func(tx *journal.Tx) error {
 		var errs []error
 		for _, list := range leases {
@@ -99,6 +106,32 @@ func (e *Engine) outdate(ctx context.Context, r *repo, seen journal.Generation) 
 			}
 		}
 		return errors.Join(errs...)
+	})
+}
+
+// emptyLanes takes merges out of the queue, and lets go of workspaces that were
+// to be put away after one: they may have landed since, or been called off.
+func (e *Engine) emptyLanes(ctx context.Context, r *repo) error {
+	untidy, err := e.journal.Untidy(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		waiting, err := tx.Waiting(r.id, "", math.MaxInt32)
+		if err != nil {
+			return err
+		}
+		for _, m := range untidy {
+			m.Untidy = false
+			err = errors.Join(err, tx.PutMerge(m))
+		}
+		for _, m := range waiting {
+			m.State, m.Reason, m.EndedAt, m.Untidy = croft.MergeDone, croft.Canceled, e.now(), false
+			m.Message = "the state database was replaced by an older copy, which does not know what became of it"
+			m.Hint = "croft merge " + m.Workspace
+			err = errors.Join(err, tx.PutMerge(m))
+		}
+		return err
 	})
 }
 

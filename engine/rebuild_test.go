@@ -61,6 +61,12 @@ func TestDatabaseOlderCopyWithActs(t *testing.T) {
 		if err := tx.Put(rec); err != nil {
 			return err
 		}
+		queued := journal.Merge{RepoID: rec.RepoID, Merge: croft.Merge{
+			ID: "m", Workspace: "made", WorkspaceID: rec.Workspace.ID, Target: "main", State: croft.MergeQueued, Status: croft.MergePending,
+		}}
+		if err := tx.PutMerge(queued); err != nil {
+			return err
+		}
 		return tx.PutLease(croft.Lease{
 			ID: "l", Workspace: show(t, e, "leased").ID, Owner: dead(), ExpiresAt: time.Now().Add(-time.Hour),
 		})
@@ -110,6 +116,9 @@ func TestDatabaseOlderCopyWithActs(t *testing.T) {
 		if w := show(t, e, name); w.State != croft.Ready || !exists(filepath.Join(w.Path, "work.txt")) {
 			t.Errorf("%s is %s, and its work is there: %v", name, w.State, exists(filepath.Join(w.Path, "work.txt")))
 		}
+	}
+	if m, err := database(t, r).Merge(t.Context(), "m"); err != nil || m.State != croft.MergeDone || m.Reason != croft.Canceled || m.Hint == "" {
+		t.Errorf("the merge that had been queued: %+v, %v", m, err)
 	}
 	if findings, err := e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(findings) != 0 {
 		t.Errorf("Doctor = %+v, %v", findings, err)

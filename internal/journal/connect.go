@@ -72,7 +72,7 @@ func probe(ctx context.Context, db *sql.DB) error {
 	var n int
 	err := db.QueryRowContext(ctx, `SELECT count(*) FROM (
 		SELECT max(rowid) FROM repos UNION ALL SELECT max(rowid) FROM workspaces UNION ALL SELECT max(seq) FROM operations
-		UNION ALL SELECT max(rowid) FROM keys UNION ALL SELECT max(rowid) FROM leases UNION ALL SELECT max(cursor) FROM events
+		UNION ALL SELECT max(rowid) FROM keys UNION ALL SELECT max(rowid) FROM leases UNION ALL SELECT max(seq) FROM merges UNION ALL SELECT max(cursor) FROM events
 		UNION ALL SELECT max(rowid) FROM generations UNION ALL SELECT max(rowid) FROM identity)`).Scan(&n)
 	var e *sqlite.Error
 	if errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_ERROR { // a table is not there

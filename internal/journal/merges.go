@@ -35,6 +35,7 @@ func (t *Tx) PutMerge(m Merge) error {
 	if err != nil {
 		return err
 	}
+	t.touch(m.RepoID)
 	untidy := 0
 	if m.Untidy {
 		untidy = 1
