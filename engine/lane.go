@@ -29,10 +29,15 @@ const laneBatch = 50
 // ended the merge, or has stopped driving the lane.
 const lanePoll = 10 * time.Millisecond
 
+// laneName is what a lane's files and refs are called, whatever its target is.
+func laneName(target string) string {
+	sum := sha256.Sum256([]byte(target))
+	return hex.EncodeToString(sum[:8])
+}
+
 // laneLock is the file lock of a lane: whoever holds it publishes.
 func (r *repo) laneLock(target string) string {
-	sum := sha256.Sum256([]byte(target))
-	return filepath.Join(r.common, "croft", "lanes", hex.EncodeToString(sum[:8])+".lock")
+	return filepath.Join(r.common, "croft", "lanes", laneName(target)+".lock")
 }
 
 func (r *repo) tryLane(target string) (*flock.Lock, error) {
@@ -211,34 +216,27 @@ func (e *Engine) rules(ctx context.Context, r *repo, target, tip string) (config
 	return set.Config().Merge, nil
 }
 
-// claim takes the first of a lane into work.
+// claim finds the first of a lane. Whoever drives it is alone with them; that
+// somebody holds or cancels one meanwhile is noticed before it is published.
 func (e *Engine) claim(ctx context.Context, r *repo, target string, limit int) ([]journal.Merge, error) {
+	waiting, err := e.journal.Waiting(ctx, r.id, target, -1)
+	if err != nil {
+		return nil, err
+	}
 	var items []journal.Merge
-	err := e.journal.Update(ctx, func(tx *journal.Tx) error {
-		items = nil
-		waiting, err := tx.Waiting(r.id, target, limit+100)
-		if err != nil {
-			return err
+	for _, m := range waiting {
+		if m.IsHeld {
+			continue
 		}
-		for _, m := range waiting {
-			if m.IsHeld {
-				continue
-			}
-			if len(items) == limit || m.Alone && len(items) > 0 {
-				break
-			}
-			if m.Alone {
-				limit = 1
-			}
-			m.State = croft.MergeMerging
-			items = append(items, m)
-			if err := tx.PutMerge(m); err != nil {
-				return err
-			}
+		if len(items) == limit || m.Alone && len(items) > 0 {
+			break
 		}
-		return nil
-	})
-	return items, err
+		if m.Alone {
+			limit = 1
+		}
+		items = append(items, m)
+	}
+	return items, nil
 }
 
 // release puts what is in work back into the queue.

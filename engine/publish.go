@@ -13,7 +13,6 @@ import (
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
-	"github.com/croft-sh/croft/internal/merge"
 )
 
 // publication is the intent to move a target. It is written down before the
@@ -22,6 +21,8 @@ type publication struct {
 	Target string   `json:"target"`
 	Old    string   `json:"old"`
 	New    string   `json:"new"`
+	OldLog string   `json:"oldLog,omitempty"`
+	Log    string   `json:"log"` // the commit that the lane's log gets
 	Items  []landed `json:"items"`
 }
 
@@ -31,76 +32,27 @@ type landed struct {
 	Commit string        `json:"commit"`
 	Before string        `json:"before"`
 	Checks []croft.Check `json:"checks,omitempty"`
-	// Record is the workspace's new record, which is published in the same
-	// step. It is empty where the workspace is gone.
-	Record string `json:"record,omitempty"`
 }
 
-// publishStack moves the target to the top of a stack, together with what the
-// records say of it: all of that, or nothing.
+// publishStack moves the target to the top of a stack, together with the lane's
+// own log of it: both, or nothing.
 func (e *Engine) publishStack(ctx context.Context, r *repo, target, tip string, attempts *git.Attempts, passed passing, items []journal.Merge) error {
-	top := passed.steps[len(passed.steps)-1]
-	if err := attempts.Keep(top.Commit); err != nil {
-		return err
-	}
-	pub := publication{Target: target, Old: tip, New: top.Commit}
-	batch := r.git.Batch()
-	defer batch.Discard()
-	records := map[croft.ID]journal.Record{}
+	pub := publication{Target: target, Old: tip, New: passed.steps[len(passed.steps)-1].Commit}
 	for _, step := range passed.steps {
-		m := itemOf(items, step.ID)
-		p := landed{Merge: step.ID, Commit: step.Commit, Before: step.Parent, Checks: passed.checks}
-		rec, err := e.mergedRecord(ctx, records, m, step)
-		if err != nil {
-			return err
-		}
-		if rec != nil {
-			b, err := rec.Encode()
-			if err != nil {
-				return err
-			}
-			if p.Record, err = batch.WriteBlob(b); err != nil {
-				return err
-			}
-			rec.Blob = p.Record
-			records[m.WorkspaceID] = *rec
-		}
-		pub.Items = append(pub.Items, p)
+		pub.Items = append(pub.Items, landed{Merge: step.ID, Commit: step.Commit, Before: step.Parent, Checks: passed.checks})
 	}
-	if err := batch.Flush(); err != nil {
+	if err := e.logPublication(ctx, r, attempts, &pub, items); err != nil {
 		return err
 	}
+	release, err := attempts.Keep(pub.New, pub.Log)
+	if err != nil {
+		return err
+	}
+	defer release()
 	if err := failpoint.Hit("publish.kept"); err != nil {
 		return err
 	}
 	return e.carryPublication(ctx, r, pub, items)
-}
-
-// mergedRecord is what a workspace's record says after the merge; nil if the
-// workspace is gone.
-func (e *Engine) mergedRecord(ctx context.Context, earlier map[croft.ID]journal.Record, m journal.Merge, step merge.Step) (*journal.Record, error) {
-	rec, ok := earlier[m.WorkspaceID]
-	if !ok {
-		var err error
-		rec, err = e.journal.Record(ctx, m.WorkspaceID)
-		if errors.Is(err, journal.ErrNotFound) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	switch m.Kind {
-	case croft.KindMerge:
-		rec.Workspace.MergeStatus, rec.Workspace.MergeCommit = croft.MergeMerged, step.Commit
-	case croft.KindRevert:
-		rec.Workspace.MergeStatus = revertedStatus(m)
-	default:
-		return nil, nil
-	}
-	rec.Generation++
-	rec.Blob = ""
-	return &rec, nil
 }
 
 // revertedStatus is what a workspace's work is after a revert: taken back, or,
@@ -124,14 +76,23 @@ func (e *Engine) carryPublication(ctx context.Context, r *repo, pub publication,
 	}
 	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, p := range pub.Items {
-			m := itemOf(items, p.Merge)
-			m.Tried = p.Commit
+			m, err := tx.Merge(p.Merge)
+			if err != nil {
+				return err
+			}
+			if was := itemOf(items, p.Merge); m.State == croft.MergeDone || m.IsHeld || m.Head != was.Head {
+				return errRequeued
+			}
+			m.State, m.Tried = croft.MergeMerging, p.Commit
 			if err := tx.PutMerge(m); err != nil {
 				return err
 			}
 		}
 		return tx.Begin(op.Operation)
 	})
+	if errors.Is(err, errRequeued) {
+		return nil // the next turn sees what was done to it
+	}
 	if err != nil {
 		return err
 	}
@@ -150,34 +111,20 @@ func (e *Engine) carryPublication(ctx context.Context, r *repo, pub publication,
 	return e.endPublication(ctx, op.Operation, pub)
 }
 
-// moveTarget moves the target, the records and, where the target is checked
+// errRequeued says that somebody held, canceled or replaced a merge while it
+// was computed.
+var errRequeued = errors.New("the queue has changed")
+
+// moveTarget moves the target, the lane's log and, where the target is checked
 // out, that checkout.
 func (e *Engine) moveTarget(ctx context.Context, r *repo, pub publication) error {
 	hosts := r.git.Hosts(pub.Target)
 	if len(hosts) > 1 {
 		return &git.HostDirtyError{Path: hosts[1].Path, Cause: "the branch is checked out in several places"}
 	}
-	updates := []git.RefUpdate{{Ref: "refs/heads/" + pub.Target, New: pub.New, Old: pub.Old}}
-	last := map[string]string{} // of two merges of one workspace, the later counts
-	for _, p := range pub.Items {
-		if p.Record == "" {
-			continue
-		}
-		m, err := e.journal.Merge(ctx, p.Merge)
-		if err != nil {
-			return err
-		}
-		last[recordRef(m.WorkspaceID)] = p.Record
-	}
-	for ref, blob := range last {
-		old, err := r.git.ReadRef(ctx, ref)
-		if errors.Is(err, git.ErrNoRef) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		updates = append(updates, git.RefUpdate{Ref: ref, New: blob, Old: old})
+	updates := []git.RefUpdate{
+		{Ref: "refs/heads/" + pub.Target, New: pub.New, Old: pub.Old},
+		{Ref: laneRef(pub.Target), New: pub.Log, Old: pub.OldLog},
 	}
 	if len(hosts) == 0 {
 		return r.git.UpdateRefs(ctx, updates...)
@@ -272,10 +219,8 @@ func (e *Engine) endMerge(tx *journal.Tx, p landed, number int64) error {
 	if err != nil {
 		return err
 	}
-	m.State, m.Status, m.Commit, m.Before, m.Tried = croft.MergeDone, croft.MergeMerged, p.Commit, p.Before, ""
-	m.Reason, m.Message, m.Details, m.Hint, m.Conflicts = "", "", "", "", nil
-	m.Published, m.EndedAt, m.Checks, m.Alone = number, e.now(), p.Checks, false
-	m.Untidy = m.Kind == croft.KindMerge && m.After == croft.AfterTrash
+	m = e.asLanded(m, p)
+	m.Published = number
 	kind := croft.EventMergeMerged
 	if m.Kind == croft.KindRevert {
 		kind = croft.EventMergeReverted
@@ -296,15 +241,25 @@ func (e *Engine) endMerge(tx *journal.Tx, p landed, number int64) error {
 	return errors.Join(tx.PutMerge(m), tx.Begin(done), tx.End(done.ID, journal.OpDone, "", e.now()), tx.Emit(e.mergeEvent(kind, m)))
 }
 
+// asLanded is a merge after its publication.
+func (e *Engine) asLanded(m journal.Merge, p landed) journal.Merge {
+	m.State, m.Status, m.Commit, m.Before, m.Tried = croft.MergeDone, croft.MergeMerged, p.Commit, p.Before, ""
+	m.Reason, m.Message, m.Details, m.Hint, m.Conflicts = "", "", "", "", nil
+	m.EndedAt, m.Checks, m.Alone = e.now(), p.Checks, false
+	m.Untidy = m.Kind == croft.KindMerge && m.After == croft.AfterTrash
+	return m
+}
+
 // mergeInput names the merge that an operation was.
 type mergeInput struct {
 	Merge croft.ID `json:"merge"`
 }
 
-// adoptRecord takes over what was published of a workspace's record.
+// adoptRecord notes in a workspace's record what became of its work. The copy
+// on its ref gets it with the next change; the lane's log has it now.
 func (e *Engine) adoptRecord(tx *journal.Tx, m journal.Merge, p landed) error {
 	rec, err := tx.Record(m.WorkspaceID)
-	if errors.Is(err, journal.ErrNotFound) || p.Record == "" {
+	if errors.Is(err, journal.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -315,9 +270,10 @@ func (e *Engine) adoptRecord(tx *journal.Tx, m journal.Merge, p landed) error {
 		rec.Workspace.MergeStatus, rec.Workspace.MergeCommit = croft.MergeMerged, p.Commit
 	case croft.KindRevert:
 		rec.Workspace.MergeStatus = revertedStatus(m)
+	default:
+		return nil
 	}
 	rec.Generation++
-	rec.Blob = p.Record
 	return tx.Put(rec)
 }
 
@@ -366,12 +322,7 @@ func (e *Engine) recoverPublish(ctx context.Context, r *repo, op journal.Operati
 // recoverPublication finishes a publication whose process died, or takes it
 // back. The caller holds the lane's lock.
 func (e *Engine) recoverPublication(ctx context.Context, r *repo, op journal.Operation, pub publication) error {
-	refs := []string{"refs/heads/" + pub.Target}
-	for _, p := range pub.Items {
-		if m, err := e.journal.Merge(ctx, p.Merge); err == nil {
-			refs = append(refs, recordRef(m.WorkspaceID))
-		}
-	}
+	refs := []string{"refs/heads/" + pub.Target, laneRef(pub.Target)}
 	r.git.DropRemains(op.StartedAt, refs...)
 	tip, err := r.git.ReadRef(ctx, refs[0])
 	if err != nil && !errors.Is(err, git.ErrNoRef) {

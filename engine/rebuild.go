@@ -146,6 +146,10 @@ func (e *Engine) importInto(ctx context.Context, j *journal.Journal, r *repo) (i
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
+	lanes, err := readLanes(ctx, r)
+	if err != nil {
+		return 0, err
+	}
 	// What is gone makes room for what has taken its name or place since.
 	slices.SortStableFunc(found, func(a, b journal.Record) int {
 		return cmp.Compare(liveness(a), liveness(b))
@@ -172,7 +176,7 @@ func (e *Engine) importInto(ctx context.Context, j *journal.Journal, r *repo) (i
 			}
 			imported++
 		}
-		return restoreOrigins(tx, found)
+		return errors.Join(restoreOrigins(tx, found), importLanes(tx, r, lanes))
 	})
 	return imported, err
 }

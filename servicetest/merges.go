@@ -29,6 +29,7 @@ func mergeScenarios() []scenario {
 		{"ManyAtOnce", mergeManyAtOnce},
 		{"OutsiderMoves", mergeOutsider},
 		{"Occupied", mergeOccupied},
+		{"DatabaseLost", mergeDatabaseLost},
 		{"Events", mergeEvents},
 		{"Unknown", mergeUnknown},
 	}
@@ -397,4 +398,29 @@ func mergeUnknown(t *testing.T, f *fixture) {
 	wantCode(t, err, croft.WorktreeNotFound)
 	_, err = f.Revert(t.Context(), croft.RevertRequest{Ref: "nothing"})
 	wantCode(t, err, croft.MergeNotFound)
+}
+
+// What was merged is known without the database, and can be taken back.
+func mergeDatabaseLost(t *testing.T, f *fixture) {
+	for _, name := range []string{"a", "b"} {
+		w := f.create(croft.CreateRequest{Name: name})
+		write(t, w, name+".txt", name+"\n")
+	}
+	a := f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
+	f.mustMerge(croft.MergeRequest{Workspace: "b"})
+	if err := os.RemoveAll(filepath.Join(f.Home, "state")); err != nil {
+		t.Fatal(err)
+	}
+	svc := f.at(f.Dir)
+	got, err := svc.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"})
+	if err != nil || got.MergeStatus != croft.MergeMerged || got.MergeCommit != a.Commit {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	plan, err := svc.PlanRevert(t.Context(), croft.RevertRequest{Ref: "a"})
+	if err != nil || plan.Later != 1 {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	if m, err := svc.Revert(t.Context(), croft.RevertRequest{Ref: "b"}); err != nil || m.Status != croft.MergeMerged {
+		t.Errorf("%+v, %v", m, err)
+	}
 }

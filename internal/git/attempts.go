@@ -343,8 +343,9 @@ func (a *Attempts) ReadTree(ctx context.Context, oid string) ([]TreeEntry, error
 }
 
 // Keep copies commits of these attempts into the repository, with all that
-// they need. They are on disk when it returns.
-func (a *Attempts) Keep(commits ...string) error { return a.q.keep(commits...) }
+// they need. They are on disk when it returns. Call release once a ref names
+// them, or nothing is going to.
+func (a *Attempts) Keep(commits ...string) (release func(), err error) { return a.q.keep(commits...) }
 
 // Leftovers lists the directories that attempts of processes that died have
 // left, if they are older than a time.

@@ -76,9 +76,11 @@ func TestAttemptsMergeAChain(t *testing.T) {
 	if got, err := repo.Info(t.Context(), tip); err == nil {
 		t.Fatalf("%s is in the repository before it was kept", got.OID)
 	}
-	if err := at.Keep(tip); err != nil {
+	release, err := at.Keep(tip)
+	if err != nil {
 		t.Fatal(err)
 	}
+	release()
 	r.Git("fsck", "--strict", tip)
 	if before == 0 {
 		t.Fatal("no objects were counted")

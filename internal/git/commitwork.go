@@ -80,9 +80,11 @@ func (w *Worktree) CommitWork(ctx context.Context, paths []string, c Commit, id 
 	if err != nil {
 		return "", err
 	}
-	if err := copied.q.keep(oid); err != nil {
+	release, err := copied.q.keep(oid)
+	if err != nil {
 		return "", err
 	}
+	defer release()
 	if err := copied.place(); err != nil {
 		return "", err
 	}

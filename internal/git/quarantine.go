@@ -107,10 +107,15 @@ func (q *quarantine) readOwn(oid string) (Object, error) {
 }
 
 // keep copies objects, and what they lead to as far as it was written here,
-// into the repository. They are on disk when it returns.
-func (q *quarantine) keep(roots ...string) error {
+// into the repository. They are on disk when it returns; release lets go of
+// them once something names them.
+func (q *quarantine) keep(roots ...string) (release func(), err error) {
 	b := q.repo.Batch()
-	defer b.Discard()
+	defer func() {
+		if err != nil {
+			b.Discard()
+		}
+	}()
 	seen := map[string]bool{}
 	for len(roots) > 0 {
 		oid := roots[len(roots)-1]
@@ -124,18 +129,18 @@ func (q *quarantine) keep(roots ...string) error {
 			continue // the repository has it
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if _, err := b.write(o.Type, o.Size, bytes.NewReader(o.Data)); err != nil {
-			return err
+			return nil, err
 		}
 		next, err := q.repo.leadsTo(o)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		roots = append(roots, next...)
 	}
-	return b.Flush()
+	return b.Discard, b.Flush()
 }
 
 // leadsTo lists the objects that an object names.
