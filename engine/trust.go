@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/layout"
 )
@@ -82,19 +81,6 @@ func checksUntrusted(hash string, checks []string) *croft.Error {
 	}
 }
 
-// rulesAt reads the settings of merges as a commit of the target has them.
-func (e *Engine) rulesAt(ctx context.Context, r *repo, commit string) (config.Config, error) {
-	o, err := r.git.Read(ctx, commit+":croft.toml")
-	if err != nil && !errors.Is(err, git.ErrNoObject) {
-		return config.Config{}, err
-	}
-	set, err := e.set.AtTarget("croft.toml of "+commit, o.Data)
-	if err != nil {
-		return config.Config{}, err
-	}
-	return set.Config(), nil
-}
-
 // Checks shows the checks that a target's tip asks for.
 func (e *Engine) Checks(ctx context.Context, req croft.ChecksRequest) (*croft.CheckPlan, error) {
 	_, plan, err := e.checkPlan(ctx, req)
@@ -127,11 +113,11 @@ func (e *Engine) checkPlan(ctx context.Context, req croft.ChecksRequest) (*repo,
 	if err != nil {
 		return nil, nil, err
 	}
-	rules, err := e.rulesAt(ctx, s.repo, plan.Commit)
+	rules, err := e.rules(ctx, s.repo, plan.Target, plan.Commit)
 	if err != nil {
 		return nil, nil, err
 	}
-	plan.Checks = append(plan.Checks, rules.Merge.Checks...)
+	plan.Checks = append(plan.Checks, rules.Checks...)
 	plan.Hash, plan.IsApproved, err = e.checksTrusted(ctx, s.repo, plan.Checks)
 	return s.repo, plan, err
 }

@@ -51,7 +51,8 @@ func (s *Stacker) hunks(ctx context.Context, tree, path string) ([]croft.Conflic
 	return parseMarkers(string(o.Data)), nil
 }
 
-// parseMarkers finds the conflicts that a file's markers show.
+// parseMarkers finds the conflicts that a file's markers show. What the two sides
+// come from, which some styles show between them, is left out.
 func parseMarkers(text string) []croft.ConflictHunk {
 	var list []croft.ConflictHunk
 	var h *croft.ConflictHunk
@@ -63,6 +64,8 @@ func parseMarkers(text string) []croft.ConflictHunk {
 		case strings.HasPrefix(line, "<<<<<<< ") && len(list) < maxHunks:
 			h = &croft.ConflictHunk{Line: n}
 			side = &h.Ours
+		case h != nil && strings.HasPrefix(line, "||||||| "):
+			side = new(string)
 		case h != nil && strings.TrimRight(line, "\r\n") == "=======":
 			side = &h.Theirs
 		case h != nil && strings.HasPrefix(line, ">>>>>>> "):

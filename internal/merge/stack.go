@@ -25,10 +25,11 @@ type Item struct {
 	// the one to be undone; of an apply, the base of the review. A merge finds
 	// its own.
 	Base string
-	// Undone is the commit that took this work back earlier. Its undoing is
-	// part of the merge, because git takes work that was merged once for
-	// merged.
-	Undone string
+	// Undone is the commit that took this work back earlier, and Reverted the
+	// one that it undid. Where git takes the work for merged, because its
+	// commits are in the target's history, undoing the undoing is part of the
+	// merge.
+	Undone, Reverted string
 }
 
 // Step is an item on top of what comes before it.
@@ -95,7 +96,7 @@ func (s *Stacker) step(ctx context.Context, tip string, it Item) (Step, error) {
 		}
 	}
 	if it.Kind == croft.KindMerge && it.Strategy == croft.StrategySquash {
-		if err := s.creditAuthors(ctx, tip, it.Head, &commit); err != nil {
+		if err := s.creditAuthors(ctx, tip, it, &commit); err != nil {
 			return step, err
 		}
 	}
@@ -106,27 +107,67 @@ func (s *Stacker) step(ctx context.Context, tip string, it Item) (Step, error) {
 
 // merge computes the tree of an item on a tip.
 func (s *Stacker) merge(ctx context.Context, tip string, it Item) (git.Merged, error) {
-	switch {
-	case it.Kind == croft.KindRevert:
+	switch it.Kind {
+	case croft.KindRevert:
 		return s.Attempts.MergeOver(ctx, it.Head, tip, it.Base)
-	case it.Kind == croft.KindApply:
+	case croft.KindApply:
 		return s.Attempts.MergeOver(ctx, it.Base, tip, it.Head)
-	case it.Undone == "" || it.Strategy == croft.StrategySquash:
-		return s.Attempts.Merge(ctx, tip, it.Head)
 	}
-	undo, err := s.Attempts.ReadCommit(ctx, it.Undone)
-	if err != nil || len(undo.Parents) == 0 {
-		return git.Merged{}, err
-	}
-	back, err := s.Attempts.MergeOver(ctx, it.Undone, tip, undo.Parents[0])
+	back, err := s.bringBack(ctx, tip, it)
 	if err != nil || !back.Clean() {
 		return back, err
 	}
-	again, err := s.Attempts.Commit(ctx, git.Commit{Tree: back.Tree, Parents: []string{tip}, Signature: s.sign(s.Identity.Committer), Message: "again"}, git.Identity{})
+	if back.Tree != "" {
+		tip, err = s.Attempts.Commit(ctx, git.Commit{
+			Tree: back.Tree, Parents: []string{tip}, Signature: s.sign(s.Identity.Committer), Message: "again",
+		}, git.Identity{})
+		if err != nil {
+			return git.Merged{}, err
+		}
+	}
+	return s.Attempts.Merge(ctx, tip, it.Head)
+}
+
+// bringBack undoes on the tip what took an item's work back earlier. It has no
+// tree where there is nothing to be undone.
+func (s *Stacker) bringBack(ctx context.Context, tip string, it Item) (git.Merged, error) {
+	isTaken, err := s.isTakenForMerged(ctx, tip, it)
+	if err != nil || !isTaken {
+		return git.Merged{}, err
+	}
+	undo, err := s.Attempts.ReadCommit(ctx, it.Undone)
+	if err == nil && len(undo.Parents) != 1 {
+		err = fmt.Errorf("%s is no commit that takes something back", it.Undone)
+	}
 	if err != nil {
 		return git.Merged{}, err
 	}
-	return s.Attempts.Merge(ctx, again, it.Head)
+	return s.Attempts.MergeOver(ctx, it.Undone, tip, undo.Parents[0])
+}
+
+// isTakenForMerged reports whether git would pass over work that was taken
+// back, because the target has its commits: they came in by a merge with two
+// parents, or the work was brought up to date with the target in between. Of
+// work that came in as one commit, or as copies of its commits, or that was
+// written anew since, it has none.
+func (s *Stacker) isTakenForMerged(ctx context.Context, tip string, it Item) (bool, error) {
+	if it.Undone == "" {
+		return false, nil
+	}
+	shared, err := s.Attempts.MergeBase(ctx, tip, it.Head)
+	if err != nil || shared == "" {
+		return false, err
+	}
+	if seen, err := s.Attempts.IsAncestor(ctx, it.Undone, shared); err != nil || seen {
+		return false, err // the work as it is was made in view of that
+	}
+	if it.Reverted != "" {
+		if had, err := s.Attempts.IsAncestor(ctx, it.Reverted, shared); err != nil || had {
+			return had, err
+		}
+	}
+	own, err := s.Attempts.OnMainline(ctx, shared, tip)
+	return !own, err
 }
 
 // nothingLeft tells work that the target has from work that happens to change
@@ -150,13 +191,27 @@ func (s *Stacker) commit(ctx context.Context, c git.Commit) (string, error) {
 
 // rebase puts the commits of a piece of work on the tip one by one, with their
 // authors and messages. A commit that changes nothing any more is left out, and
-// so are merges.
+// so are merges. Work that was taken back comes first, as one commit.
 func (s *Stacker) rebase(ctx context.Context, step Step) (Step, error) {
 	work, err := s.Attempts.Between(ctx, step.Parent, step.Head, git.LeaveMerges)
 	if err != nil {
 		return step, err
 	}
 	at, tree := step.Parent, step.Tree
+	back, err := s.bringBack(ctx, at, step.Item)
+	if err != nil {
+		return step, err
+	}
+	if !back.Clean() {
+		step.Conflicts, err = s.explain(ctx, step.Item, step.Parent, back)
+		return step, err
+	}
+	if back.Tree != "" && back.Tree != tree {
+		tree = back.Tree
+		if at, err = s.commit(ctx, git.Commit{Tree: tree, Parents: []string{at}, Message: step.Message}); err != nil {
+			return step, err
+		}
+	}
 	for _, oid := range work {
 		c, err := s.Attempts.ReadCommit(ctx, oid)
 		if err != nil {
@@ -200,8 +255,18 @@ func (s *Stacker) before(ctx context.Context, c git.Commit) (string, error) {
 
 // creditAuthors makes the author of the work the author of the one commit that
 // it becomes. Where there were several, the last is, and the others are named.
-func (s *Stacker) creditAuthors(ctx context.Context, tip, head string, c *git.Commit) error {
-	work, err := s.Attempts.Between(ctx, tip, head, git.LeaveMerges)
+func (s *Stacker) creditAuthors(ctx context.Context, tip string, it Item, c *git.Commit) error {
+	before := tip
+	if it.Reverted != "" { // the tip may have the commits of what is brought back
+		was, err := s.Attempts.ReadCommit(ctx, it.Reverted)
+		if err != nil {
+			return err
+		}
+		if len(was.Parents) > 1 {
+			before = was.Parents[0]
+		}
+	}
+	work, err := s.Attempts.Between(ctx, before, it.Head, git.LeaveMerges)
 	if err != nil || len(work) == 0 {
 		return err
 	}
