@@ -47,6 +47,7 @@ func (e *Engine) Remove(ctx context.Context, req croft.RemoveRequest) (*croft.Re
 		}
 		res.Removed = append(res.Removed, *done)
 	}
+	e.noticeTrash(ctx, s.repo)
 	return res, nil
 }
 

@@ -115,6 +115,26 @@ func (e *Engine) changeTrash(ctx context.Context, r *repo, rec *journal.Record, 
 	})
 }
 
+// noticeTrash tells whoever removes something that work is going to be deleted
+// from the trash. That it cannot be told is no reason to fail.
+func (e *Engine) noticeTrash(ctx context.Context, r *repo) {
+	records, err := e.journal.Announced(ctx, r.id)
+	if err != nil {
+		return
+	}
+	for _, rec := range records {
+		t := rec.Trash
+		if t == nil || t.Purged || t.PurgeAt.IsZero() {
+			continue
+		}
+		text := fmt.Sprintf("%s goes from the trash at %s, and is not in its target; before that: croft restore %s",
+			rec.Workspace.Name, t.PurgeAt.Local().Format(time.DateTime), rec.Workspace.ID)
+		if !slices.Contains(e.Notices(), text) { // once is enough
+			e.notice("%s", text)
+		}
+	}
+}
+
 // restoreNotes says what a restored workspace does not have any more.
 func restoreNotes(rec journal.Record, was croft.TrashLeft) []string {
 	var gone []string

@@ -101,6 +101,9 @@ func (e *Engine) Clean(ctx context.Context, req croft.CleanRequest) (*croft.Clea
 		return removal{Event: croft.EventWorkspaceRemoved}, guard(rec)
 	}
 	res, err := e.sweep(ctx, s.repo, mode, req.DryRun, wanted, how)
+	if err == nil && req.DryRun == croft.DryRunOff {
+		e.noticeTrash(ctx, s.repo)
+	}
 	if err != nil || req.All != croft.ScopeAll || s.git == nil {
 		return res, explain("clean", "", err)
 	}

@@ -204,6 +204,13 @@ func (j *Journal) Live(ctx context.Context, repo croft.ID) ([]Record, error) {
 	return j.list(ctx, `SELECT record FROM workspaces WHERE repo = ? AND `+live+` ORDER BY created_at, rowid`, repo)
 }
 
+// Announced lists the records of removed workspaces of which it was announced
+// that they go, oldest first.
+func (j *Journal) Announced(ctx context.Context, repo croft.ID) ([]Record, error) {
+	return j.list(ctx, `SELECT record FROM workspaces WHERE repo = ? AND state = 'trashed' AND instr(record, '"purgeAt":') > 0
+		ORDER BY created_at, rowid`, repo)
+}
+
 // list reads records and decodes them on all cores: of a long listing, the
 // decoding is the larger part.
 func (j *Journal) list(ctx context.Context, query string, repo croft.ID) ([]Record, error) {
