@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func (e *Engine) Trash(ctx context.Context, dir string) ([]croft.TrashItem, erro
 		}
 		if items[i].Left == croft.LeftDirectory {
 			size, err := e.measure(ctx, rec)
-			if err != nil {
+			if err != nil && !errors.Is(err, os.ErrNotExist) { // it is being restored
 				return nil, explain("trash", w.Name, err)
 			}
 			items[i].Bytes, items[i].Inodes = size.Bytes, size.Inodes

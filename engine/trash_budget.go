@@ -84,6 +84,25 @@ func (t *tidying) fail(name string, err error) bool {
 	return true
 }
 
+// failed notes a failure with one item. One that was restored meanwhile has
+// none: its directory vanished under those who looked at it.
+func (t *tidying) failed(ctx context.Context, it *trashItem, err error) bool {
+	if err == nil {
+		return false
+	}
+	moved := t.underLock(ctx, t.r, func() error { // whoever restores it holds the lock until that is written down
+		now, err := t.journal.Record(ctx, it.rec.Workspace.ID)
+		if err == nil && now.Generation != it.rec.Generation {
+			return errMoved
+		}
+		return err
+	})
+	if errors.Is(moved, errMoved) {
+		err = moved
+	}
+	return t.fail(it.rec.Workspace.Name, err)
+}
+
 // look finds out what there is.
 func (t *tidying) look(ctx context.Context) error {
 	records, err := t.trashed(ctx, t.r)
@@ -102,7 +121,7 @@ func (t *tidying) look(ctx context.Context) error {
 			if it.survey, err = t.judge(ctx, t.r, rec); ctx.Err() != nil {
 				return ctx.Err()
 			}
-			it.hasFailed = t.fail(rec.Workspace.Name, err)
+			it.hasFailed = t.failed(ctx, it, err)
 		} else {
 			it.IsJudged, it.IsDirty = true, left(ctx, t.r, rec) == croft.LeftSnapshot
 		}
@@ -126,7 +145,7 @@ func (t *tidying) strip(ctx context.Context, it *trashItem) {
 	if it.hasFailed || len(it.Regenerable) == 0 || ctx.Err() != nil {
 		return
 	}
-	if it.hasFailed = t.fail(it.rec.Workspace.Name, t.Engine.strip(ctx, t.r, it)); !it.hasFailed {
+	if it.hasFailed = t.failed(ctx, it, t.Engine.strip(ctx, t.r, it)); !it.hasFailed {
 		t.res.Stripped = append(t.res.Stripped, it.rec.Workspace.ID)
 	}
 }
@@ -163,7 +182,7 @@ func (t *tidying) drop(ctx context.Context, it *trashItem) {
 		all = it.amount
 		err = t.Engine.drop(ctx, t.r, it)
 	}
-	if it.hasFailed = t.fail(it.rec.Workspace.Name, err); it.hasFailed {
+	if it.hasFailed = t.failed(ctx, it, err); it.hasFailed {
 		return
 	}
 	it.freed.add(all)
@@ -184,7 +203,7 @@ func (t *tidying) dropAnnounced(ctx context.Context, it *trashItem, at time.Time
 		t.drop(ctx, it)
 	case announced.IsZero() || at.Before(announced) && at.After(t.now):
 		a, err := t.announce(ctx, t.r, it, at, why)
-		if it.hasFailed = t.fail(it.rec.Workspace.Name, err); !it.hasFailed {
+		if it.hasFailed = t.failed(ctx, it, err); !it.hasFailed {
 			t.res.Announced = append(t.res.Announced, a)
 			if !at.After(t.now) { // who wants no notice
 				t.drop(ctx, it)
@@ -222,7 +241,7 @@ func (t *tidying) shrink(ctx context.Context) error {
 			t.dropAnnounced(ctx, it, at, croft.TrashOverBudget)
 			held.subtract(size)
 		case it.rec.Trash.PurgeWhy == string(croft.TrashOverBudget):
-			it.hasFailed = t.fail(it.rec.Workspace.Name, t.withdraw(ctx, t.r, it))
+			it.hasFailed = t.failed(ctx, it, t.withdraw(ctx, t.r, it))
 		}
 	}
 	return nil
