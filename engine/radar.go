@@ -81,6 +81,8 @@ func (r *repo) readWork(ctx context.Context, a *git.Attempts, records []journal.
 	})
 	works := make([]plot, len(records))
 	var wg sync.WaitGroup
+	// If it fails, so does the first call that needs it.
+	wg.Go(func() { _ = a.Prepare(ctx) })
 	n := min(runtime.NumCPU(), len(records))
 	for k := range n {
 		wg.Go(func() {

@@ -21,6 +21,7 @@ const rememberedVersion = 1
 // remembered is what a listing shows.
 type remembered struct {
 	Version    int                   `json:"version"`
+	Git        string                `json:"git"`  // whose merges these are
 	Tips       map[string]string     `json:"tips"` // where each target was
 	Workspaces []rememberedWorkspace `json:"workspaces"`
 }
@@ -38,7 +39,7 @@ func (e *Engine) forecastFile(r *repo) string {
 
 // rememberForecast writes a forecast down. That it cannot be is no failure.
 func (e *Engine) rememberForecast(r *repo, fields []*field, sightings map[string]merge.Sighting, f *croft.Forecast) {
-	shown := remembered{Version: rememberedVersion, Tips: map[string]string{}}
+	shown := remembered{Version: rememberedVersion, Git: e.gitVersion(), Tips: map[string]string{}}
 	at := map[string]int{}
 	for _, field := range fields {
 		if field.tip != "" {
@@ -90,10 +91,18 @@ func (e *Engine) recallSightings(r *repo) map[string]merge.Sighting {
 	in := json.NewDecoder(bufio.NewReader(f))
 	var shown remembered
 	var sightings map[string]merge.Sighting
-	if in.Decode(&shown) != nil || shown.Version != rememberedVersion || in.Decode(&sightings) != nil {
+	if in.Decode(&shown) != nil || shown.Version != rememberedVersion || shown.Git != e.gitVersion() || in.Decode(&sightings) != nil {
 		return nil
 	}
 	return sightings
+}
+
+func (e *Engine) gitVersion() string {
+	v, err := e.git.Version()
+	if err != nil {
+		return ""
+	}
+	return v.String()
 }
 
 // showCollisions says of workspaces with whom they collided in the last

@@ -26,6 +26,9 @@ type Attempts struct {
 	mu  sync.Mutex
 	p   *proc.Process
 	out *bufio.Reader
+
+	aheadMu sync.Mutex
+	ahead   []waiting
 }
 
 // Attempts begins attempts. Close throws away what was not kept.
@@ -37,11 +40,19 @@ func (r *Repository) Attempts() (*Attempts, error) {
 	return &Attempts{q: q}, nil
 }
 
+// Prepare does ahead of time what the first call would have to do: it reads the
+// repository's configuration.
+func (a *Attempts) Prepare(ctx context.Context) error {
+	_, err := a.q.repo.settingsOf(ctx, a.q.repo.CommonDir)
+	return err
+}
+
 // Close ends the attempts.
 func (a *Attempts) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.end()
+	a.endAhead()
 	a.q.discard()
 }
 

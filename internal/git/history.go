@@ -78,6 +78,8 @@ func allHex(names ...string) error {
 // Span is the way from one commit to another.
 type Span struct{ From, To string }
 
+var touchedArgs = []string{"diff-tree", "--stdin", "--always", "-r", "-t", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff"}
+
 // Touched lists for each span where a merge of it with something else could
 // meet that: the files and submodules in which the two commits differ, and the
 // directories that were there and are not any more. A renamed file is one that
@@ -94,10 +96,7 @@ func (a *Attempts) Touched(ctx context.Context, spans []Span) ([][]string, error
 	if len(spans) == 0 {
 		return nil, nil
 	}
-	out, err := a.q.repo.git.run(ctx, door{repo: a.q.repo}, call{
-		args:  []string{"diff-tree", "--stdin", "--always", "-r", "-t", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff"},
-		stdin: in.String(), env: a.q.env,
-	})
+	out, err := a.feed(ctx, touchedArgs, in.String())
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +153,7 @@ func (a *Attempts) MergeAll(ctx context.Context, pairs [][2]string) ([]Tried, er
 	if len(pairs) == 0 {
 		return nil, nil
 	}
-	out, err := a.q.repo.git.run(ctx, door{repo: a.q.repo}, call{args: mergeTreeArgs, stdin: in.String(), env: a.q.env, config: unsynced})
+	out, err := a.feed(ctx, mergeTreeArgs, in.String())
 	list, unread := readTried(out, len(pairs))
 	if err == nil {
 		return list, unread

@@ -1,6 +1,8 @@
 package git
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -63,9 +65,18 @@ func TestTouchedIsWhatAMergeCanMeet(t *testing.T) {
 	r.Git("add", "edit", "dir", "file")
 	r.Git("commit", "--quiet", "-m", "all")
 	tip := r.Git("rev-parse", "HEAD")
-	got, err := attempts(t, open(t, r)).Touched(t.Context(), []Span{{base, tip}, {tip, tip}, {tip, base}})
+	at := attempts(t, open(t, r))
+	spans := []Span{{base, tip}, {tip, tip}, {tip, base}}
+	got, err := at.Touched(t.Context(), spans)
 	if err != nil {
 		t.Fatal(err)
+	}
+	at.Ahead(t.Context())
+	for range 2 { // by a process that waits for it, and by one of its own
+		again, err := at.Touched(t.Context(), spans)
+		if diff := cmp.Diff(got, again); diff != "" || err != nil {
+			t.Errorf("asked again: %v\n%s", err, diff)
+		}
 	}
 	for i := range got {
 		slices.Sort(got[i])
@@ -130,7 +141,9 @@ func TestMergeAllGoesOnAfterACrash(t *testing.T) {
 *) exec git "$@" ;;
 esac`)
 	repo := open(t, r, func(o *Options) { o.Path = crashing })
-	got, err := attempts(t, repo).MergeAll(t.Context(), pairs)
+	at := attempts(t, repo)
+	at.Ahead(t.Context())
+	got, err := at.MergeAll(t.Context(), pairs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +152,7 @@ esac`)
 			t.Errorf("pair %d: %+v", i, m)
 		}
 	}
-	if _, err := attempts(t, repo).MergeAll(t.Context(), [][2]string{{main, strings.Repeat("1", 40)}}); err == nil {
+	if _, err := at.MergeAll(t.Context(), [][2]string{{main, strings.Repeat("1", 40)}}); err == nil {
 		t.Error("a commit that is not there was merged")
 	}
 }
@@ -175,5 +188,24 @@ func TestWorkCommit(t *testing.T) {
 	}
 	if c, err := at.ReadCommit(t.Context(), two); err != nil || len(c.Parents) != 2 || c.Parents[1] != other {
 		t.Errorf("in the middle of a merge: %+v, %v", c, err)
+	}
+}
+
+// Processes that were started ahead end with their context and with the
+// attempts.
+func TestAheadEnds(t *testing.T) {
+	r := gittest.New(t)
+	at := attempts(t, open(t, r))
+	ctx, cancel := context.WithCancel(t.Context())
+	at.Ahead(ctx)
+	cancel()
+	head := r.Git("rev-parse", "HEAD")
+	if got, err := at.MergeAll(ctx, [][2]string{{head, head}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the context ended: %+v, %v", got, err)
+	}
+	at.Ahead(t.Context())
+	at.Close() // waits for their end
+	if len(at.ahead) != 0 {
+		t.Errorf("%d processes still wait", len(at.ahead))
 	}
 }

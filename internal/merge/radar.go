@@ -172,6 +172,7 @@ func (l *look) at(ctx context.Context, fresh []pair) (map[pair]Collision, error)
 	if len(fresh) == 0 {
 		return nil, nil
 	}
+	l.radar.Attempts.Ahead(ctx)
 	k, err := l.kinship(ctx, fresh)
 	if err != nil {
 		return nil, err

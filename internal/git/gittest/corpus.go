@@ -77,7 +77,7 @@ func (c Corpus) WriteTo(w io.Writer) (int64, error) {
 func (g *grower) trunk() []point {
 	first := files{}
 	for i := range g.Files {
-		path := fmt.Sprintf("d%02d/e%03d/f%d.txt", i/9/64, i/9, i%9)
+		path := g.cold(i)
 		first[path] = file{"100644", g.text(path)}
 	}
 	for _, dir := range []string{"hot/a", "hot/b", "hot/b/c", "hot/d"} {
@@ -109,8 +109,9 @@ func (g *grower) work(branch string, on point, commits int) point {
 // blend is what a merge of two points could have come to.
 func (g *grower) blend(a, b point) files {
 	now := maps.Clone(a.files)
-	for path, f := range b.files {
-		if _, ok := now[path]; ok && g.rnd.IntN(2) == 0 && !blocked(now, path) {
+	for _, path := range differing(now, b.files) {
+		f, there := b.files[path]
+		if _, here := now[path]; there && here && g.rnd.IntN(2) == 0 {
 			now[path] = f
 		}
 	}
@@ -203,21 +204,32 @@ func dirOf(path string) string {
 	return path[:max(i, 0)]
 }
 
-// pick chooses a file, mostly one that many choose.
+// pick chooses a file, as often as the heat says one that many choose.
 func (g *grower) pick(now files) string {
-	hot := g.isHot()
+	if !g.isHot() {
+		for range 20 { // most of them are still there
+			if path := g.cold(g.rnd.IntN(g.Files)); now[path].mode != "" {
+				return path
+			}
+		}
+	}
 	var paths []string
-	for _, p := range slices.Sorted(maps.Keys(now)) {
-		if !hot || strings.HasPrefix(p, "hot/") {
+	for p := range now {
+		if strings.HasPrefix(p, "hot/") {
 			paths = append(paths, p)
 		}
 	}
 	if len(paths) == 0 {
+		delete(now, "hot") // which may be a file by now
 		now["hot/again"] = file{"100644", g.text("again")}
 		return "hot/again"
 	}
+	slices.Sort(paths)
 	return paths[g.rnd.IntN(len(paths))]
 }
+
+// cold is a file that is not fought over.
+func (g *grower) cold(i int) string { return fmt.Sprintf("d%02d/e%03d/f%d.txt", i/9/64, i/9, i%9) }
 
 func (g *grower) isHot() bool { return g.rnd.IntN(100) < g.Heat }
 
@@ -269,14 +281,15 @@ func (g *grower) commit(branch string, now files, on ...point) point {
 		}
 		fmt.Fprintf(&g.out, "%s :%d\n", word, p.mark)
 	}
-	for _, path := range slices.Sorted(maps.Keys(was)) {
+	changed := differing(was, now)
+	for _, path := range changed { // what goes makes room for what comes
 		if _, ok := now[path]; !ok {
 			fmt.Fprintf(&g.out, "D %s\n", path)
 		}
 	}
-	for _, path := range slices.Sorted(maps.Keys(now)) {
-		switch f := now[path]; {
-		case f == was[path]:
+	for _, path := range changed {
+		switch f, ok := now[path]; {
+		case !ok:
 		case f.mode == "160000":
 			fmt.Fprintf(&g.out, "M 160000 %s %s\n", f.text, path)
 		default:
@@ -284,4 +297,21 @@ func (g *grower) commit(branch string, now files, on ...point) point {
 		}
 	}
 	return point{g.marks, now}
+}
+
+// differing lists the paths in which two states differ, in order.
+func differing(was, now files) []string {
+	var list []string
+	for path, f := range now {
+		if was[path] != f {
+			list = append(list, path)
+		}
+	}
+	for path := range was {
+		if _, ok := now[path]; !ok {
+			list = append(list, path)
+		}
+	}
+	slices.Sort(list)
+	return list
 }

@@ -1,0 +1,88 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// Ahead starts a process each for the next Touched and the next MergeAll, while
+// the caller still finds out what to ask. What is not asked ends with the
+// attempts.
+func (a *Attempts) Ahead(ctx context.Context) {
+	for _, args := range [][]string{touchedArgs, mergeTreeArgs} {
+		ready := make(chan *proc.Process, 1)
+		go func() {
+			p, err := a.q.repo.git.start(ctx, door{repo: a.q.repo}, a.question(args))
+			if err != nil {
+				p = nil // whoever asks starts one, and is told what is wrong
+			}
+			ready <- p
+		}()
+		a.aheadMu.Lock()
+		a.ahead = append(a.ahead, waiting{args[0], ready})
+		a.aheadMu.Unlock()
+	}
+}
+
+// waiting is a process that was started ahead of its questions.
+type waiting struct {
+	verb  string
+	ready chan *proc.Process // nil: it could not be started
+}
+
+func (a *Attempts) question(args []string) call {
+	return call{args: args, env: a.q.env, config: unsynced}
+}
+
+// feed hands all questions to a git that reads them from its input, and returns
+// all answers.
+func (a *Attempts) feed(ctx context.Context, args []string, questions string) ([]byte, error) {
+	g, d, c := a.q.repo.git, door{repo: a.q.repo}, a.question(args)
+	p := a.take(args[0])
+	if p == nil {
+		c.stdin = questions
+		return g.run(ctx, d, c)
+	}
+	stop := context.AfterFunc(ctx, p.Kill)
+	defer stop()
+	go func() {
+		// If it dies before it has read all of it, waiting for it says why.
+		_, _ = io.WriteString(p.Stdin, questions)
+		_ = p.Stdin.Close()
+	}()
+	out, rerr := io.ReadAll(p.Stdout)
+	if err := errors.Join(p.Wait(), rerr, context.Cause(ctx)); err != nil {
+		return out, g.wrap(args, d.dir(), err)
+	}
+	return out, nil
+}
+
+// take finds a process that was started ahead, or nil.
+func (a *Attempts) take(verb string) *proc.Process {
+	a.aheadMu.Lock()
+	defer a.aheadMu.Unlock()
+	for i, w := range a.ahead {
+		if w.verb == verb {
+			a.ahead = append(a.ahead[:i:i], a.ahead[i+1:]...)
+			return <-w.ready
+		}
+	}
+	return nil
+}
+
+// endAhead ends the processes that nobody asked anything.
+func (a *Attempts) endAhead() {
+	a.aheadMu.Lock()
+	defer a.aheadMu.Unlock()
+	for _, w := range a.ahead {
+		if p := <-w.ready; p != nil {
+			p.Kill()
+			_ = p.Stdin.Close()
+			_ = p.Wait()
+		}
+	}
+	a.ahead = nil
+}
