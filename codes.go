@@ -34,6 +34,7 @@ var codeTable = []struct {
 	{KeyConflict, 409, ExitConflict},
 	{LimitReached, 429, ExitRefused},
 	{NoSpace, 507, ExitEnvironment},
+	{DiskError, 500, ExitEnvironment},
 	{NotWritable, 403, ExitEnvironment},
 	{WorkspaceDirty, 409, ExitRefused},
 	{WorkspaceLocked, 423, ExitRefused},

@@ -55,6 +55,8 @@ const (
 	LimitReached Code = "LIMIT_REACHED"
 	// NoSpace: the file system has too few free bytes or inodes.
 	NoSpace Code = "NO_SPACE"
+	// DiskError: the file system reported an error of input or output.
+	DiskError Code = "DISK_ERROR"
 	// NotWritable: the directory in which the workspace would lie cannot be
 	// written.
 	NotWritable Code = "NOT_WRITABLE"

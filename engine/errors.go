@@ -59,6 +59,8 @@ func explainSystem(e *croft.Error, err error) bool {
 	switch {
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, git.KindNoSpace):
 		e.Code, e.Message, e.Hint = croft.NoSpace, "the disk is full", "croft clean"
+	case errors.Is(err, syscall.EIO) || errors.Is(err, git.KindIO):
+		e.Code, e.Message, e.Hint = croft.DiskError, "the disk reports an error", "look at the system's log, then run the command again"
 	case errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, git.KindDenied):
 		e.Code, e.Message = croft.NotWritable, "no permission to write"
 	default:

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // Enabled says whether points obey CROFT_FAILPOINT.
@@ -26,12 +27,27 @@ var counts struct {
 //	kill=#N            die at the N-th point, whatever its name
 //	fail=NAME[#N]      return an error there instead
 //	fail=#N
+//	nospace=, io=      return the error of a full or of a broken disk
 func Hit(name string) error {
-	spec := os.Getenv("CROFT_FAILPOINT")
-	if spec == "" {
+	verb, arg, _ := strings.Cut(os.Getenv("CROFT_FAILPOINT"), "=")
+	if verb == "" || strings.HasSuffix(verb, "-commits") {
 		return nil
 	}
-	verb, arg, _ := strings.Cut(spec, "=")
+	return act(verb, arg, name)
+}
+
+// Commit marks the moments before and after a transaction, where a process can
+// die but nothing can fail any more. They are counted by themselves:
+//
+//	log-commits=FILE, kill-commits=#N
+func Commit(name string) {
+	verb, arg, _ := strings.Cut(os.Getenv("CROFT_FAILPOINT"), "=")
+	if verb, ok := strings.CutSuffix(verb, "-commits"); ok {
+		_ = act(verb, arg, name)
+	}
+}
+
+func act(verb, arg, name string) error {
 	counts.Lock()
 	if counts.seen == nil {
 		counts.seen = map[string]int{}
@@ -65,6 +81,10 @@ func Hit(name string) error {
 		select {}
 	case "fail":
 		return fmt.Errorf("failpoint %s", name)
+	case "nospace":
+		return fmt.Errorf("failpoint %s: %w", name, syscall.ENOSPC)
+	case "io":
+		return fmt.Errorf("failpoint %s: %w", name, syscall.EIO)
 	}
 	return nil
 }

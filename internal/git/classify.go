@@ -10,6 +10,7 @@ type Kind string
 const (
 	KindLocked   Kind = "locked"    // a lock file of another git is in the way
 	KindNoSpace  Kind = "no space"  // the disk is full
+	KindIO       Kind = "io"        // the disk failed
 	KindDenied   Kind = "denied"    // no permission
 	KindOwner    Kind = "owner"     // the repository belongs to somebody else
 	KindFilter   Kind = "filter"    // a required content filter did not run
@@ -27,6 +28,7 @@ var phrases = []struct {
 	{"No space left on device", KindNoSpace},
 	{"Disk quota exceeded", KindNoSpace},
 	{"Out of diskspace", KindNoSpace},
+	{"Input/output error", KindIO},
 	{"detected dubious ownership", KindOwner},
 	{"clean filter '", KindFilter},
 	{"smudge filter ", KindFilter},

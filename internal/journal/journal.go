@@ -16,12 +16,14 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
 )
 
 // FileName is the database's name in the state directory.
@@ -118,6 +120,10 @@ func explain(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
 		return fmt.Errorf("%w: %w", ErrBusy, err)
+	case sqlite3.SQLITE_FULL:
+		return fmt.Errorf("%w: %w", syscall.ENOSPC, err)
+	case sqlite3.SQLITE_IOERR:
+		return fmt.Errorf("%w: %w", syscall.EIO, err)
 	}
 	return err
 }
@@ -181,7 +187,10 @@ func update(ctx context.Context, db *sql.DB, f func(*Tx) error) ([]change, error
 		_ = tx.Rollback()
 		return nil, err
 	}
-	return changed, tx.Commit()
+	failpoint.Commit("journal.commit")
+	err = tx.Commit()
+	failpoint.Commit("journal.committed")
+	return changed, err
 }
 
 // querier is what a transaction and the database have in common.
