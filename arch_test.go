@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 	"internal/failpoint":   {},
 	"internal/flock":       {},
 	"internal/proc":        {},
-	"internal/git":         {"internal/failpoint", "internal/proc"},
+	"internal/git":         {"internal/failpoint", "internal/flock", "internal/proc"},
 	"internal/git/gittest": {"internal/proc"},
 
 	// The parts of the engine. They never import each other.

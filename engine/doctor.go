@@ -105,8 +105,20 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// locks looks for lock files that were left when the machine went down.
-func (d *doctor) locks(context.Context) error {
+// locks looks for lock files of gits that Croft ran and that were killed, and
+// for those that were left when the machine went down.
+func (d *doctor) locks(ctx context.Context) error {
+	for _, path := range d.r.git.Left() {
+		d.find(findLock, path, "A git that Croft ran was killed and left it.", func() error {
+			if err := d.r.git.Sweep(ctx); err != nil {
+				return err
+			}
+			if _, err := os.Lstat(path); err == nil {
+				return errors.New("another git may hold it")
+			}
+			return nil
+		})
+	}
 	boot := proc.BootTime()
 	if boot.IsZero() {
 		return nil

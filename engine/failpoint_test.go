@@ -335,6 +335,9 @@ func TestFailedRemoval(t *testing.T) {
 			if now := show(t, e, "a"); now.State != croft.Ready || now.Branch != w.Branch {
 				t.Errorf("the kept workspace is %+v", now)
 			}
+			if got := r.Git("for-each-ref", "--format=%(refname)", "refs/croft/archive"); got != "" {
+				t.Errorf("a workspace that was kept is archived: %s", got)
+			}
 			if _, err := e.Remove(t.Context(), *job.Remove); err != nil {
 				t.Fatal(err)
 			}

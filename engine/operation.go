@@ -173,6 +173,12 @@ func undoRefs(ctx context.Context, r *repo, rec journal.Record) error {
 // never touches one that is alive or that another process is recovering. What
 // fails in another repository is left to those who work there.
 func (e *Engine) recover(ctx context.Context, repo croft.ID) error {
+	r := e.opened(repo)
+	if r != nil && r.git != nil {
+		if err := r.git.Sweep(ctx); err != nil {
+			return err
+		}
+	}
 	ops, err := e.journal.Running(ctx)
 	if err != nil {
 		return err
@@ -188,6 +194,9 @@ func (e *Engine) recover(ctx context.Context, repo croft.ID) error {
 				Hint: "croft doctor --fix", Err: err,
 			}
 		}
+	}
+	if r != nil && r.git != nil {
+		e.sweepDrafts(ctx, r)
 	}
 	return nil
 }
@@ -208,6 +217,11 @@ func (e *Engine) recoverOne(ctx context.Context, op journal.Operation) error {
 		return err
 	}
 	return e.recoverHeld(ctx, op, func() error {
+		if r.git != nil {
+			if err := r.git.Sweep(ctx); err != nil {
+				return err
+			}
+		}
 		switch op.Kind {
 		case "create":
 			return e.recoverCreate(ctx, r, op)
@@ -298,16 +312,23 @@ func (e *Engine) recoverCreate(ctx context.Context, r *repo, op journal.Operatio
 	})
 }
 
-// repoByID opens a repository that was seen before.
-func (e *Engine) repoByID(ctx context.Context, id croft.ID) (*repo, error) {
+// opened is a repository that this engine has open, or nil.
+func (e *Engine) opened(id croft.ID) *repo {
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	for _, r := range e.repos {
 		if r.id == id {
-			e.mu.Unlock()
-			return r, nil
+			return r
 		}
 	}
-	e.mu.Unlock()
+	return nil
+}
+
+// repoByID opens a repository that was seen before.
+func (e *Engine) repoByID(ctx context.Context, id croft.ID) (*repo, error) {
+	if r := e.opened(id); r != nil {
+		return r, nil
+	}
 	known, err := e.journal.Repo(ctx, id)
 	if err != nil {
 		return nil, err

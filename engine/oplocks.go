@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,12 +10,86 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
 // beginTime is more than enough from making an operation's lock file to
 // locking it.
 const beginTime = time.Minute
+
+// draft is held while something is made in two places that no operation in
+// the journal speaks of. It names the ref that is one of them, for whoever
+// comes after a crash.
+type draft struct{ lock *flock.Lock }
+
+// The kinds of drafts, which begin the names of their files.
+const (
+	draftSnapshot = "snapshot-" // the files of a snapshot, then the ref by which they are found
+	draftRecord   = "record-"   // the ref of a record, then the database
+)
+
+// draft says that something is being made.
+func (e *Engine) draft(kind string, r *repo, id croft.ID, ref string) (draft, error) {
+	path := e.opLock(croft.ID(kind) + id)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return draft{}, err
+	}
+	l, err := flock.Try(path)
+	if err != nil {
+		return draft{}, err
+	}
+	d := draft{l}
+	if _, err := l.File().WriteString(string(r.id) + " " + ref); err != nil {
+		d.end()
+		return draft{}, err
+	}
+	return d, nil
+}
+
+func (d draft) end() {
+	_ = os.Remove(d.lock.File().Name())
+	_ = d.lock.Unlock()
+}
+
+// abandon leaves a draft to whoever comes next.
+func (d draft) abandon() { _ = d.lock.Unlock() }
+
+func isDraft(name string) bool {
+	return strings.HasPrefix(name, draftSnapshot) || strings.HasPrefix(name, draftRecord)
+}
+
+// sweepDrafts finishes or takes back what was being made in a repository by
+// processes that died.
+func (e *Engine) sweepDrafts(ctx context.Context, r *repo) {
+	paths, _ := filepath.Glob(e.opLock("*-*"))
+	for _, path := range paths {
+		if !isDraft(filepath.Base(path)) {
+			continue
+		}
+		l, err := flock.Try(path)
+		if err != nil {
+			continue
+		}
+		b, _ := os.ReadFile(path)
+		repo, ref, ok := strings.Cut(string(b), " ")
+		if ok && croft.ID(repo) == r.id && e.settleDraft(ctx, r, filepath.Base(path), ref) {
+			_ = os.Remove(path)
+		}
+		_ = l.Unlock()
+	}
+}
+
+func (e *Engine) settleDraft(ctx context.Context, r *repo, name, ref string) bool {
+	if strings.HasPrefix(name, draftRecord) {
+		_, err := e.importRecords(ctx, r)
+		return err == nil
+	}
+	if _, err := r.git.ReadRef(ctx, ref); errors.Is(err, git.ErrNoRef) {
+		return os.RemoveAll(e.secretsDir(croft.ID(filepath.Base(ref)))) == nil
+	}
+	return true
+}
 
 // sweepLocks removes the lock files of processes that died just before their
 // operation was written down, or just after it had ended. What cannot be
@@ -26,6 +101,9 @@ func (e *Engine) sweepLocks(ctx context.Context) {
 	for _, entry := range entries {
 		id, ok := strings.CutSuffix(entry.Name(), ".lock")
 		info, err := entry.Info()
+		if err == nil && isDraft(id) && info.Size() > 0 {
+			continue // it is left to those who work in its repository
+		}
 		if !ok || err != nil || time.Since(info.ModTime()) < beginTime {
 			continue
 		}

@@ -44,31 +44,44 @@ func recordBlob(r *repo, rec journal.Record) (string, error) {
 // saveRecord writes a changed record to its ref and then to the database.
 func (e *Engine) saveRecord(ctx context.Context, r *repo, rec *journal.Record, then func(*journal.Tx) error) error {
 	rec.Generation++
-	if r.git != nil {
-		ref, err := r.git.ReadRef(ctx, recordRef(rec.Workspace.ID))
-		if err == nil && ref != rec.Blob {
-			outgrow(ctx, r, ref, rec)
-		}
-		if rec.Origin == nil {
-			if rec.Origin, err = e.journal.Origin(ctx, rec.Workspace.ID); err != nil && !errors.Is(err, journal.ErrNotFound) {
+	write := func() error {
+		return e.journal.Update(ctx, func(tx *journal.Tx) error {
+			if err := tx.Put(*rec); err != nil {
 				return err
 			}
-		}
-		blob, err := recordBlob(r, *rec)
-		if err != nil {
-			return err
-		}
-		if err := r.git.UpdateRefs(ctx, git.RefUpdate{Ref: recordRef(rec.Workspace.ID), New: blob, Old: ref}); err != nil {
-			return err
-		}
-		rec.Blob = blob
+			return then(tx)
+		})
 	}
-	return e.journal.Update(ctx, func(tx *journal.Tx) error {
-		if err := tx.Put(*rec); err != nil {
+	if r.git == nil {
+		return write()
+	}
+	u := git.RefUpdate{Ref: recordRef(rec.Workspace.ID)}
+	var err error
+	if u.Old, err = r.git.ReadRef(ctx, u.Ref); err == nil && u.Old != rec.Blob {
+		outgrow(ctx, r, u.Old, rec)
+	}
+	if rec.Origin == nil {
+		if rec.Origin, err = e.journal.Origin(ctx, rec.Workspace.ID); err != nil && !errors.Is(err, journal.ErrNotFound) {
 			return err
 		}
-		return then(tx)
-	})
+	}
+	if u.New, err = recordBlob(r, *rec); err != nil {
+		return err
+	}
+	d, err := e.draft(draftRecord, r, newID(), u.Ref)
+	if err != nil {
+		return err
+	}
+	if err = r.git.UpdateRefs(ctx, u); err == nil {
+		rec.Blob = u.New
+		err = write()
+	}
+	if err != nil {
+		d.abandon() // the ref may have moved
+		return err
+	}
+	d.end()
+	return nil
 }
 
 // outgrow gives a record a later generation than the one on its ref, which

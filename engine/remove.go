@@ -118,11 +118,19 @@ func (e *Engine) removeOne(ctx context.Context, r *repo, rec journal.Record, how
 	if _, lerr := os.Lstat(rec.Workspace.Path); lerr == nil {
 		// Nothing was moved: the caller is told that the workspace is kept, so
 		// nobody may finish the removal later.
-		err = errors.Join(err, e.journal.Update(ctx, func(tx *journal.Tx) error {
-			return tx.End(op.ID, journal.OpUndone, err.Error(), e.now())
-		}))
+		err = errors.Join(err, e.keep(ctx, r, op.Operation, rec, err.Error()))
 	}
 	return nil, err
+}
+
+// keep ends a removal that did not come to move anything.
+func (e *Engine) keep(ctx context.Context, r *repo, op journal.Operation, rec journal.Record, reason string) error {
+	if r.git != nil && rec.Workspace.Mode != croft.ModeLegacy {
+		if err := e.underLock(ctx, r, func() error { return dropArchive(ctx, r, rec.Workspace.ID) }); err != nil {
+			return err // the next one finishes the removal after all
+		}
+	}
+	return e.end(ctx, op, journal.OpUndone, reason)
 }
 
 // beginRemoval writes a removal down. If another one is under way, it waits

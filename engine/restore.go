@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
@@ -116,7 +117,7 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 	}
 	if err != nil {
 		if begun {
-			if back := e.stowAgain(ctx, r, rec, ours); back != nil {
+			if back := e.stowAgain(ctx, r, rec, op.StartedAt, ours); back != nil {
 				return errors.Join(err, back) // the journal still says what was begun
 			}
 		}
@@ -295,7 +296,7 @@ func (e *Engine) equipAgain(ctx context.Context, r *repo, rec *journal.Record) e
 
 // stowAgain puts a workspace back into the trash whose restoration failed, from
 // whatever point it had come to. The branch goes if the restoration made it.
-func (e *Engine) stowAgain(ctx context.Context, r *repo, rec journal.Record, madeBranch bool) error {
+func (e *Engine) stowAgain(ctx context.Context, r *repo, rec journal.Record, begun time.Time, madeBranch bool) error {
 	spec, dir := specOf(rec), rec.Trash.Dir
 	tree := r.trees.At(spec)
 	if _, err := r.git.ReadRef(ctx, archiveRef(rec.Workspace.ID)); errors.Is(err, git.ErrNoRef) {
@@ -322,6 +323,8 @@ func (e *Engine) stowAgain(ctx context.Context, r *repo, rec journal.Record, mad
 	if err := dropRef(ctx, r, baseRef(rec.Workspace.ID)); err != nil || !madeBranch || rec.Workspace.Branch == "" {
 		return err
 	}
+	// Git may have begun a reflog for a branch that it could not make.
+	r.git.DropRemains(begun, "refs/heads/"+rec.Workspace.Branch)
 	_, err = deleteBranch(ctx, r, rec, rec.Trash.Tip)
 	return err
 }

@@ -59,11 +59,16 @@ func (e *Engine) save(ctx context.Context, r *repo, rec journal.Record) (*croft.
 		return nil, broken(rec, h)
 	}
 	id := newID()
+	d, err := e.draft(draftSnapshot, r, id, snapshotRef(w.ID, id))
+	if err != nil {
+		return nil, err
+	}
 	pinned := false
 	defer func() {
 		if !pinned { // nothing would ever find them again
 			_ = os.RemoveAll(e.secretsDir(id))
 		}
+		d.end()
 	}()
 	saved, err := snapshot.Save(ctx, r.trees.At(specOf(rec)), snapshot.Selection{
 		Ignored: r.cfg.Snapshot.Ignored, Secrets: r.cfg.Snapshot.Secrets, SecretsDir: e.secretsDir(id),

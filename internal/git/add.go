@@ -234,7 +234,8 @@ func removeTree(dir, last string) error {
 // that it has just seen is gone, so the worktree first stops being listed, and
 // its directory goes a moment later. One that is committing there, or a gc that
 // is rewriting the reflog, has the lock of HEAD, so that is taken too. It may
-// be called again after a crash at any point.
+// be called again after a crash at any point. The caller holds the repository's
+// lock.
 func (w *Worktree) Deregister(dst string) error {
 	return w.DeregisterWhile(dst, func() error { return nil })
 }
@@ -247,12 +248,18 @@ func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 	if err := os.Rename(filepath.Join(w.Admin, pointer), filepath.Join(w.Admin, hidden)); err == nil {
 		gone = time.Now().Add(listingTime)
 	}
+	if err := failpoint.Hit("git.deregister.hidden"); err != nil {
+		return err
+	}
 	if err := meanwhile(); err != nil {
 		return err
 	}
 	time.Sleep(time.Until(gone))
 	w.holdHead()
 	w.DropDebris()
+	if err := failpoint.Hit("git.deregister.held"); err != nil {
+		return err
+	}
 	err := os.Rename(w.Admin, dst)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		if cerr := os.CopyFS(dst, os.DirFS(w.Admin)); cerr != nil {
@@ -261,6 +268,9 @@ func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 		if err := os.RemoveAll(w.Admin); err != nil {
 			return err
 		}
+	}
+	if err := failpoint.Hit("git.deregister.moved"); err != nil {
+		return err
 	}
 	_ = os.Remove(filepath.Join(dst, headLock))
 	_ = os.Rename(filepath.Join(dst, hidden), filepath.Join(dst, pointer))
@@ -274,6 +284,9 @@ const listingTime = 10 * time.Millisecond
 // headLock is the file under which git changes HEAD and its reflog.
 const headLock = "HEAD.lock"
 
+// headLockOurs is what Croft writes into it; git writes what HEAD becomes.
+const headLockOurs = "croft\n"
+
 // headPatience is how long such a change may take. A lock that is older was
 // left behind by a git that was killed.
 const headPatience = time.Second
@@ -282,9 +295,13 @@ const headPatience = time.Second
 // it must be done.
 func (w *Worktree) holdHead() {
 	for deadline := time.Now().Add(headPatience); ; time.Sleep(5 * time.Millisecond) {
-		f, err := os.OpenFile(filepath.Join(w.Admin, headLock), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		path := filepath.Join(w.Admin, headLock)
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 		if err == nil {
+			_, _ = f.WriteString(headLockOurs)
 			_ = f.Close()
+		} else if b, err := readSmall(path); err == nil && string(b) == headLockOurs {
+			return // of a Croft that died here
 		}
 		if !errors.Is(err, os.ErrExist) || time.Now().After(deadline) {
 			return

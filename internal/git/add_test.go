@@ -212,7 +212,7 @@ func addSteps(t *testing.T, repo *Repository, s AddSpec) []struct {
 func userTree(t *testing.T, r *gittest.Repo) map[string]string {
 	t.Helper()
 	m := tree(t, filepath.Dir(r.Dir))
-	for _, ours := range []string{"app/.git/croft", "app/.git/croft/staging", "app/.git/worktrees"} {
+	for _, ours := range []string{"app/.git/croft", "app/.git/croft/staging", "app/.git/croft/writers", "app/.git/worktrees"} {
 		delete(m, filepath.FromSlash(ours))
 	}
 	return m

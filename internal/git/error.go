@@ -52,6 +52,13 @@ func (g *Git) wrap(args []string, dir string, err error) error {
 	return e
 }
 
+// wasKilled reports whether a process ended by a signal, so that it could not
+// clean up.
+func wasKilled(err error) bool {
+	exit, ok := errors.AsType[*proc.ExitError](err)
+	return err != nil && (!ok || exit.Code < 0)
+}
+
 // exitCode is the status of a command that failed, or -1.
 func exitCode(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {

@@ -25,6 +25,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -86,7 +87,8 @@ type call struct {
 	stdin   string
 	config  [][2]string
 	env     []string // added last
-	locks   bool     // may take optional locks, to write back a refreshed index
+	locks   bool     // writes the index, or may, to write back what it learned
+	writes  []string // other locks that it takes, relative to the common directory
 	network bool     // with the user's credentials
 	inherit []*os.File
 }
@@ -100,11 +102,49 @@ func (g *Git) run(ctx context.Context, d door, c call) ([]byte, error) {
 	if c.stdin != "" {
 		cmd.Stdin = strings.NewReader(c.stdin)
 	}
+	done := func(error) {}
+	if d.repo != nil && c.takesLocks() {
+		if done, err = d.marked(ctx, c, &cmd); err != nil {
+			return nil, err
+		}
+	}
 	res, err := proc.Run(ctx, cmd)
+	done(err)
 	if err != nil {
 		return res.Stdout, g.wrap(c.args, cmd.Dir, err)
 	}
 	return res.Stdout, nil
+}
+
+// takesLocks reports whether a git that is killed may leave locks in the
+// repository. One with an index of its own leaves them beside that.
+func (c call) takesLocks() bool {
+	hasIndex := slices.ContainsFunc(c.env, func(kv string) bool { return strings.HasPrefix(kv, "GIT_INDEX_FILE=") })
+	return c.locks && !hasIndex || len(c.writes) > 0
+}
+
+// marked gives a git that takes locks its mark.
+func (d door) marked(ctx context.Context, c call, cmd *proc.Command) (done func(error), err error) {
+	m, err := d.repo.mark()
+	if err != nil {
+		return nil, err
+	}
+	locks := c.writes
+	if c.locks {
+		locks = append(d.repo.locksIn(d.gitDirectory()), locks...)
+	}
+	if err := m.busy(locks); err != nil {
+		m.end()
+		return nil, err
+	}
+	cmd.Inherit = append(slices.Clip(cmd.Inherit), m.lock.File())
+	return func(err error) {
+		if wasKilled(err) {
+			m.died(ctx)
+		} else {
+			m.end()
+		}
+	}, nil
 }
 
 // start starts a long-lived git.

@@ -60,7 +60,7 @@ func (r *Repository) UpdateRefsAfter(ctx context.Context, meanwhile func() error
 	}
 	b.WriteString("prepare\x00")
 	dirs := r.refDirs(updates)
-	if err := r.refs.transact(ctx, b.String(), meanwhile); err != nil {
+	if err := r.refs.transact(ctx, transaction{script: b.String(), locks: locksOf(updates), meanwhile: meanwhile}); err != nil {
 		return err
 	}
 	return syncAll(dirs...)
@@ -71,32 +71,20 @@ func (r *Repository) UpdateRefsAfter(ctx context.Context, meanwhile func() error
 const lockTime = time.Second
 
 // DropRemains removes what a git that was killed left of refs since a time:
-// their locks, and the reflogs of refs that it did not get to make. A lock gets
-// the time to go by itself first; one that is older is somebody else's. The
-// caller knows that none of its own processes is at work on these refs.
+// their locks, and the reflogs of refs that it did not get to make. The caller
+// knows that none of its own processes is at work on these refs. A lock that is
+// older, or that somebody who is alive may hold, stays.
 func (r *Repository) DropRemains(since time.Time, refs ...string) {
 	if !r.NativeRefs() {
 		return
 	}
-	isOurs := func(file string) bool {
-		info, err := os.Lstat(file)
-		return err == nil && info.Mode().IsRegular() && !info.ModTime().Before(since)
-	}
 	deadline := time.Now().Add(lockTime)
 	for _, ref := range refs {
-		lock := filepath.Join(r.CommonDir, filepath.FromSlash(ref)) + ".lock"
-		for isOurs(lock) {
-			if time.Now().After(deadline) {
-				_ = os.Remove(lock)
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		log := filepath.Join(r.CommonDir, "logs", filepath.FromSlash(ref))
-		if !isOurs(log) {
+		r.dropLocks(remains{locks: []string{ref + ".lock"}, since: since}, deadline)
+		if _, err := r.Snapshot().Ref(ref); !errors.Is(err, ErrNoRef) {
 			continue
 		}
-		if _, err := r.Snapshot().Ref(ref); errors.Is(err, ErrNoRef) {
+		if log, _, ok := r.lockFile("logs/"+ref, since); ok {
 			_ = os.Remove(log)
 		}
 	}
@@ -109,54 +97,92 @@ type refSession struct {
 	mu   sync.Mutex
 	p    *proc.Process
 	out  *bufio.Reader
+	mark *mark
 }
 
 var updateRefArgs = []string{"update-ref", "-m", "croft", "--stdin", "-z", "--no-deref"}
 
-func (s *refSession) transact(ctx context.Context, script string, meanwhile func() error) error {
+// transaction is one change of refs.
+type transaction struct {
+	script    string
+	locks     []string
+	meanwhile func() error // called while the refs are locked
+}
+
+func (s *refSession) transact(ctx context.Context, t transaction) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if s.p == nil {
-		// The session outlives this call, and a transaction that was sent is
-		// not torn apart: its context is not the caller's.
-		p, err := s.repo.git.start(context.WithoutCancel(ctx), door{repo: s.repo}, call{args: updateRefArgs})
-		if err != nil {
+		if err := s.start(ctx); err != nil {
 			return err
 		}
-		s.p, s.out = p, bufio.NewReader(p.Stdout)
 	}
-	if meanwhile == nil {
-		return s.exchange(script+"commit\x00", "start: ok", "prepare: ok", "commit: ok")
-	}
-	if err := s.exchange(script, "start: ok", "prepare: ok"); err != nil {
+	if err := s.mark.busy(t.locks); err != nil {
 		return err
 	}
-	if err := meanwhile(); err != nil {
-		return errors.Join(err, s.exchange("abort\x00", "abort: ok"))
+	err := s.carryOut(ctx, t)
+	if s.mark != nil { // git is still there
+		s.mark.idle()
 	}
-	return s.exchange("commit\x00", "commit: ok")
+	return err
 }
 
-func (s *refSession) exchange(script string, answers ...string) error {
+func (s *refSession) carryOut(ctx context.Context, t transaction) error {
+	if t.meanwhile == nil {
+		return s.exchange(ctx, t.script+"commit\x00", "start: ok", "prepare: ok", "commit: ok")
+	}
+	if err := s.exchange(ctx, t.script, "start: ok", "prepare: ok"); err != nil {
+		return err
+	}
+	if err := t.meanwhile(); err != nil {
+		return errors.Join(err, s.exchange(ctx, "abort\x00", "abort: ok"))
+	}
+	return s.exchange(ctx, "commit\x00", "commit: ok")
+}
+
+func (s *refSession) exchange(ctx context.Context, script string, answers ...string) error {
 	_, werr := io.WriteString(s.p.Stdin, script)
 	for _, want := range answers {
 		line, err := s.out.ReadString('\n')
 		if err != nil || strings.TrimSpace(line) != want {
-			return s.fail(errors.Join(werr, err))
+			return s.fail(ctx, errors.Join(werr, err))
 		}
 	}
 	return nil
 }
 
-func (s *refSession) fail(cause error) error {
-	p := s.p
-	s.p, s.out = nil, nil
+func (s *refSession) start(ctx context.Context) error {
+	m, err := s.repo.mark()
+	if err != nil {
+		return err
+	}
+	// The session outlives this call, and a transaction that was sent is not
+	// torn apart: its context is not the caller's.
+	p, err := s.repo.git.start(context.WithoutCancel(ctx), door{repo: s.repo},
+		call{args: updateRefArgs, inherit: []*os.File{m.lock.File()}})
+	if err != nil {
+		m.end()
+		return err
+	}
+	s.p, s.out, s.mark = p, bufio.NewReader(p.Stdout), m
+	return nil
+}
+
+func (s *refSession) fail(ctx context.Context, cause error) error {
+	p, m := s.p, s.mark
+	s.p, s.out, s.mark = nil, nil, nil
 	_ = p.Stdin.Close()
 	_, _ = io.Copy(io.Discard, p.Stdout)
-	if err := p.Wait(); err != nil {
+	err := p.Wait()
+	if wasKilled(err) {
+		m.died(ctx)
+	} else {
+		m.end()
+	}
+	if err != nil {
 		return s.repo.git.wrap(updateRefArgs, s.repo.CommonDir, err)
 	}
 	return s.repo.git.wrap(updateRefArgs, s.repo.CommonDir, fmt.Errorf("unexpected end: %w", cause))
@@ -168,11 +194,13 @@ func (s *refSession) close() error {
 	if s.p == nil {
 		return nil
 	}
-	p := s.p
-	s.p = nil
+	p, m := s.p, s.mark
+	s.p, s.out, s.mark = nil, nil, nil
 	_ = p.Stdin.Close()
 	_, _ = io.Copy(io.Discard, p.Stdout)
-	return p.Wait()
+	err := p.Wait()
+	m.end()
+	return err
 }
 
 // Ref is a ref and the object that it names.

@@ -64,7 +64,14 @@ func (r *Repository) IsBareByAccident() bool {
 
 // SetNotBare takes the accident back.
 func (r *Repository) SetNotBare(ctx context.Context) error {
-	_, err := r.run(ctx, "config", "--file", filepath.Join(r.CommonDir, "config"), "core.bare", "false")
+	return r.setConfig(ctx, "core.bare", "false")
+}
+
+// setConfig writes the repository's configuration.
+func (r *Repository) setConfig(ctx context.Context, key, value string) error {
+	_, err := r.git.run(ctx, door{repo: r}, call{
+		args: []string{"config", "--file", filepath.Join(r.CommonDir, "config"), key, value}, writes: []string{"config.lock"},
+	})
 	return err
 }
 

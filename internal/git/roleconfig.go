@@ -43,8 +43,7 @@ func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns [
 	if out, err := r.run(ctx, "config", "--file", filepath.Join(r.CommonDir, "config"), "--get", key); err == nil && len(bytes.TrimSpace(out)) > 0 {
 		return nil
 	}
-	_, err = r.run(ctx, "config", "--file", filepath.Join(r.CommonDir, "config"), key, "croft/gitconfig")
-	return err
+	return r.setConfig(ctx, key, "croft/gitconfig")
 }
 
 // userIgnore is the content of the ignore file that the user has for all

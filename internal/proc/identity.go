@@ -2,6 +2,7 @@ package proc
 
 import (
 	"os"
+	"time"
 )
 
 // Identity tells a process apart from every other one that ever had its
@@ -12,6 +13,15 @@ type Identity struct {
 	Space string // the process namespace
 	PID   int
 	Start string // when the process was started, as the kernel tells it
+}
+
+// Neighbour is a process that was seen. What cannot be read of it is empty.
+type Neighbour struct {
+	PID     int
+	Started time.Time
+	Dir     string // its working directory
+	Args    []string
+	Env     []string
 }
 
 // Life says what is known of a process.

@@ -3,7 +3,6 @@ package snapshot
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -51,11 +50,11 @@ func stagedTree(ctx context.Context, w *git.Worktree) (string, error) {
 			s.conflicted = append(s.conflicted, e.Path)
 		}
 	}
-	tmp, err := os.MkdirTemp("", "croft-pin-")
+	tmp, remove, err := w.Repo.TempDir()
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(tmp)
+	defer remove()
 	staged, err := w.IndexTree(ctx, tmp, s.conflicted)
 	if err != nil {
 		return "", err

@@ -43,11 +43,11 @@ func moved(err error) bool {
 }
 
 func (s *saver) save(ctx context.Context) error {
-	tmp, err := os.MkdirTemp("", "croft-snapshot-")
+	tmp, remove, err := s.w.Repo.TempDir()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
+	defer remove()
 	s.batch = s.w.Repo.Batch()
 	defer s.batch.Discard()
 	before := s.marks()

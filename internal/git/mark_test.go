@@ -1,0 +1,215 @@
+package git
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// dead is the mark of a git that was killed while it held locks.
+func dead(t *testing.T, repo *Repository, locks ...string) *mark {
+	t.Helper()
+	m, err := repo.mark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.busy(locks); err != nil {
+		t.Fatal(err)
+	}
+	for _, lock := range locks {
+		gittest.WriteFile(t, filepath.Join(repo.CommonDir, lock), "")
+	}
+	if err := m.lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func sweep(t *testing.T, repo *Repository) {
+	t.Helper()
+	if err := repo.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func marks(t *testing.T, repo *Repository) int {
+	t.Helper()
+	entries, err := os.ReadDir(repo.marksDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// TestSweep: the locks that a killed git of Croft's took go, and nothing else.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	repo := open(t, r)
+	other := filepath.Join(repo.CommonDir, "refs", "heads", "other.lock")
+	gittest.WriteFile(t, other, "")
+	old := filepath.Join(repo.CommonDir, "packed-refs.lock")
+	gittest.WriteFile(t, old, "")
+	past := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(old, past, past); err != nil {
+		t.Fatal(err)
+	}
+	head := r.Git("rev-parse", "HEAD")
+	left := []string{"refs/heads/new.lock", "packed-refs.new", "config.lock"}
+	dead(t, repo, left...)
+	m, err := repo.mark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.busy([]string{"packed-refs.lock"}); err != nil {
+		t.Fatal(err)
+	}
+	_ = m.lock.Unlock()
+	if got := repo.Left(); len(got) != len(left) {
+		t.Errorf("left: %q, want those of %q", got, left)
+	}
+	sweep(t, repo)
+	for _, lock := range left {
+		if exists(filepath.Join(repo.CommonDir, lock)) {
+			t.Errorf("%s is still there", lock)
+		}
+	}
+	if !exists(other) || !exists(old) {
+		t.Error("a lock went that no git of Croft's can have taken")
+	}
+	if n := marks(t, repo); n != 0 {
+		t.Errorf("%d marks are left", n)
+	}
+	if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/heads/new", New: head}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSweepKeepsWhatIsHeld: a lock that another git of Croft's may hold, which
+// is alive, stays until that has ended.
+func TestSweepKeepsWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	repo := open(t, gittest.New(t))
+	alive, err := repo.mark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := alive.busy([]string{"packed-refs.lock"}); err != nil {
+		t.Fatal(err)
+	}
+	dead(t, repo, "packed-refs.lock")
+	file := filepath.Join(repo.CommonDir, "packed-refs.lock")
+	sweep(t, repo)
+	if !exists(file) {
+		t.Fatal("a lock went that another git may hold")
+	}
+	if n := marks(t, repo); n != 2 {
+		t.Errorf("%d marks, want both", n)
+	}
+	_ = alive.lock.Unlock()
+	sweep(t, repo)
+	if exists(file) || marks(t, repo) != 0 {
+		t.Error("after that git has ended, its lock or the marks are still there")
+	}
+}
+
+// TestSweepKeepsTheUsers: so does one that a git of the user's may hold.
+func TestSweepKeepsTheUsers(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("other processes cannot be seen on this platform")
+	}
+	r := gittest.New(t)
+	repo := open(t, r)
+	for name, dir := range map[string]string{"InTheRepository": r.Dir, "Elsewhere": t.TempDir()} {
+		users, err := proc.Start(t.Context(), proc.Command{Path: "git", Args: []string{"hash-object", "--stdin"}, Env: r.Env, Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(10 * time.Second); ; {
+			list, _ := proc.Running("git")
+			if seen(list, dir) || time.Now().After(deadline) {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		dead(t, repo, "packed-refs.lock")
+		file := filepath.Join(repo.CommonDir, "packed-refs.lock")
+		sweep(t, repo)
+		if kept := exists(file); kept != (dir == r.Dir) {
+			t.Errorf("%s: the lock is there: %v", name, kept)
+		}
+		_ = users.Stdin.Close()
+		users.Kill()
+		_ = users.Wait()
+		sweep(t, repo)
+		if exists(file) || marks(t, repo) != 0 {
+			t.Errorf("%s: after the user's git has ended, the lock or the mark are still there", name)
+		}
+	}
+}
+
+func seen(list []proc.Neighbour, dir string) bool {
+	for _, p := range list {
+		if p.Dir == dir {
+			return true
+		}
+	}
+	return false
+}
+
+// TestTempDirIsSwept: what a dead process had there goes, what a live one has
+// stays.
+func TestTempDirIsSwept(t *testing.T) {
+	t.Parallel()
+	repo := open(t, gittest.New(t))
+	mine, remove, err := repo.TempDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	abandoned := mine + "x"
+	gittest.WriteFile(t, filepath.Join(abandoned, "index"), "")
+	gittest.WriteFile(t, abandoned+".lock", "")
+	sweep(t, repo)
+	if exists(abandoned) || !exists(mine) {
+		t.Errorf("of the dead: %v, of the living: %v", exists(abandoned), exists(mine))
+	}
+	remove()
+	if left, _ := os.ReadDir(filepath.Dir(mine)); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestMarkOfAHealthyGit: it goes with its git.
+func TestMarkOfAHealthyGit(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	repo := open(t, r)
+	head := r.Git("rev-parse", "HEAD")
+	if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/heads/new", New: head}); err != nil {
+		t.Fatal(err)
+	}
+	if n := marks(t, repo); n != 1 {
+		t.Errorf("%d marks while git waits for more, want 1", n)
+	}
+	addWorktree(t, r, repo, "wt")
+	if n := marks(t, repo); n != 1 {
+		t.Errorf("%d marks after a git has ended, want that of the other", n)
+	}
+	// One that is killed lets the next one work.
+	repo.refs.p.Kill()
+	if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/heads/new", Old: head}); err == nil {
+		t.Error("a killed git is no failure")
+	}
+	if n := marks(t, repo); n != 0 {
+		t.Errorf("%d marks after it was killed", n)
+	}
+	if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/heads/new", Old: head}); err != nil {
+		t.Error(err)
+	}
+}
