@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,4 +144,22 @@ func exact(t *testing.T, root string, without skip) manifest {
 		}
 	}
 	return m
+}
+
+// difference lists what two manifests do not have in common.
+func difference(before, after manifest) string {
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if now, ok := after[key]; !ok {
+			fmt.Fprintf(&b, "\n- %s: %s", key, before[key])
+		} else if now != before[key] {
+			fmt.Fprintf(&b, "\n! %s: %s", key, cmp.Diff(before[key], now))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(after)) {
+		if _, ok := before[key]; !ok {
+			fmt.Fprintf(&b, "\n+ %s: %s", key, after[key])
+		}
+	}
+	return b.String()
 }

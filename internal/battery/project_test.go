@@ -33,6 +33,7 @@ type project struct {
 	dir  string // the main checkout
 	env  []string
 	path string // PATH
+	bin  string // the directory of the croft that is run
 }
 
 // newProject makes a project without a repository.
@@ -48,7 +49,7 @@ func newProjectIn(t *testing.T, top string) *project {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &project{t: t, top: top, dir: filepath.Join(top, "work", "app"), path: built + ":" + os.Getenv("PATH")}
+	p := &project{t: t, top: top, dir: filepath.Join(top, "work", "app"), path: built + ":" + os.Getenv("PATH"), bin: built}
 	for _, dir := range []string{p.home(), filepath.Dir(p.dir)} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -178,7 +179,7 @@ func (p *project) runWith(began func(*os.Process), dir, program string, args ...
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if program == "croft" {
-		program = filepath.Join(built, "croft")
+		program = filepath.Join(p.bin, "croft")
 	}
 	cmd := exec.CommandContext(ctx, program, args...)
 	var stdout, stderr bytes.Buffer
@@ -237,6 +238,7 @@ type answer struct {
 	Version    int         `json:"version"`
 	Workspaces []workspace `json:"workspaces"`
 	Kept       []struct {
+		Name   string `json:"name"`
 		Reason struct {
 			Code croft.Code `json:"code"`
 		} `json:"reason"`

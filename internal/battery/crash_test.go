@@ -1,0 +1,314 @@
+//go:build linux
+
+package battery
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// slowest is how much longer a command may take that finds what a crash left
+// than one that finds nothing.
+const slowest = 5
+
+// TestCrash takes every operation through everything that can go wrong at each
+// of its points: the calls by which the git that Croft runs changes something
+// on disk, Croft's own failpoints, and its transactions. After a death the
+// next command has to reach "done" or "never happened"; after a failure the
+// caller is told a code.
+func TestCrash(t *testing.T) {
+	if err := tools(); err != nil {
+		t.Fatal(err)
+	}
+	for _, sc := range scenarios() {
+		t.Run(sc.name, func(t *testing.T) {
+			stages := make(chan *stage, runtime.GOMAXPROCS(0))
+			for range cap(stages) {
+				stages <- newStage(t, sc, t.TempDir())
+			}
+			for _, f := range faults() {
+				crashAt(t, sc, f, stages)
+			}
+		})
+	}
+}
+
+// crashAt tries the points of one fault, or a sample of them.
+func crashAt(t *testing.T, sc scenario, f fault, stages chan *stage) {
+	t.Helper()
+	s := <-stages
+	s.use(t)
+	points := s.p.pointsOf(t, f, s.args)
+	stages <- s
+	if points == 0 && sc.points != nil && sc.points(f) {
+		t.Fatalf("%s: no points", f.name)
+	}
+	tried := sample(points)
+	c := newCrashes()
+	t.Run(f.name, func(t *testing.T) {
+		for _, n := range tried {
+			t.Run(itoa(n), func(t *testing.T) {
+				t.Parallel()
+				s := <-stages
+				defer func() { stages <- s }()
+				s.crash(t, f, n, c)
+			})
+		}
+	})
+	report(t, "crash: "+sc.name+", "+f.name, "%d points, %d tried: %s", points, len(tried), c)
+}
+
+// sample chooses the points that are tried.
+func sample(points int) []int {
+	want := points
+	if !isLong() {
+		want = min(points, 3)
+	}
+	list := make([]int, want)
+	for i := range list {
+		list[i] = 1 + (2*i+1)*points/(2*want)
+	}
+	if isLong() {
+		for i := range list {
+			list[i] = i + 1
+		}
+	}
+	return list
+}
+
+// crashes counts what became of an operation.
+type crashes struct {
+	mu       sync.Mutex
+	outcomes map[string]int
+	codes    map[string]int
+	ratios   []float64
+}
+
+func newCrashes() *crashes { return &crashes{outcomes: map[string]int{}, codes: map[string]int{}} }
+
+func (c *crashes) add(outcome, code string, ratio float64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outcomes[outcome]++
+	if code != "" {
+		c.codes[code]++
+	}
+	c.ratios = append(c.ratios, ratio)
+}
+
+func (c *crashes) String() string {
+	if len(c.ratios) == 0 {
+		return "nothing to try"
+	}
+	slices.Sort(c.ratios)
+	return fmt.Sprintf("%s; the next command took %.1f times a healthy one (median), %.1f (most)",
+		c.told(), c.ratios[len(c.ratios)/2], c.ratios[len(c.ratios)-1])
+}
+
+// told lists the outcomes, and the codes of those that failed.
+func (c *crashes) told() string {
+	if len(c.codes) == 0 {
+		return counts(c.outcomes)
+	}
+	return counts(c.outcomes) + " (" + counts(c.codes) + ")"
+}
+
+func counts(m map[string]int) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, fmt.Sprintf("%d %s", m[k], k))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// stage is a project in which an operation can be tried again and again.
+type stage struct {
+	scenario
+	p        *project
+	args     []string
+	ids      map[string]string
+	template string
+
+	never, done manifest        // without and with the operation, and after the next command
+	healthy     []time.Duration // of the next command
+}
+
+// newStage prepares a scenario in a directory, and looks at how it goes when all
+// goes well.
+func newStage(t *testing.T, sc scenario, dir string) *stage {
+	t.Helper()
+	top := filepath.Join(dir, "top")
+	mustDo(t, os.Mkdir(top, 0o755))
+	s := &stage{scenario: sc, p: newProjectIn(t, top), template: filepath.Join(t.TempDir(), "template")}
+	p := s.p
+	p.env = append(p.env, "TMPDIR="+p.tmp(), "CROFT_LIMITS_MIN_FREE_BYTES=0", "CROFT_LIMITS_MIN_FREE_INODES=0")
+	mustDo(t, os.MkdirAll(p.tmp(), 0o755))
+	mustDo(t, os.MkdirAll(filepath.Join(p.state(), "secrets"), 0o700))
+	p.plant()
+	s.args = sc.prepare(p)
+	s.ids = p.look().names(nil)
+	if out, err := exec.CommandContext(bounded(t), "cp", "-a", top, s.template).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v: %s", err, out)
+	}
+	s.use(t)
+	s.follow()
+	s.never = s.picture()
+	s.use(t)
+	p.mustCroft(s.args...)
+	s.follow()
+	s.done = s.picture()
+	if cmp.Equal(s.never, s.done) {
+		t.Fatalf("croft %v changes nothing", s.args)
+	}
+	s.measure(t)
+	return s
+}
+
+// follow runs the next command and remembers how long it took.
+func (s *stage) follow() {
+	s.p.t.Helper()
+	r := s.p.croft(s.next()...)
+	if r.code != 0 {
+		s.p.t.Fatalf("croft %v: %v", s.next(), r)
+	}
+	s.healthy = append(s.healthy, r.took)
+}
+
+// measure times the next command where nothing went wrong.
+func (s *stage) measure(t *testing.T) {
+	t.Helper()
+	if n := len(s.healthy); n > 12 { // what was long ago does not count any more
+		s.healthy = s.healthy[n-12:]
+	}
+	for range 2 {
+		s.use(t)
+		s.follow()
+		s.use(t)
+		s.p.mustCroft(s.args...)
+		s.follow()
+	}
+}
+
+// use puts the project back to where it was.
+func (s *stage) use(t *testing.T) {
+	t.Helper()
+	s.p.t = t
+	mustDo(t, os.RemoveAll(s.p.top))
+	if out, err := exec.CommandContext(bounded(t), "cp", "-a", s.template, s.p.top).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v: %s", err, out)
+	}
+}
+
+func (s *stage) picture() manifest {
+	m := s.p.picture(s.ids)
+	if s.ignore != nil {
+		maps.DeleteFunc(m, func(k, _ string) bool { return s.ignore(k) })
+	}
+	return m
+}
+
+// crash lets one thing go wrong and looks at what comes of it.
+func (s *stage) crash(t *testing.T, f fault, n int, c *crashes) {
+	t.Helper()
+	ratio, outcome, code := 0.0, "", ""
+	var took []time.Duration
+	for range 4 {
+		s.use(t)
+		r, where := s.p.suffer(f, n, s.args)
+		if t.Failed() {
+			return
+		}
+		outcome, code = s.judge(t, r, where)
+		took = append(took, s.converge(t, outcome, r, where))
+		ratio = float64(median(took)) / float64(median(s.healthy))
+		if ratio <= slowest || t.Failed() {
+			break
+		}
+		s.measure(t) // the machine may have become busy
+	}
+	if ratio > slowest {
+		t.Errorf("the next command took %.1f times a healthy one", ratio)
+	}
+	c.add(outcome, code, ratio)
+}
+
+// succeeded is the outcome of an operation that got around what went wrong.
+const succeeded = "succeeded all the same"
+
+// judge says what the caller of the operation was told. A failure has a code.
+func (s *stage) judge(t *testing.T, r result, where string) (outcome, code string) {
+	t.Helper()
+	if r.code >= 0 {
+		code = s.p.answer(r).failure()
+		if code == "" && r.code > 0 || code == "INTERNAL" {
+			t.Errorf("at %s: no code: %v", where, r)
+		}
+	}
+	switch {
+	case where == "":
+		return "not reached", code
+	case r.code == -1:
+		return "killed", code
+	case code == "":
+		return succeeded, code
+	}
+	return "failed", code
+}
+
+// failure is the code of whatever went wrong.
+func (a answer) failure() string {
+	for _, k := range a.Kept {
+		if k.Name != guarded {
+			return string(k.Reason.Code)
+		}
+	}
+	return a.code()
+}
+
+// converge runs the next command, and looks whether the operation was done or
+// never happened then. It returns how long that command took.
+func (s *stage) converge(t *testing.T, outcome string, r result, where string) time.Duration {
+	t.Helper()
+	p := s.p
+	if l := p.croft("list"); l.code != 0 {
+		t.Errorf("at %s: croft list: %v", where, l)
+	}
+	next := p.croft(s.next()...)
+	if next.code != 0 {
+		t.Fatalf("at %s: the next command: %v\nafter: %v", where, next, r)
+	}
+	now := s.picture()
+	isDone, isNever := cmp.Equal(now, s.done), cmp.Equal(now, s.never)
+	switch {
+	case isDone:
+	case outcome == succeeded:
+		t.Errorf("at %s: it said that it was done: %s%v", where, difference(s.done, now), r)
+	case !isNever && !s.items:
+		t.Errorf("at %s: neither done nor never happened, %v\nto never: %s\nto done: %s", where, r, difference(s.never, now), difference(s.done, now))
+	}
+	if d := p.croft("doctor"); d.code != 0 {
+		t.Errorf("at %s: there is something left to mend: %v", where, d)
+	}
+	p.requireNoOperation()
+	if isDone || t.Failed() {
+		return next.took
+	}
+	if again := p.croft(s.args...); again.code != 0 {
+		t.Errorf("at %s: the same again: %v", where, again)
+	}
+	if diff := difference(s.done, s.picture()); diff != "" {
+		t.Errorf("at %s: the same again did something else: %s", where, diff)
+	}
+	return next.took
+}
