@@ -73,17 +73,18 @@ func (e *Engine) save(ctx context.Context, r *repo, rec journal.Record) (*croft.
 	saved, err := snapshot.Save(ctx, r.trees.At(specOf(rec)), snapshot.Selection{
 		Ignored: r.cfg.Snapshot.Ignored, Secrets: r.cfg.Snapshot.Secrets, SecretsDir: e.secretsDir(id),
 		Message: "Snapshot of " + w.Name,
+		Pin: func(commit string) error {
+			if err := failpoint.Hit("snapshot.saved"); err != nil {
+				return err
+			}
+			err := r.git.UpdateRefs(ctx, git.RefUpdate{Ref: snapshotRef(w.ID, id), New: commit})
+			pinned = err == nil
+			return err
+		},
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := failpoint.Hit("snapshot.saved"); err != nil {
-		return nil, err
-	}
-	if err := r.git.UpdateRefs(ctx, git.RefUpdate{Ref: snapshotRef(w.ID, id), New: saved.Commit}); err != nil {
-		return nil, err
-	}
-	pinned = true
 	if err := failpoint.Hit("snapshot.pinned"); err != nil {
 		return nil, err
 	}

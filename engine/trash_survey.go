@@ -124,7 +124,7 @@ func (e *Engine) examine(ctx context.Context, r *repo, rec journal.Record) (surv
 	for _, dir := range ignored {
 		f.ignored[dir] = true
 	}
-	for _, entry := range index {
+	for _, entry := range index.Entries {
 		for dir := path.Dir(entry.Path); !f.tracked[dir]; dir = path.Dir(dir) {
 			f.tracked[dir] = true
 		}
@@ -149,7 +149,7 @@ func (e *Engine) peek(ctx context.Context, r *repo, rec journal.Record) (*git.Pe
 
 // isDirty reports whether a checkout holds work that no commit does. What can be
 // made again is no work, and what Croft put there is not the agent's.
-func (s *survey) isDirty(ctx context.Context, p *git.Peek, rec journal.Record, index []git.IndexEntry) (bool, error) {
+func (s *survey) isDirty(ctx context.Context, p *git.Peek, rec journal.Record, index *git.Index) (bool, error) {
 	if p.InProgress() {
 		return true, nil
 	}
@@ -163,8 +163,8 @@ func (s *survey) isDirty(ctx context.Context, p *git.Peek, rec journal.Record, i
 			return true, nil
 		}
 	}
-	for _, entry := range index { // what git was told not to look at
-		if entry.Hidden() && !isPlaced(p.Path, rec, entry.Path) && isThere(filepath.Join(p.Path, filepath.FromSlash(entry.Path))) {
+	for _, entry := range index.Entries { // what git was told not to look at
+		if entry.Hidden && !isPlaced(p.Path, rec, entry.Path) && isThere(filepath.Join(p.Path, filepath.FromSlash(entry.Path))) {
 			return true, nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
@@ -304,5 +305,22 @@ func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 	if err == nil {
 		err = e.tidyTrash(ctx, s.repo, res)
 	}
+	if err == nil {
+		err = e.tidyPacks(ctx, s.repo)
+	}
 	return res, explain("gc", "", err)
+}
+
+// tidyPacks joins the packs that snapshots leave, each of them one. If another
+// process is at it, it is left to that one.
+func (e *Engine) tidyPacks(ctx context.Context, r *repo) error {
+	l, err := flock.Try(filepath.Join(r.common, "croft", "repack"))
+	if errors.Is(err, flock.ErrHeld) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.Unlock() }()
+	return r.git.TidyPacks(ctx)
 }

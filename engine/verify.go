@@ -158,14 +158,14 @@ func (x *examination) history(ctx context.Context) error {
 
 // files compares the files with what the index says of them.
 func (x *examination) files(ctx context.Context) error {
-	entries, err := x.tree.Index(ctx)
+	index, err := x.tree.Index(ctx)
 	if err != nil {
 		x.suspect("", "Its index cannot be read: %v.", err)
 		return nil
 	}
 	tracked, missing := census{}, census{}
-	for _, entry := range entries {
-		if entry.Stage != 0 || entry.Hidden() || entry.Mode == "160000" {
+	for _, entry := range index.Entries {
+		if entry.Stage != 0 || entry.Hidden || entry.Mode == "160000" {
 			continue
 		}
 		tracked.count(entry.Path)

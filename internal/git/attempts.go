@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/croft-sh/croft/internal/proc"
 )
@@ -357,21 +355,6 @@ func (a *Attempts) ReadTree(ctx context.Context, oid string) ([]TreeEntry, error
 // they need. They are on disk when it returns. Call release once a ref names
 // them, or nothing is going to.
 func (a *Attempts) Keep(commits ...string) (release func(), err error) { return a.q.keep(commits...) }
-
-// Leftovers lists the directories that attempts of processes that died have
-// left, if they are older than a time.
-func Leftovers(before time.Time) []string {
-	var old []string
-	dir := scratchDir()
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		info, err := e.Info()
-		if err == nil && e.IsDir() && strings.HasPrefix(e.Name(), "croft-objects-") && info.ModTime().Before(before) {
-			old = append(old, dir+string(os.PathSeparator)+e.Name())
-		}
-	}
-	return old
-}
 
 // Merges says whether commits with several parents are listed.
 type Merges string

@@ -11,30 +11,60 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// Batch writes objects that appear together: each lies under a temporary name
-// until Flush has all of them on disk. To wait for the disk once for many
-// objects takes a fraction of the time. Several goroutines may write.
+// Batch writes objects that appear together: they lie under temporary names
+// until Flush has all of them on disk. Several goroutines may write.
 type Batch struct {
-	repo   *Repository
-	mu     sync.Mutex
-	staged map[string]string // object name → temporary file
+	repo  *Repository
+	limit int64 // size of the largest object that goes into a pack
+
+	mu    sync.Mutex
+	seen  map[string]bool
+	loose map[string]string // object name → temporary file
+	old   []string          // large objects that were there before
+	pack  packBuffer        // what is not in a temporary file yet
+	packs []stagedPack
+	kept  []string // files that keep the packs until something names their objects
 }
 
-// Batch begins a batch. Call Flush to keep what it wrote, and Discard after
-// all.
-func (r *Repository) Batch() *Batch { return &Batch{repo: r, staged: map[string]string{}} }
+const (
+	packLimit  = 1 << 20  // larger objects get a file each
+	packMemory = 32 << 20 // how much is compressed before a pack is written
+)
+
+// Batch begins a batch of objects that have a file each: nothing but pruning
+// removes those, however long it takes until a ref names them. Call Flush to
+// keep what was written, and Discard after all.
+func (r *Repository) Batch() *Batch { return r.batch(-1) }
+
+// PackBatch begins a batch whose small objects go into one pack, so that two
+// files are synced for all of them; a large one is a file of its own, which a
+// later batch that has it too finds again. Discard is called once a ref names
+// what was written, or nothing is going to.
+func (r *Repository) PackBatch() *Batch { return r.batch(packLimit) }
+
+func (r *Repository) batch(limit int64) *Batch {
+	return &Batch{repo: r, limit: limit, seen: map[string]bool{}, loose: map[string]string{}}
+}
 
 // WriteBlob adds data as an object and returns its name.
 func (b *Batch) WriteBlob(data []byte) (string, error) {
-	return b.write("blob", int64(len(data)), bytes.NewReader(data))
+	return b.write("blob", int64(len(data)), bytes.NewReader(data), "")
 }
 
 // WriteBlobFrom adds size bytes of a reader as an object. A reader that has
 // fewer or more is an error: the file changed while it was read.
 func (b *Batch) WriteBlobFrom(in io.Reader, size int64) (string, error) {
-	return b.write("blob", size, in)
+	return b.write("blob", size, in, "")
+}
+
+// WriteBlobUnless is WriteBlobFrom for what may be an object that is there
+// already: then nothing is added.
+func (b *Batch) WriteBlobUnless(there string, in io.Reader, size int64) (string, error) {
+	return b.write("blob", size, in, there)
 }
 
 // WriteTree adds a tree and returns its name.
@@ -43,7 +73,7 @@ func (b *Batch) WriteTree(entries []TreeEntry) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return b.write("tree", int64(len(text)), bytes.NewReader(text))
+	return b.write("tree", int64(len(text)), bytes.NewReader(text), "")
 }
 
 // treeText is a tree as git stores it.
@@ -65,7 +95,7 @@ func treeText(entries []TreeEntry) ([]byte, error) {
 // WriteCommit adds a commit and returns its name.
 func (b *Batch) WriteCommit(c Commit) (string, error) {
 	text := c.text()
-	return b.write("commit", int64(len(text)), bytes.NewReader(text))
+	return b.write("commit", int64(len(text)), bytes.NewReader(text), "")
 }
 
 // WriteTree stores a tree and returns its name.
@@ -89,8 +119,67 @@ func (r *Repository) alone(write func(*Batch) (string, error)) (string, error) {
 	return oid, b.Flush()
 }
 
-// write stages an object.
-func (b *Batch) write(kind string, size int64, data io.Reader) (string, error) {
+// write stages an object, unless it is the one that is there.
+func (b *Batch) write(kind string, size int64, data io.Reader, there string) (string, error) {
+	if size > b.limit {
+		return b.writeLoose(kind, size, data, there)
+	}
+	text := make([]byte, size+1)
+	n, err := io.ReadFull(data, text)
+	if err == nil || int64(n) < size || !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return "", otherSize(kind, size, err)
+	}
+	text = text[:size]
+	oid := b.repo.hashObject(kind, text)
+	if there == hex.EncodeToString(oid) || !b.first(oid) {
+		return hex.EncodeToString(oid), nil
+	}
+	e, err := b.repo.packObject(kind, oid, text)
+	if err != nil {
+		return "", err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pack.add(e)
+	if b.pack.size > packMemory {
+		err = b.seal()
+	}
+	return hex.EncodeToString(oid), err
+}
+
+func otherSize(kind string, size int64, err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("%s of %d bytes has another size now: %w", kind, size, err)
+}
+
+// first reports whether an object comes for the first time.
+func (b *Batch) first(oid []byte) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.seen[string(oid)] {
+		return false
+	}
+	b.seen[string(oid)] = true
+	return true
+}
+
+// seal writes what was packed so far to temporary files.
+func (b *Batch) seal() error {
+	if len(b.pack.entries) == 0 {
+		return nil
+	}
+	p, err := b.pack.write(filepath.Join(b.repo.CommonDir, "objects", "pack"), b.repo.newHash)
+	if err != nil {
+		return err
+	}
+	b.packs, b.pack = append(b.packs, p), packBuffer{}
+	return nil
+}
+
+// writeLoose stages an object as a file of its own.
+func (b *Batch) writeLoose(kind string, size int64, data io.Reader, there string) (string, error) {
 	f, err := os.CreateTemp(filepath.Join(b.repo.CommonDir, "objects"), "tmp_obj_")
 	if err != nil {
 		return "", err
@@ -104,10 +193,14 @@ func (b *Batch) write(kind string, size int64, data io.Reader) (string, error) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, twice := b.staged[oid]; twice || b.repo.freshen(oid) {
+	if _, twice := b.loose[oid]; twice || oid == there {
 		return oid, os.Remove(f.Name())
 	}
-	b.staged[oid] = f.Name()
+	if b.repo.freshen(oid) {
+		b.old = append(b.old, b.repo.loosePath(oid))
+		return oid, os.Remove(f.Name())
+	}
+	b.loose[oid] = f.Name()
 	return oid, nil
 }
 
@@ -119,56 +212,104 @@ const syncers = 32
 func (b *Batch) Flush() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	files := make(chan string)
-	errs := make([]error, min(syncers, len(b.staged)))
-	var wg sync.WaitGroup
-	for i := range errs {
-		wg.Go(func() {
-			for name := range files {
-				errs[i] = errors.Join(errs[i], syncObject(name))
-			}
-		})
+	if err := b.seal(); err != nil {
+		return err
 	}
-	for _, name := range b.staged {
-		files <- name
-	}
-	close(files)
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
+	if err := b.sync(); err != nil {
 		return err
 	}
 	objects := filepath.Join(b.repo.CommonDir, "objects")
-	dirs := []string{objects}
-	for oid, name := range b.staged {
+	var dirs []string
+	for oid, name := range b.loose {
 		if err := b.place(name, oid); err != nil {
 			return err
 		}
-		dirs = append(dirs, filepath.Join(objects, oid[:2]))
-		delete(b.staged, oid)
+		dirs = append(dirs, objects, filepath.Dir(b.repo.loosePath(oid)))
+		delete(b.loose, oid)
+	}
+	for len(b.packs) > 0 {
+		if err := b.placePack(b.packs[0]); err != nil {
+			return err
+		}
+		dirs = append(dirs, filepath.Join(objects, "pack"))
+		b.packs = b.packs[1:]
+	}
+	for _, path := range b.old {
+		dirs = append(dirs, objects, filepath.Dir(path))
 	}
 	return syncAll(dirs...)
 }
 
+// sync waits until the contents of all files are on disk.
+func (b *Batch) sync() error {
+	names := slices.Clone(b.old) // somebody else's, who may not have waited
+	for _, name := range b.loose {
+		names = append(names, name)
+	}
+	for _, p := range b.packs {
+		names = append(names, p.data, p.index)
+	}
+	var g errgroup.Group
+	g.SetLimit(syncers)
+	for _, name := range names {
+		g.Go(func() error {
+			err := syncObject(name)
+			if errors.Is(err, os.ErrNotExist) && slices.Contains(b.old, name) {
+				return nil // it was packed meanwhile
+			}
+			return err
+		})
+	}
+	return g.Wait()
+}
+
 // place gives a staged object its name.
 func (b *Batch) place(name, oid string) (err error) {
-	dir := filepath.Join(b.repo.CommonDir, "objects", oid[:2])
+	path := b.repo.loosePath(oid)
 	for range 3 { // a gc may remove the empty directory meanwhile
-		if err = os.MkdirAll(dir, 0o777); err != nil {
+		if err = os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return err
 		}
-		if err = os.Rename(name, filepath.Join(dir, oid[2:])); !errors.Is(err, os.ErrNotExist) {
+		if err = os.Rename(name, path); !errors.Is(err, os.ErrNotExist) {
 			break
 		}
 	}
 	return err
 }
 
-// Discard removes what was not flushed.
+// keepText is what the files say that keep a pack.
+const keepText = "croft: until a ref names it\n"
+
+// placePack gives a staged pack its names. The index comes last, because git
+// looks for that. Until the batch is discarded a third file keeps somebody
+// else's git from throwing the pack away: no ref leads to its objects yet.
+func (b *Batch) placePack(p stagedPack) error {
+	base := filepath.Join(b.repo.CommonDir, "objects", "pack", "pack-"+p.name)
+	if err := os.WriteFile(base+".keep", []byte(keepText), 0o600); err != nil {
+		return err
+	}
+	b.kept = append(b.kept, base+".keep")
+	if err := os.Rename(p.data, base+".pack"); err != nil {
+		return err
+	}
+	return os.Rename(p.index, base+".idx")
+}
+
+// Discard removes what was not flushed, and lets git treat the rest as it
+// treats any object.
 func (b *Batch) Discard() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for oid, name := range b.staged {
+	for oid, name := range b.loose {
 		_ = os.Remove(name)
-		delete(b.staged, oid)
+		delete(b.loose, oid)
 	}
+	for _, p := range b.packs {
+		_ = os.Remove(p.data)
+		_ = os.Remove(p.index)
+	}
+	for _, name := range b.kept {
+		_ = os.Remove(name)
+	}
+	b.packs, b.kept, b.pack, b.seen = nil, nil, packBuffer{}, map[string]bool{}
 }

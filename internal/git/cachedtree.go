@@ -30,7 +30,7 @@ func (w *Worktree) CachedTree() string {
 // the root: an empty path, the number of entries that it covers or -1, the
 // number of subtrees, and the object's name.
 func readCachedTree(f io.Reader, hashLen int) (string, error) {
-	r, err := scanIndex(f, hashLen, func(uint32, []byte) {})
+	r, err := scanIndex(f, hashLen, func(rawEntry) {})
 	if err != nil {
 		return "", err
 	}
@@ -40,24 +40,27 @@ func readCachedTree(f io.Reader, hashLen int) (string, error) {
 			return "", err
 		}
 		size := binary.BigEndian.Uint32(head[4:])
-		if string(head[:4]) != "TREE" {
-			if _, err := io.CopyN(io.Discard, r, int64(size)); err != nil {
-				return "", err
-			}
-			continue
+		if string(head[:4]) == "TREE" {
+			return readTreeExtension(io.LimitReader(r, int64(size)), hashLen)
 		}
-		root := bufio.NewReader(io.LimitReader(r, int64(size)))
-		if path, err := root.ReadString(0); err != nil || path != "\x00" {
-			return "", errIndex
-		}
-		counts, err := root.ReadString('\n')
-		if err != nil || strings.HasPrefix(counts, "-") {
-			return "", errIndex
-		}
-		oid := make([]byte, hashLen)
-		if _, err := io.ReadFull(root, oid); err != nil {
+		if _, err := io.CopyN(io.Discard, r, int64(size)); err != nil {
 			return "", err
 		}
-		return hex.EncodeToString(oid), nil
 	}
+}
+
+func readTreeExtension(in io.Reader, hashLen int) (string, error) {
+	root := bufio.NewReader(in)
+	if path, err := root.ReadString(0); err != nil || path != "\x00" {
+		return "", errIndex
+	}
+	counts, err := root.ReadString('\n')
+	if err != nil || strings.HasPrefix(counts, "-") {
+		return "", errIndex
+	}
+	oid := make([]byte, hashLen)
+	if _, err := io.ReadFull(root, oid); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(oid), nil
 }

@@ -270,6 +270,15 @@ func (v *victim) operations(ctx context.Context) map[string]func() error {
 		"Index":     func() error { return one(v.wt.Index(ctx)) },
 		"IndexTree": func() error { return one(v.wt.IndexTree(ctx, v.Home, nil)) },
 		"Ignored":   func() error { return one(v.wt.Ignored(ctx, []string{"*.txt"})) },
+		"Others":    func() error { return one(v.wt.Others(ctx)) },
+		"Conversions": func() error {
+			x, err := v.wt.Index(ctx)
+			if err != nil {
+				return err
+			}
+			return one(v.wt.Conversions(ctx, x))
+		},
+		"TidyPacks": func() error { return v.repo.TidyPacks(ctx) },
 		"CheckoutIndex": func() error {
 			_ = os.Remove(filepath.Join(v.wt.Path, "src", "main.txt"))
 			_ = v.wt.CheckoutIndex(ctx, 2) // files that are there and differ make it fail

@@ -1,7 +1,17 @@
 package git
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -11,68 +21,196 @@ type Conversion struct {
 	CRLF   bool   // line ends may become those of Windows
 }
 
-// conversionAttributes decide about it, in the order in which they are asked.
-var conversionAttributes = []string{"text", "crlf", "eol", "filter", "ident", "working-tree-encoding"}
+// HasFilters reports whether any configuration names a filter, other than that
+// of large files, whether it may run or not.
+func (w *Worktree) HasFilters(ctx context.Context) (bool, error) {
+	now, err := w.Repo.settingsOf(ctx, w.Admin)
+	if err != nil {
+		return false, err
+	}
+	return now.filters, nil
+}
 
-// Conversions tells which of some paths git may write otherwise than they are
-// stored, or may have stored otherwise than they are on disk, by the attributes
-// in the index.
-func (w *Worktree) Conversions(ctx context.Context, paths []string) (map[string]Conversion, error) {
+// Conversions tells which of the files in an index a checkout may write
+// otherwise than they are stored, by the attributes in the index.
+func (w *Worktree) Conversions(ctx context.Context, x *Index) (map[string]Conversion, error) {
+	now, err := w.Repo.settingsOf(ctx, w.Admin)
+	if err != nil {
+		return nil, err
+	}
+	autocrlf, eol := now.effective["core.autocrlf"], now.effective["core.eol"]
+	auto := isSet(autocrlf)
+	crlf := auto && autocrlf != "input" || !auto && (eol == "crlf" || nativeCRLF && eol != "lf")
+	var paths []string
+	for _, e := range x.Entries {
+		if e.Stage == 0 && !e.Hidden && !e.Intended && strings.HasPrefix(e.Mode, "100") {
+			paths = append(paths, e.Path)
+		}
+	}
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	const notThere = 1
-	out, err := w.run(ctx, call{args: []string{"config", "--null", "--get-regexp", `^core\.(autocrlf|eol)$`}})
-	if err != nil && exitCode(err) != notThere {
-		return nil, err
+	if !crlf && !w.mayConvert(ctx, x, now) {
+		return nil, nil
 	}
-	var autocrlf, eol string
-	for _, kv := range splitNUL(out) {
-		switch key, value, _ := strings.Cut(kv, "\n"); key {
-		case "core.autocrlf":
-			autocrlf = value
-		case "core.eol":
-			eol = value
-		}
-	}
-	auto := autocrlf != "" && autocrlf != "false"
-	crlf := auto && autocrlf != "input" || !auto && (eol == "crlf" || nativeCRLF && eol != "lf")
-	out, err = w.run(ctx, call{
-		args: append([]string{"check-attr", "--cached", "-z", "--stdin"}, conversionAttributes...), stdin: strings.Join(paths, "\x00") + "\x00",
+	out, err := w.run(ctx, call{
+		args: []string{"check-attr", "--cached", "-z", "--stdin", "--all"}, stdin: strings.Join(paths, "\x00") + "\x00",
 	})
 	if err != nil {
 		return nil, err
 	}
 	found := map[string]Conversion{}
-	fields, n := splitNUL(out), 3*len(conversionAttributes)
-	for ; len(fields) >= n; fields = fields[n:] {
-		values := make([]string, len(conversionAttributes))
-		for i := range values {
-			values[i] = fields[3*i+2]
-		}
-		if c, ok := conversionOf(values, auto, crlf); ok {
-			found[fields[0]] = c
+	for path, given := range attributesOf(paths, string(out)) {
+		if c := given.conversion(auto, crlf); c != (Conversion{}) {
+			found[path] = c
 		}
 	}
 	return found, nil
 }
 
-// conversionOf judges the attributes of one path. With auto, files without any
+// attributes are those that decide about conversions. Empty means that nothing
+// is said about it.
+type attributes struct{ text, crlf, eol, filter, ident, encoding string }
+
+// attributesOf reads what `git check-attr --all -z` says of some paths: a path,
+// an attribute and its value at a time, in the order of the paths, and nothing
+// of a path without attributes.
+func attributesOf(paths []string, out string) iter.Seq2[string, attributes] {
+	next := func() (path, name, value string) {
+		rest := out
+		path, rest, _ = strings.Cut(rest, "\x00")
+		name, rest, _ = strings.Cut(rest, "\x00")
+		value, out, _ = strings.Cut(rest, "\x00")
+		return path, name, value
+	}
+	return func(yield func(string, attributes) bool) {
+		of, name, value := next()
+		for _, path := range paths {
+			var a attributes
+			for ; of == path && name != ""; of, name, value = next() {
+				switch name {
+				case "text":
+					a.text = value
+				case "crlf":
+					a.crlf = value
+				case "eol":
+					a.eol = value
+				case "filter":
+					a.filter = value
+				case "ident":
+					a.ident = value
+				case "working-tree-encoding":
+					a.encoding = value
+				}
+			}
+			if !yield(path, a) {
+				return
+			}
+		}
+	}
+}
+
+// Sizes tells how large objects are, in their order; -1 says that one is not
+// there.
+func (r *Repository) Sizes(ctx context.Context, oids []string) ([]int64, error) {
+	if len(oids) == 0 {
+		return nil, nil
+	}
+	out, err := r.git.run(ctx, door{repo: r}, call{
+		args: []string{"cat-file", "--batch-check=%(objectsize)", "--buffer"}, stdin: strings.Join(oids, "\n") + "\n",
+	})
+	if err != nil {
+		return nil, err
+	}
+	sizes := make([]int64, 0, len(oids))
+	for line := range strings.Lines(string(out)) {
+		n, err := strconv.ParseInt(strings.TrimSuffix(line, "\n"), 10, 64)
+		if err != nil {
+			n = -1
+		}
+		sizes = append(sizes, n)
+	}
+	if len(sizes) != len(oids) {
+		return nil, fmt.Errorf("cat-file: %d answers to %d questions", len(sizes), len(oids))
+	}
+	return sizes, nil
+}
+
+// isSet reports whether a setting that is true, false or another word is not
+// false.
+func isSet(value string) bool {
+	switch strings.ToLower(value) {
+	case "", "false", "no", "off", "0":
+		return false
+	}
+	return true
+}
+
+// mayConvert looks at the files that may set attributes, in the index, in the
+// repository, the user's own and the system's. Most often they set none that
+// matter, and git need not be asked for those of every file.
+func (w *Worktree) mayConvert(ctx context.Context, x *Index, now *settings) bool {
+	files, known := w.Repo.git.systemAttributes()
+	if !known || now.effective["core.attributesfile"] != "" {
+		return true
+	}
+	files = append(files, filepath.Join(w.Repo.CommonDir, "info", "attributes"), filepath.Join(w.Repo.git.configHome(), "git", "attributes"))
+	for _, f := range files {
+		if text, err := os.ReadFile(f); !errors.Is(err, os.ErrNotExist) && (err != nil || attributesMatter(text)) {
+			return true
+		}
+	}
+	for _, e := range x.Entries {
+		if path.Base(e.Path) != ".gitattributes" {
+			continue
+		}
+		o, err := w.Repo.Read(ctx, e.OID)
+		if err != nil || e.Stage > 0 || !strings.HasPrefix(e.Mode, "100") || attributesMatter(o.Data) {
+			return true
+		}
+	}
+	return false
+}
+
+// attributesMatter judges a file of attributes by the words in it: whether it
+// may give a file anything but the line endings of Unix.
+func attributesMatter(text []byte) bool {
+	return slices.ContainsFunc([]string{"filter", "ident", "encoding", "crlf", "[attr]"}, func(word string) bool {
+		return bytes.Contains(text, []byte(word))
+	})
+}
+
+// systemAttributes lists where this git may look for attributes that hold on
+// the whole machine. Only on Linux is it known how the place is chosen: below
+// the directory that git was built for, or in /etc.
+func (g *Git) systemAttributes() ([]string, bool) {
+	if runtime.GOOS != "linux" {
+		return nil, false
+	}
+	dir := g.execPath()
+	for _, suffix := range []string{"/lib/git-core", "/libexec/git-core"} {
+		if prefix, ok := strings.CutSuffix(dir, suffix); ok {
+			return []string{"/etc/gitattributes", filepath.Join(prefix, "etc", "gitattributes")}, true
+		}
+	}
+	return nil, false
+}
+
+// conversion judges the attributes of one path. With auto, files without any
 // attribute are converted too.
-func conversionOf(values []string, auto, crlf bool) (Conversion, bool) {
-	text, old, eol, filter, ident, encoding := values[0], values[1], values[2], values[3], values[4], values[5]
-	const unspecified, unset = "unspecified", "unset"
-	set := func(v string) bool { return v != unspecified && v != unset && v != "" }
+func (a attributes) conversion(auto, crlf bool) Conversion {
+	const unset = "unset"
+	set := func(v string) bool { return v != unset && v != "" }
 	c := Conversion{}
 	switch {
-	case set(filter):
-		c.Filter = filter
-	case set(ident):
+	case set(a.filter):
+		c.Filter = a.filter
+	case set(a.ident):
 		c.Filter = "ident"
-	case set(encoding):
+	case set(a.encoding):
 		c.Filter = "encoding"
 	}
-	lines := text != unset && (text != unspecified || old != unset && (auto || set(old) || set(eol)))
-	c.CRLF = lines && (eol == "crlf" || eol != "lf" && old != "input" && text != "input" && crlf)
-	return c, c.Filter != "" || lines
+	lines := a.text != unset && (a.text != "" || a.crlf != unset && (auto || set(a.crlf) || set(a.eol)))
+	c.CRLF = lines && (a.eol == "crlf" || a.eol != "lf" && a.crlf != "input" && a.text != "input" && crlf)
+	return c
 }

@@ -42,8 +42,9 @@ type Options struct {
 
 // Git is an installed git.
 type Git struct {
-	opts    Options
-	version func() (Version, error)
+	opts     Options
+	version  func() (Version, error)
+	execPath func() string // where git's own programs lie; empty: not known
 }
 
 // New returns a Git. The program is looked for when it is first needed.
@@ -53,6 +54,7 @@ func New(opts Options) *Git {
 	}
 	g := &Git{opts: opts}
 	g.version = sync.OnceValues(g.detect)
+	g.execPath = sync.OnceValue(g.findExecPath)
 	return g
 }
 
@@ -60,18 +62,32 @@ func New(opts Options) *Git {
 // with a *TooOldError if it is below the floor.
 func (g *Git) Version() (Version, error) { return g.version() }
 
-func (g *Git) detect() (Version, error) {
+// ask runs git where no repository is concerned.
+func (g *Git) ask(question string) (string, error) {
 	root := filepath.VolumeName(os.TempDir()) + string(filepath.Separator) // a directory that is there
 	res, err := proc.Run(context.Background(), proc.Command{
-		Path: g.opts.Path, Args: []string{"version"}, Env: g.baseEnv(), Dir: root,
+		Path: g.opts.Path, Args: []string{question}, Env: g.baseEnv(), Dir: root,
 	})
+	return string(res.Stdout), err
+}
+
+func (g *Git) findExecPath() string {
+	out, err := g.ask("--exec-path")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(out)
+}
+
+func (g *Git) detect() (Version, error) {
+	out, err := g.ask("version")
 	if err != nil {
 		if errors.Is(err, proc.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 			return Version{}, ErrNotFound
 		}
 		return Version{}, g.wrap([]string{"version"}, "", err)
 	}
-	v, err := ParseVersion(string(res.Stdout))
+	v, err := ParseVersion(out)
 	if err != nil {
 		return Version{}, err
 	}

@@ -2,66 +2,116 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
+
+// Index is what is staged in a worktree.
+type Index struct {
+	Entries []IndexEntry
+	// Tree is the tree that the entries describe, if git noted it and nothing
+	// was staged since.
+	Tree string
+
+	written time.Time // when the file was
+}
 
 // IndexEntry is one path in an index.
 type IndexEntry struct {
-	Path  string
-	Mode  string // "100644", "100755", "120000" or "160000"
-	OID   string
-	Stage int  // 1 to 3 for the sides of a conflict
-	Tag   byte // as git ls-files -v prints it: 'H', 'S' (skip-worktree), lower case (assume-unchanged)
+	Path     string
+	Mode     string // "100644", "100755", "120000" or "160000"
+	OID      string
+	Stage    int  // 1 to 3 for the sides of a conflict
+	Hidden   bool // git does not look at the file on disk
+	Intended bool // it is going to be added
+
+	// stat is what git noted of the file when it last was what is staged: the
+	// seconds and nanoseconds of ctime and mtime, device, inode, mode, user,
+	// group and size.
+	stat [10]uint32
 }
 
-// Hidden reports whether git does not look at the file on disk.
-func (e IndexEntry) Hidden() bool { return e.Tag == 'S' || e.Tag >= 'a' && e.Tag <= 'z' }
-
-// Index lists what the worktree's index holds.
-func (w *Worktree) Index(ctx context.Context) ([]IndexEntry, error) {
-	out, err := w.run(ctx, call{args: []string{"ls-files", "--stage", "-v", "-z"}})
+// Index reads what the worktree has staged. The file is read here; one of a
+// form that only git can read is rewritten by it, as a copy.
+func (w *Worktree) Index(ctx context.Context) (*Index, error) {
+	path := filepath.Join(w.Admin, "index")
+	x, err := w.readIndex(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return &Index{}, nil
+	}
+	if !errors.Is(err, errIndex) {
+		return x, err
+	}
+	dir, remove, err := w.Repo.TempDir()
 	if err != nil {
 		return nil, err
 	}
-	var list []IndexEntry
-	for _, line := range splitNUL(out) {
-		e, err := parseIndexEntry(line)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, e)
+	defer remove()
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
 	}
-	return list, nil
+	plain, err := copyIndex(w.Admin, dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.run(ctx, call{
+		args:   []string{"update-index", "--no-split-index", "--index-version", "2", "--force-write-index"},
+		config: [][2]string{{"index.sparse", "false"}}, env: []string{"GIT_INDEX_FILE=" + plain}, locks: true,
+	}); err != nil {
+		return nil, err
+	}
+	if x, err = w.readIndex(plain); err != nil {
+		return nil, err
+	}
+	x.written = info.ModTime() // what the copy says of files is as old as the index itself
+	return x, nil
 }
 
-// parseIndexEntry reads "<tag> <mode> <oid> <stage>\t<path>".
-func parseIndexEntry(line string) (IndexEntry, error) {
-	head, path, ok := strings.Cut(line, "\t")
-	f := strings.Fields(head)
-	if !ok || path == "" || len(f) != 4 || len(f[0]) != 1 || !isHex(f[2]) {
-		return IndexEntry{}, fmt.Errorf("ls-files: not an entry: %q", line)
+func (w *Worktree) readIndex(path string) (*Index, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
 	}
-	stage, err := strconv.Atoi(f[3])
-	if err != nil || stage < 0 || stage > 3 {
-		return IndexEntry{}, fmt.Errorf("ls-files: not a stage: %q", line)
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
 	}
-	return IndexEntry{Path: path, Mode: f[1], OID: f[2], Stage: stage, Tag: f[0][0]}, nil
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	x, err := parseIndex(data, w.Repo.newHash())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	x.written = info.ModTime()
+	return x, nil
+}
+
+// copyIndex copies the index of a git directory, which git may then write.
+func copyIndex(gitDir, dir string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(gitDir, "index"))
+	if err != nil {
+		return "", err
+	}
+	tmp := filepath.Join(dir, "index")
+	return tmp, os.WriteFile(tmp, data, 0o600)
 }
 
 // IndexTree writes the tree that the index describes and returns its name.
 // Paths in conflict are left out. The index itself is not touched: a copy in
 // dir is used.
 func (w *Worktree) IndexTree(ctx context.Context, dir string, conflicted []string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(w.Admin, "index"))
+	tmp, err := copyIndex(w.Admin, dir)
 	if err != nil {
-		return "", err
-	}
-	tmp := filepath.Join(dir, "index")
-	if err := os.WriteFile(tmp, data, 0o600); err != nil {
 		return "", err
 	}
 	env := []string{"GIT_INDEX_FILE=" + tmp}
@@ -88,6 +138,13 @@ func (w *Worktree) Ignored(ctx context.Context, patterns []string) ([]string, er
 		args = append(args, "--exclude="+p)
 	}
 	out, err := w.run(ctx, call{args: args})
+	return splitNUL(out), err
+}
+
+// Others lists the files that are neither tracked nor ignored. A repository in
+// the worktree is one entry that ends in a slash.
+func (w *Worktree) Others(ctx context.Context) ([]string, error) {
+	out, err := w.run(ctx, call{args: []string{"ls-files", "-z", "--others", "--exclude-standard"}})
 	return splitNUL(out), err
 }
 

@@ -6,7 +6,6 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"hash"
 	"io"
 	"os"
@@ -16,8 +15,8 @@ import (
 )
 
 // Objects are written here, and not by a git process, because it saves one
-// process for each, and because they are then known to be on disk: a loose
-// object is synced before its name is used.
+// process for each, and because they are then known to be on disk: an object
+// is synced before its name is used.
 
 // WriteBlob stores data as an object and returns its name.
 func (r *Repository) WriteBlob(data []byte) (string, error) {
@@ -77,13 +76,26 @@ func (r *Repository) newHash() hash.Hash {
 
 // writeObject writes one object.
 func (r *Repository) writeObject(kind string, size int64, data io.Reader) (string, error) {
-	return r.alone(func(b *Batch) (string, error) { return b.write(kind, size, data) })
+	return r.alone(func(b *Batch) (string, error) { return b.write(kind, size, data, "") })
+}
+
+// loosePath is where an object lies that has a file of its own.
+func (r *Repository) loosePath(oid string) string {
+	return filepath.Join(r.CommonDir, "objects", oid[:2], oid[2:])
+}
+
+// hashObject returns the name of an object.
+func (r *Repository) hashObject(kind string, text []byte) []byte {
+	h := r.newHash()
+	_, _ = io.WriteString(h, kind+" "+strconv.Itoa(len(text))+"\x00")
+	h.Write(text)
+	return h.Sum(nil)
 }
 
 // freshen reports whether the object is there already, and makes it young
 // again if it is: a gc deletes old objects that nothing names yet.
 func (r *Repository) freshen(oid string) bool {
-	path, now := filepath.Join(r.CommonDir, "objects", oid[:2], oid[2:]), time.Now()
+	path, now := r.loosePath(oid), time.Now()
 	info, err := os.Stat(path)
 	// A power cut leaves empty files, which are no objects.
 	return err == nil && info.Size() > 0 && os.Chtimes(path, now, now) == nil
@@ -93,10 +105,8 @@ func (r *Repository) freshen(oid string) bool {
 // name.
 func (r *Repository) deflate(w io.Writer, kind string, size int64, data io.Reader) (string, error) {
 	h := r.newHash()
-	z, err := zlib.NewWriterLevel(w, zlib.BestSpeed)
-	if err != nil {
-		return "", err
-	}
+	z := r.deflater(w)
+	defer r.deflaters.Put(z)
 	both := io.MultiWriter(h, z)
 	if _, err := io.WriteString(both, kind+" "+strconv.FormatInt(size, 10)+"\x00"); err != nil {
 		return "", err
@@ -106,7 +116,18 @@ func (r *Repository) deflate(w io.Writer, kind string, size int64, data io.Reade
 		return "", err
 	}
 	if n != size {
-		return "", fmt.Errorf("%s of %d bytes has another size now: %w", kind, size, io.ErrUnexpectedEOF)
+		return "", otherSize(kind, size, nil)
 	}
 	return hex.EncodeToString(h.Sum(nil)), z.Close()
+}
+
+// deflater returns a compressor. They are used again: to make one takes longer
+// than to compress a small file.
+func (r *Repository) deflater(w io.Writer) *zlib.Writer {
+	if z, ok := r.deflaters.Get().(*zlib.Writer); ok {
+		z.Reset(w)
+		return z
+	}
+	z, _ := zlib.NewWriterLevel(w, zlib.BestSpeed) // the level is one that there is
+	return z
 }

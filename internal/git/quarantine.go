@@ -17,36 +17,22 @@ import (
 // the repository's objects, and leaves nothing there. Nothing in it is synced:
 // what is to stay is written anew by [quarantine.keep].
 type quarantine struct {
-	repo *Repository
-	dir  string
-	env  []string
+	repo    *Repository
+	dir     string
+	env     []string
+	discard func()
 }
 
 func (r *Repository) quarantine() (*quarantine, error) {
-	dir, err := os.MkdirTemp(scratchDir(), "croft-objects-")
+	dir, remove, err := r.TempDir()
 	if err != nil {
 		return nil, err
 	}
-	return &quarantine{r, dir, []string{
+	return &quarantine{repo: r, dir: dir, discard: remove, env: []string{
 		"GIT_OBJECT_DIRECTORY=" + dir,
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(r.CommonDir, "objects"),
 	}}, nil
 }
-
-// scratchDir is where files lie that need not outlive a process: in memory
-// where the system has such a place.
-func scratchDir() string {
-	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
-		if f, err := os.CreateTemp("/dev/shm", "croft-"); err == nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-			return "/dev/shm"
-		}
-	}
-	return os.TempDir()
-}
-
-func (q *quarantine) discard() { _ = os.RemoveAll(q.dir) }
 
 var unsynced = [][2]string{{"core.fsync", "none"}}
 
@@ -110,12 +96,34 @@ func (q *quarantine) readOwn(oid string) (Object, error) {
 // into the repository. They are on disk when it returns; release lets go of
 // them once something names them.
 func (q *quarantine) keep(roots ...string) (release func(), err error) {
+	found, err := q.reachable(roots)
+	if err != nil {
+		return nil, err
+	}
 	b := q.repo.Batch()
-	defer func() {
-		if err != nil {
+	if len(found) > fewObjects {
+		b = q.repo.PackBatch()
+	}
+	for _, o := range found {
+		if _, err := b.write(o.Type, o.Size, bytes.NewReader(o.Data), ""); err != nil {
 			b.Discard()
+			return nil, err
 		}
-	}()
+	}
+	if err := b.Flush(); err != nil {
+		b.Discard()
+		return nil, err
+	}
+	return b.Discard, nil
+}
+
+// fewObjects are better off as files of their own than in a pack: each pack
+// makes every look for an object slower.
+const fewObjects = 6
+
+// reachable reads the objects that were written here, from roots on.
+func (q *quarantine) reachable(roots []string) ([]Object, error) {
+	var found []Object
 	seen := map[string]bool{}
 	for len(roots) > 0 {
 		oid := roots[len(roots)-1]
@@ -131,16 +139,14 @@ func (q *quarantine) keep(roots ...string) (release func(), err error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := b.write(o.Type, o.Size, bytes.NewReader(o.Data)); err != nil {
-			return nil, err
-		}
+		found = append(found, o)
 		next, err := q.repo.leadsTo(o)
 		if err != nil {
 			return nil, err
 		}
 		roots = append(roots, next...)
 	}
-	return b.Discard, b.Flush()
+	return found, nil
 }
 
 // leadsTo lists the objects that an object names.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // Repository is a repository without regard to any checkout: its refs, its
@@ -20,6 +21,8 @@ type Repository struct {
 
 	refs    refSession
 	objects objectSession
+
+	deflaters sync.Pool // of *zlib.Writer
 }
 
 // Open opens the repository that a directory lies in.

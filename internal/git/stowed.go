@@ -94,6 +94,12 @@ func (r *Repository) copyAdmin(from, to string) error {
 			return err
 		}
 	}
+	// What an index notes of files is believed by how old the index is.
+	if info, err := os.Stat(filepath.Join(from, "index")); err == nil {
+		if err := os.Chtimes(filepath.Join(to, "index"), info.ModTime(), info.ModTime()); err != nil {
+			return err
+		}
+	}
 	return os.WriteFile(filepath.Join(to, "commondir"), []byte(filepath.ToSlash(r.CommonDir)+"\n"), 0o644)
 }
 

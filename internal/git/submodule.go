@@ -1,10 +1,8 @@
 package git
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"io"
 	"os"
@@ -123,20 +121,12 @@ func (r *Repository) gitlinks(ctx context.Context, at checkoutAt) ([]string, err
 	return links, nil
 }
 
-// errIndex says that an index is of a form that only git can read.
-var errIndex = errors.New("not an index that can be read here")
-
-const (
-	gitlinkMode   = 0o160000
-	extendedFlags = 0x4000
-)
-
 // readGitlinks reads the submodules from an index.
 func readGitlinks(f io.Reader, hashLen int) ([]string, error) {
 	var links []string
-	r, err := scanIndex(f, hashLen, func(mode uint32, name []byte) {
-		if mode == gitlinkMode {
-			links = append(links, string(name))
+	r, err := scanIndex(f, hashLen, func(e rawEntry) {
+		if e.mode() == gitlinkMode {
+			links = append(links, string(e.name))
 		}
 	})
 	if err != nil {
@@ -147,82 +137,4 @@ func readGitlinks(f io.Reader, hashLen int) ([]string, error) {
 		return nil, errIndex
 	}
 	return links, nil
-}
-
-// scanIndex reads the entries of an index of version 2, 3 or 4, and returns a
-// reader of what comes after them. See gitformat-index(5).
-func scanIndex(f io.Reader, hashLen int, each func(mode uint32, name []byte)) (*bufio.Reader, error) {
-	r := bufio.NewReaderSize(f, 64<<10)
-	var head [12]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil || string(head[:4]) != "DIRC" {
-		return nil, errIndex
-	}
-	version, count := binary.BigEndian.Uint32(head[4:]), binary.BigEndian.Uint32(head[8:])
-	if version < 2 || version > 4 {
-		return nil, errIndex
-	}
-	name := []byte{}
-	fixed := make([]byte, 40+hashLen+2)
-	for range count {
-		if _, err := io.ReadFull(r, fixed); err != nil {
-			return nil, errIndex
-		}
-		size := len(fixed)
-		if binary.BigEndian.Uint16(fixed[40+hashLen:])&extendedFlags != 0 {
-			if _, err := r.Discard(2); err != nil {
-				return nil, errIndex
-			}
-			size += 2
-		}
-		var err error
-		if name, err = readIndexName(r, name, version, size); err != nil {
-			return nil, errIndex
-		}
-		each(binary.BigEndian.Uint32(fixed[24:]), name)
-	}
-	return r, nil
-}
-
-// readIndexName reads a path, which ends in NUL. In version 4 it shares a
-// beginning with the one before; in the others it is padded.
-func readIndexName(r *bufio.Reader, last []byte, version uint32, size int) ([]byte, error) {
-	keep := 0
-	if version == 4 {
-		strip, err := readOffset(r)
-		if err != nil || strip > len(last) {
-			return nil, errIndex
-		}
-		keep = len(last) - strip
-	}
-	rest, err := r.ReadSlice(0)
-	if err != nil {
-		return nil, err
-	}
-	name := append(last[:keep], rest[:len(rest)-1]...)
-	if version < 4 {
-		size += len(rest)
-		if _, err := r.Discard((8 - size%8) % 8); err != nil {
-			return nil, err
-		}
-	}
-	return name, nil
-}
-
-// readOffset reads a number as pack files have it.
-func readOffset(r *bufio.Reader) (int, error) {
-	n := 0
-	for i := range 5 {
-		b, err := r.ReadByte()
-		if err != nil {
-			return 0, err
-		}
-		if i > 0 {
-			n++
-		}
-		n = n<<7 | int(b&0x7f)
-		if b&0x80 == 0 {
-			return n, nil
-		}
-	}
-	return 0, errIndex
 }

@@ -28,10 +28,12 @@ func (e configEntry) ofRepository() bool { return e.scope == "local" || e.scope 
 
 // settings is what the calls on one git directory take from configuration.
 type settings struct {
-	file        string      // the generated global file
-	closed      [][2]string // settings that close what the repository's own configuration would run
-	refused     []string    // filters among them
-	credentials [][2]string // settings of calls that use the network
+	file        string            // the generated global file
+	closed      [][2]string       // settings that close what the repository's own configuration would run
+	refused     []string          // filters among them
+	credentials [][2]string       // settings of calls that use the network
+	effective   map[string]string // values that are read here, by key
+	filters     bool              // there are filters other than that of large files
 
 	values map[string]string // settings that Croft itself looks at
 
@@ -121,6 +123,11 @@ func (r *Repository) readSettings(ctx context.Context, gitDir string) (*settings
 			p.first = append(p.first, e)
 		}
 	}
+	s.effective = effective(entries)
+	for _, e := range entries {
+		name, ok := subsection(e.key, "filter.")
+		s.filters = s.filters || ok && name != "lfs"
+	}
 	if s.file, err = r.git.writeConfig(p.first); err != nil {
 		return nil, err
 	}
@@ -129,6 +136,25 @@ func (r *Repository) readSettings(ctx context.Context, gitDir string) (*settings
 		s.watched[f] = digest(f)
 	}
 	return s, nil
+}
+
+// effective picks the settings that are needed here, as git would with the
+// generated file: the last one counts.
+func effective(entries []configEntry) map[string]string {
+	values := map[string]string{}
+	for _, e := range entries {
+		switch e.key {
+		case "core.autocrlf", "core.eol", "core.attributesfile":
+			if !e.ofUser() && !e.ofRepository() {
+				continue
+			}
+			values[e.key] = e.value
+			if e.bare {
+				values[e.key] = "true"
+			}
+		}
+	}
+	return values
 }
 
 // RefusedFilters names the filters of the repository's own configuration that

@@ -175,9 +175,11 @@ func TestRebaseKeepsCommits(t *testing.T) {
 // wantLines compares the commits from a tip on with those made by hand.
 func wantLines(t *testing.T, b *bench, got, want, tip string, n int) {
 	t.Helper()
-	if err := b.at.Keep(got); err != nil {
+	release, err := b.at.Keep(got)
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer release()
 	const format = "--format=%T %an %ae %ad %B%x00"
 	ours, hand := b.Git("log", format, tip+".."+got), b.Git("log", format, tip+".."+want)
 	if ours != hand || strings.Count(ours, "\x00") != n {
@@ -237,7 +239,7 @@ func TestMergeAgainAfterUpdate(t *testing.T) {
 		tip := b.Git("rev-parse", "main")
 		head := b.work("w", "main", change{"a", "1\n", bob, "one"}, change{"b", "1\n", bob, "two"})
 		first := b.put(tip, Item{Kind: croft.KindMerge, Strategy: strategy, Head: head, Message: "first"})
-		if err := b.at.Keep(first.Commit); err != nil {
+		if _, err := b.at.Keep(first.Commit); err != nil {
 			t.Fatal(err)
 		}
 		b.Git("checkout", "--quiet", "w")

@@ -2,66 +2,102 @@ package snapshot
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft/internal/git"
 )
 
-// plain lists the tracked files.
-func (s *saver) plain() []string {
-	var paths []string
-	for _, e := range s.index {
-		if e.Stage == 0 && strings.HasPrefix(e.Mode, "100") && !e.Hidden() {
-			paths = append(paths, e.Path)
+// surveyConverted finds files that are as they were staged and that a checkout
+// would nevertheless write otherwise, because it converts them. The suspects
+// that changed are noted or stored already.
+func (s *saver) surveyConverted(found map[string]git.Conversion, w *walk) error {
+	var filtered []string
+	for path, c := range found {
+		i := s.plain[path]
+		_, stored := s.files[path]
+		_, gone := s.deleted[path]
+		switch {
+		case stored || gone:
+		case c.Filter != "":
+			filtered = append(filtered, path)
+		case w.as[i] != suspect: // it is what is staged, and would get other line endings
+			s.files[path] = s.index.Entries[i].OID
 		}
 	}
-	return paths
-}
-
-// surveyConverted finds files that git calls unchanged and that a checkout
-// would nevertheless write otherwise: git compares what a filter or the
-// settings of line endings make of a file, and several files may become the
-// same.
-func (s *saver) surveyConverted(found map[string]git.Conversion) error {
-	for _, e := range s.index {
-		c, ok := found[e.Path]
-		_, stored := s.files[e.Path]
-		_, gone := s.deleted[e.Path]
-		if !ok || stored || gone || e.Stage > 0 {
-			continue
-		}
-		if err := s.addConverted(e.Path, e.OID, c); err != nil {
+	var mu sync.Mutex
+	var g errgroup.Group
+	g.SetLimit(writers)
+	for _, path := range filtered {
+		g.Go(func() error {
+			raw, keep, err := s.judgeFiltered(path, s.index.Entries[s.plain[path]].OID, found[path].Filter)
+			if keep {
+				mu.Lock()
+				defer mu.Unlock()
+				s.files[path] = raw
+			}
 			return err
-		}
+		})
 	}
-	return nil
+	return g.Wait()
 }
 
-func (s *saver) addConverted(path, staged string, c git.Conversion) error {
+// largePointer is more than git-lfs writes for a large file.
+const largePointer = 1024
+
+// judgeFiltered reports whether a file that git calls unchanged has to be stored
+// as it is on disk, and the name of its object if that is there. What a filter
+// will write is not known, but for large files: they come back exactly.
+func (s *saver) judgeFiltered(path, staged, filter string) (string, bool, error) {
 	f, err := openFile(filepath.Join(s.root, path))
 	if err != nil {
-		return err
+		return "", false, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); filter == "lfs" && (err != nil || info.Size() > largePointer) {
+		return "", false, err
+	}
 	raw, same, err := s.compare(f, staged)
 	switch {
-	case err != nil:
-		return err
-	case c.Filter == "lfs" && !same, c.Filter == "" && !c.CRLF && same:
-		return nil // a large file comes back exactly, and so does one that is as it is stored
-	case c.Filter == "" && c.CRLF && !same && allCRLF(f):
-		return nil
+	case err != nil || filter == "lfs" && !same:
+		return "", false, err
 	case same:
-		s.files[path] = raw
-	default:
-		s.files[path] = ""
+		return raw, true, nil
 	}
-	return nil
+	return "", true, nil
 }
+
+// comesBack reports whether a checkout of an object would write a file as it is,
+// although they differ: git writes line endings of Windows, and the file has
+// nothing else.
+func (s *saver) comesBack(full, staged string) (bool, error) {
+	f, err := openFile(full)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size() > largeText {
+		return false, err
+	}
+	text, err := io.ReadAll(f)
+	if err != nil || !allCRLF(bytes.NewReader(text)) {
+		return false, err
+	}
+	plain := bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	oid, err := s.w.Repo.HashBlob(bytes.NewReader(plain), int64(len(plain)))
+	return oid == staged, err
+}
+
+// largeText is the size above which a file is stored rather than read into
+// memory.
+const largeText = 16 << 20
 
 // compare reports whether a file's bytes are those of an object.
 func (s *saver) compare(f *os.File, oid string) (string, bool, error) {

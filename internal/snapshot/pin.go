@@ -45,22 +45,22 @@ func stagedTree(ctx context.Context, w *git.Worktree) (string, error) {
 	if s.index, err = w.Index(ctx); err != nil {
 		return "", err
 	}
-	for _, e := range s.index {
+	for _, e := range s.index.Entries {
 		if e.Stage > 0 && !slices.Contains(s.conflicted, e.Path) {
 			s.conflicted = append(s.conflicted, e.Path)
 		}
 	}
-	tmp, remove, err := w.Repo.TempDir()
-	if err != nil {
-		return "", err
-	}
-	defer remove()
-	staged, err := w.IndexTree(ctx, tmp, s.conflicted)
+	staged, err := indexTree(ctx, w, s.conflicted)
 	if err != nil {
 		return "", err
 	}
 	entries := []git.TreeEntry{{Mode: "40000", Name: "staged", OID: staged}}
-	stages, err := s.storeStages()
+	b := w.Repo.Batch()
+	defer b.Discard()
+	stages, err := s.storeStages(b)
+	if err == nil {
+		err = b.Flush()
+	}
 	if err != nil {
 		return "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/croft-sh/croft/internal/git"
@@ -20,8 +21,8 @@ var ErrChanging = errors.New("the worktree is changing while it is saved")
 // attempts are how often Save begins again when something changes underneath.
 const attempts = 4
 
-// Save stores the state of a worktree and returns the commit. The caller pins
-// it with a ref. Every object is on disk when it returns.
+// Save stores the state of a worktree and returns the commit. Every object is
+// on disk before it is pinned.
 func Save(ctx context.Context, w *git.Worktree, sel Selection) (Saved, error) {
 	var err error
 	for range attempts {
@@ -43,29 +44,33 @@ func moved(err error) bool {
 }
 
 func (s *saver) save(ctx context.Context) error {
-	tmp, remove, err := s.w.Repo.TempDir()
-	if err != nil {
-		return err
-	}
-	defer remove()
 	s.batch = s.w.Repo.Batch()
+	if s.sel.Pin != nil {
+		s.batch = s.w.Repo.PackBatch()
+	}
 	defer s.batch.Discard()
 	before := s.marks()
-	if err := s.survey(ctx); err != nil {
+	if err := s.surveyIndex(ctx); err != nil {
 		return err
 	}
-	entries, err := s.store(ctx, tmp)
+	var state []git.TreeEntry
+	var parents []string
+	err := together(
+		func() error { return s.surveyFiles(ctx) },
+		func() (err error) { state, err = s.storeState(ctx); return err },
+		func() (err error) { parents, err = s.w.Pending(ctx); return err },
+	)
 	if err != nil {
 		return err
 	}
-	parents, err := s.w.Pending(ctx)
+	entries, err := s.storeRest()
 	if err != nil {
 		return err
 	}
 	if !slices.EqualFunc(before, s.marks(), sameMark) {
 		return ErrChanging
 	}
-	tree, err := s.batch.WriteTree(entries)
+	tree, err := s.batch.WriteTree(append(entries, state...))
 	if err != nil {
 		return err
 	}
@@ -76,7 +81,21 @@ func (s *saver) save(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.batch.Flush()
+	if err := s.batch.Flush(); err != nil || s.sel.Pin == nil {
+		return err
+	}
+	return s.sel.Pin(s.saved.Commit)
+}
+
+// together does several things at once and returns what failed.
+func together(steps ...func() error) error {
+	errs := make([]error, len(steps))
+	var wg sync.WaitGroup
+	for i, step := range steps {
+		wg.Go(func() { errs[i] = step() })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // marks are the files that change whenever git stages or commits something.
@@ -114,7 +133,8 @@ type saver struct {
 	saved Saved
 	batch *git.Batch
 
-	index      []git.IndexEntry
+	index      *git.Index
+	plain      map[string]int      // files that git looks at → their places in the index
 	conflicted []string            // paths with stages
 	files      map[string]string   // paths that are stored as they are on disk → their objects, where known
 	deleted    map[string]struct{} // tracked paths at which there is no file
@@ -122,5 +142,6 @@ type saver struct {
 	linked     map[string]bool     // directories → whether they are, or lie below, something else
 	gitlinks   map[string]bool     // paths of submodules
 	intended   bool                // something is going to be added
+	stored     []git.TreeEntry     // files that are stored
 	secrets    []string            // files that were written for this snapshot
 }

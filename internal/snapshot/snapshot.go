@@ -49,6 +49,10 @@ type Selection struct {
 	// Stowed is set for a worktree that was moved away and that git looks at
 	// through a copy of its admin directory.
 	Stowed *Stowed
+	// Pin makes a ref of the commit. Without it the caller does so later; then
+	// every object is a file of its own, which takes longer to write and which
+	// somebody else's repacking does not throw away meanwhile.
+	Pin func(commit string) error
 }
 
 // Stowed says what a copy of an admin directory cannot.

@@ -14,59 +14,95 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft/internal/git"
 )
 
-// store writes the objects and returns the entries of the snapshot's tree.
-func (s *saver) store(ctx context.Context, tmp string) ([]git.TreeEntry, error) {
-	if err := s.storeSecrets(ctx); err != nil {
+// storeState stores what git knows of the worktree: what is staged, and its own
+// part of the git directory.
+func (s *saver) storeState(ctx context.Context) ([]git.TreeEntry, error) {
+	var err error
+	if s.meta.Head.Branch, s.meta.Head.OID, err = s.w.Head(ctx); err != nil {
 		return nil, err
 	}
-	files, err := s.storeFiles()
-	if err != nil {
+	if s.sel.Stowed != nil {
+		s.meta.Head.Branch = s.sel.Stowed.Branch
+	}
+	var entries []git.TreeEntry
+	add := func(mode, name, oid string, err error) error {
+		if err == nil && oid != "" {
+			entries = append(entries, git.TreeEntry{Mode: mode, Name: name, OID: oid})
+		}
+		return err
+	}
+	staged, err := s.storeStaged(ctx)
+	if err := add("40000", "staged", staged, err); err != nil {
 		return nil, err
 	}
-	staged, err := s.w.IndexTree(ctx, tmp, s.conflicted)
-	if err != nil {
+	stages, err := s.storeStages(s.batch)
+	if err := add("40000", "stages", stages, err); err != nil {
 		return nil, err
-	}
-	entries := []git.TreeEntry{{Mode: "40000", Name: "staged", OID: staged}}
-	if files != "" {
-		entries = append(entries, git.TreeEntry{Mode: "40000", Name: "files", OID: files})
-	}
-	stages, err := s.storeStages()
-	if err != nil {
-		return nil, err
-	}
-	if stages != "" {
-		entries = append(entries, git.TreeEntry{Mode: "40000", Name: "stages", OID: stages})
 	}
 	if s.intended { // the index names an empty file for what is going to be added
 		oid, err := s.batch.WriteBlob(nil)
-		if err != nil {
+		if err := add("100644", "empty", oid, err); err != nil {
 			return nil, err
 		}
-		entries = append(entries, git.TreeEntry{Mode: "100644", Name: "empty", OID: oid})
 	}
 	admin, err := s.storeTar(s.admin(), func(name string) bool {
-		return name != "gitdir" && name != "commondir" && name != "locked" && !strings.HasSuffix(name, ".lock")
+		return !slices.Contains(adminStays, name) && !strings.HasSuffix(name, ".lock")
 	}, nil)
+	return entries, add("100644", "admin.tar", admin, err)
+}
+
+// storeStaged stores the tree that the index describes. Most often it is that
+// of HEAD.
+func (s *saver) storeStaged(ctx context.Context) (string, error) {
+	if s.index.Tree != "" && s.meta.Head.OID != "" {
+		head, err := s.w.Repo.Info(ctx, s.meta.Head.OID+"^{tree}")
+		if err != nil {
+			return "", err
+		}
+		if head.OID == s.index.Tree {
+			return head.OID, nil
+		}
+	}
+	return indexTree(ctx, s.w, s.conflicted)
+}
+
+// indexTree has git write the tree that an index describes.
+func indexTree(ctx context.Context, w *git.Worktree, conflicted []string) (string, error) {
+	tmp, remove, err := w.Repo.TempDir()
 	if err != nil {
+		return "", err
+	}
+	defer remove()
+	return w.IndexTree(ctx, tmp, conflicted)
+}
+
+// storeRest stores what was found and is not stored yet, and returns the
+// entries for it.
+func (s *saver) storeRest() ([]git.TreeEntry, error) {
+	if err := s.storeFiles(slices.Sorted(maps.Keys(s.files))); err != nil {
 		return nil, err
 	}
-	entries = append(entries, git.TreeEntry{Mode: "100644", Name: "admin.tar", OID: admin})
-	if len(s.nested) > 0 {
-		nested, err := s.storeNested()
+	var entries []git.TreeEntry
+	if len(s.stored) > 0 {
+		oid, err := s.batch.WriteTree(s.stored)
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, git.TreeEntry{Mode: "100644", Name: "nested.tar", OID: nested})
+		entries = append(entries, git.TreeEntry{Mode: "40000", Name: "files", OID: oid})
 	}
-	if s.meta.Head.Branch, s.meta.Head.OID, err = s.w.Head(ctx); err != nil {
-		return nil, err
+	if len(s.nested) > 0 {
+		oid, err := s.storeNested()
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, git.TreeEntry{Mode: "100644", Name: "nested.tar", OID: oid})
 	}
 	if s.sel.Stowed != nil {
 		s.meta.Head.Branch = s.sel.Stowed.Branch
@@ -90,40 +126,66 @@ func (s *saver) admin() string {
 	return s.sel.Stowed.Admin
 }
 
-// storeFiles stores the raw contents of files and links, as a tree. Several
-// are written at once.
-func (s *saver) storeFiles() (string, error) {
-	paths := slices.Sorted(maps.Keys(s.files))
-	entries, sizes, errs := make([]git.TreeEntry, len(paths)), make([]int64, len(paths)), make([]error, len(paths))
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range min(writers, len(paths)) {
-		wg.Go(func() {
-			for i := range next {
-				entries[i], sizes[i], errs[i] = s.storeEntry(paths[i], s.files[paths[i]])
+// storeChanged stores those of some tracked files that are not as a checkout
+// would write them.
+func (s *saver) storeChanged(paths []string, conversions map[string]git.Conversion) error {
+	return s.storeEach(paths, func(path string) (git.TreeEntry, int64, error) {
+		staged, back := s.index.Entries[s.plain[path]], false
+		e, size, err := s.storeEntry(path, func(full string) (oid string, err error) {
+			if conversions[path].CRLF {
+				if back, err = s.comesBack(full, staged.OID); back || err != nil {
+					return staged.OID, err
+				}
 			}
+			return s.storeFile(full, staged.OID)
+		})
+		switch same := e.OID == staged.OID && (back || !conversions[path].CRLF); {
+		case err != nil:
+		case same && e.Mode == staged.Mode:
+			e.OID = ""
+		case back: // but with another mode
+			e.OID, err = s.storeFile(filepath.Join(s.root, path), "")
+		}
+		return e, size, err
+	})
+}
+
+// storeFiles stores files whose objects may be known.
+func (s *saver) storeFiles(paths []string) error {
+	return s.storeEach(paths, func(path string) (git.TreeEntry, int64, error) {
+		return s.storeEntry(path, func(full string) (string, error) {
+			if known := s.files[path]; known != "" {
+				return known, nil
+			}
+			return s.storeFile(full, "")
+		})
+	})
+}
+
+// storeEach stores the raw contents of files and links. Several are written at
+// once.
+func (s *saver) storeEach(paths []string, store func(path string) (git.TreeEntry, int64, error)) error {
+	entries, sizes := make([]git.TreeEntry, len(paths)), make([]int64, len(paths))
+	var g errgroup.Group
+	g.SetLimit(writers)
+	for i, path := range paths {
+		g.Go(func() (err error) {
+			entries[i], sizes[i], err = store(path)
+			return err
 		})
 	}
-	for i := range paths {
-		next <- i
+	if err := g.Wait(); err != nil {
+		return err
 	}
-	close(next)
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return "", err
-	}
-	root := &dir{}
 	for i, e := range entries {
 		if e.OID != "" {
 			s.saved.Files++
 			s.saved.Bytes += sizes[i]
-			root.add(flatName(filepath.ToSlash(paths[i])), e)
+			e.Name = flatName(filepath.ToSlash(paths[i]))
+			s.stored = append(s.stored, e)
 		}
 	}
-	if s.saved.Files == 0 {
-		return "", nil
-	}
-	return root.write(s.batch)
+	return nil
 }
 
 // writers are how many files are stored at once.
@@ -131,7 +193,7 @@ const writers = 4
 
 // storeEntry stores one file or link. What is neither gives no entry; what
 // vanished is an error, and the snapshot begins again.
-func (s *saver) storeEntry(path, known string) (git.TreeEntry, int64, error) {
+func (s *saver) storeEntry(path string, contents func(full string) (string, error)) (git.TreeEntry, int64, error) {
 	full, e := filepath.Join(s.root, path), git.TreeEntry{Mode: "100644"}
 	info, err := os.Lstat(full)
 	if err != nil {
@@ -150,9 +212,7 @@ func (s *saver) storeEntry(path, known string) (git.TreeEntry, int64, error) {
 		if info.Mode()&0o100 != 0 {
 			e.Mode = "100755"
 		}
-		if e.OID = known; known == "" {
-			e.OID, err = s.storeFile(full)
-		}
+		e.OID, err = contents(full)
 		return e, info.Size(), err
 	}
 	return e, 0, nil
@@ -162,8 +222,9 @@ func (s *saver) storeEntry(path, known string) (git.TreeEntry, int64, error) {
 const racy = 50 * time.Millisecond
 
 // storeFile stores the contents of a file, all of one moment: a file that
-// changed while it was read is an error.
-func (s *saver) storeFile(full string) (string, error) {
+// changed while it was read is an error. Nothing is stored if they are those of
+// an object that is there.
+func (s *saver) storeFile(full, there string) (string, error) {
 	f, err := openFile(full)
 	if err != nil {
 		return "", err
@@ -174,7 +235,7 @@ func (s *saver) storeFile(full string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	oid, err := s.batch.WriteBlobFrom(f, before.Size())
+	oid, err := s.batch.WriteBlobUnless(there, f, before.Size())
 	if err != nil {
 		return "", err
 	}
@@ -200,9 +261,9 @@ func (s *saver) storeFile(full string) (string, error) {
 }
 
 // storeStages keeps the objects of a conflict: stages/1/path and so on.
-func (s *saver) storeStages() (string, error) {
+func (s *saver) storeStages(b *git.Batch) (string, error) {
 	root := &dir{}
-	for _, e := range s.index {
+	for _, e := range s.index.Entries {
 		if e.Stage > 0 && e.Mode != "160000" {
 			root.add(fmt.Sprintf("%d/%s", e.Stage, e.Path), git.TreeEntry{Mode: e.Mode, OID: e.OID})
 		}
@@ -210,27 +271,13 @@ func (s *saver) storeStages() (string, error) {
 	if len(root.dirs) == 0 {
 		return "", nil
 	}
-	if s.batch != nil {
-		return root.write(s.batch)
-	}
-	b := s.w.Repo.Batch() // nothing else is stored
-	defer b.Discard()
-	oid, err := root.write(b)
-	if err != nil {
-		return "", err
-	}
-	return oid, b.Flush()
+	return root.write(b)
 }
 
-// storeSecrets copies chosen ignored files to a directory that only the user
-// can read.
-func (s *saver) storeSecrets(ctx context.Context) error {
-	if s.sel.SecretsDir == "" {
+// storeSecrets copies files to a directory that only the user can read.
+func (s *saver) storeSecrets(paths []string) error {
+	if s.sel.SecretsDir == "" || len(paths) == 0 {
 		return nil
-	}
-	paths, err := s.w.Ignored(ctx, s.sel.Secrets)
-	if err != nil || len(paths) == 0 {
-		return err
 	}
 	if err := os.MkdirAll(s.sel.SecretsDir, 0o700); err != nil {
 		return err

@@ -3,87 +3,27 @@ package snapshot
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/croft-sh/croft/internal/git"
 )
 
-// survey finds out what has to be stored.
-func (s *saver) survey(ctx context.Context) error {
+// surveyIndex reads the index and notes what is to be stored in any case:
+// conflicts, files that git does not look at, and those that are going to be
+// added.
+func (s *saver) surveyIndex(ctx context.Context) error {
 	var err error
 	if s.index, err = s.w.Index(ctx); err != nil {
 		return err
 	}
 	s.files, s.deleted, s.nested, s.linked = map[string]string{}, map[string]struct{}{}, map[string]struct{}{}, map[string]bool{}
-	s.gitlinks = map[string]bool{}
-	if err := s.surveyIndex(); err != nil {
-		return err
-	}
-	var changed []git.StatusEntry
-	var conversions map[string]git.Conversion
-	err = together(
-		func() (err error) { changed, err = s.status(ctx); return err },
-		func() (err error) { conversions, err = s.w.Conversions(ctx, s.plain()); return err },
-	)
-	if err != nil {
-		return err
-	}
-	for _, e := range changed {
-		if err := s.addChange(e); err != nil {
-			return err
-		}
-	}
-	ignored, err := s.w.Ignored(ctx, s.sel.Ignored)
-	if err != nil {
-		return err
-	}
-	for _, p := range ignored {
-		if err := s.addChange(git.StatusEntry{Path: p, Index: '?', Work: '?'}); err != nil {
-			return err
-		}
-	}
-	if err := s.surveyConverted(conversions); err != nil {
-		return err
-	}
-	for _, p := range slices.Sorted(maps.Keys(s.deleted)) {
-		s.meta.Deleted = append(s.meta.Deleted, []byte(p))
-	}
-	return s.walk()
-}
-
-func (s *saver) status(ctx context.Context) ([]git.StatusEntry, error) {
-	var list []git.StatusEntry
-	for e, err := range s.w.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, e)
-	}
-	return list, nil
-}
-
-// together does several things at once and returns what failed.
-func together(steps ...func() error) error {
-	errs := make([]error, len(steps))
-	var wg sync.WaitGroup
-	for i, step := range steps {
-		wg.Go(func() { errs[i] = step() })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-// surveyIndex notes what a status does not tell: submodules, files that git
-// does not look at, and conflicts.
-func (s *saver) surveyIndex() error {
-	for _, e := range s.index {
+	s.gitlinks, s.plain = map[string]bool{}, make(map[string]int, len(s.index.Entries))
+	for i, e := range s.index.Entries {
 		var err error
+		s.intended = s.intended || e.Intended
 		switch {
 		case e.Stage > 0:
 			if n := len(s.conflicted); n == 0 || s.conflicted[n-1] != e.Path { // they are sorted
@@ -93,8 +33,10 @@ func (s *saver) surveyIndex() error {
 		case e.Mode == "160000":
 			s.gitlinks[e.Path] = true
 			err = s.addSubmodule(e.Path)
-		case e.Hidden():
+		case e.Hidden || e.Intended:
 			err = s.addFile(e.Path)
+		default:
+			s.plain[e.Path] = i
 		}
 		if err != nil {
 			return err
@@ -103,11 +45,166 @@ func (s *saver) surveyIndex() error {
 	return nil
 }
 
+// surveyFiles finds out which files have to be stored, and stores those that
+// are tracked. Git is not asked for a status: a file whose time, size, inode
+// and mode are those that git noted is as it was staged, and any other is read.
+// That it was does not mean that a checkout would write it so: git noted it by
+// the attributes that held then. If the size is that of what is staged nothing
+// was converted, unless a filter keeps sizes.
+func (s *saver) surveyFiles(ctx context.Context) error {
+	w := s.newWalk()
+	var found map[string]git.Conversion
+	var sizes []int64
+	var filters bool
+	err := together(
+		w.run,
+		func() (err error) { sizes, err = s.stagedSizes(ctx); return err },
+		func() (err error) {
+			if found, err = s.w.Conversions(ctx, s.index); err == nil {
+				filters, err = s.w.HasFilters(ctx)
+			}
+			return err
+		},
+	)
+	if err != nil {
+		return err
+	}
+	if err := s.judgeMissing(w); err != nil {
+		return err
+	}
+	for i, e := range s.index.Entries {
+		if w.as[i] == asNoted && found[e.Path].Filter == "" && e.Mode != "120000" && (filters || sizes[i] != e.NotedSize()) {
+			w.suspect(e.Path, i)
+		}
+	}
+	filtered := func(p string) bool { return found[p].Filter != "" }
+	err = together(
+		func() error { return s.storeChanged(slices.DeleteFunc(slices.Clone(w.suspects), filtered), found) },
+		func() error { return s.surveyUntracked(ctx, w.untracked) },
+	)
+	if err == nil && slices.ContainsFunc(w.suspects, filtered) {
+		err = s.askStatus(ctx, found)
+	}
+	if err == nil {
+		err = s.surveyConverted(found, w)
+	}
+	if err != nil {
+		return err
+	}
+	s.take(w)
+	return nil
+}
+
+// stagedSizes asks for the sizes of what is staged, by place in the index.
+func (s *saver) stagedSizes(ctx context.Context) ([]int64, error) {
+	oids := make([]string, len(s.index.Entries))
+	for i, e := range s.index.Entries {
+		oids[i] = e.OID
+		if e.Mode == "160000" {
+			oids[i] = s.w.Repo.ZeroOID() // it is in another repository
+		}
+	}
+	return s.w.Repo.Sizes(ctx, oids)
+}
+
+// judgeMissing looks for tracked files that the walk did not see: they are
+// gone, or are called otherwise in a file system that does not tell the
+// difference.
+func (s *saver) judgeMissing(w *walk) error {
+	for path, i := range s.plain {
+		if w.as[i] != unseen {
+			continue
+		}
+		now, err := s.lstat(path)
+		switch {
+		case err != nil:
+		case now == nil || now.Mode.IsDir():
+			err = s.addFile(path)
+		case s.index.Unchanged(s.index.Entries[i], *now):
+			w.as[i] = asNoted
+		default:
+			w.suspect(path, i)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askStatus has git say which files changed that a filter reads and writes:
+// only git can tell, because it compares what the filter makes of them.
+func (s *saver) askStatus(ctx context.Context, converted map[string]git.Conversion) error {
+	for e, err := range s.w.Status(ctx, git.UntrackedNone, git.RefreshNothing) {
+		if err != nil {
+			return err
+		}
+		if converted[e.Path].Filter == "" || e.Work == '.' {
+			continue
+		}
+		if err := s.addFile(e.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// surveyUntracked notes the files that git does not track and that are saved.
+// It is given what the walk saw; most often that is nothing, and git is not
+// asked.
+func (s *saver) surveyUntracked(ctx context.Context, seen []string) error {
+	if len(seen) == 0 {
+		return nil
+	}
+	var others, ignored, secret []string
+	err := together(
+		func() (err error) { others, err = s.w.Others(ctx); return err },
+		func() (err error) { ignored, err = s.w.Ignored(ctx, matching(s.sel.Ignored, seen)); return err },
+		func() (err error) { secret, err = s.w.Ignored(ctx, matching(s.sel.Secrets, seen)); return err },
+	)
+	if err != nil {
+		return err
+	}
+	for _, p := range slices.Concat(others, ignored) {
+		if dir, ok := strings.CutSuffix(p, "/"); ok { // a repository that git does not enter
+			s.nested[dir] = struct{}{}
+			continue
+		}
+		if err := s.addFile(p); err != nil {
+			return err
+		}
+	}
+	return s.storeSecrets(secret)
+}
+
+// matching returns the patterns, in .gitignore's syntax, that may match one of
+// the paths. It errs on the side of yes: git has the last word.
+func matching(patterns, paths []string) []string {
+	names := map[string]bool{}
+	for _, p := range paths {
+		for name := range strings.SplitSeq(strings.ToLower(filepath.ToSlash(p)), "/") {
+			names[name] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(patterns), func(pattern string) bool {
+		name := strings.ToLower(strings.Trim(pattern, "/"))
+		if strings.ContainsAny(name, `/[\`) || strings.HasPrefix(name, "!") || name != strings.TrimSpace(name) {
+			return false
+		}
+		for n := range names {
+			if ok, err := filepath.Match(name, n); ok || err != nil {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // addSubmodule notes the directory of a submodule: a repository, or gone, or
 // something else altogether.
 func (s *saver) addSubmodule(path string) error {
 	info, err := s.lstat(path)
-	if err != nil || info == nil || !info.IsDir() {
+	if err != nil || info == nil || !info.Mode.IsDir() {
 		return errors.Join(err, s.addFile(path))
 	}
 	if s.isRepository(path) {
@@ -116,27 +213,14 @@ func (s *saver) addSubmodule(path string) error {
 	return nil // else what it holds is untracked, or it is empty
 }
 
-// addChange notes what a status says of one path.
-func (s *saver) addChange(e git.StatusEntry) error {
-	if dir, ok := strings.CutSuffix(e.Path, "/"); ok { // a repository that git does not enter
-		s.nested[dir] = struct{}{}
-		return nil
-	}
-	s.intended = s.intended || e.Work == 'A'
-	if _, repository := s.nested[e.Path]; e.Work == '.' || repository {
-		return nil
-	}
-	return s.addFile(e.Path)
-}
-
 // addFile notes a path whose bytes are stored, or that there is no file.
 func (s *saver) addFile(path string) error {
 	info, err := s.lstat(path)
 	switch {
 	case err != nil:
 		return err
-	case info != nil && info.IsDir() && s.gitlinks[path]:
-	case info == nil || info.IsDir():
+	case info != nil && info.Mode.IsDir() && s.gitlinks[path]:
+	case info == nil || info.Mode.IsDir():
 		s.deleted[path] = struct{}{}
 		if info != nil && s.isRepository(path) {
 			s.nested[path] = struct{}{}
@@ -149,15 +233,15 @@ func (s *saver) addFile(path string) error {
 
 // lstat looks at a path; nil means that there is nothing. What lies behind a
 // link is not in the worktree.
-func (s *saver) lstat(path string) (fs.FileInfo, error) {
+func (s *saver) lstat(path string) (*git.FileStat, error) {
 	if s.behindLink(filepath.Dir(path)) {
 		return nil, nil
 	}
-	info, err := os.Lstat(filepath.Join(s.root, path))
+	info, err := git.Lstat(filepath.Join(s.root, path))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	return info, err
+	return &info, err
 }
 
 // behindLink reports whether a path that should be a directory, or one above
@@ -175,76 +259,7 @@ func (s *saver) behindLink(dir string) bool {
 	return known
 }
 
-// walk finds what git does not tell: modes, empty directories, named pipes, and
-// repositories in directories that hold tracked files.
-func (s *saver) walk() error {
-	tracked := map[string]bool{".": true}
-	for _, e := range s.index {
-		for d := filepath.Dir(e.Path); !tracked[d]; d = filepath.Dir(d) {
-			tracked[d] = true
-		}
-	}
-	return s.walkDir(".", tracked)
-}
-
-func (s *saver) walkDir(dir string, tracked map[string]bool) error {
-	entries, err := os.ReadDir(filepath.Join(s.root, dir))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if len(entries) == 0 && dir != "." {
-		s.meta.Empty = append(s.meta.Empty, []byte(dir))
-	}
-	for _, d := range entries {
-		path := filepath.Join(dir, d.Name())
-		if path == ".git" {
-			continue
-		}
-		info, err := d.Info()
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		s.note(path, info)
-		if !d.IsDir() {
-			continue
-		}
-		if _, ok := s.nested[path]; !ok && tracked[path] && s.isRepository(path) {
-			s.nested[path] = struct{}{}
-		}
-		if _, ok := s.nested[path]; ok {
-			continue
-		}
-		if err := s.walkDir(path, tracked); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (s *saver) isRepository(path string) bool {
 	_, err := os.Lstat(filepath.Join(s.root, path, ".git"))
 	return err == nil
-}
-
-func (s *saver) note(path string, info fs.FileInfo) {
-	perm := uint32(info.Mode().Perm())
-	switch {
-	case info.IsDir():
-		if perm != 0o755 {
-			s.meta.Modes = append(s.meta.Modes, mode{[]byte(path), perm})
-		}
-	case info.Mode().IsRegular():
-		if perm != 0o644 && perm != 0o755 {
-			s.meta.Modes = append(s.meta.Modes, mode{[]byte(path), perm})
-		}
-	case info.Mode()&fs.ModeNamedPipe != 0:
-		delete(s.files, path)
-		s.meta.Special = append(s.meta.Special, mode{[]byte(path), perm})
-	}
 }

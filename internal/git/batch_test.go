@@ -1,0 +1,246 @@
+package git
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// filesIn lists the files of a repository's object store.
+func filesIn(t *testing.T, r *gittest.Repo, pattern string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(r.Dir, ".git", "objects", pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestBatch: many small objects become one pack that git can read, a large one
+// becomes a file, and nothing is there before Flush.
+func TestBatch(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		t.Run(format, func(t *testing.T) {
+			r := gittest.Empty(t)
+			if err := os.RemoveAll(filepath.Join(r.Dir, ".git")); err != nil {
+				t.Fatal(err)
+			}
+			r.Git("init", "--quiet", "--object-format="+format)
+			repo := mainTree(t, r).Repo
+			b := repo.PackBatch()
+			want := map[string][]byte{}
+			var entries []TreeEntry
+			for i := range 300 {
+				data := bytes.Repeat(fmt.Appendf(nil, "line %d\n", i), i*i/10)
+				if i == 0 {
+					data = make([]byte, packLimit+1)
+				}
+				oid, err := b.WriteBlob(data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want[oid] = data
+				entries = append(entries, TreeEntry{Mode: "100644", Name: fmt.Sprint(i), OID: oid})
+			}
+			tree, err := b.WriteTree(entries)
+			if err != nil {
+				t.Fatal(err)
+			}
+			commit, err := b.WriteCommit(Commit{Tree: tree, Signature: "A <a@example.com> 1 +0000", Message: "many"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := slices.Concat(filesIn(t, r, "pack/pack-*"), filesIn(t, r, "??/*")); len(got) > 0 {
+				t.Fatalf("before Flush there is %v", got)
+			}
+			if err := b.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/heads/kept", New: commit}); err != nil {
+				t.Fatal(err)
+			}
+			b.Discard()
+			for oid, data := range want {
+				if o, err := repo.Read(t.Context(), oid); err != nil || !bytes.Equal(o.Data, data) {
+					t.Fatalf("%s: %d bytes, %v, want %d", oid, len(o.Data), err, len(data))
+				}
+			}
+			if packs := filesIn(t, r, "pack/*.pack"); len(packs) != 1 {
+				t.Errorf("packs: %v, want one", packs)
+			}
+			if got := filesIn(t, r, "pack/*"); len(got) != 2 {
+				t.Errorf("beside the objects: %v", got)
+			}
+			if loose := filesIn(t, r, "??/*"); len(loose) != 1 {
+				t.Errorf("%d loose objects, want the large one", len(loose))
+			}
+			if got := r.Git("fsck", "--full", "--strict"); got != "" {
+				t.Errorf("git fsck: %s", got)
+			}
+			r.Git("gc", "--quiet", "--prune=now")
+			if got := r.Git("cat-file", "-p", "kept:7"); got != strings.TrimSuffix(string(bytes.Repeat([]byte("line 7\n"), 4)), "\n") {
+				t.Errorf("after a gc: %q", got)
+			}
+		})
+	}
+}
+
+// TestBatchOfMegabytes: what does not fit into memory becomes several packs.
+func TestBatchOfMegabytes(t *testing.T) {
+	r := gittest.New(t)
+	repo := mainTree(t, r).Repo
+	b := repo.PackBatch()
+	defer b.Discard()
+	b.pack.size = packMemory // as if so much had been written
+	var oids []string
+	for _, text := range []string{"one", "two", "three"} {
+		oid, err := b.WriteBlob([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		oids = append(oids, oid)
+	}
+	if err := b.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if packs := filesIn(t, r, "pack/*.pack"); len(packs) != 2 {
+		t.Errorf("packs: %v, want two", packs)
+	}
+	for _, oid := range oids {
+		if _, err := repo.Info(t.Context(), oid); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestBatchRepacked: a repack by somebody else, between the writing of objects
+// and the ref that names them, does not throw them away.
+func TestBatchRepacked(t *testing.T) {
+	r := gittest.New(t)
+	repo := mainTree(t, r).Repo
+	b := repo.PackBatch()
+	oid, err := b.WriteBlob([]byte("not named yet"))
+	if err == nil {
+		_, err = b.WriteBlob([]byte("nor this"))
+	}
+	if err == nil {
+		err = b.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Git("repack", "-a", "-d", "--quiet")
+	r.Git("update-ref", "refs/croft/x", oid)
+	b.Discard()
+	r.Git("repack", "-a", "-d", "--quiet")
+	if got := r.Git("cat-file", "-p", oid); got != "not named yet" {
+		t.Errorf("the object is %q", got)
+	}
+}
+
+// TestBatchDiscarded leaves nothing behind.
+func TestBatchDiscarded(t *testing.T) {
+	r := gittest.New(t)
+	before := filesIn(t, r, "*/*")
+	b := mainTree(t, r).Repo.PackBatch()
+	b.pack.size = packMemory
+	for _, size := range []int{1, 10, packLimit + 1} {
+		if _, err := b.WriteBlob(bytes.Repeat([]byte("x"), size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if staged := filesIn(t, r, "pack/tmp_*"); len(staged) != 2 {
+		t.Fatalf("staged: %v", staged)
+	}
+	b.Discard()
+	if after := filesIn(t, r, "*/*"); !slices.Equal(before, after) || len(filesIn(t, r, "tmp_*")) > 0 {
+		t.Errorf("left: %v, before %v", after, before)
+	}
+}
+
+// TestWriteBlobUnless stores nothing that is there.
+func TestWriteBlobUnless(t *testing.T) {
+	r := gittest.New(t)
+	b := mainTree(t, r).Repo.PackBatch()
+	defer b.Discard()
+	for _, size := range []int{3, packLimit + 1} {
+		data := strings.Repeat("x", size)
+		oid, err := b.WriteBlobUnless("", strings.NewReader(data), int64(size))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Discard()
+		if again, err := b.WriteBlobUnless(oid, strings.NewReader(data), int64(size)); err != nil || again != oid {
+			t.Errorf("%d bytes: %q, %v, want %q", size, again, err, oid)
+		}
+		if len(b.loose)+len(b.pack.entries) > 0 {
+			t.Errorf("%d bytes were staged", size)
+		}
+	}
+	if _, err := b.WriteBlobFrom(strings.NewReader("short"), 6); err == nil {
+		t.Error("a file that shrank was stored")
+	}
+	if _, err := b.WriteBlobFrom(strings.NewReader("longer"), 5); err == nil {
+		t.Error("a file that grew was stored")
+	}
+}
+
+// TestTidyPacks: many packs become few, and every object stays.
+func TestTidyPacks(t *testing.T) {
+	r := gittest.New(t)
+	repo := mainTree(t, r).Repo
+	var oids []string
+	for i := range manyPacks + 1 {
+		b := repo.PackBatch()
+		oid, err := b.WriteBlob(fmt.Appendf(nil, "nothing names object %d", i))
+		if err == nil {
+			err = b.Flush()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		oids = append(oids, oid)
+		if i == 0 { // as if the process had been killed, long ago
+			if err := os.Chtimes(b.kept[0], time.Time{}, time.Now().Add(-2*keptTime)); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		b.Discard()
+	}
+	foreign := filepath.Join(r.Dir, ".git", "objects", "pack", "pack-"+strings.Repeat("1", 40)+".keep")
+	gittest.WriteFile(t, foreign, "somebody else's\n")
+	if err := os.Chtimes(foreign, time.Time{}, time.Now().Add(-2*keptTime)); err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.TidyPacks(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(filesIn(t, r, "pack/*.pack")); n != manyPacks+1 {
+		t.Fatalf("%d packs, want none joined while there are not too many", n)
+	}
+	if got := filesIn(t, r, "pack/*.keep"); !slices.Equal(got, []string{foreign}) {
+		t.Errorf("packs are kept by %v", got)
+	}
+	if err := os.Remove(foreign); err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.TidyPacks(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(filesIn(t, r, "pack/*.pack")); n > 5 {
+		t.Errorf("%d packs are left", n)
+	}
+	for _, oid := range oids {
+		if _, err := repo.Info(t.Context(), oid); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package git
+
+import (
+	"io/fs"
+	"time"
+)
+
+// FileStat is what the file system says of a file: what can be compared with
+// the notes of an index.
+type FileStat struct {
+	Mode    fs.FileMode
+	Size    int64
+	ModTime time.Time
+
+	noted [10]uint32 // in the form and order of an index entry
+}
+
+// NamedStat is a FileStat with the name that the file has in its directory.
+type NamedStat struct {
+	Name string
+	FileStat
+}
+
+// NotedSize is the size that the file had when git noted that it is as staged.
+func (e IndexEntry) NotedSize() int64 { return int64(e.stat[9]) }
+
+// How much later than a file the index must have been written for its notes to
+// be believed: where times are fine, and where they are whole seconds.
+const (
+	fineGrain   = 50 * time.Millisecond
+	coarseGrain = 2 * time.Second
+)
+
+// Unchanged reports whether a file on disk is provably the one that git looked
+// at when it noted that it is as staged. A file that was changed so soon before
+// that its time does not tell is not.
+func (x *Index) Unchanged(e IndexEntry, now FileStat) bool {
+	if !sameMode(e.Mode, now.Mode) || !sameNotes(e.stat, now.noted) {
+		return false
+	}
+	grain := fineGrain
+	if now.ModTime.Nanosecond() == 0 || x.written.Nanosecond() == 0 {
+		grain = coarseGrain
+	}
+	return x.written.Sub(now.ModTime) > grain
+}

@@ -1,0 +1,106 @@
+//go:build unix
+
+package git
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lstat looks at a path and does not follow a link.
+func Lstat(path string) (FileStat, error) {
+	var st unix.Stat_t
+	if err := retried(func() error { return unix.Lstat(path, &st) }); err != nil {
+		return FileStat{}, &os.PathError{Op: "lstat", Path: path, Err: err}
+	}
+	return fileStat(&st), nil
+}
+
+// ReadDir looks at everything in a directory. The kernel finds the directory
+// once and not for every file, which takes half the time. What vanishes
+// meanwhile is left out.
+func ReadDir(path string) ([]NamedStat, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	fd := int(f.Fd())
+	list := make([]NamedStat, 0, len(names))
+	for _, name := range names {
+		var st unix.Stat_t
+		err := retried(func() error { return unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+		if errors.Is(err, unix.ENOENT) {
+			continue
+		}
+		if err != nil {
+			return nil, &os.PathError{Op: "lstat", Path: path + "/" + name, Err: err}
+		}
+		list = append(list, NamedStat{name, fileStat(&st)})
+	}
+	return list, nil
+}
+
+func retried(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+func fileStat(st *unix.Stat_t) FileStat {
+	sec, nsec := st.Mtim.Unix()
+	csec, cnsec := st.Ctim.Unix()
+	return FileStat{
+		Mode: fileMode(uint32(st.Mode)), Size: st.Size, ModTime: time.Unix(sec, nsec),
+		noted: [10]uint32{
+			uint32(csec), uint32(cnsec), uint32(sec), uint32(nsec), 0,
+			uint32(st.Ino), 0, st.Uid, st.Gid, uint32(st.Size),
+		},
+	}
+}
+
+// fileMode keeps the permissions and the kind, as far as kinds matter here.
+func fileMode(mode uint32) fs.FileMode {
+	m := fs.FileMode(mode & 0o777)
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		m |= fs.ModeDir
+	case unix.S_IFLNK:
+		m |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		m |= fs.ModeNamedPipe
+	default:
+		m |= fs.ModeIrregular
+	}
+	return m
+}
+
+// sameNotes compares all but the device, which git does not trust either, and
+// the mode. It is stricter than git, which does not look at fractions of
+// seconds: what differs has its contents compared.
+func sameNotes(a, b [10]uint32) bool {
+	a[4], a[6], b[4], b[6] = 0, 0, 0, 0
+	return a == b
+}
+
+// sameMode compares what git keeps of a mode.
+func sameMode(staged string, now fs.FileMode) bool {
+	switch staged {
+	case "100644", "100755":
+		return now.IsRegular() && (staged == "100755") == (now&0o100 != 0)
+	case "120000":
+		return now.Type() == fs.ModeSymlink
+	}
+	return false
+}

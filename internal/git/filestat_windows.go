@@ -1,0 +1,60 @@
+package git
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// Lstat looks at a path and does not follow a link.
+func Lstat(path string) (FileStat, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return FileStat{}, err
+	}
+	return fileStat(info), nil
+}
+
+// ReadDir looks at everything in a directory. What vanishes meanwhile is left
+// out.
+func ReadDir(path string) ([]NamedStat, error) {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]NamedStat, 0, len(entries))
+	for _, d := range entries {
+		info, err := d.Info()
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, NamedStat{d.Name(), fileStat(info)})
+	}
+	return list, nil
+}
+
+func fileStat(info fs.FileInfo) FileStat {
+	m := info.ModTime()
+	return FileStat{
+		Mode: info.Mode(), Size: info.Size(), ModTime: m,
+		noted: [10]uint32{2: uint32(m.Unix()), 3: uint32(m.Nanosecond()), 9: uint32(info.Size())},
+	}
+}
+
+// sameNotes compares time and size: there is neither an inode nor a time of
+// change.
+func sameNotes(a, b [10]uint32) bool { return a[2] == b[2] && a[3] == b[3] && a[9] == b[9] }
+
+// sameMode compares what git keeps of a mode here: whether it is a link.
+func sameMode(staged string, now fs.FileMode) bool {
+	switch staged {
+	case "100644", "100755":
+		return now.IsRegular()
+	case "120000":
+		return now.Type() == fs.ModeSymlink
+	}
+	return false
+}

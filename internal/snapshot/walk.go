@@ -1,0 +1,177 @@
+package snapshot
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// walk looks at everything in a worktree once, several directories at a time.
+type walk struct {
+	s       *saver
+	tracked map[string]bool // directories that hold tracked files
+	as      []judgement     // by place in the index
+	group   errgroup.Group
+
+	mu sync.Mutex
+	findings
+}
+
+// judgement is what is known of a tracked file.
+type judgement byte
+
+const (
+	unseen  judgement = iota
+	asNoted           // it is the file that git noted
+	suspect           // it may be another
+)
+
+// findings are what a walk finds.
+type findings struct {
+	suspects  []string // tracked files that are not provably unchanged
+	untracked []string // what is neither tracked nor a directory
+	nested    []string // repositories in directories that hold tracked files
+	empty     [][]byte
+	modes     []mode
+	special   []mode
+}
+
+func (f *findings) add(g findings) {
+	f.suspects = append(f.suspects, g.suspects...)
+	f.untracked = append(f.untracked, g.untracked...)
+	f.nested = append(f.nested, g.nested...)
+	f.empty = append(f.empty, g.empty...)
+	f.modes = append(f.modes, g.modes...)
+	f.special = append(f.special, g.special...)
+}
+
+func (s *saver) newWalk() *walk {
+	w := &walk{s: s, tracked: map[string]bool{".": true}, as: make([]judgement, len(s.index.Entries))}
+	for _, e := range s.index.Entries {
+		for d := filepath.Dir(e.Path); !w.tracked[d]; d = filepath.Dir(d) {
+			w.tracked[d] = true
+		}
+	}
+	w.group.SetLimit(max(runtime.GOMAXPROCS(0)-1, 1))
+	return w
+}
+
+func (w *walk) run() error {
+	return errors.Join(w.dir("."), w.group.Wait())
+}
+
+// dir walks a directory and, as far as nobody else does, those below.
+func (w *walk) dir(dir string) error {
+	entries, err := git.ReadDir(filepath.Join(w.s.root, dir))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var found findings
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.add(found)
+	}()
+	if dir != "." {
+		if len(entries) == 0 {
+			found.empty = append(found.empty, []byte(dir))
+		}
+		if w.tracked[dir] && slices.ContainsFunc(entries, func(d git.NamedStat) bool { return d.Name == ".git" }) {
+			found.nested = append(found.nested, dir)
+			return nil
+		}
+	}
+	for _, d := range entries {
+		path := d.Name
+		if dir != "." {
+			path = dir + string(filepath.Separator) + d.Name
+		} else if path == ".git" {
+			continue
+		}
+		w.note(&found, path, d.FileStat)
+		if _, nested := w.s.nested[path]; !d.Mode.IsDir() || nested {
+			continue
+		}
+		if !w.group.TryGo(func() error { return w.dir(path) }) {
+			if err := w.dir(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// note judges one file or directory.
+func (w *walk) note(found *findings, path string, now git.FileStat) {
+	perm := uint32(now.Mode.Perm())
+	switch {
+	case now.Mode.IsDir():
+		if perm != 0o755 {
+			found.modes = append(found.modes, mode{[]byte(path), perm})
+		}
+		return
+	case now.Mode.IsRegular():
+		if perm != 0o644 && perm != 0o755 {
+			found.modes = append(found.modes, mode{[]byte(path), perm})
+		}
+	case now.Mode&fs.ModeNamedPipe != 0:
+		found.special = append(found.special, mode{[]byte(path), perm})
+	}
+	i, tracked := w.s.plain[path]
+	if !tracked {
+		found.untracked = append(found.untracked, path)
+		return
+	}
+	if w.s.index.Unchanged(w.s.index.Entries[i], now) {
+		w.as[i] = asNoted
+	} else {
+		w.as[i] = suspect
+		found.suspects = append(found.suspects, path)
+	}
+}
+
+// suspect notes a tracked file that has to be read.
+func (w *walk) suspect(path string, i int) {
+	w.as[i] = suspect
+	w.suspects = append(w.suspects, path)
+}
+
+// take puts what a walk found into the snapshot, but for what lies in a
+// repository of its own, which is stored whole. What lies above comes first.
+func (s *saver) take(w *walk) {
+	for _, p := range slices.Sorted(maps.Keys(s.deleted)) {
+		s.meta.Deleted = append(s.meta.Deleted, []byte(p))
+	}
+	for _, dir := range w.nested {
+		s.nested[dir] = struct{}{}
+	}
+	inside := func(path []byte) bool {
+		for d := filepath.Dir(string(path)); d != "." && len(s.nested) > 0; d = filepath.Dir(d) {
+			if _, ok := s.nested[d]; ok {
+				return true
+			}
+		}
+		return false
+	}
+	insideToo := func(m mode) bool { return inside(m.Path) }
+	byPath := func(a, b mode) int { return bytes.Compare(a.Path, b.Path) }
+	s.meta.Empty = slices.DeleteFunc(w.empty, inside)
+	s.meta.Modes = slices.DeleteFunc(w.modes, insideToo)
+	s.meta.Special = slices.DeleteFunc(w.special, insideToo)
+	slices.SortFunc(s.meta.Empty, bytes.Compare)
+	slices.SortFunc(s.meta.Modes, byPath)
+	slices.SortFunc(s.meta.Special, byPath)
+}
