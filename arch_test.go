@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"internal/merge":                 {".", "internal/git"},
 	"internal/layout/layouttest":     {".", "internal/layout"},
 	"internal/provision":             {".", "internal/git"},
-	"internal/snapshot":              {"internal/git"},
+	"internal/snapshot":              {"internal/failpoint", "internal/git"},
 	"internal/checkout":              {"."},
 	"internal/checkout/direct":       {".", "internal/checkout"},
 	"internal/checkout/worktree":     {".", "internal/checkout", "internal/failpoint", "internal/git"},

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,6 +153,12 @@ func wantTidy(t *testing.T, r *gittest.Repo, e croft.Service) {
 	for ref := range strings.FieldsSeq(r.Git("for-each-ref", "--format=%(refname)", "refs/croft/")) {
 		if !explained[strings.TrimPrefix(ref, "refs/croft/")] {
 			t.Errorf("nothing explains %s", ref)
+		}
+	}
+	secrets, _ := filepath.Glob(filepath.Join(stateDir(r), "secrets", "*", "*"))
+	for _, dir := range secrets {
+		if !slices.ContainsFunc(snaps, func(s croft.Snapshot) bool { return string(s.ID) == filepath.Base(dir) }) {
+			t.Errorf("no snapshot has the private files in %s", dir)
 		}
 	}
 	staged, _ := filepath.Glob(filepath.Join(r.Dir, ".git", "croft", "staging", "*"))
@@ -331,112 +338,6 @@ func TestFailedRestoration(t *testing.T) {
 				}
 				gc(t, e)
 				wantTrashed(t, r, e)
-				again(t, e, job)
-				wantState(t, r, e, recall(t, r, "first"))
-			})
-		})
-	}
-}
-
-// rewinds is a workspace that went on after a snapshot, and the way back.
-func rewinds(t *testing.T) (*gittest.Repo, task) {
-	r := worked(t, "a")
-	var id croft.ID
-	brief(t, r, func(e *engine.Engine) {
-		s, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		id = s.ID
-	})
-	path := pathOfA(r)
-	for _, name := range []string{"turn", "untracked.txt", "sub"} {
-		if err := os.RemoveAll(filepath.Join(path, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	writeIn(t, r, map[string]string{"turn/into.txt": "a directory\n", "second.txt": "second\n"})
-	r.GitIn(path, "add", "--all")
-	r.GitIn(path, "commit", "--quiet", "-m", "more work")
-	writeIn(t, r, map[string]string{"staged again.txt": "staged\n"})
-	r.GitIn(path, "add", "--all")
-	writeIn(t, r, map[string]string{"second.txt": "changed\n", "later.txt": "untracked\n", ".env": "TOKEN=two\n", "later.log": "ignored\n"})
-	later := stateOf(t, r)
-	remember(t, r, "second", later)
-	first := recall(t, r, "first")
-	first.Files["later.log"] = later.Files["later.log"] // what git ignores stays
-	remember(t, r, "first", first)
-	return r, task{Restore: &croft.RestoreRequest{Ref: string(id)}}
-}
-
-// undoneRewinds is the way back from there.
-func undoneRewinds(t *testing.T) (*gittest.Repo, task) {
-	r, job := rewinds(t)
-	brief(t, r, func(e *engine.Engine) { again(t, e, job) })
-	first, second := recall(t, r, "first"), recall(t, r, "second")
-	remember(t, r, "first", second)
-	remember(t, r, "second", first)
-	return r, task{Undo: &croft.UndoRequest{}}
-}
-
-// TestKilledRewind kills a process that brings a workspace back to a snapshot
-// at every point. After the next call it is wholly there, or wholly where it
-// was.
-func TestKilledRewind(t *testing.T) {
-	for name, setting := range (settings{"Restore": rewinds, "Undo": undoneRewinds}) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
-				e := kill(t, r, job, n)
-				want, before := recall(t, r, "first"), recall(t, r, "second")
-				if r.GitIn(pathOfA(r), "rev-parse", "HEAD") == before.Head {
-					wantState(t, r, e, before)
-					again(t, e, job)
-				}
-				wantState(t, r, e, want)
-			})
-		})
-	}
-}
-
-// TestKilledRewindThenDatabaseLost: whoever comes after has nothing but the
-// repository. The workspace is still there, and so is the state that it had,
-// but for what is not stored in the repository.
-func TestKilledRewindThenDatabaseLost(t *testing.T) {
-	eachPoint(t, rewinds, func(t *testing.T, r *gittest.Repo, job task, n int) {
-		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
-		if err := os.RemoveAll(stateDir(r)); err != nil {
-			t.Fatal(err)
-		}
-		e := engineIn(t, r, 0)
-		if _, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil {
-			t.Fatal(err)
-		}
-		list, err := e.Snapshots(t.Context(), "")
-		if err != nil || len(list) == 0 {
-			t.Fatalf("Snapshots = %+v, %v", list, err)
-		}
-		for _, s := range list {
-			if string(s.ID) != job.Restore.Ref {
-				again(t, e, task{Restore: &croft.RestoreRequest{Ref: string(s.ID)}})
-			}
-		}
-		want := recall(t, r, "second")
-		want.Files[".env"] = stateOf(t, r).Files[".env"]
-		wantState(t, r, e, want)
-	})
-}
-
-// TestFailedRewind has every step fail instead: the workspace is what it was.
-func TestFailedRewind(t *testing.T) {
-	for name, setting := range (settings{"Restore": rewinds, "Undo": undoneRewinds}) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
-				e := fail(t, r, job, n)
-				wantState(t, r, e, recall(t, r, "second"))
-				gc(t, e)
-				wantState(t, r, e, recall(t, r, "second"))
 				again(t, e, job)
 				wantState(t, r, e, recall(t, r, "first"))
 			})

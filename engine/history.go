@@ -135,6 +135,8 @@ func (s step) String() string {
 // first. What is already so is passed over.
 func (e *Engine) inverse(ctx context.Context, ops []journal.Operation) ([]step, error) {
 	var steps []step
+	ops = slices.Clone(ops)
+	slices.SortStableFunc(ops, func(a, b journal.Operation) int { return a.EndedAt.Compare(b.EndedAt) })
 	for _, op := range slices.Backward(ops) {
 		if op.State != journal.OpDone {
 			continue

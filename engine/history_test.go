@@ -112,3 +112,31 @@ func TestRewindAtOnce(t *testing.T) {
 		t.Errorf("the workspace is %s", got.State)
 	}
 }
+
+// TestSweepSecrets: private files that no snapshot has are removed by gc, and
+// those of a snapshot stay.
+func TestSweepSecrets(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	r.Write(".gitignore", ".env\n")
+	r.Commit("ignore")
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, ".env"), "TOKEN=secret\n")
+	s, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs, err := filepath.Glob(filepath.Join(stateDir(r), "secrets", "*", string(s.ID)))
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("the snapshot's private files: %v, %v", dirs, err)
+	}
+	orphan := filepath.Join(filepath.Dir(dirs[0]), "000000000000")
+	gittest.WriteFile(t, filepath.Join(orphan, "file"), "TOKEN=leaked\n")
+	if _, err := e.GC(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if exists(orphan) || !exists(dirs[0]) {
+		t.Errorf("the orphan is there: %v, the snapshot's are there: %v", exists(orphan), exists(dirs[0]))
+	}
+}

@@ -86,7 +86,7 @@ func (e *Engine) settleDraft(ctx context.Context, r *repo, name, ref string) boo
 		return err == nil
 	}
 	if _, err := r.git.ReadRef(ctx, ref); errors.Is(err, git.ErrNoRef) {
-		return os.RemoveAll(e.secretsDir(croft.ID(filepath.Base(ref)))) == nil
+		return os.RemoveAll(e.secretsDir(r, croft.ID(filepath.Base(ref)))) == nil
 	}
 	return true
 }

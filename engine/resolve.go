@@ -47,7 +47,7 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 	}
 	// What was not committed must not be lost in the merge, so it is committed,
 	// and the whole state is saved.
-	if _, err := e.save(ctx, s.repo, rec); err != nil {
+	if _, err := e.save(ctx, s.repo, rec, ""); err != nil {
 		return nil, err
 	}
 	if _, _, err := e.commitWork(ctx, s.repo, rec, ""); err != nil {

@@ -262,7 +262,7 @@ func (e *Engine) makeAgain(ctx context.Context, r *repo, rec *journal.Record, sp
 	if err == nil {
 		_, workers := parallel(1, r.cfg.Checkout.Workers)
 		return snapshot.Rewind(ctx, work, work, snapshot.Files{
-			Worktree: r.trees.At(spec), SecretsDir: e.secretsDir(rec.Workspace.ID), Workers: workers, Sync: snapshot.SyncFiles,
+			Worktree: r.trees.At(spec), SecretsDir: e.secretsDir(r, rec.Workspace.ID), Workers: workers, Sync: snapshot.SyncFiles,
 		})
 	}
 	if !errors.Is(err, git.ErrNoRef) {

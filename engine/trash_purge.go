@@ -187,7 +187,7 @@ func (e *Engine) saveStowed(ctx context.Context, r *repo, rec journal.Record) (s
 		return "", err
 	}
 	defer func() { _ = p.Close() }()
-	secrets := e.secretsDir(rec.Workspace.ID)
+	secrets := e.secretsDir(r, rec.Workspace.ID)
 	if err := os.RemoveAll(secrets); err != nil { // of an attempt that was killed
 		return "", err
 	}
@@ -218,7 +218,7 @@ func (e *Engine) purge(ctx context.Context, r *repo, it *trashItem) error {
 // forgetWork lets go of the snapshot of a workspace that was restored, or that
 // cannot be restored any more.
 func (e *Engine) forgetWork(ctx context.Context, r *repo, id croft.ID) error {
-	return errors.Join(dropRef(ctx, r, archiveWorkRef(id)), os.RemoveAll(e.secretsDir(id)))
+	return errors.Join(dropRef(ctx, r, archiveWorkRef(id)), os.RemoveAll(e.secretsDir(r, id)))
 }
 
 // announce says that work is going to be deleted.

@@ -306,6 +306,9 @@ func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 		err = e.tidyTrash(ctx, s.repo, res)
 	}
 	if err == nil {
+		err = e.sweepSecrets(ctx, s.repo)
+	}
+	if err == nil {
 		err = e.tidyPacks(ctx, s.repo)
 	}
 	return res, explain("gc", "", err)

@@ -27,12 +27,23 @@ type Object struct {
 
 // Info looks an object up without reading it.
 func (r *Repository) Info(ctx context.Context, name string) (Object, error) {
-	return r.objects.ask(ctx, "info", name)
+	return r.objects.ask(ctx, name, nil)
 }
 
 // Read reads an object.
 func (r *Repository) Read(ctx context.Context, name string) (Object, error) {
-	return r.objects.ask(ctx, "contents", name)
+	var data bytes.Buffer
+	o, err := r.objects.ask(ctx, name, &data)
+	if err == nil {
+		o.Data = data.Bytes()
+	}
+	return o, err
+}
+
+// Copy writes an object's contents, a part at a time. Nothing else is read from
+// the repository meanwhile, so the writer must not ask for it.
+func (r *Repository) Copy(ctx context.Context, w io.Writer, name string) (Object, error) {
+	return r.objects.ask(ctx, name, w)
 }
 
 // objectSession is a long-lived `git cat-file --batch-command`.
@@ -48,7 +59,8 @@ type objectSession struct {
 // end of a line away.
 var catFileArgs = []string{"cat-file", "--batch-command", "-z"}
 
-func (s *objectSession) ask(ctx context.Context, verb, name string) (Object, error) {
+// ask looks an object up and, if there is a writer, writes its contents.
+func (s *objectSession) ask(ctx context.Context, name string, w io.Writer) (Object, error) {
 	if strings.ContainsAny(name, "\n\x00") {
 		return Object{}, ErrNoObject // answers are lines
 	}
@@ -62,13 +74,27 @@ func (s *objectSession) ask(ctx context.Context, verb, name string) (Object, err
 		if err != nil {
 			return Object{}, err
 		}
-		o, err := s.exchange(ctx, verb, name)
-		if err == nil || errors.Is(err, ErrNoObject) || !reused || ctx.Err() != nil {
+		counted := &countingWriter{w: w}
+		o, err := s.exchange(ctx, name, counted)
+		if err == nil || errors.Is(err, ErrNoObject) || !reused || ctx.Err() != nil || counted.n > 0 {
 			return o, err
 		}
 		// The process may have been killed since the last question. To ask
-		// again changes nothing.
+		// again changes nothing, as long as nothing was written.
 	}
+}
+
+// countingWriter counts what went through. Without a writer no contents are
+// asked for.
+type countingWriter struct {
+	w io.Writer
+	n int
+}
+
+func (c *countingWriter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += n
+	return n, err
 }
 
 // start makes sure that there is a process, of the settings that hold now: it
@@ -93,7 +119,11 @@ func (s *objectSession) start(ctx context.Context) (reused bool, err error) {
 
 // exchange asks one question. If the context ends meanwhile the process does
 // too, and so it does after an answer that makes no sense.
-func (s *objectSession) exchange(ctx context.Context, verb, name string) (Object, error) {
+func (s *objectSession) exchange(ctx context.Context, name string, w *countingWriter) (Object, error) {
+	verb, contents := "info", io.Writer(nil)
+	if w.w != nil {
+		verb, contents = "contents", w
+	}
 	p, killed := s.p, make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		p.Kill()
@@ -102,7 +132,7 @@ func (s *objectSession) exchange(ctx context.Context, verb, name string) (Object
 	_, err := io.WriteString(p.Stdin, verb+" "+name+"\x00")
 	var o Object
 	if err == nil {
-		o, err = readBatch(s.out, verb == "contents")
+		o, err = readBatch(s.out, contents)
 	}
 	answered := err == nil || errors.Is(err, ErrNoObject)
 	running := stop()
@@ -145,7 +175,7 @@ func (s *objectSession) end() error {
 // readBatch reads one answer of cat-file: "<oid> <type> <size>" and, for
 // contents, the data and a newline; or the name as it was asked for and a
 // word such as "missing" or "ambiguous".
-func readBatch(r *bufio.Reader, contents bool) (Object, error) {
+func readBatch(r *bufio.Reader, contents io.Writer) (Object, error) {
 	line, err := r.ReadString('\n')
 	if err != nil {
 		return Object{}, err
@@ -158,14 +188,12 @@ func readBatch(r *bufio.Reader, contents bool) (Object, error) {
 		}
 		return Object{}, fmt.Errorf("%q: %w", line, ErrNoObject)
 	}
-	if !contents {
+	if contents == nil {
 		return o, nil
 	}
-	var data bytes.Buffer
-	if _, err := io.CopyN(&data, r, o.Size); err != nil {
+	if _, err := io.CopyN(contents, r, o.Size); err != nil {
 		return Object{}, err
 	}
-	o.Data = data.Bytes()
 	if b, err := r.ReadByte(); err != nil || b != '\n' {
 		return Object{}, fmt.Errorf("cat-file: no newline after %s", o.OID)
 	}

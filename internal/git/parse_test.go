@@ -291,7 +291,7 @@ func TestReadBatch(t *testing.T) {
 		{"other words", "fatal: what\n", true, Object{}, false, true},
 		{"nothing", "", true, Object{}, false, true},
 	} {
-		got, err := readBatch(bufio.NewReader(strings.NewReader(tt.text)), tt.contents)
+		got, err := readWhole(bufio.NewReader(strings.NewReader(tt.text)), tt.contents)
 		if errors.Is(err, ErrNoObject) != tt.missing || (err != nil) != (tt.missing || tt.fails) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
@@ -299,6 +299,19 @@ func TestReadBatch(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
+}
+
+// readWhole reads an answer into memory.
+func readWhole(r *bufio.Reader, contents bool) (Object, error) {
+	if !contents {
+		return readBatch(r, nil)
+	}
+	var data bytes.Buffer
+	o, err := readBatch(r, &data)
+	if err == nil {
+		o.Data = data.Bytes()
+	}
+	return o, err
 }
 
 // encodeStatus is what git prints for entries.
@@ -409,7 +422,7 @@ func FuzzReadBatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, contents bool) {
 		in := bytes.NewReader(data)
 		r := bufio.NewReaderSize(in, 16)
-		o, err := readBatch(r, contents)
+		o, err := readWhole(r, contents)
 		switch {
 		case errors.Is(err, ErrNoObject):
 			if !bytes.Contains(data, []byte("\n")) {

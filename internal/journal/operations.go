@@ -83,6 +83,12 @@ func (t *Tx) Begin(op Operation) error {
 	return err
 }
 
+// Amend writes down more of what an operation is going to do.
+func (t *Tx) Amend(id croft.ID, input json.RawMessage) error {
+	_, err := t.tx.ExecContext(t.ctx, `UPDATE operations SET input = ? WHERE id = ?`, string(input), id)
+	return err
+}
+
 // End writes down how an operation ended.
 func (t *Tx) End(id croft.ID, state OpState, reason string, now time.Time) error {
 	var repo croft.ID

@@ -1,16 +1,17 @@
 package snapshot
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 )
 
@@ -37,11 +38,32 @@ const (
 // RestoreAdmin writes the worktree's own part of the git directory, index
 // included, into an admin directory that is being made.
 func RestoreAdmin(ctx context.Context, r *git.Repository, commit, admin string) error {
-	o, err := r.Read(ctx, commit+":admin.tar")
-	if err != nil {
+	return extractObject(ctx, r, commit+":admin.tar", admin)
+}
+
+// extractObject unpacks an archive below a directory as it is read.
+func extractObject(ctx context.Context, r *git.Repository, name, dir string) error {
+	if _, err := r.Info(ctx, name); err != nil {
 		return errors.Join(ErrFormat, err)
 	}
-	return extract(bytes.NewReader(o.Data), admin)
+	in, out := io.Pipe()
+	var cerr error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, cerr = r.Copy(ctx, out, name)
+		out.CloseWithError(cerr)
+	}()
+	err := extract(in, dir)
+	if err == nil {
+		_, err = io.Copy(io.Discard, in) // what follows the end of an archive
+	}
+	_ = in.CloseWithError(err)
+	<-done
+	if err == nil {
+		err = cerr
+	}
+	return err
 }
 
 // Restore writes the files of a snapshot. The index is in place already.
@@ -57,6 +79,9 @@ func Restore(ctx context.Context, commit string, to Files) error {
 	defer s.root.Close()
 	for _, step := range []func(context.Context) error{s.tracked, s.files, s.nested, s.rest, s.secrets, s.sync, s.modes} {
 		if err := step(ctx); err != nil {
+			return err
+		}
+		if err := failpoint.Hit("snapshot.restored"); err != nil {
 			return err
 		}
 	}
@@ -79,20 +104,12 @@ func (s *restorer) tracked(ctx context.Context) error {
 		if behindLink(s.root, string(p)) {
 			continue
 		}
-		if err := s.root.RemoveAll(string(p)); err != nil {
+		if err := s.root.Remove(string(p)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-		s.prune(filepath.Dir(string(p)))
+		prune(s.root, filepath.Dir(string(p))) // those that were empty are made again later
 	}
 	return nil
-}
-
-// prune removes directories that hold nothing any more. Those that were empty
-// are made again later.
-func (s *restorer) prune(dir string) {
-	for dir != "." && s.root.Remove(dir) == nil {
-		dir = filepath.Dir(dir)
-	}
 }
 
 // files writes what was stored as it was on disk.
@@ -106,24 +123,32 @@ func (s *restorer) files(ctx context.Context) error {
 		return err
 	}
 	for _, e := range entries {
-		o, err := r.Read(ctx, e.OID)
-		if err != nil {
+		path := filepath.FromSlash(flatPath(e.Name))
+		err := s.put(path, e.Mode, func(w io.Writer) error {
+			_, err := r.Copy(ctx, w, e.OID)
 			return err
+		})
+		if err != nil {
+			return fmt.Errorf("%q: %w", path, err)
 		}
-		if err := s.put(filepath.FromSlash(flatPath(e.Name)), e.Mode, o.Data); err != nil {
-			return fmt.Errorf("%q: %w", e.Name, err)
+		if err := failpoint.Hit("snapshot.file"); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// put replaces whatever is at a path.
-func (s *restorer) put(path, mode string, data []byte) error {
+// put replaces the file at a path.
+func (s *restorer) put(path, mode string, contents func(io.Writer) error) error {
 	if err := s.clear(path); err != nil {
 		return err
 	}
 	if mode == "120000" {
-		return s.root.Symlink(string(data), path)
+		var target strings.Builder
+		if err := contents(&target); err != nil {
+			return err
+		}
+		return s.root.Symlink(target.String(), path)
 	}
 	perm := fs.FileMode(0o644)
 	if mode == "100755" {
@@ -133,16 +158,29 @@ func (s *restorer) put(path, mode string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	err = contents(f)
 	if err == nil {
 		err = f.Chmod(perm)
 	}
 	return errors.Join(err, f.Close())
 }
 
-// clear makes room for a path: a file where a directory must be goes, and so
-// does what is at the path itself.
+// clear makes room for a file: one where a directory must be goes, and so does
+// what is at the path itself. A directory that is not empty stays, and then
+// there is no room: it holds what came after the snapshot that was taken
+// before.
 func (s *restorer) clear(path string) error {
+	if err := s.clearAbove(path); err != nil {
+		return err
+	}
+	if err := s.root.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// clearAbove makes the directories above a path.
+func (s *restorer) clearAbove(path string) error {
 	for i := range len(path) {
 		if path[i] != filepath.Separator {
 			continue
@@ -153,10 +191,7 @@ func (s *restorer) clear(path string) error {
 			}
 		}
 	}
-	if err := s.root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return s.root.RemoveAll(path)
+	return s.root.MkdirAll(filepath.Dir(path), 0o755)
 }
 
 // nested unpacks repositories inside the worktree.
@@ -164,25 +199,26 @@ func (s *restorer) nested(ctx context.Context) error {
 	if len(s.meta.Nested) == 0 {
 		return nil
 	}
-	o, err := s.Worktree.Repo.Read(ctx, s.commit+":nested.tar")
-	if err != nil {
-		return errors.Join(ErrFormat, err)
-	}
 	for _, p := range s.meta.Nested {
-		if err := s.clear(string(p)); err != nil {
+		if err := errors.Join(s.clearAbove(string(p)), s.root.RemoveAll(string(p))); err != nil {
 			return err
 		}
 	}
-	return extract(bytes.NewReader(o.Data), s.Worktree.Path)
+	return extractObject(ctx, s.Worktree.Repo, s.commit+":nested.tar", s.Worktree.Path)
 }
 
-// rest makes empty directories and named pipes.
+// rest makes empty directories and named pipes. A directory that is there may
+// hold what git ignores, and stays.
 func (s *restorer) rest(context.Context) error {
 	for _, p := range s.meta.Empty {
-		if err := s.clear(string(p)); err != nil {
+		path := string(p)
+		if info, err := s.root.Lstat(path); err == nil && info.IsDir() {
+			continue
+		}
+		if err := s.clear(path); err != nil {
 			return err
 		}
-		if err := s.root.Mkdir(string(p), 0o755); err != nil {
+		if err := s.root.Mkdir(path, 0o755); err != nil {
 			return err
 		}
 	}
@@ -206,18 +242,26 @@ func (s *restorer) secrets(context.Context) error {
 		if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
 			return ErrFormat
 		}
-		data, err := os.ReadFile(filepath.Join(s.SecretsDir, name))
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.put(filepath.FromSlash(string(path)), "100644", data); err != nil {
+		if err := s.secret(filepath.Join(s.SecretsDir, name), filepath.FromSlash(string(path))); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (s *restorer) secret(from, path string) error {
+	in, err := os.Open(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return s.put(path, "100644", func(w io.Writer) error {
+		_, err := io.Copy(w, in)
+		return err
+	})
 }
 
 // sync makes durable what git could not write again.
@@ -225,10 +269,11 @@ func (s *restorer) sync(ctx context.Context) error {
 	if s.Sync == SyncNothing {
 		return nil
 	}
-	paths, err := known(ctx, s.Worktree.Repo, s.commit, s.meta, "files")
+	stored, err := known(ctx, s.Worktree.Repo, s.commit, s.meta, "files")
 	if err != nil {
 		return err
 	}
+	paths := slices.Concat(stored.files, stored.nested, stored.empty)
 	for _, p := range s.meta.Secrets {
 		paths = append(paths, filepath.FromSlash(string(p)))
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 )
 
@@ -34,26 +35,32 @@ func HeadOf(ctx context.Context, r *git.Repository, commit string) (Head, error)
 // written since. It may be called again after a crash at any point.
 func Rewind(ctx context.Context, now, to string, files Files) error {
 	w := files.Worktree
-	if err := takeAway(ctx, w, now); err != nil {
-		return err
+	steps := []func() error{
+		func() error { return takeAway(ctx, w, now) },
+		func() error { return swapAdmin(ctx, w, to) },
+		func() error { return takeAway(ctx, w, to) }, // what an earlier attempt wrote
+		func() error { return Restore(ctx, to, files) },
 	}
-	if err := swapAdmin(ctx, w, to); err != nil {
-		return err
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+		if err := failpoint.Hit("snapshot.rewind"); err != nil {
+			return err
+		}
 	}
-	if err := takeAway(ctx, w, to); err != nil { // what an earlier attempt wrote
-		return err
-	}
-	return Restore(ctx, to, files)
+	return nil
 }
 
 // takeAway removes what a snapshot knows from a checkout, and directories that
-// are empty then.
+// are empty then. A directory where the snapshot has a file is not what it
+// knows.
 func takeAway(ctx context.Context, w *git.Worktree, commit string) error {
 	m, err := readMeta(ctx, w.Repo, commit)
 	if err != nil {
 		return err
 	}
-	paths, err := known(ctx, w.Repo, commit, m, "files", "staged", "stages/1", "stages/2", "stages/3")
+	paths, err := known(ctx, w.Repo, commit, m, parts...)
 	if err != nil {
 		return err
 	}
@@ -67,18 +74,45 @@ func takeAway(ctx context.Context, w *git.Worktree, commit string) error {
 			_ = root.Chmod(string(d.Path), info.Mode().Perm()|0o700)
 		}
 	}
-	for _, p := range paths {
+	for _, p := range paths.files {
+		if behindLink(root, p) {
+			continue
+		}
+		if info, err := root.Lstat(p); err == nil && !info.IsDir() {
+			if err := root.Remove(p); err != nil {
+				return fmt.Errorf("%q: %w", p, err)
+			}
+			if err := failpoint.Hit("snapshot.removed"); err != nil {
+				return err
+			}
+		}
+		prune(root, filepath.Dir(p)) // also after an attempt that got no further
+	}
+	for _, p := range paths.nested {
 		if behindLink(root, p) {
 			continue
 		}
 		if err := removeAll(root, p); err != nil {
 			return fmt.Errorf("%q: %w", p, err)
 		}
-		for dir := filepath.Dir(p); dir != "." && root.Remove(dir) == nil; {
-			dir = filepath.Dir(dir)
+		prune(root, filepath.Dir(p))
+	}
+	for _, p := range slices.Backward(paths.empty) { // the deepest first
+		if !behindLink(root, p) {
+			prune(root, p)
 		}
 	}
 	return nil
+}
+
+// prune removes a directory that holds nothing any more, and those above.
+func prune(root *os.Root, dir string) {
+	for dir != "." {
+		if info, err := root.Lstat(dir); err != nil || !info.IsDir() || root.Remove(dir) != nil {
+			return
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // behindLink reports whether a path leads through something that is not a
@@ -119,17 +153,23 @@ func readMeta(ctx context.Context, r *git.Repository, commit string) (meta, erro
 	return decodeMeta(o.Data)
 }
 
+// paths are what a snapshot can bring back, each list sorted.
+type paths struct{ files, nested, empty []string }
+
+// parts are where a snapshot's tree has paths of the worktree.
+var parts = []string{"files", "staged", "stages/1", "stages/2", "stages/3"}
+
 // known lists the paths that a snapshot can bring back: those in parts of its
 // tree, and those that are not in its tree.
-func known(ctx context.Context, r *git.Repository, commit string, m meta, parts ...string) ([]string, error) {
-	var paths []string
+func known(ctx context.Context, r *git.Repository, commit string, m meta, parts ...string) (paths, error) {
+	var p paths
 	for _, dir := range parts {
 		if _, err := r.Info(ctx, commit+":"+dir); errors.Is(err, git.ErrNoObject) {
 			continue
 		}
 		entries, err := r.ReadTree(ctx, commit+":"+dir)
 		if err != nil {
-			return nil, err
+			return p, err
 		}
 		for _, e := range entries {
 			if e.Mode != "160000" { // a submodule's directory is among the nested ones, if it holds anything
@@ -137,27 +177,31 @@ func known(ctx context.Context, r *git.Repository, commit string, m meta, parts 
 				if dir == "files" {
 					name = flatPath(name)
 				}
-				paths = append(paths, filepath.FromSlash(name))
+				p.files = append(p.files, filepath.FromSlash(name))
 			}
 		}
 	}
-	for _, list := range [][][]byte{m.Nested, m.Empty} {
-		for _, p := range list {
-			paths = append(paths, string(p))
-		}
+	for _, s := range m.Special {
+		p.files = append(p.files, string(s.Path))
 	}
-	for _, p := range m.Special {
-		paths = append(paths, string(p.Path))
+	for _, n := range m.Nested {
+		p.nested = append(p.nested, string(n))
 	}
-	slices.Sort(paths)
-	return slices.Compact(paths), nil
+	for _, e := range m.Empty {
+		p.empty = append(p.empty, string(e))
+	}
+	for _, list := range []*[]string{&p.files, &p.nested, &p.empty} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+	return p, nil
 }
 
 // adminStays are the files that say where a worktree lies, not what it holds.
 var adminStays = []string{"gitdir", "commondir", "locked"}
 
 // swapAdmin replaces the worktree's own part of the git directory, index
-// included.
+// included. HEAD and the index are there at every moment.
 func swapAdmin(ctx context.Context, w *git.Worktree, commit string) error {
 	staging := filepath.Join(w.Repo.CommonDir, "croft", "staging", filepath.Base(w.Admin)+".rewind")
 	if err := os.RemoveAll(staging); err != nil { // of an attempt that was killed
@@ -170,22 +214,30 @@ func swapAdmin(ctx context.Context, w *git.Worktree, commit string) error {
 	if err := RestoreAdmin(ctx, w.Repo, commit, staging); err != nil {
 		return err
 	}
-	old, err := os.ReadDir(w.Admin)
-	if err != nil {
+	if err := failpoint.Hit("snapshot.admin"); err != nil {
 		return err
-	}
-	for _, e := range old {
-		if !slices.Contains(adminStays, e.Name()) {
-			if err := os.RemoveAll(filepath.Join(w.Admin, e.Name())); err != nil {
-				return err
-			}
-		}
 	}
 	fresh, err := os.ReadDir(staging)
 	if err != nil {
 		return err
 	}
+	old, err := os.ReadDir(w.Admin)
+	if err != nil {
+		return err
+	}
+	for _, e := range old {
+		stays := slices.ContainsFunc(fresh, func(f fs.DirEntry) bool { return f.Name() == e.Name() && !f.IsDir() && !e.IsDir() })
+		if stays || slices.Contains(adminStays, e.Name()) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(w.Admin, e.Name())); err != nil {
+			return err
+		}
+	}
 	for _, e := range fresh {
+		if err := failpoint.Hit("snapshot.admin"); err != nil {
+			return err
+		}
 		if err := os.Rename(filepath.Join(staging, e.Name()), filepath.Join(w.Admin, e.Name())); err != nil {
 			return err
 		}

@@ -44,6 +44,9 @@ type Selection struct {
 	Secrets []string
 	// SecretsDir is where those files go; empty means that they are left out.
 	SecretsDir string
+	// Before is a snapshot that is going to be restored over the worktree. What
+	// it would overwrite is saved, ignored or not.
+	Before string
 	// Message is the first line of the snapshot's commit, for people.
 	Message string
 	// Stowed is set for a worktree that was moved away and that git looks at

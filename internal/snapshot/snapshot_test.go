@@ -435,57 +435,6 @@ func TestIgnoredAndSecrets(t *testing.T) {
 	}
 }
 
-// TestRewind goes back and forth between two states of one checkout, which is
-// in the middle of a merge in one of them. Ignored files stay.
-func TestRewind(t *testing.T) {
-	ctx := context.Background()
-	b := newBench(t)
-	b.Write(".gitignore", "node_modules/\n")
-	b.Commit("ignore")
-	b.Git("checkout", "--quiet", "-b", "other")
-	b.Write("src/main.txt", "theirs\n")
-	b.Commit("other")
-	b.Git("checkout", "--quiet", "main")
-	b.open()
-	b.file("node_modules/dep.js", "kept\n")
-	b.file("first.txt", "untracked at first\n")
-	b.file("src/main.txt", "changed at first\n")
-	b.git("add", "first.txt")
-	first := b.picture()
-	one, err := snapshot.Save(ctx, b.tree, snapshot.Selection{})
-	must(t, err)
-	b.git("rm", "--quiet", "--cached", "first.txt")
-	must(t, os.Remove(filepath.Join(b.tree.Path, "first.txt")))
-	b.file("src/main.txt", "ours\n")
-	b.git("commit", "--quiet", "--all", "--message", "ours")
-	if _, err := b.TryGit(b.tree.Path, "merge", "other"); err == nil {
-		t.Fatal("the merge was meant to conflict")
-	}
-	b.file("second/deep.txt", "untracked at second\n")
-	second := b.picture()
-	two, err := snapshot.Save(ctx, b.tree, snapshot.Selection{})
-	must(t, err)
-
-	files := snapshot.Files{Worktree: b.tree}
-	head, err := snapshot.HeadOf(ctx, b.repo, one.Commit)
-	must(t, err)
-	if head.Branch != "work" || head.OID != first.Head {
-		t.Fatalf("the first snapshot's head is %+v, want work at %s", head, first.Head)
-	}
-	must(t, b.repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/work", New: first.Head, Old: second.Head}))
-	for range 2 { // the second time as after a crash
-		must(t, snapshot.Rewind(ctx, two.Commit, one.Commit, files))
-		if d := cmp.Diff(first, b.picture()); d != "" {
-			t.Fatalf("back at the first state (-want +got):\n%s", d)
-		}
-	}
-	must(t, b.repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/work", New: second.Head, Old: first.Head}))
-	must(t, snapshot.Rewind(ctx, one.Commit, two.Commit, files))
-	if d := cmp.Diff(second, b.picture()); d != "" {
-		t.Fatalf("at the second state again (-want +got):\n%s", d)
-	}
-}
-
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -156,16 +156,17 @@ func (s *saver) surveyUntracked(ctx context.Context, seen []string) error {
 	if len(seen) == 0 {
 		return nil
 	}
-	var others, ignored, secret []string
+	var others, ignored, secret, hit, hitSecret []string
 	err := together(
 		func() (err error) { others, err = s.w.Others(ctx); return err },
 		func() (err error) { ignored, err = s.w.Ignored(ctx, matching(s.sel.Ignored, seen)); return err },
 		func() (err error) { secret, err = s.w.Ignored(ctx, matching(s.sel.Secrets, seen)); return err },
+		func() (err error) { hit, hitSecret, err = s.overwritten(ctx, seen); return err },
 	)
 	if err != nil {
 		return err
 	}
-	for _, p := range slices.Concat(others, ignored) {
+	for _, p := range slices.Concat(others, ignored, hit) {
 		if dir, ok := strings.CutSuffix(p, "/"); ok { // a repository that git does not enter
 			s.nested[dir] = struct{}{}
 			continue
@@ -174,7 +175,9 @@ func (s *saver) surveyUntracked(ctx context.Context, seen []string) error {
 			return err
 		}
 	}
-	return s.storeSecrets(secret)
+	secret = append(secret, hitSecret...)
+	slices.Sort(secret)
+	return s.storeSecrets(slices.Compact(secret))
 }
 
 // matching returns the patterns, in .gitignore's syntax, that may match one of

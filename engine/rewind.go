@@ -1,0 +1,439 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/snapshot"
+)
+
+// rewinding is what a rewind is going to do: bring a workspace from one
+// snapshot, which is taken for that, to another.
+type rewinding struct {
+	From croft.Snapshot `json:"from"`
+	To   croft.Snapshot `json:"to"`
+	// Trashed says that the workspace is in the trash, and is restored first.
+	// Until that is done there is no From.
+	Trashed bool `json:"trashed,omitempty"`
+}
+
+// rewind brings a workspace back to a snapshot, in place. One that is in the
+// trash is restored first; what it is now is saved first. What fails is taken
+// back, also to the trash.
+func (e *Engine) rewind(ctx context.Context, r *repo, to croft.Snapshot, a act) error {
+	rec, err := e.journal.Record(ctx, to.Workspace)
+	if errors.Is(err, journal.ErrNotFound) {
+		return notFound("restore", to.Name)
+	}
+	if err != nil {
+		return err
+	}
+	// What is saved now must be what is rewound, so nobody else rewinds it in
+	// between.
+	l, err := e.claimRewind(ctx, rec)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = os.Remove(l.File().Name())
+		_ = l.Unlock()
+	}()
+	if rec.Workspace.State == croft.Trashed {
+		return e.rewindTrashed(ctx, r, rec, to, a)
+	}
+	if err := errors.Join(e.guard(ctx, r, rec, croft.RemoveForce), r.guardLock(rec)); err != nil {
+		return err
+	}
+	if err := e.guardBranch(ctx, r, rec, to); err != nil {
+		return err
+	}
+	from, err := e.save(ctx, r, rec, to.Commit)
+	if err != nil {
+		return err
+	}
+	how := rewinding{From: *from, To: to}
+	op, err := e.beginRewind(ctx, r, rec, how, a)
+	if err != nil {
+		return err
+	}
+	defer op.close()
+	ctx = context.WithoutCancel(ctx)
+	if err := failpoint.Hit("rewind.journalled"); err != nil {
+		return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
+	}
+	return e.carryOrTakeBack(ctx, r, op, how)
+}
+
+// beginRewind writes a rewind down.
+func (e *Engine) beginRewind(ctx context.Context, r *repo, rec journal.Record, how rewinding, a act) (*operation, error) {
+	op, err := e.begin(a, "rewind", r)
+	if err != nil {
+		return nil, err
+	}
+	op.Workspaces, op.Names = []croft.ID{rec.Workspace.ID}, []string{rec.Workspace.Name}
+	if op.Input, err = json.Marshal(how); err == nil {
+		err = e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Begin(op.Operation) })
+	}
+	if err != nil {
+		op.close()
+		return nil, err
+	}
+	return op, nil
+}
+
+// errUnsettled says that a rewind was neither done nor taken back; it is left
+// to whoever comes next.
+var errUnsettled = errors.New("the next command tries again")
+
+// carryOrTakeBack carries a rewind out, or goes back to where it began.
+func (e *Engine) carryOrTakeBack(ctx context.Context, r *repo, op *operation, how rewinding) error {
+	err := e.carryRewind(ctx, r, op, how)
+	if err == nil {
+		return nil
+	}
+	if back := e.carryRewind(ctx, r, op, rewinding{From: how.To, To: how.From}); back != nil {
+		return errors.Join(errUnsettled, err, back) // the journal still says what was begun
+	}
+	return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
+}
+
+// rewindTrashed restores a workspace from the trash and rewinds it. The intent
+// covers both: a process that dies in between leaves neither half.
+func (e *Engine) rewindTrashed(ctx context.Context, r *repo, rec journal.Record, to croft.Snapshot, a act) error {
+	if _, err := readableHead(ctx, r, to); err != nil {
+		return err
+	}
+	how := rewinding{To: to, Trashed: true}
+	op, err := e.beginRewind(ctx, r, rec, how, a)
+	if err != nil {
+		return err
+	}
+	defer op.close()
+	ctx = context.WithoutCancel(ctx)
+	if err = failpoint.Hit("rewind.journalled"); err == nil {
+		err = e.restoreOne(ctx, r, rec, a)
+	}
+	if err != nil {
+		return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
+	}
+	if err = failpoint.Hit("rewind.restored"); err == nil {
+		err = e.rewindRestored(ctx, r, op, how)
+	}
+	if err == nil || errors.Is(err, errUnsettled) {
+		return err
+	}
+	return cmp.Or(e.stowRewound(ctx, r, op, rec.Trash, err), err)
+}
+
+// rewindRestored rewinds a workspace that came from the trash for that.
+func (e *Engine) rewindRestored(ctx context.Context, r *repo, op *operation, how rewinding) error {
+	rec, err := e.journal.Record(ctx, how.To.Workspace)
+	if err != nil {
+		return err
+	}
+	// Not guard, which would wait for this very rewind.
+	if err := errors.Join(e.guardNow(ctx, r, rec, croft.RemoveForce), r.guardLock(rec)); err != nil {
+		return err
+	}
+	if err := e.guardBranch(ctx, r, rec, how.To); err != nil {
+		return err
+	}
+	from, err := e.save(ctx, r, rec, how.To.Commit)
+	if err != nil {
+		return err
+	}
+	how.From = *from
+	if op.Input, err = json.Marshal(how); err != nil {
+		return err
+	}
+	if err := e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Amend(op.ID, op.Input) }); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("rewind.amended"); err != nil {
+		return err
+	}
+	return e.carryOrTakeBack(ctx, r, op, how)
+}
+
+// stowRewound puts a workspace back into the trash that came from there for a
+// rewind which failed, and writes down that nothing happened. One that cannot
+// go, because somebody is in it already, stays, and the error says so.
+func (e *Engine) stowRewound(ctx context.Context, r *repo, op *operation, was *journal.Trash, cause error) error {
+	rec, err := e.journal.Record(ctx, op.Workspaces[0])
+	if err == nil && rec.Workspace.State != croft.Trashed {
+		mode := croft.BranchKeep
+		if was == nil || was.BranchGone {
+			mode = croft.BranchDelete
+		}
+		err = e.stowInstead(ctx, r, op, rec, removal{Event: croft.EventWorkspaceRemoved, Branch: mode}, cause)
+	}
+	if err != nil {
+		stays := &croft.Error{
+			Code: croft.CleanupFailed, Message: "the workspace was restored from the trash and not brought back to the snapshot",
+			Details: err.Error(), Hint: "croft remove " + rec.Workspace.Name, Err: cause,
+		}
+		return errors.Join(stays, e.end(ctx, op.Operation, journal.OpUndone, cause.Error()))
+	}
+	ops, err := e.journal.Act(ctx, op.Act)
+	if err != nil {
+		return err
+	}
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, o := range ops { // there and back is nothing that could be undone
+			if o.StartedAt.Before(op.StartedAt) || !slices.Equal(o.Workspaces, op.Workspaces) {
+				continue
+			}
+			if err := tx.End(o.ID, journal.OpUndone, cause.Error(), e.now()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// stowInstead replaces a rewind that failed by a removal, in one step, and
+// carries that out.
+func (e *Engine) stowInstead(ctx context.Context, r *repo, op *operation, rec journal.Record, how removal, cause error) error {
+	err := e.guardNow(ctx, r, rec, croft.RemoveForce)
+	if err != nil {
+		return err
+	}
+	if how.Dir, err = trashDir(r, rec); err != nil {
+		return err
+	}
+	instead, err := e.begin(act{id: op.Act, undoes: op.Undoes}, "remove", r)
+	if err != nil {
+		return err
+	}
+	defer instead.close()
+	instead.Workspaces, instead.Names = op.Workspaces, op.Names
+	if instead.Input, err = json.Marshal(how); err != nil {
+		return err
+	}
+	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
+		return errors.Join(tx.End(op.ID, journal.OpUndone, cause.Error(), e.now()), tx.Begin(instead.Operation))
+	})
+	if err == nil {
+		err = failpoint.Hit("rewind.instead")
+	}
+	if err == nil {
+		_, err = e.carryRemoval(ctx, r, instead.Operation, rec, how)
+	}
+	return err
+}
+
+// claimRewind lets one process at a time rewind a workspace.
+func (e *Engine) claimRewind(ctx context.Context, rec journal.Record) (*flock.Lock, error) {
+	busy := &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being removed or brought back", Hint: "croft history"}
+	path := e.opLock("rewind-" + rec.Workspace.ID)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	l, err := flock.Try(path)
+	if errors.Is(err, flock.ErrHeld) {
+		return nil, busy
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !isAt(l.File(), path) { // whoever had it has just removed it
+		_ = l.Unlock()
+		return nil, busy
+	}
+	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, kind := range []string{"rewind", "remove", "restore"} {
+			if _, err := tx.RunningOn(kind, rec.Workspace.ID); !errors.Is(err, journal.ErrNotFound) {
+				return cmp.Or[error](err, busy)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		_ = l.Unlock()
+		return nil, err
+	}
+	return l, nil
+}
+
+// isAt reports whether an open file is the one at a path.
+func isAt(f *os.File, path string) bool {
+	have, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(have, now)
+}
+
+// carryRewind does what the journal says, again if it was begun before.
+func (e *Engine) carryRewind(ctx context.Context, r *repo, op *operation, how rewinding) error {
+	rec, err := e.journal.Record(ctx, how.To.Workspace)
+	if err != nil {
+		return err
+	}
+	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
+		rec.Workspace.State = croft.Ready // what is left of it is for the doctor to judge
+		return e.journal.Update(ctx, func(tx *journal.Tx) error {
+			return errors.Join(tx.Put(rec), tx.End(op.ID, journal.OpUndone, "the workspace is "+string(h), e.now()))
+		})
+	}
+	// Until it is done the workspace is nobody's to commit from. Its copy in the
+	// repository does not say so: without the database, a workspace that is being
+	// made is taken back, and this one holds work.
+	rec.Workspace.State = croft.Creating
+	if err := e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Put(rec) }); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("rewind.begun"); err != nil {
+		return err
+	}
+	spec := specOf(rec)
+	spec.Inherit = op.inherit()
+	tree := r.trees.At(spec)
+	if err := e.moveBranch(ctx, r, tree, how); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("rewind.branch"); err != nil {
+		return err
+	}
+	files := snapshot.Files{Worktree: tree, SecretsDir: e.secretsDir(r, how.To.ID), Workers: 1}
+	if err := snapshot.Rewind(ctx, how.From.Commit, how.To.Commit, files); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("rewind.files"); err != nil {
+		return err
+	}
+	rec.Workspace.State = croft.Ready
+	return e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
+		return errors.Join(tx.Emit(e.event(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", e.now()))
+	})
+}
+
+// guardBranch refuses a rewind that would move a branch whose tip nothing else
+// keeps: the snapshot that is taken before keeps what is checked out now.
+func (e *Engine) guardBranch(ctx context.Context, r *repo, rec journal.Record, to croft.Snapshot) error {
+	head, err := readableHead(ctx, r, to)
+	if err != nil || head.Branch == "" {
+		return err
+	}
+	tree := r.trees.At(specOf(rec))
+	if used := r.git.CheckedOut(head.Branch, tree.Admin); len(used) > 0 {
+		return branchInUse(head.Branch, used[0])
+	}
+	branch, _, err := tree.Head(ctx)
+	if err != nil || branch == head.Branch {
+		return err
+	}
+	tip, err := r.git.ReadRef(ctx, "refs/heads/"+head.Branch)
+	switch {
+	case errors.Is(err, git.ErrNoRef):
+		return nil
+	case err != nil || tip == head.OID:
+		return err
+	}
+	return &croft.Error{
+		Code: croft.BranchExists, Message: fmt.Sprintf("branch %q has moved since, and the workspace is not on it", head.Branch), Details: tip,
+		Hint: "git switch " + head.Branch,
+	}
+}
+
+// readableHead is what a snapshot had checked out, if it can still be read.
+func readableHead(ctx context.Context, r *repo, s croft.Snapshot) (snapshot.Head, error) {
+	head, err := snapshot.HeadOf(ctx, r.git, s.Commit)
+	if errors.Is(err, snapshot.ErrFormat) {
+		err = &croft.Error{Code: croft.WorktreeNotFound, Message: "the snapshot cannot be read any more", Details: err.Error(), Hint: "croft snapshot --list"}
+	}
+	return head, err
+}
+
+func branchInUse(branch, where string) error {
+	return &croft.Error{
+		Code: croft.BranchInUse, Message: fmt.Sprintf("branch %q is checked out elsewhere", branch), Details: where, Hint: "git worktree list",
+	}
+}
+
+// moveBranch puts the branch that the snapshot had checked out where it was.
+// Where it is now is kept by the snapshot that was taken before.
+func (e *Engine) moveBranch(ctx context.Context, r *repo, tree *git.Worktree, how rewinding) error {
+	head, err := snapshot.HeadOf(ctx, r.git, how.To.Commit)
+	if err != nil || head.Branch == "" {
+		return err
+	}
+	if used := r.git.CheckedOut(head.Branch, tree.Admin); len(used) > 0 {
+		return branchInUse(head.Branch, used[0])
+	}
+	ref := "refs/heads/" + head.Branch
+	now, err := r.git.ReadRef(ctx, ref)
+	switch {
+	case errors.Is(err, git.ErrNoRef) && head.OID == "": // it had no commit then, and has none now
+		return nil
+	case errors.Is(err, git.ErrNoRef):
+		return r.git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: head.OID})
+	case err != nil || now == head.OID:
+		return err
+	}
+	return r.git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: head.OID, Old: now})
+}
+
+// recoverRewind finishes a rewind whose process died.
+func (e *Engine) recoverRewind(ctx context.Context, r *repo, op journal.Operation) error {
+	var how rewinding
+	if err := json.Unmarshal(op.Input, &how); err != nil {
+		return err
+	}
+	if r.git == nil {
+		return e.end(ctx, op, journal.OpUndone, "the repository is gone")
+	}
+	if head, err := snapshot.HeadOf(ctx, r.git, how.To.Commit); err == nil && head.Branch != "" {
+		r.git.DropRemains(op.StartedAt, "refs/heads/"+head.Branch, recordRef(how.To.Workspace))
+	}
+	if how.Trashed && how.From.Commit == "" {
+		return e.recoverTrashed(ctx, r, op, how)
+	}
+	return e.carryRewind(ctx, r, &operation{Operation: op}, how)
+}
+
+// recoverTrashed is for a rewind whose process died before the workspace had
+// come from the trash, or just then. If it came, the rewind is finished.
+func (e *Engine) recoverTrashed(ctx context.Context, r *repo, op journal.Operation, how rewinding) error {
+	ops, err := e.journal.Act(ctx, op.Act)
+	if err != nil {
+		return err
+	}
+	for _, o := range ops {
+		if o.State == journal.OpRunning && o.Kind != "rewind" && slices.Equal(o.Workspaces, op.Workspaces) {
+			if err := e.recoverOne(ctx, o); err != nil {
+				return err
+			}
+		}
+	}
+	rec, err := e.journal.Record(ctx, how.To.Workspace)
+	if err != nil {
+		return err
+	}
+	if rec.Workspace.State == croft.Trashed {
+		return e.end(ctx, op, journal.OpUndone, "its process died")
+	}
+	opened := &operation{Operation: op}
+	err = e.rewindRestored(ctx, r, opened, how)
+	if err == nil || errors.Is(err, errUnsettled) {
+		return err
+	}
+	err = e.stowRewound(ctx, r, opened, nil, err)
+	if _, stays := errors.AsType[*croft.Error](err); stays {
+		return nil // that is written down, and all that can be done
+	}
+	return err
+}
