@@ -87,12 +87,17 @@ func (s *saver) comesBack(full, staged string) (bool, error) {
 		return false, err
 	}
 	text, err := io.ReadAll(f)
-	if err != nil || !allCRLF(bytes.NewReader(text)) {
-		return false, err
+	if err != nil || !allCRLF(bytes.NewReader(text)) || bytes.ContainsFunc(text, isControl) {
+		return false, err // git may take it for no text at all
 	}
 	plain := bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	oid, err := s.w.Repo.HashBlob(bytes.NewReader(plain), int64(len(plain)))
 	return oid == staged, err
+}
+
+// isControl reports whether git counts a character against a file's being text.
+func isControl(c rune) bool {
+	return c < ' ' && c != '\r' && c != '\n' && c != '\t' && c != '\b' && c != '\f' && c != '\x1b' || c == '\x7f'
 }
 
 // largeText is the size above which a file is stored rather than read into
