@@ -1,0 +1,111 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// TreeEdit puts something at a path of a tree, or takes away what is there.
+type TreeEdit struct {
+	Path string
+	Mode string // empty: there is to be nothing
+	OID  string
+}
+
+// BlockedError says that a path cannot be in a tree because of another one: a
+// file is where its directory would be, or the other way round.
+type BlockedError struct{ Path, By string }
+
+func (e *BlockedError) Error() string {
+	return fmt.Sprintf("%q cannot be there beside %q", e.Path, e.By)
+}
+
+// EditTree makes a tree of another one by edits, one for a path. What the edits
+// do not name stays as it is. It fails with a *BlockedError where two paths
+// cannot both be there.
+func (a *Attempts) EditTree(ctx context.Context, tree string, edits []TreeEdit) (string, error) {
+	entries, err := a.editTree(ctx, tree, "", edits)
+	if err != nil {
+		return "", err
+	}
+	return a.WriteTree(entries)
+}
+
+// editTree returns the entries that a tree has after edits. The paths of edits
+// are relative to it; prefix is where it lies.
+func (a *Attempts) editTree(ctx context.Context, tree, prefix string, edits []TreeEdit) ([]TreeEntry, error) {
+	entries := map[string]TreeEntry{}
+	if tree != "" {
+		list, err := a.ReadTree(ctx, tree)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range list {
+			entries[e.Name] = e
+		}
+	}
+	here, below := map[string]TreeEdit{}, map[string][]TreeEdit{}
+	names := map[string]bool{}
+	for _, e := range edits {
+		name, rest, deeper := strings.Cut(e.Path, "/")
+		names[name] = true
+		if !deeper {
+			here[name] = e
+			continue
+		}
+		e.Path = rest
+		below[name] = append(below[name], e)
+	}
+	for name := range names {
+		edit, named := here[name]
+		now, err := a.editEntry(ctx, entries[name], prefix+name, edit, named, below[name])
+		if err != nil {
+			return nil, err
+		}
+		now.Name = name
+		if entries[name] = now; now.OID == "" {
+			delete(entries, name)
+		}
+	}
+	return slices.Collect(maps.Values(entries)), nil
+}
+
+// editEntry is what comes to be at one name: by an edit of the name itself, if
+// there is one, and by edits below it.
+func (a *Attempts) editEntry(ctx context.Context, was TreeEntry, path string, edit TreeEdit, named bool, below []TreeEdit) (TreeEntry, error) {
+	isTree := was.Mode == "40000"
+	dir := ""
+	if isTree {
+		dir = was.OID
+	}
+	kept := was // what is there if no directory is
+	if isTree {
+		kept = TreeEntry{}
+	}
+	if named {
+		kept = TreeEntry{Mode: edit.Mode, OID: edit.OID}
+	}
+	if len(below) == 0 && (!isTree || !named) {
+		if !named {
+			return was, nil
+		}
+		return kept, nil
+	}
+	inside, err := a.editTree(ctx, dir, path+"/", below)
+	if err != nil {
+		return TreeEntry{}, err
+	}
+	switch {
+	case len(inside) == 0:
+		return kept, nil
+	case kept.OID != "" && named:
+		return TreeEntry{}, &BlockedError{Path: path, By: path + "/" + inside[0].Name}
+	case kept.OID != "":
+		return TreeEntry{}, &BlockedError{Path: path + "/" + inside[0].Name, By: path}
+	}
+	oid, err := a.WriteTree(inside)
+	return TreeEntry{Mode: "40000", OID: oid}, err
+}
