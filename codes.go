@@ -51,6 +51,8 @@ var codeTable = []struct {
 	{MergeNotFound, 404, ExitConflict},
 	{MergeHeld, 409, ExitRefused},
 	{NotMerged, 409, ExitConflict},
+	{BaseMoved, 409, ExitConflict},
+	{ReviewNotFound, 404, ExitConflict},
 	{LeaseLost, 410, ExitConflict},
 	{ChecksUntrusted, 403, ExitRefused},
 	{CheckFailed, 422, ExitConflict},

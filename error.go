@@ -97,6 +97,11 @@ const (
 	MergeHeld Code = "MERGE_HELD"
 	// NotMerged: what is to be taken back is not in the target.
 	NotMerged Code = "NOT_MERGED"
+	// BaseMoved: the target changed files of a review after it was made. It is
+	// the reason of an apply that stays pending.
+	BaseMoved Code = "BASE_MOVED"
+	// ReviewNotFound: no review of that ID, or none any more.
+	ReviewNotFound Code = "REVIEW_NOT_FOUND"
 
 	// LeaseLost: the lease expired or was released.
 	LeaseLost Code = "LEASE_LOST"

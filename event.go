@@ -39,6 +39,7 @@ const (
 	EventMergeDiscarded    = "merge.discarded"
 	EventMergeReverted     = "merge.reverted"
 	EventMergeCanceled     = "merge.canceled"
+	EventReviewCreated     = "review.created"
 	EventTrashStripped     = "trash.stripped"  // directories that can be made again were deleted
 	EventTrashAnnounced    = "trash.announced" // its directory, or what is left of it, is going to be deleted
 	EventTrashPurged       = "trash.purged"    // it cannot be restored any more

@@ -61,6 +61,7 @@ type Merge struct {
 	Checks    []Check          `json:"checks,omitempty"`
 	Later     int              `json:"later,omitempty"`    // of a revert: how many were merged after what it takes back
 	Reverts   ID               `json:"reverts,omitempty"`  // of a revert: the merge that it takes back
+	Review    ID               `json:"review,omitempty"`   // of an apply: what it is a part of
 	Priority  int              `json:"priority,omitempty"` // the higher goes first
 	IsHeld    bool             `json:"held,omitempty"`     // it waits until it is released
 	HeldBack  []string         `json:"heldBack,omitempty"` // files that were not committed, because they look like secrets, are large, or are repositories

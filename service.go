@@ -24,6 +24,7 @@ type Service interface {
 	Trash
 	History
 	Merges
+	Reviews
 	Upkeep
 	Trust
 	Events

@@ -48,6 +48,8 @@ type task struct {
 	Finish   *croft.FinishRequest    `json:"finish,omitempty"`
 	Discard  *croft.DiscardRequest   `json:"discard,omitempty"`
 	Queue    bool                    `json:"queue,omitempty"` // drive the lanes
+	Review   *croft.ReviewRequest    `json:"review,omitempty"`
+	Apply    *croft.ApplyRequest     `json:"apply,omitempty"`
 	Hold     croft.ID                `json:"hold,omitempty"`
 	GC       bool                    `json:"gc,omitempty"`
 	Dir      string                  `json:"dir,omitempty"`
@@ -117,6 +119,10 @@ func (job task) takeBack(ctx context.Context, e croft.Service) error {
 		_, err = e.Undo(ctx, *job.Undo)
 	case job.Snapshot != nil:
 		_, err = e.Snapshot(ctx, *job.Snapshot)
+	case job.Review != nil:
+		_, err = e.Review(ctx, *job.Review)
+	case job.Apply != nil:
+		_, err = e.Apply(ctx, *job.Apply)
 	}
 	return marked(err)
 }

@@ -64,7 +64,7 @@ func (e *Engine) endEmpty(ctx context.Context, r *repo, tip string, m journal.Me
 	}
 	m.Tried = ""
 	rec, err := e.journal.Record(ctx, m.WorkspaceID)
-	if err != nil || rec.Workspace.State == croft.Trashed {
+	if m.Part || err != nil || rec.Workspace.State == croft.Trashed {
 		return e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.PutMerge(m) })
 	}
 	rec.Workspace.MergeStatus = croft.MergeMerged

@@ -301,7 +301,10 @@ func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, tip st
 		if it.Undone, err = e.undoneBy(ctx, m); err != nil {
 			return nil, err
 		}
-		step, err := stack.Stack(ctx, tip, []merge.Item{it})
+		var step []merge.Step
+		if err = e.guardBase(ctx, r, stack.Attempts, m, tip); err == nil {
+			step, err = stack.Stack(ctx, tip, []merge.Item{it})
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, err
@@ -350,7 +353,7 @@ func (e *Engine) undoneBy(ctx context.Context, m journal.Merge) (string, error) 
 		return "", err
 	}
 	for _, h := range history {
-		if h.Target != m.Target || h.Published == 0 {
+		if h.Target != m.Target || h.Published == 0 || h.Part {
 			continue
 		}
 		if h.Kind == croft.KindRevert && !h.Again {

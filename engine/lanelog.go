@@ -115,7 +115,7 @@ func importLanes(tx *journal.Tx, r *repo, entries []logEntry) error {
 			return err
 		}
 		rec, err := tx.Record(m.WorkspaceID)
-		if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Generation >= entry.Generation {
+		if m.Part || errors.Is(err, journal.ErrNotFound) || err == nil && rec.Generation >= entry.Generation {
 			continue
 		}
 		if err != nil {

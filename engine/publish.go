@@ -244,7 +244,7 @@ func (e *Engine) endMerge(tx *journal.Tx, p landed, number int64) error {
 // asLanded is a merge after its publication.
 func (e *Engine) asLanded(m journal.Merge, p landed) journal.Merge {
 	m.State, m.Status, m.Commit, m.Before, m.Tried = croft.MergeDone, croft.MergeMerged, p.Commit, p.Before, ""
-	m.Reason, m.Message, m.Details, m.Hint, m.Conflicts = "", "", "", "", nil
+	m.Reason, m.Message, m.Details, m.Hint, m.Conflicts = "", movedNote(m), "", "", nil
 	m.EndedAt, m.Checks, m.Alone = e.now(), p.Checks, false
 	m.Untidy = m.Kind == croft.KindMerge && m.After == croft.AfterTrash
 	return m
@@ -259,7 +259,7 @@ type mergeInput struct {
 // on its ref gets it with the next change; the lane's log has it now.
 func (e *Engine) adoptRecord(tx *journal.Tx, m journal.Merge, p landed) error {
 	rec, err := tx.Record(m.WorkspaceID)
-	if errors.Is(err, journal.ErrNotFound) {
+	if m.Part || errors.Is(err, journal.ErrNotFound) {
 		return nil
 	}
 	if err != nil {

@@ -127,6 +127,7 @@ func (e *Engine) submitRevert(ctx context.Context, r *repo, req croft.RevertRequ
 			Actor: e.actor(), SubmittedAt: e.now(),
 		},
 		RepoID: r.id, Act: a.id, Undoes: a.undoes, Base: was.Before, Text: text, Again: was.Kind == croft.KindRevert && !was.Again,
+		Part: was.Part,
 	}
 	return m, e.journal.Update(ctx, func(tx *journal.Tx) error {
 		return errors.Join(tx.PutMerge(*m), tx.Emit(e.mergeEvent(croft.EventMergeQueued, *m)))

@@ -59,6 +59,7 @@ func Run(t *testing.T, open Open) {
 		{"Merges", mergeScenarios()},
 		{"Finish", finishScenarios()},
 		{"Revert", revertScenarios()},
+		{"Reviews", reviewScenarios()},
 		{"Doctor", doctorScenarios()},
 		{"Keys", keyScenarios()},
 		{"Events", eventScenarios()},

@@ -23,6 +23,8 @@ type Merge struct {
 	Untidy bool             `json:"untidy,omitempty"` // its workspace is yet to be put away
 	Alone  bool             `json:"alone,omitempty"`  // it is published without others, after it stood in their way
 	Again  bool             `json:"again,omitempty"`  // a revert of a revert: it brings the work back
+	Part   bool             `json:"part,omitempty"`   // an apply, or a revert of one: it says nothing of the workspace's work as a whole
+	Seen   string           `json:"seen,omitempty"`   // of an apply: where the target was when the work was reviewed
 
 	// Published counts publications; the later has the higher number. Zero
 	// means that it was not published.

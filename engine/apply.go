@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/merge"
+)
+
+// Apply brings the chosen part of a review to its target.
+func (e *Engine) Apply(ctx context.Context, req croft.ApplyRequest) (*croft.Merge, error) {
+	s, err := e.at(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("apply", req.Workspace, err)
+	}
+	if err := e.recover(ctx, s.id); err != nil {
+		return nil, explain("apply", req.Workspace, err)
+	}
+	key := journal.Key{Repo: s.id, Verb: "apply", Key: req.Key}
+	req.Repo = ""
+	m, done, err := e.mergedBefore(ctx, &key, req)
+	if err == nil && !done {
+		m, err = e.submitApply(ctx, s.repo, req, key)
+	}
+	if err == nil {
+		m, err = e.waitMerge(ctx, m.ID)
+	}
+	if err != nil {
+		return nil, explain("apply", req.Workspace, err)
+	}
+	return m, nil
+}
+
+// submitApply makes a commit of what was chosen and puts it in the queue.
+func (e *Engine) submitApply(ctx context.Context, r *repo, req croft.ApplyRequest, key journal.Key) (*croft.Merge, error) {
+	work, err := readReview(ctx, r, req.Review)
+	if err != nil {
+		return nil, err
+	}
+	if req.Workspace != "" && req.Workspace != work.Workspace && req.Workspace != string(work.WorkspaceID) {
+		return nil, &croft.Error{
+			Code: croft.InvalidRequest, Message: fmt.Sprintf("the review is of %q", work.Workspace), Hint: "croft review " + req.Workspace,
+		}
+	}
+	choices, err := merge.Choose(work.Files, req.Paths, req.Hunks)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.git.ReadRef(ctx, "refs/heads/"+work.Target); err != nil {
+		return nil, targetNotFound(work.Target, err)
+	}
+	m := journal.Merge{
+		Merge: croft.Merge{
+			ID: newID(), Kind: croft.KindApply, Workspace: work.Workspace, WorkspaceID: work.WorkspaceID, Target: work.Target, Review: work.ID,
+			Status: croft.MergePending, State: croft.MergeQueued, Actor: e.actor(), SubmittedAt: e.now(), HeldBack: work.HeldBack,
+		},
+		RepoID: r.id, Act: newID(), Text: req.Message, Base: work.Base, Seen: work.TargetCommit, Part: true,
+	}
+	if m.Text == "" && isAll(work.Files, choices) {
+		m.Text = "Apply " + work.Workspace
+	}
+	if m.Head, err = e.keepPart(ctx, r, work, choices, m.ID); err != nil {
+		return nil, err
+	}
+	return &m.Merge, e.journal.Update(ctx, func(tx *journal.Tx) error {
+		if key.Key != "" {
+			key.Operation = m.ID
+			if err := tx.PutKey(key); err != nil {
+				return err
+			}
+		}
+		return errors.Join(tx.PutMerge(m), tx.Emit(e.mergeEvent(croft.EventMergeQueued, m)))
+	})
+}
+
+// isAll reports whether nothing of a review was left out.
+func isAll(files []croft.ReviewFile, choices []merge.Choice) bool {
+	return len(files) == len(choices) && !slices.ContainsFunc(choices, func(c merge.Choice) bool { return len(c.Hunks) > 0 })
+}
+
+// keepPart makes a commit of a review's base with what was chosen, and keeps it
+// for the lane.
+func (e *Engine) keepPart(ctx context.Context, r *repo, work *croft.Review, choices []merge.Choice, id croft.ID) (string, error) {
+	attempts, err := r.git.Attempts()
+	if err != nil {
+		return "", err
+	}
+	defer attempts.Close()
+	base, err := attempts.ReadCommit(ctx, work.Base)
+	if err != nil {
+		return "", err
+	}
+	tree, err := merge.PartTree(ctx, attempts, base.Tree, choices)
+	if err != nil {
+		return "", err
+	}
+	head, err := attempts.Commit(ctx, git.Commit{
+		Tree: tree, Parents: []string{work.Base}, Signature: e.croftSignature(), Message: "Part of " + work.Workspace,
+	}, git.Identity{})
+	if err != nil {
+		return "", err
+	}
+	release, err := attempts.Keep(head)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	if err := r.git.UpdateRefs(ctx, git.RefUpdate{Ref: applyRef(work.ID, id), New: head}); err != nil {
+		return "", err
+	}
+	return head, failpoint.Hit("apply.kept")
+}
+
+// guardBase turns an apply away if the target changed what was chosen since it
+// was reviewed: the choice was made on other files. It is asked in the lane, so
+// that nothing comes in between.
+func (e *Engine) guardBase(ctx context.Context, r *repo, attempts *git.Attempts, m journal.Merge, tip string) error {
+	if m.Kind != croft.KindApply || m.Seen == "" || m.Seen == tip {
+		return nil
+	}
+	if m.Tried != "" {
+		// It may have been published by a process that could not say so.
+		if in, err := r.git.IsAncestor(ctx, m.Tried, tip); err != nil || in {
+			return err
+		}
+	}
+	changed, err := attempts.Diff(ctx, m.Seen, tip)
+	if err != nil {
+		return err
+	}
+	chosen, err := attempts.Diff(ctx, m.Base, m.Head)
+	if err != nil {
+		return err
+	}
+	clash := clashing(chosen, changed)
+	if len(clash) == 0 {
+		return nil
+	}
+	return &croft.Error{
+		Code: croft.BaseMoved, Message: fmt.Sprintf("%s has moved since the review, and changed %s of it", m.Target, count(len(clash), "file")),
+		Details: strings.Join(clash, "\n"), Hint: "croft review " + m.Workspace,
+	}
+}
+
+// clashing lists the paths that were changed here and there, to different ends,
+// or that cannot be beside what was.
+func clashing(chosen, changed []git.Change) []string {
+	at, above := map[string]git.Change{}, map[string]bool{} // what changed, and the directories that it lies in
+	for _, c := range changed {
+		at[c.Path] = c
+		for dir := range parents(c.Path) {
+			above[dir] = true
+		}
+	}
+	var list []string
+	for _, c := range chosen {
+		other, both := at[c.Path]
+		clash := above[c.Path] || both && (other.NewMode != c.NewMode || other.NewOID != c.NewOID)
+		for dir := range parents(c.Path) {
+			_, is := at[dir]
+			clash = clash || is && !c.Deletes()
+		}
+		if clash {
+			list = append(list, merge.PathText(c.Path))
+		}
+	}
+	return list
+}
+
+// parents yields the directories that a path lies in.
+func parents(path string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for i := strings.LastIndexByte(path, '/'); i > 0; i = strings.LastIndexByte(path[:i], '/') {
+			if !yield(path[:i]) {
+				return
+			}
+		}
+	}
+}
+
+// movedNote says of an apply that landed whether the target had moved since the
+// review.
+func movedNote(m journal.Merge) string {
+	if m.Seen == "" || m.Seen == m.Before {
+		return ""
+	}
+	return m.Target + " has moved since the review, in other files"
+}

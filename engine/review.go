@@ -1,0 +1,282 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/merge"
+)
+
+const reviewRefs = "refs/croft/review/"
+
+// reviewRef keeps a review: a commit with its record as a file, and with the
+// work, its base and the target as parents.
+func reviewRef(id croft.ID) string { return reviewRefs + string(id) + "/pin" }
+
+// applyRef keeps the part of a review that a merge brings.
+func applyRef(review, merge croft.ID) string {
+	return reviewRefs + string(review) + "/apply/" + string(merge)
+}
+
+// reviewFile is the name of the record in a review's commit.
+const reviewFile = "review.json"
+
+// croftSignature signs commits that only Croft needs.
+func (e *Engine) croftSignature() string { return git.At("Croft <croft@localhost>", e.now()) }
+
+// Diff shows the work of a workspace and keeps nothing.
+func (e *Engine) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review, error) {
+	s, err := e.at(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("diff", req.Workspace, err)
+	}
+	rec, err := e.find(ctx, s, req.Workspace)
+	if err != nil {
+		return nil, explain("diff", req.Workspace, err)
+	}
+	attempts, err := s.git.Attempts()
+	if err != nil {
+		return nil, explain("diff", rec.Workspace.Name, err)
+	}
+	defer attempts.Close()
+	work, err := e.compare(ctx, s.repo, rec, req.Target, attempts)
+	if err != nil {
+		return nil, explain("diff", rec.Workspace.Name, err)
+	}
+	for _, oid := range []*string{&work.Base, &work.Head} {
+		if _, err := s.git.Info(ctx, *oid); errors.Is(err, git.ErrNoObject) {
+			*oid = "" // it is gone with the attempts
+		} else if err != nil {
+			return nil, explain("diff", rec.Workspace.Name, err)
+		}
+	}
+	work.Files = merge.Within(work.Files, req.Paths)
+	return work, nil
+}
+
+// Review freezes the work of a workspace.
+func (e *Engine) Review(ctx context.Context, req croft.ReviewRequest) (*croft.Review, error) {
+	s, err := e.at(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("review", req.Workspace, err)
+	}
+	if err := e.recover(ctx, s.id); err != nil { // half of a rewind is not a state
+		return nil, explain("review", req.Workspace, err)
+	}
+	rec, err := e.find(ctx, s, req.Workspace)
+	if err != nil {
+		return nil, explain("review", req.Workspace, err)
+	}
+	attempts, err := s.git.Attempts()
+	if err != nil {
+		return nil, explain("review", rec.Workspace.Name, err)
+	}
+	defer attempts.Close()
+	work, err := e.compare(ctx, s.repo, rec, req.Target, attempts)
+	if err == nil {
+		work.ID = newID()
+		err = e.keepReview(ctx, s.repo, rec, attempts, work)
+	}
+	if err != nil {
+		return nil, explain("review", rec.Workspace.Name, err)
+	}
+	return work, nil
+}
+
+// compare measures the work of a workspace, uncommitted work included, from
+// where it left the target. What comes of it lies among the attempts.
+func (e *Engine) compare(ctx context.Context, r *repo, rec journal.Record, target string, attempts *git.Attempts) (*croft.Review, error) {
+	w := rec.Workspace
+	target = cmp.Or(target, w.Target)
+	switch {
+	case w.Mode == croft.ModeLegacy:
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the agent wrote in the project itself; there is nothing to compare", Hint: "git diff"}
+	case target == "":
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no target branch", Hint: "croft diff --target BRANCH " + w.Name}
+	case w.State != croft.Ready:
+		return nil, &croft.Error{Code: croft.WorkspaceBroken, Message: "the workspace is not ready: it is " + string(w.State), Hint: "croft doctor"}
+	}
+	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
+		return nil, broken(rec, h)
+	}
+	out := &croft.Review{Workspace: w.Name, WorkspaceID: w.ID, Target: target, CreatedAt: e.now()}
+	var err error
+	if out.TargetCommit, err = r.git.ReadRef(ctx, "refs/heads/"+target); err != nil {
+		return nil, targetNotFound(target, err)
+	}
+	found, err := e.findWork(ctx, r, rec)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range found.heldBack {
+		out.HeldBack = append(out.HeldBack, merge.PathText(p))
+	}
+	if out.Head, err = r.trees.At(specOf(rec)).WorkCommit(ctx, attempts, found.paths); err != nil {
+		return nil, err
+	}
+	if out.Head == "" {
+		return nil, noCommits()
+	}
+	if out.Base, err = e.baseOf(ctx, attempts, out.Head, out.TargetCommit); err != nil {
+		return nil, err
+	}
+	patch, err := attempts.Patch(ctx, out.Base, out.Head)
+	out.Files = merge.ReviewFiles(patch)
+	return out, err
+}
+
+// baseOf is where work left its target; if they have nothing in common, a
+// commit of nothing.
+func (e *Engine) baseOf(ctx context.Context, attempts *git.Attempts, head, target string) (string, error) {
+	base, err := attempts.MergeBase(ctx, head, target)
+	if err != nil || base != "" {
+		return base, err
+	}
+	tree, err := attempts.WriteTree(nil)
+	if err != nil {
+		return "", err
+	}
+	return attempts.Commit(ctx, git.Commit{Tree: tree, Signature: e.croftSignature(), Message: "nothing"}, git.Identity{})
+}
+
+// reviewRecord is a review as it is kept: what a choice needs, without the text
+// of the hunks, which is in the objects.
+type reviewRecord struct {
+	Version int          `json:"version"`
+	Review  croft.Review `json:"review"`
+}
+
+const reviewVersion = 1
+
+// keepReview pins a review with all that it needs.
+func (e *Engine) keepReview(ctx context.Context, r *repo, rec journal.Record, attempts *git.Attempts, work *croft.Review) error {
+	kept := *work
+	kept.Files = slices.Clone(work.Files)
+	for i, f := range kept.Files {
+		kept.Files[i].Hunks = slices.Clone(f.Hunks)
+		for j := range f.Hunks {
+			kept.Files[i].Hunks[j].Text = ""
+		}
+	}
+	b, err := json.Marshal(reviewRecord{reviewVersion, kept})
+	if err != nil {
+		return err
+	}
+	blob, err := attempts.WriteBlob(b)
+	if err != nil {
+		return err
+	}
+	tree, err := attempts.WriteTree([]git.TreeEntry{{Mode: "100644", Name: reviewFile, OID: blob}})
+	if err != nil {
+		return err
+	}
+	pin, err := attempts.Commit(ctx, git.Commit{
+		Tree: tree, Parents: []string{work.Head, work.Base, work.TargetCommit}, Signature: e.croftSignature(), Message: "Review of " + work.Workspace,
+	}, git.Identity{})
+	if err != nil {
+		return err
+	}
+	release, err := attempts.Keep(pin)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := failpoint.Hit("review.kept"); err != nil {
+		return err
+	}
+	if err := r.git.UpdateRefs(ctx, git.RefUpdate{Ref: reviewRef(work.ID), New: pin}); err != nil {
+		return err
+	}
+	return e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(e.event(croft.EventReviewCreated, rec)) })
+}
+
+// readReview finds a review that was kept.
+func readReview(ctx context.Context, r *repo, id croft.ID) (*croft.Review, error) {
+	gone := &croft.Error{Code: croft.ReviewNotFound, Message: fmt.Sprintf("there is no review %q", id), Hint: "croft review"}
+	if id == "" || strings.Trim(string(id), idAlphabet) != "" {
+		return nil, gone
+	}
+	pin, err := r.git.ReadRef(ctx, reviewRef(id))
+	if errors.Is(err, git.ErrNoRef) {
+		return nil, gone
+	}
+	if err != nil {
+		return nil, err
+	}
+	o, err := r.git.Read(ctx, pin+":"+reviewFile)
+	if errors.Is(err, git.ErrNoObject) {
+		return nil, gone
+	}
+	if err != nil {
+		return nil, err
+	}
+	var rec reviewRecord
+	if err := json.Unmarshal(o.Data, &rec); err != nil || rec.Version != reviewVersion || rec.Review.ID != id {
+		gone.Message, gone.Details = fmt.Sprintf("the review %q cannot be read", id), fmt.Sprint(err)
+		return nil, gone
+	}
+	return &rec.Review, nil
+}
+
+// forgetReviews lets go of reviews that are older than the trash is kept,
+// unless a part of one is still on its way.
+func (e *Engine) forgetReviews(ctx context.Context, r *repo) error {
+	refs, err := r.git.Refs(ctx, reviewRefs)
+	if err != nil || len(refs) == 0 {
+		return err
+	}
+	waiting, err := e.journal.Waiting(ctx, r.id, "", -1)
+	if err != nil {
+		return err
+	}
+	dirty, err := e.journal.PendingFor(ctx, r.id, croft.HostDirty)
+	if err != nil {
+		return err
+	}
+	parts := map[croft.ID][]git.RefUpdate{}
+	for _, ref := range refs {
+		id, _, _ := strings.Cut(strings.TrimPrefix(ref.Name, reviewRefs), "/")
+		parts[croft.ID(id)] = append(parts[croft.ID(id)], git.RefUpdate{Ref: ref.Name, Old: ref.OID})
+	}
+	for id, updates := range parts {
+		needed := func(m journal.Merge) bool { return m.Review == id }
+		if slices.ContainsFunc(waiting, needed) || slices.ContainsFunc(dirty, needed) {
+			continue
+		}
+		made, err := e.reviewedAt(ctx, r, id)
+		if err != nil {
+			return err
+		}
+		if e.now().Sub(made) <= time.Duration(r.cfg.Trash.Retention) {
+			continue
+		}
+		if err := r.git.UpdateRefs(ctx, updates...); err != nil && !errors.Is(err, git.KindRefStale) {
+			return err
+		}
+	}
+	return nil
+}
+
+// reviewedAt is when a review was made. One that cannot be read is of no use,
+// and as old as can be.
+func (e *Engine) reviewedAt(ctx context.Context, r *repo, id croft.ID) (time.Time, error) {
+	work, err := readReview(ctx, r, id)
+	if errors.Is(err, croft.ReviewNotFound) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return work.CreatedAt, nil
+}

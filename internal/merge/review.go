@@ -1,0 +1,276 @@
+package merge
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+)
+
+const (
+	noMode        = "000000"
+	submoduleMode = "160000"
+)
+
+// PathText is a path as a review writes it: as it is, unless it would not
+// survive JSON or could be taken for a quoted one.
+func PathText(path string) string {
+	if utf8.ValidString(path) && !strings.HasPrefix(path, `"`) {
+		return path
+	}
+	return git.QuotePath(path)
+}
+
+// ReviewFiles tells of files as a review does.
+func ReviewFiles(patches []git.FilePatch) []croft.ReviewFile {
+	files := make([]croft.ReviewFile, len(patches))
+	for i, p := range patches {
+		f := croft.ReviewFile{
+			Path: PathText(p.Path), Status: statusOf(p), IsBinary: p.IsBinary,
+			IsSubmodule: p.OldMode == submoduleMode || p.NewMode == submoduleMode,
+		}
+		if p.OldPath != "" {
+			f.OldPath = PathText(p.OldPath)
+		}
+		if p.OldMode != noMode {
+			f.OldMode, f.OldObject = p.OldMode, p.OldOID
+		}
+		if p.NewMode != noMode {
+			f.NewMode, f.NewObject = p.NewMode, p.NewOID
+		}
+		for n, h := range p.Hunks {
+			f.Added += h.Added
+			f.Deleted += h.Deleted
+			f.Hunks = append(f.Hunks, croft.Hunk{
+				ID: n + 1, Header: h.Header, OldStart: h.OldStart, OldLines: h.OldLines, NewStart: h.NewStart, NewLines: h.NewLines, Text: h.Text,
+			})
+		}
+		files[i] = f
+	}
+	return files
+}
+
+func statusOf(p git.FilePatch) croft.FileStatus {
+	switch p.Status {
+	case 'A':
+		return croft.FileAdded
+	case 'D':
+		return croft.FileDeleted
+	case 'R':
+		return croft.FileRenamed
+	case 'T':
+		return croft.FileTypeChange
+	}
+	if p.OldOID == p.NewOID {
+		return croft.FileMode
+	}
+	return croft.FileModified
+}
+
+// Within picks the files that lie at paths or below them. A renamed file lies
+// at both its paths.
+func Within(files []croft.ReviewFile, paths []string) []croft.ReviewFile {
+	if len(paths) == 0 {
+		return files
+	}
+	return slices.DeleteFunc(slices.Clone(files), func(f croft.ReviewFile) bool {
+		return !slices.ContainsFunc(paths, func(p string) bool {
+			return lies(f.Path, p) || f.OldPath != "" && lies(f.OldPath, p)
+		})
+	})
+}
+
+// lies reports whether a path is another one or lies below it.
+func lies(path, at string) bool {
+	if at == "" {
+		return false
+	}
+	at = strings.TrimSuffix(strings.TrimPrefix(at, "./"), "/")
+	return at == "." || at == "" || path == at || strings.HasPrefix(path, at+"/") || sameBytes(path, at)
+}
+
+// sameBytes compares paths of which one may be quoted and the other not.
+func sameBytes(quoted, raw string) bool {
+	if !strings.HasPrefix(quoted, `"`) {
+		return false
+	}
+	path, err := git.UnquotePath(quoted)
+	return err == nil && (path == raw || strings.HasPrefix(path, raw+"/"))
+}
+
+// Choice is what is taken of one file: the whole, or some of its hunks.
+type Choice struct {
+	File  croft.ReviewFile
+	Hunks []croft.Hunk // none: the whole
+}
+
+// Choose finds out what a request takes of a review's files.
+func Choose(files []croft.ReviewFile, paths []string, hunks map[string][]int) ([]Choice, error) {
+	whole, named := map[string]bool{}, map[string]bool{}
+	for _, f := range files {
+		named[f.Path] = true
+	}
+	var unknown []string
+	for _, p := range paths {
+		if named[p] {
+			whole[p] = true
+			continue
+		}
+		hits := 0
+		for _, f := range files {
+			if lies(f.Path, p) {
+				whole[f.Path] = true
+				hits++
+			}
+		}
+		if hits == 0 {
+			unknown = append(unknown, missing(files, p))
+		}
+	}
+	some := map[string][]croft.Hunk{}
+	for p, ids := range hunks {
+		at := slices.IndexFunc(files, func(f croft.ReviewFile) bool { return f.Path == p || sameBytes(f.Path, p) })
+		if at < 0 {
+			unknown = append(unknown, missing(files, p))
+			continue
+		}
+		f := files[at]
+		for _, id := range ids {
+			if id < 1 || id > len(f.Hunks) {
+				unknown = append(unknown, fmt.Sprintf("%s has no hunk %d: it has %d", p, id, len(f.Hunks)))
+				continue
+			}
+			if h := f.Hunks[id-1]; !slices.Contains(some[f.Path], h) {
+				some[f.Path] = append(some[f.Path], h)
+			}
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the review has not all that was chosen", Details: strings.Join(unknown, "\n")}
+	}
+	var list []Choice
+	for _, f := range files {
+		chosen := some[f.Path]
+		switch {
+		case whole[f.Path] || len(chosen) > 0 && len(chosen) == len(f.Hunks):
+			list = append(list, Choice{File: f})
+		case len(chosen) > 0:
+			slices.SortFunc(chosen, func(a, b croft.Hunk) int { return cmp.Compare(a.ID, b.ID) })
+			list = append(list, Choice{File: f, Hunks: chosen})
+		}
+	}
+	if len(list) == 0 {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "nothing was chosen"}
+	}
+	return list, nil
+}
+
+// missing says of a path that no file has it, and where to look instead.
+func missing(files []croft.ReviewFile, path string) string {
+	for _, f := range files {
+		if f.OldPath != "" && f.OldPath == path {
+			return path + " was renamed to " + f.Path
+		}
+	}
+	return path + " is not in the review"
+}
+
+// PartTree makes the tree that a base becomes by what was chosen.
+func PartTree(ctx context.Context, a *git.Attempts, base string, choices []Choice) (string, error) {
+	var edits []git.TreeEdit
+	for _, c := range choices {
+		path, err := git.UnquotePath(c.File.Path)
+		if err != nil {
+			return "", err
+		}
+		if c.File.OldPath != "" {
+			old, err := git.UnquotePath(c.File.OldPath)
+			if err != nil {
+				return "", err
+			}
+			edits = append(edits, git.TreeEdit{Path: old})
+		}
+		edit := git.TreeEdit{Path: path, Mode: c.File.NewMode, OID: c.File.NewObject}
+		if len(c.Hunks) > 0 {
+			if edit.OID, err = splice(ctx, a, c); err != nil {
+				return "", err
+			}
+		}
+		edits = append(edits, edit)
+	}
+	tree, err := a.EditTree(ctx, base, edits)
+	if blocked, ok := errors.AsType[*git.BlockedError](err); ok {
+		return "", &croft.Error{
+			Code: croft.InvalidRequest, Message: fmt.Sprintf("%q cannot be applied without %q", PathText(blocked.Path), PathText(blocked.By)),
+		}
+	}
+	return tree, err
+}
+
+// splice writes the file that some of its hunks make of the old one.
+func splice(ctx context.Context, a *git.Attempts, c Choice) (string, error) {
+	var sides [2][]byte
+	for i, oid := range []string{c.File.OldObject, c.File.NewObject} {
+		o, err := a.Read(ctx, oid)
+		if err != nil {
+			return "", err
+		}
+		sides[i] = o.Data
+	}
+	data, err := Splice(sides[0], sides[1], c.Hunks)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", c.File.Path, err)
+	}
+	return a.WriteBlob(data)
+}
+
+// Splice puts the new side's lines in the place of the old side's, in the
+// ranges of the hunks, which are in order. Between hunks both sides are the
+// same, and so the result is what a patch of these hunks makes of the old side,
+// byte by byte.
+func Splice(old, now []byte, hunks []croft.Hunk) ([]byte, error) {
+	from, to := lineStarts(old), lineStarts(now)
+	var out []byte
+	done := 0 // lines of the old side
+	for _, h := range hunks {
+		a, b := lineBefore(h.OldStart, h.OldLines), lineBefore(h.NewStart, h.NewLines)
+		if a < done || a+h.OldLines >= len(from) || b < 0 || b+h.NewLines >= len(to) {
+			return nil, fmt.Errorf("hunk %d does not fit", h.ID)
+		}
+		out = append(out, old[from[done]:from[a]]...)
+		out = append(out, now[to[b]:to[b+h.NewLines]]...)
+		done = a + h.OldLines
+	}
+	return append(out, old[from[done]:]...), nil
+}
+
+// lineBefore is how many lines come before a range.
+func lineBefore(start, lines int) int {
+	if lines == 0 {
+		return start // it names the line before
+	}
+	return start - 1
+}
+
+// lineStarts lists where lines begin, and where the last one ends. A line ends
+// after its newline.
+func lineStarts(data []byte) []int {
+	starts := []int{0}
+	for at := 0; at < len(data); {
+		end := bytes.IndexByte(data[at:], '\n')
+		if end < 0 {
+			return append(starts, len(data))
+		}
+		at += end + 1
+		starts = append(starts, at)
+	}
+	return starts
+}

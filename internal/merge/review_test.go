@@ -1,0 +1,302 @@
+package merge
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// randomText is a file of lines that repeat, some of them empty or with a
+// carriage return, with or without a newline at the end.
+func randomText(rnd *rand.Rand) []string {
+	words := []string{"", "a", "b", "{", "}", "return x", "\tindented", "caf\xe9", "--- a/x", "@@ -1 +1 @@", "diff --git a/x b/x"}
+	var lines []string
+	for range rnd.IntN(60) {
+		line := words[rnd.IntN(len(words))]
+		if rnd.IntN(8) == 0 {
+			line += "\r"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// join makes a file of lines.
+func join(rnd *rand.Rand, lines []string) string {
+	text := strings.Join(lines, "\n")
+	if rnd.IntN(4) > 0 && len(lines) > 0 {
+		text += "\n"
+	}
+	return text
+}
+
+// edited changes lines in a few places.
+func edited(rnd *rand.Rand, lines []string) []string {
+	lines = slices.Clone(lines)
+	for range 1 + rnd.IntN(6) {
+		at := rnd.IntN(len(lines) + 1)
+		switch n := min(1+rnd.IntN(3), len(lines)-at); rnd.IntN(3) {
+		case 0:
+			lines = slices.Insert(lines, at, "new "+strconv.Itoa(rnd.IntN(100)))
+		case 1:
+			lines = slices.Delete(lines, at, at+n)
+		default:
+			for i := range n {
+				lines[at+i] = "changed " + strconv.Itoa(rnd.IntN(100))
+			}
+		}
+	}
+	return lines
+}
+
+// randomHistory commits random files and then random changes of them.
+func randomHistory(t *testing.T, r *gittest.Repo, rnd *rand.Rand) (base, head string) {
+	t.Helper()
+	r.Git("rm", "-r", "-f", "--quiet", "--ignore-unmatch", ".")
+	names := []string{"plain.txt", "dir/one", "dir/two", "dir/deep/three", "with space", "quote\"d", "tab\tbed", "x.sh", "link", "bin"}
+	if runtime.GOOS == "linux" {
+		names = append(names, "caf\xe9/\xff.txt")
+	}
+	files := map[string][]string{}
+	for _, name := range names {
+		files[name] = randomText(rnd)
+		r.Write(name, join(rnd, files[name]))
+	}
+	r.Write("bin", "\x00"+strconv.Itoa(rnd.IntN(10)))
+	r.Write("keep", "so that there is something\n")
+	base = r.Commit("base")
+	for _, name := range names {
+		path := filepath.Join(r.Dir, name)
+		switch rnd.IntN(8) {
+		case 0: // as it was
+		case 1:
+			must(t, os.Remove(path))
+		case 2:
+			r.Write(name+".moved", join(rnd, edited(rnd, files[name])))
+			must(t, os.Remove(path))
+		case 3:
+			must(t, os.Chmod(path, 0o755))
+		case 4:
+			must(t, os.Remove(path))
+			must(t, os.Symlink("keep", path))
+		default:
+			r.Write(name, join(rnd, edited(rnd, files[name])))
+		}
+	}
+	r.Write("bin", "\x00"+strconv.Itoa(rnd.IntN(100)))
+	r.Write("added/"+strconv.Itoa(rnd.IntN(100)), join(rnd, randomText(rnd)))
+	r.Write("empty"+strconv.Itoa(rnd.IntN(100)), "")
+	r.Git("add", "--all")
+	if rnd.IntN(2) == 0 {
+		r.Git("update-index", "--add", "--cacheinfo", "160000,"+base+",sub")
+	}
+	r.Git("commit", "--quiet", "--allow-empty", "-m", "head")
+	head = r.Git("rev-parse", "HEAD")
+	r.Git("reset", "--quiet", "--hard")
+	return base, head
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var header = regexp.MustCompile(`^@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@`)
+
+// partialPatch takes the chosen parts out of a patch that git made. The files
+// of the review are in the patch's order; keep says which hunks of which file
+// are wanted, or none for the whole.
+func partialPatch(t *testing.T, patch string, files []croft.ReviewFile, keep map[string][]int) string {
+	t.Helper()
+	sections := regexp.MustCompile(`(?m)^diff --git `).Split(patch, -1)[1:]
+	var out strings.Builder
+	for _, f := range files {
+		parts := 1
+		if f.Status == croft.FileTypeChange {
+			parts = 2
+		}
+		mine := sections[:parts]
+		sections = sections[parts:]
+		wanted, ok := keep[f.Path]
+		if !ok {
+			continue
+		}
+		for _, s := range mine {
+			out.WriteString("diff --git " + partialSection(t, s, wanted))
+		}
+	}
+	if len(sections) != 0 {
+		t.Fatalf("%d sections of the patch are of no file", len(sections))
+	}
+	return out.String()
+}
+
+// partialSection leaves hunks out. The rest begins elsewhere on the new side.
+func partialSection(t *testing.T, section string, wanted []int) string {
+	t.Helper()
+	if len(wanted) == 0 {
+		return section
+	}
+	hunks := regexp.MustCompile(`(?m)^@@ `).Split(section, -1)
+	out := hunks[0]
+	shift := 0
+	for i, h := range hunks[1:] {
+		h = "@@ " + h
+		m := header.FindStringSubmatch(h)
+		if m == nil {
+			t.Fatalf("not a hunk: %q", h)
+		}
+		delta := 0
+		for line := range strings.Lines(h[len(m[0]):]) {
+			switch line[0] {
+			case '+':
+				delta++
+			case '-':
+				delta--
+			}
+		}
+		if !slices.Contains(wanted, i+1) {
+			shift -= delta
+			continue
+		}
+		start, err := strconv.Atoi(m[3])
+		must(t, err)
+		out += fmt.Sprintf("@@ -%s%s +%d%s @@\n", m[1], m[2], start+shift, m[4])
+		_, text, _ := strings.Cut(h, "\n")
+		out += text
+	}
+	return out
+}
+
+// TestPartsAreWhatGitApplies: for random changes, the tree of a random choice
+// of files and hunks is the one that `git apply` makes of a patch of the same.
+func TestPartsAreWhatGitApplies(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links, modes and names of files are not those of Windows")
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	r := gittest.New(t)
+	r.Git("config", "core.autocrlf", "false")
+	repo, err := git.New(git.Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "state", "git")}).Open(r.Dir)
+	must(t, err)
+	t.Cleanup(func() { _ = repo.Close() })
+	partly := 0
+	for round := range 12 {
+		base, head := randomHistory(t, r, rnd)
+		a, err := repo.Attempts()
+		must(t, err)
+		patches, err := a.Patch(t.Context(), base, head)
+		must(t, err)
+		files := ReviewFiles(patches)
+		tree := r.Git("rev-parse", base+"^{tree}")
+		all, err := Choose(files, []string{"."}, nil)
+		must(t, err)
+		if got, err := PartTree(t.Context(), a, tree, all); err != nil || got != r.Git("rev-parse", head+"^{tree}") {
+			t.Errorf("round %d: everything gives %s, %v; not the head's tree", round, got, err)
+		}
+		out := filepath.Join(r.Home, "patch")
+		r.Git("diff", "--binary", "--full-index", "--find-renames", "--diff-algorithm=myers", "--output="+out, base, head)
+		text, err := os.ReadFile(out)
+		must(t, err)
+		for range 3 {
+			var paths []string
+			hunks, keep := map[string][]int{}, map[string][]int{}
+			for _, f := range files {
+				switch n := len(f.Hunks); {
+				case rnd.IntN(3) == 0:
+				case n > 1 && rnd.IntN(3) > 0:
+					chosen := rnd.Perm(n)[:1+rnd.IntN(n-1)]
+					for i := range chosen {
+						chosen[i]++
+					}
+					hunks[f.Path], keep[f.Path] = chosen, chosen
+					partly++
+				default:
+					paths, keep[f.Path] = append(paths, f.Path), nil
+				}
+			}
+			if len(keep) == 0 {
+				continue
+			}
+			choices, err := Choose(files, paths, hunks)
+			must(t, err)
+			got, err := PartTree(t.Context(), a, tree, choices)
+			must(t, err)
+			must(t, os.WriteFile(out, []byte(partialPatch(t, string(text), files, keep)), 0o600))
+			r.Git("read-tree", base)
+			r.Git("apply", "--cached", "--whitespace=nowarn", out)
+			if want := r.Git("write-tree"); got != want {
+				must(t, a.Keep(got))
+				t.Fatalf("round %d of seed %d: %v and %v give another tree than git apply:\n%s", round, seed, paths, hunks, r.Git("diff", "--stat", want, got))
+			}
+		}
+		a.Close()
+		r.Git("read-tree", head)
+	}
+	if partly == 0 {
+		t.Error("no file was ever taken in part")
+	}
+}
+
+func TestChooseRefuses(t *testing.T) {
+	files := []croft.ReviewFile{
+		{Path: "a", Hunks: []croft.Hunk{{ID: 1}, {ID: 2, OldStart: 9}}},
+		{Path: "new", OldPath: "old"},
+		{Path: `"caf\351"`},
+	}
+	for _, tt := range []struct {
+		paths []string
+		hunks map[string][]int
+		want  string
+	}{
+		{nil, nil, "nothing was chosen"},
+		{[]string{""}, nil, "is not in the review"},
+		{[]string{"b", "a"}, nil, "b is not in the review"},
+		{[]string{"old"}, nil, "old was renamed to new"},
+		{nil, map[string][]int{"a": {3}}, "a has no hunk 3: it has 2"},
+		{nil, map[string][]int{"a": {0}}, "a has no hunk 0"},
+		{nil, map[string][]int{"new": {1}}, "new has no hunk 1: it has 0"},
+		{nil, map[string][]int{"b": {1}}, "b is not in the review"},
+		{nil, map[string][]int{"a": {}}, "nothing was chosen"},
+	} {
+		_, err := Choose(files, tt.paths, tt.hunks)
+		e := croft.AsError("", err)
+		if e == nil || e.Code != croft.InvalidRequest || !strings.Contains(e.Message+"\n"+e.Details, tt.want) {
+			t.Errorf("%v %v: %v %v, want %q", tt.paths, tt.hunks, err, e, tt.want)
+		}
+	}
+	got, err := Choose(files, []string{"caf\xe9"}, map[string][]int{"a": {2, 2}})
+	if err != nil || len(got) != 2 || len(got[0].Hunks) != 1 || got[0].Hunks[0].ID != 2 || got[1].File.Path != `"caf\351"` {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := Choose(files, nil, map[string][]int{"a": {2, 1}}); err != nil || len(got) != 1 || len(got[0].Hunks) != 0 {
+		t.Errorf("all hunks are not the whole: %+v, %v", got, err)
+	}
+}
+
+func TestSpliceRefusesWhatDoesNotFit(t *testing.T) {
+	for _, h := range [][]croft.Hunk{
+		{{ID: 1, OldStart: 3, OldLines: 1, NewStart: 1, NewLines: 1}},
+		{{ID: 1, OldStart: 1, OldLines: 1, NewStart: 2, NewLines: 2}},
+		{{ID: 2, OldStart: 2, OldLines: 1, NewStart: 1, NewLines: 1}, {ID: 1, OldStart: 1, OldLines: 1, NewStart: 1, NewLines: 1}},
+	} {
+		if got, err := Splice([]byte("a\nb\n"), []byte("x\ny"), h); err == nil {
+			t.Errorf("%+v gave %q", h, got)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package croft
+
+import (
+	"context"
+	"time"
+)
+
+// FileStatus says what became of a file.
+type FileStatus string
+
+// The statuses.
+const (
+	FileAdded      FileStatus = "added"
+	FileModified   FileStatus = "modified"
+	FileDeleted    FileStatus = "deleted"
+	FileRenamed    FileStatus = "renamed"    // and perhaps modified
+	FileTypeChange FileStatus = "typechange" // a file became a link or a submodule, or the like
+	FileMode       FileStatus = "mode"       // only its mode changed
+)
+
+// Review is the work of a workspace at one moment, uncommitted work included,
+// measured from where it left its target. It is frozen: that the agent goes on
+// working, or that the target moves, does not change it. It is kept as long as
+// the trash.
+type Review struct {
+	ID           ID           `json:"id,omitempty"` // empty in the answer of Diff, which keeps nothing
+	Workspace    string       `json:"workspace"`    // its name
+	WorkspaceID  ID           `json:"workspaceId"`
+	Target       string       `json:"target"`         // a branch
+	TargetCommit string       `json:"targetCommit"`   // where it was then
+	Base         string       `json:"base"`           // the commit that the work is measured from
+	Head         string       `json:"head,omitempty"` // a commit of the work; in the answer of Diff only if all of it is committed
+	Files        []ReviewFile `json:"files"`          // by their paths
+	HeldBack     []string     `json:"heldBack,omitempty"`
+	CreatedAt    time.Time    `json:"createdAt"`
+}
+
+// ReviewFile is one file in which the work differs from its base.
+//
+// A path is as git has it, with slashes. One that is not UTF-8, or that begins
+// with a double quote, is written as git quotes it: in double quotes, with
+// octal numbers for bytes. So every path survives JSON.
+type ReviewFile struct {
+	Path        string     `json:"path"`
+	OldPath     string     `json:"oldPath,omitempty"` // of a file that was renamed
+	Status      FileStatus `json:"status"`
+	OldMode     string     `json:"oldMode,omitempty"` // such as "100644"; empty where there was nothing
+	NewMode     string     `json:"newMode,omitempty"`
+	OldObject   string     `json:"oldObject,omitempty"` // the blob's name, or the commit of a submodule
+	NewObject   string     `json:"newObject,omitempty"`
+	IsBinary    bool       `json:"isBinary,omitempty"`
+	IsSubmodule bool       `json:"isSubmodule,omitempty"`
+	Added       int        `json:"added"` // lines
+	Deleted     int        `json:"deleted"`
+	Hunks       []Hunk     `json:"hunks,omitempty"` // none where the file changes only as a whole
+}
+
+// Hunk is one place in which a file changed. A range of no lines begins after
+// the line that it names.
+type Hunk struct {
+	ID       int    `json:"id"`     // its number in the file, from 1
+	Header   string `json:"header"` // as in a patch
+	OldStart int    `json:"oldStart"`
+	OldLines int    `json:"oldLines"`
+	NewStart int    `json:"newStart"`
+	NewLines int    `json:"newLines"`
+	Text     string `json:"text,omitempty"` // the lines of the patch; in JSON, bytes that are not UTF-8 are replaced
+}
+
+// DiffRequest names a workspace whose work is to be shown.
+type DiffRequest struct {
+	Repo      string   `json:"repo,omitempty"`
+	Workspace string   `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
+	Target    string   `json:"target,omitempty"`    // default: the workspace's
+	Paths     []string `json:"paths,omitempty"`     // files, or directories with all below; default: all
+}
+
+// ReviewRequest names a workspace whose work is to be reviewed.
+type ReviewRequest struct {
+	Repo      string `json:"repo,omitempty"`
+	Workspace string `json:"workspace,omitempty"`
+	Target    string `json:"target,omitempty"`
+}
+
+// ApplyRequest chooses a part of a review: whole files by Paths, some hunks of
+// others by Hunks. A renamed file is chosen under its new path and takes the
+// old one away. Mode and name of a file come along with any of its hunks.
+type ApplyRequest struct {
+	Key       string           `json:"key,omitempty"`
+	Repo      string           `json:"repo,omitempty"`
+	Review    ID               `json:"review"`
+	Workspace string           `json:"workspace,omitempty"` // if it is given, the review must be of it: a name or an ID
+	Paths     []string         `json:"paths,omitempty"`     // files, or directories with all below; "." is everything
+	Hunks     map[string][]int `json:"hunks,omitempty"`     // by path
+	Message   string           `json:"message,omitempty"`   // of the commit; default: which workspace it came from
+}
+
+// Reviews is the part of Service that shows work and applies a part of it.
+type Reviews interface {
+	// Diff shows the work of a workspace and keeps nothing.
+	Diff(ctx context.Context, req DiffRequest) (*Review, error)
+
+	// Review freezes the work of a workspace without disturbing it. It is on
+	// disk when this returns.
+	Review(ctx context.Context, req ReviewRequest) (*Review, error)
+
+	// Apply brings the chosen part of a review to its target as one commit,
+	// through the lane and its checks, and waits for the end. If the target
+	// changed one of the chosen files since the review the result is pending
+	// with the reason BaseMoved; if it changed others only, the message says
+	// so. It fails with ReviewNotFound if the review is not kept any more, and
+	// with InvalidRequest if nothing is chosen or the choice cannot be.
+	Apply(ctx context.Context, req ApplyRequest) (*Merge, error)
+}

@@ -1,0 +1,484 @@
+package servicetest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+)
+
+func reviewScenarios() []scenario {
+	return []scenario{
+		{"DiffKeepsNothing", diffKeepsNothing},
+		{"DiffSinceTheMergeBase", diffSinceTheMergeBase},
+		{"Frozen", reviewFrozen},
+		{"Parts", applyParts},
+		{"EveryKindOfFile", applyEveryKind},
+		{"BaseMoved", applyBaseMoved},
+		{"OthersMoved", applyOthersMoved},
+		{"MovedInTheLane", applyMovedInTheLane},
+		{"Conflict", applyConflict},
+		{"Refuses", applyRefuses},
+		{"Key", applyKey},
+		{"Undo", applyUndo},
+		{"LostDatabase", applyLostDatabase},
+		{"MergeAfterApply", mergeAfterApply},
+		{"MergeAgainAfterApply", mergeAgainAfterApply},
+		{"MergeInProgress", reviewMergeInProgress},
+	}
+}
+
+// review freezes a workspace's work or ends the test.
+func (f *fixture) review(name string) croft.Review {
+	f.t.Helper()
+	r, err := f.Review(f.t.Context(), croft.ReviewRequest{Workspace: name})
+	if err != nil {
+		f.t.Fatalf("Review(%s): %v", name, err)
+	}
+	return *r
+}
+
+// apply applies a part or ends the test.
+func (f *fixture) apply(req croft.ApplyRequest) croft.Merge {
+	f.t.Helper()
+	m, err := f.Apply(f.t.Context(), req)
+	if err != nil {
+		f.t.Fatalf("Apply(%+v): %v", req, err)
+	}
+	if m.State != croft.MergeDone || m.Kind != croft.KindApply || m.Review != req.Review {
+		f.t.Errorf("the apply ended as %+v", m)
+	}
+	return *m
+}
+
+// mustApply is apply for what has to land.
+func (f *fixture) mustApply(req croft.ApplyRequest) croft.Merge {
+	f.t.Helper()
+	m := f.apply(req)
+	if m.Status != croft.MergeMerged || m.Reason != "" {
+		f.t.Fatalf("%+v is %s: %s %s", req, m.Status, m.Reason, m.Message)
+	}
+	return m
+}
+
+// told lists a review's files, as "status path".
+func told(files []croft.ReviewFile) string {
+	var list []string
+	for _, f := range files {
+		list = append(list, string(f.Status)+" "+f.Path)
+	}
+	return strings.Join(list, ", ")
+}
+
+// numbered is a text of so many lines, some of which are replaced.
+func numbered(n int, replaced map[int]string) string {
+	var b strings.Builder
+	for i := 1; i <= n; i++ {
+		if text, ok := replaced[i]; ok {
+			b.WriteString(text)
+			continue
+		}
+		fmt.Fprintf(&b, "line %d\n", i)
+	}
+	return b.String()
+}
+
+func diffKeepsNothing(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.commitIn(w.Path, "committed.txt", "committed\n")
+	write(t, w, "src/main.txt", "one\n2\nthree\n")
+	write(t, w, "new/file.txt", "new\n")
+	write(t, w, ".env", "TOKEN=1\n")
+	objects, refs, status := f.Git("count-objects"), f.Git("for-each-ref"), f.GitIn(w.Path, "status", "--porcelain")
+	d, err := f.Diff(t.Context(), croft.DiffRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := told(d.Files); got != "added committed.txt, added new/file.txt, modified src/main.txt" {
+		t.Errorf("files: %s", got)
+	}
+	if h := d.Files[2].Hunks; len(h) != 1 || h[0].ID != 1 || h[0].Text != " one\n-two\n+2\n three\n" || h[0].Header != "@@ -1,3 +1,3 @@" ||
+		h[0].OldStart != 1 || h[0].OldLines != 3 || h[0].NewStart != 1 || h[0].NewLines != 3 || d.Files[2].Added != 1 || d.Files[2].Deleted != 1 {
+		t.Errorf("hunks %+v", d.Files[2])
+	}
+	if d.ID != "" || d.Head != "" || d.Base != f.Git("rev-parse", "main") || d.Target != "main" || !slices.Equal(d.HeldBack, []string{".env"}) {
+		t.Errorf("%+v", d)
+	}
+	if d, err = f.Diff(t.Context(), croft.DiffRequest{Workspace: "a", Paths: []string{"src/", "committed.txt"}}); err != nil || told(d.Files) != "added committed.txt, modified src/main.txt" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if objects != f.Git("count-objects") || refs != f.Git("for-each-ref") || status != f.GitIn(w.Path, "status", "--porcelain") {
+		t.Error("to look left something behind")
+	}
+	_, err = f.Diff(t.Context(), croft.DiffRequest{Workspace: "nobody"})
+	wantCode(t, err, croft.WorktreeNotFound)
+	_, err = f.Diff(t.Context(), croft.DiffRequest{Workspace: "a", Target: "nowhere"})
+	wantCode(t, err, croft.TargetNotFound)
+}
+
+// What the target got since is no part of the work, and what is committed has
+// its commit.
+func diffSinceTheMergeBase(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	base := f.Git("rev-parse", "main")
+	head := f.commitIn(w.Path, "mine.txt", "mine\n")
+	f.Write("theirs.txt", "theirs\n")
+	tip := f.Commit("theirs")
+	d, err := f.Diff(t.Context(), croft.DiffRequest{Workspace: "a"})
+	if err != nil || told(d.Files) != "added mine.txt" || d.Base != base || d.Head != head || d.TargetCommit != tip {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func reviewFrozen(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "src/main.txt", "one\ntwo\nthree\nfour\n")
+	write(t, w, "new.txt", "new\n")
+	status := f.GitIn(w.Path, "status", "--porcelain")
+	r := f.review("a")
+	if got := f.GitIn(w.Path, "status", "--porcelain"); got != status {
+		t.Errorf("the workspace was disturbed: %s", got)
+	}
+	if r.ID == "" || r.CreatedAt.IsZero() || r.Base != f.Git("rev-parse", "main") || r.TargetCommit != r.Base || r.Workspace != "a" || r.WorkspaceID != w.ID {
+		t.Errorf("%+v", r)
+	}
+	write(t, w, "src/main.txt", "something else\n")
+	must(t, os.Remove(filepath.Join(w.Path, "new.txt")))
+	write(t, w, "later.txt", "later\n")
+	f.Git("gc", "--quiet", "--prune=now")
+	m := f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"."}, Message: "by hand"})
+	if got, want := f.Git("rev-parse", m.Commit+"^{tree}"), f.Git("rev-parse", r.Head+"^{tree}"); got != want {
+		t.Errorf("everything gives %s, the head is %s", got, want)
+	}
+	if f.Git("rev-parse", "main") != m.Commit || f.Git("log", "-1", "--format=%P", "main") != r.Base {
+		t.Error("not one commit with one parent")
+	}
+	if got := f.Git("log", "-1", "--format=%B%an", "main"); !strings.HasPrefix(got, "by hand\n\nCroft-Merge: "+string(m.ID)) || !strings.HasSuffix(got, "Ada") {
+		t.Errorf("message %q", got)
+	}
+	f.clean(f.Dir)
+	if got := f.show("a"); got.State != croft.Ready || got.MergeStatus != "" {
+		t.Errorf("the workspace is %s, %q", got.State, got.MergeStatus)
+	}
+	if list, err := f.Merges(t.Context(), croft.MergesRequest{Scope: croft.ScopeAll}); err != nil || len(list) != 1 || list[0].ID != m.ID {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func applyParts(t *testing.T, f *fixture) {
+	f.Write("long.txt", numbered(40, nil))
+	f.Write("other.txt", "other\n")
+	f.Write("was.txt", numbered(10, nil))
+	f.Commit("more")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "long.txt", numbered(40, map[int]string{2: "two\n", 20: "", 39: "39\nand a half\n"}))
+	write(t, w, "other.txt", "changed\n")
+	write(t, w, "left.txt", "left\n")
+	f.GitIn(w.Path, "mv", "was.txt", "is.txt")
+	write(t, w, "is.txt", numbered(10, map[int]string{1: "first\n"}))
+	r := f.review("a")
+	if got := told(r.Files); got != "renamed is.txt, added left.txt, modified long.txt, modified other.txt" || r.Files[0].OldPath != "was.txt" {
+		t.Fatalf("files: %s", got)
+	}
+	m := f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"is.txt"}, Hunks: map[string][]int{"long.txt": {3, 1}, "other.txt": {1}}})
+	if got, want := f.Git("show", m.Commit+":long.txt")+"\n", numbered(40, map[int]string{2: "two\n", 39: "39\nand a half\n"}); got != want {
+		t.Errorf("long.txt is %q", got)
+	}
+	if got := f.Git("show", "--name-status", "--format=%s", "main"); !strings.Contains(got, "Apply part of a") || !strings.Contains(got, "R") ||
+		!strings.Contains(got, "was.txt\tis.txt") || !strings.Contains(got, "M\tother.txt") || strings.Contains(got, "left.txt") {
+		t.Errorf("landed: %s", got)
+	}
+	// What was left out can follow from the same review: the target has moved
+	// only by what was chosen before.
+	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"left.txt"}})
+	again := f.apply(croft.ApplyRequest{Review: r.ID, Hunks: map[string][]int{"long.txt": {2}}})
+	if again.Reason != croft.BaseMoved {
+		t.Errorf("a file that was applied in part is another one now: %+v", again)
+	}
+	next := f.review("a")
+	f.mustApply(croft.ApplyRequest{Review: next.ID, Paths: []string{"."}})
+	if got, want := f.Git("rev-parse", "main^{tree}"), f.Git("rev-parse", r.Head+"^{tree}"); got != want {
+		t.Errorf("the parts together give %s, not %s", got, want)
+	}
+	f.clean(f.Dir)
+}
+
+func applyEveryKind(t *testing.T, f *fixture) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links, modes and names of files are not those of Windows")
+	}
+	f.Git("config", "core.autocrlf", "false")
+	f.Write("crlf.txt", strings.ReplaceAll(numbered(30, nil), "\n", "\r\n"))
+	f.Write("cut.txt", numbered(30, nil)+"no newline")
+	f.Write("bin", "a\x00b")
+	f.Write("gone/file", "gone\n")
+	f.Write("run.sh", "true\n")
+	f.Write("kind", "file\n")
+	f.Write("becomes", "a file\n")
+	f.Write("latin.txt", "caf\xe9\n")
+	base := f.Commit("kinds")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "crlf.txt", strings.ReplaceAll(numbered(30, map[int]string{1: "erste\n", 30: "letzte\n"}), "\n", "\r\n"))
+	write(t, w, "cut.txt", numbered(30, map[int]string{3: "three\n"})+"no newline\nany more")
+	write(t, w, "bin", "a\x00c")
+	write(t, w, "empty", "")
+	write(t, w, "latin.txt", "caf\xe9\nth\xe9\n")
+	at := func(name string) string { return filepath.Join(w.Path, name) }
+	must(t, errors.Join(os.Remove(at("gone/file")), os.Chmod(at("run.sh"), 0o755), os.Remove(at("kind")), os.Symlink("bin", at("kind")), os.Remove(at("becomes"))))
+	write(t, w, "becomes/dir", "now a directory\n")
+	odd := "plain.txt"
+	if runtime.GOOS == "linux" {
+		odd = "caf\xe9 \"x\".txt"
+	}
+	write(t, w, odd, "odd\n")
+	f.GitIn(w.Path, "add", "--all")
+	f.GitIn(w.Path, "update-index", "--add", "--cacheinfo", "160000,"+base+",sub")
+	f.GitIn(w.Path, "commit", "--quiet", "-m", "kinds")
+	must(t, os.Mkdir(at("sub"), 0o755)) // a submodule that is not checked out
+	r := f.review("a")
+	by := map[string]croft.ReviewFile{}
+	for _, file := range r.Files {
+		by[file.Path] = file
+	}
+	if !by["bin"].IsBinary || by["gone/file"].Status != croft.FileDeleted || by["run.sh"].Status != croft.FileMode || by["kind"].Status != croft.FileTypeChange ||
+		!by["sub"].IsSubmodule || by["sub"].NewObject != base || by["run.sh"].NewMode != "100755" || by["empty"].NewMode != "100644" || len(by["cut.txt"].Hunks) != 2 {
+		t.Errorf("%+v", by)
+	}
+	if runtime.GOOS == "linux" && by[`"caf\351 \"x\".txt"`].Status != croft.FileAdded {
+		t.Errorf("the odd name is not there: %s", told(r.Files))
+	}
+	// A part of the lines, by bytes.
+	m := f.mustApply(croft.ApplyRequest{Review: r.ID, Hunks: map[string][]int{"cut.txt": {2}, "crlf.txt": {1}}})
+	if got := f.Git("show", m.Commit+":cut.txt"); got != numbered(30, nil)+"no newline\nany more" {
+		t.Errorf("cut.txt is %q", got)
+	}
+	if got := f.Git("show", m.Commit+":crlf.txt") + "\n"; got != strings.ReplaceAll(numbered(30, map[int]string{1: "erste\n"}), "\n", "\r\n") {
+		t.Errorf("crlf.txt is %q", got)
+	}
+	_, err := f.Apply(t.Context(), croft.ApplyRequest{Review: r.ID, Paths: []string{"becomes/dir"}})
+	if e := wantCode(t, err, croft.InvalidRequest); !strings.Contains(e.Message, `without "becomes"`) {
+		t.Errorf("%v", e)
+	}
+	next := f.review("a")
+	var paths []string
+	for _, file := range next.Files {
+		paths = append(paths, file.Path)
+	}
+	m = f.mustApply(croft.ApplyRequest{Review: next.ID, Paths: paths})
+	if got, want := f.Git("rev-parse", m.Commit+"^{tree}"), f.Git("rev-parse", next.Head+"^{tree}"); got != want {
+		t.Errorf("every file gives another tree than the head's:\n%s", f.Git("diff", "--stat", want, got))
+	}
+}
+
+func applyBaseMoved(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "README.md", "# app\n\nmore\n")
+	write(t, w, "new.txt", "new\n")
+	r := f.review("a")
+	f.Write("README.md", "# App\n")
+	tip := f.Commit("outside")
+	m := f.apply(croft.ApplyRequest{Review: r.ID, Paths: []string{"README.md", "new.txt"}})
+	if m.Status != croft.MergePending || m.Reason != croft.BaseMoved || m.Details != "README.md" || m.Hint != "croft review a" || m.Message == "" {
+		t.Errorf("%+v", m)
+	}
+	if f.Git("rev-parse", "main") != tip {
+		t.Error("the target moved")
+	}
+	if got := f.show("a"); got.MergeStatus != "" {
+		t.Errorf("the workspace is %q", got.MergeStatus)
+	}
+	m = f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"new.txt"}})
+	if m.Message != "main has moved since the review, in other files" {
+		t.Errorf("message %q", m.Message)
+	}
+}
+
+// A directory where the chosen file would be is a change of it too; files
+// beside it are not.
+func applyOthersMoved(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "x", "a file\n")
+	write(t, w, "dir/y", "below\n")
+	r := f.review("a")
+	f.Write("x/inside", "now a directory\n")
+	f.Write("dir/z", "beside\n")
+	f.Commit("outside")
+	if m := f.apply(croft.ApplyRequest{Review: r.ID, Paths: []string{"x"}}); m.Reason != croft.BaseMoved || m.Details != "x" {
+		t.Errorf("%+v", m)
+	}
+	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"dir"}})
+}
+
+// The target is looked at in the lane: what lands before counts.
+func applyMovedInTheLane(t *testing.T, f *fixture) {
+	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
+	write(t, list[0], "src/main.txt", "one\ntwo\nthree\nfour\n")
+	write(t, list[1], "src/main.txt", "zero\none\ntwo\nthree\n")
+	r := f.review("a")
+	first, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := f.apply(croft.ApplyRequest{Review: r.ID, Paths: []string{"src"}})
+	if m.Reason != croft.BaseMoved {
+		t.Errorf("%+v", m)
+	}
+	if done, err := f.WaitMerge(t.Context(), first.ID); err != nil || done.Status != croft.MergeMerged {
+		t.Errorf("%+v, %v", done, err)
+	}
+}
+
+func applyConflict(t *testing.T, f *fixture) {
+	_, b := conflicting(t, f)
+	write(t, b, "new.txt", "new\n")
+	before := f.Git("rev-parse", "main")
+	r := f.review("b")
+	m := f.apply(croft.ApplyRequest{Review: r.ID, Paths: []string{"."}})
+	if m.Status != croft.MergePending || m.Reason != croft.Conflict || len(m.Conflicts) != 1 || m.Conflicts[0].Path != "src/main.txt" || m.Conflicts[0].Against != "a" {
+		t.Errorf("%+v", m)
+	}
+	if f.Git("rev-parse", "main") != before {
+		t.Error("the target moved")
+	}
+	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"new.txt"}})
+}
+
+func applyRefuses(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "new.txt", "new\n")
+	r := f.review("a")
+	before := f.Git("for-each-ref")
+	for _, req := range []croft.ApplyRequest{
+		{Review: r.ID},
+		{Review: r.ID, Paths: []string{"nowhere"}},
+		{Review: r.ID, Hunks: map[string][]int{"new.txt": {2}}},
+		{Review: r.ID, Paths: []string{"new.txt"}, Workspace: "b"},
+	} {
+		_, err := f.Apply(t.Context(), req)
+		wantCode(t, err, croft.InvalidRequest)
+	}
+	for _, id := range []croft.ID{"", "0123456789abcdef", "../../heads/main"} {
+		_, err := f.Apply(t.Context(), croft.ApplyRequest{Review: id, Paths: []string{"."}})
+		wantCode(t, err, croft.ReviewNotFound)
+	}
+	if after := f.Git("for-each-ref"); after != before {
+		t.Errorf("something was left: %s", after)
+	}
+	_, err := f.Review(t.Context(), croft.ReviewRequest{Workspace: "nobody"})
+	wantCode(t, err, croft.WorktreeNotFound)
+}
+
+func applyKey(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "new.txt", "new\n")
+	r := f.review("a")
+	req := croft.ApplyRequest{Key: "k", Review: r.ID, Paths: []string{"new.txt"}}
+	first, again := f.mustApply(req), f.mustApply(req)
+	if first.ID != again.ID || first.Commit != again.Commit || f.Git("rev-list", "--count", "main") != "2" {
+		t.Errorf("%+v, then %+v", first, again)
+	}
+	req.Message = "another"
+	_, err := f.Apply(t.Context(), req)
+	wantCode(t, err, croft.KeyConflict)
+}
+
+func applyUndo(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "one.txt", "one\n")
+	write(t, w, "two.txt", "two\n")
+	before := f.Git("rev-parse", "main^{tree}")
+	r := f.review("a")
+	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"one.txt"}})
+	ops, err := f.History(t.Context(), croft.HistoryRequest{})
+	if err != nil || len(ops) == 0 || ops[0].Kind != "apply" || !ops[0].IsUndoable || ops[0].Workspace != "a" {
+		t.Fatalf("%+v, %v", ops, err)
+	}
+	if _, err := f.Undo(t.Context(), croft.UndoRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Git("rev-parse", "main^{tree}"); got != before {
+		t.Error("it was not taken back")
+	}
+	if got := f.show("a"); got.MergeStatus != "" || got.MergeCommit != "" {
+		t.Errorf("the workspace is %q", got.MergeStatus)
+	}
+	f.clean(f.Dir)
+	// All of the work is still to be had.
+	f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	f.Git("cat-file", "-e", "main:one.txt")
+	f.Git("cat-file", "-e", "main:two.txt")
+}
+
+func applyLostDatabase(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "new.txt", "new\n")
+	r := f.review("a")
+	svc := f.at(f.Dir, "CROFT_STATE_DIR="+filepath.Join(f.Home, "another"))
+	m, err := svc.Apply(t.Context(), croft.ApplyRequest{Review: r.ID, Paths: []string{"new.txt"}})
+	if err != nil || m.Status != croft.MergeMerged || m.Workspace != "a" {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	f.Git("cat-file", "-e", "main:new.txt")
+}
+
+func mergeAfterApply(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "one.txt", "one\n")
+	write(t, w, "two.txt", "two\n")
+	r := f.review("a")
+	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"one.txt"}})
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if got := f.Git("ls-tree", "-r", "--name-only", m.Commit); got != "README.md\none.txt\nsrc/main.txt\ntwo.txt" {
+		t.Errorf("landed: %s", got)
+	}
+	// The target got just what was chosen: that is no other base.
+	empty := f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"."}})
+	if empty.Commit != "" || f.Git("rev-parse", "main") != m.Commit {
+		t.Errorf("what is there already: %+v", empty)
+	}
+}
+
+// A part that was applied in between does not hide that the work was merged and
+// taken back.
+func mergeAgainAfterApply(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "one.txt", "one\n")
+	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
+	if m, err := f.Revert(t.Context(), croft.RevertRequest{Ref: "a"}); err != nil || m.Status != croft.MergeMerged {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	write(t, w, "two.txt", "two\n")
+	write(t, w, "three.txt", "three\n")
+	r := f.review("a")
+	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"two.txt"}})
+	f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if got := f.Git("ls-tree", "-r", "--name-only", "main"); got != "README.md\none.txt\nsrc/main.txt\nthree.txt\ntwo.txt" {
+		t.Errorf("landed: %s", got)
+	}
+}
+
+// While the target is being brought in, its commits are no part of the work.
+func reviewMergeInProgress(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.commitIn(w.Path, "mine.txt", "mine\n")
+	f.Write("theirs.txt", "theirs\n")
+	tip := f.Commit("theirs")
+	f.GitIn(w.Path, "merge", "--quiet", "--no-commit", "--no-ff", "main")
+	r := f.review("a")
+	if told(r.Files) != "added mine.txt" || r.Base != tip {
+		t.Errorf("%s since %s, want it since %s", told(r.Files), r.Base, tip)
+	}
+}
