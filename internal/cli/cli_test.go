@@ -36,6 +36,9 @@ type fake struct {
 	doctor     func(croft.DoctorRequest) ([]croft.Finding, error)
 	checks     func(croft.ChecksRequest) (*croft.CheckPlan, error)
 	approve    func(croft.ApproveRequest) (*croft.CheckPlan, error)
+	diff       func(croft.DiffRequest) (*croft.Review, error)
+	review     func(croft.ReviewRequest) (*croft.Review, error)
+	apply      func(croft.ApplyRequest) (*croft.Merge, error)
 	closed     int
 }
 

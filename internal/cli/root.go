@@ -66,7 +66,7 @@ Without a command it lists the workspaces of the repository.`,
 		newRoleCommand(a))
 	addGroup(root, groupMerge,
 		newFinishCommand(a), newMergeCommand(a), newQueueCommand(a), newRevertCommand(a), newDiscardCommand(a),
-		newConflictsCommand(a))
+		newDiffCommand(a), newReviewCommand(a), newApplyCommand(a), newConflictsCommand(a))
 	addGroup(root, groupUpkeep,
 		newCleanCommand(a), newReapCommand(a), newGCCommand(a), newDoctorCommand(a))
 	addGroup(root, groupSetup,

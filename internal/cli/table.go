@@ -12,10 +12,12 @@ type style string
 // The styles, as the parameters of a terminal's escape sequence.
 const (
 	styleNone   style = ""
+	styleBold   style = "1"
 	styleDim    style = "2"
 	styleRed    style = "31"
 	styleGreen  style = "32"
 	styleYellow style = "33"
+	styleCyan   style = "36"
 )
 
 // cell is a text in a table.

@@ -113,6 +113,9 @@ type Choice struct {
 
 // Choose finds out what a request takes of a review's files.
 func Choose(files []croft.ReviewFile, paths []string, hunks map[string][]int) ([]Choice, error) {
+	if len(files) == 0 {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the review is empty: there is no work that the target lacks"}
+	}
 	whole, named := map[string]bool{}, map[string]bool{}
 	for _, f := range files {
 		named[f.Path] = true

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// applier is what `croft apply` takes.
+type applier interface {
+	repoFinder
+	Review(ctx context.Context, req croft.ReviewRequest) (*croft.Review, error)
+	Apply(ctx context.Context, req croft.ApplyRequest) (*croft.Merge, error)
+}
+
+func newApplyCommand(a *app) *cobra.Command {
+	req := croft.ApplyRequest{}
+	var review, target string
+	var hunks []string
+	var isAll bool
+	cmd := &cobra.Command{
+		Use:   "apply NAME PATH...",
+		Short: "Bring part of a workspace's work to its target branch",
+		Long: `Bring some files of a workspace, or some of their hunks, to the target branch as
+one commit, through the same lane and checks as a merge. "croft review" shows
+which hunks there are. A renamed file is chosen by its new path.
+
+With --review it is the work as it was then, whatever the agent did since. If
+the target changed a chosen file in the meantime, nothing is applied.`,
+		Example: `  croft apply fix-login src/login.go
+  croft apply fix-login --hunks src/login.go:1,3 docs/
+  croft apply fix-login --all -m "Fix the login"`,
+		ValidArgsFunction: a.completeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return misused(cmd, "which workspace? give its name")
+			}
+			req.Repo, req.Review, req.Paths = a.dir(), croft.ID(review), slashed(args[1:])
+			switch {
+			case isAll && (len(args) > 1 || len(hunks) > 0):
+				return misused(cmd, "either paths and hunks or --all")
+			case isAll:
+				req.Paths = []string{"."}
+			case len(args) == 1 && len(hunks) == 0:
+				return misused(cmd, "what of it? give paths, --hunks or --all")
+			case review != "" && target != "":
+				return misused(cmd, "the review has its target")
+			}
+			var err error
+			if req.Hunks, err = parseHunks(cmd, hunks); err != nil {
+				return err
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runApply(ctx, svc, req, croft.ReviewRequest{Repo: req.Repo, Workspace: a.ref(args[0]), Target: target})
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&hunks, "hunks", nil, "take only these hunks of a file: `path:1,3`")
+	flags.BoolVar(&isAll, "all", false, "take everything")
+	flags.StringVarP(&req.Message, "message", "m", "", "the commit's `message`")
+	flags.StringVar(&review, "review", "", "choose from this review, by its `ID` (default: the work as it is now)")
+	flags.StringVar(&target, "target", "", "the target `branch` (default: the workspace's)")
+	flags.StringVar(&req.Key, "key", "", "the same `key` gives the same result, and applies once")
+	return cmd
+}
+
+// parseHunks reads what --hunks was given.
+func parseHunks(cmd *cobra.Command, given []string) (map[string][]int, error) {
+	if len(given) == 0 {
+		return nil, nil
+	}
+	chosen := map[string][]int{}
+	for _, text := range given {
+		colon := strings.LastIndexByte(text, ':')
+		if colon <= 0 {
+			return nil, misused(cmd, "--hunks needs PATH:1,3, not "+quoted(text))
+		}
+		path := filepath.ToSlash(text[:colon])
+		for part := range strings.SplitSeq(text[colon+1:], ",") {
+			n, err := strconv.Atoi(part)
+			if err != nil {
+				return nil, misused(cmd, "--hunks needs PATH:1,3, not "+quoted(text))
+			}
+			chosen[path] = append(chosen[path], n)
+		}
+	}
+	return chosen, nil
+}
+
+func (a *app) runApply(ctx context.Context, svc applier, req croft.ApplyRequest, from croft.ReviewRequest) error {
+	if req.Review == "" {
+		work, err := svc.Review(ctx, from)
+		if err != nil {
+			return err
+		}
+		req.Review = work.ID
+	} else if !filepath.IsAbs(from.Workspace) {
+		req.Workspace = from.Workspace
+	}
+	return a.applyChosen(ctx, svc, req)
+}
+
+// applyChosen applies a choice and shows what came of it.
+func (a *app) applyChosen(ctx context.Context, svc applier, req croft.ApplyRequest) error {
+	m, err := svc.Apply(ctx, req)
+	if err != nil {
+		return err
+	}
+	merges := []croft.Merge{*m}
+	a.showMerges(merges)
+	a.upkeepAfter(ctx, svc)
+	return allReached(merges, croft.MergeMerged)
+}

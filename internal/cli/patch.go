@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/croft-sh/croft"
+)
+
+// Patches are printed byte by byte where a program reads them, and harmless
+// where a person does.
+
+func (a *app) isSeen() bool { return a.env.Width > 0 || a.env.Color == ColorTerminal }
+
+// visible shows what a terminal would act upon. Files are written by agents.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\t' || unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r < 0x20:
+			b.WriteString("^" + string(r+0x40))
+		default:
+			b.WriteRune('\uFFFD')
+		}
+	}
+	return b.String()
+}
+
+// patchLine is a line of a patch as it is printed.
+func (a *app) patchLine(text string, s style) string {
+	if a.isSeen() {
+		text = visible(text)
+	}
+	return a.paint(text, s) + "\n"
+}
+
+// patchPath is a path in a patch, after a prefix such as "a/". One that would
+// not be read again is quoted, as git does; a review may have quoted it already.
+func patchPath(prefix, path string) string {
+	if inner, ok := strings.CutPrefix(path, `"`); ok {
+		return `"` + prefix + inner
+	}
+	if !strings.ContainsFunc(path, func(r rune) bool { return r < 0x20 || r == 0x7f || r == '"' || r == '\\' }) {
+		return prefix + path
+	}
+	var b strings.Builder
+	for _, c := range []byte(path) {
+		switch {
+		case c == '"' || c == '\\':
+			b.Write([]byte{'\\', c})
+		case c < 0x20 || c == 0x7f:
+			fmt.Fprintf(&b, "\\%03o", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return `"` + prefix + b.String() + `"`
+}
+
+// printPatch prints what became of files as a patch.
+func (a *app) printPatch(files []croft.ReviewFile) {
+	var b strings.Builder
+	for _, f := range files {
+		b.Reset()
+		for _, line := range patchHeading(f) {
+			b.WriteString(a.patchLine(line, styleBold))
+		}
+		for _, h := range f.Hunks {
+			b.WriteString(a.hunkText(h))
+		}
+		if _, err := io.WriteString(a.out, b.String()); err != nil {
+			return // the output remembers it
+		}
+	}
+}
+
+// patchHeading are the lines before the hunks of a file.
+func patchHeading(f croft.ReviewFile) []string {
+	old := f.Path
+	if f.OldPath != "" {
+		old = f.OldPath
+	}
+	from, to := patchPath("a/", old), patchPath("b/", f.Path)
+	lines := []string{"diff --git " + from + " " + to}
+	switch {
+	case f.OldMode == "":
+		lines = append(lines, "new file mode "+f.NewMode)
+		from = "/dev/null"
+	case f.NewMode == "":
+		lines = append(lines, "deleted file mode "+f.OldMode)
+		to = "/dev/null"
+	case f.OldMode != f.NewMode:
+		lines = append(lines, "old mode "+f.OldMode, "new mode "+f.NewMode)
+	}
+	if f.OldPath != "" {
+		lines = append(lines, "rename from "+patchPath("", f.OldPath), "rename to "+patchPath("", f.Path))
+	}
+	if f.OldObject == f.NewObject {
+		return lines
+	}
+	index := "index " + object(f.OldObject, f.NewObject) + ".." + object(f.NewObject, f.OldObject)
+	if f.OldMode == f.NewMode {
+		index += " " + f.OldMode
+	}
+	lines = append(lines, index)
+	switch {
+	case f.IsSubmodule && f.Status != croft.FileTypeChange:
+		return append(lines, submoduleLines(f, from, to)...)
+	case f.IsBinary:
+		return append(lines, "Binary files "+from+" and "+to+" differ")
+	case len(f.Hunks) > 0:
+		return append(lines, "--- "+from, "+++ "+to)
+	}
+	return lines
+}
+
+// object is the name of an object, or zeros as long as another one.
+func object(name, other string) string {
+	if name == "" {
+		return strings.Repeat("0", len(other))
+	}
+	return name
+}
+
+// submoduleLines show which commit a submodule was at, as git does.
+func submoduleLines(f croft.ReviewFile, from, to string) []string {
+	lines := []string{"--- " + from, "+++ " + to}
+	switch {
+	case f.OldObject == "":
+		return append(lines, "@@ -0,0 +1 @@", "+Subproject commit "+f.NewObject)
+	case f.NewObject == "":
+		return append(lines, "@@ -1 +0,0 @@", "-Subproject commit "+f.OldObject)
+	}
+	return append(lines, "@@ -1 +1 @@", "-Subproject commit "+f.OldObject, "+Subproject commit "+f.NewObject)
+}
+
+// hunkText is a hunk as it is printed.
+func (a *app) hunkText(h croft.Hunk) string {
+	var b strings.Builder
+	b.WriteString(a.patchLine(h.Header, styleCyan))
+	for line := range strings.Lines(h.Text) {
+		b.WriteString(a.patchLine(strings.TrimSuffix(line, "\n"), lineStyle(line)))
+	}
+	return b.String()
+}
+
+func lineStyle(line string) style {
+	switch line[0] {
+	case '+':
+		return styleGreen
+	case '-':
+		return styleRed
+	case '\\':
+		return styleDim
+	}
+	return styleNone
+}
+
+// fileSummary says in a few words what became of a file.
+func fileSummary(f croft.ReviewFile) string {
+	words := []string{string(f.Status)}
+	switch {
+	case f.IsSubmodule:
+		words = append(words, "submodule")
+	case f.IsBinary:
+		words = append(words, "binary")
+	case f.Added+f.Deleted > 0:
+		words = append(words, fmt.Sprintf("+%d -%d", f.Added, f.Deleted))
+	}
+	if f.OldPath != "" {
+		words = append(words, "was "+f.OldPath)
+	}
+	if f.OldMode != f.NewMode && f.OldMode != "" && f.NewMode != "" {
+		words = append(words, f.OldMode+" → "+f.NewMode)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// reviewResult is what `croft review` prints.
+type reviewResult struct {
+	Version int          `json:"version"`
+	Review  croft.Review `json:"review"`
+}
+
+func newReviewCommand(a *app) *cobra.Command {
+	req := croft.ReviewRequest{}
+	var message string
+	cmd := &cobra.Command{
+		Use:   "review [NAME]",
+		Short: "Go through a workspace's work and choose what to apply",
+		Long: `Go through the work of a workspace file by file and hunk by hunk, and bring what
+you choose to the target branch as one commit. What you see is frozen: the agent
+may go on working.
+
+Without a terminal the review is made and printed; "croft apply --review" takes
+a part of it.`,
+		Example: `  croft review fix-login
+  croft review fix-login --json`,
+		Args:              takesOptionalName,
+		ValidArgsFunction: a.completeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req.Repo = a.dir()
+			if len(args) > 0 {
+				req.Workspace = a.ref(args[0])
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runReview(ctx, svc, req, message)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&req.Target, "target", "", "the target `branch` (default: the workspace's)")
+	flags.StringVarP(&message, "message", "m", "", "the commit's `message`")
+	return cmd
+}
+
+func (a *app) runReview(ctx context.Context, svc applier, req croft.ReviewRequest, message string) error {
+	work, err := svc.Review(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		work.Files = nonNil(work.Files)
+		a.emit(reviewResult{formatVersion, *work})
+		return nil
+	}
+	a.noteHeldBack(work)
+	if len(work.Files) == 0 {
+		a.note("%s has no work that %s lacks", work.Workspace, work.Target)
+		return nil
+	}
+	if !a.canAsk() || a.env.Width == 0 {
+		a.line("review " + string(work.ID))
+		a.showFiles(work.Files)
+		a.note("hint: croft apply %s --review %s PATH...", shellWord(work.Workspace), work.ID)
+		return nil
+	}
+	c := chooser{app: a, req: croft.ApplyRequest{Repo: req.Repo, Review: work.ID, Message: message}}
+	if err := c.choose(ctx, work.Files); err != nil {
+		return err
+	}
+	if c.hasQuit || len(c.chosen) == 0 {
+		a.note("nothing was applied")
+		return nil
+	}
+	for _, line := range c.chosen {
+		a.note("  %s", line)
+	}
+	yes, err := a.ask(ctx, fmt.Sprintf("Apply %s to %s?", count(len(c.chosen), "file"), work.Target))
+	if err != nil {
+		return err
+	}
+	if !yes {
+		a.note("nothing was applied")
+		return nil
+	}
+	return a.applyChosen(ctx, svc, c.req)
+}
+
+// chooser goes through a review with a person.
+type chooser struct {
+	*app
+	req     croft.ApplyRequest
+	chosen  []string // what was, in words
+	isDone  bool     // no more questions
+	hasQuit bool     // and nothing is to be applied
+}
+
+// reviewHelp explains the answers.
+const reviewHelp = `y - apply it
+n - leave it
+a - apply it and all that follows in this file
+d - done: leave everything that follows
+q - quit: apply nothing
+? - this`
+
+func (c *chooser) choose(ctx context.Context, files []croft.ReviewFile) error {
+	for i, f := range files {
+		if c.isDone {
+			return nil
+		}
+		c.line(c.patchLineText(fmt.Sprintf("%s (%s)", patchPath("", f.Path), fileSummary(f))))
+		if err := c.chooseFile(ctx, f, fmt.Sprintf("file %d of %d", i+1, len(files))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *chooser) patchLineText(text string) string {
+	return strings.TrimSuffix(c.patchLine(text, styleBold), "\n")
+}
+
+// chooseFile asks about a file that changes as a whole, or about its hunks.
+func (c *chooser) chooseFile(ctx context.Context, f croft.ReviewFile, which string) error {
+	if len(f.Hunks) == 0 {
+		letter, err := c.letter(ctx, which)
+		if letter == "y" || letter == "a" {
+			c.take(f, nil)
+		}
+		return err
+	}
+	var taken []int
+	rest := false
+	for _, h := range f.Hunks {
+		if rest {
+			taken = append(taken, h.ID)
+			continue
+		}
+		if c.isDone {
+			break
+		}
+		if _, err := io.WriteString(c.out, c.hunkText(h)); err != nil {
+			return err
+		}
+		letter, err := c.letter(ctx, fmt.Sprintf("%s, hunk %d of %d", which, h.ID, len(f.Hunks)))
+		if err != nil {
+			return err
+		}
+		rest = letter == "a"
+		if letter == "y" || rest {
+			taken = append(taken, h.ID)
+		}
+	}
+	if len(taken) > 0 {
+		c.take(f, taken)
+	}
+	return nil
+}
+
+// take writes a choice down.
+func (c *chooser) take(f croft.ReviewFile, hunks []int) {
+	name := patchPath("", f.Path)
+	if len(hunks) == len(f.Hunks) {
+		c.req.Paths = append(c.req.Paths, f.Path)
+		c.chosen = append(c.chosen, name)
+		return
+	}
+	if c.req.Hunks == nil {
+		c.req.Hunks = map[string][]int{}
+	}
+	c.req.Hunks[f.Path] = hunks
+	c.chosen = append(c.chosen, fmt.Sprintf("%s (%d of %s)", name, len(hunks), count(len(f.Hunks), "hunk")))
+}
+
+// letter asks until there is an answer. The end of the input quits.
+func (c *chooser) letter(ctx context.Context, about string) (string, error) {
+	for {
+		text, err := c.answer(ctx, about+": apply? [y,n,a,d,q,?] ")
+		if errors.Is(err, io.EOF) {
+			text, err = "q", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		switch text {
+		case "y", "n", "a":
+			return text, nil
+		case "d", "q":
+			c.isDone, c.hasQuit = true, text == "q"
+			return text, nil
+		}
+		for line := range strings.Lines(reviewHelp) {
+			fmt.Fprintln(c.env.Stderr, strings.TrimSuffix(line, "\n"))
+		}
+	}
+}

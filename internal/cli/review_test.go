@@ -1,0 +1,282 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/google/go-cmp/cmp"
+)
+
+func (f *fake) Diff(_ context.Context, req croft.DiffRequest) (*croft.Review, error) {
+	return f.diff(req)
+}
+
+func (f *fake) Review(_ context.Context, req croft.ReviewRequest) (*croft.Review, error) {
+	return f.review(req)
+}
+
+func (f *fake) Apply(_ context.Context, req croft.ApplyRequest) (*croft.Merge, error) {
+	return f.apply(req)
+}
+
+// threeFiles is a review of a file with three hunks, a binary one and a renamed
+// one.
+func threeFiles() *croft.Review {
+	hunk := func(id int, text string) croft.Hunk {
+		return croft.Hunk{ID: id, Header: "@@ -1 +1 @@", OldStart: 1, OldLines: 1, NewStart: 1, NewLines: 1, Text: text}
+	}
+	return &croft.Review{
+		ID: "r1", Workspace: "fix-login", WorkspaceID: "a1", Target: "main", TargetCommit: "c1", Base: "c0", Head: "c2", CreatedAt: noon,
+		Files: []croft.ReviewFile{
+			{
+				Path: "a.go", Status: croft.FileModified, OldMode: "100644", NewMode: "100644", OldObject: "1", NewObject: "2", Added: 3, Deleted: 3,
+				Hunks: []croft.Hunk{hunk(1, "-1\n+one\n"), hunk(2, "-2\n+two\x1b[31m\r\n"), hunk(3, "-3\n+three\n\\ No newline at end of file\n")},
+			},
+			{Path: "b.bin", Status: croft.FileAdded, NewMode: "100644", NewObject: "3", IsBinary: true},
+			{
+				Path: "c.go", OldPath: "old.go", Status: croft.FileRenamed, OldMode: "100644", NewMode: "100755", OldObject: "4", NewObject: "5",
+				Added: 1, Deleted: 1, Hunks: []croft.Hunk{hunk(1, "-x\n+y\n")},
+			},
+		},
+	}
+}
+
+// reviewing is a Service with that review, which remembers what is applied.
+func reviewing(applied *[]croft.ApplyRequest) *fake {
+	return &fake{
+		repo:   func(string) (*croft.Repo, error) { return &croft.Repo{Path: "/root"}, nil },
+		review: func(croft.ReviewRequest) (*croft.Review, error) { return threeFiles(), nil },
+		apply: func(req croft.ApplyRequest) (*croft.Merge, error) {
+			*applied = append(*applied, req)
+			return &croft.Merge{
+				ID: "m1", Kind: croft.KindApply, Workspace: "fix-login", Target: "main", State: croft.MergeDone, Status: croft.MergeMerged, Commit: "c3c3c3c3c3",
+			}, nil
+		},
+	}
+}
+
+// atTerminal is a call by somebody who sees and answers.
+func atTerminal(svc *fake, answers string) *run {
+	r := newRun(svc)
+	r.env.Terminal, r.env.Width, r.stdin = TerminalInteractive, 80, answers
+	return r
+}
+
+func TestReviewAsks(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		answers string
+		want    *croft.ApplyRequest
+	}{
+		{"all", "y\ny\ny\ny\ny\ny\n", &croft.ApplyRequest{Paths: []string{"a.go", "b.bin", "c.go"}}},
+		{"some hunks", "y\nn\ny\nn\nn\ny\n", &croft.ApplyRequest{Hunks: map[string][]int{"a.go": {1, 3}}}},
+		{"the rest of a file", "n\na\nn\ny\nyes\ny\ny\n", &croft.ApplyRequest{Paths: []string{"c.go"}, Hunks: map[string][]int{"a.go": {2, 3}}}},
+		{"all of a file", "a\na\nn\ny\n", &croft.ApplyRequest{Paths: []string{"a.go", "b.bin"}}},
+		{"done", "y\nd\ny\n", &croft.ApplyRequest{Hunks: map[string][]int{"a.go": {1}}}},
+		{"done at a whole file", "a\nd\nY\n", &croft.ApplyRequest{Paths: []string{"a.go"}}},
+		{"help first", "?\nwhat\na\nd\ny\n", &croft.ApplyRequest{Paths: []string{"a.go"}}},
+		{"quit", "y\ny\nq\ny\n", nil},
+		{"nothing", "n\nn\nn\nn\nn\ny\n", nil},
+		{"no in the end", "a\ny\ny\nn\n", nil},
+		{"hangs up", "y\ny\n", nil},
+		{"hangs up in the end", "a\ny\ny\n", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var applied []croft.ApplyRequest
+			r := atTerminal(reviewing(&applied), tt.answers).call(t, "review", "fix-login", "-m", "why")
+			var want []croft.ApplyRequest
+			if tt.want != nil {
+				tt.want.Repo, tt.want.Review, tt.want.Message = project, "r1", "why"
+				want = append(want, *tt.want)
+			}
+			if diff := cmp.Diff(want, applied); diff != "" {
+				t.Errorf("applied (-want +got):\n%s", diff)
+			}
+			if tt.want == nil && !strings.HasSuffix(r.stderr.String(), "nothing was applied\n") {
+				t.Errorf("stderr %q", r.stderr.String())
+			}
+			if r.exit != croft.ExitOK {
+				t.Errorf("exit %d", r.exit)
+			}
+		})
+	}
+}
+
+func TestReviewShows(t *testing.T) {
+	var applied []croft.ApplyRequest
+	r := atTerminal(reviewing(&applied), "y\nn\nn\n?\nn\ny\ny\n")
+	r.call(t, "review", "fix-login").want(t, croft.ExitOK, `a.go (modified, +3 -3)
+@@ -1 +1 @@
+-1
++one
+@@ -1 +1 @@
+-2
++two^[[31m^M
+@@ -1 +1 @@
+-3
++three
+\ No newline at end of file
+b.bin (added, binary)
+c.go (renamed, +1 -1, was old.go, 100644 → 100755)
+@@ -1 +1 @@
+-x
++y
+fix-login  applied  → main  c3c3c3c
+`, `file 1 of 3, hunk 1 of 3: apply? [y,n,a,d,q,?] file 1 of 3, hunk 2 of 3: apply? [y,n,a,d,q,?] `+
+		`file 1 of 3, hunk 3 of 3: apply? [y,n,a,d,q,?] file 2 of 3: apply? [y,n,a,d,q,?] `+reviewHelp+`
+file 2 of 3: apply? [y,n,a,d,q,?] file 3 of 3, hunk 1 of 1: apply? [y,n,a,d,q,?]   a.go (1 of 3 hunks)
+  c.go
+Apply 2 files to main? [y/N] `)
+}
+
+// A program is never asked, and neither is somebody who would not see what it
+// is about.
+func TestReviewWithoutATerminal(t *testing.T) {
+	var applied []croft.ApplyRequest
+	r := newRun(reviewing(&applied))
+	r.env.Terminal, r.stdin = TerminalInteractive, "y\n"
+	r.call(t, "review", "fix-login").want(t, croft.ExitOK, `review r1
+a.go   modified, +3 -3
+b.bin  added, binary
+c.go   renamed, +1 -1, was old.go, 100644 → 100755
+3 files, +4 -4
+`, "hint: croft apply fix-login --review r1 PATH...\n")
+	r.env.Width = 80
+	r.call(t, "review", "fix-login", "--json")
+	if r.exit != croft.ExitOK || jsonField(t, r, "version") != 1.0 || len(applied) != 0 || r.stderr.String() != "" {
+		t.Errorf("exit %d, stdout %s, stderr %s", r.exit, r.stdout.String(), r.stderr.String())
+	}
+}
+
+func TestDiffIsAPatch(t *testing.T) {
+	work := threeFiles()
+	work.HeldBack = []string{".env"}
+	work.Files = append(work.Files,
+		croft.ReviewFile{Path: "sub", Status: croft.FileModified, OldMode: "160000", NewMode: "160000", OldObject: "6", NewObject: "7", IsSubmodule: true},
+		croft.ReviewFile{Path: "tab\t\"", Status: croft.FileDeleted, OldMode: "100644", OldObject: "8", Deleted: 1, Hunks: []croft.Hunk{{Header: "@@ -1 +0,0 @@", Text: "-z\n"}}},
+		croft.ReviewFile{Path: `"caf\351"`, Status: croft.FileAdded, NewMode: "100644", NewObject: "9"},
+		croft.ReviewFile{Path: "run.sh", Status: croft.FileMode, OldMode: "100644", NewMode: "100755", OldObject: "a", NewObject: "a"},
+	)
+	var asked croft.DiffRequest
+	r := newRun(&fake{diff: func(req croft.DiffRequest) (*croft.Review, error) { asked = req; return work, nil }})
+	want := `diff --git a/a.go b/a.go
+index 1..2 100644
+--- a/a.go
++++ b/a.go
+@@ -1 +1 @@
+-1
++one
+@@ -1 +1 @@
+-2
++two` + "\x1b[31m\r" + `
+@@ -1 +1 @@
+-3
++three
+\ No newline at end of file
+diff --git a/b.bin b/b.bin
+new file mode 100644
+index 0..3
+Binary files /dev/null and b/b.bin differ
+diff --git a/old.go b/c.go
+old mode 100644
+new mode 100755
+rename from old.go
+rename to c.go
+index 4..5
+--- a/old.go
++++ b/c.go
+@@ -1 +1 @@
+-x
++y
+diff --git a/sub b/sub
+index 6..7 160000
+--- a/sub
++++ b/sub
+@@ -1 +1 @@
+-Subproject commit 6
++Subproject commit 7
+diff --git "a/tab\011\"" "b/tab\011\""
+deleted file mode 100644
+index 8..0
+--- "a/tab\011\""
++++ /dev/null
+@@ -1 +0,0 @@
+-z
+diff --git "a/caf\351" "b/caf\351"
+new file mode 100644
+index 0..9
+diff --git a/run.sh b/run.sh
+old mode 100644
+new mode 100755
+`
+	r.call(t, "diff", "fix-login", "src", "x").want(t, croft.ExitOK, want, "fix-login: left out: .env\n")
+	if diff := cmp.Diff(croft.DiffRequest{Repo: project, Workspace: "fix-login", Paths: []string{"src", "x"}}, asked); diff != "" {
+		t.Error(diff)
+	}
+	r.call(t, "diff", "--", "src")
+	if diff := cmp.Diff(croft.DiffRequest{Repo: project, Paths: []string{"src"}}, asked); diff != "" {
+		t.Error(diff)
+	}
+	// On a terminal nothing in a file is acted upon.
+	r.env.Width, r.env.Color = 80, ColorTerminal
+	r.call(t, "diff", "fix-login")
+	if out := r.stdout.String(); !strings.Contains(out, "\x1b[32m+two^[[31m^M\x1b[0m\n") || !strings.Contains(out, "\x1b[36m@@ -1 +1 @@\x1b[0m\n") ||
+		!strings.Contains(out, "\x1b[1mdiff --git a/a.go b/a.go\x1b[0m\n") {
+		t.Errorf("coloured: %q", out)
+	}
+}
+
+func TestApplyRequests(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want croft.ApplyRequest
+	}{
+		{[]string{"a.go", "dir/"}, croft.ApplyRequest{Review: "r1", Paths: []string{"a.go", "dir/"}}},
+		{[]string{"--all", "-m", "why", "--key", "k"}, croft.ApplyRequest{Review: "r1", Paths: []string{"."}, Message: "why", Key: "k"}},
+		{
+			[]string{"--hunks", "a.go:1,3", "--hunks", "x:y.go:2", "b.bin"},
+			croft.ApplyRequest{Review: "r1", Paths: []string{"b.bin"}, Hunks: map[string][]int{"a.go": {1, 3}, "x:y.go": {2}}},
+		},
+		{[]string{"--review", "r7", "a.go"}, croft.ApplyRequest{Review: "r7", Workspace: "fix-login", Paths: []string{"a.go"}}},
+	} {
+		var applied []croft.ApplyRequest
+		newRun(reviewing(&applied)).call(t, append([]string{"apply", "fix-login"}, tt.args...)...).want(t, croft.ExitOK, "fix-login  applied  → main  c3c3c3c\n", "")
+		tt.want.Repo = project
+		if diff := cmp.Diff([]croft.ApplyRequest{tt.want}, applied); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", tt.args, diff)
+		}
+	}
+	for _, args := range [][]string{
+		{},
+		{"fix-login"},
+		{"fix-login", "--all", "a.go"},
+		{"fix-login", "--all", "--hunks", "a.go:1"},
+		{"fix-login", "--hunks", "a.go"},
+		{"fix-login", "--hunks", "a.go:"},
+		{"fix-login", "--hunks", ":1"},
+		{"fix-login", "--review", "r1", "--target", "x", "a.go"},
+	} {
+		var applied []croft.ApplyRequest
+		if r := newRun(reviewing(&applied)).call(t, append([]string{"apply"}, args...)...); r.exit != croft.ExitUsage || len(applied) != 0 {
+			t.Errorf("%v: exit %d after %v", args, r.exit, applied)
+		}
+	}
+}
+
+func TestApplyThatStaysPending(t *testing.T) {
+	svc := reviewing(new([]croft.ApplyRequest))
+	svc.apply = func(croft.ApplyRequest) (*croft.Merge, error) {
+		return &croft.Merge{
+			ID: "m1", Kind: croft.KindApply, Workspace: "fix-login", Target: "main", State: croft.MergeDone, Status: croft.MergePending, SubmittedAt: noon,
+			Reason: croft.BaseMoved, Message: "main has moved", Details: "a.go", Hint: "croft review fix-login",
+		}, nil
+	}
+	r := newRun(svc)
+	r.call(t, "apply", "fix-login", "a.go").want(t, croft.ExitConflict, "fix-login  pending  → main  -\n",
+		"fix-login: main has moved\n  a.go\nhint: croft review fix-login\n")
+	r.call(t, "apply", "fix-login", "a.go", "--json").wantJSON(t, croft.ExitConflict, `{"version":1,"merges":[{"id":"m1","kind":"apply",
+		"workspace":"fix-login","target":"main","state":"done","status":"pending","reason":"BASE_MOVED","message":"main has moved",
+		"details":"a.go","hint":"croft review fix-login","submittedAt":"2026-01-02T12:00:00Z"}]}`)
+}
