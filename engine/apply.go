@@ -118,35 +118,45 @@ func (e *Engine) keepPart(ctx context.Context, r *repo, work *croft.Review, choi
 	return head, failpoint.Hit("apply.kept")
 }
 
+// errNextTurn says that something cannot be judged before what is below it has
+// landed, or was turned away.
+var errNextTurn = errors.New("to be looked at again")
+
 // guardBase turns an apply away if the target changed what was chosen since it
 // was reviewed: the choice was made on other files. It is asked in the lane, so
-// that nothing comes in between.
-func (e *Engine) guardBase(ctx context.Context, r *repo, attempts *git.Attempts, m journal.Merge, tip string) error {
+// that nothing comes in between. What is stacked on the target may still be
+// turned away itself; if only that stands against it, it is errNextTurn.
+func (e *Engine) guardBase(ctx context.Context, r *repo, attempts *git.Attempts, m journal.Merge, target, tip string) error {
 	if m.Kind != croft.KindApply || m.Seen == "" || m.Seen == tip {
 		return nil
 	}
 	if m.Tried != "" {
 		// It may have been published by a process that could not say so.
-		if in, err := r.git.IsAncestor(ctx, m.Tried, tip); err != nil || in {
+		if in, err := r.git.IsAncestor(ctx, m.Tried, target); err != nil || in {
 			return err
 		}
-	}
-	changed, err := attempts.Diff(ctx, m.Seen, tip)
-	if err != nil {
-		return err
 	}
 	chosen, err := attempts.Diff(ctx, m.Base, m.Head)
 	if err != nil {
 		return err
 	}
-	clash := clashing(chosen, changed)
-	if len(clash) == 0 {
+	changed, err := attempts.Diff(ctx, m.Seen, target)
+	if err != nil {
+		return err
+	}
+	if clash := clashing(chosen, changed); len(clash) > 0 {
+		return &croft.Error{
+			Code: croft.BaseMoved, Message: fmt.Sprintf("%s has moved since the review, and changed %s of it", m.Target, count(len(clash), "file")),
+			Details: strings.Join(clash, "\n"), Hint: "croft review " + m.Workspace,
+		}
+	}
+	if tip == target {
 		return nil
 	}
-	return &croft.Error{
-		Code: croft.BaseMoved, Message: fmt.Sprintf("%s has moved since the review, and changed %s of it", m.Target, count(len(clash), "file")),
-		Details: strings.Join(clash, "\n"), Hint: "croft review " + m.Workspace,
+	if changed, err = attempts.Diff(ctx, m.Seen, tip); err == nil && len(clashing(chosen, changed)) > 0 {
+		err = errNextTurn
 	}
+	return err
 }
 
 // clashing lists the paths that were changed here and there, to different ends,

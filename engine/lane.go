@@ -290,6 +290,7 @@ func (e *Engine) land(ctx context.Context, r *repo, target, tip string, rules co
 // stack puts items on the tip. What git cannot even try is turned away alone.
 func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, tip string, rules config.Merge, items []journal.Merge) ([]merge.Step, error) {
 	var steps []merge.Step
+	start := tip
 	for _, m := range items {
 		it := merge.Item{
 			ID: m.ID, Kind: m.Kind, Head: m.Head, Base: m.Base, Strategy: cmp.Or(m.Strategy, croft.Strategy(rules.Strategy)),
@@ -302,8 +303,11 @@ func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, tip st
 			return nil, err
 		}
 		var step []merge.Step
-		if err = e.guardBase(ctx, r, stack.Attempts, m, tip); err == nil {
+		if err = e.guardBase(ctx, r, stack.Attempts, m, start, tip); err == nil {
 			step, err = stack.Stack(ctx, tip, []merge.Item{it})
+		}
+		if errors.Is(err, errNextTurn) {
+			break
 		}
 		if err != nil {
 			if ctx.Err() != nil {

@@ -78,6 +78,9 @@ func (e *Engine) Review(ctx context.Context, req croft.ReviewRequest) (*croft.Re
 	if err != nil {
 		return nil, explain("review", req.Workspace, err)
 	}
+	if err := e.trust(ctx, s.repo, rec); err != nil {
+		return nil, explain("review", rec.Workspace.Name, err)
+	}
 	attempts, err := s.git.Attempts()
 	if err != nil {
 		return nil, explain("review", rec.Workspace.Name, err)

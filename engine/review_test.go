@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -81,5 +83,57 @@ func TestReviewsThatAreNeededStay(t *testing.T) {
 	}
 	if left := r.Git("for-each-ref", "refs/croft/review"); left != "" {
 		t.Errorf("left: %s", left)
+	}
+}
+
+// A workspace that a power cut may have damaged is not reviewed, because all of
+// a review can be applied unseen; to look at it is free.
+func TestReviewOfADamagedWorkspace(t *testing.T) {
+	t.Parallel()
+	r, e, w := agency(t)
+	restarted(t, r, w)
+	path := filepath.Join(w.Path, "src", "two.txt")
+	if err := errors.Join(os.Truncate(path, 0), before(path)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := e.Review(t.Context(), croft.ReviewRequest{Workspace: "a"})
+	wantCode(t, err, croft.WorkspaceBroken)
+	if d, err := e.Diff(t.Context(), croft.DiffRequest{Workspace: "a"}); err != nil || len(d.Files) == 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// An apply is not turned away for files that somebody below it in the stack
+// changed, if that one does not pass the checks.
+func TestApplyAboveWhatFails(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("the check is for a shell")
+	}
+	r := gittest.New(t)
+	r.Write("croft.toml", "[merge]\nchecks = [\"! grep broken src/main.txt\"]\nbatch = 4\n")
+	r.Commit("checks")
+	e := engineIn(t, r, 0)
+	plan, err := e.Checks(t.Context(), croft.ChecksRequest{})
+	if err == nil {
+		_, err = e.Approve(t.Context(), croft.ApproveRequest{Hash: plan.Hash})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	review := reviewed(t, r, e)
+	bad := create(t, e, croft.CreateRequest{Name: "bad"})
+	gittest.WriteFile(t, filepath.Join(bad.Path, "src", "main.txt"), "broken\n")
+	gittest.WriteFile(t, filepath.Join(bad.Path, "new.txt"), "another one\n")
+	first, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: "bad"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := e.Apply(t.Context(), croft.ApplyRequest{Review: review.ID, Paths: []string{"new.txt"}})
+	if err != nil || m.Status != croft.MergeMerged {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if first, err = e.WaitMerge(t.Context(), first.ID); err != nil || first.Reason != croft.CheckFailed {
+		t.Errorf("%+v, %v", first, err)
 	}
 }

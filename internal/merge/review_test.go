@@ -32,8 +32,8 @@ func randomText(rnd *rand.Rand) []string {
 	return lines
 }
 
-// join makes a file of lines.
-func join(rnd *rand.Rand, lines []string) string {
+// fileOf makes a file of lines.
+func fileOf(rnd *rand.Rand, lines []string) string {
 	text := strings.Join(lines, "\n")
 	if rnd.IntN(4) > 0 && len(lines) > 0 {
 		text += "\n"
@@ -71,7 +71,7 @@ func randomHistory(t *testing.T, r *gittest.Repo, rnd *rand.Rand) (base, head st
 	files := map[string][]string{}
 	for _, name := range names {
 		files[name] = randomText(rnd)
-		r.Write(name, join(rnd, files[name]))
+		r.Write(name, fileOf(rnd, files[name]))
 	}
 	r.Write("bin", "\x00"+strconv.Itoa(rnd.IntN(10)))
 	r.Write("keep", "so that there is something\n")
@@ -83,7 +83,7 @@ func randomHistory(t *testing.T, r *gittest.Repo, rnd *rand.Rand) (base, head st
 		case 1:
 			must(t, os.Remove(path))
 		case 2:
-			r.Write(name+".moved", join(rnd, edited(rnd, files[name])))
+			r.Write(name+".moved", fileOf(rnd, edited(rnd, files[name])))
 			must(t, os.Remove(path))
 		case 3:
 			must(t, os.Chmod(path, 0o755))
@@ -91,11 +91,11 @@ func randomHistory(t *testing.T, r *gittest.Repo, rnd *rand.Rand) (base, head st
 			must(t, os.Remove(path))
 			must(t, os.Symlink("keep", path))
 		default:
-			r.Write(name, join(rnd, edited(rnd, files[name])))
+			r.Write(name, fileOf(rnd, edited(rnd, files[name])))
 		}
 	}
 	r.Write("bin", "\x00"+strconv.Itoa(rnd.IntN(100)))
-	r.Write("added/"+strconv.Itoa(rnd.IntN(100)), join(rnd, randomText(rnd)))
+	r.Write("added/"+strconv.Itoa(rnd.IntN(100)), fileOf(rnd, randomText(rnd)))
 	r.Write("empty"+strconv.Itoa(rnd.IntN(100)), "")
 	r.Git("add", "--all")
 	if rnd.IntN(2) == 0 {
