@@ -90,11 +90,14 @@ func numbered(n int, replaced map[int]string) string {
 }
 
 func diffKeepsNothing(t *testing.T, f *fixture) {
+	f.Write(".gitignore", "*.tmp\n")
+	f.Commit("ignore")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "committed.txt", "committed\n")
 	write(t, w, "src/main.txt", "one\n2\nthree\n")
 	write(t, w, "new/file.txt", "new\n")
 	write(t, w, ".env", "TOKEN=1\n")
+	write(t, w, "scratch.tmp", "ignored\n")
 	objects, refs, status := f.Git("count-objects"), f.Git("for-each-ref"), f.GitIn(w.Path, "status", "--porcelain")
 	d, err := f.Diff(t.Context(), croft.DiffRequest{Workspace: "a"})
 	if err != nil {

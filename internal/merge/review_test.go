@@ -300,3 +300,20 @@ func TestSpliceRefusesWhatDoesNotFit(t *testing.T) {
 		}
 	}
 }
+
+// A range of no lines begins after the line that it names.
+func TestSpliceOfNoLines(t *testing.T) {
+	for _, tt := range []struct {
+		old, now string
+		hunk     croft.Hunk
+		want     string
+	}{
+		{"", "x\ny", croft.Hunk{NewStart: 1, NewLines: 2}, "x\ny"},
+		{"a\nb\n", "a\nx\nb\n", croft.Hunk{OldStart: 1, NewStart: 2, NewLines: 1}, "a\nx\nb\n"},
+		{"a\nb\nc", "a\nc", croft.Hunk{OldStart: 2, OldLines: 1, NewStart: 1}, "a\nc"},
+	} {
+		if got, err := Splice([]byte(tt.old), []byte(tt.now), []croft.Hunk{tt.hunk}); err != nil || string(got) != tt.want {
+			t.Errorf("%q: %q, %v, want %q", tt.old, got, err, tt.want)
+		}
+	}
+}
