@@ -38,6 +38,7 @@ type node struct {
 	heads   set // that have it in their history; shared, never changed in place
 	told    bool
 	isHead  bool
+	depth   int // an ancestor's is smaller
 }
 
 // newKinship begins with the commits that are involved.
@@ -135,6 +136,7 @@ func (k *kinship) settle() {
 			children[p] = append(children[p], n)
 		}
 	}
+	k.measure(children)
 	k.bases = slices.Repeat([]int{noBase}, len(k.heads)*len(k.heads))
 	for n, at := range k.nodes {
 		sameAs := func(c int) bool { return k.nodes[c].heads.equal(at.heads) }
@@ -157,6 +159,29 @@ func (k *kinship) settle() {
 				} else {
 					*b = severalBase
 				}
+			}
+		}
+	}
+}
+
+// measure finds the depth of each node: one more than that of its deepest
+// parent.
+func (k *kinship) measure(children [][]int) {
+	missing := make([]int, len(k.nodes)) // parents that are yet to be measured
+	var ready []int
+	for n := range k.nodes {
+		missing[n] = len(k.nodes[n].parents)
+		if missing[n] == 0 {
+			ready = append(ready, n)
+		}
+	}
+	for len(ready) > 0 {
+		n := ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		for _, c := range children[n] {
+			k.nodes[c].depth = max(k.nodes[c].depth, k.nodes[n].depth+1)
+			if missing[c]--; missing[c] == 0 {
+				ready = append(ready, c)
 			}
 		}
 	}

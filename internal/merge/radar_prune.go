@@ -71,9 +71,9 @@ func newCourses(k *kinship, pairs []pair) *courses {
 		if len(stops) == 0 {
 			continue
 		}
-		// Nodes are numbered as history is walked, so the last is the oldest.
-		// Where that is not so, spans touch more than they have to.
-		slices.SortFunc(stops, func(a, b int) int { return cmp.Compare(b, a) })
+		slices.SortFunc(stops, func(a, b int) int {
+			return cmp.Or(cmp.Compare(k.nodes[a].depth, k.nodes[b].depth), cmp.Compare(a, b))
+		})
 		stops = slices.Compact(stops)
 		way := course{from: map[int]int{}}
 		for i, stop := range stops {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -297,5 +298,50 @@ func TestOrderMergesManyBeforeTheFirstConflict(t *testing.T) {
 		if diff := cmp.Diff(tt.want, Order(tt.n, tt.collides, tt.last)); diff != "" {
 			t.Errorf("%s:\n%s", tt.name, diff)
 		}
+	}
+}
+
+// Sides that are taken apart into spans meet wherever the whole sides do, and
+// hardly anywhere else.
+func TestPruningLosesLittle(t *testing.T) {
+	kept, exact := 0, 0
+	for seed := range uint64(3) {
+		f := newField(t, gittest.Corpus{Files: 300, Agents: 16, Heat: 5, Seed: seed})
+		l := &look{radar: &f.radar, all: append(f.scene.Heads, f.scene.Target), target: len(f.scene.Heads)}
+		pairs := recall(Sighting{}).missing(l.all)
+		k, err := l.kinship(t.Context(), pairs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left, err := l.prune(t.Context(), k, pairs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pairs = slices.DeleteFunc(pairs, func(p pair) bool { return k.base(p.a, p.b) == severalBase })
+		var sides []git.Span
+		for _, p := range pairs {
+			from := k.nodes[k.base(p.a, p.b)].commit
+			sides = append(sides, git.Span{From: from, To: l.all[p.a]}, git.Span{From: from, To: l.all[p.b]})
+		}
+		touched, err := f.radar.Attempts.Touched(t.Context(), sides)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range pairs {
+			meets, isKept := meetings(touched[2*i : 2*i+2])[0].has(1), slices.Contains(left, p)
+			if meets && !isKept {
+				t.Errorf("seed %d: %v meet, and were left out", seed, p)
+			}
+			if isKept {
+				kept++
+			}
+			if meets {
+				exact++
+			}
+		}
+	}
+	t.Logf("%d pairs are kept, %d meet", kept, exact)
+	if exact == 0 || kept > exact+exact/10 {
+		t.Errorf("%d pairs are kept, although only %d meet", kept, exact)
 	}
 }

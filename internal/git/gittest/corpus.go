@@ -123,7 +123,7 @@ func (g *grower) change(now files) {
 	path := g.pick(now)
 	was, dir := now[path], dirOf(path)
 	switch what := g.rnd.IntN(14); {
-	case what < 4 || dir == "":
+	case what < 4 || !strings.Contains(dir, "/"): // what is at the top stays
 		now[path] = g.edited(was)
 	case what == 4:
 		g.put(now, g.name(), file{"100644", g.text("new")})
