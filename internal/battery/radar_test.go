@@ -35,7 +35,7 @@ type forecast struct {
 // pair by plain git. What it may cost is measured beside a bare git merge-tree
 // that is handed exactly the pairs that Croft merges.
 func TestRadar(t *testing.T) {
-	c := gittest.Corpus{Files: size(400, 10000), Agents: size(14, 100), Heat: size(25, 10), Seed: 4}
+	c := gittest.Corpus{Files: size(400, 10000), Agents: size(20, 100), Heat: size(60, 10), Seed: 4}
 	p := corpusProject(t, c)
 	for i := range c.Agents {
 		p.mustCroft("new", agentName(i), "--branch", c.Branch(i))
