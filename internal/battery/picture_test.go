@@ -109,8 +109,9 @@ func (p *project) uninteresting(rel string, d fs.DirEntry) bool {
 		return true
 	}
 	isRef := strings.HasPrefix(inGit, "refs/") && !strings.HasSuffix(inGit, ".lock")
-	// What role files need is there for all workspaces, and stays.
-	isShared := inGit == "croft/exclude" || inGit == "croft/gitconfig" || inGit == "croft/sweep"
+	// What role files need is there for all workspaces, and stays, as do locks
+	// of the kernel's.
+	isShared := slices.Contains([]string{"croft/exclude", "croft/gitconfig", "croft/gc-lock", "croft/sweep"}, inGit)
 	return isRef || isShared || inGit == "config" || inGit == "info/exclude" || inGit == "packed-refs"
 }
 

@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -29,10 +28,12 @@ type mark struct {
 	lock *flock.Lock
 }
 
-// The first byte of a mark says whether its git is at work.
+// The first byte of a mark says whether its git is at work, or ended by itself
+// and could not remove its locks, of which git says nothing.
 const (
 	markIdle = ' '
 	markBusy = '!'
+	markLeft = '?'
 )
 
 func (r *Repository) marksDir() string { return filepath.Join(r.CommonDir, "croft", "writers") }
@@ -61,7 +62,9 @@ func (r *Repository) mark() (*mark, error) {
 
 // busy says that the git is about to take locks, which are named relative to
 // the common directory.
-func (m *mark) busy(locks []string) error {
+func (m *mark) busy(locks []string) error { return m.write(markBusy, locks) }
+
+func (m *mark) write(state byte, locks []string) error {
 	text := "\n" + strings.Join(locks, "\n") + "\n"
 	if err := m.lock.File().Truncate(0); err != nil {
 		return err
@@ -69,33 +72,45 @@ func (m *mark) busy(locks []string) error {
 	if _, err := m.lock.File().WriteAt([]byte(text), 1); err != nil {
 		return err
 	}
-	_, err := m.lock.File().WriteAt([]byte{markBusy}, 0)
+	_, err := m.lock.File().WriteAt([]byte{state}, 0)
 	return err
 }
 
 // idle says that it has let go of its locks. If that cannot be written,
 // somebody will look for them in vain.
 func (m *mark) idle() {
-	if m.drop() {
-		_, _ = m.lock.File().WriteAt([]byte{markIdle}, 0)
-	}
-}
-
-// drop removes locks that git could not remove, of which it says nothing. It
-// reports whether nothing is left that may be one.
-func (m *mark) drop() bool {
-	path := m.lock.File().Name()
-	locks, since := readMark(path)
-	return m.repo.dropLocks(remains{locks, since, filepath.Base(path)}, time.Time{})
+	m.leave()
+	_, _ = m.lock.File().WriteAt([]byte{markIdle}, 0)
 }
 
 // end removes the mark of a git that has ended by itself, so that it removed
 // its locks.
 func (m *mark) end() {
-	if m.drop() {
-		_ = os.Remove(m.lock.File().Name())
-	}
+	m.leave()
+	_ = os.Remove(m.lock.File().Name())
 	_ = m.lock.Unlock()
+}
+
+// leave makes a mark for locks that are still there, although their git is not
+// at work any more. Most often somebody else has just taken them.
+func (m *mark) leave() {
+	dead := readMark(m.lock.File().Name())
+	left := slices.DeleteFunc(dead.locks, func(lock string) bool {
+		_, _, ok := m.repo.lockFile(lock, dead.since)
+		return !ok
+	})
+	if len(left) == 0 {
+		return
+	}
+	other, err := m.repo.mark()
+	if err != nil {
+		return
+	}
+	path := other.lock.File().Name()
+	if err := errors.Join(other.write(markLeft, left), os.Chtimes(path, dead.since, dead.since)); err != nil {
+		_ = os.Remove(path)
+	}
+	_ = other.lock.Unlock()
 }
 
 // died is end for a git that was killed.
@@ -160,8 +175,7 @@ func (r *Repository) Sweep(ctx context.Context) error {
 		if err != nil {
 			continue // its git is alive
 		}
-		locks, since := readMark(path)
-		if r.dropLocks(remains{locks, since, e.Name()}, deadline) {
+		if r.dropLocks(readMark(path), deadline) {
 			_ = os.Remove(path)
 		}
 		_ = l.Unlock()
@@ -169,14 +183,26 @@ func (r *Repository) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// readMark returns the locks that a mark names, if it is busy, and since when.
-func readMark(path string) ([]string, time.Time) {
+// remains are the locks that a git may have left since a moment.
+type remains struct {
+	locks  []string
+	since  time.Time
+	mark   string        // the name of its mark, if it had one
+	minAge time.Duration // of a lock, to count as left
+}
+
+// readMark returns the locks that a mark names, unless it is idle.
+func readMark(path string) remains {
 	b, err := os.ReadFile(path)
 	info, serr := os.Stat(path)
-	if err != nil || serr != nil || !bytes.HasPrefix(b, []byte{markBusy}) {
-		return nil, time.Time{}
+	if err != nil || serr != nil || len(b) == 0 || b[0] != markBusy && b[0] != markLeft {
+		return remains{mark: filepath.Base(path)}
 	}
-	return strings.Fields(string(b[1:])), info.ModTime()
+	dead := remains{locks: strings.Fields(string(b[1:])), since: info.ModTime(), mark: filepath.Base(path)}
+	if b[0] == markLeft {
+		dead.minAge = lockTime
+	}
+	return dead
 }
 
 // Left lists the locks that Sweep would remove or look at.
@@ -189,10 +215,10 @@ func (r *Repository) Left() []string {
 		if err != nil {
 			continue
 		}
-		locks, since := readMark(path)
+		dead := readMark(path)
 		_ = l.Unlock()
-		for _, lock := range locks {
-			if file, _, ok := r.lockFile(lock, since); ok {
+		for _, lock := range dead.locks {
+			if file, _, ok := r.lockFile(lock, dead.since); ok {
 				left = append(left, file)
 			}
 		}
@@ -200,32 +226,24 @@ func (r *Repository) Left() []string {
 	return left
 }
 
-// remains are the locks that a dead git may have left since a moment, and its
-// mark, if it had one.
-type remains struct {
-	locks []string
-	since time.Time
-	mark  string
-}
-
 // dropLocks removes the locks of a git that is dead, and reports whether none
 // of them is left. What the user may hold gets until the deadline to go by
 // itself; what another git of Croft's may hold is its own affair.
 func (r *Repository) dropLocks(dead remains, deadline time.Time) bool {
 	for {
-		found := map[string]time.Time{} // files → when they were made
+		found := map[string]os.FileInfo{}
 		marked := false
 		for _, lock := range dead.locks {
-			file, made, ok := r.lockFile(lock, dead.since)
+			file, info, ok := r.lockFile(lock, dead.since)
 			switch {
 			case !ok:
-			case r.isMarked(lock, made, dead.mark):
+			case r.isMarked(lock, info.ModTime(), dead.mark):
 				marked = true
 			default:
-				found[file] = made
+				found[file] = info
 			}
 		}
-		if r.dropNobodys(found) {
+		if r.dropNobodys(found, dead.minAge) {
 			return !marked
 		}
 		if time.Now().After(deadline) {
@@ -238,18 +256,26 @@ func (r *Repository) dropLocks(dead remains, deadline time.Time) bool {
 // dropNobodys removes those locks that no git of the user's that is alive can
 // have taken, and reports whether that were all. Where processes cannot be
 // seen, a lock is nobody's once it is older than any lock is held.
-func (r *Repository) dropNobodys(found map[string]time.Time) bool {
+func (r *Repository) dropNobodys(found map[string]os.FileInfo, minAge time.Duration) bool {
 	if len(found) == 0 {
 		return true
 	}
 	gits, can := proc.Running("git")
+	if !can {
+		minAge = lockTime
+	}
 	open := proc.Open(slices.Collect(maps.Keys(found)))
-	for file, made := range found {
+	for file, was := range found {
+		made := was.ModTime()
 		isHeld := func(p proc.Neighbour) bool { return r.mayHold(p, made) }
-		if !can && time.Since(made) < lockTime || can && (open[file] || slices.ContainsFunc(gits, isHeld)) {
+		if time.Since(made) < minAge || open[file] || slices.ContainsFunc(gits, isHeld) {
 			continue
 		}
-		if err := os.Remove(file); err == nil || errors.Is(err, os.ErrNotExist) {
+		// While the others were looked at, it may have gone, and a new one come.
+		if now, err := os.Lstat(file); err == nil && os.SameFile(was, now) && now.ModTime().Equal(made) {
+			_ = os.Remove(file)
+		}
+		if _, err := os.Lstat(file); err != nil {
 			delete(found, file)
 		}
 	}
@@ -257,16 +283,16 @@ func (r *Repository) dropNobodys(found map[string]time.Time) bool {
 }
 
 // lockFile finds a lock that was taken since a moment.
-func (r *Repository) lockFile(lock string, since time.Time) (file string, made time.Time, ok bool) {
+func (r *Repository) lockFile(lock string, since time.Time) (file string, info os.FileInfo, ok bool) {
 	if !filepath.IsLocal(filepath.FromSlash(lock)) {
-		return "", made, false
+		return "", nil, false
 	}
 	file = filepath.Join(r.CommonDir, filepath.FromSlash(lock))
 	info, err := os.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() || info.ModTime().Before(since) {
-		return "", made, false
+		return "", nil, false
 	}
-	return file, info.ModTime(), true
+	return file, info, true
 }
 
 // isMarked reports whether a git of Croft's that is alive and at work may have
@@ -275,8 +301,8 @@ func (r *Repository) isMarked(lock string, made time.Time, not string) bool {
 	entries, _ := os.ReadDir(r.marksDir())
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		path := filepath.Join(r.marksDir(), e.Name())
-		locks, since := readMark(path)
-		if e.Name() == not || !slices.Contains(locks, lock) || made.Before(since) {
+		other := readMark(path)
+		if e.Name() == not || !slices.Contains(other.locks, lock) || made.Before(other.since) {
 			return false
 		}
 		l, err := flock.Try(path)

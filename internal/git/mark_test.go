@@ -185,6 +185,33 @@ func TestTempDirIsSwept(t *testing.T) {
 	}
 }
 
+// TestLeftLock: a lock that git could not remove, and of which it says nothing,
+// goes too, once it is too old to be that of somebody who has just taken it.
+func TestLeftLock(t *testing.T) {
+	t.Parallel()
+	repo := open(t, gittest.New(t))
+	m, err := repo.mark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.busy([]string{"packed-refs.lock", "refs/heads/new.lock"}); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(repo.CommonDir, "packed-refs.lock")
+	gittest.WriteFile(t, file, "")
+	m.end()
+	if n := marks(t, repo); n != 1 {
+		t.Fatalf("%d marks, want one for the lock that is left", n)
+	}
+	sweep(t, repo)
+	if exists(file) {
+		t.Error("the lock is still there")
+	}
+	if n := marks(t, repo); n != 0 {
+		t.Errorf("%d marks are left", n)
+	}
+}
+
 // TestMarkOfAHealthyGit: it goes with its git.
 func TestMarkOfAHealthyGit(t *testing.T) {
 	t.Parallel()
