@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,7 +40,7 @@ var patchArgs = []string{
 // be of these attempts.
 func (a *Attempts) Patch(ctx context.Context, old, now string) ([]FilePatch, error) {
 	out, err := a.q.repo.git.run(ctx, door{repo: a.q.repo}, call{
-		args: append(patchArgs[:len(patchArgs):len(patchArgs)], old, now), env: a.q.env,
+		args: slices.Concat(patchArgs, []string{old, now}), env: a.q.env,
 		config: [][2]string{{"core.quotePath", "true"}, {"diff.suppressBlankEmpty", "false"}},
 	})
 	if err != nil {
