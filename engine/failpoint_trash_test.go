@@ -182,7 +182,7 @@ func TestInterruptedPurge(t *testing.T) {
 					if refs := r.Git("for-each-ref", "refs/croft/archive/*/work"); refs != "" {
 						t.Errorf("the snapshot is left: %s", refs)
 					}
-					if secrets, _ := filepath.Glob(filepath.Join(stateDir(r), "secrets", "*")); len(secrets) != 0 {
+					if secrets, _ := filepath.Glob(filepath.Join(stateDir(r), "secrets", "*", "*")); len(secrets) != 0 {
 						t.Errorf("secrets are left: %v", secrets)
 					}
 					wantNoTrash(t, r)

@@ -299,7 +299,7 @@ func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, tip st
 		if it.Message, err = e.mergeMessage(ctx, r, m, rules); err != nil {
 			return nil, err
 		}
-		if it.Undone, err = e.undoneBy(ctx, m); err != nil {
+		if it.Undone, it.Reverted, err = e.undoneBy(ctx, m); err != nil {
 			return nil, err
 		}
 		var step []merge.Step
@@ -347,25 +347,25 @@ func (e *Engine) mergeMessage(ctx context.Context, r *repo, m journal.Merge, rul
 }
 
 // undoneBy finds the commit that took the same work back, if that was the last
-// that happened to it on this target.
-func (e *Engine) undoneBy(ctx context.Context, m journal.Merge) (string, error) {
+// that happened to it on this target, and the merge that it took back.
+func (e *Engine) undoneBy(ctx context.Context, m journal.Merge) (undone, reverted string, err error) {
 	if m.Kind != croft.KindMerge {
-		return "", nil
+		return "", "", nil
 	}
 	history, err := e.journal.MergesOf(ctx, m.WorkspaceID)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	for _, h := range history {
 		if h.Target != m.Target || h.Published == 0 || h.Part {
 			continue
 		}
 		if h.Kind == croft.KindRevert && !h.Again {
-			return h.Commit, nil
+			return h.Commit, h.Head, nil
 		}
-		return "", nil
+		return "", "", nil
 	}
-	return "", nil
+	return "", "", nil
 }
 
 // sortOut ends the items that are in conflict or have nothing to bring, and

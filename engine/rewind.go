@@ -158,7 +158,7 @@ func (e *Engine) rewindRestored(ctx context.Context, r *repo, op *operation, how
 	if op.Input, err = json.Marshal(how); err != nil {
 		return err
 	}
-	if err := e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Amend(op.ID, op.Input) }); err != nil {
+	if err := e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Amend(op.Operation) }); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("rewind.amended"); err != nil {

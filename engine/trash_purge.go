@@ -117,6 +117,11 @@ func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 		it.survey = now
 	}
 	if it.IsDirty && isThere(dir) {
+		defer func() {
+			if isThere(dir) { // it stays, and is saved anew when it goes
+				_ = os.RemoveAll(e.secretsDir(r, it.rec.Workspace.ID))
+			}
+		}()
 		saved, err := e.saveStowed(ctx, r, it.rec)
 		if err != nil {
 			return err
@@ -218,7 +223,10 @@ func (e *Engine) purge(ctx context.Context, r *repo, it *trashItem) error {
 // forgetWork lets go of the snapshot of a workspace that was restored, or that
 // cannot be restored any more.
 func (e *Engine) forgetWork(ctx context.Context, r *repo, id croft.ID) error {
-	return errors.Join(dropRef(ctx, r, archiveWorkRef(id)), os.RemoveAll(e.secretsDir(r, id)))
+	if err := os.RemoveAll(e.secretsDir(r, id)); err != nil {
+		return err // while the ref is there, it is tried again
+	}
+	return dropRef(ctx, r, archiveWorkRef(id))
 }
 
 // announce says that work is going to be deleted.

@@ -123,12 +123,17 @@ func (s *Set) AtTarget(name string, data []byte) (*Set, error) {
 		}
 	}
 	own := *s
-	own.env, own.flags = withoutMerge(s.env), withoutMerge(s.flags)
+	own.env, own.flags = s.withoutGate(s.env), s.withoutGate(s.flags)
 	return own.withRepo(list)
 }
 
-func withoutMerge(l layer) layer {
+// withoutGate leaves out what decides over merges; how much of the machine they
+// may use is the user's to say.
+func (s *Set) withoutGate(l layer) layer {
 	out := maps.Clone(l)
-	maps.DeleteFunc(out, func(name string, _ setting) bool { return strings.HasPrefix(name, "merge.") })
+	maps.DeleteFunc(out, func(name string, _ setting) bool {
+		key, known := findKey(s.keys, name)
+		return known && key.RepoSettable() && strings.HasPrefix(name, "merge.")
+	})
 	return out
 }

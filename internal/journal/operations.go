@@ -84,8 +84,9 @@ func (t *Tx) Begin(op Operation) error {
 }
 
 // Amend writes down more of what an operation is going to do.
-func (t *Tx) Amend(id croft.ID, input json.RawMessage) error {
-	_, err := t.tx.ExecContext(t.ctx, `UPDATE operations SET input = ? WHERE id = ?`, string(input), id)
+func (t *Tx) Amend(op Operation) error {
+	t.touch(op.Repo)
+	_, err := t.tx.ExecContext(t.ctx, `UPDATE operations SET input = ? WHERE id = ?`, string(op.Input), op.ID)
 	return err
 }
 

@@ -144,7 +144,9 @@ func (h *history) play() {
 		case p.merged && h.rnd.IntN(4) > 0:
 			h.takeBack(p)
 		case p.merged:
-			h.more(p)
+			if h.rnd.IntN(2) == 0 { // else there is nothing to merge
+				h.more(p)
+			}
 			h.merge(p)
 		default:
 			if p.reverts > 0 && h.rnd.IntN(2) == 0 {

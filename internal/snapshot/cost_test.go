@@ -25,14 +25,14 @@ func TestCost(t *testing.T) {
 	}
 	t.Run("Changed", func(t *testing.T) { newCost(t, "").measure(70, 3, snapshot.Selection{}) })
 	// Line endings make git look at the attributes and sizes of every file.
-	t.Run("Attributes", func(t *testing.T) { newCost(t, "* text=auto\n").measure(70, 4, snapshot.Selection{}) })
+	t.Run("Attributes", func(t *testing.T) { newCost(t, "* text=auto\n").measure(70, 6, snapshot.Selection{}) })
 	// Untracked files make it look for what is ignored.
 	t.Run("Untracked", func(t *testing.T) {
 		b := newCost(t, "")
 		b.file("new/one.txt", "untracked\n")
 		b.file("node_modules/dep.js", "ignored\n")
 		b.file(".env", "TOKEN=secret\n")
-		b.measure(71, 4, snapshot.Selection{Secrets: []string{".env", ".env.*"}, SecretsDir: b.Home + "/secrets"})
+		b.measure(71, 6, snapshot.Selection{Secrets: []string{".env", ".env.*"}, SecretsDir: b.Home + "/secrets"})
 	})
 }
 
