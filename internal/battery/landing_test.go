@@ -146,7 +146,7 @@ func (p *project) verifyLanded(t *testing.T, names, outside []string) (merged, c
 	t.Helper()
 	log := p.git(p.dir, "log", "--first-parent", "--format=%(trailers:key=Croft-Merge,valueonly,separator=%x20)", "main")
 	landed := map[string]int{}
-	for _, id := range strings.Fields(log) {
+	for id := range strings.FieldsSeq(log) {
 		landed[id]++
 	}
 	ended := map[string]croft.Merge{}
