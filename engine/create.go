@@ -368,6 +368,9 @@ func (e *Engine) makeBase(s standing, p *plan) error {
 
 // whyRefs finds out why refs could not be made, by looking at what is there.
 func (e *Engine) whyRefs(ctx context.Context, s standing, plans []*plan, cause error) error {
+	if errors.Is(cause, git.KindNoSpace) || errors.Is(cause, git.KindIO) {
+		return cause // whatever else is there now, that was it
+	}
 	for _, p := range plans {
 		branch, name := p.record.Workspace.Branch, p.record.Workspace.Name
 		if !p.record.OwnsBranch || p.mode == croft.ModeLegacy {

@@ -83,6 +83,7 @@ func radarDisturbs(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.dirty(w)
 	f.commitIn(f.create(croft.CreateRequest{Name: "b"}).Path, "work.txt", "other\n")
+	f.conflicts() // makes the directory that temporary files lie in
 	before, objects, refs := f.content(w.Path), tree(t, filepath.Join(f.Dir, ".git"), ""), f.Git("for-each-ref")
 	wantPairs(t, f.conflicts(), "a b: work.txt")
 	f.same(w.Path, before)
