@@ -92,7 +92,8 @@ func (t *tidying) failed(ctx context.Context, it *trashItem, err error) bool {
 	}
 	moved := t.underLock(ctx, t.r, func() error { // whoever restores it holds the lock until that is written down
 		now, err := t.journal.Record(ctx, it.rec.Workspace.ID)
-		if err == nil && now.Generation != it.rec.Generation {
+		// A change that failed has counted on already.
+		if err == nil && (now.Workspace.State != croft.Trashed || now.Generation > it.rec.Generation) {
 			return errMoved
 		}
 		return err

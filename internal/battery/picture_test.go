@@ -82,11 +82,11 @@ func (p *project) picture(known map[string]string) manifest {
 	m["config"] = strings.ReplaceAll(m["config"], p.top, "<top>")
 	p.addRefs(m, n)
 	p.addOverview(m, n, o)
-	for _, dir := range []string{filepath.Join(p.state(), "secrets"), p.tmp()} {
-		entries, err := os.ReadDir(dir)
+	for kind, pattern := range map[string]string{"secrets": filepath.Join(p.state(), "secrets", "*", "*"), "tmp": filepath.Join(p.tmp(), "*")} {
+		found, err := filepath.Glob(pattern)
 		mustDo(p.t, err)
-		for _, e := range entries {
-			m[filepath.Base(dir)+"/"+n.Replace(e.Name())] = "there"
+		for _, path := range found {
+			m[kind+"/"+n.Replace(filepath.Base(path))] = "there"
 		}
 	}
 	return m
@@ -111,7 +111,7 @@ func (p *project) uninteresting(rel string, d fs.DirEntry) bool {
 	isRef := strings.HasPrefix(inGit, "refs/") && !strings.HasSuffix(inGit, ".lock")
 	// What role files need is there for all workspaces, and stays, as do locks
 	// of the kernel's.
-	isShared := slices.Contains([]string{"croft/exclude", "croft/gitconfig", "croft/gc-lock", "croft/sweep"}, inGit)
+	isShared := slices.Contains([]string{"croft/exclude", "croft/gitconfig", "croft/gc-lock", "croft/repack", "croft/sweep"}, inGit)
 	return isRef || isShared || inGit == "config" || inGit == "info/exclude" || inGit == "packed-refs"
 }
 
