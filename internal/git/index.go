@@ -98,12 +98,8 @@ func (w *Worktree) readIndex(path string) (*Index, error) {
 
 // copyIndex copies the index of a git directory, which git may then write.
 func copyIndex(gitDir, dir string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(gitDir, "index"))
-	if err != nil {
-		return "", err
-	}
 	tmp := filepath.Join(dir, "index")
-	return tmp, os.WriteFile(tmp, data, 0o600)
+	return tmp, copyIndexFile(filepath.Join(gitDir, "index"), tmp)
 }
 
 // IndexTree writes the tree that the index describes and returns its name.

@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -35,14 +36,34 @@ func (c *indexCopy) lockFile() string { return filepath.Join(c.at.gitDir, "index
 
 // load copies the index; a checkout without one has an empty one.
 func (c *indexCopy) load() error {
-	data, err := os.ReadFile(c.original())
+	err := copyIndexFile(c.original(), c.file())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+	return err
+}
+
+// copyIndexFile copies an index, as old as it is. Git compares the time of the
+// index with those of files to know which of them may have changed unseen, in
+// the second in which they were read: a younger copy would hide such a change.
+func copyIndexFile(from, to string) error {
+	f, err := os.Open(from)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(c.file(), data, 0o600)
+	defer f.Close()
+	info, err := f.Stat() // of the file that is read: another may take its name
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
 // discard throws the copy away and lets go of the index.

@@ -1,0 +1,66 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// A change that leaves size and time of a file as the index has them is seen
+// only by how old the index is. Every copy of an index must be as old.
+func TestChangeInTheSecondOfTheIndex(t *testing.T) {
+	r := gittest.New(t)
+	r.Git("config", "core.trustctime", "false")
+	tree := filepath.Join(t.TempDir(), "tree")
+	r.Git("worktree", "add", "--quiet", "-b", "work", tree)
+	admin := r.GitIn(tree, "rev-parse", "--absolute-git-dir")
+	hide := func(dir, gitDir string) {
+		t.Helper()
+		at := time.Now().Add(-time.Hour)
+		file, index := filepath.Join(dir, "README.md"), filepath.Join(gitDir, "index")
+		old := func(path string) {
+			if err := os.Chtimes(path, at, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		old(file)
+		r.GitIn(dir, "update-index", "--refresh")
+		old(index)
+		gittest.WriteFile(t, file, "again\n")
+		old(file)
+	}
+	repo := open(t, r)
+	work := &Worktree{Repo: repo, Path: tree, Admin: admin}
+
+	hide(tree, admin)
+	attempts, err := repo.Attempts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer attempts.Close()
+	head := r.GitIn(tree, "rev-parse", "HEAD")
+	if oid, err := work.WorkCommit(t.Context(), attempts, []string{"README.md"}); err != nil || oid == head {
+		t.Errorf("the forecast misses the change: %v", err)
+	}
+	commit := Commit{Signature: syntheticAuthor, Message: "work"}
+	oid, err := work.CommitWork(t.Context(), []string{"README.md"}, commit, Identity{})
+	if err != nil || oid == head {
+		t.Fatalf("the commit misses the change: %v", err)
+	}
+	if got := r.Git("show", oid+":README.md"); got != "again" {
+		t.Errorf("committed %q", got)
+	}
+
+	hide(r.Dir, repo.CommonDir)
+	var dirty *HostDirtyError
+	if err := advance(t, repo, head, next(r, map[string]string{"README.md": "later\n"})); !errors.As(err, &dirty) {
+		t.Errorf("the user's change is in the way: %v", err)
+	}
+	if got := readFile(t, filepath.Join(r.Dir, "README.md")); got != "again\n" {
+		t.Errorf("the user's file is now %q", got)
+	}
+}
