@@ -34,6 +34,8 @@ var mayImport = map[string][]string{
 	"internal/failpoint":   {},
 	"internal/flock":       {},
 	"internal/proc":        {},
+	"internal/scratch":     {},
+	"internal/seal":        {},
 	"internal/git":         {"internal/failpoint", "internal/flock", "internal/proc"},
 	"internal/git/gittest": {"internal/proc"},
 
@@ -55,7 +57,7 @@ var mayImport = map[string][]string{
 		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/worktree",
 		"internal/config", "internal/failpoint", "internal/flock", "internal/git",
 		"internal/journal", "internal/layout", "internal/merge", "internal/proc", "internal/provision",
-		"internal/snapshot",
+		"internal/scratch", "internal/seal", "internal/snapshot",
 	},
 	"connect":     {".", "engine", "internal/config"},
 	"servicetest": {".", "internal/git/gittest"},
@@ -93,6 +95,7 @@ var onlyIn = map[string][]string{
 	"github.com/pelletier/go-toml/...":    {"internal/config"},
 	"github.com/rogpeppe/go-internal/...": testSupport,
 	"github.com/spf13/...":                {"cmd/croft", "internal/cli"},
+	"go.yaml.in/yaml/...":                 {"internal/cli"},
 	"modernc.org/...":                     {"internal/journal"},
 }
 

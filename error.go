@@ -100,6 +100,14 @@ const (
 	// BaseMoved: the target changed files of a review after it was made. It is
 	// the reason of an apply that stays pending.
 	BaseMoved Code = "BASE_MOVED"
+	// SessionNotFound: no session of that ID, or no open one of that name.
+	SessionNotFound Code = "SESSION_NOT_FOUND"
+	// SessionOver: the session has ended.
+	SessionOver Code = "SESSION_OVER"
+	// RoundNotFound: no round of that ID or number.
+	RoundNotFound Code = "ROUND_NOT_FOUND"
+	// RoundBusy: an agent still has a workspace of an earlier round.
+	RoundBusy Code = "ROUND_BUSY"
 	// ReviewNotFound: no review of that ID, or none any more.
 	ReviewNotFound Code = "REVIEW_NOT_FOUND"
 

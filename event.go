@@ -40,6 +40,10 @@ const (
 	EventMergeReverted     = "merge.reverted"
 	EventMergeCanceled     = "merge.canceled"
 	EventReviewCreated     = "review.created"
+	EventSessionStarted    = "session.started"
+	EventSessionEnded      = "session.ended"
+	EventRoundStarted      = "round.started"
+	EventRoundEnded        = "round.ended"
 	EventTrashStripped     = "trash.stripped"  // directories that can be made again were deleted
 	EventTrashAnnounced    = "trash.announced" // its directory, or what is left of it, is going to be deleted
 	EventTrashPurged       = "trash.purged"    // it cannot be restored any more

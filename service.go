@@ -25,6 +25,7 @@ type Service interface {
 	History
 	Merges
 	Reviews
+	Rounds
 	Upkeep
 	Trust
 	Events

@@ -179,6 +179,9 @@ type CreateRequest struct {
 	Role    string `json:"role,omitempty"`
 	Session string `json:"session,omitempty"`
 	Label   string `json:"label,omitempty"`
+	// Home is the agent's directory, absolute, for layouts that put workspaces
+	// there. Default: a new one, whose name says nothing.
+	Home string `json:"home,omitempty"`
 
 	Base   string `json:"base,omitempty"`   // any commit; default: the layout's
 	Branch string `json:"branch,omitempty"` // takes this branch, existing or new; default: a new one by the layout

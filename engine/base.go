@@ -43,8 +43,11 @@ func (e *Engine) startFor(ctx context.Context, s standing, l layout.Layout, req 
 	default:
 		st, err = s.currentStart(ctx, branch, head)
 	}
-	if req.Target != "" {
+	switch {
+	case req.Target != "":
 		st.target = req.Target
+	case l.Aim == layout.AimNone:
+		st.target = ""
 	}
 	return st, err
 }

@@ -33,14 +33,15 @@ func (e *Engine) Create(ctx context.Context, req croft.CreateRequest) (*croft.Wo
 
 // CreateAll makes several workspaces, all or none.
 func (e *Engine) CreateAll(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error) {
-	list, err := e.createAll(ctx, req)
+	list, err := e.createAll(ctx, req, nil)
 	if err != nil {
 		return nil, explain("create", "", err)
 	}
 	return list, nil
 }
 
-func (e *Engine) createAll(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error) {
+// createAll makes workspaces; seats are those of a round, or nil.
+func (e *Engine) createAll(ctx context.Context, req croft.CreateAllRequest, seats []seat) ([]croft.Workspace, error) {
 	s, err := e.locate(ctx, req.Repo, e.plainFor(req))
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func (e *Engine) createAll(ctx context.Context, req croft.CreateAllRequest) ([]c
 		return nil, err
 	}
 	if req.Key == "" {
-		return e.createNew(ctx, s, req)
+		return e.createNew(ctx, s, req, seats)
 	}
 	if err := layout.CheckKey(req.Key); err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func (e *Engine) createAll(ctx context.Context, req croft.CreateAllRequest) ([]c
 		if list, done, err := e.again(ctx, s, req); err != nil || done {
 			return list, err
 		}
-		list, err := e.createNew(ctx, s, req)
+		list, err := e.createNew(ctx, s, req, seats)
 		if errors.Is(err, errKeyTaken) {
 			continue
 		}
@@ -91,8 +92,8 @@ func (e *Engine) plainFor(req croft.CreateAllRequest) plainMode {
 // errKeyTaken says that another process used the key at the same moment.
 var errKeyTaken = errors.New("the key was just used")
 
-func (e *Engine) createNew(ctx context.Context, s standing, req croft.CreateAllRequest) ([]croft.Workspace, error) {
-	plans, err := e.planAll(ctx, s, req.Workspaces)
+func (e *Engine) createNew(ctx context.Context, s standing, req croft.CreateAllRequest, seats []seat) ([]croft.Workspace, error) {
+	plans, err := e.planAll(ctx, s, req.Workspaces, seats)
 	if err != nil {
 		return nil, err
 	}
@@ -356,7 +357,7 @@ func (e *Engine) makeBase(s standing, p *plan) error {
 	if err := os.MkdirAll(filepath.Dir(p.record.Workspace.Path), 0o777); err != nil {
 		return err
 	}
-	if !p.layout.Nested(s.path, s.name(), "") || s.place.Bare {
+	if !p.layout.Nested(s.path, s.name(), p.req.Home) || s.place.Bare {
 		return nil
 	}
 	rel, err := filepath.Rel(s.path, p.record.BaseDir)

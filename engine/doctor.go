@@ -220,7 +220,7 @@ func (d *doctor) abandoned(ctx context.Context) error {
 		if err != nil || o.Type != "blob" {
 			continue
 		}
-		rec, err := journal.Decode(o.Data)
+		rec, err := readRecord(d.r, o.Data)
 		if err != nil || recordRef(rec.Workspace.ID) != ref.Name || rec.Workspace.State != croft.Creating {
 			continue
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/seal"
 )
 
 // Options configure an engine. The zero value takes everything from the
@@ -46,6 +47,7 @@ type Engine struct {
 	journal *journal.Journal
 	git     *git.Git
 	host    string
+	box     func() (*seal.Box, error) // what seals records that agents must not read
 
 	knownMu sync.Mutex
 	known   []*repo // repositories whose records are in the database
@@ -97,6 +99,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		Path: cfg.Git.Path, Environ: e.opts.Environ, ConfigDir: filepath.Join(cfg.StateDir, "git"), Filters: cfg.Git.Filters,
 	})
 	e.host, _ = os.Hostname()
+	e.box = sync.OnceValues(func() (*seal.Box, error) { return seal.Open(filepath.Join(cfg.StateDir, "seal.key")) })
 	return e, nil
 }
 

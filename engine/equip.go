@@ -20,6 +20,9 @@ func (e *Engine) equip(ctx context.Context, s standing, plans []*plan) error {
 		if err := e.link(ctx, s.repo, p); err != nil {
 			return explain("create", p.record.Workspace.Name, err)
 		}
+		if err := e.makeScratch(ctx, s.repo, p); err != nil {
+			return explain("create", p.record.Workspace.Name, err)
+		}
 		if p.role == nil {
 			continue
 		}

@@ -198,7 +198,7 @@ func (e *Engine) recover(ctx context.Context, repo croft.ID) error {
 	if r != nil && r.git != nil {
 		e.sweepDrafts(ctx, r)
 	}
-	return nil
+	return e.recoverRounds(ctx)
 }
 
 func (e *Engine) recoverOne(ctx context.Context, op journal.Operation) error {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +25,19 @@ type plan struct {
 	mode   croft.Mode
 	adopt  bool // the branch is there already
 	role   *croft.Role
+	seat   seat
 
 	record journal.Record
+}
+
+// seat is what a round knows about one of its workspaces beside the request
+// for it.
+type seat struct {
+	round   int
+	place   string // the last part of its path; default: the repository's name
+	carried string // the commit of uncommitted changes that it starts from
+	newOnly bool   // a branch that is there already is not taken
+	ref     string // what its base is called
 }
 
 func (p *plan) spec() checkout.Spec {
@@ -35,13 +47,17 @@ func (p *plan) spec() checkout.Spec {
 
 // planAll finds out everything about the workspaces that does not depend on
 // which others there are, and touches nothing.
-func (e *Engine) planAll(ctx context.Context, s standing, parts []croft.CreateRequest) ([]*plan, error) {
+func (e *Engine) planAll(ctx context.Context, s standing, parts []croft.CreateRequest, seats []seat) ([]*plan, error) {
 	if len(parts) == 0 {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "no workspace was asked for"}
 	}
 	plans := make([]*plan, len(parts))
 	for i, req := range parts {
-		p, err := e.planOne(ctx, s, req)
+		var at seat
+		if i < len(seats) {
+			at = seats[i]
+		}
+		p, err := e.planOne(ctx, s, req, at)
 		if err != nil {
 			return nil, explain("create", req.Name, err)
 		}
@@ -50,8 +66,8 @@ func (e *Engine) planAll(ctx context.Context, s standing, parts []croft.CreateRe
 	return plans, nil
 }
 
-func (e *Engine) planOne(ctx context.Context, s standing, req croft.CreateRequest) (*plan, error) {
-	p := &plan{req: req}
+func (e *Engine) planOne(ctx context.Context, s standing, req croft.CreateRequest, at seat) (*plan, error) {
+	p := &plan{req: req, seat: at}
 	var err error
 	if p.layout, err = layoutFor(s.repo, req); err != nil {
 		return nil, err
@@ -74,6 +90,10 @@ func (e *Engine) planOne(ctx context.Context, s standing, req croft.CreateReques
 	}
 	if p.start, err = e.startFor(ctx, s, p.layout, req); err != nil {
 		return nil, err
+	}
+	p.start.ref = cmp.Or(at.ref, p.start.ref)
+	if p.layout.UsesHome() && req.Home == "" {
+		p.req.Home = e.newHome(s.repo, string(newID()))
 	}
 	return p, p.takeBranch(ctx, s)
 }
@@ -152,7 +172,7 @@ func modeFor(r *repo, l layout.Layout, req croft.CreateRequest) (croft.Mode, err
 // takeBranch decides whether an existing branch is taken, and refuses one that
 // is checked out elsewhere.
 func (p *plan) takeBranch(ctx context.Context, s standing) error {
-	if p.req.Branch == "" {
+	if p.req.Branch == "" || p.seat.newOnly {
 		return nil
 	}
 	tip, err := s.git.ReadRef(ctx, "refs/heads/"+p.req.Branch)
@@ -181,14 +201,14 @@ func (e *Engine) settle(tx *journal.Tx, s standing, p *plan) error {
 	w := croft.Workspace{
 		ID: id, Name: p.req.Name, Agent: p.req.Agent, Role: p.req.Role, Session: p.req.Session, Label: p.req.Label,
 		Mode: p.mode, State: croft.Creating, Layout: p.layout.Name, Base: p.start.oid, BaseRef: p.start.ref, Target: p.start.target,
-		Host: e.host, Repo: s.path, CreatedAt: now,
+		Host: e.host, Repo: s.path, CreatedAt: now, Round: p.seat.round,
 	}
 	var err error
 	if w.Name, err = settleName(tx, s.repo, w.Name); err != nil {
 		return err
 	}
 	maker := self()
-	p.record = journal.Record{Workspace: w, RepoID: s.id, Generation: 1, Boot: proc.Here().Boot, Maker: &maker}
+	p.record = journal.Record{Workspace: w, RepoID: s.id, Generation: 1, Boot: proc.Here().Boot, Maker: &maker, Carried: p.seat.carried}
 	if p.mode == croft.ModeLegacy {
 		p.record.Workspace.Path = s.path
 		return nil
@@ -224,7 +244,7 @@ func settleName(tx *journal.Tx, r *repo, name string) (string, error) {
 func (p *plan) settlePlace(tx *journal.Tx, s standing, dataDir string, unix int64) error {
 	w := &p.record.Workspace
 	v := layout.Values{
-		RepoPath: s.path, Repo: s.name(), Name: w.Name, Role: w.Role, Session: w.Session,
+		RepoPath: s.path, Repo: cmp.Or(p.seat.place, s.name()), Home: p.req.Home, Name: w.Name, Role: w.Role, Session: w.Session,
 		ID: agentID(w), Hex8: hex8(), Unix: unix,
 	}
 	var err error
@@ -241,7 +261,10 @@ func (p *plan) settlePlace(tx *journal.Tx, s standing, dataDir string, unix int6
 	}
 	v.Branch = w.Branch
 	p.record.OwnsBranch = !p.adopt
-	base := p.layout.BaseDir(s.path, s.name(), "")
+	if p.layout.UsesHome() {
+		p.record.Home = p.req.Home
+	}
+	base := p.layout.BaseDir(s.path, s.name(), p.req.Home)
 	elsewhere, err := p.writableBase(s, base, dataDir)
 	if err != nil {
 		return err

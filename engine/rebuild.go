@@ -142,6 +142,9 @@ func (e *Engine) importRecords(ctx context.Context, r *repo) (int, error) {
 }
 
 func (e *Engine) importInto(ctx context.Context, j *journal.Journal, r *repo) (int, error) {
+	if err := e.importSessions(ctx, j, r); err != nil {
+		return 0, err
+	}
 	found, err := published(ctx, r)
 	if err != nil || len(found) == 0 {
 		return 0, err

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -32,13 +33,72 @@ func archiveStateRef(id croft.ID) string { return archiveRefs + string(id) + "/s
 func archiveWorkRef(id croft.ID) string { return archiveRefs + string(id) + "/work" }
 
 // recordBlob stores a record in the repository and returns the blob's name.
+// That of an agent among others is sealed: they can read the repository too.
 func recordBlob(r *repo, rec journal.Record) (string, error) {
 	rec.Blob = ""
+	if rec.Home != "" {
+		var err error
+		if rec, err = conceal(r, rec); err != nil {
+			return "", err
+		}
+	}
 	b, err := rec.Encode()
 	if err != nil {
 		return "", err
 	}
 	return r.git.WriteBlob(b)
+}
+
+// secrets is what a record tells about who works in a workspace.
+type secrets struct {
+	Name, Agent, Role, Session, Label string
+	Round                             int
+	Origin                            *journal.Origin
+}
+
+// conceal seals the secrets of a record. The rest can be read without the key,
+// so that nobody's work is lost with it.
+func conceal(r *repo, rec journal.Record) (journal.Record, error) {
+	box, err := r.box()
+	if err != nil {
+		return rec, err
+	}
+	w := &rec.Workspace
+	b, err := json.Marshal(secrets{w.Name, w.Agent, w.Role, w.Session, w.Label, w.Round, rec.Origin})
+	if err != nil {
+		return rec, err
+	}
+	rec.Sealed = box.Seal(b)
+	w.Name, w.Agent, w.Role, w.Session, w.Label, w.Round, rec.Origin = string(w.ID), "", "", "", "", 0, nil
+	return rec, nil
+}
+
+// reveal opens what conceal has sealed. Without the key a workspace is called
+// by its ID.
+func reveal(r *repo, rec journal.Record) journal.Record {
+	sealed := rec.Sealed
+	rec.Sealed = nil
+	box, err := r.box()
+	if err != nil {
+		return rec
+	}
+	b, err := box.Unseal(sealed)
+	var s secrets
+	if err != nil || json.Unmarshal(b, &s) != nil {
+		return rec
+	}
+	w := &rec.Workspace
+	w.Name, w.Agent, w.Role, w.Session, w.Label, w.Round, rec.Origin = s.Name, s.Agent, s.Role, s.Session, s.Label, s.Round, s.Origin
+	return rec
+}
+
+// readRecord reads a record that recordBlob stored.
+func readRecord(r *repo, data []byte) (journal.Record, error) {
+	rec, err := journal.Decode(data)
+	if err == nil && len(rec.Sealed) > 0 {
+		rec = reveal(r, rec)
+	}
+	return rec, err
 }
 
 // saveRecord writes a changed record to its ref and then to the database.
@@ -91,7 +151,7 @@ func outgrow(ctx context.Context, r *repo, blob string, rec *journal.Record) {
 	if err != nil {
 		return
 	}
-	if other, err := journal.Decode(o.Data); err == nil {
+	if other, err := readRecord(r, o.Data); err == nil {
 		rec.Generation = max(rec.Generation, other.Generation+1)
 	}
 }
@@ -112,7 +172,7 @@ func published(ctx context.Context, r *repo) ([]journal.Record, error) {
 		if err != nil {
 			continue // what cannot be read is not a record
 		}
-		rec, err := journal.Decode(o.Data)
+		rec, err := readRecord(r, o.Data)
 		if err != nil || recordRef(rec.Workspace.ID) != ref.Name || rec.Workspace.State == croft.Creating {
 			continue // a workspace that is being made is its maker's affair
 		}

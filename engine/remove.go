@@ -392,7 +392,8 @@ func trashDir(r *repo, rec journal.Record) (string, error) {
 		filepath.Join(r.common, "croft", "trash"),
 		filepath.Join(parent, ".croft-trash"),
 	}
-	if rec.BaseDir != "" && rec.BaseDir != filepath.Dir(r.path) && !isWithin(rec.BaseDir, r.path) {
+	// What an agent had in an earlier round is not left in its home.
+	if rec.Home == "" && rec.BaseDir != "" && rec.BaseDir != filepath.Dir(r.path) && !isWithin(rec.BaseDir, r.path) {
 		candidates = append([]string{filepath.Join(rec.BaseDir, ".trash")}, candidates...)
 	}
 	var errs []error

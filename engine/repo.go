@@ -18,6 +18,7 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/provision"
+	"github.com/croft-sh/croft/internal/seal"
 )
 
 // repo is one project that the engine works on.
@@ -28,6 +29,7 @@ type repo struct {
 	cfg    config.Config
 	git    *git.Repository // nil for a plain directory
 	trees  *worktree.Checkouts
+	box    func() (*seal.Box, error) // opens the key of this host
 }
 
 // standing is a project and the place in it that a request was made from.
@@ -119,7 +121,7 @@ func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &repo{path: place.Root, common: place.CommonDir, cfg: set.Config(), git: e.git.At(place)}
+	r := &repo{path: place.Root, common: place.CommonDir, cfg: set.Config(), git: e.git.At(place), box: e.box}
 	if r.git.IsBareByAccident() {
 		r.path = filepath.Dir(r.common) // where its main checkout lies, whatever the configuration says
 	}

@@ -131,7 +131,11 @@ func (e *Engine) compare(ctx context.Context, r *repo, rec journal.Record, targe
 	if out.Head == "" {
 		return nil, noCommits()
 	}
-	if out.Base, err = e.baseOf(ctx, attempts, out.Head, out.TargetCommit); err != nil {
+	out.Base = rec.Carried // what the user had not committed is not the agent's work
+	if out.Base == "" {
+		out.Base, err = e.baseOf(ctx, attempts, out.Head, out.TargetCommit)
+	}
+	if err != nil {
 		return nil, err
 	}
 	patch, err := attempts.Patch(ctx, out.Base, out.Head)

@@ -303,7 +303,7 @@ func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 		return err == nil && done
 	})
 	if err == nil {
-		err = errors.Join(e.tidyTrash(ctx, s.repo, res), e.forgetReviews(ctx, s.repo))
+		err = errors.Join(e.tidyTrash(ctx, s.repo, res), e.forgetReviews(ctx, s.repo), e.expiredSessions(ctx, s.repo))
 	}
 	if err == nil {
 		err = e.sweepSecrets(ctx, s.repo)

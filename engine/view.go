@@ -61,6 +61,10 @@ func (v *view) of(ctx context.Context, rec journal.Record) croft.Workspace {
 		return w
 	}
 	w.Env["GIT_CEILING_DIRECTORIES"] = filepath.Dir(w.Path)
+	w.Scratch = v.r.scratchOf(w)
+	if rec.Home != "" {
+		w.Env["CROFT_HOME"] = rec.Home
+	}
 	tree := v.r.trees.At(specOf(rec))
 	if reason, locked, err := tree.LockReason(); err == nil && locked && !strings.HasPrefix(reason, "croft:") {
 		w.IsLocked, w.LockReason = true, reason

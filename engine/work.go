@@ -9,12 +9,14 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
 )
 
 // work is what a workspace holds beside its commits, sorted by what is to be
@@ -88,6 +90,11 @@ func holdsBack(cfg config.Commit, dir, name string) bool {
 // commitWork commits what is uncommitted in a workspace that is as it was left,
 // and returns its head.
 func (e *Engine) commitWork(ctx context.Context, r *repo, rec journal.Record, message string) (head string, heldBack []string, err error) {
+	return e.commitWorkAt(ctx, r, rec, message, e.opts.Now())
+}
+
+// commitWorkAt is commitWork at a time that the caller chose.
+func (e *Engine) commitWorkAt(ctx context.Context, r *repo, rec journal.Record, message string, now time.Time) (head string, heldBack []string, err error) {
 	if rec.Workspace.State != croft.Ready {
 		return "", nil, &croft.Error{Code: croft.WorkspaceBroken, Message: "the workspace is not ready: it is " + string(rec.Workspace.State), Hint: "croft doctor"}
 	}
@@ -110,8 +117,7 @@ func (e *Engine) commitWork(ctx context.Context, r *repo, rec journal.Record, me
 	if err != nil {
 		return "", nil, err
 	}
-	now := e.opts.Now()
-	text := cmp.Or(message, fillIn(r.cfg.Commit.Message, rec.Workspace))
+	text := cmp.Or(message, fillIn(r.commitMessage(rec), rec.Workspace))
 	head, err = tree.CommitWork(ctx, found.paths, git.Commit{
 		Signature: git.At(id.Committer, now), Author: git.At(id.Author, now), Message: withTrailer(text, "Croft-Workspace", string(rec.Workspace.ID)),
 	}, id)
@@ -119,6 +125,15 @@ func (e *Engine) commitWork(ctx context.Context, r *repo, rec journal.Record, me
 		err = &croft.Error{Code: croft.WorkspaceBusy, Message: "a git is at work in the workspace", Details: filepath.Join(tree.Admin, "index.lock")}
 	}
 	return head, found.heldBack, err
+}
+
+// commitMessage is the template of the messages of a workspace's commits.
+func (r *repo) commitMessage(rec journal.Record) string {
+	l, err := layout.Preset(cmp.Or(rec.Workspace.Layout, r.cfg.Layout))
+	if err == nil && l.Message != "" {
+		return l.Message
+	}
+	return r.cfg.Commit.Message
 }
 
 // fillIn replaces the placeholders of a message's template.

@@ -62,7 +62,7 @@ printed.`,
 	flags.StringVar(&opts.part.Layout, "layout", "", "where they lie and how their branches are called: a `preset`")
 	flags.StringVar(&opts.mode, "mode", "", "how they are kept apart: auto, worktree, isolated or legacy")
 	flags.StringVar(&opts.key, "key", "", "the same call with the same `key` returns the same workspaces")
-	completeWords(cmd, "layout", "default", "agents", layoutSwarm, "sibling")
+	completeWords(cmd, "layout", "default", "agents", layoutSwarm, "sibling", "rounds", "massgen")
 	completeWords(cmd, "mode", modeWords()...)
 	registerCompletion(cmd, "session", a.completeSession)
 	registerCompletion(cmd, "role", a.completeRole)

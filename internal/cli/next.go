@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -27,6 +28,10 @@ func nextFor(ws croft.Workspace, now time.Time) croft.Next {
 		return croft.Next{What: "merged", Command: "croft remove " + name}
 	case ws.Mode == croft.ModeLegacy:
 		return croft.Next{What: "works in the project itself", Command: "croft sh " + name}
+	case ws.Label == "presenter":
+		return croft.Next{What: "to be reviewed", Command: "croft review " + name}
+	case ws.Round > 0:
+		return croft.Next{What: fmt.Sprintf("in round %d", ws.Round), Command: "croft round end --session " + ws.Session}
 	case ws.Head == ws.Base:
 		return croft.Next{What: "no commits yet", Command: "croft sh " + name}
 	case ws.MergeStatus == croft.MergePending:

@@ -63,7 +63,7 @@ Without a command it lists the workspaces of the repository.`,
 		newNewCommand(a), list, newShowCommand(a), newPathCommand(a),
 		newShCommand(a), newCdCommand(a), newLockCommand(a), newUnlockCommand(a),
 		newRemoveCommand(a), newSnapshotCommand(a), newTrashCommand(a), newRestoreCommand(a), newUndoCommand(a), newHistoryCommand(a),
-		newRoleCommand(a))
+		newRoleCommand(a), newSessionCommand(a), newRoundCommand(a))
 	addGroup(root, groupMerge,
 		newFinishCommand(a), newMergeCommand(a), newQueueCommand(a), newRevertCommand(a), newDiscardCommand(a),
 		newDiffCommand(a), newReviewCommand(a), newApplyCommand(a), newConflictsCommand(a))

@@ -76,6 +76,7 @@ type GC struct {
 type Checkout struct {
 	Workers int      // workers: 0 means one for each core
 	Links   []string // links: what is linked from the top of the repository
+	Scratch string   // scratch: the name of the scratch directory; empty means the layout's
 }
 
 // Git says which git runs, and what it may run.

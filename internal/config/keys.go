@@ -227,6 +227,12 @@ func engineKeys() []Key {
 			field: func(c *Config) any { return &c.Checkout.Links },
 		},
 		{
+			Name: "checkout.scratch", Type: TypeString,
+			Doc:   "The name of the directory in each workspace that git ignores and that is archived when a round ends. Empty means the layout's.",
+			check: scratchName,
+			field: func(c *Config) any { return &c.Checkout.Scratch },
+		},
+		{
 			Name: "checkout.workers", Type: TypeInteger, Default: "0",
 			Doc:   "How many processes write the files of a workspace. 0 means one for each core.",
 			max:   maxCheckout,

@@ -321,3 +321,15 @@ func namesGitDir(part string) bool {
 	part = strings.TrimRight(part, ". ")
 	return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
 }
+
+// scratchName wants a single name that git and every file system take as it is.
+func scratchName(value any, _ string) error {
+	name, _ := value.(string)
+	if name == "" {
+		return nil
+	}
+	if name == "." || name == ".." || strings.EqualFold(name, ".git") || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "/\\:*?[]<>|\"! \t\r\n\x00") {
+		return fmt.Errorf("%q is not the name of a directory", name)
+	}
+	return nil
+}

@@ -73,7 +73,7 @@ func probe(ctx context.Context, db *sql.DB) error {
 	err := db.QueryRowContext(ctx, `SELECT count(*) FROM (
 		SELECT max(rowid) FROM repos UNION ALL SELECT max(rowid) FROM workspaces UNION ALL SELECT max(seq) FROM operations
 		UNION ALL SELECT max(rowid) FROM keys UNION ALL SELECT max(rowid) FROM leases UNION ALL SELECT max(seq) FROM merges UNION ALL SELECT max(cursor) FROM events
-		UNION ALL SELECT max(rowid) FROM generations UNION ALL SELECT max(rowid) FROM identity)`).Scan(&n)
+		UNION ALL SELECT max(seq) FROM sessions UNION ALL SELECT max(rowid) FROM generations UNION ALL SELECT max(rowid) FROM identity)`).Scan(&n)
 	var e *sqlite.Error
 	if errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_ERROR { // a table is not there
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
@@ -83,7 +83,7 @@ func probe(ctx context.Context, db *sql.DB) error {
 
 // migrations bring the database from one version to the next. A migration is
 // never changed once it was released.
-var migrations = []string{schema1, schemaGenerations}
+var migrations = []string{schema1, schemaGenerations, schemaSessions}
 
 func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 	var have int

@@ -58,10 +58,13 @@ type Record struct {
 	BaseDir    string            `json:"baseDir,omitempty"`    // the directory that the layout keeps workspaces in
 	RoleFiles  []string          `json:"roleFiles,omitempty"`  // files that Croft put there
 	RoleSums   map[string]string `json:"roleSums,omitempty"`   // what they held when they were put there
+	Home       string            `json:"home,omitempty"`       // the home of its agent
+	Carried    string            `json:"carried,omitempty"`    // the commit of its project's uncommitted changes that it starts from
 	Links      []string          `json:"links,omitempty"`      // names at the top that Croft linked to the project's own
 	Blob       string            `json:"blob,omitempty"`       // the object that holds this record in the repository; only in the database
 	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that makes it; absent once it is made
 	Trash      *Trash            `json:"trash,omitempty"`
+	Sealed     []byte            `json:"sealed,omitempty"` // what agents must not read, as it hangs on the ref
 	Origin     *Origin           `json:"origin,omitempty"` // in the database apart from the rest: see [Journal.Origin]
 }
 
@@ -105,7 +108,7 @@ type Trash struct {
 // persistent drops what is looked up anew each time.
 func (r Record) persistent() Record {
 	w := &r.Workspace
-	w.Head, w.IsLocked, w.LockReason, w.Lease, w.Env = "", false, "", nil, nil
+	w.Head, w.IsLocked, w.LockReason, w.Lease, w.Env, w.Scratch = "", false, "", nil, nil, ""
 	return r
 }
 

@@ -79,6 +79,16 @@ const (
 	FinishMerge Finish = "merge"
 )
 
+// Aim says whether a workspace's work goes anywhere unless that was asked for.
+type Aim string
+
+const (
+	// AimBranch: back to the branch that it started from. It is the default.
+	AimBranch Aim = ""
+	// AimNone: nowhere; it is an attempt among others.
+	AimNone Aim = "none"
+)
+
 // Layout is where workspaces lie, what their branches are called, and the
 // policies that go with it.
 type Layout struct {
@@ -94,6 +104,9 @@ type Layout struct {
 	Finish  Finish
 	Links   []string // what is linked from the project's top, by pattern
 	Prefix  string   // the value of {prefix}
+	Aim     Aim
+	Scratch string // a directory for things that are nobody's work, ignored by git; empty: none
+	Message string // of commits that Croft makes; empty: the configuration's
 }
 
 // Presets returns the layouts that have a name, the default one first.
@@ -130,8 +143,28 @@ func Presets() []Layout {
 			Orphans: OrphansReapFirst,
 			Parent:  ParentStrict,
 		},
+		rounds("rounds", "croft", ".croft_scratch"),
+		rounds("massgen", "massgen", ".massgen_scratch"),
 	}
 }
+
+// rounds is a layout for agents that attempt the same in turns. Its names say
+// nothing about who works where.
+func rounds(name, prefix, scratch string) Layout {
+	return Layout{
+		Name:    name,
+		Path:    "{home}/.worktree/{repo}",
+		Branch:  "{prefix}/{hex8}",
+		Start:   StartHead,
+		Aim:     AimNone,
+		Prefix:  prefix,
+		Scratch: scratch,
+		Message: "[ROUND] Auto-commit",
+	}
+}
+
+// UsesHome reports whether the workspaces of an agent lie in its home.
+func (l Layout) UsesHome() bool { return strings.HasPrefix(l.Path, "{home}") }
 
 // Preset returns the preset of that name, or fails with InvalidRequest.
 func Preset(name string) (Layout, error) {

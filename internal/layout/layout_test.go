@@ -70,6 +70,8 @@ func TestPresetsRender(t *testing.T) {
 		{"default", "/src/app.croft/feat-login", "croft/feat/login", "/src/app.croft", false},
 		{"agents", "/src/app/.worktrees/k3v9x0q2m4n6p8r1", "agent/k3v9x0q2", "/src/app/.worktrees", true},
 		{"swarm", "/src/app/.worktrees/researcher", "swarm/researcher-1703849234567", "/src/app/.worktrees", true},
+		{"rounds", "/homes/opus/.worktree/app", "croft/0a1b2c3d", "/homes/opus/.worktree", false},
+		{"massgen", "/homes/opus/.worktree/app", "massgen/0a1b2c3d", "/homes/opus/.worktree", false},
 		{"sibling", "/src/app-feat-login-1700000000", "feat/login", "/src", false},
 	}
 	for _, tt := range tests {
@@ -99,6 +101,8 @@ func TestPresetPolicies(t *testing.T) {
 		{Name: "agents", Start: layout.StartMain, Plain: layout.PlainDirect, Finish: layout.FinishMerge, Links: []string{"node_modules", ".env", ".env.*"}},
 		{Name: "swarm", Start: layout.StartCurrent, Session: layout.NeedRequired, Role: layout.NeedRequired},
 		{Name: "sibling", Start: layout.StartCurrent, Orphans: layout.OrphansReapFirst, Parent: layout.ParentStrict},
+		{Name: "rounds", Start: layout.StartHead, Aim: layout.AimNone, Prefix: "croft", Scratch: ".croft_scratch", Message: "[ROUND] Auto-commit"},
+		{Name: "massgen", Start: layout.StartHead, Aim: layout.AimNone, Prefix: "massgen", Scratch: ".massgen_scratch", Message: "[ROUND] Auto-commit"},
 	}
 	got := layout.Presets()
 	for i := range got {
@@ -117,7 +121,7 @@ func TestPresetPolicies(t *testing.T) {
 }
 
 func TestPresetUnknownNamesTheOthers(t *testing.T) {
-	for _, name := range []string{"", "Default", "rounds", "nope"} {
+	for _, name := range []string{"", "Default", "round", "nope"} {
 		_, err := layout.Preset(name)
 		e := refused(t, err, croft.InvalidRequest)
 		for _, l := range layout.Presets() {

@@ -142,11 +142,12 @@ func (t pathTemplate) uses(variable string) bool {
 	return slices.ContainsFunc(t.dirs, func(d template) bool { return d.uses(variable) })
 }
 
-// shared is the number of components that are the same for all workspaces.
+// shared is the number of components that are the same for all workspaces. The
+// last one never is: an agent has one workspace in each repository.
 func (t pathTemplate) shared() int {
 	i := slices.IndexFunc(t.dirs, func(d template) bool { return d.reaches(reachSome) })
 	if i < 0 {
-		return len(t.dirs)
+		return max(len(t.dirs)-1, 0)
 	}
 	return i
 }
@@ -202,7 +203,7 @@ func splitPath(text string) (t pathTemplate, problem string) {
 
 // problem says what is wrong with a template that could be taken apart.
 func (t pathTemplate) problem() string {
-	unique := false
+	unique := t.anchor == anchorHome && len(t.dirs) > 1 // a home is one agent's
 	for _, dir := range t.dirs {
 		if dir.uses("home") {
 			return "uses {home} elsewhere than as its first directory"

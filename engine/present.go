@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// presenter is the label of the workspace that ends a session.
+const presenter = "presenter"
+
+// Present makes the workspace that ends a session.
+func (e *Engine) Present(ctx context.Context, req croft.PresentRequest) (*croft.Workspace, error) {
+	ses, err := e.holdSession(ctx, req.Session)
+	if err != nil {
+		return nil, explain("present", req.Winner, err)
+	}
+	defer ses.release()
+	w, err := e.present(ctx, ses.Session, req)
+	return w, explain("present", req.Winner, err)
+}
+
+func (e *Engine) present(ctx context.Context, ses *journal.Session, req croft.PresentRequest) (*croft.Workspace, error) {
+	g := ses.Repos[0]
+	if req.Repo != "" {
+		s, err := e.locate(ctx, req.Repo, knownPlain)
+		if err != nil {
+			return nil, err
+		}
+		found := false
+		for _, have := range ses.Repos {
+			if have.ID == s.id {
+				g, found = have, true
+			}
+		}
+		if !found {
+			return nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("the session does not work on %s", s.path), Hint: "croft session list"}
+		}
+	}
+	r, err := e.repoByID(ctx, g.ID)
+	if err != nil {
+		return nil, err
+	}
+	request := digestOf([]string{req.Winner, string(req.Mode)})
+	for _, f := range ses.Finals {
+		if f.Repo != g.ID || f.Request != request {
+			continue
+		}
+		w, err := e.viewOf(ctx, r, f.Workspace)
+		if err == nil && w.State != croft.Trashed {
+			return w, nil
+		}
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return nil, err
+		}
+	}
+	if ses.State != croft.SessionOpen {
+		return nil, sessionOver(ses)
+	}
+	won, err := e.winner(ctx, ses, g, req.Winner)
+	if err != nil {
+		return nil, err
+	}
+	return e.makeFinal(ctx, ses, g, won, croft.CreateRequest{
+		Session: string(ses.ID), Label: presenter, Base: won.tip, Target: g.Target, Layout: ses.Layout, Mode: req.Mode,
+	}, request)
+}
+
+// won is what a presentation starts from.
+type won struct {
+	tip, branch, carried string
+}
+
+// winner finds the last work of an agent in a repository. Its round has ended,
+// or its work is committed first.
+func (e *Engine) winner(ctx context.Context, ses *journal.Session, g journal.Ground, who string) (won, error) {
+	for _, t := range slices.Backward(ses.Turns) {
+		for _, seat := range t.Seats {
+			if seat.Repo != g.ID || seat.Agent != who && string(seat.Workspace) != who && !e.isAgents(ses, seat.Agent, who) {
+				continue
+			}
+			rec, err := e.journal.Record(ctx, seat.Workspace)
+			if err != nil {
+				return won{}, err
+			}
+			if rec.Workspace.State != croft.Trashed {
+				return won{}, &croft.Error{
+					Code: croft.RoundBusy, Message: fmt.Sprintf("round %d of %s is still open", t.Number, seat.Agent),
+					Hint: "croft round end --session " + string(ses.ID),
+				}
+			}
+			if rec.Trash == nil || rec.Trash.Tip == "" {
+				return won{}, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%s has left no commit to present", seat.Agent)}
+			}
+			return won{rec.Trash.Tip, rec.Workspace.Branch, seat.Carried}, nil
+		}
+	}
+	return won{}, &croft.Error{Code: croft.WorktreeNotFound, Workspace: who, Message: "no agent of the session is called that", Hint: "croft session list"}
+}
+
+// isAgents reports whether an ID is that of one of an agent's workspaces, in
+// whatever repository.
+func (e *Engine) isAgents(ses *journal.Session, agent, id string) bool {
+	for _, t := range ses.Turns {
+		for _, seat := range t.Seats {
+			if string(seat.Workspace) == id {
+				return seat.Agent == agent
+			}
+		}
+	}
+	return false
+}
+
+// makeFinal makes the workspace. Its branch is called presenter, unless there is
+// such a branch: then it gets a suffix.
+func (e *Engine) makeFinal(ctx context.Context, ses *journal.Session, g journal.Ground, from won, req croft.CreateRequest, request string) (*croft.Workspace, error) {
+	home, err := e.homeOf(ctx, ses, presenter, "")
+	if err != nil {
+		return nil, err
+	}
+	req.Home = home
+	made, err := e.madeFinal(ctx, g, home, from.tip)
+	if err == nil && made == nil {
+		made, err = e.createFinal(ctx, ses, g, from, req)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return made, e.keepFinal(ctx, ses, g, made, request)
+}
+
+func (e *Engine) createFinal(ctx context.Context, ses *journal.Session, g journal.Ground, from won, req croft.CreateRequest) (*croft.Workspace, error) {
+	if err := e.saveSession(ctx, ses, nil); err != nil { // the home is known
+		return nil, err
+	}
+	if err := failpoint.Hit("present.journalled"); err != nil {
+		return nil, err
+	}
+	create := func(name string) ([]croft.Workspace, error) {
+		req.Name, req.Branch = name, name
+		return e.createAll(ctx, croft.CreateAllRequest{Repo: g.Path, Workspaces: []croft.CreateRequest{req}},
+			[]seat{{place: g.Place, carried: from.carried, newOnly: true, ref: from.branch}})
+	}
+	made, err := create(presenter)
+	if errors.Is(err, croft.BranchExists) || errors.Is(err, croft.WorktreeExists) || errors.Is(err, croft.BranchBlocked) {
+		made, err = create(presenter + "-" + hex8())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &made[0], failpoint.Hit("present.made")
+}
+
+// madeFinal finds the workspace that an interrupted call has made. Another one
+// in the presenter's home has to go first.
+func (e *Engine) madeFinal(ctx context.Context, g journal.Ground, home, tip string) (*croft.Workspace, error) {
+	live, err := e.journal.Live(ctx, g.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range live {
+		if rec.Home != home || rec.Workspace.State == croft.Creating {
+			continue
+		}
+		if rec.Workspace.Base != tip {
+			return nil, &croft.Error{
+				Code: croft.RoundBusy, Message: "the session presents something else already", Details: rec.Workspace.Path,
+				Hint: "croft remove " + rec.Workspace.Name,
+			}
+		}
+		r, err := e.repoByID(ctx, g.ID)
+		if err != nil {
+			return nil, err
+		}
+		return e.viewOf(ctx, r, rec.Workspace.ID)
+	}
+	return nil, nil
+}
+
+func (e *Engine) keepFinal(ctx context.Context, ses *journal.Session, g journal.Ground, w *croft.Workspace, request string) error {
+	ses.Finals = append(ses.Finals, journal.Final{Repo: g.ID, Request: request, Workspace: w.ID})
+	for i := range ses.Homes {
+		if ses.Homes[i].Agent == presenter {
+			if err := e.shareArchives(ses, &ses.Homes[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return e.saveSession(ctx, ses, nil)
+}

@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// retain deletes the branches of earlier rounds that the session's retention
+// lets go, of the agents of a round that has started.
+func (e *Engine) retain(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
+	keep, err := retained(ses.Retention)
+	if err != nil || keep < 0 {
+		return err
+	}
+	for _, seat := range t.Seats {
+		left := keep
+		for _, earlier := range slices.Backward(ses.Turns) {
+			for _, old := range earlier.Seats {
+				if old.Agent != seat.Agent || old.Repo != seat.Repo || old.Workspace == "" {
+					continue
+				}
+				if left--; left >= 0 || old.Workspace == seat.Workspace {
+					continue
+				}
+				if err := e.dropBranch(ctx, old.Repo, old.Workspace); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// dropBranch deletes the branch that a removed workspace left behind, after its
+// tip was archived. One that moved since, or that somebody has checked out,
+// stays.
+func (e *Engine) dropBranch(ctx context.Context, repo, id croft.ID) error {
+	rec, err := e.journal.Record(ctx, id)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && (rec.Trash == nil || rec.Trash.BranchGone || !rec.OwnsBranch) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r, err := e.repoByID(ctx, repo)
+	if err != nil || r.git == nil {
+		return err
+	}
+	return e.underLock(ctx, r, func() error {
+		tip := rec.Trash.Tip
+		if rec.Workspace.Branch == "" || tip == "" {
+			return nil
+		}
+		if _, err := r.git.ReadRef(ctx, archiveRef(id)); errors.Is(err, git.ErrNoRef) {
+			if err := r.git.UpdateRefs(ctx, git.RefUpdate{Ref: archiveRef(id), New: tip}); err != nil {
+				return err
+			}
+		} else if err != nil {
+			return err
+		}
+		gone, err := deleteBranch(ctx, r, rec, tip)
+		if err != nil || !gone {
+			return err
+		}
+		rec.Trash.BranchGone = true
+		return e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error { return tx.Emit(e.event(croft.EventBranchDeleted, rec)) })
+	})
+}

@@ -1,0 +1,458 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+)
+
+// StartRound makes the checkouts of a round.
+func (e *Engine) StartRound(ctx context.Context, req croft.RoundRequest) (*croft.Round, error) {
+	ses, err := e.holdSession(ctx, req.Session)
+	if err != nil {
+		return nil, explain("round", "", err)
+	}
+	defer ses.release()
+	t, err := e.startRound(ctx, ses.Session, req)
+	if err != nil {
+		return nil, explain("round", "", err)
+	}
+	round, err := e.shownRound(ctx, ses.Session, t)
+	return round, explain("round", "", err)
+}
+
+func (e *Engine) startRound(ctx context.Context, ses *journal.Session, req croft.RoundRequest) (*journal.Turn, error) {
+	req.Session = ""
+	request := req
+	request.Number, request.Repos = 0, nil // how directories are spelled is no part of it
+	t := ses.Turn(req.Number)
+	switch {
+	case t != nil && t.Request != digestOf(request):
+		return nil, keyConflict(fmt.Sprintf("round %d", req.Number))
+	case t != nil && !t.Starting:
+		return t, e.retain(ctx, ses, t) // its starter may have died before it had
+	case t == nil && ses.State != croft.SessionOpen:
+		return nil, sessionOver(ses)
+	case t == nil:
+		var err error
+		if t, err = e.planRound(ctx, ses, req); err != nil {
+			return nil, err
+		}
+		t.Request = digestOf(request)
+	}
+	if err := e.saveSession(ctx, ses, nil); err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("round.journalled"); err != nil {
+		return nil, err
+	}
+	if err := e.makeSeats(ctx, ses, t); err != nil {
+		return nil, errors.Join(err, e.takeBackRound(context.WithoutCancel(ctx), ses, t))
+	}
+	t.Starting = false
+	if err := e.saveSession(ctx, ses, func(tx *journal.Tx) error {
+		return tx.Emit(e.roundEvent(croft.EventRoundStarted, ses, t))
+	}); err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("round.started"); err != nil {
+		return nil, err
+	}
+	return t, e.retain(ctx, ses, t)
+}
+
+func sessionOver(ses *journal.Session) error {
+	return &croft.Error{Code: croft.SessionOver, Message: fmt.Sprintf("the session %s has ended", ses.ID), Hint: "croft session start"}
+}
+
+func (e *Engine) roundEvent(kind string, ses *journal.Session, t *journal.Turn) croft.Event {
+	return croft.Event{Time: e.now(), Kind: kind, Repo: ses.RepoID, Data: eventData("round", string(t.ID))}
+}
+
+// planRound draws everything that a round leaves to chance, and adds the round
+// to the session. Nothing is made yet.
+func (e *Engine) planRound(ctx context.Context, ses *journal.Session, req croft.RoundRequest) (*journal.Turn, error) {
+	if err := checkRound(req); err != nil {
+		return nil, err
+	}
+	number := req.Number
+	for _, t := range ses.Turns {
+		if req.Number == 0 {
+			number = max(number, t.Number)
+		}
+		if t.Ended {
+			continue
+		}
+		for _, seat := range t.Seats {
+			if slices.Contains(req.Agents, seat.Agent) && !seat.Ended {
+				return nil, &croft.Error{
+					Code: croft.RoundBusy, Workspace: seat.Agent, Message: fmt.Sprintf("round %d is still open for %s", t.Number, seat.Agent),
+					Hint: "croft round end --session " + string(ses.ID),
+				}
+			}
+		}
+	}
+	if req.Number == 0 {
+		number++
+	}
+	t := journal.Turn{ID: newID(), Number: number, Starting: true, StartedAt: e.now().Truncate(time.Second)}
+	repos := req.Repos
+	if len(repos) == 0 {
+		for _, g := range ses.Repos {
+			repos = append(repos, g.Path)
+		}
+	}
+	labels := make([]string, len(req.Agents))
+	for i, n := range rand.Perm(len(labels)) {
+		labels[i] = fmt.Sprintf("agent%d", n+1)
+	}
+	bases := make([]seatBase, len(repos))
+	for i, dir := range repos {
+		var err error
+		if bases[i], err = e.seatBase(ctx, ses, dir, req); err != nil {
+			return nil, err
+		}
+	}
+	for i, agent := range req.Agents {
+		home, err := e.homeOf(ctx, ses, agent, req.Homes[agent])
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range bases {
+			t.Seats = append(t.Seats, journal.Seat{
+				Agent: agent, Label: labels[i], Repo: b.repo, Home: home, Base: b.base, BaseRef: b.ref, Carried: b.carried, Branch: req.Branches[agent], Mode: req.Mode,
+			})
+		}
+	}
+	ses.Turns = append(ses.Turns, t)
+	return &ses.Turns[len(ses.Turns)-1], nil
+}
+
+func checkRound(req croft.RoundRequest) error {
+	if len(req.Agents) == 0 {
+		return &croft.Error{Code: croft.InvalidRequest, Message: "a round needs agents", Hint: "croft round start --agents 3"}
+	}
+	if req.Number < 0 {
+		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no round %d", req.Number)}
+	}
+	for i, agent := range req.Agents {
+		if err := layout.CheckAgent(agent); err != nil {
+			return err
+		}
+		if agent == presenter || slices.Contains(req.Agents[:i], agent) {
+			return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("an agent cannot be called %q here", agent), Hint: "give each agent a name of its own"}
+		}
+	}
+	for agent, home := range req.Homes {
+		if !filepath.IsAbs(home) || !slices.Contains(req.Agents, agent) {
+			return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is not the home of an agent of the round", home)}
+		}
+	}
+	return nil
+}
+
+// seatBase is where the seats of a round start in one repository.
+type seatBase struct {
+	repo               croft.ID
+	base, ref, carried string
+}
+
+// seatBase fixes the commit that a round starts from, so that all of it, and
+// what is made of it after a crash, starts from the same.
+func (e *Engine) seatBase(ctx context.Context, ses *journal.Session, dir string, req croft.RoundRequest) (seatBase, error) {
+	s, err := e.locate(ctx, dir, newPlain)
+	if err != nil {
+		return seatBase{}, err
+	}
+	if _, err := e.ground(ctx, ses, s); err != nil {
+		return seatBase{}, err
+	}
+	out := seatBase{repo: s.id}
+	if s.git == nil || req.Mode == croft.ModeLegacy {
+		return out, nil
+	}
+	l, err := layout.Preset(ses.Layout)
+	if err != nil {
+		return seatBase{}, err
+	}
+	st, err := e.startFor(ctx, s, l, croft.CreateRequest{Base: req.Base})
+	if err != nil {
+		return seatBase{}, err
+	}
+	out.base, out.ref = st.oid, st.ref
+	switch req.Carry {
+	case croft.CarryNothing:
+	case croft.CarryDirty:
+		if out.carried, err = e.carry(ctx, s, st.oid); err != nil {
+			return seatBase{}, err
+		}
+		if out.carried != "" {
+			out.base = out.carried
+		}
+	default:
+		return seatBase{}, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("nothing %q can be carried", req.Carry), Hint: "dirty"}
+	}
+	return out, nil
+}
+
+// carryRef keeps the commit of a project's uncommitted changes until workspaces
+// hang on it.
+func carryRef(oid string) string { return "refs/croft/carry/" + oid }
+
+// carry commits what is uncommitted in the project's own checkout, beside its
+// index and branch, on top of what is checked out. It returns nothing if there
+// is nothing.
+func (e *Engine) carry(ctx context.Context, s standing, base string) (string, error) {
+	_, head, err := s.head(ctx)
+	if err != nil {
+		return "", err
+	}
+	if head != base {
+		return "", &croft.Error{
+			Code: croft.InvalidRequest, Message: "uncommitted changes can be carried only on top of what is checked out", Hint: "leave out --base or --carry",
+		}
+	}
+	tree := s.git.Main(s.path)
+	var paths []string
+	for entry, err := range tree.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
+		if err != nil {
+			return "", err
+		}
+		if entry.Untracked() && holdsBack(s.cfg.Commit, s.path, entry.Path) {
+			continue
+		}
+		paths = append(paths, entry.Path)
+	}
+	attempts, err := s.git.Attempts()
+	if err != nil {
+		return "", err
+	}
+	defer attempts.Close()
+	oid, err := tree.WorkCommit(ctx, attempts, paths)
+	if err != nil || oid == head {
+		return "", err
+	}
+	release, err := attempts.Keep(oid)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	old, err := s.git.ReadRef(ctx, carryRef(oid))
+	if err != nil && !errors.Is(err, git.ErrNoRef) {
+		return "", err
+	}
+	return oid, s.git.UpdateRefs(ctx, git.RefUpdate{Ref: carryRef(oid), New: oid, Old: old})
+}
+
+// homeOf finds the home of an agent, or makes one.
+func (e *Engine) homeOf(ctx context.Context, ses *journal.Session, agent, given string) (string, error) {
+	for i, h := range ses.Homes {
+		if h.Agent != agent {
+			continue
+		}
+		if given != "" && given != h.Path {
+			ses.Homes[i].Path, ses.Homes[i].Given = given, true
+		}
+		return ses.Homes[i].Path, nil
+	}
+	h := journal.Home{Agent: agent, Path: given, Given: given != ""}
+	if given == "" {
+		r, err := e.repoByID(ctx, ses.Repos[0].ID)
+		if err != nil {
+			return "", err
+		}
+		h.Path = e.newHome(r, string(newID()))
+	}
+	ses.Homes = append(ses.Homes, h)
+	return h.Path, nil
+}
+
+// makeSeats makes the workspaces of a round, repository by repository. What was
+// made before it was interrupted is found again by its key.
+func (e *Engine) makeSeats(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
+	for _, g := range ses.Repos {
+		req := croft.CreateAllRequest{Key: seatsKey(t, g.ID), Repo: g.Path}
+		var at []int
+		var seats []seat
+		for i, s := range t.Seats {
+			if s.Repo != g.ID {
+				continue
+			}
+			at = append(at, i)
+			seats = append(seats, seat{round: t.Number, place: g.Place, carried: s.Carried, newOnly: true, ref: s.BaseRef})
+			req.Workspaces = append(req.Workspaces, croft.CreateRequest{
+				Agent: s.Agent, Session: string(ses.ID), Label: s.Label, Home: s.Home, Base: s.Base, Branch: s.Branch, Layout: ses.Layout, Mode: s.Mode,
+			})
+		}
+		if len(at) == 0 {
+			continue
+		}
+		if err := e.nameSeats(ctx, g, req.Workspaces, seatsKey(t, g.ID)); err != nil {
+			return err
+		}
+		// In an order that says nothing, and is the same after a crash: what is
+		// made first is older.
+		slices.SortFunc(req.Workspaces, func(a, b croft.CreateRequest) int {
+			return strings.Compare(digestOf(string(t.ID)+a.Agent), digestOf(string(t.ID)+b.Agent))
+		})
+		made, err := e.createAll(ctx, req, seats)
+		if err != nil {
+			return err
+		}
+		for k, w := range made {
+			for _, i := range at {
+				if t.Seats[i].Agent == w.Agent {
+					t.Seats[i].Workspace = made[k].ID
+				}
+			}
+		}
+		if err := failpoint.Hit("round.made"); err != nil {
+			return err
+		}
+	}
+	for i := range ses.Homes {
+		if err := e.shareArchives(ses, &ses.Homes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seatsKey is the key under which the workspaces of a round are made in one
+// repository.
+func seatsKey(t *journal.Turn, repo croft.ID) string {
+	return "round-" + string(t.ID) + "-" + string(repo)
+}
+
+// nameSeats gives workspaces the names of their agents, where nobody else in
+// the repository has them.
+func (e *Engine) nameSeats(ctx context.Context, g journal.Ground, parts []croft.CreateRequest, key string) error {
+	for i := range parts {
+		name := parts[i].Agent
+		rec, err := e.journal.LiveByName(ctx, g.ID, name)
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return err
+		}
+		if err == nil {
+			origin, err := e.journal.Origin(ctx, rec.Workspace.ID)
+			if err != nil {
+				return err
+			}
+			if origin == nil || origin.Key != key {
+				name = name + "-" + layout.ShortID(parts[i].Session)
+			}
+		}
+		parts[i].Name = name
+	}
+	return nil
+}
+
+// takeBackRound removes what a round that did not come about has made.
+func (e *Engine) takeBackRound(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
+	for _, g := range ses.Repos {
+		key, err := e.journal.FindKey(ctx, g.ID, "create", seatsKey(t, g.ID))
+		if errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		op, err := e.await(ctx, key.Operation)
+		if err != nil {
+			return err
+		}
+		r, err := e.repoByID(ctx, g.ID)
+		if err != nil {
+			return err
+		}
+		var records []journal.Record
+		for _, id := range op.Workspaces {
+			rec, err := e.journal.Record(ctx, id)
+			if err == nil && rec.Workspace.State != croft.Trashed {
+				records = append(records, rec)
+			} else if err != nil && !errors.Is(err, journal.ErrNotFound) {
+				return err
+			}
+		}
+		if err := e.undoCreate(ctx, r, op, records, "the round did not come about"); err != nil {
+			return err
+		}
+	}
+	ses.Turns = slices.DeleteFunc(ses.Turns, func(o journal.Turn) bool { return o.ID == t.ID })
+	return e.saveSession(ctx, ses, nil)
+}
+
+// recoverRounds takes back the rounds whose starter has died: nobody was told
+// of them.
+func (e *Engine) recoverRounds(ctx context.Context) error {
+	list, err := e.journal.StartingSessions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, ses := range list {
+		if err := e.recoverRound(ctx, ses.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) recoverRound(ctx context.Context, id croft.ID) error {
+	if _, err := os.Stat(e.sessionDir(id)); err != nil {
+		return nil
+	}
+	l, err := flock.Try(e.sessionLock(id))
+	if errors.Is(err, flock.ErrHeld) {
+		return nil // somebody is at it
+	}
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	ses, err := e.journal.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	for i := range ses.Turns {
+		if ses.Turns[i].Starting {
+			return e.takeBackRound(ctx, &ses, &ses.Turns[i])
+		}
+	}
+	return nil
+}
+
+// shownRound is a round as callers see it.
+func (e *Engine) shownRound(ctx context.Context, ses *journal.Session, t *journal.Turn) (*croft.Round, error) {
+	out := &croft.Round{ID: t.ID, Session: ses.ID, Number: t.Number, State: croft.RoundOpen, StartedAt: t.StartedAt}
+	if t.Ended {
+		out.State, out.EndedAt = croft.RoundEnded, t.EndedAt
+	}
+	for _, seat := range t.Seats {
+		r, err := e.repoByID(ctx, seat.Repo)
+		if err != nil {
+			return nil, err
+		}
+		w, err := e.viewOf(ctx, r, seat.Workspace)
+		if errors.Is(err, journal.ErrNotFound) {
+			continue // it is gone from the trash too
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.Workspaces = append(out.Workspaces, *w)
+	}
+	return out, nil
+}

@@ -1,0 +1,237 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// EndRound commits, archives and puts away what a round's agents left.
+func (e *Engine) EndRound(ctx context.Context, round croft.ID) (*croft.Round, error) {
+	ses, err := e.holdRound(ctx, round)
+	if err != nil {
+		return nil, explain("round", "", err)
+	}
+	defer ses.release()
+	for i := range ses.Turns {
+		t := &ses.Turns[i]
+		if t.ID != round {
+			continue
+		}
+		failed, err := e.endRound(ctx, ses.Session, t)
+		if err != nil {
+			return nil, explain("round", "", err)
+		}
+		out, err := e.shownRound(ctx, ses.Session, t)
+		if err != nil {
+			return nil, explain("round", "", err)
+		}
+		out.Failed = failed
+		return out, nil
+	}
+	return nil, explain("round", "", roundNotFound(string(round)))
+}
+
+func roundNotFound(ref string) error {
+	return &croft.Error{Code: croft.RoundNotFound, Message: fmt.Sprintf("there is no round %s", ref), Hint: "croft session list"}
+}
+
+// holdRound takes the lock of the session that a round belongs to.
+func (e *Engine) holdRound(ctx context.Context, round croft.ID) (heldSession, error) {
+	if _, err := e.standing(ctx, ""); err != nil && ctx.Err() != nil { // fills a database that was lost
+		return heldSession{}, err
+	}
+	list, err := e.journal.Sessions(ctx, "")
+	if err != nil {
+		return heldSession{}, err
+	}
+	for _, ses := range list {
+		for _, t := range ses.Turns {
+			if t.ID == round {
+				return e.holdSession(ctx, ses.ID)
+			}
+		}
+	}
+	return heldSession{}, roundNotFound(string(round))
+}
+
+// endRound ends a round as far as that is possible, and says what is left. All
+// its commits have the time at which its end was first asked for: when each
+// agent was attended to tells nothing about it.
+func (e *Engine) endRound(ctx context.Context, ses *journal.Session, t *journal.Turn) ([]croft.Kept, error) {
+	if t.Ended {
+		return nil, nil
+	}
+	if t.EndedAt.IsZero() {
+		t.EndedAt = e.now().Truncate(time.Second)
+		if err := e.saveSession(ctx, ses, nil); err != nil {
+			return nil, err
+		}
+	}
+	if err := failpoint.Hit("round.ending"); err != nil {
+		return nil, err
+	}
+	var failed []croft.Kept
+	for i := range t.Seats {
+		if t.Seats[i].Ended {
+			continue
+		}
+		err := e.endSeat(ctx, ses, t, &t.Seats[i])
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			failed = append(failed, croft.Kept{Name: t.Seats[i].Agent, Reason: croft.AsError("round", explain("round", t.Seats[i].Agent, err))})
+		}
+	}
+	for i := range ses.Homes {
+		if err := e.shareArchives(ses, &ses.Homes[i]); err != nil {
+			failed = append(failed, croft.Kept{Name: ses.Homes[i].Agent, Reason: croft.AsError("round", explain("round", ses.Homes[i].Agent, err))})
+		}
+	}
+	if err := failpoint.Hit("round.shared"); err != nil {
+		return nil, err
+	}
+	t.Ended = len(failed) == 0
+	return failed, e.saveSession(ctx, ses, func(tx *journal.Tx) error {
+		if !t.Ended {
+			return nil
+		}
+		return tx.Emit(e.roundEvent(croft.EventRoundEnded, ses, t))
+	})
+}
+
+// endSeat ends one agent's part. Each step may have been done before.
+func (e *Engine) endSeat(ctx context.Context, ses *journal.Session, t *journal.Turn, seat *journal.Seat) error {
+	rec, err := e.journal.Record(ctx, seat.Workspace)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
+		seat.Archived, seat.Ended = true, true // somebody removed it, or this did before it was interrupted
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r, err := e.repoByID(ctx, seat.Repo)
+	if err != nil {
+		return err
+	}
+	if err := e.recover(ctx, r.id); err != nil {
+		return err
+	}
+	if rec.Workspace.Mode != croft.ModeLegacy {
+		if _, _, err := e.commitWorkAt(ctx, r, rec, "", t.EndedAt); err != nil && !e.isLost(rec) {
+			return err
+		}
+		if err := failpoint.Hit("round.committed"); err != nil {
+			return err
+		}
+		if err := e.archiveSeat(ses, t, rec, r, seat.Label); err != nil {
+			return err
+		}
+	}
+	seat.Archived = true
+	if err := failpoint.Hit("round.archived"); err != nil {
+		return err
+	}
+	how := removal{Branch: croft.BranchKeep, Event: croft.EventWorkspaceRemoved, act: act{id: t.ID}}
+	if _, err := e.removeOne(ctx, r, rec, how, croft.RemoveForce); err != nil && !errors.Is(err, croft.WorktreeNotFound) {
+		return err
+	}
+	seat.Ended = true
+	return failpoint.Hit("round.removed")
+}
+
+// isLost reports whether the directory of a workspace is gone, so that there is
+// nothing to commit.
+func (e *Engine) isLost(rec journal.Record) bool {
+	_, err := os.Lstat(rec.Workspace.Path)
+	return errors.Is(err, os.ErrNotExist)
+}
+
+// EndSession ends a session.
+func (e *Engine) EndSession(ctx context.Context, session croft.ID) error {
+	ses, err := e.holdSession(ctx, session)
+	if err != nil {
+		return explain("session", "", err)
+	}
+	defer ses.release()
+	return explain("session", "", e.endSession(ctx, ses.Session))
+}
+
+func (e *Engine) endSession(ctx context.Context, ses *journal.Session) error {
+	if ses.State == croft.SessionEnded {
+		return nil
+	}
+	for i := range ses.Turns {
+		if ses.Turns[i].Starting {
+			if err := e.takeBackRound(ctx, ses, &ses.Turns[i]); err != nil {
+				return err
+			}
+			break // there is one at most
+		}
+	}
+	for i := range ses.Turns {
+		failed, err := e.endRound(ctx, ses, &ses.Turns[i])
+		if err != nil {
+			return err
+		}
+		if len(failed) > 0 {
+			return failed[0].Reason
+		}
+	}
+	if err := e.removeFinals(ctx, ses); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("session.removed"); err != nil {
+		return err
+	}
+	for _, t := range ses.Turns {
+		for _, seat := range t.Seats {
+			if err := e.dropBranch(ctx, seat.Repo, seat.Workspace); err != nil {
+				return err
+			}
+		}
+	}
+	if err := failpoint.Hit("session.dropped"); err != nil {
+		return err
+	}
+	ses.State, ses.EndedAt = croft.SessionEnded, e.now()
+	return e.saveSession(ctx, ses, func(tx *journal.Tx) error {
+		return tx.Emit(croft.Event{Time: e.now(), Kind: croft.EventSessionEnded, Repo: ses.RepoID, Data: eventData("session", string(ses.ID))})
+	})
+}
+
+// removeFinals moves the workspaces of presenters to the trash, with their
+// branches. What was not applied stays restorable there.
+func (e *Engine) removeFinals(ctx context.Context, ses *journal.Session) error {
+	for _, f := range ses.Finals {
+		rec, err := e.journal.Record(ctx, f.Workspace)
+		if errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if rec.Workspace.State == croft.Trashed {
+			if err := e.dropBranch(ctx, f.Repo, f.Workspace); err != nil {
+				return err
+			}
+			continue
+		}
+		r, err := e.repoByID(ctx, f.Repo)
+		if err != nil {
+			return err
+		}
+		how := removal{Event: croft.EventWorkspaceRemoved, act: act{id: ses.ID}}
+		if _, err := e.removeOne(ctx, r, rec, how, croft.RemoveForce); err != nil && !errors.Is(err, croft.WorktreeNotFound) {
+			return err
+		}
+	}
+	return nil
+}

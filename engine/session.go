@@ -1,0 +1,454 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+)
+
+// sessionRefs are the refs that sessions hang on, sealed.
+const sessionRefs = "refs/croft/session/"
+
+func sessionRef(id croft.ID) string { return sessionRefs + string(id) }
+
+// StartSession begins a session.
+func (e *Engine) StartSession(ctx context.Context, req croft.SessionRequest) (*croft.Session, error) {
+	ses, err := e.startSession(ctx, req)
+	if err != nil {
+		return nil, explain("session", "", err)
+	}
+	return shownSession(ses), nil
+}
+
+func (e *Engine) startSession(ctx context.Context, req croft.SessionRequest) (*journal.Session, error) {
+	req.Layout = cmp.Or(req.Layout, "rounds")
+	req.Retention = cmp.Or(req.Retention, croft.RetainOne)
+	if err := checkSession(req); err != nil {
+		return nil, err
+	}
+	ses := &journal.Session{
+		Session: croft.Session{
+			ID: newID(), Name: req.Name, Layout: req.Layout, Retention: req.Retention, State: croft.SessionOpen, StartedAt: e.now(),
+		},
+		Key: req.Key, Context: req.Context,
+	}
+	repo := req.Repo
+	req.Repo = ""
+	ses.Request = digestOf(req)
+	if req.Context == croft.ContextNone {
+		// Its project is made once it is known that the session is new.
+		ses.RepoID = noRepo
+		ses.Repo = filepath.Join(e.sessionDir(ses.ID), "project")
+	} else {
+		s, err := e.locate(ctx, repo, newPlain)
+		if err != nil {
+			return nil, err
+		}
+		if err := e.recover(ctx, s.id); err != nil {
+			return nil, err
+		}
+		ses.RepoID, ses.Repo = s.id, s.path
+	}
+	was, err := e.putNewSession(ctx, ses)
+	if err != nil || was != nil {
+		return was, err
+	}
+	return ses, e.groundSession(ctx, ses)
+}
+
+// noRepo stands for the repository of sessions that have none.
+const noRepo croft.ID = "none"
+
+// putNewSession writes a session down, or returns the one that its key was used
+// for before.
+func (e *Engine) putNewSession(ctx context.Context, ses *journal.Session) (was *journal.Session, err error) {
+	ses.Generation = 1
+	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
+		was = nil
+		old, err := tx.SessionByKey(ses.RepoID, ses.Key)
+		if err == nil {
+			if old.Request != ses.Request {
+				return keyConflict(ses.Key)
+			}
+			was = &old
+			return nil
+		}
+		if !errors.Is(err, journal.ErrNotFound) {
+			return err
+		}
+		if err := tx.PutSession(*ses); err != nil {
+			return err
+		}
+		return tx.Emit(croft.Event{Time: e.now(), Kind: croft.EventSessionStarted, Repo: ses.RepoID, Data: eventData("session", string(ses.ID))})
+	})
+	if err != nil && ses.Name != "" {
+		if open, ferr := e.journal.OpenSessions(ctx, ses.Name); ferr == nil && slices.ContainsFunc(open, func(o journal.Session) bool { return o.RepoID == ses.RepoID }) {
+			err = &croft.Error{
+				Code: croft.WorktreeExists, Message: fmt.Sprintf("a session %q is open already", ses.Name), Hint: "croft session end " + ses.Name,
+			}
+		}
+	}
+	if err == nil && was != nil {
+		return was, e.groundSession(ctx, was) // the first call may have died before it had
+	}
+	return was, err
+}
+
+// groundSession gives a session its project and hangs it on a ref there. It may
+// be called again.
+func (e *Engine) groundSession(ctx context.Context, ses *journal.Session) error {
+	if err := failpoint.Hit("session.journalled"); err != nil {
+		return err
+	}
+	if ses.Context == croft.ContextNone {
+		if err := e.git.InitEmpty(ctx, ses.Repo, e.now()); err != nil {
+			return err
+		}
+	}
+	if len(ses.Repos) > 0 {
+		return nil
+	}
+	s, err := e.locate(ctx, ses.Repo, newPlain)
+	if err != nil {
+		return err
+	}
+	_, err = e.ground(ctx, ses, s)
+	if err != nil {
+		return err
+	}
+	return e.saveSession(ctx, ses, nil)
+}
+
+// ground finds a repository among those of a session, or adds it.
+func (e *Engine) ground(ctx context.Context, ses *journal.Session, s standing) (*journal.Ground, error) {
+	for i := range ses.Repos {
+		if ses.Repos[i].ID == s.id {
+			return &ses.Repos[i], nil
+		}
+	}
+	g := journal.Ground{ID: s.id, Path: s.path, Place: s.name()}
+	taken := func(o journal.Ground) bool { return layout.Fold(o.Place) == layout.Fold(g.Place) }
+	for n := 2; slices.ContainsFunc(ses.Repos, taken); n++ {
+		g.Place = fmt.Sprintf("%s-%d", s.name(), n)
+	}
+	if s.git != nil {
+		branch, _, err := s.head(ctx)
+		if err != nil {
+			return nil, err
+		}
+		g.Target = branch
+	}
+	ses.Repos = append(ses.Repos, g)
+	return &ses.Repos[len(ses.Repos)-1], nil
+}
+
+func checkSession(req croft.SessionRequest) error {
+	if req.Key != "" {
+		if err := layout.CheckKey(req.Key); err != nil {
+			return err
+		}
+	}
+	if req.Name != "" {
+		if err := layout.CheckName(req.Name); err != nil {
+			return err
+		}
+	}
+	l, err := layout.Preset(req.Layout)
+	if err != nil {
+		return err
+	}
+	if !l.UsesHome() {
+		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("the layout %q is not one for rounds", req.Layout), Hint: "croft session start --layout rounds"}
+	}
+	if _, err := retained(req.Retention); err != nil {
+		return err
+	}
+	if req.Context != croft.ContextRepo && req.Context != croft.ContextNone {
+		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no context %q", req.Context), Details: "none, or leave it out"}
+	}
+	return nil
+}
+
+// retained is how many branches of an agent stay; -1 means all.
+func retained(r croft.Retention) (int, error) {
+	switch r {
+	case croft.RetainOne, "":
+		return 1, nil
+	case croft.RetainAll:
+		return -1, nil
+	}
+	n, err := strconv.Atoi(string(r))
+	if err != nil || n < 1 {
+		return 0, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is no number of branches to keep", r), Hint: "one, all, or a number from 1"}
+	}
+	return n, nil
+}
+
+func digestOf(v any) string {
+	b, _ := json.Marshal(v)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func eventData(key, value string) json.RawMessage {
+	b, _ := json.Marshal(map[string]string{key: value})
+	return b
+}
+
+// saveSession writes a changed session to its ref, sealed, and then to the
+// database. Only who holds the session's lock changes it.
+func (e *Engine) saveSession(ctx context.Context, ses *journal.Session, then func(*journal.Tx) error) error {
+	ses.Generation++
+	if len(ses.Repos) > 0 {
+		r, err := e.repoByID(ctx, ses.Repos[0].ID)
+		if err != nil {
+			return err
+		}
+		if r.git != nil {
+			if err := e.pinSession(ctx, r, ses); err != nil {
+				return err
+			}
+		}
+	}
+	if err := failpoint.Hit("session.pinned"); err != nil {
+		return err
+	}
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		err := tx.PutSession(*ses)
+		if err == nil && then != nil {
+			err = then(tx)
+		}
+		return err
+	})
+}
+
+func (e *Engine) pinSession(ctx context.Context, r *repo, ses *journal.Session) error {
+	b, err := json.Marshal(ses)
+	if err != nil {
+		return err
+	}
+	box, err := e.box()
+	if err != nil {
+		return err
+	}
+	blob, err := r.git.WriteBlob(box.Seal(b))
+	if err != nil {
+		return err
+	}
+	old, err := r.git.ReadRef(ctx, sessionRef(ses.ID))
+	if err != nil && !errors.Is(err, git.ErrNoRef) {
+		return err
+	}
+	return r.git.UpdateRefs(ctx, git.RefUpdate{Ref: sessionRef(ses.ID), New: blob, Old: old})
+}
+
+// importSessions takes over the sessions that hang on refs and that a database
+// does not have, or has in an older generation.
+func (e *Engine) importSessions(ctx context.Context, j *journal.Journal, r *repo) error {
+	refs, err := r.git.Refs(ctx, sessionRefs)
+	if err != nil || len(refs) == 0 {
+		return err
+	}
+	box, err := e.box()
+	if err != nil {
+		return err
+	}
+	var found []journal.Session
+	for _, ref := range refs {
+		o, err := r.git.Read(ctx, ref.OID)
+		if err != nil {
+			continue
+		}
+		var ses journal.Session
+		b, err := box.Unseal(o.Data)
+		if err != nil || json.Unmarshal(b, &ses) != nil || sessionRef(ses.ID) != ref.Name {
+			continue // another host's
+		}
+		found = append(found, ses)
+	}
+	return j.Update(ctx, func(tx *journal.Tx) error {
+		for _, ses := range found {
+			if have, err := tx.Session(ses.ID); err == nil && have.Generation >= ses.Generation {
+				continue
+			}
+			if err := tx.PutSession(ses); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// heldSession is a session under its lock: nobody else changes it.
+type heldSession struct {
+	*journal.Session
+	lock *flock.Lock
+}
+
+func (h heldSession) release() { _ = h.lock.Unlock() }
+
+// holdSession finds a session and takes its lock.
+func (e *Engine) holdSession(ctx context.Context, ref croft.ID) (heldSession, error) {
+	ses, err := e.findSession(ctx, ref)
+	if err != nil {
+		return heldSession{}, err
+	}
+	if err := os.MkdirAll(e.sessionDir(ses.ID), 0o700); err != nil {
+		return heldSession{}, err
+	}
+	l, err := flock.Acquire(ctx, e.sessionLock(ses.ID))
+	if err != nil {
+		return heldSession{}, err
+	}
+	now, err := e.journal.Session(ctx, ses.ID)
+	if err == nil && len(now.Repos) == 0 {
+		err = e.groundSession(ctx, &now) // its starter died
+	}
+	if err != nil {
+		_ = l.Unlock()
+		return heldSession{}, err
+	}
+	return heldSession{&now, l}, nil
+}
+
+func (e *Engine) sessionLock(id croft.ID) string { return filepath.Join(e.sessionDir(id), "lock") }
+
+func (e *Engine) findSession(ctx context.Context, ref croft.ID) (*journal.Session, error) {
+	gone := &croft.Error{Code: croft.SessionNotFound, Message: fmt.Sprintf("there is no session %q", ref), Hint: "croft session list"}
+	if ref == "" {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "no session was named", Hint: "croft session list"}
+	}
+	// A database that was lost is filled from the repository.
+	here, herr := e.standing(ctx, "")
+	ses, err := e.journal.Session(ctx, ref)
+	if err == nil {
+		return &ses, nil
+	}
+	if !errors.Is(err, journal.ErrNotFound) {
+		return nil, err
+	}
+	named, err := e.journal.OpenSessions(ctx, string(ref))
+	if err != nil {
+		return nil, err
+	}
+	if herr == nil && len(named) > 1 { // the one of this project is meant
+		named = slices.DeleteFunc(named, func(s journal.Session) bool { return s.RepoID != here.id })
+	}
+	switch len(named) {
+	case 0:
+		return nil, gone
+	case 1:
+		return &named[0], nil
+	}
+	gone.Message, gone.Hint = fmt.Sprintf("several projects have a session %q", ref), "name it by its ID: croft session list --all"
+	return nil, gone
+}
+
+// Session finds a session.
+func (e *Engine) Session(ctx context.Context, ref croft.ID) (*croft.Session, error) {
+	ses, err := e.findSession(ctx, ref)
+	if err != nil {
+		return nil, explain("session", "", err)
+	}
+	return shownSession(ses), nil
+}
+
+// Sessions lists sessions, oldest first.
+func (e *Engine) Sessions(ctx context.Context, f croft.SessionFilter) ([]croft.Session, error) {
+	s, err := e.standing(ctx, f.Repo)
+	if errors.Is(err, git.ErrNoRepository) && f.Repo == "" {
+		s.repo = &repo{id: noRepo}
+		err = nil
+	}
+	if err != nil {
+		return nil, explain("session", "", err)
+	}
+	list, err := e.journal.Sessions(ctx, s.id)
+	if err != nil {
+		return nil, explain("session", "", err)
+	}
+	if len(f.States) == 0 {
+		f.States = []croft.SessionState{croft.SessionOpen}
+	}
+	out := []croft.Session{}
+	for _, ses := range list {
+		if slices.Contains(f.States, ses.State) {
+			out = append(out, *shownSession(&ses))
+		}
+	}
+	return out, nil
+}
+
+func shownSession(ses *journal.Session) *croft.Session {
+	out := ses.Session
+	for _, h := range ses.Homes {
+		if h.Agent != presenter {
+			out.Agents = append(out.Agents, croft.Agent{Name: h.Agent, Home: h.Path})
+		}
+	}
+	for _, t := range ses.Turns {
+		if t.Starting {
+			continue
+		}
+		sum := croft.RoundSummary{ID: t.ID, Number: t.Number, State: croft.RoundOpen}
+		if t.Ended {
+			sum.State = croft.RoundEnded
+		}
+		out.Rounds = append(out.Rounds, sum)
+	}
+	return &out
+}
+
+// newHome is a place for an agent's home, beside the other workspaces of a
+// repository.
+func (e *Engine) newHome(r *repo, name string) string {
+	top := filepath.Dir(r.path)
+	if !writable(top) {
+		return filepath.Join(e.set.Config().DataDir, r.name()+"-"+layout.ShortID(string(r.id)), ".rounds", name)
+	}
+	return filepath.Join(top, r.name()+".croft", ".rounds", name)
+}
+
+// expiredSessions forgets sessions that ended longer ago than the trash is
+// kept, with the homes that Croft made for them.
+func (e *Engine) expiredSessions(ctx context.Context, r *repo) error {
+	list, err := e.journal.Sessions(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	for _, ses := range list {
+		if ses.State != croft.SessionEnded || e.now().Sub(ses.EndedAt) <= time.Duration(r.cfg.Trash.Retention) {
+			continue
+		}
+		var errs []error
+		for _, h := range ses.Homes {
+			if !h.Given {
+				errs = append(errs, os.RemoveAll(h.Path))
+			}
+		}
+		errs = append(errs, os.RemoveAll(e.sessionDir(ses.ID)), dropRef(ctx, r, sessionRef(ses.ID)))
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+		if err := e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.DropSession(ses.ID) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

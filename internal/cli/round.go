@@ -1,0 +1,294 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+type roundResult struct {
+	Version    int               `json:"version"`
+	Round      *croft.Round      `json:"round"`
+	Workspaces []croft.Workspace `json:"workspaces"`
+}
+
+func newRoundCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "round",
+		Short: "Let several agents attempt the same, in turns",
+		Long: `A round gives every agent of a session a fresh checkout and a branch with a
+random name. When it ends, what was not committed is, scratch directories are
+archived for everybody, and the checkouts go; the branches stay.
+
+Nothing that an agent finds in its checkout tells which agent it is.`,
+		Example: `  croft session start fix-42
+  croft round start --session fix-42 --agents opus,codex,gemini
+  croft round end --session fix-42
+  croft round present --session fix-42 --winner codex
+  croft review presenter
+  croft session end fix-42`,
+		Args: takesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newRoundStart(a), newRoundEnd(a), newRoundPresent(a), newRoundPrompt(a), newRoundArchive(a))
+	return cmd
+}
+
+// roundOptions are the flags of `croft round start`.
+type roundOptions struct {
+	req      croft.RoundRequest
+	session  string
+	agents   string
+	mode     string
+	config   string
+	isCarry  bool
+	homes    []string
+	branches []string
+}
+
+func newRoundStart(a *app) *cobra.Command {
+	var opts roundOptions
+	cmd := &cobra.Command{
+		Use:   "start --session SESSION --agents N|NAME,...",
+		Short: "Give every agent a fresh checkout",
+		Args:  takesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			req, err := opts.request(a, cmd)
+			if err != nil {
+				return err
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runRoundStart(ctx, svc, req)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&opts.session, "session", "", "the `session`, by name or ID")
+	flags.StringVar(&opts.agents, "agents", "", "how many agents, or their `names` with commas between")
+	flags.IntVar(&opts.req.Number, "number", 0, "the round's number; one that was started before is shown again (default: the next)")
+	flags.StringVar(&opts.mode, "mode", "", "how they are kept apart: auto, worktree, isolated or legacy")
+	flags.StringVar(&opts.req.Base, "base", "", "start from this `commit`, branch or tag (default: what is checked out)")
+	flags.StringArrayVar(&opts.req.Repos, "repo", nil, "a project's `directory`; may be given several times (default: the session's)")
+	flags.BoolVar(&opts.isCarry, "carry", false, "start from the project's uncommitted changes too")
+	flags.StringArrayVar(&opts.homes, "home", nil, "`AGENT=DIR`: the directory that an agent's checkouts and archives lie in")
+	flags.StringArrayVar(&opts.branches, "branch", nil, "`AGENT=BRANCH`: an explicit name of an agent's branch")
+	flags.StringVar(&opts.config, "config", "", "take the mode from an orchestrator's configuration `file`")
+	completeWords(cmd, "mode", modeWords()...)
+	registerCompletion(cmd, "session", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		return a.completeOpenSession(cmd, nil, word)
+	})
+	return cmd
+}
+
+func (o roundOptions) request(a *app, cmd *cobra.Command) (croft.RoundRequest, error) {
+	req := o.req
+	req.Session, req.Mode = croft.ID(o.session), croft.Mode(o.mode)
+	if o.session == "" {
+		return req, misused(cmd, "which session: --session")
+	}
+	if o.config != "" {
+		mode, warnings, err := readWriteMode(a.at(o.config))
+		if err != nil {
+			return req, err
+		}
+		for _, w := range warnings {
+			a.note("%s", w)
+		}
+		if o.mode == "" {
+			req.Mode = mode
+		}
+	}
+	if req.Mode != "" && !slices.Contains(modes(), req.Mode) {
+		return req, misused(cmd, "unknown mode "+quoted(string(req.Mode))+": auto, worktree, isolated or legacy")
+	}
+	if o.isCarry {
+		req.Carry = croft.CarryDirty
+	}
+	for i, dir := range req.Repos {
+		req.Repos[i] = a.at(dir)
+	}
+	var err error
+	if req.Agents, err = agentNames(cmd, o.agents); err != nil {
+		return req, err
+	}
+	if req.Homes, err = byAgent(cmd, "--home", o.homes); err != nil {
+		return req, err
+	}
+	for agent, dir := range req.Homes {
+		req.Homes[agent] = a.at(dir)
+	}
+	req.Branches, err = byAgent(cmd, "--branch", o.branches)
+	return req, err
+}
+
+// agentNames reads a number of agents, or their names.
+func agentNames(cmd *cobra.Command, text string) ([]string, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		if text == "" {
+			return nil, misused(cmd, "which agents: --agents 3, or --agents opus,codex")
+		}
+		return strings.Split(text, ","), nil
+	}
+	if n < 1 || n > 1000 {
+		return nil, misused(cmd, fmt.Sprintf("%d agents cannot be had", n))
+	}
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf("worker%d", i+1))
+	}
+	return names, nil
+}
+
+// byAgent reads a flag that was given as AGENT=VALUE, any number of times.
+func byAgent(cmd *cobra.Command, flag string, texts []string) (map[string]string, error) {
+	var out map[string]string
+	for _, text := range texts {
+		agent, value, ok := strings.Cut(text, "=")
+		if !ok || value == "" {
+			return nil, misused(cmd, flag+" takes AGENT=VALUE, not "+quoted(text))
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[agent] = value
+	}
+	return out, nil
+}
+
+// at makes a path absolute, from where the caller stands.
+func (a *app) at(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(a.env.Dir, path)
+}
+
+func (a *app) runRoundStart(ctx context.Context, svc croft.Rounds, req croft.RoundRequest) error {
+	stop := a.progress("making " + count(len(req.Agents), "checkout"))
+	round, err := svc.StartRound(ctx, req)
+	stop()
+	if err != nil {
+		return err
+	}
+	a.showRound(round)
+	for _, ws := range round.Workspaces {
+		for _, note := range ws.Notes {
+			a.note("%s: %s", ws.Name, note)
+		}
+	}
+	return nil
+}
+
+func (a *app) showRound(round *croft.Round) {
+	if a.json {
+		a.emit(roundResult{Version: formatVersion, Round: round, Workspaces: round.Workspaces})
+		return
+	}
+	var rows [][]cell
+	for _, ws := range round.Workspaces {
+		where := a.shown(ws.Path)
+		if ws.State == croft.Trashed {
+			where = short(ws.Head)
+		}
+		rows = append(rows, []cell{plain(ws.Agent), plain(ws.Label), plain(ws.Branch), plain(where)})
+	}
+	a.note("round %d", round.Number)
+	a.table(rows)
+}
+
+func newRoundEnd(a *app) *cobra.Command {
+	var session string
+	var number int
+	cmd := &cobra.Command{
+		Use:   "end --session SESSION",
+		Short: "Commit, archive and put away what agents left",
+		Args:  takesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if session == "" {
+				return misused(cmd, "which session: --session")
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runRoundEnd(ctx, svc, croft.ID(session), number)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&session, "session", "", "the `session`, by name or ID")
+	cmd.Flags().IntVar(&number, "number", 0, "the round's number (default: the last)")
+	return cmd
+}
+
+func (a *app) runRoundEnd(ctx context.Context, svc croft.Rounds, session croft.ID, number int) error {
+	ses, err := svc.Session(ctx, session)
+	if err != nil {
+		return err
+	}
+	var id croft.ID
+	for _, r := range ses.Rounds {
+		if number == 0 || r.Number == number {
+			id = r.ID
+		}
+	}
+	if id == "" {
+		return &croft.Error{Code: croft.RoundNotFound, Op: "round", Message: "the session has no such round", Hint: "croft session list"}
+	}
+	round, err := svc.EndRound(ctx, id)
+	if err != nil {
+		return err
+	}
+	a.showRound(round)
+	if len(round.Failed) == 0 {
+		return nil
+	}
+	for _, f := range round.Failed {
+		a.note("%s is left as it was: %s", f.Name, f.Reason.Message)
+	}
+	return round.Failed[0].Reason
+}
+
+func newRoundPresent(a *app) *cobra.Command {
+	var req croft.PresentRequest
+	var session, mode string
+	cmd := &cobra.Command{
+		Use:   "present --session SESSION --winner AGENT",
+		Short: "Make the workspace in which the winner's work is finished",
+		Args:  takesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			req.Session, req.Mode = croft.ID(session), croft.Mode(mode)
+			if session == "" || req.Winner == "" {
+				return misused(cmd, "which session and winner: --session, --winner")
+			}
+			if a.repo != "" {
+				req.Repo = a.dir()
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runRoundPresent(ctx, svc, req)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&session, "session", "", "the `session`, by name or ID")
+	cmd.Flags().StringVar(&req.Winner, "winner", "", "the `agent`, or the ID of its workspace")
+	cmd.Flags().StringVar(&mode, "mode", "", "how it is kept apart: auto, worktree, isolated or legacy")
+	completeWords(cmd, "mode", modeWords()...)
+	return cmd
+}
+
+func (a *app) runRoundPresent(ctx context.Context, svc croft.Rounds, req croft.PresentRequest) error {
+	ws, err := svc.Present(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(workspacesResult{Version: formatVersion, Workspaces: []croft.Workspace{*ws}})
+		return nil
+	}
+	a.tellNew([]croft.Workspace{*ws})
+	a.note("then: croft review %s", ws.Name)
+	return nil
+}

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+type promptResult struct {
+	Version int           `json:"version"`
+	Prompt  *croft.Prompt `json:"prompt"`
+}
+
+func newRoundPrompt(a *app) *cobra.Command {
+	var isRestart bool
+	cmd := &cobra.Command{
+		Use:   "prompt [NAME]",
+		Short: "Print what an agent may be told about its checkout",
+		Long: `Print a section for the system prompt of an agent: its branch, the branches of
+the others, and where experiments are kept. It does not say which agent it is.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := croft.WorkspaceRequest{Repo: a.dir()}
+			if len(args) > 0 {
+				req.Ref = a.ref(args[0])
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runRoundPrompt(ctx, svc, req, isRestart)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&isRestart, "restart", false, "for an agent that is started again")
+	return cmd
+}
+
+func (a *app) runRoundPrompt(ctx context.Context, svc croft.Rounds, req croft.WorkspaceRequest, isRestart bool) error {
+	p, err := svc.Prompt(ctx, req)
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.json:
+		a.emit(promptResult{Version: formatVersion, Prompt: p})
+	case isRestart:
+		a.line(strings.TrimRight(p.Restart, "\n"))
+	default:
+		a.line(strings.TrimRight(p.Text, "\n"))
+	}
+	return nil
+}
+
+type archiveResult struct {
+	Version int            `json:"version"`
+	Archive *croft.Archive `json:"archive"`
+}
+
+func newRoundArchive(a *app) *cobra.Command {
+	var req croft.ArchiveRequest
+	cmd := &cobra.Command{
+		Use:               "archive [NAME]",
+		Short:             "Copy a scratch directory to the archives now",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req.Repo = a.dir()
+			if len(args) > 0 {
+				req.Workspace = a.ref(args[0])
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runRoundArchive(ctx, svc, req)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&req.Label, "label", "", "the `name` of the copy (default: the workspace's label)")
+	return cmd
+}
+
+func (a *app) runRoundArchive(ctx context.Context, svc croft.Rounds, req croft.ArchiveRequest) error {
+	kept, err := svc.ArchiveScratch(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(archiveResult{Version: formatVersion, Archive: kept})
+		return nil
+	}
+	for _, path := range kept.Paths {
+		a.line(a.shown(path))
+	}
+	if len(kept.Paths) == 0 {
+		a.note("there is nothing in the scratch directory")
+	}
+	return nil
+}

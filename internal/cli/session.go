@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// sessionKeeper is what `croft session` takes.
+type sessionKeeper interface {
+	StartSession(ctx context.Context, req croft.SessionRequest) (*croft.Session, error)
+	Sessions(ctx context.Context, f croft.SessionFilter) ([]croft.Session, error)
+	EndSession(ctx context.Context, session croft.ID) error
+}
+
+type sessionResult struct {
+	Version int            `json:"version"`
+	Session *croft.Session `json:"session"`
+}
+
+type sessionsResult struct {
+	Version  int             `json:"version"`
+	Sessions []croft.Session `json:"sessions"`
+}
+
+func newSessionCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "session",
+		Short: "Group the rounds of one undertaking",
+		Long: `A session groups the rounds in which several agents attempt the same. When it
+ends, its branches go; their work stays in the trash for a while.`,
+		Args: takesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listSessions(cmd, croft.SessionFilter{}) },
+	}
+	cmd.AddCommand(newSessionStart(a), newSessionEnd(a), newSessionList(a))
+	return cmd
+}
+
+func newSessionStart(a *app) *cobra.Command {
+	var req croft.SessionRequest
+	var keep string
+	var noRepo bool
+	cmd := &cobra.Command{
+		Use:   "start [NAME]",
+		Short: "Begin a session",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req.Repo, req.Retention = a.dir(), croft.Retention(keep)
+			if len(args) > 0 {
+				req.Name = args[0]
+			}
+			if noRepo {
+				req.Context = croft.ContextNone
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runSessionStart(ctx, svc, req)
+			})
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&req.Key, "key", "", "the same call with the same `key` returns the same session")
+	flags.StringVar(&keep, "keep", "one", "how many branches of an agent are alive at once: one, all or a `number`")
+	flags.StringVar(&req.Layout, "layout", "", "how branches and scratch directories are called: rounds or massgen")
+	flags.BoolVar(&noRepo, "no-repo", false, "work on nothing: the session gets an empty project of its own")
+	completeWords(cmd, "keep", "one", "all")
+	completeWords(cmd, "layout", "rounds", "massgen")
+	registerCompletion(cmd, "key", cobra.NoFileCompletions)
+	return cmd
+}
+
+func (a *app) runSessionStart(ctx context.Context, svc sessionKeeper, req croft.SessionRequest) error {
+	ses, err := svc.StartSession(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(sessionResult{Version: formatVersion, Session: ses})
+		return nil
+	}
+	a.line(string(ses.ID))
+	a.note("croft round start --session %s --agents 3", sessionName(*ses))
+	return nil
+}
+
+func sessionName(ses croft.Session) string {
+	if ses.Name != "" {
+		return ses.Name
+	}
+	return string(ses.ID)
+}
+
+func newSessionEnd(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "end SESSION",
+		Short: "End a session and delete its branches",
+		Long: `End what is still open in a session, and delete its branches. Their workspaces
+can be restored while they are in the trash.`,
+		ValidArgsFunction: a.completeOpenSession,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return misused(cmd, "which session: croft session list")
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runSessionEnd(ctx, svc, croft.ID(args[0]))
+			})
+		},
+	}
+}
+
+func (a *app) runSessionEnd(ctx context.Context, svc croft.Rounds, id croft.ID) error {
+	if err := svc.EndSession(ctx, id); err != nil {
+		return err
+	}
+	ses, err := svc.Session(ctx, id)
+	if err != nil { // it was named, and only open ones are found by name
+		ses = &croft.Session{ID: id, State: croft.SessionEnded}
+	}
+	if a.json {
+		a.emit(sessionResult{Version: formatVersion, Session: ses})
+		return nil
+	}
+	a.note("ended; what it made is in the trash: croft trash")
+	return nil
+}
+
+func newSessionList(a *app) *cobra.Command {
+	var isAll bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "Show the sessions of the project",
+		Args:  takesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f := croft.SessionFilter{}
+			if isAll {
+				f.States = []croft.SessionState{croft.SessionOpen, croft.SessionEnded}
+			}
+			return a.listSessions(cmd, f)
+		},
+	}
+	cmd.Flags().BoolVar(&isAll, "all", false, "also those that have ended")
+	return cmd
+}
+
+func (a *app) listSessions(cmd *cobra.Command, f croft.SessionFilter) error {
+	f.Repo = a.dir()
+	return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+		return a.runSessionList(ctx, svc, f)
+	})
+}
+
+func (a *app) runSessionList(ctx context.Context, svc sessionKeeper, f croft.SessionFilter) error {
+	list, err := svc.Sessions(ctx, f)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(sessionsResult{Version: formatVersion, Sessions: list})
+		return nil
+	}
+	if len(list) == 0 {
+		a.note("no session is open: croft session start")
+		return nil
+	}
+	var rows [][]cell
+	for _, ses := range list {
+		last := "no round yet"
+		if n := len(ses.Rounds); n > 0 {
+			last = fmt.Sprintf("round %d %s", ses.Rounds[n-1].Number, ses.Rounds[n-1].State)
+		}
+		rows = append(rows, []cell{plain(string(ses.ID)), plain(ses.Name), plain(string(ses.State)), plain(count(len(ses.Agents), "agent")), plain(last)})
+	}
+	a.table(rows)
+	return nil
+}
+
+// completeOpenSession completes the names and IDs of open sessions.
+func (a *app) completeOpenSession(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var words []string
+	_ = a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+		list, err := svc.Sessions(ctx, croft.SessionFilter{Repo: a.dir()})
+		for _, ses := range list {
+			words = append(words, sessionName(ses))
+		}
+		return err
+	})
+	return words, cobra.ShellCompDirectiveNoFileComp
+}

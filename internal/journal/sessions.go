@@ -1,0 +1,227 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+const schemaSessions = `
+CREATE TABLE sessions (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT,
+	id TEXT NOT NULL UNIQUE,
+	repo TEXT NOT NULL,
+	name TEXT NOT NULL,
+	key TEXT NOT NULL,
+	state TEXT NOT NULL,
+	starting INTEGER NOT NULL,
+	generation INTEGER NOT NULL,
+	session TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX sessions_by_repo ON sessions (repo, seq);
+
+CREATE UNIQUE INDEX sessions_open_name ON sessions (repo, name) WHERE state = 'open' AND name <> '';
+
+CREATE UNIQUE INDEX sessions_by_key ON sessions (repo, key) WHERE key <> ''`
+
+// Session is a session as Croft remembers it, with all its rounds. It lies in
+// the database and, sealed, under a ref in its repository.
+type Session struct {
+	croft.Session
+	RepoID     croft.ID      `json:"repoId"`
+	Key        string        `json:"key,omitempty"`
+	Request    string        `json:"request,omitempty"` // a digest
+	Generation int           `json:"generation"`
+	Context    croft.Context `json:"context,omitempty"`
+	Turns      []Turn        `json:"turns,omitempty"`
+	Homes      []Home        `json:"homes,omitempty"`
+	Finals     []Final       `json:"finals,omitempty"`
+	Repos      []Ground      `json:"repos,omitempty"`
+}
+
+// Ground is one repository that a session works on.
+type Ground struct {
+	ID     croft.ID `json:"id"`
+	Path   string   `json:"path"`
+	Place  string   `json:"place"`            // the name of its checkouts in a home
+	Target string   `json:"target,omitempty"` // the branch that results go to
+}
+
+// Home is the home of an agent, or of a presenter.
+type Home struct {
+	Agent  string     `json:"agent"`
+	Path   string     `json:"path"`
+	Given  bool       `json:"given,omitempty"`  // it is the caller's, and never deleted
+	Synced []Archived `json:"synced,omitempty"` // the archives that it has
+}
+
+// Archived names one archive: what a label had in its scratch when a round
+// ended.
+type Archived struct {
+	Round int    `json:"round"`
+	Label string `json:"label"`
+}
+
+// Turn is one round.
+type Turn struct {
+	ID        croft.ID  `json:"id"`
+	Number    int       `json:"number"`
+	Request   string    `json:"request"` // a digest
+	Starting  bool      `json:"starting,omitempty"`
+	StartedAt time.Time `json:"startedAt"`
+	EndedAt   time.Time `json:"endedAt,omitzero"` // when its end was first asked for
+	Ended     bool      `json:"ended,omitempty"`
+	Seats     []Seat    `json:"seats"`
+}
+
+// Seat is one agent in one round and one repository.
+type Seat struct {
+	Agent     string     `json:"agent"`
+	Label     string     `json:"label"`
+	Repo      croft.ID   `json:"repo"`
+	Home      string     `json:"home"`
+	Base      string     `json:"base,omitempty"`
+	BaseRef   string     `json:"baseRef,omitempty"`
+	Carried   string     `json:"carried,omitempty"` // the commit of uncommitted changes that it starts from
+	Branch    string     `json:"branch,omitempty"`  // that was asked for
+	Mode      croft.Mode `json:"mode,omitempty"`
+	Workspace croft.ID   `json:"workspace,omitempty"`
+	Archived  bool       `json:"archived,omitempty"`
+	Ended     bool       `json:"ended,omitempty"`
+}
+
+// Final is the workspace in which a result is finished.
+type Final struct {
+	Repo      croft.ID `json:"repo"`
+	Request   string   `json:"request"` // a digest
+	Workspace croft.ID `json:"workspace"`
+}
+
+// Starting reports whether a round of it is being started.
+func (s *Session) Starting() bool {
+	return slices.ContainsFunc(s.Turns, func(t Turn) bool { return t.Starting })
+}
+
+// Turn finds a round by its number, or nil.
+func (s *Session) Turn(number int) *Turn {
+	for i := range s.Turns {
+		if s.Turns[i].Number == number {
+			return &s.Turns[i]
+		}
+	}
+	return nil
+}
+
+// Workspaces are the IDs of all workspaces that were made for it.
+func (s *Session) Workspaces() []croft.ID {
+	var ids []croft.ID
+	for _, t := range s.Turns {
+		for _, seat := range t.Seats {
+			if seat.Workspace != "" {
+				ids = append(ids, seat.Workspace)
+			}
+		}
+	}
+	for _, f := range s.Finals {
+		ids = append(ids, f.Workspace)
+	}
+	return ids
+}
+
+// PutSession writes a session, new or changed.
+func (t *Tx) PutSession(s Session) error {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	starting := 0
+	if s.Starting() {
+		starting = 1
+	}
+	t.touch(s.RepoID)
+	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO sessions (id, repo, name, key, state, starting, generation, session)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET repo = excluded.repo, name = excluded.name, state = excluded.state, starting = excluded.starting,
+			generation = excluded.generation, session = excluded.session`,
+		s.ID, s.RepoID, s.Name, s.Key, s.State, starting, s.Generation, string(b))
+	return err
+}
+
+func scanSession(rows *sql.Rows) (s Session, err error) {
+	var text []byte
+	if err := rows.Scan(&text); err != nil {
+		return s, err
+	}
+	return s, notARecord(json.Unmarshal(text, &s))
+}
+
+const sessionByID = `SELECT session FROM sessions WHERE id = ?`
+
+// Session finds a session.
+func (j *Journal) Session(ctx context.Context, id croft.ID) (Session, error) {
+	return one(read(ctx, j, scanSession, sessionByID, id))
+}
+
+// Session finds a session, as this transaction sees it.
+func (t *Tx) Session(id croft.ID) (Session, error) {
+	return one(collect(t.ctx, t.tx, scanSession, sessionByID, id))
+}
+
+// SessionByKey finds the session that a key was used for.
+func (t *Tx) SessionByKey(repo croft.ID, key string) (Session, error) {
+	return one(collect(t.ctx, t.tx, scanSession, `SELECT session FROM sessions WHERE repo = ? AND key = ? AND key <> ''`, repo, key))
+}
+
+// OpenSessions lists the open sessions of that name, of all repositories.
+func (j *Journal) OpenSessions(ctx context.Context, name string) ([]Session, error) {
+	return read(ctx, j, scanSession, `SELECT session FROM sessions WHERE name = ? AND name <> '' AND state = 'open' ORDER BY seq`, name)
+}
+
+// Sessions lists the sessions of a repository, oldest first; with an empty ID,
+// those of all.
+func (j *Journal) Sessions(ctx context.Context, repo croft.ID) ([]Session, error) {
+	return read(ctx, j, scanSession, `SELECT session FROM sessions WHERE ? = '' OR repo = ? ORDER BY seq`, repo, repo)
+}
+
+// StartingSessions lists the sessions of which a round is being started.
+func (j *Journal) StartingSessions(ctx context.Context) ([]Session, error) {
+	return read(ctx, j, scanSession, `SELECT session FROM sessions WHERE starting <> 0 ORDER BY seq`)
+}
+
+// DropSession forgets a session.
+func (t *Tx) DropSession(id croft.ID) error {
+	_, err := t.tx.ExecContext(t.ctx, `DELETE FROM sessions WHERE id = ?`, id)
+	return err
+}
+
+// Has reports whether a home has an archive.
+func (h Home) Has(a Archived) bool { return slices.Contains(h.Synced, a) }
+
+// Last is the last round of which a home has an archive of that label, or 0.
+func (h Home) Last(label string) int {
+	last := 0
+	for _, a := range h.Synced {
+		if a.Label == label {
+			last = max(last, a.Round)
+		}
+	}
+	return last
+}
+
+// Labels are the labels whose scratch was archived, in all repositories, in
+// order.
+func (t Turn) Labels() []string {
+	whole := map[string]bool{}
+	for _, seat := range t.Seats {
+		was, seen := whole[seat.Label]
+		whole[seat.Label] = seat.Archived && (was || !seen)
+	}
+	maps.DeleteFunc(whole, func(_ string, all bool) bool { return !all })
+	return slices.Sorted(maps.Keys(whole))
+}

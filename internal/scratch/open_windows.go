@@ -1,0 +1,3 @@
+package scratch
+
+const nonBlocking = 0

@@ -1,0 +1,216 @@
+package croft
+
+import (
+	"context"
+	"time"
+)
+
+// SessionState says how far a session has come.
+type SessionState string
+
+// The states of a session.
+const (
+	SessionOpen  SessionState = "open"
+	SessionEnded SessionState = "ended"
+)
+
+// Retention says how many branches of an agent are alive at once in a session,
+// the one that it works on included: "one", "all", or a number. A branch that
+// goes is archived; its workspace can be restored from the trash.
+type Retention string
+
+const (
+	// RetainOne deletes an agent's branch when its next round starts. It is
+	// the default.
+	RetainOne Retention = "one"
+	// RetainAll keeps all branches until the session ends.
+	RetainAll Retention = "all"
+)
+
+// Session groups the rounds of one undertaking.
+type Session struct {
+	ID        ID             `json:"id"`
+	Name      string         `json:"name,omitempty"`
+	Repo      string         `json:"repo"` // the project that it was started in, or its own empty one
+	Layout    string         `json:"layout"`
+	Retention Retention      `json:"retention"`
+	State     SessionState   `json:"state"`
+	StartedAt time.Time      `json:"startedAt"`
+	EndedAt   time.Time      `json:"endedAt,omitzero"`
+	Agents    []Agent        `json:"agents,omitempty"`
+	Rounds    []RoundSummary `json:"rounds,omitempty"`
+}
+
+// Agent is one worker of a session, over all its rounds.
+type Agent struct {
+	Name string `json:"name"`
+	// Home is a directory of its own that outlives rounds. Its checkouts lie
+	// in it, and the archive of everybody's scratch.
+	Home string `json:"home"`
+}
+
+// RoundState says how far a round has come.
+type RoundState string
+
+// The states of a round.
+const (
+	RoundOpen  RoundState = "open"
+	RoundEnded RoundState = "ended"
+)
+
+// RoundSummary is a round in the list of a session.
+type RoundSummary struct {
+	ID     ID         `json:"id"`
+	Number int        `json:"number"`
+	State  RoundState `json:"state"`
+}
+
+// Round is one turn of agents, each with a fresh checkout and branch.
+type Round struct {
+	ID        ID         `json:"id"`
+	Session   ID         `json:"session"`
+	Number    int        `json:"number"`
+	State     RoundState `json:"state"`
+	StartedAt time.Time  `json:"startedAt"`
+	EndedAt   time.Time  `json:"endedAt,omitzero"`
+	// Workspaces has one entry for each agent and repository, in the order of
+	// the request: all repositories of the first agent, then the next one's.
+	Workspaces []Workspace `json:"-"`
+	// Failed names the workspaces that could not be put away when the round
+	// ended, with the reason. They are as they were.
+	Failed []Kept `json:"failed,omitempty"`
+}
+
+// Context says what project the agents of a session work on.
+type Context string
+
+const (
+	// ContextRepo is the project of the request. It is the default.
+	ContextRepo Context = ""
+	// ContextNone: there is none. The session gets an empty project of its own.
+	ContextNone Context = "none"
+)
+
+// SessionRequest asks for a session. The zero value is a request for a new one
+// in the project that one stands in.
+type SessionRequest struct {
+	Key       string    `json:"key,omitempty"` // the same call after a crash returns the same session
+	Repo      string    `json:"repo,omitempty"`
+	Context   Context   `json:"context,omitempty"`
+	Name      string    `json:"name,omitempty"`
+	Layout    string    `json:"layout,omitempty"`    // default: rounds
+	Retention Retention `json:"retention,omitempty"` // default: one
+}
+
+// SessionFilter chooses sessions.
+type SessionFilter struct {
+	Repo string `json:"repo,omitempty"`
+	// States are those wanted. Default: the open ones.
+	States []SessionState `json:"states,omitempty"`
+}
+
+// Carry says what becomes of uncommitted changes in the project's checkout when
+// a round starts.
+type Carry string
+
+const (
+	// CarryNothing starts from the base as it was committed. It is the default.
+	CarryNothing Carry = ""
+	// CarryDirty commits them, for the round only, on top of the base; agents
+	// start from there. The project's own checkout and index stay as they are.
+	CarryDirty Carry = "dirty"
+)
+
+// RoundRequest asks for a round.
+type RoundRequest struct {
+	Session ID       `json:"session"`          // an ID, or a name
+	Number  int      `json:"number,omitempty"` // of a round that was started before: that one. Default: the next
+	Agents  []string `json:"agents"`           // required; names that only the caller sees
+	Repos   []string `json:"repos,omitempty"`  // directories in the projects; default: the session's own
+	Base    string   `json:"base,omitempty"`   // any commit; default: what is checked out
+	Mode    Mode     `json:"mode,omitempty"`   // default: auto
+	Carry   Carry    `json:"carry,omitempty"`
+
+	// Homes are directories of the caller's choice, by agent, absolute.
+	// Default: one that Croft makes, whose name says nothing.
+	Homes map[string]string `json:"homes,omitempty"`
+	// Branches are explicit names of branches, by agent. Default: random ones.
+	Branches map[string]string `json:"branches,omitempty"`
+}
+
+// PresentRequest asks for the workspace in which a session's result is finished.
+type PresentRequest struct {
+	Session ID     `json:"session"`        // an ID, or a name
+	Winner  string `json:"winner"`         // an agent, or the ID of one of its workspaces
+	Repo    string `json:"repo,omitempty"` // of several; default: the first
+	Mode    Mode   `json:"mode,omitempty"`
+}
+
+// ArchiveRequest asks for a copy of a workspace's scratch.
+type ArchiveRequest struct {
+	Repo      string `json:"repo,omitempty"`
+	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path
+	Label     string `json:"label,omitempty"`     // default: the workspace's label, else the end of its branch
+}
+
+// Archive is what was kept of a scratch directory.
+type Archive struct {
+	Label string   `json:"label"`
+	Paths []string `json:"paths"` // where it lies now; empty: there was nothing in it
+}
+
+// Prompt is what an agent may be told about its checkout. Nothing in it says
+// which agent it is.
+type Prompt struct {
+	Branch  string            `json:"branch"`
+	Others  map[string]string `json:"others"`            // branches of the others in this round, by label
+	Earlier map[string]string `json:"earlier,omitempty"` // branches of earlier rounds that are still there, by label and round
+	Scratch string            `json:"scratch,omitempty"`
+	Archive string            `json:"archive,omitempty"`
+	Text    string            `json:"text"`    // a section for a system prompt
+	Restart string            `json:"restart"` // the same for an agent that is started again
+}
+
+// Rounds is the part of Service for those who let several agents attempt one
+// task in turns: a fresh checkout for each agent and round, under names that
+// tell nobody who is who.
+//
+// Every call may be made again, after a crash or by another process: it goes on
+// where the first was interrupted, and returns the same.
+type Rounds interface {
+	// StartSession begins a session.
+	StartSession(ctx context.Context, req SessionRequest) (*Session, error)
+
+	// Session finds a session by its ID or, among the open ones, its name; or
+	// fails with SessionNotFound.
+	Session(ctx context.Context, ref ID) (*Session, error)
+
+	// Sessions lists sessions, oldest first.
+	Sessions(ctx context.Context, f SessionFilter) ([]Session, error)
+
+	// StartRound makes the checkouts of a round in all its repositories, all
+	// or none, then deletes the branches that the session's retention lets go.
+	// The label of each is drawn anew in every round. An agent whose earlier
+	// round is still open fails with RoundBusy.
+	StartRound(ctx context.Context, req RoundRequest) (*Round, error)
+
+	// EndRound commits what agents left uncommitted, archives their scratch in
+	// the homes of all, and moves the checkouts to the trash. Branches stay.
+	// An agent for which that fails is named in the result, and does not keep
+	// the others from ending; calling again tries it again.
+	EndRound(ctx context.Context, round ID) (*Round, error)
+
+	// Present makes the workspace that ends a session: it starts from the
+	// winner's work, and only its changes can be brought to the project.
+	Present(ctx context.Context, req PresentRequest) (*Workspace, error)
+
+	// EndSession ends what is open and deletes the session's branches. Their
+	// workspaces can be restored while they are in the trash.
+	EndSession(ctx context.Context, session ID) error
+
+	// ArchiveScratch copies the scratch of a live workspace to the archives.
+	ArchiveScratch(ctx context.Context, req ArchiveRequest) (*Archive, error)
+
+	// Prompt describes a workspace of an open round to its agent.
+	Prompt(ctx context.Context, req WorkspaceRequest) (*Prompt, error)
+}

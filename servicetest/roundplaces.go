@@ -1,0 +1,194 @@
+package servicetest
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func roundCarry(t *testing.T, f *fixture) {
+	f.Write("README.md", "the user's change\n")
+	f.Write("draft.txt", "draft\n")
+	f.Git("add", "README.md")
+	status := f.Git("status", "--porcelain")
+	ses := f.session(croft.SessionRequest{})
+	r := f.round(croft.RoundRequest{Session: ses.ID, Carry: croft.CarryDirty})
+	opus := seatOf(t, r, "opus")
+	if read(t, filepath.Join(opus.Path, "README.md")) != "the user's change\n" || read(t, filepath.Join(opus.Path, "draft.txt")) != "draft\n" {
+		t.Error("the user's changes are missing")
+	}
+	if got := f.status(opus.ID); got.Dirty() {
+		t.Errorf("%+v", got)
+	}
+	if got := f.Git("status", "--porcelain"); got != status {
+		t.Errorf("the project's checkout shows\n%s\nit was\n%s", got, status)
+	}
+	write(t, opus, "opus.txt", "opus\n")
+	f.endRound(r)
+	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	review := f.review(fin.Name)
+	if len(review.Files) != 1 || review.Files[0].Path != "opus.txt" {
+		t.Errorf("what the user had not committed is not the agent's work: %+v", review.Files)
+	}
+	f.mustApply(croft.ApplyRequest{Review: review.ID, Paths: []string{"."}})
+	if got := f.Git("status", "--porcelain"); got != status {
+		t.Errorf("after applying the project's checkout shows\n%s\nit was\n%s", got, status)
+	}
+	if got := f.Git("show", "--name-only", "--format=", "-m", "--first-parent", "main"); got != "opus.txt" {
+		t.Errorf("applied %q", got)
+	}
+}
+
+func roundHome(t *testing.T, f *fixture) {
+	home := filepath.Join(filepath.Dir(f.Dir), "homes", "one")
+	ses := f.session(croft.SessionRequest{Layout: "massgen"})
+	r := f.round(croft.RoundRequest{Session: ses.ID, Homes: map[string]string{"opus": home}})
+	opus := seatOf(t, r, "opus")
+	if opus.Path != filepath.Join(home, ".worktree", "app") || opus.Env["CROFT_HOME"] != home {
+		t.Errorf("%+v", opus)
+	}
+	write(t, opus, ".massgen_scratch/notes.md", "notes\n")
+	f.endRound(r)
+	if got := read(t, filepath.Join(home, ".scratch_archive", opus.Label, "notes.md")); got != "notes\n" {
+		t.Errorf("archived %q", got)
+	}
+	f.endSession(ses)
+	if !exists(filepath.Join(home, ".scratch_archive")) {
+		t.Error("the caller's directory was removed")
+	}
+}
+
+func roundNoContext(t *testing.T, f *fixture) {
+	nowhere := f.at(t.TempDir())
+	ses, err := nowhere.StartSession(t.Context(), croft.SessionRequest{Context: croft.ContextNone, Key: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := nowhere.StartSession(t.Context(), croft.SessionRequest{Context: croft.ContextNone, Key: "k"}); err != nil || again.ID != ses.ID {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	r, err := nowhere.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"a", "b"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := seatOf(t, *r, "a")
+	write(t, a, "answer.txt", "42\n")
+	write(t, a, ".croft_scratch/notes", "notes\n")
+	done, err := nowhere.EndRound(t.Context(), r.ID)
+	if err != nil || len(done.Failed) > 0 {
+		t.Fatalf("%v, %+v", err, done)
+	}
+	if got := f.GitIn(ses.Repo, "show", a.Branch+":answer.txt"); got != "42" {
+		t.Errorf("on the branch: %q", got)
+	}
+	b := seatOf(t, *r, "b")
+	if got := read(t, filepath.Join(b.Env["CROFT_HOME"], ".scratch_archive", a.Label, "notes")); got != "notes\n" {
+		t.Errorf("archive: %q", got)
+	}
+	if err := nowhere.EndSession(t.Context(), ses.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.GitIn(ses.Repo, "branch", "--format=%(refname:short)"); got != "main" {
+		t.Errorf("branches %q", got)
+	}
+}
+
+func roundNoTarget(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	r := f.round(croft.RoundRequest{Session: ses.ID})
+	w := seatOf(t, r, "opus")
+	if w.Target != "" {
+		t.Errorf("target %q", w.Target)
+	}
+	write(t, w, "x.txt", "x\n")
+	before := f.Git("rev-parse", "main")
+	if m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: w.Name}); err == nil {
+		t.Errorf("an attempt was merged: %+v", m)
+	}
+	if got := f.Git("rev-parse", "main"); got != before {
+		t.Error("main moved")
+	}
+}
+
+// another makes a second repository beside the fixture's, of any name.
+func (f *fixture) another(name string) *gittest.Repo {
+	f.t.Helper()
+	r := gittest.New(f.t)
+	dir := filepath.Join(filepath.Dir(r.Dir), name)
+	if name != filepath.Base(r.Dir) {
+		f.GitIn(filepath.Dir(r.Dir), "clone", "--quiet", r.Dir, dir)
+		r.Dir = dir
+	}
+	return r
+}
+
+func roundRepos(t *testing.T, f *fixture) {
+	same, lib := f.another("app"), f.another("lib") // one of the same name
+	ses := f.session(croft.SessionRequest{})
+	repos := []string{f.Dir, same.Dir, lib.Dir}
+	r := f.round(croft.RoundRequest{Session: ses.ID, Repos: repos})
+	if len(r.Workspaces) != 6 {
+		t.Fatalf("%d workspaces", len(r.Workspaces))
+	}
+	homes := map[string]string{}
+	for i, w := range r.Workspaces {
+		if w.Repo != repos[i%3] || w.Label != r.Workspaces[i-i%3].Label {
+			t.Errorf("%d: repo %s label %s", i, w.Repo, w.Label)
+		}
+		home := w.Env["CROFT_HOME"]
+		if homes[w.Agent] != "" && homes[w.Agent] != home {
+			t.Errorf("%s has two homes", w.Agent)
+		}
+		homes[w.Agent] = home
+		write(t, w, "x.txt", w.Agent+filepath.Base(w.Path)+"\n")
+		write(t, w, ".croft_scratch/n", filepath.Base(w.Path)+"\n")
+	}
+	f.endRound(r)
+	for _, w := range r.Workspaces {
+		for _, home := range homes {
+			name := filepath.Base(w.Path)
+			if got := read(t, filepath.Join(home, ".scratch_archive", w.Label, name, "n")); got != name+"\n" {
+				t.Errorf("archive of %s: %q", name, got)
+			}
+		}
+	}
+	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "codex", Repo: lib.Dir})
+	if err != nil || fin.Repo != lib.Dir || read(t, filepath.Join(fin.Path, "x.txt")) != "codexlib\n" {
+		t.Errorf("%+v, %v", fin, err)
+	}
+	f.endSession(ses)
+	for _, dir := range repos {
+		if got := f.GitIn(dir, "branch", "--format=%(refname:short)"); got != "main" {
+			t.Errorf("%s: branches %q", dir, got)
+		}
+	}
+}
+
+func roundAllOrNone(t *testing.T, f *fixture) {
+	lib := f.another("lib")
+	ses := f.session(croft.SessionRequest{})
+	f.GitIn(lib.Dir, "branch", "taken")
+	there := f.GitIn(lib.Dir, "for-each-ref")
+	_, err := f.StartRound(t.Context(), croft.RoundRequest{
+		Session: ses.ID, Agents: []string{"opus", "codex"}, Repos: []string{f.Dir, lib.Dir}, Branches: map[string]string{"codex": "taken"},
+	})
+	wantCode(t, err, croft.BranchExists)
+	if got := f.names(); len(got) != 0 {
+		t.Errorf("left: %v", got)
+	}
+	if got := f.branches(); len(got) != 0 {
+		t.Errorf("branches left: %v", got)
+	}
+	if got := f.GitIn(lib.Dir, "for-each-ref"); got != there {
+		t.Errorf("in the other repository:\n%s", got)
+	}
+	r := f.round(croft.RoundRequest{Session: ses.ID, Repos: []string{f.Dir, lib.Dir}})
+	if r.Number != 1 || len(r.Workspaces) != 4 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,96 @@
+package servicetest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/croft-sh/croft"
+)
+
+func roundPrompt(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex", "gemini"}})
+	for _, w := range r.Workspaces {
+		p, err := f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: w.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Branch != w.Branch || len(p.Others) != 2 || !strings.Contains(p.Text, "on branch `"+w.Branch+"`") || !strings.Contains(p.Text, ".scratch_archive/") {
+			t.Errorf("%+v", p)
+		}
+		for _, o := range r.Workspaces {
+			if o.ID == w.ID {
+				continue
+			}
+			if p.Others[o.Label] != o.Branch || !strings.Contains(p.Text, "- "+o.Label+": `"+o.Branch+"`") || !strings.Contains(p.Restart, "- "+o.Label+": `"+o.Branch+"`") {
+				t.Errorf("%s is not told of %s: %+v", w.Agent, o.Label, p)
+			}
+		}
+		for _, secret := range []string{w.Label + ":", w.Label + " ", w.Agent, string(ses.ID)} {
+			if strings.Contains(p.Text+p.Restart, secret) {
+				t.Errorf("the prompt of %s says %q:\n%s", w.Agent, secret, p.Text)
+			}
+		}
+	}
+	plain := f.create(croft.CreateRequest{Name: "plain"})
+	_, err := f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: plain.Name})
+	wantCode(t, err, croft.InvalidRequest)
+}
+
+// The branches of earlier rounds are everybody's, so that an agent cannot tell
+// which was its own.
+func roundPromptEarlier(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{Retention: croft.RetainAll})
+	one := f.endRound(f.round(croft.RoundRequest{Session: ses.ID}))
+	f.round(croft.RoundRequest{Session: ses.ID})
+	want := map[string]string{}
+	for _, w := range one.Workspaces {
+		want[w.Label+" in round 1"] = w.Branch
+	}
+	for _, agent := range []string{"opus", "codex"} {
+		p, err := f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: agent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, p.Earlier); diff != "" {
+			t.Errorf("%s: %s", agent, diff)
+		}
+	}
+}
+
+// loseDatabase deletes the database, which the repository can fill again.
+func (f *fixture) loseDatabase() {
+	f.t.Helper()
+	list, err := filepath.Glob(filepath.Join(f.Home, "state", "croft.db*"))
+	if err != nil || len(list) == 0 {
+		f.t.Fatalf("no database: %v, %v", list, err)
+	}
+	for _, path := range list {
+		must(f.t, os.Remove(path))
+	}
+}
+
+func roundLostDatabase(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{Name: "fix"})
+	r := f.round(croft.RoundRequest{Session: ses.ID})
+	write(t, seatOf(t, r, "opus"), "x.txt", "x\n")
+	f.loseDatabase()
+	svc := f.at(f.Dir)
+	same, err := svc.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Number: 1, Agents: []string{"opus", "codex"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(r, *same); diff != "" {
+		t.Errorf("after the database was lost:\n%s", diff)
+	}
+	if _, err := svc.EndRound(t.Context(), r.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := svc.EndSession(t.Context(), ses.ID); err != nil || len(f.branches()) != 0 {
+		t.Errorf("%v, %v", err, f.branches())
+	}
+}

@@ -1,0 +1,280 @@
+package servicetest
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/croft-sh/croft"
+)
+
+func roundScenarios() []scenario {
+	return []scenario{
+		{"Lifecycle", roundLifecycle},
+		{"BranchNames", roundBranchNames},
+		{"BranchLabel", roundBranchLabel},
+		{"OneBranchPerAgent", roundRetainOne},
+		{"RetentionAll", roundRetainAll},
+		{"RetentionNumber", roundRetainTwo},
+		{"AutoCommit", roundAutoCommit},
+		{"NothingToCommit", roundClean},
+		{"FreshFromHead", roundFresh},
+		{"Base", roundBase},
+		{"Carry", roundCarry},
+		{"Home", roundHome},
+		{"NoContext", roundNoContext},
+		{"NoTarget", roundNoTarget},
+		{"SeveralRepositories", roundRepos},
+		{"AllOrNone", roundAllOrNone},
+		{"Again", roundAgain},
+		{"OneFailure", roundOneFailure},
+		{"StillOpen", roundStillOpen},
+		{"SessionsApart", roundSessionsApart},
+		{"SessionEnd", roundSessionEnd},
+		{"SessionErrors", roundErrors},
+		{"Legacy", roundLegacy},
+		{"Prompt", roundPrompt},
+		{"PromptEarlier", roundPromptEarlier},
+		{"LostDatabase", roundLostDatabase},
+	}
+}
+
+func (f *fixture) session(req croft.SessionRequest) croft.Session {
+	f.t.Helper()
+	ses, err := f.StartSession(f.t.Context(), req)
+	if err != nil {
+		f.t.Fatalf("StartSession: %v", err)
+	}
+	return *ses
+}
+
+func (f *fixture) round(req croft.RoundRequest) croft.Round {
+	f.t.Helper()
+	if len(req.Agents) == 0 {
+		req.Agents = []string{"opus", "codex"}
+	}
+	r, err := f.StartRound(f.t.Context(), req)
+	if err != nil {
+		f.t.Fatalf("StartRound: %v", err)
+	}
+	return *r
+}
+
+func (f *fixture) endRound(r croft.Round) croft.Round {
+	f.t.Helper()
+	out, err := f.EndRound(f.t.Context(), r.ID)
+	if err != nil || len(out.Failed) > 0 {
+		f.t.Fatalf("EndRound: %v, %+v", err, out)
+	}
+	return *out
+}
+
+func (f *fixture) endSession(s croft.Session) {
+	f.t.Helper()
+	if err := f.EndSession(f.t.Context(), s.ID); err != nil {
+		f.t.Fatalf("EndSession: %v", err)
+	}
+}
+
+// branches lists the repository's branches but main.
+func (f *fixture) branches() []string {
+	f.t.Helper()
+	list := strings.Fields(f.Git("for-each-ref", "--format=%(refname:short)", "refs/heads"))
+	return slices.DeleteFunc(list, func(b string) bool { return b == "main" })
+}
+
+// seatOf finds the workspace of an agent.
+func seatOf(t *testing.T, r croft.Round, agent string) croft.Workspace {
+	t.Helper()
+	for _, w := range r.Workspaces {
+		if w.Agent == agent {
+			return w
+		}
+	}
+	t.Fatalf("no workspace of %s in %+v", agent, r)
+	return croft.Workspace{}
+}
+
+func roundLifecycle(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{Name: "fix"})
+	one := f.round(croft.RoundRequest{Session: ses.ID})
+	if one.Number != 1 || one.State != croft.RoundOpen || len(one.Workspaces) != 2 {
+		t.Fatalf("%+v", one)
+	}
+	opus := seatOf(t, one, "opus")
+	write(t, opus, "opus.txt", "by opus\n")
+	done := f.endRound(one)
+	if done.State != croft.RoundEnded || exists(opus.Path) {
+		t.Errorf("round %s, checkout there: %v", done.State, exists(opus.Path))
+	}
+	if got := f.Git("show", opus.Branch+":opus.txt"); got != "by opus" {
+		t.Errorf("on the branch: %q", got)
+	}
+	if w := seatOf(t, done, "opus"); w.State != croft.Trashed || w.Head != f.Git("rev-parse", opus.Branch) {
+		t.Errorf("%+v", w)
+	}
+	two := f.round(croft.RoundRequest{Session: ses.ID})
+	again := seatOf(t, two, "opus")
+	if two.Number != 2 || again.Branch == opus.Branch || again.Path != opus.Path || exists(filepath.Join(again.Path, "opus.txt")) {
+		t.Errorf("round %d: %+v", two.Number, again)
+	}
+	f.endSession(ses)
+	if got := f.branches(); len(got) != 0 {
+		t.Errorf("branches left: %v", got)
+	}
+	if got := f.names(); len(got) != 0 {
+		t.Errorf("workspaces left: %v", got)
+	}
+	// The work of both rounds can be had back.
+	if _, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(opus.ID)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Git("show", opus.Branch+":opus.txt"); got != "by opus" {
+		t.Errorf("restored branch: %q", got)
+	}
+}
+
+func roundBranchNames(t *testing.T, f *fixture) {
+	for name, want := range map[string]string{"rounds": `^croft/[0-9a-f]{8}$`, "massgen": `^massgen/[0-9a-f]{8}$`} {
+		ses := f.session(croft.SessionRequest{Layout: name, Name: name})
+		r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{name + "a", name + "b"}})
+		for _, w := range r.Workspaces {
+			if !regexp.MustCompile(want).MatchString(w.Branch) {
+				t.Errorf("branch %q, want %s", w.Branch, want)
+			}
+			for _, secret := range []string{w.Agent, w.Label, string(ses.ID)} {
+				if strings.Contains(strings.TrimPrefix(w.Path, filepath.Dir(f.Dir)), secret) {
+					t.Errorf("path %q says %q", w.Path, secret)
+				}
+			}
+		}
+	}
+}
+
+func roundBranchLabel(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	r := f.round(croft.RoundRequest{Session: ses.ID, Branches: map[string]string{"opus": "attempt/one"}})
+	if got := seatOf(t, r, "opus").Branch; got != "attempt/one" {
+		t.Errorf("branch %q", got)
+	}
+	if got := seatOf(t, r, "codex").Branch; !strings.HasPrefix(got, "croft/") {
+		t.Errorf("branch %q", got)
+	}
+	// A branch that is somebody else's is never taken.
+	f.Git("branch", "mine")
+	f.endRound(r)
+	_, err := f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Branches: map[string]string{"opus": "mine"}})
+	wantCode(t, err, croft.BranchExists)
+}
+
+func (f *fixture) threeRounds(keep croft.Retention) (croft.Session, [][]string) {
+	f.t.Helper()
+	ses := f.session(croft.SessionRequest{Retention: keep})
+	var alive [][]string
+	for n := range 3 {
+		r := f.round(croft.RoundRequest{Session: ses.ID})
+		write(f.t, seatOf(f.t, r, "opus"), "n.txt", fmt.Sprint(n))
+		f.endRound(r)
+		alive = append(alive, f.branches())
+	}
+	return ses, alive
+}
+
+func roundRetainOne(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	one := f.round(croft.RoundRequest{Session: ses.ID})
+	opus := seatOf(t, one, "opus")
+	write(t, opus, "n.txt", "one\n")
+	f.endRound(one)
+	tip := f.Git("rev-parse", opus.Branch)
+	two := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
+	want := []string{seatOf(t, two, "opus").Branch, seatOf(t, one, "codex").Branch}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, f.branches()); diff != "" {
+		t.Errorf("each agent has one branch: %s", diff)
+	}
+	f.Git("gc", "--quiet", "--prune=now")
+	if got := f.Git("cat-file", "-t", tip); got != "commit" {
+		t.Errorf("the work of the branch that went: %q", got)
+	}
+}
+
+func roundRetainAll(t *testing.T, f *fixture) {
+	ses, alive := f.threeRounds(croft.RetainAll)
+	if len(alive[2]) != 6 {
+		t.Errorf("branches %v", alive)
+	}
+	f.endSession(ses)
+	if got := f.branches(); len(got) != 0 {
+		t.Errorf("left: %v", got)
+	}
+}
+
+func roundRetainTwo(t *testing.T, f *fixture) {
+	_, alive := f.threeRounds("2")
+	if len(alive[0]) != 2 || len(alive[1]) != 4 || len(alive[2]) != 4 {
+		t.Errorf("branches %v", alive)
+	}
+}
+
+func roundAutoCommit(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	r := f.round(croft.RoundRequest{Session: ses.ID})
+	opus := seatOf(t, r, "opus")
+	write(t, opus, "README.md", "changed\n")
+	write(t, opus, "new/file.txt", "new\n")
+	f.endRound(r)
+	if got := f.Git("log", "-1", "--format=%s", opus.Branch); got != "[ROUND] Auto-commit" {
+		t.Errorf("message %q", got)
+	}
+	if got := f.Git("diff", "--name-only", "main", opus.Branch); got != "README.md\nnew/file.txt" {
+		t.Errorf("committed %q", got)
+	}
+}
+
+func roundClean(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	r := f.round(croft.RoundRequest{Session: ses.ID})
+	opus := seatOf(t, r, "opus")
+	mine := f.commitIn(opus.Path, "mine.txt", "mine\n")
+	f.endRound(r)
+	if got := f.Git("rev-parse", opus.Branch); got != mine {
+		t.Errorf("the branch is at %s, the agent's commit was %s", got, mine)
+	}
+	if got := f.Git("rev-parse", seatOf(t, r, "codex").Branch); got != f.Git("rev-parse", "main") {
+		t.Errorf("a commit of nothing: %s", got)
+	}
+}
+
+func roundFresh(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	f.endRound(f.round(croft.RoundRequest{Session: ses.ID}))
+	f.Write("later.txt", "later\n")
+	head := f.Commit("later")
+	r := f.round(croft.RoundRequest{Session: ses.ID})
+	if w := seatOf(t, r, "opus"); w.Base != head || w.BaseRef != "HEAD" || !exists(filepath.Join(w.Path, "later.txt")) {
+		t.Errorf("%+v", w)
+	}
+}
+
+func roundBase(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	one := f.round(croft.RoundRequest{Session: ses.ID})
+	write(t, seatOf(t, one, "codex"), "codex.txt", "by codex\n")
+	f.endRound(one)
+	winner := seatOf(t, one, "codex").Branch
+	two := f.round(croft.RoundRequest{Session: ses.ID, Base: winner})
+	for _, w := range two.Workspaces {
+		if w.BaseRef != winner || read(t, filepath.Join(w.Path, "codex.txt")) != "by codex\n" {
+			t.Errorf("%+v", w)
+		}
+	}
+	f.endRound(two)
+	_, err := f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Base: "nowhere"})
+	wantCode(t, err, croft.BaseNotFound)
+}

@@ -1,0 +1,192 @@
+package servicetest
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/croft-sh/croft"
+)
+
+func roundAgain(t *testing.T, f *fixture) {
+	req := croft.SessionRequest{Key: "issue-42"}
+	ses := f.session(req)
+	other := f.at(f.Dir)
+	if same, err := other.StartSession(t.Context(), req); err != nil || same.ID != ses.ID {
+		t.Errorf("%+v, %v", same, err)
+	}
+	_, err := other.StartSession(t.Context(), croft.SessionRequest{Key: "issue-42", Retention: "3"})
+	wantCode(t, err, croft.KeyConflict)
+	ask := croft.RoundRequest{Session: ses.ID, Number: 1, Agents: []string{"opus", "codex"}}
+	one := f.round(ask)
+	same, err := other.StartRound(t.Context(), ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(one, *same); diff != "" {
+		t.Errorf("started again:\n%s", diff)
+	}
+	_, err = other.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Number: 1, Agents: []string{"opus"}})
+	wantCode(t, err, croft.KeyConflict)
+	write(t, seatOf(t, one, "opus"), "x.txt", "x\n")
+	first := f.endRound(one)
+	second, err := other.EndRound(t.Context(), one.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first, *second); diff != "" {
+		t.Errorf("ended again:\n%s", diff)
+	}
+	started, err := other.StartRound(t.Context(), ask)
+	if err != nil || started.State != croft.RoundEnded {
+		t.Errorf("started after its end: %+v, %v", started, err)
+	}
+	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := other.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"}); err != nil || again.ID != fin.ID {
+		t.Errorf("%+v, %v", again, err)
+	}
+	f.endSession(ses)
+	f.endSession(ses)
+}
+
+func roundOneFailure(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	r := f.round(croft.RoundRequest{Session: ses.ID})
+	opus, codex := seatOf(t, r, "opus"), seatOf(t, r, "codex")
+	write(t, codex, "codex.txt", "codex\n")
+	// A rebase that stopped cannot be committed for the agent.
+	f.commitIn(opus.Path, "README.md", "opus\n")
+	f.Write("README.md", "main\n")
+	f.Commit("main")
+	if out, err := f.TryGit(opus.Path, "rebase", "main"); err == nil {
+		t.Fatalf("the rebase did not stop: %s", out)
+	}
+	done, err := f.EndRound(t.Context(), r.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(done.Failed) != 1 || done.Failed[0].Name != "opus" || done.State != croft.RoundOpen {
+		t.Errorf("%+v", done)
+	}
+	checkError(t, done.Failed[0].Reason)
+	if !exists(opus.Path) || exists(codex.Path) {
+		t.Errorf("opus there: %v, codex there: %v", exists(opus.Path), exists(codex.Path))
+	}
+	if got := f.Git("show", codex.Branch+":codex.txt"); got != "codex" {
+		t.Errorf("codex: %q", got)
+	}
+	f.GitIn(opus.Path, "rebase", "--abort")
+	if again := f.endRound(r); again.State != croft.RoundEnded || exists(opus.Path) {
+		t.Errorf("%+v", again)
+	}
+}
+
+func roundStillOpen(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
+	_, err := f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
+	wantCode(t, err, croft.RoundBusy)
+	// Another agent need not wait.
+	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"codex"}})
+	if r.Number != 2 {
+		t.Errorf("round %d", r.Number)
+	}
+	_, err = f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"})
+	wantCode(t, err, croft.RoundBusy)
+}
+
+func roundSessionsApart(t *testing.T, f *fixture) {
+	one, two := f.session(croft.SessionRequest{Name: "one"}), f.session(croft.SessionRequest{Name: "two"})
+	a := f.round(croft.RoundRequest{Session: one.ID})
+	b := f.round(croft.RoundRequest{Session: two.ID})
+	for _, r := range []croft.Round{a, b} {
+		write(t, seatOf(t, r, "opus"), "x.txt", string(r.Session)+"\n")
+	}
+	f.endRound(a)
+	done := f.endRound(f.round(croft.RoundRequest{Session: one.ID}))
+	if done.Number != 2 {
+		t.Errorf("round %d", done.Number)
+	}
+	before := f.Git("for-each-ref", "refs/heads/"+seatOf(t, b, "opus").Branch, "refs/heads/"+seatOf(t, b, "codex").Branch)
+	f.endSession(one)
+	for _, w := range b.Workspaces {
+		if now := f.show(string(w.ID)); now.State != croft.Ready || !exists(w.Path) {
+			t.Errorf("%+v", now)
+		}
+	}
+	if got := f.Git("for-each-ref", "refs/heads"); !strings.Contains(got, before) {
+		t.Errorf("branches of the other session:\n%s\nwant\n%s", got, before)
+	}
+	f.endRound(b)
+	list, err := f.Sessions(t.Context(), croft.SessionFilter{})
+	if err != nil || len(list) != 1 || list[0].ID != two.ID {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+func roundSessionEnd(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{Name: "fix"})
+	r := f.round(croft.RoundRequest{Session: "fix"})
+	opus := seatOf(t, r, "opus")
+	write(t, opus, "x.txt", "x\n")
+	f.endSession(ses) // with the round still open
+	if exists(opus.Path) || len(f.branches()) != 0 {
+		t.Errorf("left: %v, %v", exists(opus.Path), f.branches())
+	}
+	w, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(opus.ID)})
+	if err != nil || read(t, filepath.Join(w.Path, "x.txt")) != "x\n" {
+		t.Errorf("%+v, %v", w, err)
+	}
+	_, err = f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
+	wantCode(t, err, croft.SessionOver)
+}
+
+func roundErrors(t *testing.T, f *fixture) {
+	_, err := f.Session(t.Context(), "nope")
+	wantCode(t, err, croft.SessionNotFound)
+	_, err = f.StartRound(t.Context(), croft.RoundRequest{Session: "nope", Agents: []string{"a"}})
+	wantCode(t, err, croft.SessionNotFound)
+	_, err = f.EndRound(t.Context(), "nope")
+	wantCode(t, err, croft.RoundNotFound)
+	wantCode(t, f.EndSession(t.Context(), "nope"), croft.SessionNotFound)
+	ses := f.session(croft.SessionRequest{Name: "one"})
+	_, err = f.StartSession(t.Context(), croft.SessionRequest{Name: "one"})
+	wantCode(t, err, croft.WorktreeExists)
+	for _, bad := range []croft.RoundRequest{
+		{}, {Agents: []string{"a", "a"}}, {Agents: []string{"presenter"}}, {Agents: []string{"a"}, Number: -1},
+		{Agents: []string{"a"}, Homes: map[string]string{"a": "relative"}}, {Agents: []string{"a"}, Carry: "everything"}, {Agents: []string{"a"}, Mode: "odd"},
+	} {
+		bad.Session = ses.ID
+		_, err := f.StartRound(t.Context(), bad)
+		wantCode(t, err, croft.InvalidRequest)
+	}
+	_, err = f.StartSession(t.Context(), croft.SessionRequest{Retention: "none"})
+	wantCode(t, err, croft.InvalidRequest)
+	_, err = f.StartSession(t.Context(), croft.SessionRequest{Layout: "swarm"})
+	wantCode(t, err, croft.InvalidRequest)
+	_, err = f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "nobody"})
+	wantCode(t, err, croft.WorktreeNotFound)
+	if got := f.names(); len(got) != 0 {
+		t.Errorf("left: %v", got)
+	}
+}
+
+func roundLegacy(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Mode: croft.ModeLegacy})
+	w := r.Workspaces[0]
+	if w.Path != f.Dir || w.Mode != croft.ModeLegacy {
+		t.Errorf("%+v", w)
+	}
+	f.Write("direct.txt", "direct\n")
+	f.endRound(r)
+	f.endSession(ses)
+	if read(t, filepath.Join(f.Dir, "direct.txt")) != "direct\n" {
+		t.Error("the project was touched")
+	}
+}

@@ -1,0 +1,219 @@
+package servicetest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+func scratchScenarios() []scenario {
+	return []scenario{
+		{"MadeAndExcluded", scratchMade},
+		{"InvisibleToReview", scratchInvisible},
+		{"ExcludedOnce", scratchOnce},
+		{"Configured", scratchConfigured},
+		{"ArchiveLabel", scratchLabel},
+		{"ArchiveWithoutLabel", scratchNoLabel},
+		{"SharedWithAll", scratchShared},
+		{"EarlierRoundsAreKept", scratchEarlier},
+		{"LinksAreNotFollowed", scratchLinks},
+		{"ArchiveCall", scratchCall},
+		{"NothingToArchive", scratchNothing},
+	}
+}
+
+func scratchMade(t *testing.T, f *fixture) {
+	for name, dir := range map[string]string{"rounds": ".croft_scratch", "massgen": ".massgen_scratch"} {
+		ses := f.session(croft.SessionRequest{Layout: name})
+		w := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{name}}).Workspaces[0]
+		if w.Scratch != filepath.Join(w.Path, dir) || !exists(w.Scratch) {
+			t.Errorf("scratch %q", w.Scratch)
+		}
+		write(t, w, dir+"/notes.md", "notes\n")
+		if got := f.GitIn(w.Path, "status", "--porcelain", "--untracked-files=all"); got != "" {
+			t.Errorf("git shows %q", got)
+		}
+		if got := read(t, filepath.Join(f.Dir, ".git", "info", "exclude")); !strings.Contains(got, "/"+dir+"/\n") {
+			t.Errorf("the common exclude file says %q", got)
+		}
+		if st := f.status(w.ID); st.Dirty() {
+			t.Errorf("%+v", st)
+		}
+	}
+}
+
+func scratchInvisible(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	r := f.round(croft.RoundRequest{Session: ses.ID})
+	w := seatOf(t, r, "opus")
+	write(t, w, ".croft_scratch/notes.md", "notes\n")
+	write(t, w, "work.txt", "work\n")
+	d, err := f.Diff(t.Context(), croft.DiffRequest{Workspace: w.Name, Target: "main"})
+	if err != nil || len(d.Files) != 1 || d.Files[0].Path != "work.txt" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	f.endRound(r)
+	if got := f.Git("ls-tree", "-r", "--name-only", w.Branch); strings.Contains(got, "scratch") {
+		t.Errorf("committed: %s", got)
+	}
+}
+
+func scratchOnce(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	for range 2 {
+		f.endRound(f.round(croft.RoundRequest{Session: ses.ID}))
+	}
+	if got := strings.Count(read(t, filepath.Join(f.Dir, ".git", "info", "exclude")), "_scratch"); got != 1 {
+		t.Errorf("excluded %d times", got)
+	}
+}
+
+func scratchConfigured(t *testing.T, f *fixture) {
+	f.Write("croft.toml", "[checkout]\nscratch = \".lab\"\n")
+	f.Commit("configure")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	if w.Scratch != filepath.Join(w.Path, ".lab") || !exists(w.Scratch) {
+		t.Errorf("scratch %q", w.Scratch)
+	}
+}
+
+// archived is where a workspace's scratch lies in a home after its round.
+func archived(home string, w croft.Workspace, name string) string {
+	return filepath.Join(home, ".scratch_archive", w.Label, name)
+}
+
+func scratchLabel(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	r := f.round(croft.RoundRequest{Session: ses.ID})
+	w := seatOf(t, r, "opus")
+	write(t, w, ".croft_scratch/eval/run.py", "run\n")
+	done := f.endRound(r)
+	path := archived(w.Env["CROFT_HOME"], w, "eval/run.py")
+	if got := read(t, path); got != "run\n" || !strings.HasPrefix(w.Label, "agent") {
+		t.Errorf("label %s: %q", w.Label, got)
+	}
+	for p := path; p != w.Env["CROFT_HOME"]; p = filepath.Dir(p) {
+		if info, err := os.Stat(p); err != nil || !info.ModTime().Equal(done.EndedAt) {
+			t.Errorf("%s: %v, the round ended %v", p, info.ModTime(), done.EndedAt)
+		}
+	}
+}
+
+func scratchNoLabel(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Layout: "rounds", Home: filepath.Join(filepath.Dir(f.Dir), "home")})
+	write(t, w, ".croft_scratch/notes.md", "notes\n")
+	a, err := f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hex := strings.TrimPrefix(w.Branch, "croft/")
+	if a.Label != hex || read(t, filepath.Join(filepath.Dir(f.Dir), "home", ".scratch_archive", hex, "notes.md")) != "notes\n" {
+		t.Errorf("%+v", a)
+	}
+}
+
+func scratchShared(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	r := f.round(croft.RoundRequest{Session: ses.ID})
+	for _, w := range r.Workspaces {
+		write(t, w, ".croft_scratch/who", w.Agent+"\n")
+	}
+	f.endRound(r)
+	for _, w := range r.Workspaces {
+		for _, o := range r.Workspaces {
+			if got := read(t, archived(w.Env["CROFT_HOME"], o, "who")); got != o.Agent+"\n" {
+				t.Errorf("%s finds %q of %s", w.Agent, got, o.Agent)
+			}
+		}
+	}
+	// Whoever joins later finds them too.
+	late := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"late"}}).Workspaces[0]
+	if got := read(t, archived(late.Env["CROFT_HOME"], r.Workspaces[0], "who")); got != r.Workspaces[0].Agent+"\n" {
+		t.Errorf("late finds %q", got)
+	}
+}
+
+func scratchEarlier(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	var home string
+	for _, text := range []string{"one", "two", "three"} {
+		r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
+		write(t, r.Workspaces[0], ".croft_scratch/n", text)
+		home = r.Workspaces[0].Env["CROFT_HOME"]
+		f.endRound(r)
+	}
+	for dir, want := range map[string]string{"agent1": "three", "agent1-round1": "one", "agent1-round2": "two"} {
+		if got := read(t, filepath.Join(home, ".scratch_archive", dir, "n")); got != want {
+			t.Errorf("%s: %q", dir, got)
+		}
+	}
+}
+
+func scratchLinks(t *testing.T, f *fixture) {
+	secret := filepath.Join(f.Home, "secret")
+	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ses := f.session(croft.SessionRequest{})
+	r := f.round(croft.RoundRequest{Session: ses.ID})
+	w := seatOf(t, r, "opus")
+	write(t, w, ".croft_scratch/n", "n")
+	if err := os.Symlink(secret, filepath.Join(w.Scratch, "out")); err != nil {
+		t.Skip("needs symbolic links")
+	}
+	must(t, os.Symlink(f.Home, filepath.Join(w.Scratch, "dir")))
+	f.endRound(r)
+	for _, name := range []string{"out", "dir"} {
+		info, err := os.Lstat(archived(w.Env["CROFT_HOME"], w, name))
+		if err != nil || info.Mode().Type() != os.ModeSymlink {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	// A scratch directory that was replaced by a link is not followed either.
+	two := f.round(croft.RoundRequest{Session: ses.ID})
+	w = seatOf(t, two, "opus")
+	must(t, os.RemoveAll(w.Scratch))
+	must(t, os.Symlink(f.Home, w.Scratch))
+	f.endRound(two)
+	if exists(archived(w.Env["CROFT_HOME"], w, "secret")) {
+		t.Error("the link was followed")
+	}
+}
+
+func scratchCall(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	r := f.round(croft.RoundRequest{Session: ses.ID})
+	w, o := seatOf(t, r, "opus"), seatOf(t, r, "codex")
+	write(t, w, ".croft_scratch/n", "n")
+	a, err := f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name})
+	if err != nil || a.Label != w.Label || len(a.Paths) != 2 || read(t, archived(o.Env["CROFT_HOME"], w, "n")) != "n" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	a, err = f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name, Label: "mine"})
+	if err != nil || a.Label != "mine" || !exists(filepath.Join(w.Env["CROFT_HOME"], ".scratch_archive", "mine", "n")) {
+		t.Errorf("%+v, %v", a, err)
+	}
+	_, err = f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name, Label: "../out"})
+	wantCode(t, err, croft.InvalidName)
+	plain := f.create(croft.CreateRequest{Name: "plain"})
+	_, err = f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: plain.Name})
+	wantCode(t, err, croft.InvalidRequest)
+}
+
+func scratchNothing(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	r := f.round(croft.RoundRequest{Session: ses.ID})
+	w := seatOf(t, r, "opus")
+	a, err := f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name})
+	if err != nil || len(a.Paths) != 0 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	done := f.endRound(r)
+	if exists(filepath.Join(w.Env["CROFT_HOME"], ".scratch_archive", w.Label)) || done.EndedAt.Before(time.Unix(1, 0)) {
+		t.Error("an archive of nothing")
+	}
+}
