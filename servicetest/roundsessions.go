@@ -158,8 +158,13 @@ func roundErrors(t *testing.T, f *fixture) {
 	_, err = f.StartSession(t.Context(), croft.SessionRequest{Name: "one"})
 	wantCode(t, err, croft.WorktreeExists)
 	for _, bad := range []croft.RoundRequest{
-		{}, {Agents: []string{"a", "a"}}, {Agents: []string{"presenter"}}, {Agents: []string{"a"}, Number: -1},
-		{Agents: []string{"a"}, Homes: map[string]string{"a": "relative"}}, {Agents: []string{"a"}, Carry: "everything"}, {Agents: []string{"a"}, Mode: "odd"},
+		{},
+		{Agents: []string{"a", "a"}},
+		{Agents: []string{"presenter"}},
+		{Agents: []string{"a"}, Number: -1},
+		{Agents: []string{"a"}, Homes: map[string]string{"a": "relative"}},
+		{Agents: []string{"a"}, Carry: "everything"},
+		{Agents: []string{"a"}, Mode: "odd"},
 	} {
 		bad.Session = ses.ID
 		_, err := f.StartRound(t.Context(), bad)
