@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,6 +51,10 @@ type task struct {
 	Queue    bool                    `json:"queue,omitempty"` // drive the lanes
 	Review   *croft.ReviewRequest    `json:"review,omitempty"`
 	Apply    *croft.ApplyRequest     `json:"apply,omitempty"`
+	Round    *croft.RoundRequest     `json:"round,omitempty"`
+	EndRound croft.ID                `json:"endRound,omitempty"`
+	Present  *croft.PresentRequest   `json:"present,omitempty"`
+	EndAll   croft.ID                `json:"endAll,omitempty"` // a session
 	Hold     croft.ID                `json:"hold,omitempty"`
 	GC       bool                    `json:"gc,omitempty"`
 	Dir      string                  `json:"dir,omitempty"`
@@ -124,7 +129,26 @@ func (job task) takeBack(ctx context.Context, e croft.Service) error {
 	case job.Apply != nil:
 		_, err = e.Apply(ctx, *job.Apply)
 	}
-	return marked(err)
+	return marked(cmp.Or(err, job.playRound(ctx, e)))
+}
+
+// playRound does the parts of a task that belong to a round.
+func (job task) playRound(ctx context.Context, e croft.Service) error {
+	var err error
+	switch {
+	case job.Round != nil:
+		_, err = e.StartRound(ctx, *job.Round)
+	case job.EndRound != "":
+		var round *croft.Round
+		if round, err = e.EndRound(ctx, job.EndRound); err == nil && len(round.Failed) > 0 {
+			err = round.Failed[0].Reason
+		}
+	case job.Present != nil:
+		_, err = e.Present(ctx, *job.Present)
+	case job.EndAll != "":
+		err = e.EndSession(ctx, job.EndAll)
+	}
+	return err
 }
 
 // marked marks an error that has no code.

@@ -109,6 +109,13 @@ func (e *Engine) endRound(ctx context.Context, ses *journal.Session, t *journal.
 
 // endSeat ends one agent's part. Each step may have been done before.
 func (e *Engine) endSeat(ctx context.Context, ses *journal.Session, t *journal.Turn, seat *journal.Seat) error {
+	r, err := e.repoByID(ctx, seat.Repo)
+	if err != nil {
+		return err
+	}
+	if err := e.recover(ctx, r.id); err != nil { // it may finish the removal
+		return err
+	}
 	rec, err := e.journal.Record(ctx, seat.Workspace)
 	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
 		seat.Archived, seat.Ended = true, true // somebody removed it, or this did before it was interrupted
@@ -117,21 +124,8 @@ func (e *Engine) endSeat(ctx context.Context, ses *journal.Session, t *journal.T
 	if err != nil {
 		return err
 	}
-	r, err := e.repoByID(ctx, seat.Repo)
-	if err != nil {
-		return err
-	}
-	if err := e.recover(ctx, r.id); err != nil {
-		return err
-	}
 	if rec.Workspace.Mode != croft.ModeLegacy {
-		if _, _, err := e.commitWorkAt(ctx, r, rec, "", t.EndedAt); err != nil && !e.isLost(rec) {
-			return err
-		}
-		if err := failpoint.Hit("round.committed"); err != nil {
-			return err
-		}
-		if err := e.archiveSeat(ses, t, rec, r, seat.Label); err != nil {
+		if err := e.keepWork(ctx, ses, t, rec, r, seat.Label); err != nil {
 			return err
 		}
 	}
@@ -145,6 +139,21 @@ func (e *Engine) endSeat(ctx context.Context, ses *journal.Session, t *journal.T
 	}
 	seat.Ended = true
 	return failpoint.Hit("round.removed")
+}
+
+// keepWork commits what is not committed and archives the scratch. Of a
+// directory that is gone nothing can be kept, and nothing that was is let go.
+func (e *Engine) keepWork(ctx context.Context, ses *journal.Session, t *journal.Turn, rec journal.Record, r *repo, label string) error {
+	if _, _, err := e.commitWorkAt(ctx, r, rec, "", t.EndedAt); err != nil {
+		if e.isLost(rec) {
+			return nil
+		}
+		return err
+	}
+	if err := failpoint.Hit("round.committed"); err != nil {
+		return err
+	}
+	return e.archiveSeat(ses, t, rec, r, label)
 }
 
 // isLost reports whether the directory of a workspace is gone, so that there is
