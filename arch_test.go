@@ -65,6 +65,10 @@ var mayImport = map[string][]string{
 	// Long tests of the whole, through the built binary.
 	"internal/battery": {},
 
+	// What programs that use Croft look like.
+	"examples/spawn":      {".", "connect"},
+	"examples/tournament": {".", "connect"},
+
 	// The surfaces: they see the Service, never an engine.
 	"internal/cli": {"."},
 	"cmd/croft":    {".", "connect", "internal/cli", "internal/config", "internal/proc"},
@@ -86,7 +90,7 @@ var testSupport = []string{
 // onlyIn names, for imports that have one place, that place. A row ends in
 // "/..." when it covers everything below.
 var onlyIn = map[string][]string{
-	"os/exec":      {"internal/proc"},
+	"os/exec":      {"internal/proc", "examples/spawn", "examples/tournament"},
 	"net/http/...": {},
 	"database/sql": {"internal/journal"},
 	"testing/...":  testSupport,
@@ -124,7 +128,7 @@ var callsOnlyIn = map[string][]string{
 // environment lists who reads the environment: the edges, which make the one
 // configuration of it, the door to processes, which passes it on, and the
 // failpoints, which are in no released binary.
-var environment = []string{"cmd/croft", "connect", "internal/failpoint", "internal/proc"}
+var environment = []string{"examples/spawn", "examples/tournament", "cmd/croft", "connect", "internal/failpoint", "internal/proc"}
 
 const (
 	maxFileLines     = 500

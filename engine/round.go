@@ -395,10 +395,10 @@ func (e *Engine) takeBackRound(ctx context.Context, ses *journal.Session, t *jou
 	return e.saveSession(ctx, ses, nil)
 }
 
-// recoverRounds takes back the rounds whose starter has died: nobody was told
-// of them.
+// recoverRounds takes back the rounds whose starter has died, because nobody was
+// told of them, and puts away what is left of sessions that have ended.
 func (e *Engine) recoverRounds(ctx context.Context) error {
-	list, err := e.journal.StartingSessions(ctx)
+	list, err := e.journal.UnfinishedSessions(ctx)
 	if err != nil {
 		return err
 	}
@@ -431,7 +431,12 @@ func (e *Engine) recoverRound(ctx context.Context, id croft.ID) error {
 			return e.takeBackRound(ctx, &ses, &ses.Turns[i])
 		}
 	}
-	return nil
+	if ses.Ending {
+		// What keeps a workspace here is no reason to fail elsewhere; the next
+		// one tries again, and so does ending the session again.
+		_ = e.clearSession(ctx, &ses)
+	}
+	return ctx.Err()
 }
 
 // shownRound is a round as callers see it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"time"
 
@@ -78,7 +79,7 @@ func (e *Engine) endRound(ctx context.Context, ses *journal.Session, t *journal.
 		return nil, err
 	}
 	var failed []croft.Kept
-	for i := range t.Seats {
+	for _, i := range rand.Perm(len(t.Seats)) { // in no order that says anything
 		if t.Seats[i].Ended {
 			continue
 		}
@@ -175,7 +176,7 @@ func (e *Engine) EndSession(ctx context.Context, session croft.ID) error {
 
 func (e *Engine) endSession(ctx context.Context, ses *journal.Session) error {
 	if ses.State == croft.SessionEnded {
-		return nil
+		return e.clearSession(ctx, ses)
 	}
 	for i := range ses.Turns {
 		if ses.Turns[i].Starting {
@@ -194,6 +195,23 @@ func (e *Engine) endSession(ctx context.Context, ses *journal.Session) error {
 			return failed[0].Reason
 		}
 	}
+	ses.State, ses.EndedAt, ses.Ending = croft.SessionEnded, e.now(), true
+	if err := e.saveSession(ctx, ses, func(tx *journal.Tx) error {
+		return tx.Emit(croft.Event{Time: e.now(), Kind: croft.EventSessionEnded, Repo: ses.RepoID, Data: eventData("session", string(ses.ID))})
+	}); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("session.ended"); err != nil {
+		return err
+	}
+	return e.clearSession(ctx, ses)
+}
+
+// clearSession puts away what an ended session made: presenters and branches.
+func (e *Engine) clearSession(ctx context.Context, ses *journal.Session) error {
+	if !ses.Ending {
+		return nil
+	}
 	if err := e.removeFinals(ctx, ses); err != nil {
 		return err
 	}
@@ -210,10 +228,8 @@ func (e *Engine) endSession(ctx context.Context, ses *journal.Session) error {
 	if err := failpoint.Hit("session.dropped"); err != nil {
 		return err
 	}
-	ses.State, ses.EndedAt = croft.SessionEnded, e.now()
-	return e.saveSession(ctx, ses, func(tx *journal.Tx) error {
-		return tx.Emit(croft.Event{Time: e.now(), Kind: croft.EventSessionEnded, Repo: ses.RepoID, Data: eventData("session", string(ses.ID))})
-	})
+	ses.Ending = false
+	return e.saveSession(ctx, ses, nil)
 }
 
 // removeFinals moves the workspaces of presenters to the trash, with their

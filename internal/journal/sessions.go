@@ -19,7 +19,7 @@ CREATE TABLE sessions (
 	name TEXT NOT NULL,
 	key TEXT NOT NULL,
 	state TEXT NOT NULL,
-	starting INTEGER NOT NULL,
+	unfinished INTEGER NOT NULL,
 	generation INTEGER NOT NULL,
 	session TEXT NOT NULL
 ) STRICT;
@@ -43,6 +43,7 @@ type Session struct {
 	Homes      []Home        `json:"homes,omitempty"`
 	Finals     []Final       `json:"finals,omitempty"`
 	Repos      []Ground      `json:"repos,omitempty"`
+	Ending     bool          `json:"ending,omitempty"` // it has ended, and what it made is being put away
 }
 
 // Ground is one repository that a session works on.
@@ -103,9 +104,10 @@ type Final struct {
 	Workspace croft.ID `json:"workspace"`
 }
 
-// Starting reports whether a round of it is being started.
-func (s *Session) Starting() bool {
-	return slices.ContainsFunc(s.Turns, func(t Turn) bool { return t.Starting })
+// Unfinished reports whether somebody is about to start a round of it, or to put
+// away what it made.
+func (s *Session) Unfinished() bool {
+	return s.Ending || slices.ContainsFunc(s.Turns, func(t Turn) bool { return t.Starting })
 }
 
 // Turn finds a round by its number, or nil.
@@ -140,16 +142,16 @@ func (t *Tx) PutSession(s Session) error {
 	if err != nil {
 		return err
 	}
-	starting := 0
-	if s.Starting() {
-		starting = 1
+	unfinished := 0
+	if s.Unfinished() {
+		unfinished = 1
 	}
 	t.touch(s.RepoID)
-	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO sessions (id, repo, name, key, state, starting, generation, session)
+	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO sessions (id, repo, name, key, state, unfinished, generation, session)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET repo = excluded.repo, name = excluded.name, state = excluded.state, starting = excluded.starting,
+		ON CONFLICT (id) DO UPDATE SET repo = excluded.repo, name = excluded.name, state = excluded.state, unfinished = excluded.unfinished,
 			generation = excluded.generation, session = excluded.session`,
-		s.ID, s.RepoID, s.Name, s.Key, s.State, starting, s.Generation, string(b))
+		s.ID, s.RepoID, s.Name, s.Key, s.State, unfinished, s.Generation, string(b))
 	return err
 }
 
@@ -189,9 +191,9 @@ func (j *Journal) Sessions(ctx context.Context, repo croft.ID) ([]Session, error
 	return read(ctx, j, scanSession, `SELECT session FROM sessions WHERE ? = '' OR repo = ? ORDER BY seq`, repo, repo)
 }
 
-// StartingSessions lists the sessions of which a round is being started.
-func (j *Journal) StartingSessions(ctx context.Context) ([]Session, error) {
-	return read(ctx, j, scanSession, `SELECT session FROM sessions WHERE starting <> 0 ORDER BY seq`)
+// UnfinishedSessions lists the sessions that somebody was at.
+func (j *Journal) UnfinishedSessions(ctx context.Context) ([]Session, error) {
+	return read(ctx, j, scanSession, `SELECT session FROM sessions WHERE unfinished <> 0 ORDER BY seq`)
 }
 
 // DropSession forgets a session.

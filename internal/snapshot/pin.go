@@ -2,9 +2,7 @@ package snapshot
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/croft-sh/croft/internal/git"
 )
@@ -31,8 +29,10 @@ func Pin(ctx context.Context, w *git.Worktree) (string, error) {
 			return "", err
 		}
 	}
+	// It has no time: when it was made would tell in which order the agents of a
+	// round were attended to.
 	return w.Repo.WriteCommit(git.Commit{
-		Tree: tree, Parents: pending, Signature: fmt.Sprintf("Croft <croft@localhost> %d +0000", time.Now().Unix()),
+		Tree: tree, Parents: pending, Signature: "Croft <croft@localhost> 0 +0000",
 		Message: "State of a removed workspace",
 	})
 }

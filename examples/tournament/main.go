@@ -1,0 +1,97 @@
+// Tournament lets several agents attempt a task in rounds, and applies what the
+// winner made of it. Killed and run again with the same key, it goes on where it
+// was.
+//
+//	tournament -key issue-42 -agents opus,codex -run './agent.sh' ../app ../lib
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/connect"
+)
+
+func main() {
+	key := flag.String("key", "", "names the tournament")
+	rounds := flag.Int("rounds", 3, "how many rounds are played")
+	agents := flag.String("agents", "opus,codex,gemini,qwen", "who takes part")
+	run := flag.String("run", "", "the command that is an agent; it gets its prompt on stdin")
+	flag.Parse()
+	if err := tournament(context.Background(), *key, *rounds, strings.Split(*agents, ","), *run, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "tournament:", err)
+		os.Exit(1)
+	}
+}
+
+func tournament(ctx context.Context, key string, rounds int, agents []string, run string, repos []string) error {
+	svc, err := connect.Open(ctx, ".", nil)
+	if err != nil {
+		return err
+	}
+	defer svc.Close()
+	ses, err := svc.StartSession(ctx, croft.SessionRequest{Key: key, Repo: repos[0]})
+	if err != nil || ses.State == croft.SessionEnded {
+		return err
+	}
+	var r *croft.Round
+	for n := 1; n <= rounds; n++ { // after a crash: the same key, the same rounds
+		r, err = svc.StartRound(ctx, croft.RoundRequest{Session: ses.ID, Number: n, Agents: agents, Repos: repos})
+		if err != nil {
+			return err
+		}
+		var wg sync.WaitGroup
+		for _, ws := range r.Workspaces {
+			wg.Go(func() { play(ctx, svc, ws, run) })
+		}
+		wg.Wait()
+		if r, err = svc.EndRound(ctx, r.ID); err != nil {
+			return err
+		}
+	}
+	for _, repo := range repos {
+		fin, err := svc.Present(ctx, croft.PresentRequest{Session: ses.ID, Winner: vote(r), Repo: repo})
+		if err != nil {
+			return err
+		}
+		play(ctx, svc, *fin, run)
+		rev, err := svc.Review(ctx, croft.ReviewRequest{Repo: repo, Workspace: string(fin.ID)})
+		if err != nil {
+			return err
+		}
+		m, err := svc.Apply(ctx, croft.ApplyRequest{Repo: repo, Review: rev.ID, Paths: []string{"."}})
+		if err != nil || m.Status != croft.MergeMerged {
+			return fmt.Errorf("%s is not applied: %v %s", fin.Name, err, m.Reason) // the session stays open: try again
+		}
+	}
+	return svc.EndSession(ctx, ses.ID)
+}
+
+// play runs an agent in its workspace. One that fails has simply not got far.
+func play(ctx context.Context, svc croft.Service, ws croft.Workspace, run string) {
+	if ws.State != croft.Ready {
+		return // its round has ended
+	}
+	lease, err := svc.Hold(ctx, ws.ID)
+	if err != nil {
+		return
+	}
+	defer svc.Release(ctx, lease.ID)
+	prompt, err := svc.Prompt(ctx, croft.WorkspaceRequest{Repo: ws.Repo, Ref: string(ws.ID)})
+	if err != nil {
+		return
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", run)
+	cmd.Dir, cmd.Env, cmd.Stdin = ws.Path, append(os.Environ(), ws.Environ()...), strings.NewReader(prompt.Text)
+	cmd.Stderr = os.Stderr
+	_ = cmd.Run()
+}
+
+// vote chooses whose work is presented: here, the last of those who took part.
+func vote(r *croft.Round) string { return r.Workspaces[len(r.Workspaces)-1].Agent }
