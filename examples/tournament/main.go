@@ -66,8 +66,11 @@ func tournament(ctx context.Context, key string, rounds int, agents []string, ru
 			return err
 		}
 		m, err := svc.Apply(ctx, croft.ApplyRequest{Repo: repo, Review: rev.ID, Paths: []string{"."}})
-		if err != nil || m.Status != croft.MergeMerged {
-			return fmt.Errorf("%s is not applied: %v %s", fin.Name, err, m.Reason) // the session stays open: try again
+		if err != nil {
+			return err
+		}
+		if m.Status != croft.MergeMerged {
+			return fmt.Errorf("not applied: %s", m.Reason) // the session stays open: try again
 		}
 	}
 	return svc.EndSession(ctx, ses.ID)
