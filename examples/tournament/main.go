@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -70,7 +71,7 @@ func tournament(ctx context.Context, key string, rounds int, agents []string, ru
 			return err
 		}
 		if m.Status != croft.MergeMerged {
-			return fmt.Errorf("not applied: %s", m.Reason) // the session stays open: try again
+			return errors.New("not applied: " + string(m.Reason)) // the session stays open: try again
 		}
 	}
 	return svc.EndSession(ctx, ses.ID)
