@@ -88,7 +88,7 @@ func isAll(files []croft.ReviewFile, choices []merge.Choice) bool {
 // keepPart makes a commit of a review's base with what was chosen, and keeps it
 // for the lane.
 func (e *Engine) keepPart(ctx context.Context, r *repo, work *croft.Review, choices []merge.Choice, id croft.ID) (string, error) {
-	attempts, err := r.git.Attempts()
+	attempts, err := r.git.Attempts(git.OnDisk)
 	if err != nil {
 		return "", err
 	}

@@ -55,7 +55,7 @@ func (g *gate) open(t *testing.T, env ...string) {
 		t.Fatal(err)
 	}
 	g.r = s.repo
-	if g.at, err = g.r.git.Attempts(); err != nil {
+	if g.at, err = g.r.git.Attempts(git.OnDisk); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.at.Close)

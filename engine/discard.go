@@ -83,7 +83,7 @@ func (e *Engine) discard(ctx context.Context, r *repo, rec journal.Record, a act
 	}
 	rec.Workspace.MergeStatus = croft.MergeDiscarded
 	err := e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
-		waiting, err := tx.MergesOf(w.ID)
+		waiting, err := tx.WaitingOf(w.ID)
 		if err != nil {
 			return err
 		}

@@ -193,3 +193,13 @@ func TestKilledDiscard(t *testing.T) {
 		}
 	})
 }
+
+// TestMergeWithoutMemory has no room in memory for the first merge, which is
+// then computed on disk: nobody notices.
+func TestMergeWithoutMemory(t *testing.T) {
+	r, job := landings(t)
+	if out, err := run(t, helper(t, r, job, "CROFT_FAILPOINT=nospace=attempts.memory")); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	wantLanded(t, r, engineIn(t, r, 0), job)
+}

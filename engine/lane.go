@@ -155,6 +155,7 @@ func (e *Engine) drive(ctx context.Context, r *repo, target string, enough func(
 		return err
 	}
 	defer l.Unlock()
+	r.git.Warm(ctx)
 	if err := e.recoverLane(ctx, r, target); err != nil {
 		return err
 	}
@@ -266,13 +267,39 @@ func (e *Engine) land(ctx context.Context, r *repo, target, tip string, rules co
 	if err != nil {
 		return e.rejectAll(ctx, r, target, err)
 	}
-	attempts, err := r.git.Attempts()
+	recs, err := e.recordsOf(ctx, items)
+	if err != nil {
+		return err
+	}
+	err = e.landIn(ctx, r, git.InMemory, landing{target, tip, rules, id, items, recs})
+	if errors.Is(err, errNoMemory) {
+		err = e.landIn(ctx, r, git.OnDisk, landing{target, tip, rules, id, items, recs})
+	}
+	return err
+}
+
+// landing is what a turn of a lane works on.
+type landing struct {
+	target, tip string
+	rules       config.Merge
+	id          git.Identity
+	items       []journal.Merge
+	recs        map[croft.ID]journal.Record // of the items' workspaces, where there are any
+}
+
+// errNoMemory says that a merge could not be computed in memory, which may be
+// for lack of it.
+var errNoMemory = errors.New("not in memory")
+
+func (e *Engine) landIn(ctx context.Context, r *repo, where git.Placement, l landing) error {
+	target, tip, rules, items := l.target, l.tip, l.rules, l.items
+	attempts, err := r.git.Attempts(where)
 	if err != nil {
 		return err
 	}
 	defer attempts.Close()
-	stack := merge.Stacker{Attempts: attempts, Identity: id, Now: e.opts.Now}
-	steps, err := e.stack(ctx, r, stack, tip, rules, items)
+	stack := merge.Stacker{Attempts: attempts, Identity: l.id, Now: e.opts.Now}
+	steps, err := e.stack(ctx, r, stack, l)
 	if err != nil {
 		return err
 	}
@@ -284,26 +311,24 @@ func (e *Engine) land(ctx context.Context, r *repo, target, tip string, rules co
 	if err != nil || len(passed.steps) == 0 {
 		return err
 	}
-	return e.publishStack(ctx, r, target, tip, attempts, passed, items)
+	return e.publishStack(ctx, r, l, attempts, passed)
 }
 
 // stack puts items on the tip. What git cannot even try is turned away alone.
-func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, tip string, rules config.Merge, items []journal.Merge) ([]merge.Step, error) {
+func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, l landing) ([]merge.Step, error) {
 	var steps []merge.Step
-	start := tip
-	for _, m := range items {
+	tip := l.tip
+	for _, m := range l.items {
 		it := merge.Item{
-			ID: m.ID, Kind: m.Kind, Head: m.Head, Base: m.Base, Strategy: cmp.Or(m.Strategy, croft.Strategy(rules.Strategy)),
+			ID: m.ID, Kind: m.Kind, Head: m.Head, Base: m.Base, Strategy: cmp.Or(m.Strategy, croft.Strategy(l.rules.Strategy)),
+			Message: mergeMessage(m, l.recs[m.WorkspaceID].Workspace, l.rules),
 		}
 		var err error
-		if it.Message, err = e.mergeMessage(ctx, r, m, rules); err != nil {
-			return nil, err
-		}
 		if it.Undone, it.Reverted, err = e.undoneBy(ctx, m); err != nil {
 			return nil, err
 		}
 		var step []merge.Step
-		if err = e.guardBase(ctx, r, stack.Attempts, m, start, tip); err == nil {
+		if err = e.guardBase(ctx, r, stack.Attempts, m, l.tip, tip); err == nil {
 			step, err = stack.Stack(ctx, tip, []merge.Item{it})
 		}
 		if errors.Is(err, errNextTurn) {
@@ -312,6 +337,9 @@ func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, tip st
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil, err
+			}
+			if stack.Attempts.Placement() == git.InMemory {
+				return nil, fmt.Errorf("%w: %w", errNoMemory, err)
 			}
 			if err := e.reject(ctx, r, m, nil, explain("merge", m.Workspace, err)); err != nil {
 				return nil, err
@@ -325,17 +353,12 @@ func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, tip st
 }
 
 // mergeMessage is the message of the commit that a merge makes.
-func (e *Engine) mergeMessage(ctx context.Context, r *repo, m journal.Merge, rules config.Merge) (string, error) {
+func mergeMessage(m journal.Merge, w croft.Workspace, rules config.Merge) string {
 	if m.Kind == croft.KindRevert {
-		return m.Text, nil
+		return m.Text
 	}
 	text := m.Text
 	if text == "" {
-		rec, err := e.journal.Record(ctx, m.WorkspaceID)
-		if err != nil && !errors.Is(err, journal.ErrNotFound) {
-			return "", err
-		}
-		w := rec.Workspace
 		w.Target = m.Target
 		w.Branch = cmp.Or(w.Branch, m.Workspace)
 		text = fillIn(rules.Message, w)
@@ -343,7 +366,7 @@ func (e *Engine) mergeMessage(ctx context.Context, r *repo, m journal.Merge, rul
 			text = "Apply part of " + m.Workspace
 		}
 	}
-	return withTrailer(text, "Croft-Merge", string(m.ID)), nil
+	return withTrailer(text, "Croft-Merge", string(m.ID))
 }
 
 // undoneBy finds the commit that took the same work back, if that was the last
@@ -352,20 +375,11 @@ func (e *Engine) undoneBy(ctx context.Context, m journal.Merge) (undone, reverte
 	if m.Kind != croft.KindMerge {
 		return "", "", nil
 	}
-	history, err := e.journal.MergesOf(ctx, m.WorkspaceID)
-	if err != nil {
-		return "", "", err
-	}
-	for _, h := range history {
-		if h.Target != m.Target || h.Published == 0 || h.Part {
-			continue
-		}
-		if h.Kind == croft.KindRevert && !h.Again {
-			return h.Commit, h.Head, nil
-		}
+	last, err := e.journal.LastOn(ctx, m.WorkspaceID, m.Target)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && (last.Kind != croft.KindRevert || last.Again) {
 		return "", "", nil
 	}
-	return "", "", nil
+	return last.Commit, last.Head, err
 }
 
 // sortOut ends the items that are in conflict or have nothing to bring, and
@@ -431,4 +445,18 @@ func (e *Engine) nameOthers(ctx context.Context, r *repo, conflicts []croft.Conf
 		}
 	}
 	return conflicts, nil
+}
+
+// recordsOf finds the records of the workspaces that items are of.
+func (e *Engine) recordsOf(ctx context.Context, items []journal.Merge) (map[croft.ID]journal.Record, error) {
+	var ids []croft.ID
+	for _, m := range items {
+		ids = append(ids, m.WorkspaceID)
+	}
+	list, err := e.journal.RecordsOf(ctx, ids)
+	recs := map[croft.ID]journal.Record{}
+	for _, rec := range list {
+		recs[rec.Workspace.ID] = rec
+	}
+	return recs, err
 }

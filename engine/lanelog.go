@@ -26,16 +26,12 @@ type logEntry struct {
 }
 
 // logPublication makes the commit by which a lane's log tells of a publication.
-func (e *Engine) logPublication(ctx context.Context, r *repo, attempts *git.Attempts, pub *publication, items []journal.Merge) error {
+func (e *Engine) logPublication(ctx context.Context, r *repo, attempts *git.Attempts, pub *publication, l landing) error {
 	var entries []logEntry
 	for _, p := range pub.Items {
-		m := e.asLanded(itemOf(items, p.Merge), p)
+		m := e.asLanded(itemOf(l.items, p.Merge), p)
 		m.Untidy = false
-		rec, err := e.journal.Record(ctx, m.WorkspaceID)
-		if err != nil && !errors.Is(err, journal.ErrNotFound) {
-			return err
-		}
-		entries = append(entries, logEntry{m, rec.Generation + 1})
+		entries = append(entries, logEntry{m, l.recs[m.WorkspaceID].Generation + 1})
 	}
 	text, err := json.Marshal(entries)
 	if err != nil {

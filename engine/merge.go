@@ -120,7 +120,7 @@ func targetNotFound(target string, err error) error {
 func (e *Engine) enqueue(ctx context.Context, rec journal.Record, m journal.Merge, key journal.Key) (*croft.Merge, error) {
 	m.SubmittedAt = e.now()
 	err := e.journal.Update(ctx, func(tx *journal.Tx) error {
-		old, err := tx.MergesOf(m.WorkspaceID)
+		old, err := tx.WaitingOf(m.WorkspaceID)
 		if err != nil {
 			return err
 		}

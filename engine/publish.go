@@ -36,12 +36,12 @@ type landed struct {
 
 // publishStack moves the target to the top of a stack, together with the lane's
 // own log of it: both, or nothing.
-func (e *Engine) publishStack(ctx context.Context, r *repo, target, tip string, attempts *git.Attempts, passed passing, items []journal.Merge) error {
-	pub := publication{Target: target, Old: tip, New: passed.steps[len(passed.steps)-1].Commit}
+func (e *Engine) publishStack(ctx context.Context, r *repo, l landing, attempts *git.Attempts, passed passing) error {
+	pub := publication{Target: l.target, Old: l.tip, New: passed.steps[len(passed.steps)-1].Commit}
 	for _, step := range passed.steps {
 		pub.Items = append(pub.Items, landed{Merge: step.ID, Commit: step.Commit, Before: step.Parent, Checks: passed.checks})
 	}
-	if err := e.logPublication(ctx, r, attempts, &pub, items); err != nil {
+	if err := e.logPublication(ctx, r, attempts, &pub, l); err != nil {
 		return err
 	}
 	release, err := attempts.Keep(pub.New, pub.Log)
@@ -52,7 +52,7 @@ func (e *Engine) publishStack(ctx context.Context, r *repo, target, tip string, 
 	if err := failpoint.Hit("publish.kept"); err != nil {
 		return err
 	}
-	return e.carryPublication(ctx, r, pub, items)
+	return e.carryPublication(ctx, r, pub, l.items)
 }
 
 // revertedStatus is what a workspace's work is after a revert: taken back, or,
@@ -205,8 +205,9 @@ func (e *Engine) endPublication(ctx context.Context, op journal.Operation, pub p
 		if err != nil {
 			return err
 		}
+		owner := self()
 		for i, p := range pub.Items {
-			if err := e.endMerge(tx, p, n+int64(i)+1); err != nil {
+			if err := e.endMerge(tx, p, n+int64(i)+1, owner); err != nil {
 				return err
 			}
 		}
@@ -214,7 +215,7 @@ func (e *Engine) endPublication(ctx context.Context, op journal.Operation, pub p
 	})
 }
 
-func (e *Engine) endMerge(tx *journal.Tx, p landed, number int64) error {
+func (e *Engine) endMerge(tx *journal.Tx, p landed, number int64, owner croft.Owner) error {
 	m, err := tx.Merge(p.Merge)
 	if err != nil {
 		return err
@@ -232,13 +233,13 @@ func (e *Engine) endMerge(tx *journal.Tx, p landed, number int64) error {
 		return err
 	}
 	done := journal.Operation{
-		ID: newID(), Act: m.Act, Undoes: m.Undoes, Kind: string(m.Kind), Actor: m.Actor, Repo: m.RepoID, Owner: self(), StartedAt: m.SubmittedAt,
+		ID: newID(), Act: m.Act, Undoes: m.Undoes, Kind: string(m.Kind), Actor: m.Actor, Repo: m.RepoID, Owner: owner, StartedAt: m.SubmittedAt, EndedAt: e.now(),
 		Workspaces: []croft.ID{m.WorkspaceID}, Names: []string{m.Workspace},
 	}
 	if done.Input, err = json.Marshal(mergeInput{Merge: m.ID}); err != nil {
 		return err
 	}
-	return errors.Join(tx.PutMerge(m), tx.Begin(done), tx.End(done.ID, journal.OpDone, "", e.now()), tx.Emit(e.mergeEvent(kind, m)))
+	return errors.Join(tx.PutMerge(m), tx.Add(done), tx.Emit(e.mergeEvent(kind, m)))
 }
 
 // asLanded is a merge after its publication.

@@ -38,7 +38,7 @@ func (e *Engine) forecast(ctx context.Context, r *repo) (*croft.Forecast, error)
 	if err != nil {
 		return nil, err
 	}
-	attempts, err := r.git.Attempts()
+	attempts, err := r.git.Attempts(git.OnDisk)
 	if err != nil {
 		return nil, err
 	}

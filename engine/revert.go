@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -39,7 +40,7 @@ func (e *Engine) planRevert(ctx context.Context, r *repo, req croft.RevertReques
 	if plan.Later, err = e.journal.MergedAfter(ctx, m); err != nil {
 		return nil, m, err
 	}
-	attempts, err := r.git.Attempts()
+	attempts, err := r.git.Attempts(git.InMemory)
 	if err != nil {
 		return nil, m, err
 	}

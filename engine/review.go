@@ -45,7 +45,7 @@ func (e *Engine) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review
 	if err != nil {
 		return nil, explain("diff", req.Workspace, err)
 	}
-	attempts, err := s.git.Attempts()
+	attempts, err := s.git.Attempts(git.OnDisk)
 	if err != nil {
 		return nil, explain("diff", rec.Workspace.Name, err)
 	}
@@ -81,7 +81,7 @@ func (e *Engine) Review(ctx context.Context, req croft.ReviewRequest) (*croft.Re
 	if err := e.trust(ctx, s.repo, rec); err != nil {
 		return nil, explain("review", rec.Workspace.Name, err)
 	}
-	attempts, err := s.git.Attempts()
+	attempts, err := s.git.Attempts(git.OnDisk)
 	if err != nil {
 		return nil, explain("review", rec.Workspace.Name, err)
 	}

@@ -236,7 +236,7 @@ func (e *Engine) carry(ctx context.Context, s standing, base string) (string, er
 		}
 		paths = append(paths, entry.Path)
 	}
-	attempts, err := s.git.Attempts()
+	attempts, err := s.git.Attempts(git.OnDisk)
 	if err != nil {
 		return "", err
 	}

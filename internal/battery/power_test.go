@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/croft-sh/croft"
 )
 
 // disk is a file system in a file, which can lose its power: everything that
@@ -90,6 +92,7 @@ func cutAfterEach(t *testing.T, d *disk, name string) int {
 	p := newProjectIn(t, top)
 	p.env = append(p.env, "CROFT_LIMITS_MIN_FREE_BYTES=0", "CROFT_LIMITS_MIN_FREE_INODES=0")
 	p.plant()
+	p.git(p.dir, "branch", "trunk")
 	unix.Sync() // what the user had before is not in question
 
 	tree := filepath.Join(p.workspaces(), "a")
@@ -99,6 +102,8 @@ func cutAfterEach(t *testing.T, d *disk, name string) int {
 		there func() string // a complaint, or nothing
 	}{
 		{"new", []string{"new", "a", "b"}, func() string { return wantStates(p, "a b") }},
+		{"merge", []string{"merge", "--keep", "--into", "trunk", "b"}, func() string { return wantMerged(p, 1, "merged") }},
+		{"revert", []string{"revert", "b"}, func() string { return wantMerged(p, 2, "reverted") }},
 		{"snapshot", []string{"snapshot", "a"}, func() string {
 			if n := len(lines(p.git(p.dir, "for-each-ref", "refs/croft/snapshot"))); n != 1 {
 				return "the snapshot is gone"
@@ -115,6 +120,9 @@ func cutAfterEach(t *testing.T, d *disk, name string) int {
 		{"undo", []string{"undo", "--force"}, func() string { return wantStates(p, "b") }},
 	}
 	for _, act := range acts {
+		if act.name == "merge" {
+			mustDo(t, os.WriteFile(filepath.Join(p.workspaces(), "b", "work.txt"), []byte("work\n"), 0o644))
+		}
 		p.mustCroft(act.do...)
 		d.cut()
 		if complaint := act.there(); complaint != "" {
@@ -142,4 +150,22 @@ func wantStates(p *project, names string) string {
 		return "the workspaces are " + joined + ", want " + names
 	}
 	return ""
+}
+
+// wantMerged complains unless the branch trunk has so many commits of Croft's on
+// top of what was there, and the queue says of the work what became of it, once.
+func wantMerged(p *project, commits int, status string) string {
+	if got := p.git(p.dir, "rev-list", "--count", "--first-parent", "main..trunk"); got != itoa(commits) {
+		return "trunk has " + got + " commits"
+	}
+	n := 0
+	for _, m := range p.mustCroft("queue", "--all").Merges {
+		if m.Kind == croft.KindMerge && string(m.Status) == status {
+			n++
+		}
+	}
+	if n != 1 {
+		return itoa(n) + " merges are " + status
+	}
+	return wantStates(p, "a b")
 }

@@ -235,8 +235,9 @@ func asJSON(args []string) []string { return append([]string{args[0], "--json"},
 
 // answer is what croft prints with --json, as far as the batteries look at it.
 type answer struct {
-	Version    int         `json:"version"`
-	Workspaces []workspace `json:"workspaces"`
+	Version    int           `json:"version"`
+	Workspaces []workspace   `json:"workspaces"`
+	Merges     []croft.Merge `json:"merges"`
 	Kept       []struct {
 		Name   string `json:"name"`
 		Reason struct {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -21,17 +22,24 @@ import (
 type Attempts struct {
 	q *quarantine
 
-	mu  sync.Mutex
-	p   *proc.Process
-	out *bufio.Reader
+	mu     sync.Mutex
+	p      *proc.Process
+	out    *bufio.Reader
+	began  began // of p
+	reused bool  // p was there before these attempts, and was not asked yet
 
 	aheadMu sync.Mutex
 	ahead   []waiting
 }
 
 // Attempts begins attempts. Close throws away what was not kept.
-func (r *Repository) Attempts() (*Attempts, error) {
-	q, err := r.quarantine()
+func (r *Repository) Attempts(where Placement) (*Attempts, error) {
+	if where == InMemory {
+		if a := r.idle.take(); a != nil {
+			return a, nil
+		}
+	}
+	q, err := r.quarantine(where)
 	if err != nil {
 		return nil, err
 	}
@@ -45,12 +53,23 @@ func (a *Attempts) Prepare(ctx context.Context) error {
 	return err
 }
 
+// Placement is where attempts lie.
+func (a *Attempts) Placement() Placement { return a.q.placement }
+
 // Close ends the attempts.
 func (a *Attempts) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.end()
 	a.endAhead()
+	if a.rest() {
+		a.p, a.out = nil, nil
+		return
+	}
+	a.throwAway()
+}
+
+func (a *Attempts) throwAway() {
+	a.end()
 	a.q.discard()
 }
 
@@ -89,6 +108,11 @@ func (a *Attempts) Merge(ctx context.Context, ours, theirs string) (Merged, erro
 	if err := ctx.Err(); err != nil {
 		return Merged{}, err
 	}
+	if a.q.placement == InMemory {
+		if err := failpoint.Hit("attempts.memory"); err != nil {
+			return Merged{}, err
+		}
+	}
 	return a.ask(ctx, ours+" "+theirs+"\n")
 }
 
@@ -96,13 +120,13 @@ var mergeTreeArgs = []string{"merge-tree", "--stdin"}
 
 func (a *Attempts) ask(ctx context.Context, line string) (Merged, error) {
 	r := a.q.repo
-	c := call{args: mergeTreeArgs, env: a.q.env, config: unsynced}
+	c := a.question(mergeTreeArgs)
+	reused, err := a.settle(ctx)
+	if err != nil {
+		return Merged{}, err
+	}
 	if a.p == nil {
-		cmd, err := r.git.command(ctx, door{repo: r}, c)
-		if err != nil {
-			return Merged{}, err
-		}
-		a.p, err = proc.StartTerminal(context.WithoutCancel(ctx), cmd)
+		err := a.start(ctx)
 		if errors.Is(err, errors.ErrUnsupported) {
 			// A process for each: git keeps answers to itself otherwise.
 			c.stdin = line
@@ -113,13 +137,12 @@ func (a *Attempts) ask(ctx context.Context, line string) (Merged, error) {
 			return readMerged(bufio.NewReader(bytes.NewReader(out)))
 		}
 		if err != nil {
-			return Merged{}, r.git.wrap(c.args, cmd.Dir, err)
+			return Merged{}, err
 		}
-		a.out = bufio.NewReader(a.p.Stdout)
 	}
 	p := a.p
 	stop := context.AfterFunc(ctx, p.Kill)
-	_, err := io.WriteString(p.Stdin, line)
+	_, err = io.WriteString(p.Stdin, line)
 	var m Merged
 	if err == nil {
 		m, err = readMerged(a.out)
@@ -137,7 +160,48 @@ func (a *Attempts) ask(ctx context.Context, line string) (Merged, error) {
 	if ctx.Err() != nil {
 		return Merged{}, context.Cause(ctx)
 	}
+	if reused { // it may have died while nobody asked
+		return a.ask(ctx, line)
+	}
 	return Merged{}, r.git.wrap(c.args, r.CommonDir, errors.Join(werr, err))
+}
+
+// start starts the git that computes merges.
+func (a *Attempts) start(ctx context.Context) error {
+	g, c := a.q.repo.git, a.question(mergeTreeArgs)
+	cmd, err := g.command(ctx, door{repo: a.q.repo}, c)
+	if err != nil {
+		return err
+	}
+	p, err := proc.StartTerminal(context.WithoutCancel(ctx), cmd)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	if err != nil {
+		return g.wrap(c.args, cmd.Dir, err)
+	}
+	a.p, a.out = p, bufio.NewReader(p.Stdout)
+	return nil
+}
+
+// settle makes sure that a git which waited may be asked once more, and reports
+// whether this is the first question since.
+func (a *Attempts) settle(ctx context.Context) (reused bool, err error) {
+	if a.p != nil && !a.reused {
+		return false, nil
+	}
+	now, err := a.q.repo.began(ctx)
+	if err != nil {
+		return false, err
+	}
+	if a.p != nil && !a.began.holds(now) {
+		a.end()
+	}
+	if a.p == nil {
+		a.began = now
+	}
+	a.reused = false
+	return a.p != nil, nil
 }
 
 // readMerged reads one answer of `git merge-tree --stdin`: whether it is clean,

@@ -12,7 +12,7 @@ import (
 
 func attempts(t *testing.T, repo *Repository) *Attempts {
 	t.Helper()
-	a, err := repo.Attempts()
+	a, err := repo.Attempts(OnDisk)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ type indexCopy struct {
 }
 
 func (r *Repository) copyIndex(at checkoutAt) (*indexCopy, error) {
-	q, err := r.quarantine()
+	q, err := r.quarantine(OnDisk)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func TestChangeInTheSecondOfTheIndex(t *testing.T) {
 	work := &Worktree{Repo: repo, Path: tree, Admin: admin}
 
 	hide(tree, admin)
-	attempts, err := repo.Attempts()
+	attempts, err := repo.Attempts(OnDisk)
 	if err != nil {
 		t.Fatal(err)
 	}

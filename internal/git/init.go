@@ -37,7 +37,7 @@ func (g *Git) InitEmpty(ctx context.Context, dir string, now time.Time) error {
 	if _, err := r.ReadRef(ctx, "refs/heads/main"); !errors.Is(err, ErrNoRef) {
 		return err
 	}
-	a, err := r.Attempts()
+	a, err := r.Attempts(OnDisk)
 	if err != nil {
 		return err
 	}

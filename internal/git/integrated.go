@@ -30,7 +30,7 @@ func (r *Repository) Integrated(ctx context.Context, head, target string) (Integ
 	if err != nil {
 		return NotIntegrated, err
 	}
-	q, err := r.quarantine()
+	q, err := r.quarantine(OnDisk)
 	if err != nil {
 		return NotIntegrated, err
 	}

@@ -337,19 +337,35 @@ func (r *Repository) isMine(dir string) bool {
 
 // TempDir makes a directory for temporary files, which Sweep removes if the
 // process dies before it has called the function that is returned.
-func (r *Repository) TempDir() (dir string, remove func(), err error) {
+func (r *Repository) TempDir() (dir string, remove func(), err error) { return r.tempDir(OnDisk) }
+
+// Placement says where temporary files lie.
+type Placement string
+
+// The places. In memory there is less room, and where there is none they lie on
+// disk.
+const (
+	OnDisk   Placement = "disk"
+	InMemory Placement = "memory"
+)
+
+func (r *Repository) tempDir(where Placement) (dir string, remove func(), err error) {
 	parent := filepath.Join(r.CommonDir, "croft", "tmp")
 	if err := os.MkdirAll(parent, 0o777); err != nil {
 		return "", nil, err
 	}
 	dir = filepath.Join(parent, strings.ToLower(rand.Text()[:16]))
-	l, err := flock.Try(dir + ".lock")
+	lock := dir + ".lock"
+	l, err := flock.Try(lock)
 	if err != nil {
 		return "", nil, err
 	}
+	if where == InMemory {
+		dir = inMemory(dir)
+	}
 	remove = func() {
 		_ = os.RemoveAll(dir)
-		_ = os.Remove(dir + ".lock")
+		_ = os.Remove(lock)
 		_ = l.Unlock()
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -359,6 +375,9 @@ func (r *Repository) TempDir() (dir string, remove func(), err error) {
 	return dir, remove, nil
 }
 
+// inMemory is what a directory is called if it lies in memory.
+func inMemory(dir string) string { return filepath.Join(memoryDir, "croft-"+filepath.Base(dir)) }
+
 func (r *Repository) sweepTemp() {
 	locks, _ := filepath.Glob(filepath.Join(r.CommonDir, "croft", "tmp", "*.lock"))
 	for _, path := range locks {
@@ -366,7 +385,11 @@ func (r *Repository) sweepTemp() {
 		if err != nil {
 			continue
 		}
-		_ = os.RemoveAll(strings.TrimSuffix(path, ".lock"))
+		dir := strings.TrimSuffix(path, ".lock")
+		_ = os.RemoveAll(dir)
+		if memoryDir != "" {
+			_ = os.RemoveAll(inMemory(dir))
+		}
 		_ = os.Remove(path)
 		_ = l.Unlock()
 	}

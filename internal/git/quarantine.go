@@ -17,18 +17,22 @@ import (
 // the repository's objects, and leaves nothing there. Nothing in it is synced:
 // what is to stay is written anew by [quarantine.keep].
 type quarantine struct {
-	repo    *Repository
-	dir     string
-	env     []string
-	discard func()
+	repo      *Repository
+	placement Placement
+	dir       string
+	env       []string
+	discard   func()
 }
 
-func (r *Repository) quarantine() (*quarantine, error) {
-	dir, remove, err := r.TempDir()
+func (r *Repository) quarantine(where Placement) (*quarantine, error) {
+	if where == InMemory && !hasMemory() {
+		where = OnDisk
+	}
+	dir, remove, err := r.tempDir(where)
 	if err != nil {
 		return nil, err
 	}
-	return &quarantine{repo: r, dir: dir, discard: remove, env: []string{
+	return &quarantine{repo: r, placement: where, dir: dir, discard: remove, env: []string{
 		"GIT_OBJECT_DIRECTORY=" + dir,
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(r.CommonDir, "objects"),
 	}}, nil

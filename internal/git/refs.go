@@ -130,6 +130,15 @@ func (s *refSession) transact(ctx context.Context, t transaction) error {
 	return err
 }
 
+// warm starts the process ahead of the first transaction.
+func (s *refSession) warm(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.p == nil {
+		_ = s.start(ctx)
+	}
+}
+
 func (s *refSession) carryOut(ctx context.Context, t transaction) error {
 	if t.meanwhile == nil {
 		return s.exchange(ctx, t.script+"commit\x00", "start: ok", "prepare: ok", "commit: ok")

@@ -21,6 +21,7 @@ type Repository struct {
 
 	refs    refSession
 	objects objectSession
+	idle    idleAttempts
 
 	deflaters sync.Pool // of *zlib.Writer
 }
@@ -43,6 +44,7 @@ func (g *Git) At(p Place) *Repository {
 
 // Close ends the long-lived processes.
 func (r *Repository) Close() error {
+	r.idle.close()
 	return errors.Join(r.refs.close(), r.objects.close())
 }
 

@@ -12,7 +12,7 @@ import (
 // Emit appends an event. Its cursor is assigned here, in the order in which
 // transactions commit.
 func (t *Tx) Emit(e croft.Event) error {
-	_, err := t.tx.ExecContext(t.ctx, `INSERT INTO events (time, kind, repo, workspace, data) VALUES (?, ?, ?, ?, ?)`,
+	_, err := t.exec(`INSERT INTO events (time, kind, repo, workspace, data) VALUES (?, ?, ?, ?, ?)`,
 		e.Time.UnixNano(), e.Kind, e.Repo, e.Workspace, string(e.Data))
 	return err
 }

@@ -51,7 +51,7 @@ func (t *Tx) touch(repo croft.ID) { t.touched[repo] = true }
 // touchAround notes the same of the repository of a workspace.
 func (t *Tx) touchAround(workspace croft.ID) error {
 	var repo croft.ID
-	err := t.tx.QueryRowContext(t.ctx, `SELECT repo FROM workspaces WHERE id = ?`, workspace).Scan(&repo)
+	err := t.row(`SELECT repo FROM workspaces WHERE id = ?`, workspace).Scan(&repo)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -64,13 +64,13 @@ func (t *Tx) advance() ([]change, error) {
 	var changed []change
 	for id := range t.touched {
 		c := change{repo: Repo{ID: id}}
-		err := t.tx.QueryRowContext(t.ctx, `INSERT INTO generations (repo, generation) VALUES (?, 1)
+		err := t.row(`INSERT INTO generations (repo, generation) VALUES (?, 1)
 			ON CONFLICT (repo) DO UPDATE SET generation = generation + 1
 			RETURNING generation, (SELECT id FROM identity)`, id).Scan(&c.now.Number, &c.now.Database)
 		if err != nil {
 			return nil, err
 		}
-		err = t.tx.QueryRowContext(t.ctx, `SELECT common_dir, path FROM repos WHERE id = ?`, id).Scan(&c.repo.CommonDir, &c.repo.Path)
+		err = t.row(`SELECT common_dir, path FROM repos WHERE id = ?`, id).Scan(&c.repo.CommonDir, &c.repo.Path)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
@@ -104,7 +104,7 @@ func (j *Journal) HasSeen(ctx context.Context, repo croft.ID, g Generation) (see
 // See remembers that the database knows what a repository had come to. Its own
 // count goes on from there.
 func (t *Tx) See(repo croft.ID, g Generation) error {
-	_, err := t.tx.ExecContext(t.ctx, `INSERT INTO generations (repo, generation, seen)
+	_, err := t.exec(`INSERT INTO generations (repo, generation, seen)
 		SELECT ?1, iif(id = ?2, ?3, 0), ?4 FROM identity WHERE true
 		ON CONFLICT (repo) DO UPDATE SET generation = max(generation, excluded.generation), seen = excluded.seen`,
 		repo, g.Database, g.Number, g.String())

@@ -150,7 +150,55 @@ type Tx struct {
 	ctx     context.Context
 	tx      *sql.Tx
 	touched map[croft.ID]bool // the repositories that it changes something about
+
+	// prepared are the statements that it has used. To parse one takes longer
+	// than to run it, and a batch of merges runs each many times.
+	prepared map[string]*sql.Stmt
 }
+
+// prepare parses a statement, once for each transaction.
+func (t *Tx) prepare(query string) (*sql.Stmt, error) {
+	if s := t.prepared[query]; s != nil {
+		return s, nil
+	}
+	s, err := t.tx.PrepareContext(t.ctx, query)
+	if err == nil {
+		t.prepared[query] = s
+	}
+	return s, err
+}
+
+func (t *Tx) exec(query string, args ...any) (sql.Result, error) {
+	s, err := t.prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(t.ctx, args...)
+}
+
+// QueryContext runs a query in the transaction.
+func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	s, err := t.prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(ctx, args...)
+}
+
+// row runs a query that has one row.
+func (t *Tx) row(query string, args ...any) interface{ Scan(...any) error } {
+	s, err := t.prepare(query)
+	if err != nil {
+		return failedRow{err}
+	}
+	return s.QueryRowContext(t.ctx, args...)
+}
+
+// failedRow is the row of a query that could not be asked.
+type failedRow struct{ err error }
+
+// Scan says why.
+func (r failedRow) Scan(...any) error { return r.err }
 
 // Update runs a transaction that writes. What f did is durable when Update
 // returns nil, and never happened otherwise. f may be called again, on another
@@ -177,7 +225,7 @@ func update(ctx context.Context, db *sql.DB, f func(*Tx) error) ([]change, error
 	if err != nil {
 		return nil, err
 	}
-	t := &Tx{ctx, tx, map[croft.ID]bool{}}
+	t := &Tx{ctx: ctx, tx: tx, touched: map[croft.ID]bool{}, prepared: map[string]*sql.Stmt{}}
 	err = f(t)
 	var changed []change
 	if err == nil {

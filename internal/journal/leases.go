@@ -19,7 +19,7 @@ func (t *Tx) PutLease(l croft.Lease) error {
 	if err := t.touchAround(l.Workspace); err != nil {
 		return err
 	}
-	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO leases (id, workspace, owner, expires_at) VALUES (?, ?, ?, ?)
+	_, err = t.exec(`INSERT INTO leases (id, workspace, owner, expires_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`,
 		l.ID, l.Workspace, string(owner), l.ExpiresAt.UnixNano())
 	return err
@@ -27,13 +27,13 @@ func (t *Tx) PutLease(l croft.Lease) error {
 
 // Lease finds a lease.
 func (t *Tx) Lease(id croft.ID) (croft.Lease, error) {
-	return one(collect(t.ctx, t.tx, scanLease, `SELECT id, workspace, owner, expires_at FROM leases WHERE id = ?`, id))
+	return one(collect(t.ctx, t, scanLease, `SELECT id, workspace, owner, expires_at FROM leases WHERE id = ?`, id))
 }
 
 // DropLease forgets a lease.
 func (t *Tx) DropLease(id croft.ID) error {
 	var workspace croft.ID
-	err := t.tx.QueryRowContext(t.ctx, `DELETE FROM leases WHERE id = ? RETURNING workspace`, id).Scan(&workspace)
+	err := t.row(`DELETE FROM leases WHERE id = ? RETURNING workspace`, id).Scan(&workspace)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -42,13 +42,13 @@ func (t *Tx) DropLease(id croft.ID) error {
 
 // DropLeases forgets all leases on a workspace.
 func (t *Tx) DropLeases(workspace croft.ID) error {
-	_, err := t.tx.ExecContext(t.ctx, `DELETE FROM leases WHERE workspace = ?`, workspace)
+	_, err := t.exec(`DELETE FROM leases WHERE workspace = ?`, workspace)
 	return errors.Join(err, t.touchAround(workspace))
 }
 
 // LeasesOf lists the leases on a workspace, as this transaction sees them.
 func (t *Tx) LeasesOf(workspace croft.ID) ([]croft.Lease, error) {
-	return collect(t.ctx, t.tx, scanLease, `SELECT id, workspace, owner, expires_at FROM leases WHERE workspace = ?`, workspace)
+	return collect(t.ctx, t, scanLease, `SELECT id, workspace, owner, expires_at FROM leases WHERE workspace = ?`, workspace)
 }
 
 // Leases lists the leases on the live workspaces of a repository, by

@@ -31,6 +31,10 @@ type Merge struct {
 	Published int64 `json:"published,omitempty"`
 }
 
+// schemaPublished finds the last publication without a look at all merges.
+const schemaPublished = `
+CREATE INDEX merges_published ON merges (published)`
+
 // PutMerge writes a merge, new or changed.
 func (t *Tx) PutMerge(m Merge) error {
 	b, err := json.Marshal(m)
@@ -42,7 +46,7 @@ func (t *Tx) PutMerge(m Merge) error {
 	if m.Untidy {
 		untidy = 1
 	}
-	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO merges
+	_, err = t.exec(`INSERT INTO merges
 		(id, repo, target, workspace, state, status, reason, commit_id, priority, untidy, published, merge)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET state = excluded.state, status = excluded.status, reason = excluded.reason,
@@ -69,7 +73,7 @@ func (j *Journal) Merge(ctx context.Context, id croft.ID) (Merge, error) {
 
 // Merge finds a merge, as this transaction sees it.
 func (t *Tx) Merge(id croft.ID) (Merge, error) {
-	return one(collect(t.ctx, t.tx, scanMerge, oneMerge, id))
+	return one(collect(t.ctx, t, scanMerge, oneMerge, id))
 }
 
 const waiting = `SELECT merge FROM merges WHERE repo = ? AND (? = '' OR target = ?) AND state <> 'done'
@@ -83,7 +87,7 @@ func (j *Journal) Waiting(ctx context.Context, repo croft.ID, target string, lim
 
 // Waiting lists the merges of a lane, as this transaction sees it.
 func (t *Tx) Waiting(repo croft.ID, target string, limit int) ([]Merge, error) {
-	return collect(t.ctx, t.tx, scanMerge, waiting, repo, target, target, limit)
+	return collect(t.ctx, t, scanMerge, waiting, repo, target, target, limit)
 }
 
 // Merges lists the merges of a repository, the last first; with an empty
@@ -98,9 +102,17 @@ func (j *Journal) MergesOf(ctx context.Context, workspace croft.ID) ([]Merge, er
 	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE workspace = ? ORDER BY seq DESC`, workspace)
 }
 
-// MergesOf lists the merges of a workspace, as this transaction sees it.
-func (t *Tx) MergesOf(workspace croft.ID) ([]Merge, error) {
-	return collect(t.ctx, t.tx, scanMerge, `SELECT merge FROM merges WHERE workspace = ? ORDER BY seq DESC`, workspace)
+// LastOn finds what last happened on a target to the work of a workspace as a
+// whole.
+func (j *Journal) LastOn(ctx context.Context, workspace croft.ID, target string) (Merge, error) {
+	return one(read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE workspace = ? AND target = ? AND published > 0
+		AND json_extract(merge, '$.part') IS NULL ORDER BY published DESC LIMIT 1`, workspace, target))
+}
+
+// WaitingOf lists the merges of a workspace that have not ended, the last
+// first, as this transaction sees it.
+func (t *Tx) WaitingOf(workspace croft.ID) ([]Merge, error) {
+	return collect(t.ctx, t, scanMerge, `SELECT merge FROM merges WHERE workspace = ? AND state <> 'done' ORDER BY seq DESC`, workspace)
 }
 
 // MergesNamed lists the merges of the workspaces that had a name, the last
@@ -127,7 +139,7 @@ func (j *Journal) MergedAfter(ctx context.Context, m Merge) (n int, err error) {
 
 // LastPublished is the highest number that a publication has.
 func (t *Tx) LastPublished() (n int64, err error) {
-	err = t.tx.QueryRowContext(t.ctx, `SELECT coalesce(max(published), 0) FROM merges`).Scan(&n)
+	err = t.row(`SELECT coalesce(max(published), 0) FROM merges`).Scan(&n)
 	return n, err
 }
 

@@ -57,12 +57,23 @@ func (j *Journal) Act(ctx context.Context, act croft.ID) ([]Operation, error) {
 // Reverse marks the ended operations of an act as taken back, or, with
 // OpDone, as in force again.
 func (t *Tx) Reverse(act croft.ID, state OpState) error {
-	_, err := t.tx.ExecContext(t.ctx, `UPDATE operations SET state = ? WHERE act = ? AND state IN ('done', 'reversed')`, state, act)
+	_, err := t.exec(`UPDATE operations SET state = ? WHERE act = ? AND state IN ('done', 'reversed')`, state, act)
 	return err
 }
 
 // Begin writes an operation down as running.
 func (t *Tx) Begin(op Operation) error {
+	op.State, op.EndedAt = OpRunning, time.Time{}
+	return t.insert(op)
+}
+
+// Add writes an operation down that was done by the time it is known.
+func (t *Tx) Add(op Operation) error {
+	op.State = OpDone
+	return t.insert(op)
+}
+
+func (t *Tx) insert(op Operation) error {
 	ids, err := json.Marshal(op.Workspaces)
 	if err != nil {
 		return err
@@ -75,25 +86,29 @@ func (t *Tx) Begin(op Operation) error {
 	if err != nil {
 		return err
 	}
+	var ended int64
+	if !op.EndedAt.IsZero() {
+		ended = op.EndedAt.UnixNano()
+	}
 	t.touch(op.Repo)
-	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO operations (`+operationColumns+`)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, '')`,
-		op.ID, op.Act, op.Undoes, op.Kind, op.Actor, op.Repo, OpRunning, string(ids), string(names), string(op.Input), string(owner),
-		op.StartedAt.UnixNano())
+	_, err = t.exec(`INSERT INTO operations (`+operationColumns+`)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')`,
+		op.ID, op.Act, op.Undoes, op.Kind, op.Actor, op.Repo, op.State, string(ids), string(names), string(op.Input), string(owner),
+		op.StartedAt.UnixNano(), ended)
 	return err
 }
 
 // Amend writes down more of what an operation is going to do.
 func (t *Tx) Amend(op Operation) error {
 	t.touch(op.Repo)
-	_, err := t.tx.ExecContext(t.ctx, `UPDATE operations SET input = ? WHERE id = ?`, string(op.Input), op.ID)
+	_, err := t.exec(`UPDATE operations SET input = ? WHERE id = ?`, string(op.Input), op.ID)
 	return err
 }
 
 // End writes down how an operation ended.
 func (t *Tx) End(id croft.ID, state OpState, reason string, now time.Time) error {
 	var repo croft.ID
-	err := t.tx.QueryRowContext(t.ctx, `UPDATE operations SET state = ?, error = ?, ended_at = ? WHERE id = ? RETURNING repo`,
+	err := t.row(`UPDATE operations SET state = ?, error = ?, ended_at = ? WHERE id = ? RETURNING repo`,
 		state, reason, now.UnixNano(), id).Scan(&repo)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
@@ -111,7 +126,7 @@ func (j *Journal) Running(ctx context.Context) ([]Operation, error) {
 // RunningOn finds a running operation of a kind that concerns a workspace, as
 // this transaction sees it.
 func (t *Tx) RunningOn(kind string, workspace croft.ID) (Operation, error) {
-	return one(collect(t.ctx, t.tx, scanOperation, `SELECT `+operationColumns+`
+	return one(collect(t.ctx, t, scanOperation, `SELECT `+operationColumns+`
 		FROM operations o WHERE state = 'running' AND kind = ?
 		AND EXISTS (SELECT 1 FROM json_each(o.workspaces) WHERE value = ?)`, kind, workspace))
 }
@@ -124,7 +139,7 @@ func (j *Journal) Operation(ctx context.Context, id croft.ID) (Operation, error)
 
 // Operation finds an operation, as this transaction sees it.
 func (t *Tx) Operation(id croft.ID) (Operation, error) {
-	return one(collect(t.ctx, t.tx, scanOperation, `SELECT `+operationColumns+`
+	return one(collect(t.ctx, t, scanOperation, `SELECT `+operationColumns+`
 		FROM operations WHERE id = ?`, id))
 }
 
@@ -155,14 +170,14 @@ type Key struct {
 
 // PutKey remembers a key.
 func (t *Tx) PutKey(k Key) error {
-	_, err := t.tx.ExecContext(t.ctx, `INSERT INTO keys (repo, verb, key, request, operation) VALUES (?, ?, ?, ?, ?)`,
+	_, err := t.exec(`INSERT INTO keys (repo, verb, key, request, operation) VALUES (?, ?, ?, ?, ?)`,
 		k.Repo, k.Verb, k.Key, k.Request, k.Operation)
 	return err
 }
 
 // DropKey forgets the key of an operation that was taken back.
 func (t *Tx) DropKey(operation croft.ID) error {
-	_, err := t.tx.ExecContext(t.ctx, `DELETE FROM keys WHERE operation = ?`, operation)
+	_, err := t.exec(`DELETE FROM keys WHERE operation = ?`, operation)
 	return err
 }
 
@@ -175,7 +190,7 @@ func (j *Journal) FindKey(ctx context.Context, repo croft.ID, verb, key string) 
 
 // FindKey finds a key, as this transaction sees it.
 func (t *Tx) FindKey(repo croft.ID, verb, key string) (Key, error) {
-	return one(collect(t.ctx, t.tx, scanKey, findKey, repo, verb, key))
+	return one(collect(t.ctx, t, scanKey, findKey, repo, verb, key))
 }
 
 func scanKey(rows *sql.Rows) (Key, error) {

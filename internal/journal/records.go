@@ -31,10 +31,10 @@ type Repo struct {
 // PutRepo writes a repository down, or where it lies now.
 func (t *Tx) PutRepo(r Repo, now time.Time) error {
 	// A repository that was made anew at a known place takes that place over.
-	if _, err := t.tx.ExecContext(t.ctx, `DELETE FROM repos WHERE common_dir = ? AND id <> ?`, r.CommonDir, r.ID); err != nil {
+	if _, err := t.exec(`DELETE FROM repos WHERE common_dir = ? AND id <> ?`, r.CommonDir, r.ID); err != nil {
 		return err
 	}
-	_, err := t.tx.ExecContext(t.ctx, `INSERT INTO repos (id, common_dir, path, created_at) VALUES (?, ?, ?, ?)
+	_, err := t.exec(`INSERT INTO repos (id, common_dir, path, created_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET common_dir = excluded.common_dir, path = excluded.path`,
 		r.ID, r.CommonDir, r.Path, now.UnixNano())
 	return err
@@ -143,7 +143,7 @@ func (t *Tx) Put(r Record) error {
 	}
 	w := r.Workspace
 	t.touch(r.RepoID)
-	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO workspaces
+	_, err = t.exec(`INSERT INTO workspaces
 		(id, repo, name, path, path_fold, branch, mode, state, session, role, created_at, generation, record, origin)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, path = excluded.path, path_fold = excluded.path_fold,
@@ -173,7 +173,7 @@ func (t *Tx) Delete(id croft.ID) error {
 	if err := t.touchAround(id); err != nil {
 		return err
 	}
-	_, err := t.tx.ExecContext(t.ctx, `DELETE FROM workspaces WHERE id = ?`, id)
+	_, err := t.exec(`DELETE FROM workspaces WHERE id = ?`, id)
 	return err
 }
 
@@ -251,9 +251,18 @@ func (j *Journal) Record(ctx context.Context, id croft.ID) (Record, error) {
 	return one(read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE id = ?`, id))
 }
 
+// RecordsOf finds those of the records that there are.
+func (j *Journal) RecordsOf(ctx context.Context, ids []croft.ID) ([]Record, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	return read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE id IN (SELECT value FROM json_each(?))`, string(list))
+}
+
 // Record finds a record by its ID, as this transaction sees it.
 func (t *Tx) Record(id croft.ID) (Record, error) {
-	return one(collect(t.ctx, t.tx, scanRecord, `SELECT record FROM workspaces WHERE id = ?`, id))
+	return one(collect(t.ctx, t, scanRecord, `SELECT record FROM workspaces WHERE id = ?`, id))
 }
 
 // LiveByName finds a live workspace by its name.
@@ -263,12 +272,12 @@ func (j *Journal) LiveByName(ctx context.Context, repo croft.ID, name string) (R
 
 // LiveByName finds a live workspace by its name, as this transaction sees it.
 func (t *Tx) LiveByName(repo croft.ID, name string) (Record, error) {
-	return one(collect(t.ctx, t.tx, scanRecord, `SELECT record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
+	return one(collect(t.ctx, t, scanRecord, `SELECT record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
 }
 
 // LiveByBranch finds the live workspace of a repository that has a branch.
 func (t *Tx) LiveByBranch(repo croft.ID, branch string) (Record, error) {
-	return one(collect(t.ctx, t.tx, scanRecord,
+	return one(collect(t.ctx, t, scanRecord,
 		`SELECT record FROM workspaces WHERE repo = ? AND branch = ? AND branch <> '' AND `+live, repo, branch))
 }
 
@@ -282,7 +291,7 @@ func (t *Tx) PathTaken(path string) (bool, error) {
 // Rivals lists the other live workspaces that have a record's name or path.
 func (t *Tx) Rivals(r Record) ([]Record, error) {
 	w := r.Workspace
-	return collect(t.ctx, t.tx, scanRecord, `SELECT record FROM workspaces WHERE id <> ? AND `+live+`
+	return collect(t.ctx, t, scanRecord, `SELECT record FROM workspaces WHERE id <> ? AND `+live+`
 		AND (repo = ? AND name = ? OR path_fold = ? AND mode <> 'legacy')`, w.ID, r.RepoID, w.Name, strings.ToLower(w.Path))
 }
 
@@ -300,7 +309,7 @@ func (j *Journal) CountLive(ctx context.Context, repo croft.ID) (n int, err erro
 }
 
 func (t *Tx) count(query string, args ...any) (n int, err error) {
-	err = t.tx.QueryRowContext(t.ctx, query, args...).Scan(&n)
+	err = t.row(query, args...).Scan(&n)
 	return n, err
 }
 
@@ -325,7 +334,7 @@ func (j *Journal) RepoAt(ctx context.Context, commonDir string) (Repo, error) {
 // RepoAt finds a repository by its common directory, as this transaction sees
 // it.
 func (t *Tx) RepoAt(commonDir string) (Repo, error) {
-	return one(collect(t.ctx, t.tx, scanRepo, repoAt, commonDir))
+	return one(collect(t.ctx, t, scanRepo, repoAt, commonDir))
 }
 
 func scanRepo(rows *sql.Rows) (Repo, error) {

@@ -147,7 +147,7 @@ func (t *Tx) PutSession(s Session) error {
 		unfinished = 1
 	}
 	t.touch(s.RepoID)
-	_, err = t.tx.ExecContext(t.ctx, `INSERT INTO sessions (id, repo, name, key, state, unfinished, generation, session)
+	_, err = t.exec(`INSERT INTO sessions (id, repo, name, key, state, unfinished, generation, session)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET repo = excluded.repo, name = excluded.name, state = excluded.state, unfinished = excluded.unfinished,
 			generation = excluded.generation, session = excluded.session`,
@@ -172,12 +172,12 @@ func (j *Journal) Session(ctx context.Context, id croft.ID) (Session, error) {
 
 // Session finds a session, as this transaction sees it.
 func (t *Tx) Session(id croft.ID) (Session, error) {
-	return one(collect(t.ctx, t.tx, scanSession, sessionByID, id))
+	return one(collect(t.ctx, t, scanSession, sessionByID, id))
 }
 
 // SessionByKey finds the session that a key was used for.
 func (t *Tx) SessionByKey(repo croft.ID, key string) (Session, error) {
-	return one(collect(t.ctx, t.tx, scanSession, `SELECT session FROM sessions WHERE repo = ? AND key = ? AND key <> ''`, repo, key))
+	return one(collect(t.ctx, t, scanSession, `SELECT session FROM sessions WHERE repo = ? AND key = ? AND key <> ''`, repo, key))
 }
 
 // OpenSessions lists the open sessions of that name, of all repositories.
@@ -198,7 +198,7 @@ func (j *Journal) UnfinishedSessions(ctx context.Context) ([]Session, error) {
 
 // DropSession forgets a session.
 func (t *Tx) DropSession(id croft.ID) error {
-	_, err := t.tx.ExecContext(t.ctx, `DELETE FROM sessions WHERE id = ?`, id)
+	_, err := t.exec(`DELETE FROM sessions WHERE id = ?`, id)
 	return err
 }
 

@@ -51,7 +51,7 @@ func attemptsIn(t *testing.T, r *gittest.Repo) *git.Attempts {
 	}
 	repo := git.New(git.Options{Environ: r.Env, ConfigDir: t.TempDir()}).At(place)
 	t.Cleanup(func() { _ = repo.Close() })
-	a, err := repo.Attempts()
+	a, err := repo.Attempts(git.OnDisk)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func newBench(t *testing.T, r *gittest.Repo) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := repo.Attempts()
+	at, err := repo.Attempts(git.InMemory)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,146 @@
+package git
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// idleTime is for how long a git that computes merges is asked again. It keeps
+// what it has read for as long as it lives.
+const idleTime = time.Minute
+
+// idleAttempts are attempts that are over: their quarantine is empty, and their
+// git waits for the next ones.
+type idleAttempts struct {
+	mu     sync.Mutex
+	a      *Attempts
+	closed bool
+
+	warming chan struct{} // closed when what is being made ready is
+}
+
+// Warm starts the gits that a publication needs, while the caller still finds
+// out what there is to publish. What cannot be started is for those who need it
+// to find out.
+func (r *Repository) Warm(ctx context.Context) {
+	r.idle.mu.Lock()
+	isWarm := r.idle.a != nil || r.idle.closed || r.idle.warming != nil
+	done := make(chan struct{})
+	if !isWarm {
+		r.idle.warming = done
+	}
+	r.idle.mu.Unlock()
+	if isWarm {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	go func() {
+		var refs sync.WaitGroup
+		refs.Go(func() { r.refs.warm(ctx) })
+		defer func() {
+			refs.Wait()
+			close(done)
+		}()
+		q, err := r.quarantine(InMemory)
+		if err != nil {
+			return
+		}
+		a := &Attempts{q: q}
+		if _, err = a.settle(ctx); err == nil {
+			err = a.start(ctx)
+		}
+		a.reused = true
+		if err != nil || !r.idle.put(a) {
+			a.throwAway()
+		}
+	}()
+}
+
+// take waits for attempts that are being made ready.
+func (i *idleAttempts) take() *Attempts {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if done := i.warming; done != nil {
+		i.mu.Unlock()
+		<-done
+		i.mu.Lock()
+		if i.warming == done {
+			i.warming = nil
+		}
+	}
+	a := i.a
+	i.a = nil
+	return a
+}
+
+// put keeps attempts for later, unless there are some already.
+func (i *idleAttempts) put(a *Attempts) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.a != nil || i.closed {
+		return false
+	}
+	i.a = a
+	return true
+}
+
+func (i *idleAttempts) close() {
+	i.mu.Lock()
+	i.closed = true
+	i.mu.Unlock()
+	if a := i.take(); a != nil {
+		a.throwAway()
+	}
+}
+
+// began is what a git saw when it was started, and goes by while it lives.
+type began struct {
+	at       time.Time
+	settings *settings
+	shallow  string
+	packs    []string
+}
+
+func (r *Repository) began(ctx context.Context) (began, error) {
+	s, err := r.settingsOf(ctx, r.CommonDir)
+	return began{at: time.Now(), settings: s, shallow: digest(filepath.Join(r.CommonDir, "shallow")), packs: r.packs()}, err
+}
+
+// packs lists the packs of the repository.
+func (r *Repository) packs() []string {
+	names, _ := filepath.Glob(filepath.Join(r.CommonDir, "objects", "pack", "*.idx"))
+	return names
+}
+
+// holds reports whether a git that saw this may be asked once more: one that
+// takes an object for stored, in a pack that is gone, would not store it again.
+func (b began) holds(now began) bool {
+	return now.settings == b.settings && now.shallow == b.shallow && now.at.Sub(b.at) < idleTime &&
+		!slices.ContainsFunc(b.packs, func(p string) bool { return !slices.Contains(now.packs, p) })
+}
+
+// rest empties the quarantine, and leaves the attempts for whoever comes next.
+// It reports whether that was possible.
+func (a *Attempts) rest() bool {
+	if a.q.placement != InMemory || a.p == nil {
+		return false
+	}
+	entries, err := os.ReadDir(a.q.dir)
+	for _, e := range entries {
+		if err == nil {
+			err = os.RemoveAll(filepath.Join(a.q.dir, e.Name()))
+		}
+	}
+	// Packs that came since are known to it too.
+	next := a.began
+	for _, p := range a.q.repo.packs() {
+		if !slices.Contains(next.packs, p) {
+			next.packs = append(next.packs, p)
+		}
+	}
+	return err == nil && a.q.repo.idle.put(&Attempts{q: a.q, p: a.p, out: a.out, began: next, reused: true})
+}

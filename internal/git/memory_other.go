@@ -1,0 +1,7 @@
+//go:build !linux
+
+package git
+
+const memoryDir = ""
+
+func hasMemory() bool { return false }
