@@ -7,6 +7,9 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/merge"
 )
 
 // Resolve brings the target into a workspace.
@@ -50,14 +53,13 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 	if _, err := e.save(ctx, s.repo, rec, ""); err != nil {
 		return nil, err
 	}
-	if _, _, err := e.commitWork(ctx, s.repo, rec, ""); err != nil {
-		return nil, err
-	}
-	id, err := s.git.Identity(ctx)
+	head, _, err := e.commitWork(ctx, s.repo, rec, "")
 	if err != nil {
 		return nil, err
 	}
-	paths, err := tree.BringIn(ctx, out.Commit, out.Target, id)
+	paths, err := e.bringIn(ctx, s.repo, tree, journal.Merge{
+		Merge: croft.Merge{Kind: croft.KindMerge, WorkspaceID: w.ID, Target: out.Target, Head: head},
+	}, out.Commit)
 	if err != nil {
 		return nil, err
 	}
@@ -70,4 +72,41 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 	}
 	out.Workspace = *view
 	return out, nil
+}
+
+// bringIn merges a target's tip into a workspace, and returns the paths in
+// conflict. If the work was taken back there, that is undone, as it is when the
+// work is merged again: else it would be taken back here too.
+func (e *Engine) bringIn(ctx context.Context, r *repo, tree *git.Worktree, m journal.Merge, tip string) ([]string, error) {
+	id, err := r.git.Identity(ctx)
+	if err != nil {
+		return nil, err
+	}
+	it := merge.Item{Kind: m.Kind, Head: m.Head}
+	if it.Undone, it.Reverted, err = e.undoneBy(ctx, m); err != nil || it.Undone == "" {
+		if err != nil {
+			return nil, err
+		}
+		return tree.BringIn(ctx, git.BringIn{Commit: tip, Name: m.Target, Identity: id})
+	}
+	attempts, err := r.git.Attempts(git.OnDisk)
+	if err != nil {
+		return nil, err
+	}
+	defer attempts.Close()
+	stack := merge.Stacker{Attempts: attempts, Identity: id, Now: e.opts.Now}
+	again, back, err := stack.Again(ctx, tip, it)
+	if err != nil {
+		return nil, err
+	}
+	release, err := attempts.Keep(again)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	in := git.BringIn{Commit: again, As: tip, Name: m.Target, Identity: id, Undone: it.Undone}
+	for _, c := range back.Conflicts {
+		in.Conflicts = append(in.Conflicts, c.Path)
+	}
+	return tree.BringIn(ctx, in)
 }

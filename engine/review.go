@@ -33,7 +33,9 @@ func applyRef(review, merge croft.ID) string {
 const reviewFile = "review.json"
 
 // croftSignature signs commits that only Croft needs.
-func (e *Engine) croftSignature() string { return git.At("Croft <croft@localhost>", e.now()) }
+func (e *Engine) croftSignature() string { return git.At(croftIdentity, e.now()) }
+
+const croftIdentity = "Croft <croft@localhost>"
 
 // Diff shows the work of a workspace and keeps nothing.
 func (e *Engine) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review, error) {
@@ -133,7 +135,7 @@ func (e *Engine) compare(ctx context.Context, r *repo, rec journal.Record, targe
 	}
 	out.Base = rec.Carried // what the user had not committed is not the agent's work
 	if out.Base == "" {
-		out.Base, err = e.baseOf(ctx, attempts, out.Head, out.TargetCommit)
+		out.Base, err = e.baseOf(ctx, attempts, out)
 	}
 	if err != nil {
 		return nil, err
@@ -143,10 +145,19 @@ func (e *Engine) compare(ctx context.Context, r *repo, rec journal.Record, targe
 	return out, err
 }
 
-// baseOf is where work left its target; if they have nothing in common, a
-// commit of nothing.
-func (e *Engine) baseOf(ctx context.Context, attempts *git.Attempts, head, target string) (string, error) {
-	base, err := attempts.MergeBase(ctx, head, target)
+// baseOf is where work left its target, without the work if that was merged and
+// taken back; if they have nothing in common, a commit of nothing.
+func (e *Engine) baseOf(ctx context.Context, attempts *git.Attempts, work *croft.Review) (string, error) {
+	it := merge.Item{Kind: croft.KindMerge, Head: work.Head}
+	var err error
+	it.Undone, it.Reverted, err = e.undoneBy(ctx, journal.Merge{
+		Merge: croft.Merge{Kind: croft.KindMerge, WorkspaceID: work.WorkspaceID, Target: work.Target},
+	})
+	if err != nil {
+		return "", err
+	}
+	stack := merge.Stacker{Attempts: attempts, Identity: git.Identity{Committer: croftIdentity}, Now: e.opts.Now}
+	base, err := stack.Base(ctx, work.TargetCommit, it)
 	if err != nil || base != "" {
 		return base, err
 	}

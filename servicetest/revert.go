@@ -3,6 +3,8 @@ package servicetest
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/croft-sh/croft"
@@ -12,6 +14,9 @@ func revertScenarios() []scenario {
 	return []scenario{
 		{"Later", revertWithLater},
 		{"MergeAgain", revertAndAgain},
+		{"Resolve", revertAndResolve},
+		{"ResolveConflict", revertAndResolveConflict},
+		{"Review", revertAndReview},
 		{"Conflict", revertConflict},
 		{"TargetMoved", revertTargetMoved},
 		{"Twice", revertTwice},
@@ -90,6 +95,90 @@ func revertAndAgain(t *testing.T, f *fixture) {
 		t.Error("not all came back")
 	}
 	f.clean(f.Dir)
+}
+
+// takeBack merges a workspace's work and takes it back.
+func takeBack(t *testing.T, f *fixture, name string) {
+	t.Helper()
+	f.mustMerge(croft.MergeRequest{Workspace: name, After: croft.AfterKeep})
+	if m, err := f.Revert(t.Context(), croft.RevertRequest{Ref: name}); err != nil || m.Status != croft.MergeMerged {
+		t.Fatalf("%+v, %v", m, err)
+	}
+}
+
+// Bringing the target in does not take the work back in the workspace as well.
+func revertAndResolve(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "a.txt", "a\n")
+	takeBack(t, f, "a")
+	landed(t, f, "b")
+	res, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"})
+	if err != nil || len(res.Conflicts) > 0 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	for _, name := range []string{"a.txt", "b.txt"} {
+		if _, err := os.Stat(filepath.Join(w.Path, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if !f.has("a.txt") || !f.has("b.txt") {
+		t.Error("not all landed")
+	}
+	if got := f.Git("log", "--format=%P", "-1", m.Commit+"^2"); !strings.HasSuffix(got, " "+res.Commit) {
+		t.Errorf("the work is on %s, not on the target %s", got, res.Commit)
+	}
+	f.clean(f.Dir)
+}
+
+// What others made of it since is in conflict with the work that comes back.
+func revertAndResolveConflict(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "src/main.txt", "one\nA\nthree\n")
+	write(t, w, "a.txt", "a\n")
+	takeBack(t, f, "a")
+	b := f.create(croft.CreateRequest{Name: "b"})
+	write(t, b, "src/main.txt", "one\nB\nthree\n")
+	f.mustMerge(croft.MergeRequest{Workspace: "b"})
+	if m := f.merge(croft.MergeRequest{Workspace: "a"}); m.Reason != croft.Conflict {
+		t.Fatalf("%+v", m)
+	}
+	res, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"})
+	if err != nil || len(res.Conflicts) != 1 || res.Conflicts[0].Path != "src/main.txt" {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	_, err = f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	wantCode(t, err, croft.InProgress)
+	write(t, w, "src/main.txt", "one\nA and B\nthree\n")
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if got := f.Git("show", m.Commit+":src/main.txt"); got != "one\nA and B\nthree" || !f.has("a.txt") {
+		t.Errorf("landed %q", got)
+	}
+}
+
+// A review shows what merging again would bring, also without new work.
+func revertAndReview(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "a.txt", "a\n")
+	takeBack(t, f, "a")
+	landed(t, f, "b")
+	shows := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, file := range f.review("a").Files {
+			got = append(got, file.Path)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the review shows %q, want %q", got, want)
+		}
+	}
+	shows("a.txt")
+	write(t, w, "more.txt", "more\n")
+	shows("a.txt", "more.txt")
+	f.mustApply(croft.ApplyRequest{Review: f.review("a").ID, Paths: []string{"a.txt"}})
+	if !f.has("a.txt") || f.has("more.txt") {
+		t.Error("not what was chosen")
+	}
 }
 
 func revertConflict(t *testing.T, f *fixture) {

@@ -3,11 +3,9 @@ package git
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // inProgress says by which file git knows what it is in the middle of.
@@ -199,27 +197,4 @@ func (w *Worktree) Unresolved(paths []string) ([]string, error) {
 		}
 	}
 	return found, nil
-}
-
-// BringIn merges a commit into the worktree and leaves the result uncommitted,
-// with conflict markers where there are conflicts; those paths are returned.
-// The worktree must be clean.
-func (w *Worktree) BringIn(ctx context.Context, commit, name string, id Identity) ([]string, error) {
-	now := time.Now()
-	_, err := w.run(ctx, call{
-		args: []string{"-c", "merge.conflictStyle=merge", "merge", "--no-commit", "--no-ff", "-m", fmt.Sprintf("Merge %s", name), commit}, locks: true,
-		env: append(identityEnv("AUTHOR", At(id.Author, now)), identityEnv("COMMITTER", At(id.Committer, now))...),
-	})
-	if err != nil && exitCode(err) != 1 {
-		return nil, err
-	}
-	out, lerr := w.run(ctx, call{args: []string{"diff", "--name-only", "--diff-filter=U", "-z", "--ignore-submodules=all"}})
-	if lerr != nil {
-		return nil, errors.Join(err, lerr)
-	}
-	conflicted := splitNUL(out)
-	if err != nil && len(conflicted) == 0 {
-		return nil, err
-	}
-	return conflicted, nil
 }

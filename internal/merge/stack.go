@@ -113,19 +113,49 @@ func (s *Stacker) merge(ctx context.Context, tip string, it Item) (git.Merged, e
 	case croft.KindApply:
 		return s.Attempts.MergeOver(ctx, it.Base, tip, it.Head)
 	}
-	back, err := s.bringBack(ctx, tip, it)
+	on, back, err := s.Again(ctx, tip, it)
 	if err != nil || !back.Clean() {
 		return back, err
 	}
-	if back.Tree != "" {
-		tip, err = s.Attempts.Commit(ctx, git.Commit{
-			Tree: back.Tree, Parents: []string{tip}, Signature: s.sign(s.Identity.Committer), Message: "again",
-		}, git.Identity{})
-		if err != nil {
-			return git.Merged{}, err
-		}
+	return s.Attempts.Merge(ctx, on, it.Head)
+}
+
+// Again makes a commit on a tip that undoes what took an item's work back. It is
+// the tip itself where nothing is to be undone. Files in conflict have markers
+// in it.
+func (s *Stacker) Again(ctx context.Context, tip string, it Item) (commit string, back git.Merged, err error) {
+	back, err = s.bringBack(ctx, tip, it)
+	if err != nil || back.Tree == "" {
+		return tip, back, err
 	}
-	return s.Attempts.Merge(ctx, tip, it.Head)
+	commit, err = s.Attempts.Commit(ctx, git.Commit{
+		Tree: back.Tree, Parents: []string{tip}, Signature: s.sign(s.Identity.Committer), Message: "again",
+	}, git.Identity{})
+	return commit, back, err
+}
+
+// Base is what an item's work on a target is measured from: where the two
+// parted or, of work that was taken back, that without the work. It is empty if
+// they have nothing in common.
+func (s *Stacker) Base(ctx context.Context, tip string, it Item) (string, error) {
+	shared, err := s.Attempts.MergeBase(ctx, tip, it.Head)
+	if err != nil || shared == "" {
+		return "", err
+	}
+	if isTaken, err := s.isTakenForMerged(ctx, tip, it); err != nil || !isTaken {
+		return shared, err
+	}
+	undo, err := s.Attempts.ReadCommit(ctx, it.Undone)
+	if err != nil || len(undo.Parents) != 1 {
+		return shared, err
+	}
+	without, err := s.Attempts.MergeOver(ctx, undo.Parents[0], shared, it.Undone)
+	if err != nil || !without.Clean() {
+		return shared, err
+	}
+	return s.Attempts.Commit(ctx, git.Commit{
+		Tree: without.Tree, Parents: []string{shared}, Signature: s.sign(s.Identity.Committer), Message: "without",
+	}, git.Identity{})
 }
 
 // bringBack undoes on the tip what took an item's work back earlier. It has no
