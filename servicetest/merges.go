@@ -20,6 +20,8 @@ func mergeScenarios() []scenario {
 		{"Nothing", mergeNothing},
 		{"Conflict", mergeConflict},
 		{"Resolve", mergeResolve},
+		{"HostDirtyMeanwhile", mergeHostDirtyMeanwhile},
+		{"HostDirtyNoMore", mergeHostDirtyNoMore},
 		{"HostDirty", mergeHostDirty},
 		{"HostNeverReverse", mergeBesideUserWork},
 		{"HeldBack", mergeHeldBack},
@@ -219,6 +221,53 @@ func mergeHostDirty(t *testing.T, f *fixture) {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	f.clean(f.Dir)
+}
+
+// A merge that waits for the user's checkout is not forgotten over what happens
+// to the same work elsewhere, or to a part of it.
+func mergeHostDirtyMeanwhile(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "README.md", "theirs\n")
+	write(t, w, "part.txt", "part\n")
+	f.Git("branch", "other")
+	f.Write("README.md", "mine\n")
+	first := f.merge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
+	if first.Reason != croft.HostDirty {
+		t.Fatalf("%+v", first)
+	}
+	f.mustMerge(croft.MergeRequest{Workspace: "a", Target: "other", After: croft.AfterKeep})
+	f.mustApply(croft.ApplyRequest{Review: f.review("a").ID, Paths: []string{"part.txt"}})
+	f.Git("restore", "README.md")
+	out, err := f.RunQueue(t.Context(), croft.MergesRequest{})
+	if err != nil || len(out) != 1 || out[0].ID != first.ID || out[0].Status != croft.MergeMerged {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	f.clean(f.Dir)
+	if out, err := f.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(out) > 0 {
+		t.Errorf("once more: %+v, %v", out, err)
+	}
+}
+
+// One that was given up, or that a later one takes the place of, is not tried
+// again.
+func mergeHostDirtyNoMore(t *testing.T, f *fixture) {
+	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
+	f.Write("README.md", "mine\n")
+	for _, w := range list {
+		write(t, w, "README.md", w.Name+"\n")
+		if m := f.merge(croft.MergeRequest{Workspace: w.Name}); m.Reason != croft.HostDirty {
+			t.Fatalf("%+v", m)
+		}
+	}
+	if _, err := f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	last := f.merge(croft.MergeRequest{Workspace: "b"})
+	f.Git("restore", "README.md")
+	out, err := f.RunQueue(t.Context(), croft.MergesRequest{})
+	if err != nil || len(out) != 1 || out[0].ID != last.ID {
+		t.Fatalf("%+v, %v", out, err)
+	}
 }
 
 // What the user has staged, changed and left lying is as it was after a merge

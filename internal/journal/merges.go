@@ -143,11 +143,13 @@ func (t *Tx) LastPublished() (n int64, err error) {
 	return n, err
 }
 
-// PendingFor lists the merges of a repository that ended pending for a reason
-// and were not submitted again since.
+// PendingFor lists the merges of a repository that ended pending for a reason,
+// unless the work was given up since, or was submitted again for the same
+// target, as a whole.
 func (j *Journal) PendingFor(ctx context.Context, repo croft.ID, reason croft.Code) ([]Merge, error) {
 	return read(ctx, j, scanMerge, `SELECT merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason = ?
-		AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.workspace <> '' AND n.seq > m.seq)
+		AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.workspace <> '' AND n.seq > m.seq
+			AND (n.status = 'discarded' OR n.target = m.target AND json_extract(n.merge, '$.kind') <> 'apply'))
 		ORDER BY seq`, repo, reason)
 }
 
