@@ -15,6 +15,10 @@ type Operation struct {
 	StartedAt  time.Time `json:"startedAt"`
 	IsUndoable bool      `json:"undoable"`
 	Undoes     ID        `json:"undoes,omitempty"` // the operation that this one took back
+
+	// Notes are remarks of an undo, such as what did not come back. They are
+	// not remembered.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // HistoryRequest chooses operations.

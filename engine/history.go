@@ -271,6 +271,7 @@ func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operat
 		return nil, explain("undo", "", err)
 	}
 	a := act{id: newID(), undoes: ops[0].Act}
+	var notes []string
 	for _, st := range steps {
 		switch {
 		case st.revert != nil:
@@ -278,7 +279,12 @@ func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operat
 		case st.rewind != nil:
 			err = e.rewind(ctx, s.repo, *st.rewind, a)
 		case st.restore:
-			err = e.restoreOne(ctx, s.repo, st.rec, a)
+			was := left(ctx, s.repo, st.rec)
+			if err = e.restoreOne(ctx, s.repo, st.rec, a); err == nil {
+				for _, note := range restoreNotes(st.rec, was) {
+					notes = append(notes, st.name()+": "+note)
+				}
+			}
 		default:
 			_, err = e.removeOne(ctx, s.repo, st.rec, removal{Event: croft.EventWorkspaceRemoved, act: a}, req.Mode)
 		}
@@ -298,6 +304,7 @@ func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operat
 		return nil, explain("undo", "", err)
 	}
 	out := describe(done, true)
+	out.Notes = notes
 	return &out, nil
 }
 

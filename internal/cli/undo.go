@@ -90,6 +90,9 @@ func (a *app) runUndo(ctx context.Context, svc undoer, req croft.UndoRequest, ag
 		a.emit(undoResult{formatVersion, *done})
 		return nil
 	}
+	for _, note := range done.Notes {
+		a.note("%s", note)
+	}
 	a.note("undone; croft undo %s takes that back", done.ID)
 	return nil
 }
