@@ -63,6 +63,7 @@ func (r *Repository) UpdateRefsAfter(ctx context.Context, meanwhile func() error
 	if err := r.refs.transact(ctx, transaction{script: b.String(), locks: locksOf(updates), meanwhile: meanwhile}); err != nil {
 		return err
 	}
+	r.dropLogs(updates)
 	return syncAll(dirs...)
 }
 

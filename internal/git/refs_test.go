@@ -196,6 +196,41 @@ func TestDropRemains(t *testing.T) {
 	}
 }
 
+// TestDeletedRefHasNoLog has git fail to remove a log, by what is not a file.
+func TestDeletedRefHasNoLog(t *testing.T) {
+	r := gittest.New(t)
+	head := r.Git("rev-parse", "HEAD")
+	r.Git("branch", "gone")
+	r.Git("branch", "stays")
+	repo := open(t, r)
+	in := func(name string) string { return filepath.Join(r.Dir, ".git", name) }
+	if err := errors.Join(os.Remove(in("logs/refs/heads/gone")), os.Mkdir(in("logs/refs/heads/gone"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/heads/gone", Old: head}, RefUpdate{Ref: "refs/heads/stays", New: head, Old: head})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exists(in("logs/refs/heads/gone")) {
+		t.Error("the log of the deleted ref is still there")
+	}
+	repo.dropLog("refs/heads/stays", in("logs/refs/heads/stays"))
+	if !exists(in("logs/refs/heads/stays")) {
+		t.Error("the log of a ref is gone")
+	}
+	gittest.WriteFile(t, in("refs/heads/new.lock"), "")
+	gittest.WriteFile(t, in("logs/refs/heads/new"), "")
+	repo.dropLog("refs/heads/new", in("logs/refs/heads/new"))
+	if !exists(in("logs/refs/heads/new")) || !exists(in("refs/heads/new.lock")) {
+		t.Error("the log of a ref that somebody is making is gone")
+	}
+	for _, left := range []string{"refs/heads/gone.lock", "refs/heads/stays.lock"} {
+		if exists(in(left)) {
+			t.Errorf("%s is left", left)
+		}
+	}
+}
+
 func TestLockedRef(t *testing.T) {
 	r := gittest.New(t)
 	head := r.Git("rev-parse", "HEAD")
