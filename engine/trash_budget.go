@@ -288,5 +288,5 @@ func (e *Engine) sweepWork(ctx context.Context, r *repo, records []journal.Recor
 			}))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, e.sweepArchive(ctx, r, records, refs))...)
 }

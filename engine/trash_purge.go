@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -247,4 +249,39 @@ func (e *Engine) withdraw(ctx context.Context, r *repo, it *trashItem) error {
 		t.PurgeAt, t.PurgeWhy = time.Time{}, ""
 		return nil
 	})
+}
+
+// sweepArchive lets go of what was archived of workspaces that cannot be
+// restored any more: what their index needed, and commits that a branch has.
+// Other commits stay for good.
+func (e *Engine) sweepArchive(ctx context.Context, r *repo, records []journal.Record, refs []git.Ref) error {
+	isPurged := map[croft.ID]bool{}
+	for _, rec := range records {
+		isPurged[rec.Workspace.ID] = rec.Workspace.State == croft.Trashed && rec.Trash != nil && rec.Trash.Purged
+	}
+	refs = slices.DeleteFunc(slices.Clone(refs), func(ref git.Ref) bool {
+		id, what, _ := strings.Cut(strings.TrimPrefix(ref.Name, archiveRefs), "/")
+		return !isPurged[croft.ID(id)] || what == "work"
+	})
+	var tips []string
+	for _, ref := range refs {
+		if path.Base(ref.Name) != "state" {
+			tips = append(tips, ref.OID)
+		}
+	}
+	alone, err := r.git.OnNoBranch(ctx, tips)
+	if err != nil {
+		return err
+	}
+	var gone []git.RefUpdate
+	for _, ref := range refs {
+		if !alone[ref.OID] {
+			gone = append(gone, git.RefUpdate{Ref: ref.Name, Old: ref.OID})
+		}
+	}
+	err = r.git.UpdateRefs(ctx, gone...)
+	if errors.Is(err, git.KindRefStale) {
+		return nil // somebody was faster
+	}
+	return err
 }

@@ -142,3 +142,38 @@ func TestGCBrokenOff(t *testing.T) {
 		t.Errorf("half deleted: there %v, foreign: there %v", exists(half), exists(foreign))
 	}
 }
+
+// TestArchiveOfWhatIsGone: when a workspace cannot be restored any more, commits
+// that a branch has are not archived any longer, and those that none has are.
+func TestArchiveOfWhatIsGone(t *testing.T) {
+	t.Parallel()
+	r, _ := finishedInTrash(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "own"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "own.txt"), "own\n")
+	r.GitIn(w.Path, "add", "own.txt")
+	r.GitIn(w.Path, "commit", "--quiet", "-m", "own")
+	own := r.GitIn(w.Path, "rev-parse", "HEAD")
+	if _, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"own"}, Mode: croft.RemoveForce}); err != nil {
+		t.Fatal(err)
+	}
+	archived := func() string {
+		return r.Git("for-each-ref", "--format=%(objectname) %(refname)", "refs/croft/archive/")
+	}
+	before := archived()
+	collect(t, r, 6*day)
+	if archived() != before {
+		t.Errorf("archived before the time: %s, was %s", archived(), before)
+	}
+	for _, after := range []time.Duration{6*day + time.Hour, 8 * day, 40 * day, 42 * day, 43 * day} {
+		collect(t, r, after)
+	}
+	if want := own + " refs/croft/archive/" + string(w.ID) + "/head"; archived() != want {
+		t.Errorf("archived: %q, want %q", archived(), want)
+	}
+	r.Git("branch", "kept", own)
+	collect(t, r, 44*day)
+	if archived() != "" {
+		t.Errorf("archived: %q, although a branch has it", archived())
+	}
+}

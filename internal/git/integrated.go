@@ -83,3 +83,30 @@ func (q *quarantine) hasPatches(ctx context.Context, head, target string) (bool,
 func (q *quarantine) squash(ctx context.Context, head, base string) (string, error) {
 	return q.run(ctx, "-c", "user.name=Croft", "-c", "user.email=croft@localhost", "commit-tree", head+"^{tree}", "-p", base, "-m", "squash")
 }
+
+// OnNoBranch tells which of the commits no branch has.
+func (r *Repository) OnNoBranch(ctx context.Context, commits []string) (map[string]bool, error) {
+	if err := allHex(commits...); err != nil || len(commits) == 0 {
+		return nil, err
+	}
+	branches, err := r.Refs(ctx, "refs/heads/")
+	if err != nil {
+		return nil, err
+	}
+	var in strings.Builder
+	for _, c := range commits {
+		in.WriteString(c + "\n")
+	}
+	for _, b := range branches {
+		in.WriteString("^" + b.OID + "\n")
+	}
+	out, err := r.git.run(ctx, door{repo: r}, call{args: []string{"rev-list", "--ignore-missing", "--stdin"}, stdin: in.String()})
+	if err != nil {
+		return nil, err
+	}
+	alone := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		alone[strings.TrimSpace(line)] = true
+	}
+	return alone, nil
+}
