@@ -204,19 +204,6 @@ func (e *Engine) turn(ctx context.Context, r *repo, target string) (bool, error)
 	return true, err
 }
 
-// rules are the target's own settings for merges.
-func (e *Engine) rules(ctx context.Context, r *repo, target, tip string) (config.Merge, error) {
-	o, err := r.git.Read(ctx, tip+":croft.toml")
-	if err != nil && !errors.Is(err, git.ErrNoObject) {
-		return config.Merge{}, err
-	}
-	set, err := e.set.AtTarget(target+":croft.toml", o.Data)
-	if err != nil {
-		return config.Merge{}, err
-	}
-	return set.Config().Merge, nil
-}
-
 // claim finds the first of a lane. Whoever drives it is alone with them; that
 // somebody holds or cancels one meanwhile is noticed before it is published.
 func (e *Engine) claim(ctx context.Context, r *repo, target string, limit int) ([]journal.Merge, error) {
@@ -242,13 +229,17 @@ func (e *Engine) claim(ctx context.Context, r *repo, target string, limit int) (
 
 // release puts what is in work back into the queue.
 func (e *Engine) release(ctx context.Context, r *repo, target string) error {
+	isInWork := func(m journal.Merge) bool { return m.State != croft.MergeQueued }
+	if waiting, err := e.journal.Waiting(ctx, r.id, target, -1); err != nil || !slices.ContainsFunc(waiting, isInWork) {
+		return err
+	}
 	return e.journal.Update(ctx, func(tx *journal.Tx) error {
 		waiting, err := tx.Waiting(r.id, target, -1)
 		if err != nil {
 			return err
 		}
 		for _, m := range waiting {
-			if m.State == croft.MergeQueued {
+			if !isInWork(m) {
 				continue
 			}
 			m.State = croft.MergeQueued

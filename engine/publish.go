@@ -52,7 +52,11 @@ func (e *Engine) publishStack(ctx context.Context, r *repo, l landing, attempts 
 	if err := failpoint.Hit("publish.kept"); err != nil {
 		return err
 	}
-	return e.carryPublication(ctx, r, pub, l.items)
+	if err := e.carryPublication(ctx, r, pub, l.items); err != nil {
+		return err
+	}
+	r.followRules(ctx, attempts, pub)
+	return nil
 }
 
 // revertedStatus is what a workspace's work is after a revert: taken back, or,

@@ -30,6 +30,8 @@ type repo struct {
 	git    *git.Repository // nil for a plain directory
 	trees  *worktree.Checkouts
 	box    func() (*seal.Box, error) // opens the key of this host
+
+	lastRules *lastRules // of its lanes
 }
 
 // standing is a project and the place in it that a request was made from.
@@ -121,7 +123,7 @@ func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &repo{path: place.Root, common: place.CommonDir, cfg: set.Config(), git: e.git.At(place), box: e.box}
+	r := &repo{path: place.Root, common: place.CommonDir, cfg: set.Config(), git: e.git.At(place), box: e.box, lastRules: &lastRules{}}
 	if r.git.IsBareByAccident() {
 		r.path = filepath.Dir(r.common) // where its main checkout lies, whatever the configuration says
 	}

@@ -21,7 +21,8 @@ var mergeBounds = map[int]struct{ single, batch float64 }{
 
 // TestMergeCost merges branches of a few files each beside git, which does it in
 // a worktree. Croft's target is not checked out; what it costs to look for
-// uncommitted work first is reported apart.
+// uncommitted work first is reported apart, and so is what the command takes,
+// which does that, starts, and opens its database for one merge.
 func TestMergeCost(t *testing.T) {
 	sizes := []int{1000}
 	if isLong() {
@@ -53,16 +54,17 @@ func measureMerges(t *testing.T, files int) {
 	}
 	bounds := mergeBounds[files]
 	if !isLong() { // on a machine that does other things too, only a fall counts
-		bounds.single, bounds.batch = 1, 0.5
+		bounds.single, bounds.batch = 0.8, 0.25
 	}
 	for round := 1; ; round++ {
 		git, single, submit := p.mergeSingly(t, list, fmt.Sprint("one", round))
 		batch := p.mergeTogether(t, list, fmt.Sprint("many", round))
+		beside, command := p.mergeByCommand(t, list, fmt.Sprint("command", round))
 		one, many := ratio(single, git), float64(batch)/float64(len(list))/float64(median(git))
 		report(t, "merge", "%d files, medians of %d: git merge --no-ff %s; one merge in an open engine %s, ratio %.3f; "+
-			"%d together %s each, ratio %.3f, %.0f a second; looking for uncommitted work first %s",
+			"%d together %s each, ratio %.3f, %.0f a second; looking for uncommitted work first %s; croft merge %s, ratio %.2f",
 			files, len(list), ms(median(git)), ms(median(single)), one,
-			len(list), ms(batch/time.Duration(len(list))), many, float64(len(list))/batch.Seconds(), ms(median(submit)))
+			len(list), ms(batch/time.Duration(len(list))), many, float64(len(list))/batch.Seconds(), ms(median(submit)), ms(median(command)), ratio(command, beside))
 		if one <= bounds.single && many <= bounds.batch {
 			return
 		}
@@ -89,20 +91,11 @@ func (p *project) open(t *testing.T) *engine.Engine {
 // mergeSingly merges each branch with git and with Croft in turn.
 func (p *project) mergeSingly(t *testing.T, list []workspace, target string) (git, single, submit []time.Duration) {
 	t.Helper()
-	p.git(p.dir, "branch", target, "main")
-	bare := filepath.Join(p.top, "bare")
-	p.git(bare, "checkout", "--quiet", "-B", "bare-"+target, "main")
+	mergeBare := p.bareTarget(t, target)
 	e := p.open(t)
 	for i, w := range list {
-		byGit := func() {
-			r := p.run(bare, "git", "merge", "--quiet", "--no-ff", "-m", "m", w.Branch)
-			if r.code != 0 {
-				t.Fatal(r)
-			}
-			git = append(git, r.took)
-		}
 		if i%2 == 0 {
-			byGit()
+			git = append(git, mergeBare(w))
 		}
 		start := time.Now()
 		m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: w.Name, Target: target, After: croft.AfterKeep})
@@ -116,13 +109,44 @@ func (p *project) mergeSingly(t *testing.T, list []workspace, target string) (gi
 		}
 		single, submit = append(single, time.Since(submitted)), append(submit, submitted.Sub(start))
 		if i%2 == 1 {
-			byGit()
+			git = append(git, mergeBare(w))
 		}
 	}
 	if got, want := p.git(p.dir, "rev-parse", target+"^{tree}"), p.git(p.dir, "rev-parse", "bare-"+target+"^{tree}"); got != want {
 		t.Fatalf("another tree than git's: %s, %s", got, want)
 	}
 	return git, single, submit
+}
+
+// bareTarget makes a target for Croft, and one for git, which is checked out.
+// The function merges a branch into the latter.
+func (p *project) bareTarget(t *testing.T, target string) func(workspace) time.Duration {
+	t.Helper()
+	p.git(p.dir, "branch", target, "main")
+	bare := filepath.Join(p.top, "bare")
+	p.git(bare, "checkout", "--quiet", "-B", "bare-"+target, "main")
+	return func(w workspace) time.Duration {
+		r := p.run(bare, "git", "merge", "--quiet", "--no-ff", "-m", "m", w.Branch)
+		if r.code != 0 {
+			t.Fatal(r)
+		}
+		return r.took
+	}
+}
+
+// mergeByCommand merges some branches by git and by croft merge in turn.
+func (p *project) mergeByCommand(t *testing.T, list []workspace, target string) (git, command []time.Duration) {
+	t.Helper()
+	mergeBare := p.bareTarget(t, target)
+	for _, w := range list[:min(len(list), 12)] {
+		git = append(git, mergeBare(w))
+		r := p.croft("merge", "--keep", "--into", target, w.Name)
+		if r.code != 0 || r.err != nil {
+			t.Fatal(r)
+		}
+		command = append(command, r.took)
+	}
+	return git, command
 }
 
 // mergeTogether merges all branches from one queue.

@@ -22,11 +22,14 @@ import (
 type Attempts struct {
 	q *quarantine
 
-	mu     sync.Mutex
-	p      *proc.Process
-	out    *bufio.Reader
-	began  began // of p
-	reused bool  // p was there before these attempts, and was not asked yet
+	mu    sync.Mutex
+	p     *proc.Process
+	out   *bufio.Reader
+	began began // of p
+
+	madeMu sync.Mutex
+	made   map[string]Commit // the commits that were made last
+	reused bool              // p was there before these attempts, and was not asked yet
 
 	aheadMu sync.Mutex
 	ahead   []waiting
@@ -343,6 +346,9 @@ func (a *Attempts) MergeOver(ctx context.Context, base, ours, theirs string) (Me
 
 // ReadCommit reads a commit of the repository or of these attempts.
 func (a *Attempts) ReadCommit(ctx context.Context, oid string) (Commit, error) {
+	if c, ok := a.lastMade(oid); ok {
+		return c, nil
+	}
 	o, err := a.q.read(ctx, oid)
 	if err != nil {
 		return Commit{}, err
@@ -357,7 +363,11 @@ var ErrSigning = errors.New("the commit could not be signed")
 // so; where that fails there is no commit.
 func (a *Attempts) Commit(ctx context.Context, c Commit, id Identity) (string, error) {
 	if !id.Signs {
-		return a.q.write("commit", c.text())
+		oid, err := a.q.write("commit", c.text())
+		if err == nil {
+			a.remember(Object{OID: oid, Type: "commit", Data: c.text()})
+		}
+		return oid, err
 	}
 	return a.q.repo.signed(ctx, c, call{env: a.q.env, config: unsynced})
 }

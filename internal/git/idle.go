@@ -142,5 +142,31 @@ func (a *Attempts) rest() bool {
 			next.packs = append(next.packs, p)
 		}
 	}
-	return err == nil && a.q.repo.idle.put(&Attempts{q: a.q, p: a.p, out: a.out, began: next, reused: true})
+	return err == nil && a.q.repo.idle.put(&Attempts{q: a.q, p: a.p, out: a.out, began: next, reused: true, made: a.made})
+}
+
+// mostMade bounds the commits that are remembered.
+const mostMade = 100
+
+// remember keeps a commit that was made for whoever asks for it next: the next
+// merge begins with the last commit of this one.
+func (a *Attempts) remember(o Object) {
+	c, err := parseCommit(o)
+	if err != nil {
+		return
+	}
+	a.madeMu.Lock()
+	defer a.madeMu.Unlock()
+	if a.made == nil || len(a.made) >= mostMade {
+		a.made = map[string]Commit{}
+	}
+	c.Parents = slices.Clip(c.Parents)
+	a.made[o.OID] = c
+}
+
+func (a *Attempts) lastMade(oid string) (Commit, bool) {
+	a.madeMu.Lock()
+	defer a.madeMu.Unlock()
+	c, ok := a.made[oid]
+	return c, ok
 }
