@@ -50,11 +50,12 @@ var mayImport = map[string][]string{
 	"internal/checkout":              {"."},
 	"internal/checkout/direct":       {".", "internal/checkout"},
 	"internal/checkout/worktree":     {".", "internal/checkout", "internal/failpoint", "internal/git"},
+	"internal/checkout/shadow":       {".", "internal/checkout", "internal/checkout/worktree", "internal/git"},
 	"internal/checkout/checkouttest": {".", "internal/checkout", "internal/git/gittest"},
 
 	// The Service in this process, and who opens it.
 	"engine": {
-		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/worktree",
+		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/checkout/worktree",
 		"internal/config", "internal/failpoint", "internal/flock", "internal/git",
 		"internal/journal", "internal/layout", "internal/merge", "internal/proc", "internal/provision",
 		"internal/scratch", "internal/seal", "internal/snapshot",

@@ -324,7 +324,9 @@ func (e *Engine) prepare(ctx context.Context, s standing, plans []*plan) error {
 		return err
 	}
 	for _, p := range plans {
-		if err := s.checkoutFor(p.mode).Prepare(ctx, p.spec()); err != nil {
+		spec := p.spec()
+		spec.Branches = p.baseBranch(ctx, s.repo)
+		if err := s.checkoutFor(p.mode).Prepare(ctx, spec); err != nil {
 			return explain("create", p.record.Workspace.Name, err)
 		}
 	}

@@ -344,8 +344,12 @@ func (d *doctor) adopt(ctx context.Context, id croft.ID, tree *git.Worktree) err
 	if err != nil {
 		return err
 	}
+	mode := croft.ModeWorktree
+	if tree.IsIsolated() {
+		mode = croft.ModeIsolated
+	}
 	rec := journal.Record{RepoID: d.r.id, Admin: filepath.Base(tree.Admin), Boot: proc.Here().Boot, Workspace: croft.Workspace{
-		ID: id, Name: filepath.Base(tree.Path), Mode: croft.ModeWorktree, State: croft.Ready, Path: tree.Path,
+		ID: id, Name: filepath.Base(tree.Path), Mode: mode, State: croft.Ready, Path: tree.Path,
 		Branch: branch, Base: head, Host: d.host, Repo: d.r.path, CreatedAt: time.UnixMilli(layout.CreatedAt(branch)).UTC(),
 	}}
 	return d.saveRecord(ctx, d.r, &rec, func(tx *journal.Tx) error {

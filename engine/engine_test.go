@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/croft-sh/croft"
@@ -27,4 +28,16 @@ func open(t testing.TB, dir string, opts *engine.Options) *engine.Engine {
 		}
 	})
 	return e
+}
+
+// TestIsolatedService: what holds for worktrees holds for workspaces that have a
+// git directory of their own.
+func TestIsolatedService(t *testing.T) {
+	depth := servicetest.Core
+	if os.Getenv("CROFT_LONG") == "1" {
+		depth = servicetest.All
+	}
+	servicetest.RunMode(t, croft.ModeIsolated, depth, func(t *testing.T, dir string, env []string) croft.Service {
+		return open(t, dir, &engine.Options{Environ: env})
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/provision"
@@ -44,7 +45,7 @@ func (e *Engine) link(ctx context.Context, r *repo, p *plan) error {
 	if p.record.Links, err = provision.Link(r.path, p.record.Workspace.Path, patterns); err != nil || len(p.record.Links) == 0 {
 		return err
 	}
-	return e.underLock(ctx, r, func() error { return r.hideRoles(ctx) })
+	return e.underLock(ctx, r, func() error { return r.hideRoles(ctx, r.trees.At(p.spec())) })
 }
 
 // copyRole copies a role's files and remembers that they are Croft's.
@@ -53,7 +54,7 @@ func (e *Engine) copyRole(ctx context.Context, r *repo, rec *journal.Record, rol
 	if err != nil || len(untracked) == 0 {
 		return err
 	}
-	return e.underLock(ctx, r, func() error { return r.hideRoles(ctx) })
+	return e.underLock(ctx, r, func() error { return r.hideRoles(ctx, r.trees.At(specOf(*rec))) })
 }
 
 // placeRole copies a role's files and returns the names of those that git has
@@ -86,9 +87,9 @@ func placed(rec journal.Record) map[string]string {
 	return sums
 }
 
-// hideRoles has git ignore role files in Croft's worktrees. The caller holds the
-// repository's lock.
-func (r *repo) hideRoles(ctx context.Context) error {
+// hideRoles has git ignore role files in Croft's worktrees, of which one was
+// just given some. The caller holds the repository's lock.
+func (r *repo) hideRoles(ctx context.Context, tree *git.Worktree) error {
 	var patterns []string
 	for _, f := range r.cfg.Roles.Files {
 		patterns = append(patterns, "/"+f)
@@ -101,7 +102,10 @@ func (r *repo) hideRoles(ctx context.Context) error {
 			}
 		}
 	}
-	return r.git.LocalExclude(ctx, worktree.AdminPrefix+"*", patterns)
+	if err := r.git.LocalExclude(ctx, worktree.AdminPrefix+"*", patterns); err != nil {
+		return err
+	}
+	return tree.ShareExcludes()
 }
 
 // Role looks a role up.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,6 +74,7 @@ func explainSystem(e *croft.Error, err error) bool {
 func explainGit(e *croft.Error, err error) bool {
 	var tooOld *git.TooOldError
 	var failed *git.Error
+	var private *git.PrivateError
 	switch {
 	case errors.Is(err, git.ErrNotFound):
 		e.Code, e.Message, e.Hint = croft.GitNotFound, "git is not installed or not in PATH", "install git "+git.Floor.String()+" or later"
@@ -86,6 +88,11 @@ func explainGit(e *croft.Error, err error) bool {
 	case errors.Is(err, git.KindOwner):
 		e.Code, e.Message = croft.NotARepo, "git does not trust this repository, because it belongs to another user"
 		e.Hint = "git config --global --add safe.directory <the repository>"
+	case errors.As(err, &private):
+		e.Code, e.Message, e.Details = croft.WorkspaceBroken, "the workspace's own git directory is not as Croft made it", private.Error()
+		e.Hint = "croft remove --force " + cmp.Or(e.Workspace, "<the workspace>")
+	case errors.Is(err, git.ErrIndexLocked):
+		e.Code, e.Message = croft.WorkspaceBusy, "a git is at work in the workspace"
 	case errors.Is(err, git.ErrForeignAdmin):
 		e.Code, e.Message, e.Details = croft.WorkspaceBroken, "the workspace's git directory was changed to belong to another repository", err.Error()
 		e.Hint = "croft remove --force <the workspace>"

@@ -140,7 +140,7 @@ func (e *Engine) undoGit(ctx context.Context, r *repo, records []journal.Record)
 // only if it still points at the base: then nobody worked on it.
 func undoRefs(ctx context.Context, r *repo, rec journal.Record) error {
 	w := rec.Workspace
-	names := []string{baseRef(w.ID)}
+	names := []string{baseRef(w.ID), heldRef(w.ID)}
 	if rec.OwnsBranch {
 		// A branch of the same name that was there before would have stopped
 		// the transaction that makes all three, so it is ours only with them.

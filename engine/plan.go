@@ -41,8 +41,7 @@ type seat struct {
 }
 
 func (p *plan) spec() checkout.Spec {
-	w := p.record.Workspace
-	return checkout.Spec{ID: string(w.ID), Path: w.Path, Branch: w.Branch, Base: w.Base}
+	return specOf(p.record)
 }
 
 // planAll finds out everything about the workspaces that does not depend on
@@ -154,7 +153,13 @@ func modeFor(r *repo, l layout.Layout, req croft.CreateRequest) (croft.Mode, err
 		return croft.ModeLegacy, nil
 	case "", croft.ModeAuto, croft.ModeWorktree:
 	case croft.ModeIsolated:
-		return "", &croft.Error{Code: croft.Unsupported, Message: "the mode isolated is not there yet", Hint: "croft new --mode worktree"}
+		if r.git == nil {
+			return "", git.ErrNoRepository
+		}
+		if err := r.git.CanIsolate(); err != nil {
+			return "", &croft.Error{Code: croft.Unsupported, Message: err.Error(), Hint: "croft new --mode worktree"}
+		}
+		return croft.ModeIsolated, nil
 	default:
 		return "", &croft.Error{
 			Code: croft.InvalidRequest, Message: fmt.Sprintf("unknown mode %q", req.Mode), Hint: "auto, worktree, isolated or legacy",

@@ -20,6 +20,9 @@ const (
 func recordRef(id croft.ID) string { return wsRefs + string(id) + "/record" }
 func baseRef(id croft.ID) string   { return wsRefs + string(id) + "/base" }
 
+// heldRef keeps what the agent of an isolated workspace has beside its branch.
+func heldRef(id croft.ID) string { return wsRefs + string(id) + "/held" }
+
 // archiveRef keeps the commit that a removed workspace had checked out, and
 // archiveBranchRef the tip of its branch where that was another one.
 func archiveRef(id croft.ID) string       { return archiveRefs + string(id) + "/head" }

@@ -250,15 +250,18 @@ func (e *Engine) stow(ctx context.Context, r *repo, rec journal.Record, how remo
 // branch is gone.
 func (e *Engine) dropRefs(ctx context.Context, r *repo, rec journal.Record, how removal, tip string) (bool, error) {
 	var updates []git.RefUpdate
-	base, err := r.git.ReadRef(ctx, baseRef(rec.Workspace.ID))
-	if err == nil {
-		updates = append(updates, git.RefUpdate{Ref: baseRef(rec.Workspace.ID), Old: base})
-	} else if !errors.Is(err, git.ErrNoRef) {
-		return false, err
+	for _, ref := range []string{baseRef(rec.Workspace.ID), heldRef(rec.Workspace.ID)} {
+		oid, err := r.git.ReadRef(ctx, ref)
+		if err == nil {
+			updates = append(updates, git.RefUpdate{Ref: ref, Old: oid})
+		} else if !errors.Is(err, git.ErrNoRef) {
+			return false, err
+		}
 	}
 	gone := false
 	if how.Branch == croft.BranchDelete && rec.OwnsBranch {
 		var branch []git.RefUpdate
+		var err error
 		if branch, gone, err = branchDeletion(ctx, r, rec, tip); err != nil {
 			return false, err
 		}
@@ -369,7 +372,7 @@ func (e *Engine) recoverRemove(ctx context.Context, r *repo, op journal.Operatio
 			return err
 		}
 		if r.git != nil {
-			refs := []string{archiveRef(id), archiveBranchRef(id), archiveStateRef(id), baseRef(id), recordRef(id)}
+			refs := []string{archiveRef(id), archiveBranchRef(id), archiveStateRef(id), baseRef(id), heldRef(id), recordRef(id)}
 			if rec.OwnsBranch && rec.Workspace.Branch != "" {
 				refs = append(refs, "refs/heads/"+rec.Workspace.Branch)
 			}

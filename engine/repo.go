@@ -12,7 +12,6 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/checkout/direct"
-	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git"
@@ -28,7 +27,7 @@ type repo struct {
 	common string // git's common directory; empty for a plain directory
 	cfg    config.Config
 	git    *git.Repository // nil for a plain directory
-	trees  *worktree.Checkouts
+	trees  trees
 	box    func() (*seal.Box, error) // opens the key of this host
 
 	lastRules *lastRules // of its lanes
@@ -127,7 +126,7 @@ func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
 	if r.git.IsBareByAccident() {
 		r.path = filepath.Dir(r.common) // where its main checkout lies, whatever the configuration says
 	}
-	r.trees = worktree.New(r.git)
+	r.trees = treesOf(r.git)
 	if r.id, err = readID(place.CommonDir); err != nil {
 		return nil, err
 	}

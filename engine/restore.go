@@ -240,6 +240,9 @@ func (e *Engine) bringBack(ctx context.Context, r *repo, op *operation, rec *jou
 	if err := r.trees.Release(spec); err != nil {
 		return err
 	}
+	if err := r.harvestAgain(ctx, spec); err != nil {
+		return err
+	}
 	// From here on branch and registration hold the commits.
 	return dropArchive(ctx, r, w.ID)
 }
@@ -261,8 +264,10 @@ func (e *Engine) makeAgain(ctx context.Context, r *repo, rec *journal.Record, sp
 	work, err := r.git.ReadRef(ctx, archiveWorkRef(rec.Workspace.ID))
 	if err == nil {
 		_, workers := parallel(1, r.cfg.Checkout.Workers)
-		return snapshot.Rewind(ctx, work, work, snapshot.Files{
-			Worktree: r.trees.At(spec), SecretsDir: e.secretsDir(r, rec.Workspace.ID), Workers: workers, Sync: snapshot.SyncFiles,
+		return r.trees.At(spec).Change(ctx, func(tree *git.Worktree) error {
+			return snapshot.Rewind(ctx, work, work, snapshot.Files{
+				Worktree: tree, SecretsDir: e.secretsDir(r, rec.Workspace.ID), Workers: workers, Sync: snapshot.SyncFiles,
+			})
 		})
 	}
 	if !errors.Is(err, git.ErrNoRef) {
@@ -291,7 +296,7 @@ func (e *Engine) equipAgain(ctx context.Context, r *repo, rec *journal.Record) e
 	if err != nil || len(untracked) == 0 {
 		return err
 	}
-	return r.hideRoles(ctx)
+	return r.hideRoles(ctx, r.trees.At(specOf(*rec)))
 }
 
 // stowAgain puts a workspace back into the trash whose restoration failed, from
@@ -320,7 +325,8 @@ func (e *Engine) stowAgain(ctx context.Context, r *repo, rec journal.Record, beg
 	if err != nil {
 		return err
 	}
-	if err := dropRef(ctx, r, baseRef(rec.Workspace.ID)); err != nil || !madeBranch || rec.Workspace.Branch == "" {
+	err = errors.Join(dropRef(ctx, r, baseRef(rec.Workspace.ID)), dropRef(ctx, r, heldRef(rec.Workspace.ID)))
+	if err != nil || !madeBranch || rec.Workspace.Branch == "" {
 		return err
 	}
 	// Git may have begun a reflog for a branch that it could not make.
@@ -344,7 +350,7 @@ func (e *Engine) recoverRestore(ctx context.Context, r *repo, op journal.Operati
 		if r.git == nil {
 			return e.end(ctx, op, journal.OpUndone, "the repository is gone")
 		}
-		r.git.DropRemains(op.StartedAt, baseRef(id), recordRef(id), archiveRef(id), archiveBranchRef(id), archiveStateRef(id), archiveWorkRef(id), "refs/heads/"+rec.Workspace.Branch)
+		r.git.DropRemains(op.StartedAt, baseRef(id), heldRef(id), recordRef(id), archiveRef(id), archiveBranchRef(id), archiveStateRef(id), archiveWorkRef(id), "refs/heads/"+rec.Workspace.Branch)
 		err = e.carryRestoration(ctx, r, &operation{Operation: op}, rec)
 		if _, typed := errors.AsType[*croft.Error](err); err != nil && !typed {
 			return err

@@ -301,15 +301,16 @@ func (e *Engine) carryRewind(ctx context.Context, r *repo, op *operation, how re
 	}
 	spec := specOf(rec)
 	spec.Inherit = op.inherit()
-	tree := r.trees.At(spec)
-	if err := e.moveBranch(ctx, r, tree, how); err != nil {
-		return err
-	}
-	if err := failpoint.Hit("rewind.branch"); err != nil {
-		return err
-	}
-	files := snapshot.Files{Worktree: tree, SecretsDir: e.secretsDir(r, how.To.ID), Workers: 1}
-	if err := snapshot.Rewind(ctx, how.From.Commit, how.To.Commit, files); err != nil {
+	if err := r.trees.At(spec).Change(ctx, func(tree *git.Worktree) error {
+		if err := e.moveBranch(ctx, r, tree, how); err != nil {
+			return err
+		}
+		if err := failpoint.Hit("rewind.branch"); err != nil {
+			return err
+		}
+		files := snapshot.Files{Worktree: tree, SecretsDir: e.secretsDir(r, how.To.ID), Workers: 1}
+		return snapshot.Rewind(ctx, how.From.Commit, how.To.Commit, files)
+	}); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("rewind.files"); err != nil {

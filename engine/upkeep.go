@@ -186,7 +186,11 @@ func (e *Engine) integrated(ctx context.Context, r *repo, rec journal.Record) (b
 	}
 	var tips []string
 	if rec.Workspace.State != croft.Trashed {
-		if _, head, err := r.trees.At(specOf(rec)).Head(ctx); err == nil && head != "" {
+		_, head, err := r.trees.At(specOf(rec)).Head(ctx)
+		if _, unknown := errors.AsType[*git.PrivateError](err); unknown {
+			return false, nil
+		}
+		if err == nil && head != "" {
 			tips = append(tips, head)
 		}
 	} else if rec.Trash != nil {
@@ -201,6 +205,7 @@ func (e *Engine) integrated(ctx context.Context, r *repo, rec journal.Record) (b
 	if len(tips) == 0 {
 		return false, nil
 	}
+	tips = append(tips, r.trees.At(specOf(rec)).OwnTips()...)
 	for _, tip := range tips {
 		if how, err := r.git.Integrated(ctx, tip, target); err != nil || how == git.NotIntegrated {
 			return false, err
@@ -325,5 +330,5 @@ func (e *Engine) tidyPacks(ctx context.Context, r *repo) error {
 		return err
 	}
 	defer func() { _ = l.Unlock() }()
-	return r.git.TidyPacks(ctx)
+	return errors.Join(r.git.TidyPacks(ctx), e.sweepStores(ctx, r))
 }

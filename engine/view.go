@@ -21,7 +21,7 @@ import (
 
 func specOf(rec journal.Record) checkout.Spec {
 	w := rec.Workspace
-	return checkout.Spec{ID: string(w.ID), Path: w.Path, Branch: w.Branch, Base: w.Base}
+	return checkout.Spec{ID: string(w.ID), Path: w.Path, Branch: w.Branch, Base: w.Base, Kind: kindOf(w.Mode)}
 }
 
 // view turns records into what callers see: the record and what the disk says
@@ -88,7 +88,7 @@ func (v *view) of(ctx context.Context, rec journal.Record) croft.Workspace {
 
 func (v *view) head(ctx context.Context, tree *git.Worktree) (branch, oid string, err error) {
 	if v.r.git.NativeRefs() {
-		return v.refs.Head(tree.Admin)
+		return tree.PrivateHead(v.refs)
 	}
 	return v.r.git.HeadOf(ctx, tree.Admin)
 }

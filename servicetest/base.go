@@ -174,6 +174,7 @@ func basePinned(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.Git("checkout", "--quiet", "main")
 	f.Git("branch", "--quiet", "-D", "topic")
+	f.seeMain(w.Path)
 	f.GitIn(w.Path, "checkout", "--quiet", "--detach", "main")
 	f.Git("branch", "--quiet", "-D", w.Branch)
 	f.Git("reflog", "expire", "--expire=now", "--all")

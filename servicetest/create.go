@@ -288,7 +288,6 @@ func createRefused(t *testing.T, f *fixture) {
 	}{
 		{"an unknown layout", croft.CreateRequest{Name: "a", Layout: "spiral"}, croft.InvalidRequest},
 		{"an unknown mode", croft.CreateRequest{Name: "a", Mode: "odd"}, croft.InvalidRequest},
-		{"a mode of later", croft.CreateRequest{Name: "a", Mode: croft.ModeIsolated}, croft.Unsupported},
 		{"a base that is not there", croft.CreateRequest{Name: "a", Base: "nowhere"}, croft.BaseNotFound},
 		{"a base like an option", croft.CreateRequest{Name: "a", Base: "--all"}, croft.BaseNotFound},
 		{"a tree as base", croft.CreateRequest{Name: "a", Base: "HEAD^{tree}"}, croft.BaseNotFound},

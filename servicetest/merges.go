@@ -315,6 +315,7 @@ func mergeInProgress(t *testing.T, f *fixture) {
 	f.GitIn(a.Path, "commit", "--quiet", "--all", "-m", "A")
 	f.Write("src/main.txt", "M\n")
 	f.Commit("main moves")
+	f.seeMain(a.Path)
 	if _, err := f.TryGit(a.Path, "rebase", "main"); err == nil {
 		t.Fatal("the rebase did not stop")
 	}

@@ -212,7 +212,7 @@ func placeBaseIsMade(t *testing.T, f *fixture) {
 
 func removeFile(t *testing.T, path string) {
 	t.Helper()
-	if err := os.Remove(path); err != nil {
+	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
 	}
 }

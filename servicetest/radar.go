@@ -110,6 +110,7 @@ func radarMerging(t *testing.T, f *fixture) {
 	at := f.createNamed("a")
 	f.commitIn(at["a"], "README.md", "a\n")
 	f.commitIn(f.Dir, "README.md", "main\n")
+	f.seeMain(at["a"])
 	if out, err := f.TryGit(at["a"], "merge", "main"); err == nil {
 		t.Fatalf("the merge was to conflict: %s", out)
 	}

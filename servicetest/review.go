@@ -479,6 +479,7 @@ func reviewMergeInProgress(t *testing.T, f *fixture) {
 	f.commitIn(w.Path, "mine.txt", "mine\n")
 	f.Write("theirs.txt", "theirs\n")
 	tip := f.Commit("theirs")
+	f.seeMain(w.Path)
 	f.GitIn(w.Path, "merge", "--quiet", "--no-commit", "--no-ff", "main")
 	r := f.review("a")
 	if told(r.Files) != "added mine.txt" || r.Base != tip {

@@ -30,11 +30,16 @@ import (
 type Open func(t *testing.T, dir string, env []string) croft.Service
 
 // Run proves the contract.
-func Run(t *testing.T, open Open) {
-	for _, g := range []struct {
-		name      string
-		scenarios []scenario
-	}{
+func Run(t *testing.T, open Open) { run(t, open, groups()) }
+
+// group is the promises about one part of a Service.
+type group struct {
+	name      string
+	scenarios []scenario
+}
+
+func groups() []group {
+	return []group{
 		{"Repos", repoScenarios()},
 		{"Create", createScenarios()},
 		{"AllOrNone", allOrNoneScenarios()},
@@ -67,7 +72,11 @@ func Run(t *testing.T, open Open) {
 		{"Keys", keyScenarios()},
 		{"Events", eventScenarios()},
 		{"Limits", limitScenarios()},
-	} {
+	}
+}
+
+func run(t *testing.T, open Open, groups []group) {
+	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {
 			t.Parallel()
 			for _, s := range g.scenarios {
@@ -210,6 +219,7 @@ func (f *fixture) commitIn(dir, file, content string) string {
 	gittest.WriteFile(f.t, filepath.Join(dir, file), content)
 	f.GitIn(dir, "add", "--all")
 	f.GitIn(dir, "commit", "--quiet", "--message", "change "+file)
+	f.harvest(dir)
 	return f.GitIn(dir, "rev-parse", "HEAD")
 }
 

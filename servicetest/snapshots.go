@@ -48,7 +48,7 @@ func (f *fixture) content(dir string) map[string]string {
 		"(index)":  f.GitIn(dir, "ls-files", "--stage", "-v"),
 		"(head)":   f.GitIn(dir, "rev-parse", "--symbolic-full-name", "HEAD"),
 	}
-	for _, path := range tree(f.t, dir, "") {
+	for _, path := range tree(f.t, dir, f.privateGit(dir)) {
 		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 			out[strings.TrimPrefix(path, dir)] = info.Mode().String() + " " + read(f.t, path)
 		}

@@ -49,6 +49,7 @@ func statusConflicted(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "README.md", "theirs\n")
 	f.commitIn(f.Dir, "README.md", "ours\n")
+	f.seeMain(w.Path)
 	if out, err := f.TryGit(w.Path, "merge", "main"); err == nil {
 		t.Fatalf("the merge was to conflict: %s", out)
 	}

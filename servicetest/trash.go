@@ -99,9 +99,7 @@ func trashOccupied(t *testing.T, f *fixture) {
 
 func trashGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "w\n")
-	f.GitIn(w.Path, "add", "--all")
-	f.GitIn(w.Path, "commit", "--quiet", "--message", "work")
+	f.commitIn(w.Path, "work.txt", "w\n")
 	if err := os.RemoveAll(w.Path); err != nil {
 		t.Fatal(err)
 	}
@@ -182,6 +180,7 @@ func trashMerge(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "--message", "theirs")
 	f.Write("README.md", "ours\n")
 	f.Commit("ours")
+	f.seeMain(w.Path)
 	if _, err := f.TryGit(w.Path, "merge", "main"); err == nil {
 		t.Fatal("the merge was meant to conflict")
 	}

@@ -288,7 +288,7 @@ func doctorUnregistered(t *testing.T, f *fixture) {
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
 	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "modified\n")
 	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "untracked\n")
-	removeAll(t, f.GitIn(w.Path, "rev-parse", "--absolute-git-dir"))
+	removeAll(t, f.registration(w))
 	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceBroken)
 	mended(t, f, "REGISTRATION_LOST")
 	if got := f.show("a"); got.State != croft.Ready || got.Head != tip || got.Branch != w.Branch || got.IsLocked {

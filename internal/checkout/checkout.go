@@ -10,7 +10,7 @@
 // Discard takes back any prefix of these steps, also after a crash. Stow moves
 // a checkout away whole and ends its registration; nothing of it is deleted.
 //
-// Packages worktree and direct keep this contract, and package checkouttest
+// Packages worktree, shadow and direct keep this contract, and package checkouttest
 // proves it.
 package checkout
 
@@ -37,9 +37,22 @@ type Spec struct {
 	Branch  string // without refs/heads/; empty: detached at Base
 	Base    string // the commit that it starts from
 	Workers int    // how many files are written at once; default 1
+	Kind    Kind   // which implementation it belongs to
+	// Branches are others, by their names, that a checkout with a git directory
+	// of its own shows from the beginning.
+	Branches map[string]string
 	// Inherit is kept open by every process that writes.
 	Inherit []*os.File
 }
+
+// Kind says how much a checkout shares with its project.
+type Kind string
+
+// The kinds of checkouts.
+const (
+	Linked   Kind = ""         // all of the git directory but what is checked out
+	Isolated Kind = "isolated" // nothing but objects, which it only reads
+)
 
 // ChangeKind says how a path differs from the last commit.
 type ChangeKind string

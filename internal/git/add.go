@@ -20,10 +20,23 @@ type AddSpec struct {
 	Branch string // the branch it has checked out; empty: Head, detached
 	Head   string
 	Lock   string // the reason of the lock that it is born with
+	// Kind says what kind of checkout it is.
+	Kind CheckoutKind
+	// Branches are other branches that an isolated checkout shows.
+	Branches map[string]string
 	// Contents, if given, writes more into the admin directory before git can
 	// see it: the state of a worktree that is brought back.
 	Contents func(admin string) error
 }
+
+// CheckoutKind says how much a checkout shares with its repository.
+type CheckoutKind string
+
+// The kinds.
+const (
+	KindLinked   CheckoutKind = ""         // a worktree of git's: everything but HEAD, index and files
+	KindIsolated CheckoutKind = "isolated" // objects, which it can only read
+)
 
 // ErrExists says that something is already where a worktree should be.
 var ErrExists = errors.New("already exists")
@@ -33,6 +46,9 @@ var ErrExists = errors.New("already exists")
 // names and renamed into place, so that git never sees a half of either and a
 // crash leaves at most one half, which [Worktree.Discard] removes.
 func (r *Repository) Add(ctx context.Context, s AddSpec) (*Worktree, error) {
+	if s.Kind == KindIsolated {
+		return r.addIsolated(ctx, s)
+	}
 	w := r.Linked(s.Admin, s.Path)
 	if !r.NativeRefs() {
 		return w, r.addWithGit(ctx, s)
@@ -77,7 +93,7 @@ func (r *Repository) addAdmin(ctx context.Context, w *Worktree, s AddSpec) error
 		head = "ref: refs/heads/" + s.Branch
 	}
 	for name, text := range map[string]string{
-		"HEAD": head, "commondir": "../..", "gitdir": filepath.ToSlash(filepath.Join(s.Path, ".git")), "locked": s.Lock,
+		"HEAD": head, "commondir": w.toCommon(), "gitdir": filepath.ToSlash(filepath.Join(s.Path, ".git")), "locked": s.Lock,
 	} {
 		if err := os.WriteFile(filepath.Join(staging, name), []byte(text+"\n"), 0o666); err != nil {
 			return err
@@ -98,6 +114,14 @@ func (r *Repository) addAdmin(ctx context.Context, w *Worktree, s AddSpec) error
 		return err
 	}
 	return renameNew(staging, w.Admin)
+}
+
+// toCommon is the way from the admin directory to the common directory.
+func (w *Worktree) toCommon() string {
+	if w.IsIsolated() {
+		return "../../.."
+	}
+	return "../.."
 }
 
 // copyWorktreeConfig gives a new worktree the per-worktree settings of the
@@ -154,6 +178,9 @@ func (r *Repository) addWithGit(ctx context.Context, s AddSpec) error {
 // if it names this checkout. It may be called again, and after a crash at any
 // point of Add.
 func (w *Worktree) Discard() error {
+	if w.IsIsolated() {
+		return w.discardIsolated()
+	}
 	admin, beside := filepath.Base(w.Admin), filepath.Dir(w.Path)
 	byGit := filepath.Join(beside, admin)
 	var errs []error
@@ -206,8 +233,14 @@ func isNotEmpty(dir string) bool {
 	return err == nil && len(entries) > 0
 }
 
-// pointer is the content of the checkout's .git file.
-func (w *Worktree) pointer() string { return "gitdir: " + filepath.ToSlash(w.Admin) + "\n" }
+// pointer is the content of the checkout's .git file, or of the file in its git
+// directory that has the same purpose.
+func (w *Worktree) pointer() string {
+	if w.IsIsolated() {
+		return isolatedPointer + filepath.ToSlash(w.Admin) + "\n"
+	}
+	return "gitdir: " + filepath.ToSlash(w.Admin) + "\n"
+}
 
 // removeTree deletes a directory without leaving it by a link; the entry named
 // last is deleted at the end.
@@ -347,6 +380,12 @@ func (w *Worktree) Register(ctx context.Context, s AddSpec) error {
 	if err := w.ClearLock(); err != nil {
 		return err
 	}
-	_, err := w.run(ctx, call{args: []string{"reset", "--quiet"}, locks: true})
-	return err
+	if _, err := w.run(ctx, call{args: []string{"reset", "--quiet"}, locks: true}); err != nil || !w.IsIsolated() {
+		return err
+	}
+	// The agent's own git directory still knows what was staged.
+	if err := w.forgetSync(); err != nil {
+		return err
+	}
+	return w.Harvest(ctx)
 }

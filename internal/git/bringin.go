@@ -29,7 +29,15 @@ type BringIn struct {
 // BringIn merges a commit into the worktree and leaves the result uncommitted,
 // with conflict markers where there are conflicts; those paths are returned.
 // The worktree must be clean.
-func (w *Worktree) BringIn(ctx context.Context, in BringIn) ([]string, error) {
+func (w *Worktree) BringIn(ctx context.Context, in BringIn) (conflicted []string, err error) {
+	err = w.Change(ctx, func(w *Worktree) error {
+		conflicted, err = w.bringIn(ctx, in)
+		return err
+	})
+	return conflicted, err
+}
+
+func (w *Worktree) bringIn(ctx context.Context, in BringIn) ([]string, error) {
 	now := time.Now()
 	_, err := w.run(ctx, call{
 		args: []string{"-c", "merge.conflictStyle=merge", "merge", "--no-commit", "--no-ff", "-m", fmt.Sprintf("Merge %s", in.Name), in.Commit}, locks: true,

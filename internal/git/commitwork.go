@@ -45,7 +45,15 @@ func (w *Worktree) at() checkoutAt { return checkoutAt{w.Admin, w.Path, w.Inheri
 // merge in progress is concluded. The commit is on disk when it returns. Until
 // then the agent's index and branch are as they were; killed in between, all is
 // staged that would have been committed.
-func (w *Worktree) CommitWork(ctx context.Context, paths []string, c Commit, id Identity) (string, error) {
+func (w *Worktree) CommitWork(ctx context.Context, paths []string, c Commit, id Identity) (oid string, err error) {
+	err = w.Change(ctx, func(w *Worktree) error {
+		oid, err = w.commitWork(ctx, paths, c, id)
+		return err
+	})
+	return oid, err
+}
+
+func (w *Worktree) commitWork(ctx context.Context, paths []string, c Commit, id Identity) (string, error) {
 	copied, err := w.Repo.copyIndex(w.at())
 	if err != nil {
 		return "", err

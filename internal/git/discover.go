@@ -56,6 +56,9 @@ func placeAt(at string) (Place, error) {
 			return linked(at, real)
 		}
 		if isGitDir(real) {
+			if p, ok, err := isolatedPlace(at, real); ok || err != nil {
+				return p, err
+			}
 			return mainPlace(at, real), nil
 		}
 	case !errors.Is(err, os.ErrNotExist):
@@ -187,6 +190,7 @@ type format struct {
 	objectFormat   string // "" means sha1
 	refStorage     string // "" means files
 	worktreeConfig bool
+	partial        bool // a clone that lacks objects
 }
 
 func readFormat(common string) format {
@@ -201,6 +205,12 @@ func readFormat(common string) format {
 }
 
 func (out *format) read(file string) {
+	scanConfig(file, out.set)
+}
+
+// scanConfig reads the plain settings of one configuration file, as
+// "section.key" or "section.name.key". Includes do not count.
+func scanConfig(file string, each func(key, value string)) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return
@@ -211,6 +221,9 @@ func (out *format) read(file string) {
 		if strings.HasPrefix(line, "[") {
 			name, rest, _ := strings.Cut(line[1:], "]")
 			section, line = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(rest)
+			if first, sub, ok := strings.Cut(section, " "); ok {
+				section = first + "." + unquote(sub)
+			}
 		}
 		if line == "" || line[0] == '#' || line[0] == ';' {
 			continue
@@ -220,7 +233,7 @@ func (out *format) read(file string) {
 		if !hasValue {
 			key, value = unquote(key), "true"
 		}
-		out.set(section+"."+strings.ToLower(strings.TrimSpace(key)), value)
+		each(section+"."+strings.ToLower(strings.TrimSpace(key)), value)
 	}
 }
 
@@ -234,6 +247,8 @@ func (out *format) set(key, value string) {
 		out.objectFormat = value
 	case "extensions.refstorage":
 		out.refStorage = value
+	case "extensions.partialclone":
+		out.partial = value != ""
 	case "extensions.worktreeconfig":
 		out.worktreeConfig = isTrue(value)
 	}

@@ -23,6 +23,7 @@ package git
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,6 +102,7 @@ func (g *Git) detect() (Version, error) {
 type call struct {
 	args    []string
 	stdin   string
+	input   io.Reader // instead of stdin
 	config  [][2]string
 	env     []string // added last
 	locks   bool     // writes the index, or may, to write back what it learned
@@ -117,6 +119,8 @@ func (g *Git) run(ctx context.Context, d door, c call) ([]byte, error) {
 	}
 	if c.stdin != "" {
 		cmd.Stdin = strings.NewReader(c.stdin)
+	} else if c.input != nil {
+		cmd.Stdin = c.input
 	}
 	done := func(error) {}
 	if d.repo != nil && c.takesLocks() {

@@ -26,11 +26,11 @@ const reflogKept = 200
 // on, HEAD first, each once. Commits that are gone already are left out.
 func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 	var oids []string
-	_, head, err := w.Head(ctx)
+	_, head, err := w.asLastKnown(ctx).Head(ctx)
 	if err != nil {
 		return nil, err
 	}
-	oids = append(oids, head)
+	oids = append(append(oids, head), w.held(ctx)...)
 	for _, name := range pendingFiles {
 		b, err := os.ReadFile(filepath.Join(w.Admin, filepath.FromSlash(name)))
 		if err != nil {
@@ -50,6 +50,32 @@ func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 		return nil
 	})
 	return w.commits(ctx, append(oids, w.reflog()...))
+}
+
+// asLastKnown is the worktree after a harvest, or as it was known before if
+// there can be none: what saves work does not wait for an agent to mend its git
+// directory.
+func (w *Worktree) asLastKnown(ctx context.Context) *Worktree {
+	_ = w.Harvest(ctx)
+	known := *w
+	known.settled = true
+	return &known
+}
+
+// held are the tips that an isolated checkout has beside its branch.
+func (w *Worktree) held(ctx context.Context) []string {
+	if !w.IsIsolated() {
+		return nil
+	}
+	oid, err := w.Repo.ReadRef(ctx, w.HeldRef())
+	if err != nil {
+		return nil
+	}
+	c, err := w.Repo.ReadCommit(ctx, oid)
+	if err != nil {
+		return nil
+	}
+	return c.Parents
 }
 
 // commits returns those that are commits and are there, each once.
@@ -77,7 +103,12 @@ func (w *Worktree) reflog() []string {
 	if err != nil {
 		return nil
 	}
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	return reflogOIDs(b)
+}
+
+// reflogOIDs returns the commits that a reflog names, newest first.
+func reflogOIDs(log []byte) []string {
+	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
 	var oids []string
 	for _, line := range slices.Backward(lines) {
 		if f := strings.Fields(line); len(f) > 1 {
@@ -93,6 +124,9 @@ func (w *Worktree) reflog() []string {
 // Head returns the branch and the commit that are checked out. The branch is
 // empty when HEAD is detached; the commit is empty when the branch has none.
 func (w *Worktree) Head(ctx context.Context) (branch, oid string, err error) {
+	if err := w.Harvest(ctx); err != nil {
+		return "", "", err
+	}
 	if w.Repo.NativeRefs() {
 		return w.Repo.Snapshot().Head(w.Admin)
 	}

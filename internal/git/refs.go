@@ -441,6 +441,10 @@ func (r *Repository) CheckedOut(branch, except string) []string {
 	for _, a := range admins {
 		dirs = append(dirs, filepath.Join(r.CommonDir, "worktrees", a.Name()))
 	}
+	isolated, _ := os.ReadDir(r.isolatedDir())
+	for _, a := range isolated {
+		dirs = append(dirs, filepath.Join(r.isolatedDir(), a.Name()))
+	}
 	var found []string
 	for _, dir := range dirs {
 		if dir == except || dir == r.CommonDir && r.Bare {

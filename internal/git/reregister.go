@@ -15,6 +15,15 @@ import (
 // fails with ErrExists if something is at the path, and with os.ErrNotExist if
 // the stowed directories are gone.
 func (w *Worktree) Reregister(admin, tree, lock string) error {
+	if err := w.reregister(admin, tree, lock); err != nil || !w.IsIsolated() {
+		return err
+	}
+	// The ref that held what is not on the branch is gone, and the repository
+	// may have been moved.
+	return errors.Join(w.forgetSync(), w.Rejoin())
+}
+
+func (w *Worktree) reregister(admin, tree, lock string) error {
 	if !w.Owns(w.Path) {
 		if _, err := os.Lstat(w.Path); err == nil {
 			return fmt.Errorf("%s: %w", w.Path, ErrExists)
@@ -102,6 +111,9 @@ func (w *Worktree) bringAdmin(admin, lock string) error {
 // checkout's .git file named an admin directory of the same name, which nobody
 // else has, and leaves everything else alone.
 func (w *Worktree) Rejoin() error {
+	if w.IsIsolated() {
+		return w.rejoinIsolated()
+	}
 	named, err := readGitFile(filepath.Join(w.Path, ".git"))
 	if err != nil || filepath.Base(named) != filepath.Base(w.Admin) {
 		return nil

@@ -29,7 +29,7 @@ func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns [
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	text += "# Put there by Croft: files of its own in a workspace.\n" + strings.Join(patterns, "\n") + "\n"
+	text += roleMark + "\n" + strings.Join(patterns, "\n") + "\n"
 	if err := writeIfChanged(filepath.Join(dir, "exclude"), text); err != nil {
 		return err
 	}
@@ -39,11 +39,20 @@ func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns [
 		return err
 	}
 	literal := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
-	key := "includeIf.gitdir:" + literal.Replace(filepath.ToSlash(filepath.Join(r.CommonDir, "worktrees"))) + "/" + admins + ".path"
-	if out, err := r.run(ctx, "config", "--file", filepath.Join(r.CommonDir, "config"), "--get", key); err == nil && len(bytes.TrimSpace(out)) > 0 {
-		return nil
+	places := []string{filepath.Join(r.CommonDir, "worktrees")}
+	if isThere(r.isolatedDir()) {
+		places = append(places, r.isolatedDir())
 	}
-	return r.setConfig(ctx, key, "croft/gitconfig")
+	for _, place := range places {
+		key := "includeIf.gitdir:" + literal.Replace(filepath.ToSlash(place)) + "/" + admins + ".path"
+		if out, err := r.run(ctx, "config", "--file", filepath.Join(r.CommonDir, "config"), "--get", key); err == nil && len(bytes.TrimSpace(out)) > 0 {
+			continue
+		}
+		if err := r.setConfig(ctx, key, "croft/gitconfig"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // userIgnore is the content of the ignore file that the user has for all

@@ -41,7 +41,12 @@ func (r *Repository) refDirs(updates []RefUpdate) []string {
 // its checkout. The contents of the checkout's files are not synced; they can
 // be written again.
 func (w *Worktree) Sync() error {
-	paths := []string{filepath.Join(w.Path, ".git")}
+	paths := []string{w.privateDir()}
+	if w.IsIsolated() {
+		for _, name := range []string{"HEAD", "config", "index", pointerFile, "objects/info/alternates", "objects/info"} {
+			paths = append(paths, filepath.Join(w.privateDir(), filepath.FromSlash(name)))
+		}
+	}
 	for _, name := range []string{"HEAD", "gitdir", "commondir", "index"} {
 		paths = append(paths, filepath.Join(w.Admin, name))
 	}

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Worktree is a linked checkout: what needs files on disk.
+// Worktree is a linked or an isolated checkout: what needs files on disk.
 type Worktree struct {
 	Repo  *Repository
 	Path  string // the top of the checkout
@@ -23,6 +23,8 @@ type Worktree struct {
 	// Inherit is handed to every process that writes here, so that a kernel
 	// lock among the files is held until the last of them has ended.
 	Inherit []*os.File
+
+	settled bool // what an isolated checkout's agent did is known
 }
 
 // Linked returns a linked worktree by the name of its admin directory.
@@ -39,12 +41,14 @@ func (w *Worktree) run(ctx context.Context, c call) ([]byte, error) {
 // overwritten: it is meant for a checkout that is being made. More than one
 // worker writes files in parallel.
 func (w *Worktree) Checkout(ctx context.Context, workers int) error {
-	_, err := w.run(ctx, call{
-		args:   []string{"reset", "--hard", "--quiet", "--no-recurse-submodules"},
-		config: [][2]string{{"checkout.workers", strconv.Itoa(workers)}},
-		locks:  true, network: true,
+	return w.Change(ctx, func(w *Worktree) error {
+		_, err := w.run(ctx, call{
+			args:   []string{"reset", "--hard", "--quiet", "--no-recurse-submodules"},
+			config: [][2]string{{"checkout.workers", strconv.Itoa(workers)}},
+			locks:  true, network: true,
+		})
+		return err
 	})
-	return err
 }
 
 // Untracked says which untracked files a status looks for.
@@ -61,7 +65,11 @@ const (
 // learned about unchanged files, so that the next status is cheap.
 func (w *Worktree) Status(ctx context.Context, untracked Untracked, refresh Refresh) iter.Seq2[StatusEntry, error] {
 	return func(yield func(StatusEntry, error) bool) {
-		entries, err := w.Repo.status(ctx, checkoutAt{w.Admin, w.Path, w.Inherit}, untracked, refresh)
+		err := w.Harvest(ctx)
+		var entries []StatusEntry
+		if err == nil {
+			entries, err = w.Repo.status(ctx, checkoutAt{w.Admin, w.Path, w.Inherit}, untracked, refresh)
+		}
 		if err != nil {
 			yield(StatusEntry{}, err)
 			return
@@ -93,10 +101,12 @@ func (w *Worktree) SkipWorktree(ctx context.Context, on bool, paths ...string) e
 	if on {
 		flag = "--skip-worktree"
 	}
-	_, err := w.run(ctx, call{
-		args: []string{"update-index", flag, "-z", "--stdin"}, stdin: strings.Join(paths, "\x00") + "\x00", locks: true,
+	return w.Change(ctx, func(w *Worktree) error {
+		_, err := w.run(ctx, call{
+			args: []string{"update-index", flag, "-z", "--stdin"}, stdin: strings.Join(paths, "\x00") + "\x00", locks: true,
+		})
+		return err
 	})
-	return err
 }
 
 // Tracked returns those of the paths that the index holds.
@@ -165,8 +175,11 @@ func (w *Worktree) names(dir string) bool {
 	return err == nil && strings.TrimSpace(string(b)) == filepath.ToSlash(filepath.Join(dir, ".git"))
 }
 
-// Owns reports whether the .git file in dir names this worktree.
+// Owns reports whether what is called .git in dir names this worktree.
 func (w *Worktree) Owns(dir string) bool {
+	if w.IsIsolated() {
+		return w.ownsIsolated(dir)
+	}
 	admin, err := readGitFile(filepath.Join(dir, ".git"))
 	return err == nil && admin == w.Admin
 }
@@ -190,22 +203,25 @@ func (w *Worktree) Halves() Half {
 // Registered lists the worktrees whose admin directories begin with a prefix,
 // by reading files only.
 func (r *Repository) Registered(prefix string) ([]*Worktree, error) {
-	entries, err := os.ReadDir(filepath.Join(r.CommonDir, "worktrees"))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
 	var list []*Worktree
-	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), prefix) {
-			continue
+	for _, dir := range []string{filepath.Join(r.CommonDir, "worktrees"), r.isolatedDir()} {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return list, err
 		}
-		b, rerr := os.ReadFile(filepath.Join(r.CommonDir, "worktrees", e.Name(), "gitdir"))
-		if rerr != nil {
-			continue
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name(), prefix) {
+				continue
+			}
+			b, err := os.ReadFile(filepath.Join(dir, e.Name(), "gitdir"))
+			if err != nil {
+				continue
+			}
+			path := filepath.Dir(strings.TrimSpace(string(b)))
+			list = append(list, &Worktree{Repo: r, Path: path, Admin: filepath.Join(dir, e.Name())})
 		}
-		list = append(list, r.Linked(e.Name(), filepath.Dir(strings.TrimSpace(string(b)))))
 	}
-	return list, err
+	return list, nil
 }
 
 // IndexEntries reads from its header how many files the index in a git

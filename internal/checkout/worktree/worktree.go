@@ -1,5 +1,6 @@
 // Package worktree keeps the checkout contract with git worktrees: a directory
-// and a branch of its own, objects and refs shared with the repository.
+// and a branch of its own, objects and refs shared with the repository. Package
+// shadow builds on it for checkouts that git does not list.
 package worktree
 
 import (
@@ -26,12 +27,19 @@ const BirthLock = "croft: being made"
 const RemovalLock = "croft: being removed"
 
 // Checkouts makes worktrees of one repository.
-type Checkouts struct{ repo *git.Repository }
+type Checkouts struct {
+	repo *git.Repository
+	kind git.CheckoutKind
+}
 
 var _ checkout.Checkout = (*Checkouts)(nil)
 
 // New returns the worktrees of a repository.
-func New(repo *git.Repository) *Checkouts { return &Checkouts{repo} }
+func New(repo *git.Repository) *Checkouts { return &Checkouts{repo, git.KindLinked} }
+
+// NewIsolated returns the checkouts of a repository that have a git directory of
+// their own.
+func NewIsolated(repo *git.Repository) *Checkouts { return &Checkouts{repo, git.KindIsolated} }
 
 // Admin is the name of a workspace's admin directory: opaque, and never the
 // same for two workspaces.
@@ -40,13 +48,18 @@ func Admin(id string) string { return AdminPrefix + id }
 // At returns the git worktree of a checkout.
 func (c *Checkouts) At(s checkout.Spec) *git.Worktree {
 	w := c.repo.Linked(Admin(s.ID), s.Path)
+	if c.kind == git.KindIsolated {
+		w = c.repo.Isolated(Admin(s.ID), s.Path)
+	}
 	w.Inherit = s.Inherit
 	return w
 }
 
 // Prepare registers the worktree, locked.
 func (c *Checkouts) Prepare(ctx context.Context, s checkout.Spec) error {
-	_, err := c.repo.Add(ctx, git.AddSpec{Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock})
+	_, err := c.repo.Add(ctx, git.AddSpec{
+		Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock, Kind: c.kind, Branches: s.Branches,
+	})
 	if errors.Is(err, git.ErrExists) {
 		return fmt.Errorf("%w: %s", checkout.ErrExists, s.Path)
 	}
@@ -60,13 +73,21 @@ func (c *Checkouts) Fill(ctx context.Context, s checkout.Spec) error {
 
 // Verify asks git what differs. The index is written back, so that the
 // agent's first status does not have to read every file again.
-func (c *Checkouts) Verify(ctx context.Context, s checkout.Spec) ([]string, error) {
+func (c *Checkouts) Verify(ctx context.Context, s checkout.Spec) (notes []string, err error) {
+	err = c.At(s).Change(ctx, func(w *git.Worktree) error {
+		notes, err = verify(ctx, w)
+		return err
+	})
+	return notes, err
+}
+
+func verify(ctx context.Context, w *git.Worktree) ([]string, error) {
 	converted := 0
-	for e, err := range c.At(s).Status(ctx, git.UntrackedNormal, git.RefreshIndex) {
+	for e, err := range w.Status(ctx, git.UntrackedNormal, git.RefreshIndex) {
 		switch {
 		case err != nil:
 			return nil, err
-		case e.Index == '.' && e.Work == 'M' && isFile(filepath.Join(s.Path, e.Path)):
+		case e.Index == '.' && e.Work == 'M' && isFile(filepath.Join(w.Path, e.Path)):
 			converted++
 		default:
 			return nil, fmt.Errorf("%w: %q (%c%c)", checkout.ErrDiffers, e.Path, e.Index, e.Work)
@@ -145,6 +166,7 @@ func (c *Checkouts) Stow(s checkout.Spec, dir string) error {
 // renames, where the second has to wait a moment.
 func (c *Checkouts) StowWhile(s checkout.Spec, dir string, meanwhile func() error) error {
 	w := c.At(s)
+	_ = w.Harvest(context.Background()) // what cannot be harvested goes along
 	if _, locked, err := w.LockReason(); err == nil && !locked && w.Registered() {
 		if err := w.SetLock(RemovalLock); err != nil {
 			return err

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/checkout/shadow"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// trees are the checkouts of one repository, of either kind. Which one a
+// checkout is its spec says.
+type trees struct {
+	linked   *worktree.Checkouts
+	isolated *shadow.Checkouts
+}
+
+var _ checkout.Checkout = trees{}
+
+func treesOf(repo *git.Repository) trees { return trees{worktree.New(repo), shadow.New(repo)} }
+
+func (t trees) of(s checkout.Spec) *worktree.Checkouts {
+	if s.Kind == checkout.Isolated {
+		return t.isolated.Checkouts
+	}
+	return t.linked
+}
+
+// kindOf is the kind of checkout that a workspace of a mode has.
+func kindOf(mode croft.Mode) checkout.Kind {
+	if mode == croft.ModeIsolated {
+		return checkout.Isolated
+	}
+	return checkout.Linked
+}
+
+// harvestAgain brings what an isolated workspace holds to the repository, if it
+// can be. What cannot stays where it is.
+func (r *repo) harvestAgain(ctx context.Context, s checkout.Spec) error {
+	err := r.trees.At(s).Harvest(ctx)
+	if _, own := errors.AsType[*git.PrivateError](err); own {
+		return nil
+	}
+	return err
+}
+
+// baseBranch is the branch that a new isolated workspace began from, so that it
+// can be compared with there; a worktree sees all branches.
+func (p *plan) baseBranch(ctx context.Context, r *repo) map[string]string {
+	w := p.record.Workspace
+	if tip, err := r.git.ReadRef(ctx, "refs/heads/"+w.BaseRef); p.mode == croft.ModeIsolated && err == nil && tip == w.Base {
+		return map[string]string{w.BaseRef: tip}
+	}
+	return nil
+}
+
+// sweepStores lets go of what isolated workspaces borrowed that are gone for
+// good.
+func (e *Engine) sweepStores(ctx context.Context, r *repo) error {
+	return e.underLock(ctx, r, func() error {
+		records, err := e.journal.Records(ctx, r.id)
+		if err != nil {
+			return err
+		}
+		keep := map[string]bool{}
+		for _, rec := range records {
+			if rec.Trash == nil || rec.Trash.Dir != "" {
+				keep[rec.Admin] = true
+			}
+		}
+		return r.git.SweepStores(func(admin string) bool { return keep[admin] })
+	})
+}
+
+// At returns the git worktree of a checkout.
+func (t trees) At(s checkout.Spec) *git.Worktree { return t.of(s).At(s) }
+
+// Prepare makes the place.
+func (t trees) Prepare(ctx context.Context, s checkout.Spec) error { return t.of(s).Prepare(ctx, s) }
+
+// Fill writes the files.
+func (t trees) Fill(ctx context.Context, s checkout.Spec) error { return t.of(s).Fill(ctx, s) }
+
+// Verify compares the files with the base.
+func (t trees) Verify(ctx context.Context, s checkout.Spec) ([]string, error) {
+	return t.of(s).Verify(ctx, s)
+}
+
+// Release ends the protection of the checkout's birth.
+func (t trees) Release(s checkout.Spec) error { return t.of(s).Release(s) }
+
+// Changes lists the uncommitted work.
+func (t trees) Changes(ctx context.Context, s checkout.Spec) ([]checkout.Change, error) {
+	return t.of(s).Changes(ctx, s)
+}
+
+// Health looks whether the checkout is intact.
+func (t trees) Health(s checkout.Spec) checkout.Health { return t.of(s).Health(s) }
+
+// Stow moves the checkout away.
+func (t trees) Stow(s checkout.Spec, dir string) error { return t.of(s).Stow(s, dir) }
+
+// StowWhile is Stow with something to do meanwhile.
+func (t trees) StowWhile(s checkout.Spec, dir string, meanwhile func() error) error {
+	return t.of(s).StowWhile(s, dir, meanwhile)
+}
+
+// Unstow brings a checkout back.
+func (t trees) Unstow(s checkout.Spec, dir string) error { return t.of(s).Unstow(s, dir) }
+
+// Discard removes what was made.
+func (t trees) Discard(s checkout.Spec) error { return t.of(s).Discard(s) }

@@ -1,0 +1,34 @@
+// Package shadow keeps the checkout contract with checkouts that have a git
+// directory of their own: nothing that an agent does there with git reaches the
+// project's refs, configuration, hooks or index. Objects are borrowed from the
+// project; what the agent commits and stages is harvested from it.
+package shadow
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// Checkouts makes isolated checkouts of one repository.
+type Checkouts struct {
+	*worktree.Checkouts
+}
+
+var _ checkout.Checkout = (*Checkouts)(nil)
+
+// New returns the isolated checkouts of a repository.
+func New(repo *git.Repository) *Checkouts { return &Checkouts{worktree.NewIsolated(repo)} }
+
+// Harvest brings what the agent committed, staged and began to the project. It
+// costs next to nothing where nothing is new, and happens by itself before
+// anything of the agent's work is read.
+func (c *Checkouts) Harvest(ctx context.Context, s checkout.Spec) error { return c.At(s).Harvest(ctx) }
+
+// Deliver shows branches of the project in the checkout, by their names. Those
+// that were shown before and are not named any more go; the agent's own stay.
+func (c *Checkouts) Deliver(ctx context.Context, s checkout.Spec, branches map[string]string) error {
+	return c.At(s).Deliver(ctx, branches)
+}

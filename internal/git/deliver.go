@@ -1,0 +1,362 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+)
+
+// Change does something to a checkout, and lets the agent's own git directory
+// know, where there is one: first what the agent did is harvested, and while
+// the act lasts the agent's git cannot stage or commit. If the process dies in
+// between, the next harvest tells the agent's git directory. The act is given
+// the worktree to use.
+func (w *Worktree) Change(ctx context.Context, act func(*Worktree) error) error {
+	if !w.IsIsolated() || w.settled {
+		return act(w)
+	}
+	p, err := w.openPrivate()
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if err := p.check(); err != nil {
+		return err
+	}
+	l, err := w.lockSync(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	unlock, err := p.holdIndex(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := p.settle(ctx); err != nil {
+		return err
+	}
+	state := w.readSyncState()
+	state.Pending = true
+	if err := w.writeSyncState(state); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("change.begun"); err != nil {
+		return err
+	}
+	settled := *w
+	settled.settled = true
+	acted := act(&settled)
+	if err := failpoint.Hit("change.acted"); err != nil {
+		return err
+	}
+	// What an act did before it failed is told too.
+	return errors.Join(acted, p.deliver(context.WithoutCancel(ctx), state))
+}
+
+// holdIndex takes the lock of the agent's index, as git does.
+func (p *private) holdIndex(ctx context.Context) (unlock func(), err error) {
+	const name = "index.lock"
+	deadline := time.Now().Add(indexWait)
+	for {
+		f, err := p.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		if err == nil {
+			_, err = f.WriteString(lockText)
+			return func() { _ = p.root.Remove(name) }, errors.Join(err, f.Close())
+		}
+		if !errors.Is(err, os.ErrExist) {
+			return nil, err
+		}
+		// Of a Croft that died: whoever is alive holds the lock that we hold.
+		if b, err := p.read(name); err == nil && string(b) == lockText {
+			_ = p.root.Remove(name)
+			continue
+		}
+		if time.Now().After(deadline) {
+			return nil, ErrIndexLocked
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// deliver makes the private git directory what the admin directory is. The
+// caller holds the lock.
+func (p *private) deliver(ctx context.Context, last syncState) error {
+	w := p.w
+	branch, head, err := w.Repo.Snapshot().Head(w.Admin)
+	if err != nil {
+		return err
+	}
+	now, err := p.state()
+	if err != nil {
+		return err
+	}
+	x, data, err := w.adminIndex()
+	if err != nil {
+		return err
+	}
+	if err := p.send(ctx, last, now, head, x); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("deliver.sent"); err != nil {
+		return err
+	}
+	if err := p.copyIn(branch, head, data); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("deliver.copied"); err != nil {
+		return err
+	}
+	// The two agree now: what holds the private side's objects is made anew.
+	if now, err = p.state(); err != nil {
+		return err
+	}
+	n, err := p.news(ctx, last, now)
+	if err != nil {
+		return err
+	}
+	return p.take(ctx, last, n)
+}
+
+// adminIndex reads the index of the admin directory; both are nil without one.
+func (w *Worktree) adminIndex() (*Index, []byte, error) {
+	data, err := os.ReadFile(filepath.Join(w.Admin, "index"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := parseIndex(data, w.Repo.newHash())
+	return x, data, err
+}
+
+// send brings objects of the repository to the private side: the commit that is
+// checked out, what an act is in the middle of, and what is staged.
+func (p *private) send(ctx context.Context, last syncState, now privateState, head string, x *Index) error {
+	has := []string{}
+	if last.Base != "" {
+		has = append(has, last.Base)
+	}
+	_, was := now.resolve()
+	for _, oid := range append(slices.Collect(maps.Values(now.Refs)), was) {
+		if oid != "" && !slices.Contains(has, oid) {
+			has = append(has, oid)
+		}
+	}
+	wanted := []string{head}
+	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "ORIG_HEAD", "REBASE_HEAD"} {
+		if b, err := os.ReadFile(filepath.Join(p.w.Admin, name)); err == nil {
+			wanted = append(wanted, strings.Fields(string(b))...)
+		}
+	}
+	wanted = slices.DeleteFunc(wanted, func(oid string) bool { return !p.isOID(oid) || slices.Contains(has, oid) })
+	blobs, err := p.stagedBeside(ctx, head, x)
+	if err != nil {
+		return err
+	}
+	return p.push(ctx, append(wanted, blobs...), has)
+}
+
+// stagedBeside lists the staged objects that the commit which is checked out
+// does not have.
+func (p *private) stagedBeside(ctx context.Context, head string, x *Index) ([]string, error) {
+	if x == nil || head == "" {
+		return nil, nil
+	}
+	commit, err := p.w.Repo.ReadCommit(ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	if x.Tree == commit.Tree {
+		return nil, nil
+	}
+	entries, err := p.w.Repo.ReadTree(ctx, commit.Tree)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{p.w.Repo.emptyBlob(): true}
+	for _, e := range entries {
+		known[e.OID] = true
+	}
+	var list []string
+	for _, e := range x.Entries {
+		if e.Mode != "160000" && !known[e.OID] {
+			known[e.OID] = true
+			list = append(list, e.OID)
+		}
+	}
+	return list, nil
+}
+
+// copyIn writes what the admin directory says to the private one.
+func (p *private) copyIn(branch, head string, index []byte) error {
+	w := p.w
+	admin := os.DirFS(w.Admin)
+	if branch != "" {
+		if head != "" {
+			if err := p.replace("refs/heads/"+branch, []byte(head+"\n")); err != nil {
+				return err
+			}
+		}
+		head = "ref: refs/heads/" + branch
+	}
+	if err := p.replace("HEAD", []byte(head+"\n")); err != nil {
+		return err
+	}
+	if index != nil {
+		info, err := os.Stat(filepath.Join(w.Admin, "index"))
+		if err != nil {
+			return err
+		}
+		if err := p.replace("index", index); err != nil {
+			return err
+		}
+		if err := p.root.Chtimes("index", info.ModTime(), info.ModTime()); err != nil {
+			return err
+		}
+	}
+	there := progressPaths(admin)
+	for _, name := range progressPaths(p.root.FS()) {
+		if name != "logs/HEAD" && !slices.Contains(there, name) {
+			if err := p.root.RemoveAll(filepath.FromSlash(name)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range there {
+		b, err := os.ReadFile(filepath.Join(w.Admin, filepath.FromSlash(name)))
+		if err != nil {
+			return err
+		}
+		if err := p.replace(name, b); err != nil {
+			return err
+		}
+	}
+	for _, name := range progressDirs {
+		_ = p.root.Remove(name)
+	}
+	return p.copyExcludes()
+}
+
+// copyExcludes adds the patterns that the repository's checkouts ignore to
+// those of the private git directory.
+func (p *private) copyExcludes() error {
+	have, err := p.read("info/exclude")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	lines := strings.Split(strings.TrimRight(string(have), "\n"), "\n")
+	var missing []string
+	for line := range strings.Lines(p.w.Repo.sharedExcludes()) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" && !slices.Contains(lines, line) {
+			missing = append(missing, line)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return p.replace("info/exclude", []byte(strings.TrimLeft(strings.Join(append(lines, missing...), "\n")+"\n", "\n")))
+}
+
+// Deliver shows branches of the repository in the git directory of an isolated
+// checkout, by a pack of their own, so that nothing there depends on what
+// becomes of them. A branch of the agent's own is left alone; those that were
+// shown before and are not named any more go. Of any other worktree everything
+// is seen anyway.
+func (w *Worktree) Deliver(ctx context.Context, branches map[string]string) error {
+	if !w.IsIsolated() {
+		return nil
+	}
+	p, err := w.openPrivate()
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if err := p.check(); err != nil {
+		return err
+	}
+	l, err := w.lockSync(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	if err := p.settle(ctx); err != nil {
+		return err
+	}
+	return p.show(ctx, branches)
+}
+
+func (p *private) show(ctx context.Context, branches map[string]string) error {
+	last := p.w.readSyncState()
+	now, err := p.state()
+	if err != nil {
+		return err
+	}
+	has := append(slices.Collect(maps.Values(now.Refs)), last.Base)
+	has = slices.DeleteFunc(has, func(oid string) bool { return oid == "" })
+	wanted := slices.DeleteFunc(slices.Sorted(maps.Values(branches)), func(oid string) bool { return slices.Contains(has, oid) })
+	if err := p.push(ctx, slices.Compact(wanted), has); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("deliver.siblings"); err != nil {
+		return err
+	}
+	next := map[string]string{}
+	for name, oid := range branches {
+		ref := "refs/heads/" + name
+		if mine := now.Refs[ref]; name == last.Branch || !canBeRef(ref) || mine != "" && mine != oid && mine != last.Delivered[ref] {
+			continue
+		}
+		if now.Refs[ref] != oid {
+			if err := p.replace(ref, []byte(oid+"\n")); err != nil {
+				return err
+			}
+		}
+		next[ref] = oid
+	}
+	for ref, oid := range last.Delivered {
+		if _, still := next[ref]; !still && now.Refs[ref] == oid && now.Head != "ref: "+ref {
+			if err := p.dropRef(ref); err != nil {
+				return err
+			}
+		}
+	}
+	last.Delivered = next
+	if last.Private, err = p.state(); err != nil {
+		return err
+	}
+	return p.w.writeSyncState(last)
+}
+
+// dropRef deletes a ref, from the file of packed ones too.
+func (p *private) dropRef(ref string) error {
+	packed, err := p.read("packed-refs")
+	if err == nil && strings.Contains(string(packed), " "+ref+"\n") {
+		var kept strings.Builder
+		for line := range strings.Lines(string(packed)) {
+			if !strings.HasSuffix(line, " "+ref+"\n") {
+				kept.WriteString(line)
+			}
+		}
+		if err := p.replace("packed-refs", []byte(kept.String())); err != nil {
+			return err
+		}
+	}
+	err = p.root.Remove(filepath.FromSlash(ref))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

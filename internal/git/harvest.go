@@ -1,0 +1,486 @@
+package git
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
+)
+
+// Harvest brings what the agent of an isolated checkout did in its own git
+// directory to the repository: commits and staged files by a pack that git
+// checks strictly, its branch by compare-and-swap, and what is checked out,
+// staged and in progress to the admin directory. Where nothing is new, a few
+// small files are read and no process is started. Of any other worktree there
+// is nothing to harvest.
+//
+// It fails with a *PrivateError if the git directory is not as Croft made it.
+func (w *Worktree) Harvest(ctx context.Context) error {
+	if !w.IsIsolated() || w.settled {
+		return nil
+	}
+	p, err := w.openPrivate()
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // the checkout is gone or on its way; the admin directory has the last that is known
+		}
+		return err
+	}
+	defer p.close()
+	if _, err := os.Lstat(w.Admin); err != nil {
+		return nil
+	}
+	if err := p.check(); err != nil {
+		return err
+	}
+	if last := w.readSyncState(); !last.Pending {
+		now, err := p.state()
+		if err != nil || now.equal(last.Private) {
+			return err
+		}
+	}
+	l, err := w.lockSync(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	return p.settle(ctx)
+}
+
+func (w *Worktree) lockSync(ctx context.Context) (*flock.Lock, error) {
+	if err := os.MkdirAll(w.syncDir(), 0o777); err != nil {
+		return nil, err
+	}
+	return flock.Acquire(ctx, filepath.Join(w.syncDir(), "lock"))
+}
+
+// settle makes both sides agree. The caller holds the lock.
+func (p *private) settle(ctx context.Context) error {
+	last := p.w.readSyncState()
+	if last.Pending { // whoever changed the repository's side died
+		return p.deliver(ctx, last)
+	}
+	now, err := p.state()
+	if err != nil || now.equal(last.Private) {
+		return err
+	}
+	return p.harvest(ctx, last, now)
+}
+
+// news is what a harvest brings.
+type news struct {
+	now    privateState
+	tips   []string // commits, the one that is checked out first
+	staged *Index   // nil: there is no index
+	index  []byte   // the file
+	trees  *stagedTree
+	blobs  []string // staged files that the repository may not have
+}
+
+func (p *private) harvest(ctx context.Context, last syncState, now privateState) error {
+	n, err := p.news(ctx, last, now)
+	if err != nil {
+		return err
+	}
+	release, err := p.fetch(ctx, last, n)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := failpoint.Hit("harvest.fetched"); err != nil {
+		return err
+	}
+	return p.take(ctx, last, n)
+}
+
+// take makes the repository's side what the private one is, once it has the
+// objects.
+func (p *private) take(ctx context.Context, last syncState, n news) error {
+	held, err := p.hold(ctx, last, n)
+	if err != nil {
+		return err
+	}
+	head, tip, err := p.moveRefs(ctx, last, n, held)
+	if err != nil {
+		return err
+	}
+	if err := failpoint.Hit("harvest.refs"); err != nil {
+		return err
+	}
+	if err := p.copyOut(n, head); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("harvest.copied"); err != nil {
+		return err
+	}
+	last.Private, last.Tip, last.Pending = n.now, tip, false
+	return p.w.writeSyncState(last)
+}
+
+// news reads what there is to bring.
+func (p *private) news(ctx context.Context, last syncState, now privateState) (news, error) {
+	n := news{now: now}
+	add := func(oid string) {
+		if oid != "" && !slices.Contains(n.tips, oid) {
+			n.tips = append(n.tips, oid)
+		}
+	}
+	_, head := now.resolve()
+	add(head)
+	for name, oid := range now.Refs {
+		if last.Delivered[name] != oid {
+			add(oid)
+		}
+	}
+	if len(n.tips) > 1 {
+		slices.Sort(n.tips[min(1, len(head)):])
+	}
+	for _, oid := range p.pendingOIDs() {
+		add(oid)
+	}
+	data, err := p.read("index")
+	if errors.Is(err, os.ErrNotExist) {
+		return n, nil
+	}
+	if err != nil {
+		return n, err
+	}
+	if n.staged, err = parseIndex(data, p.w.Repo.newHash()); err != nil {
+		if data, err = p.unfold(ctx, data); err != nil {
+			return n, err
+		}
+		if n.staged, err = parseIndex(data, p.w.Repo.newHash()); err != nil {
+			return n, p.wrong("its index cannot be read")
+		}
+	}
+	if n.trees, err = p.w.Repo.stagedTrees(n.staged); err != nil {
+		return n, p.wrong("its index names what cannot be in a tree: %v", err)
+	}
+	if n.index, err = p.w.Repo.plainIndex(data, n.staged, n.trees); err != nil {
+		return n, err
+	}
+	n.blobs, err = p.w.newlyStaged(n.staged)
+	return n, err
+}
+
+// unfold lets git write an index out that is split or leaves directories
+// folded. It sees a copy of it and of the files that it is split into.
+func (p *private) unfold(ctx context.Context, data []byte) ([]byte, error) {
+	admin := p.w.Repo.stagingDir(filepath.Base(p.w.Admin) + ".unfold")
+	defer os.RemoveAll(admin)
+	if err := os.RemoveAll(admin); err != nil {
+		return nil, err
+	}
+	if err := p.w.Repo.copyAdmin(p.w.Admin, admin); err != nil {
+		return nil, err
+	}
+	entries, err := fs.ReadDir(p.root.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if sum, ok := strings.CutPrefix(e.Name(), "sharedindex."); ok && isHex(sum) {
+			if b, err := p.read(e.Name()); err == nil {
+				err = os.WriteFile(filepath.Join(admin, e.Name()), b, 0o600)
+				if err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	file := filepath.Join(admin, "index")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		return nil, err
+	}
+	plain := &Worktree{Repo: p.w.Repo, Path: p.w.Path, Admin: admin}
+	if _, err := plain.run(ctx, call{
+		args:   []string{"update-index", "--no-split-index", "--index-version", "2", "--force-write-index"},
+		config: [][2]string{{"index.sparse", "false"}}, env: []string{"GIT_INDEX_FILE=" + file}, locks: true,
+	}); err != nil {
+		return nil, p.wrong("its index cannot be read: %v", err)
+	}
+	return os.ReadFile(file)
+}
+
+// newlyStaged lists the objects of an index that the one in the admin directory
+// does not name.
+func (w *Worktree) newlyStaged(x *Index) ([]string, error) {
+	known := map[string]bool{w.Repo.emptyBlob(): true}
+	was, err := w.readIndex(filepath.Join(w.Admin, "index"))
+	if err == nil {
+		for _, e := range was.Entries {
+			known[e.OID] = true
+		}
+	} else if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, errIndex) {
+		return nil, err
+	}
+	var list []string
+	for _, e := range x.Entries {
+		if e.Mode != "160000" && !known[e.OID] {
+			known[e.OID] = true
+			list = append(list, e.OID)
+		}
+	}
+	return list, nil
+}
+
+func (r *Repository) emptyBlob() string { return hex.EncodeToString(r.hashObject("blob", nil)) }
+
+// fetch brings the objects. The repository keeps them until release is called,
+// by when refs have to name them.
+func (p *private) fetch(ctx context.Context, last syncState, n news) (release func(), err error) {
+	known := p.known(ctx, last)
+	wanted := slices.DeleteFunc(slices.Concat(n.tips, n.blobs), func(oid string) bool { return slices.Contains(known, oid) })
+	if len(wanted) == 0 {
+		return func() {}, nil
+	}
+	if err := p.checkObjects(); err != nil {
+		return nil, err
+	}
+	release, err = p.pull(ctx, wanted, known)
+	if err == nil {
+		return release, nil
+	}
+	// A ref or a log may name what is not there. What is checked out and what is
+	// staged must be.
+	essential := n.blobs
+	if _, head := n.now.resolve(); head != "" {
+		essential = append(slices.Clone(n.blobs), head)
+	}
+	if last.Branch != "" && n.now.Refs["refs/heads/"+last.Branch] != "" {
+		essential = append(essential, n.now.Refs["refs/heads/"+last.Branch])
+	}
+	release, second := p.pull(ctx, essential, known)
+	if second != nil {
+		return nil, p.wrong("its objects are not whole: %v", err)
+	}
+	return release, nil
+}
+
+// known are the commits that the repository has, with all that they lead to,
+// and whose objects need not be brought.
+func (p *private) known(ctx context.Context, last syncState) []string {
+	var list []string
+	if held, err := p.w.Repo.ReadRef(ctx, p.w.HeldRef()); err == nil {
+		if c, err := p.w.Repo.ReadCommit(ctx, held); err == nil {
+			list = append([]string{held}, c.Parents...)
+		}
+	}
+	if last.Base != "" {
+		if _, err := p.w.Repo.Info(ctx, last.Base); err == nil {
+			list = append(list, last.Base)
+		}
+	}
+	if last.Branch != "" {
+		if tip, err := p.w.Repo.ReadRef(ctx, "refs/heads/"+last.Branch); err == nil {
+			list = append(list, tip)
+		}
+	}
+	return list
+}
+
+// hold stores the commit that keeps what the branch does not: what is staged,
+// and every other tip. It returns "" if there is nothing else.
+func (p *private) hold(ctx context.Context, last syncState, n news) (string, error) {
+	repo := p.w.Repo
+	var parents []string
+	for _, oid := range n.tips {
+		info, err := repo.Info(ctx, oid+"^{commit}")
+		if err == nil && !slices.Contains(parents, info.OID) {
+			parents = append(parents, info.OID)
+		} else if err != nil && !errors.Is(err, ErrNoObject) {
+			return "", err
+		}
+	}
+	if len(parents) == 1 && (parents[0] == last.Base || parents[0] == n.now.Refs["refs/heads/"+last.Branch]) {
+		c, err := repo.ReadCommit(ctx, parents[0])
+		if err != nil || n.trees == nil || c.Tree == hex.EncodeToString(n.trees.oid) && n.trees.entries == len(n.staged.Entries) {
+			return "", err
+		}
+	}
+	b := repo.Batch()
+	defer b.Discard()
+	tree := ""
+	var err error
+	if n.trees != nil {
+		tree, err = b.writeStaged(ctx, n.trees)
+	} else {
+		tree, err = b.WriteTree(nil)
+	}
+	if err != nil {
+		return "", err
+	}
+	held, err := b.WriteCommit(Commit{
+		Tree: tree, Parents: parents, Signature: syntheticAuthor, Message: "What an isolated workspace holds beside its branch",
+	})
+	if err != nil {
+		return "", err
+	}
+	return held, b.Flush()
+}
+
+// writeStaged stores the trees of an index that the repository does not have.
+func (b *Batch) writeStaged(ctx context.Context, t *stagedTree) (string, error) {
+	oid := hex.EncodeToString(t.oid)
+	_, err := b.repo.Info(ctx, oid)
+	if err == nil || !errors.Is(err, ErrNoObject) {
+		return oid, err
+	}
+	for _, sub := range t.subs {
+		if _, err := b.writeStaged(ctx, sub); err != nil {
+			return "", err
+		}
+	}
+	return b.write("tree", int64(len(t.text)), strings.NewReader(string(t.text)), "")
+}
+
+// moveRefs moves the branch where the agent moved it, and the ref that holds
+// the rest. It returns what HEAD says in the repository then. A branch that
+// somebody moved in the repository meanwhile is left alone, unless the agent's
+// goes on from there; then the commit is checked out by itself.
+func (p *private) moveRefs(ctx context.Context, last syncState, n news, held string) (head, tip string, err error) {
+	repo := p.w.Repo
+	updates := []RefUpdate{}
+	was, err := repo.ReadRef(ctx, p.w.HeldRef())
+	if err != nil && !errors.Is(err, ErrNoRef) {
+		return "", "", err
+	}
+	if was != held {
+		updates = append(updates, RefUpdate{Ref: p.w.HeldRef(), New: held, Old: was})
+	}
+	ref := "refs/heads/" + last.Branch
+	if last.Branch != "" {
+		if tip, err = repo.ReadRef(ctx, ref); err != nil && !errors.Is(err, ErrNoRef) {
+			return "", "", err
+		}
+		if mine := n.now.Refs[ref]; mine != "" && mine != tip {
+			moved, err := p.mayMove(ctx, last, tip, mine)
+			if err != nil {
+				return "", "", err
+			}
+			if moved {
+				updates = append(updates, RefUpdate{Ref: ref, New: mine, Old: tip})
+				tip = mine
+			}
+		}
+	}
+	if err := repo.UpdateRefs(ctx, updates...); err != nil {
+		return "", "", err
+	}
+	branch, oid := n.now.resolve()
+	if branch != "" && branch == last.Branch && oid == tip {
+		return "ref: " + ref, tip, nil
+	}
+	return oid, tip, nil
+}
+
+// mayMove reports whether the repository's branch may follow the agent's.
+func (p *private) mayMove(ctx context.Context, last syncState, tip, mine string) (bool, error) {
+	info, err := p.w.Repo.Info(ctx, mine)
+	if err != nil || info.Type != "commit" {
+		return false, p.wrong("its branch %s is at no commit", last.Branch)
+	}
+	if tip == "" || last.Tip == "" || last.Tip == tip {
+		return true, nil
+	}
+	return p.w.Repo.IsAncestor(ctx, tip, mine)
+}
+
+// copyOut writes what is checked out, staged and in progress to the admin
+// directory.
+func (p *private) copyOut(n news, head string) error {
+	w := p.w
+	var paths []string
+	if head != "" { // else HEAD is at a branch without a commit
+		if err := replaceFile(filepath.Join(w.Admin, "HEAD"), []byte(head+"\n"), 0o644); err != nil {
+			return err
+		}
+		paths = append(paths, filepath.Join(w.Admin, "HEAD"))
+	}
+	if n.index != nil {
+		info, err := p.root.Lstat("index")
+		if err != nil {
+			return err
+		}
+		next := filepath.Join(w.Admin, "index.croft")
+		if err := os.WriteFile(next, n.index, 0o666); err != nil {
+			return err
+		}
+		if err := errors.Join(os.Chtimes(next, info.ModTime(), info.ModTime()), os.Rename(next, filepath.Join(w.Admin, "index"))); err != nil {
+			return err
+		}
+		paths = append(paths, filepath.Join(w.Admin, "index"))
+	}
+	for _, name := range progressPaths(os.DirFS(w.Admin)) {
+		if _, ok := n.now.Files[name]; !ok {
+			if err := os.RemoveAll(filepath.Join(w.Admin, filepath.FromSlash(name))); err != nil {
+				return err
+			}
+		}
+	}
+	for name := range n.now.Files {
+		if name == "index" {
+			continue
+		}
+		b, err := p.read(name)
+		if err != nil {
+			continue // it is over
+		}
+		path := filepath.Join(w.Admin, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := replaceFile(path, b, 0o644); err != nil {
+			return err
+		}
+		paths = append(paths, path)
+	}
+	dropEmptyProgress(w.Admin)
+	return syncAll(append(paths, w.Admin)...)
+}
+
+// progressPaths lists the files of acts in progress in a git directory.
+func progressPaths(dir fs.FS) []string {
+	var list []string
+	for _, name := range progressFiles {
+		if _, err := fs.Stat(dir, name); err == nil {
+			list = append(list, name)
+		}
+	}
+	for _, top := range progressDirs {
+		_ = fs.WalkDir(dir, top, func(name string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				list = append(list, name)
+			}
+			return nil
+		})
+	}
+	return list
+}
+
+// dropEmptyProgress removes directories of an act that is over: git takes the
+// directory itself for the act.
+func dropEmptyProgress(dir string) {
+	for _, name := range progressDirs {
+		_ = os.Remove(filepath.Join(dir, name))
+	}
+}
+
+var errNoPack = errors.New("git said nothing of a pack")
+
+// packName reads the answer of index-pack.
+func packName(out []byte) (string, error) {
+	f := strings.Fields(string(out))
+	if len(f) != 2 || !isHex(f[1]) {
+		return "", fmt.Errorf("%w: %q", errNoPack, out)
+	}
+	return f[1], nil
+}

@@ -1,0 +1,93 @@
+package git
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// stagedTree is one directory of what an index describes.
+type stagedTree struct {
+	name    string
+	entries int // how many files of the index lie in it, at any depth
+	oid     []byte
+	text    []byte
+	subs    []*stagedTree
+}
+
+// stagedTrees computes the trees that an index describes. What is in conflict,
+// or is only going to be added, is left out.
+func (r *Repository) stagedTrees(x *Index) (*stagedTree, error) {
+	list := make([]IndexEntry, 0, len(x.Entries))
+	for _, e := range x.Entries {
+		if e.Stage == 0 && !e.Intended {
+			list = append(list, e)
+		}
+	}
+	return r.stagedTree("", "", list)
+}
+
+func (r *Repository) stagedTree(name, prefix string, list []IndexEntry) (*stagedTree, error) {
+	t := &stagedTree{name: name, entries: len(list)}
+	var entries []TreeEntry
+	for len(list) > 0 {
+		first, _, deeper := strings.Cut(list[0].Path[len(prefix):], "/")
+		if !deeper {
+			entries = append(entries, TreeEntry{Mode: list[0].Mode, Name: first, OID: list[0].OID})
+			list = list[1:]
+			continue
+		}
+		below := prefix + first + "/"
+		n := 1
+		for n < len(list) && strings.HasPrefix(list[n].Path, below) {
+			n++
+		}
+		sub, err := r.stagedTree(first, below, list[:n])
+		if err != nil {
+			return nil, err
+		}
+		t.subs = append(t.subs, sub)
+		entries = append(entries, TreeEntry{Mode: "40000", Name: first, OID: hex.EncodeToString(sub.oid)})
+		list = list[n:]
+	}
+	var err error
+	if t.text, err = treeText(entries); err != nil {
+		return nil, err
+	}
+	t.oid = r.hashObject("tree", t.text)
+	return t, nil
+}
+
+// extension appends the directory as the extension TREE of an index has it.
+func (t *stagedTree) extension(out []byte) []byte {
+	out = fmt.Appendf(append(append(out, t.name...), 0), "%d %d\n", t.entries, len(t.subs))
+	out = append(out, t.oid...)
+	for _, sub := range t.subs {
+		out = sub.extension(out)
+	}
+	return out
+}
+
+// plainIndex is an index with the same entries and nothing else of what the
+// file has, but for the trees, which are computed anew: extensions can tell git
+// what not to look at.
+func (r *Repository) plainIndex(data []byte, x *Index, root *stagedTree) ([]byte, error) {
+	hashLen := r.oidLen() / 2
+	in := bytes.NewReader(data[:len(data)-hashLen])
+	rest, err := scanIndex(in, hashLen, func(rawEntry) {})
+	if err != nil {
+		return nil, err
+	}
+	out := bytes.Clone(data[:len(data)-hashLen-in.Len()-rest.Buffered()])
+	if root.entries == len(x.Entries) {
+		trees := root.extension(nil)
+		out = append(out, "TREE"...)
+		out = binary.BigEndian.AppendUint32(out, uint32(len(trees)))
+		out = append(out, trees...)
+	}
+	h := r.newHash()
+	h.Write(out)
+	return h.Sum(out), nil
+}

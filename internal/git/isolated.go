@@ -1,0 +1,382 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+)
+
+// An isolated worktree is a checkout with a git directory of its own inside,
+// where its agent works: refs, index, configuration and hooks there are
+// nobody's but the agent's, and its objects are borrowed from a store that the
+// repository keeps for it. Croft never works through that directory. In the
+// repository the checkout has an admin directory like a linked worktree's, but
+// in a place where git does not look for worktrees, and what the two know of
+// each other goes through [Worktree.Harvest] and [Worktree.Change].
+
+// Isolated returns an isolated worktree by the name of its admin directory.
+func (r *Repository) Isolated(admin, path string) *Worktree {
+	return &Worktree{Repo: r, Path: path, Admin: filepath.Join(r.isolatedDir(), admin)}
+}
+
+func (r *Repository) isolatedDir() string { return filepath.Join(r.CommonDir, "croft", "isolated") }
+
+// IsIsolated reports whether the checkout has a git directory of its own.
+func (w *Worktree) IsIsolated() bool {
+	return w.Repo != nil && filepath.Dir(w.Admin) == w.Repo.isolatedDir()
+}
+
+// privateDir is the agent's git directory.
+func (w *Worktree) privateDir() string { return filepath.Join(w.Path, ".git") }
+
+// pointerFile is the file of a private git directory that says which checkout
+// it is.
+const pointerFile = "croft"
+
+// ErrCannotIsolate says that a repository cannot lend its objects.
+var ErrCannotIsolate = errors.New("isolated checkouts are not possible here")
+
+// CanIsolate says why a repository can have no isolated checkouts.
+func (r *Repository) CanIsolate() error {
+	switch {
+	case !r.NativeRefs():
+		return fmt.Errorf("%w: its refs are kept as %s", ErrCannotIsolate, r.format.refStorage)
+	case r.format.partial:
+		return fmt.Errorf("%w: it is a partial clone, which lacks objects", ErrCannotIsolate)
+	}
+	return nil
+}
+
+// addIsolated registers an isolated worktree: the admin directory, and the
+// checkout's directory with a whole git directory in it and no files.
+func (r *Repository) addIsolated(ctx context.Context, s AddSpec) (*Worktree, error) {
+	w := r.Isolated(s.Admin, s.Path)
+	if err := r.CanIsolate(); err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(s.Path); err == nil {
+		return nil, fmt.Errorf("%s: %w", s.Path, ErrExists)
+	}
+	if err := r.addAdmin(ctx, w, s); err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("git.add.admin"); err != nil {
+		return nil, err
+	}
+	store, err := r.lendObjects(s.Admin)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.writeSyncState(syncState{Branch: s.Branch, Base: s.Head}); err != nil {
+		return nil, err
+	}
+	tmp := tempPath(s)
+	if err := w.makePrivate(filepath.Join(tmp, ".git"), s, store); err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("git.add.tree"); err != nil {
+		return nil, err
+	}
+	return w, renameNew(tmp, s.Path)
+}
+
+// makePrivate writes a git directory that has the worktree's branch, or its
+// commit, checked out, borrows objects from a store, and has no remote, no
+// hooks and no configuration but what files need to come out alike.
+func (w *Worktree) makePrivate(dir string, s AddSpec, store string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	// The pointer comes first: with it the rest is known to be Croft's.
+	if err := os.WriteFile(filepath.Join(dir, pointerFile), []byte(w.pointer()), 0o666); err != nil {
+		return err
+	}
+	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o777); err != nil {
+			return err
+		}
+	}
+	files := map[string]string{
+		"HEAD":                    s.Head + "\n",
+		"config":                  w.Repo.privateConfig(),
+		"objects/info/alternates": quoteAlternate(store) + "\n",
+	}
+	refs := map[string]string{}
+	maps.Copy(refs, s.Branches)
+	if s.Branch != "" {
+		files["HEAD"] = "ref: refs/heads/" + s.Branch + "\n"
+		tip, err := w.Repo.Snapshot().Ref("refs/heads/" + s.Branch)
+		if err != nil {
+			return err
+		}
+		refs[s.Branch] = tip
+	}
+	for name, oid := range refs {
+		if !canBeRef("refs/heads/" + name) {
+			return fmt.Errorf("not a branch: %q", name)
+		}
+		files["refs/heads/"+name] = oid + "\n"
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "info", "exclude"), []byte(w.Repo.sharedExcludes()), 0o666); err != nil {
+		return err
+	}
+	return copyIfThere(filepath.Join(w.Repo.CommonDir, "shallow"), filepath.Join(dir, "shallow"))
+}
+
+// canBeRef is a plain check of a ref's name; git's own is stricter.
+func canBeRef(name string) bool {
+	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, " ~^:?*[\\\x7f") || strings.Contains(name, "..") {
+		return false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' })
+}
+
+// privateKeys are the settings of a repository that an isolated checkout of it
+// has too: those that decide what files and commits look like.
+var privateKeys = []string{
+	"core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode", "core.protecthfs", "core.protectntfs",
+	"core.autocrlf", "core.eol", "core.safecrlf", "core.longpaths", "user.name", "user.email",
+	"filter.lfs.clean", "filter.lfs.smudge", "filter.lfs.process", "filter.lfs.required",
+}
+
+func (r *Repository) privateConfig() string {
+	version := "0"
+	if r.format.objectFormat != "" && r.format.objectFormat != "sha1" {
+		version = "1"
+	}
+	var b strings.Builder
+	b.WriteString("[core]\n\trepositoryformatversion = " + version + "\n\tbare = false\n\tlogallrefupdates = true\n")
+	if version == "1" {
+		b.WriteString("[extensions]\n\tobjectformat = " + r.format.objectFormat + "\n")
+	}
+	scanConfig(filepath.Join(r.CommonDir, "config"), func(key, value string) {
+		if i := strings.LastIndexByte(key, '.'); slices.Contains(privateKeys, key) && i > 0 {
+			section, name, sub := strings.Cut(key[:i], ".")
+			if sub {
+				section += " \"" + name + "\""
+			}
+			fmt.Fprintf(&b, "[%s]\n\t%s = %s\n", section, key[i+1:], quoteConfig(value))
+		}
+	})
+	return b.String()
+}
+
+// quoteConfig writes a value so that git reads the same.
+func quoteConfig(value string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(value) + `"`
+}
+
+// roleMark begins the patterns that Croft adds to the user's own.
+const roleMark = "# Put there by Croft: files of its own in a workspace."
+
+// sharedExcludes are the patterns that git ignores in every checkout of the
+// repository, and in those that Croft made.
+func (r *Repository) sharedExcludes() string {
+	b, _ := os.ReadFile(filepath.Join(r.CommonDir, "info", "exclude"))
+	text := string(b)
+	own, _ := os.ReadFile(filepath.Join(r.CommonDir, "croft", "exclude"))
+	if _, patterns, ok := strings.Cut(string(own), roleMark+"\n"); ok {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		text += roleMark + "\n" + patterns
+	}
+	return text
+}
+
+// ownsIsolated reports whether the directory's own git directory is the one
+// that was made for this worktree.
+func (w *Worktree) ownsIsolated(dir string) bool {
+	dot := filepath.Join(dir, ".git")
+	if info, err := os.Lstat(dot); err != nil || !info.IsDir() {
+		return false
+	}
+	b, err := readSmall(filepath.Join(dot, pointerFile))
+	return err == nil && string(b) == w.pointer()
+}
+
+// discardIsolated removes what addIsolated and Checkout made and nothing else.
+func (w *Worktree) discardIsolated() error {
+	admin := filepath.Base(w.Admin)
+	tmp := tempPath(AddSpec{Admin: admin, Path: w.Path})
+	errs := []error{w.discardPrivate(tmp)}
+	if info, err := os.Lstat(w.Path); err == nil && info.IsDir() && w.ownsIsolated(w.Path) {
+		// Whatever is left of it after a crash lies under the other name.
+		if err := os.Rename(w.Path, tmp); err == nil {
+			errs = append(errs, w.discardPrivate(tmp))
+		} else {
+			errs = append(errs, err)
+		}
+	}
+	staging := w.Repo.stagingDir(admin)
+	errs = append(errs, os.RemoveAll(staging))
+	if w.names(w.Path) {
+		if err := os.Rename(w.Admin, staging); err != nil {
+			errs = append(errs, os.RemoveAll(w.Admin))
+		}
+		errs = append(errs, os.RemoveAll(staging))
+	}
+	if _, err := os.Lstat(w.Path); errors.Is(err, os.ErrNotExist) {
+		errs = append(errs, os.RemoveAll(w.syncDir()), w.dropHeld(context.Background()))
+		w.Repo.returnObjects(admin)
+	}
+	return errors.Join(errs...)
+}
+
+// dropHeld deletes the ref that keeps what is not on the branch.
+func (w *Worktree) dropHeld(ctx context.Context) error {
+	oid, err := w.Repo.ReadRef(ctx, w.HeldRef())
+	if errors.Is(err, ErrNoRef) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return w.Repo.UpdateRefs(ctx, RefUpdate{Ref: w.HeldRef(), Old: oid})
+}
+
+// discardPrivate removes a directory under the temporary name: a checkout of
+// this worktree, or what is left of one, whose pointer goes last.
+func (w *Worktree) discardPrivate(dir string) error {
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return nil
+	}
+	dot := filepath.Join(dir, ".git")
+	if !w.ownsIsolated(dir) && !w.isRemnant(dir, dot) {
+		return nil
+	}
+	if err := removeBut(dir, ".git"); err != nil {
+		return err
+	}
+	if err := removeBut(dot, pointerFile); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(dir)
+}
+
+// isRemnant reports whether a directory is the very beginning of a checkout, or
+// its very end: nothing in it but a part of the pointer.
+func (w *Worktree) isRemnant(dir, dot string) bool {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) > 1 || len(entries) == 1 && entries[0].Name() != ".git" {
+		return false
+	}
+	inside, err := os.ReadDir(dot)
+	if err != nil || len(inside) == 0 {
+		return err == nil || errors.Is(err, os.ErrNotExist)
+	}
+	b, err := readSmall(filepath.Join(dot, pointerFile))
+	return err == nil && len(inside) == 1 && strings.HasPrefix(w.pointer(), string(b))
+}
+
+// removeBut deletes what is in a directory, but for one entry.
+func removeBut(dir, kept string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() == kept {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rejoinIsolated is Rejoin for an isolated worktree: the pointer, where the
+// objects are borrowed from, and the admin directory's way back.
+func (w *Worktree) rejoinIsolated() error {
+	named, err := readPointer(w.privateDir())
+	if err != nil || filepath.Base(named) != filepath.Base(w.Admin) {
+		return nil
+	}
+	if _, err := os.Lstat(w.Admin); err != nil {
+		return nil
+	}
+	if named != w.Admin {
+		if _, err := os.Lstat(named); err == nil {
+			return nil // it still has the place that it names
+		}
+		p, err := w.openPrivate()
+		if err != nil {
+			return err
+		}
+		defer p.close()
+		store, err := w.Repo.lender(filepath.Base(w.Admin))
+		if err != nil {
+			return err
+		}
+		if err := p.replace("objects/info/alternates", []byte(quoteAlternate(store)+"\n")); err != nil {
+			return err
+		}
+		if err := p.replace(pointerFile, []byte(w.pointer())); err != nil {
+			return err
+		}
+	}
+	if w.names(w.Path) {
+		return nil
+	}
+	pointer := filepath.ToSlash(filepath.Join(w.Path, ".git")) + "\n"
+	return replaceFile(filepath.Join(w.Admin, "gitdir"), []byte(pointer), 0o644)
+}
+
+// readPointer returns the admin directory that a private git directory names.
+func readPointer(dot string) (string, error) {
+	b, err := readSmall(filepath.Join(dot, pointerFile))
+	if err != nil {
+		return "", err
+	}
+	admin, ok := strings.CutPrefix(strings.TrimSpace(string(b)), isolatedPointer)
+	if !ok || !filepath.IsAbs(admin) {
+		return "", ErrDeadWorktree
+	}
+	return filepath.Clean(admin), nil
+}
+
+// isolatedPointer begins the pointer of an isolated checkout.
+const isolatedPointer = "admin: "
+
+// isolatedPlace is the place of an isolated checkout: in the repository that
+// lends it its objects, if that knows it at this path. Anybody could write such
+// a pointer; the repository's own side decides.
+func isolatedPlace(at, dot string) (Place, bool, error) {
+	admin, err := readPointer(dot)
+	if err != nil {
+		return Place{}, false, nil
+	}
+	common := filepath.Dir(filepath.Dir(filepath.Dir(admin)))
+	if _, err := os.Stat(admin); err != nil {
+		return Place{}, false, ErrDeadWorktree
+	}
+	w := &Worktree{Repo: &Repository{Place: Place{CommonDir: common}}, Path: at, Admin: admin}
+	if !w.IsIsolated() || !w.names(at) || !isGitDir(common) {
+		return Place{}, false, nil
+	}
+	p := Place{CommonDir: common, GitDir: admin, WorkDir: at}
+	p.Root, p.Bare = mainOf(common)
+	return p, true, nil
+}

@@ -1,0 +1,404 @@
+package git
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// PrivateError says that the git directory of an isolated checkout is not as
+// Croft made it, so that Croft does not read from it. The files of the checkout
+// are not concerned.
+type PrivateError struct {
+	Dir  string // the git directory
+	What string // what is wrong, and where
+}
+
+func (e *PrivateError) Error() string { return fmt.Sprintf("%s: %s", e.Dir, e.What) }
+
+// private is the agent's git directory of an isolated worktree. Everything in
+// it is the agent's to write, so nothing is reached through a link that leads
+// out of it, and nothing is read that is not a plain file.
+type private struct {
+	w    *Worktree
+	root *os.Root
+}
+
+func (w *Worktree) openPrivate() (*private, error) {
+	dir := w.privateDir()
+	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+		return nil, &PrivateError{dir, "it is not a directory"}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &private{w, root}, nil
+}
+
+func (p *private) close() { _ = p.root.Close() }
+
+func (p *private) wrong(format string, args ...any) error {
+	return &PrivateError{p.w.privateDir(), fmt.Sprintf(format, args...)}
+}
+
+// maxPrivate bounds what is read of one file: nothing of git's own that Croft
+// reads is nearly as large.
+const maxPrivate = 1 << 30
+
+// read reads a plain file. One that is not there is os.ErrNotExist.
+func (p *private) read(name string) ([]byte, error) {
+	info, err := p.root.Lstat(filepath.FromSlash(name))
+	if err != nil {
+		return nil, notThere(err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxPrivate {
+		return nil, p.wrong("%s is not a file of git's", name)
+	}
+	return p.root.ReadFile(filepath.FromSlash(name))
+}
+
+// notThere takes a file where a directory should be for nothing at all.
+func notThere(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return os.ErrNotExist
+	}
+	return err
+}
+
+// replace writes a file whole, without following a link.
+func (p *private) replace(name string, data []byte) error {
+	name = filepath.FromSlash(name)
+	if err := p.root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	tmp := name + ".croft"
+	_ = p.root.Remove(tmp)
+	f, err := p.root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = syncOpen(f)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return p.root.Rename(tmp, name)
+}
+
+// check looks whether the parts through which git could be led elsewhere are as
+// Croft made them.
+func (p *private) check() error {
+	for _, name := range []string{"objects", "objects/info", "objects/pack", "refs", "refs/heads"} {
+		info, err := p.root.Lstat(filepath.FromSlash(name))
+		if err != nil || !info.IsDir() {
+			return p.wrong("%s is not a directory", name)
+		}
+	}
+	if _, err := p.root.Lstat("commondir"); err == nil {
+		return p.wrong("commondir makes it a part of another repository")
+	}
+	store, err := p.w.Repo.lender(filepath.Base(p.w.Admin))
+	if err != nil {
+		return err
+	}
+	have, err := p.read("objects/info/alternates")
+	if err != nil || !bytes.Equal(bytes.TrimRight(have, "\n"), []byte(quoteAlternate(store))) {
+		return p.wrong("objects/info/alternates was changed; it must be %s", quoteAlternate(store))
+	}
+	return nil
+}
+
+// checkObjects looks whether all objects are plain files in plain directories.
+func (p *private) checkObjects() error {
+	return fs.WalkDir(p.root.FS(), "objects", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // git is at work
+		case err != nil:
+			return err
+		case !d.IsDir() && !d.Type().IsRegular():
+			return p.wrong("%s is neither a file nor a directory", name)
+		}
+		return nil
+	})
+}
+
+// privateState is what the agent's git directory says at one moment.
+type privateState struct {
+	Head  string            `json:"head"`
+	Refs  map[string]string `json:"refs,omitempty"`
+	Files map[string]string `json:"files,omitempty"` // of the index and of an act in progress: size and time
+}
+
+func (s privateState) equal(other privateState) bool {
+	return s.Head == other.Head && maps.Equal(s.Refs, other.Refs) && maps.Equal(s.Files, other.Files)
+}
+
+// resolve returns the branch and the commit that HEAD names.
+func (s privateState) resolve() (branch, oid string) {
+	ref, ok := strings.CutPrefix(s.Head, "ref: ")
+	if !ok {
+		return "", s.Head
+	}
+	return strings.TrimPrefix(ref, "refs/heads/"), s.Refs[ref]
+}
+
+// progressFiles are the files of a git directory that say what it is in the
+// middle of, and progressDirs the directories.
+var (
+	progressFiles = []string{
+		"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "MERGE_RR", "AUTO_MERGE", "MERGE_AUTOSTASH", "CHERRY_PICK_HEAD", "REVERT_HEAD",
+		"REBASE_HEAD", "ORIG_HEAD", "SQUASH_MSG", "BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV",
+		"BISECT_ANCESTORS_OK", "BISECT_FIRST_PARENT", "logs/HEAD",
+	}
+	progressDirs = []string{"rebase-merge", "rebase-apply", "sequencer"}
+)
+
+// maxRefs is how many refs an agent may have made; more are an attack.
+const maxRefs = 50_000
+
+// state reads the git directory.
+func (p *private) state() (privateState, error) {
+	s := privateState{Refs: map[string]string{}, Files: map[string]string{}}
+	b, err := p.read("HEAD")
+	if err != nil {
+		return s, p.wrong("HEAD cannot be read")
+	}
+	oid, ref := parseRefFile(b)
+	switch {
+	case ref != "" && strings.HasPrefix(ref, "refs/") && canBeRef(ref):
+		s.Head = "ref: " + ref
+	case ref == "" && p.isOID(oid):
+		s.Head = oid
+	default:
+		return s, p.wrong("HEAD names nothing that can be checked out")
+	}
+	if err := p.readRefs(s.Refs); err != nil {
+		return s, err
+	}
+	note := func(name string) {
+		if info, err := p.root.Lstat(filepath.FromSlash(name)); err == nil && info.Mode().IsRegular() {
+			s.Files[name] = stampOf(info)
+		}
+	}
+	note("index")
+	for _, name := range progressFiles {
+		note(name)
+	}
+	for _, dir := range progressDirs {
+		_ = fs.WalkDir(p.root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				note(name)
+			}
+			return nil
+		})
+	}
+	return s, nil
+}
+
+func stampOf(info os.FileInfo) string {
+	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
+}
+
+func (p *private) isOID(s string) bool { return len(s) == p.w.Repo.oidLen() && isHex(s) }
+
+// readRefs reads all refs: those in one file, and over them those with a file
+// each.
+func (p *private) readRefs(refs map[string]string) error {
+	packed, err := p.read("packed-refs")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for line := range strings.Lines(string(packed)) {
+		oid, name, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if ok && p.isOID(oid) && strings.HasPrefix(name, "refs/") && canBeRef(name) {
+			refs[name] = oid
+		}
+	}
+	symbolic := map[string]string{}
+	err = fs.WalkDir(p.root.FS(), "refs", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case d.IsDir():
+			return nil
+		case !d.Type().IsRegular():
+			return p.wrong("%s is not a file", name)
+		case strings.HasSuffix(name, ".lock") || !canBeRef(name) || len(refs) > maxRefs:
+			return nil
+		}
+		b, err := p.read(name)
+		if err != nil {
+			return nil // it was just deleted
+		}
+		if oid, target := parseRefFile(b); target != "" {
+			symbolic[name] = target
+		} else if p.isOID(oid) {
+			refs[name] = oid
+		}
+		return nil
+	})
+	for name, target := range symbolic {
+		if oid, ok := refs[target]; ok {
+			refs[name] = oid
+		}
+	}
+	if err == nil && len(refs) > maxRefs {
+		err = p.wrong("it has more than %d refs", maxRefs)
+	}
+	return err
+}
+
+// pendingOIDs are the commits that an act in progress and the reflog of HEAD
+// name.
+func (p *private) pendingOIDs() []string {
+	var oids []string
+	for _, name := range pendingFiles {
+		b, err := p.read(name)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(b)) {
+			oid, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			oids = append(oids, oid)
+		}
+	}
+	if b, err := p.read("logs/HEAD"); err == nil {
+		oids = append(oids, reflogOIDs(b)...)
+	}
+	return slices.DeleteFunc(oids, func(oid string) bool { return !p.isOID(oid) || oid == p.w.Repo.ZeroOID() })
+}
+
+// syncState is what was last agreed between a private git directory and the
+// repository. It is a memory: without it everything counts as new.
+type syncState struct {
+	Branch    string            `json:"branch,omitempty"` // the workspace's own
+	Base      string            `json:"base,omitempty"`
+	Private   privateState      `json:"private"`
+	Tip       string            `json:"tip,omitempty"`       // where the repository's branch was
+	Delivered map[string]string `json:"delivered,omitempty"` // refs that the repository gave
+	// Pending says that the repository's side was going to be changed, and that
+	// the private side has not been told.
+	Pending bool `json:"pending,omitempty"`
+}
+
+func (r *Repository) syncDirOf(admin string) string {
+	return filepath.Join(r.CommonDir, "croft", "synced", admin)
+}
+
+func (w *Worktree) syncDir() string { return w.Repo.syncDirOf(filepath.Base(w.Admin)) }
+
+func (w *Worktree) readSyncState() syncState {
+	var s syncState
+	if b, err := os.ReadFile(filepath.Join(w.syncDir(), "state")); err == nil {
+		_ = json.Unmarshal(b, &s)
+	}
+	if s.Branch == "" && s.Base == "" {
+		s.Branch, _, _ = w.Repo.Snapshot().Head(w.Admin)
+	}
+	return s
+}
+
+func (w *Worktree) writeSyncState(s syncState) error {
+	if err := os.MkdirAll(w.syncDir(), 0o777); err != nil {
+		return err
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(w.syncDir(), "state"), b, 0o644)
+}
+
+// PrivateHead is the branch and the commit that the agent of an isolated
+// checkout has checked out, read from its own files; nothing is harvested. Of
+// any other worktree it is the same as Head, read without a process.
+func (w *Worktree) PrivateHead(refs *RefReader) (branch, oid string, err error) {
+	if !w.IsIsolated() {
+		return refs.Head(w.Admin)
+	}
+	p, err := w.openPrivate()
+	if err != nil {
+		return "", "", err
+	}
+	defer p.close()
+	b, err := p.read("HEAD")
+	if err != nil {
+		return "", "", err
+	}
+	oid, ref := parseRefFile(b)
+	if ref == "" {
+		return "", oid, nil
+	}
+	if b, err := p.read(ref); err == nil {
+		oid, _ = parseRefFile(b)
+	} else if b, err := p.read("packed-refs"); err == nil {
+		_, rest, _ := bytes.Cut(b, []byte(" "+ref+"\n"))
+		line := b[:len(b)-len(rest)]
+		line = bytes.TrimSuffix(line, []byte(" "+ref+"\n"))
+		oid = string(line[bytes.LastIndexByte(line, '\n')+1:])
+	}
+	if !p.isOID(oid) {
+		oid = ""
+	}
+	return strings.TrimPrefix(ref, "refs/heads/"), oid, nil
+}
+
+// OwnTips are the commits of branches, tags and stashes that an agent made in
+// its own git directory, beside the branch that it was given, as of the last
+// harvest.
+func (w *Worktree) OwnTips() []string {
+	if !w.IsIsolated() {
+		return nil
+	}
+	last := w.readSyncState()
+	var tips []string
+	for name, oid := range last.Private.Refs {
+		if name != "refs/heads/"+last.Branch && last.Delivered[name] != oid && oid != last.Base {
+			tips = append(tips, oid)
+		}
+	}
+	slices.Sort(tips)
+	return slices.Compact(tips)
+}
+
+// forgetSync makes the next harvest bring everything again.
+func (w *Worktree) forgetSync() error {
+	state := w.readSyncState()
+	state.Private = privateState{}
+	return w.writeSyncState(state)
+}
+
+// ShareExcludes lets an isolated checkout ignore what the others ignore.
+func (w *Worktree) ShareExcludes() error {
+	if !w.IsIsolated() {
+		return nil
+	}
+	p, err := w.openPrivate()
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	return p.copyExcludes()
+}
+
+// HeldRef is the ref that keeps what an isolated checkout's agent has, beside
+// its branch: what it staged, other branches, what an act is in the middle of.
+func (w *Worktree) HeldRef() string {
+	id := strings.TrimPrefix(filepath.Base(w.Admin), "croft-")
+	return path.Join("refs/croft/ws", id, "held")
+}

@@ -1,0 +1,129 @@
+package servicetest
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/croft-sh/croft"
+)
+
+// The parts of a Service that depend on what kind of checkout a workspace has:
+// those that any change of a kind of checkout may break, and all of them.
+var (
+	modeCore = []string{"Create", "Roles", "List", "Status", "Remove", "Trash", "Snapshots", "Radar", "Merges", "Reviews", "Doctor"}
+	modeAll  = append(slices.Clone(modeCore),
+		"AllOrNone", "Base", "Lock", "Lease", "Reap", "Clean", "TrashUpkeep", "History", "Finish", "Revert", "Keys")
+)
+
+// Depth says how much of the contract is proved.
+type Depth string
+
+// The depths.
+const (
+	Core Depth = "core"
+	All  Depth = "all"
+)
+
+// RunMode proves the part of the contract that depends on the kind of checkout,
+// with workspaces of a mode wherever a scenario names none. Scenarios that speak
+// of git's own worktrees are left out.
+func RunMode(t *testing.T, mode croft.Mode, depth Depth, open Open) {
+	parts := modeCore
+	if depth == All {
+		parts = modeAll
+	}
+	var list []group
+	for _, g := range groups() {
+		if !slices.Contains(parts, g.name) {
+			continue
+		}
+		g.scenarios = slices.DeleteFunc(g.scenarios, func(s scenario) bool { return slices.Contains(notOfWorktrees, g.name+"/"+s.name) })
+		list = append(list, g)
+	}
+	run(t, func(t *testing.T, dir string, env []string) croft.Service {
+		return inMode{open(t, dir, env), mode}
+	}, list)
+}
+
+// notOfWorktrees are scenarios that hold for git's own worktrees only: they speak
+// of `git worktree`, or of a repository that sees what an agent did before Croft
+// was asked.
+var notOfWorktrees = []string{
+	"Create/Default", "Lock/OwnLocksDoNotCount", "Lock/GitHonoursIt", "Lock/ByGit", "Lease/CloseReleases", "List/Worktrees",
+	"Reviews/DiffKeepsNothing", "Snapshots/DisturbsNothing", "Finish/FinishPlainDirectory",
+}
+
+// isIsolated reports whether workspaces of the scenario have git directories of
+// their own.
+func (f *fixture) isIsolated() bool {
+	m, ok := f.Service.(inMode)
+	return ok && m.mode == croft.ModeIsolated
+}
+
+// harvest lets the project know what was committed in a checkout.
+func (f *fixture) harvest(dir string) {
+	f.t.Helper()
+	if !f.isIsolated() || dir == f.Dir {
+		return
+	}
+	list, err := f.Workspaces(f.t.Context(), croft.Filter{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for _, w := range list {
+		if w.Path == dir {
+			f.status(w.ID)
+		}
+	}
+}
+
+// seeMain lets a checkout that does not share the project's branches see where
+// main is.
+func (f *fixture) seeMain(dir string) {
+	f.t.Helper()
+	if f.isIsolated() {
+		f.GitIn(dir, "fetch", "--quiet", f.Dir, "+main:main")
+	}
+}
+
+// privateGit is the git directory in a checkout, if it has one of its own.
+func (f *fixture) privateGit(dir string) string {
+	if f.isIsolated() {
+		return filepath.Join(dir, ".git")
+	}
+	return ""
+}
+
+// registration is the directory by which the project knows a workspace.
+func (f *fixture) registration(w croft.Workspace) string {
+	f.t.Helper()
+	if f.isIsolated() {
+		return filepath.Join(f.Dir, ".git", "croft", "isolated", "croft-"+string(w.ID))
+	}
+	return f.GitIn(w.Path, "rev-parse", "--absolute-git-dir")
+}
+
+// inMode makes workspaces in a mode unless they are asked for in another.
+type inMode struct {
+	croft.Service
+	mode croft.Mode
+}
+
+func (m inMode) Create(ctx context.Context, req croft.CreateRequest) (*croft.Workspace, error) {
+	if req.Mode == "" {
+		req.Mode = m.mode
+	}
+	return m.Service.Create(ctx, req)
+}
+
+func (m inMode) CreateAll(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error) {
+	req.Workspaces = slices.Clone(req.Workspaces)
+	for i := range req.Workspaces {
+		if req.Workspaces[i].Mode == "" {
+			req.Workspaces[i].Mode = m.mode
+		}
+	}
+	return m.Service.CreateAll(ctx, req)
+}
