@@ -49,6 +49,9 @@ func (e *Engine) createAll(ctx context.Context, req croft.CreateAllRequest, seat
 	if err := e.recover(ctx, s.id); err != nil {
 		return nil, err
 	}
+	if err := e.baseline(ctx, s.repo); err != nil {
+		return nil, err
+	}
 	if req.Key == "" {
 		return e.createNew(ctx, s, req, seats)
 	}
@@ -73,20 +76,28 @@ func (e *Engine) createAll(ctx context.Context, req croft.CreateAllRequest, seat
 	}
 }
 
-// plainFor says whether a request is one for a workspace in a directory without
-// git: then the directory becomes a project.
+// plainFor says what becomes of a directory without git that workspaces are
+// asked for in.
 func (e *Engine) plainFor(req croft.CreateAllRequest) plainMode {
 	cfg := e.set.Config()
 	if set, err := e.set.ForRepo(req.Repo); req.Repo != "" && err == nil {
 		cfg = set.Config()
 	}
+	mode := knownPlain
 	for _, part := range req.Workspaces {
 		l, err := layout.Preset(cmp.Or(part.Layout, cfg.Layout))
-		if part.Mode == croft.ModeLegacy || err == nil && l.Plain == layout.PlainDirect {
-			return newPlain
+		if err != nil {
+			continue
+		}
+		switch kept, err := plainModeFor(l, part.Mode); {
+		case err != nil:
+		case kept == croft.ModeLegacy:
+			mode = max(mode, newPlain)
+		default:
+			mode = shadowPlain
 		}
 	}
-	return knownPlain
+	return mode
 }
 
 // errKeyTaken says that another process used the key at the same moment.
@@ -410,6 +421,9 @@ func (e *Engine) fill(ctx context.Context, s standing, op *operation, plans []*p
 			spec := p.spec()
 			spec.Workers = workers
 			spec.Inherit = op.inherit()
+			if e.isPlain(s.common) {
+				spec.Source, spec.Skip = s.path, []string{p.record.BaseDir}
+			}
 			co := s.checkoutFor(p.mode)
 			err := fullDisk(spec.Path, co.Fill(gctx, spec))
 			if err == nil {

@@ -23,6 +23,7 @@ type plan struct {
 	layout layout.Layout
 	start  start
 	mode   croft.Mode
+	note   string // why it is not the mode that was asked for
 	adopt  bool // the branch is there already
 	role   *croft.Role
 	seat   seat
@@ -74,7 +75,7 @@ func (e *Engine) planOne(ctx context.Context, s standing, req croft.CreateReques
 	if err := p.defaults(); err != nil {
 		return nil, err
 	}
-	if p.mode, err = modeFor(s.repo, p.layout, req); err != nil {
+	if p.mode, p.note, err = e.modeFor(s.repo, p.layout, req); err != nil {
 		return nil, err
 	}
 	if req.Role != "" && req.RoleFiles != croft.RoleFilesSkip && p.mode != croft.ModeLegacy {
@@ -147,31 +148,52 @@ func layoutFor(r *repo, req croft.CreateRequest) (layout.Layout, error) {
 	return l.With(r.cfg.Path, r.cfg.Branch)
 }
 
-func modeFor(r *repo, l layout.Layout, req croft.CreateRequest) (croft.Mode, error) {
-	switch req.Mode {
-	case croft.ModeLegacy:
-		return croft.ModeLegacy, nil
-	case "", croft.ModeAuto, croft.ModeWorktree:
-	case croft.ModeIsolated:
-		if r.git == nil {
-			return "", git.ErrNoRepository
+// modeFor is the mode that a workspace gets, and what is to be said of it.
+func (e *Engine) modeFor(r *repo, l layout.Layout, req croft.CreateRequest) (mode croft.Mode, note string, err error) {
+	if r.git == nil || e.isPlain(r.common) {
+		mode, err = plainModeFor(l, req.Mode)
+		if err == nil && req.Mode == croft.ModeWorktree {
+			note = "there is no git repository here: the workspace is a copy of the directory, with a git directory of its own"
 		}
+		if err == nil && mode != croft.ModeLegacy && r.git == nil {
+			err = git.ErrNoRepository
+		}
+		return mode, note, err
+	}
+	switch req.Mode {
+	case "", croft.ModeAuto:
+		return croft.ModeWorktree, "", nil
+	case croft.ModeWorktree, croft.ModeLegacy:
+		return req.Mode, "", nil
+	case croft.ModeIsolated:
 		if err := r.git.CanIsolate(); err != nil {
-			return "", &croft.Error{Code: croft.Unsupported, Message: err.Error(), Hint: "croft new --mode worktree"}
+			return "", "", &croft.Error{Code: croft.Unsupported, Message: err.Error(), Hint: "croft new --mode worktree"}
+		}
+		return croft.ModeIsolated, "", nil
+	}
+	return "", "", unknownMode(req.Mode)
+}
+
+// plainModeFor is the mode that a workspace of a plain directory gets.
+func plainModeFor(l layout.Layout, mode croft.Mode) (croft.Mode, error) {
+	switch mode {
+	case "", croft.ModeAuto:
+		if l.Plain == layout.PlainDirect {
+			return croft.ModeLegacy, nil
 		}
 		return croft.ModeIsolated, nil
-	default:
-		return "", &croft.Error{
-			Code: croft.InvalidRequest, Message: fmt.Sprintf("unknown mode %q", req.Mode), Hint: "auto, worktree, isolated or legacy",
-		}
-	}
-	if r.git != nil {
-		return croft.ModeWorktree, nil
-	}
-	if l.Plain == layout.PlainDirect && req.Mode != croft.ModeWorktree {
+	case croft.ModeWorktree, croft.ModeIsolated:
+		return croft.ModeIsolated, nil
+	case croft.ModeLegacy:
 		return croft.ModeLegacy, nil
 	}
-	return "", git.ErrNoRepository
+	return "", unknownMode(mode)
+}
+
+func unknownMode(mode croft.Mode) error {
+	return &croft.Error{
+		Code: croft.InvalidRequest, Message: fmt.Sprintf("unknown mode %q", mode), Hint: "auto, worktree, isolated or legacy",
+	}
 }
 
 // takeBranch decides whether an existing branch is taken, and refuses one that
@@ -207,6 +229,9 @@ func (e *Engine) settle(tx *journal.Tx, s standing, p *plan) error {
 		ID: id, Name: p.req.Name, Agent: p.req.Agent, Role: p.req.Role, Session: p.req.Session, Label: p.req.Label,
 		Mode: p.mode, State: croft.Creating, Layout: p.layout.Name, Base: p.start.oid, BaseRef: p.start.ref, Target: p.start.target,
 		Host: e.host, Repo: s.path, CreatedAt: now, Round: p.seat.round,
+	}
+	if p.note != "" {
+		w.Notes = append(w.Notes, p.note)
 	}
 	var err error
 	if w.Name, err = settleName(tx, s.repo, w.Name); err != nil {

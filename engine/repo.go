@@ -76,15 +76,6 @@ func (e *Engine) standing(ctx context.Context, dir string) (standing, error) {
 	return e.locate(ctx, dir, knownPlain)
 }
 
-// plainMode says what is done about a directory without git that was never
-// seen before.
-type plainMode int
-
-const (
-	knownPlain plainMode = iota // it is no project
-	newPlain                    // it becomes one
-)
-
 func (e *Engine) locate(ctx context.Context, dir string, plain plainMode) (standing, error) {
 	if dir == "" {
 		dir = e.dir
@@ -94,8 +85,12 @@ func (e *Engine) locate(ctx context.Context, dir string, plain plainMode) (stand
 	}
 	place, err := git.Discover(dir)
 	if errors.Is(err, git.ErrNoRepository) {
-		r, err := e.plain(ctx, dir, plain)
-		return standing{repo: r}, err
+		if place, err = e.plainPlace(ctx, dir, plain); errors.Is(err, git.ErrNoRepository) {
+			r, err := e.plain(ctx, dir, plain)
+			return standing{repo: r}, err
+		}
+	} else if err == nil && e.isPlain(place.CommonDir) {
+		place, err = standIn(place)
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return standing{}, &croft.Error{Code: croft.NotARepo, Message: fmt.Sprintf("there is no directory %s", dir)}
@@ -226,57 +221,6 @@ func (e *Engine) isCopy(ctx context.Context, r *repo) bool {
 	id, err := readID(known.CommonDir)
 	return err == nil && id == r.id
 }
-
-// plain finds a directory without git.
-func (e *Engine) plain(ctx context.Context, dir string, mode plainMode) (*repo, error) {
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return nil, err
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if r, ok := e.repos[dir]; ok {
-		return r, nil
-	}
-	set, err := e.set.ForRepo(dir)
-	if err != nil {
-		return nil, err
-	}
-	r := &repo{path: dir, cfg: set.Config()}
-	known, err := e.journal.RepoAt(ctx, plainPrefix+dir)
-	switch {
-	case err == nil:
-		r.id = known.ID
-	case !errors.Is(err, journal.ErrNotFound):
-		return nil, err
-	case mode == knownPlain:
-		return nil, git.ErrNoRepository
-	default:
-		if r.id, err = e.registerPlain(ctx, dir); err != nil {
-			return nil, err
-		}
-	}
-	e.repos[dir] = r
-	return r, nil
-}
-
-// registerPlain writes a directory down, unless another process just did.
-func (e *Engine) registerPlain(ctx context.Context, dir string) (id croft.ID, err error) {
-	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
-		known, err := tx.RepoAt(plainPrefix + dir)
-		if err == nil {
-			id = known.ID
-			return nil
-		}
-		id = newID()
-		return tx.PutRepo(journal.Repo{ID: id, CommonDir: plainPrefix + dir, Path: dir}, e.now())
-	})
-	return id, err
-}
-
-// plainPrefix keeps a plain directory apart from a repository that is made
-// there later.
-const plainPrefix = "plain:"
 
 // Repo describes the project that a directory lies in.
 func (e *Engine) Repo(ctx context.Context, dir string) (*croft.Repo, error) {

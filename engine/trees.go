@@ -82,7 +82,12 @@ func (t trees) At(s checkout.Spec) *git.Worktree { return t.of(s).At(s) }
 func (t trees) Prepare(ctx context.Context, s checkout.Spec) error { return t.of(s).Prepare(ctx, s) }
 
 // Fill writes the files.
-func (t trees) Fill(ctx context.Context, s checkout.Spec) error { return t.of(s).Fill(ctx, s) }
+func (t trees) Fill(ctx context.Context, s checkout.Spec) error {
+	if s.Kind == checkout.Isolated {
+		return t.isolated.Fill(ctx, s)
+	}
+	return t.linked.Fill(ctx, s)
+}
 
 // Verify compares the files with the base.
 func (t trees) Verify(ctx context.Context, s checkout.Spec) ([]string, error) {

@@ -41,6 +41,11 @@ type Spec struct {
 	// Branches are others, by their names, that a checkout with a git directory
 	// of its own shows from the beginning.
 	Branches map[string]string
+	// Source is the plain directory whose files the checkout gets, also those
+	// that git ignores, and Skip what is not copied from there. Without it the
+	// files come from the base.
+	Source string
+	Skip   []string
 	// Inherit is kept open by every process that writes.
 	Inherit []*os.File
 }

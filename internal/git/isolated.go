@@ -136,7 +136,13 @@ func (w *Worktree) makePrivate(dir string, s AddSpec, store string) error {
 	if err := os.WriteFile(filepath.Join(dir, "info", "exclude"), []byte(w.Repo.sharedExcludes()), 0o666); err != nil {
 		return err
 	}
-	return copyIfThere(filepath.Join(w.Repo.CommonDir, "shallow"), filepath.Join(dir, "shallow"))
+	for _, name := range []string{"shallow", "info/attributes"} {
+		name = filepath.FromSlash(name)
+		if err := copyIfThere(filepath.Join(w.Repo.CommonDir, name), filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // canBeRef is a plain check of a ref's name; git's own is stricter.

@@ -22,6 +22,23 @@ var _ checkout.Checkout = (*Checkouts)(nil)
 // New returns the isolated checkouts of a repository.
 func New(repo *git.Repository) *Checkouts { return &Checkouts{worktree.NewIsolated(repo)} }
 
+// Fill writes the files of the base, or copies those of the plain directory that
+// the base is a picture of, with everything that git ignores there.
+func (c *Checkouts) Fill(ctx context.Context, s checkout.Spec) error {
+	if s.Source == "" {
+		return c.Checkouts.Fill(ctx, s)
+	}
+	return c.At(s).Change(ctx, func(w *git.Worktree) error {
+		if err := copyTree(ctx, s.Source, s.Path, s.Workers, s.Skip); err != nil {
+			return err
+		}
+		if err := w.AdoptFiles(); err != nil {
+			return err
+		}
+		return w.Checkout(ctx, max(s.Workers, 1)) // what changed meanwhile
+	})
+}
+
 // Harvest brings what the agent committed, staged and began to the project. It
 // costs next to nothing where nothing is new, and happens by itself before
 // anything of the agent's work is read.

@@ -1,0 +1,138 @@
+package shadow
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// copyTree copies everything below a directory into another one that is there:
+// files with their permissions and times, as clones where the file system can,
+// links as links, empty directories. What is neither is passed over, and so are
+// the directories to skip.
+func copyTree(ctx context.Context, from, to string, workers int, skip []string) error {
+	c := &copying{from: from, to: to, skip: skip}
+	c.files.SetLimit(max(workers, 1))
+	err := c.dir(ctx, ".")
+	return errors.Join(err, c.files.Wait(), c.stamp())
+}
+
+type copying struct {
+	from, to string
+	skip     []string
+	files    errgroup.Group
+	dirs     []stamped
+}
+
+// stamped is a directory whose permissions and times are set in the end.
+type stamped struct {
+	path string
+	info fs.FileInfo
+}
+
+func (c *copying) dir(ctx context.Context, rel string) error {
+	entries, err := os.ReadDir(filepath.Join(c.from, rel))
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, e := range entries {
+		if rel == "." && e.Name() == ".git" {
+			continue
+		}
+		if !e.IsDir() {
+			names = append(names, e.Name())
+			continue
+		}
+		sub := filepath.Join(rel, e.Name())
+		if slices.Contains(c.skip, filepath.Join(c.from, sub)) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil {
+			continue // it has just gone
+		}
+		path := filepath.Join(c.to, sub)
+		if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+		c.dirs = append(c.dirs, stamped{path, info})
+		if err := c.dir(ctx, sub); err != nil {
+			return err
+		}
+	}
+	if len(names) > 0 {
+		c.files.Go(func() error { return c.copyFiles(ctx, rel, names) })
+	}
+	return nil
+}
+
+func (c *copying) copyFiles(ctx context.Context, rel string, names []string) error {
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := copyEntry(filepath.Join(c.from, rel, name), filepath.Join(c.to, rel, name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) { // it has just gone
+			return err
+		}
+	}
+	return nil
+}
+
+func copyEntry(from, to string) error {
+	info, err := os.Lstat(from)
+	switch {
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := os.Readlink(from)
+		if err != nil {
+			return err
+		}
+		return os.Symlink(target, to)
+	case info.Mode().IsRegular():
+		return copyFile(from, to, info)
+	}
+	return nil
+}
+
+// copyFile copies one file. It shares its blocks with the original where the
+// file system can do that.
+func copyFile(from, to string, info fs.FileInfo) error {
+	if clonePath(from, to) == nil {
+		return nil
+	}
+	in, err := openPlain(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o200)
+	if err != nil {
+		return err
+	}
+	if clone(in, out) != nil {
+		_, err = io.Copy(out, in)
+	}
+	if info.Mode().Perm()&0o200 == 0 {
+		err = errors.Join(err, out.Chmod(info.Mode().Perm()))
+	}
+	return errors.Join(err, out.Close(), os.Chtimes(to, info.ModTime(), info.ModTime()))
+}
+
+// stamp gives directories their permissions and times, the innermost first.
+func (c *copying) stamp() error {
+	for _, d := range slices.Backward(c.dirs) {
+		if err := errors.Join(os.Chtimes(d.path, d.info.ModTime(), d.info.ModTime()), os.Chmod(d.path, d.info.Mode().Perm()|0o700)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

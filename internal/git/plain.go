@@ -1,0 +1,312 @@
+package git
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+)
+
+// A directory without git can have isolated checkouts too: of a repository that
+// lies elsewhere and whose main checkout the directory is, without knowing it.
+// Files go in and out of it byte for byte, whatever attributes they have.
+
+// plainBranch is the branch that a plain directory has checked out.
+const plainBranch = "main"
+
+// plainAttributes switch every conversion off.
+const plainAttributes = "* -text -ident !eol !filter !working-tree-encoding\n"
+
+// InitPlain makes a repository at dir, complete or not at all, whose main
+// checkout is a plain directory. Nothing is written into that.
+func InitPlain(dir, work string, contents func(gitDir string) error) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(dir), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
+		if err := os.MkdirAll(filepath.Join(tmp, filepath.FromSlash(sub)), 0o777); err != nil {
+			return err
+		}
+	}
+	config := fmt.Sprintf("[core]\n\trepositoryformatversion = 0\n\tfilemode = %t\n\tbare = false\n\tlogallrefupdates = true\n\tworktree = %s\n",
+		runtime.GOOS != "windows", quoteConfig(filepath.ToSlash(work)))
+	for name, text := range map[string]string{"HEAD": "ref: refs/heads/" + plainBranch + "\n", "config": config, "info/attributes": plainAttributes} {
+		if err := os.WriteFile(filepath.Join(tmp, filepath.FromSlash(name)), []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	if err := contents(tmp); err != nil {
+		return err
+	}
+	return renameNew(tmp, dir)
+}
+
+// PlainPlace is the place of a repository that InitPlain made.
+func PlainPlace(dir string) (Place, error) {
+	work := readFormat(dir).worktree
+	if !isGitDir(dir) || !filepath.IsAbs(work) {
+		return Place{}, ErrNoRepository
+	}
+	work = filepath.FromSlash(work)
+	return Place{Root: work, CommonDir: dir, GitDir: dir, WorkDir: work}, nil
+}
+
+// Baseline commits what a plain directory holds now, but for what is ignored, as
+// the state that work begins from. Nothing is done if nothing changed since the
+// last time. The caller holds the repository's lock.
+func (r *Repository) Baseline(ctx context.Context, when time.Time) error {
+	w := &Worktree{Repo: r, Path: r.Root, Admin: r.CommonDir}
+	_, head, err := w.Head(ctx)
+	if err != nil {
+		return err
+	}
+	c := Commit{Signature: At("Croft <croft@localhost>", when), Message: "What the directory holds"}
+	if head == "" {
+		return w.firstBaseline(ctx, c)
+	}
+	var paths []string
+	for e, err := range w.Status(ctx, UntrackedAll, RefreshIndex) {
+		if err != nil {
+			return err
+		}
+		if !strings.HasSuffix(e.Path, "/") { // a repository in there stays what it is
+			paths = append(paths, e.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	_, err = w.CommitWork(ctx, paths, c, Identity{})
+	return err
+}
+
+// firstBaseline commits a whole directory at once: every file is read and
+// hashed here, all cores at work, and all objects go into one pack.
+func (w *Worktree) firstBaseline(ctx context.Context, c Commit) error {
+	repo := w.Repo
+	names, err := w.Others(ctx)
+	if err != nil {
+		return err
+	}
+	b := repo.PackBatch()
+	defer b.Discard()
+	entries, err := w.hashAll(ctx, b, names)
+	if err != nil {
+		return err
+	}
+	x := &Index{Entries: entries}
+	root, err := repo.stagedTrees(x)
+	if err != nil {
+		return err
+	}
+	if c.Tree, err = b.writeAll(root); err != nil {
+		return err
+	}
+	oid, err := b.WriteCommit(c)
+	if err != nil {
+		return err
+	}
+	if err := b.Flush(); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("baseline.objects"); err != nil {
+		return err
+	}
+	if err := w.writeIndex(x, root); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("baseline.index"); err != nil {
+		return err
+	}
+	return repo.UpdateRefs(ctx, RefUpdate{Ref: "refs/heads/" + plainBranch, New: oid})
+}
+
+// hashAll stores files, as they are on disk, and returns them as entries of an
+// index, in its order. What is neither a file nor a link is left out.
+func (w *Worktree) hashAll(ctx context.Context, b *Batch, names []string) ([]IndexEntry, error) {
+	all := make([]IndexEntry, len(names))
+	var g errgroup.Group
+	const share = 64 // files at a time
+	g.SetLimit(runtime.NumCPU())
+	for from := 0; from < len(names); from += share {
+		part, out := names[from:min(from+share, len(names))], all[from:]
+		g.Go(func() error {
+			for i, name := range part {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if strings.HasSuffix(name, "/") {
+					continue
+				}
+				e, err := w.hashFile(b, name)
+				if err != nil {
+					return err
+				}
+				out[i] = e
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	entries := all[:0]
+	for _, e := range all {
+		if e.Path != "" {
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
+}
+
+func (w *Worktree) hashFile(b *Batch, name string) (IndexEntry, error) {
+	full := filepath.Join(w.Path, filepath.FromSlash(name))
+	st, err := Lstat(full)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			err = nil // it has just gone
+		}
+		return IndexEntry{}, err
+	}
+	e := IndexEntry{Path: name, stat: st.noted}
+	switch {
+	case st.Mode.IsRegular():
+		e.Mode = "100644"
+		if st.Mode&0o100 != 0 {
+			e.Mode = "100755"
+		}
+		f, err := os.Open(full)
+		if err != nil {
+			return e, err
+		}
+		defer f.Close()
+		e.OID, err = b.WriteBlobFrom(f, st.Size)
+		return e, err
+	case st.Mode&os.ModeSymlink != 0:
+		e.Mode = "120000"
+		target, err := os.Readlink(full)
+		if err != nil {
+			return e, err
+		}
+		e.OID, err = b.WriteBlob([]byte(target))
+		return e, err
+	}
+	return IndexEntry{}, nil
+}
+
+// writeAll stores a tree and all trees in it.
+func (b *Batch) writeAll(t *stagedTree) (string, error) {
+	for _, sub := range t.subs {
+		if _, err := b.writeAll(sub); err != nil {
+			return "", err
+		}
+	}
+	return b.write("tree", int64(len(t.text)), strings.NewReader(string(t.text)), "")
+}
+
+// writeIndex writes an index with these entries.
+func (w *Worktree) writeIndex(x *Index, root *stagedTree) error {
+	out := []byte("DIRC\x00\x00\x00\x02")
+	out = binary.BigEndian.AppendUint32(out, uint32(len(x.Entries)))
+	for _, e := range x.Entries {
+		start := len(out)
+		stat := e.stat
+		stat[6] = modeNumber(e.Mode)
+		for _, v := range stat {
+			out = binary.BigEndian.AppendUint32(out, v)
+		}
+		oid, err := hex.DecodeString(e.OID)
+		if err != nil {
+			return err
+		}
+		out = append(out, oid...)
+		out = binary.BigEndian.AppendUint16(out, uint16(min(len(e.Path), 0xfff)))
+		out = append(out, e.Path...)
+		for pad := 8 - (len(out)-start)%8; pad > 0; pad-- {
+			out = append(out, 0)
+		}
+	}
+	trees := root.extension(nil)
+	out = append(out, "TREE"...)
+	out = binary.BigEndian.AppendUint32(out, uint32(len(trees)))
+	out = append(out, trees...)
+	h := w.Repo.newHash()
+	h.Write(out)
+	file := filepath.Join(w.Admin, "index")
+	if err := replaceFile(file, h.Sum(out), 0o644); err != nil {
+		return err
+	}
+	return syncAll(file, w.Admin)
+}
+
+func modeNumber(mode string) uint32 {
+	switch mode {
+	case "100755":
+		return 0o100755
+	case "120000":
+		return 0o120000
+	case "160000":
+		return gitlinkMode
+	}
+	return 0o100644
+}
+
+// AdoptFiles makes an index for a checkout whose files were copied from the main
+// checkout of a plain directory. A copy of a file that is there as it was when
+// the baseline was made is known to be what is staged; of all others git has to
+// look at the contents.
+func (w *Worktree) AdoptFiles() error {
+	source := &Worktree{Repo: w.Repo, Path: w.Repo.Root, Admin: w.Repo.CommonDir}
+	x, err := source.readIndex(filepath.Join(source.Admin, "index"))
+	if err != nil {
+		return err
+	}
+	root, err := w.Repo.stagedTrees(x)
+	if err != nil {
+		return err
+	}
+	dir := "\x00"
+	var from, to map[string]FileStat
+	for i := range x.Entries {
+		e := &x.Entries[i]
+		if d := path.Dir(e.Path); d != dir {
+			dir = d
+			from, to = statsIn(filepath.Join(source.Path, d)), statsIn(filepath.Join(w.Path, d))
+		}
+		was, now := from[path.Base(e.Path)], to[path.Base(e.Path)]
+		if x.Unchanged(*e, was) && sameMode(e.Mode, now.Mode) && now.Size == was.Size {
+			e.stat = now.noted
+		} else {
+			e.stat = [10]uint32{}
+		}
+	}
+	return w.writeIndex(x, root)
+}
+
+func statsIn(dir string) map[string]FileStat {
+	list, err := ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	out := make(map[string]FileStat, len(list))
+	for _, e := range list {
+		out[e.Name] = e.FileStat
+	}
+	return out
+}
