@@ -24,7 +24,7 @@ type plan struct {
 	start  start
 	mode   croft.Mode
 	note   string // why it is not the mode that was asked for
-	adopt  bool // the branch is there already
+	adopt  bool   // the branch is there already
 	role   *croft.Role
 	seat   seat
 
