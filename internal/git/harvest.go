@@ -292,7 +292,11 @@ func (p *private) known(ctx context.Context, last syncState) []string {
 func (p *private) hold(ctx context.Context, last syncState, n news) (string, error) {
 	repo := p.w.Repo
 	var parents []string
-	for _, oid := range n.tips {
+	tips, err := p.beside(ctx, last, n)
+	if err != nil {
+		return "", err
+	}
+	for _, oid := range tips {
 		info, err := repo.Info(ctx, oid+"^{commit}")
 		if err == nil && !slices.Contains(parents, info.OID) {
 			parents = append(parents, info.OID)
@@ -309,7 +313,6 @@ func (p *private) hold(ctx context.Context, last syncState, n news) (string, err
 	b := repo.Batch()
 	defer b.Discard()
 	tree := ""
-	var err error
 	if n.trees != nil {
 		tree, err = b.writeStaged(ctx, n.trees)
 	} else {
@@ -325,6 +328,39 @@ func (p *private) hold(ctx context.Context, last syncState, n news) (string, err
 		return "", err
 	}
 	return held, b.Flush()
+}
+
+// recent is how many commits are looked at to find out that a branch leads to
+// others: those that a reflog names are mostly its last ones.
+const recent = 300
+
+// beside are the tips without those that lie behind the one that is checked out.
+func (p *private) beside(ctx context.Context, last syncState, n news) ([]string, error) {
+	_, head := n.now.resolve()
+	if head == "" || len(n.tips) == 1 {
+		return n.tips, nil
+	}
+	seen := map[string]bool{}
+	for next := []string{head}; len(next) > 0 && len(seen) < recent; next = next[1:] {
+		if seen[next[0]] {
+			continue
+		}
+		c, err := p.w.Repo.ReadCommit(ctx, next[0])
+		if err != nil {
+			return nil, err
+		}
+		seen[next[0]] = true
+		if next[0] != last.Base {
+			next = append(next, c.Parents...)
+		}
+	}
+	var tips []string
+	for _, oid := range n.tips {
+		if oid == head || !seen[oid] {
+			tips = append(tips, oid)
+		}
+	}
+	return tips, nil
 }
 
 // writeStaged stores the trees of an index that the repository does not have.
@@ -395,15 +431,13 @@ func (p *private) mayMove(ctx context.Context, last syncState, tip, mine string)
 }
 
 // copyOut writes what is checked out, staged and in progress to the admin
-// directory.
+// directory. It is a copy, so it is not synced.
 func (p *private) copyOut(n news, head string) error {
 	w := p.w
-	var paths []string
 	if head != "" { // else HEAD is at a branch without a commit
-		if err := replaceFile(filepath.Join(w.Admin, "HEAD"), []byte(head+"\n"), 0o644); err != nil {
+		if err := writeIfChanged(filepath.Join(w.Admin, "HEAD"), head+"\n"); err != nil {
 			return err
 		}
-		paths = append(paths, filepath.Join(w.Admin, "HEAD"))
 	}
 	if n.index != nil {
 		info, err := p.root.Lstat("index")
@@ -417,7 +451,6 @@ func (p *private) copyOut(n news, head string) error {
 		if err := errors.Join(os.Chtimes(next, info.ModTime(), info.ModTime()), os.Rename(next, filepath.Join(w.Admin, "index"))); err != nil {
 			return err
 		}
-		paths = append(paths, filepath.Join(w.Admin, "index"))
 	}
 	for _, name := range progressPaths(os.DirFS(w.Admin)) {
 		if _, ok := n.now.Files[name]; !ok {
@@ -441,10 +474,9 @@ func (p *private) copyOut(n news, head string) error {
 		if err := replaceFile(path, b, 0o644); err != nil {
 			return err
 		}
-		paths = append(paths, path)
 	}
 	dropEmptyProgress(w.Admin)
-	return syncAll(append(paths, w.Admin)...)
+	return nil
 }
 
 // progressPaths lists the files of acts in progress in a git directory.

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/croft-sh/croft/internal/proc"
 )
 
 // PrivateError says that the git directory of an isolated checkout is not as
@@ -294,6 +296,9 @@ type syncState struct {
 	// Pending says that the repository's side was going to be changed, and that
 	// the private side has not been told.
 	Pending bool `json:"pending,omitempty"`
+	// Boot is the start of the machine since which this holds: what was copied
+	// is not synced, so after a power cut all is brought again.
+	Boot string `json:"boot,omitempty"`
 }
 
 func (r *Repository) syncDirOf(admin string) string {
@@ -307,6 +312,9 @@ func (w *Worktree) readSyncState() syncState {
 	if b, err := os.ReadFile(filepath.Join(w.syncDir(), "state")); err == nil {
 		_ = json.Unmarshal(b, &s)
 	}
+	if s.Boot != proc.Here().Boot {
+		s.Private = privateState{}
+	}
 	if s.Branch == "" && s.Base == "" {
 		s.Branch, _, _ = w.Repo.Snapshot().Head(w.Admin)
 	}
@@ -317,6 +325,7 @@ func (w *Worktree) writeSyncState(s syncState) error {
 	if err := os.MkdirAll(w.syncDir(), 0o777); err != nil {
 		return err
 	}
+	s.Boot = proc.Here().Boot
 	b, err := json.Marshal(s)
 	if err != nil {
 		return err
