@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -43,7 +44,7 @@ func (e *Engine) startRound(ctx context.Context, ses *journal.Session, req croft
 	case t != nil && t.Request != digestOf(request):
 		return nil, keyConflict(fmt.Sprintf("round %d", req.Number))
 	case t != nil && !t.Starting:
-		return t, e.retain(ctx, ses, t) // its starter may have died before it had
+		return t, e.settleRound(ctx, ses, t) // its starter may have died before it had
 	case t == nil && ses.State != croft.SessionOpen:
 		return nil, sessionOver(ses)
 	case t == nil:
@@ -71,7 +72,18 @@ func (e *Engine) startRound(ctx context.Context, ses *journal.Session, req croft
 	if err := failpoint.Hit("round.started"); err != nil {
 		return nil, err
 	}
-	return t, e.retain(ctx, ses, t)
+	return t, e.settleRound(ctx, ses, t)
+}
+
+// settleRound lets go of branches of earlier rounds, and shows the others.
+func (e *Engine) settleRound(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
+	if t.Ended {
+		return nil
+	}
+	if err := e.retain(ctx, ses, t); err != nil {
+		return err
+	}
+	return e.showBranches(ctx, ses, t)
 }
 
 func sessionOver(ses *journal.Session) error {
@@ -173,7 +185,14 @@ type seatBase struct {
 // seatBase fixes the commit that a round starts from, so that all of it, and
 // what is made of it after a crash, starts from the same.
 func (e *Engine) seatBase(ctx context.Context, ses *journal.Session, dir string, req croft.RoundRequest) (seatBase, error) {
-	s, err := e.locate(ctx, dir, newPlain)
+	plain := shadowPlain
+	if req.Mode == croft.ModeLegacy {
+		plain = newPlain
+	}
+	s, err := e.locate(ctx, dir, plain)
+	if err == nil {
+		err = e.baseline(ctx, s.repo)
+	}
 	if err != nil {
 		return seatBase{}, err
 	}
@@ -325,6 +344,53 @@ func (e *Engine) makeSeats(ctx context.Context, ses *journal.Session, t *journal
 	}
 	for i := range ses.Homes {
 		if err := e.shareArchives(ses, &ses.Homes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showBranches shows an agent that has a git directory of its own the branches
+// of the others, and those of earlier rounds that are still there: in a worktree
+// they are seen anyway.
+func (e *Engine) showBranches(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
+	for _, seat := range t.Seats {
+		rec, err := e.journal.Record(ctx, seat.Workspace)
+		if errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if rec.Workspace.Mode != croft.ModeIsolated || rec.Workspace.State == croft.Trashed {
+			continue
+		}
+		r, err := e.repoByID(ctx, seat.Repo)
+		if err != nil {
+			return err
+		}
+		p := &croft.Prompt{Others: map[string]string{}}
+		if err := e.nameBranches(ctx, r, rec, ses, p); err != nil {
+			return err
+		}
+		names := slices.Concat(slices.Collect(maps.Values(p.Others)), slices.Collect(maps.Values(p.Earlier)))
+		for _, g := range ses.Repos {
+			if g.ID == seat.Repo && g.Target != "" {
+				names = append(names, g.Target)
+			}
+		}
+		branches := map[string]string{}
+		for _, name := range append(names, rec.Workspace.BaseRef) {
+			tip, err := r.git.ReadRef(ctx, "refs/heads/"+name)
+			if errors.Is(err, git.ErrNoRef) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			branches[name] = tip
+		}
+		if err := r.trees.At(specOf(rec)).Deliver(ctx, branches); err != nil {
 			return err
 		}
 	}

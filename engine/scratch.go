@@ -49,7 +49,12 @@ func (e *Engine) makeScratch(ctx context.Context, r *repo, p *plan) error {
 	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
-	return e.underLock(ctx, r, func() error { return r.git.Exclude("/" + filepath.Base(dir) + "/") })
+	return e.underLock(ctx, r, func() error {
+		if err := r.git.Exclude("/" + filepath.Base(dir) + "/"); err != nil {
+			return err
+		}
+		return r.trees.At(p.spec()).ShareExcludes()
+	})
 }
 
 // sessionDir is where Croft keeps what belongs to a session and to none of its

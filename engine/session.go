@@ -139,7 +139,7 @@ func (e *Engine) groundSession(ctx context.Context, ses *journal.Session) error 
 func (e *Engine) ground(ctx context.Context, ses *journal.Session, s standing) (*journal.Ground, error) {
 	for i := range ses.Repos {
 		if ses.Repos[i].ID == s.id {
-			return &ses.Repos[i], nil
+			return &ses.Repos[i], aim(ctx, &ses.Repos[i], s)
 		}
 	}
 	g := journal.Ground{ID: s.id, Path: s.path, Place: s.name()}
@@ -147,15 +147,20 @@ func (e *Engine) ground(ctx context.Context, ses *journal.Session, s standing) (
 	for n := 2; slices.ContainsFunc(ses.Repos, taken); n++ {
 		g.Place = fmt.Sprintf("%s-%d", s.name(), n)
 	}
-	if s.git != nil {
-		branch, _, err := s.head(ctx)
-		if err != nil {
-			return nil, err
-		}
-		g.Target = branch
+	if err := aim(ctx, &g, s); err != nil {
+		return nil, err
 	}
 	ses.Repos = append(ses.Repos, g)
 	return &ses.Repos[len(ses.Repos)-1], nil
+}
+
+// aim notes the branch that results go to, once there is one: a directory
+// without git has none before its first checkout is made.
+func aim(ctx context.Context, g *journal.Ground, s standing) (err error) {
+	if g.Target == "" && s.git != nil {
+		g.Target, _, err = s.head(ctx)
+	}
+	return err
 }
 
 func checkSession(req croft.SessionRequest) error {

@@ -66,6 +66,7 @@ func groups() []group {
 		{"Revert", revertScenarios()},
 		{"Reviews", reviewScenarios()},
 		{"Rounds", roundScenarios()},
+		{"RoundModes", roundModeScenarios()},
 		{"Scratch", scratchScenarios()},
 		{"Presenter", presenterScenarios()},
 		{"Doctor", doctorScenarios()},

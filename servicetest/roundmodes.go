@@ -1,0 +1,187 @@
+package servicetest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func roundModeScenarios() []scenario {
+	return []scenario{
+		{"Isolated", roundIsolated},
+		{"IsolatedSeesTheOthers", roundIsolatedOthers},
+		{"PlainDirectory", roundPlain},
+		{"PlainDirectoryFallsBack", roundPlainWorktree},
+		{"PlainDirectoryLegacy", roundPlainLegacy},
+		{"PlainDirectoryChanged", roundPlainChanged},
+	}
+}
+
+func roundIsolated(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{})
+	r := f.round(croft.RoundRequest{Session: ses.ID, Mode: croft.ModeIsolated})
+	w := seatOf(t, r, "opus")
+	if info, err := os.Stat(filepath.Join(w.Path, ".git")); err != nil || !info.IsDir() || w.Mode != croft.ModeIsolated {
+		t.Fatalf("%+v: %v", w, err)
+	}
+	write(t, w, ".croft_scratch/notes", "notes\n")
+	if got := f.GitIn(w.Path, "status", "--porcelain"); got != "" {
+		t.Errorf("git shows %q", got)
+	}
+	f.commitIn(w.Path, "mine.txt", "mine\n")
+	write(t, w, "more.txt", "more\n")
+	f.endRound(r)
+	if got := f.Git("diff", "--name-only", "main", w.Branch); got != "mine.txt\nmore.txt" {
+		t.Errorf("on the branch: %q", got)
+	}
+	if read(t, archived(w.Env["CROFT_HOME"], w, "notes")) != "notes\n" {
+		t.Error("the scratch was not archived")
+	}
+	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "opus", Mode: croft.ModeIsolated})
+	review := f.review(fin.Name)
+	f.mustApply(croft.ApplyRequest{Review: review.ID, Paths: []string{"more.txt"}})
+	f.endSession(ses)
+	if got := f.branches(); len(got) != 0 || !exists(filepath.Join(f.Dir, "more.txt")) || exists(filepath.Join(f.Dir, "mine.txt")) {
+		t.Errorf("branches %v", got)
+	}
+}
+
+func roundIsolatedOthers(t *testing.T, f *fixture) {
+	ses := f.session(croft.SessionRequest{Retention: croft.RetainAll})
+	one := f.round(croft.RoundRequest{Session: ses.ID, Mode: croft.ModeIsolated})
+	for _, w := range one.Workspaces {
+		write(t, w, "by.txt", w.Agent+"\n")
+	}
+	f.endRound(one)
+	two := f.round(croft.RoundRequest{Session: ses.ID, Mode: croft.ModeIsolated})
+	for _, w := range two.Workspaces {
+		got := strings.Fields(f.GitIn(w.Path, "for-each-ref", "--format=%(refname:short)", "refs/heads"))
+		if len(got) != 5 { // main, and two of each round
+			t.Errorf("%s sees %v", w.Agent, got)
+		}
+		for _, o := range one.Workspaces {
+			if text := f.GitIn(w.Path, "show", o.Branch+":by.txt"); text != o.Agent {
+				t.Errorf("%s sees %q of %s", w.Agent, text, o.Agent)
+			}
+		}
+	}
+}
+
+// plainProject is a directory without git, and a Service that was opened there.
+func (f *fixture) plainProject() (string, croft.Service) {
+	f.t.Helper()
+	dir := filepath.Join(filepath.Dir(f.Dir), "plain", "notes")
+	gittest.WriteFile(f.t, filepath.Join(dir, "text.md"), "text\n")
+	gittest.WriteFile(f.t, filepath.Join(dir, "other.md"), "other\n")
+	gittest.WriteFile(f.t, filepath.Join(dir, ".gitignore"), "cache/\n")
+	gittest.WriteFile(f.t, filepath.Join(dir, "cache", "c"), "cached\n")
+	return dir, f.at(dir)
+}
+
+// playPlain plays one round in a plain directory and presents its result.
+func (f *fixture) playPlain(svc croft.Service, mode croft.Mode) (croft.Session, croft.Workspace, croft.Review) {
+	f.t.Helper()
+	ctx := f.t.Context()
+	ses, err := svc.StartSession(ctx, croft.SessionRequest{})
+	must(f.t, err)
+	r, err := svc.StartRound(ctx, croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex"}, Mode: mode})
+	must(f.t, err)
+	w := seatOf(f.t, *r, "opus")
+	if w.Mode != croft.ModeIsolated || read(f.t, filepath.Join(w.Path, "cache", "c")) != "cached\n" {
+		f.t.Errorf("%+v", w)
+	}
+	if mode == croft.ModeWorktree && len(w.Notes) == 0 {
+		f.t.Error("nobody is told that it is no worktree")
+	}
+	write(f.t, w, "text.md", "better\n")
+	write(f.t, w, "other.md", "worse\n")
+	write(f.t, w, "new.md", "new\n")
+	done, err := svc.EndRound(ctx, r.ID)
+	must(f.t, err)
+	if len(done.Failed) > 0 {
+		f.t.Fatalf("%+v", done.Failed)
+	}
+	fin, err := svc.Present(ctx, croft.PresentRequest{Session: ses.ID, Winner: "opus"})
+	must(f.t, err)
+	review, err := svc.Review(ctx, croft.ReviewRequest{Workspace: fin.Name})
+	must(f.t, err)
+	return *ses, *fin, *review
+}
+
+func roundPlain(t *testing.T, f *fixture) {
+	dir, svc := f.plainProject()
+	ses, _, review := f.playPlain(svc, croft.ModeAuto)
+	m, err := svc.Apply(t.Context(), croft.ApplyRequest{Review: review.ID, Paths: []string{"text.md", "new.md"}})
+	if err != nil || m.Status != croft.MergeMerged {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	must(t, svc.EndSession(t.Context(), ses.ID))
+	for name, want := range map[string]string{"text.md": "better\n", "other.md": "other\n", "new.md": "new\n", "cache/c": "cached\n"} {
+		if got := read(t, filepath.Join(dir, name)); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if exists(filepath.Join(dir, ".git")) {
+		t.Error("a git directory was made in the project")
+	}
+	if _, err := svc.Undo(t.Context(), croft.UndoRequest{Operation: actOf(t, svc, croft.KindApply)}); err != nil {
+		t.Fatal(err)
+	}
+	if read(t, filepath.Join(dir, "text.md")) != "text\n" || exists(filepath.Join(dir, "new.md")) {
+		t.Error("what was applied is still there")
+	}
+}
+
+// actOf finds the last act of a kind.
+func actOf(t *testing.T, svc croft.Service, kind croft.MergeKind) croft.ID {
+	t.Helper()
+	ops, err := svc.History(t.Context(), croft.HistoryRequest{})
+	must(t, err)
+	for _, op := range ops {
+		if op.Kind == string(kind) {
+			return op.ID
+		}
+	}
+	t.Fatalf("no %s in %+v", kind, ops)
+	return ""
+}
+
+func roundPlainWorktree(t *testing.T, f *fixture) {
+	_, svc := f.plainProject()
+	f.playPlain(svc, croft.ModeWorktree)
+}
+
+func roundPlainLegacy(t *testing.T, f *fixture) {
+	dir, svc := f.plainProject()
+	ses, err := svc.StartSession(t.Context(), croft.SessionRequest{})
+	must(t, err)
+	r, err := svc.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Mode: croft.ModeLegacy})
+	must(t, err)
+	if w := r.Workspaces[0]; w.Path != dir || w.Mode != croft.ModeLegacy {
+		t.Errorf("%+v", w)
+	}
+	_, err = svc.EndRound(t.Context(), r.ID)
+	must(t, err)
+	must(t, svc.EndSession(t.Context(), ses.ID))
+	if read(t, filepath.Join(dir, "text.md")) != "text\n" {
+		t.Error("the project was touched")
+	}
+}
+
+// The user goes on in the original meanwhile.
+func roundPlainChanged(t *testing.T, f *fixture) {
+	dir, svc := f.plainProject()
+	_, _, review := f.playPlain(svc, croft.ModeAuto)
+	gittest.WriteFile(t, filepath.Join(dir, "text.md"), "the user's\n")
+	m, err := svc.Apply(t.Context(), croft.ApplyRequest{Review: review.ID, Paths: []string{"text.md"}})
+	if err != nil || m.Status == croft.MergeMerged || !strings.Contains(m.Details, "text.md") {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if read(t, filepath.Join(dir, "text.md")) != "the user's\n" {
+		t.Error("the user's change is gone")
+	}
+}
