@@ -105,7 +105,7 @@ func (e *Engine) carryPublication(ctx context.Context, r *repo, pub publication,
 	}
 	// From here on the caller's wish to stop comes too late.
 	ctx = context.WithoutCancel(ctx)
-	err = e.moveTarget(ctx, r, pub)
+	err = e.moveTarget(ctx, r, pub, (*git.Host).Prepare)
 	if err != nil {
 		return e.unpublished(ctx, r, op.Operation, pub, err)
 	}
@@ -119,9 +119,12 @@ func (e *Engine) carryPublication(ctx context.Context, r *repo, pub publication,
 // was computed.
 var errRequeued = errors.New("the queue has changed")
 
+// preparation readies a checkout of the target to go along.
+type preparation func(h *git.Host, ctx context.Context, old, now string) (*git.Advance, error)
+
 // moveTarget moves the target, the lane's log and, where the target is checked
 // out, that checkout.
-func (e *Engine) moveTarget(ctx context.Context, r *repo, pub publication) error {
+func (e *Engine) moveTarget(ctx context.Context, r *repo, pub publication, prepare preparation) error {
 	hosts := r.git.Hosts(pub.Target)
 	if len(hosts) > 1 {
 		return &git.HostDirtyError{Path: hosts[1].Path, Cause: "the branch is checked out in several places"}
@@ -133,7 +136,7 @@ func (e *Engine) moveTarget(ctx context.Context, r *repo, pub publication) error
 	if len(hosts) == 0 {
 		return r.git.UpdateRefs(ctx, updates...)
 	}
-	advance, err := hosts[0].Prepare(ctx, pub.Old, pub.New)
+	advance, err := prepare(hosts[0], ctx, pub.Old, pub.New)
 	if err != nil {
 		return err
 	}
@@ -333,23 +336,22 @@ func (e *Engine) recoverPublication(ctx context.Context, r *repo, op journal.Ope
 	if err != nil && !errors.Is(err, git.ErrNoRef) {
 		return err
 	}
-	for _, h := range r.git.Hosts(pub.Target) {
-		h.DropLock()
-	}
 	moved := tip == pub.New
 	if !moved && err == nil && tip != pub.Old {
 		if moved, err = r.git.IsAncestor(ctx, pub.New, tip); err != nil {
 			return err
 		}
 	}
+	if tip == pub.Old && !moved {
+		// The checkout may have gone half the way. Its index is still locked, so
+		// that nobody could commit there meanwhile.
+		moved = e.moveTarget(ctx, r, pub, (*git.Host).Resume) == nil
+	}
+	for _, h := range r.git.Hosts(pub.Target) {
+		h.DropLock()
+	}
 	if moved {
 		return e.endPublication(ctx, op, pub)
-	}
-	if tip == pub.Old {
-		// The checkout may have gone half the way.
-		if err := e.moveTarget(ctx, r, pub); err == nil {
-			return e.endPublication(ctx, op, pub)
-		}
 	}
 	if err := e.end(ctx, op, journal.OpUndone, "its process died"); err != nil {
 		return err

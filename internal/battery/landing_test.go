@@ -30,7 +30,7 @@ func TestLanding(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, uint64(count)))
 	killed := 0
 	for killed < kills {
-		wait := time.Duration(rnd.IntN(400)) * time.Millisecond
+		wait := time.Duration(20+rnd.IntN(150+250*(killed%2))) * time.Millisecond
 		r := p.runWith(func(proc *os.Process) {
 			time.AfterFunc(wait, func() { _ = syscall.Kill(-proc.Pid, syscall.SIGKILL) })
 		}, p.dir, "croft", "queue", "run", "--json")

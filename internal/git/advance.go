@@ -69,6 +69,11 @@ type Advance struct {
 // with a *HostDirtyError if it cannot. Files that are already as they will be
 // are fine: that is how an interrupted move is finished.
 func (h *Host) Prepare(ctx context.Context, old, now string) (*Advance, error) {
+	return h.prepare(ctx, old, now, func(*Advance, context.Context) error { return nil })
+}
+
+// prepare prepares a move; first is done once the index is locked.
+func (h *Host) prepare(ctx context.Context, old, now string, first func(*Advance, context.Context) error) (*Advance, error) {
 	if h.InProgress {
 		return nil, &HostDirtyError{Path: h.Path, Cause: "a rebase or bisect of the branch is in progress"}
 	}
@@ -80,6 +85,9 @@ func (h *Host) Prepare(ctx context.Context, old, now string) (*Advance, error) {
 	err = a.takeLock(ctx)
 	if errors.Is(err, ErrIndexLocked) {
 		err = &HostDirtyError{Path: h.Path, Cause: "another git is at work there (index.lock)"}
+	}
+	if err == nil {
+		err = first(a, ctx)
 	}
 	if err == nil {
 		err = a.load()

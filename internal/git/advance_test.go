@@ -251,3 +251,53 @@ func userFiles(t *testing.T, r *gittest.Repo) map[string]string {
 	}
 	return found
 }
+
+// A git that was killed when it was writing files leaves the beginning of one,
+// or has taken it away. Whoever resumes completes it; a file that is somebody's
+// own stays in the way.
+func TestAdvanceResumes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		path, left string
+		goesOn     bool
+	}{
+		"begun":        {"dir/new", "ne", true},
+		"empty":        {"dir/new", "", true},
+		"taken away":   {"README.md", "-", true},
+		"begun anew":   {"README.md", "cha", true},
+		"not begun":    {"README.md", "# app\n", true},
+		"whole":        {"dir/new", "new\n", true},
+		"the user's":   {"dir/new", "mine\n", false},
+		"also changed": {"README.md", "mine\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := gittest.New(t)
+			old := r.Git("rev-parse", "main")
+			now := next(r, map[string]string{"README.md": "changed\n", "dir/new": "new\n"})
+			repo := open(t, r)
+			path := filepath.Join(r.Dir, tt.path)
+			if tt.left == "-" {
+				_ = os.Remove(path)
+			} else {
+				gittest.WriteFile(t, path, tt.left)
+			}
+			gittest.WriteFile(t, filepath.Join(repo.CommonDir, "index.lock"), lockText)
+			a, err := repo.Hosts("main")[0].Resume(t.Context(), old, now)
+			if err == nil {
+				defer a.Cancel()
+				err = repo.UpdateRefsAfter(t.Context(), func() error { return a.Apply(t.Context()) }, RefUpdate{"refs/heads/main", now, old})
+			}
+			if !tt.goesOn {
+				if dirty := new(HostDirtyError); !errors.As(err, &dirty) || readFile(t, path) != tt.left {
+					t.Errorf("%v; the file is %q", err, readFile(t, path))
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := plainStatus(t, r, r.Dir); len(got) != 0 || readFile(t, filepath.Join(r.Dir, "dir/new")) != "new\n" {
+				t.Errorf("the checkout shows %v", got)
+			}
+		})
+	}
+}

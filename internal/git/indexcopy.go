@@ -108,7 +108,8 @@ const indexWait = 2 * time.Second
 var ErrIndexLocked = errors.New("another git is at work on the index")
 
 // takeLock locks the index as git does. A lock that a killed Croft left is
-// taken over: whoever may change this index holds a kernel lock of Croft's.
+// taken over as it lies: whoever may change this index holds a kernel lock of
+// Croft's, and nobody else gets in between before what was begun is finished.
 func (c *indexCopy) takeLock(ctx context.Context) error {
 	deadline := time.Now().Add(indexWait)
 	for {
@@ -121,8 +122,9 @@ func (c *indexCopy) takeLock(ctx context.Context) error {
 		if !errors.Is(err, os.ErrExist) {
 			return err
 		}
-		if c.dropStaleLock() {
-			continue
+		if c.isOurs() {
+			c.locked = true
+			return nil
 		}
 		if time.Now().After(deadline) {
 			return ErrIndexLocked
@@ -135,10 +137,17 @@ func (c *indexCopy) takeLock(ctx context.Context) error {
 	}
 }
 
-// dropStaleLock removes a lock of Croft's, and reports whether there was one.
-func (c *indexCopy) dropStaleLock() bool {
+// isOurs reports whether the lock on the index is one of Croft's.
+func (c *indexCopy) isOurs() bool {
 	b, err := os.ReadFile(c.lockFile())
-	return err == nil && string(b) == lockText && os.Remove(c.lockFile()) == nil
+	return err == nil && string(b) == lockText
+}
+
+// dropStaleLock removes a lock of Croft's.
+func (c *indexCopy) dropStaleLock() {
+	if c.isOurs() {
+		_ = os.Remove(c.lockFile())
+	}
 }
 
 // place puts the copy in the place of the index. Git compares the times of

@@ -1,0 +1,82 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// Resume is Prepare for a move that was interrupted when it was writing files:
+// one that git had begun to write is completed first. Its content is the
+// beginning of what it becomes, so that whosever it is, no byte of it changes.
+func (h *Host) Resume(ctx context.Context, old, now string) (*Advance, error) {
+	return h.prepare(ctx, old, now, (*Advance).heal)
+}
+
+// heal completes the files that an interrupted move left half written, or had
+// taken away to write them anew.
+func (a *Advance) heal(ctx context.Context) error {
+	changes, err := a.repo.Diff(ctx, a.old, a.now)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if c.NewMode != "100644" && c.NewMode != "100755" || !a.isReached(c.Path) {
+			continue
+		}
+		if err := a.healFile(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isReached reports whether a path lies in directories of the checkout, and not
+// behind a link.
+func (a *Advance) isReached(path string) bool {
+	for dir := parent(path); dir != ""; dir = parent(dir) {
+		if info, err := os.Lstat(filepath.Join(a.at.work, filepath.FromSlash(dir))); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *Advance) healFile(ctx context.Context, c Change) error {
+	path := filepath.Join(a.at.work, filepath.FromSlash(c.Path))
+	info, err := os.Lstat(path)
+	missing := errors.Is(err, os.ErrNotExist)
+	if missing && c.Adds() || !missing && (err != nil || !info.Mode().IsRegular()) {
+		return nil // not begun, or something else
+	}
+	becomes, err := a.repo.Read(ctx, c.NewOID)
+	if err != nil {
+		return err
+	}
+	if !missing {
+		has, err := os.ReadFile(path)
+		if err != nil || len(has) >= len(becomes.Data) || !bytes.HasPrefix(becomes.Data, has) {
+			return nil // whole, or somebody's own
+		}
+		if was, err := a.repo.Read(ctx, c.OldOID); !c.Adds() && (err != nil || bytes.Equal(was.Data, has)) {
+			return err // not begun
+		}
+	}
+	mode := os.FileMode(0o666)
+	if c.NewMode == "100755" {
+		mode = 0o777
+	}
+	return replaceFile(path, becomes.Data, mode&^a.umask())
+}
+
+// umask is what the checkout's user takes from the modes of new files, as far as
+// the checkout itself tells.
+func (a *Advance) umask() os.FileMode {
+	info, err := os.Stat(a.at.work)
+	if err != nil {
+		return 0o022
+	}
+	return ^info.Mode().Perm() & 0o077
+}
