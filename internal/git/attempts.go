@@ -187,26 +187,6 @@ func (a *Attempts) start(ctx context.Context) error {
 	return nil
 }
 
-// settle makes sure that a git which waited may be asked once more, and reports
-// whether this is the first question since.
-func (a *Attempts) settle(ctx context.Context) (reused bool, err error) {
-	if a.p != nil && !a.reused {
-		return false, nil
-	}
-	now, err := a.q.repo.began(ctx)
-	if err != nil {
-		return false, err
-	}
-	if a.p != nil && !a.began.holds(now) {
-		a.end()
-	}
-	if a.p == nil {
-		a.began = now
-	}
-	a.reused = false
-	return a.p != nil, nil
-}
-
 // readMerged reads one answer of `git merge-tree --stdin`: whether it is clean,
 // the tree, the paths in conflict by stage, and messages with their paths.
 func readMerged(in *bufio.Reader) (Merged, error) {

@@ -170,3 +170,23 @@ func (a *Attempts) lastMade(oid string) (Commit, bool) {
 	c, ok := a.made[oid]
 	return c, ok
 }
+
+// settle makes sure that a git which waited may be asked once more, and reports
+// whether this is the first question since.
+func (a *Attempts) settle(ctx context.Context) (reused bool, err error) {
+	if a.p != nil && !a.reused {
+		return false, nil
+	}
+	now, err := a.q.repo.began(ctx)
+	if err != nil {
+		return false, err
+	}
+	if a.p != nil && !a.began.holds(now) {
+		a.end()
+	}
+	if a.p == nil {
+		a.began = now
+	}
+	a.reused = false
+	return a.p != nil, nil
+}
