@@ -30,7 +30,7 @@ func TestLanding(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, uint64(count)))
 	killed := 0
 	for killed < kills {
-		wait := time.Duration(20+rnd.IntN(150+250*(killed%2))) * time.Millisecond
+		wait := time.Duration(rnd.IntN(size(150, 400))) * time.Millisecond // few merges are soon done
 		r := p.runWith(func(proc *os.Process) {
 			time.AfterFunc(wait, func() { _ = syscall.Kill(-proc.Pid, syscall.SIGKILL) })
 		}, p.dir, "croft", "queue", "run", "--json")
@@ -92,7 +92,7 @@ func (p *project) commitOutside(t *testing.T) (stop func() []string) {
 			select {
 			case <-done:
 				return
-			case <-time.After(time.Second):
+			case <-time.After(time.Duration(size(400, 1000)) * time.Millisecond):
 			}
 			name := fmt.Sprintf("outside-%d.txt", i)
 			if err := writeFile(filepath.Join(p.dir, name), "x\n"); err != nil {
