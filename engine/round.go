@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
-	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
@@ -176,129 +174,6 @@ func checkRound(req croft.RoundRequest) error {
 	return nil
 }
 
-// seatBase is where the seats of a round start in one repository.
-type seatBase struct {
-	repo               croft.ID
-	base, ref, carried string
-}
-
-// seatBase fixes the commit that a round starts from, so that all of it, and
-// what is made of it after a crash, starts from the same.
-func (e *Engine) seatBase(ctx context.Context, ses *journal.Session, dir string, req croft.RoundRequest) (seatBase, error) {
-	plain := shadowPlain
-	if req.Mode == croft.ModeLegacy {
-		plain = newPlain
-	}
-	s, err := e.locate(ctx, dir, plain)
-	if err == nil {
-		err = e.baseline(ctx, s.repo)
-	}
-	if err != nil {
-		return seatBase{}, err
-	}
-	if _, err := e.ground(ctx, ses, s); err != nil {
-		return seatBase{}, err
-	}
-	out := seatBase{repo: s.id}
-	if s.git == nil || req.Mode == croft.ModeLegacy {
-		return out, nil
-	}
-	l, err := layout.Preset(ses.Layout)
-	if err != nil {
-		return seatBase{}, err
-	}
-	st, err := e.startFor(ctx, s, l, croft.CreateRequest{Base: req.Base})
-	if err != nil {
-		return seatBase{}, err
-	}
-	out.base, out.ref = st.oid, st.ref
-	switch req.Carry {
-	case croft.CarryNothing:
-	case croft.CarryDirty:
-		if out.carried, err = e.carry(ctx, s, st.oid); err != nil {
-			return seatBase{}, err
-		}
-		if out.carried != "" {
-			out.base = out.carried
-		}
-	default:
-		return seatBase{}, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("nothing %q can be carried", req.Carry), Hint: "dirty"}
-	}
-	return out, nil
-}
-
-// carryRef keeps the commit of a project's uncommitted changes until workspaces
-// hang on it.
-func carryRef(oid string) string { return "refs/croft/carry/" + oid }
-
-// carry commits what is uncommitted in the project's own checkout, beside its
-// index and branch, on top of what is checked out. It returns nothing if there
-// is nothing.
-func (e *Engine) carry(ctx context.Context, s standing, base string) (string, error) {
-	_, head, err := s.head(ctx)
-	if err != nil {
-		return "", err
-	}
-	if head != base {
-		return "", &croft.Error{
-			Code: croft.InvalidRequest, Message: "uncommitted changes can be carried only on top of what is checked out", Hint: "leave out --base or --carry",
-		}
-	}
-	tree := s.git.Main(s.path)
-	var paths []string
-	for entry, err := range tree.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
-		if err != nil {
-			return "", err
-		}
-		if entry.Untracked() && holdsBack(s.cfg.Commit, s.path, entry.Path) {
-			continue
-		}
-		paths = append(paths, entry.Path)
-	}
-	attempts, err := s.git.Attempts(git.OnDisk)
-	if err != nil {
-		return "", err
-	}
-	defer attempts.Close()
-	oid, err := tree.WorkCommit(ctx, attempts, paths)
-	if err != nil || oid == head {
-		return "", err
-	}
-	release, err := attempts.Keep(oid)
-	if err != nil {
-		return "", err
-	}
-	defer release()
-	old, err := s.git.ReadRef(ctx, carryRef(oid))
-	if err != nil && !errors.Is(err, git.ErrNoRef) {
-		return "", err
-	}
-	return oid, s.git.UpdateRefs(ctx, git.RefUpdate{Ref: carryRef(oid), New: oid, Old: old})
-}
-
-// homeOf finds the home of an agent, or makes one.
-func (e *Engine) homeOf(ctx context.Context, ses *journal.Session, agent, given string) (string, error) {
-	for i, h := range ses.Homes {
-		if h.Agent != agent {
-			continue
-		}
-		if given != "" && given != h.Path {
-			ses.Homes[i].Path, ses.Homes[i].Given = given, true
-		}
-		return ses.Homes[i].Path, nil
-	}
-	h := journal.Home{Agent: agent, Path: given, Given: given != ""}
-	if given == "" {
-		r, err := e.repoByID(ctx, ses.Repos[0].ID)
-		if err != nil {
-			return "", err
-		}
-		h.Path = e.newHome(r, string(newID()))
-	}
-	ses.Homes = append(ses.Homes, h)
-	return h.Path, nil
-}
-
 // makeSeats makes the workspaces of a round, repository by repository. What was
 // made before it was interrupted is found again by its key.
 func (e *Engine) makeSeats(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
@@ -424,85 +299,6 @@ func (e *Engine) nameSeats(ctx context.Context, g journal.Ground, parts []croft.
 		parts[i].Name = name
 	}
 	return nil
-}
-
-// takeBackRound removes what a round that did not come about has made.
-func (e *Engine) takeBackRound(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
-	for _, g := range ses.Repos {
-		key, err := e.journal.FindKey(ctx, g.ID, "create", seatsKey(t, g.ID))
-		if errors.Is(err, journal.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		op, err := e.await(ctx, key.Operation)
-		if err != nil {
-			return err
-		}
-		r, err := e.repoByID(ctx, g.ID)
-		if err != nil {
-			return err
-		}
-		var records []journal.Record
-		for _, id := range op.Workspaces {
-			rec, err := e.journal.Record(ctx, id)
-			if err == nil && rec.Workspace.State != croft.Trashed {
-				records = append(records, rec)
-			} else if err != nil && !errors.Is(err, journal.ErrNotFound) {
-				return err
-			}
-		}
-		if err := e.undoCreate(ctx, r, op, records, "the round did not come about"); err != nil {
-			return err
-		}
-	}
-	ses.Turns = slices.DeleteFunc(ses.Turns, func(o journal.Turn) bool { return o.ID == t.ID })
-	return e.saveSession(ctx, ses, nil)
-}
-
-// recoverRounds takes back the rounds whose starter has died, because nobody was
-// told of them, and puts away what is left of sessions that have ended.
-func (e *Engine) recoverRounds(ctx context.Context) error {
-	list, err := e.journal.UnfinishedSessions(ctx)
-	if err != nil {
-		return err
-	}
-	for _, ses := range list {
-		if err := e.recoverRound(ctx, ses.ID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (e *Engine) recoverRound(ctx context.Context, id croft.ID) error {
-	if _, err := os.Stat(e.sessionDir(id)); err != nil {
-		return nil
-	}
-	l, err := flock.Try(e.sessionLock(id))
-	if errors.Is(err, flock.ErrHeld) {
-		return nil // somebody is at it
-	}
-	if err != nil {
-		return err
-	}
-	defer l.Unlock()
-	ses, err := e.journal.Session(ctx, id)
-	if err != nil {
-		return err
-	}
-	for i := range ses.Turns {
-		if ses.Turns[i].Starting {
-			return e.takeBackRound(ctx, &ses, &ses.Turns[i])
-		}
-	}
-	if ses.Ending {
-		// What keeps a workspace here is no reason to fail elsewhere; the next
-		// one tries again, and so does ending the session again.
-		_ = e.clearSession(ctx, &ses)
-	}
-	return ctx.Err()
 }
 
 // shownRound is a round as callers see it.

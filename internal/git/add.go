@@ -7,10 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/proc"
 )
 
 // AddSpec describes a linked worktree to register.
@@ -287,7 +289,9 @@ func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 	if err := meanwhile(); err != nil {
 		return err
 	}
-	time.Sleep(time.Until(gone))
+	if isListing() {
+		time.Sleep(time.Until(gone))
+	}
 	w.holdHead()
 	w.DropDebris()
 	if err := failpoint.Hit("git.deregister.held"); err != nil {
@@ -313,6 +317,18 @@ func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 // listingTime is how long a git that lists worktrees may take from reading
 // that there is one to reading what it is.
 const listingTime = 10 * time.Millisecond
+
+// isListing reports whether a git may be listing worktrees now. Those that Croft
+// itself keeps running do not.
+func isListing() bool {
+	gits, known := proc.Running("git")
+	if !known || !proc.SeesAll() {
+		return true
+	}
+	return slices.ContainsFunc(gits, func(p proc.Neighbour) bool {
+		return !slices.ContainsFunc(p.Args, func(arg string) bool { return arg == "cat-file" || arg == "update-ref" || arg == "merge-tree" })
+	})
+}
 
 // headLock is the file under which git changes HEAD and its reflog.
 const headLock = "HEAD.lock"

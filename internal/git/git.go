@@ -81,7 +81,11 @@ func (g *Git) findExecPath() string {
 }
 
 func (g *Git) detect() (Version, error) {
-	out, err := g.ask("version")
+	out, known := g.remembered()
+	var err error
+	if !known {
+		out, err = g.ask("version")
+	}
 	if err != nil {
 		if errors.Is(err, proc.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
 			return Version{}, ErrNotFound
@@ -94,6 +98,9 @@ func (g *Git) detect() (Version, error) {
 	}
 	if v.Less(Floor) {
 		return v, &TooOldError{Have: v}
+	}
+	if !known {
+		g.remember(out)
 	}
 	return v, nil
 }

@@ -7,3 +7,6 @@ func Running(string) ([]Neighbour, bool) { return nil, false }
 
 // Open cannot tell on this platform.
 func Open([]string) map[string]bool { return nil }
+
+// SeesAll reports that it cannot tell on this platform.
+func SeesAll() bool { return false }

@@ -61,7 +61,10 @@ var attacks = []attack{
 	{"UpdateRef", false, func(a attacker) { a.commit("x"); a.git("update-ref", "refs/heads/main", "HEAD") }},
 	{"DeleteRefs", false, func(a attacker) { a.git("branch", "-D", "main"); a.git("update-ref", "-d", "refs/croft/ws/a/base") }},
 	{"SymbolicRef", false, func(a attacker) { a.commit("x"); a.git("symbolic-ref", "HEAD", "refs/heads/main"); a.commit("y") }},
-	{"ForgeCroftRefs", false, func(a attacker) { a.git("update-ref", "refs/croft/ws/b/record", "HEAD"); a.git("update-ref", "refs/stash", "HEAD") }},
+	{"ForgeCroftRefs", false, func(a attacker) {
+		a.git("update-ref", "refs/croft/ws/b/record", "HEAD")
+		a.git("update-ref", "refs/stash", "HEAD")
+	}},
 	{"ConfigPrograms", false, func(a attacker) {
 		for _, key := range []string{
 			"core.fsmonitor", "core.sshCommand", "diff.external", "core.pager", "core.editor", "gpg.program", "credential.helper",
@@ -105,7 +108,12 @@ var attacks = []attack{
 		a.git("reflog", "expire", "--expire=now", "--all")
 		a.git("gc", "-q", "--prune=now", "--aggressive")
 	}},
-	{"Repack", false, func(a attacker) { a.commit("x"); a.git("repack", "-a", "-d", "-q", "-F"); a.git("prune-packed"); a.git("prune") }},
+	{"Repack", false, func(a attacker) {
+		a.commit("x")
+		a.git("repack", "-a", "-d", "-q", "-F")
+		a.git("prune-packed")
+		a.git("prune")
+	}},
 	{"Stash", false, func(a attacker) {
 		gittest.WriteFile(a.t, filepath.Join(a.f.Spec.Path, "README.md"), "stashed\n")
 		a.git("stash", "push", "-q", "--include-untracked")
@@ -200,7 +208,9 @@ func picture(t *testing.T, dir string) map[string]string {
 func differs(before, after map[string]string, allowed ...string) []string {
 	var list []string
 	admits := func(name string) bool {
-		return slices.ContainsFunc(allowed, func(a string) bool { return name == a || strings.HasPrefix(name, a+"/") || strings.HasPrefix(a, name+"/") })
+		return slices.ContainsFunc(allowed, func(a string) bool {
+			return name == a || strings.HasPrefix(name, a+"/") || strings.HasPrefix(a, name+"/")
+		})
 	}
 	for name, was := range before {
 		if now, ok := after[name]; now != was && !admits(name) {
