@@ -44,6 +44,9 @@ func stateOf(t *testing.T, r *gittest.Repo) state {
 		if err != nil {
 			return err
 		}
+		if d.IsDir() && full == filepath.Join(path, ".git") {
+			return filepath.SkipDir // of that git has been asked
+		}
 		info, err := d.Info()
 		if err != nil {
 			return err
@@ -105,10 +108,13 @@ func writeIn(t *testing.T, r *gittest.Repo, files map[string]string) {
 }
 
 // worked is a workspace with commits and with every kind of uncommitted work.
-func worked(t *testing.T, role string) *gittest.Repo {
+func worked(t *testing.T, role string) *gittest.Repo { return workedIn(t, role, croft.ModeAuto) }
+
+// workedIn is the same for a workspace of a mode.
+func workedIn(t *testing.T, role string, mode croft.Mode) *gittest.Repo {
 	t.Helper()
 	r := company(t)
-	brief(t, r, func(e *engine.Engine) { create(t, e, croft.CreateRequest{Name: "a", Role: role}) })
+	brief(t, r, func(e *engine.Engine) { create(t, e, croft.CreateRequest{Name: "a", Role: role, Mode: mode}) })
 	writeIn(t, r, map[string]string{
 		".gitignore": "*.log\n.env\n/build/\n", "done.txt": "done\n", "gone.txt": "gone\n", "turn": "a file\n", "sub/deep.txt": "deep\n",
 	})
@@ -123,8 +129,20 @@ func worked(t *testing.T, role string) *gittest.Repo {
 	if err := os.Remove(filepath.Join(pathOfA(r), "gone.txt")); err != nil {
 		t.Fatal(err)
 	}
+	harvestA(t, r)
 	remember(t, r, "first", stateOf(t, r))
 	return r
+}
+
+// harvestA lets the project know what was committed in the workspace, if that
+// has a git directory of its own.
+func harvestA(t *testing.T, r *gittest.Repo) {
+	t.Helper()
+	brief(t, r, func(e *engine.Engine) {
+		if _, err := e.Status(t.Context(), show(t, e, "a").ID); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // wantTidy fails if something lies around that nothing explains.
@@ -138,6 +156,7 @@ func wantTidy(t *testing.T, r *gittest.Repo, e croft.Service) {
 	for _, w := range all {
 		explained["ws/"+string(w.ID)+"/record"] = true
 		explained["ws/"+string(w.ID)+"/base"] = w.State == croft.Ready
+		explained["ws/"+string(w.ID)+"/held"] = w.State == croft.Ready && w.Mode == croft.ModeIsolated
 		explained["archive/"+string(w.ID)+"/head"] = w.State == croft.Trashed
 		explained["archive/"+string(w.ID)+"/branch"] = w.State == croft.Trashed
 		explained["archive/"+string(w.ID)+"/state"] = w.State == croft.Trashed
@@ -197,8 +216,11 @@ func wantWhole(t *testing.T, r *gittest.Repo, e croft.Service, want state) {
 	if w.State != croft.Ready || w.Path != pathOfA(r) || w.Head != want.Head || w.IsLocked {
 		t.Errorf("the record says %+v", w)
 	}
-	listed := r.Git("worktree", "list", "--porcelain")
-	if strings.Count(listed, "worktree "+w.Path+"\n") != 1 || strings.Contains(listed, "locked") || strings.Contains(listed, "prunable") {
+	listed, times := r.Git("worktree", "list", "--porcelain"), 1
+	if w.Mode == croft.ModeIsolated {
+		times = 0
+	}
+	if strings.Count(listed, "worktree "+w.Path+"\n") != times || strings.Contains(listed, "locked") || strings.Contains(listed, "prunable") {
 		t.Errorf("git lists\n%s", listed)
 	}
 	if diff := cmp.Diff(want, stateOf(t, r)); diff != "" {

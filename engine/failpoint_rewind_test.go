@@ -15,8 +15,11 @@ import (
 )
 
 // rewinds is a workspace that went on after a snapshot, and the way back.
-func rewinds(t *testing.T) (*gittest.Repo, task) {
-	r := worked(t, "a")
+func rewinds(t *testing.T) (*gittest.Repo, task) { return rewindsIn(t, croft.ModeAuto) }
+
+// rewindsIn is the same for a workspace of a mode.
+func rewindsIn(t *testing.T, mode croft.Mode) (*gittest.Repo, task) {
+	r := workedIn(t, "a", mode)
 	var id croft.ID
 	brief(t, r, func(e *engine.Engine) {
 		s, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
@@ -37,6 +40,7 @@ func rewinds(t *testing.T) (*gittest.Repo, task) {
 	writeIn(t, r, map[string]string{"staged again.txt": "staged\n"})
 	r.GitIn(path, "add", "--all")
 	writeIn(t, r, map[string]string{"second.txt": "changed\n", "later.txt": "untracked\n", ".env": "TOKEN=two\n", "later.log": "ignored\n"})
+	harvestA(t, r)
 	later := stateOf(t, r)
 	remember(t, r, "second", later)
 	first := recall(t, r, "first")

@@ -61,22 +61,29 @@ func (w *Worktree) Change(ctx context.Context, act func(*Worktree) error) error 
 	return errors.Join(acted, p.deliver(context.WithoutCancel(ctx), state))
 }
 
+// indexLock is the file under which git changes an index.
+const indexLock = "index.lock"
+
+// isHeld reports whether a lock of Croft's lies on the agent's index.
+func (p *private) isHeld() bool {
+	b, err := p.read(indexLock)
+	return err == nil && string(b) == lockText
+}
+
 // holdIndex takes the lock of the agent's index, as git does.
 func (p *private) holdIndex(ctx context.Context) (unlock func(), err error) {
-	const name = "index.lock"
 	deadline := time.Now().Add(indexWait)
 	for {
-		f, err := p.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		f, err := p.root.OpenFile(indexLock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 		if err == nil {
 			_, err = f.WriteString(lockText)
-			return func() { _ = p.root.Remove(name) }, errors.Join(err, f.Close())
+			return func() { _ = p.root.Remove(indexLock) }, errors.Join(err, f.Close())
 		}
 		if !errors.Is(err, os.ErrExist) {
 			return nil, err
 		}
-		// Of a Croft that died: whoever is alive holds the lock that we hold.
-		if b, err := p.read(name); err == nil && string(b) == lockText {
-			_ = p.root.Remove(name)
+		if p.isHeld() { // by a Croft that died
+			_ = p.root.Remove(indexLock)
 			continue
 		}
 		if time.Now().After(deadline) {
@@ -107,6 +114,9 @@ func (p *private) deliver(ctx context.Context, last syncState) error {
 		return err
 	}
 	if err := p.send(ctx, last, now, head, x); err != nil {
+		return err
+	}
+	if data, err = p.deliverable(ctx, head, x, data); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("deliver.sent"); err != nil {
@@ -140,6 +150,22 @@ func (w *Worktree) adminIndex() (*Index, []byte, error) {
 	}
 	x, err := parseIndex(data, w.Repo.newHash())
 	return x, data, err
+}
+
+// deliverable is the index as the private side can have it: it may name trees
+// only if they are those of the commit that is checked out, because no others
+// are brought.
+func (p *private) deliverable(ctx context.Context, head string, x *Index, data []byte) ([]byte, error) {
+	if x == nil {
+		return nil, nil
+	}
+	if head != "" {
+		c, err := p.w.Repo.ReadCommit(ctx, head)
+		if err != nil || c.Tree == x.Tree {
+			return data, err
+		}
+	}
+	return p.w.Repo.plainIndex(data, x, nil)
 }
 
 // send brings objects of the repository to the private side: the commit that is

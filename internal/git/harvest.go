@@ -41,7 +41,7 @@ func (w *Worktree) Harvest(ctx context.Context) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	if last := w.readSyncState(); !last.Pending {
+	if last := w.readSyncState(); !last.Pending && !p.isHeld() {
 		now, err := p.state()
 		if err != nil || now.equal(last.Private) {
 			return err
@@ -52,6 +52,9 @@ func (w *Worktree) Harvest(ctx context.Context) error {
 		return err
 	}
 	defer l.Unlock()
+	if p.isHeld() { // by a Croft that died: whoever is alive has the lock that is ours now
+		_ = p.root.Remove(indexLock)
+	}
 	return p.settle(ctx)
 }
 

@@ -71,8 +71,8 @@ func (t *stagedTree) extension(out []byte) []byte {
 }
 
 // plainIndex is an index with the same entries and nothing else of what the
-// file has, but for the trees, which are computed anew: extensions can tell git
-// what not to look at.
+// file has, but for the trees, which are computed anew if they are given:
+// extensions can tell git what not to look at.
 func (r *Repository) plainIndex(data []byte, x *Index, root *stagedTree) ([]byte, error) {
 	hashLen := r.oidLen() / 2
 	in := bytes.NewReader(data[:len(data)-hashLen])
@@ -81,7 +81,7 @@ func (r *Repository) plainIndex(data []byte, x *Index, root *stagedTree) ([]byte
 		return nil, err
 	}
 	out := bytes.Clone(data[:len(data)-hashLen-in.Len()-rest.Buffered()])
-	if root.entries == len(x.Entries) {
+	if root != nil && root.entries == len(x.Entries) {
 		trees := root.extension(nil)
 		out = append(out, "TREE"...)
 		out = binary.BigEndian.AppendUint32(out, uint32(len(trees)))

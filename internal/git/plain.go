@@ -100,6 +100,10 @@ func (r *Repository) Baseline(ctx context.Context, when time.Time) error {
 // hashed here, all cores at work, and all objects go into one pack.
 func (w *Worktree) firstBaseline(ctx context.Context, c Commit) error {
 	repo := w.Repo
+	// Whoever began before may have written an index and no commit.
+	if err := os.Remove(filepath.Join(w.Admin, "index")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
 	names, err := w.Others(ctx)
 	if err != nil {
 		return err
