@@ -67,7 +67,11 @@ func (e *Engine) save(ctx context.Context, r *repo, rec journal.Record, before s
 		}
 		d.end()
 	}()
-	saved, err := snapshot.Save(ctx, r.trees.At(specOf(rec)), snapshot.Selection{
+	tree, err := r.trees.At(specOf(rec)).LastKnown(ctx)
+	if err != nil {
+		return nil, err
+	}
+	saved, err := snapshot.Save(ctx, tree, snapshot.Selection{
 		Ignored: r.cfg.Snapshot.Ignored, Secrets: r.cfg.Snapshot.Secrets, SecretsDir: e.secretsDir(r, id),
 		Before: before, Message: "Snapshot of " + w.Name,
 		Pin: func(commit string) error {

@@ -103,7 +103,12 @@ func (t trees) Changes(ctx context.Context, s checkout.Spec) ([]checkout.Change,
 }
 
 // Health looks whether the checkout is intact.
-func (t trees) Health(s checkout.Spec) checkout.Health { return t.of(s).Health(s) }
+func (t trees) Health(s checkout.Spec) checkout.Health {
+	if t.linked == nil { // the repository itself is gone
+		return checkout.Missing
+	}
+	return t.of(s).Health(s)
+}
 
 // Stow moves the checkout away.
 func (t trees) Stow(s checkout.Spec, dir string) error { return t.of(s).Stow(s, dir) }

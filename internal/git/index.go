@@ -40,7 +40,10 @@ type IndexEntry struct {
 // Index reads what the worktree has staged. The file is read here; one of a
 // form that only git can read is rewritten by it, as a copy.
 func (w *Worktree) Index(ctx context.Context) (*Index, error) {
-	w = w.asLastKnown(ctx)
+	w, err := w.LastKnown(ctx)
+	if err != nil {
+		return nil, err
+	}
 	path := filepath.Join(w.Admin, "index")
 	x, err := w.readIndex(path)
 	if errors.Is(err, os.ErrNotExist) {

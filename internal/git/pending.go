@@ -26,7 +26,11 @@ const reflogKept = 200
 // on, HEAD first, each once. Commits that are gone already are left out.
 func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 	var oids []string
-	_, head, err := w.asLastKnown(ctx).Head(ctx)
+	w, err := w.LastKnown(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, head, err := w.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +56,18 @@ func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 	return w.commits(ctx, append(oids, w.reflog()...))
 }
 
-// asLastKnown is the worktree after a harvest, or as it was known before if
-// there can be none: what saves work does not wait for an agent to mend its git
-// directory.
-func (w *Worktree) asLastKnown(ctx context.Context) *Worktree {
-	_ = w.Harvest(ctx)
+// LastKnown is the worktree after a harvest, or as it was known before if an
+// agent's git directory cannot be read from: what saves work does not wait for
+// somebody to mend that. Nothing is harvested through it.
+func (w *Worktree) LastKnown(ctx context.Context) (*Worktree, error) {
+	if err := w.Harvest(ctx); err != nil {
+		if _, own := errors.AsType[*PrivateError](err); !own {
+			return nil, err
+		}
+	}
 	known := *w
 	known.settled = true
-	return &known
+	return &known, nil
 }
 
 // held are the tips that an isolated checkout has beside its branch.
