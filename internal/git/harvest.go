@@ -164,6 +164,9 @@ func (p *private) news(ctx context.Context, last syncState, now privateState) (n
 			return n, p.wrong("its index cannot be read")
 		}
 	}
+	if bad := n.staged.misplaced(); bad != "" {
+		return n, p.wrong("its index has the entry %q, which git would not make", bad)
+	}
 	if n.trees, err = p.w.Repo.stagedTrees(n.staged); err != nil {
 		return n, p.wrong("its index names what cannot be in a tree: %v", err)
 	}

@@ -8,6 +8,31 @@ import (
 	"strings"
 )
 
+// misplaced returns a path of an index that git itself would not write there:
+// one that leads out of the checkout or into a git directory, is out of order, or
+// has a mode that there is not. It is empty if there is none.
+func (x *Index) misplaced() string {
+	last, stage := "", -1
+	for _, e := range x.Entries {
+		if e.Path < last || e.Path == last && e.Stage <= stage {
+			return e.Path
+		}
+		last, stage = e.Path, e.Stage
+		switch e.Mode {
+		case "100644", "100755", "120000", "160000":
+		default:
+			return e.Path
+		}
+		for part := range strings.SplitSeq(e.Path, "/") {
+			switch strings.ToLower(part) {
+			case "", ".", "..", ".git", "git~1":
+				return e.Path
+			}
+		}
+	}
+	return ""
+}
+
 // stagedTree is one directory of what an index describes.
 type stagedTree struct {
 	name    string

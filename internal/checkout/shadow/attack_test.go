@@ -1,6 +1,8 @@
 package shadow_test
 
 import (
+	"bytes"
+	"crypto/sha1"
 	"errors"
 	"io/fs"
 	"os"
@@ -46,6 +48,22 @@ func (a attacker) replaceByLink(name string) {
 	}
 	if err := os.Symlink(filepath.Join(a.f.Repo.Dir, ".git", filepath.FromSlash(name)), path); err != nil {
 		a.t.Skip("needs symbolic links")
+	}
+}
+
+// editIndex replaces a path in the index by one of the same length, which git
+// would refuse.
+func (a attacker) editIndex(from, to string) {
+	a.t.Helper()
+	file := filepath.Join(a.f.Spec.Path, ".git", "index")
+	b, err := os.ReadFile(file)
+	if err != nil || len(from) != len(to) {
+		a.t.Fatal(err)
+	}
+	b = bytes.Replace(b[:len(b)-sha1.Size], []byte(from), []byte(to), 1)
+	sum := sha1.Sum(b)
+	if err := os.WriteFile(file, append(b, sum[:]...), 0o644); err != nil {
+		a.t.Fatal(err)
 	}
 }
 
@@ -171,6 +189,8 @@ var attacks = []attack{
 		})
 	}},
 	{"IndexNonsense", true, func(a attacker) { a.write("index", "DIRC\x00\x00\x00\x02\xff\xff\xff\xff") }},
+	{"IndexEscapes", true, func(a attacker) { a.editIndex("README.md", "../evil.x") }},
+	{"IndexInGitDirectory", true, func(a attacker) { a.editIndex("README.md", ".git/evil") }},
 	{"HeadNonsense", true, func(a attacker) { a.write("HEAD", "ref: ../../../etc/passwd\n") }},
 }
 
