@@ -1,0 +1,100 @@
+package git
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// hold stores the commit that keeps what the branch does not: what is staged,
+// and every other tip. It returns "" if there is nothing else.
+func (p *private) hold(ctx context.Context, last syncState, n news) (string, error) {
+	repo := p.w.Repo
+	var parents []string
+	tips, err := p.beside(ctx, last, n)
+	if err != nil {
+		return "", err
+	}
+	for _, oid := range tips {
+		info, err := repo.Info(ctx, oid+"^{commit}")
+		if err == nil && !slices.Contains(parents, info.OID) {
+			parents = append(parents, info.OID)
+		} else if err != nil && !errors.Is(err, ErrNoObject) {
+			return "", err
+		}
+	}
+	if len(parents) == 1 && (parents[0] == last.Base || parents[0] == n.now.Refs["refs/heads/"+last.Branch]) {
+		c, err := repo.ReadCommit(ctx, parents[0])
+		if err != nil || n.trees == nil || c.Tree == hex.EncodeToString(n.trees.oid) && n.trees.entries == len(n.staged.Entries) {
+			return "", err
+		}
+	}
+	b := repo.Batch()
+	defer b.Discard()
+	tree := ""
+	if n.trees != nil {
+		tree, err = b.writeStaged(ctx, n.trees)
+	} else {
+		tree, err = b.WriteTree(nil)
+	}
+	if err != nil {
+		return "", err
+	}
+	held, err := b.WriteCommit(Commit{
+		Tree: tree, Parents: parents, Signature: syntheticAuthor, Message: "What an isolated workspace holds beside its branch",
+	})
+	if err != nil {
+		return "", err
+	}
+	return held, b.Flush()
+}
+
+// recent is how many commits are looked at to find out that a branch leads to
+// others: those that a reflog names are mostly its last ones.
+const recent = 300
+
+// beside are the tips without those that lie behind the one that is checked out.
+func (p *private) beside(ctx context.Context, last syncState, n news) ([]string, error) {
+	_, head := n.now.resolve()
+	if head == "" || len(n.tips) == 1 {
+		return n.tips, nil
+	}
+	seen := map[string]bool{}
+	for next := []string{head}; len(next) > 0 && len(seen) < recent; next = next[1:] {
+		if seen[next[0]] {
+			continue
+		}
+		c, err := p.w.Repo.ReadCommit(ctx, next[0])
+		if err != nil {
+			return nil, err
+		}
+		seen[next[0]] = true
+		if next[0] != last.Base {
+			next = append(next, c.Parents...)
+		}
+	}
+	var tips []string
+	for _, oid := range n.tips {
+		if oid == head || !seen[oid] {
+			tips = append(tips, oid)
+		}
+	}
+	return tips, nil
+}
+
+// writeStaged stores the trees of an index that the repository does not have.
+func (b *Batch) writeStaged(ctx context.Context, t *stagedTree) (string, error) {
+	oid := hex.EncodeToString(t.oid)
+	_, err := b.repo.Info(ctx, oid)
+	if err == nil || !errors.Is(err, ErrNoObject) {
+		return oid, err
+	}
+	for _, sub := range t.subs {
+		if _, err := b.writeStaged(ctx, sub); err != nil {
+			return "", err
+		}
+	}
+	return b.write("tree", int64(len(t.text)), strings.NewReader(string(t.text)), "")
+}
