@@ -43,7 +43,7 @@ func TestTournament(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, uint64(kills)))
 	start := time.Now()
 	for {
-		wait := time.Duration(50+rnd.IntN(size(900, 2500))) * time.Millisecond
+		wait := time.Duration(20+rnd.IntN(size(500, 200+220*(killed%4)))) * time.Millisecond
 		r := g.runWith(func(proc *os.Process) {
 			if killed < kills {
 				time.AfterFunc(wait, func() { _ = syscall.Kill(-proc.Pid, syscall.SIGKILL) })
