@@ -127,9 +127,25 @@ func killed(t *testing.T, cmd *exec.Cmd) {
 // eachPoint runs a test for every failpoint of a task.
 func eachPoint(t *testing.T, setting func(t *testing.T) (*gittest.Repo, task), test func(t *testing.T, r *gittest.Repo, job task, n int)) {
 	t.Helper()
+	everyPoint(t, 1, setting, test)
+}
+
+// thirdPoint is eachPoint for tasks that take long to set up: every third point,
+// and all with CROFT_LONG.
+func thirdPoint(t *testing.T, setting func(t *testing.T) (*gittest.Repo, task), test func(t *testing.T, r *gittest.Repo, job task, n int)) {
+	t.Helper()
+	step := 3
+	if os.Getenv("CROFT_LONG") != "" {
+		step = 1
+	}
+	everyPoint(t, step, setting, test)
+}
+
+func everyPoint(t *testing.T, step int, setting func(t *testing.T) (*gittest.Repo, task), test func(t *testing.T, r *gittest.Repo, job task, n int)) {
+	t.Helper()
 	total := points(t, setting)
 	t.Logf("%d points", total)
-	for n := 1; n <= total; n++ {
+	for n := 1; n <= total; n += step {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
 			r, job := setting(t)

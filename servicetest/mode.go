@@ -12,9 +12,9 @@ import (
 // The parts of a Service that depend on what kind of checkout a workspace has:
 // those that any change of a kind of checkout may break, and all of them.
 var (
-	modeCore = []string{"Create", "Roles", "List", "Status", "Remove", "Trash", "Snapshots", "Radar", "Merges", "Reviews", "Doctor"}
+	modeCore = []string{"Create", "Remove", "Trash", "Snapshots", "Merges", "Reviews"}
 	modeAll  = append(slices.Clone(modeCore),
-		"AllOrNone", "Base", "Lock", "Lease", "Reap", "Clean", "TrashUpkeep", "History", "Finish", "Revert", "Keys")
+		"Roles", "List", "Status", "Radar", "Doctor", "AllOrNone", "Base", "Lock", "Lease", "Reap", "Clean", "TrashUpkeep", "History", "Finish", "Revert", "Keys")
 )
 
 // Depth says how much of the contract is proved.
