@@ -135,11 +135,33 @@ func (e *Engine) endSeat(ctx context.Context, ses *journal.Session, t *journal.T
 		return err
 	}
 	how := removal{Branch: croft.BranchKeep, Event: croft.EventWorkspaceRemoved, act: act{id: t.ID}}
-	if _, err := e.removeOne(ctx, r, rec, how, croft.RemoveForce); err != nil && !errors.Is(err, croft.WorktreeNotFound) {
+	if err := e.removeLeft(ctx, r, rec, how); err != nil {
 		return err
 	}
 	seat.Ended = true
 	return failpoint.Hit("round.removed")
+}
+
+// leaving is how long the processes of an agent whose round ends may take to go.
+const leaving = 2 * time.Second
+
+// removeLeft removes a workspace whose agent has just been told to stop, and may
+// not be gone yet.
+func (e *Engine) removeLeft(ctx context.Context, r *repo, rec journal.Record, how removal) error {
+	for deadline := time.Now().Add(leaving); ; {
+		_, err := e.removeOne(ctx, r, rec, how, croft.RemoveForce)
+		if errors.Is(err, croft.WorktreeNotFound) {
+			return nil
+		}
+		if !errors.Is(err, croft.WorkspaceBusy) || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // keepWork commits what is not committed and archives the scratch. Of a
@@ -254,7 +276,7 @@ func (e *Engine) removeFinals(ctx context.Context, ses *journal.Session) error {
 			return err
 		}
 		how := removal{Event: croft.EventWorkspaceRemoved, act: act{id: ses.ID}}
-		if _, err := e.removeOne(ctx, r, rec, how, croft.RemoveForce); err != nil && !errors.Is(err, croft.WorktreeNotFound) {
+		if err := e.removeLeft(ctx, r, rec, how); err != nil {
 			return err
 		}
 	}

@@ -55,6 +55,9 @@ func tournament(ctx context.Context, key string, rounds int, agents []string, ru
 		if r, err = svc.EndRound(ctx, r.ID); err != nil {
 			return err
 		}
+		if len(r.Failed) > 0 {
+			return r.Failed[0].Reason // a checkout could not be put away: try again
+		}
 	}
 	for _, repo := range repos {
 		fin, err := svc.Present(ctx, croft.PresentRequest{Session: ses.ID, Winner: vote(r), Repo: repo})
