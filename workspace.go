@@ -18,7 +18,8 @@ type Mode string
 // The modes. The words are those of a configuration file.
 const (
 	// ModeAuto chooses: a worktree in a git repository, and in a plain
-	// directory what the layout allows.
+	// directory a copy, or what the layout says. A request without a mode does
+	// the same, but refuses a plain directory that the layout has no rule for.
 	ModeAuto Mode = "auto"
 	// ModeWorktree is a git worktree with a branch of its own.
 	ModeWorktree Mode = "worktree"
@@ -187,7 +188,7 @@ type CreateRequest struct {
 	Branch string `json:"branch,omitempty"` // takes this branch, existing or new; default: a new one by the layout
 	Target string `json:"target,omitempty"` // default: the branch that Base names, else the one that one stands on
 	Layout string `json:"layout,omitempty"` // a preset; default: the configuration's
-	Mode   Mode   `json:"mode,omitempty"`   // default: auto
+	Mode   Mode   `json:"mode,omitempty"`   // default: by the layout, see ModeAuto
 
 	RoleFiles RoleFiles `json:"roleFiles,omitempty"`
 	Fetch     Fetch     `json:"fetch,omitempty"`

@@ -82,6 +82,9 @@ func explainGit(e *croft.Error, err error) bool {
 		e.Code, e.Message, e.Hint = croft.GitTooOld, tooOld.Error(), "upgrade git"
 	case errors.Is(err, git.ErrNoRepository):
 		e.Code, e.Message, e.Hint = croft.NotARepo, "not in a git repository", "git init"
+		if e.Op == "create" {
+			e.Hint = "git init, or croft new --mode isolated to work on a copy of the directory"
+		}
 	case errors.Is(err, git.ErrDeadWorktree):
 		e.Code, e.Message = croft.NotARepo, "this directory was a worktree, but its repository does not know it any more"
 		e.Hint = "croft doctor --fix --repo <the repository>"

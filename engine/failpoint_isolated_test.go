@@ -122,7 +122,7 @@ func TestKilledPlainCreation(t *testing.T) {
 		}
 		r.Write("node/dep.txt", "ignored\n")
 		r.Write(".gitignore", "node/\n")
-		return r, task{Create: &croft.CreateAllRequest{Key: "k", Workspaces: []croft.CreateRequest{{Name: "a"}}}}
+		return r, task{Create: &croft.CreateAllRequest{Key: "k", Workspaces: []croft.CreateRequest{{Name: "a", Mode: croft.ModeAuto}}}}
 	}
 	thirdPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))

@@ -103,7 +103,7 @@ func TestPlainWithoutDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := engineIn(t, r, 0)
-	w := create(t, e, croft.CreateRequest{Name: "a"})
+	w := create(t, e, croft.CreateRequest{Name: "a", Mode: croft.ModeAuto})
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}

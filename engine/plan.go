@@ -151,7 +151,10 @@ func layoutFor(r *repo, req croft.CreateRequest) (layout.Layout, error) {
 // modeFor is the mode that a workspace gets, and what is to be said of it.
 func (e *Engine) modeFor(r *repo, l layout.Layout, req croft.CreateRequest) (mode croft.Mode, note string, err error) {
 	if r.git == nil || e.isPlain(r.common) {
-		mode, err = plainModeFor(l, req.Mode)
+		if mode = req.Mode; mode == "" && r.git != nil {
+			mode = croft.ModeAuto // it is a project already
+		}
+		mode, err = plainModeFor(l, mode)
 		if err == nil && req.Mode == croft.ModeWorktree {
 			note = "there is no git repository here: the workspace is a copy of the directory, with a git directory of its own"
 		}
@@ -174,12 +177,17 @@ func (e *Engine) modeFor(r *repo, l layout.Layout, req croft.CreateRequest) (mod
 	return "", "", unknownMode(req.Mode)
 }
 
-// plainModeFor is the mode that a workspace of a plain directory gets.
+// plainModeFor is the mode that a workspace of a plain directory gets. Where the
+// layout has no rule for such a directory, nobody is given a copy of one unasked:
+// they may only stand in the wrong place.
 func plainModeFor(l layout.Layout, mode croft.Mode) (croft.Mode, error) {
 	switch mode {
 	case "", croft.ModeAuto:
-		if l.Plain == layout.PlainDirect {
+		switch {
+		case l.Plain == layout.PlainDirect:
 			return croft.ModeLegacy, nil
+		case l.Plain == layout.PlainRefuse && mode == "":
+			return "", git.ErrNoRepository
 		}
 		return croft.ModeIsolated, nil
 	case croft.ModeWorktree, croft.ModeIsolated:

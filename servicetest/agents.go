@@ -126,11 +126,10 @@ func agentPlain(t *testing.T, f *fixture) {
 	if read(t, filepath.Join(dir, "notes.txt")) != "mine\n" {
 		t.Error("the removal touched the directory")
 	}
-	// Other layouts, and a request for a worktree, get a copy.
-	if w := f.create(croft.CreateRequest{Name: "c"}); w.Mode != croft.ModeIsolated || len(w.Notes) != 0 {
-		t.Errorf("another layout: %+v", w)
-	}
-	req := agent("d")
+	// Other layouts refuse it; whoever asks for a worktree gets a copy.
+	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "c"})
+	wantCode(t, err, croft.NotARepo)
+	req := agent("c")
 	req.Mode = croft.ModeWorktree
 	w := f.create(req)
 	if w.Mode != croft.ModeIsolated || len(w.Notes) != 1 || read(t, filepath.Join(w.Path, "notes.txt")) != "mine\n" {

@@ -33,7 +33,7 @@ func TestPlainCopy(t *testing.T) {
 				hand = append(hand, p.copyByHand(t, dir))
 			}
 			for n, times := range []*[]time.Duration{&first, &next} {
-				r := p.run(dir, "croft", "new", fmt.Sprintf("a%d", n))
+				r := p.run(dir, "croft", "new", fmt.Sprintf("a%d", n), "--mode", "auto")
 				if r.code != 0 || r.err != nil {
 					t.Fatalf("croft new: %v", r)
 				}

@@ -63,8 +63,10 @@ const (
 type Plain string
 
 const (
-	// PlainRefuse refuses it. It is the default.
+	// PlainRefuse refuses it, unless a mode was asked for. It is the default.
 	PlainRefuse Plain = ""
+	// PlainCopy gives every agent a copy.
+	PlainCopy Plain = "copy"
 	// PlainDirect lets the agent write in the directory itself.
 	PlainDirect Plain = "direct"
 )
@@ -156,6 +158,7 @@ func rounds(name, prefix, scratch string) Layout {
 		Path:    "{home}/.worktree/{repo}",
 		Branch:  "{prefix}/{hex8}",
 		Start:   StartHead,
+		Plain:   PlainCopy,
 		Aim:     AimNone,
 		Prefix:  prefix,
 		Scratch: scratch,
