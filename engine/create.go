@@ -143,7 +143,12 @@ func digest(req croft.CreateAllRequest) string {
 	for i := range req.Workspaces {
 		req.Workspaces[i].Key, req.Workspaces[i].Repo = "", ""
 	}
-	b, _ := json.Marshal(req)
+	return digestOf(req)
+}
+
+// digestOf identifies a value by its JSON.
+func digestOf(v any) string {
+	b, _ := json.Marshal(v)
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }

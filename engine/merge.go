@@ -3,8 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,12 +46,7 @@ func (e *Engine) mergedBefore(ctx context.Context, key *journal.Key, req any) (*
 	if err := layout.CheckKey(key.Key); err != nil {
 		return nil, false, err
 	}
-	b, err := json.Marshal(req)
-	if err != nil {
-		return nil, false, err
-	}
-	sum := sha256.Sum256(b)
-	key.Request = hex.EncodeToString(sum[:])
+	key.Request = digestOf(req)
 	used, err := e.journal.FindKey(ctx, key.Repo, key.Verb, key.Key)
 	switch {
 	case errors.Is(err, journal.ErrNotFound):

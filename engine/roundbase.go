@@ -79,7 +79,7 @@ func (e *Engine) carry(ctx context.Context, s standing, base string) (string, er
 			Code: croft.InvalidRequest, Message: "uncommitted changes can be carried only on top of what is checked out", Hint: "leave out --base or --carry",
 		}
 	}
-	tree := s.git.Main(s.path)
+	tree := s.git.Main()
 	var paths []string
 	for entry, err := range tree.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
 		if err != nil {

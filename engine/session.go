@@ -3,8 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -203,12 +201,6 @@ func retained(r croft.Retention) (int, error) {
 		return 0, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is no number of branches to keep", r), Hint: "one, all, or a number from 1"}
 	}
 	return n, nil
-}
-
-func digestOf(v any) string {
-	b, _ := json.Marshal(v)
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
 }
 
 func eventData(key, value string) json.RawMessage {

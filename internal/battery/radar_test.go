@@ -286,7 +286,7 @@ func (p *project) compareRadar(want forecast) {
 	// compare weighs more; the short form only notices if it gets much worse.
 	bound := 3.0
 	if !isLong() {
-		bound = 12
+		bound = 8
 	}
 	for round := 1; ; round++ {
 		for range size(5, 7) {

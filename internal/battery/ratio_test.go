@@ -36,7 +36,7 @@ func TestRemove(t *testing.T) {
 	// other things too, only notices if it gets much worse.
 	bounds := struct{ command, undo, open float64 }{0.15, 0.15, 0.05}
 	if !isLong() {
-		bounds.command, bounds.undo, bounds.open = 0.5, 0.4, 0.4
+		bounds.command, bounds.undo, bounds.open = 0.25, 0.22, 0.14
 	}
 	var got removals
 	for round := 1; ; round++ {

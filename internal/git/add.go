@@ -247,17 +247,8 @@ func (w *Worktree) pointer() string {
 // removeTree deletes a directory without leaving it by a link; the entry named
 // last is deleted at the end.
 func removeTree(dir, last string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
+	if err := removeBut(dir, last); err != nil {
 		return err
-	}
-	for _, e := range entries {
-		if e.Name() == last {
-			continue
-		}
-		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
-			return err
-		}
 	}
 	return os.RemoveAll(dir)
 }

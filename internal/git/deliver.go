@@ -22,19 +22,11 @@ func (w *Worktree) Change(ctx context.Context, act func(*Worktree) error) error 
 	if !w.IsIsolated() || w.settled {
 		return act(w)
 	}
-	p, err := w.openPrivate()
+	p, release, err := w.holdPrivate(ctx)
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if err := p.check(); err != nil {
-		return err
-	}
-	l, err := w.lockSync(ctx)
-	if err != nil {
-		return err
-	}
-	defer l.Unlock()
+	defer release()
 	unlock, err := p.holdIndex(ctx)
 	if err != nil {
 		return err
@@ -305,19 +297,11 @@ func (w *Worktree) Deliver(ctx context.Context, branches map[string]string) erro
 	if !w.IsIsolated() {
 		return nil
 	}
-	p, err := w.openPrivate()
+	p, release, err := w.holdPrivate(ctx)
 	if err != nil {
 		return err
 	}
-	defer p.close()
-	if err := p.check(); err != nil {
-		return err
-	}
-	l, err := w.lockSync(ctx)
-	if err != nil {
-		return err
-	}
-	defer l.Unlock()
+	defer release()
 	if err := p.settle(ctx); err != nil {
 		return err
 	}

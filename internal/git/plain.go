@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -39,22 +40,62 @@ func InitPlain(dir, work string, contents func(gitDir string) error) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
-		if err := os.MkdirAll(filepath.Join(tmp, filepath.FromSlash(sub)), 0o777); err != nil {
-			return err
-		}
-	}
-	config := fmt.Sprintf("[core]\n\trepositoryformatversion = 0\n\tfilemode = %t\n\tbare = false\n\tlogallrefupdates = true\n\tworktree = %s\n",
-		runtime.GOOS != "windows", quoteConfig(filepath.ToSlash(work)))
-	for name, text := range map[string]string{"HEAD": "ref: refs/heads/" + plainBranch + "\n", "config": config, "info/attributes": plainAttributes} {
-		if err := os.WriteFile(filepath.Join(tmp, filepath.FromSlash(name)), []byte(text), 0o666); err != nil {
-			return err
-		}
+	config := "\tworktree = " + quoteConfig(filepath.ToSlash(work)) + "\n"
+	if err := writeGitDir(tmp, config, map[string]string{"info/attributes": plainAttributes}); err != nil {
+		return err
 	}
 	if err := contents(tmp); err != nil {
 		return err
 	}
 	return renameNew(tmp, dir)
+}
+
+// writeGitDir writes what makes a directory a git directory, with more lines of
+// its core section, and with more files.
+func writeGitDir(dir, core string, more map[string]string) error {
+	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o777); err != nil {
+			return err
+		}
+	}
+	files := map[string]string{
+		"HEAD": "ref: refs/heads/" + plainBranch + "\n",
+		"config": fmt.Sprintf("[core]\n\trepositoryformatversion = 0\n\tfilemode = %t\n\tbare = false\n\tlogallrefupdates = true\n%s",
+			runtime.GOOS != "windows", core),
+	}
+	maps.Copy(files, more)
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// InitEmpty makes a repository in a directory, with one commit of nothing. It may
+// be called again.
+func (g *Git) InitEmpty(ctx context.Context, dir string, when time.Time) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	if err := writeGitDir(tmp, "", nil); err != nil {
+		return err
+	}
+	if err := renameNew(tmp, filepath.Join(dir, ".git")); err != nil && !errors.Is(err, ErrExists) {
+		return err
+	}
+	place, err := Discover(dir)
+	if err != nil {
+		return err
+	}
+	r := g.At(place)
+	defer r.Close()
+	return r.Baseline(ctx, when)
 }
 
 // PlainPlace is the place of a repository that InitPlain made.
@@ -71,7 +112,7 @@ func PlainPlace(dir string) (Place, error) {
 // the state that work begins from. Nothing is done if nothing changed since the
 // last time. The caller holds the repository's lock.
 func (r *Repository) Baseline(ctx context.Context, when time.Time) error {
-	w := &Worktree{Repo: r, Path: r.Root, Admin: r.CommonDir}
+	w := r.Main()
 	_, head, err := w.Head(ctx)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"syscall"
 
 	"github.com/croft-sh/croft/internal/proc"
+
+	"github.com/croft-sh/croft/internal/flock"
 )
 
 // PrivateError says that the git directory of an isolated checkout is not as
@@ -45,6 +48,22 @@ func (w *Worktree) openPrivate() (*private, error) {
 		return nil, err
 	}
 	return &private{w, root}, nil
+}
+
+// holdPrivate opens the private git directory, if it is as it was made, and keeps
+// others of Croft from it until it is released.
+func (w *Worktree) holdPrivate(ctx context.Context) (p *private, release func(), err error) {
+	if p, err = w.openPrivate(); err != nil {
+		return nil, nil, err
+	}
+	if err = p.check(); err == nil {
+		var l *flock.Lock
+		if l, err = w.lockSync(ctx); err == nil {
+			return p, func() { _ = l.Unlock(); p.close() }, nil
+		}
+	}
+	p.close()
+	return nil, nil, err
 }
 
 func (p *private) close() { _ = p.root.Close() }

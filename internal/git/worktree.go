@@ -265,3 +265,8 @@ func splitNUL(out []byte) []string {
 	}
 	return strings.Split(s, "\x00")
 }
+
+// Main returns the main checkout.
+func (r *Repository) Main() *Worktree {
+	return &Worktree{Repo: r, Path: r.Root, Admin: r.CommonDir}
+}
