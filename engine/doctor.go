@@ -167,7 +167,11 @@ func (d *doctor) operations(ctx context.Context) error {
 // lostRecords looks for workspaces that hang on refs and that the database
 // does not know, or knows in an older state.
 func (d *doctor) lostRecords(ctx context.Context) error {
-	records, err := published(ctx, d.r)
+	known, err := d.blobs(ctx)
+	if err != nil {
+		return err
+	}
+	records, err := published(ctx, d.r, known)
 	if err != nil {
 		return err
 	}
@@ -196,6 +200,17 @@ func (d *doctor) lostRecords(ctx context.Context) error {
 	return nil
 }
 
+// blobs are the copies in the repository of the records that the database has,
+// each as it was last written. The same blob is the same record.
+func (d *doctor) blobs(ctx context.Context) (map[string]bool, error) {
+	records, err := d.journal.Records(ctx, d.r.id)
+	known := make(map[string]bool, len(records))
+	for _, rec := range records {
+		known[rec.Blob] = true
+	}
+	return known, err
+}
+
 // busy lists the workspaces that an act is in progress on.
 func (d *doctor) busy(ctx context.Context) (map[croft.ID]bool, error) {
 	ops, err := d.journal.Running(ctx)
@@ -211,11 +226,18 @@ func (d *doctor) busy(ctx context.Context) (map[croft.ID]bool, error) {
 // abandoned looks for workspaces that a process was making when it died and
 // that the database does not know: then nobody else takes them back.
 func (d *doctor) abandoned(ctx context.Context) error {
-	refs, err := d.r.git.Refs(ctx, wsRefs)
+	known, err := d.blobs(ctx)
+	if err != nil {
+		return err
+	}
+	refs, err := d.r.git.Refs(ctx, wsRefs+"*/record")
 	if err != nil {
 		return err
 	}
 	for _, ref := range refs {
+		if known[ref.OID] {
+			continue
+		}
 		o, err := d.r.git.Read(ctx, ref.OID)
 		if err != nil || o.Type != "blob" {
 			continue

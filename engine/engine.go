@@ -97,6 +97,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	}
 	e.git = git.New(git.Options{
 		Path: cfg.Git.Path, Environ: e.opts.Environ, ConfigDir: filepath.Join(cfg.StateDir, "git"), Filters: cfg.Git.Filters,
+		Packed: e.joinPacks,
 	})
 	e.host, _ = os.Hostname()
 	e.box = sync.OnceValues(func() (*seal.Box, error) { return seal.Open(filepath.Join(cfg.StateDir, "seal.key")) })

@@ -145,7 +145,7 @@ func (e *Engine) importInto(ctx context.Context, j *journal.Journal, r *repo) (i
 	if err := e.importSessions(ctx, j, r); err != nil {
 		return 0, err
 	}
-	found, err := published(ctx, r)
+	found, err := published(ctx, r, nil)
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}

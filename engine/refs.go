@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
@@ -160,15 +159,15 @@ func outgrow(ctx context.Context, r *repo, blob string, rec *journal.Record) {
 }
 
 // published lists the records that hang on refs of the repository and are its
-// own.
-func published(ctx context.Context, r *repo) ([]journal.Record, error) {
-	refs, err := r.git.Refs(ctx, wsRefs)
+// own, but for those that are known by their blobs.
+func published(ctx context.Context, r *repo, known map[string]bool) ([]journal.Record, error) {
+	refs, err := r.git.Refs(ctx, wsRefs+"*/record")
 	if err != nil {
 		return nil, err
 	}
 	var found []journal.Record
 	for _, ref := range refs {
-		if !strings.HasSuffix(ref.Name, "/record") {
+		if known[ref.OID] {
 			continue
 		}
 		o, err := r.git.Read(ctx, ref.OID)

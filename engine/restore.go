@@ -27,18 +27,16 @@ func (e *Engine) Restore(ctx context.Context, req croft.RestoreRequest) (*croft.
 	if err := e.recover(ctx, s.id); err != nil {
 		return nil, explain("restore", req.Ref, err)
 	}
-	snap, err := e.findSnapshot(ctx, s.repo, req.Ref)
-	if err != nil {
-		return nil, explain("restore", req.Ref, err)
-	}
-	if snap != nil {
-		if err := e.rewind(ctx, s.repo, *snap, newAct()); err != nil {
-			return nil, explain("restore", snap.Name, err)
+	rec, err := e.findTrashed(ctx, s.repo, req.Ref)
+	if errors.Is(err, croft.WorktreeNotFound) && isID(req.Ref) {
+		snap, lost := e.findSnapshot(ctx, s.repo, req.Ref)
+		if lost != nil {
+			return nil, explain("restore", req.Ref, lost)
 		}
-		w, err := e.viewOf(ctx, s.repo, snap.Workspace)
-		return w, explain("restore", snap.Name, err)
+		if snap != nil {
+			return e.restoreSnapshot(ctx, s.repo, *snap)
+		}
 	}
-	rec, err := e.findTrashed(ctx, s, req.Ref)
 	if err != nil {
 		return nil, explain("restore", req.Ref, err)
 	}
@@ -53,15 +51,24 @@ func (e *Engine) Restore(ctx context.Context, req croft.RestoreRequest) (*croft.
 	return w, explain("restore", rec.Workspace.Name, err)
 }
 
-func (e *Engine) findTrashed(ctx context.Context, s standing, ref string) (journal.Record, error) {
-	list, err := e.trashed(ctx, s.repo)
+// restoreSnapshot brings a workspace back to a state that was saved.
+func (e *Engine) restoreSnapshot(ctx context.Context, r *repo, snap croft.Snapshot) (*croft.Workspace, error) {
+	if err := e.rewind(ctx, r, snap, newAct()); err != nil {
+		return nil, explain("restore", snap.Name, err)
+	}
+	w, err := e.viewOf(ctx, r, snap.Workspace)
+	return w, explain("restore", snap.Name, err)
+}
+
+// findTrashed finds what can be restored by its ID or its name; of several that
+// had it, the last removed.
+func (e *Engine) findTrashed(ctx context.Context, r *repo, ref string) (journal.Record, error) {
+	list, err := e.journal.Removed(ctx, r.id, ref)
 	if err != nil {
 		return journal.Record{}, err
 	}
-	for _, rec := range list {
-		if string(rec.Workspace.ID) == ref || rec.Workspace.Name == ref {
-			return rec, nil
-		}
+	if list = onlyTrashed(list); len(list) > 0 {
+		return list[0], nil
 	}
 	return journal.Record{}, &croft.Error{
 		Code: croft.WorktreeNotFound, Message: fmt.Sprintf("nothing in the trash is called %q", ref), Hint: "croft trash",

@@ -101,15 +101,29 @@ func (e *Engine) Snapshots(ctx context.Context, dir string) ([]croft.Snapshot, e
 	if err != nil {
 		return nil, explain("snapshot", "", err)
 	}
-	list, err := e.snapshots(ctx, s.repo)
+	refs, err := s.git.Refs(ctx, snapshotRefs)
+	if err != nil {
+		return nil, explain("snapshot", "", err)
+	}
+	list, err := readSnapshots(ctx, s.repo, refs)
 	return list, explain("snapshot", "", err)
 }
 
-func (e *Engine) snapshots(ctx context.Context, r *repo) ([]croft.Snapshot, error) {
-	refs, err := r.git.Refs(ctx, snapshotRefs)
+// findSnapshot looks a snapshot up by its ID, and returns nil if there is none.
+func (e *Engine) findSnapshot(ctx context.Context, r *repo, id string) (*croft.Snapshot, error) {
+	refs, err := r.git.FindRefs(ctx, snapshotRefs, id)
 	if err != nil {
 		return nil, err
 	}
+	list, err := readSnapshots(ctx, r, refs)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
+// readSnapshots reads the snapshots that refs lead to, oldest first.
+func readSnapshots(ctx context.Context, r *repo, refs []git.Ref) ([]croft.Snapshot, error) {
 	list := []croft.Snapshot{}
 	for _, ref := range refs {
 		workspace, id, ok := strings.Cut(strings.TrimPrefix(ref.Name, snapshotRefs), "/")
@@ -129,18 +143,4 @@ func (e *Engine) snapshots(ctx context.Context, r *repo) ([]croft.Snapshot, erro
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	return list, nil
-}
-
-// findSnapshot looks a snapshot up by its ID.
-func (e *Engine) findSnapshot(ctx context.Context, r *repo, id string) (*croft.Snapshot, error) {
-	list, err := e.snapshots(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range list {
-		if string(s.ID) == id {
-			return &s, nil
-		}
-	}
-	return nil, nil
 }

@@ -62,11 +62,16 @@ func (e *Engine) trashed(ctx context.Context, r *repo) ([]journal.Record, error)
 	if err != nil {
 		return nil, err
 	}
+	return onlyTrashed(all), nil
+}
+
+// onlyTrashed leaves the records that can be restored, the last removed first.
+func onlyTrashed(all []journal.Record) []journal.Record {
 	list := slices.DeleteFunc(all, func(rec journal.Record) bool {
 		return rec.Workspace.State != croft.Trashed || rec.Trash == nil || rec.Trash.Purged || rec.Workspace.Mode == croft.ModeLegacy
 	})
 	slices.SortStableFunc(list, func(a, b journal.Record) int { return b.Trash.RemovedAt.Compare(a.Trash.RemovedAt) })
-	return list, nil
+	return list
 }
 
 // left says what there is of a removed workspace.

@@ -314,14 +314,29 @@ func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 		err = e.sweepSecrets(ctx, s.repo)
 	}
 	if err == nil {
-		err = e.tidyPacks(ctx, s.repo)
+		err = errors.Join(e.tidyPacks(ctx, s.repo, git.AllPacks), s.git.TidyRefs(ctx, "refs/croft"), e.sweepStores(ctx, s.repo))
 	}
 	return res, explain("gc", "", err)
 }
 
-// tidyPacks joins the packs that snapshots leave, each of them one. If another
-// process is at it, it is left to that one.
-func (e *Engine) tidyPacks(ctx context.Context, r *repo) error {
+// joinPacks joins the small packs of a project in the background once there are
+// many: every snapshot leaves one, and each costs every git that runs there.
+// Those of private git directories are their agents' affair.
+func (e *Engine) joinPacks(packed *git.Repository) {
+	if !packed.HasManyPacks() {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := e.repos[packed.CommonDir]
+	if r == nil || r.git == nil || e.closed {
+		return
+	}
+	e.work.Go(func() { _ = e.tidyPacks(context.Background(), r, git.SmallPacks) }) // else the next gc does it
+}
+
+// tidyPacks joins packs. If another process is at it, it is left to that one.
+func (e *Engine) tidyPacks(ctx context.Context, r *repo, which git.PackChoice) error {
 	l, err := flock.Try(filepath.Join(r.common, "croft", "repack"))
 	if errors.Is(err, flock.ErrHeld) {
 		return nil
@@ -330,5 +345,5 @@ func (e *Engine) tidyPacks(ctx context.Context, r *repo) error {
 		return err
 	}
 	defer func() { _ = l.Unlock() }()
-	return errors.Join(r.git.TidyPacks(ctx), e.sweepStores(ctx, r))
+	return r.git.TidyPacks(ctx, which)
 }

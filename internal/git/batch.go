@@ -300,6 +300,9 @@ func (b *Batch) placePack(p stagedPack) error {
 func (b *Batch) Discard() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if told := b.repo.git.opts.Packed; told != nil && len(b.kept) > 0 {
+		defer told(b.repo)
+	}
 	for oid, name := range b.loose {
 		_ = os.Remove(name)
 		delete(b.loose, oid)

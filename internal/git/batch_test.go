@@ -220,7 +220,7 @@ func TestTidyPacks(t *testing.T) {
 	if err := os.Chtimes(foreign, time.Time{}, time.Now().Add(-2*keptTime)); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.TidyPacks(t.Context()); err != nil {
+	if err := repo.TidyPacks(t.Context(), AllPacks); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(filesIn(t, r, "pack/*.pack")); n != manyPacks+1 {
@@ -232,7 +232,7 @@ func TestTidyPacks(t *testing.T) {
 	if err := os.Remove(foreign); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.TidyPacks(t.Context()); err != nil {
+	if err := repo.TidyPacks(t.Context(), AllPacks); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(filesIn(t, r, "pack/*.pack")); n > 5 {

@@ -39,6 +39,8 @@ type Options struct {
 	Environ   []string // the user's environment
 	ConfigDir string   // required: where generated configuration may lie
 	Filters   []string // content filters of a repository's own configuration that may run
+	// Packed, if not nil, is told of every batch that has added a pack.
+	Packed func(*Repository)
 }
 
 // Git is an installed git.

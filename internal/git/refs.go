@@ -233,6 +233,28 @@ func (r *Repository) Refs(ctx context.Context, prefixes ...string) ([]Ref, error
 	return refs, nil
 }
 
+// FindRefs lists the refs whose names are a prefix, one word, a slash and a
+// last word. Among very many, one that has a file of its own is found without
+// reading the others.
+func (r *Repository) FindRefs(ctx context.Context, prefix, last string) ([]Ref, error) {
+	if r.NativeRefs() {
+		words, err := os.ReadDir(filepath.Join(r.CommonDir, filepath.FromSlash(prefix)))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		for _, word := range words {
+			name := prefix + word.Name() + "/" + last
+			if _, err := os.Lstat(filepath.Join(r.CommonDir, filepath.FromSlash(name))); err != nil {
+				continue
+			}
+			if oid, err := r.ReadRef(ctx, name); err == nil {
+				return []Ref{{name, oid}}, nil
+			}
+		}
+	}
+	return r.Refs(ctx, prefix+"*/"+last)
+}
+
 // ErrNoRef says that a ref does not exist.
 var ErrNoRef = errors.New("no such ref")
 
@@ -276,13 +298,13 @@ func (r *Repository) Blocking(ctx context.Context, branch string) (string, error
 // RefReader reads refs from git's files. Packed refs are read once, so a
 // reader serves one listing and is then thrown away.
 type RefReader struct {
-	common string
-	packed func() map[string]string
+	repo   *Repository
+	packed func() *packedRefs
 }
 
 // Snapshot returns a reader of the refs as they are now.
 func (r *Repository) Snapshot() *RefReader {
-	return &RefReader{common: r.CommonDir, packed: sync.OnceValue(func() map[string]string { return readPacked(r.CommonDir) })}
+	return &RefReader{repo: r, packed: sync.OnceValue(r.packed)}
 }
 
 // Ref returns the object that a full ref name leads to, or ErrNoRef. A ref
@@ -292,16 +314,16 @@ func (s *RefReader) Ref(ref string) (string, error) {
 		if !filepath.IsLocal(ref) || path.Clean(ref) != ref {
 			return "", ErrNoRef
 		}
-		b, err := readRefFile(filepath.Join(s.common, filepath.FromSlash(ref)))
+		b, err := readRefFile(filepath.Join(s.repo.CommonDir, filepath.FromSlash(ref)))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		}
 		if err != nil {
-			if oid, ok := s.packed()[ref]; ok {
+			if oid, ok := s.packed().find(ref); ok {
 				return oid, nil
 			}
 			// It may have been packed after packed-refs was read.
-			if oid, ok := readPacked(s.common)[ref]; ok {
+			if oid, ok := s.repo.packed().find(ref); ok {
 				return oid, nil
 			}
 			return "", ErrNoRef
@@ -368,21 +390,6 @@ func parseRefFile(b []byte) (text, next string) {
 		next = strings.TrimSpace(name)
 	}
 	return text, next
-}
-
-func readPacked(common string) map[string]string {
-	b, err := os.ReadFile(filepath.Join(common, "packed-refs"))
-	if err != nil {
-		return nil
-	}
-	m := map[string]string{}
-	for line := range strings.Lines(string(b)) {
-		oid, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if ok && isHex(oid) {
-			m[name] = oid
-		}
-	}
-	return m
 }
 
 func isHex(s string) bool {

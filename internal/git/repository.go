@@ -20,6 +20,7 @@ type Repository struct {
 	config settingsCache
 
 	refs    refSession
+	inPack  packedCache
 	objects objectSession
 	idle    idleAttempts
 

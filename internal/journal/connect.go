@@ -83,7 +83,7 @@ func probe(ctx context.Context, db *sql.DB) error {
 
 // migrations bring the database from one version to the next. A migration is
 // never changed once it was released.
-var migrations = []string{schema1, schemaGenerations, schemaSessions, schemaPublished}
+var migrations = []string{schema1, schemaGenerations, schemaSessions, schemaPublished, schemaRemoved}
 
 func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 	var have int

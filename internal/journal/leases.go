@@ -55,7 +55,7 @@ func (t *Tx) LeasesOf(workspace croft.ID) ([]croft.Lease, error) {
 // workspace, the one that lasts longest last.
 func (j *Journal) Leases(ctx context.Context, repo croft.ID) (map[croft.ID][]croft.Lease, error) {
 	list, err := read(ctx, j, scanLease, `SELECT l.id, l.workspace, l.owner, l.expires_at FROM leases l
-		JOIN workspaces w ON w.id = l.workspace WHERE w.repo = ? ORDER BY l.expires_at`, repo)
+		CROSS JOIN workspaces w ON w.id = l.workspace WHERE w.repo = ? ORDER BY l.expires_at`, repo)
 	if err != nil {
 		return nil, err
 	}

@@ -210,8 +210,14 @@ func (j *Journal) Live(ctx context.Context, repo croft.ID) ([]Record, error) {
 // Announced lists the records of removed workspaces of which it was announced
 // that they go, oldest first.
 func (j *Journal) Announced(ctx context.Context, repo croft.ID) ([]Record, error) {
-	return j.list(ctx, `SELECT record FROM workspaces WHERE repo = ? AND state = 'trashed' AND instr(record, '"purgeAt":') > 0
+	return j.list(ctx, `SELECT record FROM workspaces INDEXED BY workspaces_announced WHERE repo = ? AND state = 'trashed' AND instr(record, '"purgeAt":') > 0
 		ORDER BY created_at, rowid`, repo)
+}
+
+// Removed lists the records of removed workspaces that have an ID or had a name.
+func (j *Journal) Removed(ctx context.Context, repo croft.ID, ref string) ([]Record, error) {
+	return read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE repo = ?1 AND id = ?2 AND state = 'trashed'
+		UNION ALL SELECT record FROM workspaces WHERE repo = ?1 AND name = ?2 AND id <> ?2 AND state = 'trashed'`, repo, ref)
 }
 
 // list reads records and decodes them on all cores: of a long listing, the
@@ -297,13 +303,13 @@ func (t *Tx) Rivals(r Record) ([]Record, error) {
 
 // CountLive counts the live workspaces of a repository.
 func (t *Tx) CountLive(repo croft.ID) (int, error) {
-	return t.count(`SELECT count(*) FROM workspaces WHERE repo = ? AND `+live, repo)
+	return t.count(`SELECT count(*) FROM workspaces INDEXED BY workspaces_live_name WHERE repo = ? AND `+live, repo)
 }
 
 // CountLive counts the live workspaces of a repository.
 func (j *Journal) CountLive(ctx context.Context, repo croft.ID) (n int, err error) {
 	err = j.with(ctx, func(db *sql.DB, _ os.FileInfo) error {
-		return db.QueryRowContext(ctx, `SELECT count(*) FROM workspaces WHERE repo = ? AND `+live, repo).Scan(&n)
+		return db.QueryRowContext(ctx, `SELECT count(*) FROM workspaces INDEXED BY workspaces_live_name WHERE repo = ? AND `+live, repo).Scan(&n)
 	})
 	return n, err
 }

@@ -106,3 +106,9 @@ CREATE TABLE events (
 	workspace TEXT NOT NULL,
 	data TEXT NOT NULL
 ) STRICT`
+
+// schemaRemoved finds single ones among many removed workspaces.
+const schemaRemoved = `
+CREATE INDEX workspaces_removed_name ON workspaces (repo, name) WHERE state = 'trashed';
+
+CREATE INDEX workspaces_announced ON workspaces (repo) WHERE state = 'trashed' AND instr(record, '"purgeAt":') > 0`
