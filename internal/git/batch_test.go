@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -242,5 +243,96 @@ func TestTidyPacks(t *testing.T) {
 		if _, err := repo.Info(t.Context(), oid); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestTidySmallPacks: joining in passing leaves a large pack as it is.
+func TestTidySmallPacks(t *testing.T) {
+	r := gittest.New(t)
+	repo := mainTree(t, r).Repo
+	write := func(objects int, text []byte) {
+		t.Helper()
+		b := repo.PackBatch()
+		defer b.Discard()
+		for i := range objects {
+			if _, err := rand.Read(text); err != nil { // so that it does not get smaller
+				t.Fatal(err)
+			}
+			if _, err := b.WriteBlob(fmt.Appendf(text, "%d", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(9, make([]byte, 1<<19))
+	large := filesIn(t, r, "pack/*.pack")
+	for range manyPacks - 1 {
+		write(1, make([]byte, 100))
+	}
+	if repo.HasManyPacks() {
+		t.Error("there are not many packs yet")
+	}
+	write(1, make([]byte, 100))
+	if !repo.HasManyPacks() {
+		t.Error("there are many packs")
+	}
+	if err := repo.TidyPacks(t.Context(), SmallPacks); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(filesIn(t, r, "pack/*.pack")); n != manyPacks+1 {
+		t.Errorf("%d packs, want none joined while not too many are small", n)
+	}
+	write(1, make([]byte, 100))
+	if err := repo.TidyPacks(t.Context(), SmallPacks); err != nil {
+		t.Fatal(err)
+	}
+	if got := filesIn(t, r, "pack/*.pack"); len(got) != 2 || !slices.Contains(got, large[0]) {
+		t.Errorf("the packs are %v, want %v and one of the rest", got, large)
+	}
+}
+
+// TestTidyRefs: many refs are packed, and lead where they led.
+func TestTidyRefs(t *testing.T) {
+	r := gittest.New(t)
+	repo := mainTree(t, r).Repo
+	head := strings.TrimSpace(r.Git("rev-parse", "HEAD"))
+	refs := func(from, to int) (updates []RefUpdate) {
+		for i := range to - from {
+			updates = append(updates, RefUpdate{Ref: fmt.Sprintf("refs/croft/x/%d/last", from+i), New: head})
+		}
+		return updates
+	}
+	packed := filepath.Join(r.Dir, ".git", "packed-refs")
+	for i, n := range []int{0, manyRefs, manyRefs + 1} {
+		if n > 0 {
+			if err := repo.UpdateRefs(t.Context(), refs([]int{0, 0, manyRefs}[i], n)...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := repo.TidyRefs(t.Context(), "refs/croft"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Lstat(packed); (err == nil) != (n > manyRefs) {
+			t.Errorf("with %d refs: %v", n, err)
+		}
+	}
+	if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/croft/x/own/other", New: head}); err != nil {
+		t.Fatal(err)
+	}
+	for last, want := range map[string]int{"last": manyRefs + 1, "other": 1, "none": 0} {
+		found, err := repo.FindRefs(t.Context(), "refs/croft/x/", last)
+		if err != nil || len(found) != want {
+			t.Errorf("%d refs are called %s, %v, want %d", len(found), last, err, want)
+		}
+		for _, ref := range found {
+			if ref.OID != head || !strings.HasSuffix(ref.Name, "/"+last) {
+				t.Errorf("found %+v", ref)
+			}
+		}
+	}
+	if oid, err := repo.ReadRef(t.Context(), "refs/croft/x/7/last"); oid != head || err != nil {
+		t.Errorf("%s, %v", oid, err)
 	}
 }
