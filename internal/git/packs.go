@@ -23,9 +23,11 @@ const smallPack = 4 << 20
 // PackChoice says which packs are joined.
 type PackChoice int
 
+// Which packs are joined: all, or those that take but a moment, however large
+// the repository is.
 const (
-	AllPacks   PackChoice = iota
-	SmallPacks            // what takes a moment, however large the repository is
+	AllPacks PackChoice = iota
+	SmallPacks
 )
 
 // TidyPacks joins the packs of a repository once there are many, because git
