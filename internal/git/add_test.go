@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -356,6 +357,31 @@ func TestDiscardOfWhatGitMade(t *testing.T) {
 		if diff := cmp.Diff(before, userTree(t, r)); diff != "" {
 			t.Errorf("(-before +after):\n%s", diff)
 		}
+	}
+}
+
+// TestDeregisterBesideListing: while a git runs that may have seen the
+// registration and is about to read it, the directory waits before it goes.
+func TestDeregisterBesideListing(t *testing.T) {
+	r := gittest.New(t)
+	w := addWorktree(t, r, open(t, r), "wt")
+	other := exec.CommandContext(t.Context(), "git", "hash-object", "--stdin")
+	stdin, err := other.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if err := w.Deregister(filepath.Join(r.Home, "admin")); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took < listingTime {
+		t.Errorf("it went after %v", took)
+	}
+	if err := errors.Join(stdin.Close(), other.Wait()); err != nil {
+		t.Error(err)
 	}
 }
 
