@@ -31,9 +31,10 @@ func TestAnonymity(t *testing.T) {
 	}
 	swapped := 0
 	for seed := range sessions {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			first, was := playMasked(t, uint64(seed))
-			second, is := playMasked(t, uint64(seed))
+		mode := []croft.Mode{croft.ModeWorktree, croft.ModeIsolated}[seed%2]
+		t.Run(fmt.Sprint(seed, mode), func(t *testing.T) {
+			first, was := playMasked(t, uint64(seed), mode)
+			second, is := playMasked(t, uint64(seed), mode)
 			if was != is {
 				swapped++
 			}
@@ -55,7 +56,7 @@ func TestAnonymity(t *testing.T) {
 
 // playMasked plays a session, and returns what each agent reads at the end of
 // each of its rounds, and who had which label.
-func playMasked(t *testing.T, seed uint64) (views [][][]string, labels string) {
+func playMasked(t *testing.T, seed uint64, mode croft.Mode) (views [][][]string, labels string) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(seed, 3))
 	r := gittest.New(t)
@@ -72,7 +73,7 @@ func playMasked(t *testing.T, seed uint64) (views [][][]string, labels string) {
 	}
 	agents := []string{"opusagent", "codexagent", "geminiagent", "qwenagent"}[:2+rnd.IntN(3)]
 	for range 1 + rnd.IntN(2) + 1 {
-		round, err := e.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: agents})
+		round, err := e.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: agents, Mode: mode})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,6 +118,7 @@ var (
 	aTime   = regexp.MustCompile(`> [0-9]{10} \+0000\t|"createdAt":"[^"]+"`)
 	aBoot   = regexp.MustCompile(`"(boot|maker|verified)":("[^"]*"|\{[^}]*\})`)
 	anID    = regexp.MustCompile(`\b[0-9a-z]{16}\b`)
+	aStat   = regexp.MustCompile(`":"[0-9]+ [0-9]{19}"`) // size and time of a file
 	aHex    = regexp.MustCompile(`croft/[0-9a-f]{8}\b`)
 )
 
@@ -132,14 +134,14 @@ func readable(t *testing.T, r *gittest.Repo, w croft.Workspace, all []croft.Work
 				text = strings.NewReplacer(o.Env["CROFT_HOME"], "OTHER-HOME", o.Branch, "OTHER-BRANCH", string(o.ID), "OTHER-ID").Replace(text)
 			}
 		}
-		for pattern, name := range map[*regexp.Regexp]string{anOID: "OID", aSealed: "SEALED", aTime: "TIME", aBoot: "BOOT"} {
+		for pattern, name := range map[*regexp.Regexp]string{anOID: "OID", aSealed: "SEALED", aTime: "TIME", aBoot: "BOOT", aStat: "STAT"} {
 			text = pattern.ReplaceAllString(text, name)
 		}
 		return aHex.ReplaceAllString(anID.ReplaceAllString(text, "ID"), "croft/HEX")
 	}
 	var out []string
 	add := func(what, text string) {
-		lines := strings.Split(mask(text), "\n")
+		lines := strings.FieldsFunc(mask(text), func(c rune) bool { return strings.ContainsRune("\n,{}", c) })
 		slices.Sort(lines) // the order of random names is random
 		out = append(out, mask(what)+": "+strings.Join(lines, "\n"))
 	}

@@ -277,10 +277,13 @@ func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 	if err := failpoint.Hit("git.deregister.hidden"); err != nil {
 		return err
 	}
+	// A git that starts from here on does not see it.
+	listing := make(chan bool, 1)
+	go func() { listing <- isListing() }()
 	if err := meanwhile(); err != nil {
 		return err
 	}
-	if isListing() {
+	if <-listing {
 		time.Sleep(time.Until(gone))
 	}
 	w.holdHead()
@@ -312,13 +315,10 @@ const listingTime = 10 * time.Millisecond
 // isListing reports whether a git may be listing worktrees now. Those that Croft
 // itself keeps running do not.
 func isListing() bool {
-	gits, known := proc.Running("git")
-	if !known || !proc.SeesAll() {
-		return true
-	}
-	return slices.ContainsFunc(gits, func(p proc.Neighbour) bool {
-		return !slices.ContainsFunc(p.Args, func(arg string) bool { return arg == "cat-file" || arg == "update-ref" || arg == "merge-tree" })
+	found, known := proc.Any("git", func(args []string) bool {
+		return !slices.ContainsFunc(args, func(arg string) bool { return arg == "cat-file" || arg == "update-ref" || arg == "merge-tree" })
 	})
+	return found || !known || !proc.SeesAll()
 }
 
 // headLock is the file under which git changes HEAD and its reflog.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -47,6 +48,52 @@ func Running(prefix string) ([]Neighbour, bool) {
 	return list, true
 }
 
+// Any reports whether one of the processes whose name begins with a prefix was
+// started with arguments that match. The second result says whether this
+// platform can tell. It asks for no more than it has to: there may be thousands
+// of processes.
+func Any(prefix string, match func(args []string) bool) (found, known bool) {
+	f, err := os.Open("/proc")
+	if err != nil {
+		return false, false
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if err != nil {
+		return false, false
+	}
+	var name [16]byte // as much as the kernel keeps
+	for _, pid := range names {
+		if pid[0] < '1' || pid[0] > '9' {
+			continue
+		}
+		n := readStart("/proc/"+pid+"/comm", name[:])
+		if n < len(prefix) || string(name[:len(prefix)]) != prefix {
+			continue
+		}
+		// One that has ended, and that nobody has waited for, has none.
+		if args := readList("/proc/" + pid + "/cmdline"); len(args) > 0 && match(args) {
+			return true, true
+		}
+	}
+	return false, true
+}
+
+// readStart reads the beginning of a file, in as few calls as it takes, and
+// returns how much there is.
+func readStart(file string, buf []byte) int {
+	fd, err := syscall.Open(file, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return 0
+	}
+	defer syscall.Close(fd)
+	n, err := syscall.Read(fd, buf)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // ticksPerSecond is what the kernel counts the start of processes in; it is
 // the same on every platform that Go runs on.
 const ticksPerSecond = 100
@@ -62,7 +109,7 @@ func uptime() (time.Duration, error) {
 
 func readList(file string) []string {
 	b, err := os.ReadFile(file)
-	if err != nil {
+	if err != nil || len(b) == 0 {
 		return nil
 	}
 	var list []string

@@ -5,6 +5,9 @@ package proc
 // Running cannot tell on this platform.
 func Running(string) ([]Neighbour, bool) { return nil, false }
 
+// Any cannot tell on this platform.
+func Any(string, func([]string) bool) (found, known bool) { return false, false }
+
 // Open cannot tell on this platform.
 func Open([]string) map[string]bool { return nil }
 
