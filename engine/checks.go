@@ -226,7 +226,7 @@ func (e *Engine) sweepPlaces() {
 		if err != nil || e.now().Sub(info.ModTime()) < checksIdle {
 			continue
 		}
-		lock, err := flock.Try(filepath.Join(dir, "lock"))
+		lock, err := flock.TryThere(filepath.Join(dir, "lock"))
 		if err != nil {
 			continue
 		}

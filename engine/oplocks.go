@@ -35,7 +35,7 @@ func (e *Engine) draft(kind string, r *repo, id croft.ID, ref string) (draft, er
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return draft{}, err
 	}
-	l, err := flock.Try(path)
+	l, err := flock.New(path)
 	if err != nil {
 		return draft{}, err
 	}
@@ -67,13 +67,14 @@ func (e *Engine) sweepDrafts(ctx context.Context, r *repo) {
 		if !isDraft(filepath.Base(path)) {
 			continue
 		}
-		l, err := flock.Try(path)
+		l, err := flock.TryThere(path)
 		if err != nil {
 			continue
 		}
-		b, _ := os.ReadFile(path)
-		repo, ref, ok := strings.Cut(string(b), " ")
-		if ok && croft.ID(repo) == r.id && e.settleDraft(ctx, r, filepath.Base(path), ref) {
+		b, err := os.ReadFile(path)
+		repo, ref, _ := strings.Cut(string(b), " ")
+		// One that says nothing was made by a process that died at once.
+		if err == nil && (len(b) == 0 || croft.ID(repo) == r.id && e.settleDraft(ctx, r, filepath.Base(path), ref)) {
 			_ = os.Remove(path)
 		}
 		_ = l.Unlock()
@@ -110,7 +111,7 @@ func (e *Engine) sweepLocks(ctx context.Context) {
 		if op, err := e.journal.Operation(ctx, croft.ID(id)); err == nil && op.State == journal.OpRunning {
 			continue
 		}
-		l, err := flock.Try(filepath.Join(dir, entry.Name()))
+		l, err := flock.TryThere(filepath.Join(dir, entry.Name()))
 		if err != nil {
 			continue
 		}

@@ -248,7 +248,7 @@ func (e *Engine) claimRewind(ctx context.Context, rec journal.Record) (*flock.Lo
 	if err != nil {
 		return nil, err
 	}
-	if !isAt(l.File(), path) { // whoever had it has just removed it
+	if !l.IsAt(path) { // whoever had it has just removed it
 		_ = l.Unlock()
 		return nil, busy
 	}
@@ -265,16 +265,6 @@ func (e *Engine) claimRewind(ctx context.Context, rec journal.Record) (*flock.Lo
 		return nil, err
 	}
 	return l, nil
-}
-
-// isAt reports whether an open file is the one at a path.
-func isAt(f *os.File, path string) bool {
-	have, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	now, err := os.Stat(path)
-	return err == nil && os.SameFile(have, now)
 }
 
 // carryRewind does what the journal says, again if it was begun before.

@@ -138,7 +138,7 @@ func (p *project) leaks() (found []string) {
 	}
 	for _, dir := range []string{
 		p.workspaces(), filepath.Join(p.dir, ".git", "worktrees"), filepath.Join(p.dir, ".git", "croft", "staging"),
-		filepath.Join(p.state(), "ops"),
+		filepath.Join(p.dir, ".git", "croft", "tmp"), filepath.Join(p.state(), "ops"),
 	} {
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {

@@ -32,6 +32,52 @@ func Try(path string) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
+// TryThere takes the lock on path if a file is there, or returns ErrHeld. One
+// that its owner has removed meanwhile is not there.
+func TryThere(path string) (*Lock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := tryLock(f); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	l := &Lock{f}
+	if !l.IsAt(path) {
+		_ = l.Unlock()
+		return nil, &os.PathError{Op: "lock", Path: path, Err: os.ErrNotExist}
+	}
+	return l, nil
+}
+
+// New takes the lock on a path that is nobody else's, but that others may come
+// across, take for one of a dead process and remove. It returns once the file at
+// the path is the one that is locked.
+func New(path string) (*Lock, error) {
+	for {
+		l, err := Try(path)
+		switch {
+		case errors.Is(err, ErrHeld):
+			time.Sleep(time.Millisecond)
+		case err != nil || l.IsAt(path):
+			return l, err
+		default:
+			_ = l.Unlock()
+		}
+	}
+}
+
+// IsAt reports whether the locked file is the one at a path.
+func (l *Lock) IsAt(path string) bool {
+	mine, err := l.f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, there)
+}
+
 // Acquire waits for the lock on path until the context ends.
 func Acquire(ctx context.Context, path string) (*Lock, error) {
 	wait := time.Millisecond

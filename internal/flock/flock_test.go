@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -211,4 +212,59 @@ func TestUnlockLeavesItToTheChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	free(t, file)
+}
+
+// TestNewBesideSweepers: locks on new files are made and removed while others
+// look for files that nobody locks any more, and remove those. Whoever has made
+// one has it, and in the end nothing is left.
+func TestNewBesideSweepers(t *testing.T) {
+	dir := t.TempDir()
+	var makers, sweepers sync.WaitGroup
+	var stop atomic.Bool
+	for range 4 {
+		sweepers.Go(func() {
+			for !stop.Load() {
+				paths, _ := filepath.Glob(filepath.Join(dir, "*"))
+				for _, path := range paths {
+					l, err := TryThere(path)
+					if err != nil {
+						if !errors.Is(err, ErrHeld) && !errors.Is(err, os.ErrNotExist) {
+							t.Error(err)
+						}
+						continue
+					}
+					if err := os.Remove(path); err != nil {
+						t.Errorf("the locked file is not at its path: %v", err)
+					}
+					_ = l.Unlock()
+				}
+			}
+		})
+	}
+	for maker := range 8 {
+		makers.Go(func() {
+			for i := range 200 {
+				path := filepath.Join(dir, fmt.Sprint(maker, "-", i))
+				l, err := New(path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				runtime.Gosched()
+				if !l.IsAt(path) {
+					t.Errorf("%s was removed while it was locked", path)
+				}
+				if err := os.Remove(path); err != nil {
+					t.Error(err)
+				}
+				_ = l.Unlock()
+			}
+		})
+	}
+	makers.Wait()
+	stop.Store(true)
+	sweepers.Wait()
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
 }

@@ -43,21 +43,11 @@ func (r *Repository) mark() (*mark, error) {
 	if err := os.MkdirAll(r.marksDir(), 0o777); err != nil {
 		return nil, err
 	}
-	for {
-		path := filepath.Join(r.marksDir(), strings.ToLower(rand.Text()[:16]))
-		l, err := flock.Try(path)
-		if errors.Is(err, flock.ErrHeld) {
-			continue // somebody is sweeping, and takes it for one of the dead
-		}
-		if err != nil {
-			return nil, err
-		}
-		mine, ferr := l.File().Stat()
-		if there, err := os.Stat(path); err == nil && ferr == nil && os.SameFile(mine, there) {
-			return &mark{r, l}, nil
-		}
-		_ = l.Unlock()
+	l, err := flock.New(filepath.Join(r.marksDir(), strings.ToLower(rand.Text()[:16])))
+	if err != nil {
+		return nil, err
 	}
+	return &mark{r, l}, nil
 }
 
 // busy says that the git is about to take locks, which are named relative to
@@ -171,7 +161,7 @@ func (r *Repository) Sweep(ctx context.Context) error {
 	deadline := time.Now().Add(lockTime)
 	for _, e := range entries {
 		path := filepath.Join(r.marksDir(), e.Name())
-		l, err := flock.Try(path)
+		l, err := flock.TryThere(path)
 		if err != nil {
 			continue // its git is alive
 		}
@@ -211,7 +201,7 @@ func (r *Repository) Left() []string {
 	entries, _ := os.ReadDir(r.marksDir())
 	for _, e := range entries {
 		path := filepath.Join(r.marksDir(), e.Name())
-		l, err := flock.Try(path)
+		l, err := flock.TryThere(path)
 		if err != nil {
 			continue
 		}
@@ -305,7 +295,7 @@ func (r *Repository) isMarked(lock string, made time.Time, not string) bool {
 		if e.Name() == not || !slices.Contains(other.locks, lock) || made.Before(other.since) {
 			return false
 		}
-		l, err := flock.Try(path)
+		l, err := flock.TryThere(path)
 		if err == nil {
 			_ = l.Unlock()
 		}
@@ -356,7 +346,7 @@ func (r *Repository) tempDir(where Placement) (dir string, remove func(), err er
 	}
 	dir = filepath.Join(parent, strings.ToLower(rand.Text()[:16]))
 	lock := dir + ".lock"
-	l, err := flock.Try(lock)
+	l, err := flock.New(lock)
 	if err != nil {
 		return "", nil, err
 	}
@@ -381,7 +371,7 @@ func inMemory(dir string) string { return filepath.Join(memoryDir, "croft-"+file
 func (r *Repository) sweepTemp() {
 	locks, _ := filepath.Glob(filepath.Join(r.CommonDir, "croft", "tmp", "*.lock"))
 	for _, path := range locks {
-		l, err := flock.Try(path)
+		l, err := flock.TryThere(path)
 		if err != nil {
 			continue
 		}
