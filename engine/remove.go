@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
@@ -174,18 +176,20 @@ func (e *Engine) carryRemoval(ctx context.Context, r *repo, op journal.Operation
 	if w.State == croft.Trashed { // another process was faster
 		return out, e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.End(op.ID, journal.OpDone, "", e.now()) })
 	}
-	trash := &journal.Trash{RemovedAt: e.now(), ExpiresAt: e.now().Add(time.Duration(r.cfg.Trash.Retention))}
-	if err := e.stow(ctx, r, rec, how, trash); err != nil {
+	live := rec
+	rec.Workspace.State = croft.Trashed
+	rec.Trash = &journal.Trash{RemovedAt: e.now(), ExpiresAt: e.now().Add(time.Duration(r.cfg.Trash.Retention))}
+	stored, err := e.stow(ctx, r, live, how, &rec)
+	if err != nil {
 		return nil, err
 	}
-	if trash.Dir != "" {
+	if rec.Trash.Dir != "" {
 		out.Trash = w.ID
 	}
-	if trash.BranchGone {
+	if rec.Trash.BranchGone {
 		out.Branch = w.Branch
 	}
-	rec.Workspace.State, rec.Trash = croft.Trashed, trash
-	return out, e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error { return e.endRemoval(tx, op, rec, how) })
+	return out, e.publishRecord(ctx, r, &rec, stored, func(tx *journal.Tx) error { return e.endRemoval(tx, op, rec, how) })
 }
 
 // forget removes a workspace that has nothing of its own on disk: the record.
@@ -207,81 +211,96 @@ func (e *Engine) endRemoval(tx *journal.Tx, op journal.Operation, rec journal.Re
 }
 
 // stow pins the commits, moves the directory away and ends the registration;
-// then the branch goes. The caller holds the repository's lock.
-func (e *Engine) stow(ctx context.Context, r *repo, rec journal.Record, how removal, trash *journal.Trash) error {
-	tree := r.trees.At(specOf(rec))
-	tip, err := e.archive(ctx, r, rec, tree)
+// then the branch goes. Meanwhile the record of what is trashed is stored. The
+// caller holds the repository's lock.
+func (e *Engine) stow(ctx context.Context, r *repo, live journal.Record, how removal, trashed *journal.Record) (storedRecord, error) {
+	tree, trash := r.trees.At(specOf(live)), trashed.Trash
+	tip, pinned, err := e.archive(ctx, r, live, tree)
 	if err != nil {
-		return err
+		return storedRecord{}, err
 	}
 	trash.Tip = tip
 	if err := failpoint.Hit("remove.archived"); err != nil {
-		return err
+		return storedRecord{}, err
 	}
 	if err := os.MkdirAll(how.Dir, 0o700); err != nil {
-		return err
+		return storedRecord{}, err
 	}
-	if err := r.trees.StowWhile(specOf(rec), how.Dir, func() error {
-		// The directory is in its place before the branch goes.
-		err := git.SyncDirs(how.Dir, filepath.Dir(how.Dir), filepath.Dir(filepath.Dir(how.Dir)), filepath.Dir(rec.Workspace.Path))
+	var dropped []string
+	var storing errgroup.Group
+	var stored storedRecord
+	err = r.trees.StowWhile(specOf(live), how.Dir, func() error {
+		// The directory is in its place, and its commits are pinned, before the
+		// branch goes.
+		err := git.SyncDirs(append(pinned, how.Dir, filepath.Dir(how.Dir), filepath.Dir(filepath.Dir(how.Dir)), filepath.Dir(live.Workspace.Path))...)
 		if err == nil {
 			err = failpoint.Hit("remove.moved")
 		}
 		if err == nil {
-			trash.BranchGone, err = e.dropRefs(ctx, r, rec, how, tip)
+			trash.BranchGone, dropped, err = e.dropRefs(ctx, r, live, how, tip)
+		}
+		if err == nil {
+			trash.Dir = how.Dir
+			storing.Go(func() (err error) {
+				stored, err = e.storeRecord(ctx, r, trashed)
+				return err
+			})
 		}
 		return err
-	}); err != nil {
-		return err
+	})
+	if err == nil {
+		err = git.SyncDirs(append(dropped, how.Dir, filepath.Join(how.Dir, "admin"), filepath.Dir(tree.Admin))...)
 	}
-	if err := git.SyncDirs(how.Dir, filepath.Join(how.Dir, "admin"), filepath.Dir(tree.Admin)); err != nil {
-		return err
+	if err = errors.Join(err, storing.Wait()); err != nil {
+		return storedRecord{}, err
 	}
-	trash.Dir = how.Dir
-	if entries, err := os.ReadDir(how.Dir); err == nil && len(entries) == 0 {
+	if entries, err := os.ReadDir(how.Dir); err == nil && len(entries) == 0 { // the workspace was gone
 		trash.Dir = ""
 		_ = os.Remove(how.Dir)
+		if stored, err = e.storeRecord(ctx, r, trashed); err != nil {
+			return storedRecord{}, err
+		}
 	}
-	return failpoint.Hit("remove.stowed")
+	return stored, failpoint.Hit("remove.stowed")
 }
 
 // dropRefs deletes the refs that only a live workspace has: the pin of its
 // base, and its branch if that is wanted and may be. It reports whether the
-// branch is gone.
-func (e *Engine) dropRefs(ctx context.Context, r *repo, rec journal.Record, how removal, tip string) (bool, error) {
+// branch is gone, and what the caller has to sync.
+func (e *Engine) dropRefs(ctx context.Context, r *repo, rec journal.Record, how removal, tip string) (gone bool, unsynced []string, err error) {
 	var updates []git.RefUpdate
 	for _, ref := range []string{baseRef(rec.Workspace.ID), heldRef(rec.Workspace.ID)} {
 		oid, err := r.git.ReadRef(ctx, ref)
 		if err == nil {
 			updates = append(updates, git.RefUpdate{Ref: ref, Old: oid})
 		} else if !errors.Is(err, git.ErrNoRef) {
-			return false, err
+			return false, nil, err
 		}
 	}
-	gone := false
 	if how.Branch == croft.BranchDelete && rec.OwnsBranch {
 		var branch []git.RefUpdate
-		var err error
 		if branch, gone, err = branchDeletion(ctx, r, rec, tip); err != nil {
-			return false, err
+			return false, nil, err
 		}
-		err = r.git.UpdateRefs(ctx, append(branch, updates...)...)
+		unsynced, err = r.git.MoveRefs(ctx, append(branch, updates...)...)
 		if !errors.Is(err, git.KindRefStale) {
-			return gone && err == nil, err
+			return gone && err == nil, unsynced, err
 		}
 		// The branch moved: somebody is using it.
 	}
-	return false, r.git.UpdateRefs(ctx, updates...)
+	unsynced, err = r.git.MoveRefs(ctx, updates...)
+	return false, unsynced, err
 }
 
 // archive keeps what the workspace has checked out, and the tip of its branch,
-// under refs that outlive both. It returns the tip of the branch.
-func (e *Engine) archive(ctx context.Context, r *repo, rec journal.Record, tree *git.Worktree) (string, error) {
+// under refs that outlive both. It returns the tip of the branch, and what the
+// caller has to sync.
+func (e *Engine) archive(ctx context.Context, r *repo, rec journal.Record, tree *git.Worktree) (tip string, unsynced []string, err error) {
 	w := rec.Workspace
 	_, head, _ := tree.Head(ctx)
-	tip, err := r.git.ReadRef(ctx, "refs/heads/"+w.Branch)
+	tip, err = r.git.ReadRef(ctx, "refs/heads/"+w.Branch)
 	if err != nil && !errors.Is(err, git.ErrNoRef) {
-		return "", err
+		return "", nil, err
 	}
 	// What is gone by now was archived by the process that began the removal.
 	if head == "" {
@@ -304,11 +323,12 @@ func (e *Engine) archive(ctx context.Context, r *repo, rec journal.Record, tree 
 	if tree.Registered() {
 		state, err := snapshot.Pin(ctx, tree)
 		if err != nil {
-			return "", err
+			return "", nil, err
 		}
 		pin(archiveStateRef(w.ID), state)
 	}
-	return tip, r.git.UpdateRefs(ctx, updates...)
+	unsynced, err = r.git.MoveRefs(ctx, updates...)
+	return tip, unsynced, err
 }
 
 // archived is what a ref holds, or else the other thing.

@@ -312,7 +312,11 @@ func (e *Engine) stowAgain(ctx context.Context, r *repo, rec journal.Record, beg
 	spec, dir := specOf(rec), rec.Trash.Dir
 	tree := r.trees.At(spec)
 	if _, err := r.git.ReadRef(ctx, archiveRef(rec.Workspace.ID)); errors.Is(err, git.ErrNoRef) {
-		if _, err := e.archive(ctx, r, rec, tree); err != nil {
+		_, unsynced, err := e.archive(ctx, r, rec, tree)
+		if err == nil {
+			err = git.SyncDirs(unsynced...)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -33,18 +33,33 @@ func (r *Repository) UpdateRefs(ctx context.Context, updates ...RefUpdate) error
 // known to be where Old says, and before any moves, it calls meanwhile; if that
 // fails, none moves. meanwhile must not move refs itself.
 func (r *Repository) UpdateRefsAfter(ctx context.Context, meanwhile func() error, updates ...RefUpdate) error {
+	unsynced, err := r.moveRefs(ctx, meanwhile, updates)
+	if err != nil {
+		return err
+	}
+	return syncAll(unsynced...)
+}
+
+// MoveRefs moves refs like UpdateRefs, but the caller has to sync the
+// directories that it returns before anything may depend on the refs.
+// Directories that are synced together cost one wait for the disk.
+func (r *Repository) MoveRefs(ctx context.Context, updates ...RefUpdate) (unsynced []string, err error) {
+	return r.moveRefs(ctx, nil, updates)
+}
+
+func (r *Repository) moveRefs(ctx context.Context, meanwhile func() error, updates []RefUpdate) ([]string, error) {
 	if len(updates) == 0 {
-		return nil
+		return nil, nil
 	}
 	var b strings.Builder
 	b.WriteString("start\x00")
 	for _, u := range updates {
 		if !strings.HasPrefix(u.Ref, "refs/") || strings.ContainsAny(u.Ref, "\x00\n") {
-			return fmt.Errorf("not a ref: %q", u.Ref)
+			return nil, fmt.Errorf("not a ref: %q", u.Ref)
 		}
 		for _, oid := range []string{u.New, u.Old} {
 			if oid != "" && (!isHex(oid) || len(oid) != r.oidLen()) {
-				return fmt.Errorf("%s: not the name of an object: %q", u.Ref, oid)
+				return nil, fmt.Errorf("%s: not the name of an object: %q", u.Ref, oid)
 			}
 		}
 		switch {
@@ -61,10 +76,10 @@ func (r *Repository) UpdateRefsAfter(ctx context.Context, meanwhile func() error
 	b.WriteString("prepare\x00")
 	dirs := r.refDirs(updates)
 	if err := r.refs.transact(ctx, transaction{script: b.String(), locks: locksOf(updates), meanwhile: meanwhile}); err != nil {
-		return err
+		return nil, err
 	}
 	r.dropLogs(updates)
-	return syncAll(dirs...)
+	return dirs, nil
 }
 
 // lockTime is how long a change of a ref may take, from taking its lock to
