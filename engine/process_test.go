@@ -210,3 +210,39 @@ func TestKilledDuringCheckout(t *testing.T) {
 		t.Errorf("the second attempt: %+v, %v", list, err)
 	}
 }
+
+// TestRoundEndsWhileAgentsLeave: the agent was told to stop and takes a moment.
+// A process at work keeps a checkout, and this one is gone in time.
+func TestRoundEndsWhileAgentsLeave(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	ses, err := e.StartSession(t.Context(), croft.SessionRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	round, err := e.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := exec.CommandContext(t.Context(), "git", "hash-object", "--stdin")
+	agent.Dir = round.Workspaces[0].Path
+	stdin, err := agent.StdinPipe()
+	if err == nil {
+		err = agent.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := time.AfterFunc(400*time.Millisecond, func() { _ = stdin.Close() })
+	defer stop.Stop()
+	if done, err := e.EndRound(t.Context(), round.ID); err != nil || len(done.Failed) > 0 {
+		t.Errorf("EndRound: %v, %+v", err, done)
+	}
+	if exists(agent.Dir) {
+		t.Errorf("%s is still there", agent.Dir)
+	}
+	if err := agent.Wait(); err != nil {
+		t.Error(err)
+	}
+}

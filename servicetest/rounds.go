@@ -2,13 +2,11 @@ package servicetest
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,7 +23,6 @@ func roundScenarios() []scenario {
 		{"RetentionNumber", roundRetainTwo},
 		{"AutoCommit", roundAutoCommit},
 		{"NothingToCommit", roundClean},
-		{"AgentLeaves", roundAgentLeaves},
 		{"FreshFromHead", roundFresh},
 		{"Base", roundBase},
 		{"Carry", roundCarry},
@@ -251,32 +248,6 @@ func roundClean(t *testing.T, f *fixture) {
 	}
 	if got := f.Git("rev-parse", seatOf(t, r, "codex").Branch); got != f.Git("rev-parse", "main") {
 		t.Errorf("a commit of nothing: %s", got)
-	}
-}
-
-// roundAgentLeaves: the agent was told to stop and takes a moment. A process at
-// work keeps a checkout, and this one is gone in time.
-func roundAgentLeaves(t *testing.T, f *fixture) {
-	ses := f.session(croft.SessionRequest{})
-	r := f.round(croft.RoundRequest{Session: ses.ID})
-	opus := seatOf(t, r, "opus")
-	agent := exec.CommandContext(t.Context(), "git", "hash-object", "--stdin")
-	agent.Dir = opus.Path
-	stdin, err := agent.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := agent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	stop := time.AfterFunc(400*time.Millisecond, func() { _ = stdin.Close() })
-	defer stop.Stop()
-	f.endRound(r)
-	if exists(opus.Path) {
-		t.Errorf("%s is still there", opus.Path)
-	}
-	if err := agent.Wait(); err != nil {
-		t.Error(err)
 	}
 }
 
