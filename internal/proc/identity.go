@@ -2,6 +2,7 @@ package proc
 
 import (
 	"os"
+	"sync"
 	"time"
 )
 
@@ -47,9 +48,12 @@ func Self() Identity {
 }
 
 // Here identifies this machine and process namespace, without a process.
-func Here() Identity {
+func Here() Identity { return here() }
+
+// here is asked for often, and stays the same as long as the process lives.
+var here = sync.OnceValue(func() Identity {
 	return Identity{Host: hostID(), Boot: bootID(), Space: pidSpace()}
-}
+})
 
 // LifeOf says whether a process is alive, as far as can be seen from here. On
 // another machine or in another process namespace it is Unknown; before the
