@@ -326,6 +326,9 @@ func (e *Engine) archive(ctx context.Context, r *repo, rec journal.Record, tree 
 			return "", nil, err
 		}
 		pin(archiveStateRef(w.ID), state)
+		if state != "" { // which is not found any more once the directory has moved
+			return tip, nil, r.git.UpdateRefs(ctx, updates...)
+		}
 	}
 	unsynced, err = r.git.MoveRefs(ctx, updates...)
 	return tip, unsynced, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
@@ -314,10 +315,13 @@ func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 		err = e.sweepSecrets(ctx, s.repo)
 	}
 	if err == nil {
-		err = errors.Join(e.tidyPacks(ctx, s.repo, git.AllPacks), s.git.TidyRefs(ctx, "refs/croft"), e.sweepStores(ctx, s.repo))
+		err = errors.Join(e.tidyPacks(ctx, s.repo, git.AllPacks), s.git.TidyRefs(ctx, "refs/croft/"), e.sweepStores(ctx, s.repo))
 	}
 	return res, explain("gc", "", err)
 }
+
+// joinTime is longer than it takes to join small packs.
+const joinTime = 30 * time.Second
 
 // joinPacks joins the small packs of a project in the background once there are
 // many: every snapshot leaves one, and each costs every git that runs there.
@@ -326,13 +330,19 @@ func (e *Engine) joinPacks(packed *git.Repository) {
 	if !packed.HasManyPacks() {
 		return
 	}
-	e.mu.Lock()
+	if !e.mu.TryLock() { // whoever has it may wait for a lock that the caller has
+		return
+	}
 	defer e.mu.Unlock()
 	r := e.repos[packed.CommonDir]
 	if r == nil || r.git == nil || e.closed {
 		return
 	}
-	e.work.Go(func() { _ = e.tidyPacks(context.Background(), r, git.SmallPacks) }) // else the next gc does it
+	e.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), joinTime)
+		defer cancel()
+		_ = e.tidyPacks(ctx, r, git.SmallPacks) // else the next gc does it
+	})
 }
 
 // tidyPacks joins packs. If another process is at it, it is left to that one.

@@ -55,17 +55,19 @@ func TryThere(path string) (*Lock, error) {
 // across, take for one of a dead process and remove. It returns once the file at
 // the path is the one that is locked.
 func New(path string) (*Lock, error) {
-	for {
+	for range 1000 {
 		l, err := Try(path)
 		switch {
-		case errors.Is(err, ErrHeld):
-			time.Sleep(time.Millisecond)
-		case err != nil || l.IsAt(path):
-			return l, err
-		default:
+		case err == nil && l.IsAt(path):
+			return l, nil
+		case err == nil:
 			_ = l.Unlock()
+		case !errors.Is(err, ErrHeld):
+			return nil, err
 		}
+		time.Sleep(time.Millisecond)
 	}
+	return nil, fmt.Errorf("%s: %w", path, ErrHeld) // or a file system that cannot tell files apart
 }
 
 // IsAt reports whether the locked file is the one at a path.

@@ -216,7 +216,7 @@ func TestTidyPacks(t *testing.T) {
 		}
 		b.Discard()
 	}
-	foreign := filepath.Join(r.Dir, ".git", "objects", "pack", "pack-"+strings.Repeat("1", 40)+".keep")
+	foreign := strings.TrimSuffix(filesIn(t, r, "pack/*.pack")[manyPacks/2], ".pack") + ".keep"
 	gittest.WriteFile(t, foreign, "somebody else's\n")
 	if err := os.Chtimes(foreign, time.Time{}, time.Now().Add(-2*keptTime)); err != nil {
 		t.Fatal(err)
@@ -266,8 +266,16 @@ func TestTidySmallPacks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.Remove(filepath.Join(repo.CommonDir, "objects", "pack")); err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.TidyPacks(t.Context(), AllPacks); err != nil || repo.HasManyPacks() {
+		t.Errorf("without a directory of packs: %v, many: %v", err, repo.HasManyPacks())
+	}
 	write(9, make([]byte, 1<<19))
 	large := filesIn(t, r, "pack/*.pack")
+	write(1, make([]byte, packLimit+1)) // has a file of its own
+	alone := filesIn(t, r, "??/*")
 	for range manyPacks - 1 {
 		write(1, make([]byte, 100))
 	}
@@ -291,6 +299,10 @@ func TestTidySmallPacks(t *testing.T) {
 	if got := filesIn(t, r, "pack/*.pack"); len(got) != 2 || !slices.Contains(got, large[0]) {
 		t.Errorf("the packs are %v, want %v and one of the rest", got, large)
 	}
+	if got := filesIn(t, r, "??/*"); !slices.Equal(got, alone) {
+		t.Errorf("objects that have a file are %v, were %v", got, alone)
+	}
+	r.Git("fsck", "--full", "--strict")
 }
 
 // TestTidyRefs: many refs are packed, and lead where they led.
@@ -311,7 +323,7 @@ func TestTidyRefs(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := repo.TidyRefs(t.Context(), "refs/croft"); err != nil {
+		if err := repo.TidyRefs(t.Context(), "refs/croft/"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Lstat(packed); (err == nil) != (n > manyRefs) {

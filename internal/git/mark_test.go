@@ -1,9 +1,12 @@
 package git
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -238,5 +241,55 @@ func TestMarkOfAHealthyGit(t *testing.T) {
 	}
 	if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/heads/new", Old: head}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTidyRefsKilled: a git that is killed while it packs refs leaves locks
+// without which nobody can delete a ref. They go with the next sweep.
+func TestTidyRefsKilled(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("other processes cannot be seen on this platform")
+	}
+	r := gittest.New(t)
+	repo := open(t, r)
+	head := strings.TrimSpace(r.Git("rev-parse", "HEAD"))
+	updates := make([]RefUpdate, 3*manyRefs)
+	for i := range updates {
+		updates[i] = RefUpdate{Ref: fmt.Sprint("refs/croft/x/", i), New: head}
+	}
+	if err := repo.UpdateRefs(t.Context(), updates...); err != nil {
+		t.Fatal(err)
+	}
+	lock := filepath.Join(repo.CommonDir, "packed-refs.lock")
+	done := make(chan error)
+	go func() { done <- repo.TidyRefs(t.Context(), "refs/croft/") }()
+	killed := false
+	for !killed {
+		select {
+		case err := <-done:
+			t.Fatalf("it ended before it could be killed: %v", err)
+		default:
+		}
+		if !exists(lock) {
+			continue
+		}
+		list, _ := proc.Running("git")
+		for _, p := range list {
+			if slices.Contains(p.Args, "pack-refs") && slices.ContainsFunc(p.Args, func(arg string) bool { return strings.Contains(arg, repo.CommonDir) }) {
+				git, err := os.FindProcess(p.PID)
+				killed = err == nil && git.Kill() == nil
+			}
+		}
+	}
+	if err := <-done; err == nil {
+		t.Error("it was killed and says nothing of it")
+	}
+	sweep(t, repo)
+	if exists(lock) {
+		t.Error("the lock is still there")
+	}
+	if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: updates[0].Ref, Old: head}); err != nil {
+		t.Errorf("a ref cannot be deleted: %v", err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -38,59 +40,110 @@ func (r *Repository) TidyPacks(ctx context.Context, which PackChoice) error {
 	dir := filepath.Join(r.CommonDir, "objects", "pack")
 	dropOldKeeps(dir)
 	packs, err := readPacks(dir)
-	if err != nil || packs.lazy { // a partial clone's packs say what need not be there; git gc knows how to join them
+	if err != nil || !packs.areMany() {
 		return err
 	}
-	args := []string{"-c", "repack.writeBitmaps=false", "repack", "-d", "-l", "--geometric=2", "--quiet"}
-	n := len(packs.names) - packs.kept
 	if which == SmallPacks {
-		for _, name := range packs.names {
-			if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.Size() > smallPack {
-				args = append(args, "--keep-pack="+name)
-				n--
-			}
-		}
+		return r.joinSmall(ctx, dir, packs.free)
 	}
-	if n <= manyPacks {
-		return nil
-	}
-	if _, err := r.run(ctx, args...); err != nil {
+	if _, err := r.run(ctx, "-c", "repack.writeBitmaps=false", "repack", "-d", "-l", "--geometric=2", "--quiet"); err != nil {
 		return err
 	}
 	return syncAll(dir)
 }
 
+// joinSmall joins the small ones of packs, if they are many by themselves. Unlike
+// repack it leaves out objects that have a file each, which are the largest.
+func (r *Repository) joinSmall(ctx context.Context, dir string, packs []string) error {
+	var small []string
+	var list strings.Builder
+	for _, name := range packs {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.Size() > smallPack {
+			list.WriteString("^" + name + "\n") // git need not look at what these hold
+			continue
+		}
+		small = append(small, name)
+		list.WriteString(name + "\n")
+	}
+	if len(small) <= manyPacks {
+		return nil
+	}
+	out, err := r.git.run(ctx, door{repo: r}, call{
+		args:  []string{"pack-objects", "--stdin-packs", "--quiet", "--window=0", "--delta-base-offset", filepath.Join(dir, "pack")},
+		stdin: list.String(),
+	})
+	if err != nil {
+		return err
+	}
+	joined := strings.Fields(string(out))
+	for i, name := range joined {
+		joined[i] = "pack-" + name
+		if _, err := os.Lstat(filepath.Join(dir, joined[i]+".idx")); err != nil {
+			return err
+		}
+	}
+	if err := syncAll(dir); err != nil {
+		return err
+	}
+	for _, name := range small {
+		if base := strings.TrimSuffix(name, ".pack"); !slices.Contains(joined, base) {
+			removePack(filepath.Join(dir, base))
+		}
+	}
+	return syncAll(dir)
+}
+
+// removePack removes the files of a pack, the index first, by which git finds it.
+// What stays behind is joined again.
+func removePack(base string) {
+	for _, ext := range []string{".idx", ".rev", ".bitmap", ".mtimes", ".pack"} {
+		if err := os.Remove(base + ext); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return
+		}
+	}
+}
+
 // HasManyPacks reports whether there are so many that TidyPacks may join some.
 func (r *Repository) HasManyPacks() bool {
 	packs, err := readPacks(filepath.Join(r.CommonDir, "objects", "pack"))
-	return err == nil && !packs.lazy && len(packs.names)-packs.kept > manyPacks
+	return err == nil && packs.areMany()
 }
 
 // packList is what lies in a directory of packs.
 type packList struct {
-	names []string
-	kept  int  // of them
-	lazy  bool // some are of a partial clone
+	free []string // packs that nobody keeps
+	lazy bool     // some are of a partial clone
 }
+
+// areMany says that packs are to be joined. Those of a partial clone say what
+// need not be there; git gc knows how to join them.
+func (l packList) areMany() bool { return !l.lazy && len(l.free) > manyPacks }
 
 func readPacks(dir string) (packList, error) {
 	var list packList
 	f, err := os.Open(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return list, nil
+	}
 	if err != nil {
 		return list, err
 	}
 	defer f.Close()
 	names, err := f.Readdirnames(-1)
+	kept := map[string]bool{}
 	for _, name := range names {
-		switch filepath.Ext(name) {
-		case ".pack":
-			list.names = append(list.names, name)
-		case ".keep":
-			list.kept++
-		case ".promisor":
+		base, ext, ok := strings.Cut(name, ".")
+		switch {
+		case !ok || !strings.HasPrefix(base, "pack-"):
+		case ext == "pack":
+			list.free = append(list.free, name)
+		case ext == "keep":
+			kept[base+".pack"] = true
+		case ext == "promisor":
 			list.lazy = true
 		}
 	}
+	list.free = slices.DeleteFunc(list.free, func(name string) bool { return kept[name] })
 	return list, err
 }
 
@@ -105,19 +158,29 @@ func (r *Repository) TidyRefs(ctx context.Context, prefix string) error {
 		return nil
 	}
 	n := 0
-	err := filepath.WalkDir(filepath.Join(r.CommonDir, filepath.FromSlash(prefix)), func(_ string, d os.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, os.ErrNotExist): // it went meanwhile
-			return nil
-		case err == nil && !d.IsDir():
+	locks := []string{"packed-refs.lock", "packed-refs.new"}
+	err := filepath.WalkDir(filepath.Join(r.CommonDir, "refs"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if errors.Is(err, os.ErrNotExist) { // it went meanwhile
+				err = nil
+			}
+			return err
+		}
+		ref, err := filepath.Rel(r.CommonDir, path)
+		if err != nil {
+			return err
+		}
+		ref = filepath.ToSlash(ref)
+		locks = append(locks, ref+".lock")
+		if strings.HasPrefix(ref, prefix) {
 			n++
 		}
-		return err
+		return nil
 	})
 	if err != nil || n <= manyRefs {
 		return err
 	}
-	if _, err := r.run(ctx, "pack-refs", "--all", "--prune"); err != nil {
+	if _, err := r.git.run(ctx, door{repo: r}, call{args: []string{"pack-refs", "--all", "--prune"}, writes: locks}); err != nil {
 		return err
 	}
 	return syncAll(r.CommonDir)
