@@ -96,7 +96,7 @@ func (r *Repository) joinSmall(ctx context.Context, dir string, packs []string) 
 // removePack removes the files of a pack, the index first, by which git finds it.
 // What stays behind is joined again.
 func removePack(base string) {
-	for _, ext := range []string{".idx", ".rev", ".bitmap", ".mtimes", ".pack"} {
+	for _, ext := range []string{".idx", ".rev", ".bitmap", ".pack"} {
 		if err := os.Remove(base + ext); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return
 		}
@@ -111,7 +111,7 @@ func (r *Repository) HasManyPacks() bool {
 
 // packList is what lies in a directory of packs.
 type packList struct {
-	free []string // packs that nobody keeps
+	free []string // packs that may be joined
 	lazy bool     // some are of a partial clone
 }
 
@@ -137,7 +137,7 @@ func readPacks(dir string) (packList, error) {
 		case !ok || !strings.HasPrefix(base, "pack-"):
 		case ext == "pack":
 			list.free = append(list.free, name)
-		case ext == "keep":
+		case ext == "keep" || ext == "mtimes": // git has set it aside to be pruned
 			kept[base+".pack"] = true
 		case ext == "promisor":
 			list.lazy = true
