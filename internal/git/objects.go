@@ -53,7 +53,12 @@ type objectSession struct {
 	p    *proc.Process
 	out  *bufio.Reader
 	made *settings // that it was started with
+	uses int
 }
+
+// objectUses is how many questions one process answers. It keeps packs open that
+// are gone by now.
+const objectUses = 10000
 
 // catFileArgs: names end in NUL, because git takes a carriage return at the
 // end of a line away.
@@ -105,7 +110,7 @@ func (s *objectSession) start(ctx context.Context) (reused bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if s.p != nil && s.made == now {
+	if s.uses++; s.p != nil && s.made == now && s.uses <= objectUses {
 		return true, nil
 	}
 	_ = s.end()
@@ -113,7 +118,7 @@ func (s *objectSession) start(ctx context.Context) (reused bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	s.p, s.out, s.made = p, bufio.NewReader(p.Stdout), now
+	s.p, s.out, s.made, s.uses = p, bufio.NewReader(p.Stdout), now, 1
 	return false, nil
 }
 

@@ -114,7 +114,12 @@ type refSession struct {
 	p    *proc.Process
 	out  *bufio.Reader
 	mark *mark
+	uses int
 }
+
+// refUses is how many transactions one process carries out. It keeps some memory
+// of each until it ends.
+const refUses = 200
 
 var updateRefArgs = []string{"update-ref", "-m", "croft", "--stdin", "-z", "--no-deref"}
 
@@ -142,6 +147,9 @@ func (s *refSession) transact(ctx context.Context, t transaction) error {
 	err := s.carryOut(ctx, t)
 	if s.mark != nil { // git is still there
 		s.mark.idle()
+		if s.uses++; s.uses == refUses {
+			_ = s.end()
+		}
 	}
 	return err
 }
@@ -192,7 +200,7 @@ func (s *refSession) start(ctx context.Context) error {
 		m.end()
 		return err
 	}
-	s.p, s.out, s.mark = p, bufio.NewReader(p.Stdout), m
+	s.p, s.out, s.mark, s.uses = p, bufio.NewReader(p.Stdout), m, 0
 	return nil
 }
 
@@ -216,6 +224,11 @@ func (s *refSession) fail(ctx context.Context, cause error) error {
 func (s *refSession) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.end()
+}
+
+// end ends the process, if there is one.
+func (s *refSession) end() error {
 	if s.p == nil {
 		return nil
 	}

@@ -182,6 +182,35 @@ func TestClosedSessionsOpenAgain(t *testing.T) {
 	}
 }
 
+// TestSessionsEndAfterManyUses: a process is not kept for ever, and nobody
+// notices that there is another one.
+func TestSessionsEndAfterManyUses(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	head := r.Git("rev-parse", "HEAD")
+	refs, objects := map[*proc.Process]bool{}, map[*proc.Process]bool{}
+	for i := range refUses + 1 {
+		if err := repo.UpdateRefs(t.Context(), RefUpdate{fmt.Sprint("refs/croft/", i), head, ""}); err != nil {
+			t.Fatal(err)
+		}
+		if repo.refs.p != nil {
+			refs[repo.refs.p] = true
+		}
+	}
+	for range objectUses + 1 {
+		if _, err := repo.Info(t.Context(), head); err != nil {
+			t.Fatal(err)
+		}
+		objects[repo.objects.p] = true
+	}
+	if len(refs) != 2 || len(objects) != 2 {
+		t.Errorf("%d and %d processes, want two each", len(refs), len(objects))
+	}
+	if got := len(refsOf(t, repo, "refs/croft/")); got != refUses+1 {
+		t.Errorf("there are %d refs", got)
+	}
+}
+
 func TestReadObjects(t *testing.T) {
 	r := gittest.New(t)
 	big := bytes.Repeat([]byte("0123456789abcde\n"), 1<<18) // 4 MB
