@@ -45,7 +45,7 @@ func TestGrowth(t *testing.T) {
 		}
 	}
 	packs, err := filepath.Glob(filepath.Join(many.dir, ".git", "objects", "pack", "*.pack"))
-	if err != nil || len(packs) > 100 {
+	if err != nil || len(packs) > 150 {
 		t.Errorf("there are %d packs, %v", len(packs), err)
 	}
 	report(t, "growth", "%d removed workspaces, as many snapshots, %d packs; medians of %d against a new project: %s",

@@ -236,12 +236,77 @@ func TestTidyPacks(t *testing.T) {
 	if err := repo.TidyPacks(t.Context(), AllPacks); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(filesIn(t, r, "pack/*.pack")); n > 5 {
+	if n := len(filesIn(t, r, "pack/*.pack")); n != manyPacks+2 || repo.HasManyPacks() {
+		t.Errorf("%d packs, want one more, and the others until nobody uses them", n)
+	}
+	forget(t, repo)
+	if n := len(filesIn(t, r, "pack/*.pack")); n != 1 {
 		t.Errorf("%d packs are left", n)
 	}
 	for _, oid := range oids {
 		if _, err := repo.Info(t.Context(), oid); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// forget has packs removed that were joined.
+func forget(t *testing.T, repo *Repository) {
+	t.Helper()
+	long := time.Now().Add(-2 * replacedTime)
+	if err := os.Chtimes(repo.replacedFile(), long, long); err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.TidyPacks(t.Context(), SmallPacks); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(repo.replacedFile()); err == nil {
+		t.Error("it is still known which packs were joined")
+	}
+}
+
+// TestTidyLoose: many objects that have a file each are packed, but for young
+// ones, and every object stays.
+func TestTidyLoose(t *testing.T) {
+	r := gittest.New(t)
+	repo := mainTree(t, r).Repo
+	b := repo.Batch()
+	defer b.Discard()
+	var oids []string
+	for i := range manyLoose + 1 {
+		oid, err := b.WriteBlob(fmt.Appendf(nil, "nothing names object %d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		oids = append(oids, oid)
+	}
+	if err := b.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	tidy := func(want int) {
+		t.Helper()
+		if err := repo.TidyPacks(t.Context(), AllPacks); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(filesIn(t, r, "pack/*.pack")); n != want {
+			t.Errorf("%d packs, want %d", n, want)
+		}
+	}
+	tidy(0)
+	long := time.Now().Add(-2 * keptTime)
+	for _, oid := range oids {
+		if err := os.Chtimes(repo.loosePath(oid), long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	young := len(filesIn(t, r, "??/*")) - len(oids)
+	tidy(1)
+	if n := len(filesIn(t, r, "??/*")); n != young {
+		t.Errorf("%d objects have a file, want %d", n, young)
+	}
+	for _, oid := range oids {
+		if _, err := repo.Info(t.Context(), oid); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
@@ -296,6 +361,7 @@ func TestTidySmallPacks(t *testing.T) {
 	if err := repo.TidyPacks(t.Context(), SmallPacks); err != nil {
 		t.Fatal(err)
 	}
+	forget(t, repo)
 	if got := filesIn(t, r, "pack/*.pack"); len(got) != 2 || !slices.Contains(got, large[0]) {
 		t.Errorf("the packs are %v, want %v and one of the rest", got, large)
 	}

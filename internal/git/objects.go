@@ -81,11 +81,16 @@ func (s *objectSession) ask(ctx context.Context, name string, w io.Writer) (Obje
 		}
 		counted := &countingWriter{w: w}
 		o, err := s.exchange(ctx, name, counted)
-		if err == nil || errors.Is(err, ErrNoObject) || !reused || ctx.Err() != nil || counted.n > 0 {
+		isMissing := errors.Is(err, ErrNoObject)
+		if err == nil || isMissing && w == nil || !reused || ctx.Err() != nil || counted.n > 0 {
 			return o, err
 		}
-		// The process may have been killed since the last question. To ask
-		// again changes nothing, as long as nothing was written.
+		// The process may have been killed since the last question, or it does
+		// not find what was packed anew meanwhile. To ask again changes nothing,
+		// as long as nothing was written.
+		if isMissing {
+			_ = s.end()
+		}
 	}
 }
 

@@ -2,8 +2,10 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,116 +14,172 @@ import (
 )
 
 const (
-	// manyPacks is how many packs there may be before they are joined, which is
-	// when git's own automatic gc does it too.
-	manyPacks = 50
+	// manyPacks is how many packs there may be before they are joined. With
+	// those that were joined last it is less than git's own automatic gc waits
+	// for, which would start in an agent's checkout.
+	manyPacks = 20
+	// smallPack is the size of a pack that is joined with others in passing.
+	smallPack = 4 << 20
 	// keptTime is longer than it takes to name what was written.
 	keptTime = time.Hour
+	// replacedTime is how long packs stay after they were joined. A git that has
+	// seen them before is through with them by then.
+	replacedTime = 3 * time.Second
 )
-
-// smallPack is the size of a pack that is joined with others in passing.
-const smallPack = 4 << 20
 
 // PackChoice says which packs are joined.
 type PackChoice int
 
-// Which packs are joined: all, or those that take but a moment, however large
-// the repository is.
+// Which packs are joined: as many as it takes to leave few, or those that take
+// but a moment, however large the repository is.
 const (
 	AllPacks PackChoice = iota
 	SmallPacks
 )
 
-// TidyPacks joins the packs of a repository once there are many, because git
-// looks into each for an object, and lets go of packs that a process which died
-// was about to name. Every object stays, whether anything names it or not; those
-// are git's to prune. Only one process at a time may call it.
+// TidyPacks joins packs of a repository once there are many, because git looks
+// into each for an object, and lets go of packs that a process which died was
+// about to name. Every object stays, whether anything names it or not; those are
+// git's to prune. Only one process at a time may call it.
+//
+// It does not do what git's repack does after that, and which can make others
+// fail: packs that were joined stay for a while, and so do directories of objects
+// that become empty.
 func (r *Repository) TidyPacks(ctx context.Context, which PackChoice) error {
-	dir := filepath.Join(r.CommonDir, "objects", "pack")
-	dropOldKeeps(dir)
-	packs, err := readPacks(dir)
-	if err != nil || !packs.areMany() {
-		return err
+	dropOldKeeps(r.packDir())
+	if !r.dropReplaced() {
+		return nil // they were joined just now
 	}
-	if which == SmallPacks {
-		return r.joinSmall(ctx, dir, packs.free)
-	}
-	if _, err := r.run(ctx, "-c", "repack.writeBitmaps=false", "repack", "-d", "-l", "--geometric=2", "--quiet"); err != nil {
-		return err
-	}
-	return syncAll(dir)
-}
-
-// joinSmall joins the small ones of packs, if they are many by themselves. Unlike
-// repack it leaves out objects that have a file each, which are the largest.
-func (r *Repository) joinSmall(ctx context.Context, dir string, packs []string) error {
-	var small []string
-	var list strings.Builder
-	for _, name := range packs {
-		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.Size() > smallPack {
-			list.WriteString("^" + name + "\n") // git need not look at what these hold
-			continue
-		}
-		small = append(small, name)
-		list.WriteString(name + "\n")
-	}
-	if len(small) <= manyPacks {
-		return nil
-	}
-	out, err := r.git.run(ctx, door{repo: r}, call{
-		args:  []string{"pack-objects", "--stdin-packs", "--quiet", "--window=0", "--delta-base-offset", filepath.Join(dir, "pack")},
-		stdin: list.String(),
-	})
-	if err != nil {
-		return err
-	}
-	joined := strings.Fields(string(out))
-	for i, name := range joined {
-		joined[i] = "pack-" + name
-		if _, err := os.Lstat(filepath.Join(dir, joined[i]+".idx")); err != nil {
+	if which == AllPacks {
+		if err := r.packLoose(ctx); err != nil {
 			return err
 		}
 	}
-	if err := syncAll(dir); err != nil {
+	packs, err := r.readPacks()
+	if err != nil || !packs.areMany() {
 		return err
 	}
-	for _, name := range small {
-		if base := strings.TrimSuffix(name, ".pack"); !slices.Contains(joined, base) {
-			removePack(filepath.Join(dir, base))
-		}
-	}
-	return syncAll(dir)
-}
-
-// removePack removes the files of a pack, the index first, by which git finds it.
-// What stays behind is joined again.
-func removePack(base string) {
-	for _, ext := range []string{".idx", ".rev", ".bitmap", ".pack"} {
-		if err := os.Remove(base + ext); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return
-		}
-	}
+	some, rest := packs.choose(which)
+	return r.join(ctx, some, rest)
 }
 
 // HasManyPacks reports whether there are so many that TidyPacks may join some.
 func (r *Repository) HasManyPacks() bool {
-	packs, err := readPacks(filepath.Join(r.CommonDir, "objects", "pack"))
+	packs, err := r.readPacks()
 	return err == nil && packs.areMany()
 }
 
-// packList is what lies in a directory of packs.
+func (r *Repository) packDir() string { return filepath.Join(r.CommonDir, "objects", "pack") }
+
+// join copies packs into one. Objects that have a file each stay as they are:
+// those are the largest.
+func (r *Repository) join(ctx context.Context, some, rest []string) error {
+	if len(some) <= 1 {
+		return nil
+	}
+	list := strings.Join(some, "\n") + "\n"
+	for _, name := range rest { // git need not look at what these hold
+		list += "^" + name + "\n"
+	}
+	joined, err := r.writePack(ctx, list, "--stdin-packs", "--window=0")
+	if err != nil {
+		return err
+	}
+	some = slices.DeleteFunc(some, func(name string) bool { return slices.Contains(joined, name) })
+	if err := os.MkdirAll(filepath.Dir(r.replacedFile()), 0o777); err != nil {
+		return err
+	}
+	return WriteFile(r.replacedFile(), []byte(strings.Join(some, "\n")+"\n"))
+}
+
+// writePack writes a pack of what a list says, and returns its name. A user may
+// have limited the size of packs; then there are several.
+func (r *Repository) writePack(ctx context.Context, list string, options ...string) ([]string, error) {
+	args := append([]string{"pack-objects", "--quiet", "--delta-base-offset"}, options...)
+	out, err := r.git.run(ctx, door{repo: r}, call{args: append(args, filepath.Join(r.packDir(), "pack")), stdin: list})
+	if err != nil {
+		return nil, err
+	}
+	names := strings.Fields(string(out))
+	for i, name := range names {
+		names[i] = "pack-" + name + ".pack"
+		if _, err := os.Lstat(filepath.Join(r.packDir(), "pack-"+name+".idx")); err != nil {
+			return nil, err
+		}
+	}
+	return names, syncAll(r.packDir())
+}
+
+// replacedFile lists the packs that were joined last.
+func (r *Repository) replacedFile() string {
+	return filepath.Join(r.CommonDir, "croft", "replaced-packs")
+}
+
+func (r *Repository) replaced() []string {
+	b, _ := os.ReadFile(r.replacedFile())
+	return strings.Fields(string(b))
+}
+
+// dropReplaced removes the packs that were joined a while ago. It reports whether
+// none are left.
+func (r *Repository) dropReplaced() bool {
+	info, err := os.Lstat(r.replacedFile())
+	if err != nil {
+		return true
+	}
+	if time.Since(info.ModTime()) < replacedTime {
+		return false
+	}
+	for _, name := range r.replaced() {
+		base, ok := strings.CutSuffix(name, ".pack")
+		if !ok || base != filepath.Base(base) || !strings.HasPrefix(base, "pack-") {
+			continue
+		}
+		// The index goes first: by that git finds it.
+		for _, ext := range []string{".idx", ".rev", ".bitmap", ".pack"} {
+			_ = os.Remove(filepath.Join(r.packDir(), base+ext))
+		}
+	}
+	return os.Remove(r.replacedFile()) == nil && syncAll(r.packDir()) == nil
+}
+
+// packList is what lies in the directory of packs.
 type packList struct {
-	free []string // packs that may be joined
-	lazy bool     // some are of a partial clone
+	free []pack // that may be joined, the smallest first
+	lazy bool   // some are of a partial clone
+}
+
+type pack struct {
+	name string
+	size int64
 }
 
 // areMany says that packs are to be joined. Those of a partial clone say what
 // need not be there; git gc knows how to join them.
 func (l packList) areMany() bool { return !l.lazy && len(l.free) > manyPacks }
 
-func readPacks(dir string) (packList, error) {
+// choose divides packs into those that are joined and the rest. Of all of them
+// those are joined that are not much larger than the smaller ones together, so
+// that a large one is seldom written again.
+func (l packList) choose(which PackChoice) (some, rest []string) {
+	var sum int64
+	for i, p := range l.free {
+		switch {
+		case p.size <= smallPack || which == AllPacks && (p.size <= 2*sum || len(l.free)-i > manyPacks):
+			some, sum = append(some, p.name), sum+p.size
+		default:
+			rest = append(rest, p.name)
+		}
+	}
+	if len(some) <= manyPacks && which == SmallPacks {
+		return nil, rest
+	}
+	return some, rest
+}
+
+func (r *Repository) readPacks() (packList, error) {
 	var list packList
-	f, err := os.Open(dir)
+	f, err := os.Open(r.packDir())
 	if errors.Is(err, os.ErrNotExist) {
 		return list, nil
 	}
@@ -130,21 +188,65 @@ func readPacks(dir string) (packList, error) {
 	}
 	defer f.Close()
 	names, err := f.Readdirnames(-1)
-	kept := map[string]bool{}
+	not := map[string]bool{}
+	for _, name := range r.replaced() {
+		not[name] = true
+	}
 	for _, name := range names {
 		base, ext, ok := strings.Cut(name, ".")
 		switch {
 		case !ok || !strings.HasPrefix(base, "pack-"):
-		case ext == "pack":
-			list.free = append(list.free, name)
 		case ext == "keep" || ext == "mtimes": // git has set it aside to be pruned
-			kept[base+".pack"] = true
+			not[base+".pack"] = true
 		case ext == "promisor":
 			list.lazy = true
 		}
 	}
-	list.free = slices.DeleteFunc(list.free, func(name string) bool { return kept[name] })
+	for _, name := range names {
+		if !strings.HasPrefix(name, "pack-") || filepath.Ext(name) != ".pack" || not[name] {
+			continue
+		}
+		if info, err := os.Lstat(filepath.Join(r.packDir(), name)); err == nil {
+			list.free = append(list.free, pack{name, info.Size()})
+		}
+	}
+	slices.SortFunc(list.free, func(a, b pack) int { return cmp.Compare(a.size, b.size) })
 	return list, err
+}
+
+// manyLoose is how many objects may have a file each, as git's own gc has it.
+const manyLoose = 6700
+
+// packLoose packs objects that have a file each once there are many, but for
+// those that may be waiting for something to name them: git throws packed ones
+// away sooner.
+func (r *Repository) packLoose(ctx context.Context) error {
+	var list strings.Builder
+	var files []string
+	for first := range 256 {
+		dir := filepath.Join(r.CommonDir, "objects", fmt.Sprintf("%02x", first))
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			oid := filepath.Base(dir) + e.Name()
+			if info, err := e.Info(); err == nil && isHex(oid) && time.Since(info.ModTime()) > keptTime {
+				list.WriteString(oid + "\n")
+				files = append(files, filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	if len(files) <= manyLoose {
+		return nil
+	}
+	if _, err := r.writePack(ctx, list.String()); err != nil {
+		return err
+	}
+	for _, file := range files {
+		_ = os.Remove(file)
+	}
+	return nil
 }
 
 // manyRefs is how many refs of a kind may have a file each. Git opens every one

@@ -20,7 +20,10 @@ type Described struct {
 // Describe reads a snapshot's commit.
 func Describe(ctx context.Context, r *git.Repository, commit string) (Described, error) {
 	o, err := r.Read(ctx, commit)
-	if err != nil || o.Type != "commit" {
+	if err != nil {
+		return Described{}, err
+	}
+	if o.Type != "commit" {
 		return Described{}, ErrFormat
 	}
 	head, body, _ := strings.Cut(string(o.Data), "\n\n")
