@@ -77,11 +77,14 @@ func (r *Repository) join(ctx context.Context, some, rest []string) error {
 	if len(some) <= 1 {
 		return nil
 	}
-	list := strings.Join(some, "\n") + "\n"
-	for _, name := range rest { // git need not look at what these hold
-		list += "^" + name + "\n"
+	var list strings.Builder
+	for _, name := range some {
+		list.WriteString(name + "\n")
 	}
-	joined, err := r.writePack(ctx, list, "--stdin-packs", "--window=0")
+	for _, name := range rest { // git need not look at what these hold
+		list.WriteString("^" + name + "\n")
+	}
+	joined, err := r.writePack(ctx, list.String(), "--stdin-packs", "--window=0")
 	if err != nil {
 		return err
 	}
