@@ -25,7 +25,7 @@ import (
 // agent of a round, in every repetition, must read the same, but for random
 // names: then nothing tells an agent which label it has, or who did what.
 func TestAnonymity(t *testing.T) {
-	sessions := 4
+	sessions := 2
 	if os.Getenv("CROFT_LONG") != "" {
 		sessions = 100
 	}

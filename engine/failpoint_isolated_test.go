@@ -46,7 +46,7 @@ func TestKilledIsolatedCreation(t *testing.T) {
 		job.Create.Workspaces = job.Create.Workspaces[:1]
 		return r, job
 	}
-	thirdPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
+	fewPoints(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		before := traceOf(t, r)
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 		e := engineIn(t, r, 0)
@@ -63,7 +63,7 @@ func TestKilledIsolatedCreation(t *testing.T) {
 // workspace is wholly there, or wholly where it was, to the agent's git as well.
 func TestKilledIsolatedRewind(t *testing.T) {
 	setting := func(t *testing.T) (*gittest.Repo, task) { return rewindsIn(t, croft.ModeIsolated) }
-	thirdPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
+	fewPoints(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		e := kill(t, r, job, n)
 		harvestA(t, r)
 		want, before := recall(t, r, "first"), recall(t, r, "second")
@@ -89,7 +89,7 @@ func TestKilledHarvest(t *testing.T) {
 		writeIn(t, r, map[string]string{"half.txt": "not committed\n"})
 		return r, task{Merge: []croft.MergeRequest{{Workspace: "a"}}}
 	}
-	thirdPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
+	fewPoints(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		e := kill(t, r, job, n)
 		if w, err := e.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"}); err == nil {
 			if w.MergeStatus == "" {
@@ -124,7 +124,7 @@ func TestKilledPlainCreation(t *testing.T) {
 		r.Write(".gitignore", "node/\n")
 		return r, task{Create: &croft.CreateAllRequest{Key: "k", Workspaces: []croft.CreateRequest{{Name: "a", Mode: croft.ModeAuto}}}}
 	}
-	thirdPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
+	fewPoints(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 		e := engineIn(t, r, 0)
 		list, err := e.CreateAll(t.Context(), *job.Create)

@@ -101,7 +101,7 @@ func TestKilledRoundStart(t *testing.T) {
 		ask := c.ask(2)
 		return c.repo, task{Round: &ask}
 	}
-	thirdPoint(t, starts, func(t *testing.T, r *gittest.Repo, job task, n int) {
+	fewPoints(t, starts, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		c := contest{repo: r, lib: job.Round.Repos[1]}
 		before := c.branches()
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
@@ -138,7 +138,7 @@ func TestFailedRoundStart(t *testing.T) {
 		ask := c.ask(1)
 		return c.repo, task{Round: &ask}
 	}
-	thirdPoint(t, starts, func(t *testing.T, r *gittest.Repo, job task, n int) {
+	fewPoints(t, starts, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		c := contest{repo: r, lib: job.Round.Repos[1]}
 		if out, err := run(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=fail=#%d", n))); err == nil || strings.Contains(out, untyped) {
 			t.Fatalf("the helper was to fail: %s", out)
@@ -157,7 +157,7 @@ func TestKilledRoundEnd(t *testing.T) {
 		c := newContest(t)
 		return c.repo, task{EndRound: c.play(t, engineIn(t, c.repo, 0), 1).ID}
 	}
-	thirdPoint(t, ends, func(t *testing.T, r *gittest.Repo, job task, n int) {
+	fewPoints(t, ends, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 		c, e := contest{repo: r}, engineIn(t, r, 0)
 		c.wantWhole(t, c.end(t, e, job.EndRound))
@@ -175,7 +175,7 @@ func TestKilledPresenter(t *testing.T) {
 		c.end(t, e, c.play(t, e, 1).ID)
 		return c.repo, task{Present: &croft.PresentRequest{Session: c.ses.ID, Winner: "b"}}
 	}
-	thirdPoint(t, presents, func(t *testing.T, r *gittest.Repo, job task, n int) {
+	fewPoints(t, presents, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 		e := engineIn(t, r, 0)
 		fin, err := e.Present(t.Context(), *job.Present)
@@ -201,7 +201,7 @@ func TestKilledSessionEnd(t *testing.T) {
 		c.play(t, e, 2)
 		return c.repo, task{EndAll: c.ses.ID}
 	}
-	thirdPoint(t, ends, func(t *testing.T, r *gittest.Repo, job task, n int) {
+	fewPoints(t, ends, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 		e := engineIn(t, r, 0)
 		if err := e.EndSession(t.Context(), job.EndAll); err != nil {

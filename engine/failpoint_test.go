@@ -124,25 +124,25 @@ func killed(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// eachPoint runs a test for every failpoint of a task.
+// eachPoint runs a test for every second failpoint of a task, and for all with
+// CROFT_LONG.
 func eachPoint(t *testing.T, setting func(t *testing.T) (*gittest.Repo, task), test func(t *testing.T, r *gittest.Repo, job task, n int)) {
 	t.Helper()
-	everyPoint(t, 1, setting, test)
+	everyPoint(t, 2, setting, test)
 }
 
-// thirdPoint is eachPoint for tasks that take long to set up: every third point,
+// fewPoints is eachPoint for tasks that take long to set up: every sixth point,
 // and all with CROFT_LONG.
-func thirdPoint(t *testing.T, setting func(t *testing.T) (*gittest.Repo, task), test func(t *testing.T, r *gittest.Repo, job task, n int)) {
+func fewPoints(t *testing.T, setting func(t *testing.T) (*gittest.Repo, task), test func(t *testing.T, r *gittest.Repo, job task, n int)) {
 	t.Helper()
-	step := 3
-	if os.Getenv("CROFT_LONG") != "" {
-		step = 1
-	}
-	everyPoint(t, step, setting, test)
+	everyPoint(t, 6, setting, test)
 }
 
 func everyPoint(t *testing.T, step int, setting func(t *testing.T) (*gittest.Repo, task), test func(t *testing.T, r *gittest.Repo, job task, n int)) {
 	t.Helper()
+	if os.Getenv("CROFT_LONG") != "" {
+		step = 1
+	}
 	total := points(t, setting)
 	t.Logf("%d points", total)
 	for n := 1; n <= total; n += step {
