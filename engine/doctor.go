@@ -41,7 +41,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	}
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.damaged, d.accidents, d.locks, d.operations, d.abandoned, d.lostRecords, d.unrecorded, d.lostRefs, d.workspaces, d.suspects,
+		d.damaged, d.accidents, d.locks, d.operations, d.learn, d.abandoned, d.lostRecords, d.unrecorded, d.lostRefs, d.workspaces, d.suspects,
 	} {
 		if err := examine(ctx); err != nil {
 			return d.findings, explain("doctor", "", err)
@@ -55,7 +55,19 @@ type doctor struct {
 	*Engine
 	r        *repo
 	fix      bool
+	known    map[string]bool // blobs of records that the database has, each as it was last written
 	findings []croft.Finding
+}
+
+// learn spares the others from reading what the database has: the same blob is
+// the same record. Of a record that changes meanwhile, the new blob is read.
+func (d *doctor) learn(ctx context.Context) error {
+	records, err := d.journal.Records(ctx, d.r.id)
+	d.known = make(map[string]bool, len(records))
+	for _, rec := range records {
+		d.known[rec.Blob] = true
+	}
+	return err
 }
 
 // find reports something, after it was mended if it can be and should be.
@@ -167,11 +179,7 @@ func (d *doctor) operations(ctx context.Context) error {
 // lostRecords looks for workspaces that hang on refs and that the database
 // does not know, or knows in an older state.
 func (d *doctor) lostRecords(ctx context.Context) error {
-	known, err := d.blobs(ctx)
-	if err != nil {
-		return err
-	}
-	records, err := published(ctx, d.r, known)
+	records, err := published(ctx, d.r, d.known)
 	if err != nil {
 		return err
 	}
@@ -200,17 +208,6 @@ func (d *doctor) lostRecords(ctx context.Context) error {
 	return nil
 }
 
-// blobs are the copies in the repository of the records that the database has,
-// each as it was last written. The same blob is the same record.
-func (d *doctor) blobs(ctx context.Context) (map[string]bool, error) {
-	records, err := d.journal.Records(ctx, d.r.id)
-	known := make(map[string]bool, len(records))
-	for _, rec := range records {
-		known[rec.Blob] = true
-	}
-	return known, err
-}
-
 // busy lists the workspaces that an act is in progress on.
 func (d *doctor) busy(ctx context.Context) (map[croft.ID]bool, error) {
 	ops, err := d.journal.Running(ctx)
@@ -226,16 +223,12 @@ func (d *doctor) busy(ctx context.Context) (map[croft.ID]bool, error) {
 // abandoned looks for workspaces that a process was making when it died and
 // that the database does not know: then nobody else takes them back.
 func (d *doctor) abandoned(ctx context.Context) error {
-	known, err := d.blobs(ctx)
-	if err != nil {
-		return err
-	}
 	refs, err := d.r.git.Refs(ctx, wsRefs+"*/record")
 	if err != nil {
 		return err
 	}
 	for _, ref := range refs {
-		if known[ref.OID] {
+		if d.known[ref.OID] {
 			continue
 		}
 		o, err := d.r.git.Read(ctx, ref.OID)

@@ -105,38 +105,35 @@ func readRecord(r *repo, data []byte) (journal.Record, error) {
 
 // saveRecord writes a changed record to its ref and then to the database.
 func (e *Engine) saveRecord(ctx context.Context, r *repo, rec *journal.Record, then func(*journal.Tx) error) error {
-	stored, err := e.storeRecord(ctx, r, rec)
+	u, err := e.storeRecord(ctx, r, rec)
 	if err != nil {
 		return err
 	}
-	return e.publishRecord(ctx, r, rec, stored, then)
+	return e.publishRecord(ctx, r, rec, u, then)
 }
 
-// storedRecord is a changed record in the repository that nothing names yet.
-type storedRecord struct{ update git.RefUpdate }
-
-// storeRecord begins to save a changed record.
-func (e *Engine) storeRecord(ctx context.Context, r *repo, rec *journal.Record) (storedRecord, error) {
+// storeRecord begins to save a changed record: it is in the repository, and
+// nothing names it before the update that is returned.
+func (e *Engine) storeRecord(ctx context.Context, r *repo, rec *journal.Record) (u git.RefUpdate, err error) {
 	rec.Generation++
 	if r.git == nil {
-		return storedRecord{}, nil
+		return u, nil
 	}
-	u := git.RefUpdate{Ref: recordRef(rec.Workspace.ID)}
-	var err error
+	u.Ref = recordRef(rec.Workspace.ID)
 	if u.Old, err = r.git.ReadRef(ctx, u.Ref); err == nil && u.Old != rec.Blob {
 		outgrow(ctx, r, u.Old, rec)
 	}
 	if rec.Origin == nil {
 		if rec.Origin, err = e.journal.Origin(ctx, rec.Workspace.ID); err != nil && !errors.Is(err, journal.ErrNotFound) {
-			return storedRecord{}, err
+			return u, err
 		}
 	}
 	u.New, err = recordBlob(r, *rec)
-	return storedRecord{u}, err
+	return u, err
 }
 
 // publishRecord ends what storeRecord began: the ref, then the database.
-func (e *Engine) publishRecord(ctx context.Context, r *repo, rec *journal.Record, stored storedRecord, then func(*journal.Tx) error) error {
+func (e *Engine) publishRecord(ctx context.Context, r *repo, rec *journal.Record, u git.RefUpdate, then func(*journal.Tx) error) error {
 	write := func() error {
 		return e.journal.Update(ctx, func(tx *journal.Tx) error {
 			if err := tx.Put(*rec); err != nil {
@@ -148,12 +145,12 @@ func (e *Engine) publishRecord(ctx context.Context, r *repo, rec *journal.Record
 	if r.git == nil {
 		return write()
 	}
-	d, err := e.draft(draftRecord, r, newID(), stored.update.Ref)
+	d, err := e.draft(draftRecord, r, newID(), u.Ref)
 	if err != nil {
 		return err
 	}
-	if err = r.git.UpdateRefs(ctx, stored.update); err == nil {
-		rec.Blob = stored.update.New
+	if err = r.git.UpdateRefs(ctx, u); err == nil {
+		rec.Blob = u.New
 		err = write()
 	}
 	if err != nil {

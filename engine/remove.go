@@ -213,22 +213,21 @@ func (e *Engine) endRemoval(tx *journal.Tx, op journal.Operation, rec journal.Re
 // stow pins the commits, moves the directory away and ends the registration;
 // then the branch goes. Meanwhile the record of what is trashed is stored. The
 // caller holds the repository's lock.
-func (e *Engine) stow(ctx context.Context, r *repo, live journal.Record, how removal, trashed *journal.Record) (storedRecord, error) {
+func (e *Engine) stow(ctx context.Context, r *repo, live journal.Record, how removal, trashed *journal.Record) (stored git.RefUpdate, err error) {
 	tree, trash := r.trees.At(specOf(live)), trashed.Trash
 	tip, pinned, err := e.archive(ctx, r, live, tree)
 	if err != nil {
-		return storedRecord{}, err
+		return stored, err
 	}
 	trash.Tip = tip
 	if err := failpoint.Hit("remove.archived"); err != nil {
-		return storedRecord{}, err
+		return stored, err
 	}
 	if err := os.MkdirAll(how.Dir, 0o700); err != nil {
-		return storedRecord{}, err
+		return stored, err
 	}
 	var dropped []string
 	var storing errgroup.Group
-	var stored storedRecord
 	err = r.trees.StowWhile(specOf(live), how.Dir, func() error {
 		// The directory is in its place, and its commits are pinned, before the
 		// branch goes.
@@ -252,13 +251,13 @@ func (e *Engine) stow(ctx context.Context, r *repo, live journal.Record, how rem
 		err = git.SyncDirs(append(dropped, how.Dir, filepath.Join(how.Dir, "admin"), filepath.Dir(tree.Admin))...)
 	}
 	if err = errors.Join(err, storing.Wait()); err != nil {
-		return storedRecord{}, err
+		return stored, err
 	}
 	if entries, err := os.ReadDir(how.Dir); err == nil && len(entries) == 0 { // the workspace was gone
 		trash.Dir = ""
 		_ = os.Remove(how.Dir)
 		if stored, err = e.storeRecord(ctx, r, trashed); err != nil {
-			return storedRecord{}, err
+			return stored, err
 		}
 	}
 	return stored, failpoint.Hit("remove.stowed")

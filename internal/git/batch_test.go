@@ -250,10 +250,33 @@ func TestTidyPacks(t *testing.T) {
 	}
 }
 
+// TestReplacedAgain: a pack that was joined and that somebody has written again
+// since then stays, for what he wrote may be nowhere else.
+func TestReplacedAgain(t *testing.T) {
+	r := gittest.New(t)
+	repo := mainTree(t, r).Repo
+	r.Git("gc", "--quiet")
+	packs := filesIn(t, r, "pack/*.pack")
+	gittest.WriteFile(t, repo.replacedFile(), filepath.Base(packs[0])+"\n")
+	long := time.Now().Add(-2 * replacedTime)
+	if err := os.Chtimes(repo.replacedFile(), long, long); err != nil {
+		t.Fatal(err)
+	}
+	if !repo.dropReplaced() || !slices.Equal(filesIn(t, r, "pack/*.pack"), packs) {
+		t.Error("the pack is gone, or it is still to be removed")
+	}
+	r.Git("fsck")
+}
+
 // forget has packs removed that were joined.
 func forget(t *testing.T, repo *Repository) {
 	t.Helper()
 	long := time.Now().Add(-2 * replacedTime)
+	for _, name := range repo.replaced() {
+		if err := os.Chtimes(filepath.Join(repo.packDir(), name), long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := os.Chtimes(repo.replacedFile(), long, long); err != nil {
 		t.Fatal(err)
 	}

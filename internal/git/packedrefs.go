@@ -2,6 +2,8 @@ package git
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,4 +106,43 @@ func (p *packedRefs) recordAt(low, pos int) (start, end int) {
 		end += bytes.IndexByte(p.data[end:], '\n') + 1
 	}
 	return start, end
+}
+
+// manyRefs is how many refs of a kind may have a file each. Git opens every one
+// of them whenever it lists refs, as a fetch does.
+const manyRefs = 1000
+
+// TidyRefs puts all refs into one file once there are many below a prefix, as
+// git's own gc does.
+func (r *Repository) TidyRefs(ctx context.Context, prefix string) error {
+	if !r.NativeRefs() {
+		return nil
+	}
+	n := 0
+	locks := []string{"packed-refs.lock", "packed-refs.new"}
+	err := filepath.WalkDir(filepath.Join(r.CommonDir, "refs"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if errors.Is(err, os.ErrNotExist) { // it went meanwhile
+				err = nil
+			}
+			return err
+		}
+		ref, err := filepath.Rel(r.CommonDir, path)
+		if err != nil {
+			return err
+		}
+		ref = filepath.ToSlash(ref)
+		locks = append(locks, ref+".lock")
+		if strings.HasPrefix(ref, prefix) {
+			n++
+		}
+		return nil
+	})
+	if err != nil || n <= manyRefs {
+		return err
+	}
+	if _, err := r.git.run(ctx, door{repo: r}, call{args: []string{"pack-refs", "--all", "--prune"}, writes: locks}); err != nil {
+		return err
+	}
+	return syncAll(r.CommonDir)
 }

@@ -15,9 +15,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/croft-sh/croft/internal/proc"
-
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/proc"
 )
 
 // PrivateError says that the git directory of an isolated checkout is not as
