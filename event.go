@@ -71,6 +71,7 @@ type EventsRequest struct {
 // Events is the part of Service that tells what happened.
 type Events interface {
 	// Events streams events in order, from a cursor on. Who was away asks
-	// again with the last cursor and misses nothing that is still kept.
+	// again with the last cursor and misses nothing that is still kept; events
+	// are kept as long as the history.
 	Events(ctx context.Context, req EventsRequest) iter.Seq2[Event, error]
 }

@@ -52,6 +52,10 @@ type GCResult struct {
 	Inodes   int64    `json:"inodes"`
 	Branches []string `json:"branches"` // recorded, integrated branches without a workspace
 
+	// Forgotten is how many removed workspaces are no longer remembered, because
+	// nothing was left of them for a long time.
+	Forgotten int `json:"forgotten"`
+
 	// Announced is what is going to be deleted from the trash and has not been
 	// announced before.
 	Announced []Announcement `json:"announced"`
@@ -100,6 +104,8 @@ type Upkeep interface {
 	// retention, or when the trash is over its budget. Other work is announced
 	// before it goes, and when its directory goes, it can still be restored
 	// from its commits and a snapshot, for a while that the configuration says.
+	// The history, events and removed workspaces of which nothing is left are
+	// forgotten in the end.
 	GC(ctx context.Context, repo string) (*GCResult, error)
 
 	// Doctor compares records, refs, registrations and disk. It rebuilds

@@ -196,6 +196,39 @@ func TestInterruptedPurge(t *testing.T) {
 	}
 }
 
+// forgettings is a removed workspace of which nothing is left, and is not to be
+// remembered.
+func forgettings(t *testing.T) (*gittest.Repo, task) {
+	r, job := purges(t)
+	r.Env = append(r.Env, "CROFT_TRASH_SAVED_FOR=0s")
+	for range 2 { // the refs that kept its commits go with the second
+		brief(t, r, func(e *engine.Engine) { gc(t, e) })
+	}
+	r.Env = append(r.Env, "CROFT_HISTORY_RETENTION=0s")
+	return r, job
+}
+
+// TestInterruptedForgetting kills or fails a process that forgets. The next gc
+// forgets, and nobody notices anything.
+func TestInterruptedForgetting(t *testing.T) {
+	for name, interrupt := range map[string]func(*testing.T, *gittest.Repo, task, int) *engine.Engine{"Killed": kill, "Failed": fail} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachPoint(t, forgettings, func(t *testing.T, r *gittest.Repo, job task, n int) {
+				e := interrupt(t, r, job, n)
+				if findings, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil {
+					t.Errorf("the doctor: %+v, %v", findings, err)
+				}
+				gc(t, e)
+				if ids := known(r); len(ids) != 0 {
+					t.Errorf("known are %v", ids)
+				}
+				wantTidy(t, r, e)
+			})
+		})
+	}
+}
+
 // TestFailedRestorationAfterKilledReduction: the directory went, nobody wrote
 // that down, and bringing the work back from the snapshot fails, too. Half a
 // restoration is not taken for the directory.

@@ -26,6 +26,7 @@ type gcResult struct {
 	Bytes     int64                `json:"bytes"`
 	Inodes    int64                `json:"inodes"`
 	Branches  []string             `json:"branches"`
+	Forgotten int                  `json:"forgotten"`
 	Announced []croft.Announcement `json:"announced"`
 }
 
@@ -41,6 +42,9 @@ Directories that can be made again, such as node_modules, go from the trash an
 hour after the removal. What is in its target and was clean goes without a word.
 Other work is announced before its directory goes, and can still be restored
 afterwards, from its commits and a snapshot, for 30 days.
+
+The history and the events go back 90 days. A removed workspace of which nothing
+is left, no commit of its own and no snapshot, is forgotten after that time.
 
 Commands that change something start "croft gc --auto" in the background, at
 most once an hour. It also removes orphans, as "croft reap" does, and says
@@ -71,17 +75,20 @@ func (a *app) runGC(ctx context.Context, svc collector, repo string) error {
 	if a.json {
 		a.emit(gcResult{
 			formatVersion, nonNil(result.Purged), nonNil(result.Reduced), nonNil(result.Stripped),
-			result.Bytes, result.Inodes, nonNil(result.Branches), nonNil(result.Announced),
+			result.Bytes, result.Inodes, nonNil(result.Branches), result.Forgotten, nonNil(result.Announced),
 		})
 		return nil
 	}
 	rows := gcRows(*result)
-	if len(rows) == 0 && len(result.Announced) == 0 {
+	if len(rows) == 0 && len(result.Announced) == 0 && result.Forgotten == 0 {
 		a.note("nothing to collect")
 	}
 	a.table(rows)
 	if result.Bytes > 0 {
 		a.note("%s and %s freed", size(result.Bytes), entries(result.Inodes))
+	}
+	if result.Forgotten > 0 {
+		a.note("forgotten, because nothing was left of them for long: %s", count(result.Forgotten, "removed workspace"))
 	}
 	now := a.env.Now()
 	for _, ann := range result.Announced {

@@ -128,7 +128,7 @@ func TestGC(t *testing.T) {
 			t.Errorf("repo %q", repo)
 		}
 		return &croft.GCResult{
-			Purged: []croft.ID{"t1"}, Reduced: []croft.ID{"t2"}, Stripped: []croft.ID{"t2", "t3"}, Bytes: 1234567, Inodes: 89, Branches: []string{"croft/x"},
+			Purged: []croft.ID{"t1"}, Reduced: []croft.ID{"t2"}, Stripped: []croft.ID{"t2", "t3"}, Bytes: 1234567, Inodes: 89, Branches: []string{"croft/x"}, Forgotten: 3,
 			Announced: []croft.Announcement{
 				{ID: "t2", Name: "gone", Left: croft.LeftDirectory, At: noon, Reason: croft.TrashExpired}, // it went at once
 				{ID: "t4", Name: "wip", Left: croft.LeftDirectory, At: noon.Add(24 * time.Hour), Reason: croft.TrashOverBudget},
@@ -143,14 +143,15 @@ func TestGC(t *testing.T) {
 			"t1       trash deleted\n"+
 			"croft/x  branch deleted, tip kept\n",
 		"1.2 MB and 89 inodes freed\n"+
+			"forgotten, because nothing was left of them for long: 3 removed workspaces\n"+
 			"wip: its directory goes from the trash in 24h, because the trash is over its budget; before that: croft restore t4\n"+
 			"old: what is left of it goes from the trash in 24h, because its time is over; before that: croft restore t5\n")
 	svc.gc = func(string) (*croft.GCResult, error) {
 		return &croft.GCResult{
-			Bytes: 5, Announced: []croft.Announcement{{ID: "t4", Name: "wip", Left: croft.LeftDirectory, At: noon, Reason: croft.TrashOverBudget}},
+			Bytes: 5, Forgotten: 3, Announced: []croft.Announcement{{ID: "t4", Name: "wip", Left: croft.LeftDirectory, At: noon, Reason: croft.TrashOverBudget}},
 		}, nil
 	}
-	r.call(t, "gc", "--json").wantJSON(t, croft.ExitOK, `{"version":1,"purged":[],"reduced":[],"stripped":[],"bytes":5,"inodes":0,"branches":[],
+	r.call(t, "gc", "--json").wantJSON(t, croft.ExitOK, `{"version":1,"purged":[],"reduced":[],"stripped":[],"bytes":5,"inodes":0,"branches":[],"forgotten":3,
 		"announced":[{"id":"t4","name":"wip","left":"directory","at":"2026-01-02T12:00:00Z","reason":"budget"}]}`)
 }
 

@@ -23,6 +23,7 @@ type Config struct {
 	Snapshot Snapshot // [snapshot]
 	Lease    Lease    // [lease]
 	GC       GC       // [gc]
+	History  History  // [history]
 	Checkout Checkout // [checkout]
 	Git      Git      // [git]
 	Merge    Merge    // [merge]
@@ -70,6 +71,11 @@ type Lease struct {
 // GC says when Croft tidies up.
 type GC struct {
 	Auto bool // auto
+}
+
+// History says how long Croft remembers what is over.
+type History struct {
+	Retention Duration // retention
 }
 
 // Checkout says how files are written.

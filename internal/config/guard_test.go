@@ -52,6 +52,7 @@ func TestGuards(t *testing.T) {
 		{"gc.auto", "", "false", "true", true},
 		{"gc.auto", "", "'not even a boolean'", "true", true},
 		{"lease.ttl", "", "'1h'", "1m", true},
+		{"history.retention", "", "'9999h'", "2160h", true},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprintf("%s user %s repo %s", test.key, test.user, test.repo), func(t *testing.T) {

@@ -222,6 +222,12 @@ func engineKeys() []Key {
 			field: func(c *Config) any { return &c.GC.Auto },
 		},
 		{
+			Name: "history.retention", Type: TypeDuration, Default: "2160h", Guard: GuardUser,
+			Doc:   "How far the history and the events go back, and how long removed workspaces are remembered of which nothing is left.",
+			max:   longest,
+			field: func(c *Config) any { return &c.History.Retention },
+		},
+		{
 			Name: "checkout.links", Type: TypeList,
 			Doc:   "Patterns of untracked files and directories at the top of the repository that are linked into a workspace, beside those of the layout.",
 			field: func(c *Config) any { return &c.Checkout.Links },

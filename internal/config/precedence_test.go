@@ -39,6 +39,7 @@ func samples(dir string) map[string]sample {
 		"snapshot.secrets":        {".u", ".r", ".e", ".f,.g"},
 		"lease.ttl":               {"2m", "3m", "4m", "1m30s"},
 		"gc.auto":                 {"false", "false", "true", "false"},
+		"history.retention":       {"24h", "48h", "72h", "1h30m"},
 		"checkout.links":          {"u", "r,s", "e", "f"},
 		"checkout.scratch":        {".u", ".r", ".e", ".f"},
 		"checkout.workers":        {"1", "2", "3", "4"},
@@ -144,6 +145,7 @@ func TestDefaults(t *testing.T) {
 		Snapshot: config.Snapshot{Ignored: []string{}, Secrets: []string{".env", ".env.*"}},
 		Lease:    config.Lease{TTL: config.Duration(hour / 60)},
 		GC:       config.GC{Auto: true},
+		History:  config.History{Retention: config.Duration(90 * 24 * hour)},
 		Checkout: config.Checkout{Links: []string{}},
 		Git:      config.Git{Filters: []string{}},
 		Merge: config.Merge{
@@ -175,7 +177,7 @@ func TestConfigCarriesValues(t *testing.T) {
 		"roles.dir": "d", "roles.files": "f, g",
 		"limits.max_workers": "1", "limits.min_free_bytes": "2", "limits.min_free_inodes": "3",
 		"trash.max_bytes": "7", "trash.max_inodes": "8", "trash.regenerable": "r, s", "trash.regenerable_after": "9h", "trash.saved_for": "10h", "trash.notice": "11h",
-		"trash.retention": "4d", "snapshot.ignored": "*.log", "snapshot.secrets": ".token", "lease.ttl": "5s", "gc.auto": "false", "checkout.workers": "6", "checkout.links": "k", "checkout.scratch": ".k",
+		"trash.retention": "4d", "snapshot.ignored": "*.log", "snapshot.secrets": ".token", "lease.ttl": "5s", "gc.auto": "false", "history.retention": "12h", "checkout.workers": "6", "checkout.links": "k", "checkout.scratch": ".k",
 		"git.path": filepath.Join(p.home, "git"), "git.filters": "h",
 		"merge.strategy": "squash", "merge.message": "m", "merge.checks": "make\ngo test", "merge.check_timeout": "1h",
 		"merge.check_clean": "all", "merge.batch": "7", "merge.slots": "8",
@@ -195,6 +197,7 @@ func TestConfigCarriesValues(t *testing.T) {
 		},
 		Snapshot: config.Snapshot{Ignored: []string{"*.log"}, Secrets: []string{".token"}},
 		Lease:    config.Lease{TTL: config.Duration(hour / 720)},
+		History:  config.History{Retention: config.Duration(12 * hour)},
 		Checkout: config.Checkout{Workers: 6, Links: []string{"k"}, Scratch: ".k"},
 		Git:      config.Git{Path: filepath.Join(p.home, "git"), Filters: []string{"h"}},
 		Merge: config.Merge{

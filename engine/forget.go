@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// forgetStep is how much is forgotten at once: others wait meanwhile.
+const forgetStep = 500
+
+// forgetPast lets go of what is only memory, once it is old: removed workspaces of
+// which nothing is left, the history, and the events. What can be brought back
+// stays, however old it is.
+func (e *Engine) forgetPast(ctx context.Context, r *repo, res *croft.GCResult) error {
+	before := e.now().Add(-time.Duration(e.set.Config().History.Retention))
+	past, err := e.nothingLeft(ctx, r, before)
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(past, forgetStep) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := e.forgetRecords(ctx, r, some)
+		if res.Forgotten += n; err != nil {
+			return err
+		}
+	}
+	for more := true; more; {
+		err := e.journal.Update(ctx, func(tx *journal.Tx) (err error) {
+			more, err = tx.Forget(before, forgetStep)
+			return err
+		})
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nothingLeft finds the removed workspaces that cannot be restored since a time
+// and that have left neither commits of their own, nor a snapshot, nor a branch.
+func (e *Engine) nothingLeft(ctx context.Context, r *repo, since time.Time) ([]journal.Record, error) {
+	records, err := e.journal.Records(ctx, r.id)
+	if err != nil {
+		return nil, err
+	}
+	past := slices.DeleteFunc(records, func(rec journal.Record) bool {
+		t := rec.Trash
+		return rec.Workspace.State != croft.Trashed || t == nil || !t.Purged || !t.ExpiresAt.Before(since)
+	})
+	if len(past) == 0 {
+		return nil, nil
+	}
+	held := map[croft.ID]bool{}
+	for _, prefix := range []string{archiveRefs, snapshotRefs, wsRefs} {
+		refs, err := r.git.Refs(ctx, prefix)
+		if err != nil {
+			return nil, err
+		}
+		for _, ref := range refs {
+			id, what, _ := strings.Cut(strings.TrimPrefix(ref.Name, prefix), "/")
+			if prefix != wsRefs || what != "record" {
+				held[croft.ID(id)] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(past, func(rec journal.Record) bool {
+		return held[rec.Workspace.ID] || rec.OwnsBranch && hasBranch(ctx, r, rec)
+	}), nil
+}
+
+// hasBranch reports whether there may be a branch that only the record knows to
+// be Croft's.
+func hasBranch(ctx context.Context, r *repo, rec journal.Record) bool {
+	if rec.Trash.BranchGone || rec.Workspace.Branch == "" {
+		return false
+	}
+	_, err := r.git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
+	return !errors.Is(err, git.ErrNoRef)
+}
+
+// forgetRecords deletes records from the repository and then from the database,
+// but for those that changed since they were read.
+func (e *Engine) forgetRecords(ctx context.Context, r *repo, records []journal.Record) (n int, err error) {
+	var gone []croft.ID
+	err = e.underLock(ctx, r, func() error {
+		var updates []git.RefUpdate
+		for _, rec := range records {
+			now, err := e.journal.Record(ctx, rec.Workspace.ID)
+			if err != nil || now.Generation != rec.Generation {
+				continue // the next gc sees to it
+			}
+			gone = append(gone, rec.Workspace.ID)
+			ref := recordRef(rec.Workspace.ID)
+			if oid, err := r.git.ReadRef(ctx, ref); err == nil {
+				updates = append(updates, git.RefUpdate{Ref: ref, Old: oid})
+			}
+		}
+		if err := r.git.UpdateRefs(ctx, updates...); err != nil {
+			return err
+		}
+		if err := failpoint.Hit("forget.unpublished"); err != nil {
+			return err
+		}
+		return e.journal.Update(ctx, func(tx *journal.Tx) error {
+			for _, id := range gone {
+				if err := tx.Delete(id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return 0, err
+	}
+	return len(gone), nil
+}

@@ -1,0 +1,129 @@
+package engine_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// known lists the workspaces that a repository has a record of.
+func known(r *gittest.Repo) []string {
+	var ids []string
+	for line := range strings.FieldsSeq(r.Git("for-each-ref", "--format=%(refname)", "refs/croft/ws/")) {
+		if id, ok := strings.CutSuffix(strings.TrimPrefix(line, "refs/croft/ws/"), "/record"); ok {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// TestForget: what nothing is left of is forgotten after its time, and not
+// before; what can be brought back stays, however old it is.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	make := func(name string) croft.Workspace { return create(t, e, croft.CreateRequest{Name: name, Key: name}) }
+	empty, saved, ahead, branch, live := make("empty"), make("saved"), make("ahead"), make("branch"), make("live")
+	if _, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "saved"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []croft.Workspace{ahead, branch} {
+		gittest.WriteFile(t, filepath.Join(w.Path, "new.txt"), w.Name+"\n")
+		r.GitIn(w.Path, "add", "--all")
+		r.GitIn(w.Path, "commit", "--quiet", "-m", "new")
+	}
+	for _, w := range []croft.Workspace{empty, saved, ahead, branch} {
+		req := croft.RemoveRequest{Workspaces: []string{w.Name}}
+		if w.Name == "branch" {
+			req.Branch = croft.BranchKeep
+		}
+		if res, err := e.Remove(t.Context(), req); err != nil || len(res.Removed) != 1 {
+			t.Fatalf("Remove(%s) = %+v, %v", w.Name, res, err)
+		}
+	}
+	for _, after := range []time.Duration{6*day + time.Hour, 8 * day, 37 * day, 39 * day, 90 * day} {
+		if res := collect(t, r, after); res.Forgotten != 0 {
+			t.Errorf("after %v: %d forgotten", after, res.Forgotten)
+		}
+	}
+	if got := len(known(r)); got != 5 {
+		t.Fatalf("%d workspaces are known, want all five", got)
+	}
+	if res := collect(t, r, 130*day); res.Forgotten != 1 {
+		t.Errorf("%d forgotten, want one", res.Forgotten)
+	}
+	want := []string{string(saved.ID), string(ahead.ID), string(branch.ID), string(live.ID)}
+	slices.Sort(want)
+	if got := known(r); !slices.Equal(got, want) {
+		t.Errorf("known are %v, want %v: all but the empty one", got, want)
+	}
+	if res := collect(t, r, 131*day); res.Forgotten != 0 {
+		t.Errorf("%d forgotten again", res.Forgotten)
+	}
+	wantForgotten(t, r, live)
+}
+
+// wantForgotten checks that the history and the events are about a live workspace
+// only, that its key still works, and that the doctor has nothing to say.
+func wantForgotten(t *testing.T, r *gittest.Repo, live croft.Workspace) {
+	t.Helper()
+	e := engineIn(t, r, 131*day)
+	ops, err := e.History(t.Context(), croft.HistoryRequest{})
+	if err != nil || len(ops) != 1 || ops[0].Workspace != live.Name || !ops[0].IsUndoable {
+		t.Errorf("the history is %+v, %v", ops, err)
+	}
+	for ev, err := range e.Events(t.Context(), croft.EventsRequest{}) {
+		if err != nil || ev.Time.Before(time.Now().Add(40*day)) {
+			t.Errorf("event %+v, %v", ev, err)
+		}
+	}
+	if again := create(t, e, croft.CreateRequest{Name: live.Name, Key: live.Name}); again.ID != live.ID {
+		t.Errorf("the key of a live workspace made %s, want %s", again.ID, live.ID)
+	}
+	findings, err := e.Doctor(t.Context(), croft.DoctorRequest{})
+	if err != nil || len(findings) != 0 {
+		t.Errorf("the doctor: %+v, %v", findings, err)
+	}
+	if w, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: "empty"}); !errors.Is(err, croft.WorktreeNotFound) {
+		t.Errorf("restored %+v, %v", w, err)
+	}
+	snaps, err := e.Snapshots(t.Context(), "")
+	if err != nil || len(snaps) != 1 {
+		t.Fatalf("snapshots %+v, %v", snaps, err)
+	}
+	if w, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(snaps[0].ID)}); err != nil || w.Name != "saved" {
+		t.Errorf("an old snapshot brought back %+v, %v", w, err)
+	}
+}
+
+// TestForgetThenRebuild: what was forgotten does not come back with the database.
+func TestForgetThenRebuild(t *testing.T) {
+	t.Parallel()
+	r, _ := finishedInTrash(t)
+	collect(t, r, 8*day)
+	if res := collect(t, r, 130*day); res.Forgotten != 1 || len(known(r)) != 0 {
+		t.Fatalf("%d forgotten, known %v", res.Forgotten, known(r))
+	}
+	db, err := filepath.Glob(filepath.Join(stateDir(r), "croft.db*"))
+	if err != nil || len(db) == 0 {
+		t.Fatal("there is no database", err)
+	}
+	for _, file := range db {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := engineIn(t, r, 0).Workspaces(t.Context(), croft.Filter{States: []croft.State{croft.Trashed}})
+	if err != nil || len(list) != 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
