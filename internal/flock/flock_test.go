@@ -214,6 +214,31 @@ func TestUnlockLeavesItToTheChild(t *testing.T) {
 	free(t, file)
 }
 
+// TestTryThere: a file that is not there is not made by looking for it.
+func TestTryThere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	if _, err := TryThere(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v, want that there is none", err)
+	}
+	if _, err := os.Lstat(path); err == nil {
+		t.Error("the file was made")
+	}
+	l, err := New(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := TryThere(path); !errors.Is(err, ErrHeld) {
+		t.Errorf("%v, want that it is held", err)
+	}
+	if err := l.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = TryThere(path); err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Unlock()
+}
+
 // TestNewBesideSweepers: locks on new files are made and removed while others
 // look for files that nobody locks any more, and remove those. Whoever has made
 // one has it, and in the end nothing is left.
