@@ -96,13 +96,19 @@ func (e *Engine) forgetRecords(ctx context.Context, r *repo, records []journal.R
 		var updates []git.RefUpdate
 		for _, rec := range records {
 			now, err := e.journal.Record(ctx, rec.Workspace.ID)
-			if err != nil || now.Generation != rec.Generation {
+			if errors.Is(err, journal.ErrNotFound) || err == nil && now.Generation != rec.Generation {
 				continue // the next gc sees to it
+			}
+			if err != nil {
+				return err
 			}
 			gone = append(gone, rec.Workspace.ID)
 			ref := recordRef(rec.Workspace.ID)
-			if oid, err := r.git.ReadRef(ctx, ref); err == nil {
+			oid, err := r.git.ReadRef(ctx, ref)
+			if err == nil {
 				updates = append(updates, git.RefUpdate{Ref: ref, Old: oid})
+			} else if !errors.Is(err, git.ErrNoRef) {
+				return err
 			}
 		}
 		if err := r.git.UpdateRefs(ctx, updates...); err != nil {

@@ -76,7 +76,7 @@ func TestAdvanceGoesAlong(t *testing.T) {
 // Whatever state the user's checkout is in, either it goes along and none of
 // the user's bytes changes, or nothing changes and files are named.
 func TestAdvanceKeepsTheUsersBytes(t *testing.T) {
-	n := uint64(50)
+	n := uint64(100)
 	if os.Getenv("CROFT_LONG") != "" {
 		n = 1000
 	}
