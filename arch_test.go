@@ -32,11 +32,11 @@ var mayImport = map[string][]string{
 
 	// Foundations: they know nothing of workspaces.
 	"internal/failpoint":   {},
+	"internal/fsx":         {},
 	"internal/flock":       {},
 	"internal/proc":        {},
 	"internal/scratch":     {},
-	"internal/seal":        {},
-	"internal/git":         {"internal/failpoint", "internal/flock", "internal/proc"},
+	"internal/git":         {"internal/failpoint", "internal/flock", "internal/fsx", "internal/proc"},
 	"internal/git/gittest": {"internal/proc"},
 
 	// The parts of the engine. They never import each other.
@@ -56,9 +56,9 @@ var mayImport = map[string][]string{
 	// The Service in this process, and who opens it.
 	"engine": {
 		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/checkout/worktree",
-		"internal/config", "internal/failpoint", "internal/flock", "internal/git",
+		"internal/config", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git",
 		"internal/journal", "internal/layout", "internal/merge", "internal/proc", "internal/provision",
-		"internal/scratch", "internal/seal", "internal/snapshot",
+		"internal/scratch", "internal/snapshot",
 	},
 	"connect":     {".", "engine", "internal/config"},
 	"servicetest": {".", "internal/git/gittest"},

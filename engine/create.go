@@ -219,11 +219,10 @@ func (e *Engine) writeIntent(ctx context.Context, s standing, op *operation, req
 			}
 		}
 		op.Workspaces, op.Names = nil, nil
-		for i, p := range plans {
+		for _, p := range plans {
 			if err := e.settle(tx, s, p); err != nil {
 				return explain("create", p.req.Name, err)
 			}
-			p.record.Origin = origin(op, req, i, len(plans))
 			if err := tx.Put(p.record); err != nil {
 				return err
 			}
@@ -236,17 +235,6 @@ func (e *Engine) writeIntent(ctx context.Context, s standing, op *operation, req
 		return err
 	}
 	return failpoint.Hit("create.journalled")
-}
-
-// origin tells, in each workspace's record, of the call that made it.
-func origin(op *operation, req croft.CreateAllRequest, part, parts int) *journal.Origin {
-	o := &journal.Origin{
-		Operation: op.ID, Act: op.Act, Undoes: op.Undoes, Actor: op.Actor, Part: part, Parts: parts, StartedAt: op.StartedAt,
-	}
-	if req.Key != "" {
-		o.Key, o.Request = req.Key, digest(req)
-	}
-	return o
 }
 
 func limitReached(live, more, limit int) error {
@@ -273,11 +261,6 @@ func (e *Engine) carryOut(ctx context.Context, s standing, op *operation, plans 
 	for _, p := range plans {
 		p.record.Workspace.State, p.record.Maker = croft.Ready, nil
 		p.record.Generation++
-	}
-	if s.git != nil {
-		if err := e.publish(ctx, s, plans); err != nil {
-			return err
-		}
 	}
 	for _, p := range plans {
 		if err := s.checkoutFor(p.mode).Release(p.spec()); err != nil {
@@ -321,11 +304,7 @@ func (e *Engine) prepare(ctx context.Context, s standing, plans []*plan) error {
 		if p.mode == croft.ModeLegacy {
 			continue
 		}
-		u, err := p.refs(s.repo)
-		if err != nil {
-			return err
-		}
-		updates = append(updates, u...)
+		updates = append(updates, p.refs()...)
 		if err := e.makeBase(s, p); err != nil {
 			return explain("create", p.record.Workspace.Name, err)
 		}
@@ -349,24 +328,16 @@ func (e *Engine) prepare(ctx context.Context, s standing, plans []*plan) error {
 	return failpoint.Hit("create.prepared")
 }
 
-// refs are the refs of a new workspace: its record, the pin of its base, and
-// its branch. The record comes first: a git that is killed between two of them
-// never leaves a branch without the record that says whose it is.
-func (p *plan) refs(r *repo) ([]git.RefUpdate, error) {
+// refs are the refs of a new workspace: the pin of its base, and its branch. The
+// pin comes first: a git that is killed between the two never leaves a branch
+// without the pin by which it is known to be Croft's.
+func (p *plan) refs() []git.RefUpdate {
 	w := p.record.Workspace
-	blob, err := recordBlob(r, p.record)
-	if err != nil {
-		return nil, err
-	}
-	p.record.Blob = blob
-	updates := []git.RefUpdate{
-		{Ref: recordRef(w.ID), New: blob},
-		{Ref: baseRef(w.ID), New: w.Base},
-	}
+	updates := []git.RefUpdate{{Ref: baseRef(w.ID), New: w.Base}}
 	if p.record.OwnsBranch {
 		updates = append(updates, git.RefUpdate{Ref: "refs/heads/" + w.Branch, New: w.Base})
 	}
-	return updates, nil
+	return updates
 }
 
 // makeBase makes the directory that the workspaces lie in, and has git ignore
@@ -446,25 +417,4 @@ func (e *Engine) fill(ctx context.Context, s standing, op *operation, plans []*p
 		return err
 	}
 	return failpoint.Hit("create.verified")
-}
-
-// publish writes the records of finished workspaces where they outlive the
-// database.
-func (e *Engine) publish(ctx context.Context, s standing, plans []*plan) error {
-	var updates []git.RefUpdate
-	for _, p := range plans {
-		if p.mode == croft.ModeLegacy {
-			continue
-		}
-		blob, err := recordBlob(s.repo, p.record)
-		if err != nil {
-			return err
-		}
-		updates = append(updates, git.RefUpdate{Ref: recordRef(p.record.Workspace.ID), New: blob, Old: p.record.Blob})
-		p.record.Blob = blob
-	}
-	if err := s.git.UpdateRefs(ctx, updates...); err != nil {
-		return err
-	}
-	return failpoint.Hit("create.published")
 }

@@ -82,7 +82,7 @@ func (e *Engine) discard(ctx context.Context, r *repo, rec journal.Record, a act
 		m.Head = ""
 	}
 	rec.Workspace.MergeStatus = croft.MergeDiscarded
-	err := e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
+	err := e.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		waiting, err := tx.WaitingOf(w.ID)
 		if err != nil {
 			return err

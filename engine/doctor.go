@@ -25,11 +25,11 @@ const (
 	findLock         = "LOCK_STALE"
 	findInterrupted  = "OPERATION_INTERRUPTED"
 	findRecordLost   = "RECORD_LOST"
-	findRefLost      = "RECORD_REF_LOST"
 	findMissing      = "WORKSPACE_MISSING"
 	findUnregistered = "REGISTRATION_LOST"
 	findForeign      = "PATH_TAKEN"
 	findDamaged      = "DATABASE_DAMAGED"
+	findMoved        = "REPOSITORY_MOVED"
 	findSuspect      = "WORKSPACE_SUSPECT"
 )
 
@@ -41,7 +41,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	}
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.damaged, d.accidents, d.locks, d.operations, d.learn, d.abandoned, d.lostRecords, d.unrecorded, d.lostRefs, d.workspaces, d.suspects,
+		d.damaged, d.accidents, d.locks, d.operations, d.moved, d.unrecorded, d.workspaces, d.suspects,
 	} {
 		if err := examine(ctx); err != nil {
 			return d.findings, explain("doctor", "", err)
@@ -55,19 +55,7 @@ type doctor struct {
 	*Engine
 	r        *repo
 	fix      bool
-	known    map[string]bool // blobs of records that the database has, each as it was last written
 	findings []croft.Finding
-}
-
-// learn spares the others from reading what the database has: the same blob is
-// the same record. Of a record that changes meanwhile, the new blob is read.
-func (d *doctor) learn(ctx context.Context) error {
-	records, err := d.journal.Records(ctx, d.r.id)
-	d.known = make(map[string]bool, len(records))
-	for _, rec := range records {
-		d.known[rec.Blob] = true
-	}
-	return err
 }
 
 // find reports something, after it was mended if it can be and should be.
@@ -85,7 +73,7 @@ func (d *doctor) find(code, subject, message string, mend func() error) {
 
 // accidents looks for what makes git fail in the whole repository.
 func (d *doctor) accidents(ctx context.Context) error {
-	if d.r.git.IsBareByAccident() {
+	if git.IsBareByAccident(d.r.common) {
 		d.find(findBare, d.r.common, "The configuration says core.bare=true, so git refuses to work in the main checkout, which is there.",
 			func() error { return d.r.git.SetNotBare(ctx) })
 	}
@@ -176,101 +164,6 @@ func (d *doctor) operations(ctx context.Context) error {
 	return nil
 }
 
-// lostRecords looks for workspaces that hang on refs and that the database
-// does not know, or knows in an older state.
-func (d *doctor) lostRecords(ctx context.Context) error {
-	records, err := published(ctx, d.r, d.known)
-	if err != nil {
-		return err
-	}
-	// In this order: an act that has changed a ref and not yet the database is
-	// seen running.
-	busy, err := d.busy(ctx)
-	if err != nil {
-		return err
-	}
-	lost := 0
-	for _, rec := range records {
-		if busy[rec.Workspace.ID] {
-			continue
-		}
-		have, err := d.journal.Record(ctx, rec.Workspace.ID)
-		if errors.Is(err, journal.ErrNotFound) || err == nil && have.Generation < rec.Generation {
-			lost++
-		} else if err != nil {
-			return err
-		}
-	}
-	if lost > 0 {
-		d.find(findRecordLost, d.r.path, fmt.Sprintf("The database lacks %d records that the repository has.", lost),
-			func() error { _, err := d.importRecords(ctx, d.r); return err })
-	}
-	return nil
-}
-
-// busy lists the workspaces that an act is in progress on.
-func (d *doctor) busy(ctx context.Context) (map[croft.ID]bool, error) {
-	ops, err := d.journal.Running(ctx)
-	busy := map[croft.ID]bool{}
-	for _, op := range ops {
-		for _, id := range op.Workspaces {
-			busy[id] = true
-		}
-	}
-	return busy, err
-}
-
-// abandoned looks for workspaces that a process was making when it died and
-// that the database does not know: then nobody else takes them back.
-func (d *doctor) abandoned(ctx context.Context) error {
-	refs, err := d.r.git.Refs(ctx, wsRefs+"*/record")
-	if err != nil {
-		return err
-	}
-	for _, ref := range refs {
-		if d.known[ref.OID] {
-			continue
-		}
-		o, err := d.r.git.Read(ctx, ref.OID)
-		if err != nil || o.Type != "blob" {
-			continue
-		}
-		rec, err := readRecord(d.r, o.Data)
-		if err != nil || recordRef(rec.Workspace.ID) != ref.Name || rec.Workspace.State != croft.Creating {
-			continue
-		}
-		if rec.Maker == nil || life(*rec.Maker) != proc.Dead {
-			continue
-		}
-		if _, err := d.journal.Record(ctx, rec.Workspace.ID); !errors.Is(err, journal.ErrNotFound) {
-			continue
-		}
-		d.find(findInterrupted, rec.Workspace.Name, fmt.Sprintf("It was being made when process %d died.", rec.Maker.PID),
-			func() error { return d.undoGit(ctx, d.r, []journal.Record{rec}) })
-	}
-	return nil
-}
-
-// lostRefs looks for records whose copy in the repository is gone.
-func (d *doctor) lostRefs(ctx context.Context) error {
-	records, err := d.journal.Live(ctx, d.r.id)
-	if err != nil {
-		return err
-	}
-	for _, rec := range records {
-		w := rec.Workspace
-		if w.Mode == croft.ModeLegacy || w.State == croft.Creating {
-			continue
-		}
-		if _, err := d.r.git.ReadRef(ctx, recordRef(w.ID)); !errors.Is(err, git.ErrNoRef) {
-			continue
-		}
-		d.find(findRefLost, w.Name, "The repository's copy of the record is gone.",
-			func() error { return d.saveRecord(ctx, d.r, &rec, func(*journal.Tx) error { return nil }) })
-	}
-	return nil
-}
-
 // workspaces looks whether every directory is what its record says.
 func (d *doctor) workspaces(ctx context.Context) error {
 	records, err := d.journal.Live(ctx, d.r.id)
@@ -341,7 +234,7 @@ func (d *doctor) unrecorded(ctx context.Context) error {
 		if _, err := d.journal.Record(ctx, id); !errors.Is(err, journal.ErrNotFound) {
 			continue
 		}
-		if _, err := d.r.git.ReadRef(ctx, recordRef(id)); err == nil || !tree.Registered() {
+		if !tree.Registered() {
 			continue
 		}
 		if reason, locked, _ := tree.LockReason(); locked && reason == worktree.BirthLock {
@@ -367,7 +260,7 @@ func (d *doctor) adopt(ctx context.Context, id croft.ID, tree *git.Worktree) err
 		ID: id, Name: filepath.Base(tree.Path), Mode: mode, State: croft.Ready, Path: tree.Path,
 		Branch: branch, Base: head, Host: d.host, Repo: d.r.path, CreatedAt: time.UnixMilli(layout.CreatedAt(branch)).UTC(),
 	}}
-	return d.saveRecord(ctx, d.r, &rec, func(tx *journal.Tx) error {
+	return d.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return tx.Emit(d.event(croft.EventWorkspaceRebuilt, rec))
 	})
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
-	"github.com/croft-sh/croft/internal/seal"
 )
 
 // Options configure an engine. The zero value takes everything from the
@@ -47,11 +46,9 @@ type Engine struct {
 	journal *journal.Journal
 	git     *git.Git
 	host    string
-	box     func() (*seal.Box, error) // what seals records that agents must not read
 
-	knownMu sync.Mutex
-	known   []*repo // repositories whose records are in the database
-	notices []string
+	noticesMu sync.Mutex
+	notices   []string
 
 	mu     sync.Mutex
 	repos  map[string]*repo // by common directory, or by path for plain directories
@@ -84,7 +81,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	}
 	cfg := e.set.Config()
 	e.journal, err = journal.OpenWith(ctx, cfg.StateDir, journal.Options{
-		Refill: e.refill, Changed: writeGeneration, Now: e.opts.Now,
+		Now: e.opts.Now,
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -100,7 +97,6 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		Packed: e.joinPacks,
 	})
 	e.host, _ = os.Hostname()
-	e.box = sync.OnceValues(func() (*seal.Box, error) { return seal.Open(filepath.Join(cfg.StateDir, "seal.key")) })
 	return e, nil
 }
 

@@ -144,7 +144,7 @@ func (e *Engine) CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Ro
 	}
 	if err == nil {
 		rec.Workspace.Role = name
-		err = e.saveRecord(ctx, s.repo, &rec, func(*journal.Tx) error { return nil })
+		err = e.saveRecord(ctx, &rec, nil)
 	}
 	if err != nil {
 		return nil, explain("role", rec.Workspace.Name, err)

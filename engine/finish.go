@@ -119,7 +119,7 @@ func (e *Engine) leavePending(ctx context.Context, r *repo, rec journal.Record, 
 		return nil, err
 	}
 	rec.Workspace.MergeStatus = croft.MergePending
-	return &m.Merge, e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
+	return &m.Merge, e.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		if key.Key != "" {
 			key.Operation = m.ID
 			if err := tx.PutKey(key); err != nil {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -67,10 +66,8 @@ func (e *Engine) nothingLeft(ctx context.Context, r *repo, since time.Time) ([]j
 			return nil, err
 		}
 		for _, ref := range refs {
-			id, what, _ := strings.Cut(strings.TrimPrefix(ref.Name, prefix), "/")
-			if prefix != wsRefs || what != "record" {
-				held[croft.ID(id)] = true
-			}
+			id, _, _ := strings.Cut(strings.TrimPrefix(ref.Name, prefix), "/")
+			held[croft.ID(id)] = true
 		}
 	}
 	return slices.DeleteFunc(past, func(rec journal.Record) bool {
@@ -93,7 +90,6 @@ func hasBranch(ctx context.Context, r *repo, rec journal.Record) bool {
 func (e *Engine) forgetRecords(ctx context.Context, r *repo, records []journal.Record) (n int, err error) {
 	var gone []croft.ID
 	err = e.underLock(ctx, r, func() error {
-		var updates []git.RefUpdate
 		for _, rec := range records {
 			now, err := e.journal.Record(ctx, rec.Workspace.ID)
 			if errors.Is(err, journal.ErrNotFound) || err == nil && now.Generation != rec.Generation {
@@ -103,19 +99,6 @@ func (e *Engine) forgetRecords(ctx context.Context, r *repo, records []journal.R
 				return err
 			}
 			gone = append(gone, rec.Workspace.ID)
-			ref := recordRef(rec.Workspace.ID)
-			oid, err := r.git.ReadRef(ctx, ref)
-			if err == nil {
-				updates = append(updates, git.RefUpdate{Ref: ref, Old: oid})
-			} else if !errors.Is(err, git.ErrNoRef) {
-				return err
-			}
-		}
-		if err := r.git.UpdateRefs(ctx, updates...); err != nil {
-			return err
-		}
-		if err := failpoint.Hit("forget.unpublished"); err != nil {
-			return err
 		}
 		return e.journal.Update(ctx, func(tx *journal.Tx) error {
 			for _, id := range gone {

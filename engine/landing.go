@@ -28,7 +28,7 @@ func (e *Engine) reject(ctx context.Context, r *repo, m journal.Merge, conflicts
 		return err
 	}
 	rec.Workspace.MergeStatus = croft.MergePending
-	return e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
+	return e.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return errors.Join(tx.PutMerge(m), tx.Emit(e.mergeEvent(croft.EventMergePending, m)))
 	})
 }
@@ -71,7 +71,7 @@ func (e *Engine) endEmpty(ctx context.Context, r *repo, tip string, m journal.Me
 	if m.Commit != "" {
 		rec.Workspace.MergeCommit = m.Commit
 	}
-	return e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
+	return e.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return errors.Join(tx.PutMerge(m), tx.Emit(e.mergeEvent(croft.EventMergeMerged, m)))
 	})
 }

@@ -37,7 +37,7 @@ func laneName(target string) string {
 
 // laneLock is the file lock of a lane: whoever holds it publishes.
 func (r *repo) laneLock(target string) string {
-	return filepath.Join(r.common, "croft", "lanes", laneName(target)+".lock")
+	return filepath.Join(r.dir, "lanes", laneName(target)+".lock")
 }
 
 func (r *repo) tryLane(target string) (*flock.Lock, error) {

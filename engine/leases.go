@@ -47,7 +47,7 @@ func (e *Engine) hold(ctx context.Context, r *repo, rec journal.Record) (*croft.
 			return nil, err
 		}
 		rec.Wake(boot)
-		if err := e.saveRecord(ctx, r, &rec, func(*journal.Tx) error { return nil }); err != nil {
+		if err := e.saveRecord(ctx, &rec, nil); err != nil {
 			return nil, err
 		}
 	}

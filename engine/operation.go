@@ -140,17 +140,17 @@ func (e *Engine) undoGit(ctx context.Context, r *repo, records []journal.Record)
 // only if it still points at the base: then nobody worked on it.
 func undoRefs(ctx context.Context, r *repo, rec journal.Record) error {
 	w := rec.Workspace
-	names := []string{baseRef(w.ID), heldRef(w.ID)}
+	names := []string{heldRef(w.ID)}
 	if rec.OwnsBranch {
 		// A branch of the same name that was there before would have stopped
-		// the transaction that makes all three, so it is ours only with them.
-		if _, err := r.git.ReadRef(ctx, recordRef(w.ID)); err == nil {
+		// the transaction that makes both, so it is ours only with the pin.
+		if _, err := r.git.ReadRef(ctx, baseRef(w.ID)); err == nil {
 			names = append(names, "refs/heads/"+w.Branch)
 		} else if _, err := r.git.ReadRef(ctx, "refs/heads/"+w.Branch); errors.Is(err, git.ErrNoRef) {
 			r.git.DropRemains(w.CreatedAt, "refs/heads/"+w.Branch)
 		}
 	}
-	names = append(names, recordRef(w.ID)) // last, for the same reason as it was made first
+	names = append(names, baseRef(w.ID)) // last, for the same reason as it was made first
 	r.git.DropRemains(w.CreatedAt, names...)
 	var updates []git.RefUpdate
 	for _, name := range names {

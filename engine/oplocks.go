@@ -26,7 +26,6 @@ type draft struct{ lock *flock.Lock }
 // The kinds of drafts, which begin the names of their files.
 const (
 	draftSnapshot = "snapshot-" // the files of a snapshot, then the ref by which they are found
-	draftRecord   = "record-"   // the ref of a record, then the database
 )
 
 // draft says that something is being made.
@@ -56,7 +55,7 @@ func (d draft) end() {
 func (d draft) abandon() { _ = d.lock.Unlock() }
 
 func isDraft(name string) bool {
-	return strings.HasPrefix(name, draftSnapshot) || strings.HasPrefix(name, draftRecord)
+	return strings.HasPrefix(name, draftSnapshot)
 }
 
 // sweepDrafts finishes or takes back what was being made in a repository by
@@ -74,18 +73,14 @@ func (e *Engine) sweepDrafts(ctx context.Context, r *repo) {
 		b, err := os.ReadFile(path)
 		repo, ref, _ := strings.Cut(string(b), " ")
 		// One that says nothing was made by a process that died at once.
-		if err == nil && (len(b) == 0 || croft.ID(repo) == r.id && e.settleDraft(ctx, r, filepath.Base(path), ref)) {
+		if err == nil && (len(b) == 0 || croft.ID(repo) == r.id && e.settleDraft(ctx, r, ref)) {
 			_ = os.Remove(path)
 		}
 		_ = l.Unlock()
 	}
 }
 
-func (e *Engine) settleDraft(ctx context.Context, r *repo, name, ref string) bool {
-	if strings.HasPrefix(name, draftRecord) {
-		_, err := e.importRecords(ctx, r)
-		return err == nil
-	}
+func (e *Engine) settleDraft(ctx context.Context, r *repo, ref string) bool {
 	if _, err := r.git.ReadRef(ctx, ref); errors.Is(err, git.ErrNoRef) {
 		return os.RemoveAll(e.secretsDir(r, croft.ID(filepath.Base(ref)))) == nil
 	}

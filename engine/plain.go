@@ -6,11 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -131,19 +131,10 @@ func (e *Engine) plainPlace(ctx context.Context, dir string, mode plainMode) (gi
 	if err := e.mayCopy(dir); err != nil {
 		return git.Place{}, err
 	}
-	id := newID()
-	if known, err := e.journal.RepoAt(ctx, plainPrefix+dir); err == nil {
-		id = known.ID // agents wrote in it before
-	} else if !errors.Is(err, journal.ErrNotFound) {
+	if err := git.InitPlain(e.hubOf(dir), dir); err != nil && !errors.Is(err, git.ErrExists) { // another process was faster
 		return git.Place{}, err
 	}
-	err = git.InitPlain(e.hubOf(dir), dir, func(gitDir string) error {
-		if err := os.MkdirAll(filepath.Join(gitDir, "croft"), 0o777); err != nil {
-			return err
-		}
-		return git.WriteFile(idFile(gitDir), []byte(id+"\n"))
-	})
-	if err != nil && !errors.Is(err, git.ErrExists) { // another process was faster
+	if err := e.adoptPlain(ctx, dir); err != nil {
 		return git.Place{}, err
 	}
 	e.mu.Lock()
@@ -178,4 +169,24 @@ func (e *Engine) baseline(ctx context.Context, r *repo) error {
 		return nil
 	}
 	return e.underLock(ctx, r, func() error { return r.git.Baseline(ctx, e.now()) })
+}
+
+// adoptPlain gives the new repository of a plain directory the ID that the
+// directory had while agents wrote in it.
+func (e *Engine) adoptPlain(ctx context.Context, dir string) error {
+	hub := e.hubOf(dir)
+	identity, err := fsx.IdentityOf(hub)
+	if err != nil {
+		return err
+	}
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		known, err := tx.RepoAt(plainPrefix + dir)
+		if errors.Is(err, journal.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return tx.PutRepo(journal.Repo{ID: known.ID, CommonDir: hub, Path: dir, Identity: string(identity)}, e.now())
+	})
 }

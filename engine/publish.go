@@ -21,8 +21,6 @@ type publication struct {
 	Target string   `json:"target"`
 	Old    string   `json:"old"`
 	New    string   `json:"new"`
-	OldLog string   `json:"oldLog,omitempty"`
-	Log    string   `json:"log"` // the commit that the lane's log gets
 	Items  []landed `json:"items"`
 }
 
@@ -34,17 +32,13 @@ type landed struct {
 	Checks []croft.Check `json:"checks,omitempty"`
 }
 
-// publishStack moves the target to the top of a stack, together with the lane's
-// own log of it: both, or nothing.
+// publishStack moves the target to the top of a stack.
 func (e *Engine) publishStack(ctx context.Context, r *repo, l landing, attempts *git.Attempts, passed passing) error {
 	pub := publication{Target: l.target, Old: l.tip, New: passed.steps[len(passed.steps)-1].Commit}
 	for _, step := range passed.steps {
 		pub.Items = append(pub.Items, landed{Merge: step.ID, Commit: step.Commit, Before: step.Parent, Checks: passed.checks})
 	}
-	if err := e.logPublication(ctx, r, attempts, &pub, l); err != nil {
-		return err
-	}
-	release, err := attempts.Keep(pub.New, pub.Log)
+	release, err := attempts.Keep(pub.New)
 	if err != nil {
 		return err
 	}
@@ -122,8 +116,7 @@ var errRequeued = errors.New("the queue has changed")
 // preparation readies a checkout of the target to go along.
 type preparation func(h *git.Host, ctx context.Context, old, now string) (*git.Advance, error)
 
-// moveTarget moves the target, the lane's log and, where the target is checked
-// out, that checkout.
+// moveTarget moves the target and, where it is checked out, that checkout.
 func (e *Engine) moveTarget(ctx context.Context, r *repo, pub publication, prepare preparation) error {
 	hosts := r.git.Hosts(pub.Target)
 	if len(hosts) > 1 {
@@ -131,7 +124,6 @@ func (e *Engine) moveTarget(ctx context.Context, r *repo, pub publication, prepa
 	}
 	updates := []git.RefUpdate{
 		{Ref: "refs/heads/" + pub.Target, New: pub.New, Old: pub.Old},
-		{Ref: laneRef(pub.Target), New: pub.Log, Old: pub.OldLog},
 	}
 	if len(hosts) == 0 {
 		return r.git.UpdateRefs(ctx, updates...)
@@ -218,7 +210,7 @@ func (e *Engine) endPublication(ctx context.Context, op journal.Operation, pub p
 				return err
 			}
 		}
-		return tx.End(op.ID, journal.OpDone, "", e.now())
+		return errors.Join(tx.PutLaneTip(op.Repo, pub.Target, pub.New), tx.End(op.ID, journal.OpDone, "", e.now()))
 	})
 }
 
@@ -263,8 +255,7 @@ type mergeInput struct {
 	Merge croft.ID `json:"merge"`
 }
 
-// adoptRecord notes in a workspace's record what became of its work. The copy
-// on its ref gets it with the next change; the lane's log has it now.
+// adoptRecord notes in a workspace's record what became of its work.
 func (e *Engine) adoptRecord(tx *journal.Tx, m journal.Merge, p landed) error {
 	rec, err := tx.Record(m.WorkspaceID)
 	if m.Part || errors.Is(err, journal.ErrNotFound) {
@@ -330,9 +321,9 @@ func (e *Engine) recoverPublish(ctx context.Context, r *repo, op journal.Operati
 // recoverPublication finishes a publication whose process died, or takes it
 // back. The caller holds the lane's lock.
 func (e *Engine) recoverPublication(ctx context.Context, r *repo, op journal.Operation, pub publication) error {
-	refs := []string{"refs/heads/" + pub.Target, laneRef(pub.Target)}
-	r.git.DropRemains(op.StartedAt, refs...)
-	tip, err := r.git.ReadRef(ctx, refs[0])
+	ref := "refs/heads/" + pub.Target
+	r.git.DropRemains(op.StartedAt, ref)
+	tip, err := r.git.ReadRef(ctx, ref)
 	if err != nil && !errors.Is(err, git.ErrNoRef) {
 		return err
 	}

@@ -2,28 +2,29 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// isElsewhere reports whether a record belongs to another repository that is
-// still where the record says: then this one is a copy of it.
-func isElsewhere(r *repo, rec journal.Record) bool {
-	place, err := git.Discover(rec.Workspace.Repo)
-	if err != nil || place.CommonDir == r.common {
-		return false
+// moved looks whether the records speak of another place than the one that the
+// repository is at now.
+func (d *doctor) moved(ctx context.Context) error {
+	if d.r.movedFrom == "" {
+		return nil
 	}
-	id, err := readID(place.CommonDir)
-	return err == nil && id == rec.RepoID
+	d.find(findMoved, d.r.path, fmt.Sprintf("The repository was at %s when it was last seen.", d.r.movedFrom), func() error {
+		return d.underLock(ctx, d.r, func() error { return d.relocate(ctx, d.r) })
+	})
+	return nil
 }
 
 // relocate follows a repository that was moved: workspaces inside it moved
 // along, those beside it stayed, and both have lost their way to it. What lies
 // where it is expected and is provably the workspace is joined again; the rest
-// is left to the doctor. The caller holds the repository's lock.
+// is left as it is. The caller holds the repository's lock.
 func (e *Engine) relocate(ctx context.Context, r *repo) error {
 	records, err := e.journal.Records(ctx, r.id)
 	if err != nil {
@@ -31,11 +32,8 @@ func (e *Engine) relocate(ctx context.Context, r *repo) error {
 	}
 	for _, rec := range records {
 		old := rec.Workspace.Repo
-		if old == r.path || rec.Workspace.Mode == croft.ModeLegacy || isElsewhere(r, rec) {
+		if old == r.path || rec.Workspace.Mode == croft.ModeLegacy {
 			continue
-		}
-		if place, err := git.Discover(old); err == nil && place.CommonDir == r.common {
-			continue // it is still found from there: nothing was moved
 		}
 		moved := rec
 		moved.Workspace.Repo = r.path
@@ -51,11 +49,17 @@ func (e *Engine) relocate(ctx context.Context, r *repo) error {
 				return err
 			}
 		}
-		if err := e.saveRecord(ctx, r, &moved, func(*journal.Tx) error { return nil }); err != nil {
+		if err := e.saveRecord(ctx, &moved, nil); err != nil {
 			return err
 		}
 	}
-	return nil
+	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
+		return tx.PutRepo(journal.Repo{ID: r.id, CommonDir: r.common, Path: r.path, Identity: string(r.identity)}, e.now())
+	})
+	if err == nil {
+		r.movedFrom = ""
+	}
+	return err
 }
 
 // follow is where a path is after a directory was moved, if it lay inside.

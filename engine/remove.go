@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
@@ -179,8 +177,7 @@ func (e *Engine) carryRemoval(ctx context.Context, r *repo, op journal.Operation
 	live := rec
 	rec.Workspace.State = croft.Trashed
 	rec.Trash = &journal.Trash{RemovedAt: e.now(), ExpiresAt: e.now().Add(time.Duration(r.cfg.Trash.Retention))}
-	stored, err := e.stow(ctx, r, live, how, &rec)
-	if err != nil {
+	if err := e.stow(ctx, r, live, how, &rec); err != nil {
 		return nil, err
 	}
 	if rec.Trash.Dir != "" {
@@ -189,7 +186,7 @@ func (e *Engine) carryRemoval(ctx context.Context, r *repo, op journal.Operation
 	if rec.Trash.BranchGone {
 		out.Branch = w.Branch
 	}
-	return out, e.publishRecord(ctx, r, &rec, stored, func(tx *journal.Tx) error { return e.endRemoval(tx, op, rec, how) })
+	return out, e.saveRecord(ctx, &rec, func(tx *journal.Tx) error { return e.endRemoval(tx, op, rec, how) })
 }
 
 // forget removes a workspace that has nothing of its own on disk: the record.
@@ -211,23 +208,21 @@ func (e *Engine) endRemoval(tx *journal.Tx, op journal.Operation, rec journal.Re
 }
 
 // stow pins the commits, moves the directory away and ends the registration;
-// then the branch goes. Meanwhile the record of what is trashed is stored. The
-// caller holds the repository's lock.
-func (e *Engine) stow(ctx context.Context, r *repo, live journal.Record, how removal, trashed *journal.Record) (stored git.RefUpdate, err error) {
+// then the branch goes. The caller holds the repository's lock.
+func (e *Engine) stow(ctx context.Context, r *repo, live journal.Record, how removal, trashed *journal.Record) error {
 	tree, trash := r.trees.At(specOf(live)), trashed.Trash
 	tip, pinned, err := e.archive(ctx, r, live, tree)
 	if err != nil {
-		return stored, err
+		return err
 	}
 	trash.Tip = tip
 	if err := failpoint.Hit("remove.archived"); err != nil {
-		return stored, err
+		return err
 	}
 	if err := os.MkdirAll(how.Dir, 0o700); err != nil {
-		return stored, err
+		return err
 	}
 	var dropped []string
-	var storing errgroup.Group
 	err = r.trees.StowWhile(specOf(live), how.Dir, func() error {
 		// The directory is in its place, and its commits are pinned, before the
 		// branch goes.
@@ -240,27 +235,20 @@ func (e *Engine) stow(ctx context.Context, r *repo, live journal.Record, how rem
 		}
 		if err == nil {
 			trash.Dir = how.Dir
-			storing.Go(func() (err error) {
-				stored, err = e.storeRecord(ctx, r, trashed)
-				return err
-			})
 		}
 		return err
 	})
 	if err == nil {
 		err = git.SyncDirs(append(dropped, how.Dir, filepath.Join(how.Dir, "admin"), filepath.Dir(tree.Admin))...)
 	}
-	if err = errors.Join(err, storing.Wait()); err != nil {
-		return stored, err
+	if err != nil {
+		return err
 	}
 	if entries, err := os.ReadDir(how.Dir); err == nil && len(entries) == 0 { // the workspace was gone
 		trash.Dir = ""
 		_ = os.Remove(how.Dir)
-		if stored, err = e.storeRecord(ctx, r, trashed); err != nil {
-			return stored, err
-		}
 	}
-	return stored, failpoint.Hit("remove.stowed")
+	return failpoint.Hit("remove.stowed")
 }
 
 // dropRefs deletes the refs that only a live workspace has: the pin of its
@@ -394,7 +382,7 @@ func (e *Engine) recoverRemove(ctx context.Context, r *repo, op journal.Operatio
 			return err
 		}
 		if r.git != nil {
-			refs := []string{archiveRef(id), archiveBranchRef(id), archiveStateRef(id), baseRef(id), heldRef(id), recordRef(id)}
+			refs := []string{archiveRef(id), archiveBranchRef(id), archiveStateRef(id), baseRef(id), heldRef(id)}
 			if rec.OwnsBranch && rec.Workspace.Branch != "" {
 				refs = append(refs, "refs/heads/"+rec.Workspace.Branch)
 			}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,10 +13,10 @@ import (
 	"github.com/croft-sh/croft/internal/checkout/direct"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/provision"
-	"github.com/croft-sh/croft/internal/seal"
 )
 
 // repo is one project that the engine works on.
@@ -28,9 +27,11 @@ type repo struct {
 	cfg    config.Config
 	git    *git.Repository // nil for a plain directory
 	trees  trees
-	box    func() (*seal.Box, error) // opens the key of this host
+	dir    string // Croft's own, below the state directory
 
-	lastRules *lastRules // of its lanes
+	identity  fsx.Identity // of the common directory
+	movedFrom string       // the common directory that its records speak of, if that is another one
+	lastRules *lastRules   // of its lanes
 }
 
 // standing is a project and the place in it that a request was made from.
@@ -57,7 +58,7 @@ func (r *repo) roles() provision.Roles {
 // lock takes the repository's lock, under which registrations and refs of
 // several workspaces change together. It is held for milliseconds.
 func (r *repo) lock(ctx context.Context) (*flock.Lock, error) {
-	return flock.Acquire(ctx, filepath.Join(r.common, "croft", "lock"))
+	return flock.Acquire(ctx, filepath.Join(r.dir, "lock"))
 }
 
 // at finds the project that a request means, and refuses what is no git
@@ -83,7 +84,7 @@ func (e *Engine) locate(ctx context.Context, dir string, plain plainMode) (stand
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(e.dir, dir)
 	}
-	place, err := git.Discover(dir)
+	place, err := e.placeOf(ctx, dir)
 	if errors.Is(err, git.ErrNoRepository) {
 		if place, err = e.plainPlace(ctx, dir, plain); errors.Is(err, git.ErrNoRepository) {
 			r, err := e.plain(ctx, dir, plain)
@@ -100,7 +101,7 @@ func (e *Engine) locate(ctx context.Context, dir string, plain plainMode) (stand
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if r, ok := e.repos[place.CommonDir]; ok {
+	if r, ok := e.repos[place.CommonDir]; ok && r.identity.IsAt(place.CommonDir) {
 		return standing{r, place}, nil
 	}
 	r, err := e.open(ctx, place)
@@ -111,115 +112,107 @@ func (e *Engine) locate(ctx context.Context, dir string, plain plainMode) (stand
 	return standing{r, place}, nil
 }
 
-// open makes a repository known: its ID, its settings, its records.
+// placeOf says which repository a directory belongs to. One that is a recorded
+// workspace, or lies in one, belongs to the repository of the record, whatever
+// the agent that works there has made of it.
+func (e *Engine) placeOf(ctx context.Context, dir string) (git.Place, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return git.Place{}, err
+	}
+	rec, err := e.journal.WorkspaceAt(ctx, real)
+	if errors.Is(err, journal.ErrNotFound) {
+		return git.Discover(real)
+	}
+	if err != nil {
+		return git.Place{}, err
+	}
+	known, err := e.journal.Repo(ctx, rec.RepoID)
+	if err != nil {
+		return git.Place{}, err
+	}
+	if !fsx.Identity(known.Identity).IsAt(known.CommonDir) {
+		return git.Place{}, &croft.Error{
+			Code: croft.NotARepo, Workspace: rec.Workspace.Name, Message: fmt.Sprintf("the repository of this workspace is not at %s", known.Path),
+			Details: "It was moved, or its drive is not mounted.", Hint: "croft doctor --fix, in the repository",
+		}
+	}
+	place := git.PlaceAt(known.CommonDir, known.Path)
+	place.GitDir, place.WorkDir = filepath.Join(place.CommonDir, "worktrees", rec.Admin), rec.Workspace.Path
+	if rec.Workspace.Mode == croft.ModeIsolated {
+		place.GitDir = git.IsolatedDir(e.repoDir(known.ID), rec.Admin)
+	}
+	return place, nil
+}
+
+// repoDir is the directory of Croft's own for a repository: what an agent can
+// write is not believed, so nothing that decides lies in the repository.
+func (e *Engine) repoDir(id croft.ID) string {
+	return filepath.Join(e.set.Config().StateDir, "repos", string(id))
+}
+
+// open makes a repository known: its ID and its settings.
 func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
 	set, err := e.set.ForRepo(place.Root)
 	if err != nil {
 		return nil, err
 	}
-	r := &repo{path: place.Root, common: place.CommonDir, cfg: set.Config(), git: e.git.At(place), box: e.box, lastRules: &lastRules{}}
-	if r.git.IsBareByAccident() {
-		r.path = filepath.Dir(r.common) // where its main checkout lies, whatever the configuration says
-	}
-	r.trees = treesOf(r.git)
-	if r.id, err = readID(place.CommonDir); err != nil {
+	r := &repo{path: place.Root, common: place.CommonDir, cfg: set.Config(), lastRules: &lastRules{}}
+	if r.identity, err = fsx.IdentityOf(place.CommonDir); err != nil {
 		return nil, err
 	}
-	if r.id == "" || !e.isCurrent(ctx, r) {
-		err = e.register(ctx, r)
+	if git.IsBareByAccident(place.CommonDir) {
+		r.path = filepath.Dir(r.common) // where its main checkout lies, whatever the configuration says
 	}
-	if err == nil {
-		e.knownMu.Lock()
-		e.known = append(e.known, r)
-		e.knownMu.Unlock()
-	}
-	return r, err
-}
-
-// isCurrent reports whether the database knows a repository at its place, and
-// has seen everything that happened to it.
-func (e *Engine) isCurrent(ctx context.Context, r *repo) bool {
-	// In this order: a database that is being written meanwhile is ahead.
-	seen := readGeneration(r.common)
-	if seen.Number > 0 {
-		if has, err := e.journal.HasSeen(ctx, r.id, seen); err != nil || !has {
-			return false
-		}
-	}
-	known, err := e.journal.Repo(ctx, r.id)
-	return err == nil && known.CommonDir == r.common && known.Path == r.path
-}
-
-func idFile(common string) string { return filepath.Join(common, "croft", "id") }
-
-func readID(common string) (croft.ID, error) {
-	b, err := os.ReadFile(idFile(common))
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	}
-	return croft.ID(bytes.TrimSpace(b)), err
-}
-
-// register writes a repository down that is new, was moved or was copied, or
-// whose database was lost, and takes over the records that hang on its refs.
-func (e *Engine) register(ctx context.Context, r *repo) error {
-	if err := os.MkdirAll(filepath.Join(r.common, "croft"), 0o777); err != nil {
-		return err
-	}
-	l, err := r.lock(ctx)
+	known, err := e.register(ctx, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer l.Unlock()
-	if r.id, err = readID(r.common); err != nil {
-		return err
+	r.id, r.dir = known.ID, e.repoDir(known.ID)
+	if known.CommonDir != r.common {
+		r.movedFrom = known.CommonDir
+		e.notice("the repository was at %s when it was last seen; croft doctor --fix lets its workspaces follow", known.Path)
 	}
-	copied := r.id != "" && e.isCopy(ctx, r)
-	if copied {
-		r.id = ""
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return nil, err
 	}
-	if r.id == "" {
-		if r.id, err = e.writeID(ctx, r, copied); err != nil {
+	r.git = e.git.At(place, r.dir)
+	r.trees = treesOf(r.git)
+	return r, nil
+}
+
+// register finds a repository by what it is: the identity of its common
+// directory, at its place or, if it was moved, at another one. One that is not
+// known is written down; what is at the place of another one that was known
+// there takes its place, and gets nothing of what belonged to that.
+func (e *Engine) register(ctx context.Context, r *repo) (journal.Repo, error) {
+	now := journal.Repo{CommonDir: r.common, Path: r.path, Identity: string(r.identity)}
+	known, err := e.journal.RepoAt(ctx, r.common)
+	if err == nil && known.Identity == now.Identity && known.Path == now.Path {
+		return known, nil
+	}
+	if err != nil && !errors.Is(err, journal.ErrNotFound) {
+		return now, err
+	}
+	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
+		known, err = tx.RepoAt(r.common)
+		if err != nil || known.Identity != now.Identity {
+			known, err = tx.RepoOf(now.Identity)
+		}
+		switch {
+		case err == nil && known.CommonDir != r.common: // it was moved, or is seen through another mount
+			return nil
+		case err == nil:
+			now.ID = known.ID
+		case errors.Is(err, journal.ErrNotFound):
+			now.ID = newID()
+		default:
 			return err
 		}
-	}
-	seen := readGeneration(r.common)
-	if err := e.outdate(ctx, r, seen); err != nil {
-		return err
-	}
-	if err := e.journal.Update(ctx, func(tx *journal.Tx) error {
-		return tx.PutRepo(journal.Repo{ID: r.id, CommonDir: r.common, Path: r.path}, e.now())
-	}); err != nil {
-		return err
-	}
-	if _, err := e.importRecords(ctx, r); err != nil {
-		return err
-	}
-	if err := e.relocate(ctx, r); err != nil {
-		return err
-	}
-	return e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.See(r.id, seen) })
-}
-
-// writeID gives a repository its ID, on disk before it is used. One whose file
-// was lost gets the ID back that the database has for its place.
-func (e *Engine) writeID(ctx context.Context, r *repo, copied bool) (croft.ID, error) {
-	id := newID()
-	if known, err := e.journal.RepoAt(ctx, r.common); err == nil && !copied {
-		id = known.ID
-	}
-	return id, git.WriteFile(idFile(r.common), []byte(id+"\n"))
-}
-
-// isCopy reports whether the ID belongs to another repository that is still
-// there: then this one was copied from it, directory and all.
-func (e *Engine) isCopy(ctx context.Context, r *repo) bool {
-	known, err := e.journal.Repo(ctx, r.id)
-	if err != nil || known.CommonDir == r.common {
-		return false
-	}
-	id, err := readID(known.CommonDir)
-	return err == nil && id == r.id
+		known = now
+		return tx.PutRepo(now, e.now())
+	})
+	return known, err
 }
 
 // Repo describes the project that a directory lies in.

@@ -112,7 +112,7 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 	if dir := rec.Trash.Dir; !begun && dir != "" && !isThere(dir) {
 		// Whoever deleted it was killed before that was written down.
 		e.reduce(r, rec.Trash)
-		if err := e.saveRecord(ctx, r, &rec, func(*journal.Tx) error { return nil }); err != nil {
+		if err := e.saveRecord(ctx, &rec, nil); err != nil {
 			return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
 		}
 	}
@@ -136,7 +136,7 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 		rec.Workspace.MergeStatus = croft.MergePending
 	}
 	rec.Trash = nil
-	err = e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
+	err = e.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return errors.Join(tx.Emit(e.event(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", e.now()))
 	})
 	if err == nil {
@@ -361,7 +361,7 @@ func (e *Engine) recoverRestore(ctx context.Context, r *repo, op journal.Operati
 		if r.git == nil {
 			return e.end(ctx, op, journal.OpUndone, "the repository is gone")
 		}
-		r.git.DropRemains(op.StartedAt, baseRef(id), heldRef(id), recordRef(id), archiveRef(id), archiveBranchRef(id), archiveStateRef(id), archiveWorkRef(id), "refs/heads/"+rec.Workspace.Branch)
+		r.git.DropRemains(op.StartedAt, baseRef(id), heldRef(id), archiveRef(id), archiveBranchRef(id), archiveStateRef(id), archiveWorkRef(id), "refs/heads/"+rec.Workspace.Branch)
 		err = e.carryRestoration(ctx, r, &operation{Operation: op}, rec)
 		if _, typed := errors.AsType[*croft.Error](err); err != nil && !typed {
 			return err

@@ -68,6 +68,6 @@ func (e *Engine) dropBranch(ctx context.Context, repo, id croft.ID) error {
 			return err
 		}
 		rec.Trash.BranchGone = true
-		return e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error { return tx.Emit(e.event(croft.EventBranchDeleted, rec)) })
+		return e.saveRecord(ctx, &rec, func(tx *journal.Tx) error { return tx.Emit(e.event(croft.EventBranchDeleted, rec)) })
 	})
 }

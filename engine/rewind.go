@@ -307,7 +307,7 @@ func (e *Engine) carryRewind(ctx context.Context, r *repo, op *operation, how re
 		return err
 	}
 	rec.Workspace.State = croft.Ready
-	return e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
+	return e.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return errors.Join(tx.Emit(e.event(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", e.now()))
 	})
 }
@@ -388,7 +388,7 @@ func (e *Engine) recoverRewind(ctx context.Context, r *repo, op journal.Operatio
 		return e.end(ctx, op, journal.OpUndone, "the repository is gone")
 	}
 	if head, err := snapshot.HeadOf(ctx, r.git, how.To.Commit); err == nil && head.Branch != "" {
-		r.git.DropRemains(op.StartedAt, "refs/heads/"+head.Branch, recordRef(how.To.Workspace))
+		r.git.DropRemains(op.StartedAt, "refs/heads/"+head.Branch)
 	}
 	if how.Trashed && how.From.Commit == "" {
 		return e.recoverTrashed(ctx, r, op, how)

@@ -288,17 +288,31 @@ func (e *Engine) nameSeats(ctx context.Context, g journal.Ground, parts []croft.
 			return err
 		}
 		if err == nil {
-			origin, err := e.journal.Origin(ctx, rec.Workspace.ID)
+			made, err := e.madeWith(ctx, g.ID, key, rec.Workspace.ID)
 			if err != nil {
 				return err
 			}
-			if origin == nil || origin.Key != key {
+			if !made {
 				name = name + "-" + layout.ShortID(parts[i].Session)
 			}
 		}
 		parts[i].Name = name
 	}
 	return nil
+}
+
+// madeWith reports whether a workspace was made by the call that had a key.
+func (e *Engine) madeWith(ctx context.Context, repo croft.ID, key string, id croft.ID) (bool, error) {
+	used, err := e.journal.FindKey(ctx, repo, "create", key)
+	if err == nil {
+		var op journal.Operation
+		op, err = e.journal.Operation(ctx, used.Operation)
+		return err == nil && slices.Contains(op.Workspaces, id), err
+	}
+	if errors.Is(err, journal.ErrNotFound) {
+		err = nil
+	}
+	return false, err
 }
 
 // shownRound is a round as callers see it.

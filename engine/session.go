@@ -20,11 +20,6 @@ import (
 	"github.com/croft-sh/croft/internal/layout"
 )
 
-// sessionRefs are the refs that sessions hang on, sealed.
-const sessionRefs = "refs/croft/session/"
-
-func sessionRef(id croft.ID) string { return sessionRefs + string(id) }
-
 // StartSession begins a session.
 func (e *Engine) StartSession(ctx context.Context, req croft.SessionRequest) (*croft.Session, error) {
 	ses, err := e.startSession(ctx, req)
@@ -108,8 +103,7 @@ func (e *Engine) putNewSession(ctx context.Context, ses *journal.Session) (was *
 	return was, err
 }
 
-// groundSession gives a session its project and hangs it on a ref there. It may
-// be called again.
+// groundSession gives a session its project. It may be called again.
 func (e *Engine) groundSession(ctx context.Context, ses *journal.Session) error {
 	if err := failpoint.Hit("session.journalled"); err != nil {
 		return err
@@ -208,87 +202,16 @@ func eventData(key, value string) json.RawMessage {
 	return b
 }
 
-// saveSession writes a changed session to its ref, sealed, and then to the
-// database. Only who holds the session's lock changes it.
+// saveSession writes a changed session to the database. Only who holds the
+// session's lock changes it.
 func (e *Engine) saveSession(ctx context.Context, ses *journal.Session, then func(*journal.Tx) error) error {
 	ses.Generation++
-	if len(ses.Repos) > 0 {
-		r, err := e.repoByID(ctx, ses.Repos[0].ID)
-		if err != nil {
-			return err
-		}
-		if r.git != nil {
-			if err := e.pinSession(ctx, r, ses); err != nil {
-				return err
-			}
-		}
-	}
-	if err := failpoint.Hit("session.pinned"); err != nil {
-		return err
-	}
 	return e.journal.Update(ctx, func(tx *journal.Tx) error {
 		err := tx.PutSession(*ses)
 		if err == nil && then != nil {
 			err = then(tx)
 		}
 		return err
-	})
-}
-
-func (e *Engine) pinSession(ctx context.Context, r *repo, ses *journal.Session) error {
-	b, err := json.Marshal(ses)
-	if err != nil {
-		return err
-	}
-	box, err := e.box()
-	if err != nil {
-		return err
-	}
-	blob, err := r.git.WriteBlob(box.Seal(b))
-	if err != nil {
-		return err
-	}
-	old, err := r.git.ReadRef(ctx, sessionRef(ses.ID))
-	if err != nil && !errors.Is(err, git.ErrNoRef) {
-		return err
-	}
-	return r.git.UpdateRefs(ctx, git.RefUpdate{Ref: sessionRef(ses.ID), New: blob, Old: old})
-}
-
-// importSessions takes over the sessions that hang on refs and that a database
-// does not have, or has in an older generation.
-func (e *Engine) importSessions(ctx context.Context, j *journal.Journal, r *repo) error {
-	refs, err := r.git.Refs(ctx, sessionRefs)
-	if err != nil || len(refs) == 0 {
-		return err
-	}
-	box, err := e.box()
-	if err != nil {
-		return err
-	}
-	var found []journal.Session
-	for _, ref := range refs {
-		o, err := r.git.Read(ctx, ref.OID)
-		if err != nil {
-			continue
-		}
-		var ses journal.Session
-		b, err := box.Unseal(o.Data)
-		if err != nil || json.Unmarshal(b, &ses) != nil || sessionRef(ses.ID) != ref.Name {
-			continue // another host's
-		}
-		found = append(found, ses)
-	}
-	return j.Update(ctx, func(tx *journal.Tx) error {
-		for _, ses := range found {
-			if have, err := tx.Session(ses.ID); err == nil && have.Generation >= ses.Generation {
-				continue
-			}
-			if err := tx.PutSession(ses); err != nil {
-				return err
-			}
-		}
-		return nil
 	})
 }
 
@@ -439,7 +362,7 @@ func (e *Engine) expiredSessions(ctx context.Context, r *repo) error {
 				errs = append(errs, os.RemoveAll(h.Path))
 			}
 		}
-		errs = append(errs, os.RemoveAll(e.sessionDir(ses.ID)), dropRef(ctx, r, sessionRef(ses.ID)))
+		errs = append(errs, os.RemoveAll(e.sessionDir(ses.ID)))
 		if err := errors.Join(errs...); err != nil {
 			return err
 		}

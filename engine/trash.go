@@ -113,7 +113,7 @@ func (e *Engine) changeTrash(ctx context.Context, r *repo, rec *journal.Record, 
 		return err
 	}
 	*rec = now
-	return e.saveRecord(ctx, r, rec, func(tx *journal.Tx) error {
+	return e.saveRecord(ctx, rec, func(tx *journal.Tx) error {
 		if event == "" {
 			return nil
 		}

@@ -44,7 +44,7 @@ type tidying struct {
 // tidyTrash deletes from the trash of a repository what is past its time or over
 // the budget. One process at a time does it.
 func (e *Engine) tidyTrash(ctx context.Context, r *repo, res *croft.GCResult) error {
-	l, err := flock.Acquire(ctx, filepath.Join(r.common, "croft", "gc-lock"))
+	l, err := flock.Acquire(ctx, filepath.Join(r.dir, "gc-lock"))
 	if err != nil {
 		return err
 	}

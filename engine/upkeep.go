@@ -246,7 +246,7 @@ func (e *Engine) sweepBranches(ctx context.Context, r *repo, dry croft.DryRun, w
 			deleted = append(deleted, rec.Workspace.Branch)
 		}
 		rec.Trash.BranchGone = true
-		if err := e.saveRecord(ctx, r, &rec, func(tx *journal.Tx) error {
+		if err := e.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 			return tx.Emit(e.event(croft.EventBranchDeleted, rec))
 		}); err != nil {
 			return deleted, err
@@ -347,7 +347,7 @@ func (e *Engine) joinPacks(packed *git.Repository) {
 
 // tidyPacks joins packs. If another process is at it, it is left to that one.
 func (e *Engine) tidyPacks(ctx context.Context, r *repo, which git.PackChoice) error {
-	l, err := flock.Try(filepath.Join(r.common, "croft", "repack"))
+	l, err := flock.Try(filepath.Join(r.dir, "repack"))
 	if errors.Is(err, flock.ErrHeld) {
 		return nil
 	}

@@ -121,7 +121,7 @@ func (r *Repository) addAdmin(ctx context.Context, w *Worktree, s AddSpec) error
 // toCommon is the way from the admin directory to the common directory.
 func (w *Worktree) toCommon() string {
 	if w.IsIsolated() {
-		return "../../.."
+		return filepath.ToSlash(w.Repo.CommonDir)
 	}
 	return "../.."
 }

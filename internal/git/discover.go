@@ -56,9 +56,6 @@ func placeAt(at string) (Place, error) {
 			return linked(at, real)
 		}
 		if isGitDir(real) {
-			if p, ok, err := isolatedPlace(at, real); ok || err != nil {
-				return p, err
-			}
 			return mainPlace(at, real), nil
 		}
 	case !errors.Is(err, os.ErrNotExist):
@@ -70,6 +67,16 @@ func placeAt(at string) (Place, error) {
 	p := Place{CommonDir: at, GitDir: at}
 	p.Root, p.Bare = mainOf(at)
 	return p, nil
+}
+
+// PlaceAt is the place of a repository's main checkout, or of a bare repository,
+// that is known to have its common directory and its root there.
+func PlaceAt(common, root string) Place {
+	p := Place{Root: root, CommonDir: common, GitDir: common, WorkDir: root}
+	if root == common {
+		p.WorkDir, p.Bare = "", true
+	}
+	return p
 }
 
 // mainPlace is the place of a main checkout, unless the repository says that

@@ -26,7 +26,15 @@ func (r *Repository) Isolated(admin, path string) *Worktree {
 	return &Worktree{Repo: r, Path: path, Admin: filepath.Join(r.isolatedDir(), admin)}
 }
 
-func (r *Repository) isolatedDir() string { return filepath.Join(r.CommonDir, "croft", "isolated") }
+func (r *Repository) isolatedDir() string { return filepath.Join(r.Dir, isolatedName) }
+
+// isolatedName is the directory that admin directories of isolated worktrees lie
+// in.
+const isolatedName = "isolated"
+
+// IsolatedDir is the admin directory of an isolated worktree of a repository that
+// Croft keeps its own files about in dir.
+func IsolatedDir(dir, admin string) string { return filepath.Join(dir, isolatedName, admin) }
 
 // IsIsolated reports whether the checkout has a git directory of its own.
 func (w *Worktree) IsIsolated() bool {
@@ -201,7 +209,7 @@ const roleMark = "# Put there by Croft: files of its own in a workspace."
 func (r *Repository) sharedExcludes() string {
 	b, _ := os.ReadFile(filepath.Join(r.CommonDir, "info", "exclude"))
 	text := string(b)
-	own, _ := os.ReadFile(filepath.Join(r.CommonDir, "croft", "exclude"))
+	own, _ := os.ReadFile(filepath.Join(r.Dir, "exclude"))
 	if _, patterns, ok := strings.Cut(string(own), roleMark+"\n"); ok {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
@@ -365,24 +373,3 @@ func readPointer(dot string) (string, error) {
 
 // isolatedPointer begins the pointer of an isolated checkout.
 const isolatedPointer = "admin: "
-
-// isolatedPlace is the place of an isolated checkout: in the repository that
-// lends it its objects, if that knows it at this path. Anybody could write such
-// a pointer; the repository's own side decides.
-func isolatedPlace(at, dot string) (Place, bool, error) {
-	admin, err := readPointer(dot)
-	if err != nil {
-		return Place{}, false, nil
-	}
-	common := filepath.Dir(filepath.Dir(filepath.Dir(admin)))
-	if _, err := os.Stat(admin); err != nil {
-		return Place{}, false, ErrDeadWorktree
-	}
-	w := &Worktree{Repo: &Repository{Place: Place{CommonDir: common}}, Path: at, Admin: admin}
-	if !w.IsIsolated() || !w.names(at) || !isGitDir(common) {
-		return Place{}, false, nil
-	}
-	p := Place{CommonDir: common, GitDir: admin, WorkDir: at}
-	p.Root, p.Bare = mainOf(common)
-	return p, true, nil
-}

@@ -25,7 +25,7 @@ import (
 // of a gc or a fetch, the next checkout gets another store. Loose objects are
 // added to the one that there is.
 
-func (r *Repository) storesDir() string { return filepath.Join(r.CommonDir, "croft", "objects") }
+func (r *Repository) storesDir() string { return filepath.Join(r.Dir, "objects") }
 
 // borrowers is the directory of a store with one empty file for each checkout
 // that borrows from it, by the name of its admin directory.

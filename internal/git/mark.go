@@ -36,11 +36,11 @@ const (
 	markLeft = '?'
 )
 
-func (r *Repository) marksDir() string { return filepath.Join(r.CommonDir, "croft", "writers") }
+func (r *Repository) marksDir() string { return filepath.Join(r.Dir, "writers") }
 
 // mark makes a mark that says nothing yet.
 func (r *Repository) mark() (*mark, error) {
-	if err := os.MkdirAll(r.marksDir(), 0o777); err != nil {
+	if err := os.MkdirAll(r.marksDir(), 0o700); err != nil {
 		return nil, err
 	}
 	l, err := flock.New(filepath.Join(r.marksDir(), strings.ToLower(rand.Text()[:16])))
@@ -153,7 +153,7 @@ func (r *Repository) Sweep(ctx context.Context) error {
 	}
 	// Of two who sweep at once, the second could take a lock that somebody has
 	// just taken for the one that the first removed.
-	l, err := flock.Acquire(ctx, filepath.Join(r.CommonDir, "croft", "sweep"))
+	l, err := flock.Acquire(ctx, filepath.Join(r.Dir, "sweep"))
 	if err != nil {
 		return err
 	}
@@ -340,8 +340,8 @@ const (
 )
 
 func (r *Repository) tempDir(where Placement) (dir string, remove func(), err error) {
-	parent := filepath.Join(r.CommonDir, "croft", "tmp")
-	if err := os.MkdirAll(parent, 0o777); err != nil {
+	parent := filepath.Join(r.Dir, "tmp")
+	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return "", nil, err
 	}
 	dir = filepath.Join(parent, strings.ToLower(rand.Text()[:16]))
@@ -369,7 +369,7 @@ func (r *Repository) tempDir(where Placement) (dir string, remove func(), err er
 func inMemory(dir string) string { return filepath.Join(memoryDir, "croft-"+filepath.Base(dir)) }
 
 func (r *Repository) sweepTemp() {
-	locks, _ := filepath.Glob(filepath.Join(r.CommonDir, "croft", "tmp", "*.lock"))
+	locks, _ := filepath.Glob(filepath.Join(r.Dir, "tmp", "*.lock"))
 	for _, path := range locks {
 		l, err := flock.TryThere(path)
 		if err != nil {

@@ -115,7 +115,7 @@ func (r *Repository) writePack(ctx context.Context, list string, options ...stri
 
 // replacedFile lists the packs that were joined last.
 func (r *Repository) replacedFile() string {
-	return filepath.Join(r.CommonDir, "croft", "replaced-packs")
+	return filepath.Join(r.Dir, "replaced-packs")
 }
 
 func (r *Repository) replaced() []string {

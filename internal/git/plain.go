@@ -31,7 +31,7 @@ const plainAttributes = "* -text -ident !eol !filter !working-tree-encoding\n"
 
 // InitPlain makes a repository at dir, complete or not at all, whose main
 // checkout is a plain directory. Nothing is written into that.
-func InitPlain(dir, work string, contents func(gitDir string) error) error {
+func InitPlain(dir, work string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
 	}
@@ -42,9 +42,6 @@ func InitPlain(dir, work string, contents func(gitDir string) error) error {
 	defer os.RemoveAll(tmp)
 	config := "\tworktree = " + quoteConfig(filepath.ToSlash(work)) + "\n"
 	if err := writeGitDir(tmp, config, map[string]string{"info/attributes": plainAttributes}); err != nil {
-		return err
-	}
-	if err := contents(tmp); err != nil {
 		return err
 	}
 	return renameNew(tmp, dir)
@@ -93,7 +90,7 @@ func (g *Git) InitEmpty(ctx context.Context, dir string, when time.Time) error {
 	if err != nil {
 		return err
 	}
-	r := g.At(place)
+	r := g.At(place, g.dirFor(place.CommonDir))
 	defer r.Close()
 	return r.Baseline(ctx, when)
 }

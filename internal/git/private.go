@@ -320,7 +320,7 @@ type syncState struct {
 }
 
 func (r *Repository) syncDirOf(admin string) string {
-	return filepath.Join(r.CommonDir, "croft", "synced", admin)
+	return filepath.Join(r.Dir, "synced", admin)
 }
 
 func (w *Worktree) syncDir() string { return w.Repo.syncDirOf(filepath.Base(w.Admin)) }

@@ -54,11 +54,11 @@ func (r *Repository) FillAdmin(dir string) error {
 // IsBareByAccident reports whether the configuration calls a repository bare
 // that has a main checkout: there is an index beside its HEAD. A `git init` run
 // with GIT_DIR set does that, and then git refuses to work in the checkout.
-func (r *Repository) IsBareByAccident() bool {
-	if filepath.Base(r.CommonDir) != ".git" || !readFormat(r.CommonDir).bare {
+func IsBareByAccident(common string) bool {
+	if filepath.Base(common) != ".git" || !readFormat(common).bare {
 		return false
 	}
-	_, err := os.Lstat(filepath.Join(r.CommonDir, "index"))
+	_, err := os.Lstat(filepath.Join(common, "index"))
 	return err == nil
 }
 

@@ -2,6 +2,8 @@ package git
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +16,7 @@ import (
 // objects, its registrations.
 type Repository struct {
 	Place
+	Dir string // Croft's own directory for the repository, where no agent can write
 
 	git    *Git
 	format format
@@ -27,18 +30,28 @@ type Repository struct {
 	deflaters sync.Pool // of *zlib.Writer
 }
 
-// Open opens the repository that a directory lies in.
+// Open opens the repository that a directory lies in. Croft's own files about it
+// lie below the directory for generated configuration.
 func (g *Git) Open(dir string) (*Repository, error) {
 	p, err := Discover(dir)
 	if err != nil {
 		return nil, err
 	}
-	return g.At(p), nil
+	return g.At(p, g.dirFor(p.CommonDir)), nil
 }
 
-// At opens a repository that was discovered before.
-func (g *Git) At(p Place) *Repository {
-	r := &Repository{Place: p, git: g, format: readFormat(p.CommonDir)}
+// dirFor is a directory of Croft's own for a repository that nothing else is
+// known of but where it lies.
+func (g *Git) dirFor(common string) string {
+	sum := sha256.Sum256([]byte(common))
+	return filepath.Join(g.opts.ConfigDir, "repos", hex.EncodeToString(sum[:8]))
+}
+
+// At opens a repository that was discovered before. What Croft itself notes
+// about it, locks it with and keeps of it lies in dir, which is made when it is
+// needed.
+func (g *Git) At(p Place, dir string) *Repository {
+	r := &Repository{Place: p, Dir: dir, git: g, format: readFormat(p.CommonDir)}
 	r.refs.repo, r.objects.repo = r, r
 	return r
 }

@@ -85,7 +85,7 @@ func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path str
 	if untracked == UntrackedAll {
 		untracked = UntrackedNormal // one is enough
 	}
-	sub := r.git.At(place)
+	sub := r.git.At(place, r.git.dirFor(place.CommonDir))
 	entries, err := sub.status(ctx, checkoutAt{place.GitDir, dir, at.inherit}, untracked, RefreshNothing)
 	if ctx.Err() != nil {
 		return false, err

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -73,7 +74,8 @@ func probe(ctx context.Context, db *sql.DB) error {
 	err := db.QueryRowContext(ctx, `SELECT count(*) FROM (
 		SELECT max(rowid) FROM repos UNION ALL SELECT max(rowid) FROM workspaces UNION ALL SELECT max(seq) FROM operations
 		UNION ALL SELECT max(rowid) FROM keys UNION ALL SELECT max(rowid) FROM leases UNION ALL SELECT max(seq) FROM merges UNION ALL SELECT max(cursor) FROM events
-		UNION ALL SELECT max(seq) FROM sessions UNION ALL SELECT max(rowid) FROM generations UNION ALL SELECT max(rowid) FROM identity)`).Scan(&n)
+		UNION ALL SELECT max(seq) FROM sessions UNION ALL SELECT max(rowid) FROM lanes
+		UNION ALL SELECT max(rowid) FROM pins UNION ALL SELECT max(rowid) FROM identity)`).Scan(&n)
 	var e *sqlite.Error
 	if errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_ERROR { // a table is not there
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
@@ -81,20 +83,24 @@ func probe(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// migrations bring the database from one version to the next. A migration is
-// never changed once it was released.
-var migrations = []string{schema1, schemaGenerations, schemaSessions, schemaPublished, schemaRemoved}
+// version is the schema's. A database of an earlier one is set aside.
+const version = 10
+
+// ErrOld says that a database was made by an earlier version of Croft.
+var ErrOld = errors.New("the state database is of an earlier version of Croft")
 
 func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 	var have int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
 		return err
 	}
-	if have > len(migrations) {
-		return fmt.Errorf("the state database is of a later version of Croft (%d, this one knows %d)", have, len(migrations))
-	}
-	if have == len(migrations) {
+	switch {
+	case have > version:
+		return fmt.Errorf("the state database is of a later version of Croft (%d, this one knows %d)", have, version)
+	case have == version:
 		return nil
+	case have > 0:
+		return ErrOld
 	}
 	// Of many processes that start at once, one makes the database.
 	if lock == lockToMake {
@@ -107,22 +113,27 @@ func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 	if err := useWAL(ctx, db); err != nil {
 		return err
 	}
-	_, err := update(ctx, db, func(tx *Tx) error {
-		// Another process may have been faster.
-		if err := tx.tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	// Another process may have been faster.
+	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil || have == version {
+		return err
+	}
+	for stmt := range strings.SplitSeq(schema, ";\n") {
+		if _, err := tx.ExecContext(ctx, stmt); err != nil {
 			return err
 		}
-		for v := have; v < len(migrations); v++ {
-			for stmt := range strings.SplitSeq(migrations[v], ";\n") {
-				if _, err := tx.tx.ExecContext(ctx, stmt); err != nil {
-					return err
-				}
-			}
-		}
-		_, err := tx.tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(migrations)))
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO identity (epoch, txn) VALUES (?, 0)`, rand.Text()); err != nil {
 		return err
-	})
-	return err
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
 // useWAL sets the mode in which readers and a writer do not wait for each

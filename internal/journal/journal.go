@@ -22,7 +22,6 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
 )
 
@@ -41,13 +40,6 @@ var ErrBusy = errors.New("the state database is busy")
 
 // Options say what a journal tells its user.
 type Options struct {
-	// Refill is called with a database that took the place of one that was lost
-	// or damaged while this journal was open, before anybody else of this
-	// process sees it.
-	Refill func(ctx context.Context, fresh *Journal) error
-	// Changed is called after a transaction has changed something about a
-	// repository.
-	Changed func(r Repo, now Generation)
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
@@ -81,7 +73,7 @@ func OpenWith(ctx context.Context, dir string, opts Options) (*Journal, error) {
 	j := &Journal{path: filepath.Join(dir, FileName), opts: opts}
 	var err error
 	j.db, j.file, err = connect(ctx, j.path, lockToMake)
-	if errors.Is(err, ErrCorrupt) {
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrOld) {
 		err = j.replace(ctx, j.file)
 	}
 	if err != nil {
@@ -147,9 +139,8 @@ func patiently(ctx context.Context, f func() error) error {
 
 // Tx is one transaction.
 type Tx struct {
-	ctx     context.Context
-	tx      *sql.Tx
-	touched map[croft.ID]bool // the repositories that it changes something about
+	ctx context.Context
+	tx  *sql.Tx
 
 	// prepared are the statements that it has used. To parse one takes longer
 	// than to run it, and a batch of merges runs each many times.
@@ -204,41 +195,28 @@ func (r failedRow) Scan(...any) error { return r.err }
 // returns nil, and never happened otherwise. f may be called again, on another
 // database, if this one turns out to be damaged or gone.
 func (j *Journal) Update(ctx context.Context, f func(*Tx) error) error {
-	var changed []change
-	err := j.with(ctx, func(db *sql.DB, file os.FileInfo) error {
-		var err error
-		if changed, err = update(ctx, db, f); err == nil && j.isGone(file) {
+	return j.with(ctx, func(db *sql.DB, file os.FileInfo) error {
+		err := update(ctx, db, f)
+		if err == nil && j.isGone(file) {
 			return errMoved // it was written where nobody will read it
 		}
 		return err
 	})
-	if err == nil && j.opts.Changed != nil {
-		for _, c := range changed {
-			j.opts.Changed(c.repo, c.now)
-		}
-	}
-	return err
 }
 
-func update(ctx context.Context, db *sql.DB, f func(*Tx) error) ([]change, error) {
+func update(ctx context.Context, db *sql.DB, f func(*Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	t := &Tx{ctx: ctx, tx: tx, touched: map[croft.ID]bool{}, prepared: map[string]*sql.Stmt{}}
-	err = f(t)
-	var changed []change
-	if err == nil {
-		changed, err = t.advance()
-	}
-	if err != nil {
+	if err := f(&Tx{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}}); err != nil {
 		_ = tx.Rollback()
-		return nil, err
+		return err
 	}
 	failpoint.Commit("journal.commit")
 	err = tx.Commit()
 	failpoint.Commit("journal.committed")
-	return changed, err
+	return err
 }
 
 // querier is what a transaction and the database have in common.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -14,9 +13,6 @@ import (
 func (t *Tx) PutLease(l croft.Lease) error {
 	owner, err := json.Marshal(l.Owner)
 	if err != nil {
-		return err
-	}
-	if err := t.touchAround(l.Workspace); err != nil {
 		return err
 	}
 	_, err = t.exec(`INSERT INTO leases (id, workspace, owner, expires_at) VALUES (?, ?, ?, ?)
@@ -32,18 +28,14 @@ func (t *Tx) Lease(id croft.ID) (croft.Lease, error) {
 
 // DropLease forgets a lease.
 func (t *Tx) DropLease(id croft.ID) error {
-	var workspace croft.ID
-	err := t.row(`DELETE FROM leases WHERE id = ? RETURNING workspace`, id).Scan(&workspace)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	return errors.Join(err, t.touchAround(workspace))
+	_, err := t.exec(`DELETE FROM leases WHERE id = ?`, id)
+	return err
 }
 
 // DropLeases forgets all leases on a workspace.
 func (t *Tx) DropLeases(workspace croft.ID) error {
 	_, err := t.exec(`DELETE FROM leases WHERE workspace = ?`, workspace)
-	return errors.Join(err, t.touchAround(workspace))
+	return err
 }
 
 // LeasesOf lists the leases on a workspace, as this transaction sees them.

@@ -31,17 +31,12 @@ type Merge struct {
 	Published int64 `json:"published,omitempty"`
 }
 
-// schemaPublished finds the last publication without a look at all merges.
-const schemaPublished = `
-CREATE INDEX merges_published ON merges (published)`
-
 // PutMerge writes a merge, new or changed.
 func (t *Tx) PutMerge(m Merge) error {
 	b, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	t.touch(m.RepoID)
 	untidy := 0
 	if m.Untidy {
 		untidy = 1

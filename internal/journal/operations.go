@@ -90,7 +90,6 @@ func (t *Tx) insert(op Operation) error {
 	if !op.EndedAt.IsZero() {
 		ended = op.EndedAt.UnixNano()
 	}
-	t.touch(op.Repo)
 	_, err = t.exec(`INSERT INTO operations (`+operationColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')`,
 		op.ID, op.Act, op.Undoes, op.Kind, op.Actor, op.Repo, op.State, string(ids), string(names), string(op.Input), string(owner),
@@ -100,20 +99,13 @@ func (t *Tx) insert(op Operation) error {
 
 // Amend writes down more of what an operation is going to do.
 func (t *Tx) Amend(op Operation) error {
-	t.touch(op.Repo)
 	_, err := t.exec(`UPDATE operations SET input = ? WHERE id = ?`, string(op.Input), op.ID)
 	return err
 }
 
 // End writes down how an operation ended.
 func (t *Tx) End(id croft.ID, state OpState, reason string, now time.Time) error {
-	var repo croft.ID
-	err := t.row(`UPDATE operations SET state = ?, error = ?, ended_at = ? WHERE id = ? RETURNING repo`,
-		state, reason, now.UnixNano(), id).Scan(&repo)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
-	t.touch(repo)
+	_, err := t.exec(`UPDATE operations SET state = ?, error = ?, ended_at = ? WHERE id = ?`, state, reason, now.UnixNano(), id)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ type Repo struct {
 	ID        croft.ID
 	CommonDir string
 	Path      string
+	Identity  string // of the common directory: it tells this repository from another one at its place
 }
 
 // PutRepo writes a repository down, or where it lies now.
@@ -34,19 +36,18 @@ func (t *Tx) PutRepo(r Repo, now time.Time) error {
 	if _, err := t.exec(`DELETE FROM repos WHERE common_dir = ? AND id <> ?`, r.CommonDir, r.ID); err != nil {
 		return err
 	}
-	_, err := t.exec(`INSERT INTO repos (id, common_dir, path, created_at) VALUES (?, ?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET common_dir = excluded.common_dir, path = excluded.path`,
-		r.ID, r.CommonDir, r.Path, now.UnixNano())
+	_, err := t.exec(`INSERT INTO repos (id, common_dir, path, identity, created_at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET common_dir = excluded.common_dir, path = excluded.path, identity = excluded.identity`,
+		r.ID, r.CommonDir, r.Path, r.Identity, now.UnixNano())
 	return err
 }
 
 // Repo finds a repository by its ID.
 func (j *Journal) Repo(ctx context.Context, id croft.ID) (Repo, error) {
-	return one(read(ctx, j, scanRepo, `SELECT id, common_dir, path FROM repos WHERE id = ?`, id))
+	return one(read(ctx, j, scanRepo, `SELECT `+repoColumns+` FROM repos WHERE id = ?`, id))
 }
 
-// Record is a workspace as Croft remembers it. It lies in the database and, as
-// JSON, under a ref in the repository.
+// Record is a workspace as Croft remembers it.
 type Record struct {
 	Workspace  croft.Workspace   `json:"workspace"`
 	RepoID     croft.ID          `json:"repoId"`
@@ -61,25 +62,8 @@ type Record struct {
 	Home       string            `json:"home,omitempty"`       // the home of its agent
 	Carried    string            `json:"carried,omitempty"`    // the commit of its project's uncommitted changes that it starts from
 	Links      []string          `json:"links,omitempty"`      // names at the top that Croft linked to the project's own
-	Blob       string            `json:"blob,omitempty"`       // the object that holds this record in the repository; only in the database
 	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that makes it; absent once it is made
 	Trash      *Trash            `json:"trash,omitempty"`
-	Sealed     []byte            `json:"sealed,omitempty"` // what agents must not read, as it hangs on the ref
-	Origin     *Origin           `json:"origin,omitempty"` // in the database apart from the rest: see [Journal.Origin]
-}
-
-// Origin is the call that a workspace was made by, so that its key is known
-// without the database.
-type Origin struct {
-	Operation croft.ID  `json:"operation"`
-	Act       croft.ID  `json:"act"`
-	Undoes    croft.ID  `json:"undoes,omitempty"`
-	Actor     string    `json:"actor,omitempty"`
-	Key       string    `json:"key,omitempty"`
-	Request   string    `json:"request,omitempty"` // a digest
-	Part      int       `json:"part"`              // of that call's workspaces
-	Parts     int       `json:"parts"`
-	StartedAt time.Time `json:"startedAt"`
 }
 
 // Wake notes that somebody works in the workspace again after a start of the
@@ -132,47 +116,24 @@ func Decode(b []byte) (Record, error) {
 
 // Put writes a record, new or changed.
 func (t *Tx) Put(r Record) error {
-	var origin []byte
-	if r.Origin != nil {
-		origin, _ = json.Marshal(r.Origin)
-		r.Origin = nil
-	}
 	b, err := r.Encode()
 	if err != nil {
 		return err
 	}
 	w := r.Workspace
-	t.touch(r.RepoID)
 	_, err = t.exec(`INSERT INTO workspaces
-		(id, repo, name, path, path_fold, branch, mode, state, session, role, created_at, generation, record, origin)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		(id, repo, name, path, path_fold, branch, mode, state, session, role, created_at, generation, record)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, path = excluded.path, path_fold = excluded.path_fold,
 			branch = excluded.branch, mode = excluded.mode, state = excluded.state, session = excluded.session,
-			role = excluded.role, generation = excluded.generation, record = excluded.record,
-			origin = iif(excluded.origin = '', origin, excluded.origin)`,
+			role = excluded.role, generation = excluded.generation, record = excluded.record`,
 		w.ID, r.RepoID, w.Name, w.Path, strings.ToLower(w.Path), w.Branch, w.Mode, w.State, w.Session, w.Role,
-		w.CreatedAt.UnixNano(), r.Generation, string(b), string(origin))
+		w.CreatedAt.UnixNano(), r.Generation, string(b))
 	return err
-}
-
-// Origin is the call that a workspace was made by, or nil. Records are read
-// without it, because only those who write them to the repository need it.
-func (j *Journal) Origin(ctx context.Context, id croft.ID) (*Origin, error) {
-	return one(read(ctx, j, func(rows *sql.Rows) (*Origin, error) {
-		var text []byte
-		if err := rows.Scan(&text); err != nil || len(text) == 0 {
-			return nil, err
-		}
-		var o Origin
-		return &o, notARecord(json.Unmarshal(text, &o))
-	}, `SELECT origin FROM workspaces WHERE id = ?`, id))
 }
 
 // Delete forgets a workspace that never came to be, or that is gone for good.
 func (t *Tx) Delete(id croft.ID) error {
-	if err := t.touchAround(id); err != nil {
-		return err
-	}
 	_, err := t.exec(`DELETE FROM workspaces WHERE id = ?`, id)
 	return err
 }
@@ -330,7 +291,33 @@ func one[T any](list []T, err error) (T, error) {
 	return list[0], nil
 }
 
-const repoAt = `SELECT id, common_dir, path FROM repos WHERE common_dir = ?`
+const repoColumns = `id, common_dir, path, identity`
+
+const repoAt = `SELECT ` + repoColumns + ` FROM repos WHERE common_dir = ?`
+
+// RepoOf finds a repository by the identity of its common directory, wherever
+// that lay when it was last seen.
+func (t *Tx) RepoOf(identity string) (Repo, error) {
+	return one(collect(t.ctx, t, scanRepo, `SELECT `+repoColumns+` FROM repos WHERE identity = ? AND identity <> '' ORDER BY created_at`, identity))
+}
+
+// WorkspaceAt finds the live workspace that a directory is the top of, or lies
+// in.
+func (j *Journal) WorkspaceAt(ctx context.Context, dir string) (Record, error) {
+	var above []string
+	for at := dir; ; at = filepath.Dir(at) {
+		above = append(above, at)
+		if filepath.Dir(at) == at {
+			break
+		}
+	}
+	list, err := json.Marshal(above)
+	if err != nil {
+		return Record{}, err
+	}
+	return one(read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE path IN (SELECT value FROM json_each(?))
+		AND mode <> 'legacy' AND `+live+` ORDER BY length(path) DESC LIMIT 1`, string(list)))
+}
 
 // RepoAt finds a repository by its common directory.
 func (j *Journal) RepoAt(ctx context.Context, commonDir string) (Repo, error) {
@@ -345,5 +332,5 @@ func (t *Tx) RepoAt(commonDir string) (Repo, error) {
 
 func scanRepo(rows *sql.Rows) (Repo, error) {
 	var r Repo
-	return r, rows.Scan(&r.ID, &r.CommonDir, &r.Path)
+	return r, rows.Scan(&r.ID, &r.CommonDir, &r.Path, &r.Identity)
 }

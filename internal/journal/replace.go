@@ -94,7 +94,7 @@ func (j *Journal) follow(ctx context.Context, gone os.FileInfo) error {
 // caller holds both locks.
 func (j *Journal) reopen(ctx context.Context) error {
 	db, file, err := connect(ctx, j.path, lockIsHeld)
-	if errors.Is(err, ErrCorrupt) {
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrOld) {
 		if err := j.setAside(file); err != nil {
 			return err
 		}
@@ -102,12 +102,6 @@ func (j *Journal) reopen(ctx context.Context) error {
 	}
 	if err != nil {
 		return err
-	}
-	if j.opts.Refill != nil {
-		fresh := &Journal{path: j.path, opts: Options{Changed: j.opts.Changed, Now: j.opts.Now}, db: db, file: file}
-		if err := j.opts.Refill(ctx, fresh); err != nil {
-			return errors.Join(err, db.Close())
-		}
 	}
 	if j.db != nil {
 		j.retired = append(j.retired, j.db) // somebody may be reading it

@@ -1,7 +1,6 @@
 package journal_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -87,36 +86,6 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestDamageFoundInUse: what the look at the beginning does not see is noticed
-// by whoever reads it, and that one gets what Refill puts in.
-func TestDamageFoundInUse(t *testing.T) {
-	t.Parallel()
-	dir, path := filled(t)
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, damages["Middle"](b), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	refilled := 0
-	j, err := journal.OpenWith(t.Context(), dir, journal.Options{Refill: func(ctx context.Context, fresh *journal.Journal) error {
-		refilled++
-		return fresh.Update(ctx, func(tx *journal.Tx) error { return tx.Put(record("1", "one")) })
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
-	if len(j.Aside()) != 0 {
-		t.Fatal("the damage was seen at once: this test does not show what it should")
-	}
-	list, err := j.Records(t.Context(), "repo")
-	if err != nil || len(list) != 1 || refilled != 1 || len(j.Aside()) != 1 {
-		t.Errorf("%d records, %v, refilled %d times, set aside %v", len(list), err, refilled, j.Aside())
-	}
-}
-
 // TestReplacedWhileOpen: a journal whose file was deleted, or moved away by
 // another process, goes on in the one that is there.
 func TestReplacedWhileOpen(t *testing.T) {
@@ -180,66 +149,5 @@ func TestDamagedMetByMany(t *testing.T) {
 	}
 	if err := j.Check(t.Context()); err != nil || len(j.Aside()) != 0 {
 		t.Errorf("the new database: %v, %v", err, j.Aside())
-	}
-}
-
-// TestGeneration: every change of a repository is counted, and told after it
-// is durable; reading is not.
-func TestGeneration(t *testing.T) {
-	t.Parallel()
-	dir, _ := filled(t)
-	var told []journal.Generation
-	j, err := journal.OpenWith(t.Context(), dir, journal.Options{Changed: func(r journal.Repo, g journal.Generation) {
-		if r.ID != "repo" || r.CommonDir != "/r/.git" {
-			t.Errorf("told of %+v", r)
-		}
-		told = append(told, g)
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer j.Close()
-	before, err := j.Generation(t.Context(), "repo")
-	if err != nil || before.Number != 1 || before.Database == "" {
-		t.Fatalf("Generation = %+v, %v", before, err)
-	}
-	rec := numbered(3)
-	for name, f := range map[string]func(*journal.Tx) error{
-		"Put":        func(tx *journal.Tx) error { return tx.Put(rec) },
-		"Begin":      func(tx *journal.Tx) error { return tx.Begin(journal.Operation{ID: "1", Repo: "repo"}) },
-		"PutLease":   func(tx *journal.Tx) error { return tx.PutLease(lease("l", rec.Workspace.ID)) },
-		"DropLeases": func(tx *journal.Tx) error { return tx.DropLeases(rec.Workspace.ID) },
-		"Delete":     func(tx *journal.Tx) error { return tx.Delete(numbered(4).Workspace.ID) },
-	} {
-		told = nil
-		update(t, j, f)
-		now, err := j.Generation(t.Context(), "repo")
-		if err != nil || now.Number != before.Number+1 || now.Database != before.Database || len(told) != 1 || told[0] != now {
-			t.Errorf("%s: %+v after %+v, told %+v, %v", name, now, before, told, err)
-		}
-		before = now
-	}
-	told = nil
-	failure := errors.New("no")
-	if err := j.Update(t.Context(), func(tx *journal.Tx) error { return errors.Join(tx.Put(rec), failure) }); !errors.Is(err, failure) {
-		t.Errorf("Update = %v", err)
-	}
-	update(t, j, func(tx *journal.Tx) error { _, err := tx.Record(rec.Workspace.ID); return err })
-	later, foreign := journal.Generation{Database: before.Database, Number: 100}, journal.Generation{Database: "another", Number: 2}
-	for _, g := range []journal.Generation{later, foreign} {
-		if seen, err := j.HasSeen(t.Context(), "repo", g); err != nil || seen {
-			t.Errorf("HasSeen(%v) = %v, %v before it was told", g, seen, err)
-		}
-		update(t, j, func(tx *journal.Tx) error { return tx.See("repo", g) })
-		if seen, err := j.HasSeen(t.Context(), "repo", g); err != nil || !seen {
-			t.Errorf("HasSeen(%v) = %v, %v", g, seen, err)
-		}
-	}
-	if now, err := j.Generation(t.Context(), "repo"); err != nil || now != later || len(told) != 0 {
-		t.Errorf("Generation = %+v, %v, told %v", now, err, told)
-	}
-	other := open(t, t.TempDir())
-	if g, err := other.Generation(t.Context(), "repo"); err != nil || g.Database == before.Database || g.Number != 0 {
-		t.Errorf("another database: %+v, %v", g, err)
 	}
 }

@@ -1,10 +1,12 @@
 package journal
 
-const schema1 = `
+// schema is the database. Older ones are not migrated: nothing in them is work.
+const schema = `
 CREATE TABLE repos (
 	id TEXT PRIMARY KEY,
 	common_dir TEXT NOT NULL UNIQUE,
 	path TEXT NOT NULL,
+	identity TEXT NOT NULL,
 	created_at INTEGER NOT NULL
 ) STRICT;
 
@@ -27,6 +29,8 @@ CREATE TABLE workspaces (
 CREATE UNIQUE INDEX workspaces_live_name ON workspaces (repo, name) WHERE state <> 'trashed';
 
 CREATE UNIQUE INDEX workspaces_live_path ON workspaces (path_fold) WHERE state <> 'trashed' AND mode <> 'legacy';
+
+CREATE INDEX workspaces_by_path ON workspaces (path) WHERE state <> 'trashed';
 
 CREATE INDEX workspaces_by_repo ON workspaces (repo, state, created_at);
 
@@ -105,10 +109,47 @@ CREATE TABLE events (
 	repo TEXT NOT NULL,
 	workspace TEXT NOT NULL,
 	data TEXT NOT NULL
-) STRICT`
+) STRICT;
 
-// schemaRemoved finds single ones among many removed workspaces.
-const schemaRemoved = `
+CREATE INDEX merges_published ON merges (published);
+
 CREATE INDEX workspaces_removed_name ON workspaces (repo, name) WHERE state = 'trashed';
 
-CREATE INDEX workspaces_announced ON workspaces (repo) WHERE state = 'trashed' AND instr(record, '"purgeAt":') > 0`
+CREATE INDEX workspaces_announced ON workspaces (repo) WHERE state = 'trashed' AND instr(record, '"purgeAt":') > 0;
+
+CREATE TABLE sessions (
+	seq INTEGER PRIMARY KEY AUTOINCREMENT,
+	id TEXT NOT NULL UNIQUE,
+	repo TEXT NOT NULL,
+	name TEXT NOT NULL,
+	key TEXT NOT NULL,
+	state TEXT NOT NULL,
+	unfinished INTEGER NOT NULL,
+	generation INTEGER NOT NULL,
+	session TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX sessions_by_repo ON sessions (repo, seq);
+
+CREATE UNIQUE INDEX sessions_open_name ON sessions (repo, name) WHERE state = 'open' AND name <> '';
+
+CREATE UNIQUE INDEX sessions_by_key ON sessions (repo, key) WHERE key <> '';
+
+CREATE TABLE lanes (
+	repo TEXT NOT NULL,
+	target TEXT NOT NULL,
+	tip TEXT NOT NULL,
+	PRIMARY KEY (repo, target)
+) STRICT;
+
+CREATE TABLE pins (
+	repo TEXT NOT NULL,
+	ref TEXT NOT NULL,
+	oid TEXT NOT NULL,
+	PRIMARY KEY (repo, ref)
+) STRICT;
+
+CREATE TABLE identity (
+	epoch TEXT NOT NULL,
+	txn INTEGER NOT NULL
+) STRICT`

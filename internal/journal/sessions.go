@@ -11,27 +11,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-const schemaSessions = `
-CREATE TABLE sessions (
-	seq INTEGER PRIMARY KEY AUTOINCREMENT,
-	id TEXT NOT NULL UNIQUE,
-	repo TEXT NOT NULL,
-	name TEXT NOT NULL,
-	key TEXT NOT NULL,
-	state TEXT NOT NULL,
-	unfinished INTEGER NOT NULL,
-	generation INTEGER NOT NULL,
-	session TEXT NOT NULL
-) STRICT;
-
-CREATE INDEX sessions_by_repo ON sessions (repo, seq);
-
-CREATE UNIQUE INDEX sessions_open_name ON sessions (repo, name) WHERE state = 'open' AND name <> '';
-
-CREATE UNIQUE INDEX sessions_by_key ON sessions (repo, key) WHERE key <> ''`
-
-// Session is a session as Croft remembers it, with all its rounds. It lies in
-// the database and, sealed, under a ref in its repository.
+// Session is a session as Croft remembers it, with all its rounds.
 type Session struct {
 	croft.Session
 	RepoID     croft.ID      `json:"repoId"`
@@ -146,7 +126,6 @@ func (t *Tx) PutSession(s Session) error {
 	if s.Unfinished() {
 		unfinished = 1
 	}
-	t.touch(s.RepoID)
 	_, err = t.exec(`INSERT INTO sessions (id, repo, name, key, state, unfinished, generation, session)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET repo = excluded.repo, name = excluded.name, state = excluded.state, unfinished = excluded.unfinished,

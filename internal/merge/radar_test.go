@@ -49,7 +49,7 @@ func attemptsIn(t *testing.T, r *gittest.Repo) *git.Attempts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repo := git.New(git.Options{Environ: r.Env, ConfigDir: t.TempDir()}).At(place)
+	repo := git.New(git.Options{Environ: r.Env, ConfigDir: t.TempDir()}).At(place, t.TempDir())
 	t.Cleanup(func() { _ = repo.Close() })
 	a, err := repo.Attempts(git.OnDisk)
 	if err != nil {

@@ -1,0 +1,58 @@
+// Package fsx reads, writes and deletes files where an agent may write too.
+//
+// An agent can replace any file in a directory that it can write by a link, a
+// pipe or a directory, at any moment. So what lies there is opened without
+// following links and without waiting, read only if it is a regular file and
+// only up to a limit, and deleted only below a directory that is held open and
+// only if it is the very thing that was recorded when it was made.
+package fsx
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// ErrNotRegular says that something else than a regular file lies where one is
+// expected: a link, a pipe, a device, a directory.
+var ErrNotRegular = errors.New("not a regular file")
+
+// ErrTooLarge says that a file is larger than anything that belongs there.
+var ErrTooLarge = errors.New("the file is too large")
+
+// ReadFile reads a regular file of at most limit bytes. It follows no link in
+// the last part of the path, and never waits for a writer.
+func ReadFile(path string, limit int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f, path, limit)
+}
+
+// Open opens a regular file for reading, under the conditions of [ReadFile].
+func Open(path string) (*os.File, error) {
+	f, err := openNoFollow(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &os.PathError{Op: "open", Path: path, Err: ErrNotRegular}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func readAll(f *os.File, path string, limit int64) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(b)) > limit {
+		return nil, &os.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w: more than %d bytes", ErrTooLarge, limit)}
+	}
+	return b, err
+}

@@ -1,0 +1,15 @@
+package fsx
+
+import (
+	"os"
+	"syscall"
+)
+
+func lookAt(path string) (ino uint64, birth int64, err error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	return st.Ino, st.Birthtimespec.Nano(), nil
+}

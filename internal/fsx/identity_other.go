@@ -1,0 +1,16 @@
+//go:build !linux && !darwin && !windows
+
+package fsx
+
+import (
+	"os"
+	"syscall"
+)
+
+func lookAt(path string) (ino uint64, birth int64, err error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	return uint64(info.Sys().(*syscall.Stat_t).Ino), 0, nil
+}
