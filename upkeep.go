@@ -79,10 +79,27 @@ const (
 	FixAll FixMode = "all"
 )
 
+// ImportMode says what the doctor does about workspaces that git knows and that
+// no record names: the state was lost, with its second copy, or they are another
+// user's.
+type ImportMode string
+
+const (
+	// ImportNothing does not look for them. It is the default.
+	ImportNothing ImportMode = ""
+	// ImportShow lists them.
+	ImportShow ImportMode = "show"
+	// ImportAll makes records for all that ImportShow lists. What git knows of a
+	// workspace can have been written by an agent, so a person has to have seen
+	// the list. Nothing is moved or deleted.
+	ImportAll ImportMode = "all"
+)
+
 // DoctorRequest asks for an examination.
 type DoctorRequest struct {
-	Repo string  `json:"repo,omitempty"`
-	Fix  FixMode `json:"fix,omitempty"`
+	Repo   string     `json:"repo,omitempty"`
+	Fix    FixMode    `json:"fix,omitempty"`
+	Import ImportMode `json:"import,omitempty"`
 }
 
 // Upkeep is the part of Service that tidies up and repairs.
@@ -108,7 +125,8 @@ type Upkeep interface {
 	// forgotten in the end.
 	GC(ctx context.Context, repo string) (*GCResult, error)
 
-	// Doctor compares records, refs, registrations and disk. It rebuilds
-	// records that were lost and deletes nothing that it does not know.
+	// Doctor compares records, refs, registrations and disk. It deletes nothing
+	// that it does not know, and makes records of what it finds in a repository
+	// only if that is asked for.
 	Doctor(ctx context.Context, req DoctorRequest) ([]Finding, error)
 }

@@ -40,7 +40,7 @@ func (e *Engine) Apply(ctx context.Context, req croft.ApplyRequest) (*croft.Merg
 
 // submitApply makes a commit of what was chosen and puts it in the queue.
 func (e *Engine) submitApply(ctx context.Context, r *repo, req croft.ApplyRequest, key journal.Key) (*croft.Merge, error) {
-	work, err := readReview(ctx, r, req.Review)
+	work, err := e.readReview(ctx, r, req.Review)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (e *Engine) keepPart(ctx context.Context, r *repo, work *croft.Review, choi
 		return "", err
 	}
 	defer release()
-	if err := r.git.UpdateRefs(ctx, git.RefUpdate{Ref: applyRef(work.ID, id), New: head}); err != nil {
+	if err := e.pin(ctx, r, journal.Pin{Ref: applyRef(work.ID, id), OID: head}); err != nil {
 		return "", err
 	}
 	return head, failpoint.Hit("apply.kept")

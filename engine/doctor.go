@@ -5,16 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
-	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
-	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -30,6 +26,8 @@ const (
 	findForeign      = "PATH_TAKEN"
 	findDamaged      = "DATABASE_DAMAGED"
 	findMoved        = "REPOSITORY_MOVED"
+	findPinMoved     = "PIN_MOVED"
+	findPinLost      = "PIN_LOST"
 	findSuspect      = "WORKSPACE_SUSPECT"
 )
 
@@ -39,9 +37,12 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	if err != nil {
 		return nil, explain("doctor", "", err)
 	}
-	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, findings: []croft.Finding{}}
+	if err := checkDoctor(req); err != nil {
+		return nil, explain("doctor", "", err)
+	}
+	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, imports: req.Import, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.damaged, d.accidents, d.locks, d.operations, d.moved, d.unrecorded, d.workspaces, d.suspects,
+		d.damaged, d.accidents, d.locks, d.operations, d.moved, d.unrecorded, d.keptRefs, d.workspaces, d.movedPins, d.suspects,
 	} {
 		if err := examine(ctx); err != nil {
 			return d.findings, explain("doctor", "", err)
@@ -55,6 +56,7 @@ type doctor struct {
 	*Engine
 	r        *repo
 	fix      bool
+	imports  croft.ImportMode
 	findings []croft.Finding
 }
 
@@ -219,48 +221,4 @@ func (d *doctor) health(ctx context.Context, rec journal.Record) (checkout.Healt
 		return nil
 	})
 	return h, err
-}
-
-// unrecorded looks for worktrees that Croft registered and that no record
-// names any more. What can be read off them becomes a record; their branch
-// counts as the user's from then on.
-func (d *doctor) unrecorded(ctx context.Context) error {
-	registered, err := d.r.git.Registered(worktree.AdminPrefix)
-	if err != nil {
-		return err
-	}
-	for _, tree := range registered {
-		id := croft.ID(strings.TrimPrefix(filepath.Base(tree.Admin), worktree.AdminPrefix))
-		if _, err := d.journal.Record(ctx, id); !errors.Is(err, journal.ErrNotFound) {
-			continue
-		}
-		if !tree.Registered() {
-			continue
-		}
-		if reason, locked, _ := tree.LockReason(); locked && reason == worktree.BirthLock {
-			continue // somebody is making it
-		}
-		d.find(findRecordLost, tree.Path, "A worktree that Croft made has no record.", func() error {
-			return d.adopt(ctx, id, tree)
-		})
-	}
-	return nil
-}
-
-func (d *doctor) adopt(ctx context.Context, id croft.ID, tree *git.Worktree) error {
-	branch, head, err := tree.Head(ctx)
-	if err != nil {
-		return err
-	}
-	mode := croft.ModeWorktree
-	if tree.IsIsolated() {
-		mode = croft.ModeIsolated
-	}
-	rec := journal.Record{RepoID: d.r.id, Admin: filepath.Base(tree.Admin), Boot: proc.Here().Boot, Workspace: croft.Workspace{
-		ID: id, Name: filepath.Base(tree.Path), Mode: mode, State: croft.Ready, Path: tree.Path,
-		Branch: branch, Base: head, Host: d.host, Repo: d.r.path, CreatedAt: time.UnixMilli(layout.CreatedAt(branch)).UTC(),
-	}}
-	return d.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
-		return tx.Emit(d.event(croft.EventWorkspaceRebuilt, rec))
-	})
 }

@@ -155,7 +155,7 @@ func TestDatabaseOlderCopy(t *testing.T) {
 	if got := names(t, e); !slices.Equal(got, []string{"kept", "later"}) {
 		t.Errorf("workspaces %v", got)
 	}
-	if n := e.Notices(); len(n) != 1 || !strings.Contains(n[0], "older copy") {
+	if n := e.Notices(); len(n) != 1 || !strings.Contains(n[0], "older one") {
 		t.Errorf("Notices = %q", n)
 	}
 	if findings, err := e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(findings) != 0 {
@@ -170,8 +170,19 @@ func TestDatabaseOlderCopy(t *testing.T) {
 	}
 }
 
-// TestRecordLostEverywhere: database and ref are gone, git's registration is
-// not. Its time of making comes from the branch's name.
+// loseState deletes the state and its second copy.
+func loseState(t *testing.T, r *gittest.Repo) {
+	t.Helper()
+	for _, dir := range []string{stateDir(r), filepath.Join(r.Home, "data", "state")} {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRecordLostEverywhere: the state and its second copy are gone, git's
+// registration is not. A person may bind it anew; nothing else does. Its time of
+// making comes from the branch's name.
 func TestRecordLostEverywhere(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
@@ -183,15 +194,19 @@ func TestRecordLostEverywhere(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r.Git("update-ref", "-d", "refs/croft/ws/"+string(w.ID)+"/record")
-	if err := os.RemoveAll(stateDir(r)); err != nil {
-		t.Fatal(err)
-	}
+	loseState(t, r)
 	e := engineIn(t, r, 0)
-	if got := names(t, e); len(got) != 0 {
-		t.Errorf("workspaces %v before the doctor came", got)
+	if findings, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil || len(findings) != 0 {
+		t.Errorf("Doctor = %+v, %v", findings, err)
 	}
-	findings, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll})
+	findings, err := e.Doctor(t.Context(), croft.DoctorRequest{Import: croft.ImportShow})
+	if err != nil || len(findings) != 1 || findings[0].Code != "RECORD_LOST" || findings[0].Fixed || findings[0].Subject != w.Path {
+		t.Errorf("Doctor = %+v, %v", findings, err)
+	}
+	if got := names(t, e); len(got) != 0 {
+		t.Errorf("workspaces %v before a person said so", got)
+	}
+	findings, err = e.Doctor(t.Context(), croft.DoctorRequest{Import: croft.ImportAll})
 	if err != nil || len(findings) != 1 || findings[0].Code != "RECORD_LOST" || !findings[0].Fixed {
 		t.Fatalf("Doctor = %+v, %v", findings, err)
 	}
@@ -204,9 +219,10 @@ func TestRecordLostEverywhere(t *testing.T) {
 	}
 }
 
-// TestRepositoryMoved: workspaces beside the repository stay, those inside it
-// move along, and all of them work at the next call, with their uncommitted
-// work; also when the database was lost meanwhile.
+// TestRepositoryMoved: a repository that was moved is the same one: its workspaces
+// are known, and once the doctor was asked to, their records follow. Those beside
+// the repository stay, those inside it move along, and all of them work again,
+// with their uncommitted work; also when the database was lost meanwhile.
 func TestRepositoryMoved(t *testing.T) {
 	t.Parallel()
 	for _, database := range []string{"KnownDatabase", "LostDatabase"} {
@@ -234,6 +250,13 @@ func TestRepositoryMoved(t *testing.T) {
 				}
 			}
 			e = engineIn(t, r, 0)
+			if got := names(t, e); !slices.Equal(got, []string{"a", "b", "nested"}) && !slices.Equal(got, []string{"a", "nested"}) {
+				t.Errorf("workspaces %v", got)
+			}
+			findings, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll})
+			if err != nil || len(findings) == 0 || findings[0].Code != "REPOSITORY_MOVED" || !findings[0].Fixed {
+				t.Fatalf("Doctor = %+v, %v", findings, err)
+			}
 			for name, want := range map[string]string{"a": a.Path, "nested": filepath.Join(r.Dir, ".worktrees", "nested")} {
 				got := show(t, e, name)
 				if got.Path != want || got.State != croft.Ready || got.Repo != r.Dir {

@@ -9,6 +9,8 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -81,7 +83,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	}
 	cfg := e.set.Config()
 	e.journal, err = journal.OpenWith(ctx, cfg.StateDir, journal.Options{
-		Now: e.opts.Now,
+		Now: e.opts.Now, Copy: stateCopy(cfg),
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -98,6 +100,13 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	})
 	e.host, _ = os.Hostname()
 	return e, nil
+}
+
+// stateCopy is the file of the state's second copy. Several states may have one
+// data directory, so it is named after the state directory.
+func stateCopy(cfg config.Config) string {
+	sum := sha256.Sum256([]byte(cfg.StateDir))
+	return filepath.Join(cfg.DataDir, "state", hex.EncodeToString(sum[:8])+".log")
 }
 
 // Close releases the leases that are held through the engine and ends its

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -60,14 +59,14 @@ func (e *Engine) nothingLeft(ctx context.Context, r *repo, since time.Time) ([]j
 		return nil, nil
 	}
 	held := map[croft.ID]bool{}
-	for _, prefix := range []string{archiveRefs, snapshotRefs, wsRefs} {
-		refs, err := r.git.Refs(ctx, prefix)
+	for _, prefix := range []string{archiveRefs, snapshotRefs} {
+		pins, err := e.journal.Pins(ctx, r.id, prefix)
 		if err != nil {
 			return nil, err
 		}
-		for _, ref := range refs {
-			id, _, _ := strings.Cut(strings.TrimPrefix(ref.Name, prefix), "/")
-			held[croft.ID(id)] = true
+		for _, p := range pins {
+			id, _ := pinOwner(p.Ref, prefix)
+			held[id] = true
 		}
 	}
 	return slices.DeleteFunc(past, func(rec journal.Record) bool {

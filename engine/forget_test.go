@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,12 +13,21 @@ import (
 )
 
 // known lists the workspaces that a repository has a record of.
-func known(r *gittest.Repo) []string {
+func known(t *testing.T, r *gittest.Repo) []string {
+	t.Helper()
+	j := database(t, r)
+	defer j.Close()
+	repo, err := j.RepoAt(t.Context(), filepath.Join(r.Dir, ".git"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := j.Records(t.Context(), repo.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var ids []string
-	for line := range strings.FieldsSeq(r.Git("for-each-ref", "--format=%(refname)", "refs/croft/ws/")) {
-		if id, ok := strings.CutSuffix(strings.TrimPrefix(line, "refs/croft/ws/"), "/record"); ok {
-			ids = append(ids, id)
-		}
+	for _, rec := range records {
+		ids = append(ids, string(rec.Workspace.ID))
 	}
 	slices.Sort(ids)
 	return ids
@@ -55,7 +63,7 @@ func TestForget(t *testing.T) {
 			t.Errorf("after %v: %d forgotten", after, res.Forgotten)
 		}
 	}
-	if got := len(known(r)); got != 5 {
+	if got := len(known(t, r)); got != 5 {
 		t.Fatalf("%d workspaces are known, want all five", got)
 	}
 	if res := collect(t, r, 130*day); res.Forgotten != 1 {
@@ -63,7 +71,7 @@ func TestForget(t *testing.T) {
 	}
 	want := []string{string(saved.ID), string(ahead.ID), string(branch.ID), string(live.ID)}
 	slices.Sort(want)
-	if got := known(r); !slices.Equal(got, want) {
+	if got := known(t, r); !slices.Equal(got, want) {
 		t.Errorf("known are %v, want %v: all but the empty one", got, want)
 	}
 	if res := collect(t, r, 131*day); res.Forgotten != 0 {
@@ -110,8 +118,8 @@ func TestForgetThenRebuild(t *testing.T) {
 	t.Parallel()
 	r, _ := finishedInTrash(t)
 	collect(t, r, 8*day)
-	if res := collect(t, r, 130*day); res.Forgotten != 1 || len(known(r)) != 0 {
-		t.Fatalf("%d forgotten, known %v", res.Forgotten, known(r))
+	if res := collect(t, r, 130*day); res.Forgotten != 1 || len(known(t, r)) != 0 {
+		t.Fatalf("%d forgotten, known %v", res.Forgotten, known(t, r))
 	}
 	db, err := filepath.Glob(filepath.Join(stateDir(r), "croft.db*"))
 	if err != nil || len(db) == 0 {

@@ -61,6 +61,9 @@ func TestIsolatedFollowsTheRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
+	if _, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil {
+		t.Fatal(err)
+	}
 	if got := show(t, e, "a"); got.State != croft.Ready || got.Path != w.Path {
 		t.Errorf("after the move: %+v", got)
 	}
@@ -74,8 +77,8 @@ func TestIsolatedFollowsTheRepository(t *testing.T) {
 	r.GitIn(w.Path, "fsck", "--strict")
 }
 
-// TestIsolatedWithoutDatabase: the repository alone is enough to know an
-// isolated workspace again.
+// TestIsolatedWithoutDatabase: an isolated workspace is known again from the
+// state's second copy, and the doctor registers it again.
 func TestIsolatedWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	r, e, w := isolated(t)
@@ -86,6 +89,9 @@ func TestIsolatedWithoutDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	e = engineIn(t, r, 0)
+	if _, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil {
+		t.Fatal(err)
+	}
 	got := show(t, e, "a")
 	if got.ID != w.ID || got.Mode != croft.ModeIsolated || got.State != croft.Ready || got.Path != w.Path {
 		t.Errorf("after the loss: %+v", got)

@@ -13,9 +13,9 @@ import (
 
 // Notices are what a user should be told that no call was about.
 func (e *Engine) Notices() []string {
-	var out []string
+	out := e.journal.Notices()
 	for _, path := range e.journal.Aside() {
-		out = append(out, fmt.Sprintf("the state database was damaged; it is kept as %s, and what it held was rebuilt from the repository", path))
+		out = append(out, fmt.Sprintf("the state database was damaged, or of an earlier version of Croft; it is kept as %s", path))
 	}
 	e.noticesMu.Lock()
 	defer e.noticesMu.Unlock()
@@ -38,7 +38,7 @@ func (d *doctor) damaged(ctx context.Context) error {
 	for _, path := range list {
 		d.findings = append(d.findings, croft.Finding{
 			Code: findDamaged, Subject: path, Fixed: true,
-			Message: "The database was damaged and was set aside here; what it held was rebuilt from the repository. The file is not needed any more.",
+			Message: "The database was damaged, or of an earlier version of Croft, and was set aside here. The file is not needed any more.",
 		})
 	}
 	return err

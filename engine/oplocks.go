@@ -81,7 +81,7 @@ func (e *Engine) sweepDrafts(ctx context.Context, r *repo) {
 }
 
 func (e *Engine) settleDraft(ctx context.Context, r *repo, ref string) bool {
-	if _, err := r.git.ReadRef(ctx, ref); errors.Is(err, git.ErrNoRef) {
+	if _, err := e.pinned(ctx, r, ref); errors.Is(err, git.ErrNoRef) {
 		return os.RemoveAll(e.secretsDir(r, croft.ID(filepath.Base(ref)))) == nil
 	}
 	return true

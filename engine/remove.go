@@ -126,7 +126,7 @@ func (e *Engine) removeOne(ctx context.Context, r *repo, rec journal.Record, how
 // keep ends a removal that did not come to move anything.
 func (e *Engine) keep(ctx context.Context, r *repo, op journal.Operation, rec journal.Record, reason string) error {
 	if r.git != nil && rec.Workspace.Mode != croft.ModeLegacy {
-		if err := e.underLock(ctx, r, func() error { return dropArchive(ctx, r, rec.Workspace.ID) }); err != nil {
+		if err := e.underLock(ctx, r, func() error { return e.dropArchive(ctx, r, rec.Workspace.ID) }); err != nil {
 			return err // the next one finishes the removal after all
 		}
 	}
@@ -291,16 +291,15 @@ func (e *Engine) archive(ctx context.Context, r *repo, rec journal.Record, tree 
 	}
 	// What is gone by now was archived by the process that began the removal.
 	if head == "" {
-		head = archived(ctx, r, archiveRef(w.ID), tip)
+		head = e.archived(ctx, r, archiveRef(w.ID), tip)
 	}
 	if tip == "" {
-		tip = archived(ctx, r, archiveBranchRef(w.ID), head)
+		tip = e.archived(ctx, r, archiveBranchRef(w.ID), head)
 	}
-	var updates []git.RefUpdate
+	var pins []journal.Pin
 	pin := func(ref, oid string) {
-		old, err := r.git.ReadRef(ctx, ref)
-		if oid != "" && (err != nil || old != oid) {
-			updates = append(updates, git.RefUpdate{Ref: ref, New: oid, Old: old})
+		if oid != "" {
+			pins = append(pins, journal.Pin{Ref: ref, OID: oid})
 		}
 	}
 	pin(archiveRef(w.ID), head)
@@ -314,16 +313,16 @@ func (e *Engine) archive(ctx context.Context, r *repo, rec journal.Record, tree 
 		}
 		pin(archiveStateRef(w.ID), state)
 		if state != "" { // which is not found any more once the directory has moved
-			return tip, nil, r.git.UpdateRefs(ctx, updates...)
+			return tip, nil, e.pin(ctx, r, pins...)
 		}
 	}
-	unsynced, err = r.git.MoveRefs(ctx, updates...)
+	unsynced, err = e.pinUnsynced(ctx, r, pins...)
 	return tip, unsynced, err
 }
 
-// archived is what a ref holds, or else the other thing.
-func archived(ctx context.Context, r *repo, ref, otherwise string) string {
-	if oid, err := r.git.ReadRef(ctx, ref); err == nil {
+// archived is what a ref keeps, or else the other thing.
+func (e *Engine) archived(ctx context.Context, r *repo, ref, otherwise string) string {
+	if oid, err := e.pinned(ctx, r, ref); err == nil {
 		return oid
 	}
 	return otherwise

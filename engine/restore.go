@@ -40,7 +40,7 @@ func (e *Engine) Restore(ctx context.Context, req croft.RestoreRequest) (*croft.
 	if err != nil {
 		return nil, explain("restore", req.Ref, err)
 	}
-	was := left(ctx, s.repo, rec)
+	was := e.left(ctx, s.repo, rec)
 	if err := e.restoreOne(ctx, s.repo, rec, newAct()); err != nil {
 		return nil, explain("restore", rec.Workspace.Name, err)
 	}
@@ -145,18 +145,12 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 	return err
 }
 
-// dropArchive lets go of what a removed workspace was kept by. The first to go
-// tells stowAgain that the others may be gone.
-func dropArchive(ctx context.Context, r *repo, id croft.ID) error {
-	for _, ref := range []string{archiveRef(id), archiveBranchRef(id), archiveStateRef(id)} {
-		if err := dropRef(ctx, r, ref); err != nil {
-			return err
-		}
-		if err := failpoint.Hit("restore.archive"); err != nil {
-			return err
-		}
+// dropArchive releases what a removed workspace was kept by.
+func (e *Engine) dropArchive(ctx context.Context, r *repo, id croft.ID) error {
+	if err := e.unpin(ctx, r, archiveRef(id), archiveBranchRef(id), archiveStateRef(id)); err != nil {
+		return err
 	}
-	return nil
+	return failpoint.Hit("restore.archive")
 }
 
 func (e *Engine) end(ctx context.Context, op journal.Operation, state journal.OpState, reason string) error {
@@ -251,7 +245,7 @@ func (e *Engine) bringBack(ctx context.Context, r *repo, op *operation, rec *jou
 		return err
 	}
 	// From here on branch and registration hold the commits.
-	return dropArchive(ctx, r, w.ID)
+	return e.dropArchive(ctx, r, w.ID)
 }
 
 // makeAgain is for a workspace of which nothing was left on disk. Its commits
@@ -268,7 +262,7 @@ func (e *Engine) makeAgain(ctx context.Context, r *repo, rec *journal.Record, sp
 			return err
 		}
 	}
-	work, err := r.git.ReadRef(ctx, archiveWorkRef(rec.Workspace.ID))
+	work, err := e.pinned(ctx, r, archiveWorkRef(rec.Workspace.ID))
 	if err == nil {
 		_, workers := parallel(1, r.cfg.Checkout.Workers)
 		return r.trees.At(spec).Change(ctx, func(tree *git.Worktree) error {
@@ -311,7 +305,7 @@ func (e *Engine) equipAgain(ctx context.Context, r *repo, rec *journal.Record) e
 func (e *Engine) stowAgain(ctx context.Context, r *repo, rec journal.Record, begun time.Time, madeBranch bool) error {
 	spec, dir := specOf(rec), rec.Trash.Dir
 	tree := r.trees.At(spec)
-	if _, err := r.git.ReadRef(ctx, archiveRef(rec.Workspace.ID)); errors.Is(err, git.ErrNoRef) {
+	if _, err := e.pinned(ctx, r, archiveRef(rec.Workspace.ID)); errors.Is(err, git.ErrNoRef) {
 		_, unsynced, err := e.archive(ctx, r, rec, tree)
 		if err == nil {
 			err = git.SyncDirs(unsynced...)

@@ -56,8 +56,8 @@ func (e *Engine) dropBranch(ctx context.Context, repo, id croft.ID) error {
 		if rec.Workspace.Branch == "" || tip == "" {
 			return nil
 		}
-		if _, err := r.git.ReadRef(ctx, archiveRef(id)); errors.Is(err, git.ErrNoRef) {
-			if err := r.git.UpdateRefs(ctx, git.RefUpdate{Ref: archiveRef(id), New: tip}); err != nil {
+		if _, err := e.pinned(ctx, r, archiveRef(id)); errors.Is(err, git.ErrNoRef) {
+			if err := e.pin(ctx, r, journal.Pin{Ref: archiveRef(id), OID: tip}); err != nil {
 				return err
 			}
 		} else if err != nil {

@@ -213,19 +213,19 @@ func (e *Engine) keepReview(ctx context.Context, r *repo, rec journal.Record, at
 	if err := failpoint.Hit("review.kept"); err != nil {
 		return err
 	}
-	if err := r.git.UpdateRefs(ctx, git.RefUpdate{Ref: reviewRef(work.ID), New: pin}); err != nil {
+	if err := e.pin(ctx, r, journal.Pin{Ref: reviewRef(work.ID), OID: pin}); err != nil {
 		return err
 	}
 	return e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(e.event(croft.EventReviewCreated, rec)) })
 }
 
 // readReview finds a review that was kept.
-func readReview(ctx context.Context, r *repo, id croft.ID) (*croft.Review, error) {
+func (e *Engine) readReview(ctx context.Context, r *repo, id croft.ID) (*croft.Review, error) {
 	gone := &croft.Error{Code: croft.ReviewNotFound, Message: fmt.Sprintf("there is no review %q", id), Hint: "croft review"}
 	if id == "" || strings.Trim(string(id), idAlphabet) != "" {
 		return nil, gone
 	}
-	pin, err := r.git.ReadRef(ctx, reviewRef(id))
+	pin, err := e.pinned(ctx, r, reviewRef(id))
 	if errors.Is(err, git.ErrNoRef) {
 		return nil, gone
 	}
@@ -250,8 +250,8 @@ func readReview(ctx context.Context, r *repo, id croft.ID) (*croft.Review, error
 // forgetReviews lets go of reviews that are older than the trash is kept,
 // unless a part of one is still on its way.
 func (e *Engine) forgetReviews(ctx context.Context, r *repo) error {
-	refs, err := r.git.Refs(ctx, reviewRefs)
-	if err != nil || len(refs) == 0 {
+	pins, err := e.journal.Pins(ctx, r.id, reviewRefs)
+	if err != nil || len(pins) == 0 {
 		return err
 	}
 	waiting, err := e.journal.Waiting(ctx, r.id, "", -1)
@@ -262,12 +262,12 @@ func (e *Engine) forgetReviews(ctx context.Context, r *repo) error {
 	if err != nil {
 		return err
 	}
-	parts := map[croft.ID][]git.RefUpdate{}
-	for _, ref := range refs {
-		id, _, _ := strings.Cut(strings.TrimPrefix(ref.Name, reviewRefs), "/")
-		parts[croft.ID(id)] = append(parts[croft.ID(id)], git.RefUpdate{Ref: ref.Name, Old: ref.OID})
+	parts := map[croft.ID][]string{}
+	for _, p := range pins {
+		id, _ := pinOwner(p.Ref, reviewRefs)
+		parts[id] = append(parts[id], p.Ref)
 	}
-	for id, updates := range parts {
+	for id, refs := range parts {
 		needed := func(m journal.Merge) bool { return m.Review == id }
 		if slices.ContainsFunc(waiting, needed) || slices.ContainsFunc(dirty, needed) {
 			continue
@@ -279,7 +279,7 @@ func (e *Engine) forgetReviews(ctx context.Context, r *repo) error {
 		if e.now().Sub(made) <= time.Duration(r.cfg.Trash.Retention) {
 			continue
 		}
-		if err := r.git.UpdateRefs(ctx, updates...); err != nil && !errors.Is(err, git.KindRefStale) {
+		if err := e.unpin(ctx, r, refs...); err != nil {
 			return err
 		}
 	}
@@ -289,7 +289,7 @@ func (e *Engine) forgetReviews(ctx context.Context, r *repo) error {
 // reviewedAt is when a review was made. One that cannot be read is of no use,
 // and as old as can be.
 func (e *Engine) reviewedAt(ctx context.Context, r *repo, id croft.ID) (time.Time, error) {
-	work, err := readReview(ctx, r, id)
+	work, err := e.readReview(ctx, r, id)
 	if errors.Is(err, croft.ReviewNotFound) {
 		return time.Time{}, nil
 	}

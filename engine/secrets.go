@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/flock"
@@ -54,17 +53,20 @@ func (e *Engine) sweepSecrets(ctx context.Context, r *repo) error {
 	return nil
 }
 
-// namedSnapshots are those that a ref names.
+// namedSnapshots are those that are pinned.
 func (e *Engine) namedSnapshots(ctx context.Context, r *repo) (map[croft.ID]bool, error) {
-	refs, err := r.git.Refs(ctx, snapshotRefs, archiveRefs)
 	named := map[croft.ID]bool{}
-	for _, ref := range refs {
-		if id, ok := strings.CutPrefix(ref.Name, archiveRefs); ok {
-			id, _, _ = strings.Cut(id, "/")
-			named[croft.ID(id)] = true
-		} else {
-			named[croft.ID(path.Base(ref.Name))] = true
-		}
+	kept, err := e.journal.Pins(ctx, r.id, archiveRefs)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range kept {
+		id, _ := pinOwner(p.Ref, archiveRefs)
+		named[id] = true
+	}
+	taken, err := e.journal.Pins(ctx, r.id, snapshotRefs)
+	for _, p := range taken {
+		named[croft.ID(path.Base(p.Ref))] = true
 	}
 	return named, err
 }

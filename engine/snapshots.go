@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -78,7 +79,7 @@ func (e *Engine) save(ctx context.Context, r *repo, rec journal.Record, before s
 			if err := failpoint.Hit("snapshot.saved"); err != nil {
 				return err
 			}
-			err := r.git.UpdateRefs(ctx, git.RefUpdate{Ref: snapshotRef(w.ID, id), New: commit})
+			err := e.pin(ctx, r, journal.Pin{Ref: snapshotRef(w.ID, id), OID: commit})
 			pinned = err == nil
 			return err
 		},
@@ -101,42 +102,45 @@ func (e *Engine) Snapshots(ctx context.Context, dir string) ([]croft.Snapshot, e
 	if err != nil {
 		return nil, explain("snapshot", "", err)
 	}
-	refs, err := s.git.Refs(ctx, snapshotRefs)
+	pins, err := e.journal.Pins(ctx, s.id, snapshotRefs)
 	if err != nil {
 		return nil, explain("snapshot", "", err)
 	}
-	list, err := readSnapshots(ctx, s.repo, refs)
+	list, err := readSnapshots(ctx, s.repo, pins)
 	return list, explain("snapshot", "", err)
 }
 
 // findSnapshot looks a snapshot up by its ID, and returns nil if there is none.
 func (e *Engine) findSnapshot(ctx context.Context, r *repo, id string) (*croft.Snapshot, error) {
-	refs, err := r.git.FindRefs(ctx, snapshotRefs, id)
+	pins, err := e.journal.Pins(ctx, r.id, snapshotRefs)
 	if err != nil {
 		return nil, err
 	}
-	list, err := readSnapshots(ctx, r, refs)
+	pins = slices.DeleteFunc(pins, func(p journal.Pin) bool { return path.Base(p.Ref) != id })
+	list, err := readSnapshots(ctx, r, pins)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
 	return &list[0], nil
 }
 
-// readSnapshots reads the snapshots that refs lead to, oldest first.
-func readSnapshots(ctx context.Context, r *repo, refs []git.Ref) ([]croft.Snapshot, error) {
+// readSnapshots reads the snapshots that are pinned, oldest first. One that git
+// has collected, because somebody deleted its ref, is left out; the doctor tells
+// of it.
+func readSnapshots(ctx context.Context, r *repo, pins []journal.Pin) ([]croft.Snapshot, error) {
 	list := []croft.Snapshot{}
-	for _, ref := range refs {
-		workspace, id, ok := strings.Cut(strings.TrimPrefix(ref.Name, snapshotRefs), "/")
-		d, err := snapshot.Describe(ctx, r.git, ref.OID)
-		if !ok || errors.Is(err, snapshot.ErrFormat) {
+	for _, p := range pins {
+		workspace, id := pinOwner(p.Ref, snapshotRefs)
+		d, err := snapshot.Describe(ctx, r.git, p.OID)
+		if errors.Is(err, snapshot.ErrFormat) || errors.Is(err, git.ErrNoObject) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, croft.Snapshot{
-			ID: croft.ID(id), Workspace: croft.ID(workspace), Name: strings.TrimPrefix(d.Message, "Snapshot of "),
-			Commit: ref.OID, Files: d.Files, Bytes: d.Bytes, CreatedAt: d.CreatedAt,
+			ID: croft.ID(id), Workspace: workspace, Name: strings.TrimPrefix(d.Message, "Snapshot of "),
+			Commit: p.OID, Files: d.Files, Bytes: d.Bytes, CreatedAt: d.CreatedAt,
 		})
 	}
 	slices.SortStableFunc(list, func(a, b croft.Snapshot) int {

@@ -42,7 +42,7 @@ func (e *Engine) Trash(ctx context.Context, dir string) ([]croft.TrashItem, erro
 	for i, rec := range records {
 		w, t := rec.Workspace, rec.Trash
 		items[i] = croft.TrashItem{
-			ID: w.ID, Name: w.Name, Branch: w.Branch, Path: w.Path, Left: left(ctx, s.repo, rec),
+			ID: w.ID, Name: w.Name, Branch: w.Branch, Path: w.Path, Left: e.left(ctx, s.repo, rec),
 			RemovedAt: t.RemovedAt, ExpiresAt: t.ExpiresAt, Stripped: t.Stripped, PurgeAt: t.PurgeAt,
 		}
 		if items[i].Left == croft.LeftDirectory {
@@ -75,12 +75,12 @@ func onlyTrashed(all []journal.Record) []journal.Record {
 }
 
 // left says what there is of a removed workspace.
-func left(ctx context.Context, r *repo, rec journal.Record) croft.TrashLeft {
+func (e *Engine) left(ctx context.Context, r *repo, rec journal.Record) croft.TrashLeft {
 	if rec.Trash.Dir != "" && isThere(filepath.Join(rec.Trash.Dir, "tree")) {
 		return croft.LeftDirectory
 	}
 	if r.git != nil {
-		if _, err := r.git.ReadRef(ctx, archiveWorkRef(rec.Workspace.ID)); err == nil {
+		if _, err := e.pinned(ctx, r, archiveWorkRef(rec.Workspace.ID)); err == nil {
 			return croft.LeftSnapshot
 		}
 	}

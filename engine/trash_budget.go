@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -124,7 +123,7 @@ func (t *tidying) look(ctx context.Context) error {
 			}
 			it.hasFailed = t.failed(ctx, it, err)
 		} else {
-			it.IsJudged, it.IsDirty = true, left(ctx, t.r, rec) == croft.LeftSnapshot
+			it.IsJudged, it.IsDirty = true, t.left(ctx, t.r, rec) == croft.LeftSnapshot
 		}
 		t.items = append(t.items, it)
 	}
@@ -264,7 +263,7 @@ func (t *tidying) isOver(a amount) bool {
 // sweepWork lets go of snapshots and surveys of workspaces that were restored,
 // or that cannot be restored any more, and whose keeper was killed.
 func (e *Engine) sweepWork(ctx context.Context, r *repo, records []journal.Record) error {
-	refs, err := r.git.Refs(ctx, archiveRefs)
+	pins, err := e.journal.Pins(ctx, r.id, archiveRefs)
 	if err != nil {
 		return err
 	}
@@ -276,17 +275,17 @@ func (e *Engine) sweepWork(ctx context.Context, r *repo, records []journal.Recor
 		}
 	}
 	var errs []error
-	for _, ref := range refs {
-		id, ok := strings.CutSuffix(strings.TrimPrefix(ref.Name, archiveRefs), "/work")
-		if ok && isOld[croft.ID(id)] {
+	for _, p := range pins {
+		id, what := pinOwner(p.Ref, archiveRefs)
+		if what == "work" && isOld[id] {
 			errs = append(errs, e.underLock(ctx, r, func() error {
-				now, err := e.journal.Record(ctx, croft.ID(id))
+				now, err := e.journal.Record(ctx, id)
 				if err != nil || now.Workspace.State == croft.Trashed && !now.Trash.Purged {
 					return err
 				}
-				return e.forgetWork(ctx, r, croft.ID(id))
+				return e.forgetWork(ctx, r, id)
 			}))
 		}
 	}
-	return errors.Join(append(errs, e.sweepArchive(ctx, r, records, refs))...)
+	return errors.Join(append(errs, e.sweepArchive(ctx, r, records, pins))...)
 }

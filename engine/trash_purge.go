@@ -7,7 +7,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -167,11 +166,7 @@ func (e *Engine) reduce(r *repo, t *journal.Trash) {
 func (e *Engine) leave(ctx context.Context, r *repo, it *trashItem, work, away string) error {
 	dir, ref := it.rec.Trash.Dir, archiveWorkRef(it.rec.Workspace.ID)
 	if work != "" {
-		u := git.RefUpdate{Ref: ref, New: work}
-		if old, err := r.git.ReadRef(ctx, ref); err == nil {
-			u.Old = old
-		}
-		if err := r.git.UpdateRefs(ctx, u); err != nil {
+		if err := e.pin(ctx, r, journal.Pin{Ref: ref, OID: work}); err != nil {
 			return err
 		}
 	}
@@ -228,13 +223,13 @@ func (e *Engine) forgetWork(ctx context.Context, r *repo, id croft.ID) error {
 	if err := os.RemoveAll(e.secretsDir(r, id)); err != nil {
 		return err // while the ref is there, it is tried again
 	}
-	return dropRef(ctx, r, archiveWorkRef(id))
+	return e.unpin(ctx, r, archiveWorkRef(id))
 }
 
 // announce says that work is going to be deleted.
 func (e *Engine) announce(ctx context.Context, r *repo, it *trashItem, at time.Time, why croft.TrashReason) (croft.Announcement, error) {
 	a := croft.Announcement{
-		ID: it.rec.Workspace.ID, Name: it.rec.Workspace.Name, Left: left(ctx, r, it.rec), At: at, Reason: why,
+		ID: it.rec.Workspace.ID, Name: it.rec.Workspace.Name, Left: e.left(ctx, r, it.rec), At: at, Reason: why,
 	}
 	err := e.changeTrash(ctx, r, &it.rec, croft.EventTrashAnnounced, func(_ context.Context, t *journal.Trash) error {
 		t.PurgeAt, t.PurgeWhy = at, string(why)
@@ -254,34 +249,30 @@ func (e *Engine) withdraw(ctx context.Context, r *repo, it *trashItem) error {
 // sweepArchive lets go of what was archived of workspaces that cannot be
 // restored any more: what their index needed, and commits that a branch has.
 // Other commits stay for good.
-func (e *Engine) sweepArchive(ctx context.Context, r *repo, records []journal.Record, refs []git.Ref) error {
+func (e *Engine) sweepArchive(ctx context.Context, r *repo, records []journal.Record, pins []journal.Pin) error {
 	isPurged := map[croft.ID]bool{}
 	for _, rec := range records {
 		isPurged[rec.Workspace.ID] = rec.Workspace.State == croft.Trashed && rec.Trash != nil && rec.Trash.Purged
 	}
-	refs = slices.DeleteFunc(slices.Clone(refs), func(ref git.Ref) bool {
-		id, what, _ := strings.Cut(strings.TrimPrefix(ref.Name, archiveRefs), "/")
-		return !isPurged[croft.ID(id)] || what == "work"
+	pins = slices.DeleteFunc(slices.Clone(pins), func(p journal.Pin) bool {
+		id, what := pinOwner(p.Ref, archiveRefs)
+		return !isPurged[id] || what == "work"
 	})
 	var tips []string
-	for _, ref := range refs {
-		if path.Base(ref.Name) != "state" {
-			tips = append(tips, ref.OID)
+	for _, p := range pins {
+		if path.Base(p.Ref) != "state" {
+			tips = append(tips, p.OID)
 		}
 	}
 	alone, err := r.git.OnNoBranch(ctx, tips)
 	if err != nil {
 		return err
 	}
-	var gone []git.RefUpdate
-	for _, ref := range refs {
-		if !alone[ref.OID] {
-			gone = append(gone, git.RefUpdate{Ref: ref.Name, Old: ref.OID})
+	var gone []string
+	for _, p := range pins {
+		if !alone[p.OID] {
+			gone = append(gone, p.Ref)
 		}
 	}
-	err = r.git.UpdateRefs(ctx, gone...)
-	if errors.Is(err, git.KindRefStale) {
-		return nil // somebody was faster
-	}
-	return err
+	return e.unpin(ctx, r, gone...)
 }

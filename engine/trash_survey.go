@@ -143,7 +143,7 @@ func (e *Engine) examine(ctx context.Context, r *repo, rec journal.Record) (surv
 func (e *Engine) peek(ctx context.Context, r *repo, rec journal.Record) (*git.Peek, error) {
 	return r.git.Peek(ctx, git.Stowed{
 		Name: worktree.Admin(string(rec.Workspace.ID)), Admin: filepath.Join(rec.Trash.Dir, "admin"), Tree: filepath.Join(rec.Trash.Dir, "tree"),
-		Head: archived(ctx, r, archiveRef(rec.Workspace.ID), rec.Trash.Tip),
+		Head: e.archived(ctx, r, archiveRef(rec.Workspace.ID), rec.Trash.Tip),
 	})
 }
 

@@ -196,7 +196,7 @@ func (e *Engine) integrated(ctx context.Context, r *repo, rec journal.Record) (b
 		}
 	} else if rec.Trash != nil {
 		tips = append(tips, rec.Trash.Tip)
-		if head, err := r.git.ReadRef(ctx, archiveRef(rec.Workspace.ID)); err == nil && head != rec.Trash.Tip {
+		if head, err := e.pinned(ctx, r, archiveRef(rec.Workspace.ID)); err == nil && head != rec.Trash.Tip {
 			tips = append(tips, head)
 		}
 	}
@@ -258,13 +258,10 @@ func (e *Engine) sweepBranches(ctx context.Context, r *repo, dry croft.DryRun, w
 func (e *Engine) retireBranch(ctx context.Context, r *repo, rec journal.Record, tip string) (bool, error) {
 	gone := false
 	err := e.underLock(ctx, r, func() error {
-		ref := archiveBranchRef(rec.Workspace.ID)
-		if old, err := r.git.ReadRef(ctx, ref); err != nil || old != tip {
-			if err := r.git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: tip, Old: old}); err != nil {
-				return err
-			}
+		err := e.pin(ctx, r, journal.Pin{Ref: archiveBranchRef(rec.Workspace.ID), OID: tip})
+		if err != nil {
+			return err
 		}
-		var err error
 		gone, err = deleteBranch(ctx, r, rec, tip)
 		return err
 	})

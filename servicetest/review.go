@@ -429,7 +429,10 @@ func applyLostDatabase(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	write(t, w, "new.txt", "new\n")
 	r := f.review("a")
-	svc := f.at(f.Dir, "CROFT_STATE_DIR="+filepath.Join(f.Home, "another"))
+	if err := os.RemoveAll(filepath.Join(f.Home, "state")); err != nil {
+		t.Fatal(err)
+	}
+	svc := f.at(f.Dir)
 	m, err := svc.Apply(t.Context(), croft.ApplyRequest{Review: r.ID, Paths: []string{"new.txt"}})
 	if err != nil || m.Status != croft.MergeMerged || m.Workspace != "a" {
 		t.Fatalf("%+v, %v", m, err)

@@ -233,7 +233,7 @@ func doctorScenarios() []scenario {
 		{"DirectoryGone", doctorGone},
 		{"RegistrationGone", doctorUnregistered},
 		{"PathTaken", doctorForeign},
-		{"RecordRefGone", doctorRefGone},
+		{"PinMoved", doctorPinMoved},
 		{"TouchesNothingForeign", doctorForeignThings},
 	}
 }
@@ -315,13 +315,23 @@ func doctorForeign(t *testing.T, f *fixture) {
 	}
 }
 
-func doctorRefGone(t *testing.T, f *fixture) {
+func doctorPinMoved(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	ref := "refs/croft/ws/" + string(w.ID) + "/record"
-	f.Git("update-ref", "-d", ref)
-	mended(t, f, "RECORD_REF_LOST")
-	if got := f.Git("cat-file", "-t", ref); got != "blob" {
-		t.Errorf("the record's ref names a %s", got)
+	write(t, w, "wip.txt", "wip\n")
+	snap, err := f.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := "refs/croft/snapshot/" + string(w.ID) + "/" + string(snap.ID)
+	f.Git("update-ref", ref, "HEAD")
+	// What was recorded counts, not what the ref says.
+	list, err := f.Snapshots(t.Context(), "")
+	if err != nil || len(list) != 1 || list[0].Commit != snap.Commit {
+		t.Errorf("Snapshots = %+v, %v", list, err)
+	}
+	mended(t, f, "PIN_MOVED")
+	if got := f.Git("rev-parse", ref); got != snap.Commit {
+		t.Errorf("the ref is at %s, want %s", got, snap.Commit)
 	}
 }
 

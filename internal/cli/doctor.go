@@ -19,12 +19,17 @@ type doctorResult struct {
 }
 
 func newDoctorCommand(a *app) *cobra.Command {
-	var isFixing bool
+	var isFixing, isImporting, isSure bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Compare records, refs and disk, and repair",
 		Long: `Compare records, refs, git's registrations and the disk. With --fix, mend what
-can be mended without losing anything; records that were lost are rebuilt.
+can be mended without losing anything.
+
+If the state was lost together with its second copy, --import shows what git still
+knows of workspaces, and makes records of it once you have said yes. Agents can
+write what git knows, so look at the list: nothing is moved or deleted by it, but
+what you bind can be removed like any workspace.
 
 The exit status is 0 only when nothing is left to fix.`,
 		Args: takesNothing,
@@ -33,12 +38,20 @@ The exit status is 0 only when nothing is left to fix.`,
 			if isFixing {
 				req.Fix = croft.FixAll
 			}
+			switch {
+			case isImporting && isSure:
+				req.Import = croft.ImportAll
+			case isImporting:
+				req.Import = croft.ImportShow
+			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runDoctor(ctx, svc, req)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&isFixing, "fix", false, "mend what can be mended")
+	cmd.Flags().BoolVar(&isImporting, "import", false, "show what git knows of workspaces without a record, and ask whether to bind it")
+	cmd.Flags().BoolVar(&isSure, "yes", false, "with --import, do not ask")
 	return cmd
 }
 
@@ -47,7 +60,40 @@ func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest
 	if err != nil {
 		return err
 	}
-	left := 0
+	left := a.showFindings(findings)
+	if req.Import == croft.ImportShow && left > 0 && a.canAsk() {
+		yes, err := a.ask(ctx, "Make records of them?")
+		if err != nil {
+			return err
+		}
+		if yes {
+			req.Import = croft.ImportAll
+			if findings, err = svc.Doctor(ctx, req); err != nil {
+				return err
+			}
+			left = a.showFindings(findings)
+		}
+	}
+	switch {
+	case len(findings) == 0:
+		a.note("all is well")
+	case left > 0 && req.Import == croft.ImportShow:
+		a.note("%s; look at each before you bind it", count(left, "finding"))
+		a.note("hint: croft doctor --import --yes")
+	case left > 0 && req.Fix == croft.FixNothing:
+		a.note("%s left to fix", count(left, "finding"))
+		a.note("hint: croft doctor --fix")
+	case left > 0:
+		a.note("%s that croft does not fix by itself", count(left, "finding"))
+	}
+	if left > 0 {
+		return statusError(croft.ExitFailure)
+	}
+	return nil
+}
+
+// showFindings prints findings, and returns how many are left to fix.
+func (a *app) showFindings(findings []croft.Finding) (left int) {
 	var rows [][]cell
 	for _, f := range findings {
 		row := []cell{{"fixed", styleGreen}, plain(f.Code), plain(f.Subject), plain(f.Message)}
@@ -62,17 +108,5 @@ func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest
 	} else {
 		a.table(rows)
 	}
-	switch {
-	case len(findings) == 0:
-		a.note("all is well")
-	case left > 0 && req.Fix == croft.FixNothing:
-		a.note("%s left to fix", count(left, "finding"))
-		a.note("hint: croft doctor --fix")
-	case left > 0:
-		a.note("%s that croft does not fix by itself", count(left, "finding"))
-	}
-	if left > 0 {
-		return statusError(croft.ExitFailure)
-	}
-	return nil
+	return left
 }

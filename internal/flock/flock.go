@@ -15,17 +15,28 @@ import (
 // ErrHeld says that somebody else holds the lock.
 var ErrHeld = errors.New("lock is held")
 
+// mode says who else may hold a lock at the same time: nobody, or others that
+// share it too.
+type mode int
+
+const (
+	exclusive mode = iota
+	shared
+)
+
 // Lock is a lock that is held.
 type Lock struct{ f *os.File }
 
 // Try takes the lock on path, which is created if it is not there, or returns
 // ErrHeld.
-func Try(path string) (*Lock, error) {
+func Try(path string) (*Lock, error) { return try(path, exclusive) }
+
+func try(path string, m mode) (*Lock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := tryLock(f); err != nil {
+	if err := tryLock(f, m); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
@@ -39,7 +50,7 @@ func TryThere(path string) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tryLock(f); err != nil {
+	if err := tryLock(f, exclusive); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
@@ -81,10 +92,19 @@ func (l *Lock) IsAt(path string) bool {
 }
 
 // Acquire waits for the lock on path until the context ends.
-func Acquire(ctx context.Context, path string) (*Lock, error) {
+func Acquire(ctx context.Context, path string) (*Lock, error) { return acquire(ctx, path, exclusive) }
+
+// AcquireShared waits for a share of the lock on path until the context ends.
+// Whoever has the lock for itself keeps out those that share it, and they keep it
+// out.
+func AcquireShared(ctx context.Context, path string) (*Lock, error) {
+	return acquire(ctx, path, shared)
+}
+
+func acquire(ctx context.Context, path string, m mode) (*Lock, error) {
 	wait := time.Millisecond
 	for {
-		l, err := Try(path)
+		l, err := try(path, m)
 		if !errors.Is(err, ErrHeld) {
 			return l, err
 		}

@@ -8,9 +8,13 @@ import (
 	"syscall"
 )
 
-func tryLock(f *os.File) error {
+func tryLock(f *os.File, m mode) error {
+	how := syscall.LOCK_EX
+	if m == shared {
+		how = syscall.LOCK_SH
+	}
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 		switch {
 		case err == nil:
 			return nil

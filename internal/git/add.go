@@ -86,7 +86,7 @@ func (r *Repository) stagingDir(admin string) string {
 }
 
 func (r *Repository) addAdmin(ctx context.Context, w *Worktree, s AddSpec) error {
-	staging := r.stagingDir(s.Admin)
+	staging := w.staging()
 	if err := os.MkdirAll(staging, 0o777); err != nil {
 		return err
 	}
@@ -239,7 +239,7 @@ func isNotEmpty(dir string) bool {
 // directory that has the same purpose.
 func (w *Worktree) pointer() string {
 	if w.IsIsolated() {
-		return isolatedPointer + filepath.ToSlash(w.Admin) + "\n"
+		return isolatedPointer + filepath.Base(w.Admin) + "\n"
 	}
 	return "gitdir: " + filepath.ToSlash(w.Admin) + "\n"
 }
@@ -375,7 +375,7 @@ func (w *Worktree) Register(ctx context.Context, s AddSpec) error {
 	if !w.Owns(s.Path) {
 		return fmt.Errorf("%s is not a checkout of this worktree", s.Path)
 	}
-	_ = os.RemoveAll(w.Repo.stagingDir(s.Admin))
+	_ = os.RemoveAll(w.staging())
 	if s.Branch != "" {
 		if _, err := w.Repo.ReadRef(ctx, "refs/heads/"+s.Branch); err != nil {
 			s.Branch = ""
@@ -391,6 +391,9 @@ func (w *Worktree) Register(ctx context.Context, s AddSpec) error {
 		return err
 	}
 	// The agent's own git directory still knows what was staged.
+	if err := w.borrowAgain(); err != nil {
+		return err
+	}
 	if err := w.forgetSync(); err != nil {
 		return err
 	}

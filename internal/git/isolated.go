@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -209,7 +210,7 @@ const roleMark = "# Put there by Croft: files of its own in a workspace."
 func (r *Repository) sharedExcludes() string {
 	b, _ := os.ReadFile(filepath.Join(r.CommonDir, "info", "exclude"))
 	text := string(b)
-	own, _ := os.ReadFile(filepath.Join(r.Dir, "exclude"))
+	own, _ := os.ReadFile(filepath.Join(r.CommonDir, "croft", "exclude"))
 	if _, patterns, ok := strings.Cut(string(own), roleMark+"\n"); ok {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
@@ -243,7 +244,7 @@ func (w *Worktree) discardIsolated() error {
 			errs = append(errs, err)
 		}
 	}
-	staging := w.Repo.stagingDir(admin)
+	staging := w.staging()
 	errs = append(errs, os.RemoveAll(staging))
 	if w.names(w.Path) {
 		if err := os.Rename(w.Admin, staging); err != nil {
@@ -324,32 +325,17 @@ func removeBut(dir, kept string) error {
 // rejoinIsolated is Rejoin for an isolated worktree: the pointer, where the
 // objects are borrowed from, and the admin directory's way back.
 func (w *Worktree) rejoinIsolated() error {
-	named, err := readPointer(w.privateDir())
-	if err != nil || filepath.Base(named) != filepath.Base(w.Admin) {
+	if !w.ownsIsolated(w.Path) {
 		return nil
 	}
 	if _, err := os.Lstat(w.Admin); err != nil {
 		return nil
 	}
-	if named != w.Admin {
-		if _, err := os.Lstat(named); err == nil {
-			return nil // it still has the place that it names
-		}
-		p, err := w.openPrivate()
-		if err != nil {
-			return err
-		}
-		defer p.close()
-		store, err := w.Repo.lender(filepath.Base(w.Admin))
-		if err != nil {
-			return err
-		}
-		if err := p.replace("objects/info/alternates", []byte(quoteAlternate(store)+"\n")); err != nil {
-			return err
-		}
-		if err := p.replace(pointerFile, []byte(w.pointer())); err != nil {
-			return err
-		}
+	if err := w.borrowAgain(); err != nil {
+		return err
+	}
+	if err := replaceFile(filepath.Join(w.Admin, "commondir"), []byte(w.toCommon()+"\n"), 0o644); err != nil {
+		return err
 	}
 	if w.names(w.Path) {
 		return nil
@@ -358,17 +344,35 @@ func (w *Worktree) rejoinIsolated() error {
 	return replaceFile(filepath.Join(w.Admin, "gitdir"), []byte(pointer), 0o644)
 }
 
-// readPointer returns the admin directory that a private git directory names.
-func readPointer(dot string) (string, error) {
-	b, err := readSmall(filepath.Join(dot, pointerFile))
+// borrowAgain has the agent's git directory borrow from the store that is kept
+// for it, or from a new one if that is gone.
+func (w *Worktree) borrowAgain() error {
+	p, err := w.openPrivate()
 	if err != nil {
-		return "", err
+		return err
 	}
-	admin, ok := strings.CutPrefix(strings.TrimSpace(string(b)), isolatedPointer)
-	if !ok || !filepath.IsAbs(admin) {
-		return "", ErrDeadWorktree
+	defer p.close()
+	store, err := w.Repo.lender(filepath.Base(w.Admin))
+	if err != nil {
+		if store, err = w.Repo.lendObjects(filepath.Base(w.Admin)); err != nil {
+			return err
+		}
 	}
-	return filepath.Clean(admin), nil
+	want := []byte(quoteAlternate(store) + "\n")
+	if have, err := p.read("objects/info/alternates"); err == nil && bytes.Equal(have, want) {
+		return nil
+	}
+	return p.replace("objects/info/alternates", want)
+}
+
+// staging is where the admin directory is made before it gets its name, on the
+// same file system.
+func (w *Worktree) staging() string {
+	name := filepath.Base(w.Admin)
+	if w.IsIsolated() {
+		return filepath.Join(w.Repo.Dir, "staging", name)
+	}
+	return w.Repo.stagingDir(name)
 }
 
 // isolatedPointer begins the pointer of an isolated checkout.

@@ -95,7 +95,7 @@ func (w *Worktree) bringAdmin(admin, lock string) error {
 		return nil
 	}
 	// Another file system: a copy, which git sees when it is complete.
-	staging := w.Repo.stagingDir(filepath.Base(w.Admin))
+	staging := w.staging()
 	_ = os.RemoveAll(staging)
 	if err := os.CopyFS(staging, os.DirFS(admin)); err != nil {
 		return err

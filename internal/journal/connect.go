@@ -50,6 +50,9 @@ func connectOnce(ctx context.Context, path string, lock locking) (*sql.DB, error
 	q := url.Values{"_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "synchronous(FULL)",
 	}, "_txlock": {"immediate"}}
+	if err := makePrivate(path); err != nil {
+		return nil, err
+	}
 	dsn := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}).String()
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
@@ -65,6 +68,29 @@ func connectOnce(ctx context.Context, path string, lock locking) (*sql.DB, error
 		return nil, explain(ctx, err)
 	}
 	return db, nil
+}
+
+// makePrivate makes the database's file before SQLite does, for nobody else to
+// read. The files that SQLite puts beside it get the same mode.
+func makePrivate(path string) error {
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		// A log that is left of a database which is gone would be taken for the
+		// new one's.
+		for _, suffix := range []string{"-wal", "-shm"} {
+			if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Mode().Perm() == 0o600 {
+		return err
+	}
+	return f.Chmod(0o600)
 }
 
 // probe looks at the first page of every table. What it does not see, whoever
@@ -127,7 +153,7 @@ func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 			return err
 		}
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO identity (epoch, txn) VALUES (?, 0)`, rand.Text()); err != nil {
+	if _, err := tx.ExecContext(ctx, `INSERT INTO identity (epoch, file, txn) VALUES (?, ?, 0)`, rand.Text(), rand.Text()); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {

@@ -3,9 +3,12 @@
 // is one SQLite database that many processes write at once.
 //
 // An operation is written down before it has an effect and ended after it, so
-// that whoever comes after a crash finds what was begun. Nothing here is the
-// only copy of anybody's work: records also hang on refs in their repository,
-// and the database can be rebuilt from those.
+// that whoever comes after a crash finds what was begun. What the host needs to
+// decide (which repository this is, which workspaces there are, what may be
+// deleted) is here alone, because whatever lies in a repository can be written by
+// the agents that work on it. So there is a second copy, a file in another
+// directory that each transaction is appended to, from which a database that was
+// lost, damaged or replaced by an older one is made again as soon as it is opened.
 package journal
 
 import (
@@ -15,6 +18,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -23,6 +27,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
 )
 
 // FileName is the database's name in the state directory.
@@ -40,6 +45,8 @@ var ErrBusy = errors.New("the state database is busy")
 
 // Options say what a journal tells its user.
 type Options struct {
+	// Copy is the file of the second copy. Empty: there is none.
+	Copy string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
@@ -48,12 +55,16 @@ type Options struct {
 type Journal struct {
 	path string
 	opts Options
+	copy *secondCopy // nil: there is none
 
 	mu      sync.RWMutex
 	db      *sql.DB
 	file    os.FileInfo // what db has open
 	aside   []string    // damaged databases that were set aside
 	retired []*sql.DB   // of files that are not at the path any more
+
+	noticesMu sync.Mutex
+	notices   []string
 }
 
 // Open opens the database in a directory and makes it if it is not there. A
@@ -71,10 +82,19 @@ func OpenWith(ctx context.Context, dir string, opts Options) (*Journal, error) {
 		opts.Now = time.Now
 	}
 	j := &Journal{path: filepath.Join(dir, FileName), opts: opts}
+	if opts.Copy != "" {
+		j.copy = &secondCopy{path: opts.Copy}
+	}
 	var err error
 	j.db, j.file, err = connect(ctx, j.path, lockToMake)
-	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrOld) {
+	switch {
+	case errors.Is(err, ErrCorrupt) || errors.Is(err, ErrOld):
 		err = j.replace(ctx, j.file)
+	case err == nil:
+		err = j.settle(ctx, j.db, j.file, lockToMake)
+		if errors.Is(err, errMoved) {
+			err = j.follow(ctx, j.file)
+		}
 	}
 	if err != nil {
 		return nil, explain(ctx, err)
@@ -91,6 +111,9 @@ func (j *Journal) Close() error {
 		errs = append(errs, db.Close())
 	}
 	j.retired = nil
+	if j.copy != nil {
+		j.copy.close()
+	}
 	return errors.Join(errs...)
 }
 
@@ -145,6 +168,8 @@ type Tx struct {
 	// prepared are the statements that it has used. To parse one takes longer
 	// than to run it, and a batch of merges runs each many times.
 	prepared map[string]*sql.Stmt
+
+	changes []statement // for the second copy
 }
 
 // prepare parses a statement, once for each transaction.
@@ -156,7 +181,7 @@ func (t *Tx) prepare(query string) (*sql.Stmt, error) {
 	if err == nil {
 		t.prepared[query] = s
 	}
-	return s, err
+	return s, explain(t.ctx, err)
 }
 
 func (t *Tx) exec(query string, args ...any) (sql.Result, error) {
@@ -164,7 +189,15 @@ func (t *Tx) exec(query string, args ...any) (sql.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.ExecContext(t.ctx, args...)
+	change := statement{SQL: query, Args: make([]arg, len(args))}
+	for i, v := range args {
+		if change.Args[i], err = newArg(v); err != nil {
+			return nil, err
+		}
+	}
+	t.changes = append(t.changes, change)
+	res, err := s.ExecContext(t.ctx, args...)
+	return res, explain(t.ctx, err)
 }
 
 // QueryContext runs a query in the transaction.
@@ -180,42 +213,153 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 func (t *Tx) row(query string, args ...any) interface{ Scan(...any) error } {
 	s, err := t.prepare(query)
 	if err != nil {
-		return failedRow{err}
+		return row{ctx: t.ctx, err: err}
 	}
-	return s.QueryRowContext(t.ctx, args...)
+	return row{ctx: t.ctx, row: s.QueryRowContext(t.ctx, args...)}
 }
 
-// failedRow is the row of a query that could not be asked.
-type failedRow struct{ err error }
+// row is the row of a query, or why it could not be asked.
+type row struct {
+	ctx context.Context
+	row *sql.Row
+	err error
+}
 
-// Scan says why.
-func (r failedRow) Scan(...any) error { return r.err }
+// Scan reads the row.
+func (r row) Scan(into ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	return explain(r.ctx, r.row.Scan(into...))
+}
 
 // Update runs a transaction that writes. What f did is durable when Update
 // returns nil, and never happened otherwise. f may be called again, on another
 // database, if this one turns out to be damaged or gone.
 func (j *Journal) Update(ctx context.Context, f func(*Tx) error) error {
 	return j.with(ctx, func(db *sql.DB, file os.FileInfo) error {
-		err := update(ctx, db, f)
-		if err == nil && j.isGone(file) {
-			return errMoved // it was written where nobody will read it
+		behind, err := j.update(ctx, db, file, f)
+		if err == nil && j.copy != nil {
+			j.mend(ctx, db, file, behind)
 		}
 		return err
 	})
 }
 
-func update(ctx context.Context, db *sql.DB, f func(*Tx) error) error {
+// update runs one transaction on a database, and appends it to the second copy.
+// It reports whether the copy could not follow. Meanwhile nobody makes another
+// database from the copy: what was appended is in the next one, even if this one
+// was deleted before the commit.
+func (j *Journal) update(ctx context.Context, db *sql.DB, file os.FileInfo, f func(*Tx) error) (behind bool, err error) {
+	l, err := flock.AcquireShared(ctx, lockFile(j.path))
+	if err != nil {
+		return false, err
+	}
+	defer l.Unlock()
+	if j.isGone(file) {
+		return false, errMoved
+	}
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if err := f(&Tx{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}}); err != nil {
+	t := &Tx{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}}
+	if err = f(t); err != nil {
 		_ = tx.Rollback()
-		return err
+		return false, err
+	}
+	var line *appended
+	synced := make(chan error, 1)
+	if j.copy != nil && len(t.changes) > 0 {
+		line, err = j.appendCopy(t)
+		if errors.Is(err, errMoved) {
+			_ = tx.Rollback()
+			return false, err
+		}
+		behind = err != nil
+	}
+	if line != nil {
+		go func() { synced <- line.sync() }() // both wait for the disk at once
+	} else {
+		synced <- nil
 	}
 	failpoint.Commit("journal.commit")
 	err = tx.Commit()
 	failpoint.Commit("journal.committed")
+	behind = <-synced != nil || behind
+	switch {
+	case err != nil && line != nil:
+		j.retract(db, line)
+	case err == nil && line == nil && j.isGone(file):
+		err = errMoved // it was written where nobody will read it
+	}
+	return behind, err
+}
+
+// retract takes a transaction off the second copy that could not be committed.
+func (j *Journal) retract(db *sql.DB, line *appended) {
+	ctx, cancel := context.WithTimeout(context.Background(), busyTimeout)
+	defer cancel()
+	_ = locked(ctx, db, func(tx *sql.Tx) error {
+		id, err := identify(ctx, &Tx{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}})
+		if err == nil && id.txn < line.number {
+			err = line.retract()
+		}
+		return err
+	})
+}
+
+// appendCopy gives a transaction its number and appends it to the copy.
+func (j *Journal) appendCopy(t *Tx) (*appended, error) {
+	var file string
+	var number int64
+	err := t.row(`UPDATE identity SET txn = txn + 1 RETURNING file, txn`).Scan(&file, &number)
+	if err != nil {
+		return nil, err
+	}
+	return j.copy.append(number, file, t.changes)
+}
+
+// mend writes the second copy anew if it could not follow, or has grown too
+// large. That it cannot be written is no failure of the act: the state is in the
+// database, and the next transaction tries again.
+func (j *Journal) mend(ctx context.Context, db *sql.DB, file os.FileInfo, behind bool) {
+	var err error
+	if behind {
+		err = j.rewriteCopy(ctx, db, file)
+	} else {
+		err = j.compact(ctx, db, file)
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errMoved) && !errors.Is(err, context.DeadlineExceeded) {
+		j.notice(copyUnwritten(err))
+	}
+}
+
+func copyUnwritten(err error) string {
+	return fmt.Sprintf("the second copy of the state cannot be written: %v", err)
+}
+
+func (j *Journal) notice(text string) {
+	j.noticesMu.Lock()
+	defer j.noticesMu.Unlock()
+	if !slices.Contains(j.notices, text) {
+		j.notices = append(j.notices, text)
+	}
+}
+
+// Notices are sentences that a user should read: what was lost and came back.
+func (j *Journal) Notices() []string {
+	j.noticesMu.Lock()
+	defer j.noticesMu.Unlock()
+	return slices.Clone(j.notices)
+}
+
+// settle compares a database that was just opened with its second copy.
+func (j *Journal) settle(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking) error {
+	said, err := j.reconcile(ctx, db, file, lock)
+	if said != "" {
+		j.notice(said)
+	}
 	return err
 }
 

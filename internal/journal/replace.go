@@ -103,6 +103,9 @@ func (j *Journal) reopen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := j.settle(ctx, db, file, lockIsHeld); err != nil {
+		return errors.Join(err, db.Close())
+	}
 	if j.db != nil {
 		j.retired = append(j.retired, j.db) // somebody may be reading it
 	}
@@ -144,13 +147,17 @@ func Damaged(dir string) ([]string, error) {
 	return list, err
 }
 
-// Check reads the whole database. A damaged one is set aside on the spot.
+// Check reads the whole database and its second copy. A damaged one is set aside
+// on the spot, and made again from the other.
 func (j *Journal) Check(ctx context.Context) error {
-	return j.with(ctx, func(db *sql.DB, _ os.FileInfo) error {
+	return j.with(ctx, func(db *sql.DB, file os.FileInfo) error {
 		var verdict string
 		err := db.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&verdict)
 		if err == nil && verdict != "ok" {
 			err = fmt.Errorf("%w: %s", ErrCorrupt, verdict)
+		}
+		if err == nil && j.copy != nil {
+			err = j.checkCopy(ctx, db, file)
 		}
 		return err
 	})

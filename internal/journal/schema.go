@@ -151,5 +151,6 @@ CREATE TABLE pins (
 
 CREATE TABLE identity (
 	epoch TEXT NOT NULL,
+	file TEXT NOT NULL,
 	txn INTEGER NOT NULL
 ) STRICT`

@@ -77,8 +77,8 @@ func TestStoreIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	f, c := fixture(t, false)
 	makeCheckout(t, f)
-	stores := filepath.Join(f.Repo.Dir, ".git", "croft", "objects")
 	repo := c.At(f.Spec).Repo
+	stores := filepath.Join(repo.Dir, "objects")
 	f.Repo.Write("more.txt", "more\n")
 	f.Repo.Commit("more")
 	collect(f) // other packs, so another store for the next one

@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// What git knows of workspaces is not believed: whoever works in the repository
+// can have written it. If the state and its second copy are gone, it is all that
+// there is, and a person may bind it anew, having seen it.
+
+func checkDoctor(req croft.DoctorRequest) error {
+	if req.Fix != croft.FixNothing && req.Fix != croft.FixAll {
+		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no way to mend called %q", req.Fix), Details: "all, or leave it out"}
+	}
+	switch req.Import {
+	case croft.ImportNothing, croft.ImportShow, croft.ImportAll:
+		return nil
+	}
+	return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no way to import called %q", req.Import), Details: "show, all, or leave it out"}
+}
+
+// offer reports something that can be imported, after it was if that is wanted.
+func (d *doctor) offer(subject, message string, bind func() error) {
+	was := d.fix
+	d.fix = d.imports == croft.ImportAll
+	d.find(findRecordLost, subject, message, bind)
+	d.fix = was
+}
+
+// unrecorded looks for worktrees that Croft registered and that no record
+// names. What can be read off them becomes a record; their branch counts as the
+// user's from then on.
+func (d *doctor) unrecorded(ctx context.Context) error {
+	if d.imports == croft.ImportNothing {
+		return nil
+	}
+	registered, err := d.r.git.Registered(worktree.AdminPrefix)
+	if err != nil {
+		return err
+	}
+	for _, tree := range registered {
+		id, ok := strings.CutPrefix(filepath.Base(tree.Admin), worktree.AdminPrefix)
+		if !ok || !isID(id) || !tree.Registered() || !filepath.IsAbs(tree.Path) || filepath.Clean(tree.Path) != tree.Path {
+			continue
+		}
+		if _, err := d.journal.Record(ctx, croft.ID(id)); !errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if reason, locked, _ := tree.LockReason(); locked && reason == worktree.BirthLock {
+			continue // a process is making it
+		}
+		branch, head, err := tree.Head(ctx)
+		if err != nil || branch != "" && layout.CheckBranch(branch) != nil {
+			continue
+		}
+		d.offer(tree.Path, fmt.Sprintf("A worktree that Croft made, on branch %s, has no record.", branch), func() error {
+			return d.bind(ctx, croft.ID(id), tree, branch, head)
+		})
+	}
+	return nil
+}
+
+func (d *doctor) bind(ctx context.Context, id croft.ID, tree *git.Worktree, branch, head string) error {
+	mode := croft.ModeWorktree
+	if tree.IsIsolated() {
+		mode = croft.ModeIsolated
+	}
+	rec := journal.Record{RepoID: d.r.id, Admin: filepath.Base(tree.Admin), Boot: proc.Here().Boot, Workspace: croft.Workspace{
+		ID: id, Name: filepath.Base(tree.Path), Mode: mode, State: croft.Ready, Path: tree.Path,
+		Branch: branch, Base: head, Host: d.host, Repo: d.r.path, CreatedAt: time.UnixMilli(layout.CreatedAt(branch)).UTC(),
+	}}
+	if err := layout.CheckName(rec.Workspace.Name); err != nil {
+		rec.Workspace.Name = string(id)
+	}
+	return d.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
+		return tx.Emit(d.event(croft.EventWorkspaceRebuilt, rec))
+	})
+}
+
+// keptRefs looks for commits that refs of Croft's keep and that no record names:
+// of removed workspaces, and snapshots.
+func (d *doctor) keptRefs(ctx context.Context) error {
+	if d.imports == croft.ImportNothing {
+		return nil
+	}
+	refs, err := d.r.git.Refs(ctx, archiveRefs+"*/head", snapshotRefs)
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		if _, err := d.pinned(ctx, d.r, ref.Name); !errors.Is(err, git.ErrNoRef) {
+			continue
+		}
+		if id, what := pinOwner(ref.Name, archiveRefs); what == "head" && isID(string(id)) {
+			d.offer(ref.Name, "The last commit of a removed workspace has no record.", func() error { return d.bindRemoved(ctx, id, ref) })
+		} else if id, of := pinOwner(ref.Name, snapshotRefs); isID(string(id)) && isID(of) {
+			d.offer(ref.Name, "A snapshot has no record.", func() error {
+				return d.pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID})
+			})
+		}
+	}
+	return nil
+}
+
+// bindRemoved makes a record of a removed workspace of which the last commit is
+// left. Restored, it comes without a branch of its own.
+func (d *doctor) bindRemoved(ctx context.Context, id croft.ID, ref git.Ref) error {
+	if _, err := d.journal.Record(ctx, id); !errors.Is(err, journal.ErrNotFound) {
+		return errors.Join(err, d.pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID}))
+	}
+	commit, err := d.r.git.ResolveCommit(ctx, ref.OID)
+	if err != nil {
+		return err
+	}
+	now := d.now()
+	name := "removed-" + layout.ShortID(string(id))
+	rec := journal.Record{
+		RepoID: d.r.id, Admin: worktree.Admin(string(id)), Boot: proc.Here().Boot, OwnsBranch: true,
+		Workspace: croft.Workspace{
+			ID: id, Name: name, Mode: croft.ModeWorktree, State: croft.Trashed, Host: d.host, Repo: d.r.path,
+			Path: filepath.Join(filepath.Dir(d.r.path), d.r.name()+".croft", name), Branch: "croft/" + name, Base: commit, CreatedAt: now,
+		},
+		Trash: &journal.Trash{Tip: commit, BranchGone: true, RemovedAt: now, ExpiresAt: now.Add(time.Duration(d.r.cfg.Trash.SavedFor))},
+	}
+	if err := d.pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID}); err != nil {
+		return err
+	}
+	return d.saveRecord(ctx, &rec, func(tx *journal.Tx) error { return tx.Emit(d.event(croft.EventWorkspaceRebuilt, rec)) })
+}

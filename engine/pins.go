@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// A pin is an object that Croft needs later, and a ref below refs/croft/ that
+// keeps git from collecting it. Agents can move or delete such a ref, and others
+// who use the same repository have refs of their own there. So the database says
+// which object is meant; what a ref names is never read back, and only refs that
+// the database knows are deleted.
+
+// pinned returns the object that a ref keeps, or git.ErrNoRef if this state has
+// pinned nothing there.
+func (e *Engine) pinned(ctx context.Context, r *repo, ref string) (string, error) {
+	oid, err := e.journal.Pin(ctx, r.id, ref)
+	if errors.Is(err, journal.ErrNotFound) {
+		err = git.ErrNoRef
+	}
+	return oid, err
+}
+
+// pin keeps objects. Both the database and the refs are on disk when it returns.
+func (e *Engine) pin(ctx context.Context, r *repo, pins ...journal.Pin) error {
+	unsynced, err := e.pinUnsynced(ctx, r, pins...)
+	if err != nil {
+		return err
+	}
+	return git.SyncDirs(unsynced...)
+}
+
+// pinUnsynced keeps objects. The caller has to sync the directories that it
+// returns before anything may depend on the refs.
+func (e *Engine) pinUnsynced(ctx context.Context, r *repo, pins ...journal.Pin) (unsynced []string, err error) {
+	if len(pins) == 0 {
+		return nil, nil
+	}
+	var g errgroup.Group // both wait for the disk
+	g.Go(func() error {
+		return e.journal.Update(ctx, func(tx *journal.Tx) error {
+			for _, p := range pins {
+				if err := tx.PutPin(r.id, p); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	unsynced, err = r.movePins(ctx, pins)
+	if derr := g.Wait(); err != nil && derr == nil {
+		derr = e.forgetPins(ctx, r, refsOf(pins)...)
+		return nil, errors.Join(err, derr)
+	} else if err = errors.Join(err, derr); err != nil {
+		return nil, err
+	}
+	return unsynced, nil
+}
+
+func refsOf(pins []journal.Pin) []string {
+	var refs []string
+	for _, p := range pins {
+		refs = append(refs, p.Ref)
+	}
+	return refs
+}
+
+// movePins makes refs name the objects of pins, whatever they named before.
+func (r *repo) movePins(ctx context.Context, pins []journal.Pin) (unsynced []string, err error) {
+	for range 3 {
+		var updates []git.RefUpdate
+		for _, p := range pins {
+			old, err := r.git.ReadRef(ctx, p.Ref)
+			if err != nil && !errors.Is(err, git.ErrNoRef) {
+				return nil, err
+			}
+			if old != p.OID {
+				updates = append(updates, git.RefUpdate{Ref: p.Ref, New: p.OID, Old: old})
+			}
+		}
+		unsynced, err = r.git.MoveRefs(ctx, updates...)
+		if !errors.Is(err, git.KindRefStale) {
+			return unsynced, err
+		}
+	}
+	return nil, err // an agent moves it as fast as it is read
+}
+
+// unpin releases objects: first the refs go, then the database forgets them.
+func (e *Engine) unpin(ctx context.Context, r *repo, refs ...string) error {
+	var known []string
+	for _, ref := range refs {
+		switch _, err := e.pinned(ctx, r, ref); {
+		case err == nil:
+			known = append(known, ref)
+		case !errors.Is(err, git.ErrNoRef):
+			return err
+		}
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	if err := r.dropPinRefs(ctx, known); err != nil {
+		return err
+	}
+	return e.forgetPins(ctx, r, known...)
+}
+
+func (r *repo) dropPinRefs(ctx context.Context, refs []string) error {
+	for _, ref := range refs {
+		if err := dropRef(ctx, r, ref); err != nil && !errors.Is(err, git.KindRefStale) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) forgetPins(ctx context.Context, r *repo, refs ...string) error {
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, ref := range refs {
+			if err := tx.DropPin(r.id, ref); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// pinOwner is the workspace or review that a pin belongs to: the word after the
+// prefix.
+func pinOwner(ref, prefix string) (id croft.ID, what string) {
+	word, what, _ := strings.Cut(strings.TrimPrefix(ref, prefix), "/")
+	return croft.ID(word), what
+}
+
+// movedPins looks for refs that do not name what was pinned: somebody moved
+// or deleted them. Mended, they name it again.
+func (d *doctor) movedPins(ctx context.Context) error {
+	pins, err := d.journal.Pins(ctx, d.r.id, pinRefs)
+	if err != nil {
+		return err
+	}
+	for _, p := range pins {
+		now, err := d.r.git.ReadRef(ctx, p.Ref)
+		if err == nil && now == p.OID {
+			continue
+		}
+		if _, err := d.journal.Pin(ctx, d.r.id, p.Ref); errors.Is(err, journal.ErrNotFound) {
+			continue // it was released meanwhile
+		}
+		if _, err := d.r.git.Info(ctx, p.OID); errors.Is(err, git.ErrNoObject) {
+			d.find(findPinLost, p.Ref, "The ref was moved or deleted, and git has collected the object that it kept, "+p.OID+".",
+				func() error { return d.unpin(ctx, d.r, p.Ref) })
+			continue
+		}
+		d.find(findPinMoved, p.Ref, "The ref does not name the object any more that Croft keeps there, "+p.OID+".",
+			func() error { return d.pin(ctx, d.r, p) })
+	}
+	return nil
+}
+
+// pinRefs is what the refs of all pins begin with.
+const pinRefs = "refs/croft/"

@@ -1,0 +1,389 @@
+package journal_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// state is a database with a second copy.
+type state struct{ dir, copy string }
+
+func newState(t testing.TB) state {
+	return state{filepath.Join(t.TempDir(), "state"), filepath.Join(t.TempDir(), "data", "state.log")}
+}
+
+func (s state) db() string { return filepath.Join(s.dir, journal.FileName) }
+
+func (s state) open(t testing.TB) *journal.Journal {
+	t.Helper()
+	j, err := journal.OpenWith(t.Context(), s.dir, journal.Options{Copy: s.copy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	return j
+}
+
+// contents is what a journal holds, as its readers see it.
+type contents struct {
+	Records []journal.Record
+	Events  []croft.Event
+	Ops     []journal.Operation
+	Merges  []journal.Merge
+	Repo    journal.Repo
+	Tip     string
+	Pins    []journal.Pin
+	Leases  map[croft.ID][]croft.Lease
+}
+
+func (s state) contents(t testing.TB) contents {
+	t.Helper()
+	j := s.open(t)
+	defer j.Close()
+	var c contents
+	var errs [8]error
+	c.Records, errs[0] = j.Records(t.Context(), "repo")
+	c.Events, errs[1] = j.Events(t.Context(), 0, "", 1000)
+	c.Ops, errs[2] = j.Running(t.Context())
+	c.Merges, errs[3] = j.Waiting(t.Context(), "repo", "main", -1)
+	c.Repo, errs[4] = j.Repo(t.Context(), "repo")
+	c.Tip, errs[5] = j.LaneTip(t.Context(), "repo", "main")
+	c.Pins, errs[6] = j.Pins(t.Context(), "repo", "refs/croft/")
+	c.Leases, errs[7] = j.Leases(t.Context(), "repo")
+	if err := errors.Join(errs[:]...); err != nil && !errors.Is(err, journal.ErrNotFound) {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// fill makes a hundred workspaces and something in every table, in several
+// transactions.
+func (s state) fill(t testing.TB) {
+	t.Helper()
+	j := s.open(t)
+	defer j.Close()
+	update(t, j, func(tx *journal.Tx) error {
+		return tx.PutRepo(journal.Repo{ID: "repo", CommonDir: "/r/.git", Path: "/r", Identity: "1@2"}, j0)
+	})
+	for i := range 100 {
+		update(t, j, func(tx *journal.Tx) error {
+			return errors.Join(tx.Put(numbered(i)), tx.Emit(event(fmt.Sprint("made", i))))
+		})
+	}
+	odd := numbered(100)
+	odd.Workspace.Path = "/w/\xff\xfe odd"
+	update(t, j, func(tx *journal.Tx) error {
+		return errors.Join(tx.Put(odd), tx.Delete(numbered(3).Workspace.ID), tx.PutLaneTip("repo", "main", "abc"),
+			tx.PutPin("repo", journal.Pin{Ref: "refs/croft/snapshot/a/b", OID: "def"}),
+			tx.PutLease(lease("l", numbered(5).Workspace.ID)), tx.Begin(journal.Operation{ID: "op", Act: "op", Kind: "remove", Repo: "repo"}),
+			tx.PutMerge(journal.Merge{RepoID: "repo", Merge: croft.Merge{ID: "m", Target: "main", State: croft.MergeQueued}}))
+	})
+}
+
+func keep(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func put(t testing.TB, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func drop(t testing.TB, paths ...string) {
+	t.Helper()
+	for _, p := range paths {
+		if err := os.RemoveAll(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestStateComesBack loses the database or its second copy in every form. What was
+// committed is there afterwards, and both are whole again: the other one may be
+// lost next.
+func TestStateComesBack(t *testing.T) {
+	t.Parallel()
+	type old struct{ db, copy []byte }
+	losses := map[string]func(t *testing.T, s state, o old){
+		"Nothing":   func(*testing.T, state, old) {},
+		"Database":  func(t *testing.T, s state, _ old) { drop(t, s.db(), s.db()+"-wal", s.db()+"-shm") },
+		"Directory": func(t *testing.T, s state, _ old) { drop(t, s.dir) },
+		"LogFiles":  func(t *testing.T, s state, _ old) { drop(t, s.db()+"-wal", s.db()+"-shm") },
+		"Copy":      func(t *testing.T, s state, _ old) { drop(t, filepath.Dir(s.copy)) },
+		"OlderDatabase": func(t *testing.T, s state, o old) {
+			drop(t, s.db()+"-wal", s.db()+"-shm")
+			put(t, s.db(), o.db)
+		},
+		"OlderCopy":   func(t *testing.T, s state, o old) { put(t, s.copy, o.copy) },
+		"DamagedCopy": func(t *testing.T, s state, _ old) { put(t, s.copy, overwrite(keep(t, s.copy), 1000, 3000)) },
+		"NoiseCopy":   func(t *testing.T, s state, _ old) { put(t, s.copy, []byte("noise")) },
+		"EmptyCopy":   func(t *testing.T, s state, _ old) { put(t, s.copy, nil) },
+		"TornCopy":    func(t *testing.T, s state, _ old) { b := keep(t, s.copy); put(t, s.copy, b[:len(b)-10]) },
+	}
+	for name := range damages {
+		losses["Damaged"+name] = func(t *testing.T, s state, _ old) {
+			drop(t, s.db()+"-wal", s.db()+"-shm")
+			put(t, s.db(), damages[name](keep(t, s.db())))
+		}
+	}
+	for name, lose := range losses {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newState(t)
+			s.open(t).Close()
+			j := s.open(t)
+			update(t, j, func(tx *journal.Tx) error { return tx.Emit(event("first")) })
+			_ = j.Close()
+			o := old{keep(t, s.db()), keep(t, s.copy)}
+			s.fill(t)
+			want := s.contents(t)
+			if len(want.Records) != 100 || len(want.Events) != 101 || len(want.Pins) != 1 || len(want.Merges) != 1 {
+				t.Fatalf("the state to lose is not what it should be: %+v", want)
+			}
+			lose(t, s, o)
+			// What the first look does not see, whoever reads it does.
+			j = s.open(t)
+			if err := j.Check(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			_ = j.Close()
+			if diff := cmp.Diff(want, s.contents(t)); diff != "" {
+				t.Fatalf("after the loss:\n%s", diff)
+			}
+			j = s.open(t)
+			update(t, j, func(tx *journal.Tx) error { return tx.Emit(event("after")) })
+			events, err := j.Events(t.Context(), want.Events[100].Cursor, "", 10)
+			if err != nil || len(events) != 1 {
+				t.Errorf("the next event = %v, %v: its cursor is not after the last one", events, err)
+			}
+			_ = j.Close()
+			want = s.contents(t)
+			drop(t, s.dir)
+			if diff := cmp.Diff(want, s.contents(t)); diff != "" {
+				t.Errorf("after the database was lost as well:\n%s", diff)
+			}
+			for _, path := range []string{s.db(), s.copy} {
+				if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+					t.Errorf("%s: %v, %v, want 0600", path, info.Mode(), err)
+				}
+			}
+		})
+	}
+}
+
+// TestStateIsLostWithBoth: with neither there is nothing, and no error.
+func TestStateIsLostWithBoth(t *testing.T) {
+	t.Parallel()
+	s := newState(t)
+	s.fill(t)
+	drop(t, s.dir, s.copy)
+	if c := s.contents(t); len(c.Records) != 0 || len(c.Events) != 0 {
+		t.Errorf("%d records", len(c.Records))
+	}
+}
+
+// TestStateLostWhileOpen: a process that has the database open goes on with all
+// that there was.
+func TestStateLostWhileOpen(t *testing.T) {
+	t.Parallel()
+	s := newState(t)
+	s.fill(t)
+	j, other := s.open(t), s.open(t)
+	drop(t, s.db(), s.db()+"-wal", s.db()+"-shm")
+	update(t, j, func(tx *journal.Tx) error { return tx.Put(numbered(200)) })
+	update(t, other, func(tx *journal.Tx) error { return tx.Put(numbered(201)) })
+	for i, j := range []*journal.Journal{j, other} {
+		if list, err := j.Records(t.Context(), "repo"); err != nil || len(list) != 102 {
+			t.Errorf("%d: %d records, %v, want 102", i, len(list), err)
+		}
+	}
+	if len(j.Notices()) != 1 || !strings.Contains(j.Notices()[0], "lost") {
+		t.Errorf("said %q", j.Notices())
+	}
+}
+
+// TestCopyOfAnotherState: a copy that is of another state does not become this
+// one's.
+func TestCopyOfAnotherState(t *testing.T) {
+	t.Parallel()
+	s, other := newState(t), newState(t)
+	s.fill(t)
+	want := s.contents(t)
+	j := other.open(t)
+	update(t, j, func(tx *journal.Tx) error { return tx.PutPin("repo", journal.Pin{Ref: "refs/croft/x", OID: "evil"}) })
+	_ = j.Close()
+	put(t, s.copy, keep(t, other.copy))
+	if diff := cmp.Diff(want, s.contents(t)); diff != "" {
+		t.Error(diff)
+	}
+	drop(t, s.dir)
+	if diff := cmp.Diff(want, s.contents(t)); diff != "" {
+		t.Errorf("from the copy:\n%s", diff)
+	}
+}
+
+// TestCopyOfFailedTransaction: what was not committed is not in the copy either.
+func TestCopyOfFailedTransaction(t *testing.T) {
+	t.Parallel()
+	s := newState(t)
+	s.fill(t)
+	want := s.contents(t)
+	j := s.open(t)
+	failure := errors.New("no")
+	err := j.Update(t.Context(), func(tx *journal.Tx) error { return errors.Join(tx.Put(numbered(300)), failure) })
+	if !errors.Is(err, failure) {
+		t.Fatal(err)
+	}
+	_ = j.Close()
+	drop(t, s.dir)
+	if diff := cmp.Diff(want, s.contents(t)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestCopyIsCompacted: the copy does not grow with what is deleted again.
+func TestCopyIsCompacted(t *testing.T) {
+	t.Parallel()
+	s := newState(t)
+	j := s.open(t)
+	rec := record("1", "one")
+	rec.Workspace.Notes = []string{strings.Repeat("x", 100_000)}
+	for range 200 {
+		update(t, j, func(tx *journal.Tx) error { return tx.Put(rec) })
+	}
+	info, err := os.Stat(s.copy)
+	if err != nil || info.Size() > 9<<20 {
+		t.Errorf("%d bytes, %v, after 20 MB were written", info.Size(), err)
+	}
+	want := s.contents(t)
+	_ = j.Close()
+	drop(t, s.dir)
+	if diff := cmp.Diff(want, s.contents(t)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestCopyThatCannotBeWritten: the act succeeds, and the user is told.
+func TestCopyThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	s := newState(t)
+	put(t, filepath.Dir(s.copy), []byte("a file where the directory should be"))
+	j := s.open(t)
+	update(t, j, func(tx *journal.Tx) error { return tx.Put(numbered(1)) })
+	update(t, j, func(tx *journal.Tx) error { return tx.Put(numbered(2)) })
+	if said := j.Notices(); len(said) != 1 || !strings.Contains(said[0], "second copy") {
+		t.Errorf("said %q", said)
+	}
+}
+
+// TestStateLostBesideMany has many processes write while the database is deleted
+// again and again. Whatever was acknowledged is there in the end.
+func TestStateLostBesideMany(t *testing.T) {
+	if dir := os.Getenv("JOURNAL_TEST_STATE"); dir != "" {
+		j, err := journal.OpenWith(t.Context(), dir, journal.Options{Copy: os.Getenv("JOURNAL_TEST_COPY")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer j.Close()
+		for i := range 50 {
+			kind := fmt.Sprint(os.Getenv("JOURNAL_TEST_NAME"), i)
+			if err := j.Update(t.Context(), func(tx *journal.Tx) error { return tx.Emit(event(kind)) }); err == nil {
+				fmt.Println("acknowledged", kind)
+			}
+		}
+		return
+	}
+	t.Parallel()
+	s := newState(t)
+	s.fill(t)
+	const n = 8
+	type result struct {
+		out []byte
+		err error
+	}
+	done := make(chan result, n)
+	for i := range n {
+		go func() {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestStateLostBesideMany$")
+			cmd.Env = append(os.Environ(), "JOURNAL_TEST_STATE="+s.dir, "JOURNAL_TEST_COPY="+s.copy, "JOURNAL_TEST_NAME="+string(rune('a'+i)))
+			out, err := cmd.CombinedOutput()
+			done <- result{out, err}
+		}()
+	}
+	acknowledged := map[string]bool{}
+	lost := 0
+	for left := n; left > 0; {
+		select {
+		case r := <-done:
+			left--
+			if r.err != nil {
+				t.Logf("%v\n%s", r.err, r.out)
+			}
+			for line := range strings.Lines(string(r.out)) {
+				if kind, ok := strings.CutPrefix(strings.TrimSpace(line), "acknowledged "); ok {
+					acknowledged[kind] = true
+				}
+			}
+		case <-time.After(20 * time.Millisecond):
+			if os.Remove(s.db()) == nil {
+				lost++
+			}
+		}
+	}
+	if len(acknowledged) < 50 || lost == 0 {
+		t.Fatalf("%d acknowledged, %d times lost: this test does not show what it should", len(acknowledged), lost)
+	}
+	j := s.open(t)
+	events, err := j.Events(t.Context(), 0, "", 10000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, e := range events {
+		if seen[e.Kind] {
+			t.Errorf("%s happened twice", e.Kind)
+		}
+		seen[e.Kind] = true
+	}
+	for kind := range acknowledged {
+		if !seen[kind] {
+			t.Errorf("%s was acknowledged and is lost", kind)
+		}
+	}
+}
+
+// TestOldDatabaseIsSetAside: a database of an earlier version makes room, and
+// stays as it was.
+func TestOldDatabaseIsSetAside(t *testing.T) {
+	t.Parallel()
+	s := newState(t)
+	s.open(t).Close()
+	b := keep(t, s.db())
+	b[63] = 5 // user_version, in the header
+	put(t, s.db(), b)
+	j := s.open(t)
+	update(t, j, func(tx *journal.Tx) error { return tx.Put(numbered(1)) })
+	aside, err := journal.Damaged(s.dir)
+	if err != nil || len(aside) != 1 || !bytes.Equal(keep(t, aside[0]), b) {
+		t.Errorf("set aside %v, %v", aside, err)
+	}
+}

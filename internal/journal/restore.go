@@ -1,0 +1,304 @@
+package journal
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft/internal/flock"
+)
+
+// identity is what a database says about itself.
+type identity struct {
+	copyHeader
+	txn int64 // how many transactions have changed it
+}
+
+func identify(ctx context.Context, q querier) (identity, error) {
+	return one(collect(ctx, q, func(rows *sql.Rows) (id identity, err error) {
+		id.Version = version
+		return id, rows.Scan(&id.Epoch, &id.File, &id.txn)
+	}, `SELECT epoch, file, txn FROM identity`))
+}
+
+// isFresh reports whether a database was just made.
+func (id identity) isFresh() bool { return id.txn == 0 }
+
+// reconcile compares a database that was just opened with its second copy, and
+// brings whichever is behind up to date. It returns a sentence if the database
+// was made again.
+func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking) (string, error) {
+	if j.copy == nil {
+		return "", nil
+	}
+	id, err := identify(ctx, db)
+	if err != nil {
+		return "", err
+	}
+	has, err := j.copy.state()
+	if err != nil && !j.copy.isThere() && id.isFresh() {
+		return "", nil // it is written with the first transaction
+	}
+	if err == nil && has.copyHeader == id.copyHeader && has.last == id.txn {
+		return "", nil
+	}
+	// Again, while nobody writes or makes another database.
+	said := ""
+	var unwritten error
+	err = j.alone(ctx, db, file, lock, func(q *Tx) error {
+		if id, err = identify(ctx, q); err != nil {
+			return err
+		}
+		has, err := j.copy.state()
+		switch {
+		case err == nil && has.copyHeader == id.copyHeader && has.last == id.txn:
+			return nil
+		case err == nil && has.Version == version && (id.isFresh() || has.Epoch == id.Epoch && has.last > id.txn):
+			if said, err = j.restore(ctx, q, id, has); err != nil {
+				return err
+			}
+		case err != nil || has.Epoch != id.Epoch:
+			j.copy.setAside(j.opts.Now().UnixNano()) // another state's, or damaged: nobody else may need it
+		}
+		unwritten = j.dump(ctx, q)
+		return nil
+	})
+	if unwritten != nil {
+		j.notice(copyUnwritten(unwritten))
+	}
+	return said, err
+}
+
+func (c *secondCopy) isThere() bool {
+	_, err := os.Lstat(c.path)
+	return err == nil
+}
+
+func (c *secondCopy) setAside(stamp int64) {
+	_ = os.Rename(c.path, fmt.Sprintf("%s%s%d", c.path, damagedSuffix, stamp))
+}
+
+// alone runs f while nobody writes, and while nobody makes another database: of
+// two processes of which one has a file open that was deleted, only the one that
+// has the file at the path may write the copy.
+func (j *Journal) alone(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking, f func(*Tx) error) error {
+	if lock == lockToMake {
+		l, err := flock.Acquire(ctx, lockFile(j.path))
+		if err != nil {
+			return err
+		}
+		defer l.Unlock()
+	}
+	if j.isGone(file) {
+		return errMoved
+	}
+	return locked(ctx, db, func(tx *sql.Tx) error { return f(&Tx{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}}) })
+}
+
+// locked runs f in a transaction that keeps others from writing.
+func locked(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(tx); err != nil {
+		_ = tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}
+
+// tables are all tables but that of the identity, in the order in which they are
+// dumped. That of SQLite's own counters is last: inserting rows moves them.
+var tables = []string{"repos", "workspaces", "operations", "keys", "leases", "merges", "events", "sessions", "lanes", "pins", "sqlite_sequence"}
+
+// restore makes a database what its copy says: from the ground up if it is new or
+// older than the copy's dump, else by the transactions that it lacks. A copy that
+// is damaged somewhere counts up to there, and is kept.
+func (j *Journal) restore(ctx context.Context, t *Tx, id identity, has copyState) (string, error) {
+	from := id.txn
+	if id.isFresh() || has.base > id.txn {
+		from = has.base - 1
+		for _, table := range tables {
+			if _, err := t.tx.ExecContext(ctx, `DELETE FROM `+table); err != nil {
+				return "", err
+			}
+		}
+	}
+	done := max(from, has.base)
+	err := j.copy.lines(func(line copyLine) error {
+		if line.number <= from {
+			return nil
+		}
+		var list []statement
+		if err := json.Unmarshal(line.text, &list); err != nil {
+			return fmt.Errorf("%w: %w", errCopyBehind, err)
+		}
+		for _, s := range list {
+			args := make([]any, len(s.Args))
+			for i, a := range s.Args {
+				args[i] = a.v
+			}
+			stmt, err := t.prepare(s.SQL)
+			if err == nil {
+				_, err = stmt.ExecContext(ctx, args...)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		done = line.number
+		return nil
+	})
+	damaged := errors.Is(err, errCopyBehind)
+	if err != nil && !damaged {
+		return "", err
+	}
+	if damaged {
+		j.copy.setAside(j.opts.Now().UnixNano())
+	}
+	_, err = t.tx.ExecContext(ctx, `UPDATE identity SET epoch = ?, file = ?, txn = ?`, has.Epoch, rand.Text(), done)
+	switch {
+	case err != nil:
+		return "", err
+	case damaged:
+		return "the state database was lost, and its second copy is damaged; what could be read of it is back: croft doctor --import shows what git knows beside that", nil
+	case id.isFresh():
+		return "the state database was lost; it was made again from its second copy", nil
+	case has.File == id.File && done == id.txn+1:
+		return "", nil // a process died between the two
+	}
+	return "the state database was an older one; what it lacked was taken from its second copy", nil
+}
+
+// dump writes the copy anew, with everything that the database holds.
+func (j *Journal) dump(ctx context.Context, t *Tx) error {
+	id, err := identify(ctx, t)
+	if err != nil {
+		return err
+	}
+	return j.copy.write(func(w io.Writer) error {
+		if err := writeLine(w, id.txn, id.copyHeader); err != nil {
+			return err
+		}
+		for _, table := range tables {
+			if err := dumpTable(ctx, t, w, id.txn, table); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func writeLine(w io.Writer, number int64, v any) error {
+	line, err := formatLine(number, v)
+	if err == nil {
+		_, err = w.Write(line)
+	}
+	return err
+}
+
+// dumpRows is how many rows one line of the dump has.
+const dumpRows = 200
+
+func dumpTable(ctx context.Context, t *Tx, w io.Writer, number int64, table string) error {
+	rows, err := t.tx.QueryContext(ctx, `SELECT * FROM `+table+` ORDER BY rowid`)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	insert := fmt.Sprintf(`INSERT INTO %s (%s) VALUES (?%s)`, table, strings.Join(columns, ", "), strings.Repeat(", ?", len(columns)-1))
+	var list []statement
+	for rows.Next() {
+		values := make([]any, len(columns))
+		into := make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		s := statement{SQL: insert}
+		for _, v := range values {
+			a, err := newArg(v)
+			if err != nil {
+				return err
+			}
+			s.Args = append(s.Args, a)
+		}
+		if list = append(list, s); len(list) == dumpRows {
+			if err := writeLine(w, number, list); err != nil {
+				return err
+			}
+			list = list[:0]
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return writeLine(w, number, list)
+}
+
+// largeCopy is the size from which a copy is written anew, unless most of it is
+// what the database holds.
+const largeCopy = 8 << 20
+
+// compact writes the copy anew if it has become much larger than what it holds.
+func (j *Journal) compact(ctx context.Context, db *sql.DB, file os.FileInfo) error {
+	info, err := os.Stat(j.path)
+	if err != nil || j.copy.size() < max(largeCopy, 3*info.Size()) {
+		return err
+	}
+	return j.rewriteCopy(ctx, db, file)
+}
+
+// rewriteTime is how long a process waits until the others let it write the copy
+// anew. If they do not, the next one tries.
+const rewriteTime = time.Second
+
+func (j *Journal) rewriteCopy(ctx context.Context, db *sql.DB, file os.FileInfo) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rewriteTime)
+	defer cancel()
+	return j.alone(ctx, db, file, lockToMake, func(t *Tx) error { return j.dump(ctx, t) })
+}
+
+// checkCopy reads the whole copy, and writes it anew if it does not lead to what
+// the database holds.
+func (j *Journal) checkCopy(ctx context.Context, db *sql.DB, file os.FileInfo) error {
+	return j.alone(ctx, db, file, lockToMake, func(t *Tx) error {
+		id, err := identify(ctx, t)
+		if err != nil || id.isFresh() {
+			return err
+		}
+		has, err := j.copy.state()
+		last := has.base
+		if err == nil && has.copyHeader == id.copyHeader {
+			err = j.copy.lines(func(line copyLine) error {
+				last = line.number
+				return nil
+			})
+		}
+		if err == nil && has.copyHeader == id.copyHeader && last == id.txn {
+			return nil
+		}
+		if j.copy.isThere() {
+			j.copy.setAside(j.opts.Now().UnixNano())
+			j.notice("the second copy of the state was damaged; it was written anew")
+		}
+		return j.dump(ctx, t)
+	})
+}
