@@ -3,6 +3,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/engine"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/google/go-cmp/cmp"
 )
 
 // contest is a session on two repositories, and what its agents write.
@@ -226,23 +228,25 @@ func TestKilledSessionEnd(t *testing.T) {
 	})
 }
 
-// TestRoundKeyLost: without the key of this host nobody knows who was who, but
-// no work is lost.
-func TestRoundKeyLost(t *testing.T) {
+// TestRoundStateLost: without the state directory everything is known from the
+// second copy: who was who, and under which label.
+func TestRoundStateLost(t *testing.T) {
 	c := newContest(t)
-	c.play(t, engineIn(t, c.repo, 0), 1)
-	if err := os.RemoveAll(stateDir(c.repo)); err != nil {
+	e := engineIn(t, c.repo, 0)
+	c.play(t, e, 1)
+	before, err := e.Workspaces(t.Context(), croft.Filter{})
+	if err != nil || len(before) != 2 || before[0].Label == "" {
+		t.Fatalf("%+v, %v", before, err)
+	}
+	if err := errors.Join(e.Close(), os.RemoveAll(stateDir(c.repo))); err != nil {
 		t.Fatal(err)
 	}
-	e := engineIn(t, c.repo, 0)
-	list, err := e.Workspaces(t.Context(), croft.Filter{})
-	if err != nil || len(list) != 2 {
-		t.Fatalf("%+v, %v", list, err)
+	e = engineIn(t, c.repo, 0)
+	after, err := e.Workspaces(t.Context(), croft.Filter{})
+	if diff := cmp.Diff(before, after); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
 	}
-	for _, w := range list {
-		if w.Name != string(w.ID) || w.Agent != "" || w.Label != "" || w.State != croft.Ready {
-			t.Errorf("%+v", w)
-		}
+	for _, w := range after {
 		res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{w.Name}, Mode: croft.RemoveForce})
 		if err != nil || len(res.Removed) != 1 {
 			t.Errorf("%+v, %v", res, err)

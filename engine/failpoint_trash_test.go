@@ -220,7 +220,7 @@ func TestInterruptedForgetting(t *testing.T) {
 					t.Errorf("the doctor: %+v, %v", findings, err)
 				}
 				gc(t, e)
-				if ids := known(r); len(ids) != 0 {
+				if ids := known(t, r); len(ids) != 0 {
 					t.Errorf("known are %v", ids)
 				}
 				wantTidy(t, r, e)

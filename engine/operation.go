@@ -262,7 +262,18 @@ func (e *Engine) takeOver(ctx context.Context, op journal.Operation) (*flock.Loc
 	if op.Owner.Host != proc.Here().Host {
 		return nil, nil
 	}
-	l, err := flock.Try(e.opLock(op.ID))
+	path := e.opLock(op.ID)
+	if !isThere(path) {
+		// The owner has let go of it and could not end it, or the state directory
+		// was deleted while the owner was at work.
+		if op.Owner != self() && life(op.Owner) != proc.Dead {
+			return nil, nil
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	l, err := flock.Try(path)
 	if !errors.Is(err, flock.ErrHeld) {
 		return l, err
 	}
@@ -273,7 +284,7 @@ func (e *Engine) takeOver(ctx context.Context, op journal.Operation) (*flock.Loc
 	// they do not end, the operation is left for later.
 	ctx, cancel := context.WithTimeout(ctx, childrenDie)
 	defer cancel()
-	l, err = flock.Acquire(ctx, e.opLock(op.ID))
+	l, err = flock.Acquire(ctx, path)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, nil
 	}
