@@ -20,6 +20,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
@@ -82,6 +83,9 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		return nil, err
 	}
 	cfg := e.set.Config()
+	if err := refuseNetwork(cfg.StateDir, fsx.NetworkFS); err != nil {
+		return nil, err
+	}
 	e.journal, err = journal.OpenWith(ctx, cfg.StateDir, journal.Options{
 		Now: e.opts.Now, Copy: stateCopy(cfg),
 	})
@@ -100,6 +104,23 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	})
 	e.host, _ = os.Hostname()
 	return e, nil
+}
+
+// refuseNetwork refuses a state directory where locks do not hold. The kind of a
+// directory that is not there yet is that of the first one above it that is.
+func refuseNetwork(dir string, kind func(dir string) string) error {
+	at := dir
+	for !isThere(at) && filepath.Dir(at) != at {
+		at = filepath.Dir(at)
+	}
+	name := kind(at)
+	if name == "" {
+		return nil
+	}
+	return &croft.Error{
+		Code: croft.StateUnavailable, Op: "open", Message: "the state directory lies on a network file system, " + name + ", where locks do not hold",
+		Details: dir, Hint: "set CROFT_STATE_DIR to a directory on a disk of this machine",
+	}
 }
 
 // stateCopy is the file of the state's second copy. Several states may have one

@@ -2,9 +2,14 @@
 // so nobody ever has to guess whether it is stale. On systems where a lock
 // belongs to the open file, a child process that inherits the descriptor keeps
 // the lock alive until it has ended too.
+//
+// Whoever can open a file for reading can lock it. So a lock file can only be
+// written: an agent that may read everything, and write elsewhere, cannot hold
+// Croft's locks.
 package flock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,8 +36,10 @@ type Lock struct{ f *os.File }
 // ErrHeld.
 func Try(path string) (*Lock, error) { return try(path, exclusive) }
 
-func try(path string, m mode) (*Lock, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+func try(path string, m mode) (*Lock, error) { return tryAs(path, m, 0o200) }
+
+func tryAs(path string, m mode, perm os.FileMode) (*Lock, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, perm)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +53,7 @@ func try(path string, m mode) (*Lock, error) {
 // TryThere takes the lock on path if a file is there, or returns ErrHeld. One
 // that its owner has removed meanwhile is not there.
 func TryThere(path string) (*Lock, error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +71,11 @@ func TryThere(path string) (*Lock, error) {
 
 // New takes the lock on a path that is nobody else's, but that others may come
 // across, take for one of a dead process and remove. It returns once the file at
-// the path is the one that is locked.
+// the path is the one that is locked. Such a file can be read: it may say what it
+// is for.
 func New(path string) (*Lock, error) {
 	for range 1000 {
-		l, err := Try(path)
+		l, err := tryAs(path, exclusive, 0o600)
 		switch {
 		case err == nil && l.IsAt(path):
 			return l, nil
@@ -91,7 +99,24 @@ func (l *Lock) IsAt(path string) bool {
 	return err == nil && os.SameFile(mine, there)
 }
 
-// Acquire waits for the lock on path until the context ends.
+// patience is how long a process waits for a lock if its context sets no earlier
+// end. Nothing that Croft does under a lock that others wait for takes as long.
+const patience = 10 * time.Minute
+
+// HeldError says that a lock was held for longer than anybody waits.
+type HeldError struct {
+	Path   string
+	Holder string // the process that holds it, as far as that can be seen
+}
+
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("waited %v for the lock %s, which is held by %s", patience, e.Path, cmp.Or(e.Holder, "a process that cannot be seen"))
+}
+
+// Unwrap makes it an [ErrHeld].
+func (e *HeldError) Unwrap() error { return ErrHeld }
+
+// Acquire waits for the lock on path until the context ends, but not for ever.
 func Acquire(ctx context.Context, path string) (*Lock, error) { return acquire(ctx, path, exclusive) }
 
 // AcquireShared waits for a share of the lock on path until the context ends.
@@ -102,11 +127,19 @@ func AcquireShared(ctx context.Context, path string) (*Lock, error) {
 }
 
 func acquire(ctx context.Context, path string, m mode) (*Lock, error) {
+	return acquireWithin(ctx, path, m, patience)
+}
+
+func acquireWithin(ctx context.Context, path string, m mode, patience time.Duration) (*Lock, error) {
 	wait := time.Millisecond
+	deadline := time.Now().Add(patience)
 	for {
 		l, err := try(path, m)
 		if !errors.Is(err, ErrHeld) {
 			return l, err
+		}
+		if time.Now().After(deadline) {
+			return nil, &HeldError{path, holderOf(path)}
 		}
 		select {
 		case <-ctx.Done():

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -291,5 +292,71 @@ func TestNewBesideSweepers(t *testing.T) {
 	sweepers.Wait()
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// TestReadersCannotHold: a process that may read the directory and not write it
+// cannot open a lock file, so it cannot keep Croft out.
+func TestReadersCannotHold(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "lock")
+	l, err := Try(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Unlock()
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o200 {
+		t.Errorf("mode %v, %v, want 0200", info.Mode(), err)
+	}
+}
+
+// TestWaitIsBounded: whoever waits too long is told who holds the lock.
+func TestWaitIsBounded(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "lock")
+	l, err := Try(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Unlock()
+	_, err = acquireWithin(t.Context(), path, exclusive, 30*time.Millisecond)
+	var held *HeldError
+	if !errors.As(err, &held) || !errors.Is(err, ErrHeld) || held.Path != path {
+		t.Fatalf("%v, want a HeldError", err)
+	}
+	if want := fmt.Sprintf("process %d", os.Getpid()); runtime.GOOS == "linux" && !strings.Contains(err.Error(), want) {
+		t.Errorf("%v does not name %s", err, want)
+	}
+}
+
+// TestShared: those that share a lock do not keep each other out, and keep out
+// whoever wants it alone.
+func TestShared(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "lock")
+	one, err := AcquireShared(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := AcquireShared(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []*Lock{one, two} {
+		if _, err := Try(path); !errors.Is(err, ErrHeld) {
+			t.Errorf("Try = %v, want ErrHeld", err)
+		}
+		if err := l.Unlock(); err != nil {
+			t.Error(err)
+		}
+	}
+	alone, err := Try(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alone.Unlock()
+	if _, err := acquireWithin(t.Context(), path, shared, time.Millisecond); !errors.Is(err, ErrHeld) {
+		t.Errorf("a share beside who has it alone: %v", err)
 	}
 }

@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+)
+
+// TestNetworkStateIsRefused: a state directory that is on a network file system,
+// or would be once it is made, is refused.
+func TestNetworkStateIsRefused(t *testing.T) {
+	t.Parallel()
+	share := t.TempDir()
+	kind := func(dir string) string {
+		if strings.HasPrefix(dir, share) {
+			return "nfs"
+		}
+		return ""
+	}
+	for _, dir := range []string{share, filepath.Join(share, "a", "b")} {
+		if err := refuseNetwork(dir, kind); !errors.Is(err, croft.StateUnavailable) || !strings.Contains(err.Error(), "nfs") {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	if err := refuseNetwork(t.TempDir(), kind); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package flock
+
+// holderOf is not known here.
+func holderOf(string) string { return "" }

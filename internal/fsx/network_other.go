@@ -1,0 +1,5 @@
+//go:build !linux && !darwin && !windows
+
+package fsx
+
+func networkFS(string) string { return "" }
