@@ -56,9 +56,12 @@
 //
 // # What is never touched
 //
-// The main checkout, its index and its HEAD are not written. Refs move only by
-// compare-and-swap. Nothing is removed that Croft's own record does not name,
-// no link is followed out of a workspace, and what is unknown is kept.
+// The main checkout, its index and its HEAD are not written, but by a merge into
+// the branch that is checked out there, which leaves alone what its user has
+// changed. Refs move only by compare-and-swap. Nothing is removed but what Croft
+// recorded when it made it, no link is followed out of a workspace, and what is
+// unknown is kept. What lies in a repository or a workspace decides nothing:
+// agents can write there.
 //
 // # Errors
 //
