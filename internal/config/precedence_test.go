@@ -152,10 +152,7 @@ func TestDefaults(t *testing.T) {
 			Strategy: "no-ff", Message: "Merge branch '{branch}'", Checks: []string{}, CheckTimeout: config.Duration(hour / 2),
 			CheckClean: "untracked", Batch: 16, Slots: 1,
 		},
-		Commit: config.Commit{Message: "Work of {name}", MaxBytes: 5 << 20, HoldBack: []string{
-			".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519",
-			".netrc", ".npmrc", ".pypirc", "credentials", "credentials.json", "secrets.*",
-		}},
+		Commit: config.Commit{Message: "Work of {name}", MaxBytes: 5 << 20, HoldBack: []string{"@secrets"}},
 		StateDir: filepath.Join(p.home, ".local", "state", "croft"),
 		DataDir:  filepath.Join(p.home, ".local", "share", "croft"),
 	}
