@@ -31,6 +31,8 @@ const (
 	findDamaged      = "DATABASE_DAMAGED"
 	findMoved        = "REPOSITORY_MOVED"
 	findSuspect      = "WORKSPACE_SUSPECT"
+	findPack         = "PACK_DAMAGED"
+	findStore        = "STORE_DAMAGED"
 )
 
 // Doctor compares records, refs, registrations and disk.
@@ -41,7 +43,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	}
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.damaged, d.accidents, d.locks, d.operations, d.moved, d.unrecorded, d.workspaces, d.suspects,
+		d.damaged, d.accidents, d.locks, d.operations, d.moved, d.unrecorded, d.workspaces, d.suspects, d.objects,
 	} {
 		if err := examine(ctx); err != nil {
 			return d.findings, explain("doctor", "", err)
