@@ -294,6 +294,11 @@ func (e *Engine) carryOut(ctx context.Context, s standing, op *operation, plans 
 // prepare registers all workspaces, under the repository's lock: first all
 // refs in one transaction, then the registrations.
 func (e *Engine) prepare(ctx context.Context, s standing, plans []*plan) error {
+	if slices.ContainsFunc(plans, func(p *plan) bool { return p.mode == croft.ModeIsolated }) && s.git.CanIsolate() == nil {
+		if err := s.git.PrepareStore(ctx); err != nil { // it may take a while, the first time
+			return err
+		}
+	}
 	l, err := s.lock(ctx)
 	if err != nil {
 		return err

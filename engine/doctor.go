@@ -29,6 +29,8 @@ const (
 	findPinMoved     = "PIN_MOVED"
 	findPinLost      = "PIN_LOST"
 	findSuspect      = "WORKSPACE_SUSPECT"
+	findPack         = "PACK_DAMAGED"
+	findStore        = "STORE_DAMAGED"
 )
 
 // Doctor compares records, refs, registrations and disk.
@@ -42,7 +44,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	}
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, imports: req.Import, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.damaged, d.accidents, d.locks, d.operations, d.moved, d.unrecorded, d.keptRefs, d.workspaces, d.movedPins, d.suspects,
+		d.damaged, d.accidents, d.locks, d.operations, d.moved, d.unrecorded, d.keptRefs, d.workspaces, d.movedPins, d.suspects, d.objects,
 	} {
 		if err := examine(ctx); err != nil {
 			return d.findings, explain("doctor", "", err)

@@ -331,3 +331,55 @@ func TestRepositoryCopied(t *testing.T) {
 		})
 	}
 }
+
+// TestAgentWritesIntoABorrowedPack: an isolated workspace's agent that writes into
+// the objects that it borrows damages nothing of the project's, and the doctor
+// says what it damaged, and mends that.
+func TestAgentWritesIntoABorrowedPack(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	r.Git("gc", "--quiet")
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a", Mode: croft.ModeIsolated})
+	store := strings.TrimSpace(read(t, filepath.Join(w.Path, ".git", "objects", "info", "alternates")))
+	packs, err := filepath.Glob(filepath.Join(store, "pack", "*.pack"))
+	if err != nil || len(packs) != 1 {
+		t.Fatal(packs, err)
+	}
+	damage := func(path string) {
+		t.Helper()
+		whole := read(t, path)
+		if err := os.Chmod(path, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		gittest.WriteFile(t, path, whole[:20]+"XXXXXXXX"+whole[28:])
+	}
+	doctor := func(fix croft.FixMode) []croft.Finding {
+		t.Helper()
+		list, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: fix})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	damage(packs[0])
+	r.Git("fsck", "--strict")
+	if list := doctor(croft.FixNothing); len(list) != 1 || list[0].Code != "STORE_DAMAGED" || list[0].Subject != packs[0] || list[0].Fixed {
+		t.Errorf("the doctor finds %+v", list)
+	}
+	if list := doctor(croft.FixAll); len(list) != 1 || !list[0].Fixed {
+		t.Errorf("the doctor mends %+v", list)
+	}
+	r.GitIn(w.Path, "fsck", "--strict")
+	if list := doctor(croft.FixNothing); len(list) != 0 {
+		t.Errorf("afterwards: %+v", list)
+	}
+
+	own := filepath.Join(r.Dir, ".git", "objects", "pack", filepath.Base(packs[0]))
+	damage(own)
+	damage(packs[0])
+	list := doctor(croft.FixAll)
+	if len(list) != 2 || list[0].Code != "PACK_DAMAGED" || list[0].Subject != own || list[0].Fixed || list[1].Fixed {
+		t.Errorf("the project's own pack: %+v", list)
+	}
+}

@@ -101,35 +101,20 @@ func (r *repo) readOne(ctx context.Context, a *git.Attempts, rec journal.Record)
 		w.err = broken(rec, h)
 		return w
 	}
-	changes, err := r.trees.Changes(ctx, specOf(rec))
+	tree := r.trees.At(specOf(rec))
+	found, err := r.sortWork(ctx, tree, rec)
 	if err != nil {
 		w.err = err
 		return w
 	}
-	tree := r.trees.At(specOf(rec))
 	if _, w.head, w.err = tree.Head(ctx); w.err != nil {
 		return w
 	}
 	w.commit = w.head
-	if len(changes) > 0 {
-		w.commit, w.err = tree.WorkCommit(ctx, a, r.workPaths(rec, changes))
+	if found.isSomething() {
+		w.commit, w.err = tree.WorkCommit(ctx, a, found.request())
 	}
 	return w
-}
-
-// workPaths lists the changed paths that would be committed: not what is
-// nobody's work, and not what is held back.
-func (r *repo) workPaths(rec journal.Record, changes []checkout.Change) []string {
-	var paths []string
-	for _, c := range changes {
-		if c.Kind == checkout.Untracked {
-			if c.Path == stateFile || rec.Placed(c.Path) || holdsBack(r.cfg.Commit, rec.Workspace.Path, c.Path) {
-				continue
-			}
-		}
-		paths = append(paths, c.Path)
-	}
-	return paths
 }
 
 // field is the workspaces that go to one target.

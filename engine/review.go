@@ -127,7 +127,7 @@ func (e *Engine) compare(ctx context.Context, r *repo, rec journal.Record, targe
 	for _, p := range found.heldBack {
 		out.HeldBack = append(out.HeldBack, merge.PathText(p))
 	}
-	if out.Head, err = r.trees.At(specOf(rec)).WorkCommit(ctx, attempts, found.paths); err != nil {
+	if out.Head, err = r.trees.At(specOf(rec)).WorkCommit(ctx, attempts, found.request()); err != nil {
 		return nil, err
 	}
 	if out.Head == "" {

@@ -80,22 +80,16 @@ func (e *Engine) carry(ctx context.Context, s standing, base string) (string, er
 		}
 	}
 	tree := s.git.Main()
-	var paths []string
-	for entry, err := range tree.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
-		if err != nil {
-			return "", err
-		}
-		if entry.Untracked() && holdsBack(s.cfg.Commit, s.path, entry.Path) {
-			continue
-		}
-		paths = append(paths, entry.Path)
+	found, err := s.sortWork(ctx, tree, journal.Record{})
+	if err != nil {
+		return "", err
 	}
 	attempts, err := s.git.Attempts(git.OnDisk)
 	if err != nil {
 		return "", err
 	}
 	defer attempts.Close()
-	oid, err := tree.WorkCommit(ctx, attempts, paths)
+	oid, err := tree.WorkCommit(ctx, attempts, found.request())
 	if err != nil || oid == head {
 		return "", err
 	}

@@ -71,7 +71,7 @@ func (e *Engine) sweepStores(ctx context.Context, r *repo) error {
 				keep[rec.Admin] = true
 			}
 		}
-		return r.git.SweepStores(func(admin string) bool { return keep[admin] })
+		return r.git.SweepStores(ctx, func(admin string) bool { return keep[admin] })
 	})
 }
 

@@ -5,48 +5,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
-	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 )
 
-// work is what a workspace holds beside its commits, sorted by what is to be
-// done with it.
-type work struct {
-	paths    []string // to be committed as they are on disk
-	heldBack []string // not to be committed unasked
-}
-
 // findWork looks for uncommitted work and for what stands against committing
 // it.
 func (e *Engine) findWork(ctx context.Context, r *repo, rec journal.Record) (work, error) {
 	tree := r.trees.At(specOf(rec))
-	var w work
-	var conflicted []string
-	for entry, err := range tree.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
-		switch {
-		case err != nil:
-			return w, err
-		case entry.Conflicted:
-			conflicted = append(conflicted, entry.Path)
-			w.paths = append(w.paths, entry.Path)
-		case !entry.Untracked():
-			w.paths = append(w.paths, entry.Path)
-		case entry.Path == stateFile || rec.Placed(entry.Path):
-		case holdsBack(r.cfg.Commit, tree.Path, entry.Path):
-			w.heldBack = append(w.heldBack, entry.Path)
-		default:
-			w.paths = append(w.paths, entry.Path)
-		}
+	w, err := r.sortWork(ctx, tree, rec)
+	if err != nil {
+		return w, err
 	}
 	if what := tree.Progress(); what != "" && what != "merge" {
 		return w, &croft.Error{
@@ -54,7 +30,7 @@ func (e *Engine) findWork(ctx context.Context, r *repo, rec journal.Record) (wor
 			Hint: fmt.Sprintf("git -C %s %s --continue", tree.Path, what),
 		}
 	}
-	unresolved, err := tree.Unresolved(conflicted)
+	unresolved, err := tree.Unresolved(w.conflicted)
 	if err == nil && len(unresolved) > 0 {
 		err = &croft.Error{
 			Code: croft.InProgress, Message: count(len(unresolved), "file") + " still in conflict", Details: strings.Join(unresolved, "\n"),
@@ -69,22 +45,6 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// holdsBack reports whether an untracked file is nothing to be committed
-// unasked: a repository of its own, a large file, or what looks like a secret.
-func holdsBack(cfg config.Commit, dir, name string) bool {
-	if strings.HasSuffix(name, "/") {
-		return true
-	}
-	base := path.Base(name)
-	for _, pattern := range cfg.HoldBack {
-		if ok, err := path.Match(pattern, base); ok || err != nil && pattern == base {
-			return true
-		}
-	}
-	info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name)))
-	return err == nil && cfg.MaxBytes > 0 && info.Size() > cfg.MaxBytes
 }
 
 // commitWork commits what is uncommitted in a workspace that is as it was left,
@@ -118,7 +78,7 @@ func (e *Engine) commitWorkAt(ctx context.Context, r *repo, rec journal.Record, 
 		return "", nil, err
 	}
 	text := cmp.Or(message, fillIn(r.commitMessage(rec), rec.Workspace))
-	head, err = tree.CommitWork(ctx, found.paths, git.Commit{
+	head, err = tree.CommitWork(ctx, found.request(), git.Commit{
 		Signature: git.At(id.Committer, now), Author: git.At(id.Author, now), Message: withTrailer(text, "Croft-Workspace", string(rec.Workspace.ID)),
 	}, id)
 	if errors.Is(err, git.ErrIndexLocked) {

@@ -82,7 +82,10 @@ type History struct {
 type Checkout struct {
 	Workers int      // workers: 0 means one for each core
 	Links   []string // links: what is linked from the top of the repository
-	Scratch string   // scratch: the name of the scratch directory; empty means the layout's
+	// IsolatedObjects is isolated_objects: what isolated workspaces borrow objects
+	// from, copies or hard links.
+	IsolatedObjects string
+	Scratch         string // scratch: the name of the scratch directory; empty means the layout's
 }
 
 // Git says which git runs, and what it may run.

@@ -43,6 +43,37 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
+// TestSecretsDocumented holds the list of docs/configuration.md to the names that
+// @secrets stands for.
+func TestSecretsDocumented(t *testing.T) {
+	const begin, end = "<!-- secrets: begin -->\n", "<!-- secrets: end -->\n"
+	want := "```text\n"
+	line := ""
+	for _, name := range (Commit{HoldBack: []string{KnownSecrets}}).HoldBackPatterns() {
+		if len(line)+len(name) > 85 {
+			want, line = want+strings.TrimSpace(line)+"\n", ""
+		}
+		line += name + " "
+	}
+	want += strings.TrimSpace(line) + "\n```\n"
+	text, err := os.ReadFile(docFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	have, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s lacks the marks around the names", docFile)
+	}
+	if *updateDocs {
+		if err := os.WriteFile(docFile, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if have != want {
+		t.Errorf("%s does not have the names that @secrets stands for; run go test ./internal/config -run Documented -update", docFile)
+	}
+}
+
 func guardNote(g string) string {
 	switch g {
 	case GuardMax:

@@ -245,6 +245,13 @@ func engineKeys() []Key {
 			field: func(c *Config) any { return &c.Checkout.Workers },
 		},
 		{
+			Name: "checkout.isolated_objects", Type: TypeString, Default: "copy", Guard: GuardUser,
+			Doc: "What the objects are that isolated workspaces read: \"copy\" one of each set of packs, which shares disk space where the file system can, " +
+				"or \"hardlink\" the project's own files, through which an agent that can write them damages the project.",
+			check: oneOf("copy", "hardlink"),
+			field: func(c *Config) any { return &c.Checkout.IsolatedObjects },
+		},
+		{
 			Name: "git.path", Type: TypePath, Guard: GuardUser,
 			Doc:   "The git to run. Empty means the first in PATH.",
 			field: func(c *Config) any { return &c.Git.Path },

@@ -24,7 +24,7 @@ type Merge struct {
 type Commit struct {
 	Message  string   // message: a template
 	MaxBytes int64    // max_bytes: an untracked file that is larger is held back
-	HoldBack []string // hold_back: patterns of untracked files that are never committed
+	HoldBack []string // hold_back: patterns of files that are never committed, see HoldBackPatterns
 }
 
 const (
@@ -89,8 +89,8 @@ func mergeKeys() []Key {
 		},
 		{
 			Name: "commit.hold_back", Type: TypeList, Guard: GuardUser,
-			Default: ".env,.env.*,*.pem,*.key,*.p12,*.pfx,*.keystore,id_rsa,id_dsa,id_ecdsa,id_ed25519,.netrc,.npmrc,.pypirc,credentials,credentials.json,secrets.*",
-			Doc:     "Patterns of the names of untracked files that are never committed unasked, because they look like secrets.",
+			Default: KnownSecrets,
+			Doc:     "Patterns of the names of files that are never committed unasked, staged or not, because they look like secrets. @secrets stands for the names that Croft knows.",
 			field:   func(c *Config) any { return &c.Commit.HoldBack },
 		},
 	}

@@ -38,22 +38,44 @@ func (w *Worktree) mergeHeads() []string {
 	return strings.Fields(string(b))
 }
 
+// IsMergedIn reports whether a merge in progress brings a path in.
+func (w *Worktree) IsMergedIn(ctx context.Context, path string) (bool, error) {
+	if strings.ContainsAny(path, "\n\x00") {
+		return false, nil // the question could not be asked
+	}
+	for _, oid := range w.mergeHeads() {
+		if !isHex(oid) {
+			continue
+		}
+		_, err := w.Repo.Info(ctx, oid+":"+path)
+		if err == nil || !errors.Is(err, ErrNoObject) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 func (w *Worktree) at() checkoutAt { return checkoutAt{w.Admin, w.Path, w.Inherit} }
 
-// CommitWork commits paths as they are on disk, together with what is staged,
-// and returns the new commit; or HEAD's, where there is nothing to commit. A
+// Work is what of a worktree is committed beside what is staged.
+type Work struct {
+	Paths   []string // as they are on disk: added, changed or gone
+	Without []string // staged, and taken out; on disk they stay
+}
+
+// CommitWork commits work, together with what is staged, and returns the new commit; or HEAD's, where there is nothing to commit. A
 // merge in progress is concluded. The commit is on disk when it returns. Until
 // then the agent's index and branch are as they were; killed in between, all is
 // staged that would have been committed.
-func (w *Worktree) CommitWork(ctx context.Context, paths []string, c Commit, id Identity) (oid string, err error) {
+func (w *Worktree) CommitWork(ctx context.Context, work Work, c Commit, id Identity) (oid string, err error) {
 	err = w.Change(ctx, func(w *Worktree) error {
-		oid, err = w.commitWork(ctx, paths, c, id)
+		oid, err = w.commitWork(ctx, work, c, id)
 		return err
 	})
 	return oid, err
 }
 
-func (w *Worktree) commitWork(ctx context.Context, paths []string, c Commit, id Identity) (string, error) {
+func (w *Worktree) commitWork(ctx context.Context, work Work, c Commit, id Identity) (string, error) {
 	copied, err := w.Repo.copyIndex(w.at())
 	if err != nil {
 		return "", err
@@ -69,7 +91,7 @@ func (w *Worktree) commitWork(ctx context.Context, paths []string, c Commit, id 
 	if err != nil {
 		return "", err
 	}
-	tree, err := copied.tree(ctx, paths)
+	tree, err := copied.tree(ctx, work)
 	if err != nil {
 		return "", err
 	}
@@ -103,8 +125,11 @@ func (w *Worktree) commitWork(ctx context.Context, paths []string, c Commit, id 
 	return oid, nil
 }
 
-func (c *indexCopy) tree(ctx context.Context, paths []string) (string, error) {
-	if err := c.update(ctx, paths); err != nil {
+func (c *indexCopy) tree(ctx context.Context, work Work) (string, error) {
+	if err := c.update(ctx, work.Paths); err != nil {
+		return "", err
+	}
+	if err := c.unstage(ctx, work.Without); err != nil {
 		return "", err
 	}
 	out, err := c.run(ctx, "", "write-tree")
@@ -138,11 +163,10 @@ func (w *Worktree) moveHead(ctx context.Context, oid, old string) error {
 	return syncAll(dirs...)
 }
 
-// WorkCommit makes a commit of what the worktree holds now, paths as they are
-// on disk, among attempts: the worktree is not touched, and nothing is left in
+// WorkCommit makes a commit of what the worktree holds now among attempts: the worktree is not touched, and nothing is left in
 // the repository. A merge in progress counts as concluded. It returns HEAD's
 // commit where there is nothing else. The same state gives the same commit.
-func (w *Worktree) WorkCommit(ctx context.Context, a *Attempts, paths []string) (string, error) {
+func (w *Worktree) WorkCommit(ctx context.Context, a *Attempts, work Work) (string, error) {
 	_, head, err := w.Head(ctx)
 	if err != nil || head == "" {
 		return head, err
@@ -157,7 +181,7 @@ func (w *Worktree) WorkCommit(ctx context.Context, a *Attempts, paths []string) 
 	if err := c.load(); err != nil {
 		return "", err
 	}
-	tree, err := c.tree(ctx, paths)
+	tree, err := c.tree(ctx, work)
 	if err != nil {
 		return "", err
 	}

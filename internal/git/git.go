@@ -39,6 +39,7 @@ type Options struct {
 	Environ   []string // the user's environment
 	ConfigDir string   // required: where generated configuration may lie
 	Filters   []string // content filters of a repository's own configuration that may run
+	Lending   Lending  // what isolated checkouts borrow objects from: copies or links
 	// Packed, if not nil, is told of every batch that has added a pack.
 	Packed func(*Repository)
 }

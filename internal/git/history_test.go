@@ -166,7 +166,7 @@ func TestWorkCommit(t *testing.T) {
 	at := attempts(t, repo)
 	before := objectCount(t, repo)
 	gittest.WriteFile(t, filepath.Join(w.Path, "new"), "new\n")
-	one, err := w.WorkCommit(t.Context(), at, []string{"new"})
+	one, err := w.WorkCommit(t.Context(), at, Work{Paths: []string{"new"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestWorkCommit(t *testing.T) {
 	if err != nil || !strings.HasSuffix(c.Signature, " "+r.Git("log", "-1", "--format=%cd", "--date=raw")) {
 		t.Errorf("signed %q, %v", c.Signature, err)
 	}
-	if again, err := w.WorkCommit(t.Context(), at, []string{"new"}); err != nil || again != one {
+	if again, err := w.WorkCommit(t.Context(), at, Work{Paths: []string{"new"}}); err != nil || again != one {
 		t.Errorf("the same state gave %s and %s, %v", one, again, err)
 	}
 	if after := objectCount(t, repo); after != before {
@@ -182,7 +182,7 @@ func TestWorkCommit(t *testing.T) {
 	}
 	other := branch(r, "other", map[string]string{"o": "o\n"})
 	r.GitIn(w.Path, "merge", "--quiet", "--no-commit", "--no-ff", other)
-	two, err := w.WorkCommit(t.Context(), at, nil)
+	two, err := w.WorkCommit(t.Context(), at, Work{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -94,6 +95,19 @@ func (c *indexCopy) update(ctx context.Context, paths []string) error {
 		return nil
 	}
 	_, err := c.run(ctx, string(list), "update-index", "--add", "--remove", "--replace", "--ignore-skip-worktree-entries", "-z", "--stdin")
+	return err
+}
+
+// unstage takes paths out of the copy.
+func (c *indexCopy) unstage(ctx context.Context, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	var list strings.Builder
+	for _, p := range paths {
+		list.WriteString("0 " + c.repo.ZeroOID() + "\t" + p + "\x00")
+	}
+	_, err := c.run(ctx, list.String(), "update-index", "-z", "--index-info")
 	return err
 }
 

@@ -43,11 +43,11 @@ func TestChangeInTheSecondOfTheIndex(t *testing.T) {
 	}
 	defer attempts.Close()
 	head := r.GitIn(tree, "rev-parse", "HEAD")
-	if oid, err := work.WorkCommit(t.Context(), attempts, []string{"README.md"}); err != nil || oid == head {
+	if oid, err := work.WorkCommit(t.Context(), attempts, Work{Paths: []string{"README.md"}}); err != nil || oid == head {
 		t.Errorf("the forecast misses the change: %v", err)
 	}
 	commit := Commit{Signature: syntheticAuthor, Message: "work"}
-	oid, err := work.CommitWork(t.Context(), []string{"README.md"}, commit, Identity{})
+	oid, err := work.CommitWork(t.Context(), Work{Paths: []string{"README.md"}}, commit, Identity{})
 	if err != nil || oid == head {
 		t.Fatalf("the commit misses the change: %v", err)
 	}

@@ -79,7 +79,7 @@ func (r *Repository) addIsolated(ctx context.Context, s AddSpec) (*Worktree, err
 	if err := failpoint.Hit("git.add.admin"); err != nil {
 		return nil, err
 	}
-	store, err := r.lendObjects(s.Admin)
+	store, err := r.lendObjects(ctx, s.Admin)
 	if err != nil {
 		return nil, err
 	}

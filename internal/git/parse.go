@@ -111,6 +111,9 @@ type StatusEntry struct {
 // Untracked reports whether git does not know the path.
 func (e StatusEntry) Untracked() bool { return e.Index == '?' }
 
+// Added reports whether the path is staged, or going to be, and HEAD lacks it.
+func (e StatusEntry) Added() bool { return e.Index == 'A' || e.Work == 'A' }
+
 // ParseStatus reads `git status --porcelain=v2 -z`. Headers and ignored files
 // are passed over.
 func ParseStatus(r io.Reader) iter.Seq2[StatusEntry, error] {

@@ -94,14 +94,14 @@ func TestStoreIsLeftAlone(t *testing.T) {
 	if count() != 2 {
 		t.Errorf("%d stores, want one for each state of the packs", count())
 	}
-	if err := repo.SweepStores(func(admin string) bool { return admin != "croft-b" }); err != nil || count() != 2 {
+	if err := repo.SweepStores(t.Context(), func(admin string) bool { return admin != "croft-b" }); err != nil || count() != 2 {
 		t.Errorf("%v, %d stores; want the first one and that of the next checkout", err, count())
 	}
 	sound(t, f)
 	if err := c.Discard(f.Spec); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.SweepStores(func(string) bool { return false }); err != nil || count() != 0 {
+	if err := repo.SweepStores(t.Context(), func(string) bool { return false }); err != nil || count() != 0 {
 		t.Errorf("%v, %d stores, want none", err, count())
 	}
 }

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// work is what a checkout holds beside its commits, sorted by what is to be
+// done with it.
+type work struct {
+	paths      []string // to be committed as they are on disk
+	unstage    []string // staged, and not to be committed
+	heldBack   []string // not to be committed unasked, staged or not
+	conflicted []string
+}
+
+// isSomething reports whether a commit of the work may differ from HEAD.
+func (w work) isSomething() bool { return len(w.paths) > 0 || len(w.unstage) > 0 }
+
+func (w work) request() git.Work { return git.Work{Paths: w.paths, Without: w.unstage} }
+
+// sortWork looks at all that is uncommitted in a checkout. What Croft itself put
+// into a workspace is nobody's work; the project's own checkout has no record.
+func (r *repo) sortWork(ctx context.Context, tree *git.Worktree, rec journal.Record) (work, error) {
+	var w work
+	patterns := r.cfg.Commit.HoldBackPatterns()
+	for entry, err := range tree.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
+		switch {
+		case err != nil:
+			return w, err
+		case entry.Conflicted:
+			w.conflicted = append(w.conflicted, entry.Path)
+			w.paths = append(w.paths, entry.Path)
+		case entry.Untracked() && rec.Workspace.ID != "" && (entry.Path == stateFile || rec.Placed(entry.Path)):
+		case entry.Untracked() && (looksSecret(patterns, entry.Path) || isLump(r.cfg.Commit, tree.Path, entry.Path)):
+			w.heldBack = append(w.heldBack, entry.Path)
+		case entry.Added() && looksSecret(patterns, entry.Path):
+			merged, err := tree.IsMergedIn(ctx, entry.Path)
+			if err != nil {
+				return w, err
+			}
+			if merged { // to leave it out would delete it from what is merged
+				w.paths = append(w.paths, entry.Path)
+				break
+			}
+			w.heldBack = append(w.heldBack, entry.Path)
+			w.unstage = append(w.unstage, entry.Path)
+		default:
+			w.paths = append(w.paths, entry.Path)
+		}
+	}
+	return w, nil
+}
+
+// isLump reports whether an untracked path is a repository of its own, or a large
+// file.
+func isLump(cfg config.Commit, dir, name string) bool {
+	if strings.HasSuffix(name, "/") {
+		return true
+	}
+	info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name)))
+	return err == nil && cfg.MaxBytes > 0 && info.Size() > cfg.MaxBytes
+}
+
+// looksSecret reports whether the last of the patterns that match a path says
+// that it is a secret; one that begins with "!" says that it is none. A pattern
+// with a slash is compared with as many of the last parts of the path as it has
+// itself. Upper and lower case are the same.
+func looksSecret(patterns []string, name string) bool {
+	parts := strings.Split(strings.ToLower(name), "/")
+	secret := false
+	for _, pattern := range patterns {
+		pattern, isException := strings.CutPrefix(strings.ToLower(pattern), "!")
+		n := strings.Count(pattern, "/") + 1
+		if n > len(parts) || isException != secret {
+			continue // it cannot match, or it would change nothing
+		}
+		tail := strings.Join(parts[len(parts)-n:], "/")
+		if ok, err := path.Match(pattern, tail); ok || err != nil && pattern == tail {
+			secret = !isException
+		}
+	}
+	return secret
+}

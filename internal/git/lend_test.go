@@ -1,0 +1,324 @@
+package git
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// regularFiles lists the regular files below a directory.
+func regularFiles(t *testing.T, top string) []string {
+	t.Helper()
+	var list []string
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			list = append(list, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// shared lists the files below one directory that are the same as one below
+// another.
+func shared(t *testing.T, a, b string) []string {
+	t.Helper()
+	var there []fs.FileInfo
+	for _, path := range regularFiles(t, a) {
+		info, err := os.Lstat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there = append(there, info)
+	}
+	var list []string
+	for _, path := range regularFiles(t, b) {
+		info, err := os.Lstat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(there, func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// packed returns a repository with a pack, loose objects, and a pack of another
+// repository that it borrows from.
+func packed(t *testing.T) (r *gittest.Repo, dir, origin string) {
+	t.Helper()
+	r = gittest.New(t)
+	r.Git("gc", "--quiet")
+	dir = beside(r, "borrowing")
+	r.Git("clone", "--quiet", "--shared", r.Dir, dir)
+	for _, text := range []string{"one\n", "two\n"} {
+		gittest.WriteFile(t, filepath.Join(dir, "file.txt"), text)
+		r.GitIn(dir, "add", "--all")
+		r.GitIn(dir, "commit", "--quiet", "-m", text)
+		if text == "one\n" {
+			r.GitIn(dir, "repack", "-l", "-d", "--quiet")
+		}
+	}
+	return r, dir, filepath.Join(r.Dir, ".git")
+}
+
+func openAt(t *testing.T, r *gittest.Repo, dir string, change ...func(*Options)) *Repository {
+	t.Helper()
+	opts := options(r)
+	for _, c := range change {
+		c(&opts)
+	}
+	repo, err := New(opts).Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = repo.Close() })
+	return repo
+}
+
+// objectsThrough lists the objects that a git sees which borrows from a store.
+func objectsThrough(t *testing.T, r *gittest.Repo, store string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "through")
+	r.Git("init", "--quiet", "--bare", dir)
+	gittest.WriteFile(t, filepath.Join(dir, "objects", "info", "alternates"), store+"\n")
+	return r.GitIn(dir, "cat-file", "--batch-all-objects", "--batch-check")
+}
+
+// TestStoreHasNoInodeOfTheProject: all objects are there, and none of their files
+// is one that the project has, or what it borrows from.
+func TestStoreHasNoInodeOfTheProject(t *testing.T) {
+	r, dir, origin := packed(t)
+	repo := openAt(t, r, dir)
+	store, err := repo.lendObjects(t.Context(), "croft-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, project := range []string{repo.CommonDir, origin} {
+		if got := shared(t, project, store); len(got) > 0 {
+			t.Errorf("the same files as in %s: %s", project, got)
+		}
+	}
+	want := r.GitIn(dir, "cat-file", "--batch-all-objects", "--batch-check")
+	if got := objectsThrough(t, r, store); got != want || strings.Count(want, "\n") < 6 {
+		t.Errorf("the store has\n%s\nwant\n%s", got, want)
+	}
+	for _, path := range regularFiles(t, store) {
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode().Perm() != 0o444 && filepath.Base(filepath.Dir(path)) != borrowers {
+			t.Errorf("%s: mode %v, %v", path, info.Mode(), err)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(store, "info", "alternates")); err == nil {
+		t.Error("the store leads to the objects of others")
+	}
+}
+
+// TestStoreIsFilledOnce: a second checkout gets the files that are there, and
+// what is new.
+func TestStoreIsFilledOnce(t *testing.T) {
+	r, dir, _ := packed(t)
+	repo := openAt(t, r, dir)
+	if err := repo.PrepareStore(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	stores, err := filepath.Glob(filepath.Join(repo.storesDir(), "*"))
+	if err != nil || len(stores) != 1 {
+		t.Fatal(stores, err)
+	}
+	before := regularFiles(t, stores[0])
+	gittest.WriteFile(t, filepath.Join(dir, "file.txt"), "three\n")
+	r.GitIn(dir, "commit", "--quiet", "--all", "-m", "three")
+	store, err := repo.lendObjects(t.Context(), "croft-a")
+	if err != nil || store != stores[0] {
+		t.Fatalf("%s, %v, want %s", store, err, stores[0])
+	}
+	want := r.GitIn(dir, "cat-file", "--batch-all-objects", "--batch-check")
+	if got := objectsThrough(t, r, store); got != want {
+		t.Errorf("the store has\n%s\nwant\n%s", got, want)
+	}
+	if after := regularFiles(t, store); len(after) != len(before)+3+1 { // a commit, a tree, a file; and the note
+		t.Errorf("%d files before, %d after", len(before), len(after))
+	}
+}
+
+// TestLooseObjectsOfAHalfFilledStore: a store that was being filled when the
+// machine went down is filled to the end, however old it is by then.
+func TestLooseObjectsOfAHalfFilledStore(t *testing.T) {
+	r, dir, _ := packed(t)
+	repo := openAt(t, r, dir)
+	packs, err := repo.packFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := filepath.Join(repo.storesDir(), repo.storeName(packs))
+	gittest.WriteFile(t, filepath.Join(store, "tmp", "0"), "half a copy")
+	old := time.Now().Add(-time.Hour)
+	loose, err := filepath.Glob(filepath.Join(repo.CommonDir, "objects", "[0-9a-f][0-9a-f]"))
+	if err != nil || len(loose) < 3 {
+		t.Fatal(loose, err)
+	}
+	for _, path := range loose {
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(store, filepath.Base(path)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := repo.lendObjects(t.Context(), "croft-a")
+	if err != nil || got != store {
+		t.Fatal(got, err)
+	}
+	want := r.GitIn(dir, "cat-file", "--batch-all-objects", "--batch-check")
+	if got := objectsThrough(t, r, store); got != want {
+		t.Errorf("the store has\n%s\nwant\n%s", got, want)
+	}
+	if _, err := os.Lstat(filepath.Join(store, "tmp")); err == nil {
+		t.Error("half a copy is left")
+	}
+}
+
+// TestStoreOfLinks: who asks for links gets a store of its own with links.
+func TestStoreOfLinks(t *testing.T) {
+	r, dir, _ := packed(t)
+	copies, err := openAt(t, r, dir).lendObjects(t.Context(), "croft-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := openAt(t, r, dir, func(o *Options) { o.Lending = LendLinks })
+	links, err := repo.lendObjects(t.Context(), "croft-b")
+	if err != nil || links == copies {
+		t.Fatal(links, copies, err)
+	}
+	if got := shared(t, repo.CommonDir, links); len(got) == 0 {
+		t.Error("nothing is shared")
+	}
+	want := r.GitIn(dir, "cat-file", "--batch-all-objects", "--batch-check")
+	if got := objectsThrough(t, r, links); got != want {
+		t.Errorf("the store has\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestVerifyObjects: every file of a pack, and every loose object of a store, is
+// noticed when one byte of it is another one, and mended if it is a copy.
+func TestVerifyObjects(t *testing.T) {
+	r := gittest.New(t)
+	r.Git("gc", "--quiet")
+	r.Write("loose.txt", "loose\n")
+	r.Commit("loose")
+	repo := open(t, r)
+	store, err := repo.lendObjects(t.Context(), "croft-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	verify := func() []Damage {
+		t.Helper()
+		found, err := repo.VerifyObjects(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if found := verify(); len(found) != 0 {
+		t.Fatalf("nothing is damaged: %v", found)
+	}
+	tried := map[string]bool{}
+	for _, path := range append(regularFiles(t, store), regularFiles(t, filepath.Join(repo.CommonDir, "objects", "pack"))...) {
+		if filepath.Base(filepath.Dir(path)) == borrowers {
+			continue
+		}
+		whole := readFile(t, path)
+		for name, spoil := range map[string]string{
+			"one byte":  whole[:len(whole)/2] + string([]byte{whole[len(whole)/2] ^ 1}) + whole[len(whole)/2+1:],
+			"cut off":   whole[:len(whole)-1],
+			"emptied":   "",
+			"continued": whole + "x",
+		} {
+			if name == "continued" && filepath.Base(filepath.Dir(path)) != "pack" {
+				continue // what follows a loose object is not read
+			}
+			overwrite(t, path, spoil)
+			found := verify()
+			if !slices.ContainsFunc(found, func(d Damage) bool { return d.File == path && (d.Store == store) == strings.HasPrefix(path, store) }) {
+				t.Errorf("%s, %s: %v", path, name, found)
+			}
+			if d := (Damage{File: path, Store: store}); strings.HasPrefix(path, store) {
+				if err := repo.MendStore(t.Context(), d); err != nil {
+					t.Errorf("mend %s: %v", path, err)
+				}
+				tried[filepath.Ext(path)] = true
+			} else if err := repo.MendStore(t.Context(), Damage{File: path}); err == nil {
+				t.Errorf("%s is the project's own", path)
+			} else {
+				overwrite(t, path, whole)
+			}
+			if found := verify(); len(found) != 0 {
+				t.Fatalf("%s, %s, mended: %v", path, name, found)
+			}
+		}
+	}
+	if len(tried) < 3 || len(shared(t, repo.CommonDir, store)) > 0 {
+		t.Errorf("tried %v; shared with the project: %v", tried, shared(t, repo.CommonDir, store))
+	}
+}
+
+// overwrite changes a file in place, as who has a way to its inode can.
+func overwrite(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestVerifyRemembers: what was whole is not read again until it is touched, and
+// to set back its time hides nothing.
+func TestVerifyRemembers(t *testing.T) {
+	r := gittest.New(t)
+	r.Git("gc", "--quiet")
+	repo := open(t, r)
+	packs, err := filepath.Glob(filepath.Join(repo.CommonDir, "objects", "pack", "*.pack"))
+	if err != nil || len(packs) != 1 {
+		t.Fatal(packs, err)
+	}
+	stamp, _, err := stampFor(packs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(packs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := readFile(t, packs[0])
+	overwrite(t, packs[0], whole[:30]+"X"+whole[31:])
+	if err := os.Chtimes(packs[0], info.ModTime(), info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	gittest.WriteFile(t, repo.verifiedFile(), `{"`+packs[0]+`":"`+stamp+`"}`)
+	found, err := repo.VerifyObjects(t.Context())
+	if err != nil || len(found) != 1 || found[0].File != packs[0] {
+		t.Errorf("a changed pack as old as before: %v, %v", found, err)
+	}
+	// The memory is believed: with the stamp that it has now, it is not read.
+	stamp, _, err = stampFor(packs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	gittest.WriteFile(t, repo.verifiedFile(), `{"`+packs[0]+`":"`+stamp+`"}`)
+	if found, err := repo.VerifyObjects(t.Context()); err != nil || len(found) != 0 {
+		t.Errorf("read again: %v, %v", found, err)
+	}
+}
