@@ -133,7 +133,7 @@ func TestSweepFindsMemory(t *testing.T) {
 	if err := repo.Sweep(t.Context()); err != nil || !exists(dir) {
 		t.Fatalf("it was swept away: %v", err)
 	}
-	locks, err := filepath.Glob(filepath.Join(repo.CommonDir, "croft", "tmp", "*.lock"))
+	locks, err := filepath.Glob(filepath.Join(repo.Dir, "tmp", "*.lock"))
 	if err != nil || len(locks) != 1 {
 		t.Fatal(locks, err)
 	}
