@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -354,7 +355,7 @@ func (w *Worktree) holdHead() {
 }
 
 func copyIfThere(src, dst string) error {
-	in, err := os.Open(src)
+	in, err := fsx.Open(src)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -54,10 +54,11 @@ func parseConfig(text []byte) ([]configEntry, error) {
 			}
 		case c == '[':
 			section, err = p.section()
+			section += "."
 		case isLetter(c):
 			var e configEntry
 			if e, err = p.setting(c); err == nil {
-				e.key = section + "." + e.key
+				e.key = section + e.key
 				entries = append(entries, e)
 			}
 		default:
@@ -109,6 +110,8 @@ func (p *configParser) section() (string, error) {
 	for {
 		switch c := p.next(); {
 		case p.eof:
+			return "", errBadConfig
+		case c == ']' && name.Len() == 0:
 			return "", errBadConfig
 		case c == ']':
 			return strings.ToLower(name.String()), nil

@@ -63,7 +63,7 @@ var ErrNotPlain = errors.New("not a regular file, as git has it")
 func (d door) check() error {
 	dir, common := d.gitDirectory(), d.repo.CommonDir
 	for _, file := range []string{
-		filepath.Join(dir, "HEAD"), filepath.Join(dir, "index"), filepath.Join(common, "packed-refs"),
+		filepath.Join(dir, "HEAD"), filepath.Join(dir, "index"), filepath.Join(dir, "logs", "HEAD"), filepath.Join(common, "packed-refs"),
 		filepath.Join(common, "objects", "info", "alternates"),
 	} {
 		if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {

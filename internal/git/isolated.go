@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // An isolated worktree is a checkout with a git directory of its own inside,
@@ -213,7 +214,7 @@ const roleMark = "# Put there by Croft: files of its own in a workspace."
 // sharedExcludes are the patterns that git ignores in every checkout of the
 // repository, and in those that Croft made.
 func (r *Repository) sharedExcludes() string {
-	b, _ := os.ReadFile(filepath.Join(r.CommonDir, "info", "exclude"))
+	b, _ := fsx.ReadFile(r.common("info/exclude"), maxConfig)
 	text := string(b)
 	own, _ := os.ReadFile(filepath.Join(r.Dir, "exclude"))
 	if _, patterns, ok := strings.Cut(string(own), roleMark+"\n"); ok {

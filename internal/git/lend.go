@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // An isolated checkout borrows the objects of its repository, and git takes any
@@ -154,7 +156,7 @@ func lendLoose(objects, store, name string) error {
 
 // lendAlternates lets a store borrow from where the repository borrows itself.
 func (r *Repository) lendAlternates(store string) error {
-	b, err := os.ReadFile(filepath.Join(r.CommonDir, "objects", "info", "alternates"))
+	b, err := fsx.ReadFile(filepath.Join(r.CommonDir, "objects", "info", "alternates"), maxSmall)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // checkoutAt is a git directory and the files that belong to it.
@@ -101,7 +103,7 @@ func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path str
 // gitlinks lists the submodules that an index holds. The index is read here,
 // which saves a process for the many repositories without one.
 func (r *Repository) gitlinks(ctx context.Context, at checkoutAt) ([]string, error) {
-	f, err := os.Open(filepath.Join(at.gitDir, "index"))
+	f, err := fsx.Open(filepath.Join(at.gitDir, "index"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

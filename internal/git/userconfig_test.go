@@ -78,6 +78,26 @@ var userCases = map[string]func(t *testing.T, r *gittest.Repo){
 		r.Git("config", "--global", "core.symlinks", "false")
 		_, _ = r.TryGit(r.Dir, "config", "--unset", "core.symlinks")
 	},
+	"info/exclude": func(t *testing.T, r *gittest.Repo) {
+		gittest.WriteFile(t, filepath.Join(r.Dir, ".git", "info", "exclude"), "*.log\n")
+	},
+	"info/attributes": func(t *testing.T, r *gittest.Repo) {
+		gittest.WriteFile(t, filepath.Join(r.Dir, ".git", "info", "attributes"), "dos text=auto\nunix text eol=crlf\n")
+	},
+	"the repository's own core.attributesFile": func(t *testing.T, r *gittest.Repo) {
+		gittest.WriteFile(t, filepath.Join(r.Home, "its"), "dos text=auto\nunix text eol=crlf\n")
+		r.Git("config", "core.attributesFile", filepath.Join(r.Home, "its"))
+	},
+	"the repository's own core.autocrlf": func(_ *testing.T, r *gittest.Repo) { r.Git("config", "core.autocrlf", "input") },
+	"the repository's own core.eol":      func(_ *testing.T, r *gittest.Repo) { r.Git("config", "core.eol", "crlf") },
+	"the repository's own large files": func(t *testing.T, r *gittest.Repo) {
+		// A git-lfs that stands in for the real one, in the user's PATH.
+		script(t, filepath.Join(r.Home, "bin", "git-lfs"), "case $1 in clean) sed 's/^/stored: /';; smudge) sed 's/^stored: //';; esac")
+		r.Env = append(r.Env, "PATH="+filepath.Join(r.Home, "bin")+":"+os.Getenv("PATH"))
+		r.Git("config", "filter.lfs.clean", "git-lfs clean -- %f")
+		r.Git("config", "filter.lfs.smudge", "git-lfs smudge -- %f")
+		r.Git("config", "filter.lfs.required", "true")
+	},
 	"the repository overrides": func(t *testing.T, r *gittest.Repo) {
 		r.Git("config", "--global", "core.autocrlf", "true")
 		r.Git("config", "core.autocrlf", "false")

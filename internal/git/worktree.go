@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Worktree is a linked or an isolated checkout: what needs files on disk.
@@ -226,7 +228,7 @@ func (r *Repository) Registered(prefix string) ([]*Worktree, error) {
 // IndexEntries reads from its header how many files the index in a git
 // directory holds; zero if there is none.
 func IndexEntries(gitDir string) int {
-	f, err := os.Open(filepath.Join(gitDir, "index"))
+	f, err := fsx.Open(filepath.Join(gitDir, "index"))
 	if err != nil {
 		return 0
 	}
