@@ -123,9 +123,17 @@ const (
 	GitNotFound Code = "GIT_NOT_FOUND"
 	// GitTooOld: git is older than the oldest version that Croft can use.
 	GitTooOld Code = "GIT_TOO_OLD"
+	// GitUnsafe: this git takes its files from other places than Croft expects.
+	GitUnsafe Code = "GIT_UNSAFE"
 	// FilterRefused: the repository's own configuration names a content filter
 	// that the user has not allowed Croft to run.
 	FilterRefused Code = "FILTER_REFUSED"
+	// ConfigChanged: the repository's own git configuration says something else
+	// than when Croft first saw it, and nobody has accepted that.
+	ConfigChanged Code = "CONFIG_CHANGED"
+	// FileIrregular: a link, a pipe or something else lies in the repository where
+	// git has a file.
+	FileIrregular Code = "FILE_IRREGULAR"
 	// ConfigInvalid: a configuration file or variable cannot be used.
 	ConfigInvalid Code = "CONFIG_INVALID"
 	// StateUnavailable: Croft's own state cannot be read or written.

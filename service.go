@@ -28,6 +28,7 @@ type Service interface {
 	Rounds
 	Upkeep
 	Trust
+	GitConfigs
 	Events
 	io.Closer
 }

@@ -123,7 +123,7 @@ func (s standing) namedStart(ctx context.Context, base, current string) (start, 
 func (s standing) fetch(ctx context.Context, base, branch string) error {
 	remote := "origin"
 	if name, _, ok := strings.Cut(base, "/"); ok && !strings.HasPrefix(base, "refs/") {
-		if has, err := s.git.HasRemote(ctx, name); err == nil && has {
+		if has, err := s.git.HasRemote(name); err == nil && has {
 			remote = name
 		}
 	} else if upstream, err := s.git.Upstream(ctx, branch); err == nil && upstream != "" {

@@ -79,7 +79,7 @@ func (d *doctor) find(code, subject, message string, mend func() error) {
 func (d *doctor) accidents(ctx context.Context) error {
 	if git.IsBareByAccident(d.r.common) {
 		d.find(findBare, d.r.common, "The configuration says core.bare=true, so git refuses to work in the main checkout, which is there.",
-			func() error { return d.r.git.SetNotBare(ctx) })
+			func() error { return d.r.git.SetNotBare() })
 	}
 	hollow, err := d.r.git.HollowAdmins()
 	if len(hollow) > 0 && err == nil {

@@ -39,7 +39,7 @@ func explain(op, workspace string, err error) error {
 	}
 	e := &croft.Error{Code: croft.Internal, Op: op, Workspace: workspace, Message: "unexpected failure", Err: err}
 	for _, rule := range []func(*croft.Error, error) bool{
-		explainContext, explainSystem, explainGit, explainCheckout, explainJournal,
+		explainContext, explainConfig, explainSystem, explainGit, explainCheckout, explainJournal,
 	} {
 		if rule(e, err) {
 			break
@@ -107,7 +107,7 @@ func explainGit(e *croft.Error, err error) bool {
 		e.Hint = `git config --global user.email "you@example.com"`
 	case errors.Is(err, git.KindFilter):
 		e.Code, e.Message = croft.FilterRefused, "a content filter that this repository requires did not run"
-		e.Hint = "allow it by name in your own configuration: git.filters"
+		e.Hint = "croft config accept, if you trust its command"
 	case errors.As(err, &failed):
 		e.Code, e.Message, e.Details = croft.GitFailed, strings.TrimSuffix(failed.Error(), "."), failed.Stderr
 		e.Err = nil

@@ -38,6 +38,11 @@ func newAct() act { return act{id: newID()} }
 
 // begin prepares an operation; it is not written down yet.
 func (e *Engine) begin(a act, kind string, r *repo) (*operation, error) {
+	if kind != "remove" && r.git != nil { // what is in the way can always go
+		if err := r.git.CheckConfig(); err != nil {
+			return nil, err
+		}
+	}
 	op := &operation{Operation: journal.Operation{
 		ID: newID(), Act: a.id, Undoes: a.undoes, Kind: kind, Actor: e.actor(), Repo: r.id, Input: json.RawMessage("{}"), Owner: self(), StartedAt: e.now(),
 	}}

@@ -45,7 +45,7 @@ configuration file, and that over the default.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return ended("config schema", a.runConfigSchema())
 		},
-	}, newTrustCommand(a))
+	}, newTrustCommand(a), newAcceptCommand(a))
 	return cmd
 }
 

@@ -258,7 +258,7 @@ func engineKeys() []Key {
 		},
 		{
 			Name: "git.filters", Type: TypeList, Guard: GuardUser,
-			Doc:   "The content filters of a repository's own configuration that Croft may run.",
+			Doc:   "The commands of content filters in a repository's own configuration that Croft may run, exactly as they stand there.",
 			field: func(c *Config) any { return &c.Git.Filters },
 		},
 	}

@@ -1,10 +1,12 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -52,17 +55,19 @@ func (r *Repository) Add(ctx context.Context, s AddSpec) (*Worktree, error) {
 		return r.addIsolated(ctx, s)
 	}
 	w := r.Linked(s.Admin, s.Path)
-	if !r.NativeRefs() {
-		return w, r.addWithGit(ctx, s)
-	}
 	if _, err := os.Lstat(s.Path); err == nil {
 		return nil, fmt.Errorf("%s: %w", s.Path, ErrExists)
 	}
-	if err := r.addAdmin(ctx, w, s); err != nil {
+	if err := r.addAdmin(w, s); err != nil {
 		return nil, err
 	}
 	if err := failpoint.Hit("git.add.admin"); err != nil {
 		return nil, err
+	}
+	if !r.NativeRefs() {
+		if err := w.setHead(ctx, s); err != nil {
+			return nil, err
+		}
 	}
 	tmp := tempPath(s)
 	if err := os.Mkdir(tmp, 0o777); err != nil {
@@ -85,7 +90,7 @@ func (r *Repository) stagingDir(admin string) string {
 	return filepath.Join(r.CommonDir, "croft", "staging", admin)
 }
 
-func (r *Repository) addAdmin(ctx context.Context, w *Worktree, s AddSpec) error {
+func (r *Repository) addAdmin(w *Worktree, s AddSpec) error {
 	staging := w.staging()
 	if err := os.MkdirAll(staging, 0o777); err != nil {
 		return err
@@ -94,14 +99,22 @@ func (r *Repository) addAdmin(ctx context.Context, w *Worktree, s AddSpec) error
 	if s.Branch != "" {
 		head = "ref: refs/heads/" + s.Branch
 	}
-	for name, text := range map[string]string{
+	files := map[string]string{
 		"HEAD": head, "commondir": w.toCommon(), "gitdir": filepath.ToSlash(filepath.Join(s.Path, ".git")), "locked": s.Lock,
-	} {
-		if err := os.WriteFile(filepath.Join(staging, name), []byte(text+"\n"), 0o666); err != nil {
+	}
+	if !r.NativeRefs() {
+		maps.Copy(files, otherRefs)
+	}
+	for name, text := range files {
+		file := filepath.Join(staging, filepath.FromSlash(name))
+		if text != "" || name == "locked" {
+			text += "\n"
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)); err != nil {
 			return err
 		}
 	}
-	if err := r.copyWorktreeConfig(ctx, staging); err != nil {
+	if err := r.copyWorktreeConfig(staging); err != nil {
 		return err
 	}
 	if s.Contents != nil {
@@ -128,51 +141,44 @@ func (w *Worktree) toCommon() string {
 
 // copyWorktreeConfig gives a new worktree the per-worktree settings of the
 // main checkout, as git does, but for those that say where that one lies.
-func (r *Repository) copyWorktreeConfig(ctx context.Context, admin string) error {
+func (r *Repository) copyWorktreeConfig(admin string) error {
 	if err := copyIfThere(filepath.Join(r.CommonDir, "info", "sparse-checkout"), filepath.Join(admin, "info", "sparse-checkout")); err != nil {
 		return err
 	}
 	if !r.format.worktreeConfig {
 		return nil
 	}
-	file := filepath.Join(admin, "config.worktree")
-	if err := copyIfThere(filepath.Join(r.CommonDir, "config.worktree"), file); err != nil {
-		return err
-	}
-	if _, err := os.Stat(file); err != nil {
+	entries, err := readConfigFile(r.common("config.worktree"))
+	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	for _, key := range []string{"core.bare", "core.worktree"} {
-		const notThere = 5
-		_, err := r.run(ctx, "config", "--file", file, "--unset-all", key)
-		if err != nil && exitCode(err) != notThere {
-			return err
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	for _, e := range entries {
+		if e.key != "core.bare" && e.key != "core.worktree" {
+			writeEntry(&text, e)
 		}
 	}
-	return nil
+	return os.WriteFile(filepath.Join(admin, "config.worktree"), text.Bytes(), 0o666)
 }
 
-// addWithGit is for ref storages whose files are git's own affair. The admin
-// directory gets the wanted name because git takes it from the path.
-func (r *Repository) addWithGit(ctx context.Context, s AddSpec) error {
-	if _, err := os.Lstat(s.Path); err == nil {
-		return fmt.Errorf("%s: %w", s.Path, ErrExists)
-	}
-	tmp := filepath.Join(filepath.Dir(s.Path), s.Admin)
-	args := []string{"worktree", "add", "--quiet", "--no-checkout", "--lock", "--reason", s.Lock}
+// setHead checks out a branch or a commit where HEAD is not a file that can be
+// written before git sees it.
+func (w *Worktree) setHead(ctx context.Context, s AddSpec) error {
+	args := []string{"update-ref", "--no-deref", "HEAD", s.Head}
 	if s.Branch != "" {
-		args = append(args, "--", tmp, s.Branch)
-	} else {
-		args = append(args, "--detach", "--", tmp, s.Head)
+		args = []string{"symbolic-ref", "HEAD", "refs/heads/" + s.Branch}
 	}
-	if _, err := r.run(ctx, args...); err != nil {
-		return err
-	}
-	admin := filepath.Join(r.CommonDir, "worktrees", s.Admin)
-	if err := replaceFile(filepath.Join(admin, "gitdir"), []byte(filepath.ToSlash(filepath.Join(s.Path, ".git"))+"\n"), 0o644); err != nil {
-		return err
-	}
-	return renameNew(tmp, s.Path)
+	_, err := w.run(ctx, call{args: args, locks: true})
+	return err
+}
+
+// otherRefs are the files that make an admin directory one of a repository whose
+// refs are not files.
+var otherRefs = map[string]string{
+	"HEAD": "ref: refs/heads/.invalid", "refs/heads": "this repository uses the reftable format", "reftable/tables.list": "",
 }
 
 // Discard removes everything that Add and Checkout made and nothing else: the
@@ -183,15 +189,14 @@ func (w *Worktree) Discard() error {
 	if w.IsIsolated() {
 		return w.discardIsolated()
 	}
-	admin, beside := filepath.Base(w.Admin), filepath.Dir(w.Path)
-	byGit := filepath.Join(beside, admin)
+	admin := filepath.Base(w.Admin)
 	var errs []error
-	for _, dir := range []string{w.Path, tempPath(AddSpec{Admin: admin, Path: w.Path}), byGit} {
+	for _, dir := range []string{w.Path, tempPath(AddSpec{Admin: admin, Path: w.Path})} {
 		errs = append(errs, w.discardTree(dir))
 	}
 	staging := w.Repo.stagingDir(admin)
 	errs = append(errs, os.RemoveAll(staging))
-	if w.names(w.Path) || w.names(byGit) {
+	if w.names(w.Path) {
 		// It goes in one step, so that git never sees a half of it.
 		if err := os.Rename(w.Admin, staging); err != nil {
 			errs = append(errs, os.RemoveAll(w.Admin))
@@ -350,7 +355,7 @@ func (w *Worktree) holdHead() {
 }
 
 func copyIfThere(src, dst string) error {
-	in, err := os.Open(src)
+	in, err := fsx.Open(src)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -381,11 +386,16 @@ func (w *Worktree) Register(ctx context.Context, s AddSpec) error {
 			s.Branch = ""
 		}
 	}
-	if err := w.Repo.addAdmin(ctx, w, s); err != nil {
+	if err := w.Repo.addAdmin(w, s); err != nil {
 		return err
 	}
 	if err := w.ClearLock(); err != nil {
 		return err
+	}
+	if !w.Repo.NativeRefs() {
+		if err := w.setHead(ctx, s); err != nil {
+			return err
+		}
 	}
 	if _, err := w.run(ctx, call{args: []string{"reset", "--quiet"}, locks: true}); err != nil || !w.IsIsolated() {
 		return err

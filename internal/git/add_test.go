@@ -194,7 +194,7 @@ func addSteps(t *testing.T, repo *Repository, s AddSpec) []struct {
 		{"nothing", func() error { return nil }},
 		{"staging directory", func() error { return os.MkdirAll(staging, 0o755) }},
 		{"a file in it", write(filepath.Join(staging, "HEAD"), s.Head)},
-		{"admin directory", func() error { return repo.addAdmin(t.Context(), w, s) }},
+		{"admin directory", func() error { return repo.addAdmin(w, s) }},
 		{"temporary directory", func() error { return os.Mkdir(tmp, 0o755) }},
 		{"empty file in it", write(filepath.Join(tmp, ".git"), "")},
 		{"half a file in it", write(filepath.Join(tmp, ".git"), w.pointer()[:20])},
@@ -323,40 +323,6 @@ func TestDiscardKeepsAnotherWorktreeOfThatName(t *testing.T) {
 	}
 	if exists(repo.stagingDir("croft-1")) || exists(tempPath(s)) {
 		t.Error("something of the failed one stayed")
-	}
-}
-
-func TestDiscardOfWhatGitMade(t *testing.T) {
-	r := gittest.New(t)
-	repo := open(t, r)
-	r.Git("branch", "b")
-	before := userTree(t, r)
-	for _, branch := range []string{"", "b"} {
-		s := AddSpec{Admin: "croft-1", Path: beside(r, "wt"), Branch: branch, Head: r.Git("rev-parse", "HEAD"), Lock: "being made"}
-		if err := repo.addWithGit(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
-		w := repo.Linked(s.Admin, s.Path)
-		if reason, locked, err := w.LockReason(); !w.Registered() || reason != s.Lock || !locked || err != nil {
-			t.Errorf("made by git: registered %v, lock %q, %v", w.Registered(), reason, err)
-		}
-		if got, _, err := repo.Snapshot().Head(w.Admin); err != nil || got != branch {
-			t.Errorf("made by git: on %q, %v, want %q", got, err, branch)
-		}
-		if err := repo.addWithGit(t.Context(), s); !errors.Is(err, ErrExists) {
-			t.Errorf("again: %v, want ErrExists", err)
-		}
-		if err := w.Discard(); err != nil {
-			t.Error(err)
-		}
-		// Git was killed before the directory got its name.
-		r.Git("worktree", "add", "--quiet", "--no-checkout", "--detach", beside(r, "croft-1"))
-		if err := w.Discard(); err != nil {
-			t.Error(err)
-		}
-		if diff := cmp.Diff(before, userTree(t, r)); diff != "" {
-			t.Errorf("(-before +after):\n%s", diff)
-		}
 	}
 }
 

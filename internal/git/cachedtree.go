@@ -5,16 +5,17 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // CachedTree returns the tree that the index describes, if git noted it there
 // and nothing was staged since. It is read without a process; "" means only
 // that it is not known.
 func (w *Worktree) CachedTree() string {
-	f, err := os.Open(filepath.Join(w.Admin, "index"))
+	f, err := fsx.Open(filepath.Join(w.Admin, "index"))
 	if err != nil {
 		return ""
 	}

@@ -300,7 +300,7 @@ func (v *victim) operations(ctx context.Context) map[string]func() error {
 		"Blocking":    func() error { return one(v.repo.Blocking(ctx, "wt/x")) },
 		"HeadOf":      func() error { _, _, err := v.repo.HeadOf(ctx, v.wt.Admin); return err },
 		"SymbolicRef": func() error { return one(v.repo.SymbolicRef(ctx, "refs/remotes/origin/HEAD")) },
-		"HasRemote":   func() error { return one(v.repo.HasRemote(ctx, "origin")) },
+		"HasRemote":   func() error { return one(v.repo.HasRemote("origin")) },
 		"Upstream":    func() error { return one(v.repo.Upstream(ctx, "main")) },
 		"IsAncestor":  func() error { return one(v.repo.IsAncestor(ctx, v.before, "HEAD")) },
 		"AheadBehind": func() error { _, _, err := v.repo.AheadBehind(ctx, "HEAD", v.before); return err },
@@ -342,7 +342,7 @@ func drain(seq func(func(StatusEntry, error) bool)) error {
 
 // harmless are the vectors that do not break any operation.
 var harmless = []string{
-	"hooks", "core.hooksPath", "core.fsmonitor", "filter.clean", "include.path", "config.worktree", "alias", "merge.driver",
+	"hooks", "core.hooksPath", "core.fsmonitor", "config.worktree", "alias", "merge.driver",
 	"diff.external", "gpg", "pager and editor", "core.alternateRefsCommand", "remote.uploadpack",
 }
 

@@ -31,7 +31,7 @@ func (w *Worktree) Progress() string {
 
 // mergeHeads are the commits that a merge in progress brings in.
 func (w *Worktree) mergeHeads() []string {
-	b, err := os.ReadFile(filepath.Join(w.Admin, "MERGE_HEAD"))
+	b, err := readAdmin(w.Admin, "MERGE_HEAD")
 	if err != nil {
 		return nil
 	}
@@ -68,6 +68,9 @@ type Work struct {
 // then the agent's index and branch are as they were; killed in between, all is
 // staged that would have been committed.
 func (w *Worktree) CommitWork(ctx context.Context, work Work, c Commit, id Identity) (oid string, err error) {
+	if err := w.Repo.CheckConfig(); err != nil {
+		return "", err
+	}
 	err = w.Change(ctx, func(w *Worktree) error {
 		oid, err = w.commitWork(ctx, work, c, id)
 		return err

@@ -28,7 +28,7 @@ func (w *Worktree) HasFilters(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return now.filters, nil
+	return now.hasFilters, nil
 }
 
 // Conversions tells which of the files in an index a checkout may write
@@ -38,7 +38,7 @@ func (w *Worktree) Conversions(ctx context.Context, x *Index) (map[string]Conver
 	if err != nil {
 		return nil, err
 	}
-	autocrlf, eol := now.effective["core.autocrlf"], now.effective["core.eol"]
+	autocrlf, eol := now.values["core.autocrlf"], now.values["core.eol"]
 	auto := isSet(autocrlf)
 	crlf := auto && autocrlf != "input" || !auto && (eol == "crlf" || nativeCRLF && eol != "lf")
 	var paths []string
@@ -151,10 +151,10 @@ func isSet(value string) bool {
 // matter, and git need not be asked for those of every file.
 func (w *Worktree) mayConvert(ctx context.Context, x *Index, now *settings) bool {
 	files, known := w.Repo.git.systemAttributes()
-	if !known || now.effective["core.attributesfile"] != "" {
+	if !known || now.values["core.attributesfile"] != "" {
 		return true
 	}
-	files = append(files, filepath.Join(w.Repo.CommonDir, "info", "attributes"), filepath.Join(w.Repo.git.configHome(), "git", "attributes"))
+	files = append(files, filepath.Join(w.Repo.hostDir(), "info", "attributes"), filepath.Join(w.Repo.git.configHome(), "git", "attributes"))
 	for _, f := range files {
 		if text, err := os.ReadFile(f); !errors.Is(err, os.ErrNotExist) && (err != nil || attributesMatter(text)) {
 			return true

@@ -211,36 +211,12 @@ func readFormat(common string) format {
 	return out
 }
 
+// read takes what a file says. One that cannot be read says nothing here: no
+// git runs before it can be.
 func (out *format) read(file string) {
-	scanConfig(file, out.set)
-}
-
-// scanConfig reads the plain settings of one configuration file, as
-// "section.key" or "section.name.key". Includes do not count.
-func scanConfig(file string, each func(key, value string)) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return
-	}
-	section := ""
-	for line := range strings.Lines(string(b)) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			name, rest, _ := strings.Cut(line[1:], "]")
-			section, line = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(rest)
-			if first, sub, ok := strings.Cut(section, " "); ok {
-				section = first + "." + unquote(sub)
-			}
-		}
-		if line == "" || line[0] == '#' || line[0] == ';' {
-			continue
-		}
-		key, value, hasValue := strings.Cut(line, "=")
-		value = unquote(value)
-		if !hasValue {
-			key, value = unquote(key), "true"
-		}
-		each(section+"."+strings.ToLower(strings.TrimSpace(key)), value)
+	entries, _ := readConfigFile(file)
+	for _, e := range entries {
+		out.set(e.key, e.setting().Value)
 	}
 }
 
@@ -259,26 +235,6 @@ func (out *format) set(key, value string) {
 	case "extensions.worktreeconfig":
 		out.worktreeConfig = isTrue(value)
 	}
-}
-
-// unquote takes the quotes, the escapes and a comment off a value.
-func unquote(s string) string {
-	var b strings.Builder
-	quoted := false
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"':
-			quoted = !quoted
-		case c == '\\' && i+1 < len(s):
-			i++
-			b.WriteByte(s[i])
-		case (c == '#' || c == ';') && !quoted:
-			return strings.TrimSpace(b.String())
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return strings.TrimSpace(b.String())
 }
 
 func isTrue(v string) bool {

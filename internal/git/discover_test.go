@@ -145,7 +145,6 @@ func TestReadFormat(t *testing.T) {
 		"":                                       {},
 		"[core]\n\tbare = true\n":                {bare: true},
 		"[core]\n\tbare\n":                       {bare: true},
-		"[core]\n\tbare ; yes\n":                 {bare: true},
 		"[CORE]\r\n\tBare = Yes\r\n":             {bare: true},
 		"[core] bare = 1 # comment\n":            {bare: true},
 		"[core]\n\tbare = false\n":               {},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,7 +16,7 @@ type door struct {
 	repo   *Repository // nil: no repository, as for init and clone
 	gitDir string      // with repo: default its common directory
 	work   string      // the work tree, for calls that need files
-	cwd    string      // default: the work tree, or the common directory
+	cwd    string      // default: the work tree, or the host directory
 }
 
 func (d door) gitDirectory() string {
@@ -42,7 +44,7 @@ func (d door) dir() string {
 	case d.work != "":
 		return d.work
 	case d.repo != nil:
-		return d.repo.CommonDir
+		return d.repo.hostDir() // nobody else can write attributes there
 	default:
 		return ""
 	}
@@ -52,14 +54,30 @@ func (d door) dir() string {
 // repository that it lies in.
 var ErrForeignAdmin = errors.New("the worktree's admin directory names another repository")
 
-// check makes sure that an admin directory leads to its repository. Git takes
-// almost everything from GIT_COMMON_DIR, but refs from where the file says.
+// ErrNotPlain says that something else than a file lies in the place of a file
+// of git's, where git would wait for it or be led elsewhere.
+var ErrNotPlain = errors.New("not a regular file, as git has it")
+
+// check makes sure that a git directory leads to its repository, and that what
+// git opens first are files. Git takes refs from where the file says.
 func (d door) check() error {
-	if d.gitDirectory() == d.repo.CommonDir {
+	dir, common := d.gitDirectory(), d.repo.CommonDir
+	for _, file := range []string{
+		filepath.Join(dir, "HEAD"), filepath.Join(dir, "index"), filepath.Join(dir, "logs", "HEAD"), filepath.Join(common, "packed-refs"),
+		filepath.Join(common, "objects", "info", "alternates"),
+	} {
+		if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s: %w", file, ErrNotPlain)
+		}
+	}
+	if dir == common {
+		if isThere(filepath.Join(common, "commondir")) {
+			return fmt.Errorf("%s: %w", dir, ErrForeignAdmin)
+		}
 		return nil
 	}
-	if common, err := readCommonDir(d.gitDir); err != nil || common != d.repo.CommonDir {
-		return fmt.Errorf("%s: %w", d.gitDir, ErrForeignAdmin)
+	if leads, err := readCommonDir(dir); err != nil || leads != common {
+		return fmt.Errorf("%s: %w", dir, ErrForeignAdmin)
 	}
 	return nil
 }
@@ -117,24 +135,34 @@ func (g *Git) hardened(ctx context.Context, d door, c call) ([]string, error) {
 	if c.network {
 		env = append(env, g.credentialEnviron()...)
 	}
-	kv := append(g.hardening(), c.config...)
+	kv := g.hardening()
 	global, access := os.DevNull, offline
 	if d.repo != nil {
 		if err := d.check(); err != nil {
 			return nil, err
 		}
-		env = append(env, "GIT_COMMON_DIR="+d.repo.CommonDir)
 		s, err := d.repo.settingsOf(ctx, d.gitDirectory())
 		if err != nil {
 			return nil, err
 		}
+		own, err := d.repo.checkoutConfig(s.host, d.gitDirectory())
+		if err != nil {
+			return nil, err
+		}
+		env = append(env, "GIT_COMMON_DIR="+d.repo.hostDir(), "GIT_OBJECT_DIRECTORY="+d.repo.common("objects"))
+		if !d.repo.format.partial {
+			env = append(env, "GIT_NO_LAZY_FETCH=1")
+		}
 		global = s.file
-		kv = append(kv, s.closed...)
+		kv = slices.Concat(kv, s.filters, own)
 		if c.network {
 			access = s.credentials
 		}
 	}
-	kv = append(kv, access...)
+	if len(c.args) > 0 && slices.Contains(decides, c.args[0]) {
+		kv = append(kv, objectsAlone...)
+	}
+	kv = slices.Concat(kv, c.config, access)
 	env = append(env, "GIT_CONFIG_GLOBAL="+global, "GIT_CONFIG_COUNT="+strconv.Itoa(len(kv)))
 	for i, pair := range kv {
 		n := strconv.Itoa(i)
@@ -142,6 +170,14 @@ func (g *Git) hardened(ctx context.Context, d door, c call) ([]string, error) {
 	}
 	return env, nil
 }
+
+// decides are the commands that say what is in a history, and with it what a
+// merge comes to.
+var decides = []string{"merge-base", "merge-tree", "rev-list", "cherry"}
+
+// objectsAlone keeps git from what files beside the objects say of them, which
+// may be something else.
+var objectsAlone = [][2]string{{"core.commitGraph", "false"}, {"core.multiPackIndex", "false"}}
 
 // noGrafts is a file that cannot exist. Grafts are false parents, which anyone
 // who can write the repository could give a commit.

@@ -41,7 +41,7 @@ func TestErrorSaysWhatFailed(t *testing.T) {
 	repo := open(t, r)
 	_, err := repo.run(t.Context(), "-c", "core.x=y", "cat-file", "-t", "none")
 	e, ok := errors.AsType[*Error](err)
-	if !ok || e.ExitCode != 128 || e.Error() != "git cat-file: fatal: Not a valid object name none" || e.Dir != repo.CommonDir {
+	if !ok || e.ExitCode != 128 || e.Error() != "git cat-file: fatal: Not a valid object name none" || e.Dir != repo.hostDir() {
 		t.Errorf("%#v", err)
 	}
 	if errors.Is(err, KindLocked) {

@@ -48,6 +48,7 @@ type Options struct {
 type Git struct {
 	opts     Options
 	version  func() (Version, error)
+	isTested func() error  // whether it can be used with a host directory
 	execPath func() string // where git's own programs lie; empty: not known
 }
 
@@ -58,6 +59,7 @@ func New(opts Options) *Git {
 	}
 	g := &Git{opts: opts}
 	g.version = sync.OnceValues(g.detect)
+	g.isTested = sync.OnceValue(g.tested)
 	g.execPath = sync.OnceValue(g.findExecPath)
 	return g
 }
@@ -193,6 +195,11 @@ func (g *Git) start(ctx context.Context, d door, c call) (*proc.Process, error) 
 func (g *Git) command(ctx context.Context, d door, c call) (proc.Command, error) {
 	if _, err := g.version(); err != nil {
 		return proc.Command{}, err
+	}
+	if d.repo != nil {
+		if err := g.isTested(); err != nil {
+			return proc.Command{}, err
+		}
 	}
 	env, err := g.hardened(ctx, d, c)
 	if err != nil {

@@ -220,16 +220,17 @@ func TestForeignAdminDirectory(t *testing.T) {
 	}
 }
 
-// TestAllowedFilterIsTheRepositorys pins the one exception: a filter that the
-// user allows by name runs whatever the repository's configuration says.
-func TestAllowedFilterIsTheRepositorys(t *testing.T) {
+// TestAllowedFilterRunsExactly: a filter of the repository's runs if the user
+// allowed its very command, and not another one of the same name.
+func TestAllowedFilterRunsExactly(t *testing.T) {
 	r := gittest.New(t)
-	repo := open(t, r, func(o *Options) { o.Filters = []string{"crypt"} })
+	command := filepath.Join(r.Home, "crypt")
+	repo := open(t, r, func(o *Options) { o.Filters = []string{command} })
 	r.Write(".gitattributes", "*.txt filter=crypt\n")
 	r.Commit("attributes")
 	w := addWorktree(t, r, repo, "wt")
 	canary := filepath.Join(r.Home, "canary")
-	r.Git("config", "filter.crypt.clean", script(t, filepath.Join(r.Home, "crypt"), "touch "+canary+"; cat"))
+	r.Git("config", "filter.crypt.clean", script(t, command, "touch "+canary+"; cat"))
 	gittest.WriteFile(t, filepath.Join(w.Path, "src/main.txt"), "one\nTWO\nthree\n") // of the same size, so that git reads it
 	statusOf(t, w, UntrackedAll)
 	if !exists(canary) {
@@ -238,8 +239,11 @@ func TestAllowedFilterIsTheRepositorys(t *testing.T) {
 	if err := os.Remove(canary); err != nil {
 		t.Fatal(err)
 	}
-	strict := open(t, r)
-	statusOf(t, strict.Linked("croft-wt", w.Path), UntrackedAll)
+	r.Git("config", "filter.crypt.clean", command+" more")
+	gittest.WriteFile(t, filepath.Join(w.Path, "src/main.txt"), "one\nTwo\nthree\n")
+	if err := drain(w.Status(t.Context(), UntrackedAll, RefreshNothing)); !errors.Is(err, KindFilter) {
+		t.Errorf("a filter that nobody allowed: %v, want KindFilter", err)
+	}
 	if exists(canary) {
 		t.Error("a filter that nobody allowed ran")
 	}

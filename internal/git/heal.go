@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Resume is Prepare for a move that was interrupted when it was writing files:
@@ -56,7 +58,7 @@ func (a *Advance) healFile(ctx context.Context, c Change) error {
 		return err
 	}
 	if !missing {
-		has, err := os.ReadFile(path)
+		has, err := fsx.ReadFile(path, becomes.Size)
 		if err != nil || len(has) >= len(becomes.Data) || !bytes.HasPrefix(becomes.Data, has) {
 			return nil // whole, or somebody's own
 		}

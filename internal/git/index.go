@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -79,16 +78,7 @@ func (w *Worktree) Index(ctx context.Context) (*Index, error) {
 }
 
 func (w *Worktree) readIndex(path string) (*Index, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(f)
+	data, info, err := readIndexFile(path)
 	if err != nil {
 		return nil, err
 	}

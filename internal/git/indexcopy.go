@@ -3,7 +3,6 @@ package git
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,16 +47,7 @@ func (c *indexCopy) load() error {
 // index with those of files to know which of them may have changed unseen, in
 // the second in which they were read: a younger copy would hide such a change.
 func copyIndexFile(from, to string) error {
-	f, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat() // of the file that is read: another may take its name
-	if err != nil {
-		return err
-	}
-	data, err := io.ReadAll(f)
+	data, info, err := readIndexFile(from)
 	if err != nil {
 		return err
 	}
@@ -153,7 +143,7 @@ func (c *indexCopy) takeLock(ctx context.Context) error {
 
 // isOurs reports whether the lock on the index is one of Croft's.
 func (c *indexCopy) isOurs() bool {
-	b, err := os.ReadFile(c.lockFile())
+	b, err := readSmall(c.lockFile())
 	return err == nil && string(b) == lockText
 }
 

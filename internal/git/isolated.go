@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // An isolated worktree is a checkout with a git directory of its own inside,
@@ -73,7 +74,7 @@ func (r *Repository) addIsolated(ctx context.Context, s AddSpec) (*Worktree, err
 	if _, err := os.Lstat(s.Path); err == nil {
 		return nil, fmt.Errorf("%s: %w", s.Path, ErrExists)
 	}
-	if err := r.addAdmin(ctx, w, s); err != nil {
+	if err := r.addAdmin(w, s); err != nil {
 		return nil, err
 	}
 	if err := failpoint.Hit("git.add.admin"); err != nil {
@@ -112,9 +113,13 @@ func (w *Worktree) makePrivate(dir string, s AddSpec, store string) error {
 			return err
 		}
 	}
+	config, err := w.Repo.privateConfig()
+	if err != nil {
+		return err
+	}
 	files := map[string]string{
 		"HEAD":                    s.Head + "\n",
-		"config":                  w.Repo.privateConfig(),
+		"config":                  config,
 		"objects/info/alternates": quoteAlternate(store) + "\n",
 	}
 	refs := map[string]string{}
@@ -175,26 +180,27 @@ var privateKeys = []string{
 	"filter.lfs.clean", "filter.lfs.smudge", "filter.lfs.process", "filter.lfs.required",
 }
 
-func (r *Repository) privateConfig() string {
+func (r *Repository) privateConfig() (string, error) {
 	version := "0"
 	if r.format.objectFormat != "" && r.format.objectFormat != "sha1" {
 		version = "1"
 	}
-	var b strings.Builder
+	var b bytes.Buffer
 	b.WriteString("[core]\n\trepositoryformatversion = " + version + "\n\tbare = false\n\tlogallrefupdates = true\n")
 	if version == "1" {
 		b.WriteString("[extensions]\n\tobjectformat = " + r.format.objectFormat + "\n")
 	}
-	scanConfig(filepath.Join(r.CommonDir, "config"), func(key, value string) {
-		if i := strings.LastIndexByte(key, '.'); slices.Contains(privateKeys, key) && i > 0 {
-			section, name, sub := strings.Cut(key[:i], ".")
-			if sub {
-				section += " \"" + name + "\""
-			}
-			fmt.Fprintf(&b, "[%s]\n\t%s = %s\n", section, key[i+1:], quoteConfig(value))
+	h, err := r.hosted()
+	if err != nil {
+		return "", err
+	}
+	for _, e := range h.entries {
+		isLFS := strings.HasPrefix(e.key, "filter.lfs.") && (!e.isCommand() || slices.Contains(lfsCommands, e.value))
+		if slices.Contains(privateKeys, e.key) && (e.class() != classNever && e.class() != classFilter || isLFS) {
+			writeEntry(&b, e)
 		}
-	})
-	return b.String()
+	}
+	return b.String(), nil
 }
 
 // quoteConfig writes a value so that git reads the same.
@@ -208,7 +214,7 @@ const roleMark = "# Put there by Croft: files of its own in a workspace."
 // sharedExcludes are the patterns that git ignores in every checkout of the
 // repository, and in those that Croft made.
 func (r *Repository) sharedExcludes() string {
-	b, _ := os.ReadFile(filepath.Join(r.CommonDir, "info", "exclude"))
+	b, _ := fsx.ReadFile(r.common("info/exclude"), maxConfig)
 	text := string(b)
 	own, _ := os.ReadFile(filepath.Join(r.CommonDir, "croft", "exclude"))
 	if _, patterns, ok := strings.Cut(string(own), roleMark+"\n"); ok {
@@ -354,7 +360,7 @@ func (w *Worktree) borrowAgain() error {
 	defer p.close()
 	store, err := w.Repo.lender(filepath.Base(w.Admin))
 	if err != nil {
-		if store, err = w.Repo.lendObjects(filepath.Base(w.Admin)); err != nil {
+		if store, err = w.Repo.lendObjects(context.Background(), filepath.Base(w.Admin)); err != nil {
 			return err
 		}
 	}

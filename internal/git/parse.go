@@ -37,68 +37,6 @@ func fields(r io.Reader) iter.Seq2[string, error] {
 	}
 }
 
-// WorktreeEntry is one worktree as git has it registered.
-type WorktreeEntry struct {
-	Path       string
-	Head       string
-	Branch     string // without refs/heads/; empty when detached
-	Bare       bool
-	Locked     bool
-	LockReason string
-	Prunable   string // git's reason, if the directory is gone
-}
-
-// ParseWorktrees reads `git worktree list --porcelain -z`.
-func ParseWorktrees(r io.Reader) iter.Seq2[WorktreeEntry, error] {
-	return func(yield func(WorktreeEntry, error) bool) {
-		var e WorktreeEntry
-		open := false
-		for field, err := range fields(r) {
-			if err != nil {
-				yield(WorktreeEntry{}, err)
-				return
-			}
-			if field == "" {
-				if open && !yield(e, nil) {
-					return
-				}
-				e, open = WorktreeEntry{}, false
-				continue
-			}
-			key, value, _ := strings.Cut(field, " ")
-			if !open && key != "worktree" {
-				yield(WorktreeEntry{}, fmt.Errorf("worktree list: %q before a path", field))
-				return
-			}
-			open = true
-			e.set(key, value)
-		}
-		if open {
-			yield(WorktreeEntry{}, fmt.Errorf("output ends within a worktree: %w", io.ErrUnexpectedEOF))
-		}
-	}
-}
-
-func (e *WorktreeEntry) set(key, value string) {
-	switch key {
-	case "worktree":
-		e.Path = value
-	case "HEAD":
-		e.Head = value
-	case "branch":
-		e.Branch = strings.TrimPrefix(value, "refs/heads/")
-	case "bare":
-		e.Bare = true
-	case "locked":
-		e.Locked, e.LockReason = true, value
-	case "prunable":
-		e.Prunable = value
-		if value == "" {
-			e.Prunable = "prunable"
-		}
-	}
-}
-
 // StatusEntry is one path that differs from HEAD.
 type StatusEntry struct {
 	Path       string

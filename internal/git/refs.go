@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -251,24 +252,18 @@ func (s *RefReader) Head(gitDir string) (branch, oid string, err error) {
 	return strings.TrimPrefix(ref, "refs/heads/"), oid, err
 }
 
-// readRefFile reads a ref's file; one that is a symbolic link, as very old
-// repositories have them, is followed. Where a directory is, or a file instead
-// of a directory above, there is no ref.
+// readRefFile reads a ref's file. Where a directory is, or a file instead of a
+// directory above, there is no ref; a link or a pipe is an error.
 func readRefFile(file string) ([]byte, error) {
 	b, err := readSmall(file)
 	if err == nil || errors.Is(err, os.ErrNotExist) {
 		return b, err
 	}
-	info, serr := os.Stat(file)
-	switch {
-	case errors.Is(serr, syscall.ENOTDIR) || serr == nil && info.IsDir():
+	info, serr := os.Lstat(file)
+	if errors.Is(serr, syscall.ENOTDIR) || serr == nil && info.IsDir() {
 		return nil, os.ErrNotExist
-	case serr != nil:
-		return nil, serr
-	case !info.Mode().IsRegular():
-		return nil, err
 	}
-	return os.ReadFile(file)
+	return nil, err
 }
 
 // parseRefFile returns what a ref's file says and, if that is a symbolic ref,
@@ -315,17 +310,12 @@ func (r *Repository) SymbolicRef(ctx context.Context, ref string) (string, error
 }
 
 // HasRemote reports whether the repository has a remote of that name.
-func (r *Repository) HasRemote(ctx context.Context, name string) (bool, error) {
-	out, err := r.run(ctx, "remote")
+func (r *Repository) HasRemote(name string) (bool, error) {
+	h, err := r.hosted()
 	if err != nil {
 		return false, err
 	}
-	for line := range strings.Lines(string(out)) {
-		if strings.TrimSpace(line) == name {
-			return true, nil
-		}
-	}
-	return false, nil
+	return slices.ContainsFunc(h.entries, func(e configEntry) bool { return e.key == "remote."+name+".url" && e.class() == classPinned }), nil
 }
 
 // CheckedOut reports where a branch is checked out: the git directories, but

@@ -82,14 +82,15 @@ func TestBrokenRefIsNotFree(t *testing.T) {
 	}
 }
 
+// TestSymbolicLinkAsRef: very old repositories have links as refs; by now only
+// somebody who wants Croft to read another file makes one.
 func TestSymbolicLinkAsRef(t *testing.T) {
 	r := gittest.New(t)
-	head := r.Git("rev-parse", "HEAD")
 	if err := os.Symlink("main", filepath.Join(r.Dir, ".git/refs/heads/linked")); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := open(t, r).ReadRef(t.Context(), "refs/heads/linked"); err != nil || got != head {
-		t.Errorf("%s, %v, want %s", got, err, head)
+	if got, err := open(t, r).ReadRef(t.Context(), "refs/heads/linked"); err == nil || errors.Is(err, ErrNoRef) {
+		t.Errorf("%s, %v, want an error", got, err)
 	}
 }
 
@@ -260,7 +261,7 @@ func TestRemotes(t *testing.T) {
 	r.Git("remote", "add", "origin", relative)
 	repo := open(t, r)
 	for name, want := range map[string]bool{"origin": true, "orig": false, "": false, "none": false} {
-		if got, err := repo.HasRemote(t.Context(), name); err != nil || got != want {
+		if got, err := repo.HasRemote(name); err != nil || got != want {
 			t.Errorf("HasRemote(%q) = %v, %v", name, got, err)
 		}
 	}

@@ -1,7 +1,6 @@
 package git
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -63,16 +62,8 @@ func IsBareByAccident(common string) bool {
 }
 
 // SetNotBare takes the accident back.
-func (r *Repository) SetNotBare(ctx context.Context) error {
-	return r.setConfig(ctx, "core.bare", "false")
-}
-
-// setConfig writes the repository's configuration.
-func (r *Repository) setConfig(ctx context.Context, key, value string) error {
-	_, err := r.git.run(ctx, door{repo: r}, call{
-		args: []string{"config", "--file", filepath.Join(r.CommonDir, "config"), key, value}, writes: []string{"config.lock"},
-	})
-	return err
+func (r *Repository) SetNotBare() error {
+	return r.changeConfig(func(old string) string { return addSetting(old, configEntry{key: "core.bare", value: "false"}) })
 }
 
 // StaleLocks lists lock files in the git directory that are older than a

@@ -21,6 +21,7 @@ type Repository struct {
 	git    *Git
 	format format
 	config settingsCache
+	host   hostCache
 
 	refs    refSession
 	inPack  packedCache
@@ -51,9 +52,25 @@ func (g *Git) dirFor(common string) string {
 // about it, locks it with and keeps of it lies in dir, which is made when it is
 // needed.
 func (g *Git) At(p Place, dir string) *Repository {
-	r := &Repository{Place: p, Dir: dir, git: g, format: readFormat(p.CommonDir)}
+	r := &Repository{Place: p, Dir: dir, git: g}
 	r.refs.repo, r.objects.repo = r, r
+	r.format = r.formatOf()
 	return r
+}
+
+// formatOf is the format that was pinned, or that of a repository that Croft has
+// not seen before.
+func (r *Repository) formatOf() format {
+	rec, err := r.readRecord()
+	if err != nil {
+		return readFormat(r.CommonDir)
+	}
+	f := readFormat(r.CommonDir)
+	f.objectFormat, f.refStorage, f.partial = "", "", false
+	for _, s := range rec.Pinned {
+		f.set(s.Key, s.Value)
+	}
+	return f
 }
 
 // Close ends the long-lived processes.
@@ -166,9 +183,14 @@ func (r *Repository) Upstream(ctx context.Context, branch string) (string, error
 	return "", nil
 }
 
-// Fetch brings a remote's branches up to date, with the user's credentials.
+// Fetch brings a remote's branches up to date, with the user's credentials. It
+// fails with a *ConfigChangedError if the repository says another address by now
+// than when Croft first saw it.
 // The main checkout's FETCH_HEAD stays as it is.
 func (r *Repository) Fetch(ctx context.Context, remote string) error {
+	if err := r.checkConfig(func(key string) bool { return strings.HasPrefix(key, "remote."+remote+".") }); err != nil {
+		return err
+	}
 	d := door{repo: r}
 	if info, err := os.Stat(r.Root); err == nil && info.IsDir() {
 		d.cwd = r.Root // the address of a remote may be relative to it
@@ -181,38 +203,4 @@ func (r *Repository) Fetch(ctx context.Context, remote string) error {
 		network: true,
 	})
 	return err
-}
-
-// Exclude adds patterns to the exclude file that all checkouts of the
-// repository share, once. The caller holds the repository's lock.
-func (r *Repository) Exclude(patterns ...string) error {
-	path := filepath.Join(r.CommonDir, "info", "exclude")
-	old, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	have := map[string]bool{}
-	for line := range strings.Lines(string(old)) {
-		have[strings.TrimRight(line, "\r\n")] = true
-	}
-	text := string(old)
-	for _, p := range patterns {
-		if have[p] {
-			continue
-		}
-		if text != "" && !strings.HasSuffix(text, "\n") {
-			text += "\n"
-		}
-		text += p + "\n"
-	}
-	if text == string(old) {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	return replaceFile(path, []byte(text), 0o644)
 }

@@ -6,8 +6,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
+
+// roleInclude is the file with the ignore file of Croft's worktrees, relative to
+// the common directory. It is for the gits that agents run.
+const roleInclude = "croft/gitconfig"
 
 // LocalExclude makes git ignore patterns in the linked worktrees whose admin
 // directories match a pattern such as "croft-*", and nowhere else.
@@ -15,12 +20,9 @@ import (
 // The exclude file of a repository is shared by all its checkouts, so it would
 // hide the user's own files too. Instead one conditional include in the
 // repository's configuration gives those worktrees an ignore file that holds
-// the user's own patterns and these. The caller holds the repository's lock.
+// the user's own patterns and these. Croft's own git goes by a copy where no
+// agent can write. The caller holds the repository's lock.
 func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns []string) error {
-	dir := filepath.Join(r.CommonDir, "croft")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	ignore, err := r.userIgnore(ctx)
 	if err != nil {
 		return err
@@ -30,25 +32,37 @@ func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns [
 		text += "\n"
 	}
 	text += roleMark + "\n" + strings.Join(patterns, "\n") + "\n"
-	if err := writeIfChanged(filepath.Join(dir, "exclude"), text); err != nil {
-		return err
-	}
 	var config bytes.Buffer
-	writeEntry(&config, configEntry{key: "core.excludesFile", value: filepath.ToSlash(filepath.Join(dir, "exclude"))})
-	if err := writeIfChanged(filepath.Join(dir, "gitconfig"), config.String()); err != nil {
+	writeEntry(&config, configEntry{key: "core.excludesfile", value: filepath.ToSlash(r.common("croft/exclude"))})
+	for name, text := range map[string]string{"croft/exclude": text, roleInclude: config.String()} {
+		if err := (commonFile{name: name, limit: maxConfig}).change(r, func(string) string { return text }); err != nil {
+			return err
+		}
+	}
+	if err := r.includeRoles(admins); err != nil {
 		return err
 	}
+	return writeIfChanged(r.ownExcludes(), text)
+}
+
+// includeRoles adds the conditional include to the repository's configuration,
+// once.
+func (r *Repository) includeRoles(admins string) error {
 	literal := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
-	places := []string{filepath.Join(r.CommonDir, "worktrees")}
+	places := []string{r.common("worktrees")}
 	if isThere(r.isolatedDir()) {
 		places = append(places, r.isolatedDir())
 	}
+	h, err := r.hosted()
+	if err != nil {
+		return err
+	}
 	for _, place := range places {
-		key := "includeIf.gitdir:" + literal.Replace(filepath.ToSlash(place)) + "/" + admins + ".path"
-		if out, err := r.run(ctx, "config", "--file", filepath.Join(r.CommonDir, "config"), "--get", key); err == nil && len(bytes.TrimSpace(out)) > 0 {
+		e := configEntry{key: "includeif.gitdir:" + literal.Replace(filepath.ToSlash(place)) + "/" + admins + ".path", value: roleInclude}
+		if slices.Contains(h.entries, e) {
 			continue
 		}
-		if err := r.setConfig(ctx, key, "croft/gitconfig"); err != nil {
+		if err := r.changeConfig(func(old string) string { return addSetting(old, e) }); err != nil {
 			return err
 		}
 	}
@@ -58,14 +72,16 @@ func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns [
 // userIgnore is the content of the ignore file that the user has for all
 // repositories.
 func (r *Repository) userIgnore(ctx context.Context) ([]byte, error) {
-	const notSet = 1
-	out, err := r.run(ctx, "config", "--type=path", "--get", "core.excludesFile")
-	path := strings.TrimSuffix(string(out), "\n")
-	switch {
-	case exitCode(err) == notSet:
-		path = filepath.Join(r.git.configHome(), "git", "ignore")
-	case err != nil:
+	s, err := r.settingsOf(ctx, r.CommonDir)
+	if err != nil {
 		return nil, err
+	}
+	path, isSet := s.values["core.excludesfile"]
+	if !isSet {
+		path = filepath.Join(r.git.configHome(), "git", "ignore")
+	}
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		path = filepath.Join(r.git.home(), rest)
 	}
 	if !filepath.IsAbs(path) {
 		return nil, nil
@@ -75,11 +91,4 @@ func (r *Repository) userIgnore(ctx context.Context) ([]byte, error) {
 		return nil, nil
 	}
 	return b, err
-}
-
-func writeIfChanged(path, text string) error {
-	if old, err := os.ReadFile(path); err == nil && string(old) == text {
-		return nil
-	}
-	return replaceFile(path, []byte(text), 0o644)
 }

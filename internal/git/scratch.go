@@ -129,7 +129,7 @@ func (s *Scratch) bring(ctx context.Context, spec ScratchSpec) error {
 	if err := os.RemoveAll(s.index + ".lock"); err != nil { // whoever had it is dead: this checkout is claimed
 		return err
 	}
-	if err := s.writeGitDir(ctx, spec); err != nil {
+	if err := s.writeGitDir(spec); err != nil {
 		return err
 	}
 	if _, err := s.run(ctx, spec, "read-tree", "--reset", "-u", spec.Tree); err != nil {
@@ -232,7 +232,7 @@ func (s *Scratch) emptySubmodules(ctx context.Context, spec ScratchSpec) error {
 
 // writeGitDir writes the git directory that commands inside will find. It
 // shares the repository's objects and has no ref.
-func (s *Scratch) writeGitDir(ctx context.Context, spec ScratchSpec) error {
+func (s *Scratch) writeGitDir(spec ScratchSpec) error {
 	dir := filepath.Join(s.Path, ".git")
 	if err := RemoveAll(dir); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (s *Scratch) writeGitDir(ctx context.Context, spec ScratchSpec) error {
 			return err
 		}
 	}
-	config, err := s.ownConfig(ctx)
+	config, err := s.ownConfig()
 	if err != nil {
 		return err
 	}
@@ -276,8 +276,8 @@ var scratchKeys = []string{
 	"core.autocrlf", "core.eol", "core.protecthfs", "core.protectntfs",
 }
 
-func (s *Scratch) ownConfig(ctx context.Context) (string, error) {
-	entries, err := s.repo.configEntries(ctx, s.repo.CommonDir)
+func (s *Scratch) ownConfig() (string, error) {
+	h, err := s.repo.hosted()
 	if err != nil {
 		return "", err
 	}
@@ -286,8 +286,8 @@ func (s *Scratch) ownConfig(ctx context.Context) (string, error) {
 		own[0].value = "1"
 		own = append(own, configEntry{key: "extensions.objectformat", value: f})
 	}
-	for _, e := range entries {
-		if e.ofRepository() && slices.Contains(scratchKeys, e.key) {
+	for _, e := range h.entries {
+		if slices.Contains(scratchKeys, e.key) && e.class() == classData {
 			own = append(own, e)
 		}
 	}

@@ -2,7 +2,7 @@
 
 package git
 
-import "os"
+import "github.com/croft-sh/croft/internal/fsx"
 
 // readSmall reads a file of git's own that holds a line or two.
-func readSmall(path string) ([]byte, error) { return os.ReadFile(path) }
+func readSmall(path string) ([]byte, error) { return fsx.ReadFile(path, maxSmall) }

@@ -5,11 +5,14 @@ package git
 import (
 	"os"
 	"syscall"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // readSmall reads a file of git's own that holds a line or two. A listing
 // reads thousands of them, so it asks the kernel for no more than it has to:
-// os.ReadFile makes twice the calls. A symbolic link is not followed.
+// os.ReadFile makes twice the calls. It follows no link, waits for nobody, and
+// takes nothing but a regular file.
 func readSmall(path string) ([]byte, error) {
 	var fd int
 	var err error
@@ -23,6 +26,10 @@ func readSmall(path string) ([]byte, error) {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	defer syscall.Close(fd)
+	var st syscall.Stat_t
+	if err := syscall.Fstat(fd, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
+		return nil, &os.PathError{Op: "read", Path: path, Err: fsx.ErrNotRegular}
+	}
 	buf := make([]byte, 512)
 	n := 0
 	for {
@@ -35,6 +42,9 @@ func readSmall(path string) ([]byte, error) {
 		}
 		if n += m; m == 0 || n < len(buf) {
 			return buf[:n], nil
+		}
+		if n >= maxSmall {
+			return nil, &os.PathError{Op: "read", Path: path, Err: fsx.ErrTooLarge}
 		}
 		buf = append(buf, make([]byte, len(buf))...)
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // checkoutAt is a git directory and the files that belong to it.
@@ -20,9 +22,9 @@ type checkoutAt struct {
 // of its own counts as modified.
 //
 // Git would look into submodules by running itself in each of them, with the
-// configuration of that repository, which nothing has closed. So git is told to
-// look at their commits only, and their files are looked at here, through a
-// door of their own.
+// configuration of that repository. So git is told to look at their commits
+// only, and their files are looked at here, through a door and a host directory
+// of their own.
 func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untracked, refresh Refresh) ([]StatusEntry, error) {
 	out, err := r.git.run(ctx, door{repo: r, gitDir: at.gitDir, work: at.work}, call{
 		args:  []string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=" + string(untracked), "--ignore-submodules=dirty"},
@@ -85,7 +87,12 @@ func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path str
 	if untracked == UntrackedAll {
 		untracked = UntrackedNormal // one is enough
 	}
-	sub := r.git.At(place, r.git.dirFor(place.CommonDir))
+	host, remove, err := r.TempDir()
+	if err != nil {
+		return false, err
+	}
+	defer remove()
+	sub := r.git.At(place, host)
 	entries, err := sub.status(ctx, checkoutAt{place.GitDir, dir, at.inherit}, untracked, RefreshNothing)
 	if ctx.Err() != nil {
 		return false, err
@@ -96,7 +103,7 @@ func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path str
 // gitlinks lists the submodules that an index holds. The index is read here,
 // which saves a process for the many repositories without one.
 func (r *Repository) gitlinks(ctx context.Context, at checkoutAt) ([]string, error) {
-	f, err := os.Open(filepath.Join(at.gitDir, "index"))
+	f, err := fsx.Open(filepath.Join(at.gitDir, "index"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

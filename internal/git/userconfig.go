@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,21 +24,30 @@ type configEntry struct {
 	bare                    bool // a key without a value, which means true
 }
 
-func (e configEntry) ofUser() bool       { return e.scope == "global" || e.scope == "system" }
-func (e configEntry) ofRepository() bool { return e.scope == "local" || e.scope == "worktree" }
+func (e configEntry) ofUser() bool { return e.scope == "global" || e.scope == "system" }
+
+// isCommand reports whether a setting of a filter names a program.
+func (e configEntry) isCommand() bool { return !strings.HasSuffix(e.key, ".required") }
 
 // settings is what the calls on one git directory take from configuration.
 type settings struct {
+	user *userConfig
+	host *hostState
+
 	file        string            // the generated global file
-	closed      [][2]string       // settings that close what the repository's own configuration would run
-	refused     []string          // filters among them
+	filters     [][2]string       // which of the repository's filters run
+	refused     []string          // those that do not
 	credentials [][2]string       // settings of calls that use the network
-	effective   map[string]string // values that are read here, by key
-	filters     bool              // there are filters other than that of large files
+	values      map[string]string // settings that are read here, by key
+	hasFilters  bool              // there are filters other than that of large files
+}
 
-	values map[string]string // settings that Croft itself looks at
-
-	watched map[string]string // the files that decided all this, and what they held
+// userConfig is what the user's own configuration says.
+type userConfig struct {
+	entries []configEntry
+	watched map[string]string // the files that decided it, and what they held
+	// isAnywhere says that no part of it depends on the repository.
+	isAnywhere bool
 }
 
 // keepUser lists the user's settings that calls need so that a checkout and a
@@ -51,10 +61,10 @@ var keepUser = []string{
 	"commit.gpgsign", "gpg.", "credential.", "http.", "url.", "init.defaultbranch",
 }
 
-// readSelf lists the settings that Croft reads itself, with those of the
-// repository.
+// readSelf lists the settings that Croft reads itself.
 var readSelf = []string{
 	"user.name", "user.email", "author.name", "author.email", "committer.name", "committer.email", "commit.gpgsign",
+	"core.autocrlf", "core.eol", "core.attributesfile", "core.excludesfile", "core.sshcommand", "core.askpass",
 }
 
 func kept(key string) bool {
@@ -66,95 +76,156 @@ func kept(key string) bool {
 // settingsCache holds the settings of a repository's git directories.
 type settingsCache struct {
 	mu    sync.Mutex
-	byDir map[string]*cachedSettings
+	byDir map[string]*settings
 }
 
-type cachedSettings struct {
-	mu  sync.Mutex
-	now *settings
-}
-
-// settingsOf returns the settings of a git directory: a linked worktree has a
-// configuration file of its own, and includes that depend on where it lies and
-// on its branch. They are read again as soon as a file that decided them is
-// another, because who works in a checkout can write the repository's
-// configuration at any time.
+// settingsOf returns the settings of a git directory: the user may have includes
+// that depend on where it lies and on its branch. They are the same as before
+// as long as no file that decides them is another.
 func (r *Repository) settingsOf(ctx context.Context, gitDir string) (*settings, error) {
-	r.config.mu.Lock()
-	c := r.config.byDir[gitDir]
-	if c == nil {
-		c = &cachedSettings{}
-		if r.config.byDir == nil {
-			r.config.byDir = map[string]*cachedSettings{}
-		}
-		r.config.byDir[gitDir] = c
-	}
-	r.config.mu.Unlock()
-
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.now != nil && unchanged(c.now.watched) {
-		return c.now, nil
-	}
-	s, err := r.readSettings(ctx, gitDir)
+	h, err := r.hosted()
 	if err != nil {
 		return nil, err
 	}
-	c.now = s
+	r.config.mu.Lock()
+	defer r.config.mu.Unlock()
+	was := r.config.byDir[gitDir]
+	if was != nil && was.host == h && isThere(was.file) && unchanged(was.user.watched) {
+		return was, nil
+	}
+	user, err := r.userConfig(ctx, gitDir, was)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.combine(user, h)
+	if err != nil {
+		return nil, err
+	}
+	if r.config.byDir == nil {
+		r.config.byDir = map[string]*settings{}
+	}
+	r.config.byDir[gitDir] = s
 	return s, nil
 }
 
-func (r *Repository) readSettings(ctx context.Context, gitDir string) (*settings, error) {
+// userConfig reads the user's own configuration, if it may be another than it
+// was, or than it is for other git directories.
+func (r *Repository) userConfig(ctx context.Context, gitDir string, was *settings) (*userConfig, error) {
+	if was != nil && was.user.isAnywhere && unchanged(was.user.watched) {
+		return was.user, nil
+	}
+	for _, other := range r.config.byDir {
+		if other.user.isAnywhere && unchanged(other.user.watched) {
+			return other.user, nil
+		}
+	}
+	if kept := r.git.rememberedUser(); kept != nil {
+		return kept, nil
+	}
 	entries, err := r.configEntries(ctx, gitDir)
 	if err != nil {
 		return nil, err
 	}
-	p := newPolicy(entries, r.git.opts.Filters)
-	askPass, _ := r.git.environ("SSH_ASKPASS")
-	s := &settings{closed: p.closed, refused: p.refused, credentials: p.credentials(entries, askPass), values: map[string]string{}}
+	u := &userConfig{isAnywhere: true, watched: map[string]string{}}
+	for _, f := range r.configFiles(gitDir, entries) {
+		u.watched[f] = digest(f)
+	}
 	for _, e := range entries {
-		if slices.Contains(readSelf, e.key) && (e.ofUser() || e.ofRepository()) {
-			s.values[e.key] = e.value
-			if e.bare {
-				s.values[e.key] = "true"
-			}
+		if !e.ofUser() {
+			continue
 		}
-		if e.ofUser() && kept(e.key) {
-			p.first = append(p.first, e)
+		u.isAnywhere = u.isAnywhere && !strings.HasPrefix(e.key, "includeif.")
+		if kept(e.key) || slices.Contains(readSelf, e.key) {
+			u.entries = append(u.entries, e)
 		}
 	}
-	s.effective = effective(entries)
-	for _, e := range entries {
-		name, ok := subsection(e.key, "filter.")
-		s.filters = s.filters || ok && name != "lfs"
+	if u.isAnywhere {
+		r.git.rememberUser(u)
 	}
-	if s.file, err = r.git.writeConfig(p.first); err != nil {
-		return nil, err
-	}
-	s.watched = map[string]string{}
-	for _, f := range append(r.configFiles(gitDir, entries), s.file) {
-		s.watched[f] = digest(f)
-	}
-	return s, nil
+	return u, nil
 }
 
-// effective picks the settings that are needed here, as git would with the
-// generated file: the last one counts.
-func effective(entries []configEntry) map[string]string {
-	values := map[string]string{}
-	for _, e := range entries {
-		switch e.key {
-		case "core.autocrlf", "core.eol", "core.attributesfile":
-			if !e.ofUser() && !e.ofRepository() {
-				continue
-			}
-			values[e.key] = e.value
-			if e.bare {
-				values[e.key] = "true"
-			}
+// combine joins the user's configuration and the repository's.
+func (r *Repository) combine(u *userConfig, h *hostState) (*settings, error) {
+	s := &settings{user: u, host: h, values: map[string]string{}}
+	var global []configEntry
+	for _, e := range u.entries {
+		if kept(e.key) {
+			global = append(global, e)
+		}
+		if slices.Contains(readSelf, e.key) {
+			s.values[e.key] = e.setting().Value
+		}
+		name, ok := subsection(e.key, "filter.")
+		s.hasFilters = s.hasFilters || ok && name != "lfs"
+	}
+	askPass, _ := r.git.environ("SSH_ASKPASS")
+	s.credentials = credentials(s.values, u.entries, askPass)
+	for _, p := range h.record.Pinned {
+		if slices.Contains(readSelf, p.Key) {
+			s.values[p.Key] = p.Value
 		}
 	}
-	return values
+	for _, e := range h.entries {
+		switch {
+		case e.class() == classData && slices.Contains(readSelf, e.key):
+			s.values[e.key] = e.setting().Value
+		case e.class() == classContent && h.files[e.key] != nil:
+			s.values[e.key] = r.contentFile(e.key)
+		}
+	}
+	byName := map[string][]configEntry{}
+	for _, f := range h.filters {
+		name, _ := subsection(f.key, "filter.")
+		byName[name] = append(byName[name], f)
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		s.hasFilters = s.hasFilters || name != "lfs"
+		r.judgeFilter(s, name, byName[name])
+	}
+	var err error
+	s.file, err = r.git.writeConfig(global)
+	return s, err
+}
+
+// judgeFilter decides about a filter of the repository's. Commands that are
+// approved run. If one is not, the user's own filter of that name takes its
+// place; where there is none, the filter is required and empty, so that git
+// fails: without it content would be stored as it is.
+func (r *Repository) judgeFilter(s *settings, name string, all []configEntry) {
+	isOwn := slices.ContainsFunc(s.user.entries, func(e configEntry) bool {
+		own, _ := subsection(e.key, "filter.")
+		return own == name
+	})
+	isRefused, isRequired := false, false
+	commands := [][2]string{}
+	for _, f := range all {
+		switch {
+		case !f.isCommand():
+			isRequired = f.bare || isTrue(f.value)
+		case r.approves(s.host, f):
+			commands = append(commands, [2]string{f.key, f.value})
+		case !isOwn:
+			isRefused = true
+		}
+	}
+	if isRefused {
+		s.refused = append(s.refused, name)
+		commands = slices.Concat([][2]string{{"filter." + name + ".clean", ""}, {"filter." + name + ".smudge", ""}}, commands)
+	}
+	if isRefused || isRequired {
+		commands = append(commands, [2]string{"filter." + name + ".required", "true"})
+	}
+	s.filters = append(s.filters, commands...)
+}
+
+// approves reports whether a person approved the command of a filter, exactly
+// as it stands there: for this repository, or for all. That of large files is
+// known to run git-lfs and nothing else.
+func (r *Repository) approves(h *hostState, f configEntry) bool {
+	name, _ := subsection(f.key, "filter.")
+	return slices.Contains(h.record.Filters, f.setting()) || slices.Contains(r.git.opts.Filters, f.value) && f.value != "" ||
+		name == "lfs" && slices.Contains(lfsCommands, f.value)
 }
 
 // RefusedFilters names the filters of the repository's own configuration that
@@ -177,17 +248,47 @@ func subsection(key, section string) (string, bool) {
 	return rest[:i], true
 }
 
-// configEntries reads all configuration as git sees it in a git directory,
-// conditional includes among it. Reading runs nothing.
+// offline are the settings of calls that have no business with the network.
+// Such a call may still fetch objects that a partial clone lacks.
+var offline = [][2]string{{"core.sshCommand", "ssh"}, {"core.askPass", ""}, {"credential.helper", ""}}
+
+// credentials are the programs by which the user answers when a server asks
+// who is there.
+func credentials(values map[string]string, entries []configEntry, sshAskPass string) [][2]string {
+	either := func(value, otherwise string) string {
+		if value == "" {
+			return otherwise
+		}
+		return value
+	}
+	kv := [][2]string{
+		{"core.sshCommand", either(values["core.sshcommand"], "ssh")},
+		{"core.askPass", either(values["core.askpass"], sshAskPass)},
+		{"credential.helper", ""}, // this ends the list that came before
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.key, "credential.") && strings.HasSuffix(e.key, ".helper") {
+			kv = append(kv, [2]string{e.key, e.value})
+		}
+	}
+	return kv
+}
+
+// userEnv are the variables by which a user says where the configuration is.
+var userEnv = []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}
+
+// configEntries reads the user's configuration as git sees it in a git
+// directory, conditional includes among it, and with it that of the host
+// directory. Reading runs nothing.
 func (r *Repository) configEntries(ctx context.Context, gitDir string) ([]configEntry, error) {
-	env := append(r.git.baseEnv(), "GIT_COMMON_DIR="+r.CommonDir)
-	for _, name := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"} {
+	env := append(r.git.baseEnv(), "GIT_COMMON_DIR="+r.hostDir(), "GIT_OBJECT_DIRECTORY="+r.common("objects"))
+	for _, name := range userEnv {
 		if v, ok := r.git.environ(name); ok {
 			env = append(env, name+"="+v)
 		}
 	}
 	args := []string{"--git-dir=" + gitDir, "config", "--list", "-z", "--show-scope", "--show-origin", "--includes"}
-	res, err := proc.Run(ctx, proc.Command{Path: r.git.opts.Path, Args: args, Env: env, Dir: r.CommonDir})
+	res, err := proc.Run(ctx, proc.Command{Path: r.git.opts.Path, Args: args, Env: env, Dir: r.hostDir()})
 	if err != nil {
 		return nil, r.git.wrap(args, r.CommonDir, err)
 	}
@@ -216,28 +317,28 @@ func parseConfigList(out []byte) ([]configEntry, error) {
 // configFiles lists the files that decide what configEntries returns, whether
 // they are there or not.
 func (r *Repository) configFiles(gitDir string, entries []configEntry) []string {
-	files := []string{filepath.Join(r.CommonDir, "config"), filepath.Join(gitDir, "config.worktree")}
 	home := r.git.home()
+	files := r.git.systemConfig()
 	if global, ok := r.git.environ("GIT_CONFIG_GLOBAL"); ok {
 		files = append(files, global)
 	} else if home != "" {
 		files = append(files, filepath.Join(home, ".gitconfig"), filepath.Join(r.git.configHome(), "git", "config"))
 	}
 	for _, e := range entries {
+		if !e.ofUser() {
+			continue
+		}
 		if filepath.IsAbs(e.file) {
 			files = append(files, e.file)
 		}
 		if strings.HasPrefix(e.key, "includeif.onbranch:") {
 			files = append(files, filepath.Join(gitDir, "HEAD"))
 		}
+		if strings.HasPrefix(e.key, "includeif.hasconfig:") {
+			files = append(files, filepath.Join(r.hostDir(), "config"))
+		}
 		if strings.HasPrefix(e.key, "include.") || strings.HasPrefix(e.key, "includeif.") {
-			path := e.value
-			if rest, ok := strings.CutPrefix(path, "~/"); ok {
-				path = filepath.Join(home, rest)
-			} else if !filepath.IsAbs(path) {
-				path = filepath.Join(filepath.Dir(e.file), path)
-			}
-			files = append(files, path)
+			files = append(files, includedFile(e.value, e.file, home))
 		}
 	}
 	return files
@@ -263,7 +364,7 @@ func digest(file string) string {
 		return "not readable"
 	}
 	sum := sha256.Sum256(b)
-	return string(sum[:])
+	return hex.EncodeToString(sum[:])
 }
 
 // writeConfig writes settings as a configuration file named after its
@@ -318,4 +419,11 @@ func replaceFile(path string, data []byte, mode os.FileMode) error {
 		err = os.Rename(f.Name(), path)
 	}
 	return err
+}
+
+func writeIfChanged(path, text string) error {
+	if old, err := os.ReadFile(path); err == nil && string(old) == text {
+		return nil
+	}
+	return replaceFile(path, []byte(text), 0o644)
 }

@@ -78,6 +78,26 @@ var userCases = map[string]func(t *testing.T, r *gittest.Repo){
 		r.Git("config", "--global", "core.symlinks", "false")
 		_, _ = r.TryGit(r.Dir, "config", "--unset", "core.symlinks")
 	},
+	"info/exclude": func(t *testing.T, r *gittest.Repo) {
+		gittest.WriteFile(t, filepath.Join(r.Dir, ".git", "info", "exclude"), "*.log\n")
+	},
+	"info/attributes": func(t *testing.T, r *gittest.Repo) {
+		gittest.WriteFile(t, filepath.Join(r.Dir, ".git", "info", "attributes"), "dos text=auto\nunix text eol=crlf\n")
+	},
+	"the repository's own core.attributesFile": func(t *testing.T, r *gittest.Repo) {
+		gittest.WriteFile(t, filepath.Join(r.Home, "its"), "dos text=auto\nunix text eol=crlf\n")
+		r.Git("config", "core.attributesFile", filepath.Join(r.Home, "its"))
+	},
+	"the repository's own core.autocrlf": func(_ *testing.T, r *gittest.Repo) { r.Git("config", "core.autocrlf", "input") },
+	"the repository's own core.eol":      func(_ *testing.T, r *gittest.Repo) { r.Git("config", "core.eol", "crlf") },
+	"the repository's own large files": func(t *testing.T, r *gittest.Repo) {
+		// A git-lfs that stands in for the real one, in the user's PATH.
+		script(t, filepath.Join(r.Home, "bin", "git-lfs"), "case $1 in clean) sed 's/^/stored: /';; smudge) sed 's/^stored: //';; esac")
+		r.Env = append(r.Env, "PATH="+filepath.Join(r.Home, "bin")+":"+os.Getenv("PATH"))
+		r.Git("config", "filter.lfs.clean", "git-lfs clean -- %f")
+		r.Git("config", "filter.lfs.smudge", "git-lfs smudge -- %f")
+		r.Git("config", "filter.lfs.required", "true")
+	},
 	"the repository overrides": func(t *testing.T, r *gittest.Repo) {
 		r.Git("config", "--global", "core.autocrlf", "true")
 		r.Git("config", "core.autocrlf", "false")
@@ -185,17 +205,19 @@ func TestIdentity(t *testing.T) {
 	}{
 		{"an include by directory", `Wörk "W" ; # <global@example.com>`, func() {}},
 		{"the repository's own address", `Wörk "W" ; # <local@example.com>`, func() { r.Git("config", "user.email", "local@example.com") }},
-		{"the worktree's own name", `Agent <local@example.com>`, func() {
-			r.Git("config", "extensions.worktreeConfig", "true")
-			r.GitIn(w.Path, "config", "--worktree", "user.name", "Agent")
-		}},
 		{"the author's own", `Author <author@example.com>`, func() {
-			r.GitIn(w.Path, "config", "--worktree", "--unset", "user.name")
 			r.Git("config", "--global", "author.name", "Author")
 			r.Git("config", "--global", "author.email", "author@example.com")
 		}},
 	} {
 		step.do()
+		report, err := repo.ConfigReport()
+		if err == nil {
+			err = repo.AcceptConfig(report)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 		out, err := w.run(t.Context(), call{args: []string{"var", "GIT_AUTHOR_IDENT"}})
 		got := string(out[:max(0, strings.LastIndexByte(string(out), '>')+1)])
 		plain := r.GitIn(w.Path, "var", "GIT_AUTHOR_IDENT")
@@ -277,7 +299,9 @@ func TestRefusedFilter(t *testing.T) {
 		t.Error(err)
 	}
 
-	allowed := open(t, r, func(o *Options) { o.Filters = []string{"git-crypt"} })
+	allowed := open(t, r, func(o *Options) {
+		o.Filters = []string{filepath.Join(r.Home, "clean"), filepath.Join(r.Home, "smudge")}
+	})
 	if names, err := allowed.RefusedFilters(); err != nil || len(names) > 0 {
 		t.Errorf("RefusedFilters = %q, %v, although it is allowed", names, err)
 	}
@@ -309,54 +333,6 @@ func TestLocalOverrideOfAGlobalFilterIsIgnored(t *testing.T) {
 	}
 	if names, err := repo.RefusedFilters(); err != nil || len(names) > 0 {
 		t.Errorf("RefusedFilters = %q, %v: the user's own filter ran instead", names, err)
-	}
-}
-
-func TestPolicy(t *testing.T) {
-	local := func(key, value string) configEntry { return configEntry{scope: "local", key: key, value: value} }
-	global := func(key, value string) configEntry { return configEntry{scope: "global", key: key, value: value} }
-	for _, tt := range []struct {
-		name    string
-		entries []configEntry
-		closed  [][2]string
-		refused []string
-	}{
-		{"git lfs install --local", []configEntry{
-			local("filter.lfs.clean", "git-lfs clean -- %f"), local("filter.lfs.smudge", "git-lfs smudge -- %f"),
-			local("filter.lfs.process", "git-lfs filter-process"), local("filter.lfs.required", "true"),
-		}, nil, nil},
-		{
-			"what only looks like it",
-			[]configEntry{local("filter.lfs.clean", "git-lfs clean -- %f; evil")},
-			[][2]string{{"filter.lfs.clean", ""}},
-			[]string{"lfs"},
-		},
-		{"the same as the user's", []configEntry{global("filter.x.clean", "mine"), local("filter.x.clean", "mine")}, nil, nil},
-		{"another than the user's", []configEntry{
-			global("filter.x.clean", "mine"), local("filter.x.clean", "its"), local("filter.x.smudge", "its"),
-		}, [][2]string{{"filter.x.clean", "mine"}, {"filter.x.smudge", ""}}, nil},
-		{
-			"a process in the user's way",
-			[]configEntry{global("filter.x.clean", "mine"), local("filter.x.process", "its")},
-			[][2]string{{"filter.x.process", ""}, {"filter.x.required", "true"}},
-			[]string{"x"},
-		},
-		{"allowed", []configEntry{local("filter.allowed.clean", "its")}, nil, nil},
-		{"signing", []configEntry{global("gpg.program", "mine"), local("gpg.openpgp.program", "its"), local("gpg.ssh.program", "its")}, [][2]string{
-			{"gpg.openpgp.program", "mine"}, {"gpg.ssh.program", "ssh-keygen"},
-		}, nil},
-		{"git-lfs's own programs", []configEntry{local("lfs.extension.e.clean", "its"), local("lfs.customtransfer.t.path", "its")}, [][2]string{
-			{"lfs.extension.e.clean", ""}, {"lfs.extension.e.smudge", ""}, {"lfs.customtransfer.t.path", ""},
-		}, nil},
-		{"a merge driver", []configEntry{{scope: "worktree", key: "merge.a.b.driver", value: "its"}}, [][2]string{{"merge.a.b.driver", "false"}}, nil},
-	} {
-		p := newPolicy(tt.entries, []string{"allowed"})
-		if diff := cmp.Diff(tt.closed, p.closed); diff != "" {
-			t.Errorf("%s: closed (-want +got):\n%s", tt.name, diff)
-		}
-		if !slices.Equal(p.refused, tt.refused) {
-			t.Errorf("%s: refused %q, want %q", tt.name, p.refused, tt.refused)
-		}
 	}
 }
 

@@ -106,10 +106,10 @@ func TestOldGitRunsNothing(t *testing.T) {
 	ran := filepath.Join(r.Home, "ran")
 	old := script(t, filepath.Join(r.Home, "old-git"), `[ "$1" = version ] && { echo git version 2.37.9; exit; }; touch `+ran)
 	repo := open(t, r, func(o *Options) { o.Path = old })
-	if _, err := repo.List(t.Context()); err == nil {
+	if _, err := repo.Refs(t.Context()); err == nil {
 		t.Error("a git below the floor was used")
 	} else if _, ok := errors.AsType[*TooOldError](err); !ok {
-		t.Errorf("List: %v, want a TooOldError", err)
+		t.Errorf("Refs: %v, want a TooOldError", err)
 	}
 	if exists(ran) {
 		t.Error("a git below the floor was asked for more than its version")

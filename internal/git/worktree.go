@@ -1,17 +1,18 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Worktree is a linked or an isolated checkout: what needs files on disk.
@@ -213,7 +214,7 @@ func (r *Repository) Registered(prefix string) ([]*Worktree, error) {
 			if !strings.HasPrefix(e.Name(), prefix) {
 				continue
 			}
-			b, err := os.ReadFile(filepath.Join(dir, e.Name(), "gitdir"))
+			b, err := readSmall(filepath.Join(dir, e.Name(), "gitdir"))
 			if err != nil {
 				continue
 			}
@@ -227,7 +228,7 @@ func (r *Repository) Registered(prefix string) ([]*Worktree, error) {
 // IndexEntries reads from its header how many files the index in a git
 // directory holds; zero if there is none.
 func IndexEntries(gitDir string) int {
-	f, err := os.Open(filepath.Join(gitDir, "index"))
+	f, err := fsx.Open(filepath.Join(gitDir, "index"))
 	if err != nil {
 		return 0
 	}
@@ -239,23 +240,62 @@ func IndexEntries(gitDir string) int {
 	return int(binary.BigEndian.Uint32(h[8:]))
 }
 
-// List lists the registered worktrees, the main one first.
+// WorktreeEntry is one worktree as git has it registered.
+type WorktreeEntry struct {
+	Path       string
+	Head       string
+	Branch     string // without refs/heads/; empty when HEAD is detached
+	Bare       bool
+	Locked     bool
+	LockReason string
+}
+
+// List lists the registered worktrees, the main one first, the others by their
+// paths.
 func (r *Repository) List(ctx context.Context) ([]WorktreeEntry, error) {
-	out, err := r.run(ctx, "worktree", "list", "--porcelain", "-z")
-	if err != nil {
+	list := []WorktreeEntry{{Path: r.Root, Bare: r.Bare}}
+	if err := r.describe(ctx, &list[0], r.CommonDir); err != nil {
 		return nil, err
 	}
-	var list []WorktreeEntry
-	for e, err := range ParseWorktrees(bytes.NewReader(out)) {
+	admins, err := os.ReadDir(r.common("worktrees"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	for _, a := range admins {
+		dir := filepath.Join(r.common("worktrees"), a.Name())
+		b, err := readSmall(filepath.Join(dir, "gitdir"))
 		if err != nil {
+			continue // git does not list it either
+		}
+		path := filepath.FromSlash(strings.TrimSuffix(strings.TrimSpace(string(b)), "/.git"))
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		e := WorktreeEntry{Path: path}
+		if err := r.describe(ctx, &e, dir); err != nil {
+			return nil, err
+		}
+		if e.LockReason, e.Locked, err = (&Worktree{Admin: dir}).LockReason(); err != nil {
 			return nil, err
 		}
 		list = append(list, e)
 	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("git worktree list printed nothing")
-	}
+	slices.SortStableFunc(list[1:], func(a, b WorktreeEntry) int { return strings.Compare(a.Path, b.Path) })
 	return list, nil
+}
+
+// describe says what a git directory has checked out. What cannot be read is
+// left empty.
+func (r *Repository) describe(ctx context.Context, e *WorktreeEntry, gitDir string) error {
+	if e.Bare {
+		return nil
+	}
+	if r.NativeRefs() {
+		e.Branch, e.Head, _ = r.Snapshot().Head(gitDir)
+	} else {
+		e.Branch, e.Head, _ = r.HeadOf(ctx, gitDir)
+	}
+	return ctx.Err()
 }
 
 func splitNUL(out []byte) []string {

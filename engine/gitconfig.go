@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// GitConfig compares the repository's git configuration with what Croft goes by.
+func (e *Engine) GitConfig(ctx context.Context, req croft.GitConfigRequest) (*croft.GitConfig, error) {
+	s, err := e.at(ctx, req.Repo)
+	if err != nil {
+		return nil, explain("config", "", err)
+	}
+	report, err := s.git.ConfigReport()
+	if err != nil {
+		return nil, explain("config", "", err)
+	}
+	return gitConfig(report), nil
+}
+
+func gitConfig(report git.ConfigReport) *croft.GitConfig {
+	out := &croft.GitConfig{
+		Changes: []croft.GitConfigChange{}, Filters: []croft.GitConfigChange{}, Ignored: append([]string{}, report.Ignored...),
+	}
+	for _, c := range report.Changes {
+		out.Changes = append(out.Changes, croft.GitConfigChange(c))
+	}
+	for _, c := range report.Filters {
+		out.Filters = append(out.Filters, croft.GitConfigChange(c))
+	}
+	if len(out.Changes)+len(out.Filters) > 0 {
+		text, _ := json.Marshal([][]croft.GitConfigChange{out.Changes, out.Filters})
+		sum := sha256.Sum256(text)
+		out.Hash = hex.EncodeToString(sum[:])
+	}
+	return out
+}
+
+// AcceptGitConfig has Croft go by the repository's git configuration. An agent
+// that types it in its workspace is not the person whose word is asked for.
+func (e *Engine) AcceptGitConfig(ctx context.Context, req croft.AcceptGitConfigRequest) error {
+	s, err := e.at(ctx, req.Repo)
+	if err == nil {
+		err = e.outside(ctx, req.Repo)
+	}
+	if err != nil {
+		return explain("config", "", err)
+	}
+	report, err := s.git.ConfigReport()
+	if err == nil && (req.Hash == "" || gitConfig(report).Hash != req.Hash) {
+		err = &git.ConfigChangedError{Changes: append(report.Changes, report.Filters...)}
+	}
+	if err == nil {
+		err = e.underLock(ctx, s.repo, func() error { return s.git.AcceptConfig(report) })
+	}
+	return explain("config", "", err)
+}
+
+// outside fails in a workspace.
+func (e *Engine) outside(ctx context.Context, dir string) error {
+	if dir == "" || !filepath.IsAbs(dir) {
+		dir = filepath.Join(e.dir, dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	for _, at := range []string{real, e.dir} {
+		rec, err := e.journal.WorkspaceAt(ctx, at)
+		if errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return &croft.Error{
+			Code: croft.ConfigChanged, Workspace: rec.Workspace.Name, Message: "nobody can accept the configuration from inside a workspace",
+			Hint: "run it in the project itself",
+		}
+	}
+	return nil
+}
+
+// explainConfig is explainGit for what the repository's configuration and files
+// are.
+func explainConfig(e *croft.Error, err error) bool {
+	var changed *git.ConfigChangedError
+	var extension *git.UnknownExtensionError
+	switch {
+	case errors.As(err, &changed):
+		e.Code, e.Message, e.Hint = croft.ConfigChanged, "the repository's git configuration is not the one that Croft knows", "croft config accept"
+		keys := []string{}
+		for _, c := range changed.Changes {
+			keys = append(keys, c.Key)
+		}
+		e.Details = strings.Join(keys, "\n")
+	case errors.As(err, &extension):
+		e.Code, e.Message = croft.Unsupported, extension.Error()+", which Croft does not know"
+	case errors.Is(err, git.ErrUnsafeGit):
+		e.Code, e.Message, e.Details = croft.GitUnsafe, git.ErrUnsafeGit.Error(), err.Error()
+		e.Hint = "use another version of git"
+	case errors.Is(err, git.ErrNotPlain):
+		e.Code, e.Message, e.Details = croft.FileIrregular, "something else than a file lies where git has a file", err.Error()
+		e.Hint = "look at what the details name, and remove it"
+	case errors.Is(err, git.ErrConfig):
+		e.Code, e.Message, e.Details = croft.GitFailed, git.ErrConfig.Error(), err.Error()
+	default:
+		return false
+	}
+	e.Err = nil
+	return true
+}

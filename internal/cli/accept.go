@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// gitConfigAccepter is what `croft config accept` takes.
+type gitConfigAccepter interface {
+	GitConfig(ctx context.Context, req croft.GitConfigRequest) (*croft.GitConfig, error)
+	AcceptGitConfig(ctx context.Context, req croft.AcceptGitConfigRequest) error
+}
+
+// acceptResult is what `croft config accept` prints.
+type acceptResult struct {
+	Version   int              `json:"version"`
+	GitConfig *croft.GitConfig `json:"gitConfig"`
+	Accepted  bool             `json:"accepted"`
+}
+
+func newAcceptCommand(a *app) *cobra.Command {
+	var isYes bool
+	cmd := &cobra.Command{
+		Use:   "accept",
+		Short: "Show and accept what changed in the repository's git configuration",
+		Long: `Show how the repository's own git configuration differs from what Croft goes by,
+and ask whether it counts. Agents can write that configuration, so Croft takes
+what decides about commits and remotes when it first sees a repository, and runs
+a content filter only after its very command was accepted here.
+
+Without a terminal nobody is asked: the differences are shown, and --yes accepts
+them. Inside of a workspace nothing is accepted.`,
+		Args: takesNothing,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			agreed := consentAsk
+			switch {
+			case isYes:
+				agreed = consentGiven
+			case !a.canAsk():
+				agreed = consentDryRun
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error { return a.runAccept(ctx, svc, agreed) })
+		},
+	}
+	cmd.Flags().BoolVarP(&isYes, "yes", "y", false, "accept without asking")
+	return cmd
+}
+
+func (a *app) runAccept(ctx context.Context, svc gitConfigAccepter, agreed consent) error {
+	c, err := svc.GitConfig(ctx, croft.GitConfigRequest{Repo: a.dir()})
+	if err != nil {
+		return err
+	}
+	if !a.json {
+		a.showGitConfig(c)
+	}
+	isNews := c.Hash != ""
+	if isNews && agreed == consentAsk {
+		yes, err := a.ask(ctx, "Does it count?")
+		if err != nil {
+			return err
+		}
+		if yes {
+			agreed = consentGiven
+		}
+	}
+	accepted := isNews && agreed == consentGiven
+	if accepted {
+		if err := svc.AcceptGitConfig(ctx, croft.AcceptGitConfigRequest{Repo: a.dir(), Hash: c.Hash}); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		a.emit(acceptResult{formatVersion, c, accepted})
+	}
+	switch {
+	case accepted:
+		a.note("accepted")
+	case isNews:
+		a.note("not accepted; %s config accept --yes accepts it", a.env.Program)
+		return statusError(croft.ConfigChanged.ExitCode())
+	}
+	return nil
+}
+
+// showGitConfig prints the differences, one a line.
+func (a *app) showGitConfig(c *croft.GitConfig) {
+	if c.Hash == "" {
+		a.note("nothing to accept")
+	}
+	for _, d := range c.Changes {
+		a.line(d.Key + ": " + settingText(d.Was) + " → " + settingText(d.Now))
+	}
+	for _, d := range c.Filters {
+		a.line(d.Key + ": runs " + settingText(d.Now))
+	}
+	if len(c.Ignored) > 0 {
+		a.note("Croft's git never sees: %s", printable(strings.Join(c.Ignored, ", ")))
+	}
+}
+
+// settingText shows values with everything in them that a terminal would not show as
+// it is.
+func settingText(values []string) string {
+	if len(values) == 0 {
+		return "nothing"
+	}
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = strconv.Quote(v)
+	}
+	return strings.Join(list, ", ")
+}

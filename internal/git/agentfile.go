@@ -1,0 +1,47 @@
+package git
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/croft-sh/croft/internal/fsx"
+)
+
+// What an agent can write is opened without following a link and without
+// waiting, and read only if it is a regular file, up to a limit.
+
+const (
+	// maxSmall is more than any file of a line or two has.
+	maxSmall = 1 << 20
+	// maxIndex is more than the index of any repository has.
+	maxIndex = 2 << 30
+	// maxLog is how much is read of a list that grows: a reflog, or a file of
+	// what is in progress.
+	maxLog = 64 << 20
+)
+
+// readIndexFile reads the index of a git directory, and tells when it was
+// written.
+func readIndexFile(path string) ([]byte, os.FileInfo, error) {
+	f, err := fsx.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat() // of the file that is read: another may take its name
+	if err != nil {
+		return nil, nil, err
+	}
+	if info.Size() > maxIndex {
+		return nil, nil, &os.PathError{Op: "read", Path: path, Err: fsx.ErrTooLarge}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxIndex))
+	return data, info, err
+}
+
+// readAdmin reads a file of a git directory that says what it is in the middle
+// of.
+func readAdmin(gitDir, name string) ([]byte, error) {
+	return fsx.ReadFile(filepath.Join(gitDir, filepath.FromSlash(name)), maxLog)
+}

@@ -1,0 +1,302 @@
+package git
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/croft-sh/croft/internal/fsx"
+)
+
+// The host directory is what Croft's git takes for the common directory of a
+// repository. Git reads configuration, hooks, attributes and excludes from
+// there, and there an agent cannot write. Refs, HEAD and index come from the
+// real git directory, objects from the directory that the environment names, so
+// that every lock lies where the user's git has it.
+//
+//	config     generated; see hostConfig
+//	refs/      empty; git insists on it
+//	info/      copies of exclude and attributes
+//	shallow    a copy
+//	commondir  where the main checkout's refs are, seen from a linked one
+//	HEAD index logs reftable worktrees
+//	           links to the real ones, only read: what other checkouts hold
+//
+// None of git's commands that delete objects by what is reachable (gc, repack,
+// prune) is run through it.
+
+// hostState is what the host directory was made from.
+type hostState struct {
+	files   map[string][]byte // what was read of the repository; nil: not there
+	record  record
+	entries []configEntry // the repository's own configuration
+	filters []configEntry // what it and its includes say of filters
+	changed []ConfigChange
+}
+
+// hostCache holds the state that the host directory has now.
+type hostCache struct {
+	mu  sync.Mutex
+	now *hostState
+}
+
+// hostCopies are the files that are copied as they are.
+var hostCopies = []string{"info/exclude", "info/attributes", "shallow"}
+
+// hostLinks are the parts of the repository that git looks for in its common
+// directory to know what other checkouts hold.
+var hostLinks = []string{"HEAD", "index", "logs", "reftable", "worktrees"}
+
+func (r *Repository) hostDir() string { return filepath.Join(r.Dir, "host") }
+
+// common is a path in the repository's common directory.
+func (r *Repository) common(name string) string {
+	return filepath.Join(r.CommonDir, filepath.FromSlash(name))
+}
+
+// hosted makes sure that the host directory is as the repository wants it now,
+// and returns what it was made from: the same as before if nothing changed.
+func (r *Repository) hosted() (*hostState, error) {
+	r.host.mu.Lock()
+	defer r.host.mu.Unlock()
+	s := &hostState{files: map[string][]byte{}}
+	for _, name := range append([]string{"config"}, hostCopies...) {
+		limit := int64(maxConfig)
+		if name == "shallow" {
+			limit = maxShallow
+		}
+		b, err := fsx.ReadFile(r.common(name), limit)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+		}
+		s.files[name] = b
+	}
+	b, err := os.ReadFile(r.recordFile())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	s.files["record"] = b
+	if s.entries, err = parseConfig(s.files["config"]); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrConfig, r.common("config"), err)
+	}
+	r.readContents(s)
+	r.readFilters(s)
+	if was := r.host.now; was != nil && sameFiles(was.files, s.files) && slices.Equal(was.filters, s.filters) && r.isHosted() {
+		return was, nil
+	}
+	if err := r.makeHost(s); err != nil {
+		return nil, err
+	}
+	r.host.now = s
+	return s, nil
+}
+
+// readContents reads the files of patterns that the repository's configuration
+// names. One that cannot be read counts as empty.
+func (r *Repository) readContents(s *hostState) {
+	for _, e := range s.entries {
+		if e.class() != classContent {
+			continue
+		}
+		s.files[e.key] = nil
+		if e.bare {
+			continue
+		}
+		s.files[e.key] = []byte{} // nothing else counts then
+		if b, err := fsx.ReadFile(includedFile(e.value, r.common("config"), r.git.home()), maxConfig); err == nil {
+			s.files[e.key] = b
+		}
+	}
+}
+
+// readFilters collects what the repository's configuration says of filters, and
+// what the files say that it includes.
+func (r *Repository) readFilters(s *hostState) {
+	s.filters = filterSettings(s.entries, r.common("config"), r.git.home(), includeDepth)
+	if isWorktreeConfig(s.entries) {
+		if more, err := readConfigFile(r.common("config.worktree")); err == nil {
+			s.filters = append(s.filters, filterSettings(more, r.common("config.worktree"), r.git.home(), includeDepth)...)
+		}
+	}
+}
+
+// contentFile is the copy of such a file.
+func (r *Repository) contentFile(key string) string { return filepath.Join(r.hostDir(), key) }
+
+// maxShallow is more than the list of the commits at which history ends has.
+const maxShallow = 64 << 20
+
+func sameFiles(a, b map[string][]byte) bool {
+	for name, text := range b {
+		if !bytes.Equal(a[name], text) || (a[name] == nil) != (text == nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// isHosted reports whether the host directory is there, for this place.
+func (r *Repository) isHosted() bool {
+	b, err := os.ReadFile(filepath.Join(r.hostDir(), "commondir"))
+	return err == nil && string(b) == r.CommonDir+"\n" && isThere(filepath.Join(r.hostDir(), "config"))
+}
+
+// makeHost reads what the state says and writes the host directory. Several
+// processes may do so at once.
+func (r *Repository) makeHost(s *hostState) error {
+	err := checkExtensions(s.entries)
+	if err != nil {
+		return err
+	}
+	if s.record, err = r.recorded(s.entries); err != nil {
+		return err
+	}
+	s.files["record"], _ = os.ReadFile(r.recordFile())
+	s.changed = changes(s.record.Pinned, settingsIn(s.entries, classPinned))
+	s.changed = append(s.changed, changes(s.record.Sparse[""], r.sparseNow(s.entries, r.CommonDir))...)
+	if !r.isHosted() {
+		if err := r.layOutHost(); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Concat(hostCopies, contentKeys) {
+		to := filepath.Join(r.hostDir(), filepath.FromSlash(name))
+		err := os.ErrNotExist
+		if s.files[name] == nil {
+			err = os.Remove(to)
+		} else {
+			err = writeIfChanged(to, string(s.files[name]))
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return writeIfChanged(filepath.Join(r.hostDir(), "config"), string(r.hostConfig(s)))
+}
+
+// layOutHost makes the directories and the links, which only depend on where
+// the repository lies.
+func (r *Repository) layOutHost() error {
+	dir := r.hostDir()
+	for _, sub := range []string{"refs", "info"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			return err
+		}
+	}
+	for _, name := range hostLinks {
+		link := filepath.Join(dir, name)
+		if to, err := os.Readlink(link); err == nil && to == r.common(name) {
+			continue
+		}
+		_ = os.Remove(link)
+		err := os.Symlink(r.common(name), link)
+		if err != nil && !errors.Is(err, os.ErrExist) && runtime.GOOS != "windows" {
+			return err
+		}
+	}
+	return writeIfChanged(filepath.Join(dir, "commondir"), r.CommonDir+"\n")
+}
+
+func isWorktreeConfig(entries []configEntry) bool {
+	is := false
+	for _, e := range entries {
+		if e.key == "extensions.worktreeconfig" {
+			is = e.bare || isTrue(e.value)
+		}
+	}
+	return is
+}
+
+// sparseNow reads which files a checkout holds: from the repository's
+// configuration and, where checkouts have one of their own, from that. Nothing
+// else of that is used.
+func (r *Repository) sparseNow(entries []configEntry, gitDir string) []Setting {
+	if isWorktreeConfig(entries) {
+		if own, err := readConfigFile(filepath.Join(gitDir, "config.worktree")); err == nil {
+			entries = slices.Concat(entries, own)
+		}
+	}
+	values := map[string]bool{}
+	for _, e := range entries {
+		if slices.Contains(sparseKeys, e.key) {
+			values[e.key] = e.bare || isTrue(e.value)
+		}
+	}
+	var out []Setting
+	if !values["core.sparsecheckout"] {
+		return nil
+	}
+	for _, key := range sparseKeys {
+		if v, ok := values[key]; ok {
+			out = append(out, Setting{key, fmt.Sprint(v)})
+		}
+	}
+	return out
+}
+
+// sparse says which files a checkout holds. In a checkout of Croft's own that
+// is its agent's affair. Of any other it is what it was when Croft first saw
+// it: by a few lines here files would vanish from somebody's checkout when a
+// branch moves on.
+func (r *Repository) sparse(h *hostState, gitDir string) ([]Setting, error) {
+	admin := ""
+	if gitDir != r.CommonDir {
+		admin = filepath.Base(gitDir)
+	}
+	if admin != "" && (filepath.Dir(gitDir) != r.common("worktrees") || strings.HasPrefix(admin, ownPrefix)) {
+		return r.sparseNow(h.entries, gitDir), nil
+	}
+	if known, ok := h.record.Sparse[admin]; ok {
+		return known, nil
+	}
+	rec, err := r.readRecord()
+	if err != nil {
+		return nil, err
+	}
+	known, ok := rec.Sparse[admin]
+	if ok {
+		return known, nil
+	}
+	known = r.sparseNow(h.entries, gitDir)
+	if rec.Sparse == nil {
+		rec.Sparse = map[string][]Setting{}
+	}
+	rec.Sparse[admin] = known
+	return known, r.writeRecord(rec)
+}
+
+// ownPrefix begins the names of the admin directories of Croft's worktrees.
+const ownPrefix = "croft-"
+
+// isOwnCheckout reports whether a git directory is that of a checkout that
+// Croft made.
+func (r *Repository) isOwnCheckout(gitDir string) bool {
+	dir := filepath.Dir(gitDir)
+	return strings.HasPrefix(filepath.Base(gitDir), ownPrefix) && (dir == r.common("worktrees") || dir == r.isolatedDir())
+}
+
+// ownExcludes is the ignore file of Croft's checkouts: the user's own patterns,
+// and those of the files that Croft puts there.
+func (r *Repository) ownExcludes() string { return filepath.Join(r.Dir, "exclude") }
+
+// checkoutConfig are the settings of calls on one checkout.
+func (r *Repository) checkoutConfig(h *hostState, gitDir string) ([][2]string, error) {
+	sparse, err := r.sparse(h, gitDir)
+	if err != nil {
+		return nil, err
+	}
+	var kv [][2]string
+	for _, s := range sparse {
+		kv = append(kv, [2]string{s.Key, s.Value})
+	}
+	if r.isOwnCheckout(gitDir) && isThere(r.ownExcludes()) {
+		kv = append(kv, [2]string{"core.excludesFile", r.ownExcludes()})
+	}
+	return kv, nil
+}

@@ -1,0 +1,456 @@
+package git
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// raceRuns is how often a race is run.
+func raceRuns() int {
+	if os.Getenv("CROFT_LONG") != "" {
+		return 1000
+	}
+	return 200
+}
+
+// swapper puts one text after the other in the place of a file, as fast as it
+// can, until it is stopped.
+func swapper(t *testing.T, file string, texts ...string) (stop func()) {
+	t.Helper()
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			tmp := file + ".swap"
+			if os.WriteFile(tmp, []byte(texts[i%len(texts)]), 0o644) == nil {
+				_ = os.Rename(tmp, file)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	return func() { close(done); <-ended }
+}
+
+// TestConfigurationIsReadOnce swaps the repository's configuration, and that of
+// the worktree, while Croft works: git never reads what Croft has not.
+func TestConfigurationIsReadOnce(t *testing.T) {
+	v := newVictim(t)
+	good := readFile(t, filepath.Join(v.Dir, ".git", "config"))
+	bad := good + v.payload(t, "raced") + "[extensions]\n\tworktreeConfig = true\n[core]\n\thooksPath = " + v.Home + "/hp\n"
+	v.hooks(t, v.Home+"/hp")
+	stop := swapper(t, filepath.Join(v.Dir, ".git", "config"), good, bad)
+	defer stop()
+	stopOwn := swapper(t, filepath.Join(v.wt.Admin, "config.worktree"), "", v.payload(t, "raced-own"))
+	defer stopOwn()
+	signature := Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}
+	for i := range raceRuns() {
+		gittest.WriteFile(t, filepath.Join(v.wt.Path, "src/main.txt"), fmt.Sprintf("one\n%d\nthree\n", i))
+		switch i % 4 {
+		case 0:
+			_, _ = v.wt.CommitWork(t.Context(), Work{Paths: []string{"src/main.txt"}}, signature, Identity{})
+		case 1:
+			_, _ = v.wt.Modified(t.Context(), "src/main.txt")
+		default:
+			_ = drain(v.wt.Status(t.Context(), UntrackedAll, RefreshNothing))
+		}
+		if ran := v.sang(t); len(ran) > 0 {
+			t.Fatalf("run %d: %v ran", i, ran)
+		}
+	}
+}
+
+// inTime fails if something takes longer than anything of git's does.
+func inTime(t *testing.T, what string, f func() error) error {
+	t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- f() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%s hangs", what)
+		return nil
+	}
+}
+
+// TestPipesDoNotHang puts a pipe, and a link to a file of somebody else's, in
+// the place of every file that git or Croft opens.
+func TestPipesDoNotHang(t *testing.T) {
+	for _, name := range []string{
+		"config", "info/exclude", "info/attributes", "shallow", "HEAD", "index", "objects/info/alternates", "refs/heads/zz",
+		"worktrees/croft-wt/HEAD", "worktrees/croft-wt/index", "worktrees/croft-wt/commondir", "worktrees/croft-wt/gitdir",
+		"worktrees/croft-wt/MERGE_HEAD", "worktrees/croft-wt/locked", "worktrees/croft-wt/logs/HEAD", "worktrees/croft-wt/config.worktree",
+		"worktrees/croft-wt/FETCH_HEAD",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			repo := open(t, r)
+			w := addWorktree(t, r, repo, "wt")
+			gittest.WriteFile(t, filepath.Join(w.Path, "new.txt"), "new\n")
+			file := filepath.Join(r.Dir, ".git", filepath.FromSlash(name))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.RemoveAll(file), syscall.Mkfifo(file, 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			ctx := t.Context()
+			one := func(_ any, err error) error { return err }
+			for what, do := range map[string]func() error{
+				"status":   func() error { return drain(w.Status(ctx, UntrackedAll, RefreshIndex)) },
+				"discover": func() error { return one(Discover(w.Path)) },
+				"main":     func() error { return drain(repo.Main().Status(ctx, UntrackedAll, RefreshNothing)) },
+				"pending":  func() error { return one(w.Pending(ctx)) },
+				"index":    func() error { return one(w.Index(ctx)) },
+				"admin":    w.CheckAdmin,
+				"refs":     func() error { return one(repo.ReadRef(ctx, "refs/heads/zz")) },
+				"list":     func() error { return one(repo.List(ctx)) },
+				"commit": func() error {
+					return one(w.CommitWork(ctx, []string{"new.txt"}, Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}, Identity{}))
+				},
+				"lend":   func() error { return one(repo.lendObjects("croft-x")) },
+				"links":  func() error { return one(repo.gitlinks(ctx, w.at())) },
+				"hosts":  func() error { repo.Hosts("wt"); IndexEntries(w.Admin); return nil },
+				"reopen": func() error { return one(New(options(r)).Open(r.Dir)) },
+			} {
+				_ = inTime(t, what, do)
+			}
+			if name == "config" || name == "info/exclude" || name == "shallow" {
+				if err := drain(w.Status(ctx, UntrackedAll, RefreshNothing)); !errors.Is(err, ErrConfig) || !errors.Is(err, fsx.ErrNotRegular) {
+					t.Errorf("status: %v, want ErrConfig", err)
+				}
+			}
+			if strings.HasSuffix(name, "croft-wt/HEAD") || strings.HasSuffix(name, "croft-wt/index") {
+				if err := drain(w.Status(ctx, UntrackedAll, RefreshNothing)); !errors.Is(err, ErrNotPlain) {
+					t.Errorf("status: %v, want ErrNotPlain", err)
+				}
+			}
+		})
+	}
+}
+
+func TestPinnedKeysKeepTheirValues(t *testing.T) {
+	for key, value := range map[string]string{
+		"user.name": "Mallory", "user.email": "m@x", "user.signingkey": "/evil", "commit.gpgsign": "true", "gpg.format": "ssh",
+		"author.name": "Mallory", "core.sharedRepository": "world", "extensions.noop": "x", "core.repositoryFormatVersion": "1",
+		"core.sparseCheckout": "true", "lfs.url": "https://evil",
+	} {
+		t.Run(key, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			repo := open(t, r)
+			w := addWorktree(t, r, repo, "wt")
+			before := readFile(t, filepath.Join(repo.hostDir(), "config"))
+			r.Git("config", key, value)
+			err := repo.CheckConfig()
+			changed, ok := errors.AsType[*ConfigChangedError](err)
+			if !ok || len(changed.Changes) != 1 || !strings.EqualFold(changed.Changes[0].Key, key) || !slices.Equal(changed.Changes[0].Now, []string{value}) {
+				t.Fatalf("%v (%+v), want the key", err, changed)
+			}
+			if readFile(t, filepath.Join(repo.hostDir(), "config")) != before {
+				t.Error("git sees it before anybody accepted it")
+			}
+			head := r.Git("rev-parse", "wt")
+			gittest.WriteFile(t, filepath.Join(w.Path, "new.txt"), "new\n")
+			_, err = w.CommitWork(t.Context(), []string{"new.txt"}, Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}, Identity{})
+			if !errors.As(err, &changed) || r.Git("rev-parse", "wt") != head {
+				t.Errorf("a commit was made: %v", err)
+			}
+			if got := statusOf(t, w, UntrackedAll); !slices.Equal(got, []string{"?? new.txt"}) {
+				t.Errorf("it cannot be read any more: %q", got)
+			}
+			report, err := repo.ConfigReport()
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Git("config", "user.useConfigOnly", "true")
+			if err := repo.AcceptConfig(report); err == nil {
+				t.Error("something was accepted that nobody saw")
+			}
+			r.Git("config", "--unset", "user.useConfigOnly")
+			if err := errors.Join(repo.AcceptConfig(report), repo.CheckConfig()); err != nil {
+				t.Errorf("accepted, and still: %v", err)
+			}
+		})
+	}
+}
+
+func TestAnotherAddressIsNotFetchedFrom(t *testing.T) {
+	r := gittest.New(t)
+	r.Git("clone", "--quiet", "--bare", r.Dir, beside(r, "remote.git"))
+	r.Git("remote", "add", "origin", beside(r, "remote.git"))
+	repo := open(t, r)
+	if err := repo.Fetch(t.Context(), "origin"); err != nil {
+		t.Fatal(err)
+	}
+	r.Git("config", "remote.origin.url", beside(r, "evil.git"))
+	var changed *ConfigChangedError
+	if err := repo.Fetch(t.Context(), "origin"); !errors.As(err, &changed) || changed.Changes[0].Key != "remote.origin.url" {
+		t.Errorf("%v, want the key", err)
+	}
+	if err := repo.CheckConfig(); err != nil {
+		t.Errorf("an address keeps Croft from working: %v", err)
+	}
+}
+
+// TestUnapprovedFilterStoresNothing: content for which the repository names a
+// filter that may not run is neither stored as it is nor written.
+func TestUnapprovedFilterStoresNothing(t *testing.T) {
+	for name, define := range map[string]func(r *gittest.Repo, command string){
+		"config":  func(r *gittest.Repo, command string) { r.Git("config", "filter.shout.clean", command) },
+		"process": func(r *gittest.Repo, command string) { r.Git("config", "filter.shout.process", command) },
+		"include": func(r *gittest.Repo, command string) {
+			gittest.WriteFile(t, filepath.Join(r.Dir, "shared.cfg"), "[filter \"shout\"]\n\tclean = "+command+"\n")
+			r.Git("config", "include.path", "../shared.cfg")
+		},
+		"includeIf": func(r *gittest.Repo, command string) {
+			gittest.WriteFile(t, filepath.Join(r.Dir, "shared.cfg"), "[filter \"shout\"]\n\tclean = "+command+"\n")
+			r.Git("config", "includeIf.gitdir:**.path", "../shared.cfg")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := gittest.New(t)
+			r.Write(".gitattributes", "*.shout filter=shout\n")
+			r.Commit("attributes")
+			repo := open(t, r)
+			w := addWorktree(t, r, repo, "wt")
+			command := script(t, filepath.Join(r.Home, "shout"), "tr a-z A-Z")
+			define(r, command)
+			gittest.WriteFile(t, filepath.Join(w.Path, "a.shout"), "loud\n")
+			head := r.Git("rev-parse", "wt")
+			commit := func() error {
+				_, err := w.CommitWork(t.Context(), []string{"a.shout"}, Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}, Identity{})
+				return err
+			}
+			if err := commit(); !errors.Is(err, KindFilter) || r.Git("rev-parse", "wt") != head {
+				t.Fatalf("commit: %v, want KindFilter", err)
+			}
+			if name == "process" {
+				return // what is a process cannot be a script
+			}
+			report, err := repo.ConfigReport()
+			if err != nil || len(report.Filters) != 1 || !slices.Equal(report.Filters[0].Now, []string{command}) {
+				t.Fatalf("%+v, %v", report, err)
+			}
+			if err := errors.Join(repo.AcceptConfig(report), commit()); err != nil {
+				t.Fatal(err)
+			}
+			if got := r.Git("show", "wt:a.shout"); got != "LOUD" {
+				t.Errorf("an accepted filter stored %q", got)
+			}
+			if name != "config" {
+				return
+			}
+			define(r, command+"; true")
+			gittest.WriteFile(t, filepath.Join(w.Path, "a.shout"), "louder\n")
+			if err := commit(); !errors.Is(err, KindFilter) {
+				t.Errorf("with another command: %v, want KindFilter", err)
+			}
+		})
+	}
+}
+
+// TestLinksAreNotWrittenThrough: what Croft writes into the common directory
+// goes nowhere else.
+func TestLinksAreNotWrittenThrough(t *testing.T) {
+	for _, name := range []string{"config", "croft", "croft/exclude", "info/exclude", "info"} {
+		t.Run(name, func(t *testing.T) {
+			r := gittest.New(t)
+			repo := open(t, r)
+			addWorktree(t, r, repo, "wt")
+			precious := filepath.Join(r.Home, "precious")
+			file := filepath.Join(r.Dir, ".git", filepath.FromSlash(name))
+			if info, err := os.Stat(file); err == nil && info.IsDir() || name == "croft" {
+				if err := os.Mkdir(precious, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				gittest.WriteFile(t, precious, "[core]\n")
+			}
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.RemoveAll(file), os.Symlink(precious, file)); err != nil {
+				t.Fatal(err)
+			}
+			err := repo.LocalExclude(t.Context(), "croft-*", []string{"/CLAUDE.md"})
+			if strings.HasPrefix(name, "info") {
+				err = repo.Exclude("/x/")
+			}
+			if err == nil || !errors.Is(err, ErrNotPlain) && !errors.Is(err, fsx.ErrNotRegular) {
+				t.Errorf("%v, want a refusal", err)
+			}
+			if info, _ := os.Stat(precious); info.IsDir() && isNotEmpty(precious) || !info.IsDir() && readFile(t, precious) != "[core]\n" {
+				t.Error("it was written through the link")
+			}
+		})
+	}
+}
+
+// TestSelfTest: a git that takes its configuration from elsewhere is not used.
+func TestSelfTest(t *testing.T) {
+	r := gittest.New(t)
+	for name, text := range map[string]string{
+		"the common directory": `unset GIT_COMMON_DIR; exec git "$@"`,
+		"hooks":                `exec git -c core.hooksPath="${GIT_OBJECT_DIRECTORY%/objects}/hooks" "$@"`,
+	} {
+		wrapper := script(t, filepath.Join(r.Home, "wrapped"), text)
+		repo := open(t, r, func(o *Options) {
+			o.Path, o.ConfigDir = wrapper, filepath.Join(r.Home, "state", name)
+		})
+		for range 2 {
+			if _, err := repo.Refs(t.Context()); !errors.Is(err, ErrUnsafeGit) {
+				t.Errorf("%s: %v, want ErrUnsafeGit", name, err)
+			}
+		}
+	}
+	repo := open(t, r)
+	if _, err := repo.Refs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(repo.git.opts.ConfigDir, "selftest-*")); len(left) > 0 {
+		t.Errorf("it left %v", left)
+	}
+}
+
+// TestMergesAreNotSteered: attributes in the common directory itself are nobody's.
+func TestMergesAreNotSteered(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	r.Git("branch", "other")
+	r.Write("README.md", "mine\n")
+	mine := r.Commit("mine")
+	r.Git("switch", "--quiet", "other")
+	r.Write("README.md", "theirs\n")
+	theirs := r.Commit("theirs")
+	gittest.WriteFile(t, filepath.Join(r.Dir, ".git", ".gitattributes"), "* merge=union\n")
+	a, err := repo.Attempts(OnDisk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	if m, err := a.Merge(t.Context(), mine, theirs); err != nil || m.Clean() {
+		t.Errorf("%+v, %v: the conflict was merged away", m, err)
+	}
+}
+
+func TestMainDirectoryLeadsNowhere(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	other := gittest.New(t)
+	gittest.WriteFile(t, filepath.Join(r.Dir, ".git", "commondir"), other.Dir+"/.git\n")
+	if _, err := repo.Refs(t.Context()); !errors.Is(err, ErrForeignAdmin) {
+		t.Errorf("%v, want ErrForeignAdmin", err)
+	}
+}
+
+func TestHostDirectoryIsPrivate(t *testing.T) {
+	r := gittest.New(t)
+	r.Git("config", "core.fsmonitor", "evil")
+	r.Git("config", "include.path", "evil")
+	repo := open(t, r)
+	if _, err := repo.Refs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(repo.hostDir()); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if text := readFile(t, filepath.Join(repo.hostDir(), "config")); strings.Contains(text, "evil") {
+		t.Errorf("it has\n%s", text)
+	}
+	report, err := repo.ConfigReport()
+	if want := []string{"core.fsmonitor", "include.path"}; err != nil || !slices.Equal(report.Ignored, want) {
+		t.Errorf("ignored %q, %v, want %q", report.Ignored, err, want)
+	}
+}
+
+func TestUnknownExtensionIsRefused(t *testing.T) {
+	r := gittest.New(t)
+	r.Git("config", "core.repositoryFormatVersion", "1")
+	r.Git("config", "extensions.fromTheFuture", "true")
+	var unknown *UnknownExtensionError
+	if _, err := open(t, r).Refs(t.Context()); !errors.As(err, &unknown) || unknown.Name != "fromthefuture" {
+		t.Errorf("%v, want an UnknownExtensionError", err)
+	}
+}
+
+// TestSignedCommitIsGits signs a commit by a key of the user's, as plain git
+// does, and with one that the repository pinned.
+func TestSignedCommitIsGits(t *testing.T) {
+	r := gittest.New(t)
+	key := filepath.Join(r.Home, "key")
+	if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", key).CombinedOutput(); err != nil {
+		t.Skipf("no ssh-keygen: %v: %s", err, out)
+	}
+	for _, where := range []string{"--global", "--local"} {
+		r.Git("config", where, "gpg.format", "ssh")
+		r.Git("config", where, "user.signingKey", key)
+		r.Git("config", where, "commit.gpgSign", "true")
+		repo := open(t, r, func(o *Options) { o.ConfigDir = filepath.Join(r.Home, "state", where) })
+		id, err := repo.Identity(t.Context())
+		if err != nil || !id.Signs {
+			t.Fatalf("%s: %+v, %v", where, id, err)
+		}
+		head := r.Git("rev-parse", "HEAD")
+		at := At(id.Author, time.Unix(1_600_000_000, 0).UTC())
+		oid, err := repo.signed(t.Context(), Commit{Tree: r.Git("rev-parse", "HEAD^{tree}"), Parents: []string{head}, Author: at, Signature: at, Message: "signed"}, call{})
+		if err != nil {
+			t.Fatalf("%s: %v", where, err)
+		}
+		name, address, _ := strings.Cut(strings.TrimSuffix(id.Author, ">"), " <")
+		plain := *r
+		plain.Env = append(slices.Clone(r.Env), "GIT_AUTHOR_DATE=1600000000 +0000", "GIT_COMMITTER_DATE=1600000000 +0000",
+			"GIT_AUTHOR_NAME="+name, "GIT_AUTHOR_EMAIL="+address, "GIT_COMMITTER_NAME="+name, "GIT_COMMITTER_EMAIL="+address)
+		if want := plain.Git("commit-tree", "-S", "-p", head, "-m", "signed", "HEAD^{tree}"); oid != want {
+			t.Errorf("%s: %s, want %s:\n%s", where, r.Git("cat-file", "commit", oid), want, r.Git("cat-file", "commit", want))
+		}
+	}
+}
+
+// TestSparseIsTheCheckoutsOwn: a checkout of Croft's is sparse as its agent has
+// it; the main one as it was when Croft first saw it.
+func TestSparseIsTheCheckoutsOwn(t *testing.T) {
+	for _, mode := range []string{"--cone", "--no-cone"} {
+		t.Run(mode, func(t *testing.T) {
+			r := gittest.New(t)
+			r.Write("a/x", "x\n")
+			r.Write("b/y", "y\n")
+			r.Commit("files")
+			r.Git("sparse-checkout", "set", mode, "a")
+			repo := open(t, r)
+			w := addWorktree(t, r, repo, "wt")
+			if !exists(filepath.Join(w.Path, "a", "x")) || exists(filepath.Join(w.Path, "b", "y")) {
+				t.Error("the checkout is not sparse as the main one is")
+			}
+			if got := statusOf(t, w, UntrackedAll); len(got) > 0 {
+				t.Errorf("status: %q", got)
+			}
+			r.GitIn(w.Path, "sparse-checkout", "set", mode, "b")
+			if err := w.Checkout(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			if exists(filepath.Join(w.Path, "a", "x")) || !exists(filepath.Join(w.Path, "b", "y")) || len(statusOf(t, w, UntrackedAll)) > 0 {
+				t.Error("the checkout is not as its agent has it")
+			}
+			if err := repo.CheckConfig(); err != nil {
+				t.Error(err)
+			}
+			r.Git("sparse-checkout", "disable")
+			var changed *ConfigChangedError
+			if err := repo.CheckConfig(); !errors.As(err, &changed) {
+				t.Errorf("%v, want a ConfigChangedError", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,203 @@
+package git
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// record is what Croft keeps of a repository's configuration, in its own
+// directory: what was pinned when it first saw the repository, and what a
+// person has accepted since.
+type record struct {
+	Pinned []Setting `json:"pinned"`
+	// Filters are the commands of filters that a person approved.
+	Filters []Setting `json:"filters,omitempty"`
+	// Sparse says which checkouts that are not Croft's own are sparse, and how,
+	// by the names of their admin directories; that of the main one is empty.
+	Sparse map[string][]Setting `json:"sparse,omitempty"`
+}
+
+// Setting is one line of a configuration.
+type Setting struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+func (r *Repository) recordFile() string { return filepath.Join(r.Dir, "config.json") }
+
+func (r *Repository) readRecord() (record, error) {
+	var rec record
+	b, err := os.ReadFile(r.recordFile())
+	if err == nil {
+		err = json.Unmarshal(b, &rec)
+	}
+	return rec, err
+}
+
+func (r *Repository) writeRecord(rec record) error {
+	b, err := json.MarshalIndent(rec, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
+		return err
+	}
+	return replaceFile(r.recordFile(), append(b, '\n'), 0o600)
+}
+
+// recorded returns the record, and writes it if Croft sees the repository for
+// the first time.
+func (r *Repository) recorded(entries []configEntry) (record, error) {
+	rec, err := r.readRecord()
+	if !errors.Is(err, os.ErrNotExist) {
+		return rec, err
+	}
+	rec = record{Pinned: settingsIn(entries, classPinned), Sparse: map[string][]Setting{"": r.sparseNow(entries, r.CommonDir)}}
+	return rec, r.writeRecord(rec)
+}
+
+// settingsIn picks the settings of one class.
+func settingsIn(entries []configEntry, which class) []Setting {
+	list := []Setting{}
+	for _, e := range entries {
+		if e.class() == which {
+			list = append(list, e.setting())
+		}
+	}
+	return list
+}
+
+func (e configEntry) setting() Setting {
+	if e.bare {
+		return Setting{e.key, "true"}
+	}
+	return Setting{e.key, e.value}
+}
+
+// ConfigChange is a difference between a repository's configuration and what
+// Croft goes by.
+type ConfigChange struct {
+	Key string   `json:"key"`
+	Was []string `json:"was,omitempty"` // what Croft goes by; for a filter nothing
+	Now []string `json:"now,omitempty"`
+}
+
+// changes compares settings by their keys.
+func changes(was, now []Setting) []ConfigChange {
+	var keys []string
+	values := func(list []Setting, key string) []string {
+		var out []string
+		for _, s := range list {
+			if s.Key == key {
+				out = append(out, s.Value)
+			}
+		}
+		return out
+	}
+	for _, s := range slices.Concat(was, now) {
+		if !slices.Contains(keys, s.Key) {
+			keys = append(keys, s.Key)
+		}
+	}
+	var out []ConfigChange
+	for _, key := range keys {
+		if c := (ConfigChange{key, values(was, key), values(now, key)}); !slices.Equal(c.Was, c.Now) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// ConfigChangedError says that a repository's configuration differs from what
+// Croft pinned, so that nothing is written before a person has looked at it.
+type ConfigChangedError struct{ Changes []ConfigChange }
+
+func (e *ConfigChangedError) Error() string {
+	keys := make([]string, len(e.Changes))
+	for i, c := range e.Changes {
+		keys[i] = c.Key
+	}
+	return "the repository's configuration was changed: " + strings.Join(keys, ", ")
+}
+
+// CheckConfig fails with a *ConfigChangedError if the repository's
+// configuration differs from what was pinned in anything that decides about
+// commits, checkouts or the repository's format. Croft goes by what was pinned
+// in any case. Where to fetch from does not count: [Repository.Fetch] looks.
+func (r *Repository) CheckConfig() error {
+	return r.checkConfig(func(key string) bool { return !strings.HasPrefix(key, "remote.") })
+}
+
+func (r *Repository) checkConfig(counts func(key string) bool) error {
+	h, err := r.hosted()
+	if err != nil {
+		return err
+	}
+	changed := slices.DeleteFunc(slices.Clone(h.changed), func(c ConfigChange) bool { return !counts(c.Key) })
+	if len(changed) == 0 {
+		return nil
+	}
+	return &ConfigChangedError{changed}
+}
+
+// ConfigReport is what a person should know of a repository's configuration.
+type ConfigReport struct {
+	Changes []ConfigChange // of what is pinned
+	Filters []ConfigChange // programs that are not approved
+	Ignored []string       // keys that Croft's git never sees
+}
+
+// ConfigReport compares the repository's configuration with what Croft goes by.
+func (r *Repository) ConfigReport() (ConfigReport, error) {
+	h, err := r.hosted()
+	if err != nil {
+		return ConfigReport{}, err
+	}
+	return r.report(h), nil
+}
+
+func (r *Repository) report(h *hostState) ConfigReport {
+	out := ConfigReport{Changes: slices.Clone(h.changed)}
+	for _, f := range h.filters {
+		if f.isCommand() && !r.approves(h, f) {
+			out.Filters = append(out.Filters, ConfigChange{Key: f.key, Now: []string{f.value}})
+		}
+	}
+	for _, e := range h.entries {
+		if e.class() == classNever && !slices.Contains(out.Ignored, e.key) && !slices.Contains(sparseKeys, e.key) && !isOwnKey(e) {
+			out.Ignored = append(out.Ignored, e.key)
+		}
+	}
+	return out
+}
+
+// isOwnKey reports whether Croft itself wrote a setting, or reads it in its own
+// way.
+func isOwnKey(e configEntry) bool {
+	return e.value == roleInclude || e.key == "core.bare" || e.key == "core.worktree" || e.key == "extensions.worktreeconfig"
+}
+
+// AcceptConfig makes Croft go by the repository's configuration as a person has
+// seen it. It fails if that is not what it says any more.
+func (r *Repository) AcceptConfig(seen ConfigReport) error {
+	h, err := r.hosted()
+	if err != nil {
+		return err
+	}
+	now := r.report(h)
+	if fmt.Sprintf("%q", now) != fmt.Sprintf("%q", seen) {
+		return &ConfigChangedError{slices.Concat(now.Changes, now.Filters)}
+	}
+	rec := record{Pinned: settingsIn(h.entries, classPinned), Sparse: map[string][]Setting{"": r.sparseNow(h.entries, r.CommonDir)}}
+	for _, f := range h.filters {
+		if f.isCommand() {
+			rec.Filters = append(rec.Filters, f.setting())
+		}
+	}
+	return r.writeRecord(rec)
+}
