@@ -120,7 +120,7 @@ func TestPipesDoNotHang(t *testing.T) {
 				"refs":     func() error { return one(repo.ReadRef(ctx, "refs/heads/zz")) },
 				"list":     func() error { return one(repo.List(ctx)) },
 				"commit": func() error {
-					return one(w.CommitWork(ctx, []string{"new.txt"}, Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}, Identity{}))
+					return one(w.CommitWork(ctx, Work{Paths: []string{"new.txt"}}, Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}, Identity{}))
 				},
 				"lend":   func() error { return one(repo.lendObjects("croft-x")) },
 				"links":  func() error { return one(repo.gitlinks(ctx, w.at())) },
