@@ -122,7 +122,7 @@ func TestPipesDoNotHang(t *testing.T) {
 				"commit": func() error {
 					return one(w.CommitWork(ctx, Work{Paths: []string{"new.txt"}}, Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}, Identity{}))
 				},
-				"lend":   func() error { return one(repo.lendObjects("croft-x")) },
+				"lend":   func() error { return one(repo.lendObjects(t.Context(), "croft-x")) },
 				"links":  func() error { return one(repo.gitlinks(ctx, w.at())) },
 				"hosts":  func() error { repo.Hosts("wt"); IndexEntries(w.Admin); return nil },
 				"reopen": func() error { return one(New(options(r)).Open(r.Dir)) },
@@ -166,7 +166,7 @@ func TestPinnedKeysKeepTheirValues(t *testing.T) {
 			}
 			head := r.Git("rev-parse", "wt")
 			gittest.WriteFile(t, filepath.Join(w.Path, "new.txt"), "new\n")
-			_, err = w.CommitWork(t.Context(), []string{"new.txt"}, Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}, Identity{})
+			_, err = w.CommitWork(t.Context(), Work{Paths: []string{"new.txt"}}, Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}, Identity{})
 			if !errors.As(err, &changed) || r.Git("rev-parse", "wt") != head {
 				t.Errorf("a commit was made: %v", err)
 			}
@@ -233,7 +233,7 @@ func TestUnapprovedFilterStoresNothing(t *testing.T) {
 			gittest.WriteFile(t, filepath.Join(w.Path, "a.shout"), "loud\n")
 			head := r.Git("rev-parse", "wt")
 			commit := func() error {
-				_, err := w.CommitWork(t.Context(), []string{"a.shout"}, Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}, Identity{})
+				_, err := w.CommitWork(t.Context(), Work{Paths: []string{"a.shout"}}, Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}, Identity{})
 				return err
 			}
 			if err := commit(); !errors.Is(err, KindFilter) || r.Git("rev-parse", "wt") != head {
