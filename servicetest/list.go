@@ -1,9 +1,11 @@
 package servicetest
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -218,10 +220,14 @@ const failingGit = "#!/bin/sh\n[ \"$1\" = version ] && exec echo git version 2.4
 // listFailure is a deviation: a listing that fails is not an empty list.
 func listFailure(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
-	svc := f.at(f.Dir, "CROFT_GIT_PATH="+fakeGit(t, f, failingGit))
+	svc := f.at(f.Dir)
+	registered := filepath.Join(f.Dir, ".git", "worktrees")
+	if err := errors.Join(os.Rename(registered, registered+".aside"), os.WriteFile(registered, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	list, err := svc.Worktrees(t.Context(), "")
-	if e := wantCode(t, err, croft.GitFailed); e.Details != "fatal: out of order" {
-		t.Errorf("details %q, want git's own words", e.Details)
+	if e := wantCode(t, err, croft.FileIrregular); !strings.Contains(e.Details, registered) {
+		t.Errorf("details %q, want the path", e.Details)
 	}
 	if list != nil {
 		t.Errorf("a failed listing returned %v", list)

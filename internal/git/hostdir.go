@@ -87,6 +87,9 @@ func (r *Repository) hosted() (*hostState, error) {
 	}
 	r.readContents(s)
 	r.readFilters(s)
+	if isWorktreeConfig(s.entries) {
+		s.files["config.worktree"], _ = fsx.ReadFile(r.common("config.worktree"), maxConfig)
+	}
 	if was := r.host.now; was != nil && sameFiles(was.files, s.files) && slices.Equal(was.filters, s.filters) && r.isHosted() {
 		return was, nil
 	}

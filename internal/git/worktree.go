@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"os"
@@ -259,7 +260,7 @@ func (r *Repository) List(ctx context.Context) ([]WorktreeEntry, error) {
 	}
 	admins, err := os.ReadDir(r.common("worktrees"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrNotPlain, err)
 	}
 	for _, a := range admins {
 		dir := filepath.Join(r.common("worktrees"), a.Name())
