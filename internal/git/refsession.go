@@ -13,8 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// refSession is a long-lived `git update-ref --stdin`. It ends when a
-// transaction fails; the next one starts another.
+// refSession is a long-lived `git update-ref --stdin`, for refs that are no
+// files. It ends when a transaction fails; the next one starts another.
 type refSession struct {
 	repo *Repository
 	mu   sync.Mutex
@@ -35,6 +35,26 @@ type transaction struct {
 	script    string
 	locks     []string
 	meanwhile func() error // called while the refs are locked
+}
+
+// moveByGit moves refs that are no files.
+func (r *Repository) moveByGit(ctx context.Context, meanwhile func() error, updates []RefUpdate) error {
+	var b strings.Builder
+	b.WriteString("start\x00")
+	for _, u := range updates {
+		switch {
+		case u.New == "" && u.Old == "":
+			fmt.Fprintf(&b, "verify %s\x00%s\x00", u.Ref, r.ZeroOID())
+		case u.New == "":
+			fmt.Fprintf(&b, "delete %s\x00%s\x00", u.Ref, u.Old)
+		case u.Old == "":
+			fmt.Fprintf(&b, "create %s\x00%s\x00", u.Ref, u.New)
+		default:
+			fmt.Fprintf(&b, "update %s\x00%s\x00%s\x00", u.Ref, u.New, u.Old)
+		}
+	}
+	b.WriteString("prepare\x00")
+	return r.refs.transact(ctx, transaction{script: b.String(), locks: locksOf(updates), meanwhile: meanwhile})
 }
 
 func (s *refSession) transact(ctx context.Context, t transaction) error {

@@ -23,6 +23,7 @@ type Repository struct {
 	config settingsCache
 
 	refs    refSession
+	writer  refWriter
 	inPack  packedCache
 	objects objectSession
 	idle    idleAttempts
@@ -52,13 +53,14 @@ func (g *Git) dirFor(common string) string {
 // needed.
 func (g *Git) At(p Place, dir string) *Repository {
 	r := &Repository{Place: p, Dir: dir, git: g, format: readFormat(p.CommonDir)}
-	r.refs.repo, r.objects.repo = r, r
+	r.refs.repo, r.writer.repo, r.objects.repo = r, r, r
 	return r
 }
 
 // Close ends the long-lived processes.
 func (r *Repository) Close() error {
 	r.idle.close()
+	r.writer.close()
 	return errors.Join(r.refs.close(), r.objects.close())
 }
 
