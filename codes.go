@@ -63,6 +63,8 @@ var codeTable = []struct {
 	{GitNotFound, 503, ExitEnvironment},
 	{GitTooOld, 503, ExitEnvironment},
 	{FilterRefused, 422, ExitEnvironment},
+	{GitTimeout, 504, ExitFailure},
+	{FileIrregular, 409, ExitRefused},
 	{ConfigInvalid, 422, ExitEnvironment},
 	{StateUnavailable, 503, ExitEnvironment},
 	{Unsupported, 501, ExitEnvironment},

@@ -126,6 +126,10 @@ const (
 	// FilterRefused: the repository's own configuration names a content filter
 	// that the user has not allowed Croft to run.
 	FilterRefused Code = "FILTER_REFUSED"
+	// GitTimeout: a git did not end in time and was stopped.
+	GitTimeout Code = "GIT_TIMEOUT"
+	// FileIrregular: a link, a pipe or a device lies where git keeps a file.
+	FileIrregular Code = "FILE_IRREGULAR"
 	// ConfigInvalid: a configuration file or variable cannot be used.
 	ConfigInvalid Code = "CONFIG_INVALID"
 	// StateUnavailable: Croft's own state cannot be read or written.

@@ -254,6 +254,12 @@ func engineKeys() []Key {
 			Doc:   "The content filters of a repository's own configuration that Croft may run.",
 			field: func(c *Config) any { return &c.Git.Filters },
 		},
+		{
+			Name: "git.timeout", Type: TypeDuration, Default: "30m", Guard: GuardUser,
+			Doc:   "After what time a git that does not end is stopped.",
+			max:   longest,
+			field: func(c *Config) any { return &c.Git.Timeout },
+		},
 	}
 }
 

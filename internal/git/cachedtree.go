@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -14,7 +13,7 @@ import (
 // and nothing was staged since. It is read without a process; "" means only
 // that it is not known.
 func (w *Worktree) CachedTree() string {
-	f, err := os.Open(filepath.Join(w.Admin, "index"))
+	f, err := openPlain(filepath.Join(w.Admin, "index"))
 	if err != nil {
 		return ""
 	}

@@ -31,7 +31,7 @@ func (w *Worktree) Progress() string {
 
 // mergeHeads are the commits that a merge in progress brings in.
 func (w *Worktree) mergeHeads() []string {
-	b, err := os.ReadFile(filepath.Join(w.Admin, "MERGE_HEAD"))
+	b, err := readPlain(filepath.Join(w.Admin, "MERGE_HEAD"))
 	if err != nil {
 		return nil
 	}

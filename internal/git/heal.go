@@ -56,7 +56,7 @@ func (a *Advance) healFile(ctx context.Context, c Change) error {
 		return err
 	}
 	if !missing {
-		has, err := os.ReadFile(path)
+		has, err := readPlain(path)
 		if err != nil || len(has) >= len(becomes.Data) || !bytes.HasPrefix(becomes.Data, has) {
 			return nil // whole, or somebody's own
 		}

@@ -79,7 +79,7 @@ func (w *Worktree) Index(ctx context.Context) (*Index, error) {
 }
 
 func (w *Worktree) readIndex(path string) (*Index, error) {
-	f, err := os.Open(path)
+	f, err := openPlain(path)
 	if err != nil {
 		return nil, err
 	}

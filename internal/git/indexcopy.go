@@ -47,7 +47,7 @@ func (c *indexCopy) load() error {
 // index with those of files to know which of them may have changed unseen, in
 // the second in which they were read: a younger copy would hide such a change.
 func copyIndexFile(from, to string) error {
-	f, err := os.Open(from)
+	f, err := openPlain(from)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (c *indexCopy) takeLock(ctx context.Context) error {
 
 // isOurs reports whether the lock on the index is one of Croft's.
 func (c *indexCopy) isOurs() bool {
-	b, err := os.ReadFile(c.lockFile())
+	b, err := readPlain(c.lockFile())
 	return err == nil && string(b) == lockText
 }
 
@@ -163,7 +163,7 @@ func (c *indexCopy) place() error {
 		return err
 	}
 	next := c.original() + ".croft"
-	if err := os.WriteFile(next, data, 0o666); err != nil {
+	if err := writeNew(next, data); err != nil {
 		return err
 	}
 	if err := errors.Join(os.Chtimes(next, info.ModTime(), info.ModTime()), syncFile(next)); err != nil {

@@ -207,7 +207,7 @@ const roleMark = "# Put there by Croft: files of its own in a workspace."
 // sharedExcludes are the patterns that git ignores in every checkout of the
 // repository, and in those that Croft made.
 func (r *Repository) sharedExcludes() string {
-	b, _ := os.ReadFile(filepath.Join(r.CommonDir, "info", "exclude"))
+	b, _ := readPlain(filepath.Join(r.CommonDir, "info", "exclude"))
 	text := string(b)
 	own, _ := os.ReadFile(filepath.Join(r.Dir, "exclude"))
 	if _, patterns, ok := strings.Cut(string(own), roleMark+"\n"); ok {

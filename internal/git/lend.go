@@ -154,7 +154,7 @@ func lendLoose(objects, store, name string) error {
 
 // lendAlternates lets a store borrow from where the repository borrows itself.
 func (r *Repository) lendAlternates(store string) error {
-	b, err := os.ReadFile(filepath.Join(r.CommonDir, "objects", "info", "alternates"))
+	b, err := readPlain(filepath.Join(r.CommonDir, "objects", "info", "alternates"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

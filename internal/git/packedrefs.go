@@ -46,7 +46,7 @@ func (r *Repository) packed() *packedRefs {
 	if old := c.info; old != nil && os.SameFile(old, info) && old.Size() == info.Size() && old.ModTime().Equal(info.ModTime()) {
 		return c.refs
 	}
-	data, err := readPacked(file)
+	data, err := readFollowing(file)
 	if err != nil {
 		return &packedRefs{err: err}
 	}
@@ -59,9 +59,9 @@ func (r *Repository) packed() *packedRefs {
 	return refs
 }
 
-// readPacked reads the file, also through a link, as git does. It does not wait
+// readFollowing reads a file, also through a link, as git does. It does not wait
 // for what is no file.
-func readPacked(file string) ([]byte, error) {
+func readFollowing(file string) ([]byte, error) {
 	f, err := os.OpenFile(file, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return nil, err

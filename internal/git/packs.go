@@ -266,7 +266,7 @@ func dropOldKeeps(dir string) {
 		if err != nil || time.Since(info.ModTime()) < keptTime {
 			continue
 		}
-		if text, err := os.ReadFile(name); err == nil && bytes.Equal(text, []byte(keepText)) {
+		if text, err := readPlain(name); err == nil && bytes.Equal(text, []byte(keepText)) {
 			_ = os.Remove(name)
 		}
 	}

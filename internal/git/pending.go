@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,7 +35,7 @@ func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 	}
 	oids = append(append(oids, head), w.held(ctx)...)
 	for _, name := range pendingFiles {
-		b, err := os.ReadFile(filepath.Join(w.Admin, filepath.FromSlash(name)))
+		b, err := readPlain(filepath.Join(w.Admin, filepath.FromSlash(name)))
 		if err != nil {
 			continue
 		}
@@ -47,7 +46,7 @@ func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 	}
 	_ = filepath.WalkDir(filepath.Join(w.Admin, "refs"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
-			if b, err := os.ReadFile(path); err == nil {
+			if b, err := readPlain(path); err == nil {
 				oids = append(oids, strings.TrimSpace(string(b)))
 			}
 		}
@@ -107,7 +106,7 @@ func (w *Worktree) commits(ctx context.Context, oids []string) ([]string, error)
 
 // reflog returns where HEAD was, newest first.
 func (w *Worktree) reflog() []string {
-	b, err := os.ReadFile(filepath.Join(w.Admin, "logs", "HEAD"))
+	b, err := readPlain(filepath.Join(w.Admin, "logs", "HEAD"))
 	if err != nil {
 		return nil
 	}

@@ -256,7 +256,7 @@ func readRefFile(file string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, err
 	}
-	return readPacked(file)
+	return readFollowing(file)
 }
 
 // parseRefFile returns what a ref's file says and, if that is a symbolic ref,

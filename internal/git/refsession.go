@@ -104,11 +104,15 @@ func (s *refSession) carryOut(ctx context.Context, t transaction) error {
 }
 
 func (s *refSession) exchange(ctx context.Context, script string, answers ...string) error {
+	watched, end := s.repo.git.watch(context.WithoutCancel(ctx), door{repo: s.repo}, updateRefArgs)
+	defer end()
+	stop := context.AfterFunc(watched, s.p.Kill)
+	defer stop()
 	_, werr := io.WriteString(s.p.Stdin, script)
 	for _, want := range answers {
 		line, err := s.out.ReadString('\n')
 		if err != nil || strings.TrimSpace(line) != want {
-			return s.fail(ctx, errors.Join(werr, err))
+			return s.fail(ctx, errors.Join(context.Cause(watched), werr, err))
 		}
 	}
 	return nil
@@ -122,7 +126,7 @@ func (s *refSession) start(ctx context.Context) error {
 	// The session outlives this call, and a transaction that was sent is not
 	// torn apart: its context is not the caller's.
 	p, err := s.repo.git.start(context.WithoutCancel(ctx), door{repo: s.repo},
-		call{args: updateRefArgs, inherit: []*os.File{m.lock.File()}})
+		call{args: updateRefArgs, session: true, inherit: []*os.File{m.lock.File()}})
 	if err != nil {
 		m.end()
 		return err
@@ -142,7 +146,7 @@ func (s *refSession) fail(ctx context.Context, cause error) error {
 	} else {
 		m.end()
 	}
-	if err != nil {
+	if err != nil && !isStopped(cause) {
 		return s.repo.git.wrap(updateRefArgs, s.repo.CommonDir, err)
 	}
 	return s.repo.git.wrap(updateRefArgs, s.repo.CommonDir, fmt.Errorf("unexpected end: %w", cause))

@@ -96,7 +96,7 @@ func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path str
 // gitlinks lists the submodules that an index holds. The index is read here,
 // which saves a process for the many repositories without one.
 func (r *Repository) gitlinks(ctx context.Context, at checkoutAt) ([]string, error) {
-	f, err := os.Open(filepath.Join(at.gitDir, "index"))
+	f, err := openPlain(filepath.Join(at.gitDir, "index"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

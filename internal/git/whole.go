@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -26,7 +25,7 @@ func (w *Worktree) CheckAdmin() error {
 			return fmt.Errorf("%s %w", name, ErrTorn)
 		}
 	}
-	b, err := os.ReadFile(filepath.Join(w.Admin, "index"))
+	b, err := readPlain(filepath.Join(w.Admin, "index"))
 	if err != nil {
 		return err
 	}

@@ -213,7 +213,7 @@ func (r *Repository) Registered(prefix string) ([]*Worktree, error) {
 			if !strings.HasPrefix(e.Name(), prefix) {
 				continue
 			}
-			b, err := os.ReadFile(filepath.Join(dir, e.Name(), "gitdir"))
+			b, err := readPlain(filepath.Join(dir, e.Name(), "gitdir"))
 			if err != nil {
 				continue
 			}
@@ -227,7 +227,7 @@ func (r *Repository) Registered(prefix string) ([]*Worktree, error) {
 // IndexEntries reads from its header how many files the index in a git
 // directory holds; zero if there is none.
 func IndexEntries(gitDir string) int {
-	f, err := os.Open(filepath.Join(gitDir, "index"))
+	f, err := openPlain(filepath.Join(gitDir, "index"))
 	if err != nil {
 		return 0
 	}
