@@ -65,6 +65,7 @@ var codeTable = []struct {
 	{GitUnsafe, 503, ExitEnvironment},
 	{FilterRefused, 422, ExitEnvironment},
 	{ConfigChanged, 409, ExitRefused},
+	{GitTimeout, 504, ExitFailure},
 	{FileIrregular, 409, ExitRefused},
 	{ConfigInvalid, 422, ExitEnvironment},
 	{StateUnavailable, 503, ExitEnvironment},

@@ -131,6 +131,8 @@ const (
 	// ConfigChanged: the repository's own git configuration says something else
 	// than when Croft first saw it, and nobody has accepted that.
 	ConfigChanged Code = "CONFIG_CHANGED"
+	// GitTimeout: a git did not end in time and was stopped.
+	GitTimeout Code = "GIT_TIMEOUT"
 	// FileIrregular: a link, a pipe or something else lies in the repository where
 	// git has a file.
 	FileIrregular Code = "FILE_IRREGULAR"

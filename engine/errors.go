@@ -11,6 +11,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -75,7 +76,20 @@ func explainGit(e *croft.Error, err error) bool {
 	var tooOld *git.TooOldError
 	var failed *git.Error
 	var private *git.PrivateError
+	var link *git.LinkError
+	var pipe *git.PipeError
+	var late *git.TimeoutError
+	var ref *git.RefError
 	switch {
+	case errors.As(err, &link):
+		e.Code, e.Message, e.Hint = croft.FileIrregular, link.Error(), "remove it, after a look at what it is"
+	case errors.As(err, &pipe):
+		e.Code, e.Message, e.Hint = croft.FileIrregular, pipe.Error(), "remove it, after a look at what it is"
+	case errors.Is(err, fsx.ErrNotRegular):
+		e.Code, e.Message, e.Details = croft.FileIrregular, "a link, a pipe or a device lies where a file belongs", err.Error()
+		e.Hint = "remove it, after a look at what it is"
+	case errors.As(err, &late):
+		e.Code, e.Message, e.Hint = croft.GitTimeout, late.Error(), "the same command again; git.timeout sets the time"
 	case errors.Is(err, git.ErrNotFound):
 		e.Code, e.Message, e.Hint = croft.GitNotFound, "git is not installed or not in PATH", "install git "+git.Floor.String()+" or later"
 	case errors.As(err, &tooOld):
@@ -108,6 +122,8 @@ func explainGit(e *croft.Error, err error) bool {
 	case errors.Is(err, git.KindFilter):
 		e.Code, e.Message = croft.FilterRefused, "a content filter that this repository requires did not run"
 		e.Hint = "croft config accept, if you trust its command"
+	case errors.As(err, &ref):
+		e.Code, e.Message = croft.GitFailed, ref.Error()
 	case errors.As(err, &failed):
 		e.Code, e.Message, e.Details = croft.GitFailed, strings.TrimSuffix(failed.Error(), "."), failed.Stderr
 		e.Err = nil

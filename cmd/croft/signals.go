@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/croft-sh/croft"
 )
@@ -18,6 +19,10 @@ type signals struct {
 	arrived chan os.Signal
 	isIdle  atomic.Bool // interrupts are a child's business
 }
+
+// patience is how long the end may take that was asked for. What is not taken
+// back by then is left to the next command, as after a crash.
+const patience = 20 * time.Second
 
 func listen() *signals {
 	s := &signals{arrived: make(chan os.Signal, 2)}
@@ -32,6 +37,7 @@ func listen() *signals {
 				os.Exit(croft.ExitCanceled)
 			}
 			s.cancel()
+			time.AfterFunc(patience, func() { os.Exit(croft.ExitCanceled) })
 		}
 	}()
 	return s

@@ -49,6 +49,7 @@ func TestGuards(t *testing.T) {
 		{"git.path", "", "'relative'", "", true},
 		{"git.filters", "['lfs']", "['lfs', 'evil']", "lfs", true},
 		{"git.filters", "['lfs']", "[]", "lfs", true},
+		{"git.timeout", "'1h'", "'1s'", "1h", true},
 		{"gc.auto", "", "false", "true", true},
 		{"gc.auto", "", "'not even a boolean'", "true", true},
 		{"lease.ttl", "", "'1h'", "1m", true},

@@ -261,6 +261,12 @@ func engineKeys() []Key {
 			Doc:   "The commands of content filters in a repository's own configuration that Croft may run, exactly as they stand there.",
 			field: func(c *Config) any { return &c.Git.Filters },
 		},
+		{
+			Name: "git.timeout", Type: TypeDuration, Default: "30m", Guard: GuardUser,
+			Doc:   "After what time a git that does not end is stopped.",
+			max:   longest,
+			field: func(c *Config) any { return &c.Git.Timeout },
+		},
 	}
 }
 

@@ -15,7 +15,9 @@ func (a *Attempts) Ahead(ctx context.Context) {
 	for _, args := range [][]string{touchedArgs, mergeTreeArgs} {
 		ready := make(chan *proc.Process, 1)
 		go func() {
-			p, err := a.q.repo.git.start(ctx, door{repo: a.q.repo}, a.question(args))
+			c := a.question(args)
+			c.session = true // it waits for its questions; they have the deadline
+			p, err := a.q.repo.git.start(ctx, door{repo: a.q.repo}, c)
 			if err != nil {
 				p = nil // whoever asks starts one, and is told what is wrong
 			}
@@ -46,6 +48,8 @@ func (a *Attempts) feed(ctx context.Context, args []string, questions string) ([
 		c.stdin = questions
 		return g.run(ctx, d, c)
 	}
+	ctx, end := g.watch(ctx, d, args)
+	defer end()
 	stop := context.AfterFunc(ctx, p.Kill)
 	defer stop()
 	go func() {

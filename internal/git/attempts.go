@@ -144,6 +144,8 @@ func (a *Attempts) ask(ctx context.Context, line string) (Merged, error) {
 		}
 	}
 	p := a.p
+	ctx, end := r.git.watch(ctx, door{repo: r}, mergeTreeArgs)
+	defer end()
 	stop := context.AfterFunc(ctx, p.Kill)
 	_, err = io.WriteString(p.Stdin, line)
 	var m Merged

@@ -156,7 +156,7 @@ func (w *Worktree) mayConvert(ctx context.Context, x *Index, now *settings) bool
 	}
 	files = append(files, filepath.Join(w.Repo.hostDir(), "info", "attributes"), filepath.Join(w.Repo.git.configHome(), "git", "attributes"))
 	for _, f := range files {
-		if text, err := os.ReadFile(f); !errors.Is(err, os.ErrNotExist) && (err != nil || attributesMatter(text)) {
+		if text, err := readPlain(f); !errors.Is(err, os.ErrNotExist) && (err != nil || attributesMatter(text)) {
 			return true
 		}
 	}

@@ -133,7 +133,7 @@ func (p *private) deliver(ctx context.Context, last syncState) error {
 
 // adminIndex reads the index of the admin directory; both are nil without one.
 func (w *Worktree) adminIndex() (*Index, []byte, error) {
-	data, err := os.ReadFile(filepath.Join(w.Admin, "index"))
+	data, err := readPlain(filepath.Join(w.Admin, "index"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil, nil
 	}
@@ -175,7 +175,7 @@ func (p *private) send(ctx context.Context, last syncState, now privateState, he
 	}
 	wanted := []string{head}
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "ORIG_HEAD", "REBASE_HEAD"} {
-		if b, err := os.ReadFile(filepath.Join(p.w.Admin, name)); err == nil {
+		if b, err := readPlain(filepath.Join(p.w.Admin, name)); err == nil {
 			wanted = append(wanted, strings.Fields(string(b))...)
 		}
 	}
@@ -254,7 +254,7 @@ func (p *private) copyIn(branch, head string, index []byte) error {
 		}
 	}
 	for _, name := range there {
-		b, err := os.ReadFile(filepath.Join(w.Admin, filepath.FromSlash(name)))
+		b, err := readPlain(filepath.Join(w.Admin, filepath.FromSlash(name)))
 		if err != nil {
 			return err
 		}

@@ -29,6 +29,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/croft-sh/croft/internal/proc"
 )
@@ -40,6 +41,7 @@ type Options struct {
 	ConfigDir string   // required: where generated configuration may lie
 	Filters   []string // content filters of a repository's own configuration that may run
 	Lending   Lending  // what isolated checkouts borrow objects from: copies or links
+	Timeout   time.Duration // of one call; default: DefaultTimeout
 	// Packed, if not nil, is told of every batch that has added a pack.
 	Packed func(*Repository)
 }
@@ -71,7 +73,9 @@ func (g *Git) Version() (Version, error) { return g.version() }
 // ask runs git where no repository is concerned.
 func (g *Git) ask(question string) (string, error) {
 	root := filepath.VolumeName(os.TempDir()) + string(filepath.Separator) // a directory that is there
-	res, err := proc.Run(context.Background(), proc.Command{
+	ctx, end := g.watch(context.Background(), door{}, []string{question})
+	defer end()
+	res, err := proc.Run(ctx, proc.Command{
 		Path: g.opts.Path, Args: []string{question}, Env: g.baseEnv(), Dir: root,
 	})
 	return string(res.Stdout), err
@@ -120,6 +124,7 @@ type call struct {
 	locks   bool     // writes the index, or may, to write back what it learned
 	writes  []string // other locks that it takes, relative to the common directory
 	network bool     // with the user's credentials
+	session bool     // answers questions until it is closed: each has a deadline of its own
 	inherit []*os.File
 }
 
@@ -134,6 +139,8 @@ func (g *Git) run(ctx context.Context, d door, c call) ([]byte, error) {
 	} else if c.input != nil {
 		cmd.Stdin = c.input
 	}
+	ctx, end := g.watch(ctx, d, c.args)
+	defer end()
 	done := func(error) {}
 	if d.repo != nil && c.takesLocks() {
 		if done, err = d.marked(ctx, c, &cmd); err != nil {
@@ -185,10 +192,16 @@ func (g *Git) start(ctx context.Context, d door, c call) (*proc.Process, error) 
 	if err != nil {
 		return nil, err
 	}
+	end := func() {}
+	if !c.session {
+		ctx, end = g.watch(ctx, d, c.args)
+	}
 	p, err := proc.Start(ctx, cmd)
 	if err != nil {
+		end()
 		return nil, g.wrap(c.args, cmd.Dir, err)
 	}
+	p.Ended = end
 	return p, nil
 }
 
@@ -200,6 +213,9 @@ func (g *Git) command(ctx context.Context, d door, c call) (proc.Command, error)
 		if err := g.isTested(); err != nil {
 			return proc.Command{}, err
 		}
+	}
+	if err := d.refuse(c); err != nil {
+		return proc.Command{}, err
 	}
 	env, err := g.hardened(ctx, d, c)
 	if err != nil {

@@ -40,7 +40,9 @@ func (r *Repository) Warm(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	go func() {
 		var refs sync.WaitGroup
-		refs.Go(func() { r.refs.warm(ctx) })
+		if !r.NativeRefs() {
+			refs.Go(func() { r.refs.warm(ctx) })
+		}
 		defer func() {
 			refs.Wait()
 			close(done)

@@ -93,7 +93,7 @@ func TestWarmIsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at.p == nil || repo.refs.p == nil {
+	if at.p == nil {
 		t.Fatal("nothing was started ahead")
 	}
 	ahead := at.p

@@ -167,7 +167,7 @@ func (c *indexCopy) place() error {
 		return err
 	}
 	next := c.original() + ".croft"
-	if err := os.WriteFile(next, data, 0o666); err != nil {
+	if err := writeNew(next, data); err != nil {
 		return err
 	}
 	if err := errors.Join(os.Chtimes(next, info.ModTime(), info.ModTime()), syncFile(next)); err != nil {

@@ -82,7 +82,7 @@ func (s *objectSession) ask(ctx context.Context, name string, w io.Writer) (Obje
 		counted := &countingWriter{w: w}
 		o, err := s.exchange(ctx, name, counted)
 		isMissing := errors.Is(err, ErrNoObject)
-		if err == nil || isMissing && w == nil || !reused || ctx.Err() != nil || counted.n > 0 {
+		if err == nil || isMissing && w == nil || !reused || ctx.Err() != nil || counted.n > 0 || isStopped(err) {
 			return o, err
 		}
 		// The process may have been killed since the last question, or it does
@@ -119,7 +119,7 @@ func (s *objectSession) start(ctx context.Context) (reused bool, err error) {
 		return true, nil
 	}
 	_ = s.end()
-	p, err := s.repo.git.start(context.WithoutCancel(ctx), door{repo: s.repo}, call{args: catFileArgs})
+	p, err := s.repo.git.start(context.WithoutCancel(ctx), door{repo: s.repo}, call{args: catFileArgs, session: true})
 	if err != nil {
 		return false, err
 	}
@@ -134,6 +134,8 @@ func (s *objectSession) exchange(ctx context.Context, name string, w *countingWr
 	if w.w != nil {
 		verb, contents = "contents", w
 	}
+	ctx, end := s.repo.git.watch(ctx, door{repo: s.repo}, catFileArgs)
+	defer end()
 	p, killed := s.p, make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		p.Kill()

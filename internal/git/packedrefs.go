@@ -2,7 +2,6 @@ package git
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // packedRefs is git's file of refs that have no file of their own. A project
@@ -18,6 +19,7 @@ import (
 type packedRefs struct {
 	data   []byte            // records, in the order of their names
 	byName map[string]string // where a git wrote them that did not sort
+	err    error             // the file is there and cannot be read
 }
 
 // packedCache keeps what was read of the file until there is another one.
@@ -33,21 +35,24 @@ func (r *Repository) packed() *packedRefs {
 	c := &r.inPack
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	info, err := os.Stat(file)
-	if err != nil {
+	info, err := os.Lstat(file)
+	if errors.Is(err, os.ErrNotExist) {
 		return &packedRefs{}
+	}
+	if err != nil {
+		return &packedRefs{err: err}
 	}
 	if old := c.info; old != nil && os.SameFile(old, info) && old.Size() == info.Size() && old.ModTime().Equal(info.ModTime()) {
 		return c.refs
 	}
-	data, err := os.ReadFile(file)
+	data, err := fsx.ReadFile(file, maxPackedRefs)
 	if err != nil {
-		return &packedRefs{}
+		return &packedRefs{err: err}
 	}
 	refs := parsePacked(data)
 	c.info, c.refs = nil, nil
 	// One that is replaced at once may look the same.
-	if after, err := os.Stat(file); err == nil && os.SameFile(info, after) && after.Size() == int64(len(data)) && time.Since(after.ModTime()) > coarseGrain {
+	if after, err := os.Lstat(file); err == nil && os.SameFile(info, after) && after.Size() == int64(len(data)) && time.Since(after.ModTime()) > coarseGrain {
 		c.info, c.refs = after, refs
 	}
 	return refs
@@ -93,6 +98,30 @@ func (p *packedRefs) find(ref string) (oid string, ok bool) {
 	return "", false
 }
 
+// below returns a ref whose name begins with a prefix.
+func (p *packedRefs) below(prefix string) (name string, ok bool) {
+	for name := range p.byName {
+		if strings.HasPrefix(name, prefix) {
+			return name, true
+		}
+	}
+	low, high := 0, len(p.data)
+	for low < high {
+		start, end := p.recordAt(low, (low+high)/2)
+		line, _, _ := bytes.Cut(p.data[start:end], []byte("\n"))
+		_, name, _ := strings.Cut(string(line), " ")
+		switch {
+		case strings.HasPrefix(name, prefix):
+			return name, true
+		case name < prefix:
+			low = end
+		default:
+			high = start
+		}
+	}
+	return "", false
+}
+
 // recordAt finds the record that a position lies in, which is not before low,
 // where one begins. A record is a line, and one that begins with ^ after it if
 // the object is a tag.
@@ -111,38 +140,3 @@ func (p *packedRefs) recordAt(low, pos int) (start, end int) {
 // manyRefs is how many refs of a kind may have a file each. Git opens every one
 // of them whenever it lists refs, as a fetch does.
 const manyRefs = 1000
-
-// TidyRefs puts all refs into one file once there are many below a prefix, as
-// git's own gc does.
-func (r *Repository) TidyRefs(ctx context.Context, prefix string) error {
-	if !r.NativeRefs() {
-		return nil
-	}
-	n := 0
-	locks := []string{"packed-refs.lock", "packed-refs.new"}
-	err := filepath.WalkDir(filepath.Join(r.CommonDir, "refs"), func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			if errors.Is(err, os.ErrNotExist) { // it went meanwhile
-				err = nil
-			}
-			return err
-		}
-		ref, err := filepath.Rel(r.CommonDir, path)
-		if err != nil {
-			return err
-		}
-		ref = filepath.ToSlash(ref)
-		locks = append(locks, ref+".lock")
-		if strings.HasPrefix(ref, prefix) {
-			n++
-		}
-		return nil
-	})
-	if err != nil || n <= manyRefs {
-		return err
-	}
-	if _, err := r.git.run(ctx, door{repo: r}, call{args: []string{"pack-refs", "--all", "--prune"}, writes: locks}); err != nil {
-		return err
-	}
-	return syncAll(r.CommonDir)
-}

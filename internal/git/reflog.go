@@ -1,48 +1,163 @@
 package git
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 )
 
-// dropLogs removes the reflogs of refs that were deleted, where git could not:
-// it only warns of that, and the next branch of the same name would go on with
-// the log of another. Whoever makes the ref anew keeps theirs.
-func (r *Repository) dropLogs(updates []RefUpdate) {
-	if !r.NativeRefs() {
-		return
-	}
-	for _, u := range updates {
-		log := filepath.Join(r.CommonDir, "logs", filepath.FromSlash(u.Ref))
-		if _, err := os.Lstat(log); u.New == "" && u.Old != "" && err == nil {
-			r.dropLog(u.Ref, log)
+// reflogger writes the logs of the refs that one transaction moves.
+type reflogger struct {
+	w     *refWriter
+	files *refFiles
+	ctx   context.Context
+	who   string
+	made  *string // which refs get a log, once it is known
+}
+
+func (w *refWriter) logger(ctx context.Context, files *refFiles) *reflogger {
+	return &reflogger{w: w, files: files, ctx: ctx}
+}
+
+// add notes in a ref's log that it moved. A log that is a link or no file is not
+// written; that is noted, and the ref moves nevertheless.
+func (l *reflogger) add(ref, old, now string) {
+	if err := l.append(ref, old, now); err != nil {
+		l.w.unlogged = append(l.w.unlogged, fmt.Errorf("the log of %s was not written: %w", ref, err))
+		if len(l.w.unlogged) > maxUnlogged {
+			l.w.unlogged = l.w.unlogged[1:]
 		}
 	}
 }
 
-// dropLog removes a reflog if its ref is not there, which nobody can make
-// meanwhile.
-func (r *Repository) dropLog(ref, log string) {
-	m, err := r.mark()
+// maxUnlogged bounds how many failures to write a log are remembered.
+const maxUnlogged = 20
+
+// Unlogged returns why logs of refs could not be written since it was last
+// asked.
+func (r *Repository) Unlogged() []error {
+	r.writer.mu.Lock()
+	defer r.writer.mu.Unlock()
+	errs := r.writer.unlogged
+	r.writer.unlogged = nil
+	return errs
+}
+
+func (l *reflogger) append(ref, old, now string) error {
+	f, err := l.open("logs/" + ref)
+	if errors.Is(err, os.ErrNotExist) {
+		if !l.wants(ref) {
+			return nil
+		}
+		f, err = l.create("logs/" + ref)
+	}
+	if err != nil {
+		return err
+	}
+	none := l.w.repo.ZeroOID()
+	line := fmt.Sprintf("%s %s %s\tcroft\n", cmp.Or(old, none), cmp.Or(now, none), At(l.committer(), time.Now()))
+	_, err = f.WriteString(line)
+	return errors.Join(err, f.Close())
+}
+
+// open opens a log that is there.
+func (l *reflogger) open(log string) (*os.File, error) {
+	d, err := l.files.dir(parent(log))
+	if err != nil {
+		return nil, err
+	}
+	f, info, err := l.files.openRegular(d, log, os.O_WRONLY|os.O_APPEND)
+	if err == nil && names(info) > 1 {
+		_ = f.Close()
+		err = &LinkError{l.files.path(log), info.Mode()}
+	}
+	return f, err
+}
+
+// create makes a log, in the place of empty directories.
+func (l *reflogger) create(log string) (*os.File, error) {
+	if _, err := l.files.dir(log); err == nil {
+		if err := l.files.clear(log, refDepth); err != nil {
+			return nil, err
+		}
+	}
+	d, err := l.files.makeDir(parent(log))
+	if err != nil {
+		return nil, err
+	}
+	return d.create(filepath.Base(filepath.FromSlash(log)))
+}
+
+// drop removes the log of a ref that goes, or empty directories in its place:
+// the next branch of the same name would go on with the log of another.
+func (l *reflogger) drop(ref string) {
+	log := "logs/" + ref
+	d, err := l.files.dir(parent(log))
 	if err != nil {
 		return
 	}
-	defer m.end()
-	if err := m.busy([]string{ref + ".lock"}); err != nil {
+	if info, err := d.Lstat(filepath.Base(filepath.FromSlash(log))); err != nil {
 		return
+	} else if info.IsDir() {
+		_ = l.files.clear(log, refDepth)
+	} else {
+		_ = l.files.remove(log)
 	}
-	lock := filepath.Join(r.CommonDir, filepath.FromSlash(ref)+".lock")
-	if err := os.MkdirAll(filepath.Dir(lock), 0o777); err != nil {
-		return
+	l.files.tidy(parent(log), func(dir string) bool { return strings.Count(dir, "/") < 3 })
+}
+
+// wants reports whether a ref without a log gets one, by core.logAllRefUpdates.
+func (l *reflogger) wants(ref string) bool {
+	if l.made == nil {
+		value := ""
+		entries, _ := readConfigFile(l.w.repo.common("config"))
+		for _, e := range entries {
+			if e.key == "core.logallrefupdates" {
+				value = strings.ToLower(e.value)
+			}
+		}
+		l.made = &value
 	}
-	f, err := os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return // somebody is making it
+	switch {
+	case *l.made == "always":
+		return true
+	case *l.made == "" && l.w.repo.Bare || *l.made != "" && !isTrue(*l.made):
+		return false
 	}
-	_ = f.Close()
-	defer os.Remove(lock)
-	if _, err := r.Snapshot().Ref(ref); errors.Is(err, ErrNoRef) {
-		_ = os.Remove(log)
+	return ref == "HEAD" || slices.ContainsFunc([]string{"refs/heads/", "refs/remotes/", "refs/notes/"}, func(prefix string) bool {
+		return strings.HasPrefix(ref, prefix)
+	})
+}
+
+// unknownCommitter stands in logs where git does not know who the user is.
+const unknownCommitter = "croft <croft@localhost>"
+
+// committer is who moves refs. It cannot end the line or be taken for more than
+// a name and an address.
+func (l *reflogger) committer() string {
+	if l.who != "" {
+		return l.who
 	}
+	w := l.w
+	s, err := w.repo.settingsOf(l.ctx, w.repo.CommonDir)
+	if err == nil && s != w.signer {
+		w.who, err = w.repo.identity(l.ctx, s, "committer")
+		w.signer = s
+	}
+	l.who = strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f {
+			return -1
+		}
+		return c
+	}, w.who)
+	if err != nil || l.who == "" {
+		l.who = unknownCommitter
+	}
+	return l.who
 }

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,10 +49,8 @@ func (r *Repository) moveRefs(ctx context.Context, meanwhile func() error, updat
 	if len(updates) == 0 {
 		return nil, nil
 	}
-	var b strings.Builder
-	b.WriteString("start\x00")
 	for _, u := range updates {
-		if !strings.HasPrefix(u.Ref, "refs/") || strings.ContainsAny(u.Ref, "\x00\n") {
+		if !isRefName(u.Ref) {
 			return nil, fmt.Errorf("not a ref: %q", u.Ref)
 		}
 		for _, oid := range []string{u.New, u.Old} {
@@ -59,24 +58,12 @@ func (r *Repository) moveRefs(ctx context.Context, meanwhile func() error, updat
 				return nil, fmt.Errorf("%s: not the name of an object: %q", u.Ref, oid)
 			}
 		}
-		switch {
-		case u.New == "" && u.Old == "":
-			fmt.Fprintf(&b, "verify %s\x00%s\x00", u.Ref, r.ZeroOID())
-		case u.New == "":
-			fmt.Fprintf(&b, "delete %s\x00%s\x00", u.Ref, u.Old)
-		case u.Old == "":
-			fmt.Fprintf(&b, "create %s\x00%s\x00", u.Ref, u.New)
-		default:
-			fmt.Fprintf(&b, "update %s\x00%s\x00%s\x00", u.Ref, u.New, u.Old)
-		}
 	}
-	b.WriteString("prepare\x00")
+	if !r.NativeRefs() {
+		return nil, r.moveByGit(ctx, meanwhile, updates)
+	}
 	dirs := r.refDirs(updates)
-	if err := r.refs.transact(ctx, transaction{script: b.String(), locks: locksOf(updates), meanwhile: meanwhile}); err != nil {
-		return nil, err
-	}
-	r.dropLogs(updates)
-	return dirs, nil
+	return dirs, r.writer.transact(ctx, meanwhile, updates)
 }
 
 // lockTime is how long a change of a ref may take, from taking its lock to
@@ -213,10 +200,11 @@ func (s *RefReader) Ref(ref string) (string, error) {
 				return oid, nil
 			}
 			// It may have been packed after packed-refs was read.
-			if oid, ok := s.repo.packed().find(ref); ok {
+			packed := s.repo.packed()
+			if oid, ok := packed.find(ref); ok {
 				return oid, nil
 			}
-			return "", ErrNoRef
+			return "", cmp.Or(packed.err, ErrNoRef)
 		}
 		text, next := parseRefFile(b)
 		if next == "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// refSession is a long-lived `git update-ref --stdin`. It ends when a
-// transaction fails; the next one starts another.
+// refSession is a long-lived `git update-ref --stdin`, for refs that are no
+// files. It ends when a transaction fails; the next one starts another.
 type refSession struct {
 	repo *Repository
 	mu   sync.Mutex
@@ -35,6 +35,26 @@ type transaction struct {
 	script    string
 	locks     []string
 	meanwhile func() error // called while the refs are locked
+}
+
+// moveByGit moves refs that are no files.
+func (r *Repository) moveByGit(ctx context.Context, meanwhile func() error, updates []RefUpdate) error {
+	var b strings.Builder
+	b.WriteString("start\x00")
+	for _, u := range updates {
+		switch {
+		case u.New == "" && u.Old == "":
+			fmt.Fprintf(&b, "verify %s\x00%s\x00", u.Ref, r.ZeroOID())
+		case u.New == "":
+			fmt.Fprintf(&b, "delete %s\x00%s\x00", u.Ref, u.Old)
+		case u.Old == "":
+			fmt.Fprintf(&b, "create %s\x00%s\x00", u.Ref, u.New)
+		default:
+			fmt.Fprintf(&b, "update %s\x00%s\x00%s\x00", u.Ref, u.New, u.Old)
+		}
+	}
+	b.WriteString("prepare\x00")
+	return r.refs.transact(ctx, transaction{script: b.String(), locks: locksOf(updates), meanwhile: meanwhile})
 }
 
 func (s *refSession) transact(ctx context.Context, t transaction) error {
@@ -84,11 +104,15 @@ func (s *refSession) carryOut(ctx context.Context, t transaction) error {
 }
 
 func (s *refSession) exchange(ctx context.Context, script string, answers ...string) error {
+	watched, end := s.repo.git.watch(context.WithoutCancel(ctx), door{repo: s.repo}, updateRefArgs)
+	defer end()
+	stop := context.AfterFunc(watched, s.p.Kill)
+	defer stop()
 	_, werr := io.WriteString(s.p.Stdin, script)
 	for _, want := range answers {
 		line, err := s.out.ReadString('\n')
 		if err != nil || strings.TrimSpace(line) != want {
-			return s.fail(ctx, errors.Join(werr, err))
+			return s.fail(ctx, errors.Join(context.Cause(watched), werr, err))
 		}
 	}
 	return nil
@@ -102,7 +126,7 @@ func (s *refSession) start(ctx context.Context) error {
 	// The session outlives this call, and a transaction that was sent is not
 	// torn apart: its context is not the caller's.
 	p, err := s.repo.git.start(context.WithoutCancel(ctx), door{repo: s.repo},
-		call{args: updateRefArgs, inherit: []*os.File{m.lock.File()}})
+		call{args: updateRefArgs, session: true, inherit: []*os.File{m.lock.File()}})
 	if err != nil {
 		m.end()
 		return err
@@ -122,7 +146,7 @@ func (s *refSession) fail(ctx context.Context, cause error) error {
 	} else {
 		m.end()
 	}
-	if err != nil {
+	if err != nil && !isStopped(cause) {
 		return s.repo.git.wrap(updateRefArgs, s.repo.CommonDir, err)
 	}
 	return s.repo.git.wrap(updateRefArgs, s.repo.CommonDir, fmt.Errorf("unexpected end: %w", cause))

@@ -24,6 +24,7 @@ type Repository struct {
 	host   hostCache
 
 	refs    refSession
+	writer  refWriter
 	inPack  packedCache
 	objects objectSession
 	idle    idleAttempts
@@ -53,7 +54,7 @@ func (g *Git) dirFor(common string) string {
 // needed.
 func (g *Git) At(p Place, dir string) *Repository {
 	r := &Repository{Place: p, Dir: dir, git: g}
-	r.refs.repo, r.objects.repo = r, r
+	r.refs.repo, r.writer.repo, r.objects.repo = r, r, r
 	r.format = r.formatOf()
 	return r
 }
@@ -76,6 +77,7 @@ func (r *Repository) formatOf() format {
 // Close ends the long-lived processes.
 func (r *Repository) Close() error {
 	r.idle.close()
+	r.writer.close()
 	return errors.Join(r.refs.close(), r.objects.close())
 }
 

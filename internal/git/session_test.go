@@ -139,7 +139,7 @@ func TestSessionsSurviveAKilledProcess(t *testing.T) {
 	head := r.Git("rev-parse", "HEAD")
 	repo := open(t, r)
 	update := func(n int) error {
-		return repo.UpdateRefs(t.Context(), RefUpdate{Ref: fmt.Sprintf("refs/croft/%d", n), New: head})
+		return repo.moveByGit(t.Context(), nil, []RefUpdate{{Ref: fmt.Sprintf("refs/croft/%d", n), New: head}})
 	}
 	if err := update(1); err != nil {
 		t.Fatal(err)
@@ -176,6 +176,9 @@ func TestClosedSessionsOpenAgain(t *testing.T) {
 		if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/none"}); err != nil {
 			t.Fatal(err)
 		}
+		if err := repo.moveByGit(t.Context(), nil, []RefUpdate{{Ref: "refs/none"}}); err != nil {
+			t.Fatal(err)
+		}
 		if err := repo.Close(); err != nil {
 			t.Error(err)
 		}
@@ -190,7 +193,7 @@ func TestSessionsEndAfterManyUses(t *testing.T) {
 	head := r.Git("rev-parse", "HEAD")
 	refs, objects := map[*proc.Process]bool{}, map[*proc.Process]bool{}
 	for i := range refUses + 1 {
-		if err := repo.UpdateRefs(t.Context(), RefUpdate{fmt.Sprint("refs/croft/", i), head, ""}); err != nil {
+		if err := repo.moveByGit(t.Context(), nil, []RefUpdate{{fmt.Sprint("refs/croft/", i), head, ""}}); err != nil {
 			t.Fatal(err)
 		}
 		if repo.refs.p != nil {

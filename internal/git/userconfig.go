@@ -288,6 +288,8 @@ func (r *Repository) configEntries(ctx context.Context, gitDir string) ([]config
 		}
 	}
 	args := []string{"--git-dir=" + gitDir, "config", "--list", "-z", "--show-scope", "--show-origin", "--includes"}
+	ctx, end := r.git.watch(ctx, door{repo: r, gitDir: gitDir}, args)
+	defer end()
 	res, err := proc.Run(ctx, proc.Command{Path: r.git.opts.Path, Args: args, Env: env, Dir: r.hostDir()})
 	if err != nil {
 		return nil, r.git.wrap(args, r.CommonDir, err)

@@ -83,6 +83,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 type Process struct {
 	Stdin  io.WriteCloser
 	Stdout io.ReadCloser
+	Ended  func() // called by Wait, if not nil
 
 	ctx    context.Context
 	cmd    *exec.Cmd
@@ -112,7 +113,11 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 func (p *Process) Wait() error {
 	err := p.cmd.Wait()
 	endGroup(p.ctx, p.cmd, err)
-	return outcome(p.ctx, p.spec, err, p.stderr.text)
+	err = outcome(p.ctx, p.spec, err, p.stderr.text)
+	if p.Ended != nil {
+		p.Ended()
+	}
+	return err
 }
 
 // Kill ends the process and its children. Wait still has to be called.

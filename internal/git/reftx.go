@@ -1,0 +1,343 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// RefError says that a ref could not be moved.
+type RefError struct {
+	Ref     string
+	Problem string
+	Kind    Kind
+}
+
+func (e *RefError) Error() string { return e.Ref + " " + e.Problem }
+
+// Is makes errors.Is(err, KindRefStale) and the like work.
+func (e *RefError) Is(target error) bool {
+	k, ok := target.(Kind)
+	return ok && k == e.Kind
+}
+
+// refTx is one change of refs that are files, by git's own protocol: whoever
+// holds `<ref>.lock` may change the ref, whoever holds packed-refs.lock may
+// change packed-refs, and a new value gets its name whole or not at all.
+type refTx struct {
+	w     *refWriter
+	files *refFiles
+	steps []*refStep // as they were asked for
+	held  []string   // locks that are taken
+	until time.Time  // others' locks are waited for
+	moved bool       // some refs have
+
+	head   string      // the ref of these that the main checkout is on
+	packed *packedRefs // what is packed, once all is locked
+	repack bool        // packed-refs.new is to become packed-refs
+}
+
+// refStep is what happens to one ref.
+type refStep struct {
+	RefUpdate
+	was string // its value, once it is locked
+}
+
+func (s *refStep) moves() bool   { return s.New != "" && s.New != s.was }
+func (s *refStep) deletes() bool { return s.New == "" && s.Old != "" }
+
+// prepare locks all refs, makes sure that they are where the caller thinks, and
+// writes what is to be renamed. Nothing has moved when it returns.
+func (t *refTx) prepare(ctx context.Context) error {
+	// By everybody in the same order, so that no two wait for each other.
+	sorted := slices.SortedFunc(slices.Values(t.steps), func(a, b *refStep) int { return strings.Compare(a.Ref, b.Ref) })
+	all := map[string]bool{}
+	for _, s := range sorted {
+		for dir := s.Ref; dir != ""; dir = parent(dir) {
+			if all[dir] {
+				return &RefError{Ref: s.Ref, Problem: fmt.Sprintf("cannot be changed together with %s", dir)}
+			}
+		}
+		all[s.Ref] = true
+	}
+	for _, s := range sorted {
+		if err := t.lock(ctx, s.Ref, s.New); err != nil {
+			return err
+		}
+	}
+	if err := t.lockHead(ctx); err != nil {
+		return err
+	}
+	if err := t.lockPacked(ctx); err != nil {
+		return err
+	}
+	for _, s := range t.steps {
+		if err := t.verify(s); err != nil {
+			return err
+		}
+	}
+	if err := t.syncLocks(); err != nil {
+		return err
+	}
+	return t.stagePacked()
+}
+
+// lock takes the lock of a ref, with what the ref is to be.
+func (t *refTx) lock(ctx context.Context, ref, value string) error {
+	f, err := t.take(ctx, ref+".lock")
+	if errors.Is(err, syscall.ENOTDIR) {
+		return t.blocked(ref)
+	}
+	if err != nil {
+		return err
+	}
+	if value != "" {
+		_, err = f.WriteString(value + "\n")
+	}
+	return errors.Join(err, f.Close())
+}
+
+// take makes a lock file, and waits while there is one.
+func (t *refTx) take(ctx context.Context, lock string) (*os.File, error) {
+	wait := time.Millisecond
+	for {
+		f, err := t.tryTake(lock)
+		if err == nil || !errors.Is(err, os.ErrExist) && !errors.Is(err, os.ErrNotExist) {
+			return f, err
+		}
+		// Not there is the directory: somebody has just removed it, as empty.
+		if time.Now().After(t.until) {
+			return nil, &RefError{strings.TrimSuffix(lock, ".lock"), "is locked by another git: " + t.files.path(lock) + " exists", KindLocked}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(wait):
+		}
+		wait = min(2*wait, 16*time.Millisecond)
+	}
+}
+
+func (t *refTx) tryTake(lock string) (*os.File, error) {
+	for range 10 {
+		d, err := t.files.makeDir(parent(lock))
+		var f *os.File
+		if err == nil {
+			f, err = d.create(path.Base(lock))
+		}
+		if err == nil {
+			t.held = append(t.held, lock)
+			return f, nil
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		t.files.close()
+	}
+	return nil, os.ErrNotExist
+}
+
+// blocked says which ref is in the way of another one's directories.
+func (t *refTx) blocked(ref string) error {
+	dir := parent(ref)
+	for d := dir; d != ""; d = parent(d) {
+		if _, err := t.files.dir(d); err == nil {
+			break
+		}
+		dir = d
+	}
+	return &RefError{ref, fmt.Sprintf("cannot be made: %s exists", dir), KindRefStale}
+}
+
+// verify makes sure that a ref is where the caller thinks, and can be made.
+func (t *refTx) verify(s *refStep) error {
+	was, err := t.value(s.Ref)
+	if err != nil {
+		return err
+	}
+	s.was = was
+	switch {
+	case was == s.Old:
+	case was == "":
+		return &RefError{s.Ref, "does not exist, but was expected at " + s.Old, KindRefStale}
+	case s.Old == "":
+		return &RefError{s.Ref, "exists already", KindRefStale}
+	default:
+		return &RefError{s.Ref, fmt.Sprintf("is at %s, but was expected at %s", was, s.Old), KindRefStale}
+	}
+	if s.New == "" || was != "" {
+		return nil
+	}
+	packed := t.packedNow()
+	for dir := parent(s.Ref); dir != "refs"; dir = parent(dir) {
+		if _, ok := packed.find(dir); ok {
+			return &RefError{s.Ref, fmt.Sprintf("cannot be made: %s exists", dir), KindRefStale}
+		}
+	}
+	if name, ok := packed.below(s.Ref + "/"); ok {
+		return &RefError{s.Ref, fmt.Sprintf("cannot be made: %s exists", name), KindRefStale}
+	}
+	return t.makeRoom(s.Ref)
+}
+
+// makeRoom removes empty directories where a ref is to be.
+func (t *refTx) makeRoom(ref string) error {
+	_, err := t.files.dir(ref)
+	if err == nil {
+		err = t.files.clear(ref, refDepth)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST) {
+		return &RefError{ref, fmt.Sprintf("cannot be made: there are refs below %s/", ref), KindRefStale}
+	}
+	return err
+}
+
+// refDepth bounds how deep directories of refs are looked into.
+const refDepth = 64
+
+// maxRefFile bounds the file of a ref: an object, or the name of another ref.
+const maxRefFile = 8 << 10
+
+// value returns what a locked ref is, or "".
+func (t *refTx) value(ref string) (string, error) {
+	b, err := t.files.read(ref, maxRefFile)
+	if errors.Is(err, os.ErrNotExist) {
+		packed := t.packedNow()
+		if packed.err != nil {
+			return "", packed.err
+		}
+		oid, _ := packed.find(ref)
+		return oid, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	text, next := parseRefFile(b)
+	if next != "" {
+		return "", &RefError{Ref: ref, Problem: fmt.Sprintf("is a symbolic ref, to %.200q, and is not moved", next)}
+	}
+	if !isHex(text) {
+		return "", &RefError{Ref: ref, Problem: fmt.Sprintf("is broken: %.80q", text)}
+	}
+	return text, nil
+}
+
+// packedNow returns what is packed. Once the refs are locked, nobody takes a
+// file of theirs away after having packed it, so that one look is enough.
+func (t *refTx) packedNow() *packedRefs {
+	if t.packed == nil {
+		t.packed = t.w.repo.packed()
+	}
+	return t.packed
+}
+
+// syncLocks waits until what the refs are to be is on disk.
+func (t *refTx) syncLocks() error {
+	for chunk := range slices.Chunk(t.steps, syncers) {
+		var g errgroup.Group
+		for _, s := range chunk {
+			if !s.moves() {
+				continue
+			}
+			d, err := t.files.dir(parent(s.Ref))
+			if err != nil {
+				return errors.Join(err, g.Wait())
+			}
+			f, _, err := t.files.openRegular(d, s.Ref+".lock", os.O_WRONLY)
+			if err != nil {
+				return errors.Join(err, g.Wait())
+			}
+			g.Go(func() error { return errors.Join(syncOpen(f), f.Close()) })
+		}
+		if err := g.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// carryOut moves the refs, in the order in which they were given, and then
+// removes those that go.
+func (t *refTx) carryOut(ctx context.Context) error {
+	log := t.w.logger(ctx, t.files)
+	for _, s := range t.steps {
+		if !s.moves() {
+			continue
+		}
+		log.add(s.Ref, s.was, s.New)
+		if err := t.rename(s.Ref); err != nil {
+			return err
+		}
+		t.moved = true
+	}
+	for _, s := range t.steps {
+		if s.Ref == t.head { // also if it stays, as git does
+			log.add("HEAD", s.was, s.New)
+		}
+	}
+	for _, s := range t.steps {
+		if s.deletes() {
+			log.drop(s.Ref)
+		}
+	}
+	if t.repack {
+		if err := t.files.rename("packed-refs.new", "packed-refs"); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.steps {
+		if !s.deletes() {
+			continue
+		}
+		if err := t.files.remove(s.Ref); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		t.moved = true
+	}
+	return nil
+}
+
+// rename gives a ref the value that its lock holds.
+func (t *refTx) rename(ref string) error {
+	err := t.files.rename(ref+".lock", ref)
+	if err != nil { // an empty directory may have come in its place
+		if cerr := t.makeRoom(ref); cerr != nil {
+			return errors.Join(err, cerr)
+		}
+		err = t.files.rename(ref+".lock", ref)
+	}
+	if err == nil {
+		t.held = slices.DeleteFunc(t.held, func(lock string) bool { return lock == ref+".lock" })
+	}
+	return err
+}
+
+// release lets go of all locks that are still held, and removes directories
+// that are of no use any more.
+func (t *refTx) release() error {
+	var errs []error
+	for _, lock := range t.held {
+		if err := t.files.remove(lock); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	for _, s := range t.steps {
+		if !t.moved || s.New == "" {
+			t.files.tidy(parent(s.Ref), func(dir string) bool { return strings.Count(dir, "/") < 2 })
+		}
+	}
+	t.held = nil
+	t.files.close()
+	return errors.Join(errs...)
+}
