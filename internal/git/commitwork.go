@@ -40,20 +40,34 @@ func (w *Worktree) mergeHeads() []string {
 
 func (w *Worktree) at() checkoutAt { return checkoutAt{w.Admin, w.Path, w.Inherit} }
 
+// Work is what is committed in a checkout.
+type Work struct {
+	Branch   string   // that it is committed to; empty: to none, HEAD is detached
+	Paths    []string // taken as they are on disk
+	Commit   Commit   // its tree and its parents are found
+	Identity Identity
+}
+
 // CommitWork commits paths as they are on disk, together with what is staged,
-// and returns the new commit; or HEAD's, where there is nothing to commit. A
-// merge in progress is concluded. The commit is on disk when it returns. Until
+// and returns the new commit; or the last one, where there is nothing to commit.
+// A merge in progress is concluded. The commit is on disk when it returns. Until
 // then the agent's index and branch are as they were; killed in between, all is
 // staged that would have been committed.
-func (w *Worktree) CommitWork(ctx context.Context, paths []string, c Commit, id Identity) (oid string, err error) {
+//
+// It fails with a *BranchError, and nothing is written, if the checkout is not on
+// the branch; see [Worktree.RequireBranch].
+func (w *Worktree) CommitWork(ctx context.Context, work Work) (oid string, err error) {
+	if err := w.RequireBranch(ctx, work.Branch); err != nil {
+		return "", err
+	}
 	err = w.Change(ctx, func(w *Worktree) error {
-		oid, err = w.commitWork(ctx, paths, c, id)
+		oid, err = w.commitWork(ctx, work)
 		return err
 	})
 	return oid, err
 }
 
-func (w *Worktree) commitWork(ctx context.Context, paths []string, c Commit, id Identity) (string, error) {
+func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 	copied, err := w.Repo.copyIndex(w.at())
 	if err != nil {
 		return "", err
@@ -65,14 +79,18 @@ func (w *Worktree) commitWork(ctx context.Context, paths []string, c Commit, id 
 	if err := copied.load(); err != nil {
 		return "", err
 	}
-	_, head, err := w.Head(ctx)
+	if err := w.requireHead(ctx, work.Branch); err != nil {
+		return "", err
+	}
+	head, err := w.headOf(ctx, work.Branch)
 	if err != nil {
 		return "", err
 	}
-	tree, err := copied.tree(ctx, paths)
+	tree, err := copied.tree(ctx, work.Paths)
 	if err != nil {
 		return "", err
 	}
+	c := work.Commit
 	merging := w.mergeHeads()
 	if head != "" {
 		c.Parents = append([]string{head}, merging...)
@@ -82,7 +100,7 @@ func (w *Worktree) commitWork(ctx context.Context, paths []string, c Commit, id 
 		}
 	}
 	c.Tree = tree
-	oid, err := copied.commit(ctx, c, id)
+	oid, err := copied.commit(ctx, c, work.Identity)
 	if err != nil {
 		return "", err
 	}
@@ -94,7 +112,7 @@ func (w *Worktree) commitWork(ctx context.Context, paths []string, c Commit, id 
 	if err := copied.place(); err != nil {
 		return "", err
 	}
-	if err := w.moveHead(ctx, oid, head); err != nil {
+	if err := w.moveHead(ctx, work.Branch, oid, head); err != nil {
 		return "", err
 	}
 	for _, name := range []string{"MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE"} {
@@ -116,26 +134,6 @@ func (c *indexCopy) commit(ctx context.Context, made Commit, id Identity) (strin
 		return c.q.write("commit", made.text())
 	}
 	return c.repo.signed(ctx, made, call{env: c.q.env, config: unsynced})
-}
-
-// moveHead moves what HEAD names, a branch or HEAD itself, and makes that
-// durable.
-func (w *Worktree) moveHead(ctx context.Context, oid, old string) error {
-	branch, _, err := w.Head(ctx)
-	if err != nil {
-		return err
-	}
-	dirs := []string{w.Admin}
-	if branch != "" {
-		dirs = append(dirs, w.Repo.refDirs([]RefUpdate{{Ref: "refs/heads/" + branch}})...)
-	}
-	if old == "" {
-		old = w.Repo.ZeroOID()
-	}
-	if _, err := w.run(ctx, call{args: []string{"update-ref", "-m", "commit: croft", "HEAD", oid, old}, locks: true}); err != nil {
-		return err
-	}
-	return syncAll(dirs...)
 }
 
 // WorkCommit makes a commit of what the worktree holds now, paths as they are
