@@ -40,6 +40,7 @@ var codeTable = []struct {
 	{WorkspaceLocked, 423, ExitRefused},
 	{WorkspaceBusy, 409, ExitRefused},
 	{WorkspaceBroken, 409, ExitRefused},
+	{WrongBranch, 409, ExitRefused},
 	{InProgress, 409, ExitRefused},
 	{SigningFailed, 422, ExitEnvironment},
 	{IdentityUnknown, 422, ExitEnvironment},

@@ -70,6 +70,9 @@ const (
 	// WorkspaceBroken: the workspace's directory or registration is not what
 	// the record says.
 	WorkspaceBroken Code = "WORKSPACE_BROKEN"
+	// WrongBranch: the workspace is not on the branch that its record names.
+	// Nothing was committed, and no branch moved.
+	WrongBranch Code = "WRONG_BRANCH"
 	// InProgress: the workspace is in the middle of a rebase, a cherry-pick or
 	// the like, or of a merge whose conflicts are not resolved.
 	InProgress Code = "IN_PROGRESS"

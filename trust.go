@@ -15,6 +15,9 @@ type ApproveRequest struct {
 	// Hash is that of the checks that were looked at. It is required, so that
 	// nobody approves what they have not seen.
 	Hash string `json:"hash"`
+	// From is the directory that the person who approves stands in; default: that
+	// of the Service.
+	From string `json:"from,omitempty"`
 }
 
 // CheckPlan is what a target asks to be run on a merged result before it is
@@ -25,6 +28,7 @@ type CheckPlan struct {
 	Checks     []string `json:"checks"` // commands for the shell
 	Hash       string   `json:"hash"`   // of the checks; empty if there are none
 	IsApproved bool     `json:"approved"`
+	IsNamed    bool     `json:"named,omitempty"` // CROFT_TRUST of the Service names the hash, which approves them for this process
 }
 
 // Trust is the part of Service by which a person says that the checks of a
@@ -35,7 +39,10 @@ type Trust interface {
 	Checks(ctx context.Context, req ChecksRequest) (*CheckPlan, error)
 
 	// Approve allows these commands to run in this repository, in this order,
-	// whatever commit asks for them. It fails with ChecksUntrusted if the
-	// target asks for other ones by now.
+	// whatever commit asks for them. A command runs what it finds in the merged
+	// files: whoever approves "make test" approves whatever a candidate puts
+	// behind it. It fails with ChecksUntrusted if the target asks for other ones
+	// by now, and where it is asked for from inside a workspace: that is where
+	// agents are.
 	Approve(ctx context.Context, req ApproveRequest) (*CheckPlan, error)
 }

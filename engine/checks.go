@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -25,6 +24,7 @@ type checker struct {
 	rules config.Merge
 	label string
 	at    *git.Attempts
+	cache *checkCache // what a check begins with, or nil
 }
 
 // newChecker returns what runs the checks of a target. The rules are those that
@@ -38,10 +38,13 @@ type checker struct {
 //
 // Check refuses commands that no person has approved with ChecksUntrusted. It
 // may be called by several goroutines, each of which gets a checkout of its
-// own. Submodules are empty in there.
-func (e *Engine) newChecker(r *repo, rules config.Merge, label string, at *git.Attempts) merge.Checker {
-	return &checker{e, r, rules, label, at}
+// own, made for it: nothing that another check did is in there. Submodules are
+// empty.
+func (e *Engine) newChecker(r *repo, rules config.Merge, label string, at *git.Attempts) *checker {
+	return &checker{e: e, r: r, rules: rules, label: label, at: at}
 }
+
+var _ merge.Checker = (*checker)(nil)
 
 // Check runs the commands one after the other in a checkout that holds exactly
 // the tree, and stops at the first that fails.
@@ -63,11 +66,14 @@ func (c *checker) Check(ctx context.Context, commit, tree string) (merge.Verdict
 	}
 	defer place.release()
 	_, workers := parallel(1, c.r.cfg.Checkout.Workers)
-	spec := git.ScratchSpec{Commit: commit, Tree: tree, Clean: git.Clean(c.rules.CheckClean), Workers: workers}
+	spec := git.ScratchSpec{Commit: commit, Tree: tree, Workers: workers}
 	if c.at != nil {
 		spec.Objects = c.at.Objects()
 	}
 	if err := place.scratch.Prepare(ctx, spec); err != nil {
+		return merge.Verdict{}, err
+	}
+	if err := c.cache.fill(ctx, place.scratch, spec); err != nil {
 		return merge.Verdict{}, err
 	}
 	for _, command := range c.rules.Checks {
@@ -80,6 +86,9 @@ func (c *checker) Check(ctx context.Context, commit, tree string) (merge.Verdict
 			v.Passed = false
 			break
 		}
+	}
+	if v.Passed {
+		c.cache.keep(place.scratch, tree)
 	}
 	return v, nil
 }
@@ -129,21 +138,6 @@ func (c *checker) run(ctx context.Context, place *checkPlace, command string, sp
 		done.Tail = log.tail()
 	}
 	return done, err
-}
-
-// environ is the user's environment without anything that steers git, and with
-// what a check may want to know.
-func (c *checker) environ(dir string, spec git.ScratchSpec) []string {
-	var env []string
-	for _, kv := range c.e.opts.Environ {
-		name, _, _ := strings.Cut(kv, "=")
-		name = strings.ToUpper(name)
-		if !strings.HasPrefix(name, "GIT_") && name != "PWD" && name != "OLDPWD" {
-			env = append(env, kv)
-		}
-	}
-	return append(env,
-		"PWD="+dir, "CROFT_CHECK=1", "CROFT_REPO="+c.r.path, "CROFT_COMMIT="+spec.Commit, "CROFT_TREE="+spec.Tree)
 }
 
 // checkPlace is a scratch checkout that this process has claimed.

@@ -38,7 +38,7 @@ func newGate(t *testing.T, checks ...string) *gate {
 	g.Env = append(g.Env, "OUT="+g.out)
 	g.Write(".gitignore", "*.cache\n")
 	g.Commit("ignore")
-	g.rules = config.Merge{Checks: checks, CheckTimeout: config.Duration(time.Minute), CheckClean: "untracked"}
+	g.rules = config.Merge{Checks: checks, CheckTimeout: config.Duration(time.Minute), CheckEnv: []string{"OUT"}}
 	g.open(t, trustVariable+"="+checksHash(checks))
 	return g
 }
@@ -143,45 +143,63 @@ func TestCheckSeesExactlyTheTree(t *testing.T) {
 	}
 }
 
-// The second check finds what the first left of the files that git ignores, and
-// nothing else that it did.
-func TestCheckoutIsRecycledAndExact(t *testing.T) {
+// Every check has a checkout that holds exactly the tree: nothing that an earlier
+// one did is left, whether git tracks, ignores or does not know it.
+func TestCheckoutIsFresh(t *testing.T) {
 	t.Parallel()
-	g := newGate(t, `ls -i . | grep keep >> $OUT/inodes; find . -path ./.git -prune -o -type f -print | sort | tr '\n' ' ' > $OUT/files
+	g := newGate(t, `find . -path ./.git -prune -o -type f -print | sort | tr '\n' ' ' >> $OUT/files; echo >> $OUT/files
 		cat a >> $OUT/a; git status --porcelain >> $OUT/status; test ! -e .git/planted && touch .git/planted && test "$(git config planted.key)" = ""`+
 		` && git config planted.key x && git config core.excludesFile $PWD/all && echo '*' > .git/info/exclude && echo x > all &&
 		git update-index --assume-unchanged a && git update-index --skip-worktree keep && echo changed > a && rm keep.not; rm -f b
 		mkdir -p new/deep nested && echo x > new/deep/file && git init -q nested && echo x > some.cache && mkdir locked && echo x > locked/x && chmod 500 locked
-		mkdir -p sub && echo x > sub/file`)
+		mkdir -p sub && echo x > sub/file; cp -p keep kept.cache`)
 	first, firstTree := g.attempt(t, map[string]string{".gitignore": "*.cache\n", "a": "one\n", "b": "1\n", "keep": "k\n", "keep.not": "k\n"})
 	second, secondTree := g.attempt(t, map[string]string{".gitignore": "*.cache\n", "a": "two\n", "b": "1\n", "keep": "k\n", "keep.not": "k\n", "new": "a file\n"})
-	for _, c := range [][2]string{{first, firstTree}, {second, secondTree}, {first, firstTree}} {
+	for _, c := range [][2]string{{first, firstTree}, {second, secondTree}, {first, firstTree}, {first, firstTree}} {
 		if v := g.check(t, c[0], c[1]); !v.Passed {
 			t.Fatalf("%+v", v)
 		}
 	}
-	if got := g.said(t, "a"); got != "one\ntwo\none" {
+	if got := g.said(t, "a"); got != "one\ntwo\none\none" {
 		t.Errorf("a was %q", got)
 	}
 	if got := g.said(t, "status"); got != "" {
 		t.Errorf("git status said %q", got)
 	}
-	if got, want := g.said(t, "files"), "./.gitignore ./a ./b ./keep ./keep.not ./some.cache "; got != want {
-		t.Errorf("files %q, want %q", got, want)
-	}
-	inodes := strings.Fields(g.said(t, "inodes"))
-	if len(inodes) != 12 || inodes[0] != inodes[4] || inodes[0] != inodes[8] {
-		t.Errorf("an unchanged file was written again: %v", inodes)
-	}
-	g.rules.CheckClean = "all"
-	if v := g.check(t, first, firstTree); !v.Passed {
-		t.Fatalf("%+v", v)
-	}
-	if got, want := g.said(t, "files"), "./.gitignore ./a ./b ./keep ./keep.not "; got != want {
-		t.Errorf("with all cleaned: files %q, want %q", got, want)
+	const one, two = "./.gitignore ./a ./b ./keep ./keep.not ", "./.gitignore ./a ./b ./keep ./keep.not ./new "
+	if got, want := g.said(t, "files"), strings.Join([]string{one, two, one, one}, "\n"); got != want {
+		t.Errorf("files\n%s\nwant\n%s", got, want)
 	}
 	if n := len(places(t, g)); n != 1 {
 		t.Errorf("%d checkouts", n)
+	}
+}
+
+// A check sees the variables that it is allowed to, by name, and no secret that
+// happens to be in the environment.
+func TestCheckEnvironment(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, `env | sed 's/=.*//' | sort > $OUT/names; echo "$CI $NAMED $AWS_REGION" > $OUT/values`)
+	g.open(t, trustVariable+"="+checksHash(g.rules.Checks), "SECRET_TOKEN=s", "NAMED=n", "AWS_REGION=r", "LC_TIME=C", "TZ=UTC", "CI=false",
+		"GIT_DIR=/nowhere", "CROFT_STATE_DIR="+g.e.set.Config().StateDir, "LD_PRELOAD=", "GOCACHE=/c")
+	g.rules.CheckEnv = []string{"OUT", "NAMED", "AWS_*", "GIT_*"}
+	commit, tree := g.attempt(t, map[string]string{"a": "one\n"})
+	if v := g.check(t, commit, tree); !v.Passed {
+		t.Fatalf("%+v", v)
+	}
+	names := strings.Fields(g.said(t, "names"))
+	for _, want := range []string{"PATH", "HOME", "LC_TIME", "TZ", "GOCACHE", "NAMED", "AWS_REGION", "OUT", "CI", "CROFT_CHECK", "CROFT_REPO", "CROFT_COMMIT", "CROFT_TREE"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is missing in %v", want, names)
+		}
+	}
+	for _, bad := range []string{"SECRET_TOKEN", trustVariable, "CROFT_STATE_DIR", "GIT_DIR", "LD_PRELOAD"} {
+		if slices.Contains(names, bad) {
+			t.Errorf("a check sees %s", bad)
+		}
+	}
+	if got := g.said(t, "values"); got != "true n r" {
+		t.Errorf("values %q", got)
 	}
 }
 
@@ -194,7 +212,7 @@ func places(t *testing.T, g *gate) []os.DirEntry {
 	return list
 }
 
-// A checkout that a check has spoilt is made anew, even if a link was put in
+// What lay where a checkout is made goes, even if a link was put in
 // its place that leads to somebody's files.
 func TestSpoiltCheckoutIsMadeAnew(t *testing.T) {
 	t.Parallel()

@@ -80,6 +80,7 @@ func (e *Engine) endEmpty(ctx context.Context, r *repo, tip string, m journal.Me
 type passing struct {
 	steps  []merge.Step
 	checks []croft.Check
+	cache  *checkCache // with what the checks left, or nil
 }
 
 // pass has a stack checked by the target's own checks. Whoever breaks it is
@@ -102,25 +103,27 @@ func (e *Engine) pass(ctx context.Context, r *repo, target, tip string, rules co
 	if err != nil {
 		return passing{}, err
 	}
-	gate := merge.Gate{Checker: e.newChecker(r, rules, string(steps[0].ID), attempts), Slots: rules.Slots}
+	checker := e.newChecker(r, rules, string(steps[0].ID), attempts)
+	checker.cache = r.openCache(target, rules.CheckCache)
+	gate := merge.Gate{Checker: checker, Slots: rules.Slots}
 	d, err := gate.Decide(ctx, tip, at.Tree, steps)
 	if err != nil {
+		checker.cache.discard()
 		return passing{}, err
 	}
+	checker.cache.adopt(at.Tree) // what the target itself passed with, if that was tried
+	passed := passing{steps: steps[:d.Pass], checks: d.Verdict.Checks, cache: checker.cache}
 	if d.Broken {
-		return passing{}, e.rejectAll(ctx, r, target, targetBroken(target, d.BlamedVerdict))
+		return passed, e.rejectAll(ctx, r, target, targetBroken(target, d.BlamedVerdict))
 	}
 	if d.Blamed >= 0 {
 		m := itemOf(items, steps[d.Blamed].ID)
 		m.Checks = d.BlamedVerdict.Checks
 		if err := e.reject(ctx, r, m, nil, checkFailed(m, d.BlamedVerdict)); err != nil {
-			return passing{}, err
+			return passed, err
 		}
 	}
-	if err := e.putBack(ctx, steps[d.Pass:], d.Blamed-d.Pass); err != nil {
-		return passing{}, err
-	}
-	return passing{steps: steps[:d.Pass], checks: d.Verdict.Checks}, nil
+	return passed, e.putBack(ctx, steps[d.Pass:], d.Blamed-d.Pass)
 }
 
 // checking says of the items of a stack that they are being checked.

@@ -49,6 +49,9 @@ func (e *Engine) publishStack(ctx context.Context, r *repo, l landing, attempts 
 	if err := e.carryPublication(ctx, r, pub, l.items); err != nil {
 		return err
 	}
+	if tip, err := e.journal.LaneTip(ctx, r.id, l.target); err == nil && tip == pub.New {
+		passed.cache.adopt(passed.steps[len(passed.steps)-1].Tree)
+	}
 	r.followRules(ctx, attempts, pub)
 	return nil
 }

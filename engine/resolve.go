@@ -48,6 +48,9 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 			Hint: "croft merge " + w.Name,
 		}
 	}
+	if err := e.requireBranch(ctx, s.repo, rec); err != nil {
+		return nil, err
+	}
 	// What was not committed must not be lost in the merge, so it is committed,
 	// and the whole state is saved.
 	if _, err := e.save(ctx, s.repo, rec, ""); err != nil {
@@ -57,11 +60,11 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 	if err != nil {
 		return nil, err
 	}
-	paths, err := e.bringIn(ctx, s.repo, tree, journal.Merge{
+	paths, err := e.bringIn(ctx, s.repo, rec, journal.Merge{
 		Merge: croft.Merge{Kind: croft.KindMerge, WorkspaceID: w.ID, Target: out.Target, Head: head},
 	}, out.Commit)
 	if err != nil {
-		return nil, err
+		return nil, explainBranch(rec, err)
 	}
 	for _, p := range paths {
 		out.Conflicts = append(out.Conflicts, croft.ConflictedPath{Path: p})
@@ -77,7 +80,8 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 // bringIn merges a target's tip into a workspace, and returns the paths in
 // conflict. If the work was taken back there, that is undone, as it is when the
 // work is merged again: else it would be taken back here too.
-func (e *Engine) bringIn(ctx context.Context, r *repo, tree *git.Worktree, m journal.Merge, tip string) ([]string, error) {
+func (e *Engine) bringIn(ctx context.Context, r *repo, rec journal.Record, m journal.Merge, tip string) ([]string, error) {
+	tree, branch := r.trees.At(specOf(rec)), rec.Workspace.Branch
 	id, err := r.git.Identity(ctx)
 	if err != nil {
 		return nil, err
@@ -87,7 +91,7 @@ func (e *Engine) bringIn(ctx context.Context, r *repo, tree *git.Worktree, m jou
 		if err != nil {
 			return nil, err
 		}
-		return tree.BringIn(ctx, git.BringIn{Commit: tip, Name: m.Target, Identity: id})
+		return tree.BringIn(ctx, git.BringIn{Branch: branch, Commit: tip, Name: m.Target, Identity: id})
 	}
 	attempts, err := r.git.Attempts(git.OnDisk)
 	if err != nil {
@@ -104,7 +108,7 @@ func (e *Engine) bringIn(ctx context.Context, r *repo, tree *git.Worktree, m jou
 		return nil, err
 	}
 	defer release()
-	in := git.BringIn{Commit: again, As: tip, Name: m.Target, Identity: id, Undone: it.Undone}
+	in := git.BringIn{Branch: branch, Commit: again, As: tip, Name: m.Target, Identity: id, Undone: it.Undone}
 	for _, c := range back.Conflicts {
 		in.Conflicts = append(in.Conflicts, c.Path)
 	}

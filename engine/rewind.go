@@ -59,7 +59,7 @@ func (e *Engine) rewind(ctx context.Context, r *repo, to croft.Snapshot, a act) 
 	if err := e.guardBranch(ctx, r, rec, to); err != nil {
 		return err
 	}
-	from, err := e.save(ctx, r, rec, to.Commit)
+	from, err := e.saveFrom(ctx, r, rec, to)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (e *Engine) rewindRestored(ctx context.Context, r *repo, op *operation, how
 	if err := e.guardBranch(ctx, r, rec, how.To); err != nil {
 		return err
 	}
-	from, err := e.save(ctx, r, rec, how.To.Commit)
+	from, err := e.saveFrom(ctx, r, rec, how.To)
 	if err != nil {
 		return err
 	}
@@ -292,7 +292,7 @@ func (e *Engine) carryRewind(ctx context.Context, r *repo, op *operation, how re
 	spec := specOf(rec)
 	spec.Inherit = op.inherit()
 	if err := r.trees.At(spec).Change(ctx, func(tree *git.Worktree) error {
-		if err := e.moveBranch(ctx, r, tree, how); err != nil {
+		if err := e.moveBranch(ctx, r, rec, tree, how); err != nil {
 			return err
 		}
 		if err := failpoint.Hit("rewind.branch"); err != nil {
@@ -312,20 +312,27 @@ func (e *Engine) carryRewind(ctx context.Context, r *repo, op *operation, how re
 	})
 }
 
-// guardBranch refuses a rewind that would move a branch whose tip nothing else
-// keeps: the snapshot that is taken before keeps what is checked out now.
+// guardBranch refuses a rewind that would move another branch than the
+// workspace's own, or one whose tip nothing else keeps: the snapshot that is taken
+// before keeps what is checked out now. A HEAD on no branch, as in a rebase, moves
+// none.
 func (e *Engine) guardBranch(ctx context.Context, r *repo, rec journal.Record, to croft.Snapshot) error {
 	head, err := readableHead(ctx, r, to)
-	if err != nil || head.Branch == "" {
+	if err != nil {
 		return err
 	}
-	tree := r.trees.At(specOf(rec))
-	if used := r.git.CheckedOut(head.Branch, tree.Admin); len(used) > 0 {
+	if err := requireSame(rec, head); err != nil {
+		return err
+	}
+	err = r.trees.At(specOf(rec)).RequireBranch(ctx, rec.Workspace.Branch)
+	if wrong, ok := errors.AsType[*git.BranchError](err); !ok || wrong.On != "" {
+		return explainBranch(rec, err)
+	}
+	if head.Branch == "" {
+		return nil
+	}
+	if used := r.git.CheckedOut(head.Branch, r.trees.At(specOf(rec)).Admin); len(used) > 0 {
 		return branchInUse(head.Branch, used[0])
-	}
-	branch, _, err := tree.Head(ctx)
-	if err != nil || branch == head.Branch {
-		return err
 	}
 	tip, err := r.git.ReadRef(ctx, "refs/heads/"+head.Branch)
 	switch {
@@ -338,6 +345,33 @@ func (e *Engine) guardBranch(ctx context.Context, r *repo, rec journal.Record, t
 		Code: croft.BranchExists, Message: fmt.Sprintf("branch %q has moved since, and the workspace is not on it", head.Branch), Details: tip,
 		Hint: "git switch " + head.Branch,
 	}
+}
+
+// requireSame refuses a snapshot that had another branch checked out than the
+// workspace's own.
+func requireSame(rec journal.Record, head snapshot.Head) error {
+	if head.Branch == "" || head.Branch == rec.Workspace.Branch {
+		return nil
+	}
+	return &croft.Error{
+		Code: croft.WrongBranch, Workspace: rec.Workspace.Name, Details: rec.Workspace.Path,
+		Message: fmt.Sprintf("the snapshot was taken on branch %q, and the workspace's branch is %q", head.Branch, rec.Workspace.Branch),
+		Hint:    "croft snapshot --list " + rec.Workspace.Name,
+	}
+}
+
+// saveFrom saves what a workspace holds before it is rewound. What is saved can
+// be gone back to: it is on the workspace's branch or on none.
+func (e *Engine) saveFrom(ctx context.Context, r *repo, rec journal.Record, to croft.Snapshot) (*croft.Snapshot, error) {
+	from, err := e.save(ctx, r, rec, to.Commit)
+	if err != nil {
+		return nil, err
+	}
+	head, err := readableHead(ctx, r, *from)
+	if err == nil {
+		err = requireSame(rec, head)
+	}
+	return from, err
 }
 
 // readableHead is what a snapshot had checked out, if it can still be read.
@@ -357,9 +391,12 @@ func branchInUse(branch, where string) error {
 
 // moveBranch puts the branch that the snapshot had checked out where it was.
 // Where it is now is kept by the snapshot that was taken before.
-func (e *Engine) moveBranch(ctx context.Context, r *repo, tree *git.Worktree, how rewinding) error {
+func (e *Engine) moveBranch(ctx context.Context, r *repo, rec journal.Record, tree *git.Worktree, how rewinding) error {
 	head, err := snapshot.HeadOf(ctx, r.git, how.To.Commit)
 	if err != nil || head.Branch == "" {
+		return err
+	}
+	if err := requireSame(rec, head); err != nil {
 		return err
 	}
 	if used := r.git.CheckedOut(head.Branch, tree.Admin); len(used) > 0 {

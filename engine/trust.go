@@ -15,6 +15,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 )
 
@@ -47,7 +48,7 @@ func (e *Engine) checksTrusted(ctx context.Context, r *repo, checks []string) (h
 		return "", err == nil, err
 	}
 	hash = checksHash(checks)
-	if slices.Contains(strings.Split(e.environ(trustVariable), ","), hash) {
+	if e.namesHash(hash) {
 		return hash, true, nil
 	}
 	info, err := os.Lstat(e.approvalFile(r, hash))
@@ -55,6 +56,11 @@ func (e *Engine) checksTrusted(ctx context.Context, r *repo, checks []string) (h
 		return hash, false, nil
 	}
 	return hash, err == nil && info.Mode().IsRegular(), err
+}
+
+// namesHash reports whether the environment approves these commands by name.
+func (e *Engine) namesHash(hash string) bool {
+	return hash != "" && slices.Contains(strings.Split(e.environ(trustVariable), ","), hash)
 }
 
 // environ looks a variable of the engine's environment up.
@@ -68,9 +74,11 @@ func (e *Engine) environ(name string) string {
 	return value
 }
 
-// approvalFile is outside the database, so that an approval survives it.
+// approvalFile lies in Croft's own directory of the repository, where no agent
+// that is confined to its workspace can write. The hash is made here, of hex
+// digits alone.
 func (e *Engine) approvalFile(r *repo, hash string) string {
-	return filepath.Join(e.set.Config().StateDir, "trust", string(r.id), hash)
+	return filepath.Join(e.repoDir(r.id), "trust", hash)
 }
 
 // checksUntrusted is the refusal to run commands.
@@ -119,6 +127,7 @@ func (e *Engine) checkPlan(ctx context.Context, req croft.ChecksRequest) (*repo,
 	}
 	plan.Checks = append(plan.Checks, rules.Checks...)
 	plan.Hash, plan.IsApproved, err = e.checksTrusted(ctx, s.repo, plan.Checks)
+	plan.IsNamed = e.namesHash(plan.Hash)
 	return s.repo, plan, err
 }
 
@@ -144,6 +153,9 @@ func (e *Engine) Approve(ctx context.Context, req croft.ApproveRequest) (*croft.
 	if req.Hash == "" {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Op: "trust", Message: "the hash of the checks is missing", Hint: "croft config trust"}
 	}
+	if err := e.guardApproval(ctx, req); err != nil {
+		return nil, explain("trust", "", err)
+	}
 	r, plan, err := e.checkPlan(ctx, croft.ChecksRequest{Repo: req.Repo, Target: req.Target})
 	if err == nil && plan.Hash != req.Hash {
 		err = &croft.Error{
@@ -159,6 +171,39 @@ func (e *Engine) Approve(ctx context.Context, req croft.ApproveRequest) (*croft.
 	}
 	plan.IsApproved = true
 	return plan, nil
+}
+
+// guardApproval refuses an approval that is asked for from inside a workspace,
+// where whoever asks may be an agent.
+func (e *Engine) guardApproval(ctx context.Context, req croft.ApproveRequest) error {
+	for _, dir := range []string{e.dir, req.From, req.Repo} {
+		if dir == "" {
+			continue
+		}
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(e.dir, dir)
+		}
+		real, err := filepath.EvalSymlinks(dir)
+		if err != nil {
+			return err
+		}
+		rec, err := e.journal.WorkspaceAt(ctx, real)
+		if errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		known, err := e.journal.Repo(ctx, rec.RepoID)
+		if err != nil {
+			return err
+		}
+		return &croft.Error{
+			Code: croft.ChecksUntrusted, Message: "checks cannot be approved from inside a workspace, where agents work", Details: rec.Workspace.Path,
+			Hint: "croft config trust, in " + known.Path,
+		}
+	}
+	return nil
 }
 
 func (e *Engine) writeApproval(r *repo, plan *croft.CheckPlan) error {

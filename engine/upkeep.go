@@ -294,6 +294,7 @@ func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 	}
 	e.sweepLocks(ctx)
 	e.sweepPlaces()
+	e.sweepCaches(s.repo)
 	res := &croft.GCResult{
 		Purged: []croft.ID{}, Reduced: []croft.ID{}, Stripped: []croft.ID{}, Branches: []string{}, Announced: []croft.Announcement{},
 	}

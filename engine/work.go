@@ -68,6 +68,9 @@ func (e *Engine) commitWorkAt(ctx context.Context, r *repo, rec journal.Record, 
 	if err != nil {
 		return "", nil, err
 	}
+	if err := e.requireBranch(ctx, r, rec); err != nil {
+		return "", nil, err
+	}
 	tree := r.trees.At(specOf(rec))
 	if len(found.paths) == 0 && tree.Progress() == "" {
 		_, head, err = tree.Head(ctx)
@@ -78,13 +81,16 @@ func (e *Engine) commitWorkAt(ctx context.Context, r *repo, rec journal.Record, 
 		return "", nil, err
 	}
 	text := cmp.Or(message, fillIn(r.commitMessage(rec), rec.Workspace))
-	head, err = tree.CommitWork(ctx, found.request(), git.Commit{
+	work := found.request()
+	work.Branch, work.Identity = rec.Workspace.Branch, id
+	work.Commit = git.Commit{
 		Signature: git.At(id.Committer, now), Author: git.At(id.Author, now), Message: withTrailer(text, "Croft-Workspace", string(rec.Workspace.ID)),
-	}, id)
+	}
+	head, err = tree.CommitWork(ctx, work)
 	if errors.Is(err, git.ErrIndexLocked) {
 		err = &croft.Error{Code: croft.WorkspaceBusy, Message: "a git is at work in the workspace", Details: filepath.Join(tree.Admin, "index.lock")}
 	}
-	return head, found.heldBack, err
+	return head, found.heldBack, explainBranch(rec, err)
 }
 
 // commitMessage is the template of the messages of a workspace's commits.

@@ -63,6 +63,7 @@ func groups() []group {
 		{"History", historyScenarios()},
 		{"Merges", mergeScenarios()},
 		{"Finish", finishScenarios()},
+		{"Branch", branchScenarios()},
 		{"Revert", revertScenarios()},
 		{"Reviews", reviewScenarios()},
 		{"Rounds", roundScenarios()},

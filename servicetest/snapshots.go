@@ -220,7 +220,7 @@ func snapshotOtherBranch(t *testing.T, f *fixture) {
 	f.commitIn(w.Path, "one.txt", "one\n")
 	s := f.snapshot("a")
 	tip := f.commitIn(w.Path, "two.txt", "two\n")
-	f.GitIn(w.Path, "switch", "--quiet", "--create", "elsewhere", "main")
+	f.GitIn(w.Path, "switch", "--quiet", "--detach", "HEAD~1")
 	before := f.content(w.Path)
 	_, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})
 	wantCode(t, err, croft.BranchExists)

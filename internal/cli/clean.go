@@ -21,6 +21,7 @@ const (
 	consentAsk    consent = iota // show the list and ask
 	consentGiven                 // --yes
 	consentDryRun                // --dry-run: only the list
+	consentNone                  // nobody is there to be asked
 )
 
 func newCleanCommand(a *app) *cobra.Command {

@@ -22,7 +22,7 @@ type trustResult struct {
 
 func newTrustCommand(a *app) *cobra.Command {
 	var target string
-	var isYes bool
+	var isYes, isDry bool
 	cmd := &cobra.Command{
 		Use:   "trust",
 		Short: "Show and approve the checks that a target asks for",
@@ -31,16 +31,23 @@ before it is published (merge.checks in its croft.toml), and ask whether they ma
 run. They run as you. The approval holds for this repository and for these very
 commands, until one of them is changed.
 
-Without a terminal nobody is asked: the commands are shown, and --yes approves
-them. CROFT_TRUST=HASH in the environment approves them for one process.`,
+A command runs what it finds in the merged files. Whoever approves "make test"
+approves whatever a candidate puts behind it: its Makefile, its tests, its build
+scripts all run as you, before anything is merged.
+
+Nothing is approved from inside a workspace. Without a terminal nobody is asked:
+CROFT_TRUST=HASH in the environment, with the very hash that -n prints, approves
+these commands for good; the same variable approves them for one croft merge.`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			agreed := consentAsk
+			agreed := consentNone
 			switch {
-			case isYes:
-				agreed = consentGiven
-			case !a.canAsk():
+			case isDry:
 				agreed = consentDryRun
+			case isYes && a.env.Terminal == TerminalInteractive:
+				agreed = consentGiven
+			case a.canAsk():
+				agreed = consentAsk
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runTrust(ctx, svc, croft.ChecksRequest{Repo: a.dir(), Target: target}, agreed)
@@ -48,7 +55,8 @@ them. CROFT_TRUST=HASH in the environment approves them for one process.`,
 		},
 	}
 	cmd.Flags().StringVar(&target, "target", "", "the `branch` whose checks are meant")
-	cmd.Flags().BoolVarP(&isYes, "yes", "y", false, "approve without asking")
+	cmd.Flags().BoolVarP(&isYes, "yes", "y", false, "approve without asking, at a terminal")
+	cmd.Flags().BoolVarP(&isDry, "dry-run", "n", false, "show the commands and their hash, and approve nothing")
 	return cmd
 }
 
@@ -57,12 +65,12 @@ func (a *app) runTrust(ctx context.Context, svc truster, req croft.ChecksRequest
 	if err != nil {
 		return err
 	}
-	isNews := !plan.IsApproved
 	if !a.json {
 		a.showChecks(plan)
 	}
-	if isNews && agreed == consentAsk {
-		yes, err := a.ask(ctx, "May they run in this repository?")
+	isNews := !plan.IsApproved || plan.IsNamed
+	if isNews && agreed == consentAsk && !plan.IsNamed {
+		yes, err := a.ask(ctx, "May they, and whatever merged files put behind them, run as you in this repository?")
 		if err != nil {
 			return err
 		}
@@ -70,8 +78,9 @@ func (a *app) runTrust(ctx context.Context, svc truster, req croft.ChecksRequest
 			agreed = consentGiven
 		}
 	}
-	if isNews && agreed == consentGiven {
-		if plan, err = svc.Approve(ctx, croft.ApproveRequest{Repo: req.Repo, Target: plan.Target, Hash: plan.Hash}); err != nil {
+	if isNews && (agreed == consentGiven || plan.IsNamed && agreed != consentDryRun) {
+		plan, err = svc.Approve(ctx, croft.ApproveRequest{Repo: req.Repo, Target: plan.Target, Hash: plan.Hash, From: a.env.Dir})
+		if err != nil {
 			return err
 		}
 	}
@@ -79,8 +88,9 @@ func (a *app) runTrust(ctx context.Context, svc truster, req croft.ChecksRequest
 		a.emit(trustResult{formatVersion, plan})
 	}
 	switch {
+	case agreed == consentDryRun:
 	case !plan.IsApproved:
-		a.note("not approved; %s config trust --yes approves them", a.env.Program)
+		a.note("not approved; CROFT_TRUST=%s %s config trust approves them where there is no terminal", plan.Hash, a.env.Program)
 		return statusError(croft.ChecksUntrusted.ExitCode())
 	case isNews:
 		a.note("approved")
@@ -106,5 +116,6 @@ func (a *app) showChecks(plan *croft.CheckPlan) {
 		}
 		a.line(c)
 	}
+	a.note("They run as you, with whatever a merged result puts behind them.")
 	a.note("CROFT_TRUST=%s", plan.Hash)
 }

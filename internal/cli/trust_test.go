@@ -7,8 +7,8 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// Only a yes, on a terminal or by a flag, approves, and it approves what was
-// shown.
+// Only a person at a terminal approves, or the very hash in CROFT_TRUST, and what
+// is approved is what was shown.
 func TestConfigTrust(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -16,6 +16,7 @@ func TestConfigTrust(t *testing.T) {
 		terminal Terminal
 		answer   string
 		approved bool // from before
+		named    bool // by CROFT_TRUST
 		want     bool // it is approved now
 		exit     int
 	}{
@@ -25,12 +26,19 @@ func TestConfigTrust(t *testing.T) {
 		{name: "nobody there", exit: croft.ExitRefused},
 		{name: "nobody there, a yes in the input", answer: "y\n", exit: croft.ExitRefused},
 		{name: "a program on a terminal", args: []string{"--json"}, terminal: TerminalInteractive, answer: "y\n", exit: croft.ExitRefused},
-		{name: "flag", args: []string{"--yes"}, want: true},
-		{name: "flag, in JSON", args: []string{"--yes", "--json"}, want: true},
+		{name: "flag, nobody there", args: []string{"--yes"}, exit: croft.ExitRefused},
+		{name: "flag, nobody there, in JSON", args: []string{"--yes", "--json"}, exit: croft.ExitRefused},
+		{name: "flag", args: []string{"--yes"}, terminal: TerminalInteractive, want: true},
+		{name: "flag, in JSON", args: []string{"--yes", "--json"}, terminal: TerminalInteractive, want: true},
+		{name: "named", approved: true, named: true, want: true},
+		{name: "named, in JSON", args: []string{"--json"}, approved: true, named: true, want: true},
+		{name: "named, dry", args: []string{"-n"}, approved: true, named: true},
+		{name: "dry", args: []string{"-n"}},
+		{name: "dry at a terminal", args: []string{"-n", "--yes"}, terminal: TerminalInteractive, answer: "y\n"},
 		{name: "approved already", approved: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			plan := croft.CheckPlan{Target: "main", Commit: "0123456789", Checks: []string{"make test"}, Hash: "abc", IsApproved: tt.approved}
+			plan := croft.CheckPlan{Target: "main", Commit: "0123456789", Checks: []string{"make test"}, Hash: "abc", IsApproved: tt.approved, IsNamed: tt.named}
 			var got *croft.ApproveRequest
 			svc := &fake{
 				checks: func(req croft.ChecksRequest) (*croft.CheckPlan, error) {
@@ -53,11 +61,14 @@ func TestConfigTrust(t *testing.T) {
 			if r.exit != tt.exit || (got != nil) != tt.want {
 				t.Fatalf("exit %d, approved %+v\n%s", r.exit, got, r.stderr.String())
 			}
-			if got != nil && *got != (croft.ApproveRequest{Repo: project, Target: "main", Hash: "abc"}) {
+			if got != nil && *got != (croft.ApproveRequest{Repo: project, Target: "main", Hash: "abc", From: project}) {
 				t.Errorf("approved %+v", got)
 			}
 			if strings.Contains(strings.Join(tt.args, " "), "--json") {
 				want := map[bool]string{true: "true", false: "false"}[tt.want]
+				if tt.named {
+					want += `,"named":true`
+				}
 				r.wantJSON(t, tt.exit, `{"version":1,"trust":{"target":"main","commit":"0123456789","checks":["make test"],"hash":"abc","approved":`+want+`}}`)
 			} else if r.stdout.String() != "make test\n" || !strings.Contains(r.stderr.String(), "CROFT_TRUST=abc\n") {
 				t.Errorf("stdout %q, stderr %q", r.stdout.String(), r.stderr.String())

@@ -80,6 +80,8 @@ func guardNote(g string) string {
 		return " A repository may only lower it."
 	case GuardMin:
 		return " A repository may only raise it."
+	case GuardOn:
+		return " A repository may only turn it on."
 	case GuardUser:
 		return " Not from a repository."
 	case GuardNoFile:

@@ -25,6 +25,8 @@ const (
 	GuardMax = "tighten-max"
 	// GuardMin: the value is a lower limit, which a repository may only raise.
 	GuardMin = "tighten-min"
+	// GuardOn: the value is a switch, which a repository may only turn on.
+	GuardOn = "tighten-on"
 	// GuardUser: only the user may set it. In a repository's file it is
 	// ignored with a warning.
 	GuardUser = "user-only"

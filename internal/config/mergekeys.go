@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"path"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -15,7 +18,9 @@ type Merge struct {
 	Message      string   // message: a template
 	Checks       []string // checks: commands for the shell
 	CheckTimeout Duration // check_timeout: of each command
-	CheckClean   string   // check_clean: what is removed between two checks
+	CheckCache   []string // check_cache: ignored paths that a check begins with
+	CheckEnv     []string // check_env: variables that checks have besides the usual ones
+	Protect      bool     // protect: refuse a target that moved outside of its lane
 	Batch        int      // batch: how many are merged and checked together
 	Slots        int      // slots: how many checks run at once
 }
@@ -58,10 +63,21 @@ func mergeKeys() []Key {
 			field: func(c *Config) any { return &c.Merge.CheckTimeout },
 		},
 		{
-			Name: "merge.check_clean", Type: TypeString, Default: "untracked",
-			Doc:   "What is removed from the checkout between two checks: \"untracked\" files, or \"all\", ignored ones too.",
-			check: oneOf("untracked", "all"),
-			field: func(c *Config) any { return &c.Merge.CheckClean },
+			Name: "merge.check_cache", Type: TypeList,
+			Doc:   "Paths that git ignores and that a check begins with: copies of what the last check left of them whose result was published to the target.",
+			check: cachePaths,
+			field: func(c *Config) any { return &c.Merge.CheckCache },
+		},
+		{
+			Name: "merge.check_env", Type: TypeList, Guard: GuardUser,
+			Doc:   "Variables of yours that checks see besides the usual ones: names, or beginnings of names with a * at the end.",
+			check: variableNames,
+			field: func(c *Config) any { return &c.Merge.CheckEnv },
+		},
+		{
+			Name: "merge.protect", Type: TypeBoolean, Default: "false", Guard: GuardOn,
+			Doc:   "Whether nothing is merged into a target that moved outside of its lane, until croft queue accept.",
+			field: func(c *Config) any { return &c.Merge.Protect },
 		},
 		{
 			Name: "merge.batch", Type: TypeInteger, Default: "16",
@@ -94,6 +110,28 @@ func mergeKeys() []Key {
 			field:   func(c *Config) any { return &c.Commit.HoldBack },
 		},
 	}
+}
+
+// cachePaths wants paths in the checkout, written one way only: whoever reads
+// them joins them to a directory.
+func cachePaths(value any, _ string) error {
+	for _, p := range value.([]string) {
+		if !filepath.IsLocal(p) || path.Clean(p) != p || p == "." || strings.ContainsAny(p, `\*?`) || strings.EqualFold(strings.Split(p, "/")[0], ".git") {
+			return fmt.Errorf("must hold paths in the checkout such as node_modules, not %s", quote(p))
+		}
+	}
+	return nil
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
+
+func variableNames(value any, _ string) error {
+	for _, name := range value.([]string) {
+		if !variableName.MatchString(name) {
+			return fmt.Errorf("must hold names of variables such as NPM_TOKEN or AWS_*, not %s", quote(name))
+		}
+	}
+	return nil
 }
 
 func oneOf(words ...string) func(any, string) error {

@@ -51,7 +51,9 @@ func samples(dir string) map[string]sample {
 		"merge.message":             {"u", "r", "e", "f"},
 		"merge.checks":              {"u", "r, r\ns", "e", "f"},
 		"merge.check_timeout":       {"2m", "3m", "4m", "1m30s"},
-		"merge.check_clean":         {"all", "untracked", "all", "all"},
+		"merge.check_cache":         {"u", "r/s", "e", "f"},
+		"merge.check_env":           {"U", "R", "E,E_*", "F"},
+		"merge.protect":             {"true", "true", "false", "true"},
 		"merge.batch":               {"1", "2", "3", "4"},
 		"merge.slots":               {"2", "3", "4", "5"},
 		"commit.message":            {"u", "r", "e", "f"},
@@ -152,7 +154,7 @@ func TestDefaults(t *testing.T) {
 		Git:      config.Git{Filters: []string{}, Timeout: config.Duration(hour / 2)},
 		Merge: config.Merge{
 			Strategy: "no-ff", Message: "Merge branch '{branch}'", Checks: []string{}, CheckTimeout: config.Duration(hour / 2),
-			CheckClean: "untracked", Batch: 16, Slots: 1,
+			CheckCache: []string{}, CheckEnv: []string{}, Batch: 16, Slots: 1,
 		},
 		Commit:   config.Commit{Message: "Work of {name}", MaxBytes: 5 << 20, HoldBack: []string{"@secrets"}},
 		StateDir: filepath.Join(p.home, ".local", "state", "croft"),
@@ -179,7 +181,7 @@ func TestConfigCarriesValues(t *testing.T) {
 		"trash.retention": "4d", "snapshot.ignored": "*.log", "snapshot.secrets": ".token", "lease.ttl": "5s", "gc.auto": "false", "history.retention": "12h", "checkout.workers": "6", "checkout.links": "k", "checkout.scratch": ".k", "checkout.isolated_objects": "hardlink",
 		"git.path": filepath.Join(p.home, "git"), "git.filters": "h", "git.timeout": "13h",
 		"merge.strategy": "squash", "merge.message": "m", "merge.checks": "make\ngo test", "merge.check_timeout": "1h",
-		"merge.check_clean": "all", "merge.batch": "7", "merge.slots": "8",
+		"merge.check_cache": "node_modules, a/b", "merge.check_env": "NPM_TOKEN", "merge.protect": "true", "merge.batch": "7", "merge.slots": "8",
 		"commit.message": "c", "commit.max_bytes": "9", "commit.hold_back": "*.x",
 		"state_dir": "~/s", "data_dir": "~/t",
 	}}
@@ -201,7 +203,7 @@ func TestConfigCarriesValues(t *testing.T) {
 		Git:      config.Git{Path: filepath.Join(p.home, "git"), Filters: []string{"h"}, Timeout: config.Duration(13 * hour)},
 		Merge: config.Merge{
 			Strategy: "squash", Message: "m", Checks: []string{"make", "go test"}, CheckTimeout: config.Duration(hour),
-			CheckClean: "all", Batch: 7, Slots: 8,
+			CheckCache: []string{"node_modules", "a/b"}, CheckEnv: []string{"NPM_TOKEN"}, Protect: true, Batch: 7, Slots: 8,
 		},
 		Commit:   config.Commit{Message: "c", MaxBytes: 9, HoldBack: []string{"*.x"}},
 		StateDir: filepath.Join(p.home, "s"),

@@ -75,8 +75,8 @@ func (k Key) schema() map[string]any {
 
 // repoDoc is the key's description to the author of a repository's file.
 func (k Key) repoDoc() string {
-	if k.Guard == GuardMax || k.Guard == GuardMin {
-		return k.Doc + " A repository may only " + direction(k.Guard) + " it."
+	if k.Guard == GuardMax || k.Guard == GuardMin || k.Guard == GuardOn {
+		return k.Doc + " A repository may only " + direction(k.Guard) + "."
 	}
 	return k.Doc
 }

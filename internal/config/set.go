@@ -86,7 +86,7 @@ func (s *Set) withRepo(list []found) (*Set, error) {
 		}
 		own := s.withoutRepo(f.key.Name)
 		if loosens(f.key.Guard, own.value, value) {
-			with.warn(f.source, fmt.Sprintf("%s = %s is ignored: a repository may only %s it, and it is %s (%s)",
+			with.warn(f.source, fmt.Sprintf("%s = %s is ignored: a repository may only %s, and it is %s (%s)",
 				f.key.Name, format(value), direction(f.key.Guard), format(own.value), own.source))
 			continue
 		}
@@ -151,15 +151,20 @@ func loosens(guard string, own, repo any) bool {
 		return limit != 0 && (size(repo) == 0 || size(repo) > limit)
 	case GuardMin:
 		return size(repo) < size(own)
+	case GuardOn:
+		return own == true && repo == false
 	}
 	return false
 }
 
 func direction(guard string) string {
-	if guard == GuardMax {
-		return "lower"
+	switch guard {
+	case GuardMax:
+		return "lower it"
+	case GuardOn:
+		return "turn it on"
 	}
-	return "raise"
+	return "raise it"
 }
 
 func flagLayer(flags map[string]string, keys []Key, home string) (layer, error) {

@@ -4,6 +4,9 @@ package fsx
 
 import "os"
 
+// nonBlock is not needed where there are no pipes in the file system.
+const nonBlock = 0
+
 func openNoFollow(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 
 // BringIn says what is merged into a worktree.
 type BringIn struct {
+	Branch   string // that the worktree is on; empty: on none
 	Commit   string
 	Name     string // for the message
 	Identity Identity
@@ -28,8 +29,12 @@ type BringIn struct {
 
 // BringIn merges a commit into the worktree and leaves the result uncommitted,
 // with conflict markers where there are conflicts; those paths are returned.
-// The worktree must be clean.
+// The worktree must be clean. It fails with a *BranchError, and nothing is
+// written, if the worktree is not on the branch.
 func (w *Worktree) BringIn(ctx context.Context, in BringIn) (conflicted []string, err error) {
+	if err := w.RequireBranch(ctx, in.Branch); err != nil {
+		return nil, err
+	}
 	err = w.Change(ctx, func(w *Worktree) error {
 		conflicted, err = w.bringIn(ctx, in)
 		return err

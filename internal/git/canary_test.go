@@ -315,7 +315,7 @@ func (v *victim) operations(ctx context.Context) map[string]func() error {
 			if err != nil {
 				return err
 			}
-			spec := ScratchSpec{Commit: v.before, Tree: tree.OID, Clean: CleanUntracked, Workers: 1}
+			spec := ScratchSpec{Commit: v.before, Tree: tree.OID, Workers: 1}
 			return errors.Join(s.Prepare(ctx, spec), s.Prepare(ctx, spec), s.Remove())
 		},
 		"RefusedFilters": func() error { return one(v.repo.RefusedFilters()) },

@@ -59,26 +59,36 @@ func (w *Worktree) at() checkoutAt { return checkoutAt{w.Admin, w.Path, w.Inheri
 
 // Work is what of a worktree is committed beside what is staged.
 type Work struct {
-	Paths   []string // as they are on disk: added, changed or gone
-	Without []string // staged, and taken out; on disk they stay
+	Branch   string   // that it is committed to; empty: to none, HEAD is detached
+	Paths    []string // as they are on disk: added, changed or gone
+	Without  []string // staged, and taken out; on disk they stay
+	Commit   Commit   // its tree and its parents are found
+	Identity Identity
 }
 
-// CommitWork commits work, together with what is staged, and returns the new commit; or HEAD's, where there is nothing to commit. A
-// merge in progress is concluded. The commit is on disk when it returns. Until
-// then the agent's index and branch are as they were; killed in between, all is
-// staged that would have been committed.
-func (w *Worktree) CommitWork(ctx context.Context, work Work, c Commit, id Identity) (oid string, err error) {
+// CommitWork commits work, together with what is staged, and returns the new
+// commit; or the last one, where there is nothing to commit. A merge in progress
+// is concluded. The commit is on disk when it returns. Until then the agent's
+// index and branch are as they were; killed in between, all is staged that would
+// have been committed.
+//
+// It fails with a *BranchError, and nothing is written, if the checkout is not on
+// the branch; see [Worktree.RequireBranch].
+func (w *Worktree) CommitWork(ctx context.Context, work Work) (oid string, err error) {
 	if err := w.Repo.CheckConfig(); err != nil {
 		return "", err
 	}
+	if err := w.RequireBranch(ctx, work.Branch); err != nil {
+		return "", err
+	}
 	err = w.Change(ctx, func(w *Worktree) error {
-		oid, err = w.commitWork(ctx, work, c, id)
+		oid, err = w.commitWork(ctx, work)
 		return err
 	})
 	return oid, err
 }
 
-func (w *Worktree) commitWork(ctx context.Context, work Work, c Commit, id Identity) (string, error) {
+func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 	copied, err := w.Repo.copyIndex(w.at())
 	if err != nil {
 		return "", err
@@ -90,7 +100,10 @@ func (w *Worktree) commitWork(ctx context.Context, work Work, c Commit, id Ident
 	if err := copied.load(); err != nil {
 		return "", err
 	}
-	_, head, err := w.Head(ctx)
+	if err := w.requireHead(ctx, work.Branch); err != nil {
+		return "", err
+	}
+	head, err := w.headOf(ctx, work.Branch)
 	if err != nil {
 		return "", err
 	}
@@ -98,6 +111,7 @@ func (w *Worktree) commitWork(ctx context.Context, work Work, c Commit, id Ident
 	if err != nil {
 		return "", err
 	}
+	c := work.Commit
 	merging := w.mergeHeads()
 	if head != "" {
 		c.Parents = append([]string{head}, merging...)
@@ -107,7 +121,7 @@ func (w *Worktree) commitWork(ctx context.Context, work Work, c Commit, id Ident
 		}
 	}
 	c.Tree = tree
-	oid, err := copied.commit(ctx, c, id)
+	oid, err := copied.commit(ctx, c, work.Identity)
 	if err != nil {
 		return "", err
 	}
@@ -119,7 +133,7 @@ func (w *Worktree) commitWork(ctx context.Context, work Work, c Commit, id Ident
 	if err := copied.place(); err != nil {
 		return "", err
 	}
-	if err := w.moveHead(ctx, oid, head); err != nil {
+	if err := w.moveHead(ctx, work.Branch, oid, head); err != nil {
 		return "", err
 	}
 	for _, name := range []string{"MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE"} {
@@ -146,27 +160,8 @@ func (c *indexCopy) commit(ctx context.Context, made Commit, id Identity) (strin
 	return c.repo.signed(ctx, made, call{env: c.q.env, config: unsynced})
 }
 
-// moveHead moves what HEAD names, a branch or HEAD itself, and makes that
-// durable.
-func (w *Worktree) moveHead(ctx context.Context, oid, old string) error {
-	branch, _, err := w.Head(ctx)
-	if err != nil {
-		return err
-	}
-	dirs := []string{w.Admin}
-	if branch != "" {
-		dirs = append(dirs, w.Repo.refDirs([]RefUpdate{{Ref: "refs/heads/" + branch}})...)
-	}
-	if old == "" {
-		old = w.Repo.ZeroOID()
-	}
-	if _, err := w.run(ctx, call{args: []string{"update-ref", "-m", "commit: croft", "HEAD", oid, old}, locks: true}); err != nil {
-		return err
-	}
-	return syncAll(dirs...)
-}
-
-// WorkCommit makes a commit of what the worktree holds now among attempts: the worktree is not touched, and nothing is left in
+// WorkCommit makes a commit of what the worktree holds now among attempts: the
+// worktree is not touched, and nothing is left in
 // the repository. A merge in progress counts as concluded. It returns HEAD's
 // commit where there is nothing else. The same state gives the same commit.
 func (w *Worktree) WorkCommit(ctx context.Context, a *Attempts, work Work) (string, error) {

@@ -296,7 +296,9 @@ func (p *private) known(ctx context.Context, last syncState) []string {
 // moveRefs moves the branch where the agent moved it, and the ref that holds
 // the rest. It returns what HEAD says in the repository then. A branch that
 // somebody moved in the repository meanwhile is left alone, unless the agent's
-// goes on from there; then the commit is checked out by itself.
+// goes on from there; so is one that is checked out elsewhere or is a symbolic
+// ref. Then the commit is checked out by itself. No other branch ever moves,
+// whatever the agent's HEAD names.
 func (p *private) moveRefs(ctx context.Context, last syncState, n news, held string) (head, tip string, err error) {
 	repo := p.w.Repo
 	updates := []RefUpdate{}
@@ -338,6 +340,12 @@ func (p *private) mayMove(ctx context.Context, last syncState, tip, mine string)
 	info, err := p.w.Repo.Info(ctx, mine)
 	if err != nil || info.Type != "commit" {
 		return false, p.wrong("its branch %s is at no commit", last.Branch)
+	}
+	if to, err := p.w.Repo.symbolicBranch(ctx, last.Branch); err != nil || to != "" {
+		return false, err
+	}
+	if len(p.w.Repo.CheckedOut(last.Branch, p.w.Admin)) > 0 {
+		return false, nil
 	}
 	if tip == "" || last.Tip == "" || last.Tip == tip {
 		return true, nil

@@ -63,7 +63,7 @@ func TestConfigurationIsReadOnce(t *testing.T) {
 		gittest.WriteFile(t, filepath.Join(v.wt.Path, "src/main.txt"), fmt.Sprintf("one\n%d\nthree\n", i))
 		switch i % 4 {
 		case 0:
-			_, _ = v.wt.CommitWork(t.Context(), Work{Paths: []string{"src/main.txt"}}, signature, Identity{})
+			_, _ = v.wt.CommitWork(t.Context(), Work{Branch: onBranch(t, v.wt), Paths: []string{"src/main.txt"}, Commit: signature})
 		case 1:
 			_, _ = v.wt.Modified(t.Context(), "src/main.txt")
 		default:
@@ -120,7 +120,7 @@ func TestPipesDoNotHang(t *testing.T) {
 				"refs":     func() error { return one(repo.ReadRef(ctx, "refs/heads/zz")) },
 				"list":     func() error { return one(repo.List(ctx)) },
 				"commit": func() error {
-					return one(w.CommitWork(ctx, Work{Paths: []string{"new.txt"}}, Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}, Identity{}))
+					return one(w.CommitWork(ctx, Work{Branch: onBranch(t, w), Paths: []string{"new.txt"}, Commit: Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}}))
 				},
 				"lend":   func() error { return one(repo.lendObjects(t.Context(), "croft-x")) },
 				"links":  func() error { return one(repo.gitlinks(ctx, w.at())) },
@@ -166,7 +166,7 @@ func TestPinnedKeysKeepTheirValues(t *testing.T) {
 			}
 			head := r.Git("rev-parse", "wt")
 			gittest.WriteFile(t, filepath.Join(w.Path, "new.txt"), "new\n")
-			_, err = w.CommitWork(t.Context(), Work{Paths: []string{"new.txt"}}, Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}, Identity{})
+			_, err = w.CommitWork(t.Context(), Work{Branch: onBranch(t, w), Paths: []string{"new.txt"}, Commit: Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}})
 			if !errors.As(err, &changed) || r.Git("rev-parse", "wt") != head {
 				t.Errorf("a commit was made: %v", err)
 			}
@@ -233,7 +233,7 @@ func TestUnapprovedFilterStoresNothing(t *testing.T) {
 			gittest.WriteFile(t, filepath.Join(w.Path, "a.shout"), "loud\n")
 			head := r.Git("rev-parse", "wt")
 			commit := func() error {
-				_, err := w.CommitWork(t.Context(), Work{Paths: []string{"a.shout"}}, Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}, Identity{})
+				_, err := w.CommitWork(t.Context(), Work{Branch: onBranch(t, w), Paths: []string{"a.shout"}, Commit: Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}})
 				return err
 			}
 			if err := commit(); !errors.Is(err, KindFilter) || r.Git("rev-parse", "wt") != head {
@@ -453,4 +453,14 @@ func TestSparseIsTheCheckoutsOwn(t *testing.T) {
 			}
 		})
 	}
+}
+
+// onBranch is the branch that a worktree has checked out.
+func onBranch(t *testing.T, w *Worktree) string {
+	t.Helper()
+	branch, _, err := w.Repo.Snapshot().Head(w.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return branch
 }

@@ -47,7 +47,7 @@ func TestChangeInTheSecondOfTheIndex(t *testing.T) {
 		t.Errorf("the forecast misses the change: %v", err)
 	}
 	commit := Commit{Signature: syntheticAuthor, Message: "work"}
-	oid, err := work.CommitWork(t.Context(), Work{Paths: []string{"README.md"}}, commit, Identity{})
+	oid, err := work.CommitWork(t.Context(), Work{Branch: r.GitIn(tree, "branch", "--show-current"), Paths: []string{"README.md"}, Commit: commit})
 	if err != nil || oid == head {
 		t.Fatalf("the commit misses the change: %v", err)
 	}

@@ -130,7 +130,7 @@ func (r *Repository) Baseline(ctx context.Context, when time.Time) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	_, err = w.CommitWork(ctx, Work{Paths: paths}, c, Identity{})
+	_, err = w.commitWork(ctx, Work{Branch: plainBranch, Paths: paths, Commit: c})
 	return err
 }
 

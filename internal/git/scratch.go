@@ -13,14 +13,13 @@ import (
 	"strings"
 )
 
-// Scratch is a checkout that belongs to no branch. It is brought to one tree
-// after the other, so that the second costs only what differs from the first.
+// Scratch is a checkout that belongs to no branch. It is made anew for every
+// tree, so that nothing that was done in it before has a say in what is there
+// next.
 //
 // The repository does not know it: it is no worktree of it, and git commands
 // inside find a git directory that has HEAD and objects and nothing else of the
-// repository's. What Croft itself goes by, the index, lies outside of it. The
-// git directory inside is written anew every time, so that whoever worked there
-// before has no say in what is there next.
+// repository's. What Croft itself goes by, the index, lies outside of it.
 type Scratch struct {
 	repo  *Repository
 	Path  string // the files
@@ -37,22 +36,12 @@ func (r *Repository) Scratch(dir, name string) *Scratch {
 	return &Scratch{repo: r, Path: filepath.Join(dir, name), index: filepath.Join(dir, "index")}
 }
 
-// Clean says what is removed from a checkout besides what git tracks.
-type Clean string
-
-// The choices.
-const (
-	CleanUntracked Clean = "untracked" // what git does not ignore
-	CleanAll       Clean = "all"       // what it ignores, too
-)
-
 // ScratchSpec is what a scratch checkout is to hold.
 type ScratchSpec struct {
 	Commit  string // HEAD of the git directory inside
 	Tree    string // the files
 	Objects string // where objects lie that the repository does not have; see [Attempts.Objects]
-	Clean   Clean
-	Workers int // how many processes write files
+	Workers int    // how many processes write files
 }
 
 // ErrNotExact says that a checkout does not hold what it should.
@@ -62,21 +51,11 @@ var ErrNotExact = errors.New("the checkout is not what it should be")
 // they are closed.
 func (a *Attempts) Objects() string { return a.q.dir }
 
-// Prepare makes the checkout hold exactly a tree: nothing of git's is changed
-// or missing, nothing that is to be cleaned is left. One that cannot be brought
-// there is made anew. Submodules are left empty.
+// Prepare makes the checkout hold exactly a tree. Whatever lay there is removed
+// first. Submodules are left empty.
 func (s *Scratch) Prepare(ctx context.Context, spec ScratchSpec) error {
 	if !isHex(spec.Commit) || !isHex(spec.Tree) {
 		return fmt.Errorf("not the names of a commit and a tree: %q, %q", spec.Commit, spec.Tree)
-	}
-	if s.isThere() {
-		err := s.bring(ctx, spec)
-		if err == nil {
-			err = s.verify(ctx, spec)
-		}
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
 	}
 	if err := s.Remove(); err != nil {
 		return err
@@ -84,20 +63,33 @@ func (s *Scratch) Prepare(ctx context.Context, spec ScratchSpec) error {
 	if err := os.MkdirAll(s.Path, 0o777); err != nil {
 		return err
 	}
-	if err := s.bring(ctx, spec); err != nil {
+	if err := s.writeGitDir(spec); err != nil {
 		return err
 	}
-	// Files that git shows as changed in any fresh checkout, because of line
-	// endings or filters, are nobody's doing, so that they are not looked for.
-	return s.verifyIndex(ctx, spec)
+	if _, err := s.run(ctx, spec, "read-tree", "--reset", "-u", spec.Tree); err != nil {
+		return err
+	}
+	if err := s.verify(ctx, spec); err != nil {
+		return err
+	}
+	return s.copyIndex()
 }
 
-// isThere reports whether there is something to begin from. A link in the place
-// of the directory would lead elsewhere.
-func (s *Scratch) isThere() bool {
-	dir, err := os.Lstat(s.Path)
-	index, ierr := os.Lstat(s.index)
-	return err == nil && ierr == nil && dir.IsDir() && index.Mode().IsRegular()
+// Ignored returns those of the paths that git ignores in the checkout.
+func (s *Scratch) Ignored(ctx context.Context, spec ScratchSpec, paths []string) ([]string, error) {
+	var list strings.Builder
+	for _, p := range paths {
+		list.WriteString(p + "/\x00")
+	}
+	out, err := s.call(ctx, spec, list.String(), "check-ignore", "-z", "--stdin")
+	if err != nil && exitCode(err) != 1 {
+		return nil, err
+	}
+	var ignored []string
+	for _, p := range splitNUL(out) {
+		ignored = append(ignored, strings.TrimSuffix(p, "/"))
+	}
+	return ignored, nil
 }
 
 // Remove deletes the checkout, with directories that somebody made read-only.
@@ -125,38 +117,19 @@ func RemoveAll(path string) error {
 	return os.RemoveAll(path)
 }
 
-func (s *Scratch) bring(ctx context.Context, spec ScratchSpec) error {
-	if err := os.RemoveAll(s.index + ".lock"); err != nil { // whoever had it is dead: this checkout is claimed
-		return err
-	}
-	if err := s.writeGitDir(spec); err != nil {
-		return err
-	}
-	if _, err := s.run(ctx, spec, "read-tree", "--reset", "-u", spec.Tree); err != nil {
-		return err
-	}
-	if err := s.emptySubmodules(ctx, spec); err != nil {
-		return err
-	}
-	clean := []string{"clean", "-ffdq"}
-	if spec.Clean == CleanAll {
-		clean = append(clean, "-x")
-	}
-	if _, err := s.run(ctx, spec, clean...); err != nil {
-		return err
-	}
-	return s.copyIndex()
-}
-
 // run runs git on the files, with the repository's own configuration, and with
 // what lies outside of the checkout as its index.
 func (s *Scratch) run(ctx context.Context, spec ScratchSpec, args ...string) ([]byte, error) {
+	return s.call(ctx, spec, "", args...)
+}
+
+func (s *Scratch) call(ctx context.Context, spec ScratchSpec, stdin string, args ...string) ([]byte, error) {
 	env := []string{"GIT_INDEX_FILE=" + s.index}
 	if spec.Objects != "" {
 		env = append(env, objectsEnv(spec.Objects, s.repo)...)
 	}
 	return s.repo.git.run(ctx, door{repo: s.repo, work: s.Path}, call{
-		args: args, env: env, locks: true, network: true, inherit: s.Inherit,
+		args: args, stdin: stdin, env: env, locks: true, network: true, inherit: s.Inherit,
 		config: [][2]string{
 			{"core.fsync", "none"},
 			{"core.splitIndex", "false"},
@@ -177,21 +150,10 @@ func objectsEnv(dir string, r *Repository) []string {
 	return []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(r.CommonDir, "objects")}
 }
 
-// verify compares the checkout with the tree.
+// verify compares the index with the tree, and looks for files that do not
+// belong there. Files that git shows as changed in any fresh checkout, because of
+// line endings or filters, are nobody's doing, so that they are not looked for.
 func (s *Scratch) verify(ctx context.Context, spec ScratchSpec) error {
-	if err := s.verifyIndex(ctx, spec); err != nil {
-		return err
-	}
-	out, err := s.run(ctx, spec, "diff-files", "--name-only", "-z", "--ignore-submodules=none")
-	if err == nil && len(out) > 0 {
-		err = fmt.Errorf("%w: %q differ", ErrNotExact, splitNUL(out))
-	}
-	return err
-}
-
-// verifyIndex compares the index with the tree, and looks for files that do
-// not belong there.
-func (s *Scratch) verifyIndex(ctx context.Context, spec ScratchSpec) error {
 	out, err := s.run(ctx, spec, "write-tree")
 	if err != nil {
 		return err
@@ -199,35 +161,11 @@ func (s *Scratch) verifyIndex(ctx context.Context, spec ScratchSpec) error {
 	if tree := strings.TrimSpace(string(out)); tree != spec.Tree {
 		return fmt.Errorf("%w: it has the tree %s, not %s", ErrNotExact, tree, spec.Tree)
 	}
-	others := []string{"ls-files", "--others", "-z"}
-	if spec.Clean != CleanAll {
-		others = append(others, "--exclude-standard")
-	}
-	out, err = s.run(ctx, spec, others...)
+	out, err = s.run(ctx, spec, "ls-files", "--others", "-z")
 	if err == nil && len(out) > 0 {
 		err = fmt.Errorf("%w: %q should not be there", ErrNotExact, splitNUL(out))
 	}
 	return err
-}
-
-// emptySubmodules removes what somebody put in the directories of submodules,
-// which git takes for none of its business.
-func (s *Scratch) emptySubmodules(ctx context.Context, spec ScratchSpec) error {
-	out, err := s.run(ctx, spec, "ls-files", "--stage", "-z")
-	if err != nil {
-		return err
-	}
-	for _, line := range splitNUL(out) {
-		if !strings.HasPrefix(line, linkMode+" ") {
-			continue
-		}
-		_, path, _ := strings.Cut(line, "\t")
-		dir := filepath.Join(s.Path, filepath.FromSlash(path))
-		if err := errors.Join(RemoveAll(dir), os.MkdirAll(dir, 0o777)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // writeGitDir writes the git directory that commands inside will find. It

@@ -243,7 +243,7 @@ func TestBusyIndex(t *testing.T) {
 	makeCheckout(t, f)
 	gittest.WriteFile(t, filepath.Join(f.Spec.Path, ".git", "index.lock"), "")
 	begun := time.Now()
-	_, err := c.At(f.Spec).BringIn(t.Context(), git.BringIn{Commit: f.Spec.Base, Name: "main", Identity: git.Identity{Author: "a <a@b>", Committer: "a <a@b>"}})
+	_, err := c.At(f.Spec).BringIn(t.Context(), git.BringIn{Branch: f.Spec.Branch, Commit: f.Spec.Base, Name: "main", Identity: git.Identity{Author: "a <a@b>", Committer: "a <a@b>"}})
 	if !errors.Is(err, git.ErrIndexLocked) {
 		t.Errorf("%v after %v, want ErrIndexLocked", err, time.Since(begun))
 	}

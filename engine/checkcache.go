@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// checkCache is what the checks of a target begin with besides its files: copies
+// of ignored paths, such as installed dependencies, as the last check left them
+// whose result was published to the target. What any other check did to its own
+// copy is thrown away with it.
+//
+// It lies in Croft's own directory of the repository. Whoever drives the lane is
+// alone with it.
+type checkCache struct {
+	dir   string   // of the lane
+	paths []string // merge.check_cache of the target's tip
+
+	mu   sync.Mutex
+	kept map[string]string // from the tree that passed to what its check left
+}
+
+// cacheLimits bound what is kept: more is not worth copying.
+var cacheLimits = fsx.CopyLimits{Entries: 1_000_000, Depth: 200}
+
+// currentCache is the directory of a lane that checks begin with.
+const currentCache = "current"
+
+// openCache opens the cache of a lane, and removes what a driver that died left.
+// The caller holds the lane's lock.
+func (r *repo) openCache(target string, paths []string) *checkCache {
+	c := &checkCache{dir: filepath.Join(r.cachesDir(), laneName(target)), paths: paths, kept: map[string]string{}}
+	entries, _ := os.ReadDir(c.dir)
+	for _, entry := range entries {
+		if entry.Name() != currentCache {
+			_ = git.RemoveAll(filepath.Join(c.dir, entry.Name()))
+		}
+	}
+	return c
+}
+
+func (r *repo) cachesDir() string { return filepath.Join(r.dir, "check-caches") }
+
+// fill copies the cache into a fresh checkout, where git ignores it and nothing
+// is in its place. A cache that cannot be copied is done without.
+func (c *checkCache) fill(ctx context.Context, s *git.Scratch, spec git.ScratchSpec) error {
+	if c == nil || len(c.paths) == 0 {
+		return nil
+	}
+	from, err := os.OpenRoot(filepath.Join(c.dir, currentCache))
+	if err != nil {
+		return nil
+	}
+	defer from.Close()
+	to, err := os.OpenRoot(s.Path)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	ignored, err := s.Ignored(ctx, spec, c.paths)
+	if err != nil {
+		return err
+	}
+	for _, p := range ignored {
+		p = filepath.FromSlash(p)
+		if _, err := from.Lstat(p); err != nil {
+			continue
+		}
+		if _, err := to.Lstat(p); !errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if fsx.CopyTree(from, to, p, cacheLimits) != nil {
+			if err := to.RemoveAll(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keep sets aside what a check that passed left, until it is known whether its
+// tree is published. What cannot be copied is not kept.
+func (c *checkCache) keep(s *git.Scratch, tree string) {
+	if c == nil || len(c.paths) == 0 {
+		return
+	}
+	if os.MkdirAll(c.dir, 0o700) != nil {
+		return
+	}
+	dir, err := os.MkdirTemp(c.dir, "passed-")
+	if err != nil {
+		return
+	}
+	if err := copyPaths(s.Path, dir, c.paths); err != nil {
+		_ = git.RemoveAll(dir)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old, ok := c.kept[tree]; ok {
+		_ = git.RemoveAll(old)
+	}
+	c.kept[tree] = dir
+}
+
+func copyPaths(from, to string, paths []string) error {
+	src, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	defer dst.Close()
+	for _, p := range paths {
+		err := fsx.CopyTree(src, dst, filepath.FromSlash(p), cacheLimits)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// adopt makes what the check of a published tree left the cache of the target.
+func (c *checkCache) adopt(tree string) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	dir, ok := c.kept[tree]
+	if !ok {
+		return
+	}
+	delete(c.kept, tree)
+	current, old := filepath.Join(c.dir, currentCache), dir+"-before"
+	if err := os.Rename(current, old); err != nil && !errors.Is(err, os.ErrNotExist) {
+		_ = git.RemoveAll(dir)
+		return
+	}
+	_ = os.Rename(dir, current)
+	_ = git.RemoveAll(old)
+}
+
+// discard throws away what was set aside and not adopted.
+func (c *checkCache) discard() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for tree, dir := range c.kept {
+		_ = git.RemoveAll(dir)
+		delete(c.kept, tree)
+	}
+}
+
+// sweepCaches deletes the caches of lanes that nobody has used for long.
+func (e *Engine) sweepCaches(r *repo) {
+	lanes, _ := os.ReadDir(r.cachesDir())
+	for _, lane := range lanes {
+		dir := filepath.Join(r.cachesDir(), lane.Name())
+		info, err := os.Lstat(dir)
+		if err != nil || e.now().Sub(info.ModTime()) < checksIdle {
+			continue
+		}
+		lock, err := flock.TryThere(filepath.Join(r.dir, "lanes", lane.Name()+".lock"))
+		if err != nil {
+			continue
+		}
+		_ = git.RemoveAll(dir)
+		_ = lock.Unlock()
+	}
+}

@@ -1,0 +1,188 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// BranchError says that a checkout is not on the branch that it is to be on, or
+// that this branch is not its alone, so that nothing is committed there.
+type BranchError struct {
+	Branch    string // that it is to be on; empty: on none
+	On        string // that HEAD is on; empty: on none
+	Elsewhere string // the git directory of another checkout that has the branch
+	Symbolic  string // the ref that the branch is only another name of
+
+	// IsDiverged says that an isolated checkout is on the branch, and that the
+	// repository's branch of that name has gone another way.
+	IsDiverged bool
+}
+
+func (e *BranchError) Error() string {
+	switch {
+	case e.Elsewhere != "":
+		return fmt.Sprintf("branch %q is checked out in %s too", e.Branch, e.Elsewhere)
+	case e.Symbolic != "":
+		return fmt.Sprintf("branch %q is a symbolic ref to %s", e.Branch, e.Symbolic)
+	case e.IsDiverged:
+		return fmt.Sprintf("branch %q was moved in the repository", e.Branch)
+	}
+	return fmt.Sprintf("HEAD is on %q, not on %q", e.On, e.Branch)
+}
+
+// RequireBranch fails with a *BranchError unless HEAD is on this very branch, or
+// on none if it is empty; or if the branch is checked out elsewhere too, or is a
+// symbolic ref. It writes nothing but what a harvest does. Of an isolated
+// checkout the agent's own HEAD counts.
+func (w *Worktree) RequireBranch(ctx context.Context, branch string) error {
+	isPrivate := w.IsIsolated() && !w.settled
+	on, err := w.headName(ctx)
+	if isPrivate {
+		on, err = w.privateHeadName()
+	}
+	if err != nil {
+		return err
+	}
+	if on != headRef(branch) {
+		return &BranchError{Branch: branch, On: strings.TrimPrefix(on, "refs/heads/")}
+	}
+	if branch == "" {
+		return nil
+	}
+	if err := w.requirePlain(ctx, branch); err != nil {
+		return err
+	}
+	if used := w.Repo.CheckedOut(branch, w.Admin); len(used) > 0 {
+		return &BranchError{Branch: branch, On: branch, Elsewhere: used[0]}
+	}
+	if !isPrivate {
+		return nil
+	}
+	if err := w.Harvest(ctx); err != nil {
+		return err
+	}
+	if on, err = w.headName(ctx); err == nil && on != headRef(branch) {
+		err = &BranchError{Branch: branch, On: branch, IsDiverged: true}
+	}
+	return err
+}
+
+// requireHead is RequireBranch as the repository sees it, without a look at
+// other checkouts.
+func (w *Worktree) requireHead(ctx context.Context, branch string) error {
+	on, err := w.headName(ctx)
+	if err != nil {
+		return err
+	}
+	if on != headRef(branch) {
+		return &BranchError{Branch: branch, On: strings.TrimPrefix(on, "refs/heads/")}
+	}
+	return w.requirePlain(ctx, branch)
+}
+
+// requirePlain refuses a branch that is a symbolic ref.
+func (w *Worktree) requirePlain(ctx context.Context, branch string) error {
+	if branch == "" {
+		return nil
+	}
+	to, err := w.Repo.symbolicBranch(ctx, branch)
+	if err == nil && to != "" {
+		err = &BranchError{Branch: branch, On: branch, Symbolic: to}
+	}
+	return err
+}
+
+// headRef is what a symbolic HEAD names if a branch is checked out.
+func headRef(branch string) string {
+	if branch == "" {
+		return ""
+	}
+	return "refs/heads/" + branch
+}
+
+// privateHeadName is the ref that HEAD names in the agent's own git directory, or
+// empty if it names a commit.
+func (w *Worktree) privateHeadName() (string, error) {
+	p, err := w.openPrivate()
+	if err != nil {
+		return "", err
+	}
+	defer p.close()
+	b, err := p.read("HEAD")
+	if err != nil {
+		return "", p.wrong("HEAD cannot be read")
+	}
+	_, ref := parseRefFile(b)
+	return ref, nil
+}
+
+// headName is the ref that HEAD names in the admin directory, in full, or empty
+// if it names a commit.
+func (w *Worktree) headName(ctx context.Context) (string, error) {
+	if !w.Repo.NativeRefs() {
+		out, err := w.run(ctx, call{args: []string{"symbolic-ref", "--quiet", "HEAD"}})
+		if exitCode(err) == 1 {
+			return "", nil
+		}
+		return strings.TrimSpace(string(out)), err
+	}
+	b, err := readRefFile(filepath.Join(w.Admin, "HEAD"))
+	if err != nil {
+		return "", err
+	}
+	text, ref := parseRefFile(b)
+	if ref == "" && !isHex(text) {
+		return "", fmt.Errorf("%s: not a HEAD: %.80q", w.Admin, text)
+	}
+	return ref, nil
+}
+
+// symbolicBranch is the ref that a branch is another name of, or empty.
+func (r *Repository) symbolicBranch(ctx context.Context, branch string) (string, error) {
+	ref := "refs/heads/" + branch
+	if !r.NativeRefs() {
+		return r.SymbolicRef(ctx, ref)
+	}
+	b, err := readRefFile(filepath.Join(r.CommonDir, filepath.FromSlash(ref)))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	_, to := parseRefFile(b)
+	return to, nil
+}
+
+// moveHead moves the branch that is checked out, or HEAD itself if none is, from
+// one commit to another and makes that durable. The ref is named, so that nothing
+// else moves, whatever HEAD names by now.
+func (w *Worktree) moveHead(ctx context.Context, branch, oid, old string) error {
+	ref, dirs := "HEAD", []string{w.Admin}
+	if branch != "" {
+		ref = "refs/heads/" + branch
+		dirs = append(dirs, w.Repo.refDirs([]RefUpdate{{Ref: ref}})...)
+	}
+	if old == "" {
+		old = w.Repo.ZeroOID()
+	}
+	if _, err := w.run(ctx, call{args: []string{"update-ref", "--no-deref", "-m", "commit: croft", ref, oid, old}, locks: true}); err != nil {
+		return err
+	}
+	return syncAll(dirs...)
+}
+
+// headOf is the commit of a branch, or of HEAD if it is empty; empty if there is
+// none yet.
+func (w *Worktree) headOf(ctx context.Context, branch string) (string, error) {
+	if branch == "" {
+		_, oid, err := w.Head(ctx)
+		return oid, err
+	}
+	oid, err := w.Repo.ReadRef(ctx, "refs/heads/"+branch)
+	if errors.Is(err, ErrNoRef) {
+		return "", nil
+	}
+	return oid, err
+}

@@ -1,0 +1,199 @@
+package servicetest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func branchScenarios() []scenario {
+	return []scenario{
+		{"HeadOnTheTarget", branchHeadOnTarget},
+		{"HeadOnItsOwn", branchHeadOnOwn},
+		{"HeadDetached", branchDetached},
+		{"SymbolicRef", branchSymbolic},
+		{"CheckedOutElsewhere", branchElsewhere},
+		{"Resolve", branchResolve},
+		{"RestoreOnAnother", branchRestoreOnAnother},
+		{"RestoreOfAnother", branchRestoreOfAnother},
+		{"RoundEnd", branchRoundEnd},
+		{"SwitchedBack", branchSwitchedBack},
+	}
+}
+
+// heads lists where every branch is.
+func (f *fixture) heads() string {
+	f.t.Helper()
+	return f.Git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/")
+}
+
+// refusesToCommit asks for everything that commits in a workspace, and wants it
+// refused with the code, and no branch moved.
+func (f *fixture) refusesToCommit(w croft.Workspace, want croft.Code) {
+	f.t.Helper()
+	heads, work := f.heads(), f.GitIn(w.Path, "status", "--porcelain")
+	_, err := f.Finish(f.t.Context(), croft.FinishRequest{Workspace: w.Name})
+	wantCode(f.t, err, want)
+	_, err = f.Finish(f.t.Context(), croft.FinishRequest{Workspace: w.Name, Message: "work", Policy: croft.MergeAlways})
+	wantCode(f.t, err, want)
+	_, err = f.Merge(f.t.Context(), croft.MergeRequest{Workspace: w.Name})
+	wantCode(f.t, err, want)
+	_, err = f.Resolve(f.t.Context(), croft.MergeRequest{Workspace: w.Name})
+	wantCode(f.t, err, want)
+	if got := f.heads(); got != heads {
+		f.t.Errorf("branches were\n%s\nand are\n%s", heads, got)
+	}
+	if got := f.GitIn(w.Path, "status", "--porcelain"); got != work {
+		f.t.Errorf("the status was %q and is %q", work, got)
+	}
+}
+
+// branchHeadOnTarget: an agent that points its HEAD at the target gets nothing
+// committed there.
+func branchHeadOnTarget(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/main")
+	write(t, w, "unchecked.txt", "x\n")
+	f.refusesToCommit(w, croft.WrongBranch)
+	_, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "a"})
+	e := croft.AsError("finish", err)
+	for _, part := range []string{`"main"`, `"` + w.Branch + `"`} {
+		if !strings.Contains(e.Message, part) {
+			t.Errorf("the message %q does not name %s", e.Message, part)
+		}
+	}
+	if want := "git -C " + w.Path + " switch " + w.Branch; e.Hint != want {
+		t.Errorf("hint %q, want %q", e.Hint, want)
+	}
+}
+
+func branchHeadOnOwn(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.GitIn(w.Path, "switch", "--quiet", "--create", "mine")
+	f.commitIn(w.Path, "committed.txt", "x\n")
+	f.refusesToCommit(w, croft.WrongBranch)
+	write(t, w, "more.txt", "x\n")
+	f.refusesToCommit(w, croft.WrongBranch)
+}
+
+func branchDetached(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.GitIn(w.Path, "switch", "--quiet", "--detach")
+	write(t, w, "work.txt", "x\n")
+	f.refusesToCommit(w, croft.WrongBranch)
+}
+
+// branchSymbolic: the workspace's branch was made another name of the target.
+func branchSymbolic(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.Git("symbolic-ref", "refs/heads/"+w.Branch, "refs/heads/main")
+	write(t, w, "work.txt", "x\n")
+	f.refusesToCommit(w, croft.WrongBranch)
+	if got := f.Git("symbolic-ref", "refs/heads/"+w.Branch); got != "refs/heads/main" {
+		t.Errorf("the branch is now %s", got)
+	}
+}
+
+// branchElsewhere: the user looks at the workspace's branch in the main
+// checkout, which a commit would leave behind.
+func branchElsewhere(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.Git("switch", "--quiet", "--ignore-other-worktrees", w.Branch)
+	f.commitIn(w.Path, "committed.txt", "x\n")
+	if f.isIsolated() {
+		f.harvest(w.Path)
+		f.clean(f.Dir)
+	}
+	write(t, w, "work.txt", "x\n")
+	f.refusesToCommit(w, croft.BranchInUse)
+	f.Git("switch", "--quiet", "--discard-changes", "main")
+	f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	f.clean(f.Dir)
+}
+
+// branchResolve: what a merge leaves to be resolved is not put on another branch.
+func branchResolve(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.commitIn(w.Path, "README.md", "mine\n")
+	f.commitIn(f.Dir, "README.md", "theirs\n")
+	f.GitIn(w.Path, "switch", "--quiet", "--create", "mine")
+	before := f.content(w.Path)
+	_, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"})
+	wantCode(t, err, croft.WrongBranch)
+	f.same(w.Path, before)
+}
+
+// branchRestoreOnAnother: a snapshot is not restored where HEAD is on another
+// branch by now.
+func branchRestoreOnAnother(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.dirty(w)
+	s := f.snapshot("a")
+	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/main")
+	heads := f.heads()
+	_, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})
+	wantCode(t, err, croft.WrongBranch)
+	if got := f.heads(); got != heads {
+		t.Errorf("branches were\n%s\nand are\n%s", heads, got)
+	}
+	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/"+w.Branch)
+	f.restore(string(s.ID))
+}
+
+// branchRestoreOfAnother: a snapshot that was taken while HEAD was on another
+// branch does not move that branch back.
+func branchRestoreOfAnother(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.Git("branch", "--quiet", "other")
+	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/other")
+	if f.isIsolated() {
+		f.GitIn(w.Path, "update-ref", "refs/heads/other", w.Base)
+	}
+	s := f.snapshot("a")
+	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/"+w.Branch)
+	tip := f.commitIn(f.Dir, "later.txt", "x\n")
+	f.Git("branch", "--quiet", "--force", "other", tip)
+	heads := f.heads()
+	_, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})
+	if !f.isIsolated() { // there the repository never had another branch checked out
+		wantCode(t, err, croft.WrongBranch)
+	}
+	if got := f.heads(); got != heads {
+		t.Errorf("branches were\n%s\nand are\n%s", heads, got)
+	}
+}
+
+func branchRoundEnd(t *testing.T, f *fixture) {
+	f.session(croft.SessionRequest{Name: "s"})
+	r := f.round(croft.RoundRequest{Session: "s"})
+	w := r.Workspaces[0]
+	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/main")
+	gittest.WriteFile(t, w.Path+"/unchecked.txt", "x\n")
+	before := f.Git("rev-parse", "main")
+	ended, err := f.EndRound(t.Context(), r.ID)
+	if err != nil || len(ended.Failed) != 1 || ended.Failed[0].Name != w.Agent {
+		t.Fatalf("EndRound = %+v, %v; want %s not ended", ended, err, w.Agent)
+	}
+	wantCode(t, ended.Failed[0].Reason, croft.WrongBranch)
+	if got := f.Git("rev-parse", "main"); got != before {
+		t.Errorf("main was moved to %s", got)
+	}
+	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/"+w.Branch)
+	f.endRound(r)
+}
+
+// branchSwitchedBack: what the hint says helps.
+func branchSwitchedBack(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.GitIn(w.Path, "switch", "--quiet", "--create", "mine")
+	write(t, w, "work.txt", "x\n")
+	_, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	wantCode(t, err, croft.WrongBranch)
+	f.GitIn(w.Path, "switch", "--quiet", w.Branch)
+	f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if got := f.Git("show", "main:work.txt"); got != "x" {
+		t.Errorf("main has %q", got)
+	}
+}
