@@ -36,11 +36,11 @@ import (
 
 // Options configure a Git.
 type Options struct {
-	Path      string   // the program; default: "git" in PATH
-	Environ   []string // the user's environment
-	ConfigDir string   // required: where generated configuration may lie
-	Filters   []string // content filters of a repository's own configuration that may run
-	Lending   Lending  // what isolated checkouts borrow objects from: copies or links
+	Path      string        // the program; default: "git" in PATH
+	Environ   []string      // the user's environment
+	ConfigDir string        // required: where generated configuration may lie
+	Filters   []string      // content filters of a repository's own configuration that may run
+	Lending   Lending       // what isolated checkouts borrow objects from: copies or links
 	Timeout   time.Duration // of one call; default: DefaultTimeout
 	// Packed, if not nil, is told of every batch that has added a pack.
 	Packed func(*Repository)
