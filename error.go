@@ -88,7 +88,9 @@ const (
 	// be touched. It is the reason of a merge that stays pending, and is tried
 	// again.
 	HostDirty Code = "HOST_DIRTY"
-	// TargetMoved: the target is not where it was said to be.
+	// TargetMoved: the target is not where it was said to be, or not where its
+	// lane left it. It is the reason of a merge that stays pending, and is tried
+	// again once a person has accepted that.
 	TargetMoved Code = "TARGET_MOVED"
 	// TargetBroken: the target fails the checks by itself.
 	TargetBroken Code = "TARGET_BROKEN"

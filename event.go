@@ -39,6 +39,7 @@ const (
 	EventMergeDiscarded    = "merge.discarded"
 	EventMergeReverted     = "merge.reverted"
 	EventMergeCanceled     = "merge.canceled"
+	EventTargetMoved       = "target.moved" // outside of its lane
 	EventReviewCreated     = "review.created"
 	EventSessionStarted    = "session.started"
 	EventSessionEnded      = "session.ended"

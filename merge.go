@@ -64,6 +64,7 @@ type Merge struct {
 	Review    ID               `json:"review,omitempty"`   // of an apply: what it is a part of
 	Priority  int              `json:"priority,omitempty"` // the higher goes first
 	IsHeld    bool             `json:"held,omitempty"`     // it waits until it is released
+	Moved     string           `json:"moved,omitempty"`    // how the target had moved outside of its lane, before this was published
 	HeldBack  []string         `json:"heldBack,omitempty"` // files that were not committed, because they look like secrets, are large, or are repositories
 
 	Actor       string    `json:"actor,omitempty"`
@@ -218,6 +219,10 @@ type Resolution struct {
 // Where the target is checked out, that checkout goes with it if none of the
 // user's changes is touched; otherwise the merge stays pending with the reason
 // HostDirty, and is tried again.
+//
+// A lane remembers where it left its target. If somebody else moved it since, the
+// next merge says by how much and goes on from there; with merge.protect it stays
+// pending with the reason TargetMoved until a person accepts it.
 type Merges interface {
 	// Finish says that an agent has ended. Uncommitted work is committed; it
 	// goes to the lane where the policy says so and the outcome is Succeeded,
@@ -238,11 +243,21 @@ type Merges interface {
 	Merges(ctx context.Context, req MergesRequest) ([]Merge, error)
 
 	// RunQueue drives the lanes of a repository until they are empty, and
-	// tries again what stayed pending because of the user's checkout.
+	// tries again what stayed pending because of the user's checkout or because
+	// the target had moved.
 	RunQueue(ctx context.Context, req MergesRequest) ([]Merge, error)
 
 	// Queue holds, releases or cancels merges that wait.
 	Queue(ctx context.Context, req QueueRequest) ([]Merge, error)
+
+	// Lanes lists the targets that lanes have moved, and says which of them
+	// somebody else moved since.
+	Lanes(ctx context.Context, req MergesRequest) ([]Lane, error)
+
+	// Accept says that a target may be where it is, although somebody else moved
+	// it there, and returns what was accepted. It fails with TargetMoved from
+	// inside a workspace: that is where agents are.
+	Accept(ctx context.Context, req AcceptRequest) (*Lane, error)
 
 	// Resolve brings the target into a workspace, so that conflicts can be
 	// resolved there and the merge be submitted again.

@@ -125,16 +125,20 @@ func (e *Engine) RunQueue(ctx context.Context, req croft.MergesRequest) ([]croft
 }
 
 // retryPending submits again what stayed pending because of the user's
-// checkout, if the work is still as it was.
+// checkout, or because the target had moved, if the work is still as it was.
 func (e *Engine) retryPending(ctx context.Context, r *repo) error {
 	pending, err := e.journal.PendingFor(ctx, r.id, croft.HostDirty)
 	if err != nil {
 		return err
 	}
-	for _, m := range pending {
+	moved, err := e.journal.PendingFor(ctx, r.id, croft.TargetMoved)
+	if err != nil {
+		return err
+	}
+	for _, m := range append(pending, moved...) {
 		err := e.journal.Update(ctx, func(tx *journal.Tx) error {
 			now, err := tx.Merge(m.ID)
-			if err != nil || now.State != croft.MergeDone || now.Reason != croft.HostDirty {
+			if err != nil || now.State != croft.MergeDone || now.Reason != m.Reason {
 				return err
 			}
 			now.State, now.Reason, now.Message, now.Details, now.Hint, now.EndedAt = croft.MergeQueued, "", "", "", "", time.Time{}
@@ -196,7 +200,11 @@ func (e *Engine) turn(ctx context.Context, r *repo, target string) (bool, error)
 	if err := failpoint.Hit("lane.claimed"); err != nil {
 		return false, err
 	}
-	err = e.land(ctx, r, target, tip, rules, items)
+	others, isRefused, err := e.lookForOthers(ctx, r, target, tip, rules)
+	if err != nil || isRefused {
+		return false, err
+	}
+	err = e.land(ctx, r, others, rules, items)
 	if err != nil {
 		// What was not ended goes back to where it was.
 		err = errors.Join(err, e.release(context.WithoutCancel(ctx), r, target))
@@ -253,7 +261,8 @@ func (e *Engine) release(ctx context.Context, r *repo, target string) error {
 
 // land stacks items on the tip, has the stack checked, and publishes what
 // passes.
-func (e *Engine) land(ctx context.Context, r *repo, target, tip string, rules config.Merge, items []journal.Merge) error {
+func (e *Engine) land(ctx context.Context, r *repo, at croft.Lane, rules config.Merge, items []journal.Merge) error {
+	target, tip := at.Target, at.Tip
 	id, err := r.git.Identity(ctx)
 	if err != nil {
 		return e.rejectAll(ctx, r, target, err)
@@ -262,9 +271,10 @@ func (e *Engine) land(ctx context.Context, r *repo, target, tip string, rules co
 	if err != nil {
 		return err
 	}
-	err = e.landIn(ctx, r, git.InMemory, landing{target, tip, rules, id, items, recs})
+	l := landing{target, tip, rules, id, items, recs, at}
+	err = e.landIn(ctx, r, git.InMemory, l)
 	if errors.Is(err, errNoMemory) {
-		err = e.landIn(ctx, r, git.OnDisk, landing{target, tip, rules, id, items, recs})
+		err = e.landIn(ctx, r, git.OnDisk, l)
 	}
 	return err
 }
@@ -276,6 +286,7 @@ type landing struct {
 	id          git.Identity
 	items       []journal.Merge
 	recs        map[croft.ID]journal.Record // of the items' workspaces, where there are any
+	lane        croft.Lane                  // how the target moved outside of it
 }
 
 // errNoMemory says that a merge could not be computed in memory, which may be

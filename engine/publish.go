@@ -22,6 +22,8 @@ type publication struct {
 	Old    string   `json:"old"`
 	New    string   `json:"new"`
 	Items  []landed `json:"items"`
+	// Lane says how the target had moved outside of its lane, if it had.
+	Lane *croft.Lane `json:"lane,omitempty"`
 }
 
 // landed is one merge of a publication.
@@ -30,13 +32,17 @@ type landed struct {
 	Commit string        `json:"commit"`
 	Before string        `json:"before"`
 	Checks []croft.Check `json:"checks,omitempty"`
+	Moved  string        `json:"moved,omitempty"` // how the target had moved
 }
 
 // publishStack moves the target to the top of a stack.
 func (e *Engine) publishStack(ctx context.Context, r *repo, l landing, attempts *git.Attempts, passed passing) error {
 	pub := publication{Target: l.target, Old: l.tip, New: passed.steps[len(passed.steps)-1].Commit}
+	if isMoved(l.lane) {
+		pub.Lane = &l.lane
+	}
 	for _, step := range passed.steps {
-		pub.Items = append(pub.Items, landed{Merge: step.ID, Commit: step.Commit, Before: step.Parent, Checks: passed.checks})
+		pub.Items = append(pub.Items, landed{Merge: step.ID, Commit: step.Commit, Before: step.Parent, Checks: passed.checks, Moved: l.lane.Message})
 	}
 	release, err := attempts.Keep(pub.New)
 	if err != nil {
@@ -213,6 +219,11 @@ func (e *Engine) endPublication(ctx context.Context, op journal.Operation, pub p
 				return err
 			}
 		}
+		if pub.Lane != nil {
+			if err := tx.Emit(e.laneEvent(op.Repo, *pub.Lane)); err != nil {
+				return err
+			}
+		}
 		return errors.Join(tx.PutLaneTip(op.Repo, pub.Target, pub.New), tx.End(op.ID, journal.OpDone, "", e.now()))
 	})
 }
@@ -248,7 +259,7 @@ func (e *Engine) endMerge(tx *journal.Tx, p landed, number int64, owner croft.Ow
 func (e *Engine) asLanded(m journal.Merge, p landed) journal.Merge {
 	m.State, m.Status, m.Commit, m.Before, m.Tried = croft.MergeDone, croft.MergeMerged, p.Commit, p.Before, ""
 	m.Reason, m.Message, m.Details, m.Hint, m.Conflicts = "", movedNote(m), "", "", nil
-	m.EndedAt, m.Checks, m.Alone = e.now(), p.Checks, false
+	m.EndedAt, m.Checks, m.Alone, m.Moved = e.now(), p.Checks, false, p.Moved
 	m.Untidy = m.Kind == croft.KindMerge && m.After == croft.AfterTrash
 	return m
 }

@@ -176,7 +176,24 @@ func (e *Engine) Approve(ctx context.Context, req croft.ApproveRequest) (*croft.
 // guardApproval refuses an approval that is asked for from inside a workspace,
 // where whoever asks may be an agent.
 func (e *Engine) guardApproval(ctx context.Context, req croft.ApproveRequest) error {
-	for _, dir := range []string{e.dir, req.From, req.Repo} {
+	rec, err := e.workspaceAround(ctx, req.From, req.Repo)
+	if err != nil || rec == nil {
+		return err
+	}
+	known, err := e.journal.Repo(ctx, rec.RepoID)
+	if err != nil {
+		return err
+	}
+	return &croft.Error{
+		Code: croft.ChecksUntrusted, Message: "checks cannot be approved from inside a workspace, where agents work", Details: rec.Workspace.Path,
+		Hint: "croft config trust, in " + known.Path,
+	}
+}
+
+// workspaceAround finds a workspace that the Service or one of the directories
+// lies in, or nil.
+func (e *Engine) workspaceAround(ctx context.Context, dirs ...string) (*journal.Record, error) {
+	for _, dir := range append(dirs, e.dir) {
 		if dir == "" {
 			continue
 		}
@@ -185,25 +202,17 @@ func (e *Engine) guardApproval(ctx context.Context, req croft.ApproveRequest) er
 		}
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		rec, err := e.journal.WorkspaceAt(ctx, real)
-		if errors.Is(err, journal.ErrNotFound) {
-			continue
+		if err == nil {
+			return &rec, nil
 		}
-		if err != nil {
-			return err
-		}
-		known, err := e.journal.Repo(ctx, rec.RepoID)
-		if err != nil {
-			return err
-		}
-		return &croft.Error{
-			Code: croft.ChecksUntrusted, Message: "checks cannot be approved from inside a workspace, where agents work", Details: rec.Workspace.Path,
-			Hint: "croft config trust, in " + known.Path,
+		if !errors.Is(err, journal.ErrNotFound) {
+			return nil, err
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 func (e *Engine) writeApproval(r *repo, plan *croft.CheckPlan) error {

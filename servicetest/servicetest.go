@@ -64,6 +64,7 @@ func groups() []group {
 		{"Merges", mergeScenarios()},
 		{"Finish", finishScenarios()},
 		{"Branch", branchScenarios()},
+		{"Lanes", laneScenarios()},
 		{"Revert", revertScenarios()},
 		{"Reviews", reviewScenarios()},
 		{"Rounds", roundScenarios()},

@@ -34,6 +34,17 @@ func takesName(cmd *cobra.Command, args []string) error {
 	return takesOptionalName(cmd, args)
 }
 
+// takesTarget demands one branch.
+func takesTarget(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return misused(cmd, "which target? give the name of its branch")
+	case 1:
+		return nil
+	}
+	return misused(cmd, "one target at a time, unexpected argument "+quoted(args[1]))
+}
+
 // misused says that a command was called in a way that it does not know.
 func misused(cmd *cobra.Command, message string) *croft.Error {
 	return &croft.Error{

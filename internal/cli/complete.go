@@ -61,6 +61,29 @@ func (a *app) completeTrash(cmd *cobra.Command, args []string, _ string) ([]cobr
 	return offers, cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeLane completes the name of a target that somebody else moved.
+func (a *app) completeLane(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	svc, err := a.open(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	defer svc.Close()
+	lanes, err := queuer(svc).Lanes(cmd.Context(), croft.MergesRequest{Repo: a.dir()})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var offers []cobra.Completion
+	for _, l := range lanes {
+		if l.Message != "" {
+			offers = append(offers, cobra.CompletionWithDesc(l.Target, printable(l.Message)))
+		}
+	}
+	return offers, cobra.ShellCompDirectiveNoFileComp
+}
+
 // completions offers what choose takes of each live workspace.
 func (a *app) completions(cmd *cobra.Command, choose func(croft.Workspace) (cobra.Completion, bool)) ([]cobra.Completion, cobra.ShellCompDirective) {
 	svc, err := a.open(cmd.Context())

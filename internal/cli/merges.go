@@ -12,13 +12,14 @@ import (
 type mergesResult struct {
 	Version int           `json:"version"`
 	Merges  []croft.Merge `json:"merges"`
+	Lanes   []croft.Lane  `json:"lanes,omitempty"` // of the targets that somebody else moved
 }
 
 // showMerges prints merges, one line each, and what stands in the way of those
 // that stay pending.
 func (a *app) showMerges(merges []croft.Merge) {
 	if a.json {
-		a.emit(mergesResult{formatVersion, nonNil(merges)})
+		a.emit(mergesResult{Version: formatVersion, Merges: nonNil(merges)})
 		return
 	}
 	rows := make([][]cell, 0, len(merges))
@@ -65,6 +66,9 @@ func mergeStyle(m croft.Merge) style {
 func (a *app) explainMerge(m croft.Merge) {
 	if m.Message != "" {
 		a.note("%s: %s", m.Workspace, m.Message)
+	}
+	if m.Moved != "" {
+		a.note("%s: %s", m.Workspace, m.Moved)
 	}
 	for _, c := range m.Conflicts {
 		line := "  " + c.Path

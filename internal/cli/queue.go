@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -12,6 +13,14 @@ type queuer interface {
 	Merges(ctx context.Context, req croft.MergesRequest) ([]croft.Merge, error)
 	RunQueue(ctx context.Context, req croft.MergesRequest) ([]croft.Merge, error)
 	Queue(ctx context.Context, req croft.QueueRequest) ([]croft.Merge, error)
+	Lanes(ctx context.Context, req croft.MergesRequest) ([]croft.Lane, error)
+	Accept(ctx context.Context, req croft.AcceptRequest) (*croft.Lane, error)
+}
+
+// laneResult is what `croft queue accept` prints.
+type laneResult struct {
+	Version int         `json:"version"`
+	Lane    *croft.Lane `json:"lane"`
 }
 
 func newQueueCommand(a *app) *cobra.Command {
@@ -51,8 +60,28 @@ func newQueueCommand(a *app) *cobra.Command {
 		newQueueAction(a, croft.QueueRelease, "release [NAME...]", "Let held merges go on", &req.Target),
 		newQueueAction(a, croft.QueueFirst, "first NAME...", "Put merges before all others", &req.Target),
 		newQueueAction(a, croft.QueueCancel, "cancel [NAME...]", "Take merges out of the queue", &req.Target),
+		newAcceptCommand(a),
 	)
 	return cmd
+}
+
+func newAcceptCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "accept TARGET",
+		Short: "Accept that somebody else moved a target",
+		Long: `Show the commits that came to a target branch outside of its lane, and accept
+them: from here on the lane follows. With merge.protect nothing is merged into such
+a target before. Nothing is accepted from inside a workspace.
+
+What stayed pending is tried again by "croft queue run".`,
+		Args: takesTarget,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runAccept(ctx, svc, croft.AcceptRequest{Repo: a.dir(), Target: args[0], From: a.env.Dir})
+			})
+		},
+		ValidArgsFunction: a.completeLane,
+	}
 }
 
 func newQueueAction(a *app, action croft.QueueAction, use, short string, target *string) *cobra.Command {
@@ -71,11 +100,50 @@ func (a *app) runQueue(ctx context.Context, svc queuer, req croft.MergesRequest)
 	if err != nil {
 		return err
 	}
-	if len(merges) == 0 && !a.json {
-		a.note("nothing waits")
+	lanes, err := svc.Lanes(ctx, req)
+	if err != nil {
+		return err
+	}
+	lanes = slices.DeleteFunc(lanes, func(l croft.Lane) bool { return l.Message == "" })
+	if a.json {
+		a.emit(mergesResult{formatVersion, nonNil(merges), lanes})
 		return nil
 	}
-	a.showMerges(merges)
+	if len(merges) == 0 {
+		a.note("nothing waits")
+	} else {
+		a.showMerges(merges)
+	}
+	for _, l := range lanes {
+		a.note("%s", l.Message)
+		if l.Protect {
+			a.note("hint: croft queue accept %s", shellWord(l.Target))
+		}
+	}
+	return nil
+}
+
+func (a *app) runAccept(ctx context.Context, svc queuer, req croft.AcceptRequest) error {
+	l, err := svc.Accept(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(laneResult{formatVersion, l})
+		return nil
+	}
+	if l.Message == "" {
+		a.note("%s is where its lane left it", l.Target)
+		return nil
+	}
+	a.note("%s", l.Message)
+	for _, c := range l.Commits {
+		a.line(printable(short(c.Commit) + " " + c.Author + ": " + c.Subject))
+	}
+	if more := l.Added - len(l.Commits); more > 0 {
+		a.note("and %d more", more)
+	}
+	a.note("accepted: %s at %s", l.Target, short(l.Tip))
 	return nil
 }
 

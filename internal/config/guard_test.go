@@ -54,6 +54,11 @@ func TestGuards(t *testing.T) {
 		{"gc.auto", "", "'not even a boolean'", "true", true},
 		{"lease.ttl", "", "'1h'", "1m", true},
 		{"history.retention", "", "'9999h'", "2160h", true},
+		{"merge.protect", "", "true", "true", false},
+		{"merge.protect", "", "false", "false", false},
+		{"merge.protect", "true", "true", "true", false},
+		{"merge.protect", "true", "false", "true", true},
+		{"merge.check_env", "['NPM_TOKEN']", "['NPM_TOKEN', 'AWS_*']", "NPM_TOKEN", true},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprintf("%s user %s repo %s", test.key, test.user, test.repo), func(t *testing.T) {

@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+)
+
+// laneCommits is how many commits of others are named.
+const laneCommits = 20
+
+// laneAt compares a target with where its lane left it. Known is empty if the
+// lane never moved it.
+func (e *Engine) laneAt(ctx context.Context, r *repo, target, tip string) (croft.Lane, error) {
+	l := croft.Lane{Target: target, Tip: tip}
+	known, err := e.journal.LaneTip(ctx, r.id, target)
+	if errors.Is(err, journal.ErrNotFound) {
+		return l, nil
+	}
+	if l.Known = known; err != nil || known == tip {
+		return l, err
+	}
+	if _, err := r.git.Info(ctx, known+"^{commit}"); errors.Is(err, git.ErrNoObject) {
+		l.IsLost = true
+		l.Message = fmt.Sprintf("%s moved outside of Croft: it was at %.7s, which is gone", target, known)
+		return l, nil
+	}
+	if l.Gone, l.Added, err = r.git.AheadBehind(ctx, known, tip); err != nil {
+		return l, err
+	}
+	l.Message = fmt.Sprintf("%s moved outside of Croft: %s by others since %.7s", target, count(l.Added, "commit"), known)
+	if l.Gone > 0 {
+		l.Message += fmt.Sprintf(", and %s of before gone", count(l.Gone, "commit"))
+	}
+	log, err := r.git.Log(ctx, known, tip, laneCommits)
+	for _, c := range log {
+		l.Commits = append(l.Commits, croft.LaneCommit{Commit: c.Commit, Author: c.Author, Subject: c.Subject})
+	}
+	return l, err
+}
+
+// isMoved reports whether somebody else moved a target.
+func isMoved(l croft.Lane) bool { return l.Known != "" && l.Known != l.Tip }
+
+// protects reports whether a target that somebody else moved is to be accepted
+// first. What the lane itself left there counts too: who moved the target chose
+// what its tip says. So nothing is merged if that cannot be read any more.
+func (e *Engine) protects(ctx context.Context, r *repo, l croft.Lane, rules config.Merge) (bool, error) {
+	if rules.Protect || l.IsLost {
+		return true, nil
+	}
+	before, err := e.rules(ctx, r, l.Target, l.Known)
+	if _, unreadable := errors.AsType[*croft.Error](err); unreadable {
+		return false, nil // the lane published it, so it could be read then
+	}
+	return before.Protect, err
+}
+
+// lookForOthers says how a target moved outside of its lane. If that is to be
+// accepted first, what waits is turned away, and isRefused is true.
+func (e *Engine) lookForOthers(ctx context.Context, r *repo, target, tip string, rules config.Merge) (l croft.Lane, isRefused bool, err error) {
+	if l, err = e.laneAt(ctx, r, target, tip); err != nil {
+		return l, false, err
+	}
+	if !isMoved(l) {
+		if l.Known == "" && rules.Protect { // from here on it is known
+			err = e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.PutLaneTip(r.id, target, tip) })
+		}
+		return l, false, err
+	}
+	if l.Protect, err = e.protects(ctx, r, l, rules); err != nil || !l.Protect {
+		return l, false, err
+	}
+	if err := e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(e.laneEvent(r.id, l)) }); err != nil {
+		return l, false, err
+	}
+	return l, true, e.rejectAll(ctx, r, target, targetMoved(l))
+}
+
+func targetMoved(l croft.Lane) error {
+	var list []string
+	for _, c := range l.Commits {
+		list = append(list, fmt.Sprintf("%.7s %s: %s", c.Commit, c.Author, c.Subject))
+	}
+	return &croft.Error{Code: croft.TargetMoved, Message: l.Message, Details: strings.Join(list, "\n"), Hint: "croft queue accept " + l.Target}
+}
+
+// laneEvent tells that somebody else moved a target.
+func (e *Engine) laneEvent(repo croft.ID, l croft.Lane) croft.Event {
+	data, _ := json.Marshal(l)
+	return croft.Event{Time: e.now(), Kind: croft.EventTargetMoved, Repo: repo, Data: data}
+}
+
+// Lanes lists the targets that lanes have moved.
+func (e *Engine) Lanes(ctx context.Context, req croft.MergesRequest) ([]croft.Lane, error) {
+	out, err := e.lanes(ctx, req)
+	return out, explain("queue", "", err)
+}
+
+func (e *Engine) lanes(ctx context.Context, req croft.MergesRequest) ([]croft.Lane, error) {
+	s, err := e.standing(ctx, req.Repo)
+	if err != nil {
+		return nil, err
+	}
+	out := []croft.Lane{}
+	if s.git == nil {
+		return out, nil
+	}
+	tips, err := e.journal.LaneTips(ctx, s.id)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tips {
+		if req.Target != "" && t.Target != req.Target {
+			continue
+		}
+		tip, err := s.git.ReadRef(ctx, "refs/heads/"+t.Target)
+		if errors.Is(err, git.ErrNoRef) {
+			continue // it is nobody's target any more
+		}
+		if err != nil {
+			return nil, err
+		}
+		l, err := e.laneAt(ctx, s.repo, t.Target, tip)
+		if err == nil && isMoved(l) {
+			var rules config.Merge
+			if rules, err = e.rules(ctx, s.repo, t.Target, tip); err == nil {
+				l.Protect, err = e.protects(ctx, s.repo, l, rules)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// Accept says that a target may be where it is.
+func (e *Engine) Accept(ctx context.Context, req croft.AcceptRequest) (*croft.Lane, error) {
+	l, err := e.accept(ctx, req)
+	return l, explain("queue", "", err)
+}
+
+func (e *Engine) accept(ctx context.Context, req croft.AcceptRequest) (*croft.Lane, error) {
+	rec, err := e.workspaceAround(ctx, req.From, req.Repo)
+	if err != nil {
+		return nil, err
+	}
+	if rec != nil {
+		return nil, &croft.Error{
+			Code: croft.TargetMoved, Message: "a target cannot be accepted from inside a workspace, where agents work", Details: rec.Workspace.Path,
+			Hint: "croft queue accept " + req.Target + ", in the project",
+		}
+	}
+	s, err := e.at(ctx, req.Repo)
+	if err != nil {
+		return nil, err
+	}
+	if err := layout.CheckBranch(req.Target); err != nil {
+		return nil, err
+	}
+	for {
+		tip, err := s.git.ReadRef(ctx, "refs/heads/"+req.Target)
+		if err != nil {
+			return nil, targetNotFound(req.Target, err)
+		}
+		l, err := e.laneAt(ctx, s.repo, req.Target, tip)
+		if err != nil {
+			return nil, err
+		}
+		isNow := false
+		err = e.journal.Update(ctx, func(tx *journal.Tx) error {
+			known, err := tx.LaneTip(s.id, req.Target)
+			if err != nil && !errors.Is(err, journal.ErrNotFound) {
+				return err
+			}
+			if isNow = known == l.Known; !isNow {
+				return nil // the lane has just moved it
+			}
+			return tx.PutLaneTip(s.id, req.Target, tip)
+		})
+		if err != nil || isNow {
+			return &l, err
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package servicetest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+func laneScenarios() []scenario {
+	return []scenario{
+		{"MovedByOthers", laneMoved},
+		{"NotMoved", laneNotMoved},
+		{"Rewritten", laneRewritten},
+		{"Protected", laneProtected},
+		{"ProtectedByWhatWasThere", laneLoosened},
+		{"AcceptInside", laneAcceptInside},
+		{"AcceptUnknown", laneAcceptUnknown},
+	}
+}
+
+// landed makes a workspace with one file and merges it.
+func (f *fixture) landed(name string) croft.Merge {
+	f.t.Helper()
+	w := f.create(croft.CreateRequest{Name: name})
+	write(f.t, w, name+".txt", name+"\n")
+	return f.merge(croft.MergeRequest{Workspace: name})
+}
+
+// lane finds the lane of main.
+func (f *fixture) lane() croft.Lane {
+	f.t.Helper()
+	lanes, err := f.Lanes(f.t.Context(), croft.MergesRequest{})
+	if err != nil || len(lanes) != 1 || lanes[0].Target != "main" {
+		f.t.Fatalf("Lanes = %+v, %v", lanes, err)
+	}
+	return lanes[0]
+}
+
+// movedEvents counts what was told of targets that others moved.
+func (f *fixture) movedEvents() int {
+	f.t.Helper()
+	n := 0
+	for ev, err := range f.Events(f.t.Context(), croft.EventsRequest{Kinds: []string{croft.EventTargetMoved}}) {
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if !strings.Contains(string(ev.Data), `"target":"main"`) {
+			f.t.Errorf("the event says %s", ev.Data)
+		}
+		n++
+	}
+	return n
+}
+
+// laneMoved: the first merge after somebody else moved the target says so, and
+// goes on from there.
+func laneMoved(t *testing.T, f *fixture) {
+	first := f.landed("a")
+	if first.Moved != "" {
+		t.Errorf("nobody moved it: %q", first.Moved)
+	}
+	f.commitIn(f.Dir, "one.txt", "one\n")
+	tip := f.commitIn(f.Dir, "two.txt", "two\n")
+	const text = "main moved outside of Croft: 2 commits by others since "
+	want := text + first.Commit[:7]
+	l := f.lane()
+	if l.Message != want || l.Added != 2 || l.Gone != 0 || l.Known != first.Commit || l.Tip != tip || len(l.Commits) != 2 || l.Commits[0].Commit != tip || l.Protect {
+		t.Errorf("lane %+v", l)
+	}
+	if m := f.landed("b"); m.Status != croft.MergeMerged || m.Moved != want {
+		t.Errorf("%s: %q, want %q", m.Status, m.Moved, want)
+	}
+	if n := f.movedEvents(); n != 1 {
+		t.Errorf("%d events", n)
+	}
+	if m := f.landed("c"); m.Status != croft.MergeMerged || m.Moved != "" || f.lane().Message != "" {
+		t.Errorf("it is told again: %q, %+v", m.Moved, f.lane())
+	}
+}
+
+func laneNotMoved(t *testing.T, f *fixture) {
+	if lanes, err := f.Lanes(t.Context(), croft.MergesRequest{}); err != nil || len(lanes) != 0 {
+		t.Errorf("before any merge: %+v, %v", lanes, err)
+	}
+	f.landed("a")
+	f.landed("b")
+	if l := f.lane(); l.Message != "" || l.Known != l.Tip {
+		t.Errorf("%+v", l)
+	}
+	if n := f.movedEvents(); n != 0 {
+		t.Errorf("%d events", n)
+	}
+}
+
+// laneRewritten: what the lane had published is not on the target any more.
+func laneRewritten(t *testing.T, f *fixture) {
+	base := f.Git("rev-parse", "main")
+	f.landed("a")
+	f.Git("reset", "--quiet", "--hard", base)
+	f.commitIn(f.Dir, "other.txt", "x\n")
+	l := f.lane()
+	if l.Added != 1 || l.Gone != 2 || !strings.Contains(l.Message, "1 commit by others") || !strings.Contains(l.Message, "2 commits of before gone") {
+		t.Errorf("%+v", l)
+	}
+}
+
+// laneProtected: a target that asks for it is merged into only after a person has
+// accepted what others did.
+func laneProtected(t *testing.T, f *fixture) {
+	gittest.WriteFile(t, f.Dir+"/croft.toml", "[merge]\nprotect = true\n")
+	f.Git("add", "croft.toml")
+	f.Commit("protect")
+	f.landed("a")
+	tip := f.commitIn(f.Dir, "outside.txt", "x\n")
+	m := f.landed("b")
+	if m.Status != croft.MergePending || m.Reason != croft.TargetMoved || m.Hint != "croft queue accept main" || !strings.Contains(m.Details, tip[:7]) {
+		t.Fatalf("%+v", m)
+	}
+	if got := f.Git("rev-parse", "main"); got != tip {
+		t.Errorf("main was moved to %s", got)
+	}
+	if l := f.lane(); !l.Protect || f.movedEvents() != 1 {
+		t.Errorf("%+v, %d events", l, f.movedEvents())
+	}
+	if done, err := f.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(done) != 1 || done[0].Reason != croft.TargetMoved {
+		t.Errorf("before it was accepted: %+v, %v", done, err)
+	}
+	l, err := f.Accept(t.Context(), croft.AcceptRequest{Target: "main"})
+	if err != nil || l.Added != 1 || len(l.Commits) != 1 || l.Commits[0].Commit != tip || l.Commits[0].Subject == "" {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	if done, err := f.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(done) != 1 || done[0].Status != croft.MergeMerged {
+		t.Errorf("after it was accepted: %+v, %v", done, err)
+	}
+}
+
+// laneLoosened: who moves the target cannot take its protection away by that.
+func laneLoosened(t *testing.T, f *fixture) {
+	gittest.WriteFile(t, f.Dir+"/croft.toml", "[merge]\nprotect = true\n")
+	f.Git("add", "croft.toml")
+	f.Commit("protect")
+	f.landed("a")
+	f.commitIn(f.Dir, "croft.toml", "[merge]\nprotect = false\n")
+	if m := f.landed("b"); m.Status != croft.MergePending || m.Reason != croft.TargetMoved {
+		t.Errorf("%+v", m)
+	}
+}
+
+func laneAcceptInside(t *testing.T, f *fixture) {
+	f.landed("a")
+	f.commitIn(f.Dir, "outside.txt", "x\n")
+	w := f.create(croft.CreateRequest{Name: "b"})
+	for _, req := range []croft.AcceptRequest{{Target: "main", From: w.Path}, {Target: "main", Repo: w.Path}} {
+		_, err := f.Accept(t.Context(), req)
+		wantCode(t, err, croft.TargetMoved)
+	}
+	_, err := f.at(w.Path).Accept(t.Context(), croft.AcceptRequest{Target: "main", Repo: f.Dir})
+	wantCode(t, err, croft.TargetMoved)
+	if f.lane().Message == "" {
+		t.Error("it was accepted")
+	}
+}
+
+func laneAcceptUnknown(t *testing.T, f *fixture) {
+	_, err := f.Accept(t.Context(), croft.AcceptRequest{Target: "nowhere"})
+	wantCode(t, err, croft.TargetNotFound)
+	_, err = f.Accept(t.Context(), croft.AcceptRequest{Target: "-x"})
+	wantCode(t, err, croft.InvalidName)
+	l, err := f.Accept(t.Context(), croft.AcceptRequest{Target: "main"})
+	if err != nil || l.Message != "" {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
