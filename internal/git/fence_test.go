@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -144,5 +145,46 @@ func TestTimeout(t *testing.T) {
 	repo = open(t, r, func(o *Options) { o.Path, o.Timeout = path, 300*time.Millisecond })
 	if _, err := repo.Read(t.Context(), "HEAD"); !isStopped(err) {
 		t.Errorf("a session: %v", err)
+	}
+}
+
+// TestObjectsThroughLinks: a directory of objects that is a link gets nothing.
+func TestObjectsThroughLinks(t *testing.T) {
+	for _, dir := range []string{"objects/pack", "objects/fan-out", "objects"} {
+		r := gittest.New(t)
+		repo := open(t, r)
+		text := []byte("through a link")
+		oid, err := repo.HashBlob(bytes.NewReader(text), int64(len(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dir == "objects/fan-out" {
+			dir = "objects/" + oid[:2]
+		}
+		outside := filepath.Join(r.Home, "outside")
+		path := filepath.Join(repo.CommonDir, dir)
+		if dir == "objects" { // what is in it is there, but elsewhere
+			err = os.Rename(path, outside)
+		} else {
+			err = errors.Join(os.Mkdir(outside, 0o755), os.RemoveAll(path))
+		}
+		if err := errors.Join(err, os.Symlink(outside, path)); err != nil {
+			t.Fatal(err)
+		}
+		before := treeOf(t, outside)
+		for name, b := range map[string]*Batch{"loose": repo.Batch(), "packed": repo.PackBatch()} {
+			_, err := b.write("blob", int64(len(text)), bytes.NewReader(text), "")
+			if err == nil {
+				err = b.Flush()
+			}
+			b.Discard()
+			// Each kind writes into one of the two.
+			if _, ok := errors.AsType[*LinkError](err); !ok && (name == "packed") == (dir == "objects/pack") {
+				t.Errorf("%s, %s: %v", dir, name, err)
+			}
+		}
+		if diff := cmp.Diff(before, treeOf(t, outside)); diff != "" {
+			t.Errorf("%s: written outside (-before +after):\n%s", dir, diff)
+		}
 	}
 }
