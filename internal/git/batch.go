@@ -28,6 +28,9 @@ type Batch struct {
 	pack  packBuffer        // what is not in a temporary file yet
 	packs []stagedPack
 	kept  []string // files that keep the packs until something names their objects
+
+	filesMu sync.Mutex
+	files   *refFiles // open directories
 }
 
 const (
@@ -170,7 +173,11 @@ func (b *Batch) seal() error {
 	if len(b.pack.entries) == 0 {
 		return nil
 	}
-	p, err := b.pack.write(filepath.Join(b.repo.CommonDir, "objects", "pack"), b.repo.newHash)
+	var p stagedPack
+	err := b.in("objects/pack", func(d *refDir) (err error) {
+		p, err = b.pack.write(d, b.repo.newHash)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -180,7 +187,11 @@ func (b *Batch) seal() error {
 
 // writeLoose stages an object as a file of its own.
 func (b *Batch) writeLoose(kind string, size int64, data io.Reader, there string) (string, error) {
-	f, err := os.CreateTemp(filepath.Join(b.repo.CommonDir, "objects"), "tmp_obj_")
+	var f *os.File
+	err := b.in("objects", func(d *refDir) (err error) {
+		f, err = d.createTemp("tmp_obj_")
+		return err
+	})
 	if err != nil {
 		return "", err
 	}
@@ -265,12 +276,13 @@ func (b *Batch) sync() error {
 
 // place gives a staged object its name.
 func (b *Batch) place(name, oid string) (err error) {
-	path := b.repo.loosePath(oid)
 	for range 3 { // a gc may remove the empty directory meanwhile
-		if err = os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		err = b.in("objects/"+oid[:2], func(*refDir) error { return nil })
+		if err != nil {
 			return err
 		}
-		if err = os.Rename(name, path); !errors.Is(err, os.ErrNotExist) {
+		err = b.in("objects", func(d *refDir) error { return d.Rename(filepath.Base(name), oid[:2]+"/"+oid[2:]) })
+		if !errors.Is(err, os.ErrNotExist) {
 			break
 		}
 	}
@@ -284,15 +296,35 @@ const keepText = "croft: until a ref names it\n"
 // looks for that. Until the batch is discarded a third file keeps somebody
 // else's git from throwing the pack away: no ref leads to its objects yet.
 func (b *Batch) placePack(p stagedPack) error {
-	base := filepath.Join(b.repo.CommonDir, "objects", "pack", "pack-"+p.name)
-	if err := os.WriteFile(base+".keep", []byte(keepText), 0o600); err != nil {
-		return err
+	base := "pack-" + p.name
+	return b.in("objects/pack", func(d *refDir) error {
+		if err := d.writeNew(base+".keep", []byte(keepText)); err != nil {
+			return err
+		}
+		b.kept = append(b.kept, filepath.Join(b.repo.CommonDir, "objects", "pack", base+".keep"))
+		if err := d.Rename(filepath.Base(p.data), base+".pack"); err != nil {
+			return err
+		}
+		return d.Rename(filepath.Base(p.index), base+".idx")
+	})
+}
+
+// in does something in a directory of the repository, which is made if there is
+// none. No part of its name is a link.
+func (b *Batch) in(dir string, do func(*refDir) error) error {
+	b.filesMu.Lock()
+	defer b.filesMu.Unlock()
+	if b.files == nil {
+		b.files = openRefFiles(b.repo.CommonDir)
 	}
-	b.kept = append(b.kept, base+".keep")
-	if err := os.Rename(p.data, base+".pack"); err != nil {
-		return err
+	d, err := b.files.makeDir(dir)
+	if err == nil {
+		err = do(d)
 	}
-	return os.Rename(p.index, base+".idx")
+	if errors.Is(err, os.ErrNotExist) { // one that is open may have been removed
+		b.files.close()
+	}
+	return err
 }
 
 // Discard removes what was not flushed, and lets git treat the rest as it
@@ -313,6 +345,11 @@ func (b *Batch) Discard() {
 	}
 	for _, name := range b.kept {
 		_ = os.Remove(name)
+	}
+	b.filesMu.Lock()
+	defer b.filesMu.Unlock()
+	if b.files != nil {
+		b.files.close()
 	}
 	b.packs, b.kept, b.pack, b.seen = nil, nil, packBuffer{}, map[string]bool{}
 }

@@ -223,5 +223,6 @@ func (g *Git) command(ctx context.Context, d door, c call) (proc.Command, error)
 	}
 	return proc.Command{
 		Path: g.opts.Path, Args: append(d.args(), c.args...), Env: append(env, c.env...), Dir: d.dir(), Inherit: c.inherit,
+		WriteBelow: g.writeBelow(ctx, d, c),
 	}, nil
 }

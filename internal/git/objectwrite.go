@@ -96,9 +96,9 @@ func (r *Repository) hashObject(kind string, text []byte) []byte {
 // again if it is: a gc deletes old objects that nothing names yet.
 func (r *Repository) freshen(oid string) bool {
 	path, now := r.loosePath(oid), time.Now()
-	info, err := os.Stat(path)
+	info, err := os.Lstat(path)
 	// A power cut leaves empty files, which are no objects.
-	return err == nil && info.Size() > 0 && os.Chtimes(path, now, now) == nil
+	return err == nil && info.Mode().IsRegular() && info.Size() > 0 && os.Chtimes(path, now, now) == nil
 }
 
 // deflate writes an object's header and data, compressed, and returns its

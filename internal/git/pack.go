@@ -58,7 +58,7 @@ func (p *packBuffer) add(e packEntry) {
 type stagedPack struct{ name, data, index string }
 
 // write writes the pack and its index to temporary files in a directory.
-func (p *packBuffer) write(dir string, newHash func() hash.Hash) (stagedPack, error) {
+func (p *packBuffer) write(dir *refDir, newHash func() hash.Hash) (stagedPack, error) {
 	const headLen = 12
 	pack := make([]byte, 0, headLen+p.size+newHash().Size())
 	pack = append(pack, "PACK\x00\x00\x00\x02"...)
@@ -73,9 +73,6 @@ func (p *packBuffer) write(dir string, newHash func() hash.Hash) (stagedPack, er
 	sum := h.Sum(nil)
 	pack = append(pack, sum...)
 	staged := stagedPack{name: hex.EncodeToString(sum)}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return staged, err
-	}
 	var err error
 	if staged.data, err = writeTemp(dir, "tmp_pack_", pack); err != nil {
 		return staged, err
@@ -117,8 +114,8 @@ func packIndex(places []packPlace, packSum []byte, h hash.Hash) []byte {
 	return h.Sum(out)
 }
 
-func writeTemp(dir, pattern string, data []byte) (string, error) {
-	f, err := os.CreateTemp(dir, pattern)
+func writeTemp(dir *refDir, prefix string, data []byte) (string, error) {
+	f, err := dir.createTemp(prefix)
 	if err != nil {
 		return "", err
 	}

@@ -1,11 +1,13 @@
 package git
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -152,6 +154,29 @@ func (d *refDir) create(name string) (*os.File, error) {
 		_ = file.Chmod(0o660 | d.mode.Perm()&0o006)
 	}
 	return file, err
+}
+
+// createTemp makes a file under a name that nobody has.
+func (d *refDir) createTemp(prefix string) (*os.File, error) {
+	for {
+		f, err := d.OpenFile(prefix+strings.ToLower(rand.Text()[:12]), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, os.ErrExist) {
+			return f, err
+		}
+	}
+}
+
+// writeNew writes a file anew, in the place of whatever has its name.
+func (d *refDir) writeNew(name string, data []byte) error {
+	if err := d.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	f, err := d.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }
 
 // regular looks at a file. It returns os.ErrNotExist where there is none, or a

@@ -34,6 +34,10 @@ type Command struct {
 	// Inherit are open files that the process and its children keep open. A
 	// kernel lock among them lives as long as any of these processes.
 	Inherit []*os.File
+	// WriteBelow are the directories below which the process and its children may
+	// write, make, rename and remove files; nil: anywhere. Open files can be
+	// written wherever they lie. Only Linux can hold a process to it.
+	WriteBelow []string
 }
 
 // Result is what a process left behind.
@@ -74,7 +78,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		cmd.Stdout = &out
 	}
 	cmd.Stderr = &errOut
-	err := cmd.Run()
+	err := confined(c.WriteBelow, cmd.Run)
 	endGroup(ctx, cmd, err)
 	return Result{out.Bytes(), errOut.Bytes()}, outcome(ctx, c, err, errOut.Bytes())
 }
@@ -103,7 +107,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if p.Stdout, err = p.cmd.StdoutPipe(); err != nil {
 		return nil, err
 	}
-	if err := p.cmd.Start(); err != nil {
+	if err := confined(c.WriteBelow, p.cmd.Start); err != nil {
 		return nil, outcome(ctx, c, err, nil)
 	}
 	return p, nil

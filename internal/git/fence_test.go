@@ -1,0 +1,190 @@
+package git
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// TestGitWritesThroughNoLink lets git itself write where links to elsewhere lie
+// that nobody looks for.
+func TestGitWritesThroughNoLink(t *testing.T) {
+	if !proc.CanConfine() {
+		t.Skip("this kernel cannot confine processes")
+	}
+	r := gittest.New(t)
+	one := r.Git("rev-parse", "HEAD")
+	two := r.Git("commit-tree", "-m", "two", "HEAD^{tree}")
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	home := filepath.Join(r.Home, "outside")
+	gittest.WriteFile(t, filepath.Join(home, "bashrc"), "alias ll=ls\n")
+	for _, log := range []string{"refs/heads/wt", "refs/heads/main"} {
+		log = filepath.Join(repo.CommonDir, "logs", log)
+		if err := errors.Join(os.RemoveAll(log), os.Symlink(filepath.Join(home, "bashrc"), log)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(home, "new"), filepath.Join(repo.CommonDir, "packed-refs")); err != nil {
+		t.Fatal(err)
+	}
+	before := treeOf(t, home)
+	for name, c := range map[string]call{
+		"update-ref": {args: []string{"update-ref", "-m", "x", "HEAD", two, one}, locks: true},
+		"pack-refs":  {args: []string{"pack-refs", "--all"}, writes: []string{"packed-refs.lock"}},
+	} {
+		_, err := w.run(t.Context(), c)
+		if err == nil {
+			t.Errorf("%s went through", name)
+		}
+	}
+	if diff := cmp.Diff(before, treeOf(t, home)); diff != "" {
+		t.Errorf("written outside (-before +after):\n%s", diff)
+	}
+}
+
+// TestIndexLink: an index that is a link is neither read nor written, nor is
+// what git writes beside it.
+func TestIndexLink(t *testing.T) {
+	for _, name := range []string{"index", "MERGE_MSG", "logs/HEAD"} {
+		r := gittest.New(t)
+		repo := open(t, r)
+		w := addWorktree(t, r, repo, "wt")
+		file := filepath.Join(w.Admin, name)
+		elsewhere := filepath.Join(r.Home, "elsewhere")
+		if exists(file) {
+			if err := os.Rename(file, elsewhere); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			gittest.WriteFile(t, elsewhere, "")
+		}
+		was := readFile(t, elsewhere)
+		if err := os.Symlink(elsewhere, file); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.run(t.Context(), call{args: []string{"reset", "--quiet"}, locks: true}); err == nil {
+			t.Errorf("%s: git ran", name)
+		} else if _, ok := errors.AsType[*LinkError](err); !ok {
+			t.Errorf("%s: %v", name, err)
+		}
+		if readFile(t, elsewhere) != was {
+			t.Errorf("%s: it was written through", name)
+		}
+	}
+}
+
+// TestPipes: a pipe where git reads a file is named, and nobody waits for it.
+func TestPipes(t *testing.T) {
+	for name, in := range map[string]func(*Repository, *Worktree) string{
+		"a .gitignore":       func(_ *Repository, w *Worktree) string { return filepath.Join(w.Path, ".gitignore") },
+		"a .gitignore below": func(_ *Repository, w *Worktree) string { return filepath.Join(w.Path, "sub", ".gitignore") },
+		"a .gitattributes":   func(_ *Repository, w *Worktree) string { return filepath.Join(w.Path, ".gitattributes") },
+		"the index":          func(_ *Repository, w *Worktree) string { return filepath.Join(w.Admin, "index") },
+		"HEAD":               func(_ *Repository, w *Worktree) string { return filepath.Join(w.Admin, "HEAD") },
+		"packed-refs":        func(r *Repository, _ *Worktree) string { return filepath.Join(r.CommonDir, "packed-refs") },
+		"info/exclude":       func(r *Repository, _ *Worktree) string { return filepath.Join(r.CommonDir, "info", "exclude") },
+		"a ref":              func(r *Repository, _ *Worktree) string { return filepath.Join(r.CommonDir, "refs", "heads", "wt") },
+		"a link to a pipe":   func(r *Repository, _ *Worktree) string { return filepath.Join(r.CommonDir, "info", "attributes") },
+		"objects/info/alternates": func(r *Repository, _ *Worktree) string {
+			return filepath.Join(r.CommonDir, "objects", "info", "alternates")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			repo := open(t, r)
+			w := addWorktree(t, r, repo, "wt")
+			gittest.WriteFile(t, filepath.Join(w.Path, "sub", "new"), "")
+			file := in(repo, w)
+			if err := os.RemoveAll(file); err != nil {
+				t.Fatal(err)
+			}
+			pipe := file
+			if name == "a link to a pipe" {
+				pipe = filepath.Join(r.Home, "pipe")
+				if err := os.Symlink(pipe, file); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := mkfifo(pipe, 0o644); err != nil {
+				t.Skip(err)
+			}
+			begun := time.Now()
+			_, err := w.run(t.Context(), call{args: []string{"status", "--porcelain", "--untracked-files=all"}})
+			_, isPipe := errors.AsType[*PipeError](err)
+			_, isLink := errors.AsType[*LinkError](err)
+			if took := time.Since(begun); !isPipe && !isLink || took > 10*time.Second {
+				t.Errorf("%v after %v", err, took)
+			}
+		})
+	}
+}
+
+// TestTimeout: a git that does not end is stopped, and so are its children.
+func TestTimeout(t *testing.T) {
+	r := gittest.New(t)
+	path, _ := stubborn(t, r, "rev-list")
+	repo := open(t, r, func(o *Options) { o.Path, o.Timeout = path, 300*time.Millisecond })
+	begun := time.Now()
+	_, err := repo.run(t.Context(), "rev-list", "HEAD")
+	late, ok := errors.AsType[*TimeoutError](err)
+	if !ok || late.Verb != "rev-list" || time.Since(begun) > 10*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begun))
+	}
+	// A session that does not answer.
+	path, _ = stubborn(t, r, "cat-file")
+	repo = open(t, r, func(o *Options) { o.Path, o.Timeout = path, 300*time.Millisecond })
+	if _, err := repo.Read(t.Context(), "HEAD"); !isStopped(err) {
+		t.Errorf("a session: %v", err)
+	}
+}
+
+// TestObjectsThroughLinks: a directory of objects that is a link gets nothing.
+func TestObjectsThroughLinks(t *testing.T) {
+	for _, dir := range []string{"objects/pack", "objects/fan-out", "objects"} {
+		r := gittest.New(t)
+		repo := open(t, r)
+		text := []byte("through a link")
+		oid, err := repo.HashBlob(bytes.NewReader(text), int64(len(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dir == "objects/fan-out" {
+			dir = "objects/" + oid[:2]
+		}
+		outside := filepath.Join(r.Home, "outside")
+		path := filepath.Join(repo.CommonDir, dir)
+		if dir == "objects" { // what is in it is there, but elsewhere
+			err = os.Rename(path, outside)
+		} else {
+			err = errors.Join(os.Mkdir(outside, 0o755), os.RemoveAll(path))
+		}
+		if err := errors.Join(err, os.Symlink(outside, path)); err != nil {
+			t.Fatal(err)
+		}
+		before := treeOf(t, outside)
+		for name, b := range map[string]*Batch{"loose": repo.Batch(), "packed": repo.PackBatch()} {
+			_, err := b.write("blob", int64(len(text)), bytes.NewReader(text), "")
+			if err == nil {
+				err = b.Flush()
+			}
+			b.Discard()
+			// Each kind writes into one of the two.
+			if _, ok := errors.AsType[*LinkError](err); !ok && (name == "packed") == (dir == "objects/pack") {
+				t.Errorf("%s, %s: %v", dir, name, err)
+			}
+		}
+		if diff := cmp.Diff(before, treeOf(t, outside)); diff != "" {
+			t.Errorf("%s: written outside (-before +after):\n%s", dir, diff)
+		}
+	}
+}
