@@ -72,7 +72,10 @@ func wantSame(t *testing.T, what, before, after string) {
 func calls(e *engine.Engine, t *testing.T) map[string]func() error {
 	ctx := t.Context()
 	return map[string]func() error{
-		"new":    func() error { _, err := e.CreateAll(ctx, croft.CreateAllRequest{Workspaces: []croft.CreateRequest{{Name: "a"}}}); return err },
+		"new": func() error {
+			_, err := e.CreateAll(ctx, croft.CreateAllRequest{Workspaces: []croft.CreateRequest{{Name: "a"}}})
+			return err
+		},
 		"clean":  func() error { _, err := e.Clean(ctx, croft.CleanRequest{}); return err },
 		"gc":     func() error { _, err := e.GC(ctx, ""); return err },
 		"fix":    func() error { _, err := e.Doctor(ctx, croft.DoctorRequest{Fix: croft.FixAll}); return err },
@@ -110,4 +113,47 @@ func TestRepositoryOfAnotherUser(t *testing.T) {
 	if w := create(t, e, croft.CreateRequest{Name: "a"}); w.State != croft.Ready {
 		t.Errorf("listed in safe.directory: %+v", w)
 	}
+}
+
+// TestReadingWritesNothing: who only looks leaves a repository that Croft does not
+// know as it was, to the byte and to the time, and needs no right to write there.
+func TestReadingWritesNothing(t *testing.T) {
+	t.Parallel()
+	for _, protected := range []bool{false, true} {
+		r := gittest.New(t)
+		r.Git("branch", "other")
+		r.Write("src/main.txt", "changed\n")
+		r.Write("untracked.txt", "new\n")
+		asUser := unprivileged(t, r)
+		if protected {
+			protect(t, r.Dir)
+		}
+		before := manifest(t, filepath.Dir(r.Dir))
+		out, err := run(t, asUser(helper(t, r, task{Read: true})))
+		if err != nil {
+			t.Errorf("protected %v: %v: %s", protected, err, out)
+		}
+		if got := strings.Count(out, "read "); got < 18 {
+			t.Errorf("protected %v: %d calls: %s", protected, got, out)
+		}
+		wantSame(t, fmt.Sprintf("protected %v", protected), before, manifest(t, filepath.Dir(r.Dir)))
+	}
+}
+
+// protect takes the right to write away from everything below a directory, until
+// the test ends.
+func protect(t *testing.T, top string) {
+	t.Helper()
+	set := func(bits fs.FileMode) error {
+		return filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.Type()&fs.ModeSymlink != 0 {
+				return err
+			}
+			return os.Chmod(path, bits)
+		})
+	}
+	if err := set(0o555); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = set(0o755) })
 }
