@@ -105,6 +105,9 @@ func explainGit(e *croft.Error, err error) bool {
 	case errors.Is(err, git.KindOwner):
 		e.Code, e.Message = croft.NotARepo, "git does not trust this repository, because it belongs to another user"
 		e.Hint = "git config --global --add safe.directory <the repository>"
+		if owner, ok := errors.AsType[*git.OwnerError](err); ok {
+			e.Details, e.Hint = owner.Error(), "git config --global --add safe.directory "+owner.Top
+		}
 	case errors.As(err, &private):
 		e.Code, e.Message, e.Details = croft.WorkspaceBroken, "the workspace's own git directory is not as Croft made it", private.Error()
 		e.Hint = "croft remove --force " + cmp.Or(e.Workspace, "<the workspace>")

@@ -57,8 +57,34 @@ type task struct {
 	EndAll   croft.ID                `json:"endAll,omitempty"` // a session
 	Hold     croft.ID                `json:"hold,omitempty"`
 	GC       bool                    `json:"gc,omitempty"`
+	Read     bool                    `json:"read,omitempty"` // whatever only reads
 	Dir      string                  `json:"dir,omitempty"`
 	Wait     bool                    `json:"wait,omitempty"` // until it is killed, or its stdin ends
+}
+
+// readings are the calls that only read, and that a repository can be asked about
+// which Croft does not know.
+func readings(ctx context.Context, e *engine.Engine) map[string]func() error {
+	return map[string]func() error{
+		"repo":      func() error { _, err := e.Repo(ctx, ""); return err },
+		"check":     func() error { return e.Check(ctx, "") },
+		"branch":    func() error { _, err := e.BranchExists(ctx, "", "main"); return err },
+		"list":      func() error { _, err := e.Workspaces(ctx, croft.Filter{}); return err },
+		"worktrees": func() error { _, err := e.Worktrees(ctx, ""); return err },
+		"active":    func() error { _, err := e.CountActive(ctx, ""); return err },
+		"show":      func() error { _, err := e.Workspace(ctx, croft.WorkspaceRequest{Ref: "a"}); return err },
+		"diff":      func() error { _, err := e.Diff(ctx, croft.DiffRequest{Workspace: "a"}); return err },
+		"conflicts": func() error { _, err := e.Conflicts(ctx, croft.ConflictsRequest{}); return err },
+		"merges":    func() error { _, err := e.Merges(ctx, croft.MergesRequest{}); return err },
+		"trash":     func() error { _, err := e.Trash(ctx, ""); return err },
+		"snapshots": func() error { _, err := e.Snapshots(ctx, ""); return err },
+		"history":   func() error { _, err := e.History(ctx, croft.HistoryRequest{}); return err },
+		"sessions":  func() error { _, err := e.Sessions(ctx, croft.SessionFilter{}); return err },
+		"checks":    func() error { _, err := e.Checks(ctx, croft.ChecksRequest{}); return err },
+		"clean":     func() error { _, err := e.Clean(ctx, croft.CleanRequest{DryRun: croft.DryRunOn}); return err },
+		"reap":      func() error { _, err := e.Reap(ctx, croft.ReapRequest{DryRun: croft.DryRunOn}); return err },
+		"doctor":    func() error { _, err := e.Doctor(ctx, croft.DoctorRequest{}); return err },
+	}
 }
 
 func help(text string) error {
@@ -70,6 +96,14 @@ func help(text string) error {
 	e, err := engine.Open(ctx, job.Dir, nil)
 	if err != nil {
 		return err
+	}
+	if job.Read {
+		for name, call := range readings(ctx, e) {
+			if err := call(); err != nil && croft.AsError(name, err).Code != croft.WorktreeNotFound {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			fmt.Println("read", name)
+		}
 	}
 	if job.Create != nil {
 		list, err := e.CreateAll(ctx, *job.Create)

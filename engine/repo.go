@@ -122,7 +122,7 @@ func (e *Engine) placeOf(ctx context.Context, dir string) (git.Place, error) {
 	}
 	rec, err := e.journal.WorkspaceAt(ctx, real)
 	if errors.Is(err, journal.ErrNotFound) {
-		return git.Discover(real)
+		return e.git.Discover(ctx, real)
 	}
 	if err != nil {
 		return git.Place{}, err
@@ -138,6 +138,9 @@ func (e *Engine) placeOf(ctx context.Context, dir string) (git.Place, error) {
 		}
 	}
 	place := git.PlaceAt(known.CommonDir, known.Path)
+	if err := e.git.CheckOwner(ctx, place); err != nil {
+		return git.Place{}, err
+	}
 	place.GitDir, place.WorkDir = filepath.Join(place.CommonDir, "worktrees", rec.Admin), rec.Workspace.Path
 	if rec.Workspace.Mode == croft.ModeIsolated {
 		place.GitDir = git.IsolatedDir(e.repoDir(known.ID), rec.Admin)

@@ -77,6 +77,11 @@ func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path str
 	if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
 		return false, nil // not there, or a link that leads elsewhere: git lists that itself
 	}
+	if parts := partsAt(dir); len(parts) > 0 {
+		if err := r.git.checkOwner(ctx, dir, parts); err != nil {
+			return true, ctx.Err() // nothing is read of what belongs to somebody else
+		}
+	}
 	place, err := placeAt(dir)
 	if errors.Is(err, ErrNoRepository) {
 		return false, nil // not populated

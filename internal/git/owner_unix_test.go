@@ -1,0 +1,158 @@
+//go:build unix
+
+package git
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// stranger is another user than root.
+const stranger = 65534
+
+func needsRoot(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a repository to somebody else")
+	}
+}
+
+func TestIsListed(t *testing.T) {
+	dir := realPath(t.TempDir())
+	link := filepath.Join(dir, "link")
+	top := filepath.Join(dir, "a", "app")
+	if err := errors.Join(os.MkdirAll(top, 0o755), os.Symlink(filepath.Join(dir, "a"), link)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		values []string
+		want   bool
+	}{
+		{nil, false},
+		{[]string{top}, true},
+		{[]string{top + "/"}, true},
+		{[]string{link + "/app"}, true},
+		{[]string{"~/app"}, true},
+		{[]string{filepath.Dir(top)}, false},
+		{[]string{top + "/.git"}, false},
+		{[]string{top + "x"}, false},
+		{[]string{"app"}, false},
+		{[]string{"."}, false},
+		{[]string{"*"}, true},
+		{[]string{"/*"}, true},
+		{[]string{dir + "/*"}, true},
+		{[]string{top + "/*"}, false},
+		{[]string{dir + "/a/ap/*"}, false},
+		{[]string{"*", ""}, false},
+		{[]string{"*", "", top}, true},
+		{[]string{top, "/elsewhere"}, true},
+	} {
+		if got := isListed(c.values, filepath.Join(dir, "a"), top); got != c.want {
+			t.Errorf("%q: %v", c.values, got)
+		}
+	}
+}
+
+// TestForeignParts: a repository is another user's as soon as one part of it is.
+// Plain git agrees, but for the common directory of a linked worktree, which it
+// does not look at.
+func TestForeignParts(t *testing.T) {
+	needsRoot(t)
+	r := gittest.New(t)
+	r.Git("worktree", "add", "--quiet", beside(r, "linked"))
+	linked := beside(r, "linked")
+	for _, c := range []struct {
+		part, from string
+		mine       bool
+	}{
+		{r.Dir, r.Dir, false},
+		{filepath.Join(r.Dir, ".git"), r.Dir, false},
+		{filepath.Join(r.Dir, ".git"), filepath.Join(r.Dir, "src"), false},
+		{filepath.Join(r.Dir, ".git"), linked, false},
+		{linked, linked, false},
+		{filepath.Join(linked, ".git"), linked, false},
+		{filepath.Join(r.Dir, ".git", "worktrees", "linked"), linked, false},
+		{linked, r.Dir, true},
+		{filepath.Join(r.Dir, "src"), r.Dir, true},
+	} {
+		if err := os.Lchown(c.part, stranger, stranger); err != nil {
+			t.Fatal(err)
+		}
+		_, err := New(options(r)).Discover(t.Context(), c.from)
+		if owner, ok := errors.AsType[*OwnerError](err); c.mine != (err == nil) || !c.mine && (!ok || !errors.Is(err, KindOwner) || owner.Part != c.part) {
+			t.Errorf("%s is another's, from %s: %v", c.part, c.from, err)
+		}
+		if _, err := r.TryGit(c.from, "status"); c.mine != (err == nil) && c.part != filepath.Join(r.Dir, ".git") {
+			t.Errorf("%s is another's, from %s: plain git says %v", c.part, c.from, err)
+		}
+		if err := os.Lchown(c.part, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestSafeDirectoryIsTheUsersToSay: what the user, the system or the environment
+// lists is safe, and what the repository says of itself does not count.
+func TestSafeDirectoryIsTheUsersToSay(t *testing.T) {
+	needsRoot(t)
+	r := gittest.New(t)
+	r.Git("config", "safe.directory", "*")
+	chown(t, r.Dir, stranger)
+	try := func(env ...string) error {
+		opts := options(r)
+		opts.Environ = append(opts.Environ, env...)
+		_, err := New(opts).Discover(t.Context(), r.Dir)
+		return err
+	}
+	plain := func() error {
+		_, err := r.TryGit(r.Dir, "status")
+		return err
+	}
+	if err := try(); !errors.Is(err, KindOwner) || plain() == nil {
+		t.Errorf("listed by nobody but itself: %v, plain git %v", err, plain())
+	}
+	if err := try("GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0="+r.Dir); err != nil {
+		t.Errorf("in the environment: %v", err)
+	}
+	if err := try("SUDO_UID=" + strconv.Itoa(stranger)); err != nil {
+		t.Errorf("by sudo of the owner: %v", err)
+	}
+	if err := try("SUDO_UID=12345"); !errors.Is(err, KindOwner) {
+		t.Errorf("by sudo of somebody else: %v", err)
+	}
+	for _, value := range []string{r.Dir, "", "*"} {
+		r.GitIn(r.Home, "config", "--global", "--add", "safe.directory", value)
+		if err := try(); (err == nil) != (value != "") || (plain() == nil) != (value != "") {
+			t.Errorf("after %q: %v, plain git %v", value, err, plain())
+		}
+	}
+}
+
+// TestForeignSubmodule: a submodule of somebody else's counts as changed, and
+// nothing in it is read.
+func TestForeignSubmodule(t *testing.T) {
+	needsRoot(t)
+	r := gittest.New(t)
+	other := gittest.New(t)
+	r.Git("-c", "protocol.file.allow=always", "submodule", "add", "--quiet", other.Dir, "sub")
+	r.Commit("sub")
+	repo := open(t, r)
+	if got := statusOf(t, repo.Main(), UntrackedAll); len(got) != 0 {
+		t.Fatalf("before: %q", got)
+	}
+	if err := os.Lchown(filepath.Join(r.Dir, ".git", "modules", "sub"), stranger, stranger); err != nil {
+		t.Fatal(err)
+	}
+	if got := statusOf(t, repo.Main(), UntrackedAll); len(got) != 1 {
+		t.Errorf("a submodule of somebody else's: %q", got)
+	}
+	r.GitIn(r.Home, "config", "--global", "--add", "safe.directory", filepath.Join(r.Dir, "sub"))
+	if got := statusOf(t, repo.Main(), UntrackedAll); len(got) != 0 {
+		t.Errorf("listed: %q", got)
+	}
+}
