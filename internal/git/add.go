@@ -171,7 +171,7 @@ func (w *Worktree) setHead(ctx context.Context, s AddSpec) error {
 	if s.Branch != "" {
 		args = []string{"symbolic-ref", "HEAD", "refs/heads/" + s.Branch}
 	}
-	_, err := w.run(ctx, call{args: args, locks: true})
+	_, err := w.Repo.git.run(ctx, door{repo: w.Repo, gitDir: w.Admin}, call{args: args, locks: true})
 	return err
 }
 

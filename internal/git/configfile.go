@@ -3,6 +3,7 @@ package git
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -239,6 +240,9 @@ func filterSettings(entries []configEntry, file, home string, depth int) []confi
 			continue
 		}
 		path := includedFile(e.value, file, home)
+		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+			continue // a pipe is not even opened
+		}
 		if more, err := readConfigFile(path); err == nil {
 			found = append(found, filterSettings(more, path, home, depth-1)...)
 		}
