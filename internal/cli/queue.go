@@ -60,12 +60,12 @@ func newQueueCommand(a *app) *cobra.Command {
 		newQueueAction(a, croft.QueueRelease, "release [NAME...]", "Let held merges go on", &req.Target),
 		newQueueAction(a, croft.QueueFirst, "first NAME...", "Put merges before all others", &req.Target),
 		newQueueAction(a, croft.QueueCancel, "cancel [NAME...]", "Take merges out of the queue", &req.Target),
-		newAcceptCommand(a),
+		newQueueAcceptCommand(a),
 	)
 	return cmd
 }
 
-func newAcceptCommand(a *app) *cobra.Command {
+func newQueueAcceptCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "accept TARGET",
 		Short: "Accept that somebody else moved a target",
@@ -77,7 +77,7 @@ What stayed pending is tried again by "croft queue run".`,
 		Args: takesTarget,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runAccept(ctx, svc, croft.AcceptRequest{Repo: a.dir(), Target: args[0], From: a.env.Dir})
+				return a.runQueueAccept(ctx, svc, croft.AcceptRequest{Repo: a.dir(), Target: args[0], From: a.env.Dir})
 			})
 		},
 		ValidArgsFunction: a.completeLane,
@@ -123,7 +123,7 @@ func (a *app) runQueue(ctx context.Context, svc queuer, req croft.MergesRequest)
 	return nil
 }
 
-func (a *app) runAccept(ctx context.Context, svc queuer, req croft.AcceptRequest) error {
+func (a *app) runQueueAccept(ctx context.Context, svc queuer, req croft.AcceptRequest) error {
 	l, err := svc.Accept(ctx, req)
 	if err != nil {
 		return err

@@ -23,7 +23,7 @@ func (g *Git) writeBelow(ctx context.Context, d door, c call) []string {
 	if slices.Contains(c.args, "-S") {
 		return nil
 	}
-	if s, err := d.repo.settingsOf(ctx, d.gitDirectory()); err != nil || s.filters {
+	if s, err := d.repo.settingsOf(ctx, d.gitDirectory()); err != nil || s.hasFilters {
 		return nil
 	}
 	dirs := []string{d.repo.CommonDir, d.repo.Dir, g.opts.ConfigDir}
