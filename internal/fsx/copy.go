@@ -1,0 +1,86 @@
+package fsx
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// mostLevels bounds how deep a copy goes.
+const mostLevels = 64
+
+// CopyInto copies what is in a directory to another one: regular files and
+// directories. Links, pipes and devices are left out, and so are the names that
+// skip says. It fails with [ErrTooLarge] if there is more than limit bytes.
+func (d *Dir) CopyInto(to *Dir, limit int64, skip func(name string) bool) error {
+	return d.copyInto(to, &limit, skip, mostLevels)
+}
+
+func (d *Dir) copyInto(to *Dir, left *int64, skip func(string) bool, levels int) error {
+	if levels == 0 {
+		return fmt.Errorf("%s: %w: too many levels", d.path, ErrTooLarge)
+	}
+	names, err := d.Names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if skip != nil && skip(name) {
+			continue
+		}
+		f, err := d.Open(name)
+		switch {
+		case err == nil:
+			err = copyFile(f, to, name, left)
+		case errors.Is(err, ErrNotRegular):
+			err = d.copyDir(name, to, left, levels)
+		case errors.Is(err, os.ErrNotExist):
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Dir) copyDir(name string, to *Dir, left *int64, levels int) error {
+	sub, err := d.OpenDir(name)
+	if errors.Is(err, ErrLink) || errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer sub.Close()
+	if err := to.Mkdir(name, 0o777); err != nil {
+		return err
+	}
+	into, err := to.OpenDir(name)
+	if err != nil {
+		return err
+	}
+	defer into.Close()
+	return sub.copyInto(into, left, nil, levels-1)
+}
+
+func copyFile(from *os.File, to *Dir, name string, left *int64) error {
+	defer from.Close()
+	info, err := from.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() > *left { // before anything is written: a file may be long and take no room
+		return &os.PathError{Op: "copy", Path: from.Name(), Err: ErrTooLarge}
+	}
+	out, err := to.Create(name, info.Mode().Perm()|0o600)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(out, io.LimitReader(from, *left+1))
+	if *left -= n; err == nil && *left < 0 {
+		err = &os.PathError{Op: "copy", Path: from.Name(), Err: ErrTooLarge}
+	}
+	return errors.Join(err, out.Close())
+}
