@@ -17,6 +17,51 @@ func (d *Dir) CopyInto(to *Dir, limit int64, skip func(name string) bool) error 
 	return d.copyInto(to, &limit, skip, mostLevels)
 }
 
+// CopyOver is [Dir.CopyInto] that replaces what the other directory has of the
+// same name: a file at once, a directory after deleting it.
+func (d *Dir) CopyOver(to *Dir, limit int64) error {
+	tmp := ".croft-" + randomName()
+	if err := to.Mkdir(tmp, 0o777); err != nil {
+		return err
+	}
+	stage, err := to.OpenDir(tmp)
+	if err != nil {
+		return err
+	}
+	defer stage.Close()
+	names, err := d.Names()
+	if err == nil {
+		err = d.CopyInto(stage, limit, nil)
+	}
+	for _, name := range names {
+		if err != nil {
+			break
+		}
+		err = stage.moveOver(name, to)
+	}
+	return errors.Join(err, to.RemoveAll(tmp))
+}
+
+// moveOver moves an entry to another directory instead of what has its name
+// there.
+func (d *Dir) moveOver(name string, to *Dir) error {
+	if !d.Has(name) {
+		return nil
+	}
+	if sub, err := d.OpenDir(name); err == nil {
+		_ = sub.Close()
+		if err := to.RemoveAll(name); err != nil {
+			return err
+		}
+	} else if sub, err := to.OpenDir(name); err == nil {
+		_ = sub.Close()
+		if err := to.RemoveAll(name); err != nil {
+			return err
+		}
+	}
+	return d.renameOver(name, to)
+}
+
 func (d *Dir) copyInto(to *Dir, left *int64, skip func(string) bool, levels int) error {
 	if levels == 0 {
 		return fmt.Errorf("%s: %w: too many levels", d.path, ErrTooLarge)
@@ -83,4 +128,46 @@ func copyFile(from *os.File, to *Dir, name string, left *int64) error {
 		err = &os.PathError{Op: "copy", Path: from.Name(), Err: ErrTooLarge}
 	}
 	return errors.Join(err, out.Close())
+}
+
+// OnlyFiles fails unless the directory holds nothing but regular files and
+// directories, at most so many entries, and no file larger than the limit.
+func (d *Dir) OnlyFiles(entries int, limit int64) error {
+	return d.onlyFiles(&entries, limit, mostLevels)
+}
+
+func (d *Dir) onlyFiles(left *int, limit int64, levels int) error {
+	names, err := d.Names()
+	if err != nil {
+		return err
+	}
+	if *left -= len(names); *left < 0 || levels == 0 {
+		return &os.PathError{Op: "look", Path: d.path, Err: ErrTooLarge}
+	}
+	for _, name := range names {
+		if err := d.onlyFile(name, left, limit, levels); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Dir) onlyFile(name string, left *int, limit int64, levels int) error {
+	f, err := d.Open(name)
+	if errors.Is(err, ErrNotRegular) {
+		sub, err := d.OpenDir(name)
+		if err != nil {
+			return err
+		}
+		defer sub.Close()
+		return sub.onlyFiles(left, limit, levels-1)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() > limit {
+		return errors.Join(err, &os.PathError{Op: "look", Path: d.join(name), Err: ErrTooLarge})
+	}
+	return nil
 }

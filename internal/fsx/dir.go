@@ -198,7 +198,7 @@ func (d *Dir) WriteFile(name string, data []byte, perm os.FileMode) error {
 	}
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = d.replace(tmp, name)
+		err = d.Replace(tmp, name)
 	}
 	if err != nil {
 		_ = d.Remove(tmp)

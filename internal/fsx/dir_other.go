@@ -69,12 +69,15 @@ func (d *Dir) Remove(name string) error {
 	return os.Remove(d.join(name))
 }
 
-func (d *Dir) replace(name, newName string) error {
-	if !isName(newName) {
+// Replace renames an entry over another.
+func (d *Dir) Replace(name, newName string) error {
+	if !isName(name) || !isName(newName) {
 		return notAName("rename", newName)
 	}
 	return os.Rename(d.join(name), d.join(newName))
 }
+
+func (d *Dir) renameOver(name string, to *Dir) error { return os.Rename(d.join(name), to.join(name)) }
 
 func (d *Dir) rename(name string, to *Dir, newName string) error {
 	if !isName(name) || !isName(newName) {

@@ -88,13 +88,21 @@ func (d *Dir) Remove(name string) error {
 	return nil
 }
 
-// replace renames an entry over another.
-func (d *Dir) replace(name, newName string) error {
-	if !isName(newName) {
+// Replace renames an entry over another.
+func (d *Dir) Replace(name, newName string) error {
+	if !isName(name) || !isName(newName) {
 		return notAName("rename", newName)
 	}
 	if err := unix.Renameat(d.fd(), name, d.fd(), newName); err != nil {
 		return &os.PathError{Op: "rename", Path: d.join(newName), Err: err}
+	}
+	return nil
+}
+
+// renameOver moves an entry to another directory, over what has its name there.
+func (d *Dir) renameOver(name string, to *Dir) error {
+	if err := unix.Renameat(d.fd(), name, to.fd(), name); err != nil {
+		return &os.LinkError{Op: "rename", Old: d.join(name), New: to.join(name), Err: err}
 	}
 	return nil
 }

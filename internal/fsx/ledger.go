@@ -25,7 +25,7 @@ func (l Ledger) Put(name string, m Made) error {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return err
 	}
-	d, err := openOwn(l.Dir)
+	d, err := OpenOwn(l.Dir)
 	if err != nil {
 		return err
 	}
@@ -73,9 +73,9 @@ func (l Ledger) Names() ([]string, error) {
 	return names, err
 }
 
-// openOwn opens a directory of the host's own, which may lie behind links of
-// the host's own.
-func openOwn(path string) (*Dir, error) {
+// OpenOwn opens a directory of the host's own, which may lie behind links of
+// the host's own: in its state, where no agent can write.
+func OpenOwn(path string) (*Dir, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

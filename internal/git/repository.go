@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Repository is a repository without regard to any checkout: its refs, its
@@ -186,8 +188,17 @@ func (r *Repository) Fetch(ctx context.Context, remote string) error {
 // Exclude adds patterns to the exclude file that all checkouts of the
 // repository share, once. The caller holds the repository's lock.
 func (r *Repository) Exclude(patterns ...string) error {
-	path := filepath.Join(r.CommonDir, "info", "exclude")
-	old, err := os.ReadFile(path)
+	common, err := fsx.OpenDir(r.CommonDir)
+	if err != nil {
+		return err
+	}
+	defer common.Close()
+	info, err := common.MakeBelow("info", 0o755)
+	if err != nil {
+		return err
+	}
+	defer info.Close()
+	old, err := info.ReadFile("exclude", maxWorktreeConfig)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -208,11 +219,5 @@ func (r *Repository) Exclude(patterns ...string) error {
 	if text == string(old) {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	return replaceFile(path, []byte(text), 0o644)
+	return info.WriteFile("exclude", []byte(text), 0o644)
 }

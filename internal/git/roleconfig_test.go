@@ -1,12 +1,14 @@
 package git
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -138,20 +140,29 @@ func TestExclude(t *testing.T) {
 	if got := plainStatus(t, r, r.Dir); len(got) > 0 {
 		t.Errorf("status: %q", got)
 	}
-	// A link to a file that many repositories share stays one.
+	// A link is not written through: an agent may have put it there.
 	shared := filepath.Join(r.Home, "shared")
-	gittest.WriteFile(t, shared, "")
+	gittest.WriteFile(t, shared, "alias ll=ls\n")
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(shared, file); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.Exclude("/x/"); err != nil {
+	if err := repo.Exclude("/x/"); !errors.Is(err, fsx.ErrNotRegular) {
+		t.Errorf("a link: %v", err)
+	}
+	if err := os.Rename(filepath.Dir(file), filepath.Join(r.Home, "info")); err != nil {
 		t.Fatal(err)
 	}
-	if target, err := os.Readlink(file); err != nil || target != shared || readFile(t, shared) != "/x/\n" {
-		t.Errorf("the link leads to %q, %v, and the file has %q", target, err, readFile(t, shared))
+	if err := os.Symlink(filepath.Join(r.Home, "info"), filepath.Dir(file)); err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.Exclude("/x/"); !errors.Is(err, fsx.ErrLink) {
+		t.Errorf("a link to the directory: %v", err)
+	}
+	if got := readFile(t, shared); got != "alias ll=ls\n" {
+		t.Errorf("the link was written through: %q", got)
 	}
 	if err := os.RemoveAll(filepath.Dir(file)); err != nil {
 		t.Fatal(err)
