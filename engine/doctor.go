@@ -12,6 +12,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
@@ -260,6 +261,16 @@ func (d *doctor) adopt(ctx context.Context, id croft.ID, tree *git.Worktree) err
 		ID: id, Name: filepath.Base(tree.Path), Mode: mode, State: croft.Ready, Path: tree.Path,
 		Branch: branch, Base: head, Host: d.host, Repo: d.r.path, CreatedAt: time.UnixMilli(layout.CreatedAt(branch)).UTC(),
 	}}
+	// Only a directory that names its registration is bound: a registration
+	// alone can name any directory.
+	if dir, err := fsx.OpenDir(tree.Path); err == nil && tree.Registered() {
+		id, err := dir.Identity()
+		_ = dir.Close()
+		if err != nil {
+			return err
+		}
+		rec.Identity = string(id)
+	}
 	return d.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return tx.Emit(d.event(croft.EventWorkspaceRebuilt, rec))
 	})

@@ -109,7 +109,11 @@ func (d *Dir) OpenDirIs(name string, want Identity) (*Dir, error) {
 // link.
 func (d *Dir) OpenBelow(path string) (*Dir, error) {
 	at := d
-	for name := range strings.SplitSeq(filepath.ToSlash(filepath.Clean(path)), "/") {
+	if path = filepath.Clean(path); path == "." {
+		f, err := d.reopen()
+		return &Dir{f, d.path}, err
+	}
+	for name := range strings.SplitSeq(filepath.ToSlash(path), "/") {
 		next, err := at.OpenDir(name)
 		if at != d {
 			_ = at.Close()

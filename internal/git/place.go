@@ -161,7 +161,7 @@ func (r *Repository) dropStaging(name string) error {
 	}
 	defer common.Close()
 	staging, err := common.OpenBelow("croft/staging")
-	if errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink) {
 		return nil
 	}
 	if err != nil {
