@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -119,22 +120,29 @@ func checkStowed(rec journal.Record) error {
 	return err
 }
 
-// sweepLedgers forgets what was made for workspaces that are gone for good.
-func (r *repo) sweepLedgers(records []journal.Record) error {
-	checkouts, dirs := map[string]bool{}, map[string]bool{}
-	for _, rec := range records {
-		if rec.Trash == nil || !rec.Trash.Purged {
-			checkouts[rec.Admin] = true
-			dirs[string(rec.Workspace.ID)] = true
+// sweepLedgers forgets what was made for workspaces that are gone for good, and
+// removes directories of the trash that nothing is left in. Whoever stows a
+// workspace holds the repository's lock.
+func (e *Engine) sweepLedgers(ctx context.Context, r *repo) error {
+	return e.underLock(ctx, r, func() error {
+		records, err := e.journal.Records(ctx, r.id)
+		if err != nil {
+			return err
 		}
-	}
-	return errors.Join(sweepLedger(r.git.Made(), checkouts), sweepLedger(r.made(), dirs))
+		checkouts, dirs := map[string]bool{}, map[string]bool{}
+		for _, rec := range records {
+			checkouts[rec.Admin] = rec.Trash == nil || !rec.Trash.Purged
+			dirs[string(rec.Workspace.ID)] = rec.Trash != nil && rec.Trash.Dir != ""
+		}
+		return errors.Join(sweepLedger(r.git.Made(), checkouts), sweepLedger(r.made(), dirs))
+	})
 }
 
 func sweepLedger(l fsx.Ledger, keep map[string]bool) error {
 	names, err := l.Names()
 	for _, name := range names {
 		if !keep[name] {
+			removeEmpty(l.Find(name).Path)
 			err = errors.Join(err, l.Drop(name))
 		}
 	}

@@ -137,11 +137,13 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 	if rec.Workspace.MergeStatus == croft.MergeDiscarded { // whoever brings it back wants it
 		rec.Workspace.MergeStatus = croft.MergePending
 	}
+	trash := rec.Trash
 	rec.Trash = nil
 	err = e.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return errors.Join(tx.Emit(e.event(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", e.now()))
 	})
 	if err == nil {
+		clearTrashDir(r, trash)
 		_ = e.forgetWork(ctx, r, rec.Workspace.ID) // else the next gc does it
 	}
 	return err
@@ -238,7 +240,6 @@ func (e *Engine) bringBack(ctx context.Context, r *repo, op *operation, rec *jou
 	if err := r.trees.At(spec).Sync(); err != nil {
 		return err
 	}
-	clearTrashDir(r, rec.Trash)
 	if err := r.trees.Release(spec); err != nil {
 		return err
 	}

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/snapshot"
@@ -63,7 +63,7 @@ func (e *Engine) save(ctx context.Context, r *repo, rec journal.Record, before s
 	pinned := false
 	defer func() {
 		if !pinned { // nothing would ever find them again
-			_ = os.RemoveAll(e.secretsDir(r, id))
+			_ = fsx.RemoveOwn(e.secretsDir(r, id))
 		}
 		d.end()
 	}()

@@ -57,7 +57,7 @@ func (e *Engine) tidyTrash(ctx context.Context, r *repo, res *croft.GCResult) er
 	t.fail("", r.finishDeletions(ctx, trashDirs(r, all)))
 	t.fail("", e.sweepWork(ctx, r, all))
 	t.fail("", r.git.SweepPeeks())
-	t.fail("", r.sweepLedgers(all))
+	t.fail("", e.sweepLedgers(ctx, r))
 	for _, step := range []func(context.Context) error{t.look, t.stripDue, t.expire, t.shrink} {
 		if err := step(ctx); err != nil || ctx.Err() != nil {
 			return errors.Join(append(t.errs, err, ctx.Err())...)

@@ -142,7 +142,7 @@ func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 	if it.IsDirty && isThere(dir) {
 		defer func() {
 			if isThere(dir) { // it stays, and is saved anew when it goes
-				_ = os.RemoveAll(e.secretsDir(r, it.rec.Workspace.ID))
+				_ = fsx.RemoveOwn(e.secretsDir(r, it.rec.Workspace.ID))
 			}
 		}()
 		saved, err := e.saveStowed(ctx, r, it.rec)
@@ -222,7 +222,7 @@ func (e *Engine) saveStowed(ctx context.Context, r *repo, rec journal.Record) (s
 	}
 	defer func() { _ = p.Close() }()
 	secrets := e.secretsDir(r, rec.Workspace.ID)
-	if err := os.RemoveAll(secrets); err != nil { // of an attempt that was killed
+	if err := fsx.RemoveOwn(secrets); err != nil { // of an attempt that was killed
 		return "", err
 	}
 	saved, err := snapshot.Save(ctx, p.Worktree, snapshot.Selection{
@@ -252,7 +252,7 @@ func (e *Engine) purge(ctx context.Context, r *repo, it *trashItem) error {
 // forgetWork lets go of the snapshot of a workspace that was restored, or that
 // cannot be restored any more.
 func (e *Engine) forgetWork(ctx context.Context, r *repo, id croft.ID) error {
-	if err := os.RemoveAll(e.secretsDir(r, id)); err != nil {
+	if err := fsx.RemoveOwn(e.secretsDir(r, id)); err != nil {
 		return err // while the ref is there, it is tried again
 	}
 	return dropRef(ctx, r, archiveWorkRef(id))

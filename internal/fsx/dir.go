@@ -72,6 +72,25 @@ func MakeDir(path string, perm os.FileMode) (*Dir, error) {
 // Close lets go of the directory.
 func (d *Dir) Close() error { return d.file.Close() }
 
+// Root returns the directory as one that nothing leads out of. Links inside it
+// are followed as far as they stay in it.
+func (d *Dir) Root() (*os.Root, error) {
+	root, err := os.OpenRoot(d.path)
+	if err != nil {
+		return nil, err
+	}
+	now, err := root.Stat(".")
+	held, herr := d.file.Stat()
+	if err = errors.Join(err, herr); err == nil && !os.SameFile(now, held) {
+		err = &os.PathError{Op: "open", Path: d.path, Err: ErrOther}
+	}
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return root, nil
+}
+
 // Path is where the directory was opened.
 func (d *Dir) Path() string { return d.path }
 
@@ -144,6 +163,20 @@ func (d *Dir) MakeBelow(path string, perm os.FileMode) (*Dir, error) {
 		at = next
 	}
 	return at, nil
+}
+
+// RemoveOwn deletes what lies at a path in a directory of the host's own, as
+// [Dir.RemoveAll] does.
+func RemoveOwn(path string) error {
+	d, err := OpenOwn(filepath.Dir(path))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.RemoveAll(filepath.Base(path))
 }
 
 // Names lists the entries.

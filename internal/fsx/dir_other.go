@@ -51,6 +51,14 @@ func (d *Dir) Mkdir(name string, perm os.FileMode) error {
 	return os.Mkdir(d.join(name), perm)
 }
 
+// Symlink makes a link.
+func (d *Dir) Symlink(target, name string) error {
+	if !isName(name) {
+		return notAName("symlink", name)
+	}
+	return os.Symlink(target, d.join(name))
+}
+
 func (d *Dir) openFile(name string, flags int, perm os.FileMode) (*os.File, error) {
 	if !isName(name) {
 		return nil, notAName("open", name)

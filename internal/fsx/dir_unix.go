@@ -55,6 +55,17 @@ func (d *Dir) Mkdir(name string, perm os.FileMode) error {
 	return explain("mkdir", d.join(name), unix.Mkdirat(d.fd(), name, uint32(perm.Perm())))
 }
 
+// Symlink makes a link.
+func (d *Dir) Symlink(target, name string) error {
+	if !isName(name) {
+		return notAName("symlink", name)
+	}
+	if err := unix.Symlinkat(target, d.fd(), name); err != nil {
+		return &os.LinkError{Op: "symlink", Old: target, New: d.join(name), Err: err}
+	}
+	return nil
+}
+
 func (d *Dir) openFile(name string, flags int, perm os.FileMode) (*os.File, error) {
 	if !isName(name) {
 		return nil, notAName("open", name)

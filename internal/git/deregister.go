@@ -76,7 +76,7 @@ func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 
 // hide renames a file of the admin directory.
 func (w *Worktree) hide(name, hidden string) error {
-	admin, err := w.openAdmin()
+	admin, err := w.OpenAdmin()
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ const headPatience = time.Second
 // holdHead takes git's lock of the worktree's HEAD, or waits until whoever has
 // it must be done.
 func (w *Worktree) holdHead() {
-	admin, err := w.openAdmin()
+	admin, err := w.OpenAdmin()
 	if err != nil {
 		return
 	}

@@ -71,8 +71,8 @@ func (w *Worktree) openAdmins() (*fsx.Dir, error) {
 	return common.OpenBelow("worktrees")
 }
 
-// openAdmin opens the admin directory.
-func (w *Worktree) openAdmin() (*fsx.Dir, error) {
+// OpenAdmin opens the admin directory.
+func (w *Worktree) OpenAdmin() (*fsx.Dir, error) {
 	if w.Repo != nil && w.Admin == w.Repo.CommonDir { // the main checkout's
 		return fsx.OpenDir(w.Admin)
 	}
@@ -110,7 +110,7 @@ func (w *Worktree) openStow(dir string) (*fsx.Dir, error) {
 
 // writeAdmin replaces one file of the admin directory.
 func (w *Worktree) writeAdmin(name, text string) error {
-	admin, err := w.openAdmin()
+	admin, err := w.OpenAdmin()
 	if err != nil {
 		return err
 	}

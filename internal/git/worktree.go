@@ -165,7 +165,7 @@ func (w *Worktree) SetLock(reason string) error {
 
 // ClearLock takes the lock away.
 func (w *Worktree) ClearLock() error {
-	admin, err := w.openAdmin()
+	admin, err := w.OpenAdmin()
 	if err == nil {
 		defer admin.Close()
 		err = admin.Remove("locked")
