@@ -60,7 +60,9 @@ func (r *repo) makeTrashDir(dir string) (fsx.Identity, error) {
 		}
 	}
 	_ = trash.Remove(name) // if it is empty, by a process that died before it was recorded
-	if err := trash.Mkdir(name, 0o700); err != nil {
+	if err := trash.Mkdir(name, 0o700); errors.Is(err, os.ErrExist) {
+		return "", notOurs(dir)
+	} else if err != nil {
 		return "", err
 	}
 	if err := failpoint.Hit("trash.dir.made"); err != nil {
@@ -71,6 +73,13 @@ func (r *repo) makeTrashDir(dir string) (fsx.Identity, error) {
 		err = r.made().Put(name, fsx.Made{Path: dir, Identity: now})
 	}
 	return now, err
+}
+
+// isTaken reports whether something lies where a workspace would be stowed, and
+// is not known to have been made for that.
+func (r *repo) isTaken(dir string) bool {
+	made := r.made().Find(filepath.Base(dir))
+	return isThere(dir) && (made.Path != dir || !made.Identity.IsAt(dir))
 }
 
 // openTrashDir opens the directory that a removed workspace lies in.
@@ -141,8 +150,11 @@ func (e *Engine) sweepLedgers(ctx context.Context, r *repo) error {
 func sweepLedger(l fsx.Ledger, keep map[string]bool) error {
 	names, err := l.Names()
 	for _, name := range names {
-		if !keep[name] {
-			removeEmpty(l.Find(name).Path)
+		if keep[name] {
+			continue
+		}
+		made := l.Find(name)
+		if removeEmpty(made.Path); !made.Identity.IsAt(made.Path) {
 			err = errors.Join(err, l.Drop(name))
 		}
 	}

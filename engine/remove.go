@@ -443,8 +443,13 @@ func trashDir(r *repo, rec journal.Record) (string, error) {
 			continue
 		}
 		_ = dir.Close()
+		place := filepath.Join(c, string(rec.Workspace.ID))
+		if r.isTaken(place) {
+			errs = append(errs, notOurs(place))
+			continue
+		}
 		if _, err := os.Lstat(rec.Workspace.Path); err != nil || sameDevice(parent, c) {
-			return filepath.Join(c, string(rec.Workspace.ID)), nil
+			return place, nil
 		}
 	}
 	return "", errors.Join(append(errs, errors.New("no place for the trash on the workspace's file system"))...)

@@ -371,7 +371,9 @@ func clearTrashDir(r *repo, t *journal.Trash) {
 		_ = dir.Close()
 		removeEmpty(t.Dir)
 	}
-	_ = r.made().Drop(filepath.Base(t.Dir))
+	if !isThere(t.Dir) {
+		_ = r.made().Drop(filepath.Base(t.Dir))
+	}
 	removeEmpty(filepath.Dir(t.Dir))
 }
 

@@ -86,9 +86,11 @@ func (e *Engine) moveParts(r *repo, it *trashItem) ([]string, error) {
 		name, err := r.movePart(tree, p.Path, trash, string(it.rec.Workspace.ID))
 		switch {
 		case errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink): // it is not there any more
-		case err != nil:
+		case isRenaming(err) || errors.Is(err, fsx.ErrOther):
 			stay = append(stay, p)
 			continue
+		case err != nil:
+			return nil, err
 		default:
 			away = append(away, name)
 			if err := failpoint.Hit("trash.strip.renamed"); err != nil {
@@ -100,6 +102,12 @@ func (e *Engine) moveParts(r *repo, it *trashItem) ([]string, error) {
 	}
 	it.Regenerable = stay
 	return away, nil
+}
+
+// isRenaming reports whether it was a rename that failed.
+func isRenaming(err error) bool {
+	_, ok := errors.AsType[*os.LinkError](err)
+	return ok
 }
 
 // movePart renames one directory of a checkout away. No part of the path to it

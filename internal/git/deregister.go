@@ -90,6 +90,9 @@ func (w *Worktree) moveAdmin(into *fsx.Dir, name string) error {
 	if err == nil {
 		defer admins.Close()
 		err = moveOrCopy(admins, filepath.Base(w.Admin), into, name)
+		if errors.Is(err, os.ErrExist) { // what an earlier attempt left there has a successor
+			err = errors.Join(into.RemoveAll(name), moveOrCopy(admins, filepath.Base(w.Admin), into, name))
+		}
 	}
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink) {
 		return nil
