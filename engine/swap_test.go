@@ -69,10 +69,14 @@ func swapped(r *gittest.Repo, id croft.ID) []string {
 		filepath.Join(beside, ".trash", string(id), "tree"),
 		filepath.Join(beside, ".trash", string(id), "admin"),
 		beside,
-		filepath.Join(common, "worktrees", "croft-"+string(id)),
 		filepath.Join(common, "croft"),
+		filepath.Join(common, "worktrees", "croft-"+string(id)),
 	}
 }
+
+// raced are those of the places that nothing but Croft itself writes below: git
+// writes in the registration that it is given, wherever that leads.
+const raced = 7
 
 // swap exchanges a place for a link, and returns what undoes that. What Croft
 // made there meanwhile stays.
@@ -95,16 +99,16 @@ func swap(place, victim string) (undo func()) {
 // one thing; nothing may become of the victim.
 func TestRacesWithLinks(t *testing.T) {
 	t.Parallel()
-	races := 16
+	races := 14
 	if os.Getenv("CROFT_LONG") != "" {
 		races = 1000
 	}
 	done, refused := 0, 0
-	const each = 8 // in one repository
+	const each = 14 // in one repository
 	for n := 0; n < races; n += each {
 		r := gittest.New(t)
 		for i := range min(each, races-n) {
-			ok, bad := race(t, r, (n+i)%8)
+			ok, bad := race(t, r, (n+i)%raced)
 			done, refused = done+ok, refused+bad
 		}
 		if t.Failed() {
