@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"internal/fsx":         {},
 	"internal/flock":       {},
 	"internal/proc":        {},
-	"internal/scratch":     {},
+	"internal/scratch":     {"internal/fsx"},
 	"internal/git":         {"internal/failpoint", "internal/flock", "internal/fsx", "internal/proc"},
 	"internal/git/gittest": {"internal/proc"},
 
@@ -45,11 +45,11 @@ var mayImport = map[string][]string{
 	"internal/layout":                {"."},
 	"internal/merge":                 {".", "internal/git"},
 	"internal/layout/layouttest":     {".", "internal/layout"},
-	"internal/provision":             {".", "internal/git"},
-	"internal/snapshot":              {"internal/failpoint", "internal/git"},
-	"internal/checkout":              {"."},
+	"internal/provision":             {".", "internal/fsx", "internal/git"},
+	"internal/snapshot":              {"internal/failpoint", "internal/fsx", "internal/git"},
+	"internal/checkout":              {".", "internal/fsx"},
 	"internal/checkout/direct":       {".", "internal/checkout"},
-	"internal/checkout/worktree":     {".", "internal/checkout", "internal/failpoint", "internal/git"},
+	"internal/checkout/worktree":     {".", "internal/checkout", "internal/failpoint", "internal/fsx", "internal/git"},
 	"internal/checkout/shadow":       {".", "internal/checkout", "internal/checkout/worktree", "internal/git"},
 	"internal/checkout/checkouttest": {".", "internal/checkout", "internal/git/gittest"},
 
@@ -130,6 +130,86 @@ var callsOnlyIn = map[string][]string{
 // configuration of it, the door to processes, which passes it on, and the
 // failpoints, which are in no released binary.
 var environment = []string{"examples/spawn", "examples/tournament", "cmd/croft", "connect", "internal/failpoint", "internal/proc"}
+
+// fileCalls are those that follow links, wait for pipes or act on whatever lies
+// at a path by now. What an agent can write is read, written, moved and deleted
+// by internal/fsx.
+var fileCalls = []string{"os.RemoveAll", "os.Rename", "os.WriteFile", "os.ReadFile", "os.CopyFS", "os.Create"}
+
+// fileCallers are the packages that are held to that. Of internal/git only
+// deletions are: its reads and writes have tests of their own.
+var fileCallers = map[string][]string{
+	"engine":                     fileCalls,
+	"internal/snapshot":          fileCalls,
+	"internal/scratch":           fileCalls,
+	"internal/provision":         fileCalls,
+	"internal/checkout":          fileCalls,
+	"internal/checkout/worktree": fileCalls,
+	"internal/checkout/shadow":   fileCalls,
+	"internal/checkout/direct":   fileCalls,
+	"internal/git":               {"os.RemoveAll", "os.CopyFS"},
+}
+
+// fileCallsIn lists the files of those packages that use such calls
+// nevertheless, each with the reason why no agent can turn them against the
+// host.
+var fileCallsIn = map[string]string{
+	"engine/radarmemory.go":      "a file in the state directory",
+	"engine/trash_survey.go":     "files in the state directory",
+	"engine/oplocks.go":          "files in the state directory",
+	"internal/git/add.go":        "a directory in the state directory, made for one call",
+	"internal/git/stowed.go":     "copies of registrations, in the state directory",
+	"internal/git/discard.go":    "what is known of an isolated checkout, in the state directory",
+	"internal/git/harvest.go":    "a copy of an index, and the registration of an isolated checkout, in the state directory",
+	"internal/git/mark.go":       "temporary directories in the state directory, and in memory under a name made there",
+	"internal/git/lend.go":       "stores of objects, in the state directory",
+	"internal/git/commitwork.go": "a temporary directory in the state directory",
+	"internal/git/idle.go":       "a quarantine of objects, in the state directory",
+	"internal/git/plain.go":      "a git directory under a temporary name, before anybody works with it",
+	"internal/git/scratch.go":    "trees for checks, in the state directory",
+}
+
+// TestFilesGoThroughFsx: a new caller, or one that is gone, is a reviewed line
+// above.
+func TestFilesGoThroughFsx(t *testing.T) {
+	used := map[string]bool{}
+	for _, src := range sources(t) {
+		for call, pos := range callsIn(src) {
+			if !slices.Contains(fileCallers[src.pkg], call) {
+				continue
+			}
+			if used[src.path] = true; fileCallsIn[src.path] == "" {
+				t.Errorf("%s: uses %s; what an agent can write goes through internal/fsx", src.fset.Position(pos), call)
+			}
+		}
+	}
+	for path := range fileCallsIn {
+		if !used[path] {
+			t.Errorf("%s has no such call any more", path)
+		}
+	}
+}
+
+// callsIn lists the functions of other packages that a file names, with a place
+// of each.
+func callsIn(src source) map[string]token.Pos {
+	imported := map[string]string{} // name in the file → import path
+	for imp, name := range src.imports {
+		imported[name] = imp
+	}
+	calls := map[string]token.Pos{}
+	ast.Inspect(src.file, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			// An identifier that the parser resolved is a local variable,
+			// which only looks like the package.
+			if x, ok := sel.X.(*ast.Ident); ok && x.Obj == nil && imported[x.Name] != "" {
+				calls[imported[x.Name]+"."+sel.Sel.Name] = sel.Pos()
+			}
+		}
+		return true
+	})
+	return calls
+}
 
 const (
 	maxFileLines     = 500

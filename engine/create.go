@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
@@ -329,6 +329,9 @@ func (e *Engine) prepare(ctx context.Context, s standing, plans []*plan) error {
 		if err := s.checkoutFor(p.mode).Prepare(ctx, spec); err != nil {
 			return explain("create", p.record.Workspace.Name, err)
 		}
+		if p.mode != croft.ModeLegacy {
+			p.record.Identity = string(s.trees.At(spec).Made())
+		}
 	}
 	return failpoint.Hit("create.prepared")
 }
@@ -348,9 +351,11 @@ func (p *plan) refs() []git.RefUpdate {
 // makeBase makes the directory that the workspaces lie in, and has git ignore
 // it where it lies inside the main checkout.
 func (e *Engine) makeBase(s standing, p *plan) error {
-	if err := os.MkdirAll(filepath.Dir(p.record.Workspace.Path), 0o777); err != nil {
+	dir, err := fsx.MakeDir(filepath.Dir(p.record.Workspace.Path), 0o777)
+	if err != nil {
 		return err
 	}
+	_ = dir.Close()
 	if !p.layout.Nested(s.path, s.name(), p.req.Home) || s.place.Bare {
 		return nil
 	}

@@ -145,6 +145,12 @@ func explainCheckout(e *croft.Error, err error) bool {
 	switch {
 	case errors.Is(err, checkout.ErrExists):
 		e.Code, e.Message = croft.WorktreeExists, "something is already at the path"
+	case errors.Is(err, checkout.ErrOther) || errors.Is(err, fsx.ErrOther):
+		e.Code, e.Message = croft.WorkspaceBroken, "what lies there is not what Croft made; it is left alone"
+		e.Hint = "look at it and move it away, then run the command again"
+	case errors.Is(err, fsx.ErrLink) || errors.Is(err, fsx.ErrNotRegular) || errors.Is(err, fsx.ErrMount):
+		e.Code, e.Message = croft.NotWritable, "a link, or another thing that does not belong there, is in the way"
+		e.Hint = "look at it and move it away, then run the command again"
 	case errors.Is(err, checkout.ErrDiffers):
 		e.Code, e.Message = croft.GitFailed, "the checkout is not what the commit says"
 	default:

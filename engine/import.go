@@ -10,6 +10,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
@@ -84,6 +85,21 @@ func (d *doctor) bind(ctx context.Context, id croft.ID, tree *git.Worktree, bran
 	if err := layout.CheckName(rec.Workspace.Name); err != nil {
 		rec.Workspace.Name = string(id)
 	}
+	// Only a directory that names its registration is bound: a registration
+	// alone can name any directory.
+	dir, err := fsx.OpenDir(tree.Path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	made, err := dir.Identity()
+	if err == nil && !tree.Registered() {
+		err = fmt.Errorf("%s is not the checkout of this registration any more", tree.Path)
+	}
+	if err != nil {
+		return err
+	}
+	rec.Identity = string(made)
 	return d.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return tx.Emit(d.event(croft.EventWorkspaceRebuilt, rec))
 	})

@@ -131,7 +131,7 @@ func (e *Engine) undoGit(ctx context.Context, r *repo, records []journal.Record)
 			continue
 		}
 		if rec.BaseDir != "" && rec.BaseDir != filepath.Dir(r.path) {
-			_ = os.Remove(rec.BaseDir) // only if it is empty
+			removeEmpty(rec.BaseDir)
 		}
 		if err := failpoint.Hit("undo.discarded"); err != nil {
 			return err

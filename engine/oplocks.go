@@ -10,6 +10,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -82,7 +83,7 @@ func (e *Engine) sweepDrafts(ctx context.Context, r *repo) {
 
 func (e *Engine) settleDraft(ctx context.Context, r *repo, ref string) bool {
 	if _, err := e.pinned(ctx, r, ref); errors.Is(err, git.ErrNoRef) {
-		return os.RemoveAll(e.secretsDir(r, croft.ID(filepath.Base(ref)))) == nil
+		return fsx.RemoveOwn(e.secretsDir(r, croft.ID(filepath.Base(ref)))) == nil
 	}
 	return true
 }

@@ -307,21 +307,25 @@ func (p *plan) settlePlace(tx *journal.Tx, s standing, dataDir string, unix int6
 	if err != nil {
 		return err
 	}
+	home := cmp.Or(elsewhere, base)
+	real, err := realBase(s.repo, home)
+	if err != nil {
+		return err
+	}
 	place := func(slug string) (string, error) {
 		v.Slug = slug
 		path, err := p.layout.RenderPath(v)
-		if err != nil || elsewhere == "" {
+		if err != nil {
 			return path, err
 		}
 		rel, err := filepath.Rel(base, path)
-		return filepath.Join(elsewhere, rel), err
+		return filepath.Join(real, rel), err
 	}
 	if err := p.settlePath(tx, place); err != nil {
 		return err
 	}
-	p.record.BaseDir = base
+	p.record.BaseDir = real
 	if elsewhere != "" {
-		p.record.BaseDir = elsewhere
 		w.Notes = append(w.Notes, fmt.Sprintf("%s cannot be written; the workspace lies in %s", filepath.Dir(base), elsewhere))
 	}
 	return nil

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/snapshot"
@@ -115,12 +117,17 @@ func (e *Engine) removeOne(ctx context.Context, r *repo, rec journal.Record, how
 	if err == nil {
 		return out, nil
 	}
-	if _, lerr := os.Lstat(rec.Workspace.Path); lerr == nil {
+	if isThere(rec.Workspace.Path) && !isStowed(rec, how.Dir) {
 		// Nothing was moved: the caller is told that the workspace is kept, so
 		// nobody may finish the removal later.
 		err = errors.Join(err, e.keep(ctx, r, op.Operation, rec, err.Error()))
 	}
 	return nil, err
+}
+
+// isStowed reports whether the workspace's directory was moved already.
+func isStowed(rec journal.Record, dir string) bool {
+	return dir != "" && fsx.Identity(rec.Identity).IsAt(filepath.Join(dir, "tree"))
 }
 
 // keep ends a removal that did not come to move anything.
@@ -129,6 +136,10 @@ func (e *Engine) keep(ctx context.Context, r *repo, op journal.Operation, rec jo
 		if err := e.underLock(ctx, r, func() error { return e.dropArchive(ctx, r, rec.Workspace.ID) }); err != nil {
 			return err // the next one finishes the removal after all
 		}
+	}
+	var how removal
+	if json.Unmarshal(op.Input, &how) == nil {
+		removeEmpty(how.Dir)
 	}
 	return e.end(ctx, op, journal.OpUndone, reason)
 }
@@ -219,11 +230,18 @@ func (e *Engine) stow(ctx context.Context, r *repo, live journal.Record, how rem
 	if err := failpoint.Hit("remove.archived"); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(how.Dir, 0o700); err != nil {
+	into, err := r.makeTrashDir(how.Dir)
+	if err != nil {
 		return err
 	}
+	if err := failpoint.Hit("remove.trash"); err != nil {
+		return err
+	}
+	trash.Identity = string(into)
+	spec := specOf(live)
+	spec.StowedIn = into
 	var dropped []string
-	err = r.trees.StowWhile(specOf(live), how.Dir, func() error {
+	err = r.trees.StowWhile(spec, how.Dir, func() error {
 		// The directory is in its place, and its commits are pinned, before the
 		// branch goes.
 		err := git.SyncDirs(append(pinned, how.Dir, filepath.Dir(how.Dir), filepath.Dir(filepath.Dir(how.Dir)), filepath.Dir(live.Workspace.Path))...)
@@ -244,9 +262,13 @@ func (e *Engine) stow(ctx context.Context, r *repo, live journal.Record, how rem
 	if err != nil {
 		return err
 	}
-	if entries, err := os.ReadDir(how.Dir); err == nil && len(entries) == 0 { // the workspace was gone
-		trash.Dir = ""
-		_ = os.Remove(how.Dir)
+	if dir, err := openTrashDir(&journal.Trash{Dir: how.Dir, Identity: trash.Identity}); err == nil {
+		isEmpty := dir.IsEmpty()
+		_ = dir.Close()
+		if isEmpty { // the workspace was gone
+			trash.Dir, trash.Identity = "", ""
+			removeEmpty(how.Dir)
+		}
 	}
 	return failpoint.Hit("remove.stowed")
 }
@@ -387,7 +409,11 @@ func (e *Engine) recoverRemove(ctx context.Context, r *repo, op journal.Operatio
 			}
 			r.git.DropRemains(op.StartedAt, refs...)
 		}
-		if _, err := e.carryRemoval(ctx, r, op, rec, how); err != nil {
+		_, err = e.carryRemoval(ctx, r, op, rec, how)
+		if errors.Is(err, checkout.ErrOther) && !isStowed(rec, how.Dir) { // whoever asked finds it when they ask again
+			err = e.keep(ctx, r, op, rec, err.Error())
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -410,12 +436,19 @@ func trashDir(r *repo, rec journal.Record) (string, error) {
 	}
 	var errs []error
 	for _, c := range candidates {
-		if err := os.MkdirAll(c, 0o700); err != nil {
+		dir, err := fsx.MakeDir(c, 0o700)
+		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
+		_ = dir.Close()
+		place := filepath.Join(c, string(rec.Workspace.ID))
+		if r.isTaken(place) {
+			errs = append(errs, notOurs(place))
+			continue
+		}
 		if _, err := os.Lstat(rec.Workspace.Path); err != nil || sameDevice(parent, c) {
-			return filepath.Join(c, string(rec.Workspace.ID)), nil
+			return place, nil
 		}
 	}
 	return "", errors.Join(append(errs, errors.New("no place for the trash on the workspace's file system"))...)

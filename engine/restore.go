@@ -11,6 +11,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
@@ -131,15 +132,18 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 		return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
 	}
 	rec.Workspace.State = croft.Ready
+	rec.Identity = string(r.trees.At(specOf(rec)).Made())
 	rec.Wake(proc.Here().Boot)
 	if rec.Workspace.MergeStatus == croft.MergeDiscarded { // whoever brings it back wants it
 		rec.Workspace.MergeStatus = croft.MergePending
 	}
+	trash := rec.Trash
 	rec.Trash = nil
 	err = e.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return errors.Join(tx.Emit(e.event(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", e.now()))
 	})
 	if err == nil {
+		clearTrashDir(r, trash)
 		_ = e.forgetWork(ctx, r, rec.Workspace.ID) // else the next gc does it
 	}
 	return err
@@ -168,7 +172,7 @@ func (e *Engine) vacant(ctx context.Context, r *repo, rec journal.Record) error 
 	} else if !errors.Is(err, journal.ErrNotFound) {
 		return err
 	}
-	if _, err := os.Lstat(w.Path); err == nil && !r.trees.At(specOf(rec)).Owns(w.Path) {
+	if isThere(w.Path) && !r.trees.At(specOf(rec)).IsThere() && !fsx.Identity(rec.Identity).IsAt(w.Path) {
 		return &croft.Error{
 			Code: croft.WorktreeExists, Message: "something is at its path now", Details: w.Path, Hint: "move it away, then restore again",
 		}
@@ -215,7 +219,7 @@ func (e *Engine) bringBack(ctx context.Context, r *repo, op *operation, rec *jou
 	spec := specOf(*rec)
 	spec.Inherit = op.inherit()
 	err := checkout.ErrGone
-	if rec.Trash.Dir != "" {
+	if rec.Trash.Dir != "" || fsx.Identity(rec.Identity).IsAt(w.Path) {
 		err = r.trees.Unstow(spec, rec.Trash.Dir)
 	}
 	if errors.Is(err, checkout.ErrGone) {
@@ -230,14 +234,6 @@ func (e *Engine) bringBack(ctx context.Context, r *repo, op *operation, rec *jou
 	if err := r.trees.At(spec).Sync(); err != nil {
 		return err
 	}
-	if dir := rec.Trash.Dir; dir != "" {
-		if _, err := os.Lstat(filepath.Join(dir, "tree")); errors.Is(err, os.ErrNotExist) {
-			// The registration of a directory that was gone has a successor.
-			_ = os.RemoveAll(filepath.Join(dir, "admin"))
-		}
-		_ = os.Remove(dir)
-		_ = os.Remove(filepath.Dir(dir))
-	}
 	if err := r.trees.Release(spec); err != nil {
 		return err
 	}
@@ -251,8 +247,13 @@ func (e *Engine) bringBack(ctx context.Context, r *repo, op *operation, rec *jou
 // makeAgain is for a workspace of which nothing was left on disk. Its commits
 // come back, and from a snapshot, if there is one, all the rest.
 func (e *Engine) makeAgain(ctx context.Context, r *repo, rec *journal.Record, spec checkout.Spec) error {
-	if err := os.MkdirAll(filepath.Dir(spec.Path), 0o777); err != nil {
+	beside, err := fsx.MakeDir(filepath.Dir(spec.Path), 0o777)
+	if err != nil {
 		return err
+	}
+	_ = beside.Close()
+	if fsx.Identity(rec.Identity).IsAt(spec.Path) { // what was removed lies there again, and cannot be joined
+		return notOurs(spec.Path)
 	}
 	if r.trees.Health(spec) != checkout.Intact {
 		if err := r.trees.Discard(spec); err != nil {
@@ -261,6 +262,9 @@ func (e *Engine) makeAgain(ctx context.Context, r *repo, rec *journal.Record, sp
 		if err := r.trees.Prepare(ctx, spec); err != nil {
 			return err
 		}
+	}
+	if err := failpoint.Hit("restore.prepared"); err != nil {
+		return err
 	}
 	work, err := e.pinned(ctx, r, archiveWorkRef(rec.Workspace.ID))
 	if err == nil {
@@ -318,12 +322,10 @@ func (e *Engine) stowAgain(ctx context.Context, r *repo, rec journal.Record, beg
 	switch {
 	case dir == "" || isThere(filepath.Join(dir, "admin")) && !isThere(filepath.Join(dir, "tree")):
 		err = r.trees.Discard(spec) // it was checked out anew
-	case tree.Owns(rec.Workspace.Path):
-		if err = os.MkdirAll(dir, 0o700); err == nil {
-			err = r.trees.Stow(spec, dir)
-		}
+	case fsx.Identity(rec.Identity).IsAt(rec.Workspace.Path):
+		err = r.trees.Stow(spec, dir)
 	case isThere(tree.Admin): // the checkout has not left the trash
-		if err = os.RemoveAll(filepath.Join(dir, "admin")); err == nil {
+		if err = dropStowedAdmin(rec.Trash); err == nil {
 			err = tree.Deregister(filepath.Join(dir, "admin"))
 		}
 	}
@@ -338,6 +340,35 @@ func (e *Engine) stowAgain(ctx context.Context, r *repo, rec journal.Record, beg
 	r.git.DropRemains(begun, "refs/heads/"+rec.Workspace.Branch)
 	_, err = deleteBranch(ctx, r, rec, rec.Trash.Tip)
 	return err
+}
+
+// dropStowedAdmin deletes the registration in the trash, which has a successor.
+func dropStowedAdmin(t *journal.Trash) error {
+	dir, err := openTrashDir(t)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.RemoveAll("admin")
+}
+
+// clearTrashDir removes the directory that a workspace was stowed in, if there
+// is nothing left in it but a registration.
+func clearTrashDir(r *repo, t *journal.Trash) {
+	if t.Dir == "" {
+		return
+	}
+	if dir, err := openTrashDir(t); err == nil {
+		if !dir.Has("tree") {
+			_ = dir.RemoveAll("admin")
+		}
+		_ = dir.Close()
+		removeEmpty(t.Dir)
+	}
+	if !isThere(t.Dir) {
+		_ = r.made().Drop(filepath.Base(t.Dir))
+	}
+	removeEmpty(filepath.Dir(t.Dir))
 }
 
 func isThere(path string) bool {

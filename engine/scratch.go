@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/scratch"
@@ -46,7 +47,12 @@ func (e *Engine) makeScratch(ctx context.Context, r *repo, p *plan) error {
 	if dir == "" {
 		return nil
 	}
-	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+	top, err := fsx.OpenDirIs(p.record.Workspace.Path, fsx.Identity(p.record.Identity))
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	if err := top.Mkdir(filepath.Base(dir), 0o777); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
 	return e.underLock(ctx, r, func() error {
@@ -79,28 +85,77 @@ func (e *Engine) archiveSeat(ses *journal.Session, t *journal.Turn, rec journal.
 	if len(ses.Repos) > 1 {
 		to = filepath.Join(to, filepath.Base(rec.Workspace.Path))
 	}
-	return replaceCopy(from, to, t.EndedAt)
-}
-
-// replaceCopy copies a directory to a place, whole or not at all, instead of
-// what is there.
-func replaceCopy(from, to string, when time.Time) error {
-	parent := filepath.Dir(to)
-	if err := os.MkdirAll(parent, 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	stage := filepath.Join(parent, ".new-"+hex8())
-	n, err := scratch.Copy(from, stage, when)
+	own, err := fsx.OpenOwn(filepath.Dir(to))
 	if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(to); err != nil {
-		return errors.Join(err, os.RemoveAll(stage))
+	defer own.Close()
+	_, err = replaceCopy(from, own, filepath.Base(to), t.EndedAt)
+	return err
+}
+
+// replaceCopy copies a directory to an entry of another one, whole or not at
+// all, instead of what is there. It returns how much was copied.
+func replaceCopy(from string, parent *fsx.Dir, name string, when time.Time) (int, error) {
+	stage := ".new-" + hex8()
+	n, err := scratch.Copy(from, parent, stage, when)
+	if err != nil {
+		return 0, err
+	}
+	if err := parent.RemoveAll(name); err != nil {
+		return 0, errors.Join(err, parent.RemoveAll(stage))
 	}
 	if n == 0 {
+		return 0, nil
+	}
+	id, err := parent.IdentityOf(stage)
+	if err == nil {
+		err = parent.Move(stage, id, parent, name)
+	}
+	return n, err
+}
+
+// opening says what becomes of a directory that is not there.
+type opening string
+
+const (
+	looking opening = ""
+	making  opening = "make"
+)
+
+// openArchives opens the directory of a home that holds archives.
+// The way to the home is the host's; what lies in it is the agent's.
+func openArchives(home *journal.Home, how opening) (*fsx.Dir, error) {
+	dir, err := fsx.OpenOwn(home.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if id, err := dir.Identity(); err != nil || home.Made != "" && string(id) != home.Made {
+		return nil, errors.Join(err, fsx.ErrOther)
+	}
+	if how == making {
+		return dir.MakeBelow(archiveDir, 0o777)
+	}
+	return dir.OpenDir(archiveDir)
+}
+
+// noteHome records what the directory is that Croft made for a home.
+func noteHome(home *journal.Home) error {
+	if home.Given || home.Made != "" {
 		return nil
 	}
-	return os.Rename(stage, to)
+	dir, err := fsx.OpenDir(home.Path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	id, err := dir.Identity()
+	home.Made = string(id)
+	return err
 }
 
 // shareArchives brings the archives of ended seats to a home. The last archive
@@ -109,9 +164,8 @@ func (e *Engine) shareArchives(ses *journal.Session, home *journal.Home) error {
 	if info, err := os.Lstat(home.Path); err != nil || !info.IsDir() {
 		return nil // it was removed, or is not made yet
 	}
-	top := filepath.Join(home.Path, archiveDir)
-	if info, err := os.Lstat(top); err == nil && !info.IsDir() {
-		return fmt.Errorf("%s is not a directory", top)
+	if err := noteHome(home); err != nil {
+		return err
 	}
 	for i := range ses.Turns {
 		t := &ses.Turns[i]
@@ -123,43 +177,56 @@ func (e *Engine) shareArchives(ses *journal.Session, home *journal.Home) error {
 			if _, err := os.Lstat(e.archiveOf(ses.ID, a)); err != nil {
 				continue // there was nothing in it
 			}
-			if err := shareOne(top, e.archiveOf(ses.ID, a), a, home.Last(label), t.EndedAt); err != nil {
+			if err := e.shareOne(ses, home, a, t.EndedAt); err != nil {
 				return err
 			}
 			home.Synced = append(home.Synced, a)
 		}
 	}
-	return touchArchive(top, ses)
+	return touchArchive(home, ses)
 }
 
 // shareOne copies one archive under its label. What an earlier round left there
 // makes room; what an interrupted attempt left goes.
-func shareOne(top, from string, a journal.Archived, last int, when time.Time) error {
-	at := filepath.Join(top, a.Label)
-	if last > 0 {
-		aside := fmt.Sprintf("%s-round%d", at, last)
-		if _, err := os.Lstat(aside); errors.Is(err, os.ErrNotExist) {
-			if err := os.Rename(at, aside); err != nil && !errors.Is(err, os.ErrNotExist) {
+func (e *Engine) shareOne(ses *journal.Session, home *journal.Home, a journal.Archived, when time.Time) error {
+	top, err := openArchives(home, making)
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	if last := home.Last(a.Label); last > 0 {
+		if id, err := top.IdentityOf(a.Label); err == nil {
+			err = top.Move(a.Label, id, top, fmt.Sprintf("%s-round%d", a.Label, last))
+			if err != nil && !errors.Is(err, os.ErrExist) && !errors.Is(err, fsx.ErrLink) {
 				return err
 			}
 		}
 	}
-	return replaceCopy(from, at, when)
+	own, err := filepath.EvalSymlinks(e.archiveOf(ses.ID, a)) // in the state, which may lie behind links
+	if err == nil {
+		_, err = replaceCopy(own, top, a.Label, when)
+	}
+	return err
 }
 
 // touchArchive gives the directory of archives a time that says nothing, and
 // clears what interrupted attempts left in it.
-func touchArchive(top string, ses *journal.Session) error {
-	entries, err := os.ReadDir(top)
+func touchArchive(home *journal.Home, ses *journal.Session) error {
+	top, err := openArchives(home, looking)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), ".new-") {
-			if err := os.RemoveAll(filepath.Join(top, entry.Name())); err != nil {
+	defer top.Close()
+	names, err := top.Names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, ".new-") {
+			if err := top.RemoveAll(name); err != nil {
 				return err
 			}
 		}
@@ -173,7 +240,12 @@ func touchArchive(top string, ses *journal.Session) error {
 	if last.IsZero() {
 		return nil
 	}
-	return errors.Join(os.Chtimes(top, last, last), os.Chtimes(filepath.Dir(top), last, last))
+	root, err := top.Root()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return errors.Join(root.Chtimes(".", last, last), os.Chtimes(home.Path, last, last))
 }
 
 // ArchiveScratch copies the scratch of a live workspace to the archives.
@@ -200,24 +272,30 @@ func (e *Engine) archiveScratch(ctx context.Context, req croft.ArchiveRequest) (
 	if err := layout.CheckLabel(a.Label); err != nil {
 		return nil, err
 	}
-	homes := []string{cmp.Or(rec.Home, filepath.Dir(w.Path))}
+	homes := []journal.Home{{Path: cmp.Or(rec.Home, filepath.Dir(w.Path))}}
 	if w.Session != "" && rec.Home != "" {
 		if ses, err := e.journal.Session(ctx, croft.ID(w.Session)); err == nil {
-			homes = nil
-			for _, h := range ses.Homes {
-				homes = append(homes, h.Path)
-			}
+			homes = ses.Homes
 		}
 	}
 	when := e.now().Truncate(time.Second)
 	for _, home := range homes {
-		to := filepath.Join(home, archiveDir, a.Label)
-		if err := replaceCopy(s.scratchOf(w), to, when); err != nil {
+		n, err := archiveTo(&home, s.scratchOf(w), a.Label, when)
+		if err != nil {
 			return nil, err
 		}
-		if _, err := os.Lstat(to); err == nil {
-			a.Paths = append(a.Paths, to)
+		if n > 0 {
+			a.Paths = append(a.Paths, filepath.Join(home.Path, archiveDir, a.Label))
 		}
 	}
 	return a, nil
+}
+
+func archiveTo(home *journal.Home, from, label string, when time.Time) (int, error) {
+	top, err := openArchives(home, making)
+	if err != nil {
+		return 0, err
+	}
+	defer top.Close()
+	return replaceCopy(from, top, label, when)
 }

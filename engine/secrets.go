@@ -9,6 +9,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // secretsDir is where a snapshot keeps the files that only the user may read.
@@ -87,5 +88,5 @@ func (e *Engine) sweepSecret(ctx context.Context, r *repo, id croft.ID) error {
 	if named, err := e.namedSnapshots(ctx, r); err != nil || named[id] {
 		return err
 	}
-	return os.RemoveAll(e.secretsDir(r, id))
+	return fsx.RemoveOwn(e.secretsDir(r, id))
 }

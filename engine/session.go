@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
@@ -359,10 +360,10 @@ func (e *Engine) expiredSessions(ctx context.Context, r *repo) error {
 		var errs []error
 		for _, h := range ses.Homes {
 			if !h.Given {
-				errs = append(errs, os.RemoveAll(h.Path))
+				errs = append(errs, removeHome(h))
 			}
 		}
-		errs = append(errs, os.RemoveAll(e.sessionDir(ses.ID)))
+		errs = append(errs, fsx.RemoveOwn(e.sessionDir(ses.ID)))
 		if err := errors.Join(errs...); err != nil {
 			return err
 		}
@@ -371,4 +372,18 @@ func (e *Engine) expiredSessions(ctx context.Context, r *repo) error {
 		}
 	}
 	return nil
+}
+
+// removeHome deletes the home that Croft made for an agent. What lies there
+// instead by now is left.
+func removeHome(h journal.Home) error {
+	beside, err := fsx.OpenDir(filepath.Dir(h.Path))
+	if err == nil {
+		defer beside.Close()
+		err = beside.RemoveTree(filepath.Base(h.Path), fsx.Identity(h.Made), nil)
+	}
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrOther) || errors.Is(err, fsx.ErrLink) {
+		return nil
+	}
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/snapshot"
@@ -64,7 +64,7 @@ func (e *Engine) save(ctx context.Context, r *repo, rec journal.Record, before s
 	pinned := false
 	defer func() {
 		if !pinned { // nothing would ever find them again
-			_ = os.RemoveAll(e.secretsDir(r, id))
+			_ = fsx.RemoveOwn(e.secretsDir(r, id))
 		}
 		d.end()
 	}()

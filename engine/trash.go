@@ -23,7 +23,8 @@ import (
 //	purge    it cannot be restored any more
 //
 // What goes is first renamed to <trash>/<id>.<random>.deleting: from then on
-// nothing takes it for a workspace, and whoever tidies up next deletes it.
+// nothing takes it for a workspace, and whoever tidies up next deletes it. The
+// state says what has such a name, by its identity.
 
 // deletingSuffix ends the name of what is being deleted in a trash.
 const deletingSuffix = ".deleting"
@@ -189,10 +190,6 @@ func trashDirs(r *repo, records []journal.Record) []string {
 	slices.Sort(dirs)
 	return slices.Compact(dirs)
 }
-
-// deletingName is a name beside a directory of the trash that says that it is
-// being deleted.
-func deletingName(dir string) string { return dir + "." + string(newID()) + deletingSuffix }
 
 // purgeTime is when something can go that has to be announced first.
 func purgeTime(now, expires time.Time, notice time.Duration) time.Time {

@@ -53,9 +53,10 @@ func (e *Engine) tidyTrash(ctx context.Context, r *repo, res *croft.GCResult) er
 		return err
 	}
 	t := &tidying{Engine: e, r: r, res: res, now: e.now()}
-	t.fail("", finishDeletions(ctx, trashDirs(r, all)))
+	t.fail("", r.finishDeletions(ctx, trashDirs(r, all)))
 	t.fail("", e.sweepWork(ctx, r, all))
 	t.fail("", r.git.SweepPeeks())
+	t.fail("", e.sweepLedgers(ctx, r))
 	for _, step := range []func(context.Context) error{t.look, t.stripDue, t.expire, t.shrink} {
 		if err := step(ctx); err != nil || ctx.Err() != nil {
 			return errors.Join(append(t.errs, err, ctx.Err())...)
@@ -64,7 +65,7 @@ func (e *Engine) tidyTrash(ctx context.Context, r *repo, res *croft.GCResult) er
 	for _, it := range t.items {
 		res.Bytes, res.Inodes = res.Bytes+it.freed.Bytes, res.Inodes+it.freed.Inodes
 	}
-	t.fail("", finishDeletions(ctx, trashDirs(r, all))) // there is nothing left but empty directories
+	t.fail("", r.finishDeletions(ctx, trashDirs(r, all))) // there is nothing left but empty directories
 	return errors.Join(t.errs...)
 }
 
@@ -118,7 +119,10 @@ func (t *tidying) look(ctx context.Context) error {
 			continue // not a name that Croft gave
 		}
 		if it.hasDir() && isThere(rec.Trash.Dir) {
-			if it.survey, err = t.judge(ctx, t.r, rec); ctx.Err() != nil {
+			if err = checkStowed(rec); err == nil {
+				it.survey, err = t.judge(ctx, t.r, rec)
+			}
+			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 			it.hasFailed = t.failed(ctx, it, err)

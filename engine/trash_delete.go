@@ -3,13 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 const (
@@ -28,89 +27,57 @@ type deletion struct {
 	began time.Time
 }
 
-// deleteAway deletes a directory that was renamed away, or what is left of it.
-func deleteAway(ctx context.Context, dir string) error {
-	parent, err := os.OpenRoot(filepath.Dir(dir))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
+// deleting is the ledger of what is being deleted in the trashes of a
+// repository, by the names that it has there. It is written before anything is
+// renamed to such a name: nothing is deleted because of a name alone.
+func (r *repo) deleting() fsx.Ledger { return fsx.Ledger{Dir: filepath.Join(r.dir, "deleting")} }
+
+// doom notes that an entry of a directory is going to be deleted, and renames it
+// to a name beside the directory of the trash that it was in, or is.
+func (r *repo) doom(from *fsx.Dir, name string, want fsx.Identity, trash *fsx.Dir, id string) (string, error) {
+	away := id + "." + string(newID()) + deletingSuffix
+	if err := r.deleting().Put(away, fsx.Made{Path: filepath.Join(trash.Path(), away), Identity: want}); err != nil {
+		return "", err
 	}
-	if err != nil {
-		return err
+	if err := failpoint.Hit("trash.doomed"); err != nil {
+		return "", err
 	}
-	defer parent.Close()
-	d := &deletion{ctx: ctx, began: time.Now()}
-	return d.remove(parent, filepath.Base(dir))
+	if err := from.Move(name, want, trash, away); err != nil {
+		return "", errors.Join(err, r.deleting().Drop(away))
+	}
+	return away, nil
 }
 
-// remove deletes an entry with all below it. Links are not followed.
-func (d *deletion) remove(parent *os.Root, name string) error {
-	info, err := parent.Lstat(name)
-	if err == nil && info.IsDir() {
-		if err := d.empty(parent, name); err != nil {
-			return err
-		}
+// deleteAway deletes a directory that was renamed away, or what is left of it.
+func (r *repo) deleteAway(ctx context.Context, name string) error {
+	doomed := r.deleting().Find(name)
+	if doomed.Path == "" {
+		return nil
 	}
-	if err := d.rest(); err != nil {
+	trash, err := fsx.OpenDir(filepath.Dir(doomed.Path))
+	if err == nil {
+		defer trash.Close()
+		d := &deletion{ctx: ctx, began: time.Now()}
+		err = trash.RemoveTree(filepath.Base(doomed.Path), doomed.Identity, d.rest)
+	}
+	switch {
+	case errors.Is(err, os.ErrNotExist): // it is gone, or was never renamed
+	case errors.Is(err, fsx.ErrOther):
+		err = notOurs(doomed.Path)
+	case err != nil:
 		return err
 	}
-	err = parent.Remove(name)
-	if errors.Is(err, os.ErrPermission) && parent.Chmod(".", 0o700) == nil {
-		err = parent.Remove(name)
-	}
-	if errors.Is(err, os.ErrNotExist) { // somebody else is at it, too
-		err = nil
-	}
-	if err == nil && info != nil && info.IsDir() {
-		err = failpoint.Hit("trash.deleted")
+	if dropped := r.deleting().Drop(name); err == nil || errors.Is(err, os.ErrNotExist) {
+		err = dropped
 	}
 	return err
 }
 
-// empty deletes what is in a directory.
-func (d *deletion) empty(parent *os.Root, name string) error {
-	dir, err := parent.OpenRoot(name)
-	if errors.Is(err, os.ErrPermission) && parent.Chmod(name, 0o700) == nil {
-		dir, err = parent.OpenRoot(name)
-	}
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	for {
-		names, err := someNames(dir)
-		if err != nil || len(names) == 0 {
-			return err
-		}
-		for _, n := range names {
-			if err := d.remove(dir, n); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// someNames reads the first names in a directory.
-func someNames(dir *os.Root) ([]string, error) {
-	f, err := dir.Open(".")
-	if errors.Is(err, os.ErrPermission) && dir.Chmod(".", 0o700) == nil {
-		f, err = dir.Open(".")
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(portion)
-	if len(names) > 0 || errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return names, err
-}
-
 // rest pauses after every portion.
 func (d *deletion) rest() error {
+	if err := failpoint.Hit("trash.deleted"); err != nil {
+		return err
+	}
 	if d.count++; d.count%portion != 0 {
 		return d.ctx.Err()
 	}
@@ -123,28 +90,16 @@ func (d *deletion) rest() error {
 	return nil
 }
 
-// isDeleting reports whether a name in a trash is one that Croft gave to what it
-// deletes.
-func isDeleting(name string) bool {
-	rest, ok := strings.CutSuffix(name, deletingSuffix)
-	id, random, cut := strings.Cut(rest, ".")
-	return ok && cut && isID(id) && isID(random)
-}
-
-// finishDeletions deletes what others had begun to delete.
-func finishDeletions(ctx context.Context, dirs []string) error {
-	var errs []error
+// finishDeletions deletes what others had begun to delete, and directories that
+// are empty then.
+func (r *repo) finishDeletions(ctx context.Context, dirs []string) error {
+	names, err := r.deleting().Names()
+	errs := []error{err}
+	for _, name := range names {
+		errs = append(errs, r.deleteAway(ctx, name))
+	}
 	for _, dir := range dirs {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			continue // there is no such trash, or none that can be read
-		}
-		for _, entry := range entries {
-			if isDeleting(entry.Name()) {
-				errs = append(errs, deleteAway(ctx, filepath.Join(dir, entry.Name())))
-			}
-		}
-		_ = os.Remove(dir) // once it is empty
+		removeEmpty(dir)
 	}
 	return errors.Join(errs...)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/snapshot"
@@ -25,7 +26,6 @@ func (e *Engine) strip(ctx context.Context, r *repo, it *trashItem) error {
 	if len(it.Regenerable) == 0 {
 		return nil
 	}
-	dir := it.rec.Trash.Dir
 	err := e.changeTrash(ctx, r, &it.rec, croft.EventTrashStripped, func(_ context.Context, t *journal.Trash) error {
 		for _, p := range it.Regenerable {
 			if len(t.Stripped) < mostStripped && !slices.Contains(t.Stripped, p.Path) {
@@ -46,15 +46,15 @@ func (e *Engine) strip(ctx context.Context, r *repo, it *trashItem) error {
 		if err != nil || now.Generation != it.rec.Generation {
 			return errors.Join(err, errMoved) // it was restored meanwhile
 		}
-		away, err = e.moveParts(dir, it)
+		away, err = e.moveParts(r, it)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	e.remember(it.rec.Workspace.ID, it.survey)
-	for _, dir := range away {
-		if err := deleteAway(ctx, dir); err != nil {
+	for _, name := range away {
+		if err := r.deleteAway(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -63,24 +63,35 @@ func (e *Engine) strip(ctx context.Context, r *repo, it *trashItem) error {
 
 // moveParts renames the regenerable directories of a checkout away. Those that
 // cannot be renamed stay.
-func (e *Engine) moveParts(dir string, it *trashItem) ([]string, error) {
-	root, err := os.OpenRoot(filepath.Dir(dir))
+func (e *Engine) moveParts(r *repo, it *trashItem) ([]string, error) {
+	dir, err := openTrashDir(it.rec.Trash)
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
+	defer dir.Close()
+	tree, err := dir.OpenDirIs("tree", fsx.Identity(it.rec.Identity))
+	if err != nil {
+		return nil, err
+	}
+	defer tree.Close()
+	trash, err := fsx.OpenDir(filepath.Dir(it.rec.Trash.Dir))
+	if err != nil {
+		return nil, err
+	}
+	defer trash.Close()
 	var away []string
 	var stay []part
 	for _, p := range it.Regenerable {
-		from := filepath.Join(filepath.Base(dir), "tree", filepath.FromSlash(p.Path))
-		to := filepath.Base(deletingName(dir))
-		info, err := root.Lstat(from)
-		if err == nil && info.IsDir() && !leadsThroughLink(root, from) {
-			if err := root.Rename(from, to); err != nil {
-				stay = append(stay, p)
-				continue
-			}
-			away = append(away, filepath.Join(filepath.Dir(dir), to))
+		name, err := r.movePart(tree, p.Path, trash, string(it.rec.Workspace.ID))
+		switch {
+		case errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink): // it is not there any more
+		case isRenaming(err) || errors.Is(err, fsx.ErrOther):
+			stay = append(stay, p)
+			continue
+		case err != nil:
+			return nil, err
+		default:
+			away = append(away, name)
 			if err := failpoint.Hit("trash.strip.renamed"); err != nil {
 				return nil, err
 			}
@@ -92,22 +103,40 @@ func (e *Engine) moveParts(dir string, it *trashItem) ([]string, error) {
 	return away, nil
 }
 
-// leadsThroughLink reports whether a path leads through something that is not a
-// directory.
-func leadsThroughLink(root *os.Root, path string) bool {
-	for dir := filepath.Dir(path); dir != "."; dir = filepath.Dir(dir) {
-		if info, err := root.Lstat(dir); err != nil || !info.IsDir() {
-			return true
-		}
+// isRenaming reports whether it was a rename that failed.
+func isRenaming(err error) bool {
+	_, ok := errors.AsType[*os.LinkError](err)
+	return ok
+}
+
+// movePart renames one directory of a checkout away. No part of the path to it
+// may be a link.
+func (r *repo) movePart(tree *fsx.Dir, path string, trash *fsx.Dir, id string) (string, error) {
+	part, err := tree.OpenBelow(path)
+	if err != nil {
+		return "", err
 	}
-	return false
+	defer part.Close()
+	want, err := part.Identity()
+	if err != nil {
+		return "", err
+	}
+	parent, err := tree.OpenBelow(filepath.Dir(filepath.FromSlash(path)))
+	if err != nil {
+		return "", err
+	}
+	defer parent.Close()
+	return r.doom(parent, filepath.Base(filepath.FromSlash(path)), want, trash, id)
 }
 
 // drop deletes the directory of a removed workspace. Work that is not in its
 // target can still be restored afterwards; the rest cannot.
 func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
-	dir, work := it.rec.Trash.Dir, ""
+	dir, work, away := it.rec.Trash.Dir, "", ""
 	if isThere(dir) {
+		if err := checkStowed(it.rec); err != nil {
+			return err
+		}
 		now, err := e.examine(ctx, r, it.rec) // somebody may have written there after all
 		if err != nil {
 			return err
@@ -120,7 +149,7 @@ func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 	if it.IsDirty && isThere(dir) {
 		defer func() {
 			if isThere(dir) { // it stays, and is saved anew when it goes
-				_ = os.RemoveAll(e.secretsDir(r, it.rec.Workspace.ID))
+				_ = fsx.RemoveOwn(e.secretsDir(r, it.rec.Workspace.ID))
 			}
 		}()
 		saved, err := e.saveStowed(ctx, r, it.rec)
@@ -132,12 +161,13 @@ func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 	if err := failpoint.Hit("trash.saved"); err != nil {
 		return err
 	}
-	away, event := deletingName(dir), croft.EventTrashReduced
+	event := croft.EventTrashReduced
 	if it.isFinished() {
 		event = croft.EventTrashPurged
 	}
 	err := e.changeTrash(ctx, r, &it.rec, event, func(ctx context.Context, t *journal.Trash) error {
-		if err := e.leave(ctx, r, it, work, away); err != nil {
+		var err error
+		if away, err = e.leave(ctx, r, it, work); err != nil {
 			return err
 		}
 		e.reduce(r, t)
@@ -151,35 +181,40 @@ func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 		return err
 	}
 	_ = os.Remove(e.surveyFile(it.rec.Workspace.ID))
-	return deleteAway(ctx, away)
+	return r.deleteAway(ctx, away)
 }
 
 // reduce says of a removed workspace that its directory went.
 func (e *Engine) reduce(r *repo, t *journal.Trash) {
-	t.Dir, t.PurgeAt, t.PurgeWhy = "", time.Time{}, ""
+	t.Dir, t.Identity, t.PurgeAt, t.PurgeWhy = "", "", time.Time{}, ""
 	t.ExpiresAt = e.now().Add(time.Duration(r.cfg.Trash.SavedFor))
 }
 
 // leave pins a snapshot and renames the directory away. Who is killed after
 // that leaves a record that names a directory which is gone; then the snapshot
 // and the commits count.
-func (e *Engine) leave(ctx context.Context, r *repo, it *trashItem, work, away string) error {
+func (e *Engine) leave(ctx context.Context, r *repo, it *trashItem, work string) (away string, err error) {
 	dir, ref := it.rec.Trash.Dir, archiveWorkRef(it.rec.Workspace.ID)
 	if work != "" {
 		if err := e.pin(ctx, r, journal.Pin{Ref: ref, OID: work}); err != nil {
-			return err
+			return "", err
 		}
 	}
 	if err := failpoint.Hit("trash.pinned"); err != nil {
-		return err
+		return "", err
 	}
-	if err := os.Rename(dir, away); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+	trash, err := fsx.OpenDir(filepath.Dir(dir))
+	if err == nil {
+		defer trash.Close()
+		away, err = r.doom(trash, filepath.Base(dir), fsx.Identity(it.rec.Trash.Identity), trash, string(it.rec.Workspace.ID))
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
 	}
 	if err := git.SyncDirs(filepath.Dir(dir)); err != nil {
-		return err
+		return "", err
 	}
-	return failpoint.Hit("trash.renamed")
+	return away, failpoint.Hit("trash.renamed")
 }
 
 // saveStowed takes a snapshot of a directory in the trash. It is not pinned yet.
@@ -190,7 +225,7 @@ func (e *Engine) saveStowed(ctx context.Context, r *repo, rec journal.Record) (s
 	}
 	defer func() { _ = p.Close() }()
 	secrets := e.secretsDir(r, rec.Workspace.ID)
-	if err := os.RemoveAll(secrets); err != nil { // of an attempt that was killed
+	if err := fsx.RemoveOwn(secrets); err != nil { // of an attempt that was killed
 		return "", err
 	}
 	saved, err := snapshot.Save(ctx, p.Worktree, snapshot.Selection{
@@ -220,7 +255,7 @@ func (e *Engine) purge(ctx context.Context, r *repo, it *trashItem) error {
 // forgetWork lets go of the snapshot of a workspace that was restored, or that
 // cannot be restored any more.
 func (e *Engine) forgetWork(ctx context.Context, r *repo, id croft.ID) error {
-	if err := os.RemoveAll(e.secretsDir(r, id)); err != nil {
+	if err := fsx.RemoveOwn(e.secretsDir(r, id)); err != nil {
 		return err // while the ref is there, it is tried again
 	}
 	return e.unpin(ctx, r, archiveWorkRef(id))

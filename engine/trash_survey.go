@@ -15,6 +15,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/provision"
@@ -171,12 +172,15 @@ func (s *survey) isDirty(ctx context.Context, p *git.Peek, rec journal.Record, i
 	return false, nil
 }
 
+// maxPlaced bounds what Croft puts into a workspace.
+const maxPlaced = 4 << 20
+
 // isPlaced reports whether a file is one of a role's, as Croft put it there.
 func isPlaced(tree string, rec journal.Record, name string) bool {
 	if !slices.Contains(rec.RoleFiles, name) {
 		return false
 	}
-	data, err := os.ReadFile(filepath.Join(tree, filepath.FromSlash(name)))
+	data, err := fsx.ReadFile(filepath.Join(tree, filepath.FromSlash(name)), maxPlaced)
 	return err == nil && provision.Digest(data) == rec.RoleSums[name]
 }
 
@@ -215,10 +219,7 @@ const cacheTag = "Signature: 8a477f597d28d172789f06886806bc55"
 
 func isCache(dir string) bool {
 	file := filepath.Join(dir, "CACHEDIR.TAG")
-	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	f, err := os.Open(file)
+	f, err := fsx.Open(file)
 	if err != nil {
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -123,12 +124,22 @@ func TestGCBrokenOff(t *testing.T) {
 			gittest.WriteFile(t, filepath.Join(dir, "tree", ".git-not", string(rune('a'+i)), string(rune('a'+j))), "x")
 		}
 	}
-	half := dir + ".0123456789abcdef.deleting"
+	half, foreign, other := dir+".0123456789abcdef.deleting", dir+".fedcba9876543210.deleting", dir+".0000000000000000.deleting"
 	if err := os.Rename(dir, half); err != nil {
 		t.Fatal(err)
 	}
-	foreign := filepath.Join(filepath.Dir(dir), "mine.deleting")
-	gittest.WriteFile(t, filepath.Join(foreign, "x"), "not Croft's")
+	gittest.WriteFile(t, filepath.Join(foreign, "x"), "not Croft's, whatever its name")
+	gittest.WriteFile(t, filepath.Join(other, "x"), "not what was to be deleted")
+	repos, err := filepath.Glob(filepath.Join(r.Home, "state", "repos", "*"))
+	if err != nil || len(repos) != 1 {
+		t.Fatal(repos, err)
+	}
+	was, err := fsx.IdentityOf(half)
+	deleting := fsx.Ledger{Dir: filepath.Join(repos[0], "deleting")}
+	if err := errors.Join(err, deleting.Put(filepath.Base(half), fsx.Made{Path: half, Identity: was}),
+		deleting.Put(filepath.Base(other), fsx.Made{Path: other, Identity: was})); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := engineIn(t, r, 0).GC(ctx, ""); err == nil {
@@ -137,9 +148,12 @@ func TestGCBrokenOff(t *testing.T) {
 	if !exists(half) {
 		t.Error("it was deleted nevertheless")
 	}
+	if _, err := engineIn(t, r, 0).GC(t.Context(), ""); !errors.Is(err, croft.WorkspaceBroken) {
+		t.Errorf("something else than what was to be deleted: %v", err)
+	}
 	collect(t, r, 0)
-	if exists(half) || !exists(foreign) {
-		t.Errorf("half deleted: there %v, foreign: there %v", exists(half), exists(foreign))
+	if exists(half) || !exists(filepath.Join(foreign, "x")) || !exists(filepath.Join(other, "x")) {
+		t.Errorf("half deleted: there %v, foreign: there %v, other: there %v", exists(half), exists(foreign), exists(other))
 	}
 }
 

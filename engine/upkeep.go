@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -277,7 +276,7 @@ func (e *Engine) removeEmptyBases(ctx context.Context, r *repo) error {
 	}
 	for _, rec := range records {
 		if rec.BaseDir != "" && rec.BaseDir != filepath.Dir(r.path) && rec.BaseDir != r.path {
-			_ = os.Remove(rec.BaseDir) // fails where anything is left, and may
+			removeEmpty(rec.BaseDir)
 		}
 	}
 	return nil

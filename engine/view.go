@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
@@ -21,7 +22,13 @@ import (
 
 func specOf(rec journal.Record) checkout.Spec {
 	w := rec.Workspace
-	return checkout.Spec{ID: string(w.ID), Path: w.Path, Branch: w.Branch, Base: w.Base, Kind: kindOf(w.Mode)}
+	s := checkout.Spec{
+		ID: string(w.ID), Path: w.Path, Branch: w.Branch, Base: w.Base, Kind: kindOf(w.Mode), Identity: fsx.Identity(rec.Identity),
+	}
+	if rec.Trash != nil {
+		s.StowedIn = fsx.Identity(rec.Trash.Identity)
+	}
+	return s
 }
 
 // view turns records into what callers see: the record and what the disk says

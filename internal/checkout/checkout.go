@@ -18,6 +18,8 @@ import (
 	"context"
 	"errors"
 	"os"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // ErrExists says that something lies already where a checkout should be made.
@@ -28,6 +30,10 @@ var ErrGone = errors.New("nothing is left of the checkout")
 
 // ErrDiffers says that a fresh checkout is not what its base says.
 var ErrDiffers = errors.New("the checkout differs from its base")
+
+// ErrOther says that what lies at the path, or in the trash, is not what was
+// made there. It is left alone.
+var ErrOther = errors.New("not what was made there")
 
 // Spec names one checkout. It is all that an implementation needs to find it
 // again.
@@ -46,6 +52,11 @@ type Spec struct {
 	// files come from the base.
 	Source string
 	Skip   []string
+	// Identity is what was recorded of the directory when it was made, and
+	// StowedIn what was recorded of the directory that it is stowed in. What is
+	// something else by now is neither moved nor deleted.
+	Identity fsx.Identity
+	StowedIn fsx.Identity
 	// Inherit is kept open by every process that writes.
 	Inherit []*os.File
 }
@@ -105,7 +116,9 @@ type Checkout interface {
 	// Health looks, without a process, whether the checkout is intact.
 	Health(s Spec) Health
 	// Stow moves the checkout into dir, which exists, and ends its
-	// registration. It may be called again after a crash.
+	// registration. It fails with ErrOther, and moves nothing, if something
+	// else than what was made is at the path. It may be called again after a
+	// crash.
 	Stow(s Spec, dir string) error
 	// Unstow brings a checkout back from dir to its path, registered and
 	// protected as at its birth until Release. It fails with ErrExists if

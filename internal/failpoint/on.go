@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Enabled says whether points obey CROFT_FAILPOINT.
@@ -28,6 +29,7 @@ var counts struct {
 //	fail=NAME[#N]      return an error there instead
 //	fail=#N
 //	nospace=, io=      return the error of a full or of a broken disk
+//	pause=FILE#N       at the N-th point, make FILE.paused and wait for FILE.go
 func Hit(name string) error {
 	verb, arg, _ := strings.Cut(os.Getenv("CROFT_FAILPOINT"), "=")
 	if verb == "" || strings.HasSuffix(verb, "-commits") {
@@ -66,6 +68,13 @@ func act(verb, arg, name string) error {
 		_, err = fmt.Fprintln(f, name)
 		return err
 	}
+	if verb == "pause" {
+		file, nth, _ := strings.Cut(arg, "#")
+		if n, _ := strconv.Atoi(nth); n != all {
+			return nil
+		}
+		return pause(file, name)
+	}
 	want, nth, counted := strings.Cut(arg, "#")
 	n := 1
 	if counted {
@@ -87,4 +96,19 @@ func act(verb, arg, name string) error {
 		return fmt.Errorf("failpoint %s: %w", name, syscall.EIO)
 	}
 	return nil
+}
+
+// longestPause bounds how long a point waits for whoever paused it.
+const longestPause = 30 * time.Second
+
+func pause(file, name string) error {
+	if err := os.WriteFile(file+".paused", []byte(name), 0o644); err != nil {
+		return err
+	}
+	for began := time.Now(); time.Since(began) < longestPause; time.Sleep(time.Millisecond) {
+		if _, err := os.Lstat(file + ".go"); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("failpoint %s: nobody went on", name)
 }

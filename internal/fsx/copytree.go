@@ -63,15 +63,15 @@ func copyEntry(from, to *os.Root, name string, d fs.DirEntry) error {
 		}
 		return to.Symlink(target, name)
 	case d.Type().IsRegular():
-		return copyFile(from, to, name)
+		return copyRegular(from, to, name)
 	}
 	return nil
 }
 
-// copyFile copies a regular file. On Linux the kernel copies, and shares blocks
+// copyRegular copies a regular file. On Linux the kernel copies, and shares blocks
 // where the file system can.
-func copyFile(from, to *os.Root, name string) error {
-	in, err := from.OpenFile(name, os.O_RDONLY|nonBlock, 0)
+func copyRegular(from, to *os.Root, name string) error {
+	in, err := from.OpenFile(name, os.O_RDONLY|NonBlocking, 0)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,15 @@
 // following links and without waiting, read only if it is a regular file and
 // only up to a limit, and deleted only below a directory that is held open and
 // only if it is the very thing that was recorded when it was made.
+//
+// A thing is known by its [Identity]. Where a file system keeps no times of
+// birth that is the inode alone, which another directory can have later; what
+// tells them apart then is the place: a random name that Croft gave and that its
+// state knows.
+//
+// On Windows, and in parts on systems other than Linux, there are no calls for
+// all of this; there the same is looked at before each act, which stops what
+// lies there but not what is exchanged in between.
 package fsx
 
 import (

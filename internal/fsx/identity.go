@@ -24,10 +24,14 @@ func IdentityOf(path string) (Identity, error) {
 	if err != nil {
 		return "", err
 	}
+	return identity(ino, birth), nil
+}
+
+func identity(ino uint64, birth int64) Identity {
 	if birth == 0 {
-		return Identity(fmt.Sprintf("%d", ino)), nil
+		return Identity(fmt.Sprintf("%d", ino))
 	}
-	return Identity(fmt.Sprintf("%d@%d", ino, birth)), nil
+	return Identity(fmt.Sprintf("%d@%d", ino, birth))
 }
 
 // HasBirth reports whether the identity includes a time of birth.

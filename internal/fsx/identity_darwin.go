@@ -3,6 +3,8 @@ package fsx
 import (
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 func lookAt(path string) (ino uint64, birth int64, err error) {
@@ -13,3 +15,5 @@ func lookAt(path string) (ino uint64, birth int64, err error) {
 	st := info.Sys().(*syscall.Stat_t)
 	return st.Ino, st.Birthtimespec.Nano(), nil
 }
+
+func identityOfStat(st *unix.Stat_t) Identity { return identity(st.Ino, st.Btim.Nano()) }

@@ -5,6 +5,8 @@ package fsx
 import (
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 func lookAt(path string) (ino uint64, birth int64, err error) {
@@ -14,3 +16,5 @@ func lookAt(path string) (ino uint64, birth int64, err error) {
 	}
 	return uint64(info.Sys().(*syscall.Stat_t).Ino), 0, nil
 }
+
+func identityOfStat(st *unix.Stat_t) Identity { return identity(uint64(st.Ino), 0) }

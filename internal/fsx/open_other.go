@@ -4,8 +4,9 @@ package fsx
 
 import "os"
 
-// nonBlock is not needed where there are no pipes in the file system.
-const nonBlock = 0
+// NonBlocking is the flag for those who open files by other means than this
+// package's; there is none here.
+const NonBlocking = 0
 
 func openNoFollow(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err != nil {

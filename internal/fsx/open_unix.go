@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// nonBlock keeps an open from waiting for the other end of a pipe.
-const nonBlock = syscall.O_NONBLOCK
+// NonBlocking is the flag for those who open files by other means than this
+// package's: a pipe is then not waited for.
+const NonBlocking = syscall.O_NONBLOCK
 
 func openNoFollow(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -196,6 +197,10 @@ func addSteps(t *testing.T, repo *Repository, s AddSpec) []struct {
 		{"a file in it", write(filepath.Join(staging, "HEAD"), s.Head)},
 		{"admin directory", func() error { return repo.addAdmin(w, s) }},
 		{"temporary directory", func() error { return os.Mkdir(tmp, 0o755) }},
+		{"record of it", func() error {
+			made, err := fsx.IdentityOf(tmp)
+			return errors.Join(err, repo.Made().Put(s.Admin, fsx.Made{Path: s.Path, Identity: made}))
+		}},
 		{"empty file in it", write(filepath.Join(tmp, ".git"), "")},
 		{"half a file in it", write(filepath.Join(tmp, ".git"), w.pointer()[:20])},
 		{"whole file in it", write(filepath.Join(tmp, ".git"), w.pointer())},
@@ -274,6 +279,10 @@ func TestDiscardKeepsWhatIsForeign(t *testing.T) {
 			if err := os.Symlink(beside(r, "far"), dir); err != nil {
 				t.Fatal(err)
 			}
+		},
+		"one that calls itself ours": func(dir string) {
+			gittest.WriteFile(t, filepath.Join(dir, ".git"), w.pointer())
+			gittest.WriteFile(t, filepath.Join(dir, "file"), "mine")
 		},
 		"file": func(dir string) { gittest.WriteFile(t, dir, "mine") },
 	}

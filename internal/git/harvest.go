@@ -180,7 +180,7 @@ func (p *private) news(ctx context.Context, last syncState, now privateState) (n
 // unfold lets git write an index out that is split or leaves directories
 // folded. It sees a copy of it and of the files that it is split into.
 func (p *private) unfold(ctx context.Context, data []byte) ([]byte, error) {
-	admin := p.w.Repo.stagingDir(filepath.Base(p.w.Admin) + ".unfold")
+	admin := p.w.Repo.ownStaging(filepath.Base(p.w.Admin) + ".unfold")
 	defer os.RemoveAll(admin)
 	if err := os.RemoveAll(admin); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -87,31 +88,33 @@ func (r *Repository) addIsolated(ctx context.Context, s AddSpec) (*Worktree, err
 	if err := w.writeSyncState(syncState{Branch: s.Branch, Base: s.Head}); err != nil {
 		return nil, err
 	}
-	tmp := tempPath(s)
-	if err := w.makePrivate(filepath.Join(tmp, ".git"), s, store); err != nil {
-		return nil, err
-	}
-	if err := failpoint.Hit("git.add.tree"); err != nil {
-		return nil, err
-	}
-	return w, renameNew(tmp, s.Path)
+	return w, w.addTree(s, func(tree *fsx.Dir) error {
+		if err := tree.Mkdir(".git", 0o777); err != nil {
+			return err
+		}
+		dot, err := tree.OpenDir(".git")
+		if err != nil {
+			return err
+		}
+		defer dot.Close()
+		return w.makePrivate(dot, s, store)
+	})
 }
 
 // makePrivate writes a git directory that has the worktree's branch, or its
 // commit, checked out, borrows objects from a store, and has no remote, no
 // hooks and no configuration but what files need to come out alike.
-func (w *Worktree) makePrivate(dir string, s AddSpec, store string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
+func (w *Worktree) makePrivate(dir *fsx.Dir, s AddSpec, store string) error {
 	// The pointer comes first: with it the rest is known to be Croft's.
-	if err := os.WriteFile(filepath.Join(dir, pointerFile), []byte(w.pointer()), 0o666); err != nil {
+	if err := dir.WriteFile(pointerFile, []byte(w.pointer()), 0o666); err != nil {
 		return err
 	}
 	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
-		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o777); err != nil {
+		made, err := dir.MakeBelow(sub, 0o777)
+		if err != nil {
 			return err
 		}
+		_ = made.Close()
 	}
 	config, err := w.Repo.privateConfig()
 	if err != nil {
@@ -138,21 +141,21 @@ func (w *Worktree) makePrivate(dir string, s AddSpec, store string) error {
 		}
 		files["refs/heads/"+name] = oid + "\n"
 	}
+	files["info/exclude"] = w.Repo.sharedExcludes()
 	for name, text := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		if err := writeBelow(dir, path.Dir(name), path.Base(name), []byte(text)); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			return err
-		}
-	}
-	if err := os.WriteFile(filepath.Join(dir, "info", "exclude"), []byte(w.Repo.sharedExcludes()), 0o666); err != nil {
-		return err
 	}
 	for _, name := range []string{"shallow", "info/attributes"} {
-		name = filepath.FromSlash(name)
-		if err := copyIfThere(filepath.Join(w.Repo.CommonDir, name), filepath.Join(dir, name)); err != nil {
+		text, err := fsx.ReadFile(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(name)), maxWorktreeConfig)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = writeBelow(dir, path.Dir(name), path.Base(name), text)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -237,34 +240,6 @@ func (w *Worktree) ownsIsolated(dir string) bool {
 	return err == nil && string(b) == w.pointer()
 }
 
-// discardIsolated removes what addIsolated and Checkout made and nothing else.
-func (w *Worktree) discardIsolated() error {
-	admin := filepath.Base(w.Admin)
-	tmp := tempPath(AddSpec{Admin: admin, Path: w.Path})
-	errs := []error{w.discardPrivate(tmp)}
-	if info, err := os.Lstat(w.Path); err == nil && info.IsDir() && w.ownsIsolated(w.Path) {
-		// Whatever is left of it after a crash lies under the other name.
-		if err := os.Rename(w.Path, tmp); err == nil {
-			errs = append(errs, w.discardPrivate(tmp))
-		} else {
-			errs = append(errs, err)
-		}
-	}
-	staging := w.staging()
-	errs = append(errs, os.RemoveAll(staging))
-	if w.names(w.Path) {
-		if err := os.Rename(w.Admin, staging); err != nil {
-			errs = append(errs, os.RemoveAll(w.Admin))
-		}
-		errs = append(errs, os.RemoveAll(staging))
-	}
-	if _, err := os.Lstat(w.Path); errors.Is(err, os.ErrNotExist) {
-		errs = append(errs, os.RemoveAll(w.syncDir()), w.dropHeld(context.Background()))
-		w.Repo.returnObjects(admin)
-	}
-	return errors.Join(errs...)
-}
-
 // dropHeld deletes the ref that keeps what is not on the branch.
 func (w *Worktree) dropHeld(ctx context.Context) error {
 	oid, err := w.Repo.ReadRef(ctx, w.HeldRef())
@@ -275,57 +250,6 @@ func (w *Worktree) dropHeld(ctx context.Context) error {
 		return err
 	}
 	return w.Repo.UpdateRefs(ctx, RefUpdate{Ref: w.HeldRef(), Old: oid})
-}
-
-// discardPrivate removes a directory under the temporary name: a checkout of
-// this worktree, or what is left of one, whose pointer goes last.
-func (w *Worktree) discardPrivate(dir string) error {
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-		return nil
-	}
-	dot := filepath.Join(dir, ".git")
-	if !w.ownsIsolated(dir) && !w.isRemnant(dir, dot) {
-		return nil
-	}
-	if err := removeBut(dir, ".git"); err != nil {
-		return err
-	}
-	if err := removeBut(dot, pointerFile); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return os.RemoveAll(dir)
-}
-
-// isRemnant reports whether a directory is the very beginning of a checkout, or
-// its very end: nothing in it but a part of the pointer.
-func (w *Worktree) isRemnant(dir, dot string) bool {
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) > 1 || len(entries) == 1 && entries[0].Name() != ".git" {
-		return false
-	}
-	inside, err := os.ReadDir(dot)
-	if err != nil || len(inside) == 0 {
-		return err == nil || errors.Is(err, os.ErrNotExist)
-	}
-	b, err := readSmall(filepath.Join(dot, pointerFile))
-	return err == nil && len(inside) == 1 && strings.HasPrefix(w.pointer(), string(b))
-}
-
-// removeBut deletes what is in a directory, but for one entry.
-func removeBut(dir, kept string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if e.Name() == kept {
-			continue
-		}
-		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // rejoinIsolated is Rejoin for an isolated worktree: the pointer, where the
@@ -340,14 +264,13 @@ func (w *Worktree) rejoinIsolated() error {
 	if err := w.borrowAgain(); err != nil {
 		return err
 	}
-	if err := replaceFile(filepath.Join(w.Admin, "commondir"), []byte(w.toCommon()+"\n"), 0o644); err != nil {
+	if err := w.writeAdmin("commondir", w.toCommon()+"\n"); err != nil {
 		return err
 	}
 	if w.names(w.Path) {
 		return nil
 	}
-	pointer := filepath.ToSlash(filepath.Join(w.Path, ".git")) + "\n"
-	return replaceFile(filepath.Join(w.Admin, "gitdir"), []byte(pointer), 0o644)
+	return w.writeAdmin("gitdir", filepath.ToSlash(filepath.Join(w.Path, ".git"))+"\n")
 }
 
 // borrowAgain has the agent's git directory borrow from the store that is kept
@@ -369,16 +292,6 @@ func (w *Worktree) borrowAgain() error {
 		return nil
 	}
 	return p.replace("objects/info/alternates", want)
-}
-
-// staging is where the admin directory is made before it gets its name, on the
-// same file system.
-func (w *Worktree) staging() string {
-	name := filepath.Base(w.Admin)
-	if w.IsIsolated() {
-		return filepath.Join(w.Repo.Dir, "staging", name)
-	}
-	return w.Repo.stagingDir(name)
 }
 
 // isolatedPointer begins the pointer of an isolated checkout.

@@ -1,12 +1,14 @@
 package git
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Reregister brings a worktree back that was stowed away: first its admin
@@ -24,87 +26,164 @@ func (w *Worktree) Reregister(admin, tree, lock string) error {
 }
 
 func (w *Worktree) reregister(admin, tree, lock string) error {
-	if !w.Owns(w.Path) {
-		if _, err := os.Lstat(w.Path); err == nil {
-			return fmt.Errorf("%s: %w", w.Path, ErrExists)
-		}
-		if _, err := os.Lstat(tree); err != nil {
-			return err
-		}
-	} else if _, err := os.Lstat(admin); err == nil {
-		return fmt.Errorf("%s, which is another checkout's: %w", admin, os.ErrNotExist)
+	beside, err := fsx.MakeDir(filepath.Dir(w.Path), 0o777)
+	if err != nil {
+		return err
+	}
+	defer beside.Close()
+	name := filepath.Base(w.Path)
+	isBack, err := w.isBack(beside, tree)
+	if err != nil {
+		return err
 	}
 	w.DropDebris()
-	if _, err := os.Lstat(w.Admin); errors.Is(err, os.ErrNotExist) {
-		if err := w.bringAdmin(admin, lock); err != nil {
-			return err
-		}
-	} else if err := os.RemoveAll(admin); err != nil { // what is left of one that was copied
+	if err := w.bringAdmin(admin, lock); err != nil {
 		return err
 	}
-	if err := failpoint.Hit("git.reregister.admin"); err != nil {
+	if err := failpoint.Hit("git.reregister.admin"); err != nil || isBack {
 		return err
 	}
-	if w.Owns(w.Path) {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(w.Path), 0o777); err != nil {
+	stow, err := w.openStow(filepath.Dir(tree))
+	if err != nil {
 		return err
 	}
-	return renameNew(tree, w.Path)
+	defer stow.Close()
+	err = stow.Move(filepath.Base(tree), w.Wanted(), beside, name)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s: %w", w.Path, ErrExists)
+	}
+	return err
+}
+
+// Wanted is the identity of the checkout that is brought back: what the record
+// says. What the ledger says may be a checkout that was made anew meanwhile.
+func (w *Worktree) Wanted() fsx.Identity { return cmp.Or(w.Identity, w.Made()) }
+
+// isBack reports whether the checkout lies at its path already.
+func (w *Worktree) isBack(beside *fsx.Dir, tree string) (bool, error) {
+	now, err := beside.IdentityOf(filepath.Base(w.Path))
+	if err == nil && now == w.Wanted() {
+		return true, nil
+	}
+	if err == nil && now == w.Made() {
+		return false, fmt.Errorf("%s was made anew: %w", w.Path, os.ErrNotExist)
+	}
+	if err == nil {
+		return false, fmt.Errorf("%s: %w", w.Path, ErrExists)
+	}
+	stow, err := w.openStow(filepath.Dir(tree))
+	if err != nil {
+		return false, err
+	}
+	defer stow.Close()
+	there, err := stow.IdentityOf(filepath.Base(tree))
+	if err == nil && there != w.Wanted() {
+		err = &os.PathError{Op: "restore", Path: tree, Err: fsx.ErrOther}
+	}
+	return false, err
 }
 
 // DropDebris removes an admin directory that holds nothing of a worktree. A gc
 // that has seen the worktree before it was deregistered makes the directory
 // again when it comes to lock its HEAD.
 func (w *Worktree) DropDebris() {
-	if isDebris(w.Admin) {
-		_ = os.RemoveAll(w.Admin)
+	admins, err := w.openAdmins()
+	if err != nil {
+		return
+	}
+	defer admins.Close()
+	name := filepath.Base(w.Admin)
+	admin, err := admins.OpenDir(name)
+	if err != nil {
+		return
+	}
+	defer admin.Close()
+	if id, err := admin.Identity(); err == nil && holdsDebris(admin) {
+		_ = admins.RemoveTree(name, id, nil)
 	}
 }
 
 // isDebris reports whether a directory has none of the files that make it a
 // worktree's.
-func isDebris(admin string) bool {
-	entries, err := os.ReadDir(admin)
+func isDebris(path string) bool {
+	admin, err := fsx.OpenDir(path)
 	if err != nil {
 		return false
 	}
-	for _, e := range entries {
-		if e.Name() != "logs" && e.Name() != headLock {
+	defer admin.Close()
+	return holdsDebris(admin)
+}
+
+func holdsDebris(admin *fsx.Dir) bool {
+	names, err := admin.Names()
+	if err != nil {
+		return false
+	}
+	for _, name := range names {
+		if name != "logs" && name != headLock {
 			return false
 		}
 	}
 	return true
 }
 
-// bringAdmin makes the admin directory appear complete and locked.
-func (w *Worktree) bringAdmin(admin, lock string) error {
-	stowed := &Worktree{Admin: admin}
-	if err := stowed.SetLock(lock); err != nil {
-		return err
-	}
-	pointer := filepath.ToSlash(filepath.Join(w.Path, ".git")) + "\n"
-	if err := replaceFile(filepath.Join(admin, "gitdir"), []byte(pointer), 0o644); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(w.Admin), 0o777); err != nil {
-		return err
-	}
-	if err := renameNew(admin, w.Admin); err == nil {
+// bringAdmin makes the admin directory appear complete and locked, from the
+// directory that it was stowed in. One that holds anything else than files and
+// directories is not git's work: it is deleted, and its checkout registered
+// anew.
+func (w *Worktree) bringAdmin(stowed, lock string) error {
+	stow, err := w.openStow(filepath.Dir(stowed))
+	if errors.Is(err, os.ErrNotExist) && isThere(w.Admin) {
 		return nil
 	}
-	// Another file system: a copy, which git sees when it is complete.
-	staging := w.staging()
-	_ = os.RemoveAll(staging)
-	if err := os.CopyFS(staging, os.DirFS(admin)); err != nil {
+	if err != nil {
 		return err
 	}
-	if err := renameNew(staging, w.Admin); err != nil {
+	defer stow.Close()
+	name := filepath.Base(stowed)
+	if isThere(w.Admin) { // what is left of one that was copied
+		return stow.RemoveAll(name)
+	}
+	if err := w.dressAdmin(stow, name, lock); err != nil {
 		return err
 	}
-	return os.RemoveAll(admin)
+	admins, err := w.makeAdmins()
+	if err != nil {
+		return err
+	}
+	defer admins.Close()
+	return moveOrCopy(stow, name, admins, filepath.Base(w.Admin))
 }
+
+// ErrForged says that an admin directory in the trash is not what git made.
+var ErrForged = errors.New("the registration in the trash is not what git made")
+
+// dressAdmin writes what the admin directory has to say of where things lie.
+func (w *Worktree) dressAdmin(stow *fsx.Dir, name, lock string) error {
+	admin, err := stow.OpenDir(name)
+	if errors.Is(err, fsx.ErrLink) {
+		return fmt.Errorf("%w: %w", ErrForged, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
+	if err := admin.OnlyFiles(mostInAdmin, largestAdmin); err != nil {
+		return fmt.Errorf("%w: %w", ErrForged, err)
+	}
+	for file, text := range map[string]string{
+		"locked": lock, "gitdir": filepath.ToSlash(filepath.Join(w.Path, ".git")), "commondir": w.toCommon(),
+	} {
+		if err := admin.WriteFile(file, []byte(text+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mostInAdmin bounds how many entries an admin directory has: the repositories
+// of submodules are in it.
+const mostInAdmin = 1 << 20
 
 // Rejoin lets the two halves of a worktree find each other again after the
 // repository, or the checkout with it, was moved. It does so only if the
@@ -125,13 +204,41 @@ func (w *Worktree) Rejoin() error {
 		if _, err := os.Lstat(named); err == nil {
 			return nil // it still has the place that it names
 		}
-		if err := replaceFile(filepath.Join(w.Path, ".git"), []byte(w.pointer()), 0o644); err != nil {
+		if err := w.writePointer(); err != nil {
 			return err
 		}
 	}
 	if w.names(w.Path) {
 		return nil
 	}
-	pointer := filepath.ToSlash(filepath.Join(w.Path, ".git")) + "\n"
-	return replaceFile(filepath.Join(w.Admin, "gitdir"), []byte(pointer), 0o644)
+	return w.writeAdmin("gitdir", filepath.ToSlash(filepath.Join(w.Path, ".git"))+"\n")
+}
+
+// Reclaim makes sure that what is called .git in the checkout, which lies at a
+// path of its own or in the trash, names this worktree. It fails with
+// [fsx.ErrOther] if the directory is not the one that was made, or if it is a
+// checkout of something else by now.
+func (w *Worktree) Reclaim(tree string) error {
+	dir, err := fsx.OpenDirIs(tree, w.Wanted())
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	switch {
+	case w.Owns(tree):
+		return nil
+	case w.IsIsolated() || dir.Has(".git"):
+		return &os.PathError{Op: "restore", Path: filepath.Join(tree, ".git"), Err: fsx.ErrOther}
+	}
+	return dir.WriteFile(".git", []byte(w.pointer()), 0o644)
+}
+
+// writePointer replaces the checkout's .git file.
+func (w *Worktree) writePointer() error {
+	top, err := fsx.OpenDir(w.Path)
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	return top.WriteFile(".git", []byte(w.pointer()), 0o644)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -139,17 +140,29 @@ func TestExclude(t *testing.T) {
 	if got := plainStatus(t, r, r.Dir); len(got) > 0 {
 		t.Errorf("status: %q", got)
 	}
-	// A link is not written through: it may lead anywhere.
+	// A link is not written through: an agent may have put it there.
 	shared := filepath.Join(r.Home, "shared")
-	gittest.WriteFile(t, shared, "")
+	gittest.WriteFile(t, shared, "alias ll=ls\n")
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(shared, file); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.Exclude("/x/"); !errors.Is(err, ErrNotPlain) || readFile(t, shared) != "" {
-		t.Errorf("through a link: %v, and the file has %q", err, readFile(t, shared))
+	if err := repo.Exclude("/x/"); !errors.Is(err, fsx.ErrNotRegular) {
+		t.Errorf("a link: %v", err)
+	}
+	if err := os.Rename(filepath.Dir(file), filepath.Join(r.Home, "info")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(r.Home, "info"), filepath.Dir(file)); err != nil {
+		t.Fatal(err)
+	}
+	if err := repo.Exclude("/x/"); !errors.Is(err, fsx.ErrLink) {
+		t.Errorf("a link to the directory: %v", err)
+	}
+	if got := readFile(t, shared); got != "alias ll=ls\n" {
+		t.Errorf("the link was written through: %q", got)
 	}
 	if err := os.RemoveAll(filepath.Dir(file)); err != nil {
 		t.Fatal(err)

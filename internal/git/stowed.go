@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Stowed names a worktree that was moved away whole and that git does not know
@@ -38,7 +39,7 @@ const submoduleAdmin = "modules"
 // names may be gone, so the copy has the commit checked out by itself. The
 // stowed directories are not written.
 func (r *Repository) Peek(ctx context.Context, s Stowed) (*Peek, error) {
-	admin := r.stagingDir(s.Name + peekSuffix)
+	admin := r.ownStaging(s.Name + peekSuffix)
 	if err := os.RemoveAll(admin); err != nil { // of a look that was killed
 		return nil, err
 	}
@@ -59,13 +60,13 @@ func (r *Repository) Peek(ctx context.Context, s Stowed) (*Peek, error) {
 // SweepPeeks removes what is left of looks that were killed. Nobody may be
 // looking.
 func (r *Repository) SweepPeeks() error {
-	entries, err := os.ReadDir(r.stagingDir(""))
+	entries, err := os.ReadDir(r.ownStaging(""))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), peekSuffix) {
-			err = errors.Join(err, os.RemoveAll(r.stagingDir(entry.Name())))
+			err = errors.Join(err, os.RemoveAll(r.ownStaging(entry.Name())))
 		}
 	}
 	return err
@@ -73,34 +74,34 @@ func (r *Repository) SweepPeeks() error {
 
 const peekSuffix = ".peek"
 
+// copyAdmin copies what a look needs to a place of Croft's own. What an agent
+// may have put there that is no file is left out.
 func (r *Repository) copyAdmin(from, to string) error {
 	if err := os.MkdirAll(to, 0o777); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(from)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	dst, err := fsx.OpenOwn(to)
+	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		src, dst := filepath.Join(from, e.Name()), filepath.Join(to, e.Name())
-		switch {
-		case strings.HasSuffix(e.Name(), ".lock") || e.Name() == submoduleAdmin:
-		case e.IsDir():
-			err = os.CopyFS(dst, os.DirFS(src))
-		case e.Type().IsRegular():
-			err = copyIfThere(src, dst)
-		}
-		if err != nil {
-			return err
-		}
+	defer dst.Close()
+	src, err := r.openDir(from)
+	if err == nil {
+		defer src.Close()
+		err = src.CopyInto(dst, largestAdmin, func(name string) bool {
+			return strings.HasSuffix(name, ".lock") || name == submoduleAdmin
+		})
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, fsx.ErrLink) {
+		return err
 	}
 	// What an index notes of files is believed by how old the index is.
-	if info, err := os.Stat(filepath.Join(from, "index")); err == nil {
+	if info, err := os.Lstat(filepath.Join(from, "index")); err == nil && isThere(filepath.Join(to, "index")) {
 		if err := os.Chtimes(filepath.Join(to, "index"), info.ModTime(), info.ModTime()); err != nil {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(to, "commondir"), []byte(filepath.ToSlash(r.CommonDir)+"\n"), 0o644)
+	return dst.WriteFile("commondir", []byte(filepath.ToSlash(r.CommonDir)+"\n"), 0o644)
 }
 
 // settle puts HEAD on the commit, and makes an index where there is none: that

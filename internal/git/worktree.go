@@ -26,6 +26,13 @@ type Worktree struct {
 	// lock among the files is held until the last of them has ended.
 	Inherit []*os.File
 
+	// Identity is what was recorded of the checkout's directory when it was
+	// made, if the ledger does not know it any more.
+	Identity fsx.Identity
+	// StowedIn is the identity of the directory that it is stowed in; empty: it
+	// is not known.
+	StowedIn fsx.Identity
+
 	settled bool // what an isolated checkout's agent did is known
 }
 
@@ -153,12 +160,16 @@ func (w *Worktree) LockReason() (string, bool, error) {
 // SetLock locks the worktree against pruning and removal by git, or replaces
 // the reason.
 func (w *Worktree) SetLock(reason string) error {
-	return replaceFile(filepath.Join(w.Admin, "locked"), []byte(reason+"\n"), 0o644)
+	return w.writeAdmin("locked", reason+"\n")
 }
 
 // ClearLock takes the lock away.
 func (w *Worktree) ClearLock() error {
-	err := os.Remove(filepath.Join(w.Admin, "locked"))
+	admin, err := w.OpenAdmin()
+	if err == nil {
+		defer admin.Close()
+		err = admin.Remove("locked")
+	}
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -53,6 +53,7 @@ type Record struct {
 	RepoID     croft.ID          `json:"repoId"`
 	Generation int               `json:"generation"`           // increases with every change
 	Admin      string            `json:"admin,omitempty"`      // the name of git's admin directory
+	Identity   string            `json:"identity,omitempty"`   // of its directory when it was made: what is something else by now is not touched
 	Boot       string            `json:"boot,omitempty"`       // the start of the machine under which it was last known good
 	Verified   string            `json:"verified,omitempty"`   // the start of the machine under which its files were last looked at, if that is not Boot
 	OwnsBranch bool              `json:"ownsBranch,omitempty"` // Croft made the branch, so Croft may delete it
@@ -77,8 +78,9 @@ func (r *Record) Wake(boot string) {
 
 // Trash says where a removed workspace lies.
 type Trash struct {
-	Dir        string    `json:"dir,omitempty"` // empty: nothing is on disk; commits, and a snapshot if one was taken, are left
-	Tip        string    `json:"tip,omitempty"` // where the branch was
+	Dir        string    `json:"dir,omitempty"`      // empty: nothing is on disk; commits, and a snapshot if one was taken, are left
+	Identity   string    `json:"identity,omitempty"` // of that directory
+	Tip        string    `json:"tip,omitempty"`      // where the branch was
 	BranchGone bool      `json:"branchGone,omitempty"`
 	RemovedAt  time.Time `json:"removedAt"`
 	ExpiresAt  time.Time `json:"expiresAt"`

@@ -39,6 +39,7 @@ type Home struct {
 	Agent  string     `json:"agent"`
 	Path   string     `json:"path"`
 	Given  bool       `json:"given,omitempty"`  // it is the caller's, and never deleted
+	Made   string     `json:"made,omitempty"`   // the identity of the directory that Croft made
 	Synced []Archived `json:"synced,omitempty"` // the archives that it has
 }
 

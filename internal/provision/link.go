@@ -5,6 +5,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Link links files and directories at the top of a project into a checkout:
@@ -18,12 +20,17 @@ func Link(project, checkout string, patterns []string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	top, err := fsx.OpenDir(checkout)
+	if err != nil {
+		return nil, err
+	}
+	defer top.Close()
 	var linked []string
 	for _, e := range entries {
 		if e.Name() == ".git" || !matches(patterns, e.Name()) {
 			continue
 		}
-		err := os.Symlink(filepath.Join(project, e.Name()), filepath.Join(checkout, e.Name()))
+		err := top.Symlink(filepath.Join(project, e.Name()), e.Name())
 		if errors.Is(err, os.ErrExist) {
 			continue // the commit has it
 		}

@@ -16,6 +16,7 @@ import (
 	"slices"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 )
 
@@ -97,7 +98,7 @@ func (r Roles) Copy(ctx context.Context, c Copying) (Copied, error) {
 		return out, err
 	}
 	defer src.Close()
-	dst, err := os.OpenRoot(w.Path)
+	dst, err := openCheckout(w)
 	if err != nil {
 		return out, err
 	}
@@ -130,6 +131,15 @@ func (r Roles) Copy(ctx context.Context, c Copying) (Copied, error) {
 	return out, w.SkipWorktree(ctx, true, tracked...)
 }
 
+// openCheckout opens the directory that was made for a worktree. What an agent
+// put in its place is not written to.
+func openCheckout(w *git.Worktree) (*fsx.Dir, error) {
+	if made := w.Made(); made != "" {
+		return fsx.OpenDirIs(w.Path, made)
+	}
+	return nil, &os.PathError{Op: "open", Path: w.Path, Err: fsx.ErrOther}
+}
+
 // Digest names the content of a file.
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
@@ -138,23 +148,26 @@ func Digest(data []byte) string {
 
 // differs reports whether something lies at a path that is neither the text nor
 // what was copied there before.
-func (c Copying) differs(dst *os.Root, name string, text []byte) (bool, error) {
-	info, err := dst.Lstat(name)
+func (c Copying) differs(dst *fsx.Dir, name string, text []byte) (bool, error) {
+	now, err := dst.ReadFile(name, maxRoleFile)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return false, nil
+	case errors.Is(err, fsx.ErrTooLarge):
+		return true, nil
+	case errors.Is(err, fsx.ErrNotRegular):
+		if sub, err := dst.OpenDir(name); err == nil {
+			_ = sub.Close()
+			return false, &croft.Error{
+				Code: croft.NotWritable, Op: "role", Message: fmt.Sprintf("the workspace has a directory where the role has the file %s", name),
+				Hint: "croft new --no-role-files",
+			}
+		}
+		return true, nil
 	case err != nil:
 		return false, err
-	case info.IsDir():
-		return false, &croft.Error{
-			Code: croft.NotWritable, Op: "role", Message: fmt.Sprintf("the workspace has a directory where the role has the file %s", name),
-			Hint: "croft new --no-role-files",
-		}
-	case !info.Mode().IsRegular():
-		return true, nil
 	}
-	now, err := dst.ReadFile(name)
-	return !bytes.Equal(now, text) && c.Placed[name] != Digest(now), err
+	return !bytes.Equal(now, text) && c.Placed[name] != Digest(now), nil
 }
 
 // refuseEdits lets only those files be replaced that git has.
@@ -180,7 +193,7 @@ func (c Copying) refuseEdits(ctx context.Context, changed, tracked []string) err
 
 // readRole reads a file of a role.
 func readRole(src *os.Root, from string) ([]byte, error) {
-	in, err := src.Open(from)
+	in, err := src.OpenFile(from, os.O_RDONLY|fsx.NonBlocking, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &croft.Error{Code: croft.RoleNotFound, Op: "role", Message: "a file of the role is gone", Details: from}
 	}
@@ -199,14 +212,9 @@ func readRole(src *os.Root, from string) ([]byte, error) {
 
 // place replaces what is at the destination; a link there is replaced, not
 // followed.
-func place(dst *os.Root, to string, data []byte) error {
-	if info, err := dst.Lstat(to); err == nil && info.Mode().IsRegular() {
-		if old, err := dst.ReadFile(to); err == nil && bytes.Equal(old, data) {
-			return nil
-		}
-	}
-	if err := dst.Remove(to); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+func place(dst *fsx.Dir, to string, data []byte) error {
+	if old, err := dst.ReadFile(to, maxRoleFile); err == nil && bytes.Equal(old, data) {
+		return nil
 	}
 	return dst.WriteFile(to, data, 0o644)
 }

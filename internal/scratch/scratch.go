@@ -11,37 +11,52 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// Copy copies the directory from to the directory to, which is not there yet:
+// Copy copies a directory to an entry of another one, which is not there yet:
 // files, directories, and links as links. Sockets, pipes and devices are left
-// out. Every file gets the same time, so that times tell nothing. A copy that
-// fails is removed. It returns how many files and links were copied; if there
-// are none, to is not made.
-func Copy(from, to string, when time.Time) (n int, err error) {
-	if info, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+// out. No part of the path from where it copies may be a link. Every file gets
+// the same time, so that times tell nothing. A copy that fails is removed. It
+// returns how many files and links were copied; if there are none, the entry is
+// not made.
+func Copy(from string, into *fsx.Dir, name string, when time.Time) (n int, err error) {
+	held, err := fsx.OpenDir(from)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fsx.ErrLink) {
 		return 0, nil
-	} else if err != nil {
+	}
+	if err != nil {
 		return 0, err
 	}
-	src, err := os.OpenRoot(from)
+	defer held.Close()
+	if err := into.Mkdir(name, 0o777); err != nil {
+		return 0, err
+	}
+	n, err = copyHeld(held, into, name, when)
+	if err != nil || n == 0 {
+		err = errors.Join(err, into.RemoveAll(name))
+	}
+	return n, err
+}
+
+func copyHeld(held, into *fsx.Dir, name string, when time.Time) (int, error) {
+	src, err := held.Root()
 	if err != nil {
 		return 0, err
 	}
 	defer src.Close()
-	if err := os.MkdirAll(to, 0o777); err != nil {
+	made, err := into.OpenDir(name)
+	if err != nil {
 		return 0, err
 	}
-	dst, err := os.OpenRoot(to)
+	defer made.Close()
+	dst, err := made.Root()
 	if err != nil {
 		return 0, err
 	}
 	defer dst.Close()
-	n, err = copyTree(src, dst, when)
-	if err != nil || n == 0 {
-		err = errors.Join(err, os.RemoveAll(to))
-	}
-	return n, err
+	return copyTree(src, dst, when)
 }
 
 func copyTree(src, dst *os.Root, when time.Time) (n int, err error) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -22,8 +23,29 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
+// copyTo copies to a place in a directory that is made for it.
+func copyTo(t *testing.T, from, to string) (int, error) {
+	t.Helper()
+	into, err := fsx.MakeDir(filepath.Dir(to), 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer into.Close()
+	return Copy(from, into, filepath.Base(to), when)
+}
+
+// topDir is a directory no part of whose path is a link.
+func topDir(t *testing.T) string {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return top
+}
+
 func TestCopy(t *testing.T) {
-	top := t.TempDir()
+	top := topDir(t)
 	from, to := filepath.Join(top, "from"), filepath.Join(top, "home", "agent1")
 	secret := filepath.Join(top, "secret")
 	write(t, secret, "secret")
@@ -37,7 +59,7 @@ func TestCopy(t *testing.T) {
 			t.Skip("needs symbolic links")
 		}
 	}
-	n, err := Copy(from, to, when)
+	n, err := copyTo(t, from, to)
 	if err != nil || n != 6 {
 		t.Fatalf("%d files, %v", n, err)
 	}
@@ -86,7 +108,7 @@ func TestCopy(t *testing.T) {
 
 // A directory that is empty, not there, or a link to somewhere leaves nothing.
 func TestCopyOfNothing(t *testing.T) {
-	top := t.TempDir()
+	top := topDir(t)
 	write(t, filepath.Join(top, "full", "file"), "file")
 	if err := os.MkdirAll(filepath.Join(top, "empty", "dir"), 0o755); err != nil {
 		t.Fatal(err)
@@ -96,7 +118,7 @@ func TestCopyOfNothing(t *testing.T) {
 	}
 	for _, from := range []string{"empty", "missing", "link"} {
 		to := filepath.Join(top, "to")
-		if n, err := Copy(filepath.Join(top, from), to, when); err != nil || n != 0 {
+		if n, err := copyTo(t, filepath.Join(top, from), to); err != nil || n != 0 {
 			t.Errorf("%s: %d, %v", from, n, err)
 		}
 		if _, err := os.Lstat(to); err == nil {

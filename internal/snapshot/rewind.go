@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 )
 
@@ -203,44 +204,58 @@ var adminStays = []string{"gitdir", "commondir", "locked"}
 // swapAdmin replaces the worktree's own part of the git directory, index
 // included. HEAD and the index are there at every moment.
 func swapAdmin(ctx context.Context, w *git.Worktree, commit string) error {
-	staging := filepath.Join(w.Repo.CommonDir, "croft", "staging", filepath.Base(w.Admin)+".rewind")
-	if err := os.RemoveAll(staging); err != nil { // of an attempt that was killed
+	// It is put together where no agent can write.
+	staging := filepath.Join(w.Repo.Dir, "staging", filepath.Base(w.Admin)+".rewind")
+	if err := fsx.RemoveOwn(staging); err != nil { // of an attempt that was killed
 		return err
 	}
-	if err := os.MkdirAll(staging, 0o777); err != nil {
+	if err := os.MkdirAll(staging, 0o700); err != nil {
 		return err
 	}
-	defer os.RemoveAll(staging)
+	defer func() { _ = fsx.RemoveOwn(staging) }()
 	if err := RestoreAdmin(ctx, w.Repo, commit, staging); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("snapshot.admin"); err != nil {
 		return err
 	}
-	fresh, err := os.ReadDir(staging)
+	fresh, err := fsx.OpenOwn(staging)
 	if err != nil {
 		return err
 	}
-	old, err := os.ReadDir(w.Admin)
+	defer fresh.Close()
+	admin, err := w.OpenAdmin()
 	if err != nil {
 		return err
 	}
-	for _, e := range old {
-		stays := slices.ContainsFunc(fresh, func(f fs.DirEntry) bool { return f.Name() == e.Name() && !f.IsDir() && !e.IsDir() })
-		if stays || slices.Contains(adminStays, e.Name()) {
+	defer admin.Close()
+	return swapEntries(fresh, admin)
+}
+
+// swapEntries replaces what a directory holds by what another one holds, but
+// for the files that stay. A file is replaced at once.
+func swapEntries(fresh, admin *fsx.Dir) error {
+	names, err := fresh.Names()
+	if err != nil {
+		return err
+	}
+	old, err := admin.Names()
+	if err != nil {
+		return err
+	}
+	for _, name := range old {
+		if slices.Contains(names, name) || slices.Contains(adminStays, name) {
 			continue
 		}
-		if err := os.RemoveAll(filepath.Join(w.Admin, e.Name())); err != nil {
+		if err := admin.RemoveAll(name); err != nil {
 			return err
 		}
 	}
-	for _, e := range fresh {
-		if err := failpoint.Hit("snapshot.admin"); err != nil {
-			return err
-		}
-		if err := os.Rename(filepath.Join(staging, e.Name()), filepath.Join(w.Admin, e.Name())); err != nil {
-			return err
-		}
+	if err := failpoint.Hit("snapshot.admin"); err != nil {
+		return err
 	}
-	return nil
+	return fresh.CopyOver(admin, largestAdmin)
 }
+
+// largestAdmin bounds the worktree's own part of the git directory.
+const largestAdmin = 4 << 30

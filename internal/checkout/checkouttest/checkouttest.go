@@ -53,6 +53,7 @@ func Run(t *testing.T, make func(t *testing.T) Fixture) {
 		{"Stow", Isolated, stow},
 		{"StowAgain", Isolated, stowAgain},
 		{"StowLink", Isolated, stowLink},
+		{"StowOther", Isolated, stowOther},
 		{"NeverTouchesTheProject", Shared, neverTouched},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -279,7 +280,7 @@ func healthShared(t *testing.T, f Fixture) {
 func stow(t *testing.T, f Fixture) {
 	f.make(t)
 	gittest.WriteFile(t, filepath.Join(f.Spec.Path, "wip.txt"), "wip")
-	trash := t.TempDir()
+	trash := realTempDir(t)
 	if err := f.Checkout.Stow(f.Spec, trash); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +296,7 @@ func stow(t *testing.T, f Fixture) {
 
 func stowAgain(t *testing.T, f Fixture) {
 	f.make(t)
-	trash := t.TempDir()
+	trash := realTempDir(t)
 	for range 2 {
 		if err := f.Checkout.Stow(f.Spec, trash); err != nil {
 			t.Fatalf("stow: %v", err)
@@ -305,7 +306,7 @@ func stowAgain(t *testing.T, f Fixture) {
 		t.Errorf("the second time lost what the first had kept: %v", err)
 	}
 	// And for what was never made.
-	if err := f.Checkout.Stow(f.Spec, t.TempDir()); err != nil {
+	if err := f.Checkout.Stow(f.Spec, realTempDir(t)); err != nil {
 		t.Errorf("stow of nothing: %v", err)
 	}
 }
@@ -319,21 +320,58 @@ func stowLink(t *testing.T, f Fixture) {
 	if err := os.Symlink(away, f.Spec.Path); err != nil {
 		t.Skip("needs symbolic links")
 	}
-	if err := f.Checkout.Stow(f.Spec, t.TempDir()); err != nil {
-		t.Fatal(err)
+	if err := f.Checkout.Stow(f.Spec, realTempDir(t)); !errors.Is(err, checkout.ErrOther) {
+		t.Errorf("stow of a link: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(away, "README.md")); err != nil {
 		t.Errorf("the link was followed: %v", err)
 	}
-	if _, err := os.Lstat(f.Spec.Path); err == nil {
-		t.Error("the link is still there")
+	if _, err := os.Lstat(f.Spec.Path); err != nil {
+		t.Error("the link, which nobody of ours made, is gone")
 	}
+	if err := errors.Join(os.Remove(f.Spec.Path), os.Rename(away, f.Spec.Path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Checkout.Stow(f.Spec, realTempDir(t)); err != nil {
+		t.Errorf("what came back to its path: %v", err)
+	}
+}
+
+// stowOther puts a directory that looks the same in the checkout's place.
+func stowOther(t *testing.T, f Fixture) {
+	f.make(t)
+	away := f.Spec.Path + ".away"
+	if err := os.Rename(f.Spec.Path, away); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(f.Spec.Path, os.DirFS(away)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Checkout.Stow(f.Spec, realTempDir(t)); !errors.Is(err, checkout.ErrOther) {
+		t.Errorf("stow of another directory: %v", err)
+	}
+	if err := f.Checkout.Discard(f.Spec); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(f.Spec.Path, "README.md")); err != nil {
+		t.Errorf("another directory was moved or deleted: %v", err)
+	}
+}
+
+// realTempDir is a directory no part of whose path is a link.
+func realTempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func neverTouched(t *testing.T, f Fixture) {
 	before := f.snapshot(t)
 	f.make(t)
-	if err := f.Checkout.Stow(f.Spec, t.TempDir()); err != nil {
+	if err := f.Checkout.Stow(f.Spec, realTempDir(t)); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Checkout.Discard(f.Spec); err != nil {

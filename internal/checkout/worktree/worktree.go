@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 
 	"github.com/croft-sh/croft/internal/checkout"
-	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 )
 
@@ -51,7 +50,7 @@ func (c *Checkouts) At(s checkout.Spec) *git.Worktree {
 	if c.kind == git.KindIsolated {
 		w = c.repo.Isolated(Admin(s.ID), s.Path)
 	}
-	w.Inherit = s.Inherit
+	w.Inherit, w.Identity, w.StowedIn = s.Inherit, s.Identity, s.StowedIn
 	return w
 }
 
@@ -154,74 +153,3 @@ func (c *Checkouts) Health(s checkout.Spec) checkout.Health {
 		return checkout.Missing
 	}
 }
-
-// Stow renames the directory to dir/tree and the admin directory to dir/admin.
-// A link at the path is moved as a link. In between the worktree is locked, so
-// that a `git worktree prune` does not delete the half that is left.
-func (c *Checkouts) Stow(s checkout.Spec, dir string) error {
-	return c.StowWhile(s, dir, func() error { return nil })
-}
-
-// StowWhile is Stow for those who have something to do between the two
-// renames, where the second has to wait a moment.
-func (c *Checkouts) StowWhile(s checkout.Spec, dir string, meanwhile func() error) error {
-	w := c.At(s)
-	_ = w.Harvest(context.Background()) // what cannot be harvested goes along
-	if _, locked, err := w.LockReason(); err == nil && !locked && w.Registered() {
-		if err := w.SetLock(RemovalLock); err != nil {
-			return err
-		}
-	}
-	err := os.Rename(s.Path, filepath.Join(dir, "tree"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if err := failpoint.Hit("worktree.stow.renamed"); err != nil {
-		return err
-	}
-	stowed := &git.Worktree{Admin: filepath.Join(dir, "admin")}
-	if err := w.DeregisterWhile(stowed.Admin, meanwhile); err != nil {
-		return err
-	}
-	if reason, _, _ := stowed.LockReason(); reason == RemovalLock {
-		return stowed.ClearLock()
-	}
-	return nil
-}
-
-// Unstow renames the admin directory and then the directory back to where they
-// were.
-func (c *Checkouts) Unstow(s checkout.Spec, dir string) error {
-	w := c.At(s)
-	if isGone(filepath.Join(dir, "admin")) && isGone(w.Admin) {
-		return c.adoptTree(w, s, filepath.Join(dir, "tree"))
-	}
-	err := w.Reregister(filepath.Join(dir, "admin"), filepath.Join(dir, "tree"), BirthLock)
-	switch {
-	case errors.Is(err, git.ErrExists):
-		return fmt.Errorf("%w: %s", checkout.ErrExists, s.Path)
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
-	}
-	return err
-}
-
-// adoptTree brings a directory back that had lost its registration before it
-// was stowed: the files as they are, with an index made anew.
-func (c *Checkouts) adoptTree(w *git.Worktree, s checkout.Spec, tree string) error {
-	if !w.Owns(tree) && !w.Owns(s.Path) {
-		return fmt.Errorf("%w: %s", checkout.ErrGone, tree)
-	}
-	if !w.Owns(s.Path) {
-		if err := os.MkdirAll(filepath.Dir(s.Path), 0o777); err != nil {
-			return err
-		}
-		if err := os.Rename(tree, s.Path); err != nil {
-			return err
-		}
-	}
-	return w.Register(context.Background(), git.AddSpec{Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock})
-}
-
-// Discard removes the worktree.
-func (c *Checkouts) Discard(s checkout.Spec) error { return c.At(s).Discard() }

@@ -1,0 +1,144 @@
+//go:build unix
+
+package engine_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// TestForgedAdminArchives puts into the trash, in place of what git knew of a
+// removed workspace, what an agent would like to be restored. The files come
+// back, the victim stays, and the registration leads to the repository.
+func TestForgedAdminArchives(t *testing.T) {
+	t.Parallel()
+	for name, forge := range map[string]func(t *testing.T, admin, victim string) error{
+		"a link": func(_ *testing.T, admin, victim string) error {
+			return errors.Join(os.RemoveAll(admin), os.Symlink(filepath.Join(victim, "admin"), admin))
+		},
+		"a file": func(_ *testing.T, admin, _ string) error {
+			return errors.Join(os.RemoveAll(admin), os.WriteFile(admin, []byte("x"), 0o644))
+		},
+		"a pipe": func(_ *testing.T, admin, _ string) error {
+			return errors.Join(os.RemoveAll(admin), unix.Mkfifo(admin, 0o644))
+		},
+		"links in it": func(_ *testing.T, admin, victim string) error {
+			var errs []error
+			for _, file := range []string{"gitdir", "locked", "commondir", "index", "HEAD"} {
+				_ = os.Remove(filepath.Join(admin, file))
+				errs = append(errs, os.Symlink(filepath.Join(victim, "admin", "HEAD"), filepath.Join(admin, file)))
+			}
+			return errors.Join(errs...)
+		},
+		"a link to a directory in it": func(_ *testing.T, admin, victim string) error {
+			return errors.Join(os.RemoveAll(filepath.Join(admin, "logs")), os.Symlink(victim, filepath.Join(admin, "logs")))
+		},
+		"pipes in it": func(_ *testing.T, admin, _ string) error {
+			var errs []error
+			for _, file := range []string{"HEAD", "index", "ORIG_HEAD"} {
+				_ = os.Remove(filepath.Join(admin, file))
+				errs = append(errs, unix.Mkfifo(filepath.Join(admin, file), 0o644))
+			}
+			return errors.Join(errs...)
+		},
+		"a huge file in it": func(_ *testing.T, admin, _ string) error {
+			return os.Truncate(filepath.Join(admin, "index"), 1<<40)
+		},
+		"the way to another repository": func(_ *testing.T, admin, victim string) error {
+			return errors.Join(os.WriteFile(filepath.Join(admin, "commondir"), []byte(victim+"\n"), 0o644),
+				os.WriteFile(filepath.Join(admin, "gitdir"), []byte("../../../../victim/.git\n"), 0o644))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			e := engineIn(t, r, 0)
+			w := create(t, e, croft.CreateRequest{Name: "a"})
+			gittest.WriteFile(t, filepath.Join(w.Path, "wip"), "wip\n")
+			if _, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil {
+				t.Fatal(err)
+			}
+			victim := victimOf(t, r, w.ID)
+			before := digestOf(t, victim)
+			if err := forge(t, filepath.Join(filepath.Dir(w.Path), ".trash", string(w.ID), "admin"), victim); err != nil {
+				t.Fatal(err)
+			}
+			back, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})
+			if err != nil {
+				t.Fatalf("Restore: %v", err)
+			}
+			if after := digestOf(t, victim); after != before {
+				t.Errorf("the victim changed:\n%s\nwas\n%s", after, before)
+			}
+			if got := r.GitIn(back.Path, "rev-parse", "--path-format=absolute", "--git-common-dir"); got != filepath.Join(r.Dir, ".git") {
+				t.Errorf("its repository is %s", got)
+			}
+			if b, err := os.ReadFile(filepath.Join(back.Path, "wip")); err != nil || string(b) != "wip\n" {
+				t.Errorf("its work: %q, %v", b, err)
+			}
+			if got := r.GitIn(back.Path, "status", "--porcelain"); got != "?? wip" {
+				t.Errorf("its status: %q", got)
+			}
+		})
+	}
+}
+
+// TestMadeAgainByTheUser: a directory that a user made at the path of a
+// workspace whose own is gone is neither removed, nor restored over.
+func TestMadeAgainByTheUser(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	pointer := read(t, filepath.Join(w.Path, ".git"))
+	if err := os.RemoveAll(w.Path); err != nil {
+		t.Fatal(err)
+	}
+	gittest.WriteFile(t, filepath.Join(w.Path, ".git"), pointer)
+	gittest.WriteFile(t, filepath.Join(w.Path, "mine"), "mine\n")
+	res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+	if err != nil || len(res.Kept) != 1 || res.Kept[0].Reason.Code != croft.WorkspaceBroken {
+		t.Errorf("Remove = %+v, %v", res, err)
+	}
+	if !exists(filepath.Join(w.Path, "mine")) {
+		t.Error("what the user made was moved")
+	}
+}
+
+// TestMovedAwayAndBack: what was moved away while its workspace was removed, and
+// moved back before that is restored, is the workspace; it is not overwritten.
+func TestMovedAwayAndBack(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			e := engineIn(t, r, 0)
+			w := create(t, e, croft.CreateRequest{Name: "a", Mode: mode})
+			gittest.WriteFile(t, filepath.Join(w.Path, "u"), "U\n")
+			aside := filepath.Join(r.Home, "aside")
+			if err := os.Rename(w.Path, aside); err != nil {
+				t.Fatal(err)
+			}
+			if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}}); err != nil || len(res.Removed) != 1 {
+				t.Fatalf("Remove = %+v, %v", res, err)
+			}
+			if err := os.Rename(aside, w.Path); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: "a"}); err != nil {
+				t.Errorf("Restore: %v", err)
+			}
+			if b, err := os.ReadFile(filepath.Join(w.Path, "u")); err != nil || string(b) != "U\n" {
+				t.Errorf("its work: %q, %v", b, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,194 @@
+package engine_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// victimOf makes a directory that an agent would like to see moved, deleted or
+// written to: whatever Croft looks for by name is in it.
+func victimOf(t *testing.T, r *gittest.Repo, id croft.ID) string {
+	t.Helper()
+	top := filepath.Join(r.Home, "victim")
+	for _, name := range []string{
+		"precious", "a/f", "a/sub/f", ".trash/f", "tree/f", "admin/HEAD", "admin/gitdir", "admin/locked", "admin/index", "gitdir", "locked", "HEAD",
+		".trash/" + string(id) + "/tree/f", ".trash/" + string(id) + "/admin/gitdir", string(id) + "/tree/f", string(id) + "/admin/HEAD",
+		"croft-" + string(id) + "/gitdir", "croft-" + string(id) + "/locked", "staging/croft-" + string(id) + "/HEAD", "trash/f",
+	} {
+		gittest.WriteFile(t, filepath.Join(top, filepath.FromSlash(name)), "precious\n")
+	}
+	return top
+}
+
+// digestOf sums up a directory: names, kinds, modes and contents.
+func digestOf(t *testing.T, dir string) string {
+	t.Helper()
+	var lines []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		line := path + " " + d.Type().String()
+		if d.Type().IsRegular() {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			line += fmt.Sprintf(" %x", sha256.Sum256(b))
+		}
+		lines = append(lines, line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sort.Strings(lines)
+	return strings.Join(lines, "\n")
+}
+
+// swapped are the places that an agent exchanges for links: the workspace, what
+// it lies in, the trash and what is in it, and its registration.
+func swapped(r *gittest.Repo, id croft.ID) []string {
+	beside, common := filepath.Join(filepath.Dir(r.Dir), "app.croft"), filepath.Join(r.Dir, ".git")
+	return []string{
+		filepath.Join(beside, "a"),
+		filepath.Join(beside, ".trash"),
+		filepath.Join(beside, ".trash", string(id)),
+		filepath.Join(beside, ".trash", string(id), "tree"),
+		filepath.Join(beside, ".trash", string(id), "admin"),
+		beside,
+		filepath.Join(common, "croft"),
+		filepath.Join(common, "worktrees", "croft-"+string(id)),
+	}
+}
+
+// raced are those of the places that nothing but Croft itself writes below: git
+// writes in the registration that it is given, wherever that leads.
+const raced = 7
+
+// swap exchanges a place for a link, and returns what undoes that. What Croft
+// made there meanwhile stays.
+func swap(place, victim string) (undo func()) {
+	aside := place + ".aside"
+	moved := os.Rename(place, aside) == nil
+	linked := os.Symlink(victim, place) == nil
+	return func() {
+		if target, err := os.Readlink(place); linked && err == nil && target == victim {
+			_ = os.Remove(place)
+		}
+		if moved {
+			_ = os.Rename(aside, place)
+		}
+	}
+}
+
+// TestRacesWithLinks removes, restores and purges workspaces while somebody
+// exchanges everything for links to a victim. What becomes of the workspace is
+// one thing; nothing may become of the victim.
+func TestRacesWithLinks(t *testing.T) {
+	t.Parallel()
+	races := 14
+	if os.Getenv("CROFT_LONG") != "" {
+		races = 1000
+	}
+	done, refused := 0, 0
+	const each = 14 // in one repository
+	for n := 0; n < races; n += each {
+		r := gittest.New(t)
+		for i := range min(each, races-n) {
+			ok, bad := race(t, r, (n+i)%raced)
+			done, refused = done+ok, refused+bad
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d races: %d acts were done, %d refused", races, done, refused)
+	if done == 0 || refused == 0 {
+		t.Error("nothing was done, or nothing was in the way")
+	}
+}
+
+func race(t *testing.T, r *gittest.Repo, which int) (done, refused int) {
+	t.Helper()
+	e := engineIn(t, r, 0, "trash.retention", "0s", "trash.notice", "0s", "trash.saved_for", "0s")
+	w, err := e.Create(t.Context(), croft.CreateRequest{})
+	if err != nil {
+		t.Fatalf("create: %v", err)
+	}
+	gittest.WriteFile(t, filepath.Join(w.Path, "wip"), "wip\n")
+	victim := victimOf(t, r, w.ID)
+	gittest.WriteFile(t, filepath.Join(victim, filepath.Base(w.Path), "f"), "precious\n")
+	before := digestOf(t, victim)
+	places := swapped(r, w.ID)
+	places[0] = w.Path
+	var swapping sync.WaitGroup
+	stop := make(chan bool)
+	swapping.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			undo := swap(places[which], victim)
+			time.Sleep(time.Duration(i%7) * 300 * time.Microsecond)
+			undo()
+			time.Sleep(time.Duration(i%5) * 700 * time.Microsecond)
+		}
+	})
+	count := func(err error) {
+		if err == nil {
+			done++
+		} else {
+			refused++
+		}
+	}
+	for range 2 {
+		res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{w.Name}, Mode: croft.RemoveForce})
+		if err == nil && len(res.Kept) > 0 {
+			err = res.Kept[0].Reason
+		}
+		count(err)
+		_, err = e.Restore(t.Context(), croft.RestoreRequest{Ref: string(w.ID)})
+		count(err)
+	}
+	_, _ = e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{w.Name}, Mode: croft.RemoveForce})
+	_, err = e.GC(t.Context(), "")
+	count(err)
+	close(stop)
+	swapping.Wait()
+	if after := digestOf(t, victim); after != before {
+		t.Errorf("the victim changed when %s was exchanged:\n%s\nwas\n%s", places[which], after, before)
+	}
+	clearRace(t, r, e, w.Name)
+	return done, refused
+}
+
+// clearRace lets a workspace go that nobody disturbs any more. If another
+// directory came to lie at its path, that stays.
+func clearRace(t *testing.T, r *gittest.Repo, e croft.Service, name string) {
+	t.Helper()
+	res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{name}, Mode: croft.RemoveForce})
+	if err != nil || len(res.Kept) > 0 && res.Kept[0].Reason.Code != croft.WorkspaceBroken {
+		t.Errorf("once it is quiet: %+v, %v", res, err)
+	}
+	if _, err := e.GC(t.Context(), ""); err != nil && !errors.Is(err, croft.WorkspaceBroken) {
+		t.Errorf("gc once it is quiet: %v", err)
+	}
+	if got := r.Git("fsck", "--no-dangling"); got != "" {
+		t.Errorf("git fsck: %s", got)
+	}
+}

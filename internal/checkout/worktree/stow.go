@@ -1,0 +1,195 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// The names of the two halves of a checkout in the directory that it is stowed
+// in.
+const (
+	stowedTree  = "tree"
+	stowedAdmin = "admin"
+)
+
+// Stow renames the directory to dir/tree and the admin directory to dir/admin.
+// In between the worktree is locked, so that a `git worktree prune` does not
+// delete the half that is left.
+func (c *Checkouts) Stow(s checkout.Spec, dir string) error {
+	return c.StowWhile(s, dir, func() error { return nil })
+}
+
+// StowWhile is Stow for those who have something to do between the two
+// renames, where the second has to wait a moment.
+func (c *Checkouts) StowWhile(s checkout.Spec, dir string, meanwhile func() error) error {
+	w := c.At(s)
+	_ = w.Harvest(context.Background()) // what cannot be harvested goes along
+	if _, locked, err := w.LockReason(); err == nil && !locked && w.Registered() {
+		if err := w.SetLock(RemovalLock); err != nil {
+			return err
+		}
+	}
+	if err := failpoint.Hit("worktree.stow.locked"); err != nil {
+		return err
+	}
+	if err := c.stowTree(w, dir); err != nil {
+		c.unlock(w)
+		return err
+	}
+	if err := failpoint.Hit("worktree.stow.renamed"); err != nil {
+		return err
+	}
+	stowed := &git.Worktree{Admin: filepath.Join(dir, stowedAdmin)}
+	if err := w.DeregisterWhile(stowed.Admin, meanwhile); err != nil {
+		return err
+	}
+	c.unlock(stowed)
+	return nil
+}
+
+// unlock takes the lock of a removal away.
+func (c *Checkouts) unlock(w *git.Worktree) {
+	if reason, _, _ := w.LockReason(); reason == RemovalLock {
+		_ = w.ClearLock()
+	}
+}
+
+// stowTree moves the directory that was made. If it is gone, it is gone.
+func (c *Checkouts) stowTree(w *git.Worktree, dir string) error {
+	stow, err := openStow(w, dir)
+	if err != nil {
+		return err
+	}
+	defer stow.Close()
+	if now, err := stow.IdentityOf(stowedTree); err == nil {
+		if now != w.Made() {
+			return fmt.Errorf("%s: %w", filepath.Join(dir, stowedTree), checkout.ErrOther)
+		}
+		return nil // by a process that died
+	}
+	beside, err := fsx.OpenDir(filepath.Dir(w.Path))
+	if err == nil {
+		defer beside.Close()
+		err = beside.Move(filepath.Base(w.Path), w.Made(), stow, stowedTree)
+	}
+	return other(w.Path, err)
+}
+
+// other says of what lies at a path that it is not what was made, and of what
+// is gone nothing.
+func other(path string, err error) error {
+	switch {
+	case errors.Is(err, fsx.ErrOther) || errors.Is(err, fsx.ErrLink):
+		return fmt.Errorf("%s: %w", path, checkout.ErrOther)
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	}
+	return err
+}
+
+func openStow(w *git.Worktree, dir string) (*fsx.Dir, error) {
+	stow, err := fsx.OpenDir(dir)
+	if w.StowedIn != "" {
+		if err == nil {
+			_ = stow.Close()
+		}
+		stow, err = fsx.OpenDirIs(dir, w.StowedIn)
+	}
+	if errors.Is(err, fsx.ErrOther) || errors.Is(err, fsx.ErrLink) {
+		err = fmt.Errorf("%s: %w", dir, checkout.ErrOther)
+	}
+	return stow, err
+}
+
+// Unstow renames the admin directory and then the directory back to where they
+// were. A directory that lies at its path again stays there.
+func (c *Checkouts) Unstow(s checkout.Spec, dir string) error {
+	w := c.At(s)
+	if dir == "" || isGone(filepath.Join(dir, stowedAdmin)) && isGone(w.Admin) {
+		return c.adoptTree(w, s, dir)
+	}
+	err := w.Reregister(filepath.Join(dir, stowedAdmin), filepath.Join(dir, stowedTree), BirthLock)
+	switch {
+	case errors.Is(err, git.ErrForged):
+		if err := dropForged(w, dir); err != nil {
+			return err
+		}
+		return c.adoptTree(w, s, dir)
+	case errors.Is(err, git.ErrExists):
+		return fmt.Errorf("%w: %s", checkout.ErrExists, s.Path)
+	case errors.Is(err, fsx.ErrOther) || errors.Is(err, fsx.ErrLink):
+		return fmt.Errorf("%s: %w: %w", dir, checkout.ErrOther, err)
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
+	}
+	return err
+}
+
+// dropForged deletes an admin directory that is not what git made.
+func dropForged(w *git.Worktree, dir string) error {
+	stow, err := openStow(w, dir)
+	if err != nil {
+		return err
+	}
+	defer stow.Close()
+	return stow.RemoveAll(stowedAdmin)
+}
+
+// adoptTree brings a directory back that had lost its registration before it
+// was stowed, or that somebody put back to its path: the files as they are, with
+// an index made anew.
+func (c *Checkouts) adoptTree(w *git.Worktree, s checkout.Spec, dir string) error {
+	beside, err := fsx.MakeDir(filepath.Dir(s.Path), 0o777)
+	if err != nil {
+		return err
+	}
+	defer beside.Close()
+	now, err := beside.IdentityOf(filepath.Base(s.Path))
+	isBack := err == nil && now == w.Wanted()
+	if !isBack && dir == "" {
+		return fmt.Errorf("%w: %s", checkout.ErrGone, s.Path)
+	}
+	at := s.Path
+	if !isBack {
+		at = filepath.Join(dir, stowedTree)
+	}
+	if err = w.Reclaim(at); err == nil && !isBack {
+		err = c.unstowTree(w, beside, dir)
+	}
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
+	case err != nil:
+		return other(at, err)
+	}
+	return w.Register(context.Background(), git.AddSpec{Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock})
+}
+
+func (c *Checkouts) unstowTree(w *git.Worktree, beside *fsx.Dir, dir string) error {
+	stow, err := openStow(w, dir)
+	if err == nil {
+		defer stow.Close()
+		err = stow.Move(stowedTree, w.Wanted(), beside, filepath.Base(w.Path))
+	}
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
+	case errors.Is(err, os.ErrExist):
+		return fmt.Errorf("%w: %s", checkout.ErrExists, w.Path)
+	}
+	if err != nil {
+		return other(filepath.Join(dir, stowedTree), err)
+	}
+	return nil
+}
+
+// Discard removes the worktree.
+func (c *Checkouts) Discard(s checkout.Spec) error { return c.At(s).Discard() }

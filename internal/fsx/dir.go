@@ -1,0 +1,306 @@
+package fsx
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// ErrOther says that something lies at a place, but not what was recorded when
+// the place was made.
+var ErrOther = errors.New("not the directory that was made there")
+
+// ErrLink says that a path leads through a link, or to one.
+var ErrLink = errors.New("a link, or something else that is no directory")
+
+// ErrMount says that another file system is mounted in a tree.
+var ErrMount = errors.New("another file system is mounted there")
+
+// Dir is a directory that is held open. What is done with it is done in this
+// directory wherever it lies by now, and whatever lies at its path by now. All
+// names that its methods take are those of entries: they have no separators,
+// and a link that has such a name is never followed.
+type Dir struct {
+	file *os.File
+	path string // where it was opened, for messages and for systems that have no calls below a held directory
+}
+
+// OpenDir opens a directory at an absolute path no part of which is a link.
+func OpenDir(path string) (*Dir, error) {
+	path = filepath.Clean(path)
+	f, err := openPlain(path)
+	if err != nil {
+		return nil, explain("open", path, err)
+	}
+	return &Dir{f, path}, nil
+}
+
+// OpenDirIs opens a directory as [OpenDir] does, and fails with [ErrOther] if it
+// is not the one that was recorded.
+func OpenDirIs(path string, want Identity) (*Dir, error) {
+	d, err := OpenDir(path)
+	if err != nil {
+		return nil, err
+	}
+	return d.orClose(d.check(want))
+}
+
+// MakeDir opens a directory as [OpenDir] does, after making those of its parts
+// that are not there.
+func MakeDir(path string, perm os.FileMode) (*Dir, error) {
+	d, err := OpenDir(path)
+	if !errors.Is(err, os.ErrNotExist) {
+		return d, err
+	}
+	up, name := filepath.Split(filepath.Clean(path))
+	if name == "" || filepath.Clean(up) == filepath.Clean(path) {
+		return nil, err
+	}
+	parent, err := MakeDir(up, perm)
+	if err != nil {
+		return nil, err
+	}
+	defer parent.Close()
+	if err := parent.Mkdir(name, perm); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, err
+	}
+	return parent.OpenDir(name)
+}
+
+// Close lets go of the directory.
+func (d *Dir) Close() error { return d.file.Close() }
+
+// Root returns the directory as one that nothing leads out of. Links inside it
+// are followed as far as they stay in it.
+func (d *Dir) Root() (*os.Root, error) {
+	root, err := os.OpenRoot(d.path)
+	if err != nil {
+		return nil, err
+	}
+	now, err := root.Stat(".")
+	held, herr := d.file.Stat()
+	if err = errors.Join(err, herr); err == nil && !os.SameFile(now, held) {
+		err = &os.PathError{Op: "open", Path: d.path, Err: ErrOther}
+	}
+	if err != nil {
+		_ = root.Close()
+		return nil, err
+	}
+	return root, nil
+}
+
+// Path is where the directory was opened.
+func (d *Dir) Path() string { return d.path }
+
+// Identity returns the identity of the directory itself.
+func (d *Dir) Identity() (Identity, error) { return identityOfOpen(d.file) }
+
+// check fails with ErrOther if the directory has another identity.
+func (d *Dir) check(want Identity) error {
+	now, err := d.Identity()
+	if err == nil && (want == "" || now != want) {
+		err = &os.PathError{Op: "open", Path: d.path, Err: ErrOther}
+	}
+	return err
+}
+
+func (d *Dir) orClose(err error) (*Dir, error) {
+	if err != nil {
+		_ = d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// OpenDirIs opens an entry as [Dir.OpenDir] does, and fails with [ErrOther] if
+// it is not the directory that was recorded.
+func (d *Dir) OpenDirIs(name string, want Identity) (*Dir, error) {
+	sub, err := d.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return sub.orClose(sub.check(want))
+}
+
+// OpenBelow opens a directory at a relative path, no part of which may be a
+// link.
+func (d *Dir) OpenBelow(path string) (*Dir, error) {
+	at := d
+	if path = filepath.Clean(path); path == "." {
+		f, err := d.reopen()
+		return &Dir{f, d.path}, err
+	}
+	for name := range strings.SplitSeq(filepath.ToSlash(path), "/") {
+		next, err := at.OpenDir(name)
+		if at != d {
+			_ = at.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// MakeBelow is [Dir.OpenBelow] that makes those parts that are not there.
+func (d *Dir) MakeBelow(path string, perm os.FileMode) (*Dir, error) {
+	at := d
+	for name := range strings.SplitSeq(filepath.ToSlash(filepath.Clean(path)), "/") {
+		err := at.Mkdir(name, perm)
+		var next *Dir
+		if err == nil || errors.Is(err, os.ErrExist) {
+			next, err = at.OpenDir(name)
+		}
+		if at != d {
+			_ = at.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// RemoveOwn deletes what lies at a path in a directory of the host's own, as
+// [Dir.RemoveAll] does.
+func RemoveOwn(path string) error {
+	d, err := OpenOwn(filepath.Dir(path))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.RemoveAll(filepath.Base(path))
+}
+
+// Names lists the entries.
+func (d *Dir) Names() ([]string, error) {
+	f, err := d.reopen()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return names, err
+}
+
+// ReadFile reads an entry that is a regular file of at most limit bytes.
+func (d *Dir) ReadFile(name string, limit int64) ([]byte, error) {
+	f, err := d.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f, d.join(name), limit)
+}
+
+// Open opens an entry that is a regular file for reading. It never waits.
+func (d *Dir) Open(name string) (*os.File, error) {
+	f, err := d.openFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &os.PathError{Op: "open", Path: d.join(name), Err: ErrNotRegular}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Create makes a file that is not there yet.
+func (d *Dir) Create(name string, perm os.FileMode) (*os.File, error) {
+	return d.openFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+}
+
+// WriteFile replaces an entry by a file, whole or not at all. A link of that
+// name is replaced, not written through.
+func (d *Dir) WriteFile(name string, data []byte, perm os.FileMode) error {
+	tmp := "." + randomName() + ".tmp"
+	f, err := d.Create(tmp, perm)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = d.Replace(tmp, name)
+	}
+	if err != nil {
+		_ = d.Remove(tmp)
+	}
+	return err
+}
+
+// Has reports whether there is an entry of a name, of whatever kind.
+func (d *Dir) Has(name string) bool {
+	_, err := d.IdentityOf(name)
+	return err == nil
+}
+
+// IsEmpty reports whether nothing is in the directory.
+func (d *Dir) IsEmpty() bool {
+	f, err := d.reopen()
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	_, err = f.Readdirnames(1)
+	return errors.Is(err, io.EOF)
+}
+
+// Move renames an entry that is the directory that was recorded, also to
+// another directory. It fails with [ErrOther] if it is not, and with
+// [os.ErrExist] if the new name is taken. If the entry is exchanged at the
+// very moment of the rename, it is renamed back.
+func (d *Dir) Move(name string, want Identity, to *Dir, newName string) error {
+	sub, err := d.OpenDirIs(name, want)
+	if errors.Is(err, os.ErrPermission) { // one that cannot be read can be moved all the same
+		err = d.checkEntry(name, want)
+	}
+	if err != nil {
+		return err
+	}
+	if sub != nil {
+		defer sub.Close()
+	}
+	if err := d.rename(name, to, newName); err != nil {
+		return err
+	}
+	if err := to.checkEntry(newName, want); err != nil {
+		return errors.Join(err, to.rename(newName, d, name))
+	}
+	return nil
+}
+
+// checkEntry fails with ErrOther if an entry is not what was recorded.
+func (d *Dir) checkEntry(name string, want Identity) error {
+	now, err := d.IdentityOf(name)
+	if err == nil && (want == "" || now != want) {
+		err = &os.PathError{Op: "stat", Path: d.join(name), Err: ErrOther}
+	}
+	return err
+}
+
+func (d *Dir) join(name string) string { return filepath.Join(d.path, name) }
+
+// isName reports whether a text is the name of an entry.
+func isName(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.ContainsRune(name, os.PathSeparator) && !strings.ContainsRune(name, '/')
+}
+
+// notAName is the answer to a name that is none.
+func notAName(op, name string) error {
+	return &os.PathError{Op: op, Path: name, Err: errors.New("not the name of an entry")}
+}

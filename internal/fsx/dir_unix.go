@@ -1,0 +1,152 @@
+//go:build unix
+
+package fsx
+
+import (
+	"crypto/rand"
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const dirFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+
+// explain gives an error of the system its path, and a name of our own where
+// the system says that something is a link.
+func explain(op, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EMLINK) {
+		err = ErrLink
+	}
+	return &os.PathError{Op: op, Path: path, Err: err}
+}
+
+func (d *Dir) fd() int { return int(d.file.Fd()) }
+
+// OpenDir opens an entry that is a directory.
+func (d *Dir) OpenDir(name string) (*Dir, error) {
+	if !isName(name) {
+		return nil, notAName("open", name)
+	}
+	fd, err := retry(func() (int, error) { return unix.Openat(d.fd(), name, dirFlags, 0) })
+	if err != nil {
+		return nil, explain("open", d.join(name), err)
+	}
+	return &Dir{os.NewFile(uintptr(fd), d.join(name)), d.join(name)}, nil
+}
+
+// reopen opens the directory once more, to read it from its beginning.
+func (d *Dir) reopen() (*os.File, error) {
+	fd, err := retry(func() (int, error) { return unix.Openat(d.fd(), ".", dirFlags, 0) })
+	if err != nil {
+		return nil, explain("open", d.path, err)
+	}
+	return os.NewFile(uintptr(fd), d.path), nil
+}
+
+// Mkdir makes a directory.
+func (d *Dir) Mkdir(name string, perm os.FileMode) error {
+	if !isName(name) {
+		return notAName("mkdir", name)
+	}
+	return explain("mkdir", d.join(name), unix.Mkdirat(d.fd(), name, uint32(perm.Perm())))
+}
+
+// Symlink makes a link.
+func (d *Dir) Symlink(target, name string) error {
+	if !isName(name) {
+		return notAName("symlink", name)
+	}
+	if err := unix.Symlinkat(target, d.fd(), name); err != nil {
+		return &os.LinkError{Op: "symlink", Old: target, New: d.join(name), Err: err}
+	}
+	return nil
+}
+
+func (d *Dir) openFile(name string, flags int, perm os.FileMode) (*os.File, error) {
+	if !isName(name) {
+		return nil, notAName("open", name)
+	}
+	fd, err := retry(func() (int, error) {
+		return unix.Openat(d.fd(), name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, uint32(perm.Perm()))
+	})
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO) || errors.Is(err, unix.EMLINK) {
+		err = ErrNotRegular
+	}
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: d.join(name), Err: err}
+	}
+	return os.NewFile(uintptr(fd), d.join(name)), nil
+}
+
+// Remove deletes an entry that is a file, a link or an empty directory.
+func (d *Dir) Remove(name string) error {
+	if !isName(name) {
+		return notAName("remove", name)
+	}
+	err := unix.Unlinkat(d.fd(), name, 0)
+	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM) {
+		if rerr := unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR); !errors.Is(rerr, unix.ENOTDIR) {
+			err = rerr
+		}
+	}
+	if err != nil {
+		return &os.PathError{Op: "remove", Path: d.join(name), Err: err}
+	}
+	return nil
+}
+
+// Replace renames an entry over another.
+func (d *Dir) Replace(name, newName string) error {
+	if !isName(name) || !isName(newName) {
+		return notAName("rename", newName)
+	}
+	if err := unix.Renameat(d.fd(), name, d.fd(), newName); err != nil {
+		return &os.PathError{Op: "rename", Path: d.join(newName), Err: err}
+	}
+	return nil
+}
+
+// renameOver moves an entry to another directory, over what has its name there.
+func (d *Dir) renameOver(name string, to *Dir) error {
+	if err := unix.Renameat(d.fd(), name, to.fd(), name); err != nil {
+		return &os.LinkError{Op: "rename", Old: d.join(name), New: to.join(name), Err: err}
+	}
+	return nil
+}
+
+// rename renames an entry to a name that nothing has.
+func (d *Dir) rename(name string, to *Dir, newName string) error {
+	if !isName(name) || !isName(newName) {
+		return notAName("rename", name)
+	}
+	if err := renameNew(d.fd(), name, to.fd(), newName); err != nil {
+		return &os.LinkError{Op: "rename", Old: d.join(name), New: to.join(newName), Err: err}
+	}
+	return nil
+}
+
+// renameLooking looks before it renames, for systems and file systems that
+// cannot do both in one step.
+func renameLooking(from int, name string, to int, newName string) error {
+	var st unix.Stat_t
+	if err := unix.Fstatat(to, newName, &st, unix.AT_SYMLINK_NOFOLLOW); err == nil {
+		return unix.EEXIST
+	}
+	return unix.Renameat(from, name, to, newName)
+}
+
+// retry repeats a call that a signal interrupted.
+func retry[T any](call func() (T, error)) (T, error) {
+	for {
+		v, err := call()
+		if !errors.Is(err, unix.EINTR) {
+			return v, err
+		}
+	}
+}
+
+func randomName() string { return rand.Text() }

@@ -1,0 +1,146 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// Deregister moves the admin directory to dst, after which git does not know
+// the worktree any more.
+//
+// Other gits may be at work. One that is listing worktrees dies if a directory
+// that it has just seen is gone, so the worktree first stops being listed, and
+// its directory goes a moment later. One that is committing there, or a gc that
+// is rewriting the reflog, has the lock of HEAD, so that is taken too. It may
+// be called again after a crash at any point. The caller holds the repository's
+// lock.
+func (w *Worktree) Deregister(dst string) error {
+	return w.DeregisterWhile(dst, func() error { return nil })
+}
+
+// DeregisterWhile is Deregister for those who have something to do in the
+// moment that the directory has to wait. If that fails, the directory stays.
+func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
+	const pointer, hidden = "gitdir", "gitdir.removed"
+	var gone time.Time // when every git that has seen it is through
+	if w.hide(pointer, hidden) == nil {
+		gone = time.Now().Add(listingTime)
+	}
+	if err := failpoint.Hit("git.deregister.hidden"); err != nil {
+		return err
+	}
+	// A git that starts from here on does not see it.
+	listing := make(chan bool, 1)
+	go func() { listing <- isListing() }()
+	if err := meanwhile(); err != nil {
+		return err
+	}
+	if <-listing {
+		time.Sleep(time.Until(gone))
+	}
+	w.holdHead()
+	w.DropDebris()
+	if err := failpoint.Hit("git.deregister.held"); err != nil {
+		return err
+	}
+	into, err := w.openStow(filepath.Dir(dst))
+	if err != nil {
+		return err
+	}
+	defer into.Close()
+	if err := w.moveAdmin(into, filepath.Base(dst)); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("git.deregister.moved"); err != nil {
+		return err
+	}
+	moved, err := into.OpenDir(filepath.Base(dst))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer moved.Close()
+	_ = moved.Remove(headLock)
+	_ = moved.Replace(hidden, pointer)
+	return nil
+}
+
+// hide renames a file of the admin directory.
+func (w *Worktree) hide(name, hidden string) error {
+	admin, err := w.OpenAdmin()
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
+	return admin.Replace(name, hidden)
+}
+
+// moveAdmin moves the admin directory, if there is one. What is none stays.
+func (w *Worktree) moveAdmin(into *fsx.Dir, name string) error {
+	admins, err := w.openAdmins()
+	if err == nil {
+		defer admins.Close()
+		err = moveOrCopy(admins, filepath.Base(w.Admin), into, name)
+		if errors.Is(err, os.ErrExist) { // what an earlier attempt left there has a successor
+			err = errors.Join(into.RemoveAll(name), moveOrCopy(admins, filepath.Base(w.Admin), into, name))
+		}
+	}
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink) {
+		return nil
+	}
+	return err
+}
+
+// listingTime is how long a git that lists worktrees may take from reading
+// that there is one to reading what it is.
+const listingTime = 10 * time.Millisecond
+
+// isListing reports whether a git may be listing worktrees now. Those that Croft
+// itself keeps running do not.
+func isListing() bool {
+	found, known := proc.Any("git", func(args []string) bool {
+		return !slices.ContainsFunc(args, func(arg string) bool { return arg == "cat-file" || arg == "update-ref" || arg == "merge-tree" })
+	})
+	return found || !known || !proc.SeesAll()
+}
+
+// headLock is the file under which git changes HEAD and its reflog.
+const headLock = "HEAD.lock"
+
+// headLockOurs is what Croft writes into it; git writes what HEAD becomes.
+const headLockOurs = "croft\n"
+
+// headPatience is how long such a change may take. A lock that is older was
+// left behind by a git that was killed.
+const headPatience = time.Second
+
+// holdHead takes git's lock of the worktree's HEAD, or waits until whoever has
+// it must be done.
+func (w *Worktree) holdHead() {
+	admin, err := w.OpenAdmin()
+	if err != nil {
+		return
+	}
+	defer admin.Close()
+	for deadline := time.Now().Add(headPatience); ; time.Sleep(5 * time.Millisecond) {
+		f, err := admin.Create(headLock, 0o666)
+		if err == nil {
+			_, _ = f.WriteString(headLockOurs)
+			_ = f.Close()
+		} else if b, err := admin.ReadFile(headLock, maxWorktreeConfig); err == nil && string(b) == headLockOurs {
+			return // of a Croft that died here
+		}
+		if !errors.Is(err, os.ErrExist) || time.Now().After(deadline) {
+			return
+		}
+	}
+}

@@ -1,0 +1,11 @@
+//go:build unix
+
+package git
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+func isOtherDevice(err error) bool { return errors.Is(err, unix.EXDEV) }

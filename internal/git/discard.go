@@ -1,0 +1,93 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+)
+
+// Discard removes everything that Add and Checkout made and nothing else: the
+// checkout only if it is the directory that was made, under whichever of its
+// names, and the admin directory only if it names this checkout. It may be
+// called again, and after a crash at any point of Add.
+func (w *Worktree) Discard() error {
+	admin := filepath.Base(w.Admin)
+	// Git, where it makes the directory itself, calls it like the admin directory.
+	byGit := filepath.Join(filepath.Dir(w.Path), admin)
+	var errs []error
+	for _, dir := range []string{w.Path, tempPath(AddSpec{Admin: admin, Path: w.Path}), byGit} {
+		errs = append(errs, w.discardTree(dir))
+	}
+	if err := failpoint.Hit("git.discard.tree"); err != nil {
+		return err
+	}
+	errs = append(errs, w.Repo.dropStaging(admin))
+	if w.names(w.Path) || w.names(byGit) {
+		errs = append(errs, w.dropAdmin())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if w.IsIsolated() && !isThere(w.Path) {
+		errs = append(errs, os.RemoveAll(w.syncDir()), w.dropHeld(context.Background()))
+		w.Repo.returnObjects(admin)
+	}
+	return errors.Join(append(errs, w.Repo.Made().Drop(admin))...)
+}
+
+// discardTree removes a directory that was made for this worktree. One of which
+// nothing is known, because whoever made it died before that was recorded, is
+// removed if it is empty.
+func (w *Worktree) discardTree(dir string) error {
+	beside, err := fsx.OpenDir(filepath.Dir(dir))
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer beside.Close()
+	name := filepath.Base(dir)
+	now, err := beside.IdentityOf(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if now == w.Made() {
+		return beside.RemoveTree(name, now, nil)
+	}
+	if dir == w.Path || w.Made() != "" {
+		return nil // it appears there complete and recorded, or not at all
+	}
+	return w.discardRemnant(beside, name)
+}
+
+// discardRemnant removes a directory that has nothing in it but, at most, the
+// pointer that git writes first.
+func (w *Worktree) discardRemnant(beside *fsx.Dir, name string) error {
+	dir, err := beside.OpenDir(name)
+	if err != nil {
+		return nil // not a directory
+	}
+	defer dir.Close()
+	names, err := dir.Names()
+	if err != nil || len(names) > 1 || len(names) == 1 && names[0] != ".git" {
+		return err
+	}
+	if b, err := dir.ReadFile(".git", maxWorktreeConfig); err == nil && strings.HasPrefix(w.pointer(), string(b)) {
+		if err := dir.Remove(".git"); err != nil {
+			return err
+		}
+	}
+	if dir.IsEmpty() {
+		return beside.Remove(name)
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
+)
+
+// An agent can exchange any part of a checkout, of the directory that it lies
+// in and of the common directory for a link, at any moment. So what is made,
+// moved or deleted there is done in directories that are held open, and a
+// checkout is moved or deleted only if it is the very directory that was made:
+// its identity is in the ledger from before the moment that it appears at its
+// path, and in the workspace's record after that.
+
+// Made is the ledger of the checkouts that were made for a repository, by the
+// names of their admin directories.
+func (r *Repository) Made() fsx.Ledger { return fsx.Ledger{Dir: filepath.Join(r.Dir, "made")} }
+
+// Made is the identity of the checkout's directory; empty if it is not known.
+func (w *Worktree) Made() fsx.Identity {
+	if id := w.Repo.Made().Find(filepath.Base(w.Admin)).Identity; id != "" {
+		return id
+	}
+	return w.Identity
+}
+
+// IsThere reports whether the directory that was made for this checkout lies at
+// its path.
+func (w *Worktree) IsThere() bool { return w.Made().IsAt(w.Path) }
+
+// ownStaging is a place for admin directories that git reads and does not list.
+// No agent can write there.
+func (r *Repository) ownStaging(name string) string { return filepath.Join(r.Dir, "staging", name) }
+
+// openDir opens a directory where an agent may write, or one of Croft's own.
+func (r *Repository) openDir(path string) (*fsx.Dir, error) {
+	if strings.HasPrefix(path, r.Dir+string(os.PathSeparator)) {
+		return fsx.OpenOwn(path)
+	}
+	return fsx.OpenDir(path)
+}
+
+// openStaging opens the place where admin directories are put together that
+// will be renamed to where git lists them.
+func (r *Repository) openStaging() (*fsx.Dir, error) {
+	common, err := fsx.OpenDir(r.CommonDir)
+	if err != nil {
+		return nil, err
+	}
+	defer common.Close()
+	return common.MakeBelow("croft/staging", 0o777)
+}
+
+// openAdmins opens the directory that the admin directory lies in.
+func (w *Worktree) openAdmins() (*fsx.Dir, error) {
+	if w.Repo == nil { // a stowed one
+		return fsx.OpenDir(filepath.Dir(w.Admin))
+	}
+	if w.IsIsolated() || filepath.Dir(w.Admin) == w.Repo.ownStaging("") {
+		return fsx.OpenOwn(filepath.Dir(w.Admin))
+	}
+	common, err := fsx.OpenDir(w.Repo.CommonDir)
+	if err != nil {
+		return nil, err
+	}
+	defer common.Close()
+	return common.OpenBelow("worktrees")
+}
+
+// OpenAdmin opens the admin directory.
+func (w *Worktree) OpenAdmin() (*fsx.Dir, error) {
+	if w.Repo != nil && w.Admin == w.Repo.CommonDir { // the main checkout's
+		return fsx.OpenDir(w.Admin)
+	}
+	admins, err := w.openAdmins()
+	if err != nil {
+		return nil, err
+	}
+	defer admins.Close()
+	return admins.OpenDir(filepath.Base(w.Admin))
+}
+
+// makeAdmins makes the directory that the admin directory lies in, and opens it.
+func (w *Worktree) makeAdmins() (*fsx.Dir, error) {
+	if w.IsIsolated() {
+		if err := os.MkdirAll(filepath.Dir(w.Admin), 0o777); err != nil {
+			return nil, err
+		}
+		return fsx.OpenOwn(filepath.Dir(w.Admin))
+	}
+	common, err := fsx.OpenDir(w.Repo.CommonDir)
+	if err != nil {
+		return nil, err
+	}
+	defer common.Close()
+	return common.MakeBelow("worktrees", 0o777)
+}
+
+// openStow opens the directory that the checkout is, or will be, stowed in.
+func (w *Worktree) openStow(dir string) (*fsx.Dir, error) {
+	if w.StowedIn == "" {
+		return fsx.OpenDir(dir)
+	}
+	return fsx.OpenDirIs(dir, w.StowedIn)
+}
+
+// writeAdmin replaces one file of the admin directory.
+func (w *Worktree) writeAdmin(name, text string) error {
+	admin, err := w.OpenAdmin()
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
+	return admin.WriteFile(name, []byte(text), 0o644)
+}
+
+// dropAdmin deletes the admin directory. It is renamed away first, so that git
+// never sees a half of it.
+func (w *Worktree) dropAdmin() error {
+	admins, err := w.openAdmins()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer admins.Close()
+	name := filepath.Base(w.Admin)
+	id, err := admins.IdentityOf(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !w.IsIsolated() {
+		staging, err := w.Repo.openStaging()
+		if err != nil {
+			return err
+		}
+		defer staging.Close()
+		if err := staging.RemoveAll(name); err != nil {
+			return err
+		}
+		if err := admins.Move(name, id, staging, name); err == nil {
+			return staging.RemoveAll(name)
+		}
+	}
+	return admins.RemoveAll(name)
+}
+
+// dropStaging deletes what is left of an admin directory that was not finished.
+func (r *Repository) dropStaging(name string) error {
+	common, err := fsx.OpenDir(r.CommonDir)
+	if err != nil {
+		return err
+	}
+	defer common.Close()
+	staging, err := common.OpenBelow("croft/staging")
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer staging.Close()
+	return staging.RemoveAll(name)
+}
+
+// largestAdmin bounds what is copied of an admin directory: an index has about
+// a hundred bytes for each file.
+const largestAdmin = 4 << 30
+
+// moveOrCopy moves a directory, to another file system if it has to be.
+func moveOrCopy(from *fsx.Dir, name string, to *fsx.Dir, newName string) error {
+	id, err := from.IdentityOf(name)
+	if err != nil {
+		return err
+	}
+	err = from.Move(name, id, to, newName)
+	if err == nil || !isOtherDevice(err) {
+		return err
+	}
+	src, err := from.OpenDirIs(name, id)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	const half = ".half"
+	if err := errors.Join(to.RemoveAll(newName+half), to.Mkdir(newName+half, 0o777)); err != nil {
+		return err
+	}
+	dst, err := to.OpenDir(newName + half)
+	if err != nil {
+		return err
+	}
+	defer dst.Close()
+	if err := src.CopyInto(dst, largestAdmin, nil); err != nil {
+		return err
+	}
+	copied, err := dst.Identity()
+	if err == nil {
+		err = to.Move(newName+half, copied, to, newName)
+	}
+	if err != nil {
+		return err
+	}
+	return from.RemoveTree(name, id, nil)
+}
