@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"syscall"
 	"testing"
@@ -190,4 +191,34 @@ func rewriteRecord(t testing.TB, text, base, dir string) string {
 	out, err := json.Marshal(record)
 	must(t, err)
 	return string(out)
+}
+
+// idOf is the ID of a noun in an answer in JSON.
+func idOf(t testing.TB, r result, noun string) string {
+	t.Helper()
+	var answer map[string]json.RawMessage
+	must(t, json.Unmarshal([]byte(r.stdout), &answer))
+	var thing struct {
+		ID string `json:"id"`
+	}
+	must(t, json.Unmarshal(answer[noun], &thing))
+	if thing.ID == "" {
+		t.Fatalf("no ID of a %s: %v", noun, r)
+	}
+	return thing.ID
+}
+
+// codes are words like those of errors.
+var codes = regexp.MustCompile(`\b[A-Z]+(_[A-Z]+)+\b`)
+
+// answered reports whether a refusal has a code, other than that of a defect.
+func answered(r result) bool {
+	if r.code < 0 || r.hung {
+		return false
+	}
+	code := r.errorCode()
+	if code == "" {
+		code = codes.FindString(r.stdout + r.stderr)
+	}
+	return code != "" && code != "INTERNAL"
 }

@@ -249,6 +249,15 @@ func (h *host) main() string {
 	return h.git(h.dir, "rev-parse", "refs/heads/main")
 }
 
+// mainIfAny is the commit of main, or nothing in a project without git.
+func (h *host) mainIfAny() string {
+	h.t.Helper()
+	if h.mode == plain {
+		return ""
+	}
+	return h.main()
+}
+
 // agent is a workspace and who works in it.
 type agent struct {
 	h    *host
