@@ -10,8 +10,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -208,17 +208,25 @@ func idOf(t testing.TB, r result, noun string) string {
 	return thing.ID
 }
 
-// codes are words like those of errors.
-var codes = regexp.MustCompile(`\b[A-Z]+(_[A-Z]+)+\b`)
-
 // answered reports whether a refusal has a code, other than that of a defect.
+// Without JSON the exit code says its class.
 func answered(r result) bool {
 	if r.code < 0 || r.hung {
 		return false
 	}
-	code := r.errorCode()
-	if code == "" {
-		code = codes.FindString(r.stdout + r.stderr)
+	if code := r.errorCode(); code != "" {
+		return code != "INTERNAL"
 	}
-	return code != "" && code != "INTERNAL"
+	return r.code >= 2 && r.code <= 5
+}
+
+func itoa(i int) string { return strconv.Itoa(i) }
+
+// mustBeSmall fails if a command needed more memory than a small machine has.
+func (h *host) mustBeSmall(command string, r result) {
+	h.t.Helper()
+	const limit = 1 << 30
+	if r.memory > limit {
+		h.t.Errorf("croft %s took %d MB of memory, the limit is %d", command, r.memory>>20, limit>>20)
+	}
 }
