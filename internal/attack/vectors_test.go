@@ -83,6 +83,9 @@ func (p *planter) hooks(dir string) {
 // programs.
 func (p *planter) hostile() string {
 	dir := p.h.path("hostile-" + p.current)
+	if _, err := os.Stat(dir); err == nil {
+		return filepath.Join(dir, ".git")
+	}
 	p.h.git(p.h.top, "clone", "--quiet", "--no-checkout", "--no-local", p.dir, dir)
 	p.h.git(dir, "config", "core.fsmonitor", p.program("fsmonitor", "exit 1"))
 	add(p.h.t, filepath.Join(dir, ".git", "config"), p.filter("evil"))
