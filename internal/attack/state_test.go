@@ -139,7 +139,7 @@ func TestStateLost(t *testing.T) {
 				damage.act(old)
 				for _, command := range []string{"list", "doctor", "trash", "gc", "gc --auto", "reap", "clean --yes --dry-run", "history"} {
 					r := h.croft(strings.Fields(command)...)
-					if r.code != 0 && !answered(r) {
+					if r.code != 0 && !answered(r) && command != "doctor" { // which may have found something
 						t.Errorf("croft %s: %v", command, r)
 					}
 				}
