@@ -6,28 +6,29 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // burrow makes a chain of directories in a directory, deeper than any path may
 // be long, with a file at its end.
 func burrow(t *testing.T, dir string, levels int) {
 	t.Helper()
-	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	must(t, err)
 	for range levels {
-		must(t, syscall.Mkdirat(fd, "d", 0o755))
-		next, err := syscall.Openat(fd, "d", syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+		must(t, unix.Mkdirat(fd, "d", 0o755))
+		next, err := unix.Openat(fd, "d", unix.O_RDONLY|unix.O_DIRECTORY, 0)
 		must(t, err)
-		must(t, syscall.Close(fd))
+		must(t, unix.Close(fd))
 		fd = next
 	}
-	leaf, err := syscall.Openat(fd, "leaf", syscall.O_WRONLY|syscall.O_CREAT, 0o644)
+	leaf, err := unix.Openat(fd, "leaf", unix.O_WRONLY|unix.O_CREAT, 0o644)
 	must(t, err)
-	must(t, syscall.Close(leaf))
-	must(t, syscall.Close(fd))
+	must(t, unix.Close(leaf))
+	must(t, unix.Close(fd))
 }
 
 // TestDeepDirectories: [W] makes 1,500 levels of directories, or in the long

@@ -78,7 +78,7 @@ var explosions = map[string]func(t *testing.T, a *agent){
 		a.flood("lines.txt", size(100_000, 1_000_000), func(i int) string { return fmt.Sprintf("line %d\n", (i*i)%11) })
 	},
 	"many files": func(t *testing.T, a *agent) {
-		for i := range size(10_000, 100_000) {
+		for i := range size(3_000, 100_000) {
 			dir := filepath.Join(a.dir, "many", itoa(i/1000))
 			if i%1000 == 0 {
 				must(t, os.MkdirAll(dir, 0o755))

@@ -210,7 +210,7 @@ func (h *host) croftIn(dir string, args ...string) result {
 	h.t.Helper()
 	r := h.run(dir, binary, args...)
 	if r.hung {
-		h.t.Errorf("croft %s hangs: no answer after %v", strings.Join(args, " "), h.bound)
+		h.t.Fatalf("croft %s hangs: no answer after %v", strings.Join(args, " "), h.bound)
 	}
 	if r.code != 0 && strings.Contains(r.stderr, "goroutine ") {
 		h.t.Errorf("croft %s panics: %v", strings.Join(args, " "), r)
