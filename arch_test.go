@@ -64,6 +64,7 @@ var mayImport = map[string][]string{
 	"servicetest": {".", "internal/git/gittest"},
 
 	// Long tests of the whole, through the built binary.
+	"internal/attack":  {},
 	"internal/battery": {},
 
 	// What programs that use Croft look like.

@@ -1,0 +1,180 @@
+//go:build unix
+
+package attack
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const unreviewed = "EVIL NOT REVIEWED"
+
+// landed is a file of main, or of the project where it has no git.
+func (h *host) landed(name string) string {
+	h.t.Helper()
+	if h.mode == plain {
+		return read(h.t, filepath.Join(h.dir, name))
+	}
+	return h.git(h.dir, "show", "main:"+name)
+}
+
+// mustNotHaveLanded fails if text that nobody saw is on main.
+func (h *host) mustNotHaveLanded(r result) {
+	h.t.Helper()
+	if strings.Contains(h.landed("f1.txt"), unreviewed) {
+		h.t.Errorf("text landed that nobody reviewed: %v", r)
+	}
+}
+
+// reviewed makes a workspace with work and a review of it.
+func (h *host) reviewed() (a *agent, review string) {
+	h.t.Helper()
+	a = h.agent("a1")
+	add(h.t, filepath.Join(a.dir, "f1.txt"), "good\n")
+	return a, idOf(h.t, h.mustCroft("review", "--json", "a1"), "review")
+}
+
+// TestReviewSwapped: [C] after the review of a person makes one of its own, of
+// other text, and moves the refs of the person's review to it. What is applied
+// must be what was reviewed, or nothing. In the other modes the agent writes
+// the text after the review [W].
+func TestReviewSwapped(t *testing.T) {
+	inModes(t, everyMode, func(t *testing.T, h *host) {
+		a, id := h.reviewed()
+		add(t, filepath.Join(a.dir, "f1.txt"), unreviewed+"\n")
+		if h.mode == worktree {
+			second := idOf(t, h.mustCroft("review", "--json", "a1"), "review")
+			for _, ref := range h.refs("refs/croft/review/" + second) {
+				a.git("update-ref", strings.Replace(ref, second, id, 1), a.git("rev-parse", ref))
+			}
+		}
+		h.mustNotHaveLanded(h.croft("apply", "a1", "--review", id, "f1.txt"))
+	})
+}
+
+// refs are the refs of the project below a name.
+func (h *host) refs(below string) []string {
+	h.t.Helper()
+	return strings.Fields(h.git(h.dir, "for-each-ref", "--format=%(refname)", below))
+}
+
+// TestReviewForged: [C] rewrites the pin of a review, with a commit of the same
+// form whose file says something else, and whose review.json says that this is
+// what was seen. It must not be applied.
+func TestReviewForged(t *testing.T) {
+	h := newHost(t, worktree)
+	a, id := h.reviewed()
+	base := h.main()
+	blob := h.writeBlob(a.dir, "a\nb\nc\n"+unreviewed+"\n")
+	tree := h.gitInput(a.dir, "100644 blob "+blob+"\tf1.txt\n", "mktree")
+	for _, ref := range h.refs("refs/croft/review") {
+		parents := strings.Fields(a.git("rev-list", "--parents", "--max-count=1", ref))[1:]
+		if len(parents) == 0 {
+			a.git("update-ref", ref, a.git("commit-tree", tree, "-p", base, "-m", "x"))
+			continue
+		}
+		full := a.replaceFile(base, "f1.txt", blob)
+		head := a.git("commit-tree", full, "-p", base, "-m", "x")
+		args := []string{"commit-tree", a.forgedPin(ref, parents[0], head, blob), "-m", "x"}
+		for _, p := range parents {
+			args = append(args, "-p", strings.ReplaceAll(p, parents[0], head))
+		}
+		a.git("update-ref", ref, a.git(args...))
+	}
+	h.mustNotHaveLanded(h.croft("apply", "a1", "--review", id, "f1.txt"))
+	h.mustNotHaveLanded(h.croft("apply", "a1", "--review", id, "--all"))
+}
+
+// replaceFile is the tree of a commit with another blob at a name.
+func (a *agent) replaceFile(commit, name, blob string) string {
+	a.h.t.Helper()
+	var entries strings.Builder
+	for line := range strings.SplitSeq(a.git("ls-tree", commit), "\n") {
+		if _, path, _ := strings.Cut(line, "\t"); path == name {
+			line = "100644 blob " + blob + "\t" + name
+		}
+		fmt.Fprintln(&entries, line)
+	}
+	return a.h.gitInput(a.dir, entries.String(), "mktree")
+}
+
+// forgedPin is the tree of a review's pin whose review.json speaks of another
+// commit and blob.
+func (a *agent) forgedPin(ref, oldHead, head, blob string) string {
+	a.h.t.Helper()
+	r := a.h.run(a.dir, "git", "cat-file", "blob", ref+":review.json")
+	if r.code != 0 {
+		return a.git("rev-parse", head+"^{tree}")
+	}
+	var pin struct {
+		Review struct {
+			Files []struct {
+				NewObject string `json:"newObject"`
+			} `json:"files"`
+		} `json:"review"`
+	}
+	must(a.h.t, json.Unmarshal([]byte(r.stdout), &pin))
+	text := strings.ReplaceAll(r.stdout, oldHead, head)
+	for _, f := range pin.Review.Files {
+		text = strings.ReplaceAll(text, f.NewObject, blob)
+	}
+	return a.h.gitInput(a.dir, "100644 blob "+a.h.writeBlob(a.dir, text)+"\treview.json\n", "mktree")
+}
+
+// TestPinsMoved: [C] moves every ref below refs/croft to a commit of its own
+// between review and apply, snapshot and restore, remove and restore. What is
+// brought back must be what was recorded, or the command must refuse.
+func TestPinsMoved(t *testing.T) {
+	for name, steps := range map[string]struct{ before, after []string }{
+		"review":           {[]string{"review", "--json"}, []string{"apply", "--review", "ID", "NAME", "f1.txt"}},
+		"snapshot":         {[]string{"snapshot", "--json"}, []string{"restore", "ID"}},
+		"remove":           {[]string{"remove", "--force"}, []string{"restore", "NAME"}},
+		"remove, no trash": {[]string{"remove", "--force"}, []string{"restore", "NAME"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t, worktree)
+			a := h.agent("a1")
+			other := h.agent("b1")
+			add(t, filepath.Join(a.dir, "f1.txt"), "good\n")
+			a.write("new.txt", "good\n")
+			a.git("add", "new.txt")
+			if steps.before[0] == "remove" {
+				a.commit("good")
+			}
+			r := h.mustCroft(append(steps.before, "a1")...)
+			id := ""
+			if noun := steps.before[0]; noun != "remove" {
+				id = idOf(t, r, noun)
+				a.write("f1.txt", "later\n")
+			}
+			if name == "remove, no trash" {
+				for _, entry := range h.trashed() {
+					must(t, os.RemoveAll(filepath.Join(entry, "tree")))
+				}
+			}
+			evil := other.git("commit-tree", other.replaceFile(h.main(), "f1.txt", h.writeBlob(other.dir, unreviewed+"\n")), "-p", h.main(), "-m", "x")
+			moved := h.refs("refs/croft")
+			for _, ref := range append(moved, h.refs("refs/heads/croft/a1")...) {
+				other.git("update-ref", ref, evil)
+			}
+			if len(moved) == 0 {
+				t.Log("there is no ref below refs/croft to move")
+			}
+			args := []string{}
+			for _, word := range steps.after {
+				args = append(args, strings.NewReplacer("ID", id, "NAME", "a1").Replace(word))
+			}
+			r = h.croft(args...)
+			h.mustNotHaveLanded(r)
+			if r.code == 0 && name != "review" {
+				if text := read(t, filepath.Join(a.dir, "f1.txt")); text != "a\nb\nc\ngood\n" {
+					t.Errorf("what came back is not what was kept: f1.txt is %q: %v", text, r)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,49 @@
+package git
+
+import (
+	"bytes"
+	"encoding/hex"
+	"strings"
+	"testing"
+)
+
+// FuzzParseTree: an agent makes trees. One that can be read has all its bytes in
+// its entries.
+func FuzzParseTree(f *testing.F) {
+	f.Add([]byte("100644 a\x00" + strings.Repeat("x", 20) + "40000 b\x00" + strings.Repeat("y", 20)))
+	f.Add([]byte("100644 ../a\x00" + strings.Repeat("x", 19)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		entries, err := (&Repository{}).parseTree(data)
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		for _, e := range entries {
+			oid, err := hex.DecodeString(e.OID)
+			if err != nil || len(oid) != 20 {
+				t.Fatalf("entry %+v", e)
+			}
+			b.WriteString(e.Mode + " " + e.Name + "\x00")
+			b.Write(oid)
+		}
+		if !bytes.Equal(b.Bytes(), data) {
+			t.Errorf("not the same when it is written again: %q", b.Bytes())
+		}
+	})
+}
+
+// FuzzParseCommit: an agent makes commits.
+func FuzzParseCommit(f *testing.F) {
+	oid := strings.Repeat("ab", 20)
+	f.Add([]byte("tree " + oid + "\nparent " + oid + "\nauthor A <a> 1 +0000\ncommitter C <c> 2 +0000\nencoding x\n\nmessage\n"))
+	f.Add([]byte("tree \n\n\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := parseCommit(Object{OID: oid, Type: "commit", Size: int64(len(data)), Data: data})
+		if err == nil && c.Tree == "" {
+			t.Error("a commit without a tree")
+		}
+		if strings.Contains(c.Author+c.Signature+c.Tree+c.Encoding, "\n") {
+			t.Errorf("a line has two: %+v", c)
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// FuzzRefFile: an agent writes the files of refs and HEAD. What is taken for a
+// name of a ref cannot lead out of the directory of refs.
+func FuzzRefFile(f *testing.F) {
+	for _, seed := range []string{"ref: refs/heads/main\n", strings.Repeat("a", 40) + "\n", "ref:refs/../../x", "ref: /etc/passwd", "ref: refs/heads/a\x00b", ""} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text, next := parseRefFile(data)
+		if next != "" && isHex(text) {
+			t.Errorf("%q is an object and a ref", data)
+		}
+		if canBeRef(next) {
+			if path := filepath.Join("/r", filepath.FromSlash(next)); !strings.HasPrefix(path, "/r/") || strings.ContainsAny(next, "\x00\n") {
+				t.Errorf("%q may be a ref", next)
+			}
+		}
+	})
+}
+
+// FuzzReflog: an agent writes the reflog of HEAD.
+func FuzzReflog(f *testing.F) {
+	oid := strings.Repeat("ab", 20)
+	f.Add([]byte(oid + " " + oid + " A <a@b> 1 +0000\tcommit: x\n"))
+	f.Add([]byte("\n\n \n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if n := len(reflogOIDs(data)); n > 2*reflogKept+1 {
+			t.Errorf("%d objects", n)
+		}
+	})
+}
+
+// FuzzPrivateState: an agent writes HEAD, packed-refs and a ref of its own git
+// directory. What is read of them are names of refs and of objects.
+func FuzzPrivateState(f *testing.F) {
+	oid := strings.Repeat("ab", 20)
+	f.Add([]byte("ref: refs/heads/x\n"), []byte(oid+" refs/heads/x\n"), []byte(oid+"\n"))
+	f.Add([]byte(oid+"\n"), []byte("# pack-refs\n^"+oid), []byte("ref: refs/heads/../../x"))
+	f.Fuzz(func(t *testing.T, head, packed, loose []byte) {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, "refs", "heads"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, data := range map[string][]byte{"HEAD": head, "packed-refs": packed, "refs/heads/loose": loose} {
+			if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer root.Close()
+		p := &private{w: &Worktree{Repo: &Repository{}, Path: dir}, root: root}
+		s, err := p.state()
+		if err != nil {
+			if _, ok := errors.AsType[*PrivateError](err); !ok {
+				t.Errorf("error %v", err)
+			}
+			return
+		}
+		for name, oid := range s.Refs {
+			if !canBeRef(name) || !strings.HasPrefix(name, "refs/") || !isHex(oid) {
+				t.Errorf("%q is %q", name, oid)
+			}
+		}
+		if ref, ok := strings.CutPrefix(s.Head, "ref: "); ok && !canBeRef(ref) || !ok && !isHex(s.Head) {
+			t.Errorf("HEAD is %q", s.Head)
+		}
+		p.pendingOIDs()
+	})
+}
+
+// FuzzGitFiles: an agent writes the .git file of its workspace, the gitdir and
+// commondir of an admin directory, and the pointer of an isolated checkout.
+func FuzzGitFiles(f *testing.F) {
+	f.Add([]byte("gitdir: ../x\n"))
+	f.Add([]byte("gitdir: \n"))
+	f.Add([]byte("admin: /x/y\n"))
+	f.Add([]byte("../..\n\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dir := t.TempDir()
+		for _, name := range []string{".git", "commondir", pointerFile} {
+			if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := readGitFile(filepath.Join(dir, ".git")); err == nil && !filepath.IsAbs(got) {
+			t.Errorf("the git directory is %q", got)
+		}
+		if got, err := readCommonDir(dir); err == nil && !filepath.IsAbs(got) {
+			t.Errorf("the common directory is %q", got)
+		}
+		if got, err := readPointer(dir); err == nil && !filepath.IsAbs(got) {
+			t.Errorf("the admin directory is %q", got)
+		}
+	})
+}
