@@ -41,6 +41,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	if err != nil {
 		return nil, explain("doctor", "", err)
 	}
+	e.noticeOfGit(noticeAlways)
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
 		d.damaged, d.accidents, d.locks, d.operations, d.moved, d.unrecorded, d.workspaces, d.suspects, d.objects,
