@@ -1,0 +1,96 @@
+package servicetest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+)
+
+func mergeHeldBack(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "work.txt", "work\n")
+	write(t, w, ".env", "TOKEN=1\n")
+	write(t, w, "big.bin", strings.Repeat("x", 6<<20))
+	write(t, w, "STATE.json", "{}\n")
+	f.GitIn(w.Path, "init", "--quiet", "nested")
+	write(t, w, "nested/file", "x\n")
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if got := strings.Join(m.HeldBack, " "); got != ".env big.bin nested/" {
+		t.Errorf("held back: %s", got)
+	}
+	if got := f.Git("ls-tree", "-r", "--name-only", m.Commit); got != "README.md\nsrc/main.txt\nwork.txt" {
+		t.Errorf("landed: %s", got)
+	}
+	if _, err := os.Stat(filepath.Join(w.Path, ".env")); err != nil {
+		t.Error("the workspace went with what was held back")
+	}
+}
+
+// What an agent staged is committed by Croft only if it looks like no secret. What
+// the agent committed itself is its own affair.
+func mergeHeldBackStaged(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "own.key", "committed by the agent\n")
+	f.GitIn(w.Path, "add", "--all")
+	f.GitIn(w.Path, "commit", "--quiet", "-m", "own")
+	write(t, w, "own.key", "changed\n")
+	for _, name := range []string{"work.txt", ".ENV", "deploy/Prod.env", ".env.example", "intended.pem"} {
+		write(t, w, name, "text\n")
+	}
+	f.GitIn(w.Path, "add", "work.txt", ".ENV", "deploy", ".env.example")
+	f.GitIn(w.Path, "add", "--intent-to-add", "intended.pem")
+	work, err := f.Diff(t.Context(), croft.DiffRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const held, landed = ".ENV deploy/Prod.env intended.pem", ".env.example own.key work.txt"
+	var files []string
+	for _, file := range work.Files {
+		files = append(files, file.Path)
+	}
+	if got := strings.Join(work.HeldBack, " "); got != held || strings.Join(files, " ") != landed {
+		t.Errorf("diff: %q is held back, %q is shown", got, files)
+	}
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if got := strings.Join(m.HeldBack, " "); got != held {
+		t.Errorf("held back: %s", got)
+	}
+	if got := f.Git("diff", "--name-only", m.Commit+"^1", m.Commit); got != strings.ReplaceAll(landed, " ", "\n") {
+		t.Errorf("landed: %s", got)
+	}
+	if got := f.Git("show", m.Commit+":own.key"); got != "changed" {
+		t.Errorf("what was committed before is now %q", got)
+	}
+	for _, name := range strings.Fields(held) {
+		if b, err := os.ReadFile(filepath.Join(w.Path, name)); err != nil || string(b) != "text\n" {
+			t.Errorf("%s in the workspace: %q, %v", name, b, err)
+		}
+	}
+}
+
+// A merge in progress that brings a file in is not made to delete it.
+func mergeHeldBackButMerged(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "src/main.txt", "A\n")
+	f.GitIn(w.Path, "commit", "--quiet", "--all", "-m", "A")
+	f.Write("src/main.txt", "M\n")
+	f.Write("public.pem", "of main\n")
+	f.Commit("main moves")
+	f.seeMain(w.Path)
+	if _, err := f.TryGit(w.Path, "merge", "main"); err == nil {
+		t.Fatal("the merge did not stop")
+	}
+	write(t, w, "src/main.txt", "both\n")
+	write(t, w, "own.pem", "of the agent\n")
+	f.GitIn(w.Path, "add", "--all")
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if got := strings.Join(m.HeldBack, " "); got != "own.pem" {
+		t.Errorf("held back: %s", got)
+	}
+	if got := f.Git("ls-tree", "-r", "--name-only", m.Commit); got != "README.md\npublic.pem\nsrc/main.txt" {
+		t.Errorf("landed: %s", got)
+	}
+}
