@@ -42,6 +42,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	if err := checkDoctor(req); err != nil {
 		return nil, explain("doctor", "", err)
 	}
+	e.noticeOfGit(noticeAlways)
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, imports: req.Import, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
 		d.damaged, d.accidents, d.locks, d.operations, d.moved, d.unrecorded, d.keptRefs, d.workspaces, d.movedPins, d.suspects, d.objects,

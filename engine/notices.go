@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -25,8 +26,33 @@ func (e *Engine) Notices() []string {
 func (e *Engine) notice(format string, args ...any) {
 	e.noticesMu.Lock()
 	defer e.noticesMu.Unlock()
-	e.notices = append(e.notices, fmt.Sprintf(format, args...))
+	if text := fmt.Sprintf(format, args...); !slices.Contains(e.notices, text) {
+		e.notices = append(e.notices, text)
+	}
 }
+
+// noticeOfGit says that holes are known in the git that runs. It is said once for
+// each version, and by the doctor always; nothing is refused, because
+// distributions repair older versions and keep their number.
+func (e *Engine) noticeOfGit(when noticeTime) {
+	v, err := e.git.Version()
+	if err != nil {
+		return // whoever needs git is told
+	}
+	next, ok := v.Unrepaired()
+	if !ok || when == noticeOnce && !e.git.IsFirstUse(v) {
+		return
+	}
+	e.notice("git %s lacks the fixes for CVE-2025-48384 and CVE-2025-48385, unless your distribution added them; git %s has them", v, next)
+}
+
+// noticeTime says how often something is told.
+type noticeTime string
+
+const (
+	noticeOnce   noticeTime = "once"
+	noticeAlways noticeTime = "always"
+)
 
 // damaged tells of databases that were set aside. What they held is back; they
 // are kept for a while, for whoever wants to know why.

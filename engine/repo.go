@@ -179,6 +179,7 @@ func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return nil, err
 	}
+	e.noticeOfGit(noticeOnce)
 	r.git = e.git.At(place, r.dir)
 	r.trees = treesOf(r.git)
 	return r, nil

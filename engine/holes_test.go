@@ -1,0 +1,64 @@
+//go:build unix
+
+package engine_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// TestGitWithKnownHoles: it is named at its first use and by the doctor, it is no
+// finding, and nothing is refused. One that is repaired is not spoken of.
+func TestGitWithKnownHoles(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	program := filepath.Join(r.Home, "git-that-says")
+	told := func(version string, use func(*engine.Engine)) bool {
+		t.Helper()
+		script := "#!/bin/sh\n[ \"$1\" = version ] && { echo git version " + version + "; exit; }\nexec git \"$@\"\n"
+		if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		e, err := engine.Open(t.Context(), r.Dir, &engine.Options{Environ: r.Env, Settings: map[string]string{"git.path": program}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		use(e)
+		text := strings.Join(e.Notices(), "\n")
+		return strings.Contains(text, "git "+version) && strings.Contains(text, "CVE-2025-48384")
+	}
+	look := func(e *engine.Engine) {
+		if _, err := e.Workspaces(t.Context(), croft.Filter{}); err != nil {
+			t.Error(err)
+		}
+	}
+	examine := func(e *engine.Engine) {
+		if list, err := e.Doctor(t.Context(), croft.DoctorRequest{}); err != nil || len(list) != 0 {
+			t.Errorf("the doctor finds %+v, %v", list, err)
+		}
+	}
+	for _, step := range []struct {
+		what, version string
+		use           func(*engine.Engine)
+		want          bool
+	}{
+		{"the first use", "2.39.5", look, true},
+		{"the second use", "2.39.5", look, false},
+		{"another version", "2.45.3", look, true},
+		{"the doctor", "2.45.3", examine, true},
+		{"the doctor again", "2.45.3", examine, true},
+		{"a repaired one", "2.45.4", look, false},
+		{"the doctor of a repaired one", "2.45.4", examine, false},
+	} {
+		if got := told(step.version, step.use); got != step.want {
+			t.Errorf("%s, %s: told %v", step.what, step.version, got)
+		}
+	}
+}
