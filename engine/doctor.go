@@ -17,6 +17,7 @@ import (
 // The doctor's findings.
 const (
 	findBare         = "BARE_BY_ACCIDENT"
+	findConfig       = "CONFIG_CHANGED"
 	findHollow       = "ADMIN_HOLLOW"
 	findLock         = "LOCK_STALE"
 	findInterrupted  = "OPERATION_INTERRUPTED"
@@ -81,6 +82,11 @@ func (d *doctor) accidents(ctx context.Context) error {
 	if git.IsBareByAccident(d.r.common) {
 		d.find(findBare, d.r.common, "The configuration says core.bare=true, so git refuses to work in the main checkout, which is there.",
 			func() error { return d.r.git.SetNotBare() })
+	}
+	if changed, ok := errors.AsType[*git.ConfigChangedError](d.r.git.CheckConfig()); ok {
+		for _, c := range changed.Changes {
+			d.find(findConfig, c.Key, "The repository's git configuration says something else than when Croft first saw it. Agents can write it; croft config accept takes it over.", nil)
+		}
 	}
 	hollow, err := d.r.git.HollowAdmins()
 	if len(hollow) > 0 && err == nil {

@@ -100,8 +100,9 @@ func FuzzGitFiles(f *testing.F) {
 		if got, err := readCommonDir(dir); err == nil && !filepath.IsAbs(got) {
 			t.Errorf("the common directory is %q", got)
 		}
-		if got, err := readPointer(dir); err == nil && !filepath.IsAbs(got) {
-			t.Errorf("the admin directory is %q", got)
+		w := &Worktree{Repo: &Repository{Dir: dir}, Admin: IsolatedDir(dir, "croft-0"), Path: dir}
+		if err := os.Mkdir(filepath.Join(dir, "x"), 0o700); err == nil && w.ownsIsolated(filepath.Join(dir, "x")) {
+			t.Error("a directory without a pointer is owned")
 		}
 	})
 }

@@ -5,19 +5,18 @@
 //
 // Every call runs in one hardened environment. Inherited GIT_* variables are
 // dropped; hooks, file system monitors, external diffs, prompts and automatic
-// maintenance are off; git directory, common directory and work tree are given
-// explicitly, so that a planted .git file or commondir leads nowhere. What a
+// maintenance are off; git directory and work tree are given explicitly, so
+// that a planted .git file or commondir leads nowhere. What a
 // commit must keep of the user's own configuration (identity, ignore file,
 // line endings, filters, signing) is read by an allow-list and passed on at
 // the precedence of the user's global file, so that the repository's own
 // configuration still wins over it.
 //
 // The repository's own configuration can be written by whoever works in one of
-// its checkouts. It is read before every call, as far as it changed, and the
-// programs that it names are closed one by one; see [policy]. Two things are
-// left open: a filter that the user allowed by name runs whatever the
-// repository says, and somebody who writes configuration in the moment between
-// that look and git's own is not seen.
+// its checkouts, at any moment. Git never reads it: the common directory of
+// every call is one of Croft's own, with a configuration that is generated from
+// what was read once, and that holds nothing that names a program; see
+// hostdir.go and hostconfig.go.
 package git
 
 import (

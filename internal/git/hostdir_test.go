@@ -450,6 +450,23 @@ func TestSparseIsTheCheckoutsOwn(t *testing.T) {
 			if err := repo.CheckConfig(); !errors.As(err, &changed) {
 				t.Errorf("%v, want a ConfigChangedError", err)
 			}
+			r.Git("worktree", "add", "--quiet", "-b", "foreign", beside(r, "foreign"))
+			foreign := filepath.Join(repo.CommonDir, "worktrees", "foreign")
+			sparse := func(gitDir string) bool {
+				h, err := repo.hosted()
+				if err != nil {
+					t.Fatal(err)
+				}
+				kv, err := repo.checkoutConfig(h, gitDir)
+				return err == nil && slices.Contains(kv, [2]string{"core.sparsecheckout", "true"})
+			}
+			if !sparse(repo.CommonDir) || sparse(foreign) {
+				t.Error("the main checkout is not sparse as it was, or another one is")
+			}
+			r.GitIn(beside(r, "foreign"), "sparse-checkout", "set", mode, "a")
+			if sparse(foreign) {
+				t.Error("somebody's checkout is sparse as nobody accepted it")
+			}
 		})
 	}
 }
@@ -471,4 +488,32 @@ func entriesOf(t *testing.T, dir string) []os.DirEntry {
 		t.Fatal(err)
 	}
 	return entries
+}
+
+// TestReftable has the refs in a form that only git reads.
+func TestReftable(t *testing.T) {
+	r := gittest.New(t)
+	dir := beside(r, "reftable")
+	if _, err := r.TryGit(filepath.Dir(dir), "init", "--quiet", "--ref-format=reftable", "--initial-branch=main", dir); err != nil {
+		t.Skip("this git knows no reftable")
+	}
+	r.Dir = dir
+	r.Write("README.md", "# app\n")
+	head := r.Commit("first")
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	if got := plainStatus(t, r, w.Path); len(got) > 0 || r.GitIn(w.Path, "rev-parse", "HEAD") != head {
+		t.Errorf("plain git has %q there", got)
+	}
+	gittest.WriteFile(t, filepath.Join(w.Path, "new"), "new\n")
+	oid, err := w.CommitWork(t.Context(), Work{Branch: "wt", Paths: []string{"new"}, Commit: Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}})
+	if err != nil || r.Git("rev-parse", "wt") != oid {
+		t.Errorf("%s, %v", oid, err)
+	}
+	if list, err := repo.List(t.Context()); err != nil || len(list) != 2 || list[1].Branch != "wt" || list[1].Head != oid {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if out := r.Git("fsck", "--strict"); out != "" {
+		t.Error(out)
+	}
 }
