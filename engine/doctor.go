@@ -32,6 +32,7 @@ const (
 	findSuspect      = "WORKSPACE_SUSPECT"
 	findPack         = "PACK_DAMAGED"
 	findStore        = "STORE_DAMAGED"
+	findIrregular    = string(croft.FileIrregular)
 )
 
 // Doctor compares records, refs, registrations and disk.
@@ -46,7 +47,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	e.noticeOfGit(noticeAlways)
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, imports: req.Import, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.damaged, d.accidents, d.locks, d.operations, d.moved, d.unrecorded, d.keptRefs, d.workspaces, d.movedPins, d.suspects, d.objects,
+		d.damaged, d.accidents, d.irregular, d.locks, d.operations, d.moved, d.unrecorded, d.keptRefs, d.workspaces, d.movedPins, d.suspects, d.objects,
 	} {
 		if err := examine(ctx); err != nil {
 			return d.findings, explain("doctor", "", err)
@@ -101,6 +102,15 @@ func (d *doctor) accidents(ctx context.Context) error {
 			func() error { return d.r.git.FillAdmin(dir) })
 	}
 	return err
+}
+
+// irregular looks for what lies where git keeps files and is none. What it is
+// for, only a person can tell.
+func (d *doctor) irregular(context.Context) error {
+	for _, path := range d.r.git.Irregular() {
+		d.find(findIrregular, path, "It is a link, a pipe or a device where git keeps a file. Nothing is written through it; look at it, and remove it.", nil)
+	}
+	return nil
 }
 
 // addingTime is more than a git that lives takes from making an admin directory

@@ -188,3 +188,23 @@ func TestObjectsThroughLinks(t *testing.T) {
 		}
 	}
 }
+
+func TestIrregular(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	addWorktree(t, r, repo, "wt")
+	if found := repo.Irregular(); len(found) > 0 {
+		t.Errorf("in a healthy repository: %v", found)
+	}
+	var want []string
+	for _, name := range []string{"packed-refs", "refs/heads/x", "logs/refs/heads/main", "worktrees/croft-wt/MERGE_MSG"} {
+		path := filepath.Join(repo.CommonDir, filepath.FromSlash(name))
+		if err := errors.Join(os.RemoveAll(path), os.Symlink("elsewhere", path)); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, path)
+	}
+	if diff := cmp.Diff(want, repo.Irregular()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

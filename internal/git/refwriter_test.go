@@ -490,3 +490,29 @@ func moveForEver(t *testing.T, dir string) {
 		}
 	}
 }
+
+func BenchmarkMoveRefs(b *testing.B) {
+	for _, way := range []string{"git", "croft"} {
+		b.Run(way, func(b *testing.B) {
+			r := gittest.New(b)
+			oids := []string{r.Git("rev-parse", "HEAD"), r.Git("commit-tree", "-m", "two", "HEAD^{tree}")}
+			repo, err := New(options(r)).Open(r.Dir)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer repo.Close()
+			move := func(u ...RefUpdate) error { return repo.UpdateRefs(b.Context(), u...) }
+			if way == "git" {
+				move = func(u ...RefUpdate) error { return repo.moveByGit(b.Context(), nil, u) }
+			}
+			if err := move(RefUpdate{Ref: "refs/croft/x/y", New: oids[0]}); err != nil {
+				b.Fatal(err)
+			}
+			for i := 0; b.Loop(); i++ {
+				if err := move(RefUpdate{"refs/croft/x/y", oids[(i+1)%2], oids[i%2]}, RefUpdate{"refs/heads/main", oids[(i+1)%2], oids[i%2]}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -108,3 +108,30 @@ func BenchmarkRun(b *testing.B) {
 		})
 	}
 }
+
+// TestConfinedKillsNobody: the thread of a confined process ends with it, and no
+// other process must have been started on that thread that is told of its end.
+func TestConfinedKillsNobody(t *testing.T) {
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	for range 60 {
+		wg.Go(func() {
+			if _, err := Run(t.Context(), Command{Path: "sleep", Args: []string{"0.4"}, Env: os.Environ()}); err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		})
+		wg.Go(func() {
+			if err := RunGroup(t.Context(), Command{Path: "sleep", Args: []string{"0.4"}, Env: os.Environ()}); err != nil {
+				t.Errorf("RunGroup: %v", err)
+			}
+		})
+		for range 3 {
+			wg.Go(func() {
+				if _, err := Run(t.Context(), Command{Path: "true", Env: os.Environ(), WriteBelow: []string{dir}}); err != nil {
+					t.Errorf("confined: %v", err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}

@@ -71,7 +71,7 @@ func LookPath(name string) (string, error) { return exec.LookPath(name) }
 func Run(ctx context.Context, c Command) (Result, error) {
 	var out, errOut bytes.Buffer
 	cmd := build(ctx, c)
-	dieWithParent(cmd)
+	defer dieWithParent(cmd)()
 	cmd.Stdin = c.Stdin
 	cmd.Stdout = c.Stdout
 	if c.Stdout == nil {

@@ -19,7 +19,7 @@ func RunGroup(ctx context.Context, c Command) error {
 	}
 	defer out.Close()
 	cmd := build(ctx, c)
-	dieWithParent(cmd)
+	defer dieWithParent(cmd)()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, w, w
 	err = cmd.Start()
 	_ = w.Close()
