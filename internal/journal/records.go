@@ -78,7 +78,7 @@ func (r *Record) Wake(boot string) {
 
 // Trash says where a removed workspace lies.
 type Trash struct {
-	Dir        string    `json:"dir,omitempty"` // empty: nothing is on disk; commits, and a snapshot if one was taken, are left
+	Dir        string    `json:"dir,omitempty"`      // empty: nothing is on disk; commits, and a snapshot if one was taken, are left
 	Identity   string    `json:"identity,omitempty"` // of that directory
 	Tip        string    `json:"tip,omitempty"`      // where the branch was
 	BranchGone bool      `json:"branchGone,omitempty"`
