@@ -142,3 +142,36 @@ func TestMovedAwayAndBack(t *testing.T) {
 		})
 	}
 }
+
+// TestExchangedInTheTrash: what lies in the trash in place of what was put there
+// is not deleted, and not restored.
+func TestExchangedInTheTrash(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "tree"} {
+		t.Run("place "+name, func(t *testing.T) {
+			t.Parallel()
+			r, dir := finishedInTrash(t)
+			place := filepath.Join(dir, name)
+			if err := os.Rename(place, filepath.Join(r.Home, "aside")); err != nil {
+				t.Fatal(err)
+			}
+			mine := filepath.Join(dir, "tree", "mine")
+			gittest.WriteFile(t, mine, "mine\n")
+			if _, err := engineIn(t, r, 60*day).GC(t.Context(), ""); !errors.Is(err, croft.WorkspaceBroken) {
+				t.Errorf("GC: %v", err)
+			}
+			if _, err := engineIn(t, r, 0).Restore(t.Context(), croft.RestoreRequest{Ref: "a"}); !errors.Is(err, croft.WorkspaceBroken) {
+				t.Errorf("Restore: %v", err)
+			}
+			if !exists(mine) {
+				t.Error("something else was deleted or moved")
+			}
+			if err := errors.Join(os.RemoveAll(place), os.Rename(filepath.Join(r.Home, "aside"), place)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := engineIn(t, r, 0).Restore(t.Context(), croft.RestoreRequest{Ref: "a"}); err != nil {
+				t.Errorf("once it is back: %v", err)
+			}
+		})
+	}
+}

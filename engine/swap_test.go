@@ -188,7 +188,10 @@ func clearRace(t *testing.T, r *gittest.Repo, e croft.Service, name string) {
 	if _, err := e.GC(t.Context(), ""); err != nil && !errors.Is(err, croft.WorkspaceBroken) {
 		t.Errorf("gc once it is quiet: %v", err)
 	}
-	if got := r.Git("fsck", "--no-dangling"); got != "" {
-		t.Errorf("git fsck: %s", got)
+	// One that is kept may be half removed: its branch is in the archive.
+	if err == nil && len(res.Kept) == 0 {
+		if got := r.Git("fsck", "--no-dangling"); got != "" {
+			t.Errorf("git fsck: %s", got)
+		}
 	}
 }

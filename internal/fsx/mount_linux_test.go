@@ -26,4 +26,8 @@ func TestRemoveTreeStaysOnItsMount(t *testing.T) {
 	if !fsx.IsThere(filepath.Join(victim, "f")) {
 		t.Error("what is mounted in the tree was deleted")
 	}
+	parent := open(t, filepath.Dir(inside))
+	if err := parent.RemoveTree("mnt", identity(t, inside), nil); !errors.Is(err, fsx.ErrMount) || !fsx.IsThere(filepath.Join(victim, "f")) {
+		t.Errorf("what is a mount itself: %v", err)
+	}
 }
