@@ -36,6 +36,7 @@ func burrow(t *testing.T, dir string, levels int) {
 // removed must be deleted when it is due.
 func TestDeepDirectories(t *testing.T) {
 	inModes(t, everyMode, func(t *testing.T, h *host) {
+		h.purgeNow() // what is removed from here on
 		a := h.agent("a1")
 		burrow(t, a.dir, size(1500, 5000))
 		t.Cleanup(func() { _ = h.run(h.top, "rm", "-rf", h.path("t")) })
@@ -56,7 +57,6 @@ func TestDeepDirectories(t *testing.T) {
 		if _, err := os.Lstat(a.dir); err == nil {
 			t.Fatal("the workspace was not removed")
 		}
-		h.purgeNow()
 		few("gc")
 		few("gc")
 		if left, _ := filepath.Glob(filepath.Join(h.dir+".croft", ".trash", "*", "tree")); len(left) > 0 {
@@ -75,8 +75,8 @@ func TestWideDirectory(t *testing.T) {
 	for i := range size(20_000, 500_000) {
 		must(t, os.WriteFile(filepath.Join(a.dir, "wide", itoa(i)), nil, 0o644))
 	}
-	h.croft("remove", "--force", "a1")
 	h.purgeNow()
+	h.croft("remove", "--force", "a1")
 	r := h.croft("gc")
 	h.mustBeSmall("gc", r)
 	if _, err := os.Lstat(a.dir); err == nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// purgeNow makes everything in the trash due.
+// purgeNow makes everything that is removed from now on due at once.
 func (h *host) purgeNow() {
 	for _, name := range []string{"RETENTION", "SAVED_FOR", "NOTICE", "REGENERABLE_AFTER"} {
 		h.set("CROFT_TRASH_"+name, "0s")
@@ -195,8 +195,8 @@ func TestRemovedThroughLink(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inModes(t, everyMode, func(t *testing.T, h *host) {
 				victim := h.precious("victim")
+				h.purgeNow() // what is removed from here on
 				commands := swap(h, victim.dir)
-				h.purgeNow()
 				for _, command := range commands {
 					h.croft(strings.Fields(command)...)
 					victim.mustBeWhole("croft " + command)
