@@ -155,6 +155,7 @@ var fileCallers = map[string][]string{
 // nevertheless, each with the reason why no agent can turn them against the
 // host.
 var fileCallsIn = map[string]string{
+	"engine/checkcache.go":       "caches of checks, in the state directory",
 	"engine/radarmemory.go":      "a file in the state directory",
 	"engine/trash_survey.go":     "files in the state directory",
 	"engine/oplocks.go":          "files in the state directory",
@@ -168,6 +169,8 @@ var fileCallsIn = map[string]string{
 	"internal/git/idle.go":       "a quarantine of objects, in the state directory",
 	"internal/git/plain.go":      "a git directory under a temporary name, before anybody works with it",
 	"internal/git/scratch.go":    "trees for checks, in the state directory",
+	"internal/git/selftest.go":   "a repository that was made for one test, in the state directory",
+	"internal/git/store.go":      "stores of objects, in the state directory",
 }
 
 // TestFilesGoThroughFsx: a new caller, or one that is gone, is a reviewed line

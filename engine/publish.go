@@ -174,10 +174,32 @@ func (e *Engine) unpublished(ctx context.Context, r *repo, op journal.Operation,
 		}
 		return e.reject(ctx, r, m, nil, hostDirty(m.Target, dirty))
 	}
-	if errors.Is(cause, git.KindRefStale) || errors.Is(cause, git.KindLocked) {
+	if errors.Is(cause, git.KindRefStale) {
 		return e.release(ctx, r, pub.Target)
 	}
+	// A lock that stays for longer than git holds one was left behind. Whoever
+	// tries again for ever would hang with it.
+	if errors.Is(cause, git.KindLocked) {
+		return e.rejectLocked(ctx, r, pub, cause)
+	}
 	return cause
+}
+
+// rejectLocked leaves merges pending whose target is locked by another git.
+func (e *Engine) rejectLocked(ctx context.Context, r *repo, pub publication, cause error) error {
+	for _, p := range pub.Items {
+		m, err := e.journal.Merge(ctx, p.Merge)
+		if err != nil {
+			return err
+		}
+		if err := e.reject(ctx, r, m, nil, &croft.Error{
+			Code: croft.GitFailed, Message: fmt.Sprintf("%s is locked by another git", pub.Target), Details: cause.Error(),
+			Hint: "wait for it, or delete the lock if no git is running; then croft merge " + m.Workspace,
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func hostDirty(target string, dirty *git.HostDirtyError) error {

@@ -42,6 +42,9 @@ type PipeError struct {
 	Mode os.FileMode
 }
 
+// Unwrap makes it an [ErrNotPlain].
+func (e *PipeError) Unwrap() error { return ErrNotPlain }
+
 func (e *PipeError) Error() string {
 	what := "a device"
 	switch {

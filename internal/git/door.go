@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // door says which repository and which files a call concerns.
@@ -56,14 +58,14 @@ var ErrForeignAdmin = errors.New("the worktree's admin directory names another r
 
 // ErrNotPlain says that something else than a file lies in the place of a file
 // of git's, where git would wait for it or be led elsewhere.
-var ErrNotPlain = errors.New("not a regular file, as git has it")
+var ErrNotPlain = fmt.Errorf("%w, as git has it", fsx.ErrNotRegular)
 
 // check makes sure that a git directory leads to its repository, and that what
 // git opens first are files. Git takes refs from where the file says.
 func (d door) check() error {
 	dir, common := d.gitDirectory(), d.repo.CommonDir
 	for _, file := range []string{
-		filepath.Join(dir, "HEAD"), filepath.Join(dir, "index"), filepath.Join(dir, "logs", "HEAD"), filepath.Join(common, "packed-refs"),
+		filepath.Join(dir, "HEAD"), filepath.Join(dir, "index"), filepath.Join(common, "packed-refs"),
 		filepath.Join(common, "objects", "info", "alternates"),
 	} {
 		if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {

@@ -119,7 +119,7 @@ func TestPipesDoNotHang(t *testing.T) {
 				"refs":     func() error { return one(repo.ReadRef(ctx, "refs/heads/zz")) },
 				"list":     func() error { return one(repo.List(ctx)) },
 				"commit": func() error {
-					return one(w.CommitWork(ctx, Work{Branch: onBranch(t, w), Paths: []string{"new.txt"}, Commit: Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}}))
+					return one(w.CommitWork(ctx, Work{Branch: "wt", Paths: []string{"new.txt"}, Commit: Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}}))
 				},
 				"lend":   func() error { return one(repo.lendObjects(t.Context(), "croft-x")) },
 				"links":  func() error { return one(repo.gitlinks(ctx, w.at())) },

@@ -18,6 +18,9 @@ type LinkError struct {
 	Mode os.FileMode
 }
 
+// Unwrap makes it an [ErrNotPlain].
+func (e *LinkError) Unwrap() error { return ErrNotPlain }
+
 func (e *LinkError) Error() string {
 	what := "is not a regular file"
 	switch {

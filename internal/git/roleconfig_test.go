@@ -158,7 +158,7 @@ func TestExclude(t *testing.T) {
 	if err := os.Symlink(filepath.Join(r.Home, "info"), filepath.Dir(file)); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.Exclude("/x/"); !errors.Is(err, fsx.ErrLink) {
+	if err := repo.Exclude("/x/"); !errors.Is(err, fsx.ErrNotRegular) {
 		t.Errorf("a link to the directory: %v", err)
 	}
 	if got := readFile(t, shared); got != "alias ll=ls\n" {

@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Scratch is a checkout that belongs to no branch. It is made anew for every
@@ -102,20 +103,9 @@ func (s *Scratch) Remove() error {
 	return RemoveAll(s.Path)
 }
 
-// RemoveAll is os.RemoveAll for what may hold directories that somebody made
-// read-only.
-func RemoveAll(path string) error {
-	if os.RemoveAll(path) == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(p, 0o700) // before it is read
-		}
-		return nil
-	})
-	return os.RemoveAll(path)
-}
+// RemoveAll deletes what a check may have filled, in a directory of Croft's own:
+// of any depth, and with directories that somebody made read-only.
+func RemoveAll(path string) error { return fsx.RemoveOwn(path) }
 
 // run runs git on the files, with the repository's own configuration, and with
 // what lies outside of the checkout as its index.

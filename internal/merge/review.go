@@ -245,7 +245,7 @@ func Splice(old, now []byte, hunks []croft.Hunk) ([]byte, error) {
 	done := 0 // lines of the old side
 	for _, h := range hunks {
 		a, b := lineBefore(h.OldStart, h.OldLines), lineBefore(h.NewStart, h.NewLines)
-		if a < done || a+h.OldLines >= len(from) || b < 0 || b+h.NewLines >= len(to) {
+		if h.OldLines < 0 || h.NewLines < 0 || a < done || a+h.OldLines >= len(from) || b < 0 || b+h.NewLines >= len(to) {
 			return nil, fmt.Errorf("hunk %d does not fit", h.ID)
 		}
 		out = append(out, old[from[done]:from[a]]...)

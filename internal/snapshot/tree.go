@@ -3,6 +3,7 @@ package snapshot
 import (
 	"archive/tar"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -189,6 +190,9 @@ func extract(in io.Reader, dir string) error {
 		if err != nil {
 			return err
 		}
+		if isSparse(h) {
+			return fmt.Errorf("%w: %s is a file with holes", ErrFormat, h.Name)
+		}
 		name := filepath.FromSlash(strings.TrimSuffix(h.Name, "/"))
 		mode := fs.FileMode(h.Mode).Perm()
 		switch h.Typeflag {
@@ -214,11 +218,26 @@ func extract(in io.Reader, dir string) error {
 	return nil
 }
 
+// isSparse reports whether a file is longer than what the archive has of it.
+// Croft writes none.
+func isSparse(h *tar.Header) bool {
+	for key := range h.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return h.Typeflag == tar.TypeGNUSparse
+}
+
 func extractFile(root *os.Root, name string, mode fs.FileMode, in io.Reader) error {
 	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	// What an archive has twice is not opened: it may be a pipe.
+	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
