@@ -82,3 +82,48 @@ func TestPipesDoNotHang(t *testing.T) {
 		})
 	}
 }
+
+// TestPipeAsIncludeIsNotOpened feeds a filter through an include to whoever
+// reads it.
+func TestPipeAsIncludeIsNotOpened(t *testing.T) {
+	v := newVictim(t)
+	pipe := filepath.Join(v.Home, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	v.Git("config", "include.path", pipe)
+	gittest.WriteFile(t, filepath.Join(v.Dir, ".git", "more"), "[include]\n\tpath = "+pipe+"\n")
+	gittest.WriteFile(t, filepath.Join(v.Dir, ".git", "config"), readFile(t, filepath.Join(v.Dir, ".git", "config"))+"[include]\n\tpath = more\n")
+	payload := []byte(v.payload(t, "piped"))
+	opened := make(chan struct{})
+	go func() {
+		defer close(opened)
+		// It waits until somebody opens the pipe for reading, for however short.
+		if f, err := os.OpenFile(pipe, os.O_WRONLY, 0); err == nil {
+			_, _ = f.Write(payload)
+			_ = f.Close()
+		}
+	}()
+	for i := range raceRuns() / 10 {
+		v.disturb(t)
+		_ = inTime(t, "status", func() error { return drain(v.wt.Status(t.Context(), UntrackedAll, RefreshNothing)) })
+		_ = inTime(t, "commit", func() error {
+			_, err := v.wt.CommitWork(t.Context(), []string{"new.txt"}, Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}, Identity{})
+			return err
+		})
+		if ran := v.sang(t); len(ran) > 0 {
+			t.Fatalf("run %d: %v ran", i, ran)
+		}
+	}
+	select {
+	case <-opened:
+		t.Error("the pipe was opened")
+	default:
+		f, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-opened
+		_ = f.Close()
+	}
+}

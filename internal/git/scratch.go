@@ -182,7 +182,7 @@ func (s *Scratch) verify(ctx context.Context, spec ScratchSpec) error {
 	if err := s.verifyIndex(ctx, spec); err != nil {
 		return err
 	}
-	out, err := s.run(ctx, spec, "diff-files", "--name-only", "-z", "--ignore-submodules=none")
+	out, err := s.run(ctx, spec, "diff-files", "--name-only", "-z", "--ignore-submodules=dirty")
 	if err == nil && len(out) > 0 {
 		err = fmt.Errorf("%w: %q differ", ErrNotExact, splitNUL(out))
 	}
