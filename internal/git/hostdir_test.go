@@ -463,3 +463,23 @@ func TestReftable(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// TestPartialClone: what is missing is fetched, from where it was when Croft
+// first saw the repository.
+func TestPartialClone(t *testing.T) {
+	r := gittest.New(t)
+	r.Git("config", "uploadpack.allowFilter", "true")
+	r.Git("config", "uploadpack.allowAnySHA1InWant", "true")
+	r.Git("config", "--global", "protocol.file.allow", "always")
+	partial := beside(r, "partial")
+	r.Git("clone", "--quiet", "--filter=blob:none", "--no-checkout", "file://"+r.Dir, partial)
+	r.Dir = partial
+	repo := open(t, r)
+	if err := repo.CanIsolate(); !errors.Is(err, ErrCannotIsolate) {
+		t.Errorf("CanIsolate: %v", err)
+	}
+	w := addWorktree(t, r, repo, "wt")
+	if got := readFile(t, filepath.Join(w.Path, "README.md")); got != "# app\n" {
+		t.Errorf("the file is %q", got)
+	}
+}
