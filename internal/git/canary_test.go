@@ -346,13 +346,14 @@ var harmless = []string{
 	"diff.external", "gpg", "pager and editor", "core.alternateRefsCommand", "remote.uploadpack",
 }
 
+// TestNothingPlantedRuns plants each vector in a repository that Croft knows.
 func TestNothingPlantedRuns(t *testing.T) {
 	for name, plant := range vectors {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := newVictim(t)
 			if err := drain(v.wt.Status(t.Context(), UntrackedAll, RefreshNothing)); err != nil {
-				t.Fatal(err) // the repository is known when the attack begins
+				t.Fatal(err)
 			}
 			plant(t, v)
 			v.sang(t)
@@ -406,6 +407,28 @@ func TestPlantedCanariesSing(t *testing.T) {
 			}
 			if ran, why := v.sang(t), silent[name]; len(ran) == 0 && why == "" {
 				t.Error("plain git ran nothing: the vector is planted wrongly")
+			}
+		})
+	}
+}
+
+// TestNothingRunsThatARepositoryBrings has Croft see a repository for the first
+// time that came with everything planted.
+func TestNothingRunsThatARepositoryBrings(t *testing.T) {
+	for name, plant := range vectors {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newVictim(t)
+			plant(t, v)
+			v.sang(t)
+			v.repo = open(t, v.Repo, func(o *Options) { o.ConfigDir = filepath.Join(v.Home, "state", "another") })
+			v.wt = v.repo.Linked(filepath.Base(v.wt.Admin), v.wt.Path)
+			for op, run := range v.operations(t.Context()) {
+				v.disturb(t)
+				_ = run()
+				if ran := v.sang(t); len(ran) > 0 {
+					t.Errorf("%s ran %v", op, ran)
+				}
 			}
 		})
 	}

@@ -235,6 +235,9 @@ func (out *format) set(key, value string) {
 	case "extensions.worktreeconfig":
 		out.worktreeConfig = isTrue(value)
 	}
+	if strings.HasPrefix(key, "remote.") && strings.HasSuffix(key, ".promisor") {
+		out.partial = out.partial || isTrue(value)
+	}
 }
 
 func isTrue(v string) bool {

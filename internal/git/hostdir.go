@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
 )
@@ -38,6 +39,11 @@ type hostState struct {
 	entries []configEntry // the repository's own configuration
 	filters []configEntry // what it and its includes say of filters
 	changed []ConfigChange
+
+	readAt time.Time
+	stats  []FileStat // of the files, before they were read
+	// isAlone says that no other files of the repository's decide than these.
+	isAlone bool
 }
 
 // hostCache holds the state that the host directory has now.
@@ -65,7 +71,10 @@ func (r *Repository) common(name string) string {
 func (r *Repository) hosted() (*hostState, error) {
 	r.host.mu.Lock()
 	defer r.host.mu.Unlock()
-	s := &hostState{files: map[string][]byte{}}
+	s := &hostState{files: map[string][]byte{}, readAt: time.Now(), stats: r.hostStats()}
+	if was := r.host.now; was != nil && was.isAlone && was.holds(s.stats) && isThere(filepath.Join(r.hostDir(), "config")) {
+		return was, nil
+	}
 	for _, name := range append([]string{"config"}, hostCopies...) {
 		limit := int64(maxConfig)
 		if name == "shallow" {
@@ -87,17 +96,49 @@ func (r *Repository) hosted() (*hostState, error) {
 	}
 	r.readContents(s)
 	r.readFilters(s)
+	s.isAlone = !slices.ContainsFunc(s.entries, func(e configEntry) bool {
+		return strings.HasPrefix(e.key, "include") && e.value != roleInclude || e.class() == classContent || e.key == "extensions.worktreeconfig"
+	})
 	if isWorktreeConfig(s.entries) {
 		s.files["config.worktree"], _ = fsx.ReadFile(r.common("config.worktree"), maxConfig)
 	}
-	if was := r.host.now; was != nil && sameFiles(was.files, s.files) && slices.Equal(was.filters, s.filters) && r.isHosted() {
-		return was, nil
+	if was := r.host.now; was != nil && sameFiles(was.files, s.files) && slices.Equal(was.filters, s.filters) {
+		was.readAt, was.stats = s.readAt, s.stats
+		return was, r.writeHost(was) // another process may have seen something else meanwhile
 	}
 	if err := r.makeHost(s); err != nil {
 		return nil, err
 	}
 	r.host.now = s
 	return s, nil
+}
+
+// hostStats looks at the files that decide about the host directory.
+func (r *Repository) hostStats() []FileStat {
+	stats := make([]FileStat, 0, len(hostCopies)+2)
+	for _, name := range hostCopies {
+		st, _ := Lstat(r.common(name))
+		stats = append(stats, st)
+	}
+	config, _ := Lstat(r.common("config"))
+	own, _ := Lstat(r.recordFile())
+	return append(stats, config, own)
+}
+
+// statGrain is more than the step in which the time of a change is counted.
+const statGrain = 50 * time.Millisecond
+
+// holds reports whether the files are provably those that were read. Nobody can
+// choose the time at which a file was last changed, but within one step of the
+// clock it does not tell.
+func (s *hostState) holds(now []FileStat) bool {
+	for i, st := range now {
+		changed := time.Unix(int64(st.noted[0]), int64(st.noted[1]))
+		if st != s.stats[i] || st != (FileStat{}) && s.readAt.Sub(changed) < statGrain {
+			return false
+		}
+	}
+	return true
 }
 
 // readContents reads the files of patterns that the repository's configuration
@@ -163,6 +204,11 @@ func (r *Repository) makeHost(s *hostState) error {
 	s.files["record"], _ = os.ReadFile(r.recordFile())
 	s.changed = changes(s.record.Pinned, settingsIn(s.entries, classPinned))
 	s.changed = append(s.changed, changes(s.record.Sparse[""], r.sparseNow(s.entries, r.CommonDir))...)
+	return r.writeHost(s)
+}
+
+// writeHost writes what differs in the host directory.
+func (r *Repository) writeHost(s *hostState) error {
 	if !r.isHosted() {
 		if err := r.layOutHost(); err != nil {
 			return err

@@ -74,74 +74,6 @@ func TestConfigurationIsReadOnce(t *testing.T) {
 	}
 }
 
-// inTime fails if something takes longer than anything of git's does.
-func inTime(t *testing.T, what string, f func() error) error {
-	t.Helper()
-	ended := make(chan error, 1)
-	go func() { ended <- f() }()
-	select {
-	case err := <-ended:
-		return err
-	case <-time.After(20 * time.Second):
-		t.Fatalf("%s hangs", what)
-		return nil
-	}
-}
-
-// TestPipesDoNotHang puts a pipe, and a link to a file of somebody else's, in
-// the place of every file that git or Croft opens.
-func TestPipesDoNotHang(t *testing.T) {
-	for _, name := range []string{
-		"config", "info/exclude", "info/attributes", "shallow", "HEAD", "index", "objects/info/alternates", "refs/heads/zz",
-		"worktrees/croft-wt/HEAD", "worktrees/croft-wt/index", "worktrees/croft-wt/commondir", "worktrees/croft-wt/gitdir",
-		"worktrees/croft-wt/MERGE_HEAD", "worktrees/croft-wt/locked", "worktrees/croft-wt/logs/HEAD", "worktrees/croft-wt/config.worktree",
-		"worktrees/croft-wt/FETCH_HEAD",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := gittest.New(t)
-			repo := open(t, r)
-			w := addWorktree(t, r, repo, "wt")
-			gittest.WriteFile(t, filepath.Join(w.Path, "new.txt"), "new\n")
-			file := filepath.Join(r.Dir, ".git", filepath.FromSlash(name))
-			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.RemoveAll(file), mkfifo(file, 0o644)); err != nil {
-				t.Fatal(err)
-			}
-			ctx := t.Context()
-			one := func(_ any, err error) error { return err }
-			for what, do := range map[string]func() error{
-				"status":   func() error { return drain(w.Status(ctx, UntrackedAll, RefreshIndex)) },
-				"discover": func() error { return one(Discover(w.Path)) },
-				"main":     func() error { return drain(repo.Main().Status(ctx, UntrackedAll, RefreshNothing)) },
-				"pending":  func() error { return one(w.Pending(ctx)) },
-				"index":    func() error { return one(w.Index(ctx)) },
-				"admin":    w.CheckAdmin,
-				"refs":     func() error { return one(repo.ReadRef(ctx, "refs/heads/zz")) },
-				"list":     func() error { return one(repo.List(ctx)) },
-				"commit": func() error {
-					return one(w.CommitWork(ctx, Work{Branch: "wt", Paths: []string{"new.txt"}, Commit: Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}}))
-				},
-				"lend":   func() error { return one(repo.lendObjects(t.Context(), "croft-x")) },
-				"links":  func() error { return one(repo.gitlinks(ctx, w.at())) },
-				"hosts":  func() error { repo.Hosts("wt"); IndexEntries(w.Admin); return nil },
-				"reopen": func() error { return one(New(options(r)).Open(r.Dir)) },
-			} {
-				_ = inTime(t, what, do)
-			}
-			if name == "config" || name == "info/exclude" || name == "shallow" {
-				if err := drain(w.Status(ctx, UntrackedAll, RefreshNothing)); !errors.Is(err, ErrConfig) || !errors.Is(err, fsx.ErrNotRegular) {
-					t.Errorf("status: %v, want ErrConfig", err)
-				}
-			}
-			if strings.HasSuffix(name, "croft-wt/HEAD") || strings.HasSuffix(name, "croft-wt/index") {
-				if err := drain(w.Status(ctx, UntrackedAll, RefreshNothing)); !errors.Is(err, ErrNotPlain) {
-					t.Errorf("status: %v, want ErrNotPlain", err)
-				}
-			}
-		})
-	}
-}
-
 func TestPinnedKeysKeepTheirValues(t *testing.T) {
 	for key, value := range map[string]string{
 		"user.name": "Mallory", "user.email": "m@x", "user.signingkey": "/evil", "commit.gpgsign": "true", "gpg.format": "ssh",
@@ -374,6 +306,39 @@ func TestHostDirectoryIsPrivate(t *testing.T) {
 	}
 }
 
+// TestHostDirectoryFollows has several processes see one change after the other.
+func TestHostDirectoryFollows(t *testing.T) {
+	r := gittest.New(t)
+	one, two := open(t, r), open(t, r)
+	eol := func(repo *Repository, want string) {
+		t.Helper()
+		if _, err := repo.hosted(); err != nil {
+			t.Fatal(err)
+		}
+		if text := readFile(t, filepath.Join(repo.hostDir(), "config")); strings.Contains(text, "eol = \"crlf\"") != (want == "crlf") {
+			t.Errorf("want eol %q:\n%s", want, text)
+		}
+	}
+	eol(one, "")
+	config := filepath.Join(r.Dir, ".git", "config")
+	before := readFile(t, config)
+	r.Git("config", "core.eol", "crlf")
+	eol(two, "crlf")
+	gittest.WriteFile(t, config, before)
+	eol(one, "")
+	gittest.WriteFile(t, filepath.Join(r.Dir, ".git", "info", "exclude"), "*.log\n")
+	gittest.WriteFile(t, filepath.Join(r.Dir, "debug.log"), "")
+	if got := statusOf(t, two.Main(), UntrackedAll); len(got) > 0 {
+		t.Errorf("status: %q", got)
+	}
+	if err := os.RemoveAll(one.hostDir()); err != nil {
+		t.Fatal(err)
+	}
+	if got := statusOf(t, one.Main(), UntrackedAll); len(got) > 0 {
+		t.Errorf("without the directory: %q", got)
+	}
+}
+
 func TestUnknownExtensionIsRefused(t *testing.T) {
 	r := gittest.New(t)
 	r.Git("config", "core.repositoryFormatVersion", "1")
@@ -515,5 +480,25 @@ func TestReftable(t *testing.T) {
 	}
 	if out := r.Git("fsck", "--strict"); out != "" {
 		t.Error(out)
+	}
+}
+
+// TestPartialClone: what is missing is fetched, from where it was when Croft
+// first saw the repository.
+func TestPartialClone(t *testing.T) {
+	r := gittest.New(t)
+	r.Git("config", "uploadpack.allowFilter", "true")
+	r.Git("config", "uploadpack.allowAnySHA1InWant", "true")
+	r.Git("config", "--global", "protocol.file.allow", "always")
+	partial := beside(r, "partial")
+	r.Git("clone", "--quiet", "--filter=blob:none", "--no-checkout", "file://"+r.Dir, partial)
+	r.Dir = partial
+	repo := open(t, r)
+	if err := repo.CanIsolate(); !errors.Is(err, ErrCannotIsolate) {
+		t.Errorf("CanIsolate: %v", err)
+	}
+	w := addWorktree(t, r, repo, "wt")
+	if got := readFile(t, filepath.Join(w.Path, "README.md")); got != "# app\n" {
+		t.Errorf("the file is %q", got)
 	}
 }

@@ -139,7 +139,7 @@ func (w *Worktree) Modified(ctx context.Context, paths ...string) ([]string, err
 		return nil, nil
 	}
 	out, err := w.run(ctx, call{
-		args: append([]string{"diff", "--name-only", "--no-ext-diff", "--no-textconv", "-z", "--"}, paths...), env: []string{"GIT_LITERAL_PATHSPECS=1"},
+		args: append([]string{"diff", "--name-only", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "-z", "--"}, paths...), env: []string{"GIT_LITERAL_PATHSPECS=1"},
 	})
 	if err != nil {
 		return nil, err
