@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -216,6 +217,10 @@ func answered(r result) bool {
 	}
 	if code := r.errorCode(); code != "" {
 		return code != "INTERNAL"
+	}
+	// A merge that is turned away is a result with a reason.
+	if strings.Contains(r.stdout, `"reason": "`) || strings.Contains(r.stdout, `"reason":"`) {
+		return !strings.Contains(r.stdout, "INTERNAL")
 	}
 	return r.code >= 2 && r.code <= 5
 }

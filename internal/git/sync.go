@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -86,7 +87,7 @@ func syncAll(paths ...string) error {
 }
 
 func syncFile(path string) error {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|fsx.NonBlocking, 0) // an agent may have put a pipe there
 	if err != nil {
 		return err
 	}
