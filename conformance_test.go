@@ -1,6 +1,7 @@
 package croft_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -22,40 +23,79 @@ var (
 // TestConformance holds docs/conformance.md to the tests that it names: each
 // row names at least one that exists, or says which later part owns it.
 func TestConformance(t *testing.T) {
-	text, err := os.ReadFile("docs/conformance.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	packages := map[string]packageNames{}
 	rows := 0
-	for n, line := range strings.Split(string(text), "\n") {
-		cells := strings.Split(strings.Trim(line, "| "), " | ")
-		if !strings.HasPrefix(line, "|") || len(cells) < 2 || strings.Trim(line, "|-: ") == "" || cells[len(cells)-1] == "proof" {
-			continue
-		}
+	for _, r := range rowsOf(t, "docs/conformance.md") {
 		rows++
-		proof := cells[len(cells)-1]
-		scripts, tests := scriptProof.FindAllStringSubmatch(proof, -1), testProof.FindAllStringSubmatch(proof, -1)
-		if len(scripts)+len(tests) == 0 && !strings.HasPrefix(proof, "open:") {
-			t.Errorf("docs/conformance.md:%d: no proof in %q", n+1, proof)
-		}
-		for _, m := range scripts {
-			if _, err := os.Stat(filepath.Join("testdata", "script", m[1]+".txt")); err != nil {
-				t.Errorf("docs/conformance.md:%d: no script %s", n+1, m[1])
-			}
-		}
-		for _, m := range tests {
-			if _, ok := packages[m[1]]; !ok {
-				packages[m[1]] = readNames(t, m[1])
-			}
-			if missing := packages[m[1]].missing(m[2]); missing != "" {
-				t.Errorf("docs/conformance.md:%d: %s has no %s", n+1, m[1], missing)
-			}
+		if r.check(t) == 0 && !strings.HasPrefix(r.proof, "open:") {
+			t.Errorf("%s: no proof in %q", r.at, r.proof)
 		}
 	}
 	if rows < 100 {
 		t.Errorf("docs/conformance.md has %d rows; are the tables still read?", rows)
 	}
+}
+
+// TestSecurityRows holds docs/security.md to the tests that it names: what is
+// said to be stopped has one, and what is not stopped says so.
+func TestSecurityRows(t *testing.T) {
+	rows := 0
+	for _, r := range rowsOf(t, "docs/security.md") {
+		if strings.HasPrefix(r.line, "| **[") || strings.HasPrefix(r.line, "| | it can write") {
+			continue // who attacks
+		}
+		rows++
+		if r.check(t) == 0 && !strings.Contains(r.line, "**not prevented**") {
+			t.Errorf("%s: no proof in %q", r.at, r.proof)
+		}
+	}
+	if rows < 25 {
+		t.Errorf("docs/security.md has %d rows; are the tables still read?", rows)
+	}
+}
+
+// provenRow is a row of a table whose last cell names tests.
+type provenRow struct {
+	at, line, proof string
+	packages        map[string]packageNames // that were read for other rows
+}
+
+func rowsOf(t *testing.T, file string) []provenRow {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []provenRow
+	packages := map[string]packageNames{}
+	for n, line := range strings.Split(string(text), "\n") {
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		if !strings.HasPrefix(line, "|") || len(cells) < 2 || strings.Trim(line, "|-: ") == "" || cells[len(cells)-1] == "proof" {
+			continue
+		}
+		rows = append(rows, provenRow{fmt.Sprintf("%s:%d", file, n+1), line, cells[len(cells)-1], packages})
+	}
+	return rows
+}
+
+// check fails for every named test that there is not, and returns how many are
+// named.
+func (r provenRow) check(t *testing.T) int {
+	t.Helper()
+	scripts, tests := scriptProof.FindAllStringSubmatch(r.proof, -1), testProof.FindAllStringSubmatch(r.proof, -1)
+	for _, m := range scripts {
+		if _, err := os.Stat(filepath.Join("testdata", "script", m[1]+".txt")); err != nil {
+			t.Errorf("%s: no script %s", r.at, m[1])
+		}
+	}
+	for _, m := range tests {
+		if _, ok := r.packages[m[1]]; !ok {
+			r.packages[m[1]] = readNames(t, m[1])
+		}
+		if missing := r.packages[m[1]].missing(m[2]); missing != "" {
+			t.Errorf("%s: %s has no %s", r.at, m[1], missing)
+		}
+	}
+	return len(scripts) + len(tests)
 }
 
 // packageNames are the names of a package's tests and the strings in it that
