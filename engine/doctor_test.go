@@ -170,6 +170,20 @@ func TestDatabaseOlderCopy(t *testing.T) {
 	}
 }
 
+// loseDatabase deletes the database and its log files.
+func loseDatabase(t *testing.T, r *gittest.Repo) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(stateDir(r), journal.FileName+"*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // loseState deletes the state and its second copy.
 func loseState(t *testing.T, r *gittest.Repo) {
 	t.Helper()

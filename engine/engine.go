@@ -127,7 +127,11 @@ func refuseNetwork(dir string, kind func(dir string) string) error {
 // stateCopy is the file of the state's second copy. Several states may have one
 // data directory, so it is named after the state directory.
 func stateCopy(cfg config.Config) string {
-	sum := sha256.Sum256([]byte(cfg.StateDir))
+	dir := cfg.StateDir
+	if real, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
+		dir = filepath.Join(real, filepath.Base(dir))
+	}
+	sum := sha256.Sum256([]byte(dir))
 	return filepath.Join(cfg.DataDir, "state", hex.EncodeToString(sum[:8])+".log")
 }
 

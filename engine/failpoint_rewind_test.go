@@ -87,9 +87,7 @@ func TestKilledRewind(t *testing.T) {
 func TestKilledRewindThenDatabaseLost(t *testing.T) {
 	eachPoint(t, rewinds, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
-		if err := os.RemoveAll(stateDir(r)); err != nil {
-			t.Fatal(err)
-		}
+		loseDatabase(t, r)
 		e := engineIn(t, r, 0)
 		if _, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil {
 			t.Fatal(err)

@@ -223,9 +223,7 @@ func TestFailedCreation(t *testing.T) {
 func TestKilledCreationThenDatabaseLost(t *testing.T) {
 	eachPoint(t, creations("default"), func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
-		if err := os.RemoveAll(stateDir(r)); err != nil {
-			t.Fatal(err)
-		}
+		loseDatabase(t, r)
 		e := engineIn(t, r, 0)
 		if _, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil {
 			t.Fatal(err)

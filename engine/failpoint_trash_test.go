@@ -150,9 +150,7 @@ func TestFailedReduction(t *testing.T) {
 func TestKilledReductionThenDatabaseLost(t *testing.T) {
 	eachPoint(t, reductions, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
-		if err := os.RemoveAll(stateDir(r)); err != nil {
-			t.Fatal(err)
-		}
+		loseDatabase(t, r)
 		e := engineIn(t, r, 0)
 		gc(t, e)
 		wantReduced(t, r, e)

@@ -17,11 +17,11 @@ func known(t *testing.T, r *gittest.Repo) []string {
 	t.Helper()
 	j := database(t, r)
 	defer j.Close()
-	repo, err := j.RepoAt(t.Context(), filepath.Join(r.Dir, ".git"))
-	if err != nil {
-		t.Fatal(err)
+	repos, err := j.ReposAt(t.Context(), filepath.Join(r.Dir, ".git"))
+	if err != nil || len(repos) != 1 {
+		t.Fatal(repos, err)
 	}
-	records, err := j.Records(t.Context(), repo.ID)
+	records, err := j.Records(t.Context(), repos[0].ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -44,13 +45,11 @@ func (d *doctor) offer(subject, message string, bind func() error) {
 // names. What can be read off them becomes a record; their branch counts as the
 // user's from then on.
 func (d *doctor) unrecorded(ctx context.Context) error {
-	if d.imports == croft.ImportNothing {
-		return nil
-	}
 	registered, err := d.r.git.Registered(worktree.AdminPrefix)
 	if err != nil {
 		return err
 	}
+	unknown := 0
 	for _, tree := range registered {
 		id, ok := strings.CutPrefix(filepath.Base(tree.Admin), worktree.AdminPrefix)
 		if !ok || !isID(id) || !tree.Registered() || !filepath.IsAbs(tree.Path) || filepath.Clean(tree.Path) != tree.Path {
@@ -66,9 +65,16 @@ func (d *doctor) unrecorded(ctx context.Context) error {
 		if err != nil || branch != "" && layout.CheckBranch(branch) != nil {
 			continue
 		}
+		if d.imports == croft.ImportNothing {
+			unknown++
+			continue
+		}
 		d.offer(tree.Path, fmt.Sprintf("A worktree that Croft made, on branch %s, has no record.", branch), func() error {
 			return d.bind(ctx, croft.ID(id), tree, branch, head)
 		})
+	}
+	if unknown > 0 { // which may be another user's
+		d.notice("%d worktrees here are called like Croft's and have no record: croft doctor --import shows them", unknown)
 	}
 	return nil
 }
@@ -80,7 +86,7 @@ func (d *doctor) bind(ctx context.Context, id croft.ID, tree *git.Worktree, bran
 	}
 	rec := journal.Record{RepoID: d.r.id, Admin: filepath.Base(tree.Admin), Boot: proc.Here().Boot, Workspace: croft.Workspace{
 		ID: id, Name: filepath.Base(tree.Path), Mode: mode, State: croft.Ready, Path: tree.Path,
-		Branch: branch, Base: head, Host: d.host, Repo: d.r.path, CreatedAt: time.UnixMilli(layout.CreatedAt(branch)).UTC(),
+		Branch: branch, Base: head, Host: d.host, Repo: d.r.path, CreatedAt: madeAt(tree, branch),
 	}}
 	if err := layout.CheckName(rec.Workspace.Name); err != nil {
 		rec.Workspace.Name = string(id)
@@ -103,6 +109,18 @@ func (d *doctor) bind(ctx context.Context, id croft.ID, tree *git.Worktree, bran
 	return d.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return tx.Emit(d.event(croft.EventWorkspaceRebuilt, rec))
 	})
+}
+
+// madeAt is when a worktree was made: its branch says so, or else its
+// registration.
+func madeAt(tree *git.Worktree, branch string) time.Time {
+	if at := layout.CreatedAt(branch); at > 0 {
+		return time.UnixMilli(at).UTC()
+	}
+	if info, err := os.Lstat(filepath.Join(tree.Admin, "commondir")); err == nil {
+		return info.ModTime().UTC()
+	}
+	return time.Time{}
 }
 
 // keptRefs looks for commits that refs of Croft's keep and that no record names:

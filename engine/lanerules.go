@@ -50,7 +50,7 @@ func (e *Engine) rules(ctx context.Context, r *repo, target, tip string) (config
 	if known, ok := r.lastRules.of(target, tip); ok {
 		return known, nil
 	}
-	o, err := r.git.Read(ctx, tip+":"+rulesFile)
+	o, err := r.git.ReadFileAt(ctx, tip, rulesFile)
 	if err != nil && !errors.Is(err, git.ErrNoObject) {
 		return config.Merge{}, err
 	}

@@ -16,7 +16,7 @@ import (
 func (e *Engine) Notices() []string {
 	out := e.journal.Notices()
 	for _, path := range e.journal.Aside() {
-		out = append(out, fmt.Sprintf("the state database was damaged, or of an earlier version of Croft; it is kept as %s", path))
+		out = append(out, fmt.Sprintf("the state database was damaged, or of an earlier version of Croft; it is kept as %s; croft doctor --import shows what git knows of workspaces that are missing now", path))
 	}
 	e.noticesMu.Lock()
 	defer e.noticesMu.Unlock()

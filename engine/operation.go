@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git"
@@ -309,11 +312,12 @@ func (e *Engine) recoverCreate(ctx context.Context, r *repo, op journal.Operatio
 			return err
 		}
 		if rec.Workspace.State != croft.Creating {
-			// It was finished: only a database that is an older copy says
-			// otherwise, and the repository knows better.
 			return e.end(ctx, op, journal.OpDone, "")
 		}
 		records = append(records, rec)
+	}
+	if len(records) > 0 && e.wereHandedOut(r, records) {
+		return e.finishCreate(ctx, op, records)
 	}
 	if r.common != "" {
 		if _, err := os.Stat(r.common); errors.Is(err, os.ErrNotExist) {
@@ -325,6 +329,33 @@ func (e *Engine) recoverCreate(ctx context.Context, r *repo, op journal.Operatio
 	}
 	return e.journal.Update(ctx, func(tx *journal.Tx) error {
 		return tx.Emit(croft.Event{Time: e.now(), Kind: croft.EventOperationUndone, Repo: r.id})
+	})
+}
+
+// wereHandedOut reports whether workspaces were made to the end: all of them lie
+// where they belong, without the lock that they are born with. A state that was
+// put back from a backup may not know it; taking them back would delete work.
+func (e *Engine) wereHandedOut(r *repo, records []journal.Record) bool {
+	return r.git != nil && !slices.ContainsFunc(records, func(rec journal.Record) bool {
+		if rec.Workspace.Mode == croft.ModeLegacy || r.trees.Health(specOf(rec)) != checkout.Intact {
+			return true
+		}
+		reason, locked, err := r.trees.At(specOf(rec)).LockReason()
+		return err != nil || locked && reason == worktree.BirthLock
+	})
+}
+
+// finishCreate writes down that workspaces are there.
+func (e *Engine) finishCreate(ctx context.Context, op journal.Operation, records []journal.Record) error {
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, rec := range records {
+			rec.Workspace.State, rec.Maker = croft.Ready, nil
+			rec.Generation++
+			if err := errors.Join(tx.Put(rec), tx.Emit(e.event(croft.EventWorkspaceCreated, rec))); err != nil {
+				return err
+			}
+		}
+		return tx.End(op.ID, journal.OpDone, "", e.now())
 	})
 }
 

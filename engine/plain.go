@@ -46,7 +46,7 @@ func (e *Engine) plain(ctx context.Context, dir string, mode plainMode) (*repo, 
 		return nil, err
 	}
 	r := &repo{path: dir, cfg: set.Config()}
-	known, err := e.journal.RepoAt(ctx, plainPrefix+dir)
+	known, err := e.journal.RepoAt(ctx, plainPrefix+dir, "")
 	switch {
 	case err == nil:
 		r.id = known.ID
@@ -66,7 +66,7 @@ func (e *Engine) plain(ctx context.Context, dir string, mode plainMode) (*repo, 
 // registerPlain writes a directory down, unless another process just did.
 func (e *Engine) registerPlain(ctx context.Context, dir string) (id croft.ID, err error) {
 	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
-		known, err := tx.RepoAt(plainPrefix + dir)
+		known, err := tx.RepoAt(plainPrefix+dir, "")
 		if err == nil {
 			id = known.ID
 			return nil
@@ -180,7 +180,7 @@ func (e *Engine) adoptPlain(ctx context.Context, dir string) error {
 		return err
 	}
 	return e.journal.Update(ctx, func(tx *journal.Tx) error {
-		known, err := tx.RepoAt(plainPrefix + dir)
+		known, err := tx.RepoAt(plainPrefix+dir, "")
 		if errors.Is(err, journal.ErrNotFound) {
 			return nil
 		}

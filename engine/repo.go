@@ -128,6 +128,11 @@ func (e *Engine) placeOf(ctx context.Context, dir string) (git.Place, error) {
 		return git.Place{}, err
 	}
 	known, err := e.journal.Repo(ctx, rec.RepoID)
+	if errors.Is(err, journal.ErrNotFound) {
+		return git.Place{}, &croft.Error{
+			Code: croft.NotARepo, Workspace: rec.Workspace.Name, Message: "the repository of this workspace is not known any more", Hint: "croft list, in the repository",
+		}
+	}
 	if err != nil {
 		return git.Place{}, err
 	}
@@ -156,16 +161,17 @@ func (e *Engine) repoDir(id croft.ID) string {
 
 // open makes a repository known: its ID and its settings.
 func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
-	set, err := e.set.ForRepo(place.Root)
+	r := &repo{path: place.Root, common: place.CommonDir, lastRules: &lastRules{}}
+	if git.IsBareByAccident(place.CommonDir) {
+		r.path = filepath.Dir(r.common) // where its main checkout lies, whatever the configuration says
+	}
+	set, err := e.set.ForRepo(r.path)
 	if err != nil {
 		return nil, err
 	}
-	r := &repo{path: place.Root, common: place.CommonDir, cfg: set.Config(), lastRules: &lastRules{}}
+	r.cfg = set.Config()
 	if r.identity, err = fsx.IdentityOf(place.CommonDir); err != nil {
 		return nil, err
-	}
-	if git.IsBareByAccident(place.CommonDir) {
-		r.path = filepath.Dir(r.common) // where its main checkout lies, whatever the configuration says
 	}
 	known, err := e.register(ctx, r)
 	if err != nil {
@@ -188,19 +194,19 @@ func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
 // register finds a repository by what it is: the identity of its common
 // directory, at its place or, if it was moved, at another one. One that is not
 // known is written down; what is at the place of another one that was known
-// there takes its place, and gets nothing of what belonged to that.
+// there gets nothing of what belongs to that.
 func (e *Engine) register(ctx context.Context, r *repo) (journal.Repo, error) {
 	now := journal.Repo{CommonDir: r.common, Path: r.path, Identity: string(r.identity)}
-	known, err := e.journal.RepoAt(ctx, r.common)
-	if err == nil && known.Identity == now.Identity && known.Path == now.Path {
+	known, err := e.journal.RepoAt(ctx, r.common, now.Identity)
+	if err == nil && known.Path == now.Path {
 		return known, nil
 	}
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		return now, err
 	}
 	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
-		known, err = tx.RepoAt(r.common)
-		if err != nil || known.Identity != now.Identity {
+		known, err = tx.RepoAt(r.common, now.Identity)
+		if errors.Is(err, journal.ErrNotFound) {
 			known, err = tx.RepoOf(now.Identity)
 		}
 		switch {

@@ -64,6 +64,9 @@ func (e *Engine) commitWorkAt(ctx context.Context, r *repo, rec journal.Record, 
 	if err := e.trust(ctx, r, rec); err != nil {
 		return "", nil, err
 	}
+	if err := r.git.CheckConfig(); err != nil {
+		return "", nil, err
+	}
 	found, err := e.findWork(ctx, r, rec)
 	if err != nil {
 		return "", nil, err

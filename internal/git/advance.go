@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Host is somebody's checkout in which a branch is checked out. It is written
@@ -33,6 +34,11 @@ func (r *Repository) Hosts(branch string) []*Host {
 				continue
 			}
 			h.Path = filepath.Dir(strings.TrimSpace(string(b)))
+			// A registration can name any directory; a checkout names its
+			// registration in turn.
+			if back, err := readGitFile(filepath.Join(h.Path, ".git")); err != nil || back != dir {
+				continue
+			}
 		}
 		if _, err := os.Lstat(h.Path); err != nil {
 			continue // only the registration is left of it
@@ -125,6 +131,11 @@ func (a *Advance) check(ctx context.Context) error {
 	}
 	if list.Len() == 0 {
 		return nil
+	}
+	// An agent may have forged what the index notes of files, so git is to read
+	// them: it takes what is not older than the index for changed.
+	if err := os.Chtimes(a.file(), time.Unix(1, 0), time.Unix(1, 0)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
 	_, err = a.run(ctx, list.String(), "update-index", "--add", "--remove", "--replace", "--ignore-skip-worktree-entries", "-z", "--stdin")
 	if err != nil {

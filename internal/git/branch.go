@@ -20,6 +20,8 @@ type BranchError struct {
 	// IsDiverged says that an isolated checkout is on the branch, and that the
 	// repository's branch of that name has gone another way.
 	IsDiverged bool
+	// IsGone says that the repository has no branch of that name any more.
+	IsGone bool
 }
 
 func (e *BranchError) Error() string {
@@ -28,6 +30,8 @@ func (e *BranchError) Error() string {
 		return fmt.Sprintf("branch %q is checked out in %s too", e.Branch, e.Elsewhere)
 	case e.Symbolic != "":
 		return fmt.Sprintf("branch %q is a symbolic ref to %s", e.Branch, e.Symbolic)
+	case e.IsGone:
+		return fmt.Sprintf("branch %q is gone", e.Branch)
 	case e.IsDiverged:
 		return fmt.Sprintf("branch %q was moved in the repository", e.Branch)
 	}
@@ -54,6 +58,11 @@ func (w *Worktree) RequireBranch(ctx context.Context, branch string) error {
 		return nil
 	}
 	if err := w.requirePlain(ctx, branch); err != nil {
+		return err
+	}
+	if _, err := w.Repo.ReadRef(ctx, headRef(branch)); errors.Is(err, ErrNoRef) {
+		return &BranchError{Branch: branch, On: branch, IsGone: true}
+	} else if err != nil {
 		return err
 	}
 	if used := w.Repo.CheckedOut(branch, w.Admin); len(used) > 0 {

@@ -120,6 +120,15 @@ func (g *Git) hardening() [][2]string {
 	return kv
 }
 
+// protocols are those by which git may reach another repository. A call that has
+// no business with the network may only fetch what a partial clone lacks.
+func protocols(d door, c call) string {
+	if d.repo != nil && !c.network && !d.repo.format.partial {
+		return "none"
+	}
+	return "file:https:ssh"
+}
+
 // hardened is the environment of one call.
 func (g *Git) hardened(ctx context.Context, d door, c call) ([]string, error) {
 	env := append(g.baseEnv(),
@@ -127,7 +136,7 @@ func (g *Git) hardened(ctx context.Context, d door, c call) ([]string, error) {
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_NO_REPLACE_OBJECTS=1",
 		"GIT_GRAFT_FILE="+noGrafts,
-		"GIT_ALLOW_PROTOCOL=file:https:ssh",
+		"GIT_ALLOW_PROTOCOL="+protocols(d, c),
 		"GIT_EDITOR=false",
 		"GIT_PAGER=cat",
 	)

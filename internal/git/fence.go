@@ -12,26 +12,27 @@ import (
 var writers = []string{"index-pack", "pack-objects", "unpack-objects", "read-tree", "update-index", "reset", "checkout", "merge", "update-ref"}
 
 // writeBelow are the directories below which a call may write: whoever works in
-// a checkout can put links to elsewhere where git writes. It returns nil for
-// calls that are not held to it: those that write nothing, those that run
-// programs of the user's (to sign, to reach a server, to filter contents), which
-// have files of their own.
+// a checkout can put links to elsewhere where git writes, also while it writes. A
+// call with a work tree writes that, its git directory and objects; the state
+// directory is never among them. It returns nil for calls that are not held to
+// it: those that write nothing, and those that run programs of the user's (to
+// sign, to filter contents, to reach a server), which have files of their own.
 func (g *Git) writeBelow(ctx context.Context, d door, c call) []string {
-	if d.repo == nil || c.network || !c.locks && len(c.writes) == 0 && !slices.Contains(writers, verbOf(c.args)) {
+	if d.repo == nil || !c.locks && !c.network && len(c.writes) == 0 && !slices.Contains(writers, verbOf(c.args)) {
 		return nil
 	}
-	if slices.Contains(c.args, "-S") {
+	if slices.Contains(c.args, "-S") || verbOf(c.args) == "fetch" {
 		return nil
 	}
-	if s, err := d.repo.settingsOf(ctx, d.gitDirectory()); err != nil || s.hasFilters {
+	s, err := d.repo.settingsOf(ctx, d.gitDirectory())
+	if err != nil || s.hasFilters || c.network && (s.hasLFS || d.repo.format.partial) {
 		return nil
 	}
-	dirs := []string{d.repo.CommonDir, d.repo.Dir, g.opts.ConfigDir}
-	if dir := d.gitDirectory(); dir != d.repo.CommonDir {
-		dirs = append(dirs, dir)
-	}
+	dirs := []string{d.gitDirectory()}
 	if d.work != "" {
-		dirs = append(dirs, d.work)
+		dirs = append(dirs, d.work, filepath.Join(d.repo.CommonDir, "objects"))
+	} else {
+		dirs = append(dirs, d.repo.CommonDir)
 	}
 	for _, kv := range c.env {
 		if file, ok := strings.CutPrefix(kv, "GIT_INDEX_FILE="); ok {

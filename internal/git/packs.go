@@ -133,6 +133,14 @@ func (r *Repository) dropReplaced() bool {
 	if time.Since(info.ModTime()) < replacedTime {
 		return false
 	}
+	packs, err := os.OpenRoot(r.CommonDir) // which leads to no other directory
+	if err != nil {
+		return false
+	}
+	defer packs.Close()
+	if info, err := packs.Lstat(filepath.Join("objects", "pack")); err != nil || !info.IsDir() {
+		return false
+	}
 	for _, name := range r.replaced() {
 		base, ok := strings.CutSuffix(name, ".pack")
 		if !ok || base != filepath.Base(base) || !strings.HasPrefix(base, "pack-") {
@@ -143,7 +151,7 @@ func (r *Repository) dropReplaced() bool {
 		}
 		// The index goes first: by that git finds it.
 		for _, ext := range []string{".idx", ".rev", ".bitmap", ".pack"} {
-			_ = os.Remove(filepath.Join(r.packDir(), base+ext))
+			_ = packs.Remove(filepath.Join("objects", "pack", base+ext))
 		}
 	}
 	return os.Remove(r.replacedFile()) == nil && syncAll(r.packDir()) == nil
@@ -249,8 +257,15 @@ func (r *Repository) packLoose(ctx context.Context) error {
 	if _, err := r.writePack(ctx, list.String()); err != nil {
 		return err
 	}
+	root, err := os.OpenRoot(r.CommonDir) // which leads to no other repository
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	for _, file := range files {
-		_ = os.Remove(file)
+		if rel, err := filepath.Rel(r.CommonDir, file); err == nil {
+			_ = root.Remove(rel)
+		}
 	}
 	return nil
 }

@@ -22,6 +22,9 @@ func readSmall(path string) ([]byte, error) {
 			break
 		}
 	}
+	if err == syscall.ELOOP || err == syscall.ENXIO { // a link, or a socket
+		err = fsx.ErrNotRegular
+	}
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}

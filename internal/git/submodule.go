@@ -98,6 +98,7 @@ func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path str
 	}
 	defer remove()
 	sub := r.git.At(place, host)
+	sub.format.partial = false // an agent names no server that objects are fetched from
 	entries, err := sub.status(ctx, checkoutAt{place.GitDir, dir, at.inherit}, untracked, RefreshNothing)
 	if ctx.Err() != nil {
 		return false, err

@@ -39,7 +39,8 @@ type settings struct {
 	refused     []string          // those that do not
 	credentials [][2]string       // settings of calls that use the network
 	values      map[string]string // settings that are read here, by key
-	hasFilters  bool              // there are filters other than that of large files
+	hasFilters  bool              // filters other than that of large files may run
+	hasLFS      bool              // that of large files may run
 }
 
 // userConfig is what the user's own configuration says.
@@ -180,12 +181,31 @@ func (r *Repository) combine(u *userConfig, h *hostState) (*settings, error) {
 		byName[name] = append(byName[name], f)
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		s.hasFilters = s.hasFilters || name != "lfs"
 		r.judgeFilter(s, name, byName[name])
+	}
+	for _, f := range s.filters {
+		s.mayFilter(f[0], f[1])
+	}
+	for _, e := range s.user.entries {
+		s.mayFilter(e.key, e.value)
 	}
 	var err error
 	s.file, err = r.git.writeConfig(global)
 	return s, err
+}
+
+// mayFilter notes a command of a filter that may run.
+func (s *settings) mayFilter(key, command string) {
+	name, ok := subsection(key, "filter.")
+	isCommand := strings.HasSuffix(key, ".clean") || strings.HasSuffix(key, ".smudge") || strings.HasSuffix(key, ".process")
+	if !ok || !isCommand || command == "" {
+		return
+	}
+	if name == "lfs" {
+		s.hasLFS = true
+	} else {
+		s.hasFilters = true
+	}
 }
 
 // judgeFilter decides about a filter of the repository's. Commands that are

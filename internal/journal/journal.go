@@ -336,6 +336,9 @@ func (j *Journal) mend(ctx context.Context, db *sql.DB, file os.FileInfo, behind
 }
 
 func copyUnwritten(err error) string {
+	if path, ok := errors.AsType[*os.PathError](err); ok { // without the temporary name
+		err = path.Err
+	}
 	return fmt.Sprintf("the second copy of the state cannot be written: %v", err)
 }
 

@@ -298,16 +298,15 @@ func TestRepos(t *testing.T) {
 	if got, err := j.Repo(t.Context(), "1"); err != nil || got.Path != "/b" {
 		t.Errorf("a repository that was moved: %+v, %v", got, err)
 	}
-	put(journal.Repo{ID: "2", CommonDir: "/b/.git", Path: "/b"}) // made anew
-	if got, err := j.Repo(t.Context(), "1"); !errors.Is(err, journal.ErrNotFound) {
-		t.Errorf("a repository whose place was taken: %+v, %v", got, err)
-	}
-	update(t, j, func(tx *journal.Tx) error {
-		if got, err := tx.RepoAt("/b/.git"); err != nil || got.ID != "2" {
-			t.Errorf("RepoAt = %+v, %v", got, err)
+	put(journal.Repo{ID: "2", CommonDir: "/b/.git", Path: "/b", Identity: "x"}) // made anew
+	for id, identity := range map[croft.ID]string{"1": "", "2": "x"} {
+		if got, err := j.RepoAt(t.Context(), "/b/.git", identity); err != nil || got.ID != id {
+			t.Errorf("RepoAt(%q) = %+v, %v, want %s: one at the same place does not make the other forgotten", identity, got, err, id)
 		}
-		return nil
-	})
+	}
+	if all, err := j.ReposAt(t.Context(), "/b/.git"); err != nil || len(all) != 2 {
+		t.Errorf("ReposAt = %+v, %v", all, err)
+	}
 }
 
 // TestEventsOverWriters: many writers, over several databases handles, give

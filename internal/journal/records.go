@@ -30,12 +30,9 @@ type Repo struct {
 	Identity  string // of the common directory: it tells this repository from another one at its place
 }
 
-// PutRepo writes a repository down, or where it lies now.
+// PutRepo writes a repository down, or where it lies now. Another one that was
+// known at the same place stays known: it may come back.
 func (t *Tx) PutRepo(r Repo, now time.Time) error {
-	// A repository that was made anew at a known place takes that place over.
-	if _, err := t.exec(`DELETE FROM repos WHERE common_dir = ? AND id <> ?`, r.CommonDir, r.ID); err != nil {
-		return err
-	}
 	_, err := t.exec(`INSERT INTO repos (id, common_dir, path, identity, created_at) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET common_dir = excluded.common_dir, path = excluded.path, identity = excluded.identity`,
 		r.ID, r.CommonDir, r.Path, r.Identity, now.UnixNano())
@@ -295,7 +292,19 @@ func one[T any](list []T, err error) (T, error) {
 
 const repoColumns = `id, common_dir, path, identity`
 
-const repoAt = `SELECT ` + repoColumns + ` FROM repos WHERE common_dir = ?`
+const repoAt = `SELECT ` + repoColumns + ` FROM repos WHERE common_dir = ? AND identity = ?`
+
+// ReposAt lists the repositories that were ever known at a place, the last one
+// first.
+func (j *Journal) ReposAt(ctx context.Context, commonDir string) ([]Repo, error) {
+	return read(ctx, j, scanRepo, `SELECT `+repoColumns+` FROM repos WHERE common_dir = ? ORDER BY created_at DESC, rowid DESC`, commonDir)
+}
+
+// DropRepo forgets a repository.
+func (t *Tx) DropRepo(id croft.ID) error {
+	_, err := t.exec(`DELETE FROM repos WHERE id = ?`, id)
+	return err
+}
 
 // RepoOf finds a repository by the identity of its common directory, wherever
 // that lay when it was last seen.
@@ -321,15 +330,15 @@ func (j *Journal) WorkspaceAt(ctx context.Context, dir string) (Record, error) {
 		AND mode <> 'legacy' AND `+live+` ORDER BY length(path) DESC LIMIT 1`, string(list)))
 }
 
-// RepoAt finds a repository by its common directory.
-func (j *Journal) RepoAt(ctx context.Context, commonDir string) (Repo, error) {
-	return one(read(ctx, j, scanRepo, repoAt, commonDir))
+// RepoAt finds a repository by its common directory and what that is.
+func (j *Journal) RepoAt(ctx context.Context, commonDir, identity string) (Repo, error) {
+	return one(read(ctx, j, scanRepo, repoAt, commonDir, identity))
 }
 
 // RepoAt finds a repository by its common directory, as this transaction sees
 // it.
-func (t *Tx) RepoAt(commonDir string) (Repo, error) {
-	return one(collect(t.ctx, t, scanRepo, repoAt, commonDir))
+func (t *Tx) RepoAt(commonDir, identity string) (Repo, error) {
+	return one(collect(t.ctx, t, scanRepo, repoAt, commonDir, identity))
 }
 
 func scanRepo(rows *sql.Rows) (Repo, error) {

@@ -285,7 +285,7 @@ func (j *Journal) checkCopy(ctx context.Context, db *sql.DB, file os.FileInfo) e
 			return err
 		}
 		has, err := j.copy.state()
-		last := has.base
+		was, last := j.copy.isThere(), has.base
 		if err == nil && has.copyHeader == id.copyHeader {
 			err = j.copy.lines(func(line copyLine) error {
 				last = line.number
@@ -295,10 +295,13 @@ func (j *Journal) checkCopy(ctx context.Context, db *sql.DB, file os.FileInfo) e
 		if err == nil && has.copyHeader == id.copyHeader && last == id.txn {
 			return nil
 		}
-		if j.copy.isThere() {
-			j.copy.setAside(j.opts.Now().UnixNano())
+		if err := j.dump(ctx, t); err != nil {
+			j.notice(copyUnwritten(err))
+			return nil
+		}
+		if was {
 			j.notice("the second copy of the state was damaged; it was written anew")
 		}
-		return j.dump(ctx, t)
+		return nil
 	})
 }

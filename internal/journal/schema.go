@@ -4,11 +4,15 @@ package journal
 const schema = `
 CREATE TABLE repos (
 	id TEXT PRIMARY KEY,
-	common_dir TEXT NOT NULL UNIQUE,
+	common_dir TEXT NOT NULL,
 	path TEXT NOT NULL,
 	identity TEXT NOT NULL,
 	created_at INTEGER NOT NULL
 ) STRICT;
+
+CREATE INDEX repos_by_place ON repos (common_dir, identity);
+
+CREATE INDEX repos_by_identity ON repos (identity);
 
 CREATE TABLE workspaces (
 	id TEXT PRIMARY KEY,
