@@ -26,7 +26,7 @@ func realBase(r *repo, base string) (string, error) {
 			break
 		}
 		up := filepath.Dir(real)
-		if !errors.Is(err, os.ErrNotExist) || up == real || isThere(real) {
+		if !errors.Is(err, os.ErrNotExist) || up == real || fsx.IsThere(real) {
 			return "", err
 		}
 		real, rest = up, filepath.Join(filepath.Base(real), rest)
@@ -79,7 +79,7 @@ func (r *repo) makeTrashDir(dir string) (fsx.Identity, error) {
 // is not known to have been made for that.
 func (r *repo) isTaken(dir string) bool {
 	made := r.made().Find(filepath.Base(dir))
-	return isThere(dir) && (made.Path != dir || !made.Identity.IsAt(dir))
+	return fsx.IsThere(dir) && (made.Path != dir || !made.Identity.IsAt(dir))
 }
 
 // openTrashDir opens the directory that a removed workspace lies in.
