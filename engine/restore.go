@@ -365,7 +365,7 @@ func clearTrashDir(r *repo, t *journal.Trash) {
 		removeEmpty(t.Dir)
 	}
 	if !fsx.IsThere(t.Dir) {
-		_ = r.made().Drop(filepath.Base(t.Dir))
+		_ = r.trashDirs().Drop(filepath.Base(t.Dir))
 	}
 	removeEmpty(filepath.Dir(t.Dir))
 }

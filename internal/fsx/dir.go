@@ -1,6 +1,7 @@
 package fsx
 
 import (
+	"crypto/rand"
 	"errors"
 	"io"
 	"os"
@@ -294,6 +295,9 @@ func (d *Dir) checkEntry(name string, want Identity) error {
 }
 
 func (d *Dir) join(name string) string { return filepath.Join(d.path, name) }
+
+// randomName returns a name that nothing has yet.
+func randomName() string { return rand.Text() }
 
 // isName reports whether a text is the name of an entry.
 func isName(name string) bool {
