@@ -108,9 +108,6 @@ func explainConfig(e *croft.Error, err error) bool {
 	case errors.Is(err, git.ErrUnsafeGit):
 		e.Code, e.Message, e.Details = croft.GitUnsafe, git.ErrUnsafeGit.Error(), err.Error()
 		e.Hint = "use another version of git"
-	case errors.Is(err, git.ErrNotPlain):
-		e.Code, e.Message, e.Details = croft.FileIrregular, "something else than a file lies where git has a file", err.Error()
-		e.Hint = "look at what the details name, and remove it"
 	case errors.Is(err, git.ErrConfig):
 		e.Code, e.Message, e.Details = croft.GitFailed, git.ErrConfig.Error(), err.Error()
 	default:
