@@ -167,7 +167,8 @@ func (d *Dir) MakeBelow(path string, perm os.FileMode) (*Dir, error) {
 }
 
 // RemoveOwn deletes what lies at a path in a directory of the host's own, as
-// [Dir.RemoveAll] does.
+// [Dir.RemoveAll] does: of any depth, and with directories that were made
+// read-only.
 func RemoveOwn(path string) error {
 	d, err := OpenOwn(filepath.Dir(path))
 	if errors.Is(err, os.ErrNotExist) {
