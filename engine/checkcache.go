@@ -40,7 +40,7 @@ func (r *repo) openCache(target string, paths []string) *checkCache {
 	entries, _ := os.ReadDir(c.dir)
 	for _, entry := range entries {
 		if entry.Name() != currentCache {
-			_ = git.RemoveAll(filepath.Join(c.dir, entry.Name()))
+			_ = fsx.RemoveOwn(filepath.Join(c.dir, entry.Name()))
 		}
 	}
 	return c
@@ -99,13 +99,13 @@ func (c *checkCache) keep(s *git.Scratch, tree string) {
 		return
 	}
 	if err := copyPaths(s.Path, dir, c.paths); err != nil {
-		_ = git.RemoveAll(dir)
+		_ = fsx.RemoveOwn(dir)
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if old, ok := c.kept[tree]; ok {
-		_ = git.RemoveAll(old)
+		_ = fsx.RemoveOwn(old)
 	}
 	c.kept[tree] = dir
 }
@@ -144,11 +144,11 @@ func (c *checkCache) adopt(tree string) {
 	delete(c.kept, tree)
 	current, old := filepath.Join(c.dir, currentCache), dir+"-before"
 	if err := os.Rename(current, old); err != nil && !errors.Is(err, os.ErrNotExist) {
-		_ = git.RemoveAll(dir)
+		_ = fsx.RemoveOwn(dir)
 		return
 	}
 	_ = os.Rename(dir, current)
-	_ = git.RemoveAll(old)
+	_ = fsx.RemoveOwn(old)
 }
 
 // discard throws away what was set aside and not adopted.
@@ -159,7 +159,7 @@ func (c *checkCache) discard() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for tree, dir := range c.kept {
-		_ = git.RemoveAll(dir)
+		_ = fsx.RemoveOwn(dir)
 		delete(c.kept, tree)
 	}
 }
@@ -177,7 +177,7 @@ func (e *Engine) sweepCaches(r *repo) {
 		if err != nil {
 			continue
 		}
-		_ = git.RemoveAll(dir)
+		_ = fsx.RemoveOwn(dir)
 		_ = lock.Unlock()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/proc"
@@ -227,7 +228,7 @@ func (e *Engine) sweepPlaces() {
 		inside, _ := os.ReadDir(dir)
 		for _, f := range inside {
 			if f.Name() != "lock" {
-				_ = git.RemoveAll(filepath.Join(dir, f.Name()))
+				_ = fsx.RemoveOwn(filepath.Join(dir, f.Name()))
 			}
 		}
 		_ = lock.Unlock()

@@ -111,7 +111,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 // directory that is not there yet is that of the first one above it that is.
 func refuseNetwork(dir string, kind func(dir string) string) error {
 	at := dir
-	for !isThere(at) && filepath.Dir(at) != at {
+	for !fsx.IsThere(at) && filepath.Dir(at) != at {
 		at = filepath.Dir(at)
 	}
 	name := kind(at)

@@ -40,7 +40,7 @@ func explain(op, workspace string, err error) error {
 	}
 	e := &croft.Error{Code: croft.Internal, Op: op, Workspace: workspace, Message: "unexpected failure", Err: err}
 	for _, rule := range []func(*croft.Error, error) bool{
-		explainContext, explainConfig, explainSystem, explainGit, explainCheckout, explainJournal,
+		explainContext, explainIrregular, explainConfig, explainSystem, explainGit, explainCheckout, explainJournal,
 	} {
 		if rule(e, err) {
 			break
@@ -54,6 +54,22 @@ func explainContext(e *croft.Error, err error) bool {
 		return false
 	}
 	e.Code, e.Message = croft.Canceled, "canceled; what had been begun was taken back"
+	return true
+}
+
+// explainIrregular is asked before the rules about git and its configuration,
+// whose errors wrap fsx.ErrNotRegular too.
+func explainIrregular(e *croft.Error, err error) bool {
+	if !errors.Is(err, fsx.ErrNotRegular) {
+		return false
+	}
+	e.Code, e.Message, e.Details = croft.FileIrregular, "a link, a pipe or a device lies where a file belongs", err.Error()
+	if link, ok := errors.AsType[*git.LinkError](err); ok {
+		e.Message = link.Error()
+	} else if pipe, ok := errors.AsType[*git.PipeError](err); ok {
+		e.Message = pipe.Error()
+	}
+	e.Hint, e.Err = "remove it, after a look at what it is", nil
 	return true
 }
 
@@ -76,18 +92,9 @@ func explainGit(e *croft.Error, err error) bool {
 	var tooOld *git.TooOldError
 	var failed *git.Error
 	var private *git.PrivateError
-	var link *git.LinkError
-	var pipe *git.PipeError
 	var late *git.TimeoutError
 	var ref *git.RefError
 	switch {
-	case errors.As(err, &link):
-		e.Code, e.Message, e.Hint = croft.FileIrregular, link.Error(), "remove it, after a look at what it is"
-	case errors.As(err, &pipe):
-		e.Code, e.Message, e.Hint = croft.FileIrregular, pipe.Error(), "remove it, after a look at what it is"
-	case errors.Is(err, fsx.ErrNotRegular):
-		e.Code, e.Message, e.Details = croft.FileIrregular, "a link, a pipe or a device lies where a file belongs", err.Error()
-		e.Hint = "remove it, after a look at what it is"
 	case errors.As(err, &late):
 		e.Code, e.Message, e.Hint = croft.GitTimeout, late.Error(), "the same command again; git.timeout sets the time"
 	case errors.Is(err, git.ErrNotFound):
@@ -148,7 +155,7 @@ func explainCheckout(e *croft.Error, err error) bool {
 	case errors.Is(err, checkout.ErrOther) || errors.Is(err, fsx.ErrOther):
 		e.Code, e.Message = croft.WorkspaceBroken, "what lies there is not what Croft made; it is left alone"
 		e.Hint = "look at it and move it away, then run the command again"
-	case errors.Is(err, fsx.ErrLink) || errors.Is(err, fsx.ErrNotRegular) || errors.Is(err, fsx.ErrMount):
+	case errors.Is(err, fsx.ErrLink) || errors.Is(err, fsx.ErrMount):
 		e.Code, e.Message = croft.NotWritable, "a link, or another thing that does not belong there, is in the way"
 		e.Hint = "look at it and move it away, then run the command again"
 	case errors.Is(err, checkout.ErrDiffers):

@@ -6,12 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
-	"github.com/croft-sh/croft/internal/journal"
 )
 
 // GitConfig compares the repository's git configuration with what Croft goes by.
@@ -67,27 +65,14 @@ func (e *Engine) AcceptGitConfig(ctx context.Context, req croft.AcceptGitConfigR
 
 // outside fails in a workspace.
 func (e *Engine) outside(ctx context.Context, dir string) error {
-	if dir == "" || !filepath.IsAbs(dir) {
-		dir = filepath.Join(e.dir, dir)
-	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
+	rec, err := e.workspaceAround(ctx, dir)
+	if err != nil || rec == nil {
 		return err
 	}
-	for _, at := range []string{real, e.dir} {
-		rec, err := e.journal.WorkspaceAt(ctx, at)
-		if errors.Is(err, journal.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		return &croft.Error{
-			Code: croft.ConfigChanged, Workspace: rec.Workspace.Name, Message: "nobody can accept the configuration from inside a workspace",
-			Hint: "run it in the project itself",
-		}
+	return &croft.Error{
+		Code: croft.ConfigChanged, Workspace: rec.Workspace.Name, Message: "nobody can accept the configuration from inside a workspace",
+		Hint: "run it in the project itself",
 	}
-	return nil
 }
 
 // explainConfig is explainGit for what the repository's configuration and files
@@ -108,9 +93,6 @@ func explainConfig(e *croft.Error, err error) bool {
 	case errors.Is(err, git.ErrUnsafeGit):
 		e.Code, e.Message, e.Details = croft.GitUnsafe, git.ErrUnsafeGit.Error(), err.Error()
 		e.Hint = "use another version of git"
-	case errors.Is(err, git.ErrNotPlain):
-		e.Code, e.Message, e.Details = croft.FileIrregular, "something else than a file lies where git has a file", err.Error()
-		e.Hint = "look at what the details name, and remove it"
 	case errors.Is(err, git.ErrConfig):
 		e.Code, e.Message, e.Details = croft.GitFailed, git.ErrConfig.Error(), err.Error()
 	default:

@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
@@ -271,7 +272,7 @@ func (e *Engine) takeOver(ctx context.Context, op journal.Operation) (*flock.Loc
 		return nil, nil
 	}
 	path := e.opLock(op.ID)
-	if !isThere(path) {
+	if !fsx.IsThere(path) {
 		// The owner has let go of it and could not end it, or the state directory
 		// was deleted while the owner was at work.
 		if op.Owner != self() && life(op.Owner) != proc.Dead {

@@ -52,9 +52,6 @@ func (d draft) end() {
 	_ = d.lock.Unlock()
 }
 
-// abandon leaves a draft to whoever comes next.
-func (d draft) abandon() { _ = d.lock.Unlock() }
-
 func isDraft(name string) bool {
 	return strings.HasPrefix(name, draftSnapshot)
 }

@@ -26,7 +26,7 @@ func realBase(r *repo, base string) (string, error) {
 			break
 		}
 		up := filepath.Dir(real)
-		if !errors.Is(err, os.ErrNotExist) || up == real || isThere(real) {
+		if !errors.Is(err, os.ErrNotExist) || up == real || fsx.IsThere(real) {
 			return "", err
 		}
 		real, rest = up, filepath.Join(filepath.Base(real), rest)
@@ -40,9 +40,10 @@ func realBase(r *repo, base string) (string, error) {
 	return real, nil
 }
 
-// made is the ledger of the directories that Croft made for a repository and
-// that are no checkouts.
-func (r *repo) made() fsx.Ledger { return fsx.Ledger{Dir: filepath.Join(r.dir, "dirs")} }
+// trashDirs is the ledger of the directories that workspaces are stowed in, by
+// the ids of the workspaces. A record has the same identity, but is written
+// later; checkouts have a ledger of their own, [git.Repository.Made].
+func (r *repo) trashDirs() fsx.Ledger { return fsx.Ledger{Dir: filepath.Join(r.dir, "dirs")} }
 
 // makeTrashDir makes the directory that a workspace is stowed in, and returns
 // its identity. One that is there already is taken only if it is known to have
@@ -54,7 +55,7 @@ func (r *repo) makeTrashDir(dir string) (fsx.Identity, error) {
 	}
 	defer trash.Close()
 	name := filepath.Base(dir)
-	if made := r.made().Find(name); made.Identity != "" && made.Path == dir {
+	if made := r.trashDirs().Find(name); made.Identity != "" && made.Path == dir {
 		if now, err := trash.IdentityOf(name); err == nil && now == made.Identity {
 			return now, nil
 		}
@@ -70,7 +71,7 @@ func (r *repo) makeTrashDir(dir string) (fsx.Identity, error) {
 	}
 	now, err := trash.IdentityOf(name)
 	if err == nil {
-		err = r.made().Put(name, fsx.Made{Path: dir, Identity: now})
+		err = r.trashDirs().Put(name, fsx.Made{Path: dir, Identity: now})
 	}
 	return now, err
 }
@@ -78,8 +79,8 @@ func (r *repo) makeTrashDir(dir string) (fsx.Identity, error) {
 // isTaken reports whether something lies where a workspace would be stowed, and
 // is not known to have been made for that.
 func (r *repo) isTaken(dir string) bool {
-	made := r.made().Find(filepath.Base(dir))
-	return isThere(dir) && (made.Path != dir || !made.Identity.IsAt(dir))
+	made := r.trashDirs().Find(filepath.Base(dir))
+	return fsx.IsThere(dir) && (made.Path != dir || !made.Identity.IsAt(dir))
 }
 
 // openTrashDir opens the directory that a removed workspace lies in.
@@ -143,7 +144,7 @@ func (e *Engine) sweepLedgers(ctx context.Context, r *repo) error {
 			checkouts[rec.Admin] = rec.Trash == nil || !rec.Trash.Purged
 			dirs[string(rec.Workspace.ID)] = rec.Trash != nil && rec.Trash.Dir != ""
 		}
-		return errors.Join(sweepLedger(r.git.Made(), checkouts), sweepLedger(r.made(), dirs))
+		return errors.Join(sweepLedger(r.git.Made(), checkouts), sweepLedger(r.trashDirs(), dirs))
 	})
 }
 

@@ -118,7 +118,7 @@ func (e *Engine) plainPlace(ctx context.Context, dir string, mode plainMode) (gi
 		return git.Place{}, err
 	}
 	for at := dir; ; at = filepath.Dir(at) {
-		if hub := e.hubOf(at); isThere(hub) {
+		if hub := e.hubOf(at); fsx.IsThere(hub) {
 			return git.PlainPlace(hub)
 		}
 		if filepath.Dir(at) == at {

@@ -117,7 +117,7 @@ func (e *Engine) removeOne(ctx context.Context, r *repo, rec journal.Record, how
 	if err == nil {
 		return out, nil
 	}
-	if isThere(rec.Workspace.Path) && !isStowed(rec, how.Dir) {
+	if fsx.IsThere(rec.Workspace.Path) && !isStowed(rec, how.Dir) {
 		// Nothing was moved: the caller is told that the workspace is kept, so
 		// nobody may finish the removal later.
 		err = errors.Join(err, e.keep(ctx, r, op.Operation, rec, err.Error()))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -110,7 +109,7 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 		return e.end(ctx, op.Operation, journal.OpDone, "")
 	}
 	begun := op.lock == nil // by the process that died
-	if dir := rec.Trash.Dir; !begun && dir != "" && !isThere(dir) {
+	if dir := rec.Trash.Dir; !begun && dir != "" && !fsx.IsThere(dir) {
 		// Whoever deleted it was killed before that was written down.
 		e.reduce(r, rec.Trash)
 		if err := e.saveRecord(ctx, &rec, nil); err != nil {
@@ -172,7 +171,7 @@ func (e *Engine) vacant(ctx context.Context, r *repo, rec journal.Record) error 
 	} else if !errors.Is(err, journal.ErrNotFound) {
 		return err
 	}
-	if isThere(w.Path) && !r.trees.At(specOf(rec)).IsThere() && !fsx.Identity(rec.Identity).IsAt(w.Path) {
+	if fsx.IsThere(w.Path) && !r.trees.At(specOf(rec)).IsThere() && !fsx.Identity(rec.Identity).IsAt(w.Path) {
 		return &croft.Error{
 			Code: croft.WorktreeExists, Message: "something is at its path now", Details: w.Path, Hint: "move it away, then restore again",
 		}
@@ -320,11 +319,11 @@ func (e *Engine) stowAgain(ctx context.Context, r *repo, rec journal.Record, beg
 	}
 	var err error
 	switch {
-	case dir == "" || isThere(filepath.Join(dir, "admin")) && !isThere(filepath.Join(dir, "tree")):
+	case dir == "" || fsx.IsThere(filepath.Join(dir, "admin")) && !fsx.IsThere(filepath.Join(dir, "tree")):
 		err = r.trees.Discard(spec) // it was checked out anew
 	case fsx.Identity(rec.Identity).IsAt(rec.Workspace.Path):
 		err = r.trees.Stow(spec, dir)
-	case isThere(tree.Admin): // the checkout has not left the trash
+	case fsx.IsThere(tree.Admin): // the checkout has not left the trash
 		if err = dropStowedAdmin(rec.Trash); err == nil {
 			err = tree.Deregister(filepath.Join(dir, "admin"))
 		}
@@ -365,15 +364,10 @@ func clearTrashDir(r *repo, t *journal.Trash) {
 		_ = dir.Close()
 		removeEmpty(t.Dir)
 	}
-	if !isThere(t.Dir) {
-		_ = r.made().Drop(filepath.Base(t.Dir))
+	if !fsx.IsThere(t.Dir) {
+		_ = r.trashDirs().Drop(filepath.Base(t.Dir))
 	}
 	removeEmpty(filepath.Dir(t.Dir))
-}
-
-func isThere(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // recoverRestore finishes a restoration whose process died.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -77,7 +78,7 @@ func onlyTrashed(all []journal.Record) []journal.Record {
 
 // left says what there is of a removed workspace.
 func (e *Engine) left(ctx context.Context, r *repo, rec journal.Record) croft.TrashLeft {
-	if rec.Trash.Dir != "" && isThere(filepath.Join(rec.Trash.Dir, "tree")) {
+	if rec.Trash.Dir != "" && fsx.IsThere(filepath.Join(rec.Trash.Dir, "tree")) {
 		return croft.LeftDirectory
 	}
 	if r.git != nil {
@@ -146,7 +147,7 @@ func (e *Engine) noticeTrash(ctx context.Context, r *repo) {
 func restoreNotes(rec journal.Record, was croft.TrashLeft) []string {
 	var gone []string
 	for _, dir := range rec.Trash.Stripped {
-		if !isThere(filepath.Join(rec.Workspace.Path, filepath.FromSlash(dir))) {
+		if !fsx.IsThere(filepath.Join(rec.Workspace.Path, filepath.FromSlash(dir))) {
 			gone = append(gone, dir)
 		}
 	}

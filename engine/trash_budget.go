@@ -12,6 +12,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -118,7 +119,7 @@ func (t *tidying) look(ctx context.Context) error {
 		if dir := rec.Trash.Dir; dir != "" && filepath.Base(dir) != string(rec.Workspace.ID) {
 			continue // not a name that Croft gave
 		}
-		if it.hasDir() && isThere(rec.Trash.Dir) {
+		if it.hasDir() && fsx.IsThere(rec.Trash.Dir) {
 			if err = checkStowed(rec); err == nil {
 				it.survey, err = t.judge(ctx, t.r, rec)
 			}
@@ -161,7 +162,7 @@ func (t *tidying) expire(ctx context.Context) error {
 		trash := it.rec.Trash
 		switch {
 		case it.hasFailed || ctx.Err() != nil:
-		case it.hasDir() && !isThere(trash.Dir): // it was deleted, by hand or by somebody who was killed then
+		case it.hasDir() && !fsx.IsThere(trash.Dir): // it was deleted, by hand or by somebody who was killed then
 			t.drop(ctx, it)
 		case trash.ExpiresAt.After(t.now.Add(notice)):
 		case trash.ExpiresAt.After(t.now) && (trash.PurgeWhy == string(croft.TrashOverBudget) || it.isFinished()):

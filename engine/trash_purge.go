@@ -133,7 +133,7 @@ func (r *repo) movePart(tree *fsx.Dir, path string, trash *fsx.Dir, id string) (
 // target can still be restored afterwards; the rest cannot.
 func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 	dir, work, away := it.rec.Trash.Dir, "", ""
-	if isThere(dir) {
+	if fsx.IsThere(dir) {
 		if err := checkStowed(it.rec); err != nil {
 			return err
 		}
@@ -146,9 +146,9 @@ func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 		}
 		it.survey = now
 	}
-	if it.IsDirty && isThere(dir) {
+	if it.IsDirty && fsx.IsThere(dir) {
 		defer func() {
-			if isThere(dir) { // it stays, and is saved anew when it goes
+			if fsx.IsThere(dir) { // it stays, and is saved anew when it goes
 				_ = fsx.RemoveOwn(e.secretsDir(r, it.rec.Workspace.ID))
 			}
 		}()

@@ -165,7 +165,7 @@ func (s *survey) isDirty(ctx context.Context, p *git.Peek, rec journal.Record, i
 		}
 	}
 	for _, entry := range index.Entries { // what git was told not to look at
-		if entry.Hidden && !isPlaced(p.Path, rec, entry.Path) && isThere(filepath.Join(p.Path, filepath.FromSlash(entry.Path))) {
+		if entry.Hidden && !isPlaced(p.Path, rec, entry.Path) && fsx.IsThere(filepath.Join(p.Path, filepath.FromSlash(entry.Path))) {
 			return true, nil
 		}
 	}
@@ -201,7 +201,7 @@ func (f finder) isRegenerable(dir string) bool {
 	}
 	named := f.ignored[dir] && slices.ContainsFunc(f.patterns, func(p string) bool { return matchDir(p, dir) })
 	full := filepath.Join(f.tree, filepath.FromSlash(dir))
-	return (named || isCache(full)) && !isThere(filepath.Join(full, ".git"))
+	return (named || isCache(full)) && !fsx.IsThere(filepath.Join(full, ".git"))
 }
 
 // matchDir matches a name, or with a slash in the pattern the whole path.

@@ -1,6 +1,7 @@
 package fsx
 
 import (
+	"crypto/rand"
 	"errors"
 	"io"
 	"os"
@@ -166,7 +167,8 @@ func (d *Dir) MakeBelow(path string, perm os.FileMode) (*Dir, error) {
 }
 
 // RemoveOwn deletes what lies at a path in a directory of the host's own, as
-// [Dir.RemoveAll] does.
+// [Dir.RemoveAll] does: of any depth, and with directories that were made
+// read-only.
 func RemoveOwn(path string) error {
 	d, err := OpenOwn(filepath.Dir(path))
 	if errors.Is(err, os.ErrNotExist) {
@@ -294,6 +296,9 @@ func (d *Dir) checkEntry(name string, want Identity) error {
 }
 
 func (d *Dir) join(name string) string { return filepath.Join(d.path, name) }
+
+// randomName returns a name that nothing has yet.
+func randomName() string { return rand.Text() }
 
 // isName reports whether a text is the name of an entry.
 func isName(name string) bool {

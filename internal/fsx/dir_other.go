@@ -3,7 +3,6 @@
 package fsx
 
 import (
-	"crypto/rand"
 	"errors"
 	"os"
 	"path/filepath"
@@ -132,5 +131,3 @@ func (d *Dir) RemoveAll(name string) error {
 	}
 	return d.RemoveTree(name, id, nil)
 }
-
-func randomName() string { return rand.Text() }

@@ -3,7 +3,6 @@
 package fsx
 
 import (
-	"crypto/rand"
 	"errors"
 	"os"
 
@@ -148,5 +147,3 @@ func retry[T any](call func() (T, error)) (T, error) {
 		}
 	}
 }
-
-func randomName() string { return rand.Text() }

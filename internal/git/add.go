@@ -122,10 +122,6 @@ func tempPath(s AddSpec) string {
 	return filepath.Join(filepath.Dir(s.Path), "."+s.Admin+".tmp")
 }
 
-func (r *Repository) stagingDir(admin string) string {
-	return filepath.Join(r.CommonDir, "croft", "staging", admin)
-}
-
 func (r *Repository) addAdmin(w *Worktree, s AddSpec) error {
 	all, err := r.openStaging()
 	if err != nil {

@@ -184,7 +184,7 @@ func addSteps(t *testing.T, repo *Repository, s AddSpec) []struct {
 	do   func() error
 } {
 	t.Helper()
-	w, staging, tmp := repo.Linked(s.Admin, s.Path), repo.stagingDir(s.Admin), tempPath(s)
+	w, staging, tmp := repo.Linked(s.Admin, s.Path), stagingDir(repo, s.Admin), tempPath(s)
 	write := func(file, text string) func() error {
 		return func() error { return os.WriteFile(file, []byte(text), 0o644) }
 	}
@@ -330,7 +330,7 @@ func TestDiscardKeepsAnotherWorktreeOfThatName(t *testing.T) {
 	if !other.Registered() || len(statusOf(t, other, UntrackedAll)) > 0 {
 		t.Error("the other worktree is damaged")
 	}
-	if exists(repo.stagingDir("croft-1")) || exists(tempPath(s)) {
+	if exists(stagingDir(repo, "croft-1")) || exists(tempPath(s)) {
 		t.Error("something of the failed one stayed")
 	}
 }
@@ -520,4 +520,9 @@ func TestSparseCheckoutIsCopied(t *testing.T) {
 	if r.Git("config", "--worktree", "core.worktree") != r.Dir {
 		t.Error("the main checkout's own setting was changed")
 	}
+}
+
+// stagingDir is where an admin directory is put together.
+func stagingDir(r *Repository, admin string) string {
+	return filepath.Join(r.CommonDir, "croft", "staging", admin)
 }

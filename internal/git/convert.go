@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Conversion is what git does to a file when it writes it to a checkout.
@@ -156,7 +158,7 @@ func (w *Worktree) mayConvert(ctx context.Context, x *Index, now *settings) bool
 	}
 	files = append(files, filepath.Join(w.Repo.hostDir(), "info", "attributes"), filepath.Join(w.Repo.git.configHome(), "git", "attributes"))
 	for _, f := range files {
-		if text, err := readPlain(f); !errors.Is(err, os.ErrNotExist) && (err != nil || attributesMatter(text)) {
+		if text, err := fsx.ReadFile(f, maxConfig); !errors.Is(err, os.ErrNotExist) && (err != nil || attributesMatter(text)) {
 			return true
 		}
 	}

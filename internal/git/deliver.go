@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Change does something to a checkout, and lets the agent's own git directory
@@ -133,7 +134,7 @@ func (p *private) deliver(ctx context.Context, last syncState) error {
 
 // adminIndex reads the index of the admin directory; both are nil without one.
 func (w *Worktree) adminIndex() (*Index, []byte, error) {
-	data, err := readPlain(filepath.Join(w.Admin, "index"))
+	data, _, err := readIndexFile(filepath.Join(w.Admin, "index"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil, nil
 	}
@@ -175,7 +176,7 @@ func (p *private) send(ctx context.Context, last syncState, now privateState, he
 	}
 	wanted := []string{head}
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "ORIG_HEAD", "REBASE_HEAD"} {
-		if b, err := readPlain(filepath.Join(p.w.Admin, name)); err == nil {
+		if b, err := readAdmin(p.w.Admin, name); err == nil {
 			wanted = append(wanted, strings.Fields(string(b))...)
 		}
 	}
@@ -254,7 +255,7 @@ func (p *private) copyIn(branch, head string, index []byte) error {
 		}
 	}
 	for _, name := range there {
-		b, err := readPlain(filepath.Join(w.Admin, filepath.FromSlash(name)))
+		b, err := fsx.ReadFile(filepath.Join(w.Admin, filepath.FromSlash(name)), maxPrivate)
 		if err != nil {
 			return err
 		}

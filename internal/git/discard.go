@@ -33,7 +33,7 @@ func (w *Worktree) Discard() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if w.IsIsolated() && !isThere(w.Path) {
+	if w.IsIsolated() && !fsx.IsThere(w.Path) {
 		errs = append(errs, os.RemoveAll(w.syncDir()), w.dropHeld(context.Background()))
 		w.Repo.returnObjects(admin)
 	}

@@ -73,7 +73,7 @@ func (d door) check() error {
 		}
 	}
 	if dir == common {
-		if isThere(filepath.Join(common, "commondir")) {
+		if fsx.IsThere(filepath.Join(common, "commondir")) {
 			return fmt.Errorf("%s: %w", dir, ErrForeignAdmin)
 		}
 		return nil

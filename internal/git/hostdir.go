@@ -72,7 +72,7 @@ func (r *Repository) hosted() (*hostState, error) {
 	r.host.mu.Lock()
 	defer r.host.mu.Unlock()
 	s := &hostState{files: map[string][]byte{}, readAt: time.Now(), stats: r.hostStats()}
-	if was := r.host.now; was != nil && was.isAlone && was.holds(s.stats) && isThere(filepath.Join(r.hostDir(), "config")) {
+	if was := r.host.now; was != nil && was.isAlone && was.holds(s.stats) && fsx.IsThere(filepath.Join(r.hostDir(), "config")) {
 		return was, nil
 	}
 	for _, name := range append([]string{"config"}, hostCopies...) {
@@ -188,7 +188,7 @@ func sameFiles(a, b map[string][]byte) bool {
 // isHosted reports whether the host directory is there, for this place.
 func (r *Repository) isHosted() bool {
 	b, err := os.ReadFile(filepath.Join(r.hostDir(), "commondir"))
-	return err == nil && string(b) == r.CommonDir+"\n" && isThere(filepath.Join(r.hostDir(), "config"))
+	return err == nil && string(b) == r.CommonDir+"\n" && fsx.IsThere(filepath.Join(r.hostDir(), "config"))
 }
 
 // makeHost reads what the state says and writes the host directory. Several
@@ -344,7 +344,7 @@ func (r *Repository) checkoutConfig(h *hostState, gitDir string) ([][2]string, e
 	for _, s := range sparse {
 		kv = append(kv, [2]string{s.Key, s.Value})
 	}
-	if r.isOwnCheckout(gitDir) && isThere(r.ownExcludes()) {
+	if r.isOwnCheckout(gitDir) && fsx.IsThere(r.ownExcludes()) {
 		kv = append(kv, [2]string{"core.excludesFile", r.ownExcludes()})
 	}
 	return kv, nil

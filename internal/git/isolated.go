@@ -219,7 +219,7 @@ const roleMark = "# Put there by Croft: files of its own in a workspace."
 func (r *Repository) sharedExcludes() string {
 	b, _ := fsx.ReadFile(r.common("info/exclude"), maxConfig)
 	text := string(b)
-	own, _ := os.ReadFile(filepath.Join(r.CommonDir, "croft", "exclude"))
+	own, _ := os.ReadFile(r.ownExcludes())
 	if _, patterns, ok := strings.Cut(string(own), roleMark+"\n"); ok {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // pendingFiles are the files of a worktree's admin directory that name commits
@@ -163,5 +165,5 @@ func (r *Repository) ReadTree(ctx context.Context, tree string) ([]TreeEntry, er
 func (w *Worktree) InProgress() bool {
 	return slices.ContainsFunc([]string{
 		"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "rebase-merge", "rebase-apply", "sequencer",
-	}, func(name string) bool { return isThere(filepath.Join(w.Admin, name)) })
+	}, func(name string) bool { return fsx.IsThere(filepath.Join(w.Admin, name)) })
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // LinkError says that something else lies where git keeps a file or a directory
@@ -221,7 +223,7 @@ func (f *refFiles) openRegular(d *refDir, name string, flag int) (*os.File, os.F
 	if err != nil {
 		return nil, nil, err
 	}
-	file, err := d.OpenFile(filepath.Base(name), flag|nonBlocking, 0)
+	file, err := d.OpenFile(filepath.Base(name), flag|fsx.NonBlocking, 0)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nonBlocking keeps the opening of a pipe from waiting for its other end.
-const nonBlocking = syscall.O_NONBLOCK
-
 // rmdir removes a directory that is empty, and nothing that is no directory.
 func (d *refDir) rmdir(name string) error {
 	self, err := d.Open(".")

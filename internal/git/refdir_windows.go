@@ -7,8 +7,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-const nonBlocking = 0
-
 // rmdir removes a directory that is empty, and nothing that is no directory.
 func (d *refDir) rmdir(name string) error {
 	path, err := windows.UTF16PtrFromString(filepath.Join(d.Name(), name))

@@ -133,7 +133,7 @@ func holdsDebris(admin *fsx.Dir) bool {
 // anew.
 func (w *Worktree) bringAdmin(stowed, lock string) error {
 	stow, err := w.openStow(filepath.Dir(stowed))
-	if errors.Is(err, os.ErrNotExist) && isThere(w.Admin) {
+	if errors.Is(err, os.ErrNotExist) && fsx.IsThere(w.Admin) {
 		return nil
 	}
 	if err != nil {
@@ -141,7 +141,7 @@ func (w *Worktree) bringAdmin(stowed, lock string) error {
 	}
 	defer stow.Close()
 	name := filepath.Base(stowed)
-	if isThere(w.Admin) { // what is left of one that was copied
+	if fsx.IsThere(w.Admin) { // what is left of one that was copied
 		return stow.RemoveAll(name)
 	}
 	if err := w.dressAdmin(stow, name, lock); err != nil {

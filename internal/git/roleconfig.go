@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // roleInclude is the file with the ignore file of Croft's worktrees, relative to
@@ -50,7 +52,7 @@ func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns [
 func (r *Repository) includeRoles(admins string) error {
 	literal := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 	places := []string{r.common("worktrees")}
-	if isThere(r.isolatedDir()) {
+	if fsx.IsThere(r.isolatedDir()) {
 		places = append(places, r.isolatedDir())
 	}
 	h, err := r.hosted()

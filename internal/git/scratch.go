@@ -100,12 +100,8 @@ func (s *Scratch) Remove() error {
 			return err
 		}
 	}
-	return RemoveAll(s.Path)
+	return fsx.RemoveOwn(s.Path)
 }
-
-// RemoveAll deletes what a check may have filled, in a directory of Croft's own:
-// of any depth, and with directories that somebody made read-only.
-func RemoveAll(path string) error { return fsx.RemoveOwn(path) }
 
 // run runs git on the files, with the repository's own configuration, and with
 // what lies outside of the checkout as its index.
@@ -162,7 +158,7 @@ func (s *Scratch) verify(ctx context.Context, spec ScratchSpec) error {
 // shares the repository's objects and has no ref.
 func (s *Scratch) writeGitDir(spec ScratchSpec) error {
 	dir := filepath.Join(s.Path, ".git")
-	if err := RemoveAll(dir); err != nil {
+	if err := fsx.RemoveOwn(dir); err != nil {
 		return err
 	}
 	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -90,15 +91,15 @@ func (g *Git) selfTest(dir string) error {
 		what string
 		is   func() (bool, error)
 	}{
-		{"objects", func() (bool, error) { return isThere(r.common("objects/" + oid[:2] + "/" + oid[2:])), nil }},
+		{"objects", func() (bool, error) { return fsx.IsThere(r.common("objects/" + oid[:2] + "/" + oid[2:])), nil }},
 		{"refs and hooks", func() (bool, error) {
 			_, err := run("", "update-ref", "HEAD", oid)
 			b, rerr := os.ReadFile(r.common("refs/heads/w"))
-			return rerr == nil && strings.TrimSpace(string(b)) == oid && !isThere(canary), err
+			return rerr == nil && strings.TrimSpace(string(b)) == oid && !fsx.IsThere(canary), err
 		}},
 		{"the index", func() (bool, error) {
 			_, err := run("100644 "+oid+"\tf\n", "update-index", "--index-info")
-			return isThere(filepath.Join(admin, "index")) && !isThere(canary), err
+			return fsx.IsThere(filepath.Join(admin, "index")) && !fsx.IsThere(canary), err
 		}},
 		{"attributes", func() (bool, error) {
 			out, err := run("", "check-attr", "planted", "f")

@@ -96,7 +96,7 @@ func (r *Repository) copyAdmin(from, to string) error {
 		return err
 	}
 	// What an index notes of files is believed by how old the index is.
-	if info, err := os.Lstat(filepath.Join(from, "index")); err == nil && isThere(filepath.Join(to, "index")) {
+	if info, err := os.Lstat(filepath.Join(from, "index")); err == nil && fsx.IsThere(filepath.Join(to, "index")) {
 		if err := os.Chtimes(filepath.Join(to, "index"), info.ModTime(), info.ModTime()); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (r *Repository) copyAdmin(from, to string) error {
 // of a checkout which had lost its registration.
 func (p *Peek) settle(ctx context.Context, head string) error {
 	var err error
-	if !isThere(filepath.Join(p.Admin, "HEAD")) {
+	if !fsx.IsThere(filepath.Join(p.Admin, "HEAD")) {
 		if err := os.WriteFile(filepath.Join(p.Admin, "HEAD"), []byte(head+"\n"), 0o644); err != nil {
 			return err
 		}
@@ -124,15 +124,10 @@ func (p *Peek) settle(ctx context.Context, head string) error {
 	} else {
 		_, err = p.run(ctx, call{args: []string{"update-ref", "--no-deref", "HEAD", head}, locks: true})
 	}
-	if err == nil && !isThere(filepath.Join(p.Admin, "index")) {
+	if err == nil && !fsx.IsThere(filepath.Join(p.Admin, "index")) {
 		_, err = p.run(ctx, call{args: []string{"read-tree", head}, locks: true})
 	}
 	return err
-}
-
-func isThere(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // IgnoredDirs lists the directories in which git ignores everything. What lies

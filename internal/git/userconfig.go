@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -91,7 +92,7 @@ func (r *Repository) settingsOf(ctx context.Context, gitDir string) (*settings, 
 	r.config.mu.Lock()
 	defer r.config.mu.Unlock()
 	was := r.config.byDir[gitDir]
-	if was != nil && was.host == h && isThere(was.file) && unchanged(was.user.watched) {
+	if was != nil && was.host == h && fsx.IsThere(was.file) && unchanged(was.user.watched) {
 		return was, nil
 	}
 	user, err := r.userConfig(ctx, gitDir, was)

@@ -93,7 +93,7 @@ func copyTree(src, dst *os.Root, when time.Time) (n int, err error) {
 }
 
 func copyFile(src, dst *os.Root, name string, when time.Time) error {
-	in, err := src.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
+	in, err := src.OpenFile(name, os.O_RDONLY|fsx.NonBlocking, 0)
 	if err != nil {
 		return err
 	}

@@ -1,3 +1,0 @@
-package scratch
-
-const nonBlocking = 0
