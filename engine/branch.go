@@ -32,6 +32,9 @@ func explainBranch(rec journal.Record, err error) error {
 	case wrong.Symbolic != "":
 		e.Message = fmt.Sprintf("branch %q is a symbolic ref to %s, so that a commit would move that", w.Branch, wrong.Symbolic)
 		e.Hint = "git symbolic-ref --delete refs/heads/" + w.Branch
+	case wrong.IsGone:
+		e.Message = fmt.Sprintf("branch %q is gone, and a commit there would have no history", w.Branch)
+		e.Hint = "git branch " + w.Branch + " <its last commit>; git -C " + w.Path + " reflog shows it"
 	case wrong.IsDiverged:
 		e.Message = fmt.Sprintf("branch %q was moved in the repository, and the workspace has gone another way on it", w.Branch)
 		e.Hint = "git log " + w.Branch

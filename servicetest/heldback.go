@@ -64,7 +64,7 @@ func mergeHeldBackStaged(t *testing.T, f *fixture) {
 	if got := f.Git("show", m.Commit+":own.key"); got != "changed" {
 		t.Errorf("what was committed before is now %q", got)
 	}
-	for _, name := range strings.Fields(held) {
+	for name := range strings.FieldsSeq(held) {
 		if b, err := os.ReadFile(filepath.Join(w.Path, name)); err != nil || string(b) != "text\n" {
 			t.Errorf("%s in the workspace: %q, %v", name, b, err)
 		}

@@ -22,10 +22,10 @@ func TestPipeInTheWay(t *testing.T) {
 			filepath.Join(a.dir, ".gitattributes"), filepath.Join(a.dir, "src", ".gitattributes"), filepath.Join(a.dir, "f3.txt"),
 			filepath.Join(a.dir, "CLAUDE.md"), filepath.Join(a.dir, ".gitmodules"), filepath.Join(a.dir, "croft.toml"), filepath.Join(a.dir, ".mailmap"),
 		}
-		for _, name := range strings.Fields("HEAD index MERGE_HEAD CHERRY_PICK_HEAD REBASE_HEAD locked commondir gitdir logs/HEAD ORIG_HEAD config.worktree AUTO_MERGE rebase-merge/head-name") {
+		for name := range strings.FieldsSeq("HEAD index MERGE_HEAD CHERRY_PICK_HEAD REBASE_HEAD locked commondir gitdir logs/HEAD ORIG_HEAD config.worktree AUTO_MERGE rebase-merge/head-name") {
 			places = append(places, filepath.Join(a.admin(), name))
 		}
-		for _, name := range strings.Fields(`config packed-refs refs/heads/zz refs/heads/main info/exclude info/attributes info/grafts shallow objects/info/alternates
+		for name := range strings.FieldsSeq(`config packed-refs refs/heads/zz refs/heads/main info/exclude info/attributes info/grafts shallow objects/info/alternates
 			objects/info/commit-graph objects/pack/multi-pack-index objects/pack/pack-1.idx croft/id croft/generation croft/exclude croft/gitconfig croft/lock refs/croft/zz
 			objects/aa/00000000000000000000000000000000000000`) {
 			places = append(places, filepath.Join(a.gitDir(), name))

@@ -205,7 +205,7 @@ var vectorSets = map[string][]vector{
 			}
 		}},
 		{"alias", func(p *planter) {
-			for _, verb := range strings.Fields("status reset cat-file update-index merge-tree diff-tree write-tree config fetch rev-parse for-each-ref") {
+			for verb := range strings.FieldsSeq("status reset cat-file update-index merge-tree diff-tree write-tree config fetch rev-parse for-each-ref") {
 				p.config("alias."+verb, "!"+p.program("run", "true"))
 			}
 		}},

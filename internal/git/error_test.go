@@ -54,7 +54,7 @@ func TestErrorSaysWhatFailed(t *testing.T) {
 func TestInheritedFiles(t *testing.T) {
 	r := gittest.New(t)
 	w := addWorktree(t, r, open(t, r), "wt")
-	got := filepath.Join(r.Home, "got")
+	got := filepath.Join(r.Dir, ".git", "objects", "got") // where a git may write
 	wrapper := script(t, filepath.Join(r.Home, "git-wrapper"), `for a; do [ "$a" = reset ] && cat <&3 > `+got+`; done; exec git "$@"`)
 	gittest.WriteFile(t, filepath.Join(r.Home, "lock"), "this file\n")
 	f, err := os.Open(filepath.Join(r.Home, "lock"))

@@ -13,8 +13,8 @@ var writers = []string{"index-pack", "pack-objects", "unpack-objects", "read-tre
 
 // writeBelow are the directories below which a call may write: whoever works in
 // a checkout can put links to elsewhere where git writes, also while it writes. A
-// call with a work tree writes that, its git directory and objects; the state
-// directory is never among them. It returns nil for calls that are not held to
+// call with a work tree writes that, its git directory, objects and refs; the
+// state directory is never among them. It returns nil for calls that are not held to
 // it: those that write nothing, and those that run programs of the user's (to
 // sign, to filter contents, to reach a server), which have files of their own.
 func (g *Git) writeBelow(ctx context.Context, d door, c call) []string {
@@ -30,7 +30,10 @@ func (g *Git) writeBelow(ctx context.Context, d door, c call) []string {
 	}
 	dirs := []string{d.gitDirectory()}
 	if d.work != "" {
-		dirs = append(dirs, d.work, filepath.Join(d.repo.CommonDir, "objects"))
+		dirs = append(dirs, d.work)
+		for _, name := range []string{"objects", "refs", "logs", "reftable", "modules", "lfs"} { // and no hooks, no configuration
+			dirs = append(dirs, d.repo.common(name))
+		}
 	} else {
 		dirs = append(dirs, d.repo.CommonDir)
 	}

@@ -216,7 +216,7 @@ func (r *Repository) writeHost(s *hostState) error {
 	}
 	for _, name := range slices.Concat(hostCopies, contentKeys) {
 		to := filepath.Join(r.hostDir(), filepath.FromSlash(name))
-		err := os.ErrNotExist
+		var err error
 		if s.files[name] == nil {
 			err = os.Remove(to)
 		} else {

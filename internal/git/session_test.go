@@ -413,7 +413,7 @@ func TestWriteBlobMakesItYoung(t *testing.T) {
 // process ids of both are in a file.
 func stubborn(t *testing.T, r *gittest.Repo, verb string) (path, pids string) {
 	t.Helper()
-	pids = filepath.Join(r.Home, "pids")
+	pids = filepath.Join(r.Dir, ".git", "objects", "pids") // where a git may write
 	path = script(t, filepath.Join(r.Home, "git-wrapper"),
 		`for a; do [ "$a" = `+verb+` ] && { sleep 1000 & echo $$ $! > `+pids+`.new; mv `+pids+`.new `+pids+`; wait; }; done; exec git "$@"`)
 	return path, pids

@@ -149,7 +149,7 @@ func TestStateComesBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newState(t)
-			s.open(t).Close()
+			_ = s.open(t).Close()
 			j := s.open(t)
 			update(t, j, func(tx *journal.Tx) error { return tx.Emit(event("first")) })
 			_ = j.Close()
@@ -376,7 +376,7 @@ func TestStateLostBesideMany(t *testing.T) {
 func TestOldDatabaseIsSetAside(t *testing.T) {
 	t.Parallel()
 	s := newState(t)
-	s.open(t).Close()
+	_ = s.open(t).Close()
 	b := keep(t, s.db())
 	b[63] = 5 // user_version, in the header
 	put(t, s.db(), b)

@@ -3,6 +3,7 @@ package proc
 import (
 	"os"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -64,7 +65,7 @@ func confineThread(dirs []string) error {
 		return errno
 	}
 	defer unix.Close(int(fd))
-	for _, dir := range append(dirs[:len(dirs):len(dirs)], os.DevNull) {
+	for _, dir := range append(slices.Clip(dirs), os.DevNull) {
 		if err := allow(int(fd), dir, handled); err != nil {
 			return err
 		}
