@@ -195,6 +195,9 @@ func TestKilledCreation(t *testing.T) {
 				killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 				e := engineIn(t, r, 0)
 				gc(t, e)
+				if wereHandedOut(t, e) {
+					return
+				}
 				wantTrace(t, r, before)
 				if n, err := e.CountActive(t.Context(), ""); err != nil || n != 0 {
 					t.Errorf("CountActive = %d, %v, want 0", n, err)
@@ -203,6 +206,22 @@ func TestKilledCreation(t *testing.T) {
 			})
 		})
 	}
+}
+
+// wereHandedOut reports whether all three workspaces are there and ready: whoever
+// was killed at the very end had made them.
+func wereHandedOut(t *testing.T, e croft.Service) bool {
+	t.Helper()
+	list, err := e.Workspaces(t.Context(), croft.Filter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range list {
+		if w.State != croft.Ready || len(list) != 3 {
+			t.Errorf("%s of %d is %s", w.Name, len(list), w.State)
+		}
+	}
+	return len(list) > 0
 }
 
 // TestFailedCreation has every step fail instead. The process itself takes
@@ -300,8 +319,8 @@ func wantRemoved(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Worksp
 	if err != nil || len(found) != 1 || read(t, found[0]) != "precious\n" {
 		t.Errorf("uncommitted work in the trash: %v, %v", found, err)
 	}
-	if got := r.Git("for-each-ref", "--format=%(refname)", "refs/croft/ws/"); !slices.Equal(strings.Fields(got), []string{"refs/croft/ws/" + string(w.ID) + "/record"}) {
-		t.Errorf("refs of the workspace: %s", got)
+	if got := r.Git("for-each-ref", "--format=%(refname)", "refs/croft/ws/"); got != "" {
+		t.Errorf("refs of the workspace are left: %s", got)
 	}
 	if got := names(t, e); len(got) != 0 {
 		t.Errorf("live workspaces %v", got)
