@@ -246,3 +246,30 @@ func TestRoundEndsWhileAgentsLeave(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRepositoryReplacedWhileOpen: an engine that is open knows a repository by
+// what it is. Another one at the same place gets nothing of what belonged to the
+// first.
+func TestRepositoryReplacedWhileOpen(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	create(t, e, croft.CreateRequest{Name: "a"})
+	was, err := e.Repo(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(r.Dir, ".git")); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(20 * time.Millisecond) // the inode may be the same; the time of birth is not
+	r.Git("init", "--quiet", "--initial-branch=main")
+	r.Git("commit", "--quiet", "--allow-empty", "--message", "again")
+	now, err := e.Repo(t.Context(), "")
+	if err != nil || now.ID == was.ID {
+		t.Errorf("another repository is %+v, %v; the first was %s", now, err, was.ID)
+	}
+	if got := names(t, e); len(got) != 0 {
+		t.Errorf("another repository has the workspaces %v", got)
+	}
+}

@@ -63,3 +63,40 @@ func TestTrust(t *testing.T) {
 		t.Errorf("mended, and still not trusted: %v", err)
 	}
 }
+
+// TestApprovalIsOfWhatWasSeen: somebody changes the target's checks between the
+// look and the word. What was not seen is not approved, and neither is what was
+// seen and is not asked for any more.
+func TestApprovalIsOfWhatWasSeen(t *testing.T) {
+	t.Parallel()
+	g := gittest.New(t)
+	g.Write("croft.toml", "[merge]\nchecks = [\"true\"]\n")
+	g.Commit("checks")
+	e, err := Open(t.Context(), g.Dir, &Options{Environ: g.Env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	seen, err := e.Checks(t.Context(), croft.ChecksRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Write("croft.toml", "[merge]\nchecks = [\"touch /tmp/evil\"]\n")
+	g.Commit("other checks")
+	for _, hash := range []string{seen.Hash, "0", ""} {
+		if plan, err := e.Approve(t.Context(), croft.ApproveRequest{Hash: hash}); err == nil {
+			t.Errorf("with the hash %q %q was approved", hash, plan.Checks)
+		}
+	}
+	if now, err := e.Checks(t.Context(), croft.ChecksRequest{}); err != nil || now.IsApproved {
+		t.Errorf("%+v, %v", now, err)
+	}
+	g.Write("croft.toml", "[merge]\nchecks = [\"true\"]\n")
+	g.Commit("the checks that were seen")
+	if now, err := e.Checks(t.Context(), croft.ChecksRequest{}); err != nil || now.IsApproved {
+		t.Errorf("what was seen: %+v, %v", now, err)
+	}
+	if plan, err := e.Approve(t.Context(), croft.ApproveRequest{Hash: seen.Hash}); err != nil || !plan.IsApproved {
+		t.Errorf("approved as it was seen: %+v, %v", plan, err)
+	}
+}

@@ -1,6 +1,9 @@
 package git
 
 import (
+	"context"
+	"errors"
+	"path/filepath"
 	"testing"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
@@ -25,5 +28,45 @@ func TestMoveHeadNamesTheBranch(t *testing.T) {
 	}
 	if got := r.Git("rev-parse", "main"); got != tip {
 		t.Errorf("with no branch named, main was moved to %s", got)
+	}
+}
+
+// TestNothingIsWrittenOnAnotherBranch: whatever changes a checkout looks at HEAD
+// by itself, and a commit does so again once the index is locked.
+func TestNothingIsWrittenOnAnotherBranch(t *testing.T) {
+	t.Parallel()
+	who := Identity{Author: "a <a@b>", Committer: "a <a@b>"}
+	for name, act := range map[string]func(context.Context, *Worktree) error{
+		"CommitWork": func(ctx context.Context, w *Worktree) error {
+			_, err := w.CommitWork(ctx, Work{Branch: "work", Paths: []string{"new"}, Commit: Commit{Message: "m"}, Identity: who})
+			return err
+		},
+		"CommitWorkOnceLocked": func(ctx context.Context, w *Worktree) error {
+			_, err := w.commitWork(ctx, Work{Branch: "work", Paths: []string{"new"}, Commit: Commit{Message: "m"}, Identity: who})
+			return err
+		},
+		"BringIn": func(ctx context.Context, w *Worktree) error {
+			_, err := w.BringIn(ctx, BringIn{Branch: "work", Commit: "other", Name: "other", Identity: who})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			r.Git("branch", "--quiet", "work")
+			r.Git("update-ref", "refs/heads/other", r.Git("commit-tree", "-p", "main", "-m", "other", "main^{tree}"))
+			gittest.WriteFile(t, filepath.Join(r.Dir, "new"), "new\n")
+			before := r.Git("for-each-ref") + r.Git("status", "--porcelain", "--branch")
+			err := act(t.Context(), open(t, r).Main())
+			if wrong, ok := errors.AsType[*BranchError](err); !ok || wrong.On != "main" || wrong.Branch != "work" {
+				t.Errorf("%v, want that HEAD is on main", err)
+			}
+			if after := r.Git("for-each-ref") + r.Git("status", "--porcelain", "--branch"); after != before {
+				t.Errorf("before\n%s\nafter\n%s", before, after)
+			}
+			if isThere(filepath.Join(r.Dir, ".git", "MERGE_HEAD")) {
+				t.Error("a merge was begun")
+			}
+		})
 	}
 }

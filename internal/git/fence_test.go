@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -205,5 +206,25 @@ func TestIrregular(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, repo.Irregular()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestWritersAreFenced: every git that writes is held to the repository's
+// directories, also one that takes no lock by its own account; one that reads is
+// not.
+func TestWritersAreFenced(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	repo := open(t, r)
+	for _, c := range []call{
+		{args: []string{"status"}, locks: true}, {args: []string{"index-pack", "--stdin"}}, {args: []string{"-c", "a.b=c", "update-ref", "--stdin"}},
+	} {
+		cmd, err := repo.git.command(t.Context(), door{repo: repo}, c)
+		if err != nil || !slices.Contains(cmd.WriteBelow, repo.CommonDir) || slices.Contains(cmd.WriteBelow, r.Home) {
+			t.Errorf("git %v may write below %v, %v", c.args, cmd.WriteBelow, err)
+		}
+	}
+	if cmd, err := repo.git.command(t.Context(), door{repo: repo}, call{args: []string{"cat-file", "--batch"}}); err != nil || cmd.WriteBelow != nil {
+		t.Errorf("one that reads may write below %v, %v", cmd.WriteBelow, err)
 	}
 }

@@ -284,6 +284,68 @@ func overwrite(t *testing.T, path, text string) {
 	}
 }
 
+// TestVerifyExchanged: files that are whole, but not what they are called, as
+// somebody leaves them who knows what is looked at.
+func TestVerifyExchanged(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	r.Git("repack", "--quiet", "-d")
+	r.Write("second.txt", "second\n")
+	r.Commit("second")
+	r.Git("repack", "--quiet", "-d")
+	r.Write("loose.txt", "loose\n")
+	r.Commit("loose")
+	repo := open(t, r)
+	store, err := repo.lendObjects(t.Context(), "croft-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, inStore := filepath.Join(repo.CommonDir, "objects", "pack"), filepath.Join(store, "pack")
+	packs, err := filepath.Glob(filepath.Join(own, "pack-*.pack"))
+	if err != nil || len(packs) != 2 {
+		t.Fatalf("%v, %v: two packs are needed", packs, err)
+	}
+	one, two := strings.TrimSuffix(filepath.Base(packs[0]), ".pack"), strings.TrimSuffix(filepath.Base(packs[1]), ".pack")
+	var loose []string
+	for _, path := range regularFiles(t, store) {
+		if isHex(filepath.Base(filepath.Dir(path)) + filepath.Base(path)) {
+			loose = append(loose, path)
+		}
+	}
+	if len(loose) < 2 {
+		t.Fatalf("loose: %v", loose)
+	}
+	for name, c := range map[string]struct{ write, from []string }{
+		"a loose object": {loose[:1], loose[1:2]},
+		"a pack of the store with its index": {
+			[]string{filepath.Join(inStore, one+".pack"), filepath.Join(inStore, one+".idx")},
+			[]string{filepath.Join(inStore, two+".pack"), filepath.Join(inStore, two+".idx")},
+		},
+		"an index of the project": {[]string{filepath.Join(own, one+".idx")}, []string{filepath.Join(own, two+".idx")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var whole []string
+			for i, path := range c.write {
+				whole = append(whole, readFile(t, path))
+				overwrite(t, path, readFile(t, c.from[i]))
+			}
+			found, err := repo.VerifyObjects(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, path := range c.write {
+				if !slices.ContainsFunc(found, func(d Damage) bool { return d.File == path }) {
+					t.Errorf("%s is another one, and found was %v", path, found)
+				}
+				overwrite(t, path, whole[i])
+			}
+			if found, err := repo.VerifyObjects(t.Context()); err != nil || len(found) != 0 {
+				t.Errorf("put back: %v, %v", found, err)
+			}
+		})
+	}
+}
+
 // TestVerifyRemembers: what was whole is not read again until it is touched, and
 // to set back its time hides nothing.
 func TestVerifyRemembers(t *testing.T) {

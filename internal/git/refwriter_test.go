@@ -301,6 +301,52 @@ func TestSymbolicRefIsNotMoved(t *testing.T) {
 	}
 }
 
+// TestRefsThatCannotBe: a ref is not made where another one is in the way, even if
+// that is packed and has no file, and not in the place of what cannot be read.
+// Git could not delete or read one of the two afterwards.
+func TestRefsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		plant  func(r *gittest.Repo, common, oid string) error
+		update RefUpdate
+	}{
+		"below a packed one": {func(r *gittest.Repo, _, oid string) error {
+			r.Git("update-ref", "refs/heads/a", oid)
+			r.Git("pack-refs", "--all")
+			return nil
+		}, RefUpdate{Ref: "refs/heads/a/b"}},
+		"above a packed one": {func(r *gittest.Repo, _, oid string) error {
+			r.Git("update-ref", "refs/heads/a/b", oid)
+			r.Git("pack-refs", "--all")
+			return nil
+		}, RefUpdate{Ref: "refs/heads/a"}},
+		"in the place of noise": {func(_ *gittest.Repo, common, _ string) error {
+			return os.WriteFile(filepath.Join(common, "refs", "heads", "a"), []byte("noise\n"), 0o644)
+		}, RefUpdate{Ref: "refs/heads/a", Old: "noise"}},
+		"in the place of an empty file": {func(_ *gittest.Repo, common, _ string) error {
+			return os.WriteFile(filepath.Join(common, "refs", "heads", "a"), nil, 0o644)
+		}, RefUpdate{Ref: "refs/heads/a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			repo := open(t, r)
+			oid := r.Git("rev-parse", "HEAD")
+			if err := c.plant(r, repo.CommonDir, oid); err != nil {
+				t.Fatal(err)
+			}
+			before := treeOf(t, filepath.Join(repo.CommonDir, "refs"))
+			c.update.New = oid
+			if err := repo.UpdateRefs(t.Context(), c.update); err == nil {
+				t.Error("it was made")
+			}
+			if diff := cmp.Diff(before, treeOf(t, filepath.Join(repo.CommonDir, "refs"))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // TestRefNames: what git takes for the name of a ref is one, and nothing else.
 func TestRefNames(t *testing.T) {
 	r := gittest.New(t)

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -385,5 +387,93 @@ func TestOldDatabaseIsSetAside(t *testing.T) {
 	aside, err := journal.Damaged(s.dir)
 	if err != nil || len(aside) != 1 || !bytes.Equal(keep(t, aside[0]), b) {
 		t.Errorf("set aside %v, %v", aside, err)
+	}
+}
+
+// add appends to the second copy what another process would.
+func (s state) add(t testing.TB, text string) {
+	t.Helper()
+	f, err := os.OpenFile(s.copy, os.O_WRONLY|os.O_APPEND, 0)
+	if err == nil {
+		_, err = f.WriteString(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lastLine is the number of the last transaction in the second copy.
+func (s state) lastLine(t testing.TB) int64 {
+	t.Helper()
+	lines := strings.Split(strings.TrimSuffix(string(keep(t, s.copy)), "\n"), "\n")
+	n, err := strconv.ParseInt(strings.Fields(lines[len(lines)-1])[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// line is a line of the second copy: one transaction, with its checksum.
+func line(number int64, list string) string {
+	text := fmt.Sprint(number, " ", list)
+	return fmt.Sprintf("%08x %s\n", crc32.ChecksumIEEE([]byte(text)), text)
+}
+
+// TestCopyBesideOneThatDied: what another process left in the copy, or somebody
+// did to it, while this one has the database open. What this one writes next is
+// in the copy, and what was never committed is not: the database is lost right
+// after that, before anybody could have compared the two.
+func TestCopyBesideOneThatDied(t *testing.T) {
+	t.Parallel()
+	const never = `[{"q":"INSERT INTO pins (repo, ref, oid) VALUES (?, ?, ?)","a":["repo","refs/croft/never","bad"]}]`
+	for name, leave := range map[string]func(t *testing.T, s state, older []byte){
+		"half a line": func(t *testing.T, s state, _ []byte) {
+			whole := line(s.lastLine(t)+1, never)
+			s.add(t, whole[:len(whole)/2])
+		},
+		"a line that was not committed": func(t *testing.T, s state, _ []byte) { s.add(t, line(s.lastLine(t)+1, never)) },
+		"an older copy":                 func(t *testing.T, s state, older []byte) { put(t, s.copy, older) },
+		"no copy":                       func(t *testing.T, s state, _ []byte) { drop(t, s.copy) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newState(t)
+			j := s.open(t)
+			update(t, j, func(tx *journal.Tx) error { return tx.Emit(event("first")) })
+			_ = j.Close()
+			older := keep(t, s.copy)
+			s.fill(t)
+			j = s.open(t)
+			leave(t, s, older)
+			update(t, j, func(tx *journal.Tx) error { return tx.Put(numbered(200)) })
+			_ = j.Close()
+			drop(t, s.dir)
+			c := s.contents(t)
+			if len(c.Records) != 101 || len(c.Events) != 101 {
+				t.Errorf("%d records and %d events came back, want 101 and 101", len(c.Records), len(c.Events))
+			}
+			if want := []journal.Pin{{Ref: "refs/croft/snapshot/a/b", OID: "def"}}; !cmp.Equal(want, c.Pins) {
+				t.Errorf("pins %v, want %v", c.Pins, want)
+			}
+		})
+	}
+}
+
+// TestChangedLineIsNotBelieved: a line of the copy that is not as it was written
+// does not come back as something else.
+func TestChangedLineIsNotBelieved(t *testing.T) {
+	t.Parallel()
+	s := newState(t)
+	s.fill(t)
+	was := keep(t, s.copy)
+	now := bytes.Replace(was, []byte(`"def"`), []byte(`"bad"`), 1)
+	if bytes.Equal(was, now) {
+		t.Fatal("the pin is not in the copy")
+	}
+	put(t, s.copy, now)
+	drop(t, s.dir)
+	if c := s.contents(t); len(c.Pins) != 0 || len(c.Records) != 100 {
+		t.Errorf("%d records and the pins %v came back, want those before the line", len(c.Records), c.Pins)
 	}
 }

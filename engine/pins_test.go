@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// TestPins: what a state has pinned is what it wrote down. Refs of others that
+// have such names stay, and what a ref names is not read back.
+func TestPins(t *testing.T) {
+	t.Parallel()
+	g := gittest.New(t)
+	e, err := Open(t.Context(), g.Dir, &Options{Environ: g.Env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s, err := e.at(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	oid, other := g.Git("rev-parse", "HEAD"), g.Git("commit-tree", "-m", "other", "HEAD^{tree}")
+	const own, foreign = "refs/croft/snapshot/own", "refs/croft/snapshot/foreign"
+	g.Git("update-ref", foreign, other)
+	if got, err := e.pinned(t.Context(), s.repo, foreign); !errors.Is(err, git.ErrNoRef) {
+		t.Errorf("another one's ref counts as a pin of %s, %v", got, err)
+	}
+	if err := e.pin(t.Context(), s.repo, journal.Pin{Ref: own, OID: oid}); err != nil {
+		t.Fatal(err)
+	}
+	g.Git("update-ref", own, other)
+	if got, err := e.pinned(t.Context(), s.repo, own); err != nil || got != oid {
+		t.Errorf("once somebody moved the ref the pin is %s, %v, want %s", got, err, oid)
+	}
+	if err := e.unpin(t.Context(), s.repo, own, foreign); err != nil {
+		t.Error(err)
+	}
+	if got := g.Git("for-each-ref", "--format=%(refname) %(objectname)", "refs/croft/snapshot"); got != foreign+" "+other {
+		t.Errorf("left is %q, want what is another one's", got)
+	}
+	gone := strings.Repeat("1", len(oid))
+	if err := e.pin(t.Context(), s.repo, journal.Pin{Ref: own, OID: gone}); err == nil {
+		t.Error("an object that is not there was pinned")
+	}
+	if got, err := e.pinned(t.Context(), s.repo, own); !errors.Is(err, git.ErrNoRef) {
+		t.Errorf("what could not be pinned counts as a pin of %s, %v", got, err)
+	}
+}
