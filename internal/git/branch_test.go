@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -64,7 +65,7 @@ func TestNothingIsWrittenOnAnotherBranch(t *testing.T) {
 			if after := r.Git("for-each-ref") + r.Git("status", "--porcelain", "--branch"); after != before {
 				t.Errorf("before\n%s\nafter\n%s", before, after)
 			}
-			if isThere(filepath.Join(r.Dir, ".git", "MERGE_HEAD")) {
+			if fsx.IsThere(filepath.Join(r.Dir, ".git", "MERGE_HEAD")) {
 				t.Error("a merge was begun")
 			}
 		})

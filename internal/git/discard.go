@@ -63,7 +63,7 @@ func (w *Worktree) discardTree(dir string) error {
 	if now == w.Made() {
 		return beside.RemoveTree(name, now, nil)
 	}
-	if dir == w.Path || w.Made() != "" {
+	if dir == w.Path {
 		return nil // it appears there complete and recorded, or not at all
 	}
 	return w.discardRemnant(beside, name)
