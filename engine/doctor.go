@@ -47,7 +47,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	e.noticeOfGit(noticeAlways)
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, imports: req.Import, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.damaged, d.accidents, d.irregular, d.locks, d.operations, d.moved, d.unrecorded, d.keptRefs, d.workspaces, d.movedPins, d.suspects, d.objects,
+		d.damaged, d.accidents, d.irregular, d.locks, d.operations, d.moved, d.replaced, d.unrecorded, d.keptRefs, d.workspaces, d.movedPins, d.suspects, d.objects,
 	} {
 		if err := examine(ctx); err != nil {
 			return d.findings, explain("doctor", "", err)

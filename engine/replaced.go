@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// replaced looks for another repository that was known at this place. A project
+// that was copied back from a backup is another one, by its inode; whether it is
+// the same project only a person can say.
+func (d *doctor) replaced(ctx context.Context) error {
+	known, err := d.journal.ReposAt(ctx, d.r.common)
+	if err != nil {
+		return err
+	}
+	for _, was := range known {
+		records, err := d.journal.Records(ctx, was.ID)
+		if err != nil {
+			return err
+		}
+		if was.ID == d.r.id || len(records) == 0 {
+			continue
+		}
+		if d.imports == croft.ImportNothing {
+			d.notice("another repository was known at this path, with %d workspaces; if this is the same project, copied back, croft doctor --import gives them to it", len(records))
+			continue
+		}
+		d.offer(d.r.path, fmt.Sprintf("Another repository was known at this path, with %d workspaces.", len(records)), func() error {
+			return d.takeOn(ctx, was, records)
+		})
+	}
+	return nil
+}
+
+// takeOn makes this repository the one that was known: what lies where its
+// records say, and names its registration, is bound anew.
+func (d *doctor) takeOn(ctx context.Context, was journal.Repo, records []journal.Record) error {
+	own, err := d.journal.Records(ctx, d.r.id)
+	if err != nil {
+		return err
+	}
+	if len(own) > 0 {
+		return fmt.Errorf("this one has %d workspaces of its own by now", len(own))
+	}
+	old := &repo{id: was.ID, path: d.r.path, common: d.r.common, dir: d.repoDir(was.ID), cfg: d.r.cfg, git: d.git.At(d.r.git.Place, d.repoDir(was.ID))}
+	old.trees = treesOf(old.git)
+	defer old.git.Close()
+	for i := range records {
+		if err := old.bindAgain(&records[i]); err != nil {
+			return err
+		}
+	}
+	return d.journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, rec := range records {
+			rec.Generation++
+			if err := tx.Put(rec); err != nil {
+				return err
+			}
+		}
+		now := was
+		now.Path, now.Identity = d.r.path, string(d.r.identity)
+		if err := tx.DropRepo(d.r.id); err != nil {
+			return err
+		}
+		return tx.PutRepo(now, d.now())
+	})
+}
+
+// bindAgain records what lies at the places of a workspace now.
+func (r *repo) bindAgain(rec *journal.Record) error {
+	if dir, err := fsx.OpenDir(rec.Workspace.Path); err == nil && rec.Workspace.State != croft.Trashed && r.trees.At(specOf(*rec)).Registered() {
+		made, err := dir.Identity()
+		_ = dir.Close()
+		if err != nil {
+			return err
+		}
+		rec.Identity = string(made)
+		return r.git.Made().Put(rec.Admin, fsx.Made{Path: rec.Workspace.Path, Identity: made})
+	}
+	if rec.Trash == nil || rec.Trash.Dir == "" {
+		return nil
+	}
+	dir, err := fsx.OpenDir(rec.Trash.Dir)
+	if err != nil {
+		return nil // it is not there
+	}
+	defer dir.Close()
+	now, err := dir.Identity()
+	if err != nil {
+		return err
+	}
+	rec.Trash.Identity = string(now)
+	if tree, err := dir.IdentityOf("tree"); err == nil {
+		rec.Identity = string(tree)
+		if err := r.git.Made().Put(rec.Admin, fsx.Made{Path: rec.Workspace.Path, Identity: tree}); err != nil {
+			return err
+		}
+	}
+	return r.trashDirs().Put(filepath.Base(rec.Trash.Dir), fsx.Made{Path: rec.Trash.Dir, Identity: now})
+}
