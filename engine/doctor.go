@@ -32,6 +32,7 @@ const (
 	findSuspect      = "WORKSPACE_SUSPECT"
 	findPack         = "PACK_DAMAGED"
 	findStore        = "STORE_DAMAGED"
+	findBorrows      = "BORROWS_ELSEWHERE"
 	findIrregular    = string(croft.FileIrregular)
 )
 
@@ -196,6 +197,11 @@ func (d *doctor) workspaces(ctx context.Context) error {
 		h, err := d.health(ctx, rec)
 		if err != nil {
 			return err
+		}
+		tree := d.r.trees.At(specOf(rec))
+		if h == checkout.Intact && w.Mode == croft.ModeIsolated && w.State == croft.Ready && tree.BorrowsElsewhere() {
+			d.find(findBorrows, w.Name, "Its git directory does not borrow objects from where Croft keeps them: that was changed, or the state directory lies elsewhere now.",
+				func() error { return d.underLock(ctx, d.r, tree.Rejoin) })
 		}
 		switch h {
 		case checkout.Missing:

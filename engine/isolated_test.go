@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -216,5 +217,30 @@ func TestResolveInAnIsolatedWorkspace(t *testing.T) {
 	r.GitIn(w.Path, "fsck", "--strict")
 	if st, err := e.Status(t.Context(), w.ID); err != nil || st.Behind != 0 || st.Dirty() {
 		t.Errorf("status %+v, %v", st, err)
+	}
+}
+
+// TestIsolatedInAMovedState: the state directory lies elsewhere now, so that the
+// objects which an isolated workspace borrows do. The doctor says so, and mends it.
+func TestIsolatedInAMovedState(t *testing.T) {
+	t.Parallel()
+	r, e, w := isolated(t)
+	moved := filepath.Join(r.Home, "moved")
+	if err := errors.Join(e.Close(), os.Rename(stateDir(r), moved)); err != nil {
+		t.Fatal(err)
+	}
+	r.Env = append(r.Env, "CROFT_STATE_DIR="+moved)
+	e, err := engine.Open(t.Context(), r.Dir, &engine.Options{Environ: r.Env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	findings, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll})
+	if err != nil || len(findings) != 1 || findings[0].Code != "BORROWS_ELSEWHERE" || !findings[0].Fixed {
+		t.Fatalf("Doctor = %+v, %v", findings, err)
+	}
+	r.GitIn(w.Path, "fsck", "--strict", "--no-dangling")
+	if _, err := e.Status(t.Context(), w.ID); err != nil {
+		t.Error(err)
 	}
 }

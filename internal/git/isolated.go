@@ -273,6 +273,22 @@ func (w *Worktree) rejoinIsolated() error {
 	return w.writeAdmin("gitdir", filepath.ToSlash(filepath.Join(w.Path, ".git"))+"\n")
 }
 
+// BorrowsElsewhere reports whether the agent's git directory does not borrow from
+// the store that is kept for it.
+func (w *Worktree) BorrowsElsewhere() bool {
+	p, err := w.openPrivate()
+	if err != nil {
+		return false
+	}
+	defer p.close()
+	store, err := w.Repo.lender(filepath.Base(w.Admin))
+	if err != nil {
+		return true
+	}
+	have, err := p.read("objects/info/alternates")
+	return err != nil || !bytes.Equal(have, []byte(quoteAlternate(store)+"\n"))
+}
+
 // borrowAgain has the agent's git directory borrow from the store that is kept
 // for it, or from a new one if that is gone.
 func (w *Worktree) borrowAgain() error {
