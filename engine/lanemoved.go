@@ -36,7 +36,7 @@ func (e *Engine) laneAt(ctx context.Context, r *repo, target, tip string) (croft
 	if l.Gone, l.Added, err = r.git.AheadBehind(ctx, known, tip); err != nil {
 		return l, err
 	}
-	l.Message = fmt.Sprintf("%s moved outside of Croft: %s by others since %.7s", target, count(l.Added, "commit"), known)
+	l.Message = fmt.Sprintf("%s moved outside of Croft: %s not made by it since %.7s", target, count(l.Added, "commit"), known)
 	if l.Gone > 0 {
 		l.Message += fmt.Sprintf(", and %s of before gone", count(l.Gone, "commit"))
 	}

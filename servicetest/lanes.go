@@ -63,7 +63,7 @@ func laneMoved(t *testing.T, f *fixture) {
 	}
 	f.commitIn(f.Dir, "one.txt", "one\n")
 	tip := f.commitIn(f.Dir, "two.txt", "two\n")
-	const text = "main moved outside of Croft: 2 commits by others since "
+	const text = "main moved outside of Croft: 2 commits not made by it since "
 	want := text + first.Commit[:7]
 	l := f.lane()
 	if l.Message != want || l.Added != 2 || l.Gone != 0 || l.Known != first.Commit || l.Tip != tip || len(l.Commits) != 2 || l.Commits[0].Commit != tip || l.Protect {
@@ -101,7 +101,7 @@ func laneRewritten(t *testing.T, f *fixture) {
 	f.Git("reset", "--quiet", "--hard", base)
 	f.commitIn(f.Dir, "other.txt", "x\n")
 	l := f.lane()
-	if l.Added != 1 || l.Gone != 2 || !strings.Contains(l.Message, "1 commit by others") || !strings.Contains(l.Message, "2 commits of before gone") {
+	if l.Added != 1 || l.Gone != 2 || !strings.Contains(l.Message, "1 commit not made by it") || !strings.Contains(l.Message, "2 commits of before gone") {
 		t.Errorf("%+v", l)
 	}
 }

@@ -60,7 +60,7 @@ func (a *app) runAccept(ctx context.Context, svc gitConfigAccepter, agreed conse
 	}
 	isNews := c.Hash != ""
 	if isNews && agreed == consentAsk {
-		yes, err := a.ask(ctx, "Does it count?")
+		yes, err := a.ask(ctx, "Accept these changes?")
 		if err != nil {
 			return err
 		}
