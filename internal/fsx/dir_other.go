@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // Where there are no calls below a held directory, each call looks first and
@@ -74,6 +75,14 @@ func (d *Dir) Remove(name string) error {
 		return notAName("remove", name)
 	}
 	return os.Remove(d.join(name))
+}
+
+// Chtimes sets when an entry was last changed.
+func (d *Dir) Chtimes(name string, when time.Time) error {
+	if !isName(name) {
+		return notAName("chtimes", name)
+	}
+	return os.Chtimes(d.join(name), when, when)
 }
 
 // Replace renames an entry over another.

@@ -5,6 +5,7 @@ package fsx
 import (
 	"errors"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -94,6 +95,18 @@ func (d *Dir) Remove(name string) error {
 	}
 	if err != nil {
 		return &os.PathError{Op: "remove", Path: d.join(name), Err: err}
+	}
+	return nil
+}
+
+// Chtimes sets when an entry was last changed. A link is not followed.
+func (d *Dir) Chtimes(name string, when time.Time) error {
+	if !isName(name) {
+		return notAName("chtimes", name)
+	}
+	spec := unix.NsecToTimespec(when.UnixNano())
+	if err := unix.UtimesNanoAt(d.fd(), name, []unix.Timespec{spec, spec}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return &os.PathError{Op: "chtimes", Path: d.join(name), Err: err}
 	}
 	return nil
 }

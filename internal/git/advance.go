@@ -267,5 +267,5 @@ func namedFiles(stderr string) []string {
 
 // DropLock removes a lock that a killed Croft left on a checkout's index.
 func (h *Host) DropLock() {
-	(&indexCopy{at: checkoutAt{gitDir: h.gitDir}}).dropStaleLock()
+	(&indexCopy{repo: h.repo, at: checkoutAt{gitDir: h.gitDir}}).dropStaleLock()
 }

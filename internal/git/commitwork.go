@@ -137,7 +137,7 @@ func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 		return "", err
 	}
 	for _, name := range []string{"MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE"} {
-		_ = os.Remove(filepath.Join(w.Admin, name))
+		_ = copied.admin.Remove(name)
 	}
 	return oid, nil
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // indexCopy is a copy of a checkout's index to work on, with a quarantine for
@@ -17,6 +19,10 @@ type indexCopy struct {
 	at     checkoutAt
 	q      *quarantine
 	locked bool
+
+	// admin is the git directory that was locked. It is held, because an agent may
+	// put another one, or a link, in its place.
+	admin *fsx.Dir
 }
 
 func (r *Repository) copyIndex(at checkoutAt) (*indexCopy, error) {
@@ -31,8 +37,6 @@ func (r *Repository) copyIndex(at checkoutAt) (*indexCopy, error) {
 func (c *indexCopy) file() string { return filepath.Join(c.q.dir, "index") }
 
 func (c *indexCopy) original() string { return filepath.Join(c.at.gitDir, "index") }
-
-func (c *indexCopy) lockFile() string { return filepath.Join(c.at.gitDir, "index.lock") }
 
 // load copies the index; a checkout without one has an empty one.
 func (c *indexCopy) load() error {
@@ -60,10 +64,26 @@ func copyIndexFile(from, to string) error {
 // discard throws the copy away and lets go of the index.
 func (c *indexCopy) discard() {
 	if c.locked {
-		_ = os.Remove(c.lockFile())
+		_ = c.admin.Remove(indexLock)
 		c.locked = false
 	}
+	c.release()
 	c.q.discard()
+}
+
+// hold opens the git directory, once.
+func (c *indexCopy) hold() (err error) {
+	if c.admin == nil {
+		c.admin, err = (&Worktree{Repo: c.repo, Admin: c.at.gitDir}).OpenAdmin()
+	}
+	return err
+}
+
+func (c *indexCopy) release() {
+	if c.admin != nil {
+		_ = c.admin.Close()
+		c.admin = nil
+	}
 }
 
 // run runs git in the checkout on the copy of its index.
@@ -115,9 +135,12 @@ var ErrIndexLocked = errors.New("another git is at work on the index")
 // taken over as it lies: whoever may change this index holds a kernel lock of
 // Croft's, and nobody else gets in between before what was begun is finished.
 func (c *indexCopy) takeLock(ctx context.Context) error {
+	if err := c.hold(); err != nil {
+		return err
+	}
 	deadline := time.Now().Add(indexWait)
 	for {
-		f, err := os.OpenFile(c.lockFile(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		f, err := c.admin.Create(indexLock, 0o666)
 		if err == nil {
 			c.locked = true
 			_, err = f.WriteString(lockText)
@@ -143,14 +166,18 @@ func (c *indexCopy) takeLock(ctx context.Context) error {
 
 // isOurs reports whether the lock on the index is one of Croft's.
 func (c *indexCopy) isOurs() bool {
-	b, err := readSmall(c.lockFile())
+	b, err := c.admin.ReadFile(indexLock, maxSmall)
 	return err == nil && string(b) == lockText
 }
 
 // dropStaleLock removes a lock of Croft's.
 func (c *indexCopy) dropStaleLock() {
+	if c.hold() != nil {
+		return
+	}
+	defer c.release()
 	if c.isOurs() {
-		_ = os.Remove(c.lockFile())
+		_ = c.admin.Remove(indexLock)
 	}
 }
 
@@ -166,12 +193,23 @@ func (c *indexCopy) place() error {
 	if err != nil {
 		return err
 	}
-	next := c.original() + ".croft"
-	if err := writeNew(next, data); err != nil {
+	const next = "index.croft"
+	if err := c.admin.Remove(next); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := errors.Join(os.Chtimes(next, info.ModTime(), info.ModTime()), syncFile(next)); err != nil {
+	f, err := c.admin.Create(next, 0o666)
+	if err != nil {
 		return err
 	}
-	return os.Rename(next, c.original())
+	_, err = f.Write(data)
+	if err == nil {
+		err = c.admin.Chtimes(next, info.ModTime())
+	}
+	if err == nil {
+		err = syncOpen(f)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return c.admin.Replace(next, "index")
 }

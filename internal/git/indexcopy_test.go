@@ -64,3 +64,35 @@ func TestChangeInTheSecondOfTheIndex(t *testing.T) {
 		t.Errorf("the user's file is now %q", got)
 	}
 }
+
+// TestIndexIsPlacedWhereItWasLocked: while a commit is made, an agent puts a link
+// to another repository in the place of its registration. That one's index stays.
+func TestIndexIsPlacedWhereItWasLocked(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	other := gittest.New(t)
+	index := filepath.Join(other.Dir, ".git", "index")
+	before := readFile(t, index)
+	c, err := repo.copyIndex(w.at())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.discard()
+	if err := errors.Join(c.takeLock(t.Context()), c.load(), os.Rename(w.Admin, w.Admin+".aside")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(other.Dir, ".git"), w.Admin); err != nil {
+		t.Skip(err)
+	}
+	if err := c.place(); err != nil {
+		t.Logf("place: %v", err)
+	}
+	c.discard()
+	if readFile(t, index) != before {
+		t.Error("the index of another repository was replaced")
+	}
+	if exists(filepath.Join(w.Admin+".aside", "index.lock")) {
+		t.Error("the lock is left where it was taken")
+	}
+}

@@ -1,7 +1,6 @@
 package git
 
 import (
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -46,18 +45,4 @@ func readIndexFile(path string) ([]byte, os.FileInfo, error) {
 // readAdmin reads a file of an admin directory that is not its index.
 func readAdmin(gitDir, name string) ([]byte, error) {
 	return fsx.ReadFile(filepath.Join(gitDir, filepath.FromSlash(name)), maxAdmin)
-}
-
-// writeNew writes a file anew, in the place of whatever has its name: a link is
-// replaced, and not followed.
-func writeNew(path string, data []byte) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
 }
