@@ -385,7 +385,7 @@ func TestKilledRecovery(t *testing.T) {
 		setting func(t *testing.T) (*gittest.Repo, task)
 		first   string
 	}{
-		"Creation": {creations("default"), "kill=create.released"},
+		"Creation": {creations("default"), "kill=create.verified"},
 		"Removal":  {removals, "kill=remove.journalled"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -98,6 +99,9 @@ func (e *Engine) forgetRecords(ctx context.Context, r *repo, records []journal.R
 				return err
 			}
 			gone = append(gone, rec.Workspace.ID)
+		}
+		if err := failpoint.Hit("forget.chosen"); err != nil {
+			return err
 		}
 		return e.journal.Update(ctx, func(tx *journal.Tx) error {
 			for _, id := range gone {

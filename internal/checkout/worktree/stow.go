@@ -37,10 +37,11 @@ func (c *Checkouts) StowWhile(s checkout.Spec, dir string, meanwhile func() erro
 			return err
 		}
 	}
-	if err := failpoint.Hit("worktree.stow.locked"); err != nil {
-		return err
+	err := failpoint.Hit("worktree.stow.locked")
+	if err == nil {
+		err = c.stowTree(w, dir)
 	}
-	if err := c.stowTree(w, dir); err != nil {
+	if err != nil {
 		c.unlock(w)
 		return err
 	}
