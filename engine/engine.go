@@ -101,7 +101,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	e.git = git.New(git.Options{
 		Path: cfg.Git.Path, Environ: e.opts.Environ, ConfigDir: filepath.Join(cfg.StateDir, "git"), Filters: cfg.Git.Filters,
 		Lending: git.Lending(cfg.Checkout.IsolatedObjects), Packed: e.joinPacks,
-		Timeout: time.Duration(cfg.Git.Timeout),
+		Timeout: time.Duration(cfg.Git.Timeout), Unfenced: cfg.Git.Fence == "off",
 	})
 	e.host, _ = os.Hostname()
 	return e, nil

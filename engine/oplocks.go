@@ -80,6 +80,9 @@ func (e *Engine) sweepDrafts(ctx context.Context, r *repo) {
 
 func (e *Engine) settleDraft(ctx context.Context, r *repo, ref string) bool {
 	if _, err := e.pinned(ctx, r, ref); errors.Is(err, git.ErrNoRef) {
+		if err := dropRef(ctx, r, ref); err != nil {
+			return false
+		}
 		return fsx.RemoveOwn(e.secretsDir(r, croft.ID(filepath.Base(ref)))) == nil
 	}
 	return true

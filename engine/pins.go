@@ -5,8 +5,6 @@ import (
 	"errors"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
@@ -43,33 +41,20 @@ func (e *Engine) pinUnsynced(ctx context.Context, r *repo, pins ...journal.Pin) 
 	if len(pins) == 0 {
 		return nil, nil
 	}
-	var g errgroup.Group // both wait for the disk
-	g.Go(func() error {
-		return e.journal.Update(ctx, func(tx *journal.Tx) error {
-			for _, p := range pins {
-				if err := tx.PutPin(r.id, p); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	})
+	// The refs come first: whoever is killed in between leaves a ref that nothing
+	// speaks of, not a pin without one.
 	unsynced, err = r.movePins(ctx, pins)
-	if derr := g.Wait(); err != nil && derr == nil {
-		derr = e.forgetPins(ctx, r, refsOf(pins)...)
-		return nil, errors.Join(err, derr)
-	} else if err = errors.Join(err, derr); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return unsynced, nil
-}
-
-func refsOf(pins []journal.Pin) []string {
-	var refs []string
-	for _, p := range pins {
-		refs = append(refs, p.Ref)
-	}
-	return refs
+	return unsynced, e.journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, p := range pins {
+			if err := tx.PutPin(r.id, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // movePins makes refs name the objects of pins, whatever they named before.

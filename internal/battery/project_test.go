@@ -142,7 +142,10 @@ func (p *project) state() string      { return filepath.Join(p.home(), "state") 
 func (p *project) workspaces() string { return p.dir + ".croft" }
 
 // environ is the environment of every process. The last PATH wins.
-func (p *project) environ() []string { return append(slices.Clip(p.env), "PATH="+p.path) }
+func (p *project) environ() []string {
+	// The gits of some batteries count their calls in files of their own.
+	return append(slices.Clip(p.env), "PATH="+p.path, "CROFT_GIT_FENCE=off")
+}
 
 func (p *project) write(name, text string) {
 	p.t.Helper()

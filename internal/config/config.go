@@ -93,6 +93,7 @@ type Git struct {
 	Path    string   // path: absolute; empty means the first in PATH
 	Filters []string // filters: content filters of the repository's own configuration that may run
 	Timeout Duration // timeout: after what time a git that does not end is stopped
+	Fence   string   // fence: whether the kernel holds it to its directories
 }
 
 // The kinds of sources, from the weakest to the strongest.

@@ -269,6 +269,13 @@ func engineKeys() []Key {
 			max:   longest,
 			field: func(c *Config) any { return &c.Git.Timeout },
 		},
+		{
+			Name: "git.fence", Type: TypeString, Default: "auto", Guard: GuardUser,
+			Doc: "Whether the kernel holds a git that writes to its directories: \"auto\" where it can, or \"off\", " +
+				"for a git of your own that writes elsewhere, such as a log.",
+			check: oneOf("auto", "off"),
+			field: func(c *Config) any { return &c.Git.Fence },
+		},
 	}
 }
 

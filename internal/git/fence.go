@@ -18,7 +18,7 @@ var writers = []string{"index-pack", "pack-objects", "unpack-objects", "read-tre
 // it: those that write nothing, and those that run programs of the user's (to
 // sign, to filter contents, to reach a server), which have files of their own.
 func (g *Git) writeBelow(ctx context.Context, d door, c call) []string {
-	if d.repo == nil || !c.locks && !c.network && len(c.writes) == 0 && !slices.Contains(writers, verbOf(c.args)) {
+	if g.opts.Unfenced || d.repo == nil || !c.locks && !c.network && len(c.writes) == 0 && !slices.Contains(writers, verbOf(c.args)) {
 		return nil
 	}
 	if slices.Contains(c.args, "-S") || verbOf(c.args) == "fetch" {
