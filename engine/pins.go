@@ -47,7 +47,7 @@ func (e *Engine) pinUnsynced(ctx context.Context, r *repo, pins ...journal.Pin) 
 	if err != nil {
 		return nil, err
 	}
-	return unsynced, e.journal.Update(ctx, func(tx *journal.Tx) error {
+	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, p := range pins {
 			if err := tx.PutPin(r.id, p); err != nil {
 				return err
@@ -55,6 +55,14 @@ func (e *Engine) pinUnsynced(ctx context.Context, r *repo, pins ...journal.Pin) 
 		}
 		return nil
 	})
+	if err != nil {
+		var refs []string
+		for _, p := range pins {
+			refs = append(refs, p.Ref)
+		}
+		return nil, errors.Join(err, r.dropPinRefs(context.WithoutCancel(ctx), refs))
+	}
+	return unsynced, nil
 }
 
 // movePins makes refs name the objects of pins, whatever they named before.
