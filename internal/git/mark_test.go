@@ -31,6 +31,10 @@ func dead(t *testing.T, repo *Repository, locks ...string) *mark {
 	return m
 }
 
+// The tests that ask what a sweep leaves do not run in parallel: a process that
+// another test is just starting has all open files of this one, and with them
+// the locks of marks, until it becomes another program.
+
 func sweep(t *testing.T, repo *Repository) {
 	t.Helper()
 	if err := repo.Sweep(t.Context()); err != nil {
@@ -49,7 +53,6 @@ func marks(t *testing.T, repo *Repository) int {
 
 // TestSweep: the locks that a killed git of Croft's took go, and nothing else.
 func TestSweep(t *testing.T) {
-	t.Parallel()
 	r := gittest.New(t)
 	repo := open(t, r)
 	other := filepath.Join(repo.CommonDir, "refs", "heads", "other.lock")
@@ -94,7 +97,6 @@ func TestSweep(t *testing.T) {
 // TestSweepKeepsWhatIsHeld: a lock that another git of Croft's may hold, which
 // is alive, stays until that has ended.
 func TestSweepKeepsWhatIsHeld(t *testing.T) {
-	t.Parallel()
 	repo := open(t, gittest.New(t))
 	alive, err := repo.mark()
 	if err != nil {
@@ -121,7 +123,6 @@ func TestSweepKeepsWhatIsHeld(t *testing.T) {
 
 // TestSweepKeepsTheUsers: so does one that a git of the user's may hold.
 func TestSweepKeepsTheUsers(t *testing.T) {
-	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("other processes cannot be seen on this platform")
 	}
@@ -189,7 +190,6 @@ func TestTempDirIsSwept(t *testing.T) {
 // TestLeftLock: a lock that git could not remove, and of which it says nothing,
 // goes too, once it is too old to be that of somebody who has just taken it.
 func TestLeftLock(t *testing.T) {
-	t.Parallel()
 	repo := open(t, gittest.New(t))
 	m, err := repo.mark()
 	if err != nil {
@@ -216,7 +216,6 @@ func TestLeftLock(t *testing.T) {
 // TestMarkOfAHealthyGit: it goes with its git, or with Croft where Croft itself
 // takes the locks.
 func TestMarkOfAHealthyGit(t *testing.T) {
-	t.Parallel()
 	r := gittest.New(t)
 	repo := open(t, r)
 	head := r.Git("rev-parse", "HEAD")
