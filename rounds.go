@@ -14,14 +14,14 @@ const (
 	SessionEnded SessionState = "ended"
 )
 
-// Retention says how many branches of an agent are alive at once in a session,
-// the one that it works on included: "one", "all", or a number. A branch that
-// goes is archived; its workspace can be restored from the trash.
+// Retention says how many branches of ended rounds an agent has in a session,
+// beside the one that it works on: "one", "all", or a number. A branch that goes
+// is archived; its workspace can be restored from the trash.
 type Retention string
 
 const (
-	// RetainOne deletes an agent's branch when its next round starts. It is
-	// the default.
+	// RetainOne deletes an agent's branch when its next round has ended: until
+	// then it holds its newest work. It is the default.
 	RetainOne Retention = "one"
 	// RetainAll keeps all branches until the session ends.
 	RetainAll Retention = "all"
@@ -136,6 +136,10 @@ type RoundRequest struct {
 	Homes map[string]string `json:"homes,omitempty"`
 	// Branches are explicit names of branches, by agent. Default: random ones.
 	Branches map[string]string `json:"branches,omitempty"`
+	// Labels are the names under which the others see an agent. In a session a
+	// label belongs to one agent, which may have it in several rounds; then an
+	// agent can find out which it has had. Default: new ones in every round.
+	Labels map[string]string `json:"labels,omitempty"`
 }
 
 // PresentRequest asks for the workspace in which a session's result is finished.
@@ -162,9 +166,13 @@ type Archive struct {
 // Prompt is what an agent may be told about its checkout. Nothing in it says
 // which agent it is.
 type Prompt struct {
-	Branch  string            `json:"branch"`
-	Others  map[string]string `json:"others"`            // branches of the others in this round, by label
-	Earlier map[string]string `json:"earlier,omitempty"` // branches of earlier rounds that are still there, by label and round
+	Branch string `json:"branch"`
+	// Others has the newest branch of every other agent, by its label, be it
+	// of this round, of an earlier one or of a later one.
+	Others map[string]string `json:"others"`
+	// Earlier has what else is still there of the session, by label. Text
+	// shows both without saying what was the agent's own.
+	Earlier map[string]string `json:"earlier,omitempty"`
 	Scratch string            `json:"scratch,omitempty"`
 	Archive string            `json:"archive,omitempty"`
 	Text    string            `json:"text"`    // a section for a system prompt
@@ -189,13 +197,14 @@ type Rounds interface {
 	Sessions(ctx context.Context, f SessionFilter) ([]Session, error)
 
 	// StartRound makes the checkouts of a round in all its repositories, all
-	// or none, then deletes the branches that the session's retention lets go.
-	// The label of each is drawn anew in every round. An agent whose earlier
-	// round is still open fails with RoundBusy.
+	// or none. Each has a label that nobody had before in the session, unless
+	// the request gives it one. An agent whose earlier round is still open
+	// fails with RoundBusy; others may start while it is.
 	StartRound(ctx context.Context, req RoundRequest) (*Round, error)
 
 	// EndRound commits what agents left uncommitted, archives their scratch in
-	// the homes of all, and moves the checkouts to the trash. Branches stay.
+	// the homes of all, and moves the checkouts to the trash. Their branches
+	// stay, and earlier ones of these agents go as the retention says.
 	// An agent for which that fails is named in the result, and does not keep
 	// the others from ending; calling again tries it again.
 	EndRound(ctx context.Context, round ID) (*Round, error)

@@ -127,7 +127,7 @@ func TestKilledRoundStart(t *testing.T) {
 		if err != nil || len(round.Workspaces) != 4 || len(names(t, e)) != 2 {
 			t.Fatalf("again: %+v, %v", round, err)
 		}
-		if got := c.branches(); len(got) != 4 { // one for each agent and repository
+		if got := c.branches(); len(got) != 8 { // two for each agent and repository: what it made last, and what it works on
 			t.Errorf("branches %v", got)
 		}
 	})
@@ -157,12 +157,17 @@ func TestFailedRoundStart(t *testing.T) {
 func TestKilledRoundEnd(t *testing.T) {
 	ends := func(t *testing.T) (*gittest.Repo, task) {
 		c := newContest(t)
-		return c.repo, task{EndRound: c.play(t, engineIn(t, c.repo, 0), 1).ID}
+		e := engineIn(t, c.repo, 0)
+		c.end(t, e, c.play(t, e, 1).ID)
+		return c.repo, task{EndRound: c.play(t, e, 2).ID}
 	}
 	fewPoints(t, ends, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
-		c, e := contest{repo: r}, engineIn(t, r, 0)
+		c, e := contest{repo: r, lib: filepath.Join(filepath.Dir(r.Dir), "lib")}, engineIn(t, r, 0)
 		c.wantWhole(t, c.end(t, e, job.EndRound))
+		if got := c.branches(); len(got) != 4 { // those of round 1 are gone
+			t.Errorf("branches %v", got)
+		}
 		if got := names(t, e); len(got) != 0 {
 			t.Errorf("left: %v", got)
 		}

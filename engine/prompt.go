@@ -33,7 +33,7 @@ func (e *Engine) prompt(ctx context.Context, req croft.WorkspaceRequest) (*croft
 	if w.Session == "" || rec.Home == "" {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the workspace belongs to no round", Hint: "croft round start"}
 	}
-	p := &croft.Prompt{Branch: w.Branch, Others: map[string]string{}, Archive: filepath.Join(rec.Home, archiveDir)}
+	p := &croft.Prompt{Branch: w.Branch, Archive: filepath.Join(rec.Home, archiveDir)}
 	if dir := s.scratchOf(w); dir != "" {
 		p.Scratch = filepath.Base(dir)
 	}
@@ -41,52 +41,98 @@ func (e *Engine) prompt(ctx context.Context, req croft.WorkspaceRequest) (*croft
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		return nil, err
 	}
-	if err := e.nameBranches(ctx, s.repo, rec, &ses, p); err != nil {
+	all, err := e.liveBranches(ctx, s.repo, &ses)
+	if err != nil {
 		return nil, err
 	}
-	p.Text, p.Restart = promptText(p), restartText(p)
+	seen := seenFrom(all, w.ID)
+	p.Others, p.Earlier = seen.others, seen.earlier
+	p.Text, p.Restart = promptText(p, seen), restartText(p, seen)
 	return p, nil
 }
 
-// nameBranches finds the branches that the others of a round work on, and those
-// of earlier rounds that are still there, everybody's: the agent cannot tell
-// which of them was its own.
-func (e *Engine) nameBranches(ctx context.Context, r *repo, rec journal.Record, ses *journal.Session, p *croft.Prompt) error {
-	for _, t := range ses.Turns {
+// liveBranch is a branch of a session that is still there.
+type liveBranch struct {
+	journal.Seat
+	round int
+	name  string
+}
+
+// liveBranches lists the branches of a session's rounds that are there in a
+// repository, newest round first.
+func (e *Engine) liveBranches(ctx context.Context, r *repo, ses *journal.Session) ([]liveBranch, error) {
+	var out []liveBranch
+	for _, t := range slices.Backward(ses.Turns) {
 		for _, seat := range t.Seats {
-			if seat.Repo != r.id || seat.Workspace == rec.Workspace.ID || seat.Workspace == "" || t.Starting {
+			if seat.Repo != r.id || seat.Workspace == "" || t.Starting {
 				continue
 			}
-			other, err := e.journal.Record(ctx, seat.Workspace)
-			if errors.Is(err, journal.ErrNotFound) || err == nil && other.Workspace.Branch == "" {
+			rec, err := e.journal.Record(ctx, seat.Workspace)
+			if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.Branch == "" {
 				continue
 			}
 			if err != nil {
-				return err
+				return nil, err
 			}
-			if _, err := r.git.ReadRef(ctx, "refs/heads/"+other.Workspace.Branch); errors.Is(err, git.ErrNoRef) {
-				continue
-			} else if err != nil {
-				return err
-			}
-			if t.Number == rec.Workspace.Round {
-				p.Others[seat.Label] = other.Workspace.Branch
+			_, err = r.git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
+			if errors.Is(err, git.ErrNoRef) {
 				continue
 			}
-			if p.Earlier == nil {
-				p.Earlier = map[string]string{}
+			if err != nil {
+				return nil, err
 			}
-			p.Earlier[fmt.Sprintf("%s in round %d", seat.Label, t.Number)] = other.Workspace.Branch
+			out = append(out, liveBranch{seat, t.Number, rec.Workspace.Branch})
 		}
 	}
-	return nil
+	return out, nil
 }
 
-func promptText(p *croft.Prompt) string {
+// seenBranches are the branches that an agent is told of. Others and earlier
+// say which is whose newest; working and finished are the same branches as the
+// agent may see them: its own earlier ones are finished work among the finished
+// work of the others, so that it cannot tell which of them was its own.
+type seenBranches struct {
+	others, earlier, working, finished map[string]string
+}
+
+// seenFrom sorts the branches of a session for the reader of one workspace.
+func seenFrom(all []liveBranch, reader croft.ID) seenBranches {
+	seen := seenBranches{map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}}
+	known := map[string]bool{}
+	for _, b := range all {
+		if b.Workspace == reader {
+			known[b.Agent] = true
+		}
+	}
+	for _, b := range all {
+		if b.Workspace == reader {
+			continue
+		}
+		into := seen.others
+		if known[b.Agent] {
+			into = seen.earlier
+		}
+		known[b.Agent] = true
+		shown := seen.working
+		if b.Ended {
+			shown = seen.finished
+		}
+		for _, m := range []map[string]string{into, shown} {
+			key := b.Label
+			if _, taken := m[key]; taken { // the caller gives an agent the same label again
+				key = fmt.Sprintf("%s in round %d", b.Label, b.round)
+			}
+			m[key] = b.name
+		}
+	}
+	return seen
+}
+
+func promptText(p *croft.Prompt, seen seenBranches) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Your work is on branch `%s`. All changes are auto-committed when your turn ends.\n", p.Branch)
-	list(&b, "\nOther agents' branches:\n", p.Others)
-	list(&b, "\nBranches of earlier rounds:\n", p.Earlier)
+	list(&b, "\nOther agents' branches:\n", seen.working)
+	list(&b, "\nFinished work of all agents, by branch:\n", seen.finished)
 	if p.Scratch != "" {
 		fmt.Fprintf(&b, "\nUse `%s/` for experiments and notes. Git ignores it, and it is kept for later rounds.\n", p.Scratch)
 	}
@@ -94,11 +140,11 @@ func promptText(p *croft.Prompt) string {
 	return b.String()
 }
 
-func restartText(p *croft.Prompt) string {
+func restartText(p *croft.Prompt, seen seenBranches) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "You start again, on the fresh branch `%s`.\n", p.Branch)
-	list(&b, "Compare with other agents' branches (`git diff <branch>`):\n", p.Others)
-	list(&b, "What is left of earlier rounds:\n", p.Earlier)
+	list(&b, "Compare with other agents' branches (`git diff <branch>`):\n", seen.working)
+	list(&b, "Finished work of all agents, by branch:\n", seen.finished)
 	return b.String()
 }
 

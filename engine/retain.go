@@ -10,21 +10,32 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// retain deletes the branches of earlier rounds that the session's retention
-// lets go, of the agents of a round that has started.
+// retain deletes the branches that the session's retention lets go, of the
+// agents for whom a round has just ended. An agent that is still at work keeps
+// the branch of its last round: that has its newest work.
 func (e *Engine) retain(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
 	keep, err := retained(ses.Retention)
 	if err != nil || keep < 0 {
 		return err
 	}
 	for _, seat := range t.Seats {
+		if !seat.Ended {
+			continue
+		}
 		left := keep
 		for _, earlier := range slices.Backward(ses.Turns) {
 			for _, old := range earlier.Seats {
-				if old.Agent != seat.Agent || old.Repo != seat.Repo || old.Workspace == "" {
+				if old.Agent != seat.Agent || old.Repo != seat.Repo || !old.Ended {
 					continue
 				}
-				if left--; left >= 0 || old.Workspace == seat.Workspace {
+				has, err := e.leftBranch(ctx, old.Workspace)
+				if err != nil {
+					return err
+				}
+				if !has {
+					continue // what it left does not count: nobody can see it
+				}
+				if left--; left >= 0 {
 					continue
 				}
 				if err := e.dropBranch(ctx, old.Repo, old.Workspace); err != nil {
@@ -34,6 +45,15 @@ func (e *Engine) retain(ctx context.Context, ses *journal.Session, t *journal.Tu
 		}
 	}
 	return nil
+}
+
+// leftBranch reports whether a workspace that is gone has left its branch.
+func (e *Engine) leftBranch(ctx context.Context, id croft.ID) (bool, error) {
+	rec, err := e.journal.Record(ctx, id)
+	if errors.Is(err, journal.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && rec.Trash != nil && !rec.Trash.BranchGone, err
 }
 
 // dropBranch deletes the branch that a removed workspace left behind, after its

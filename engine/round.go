@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,13 +71,10 @@ func (e *Engine) startRound(ctx context.Context, ses *journal.Session, req croft
 	return t, e.settleRound(ctx, ses, t)
 }
 
-// settleRound lets go of branches of earlier rounds, and shows the others.
+// settleRound shows the agents of a round what the others have made.
 func (e *Engine) settleRound(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
 	if t.Ended {
 		return nil
-	}
-	if err := e.retain(ctx, ses, t); err != nil {
-		return err
 	}
 	return e.showBranches(ctx, ses, t)
 }
@@ -125,25 +120,24 @@ func (e *Engine) planRound(ctx context.Context, ses *journal.Session, req croft.
 			repos = append(repos, g.Path)
 		}
 	}
-	labels := make([]string, len(req.Agents))
-	for i, n := range rand.Perm(len(labels)) {
-		labels[i] = fmt.Sprintf("agent%d", n+1)
+	labels, err := drawLabels(ses, req)
+	if err != nil {
+		return nil, err
 	}
 	bases := make([]seatBase, len(repos))
 	for i, dir := range repos {
-		var err error
 		if bases[i], err = e.seatBase(ctx, ses, dir, req); err != nil {
 			return nil, err
 		}
 	}
-	for i, agent := range req.Agents {
+	for _, agent := range req.Agents {
 		home, err := e.homeOf(ctx, ses, agent, req.Homes[agent])
 		if err != nil {
 			return nil, err
 		}
 		for _, b := range bases {
 			t.Seats = append(t.Seats, journal.Seat{
-				Agent: agent, Label: labels[i], Repo: b.repo, Home: home, Base: b.base, BaseRef: b.ref, Carried: b.carried, Branch: req.Branches[agent], Mode: req.Mode,
+				Agent: agent, Label: labels[agent], Repo: b.repo, Home: home, Base: b.base, BaseRef: b.ref, Carried: b.carried, Branch: req.Branches[agent], Mode: req.Mode,
 			})
 		}
 	}
@@ -244,11 +238,16 @@ func (e *Engine) showBranches(ctx context.Context, ses *journal.Session, t *jour
 		if err != nil {
 			return err
 		}
-		p := &croft.Prompt{Others: map[string]string{}}
-		if err := e.nameBranches(ctx, r, rec, ses, p); err != nil {
+		all, err := e.liveBranches(ctx, r, ses)
+		if err != nil {
 			return err
 		}
-		names := slices.Concat(slices.Collect(maps.Values(p.Others)), slices.Collect(maps.Values(p.Earlier)))
+		var names []string
+		for _, b := range all {
+			if b.Workspace != seat.Workspace {
+				names = append(names, b.name)
+			}
+		}
 		for _, g := range ses.Repos {
 			if g.ID == seat.Repo && g.Target != "" {
 				names = append(names, g.Target)

@@ -99,6 +99,9 @@ func (e *Engine) endRound(ctx context.Context, ses *journal.Session, t *journal.
 	if err := failpoint.Hit("round.shared"); err != nil {
 		return nil, err
 	}
+	if err := e.retain(ctx, ses, t); err != nil {
+		return nil, err
+	}
 	t.Ended = len(failed) == 0
 	return failed, e.saveSession(ctx, ses, func(tx *journal.Tx) error {
 		if !t.Ended {

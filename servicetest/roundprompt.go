@@ -49,7 +49,7 @@ func roundPromptEarlier(t *testing.T, f *fixture) {
 	f.round(croft.RoundRequest{Session: ses.ID})
 	want := map[string]string{}
 	for _, w := range one.Workspaces {
-		want[w.Label+" in round 1"] = w.Branch
+		want[w.Label] = w.Branch
 	}
 	for _, agent := range []string{"opus", "codex"} {
 		p, err := f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: agent})

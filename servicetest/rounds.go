@@ -41,6 +41,10 @@ func roundScenarios() []scenario {
 		{"Prompt", roundPrompt},
 		{"PromptEarlier", roundPromptEarlier},
 		{"LostDatabase", roundLostDatabase},
+		{"Lockstep", roundLockstep},
+		{"Staggered", roundStaggered},
+		{"RemovedSeat", roundRemovedSeat},
+		{"Labels", roundLabels},
 	}
 }
 
@@ -193,8 +197,13 @@ func roundRetainOne(t *testing.T, f *fixture) {
 	f.endRound(one)
 	tip := f.Git("rev-parse", opus.Branch)
 	two := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
-	want := []string{seatOf(t, two, "opus").Branch, seatOf(t, one, "codex").Branch}
+	want := []string{seatOf(t, two, "opus").Branch, opus.Branch, seatOf(t, one, "codex").Branch}
 	slices.Sort(want)
+	if diff := cmp.Diff(want, f.branches()); diff != "" {
+		t.Errorf("what an agent made last is there while it works: %s", diff)
+	}
+	f.endRound(two)
+	want = slices.DeleteFunc(want, func(b string) bool { return b == opus.Branch })
 	if diff := cmp.Diff(want, f.branches()); diff != "" {
 		t.Errorf("each agent has one branch: %s", diff)
 	}

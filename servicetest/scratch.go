@@ -139,18 +139,37 @@ func scratchShared(t *testing.T, f *fixture) {
 
 func scratchEarlier(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
-	var home string
+	home := map[string]string{}
 	for _, text := range []string{"one", "two", "three"} {
-		r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
-		write(t, r.Workspaces[0], ".croft_scratch/n", text)
-		home = r.Workspaces[0].Env["CROFT_HOME"]
-		f.endRound(r)
-	}
-	for dir, want := range map[string]string{"agent1": "three", "agent1-round1": "one", "agent1-round2": "two"} {
-		if got := read(t, filepath.Join(home, ".scratch_archive", dir, "n")); got != want {
-			t.Errorf("%s: %q", dir, got)
+		for agent, labels := range map[string]map[string]string{"opus": nil, "codex": {"codex": "mine"}} {
+			w := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{agent}, Labels: labels}).Workspaces[0]
+			write(t, w, ".croft_scratch/n", text)
+			home[agent] = w.Env["CROFT_HOME"]
+			f.endRound(croft.Round{ID: f.lastRound(ses)})
 		}
 	}
+	for _, dir := range home {
+		for label, want := range map[string]string{"agent1": "one", "agent2": "two", "agent3": "three", "mine": "three"} {
+			if got := read(t, filepath.Join(dir, ".scratch_archive", label, "n")); got != want {
+				t.Errorf("%s: %q", label, got)
+			}
+		}
+		// A label that comes again leaves the earlier archives under their rounds.
+		earlier, err := filepath.Glob(filepath.Join(dir, ".scratch_archive", "mine-round*", "n"))
+		if err != nil || len(earlier) != 2 || read(t, earlier[0]) != "one" || read(t, earlier[1]) != "two" {
+			t.Errorf("%v, %v", earlier, err)
+		}
+	}
+}
+
+// lastRound is the round of a session that started last.
+func (f *fixture) lastRound(ses croft.Session) croft.ID {
+	f.t.Helper()
+	now, err := f.Session(f.t.Context(), ses.ID)
+	if err != nil || len(now.Rounds) == 0 {
+		f.t.Fatalf("%+v, %v", now, err)
+	}
+	return now.Rounds[len(now.Rounds)-1].ID
 }
 
 func scratchLinks(t *testing.T, f *fixture) {

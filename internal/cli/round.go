@@ -50,6 +50,7 @@ type roundOptions struct {
 	isCarry  bool
 	homes    []string
 	branches []string
+	labels   []string
 }
 
 func newRoundStart(a *app) *cobra.Command {
@@ -78,6 +79,7 @@ func newRoundStart(a *app) *cobra.Command {
 	flags.BoolVar(&opts.isCarry, "carry", false, "start from the project's uncommitted changes too")
 	flags.StringArrayVar(&opts.homes, "home", nil, "`AGENT=DIR`: the directory that an agent's checkouts and archives lie in")
 	flags.StringArrayVar(&opts.branches, "branch", nil, "`AGENT=BRANCH`: an explicit name of an agent's branch")
+	flags.StringArrayVar(&opts.labels, "label", nil, "`AGENT=LABEL`: the name under which the others see an agent (default: a new one in every round)")
 	flags.StringVar(&opts.config, "config", "", "take the mode from an orchestrator's configuration `file`")
 	completeWords(cmd, "mode", modeWords()...)
 	registerCompletion(cmd, "session", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
@@ -122,6 +124,9 @@ func (o roundOptions) request(a *app, cmd *cobra.Command) (croft.RoundRequest, e
 	}
 	for agent, dir := range req.Homes {
 		req.Homes[agent] = a.at(dir)
+	}
+	if req.Labels, err = byAgent(cmd, "--label", o.labels); err != nil {
+		return req, err
 	}
 	req.Branches, err = byAgent(cmd, "--branch", o.branches)
 	return req, err
