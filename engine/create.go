@@ -80,8 +80,8 @@ func (e *Engine) createAll(ctx context.Context, req croft.CreateAllRequest, seat
 // asked for in.
 func (e *Engine) plainFor(req croft.CreateAllRequest) plainMode {
 	cfg := e.set.Config()
-	if set, err := e.set.ForRepo(req.Repo); req.Repo != "" && err == nil {
-		cfg = set.Config()
+	if req.Repo != "" {
+		cfg = e.set.ForRepo(req.Repo).Config()
 	}
 	mode := knownPlain
 	for _, part := range req.Workspaces {

@@ -78,8 +78,8 @@ func (e *Engine) discard(ctx context.Context, r *repo, rec journal.Record, a act
 		m.Status, m.Reason, m.Message, m.Details, m.Hint = w.MergeStatus, why.Code, why.Message, why.Details, why.Hint
 		return &m.Merge, nil
 	}
-	if _, m.Head, _ = r.trees.At(specOf(rec)).Head(ctx); w.Mode == croft.ModeLegacy {
-		m.Head = ""
+	if w.Mode != croft.ModeLegacy { // that has no commits of its own, and may be in no repository
+		_, m.Head, _ = r.trees.At(specOf(rec)).Head(ctx)
 	}
 	rec.Workspace.MergeStatus = croft.MergeDiscarded
 	err := e.saveRecord(ctx, &rec, func(tx *journal.Tx) error {

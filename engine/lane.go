@@ -193,6 +193,7 @@ func (e *Engine) turn(ctx context.Context, r *repo, target string) (bool, error)
 	if len(rules.Checks) > 0 {
 		batch = rules.Batch
 	}
+	e.noticeChecks(r, target, rules)
 	items, err := e.claim(ctx, r, target, batch)
 	if err != nil || len(items) == 0 {
 		return false, err
@@ -334,6 +335,9 @@ func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, l land
 		if err = e.guardBase(ctx, r, stack.Attempts, m, l.tip, tip); err == nil {
 			step, err = stack.Stack(ctx, tip, []merge.Item{it})
 		}
+		if err == nil && len(step[0].Conflicts) == 0 && !step[0].Nothing() {
+			err = e.guardRules(ctx, stack.Attempts, m, tip, step[0].Commit)
+		}
 		if errors.Is(err, errNextTurn) {
 			break
 		}
@@ -341,7 +345,7 @@ func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, l land
 			if ctx.Err() != nil {
 				return nil, err
 			}
-			if stack.Attempts.Placement() == git.InMemory {
+			if stack.Attempts.Placement() == git.InMemory && !errors.Is(err, croft.ConfigInvalid) {
 				return nil, fmt.Errorf("%w: %w", errNoMemory, err)
 			}
 			if err := e.reject(ctx, r, m, nil, explain("merge", m.Workspace, err)); err != nil {

@@ -3,11 +3,14 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
+	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
 )
 
 // rulesFile is where a target says how work is merged into it.
@@ -62,19 +65,66 @@ func (e *Engine) rules(ctx context.Context, r *repo, target, tip string) (config
 	return set.Config().Merge, nil
 }
 
-// followRules remembers that what was published has the same rules, if it has.
-func (r *repo) followRules(ctx context.Context, attempts *git.Attempts, pub publication) {
-	at, err := attempts.ReadCommit(ctx, pub.New)
-	if err != nil {
+// noticeChecks tells whoever set checks where they do not count.
+func (e *Engine) noticeChecks(r *repo, target string, rules config.Merge) {
+	here := e.set.ForRepo(r.path)
+	checks := here.Config().Merge.Checks
+	if len(checks) == 0 || slices.Equal(checks, rules.Checks) {
 		return
+	}
+	at := here.Source("merge.checks")
+	e.notice("merge.checks of %s did not run: those in %s as %s has it decide; commit them there", at, rulesFile, target)
+}
+
+// guardRules refuses a result whose rules cannot be read: no merge could follow
+// it. before is the result below it.
+func (e *Engine) guardRules(ctx context.Context, attempts *git.Attempts, m journal.Merge, before, after string) error {
+	old, err := rulesIn(ctx, attempts, before)
+	if err != nil {
+		return err
+	}
+	file, err := rulesIn(ctx, attempts, after)
+	if err != nil || file == old || file.OID == "" {
+		return err
+	}
+	if !file.IsFile() {
+		return &croft.Error{
+			Code: croft.ConfigInvalid, Message: rulesFile + " is not a regular file in the result",
+			Hint: "make it one in the workspace, then croft merge " + m.Workspace,
+		}
+	}
+	o, err := attempts.Read(ctx, file.OID)
+	if err != nil {
+		return err
+	}
+	if _, err := e.set.AtTarget(m.Workspace+":"+rulesFile, o.Data); err != nil {
+		why := *croft.AsError("merge", err)
+		why.Details = why.Hint
+		why.Hint = fmt.Sprintf("mend %s in the workspace, then croft merge %s", rulesFile, m.Workspace)
+		return &why
+	}
+	return nil
+}
+
+// rulesIn is the entry of the rules at the top of a commit, if it has one.
+func rulesIn(ctx context.Context, attempts *git.Attempts, commit string) (git.TreeEntry, error) {
+	at, err := attempts.ReadCommit(ctx, commit)
+	if err != nil {
+		return git.TreeEntry{}, err
 	}
 	entries, err := attempts.ReadTree(ctx, at.Tree)
 	if err != nil {
-		return
+		return git.TreeEntry{}, err
 	}
-	file := ""
 	if i := slices.IndexFunc(entries, func(e git.TreeEntry) bool { return e.Name == rulesFile }); i >= 0 {
-		file = entries[i].OID
+		return entries[i], nil
 	}
-	r.lastRules.follow(pub.Target, pub.Old, pub.New, file)
+	return git.TreeEntry{}, nil
+}
+
+// followRules remembers that what was published has the same rules, if it has.
+func (r *repo) followRules(ctx context.Context, attempts *git.Attempts, pub publication) {
+	if file, err := rulesIn(ctx, attempts, pub.New); err == nil {
+		r.lastRules.follow(pub.Target, pub.Old, pub.New, file.OID)
+	}
 }

@@ -41,11 +41,7 @@ func (e *Engine) plain(ctx context.Context, dir string, mode plainMode) (*repo, 
 	if r, ok := e.repos[dir]; ok {
 		return r, nil
 	}
-	set, err := e.set.ForRepo(dir)
-	if err != nil {
-		return nil, err
-	}
-	r := &repo{path: dir, cfg: set.Config()}
+	r := &repo{path: dir, cfg: e.settingsFor(dir)}
 	known, err := e.journal.RepoAt(ctx, plainPrefix+dir, "")
 	switch {
 	case err == nil:

@@ -159,17 +159,23 @@ func (e *Engine) repoDir(id croft.ID) string {
 	return filepath.Join(e.set.Config().StateDir, "repos", string(id))
 }
 
+// settingsFor are the settings with those of a directory's croft.toml.
+func (e *Engine) settingsFor(dir string) config.Config {
+	set := e.set.ForRepo(dir)
+	for _, text := range set.Problems() {
+		e.notice("%s", text)
+	}
+	return set.Config()
+}
+
 // open makes a repository known: its ID and its settings.
 func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
 	r := &repo{path: place.Root, common: place.CommonDir, lastRules: &lastRules{}}
 	if git.IsBareByAccident(place.CommonDir) {
 		r.path = filepath.Dir(r.common) // where its main checkout lies, whatever the configuration says
 	}
-	set, err := e.set.ForRepo(r.path)
-	if err != nil {
-		return nil, err
-	}
-	r.cfg = set.Config()
+	r.cfg = e.settingsFor(r.path)
+	var err error
 	if r.identity, err = fsx.IdentityOf(place.CommonDir); err != nil {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func settings(environ []string, root string, flags map[string]string) (*config.S
 	if err != nil {
 		return nil, err
 	}
-	return set.ForRepo(root)
+	return set.ForRepo(root), nil
 }
 
 func configView(environ []string, root string, flags map[string]string) (cli.ConfigView, error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/croft-sh/croft"
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 )
@@ -19,47 +20,63 @@ type found struct {
 	source Source
 }
 
-// readDocument returns the known keys of a file in the order in which they
-// stand there, and an error for a key that is not known. No file is no keys.
-func readDocument(file Source, keys []Key) ([]found, error) {
-	data, err := readFile(file)
-	if err != nil || data == nil {
-		return nil, err
-	}
-	return parseDocument(file, bytes.TrimPrefix(data, []byte("\ufeff")), keys)
+// document is what a file says, in the order in which it stands there.
+type document struct {
+	known   []found
+	unknown []unknown
 }
 
-func parseDocument(file Source, data []byte, keys []Key) ([]found, error) {
+// unknown is a key that this Croft does not have: it is misspelt, or of a newer
+// one.
+type unknown struct {
+	path   []string
+	source Source
+	err    *croft.Error
+}
+
+// readDocument returns the keys of a file. No file is no keys.
+func readDocument(file Source, keys []Key) (document, error) {
+	data, err := readFile(file)
+	if err != nil || data == nil {
+		return document{}, err
+	}
+	return parseDocument(file, data, keys)
+}
+
+func parseDocument(file Source, data []byte, keys []Key) (document, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	entries, complete := outline(data)
 	if !complete {
-		return nil, refused(file, fmt.Sprintf("has more than %d keys", maxParts))
+		return document{}, refused(file, fmt.Sprintf("has more than %d keys", maxParts))
 	}
 	// The outline comes from the syntax alone. Only the decoder notices keys
 	// and tables that are given twice.
 	var root map[string]any
 	if err := toml.Unmarshal(data, &root); err != nil {
-		return nil, malformed(file, err)
+		return document{}, malformed(file, err)
 	}
-	var list []found
+	var doc document
 	for _, e := range entries {
 		at := Source{Kind: file.Kind, Name: file.Name, Line: e.line}
 		name := dotted(e.path)
 		raw := lookUp(root, e.path)
 		key, known := findKey(keys, name)
 		switch {
+		case known && key.Guard == GuardNoFile && file.Kind == KindRepo:
+			doc.unknown = append(doc.unknown, unknown{e.path, at, noFile(at, key)})
 		case known && key.Guard == GuardNoFile:
-			return nil, noFile(at, key)
+			return document{}, noFile(at, key)
 		case known:
-			list = append(list, found{key: key, raw: raw, source: at})
+			doc.known = append(doc.known, found{key: key, raw: raw, source: at})
 		case !isTable(keys, name):
-			return nil, unknownKey(at, fileKeys(keys), name)
+			doc.unknown = append(doc.unknown, unknown{e.path, at, unknownKey(at, fileKeys(keys), name)})
 		default:
 			if _, err := as[map[string]any](raw, "a table"); err != nil {
-				return nil, invalid(at, name, err)
+				return document{}, invalid(at, name, err)
 			}
 		}
 	}
-	return list, nil
+	return doc, nil
 }
 
 func malformed(file Source, err error) error {

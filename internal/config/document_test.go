@@ -61,10 +61,55 @@ func TestInvalidFiles(t *testing.T) {
 			p.write(p.repoFile(), test.text)
 			_, err := p.try(config.Input{})
 			e := wantInvalid(t, err, fmt.Sprintf("%s:%d: %s", p.repoFile(), test.line, ""), test.problem)
-			if e.Hint != test.hint {
-				t.Errorf("hint is %q, want %q", e.Hint, test.hint)
+			if !strings.HasSuffix(e.Message, test.hint) {
+				t.Errorf("it says %q, without %q", e.Message, test.hint)
 			}
 		})
+	}
+}
+
+// TestUnusableRepoFile: what cannot be used of the repository's file is told and
+// left out, and the rest counts; it locks nobody out.
+func TestUnusableRepoFile(t *testing.T) {
+	for _, test := range []struct {
+		text    string
+		workers int // of [limits], 8 in the user's file
+		says    string
+	}{
+		{"[limits]\nmax_workers = 2\n", 2, ""},
+		{"[limits]\nmax_workers = 2\nnewer_key = 1\n", 2, ":3: unknown key limits.newer_key, which is ignored"},
+		{"[limits]\nmax_workers = 2\n[newer.table]\nx = 1\n", 2, ":3: unknown key newer"},
+		{"[limits]\nmax_workers = 2\nmin_free_bytes = 'much'\n", 2, ", and is ignored"},
+		{"state_dir = '/tmp/x'\n[limits]\nmax_workers = 2\n", 2, "state_dir cannot be set in a file"},
+		{"[limits]\nmax_workers = 2\n[merge\n", 8, "; nothing in it counts"},
+		{"limits = 3\n", 8, "; nothing in it counts"},
+	} {
+		p := newPlace(t)
+		p.write(p.userFile(), "[limits]\nmax_workers = 8\n")
+		p.write(p.repoFile(), test.text)
+		set, err := config.Load(config.Input{Home: p.home})
+		if err != nil {
+			t.Fatal(err)
+		}
+		set = set.ForRepo(p.root)
+		says := strings.Join(set.Problems(), "\n")
+		if got := set.Config().Limits.MaxWorkers; got != test.workers || !strings.Contains(says, test.says) || (says == "") != (test.says == "") {
+			t.Errorf("%q: max_workers %d, want %d; it says %q, want %q", test.text, got, test.workers, says, test.says)
+		}
+	}
+}
+
+// TestUnknownUserKey: a key of a newer Croft in the user's file locks nobody out.
+func TestUnknownUserKey(t *testing.T) {
+	p := newPlace(t)
+	p.write(p.userFile(), "[limits]\nmax_workers = 8\nnewer = 1\n")
+	set, err := config.Load(config.Input{Home: p.home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set = set.ForRepo(p.root)
+	if got, says := set.Config().Limits.MaxWorkers, set.Problems(); got != 8 || len(says) != 1 || !strings.Contains(says[0], ":3: unknown key limits.newer") {
+		t.Errorf("max_workers %d, problems %q", got, says)
 	}
 }
 

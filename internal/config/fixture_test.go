@@ -36,7 +36,8 @@ func (p place) write(path, text string) {
 	}
 }
 
-// try loads everything, with the test's home.
+// try loads everything, with the test's home. The first problem of the
+// repository's file is an error here.
 func (p place) try(in config.Input) (*config.Set, error) {
 	if in.Home == "" {
 		in.Home = p.home
@@ -45,7 +46,11 @@ func (p place) try(in config.Input) (*config.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	return set.ForRepo(p.root)
+	with := set.ForRepo(p.root)
+	if list := with.Problems(); len(list) > 0 {
+		return nil, &croft.Error{Code: croft.ConfigInvalid, Message: list[0]}
+	}
+	return with, nil
 }
 
 func (p place) load(in config.Input) *config.Set {

@@ -35,14 +35,13 @@ func FuzzRepoFile(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(root, "croft.toml"), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		set, err := base.ForRepo(root)
-		if err != nil {
+		if _, err := base.AtTarget("main:croft.toml", data); err != nil {
 			var e *croft.Error
 			if !errors.As(err, &e) || e.Code != croft.ConfigInvalid || !printable(e.Message) || !printable(e.Hint) {
 				t.Fatalf("error is %#v", err)
 			}
-			return
 		}
+		set := base.ForRepo(root)
 		checkGuarded(t, base.Config(), set.Config())
 		for _, v := range set.Values() {
 			if !printable(v.Value) {

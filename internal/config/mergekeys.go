@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"path"
@@ -149,20 +148,34 @@ func oneOf(words ...string) func(any, string) error {
 // croft.toml, over the user's file and the defaults. Flags and variables do not
 // count: whoever submits work does not choose its gate. name is what the file
 // is called in messages.
+//
+// What cannot be used is an error, and so is a key of [merge] that is not known:
+// it may be a misspelt check, or one that a newer Croft makes.
 func (s *Set) AtTarget(name string, data []byte) (*Set, error) {
-	var list []found
-	if len(data) > maxFileSize {
-		return nil, refused(Source{Kind: KindRepo, Name: name}, fmt.Sprintf("is larger than %d bytes", maxFileSize))
-	}
-	if len(data) > 0 {
-		var err error
-		if list, err = parseDocument(Source{Kind: KindRepo, Name: name}, bytes.TrimPrefix(data, []byte("\ufeff")), s.keys); err != nil {
-			return nil, err
-		}
-	}
 	own := *s
 	own.env, own.flags = s.withoutGate(s.env), s.withoutGate(s.flags)
-	return own.withRepo(list)
+	file := Source{Kind: KindRepo, Name: name}
+	if len(data) > maxFileSize {
+		return nil, refused(file, fmt.Sprintf("is larger than %d bytes", maxFileSize))
+	}
+	if len(data) == 0 {
+		return own.withRepo(document{}), nil
+	}
+	doc, err := parseDocument(file, data, s.keys)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range doc.unknown {
+		if u.path[0] == "merge" {
+			return nil, u.err
+		}
+	}
+	for _, f := range doc.known {
+		if _, err := f.key.fromTOML(f.raw, s.home, KindRepo); err != nil && f.key.Guard != GuardUser {
+			return nil, invalid(f.source, f.key.Name, err)
+		}
+	}
+	return own.withRepo(doc), nil
 }
 
 // withoutGate leaves out what decides over merges; how much of the machine they

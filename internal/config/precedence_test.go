@@ -236,15 +236,9 @@ func TestForRepoLeavesTheSetAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := base.ForRepo(p.root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := base.ForRepo(p.root)
 	first.Config().Roles.Files[0] = "changed by a caller"
-	second, err := first.ForRepo(other.root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := first.ForRepo(other.root)
 	if got := base.Config().Layout; got != "default" {
 		t.Errorf("ForRepo changed the set that it was called on: layout %q", got)
 	}
@@ -275,6 +269,12 @@ func TestAtTarget(t *testing.T) {
 		t.Errorf("without a file: %v, %v", none.Config().Merge.Checks, err)
 	}
 	if _, err := base.AtTarget("main:croft.toml", []byte("[merge]\nchekcs = []\n")); err == nil {
-		t.Error("a key that is not known was accepted")
+		t.Error("a key of the gate that is not known was accepted")
+	}
+	if _, err := base.AtTarget("main:croft.toml", []byte("[merge]\nbatch = 'many'\n")); err == nil {
+		t.Error("a value that cannot be used was accepted")
+	}
+	if _, err := base.AtTarget("main:croft.toml", []byte("newer = 1\n[newest]\nx = 1\n")); err != nil {
+		t.Errorf("a key of a newer Croft outside of the gate: %v", err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/croft-sh/croft"
 )
 
 // Input is what configuration comes from, besides files.
@@ -33,7 +35,9 @@ type Set struct {
 	repo     layer
 	env      layer
 	flags    layer
-	warnings []string
+	warnings []string // of the repository's file: what it may not set
+	problems []string // of the repository's file: what cannot be used
+	own      []string // of the user's file: keys that are not known
 }
 
 // Load reads defaults, the user's file, the environment and the flags. What
@@ -48,7 +52,7 @@ func Load(in Input) (*Set, error) {
 	if s.env, err = env.layer(s.keys, s.home); err != nil {
 		return nil, err
 	}
-	if s.user, err = userLayer(env.userFile(s.home), s.keys, s.home); err != nil {
+	if s.user, s.own, err = userLayer(env.userFile(s.home), s.keys, s.home); err != nil {
 		return nil, err
 	}
 	if s.defaults, err = s.defaultLayer(); err != nil {
@@ -59,30 +63,36 @@ func Load(in Input) (*Set, error) {
 
 // ForRepo returns the same with croft.toml of a repository's root laid between
 // the user's file and the environment. Without such a file, or without a root,
-// nothing changes.
-func (s *Set) ForRepo(root string) (*Set, error) {
-	var list []found
-	if root != "" {
-		file := Source{Kind: KindRepo, Name: filepath.Join(root, "croft.toml")}
-		var err error
-		if list, err = readDocument(file, s.keys); err != nil {
-			return nil, err
-		}
+// nothing changes. What cannot be used of it is left out and is one of the
+// Problems: whoever can write the file could lock everybody out otherwise.
+func (s *Set) ForRepo(root string) *Set {
+	if root == "" {
+		return s.withRepo(document{})
 	}
-	return s.withRepo(list)
+	file := Source{Kind: KindRepo, Name: filepath.Join(root, "croft.toml")}
+	doc, err := readDocument(file, s.keys)
+	with := s.withRepo(doc)
+	if err != nil {
+		with.problem(err, "; nothing in it counts")
+	}
+	return with
 }
 
-func (s *Set) withRepo(list []found) (*Set, error) {
+func (s *Set) withRepo(doc document) *Set {
 	with := *s
-	with.repo, with.warnings = layer{}, nil
-	for _, f := range list {
+	with.repo, with.warnings, with.problems = layer{}, nil, nil
+	for _, u := range doc.unknown {
+		with.problem(u.err, ", which is ignored")
+	}
+	for _, f := range doc.known {
 		if f.key.Guard == GuardUser {
 			with.warn(f.source, f.key.Name+" is ignored: only the user may set it")
 			continue
 		}
 		value, err := f.key.fromTOML(f.raw, s.home, KindRepo)
 		if err != nil {
-			return nil, invalid(f.source, f.key.Name, err)
+			with.problem(invalid(f.source, f.key.Name, err), ", and is ignored")
+			continue
 		}
 		own := s.withoutRepo(f.key.Name)
 		if loosens(f.key.Guard, own.value, value) {
@@ -92,7 +102,7 @@ func (s *Set) withRepo(list []found) (*Set, error) {
 		}
 		with.repo[f.key.Name] = setting{value: value, source: f.source}
 	}
-	return &with, nil
+	return &with
 }
 
 // Config returns every setting, resolved.
@@ -103,6 +113,9 @@ func (s *Set) Config() Config {
 	}
 	return c
 }
+
+// Source says where the value of a key comes from.
+func (s *Set) Source(name string) Source { return s.effective(name).source }
 
 // Values returns every setting and its source, sorted by key.
 func (s *Set) Values() []Value {
@@ -115,9 +128,30 @@ func (s *Set) Values() []Value {
 	return values
 }
 
-// Warnings says, one line each, what a repository's file tried to set and may
-// not.
-func (s *Set) Warnings() []string { return slices.Clone(s.warnings) }
+// Warnings says, one line each, what files say in vain: the Problems, and what a
+// repository's file tried to set and may not.
+func (s *Set) Warnings() []string { return append(s.Problems(), s.warnings...) }
+
+// Problems says, one line each, what in the files is not understood.
+func (s *Set) Problems() []string { return slices.Concat(s.own, s.problems) }
+
+func (s *Set) problem(err error, consequence string) {
+	s.problems = append(s.problems, problemText(err, consequence))
+}
+
+// problemText is an error as one line, with what follows from it.
+func problemText(err error, consequence string) string {
+	e := croft.AsError("config", err)
+	text := e.Message
+	if e.Err != nil {
+		text += ": " + oneLine(e.Err.Error())
+	}
+	text += consequence
+	if e.Hint != "" {
+		text += "; " + e.Hint
+	}
+	return text
+}
 
 func (s *Set) warn(at Source, problem string) {
 	s.warnings = append(s.warnings, oneLine(at.String()+": "+problem))
@@ -184,23 +218,28 @@ func flagLayer(flags map[string]string, keys []Key, home string) (layer, error) 
 	return values, nil
 }
 
-func userLayer(path string, keys []Key, home string) (layer, error) {
-	values := layer{}
+// userLayer returns what the user's own file sets, and what is not known in it.
+// A value that cannot be used is an error: nobody else writes that file.
+func userLayer(path string, keys []Key, home string) (values layer, notKnown []string, err error) {
+	values = layer{}
 	if path == "" {
-		return values, nil
+		return values, nil, nil
 	}
-	list, err := readDocument(Source{Kind: KindUser, Name: path}, keys)
+	doc, err := readDocument(Source{Kind: KindUser, Name: path}, keys)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, f := range list {
+	for _, u := range doc.unknown {
+		notKnown = append(notKnown, problemText(u.err, ", which is ignored"))
+	}
+	for _, f := range doc.known {
 		value, err := f.key.fromTOML(f.raw, home, KindUser)
 		if err != nil {
-			return nil, invalid(f.source, f.key.Name, err)
+			return nil, nil, invalid(f.source, f.key.Name, err)
 		}
 		values[f.key.Name] = setting{value: value, source: f.source}
 	}
-	return values, nil
+	return values, notKnown, nil
 }
 
 // defaultLayer leaves out what is set otherwise, since the defaults of

@@ -48,6 +48,9 @@ type TreeEntry struct {
 	OID  string
 }
 
+// IsFile reports whether it is a regular file, executable or not.
+func (e TreeEntry) IsFile() bool { return e.Mode == "100644" || e.Mode == "100755" }
+
 // sortKey puts directories where git has them: as if their names ended in a
 // slash.
 func (e TreeEntry) sortKey() string {
