@@ -45,6 +45,9 @@ func (e *Engine) startFor(ctx context.Context, s standing, l layout.Layout, req 
 	}
 	switch {
 	case req.Target != "":
+		if _, rerr := s.git.ReadRef(ctx, "refs/heads/"+req.Target); rerr != nil {
+			return start{}, targetNotFound(req.Target, rerr)
+		}
 		st.target = req.Target
 	case l.Aim == layout.AimNone:
 		st.target = ""

@@ -325,8 +325,8 @@ func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, l land
 	for _, m := range l.items {
 		it := merge.Item{
 			ID: m.ID, Kind: m.Kind, Head: m.Head, Base: m.Base, Strategy: cmp.Or(m.Strategy, croft.Strategy(l.rules.Strategy)),
-			Message: mergeMessage(m, l.recs[m.WorkspaceID].Workspace, l.rules),
 		}
+		it.Message = mergeMessage(m, l.recs[m.WorkspaceID].Workspace, l.rules, it.Strategy)
 		var err error
 		if it.Undone, it.Reverted, err = e.undoneBy(ctx, m); err != nil {
 			return nil, err
@@ -359,8 +359,11 @@ func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, l land
 	return steps, nil
 }
 
+// squashMessage is the message of a commit that is no merge.
+const squashMessage = "Squash branch '{branch}'"
+
 // mergeMessage is the message of the commit that a merge makes.
-func mergeMessage(m journal.Merge, w croft.Workspace, rules config.Merge) string {
+func mergeMessage(m journal.Merge, w croft.Workspace, rules config.Merge, strategy croft.Strategy) string {
 	if m.Kind == croft.KindRevert {
 		return m.Text
 	}
@@ -368,7 +371,11 @@ func mergeMessage(m journal.Merge, w croft.Workspace, rules config.Merge) string
 	if text == "" {
 		w.Target = m.Target
 		w.Branch = cmp.Or(w.Branch, m.Workspace)
-		text = fillIn(rules.Message, w)
+		text = rules.Message
+		if strategy == croft.StrategySquash && text == config.DefaultMergeMessage {
+			text = squashMessage
+		}
+		text = fillIn(text, w)
 		if m.Kind == croft.KindApply {
 			text = "Apply part of " + m.Workspace
 		}

@@ -185,6 +185,9 @@ func (e *Engine) Queue(ctx context.Context, req croft.QueueRequest) ([]croft.Mer
 		if err != nil {
 			return err
 		}
+		if err := areWaiting(all, req.Merges); err != nil {
+			return err
+		}
 		highest := 0
 		for _, m := range all {
 			highest = max(highest, m.Priority)
@@ -205,6 +208,20 @@ func (e *Engine) Queue(ctx context.Context, req croft.QueueRequest) ([]croft.Mer
 		return nil
 	})
 	return changed, explain("queue", "", err)
+}
+
+// areWaiting refuses a name of which nothing waits.
+func areWaiting(waiting []journal.Merge, names []string) error {
+	for _, name := range names {
+		isThere := func(m journal.Merge) bool { return string(m.ID) == name || m.Workspace == name }
+		if !slices.ContainsFunc(waiting, isThere) {
+			return &croft.Error{
+				Code: croft.MergeNotFound, Workspace: name, Message: "nothing of that name waits in the queue", Details: "Nothing was changed.",
+				Hint: "croft queue",
+			}
+		}
+	}
+	return nil
 }
 
 func (e *Engine) requeue(tx *journal.Tx, m *journal.Merge, action croft.QueueAction, highest int) error {

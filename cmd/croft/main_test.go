@@ -41,6 +41,7 @@ func TestColorFor(t *testing.T) {
 		{"forced into a pipe", []string{"CLICOLOR_FORCE=1"}, false, cli.ColorTerminal},
 		{"clicolor off", []string{"TERM=xterm", "CLICOLOR=0"}, true, cli.ColorNever},
 		{"dumb", []string{"TERM=dumb"}, true, cli.ColorNever},
+		{"no term", nil, true, cli.ColorNever},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := colorFor(tt.environ, tt.isTerminal); got != tt.want {

@@ -32,8 +32,9 @@ func lookAt(environ []string) looks {
 	return l
 }
 
-// colorFor follows NO_COLOR, CLICOLOR_FORCE and CLICOLOR, in this order. An
-// old console of Windows would print the sequences as they are.
+// colorFor follows NO_COLOR, CLICOLOR_FORCE and CLICOLOR, in this order. A
+// terminal that does not say what it is, and an old console of Windows, would
+// print the sequences as they are.
 func colorFor(environ []string, isTerminal bool) cli.Color {
 	force := lookUp(environ, "CLICOLOR_FORCE")
 	switch {
@@ -43,7 +44,7 @@ func colorFor(environ []string, isTerminal bool) cli.Color {
 		return cli.ColorTerminal
 	case !isTerminal, lookUp(environ, "CLICOLOR") == "0", lookUp(environ, "TERM") == "dumb":
 		return cli.ColorNever
-	case runtime.GOOS == "windows" && lookUp(environ, "WT_SESSION") == "" && lookUp(environ, "TERM") == "":
+	case lookUp(environ, "TERM") == "" && (runtime.GOOS != "windows" || lookUp(environ, "WT_SESSION") == ""):
 		return cli.ColorNever
 	default:
 		return cli.ColorTerminal

@@ -84,7 +84,9 @@ func (a *app) runConfig(root string) error {
 	}
 	rows := [][]cell{heading("KEY", "VALUE", "SOURCE")}
 	for _, v := range view.Values {
-		rows = append(rows, []cell{plain(v.Key), plain(orDash(v.Value)), {v.Source, styleDim}})
+		// Commands are one a line, because they may have commas in them.
+		text := strings.ReplaceAll(v.Value, "\n", "; ")
+		rows = append(rows, []cell{plain(v.Key), plain(orDash(text)), {v.Source, styleDim}})
 	}
 	a.table(rows)
 	return nil

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 // merger is what `croft merge` takes.
 type merger interface {
 	repoFinder
+	finder
 	Merge(ctx context.Context, req croft.MergeRequest) (*croft.Merge, error)
 	WaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, error)
 	Resolve(ctx context.Context, req croft.MergeRequest) (*croft.Resolution, error)
@@ -71,6 +73,9 @@ Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
 }
 
 func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, names []string, isQueueOnly bool) error {
+	if err := a.findAll(ctx, svc, names); err != nil {
+		return err
+	}
 	merges := make([]croft.Merge, 0, len(names))
 	for _, name := range names {
 		req.Workspace = name
@@ -104,6 +109,22 @@ func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, 
 	a.showMerges(merges)
 	a.upkeepAfter(ctx, svc)
 	return allReached(merges, croft.MergeMerged)
+}
+
+// findAll fails if one of several workspaces is not there: whoever misspelt a
+// name may not want the others merged without it.
+func (a *app) findAll(ctx context.Context, svc finder, names []string) error {
+	if len(names) == 1 {
+		return nil // the merge itself finds out
+	}
+	for _, name := range names {
+		if _, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: name}); err != nil {
+			e := *croft.AsError("merge", err)
+			e.Details = strings.TrimSpace(e.Details + "\nNothing was merged.")
+			return &e
+		}
+	}
+	return nil
 }
 
 func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest) error {

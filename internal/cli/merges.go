@@ -76,7 +76,7 @@ func (a *app) explainMerge(m croft.Merge) {
 			line += " (" + c.Kind + ")"
 		}
 		if c.Against != "" {
-			line += " against " + short(c.Against)
+			line += " against " + nameOrHash(c.Against)
 		}
 		a.note("%s", line)
 	}
@@ -99,6 +99,15 @@ func (a *app) explainMerge(m croft.Merge) {
 	if m.Hint != "" && m.Reason != "" {
 		a.note("hint: %s", m.Hint)
 	}
+}
+
+// nameOrHash shortens the hash of a commit, and nothing else.
+func nameOrHash(text string) string {
+	isHex := func(r rune) bool { return r >= '0' && r <= '9' || r >= 'a' && r <= 'f' }
+	if len(text) < 40 || strings.ContainsFunc(text, func(r rune) bool { return !isHex(r) }) {
+		return text
+	}
+	return short(text)
 }
 
 // allReached is an exit status unless every merge came to what was asked for.

@@ -66,6 +66,9 @@ func (a *app) printPatch(files []croft.ReviewFile) {
 	var b strings.Builder
 	for _, f := range files {
 		b.Reset()
+		if a.isSeen() {
+			f.OldObject, f.NewObject = short(f.OldObject), short(f.NewObject)
+		}
 		for _, line := range patchHeading(f) {
 			b.WriteString(a.patchLine(line, styleBold))
 		}

@@ -25,7 +25,7 @@ type removeResult struct {
 }
 
 func newRemoveCommand(a *app) *cobra.Command {
-	var isAll, isForced, keepsBranch bool
+	var isAll, isForced, keepsBranch, isMissingOK bool
 	cmd := &cobra.Command{
 		Use:     "remove NAME...",
 		Aliases: []string{"rm"},
@@ -54,7 +54,7 @@ work is never removed.`,
 				req.Branch = croft.BranchKeep
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runRemove(ctx, svc, req)
+				return a.runRemove(ctx, svc, req, isMissingOK)
 			})
 		},
 	}
@@ -62,10 +62,11 @@ work is never removed.`,
 	flags.BoolVar(&isAll, "all", false, "all workspaces of the repository")
 	flags.BoolVarP(&isForced, "force", "f", false, "also with uncommitted work or a lock")
 	flags.BoolVar(&keepsBranch, "keep-branch", false, "leave the branches")
+	flags.BoolVar(&isMissingOK, "missing-ok", false, "a workspace that is not there is removed already")
 	return cmd
 }
 
-func (a *app) runRemove(ctx context.Context, svc remover, req croft.RemoveRequest) error {
+func (a *app) runRemove(ctx context.Context, svc remover, req croft.RemoveRequest, isMissingOK bool) error {
 	result, err := svc.Remove(ctx, req)
 	if err != nil {
 		return err
@@ -87,7 +88,14 @@ func (a *app) runRemove(ctx context.Context, svc remover, req croft.RemoveReques
 	if len(result.Removed) > 0 {
 		a.upkeepAfter(ctx, svc)
 	}
-	return keptStatus(result.Kept)
+	if err := keptStatus(result.Kept); err != nil {
+		return err
+	}
+	if len(result.Unknown) > 0 && !isMissingOK {
+		a.note("hint: croft list")
+		return statusError(croft.WorktreeNotFound.ExitCode())
+	}
+	return nil
 }
 
 // askAboutKept asks for each workspace that was kept for its uncommitted work,

@@ -117,8 +117,11 @@ func TestRemoveUnknown(t *testing.T) {
 		return &croft.RemoveResult{Unknown: req.Workspaces}, nil
 	}}
 	r := newRun(svc)
-	r.call(t, "remove", "gone").want(t, croft.ExitOK, "", "no workspace \"gone\", nothing to remove\n")
-	r.call(t, "remove", "gone", "--json").wantJSON(t, croft.ExitOK, `{"version":1,"removed":[],"kept":[],"unknown":["gone"]}`)
+	const answer = `{"version":1,"removed":[],"kept":[],"unknown":["gone"]}`
+	r.call(t, "remove", "gone").want(t, croft.ExitConflict, "", "no workspace \"gone\", nothing to remove\nhint: croft list\n")
+	r.call(t, "remove", "gone", "--json").wantJSON(t, croft.ExitConflict, answer)
+	r.call(t, "remove", "gone", "--missing-ok").want(t, croft.ExitOK, "", "no workspace \"gone\", nothing to remove\n")
+	r.call(t, "remove", "gone", "--missing-ok", "--json").wantJSON(t, croft.ExitOK, answer)
 }
 
 func TestRemoveFlags(t *testing.T) {
@@ -163,7 +166,7 @@ func TestUpkeepFollowsAChange(t *testing.T) {
 		{[]string{"clean", "--yes"}, true, [][]string{{"gc", "--auto", "--repo", "/root"}}},
 		{[]string{"reap"}, true, [][]string{{"gc", "--auto", "--repo", "/root"}}},
 		{[]string{"new"}, false, nil},
-		{[]string{"remove", "gone"}, true, nil},
+		{[]string{"remove", "gone", "--missing-ok"}, true, nil},
 		{[]string{"clean", "--dry-run"}, true, nil},
 		{[]string{"reap", "--dry-run"}, true, nil},
 		{[]string{"list"}, true, nil},

@@ -25,13 +25,20 @@ Without a command it lists the workspaces of the repository.`,
   croft sh researcher
   croft remove researcher`,
 		Args:              takesNothing,
-		RunE:              list.RunE,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 
 		SuggestionsMinimumDistance: 2,
 		DisableAutoGenTag:          true,
+	}
+	isVersion := root.Flags().BoolP("version", "V", false, "print the program's version")
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *isVersion {
+			a.printVersion()
+			return nil
+		}
+		return list.RunE(cmd, args)
 	}
 	if a.env.Program != root.Name() {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: a.env.Program}

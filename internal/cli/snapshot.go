@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -34,7 +35,8 @@ untracked, and whatever is in progress. The workspace is not disturbed.
 
 "croft restore ID" brings the workspace back to a snapshot.`,
 		Example: `  croft snapshot fix-login
-  croft snapshot --list`,
+  croft snapshot --list
+  croft snapshot --list fix-login`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,13 +46,13 @@ untracked, and whatever is in progress. The workspace is not disturbed.
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				if isList {
-					return a.runSnapshots(ctx, svc, req.Repo)
+					return a.runSnapshots(ctx, svc, req)
 				}
 				return a.runSnapshot(ctx, svc, req)
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&isList, "list", "l", false, "list the snapshots there are")
+	cmd.Flags().BoolVarP(&isList, "list", "l", false, "list the snapshots there are, of NAME or of all")
 	return cmd
 }
 
@@ -68,16 +70,25 @@ func (a *app) runSnapshot(ctx context.Context, svc saver, req croft.SnapshotRequ
 	return nil
 }
 
-func (a *app) runSnapshots(ctx context.Context, svc saver, repo string) error {
-	list, err := svc.Snapshots(ctx, repo)
+func (a *app) runSnapshots(ctx context.Context, svc saver, req croft.SnapshotRequest) error {
+	list, err := svc.Snapshots(ctx, req.Repo)
 	if err != nil {
 		return err
+	}
+	if req.Workspace != "" {
+		list = slices.DeleteFunc(list, func(s croft.Snapshot) bool {
+			return s.Name != req.Workspace && string(s.Workspace) != req.Workspace
+		})
 	}
 	if a.json {
 		a.emit(snapshotsResult{formatVersion, nonNil(list)})
 		return nil
 	}
 	if len(list) == 0 {
+		if req.Workspace != "" {
+			a.note("no snapshots of %s", req.Workspace)
+			return nil
+		}
 		a.note("no snapshots")
 		return nil
 	}

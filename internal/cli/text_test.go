@@ -134,3 +134,16 @@ func TestShown(t *testing.T) {
 		}
 	}
 }
+
+func TestNameOrHash(t *testing.T) {
+	for text, want := range map[string]string{
+		"0123456789abcdef0123456789abcdef01234567": "0123456",
+		"authentication": "authentication",
+		"deadbeefcafe":   "deadbeefcafe",
+		"a-name-that-is-longer-than-forty-characters": "a-name-that-is-longer-than-forty-characters",
+	} {
+		if got := nameOrHash(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

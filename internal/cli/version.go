@@ -23,13 +23,17 @@ func newVersionCommand(a *app) *cobra.Command {
 		Short: "Print the program's version",
 		Args:  takesNothing,
 		RunE: func(*cobra.Command, []string) error {
-			v := versionResult{formatVersion, a.env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH}
-			if a.json {
-				a.emit(v)
-				return nil
-			}
-			a.line(fmt.Sprintf("croft %s (%s, %s/%s)", v.Croft, v.Go, v.OS, v.Arch))
+			a.printVersion()
 			return nil
 		},
 	}
+}
+
+func (a *app) printVersion() {
+	v := versionResult{formatVersion, a.env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH}
+	if a.json {
+		a.emit(v)
+		return
+	}
+	a.line(fmt.Sprintf("croft %s (%s, %s/%s)", v.Croft, v.Go, v.OS, v.Arch))
 }

@@ -45,7 +45,7 @@ func mergeKeys() []Key {
 			field: func(c *Config) any { return &c.Merge.Strategy },
 		},
 		{
-			Name: "merge.message", Type: TypeString, Default: "Merge branch '{branch}'",
+			Name: "merge.message", Type: TypeString, Default: DefaultMergeMessage,
 			Doc:   "A template for the message of a merge commit, over {branch} {target} {name} {id} {role} {session}.",
 			check: notEmpty,
 			field: func(c *Config) any { return &c.Merge.Message },
@@ -143,6 +143,9 @@ func oneOf(words ...string) func(any, string) error {
 		return fmt.Errorf("must be one of %s", strings.Join(words, ", "))
 	}
 }
+
+// DefaultMergeMessage is the message of merges of which nobody said otherwise.
+const DefaultMergeMessage = "Merge branch '{branch}'"
 
 // AtTarget returns the settings of merges as a target has them: its own
 // croft.toml, over the user's file and the defaults. Flags and variables do not
