@@ -93,6 +93,12 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		if ctx.Err() != nil {
 			return nil, explain("open", "", ctx.Err())
 		}
+		if errors.Is(err, journal.ErrNewer) {
+			return nil, &croft.Error{
+				Code: croft.StateUnavailable, Op: "open", Message: err.Error(), Details: cfg.StateDir + "\nNothing was changed.",
+				Hint: "run the later croft, or give this one a state of its own: export CROFT_STATE_DIR=DIR",
+			}
+		}
 		return nil, &croft.Error{
 			Code: croft.StateUnavailable, Op: "open", Message: "the state directory cannot be used",
 			Details: cfg.StateDir, Hint: "check its permissions, or set CROFT_STATE_DIR", Err: err,

@@ -115,6 +115,12 @@ const version = 10
 // ErrOld says that a database was made by an earlier version of Croft.
 var ErrOld = errors.New("the state database is of an earlier version of Croft")
 
+// ErrNewer says that the state was written by a later version of Croft. Nothing
+// of it was changed.
+var ErrNewer = errors.New("the state is of a later version of Croft")
+
+func newer(has int) error { return fmt.Errorf("%w (%d, this one knows %d)", ErrNewer, has, version) }
+
 func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 	var have int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
@@ -122,7 +128,7 @@ func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 	}
 	switch {
 	case have > version:
-		return fmt.Errorf("the state database is of a later version of Croft (%d, this one knows %d)", have, version)
+		return newer(have)
 	case have == version:
 		return nil
 	case have > 0:

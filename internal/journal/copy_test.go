@@ -485,3 +485,50 @@ func TestChangedLineIsNotBelieved(t *testing.T) {
 		t.Errorf("%d records and the pins %v came back, want those before the line", len(c.Records), c.Pins)
 	}
 }
+
+// TestCopyOfLaterVersion: what a later Croft wrote is left alone, also where only
+// its second copy is left.
+func TestCopyOfLaterVersion(t *testing.T) {
+	t.Parallel()
+	s := newState(t)
+	j := s.open(t)
+	if err := j.Update(t.Context(), func(tx *journal.Tx) error {
+		return tx.Emit(croft.Event{Kind: "x", Repo: "repo"})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(s.copy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, rest, _ := bytes.Cut(text, []byte("\n"))
+	_, body, _ := bytes.Cut(header, []byte(" "))
+	i := bytes.Index(body, []byte(`"version":`))
+	body = append(bytes.Clone(body[:i]), `"version":99}`...)
+	text = append(fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(body), body), rest...)
+	if err := os.WriteFile(s.copy, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, lost := range []bool{false, true} {
+		if lost {
+			if err := os.RemoveAll(s.dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := journal.OpenWith(t.Context(), s.dir, journal.Options{Copy: s.copy}); !errors.Is(err, journal.ErrNewer) {
+			t.Errorf("lost %v: Open = %v, want a refusal", lost, err)
+		}
+		if now, err := os.ReadFile(s.copy); err != nil || !bytes.Equal(now, text) {
+			t.Errorf("lost %v: the copy was changed: %v", lost, err)
+		}
+		if list, _ := filepath.Glob(s.copy + ".*"); len(list) > 0 {
+			t.Errorf("lost %v: set aside: %v", lost, list)
+		}
+	}
+	if _, err := os.Stat(s.db()); err == nil {
+		t.Error("a database was made")
+	}
+}

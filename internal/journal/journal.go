@@ -85,6 +85,9 @@ func OpenWith(ctx context.Context, dir string, opts Options) (*Journal, error) {
 	if opts.Copy != "" {
 		j.copy = &secondCopy{path: opts.Copy}
 	}
+	if err := j.refuseNewer(); err != nil {
+		return nil, err
+	}
 	var err error
 	j.db, j.file, err = connect(ctx, j.path, lockToMake)
 	switch {

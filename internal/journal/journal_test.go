@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -403,8 +403,11 @@ func TestLaterVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = journal.Open(t.Context(), dir)
-	if err == nil || errors.Is(err, journal.ErrCorrupt) || !strings.Contains(err.Error(), "later version") {
+	if !errors.Is(err, journal.ErrNewer) || errors.Is(err, journal.ErrCorrupt) {
 		t.Errorf("Open = %v, want a refusal that is no damage", err)
+	}
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, b) {
+		t.Errorf("it was changed: %v", err)
 	}
 }
 

@@ -60,6 +60,8 @@ func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, l
 		switch {
 		case err == nil && has.copyHeader == id.copyHeader && has.last == id.txn:
 			return nil
+		case err == nil && has.Version > version:
+			return newer(has.Version)
 		case err == nil && has.Version == version && (id.isFresh() || has.Epoch == id.Epoch && has.last > id.txn):
 			if said, err = j.restore(ctx, q, id, has); err != nil {
 				return err
@@ -74,6 +76,18 @@ func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, l
 		j.notice(copyUnwritten(unwritten))
 	}
 	return said, err
+}
+
+// refuseNewer looks at the copy before a database is made: where that is lost, the
+// copy is all that a later version of Croft has left.
+func (j *Journal) refuseNewer() error {
+	if j.copy == nil {
+		return nil
+	}
+	if has, err := j.copy.state(); err == nil && has.Version > version {
+		return newer(has.Version)
+	}
+	return nil
 }
 
 func (c *secondCopy) isThere() bool {
