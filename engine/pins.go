@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
@@ -140,13 +141,10 @@ func (d *doctor) movedPins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	deadline := time.Now().Add(releaseTime)
 	for _, p := range pins {
-		now, err := d.r.git.ReadRef(ctx, p.Ref)
-		if err == nil && now == p.OID {
+		if d.isKept(ctx, p, deadline) {
 			continue
-		}
-		if _, err := d.journal.Pin(ctx, d.r.id, p.Ref); errors.Is(err, journal.ErrNotFound) {
-			continue // it was released meanwhile
 		}
 		if _, err := d.r.git.Info(ctx, p.OID); errors.Is(err, git.ErrNoObject) {
 			d.find(findPinLost, p.Ref, "The ref was moved or deleted, and git has collected the object that it kept, "+p.OID+".",
@@ -157,6 +155,27 @@ func (d *doctor) movedPins(ctx context.Context) error {
 			func() error { return d.pin(ctx, d.r, p) })
 	}
 	return nil
+}
+
+// releaseTime is how long a process may take from the ref to the row when it
+// keeps or releases an object.
+const releaseTime = 2 * time.Second
+
+// isKept reports whether a pin's ref names its object, or the pin is not there any
+// more. Somebody may be at work between the two.
+func (d *doctor) isKept(ctx context.Context, p journal.Pin, deadline time.Time) bool {
+	for {
+		if now, err := d.r.git.ReadRef(ctx, p.Ref); err == nil && now == p.OID {
+			return true
+		}
+		if oid, err := d.journal.Pin(ctx, d.r.id, p.Ref); errors.Is(err, journal.ErrNotFound) || err == nil && oid != p.OID {
+			return true
+		}
+		if time.Now().After(deadline) || ctx.Err() != nil {
+			return false
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 // pinRefs is what the refs of all pins begin with.

@@ -189,7 +189,7 @@ func (p *project) untouchable() manifest {
 	m := manifestOf(p.t, p.top, func(rel string, _ fs.DirEntry) bool {
 		below := func(dir string) bool { return strings.HasPrefix(rel, dir+"/") }
 		switch {
-		case rel == "work/app.croft", rel == "home/state", rel == "work/app/.worktrees":
+		case rel == "work/app.croft", rel == "home/state", rel == "home/data", rel == "work/app/.worktrees":
 			return true
 		case below("work/app/.git"):
 			inGit, _, _ := strings.Cut(strings.TrimPrefix(rel, "work/app/.git/"), "/")
