@@ -43,7 +43,7 @@ func (w *Worktree) Harvest(ctx context.Context) error {
 	}
 	if last := w.readSyncState(); !last.Pending && !p.isHeld() {
 		now, err := p.state()
-		if err != nil || now.equal(last.Private) {
+		if err != nil || last.holds(now) {
 			return err
 		}
 	}
@@ -72,10 +72,18 @@ func (p *private) settle(ctx context.Context) error {
 		return p.deliver(ctx, last)
 	}
 	now, err := p.state()
-	if err != nil || now.equal(last.Private) {
+	if err != nil || last.holds(now) {
 		return err
 	}
 	return p.harvest(ctx, last, now)
+}
+
+// holds reports whether nothing is to be brought: the private side is as it was,
+// and the repository's branch followed it. Where that could not, because it was
+// checked out elsewhere, it may by now.
+func (last syncState) holds(now privateState) bool {
+	mine := now.Refs["refs/heads/"+last.Branch]
+	return now.equal(last.Private) && (last.Branch == "" || mine == "" || mine == last.Tip)
 }
 
 // news is what a harvest brings.
