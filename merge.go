@@ -197,6 +197,7 @@ type RevertPlan struct {
 
 // DiscardRequest names workspaces whose work is not wanted.
 type DiscardRequest struct {
+	Key        string   `json:"key,omitempty"`
 	Repo       string   `json:"repo,omitempty"`
 	Workspaces []string `json:"workspaces,omitempty"`
 	All        Scope    `json:"all,omitempty"` // ScopeAll: every one that is pending

@@ -86,6 +86,11 @@ type Workspace struct {
 	MergeCommit string      `json:"mergeCommitSha"`
 	Scratch     string      `json:"scratch,omitempty"`
 
+	// RemovedAt is when it went to the trash, and KeptUntil how long it can be
+	// restored at least; absent once it cannot be any more.
+	RemovedAt time.Time `json:"removedAt,omitzero"`
+	KeptUntil time.Time `json:"keptUntil,omitzero"`
+
 	// Collides names the workspaces, and the target, with which it collided in
 	// the last forecast, as far as neither side has new commits since. It is in
 	// listings only; [Radar.Conflicts] makes a new forecast.
@@ -208,6 +213,9 @@ type WorkspaceRequest struct {
 	// Ref is a name, an ID, or a path in the workspace. Empty means the
 	// workspace that Repo lies in.
 	Ref string `json:"ref,omitempty"`
+	// Scope: ScopeAll also finds one that is gone, the last of that name, as
+	// long as Croft remembers it.
+	Scope Scope `json:"scope,omitempty"`
 }
 
 // Filter chooses workspaces. The zero value means all live ones of the
@@ -217,6 +225,10 @@ type Filter struct {
 	Session string  `json:"session,omitempty"`
 	Role    string  `json:"role,omitempty"`
 	States  []State `json:"states,omitempty"` // default: all but trashed
+
+	// MergeStatuses are what became of the work. If States are not given, those
+	// that are gone are meant too.
+	MergeStatuses []MergeStatus `json:"mergeStatuses,omitempty"`
 }
 
 // Worktree is a worktree as git has it registered, Croft's or not.
@@ -329,7 +341,8 @@ type Workspaces interface {
 	// list.
 	Workspaces(ctx context.Context, f Filter) ([]Workspace, error)
 
-	// Workspace finds one workspace, or fails with WorktreeNotFound.
+	// Workspace finds one live workspace, or with ScopeAll one that was removed,
+	// or fails with WorktreeNotFound.
 	Workspace(ctx context.Context, req WorkspaceRequest) (*Workspace, error)
 
 	// Worktrees lists what git has registered in the repository: the main

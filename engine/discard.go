@@ -3,10 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
 )
 
 // Discard moves workspaces to the trash whose work is not wanted.
@@ -18,20 +20,123 @@ func (e *Engine) Discard(ctx context.Context, req croft.DiscardRequest) ([]croft
 	if err := e.recover(ctx, s.id); err != nil {
 		return nil, explain("discard", "", err)
 	}
-	records, err := e.toDiscard(ctx, s, req)
+	call, err := e.discardCall(ctx, s, req)
 	if err != nil {
 		return nil, explain("discard", "", err)
 	}
-	out := []croft.Merge{}
-	a := newAct()
+	records, err := e.toDiscard(ctx, s, call.left(req))
+	if err != nil {
+		return nil, explain("discard", "", err)
+	}
+	out := call.before
 	for _, rec := range records {
-		m, err := e.discard(ctx, s.repo, rec, a)
+		m, err := e.discard(ctx, s.repo, rec, call)
 		if err != nil {
 			return out, explain("discard", rec.Workspace.Name, err)
 		}
 		out = append(out, *m)
 	}
-	return out, nil
+	return out, explain("discard", "", e.endDiscard(ctx, call))
+}
+
+// discarding is one call of Discard, which may have been made before.
+type discarding struct {
+	act
+	key    journal.Key   // without a Key: nobody can repeat the call
+	isNew  bool          // the key was not used yet
+	ended  bool          // the call that used it came to its end
+	before []croft.Merge // what it discarded
+}
+
+// discardEnd is the verb under which a key says that its call came to its end.
+const discardEnd = "discarded"
+
+// discardCall finds out whether a call was made before, and finishes what was
+// begun then.
+func (e *Engine) discardCall(ctx context.Context, s standing, req croft.DiscardRequest) (*discarding, error) {
+	d := &discarding{act: newAct(), before: []croft.Merge{}, isNew: true}
+	if req.Key == "" {
+		return d, nil
+	}
+	if err := layout.CheckKey(req.Key); err != nil {
+		return nil, err
+	}
+	d.key = journal.Key{Repo: s.id, Verb: "discard", Key: req.Key, Operation: d.id}
+	req.Repo = ""
+	d.key.Request = digestOf(req)
+	used, err := e.journal.FindKey(ctx, s.id, d.key.Verb, req.Key)
+	if errors.Is(err, journal.ErrNotFound) {
+		return d, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if used.Request != d.key.Request {
+		return nil, keyConflict(req.Key)
+	}
+	d.id, d.isNew = used.Operation, false
+	if _, err := e.journal.FindKey(ctx, s.id, discardEnd, req.Key); err == nil {
+		d.ended = true
+	} else if !errors.Is(err, journal.ErrNotFound) {
+		return nil, err
+	}
+	done, err := e.journal.MergesOfAct(ctx, s.id, d.id)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range done {
+		rec, err := e.journal.Record(ctx, m.WorkspaceID)
+		if err == nil && rec.Workspace.State != croft.Trashed && rec.Workspace.MergeStatus == croft.MergeDiscarded && !d.ended {
+			err = e.putAway(ctx, s.repo, rec, d.act)
+		}
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return nil, err
+		}
+		d.before = append(d.before, m.Merge)
+	}
+	return d, nil
+}
+
+// left is what of a request is still to be done.
+func (d *discarding) left(req croft.DiscardRequest) croft.DiscardRequest {
+	if d.ended {
+		req.All = croft.ScopeNamed
+	}
+	done := func(ref string) bool {
+		return slices.ContainsFunc(d.before, func(m croft.Merge) bool { return ref == m.Workspace || ref == string(m.WorkspaceID) })
+	}
+	req.Workspaces = slices.DeleteFunc(slices.Clone(req.Workspaces), done)
+	return req
+}
+
+// endDiscard notes that a call came to its end: what is pending later is none of
+// its business.
+func (e *Engine) endDiscard(ctx context.Context, d *discarding) error {
+	if d.key.Key == "" || d.ended {
+		return nil
+	}
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		if err := d.use(tx); err != nil {
+			return err
+		}
+		end := d.key
+		end.Verb = discardEnd
+		return tx.PutKey(end)
+	})
+}
+
+// use writes the key down, once.
+func (d *discarding) use(tx *journal.Tx) error {
+	if d.key.Key == "" || !d.isNew {
+		return nil
+	}
+	return tx.PutKey(d.key)
+}
+
+// putAway moves a discarded workspace to the trash.
+func (e *Engine) putAway(ctx context.Context, r *repo, rec journal.Record, a act) error {
+	_, err := e.removeOne(ctx, r, rec, removal{Event: croft.EventWorkspaceRemoved, act: a}, croft.RemoveForce)
+	return err
 }
 
 func (e *Engine) toDiscard(ctx context.Context, s standing, req croft.DiscardRequest) ([]journal.Record, error) {
@@ -61,14 +166,14 @@ func (e *Engine) toDiscard(ctx context.Context, s standing, req croft.DiscardReq
 
 // discard takes a workspace out of its queue and moves it to the trash. What
 // keeps it is the reason in the answer, not an error.
-func (e *Engine) discard(ctx context.Context, r *repo, rec journal.Record, a act) (*croft.Merge, error) {
+func (e *Engine) discard(ctx context.Context, r *repo, rec journal.Record, d *discarding) (*croft.Merge, error) {
 	w := rec.Workspace
 	m := journal.Merge{
 		Merge: croft.Merge{
 			ID: newID(), Kind: croft.KindMerge, Workspace: w.Name, WorkspaceID: w.ID, Target: w.Target, State: croft.MergeDone,
 			Status: croft.MergeDiscarded, Actor: e.actor(), SubmittedAt: e.now(), EndedAt: e.now(),
 		},
-		RepoID: r.id, Act: a.id,
+		RepoID: r.id, Act: d.id,
 	}
 	if err := e.guard(ctx, r, rec, croft.RemoveForce); err != nil {
 		if ctx.Err() != nil {
@@ -96,14 +201,14 @@ func (e *Engine) discard(ctx context.Context, r *repo, rec journal.Record, a act
 				return err
 			}
 		}
-		return errors.Join(tx.PutMerge(m), tx.Emit(e.mergeEvent(croft.EventMergeDiscarded, m)))
+		return errors.Join(d.use(tx), tx.PutMerge(m), tx.Emit(e.mergeEvent(croft.EventMergeDiscarded, m)))
 	})
 	if err != nil {
 		return nil, err
 	}
+	d.isNew = false
 	if err := failpoint.Hit("discard.marked"); err != nil {
 		return nil, err
 	}
-	_, err = e.removeOne(ctx, r, rec, removal{Event: croft.EventWorkspaceRemoved, act: a}, croft.RemoveForce)
-	return &m.Merge, err
+	return &m.Merge, e.putAway(ctx, r, rec, d.act)
 }

@@ -171,7 +171,7 @@ func TestKilledRevert(t *testing.T) {
 func TestKilledDiscard(t *testing.T) {
 	setting := func(t *testing.T) (*gittest.Repo, task) {
 		r, _ := landings(t)
-		return r, task{Discard: &croft.DiscardRequest{Workspaces: []string{"a"}}}
+		return r, task{Discard: &croft.DiscardRequest{Key: "k", Workspaces: []string{"a"}}}
 	}
 	eachPoint(t, setting, func(t *testing.T, r *gittest.Repo, job task, n int) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))

@@ -59,7 +59,10 @@ func (v *view) of(ctx context.Context, rec journal.Record) croft.Workspace {
 	w.Env = map[string]string{"CROFT_REPO": w.Repo, "CROFT_WORKSPACE": string(w.ID)}
 	if w.State == croft.Trashed {
 		if rec.Trash != nil {
-			w.Head = rec.Trash.Tip
+			w.Head, w.RemovedAt = rec.Trash.Tip, rec.Trash.RemovedAt
+			if len(onlyTrashed([]journal.Record{rec})) > 0 {
+				w.KeptUntil = rec.Trash.ExpiresAt
+			}
 		}
 		return w
 	}
@@ -168,7 +171,7 @@ func (e *Engine) Workspaces(ctx context.Context, f croft.Filter) ([]croft.Worksp
 
 func (e *Engine) list(ctx context.Context, r *repo, f croft.Filter) ([]croft.Workspace, error) {
 	read := e.journal.Live
-	if len(f.States) > 0 {
+	if len(f.States)+len(f.MergeStatuses) > 0 {
 		read = e.journal.Records
 	}
 	records, err := read(ctx, r.id)
@@ -193,6 +196,9 @@ func matches(w croft.Workspace, f croft.Filter) bool {
 	if f.Session != "" && w.Session != f.Session || f.Role != "" && w.Role != f.Role {
 		return false
 	}
+	if len(f.MergeStatuses) > 0 && !slices.Contains(f.MergeStatuses, w.MergeStatus) {
+		return false
+	}
 	return len(f.States) == 0 || slices.Contains(f.States, w.State)
 }
 
@@ -213,11 +219,33 @@ func (e *Engine) Workspace(ctx context.Context, req croft.WorkspaceRequest) (*cr
 		return nil, explain("show", req.Ref, err)
 	}
 	rec, err := e.find(ctx, s, req.Ref)
+	if errors.Is(err, croft.WorktreeNotFound) && req.Scope == croft.ScopeAll && req.Ref != "" {
+		rec, err = e.findGone(ctx, s.repo, req.Ref, err)
+	}
 	if err != nil {
 		return nil, explain("show", req.Ref, err)
 	}
 	w, err := e.viewOf(ctx, s.repo, rec.Workspace.ID)
 	return w, explain("show", req.Ref, err)
+}
+
+// findGone finds a workspace that was removed, by its ID or its name; of several
+// that had it, the last removed.
+func (e *Engine) findGone(ctx context.Context, r *repo, ref string, none error) (journal.Record, error) {
+	list, err := e.journal.Removed(ctx, r.id, ref)
+	if err != nil {
+		return journal.Record{}, err
+	}
+	var last *journal.Record
+	for i, rec := range list {
+		if last == nil || rec.Trash != nil && (last.Trash == nil || rec.Trash.RemovedAt.After(last.Trash.RemovedAt)) {
+			last = &list[i]
+		}
+	}
+	if last == nil {
+		return journal.Record{}, none
+	}
+	return *last, nil
 }
 
 // find looks a live workspace up by its name, its ID, or a path in it; an

@@ -15,6 +15,8 @@ func finishScenarios() []scenario {
 		{"FinishFailed", finishFailed},
 		{"FinishPlainDirectory", finishPlain},
 		{"Discard", discardPending},
+		{"DiscardKey", discardKey},
+		{"GoneStatus", goneStatus},
 		{"Queue", queueActions},
 	}
 }

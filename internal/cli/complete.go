@@ -110,6 +110,12 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	registerCompletion(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// keyFlag gives a command the flag that makes it safe to call again.
+func keyFlag(cmd *cobra.Command, key *string, what string) {
+	cmd.Flags().StringVar(key, "key", "", "the same call with the same `key` returns the same "+what)
+	registerCompletion(cmd, "key", cobra.NoFileCompletions)
+}
+
 func registerCompletion(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic("completion for a flag that is not there: " + flag)

@@ -15,6 +15,7 @@ type discarder interface {
 
 func newDiscardCommand(a *app) *cobra.Command {
 	var isAll bool
+	var key string
 	cmd := &cobra.Command{
 		Use:   "discard NAME...",
 		Short: "Move workspaces to the trash whose work is not wanted",
@@ -22,7 +23,7 @@ func newDiscardCommand(a *app) *cobra.Command {
 queue. "croft restore" brings one back.`,
 		ValidArgsFunction: a.completeMany,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := croft.DiscardRequest{Repo: a.dir(), Workspaces: a.refs(args)}
+			req := croft.DiscardRequest{Key: key, Repo: a.dir(), Workspaces: a.refs(args)}
 			switch {
 			case isAll && len(args) > 0:
 				return misused(cmd, "either names or --all-pending")
@@ -36,6 +37,7 @@ queue. "croft restore" brings one back.`,
 			})
 		},
 	}
+	keyFlag(cmd, &key, "answer")
 	cmd.Flags().BoolVar(&isAll, "all-pending", false, "every workspace of the project whose work is pending")
 	return cmd
 }

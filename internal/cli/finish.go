@@ -50,6 +50,7 @@ not committed, and are named.`,
 	flags := cmd.Flags()
 	flags.StringVar(&outcome, "outcome", string(croft.Succeeded), "succeeded, failed or killed")
 	flags.StringVarP(&req.Message, "message", "m", "", "the `message` of the commit")
+	keyFlag(cmd, &req.Key, "merge")
 	flags.BoolVar(&isMerge, "merge", false, "merge it if it succeeded, whatever the layout says")
 	flags.BoolVar(&isKeep, "keep", false, "do not merge it, whatever the layout says")
 	return cmd

@@ -19,6 +19,7 @@ type overviewer interface {
 func newListCommand(a *app) *cobra.Command {
 	var filter croft.Filter
 	var isAll bool
+	var states []string
 	cmd := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
@@ -26,6 +27,9 @@ func newListCommand(a *app) *cobra.Command {
 		Args:    takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter.Repo = a.dir()
+			if err := chooseStates(cmd, &filter, states); err != nil {
+				return err
+			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runList(ctx, svc, filter, isAll)
 			})
@@ -33,11 +37,46 @@ func newListCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&isAll, "all", false, "also the worktrees that are not Croft's")
+	flags.StringSliceVar(&states, "state", nil, "only those in these `states`, such as ready, pending, merged or trashed; those that are gone too")
 	flags.StringVar(&filter.Session, "session", "", "only those of this session")
 	flags.StringVar(&filter.Role, "role", "", "only those with this role")
 	registerCompletion(cmd, "session", a.completeSession)
 	registerCompletion(cmd, "role", a.completeRole)
+	completeWords(cmd, "state", append(words(workspaceStates()), words(mergeStatuses())...)...)
 	return cmd
+}
+
+func workspaceStates() []croft.State {
+	return []croft.State{croft.Creating, croft.Ready, croft.Stopped, croft.Broken, croft.Trashed}
+}
+
+func mergeStatuses() []croft.MergeStatus {
+	return []croft.MergeStatus{croft.MergePending, croft.MergeMerged, croft.MergeDiscarded, croft.MergeReverted}
+}
+
+func words[S ~string](list []S) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = string(s)
+	}
+	return out
+}
+
+// chooseStates sorts the words of --state into states of workspaces and of their
+// work.
+func chooseStates(cmd *cobra.Command, f *croft.Filter, chosen []string) error {
+	for _, word := range chosen {
+		switch {
+		case slices.Contains(workspaceStates(), croft.State(word)):
+			f.States = append(f.States, croft.State(word))
+		case slices.Contains(mergeStatuses(), croft.MergeStatus(word)):
+			f.MergeStatuses = append(f.MergeStatuses, croft.MergeStatus(word))
+		default:
+			known := append(words(workspaceStates()), words(mergeStatuses())...)
+			return misused(cmd, "unknown state "+quoted(word)+": "+strings.Join(known, ", "))
+		}
+	}
+	return nil
 }
 
 func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Filter, isAll bool) error {
@@ -57,7 +96,9 @@ func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Filter, 
 		a.emit(result)
 		return nil
 	}
-	if len(workspaces) == 0 {
+	if len(workspaces) == 0 && len(filter.States)+len(filter.MergeStatuses) > 0 {
+		a.note("no such workspaces")
+	} else if len(workspaces) == 0 {
 		a.note("no workspaces")
 		a.note("hint: croft new NAME")
 	} else {

@@ -46,6 +46,9 @@ Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
 			if isKeep {
 				req.After = croft.AfterKeep
 			}
+			if len(args) > 1 && req.Key != "" {
+				return misused(cmd, "one workspace at a time has a --key")
+			}
 			if len(args) == 0 {
 				args = []string{""}
 			}
@@ -65,6 +68,7 @@ Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
 	flags.StringVar(&req.Target, "into", "", "the target `branch` (default: the workspace's)")
 	flags.StringVar(&strategy, "strategy", "", "no-ff, squash or rebase (default: the target's configuration)")
 	flags.StringVarP(&req.Message, "message", "m", "", "the merge's `message`")
+	keyFlag(cmd, &req.Key, "merge")
 	flags.IntVar(&req.Priority, "priority", 0, "go before merges of a lower priority")
 	flags.BoolVar(&isKeep, "keep", false, "keep the workspace afterwards")
 	flags.BoolVar(&isResolve, "resolve", false, "bring the target into the workspace instead, to resolve conflicts")

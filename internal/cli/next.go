@@ -14,8 +14,10 @@ func nextFor(ws croft.Workspace, now time.Time) croft.Next {
 	switch {
 	case ws.State == croft.Creating:
 		return croft.Next{What: "being made"}
+	case ws.State == croft.Trashed && ws.KeptUntil.IsZero():
+		return croft.Next{What: "gone"}
 	case ws.State == croft.Trashed:
-		return croft.Next{What: "in the trash"}
+		return croft.Next{What: "in the trash", Command: "croft restore " + name}
 	case ws.State == croft.Broken:
 		return croft.Next{What: "needs repair", Command: "croft doctor --fix"}
 	case ws.IsLocked && ws.LockReason != "":
@@ -47,8 +49,15 @@ func nextFor(ws croft.Workspace, now time.Time) croft.Next {
 func (a *app) withNext(workspaces []croft.Workspace) []croft.Workspace {
 	now := a.env.Now()
 	out := make([]croft.Workspace, len(workspaces)) // never nil: no workspaces is [] in JSON
+	named := map[string]int{}
+	for _, ws := range workspaces {
+		named[ws.Name]++
+	}
 	for i, ws := range workspaces {
 		next := nextFor(ws, now)
+		if named[ws.Name] > 1 && ws.State == croft.Trashed && next.Command != "" {
+			next.Command = "croft restore " + string(ws.ID) // by its name another one is meant
+		}
 		ws.Next = &next
 		out[i] = ws
 	}

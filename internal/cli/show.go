@@ -33,11 +33,15 @@ func newShowCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "show [NAME]",
 		Short:             "Show a workspace and what it holds",
+		Long: `Show a workspace and what it holds. One that was merged, discarded or removed is
+shown too, with what became of its work and what brings it back.`,
 		Args:              takesOptionalName,
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runShow(ctx, svc, a.workspaceRequest(args))
+				req := a.workspaceRequest(args)
+				req.Scope = croft.ScopeAll
+				return a.runShow(ctx, svc, req)
 			})
 		},
 	}
@@ -90,9 +94,12 @@ func (a *app) details(r showResult) [][]cell {
 		add("mode", string(ws.Mode))
 	}
 	add("scratch", ws.Scratch)
-	add("merge", string(ws.MergeStatus))
+	add("merge", fate(ws))
 	if !ws.CreatedAt.IsZero() {
 		add("created", fmt.Sprintf("%s (%s ago)", ws.CreatedAt.Format(time.RFC3339), ageOf(a.env.Now(), ws.CreatedAt)))
+	}
+	if !ws.RemovedAt.IsZero() {
+		add("removed", ageOf(a.env.Now(), ws.RemovedAt)+" ago")
 	}
 	if ws.Lease != nil {
 		add("in use", fmt.Sprintf("process %d on %s", ws.Lease.Owner.PID, ws.Lease.Owner.Host))
@@ -103,6 +110,19 @@ func (a *app) details(r showResult) [][]cell {
 	}
 	add("next", ws.Next.String())
 	return rows
+}
+
+// fate says what became of the work of a workspace.
+func fate(ws croft.Workspace) string {
+	commit := short(ws.MergeCommit)
+	switch {
+	case ws.MergeStatus == croft.MergeMerged && commit != "":
+		return fmt.Sprintf("merged as %s; croft revert %s takes it back", commit, shellWord(ws.Name))
+	case ws.MergeStatus == croft.MergeReverted && commit != "":
+		return fmt.Sprintf("reverted; it was merged as %s", commit)
+	default:
+		return string(ws.MergeStatus)
+	}
 }
 
 // changes says what is not committed.

@@ -110,6 +110,11 @@ func (t *Tx) WaitingOf(workspace croft.ID) ([]Merge, error) {
 	return collect(t.ctx, t, scanMerge, `SELECT merge FROM merges WHERE workspace = ? AND state <> 'done' ORDER BY seq DESC`, workspace)
 }
 
+// MergesOfAct lists the merges that one call submitted, the first first.
+func (j *Journal) MergesOfAct(ctx context.Context, repo, act croft.ID) ([]Merge, error) {
+	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND json_extract(merge, '$.act') = ? ORDER BY seq`, repo, act)
+}
+
 // MergesNamed lists the merges of the workspaces that had a name, the last
 // first.
 func (j *Journal) MergesNamed(ctx context.Context, repo croft.ID, name string) ([]Merge, error) {

@@ -92,6 +92,7 @@ type Trash struct {
 func (r Record) persistent() Record {
 	w := &r.Workspace
 	w.Head, w.IsLocked, w.LockReason, w.Lease, w.Env, w.Scratch = "", false, "", nil, nil, ""
+	w.RemovedAt, w.KeptUntil = time.Time{}, time.Time{}
 	return r
 }
 

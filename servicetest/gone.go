@@ -1,0 +1,112 @@
+package servicetest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/croft-sh/croft"
+)
+
+// gone asks for a workspace that was removed.
+func (f *fixture) gone(ref string) croft.Workspace {
+	f.t.Helper()
+	w, err := f.Workspace(f.t.Context(), croft.WorkspaceRequest{Ref: ref, Scope: croft.ScopeAll})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if w.State != croft.Trashed || w.RemovedAt.IsZero() || !w.KeptUntil.After(w.RemovedAt) {
+		f.t.Errorf("%+v", w)
+	}
+	return *w
+}
+
+// The status of work can be read after its workspace is gone.
+func goneStatus(t *testing.T, f *fixture) {
+	for name, end := range map[string]func(w croft.Workspace) (status croft.MergeStatus, commit string){
+		"finished": func(w croft.Workspace) (croft.MergeStatus, string) {
+			m, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: w.Name, Policy: croft.MergeAlways})
+			if err == nil {
+				m, err = f.WaitMerge(t.Context(), m.ID)
+			}
+			must(t, err)
+			return croft.MergeMerged, m.Commit
+		},
+		"reverted": func(w croft.Workspace) (croft.MergeStatus, string) {
+			m := f.merge(croft.MergeRequest{Workspace: w.Name})
+			if _, err := f.Revert(t.Context(), croft.RevertRequest{Merge: m.ID}); err != nil {
+				t.Fatal(err)
+			}
+			return croft.MergeReverted, m.Commit
+		},
+		"discarded": func(w croft.Workspace) (croft.MergeStatus, string) {
+			if _, err := f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{w.Name}}); err != nil {
+				t.Fatal(err)
+			}
+			return croft.MergeDiscarded, ""
+		},
+		"removed": func(w croft.Workspace) (croft.MergeStatus, string) {
+			if _, err := f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{w.Name}, Mode: croft.RemoveForce}); err != nil {
+				t.Fatal(err)
+			}
+			return "", ""
+		},
+	} {
+		w := f.create(croft.CreateRequest{Name: name})
+		write(t, w, name+".txt", "x\n")
+		status, commit := end(w)
+		for _, ref := range []string{name, string(w.ID)} {
+			if got := f.gone(ref); got.ID != w.ID || got.MergeStatus != status || got.MergeCommit != commit || status == croft.MergeMerged && commit == "" {
+				t.Errorf("%s: %s %q, want %s %q", name, got.MergeStatus, got.MergeCommit, status, commit)
+			}
+		}
+		// Nobody else takes it for a live one.
+		_, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: name})
+		wantCode(t, err, croft.WorktreeNotFound)
+		if status == "" {
+			continue
+		}
+		list, err := f.Workspaces(t.Context(), croft.Filter{MergeStatuses: []croft.MergeStatus{status}})
+		if err != nil || !slices.ContainsFunc(list, func(o croft.Workspace) bool { return o.ID == w.ID && o.MergeCommit == commit }) {
+			t.Errorf("%s is not among the %s: %+v, %v", name, status, list, err)
+		}
+	}
+	_, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "nobody", Scope: croft.ScopeAll})
+	wantCode(t, err, croft.WorktreeNotFound)
+}
+
+// A repeated discard discards nothing that became pending since.
+func discardKey(t *testing.T, f *fixture) {
+	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
+	finish := func(name string) {
+		if _, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	finish("a")
+	req := croft.DiscardRequest{Key: "k", All: croft.ScopeAll}
+	first, err := f.Discard(t.Context(), req)
+	if err != nil || len(first) != 1 || first[0].WorkspaceID != list[0].ID {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	finish("b")
+	again, err := f.at(f.Dir).Discard(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Error(diff)
+	}
+	if got := f.names(); len(got) != 1 || got[0] != "b" {
+		t.Errorf("left: %v", got)
+	}
+	_, err = f.Discard(t.Context(), croft.DiscardRequest{Key: "k", Workspaces: []string{"b"}})
+	wantCode(t, err, croft.KeyConflict)
+	named := croft.DiscardRequest{Key: "n", Workspaces: []string{"b"}}
+	for range 2 {
+		if out, err := f.Discard(t.Context(), named); err != nil || len(out) != 1 || out[0].Status != croft.MergeDiscarded {
+			t.Errorf("%+v, %v", out, err)
+		}
+	}
+}
