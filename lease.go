@@ -15,13 +15,32 @@ type Owner struct {
 	Start string `json:"start,omitempty"` // the process's start, as the kernel tells it
 }
 
+// LeaseTerm says how long a lease lasts.
+type LeaseTerm string
+
+const (
+	// TermRenewed: until it expires, unless it is renewed. It is the default.
+	TermRenewed LeaseTerm = ""
+	// TermProcess: also after it has expired, as long as its owner is seen to
+	// live. Nobody renews it.
+	TermProcess LeaseTerm = "process"
+)
+
 // Lease says that a process is at work in a workspace. It expires unless it
 // is renewed.
 type Lease struct {
 	ID        ID        `json:"id"`
 	Workspace ID        `json:"workspace"`
 	Owner     Owner     `json:"owner"`
+	Term      LeaseTerm `json:"term,omitempty"`
 	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// LeaseRequest asks for a lease in the name of another process.
+type LeaseRequest struct {
+	Repo      string `json:"repo,omitempty"`
+	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
+	PID       int    `json:"pid"`                 // required: a process of this machine
 }
 
 // Leases is the part of Service that knows which workspaces are in use.
@@ -31,6 +50,12 @@ type Leases interface {
 	// on one workspace. A workspace that is not there is WorktreeNotFound, one
 	// that is not ready WorkspaceBroken.
 	Hold(ctx context.Context, workspace ID) (*Lease, error)
+
+	// HoldFor takes a lease in the name of another process, for as long as that
+	// lives: nobody has to renew it. The same process gets the same lease
+	// again. Leases of processes that are gone end with it. A process that
+	// cannot be seen is refused as InvalidRequest.
+	HoldFor(ctx context.Context, req LeaseRequest) (*Lease, error)
 
 	// Renew prolongs a lease. One that expired and was reaped is LeaseLost.
 	Renew(ctx context.Context, lease ID) (*Lease, error)

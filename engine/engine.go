@@ -180,7 +180,10 @@ func (e *Engine) actor() string {
 
 // self is this process, as leases and operations name their owner.
 func self() croft.Owner {
-	id := proc.Self()
+	return ownerOf(proc.Self())
+}
+
+func ownerOf(id proc.Identity) croft.Owner {
 	return croft.Owner{Host: id.Host, Boot: id.Boot, Space: id.Space, PID: id.PID, Start: id.Start}
 }
 

@@ -140,6 +140,12 @@ func (e *Engine) guardLeases(ctx context.Context, r *repo, w croft.Workspace) er
 }
 
 func leased(l croft.Lease) error {
+	if l.Term == croft.TermProcess {
+		return &croft.Error{
+			Code: croft.WorkspaceBusy, Message: fmt.Sprintf("process %d holds a lease as long as it lives", l.Owner.PID),
+			Hint: "croft hold --release " + string(l.ID),
+		}
+	}
 	return &croft.Error{
 		Code: croft.WorkspaceBusy, Message: fmt.Sprintf("process %d holds a lease until %s", l.Owner.PID, l.ExpiresAt.Format(time.RFC3339)),
 		Hint: "end the process, or wait until the lease has expired",

@@ -18,7 +18,7 @@ func (e *Engine) Hold(ctx context.Context, workspace croft.ID) (*croft.Lease, er
 	if err != nil {
 		return nil, explain("hold", string(workspace), err)
 	}
-	l, err := e.hold(ctx, r, rec)
+	l, err := e.hold(ctx, r, rec, croft.Lease{Owner: self()})
 	if err != nil {
 		return nil, explain("hold", rec.Workspace.Name, err)
 	}
@@ -26,7 +26,7 @@ func (e *Engine) Hold(ctx context.Context, workspace croft.ID) (*croft.Lease, er
 	return l, nil
 }
 
-func (e *Engine) hold(ctx context.Context, r *repo, rec journal.Record) (*croft.Lease, error) {
+func (e *Engine) hold(ctx context.Context, r *repo, rec journal.Record, asked croft.Lease) (*croft.Lease, error) {
 	isolated := rec.Workspace.Mode != croft.ModeLegacy
 	if isolated {
 		if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
@@ -51,7 +51,7 @@ func (e *Engine) hold(ctx context.Context, r *repo, rec journal.Record) (*croft.
 			return nil, err
 		}
 	}
-	l := &croft.Lease{ID: newID(), Workspace: rec.Workspace.ID, Owner: self(), ExpiresAt: e.expiry(r)}
+	l := &croft.Lease{ID: newID(), Workspace: rec.Workspace.ID, Owner: asked.Owner, Term: asked.Term, ExpiresAt: e.expiry(r)}
 	take := func() error {
 		if isolated {
 			tree := r.trees.At(specOf(rec))
@@ -67,10 +67,7 @@ func (e *Engine) hold(ctx context.Context, r *repo, rec journal.Record) (*croft.
 			if now, err := tx.Record(rec.Workspace.ID); err != nil || now.Workspace.State == croft.Trashed {
 				return notFound("", rec.Workspace.Name)
 			}
-			if err := tx.PutLease(*l); err != nil {
-				return err
-			}
-			return tx.Emit(e.event(croft.EventLeaseTaken, rec))
+			return e.putLease(tx, rec, l)
 		})
 	}
 	if !isolated {

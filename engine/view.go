@@ -114,9 +114,12 @@ func (v *view) lease(id croft.ID) *croft.Lease {
 }
 
 // held reports whether a lease protects its workspace: it has not expired, and
-// its owner is not provably gone.
+// its owner is not provably gone; or it lasts as long as its owner, which lives.
 func held(l croft.Lease, now time.Time) bool {
-	return l.ExpiresAt.After(now) && life(l.Owner) != proc.Dead
+	if l.ExpiresAt.After(now) {
+		return life(l.Owner) != proc.Dead
+	}
+	return l.Term == croft.TermProcess && life(l.Owner) == proc.Alive
 }
 
 // all looks many workspaces up, on all cores.

@@ -41,6 +41,7 @@ func run() int {
 		Program:  program(os.Args[0]),
 		Args:     os.Args[1:],
 		Dir:      dir,
+		Parent:   os.Getppid(),
 		Version:  version(),
 		Stdin:    os.Stdin,
 		Stdout:   os.Stdout,

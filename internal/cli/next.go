@@ -24,7 +24,7 @@ func nextFor(ws croft.Workspace, now time.Time) croft.Next {
 		return croft.Next{What: "locked: " + ws.LockReason}
 	case ws.IsLocked:
 		return croft.Next{What: "locked"}
-	case ws.Lease != nil && ws.Lease.ExpiresAt.After(now):
+	case ws.Lease != nil && (ws.Lease.Term == croft.TermProcess || ws.Lease.ExpiresAt.After(now)):
 		return croft.Next{What: "in use"}
 	case ws.MergeStatus == croft.MergeMerged:
 		return croft.Next{What: "merged", Command: "croft remove " + name}

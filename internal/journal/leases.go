@@ -9,9 +9,15 @@ import (
 	"github.com/croft-sh/croft"
 )
 
+// holder is the owner of a lease as it is written down.
+type holder struct {
+	croft.Owner
+	Term croft.LeaseTerm `json:"term,omitempty"`
+}
+
 // PutLease writes a lease down, new or renewed.
 func (t *Tx) PutLease(l croft.Lease) error {
-	owner, err := json.Marshal(l.Owner)
+	owner, err := json.Marshal(holder{l.Owner, l.Term})
 	if err != nil {
 		return err
 	}
@@ -66,5 +72,8 @@ func scanLease(rows *sql.Rows) (croft.Lease, error) {
 		return l, err
 	}
 	l.ExpiresAt = time.Unix(0, expires).UTC()
-	return l, json.Unmarshal([]byte(owner), &l.Owner)
+	var h holder
+	err := json.Unmarshal([]byte(owner), &h)
+	l.Owner, l.Term = h.Owner, h.Term
+	return l, err
 }

@@ -47,6 +47,18 @@ func Self() Identity {
 	return id
 }
 
+// Of identifies another process of this machine. It reports false for one that
+// is not there, has ended, or cannot be seen.
+func Of(pid int) (Identity, bool) {
+	id := Here()
+	id.PID = pid
+	if pid <= 0 || !exists(pid) {
+		return id, false
+	}
+	id.Start = startOf(pid)
+	return id, id.Start != ended
+}
+
 // Here identifies this machine and process namespace, without a process.
 func Here() Identity { return here() }
 

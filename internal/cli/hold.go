@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// holder is what `croft hold` takes.
+type holder interface {
+	HoldFor(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error)
+	Release(ctx context.Context, lease croft.ID) error
+}
+
+// leaseResult is what `croft hold` prints. The lease is null once it was
+// released.
+type leaseResult struct {
+	Version int          `json:"version"`
+	Lease   *croft.Lease `json:"lease"`
+}
+
+func newHoldCommand(a *app) *cobra.Command {
+	var pid int
+	var release string
+	cmd := &cobra.Command{
+		Use:   "hold [NAME]",
+		Short: "Say that a process is at work in a workspace",
+		Long: `Take a lease on a workspace in the name of a process, and print its ID. While the
+process lives, the workspace is in use: nothing removes it. Once the process is
+gone and the lease has expired (lease.ttl), the workspace is an orphan, and
+"croft reap" moves it to the trash.
+
+The process is the one that calls croft, unless --pid names another. A script
+names itself: --pid $$.`,
+		Example: `  lease=$(croft hold fix-login --pid $$)
+  ...
+  croft hold --release "$lease"`,
+		Args:              takesOptionalName,
+		ValidArgsFunction: a.completeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if release != "" && (len(args) > 0 || cmd.Flags().Changed("pid")) {
+				return misused(cmd, "either a workspace to hold, or a lease to --release")
+			}
+			if pid == 0 {
+				pid = a.env.Parent
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				if release != "" {
+					return a.runRelease(ctx, svc, croft.ID(release))
+				}
+				req := a.workspaceRequest(args)
+				return a.runHold(ctx, svc, croft.LeaseRequest{Repo: req.Repo, Workspace: req.Ref, PID: pid})
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&pid, "pid", 0, "the `process` (default: the one that calls)")
+	flags.StringVar(&release, "release", "", "give this `lease` back instead")
+	registerCompletion(cmd, "release", cobra.NoFileCompletions)
+	return cmd
+}
+
+func (a *app) runHold(ctx context.Context, svc holder, req croft.LeaseRequest) error {
+	lease, err := svc.HoldFor(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(leaseResult{formatVersion, lease})
+		return nil
+	}
+	a.line(string(lease.ID))
+	a.note("held for process %d as long as it lives", lease.Owner.PID)
+	return nil
+}
+
+func (a *app) runRelease(ctx context.Context, svc holder, lease croft.ID) error {
+	if err := svc.Release(ctx, lease); err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(leaseResult{Version: formatVersion})
+	}
+	return nil
+}
