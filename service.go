@@ -19,6 +19,7 @@ type Service interface {
 	Roles
 	Locks
 	Leases
+	Containers
 	Snapshots
 	Radar
 	Trash

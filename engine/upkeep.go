@@ -309,7 +309,7 @@ func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 		err = errors.Join(e.tidyTrash(ctx, s.repo, res), e.forgetReviews(ctx, s.repo), e.expiredSessions(ctx, s.repo))
 	}
 	if err == nil {
-		err = errors.Join(e.sweepSecrets(ctx, s.repo), e.forgetPast(ctx, s.repo, res))
+		err = errors.Join(e.sweepSecrets(ctx, s.repo), e.sweepMounts(ctx, s.repo), e.forgetPast(ctx, s.repo, res))
 	}
 	if err == nil {
 		err = errors.Join(e.tidyPacks(ctx, s.repo, git.AllPacks), s.git.TidyRefs(ctx, "refs/croft/"), e.sweepStores(ctx, s.repo))

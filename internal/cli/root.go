@@ -68,7 +68,7 @@ Without a command it lists the workspaces of the repository.`,
 	root.SetHelpCommandGroupID(groupSetup)
 	addGroup(root, groupWork,
 		newNewCommand(a), list, newShowCommand(a), newPathCommand(a),
-		newShCommand(a), newCdCommand(a), newHoldCommand(a), newLockCommand(a), newUnlockCommand(a),
+		newShCommand(a), newCdCommand(a), newHoldCommand(a), newMountsCommand(a), newLockCommand(a), newUnlockCommand(a),
 		newRemoveCommand(a), newSnapshotCommand(a), newTrashCommand(a), newRestoreCommand(a), newUndoCommand(a), newHistoryCommand(a),
 		newRoleCommand(a), newSessionCommand(a), newRoundCommand(a))
 	addGroup(root, groupMerge,

@@ -31,8 +31,8 @@ type showResult struct {
 
 func newShowCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:               "show [NAME]",
-		Short:             "Show a workspace and what it holds",
+		Use:   "show [NAME]",
+		Short: "Show a workspace and what it holds",
 		Long: `Show a workspace and what it holds. One that was merged, discarded or removed is
 shown too, with what became of its work and what brings it back.`,
 		Args:              takesOptionalName,

@@ -29,8 +29,15 @@ type Config struct {
 	Merge    Merge    // [merge]
 	Commit   Commit   // [commit]
 
+	Containers Containers // [containers]
+
 	StateDir string // absolute; never from a file
 	DataDir  string // absolute; never from a file
+}
+
+// Containers says how workspaces lie in containers.
+type Containers struct {
+	Workdir string // workdir
 }
 
 // Roles says where the configuration of roles lies.

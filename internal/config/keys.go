@@ -88,7 +88,7 @@ const (
 // level first, then table by table. Parsing, `croft config`, the schema and
 // the template all derive from it.
 func Keys() []Key {
-	return slices.Concat(layoutKeys(), guardKeys(), engineKeys(), mergeKeys(), placeKeys())
+	return slices.Concat(layoutKeys(), guardKeys(), engineKeys(), mergeKeys(), containerKeys(), placeKeys())
 }
 
 func layoutKeys() []Key {
@@ -275,6 +275,17 @@ func engineKeys() []Key {
 				"for a git of your own that writes elsewhere, such as a log.",
 			check: oneOf("auto", "off"),
 			field: func(c *Config) any { return &c.Git.Fence },
+		},
+	}
+}
+
+func containerKeys() []Key {
+	return []Key{
+		{
+			Name: "containers.workdir", Type: TypeString, Default: "/workspace",
+			Doc:   "Where a workspace lies in a container, which starts there: `croft mounts`.",
+			check: containerDir,
+			field: func(c *Config) any { return &c.Containers.Workdir },
 		},
 	}
 }

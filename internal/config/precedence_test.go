@@ -58,6 +58,7 @@ func samples(dir string) map[string]sample {
 		"merge.batch":               {"1", "2", "3", "4"},
 		"merge.slots":               {"2", "3", "4", "5"},
 		"commit.message":            {"u", "r", "e", "f"},
+		"containers.workdir":        {"/u", "/r", "/e", "/f"},
 		"commit.max_bytes":          {"9", "8", "20", "30"},
 		"commit.hold_back":          {"*.u", "*.r", "*.e", "*.f"},
 		"state_dir":                 {at("u"), at("r"), at("e"), at("f")},
@@ -157,9 +158,10 @@ func TestDefaults(t *testing.T) {
 			Strategy: "no-ff", Message: "Merge branch '{branch}'", Checks: []string{}, CheckTimeout: config.Duration(hour / 2),
 			CheckCache: []string{}, CheckEnv: []string{}, Batch: 16, Slots: 1,
 		},
-		Commit:   config.Commit{Message: "Work of {name}", MaxBytes: 5 << 20, HoldBack: []string{"@secrets"}},
-		StateDir: filepath.Join(p.home, ".local", "state", "croft"),
-		DataDir:  filepath.Join(p.home, ".local", "share", "croft"),
+		Commit:     config.Commit{Message: "Work of {name}", MaxBytes: 5 << 20, HoldBack: []string{"@secrets"}},
+		Containers: config.Containers{Workdir: "/workspace"},
+		StateDir:   filepath.Join(p.home, ".local", "state", "croft"),
+		DataDir:    filepath.Join(p.home, ".local", "share", "croft"),
 	}
 	set := p.load(config.Input{})
 	if diff := cmp.Diff(want, set.Config()); diff != "" {
@@ -184,7 +186,8 @@ func TestConfigCarriesValues(t *testing.T) {
 		"merge.strategy": "squash", "merge.message": "m", "merge.checks": "make\ngo test", "merge.check_timeout": "1h",
 		"merge.check_cache": "node_modules, a/b", "merge.check_env": "NPM_TOKEN", "merge.protect": "true", "merge.batch": "7", "merge.slots": "8",
 		"commit.message": "c", "commit.max_bytes": "9", "commit.hold_back": "*.x",
-		"state_dir": "~/s", "data_dir": "~/t",
+		"containers.workdir": "/w",
+		"state_dir":          "~/s", "data_dir": "~/t",
 	}}
 	if len(in.Flags) != len(config.Keys()) {
 		t.Errorf("the test sets %d keys of %d", len(in.Flags), len(config.Keys()))
@@ -197,11 +200,12 @@ func TestConfigCarriesValues(t *testing.T) {
 			Retention: config.Duration(96 * hour), MaxBytes: 7, MaxInodes: 8, Regenerable: []string{"r", "s"},
 			RegenerableAfter: config.Duration(9 * hour), SavedFor: config.Duration(10 * hour), Notice: config.Duration(11 * hour),
 		},
-		Snapshot: config.Snapshot{Ignored: []string{"*.log"}, Secrets: []string{".token"}},
-		Lease:    config.Lease{TTL: config.Duration(hour / 720)},
-		History:  config.History{Retention: config.Duration(12 * hour)},
-		Checkout: config.Checkout{Workers: 6, Links: []string{"k"}, Scratch: ".k", IsolatedObjects: "hardlink"},
-		Git:      config.Git{Path: filepath.Join(p.home, "git"), Filters: []string{"h"}, Timeout: config.Duration(13 * hour), Fence: "off"},
+		Containers: config.Containers{Workdir: "/w"},
+		Snapshot:   config.Snapshot{Ignored: []string{"*.log"}, Secrets: []string{".token"}},
+		Lease:      config.Lease{TTL: config.Duration(hour / 720)},
+		History:    config.History{Retention: config.Duration(12 * hour)},
+		Checkout:   config.Checkout{Workers: 6, Links: []string{"k"}, Scratch: ".k", IsolatedObjects: "hardlink"},
+		Git:        config.Git{Path: filepath.Join(p.home, "git"), Filters: []string{"h"}, Timeout: config.Duration(13 * hour), Fence: "off"},
 		Merge: config.Merge{
 			Strategy: "squash", Message: "m", Checks: []string{"make", "go test"}, CheckTimeout: config.Duration(hour),
 			CheckCache: []string{"node_modules", "a/b"}, CheckEnv: []string{"NPM_TOKEN"}, Protect: true, Batch: 7, Slots: 8,

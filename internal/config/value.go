@@ -264,6 +264,14 @@ func notEmpty(value any, _ string) error {
 	return nil
 }
 
+// containerDir accepts an absolute directory below the root of a container.
+func containerDir(value any, _ string) error {
+	if dir, ok := value.(string); !ok || !path.IsAbs(dir) || path.Clean(dir) != dir || dir == "/" {
+		return errors.New("must be the absolute path of a directory, such as /workspace")
+	}
+	return nil
+}
+
 // rolesDir keeps a repository from naming a directory outside itself, whose
 // files would be copied to where an agent reads them.
 func rolesDir(value any, kind string) error {

@@ -1,0 +1,36 @@
+package croft
+
+import "context"
+
+// MountsRequest asks what a container needs to work in a workspace.
+type MountsRequest struct {
+	Repo      string `json:"repo,omitempty"`
+	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path; default: where Repo lies
+	Workdir   string `json:"workdir,omitempty"`   // absolute; default: containers.workdir
+}
+
+// Mount is a directory or a file of this machine in a container.
+type Mount struct {
+	Source     string `json:"source"`
+	Target     string `json:"target"`
+	IsReadOnly bool   `json:"readOnly"`
+	IsFile     bool   `json:"file,omitempty"`
+}
+
+// Mounts is what a container needs to work in a workspace: git works there as it
+// does outside. The parts of the repository that decide what git runs can only be
+// read there, and so can the registrations of other worktrees.
+type Mounts struct {
+	Workspace ID                `json:"workspace"`
+	Workdir   string            `json:"workdir"`         // the workspace in the container, and its working directory
+	Mounts    []Mount           `json:"mounts"`          // in an order in which they can be made
+	Env       map[string]string `json:"env"`             // what a process there needs in its environment
+	Notes     []string          `json:"notes,omitempty"` // what will not work there
+}
+
+// Containers is the part of Service for those who run agents in containers.
+type Containers interface {
+	// Mounts says what a container needs to work in a workspace. It fails with
+	// WorkspaceBroken if a part of it is not a plain directory.
+	Mounts(ctx context.Context, req MountsRequest) (*Mounts, error)
+}

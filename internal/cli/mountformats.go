@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+)
+
+// dockerArguments are arguments of `docker run` and its likes, as words of a
+// shell.
+func dockerArguments(m croft.Mounts) string {
+	var words []string
+	for _, mount := range m.Mounts {
+		words = append(words, "--mount", shellWord(mountOption(mount)))
+	}
+	words = append(words, "--workdir", shellWord(m.Workdir))
+	for _, name := range slices.Sorted(maps.Keys(m.Env)) {
+		words = append(words, "--env", shellWord(name+"="+m.Env[name]))
+	}
+	return strings.Join(words, " ")
+}
+
+// mountOption is a mount as docker reads it: a line of comma-separated values.
+func mountOption(m croft.Mount) string {
+	fields := []string{"type=bind", field("source=" + m.Source), field("target=" + m.Target)}
+	if m.IsReadOnly {
+		fields = append(fields, "readonly")
+	}
+	return strings.Join(fields, ",")
+}
+
+func field(text string) string {
+	if !strings.ContainsAny(text, ",\"\n") {
+		return text
+	}
+	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+}
+
+// devcontainer is a part of a devcontainer.json.
+func devcontainer(m croft.Mounts) string {
+	out := struct {
+		WorkspaceMount  string            `json:"workspaceMount"`
+		WorkspaceFolder string            `json:"workspaceFolder"`
+		Mounts          []string          `json:"mounts"`
+		ContainerEnv    map[string]string `json:"containerEnv"`
+	}{WorkspaceMount: mountOption(m.Mounts[0]), WorkspaceFolder: m.Workdir, Mounts: []string{}, ContainerEnv: m.Env}
+	for _, mount := range m.Mounts[1:] {
+		out.Mounts = append(out.Mounts, mountOption(mount))
+	}
+	b, _ := json.MarshalIndent(out, "", "  ") // strings can always be written
+	return string(b)
+}
+
+// composeFile is a part of a compose file, for a service called agent. Its
+// strings are written as JSON, which is YAML too; a dollar sign would be the
+// beginning of a variable.
+func composeFile(m croft.Mounts) string {
+	text := func(s string) string { return jsonText(strings.ReplaceAll(s, "$", "$$")) }
+	var b strings.Builder
+	fmt.Fprintf(&b, "services:\n  agent:\n    working_dir: %s\n    environment:\n", text(m.Workdir))
+	for _, name := range slices.Sorted(maps.Keys(m.Env)) {
+		fmt.Fprintf(&b, "      %s: %s\n", name, text(m.Env[name]))
+	}
+	b.WriteString("    volumes:\n")
+	for _, mount := range m.Mounts {
+		fmt.Fprintf(&b, "      - type: bind\n        source: %s\n        target: %s\n        read_only: %t\n", text(mount.Source), text(mount.Target), mount.IsReadOnly)
+		b.WriteString("        bind:\n          create_host_path: false\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// podSpec is a part of the specification of a pod that runs on this machine.
+func podSpec(m croft.Mounts) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "containers:\n  - name: agent\n    workingDir: %s\n    env:\n", jsonText(m.Workdir))
+	for _, name := range slices.Sorted(maps.Keys(m.Env)) {
+		fmt.Fprintf(&b, "      - name: %s\n        value: %s\n", name, jsonText(m.Env[name]))
+	}
+	b.WriteString("    volumeMounts:\n")
+	for i, mount := range m.Mounts {
+		fmt.Fprintf(&b, "      - name: croft-%d\n        mountPath: %s\n        readOnly: %t\n", i, jsonText(mount.Target), mount.IsReadOnly)
+	}
+	b.WriteString("volumes:\n")
+	for i, mount := range m.Mounts {
+		kind := "Directory"
+		if mount.IsFile {
+			kind = "File"
+		}
+		fmt.Fprintf(&b, "  - name: croft-%d\n    hostPath:\n      path: %s\n      type: %s\n", i, jsonText(mount.Source), kind)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func jsonText(s string) string {
+	b, _ := json.Marshal(s) // a string can always be written
+	return string(b)
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
+)
+
+// mounter is what `croft mounts` takes.
+type mounter interface {
+	Mounts(ctx context.Context, req croft.MountsRequest) (*croft.Mounts, error)
+}
+
+// mountsResult is what `croft mounts --json` prints.
+type mountsResult struct {
+	Version int           `json:"version"`
+	Mounts  *croft.Mounts `json:"mounts"`
+}
+
+// The formats of `croft mounts`.
+const (
+	formatDocker       = "docker"
+	formatDevcontainer = "devcontainer"
+	formatCompose      = "compose"
+	formatK8s          = "k8s"
+	formatJSON         = "json"
+)
+
+func mountFormats() []string {
+	return []string{formatDocker, formatDevcontainer, formatCompose, formatK8s, formatJSON}
+}
+
+func newMountsCommand(a *app) *cobra.Command {
+	var format, workdir string
+	cmd := &cobra.Command{
+		Use:   "mounts [NAME]",
+		Short: "Print what a container needs to work in a workspace",
+		Long: `Print the mounts, the environment and the working directory of a container that
+works in a workspace, so that git works there as it does outside. The workspace
+lies at containers.workdir; what git needs of the repository at the paths that it
+has outside, of which only objects, refs and the worktree's own part can be
+written there.`,
+		Example: `  eval "docker run --rm -it $(croft mounts fix-login) my-image"
+  croft mounts fix-login --format compose >compose.override.yaml`,
+		Args:              takesOptionalName,
+		ValidArgsFunction: a.completeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(mountFormats(), format) {
+				return misused(cmd, "unknown format "+quoted(format)+": "+strings.Join(mountFormats(), ", "))
+			}
+			req := a.workspaceRequest(args)
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runMounts(ctx, svc, croft.MountsRequest{Repo: req.Repo, Workspace: req.Ref, Workdir: workdir}, format)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&format, "format", formatDocker, "docker (arguments), devcontainer, compose, k8s or json")
+	flags.StringVar(&workdir, "workdir", "", "where the workspace lies in the container (default: containers.workdir)")
+	completeWords(cmd, "format", mountFormats()...)
+	registerCompletion(cmd, "workdir", cobra.NoFileCompletions)
+	return cmd
+}
+
+func (a *app) runMounts(ctx context.Context, svc mounter, req croft.MountsRequest, format string) error {
+	m, err := svc.Mounts(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json || format == formatJSON {
+		a.emit(mountsResult{formatVersion, m})
+		return nil
+	}
+	switch format {
+	case formatDocker:
+		a.line(dockerArguments(*m))
+	case formatDevcontainer:
+		a.line(devcontainer(*m))
+	case formatCompose:
+		a.line(composeFile(*m))
+	case formatK8s:
+		a.line(podSpec(*m))
+	}
+	for _, note := range m.Notes {
+		a.note("note: %s", note)
+	}
+	return nil
+}
