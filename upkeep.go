@@ -102,6 +102,30 @@ type DoctorRequest struct {
 	Import ImportMode `json:"import,omitempty"`
 }
 
+// UninstallRequest asks for the removal of all that is Croft's own.
+type UninstallRequest struct {
+	Repo   string `json:"repo,omitempty"`
+	DryRun DryRun `json:"dryRun,omitempty"`
+}
+
+// KeptBranch is a branch that was made of work that only Croft kept.
+type KeptBranch struct {
+	Branch string `json:"branch"`
+	Commit string `json:"commit"`
+	Name   string `json:"name"` // of the workspace whose work it is
+}
+
+// UninstallResult says what was removed from a repository, or would be, and what
+// stays.
+type UninstallResult struct {
+	Path       string       `json:"path"`
+	Refs       []string     `json:"refs"`       // deleted, below refs/croft/
+	Files      []string     `json:"files"`      // deleted or mended, in the git directory and in Croft's own
+	Branches   []KeptBranch `json:"branches"`   // made, so that nothing is lost
+	Workspaces []string     `json:"workspaces"` // the paths of worktrees that stay, as plain git has them
+	Left       []string     `json:"left"`       // the directories of removed workspaces that stay in the trash
+}
+
 // Upkeep is the part of Service that tidies up and repairs.
 type Upkeep interface {
 	// Reap removes orphans and answers for each workspace that it looked at
@@ -129,4 +153,12 @@ type Upkeep interface {
 	// that it does not know, and makes records of what it finds in a repository
 	// only if that is asked for.
 	Doctor(ctx context.Context, req DoctorRequest) ([]Finding, error)
+
+	// Uninstall removes all that is Croft's own from a repository: refs, files in
+	// its git directory, its settings there, and what Croft remembers of it.
+	// Branches, worktrees and the directories in the trash stay; commits and
+	// snapshots that only Croft kept become branches below croft-kept/. It is
+	// refused, with nothing done, while merges wait or isolated workspaces live,
+	// whose git directories are Croft's.
+	Uninstall(ctx context.Context, req UninstallRequest) (*UninstallResult, error)
 }

@@ -78,7 +78,7 @@ Without a command it lists the workspaces of the repository.`,
 		newCleanCommand(a), newReapCommand(a), newGCCommand(a), newDoctorCommand(a))
 	addGroup(root, groupSetup,
 		newInitCommand(a), newConfigCommand(a), newShellInitCommand(a),
-		newCompletionCommand(), newVersionCommand(a))
+		newCompletionCommand(), newUninstallCommand(a), newVersionCommand(a))
 	root.InitDefaultHelpCmd()
 	return root
 }

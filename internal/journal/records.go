@@ -307,6 +307,19 @@ func (t *Tx) DropRepo(id croft.ID) error {
 	return err
 }
 
+// ForgetRepo forgets a repository with everything that was written down about it.
+func (t *Tx) ForgetRepo(id croft.ID) error {
+	if _, err := t.exec(`DELETE FROM leases WHERE workspace IN (SELECT id FROM workspaces WHERE repo = ?)`, id); err != nil {
+		return err
+	}
+	for _, table := range []string{"workspaces", "operations", "keys", "merges", "events", "sessions", "lanes", "pins"} {
+		if _, err := t.exec(`DELETE FROM `+table+` WHERE repo = ?`, id); err != nil {
+			return err
+		}
+	}
+	return t.DropRepo(id)
+}
+
 // RepoOf finds a repository by the identity of its common directory, wherever
 // that lay when it was last seen.
 func (t *Tx) RepoOf(identity string) (Repo, error) {

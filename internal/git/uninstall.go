@@ -1,0 +1,91 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
+)
+
+// ownFiles are the entries of the directory croft in the common directory that
+// nobody misses. What was removed may lie in another one, trash.
+func ownFiles() []string { return []string{"staging", "exclude", "gitconfig"} }
+
+// OwnFiles are the paths below the common directory that are Croft's own, as far
+// as they are there, and the configuration if a section of it is.
+func (r *Repository) OwnFiles() []string {
+	var list []string
+	for _, name := range ownFiles() {
+		if path := r.common("croft/" + name); fsx.IsThere(path) {
+			list = append(list, path)
+		}
+	}
+	if r.hasRoles() {
+		list = append(list, r.common("config"))
+	}
+	return list
+}
+
+// DropOwnFiles removes them. The section of the configuration goes first: what it
+// names is not missed then. The caller holds the repository's lock.
+func (r *Repository) DropOwnFiles() error {
+	if r.hasRoles() {
+		if err := r.changeConfig(withoutRoles); err != nil {
+			return err
+		}
+	}
+	common, err := fsx.OpenDir(r.CommonDir)
+	if err != nil {
+		return err
+	}
+	defer common.Close()
+	d, err := common.OpenDir("croft")
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	for _, name := range ownFiles() {
+		if err := d.RemoveAll(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	if d.IsEmpty() {
+		return common.RemoveAll("croft")
+	}
+	return nil
+}
+
+func (r *Repository) hasRoles() bool {
+	b, err := fsx.ReadFile(r.common("config"), maxConfig)
+	return err == nil && withoutRoles(string(b)) != string(b)
+}
+
+// withoutRoles takes the sections out of a configuration that Croft added: a
+// conditional include of its own file, with nothing else in the section.
+func withoutRoles(text string) string {
+	var out strings.Builder
+	lines := strings.SplitAfter(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		isLast := i+2 >= len(lines) || lines[i+2] == "" || strings.HasPrefix(lines[i+2], "[")
+		if isLast && i+1 < len(lines) && isConditional(lines[i]) && namesRoles(lines[i+1]) {
+			i++
+			continue
+		}
+		out.WriteString(lines[i])
+	}
+	return out.String()
+}
+
+func isConditional(line string) bool {
+	const section = "[includeif "
+	return len(line) > len(section) && strings.EqualFold(line[:len(section)], section)
+}
+
+func namesRoles(line string) bool {
+	key, value, ok := strings.Cut(line, "=")
+	return ok && strings.EqualFold(strings.TrimSpace(key), "path") && strings.Trim(strings.TrimSpace(value), `"`) == roleInclude
+}

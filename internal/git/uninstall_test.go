@@ -1,0 +1,26 @@
+package git
+
+import "testing"
+
+// TestWithoutRoles: only sections that Croft wrote go, byte for byte.
+func TestWithoutRoles(t *testing.T) {
+	t.Parallel()
+	const ours = "[includeif \"gitdir:/r/.git/worktrees/croft-*\"]\n\tpath = \"croft/gitconfig\"\n"
+	for text, want := range map[string]string{
+		"":                                 ".",
+		"[core]\n\tbare = false\n":         ".",
+		"[core]\n\tbare = false\n" + ours:  "[core]\n\tbare = false\n",
+		ours + ours + "[user]\n\tname = a": "[user]\n\tname = a",
+		"[a]\n" + ours + "[b]\n":           "[a]\n[b]\n",
+		// Somebody added to it, or it includes something else.
+		ours + "\tpath = mine\n":                           ".",
+		"[includeIf \"gitdir:~/x\"]\n\tpath = mine\n[b]\n": ".",
+	} {
+		if want == "." {
+			want = text
+		}
+		if got := withoutRoles(text); got != want {
+			t.Errorf("of %q is left %q, want %q", text, got, want)
+		}
+	}
+}
