@@ -12,7 +12,6 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
-	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
@@ -341,8 +340,7 @@ func (e *Engine) wereHandedOut(r *repo, records []journal.Record) bool {
 		if rec.Workspace.Mode == croft.ModeLegacy || r.trees.Health(specOf(rec)) != checkout.Intact {
 			return true
 		}
-		reason, locked, err := r.trees.At(specOf(rec)).LockReason()
-		return err != nil || locked && reason == worktree.BirthLock
+		return !r.trees.IsBorn(specOf(rec))
 	})
 }
 

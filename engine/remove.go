@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -328,8 +329,8 @@ func (e *Engine) archive(ctx context.Context, r *repo, rec journal.Record, tree 
 	if tip != head {
 		pin(archiveBranchRef(w.ID), tip)
 	}
-	if tree.Registered() {
-		state, err := snapshot.Pin(ctx, tree)
+	if tree.HasAdmin() {
+		state, err := pinState(ctx, tree, cmp.Or(head, tip))
 		if err != nil {
 			return "", nil, err
 		}
@@ -340,6 +341,23 @@ func (e *Engine) archive(ctx context.Context, r *repo, rec journal.Record, tree 
 	}
 	unsynced, err = e.pinUnsynced(ctx, r, pins...)
 	return tip, unsynced, err
+}
+
+// pinState keeps what only the registration of a workspace knows, such as what is
+// staged. That is there whether or not the directory is.
+func pinState(ctx context.Context, tree *git.Worktree, head string) (string, error) {
+	if tree.Registered() {
+		return snapshot.Pin(ctx, tree)
+	}
+	p, err := tree.WithoutFiles(head)
+	if err != nil {
+		return "", err
+	}
+	state, err := snapshot.Pin(ctx, p.Worktree)
+	if _, failed := errors.AsType[*git.Error](err); failed {
+		err = nil // an index that git cannot read keeps nothing
+	}
+	return state, errors.Join(err, p.Close())
 }
 
 // archived is what a ref keeps, or else the other thing.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
@@ -15,7 +14,6 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/provision"
-	"github.com/croft-sh/croft/internal/snapshot"
 )
 
 // Restore brings a removed workspace back.
@@ -116,15 +114,17 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 			return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
 		}
 	}
+	how := restoration{startedAt: op.StartedAt}
+	how.before, _ = fsx.IdentityOf(rec.Workspace.Path)
 	_, err = r.git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
-	ours := errors.Is(err, git.ErrNoRef) || begun && rec.Trash.BranchGone
+	how.madeBranch = errors.Is(err, git.ErrNoRef) || begun && rec.Trash.BranchGone
 	if err = e.vacant(ctx, r, rec); err == nil {
 		begun = true
 		err = e.bringBack(ctx, r, op, &rec)
 	}
 	if err != nil {
 		if begun {
-			if back := e.stowAgain(ctx, r, rec, op.StartedAt, ours); back != nil {
+			if back := e.stowAgain(ctx, r, rec, how); back != nil {
 				return errors.Join(err, back) // the journal still says what was begun
 			}
 		}
@@ -171,7 +171,7 @@ func (e *Engine) vacant(ctx context.Context, r *repo, rec journal.Record) error 
 	} else if !errors.Is(err, journal.ErrNotFound) {
 		return err
 	}
-	if fsx.IsThere(w.Path) && !r.trees.At(specOf(rec)).IsThere() && !fsx.Identity(rec.Identity).IsAt(w.Path) {
+	if !r.isFree(rec) {
 		return &croft.Error{
 			Code: croft.WorktreeExists, Message: "something is at its path now", Details: w.Path, Hint: "move it away, then restore again",
 		}
@@ -243,46 +243,6 @@ func (e *Engine) bringBack(ctx context.Context, r *repo, op *operation, rec *jou
 	return e.dropArchive(ctx, r, w.ID)
 }
 
-// makeAgain is for a workspace of which nothing was left on disk. Its commits
-// come back, and from a snapshot, if there is one, all the rest.
-func (e *Engine) makeAgain(ctx context.Context, r *repo, rec *journal.Record, spec checkout.Spec) error {
-	beside, err := fsx.MakeDir(filepath.Dir(spec.Path), 0o777)
-	if err != nil {
-		return err
-	}
-	_ = beside.Close()
-	if fsx.Identity(rec.Identity).IsAt(spec.Path) { // what was removed lies there again, and cannot be joined
-		return notOurs(spec.Path)
-	}
-	if r.trees.Health(spec) != checkout.Intact {
-		if err := r.trees.Discard(spec); err != nil {
-			return err
-		}
-		if err := r.trees.Prepare(ctx, spec); err != nil {
-			return err
-		}
-	}
-	if err := failpoint.Hit("restore.prepared"); err != nil {
-		return err
-	}
-	work, err := e.pinned(ctx, r, archiveWorkRef(rec.Workspace.ID))
-	if err == nil {
-		_, workers := parallel(1, r.cfg.Checkout.Workers)
-		return r.trees.At(spec).Change(ctx, func(tree *git.Worktree) error {
-			return snapshot.Rewind(ctx, work, work, snapshot.Files{
-				Worktree: tree, SecretsDir: e.secretsDir(r, rec.Workspace.ID), Workers: workers, Sync: snapshot.SyncFiles,
-			})
-		})
-	}
-	if !errors.Is(err, git.ErrNoRef) {
-		return err
-	}
-	if err := r.trees.Fill(ctx, spec); err != nil {
-		return err
-	}
-	return e.equipAgain(ctx, r, rec)
-}
-
 // equipAgain copies role files into a workspace that was made again, if the role
 // still has them. The caller holds the repository's lock.
 func (e *Engine) equipAgain(ctx context.Context, r *repo, rec *journal.Record) error {
@@ -301,54 +261,6 @@ func (e *Engine) equipAgain(ctx context.Context, r *repo, rec *journal.Record) e
 		return err
 	}
 	return r.hideRoles(ctx, r.trees.At(specOf(*rec)))
-}
-
-// stowAgain puts a workspace back into the trash whose restoration failed, from
-// whatever point it had come to. The branch goes if the restoration made it.
-func (e *Engine) stowAgain(ctx context.Context, r *repo, rec journal.Record, begun time.Time, madeBranch bool) error {
-	spec, dir := specOf(rec), rec.Trash.Dir
-	tree := r.trees.At(spec)
-	if _, err := e.pinned(ctx, r, archiveRef(rec.Workspace.ID)); errors.Is(err, git.ErrNoRef) {
-		_, unsynced, err := e.archive(ctx, r, rec, tree)
-		if err == nil {
-			err = git.SyncDirs(unsynced...)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	var err error
-	switch {
-	case dir == "" || fsx.IsThere(filepath.Join(dir, "admin")) && !fsx.IsThere(filepath.Join(dir, "tree")):
-		err = r.trees.Discard(spec) // it was checked out anew
-	case fsx.Identity(rec.Identity).IsAt(rec.Workspace.Path):
-		err = r.trees.Stow(spec, dir)
-	case fsx.IsThere(tree.Admin): // the checkout has not left the trash
-		if err = dropStowedAdmin(rec.Trash); err == nil {
-			err = tree.Deregister(filepath.Join(dir, "admin"))
-		}
-	}
-	if err != nil {
-		return err
-	}
-	err = errors.Join(dropRef(ctx, r, baseRef(rec.Workspace.ID)), dropRef(ctx, r, heldRef(rec.Workspace.ID)))
-	if err != nil || !madeBranch || rec.Workspace.Branch == "" {
-		return err
-	}
-	// Git may have begun a reflog for a branch that it could not make.
-	r.git.DropRemains(begun, "refs/heads/"+rec.Workspace.Branch)
-	_, err = deleteBranch(ctx, r, rec, rec.Trash.Tip)
-	return err
-}
-
-// dropStowedAdmin deletes the registration in the trash, which has a successor.
-func dropStowedAdmin(t *journal.Trash) error {
-	dir, err := openTrashDir(t)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.RemoveAll("admin")
 }
 
 // clearTrashDir removes the directory that a workspace was stowed in, if there

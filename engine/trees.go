@@ -123,3 +123,14 @@ func (t trees) Unstow(s checkout.Spec, dir string) error { return t.of(s).Unstow
 
 // Discard removes what was made.
 func (t trees) Discard(s checkout.Spec) error { return t.of(s).Discard(s) }
+
+// DiscardRest removes what was made beside the path.
+func (t trees) DiscardRest(s checkout.Spec) error { return t.of(s).DiscardRest(s) }
+
+// Rebuild makes a checkout anew that was stowed without its directory.
+func (t trees) Rebuild(ctx context.Context, s checkout.Spec, dir string) error {
+	return t.of(s).Rebuild(ctx, s, dir)
+}
+
+// IsBorn reports whether the checkout was handed out.
+func (t trees) IsBorn(s checkout.Spec) bool { return t.of(s).IsBorn(s) }

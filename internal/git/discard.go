@@ -16,18 +16,30 @@ import (
 // names, and the admin directory only if it names this checkout. It may be
 // called again, and after a crash at any point of Add.
 func (w *Worktree) Discard() error {
+	return w.discard(w.Path, tempPath(AddSpec{Admin: filepath.Base(w.Admin), Path: w.Path}), w.byGit())
+}
+
+// DiscardRest is Discard for a checkout whose path is free. Whatever appears
+// there meanwhile is left alone.
+func (w *Worktree) DiscardRest() error {
+	return w.discard(tempPath(AddSpec{Admin: filepath.Base(w.Admin), Path: w.Path}), w.byGit())
+}
+
+// byGit is what git, where it makes the directory itself, calls it: like the
+// admin directory.
+func (w *Worktree) byGit() string { return filepath.Join(filepath.Dir(w.Path), filepath.Base(w.Admin)) }
+
+func (w *Worktree) discard(dirs ...string) error {
 	admin := filepath.Base(w.Admin)
-	// Git, where it makes the directory itself, calls it like the admin directory.
-	byGit := filepath.Join(filepath.Dir(w.Path), admin)
 	var errs []error
-	for _, dir := range []string{w.Path, tempPath(AddSpec{Admin: admin, Path: w.Path}), byGit} {
+	for _, dir := range dirs {
 		errs = append(errs, w.discardTree(dir))
 	}
 	if err := failpoint.Hit("git.discard.tree"); err != nil {
 		return err
 	}
 	errs = append(errs, w.Repo.dropStaging(admin))
-	if w.names(w.Path) || w.names(byGit) {
+	if w.names(w.Path) || w.names(w.byGit()) {
 		errs = append(errs, w.dropAdmin())
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -88,17 +88,7 @@ func (r *Repository) addIsolated(ctx context.Context, s AddSpec) (*Worktree, err
 	if err := w.writeSyncState(syncState{Branch: s.Branch, Base: s.Head}); err != nil {
 		return nil, err
 	}
-	return w, w.addTree(s, func(tree *fsx.Dir) error {
-		if err := tree.Mkdir(".git", 0o777); err != nil {
-			return err
-		}
-		dot, err := tree.OpenDir(".git")
-		if err != nil {
-			return err
-		}
-		defer dot.Close()
-		return w.makePrivate(dot, s, store)
-	})
+	return w, w.addPrivate(s, store)
 }
 
 // makePrivate writes a git directory that has the worktree's branch, or its

@@ -24,10 +24,17 @@ type Stowed struct {
 type Peek struct {
 	*Worktree
 	Branch string // what HEAD said, without refs/heads/; empty when it was detached
+
+	isBorrowed bool // its admin directory is the worktree's own
 }
 
 // Close ends the look.
-func (p *Peek) Close() error { return os.RemoveAll(p.Admin) }
+func (p *Peek) Close() error {
+	if p.isBorrowed {
+		return nil
+	}
+	return os.RemoveAll(p.Admin)
+}
 
 // submoduleAdmin is the part of an admin directory that a look does not need and
 // that may be large: the repositories of submodules.

@@ -134,6 +134,40 @@ func (c *Checkouts) Unstow(s checkout.Spec, dir string) error {
 	return err
 }
 
+// Rebuild makes the directory anew of a checkout that was stowed without one,
+// with what was staged in it.
+func (c *Checkouts) Rebuild(ctx context.Context, s checkout.Spec, dir string) error {
+	w := c.At(s)
+	if dir == "" {
+		return fmt.Errorf("%w: %s", checkout.ErrGone, s.Path)
+	}
+	err := w.Rebuild(ctx, filepath.Join(dir, stowedAdmin), BirthLock, git.AddSpec{
+		Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Branches: s.Branches,
+	})
+	switch {
+	case errors.Is(err, git.ErrForged):
+		if err := dropForged(w, dir); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
+	case errors.Is(err, git.ErrExists):
+		return fmt.Errorf("%w: %s", checkout.ErrExists, s.Path)
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
+	}
+	return other(dir, err)
+}
+
+// IsBorn reports whether the checkout was handed out: it does not have the lock
+// any more that it was made with.
+func (c *Checkouts) IsBorn(s checkout.Spec) bool {
+	reason, locked, err := c.At(s).LockReason()
+	return err == nil && (!locked || reason != BirthLock)
+}
+
+// DiscardRest removes what was made beside the path.
+func (c *Checkouts) DiscardRest(s checkout.Spec) error { return c.At(s).DiscardRest() }
+
 // dropForged deletes an admin directory that is not what git made.
 func dropForged(w *git.Worktree, dir string) error {
 	stow, err := openStow(w, dir)

@@ -1,0 +1,127 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+)
+
+// A checkout whose directory cannot be seen still has its admin directory: what
+// was checked out, what is staged, what a merge is in the middle of.
+
+// HasAdmin reports whether the admin directory is there and holds a worktree's
+// HEAD.
+func (w *Worktree) HasAdmin() bool {
+	admin, err := w.OpenAdmin()
+	if err != nil {
+		return false
+	}
+	defer admin.Close()
+	return admin.Has("HEAD")
+}
+
+// WithoutFiles is a look at what the admin directory alone knows: nothing is
+// looked for at the checkout's path. An agent can have written the admin
+// directory of a worktree, so what says there which repository it belongs to, and
+// which commit is checked out, does not count.
+func (w *Worktree) WithoutFiles(head string) (*Peek, error) {
+	alone := *w
+	alone.Path, alone.settled = "", true
+	if w.IsIsolated() || !w.Repo.NativeRefs() || head == "" {
+		return &Peek{Worktree: &alone, isBorrowed: true}, nil
+	}
+	alone.Admin = w.Repo.ownStaging(filepath.Base(w.Admin) + peekSuffix)
+	p := &Peek{Worktree: &alone}
+	err := os.RemoveAll(alone.Admin) // of a look that was killed
+	if err == nil {
+		err = w.Repo.copyAdmin(w.Admin, alone.Admin)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(alone.Admin, "HEAD"), []byte(head+"\n"), 0o644)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
+// Rebuild makes the directory of a worktree anew whose admin directory was stowed
+// without one, so that what is staged comes back. The admin directory is locked,
+// and the directory has no files yet. It may be called again after a crash. It
+// fails with ErrExists if something is at the path, with os.ErrNotExist if the
+// admin directory is gone, and with ErrForged if it is not what git made.
+func (w *Worktree) Rebuild(ctx context.Context, stowed, lock string, s AddSpec) error {
+	if fsx.IsThere(w.Path) {
+		return fmt.Errorf("%s: %w", w.Path, ErrExists)
+	}
+	w.DropDebris()
+	if !w.HasAdmin() && !fsx.IsThere(stowed) {
+		return &os.PathError{Op: "restore", Path: stowed, Err: os.ErrNotExist}
+	}
+	if err := w.bringAdmin(stowed, lock); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("git.rebuild.admin"); err != nil {
+		return err
+	}
+	if err := w.discardTree(tempPath(s)); err != nil { // of an attempt that was killed
+		return err
+	}
+	if !w.IsIsolated() {
+		return w.addTree(s, func(tree *fsx.Dir) error { return tree.WriteFile(".git", []byte(w.pointer()), 0o666) })
+	}
+	store, err := w.Repo.lendObjects(ctx, filepath.Base(w.Admin))
+	if err != nil {
+		return err
+	}
+	// What the admin directory knows is told to the new git directory, not the
+	// other way round.
+	if err := errors.Join(w.forgetSync(), w.writeSyncState(syncState{Branch: s.Branch, Base: s.Head, Pending: true})); err != nil {
+		return err
+	}
+	return w.addPrivate(s, store)
+}
+
+// addPrivate makes the directory of an isolated checkout, with a git directory in
+// it and no files.
+func (w *Worktree) addPrivate(s AddSpec, store string) error {
+	return w.addTree(s, func(tree *fsx.Dir) error {
+		if err := tree.Mkdir(".git", 0o777); err != nil {
+			return err
+		}
+		dot, err := tree.OpenDir(".git")
+		if err != nil {
+			return err
+		}
+		defer dot.Close()
+		return w.makePrivate(dot, s, store)
+	})
+}
+
+// WriteStaged writes the files of the index, over what lies there: it is for a
+// checkout that is being made.
+func (w *Worktree) WriteStaged(ctx context.Context, workers int) error {
+	return w.Change(ctx, func(w *Worktree) error {
+		_, err := w.run(ctx, call{
+			args:   []string{"checkout-index", "--all", "--force", "--index", "--quiet"},
+			config: [][2]string{{"checkout.workers", strconv.Itoa(workers)}}, locks: true, network: true,
+		})
+		return err
+	})
+}
+
+// HasIndex reports whether the admin directory has an index.
+func (w *Worktree) HasIndex() bool {
+	admin, err := w.OpenAdmin()
+	if err != nil {
+		return false
+	}
+	defer admin.Close()
+	return admin.Has("index")
+}
