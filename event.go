@@ -26,6 +26,7 @@ const (
 	EventWorkspaceUnlocked = "workspace.unlocked"
 	EventWorkspaceReaped   = "workspace.reaped"
 	EventWorkspaceRebuilt  = "workspace.rebuilt"
+	EventWorkspaceMoved    = "workspace.moved" // its record has followed its directory
 	EventWorkspaceRestored = "workspace.restored"
 	EventWorkspaceSaved    = "workspace.saved"
 	EventLeaseTaken        = "lease.taken"

@@ -35,6 +35,9 @@ const (
 	LeftSnapshot TrashLeft = "snapshot"
 	// LeftCommits: the commits, which were all that there was.
 	LeftCommits TrashLeft = "commits"
+	// LeftAway: the directory, which is not where it was put. It was moved, or its
+	// drive is not mounted.
+	LeftAway TrashLeft = "away"
 )
 
 // TrashReason says why something goes from the trash.
@@ -61,7 +64,21 @@ type Announcement struct {
 type RestoreRequest struct {
 	Repo string `json:"repo,omitempty"`
 	Ref  string `json:"ref"` // required: an ID of the trash or of a snapshot, or a name
+	// Mode RestoreCommits does without a directory that cannot be found.
+	Mode RestoreMode `json:"mode,omitempty"`
 }
+
+// RestoreMode says what has to be there for a restoration.
+type RestoreMode string
+
+const (
+	// RestoreWhole refuses, with WorkspaceBroken, if the directory in the trash is
+	// not there and was not deleted by Croft: it may come back. It is the default.
+	RestoreWhole RestoreMode = ""
+	// RestoreCommits brings back what git has in that case. The directory, should
+	// it come back, is left alone.
+	RestoreCommits RestoreMode = "commits"
+)
 
 // Trash is the part of Service that brings removed workspaces back.
 type Trash interface {

@@ -10,9 +10,10 @@ import (
 type ReapRequest struct {
 	Repo string `json:"repo,omitempty"`
 	// OlderThan, if positive, also takes idle workspaces of that age that
-	// nobody leased.
+	// nobody leased and whose commits are in their target.
 	OlderThan time.Duration `json:"olderThan,omitempty"`
-	// Mode RemoveForce takes those with uncommitted work too.
+	// Mode RemoveForce takes those with uncommitted work, or with commits that are
+	// nowhere else, too. One whose directory is not found stays.
 	Mode RemoveMode `json:"mode,omitempty"`
 	// DryRun lists without removing.
 	DryRun DryRun `json:"dryRun,omitempty"`

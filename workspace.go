@@ -46,6 +46,22 @@ const (
 	Broken State = "broken"
 )
 
+// Fault says why a workspace is broken.
+type Fault string
+
+// The faults.
+const (
+	// FaultMissing: its directory is not at its path, and was not found nearby. It
+	// was moved further away or deleted, or its drive is not mounted.
+	FaultMissing Fault = "missing"
+	// FaultMoved: its directory lies elsewhere.
+	FaultMoved Fault = "moved"
+	// FaultUnregistered: git does not know its directory any more.
+	FaultUnregistered Fault = "unregistered"
+	// FaultTaken: something else lies at its path.
+	FaultTaken Fault = "taken"
+)
+
 // MergeStatus says what became of a workspace's work. The empty status means
 // that it was never submitted, and is null in JSON.
 type MergeStatus string
@@ -90,6 +106,11 @@ type Workspace struct {
 	// restored at least; absent once it cannot be any more.
 	RemovedAt time.Time `json:"removedAt,omitzero"`
 	KeptUntil time.Time `json:"keptUntil,omitzero"`
+
+	// Fault says what is wrong with a broken workspace, and MovedFrom where the
+	// record has one that was moved; Path is where it is now.
+	Fault     Fault  `json:"fault,omitempty"`
+	MovedFrom string `json:"movedFrom,omitempty"`
 
 	// Collides names the workspaces, and the target, with which it collided in
 	// the last forecast, as far as neither side has new commits since. It is in

@@ -23,10 +23,13 @@ const (
 	findInterrupted  = "OPERATION_INTERRUPTED"
 	findRecordLost   = "RECORD_LOST"
 	findMissing      = "WORKSPACE_MISSING"
+	findElsewhere    = "WORKSPACE_MOVED"
 	findUnregistered = "REGISTRATION_LOST"
 	findForeign      = "PATH_TAKEN"
 	findDamaged      = "DATABASE_DAMAGED"
 	findMoved        = "REPOSITORY_MOVED"
+	findTrashMoved   = "TRASH_MOVED"
+	findTrashMissing = "TRASH_MISSING"
 	findPinMoved     = "PIN_MOVED"
 	findPinLost      = "PIN_LOST"
 	findSuspect      = "WORKSPACE_SUSPECT"
@@ -48,7 +51,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	e.noticeOfGit(noticeAlways)
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, imports: req.Import, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.damaged, d.accidents, d.irregular, d.locks, d.operations, d.moved, d.replaced, d.unrecorded, d.keptRefs, d.workspaces, d.movedPins, d.suspects, d.objects,
+		d.damaged, d.accidents, d.irregular, d.locks, d.operations, d.moved, d.replaced, d.unrecorded, d.keptRefs, d.unknownTrash, d.workspaces, d.movedTrash, d.movedPins, d.suspects, d.objects,
 	} {
 		if err := examine(ctx); err != nil {
 			return d.findings, explain("doctor", "", err)
@@ -192,11 +195,16 @@ func (d *doctor) workspaces(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, rec := range records {
+	away := d.r.whereabouts(ctx, records)
+	for i, rec := range records {
 		w := rec.Workspace
 		h, err := d.health(ctx, rec)
 		if err != nil {
 			return err
+		}
+		if away[i] != "" && h != checkout.Intact {
+			d.movedWorkspace(ctx, rec, away[i])
+			continue
 		}
 		tree := d.r.trees.At(specOf(rec))
 		if h == checkout.Intact && w.Mode == croft.ModeIsolated && w.State == croft.Ready && tree.BorrowsElsewhere() {
@@ -205,11 +213,8 @@ func (d *doctor) workspaces(ctx context.Context) error {
 		}
 		switch h {
 		case checkout.Missing:
-			d.find(findMissing, w.Name, "Its directory is gone; its commits are on branch "+w.Branch+".", func() error {
-				how := removal{Branch: croft.BranchKeep, Event: croft.EventWorkspaceRemoved, act: newAct()}
-				_, err := d.removeOne(ctx, d.r, rec, how, croft.RemoveSafe)
-				return err
-			})
+			d.find(findMissing, w.Name, "Its directory is neither at "+w.Path+" nor near there. If it was moved or its drive is not mounted, bring it back. "+
+				"If it was deleted, croft remove --force "+w.Name+" ends it, and keeps what git has of it.", nil)
 		case checkout.Unregistered:
 			d.find(findUnregistered, w.Name, "Git does not know its directory any more; the files are there.", func() error {
 				return d.r.trees.At(specOf(rec)).Register(ctx, git.AddSpec{Admin: rec.Admin, Path: w.Path, Branch: w.Branch, Head: w.Base})

@@ -127,7 +127,7 @@ func TestMovedAwayAndBack(t *testing.T) {
 			if err := os.Rename(w.Path, aside); err != nil {
 				t.Fatal(err)
 			}
-			if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}}); err != nil || len(res.Removed) != 1 {
+			if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil || len(res.Removed) != 1 {
 				t.Fatalf("Remove = %+v, %v", res, err)
 			}
 			if err := os.Rename(aside, w.Path); err != nil {

@@ -115,14 +115,15 @@ func (r *repo) guardForeign(rec journal.Record) error {
 	}
 }
 
-// guardBroken lets a workspace go whose directory is gone or stripped of its
-// registration only if nothing is left there that cannot be judged.
+// guardBroken refuses a workspace that cannot be judged. A directory that is not
+// seen may come back.
 func (e *Engine) guardBroken(r *repo, rec journal.Record) error {
 	h := r.trees.Health(specOf(rec))
-	if h == checkout.Missing {
-		return nil
+	err := broken(rec, h)
+	if told, ok := errors.AsType[*croft.Error](err); ok && h == checkout.Missing {
+		told.Hint = "bring it back; if it was deleted: croft remove --force " + rec.Workspace.Name + ", which keeps what git has of it"
 	}
-	return broken(rec, h)
+	return err
 }
 
 func (e *Engine) guardLeases(ctx context.Context, r *repo, w croft.Workspace) error {

@@ -280,7 +280,7 @@ func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operat
 			err = e.rewind(ctx, s.repo, *st.rewind, a)
 		case st.restore:
 			was := e.left(ctx, s.repo, st.rec)
-			if err = e.restoreOne(ctx, s.repo, st.rec, a); err == nil {
+			if err = e.restoreOne(ctx, s.repo, st.rec, croft.RestoreWhole, a); err == nil {
 				for _, note := range restoreNotes(st.rec, was) {
 					notes = append(notes, st.name()+": "+note)
 				}

@@ -168,6 +168,9 @@ func (d *doctor) bindRemoved(ctx context.Context, id croft.ID, ref git.Ref) erro
 		},
 		Trash: &journal.Trash{Tip: commit, BranchGone: true, RemovedAt: now, ExpiresAt: now.Add(time.Duration(d.r.cfg.Trash.SavedFor))},
 	}
+	if err := d.r.bindStowed(&rec); err != nil {
+		return err
+	}
 	if err := d.pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID}); err != nil {
 		return err
 	}

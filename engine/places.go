@@ -144,7 +144,7 @@ func (e *Engine) sweepLedgers(ctx context.Context, r *repo) error {
 			checkouts[rec.Admin] = rec.Trash == nil || !rec.Trash.Purged
 			dirs[string(rec.Workspace.ID)] = rec.Trash != nil && rec.Trash.Dir != ""
 		}
-		return errors.Join(sweepLedger(r.git.Made(), checkouts), sweepLedger(r.trashDirs(), dirs))
+		return errors.Join(sweepLedger(r.git.Made(), checkouts), sweepLedger(r.trashDirs(), dirs), sweepLedger(r.deleted(), dirs))
 	})
 }
 

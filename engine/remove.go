@@ -90,6 +90,10 @@ type removal struct {
 }
 
 func (e *Engine) removeOne(ctx context.Context, r *repo, rec journal.Record, how removal, mode croft.RemoveMode) (*croft.Removed, error) {
+	rec, err := e.catchUp(ctx, r, rec)
+	if err != nil {
+		return nil, err
+	}
 	if err := e.guard(ctx, r, rec, mode); err != nil {
 		return nil, err
 	}
@@ -239,6 +243,9 @@ func (e *Engine) stow(ctx context.Context, r *repo, live journal.Record, how rem
 		return err
 	}
 	trash.Identity = string(into)
+	if within, err := fsx.IdentityOf(filepath.Dir(how.Dir)); err == nil {
+		trash.Within = string(within)
+	}
 	spec := specOf(live)
 	spec.StowedIn = into
 	var dropped []string
@@ -267,7 +274,7 @@ func (e *Engine) stow(ctx context.Context, r *repo, live journal.Record, how rem
 		isEmpty := dir.IsEmpty()
 		_ = dir.Close()
 		if isEmpty { // the workspace was gone
-			trash.Dir, trash.Identity = "", ""
+			trash.Dir, trash.Identity, trash.Within = "", "", ""
 			removeEmpty(how.Dir)
 		}
 	}
@@ -420,6 +427,9 @@ func (e *Engine) recoverRemove(ctx context.Context, r *repo, op journal.Operatio
 		if err != nil {
 			return err
 		}
+		if r.git == nil && rec.Workspace.Mode != croft.ModeLegacy {
+			return nil // the repository is not there, and may come back
+		}
 		if r.git != nil {
 			refs := []string{archiveRef(id), archiveBranchRef(id), archiveStateRef(id), baseRef(id), heldRef(id)}
 			if rec.OwnsBranch && rec.Workspace.Branch != "" {
@@ -451,6 +461,9 @@ func trashDir(r *repo, rec journal.Record) (string, error) {
 	// What an agent had in an earlier round is not left in its home.
 	if rec.Home == "" && rec.BaseDir != "" && rec.BaseDir != filepath.Dir(r.path) && !isWithin(rec.BaseDir, r.path) {
 		candidates = append([]string{filepath.Join(rec.BaseDir, ".trash")}, candidates...)
+	}
+	if !fsx.IsThere(rec.Workspace.Path) { // nor may be what it lay in: a registration goes where registrations are
+		candidates = append([]string{filepath.Join(r.common, "croft", "trash")}, candidates...)
 	}
 	var errs []error
 	for _, c := range candidates {

@@ -18,6 +18,9 @@ import (
 
 // Restore brings a removed workspace back.
 func (e *Engine) Restore(ctx context.Context, req croft.RestoreRequest) (*croft.Workspace, error) {
+	if req.Mode != croft.RestoreWhole && req.Mode != croft.RestoreCommits {
+		return nil, explain("restore", req.Ref, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no way to restore called %q", req.Mode), Details: "commits, or leave it out"})
+	}
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("restore", req.Ref, err)
@@ -39,7 +42,10 @@ func (e *Engine) Restore(ctx context.Context, req croft.RestoreRequest) (*croft.
 		return nil, explain("restore", req.Ref, err)
 	}
 	was := e.left(ctx, s.repo, rec)
-	if err := e.restoreOne(ctx, s.repo, rec, newAct()); err != nil {
+	if was == croft.LeftAway && req.Mode == croft.RestoreCommits && s.findTrash(ctx, rec) == "" {
+		was = croft.LeftCommits
+	}
+	if err := e.restoreOne(ctx, s.repo, rec, req.Mode, newAct()); err != nil {
 		return nil, explain("restore", rec.Workspace.Name, err)
 	}
 	w, err := e.viewOf(ctx, s.repo, rec.Workspace.ID)
@@ -75,7 +81,7 @@ func (e *Engine) findTrashed(ctx context.Context, r *repo, ref string) (journal.
 
 // restoreOne writes a restoration down and carries it out. What fails is taken
 // back: the workspace stays in the trash.
-func (e *Engine) restoreOne(ctx context.Context, r *repo, rec journal.Record, a act) error {
+func (e *Engine) restoreOne(ctx context.Context, r *repo, rec journal.Record, mode croft.RestoreMode, a act) error {
 	op, err := e.begin(a, "restore", r)
 	if err != nil {
 		return err
@@ -89,12 +95,12 @@ func (e *Engine) restoreOne(ctx context.Context, r *repo, rec journal.Record, a 
 	if err := failpoint.Hit("restore.journalled"); err != nil {
 		return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
 	}
-	return e.carryRestoration(ctx, r, op, rec)
+	return e.carryRestoration(ctx, r, op, rec, mode)
 }
 
 // carryRestoration does what the journal says. Every step may have been done
 // before, by a process that died.
-func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, rec journal.Record) error {
+func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, rec journal.Record, mode croft.RestoreMode) error {
 	l, err := r.lock(ctx)
 	if err != nil {
 		return err
@@ -107,12 +113,8 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 		return e.end(ctx, op.Operation, journal.OpDone, "")
 	}
 	begun := op.lock == nil // by the process that died
-	if dir := rec.Trash.Dir; !begun && dir != "" && !fsx.IsThere(dir) {
-		// Whoever deleted it was killed before that was written down.
-		e.reduce(r, rec.Trash)
-		if err := e.saveRecord(ctx, &rec, nil); err != nil {
-			return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
-		}
+	if err := e.locateStowed(ctx, r, &rec, mode); err != nil {
+		return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
 	}
 	how := restoration{startedAt: op.StartedAt}
 	how.before, _ = fsx.IdentityOf(rec.Workspace.Path)
@@ -293,7 +295,7 @@ func (e *Engine) recoverRestore(ctx context.Context, r *repo, op journal.Operati
 			return e.end(ctx, op, journal.OpUndone, "the repository is gone")
 		}
 		r.git.DropRemains(op.StartedAt, baseRef(id), heldRef(id), archiveRef(id), archiveBranchRef(id), archiveStateRef(id), archiveWorkRef(id), "refs/heads/"+rec.Workspace.Branch)
-		err = e.carryRestoration(ctx, r, &operation{Operation: op}, rec)
+		err = e.carryRestoration(ctx, r, &operation{Operation: op}, rec, croft.RestoreWhole)
 		if _, typed := errors.AsType[*croft.Error](err); err != nil && !typed {
 			return err
 		}

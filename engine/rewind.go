@@ -123,7 +123,7 @@ func (e *Engine) rewindTrashed(ctx context.Context, r *repo, rec journal.Record,
 	defer op.close()
 	ctx = context.WithoutCancel(ctx)
 	if err = failpoint.Hit("rewind.journalled"); err == nil {
-		err = e.restoreOne(ctx, r, rec, a)
+		err = e.restoreOne(ctx, r, rec, croft.RestoreWhole, a)
 	}
 	if err != nil {
 		return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))

@@ -70,13 +70,19 @@ func (e *Engine) distance(ctx context.Context, r *repo, rec journal.Record, st *
 	return err
 }
 
+// broken says what is wrong with a workspace, and what to do about it. Where its
+// directory was moved to, the list and the doctor say.
 func broken(rec journal.Record, h checkout.Health) error {
-	message := map[checkout.Health]string{
-		checkout.Missing:      "its directory is gone",
-		checkout.Unregistered: "git does not know its directory any more",
-		checkout.Foreign:      "something else lies at its path",
-	}[h]
-	return &croft.Error{
-		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Message: message, Details: rec.Workspace.Path, Hint: "croft doctor --fix",
+	e := &croft.Error{
+		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Details: rec.Workspace.Path, Hint: "croft doctor --fix",
+		Message: map[checkout.Health]string{
+			checkout.Missing:      "its directory is not at its path: it was moved or deleted, or its drive is not mounted",
+			checkout.Unregistered: "git does not know its directory any more",
+			checkout.Foreign:      "something else lies at its path",
+		}[h],
 	}
+	if h != checkout.Unregistered {
+		e.Hint = "croft doctor"
+	}
+	return e
 }

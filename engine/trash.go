@@ -78,8 +78,11 @@ func onlyTrashed(all []journal.Record) []journal.Record {
 
 // left says what there is of a removed workspace.
 func (e *Engine) left(ctx context.Context, r *repo, rec journal.Record) croft.TrashLeft {
-	if rec.Trash.Dir != "" && fsx.IsThere(filepath.Join(rec.Trash.Dir, "tree")) {
+	if rec.Trash.Dir != "" && fsx.IsThere(filepath.Join(rec.Trash.Dir, "tree")) || fsx.Identity(rec.Identity).IsAt(rec.Workspace.Path) {
 		return croft.LeftDirectory
+	}
+	if isTrashAway(rec.Trash) && (!r.isTrashGone(rec) || r.findTrash(ctx, rec) != "") {
+		return croft.LeftAway
 	}
 	if r.git != nil {
 		if _, err := e.pinned(ctx, r, archiveWorkRef(rec.Workspace.ID)); err == nil {
@@ -152,7 +155,7 @@ func restoreNotes(rec journal.Record, was croft.TrashLeft) []string {
 		}
 	}
 	var notes []string
-	if was != croft.LeftDirectory {
+	if was == croft.LeftSnapshot || was == croft.LeftCommits {
 		notes = append(notes, "its directory was gone; files that git ignores did not come back")
 	}
 	if len(gone) > 0 {

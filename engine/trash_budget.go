@@ -54,7 +54,7 @@ func (e *Engine) tidyTrash(ctx context.Context, r *repo, res *croft.GCResult) er
 		return err
 	}
 	t := &tidying{Engine: e, r: r, res: res, now: e.now()}
-	t.fail("", r.finishDeletions(ctx, trashDirs(r, all)))
+	t.fail("", r.finishDeletions(ctx, nil)) // an empty trash still tells that what lay in it was deleted
 	t.fail("", e.sweepWork(ctx, r, all))
 	t.fail("", r.git.SweepPeeks())
 	t.fail("", e.sweepLedgers(ctx, r))
@@ -118,6 +118,9 @@ func (t *tidying) look(ctx context.Context) error {
 		})}
 		if dir := rec.Trash.Dir; dir != "" && filepath.Base(dir) != string(rec.Workspace.ID) {
 			continue // not a name that Croft gave
+		}
+		if t.mayComeBack(ctx, rec) {
+			continue
 		}
 		if it.hasDir() && fsx.IsThere(rec.Trash.Dir) {
 			if err = checkStowed(rec); err == nil {

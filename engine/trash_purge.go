@@ -186,7 +186,7 @@ func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 
 // reduce says of a removed workspace that its directory went.
 func (e *Engine) reduce(r *repo, t *journal.Trash) {
-	t.Dir, t.Identity, t.PurgeAt, t.PurgeWhy = "", "", time.Time{}, ""
+	t.Dir, t.Identity, t.Within, t.PurgeAt, t.PurgeWhy = "", "", "", time.Time{}, ""
 	t.ExpiresAt = e.now().Add(time.Duration(r.cfg.Trash.SavedFor))
 }
 
@@ -201,6 +201,10 @@ func (e *Engine) leave(ctx context.Context, r *repo, it *trashItem, work string)
 		}
 	}
 	if err := failpoint.Hit("trash.pinned"); err != nil {
+		return "", err
+	}
+	gone := fsx.Made{Path: dir, Identity: fsx.Identity(it.rec.Trash.Identity)}
+	if err := r.deleted().Put(string(it.rec.Workspace.ID), gone); err != nil {
 		return "", err
 	}
 	trash, err := fsx.OpenDir(filepath.Dir(dir))

@@ -9,6 +9,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
@@ -38,11 +39,8 @@ func (e *Engine) Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanR
 		if err != nil {
 			return removal{}, err
 		}
-		if !done && rec.Boot != proc.Here().Boot && (req.OlderThan <= 0 || req.Mode != croft.RemoveForce) {
-			return removal{}, &croft.Error{
-				Code: croft.WorkspaceDirty, Message: "it has commits that its target does not have, and the machine was restarted since",
-				Hint: "croft remove " + rec.Workspace.Name,
-			}
+		if err := guardOnly(rec, req, done, e.orphaned(leases[rec.Workspace.ID])); err != nil {
+			return removal{}, err
 		}
 		mode := croft.BranchDelete
 		if !done {
@@ -56,6 +54,23 @@ func (e *Engine) Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanR
 	}
 	res, err := e.sweep(ctx, s.repo, req.Mode, req.DryRun, wanted, how)
 	return res, explain("reap", "", err)
+}
+
+// guardOnly refuses a workspace whose commits its target does not have. Age says
+// nothing about whether somebody wants them; an orphan's branch is kept.
+func guardOnly(rec journal.Record, req croft.ReapRequest, isDone, isOrphan bool) error {
+	isForced := req.OlderThan > 0 && req.Mode == croft.RemoveForce
+	restarted := rec.Boot != proc.Here().Boot
+	if isDone || isForced || isOrphan && !restarted {
+		return nil
+	}
+	e := &croft.Error{
+		Code: croft.WorkspaceDirty, Message: "it has commits that its target does not have", Hint: "croft merge " + rec.Workspace.Name + ", or croft remove " + rec.Workspace.Name,
+	}
+	if restarted {
+		e.Message += ", and the machine was restarted since"
+	}
+	return e
 }
 
 // orphaned reports whether all leases of a workspace expired and all their
@@ -132,6 +147,9 @@ func (e *Engine) sweep(ctx context.Context, r *repo, mode croft.RemoveMode, dry 
 		h, err := how(rec)
 		h.act = a
 		if err == nil {
+			err = e.guardUnseen(ctx, r, rec)
+		}
+		if err == nil {
 			err = e.guard(ctx, r, rec, mode)
 		}
 		var done *croft.Removed
@@ -155,6 +173,15 @@ func (e *Engine) sweep(ctx context.Context, r *repo, mode croft.RemoveMode, dry 
 		res.Removed = append(res.Removed, *done)
 	}
 	return res, nil
+}
+
+// guardUnseen refuses a workspace whose directory is not found: whoever sweeps
+// names none, so force is not meant for it.
+func (e *Engine) guardUnseen(ctx context.Context, r *repo, rec journal.Record) error {
+	if !r.isAway(rec) || fsx.IsThere(rec.Workspace.Path) || r.whereabouts(ctx, []journal.Record{rec})[0] != "" {
+		return nil
+	}
+	return e.guardBroken(r, rec)
 }
 
 // finished reports whether a workspace's work was done and is in its target. A

@@ -82,8 +82,11 @@ func (v *view) of(ctx context.Context, rec journal.Record) croft.Workspace {
 	if w.State == croft.Creating {
 		return w
 	}
-	if v.r.trees.Health(specOf(rec)) != checkout.Intact {
-		w.State = croft.Broken
+	if h := v.r.trees.Health(specOf(rec)); h != checkout.Intact {
+		w.State, w.Fault = croft.Broken, faults[h]
+		if h == checkout.Foreign && fsx.Identity(rec.Identity).IsAt(w.Path) { // it is the directory, and has lost its way to git
+			w.Fault = croft.FaultUnregistered
+		}
 		w.Head, _ = v.refs.Ref("refs/heads/" + w.Branch)
 		return w
 	}
@@ -94,6 +97,26 @@ func (v *view) of(ctx context.Context, rec journal.Record) croft.Workspace {
 		w.Branch, w.Head = branch, head
 	}
 	return w
+}
+
+// faults are what callers are told of a checkout that is not as its record says.
+var faults = map[checkout.Health]croft.Fault{
+	checkout.Missing: croft.FaultMissing, checkout.Unregistered: croft.FaultUnregistered, checkout.Foreign: croft.FaultTaken,
+}
+
+// moved looks for those of the workspaces that are not at their paths, and shows
+// them where they are.
+func (v *view) moved(ctx context.Context, records []journal.Record, list []croft.Workspace) {
+	for i, to := range v.r.whereabouts(ctx, records) {
+		if to == "" {
+			continue
+		}
+		rec := records[i]
+		rec.Workspace.Path = to
+		w := v.of(ctx, rec)
+		w.State, w.Fault, w.MovedFrom = croft.Broken, croft.FaultMoved, records[i].Workspace.Path
+		list[i] = w
+	}
 }
 
 func (v *view) head(ctx context.Context, tree *git.Worktree) (branch, oid string, err error) {
@@ -135,6 +158,7 @@ func (v *view) all(ctx context.Context, records []journal.Record) []croft.Worksp
 		})
 	}
 	wg.Wait()
+	v.moved(ctx, records, out)
 	return out
 }
 
@@ -143,15 +167,13 @@ func (e *Engine) views(ctx context.Context, r *repo, ids []croft.ID) ([]croft.Wo
 	if err != nil {
 		return nil, err
 	}
-	out := make([]croft.Workspace, len(ids))
+	records := make([]journal.Record, len(ids))
 	for i, id := range ids {
-		rec, err := e.journal.Record(ctx, id)
-		if err != nil {
+		if records[i], err = e.journal.Record(ctx, id); err != nil {
 			return nil, err
 		}
-		out[i] = v.of(ctx, rec)
 	}
-	return out, nil
+	return v.all(ctx, records), nil
 }
 
 func (e *Engine) viewOf(ctx context.Context, r *repo, id croft.ID) (*croft.Workspace, error) {

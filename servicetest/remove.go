@@ -205,8 +205,10 @@ func removeDetached(t *testing.T, f *fixture) {
 func removeGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	removeAll(t, w.Path)
-	if got := f.removed("a"); got.Branch != w.Branch {
-		t.Errorf("Removed = %+v", got)
+	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceBroken) // it may only be absent
+	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+	if len(res.Removed) != 1 || res.Removed[0].Branch != w.Branch {
+		t.Errorf("Remove by force = %v", describe(res))
 	}
 	if got := f.Git("worktree", "list", "--porcelain"); strings.Contains(got, w.Path) {
 		t.Errorf("still registered: %s", got)

@@ -103,7 +103,7 @@ func trashGone(t *testing.T, f *fixture) {
 	if err := os.RemoveAll(w.Path); err != nil {
 		t.Fatal(err)
 	}
-	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	back, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
 	if err != nil || len(back.Notes) != 1 {
 		t.Fatalf("%+v, %v; want a note that the directory was gone", back, err)
@@ -121,7 +121,7 @@ func trashGoneRole(t *testing.T, f *fixture) {
 	if err := os.RemoveAll(w.Path); err != nil {
 		t.Fatal(err)
 	}
-	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	if _, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"}); err != nil {
 		t.Fatal(err)
 	}

@@ -59,7 +59,11 @@ func reapOlder(t *testing.T, f *fixture) {
 	if res := reap(t, f, croft.ReapRequest{OlderThan: time.Hour}); len(res.Removed) != 0 {
 		t.Errorf("Reap of those older than an hour = %+v", res)
 	}
-	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond})
+	// Age does not say that nobody wants commits which are nowhere else.
+	if res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond}); len(res.Removed) != 0 || len(res.Kept) != 1 || res.Kept[0].Reason.Code != croft.WorkspaceDirty {
+		t.Errorf("Reap = %+v", res)
+	}
+	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond, Mode: croft.RemoveForce})
 	if len(res.Removed) != 1 || res.Removed[0].Name != "a" || exists(w.Path) {
 		t.Errorf("Reap = %+v", res)
 	}
@@ -277,9 +281,17 @@ func doctorGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	removeAll(t, w.Path)
-	mended(t, f, "WORKSPACE_MISSING")
+	// It may only be absent, so the doctor ends nothing.
+	list := doctor(t, f, croft.FixAll)
+	if len(list) != 1 || list[0].Code != "WORKSPACE_MISSING" || list[0].Fixed {
+		t.Fatalf("Doctor = %+v", list)
+	}
+	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce, Branch: croft.BranchKeep})
 	if got := f.Git("rev-parse", w.Branch); got != tip || len(f.names()) != 0 {
 		t.Errorf("the branch is at %s, the workspaces are %v", got, f.names())
+	}
+	if list := doctor(t, f, croft.FixNothing); len(list) != 0 {
+		t.Errorf("Doctor after the removal = %+v", list)
 	}
 }
 

@@ -19,7 +19,7 @@ func nextFor(ws croft.Workspace, now time.Time) croft.Next {
 	case ws.State == croft.Trashed:
 		return croft.Next{What: "in the trash", Command: "croft restore " + name}
 	case ws.State == croft.Broken:
-		return croft.Next{What: "needs repair", Command: "croft doctor --fix"}
+		return nextForBroken(ws)
 	case ws.IsLocked && ws.LockReason != "":
 		return croft.Next{What: "locked: " + ws.LockReason}
 	case ws.IsLocked:
@@ -43,6 +43,20 @@ func nextFor(ws croft.Workspace, now time.Time) croft.Next {
 	default:
 		return croft.Next{What: "has commits", Command: "croft merge " + name}
 	}
+}
+
+// nextForBroken says what a broken workspace needs. Where its directory is not
+// known nothing is recommended but to look.
+func nextForBroken(ws croft.Workspace) croft.Next {
+	switch ws.Fault {
+	case croft.FaultMissing:
+		return croft.Next{What: "directory not found", Command: "croft doctor"}
+	case croft.FaultMoved:
+		return croft.Next{What: "moved", Command: "croft doctor --fix"}
+	case croft.FaultTaken:
+		return croft.Next{What: "something else at its path", Command: "croft doctor"}
+	}
+	return croft.Next{What: "needs repair", Command: "croft doctor --fix"}
 }
 
 // withNext fills in what each workspace needs next.

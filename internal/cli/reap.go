@@ -31,7 +31,8 @@ func newReapCommand(a *app) *cobra.Command {
 		Short: "Remove what dead agents left",
 		Long: `Move orphans to the trash: workspaces whose lease expired and whose owner is
 provably gone. Without a lease there are no orphans; --older-than also takes
-idle workspaces of that age that nobody leased.`,
+idle workspaces of that age that nobody leased, if their commits are in their
+target. One whose directory is not found stays.`,
 		Example: `  croft reap --older-than 7d --dry-run`,
 		Args:    takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,7 +50,7 @@ idle workspaces of that age that nobody leased.`,
 	}
 	flags := cmd.Flags()
 	flags.Var(&olderThan, "older-than", "also idle workspaces of this age, such as 24h or 7d")
-	flags.BoolVarP(&isForced, "force", "f", false, "also with uncommitted work")
+	flags.BoolVarP(&isForced, "force", "f", false, "also with work that is nowhere else")
 	flags.BoolVarP(&isDryRun, "dry-run", "n", false, "only tell")
 	return cmd
 }

@@ -195,6 +195,20 @@ func (d *Dir) Names() ([]string, error) {
 	return names, err
 }
 
+// SomeNames lists at most n entries.
+func (d *Dir) SomeNames(n int) ([]string, error) {
+	f, err := d.reopen()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(n)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return names, err
+}
+
 // ReadFile reads an entry that is a regular file of at most limit bytes.
 func (d *Dir) ReadFile(name string, limit int64) ([]byte, error) {
 	f, err := d.Open(name)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
@@ -26,29 +27,18 @@ func (w *Worktree) HasAdmin() bool {
 	return admin.Has("HEAD")
 }
 
-// WithoutFiles is a look at what the admin directory alone knows: nothing is
-// looked for at the checkout's path. An agent can have written the admin
-// directory of a worktree, so what says there which repository it belongs to, and
-// which commit is checked out, does not count.
-func (w *Worktree) WithoutFiles(head string) (*Peek, error) {
-	alone := *w
-	alone.Path, alone.settled = "", true
-	if w.IsIsolated() || !w.Repo.NativeRefs() || head == "" {
-		return &Peek{Worktree: &alone, isBorrowed: true}, nil
-	}
-	alone.Admin = w.Repo.ownStaging(filepath.Base(w.Admin) + peekSuffix)
-	p := &Peek{Worktree: &alone}
-	err := os.RemoveAll(alone.Admin) // of a look that was killed
-	if err == nil {
-		err = w.Repo.copyAdmin(w.Admin, alone.Admin)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(alone.Admin, "HEAD"), []byte(head+"\n"), 0o644)
-	}
+// Named is where the admin directory says that the checkout lies; empty if it does
+// not say. Git writes it when a worktree is moved, and so can an agent.
+func (w *Worktree) Named() string {
+	b, err := readSmall(filepath.Join(w.Admin, "gitdir"))
 	if err != nil {
-		return nil, errors.Join(err, p.Close())
+		return ""
 	}
-	return p, nil
+	path, ok := strings.CutSuffix(strings.TrimSpace(string(b)), "/.git")
+	if path = filepath.FromSlash(path); !ok || !filepath.IsAbs(path) || filepath.Clean(path) != path {
+		return ""
+	}
+	return path
 }
 
 // Rebuild makes the directory of a worktree anew whose admin directory was stowed

@@ -64,6 +64,31 @@ func (r *Repository) Peek(ctx context.Context, s Stowed) (*Peek, error) {
 	return p, nil
 }
 
+// WithoutFiles is a look at what the admin directory alone knows: nothing is
+// looked for at the checkout's path. An agent can have written the admin
+// directory of a worktree, so what says there which repository it belongs to, and
+// which commit is checked out, does not count.
+func (w *Worktree) WithoutFiles(head string) (*Peek, error) {
+	alone := *w
+	alone.Path, alone.settled = "", true
+	if w.IsIsolated() || !w.Repo.NativeRefs() || head == "" {
+		return &Peek{Worktree: &alone, isBorrowed: true}, nil
+	}
+	alone.Admin = w.Repo.ownStaging(filepath.Base(w.Admin) + peekSuffix)
+	p := &Peek{Worktree: &alone}
+	err := os.RemoveAll(alone.Admin) // of a look that was killed
+	if err == nil {
+		err = w.Repo.copyAdmin(w.Admin, alone.Admin)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(alone.Admin, "HEAD"), []byte(head+"\n"), 0o644)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	return p, nil
+}
+
 // SweepPeeks removes what is left of looks that were killed. Nobody may be
 // looking.
 func (r *Repository) SweepPeeks() error {

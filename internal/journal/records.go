@@ -77,6 +77,7 @@ func (r *Record) Wake(boot string) {
 type Trash struct {
 	Dir        string    `json:"dir,omitempty"`      // empty: nothing is on disk; commits, and a snapshot if one was taken, are left
 	Identity   string    `json:"identity,omitempty"` // of that directory
+	Within     string    `json:"within,omitempty"`   // the identity of the directory that it lies in
 	Tip        string    `json:"tip,omitempty"`      // where the branch was
 	BranchGone bool      `json:"branchGone,omitempty"`
 	RemovedAt  time.Time `json:"removedAt"`
