@@ -1,9 +1,11 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -80,6 +82,119 @@ func TestOlderStateKeepsWhatWasMade(t *testing.T) {
 			create(t, e, croft.CreateRequest{Name: "b"})
 			if got := show(t, e, "a"); got.State != croft.Ready || read(t, filepath.Join(w.Path, "work.txt")) != "work\n" {
 				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// TestOlderStateKeepsLaterWork: a state that was saved while a workspace was brought
+// back to a snapshot, and put back later, does not know what was done since. The
+// rewind is finished, and that work is in a snapshot.
+func TestOlderStateKeepsLaterWork(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			e := engineIn(t, r, 0)
+			w := create(t, e, croft.CreateRequest{Name: "a", Mode: mode})
+			var snaps [2]*croft.Snapshot
+			for i, text := range []string{"one\n", "two\n"} {
+				gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), text)
+				var err error
+				if snaps[i], err = e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "later\n")
+			if err := e.Close(); err != nil {
+				t.Fatal(err)
+			}
+			input, err := json.Marshal(map[string]*croft.Snapshot{"from": snaps[1], "to": snaps[0]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := database(t, r)
+			update(t, j, func(tx *journal.Tx) error {
+				rec, err := tx.Record(w.ID)
+				if err != nil {
+					return err
+				}
+				rec.Workspace.State = croft.Creating
+				return errors.Join(tx.Put(rec), tx.Begin(journal.Operation{
+					ID: "back", Act: "back", Kind: "rewind", Repo: rec.RepoID, Workspaces: []croft.ID{w.ID}, Names: []string{"a"},
+					Input: input, Owner: dead(), StartedAt: time.Now(),
+				}))
+			})
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+			e = engineIn(t, r, 0)
+			create(t, e, croft.CreateRequest{Name: "b"})
+			if got := read(t, filepath.Join(w.Path, "work.txt")); got != "one\n" {
+				t.Errorf("the rewind was not finished: %q", got)
+			}
+			list, err := e.Snapshots(t.Context(), "")
+			if err != nil || len(list) != 3 {
+				t.Fatalf("Snapshots = %+v, %v", list, err)
+			}
+			list = slices.DeleteFunc(list, func(s croft.Snapshot) bool { return s.ID == snaps[0].ID || s.ID == snaps[1].ID })
+			if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(list[0].ID)}); err != nil {
+				t.Fatal(err)
+			}
+			if got := read(t, filepath.Join(w.Path, "work.txt")); got != "later\n" {
+				t.Errorf("what was done later is %q", got)
+			}
+		})
+	}
+}
+
+// TestNewRepositoryInheritsNothing: a repository that is made where another one was
+// deleted has none of its workspaces, history or trash, also in a program that was
+// open all the time, and also where the directory gets the same inode again.
+func TestNewRepositoryInheritsNothing(t *testing.T) {
+	t.Parallel()
+	for _, engines := range []string{"open", "new"} {
+		t.Run(engines, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			e := engineIn(t, r, 0)
+			create(t, e, croft.CreateRequest{Name: "a"})
+			create(t, e, croft.CreateRequest{Name: "gone"})
+			if _, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"gone"}}); err != nil {
+				t.Fatal(err)
+			}
+			was, err := e.Repo(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.RemoveAll(r.Dir); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Millisecond) // two that are born in one step of the kernel's clock are the same
+			if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			r.Git("init", "--quiet", "--initial-branch=main")
+			r.Write("other.txt", "other\n")
+			r.Commit("another project")
+			if engines == "new" {
+				e = engineIn(t, r, 0)
+			}
+			now, err := e.Repo(t.Context(), "")
+			if err != nil || now.ID == was.ID {
+				t.Errorf("Repo = %+v, %v; the deleted one was %s", now, err, was.ID)
+			}
+			if got := names(t, e); len(got) != 0 {
+				t.Errorf("it has the workspaces %v", got)
+			}
+			trash, terr := e.Trash(t.Context(), "")
+			history, herr := e.History(t.Context(), croft.HistoryRequest{})
+			if terr != nil || herr != nil || len(trash) != 0 || len(history) != 0 {
+				t.Errorf("it has %+v in the trash and did %+v; %v, %v", trash, history, terr, herr)
+			}
+			if w := create(t, e, croft.CreateRequest{Name: "fresh"}); !exists(filepath.Join(w.Path, "other.txt")) {
+				t.Error("the workspace is of another project")
 			}
 		})
 	}

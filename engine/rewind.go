@@ -430,7 +430,27 @@ func (e *Engine) recoverRewind(ctx context.Context, r *repo, op journal.Operatio
 	if how.Trashed && how.From.Commit == "" {
 		return e.recoverTrashed(ctx, r, op, how)
 	}
+	if err := e.saveFirst(ctx, r, how); err != nil {
+		return err
+	}
 	return e.carryRewind(ctx, r, &operation{Operation: op}, how)
+}
+
+// saveFirst saves what a workspace holds before an interrupted rewind goes on. A
+// state that was put back may speak of one that ended long ago, and does not know
+// what was done since. What a rewind left halfway may not be readable; then it is
+// nobody's work.
+func (e *Engine) saveFirst(ctx context.Context, r *repo, how rewinding) error {
+	rec, err := e.journal.Record(ctx, how.To.Workspace)
+	if err != nil || r.trees.Health(specOf(rec)) != checkout.Intact {
+		return err
+	}
+	rec.Workspace.State = croft.Ready // which it is until the rewind goes on
+	_, err = e.save(ctx, r, rec, how.To.Commit)
+	if err != nil && explainSystem(&croft.Error{}, err) {
+		return err // the next one tries again
+	}
+	return ctx.Err()
 }
 
 // recoverTrashed is for a rewind whose process died before the workspace had
