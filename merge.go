@@ -65,7 +65,7 @@ type Merge struct {
 	Priority  int              `json:"priority,omitempty"` // the higher goes first
 	IsHeld    bool             `json:"held,omitempty"`     // it waits until it is released
 	Moved     string           `json:"moved,omitempty"`    // how the target had moved outside of its lane, before this was published
-	HeldBack  []string         `json:"heldBack,omitempty"` // files that were not committed, because they look like secrets, are large, or are repositories
+	HeldBack  []string         `json:"heldBack,omitempty"` // files that were not committed, because they look like secrets, are large, are repositories, or were hidden from git
 
 	Actor       string    `json:"actor,omitempty"`
 	SubmittedAt time.Time `json:"submittedAt"`
@@ -209,6 +209,7 @@ type Resolution struct {
 	Target    string           `json:"target"`
 	Commit    string           `json:"commit"`              // of the target
 	Conflicts []ConflictedPath `json:"conflicts,omitempty"` // empty: it went in cleanly
+	HeldBack  []string         `json:"heldBack,omitempty"`  // what was not committed before; see Merge
 }
 
 // Merges is the part of Service that brings work to its target and takes it

@@ -49,12 +49,7 @@ func (e *Engine) finish(ctx context.Context, req croft.FinishRequest) (*croft.Me
 		return e.finishDirect(ctx, r, rec)
 	}
 	if req.Outcome == croft.Succeeded && merges(r, rec, req.Policy) {
-		if req.Message != "" {
-			if _, _, err := e.commitWork(ctx, r, rec, req.Message); err != nil {
-				return nil, err
-			}
-		}
-		return e.submit(ctx, r, rec, croft.MergeRequest{}, key)
+		return e.submit(ctx, r, rec, submission{key: key, message: req.Message})
 	}
 	return e.leavePending(ctx, r, rec, req, key)
 }

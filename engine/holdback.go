@@ -16,18 +16,26 @@ import (
 // done with it.
 type work struct {
 	paths      []string // to be committed as they are on disk
+	gone       []string // to be committed as deleted
 	unstage    []string // staged, and not to be committed
 	heldBack   []string // not to be committed unasked, staged or not
 	conflicted []string
+	isStaged   bool // something is, and is committed as it is staged
 }
 
 // isSomething reports whether a commit of the work may differ from HEAD.
-func (w work) isSomething() bool { return len(w.paths) > 0 || len(w.unstage) > 0 }
+func (w work) isSomething() bool {
+	return len(w.paths) > 0 || len(w.gone) > 0 || len(w.unstage) > 0 || w.isStaged
+}
 
-func (w work) request() git.Work { return git.Work{Paths: w.paths, Without: w.unstage} }
+func (w work) request() git.Work { return git.Work{Paths: w.paths, Gone: w.gone, Without: w.unstage} }
 
 // sortWork looks at all that is uncommitted in a checkout. What Croft itself put
 // into a workspace is nobody's work; the project's own checkout has no record.
+//
+// What is not held back comes to what "git add --all" would stage. So a file that
+// differs from HEAD in the index alone is not looked at again: one that was taken
+// out of the index and is ignored since stays out.
 func (r *repo) sortWork(ctx context.Context, tree *git.Worktree, rec journal.Record) (work, error) {
 	var w work
 	patterns := r.cfg.Commit.HoldBackPatterns()
@@ -39,6 +47,12 @@ func (r *repo) sortWork(ctx context.Context, tree *git.Worktree, rec journal.Rec
 			w.conflicted = append(w.conflicted, entry.Path)
 			w.paths = append(w.paths, entry.Path)
 		case entry.Untracked() && rec.Workspace.ID != "" && (entry.Path == stateFile || rec.Placed(entry.Path)):
+		case entry.Hidden:
+			if !rec.Placed(entry.Path) {
+				w.heldBack = append(w.heldBack, entry.Path)
+			}
+		case entry.Work == 'D':
+			w.gone = append(w.gone, entry.Path)
 		case entry.Untracked() && (looksSecret(patterns, entry.Path) || isLump(r.cfg.Commit, tree.Path, entry.Path)):
 			w.heldBack = append(w.heldBack, entry.Path)
 		case entry.Added() && looksSecret(patterns, entry.Path):
@@ -47,16 +61,24 @@ func (r *repo) sortWork(ctx context.Context, tree *git.Worktree, rec journal.Rec
 				return w, err
 			}
 			if merged { // to leave it out would delete it from what is merged
-				w.paths = append(w.paths, entry.Path)
+				w.take(entry)
 				break
 			}
 			w.heldBack = append(w.heldBack, entry.Path)
 			w.unstage = append(w.unstage, entry.Path)
 		default:
-			w.paths = append(w.paths, entry.Path)
+			w.take(entry)
 		}
 	}
 	return w, nil
+}
+
+func (w *work) take(entry git.StatusEntry) {
+	if entry.Work == '.' {
+		w.isStaged = true
+		return
+	}
+	w.paths = append(w.paths, entry.Path)
 }
 
 // isLump reports whether an untracked path is a repository of its own, or a large

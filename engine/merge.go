@@ -33,7 +33,7 @@ func (e *Engine) Merge(ctx context.Context, req croft.MergeRequest) (*croft.Merg
 	if err != nil {
 		return nil, explain("merge", req.Workspace, err)
 	}
-	m, err := e.submit(ctx, s.repo, rec, req, key)
+	m, err := e.submit(ctx, s.repo, rec, submission{req: req, key: key})
 	return m, explain("merge", rec.Workspace.Name, err)
 }
 
@@ -60,9 +60,16 @@ func (e *Engine) mergedBefore(ctx context.Context, key *journal.Key, req any) (*
 	return &m.Merge, err == nil, err
 }
 
+// submission is what submit is asked for.
+type submission struct {
+	req     croft.MergeRequest
+	key     journal.Key
+	message string // of the commit of what is uncommitted; empty: the usual one
+}
+
 // submit commits a workspace's work and puts it in the queue of its target.
-func (e *Engine) submit(ctx context.Context, r *repo, rec journal.Record, req croft.MergeRequest, key journal.Key) (*croft.Merge, error) {
-	w := rec.Workspace
+func (e *Engine) submit(ctx context.Context, r *repo, rec journal.Record, sub submission) (*croft.Merge, error) {
+	w, req := rec.Workspace, sub.req
 	if w.Mode == croft.ModeLegacy {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the agent wrote in the project itself; there is nothing to merge"}
 	}
@@ -77,13 +84,13 @@ func (e *Engine) submit(ctx context.Context, r *repo, rec journal.Record, req cr
 		return nil, err
 	}
 	var err error
-	if m.Head, m.HeldBack, err = e.commitWork(ctx, r, rec, ""); err != nil {
+	if m.Head, m.HeldBack, err = e.commitWork(ctx, r, rec, sub.message); err != nil {
 		return nil, err
 	}
 	if err := failpoint.Hit("merge.committed"); err != nil {
 		return nil, err
 	}
-	return e.enqueue(ctx, rec, m, key)
+	return e.enqueue(ctx, rec, m, sub.key)
 }
 
 func (e *Engine) checkSubmission(ctx context.Context, r *repo, w croft.Workspace, m croft.Merge) error {

@@ -56,7 +56,7 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 	if _, err := e.save(ctx, s.repo, rec, ""); err != nil {
 		return nil, err
 	}
-	head, _, err := e.commitWork(ctx, s.repo, rec, "")
+	head, held, err := e.commitWork(ctx, s.repo, rec, "")
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 	if err != nil {
 		return nil, err
 	}
-	out.Workspace = *view
+	out.Workspace, out.HeldBack = *view, held
 	return out, nil
 }
 

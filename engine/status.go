@@ -35,13 +35,16 @@ func (e *Engine) status(ctx context.Context, r *repo, rec journal.Record) (*crof
 		return nil, err
 	}
 	for _, c := range changes {
-		if c.Kind == checkout.Untracked && (c.Path == stateFile || rec.Placed(c.Path)) {
+		if c.Kind == checkout.Untracked && c.Path == stateFile {
+			continue
+		}
+		if (c.Kind == checkout.Untracked || c.Kind == checkout.Hidden) && rec.Placed(c.Path) {
 			continue
 		}
 		switch c.Kind {
 		case checkout.Staged:
 			st.Staged++
-		case checkout.Modified:
+		case checkout.Modified, checkout.Hidden:
 			st.Modified++
 		case checkout.Untracked:
 			st.Untracked++

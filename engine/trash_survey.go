@@ -160,7 +160,7 @@ func (s *survey) isDirty(ctx context.Context, p *git.Peek, rec journal.Record, i
 		}
 		ours := entry.Path == stateFile || isPlaced(p.Path, rec, entry.Path)
 		again := slices.ContainsFunc(s.Regenerable, func(p part) bool { return strings.HasPrefix(entry.Path, p.Path+"/") })
-		if !entry.Untracked() || !ours && !again {
+		if !entry.Untracked() && !entry.Hidden || !ours && !again {
 			return true, nil
 		}
 	}

@@ -75,7 +75,7 @@ func (e *Engine) commitWorkAt(ctx context.Context, r *repo, rec journal.Record, 
 		return "", nil, err
 	}
 	tree := r.trees.At(specOf(rec))
-	if len(found.paths) == 0 && tree.Progress() == "" {
+	if !found.isSomething() && tree.Progress() == "" {
 		_, head, err = tree.Head(ctx)
 		return head, found.heldBack, err
 	}

@@ -62,6 +62,7 @@ func groups() []group {
 		{"Radar", radarScenarios()},
 		{"History", historyScenarios()},
 		{"Merges", mergeScenarios()},
+		{"Commits", commitScenarios()},
 		{"Finish", finishScenarios()},
 		{"Branch", branchScenarios()},
 		{"Lanes", laneScenarios()},

@@ -79,6 +79,7 @@ const (
 	Modified   ChangeKind = "modified"
 	Untracked  ChangeKind = "untracked"
 	Conflicted ChangeKind = "conflicted"
+	Hidden     ChangeKind = "hidden" // modified, and git was told not to look
 )
 
 // Change is one path that differs from the last commit.

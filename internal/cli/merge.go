@@ -148,6 +148,9 @@ func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest
 			a.note("  %s", c.Path)
 		}
 	}
+	if len(out.HeldBack) > 0 {
+		a.note("%s: not committed: %s", out.Workspace.Name, strings.Join(out.HeldBack, ", "))
+	}
 	a.note("hint: croft merge %s", shellWord(out.Workspace.Name))
 	return nil
 }

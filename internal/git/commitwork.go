@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -60,7 +61,8 @@ func (w *Worktree) at() checkoutAt { return checkoutAt{w.Admin, w.Path, w.Inheri
 // Work is what of a worktree is committed beside what is staged.
 type Work struct {
 	Branch   string   // that it is committed to; empty: to none, HEAD is detached
-	Paths    []string // as they are on disk: added, changed or gone
+	Paths    []string // as they are on disk
+	Gone     []string // tracked, and not there any more
 	Without  []string // staged, and taken out; on disk they stay
 	Commit   Commit   // its tree and its parents are found
 	Identity Identity
@@ -143,10 +145,11 @@ func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 }
 
 func (c *indexCopy) tree(ctx context.Context, work Work) (string, error) {
-	if err := c.update(ctx, work.Paths); err != nil {
+	// What goes makes room: a link may lie where there was a directory.
+	if err := c.unstage(ctx, slices.Concat(work.Gone, work.Without)); err != nil {
 		return "", err
 	}
-	if err := c.unstage(ctx, work.Without); err != nil {
+	if err := c.update(ctx, work.Paths); err != nil {
 		return "", err
 	}
 	out, err := c.run(ctx, "", "write-tree")

@@ -28,6 +28,7 @@ type IndexEntry struct {
 	OID      string
 	Stage    int  // 1 to 3 for the sides of a conflict
 	Hidden   bool // git does not look at the file on disk
+	Sparse   bool // as one that need not be there
 	Intended bool // it is going to be added
 
 	// stat is what git noted of the file when it last was what is staged: the

@@ -175,7 +175,7 @@ func (e rawEntry) decode() IndexEntry {
 	flags := e.flags()
 	out := IndexEntry{
 		Mode: modeText(e.mode()), Stage: int(flags&stageMask) >> 12,
-		Hidden: flags&assumeValid != 0 || e.extended&skipWorktree != 0, Intended: e.extended&intentToAdd != 0,
+		Hidden: flags&assumeValid != 0 || e.extended&skipWorktree != 0, Sparse: e.extended&skipWorktree != 0, Intended: e.extended&intentToAdd != 0,
 	}
 	for i := range out.stat {
 		out.stat[i] = binary.BigEndian.Uint32(e.fixed[4*i:])

@@ -44,6 +44,7 @@ type StatusEntry struct {
 	Work       byte // state of the file against the index
 	Submodule  bool
 	Conflicted bool
+	Hidden     bool // git was told not to look at the file, and does not say itself that it differs
 }
 
 // Untracked reports whether git does not know the path.

@@ -63,7 +63,7 @@ func TestPipesDoNotHang(t *testing.T) {
 					return one(w.CommitWork(ctx, Work{Branch: "wt", Paths: []string{"new.txt"}, Commit: Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}}))
 				},
 				"lend":   func() error { return one(repo.lendObjects(ctx, "croft-x")) },
-				"links":  func() error { return one(repo.gitlinks(ctx, w.at())) },
+				"links":  func() error { return one(repo.special(ctx, w.at())) },
 				"hosts":  func() error { repo.Hosts("wt"); IndexEntries(w.Admin); return nil },
 				"reopen": func() error { return one(New(options(r)).Open(r.Dir)) },
 			} {

@@ -118,19 +118,22 @@ func (r *Repository) Baseline(ctx context.Context, when time.Time) error {
 	if head == "" {
 		return w.firstBaseline(ctx, c)
 	}
-	var paths []string
+	var paths, gone []string
 	for e, err := range w.Status(ctx, UntrackedAll, RefreshIndex) {
 		if err != nil {
 			return err
 		}
-		if !strings.HasSuffix(e.Path, "/") { // a repository in there stays what it is
+		switch {
+		case e.Work == 'D':
+			gone = append(gone, e.Path)
+		case !strings.HasSuffix(e.Path, "/"): // a repository in there stays what it is
 			paths = append(paths, e.Path)
 		}
 	}
-	if len(paths) == 0 {
+	if len(paths)+len(gone) == 0 {
 		return nil
 	}
-	_, err = w.commitWork(ctx, Work{Branch: plainBranch, Paths: paths, Commit: c})
+	_, err = w.commitWork(ctx, Work{Branch: plainBranch, Paths: paths, Gone: gone, Commit: c})
 	return err
 }
 

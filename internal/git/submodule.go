@@ -4,12 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
-
-	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // checkoutAt is a git directory and the files that belong to it.
@@ -40,15 +36,29 @@ func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untrac
 		}
 		entries = append(entries, e)
 	}
-	links, err := r.gitlinks(ctx, at)
-	if err != nil || len(links) == 0 {
-		return entries, err
+	special, err := r.special(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if len(special.links)+len(special.hidden) == 0 {
+		return entries, nil
 	}
 	known := map[string]int{}
 	for i, e := range entries {
 		known[e.Path] = i
 	}
-	for _, path := range links {
+	edits, err := r.hiddenEdits(ctx, at, special)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range edits {
+		// In a sparse checkout git itself looks at files that should not be there.
+		if i, listed := known[e.Path]; !listed || entries[i].Work == '.' {
+			known[e.Path] = len(entries)
+			entries = append(entries, e)
+		}
+	}
+	for _, path := range special.links {
 		i, listed := known[path]
 		if listed && entries[i].Work != '.' {
 			continue
@@ -104,50 +114,4 @@ func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path str
 		return false, err
 	}
 	return err != nil || len(entries) > 0, nil
-}
-
-// gitlinks lists the submodules that an index holds. The index is read here,
-// which saves a process for the many repositories without one.
-func (r *Repository) gitlinks(ctx context.Context, at checkoutAt) ([]string, error) {
-	f, err := fsx.Open(filepath.Join(at.gitDir, "index"))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	links, err := readGitlinks(f, r.oidLen()/2)
-	if err == nil {
-		return links, nil
-	}
-	out, err := r.git.run(ctx, door{repo: r, gitDir: at.gitDir, work: at.work}, call{args: []string{"ls-files", "--stage", "-z"}})
-	if err != nil {
-		return nil, err
-	}
-	links = nil
-	for _, line := range splitNUL(out) {
-		if meta, path, ok := strings.Cut(line, "\t"); ok && strings.HasPrefix(meta, "160000 ") {
-			links = append(links, path)
-		}
-	}
-	return links, nil
-}
-
-// readGitlinks reads the submodules from an index.
-func readGitlinks(f io.Reader, hashLen int) ([]string, error) {
-	var links []string
-	r, err := scanIndex(f, hashLen, func(e rawEntry) {
-		if e.mode() == gitlinkMode {
-			links = append(links, string(e.name))
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	// An index that is split keeps the rest of its entries in another file.
-	if ext, err := r.Peek(4); err != nil || string(ext) == "link" {
-		return nil, errIndex
-	}
-	return links, nil
 }

@@ -127,7 +127,8 @@ func TestGitlinksOfRealIndexes(t *testing.T) {
 					r.Git("update-index", "--index-version", index)
 				}
 				at := checkoutAt{gitDir: repo.CommonDir, work: r.Dir}
-				got, err := repo.gitlinks(t.Context(), at)
+				found, err := repo.special(t.Context(), at)
+				got := found.links
 				slices.Sort(got)
 				slices.Sort(want)
 				if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -138,7 +139,7 @@ func TestGitlinksOfRealIndexes(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer f.Close()
-				if _, err := readGitlinks(f, repo.oidLen()/2); (err != nil) != (index == "split") {
+				if _, err := readSpecial(f, repo.oidLen()/2); (err != nil) != (index == "split") {
 					t.Errorf("read without git: %v", err)
 				}
 				if n := IndexEntries(repo.CommonDir); index == "2" && n != 300 {

@@ -132,6 +132,8 @@ func (c *Checkouts) Changes(ctx context.Context, s checkout.Spec) ([]checkout.Ch
 			kind = checkout.Conflicted
 		case e.Untracked():
 			kind = checkout.Untracked
+		case e.Hidden:
+			kind = checkout.Hidden
 		case e.Index != '.' && e.Work == '.':
 			kind = checkout.Staged
 		}

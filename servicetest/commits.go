@@ -1,0 +1,191 @@
+package servicetest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+)
+
+func commitScenarios() []scenario {
+	return []scenario{
+		{"TakenOutOfTheIndex", commitTakenOut},
+		{"TakenOutAndSecret", commitTakenOutSecret},
+		{"Hidden", commitHidden},
+		{"HiddenSparse", commitHiddenSparse},
+		{"Kinds", commitKinds},
+		{"Message", commitMessage},
+	}
+}
+
+// finish ends a workspace's agent, without a merge.
+func (f *fixture) finish(name string) croft.Merge {
+	f.t.Helper()
+	m, err := f.Finish(f.t.Context(), croft.FinishRequest{Workspace: name, Policy: croft.MergeNever})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return *m
+}
+
+// What an agent took out of the index and has git ignore stays out, and what it
+// still has on disk is not committed.
+func commitTakenOut(t *testing.T, f *fixture) {
+	f.Write(".env", "PASSWORD=old\n")
+	f.Write("cache/a.txt", "tracked by mistake\n")
+	f.Write("again.txt", "old\n")
+	f.Commit("a password")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.GitIn(w.Path, "rm", "--quiet", "--cached", ".env", "cache/a.txt", "again.txt")
+	write(t, w, ".gitignore", ".env\ncache/\n")
+	write(t, w, ".env", "PASSWORD=new\n")
+	write(t, w, "again.txt", "new\n")
+	m := f.finish("a")
+	if got := f.Git("ls-tree", "-r", "--name-only", m.Head); got != ".gitignore\nREADME.md\nagain.txt\nsrc/main.txt" {
+		t.Errorf("committed:\n%s", got)
+	}
+	if got := f.Git("show", m.Head+":again.txt"); got != "new" {
+		t.Errorf("what is not ignored is committed as %q", got)
+	}
+	if b, err := os.ReadFile(filepath.Join(w.Path, ".env")); err != nil || string(b) != "PASSWORD=new\n" {
+		t.Errorf("the file on disk: %q, %v", b, err)
+	}
+	if st, err := f.Status(t.Context(), w.ID); err != nil || st.Dirty() {
+		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+// What was taken out of the index, looks like a secret and is not ignored is held
+// back like any other new file.
+func commitTakenOutSecret(t *testing.T, f *fixture) {
+	f.Write(".env", "PASSWORD=old\n")
+	f.Commit("a password")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.GitIn(w.Path, "rm", "--quiet", "--cached", ".env")
+	write(t, w, ".env", "PASSWORD=new\n")
+	m := f.finish("a")
+	if got := f.Git("ls-tree", "-r", "--name-only", m.Head); got != "README.md\nsrc/main.txt" || strings.Join(m.HeldBack, " ") != ".env" {
+		t.Errorf("committed:\n%s\nheld back: %v", got, m.HeldBack)
+	}
+}
+
+// Edits of files that git was told not to look at are not committed, and are not
+// passed over in silence either.
+func commitHidden(t *testing.T, f *fixture) {
+	f.Write("one.txt", "1\n")
+	f.Write("two.txt", "2\n")
+	f.Write("gone.txt", "3\n")
+	f.Write("same.txt", "4\n")
+	f.Commit("files")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.GitIn(w.Path, "update-index", "--assume-unchanged", "one.txt", "gone.txt", "same.txt")
+	f.GitIn(w.Path, "update-index", "--skip-worktree", "two.txt", "README.md")
+	if st, err := f.Status(t.Context(), w.ID); err != nil || st.Dirty() {
+		t.Errorf("nothing is edited: %+v, %v", st, err)
+	}
+	write(t, w, "one.txt", "edited\n")
+	write(t, w, "two.txt", "edited\n")
+	write(t, w, "same.txt", "4\n")
+	write(t, w, "new.txt", "new\n")
+	if err := os.Remove(filepath.Join(w.Path, "gone.txt")); err != nil {
+		t.Fatal(err)
+	}
+	const held = "gone.txt one.txt two.txt"
+	work, err := f.Diff(t.Context(), croft.DiffRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(work.HeldBack, " "); got != held || len(work.Files) != 1 {
+		t.Errorf("the diff leaves out %q and shows %+v", got, work.Files)
+	}
+	m := f.finish("a")
+	if got := f.Git("diff", "--name-status", w.Base, m.Head); got != "A\tnew.txt" || strings.Join(m.HeldBack, " ") != held {
+		t.Errorf("committed:\n%s\nheld back: %v", got, m.HeldBack)
+	}
+	res, err := f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}})
+	if err != nil || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceDirty) {
+		t.Fatalf("removed without force: %+v, %v", res, err)
+	}
+	for name := range strings.FieldsSeq(held) {
+		if !strings.Contains(res.Kept[0].Reason.Details, name) {
+			t.Errorf("%s is not named: %s", name, res.Kept[0].Reason.Details)
+		}
+	}
+	f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if b, err := os.ReadFile(filepath.Join(w.Path, "one.txt")); err != nil || string(b) != "edited\n" {
+		t.Errorf("after the merge: %q, %v", b, err)
+	}
+}
+
+// What a sparse checkout leaves out is no deletion.
+func commitHiddenSparse(t *testing.T, f *fixture) {
+	f.Write("far/a.txt", "1\n")
+	f.Write("far/away/b.txt", "2\n")
+	f.Commit("files")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.GitIn(w.Path, "sparse-checkout", "set", "src")
+	if _, err := os.Stat(filepath.Join(w.Path, "far")); err == nil {
+		t.Fatal("the checkout is not sparse")
+	}
+	write(t, w, "src/new.txt", "new\n")
+	m := f.finish("a")
+	if got := f.Git("diff", "--name-status", w.Base, m.Head); got != "A\tsrc/new.txt" || len(m.HeldBack) > 0 {
+		t.Errorf("committed:\n%s\nheld back: %v", got, m.HeldBack)
+	}
+	res, err := f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}})
+	if err != nil || len(res.Removed) != 1 {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// Files, directories and links take each other's places.
+func commitKinds(t *testing.T, f *fixture) {
+	f.Write("dir/a.txt", "a\n")
+	f.Write("dir/sub/b.txt", "b\n")
+	f.Write("file", "f\n")
+	f.Write("other/c.txt", "c\n")
+	f.Commit("files")
+	if err := os.Symlink("src", filepath.Join(f.Dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	f.Commit("a link")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	in := func(name string) string { return filepath.Join(w.Path, name) }
+	for _, name := range []string{"dir", "file", "link", "other"} {
+		if err := os.RemoveAll(in(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink("src", in("dir")), os.Symlink("README.md", in("file"))); err != nil {
+		t.Fatal(err)
+	}
+	write(t, w, "link/sub/d.txt", "d\n")
+	write(t, w, "other", "a file\n")
+	m := f.finish("a")
+	got := f.Git("ls-tree", "-r", "--format=%(objectmode) %(path)", m.Head)
+	if got != "100644 README.md\n120000 dir\n120000 file\n100644 link/sub/d.txt\n100644 other\n100644 src/main.txt" {
+		t.Errorf("committed:\n%s", got)
+	}
+}
+
+// A message for the commit changes nothing about what is committed and named.
+func commitMessage(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "work.txt", "work\n")
+	write(t, w, ".env", "TOKEN=1\n")
+	f.GitIn(w.Path, "add", "--all")
+	write(t, w, ".gitignore", ".env\n")
+	m, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Policy: croft.MergeAlways, Message: "What the agent says"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done, err := f.WaitMerge(t.Context(), m.ID); err != nil || strings.Join(done.HeldBack, " ") != ".env" {
+		t.Errorf("held back: %+v, %v", done, err)
+	}
+	if got := f.Git("log", "-1", "--format=%s", m.Head); got != "What the agent says" {
+		t.Errorf("committed as %q", got)
+	}
+}
