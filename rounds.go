@@ -76,9 +76,24 @@ type Round struct {
 	// Workspaces has one entry for each agent and repository, in the order of
 	// the request: all repositories of the first agent, then the next one's.
 	Workspaces []Workspace `json:"-"`
+	// HeldBack names what agents left when the round ended and Croft did not
+	// commit: what looks like a secret, repositories in the checkout, and edits
+	// of files that git was told not to look at. What is large is committed.
+	HeldBack []HeldBack `json:"heldBack,omitempty"`
 	// Failed names the workspaces that could not be put away when the round
 	// ended, with the reason. They are as they were.
 	Failed []Kept `json:"failed,omitempty"`
+}
+
+// HeldBack is what was not committed of one workspace of a round.
+type HeldBack struct {
+	Workspace ID       `json:"workspace"`
+	Agent     string   `json:"agent"`
+	Label     string   `json:"label"`
+	Paths     []string `json:"paths"` // in the checkout
+	// Archive is a directory with copies of the files among them, which only
+	// the user of this process can read. No agent is given them.
+	Archive string `json:"archive,omitempty"`
 }
 
 // Context says what project the agents of a session work on.
@@ -175,6 +190,9 @@ type Prompt struct {
 	Earlier map[string]string `json:"earlier,omitempty"`
 	Scratch string            `json:"scratch,omitempty"`
 	Archive string            `json:"archive,omitempty"`
+	// HeldBack names the files that were left in earlier rounds and not
+	// committed, by label and round.
+	HeldBack map[string][]string `json:"heldBack,omitempty"`
 	Text    string            `json:"text"`    // a section for a system prompt
 	Restart string            `json:"restart"` // the same for an agent that is started again
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -30,15 +29,26 @@ func (w work) isSomething() bool {
 
 func (w work) request() git.Work { return git.Work{Paths: w.paths, Gone: w.gone, Without: w.unstage} }
 
+// largeFiles says what becomes of new files that are large.
+type largeFiles string
+
+const (
+	holdLarge   largeFiles = ""       // they would be in the target's history for good
+	commitLarge largeFiles = "commit" // the branch is private, and nothing else is left of the checkout
+)
+
 // sortWork looks at all that is uncommitted in a checkout. What Croft itself put
 // into a workspace is nobody's work; the project's own checkout has no record.
 //
 // What is not held back comes to what "git add --all" would stage. So a file that
 // differs from HEAD in the index alone is not looked at again: one that was taken
 // out of the index and is ignored since stays out.
-func (r *repo) sortWork(ctx context.Context, tree *git.Worktree, rec journal.Record) (work, error) {
+func (r *repo) sortWork(ctx context.Context, tree *git.Worktree, rec journal.Record, large largeFiles) (work, error) {
 	var w work
-	patterns := r.cfg.Commit.HoldBackPatterns()
+	patterns, most := r.cfg.Commit.HoldBackPatterns(), r.cfg.Commit.MaxBytes
+	if large == commitLarge {
+		most = 0
+	}
 	for entry, err := range tree.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
 		switch {
 		case err != nil:
@@ -53,7 +63,7 @@ func (r *repo) sortWork(ctx context.Context, tree *git.Worktree, rec journal.Rec
 			}
 		case entry.Work == 'D':
 			w.gone = append(w.gone, entry.Path)
-		case entry.Untracked() && (looksSecret(patterns, entry.Path) || isLump(r.cfg.Commit, tree.Path, entry.Path)):
+		case entry.Untracked() && (looksSecret(patterns, entry.Path) || isLump(tree.Path, entry.Path, most)):
 			w.heldBack = append(w.heldBack, entry.Path)
 		case entry.Added() && looksSecret(patterns, entry.Path):
 			merged, err := tree.IsMergedIn(ctx, entry.Path)
@@ -82,13 +92,13 @@ func (w *work) take(entry git.StatusEntry) {
 }
 
 // isLump reports whether an untracked path is a repository of its own, or a large
-// file.
-func isLump(cfg config.Commit, dir, name string) bool {
+// file; zero means that none is.
+func isLump(dir, name string, most int64) bool {
 	if strings.HasSuffix(name, "/") {
 		return true
 	}
 	info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name)))
-	return err == nil && cfg.MaxBytes > 0 && info.Size() > cfg.MaxBytes
+	return err == nil && most > 0 && info.Size() > most
 }
 
 // looksSecret reports whether the last of the patterns that match a path says

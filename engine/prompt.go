@@ -47,6 +47,7 @@ func (e *Engine) prompt(ctx context.Context, req croft.WorkspaceRequest) (*croft
 	}
 	seen := seenFrom(all, w.ID)
 	p.Others, p.Earlier = seen.others, seen.earlier
+	p.HeldBack = heldBefore(&ses, s.id)
 	p.Text, p.Restart = promptText(p, seen), restartText(p, seen)
 	return p, nil
 }
@@ -131,8 +132,10 @@ func seenFrom(all []liveBranch, reader croft.ID) seenBranches {
 func promptText(p *croft.Prompt, seen seenBranches) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Your work is on branch `%s`. All changes are auto-committed when your turn ends.\n", p.Branch)
+	b.WriteString("Files that look like secrets (`.env`, `*.key`, `*.pem` and their like) are not: they are put aside, and named.\n")
 	list(&b, "\nOther agents' branches:\n", seen.working)
 	list(&b, "\nFinished work of all agents, by branch:\n", seen.finished)
+	listHeld(&b, p)
 	if p.Scratch != "" {
 		fmt.Fprintf(&b, "\nUse `%s/` for experiments and notes. Git ignores it, and it is kept for later rounds.\n", p.Scratch)
 	}

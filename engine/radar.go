@@ -102,7 +102,7 @@ func (r *repo) readOne(ctx context.Context, a *git.Attempts, rec journal.Record)
 		return w
 	}
 	tree := r.trees.At(specOf(rec))
-	found, err := r.sortWork(ctx, tree, rec)
+	found, err := r.sortWork(ctx, tree, rec, holdLarge)
 	if err != nil {
 		w.err = err
 		return w

@@ -120,7 +120,7 @@ func (e *Engine) compare(ctx context.Context, r *repo, rec journal.Record, targe
 	if out.TargetCommit, err = r.git.ReadRef(ctx, "refs/heads/"+target); err != nil {
 		return nil, targetNotFound(target, err)
 	}
-	found, err := e.findWork(ctx, r, rec)
+	found, err := e.findWork(ctx, r, rec, holdLarge)
 	if err != nil {
 		return nil, err
 	}

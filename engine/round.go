@@ -321,6 +321,11 @@ func (e *Engine) shownRound(ctx context.Context, ses *journal.Session, t *journa
 		out.State, out.EndedAt = croft.RoundEnded, t.EndedAt
 	}
 	for _, seat := range t.Seats {
+		if len(seat.HeldBack) > 0 {
+			out.HeldBack = append(out.HeldBack, croft.HeldBack{
+				Workspace: seat.Workspace, Agent: seat.Agent, Label: seat.Label, Paths: seat.HeldBack, Archive: seat.HeldIn,
+			})
+		}
 		r, err := e.repoByID(ctx, seat.Repo)
 		if err != nil {
 			return nil, err

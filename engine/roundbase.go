@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
@@ -80,9 +81,12 @@ func (e *Engine) carry(ctx context.Context, s standing, base string) (string, er
 		}
 	}
 	tree := s.git.Main()
-	found, err := s.sortWork(ctx, tree, journal.Record{})
+	found, err := s.sortWork(ctx, tree, journal.Record{}, holdLarge)
 	if err != nil {
 		return "", err
+	}
+	if len(found.heldBack) > 0 {
+		e.notice("not carried into the round: %s", strings.Join(found.heldBack, ", "))
 	}
 	attempts, err := s.git.Attempts(git.OnDisk)
 	if err != nil {

@@ -129,7 +129,7 @@ func (e *Engine) endSeat(ctx context.Context, ses *journal.Session, t *journal.T
 		return err
 	}
 	if rec.Workspace.Mode != croft.ModeLegacy {
-		if err := e.keepWork(ctx, ses, t, rec, r, seat.Label); err != nil {
+		if err := e.keepWork(ctx, ses, t, rec, r, seat); err != nil {
 			return err
 		}
 	}
@@ -167,10 +167,12 @@ func (e *Engine) removeLeft(ctx context.Context, r *repo, rec journal.Record, ho
 	}
 }
 
-// keepWork commits what is not committed and archives the scratch. Of a
-// directory that is gone nothing can be kept, and nothing that was is let go.
-func (e *Engine) keepWork(ctx context.Context, ses *journal.Session, t *journal.Turn, rec journal.Record, r *repo, label string) error {
-	if _, _, err := e.commitWorkAt(ctx, r, rec, "", t.EndedAt); err != nil {
+// keepWork commits what is not committed and archives the scratch, and what is
+// held back. Of a directory that is gone nothing can be kept, and nothing that was
+// is let go.
+func (e *Engine) keepWork(ctx context.Context, ses *journal.Session, t *journal.Turn, rec journal.Record, r *repo, seat *journal.Seat) error {
+	_, held, err := e.commitWorkAs(ctx, r, rec, commitAs{when: t.EndedAt, large: commitLarge})
+	if err != nil {
 		if e.isLost(rec) {
 			return nil
 		}
@@ -179,7 +181,10 @@ func (e *Engine) keepWork(ctx context.Context, ses *journal.Session, t *journal.
 	if err := failpoint.Hit("round.committed"); err != nil {
 		return err
 	}
-	return e.archiveSeat(ses, t, rec, r, label)
+	if err := e.archiveHeld(ctx, ses, t, rec, seat, held); err != nil {
+		return err
+	}
+	return e.archiveSeat(ses, t, rec, r, seat.Label)
 }
 
 // isLost reports whether the directory of a workspace is gone, so that there is

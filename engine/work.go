@@ -18,9 +18,9 @@ import (
 
 // findWork looks for uncommitted work and for what stands against committing
 // it.
-func (e *Engine) findWork(ctx context.Context, r *repo, rec journal.Record) (work, error) {
+func (e *Engine) findWork(ctx context.Context, r *repo, rec journal.Record, large largeFiles) (work, error) {
 	tree := r.trees.At(specOf(rec))
-	w, err := r.sortWork(ctx, tree, rec)
+	w, err := r.sortWork(ctx, tree, rec, large)
 	if err != nil {
 		return w, err
 	}
@@ -50,11 +50,18 @@ func count(n int, what string) string {
 // commitWork commits what is uncommitted in a workspace that is as it was left,
 // and returns its head.
 func (e *Engine) commitWork(ctx context.Context, r *repo, rec journal.Record, message string) (head string, heldBack []string, err error) {
-	return e.commitWorkAt(ctx, r, rec, message, e.opts.Now())
+	return e.commitWorkAs(ctx, r, rec, commitAs{message: message, when: e.opts.Now()})
 }
 
-// commitWorkAt is commitWork at a time that the caller chose.
-func (e *Engine) commitWorkAt(ctx context.Context, r *repo, rec journal.Record, message string, now time.Time) (head string, heldBack []string, err error) {
+// commitAs says how work is committed.
+type commitAs struct {
+	message string // empty: that of the template
+	when    time.Time
+	large   largeFiles
+}
+
+// commitWorkAs is commitWork as the caller chose.
+func (e *Engine) commitWorkAs(ctx context.Context, r *repo, rec journal.Record, as commitAs) (head string, heldBack []string, err error) {
 	if rec.Workspace.State != croft.Ready {
 		return "", nil, &croft.Error{Code: croft.WorkspaceBroken, Message: "the workspace is not ready: it is " + string(rec.Workspace.State), Hint: "croft doctor"}
 	}
@@ -67,7 +74,7 @@ func (e *Engine) commitWorkAt(ctx context.Context, r *repo, rec journal.Record, 
 	if err := r.git.CheckConfig(); err != nil {
 		return "", nil, err
 	}
-	found, err := e.findWork(ctx, r, rec)
+	found, err := e.findWork(ctx, r, rec, as.large)
 	if err != nil {
 		return "", nil, err
 	}
@@ -83,11 +90,11 @@ func (e *Engine) commitWorkAt(ctx context.Context, r *repo, rec journal.Record, 
 	if err != nil {
 		return "", nil, err
 	}
-	text := cmp.Or(message, fillIn(r.commitMessage(rec), rec.Workspace))
+	text := cmp.Or(as.message, fillIn(r.commitMessage(rec), rec.Workspace))
 	work := found.request()
 	work.Branch, work.Identity = rec.Workspace.Branch, id
 	work.Commit = git.Commit{
-		Signature: git.At(id.Committer, now), Author: git.At(id.Author, now), Message: withTrailer(text, "Croft-Workspace", string(rec.Workspace.ID)),
+		Signature: git.At(id.Committer, as.when), Author: git.At(id.Author, as.when), Message: withTrailer(text, "Croft-Workspace", string(rec.Workspace.ID)),
 	}
 	head, err = tree.CommitWork(ctx, work)
 	if errors.Is(err, git.ErrIndexLocked) {

@@ -23,6 +23,8 @@ func roundScenarios() []scenario {
 		{"RetentionNumber", roundRetainTwo},
 		{"AutoCommit", roundAutoCommit},
 		{"NothingToCommit", roundClean},
+		{"HeldBack", roundHeldBack},
+		{"HeldBackNames", roundHeldBackNames},
 		{"FreshFromHead", roundFresh},
 		{"Base", roundBase},
 		{"Carry", roundCarry},

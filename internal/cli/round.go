@@ -248,6 +248,12 @@ func (a *app) runRoundEnd(ctx context.Context, svc croft.Rounds, session croft.I
 		return err
 	}
 	a.showRound(round)
+	for _, held := range round.HeldBack {
+		a.note("%s: not committed: %s", held.Agent, strings.Join(held.Paths, ", "))
+		if held.Archive != "" {
+			a.note("  copies: %s", a.shown(held.Archive))
+		}
+	}
 	if len(round.Failed) == 0 {
 		return nil
 	}

@@ -74,6 +74,8 @@ type Seat struct {
 	Branch    string     `json:"branch,omitempty"`  // that was asked for
 	Mode      croft.Mode `json:"mode,omitempty"`
 	Workspace croft.ID   `json:"workspace,omitempty"`
+	HeldBack  []string   `json:"heldBack,omitempty"` // what was not committed when its round ended
+	HeldIn    string     `json:"heldIn,omitempty"`   // where copies of that lie
 	Archived  bool       `json:"archived,omitempty"`
 	Ended     bool       `json:"ended,omitempty"`
 }
