@@ -193,8 +193,8 @@ type Prompt struct {
 	// HeldBack names the files that were left in earlier rounds and not
 	// committed, by label and round.
 	HeldBack map[string][]string `json:"heldBack,omitempty"`
-	Text    string            `json:"text"`    // a section for a system prompt
-	Restart string            `json:"restart"` // the same for an agent that is started again
+	Text     string              `json:"text"`    // a section for a system prompt
+	Restart  string              `json:"restart"` // the same for an agent that is started again
 }
 
 // Rounds is the part of Service for those who let several agents attempt one

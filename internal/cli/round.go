@@ -23,7 +23,8 @@ func newRoundCommand(a *app) *cobra.Command {
 		Use:   "round",
 		Short: "Let several agents attempt the same, in turns",
 		Long: `A round gives every agent of a session a fresh checkout and a branch with a
-random name. When it ends, what was not committed is, scratch directories are
+random name. When it ends, what was not committed is, but for what looks like a
+secret, which is named; scratch directories are
 archived for everybody, and the checkouts go; the branches stay.
 
 Nothing that an agent finds in its checkout tells which agent it is.`,
