@@ -66,6 +66,9 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 	if err != nil {
 		return nil, explainBranch(rec, err)
 	}
+	if err := e.noteConflicts(ctx, s.repo, w.ID, out.Commit, head, paths); err != nil {
+		return nil, err
+	}
 	for _, p := range paths {
 		out.Conflicts = append(out.Conflicts, croft.ConflictedPath{Path: p})
 	}

@@ -30,14 +30,7 @@ func (e *Engine) findWork(ctx context.Context, r *repo, rec journal.Record, larg
 			Hint: fmt.Sprintf("git -C %s %s --continue", tree.Path, what),
 		}
 	}
-	unresolved, err := tree.Unresolved(w.conflicted)
-	if err == nil && len(unresolved) > 0 {
-		err = &croft.Error{
-			Code: croft.InProgress, Message: count(len(unresolved), "file") + " still in conflict", Details: strings.Join(unresolved, "\n"),
-			Hint: "resolve the conflicts, then croft merge " + rec.Workspace.Name,
-		}
-	}
-	return w, err
+	return w, e.unresolved(ctx, tree, rec, w.conflicted)
 }
 
 func count(n int, what string) string {
@@ -62,6 +55,14 @@ type commitAs struct {
 
 // commitWorkAs is commitWork as the caller chose.
 func (e *Engine) commitWorkAs(ctx context.Context, r *repo, rec journal.Record, as commitAs) (head string, heldBack []string, err error) {
+	head, heldBack, err = e.commitFound(ctx, r, rec, as)
+	if err == nil && rec.Resolving != nil {
+		err = e.noteResolved(ctx, rec.Workspace.ID)
+	}
+	return head, heldBack, err
+}
+
+func (e *Engine) commitFound(ctx context.Context, r *repo, rec journal.Record, as commitAs) (head string, heldBack []string, err error) {
 	if rec.Workspace.State != croft.Ready {
 		return "", nil, &croft.Error{Code: croft.WorkspaceBroken, Message: "the workspace is not ready: it is " + string(rec.Workspace.State), Hint: "croft doctor"}
 	}

@@ -196,6 +196,7 @@ func mergeResolve(t *testing.T, f *fixture) {
 	_, err = f.Merge(t.Context(), croft.MergeRequest{Workspace: "b"})
 	wantCode(t, err, croft.InProgress)
 	write(t, b, "src/main.txt", "one\nA and B\nthree\n")
+	f.GitIn(b.Path, "add", "src/main.txt")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "b"})
 	if got := f.Git("show", m.Commit+":src/main.txt"); got != "one\nA and B\nthree" {
 		t.Errorf("landed %q", got)

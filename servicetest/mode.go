@@ -12,7 +12,7 @@ import (
 // The parts of a Service that depend on what kind of checkout a workspace has:
 // those that any change of a kind of checkout may break, and all of them.
 var (
-	modeCore = []string{"Create", "Remove", "Trash", "Snapshots", "Merges", "Commits", "Reviews", "Branch"}
+	modeCore = []string{"Create", "Remove", "Trash", "Snapshots", "Merges", "Commits", "Resolve", "Reviews", "Branch"}
 	modeAll  = append(slices.Clone(modeCore),
 		"Roles", "List", "Status", "Radar", "Doctor", "AllOrNone", "Base", "Lock", "Lease", "Reap", "Clean", "TrashUpkeep", "History", "Finish", "Revert", "Keys")
 )

@@ -63,6 +63,7 @@ func groups() []group {
 		{"History", historyScenarios()},
 		{"Merges", mergeScenarios()},
 		{"Commits", commitScenarios()},
+		{"Resolve", resolveScenarios()},
 		{"Finish", finishScenarios()},
 		{"Branch", branchScenarios()},
 		{"Lanes", laneScenarios()},

@@ -147,6 +147,7 @@ func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest
 		for _, c := range out.Conflicts {
 			a.note("  %s", c.Path)
 		}
+		a.note("resolve them there, and git add them")
 	}
 	if len(out.HeldBack) > 0 {
 		a.note("%s: not committed: %s", out.Workspace.Name, strings.Join(out.HeldBack, ", "))

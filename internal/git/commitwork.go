@@ -207,27 +207,3 @@ func syntheticAfter(parent Commit) string {
 	who, _, _ := strings.Cut(syntheticAuthor, "> ")
 	return who + "> " + when
 }
-
-// ErrUnresolved says that files still have conflict markers.
-var ErrUnresolved = errors.New("conflicts are not resolved yet")
-
-// Unresolved lists those of the paths that still have conflict markers.
-func (w *Worktree) Unresolved(paths []string) ([]string, error) {
-	root, err := os.OpenRoot(w.Path)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	var found []string
-	for _, p := range paths {
-		b, err := root.ReadFile(filepath.FromSlash(p))
-		if err != nil {
-			continue // it is gone: resolved by deleting it
-		}
-		text := "\n" + string(b)
-		if strings.Contains(text, "\n<<<<<<< ") && strings.Contains(text, "\n>>>>>>> ") {
-			found = append(found, p)
-		}
-	}
-	return found, nil
-}

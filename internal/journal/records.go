@@ -61,7 +61,22 @@ type Record struct {
 	Carried    string            `json:"carried,omitempty"`    // the commit of its project's uncommitted changes that it starts from
 	Links      []string          `json:"links,omitempty"`      // names at the top that Croft linked to the project's own
 	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that makes it; absent once it is made
+	Resolving  *Resolving        `json:"resolving,omitempty"`  // what the last merge of its target into it left in conflict
 	Trash      *Trash            `json:"trash,omitempty"`
+}
+
+// Resolving is what bringing a target into a workspace left in conflict.
+type Resolving struct {
+	Commit string     `json:"commit"` // that was brought in
+	Files  []Leftover `json:"files"`
+}
+
+// Leftover is a file in conflict as a merge left it.
+type Leftover struct {
+	Path    string   `json:"path"`
+	Stat    string   `json:"stat,omitempty"` // with Sum: what tells whether somebody touched it; empty: nothing was there
+	Sum     string   `json:"sum,omitempty"`
+	Markers []string `json:"markers,omitempty"` // the lines that the merge wrote into it
 }
 
 // Wake notes that somebody works in the workspace again after a start of the

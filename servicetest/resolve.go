@@ -1,0 +1,186 @@
+package servicetest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+func resolveScenarios() []scenario {
+	return []scenario{
+		{"Unmerged", resolveUnmerged},
+		{"TakenAsTheyAre", resolveTaken},
+		{"CommittedAsTheyAre", resolveCommitted},
+		{"ASideIsChosen", resolveSide},
+		{"GivenUp", resolveGivenUp},
+		{"MarkersOfTheirOwn", resolveOwnMarkers},
+	}
+}
+
+// The files of a workspace that conflict with main: text, text with markers of
+// another length, a file that is no text, one that was deleted on either side.
+const (
+	conflictText   = "text.txt"
+	conflictWide   = "wide.txt"
+	conflictBinary = "binary"
+	conflictMine   = "deleted-there"
+	conflictTheirs = "deleted-here"
+)
+
+var allConflicts = []string{conflictBinary, conflictTheirs, conflictMine, conflictText, conflictWide}
+
+// inConflict makes a workspace into which main was brought, with all of that.
+func inConflict(t *testing.T, f *fixture) croft.Workspace {
+	t.Helper()
+	f.Write(".gitattributes", "wide.txt conflict-marker-size=20\n")
+	for _, name := range allConflicts {
+		f.Write(name, "base\x00\n")
+	}
+	f.Write(conflictText, "base\n")
+	f.Write(conflictWide, "base\n")
+	f.Commit("base")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	for _, name := range []string{conflictText, conflictWide} {
+		write(t, w, name, "here\n")
+		f.Write(name, "there\n")
+	}
+	write(t, w, conflictBinary, "here\x00\n")
+	f.Write(conflictBinary, "there\x00\n")
+	write(t, w, conflictMine, "here\x00\n")
+	f.Write(conflictTheirs, "there\x00\n")
+	for _, file := range []string{filepath.Join(f.Dir, conflictMine), filepath.Join(w.Path, conflictTheirs)} {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Commit("there")
+	res, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range res.Conflicts {
+		names = append(names, c.Path)
+	}
+	if got := strings.Join(names, " "); got != strings.Join(allConflicts, " ") {
+		t.Fatalf("in conflict: %s", got)
+	}
+	return w
+}
+
+// stillIn expects that files are in conflict for whatever commits the work.
+func (f *fixture) stillIn(want ...string) {
+	f.t.Helper()
+	before := f.Git("rev-parse", "main")
+	_, err := f.Merge(f.t.Context(), croft.MergeRequest{Workspace: "a"})
+	wantCode(f.t, err, croft.InProgress)
+	_, err = f.Finish(f.t.Context(), croft.FinishRequest{Workspace: "a"})
+	wantCode(f.t, err, croft.InProgress)
+	var names []string
+	for line := range strings.Lines(croft.AsError("finish", err).Details) {
+		name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		names = append(names, name)
+	}
+	if got := strings.Join(names, " "); got != strings.Join(want, " ") {
+		f.t.Errorf("still in conflict: %s, want %q", got, want)
+	}
+	if f.Git("rev-parse", "main") != before {
+		f.t.Error("main moved")
+	}
+}
+
+// A file of which the index has several sides is not resolved, whatever it holds.
+func resolveUnmerged(t *testing.T, f *fixture) {
+	w := inConflict(t, f)
+	f.stillIn(allConflicts...)
+	for _, name := range allConflicts {
+		write(t, w, name, "both\n")
+	}
+	f.stillIn(allConflicts...)
+	f.GitIn(w.Path, "add", conflictText, conflictWide, conflictBinary)
+	f.stillIn(conflictTheirs, conflictMine)
+	f.GitIn(w.Path, "rm", "--quiet", conflictTheirs, conflictMine)
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if got := f.Git("show", m.Commit+":"+conflictWide); got != "both" {
+		t.Errorf("landed: %q", got)
+	}
+}
+
+// Files that are staged as the merge left them were not resolved.
+func resolveTaken(t *testing.T, f *fixture) {
+	w := inConflict(t, f)
+	f.GitIn(w.Path, "add", "--all")
+	f.stillIn(allConflicts...)
+	text, err := os.ReadFile(filepath.Join(w.Path, conflictWide))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{conflictText, conflictBinary, conflictTheirs} {
+		write(t, w, name, "both\n")
+	}
+	write(t, w, conflictWide, "more\n"+string(text))
+	f.GitIn(w.Path, "add", "--all")
+	f.stillIn(conflictMine, conflictWide)
+	write(t, w, conflictWide, "both\n")
+	if err := os.Chtimes(filepath.Join(w.Path, conflictMine), time.Time{}, time.Now().Add(time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if got := f.Git("ls-tree", "--name-only", m.Commit, conflictMine); got != conflictMine {
+		t.Errorf("what was touched to be kept is gone: %q", got)
+	}
+}
+
+// The same, if the agent has committed them.
+func resolveCommitted(t *testing.T, f *fixture) {
+	w := inConflict(t, f)
+	f.GitIn(w.Path, "commit", "--quiet", "--all", "--no-edit")
+	f.stillIn(allConflicts...)
+	for _, name := range allConflicts {
+		write(t, w, name, "both\n")
+	}
+	f.mustMerge(croft.MergeRequest{Workspace: "a"})
+}
+
+// Git's own way to choose a side counts.
+func resolveSide(t *testing.T, f *fixture) {
+	w := inConflict(t, f)
+	f.GitIn(w.Path, "checkout", "--quiet", "--ours", conflictBinary, conflictMine, conflictText)
+	f.GitIn(w.Path, "checkout", "--quiet", "--theirs", conflictWide, conflictTheirs)
+	f.GitIn(w.Path, "add", "--all")
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if got := f.Git("show", m.Commit+":"+conflictWide) + f.Git("show", m.Commit+":"+conflictText); got != "therehere" {
+		t.Errorf("landed: %q", got)
+	}
+}
+
+// A merge that was given up leaves nothing to resolve.
+func resolveGivenUp(t *testing.T, f *fixture) {
+	w := inConflict(t, f)
+	f.GitIn(w.Path, "merge", "--abort")
+	write(t, w, "more.txt", "more\n")
+	if m, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "a"}); err != nil || m.Status != croft.MergePending {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// Lines that look like markers and belong to the text do not keep it in conflict.
+func resolveOwnMarkers(t *testing.T, f *fixture) {
+	const doc = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> main\n"
+	f.Write("doc.md", doc)
+	f.Commit("a page about conflicts")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "doc.md", doc+"here\n")
+	f.Write("doc.md", doc+"there\n")
+	f.Commit("there")
+	if res, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"}); err != nil || len(res.Conflicts) != 1 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	write(t, w, "doc.md", doc+"both\n")
+	f.GitIn(w.Path, "add", "doc.md")
+	f.mustMerge(croft.MergeRequest{Workspace: "a"})
+}
