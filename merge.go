@@ -48,7 +48,7 @@ type Merge struct {
 	Target      string      `json:"target"` // a branch
 	Strategy    Strategy    `json:"strategy,omitempty"`
 	State       MergeState  `json:"state"`
-	Status      MergeStatus `json:"status"`
+	Status      MergeStatus `json:"status"`           // empty once it is done: there was nothing to merge
 	Head        string      `json:"head,omitempty"`   // the commit that is merged
 	Commit      string      `json:"commit,omitempty"` // what the target became by it
 
@@ -66,6 +66,7 @@ type Merge struct {
 	IsHeld    bool             `json:"held,omitempty"`     // it waits until it is released
 	Moved     string           `json:"moved,omitempty"`    // how the target had moved outside of its lane, before this was published
 	HeldBack  []string         `json:"heldBack,omitempty"` // files that were not committed, because they look like secrets, are large, are repositories, or were hidden from git
+	Kept      *Error           `json:"kept,omitempty"`     // why the workspace was not put away after the merge
 
 	Actor       string    `json:"actor,omitempty"`
 	SubmittedAt time.Time `json:"submittedAt"`

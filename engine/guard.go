@@ -68,11 +68,8 @@ func (e *Engine) guardNow(ctx context.Context, r *repo, rec journal.Record, mode
 	if err := e.guardLeases(ctx, r, w); err != nil || w.Mode == croft.ModeLegacy {
 		return err
 	}
-	if pids, _ := proc.Occupants(w.Path); len(pids) > 0 {
-		return &croft.Error{
-			Code: croft.WorkspaceBusy, Message: fmt.Sprintf("process %d is at work inside", pids[0]), Details: fmt.Sprint("processes: ", pids),
-			Hint: "leave the directory (cd), or end the process",
-		}
+	if found, _ := proc.Occupants(w.Path); len(found) > 0 {
+		return occupied(found)
 	}
 	if err := r.guardForeign(rec); err != nil {
 		return err
@@ -94,6 +91,29 @@ func (e *Engine) guardNow(ctx context.Context, r *repo, rec journal.Record, mode
 		return dirty(w, st)
 	}
 	return nil
+}
+
+// occupied says who is at work in a workspace.
+func occupied(found []proc.Occupant) error {
+	first := found[0]
+	out := &croft.Error{
+		Code: croft.WorkspaceBusy, Message: fmt.Sprintf("process %d (%s) is at work inside", first.PID, first.Name),
+		Hint: "leave the directory (cd), or end the process",
+	}
+	if first.File != "" {
+		out.Message = fmt.Sprintf("process %d (%s) has a file open for writing", first.PID, first.Name)
+		out.Hint = "end the process, or have it close the file"
+	}
+	var lines []string
+	for _, o := range found {
+		line := fmt.Sprintf("%d %s", o.PID, o.Name)
+		if o.File != "" {
+			line += ": " + o.File
+		}
+		lines = append(lines, line)
+	}
+	out.Details = strings.Join(lines, "\n")
+	return out
 }
 
 // guardForeign refuses a path where somebody put a checkout of their own.
@@ -172,6 +192,29 @@ func lockedMessage(reason string) string {
 		return "the workspace is locked"
 	}
 	return "the workspace is locked: " + reason
+}
+
+// guardLate refuses a workspace that has commits which came after what is known of
+// it: on its branch, or under a HEAD that was moved elsewhere.
+func (e *Engine) guardLate(ctx context.Context, r *repo, rec journal.Record, known, tip string) error {
+	_, head, err := r.trees.At(specOf(rec)).Head(ctx)
+	if err != nil {
+		return err
+	}
+	for _, now := range []string{head, tip} {
+		if now == known || now == "" {
+			continue
+		}
+		n, _, err := r.git.AheadBehind(ctx, now, known)
+		if err != nil {
+			return err
+		}
+		return &croft.Error{
+			Code: croft.WorkspaceDirty, Message: count(n, "commit") + " came after what was merged", Details: now,
+			Hint: "croft merge " + rec.Workspace.Name,
+		}
+	}
+	return nil
 }
 
 func dirty(w croft.Workspace, st *croft.Status) error {

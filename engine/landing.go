@@ -200,21 +200,25 @@ func (e *Engine) tidyUp(ctx context.Context, r *repo) error {
 
 func (e *Engine) tidy(ctx context.Context, r *repo, m journal.Merge) error {
 	rec, err := e.journal.Record(ctx, m.WorkspaceID)
+	var kept *croft.Error
 	if err == nil && rec.Workspace.State != croft.Trashed {
-		how := removal{Event: croft.EventWorkspaceRemoved, act: act{id: m.Act}}
+		how := removal{Event: croft.EventWorkspaceRemoved, Head: m.Head, act: act{id: m.Act}}
 		_, err = e.removeOne(ctx, r, rec, how, croft.RemoveSafe)
 		if ctx.Err() != nil {
 			return err
 		}
+		if err != nil && !errors.Is(err, croft.WorktreeNotFound) {
+			kept = croft.AsError("merge", explain("merge", rec.Workspace.Name, err))
+		}
 	}
-	// One that cannot go, because somebody is at work in it or something in it
-	// is not committed, stays and is shown as merged.
+	// One that cannot go, because somebody is at work in it, something in it is
+	// not committed or came while checks ran, stays and is shown as merged.
 	return e.journal.Update(ctx, func(tx *journal.Tx) error {
 		now, err := tx.Merge(m.ID)
 		if err != nil {
 			return err
 		}
-		now.Untidy = false
+		now.Untidy, now.Kept = false, kept
 		return tx.PutMerge(now)
 	})
 }

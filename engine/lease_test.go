@@ -1,9 +1,11 @@
 package engine_test
 
 import (
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -169,6 +171,45 @@ func TestReapKeepsLocked(t *testing.T) {
 	wantKept(t, "a person's lock", res.Removed, res.Kept, croft.WorkspaceLocked)
 	if !exists(w.Path) {
 		t.Error("the workspace is gone")
+	}
+}
+
+// TestBusyWriter: a process that is elsewhere and has a file of the workspace open for
+// writing keeps it, whatever is asked.
+func TestBusyWriter(t *testing.T) {
+	t.Parallel()
+	if _, known := proc.Occupants(t.TempDir()); !known {
+		t.Skip("this platform does not tell")
+	}
+	r := gittest.New(t)
+	e := open(t, r.Dir, &engine.Options{Environ: r.Env})
+	if _, err := e.CreateAll(t.Context(), croft.CreateAllRequest{Workspaces: []croft.CreateRequest{{Name: "a"}}}); err != nil {
+		t.Fatal(err)
+	}
+	w, err := e.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.OpenFile(filepath.Join(w.Path, "README.md"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []croft.RemoveMode{croft.RemoveSafe, croft.RemoveForce} {
+		res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: mode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantKept(t, "Remove", res.Removed, res.Kept, croft.WorkspaceBusy)
+		if len(res.Kept) != 1 || !strings.Contains(res.Kept[0].Reason.Details, log.Name()) {
+			t.Fatalf("the file is not named: %+v", res.Kept)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}})
+	if err != nil || len(res.Removed) != 1 {
+		t.Errorf("%+v, %v", res, err)
 	}
 }
 

@@ -90,7 +90,42 @@ func (e *Engine) submit(ctx context.Context, r *repo, rec journal.Record, sub su
 	if err := failpoint.Hit("merge.committed"); err != nil {
 		return nil, err
 	}
+	if isEmpty, err := r.isEmpty(ctx, w, m.Merge); err != nil || isEmpty {
+		if err != nil {
+			return nil, err
+		}
+		return e.endNothing(ctx, m, sub.key)
+	}
 	return e.enqueue(ctx, rec, m, sub.key)
+}
+
+// isEmpty reports whether a workspace has no commit of its own. One whose commits
+// the target has is another matter: its work is done.
+func (r *repo) isEmpty(ctx context.Context, w croft.Workspace, m croft.Merge) (bool, error) {
+	if m.Head == "" || m.Head != w.Base {
+		return false, nil
+	}
+	tip, err := r.git.ReadRef(ctx, "refs/heads/"+m.Target)
+	if err != nil {
+		return false, targetNotFound(m.Target, err)
+	}
+	return r.git.IsAncestor(ctx, m.Head, tip)
+}
+
+// endNothing ends the merge of an empty workspace, which may be one that is about
+// to be used: it stays as it is.
+func (e *Engine) endNothing(ctx context.Context, m journal.Merge, key journal.Key) (*croft.Merge, error) {
+	m.State, m.Status, m.Message = croft.MergeDone, "", "nothing to merge; the workspace stays"
+	m.SubmittedAt, m.EndedAt = e.now(), e.now()
+	return &m.Merge, e.journal.Update(ctx, func(tx *journal.Tx) error {
+		if key.Key != "" {
+			key.Operation = m.ID
+			if err := tx.PutKey(key); err != nil {
+				return err
+			}
+		}
+		return tx.PutMerge(m)
+	})
 }
 
 func (e *Engine) checkSubmission(ctx context.Context, r *repo, w croft.Workspace, m croft.Merge) error {

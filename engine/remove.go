@@ -85,6 +85,9 @@ type removal struct {
 	Branch croft.BranchMode `json:"branch,omitempty"`
 	Dir    string           `json:"dir,omitempty"` // where the workspace goes
 	Event  string           `json:"event"`
+	// Head is what the workspace's work is expected to end with, if that is
+	// known. A workspace with later commits is kept.
+	Head string `json:"head,omitempty"`
 
 	act act
 }
@@ -228,6 +231,9 @@ func (e *Engine) endRemoval(tx *journal.Tx, op journal.Operation, rec journal.Re
 func (e *Engine) stow(ctx context.Context, r *repo, live journal.Record, how removal, trashed *journal.Record) error {
 	tree, trash := r.trees.At(specOf(live)), trashed.Trash
 	tip, pinned, err := e.archive(ctx, r, live, tree)
+	if err == nil && how.Head != "" && !isStowed(live, how.Dir) {
+		err = e.guardLate(ctx, r, live, how.Head, tip)
+	}
 	if err != nil {
 		return err
 	}
@@ -438,7 +444,8 @@ func (e *Engine) recoverRemove(ctx context.Context, r *repo, op journal.Operatio
 			r.git.DropRemains(op.StartedAt, refs...)
 		}
 		_, err = e.carryRemoval(ctx, r, op, rec, how)
-		if errors.Is(err, checkout.ErrOther) && !isStowed(rec, how.Dir) { // whoever asked finds it when they ask again
+		kept := errors.Is(err, checkout.ErrOther) || errors.Is(err, croft.WorkspaceDirty)
+		if kept && !isStowed(rec, how.Dir) { // whoever asked finds it when they ask again
 			err = e.keep(ctx, r, op, rec, err.Error())
 		}
 		if err != nil {

@@ -199,10 +199,17 @@ func (e *Engine) finished(ctx context.Context, r *repo, rec journal.Record) bool
 }
 
 // integrated reports whether everything that a workspace committed is in its
-// target. What cannot be proven is not.
+// target. What cannot be proven is not, and what was taken back there is in the
+// target's history only.
 func (e *Engine) integrated(ctx context.Context, r *repo, rec journal.Record) (bool, error) {
 	if r.git == nil || rec.Workspace.Target == "" {
 		return false, nil
+	}
+	undone, _, err := e.undoneBy(ctx, journal.Merge{
+		Merge: croft.Merge{Kind: croft.KindMerge, WorkspaceID: rec.Workspace.ID, Target: rec.Workspace.Target},
+	})
+	if err != nil || undone != "" {
+		return false, err
 	}
 	target, err := r.git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Target)
 	if errors.Is(err, git.ErrNoRef) {

@@ -18,6 +18,8 @@ func mergeScenarios() []scenario {
 		{"Lands", mergeLands},
 		{"OtherTarget", mergeOtherTarget},
 		{"Nothing", mergeNothing},
+		{"NothingMore", mergeNothingMore},
+		{"Late", mergeLate},
 		{"Conflict", mergeConflict},
 		{"Resolve", mergeResolve},
 		{"HostDirtyMeanwhile", mergeHostDirtyMeanwhile},
@@ -124,11 +126,77 @@ func mergeOtherTarget(t *testing.T, f *fixture) {
 }
 
 func mergeNothing(t *testing.T, f *fixture) {
-	f.create(croft.CreateRequest{Name: "a"})
+	w := f.create(croft.CreateRequest{Name: "a"})
 	before := f.Git("rev-parse", "main")
-	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	if m.Commit != "" || f.Git("rev-parse", "main") != before {
+	m := f.merge(croft.MergeRequest{Workspace: "a", Key: "once"})
+	if m.Commit != "" || m.Status != "" || m.Reason != "" || m.Message != "nothing to merge; the workspace stays" || f.Git("rev-parse", "main") != before {
 		t.Errorf("%+v", m)
+	}
+	if again := f.merge(croft.MergeRequest{Workspace: "a", Key: "once"}); again.ID != m.ID {
+		t.Errorf("asked again: %+v", again)
+	}
+	if now := f.show("a"); now.State != croft.Ready || now.MergeStatus != "" {
+		t.Errorf("the workspace is %+v", now)
+	}
+	write(t, w, "work.txt", "work\n")
+	f.mustMerge(croft.MergeRequest{Workspace: "a"})
+}
+
+// A merge of work that the target has already ends well, and the workspace goes.
+func mergeNothingMore(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "work.txt", "work\n")
+	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
+	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if m.Message != "nothing to merge" || m.Kept != nil {
+		t.Errorf("%+v", m)
+	}
+	if _, err := os.Stat(w.Path); err == nil {
+		t.Error("the workspace is still there")
+	}
+}
+
+// What comes while a merge is checked is neither merged nor put away.
+func mergeLate(t *testing.T, f *fixture) {
+	for _, kind := range []string{"commit", "file", "detached"} {
+		w := f.create(croft.CreateRequest{Name: kind})
+		write(t, w, kind+".txt", "work\n")
+		m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: kind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, w, "late.txt", kind+"\n")
+		if kind == "detached" {
+			f.GitIn(w.Path, "checkout", "--quiet", "--detach")
+		}
+		if kind != "file" {
+			f.GitIn(w.Path, "add", "--all")
+			f.GitIn(w.Path, "commit", "--quiet", "-m", "late")
+		}
+		done, err := f.WaitMerge(t.Context(), m.ID)
+		if err != nil || done.Status != croft.MergeMerged {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		if f.has("late.txt") {
+			t.Errorf("%s: what came late was merged", kind)
+		}
+		if b, err := os.ReadFile(filepath.Join(w.Path, "late.txt")); err != nil || string(b) != kind+"\n" {
+			t.Errorf("%s: %q, %v", kind, b, err)
+		}
+		want := "1 commit came after what was merged"
+		if kind == "file" {
+			want = "1 file is not committed"
+		}
+		if done.Kept == nil || done.Kept.Code != croft.WorkspaceDirty || done.Kept.Message != want {
+			t.Errorf("%s: the user is told %+v", kind, done.Kept)
+		}
+		if now := f.show(kind); now.State != croft.Ready {
+			t.Errorf("%s: the workspace is %s", kind, now.State)
+		}
+	}
+	f.mustMerge(croft.MergeRequest{Workspace: "commit"})
+	if !f.has("late.txt") {
+		t.Error("merged again, it is not there")
 	}
 }
 

@@ -116,10 +116,42 @@ func reapDryRun(t *testing.T, f *fixture) {
 func cleanScenarios() []scenario {
 	return []scenario{
 		{"OnlyFinished", cleanFinished},
+		{"Reverted", cleanReverted},
 		{"All", cleanAll},
 		{"DryRun", cleanDryRun},
 		{"GCBranches", gcBranches},
 		{"GCRetention", gcRetention},
+	}
+}
+
+// Work that was merged and taken back is not finished: its target does not have it.
+func cleanReverted(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "work.txt", "work\n")
+	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
+	plan := func() int {
+		res, err := f.Clean(t.Context(), croft.CleanRequest{DryRun: croft.DryRunOn})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(res.Removed)
+	}
+	if plan() != 1 {
+		t.Error("what was merged is not finished")
+	}
+	m, err := f.Revert(t.Context(), croft.RevertRequest{Ref: "a"})
+	if err == nil {
+		m, err = f.WaitMerge(t.Context(), m.ID)
+	}
+	if err != nil || f.has("work.txt") {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	if plan() != 0 {
+		t.Error("what was taken back is finished")
+	}
+	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
+	if !f.has("work.txt") || plan() != 1 {
+		t.Error("what was merged again is not finished")
 	}
 }
 

@@ -43,6 +43,8 @@ func mergeWord(m croft.Merge) string {
 		return "reverted"
 	case m.Kind == croft.KindApply && m.Status == croft.MergeMerged:
 		return "applied"
+	case m.Status == "" && m.Target != "":
+		return "empty"
 	case m.Status == "":
 		return "ended"
 	default:
@@ -96,6 +98,15 @@ func (a *app) explainMerge(m croft.Merge) {
 	if len(m.HeldBack) > 0 {
 		a.note("%s: not committed: %s", m.Workspace, strings.Join(m.HeldBack, ", "))
 	}
+	if m.Kept != nil {
+		a.note("%s: the workspace stays: %s", m.Workspace, m.Kept.Message)
+		for line := range strings.Lines(m.Kept.Details) {
+			a.note("  %s", strings.TrimRight(line, "\n"))
+		}
+		if m.Kept.Hint != "" {
+			a.note("hint: %s", m.Kept.Hint)
+		}
+	}
 	if m.Hint != "" && m.Reason != "" {
 		a.note("hint: %s", m.Hint)
 	}
@@ -113,8 +124,8 @@ func nameOrHash(text string) string {
 // allReached is an exit status unless every merge came to what was asked for.
 func allReached(merges []croft.Merge, want croft.MergeStatus) error {
 	for _, m := range merges {
-		if m.State == croft.MergeDone && m.Status == want {
-			continue
+		if m.State == croft.MergeDone && (m.Status == want || m.Status == "" && m.Reason == "") {
+			continue // the latter had nothing to merge
 		}
 		if m.Reason != "" {
 			return statusError(m.Reason.ExitCode())

@@ -2,9 +2,7 @@ package proc
 
 import (
 	"bytes"
-	"errors"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -44,34 +42,6 @@ func startOf(pid int) string {
 		return ended
 	}
 	return fields[19]
-}
-
-// Occupants lists the processes whose working directory lies in dir, as far
-// as they can be seen. The second result says whether this platform can tell.
-func Occupants(dir string) ([]int, bool) {
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return nil, errors.Is(err, os.ErrNotExist)
-	}
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil, false
-	}
-	var pids []int
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		cwd, err := os.Readlink("/proc/" + e.Name() + "/cwd")
-		if err != nil {
-			continue
-		}
-		if cwd == real || strings.HasPrefix(cwd, real+"/") {
-			pids = append(pids, pid)
-		}
-	}
-	return pids, true
 }
 
 // BootTime is when this machine was started; zero if it cannot be told.

@@ -128,7 +128,11 @@ func TestOccupants(t *testing.T) {
 	}
 	top, deep, neighbour := live("a"), live("a/deep"), live("ab")
 	for _, path := range []string{filepath.Join(dir, "a"), link, filepath.Join(dir, "a") + "/"} {
-		pids, ok := Occupants(path)
+		found, ok := Occupants(path)
+		var pids []int
+		for _, o := range found {
+			pids = append(pids, o.PID)
+		}
 		if !ok || !slices.Contains(pids, top) || !slices.Contains(pids, deep) || slices.Contains(pids, neighbour) || len(pids) != 2 {
 			t.Errorf("%s: %v, %v, want %d and %d", path, pids, ok, top, deep)
 		}

@@ -21,7 +21,7 @@ func pidSpace() string { return "" }
 func startOf(int) string { return "" }
 
 // Occupants cannot tell on this platform.
-func Occupants(string) ([]int, bool) { return nil, false }
+func Occupants(string) ([]Occupant, bool) { return nil, false }
 
 // BootTime is when this machine was started; zero if it cannot be told.
 func BootTime() time.Time { return time.Time{} }

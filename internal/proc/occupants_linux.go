@@ -1,0 +1,98 @@
+package proc
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Occupants lists the processes whose working directory lies in dir, or that have
+// a file there open for writing, as far as they can be seen. The second result says
+// whether this platform can tell.
+func Occupants(dir string) ([]Occupant, bool) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, errors.Is(err, os.ErrNotExist)
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, false
+	}
+	var found []Occupant
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		of := "/proc/" + e.Name()
+		cwd, err := os.Readlink(of + "/cwd")
+		if err != nil {
+			continue // it has ended, or is somebody else's
+		}
+		file := ""
+		if !isIn(cwd, real) {
+			if file = writesIn(of, real); file == "" {
+				continue
+			}
+		}
+		name, _ := os.ReadFile(of + "/comm")
+		found = append(found, Occupant{PID: pid, Name: strings.TrimSpace(string(name)), File: file})
+	}
+	return found, true
+}
+
+func isIn(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
+
+// writesIn finds a file below a directory that a process has open for writing.
+func writesIn(of, dir string) string {
+	fds, err := os.Open(of + "/fd")
+	if err != nil {
+		return ""
+	}
+	defer fds.Close()
+	names, err := fds.Readdirnames(-1)
+	if err != nil {
+		return ""
+	}
+	buf := make([]byte, unix.PathMax)
+	for _, fd := range names {
+		// A thousand processes have many files open: the link is read without
+		// finding its directory again.
+		n, err := unix.Readlinkat(int(fds.Fd()), fd, buf)
+		if err != nil || n <= len(dir) || string(buf[:len(dir)]) != dir || buf[len(dir)] != '/' {
+			continue
+		}
+		if isOpenForWriting(of+"/fdinfo/"+fd) && isNamed(of+"/fd/"+fd) {
+			return string(buf[:n])
+		}
+	}
+	return ""
+}
+
+// isOpenForWriting reads the flags that a file was opened with.
+func isOpenForWriting(info string) bool {
+	b, err := os.ReadFile(info)
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(b)) {
+		text, ok := strings.CutPrefix(line, "flags:")
+		if !ok {
+			continue
+		}
+		flags, err := strconv.ParseUint(strings.TrimSpace(text), 8, 64)
+		return err == nil && flags&unix.O_PATH == 0 && flags&unix.O_ACCMODE != unix.O_RDONLY
+	}
+	return false
+}
+
+// isNamed reports whether an open file still has a name: what was deleted goes with
+// the process, wherever its directory is.
+func isNamed(fd string) bool {
+	var st unix.Stat_t
+	return unix.Stat(fd, &st) == nil && st.Nlink > 0
+}

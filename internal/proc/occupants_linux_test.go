@@ -1,0 +1,68 @@
+package proc
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestWriters: a process that is elsewhere and has a file in the directory open for
+// writing is in it; one that only reads, or whose file was deleted, is not.
+func TestWriters(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "a")
+	for _, name := range []string{"a/deep", "ab"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := func(open string) int {
+		t.Helper()
+		c := exec.Command("bash", "-c", open+"; echo; read x")
+		c.Dir = dir
+		stdin, err := c.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdout, err := c.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stdout.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = stdin.Close()
+			_ = c.Wait()
+		})
+		return c.Process.Pid
+	}
+	start("exec 3>a/gone; rm a/gone")
+	start("exec 3>ab/file")
+	start("touch a/read; exec 3<a/read")
+	want := map[int]string{
+		start("exec 3>a/deep/new"): filepath.Join(in, "deep/new"),
+		start("exec 3>>a/read"):    filepath.Join(in, "read"),
+		start("exec 3<>a/both"):    filepath.Join(in, "both"),
+	}
+	found, ok := Occupants(in)
+	if !ok || len(found) != len(want) {
+		t.Errorf("%+v, %v, want %v", found, ok, want)
+	}
+	for _, o := range found {
+		if want[o.PID] != o.File || o.Name != "bash" {
+			t.Errorf("%+v, want %v", o, want)
+		}
+	}
+}
+
+func BenchmarkOccupants(b *testing.B) {
+	dir := b.TempDir()
+	for b.Loop() {
+		Occupants(dir)
+	}
+}
