@@ -63,6 +63,9 @@ func (r *repo) sortWork(ctx context.Context, tree *git.Worktree, rec journal.Rec
 			}
 		case entry.Work == 'D':
 			w.gone = append(w.gone, entry.Path)
+		case entry.Work == 'T' && isDir(tree.Path, entry.Path): // a repository lies where a file was
+			w.heldBack = append(w.heldBack, entry.Path+"/")
+			w.isStaged = w.isStaged || entry.Index != '.'
 		case entry.Untracked() && (looksSecret(patterns, entry.Path) || isLump(tree.Path, entry.Path, most)):
 			w.heldBack = append(w.heldBack, entry.Path)
 		case entry.Added() && looksSecret(patterns, entry.Path):
@@ -99,6 +102,11 @@ func isLump(dir, name string, most int64) bool {
 	}
 	info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name)))
 	return err == nil && most > 0 && info.Size() > most
+}
+
+func isDir(dir, name string) bool {
+	info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(name)))
+	return err == nil && info.IsDir()
 }
 
 // looksSecret reports whether the last of the patterns that match a path says

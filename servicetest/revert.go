@@ -150,6 +150,7 @@ func revertAndResolveConflict(t *testing.T, f *fixture) {
 	_, err = f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	wantCode(t, err, croft.InProgress)
 	write(t, w, "src/main.txt", "one\nA and B\nthree\n")
+	f.GitIn(w.Path, "add", "src/main.txt")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	if got := f.Git("show", m.Commit+":src/main.txt"); got != "one\nA and B\nthree" || !f.has("a.txt") {
 		t.Errorf("landed %q", got)

@@ -32,8 +32,13 @@ func TestSkipWorktreeAndTracked(t *testing.T) {
 	if err := w.SkipWorktree(t.Context(), true, paths...); err != nil {
 		t.Fatal(err)
 	}
-	if got := statusOf(t, w, UntrackedAll); len(got) > 0 {
-		t.Errorf("hidden files are listed: %q", got)
+	if got := plainStatus(t, r, w.Path); len(got) > 0 {
+		t.Errorf("hidden files are listed by git: %q", got)
+	}
+	for e, err := range w.Status(t.Context(), UntrackedAll, RefreshNothing) {
+		if err != nil || !e.Hidden {
+			t.Errorf("hidden files are listed as others: %+v, %v", e, err)
+		}
 	}
 	if out := r.Git("ls-files", "-t"); strings.Contains(out, "S ") {
 		t.Errorf("they are hidden in the main checkout too: %s", out)
