@@ -51,6 +51,7 @@ func (c contest) play(t *testing.T, e *engine.Engine, number int) croft.Round {
 	for _, w := range r.Workspaces {
 		gittest.WriteFile(t, filepath.Join(w.Path, "by.txt"), fmt.Sprintln(number, w.Agent))
 		gittest.WriteFile(t, filepath.Join(w.Scratch, "notes"), fmt.Sprintln(number, w.Agent))
+		gittest.WriteFile(t, filepath.Join(w.Path, "held.key"), fmt.Sprintln(number, w.Agent))
 	}
 	return *r
 }
@@ -77,9 +78,17 @@ func (c contest) branches() (list []string) {
 }
 
 // wantWhole checks that the work of an ended round is on its branches, and the
-// scratch of all in every home.
+// scratch of all in every home; and that what was held back is named, and kept.
 func (c contest) wantWhole(t *testing.T, r croft.Round) {
 	t.Helper()
+	if len(r.HeldBack) != len(r.Workspaces) {
+		t.Errorf("held back: %+v", r.HeldBack)
+	}
+	for _, h := range r.HeldBack {
+		if got := read(t, filepath.Join(h.Archive, "held.key")); got != fmt.Sprintln(r.Number, h.Agent) {
+			t.Errorf("what was held back of %s in round %d: %q", h.Agent, r.Number, got)
+		}
+	}
 	for _, w := range r.Workspaces {
 		if w.State != croft.Trashed {
 			t.Errorf("%s is %s", w.Agent, w.State)

@@ -25,8 +25,9 @@ func newFinishCommand(a *app) *cobra.Command {
 --merge, work of an agent that succeeded goes on to its target; the rest is
 pending, for "croft merge" or "croft discard".
 
-Files that look like secrets, are large, or are repositories of their own are
-not committed, and are named.`,
+What is committed is what "git add --all" would stage. Files that look like secrets,
+are large, or are repositories of their own are not committed, and neither are edits
+of files that git was told not to look at; they are named.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
