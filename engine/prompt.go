@@ -148,6 +148,7 @@ func restartText(p *croft.Prompt, seen seenBranches) string {
 	fmt.Fprintf(&b, "You start again, on the fresh branch `%s`.\n", p.Branch)
 	list(&b, "Compare with other agents' branches (`git diff <branch>`):\n", seen.working)
 	list(&b, "Finished work of all agents, by branch:\n", seen.finished)
+	listHeld(&b, p)
 	return b.String()
 }
 
