@@ -30,8 +30,21 @@ func TestPlainProject(t *testing.T) {
 	a.write("lnk/new", "PWN\n")
 	link(t, victim.dir, filepath.Join(a.dir, "src"))
 	for _, command := range []string{"list", "diff p1", "snapshot p1", "finish p1", "review p1", "apply p1 --all", "merge p1", "undo", "remove --force p1", "gc"} {
-		h.croft(strings.Fields(command)...)
+		r := h.croft(strings.Fields(command)...)
 		h.mustBeSilent("croft " + command)
 		victim.mustBeWhole("croft " + command)
+		if r.code != 0 && !answered(r) {
+			t.Errorf("croft %s refused without a code: %v", command, r)
+		}
+		if command != "merge p1" {
+			continue
+		}
+		// All of it came back, as what it is.
+		if text := read(t, filepath.Join(h.dir, "f1.txt")) + read(t, filepath.Join(h.dir, "lnk", "new")); text != "a\nb\nc\nmore\nPWN\n" {
+			t.Errorf("what landed is %q: %v", text, r)
+		}
+		if target, err := os.Readlink(filepath.Join(h.dir, "src")); err != nil || target != victim.dir {
+			t.Errorf("the link did not land: %v, %v", err, r)
+		}
 	}
 }

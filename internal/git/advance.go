@@ -122,14 +122,14 @@ func (a *Advance) check(ctx context.Context) error {
 	if dirty := a.obstacles(changes); len(dirty) > 0 {
 		return a.dirty(dirty, "files of yours are in the way", nil)
 	}
-	var list strings.Builder
+	var paths []string
 	for _, c := range changes {
 		if info, err := os.Lstat(filepath.Join(a.at.work, filepath.FromSlash(c.Path))); err == nil && info.IsDir() && c.NewMode != linkMode && c.OldMode != linkMode {
 			continue // a directory that makes room; read-tree looks at it
 		}
-		list.WriteString(c.Path + "\x00")
+		paths = append(paths, c.Path)
 	}
-	if list.Len() == 0 {
+	if len(paths) == 0 {
 		return nil
 	}
 	// An agent may have forged what the index notes of files, so git is to read
@@ -137,8 +137,7 @@ func (a *Advance) check(ctx context.Context) error {
 	if err := os.Chtimes(a.file(), time.Unix(1, 0), time.Unix(1, 0)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	_, err = a.run(ctx, list.String(), "update-index", "--add", "--remove", "--replace", "--ignore-skip-worktree-entries", "-z", "--stdin")
-	if err != nil {
+	if err := a.update(ctx, paths); err != nil {
 		return err
 	}
 	dirty, err := a.staged(ctx, changes)

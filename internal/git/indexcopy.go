@@ -98,14 +98,35 @@ func (c *indexCopy) run(ctx context.Context, stdin string, args ...string) ([]by
 // update takes paths into the copy as they are on disk: added, changed or gone.
 func (c *indexCopy) update(ctx context.Context, paths []string) error {
 	var list []byte
+	var gone []string
+	known := map[string]bool{}
 	for _, p := range paths {
+		if c.isBelowLink(parent(p), known) {
+			gone = append(gone, p)
+			continue
+		}
 		list = append(append(list, p...), 0)
 	}
-	if len(list) == 0 {
-		return nil
+	if err := c.unstage(ctx, gone); err != nil || len(list) == 0 {
+		return err
 	}
 	_, err := c.run(ctx, string(list), "update-index", "--add", "--remove", "--replace", "--ignore-skip-worktree-entries", "-z", "--stdin")
 	return err
+}
+
+// isBelowLink reports whether a directory of the checkout is a link, or lies below
+// one. Files that were there are gone, but git fails when it is asked about them.
+func (c *indexCopy) isBelowLink(dir string, known map[string]bool) bool {
+	if dir == "" {
+		return false
+	}
+	below, ok := known[dir]
+	if !ok {
+		info, err := os.Lstat(filepath.Join(c.at.work, filepath.FromSlash(dir)))
+		below = err == nil && info.Mode()&os.ModeSymlink != 0 || c.isBelowLink(parent(dir), known)
+		known[dir] = below
+	}
+	return below
 }
 
 // unstage takes paths out of the copy.
