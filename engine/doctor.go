@@ -84,9 +84,12 @@ func (d *doctor) find(code, subject, message string, mend func() error) {
 
 // accidents looks for what makes git fail in the whole repository.
 func (d *doctor) accidents(ctx context.Context) error {
-	if git.IsBareByAccident(d.r.common) {
+	switch says := git.SaysBare(d.r.common); {
+	case says && d.r.path != d.r.common:
 		d.find(findBare, d.r.common, "The configuration says core.bare=true, so git refuses to work in the main checkout, which is there.",
 			func() error { return d.r.git.SetNotBare() })
+	case !says && d.r.path == d.r.common && git.IsDotGit(d.r.common):
+		d.find(findConfig, "core.bare", "The configuration says that the repository has a main checkout. It had none when Croft first saw it, and Croft goes by that.", nil)
 	}
 	if changed, ok := errors.AsType[*git.ConfigChangedError](d.r.git.CheckConfig()); ok {
 		for _, c := range changed.Changes {

@@ -102,14 +102,23 @@ func (e *Engine) locate(ctx context.Context, dir string, plain plainMode) (stand
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if r, ok := e.repos[place.CommonDir]; ok && r.identity.IsAt(place.CommonDir) {
-		return standing{r, place}, nil
+		return standing{r, r.settled(place)}, nil
 	}
 	r, err := e.open(ctx, place)
 	if err != nil {
 		return standing{}, err
 	}
 	e.repos[place.CommonDir] = r
-	return standing{r, place}, nil
+	return standing{r, r.settled(place)}, nil
+}
+
+// settled is a place in a repository of which is known whether it has a main
+// checkout. Agents can write core.bare.
+func (r *repo) settled(place git.Place) git.Place {
+	if git.IsDotGit(r.common) && (place.Root == r.common) != (r.path == r.common) {
+		return place.Rooted(r.path)
+	}
+	return place
 }
 
 // placeOf says which repository a directory belongs to. One that is a recorded
@@ -170,11 +179,10 @@ func (e *Engine) settingsFor(dir string) config.Config {
 
 // open makes a repository known: its ID and its settings.
 func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
-	r := &repo{path: place.Root, common: place.CommonDir, lastRules: &lastRules{}}
 	if git.IsBareByAccident(place.CommonDir) {
-		r.path = filepath.Dir(r.common) // where its main checkout lies, whatever the configuration says
+		place = place.Rooted(filepath.Dir(place.CommonDir)) // where its main checkout lies, whatever the configuration says
 	}
-	r.cfg = e.settingsFor(r.path)
+	r := &repo{path: place.Root, common: place.CommonDir, lastRules: &lastRules{}}
 	var err error
 	if r.identity, err = fsx.IdentityOf(place.CommonDir); err != nil {
 		return nil, err
@@ -183,6 +191,11 @@ func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
 	if err != nil {
 		return nil, err
 	}
+	if known.CommonDir == r.common {
+		r.path = known.Path
+		place = r.settled(place)
+	}
+	r.cfg = e.settingsFor(r.path)
 	r.id, r.dir = known.ID, e.repoDir(known.ID)
 	if known.CommonDir != r.common {
 		r.movedFrom = known.CommonDir
@@ -204,7 +217,7 @@ func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
 func (e *Engine) register(ctx context.Context, r *repo) (journal.Repo, error) {
 	now := journal.Repo{CommonDir: r.common, Path: r.path, Identity: string(r.identity)}
 	known, err := e.journal.RepoAt(ctx, r.common, now.Identity)
-	if err == nil && known.Path == now.Path {
+	if err == nil && (known.Path == now.Path || isOtherForm(known, now)) {
 		return known, nil
 	}
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
@@ -216,7 +229,7 @@ func (e *Engine) register(ctx context.Context, r *repo) (journal.Repo, error) {
 			known, err = tx.RepoOf(now.Identity)
 		}
 		switch {
-		case err == nil && known.CommonDir != r.common: // it was moved, or is seen through another mount
+		case err == nil && (known.CommonDir != r.common || isOtherForm(known, now)): // it was moved, or is seen through another mount
 			return nil
 		case err == nil:
 			now.ID = known.ID
@@ -229,6 +242,13 @@ func (e *Engine) register(ctx context.Context, r *repo) (journal.Repo, error) {
 		return tx.PutRepo(now, e.now())
 	})
 	return known, err
+}
+
+// isOtherForm reports whether a repository was known with a main checkout and its
+// configuration says now that it has none, or the other way round. Agents can
+// write that, so that it stays what it was.
+func isOtherForm(known, now journal.Repo) bool {
+	return git.IsDotGit(now.CommonDir) && (known.Path == known.CommonDir) != (now.Path == now.CommonDir)
 }
 
 // Repo describes the project that a directory lies in.

@@ -79,6 +79,19 @@ func PlaceAt(common, root string) Place {
 	return p
 }
 
+// Rooted is the same place in a repository of which is known, from elsewhere than
+// its configuration, where its main checkout lies, or that it has none.
+func (p Place) Rooted(root string) Place {
+	p.Root, p.Bare = root, root == p.CommonDir
+	if p.GitDir == p.CommonDir {
+		p.WorkDir = root
+		if p.Bare {
+			p.WorkDir = ""
+		}
+	}
+	return p
+}
+
 // mainPlace is the place of a main checkout, unless the repository says that
 // it has none.
 func mainPlace(at, gitDir string) Place {

@@ -54,12 +54,20 @@ func (r *Repository) FillAdmin(dir string) error {
 // that has a main checkout: there is an index beside its HEAD. A `git init` run
 // with GIT_DIR set does that, and then git refuses to work in the checkout.
 func IsBareByAccident(common string) bool {
-	if filepath.Base(common) != ".git" || !readFormat(common).bare {
+	if !SaysBare(common) {
 		return false
 	}
 	_, err := os.Lstat(filepath.Join(common, "index"))
 	return err == nil
 }
+
+// SaysBare reports whether the configuration of a directory called .git says that
+// no main checkout lies around it.
+func SaysBare(common string) bool { return IsDotGit(common) && readFormat(common).bare }
+
+// IsDotGit reports whether a common directory has the name that it has in a main
+// checkout. Nothing but its configuration says then whether there is one.
+func IsDotGit(common string) bool { return filepath.Base(common) == ".git" }
 
 // SetNotBare takes the accident back.
 func (r *Repository) SetNotBare() error {
