@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // writers are git's commands that write below the common directory, a git
@@ -34,6 +36,7 @@ func (g *Git) writeBelow(ctx context.Context, d door, c call) []string {
 		for _, name := range []string{"objects", "refs", "logs", "reftable", "modules", "lfs"} { // and no hooks, no configuration
 			dirs = append(dirs, d.repo.common(name))
 		}
+		d.repo.makeLogs()
 	} else {
 		dirs = append(dirs, d.repo.CommonDir)
 	}
@@ -46,4 +49,15 @@ func (g *Git) writeBelow(ctx context.Context, d door, c call) []string {
 		}
 	}
 	return dirs
+}
+
+// makeLogs makes the directory of logs, which a bare repository does not have: git
+// makes it with the first commit of a worktree, where a fence keeps it from that.
+func (r *Repository) makeLogs() {
+	if fsx.IsThere(r.common("logs")) {
+		return
+	}
+	files := openRefFiles(r.CommonDir)
+	defer files.close()
+	_, _ = files.makeDir("logs")
 }
