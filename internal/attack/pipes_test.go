@@ -63,3 +63,28 @@ func (h *host) pipeAt(t *testing.T, place string, commands []string) {
 		}
 	}
 }
+
+// TestPipeForOthers: [C], in a worktree, puts a FIFO where the excludes of other
+// agents' isolated workspaces are taken from. Neither making such a workspace nor
+// a command about one may wait for it.
+func TestPipeForOthers(t *testing.T) {
+	h := newHost(t, worktree)
+	h.bound = 20 * time.Second
+	a := h.agent("a1")
+	h.mustCroft("new", "--mode", "isolated", "b1")
+	dir := strings.TrimSpace(h.mustCroft("path", "b1").stdout)
+	add(t, filepath.Join(dir, "f1.txt"), "work\n")
+	for _, name := range []string{"info/exclude", "croft/exclude", "info/attributes"} {
+		back := pipe(t, filepath.Join(a.gitDir(), name))
+		for _, command := range []string{"new --mode isolated c1", "remove --force c1", "snapshot b1", "diff b1", "finish b1", "list"} {
+			if r := h.run(h.dir, binary, strings.Fields(command)...); r.hung {
+				t.Errorf("%s: croft %s hangs", name, command)
+			}
+		}
+		back()
+	}
+	h.mustCroft("merge", "b1")
+	if text := h.landed("f1.txt"); text != "a\nb\nc\nwork" {
+		t.Errorf("once it is gone, %q landed", text)
+	}
+}

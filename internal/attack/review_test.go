@@ -5,8 +5,8 @@ package attack
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -125,9 +125,10 @@ func (a *agent) forgedPin(ref, oldHead, head, blob string) string {
 	return a.h.gitInput(a.dir, "100644 blob "+a.h.writeBlob(a.dir, text)+"\treview.json\n", "mktree")
 }
 
-// TestPinsMoved: [C] moves every ref below refs/croft to a commit of its own
-// between review and apply, snapshot and restore, remove and restore. What is
-// brought back must be what was recorded, or the command must refuse.
+// TestPinsMoved: [C] moves every ref below refs/croft between review and apply,
+// snapshot and restore, remove and restore: to those of the same kind that speak of
+// text of its own, or to a commit that is of no kind. What is brought back must be
+// what was recorded, or the command must refuse.
 func TestPinsMoved(t *testing.T) {
 	for name, steps := range map[string]struct{ before, after []string }{
 		"review":           {[]string{"review", "--json"}, []string{"apply", "--review", "ID", "NAME", "f1.txt"}},
@@ -135,46 +136,58 @@ func TestPinsMoved(t *testing.T) {
 		"remove":           {[]string{"remove", "--force"}, []string{"restore", "NAME"}},
 		"remove, no trash": {[]string{"remove", "--force"}, []string{"restore", "NAME"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			h := newHost(t, worktree)
-			a := h.agent("a1")
-			other := h.agent("b1")
-			add(t, filepath.Join(a.dir, "f1.txt"), "good\n")
-			a.write("new.txt", "good\n")
-			a.git("add", "new.txt")
-			if steps.before[0] == "remove" {
-				a.commit("good")
-			}
-			r := h.mustCroft(append(steps.before, "a1")...)
-			id := ""
-			if noun := steps.before[0]; noun != "remove" {
-				id = idOf(t, r, noun)
-				a.write("f1.txt", "later\n")
-			}
-			if name == "remove, no trash" {
-				for _, entry := range h.trashed() {
-					must(t, os.RemoveAll(filepath.Join(entry, "tree")))
+		for _, to := range []string{"its like", "a commit"} {
+			t.Run(name+" to "+to, func(t *testing.T) {
+				h := newHost(t, worktree)
+				if name == "remove, no trash" {
+					h.purgeNow()
 				}
-			}
-			evil := other.git("commit-tree", other.replaceFile(h.main(), "f1.txt", h.writeBlob(other.dir, unreviewed+"\n")), "-p", h.main(), "-m", "x")
-			moved := h.refs("refs/croft")
-			for _, ref := range append(moved, h.refs("refs/heads/croft/a1")...) {
-				other.git("update-ref", ref, evil)
-			}
-			if len(moved) == 0 {
-				t.Log("there is no ref below refs/croft to move")
-			}
-			args := []string{}
-			for _, word := range steps.after {
-				args = append(args, strings.NewReplacer("ID", id, "NAME", "a1").Replace(word))
-			}
-			r = h.croft(args...)
-			h.mustNotHaveLanded(r)
-			if r.code == 0 && name != "review" {
-				if text := read(t, filepath.Join(a.dir, "f1.txt")); text != "a\nb\nc\ngood\n" {
-					t.Errorf("what came back is not what was kept: f1.txt is %q: %v", text, r)
+				a, other := h.agent("a1"), h.agent("b1")
+				add(t, filepath.Join(a.dir, "f1.txt"), "good\n")
+				add(t, filepath.Join(other.dir, "f1.txt"), unreviewed+"\n")
+				var refs [2][]string
+				var r result
+				for i, who := range []string{"a1", "b1"} {
+					had := h.refs("refs/croft")
+					made := h.mustCroft(append(steps.before, who)...)
+					if name == "remove, no trash" {
+						h.mustCroft("gc")
+					}
+					if i == 0 {
+						r = made
+					}
+					refs[i] = slices.DeleteFunc(h.refs("refs/croft"), func(ref string) bool { return slices.Contains(had, ref) })
 				}
-			}
-		})
+				if len(refs[0]) == 0 || len(refs[0]) != len(refs[1]) {
+					t.Fatalf("the refs are %v", refs)
+				}
+				id := ""
+				if noun := steps.before[0]; noun != "remove" {
+					id = idOf(t, r, noun)
+					a.write("f1.txt", "later\n")
+				}
+				evil := h.git(h.dir, "commit-tree", h.git(h.dir, "rev-parse", "main^{tree}"), "-p", h.main(), "-m", "x")
+				for i, ref := range refs[0] {
+					if to == "its like" {
+						evil = h.git(h.dir, "rev-parse", refs[1][i])
+					}
+					h.git(h.dir, "update-ref", ref, evil)
+				}
+				args := []string{}
+				for _, word := range steps.after {
+					args = append(args, strings.NewReplacer("ID", id, "NAME", "a1").Replace(word))
+				}
+				r = h.croft(args...)
+				h.mustNotHaveLanded(r)
+				if r.code != 0 && !answered(r) {
+					t.Errorf("refused without a code: %v", r)
+				}
+				if r.code == 0 && name != "review" {
+					if text := read(t, filepath.Join(a.dir, "f1.txt")); text != "a\nb\nc\ngood\n" {
+						t.Errorf("what came back is not what was kept: f1.txt is %q: %v", text, r)
+					}
+				}
+			})
+		}
 	}
 }

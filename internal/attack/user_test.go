@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -96,34 +97,64 @@ func TestStrangerReadsNothing(t *testing.T) {
 	})
 }
 
-// TestStrangersState: another user with a state of its own looks at a repository
-// that is named safe and that it can only read. It must get no workspaces of the
-// first user's state, and change nothing.
+// TestStrangersState: another user with a state of its own works on a repository
+// that is named safe and that it can only read, or write as well. It must see no
+// workspaces of the first user's state, and change nothing of them.
 func TestStrangersState(t *testing.T) {
 	requireRoot(t)
-	h := newHost(t, worktree)
-	h.openTop()
-	a := h.agent("a1")
-	a.write("f1.txt", "work\n")
+	for _, may := range []string{"read", "write"} {
+		t.Run(may, func(t *testing.T) {
+			h := newHost(t, worktree)
+			h.openTop()
+			a, gone := h.agent("a1"), h.agent("b1")
+			a.write("f1.txt", "work\n")
+			h.mustCroft("snapshot", "a1")
+			gone.write("f1.txt", "gone\n")
+			h.mustCroft("remove", "--force", "b1")
+			if may == "write" {
+				if r := h.run(h.top, "chmod", "-R", "a+rwX", h.path("t")); r.code != 0 {
+					t.Fatal(r)
+				}
+			}
+			env, copied := h.strangersCroft()
+			before := manifest(t, h.path("t"))
+			for _, command := range []string{"list", "trash", "history", "doctor --fix", "gc", "remove --force a1", "restore b1", "clean --yes", "gc"} {
+				r := h.as(stranger, env, h.dir, copied, strings.Fields(command)...)
+				if r.hung {
+					t.Errorf("croft %s of another user hangs", command)
+				}
+				if words := strings.Fields(command); slices.Contains([]string{"list", "trash", "history"}, words[0]) && strings.Contains(r.stdout, a.name) {
+					t.Errorf("croft %s of another user shows the first one's: %v", command, r)
+				}
+			}
+			if diff := differences(before, manifest(t, h.path("t"))); len(diff) > 0 {
+				t.Errorf("another user's croft changed %v", diff)
+			}
+			r := h.as(stranger, env, h.dir, copied, "new", "z")
+			if made := r.code == 0; made != (may == "write") {
+				t.Errorf("croft new of another user: %v", r)
+			}
+			h.mustCroft("restore", "b1")
+			if text := read(t, filepath.Join(a.dir, "f1.txt")) + read(t, filepath.Join(gone.dir, "f1.txt")); text != "work\ngone\n" {
+				t.Errorf("the first user's work is %q", text)
+			}
+		})
+	}
+}
+
+// strangersCroft is a croft that another user can run, and its environment.
+func (h *host) strangersCroft() (env []string, file string) {
+	h.t.Helper()
 	own := h.path("stranger")
-	put(t, filepath.Join(own, ".gitconfig"), "[safe]\n\tdirectory = *\n[user]\n\tname = S\n\temail = s@example.com\n")
-	if r := h.run(h.top, "chown", "-R", "54321:54321", own); r.code != 0 {
-		t.Fatal(r)
-	}
-	before, tree := manifest(t, h.dir), manifest(t, a.dir)
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + own, "CROFT_STATE_DIR=" + own + "/s", "CROFT_DATA_DIR=" + own + "/d", "CROFT_GC_AUTO=false", "GIT_CONFIG_NOSYSTEM=1"}
-	copied := filepath.Join(own, "croft")
-	if r := h.run(h.top, "cp", binary, copied); r.code != 0 {
-		t.Fatal(r)
-	}
-	must(t, os.Chmod(copied, 0o755))
-	for _, command := range []string{"list", "trash", "gc", "doctor --fix", "remove --force a1", "clean --yes", "new z"} {
-		r := h.as(stranger, env, h.dir, copied, strings.Fields(command)...)
-		if r.hung {
-			t.Errorf("croft %s of another user hangs", command)
+	put(h.t, filepath.Join(own, ".gitconfig"), "[safe]\n\tdirectory = *\n[user]\n\tname = S\n\temail = s@example.com\n")
+	file = filepath.Join(own, "croft")
+	for _, args := range [][]string{{"cp", binary, file}, {"chmod", "755", file}, {"chown", "-R", "54321:54321", own}} {
+		if r := h.run(h.top, args[0], args[1:]...); r.code != 0 {
+			h.t.Fatal(r)
 		}
 	}
-	if diff := append(differences(before, manifest(t, h.dir)), differences(tree, manifest(t, a.dir))...); len(diff) > 0 {
-		t.Errorf("another user's croft changed %v", diff)
-	}
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + own, "CROFT_STATE_DIR=" + own + "/s", "CROFT_DATA_DIR=" + own + "/d",
+		"CROFT_GC_AUTO=false", "GIT_CONFIG_NOSYSTEM=1",
+	}, file
 }

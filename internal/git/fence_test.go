@@ -228,3 +228,32 @@ func TestWritersAreFenced(t *testing.T) {
 		t.Errorf("one that reads may write below %v, %v", cmd.WriteBelow, err)
 	}
 }
+
+// TestFenceLeavesTheStateOut: a git that writes a checkout may write neither the
+// state, with what Croft's git is configured by, nor the repository's
+// configuration and hooks, which the user's own git believes.
+func TestFenceLeavesTheStateOut(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	cmd, err := repo.git.command(t.Context(), door{repo: repo, gitDir: w.Admin, work: w.Path}, call{args: []string{"reset", "--hard"}, locks: true})
+	if err != nil || len(cmd.WriteBelow) == 0 {
+		t.Fatalf("it may write below %v, %v", cmd.WriteBelow, err)
+	}
+	for _, kept := range []string{
+		repo.Dir, repo.hostDir(), repo.recordFile(), repo.git.opts.ConfigDir, repo.common("config"), repo.common("hooks"), repo.common("info"),
+		repo.common("HEAD"), repo.common("packed-refs"), repo.Root, r.Home,
+	} {
+		for _, dir := range cmd.WriteBelow {
+			if rel, err := filepath.Rel(dir, kept); err == nil && filepath.IsLocal(rel) {
+				t.Errorf("%s lies in %s, below which it may write", kept, dir)
+			}
+		}
+	}
+	for _, needed := range []string{w.Path, w.Admin, repo.common("objects"), repo.common("refs"), repo.common("logs")} {
+		if !slices.Contains(cmd.WriteBelow, needed) {
+			t.Errorf("it may not write %s", needed)
+		}
+	}
+}

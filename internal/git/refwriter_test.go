@@ -435,6 +435,41 @@ func TestRefsBesideGit(t *testing.T) {
 	}
 }
 
+// TestRefIsPackedMeanwhile: a git of the user's packs a ref, and removes its file,
+// while a move of it waits for the lock of another one.
+func TestRefIsPackedMeanwhile(t *testing.T) {
+	r := gittest.New(t)
+	one := r.Git("rev-parse", "HEAD")
+	two := r.Git("commit-tree", "-m", "two", "HEAD^{tree}")
+	r.Git("update-ref", "refs/heads/a", one)
+	r.Git("update-ref", "refs/heads/b", one)
+	repo := open(t, r)
+	lock := filepath.Join(repo.CommonDir, "refs", "heads", "a.lock")
+	gittest.WriteFile(t, lock, "")
+	moved := make(chan error)
+	go func() {
+		moved <- repo.UpdateRefs(t.Context(), RefUpdate{"refs/heads/a", two, one}, RefUpdate{"refs/heads/b", two, one})
+	}()
+	select {
+	case err := <-moved:
+		t.Fatalf("it did not wait for the lock: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	_, _ = r.TryGit(r.Dir, "-c", "core.filesRefLockTimeout=0", "pack-refs", "--all", "--prune") // a is locked
+	if exists(filepath.Join(repo.CommonDir, "refs", "heads", "b")) {
+		t.Fatal("b was not packed")
+	}
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-moved; err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Git("rev-parse", "a", "b"); got != two+"\n"+two {
+		t.Errorf("a and b are %s", got)
+	}
+}
+
 // TestRefWriterKilled kills a process that moves, deletes and packs refs, at any
 // moment: every ref is whole, and the next sweep takes its locks away.
 func TestRefWriterKilled(t *testing.T) {
@@ -449,13 +484,19 @@ func TestRefWriterKilled(t *testing.T) {
 	one := r.Git("rev-parse", "HEAD")
 	two := r.Git("commit-tree", "-m", "two", "HEAD^{tree}")
 	repo := open(t, r)
-	manyLooseRefs(t, repo, one, manyRefs+10)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+	manyLooseRefs(t, repo, one, manyRefs+10)
+	begun := time.Now()
+	if err := repo.TidyRefs(t.Context(), "refs/croft/"); err != nil {
+		t.Fatal(err)
+	}
+	packing := time.Since(begun)
 	left := 0
 	for range 25 {
+		manyLooseRefs(t, repo, one, manyRefs+10) // what was packed is to be packed again
 		p, err := proc.Start(t.Context(), proc.Command{
 			Path: self, Args: []string{"-test.run=^TestRefWriterKilled$"}, Dir: r.Dir,
 			Env: append(slices.Clone(r.Env), "CROFT_TEST_MOVE_REFS="+r.Dir, "CROFT_TEST_CONFIG="+repo.git.opts.ConfigDir, "TMPDIR="+os.TempDir()),
@@ -466,7 +507,7 @@ func TestRefWriterKilled(t *testing.T) {
 		if _, err := p.Stdout.Read(make([]byte, 1)); err != nil { // it has begun
 			t.Fatal(err, p.Wait())
 		}
-		time.Sleep(time.Duration(rand.IntN(40)) * time.Millisecond)
+		time.Sleep(rand.N(2 * packing)) // at any moment of what it does
 		p.Kill()
 		_ = p.Wait()
 		left += len(repo.Left())
@@ -485,13 +526,66 @@ func TestRefWriterKilled(t *testing.T) {
 		if locks > 0 || exists(filepath.Join(repo.CommonDir, "packed-refs.lock")) || exists(filepath.Join(repo.CommonDir, "HEAD.lock")) {
 			t.Fatalf("%d locks are left", locks)
 		}
+		if refs := refsOf(t, repo, "refs/croft/ws/"); len(refs) != manyRefs+10 {
+			t.Fatalf("%d refs of %d are there", len(refs), manyRefs+10)
+		}
 	}
 	t.Logf("%d locks were left and swept", left)
-	if refs := refsOf(t, repo, "refs/croft/ws/"); len(refs) != manyRefs+10 {
-		t.Errorf("%d refs of %d are there", len(refs), manyRefs+10)
-	}
 	if out := r.Git("fsck", "--strict"); strings.Contains(out, "error") {
 		t.Error(out)
+	}
+}
+
+// TestRefWriterDies: a process dies when it holds every lock that a change takes:
+// those of refs that move, come and go, that of HEAD and that of packed-refs. The
+// next sweep takes all of them away, and nothing has moved.
+func TestRefWriterDies(t *testing.T) {
+	updates := func(one, two string) []RefUpdate {
+		return []RefUpdate{{"refs/heads/main", two, one}, {"refs/croft/new/x", two, ""}, {"refs/croft/goes", "", one}}
+	}
+	if dir := os.Getenv("CROFT_TEST_DIE"); dir != "" {
+		repo, err := New(Options{ConfigDir: os.Getenv("CROFT_TEST_CONFIG"), Environ: os.Environ()}).Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, two, _ := strings.Cut(os.Getenv("CROFT_TEST_OIDS"), " ")
+		err = repo.UpdateRefsAfter(t.Context(), func() error { os.Exit(7); return nil }, updates(one, two)...)
+		t.Fatal("it lives", err)
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("other processes cannot be seen on this platform")
+	}
+	r := gittest.New(t)
+	one, two := r.Git("rev-parse", "HEAD"), r.Git("commit-tree", "-m", "two", "HEAD^{tree}")
+	r.Git("update-ref", "refs/croft/goes", one)
+	r.Git("pack-refs", "--all")
+	repo := open(t, r)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := proc.Start(t.Context(), proc.Command{
+		Path: self, Args: []string{"-test.run=^TestRefWriterDies$"}, Dir: r.Dir, Env: append(slices.Clone(r.Env),
+			"CROFT_TEST_DIE="+r.Dir, "CROFT_TEST_OIDS="+one+" "+two, "CROFT_TEST_CONFIG="+repo.git.opts.ConfigDir, "TMPDIR="+os.TempDir()),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = p.Wait()
+	locks := []string{"refs/heads/main.lock", "refs/croft/new/x.lock", "refs/croft/goes.lock", "HEAD.lock", "packed-refs.lock", "packed-refs.new"}
+	for _, lock := range locks {
+		if !exists(filepath.Join(repo.CommonDir, lock)) {
+			t.Errorf("%s was not taken", lock)
+		}
+	}
+	sweep(t, repo)
+	for _, lock := range locks {
+		if exists(filepath.Join(repo.CommonDir, lock)) {
+			t.Errorf("%s is left", lock)
+		}
+	}
+	if err := repo.UpdateRefs(t.Context(), updates(one, two)...); err != nil {
+		t.Errorf("afterwards: %v", err)
 	}
 }
 
