@@ -1,6 +1,8 @@
 package servicetest
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,6 +17,8 @@ func laneScenarios() []scenario {
 		{"Rewritten", laneRewritten},
 		{"Protected", laneProtected},
 		{"ProtectedByWhatWasThere", laneLoosened},
+		{"ProtectedFromTheFirst", laneFirst},
+		{"LeftAtWhatIsGone", laneGone},
 		{"AcceptInside", laneAcceptInside},
 		{"AcceptUnknown", laneAcceptUnknown},
 	}
@@ -130,6 +134,50 @@ func laneProtected(t *testing.T, f *fixture) {
 	l, err := f.Accept(t.Context(), croft.AcceptRequest{Target: "main"})
 	if err != nil || l.Added != 1 || len(l.Commits) != 1 || l.Commits[0].Commit != tip || l.Commits[0].Subject == "" {
 		t.Fatalf("%+v, %v", l, err)
+	}
+	if done, err := f.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(done) != 1 || done[0].Status != croft.MergeMerged {
+		t.Errorf("after it was accepted: %+v, %v", done, err)
+	}
+}
+
+// laneFirst: a protected target is known from the first time that a lane looks at
+// it, also if nothing lands then.
+func laneFirst(t *testing.T, f *fixture) {
+	gittest.WriteFile(t, f.Dir+"/croft.toml", "[merge]\nprotect = true\n")
+	f.Git("add", "croft.toml")
+	f.Commit("protect")
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "same.txt", "a\n")
+	f.commitIn(f.Dir, "same.txt", "main\n")
+	if m := f.merge(croft.MergeRequest{Workspace: "a"}); m.Status != croft.MergePending || m.Reason != croft.Conflict {
+		t.Fatalf("%+v", m)
+	}
+	tip := f.commitIn(f.Dir, "outside.txt", "x\n")
+	if m := f.landed("b"); m.Status != croft.MergePending || m.Reason != croft.TargetMoved {
+		t.Errorf("what others put there was merged into: %+v", m)
+	}
+	if got := f.Git("rev-parse", "main"); got != tip {
+		t.Errorf("main was moved to %s", got)
+	}
+}
+
+// laneGone: of a target that was moved back, and whose last commit was deleted,
+// nobody can say what it asked for. Nothing lands before a person has looked.
+func laneGone(t *testing.T, f *fixture) {
+	base := f.Git("rev-parse", "main")
+	known := f.landed("a").Commit
+	f.Git("reset", "--quiet", "--hard", base)
+	if err := os.Remove(filepath.Join(f.Dir, ".git", "objects", known[:2], known[2:])); err != nil {
+		t.Fatal(err)
+	}
+	if l := f.lane(); !l.IsLost || !l.Protect || !strings.Contains(l.Message, "which is gone") {
+		t.Errorf("%+v", l)
+	}
+	if m := f.landed("b"); m.Status != croft.MergePending || m.Reason != croft.TargetMoved {
+		t.Errorf("%+v", m)
+	}
+	if _, err := f.Accept(t.Context(), croft.AcceptRequest{Target: "main"}); err != nil {
+		t.Fatal(err)
 	}
 	if done, err := f.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(done) != 1 || done[0].Status != croft.MergeMerged {
 		t.Errorf("after it was accepted: %+v, %v", done, err)

@@ -140,7 +140,8 @@ func TestPinsMoved(t *testing.T) {
 			t.Run(name+" to "+to, func(t *testing.T) {
 				h := newHost(t, worktree)
 				if name == "remove, no trash" {
-					h.purgeNow()
+					h.set("CROFT_TRASH_RETENTION", "0s") // what was not committed is kept as a snapshot
+					h.set("CROFT_TRASH_NOTICE", "0s")
 				}
 				a, other := h.agent("a1"), h.agent("b1")
 				add(t, filepath.Join(a.dir, "f1.txt"), "good\n")

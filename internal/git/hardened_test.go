@@ -248,3 +248,85 @@ func TestAllowedFilterRunsExactly(t *testing.T) {
 		t.Error("a filter that nobody allowed ran")
 	}
 }
+
+// TestDoorIsShut: what every call is told, whatever the repository says: no grafts,
+// no server, nothing fetched that is missing, and no word of a commit-graph where a
+// history decides.
+func TestDoorIsShut(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	tells := func(repo *Repository, c call) map[string]string {
+		t.Helper()
+		cmd, err := repo.git.command(t.Context(), door{repo: repo}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := map[string]string{}
+		for _, kv := range cmd.Env {
+			name, value, _ := strings.Cut(kv, "=")
+			if key, ok := strings.CutPrefix(name, "GIT_CONFIG_KEY_"); ok {
+				name, value = value, environOf(cmd.Env, "GIT_CONFIG_VALUE_"+key)
+			}
+			told[name] = value
+		}
+		return told
+	}
+	for _, c := range []call{{args: []string{"status"}}, {args: []string{"merge-tree", "a", "b"}}, {args: []string{"reset"}, locks: true}} {
+		told := tells(repo, c)
+		if told["GIT_GRAFT_FILE"] != noGrafts || told["GIT_ALLOW_PROTOCOL"] != "none" || told["GIT_NO_LAZY_FETCH"] != "1" || told["GIT_NO_REPLACE_OBJECTS"] != "1" {
+			t.Errorf("git %v is told %v", c.args, told)
+		}
+	}
+	for verb, alone := range map[string]bool{"merge-base": true, "merge-tree": true, "rev-list": true, "cherry": true, "log": false} {
+		told := tells(repo, call{args: []string{verb}})
+		if (told["core.commitGraph"] == "false") != alone || (told["core.multiPackIndex"] == "false") != alone {
+			t.Errorf("git %s is told %v", verb, told)
+		}
+	}
+	if told := tells(repo, call{args: []string{"fetch"}, network: true}); strings.Contains(told["GIT_ALLOW_PROTOCOL"], "ext") || told["GIT_ALLOW_PROTOCOL"] == "none" {
+		t.Errorf("a fetch is told %v", told)
+	}
+	// A partial clone may fetch what it lacks, by the same protocols.
+	lacking := gittest.New(t)
+	lacking.Git("config", "core.repositoryFormatVersion", "1")
+	lacking.Git("config", "extensions.partialClone", "origin")
+	if told := tells(open(t, lacking), call{args: []string{"status"}}); told["GIT_NO_LAZY_FETCH"] != "" || told["GIT_ALLOW_PROTOCOL"] != "file:https:ssh" {
+		t.Errorf("in a partial clone git is told %v", told)
+	}
+}
+
+func environOf(env []string, name string) string {
+	for _, kv := range env {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// TestSettingsThatAreNotCarried: a remote whose transport is a program, or that
+// looks like an option, and guards that are switched off.
+func TestSettingsThatAreNotCarried(t *testing.T) {
+	r := gittest.New(t)
+	for key, value := range map[string]string{
+		"remote.ext.url": "ext::sh -c evil", "remote.option.url": "--upload-pack=evil", "remote.good.url": "https://example.com/x",
+		"remote.lfs.lfsurl": "ext::evil", "core.protectNTFS": "false", "core.protectHFS": "true",
+	} {
+		r.Git("config", key, value)
+	}
+	repo := open(t, r)
+	if _, err := repo.run(t.Context(), "rev-parse", "HEAD"); err != nil {
+		t.Fatal(err)
+	}
+	carried := strings.ToLower(readFile(t, filepath.Join(repo.hostDir(), "config")))
+	for _, bad := range []string{"ext::", "upload-pack", "protectntfs"} {
+		if strings.Contains(carried, bad) {
+			t.Errorf("%s is carried:\n%s", bad, carried)
+		}
+	}
+	for _, good := range []string{"https://example.com/x", "protecthfs"} {
+		if !strings.Contains(carried, good) {
+			t.Errorf("%s is not carried:\n%s", good, carried)
+		}
+	}
+}

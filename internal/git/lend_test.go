@@ -384,3 +384,23 @@ func TestVerifyRemembers(t *testing.T) {
 		t.Errorf("read again: %v, %v", found, err)
 	}
 }
+
+// TestSweepKeepsWhatIsBorrowed: a store that somebody borrows from stays, whatever
+// stores nobody needs come before it or after it.
+func TestSweepKeepsWhatIsBorrowed(t *testing.T) {
+	for _, live := range []string{"0000", "8888", "ffff"} {
+		repo := open(t, gittest.New(t))
+		for _, name := range []string{"0000", "8888", "ffff"} {
+			gittest.WriteFile(t, filepath.Join(repo.storesDir(), name, "pack", "x"), "")
+			gittest.WriteFile(t, filepath.Join(repo.storesDir(), name, borrowers, "of-"+name), "")
+		}
+		if err := repo.SweepStores(t.Context(), func(admin string) bool { return admin == "of-"+live }); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"0000", "8888", "ffff"} {
+			if exists(filepath.Join(repo.storesDir(), name, "pack", "x")) != (name == live) {
+				t.Errorf("%s is borrowed from, and %s is there: %v", live, name, name != live)
+			}
+		}
+	}
+}

@@ -226,6 +226,25 @@ func TestTidyRefsBesideGit(t *testing.T) {
 	}
 }
 
+// TestPruneLooksAgain: the file of a ref that got another value after it was packed
+// stays, and so does that of one which somebody holds.
+func TestPruneLooksAgain(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	one, two := r.Git("rev-parse", "HEAD"), r.Git("commit-tree", "-m", "two", "HEAD^{tree}")
+	for _, ref := range []string{"refs/croft/same", "refs/croft/moved", "refs/croft/held"} {
+		r.Git("update-ref", ref, one)
+	}
+	r.Git("update-ref", "refs/croft/moved", two)
+	gittest.WriteFile(t, filepath.Join(repo.CommonDir, "refs/croft/held.lock"), "")
+	tx := &refTx{w: &repo.writer, files: openRefFiles(repo.CommonDir)}
+	for ref, stays := range map[string]bool{"refs/croft/same": false, "refs/croft/moved": true, "refs/croft/held": true} {
+		if err := tx.prune(ref, one); err != nil || exists(filepath.Join(repo.CommonDir, ref)) != stays {
+			t.Errorf("%s is there: %v, %v", ref, !stays, err)
+		}
+	}
+}
+
 // TestLogsAreGits: the logs are those that git would have written.
 func TestLogsAreGits(t *testing.T) {
 	for _, setting := range []string{"", "true", "false", "always"} {

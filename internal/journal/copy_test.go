@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -135,6 +136,12 @@ func TestStateComesBack(t *testing.T) {
 			drop(t, s.db()+"-wal", s.db()+"-shm")
 			put(t, s.db(), o.db)
 		},
+		"OlderDatabaseAndNewCopy": func(t *testing.T, s state, o old) {
+			drop(t, s.copy)
+			_ = s.open(t).Close() // written anew, it has no transactions any more that lead here
+			drop(t, s.db()+"-wal", s.db()+"-shm")
+			put(t, s.db(), o.db)
+		},
 		"OlderCopy":   func(t *testing.T, s state, o old) { put(t, s.copy, o.copy) },
 		"DamagedCopy": func(t *testing.T, s state, _ old) { put(t, s.copy, overwrite(keep(t, s.copy), 1000, 3000)) },
 		"NoiseCopy":   func(t *testing.T, s state, _ old) { put(t, s.copy, []byte("noise")) },
@@ -240,6 +247,80 @@ func TestCopyOfAnotherState(t *testing.T) {
 	drop(t, s.dir)
 	if diff := cmp.Diff(want, s.contents(t)); diff != "" {
 		t.Errorf("from the copy:\n%s", diff)
+	}
+}
+
+// TestLongerCopyOfAnotherState: nor does one that has more transactions, and it is
+// kept for whom it belongs to.
+func TestLongerCopyOfAnotherState(t *testing.T) {
+	t.Parallel()
+	s, other := newState(t), newState(t)
+	other.fill(t)
+	j := s.open(t)
+	update(t, j, func(tx *journal.Tx) error { return tx.PutPin("repo", journal.Pin{Ref: "refs/croft/own", OID: "own"}) })
+	_ = j.Close()
+	want, theirs := s.contents(t), keep(t, other.copy)
+	put(t, s.copy, theirs)
+	if diff := cmp.Diff(want, s.contents(t)); diff != "" {
+		t.Error(diff)
+	}
+	wantAside(t, s, theirs)
+}
+
+// wantAside checks that a second copy was kept that could not be used.
+func wantAside(t *testing.T, s state, text []byte) {
+	t.Helper()
+	aside, err := filepath.Glob(s.copy + ".damaged-*")
+	if err != nil || len(aside) != 1 || !bytes.Equal(keep(t, aside[0]), text) {
+		t.Errorf("set aside: %v, %v", aside, err)
+	}
+}
+
+// TestCopyOfEarlierVersion: statements of an earlier version of Croft are not run on
+// tables that may be others.
+func TestCopyOfEarlierVersion(t *testing.T) {
+	t.Parallel()
+	s := newState(t)
+	s.fill(t)
+	first, rest, _ := bytes.Cut(keep(t, s.copy), []byte("\n"))
+	fields := strings.SplitN(string(first), " ", 3)
+	number, err := strconv.ParseInt(fields[1], 10, 64)
+	header := regexp.MustCompile(`"version":\d+`).ReplaceAllString(fields[2], `"version":1`)
+	if err != nil || header == fields[2] {
+		t.Fatalf("the copy begins with %q, %v", first, err)
+	}
+	earlier := append([]byte(line(number, header)), rest...)
+	put(t, s.copy, earlier)
+	drop(t, s.dir)
+	if c := s.contents(t); len(c.Records) != 0 || len(c.Pins) != 0 {
+		t.Errorf("%d records, %v", len(c.Records), c.Pins)
+	}
+	wantAside(t, s, earlier)
+}
+
+// TestCursorsComeBack: a cursor that was given away is not given to another event
+// after the database was lost, also if the event was forgotten meanwhile.
+func TestCursorsComeBack(t *testing.T) {
+	t.Parallel()
+	s := newState(t)
+	j := s.open(t)
+	for i := range 3 {
+		update(t, j, func(tx *journal.Tx) error { return tx.Emit(event(fmt.Sprint("made", i))) })
+	}
+	events, err := j.Events(t.Context(), 0, "", 10)
+	if err != nil || len(events) != 3 {
+		t.Fatal(events, err)
+	}
+	update(t, j, func(tx *journal.Tx) error { _, err := tx.Forget(time.Now().Add(time.Hour), 100); return err })
+	_ = j.Close()
+	drop(t, s.copy)
+	_ = s.open(t).Close() // a dump of what is left
+	drop(t, s.dir)
+	j = s.open(t)
+	update(t, j, func(tx *journal.Tx) error { return tx.Emit(event("after")) })
+	again, err := j.Events(t.Context(), 0, "", 10)
+	if err != nil || len(again) != 1 || again[0].Cursor <= events[2].Cursor {
+		t.Errorf("after %+v comes %+v, %v", events[2], again, err)
 	}
 }
 
@@ -531,4 +612,19 @@ func TestCopyOfLaterVersion(t *testing.T) {
 	if _, err := os.Stat(s.db()); err == nil {
 		t.Error("a database was made")
 	}
+}
+
+// TestDamagedCopyIsKept: of a copy that is damaged in its middle what is before
+// that comes back, and somebody may find more in it.
+func TestDamagedCopyIsKept(t *testing.T) {
+	t.Parallel()
+	s := newState(t)
+	s.fill(t)
+	now := overwrite(keep(t, s.copy), 10_000, 12_000)
+	put(t, s.copy, now)
+	drop(t, s.dir)
+	if c := s.contents(t); len(c.Records) == 0 || len(c.Records) > 99 {
+		t.Errorf("%d records came back", len(c.Records))
+	}
+	wantAside(t, s, now)
 }

@@ -135,3 +135,51 @@ func TestConfinedKillsNobody(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestConfinedInEveryWay: a process that is started, and not run, is confined too;
+// a file is not truncated by its name; and to be allowed a link is to be allowed
+// nothing.
+func TestConfinedInEveryWay(t *testing.T) {
+	if file := os.Getenv("CROFT_TEST_TRUNCATE"); file != "" {
+		if err := os.Truncate(file, 0); err == nil {
+			fmt.Println("truncated")
+		}
+		return
+	}
+	if !CanConfine() {
+		t.Skip("this kernel cannot confine processes")
+	}
+	in, out := t.TempDir(), t.TempDir()
+	secret, link := filepath.Join(out, "secret"), filepath.Join(in, "link")
+	if err := os.WriteFile(secret, []byte("kept"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(out, link); err != nil {
+		t.Fatal(err)
+	}
+	write := Command{Path: "sh", Args: []string{"-c", "echo x > " + filepath.Join(out, "new")}, Env: os.Environ(), WriteBelow: []string{in, link}}
+	p, err := Start(t.Context(), write)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Wait(); err == nil {
+		t.Error("one that was started wrote elsewhere")
+	}
+	if _, err := Run(t.Context(), write); err == nil {
+		t.Error("a link that is allowed leads elsewhere")
+	}
+	if landlockVersion() >= hasTruncate {
+		res, err := Run(t.Context(), Command{
+			Path: os.Args[0], Args: []string{"-test.run=^TestConfinedInEveryWay$"}, Env: append(os.Environ(), "CROFT_TEST_TRUNCATE="+secret), WriteBelow: []string{in},
+		})
+		if err != nil || strings.Contains(string(res.Stdout), "truncated") {
+			t.Errorf("%s, %v", res.Stdout, err)
+		}
+	}
+	if b, err := os.ReadFile(secret); err != nil || string(b) != "kept" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if list, err := os.ReadDir(out); err != nil || len(list) != 1 {
+		t.Errorf("%v, %v", list, err)
+	}
+}
