@@ -4,12 +4,14 @@ package attack
 
 import (
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // copies are the two places in which the state lies: the database in the state
@@ -79,19 +81,35 @@ func (c *copies) lose(dir string) {
 	}
 }
 
+// loseLogs deletes the files that SQLite keeps beside the database.
+func (c *copies) loseLogs() {
+	c.h.t.Helper()
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Remove(c.h.path("state", "croft.db"+suffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			c.h.t.Fatal(err)
+		}
+	}
+}
+
 // damages are what may happen to the state, and whether a whole copy is left.
 var damages = map[string]struct {
 	act   func(c *copies)
 	whole bool
 }{
-	"the database is older":             {func(c *copies) { c.putBack("state") }, true},
-	"the second copy is older":          {func(c *copies) { c.putBack("data") }, true},
-	"both are older":                    {func(c *copies) { c.putBack("state"); c.putBack("data") }, false},
-	"the database is gone":              {func(c *copies) { c.lose("state") }, true},
-	"the second copy is gone":           {func(c *copies) { c.lose("data") }, true},
-	"both are gone":                     {func(c *copies) { c.lose("state"); c.lose("data") }, false},
-	"database older, second copy gone":  {func(c *copies) { c.putBack("state"); c.lose("data") }, false},
-	"database gone, second copy older":  {func(c *copies) { c.lose("state"); c.putBack("data") }, false},
+	"the database is older":            {func(c *copies) { c.putBack("state") }, true},
+	"the second copy is older":         {func(c *copies) { c.putBack("data") }, true},
+	"both are older":                   {func(c *copies) { c.putBack("state"); c.putBack("data") }, false},
+	"the database is gone":             {func(c *copies) { c.lose("state") }, true},
+	"the second copy is gone":          {func(c *copies) { c.lose("data") }, true},
+	"both are gone":                    {func(c *copies) { c.lose("state"); c.lose("data") }, false},
+	"database older, second copy gone": {func(c *copies) { c.putBack("state"); c.lose("data") }, false},
+	"database gone, second copy older": {func(c *copies) { c.lose("state"); c.putBack("data") }, false},
+	"the log files are gone":           {func(c *copies) { c.loseLogs() }, true},
+	"the state directory is gone":      {func(c *copies) { must(c.h.t, os.RemoveAll(c.h.path("state"))) }, true},
+	"the data directory is gone":       {func(c *copies) { must(c.h.t, os.RemoveAll(c.h.path("data"))) }, true},
+	"both directories are gone": {func(c *copies) {
+		must(c.h.t, errors.Join(os.RemoveAll(c.h.path("state")), os.RemoveAll(c.h.path("data"))))
+	}, false},
 	"the database is of zeros":          {func(c *copies) { c.overwrite("state", "\x00") }, true},
 	"the second copy is of zeros":       {func(c *copies) { c.overwrite("data", "\x00") }, true},
 	"the second copy ends with garbage": {func(c *copies) { c.overwrite("data", "append") }, true},
@@ -114,51 +132,71 @@ func (c *copies) overwrite(dir, how string) {
 
 // TestStateLost: the state is lost, damaged or put back in every form. Whatever
 // was acknowledged is still known as long as one copy is whole; in every case no
-// directory and no branch is deleted, and no check runs that was not approved.
+// directory and no branch is deleted, no check runs that was not approved, and what
+// was refused, held or discarded does not land by itself.
 func TestStateLost(t *testing.T) {
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
-			inModes(t, gitModes, func(t *testing.T, h *host) {
-				count := size(3, 100)
-				first := h.agent("first")
-				old := h.save("old")
-				names := []string{"first"}
-				for i := range count {
-					names = append(names, h.agent("w"+itoa(i)).name)
-				}
-				work := &agent{h, "w0", filepath.Join(filepath.Dir(first.dir), "w0")}
-				work.write("landed.txt", "work\n")
-				h.mustCroft("merge", "--keep", "w0")
-				merged := h.main()
-				gone := h.agent("gone")
-				gone.write("kept.txt", "in the trash\n")
-				h.mustCroft("remove", "--force", "gone")
-				before := manifest(t, h.dir+".croft")
-				branches := h.git(h.dir, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads")
-
-				damage.act(old)
-				for _, command := range []string{"list", "doctor", "trash", "gc", "gc --auto", "reap", "clean --yes --dry-run", "history"} {
-					r := h.croft(strings.Fields(command)...)
-					if r.code != 0 && !answered(r) && command != "doctor" { // which may have found something
-						t.Errorf("croft %s: %v", command, r)
-					}
-				}
-				if diff := lost(before, manifest(t, h.dir+".croft")); len(diff) > 0 {
-					t.Errorf("files are gone or changed: %v", diff)
-				}
-				if now := h.git(h.dir, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads"); now != branches {
-					t.Errorf("branches were\n%s\nand are\n%s", branches, now)
-				}
-				if h.main() != merged {
-					t.Error("main moved")
-				}
-				if damage.whole {
-					h.mustKnow(names, "gone")
-				}
-				h.mustApproveNothing()
-			})
+			inModes(t, gitModes, func(t *testing.T, h *host) { stateLost(t, h, damage.act, damage.whole) })
 		})
 	}
+}
+
+func stateLost(t *testing.T, h *host, act func(*copies), whole bool) {
+	put(t, filepath.Join(h.dir, "croft.toml"), "[merge]\nprotect = true\n")
+	h.commit("protected")
+	first := h.agent("first")
+	old := h.save("old")
+	names := []string{"first", "w0", "refused", "held", "discarded", "gone"}
+	for i := range size(3, 100) {
+		names = append(names, "w"+itoa(i+1))
+	}
+	h.mustCroft(append([]string{"new", "--mode", string(h.mode)}, names[1:]...)...)
+	for _, name := range names[1:6] {
+		put(t, filepath.Join(filepath.Dir(first.dir), name, name+".txt"), name+"\n")
+	}
+	h.mustCroft("merge", "--keep", "w0")
+	h.mustCroft("discard", "discarded")
+	h.mustCroft("remove", "--force", "gone")
+	put(t, filepath.Join(h.dir, "outside.txt"), "not by a lane\n")
+	h.commit("outside")
+	for _, name := range []string{"refused", "held"} {
+		if r := h.croft("merge", "--json", "--keep", name); !strings.Contains(r.stdout, "TARGET_MOVED") {
+			t.Fatalf("a target that others moved was merged into: %v", r)
+		}
+	}
+	h.mustCroft("queue", "hold", "held")
+	merged, before := h.main(), manifest(t, h.dir+".croft")
+	branches := h.git(h.dir, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads")
+
+	act(old)
+	start := time.Now()
+	for _, command := range []string{"list", "doctor", "trash", "queue", "queue run", "gc", "gc --auto", "reap", "clean --yes --dry-run", "history"} {
+		r := h.croft(strings.Fields(command)...)
+		if command == "list" {
+			t.Logf("known again after %v", time.Since(start).Round(time.Millisecond))
+		}
+		if r.code != 0 && !answered(r) && command != "doctor" { // which may have found something
+			t.Errorf("croft %s: %v", command, r)
+		}
+	}
+	if diff := lost(before, manifest(t, h.dir+".croft")); len(diff) > 0 {
+		t.Errorf("files are gone or changed: %v", diff)
+	}
+	if now := h.git(h.dir, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads"); now != branches {
+		t.Errorf("branches were\n%s\nand are\n%s", branches, now)
+	}
+	if h.main() != merged {
+		t.Error("main moved")
+	}
+	if whole {
+		h.mustKnow(slices.DeleteFunc(names, func(name string) bool { return name == "gone" || name == "discarded" }), "gone")
+		h.croft("doctor", "--fix") // registrations of isolated workspaces lie in the state directory
+		if r := h.croft("merge", "--json", "--keep", "w1"); h.main() != merged || !strings.Contains(r.stdout, "TARGET_MOVED") {
+			t.Errorf("a target that nobody accepted is merged into: %v", r)
+		}
+	}
+	h.mustApproveNothing()
 }
 
 // lost names what a manifest has and a later one has not.
@@ -201,8 +239,12 @@ func (h *host) mustApproveNothing() {
 	h.t.Helper()
 	put(h.t, filepath.Join(h.dir, "croft.toml"), checksFile("touch "+h.canary("check")))
 	h.commit("checks")
+	h.croft("queue", "accept", "main") // so that nothing else is in the way
 	h.croft("new", "last")
 	put(h.t, filepath.Join(h.dir+".croft", "last", "f1.txt"), "last\n")
 	h.croft("merge", "--keep", "last")
 	h.mustBeSilent("croft merge after the state was lost")
+	if strings.Contains(h.git(h.dir, "show", "main:f1.txt"), "last") {
+		h.t.Error("it landed unchecked")
+	}
 }
