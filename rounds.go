@@ -163,6 +163,7 @@ type PresentRequest struct {
 	Winner  string `json:"winner"`         // an agent, or the ID of one of its workspaces
 	Repo    string `json:"repo,omitempty"` // of several; default: the first
 	Mode    Mode   `json:"mode,omitempty"`
+	Home    string `json:"home,omitempty"` // absolute; where it lies, with everybody's archives. Default: one that Croft makes
 }
 
 // ArchiveRequest asks for a copy of a workspace's scratch.
@@ -188,13 +189,24 @@ type Prompt struct {
 	// Earlier has what else is still there of the session, by label. Text
 	// shows both without saying what was the agent's own.
 	Earlier map[string]string `json:"earlier,omitempty"`
-	Scratch string            `json:"scratch,omitempty"`
-	Archive string            `json:"archive,omitempty"`
+	// Elsewhere has the agent's checkouts of the session's other repositories.
+	Elsewhere []PromptCheckout `json:"elsewhere,omitempty"`
+	Scratch   string           `json:"scratch,omitempty"`
+	Archive   string           `json:"archive,omitempty"`
 	// HeldBack names the files that were left in earlier rounds and not
 	// committed, by label and round.
 	HeldBack map[string][]string `json:"heldBack,omitempty"`
 	Text     string              `json:"text"`    // a section for a system prompt
 	Restart  string              `json:"restart"` // the same for an agent that is started again
+}
+
+// PromptCheckout is what an agent may be told about its checkout of another
+// repository.
+type PromptCheckout struct {
+	Path    string            `json:"path"`
+	Branch  string            `json:"branch"`
+	Others  map[string]string `json:"others"`
+	Earlier map[string]string `json:"earlier,omitempty"`
 }
 
 // Rounds is the part of Service for those who let several agents attempt one
@@ -226,6 +238,11 @@ type Rounds interface {
 	// An agent for which that fails is named in the result, and does not keep
 	// the others from ending; calling again tries it again.
 	EndRound(ctx context.Context, round ID) (*Round, error)
+
+	// ForceEndRound is EndRound that does not wait for processes which do not
+	// leave: what they have written is committed and archived, and they go on
+	// in the trash. A lease still keeps a checkout.
+	ForceEndRound(ctx context.Context, round ID) (*Round, error)
 
 	// Present makes the workspace that ends a session: it starts from the
 	// winner's work, and only its changes can be brought to the project.

@@ -60,6 +60,10 @@ func underway(tx *journal.Tx, rec journal.Record) (croft.ID, error) {
 	return "", nil
 }
 
+// removeOccupied also removes a workspace that processes are at work in. They go
+// on in the trash.
+const removeOccupied croft.RemoveMode = "occupied"
+
 func (e *Engine) guardNow(ctx context.Context, r *repo, rec journal.Record, mode croft.RemoveMode) error {
 	w := rec.Workspace
 	if w.State == croft.Creating {
@@ -67,6 +71,9 @@ func (e *Engine) guardNow(ctx context.Context, r *repo, rec journal.Record, mode
 	}
 	if err := e.guardLeases(ctx, r, w); err != nil || w.Mode == croft.ModeLegacy {
 		return err
+	}
+	if mode == removeOccupied {
+		return r.guardForeign(rec)
 	}
 	if found, _ := proc.Occupants(w.Path); len(found) > 0 {
 		return occupied(found)

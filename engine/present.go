@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/croft-sh/croft"
@@ -46,7 +47,14 @@ func (e *Engine) present(ctx context.Context, ses *journal.Session, req croft.Pr
 	if err != nil {
 		return nil, err
 	}
-	request := digestOf([]string{req.Winner, string(req.Mode)})
+	if req.Home != "" && !filepath.IsAbs(req.Home) {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("the home %q is not an absolute path", req.Home)}
+	}
+	asked := []string{req.Winner, string(req.Mode)}
+	if req.Home != "" {
+		asked = append(asked, req.Home)
+	}
+	request := digestOf(asked)
 	for _, f := range ses.Finals {
 		if f.Repo != g.ID || f.Request != request {
 			continue
@@ -67,7 +75,7 @@ func (e *Engine) present(ctx context.Context, ses *journal.Session, req croft.Pr
 		return nil, err
 	}
 	return e.makeFinal(ctx, ses, g, won, croft.CreateRequest{
-		Session: string(ses.ID), Label: presenter, Base: won.tip, Target: g.Target, Layout: ses.Layout, Mode: req.Mode,
+		Session: string(ses.ID), Label: presenter, Home: req.Home, Base: won.tip, Target: g.Target, Layout: ses.Layout, Mode: req.Mode,
 	}, request)
 }
 
@@ -119,7 +127,7 @@ func (e *Engine) isAgents(ses *journal.Session, agent, id string) bool {
 // makeFinal makes the workspace. Its branch is called presenter, unless there is
 // such a branch: then it gets a suffix.
 func (e *Engine) makeFinal(ctx context.Context, ses *journal.Session, g journal.Ground, from won, req croft.CreateRequest, request string) (*croft.Workspace, error) {
-	home, err := e.homeOf(ctx, ses, presenter, "")
+	home, err := e.homeOf(ctx, ses, presenter, req.Home)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (e *Engine) prompt(ctx context.Context, req croft.WorkspaceRequest) (*croft
 	p.Others, p.Earlier = seen.others, seen.earlier
 	p.HeldBack = heldBefore(&ses, s.id)
 	p.Text, p.Restart = promptText(p, seen), restartText(p, seen)
-	return p, nil
+	return p, e.elsewhere(ctx, &ses, w, p)
 }
 
 // liveBranch is a branch of a session that is still there.

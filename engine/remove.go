@@ -55,7 +55,12 @@ func (e *Engine) Remove(ctx context.Context, req croft.RemoveRequest) (*croft.Re
 }
 
 func kept(rec journal.Record, err error) croft.Kept {
-	return croft.Kept{Name: rec.Workspace.Name, Reason: croft.AsError("remove", explain("remove", rec.Workspace.Name, err))}
+	why := croft.AsError("remove", explain("remove", rec.Workspace.Name, err))
+	if why.Code == croft.NotWritable {
+		why.Code, why.Message = croft.CleanupFailed, "the workspace could not be removed: "+why.Message
+		why.Hint = cmp.Or(why.Hint, "give yourself the right to write there, then croft remove "+rec.Workspace.Name)
+	}
+	return croft.Kept{Name: rec.Workspace.Name, Reason: why}
 }
 
 func (e *Engine) toRemove(ctx context.Context, s standing, req croft.RemoveRequest, res *croft.RemoveResult) ([]journal.Record, error) {
@@ -89,7 +94,8 @@ type removal struct {
 	// known. A workspace with later commits is kept.
 	Head string `json:"head,omitempty"`
 
-	act act
+	act      act
+	occupied bool // it goes although processes are at work in it
 }
 
 func (e *Engine) removeOne(ctx context.Context, r *repo, rec journal.Record, how removal, mode croft.RemoveMode) (*croft.Removed, error) {

@@ -124,10 +124,16 @@ func (e *Engine) planRound(ctx context.Context, ses *journal.Session, req croft.
 	if err != nil {
 		return nil, err
 	}
-	bases := make([]seatBase, len(repos))
-	for i, dir := range repos {
-		if bases[i], err = e.seatBase(ctx, ses, dir, req); err != nil {
+	var bases []seatBase
+	for _, dir := range repos {
+		b, err := e.seatBase(ctx, ses, dir, req)
+		if err != nil {
 			return nil, err
+		}
+		// Of a project that was named twice, or by a directory in it, an agent
+		// gets one checkout.
+		if !slices.ContainsFunc(bases, func(o seatBase) bool { return o.repo == b.repo }) {
+			bases = append(bases, b)
 		}
 	}
 	for _, agent := range req.Agents {

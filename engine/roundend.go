@@ -15,6 +15,15 @@ import (
 
 // EndRound commits, archives and puts away what a round's agents left.
 func (e *Engine) EndRound(ctx context.Context, round croft.ID) (*croft.Round, error) {
+	return e.endRoundAs(ctx, round, false)
+}
+
+// ForceEndRound ends a round although processes are still in its checkouts.
+func (e *Engine) ForceEndRound(ctx context.Context, round croft.ID) (*croft.Round, error) {
+	return e.endRoundAs(ctx, round, true)
+}
+
+func (e *Engine) endRoundAs(ctx context.Context, round croft.ID, isForced bool) (*croft.Round, error) {
 	ses, err := e.holdRound(ctx, round)
 	if err != nil {
 		return nil, explain("round", "", err)
@@ -25,6 +34,7 @@ func (e *Engine) EndRound(ctx context.Context, round croft.ID) (*croft.Round, er
 		if t.ID != round {
 			continue
 		}
+		t.Forced = t.Forced || isForced
 		failed, err := e.endRound(ctx, ses.Session, t)
 		if err != nil {
 			return nil, explain("round", "", err)
@@ -137,7 +147,7 @@ func (e *Engine) endSeat(ctx context.Context, ses *journal.Session, t *journal.T
 	if err := failpoint.Hit("round.archived"); err != nil {
 		return err
 	}
-	how := removal{Branch: croft.BranchKeep, Event: croft.EventWorkspaceRemoved, act: act{id: t.ID}}
+	how := removal{Branch: croft.BranchKeep, Event: croft.EventWorkspaceRemoved, act: act{id: t.ID}, occupied: t.Forced}
 	if err := e.removeLeft(ctx, r, rec, how); err != nil {
 		return err
 	}
@@ -151,12 +161,16 @@ const leaving = 2 * time.Second
 // removeLeft removes a workspace whose agent has just been told to stop, and may
 // not be gone yet.
 func (e *Engine) removeLeft(ctx context.Context, r *repo, rec journal.Record, how removal) error {
+	mode := croft.RemoveForce
 	for deadline := time.Now().Add(leaving); ; {
-		_, err := e.removeOne(ctx, r, rec, how, croft.RemoveForce)
+		_, err := e.removeOne(ctx, r, rec, how, mode)
 		if errors.Is(err, croft.WorktreeNotFound) {
 			return nil
 		}
-		if !errors.Is(err, croft.WorkspaceBusy) || time.Now().After(deadline) {
+		if isLate := time.Now().After(deadline); isLate && errors.Is(err, croft.WorkspaceBusy) && how.occupied && mode != removeOccupied {
+			mode = removeOccupied
+			continue
+		} else if !errors.Is(err, croft.WorkspaceBusy) || isLate {
 			return err
 		}
 		select {

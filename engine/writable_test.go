@@ -143,8 +143,8 @@ func TestRemovalFails(t *testing.T) {
 	readOnly(t, base)
 	removal := task{Remove: &croft.RemoveRequest{Workspaces: []string{"a"}}}
 	out, err := run(t, asUser(helper(t, r, removal)))
-	if err == nil || !strings.HasPrefix(out, string(croft.NotWritable)+" ") {
-		t.Fatalf("remove: %v, %q, want NOT_WRITABLE", err, out)
+	if err == nil || !strings.HasPrefix(out, string(croft.CleanupFailed)+" ") {
+		t.Fatalf("remove: %v, %q, want CLEANUP_FAILED", err, out)
 	}
 	if err := os.Chmod(base, 0o755); err != nil {
 		t.Fatal(err)

@@ -41,6 +41,40 @@ func roundPrompt(t *testing.T, f *fixture) {
 	wantCode(t, err, croft.InvalidRequest)
 }
 
+// An agent with checkouts of several repositories is told of all of them.
+func roundPromptRepos(t *testing.T, f *fixture) {
+	lib := f.another("lib").Dir
+	inner := filepath.Join(f.Dir, "docs")
+	must(t, os.MkdirAll(inner, 0o755))
+	ses := f.session(croft.SessionRequest{})
+	ask := croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex"}, Repos: []string{f.Dir, inner, lib, f.Dir}}
+	f.endRound(f.round(ask))
+	r := f.round(ask)
+	if len(r.Workspaces) != 4 { // a directory in a project is that project
+		t.Fatalf("%d checkouts: %+v", len(r.Workspaces), r.Workspaces)
+	}
+	p, err := f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: string(r.Workspaces[0].ID)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Elsewhere) != 1 || p.Elsewhere[0].Path != r.Workspaces[1].Path || p.Elsewhere[0].Branch != r.Workspaces[1].Branch {
+		t.Fatalf("elsewhere: %+v", p.Elsewhere)
+	}
+	other := r.Workspaces[3]
+	if diff := cmp.Diff(map[string]string{other.Label: other.Branch}, p.Elsewhere[0].Others); diff != "" {
+		t.Error(diff)
+	}
+	if len(p.Elsewhere[0].Earlier) != 2 {
+		t.Errorf("finished work there: %v", p.Elsewhere[0].Earlier)
+	}
+	for _, text := range []string{p.Text, p.Restart} {
+		if !strings.Contains(text, "In `"+r.Workspaces[1].Path+"` you work on branch `"+r.Workspaces[1].Branch+"`") ||
+			!strings.Contains(text, "- "+other.Label+": `"+other.Branch+"`") {
+			t.Error(text)
+		}
+	}
+}
+
 // The branches of earlier rounds are everybody's, so that an agent cannot tell
 // which was its own.
 func roundPromptEarlier(t *testing.T, f *fixture) {

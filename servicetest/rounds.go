@@ -42,6 +42,7 @@ func roundScenarios() []scenario {
 		{"Legacy", roundLegacy},
 		{"Prompt", roundPrompt},
 		{"PromptEarlier", roundPromptEarlier},
+		{"PromptRepositories", roundPromptRepos},
 		{"LostDatabase", roundLostDatabase},
 		{"Lockstep", roundLockstep},
 		{"Staggered", roundStaggered},

@@ -212,6 +212,7 @@ func (a *app) showRound(round *croft.Round) {
 func newRoundEnd(a *app) *cobra.Command {
 	var session string
 	var number int
+	var isForced bool
 	cmd := &cobra.Command{
 		Use:   "end --session SESSION",
 		Short: "Commit, archive and put away what agents left",
@@ -221,16 +222,21 @@ func newRoundEnd(a *app) *cobra.Command {
 				return misused(cmd, "which session: --session")
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runRoundEnd(ctx, svc, croft.ID(session), number)
+				end := svc.EndRound
+				if isForced {
+					end = svc.ForceEndRound
+				}
+				return a.runRoundEnd(ctx, svc, croft.ID(session), number, end)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&session, "session", "", "the `session`, by name or ID")
 	cmd.Flags().IntVar(&number, "number", 0, "the round's number (default: the last)")
+	cmd.Flags().BoolVarP(&isForced, "force", "f", false, "do not wait for processes that are still in a checkout; they go on in the trash")
 	return cmd
 }
 
-func (a *app) runRoundEnd(ctx context.Context, svc croft.Rounds, session croft.ID, number int) error {
+func (a *app) runRoundEnd(ctx context.Context, svc croft.Rounds, session croft.ID, number int, end func(context.Context, croft.ID) (*croft.Round, error)) error {
 	ses, err := svc.Session(ctx, session)
 	if err != nil {
 		return err
@@ -244,7 +250,7 @@ func (a *app) runRoundEnd(ctx context.Context, svc croft.Rounds, session croft.I
 	if id == "" {
 		return &croft.Error{Code: croft.RoundNotFound, Op: "round", Message: "the session has no such round", Hint: "croft session list"}
 	}
-	round, err := svc.EndRound(ctx, id)
+	round, err := end(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -279,6 +285,9 @@ func newRoundPresent(a *app) *cobra.Command {
 			if a.repo != "" {
 				req.Repo = a.dir()
 			}
+			if req.Home != "" {
+				req.Home = a.at(req.Home)
+			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runRoundPresent(ctx, svc, req)
 			})
@@ -286,6 +295,7 @@ func newRoundPresent(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&session, "session", "", "the `session`, by name or ID")
 	cmd.Flags().StringVar(&req.Winner, "winner", "", "the `agent`, or the ID of its workspace")
+	cmd.Flags().StringVar(&req.Home, "home", "", "the `directory` that its checkout and the archives lie in (default: one of its own)")
 	cmd.Flags().StringVar(&mode, "mode", "", "how it is kept apart: auto, worktree, isolated or legacy")
 	completeWords(cmd, "mode", modeWords()...)
 	return cmd

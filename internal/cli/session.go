@@ -111,12 +111,15 @@ can be restored while they are in the trash.`,
 }
 
 func (a *app) runSessionEnd(ctx context.Context, svc croft.Rounds, id croft.ID) error {
-	if err := svc.EndSession(ctx, id); err != nil {
+	ses, err := svc.Session(ctx, id) // by its name it is found only while it is open
+	if err != nil {
 		return err
 	}
-	ses, err := svc.Session(ctx, id)
-	if err != nil { // it was named, and only open ones are found by name
-		ses = &croft.Session{ID: id, State: croft.SessionEnded}
+	if err := svc.EndSession(ctx, ses.ID); err != nil {
+		return err
+	}
+	if ses, err = svc.Session(ctx, ses.ID); err != nil {
+		return err
 	}
 	if a.json {
 		a.emit(sessionResult{Version: formatVersion, Session: ses})

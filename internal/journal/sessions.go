@@ -59,6 +59,7 @@ type Turn struct {
 	StartedAt time.Time `json:"startedAt"`
 	EndedAt   time.Time `json:"endedAt,omitzero"` // when its end was first asked for
 	Ended     bool      `json:"ended,omitempty"`
+	Forced    bool      `json:"forced,omitempty"` // it ends whatever processes are in its checkouts
 	Seats     []Seat    `json:"seats"`
 }
 
