@@ -56,9 +56,12 @@
 //
 // # What is never touched
 //
-// The main checkout, its index and its HEAD are not written, but by a merge into
-// the branch that is checked out there, which leaves alone what its user has
-// changed. Refs move only by compare-and-swap. Nothing is removed but what Croft
+// The main checkout, its index and its HEAD are not written, but by what brings
+// work to the branch that is checked out there, or takes it back (merges, applies,
+// reverts and their undoing), which leaves alone what its user has changed; and by
+// agents in legacy mode, who work there. The repository's git directory gets refs
+// below refs/croft, ignore rules for what Croft puts into checkouts, and a line of
+// configuration for those. Refs move only by compare-and-swap. Nothing is removed but what Croft
 // recorded when it made it, no link is followed out of a workspace, and what is
 // unknown is kept. What lies in a repository or a workspace decides nothing:
 // agents can write there.

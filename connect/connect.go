@@ -1,6 +1,6 @@
-// Package connect finds the best Service there is: the daemon's if one runs
-// for this user, else an engine in this process. Programs need not know which
-// they got.
+// Package connect opens a Service: an engine in this process. A program that
+// opens it here, and not from package engine, will get the daemon's where one
+// runs, once there is a daemon.
 package connect
 
 import (

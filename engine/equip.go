@@ -24,6 +24,9 @@ func (e *Engine) equip(ctx context.Context, s standing, plans []*plan) error {
 		if err := e.makeScratch(ctx, s.repo, p); err != nil {
 			return explain("create", p.record.Workspace.Name, err)
 		}
+		if err := e.ignore(ctx, s.repo, p); err != nil {
+			return explain("create", p.record.Workspace.Name, err)
+		}
 		if p.role == nil {
 			continue
 		}
@@ -44,6 +47,15 @@ func (e *Engine) link(ctx context.Context, r *repo, p *plan) error {
 	var err error
 	if p.record.Links, err = provision.Link(r.path, p.record.Workspace.Path, patterns); err != nil || len(p.record.Links) == 0 {
 		return err
+	}
+	return e.underLock(ctx, r, func() error { return r.hideRoles(ctx, r.trees.At(p.spec())) })
+}
+
+// ignore has git ignore what agents of the layout keep for themselves, in
+// Croft's worktrees only.
+func (e *Engine) ignore(ctx context.Context, r *repo, p *plan) error {
+	if p.mode == croft.ModeLegacy || len(p.layout.Ignored) == 0 {
+		return nil
 	}
 	return e.underLock(ctx, r, func() error { return r.hideRoles(ctx, r.trees.At(p.spec())) })
 }
@@ -90,7 +102,7 @@ func placed(rec journal.Record) map[string]string {
 // hideRoles has git ignore role files in Croft's worktrees, of which one was
 // just given some. The caller holds the repository's lock.
 func (r *repo) hideRoles(ctx context.Context, tree *git.Worktree) error {
-	var patterns []string
+	patterns := []string{"/" + stateFile}
 	for _, f := range r.cfg.Roles.Files {
 		patterns = append(patterns, "/"+f)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
@@ -111,8 +112,8 @@ func (p *plan) defaults() error {
 		value string
 		check func(string) error
 	}{
+		{req.Role, checkRole},
 		{req.Name, layout.CheckName},
-		{req.Role, layout.CheckRole},
 		{req.Session, layout.CheckSession},
 		{req.Label, layout.CheckLabel},
 		{req.Agent, layout.CheckAgent},
@@ -126,6 +127,17 @@ func (p *plan) defaults() error {
 		if err := c.check(c.value); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkRole refuses what cannot be the name of a role as a role that is not
+// there.
+func checkRole(role string) error {
+	err := layout.CheckRole(role)
+	if err != nil {
+		why := croft.AsError("create", err)
+		return &croft.Error{Code: croft.RoleNotFound, Message: "there is no role " + strconv.Quote(role), Details: why.Message, Hint: "ls roles"}
 	}
 	return nil
 }
@@ -257,13 +269,14 @@ func (e *Engine) settle(tx *journal.Tx, s standing, p *plan) error {
 
 func settleName(tx *journal.Tx, r *repo, name string) (string, error) {
 	if name != "" {
-		_, err := tx.LiveByName(r.id, name)
+		other, err := tx.LiveByName(r.id, name)
 		if errors.Is(err, journal.ErrNotFound) {
 			return name, nil
 		}
 		if err == nil {
 			err = &croft.Error{
-				Code: croft.WorktreeExists, Workspace: name, Message: "a workspace of that name exists already", Hint: "croft show " + name,
+				Code: croft.WorktreeExists, Workspace: name, Message: "a workspace of that name exists already",
+				Details: other.Workspace.Path, Hint: "croft show " + name,
 			}
 		}
 		return name, err
@@ -279,6 +292,47 @@ func settleName(tx *journal.Tx, r *repo, name string) (string, error) {
 	return "", &croft.Error{Code: croft.InvalidRequest, Message: "no free name was found", Hint: "croft new NAME"}
 }
 
+// settleBranch is the branch that a workspace gets. Where the short form of an
+// ID is taken, a longer one is tried.
+func (p *plan) settleBranch(tx *journal.Tx, s standing, v *layout.Values) (branch string, err error) {
+	isFree := func(branch string) (bool, error) {
+		_, err := tx.LiveByBranch(s.id, branch)
+		if err == nil || !errors.Is(err, journal.ErrNotFound) {
+			return false, err
+		}
+		return true, nil
+	}
+	if branch = p.req.Branch; branch != "" {
+		free, err := isFree(branch)
+		if err == nil && !free {
+			err = branchExists(branch)
+		}
+		return branch, err
+	}
+	first := ""
+	for _, v.ShortID = range layout.ShortIDs(v.ID) {
+		if branch, err = p.layout.RenderBranch(*v); err != nil {
+			return "", err
+		}
+		if branch == first { // an ID is no part of it
+			break
+		}
+		first = cmp.Or(first, branch)
+		free, err := isFree(branch)
+		if err != nil {
+			return "", err
+		}
+		if oid, _ := s.git.Snapshot().Ref("refs/heads/" + branch); free && oid == "" {
+			return branch, nil
+		}
+	}
+	v.ShortID = ""
+	if free, err := isFree(first); err != nil || !free {
+		return "", cmp.Or(err, branchExists(first))
+	}
+	return first, nil // who made it is found out with its ref
+}
+
 func (p *plan) settlePlace(tx *journal.Tx, s standing, dataDir string, unix int64) error {
 	w := &p.record.Workspace
 	v := layout.Values{
@@ -286,15 +340,7 @@ func (p *plan) settlePlace(tx *journal.Tx, s standing, dataDir string, unix int6
 		ID: agentID(w), Hex8: hex8(), Unix: unix,
 	}
 	var err error
-	w.Branch = p.req.Branch
-	if w.Branch == "" {
-		if w.Branch, err = p.layout.RenderBranch(v); err != nil {
-			return err
-		}
-	}
-	if _, err := tx.LiveByBranch(s.id, w.Branch); err == nil {
-		return branchExists(w.Branch)
-	} else if !errors.Is(err, journal.ErrNotFound) {
+	if w.Branch, err = p.settleBranch(tx, s, &v); err != nil {
 		return err
 	}
 	v.Branch = w.Branch

@@ -17,6 +17,7 @@ func agentScenarios() []scenario {
 	return []scenario{
 		{"PathAndBranch", agentPlace},
 		{"ShortID", agentShortID},
+		{"SharedPrefix", agentSharedPrefix},
 		{"OffMain", agentOffMain},
 		{"MasterForMain", agentMaster},
 		{"JSON", agentJSON},
@@ -47,6 +48,21 @@ func agentShortID(t *testing.T, f *fixture) {
 	w := f.create(agent("0195f3a2-7c1e-7bbb-8aaa-0123456789ab"))
 	if w.Branch != "agent/0195f3a2" || filepath.Base(w.Path) != "0195f3a2-7c1e-7bbb-8aaa-0123456789ab" {
 		t.Errorf("branch %s, path %s", w.Branch, w.Path)
+	}
+}
+
+// IDs that begin with the time at which they were drawn begin alike.
+func agentSharedPrefix(t *testing.T, f *fixture) {
+	f.Git("branch", "agent/0195f3a3")
+	list := f.createAll(agent("0195f3a2-7c1e-7bbb-8aaa-0123456789ab"), agent("0195f3a2-7c1e-7ccc-8aaa-0123456789ab"), agent("0195f3a2-7c1e-7ccc-8aaa-0123456789ac"))
+	list = append(list, f.create(agent("0195f3a2-7c1e-7ccc-8aaa-0123456789ad")), f.create(agent("0195f3a2-7c1e-7ccc-8aaa-0123456789ae")), f.create(agent("0195f3a3-7c1e-7ccc-8aaa-0123456789ae")))
+	for i, want := range []string{
+		"agent/0195f3a2", "agent/0195f3a2-7c1e", "agent/0195f3a2-7c1e-7ccc", "agent/0195f3a2-7c1e-7ccc-8aaa", "agent/0195f3a2-7c1e-7ccc-8aaa-0123456789ae",
+		"agent/0195f3a3-7c1e",
+	} {
+		if list[i].Branch != want || filepath.Base(list[i].Path) != list[i].Agent {
+			t.Errorf("branch %s of %s, want %s", list[i].Branch, list[i].Agent, want)
+		}
 	}
 }
 

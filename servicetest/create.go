@@ -124,8 +124,12 @@ func createInvalid(t *testing.T, f *fixture) {
 			"target":  {Name: "ok", Target: bad},
 		} {
 			_, err := f.Create(t.Context(), req)
-			if !errors.Is(err, croft.InvalidName) {
-				t.Errorf("%s %.20q: %v, want INVALID_NAME", what, bad, err)
+			want := croft.InvalidName
+			if what == "role" {
+				want = croft.RoleNotFound
+			}
+			if !errors.Is(err, want) {
+				t.Errorf("%s %.20q: %v, want %s", what, bad, err, want)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package servicetest
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/croft-sh/croft"
@@ -20,6 +21,23 @@ func repoScenarios() []scenario {
 		{"DetachedHead", repoDetached},
 		{"BranchExists", repoBranchExists},
 		{"Check", repoCheck},
+		{"EnvironmentIsIgnored", repoEnvironment},
+	}
+}
+
+// Variables with which a hook or an agent led git elsewhere do not lead Croft
+// there.
+func repoEnvironment(t *testing.T, f *fixture) {
+	other := f.another("other")
+	env := append(slices.Clone(f.Env), "GIT_DIR="+filepath.Join(other.Dir, ".git"), "GIT_WORK_TREE="+other.Dir, "GIT_INDEX_FILE="+filepath.Join(other.Dir, "x"))
+	svc := f.open(t, f.Dir, env)
+	r, err := svc.Repo(t.Context(), "")
+	if err != nil || r.Path != f.Dir {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	w, err := svc.Create(t.Context(), croft.CreateRequest{Name: "a"})
+	if err != nil || w.Repo != f.Dir || f.GitIn(w.Path, "rev-parse", "--git-common-dir") != filepath.Join(f.Dir, ".git") {
+		t.Errorf("%+v, %v", w, err)
 	}
 }
 

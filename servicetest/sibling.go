@@ -186,8 +186,24 @@ func siblingState(t *testing.T, f *fixture) {
 			t.Error("STATE.json did not go with its workspace")
 		}
 	}
+	f.Git("rm", "--quiet", ".gitignore")
+	f.Commit("ignore nothing")
+	// What an agent commits of everything does not have it either; in the
+	// project's own checkout it is a file like any other.
+	w := f.create(sibling("agent-3"))
+	for _, dir := range []string{w.Path, f.Dir} {
+		gittest.WriteFile(t, filepath.Join(dir, "STATE.json"), `{"step":3}`)
+	}
+	write(t, w, "work.txt", "work\n")
+	f.GitIn(w.Path, "add", "--all")
+	if got := f.GitIn(w.Path, "diff", "--cached", "--name-only"); got != "work.txt" {
+		t.Errorf("git add --all staged %q", got)
+	}
+	if got := f.Git("status", "--porcelain"); got != "?? STATE.json" {
+		t.Errorf("git status in the project: %q", got)
+	}
 	// One of that name further down is a file like any other.
-	w := f.create(sibling("agent-2"))
+	w = f.create(sibling("agent-2"))
 	gittest.WriteFile(t, filepath.Join(w.Path, "src", "STATE.json"), "{}")
 	if st := f.status(w.ID); st.Untracked != 1 {
 		t.Errorf("src/STATE.json: %+v", st)

@@ -24,6 +24,7 @@ func swarmScenarios() []scenario {
 		{"RoleHasWorktree", swarmExists},
 		{"RoleConfigMissing", swarmRoleMissing},
 		{"InvalidRole", swarmInvalidRole},
+		{"Prefix", swarmPrefix},
 		{"WithoutRoleConfig", swarmSkipConfig},
 		{"BranchOfPreviousSession", swarmBranchTaken},
 		{"UncommittedChangesInMain", swarmDirtyMain},
@@ -142,7 +143,9 @@ func swarmSession(t *testing.T, f *fixture) {
 func swarmExists(t *testing.T, f *fixture) {
 	f.create(swarm("researcher", "1"))
 	_, err := f.Create(t.Context(), swarm("researcher", "2"))
-	wantCode(t, err, croft.WorktreeExists)
+	if e := wantCode(t, err, croft.WorktreeExists); !strings.Contains(e.Details, filepath.Join(".worktrees", "researcher")) {
+		t.Errorf("details %q do not name the path", e.Details)
+	}
 	// The path decides, whatever the workspace is called.
 	req := swarm("researcher", "2")
 	req.Name = "another"
@@ -168,9 +171,19 @@ func swarmInvalidRole(t *testing.T, f *fixture) {
 	before := f.trace()
 	for _, role := range []string{"../researcher", "a/b", "-x", ".git"} {
 		_, err := f.Create(t.Context(), swarm(role, "1"))
-		wantCode(t, err, croft.InvalidName)
+		if e := wantCode(t, err, croft.RoleNotFound); e.Details == "" {
+			t.Errorf("%+v does not say why", e)
+		}
 	}
 	f.unchanged(before)
+}
+
+func swarmPrefix(t *testing.T, f *fixture) {
+	f.Write("croft.toml", "prefix = \"team\"\n")
+	f.Commit("configure")
+	if w := f.create(swarm("researcher", "1")); w.Branch != "team/researcher-1" {
+		t.Errorf("branch %s", w.Branch)
+	}
 }
 
 func swarmSkipConfig(t *testing.T, f *fixture) {

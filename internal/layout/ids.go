@@ -19,6 +19,23 @@ func ShortID(id string) string {
 	return id
 }
 
+// ShortIDs returns the ways to shorten an ID, the shortest first and the whole
+// last: for those that begin alike, as IDs do that begin with the time at which
+// they were drawn.
+func ShortIDs(id string) []string {
+	short := []string{ShortID(id)}
+	switch {
+	case isUUID(id):
+		short = append(short, id[:13], id[:18], id[:23])
+	case isCroftID(id):
+		short = append(short, id[:12])
+	}
+	if last := short[len(short)-1]; last != id {
+		short = append(short, id)
+	}
+	return short
+}
+
 func isUUID(s string) bool {
 	groups := strings.Split(s, "-")
 	sizes := []int{8, 4, 4, 4, 12}

@@ -107,8 +107,9 @@ type Layout struct {
 	Links   []string // what is linked from the project's top, by pattern
 	Prefix  string   // the value of {prefix}
 	Aim     Aim
-	Scratch string // a directory for things that are nobody's work, ignored by git; empty: none
-	Message string // of commits that Croft makes; empty: the configuration's
+	Ignored []string // files at the top of a workspace that its agent keeps for itself, and that git ignores
+	Scratch string   // a directory for things that are nobody's work, ignored by git; empty: none
+	Message string   // of commits that Croft makes; empty: the configuration's
 }
 
 // Presets returns the layouts that have a name, the default one first.
@@ -132,7 +133,8 @@ func Presets() []Layout {
 		{
 			Name:    "swarm",
 			Path:    ".worktrees/{role}",
-			Branch:  "swarm/{role}-{session}",
+			Branch:  "{prefix}/{role}-{session}",
+			Prefix:  "swarm",
 			Start:   StartCurrent,
 			Session: NeedRequired,
 			Role:    NeedRequired,
@@ -144,6 +146,7 @@ func Presets() []Layout {
 			Start:   StartCurrent,
 			Orphans: OrphansReapFirst,
 			Parent:  ParentStrict,
+			Ignored: []string{"STATE.json"},
 		},
 		rounds("rounds", "croft", ".croft_scratch"),
 		rounds("massgen", "massgen", ".massgen_scratch"),

@@ -99,8 +99,8 @@ func TestPresetPolicies(t *testing.T) {
 	want := []layout.Layout{
 		{Name: "default", Start: layout.StartCurrent},
 		{Name: "agents", Start: layout.StartMain, Plain: layout.PlainDirect, Finish: layout.FinishMerge, Links: []string{"node_modules", ".env", ".env.*"}},
-		{Name: "swarm", Start: layout.StartCurrent, Session: layout.NeedRequired, Role: layout.NeedRequired},
-		{Name: "sibling", Start: layout.StartCurrent, Orphans: layout.OrphansReapFirst, Parent: layout.ParentStrict},
+		{Name: "swarm", Start: layout.StartCurrent, Session: layout.NeedRequired, Role: layout.NeedRequired, Prefix: "swarm"},
+		{Name: "sibling", Start: layout.StartCurrent, Orphans: layout.OrphansReapFirst, Parent: layout.ParentStrict, Ignored: []string{"STATE.json"}},
 		{Name: "rounds", Start: layout.StartHead, Plain: layout.PlainCopy, Aim: layout.AimNone, Prefix: "croft", Scratch: ".croft_scratch", Message: "[ROUND] Auto-commit"},
 		{Name: "massgen", Start: layout.StartHead, Plain: layout.PlainCopy, Aim: layout.AimNone, Prefix: "massgen", Scratch: ".massgen_scratch", Message: "[ROUND] Auto-commit"},
 	}

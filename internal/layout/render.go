@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ type Values struct {
 	Role     string
 	Session  string
 	ID       string // the agent's own ID where the request has one, else the workspace's
+	ShortID  string // empty: the first eight characters of ID
 	Branch   string // of {branch} in a path; empty: the rendered branch
 	Hex8     string // eight hexadecimal digits
 	Round    int
@@ -187,7 +189,7 @@ func (l Layout) value(variable string, v Values, where place) (string, error) {
 	case "id":
 		return v.ID, checkPart("id", v.ID)
 	case "shortid":
-		return ShortID(v.ID), checkPart("id", v.ID)
+		return cmp.Or(v.ShortID, ShortID(v.ID)), checkPart("id", v.ID)
 	case "branch":
 		return l.branchValue(v)
 	case "hex8":
