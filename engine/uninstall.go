@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -192,5 +191,5 @@ func (e *Engine) uninstall(ctx context.Context, r *repo, res *croft.UninstallRes
 	delete(e.repos, r.common)
 	e.mu.Unlock()
 	_ = r.git.Close()
-	return os.RemoveAll(r.dir)
+	return fsx.RemoveOwn(r.dir)
 }

@@ -1,0 +1,98 @@
+package servicetest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+)
+
+func mergeHostDirty(t *testing.T, f *fixture) {
+	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
+	write(t, list[0], "README.md", "theirs\n")
+	write(t, list[1], "other.txt", "other\n")
+	f.Write("README.md", "mine\n")
+	before := f.Git("rev-parse", "main")
+	m := f.merge(croft.MergeRequest{Workspace: "a"})
+	if m.Status != croft.MergePending || m.Reason != croft.HostDirty || !strings.Contains(m.Details, "README.md") || f.Git("rev-parse", "main") != before {
+		t.Errorf("%+v", m)
+	}
+	f.mustMerge(croft.MergeRequest{Workspace: "b"})
+	if b, _ := os.ReadFile(filepath.Join(f.Dir, "README.md")); string(b) != "mine\n" {
+		t.Errorf("the user's file is %q", b)
+	}
+	f.Git("restore", "README.md")
+	out, err := f.RunQueue(t.Context(), croft.MergesRequest{})
+	if err != nil || len(out) != 1 || out[0].Status != croft.MergeMerged {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	f.clean(f.Dir)
+}
+
+// A merge that waits for the user's checkout is not forgotten over what happens
+// to the same work elsewhere, or to a part of it.
+func mergeHostDirtyMeanwhile(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "README.md", "theirs\n")
+	write(t, w, "part.txt", "part\n")
+	f.Git("branch", "other")
+	f.Write("README.md", "mine\n")
+	first := f.merge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
+	if first.Reason != croft.HostDirty {
+		t.Fatalf("%+v", first)
+	}
+	f.mustMerge(croft.MergeRequest{Workspace: "a", Target: "other", After: croft.AfterKeep})
+	f.mustApply(croft.ApplyRequest{Review: f.review("a").ID, Paths: []string{"part.txt"}})
+	f.Git("restore", "README.md")
+	out, err := f.RunQueue(t.Context(), croft.MergesRequest{})
+	if err != nil || len(out) != 1 || out[0].ID != first.ID || out[0].Status != croft.MergeMerged {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	f.clean(f.Dir)
+	if out, err := f.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(out) > 0 {
+		t.Errorf("once more: %+v, %v", out, err)
+	}
+}
+
+// One that was given up, or that a later one takes the place of, is not tried
+// again.
+func mergeHostDirtyNoMore(t *testing.T, f *fixture) {
+	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
+	f.Write("README.md", "mine\n")
+	for _, w := range list {
+		write(t, w, "README.md", w.Name+"\n")
+		if m := f.merge(croft.MergeRequest{Workspace: w.Name}); m.Reason != croft.HostDirty {
+			t.Fatalf("%+v", m)
+		}
+	}
+	if _, err := f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	last := f.merge(croft.MergeRequest{Workspace: "b"})
+	f.Git("restore", "README.md")
+	out, err := f.RunQueue(t.Context(), croft.MergesRequest{})
+	if err != nil || len(out) != 1 || out[0].ID != last.ID {
+		t.Fatalf("%+v, %v", out, err)
+	}
+}
+
+// What the user has staged, changed and left lying is as it was after a merge
+// that does not concern it.
+func mergeBesideUserWork(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "src/main.txt", "changed\n")
+	f.Write("README.md", "staged\n")
+	f.Git("add", "README.md")
+	f.Write("README.md", "and changed\n")
+	f.Write("untracked.txt", "untracked\n")
+	before := f.Git("status", "--porcelain")
+	f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	if got := f.Git("status", "--porcelain"); got != before {
+		t.Errorf("status %q, before %q", got, before)
+	}
+	if got := f.Git("show", ":README.md"); got != "staged" {
+		t.Errorf("staged: %q", got)
+	}
+}
