@@ -35,6 +35,11 @@ type CleanRequest struct {
 	Repo   string `json:"repo,omitempty"`
 	All    Scope  `json:"all,omitempty"` // ScopeAll: finished or not
 	DryRun DryRun `json:"dryRun,omitempty"`
+
+	// Branches: ScopeAll deletes the recorded branches that have no workspace
+	// any more, whether their work is in its target or not, and nothing else.
+	// Their tips stay archived.
+	Branches Scope `json:"branches,omitempty"`
 }
 
 // CleanResult says what was removed, or would be.

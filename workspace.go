@@ -42,6 +42,8 @@ const (
 	Stopped State = "stopped"
 	// Trashed: removed, and kept for a while.
 	Trashed State = "trashed"
+	// Planned: it is not there, and would be made so.
+	Planned State = "planned"
 	// Broken: directory or registration are not what the record says.
 	Broken State = "broken"
 )
@@ -356,6 +358,12 @@ type Workspaces interface {
 	// BranchInUse, BaseNotFound, RoleNotFound, SessionRequired, InvalidName,
 	// LimitReached, NoSpace, NotWritable, KeyConflict or GitFailed.
 	CreateAll(ctx context.Context, req CreateAllRequest) ([]Workspace, error)
+
+	// Plan says what CreateAll would make, and makes nothing: names, branches,
+	// paths, where they start and where their work goes. Names and parts of
+	// names that are drawn at random are drawn again by CreateAll. It fails as
+	// CreateAll would, as far as that can be known before.
+	Plan(ctx context.Context, req CreateAllRequest) ([]Workspace, error)
 
 	// Workspaces lists workspaces, oldest first. It starts no git process per
 	// workspace. A listing that cannot be read is an error, never an empty

@@ -116,11 +116,15 @@ func (e *Engine) Clean(ctx context.Context, req croft.CleanRequest) (*croft.Clea
 	how := func(rec journal.Record) (removal, error) {
 		return removal{Event: croft.EventWorkspaceRemoved}, guard(rec)
 	}
+	isBranches := req.Branches == croft.ScopeAll
+	if isBranches && req.All != croft.ScopeAll {
+		wanted = func(journal.Record) bool { return false }
+	}
 	res, err := e.sweep(ctx, s.repo, mode, req.DryRun, wanted, how)
 	if err == nil && req.DryRun == croft.DryRunOff {
 		e.noticeTrash(ctx, s.repo)
 	}
-	if err != nil || req.All != croft.ScopeAll || s.git == nil {
+	if err != nil || req.All != croft.ScopeAll && !isBranches || s.git == nil {
 		return res, explain("clean", "", err)
 	}
 	res.Branches, err = e.sweepBranches(ctx, s.repo, req.DryRun, func(journal.Record) bool { return true })

@@ -32,6 +32,7 @@ func swarmScenarios() []scenario {
 		{"BaseBranch", swarmBase},
 		{"RemoveAll", swarmRemoveAll},
 		{"FullCleanup", swarmFullCleanup},
+		{"CleanBranches", swarmCleanBranches},
 		{"FullCleanupKeepsForeign", swarmCleanupForeign},
 		{"UserBranchesUnderThePrefixStay", swarmUserBranches},
 		{"GoesByTheRole", swarmByRole},
@@ -246,6 +247,30 @@ func swarmRemoveAll(t *testing.T, f *fixture) {
 	res = f.remove(croft.RemoveRequest{All: croft.ScopeAll, Mode: croft.RemoveForce})
 	if len(res.Removed) != 1 || len(f.names()) != 0 {
 		t.Errorf("RemoveAll by force = %v, left %v", describe(res), f.names())
+	}
+}
+
+// Branches that were left go without the worktrees that are there.
+func swarmCleanBranches(t *testing.T, f *fixture) {
+	list := f.createAll(swarm("researcher", "1"), swarm("developer", "1"))
+	tip := f.commitIn(list[0].Path, "work.txt", "work\n")
+	f.remove(croft.RemoveRequest{Workspaces: []string{"researcher"}, Branch: croft.BranchKeep})
+	f.Git("branch", "swarm/mine-1")
+	for _, dry := range []croft.DryRun{croft.DryRunOn, croft.DryRunOff} {
+		res, err := f.Clean(t.Context(), croft.CleanRequest{Branches: croft.ScopeAll, DryRun: dry})
+		if err != nil || len(res.Removed) != 0 || !slices.Equal(res.Branches, []string{"swarm/researcher-1"}) {
+			t.Fatalf("%+v, %v", res, err)
+		}
+	}
+	if got := f.Git("branch", "--list", "--format=%(refname:short)", "swarm/*"); got != "swarm/developer-1\nswarm/mine-1" {
+		t.Errorf("branches %q", got)
+	}
+	if got := f.names(); len(got) != 1 {
+		t.Errorf("workspaces %v", got)
+	}
+	f.Git("gc", "--quiet", "--prune=now")
+	if got := f.Git("cat-file", "-t", tip); got != "commit" {
+		t.Errorf("the work of the branch: %s", got)
 	}
 }
 

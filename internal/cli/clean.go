@@ -25,7 +25,7 @@ const (
 )
 
 func newCleanCommand(a *app) *cobra.Command {
-	var isAll, isYes, isDryRun bool
+	var isAll, isBranches, isYes, isDryRun bool
 	cmd := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove everything that is provably finished",
@@ -39,6 +39,9 @@ left, and the emptied directory.`,
 			req := croft.CleanRequest{Repo: a.dir()}
 			if isAll {
 				req.All = croft.ScopeAll
+			}
+			if isBranches {
+				req.Branches = croft.ScopeAll
 			}
 			agreed := consentAsk
 			switch {
@@ -58,6 +61,7 @@ left, and the emptied directory.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&isAll, "all", false, "every workspace, finished or not")
+	flags.BoolVar(&isBranches, "branches", false, "only recorded branches that have no workspace any more, merged or not; their tips are kept")
 	flags.BoolVarP(&isYes, "yes", "y", false, "do not ask")
 	flags.BoolVarP(&isDryRun, "dry-run", "n", false, "only tell")
 	return cmd

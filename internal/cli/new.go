@@ -23,6 +23,7 @@ type newOptions struct {
 	key         string
 	isFresh     bool
 	noRoleFiles bool
+	isDryRun    bool
 }
 
 func newNewCommand(a *app) *cobra.Command {
@@ -45,6 +46,9 @@ printed.`,
 				return err
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				if opts.isDryRun {
+					return a.runPlan(ctx, svc, req)
+				}
 				return a.runNew(ctx, svc, req)
 			})
 		},
@@ -62,6 +66,7 @@ printed.`,
 	flags.StringVar(&opts.part.Layout, "layout", "", "where they lie and how their branches are called: a `preset`")
 	flags.StringVar(&opts.mode, "mode", "", "how they are kept apart: auto, worktree, isolated or legacy")
 	flags.StringVar(&opts.key, "key", "", "the same call with the same `key` returns the same workspaces")
+	flags.BoolVarP(&opts.isDryRun, "dry-run", "n", false, "only tell what would be made: name, branch and path")
 	completeWords(cmd, "layout", "default", "agents", layoutSwarm, "sibling", "rounds", "massgen")
 	completeWords(cmd, "mode", modeWords()...)
 	registerCompletion(cmd, "session", a.completeSession)
@@ -114,6 +119,29 @@ func (o newOptions) request(cmd *cobra.Command, dir string, names []string) (cro
 		req.Workspaces = append(req.Workspaces, ws)
 	}
 	return req, nil
+}
+
+// planner is what `croft new --dry-run` takes.
+type planner interface {
+	Plan(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error)
+}
+
+func (a *app) runPlan(ctx context.Context, svc planner, req croft.CreateAllRequest) error {
+	list, err := svc.Plan(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emit(workspacesResult{Version: formatVersion, Workspaces: list})
+		return nil
+	}
+	var rows [][]cell
+	for _, ws := range list {
+		rows = append(rows, []cell{plain(ws.Name), plain(ws.Branch), plain(a.shown(ws.Path))})
+	}
+	a.table(rows)
+	a.note("nothing was made")
+	return nil
 }
 
 func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllRequest) error {
