@@ -68,6 +68,7 @@ var codeTable = []struct {
 	{ConfigChanged, 409, ExitRefused},
 	{GitTimeout, 504, ExitFailure},
 	{FileIrregular, 409, ExitRefused},
+	{ObjectForged, 409, ExitRefused},
 	{ConfigInvalid, 422, ExitEnvironment},
 	{StateUnavailable, 503, ExitEnvironment},
 	{Unsupported, 501, ExitEnvironment},

@@ -141,6 +141,8 @@ const (
 	// FileIrregular: a link, a pipe or something else lies in the repository where
 	// git has a file.
 	FileIrregular Code = "FILE_IRREGULAR"
+	// ObjectForged: an object in the repository is not what its name says.
+	ObjectForged Code = "OBJECT_FORGED"
 	// ConfigInvalid: a configuration file or variable cannot be used.
 	ConfigInvalid Code = "CONFIG_INVALID"
 	// StateUnavailable: Croft's own state cannot be read or written.

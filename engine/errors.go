@@ -40,7 +40,7 @@ func explain(op, workspace string, err error) error {
 	}
 	e := &croft.Error{Code: croft.Internal, Op: op, Workspace: workspace, Message: "unexpected failure", Err: err}
 	for _, rule := range []func(*croft.Error, error) bool{
-		explainContext, explainIrregular, explainConfig, explainSystem, explainGit, explainCheckout, explainJournal,
+		explainContext, explainIrregular, explainForged, explainConfig, explainSystem, explainGit, explainCheckout, explainJournal,
 	} {
 		if rule(e, err) {
 			break
@@ -70,6 +70,22 @@ func explainIrregular(e *croft.Error, err error) bool {
 		e.Message = pipe.Error()
 	}
 	e.Hint, e.Err = "remove it, after a look at what it is", nil
+	return true
+}
+
+// explainForged is asked before the rule about git, which notices some of them.
+func explainForged(e *croft.Error, err error) bool {
+	if !errors.Is(err, git.ErrForgedObject) && !errors.Is(err, git.KindForged) {
+		return false
+	}
+	e.Code, e.Message, e.Details = croft.ObjectForged, "an object in the repository is not what its name says; nothing of it was taken", err.Error()
+	if forged, ok := errors.AsType[*git.ForgedError](err); ok && forged.Path != "" {
+		e.Message = fmt.Sprintf("the object of %q in the repository is not what its name says; nothing of it was taken", forged.Path)
+	}
+	if failed, ok := errors.AsType[*git.Error](err); ok {
+		e.Details = failed.Stderr
+	}
+	e.Hint, e.Err = "git fsck --full, in the project", nil
 	return true
 }
 

@@ -33,6 +33,55 @@ func (e *Engine) reject(ctx context.Context, r *repo, m journal.Merge, conflicts
 	})
 }
 
+// unlanded decides what becomes of items that could not be landed, for a reason
+// that was not foreseen. Where the machine is the reason, they go back to where
+// they were and whoever drives the lane is told. Else one of them is: they are
+// taken one by one, and the one that fails by itself is turned away with the
+// reason, so that no item stops a lane.
+func (e *Engine) unlanded(ctx context.Context, r *repo, target string, items []journal.Merge, cause error) error {
+	why, _ := errors.AsType[*croft.Error](explain("merge", "", cause))
+	if err := e.release(context.WithoutCancel(ctx), r, target); err != nil || ctx.Err() != nil || slices.Contains(ofTheMachine, why.Code) {
+		return errors.Join(cause, err)
+	}
+	if len(items) > 1 {
+		return e.takeApart(ctx, items)
+	}
+	m, err := e.journal.Merge(ctx, items[0].ID)
+	if err != nil || m.State == croft.MergeDone {
+		return errors.Join(cause, err)
+	}
+	if why.Details == "" {
+		why.Details = cause.Error()
+	}
+	return e.reject(ctx, r, m, nil, why)
+}
+
+// ofTheMachine are the reasons that are no item's: the next one would fail too.
+var ofTheMachine = []croft.Code{
+	croft.Canceled, croft.NoSpace, croft.DiskError, croft.StateUnavailable, croft.GitNotFound, croft.GitTooOld, croft.GitUnsafe, croft.ConfigChanged,
+	croft.ConfigInvalid,
+}
+
+// takeApart has items tried one by one, each by itself.
+func (e *Engine) takeApart(ctx context.Context, items []journal.Merge) error {
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, it := range items {
+			m, err := tx.Merge(it.ID)
+			if err != nil {
+				return err
+			}
+			if m.State == croft.MergeDone {
+				continue
+			}
+			m.State, m.Alone = croft.MergeQueued, true
+			if err := tx.PutMerge(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // rejectAll ends everything that waits in a lane which cannot be driven.
 func (e *Engine) rejectAll(ctx context.Context, r *repo, target string, reason error) error {
 	if ctx.Err() != nil {

@@ -205,10 +205,8 @@ func (e *Engine) turn(ctx context.Context, r *repo, target string) (bool, error)
 	if err != nil || isRefused {
 		return false, err
 	}
-	err = e.land(ctx, r, others, rules, items)
-	if err != nil {
-		// What was not ended goes back to where it was.
-		err = errors.Join(err, e.release(context.WithoutCancel(ctx), r, target))
+	if err = e.land(ctx, r, others, rules, items); err != nil {
+		err = e.unlanded(ctx, r, target, items, err)
 	}
 	return true, err
 }

@@ -52,6 +52,9 @@ func (e *Engine) publishStack(ctx context.Context, r *repo, l landing, attempts 
 	if err := failpoint.Hit("publish.kept"); err != nil {
 		return err
 	}
+	if forged, err := e.rehash(ctx, r, passed.steps, l.items); err != nil || forged {
+		return err
+	}
 	if err := e.carryPublication(ctx, r, pub, l.items); err != nil {
 		return err
 	}
@@ -213,19 +216,11 @@ func hostDirty(target string, dirty *git.HostDirtyError) error {
 // items go on one by one, each by itself, so that only those stay pending that
 // touch the user's changes.
 func (e *Engine) publishSingly(ctx context.Context, r *repo, pub publication) error {
-	return e.journal.Update(ctx, func(tx *journal.Tx) error {
-		for _, p := range pub.Items {
-			m, err := tx.Merge(p.Merge)
-			if err != nil {
-				return err
-			}
-			m.State, m.Alone = croft.MergeQueued, true
-			if err := tx.PutMerge(m); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	var items []journal.Merge
+	for _, p := range pub.Items {
+		items = append(items, journal.Merge{Merge: croft.Merge{ID: p.Merge}})
+	}
+	return e.takeApart(ctx, items)
 }
 
 // endPublication writes down that the target moved.

@@ -232,7 +232,7 @@ func (e *Engine) readReview(ctx context.Context, r *repo, id croft.ID) (*croft.R
 	if err != nil {
 		return nil, err
 	}
-	o, err := r.git.Read(ctx, pin+":"+reviewFile)
+	o, err := r.git.ReadFileAt(ctx, pin, reviewFile)
 	if errors.Is(err, git.ErrNoObject) {
 		return nil, gone
 	}

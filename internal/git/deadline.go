@@ -197,6 +197,15 @@ const mostLooked = 1_000_000
 
 var errFound = errors.New("found")
 
+// area is a directory in which git reads files.
+type area struct {
+	root string
+	any  bool // every file counts, and not only those that git reads by name
+}
+
+// nestedGit is in the paths of what git reads of a repository inside a checkout.
+const nestedGit = string(filepath.Separator) + ".git" + string(filepath.Separator)
+
 // blocking finds what git may be waiting for.
 func (d door) blocking(ctx context.Context) (found *PipeError) {
 	if d.repo == nil {
@@ -210,15 +219,18 @@ func (d door) blocking(ctx context.Context) (found *PipeError) {
 	for _, name := range readInCommon {
 		places = append(places, filepath.Join(common, filepath.FromSlash(name)))
 	}
-	for _, path := range places {
+	shared, _ := filepath.Glob(filepath.Join(globLiteral(dir), "sharedindex.*"))
+	for _, path := range append(places, shared...) {
 		if info, err := os.Stat(path); err == nil && blocks(info.Mode()) {
 			return &PipeError{Path: path, Mode: info.Mode()}
 		}
 	}
-	for _, area := range []struct {
-		root string
-		any  bool // every file counts, and not only those that git reads by name
-	}{{filepath.Join(common, "refs"), true}, {filepath.Join(common, "worktrees"), true}, {d.work, false}, {filepath.Join(common, "objects"), true}} {
+	areas := []area{{filepath.Join(common, "refs"), true}, {filepath.Join(common, "worktrees"), true}, {d.work, false}}
+	objects, _ := alternatesOf(filepath.Join(common, "objects"), 0) // as far as they can be read
+	for _, dir := range objects {
+		areas = append(areas, area{dir, true})
+	}
+	for _, area := range areas {
 		if area.root == "" {
 			continue
 		}
@@ -230,7 +242,7 @@ func (d door) blocking(ctx context.Context) (found *PipeError) {
 			if err != nil || e.IsDir() {
 				return nil
 			}
-			if blocks(e.Type()) && (area.any || slices.Contains(readInWork, e.Name())) {
+			if blocks(e.Type()) && (area.any || slices.Contains(readInWork, e.Name()) || strings.Contains(path[len(area.root):], nestedGit)) {
 				found = &PipeError{Path: path, Mode: e.Type()}
 				return errFound
 			}

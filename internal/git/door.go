@@ -72,6 +72,11 @@ func (d door) check() error {
 			return fmt.Errorf("%s: %w", file, ErrNotPlain)
 		}
 	}
+	if fsx.IsThere(filepath.Join(common, "objects", "info", "alternates")) {
+		if err := d.repo.checkBorrowed(); err != nil {
+			return err
+		}
+	}
 	if dir == common {
 		if fsx.IsThere(filepath.Join(common, "commondir")) {
 			return fmt.Errorf("%s: %w", dir, ErrForeignAdmin)
@@ -111,6 +116,9 @@ func (g *Git) hardening() [][2]string {
 		{"gc.auto", "0"},
 		{"maintenance.auto", "false"},
 		{"advice.detachedHead", "false"},
+		// What files beside the objects say of them may be something else.
+		{"core.commitGraph", "false"},
+		{"core.multiPackIndex", "false"},
 	}
 	if v, err := g.version(); err == nil && !v.Less(configHooksSince) {
 		for _, event := range hookEvents {
@@ -170,9 +178,6 @@ func (g *Git) hardened(ctx context.Context, d door, c call) ([]string, error) {
 			access = s.credentials
 		}
 	}
-	if len(c.args) > 0 && slices.Contains(decides, c.args[0]) {
-		kv = append(kv, objectsAlone...)
-	}
 	kv = slices.Concat(kv, c.config, access)
 	env = append(env, "GIT_CONFIG_GLOBAL="+global, "GIT_CONFIG_COUNT="+strconv.Itoa(len(kv)))
 	for i, pair := range kv {
@@ -181,14 +186,6 @@ func (g *Git) hardened(ctx context.Context, d door, c call) ([]string, error) {
 	}
 	return env, nil
 }
-
-// decides are the commands that say what is in a history, and with it what a
-// merge comes to.
-var decides = []string{"merge-base", "merge-tree", "rev-list", "cherry"}
-
-// objectsAlone keeps git from what files beside the objects say of them, which
-// may be something else.
-var objectsAlone = [][2]string{{"core.commitGraph", "false"}, {"core.multiPackIndex", "false"}}
 
 // noGrafts is a file that cannot exist. Grafts are false parents, which anyone
 // who can write the repository could give a commit.

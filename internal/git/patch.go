@@ -37,10 +37,20 @@ var patchArgs = []string{
 }
 
 // Patch tells in which files two commits or trees differ, and where. Either may
-// be of these attempts.
+// be of these attempts. What it tells is what their names say; it fails with a
+// *ForgedError if an object of theirs is another one.
 func (a *Attempts) Patch(ctx context.Context, old, now string) ([]FilePatch, error) {
+	env := a.q.env
+	if !a.q.repo.format.partial { // a partial clone lacks objects that git fetches when it tells
+		s, err := a.seal(ctx, old, now)
+		if err != nil {
+			return nil, err
+		}
+		defer s.discard()
+		env, old, now = s.env, s.trees[0], s.trees[1]
+	}
 	out, err := a.q.repo.git.run(ctx, door{repo: a.q.repo}, call{
-		args: slices.Concat(patchArgs, []string{old, now}), env: a.q.env,
+		args: slices.Concat(patchArgs, []string{old, now}), env: env,
 		config: [][2]string{{"core.quotePath", "true"}, {"diff.suppressBlankEmpty", "false"}},
 	})
 	if err != nil {

@@ -63,11 +63,12 @@ func (q *quarantine) write(kind string, data []byte) (string, error) {
 	return oid, os.Rename(f.Name(), q.path(oid))
 }
 
-// read reads an object that was written here, or else one of the repository.
+// read reads an object that was written here, or else one of the repository,
+// which has to be what its name says.
 func (q *quarantine) read(ctx context.Context, oid string) (Object, error) {
 	o, err := q.readOwn(oid)
 	if errors.Is(err, os.ErrNotExist) {
-		return q.repo.Read(ctx, oid)
+		return q.repo.readVerified(ctx, oid)
 	}
 	return o, err
 }

@@ -91,6 +91,30 @@ func alternatesOf(objects string, depth int) ([]string, error) {
 	return dirs, nil
 }
 
+// checkBorrowed makes sure that what git opens first where a repository borrows
+// objects are files. Git would wait for a pipe there.
+func (r *Repository) checkBorrowed() error {
+	dirs, err := alternatesOf(filepath.Join(r.CommonDir, "objects"), 0)
+	if errors.Is(err, fsx.ErrNotRegular) {
+		return fmt.Errorf("%w: %w", err, ErrNotPlain)
+	}
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs[1:] {
+		entries, err := os.ReadDir(filepath.Join(dir, "pack"))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			if blocks(e.Type()) {
+				return &PipeError{Path: filepath.Join(dir, "pack", e.Name()), Mode: e.Type()}
+			}
+		}
+	}
+	return nil
+}
+
 // readAlternates returns the directories that an object directory names.
 func readAlternates(objects string) ([]string, error) {
 	b, err := fsx.ReadFile(filepath.Join(objects, "info", "alternates"), maxAlternates)

@@ -1,0 +1,214 @@
+package git
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
+)
+
+// ForgedError says which object is not what its name says.
+type ForgedError struct {
+	OID  string
+	Path string // in the tree that leads to it; empty for a commit or the top
+	File string // that holds it
+}
+
+func (e *ForgedError) Error() string {
+	at := ""
+	if e.Path != "" {
+		at = fmt.Sprintf(" (%q)", e.Path)
+	}
+	return fmt.Sprintf("object %s%s in %s is not what its name says", e.OID, at, e.File)
+}
+
+// Unwrap makes it an [ErrForgedObject].
+func (e *ForgedError) Unwrap() error { return ErrForgedObject }
+
+// objectFiles are the files in which objects lie, as they are now. Git looks for
+// an object in several of them and takes the first that it finds, which need not
+// be the same in every process. So an object counts as what its name says only if
+// each copy of it is.
+type objectFiles struct {
+	repo  *Repository
+	dirs  []string
+	packs []*objectPack
+	zlib  io.ReadCloser
+}
+
+// openObjects opens the object directories of a repository, and others.
+func (r *Repository) openObjects(others ...string) (*objectFiles, error) {
+	dirs, err := alternatesOf(filepath.Join(r.CommonDir, "objects"), 0)
+	if err != nil {
+		return nil, err
+	}
+	o := &objectFiles{repo: r, dirs: append(dirs, others...)}
+	for _, dir := range o.dirs {
+		entries, err := os.ReadDir(filepath.Join(dir, "pack"))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			o.close()
+			return nil, err
+		}
+		for _, e := range entries {
+			base, isIndex := strings.CutSuffix(e.Name(), ".idx")
+			if !isIndex {
+				continue
+			}
+			p, err := openObjectPack(o, filepath.Join(dir, "pack", base))
+			if errors.Is(err, os.ErrNotExist) || errors.Is(err, errPack) {
+				continue // git passes over it too
+			}
+			if err != nil {
+				o.close()
+				return nil, err
+			}
+			o.packs = append(o.packs, p)
+		}
+	}
+	return o, nil
+}
+
+func (o *objectFiles) close() {
+	for _, p := range o.packs {
+		p.close()
+	}
+}
+
+// keeping says whether the contents of an object are needed. Those of a large
+// file are never kept.
+type keeping int
+
+const (
+	keepNothing keeping = iota
+	keepContents
+)
+
+// maxInMemory is the size of the largest object that is put together in memory.
+// Git makes deltas of no larger ones.
+const maxInMemory = 512 << 20
+
+// maxKept is the size of the largest file whose contents are kept.
+const maxKept = 16 << 20
+
+// look rehashes every copy of an object. It fails with a *ForgedError if one is
+// another object, and with ErrNoObject if there is none.
+func (o *objectFiles) look(ctx context.Context, oid string, keep keeping) (Object, error) {
+	raw, err := hex.DecodeString(oid)
+	if err != nil || len(raw)*2 != o.repo.oidLen() {
+		return Object{}, fmt.Errorf("%q: %w", oid, ErrNoObject)
+	}
+	var found Object
+	for _, dir := range o.dirs {
+		path := filepath.Join(dir, oid[:2], oid[2:])
+		f, err := fsx.Open(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return Object{}, err
+		}
+		got, err := o.loose(ctx, f, keep)
+		_ = f.Close()
+		if err := o.judge(ctx, err, got, oid, path); err != nil {
+			return Object{}, err
+		}
+		found = got
+	}
+	for _, p := range o.packs {
+		at, isThere, err := p.find(raw)
+		if err != nil {
+			return Object{}, &ForgedError{OID: oid, File: p.base + ".idx"}
+		}
+		if !isThere {
+			continue
+		}
+		got, err := p.hashed(ctx, at, keep)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err := o.judge(ctx, err, got, oid, p.base+".pack"); err != nil {
+			return Object{}, err
+		}
+		found = got
+	}
+	if found.OID == "" {
+		return Object{}, fmt.Errorf("%s: %w", oid, ErrNoObject)
+	}
+	return found, nil
+}
+
+// judge tells what cannot be read from what is another object. Git cannot read
+// the former either.
+func (o *objectFiles) judge(ctx context.Context, err error, got Object, oid, file string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil || got.OID != oid {
+		return &ForgedError{OID: oid, File: file}
+	}
+	return nil
+}
+
+// inflate returns a reader of what is compressed. It is good until the next one.
+func (o *objectFiles) inflate(in io.Reader) (io.Reader, error) {
+	if o.zlib == nil {
+		z, err := zlib.NewReader(in)
+		o.zlib = z
+		return z, err
+	}
+	return o.zlib, o.zlib.(zlib.Resetter).Reset(in, nil)
+}
+
+// loose hashes an object that has a file of its own.
+func (o *objectFiles) loose(ctx context.Context, f io.Reader, keep keeping) (Object, error) {
+	z, err := o.inflate(f)
+	if err != nil {
+		o.zlib = nil
+		return Object{}, err
+	}
+	h := o.repo.newHash()
+	head := make([]byte, 32)
+	n, err := io.ReadFull(z, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return Object{}, err
+	}
+	h.Write(head[:n])
+	end := bytes.IndexByte(head[:n], 0)
+	if end < 0 {
+		return Object{}, errNoHeader
+	}
+	kind, size, _ := strings.Cut(string(head[:end]), " ")
+	length, err := strconv.ParseInt(size, 10, 64)
+	if err != nil {
+		return Object{}, errNoHeader
+	}
+	var text bytes.Buffer
+	out := io.Writer(h)
+	if keep == keepContents && (kind != "blob" || length <= maxKept) {
+		text.Write(head[end+1 : n])
+		out = io.MultiWriter(h, &text)
+	}
+	if err := readUntil(ctx, out, z); err != nil {
+		return Object{}, err
+	}
+	return Object{OID: hex.EncodeToString(h.Sum(nil)), Type: kind, Size: length, Data: text.Bytes()}, nil
+}
+
+var errNoHeader = errors.New("not an object")
+
+// startHash returns a hash that has the header of an object.
+func (o *objectFiles) startHash(kind string, size int64) hash.Hash {
+	h := o.repo.newHash()
+	_, _ = io.WriteString(h, kind+" "+strconv.FormatInt(size, 10)+"\x00")
+	return h
+}

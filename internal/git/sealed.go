@@ -1,0 +1,100 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// sealed is an object directory that has what differs between two trees and
+// nothing else, and that no agent can write: what git tells of the two from
+// there is what their names say.
+type sealed struct {
+	quarantine
+	files *objectFiles
+	trees [2]string
+}
+
+// seal copies what differs between two commits or trees, both sides of it, and
+// rehashes it on the way. It fails with a *ForgedError.
+func (a *Attempts) seal(ctx context.Context, old, now string) (*sealed, error) {
+	r := a.q.repo
+	files, err := r.openObjects(a.q.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer files.close()
+	dir, discard, err := r.tempDir(a.q.placement)
+	if err != nil {
+		return nil, err
+	}
+	s := &sealed{files: files, quarantine: quarantine{
+		repo: r, placement: a.q.placement, dir: dir, discard: discard,
+		env: []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="},
+	}}
+	if err := s.fill(ctx, old, now); err != nil {
+		discard()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *sealed) fill(ctx context.Context, old, now string) error {
+	w := s.files.walk(bothSides)
+	w.each = func(o Object) error {
+		if o.Data == nil && o.Size > 0 {
+			return s.copy(ctx, o)
+		}
+		_, err := s.write(o.Type, o.Data)
+		return err
+	}
+	var err error
+	for i, oid := range []string{old, now} {
+		if s.trees[i], err = w.treeOf(ctx, oid); err != nil {
+			return err
+		}
+	}
+	return w.trees(ctx, s.trees[0], s.trees[1], "", 0)
+}
+
+// copy takes a large file, a part at a time. Its name is computed from what is
+// written.
+func (s *sealed) copy(ctx context.Context, o Object) error {
+	f, err := os.CreateTemp(s.dir, "tmp_obj_")
+	if err != nil {
+		return err
+	}
+	in, out := io.Pipe()
+	go func() {
+		_, err := s.repo.Copy(ctx, out, o.OID)
+		out.CloseWithError(err)
+	}()
+	name, err := s.repo.deflate(f, o.Type, o.Size, in)
+	in.CloseWithError(errors.ErrUnsupported)
+	if err = errors.Join(err, f.Close()); err == nil && name != o.OID {
+		err = &ForgedError{OID: o.OID, File: "the repository"}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.OID, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(s.path(name)), 0o700); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), s.path(name))
+}
+
+// treeOf is the tree of a commit, or the tree itself.
+func (w *treeWalk) treeOf(ctx context.Context, oid string) (string, error) {
+	if oid == w.empty {
+		return oid, nil
+	}
+	o, err := w.files.look(ctx, oid, keepContents)
+	if err != nil || o.Type == "tree" {
+		return oid, err
+	}
+	c, err := parseCommit(o)
+	return c.Tree, err
+}

@@ -1,0 +1,162 @@
+package git
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/croft-sh/croft/internal/fsx"
+)
+
+// rehash makes sure that the files which were just written are those that the
+// tree names: git wrote whatever it found under the names of objects. The index
+// must describe the tree, and every file must hash to what the index says. A file
+// that git converts is not its object, byte by byte; then the object is rehashed.
+func (s *Scratch) rehash(ctx context.Context, spec ScratchSpec) error {
+	data, err := os.ReadFile(s.index)
+	if err != nil {
+		return err
+	}
+	x, err := parseIndex(data, s.repo.newHash())
+	if err != nil {
+		return err
+	}
+	root, err := s.repo.stagedTrees(x)
+	if err != nil {
+		return err
+	}
+	files := filesOf{repo: s.repo, objects: spec.Objects, work: s.Path, workers: spec.Workers}
+	if hex.EncodeToString(root.oid) != spec.Tree {
+		// Old trees have modes that an index does not; then it takes the trees
+		// themselves to tell.
+		if err := files.describes(ctx, x, spec.Tree); err != nil {
+			return err
+		}
+	}
+	return files.compare(ctx, x.Entries)
+}
+
+// filesOf are the files of a checkout that is to be as objects say.
+type filesOf struct {
+	repo    *Repository
+	objects string // another directory of objects, or empty
+	work    string
+	workers int
+}
+
+func (f filesOf) open() (*objectFiles, error) {
+	if f.objects == "" {
+		return f.repo.openObjects()
+	}
+	return f.repo.openObjects(f.objects)
+}
+
+// describes makes sure that an index has what a tree has, and that the tree and
+// those in it are what their names say.
+func (f filesOf) describes(ctx context.Context, x *Index, tree string) error {
+	o, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	want := map[string]string{}
+	var read func(oid, prefix string, depth int) error
+	read = func(oid, prefix string, depth int) error {
+		if depth > maxTreeDepth {
+			return fmt.Errorf("%.200q: the tree is deeper than %d", prefix, maxTreeDepth)
+		}
+		list, err := o.walk(oneSide).entries(ctx, oid, prefix)
+		for _, e := range list {
+			if e.Mode != "40000" {
+				want[prefix+e.Name] = e.OID
+			} else if err == nil {
+				err = read(e.OID, prefix+e.Name+"/", depth+1)
+			}
+		}
+		return err
+	}
+	if err := read(tree, "", 0); err != nil {
+		return err
+	}
+	for _, e := range x.Entries {
+		if want[e.Path] != e.OID {
+			return &ForgedError{OID: e.OID, Path: e.Path, File: "the index"}
+		}
+		delete(want, e.Path)
+	}
+	for path, oid := range want {
+		return &ForgedError{OID: oid, Path: path, File: "the index"}
+	}
+	return nil
+}
+
+// compare hashes files, and rehashes the objects of those that are others.
+func (f filesOf) compare(ctx context.Context, entries []IndexEntry) error {
+	var mu sync.Mutex
+	var others []IndexEntry
+	var g errgroup.Group
+	g.SetLimit(max(1, f.workers))
+	for part := range slices.Chunk(entries, 64) {
+		g.Go(func() error {
+			for _, e := range part {
+				if e.Mode == "160000" || ctx.Err() != nil {
+					continue
+				}
+				if same, err := f.isWritten(e); err != nil {
+					return err
+				} else if !same {
+					mu.Lock()
+					others = append(others, e)
+					mu.Unlock()
+				}
+			}
+			return ctx.Err()
+		})
+	}
+	if err := g.Wait(); err != nil || len(others) == 0 {
+		return err
+	}
+	o, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	for _, e := range others {
+		if _, err := o.look(ctx, e.OID, keepNothing); err != nil {
+			return named(err, e.Path)
+		}
+	}
+	return nil
+}
+
+// isWritten reports whether a file is the object that its entry names.
+func (f filesOf) isWritten(e IndexEntry) (bool, error) {
+	path := filepath.Join(f.work, filepath.FromSlash(e.Path))
+	if target, err := os.Readlink(path); err == nil && e.Mode == "120000" {
+		oid, err := f.repo.HashBlob(strings.NewReader(target), int64(len(target)))
+		return oid == e.OID, err
+	}
+	in, err := fsx.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return false, err
+	}
+	oid, err := f.repo.HashBlob(in, info.Size())
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, nil
+	}
+	return oid == e.OID, err
+}
