@@ -33,8 +33,7 @@ type Strategy string
 // otherwise.
 const (
 	StrategyNoFF   Strategy = "no-ff"  // a commit with two parents
-	StrategySquash Strategy = "squash" // one commit with all changes
-	StrategyRebase Strategy = "rebase" // the commits, one by one, on top of the target
+	StrategySquash Strategy = "squash" // one commit with all changes, and a linear history
 )
 
 // Merge is one piece of work on its way to a target branch. A merge that could

@@ -330,6 +330,12 @@ func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, l land
 			return nil, err
 		}
 		var step []merge.Step
+		if err = checkStrategy(it.Strategy); err != nil {
+			if err := e.reject(ctx, r, m, nil, err); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if err = e.guardBase(ctx, r, stack.Attempts, m, l.tip, tip); err == nil {
 			step, err = stack.Stack(ctx, tip, []merge.Item{it})
 		}

@@ -134,13 +134,27 @@ func (e *Engine) checkSubmission(ctx context.Context, r *repo, w croft.Workspace
 		return &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no target branch", Hint: "croft merge --into BRANCH " + w.Name}
 	case m.Target == w.Branch:
 		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is the workspace's own branch", m.Target)}
-	case !slices.Contains([]croft.Strategy{"", croft.StrategyNoFF, croft.StrategySquash, croft.StrategyRebase}, m.Strategy):
-		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no strategy %q", m.Strategy), Details: "no-ff, squash, rebase"}
+	}
+	if err := checkStrategy(m.Strategy); err != nil {
+		return err
 	}
 	if _, err := r.git.ReadRef(ctx, "refs/heads/"+m.Target); err != nil {
 		return targetNotFound(m.Target, err)
 	}
 	return nil
+}
+
+// checkStrategy refuses a strategy that there is not. A merge that waited since an
+// earlier version may have one.
+func checkStrategy(s croft.Strategy) error {
+	if slices.Contains([]croft.Strategy{"", croft.StrategyNoFF, croft.StrategySquash}, s) {
+		return nil
+	}
+	err := &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no strategy %q", s), Details: "no-ff, squash"}
+	if s == "rebase" {
+		err.Message, err.Hint = `the strategy "rebase" is gone: it lost what merge commits hold`, "--strategy squash, which gives a linear history too"
+	}
+	return err
 }
 
 func targetNotFound(target string, err error) error {

@@ -238,7 +238,7 @@ func undoMerge(t *testing.T, f *fixture) {
 }
 
 func revertStrategies(t *testing.T, f *fixture) {
-	for _, strategy := range []croft.Strategy{croft.StrategySquash, croft.StrategyRebase} {
+	for _, strategy := range []croft.Strategy{croft.StrategyNoFF, croft.StrategySquash} {
 		name := string(strategy)
 		w := f.create(croft.CreateRequest{Name: name})
 		before := f.Git("rev-parse", "main^{tree}")

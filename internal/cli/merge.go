@@ -66,7 +66,7 @@ Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&req.Target, "into", "", "the target `branch` (default: the workspace's)")
-	flags.StringVar(&strategy, "strategy", "", "no-ff, squash or rebase (default: the target's configuration)")
+	flags.StringVar(&strategy, "strategy", "", "no-ff or squash (default: the target's configuration)")
 	flags.StringVarP(&req.Message, "message", "m", "", "the merge's `message`")
 	keyFlag(cmd, &req.Key, "merge")
 	flags.IntVar(&req.Priority, "priority", 0, "go before merges of a lower priority")

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -13,7 +14,7 @@ import (
 // Merge says how work comes to its target. It is read from the tip of that
 // target, so that nobody edits the gate that their own work goes through.
 type Merge struct {
-	Strategy     string   // strategy: "no-ff", "squash" or "rebase"
+	Strategy     string   // strategy: "no-ff" or "squash"
 	Message      string   // message: a template
 	Checks       []string // checks: commands for the shell
 	CheckTimeout Duration // check_timeout: of each command
@@ -40,8 +41,8 @@ func mergeKeys() []Key {
 	return []Key{
 		{
 			Name: "merge.strategy", Type: TypeString, Default: "no-ff",
-			Doc:   "What commits a merge makes: \"no-ff\" one with two parents, \"squash\" one with all changes, \"rebase\" the commits one by one.",
-			check: oneOf("no-ff", "squash", "rebase"),
+			Doc:   "What commits a merge makes: \"no-ff\" one with two parents, \"squash\" one with all changes, so that the history is linear.",
+			check: strategy,
 			field: func(c *Config) any { return &c.Merge.Strategy },
 		},
 		{
@@ -146,6 +147,14 @@ func oneOf(words ...string) func(any, string) error {
 
 // DefaultMergeMessage is the message of merges of which nobody said otherwise.
 const DefaultMergeMessage = "Merge branch '{branch}'"
+
+// strategy takes what merges can be made of. Earlier versions had one more.
+func strategy(value any, name string) error {
+	if value == "rebase" {
+		return errors.New(`is "rebase", which is gone because it lost what merge commits hold; "squash" gives a linear history too`)
+	}
+	return oneOf("no-ff", "squash")(value, name)
+}
 
 // AtTarget returns the settings of merges as a target has them: its own
 // croft.toml, over the user's file and the defaults. Flags and variables do not

@@ -48,7 +48,7 @@ func samples(dir string) map[string]sample {
 		"git.filters":               {"lfs", "evil", "lfs,crypt", "crypt"},
 		"git.timeout":               {"1h", "2h", "3h", "4h"},
 		"git.fence":                 {"off", "auto", "off", "auto"},
-		"merge.strategy":            {"no-ff", "squash", "rebase", "no-ff"},
+		"merge.strategy":            {"no-ff", "squash", "no-ff", "squash"},
 		"merge.message":             {"u", "r", "e", "f"},
 		"merge.checks":              {"u", "r, r\ns", "e", "f"},
 		"merge.check_timeout":       {"2m", "3m", "4m", "1m30s"},

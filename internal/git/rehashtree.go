@@ -121,7 +121,7 @@ func (w *treeWalk) trees(ctx context.Context, old, now, prefix string, depth int
 		default:
 			a, b, i, j = before[i], after[j], i+1, j+1
 		}
-		if a.OID == b.OID {
+		if a.OID == b.OID && a.Mode == b.Mode {
 			continue
 		}
 		if err := w.pair(ctx, a, b, prefix, depth); err != nil {

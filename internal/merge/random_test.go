@@ -41,7 +41,7 @@ func (c *tally) add(other *tally) {
 
 func (c *tally) counts() map[string]int {
 	all := map[string]int{
-		"merge no-ff": 0, "merge squash": 0, "merge rebase": 0, "again no-ff": 0, "again squash": 0, "again rebase": 0,
+		"merge no-ff": 0, "merge squash": 0, "again no-ff": 0, "again squash": 0,
 		"revert": 0, "second revert": 0, "conflict": 0, "nothing": 0,
 	}
 	maps.Copy(all, c.n)
@@ -161,7 +161,7 @@ func (h *history) play() {
 }
 
 func (h *history) strategy() croft.Strategy {
-	return []croft.Strategy{croft.StrategyNoFF, croft.StrategyNoFF, croft.StrategySquash, croft.StrategyRebase}[h.rnd.IntN(4)]
+	return []croft.Strategy{croft.StrategyNoFF, croft.StrategyNoFF, croft.StrategySquash}[h.rnd.IntN(3)]
 }
 
 // merge merges a piece of work on both sides.
@@ -204,19 +204,9 @@ func (h *history) merge(p *piece) {
 func (h *history) takeBack(p *piece) {
 	step := h.put(h.tip, Item{Kind: croft.KindRevert, Head: p.commit, Base: p.before, Message: "revert " + p.name})
 	before := h.hand("rev-parse", "HEAD")
-	what := p.handCommit
-	if p.kind == croft.StrategyRebase {
-		what = p.hand + ".." + p.handCommit
-	}
-	ok := h.handRevert(what)
+	ok := h.handRevert(p.handCommit)
 	if !ok {
 		h.hand("reset", "--quiet", "--hard", before)
-	}
-	if p.kind == croft.StrategyRebase && ok != (len(step.Conflicts) == 0) {
-		// Several commits are undone one by one by hand and at once here, so
-		// that one may get stuck where the other does not.
-		h.hand("reset", "--quiet", "--hard", before)
-		return
 	}
 	if !h.same("revert "+p.name, step, ok) {
 		return
@@ -273,14 +263,6 @@ func (h *history) handCommit(message string) {
 func (h *history) handMerge(strategy croft.Strategy, before, head string) bool {
 	at := h.hand("rev-parse", "HEAD")
 	switch strategy {
-	case croft.StrategyRebase:
-		h.hand("checkout", "--quiet", "--detach", head)
-		if !h.try("rebase", "--quiet", "--no-keep-empty", "--reapply-cherry-picks", "--force-rebase", at) {
-			h.hand("rebase", "--abort")
-			h.hand("checkout", "--quiet", "--detach", at)
-			return false
-		}
-		return true
 	case croft.StrategySquash:
 		if !h.try("merge", "--quiet", "--squash", head) {
 			return false

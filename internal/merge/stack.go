@@ -75,9 +75,6 @@ func (s *Stacker) step(ctx context.Context, tip string, it Item) (Step, error) {
 		return step, err
 	}
 	step.Tree = at.Tree
-	if it.Kind == croft.KindMerge && it.Strategy == croft.StrategyRebase {
-		return s.rebase(ctx, step)
-	}
 	merged, err := s.merge(ctx, tip, it)
 	if err != nil {
 		return step, err
@@ -217,70 +214,6 @@ func (s *Stacker) commit(ctx context.Context, c git.Commit) (string, error) {
 		c.Author = s.sign(s.Identity.Author)
 	}
 	return s.Attempts.Commit(ctx, c, s.Identity)
-}
-
-// rebase puts the commits of a piece of work on the tip one by one, with their
-// authors and messages. A commit that changes nothing any more is left out, and
-// so are merges. Work that was taken back comes first, as one commit.
-func (s *Stacker) rebase(ctx context.Context, step Step) (Step, error) {
-	work, err := s.Attempts.Between(ctx, step.Parent, step.Head, git.LeaveMerges)
-	if err != nil {
-		return step, err
-	}
-	at, tree := step.Parent, step.Tree
-	back, err := s.bringBack(ctx, at, step.Item)
-	if err != nil {
-		return step, err
-	}
-	if !back.Clean() {
-		step.Conflicts, err = s.explain(ctx, step.Item, step.Parent, back)
-		return step, err
-	}
-	if back.Tree != "" && back.Tree != tree {
-		tree = back.Tree
-		if at, err = s.commit(ctx, git.Commit{Tree: tree, Parents: []string{at}, Message: step.Message}); err != nil {
-			return step, err
-		}
-	}
-	for _, oid := range work {
-		c, err := s.Attempts.ReadCommit(ctx, oid)
-		if err != nil {
-			return step, err
-		}
-		base, err := s.before(ctx, c)
-		if err != nil {
-			return step, err
-		}
-		merged, err := s.Attempts.MergeOver(ctx, base, at, oid)
-		if err != nil {
-			return step, err
-		}
-		if !merged.Clean() {
-			step.Conflicts, err = s.explain(ctx, step.Item, step.Parent, merged)
-			return step, err
-		}
-		if merged.Tree == tree {
-			continue
-		}
-		tree = merged.Tree
-		if at, err = s.commit(ctx, git.Commit{Tree: tree, Parents: []string{at}, Author: c.Author, Encoding: c.Encoding, Message: c.Message}); err != nil {
-			return step, err
-		}
-	}
-	step.Commit, step.Tree = at, tree
-	return step, nil
-}
-
-// before is what a commit's change is measured from.
-func (s *Stacker) before(ctx context.Context, c git.Commit) (string, error) {
-	if len(c.Parents) > 0 {
-		return c.Parents[0], nil
-	}
-	empty, err := s.Attempts.WriteTree(nil)
-	if err != nil {
-		return "", err
-	}
-	return s.Attempts.Commit(ctx, git.Commit{Tree: empty, Signature: s.sign(s.Identity.Committer), Message: "nothing"}, git.Identity{})
 }
 
 // creditAuthors makes the author of the work the author of the one commit that

@@ -146,47 +146,6 @@ func TestSquashKeepsAuthors(t *testing.T) {
 	}
 }
 
-// A rebase gives the commits that git rebase gives, with their authors, dates
-// and messages, without those that the target has.
-func TestRebaseKeepsCommits(t *testing.T) {
-	b := newBench(t, gittest.New(t))
-	head := b.work("w", "main",
-		change{"a", "1\n", bob, "one\n\nbody\n"}, change{"b", "both\n", ann, "both"}, change{"c", "3\n", bob, "drei \u00e4"})
-	b.Write("b", "both\n")
-	b.Write("other", "x\n")
-	tip := b.Commit("meanwhile")
-	step := b.put(tip, Item{Kind: croft.KindMerge, Strategy: croft.StrategyRebase, Head: head, Message: "unused"})
-	b.Git("checkout", "--quiet", "-B", "by-hand", head)
-	b.Git("rebase", "--quiet", "main")
-	wantLines(t, b, step.Commit, "by-hand", tip, 2)
-	if again := b.put(step.Commit, Item{Kind: croft.KindMerge, Strategy: croft.StrategyRebase, Head: head}); !again.Nothing() {
-		t.Errorf("%+v", again)
-	}
-	// A first commit has no commit before it.
-	b.Git("checkout", "--quiet", "--orphan", "root")
-	b.Git("rm", "--quiet", "-rf", ".")
-	b.Write("root", "root\n")
-	root := b.Commit("root")
-	step = b.put(tip, Item{Kind: croft.KindMerge, Strategy: croft.StrategyRebase, Head: root})
-	b.Git("rebase", "--quiet", "--onto", "main", "--root")
-	wantLines(t, b, step.Commit, "root", tip, 1)
-}
-
-// wantLines compares the commits from a tip on with those made by hand.
-func wantLines(t *testing.T, b *bench, got, want, tip string, n int) {
-	t.Helper()
-	release, err := b.at.Keep(got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer release()
-	const format = "--format=%T %an %ae %ad %B%x00"
-	ours, hand := b.Git("log", format, tip+".."+got), b.Git("log", format, tip+".."+want)
-	if ours != hand || strings.Count(ours, "\x00") != n {
-		t.Errorf("ours:\n%s\nby hand:\n%s", ours, hand)
-	}
-}
-
 // An apply brings the difference of a review, whatever its commits are.
 func TestApply(t *testing.T) {
 	b := newBench(t, gittest.New(t))
@@ -203,7 +162,7 @@ func TestApply(t *testing.T) {
 
 // A conflict keeps an item out, and the others come in without it.
 func TestConflictKeepsOnlyItsItemOut(t *testing.T) {
-	for _, strategy := range []croft.Strategy{croft.StrategyNoFF, croft.StrategySquash, croft.StrategyRebase} {
+	for _, strategy := range []croft.Strategy{croft.StrategyNoFF, croft.StrategySquash} {
 		b := newBench(t, gittest.New(t))
 		tip := b.Git("rev-parse", "main")
 		var items []Item
@@ -234,7 +193,7 @@ func TestConflictKeepsOnlyItsItemOut(t *testing.T) {
 // Work that was brought up to date with a target that had it, before it was
 // taken back there, is not lost when it is merged again.
 func TestMergeAgainAfterUpdate(t *testing.T) {
-	for _, strategy := range []croft.Strategy{croft.StrategyNoFF, croft.StrategySquash, croft.StrategyRebase} {
+	for _, strategy := range []croft.Strategy{croft.StrategyNoFF, croft.StrategySquash} {
 		b := newBench(t, gittest.New(t))
 		tip := b.Git("rev-parse", "main")
 		head := b.work("w", "main", change{"a", "1\n", bob, "one"}, change{"b", "1\n", bob, "two"})
