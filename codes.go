@@ -45,6 +45,7 @@ var codeTable = []struct {
 	{SigningFailed, 422, ExitEnvironment},
 	{IdentityUnknown, 422, ExitEnvironment},
 	{Conflict, 409, ExitConflict},
+	{UnrelatedHistories, 409, ExitConflict},
 	{HostDirty, 409, ExitRefused},
 	{TargetMoved, 409, ExitConflict},
 	{TargetBroken, 409, ExitConflict},

@@ -84,6 +84,9 @@ const (
 	// Conflict: two sides changed the same place. It is the reason of a
 	// merge that stays pending.
 	Conflict Code = "CONFLICT"
+	// UnrelatedHistories: the work and its target have no commit in common. It is
+	// the reason of a merge that stays pending.
+	UnrelatedHistories Code = "UNRELATED_HISTORIES"
 	// HostDirty: the target is checked out somewhere, and changes there would
 	// be touched. It is the reason of a merge that stays pending, and is tried
 	// again.

@@ -36,6 +36,7 @@ const (
 	findPack         = "PACK_DAMAGED"
 	findStore        = "STORE_DAMAGED"
 	findBorrows      = "BORROWS_ELSEWHERE"
+	findLags         = "CHECKOUT_LAGS"
 	findIrregular    = string(croft.FileIrregular)
 )
 
@@ -51,7 +52,8 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	e.noticeOfGit(noticeAlways)
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, imports: req.Import, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.damaged, d.accidents, d.irregular, d.locks, d.operations, d.moved, d.replaced, d.unrecorded, d.keptRefs, d.unknownTrash, d.workspaces, d.movedTrash, d.movedPins, d.suspects, d.objects,
+		d.damaged, d.accidents, d.irregular, d.locks, d.operations, d.moved, d.replaced, d.unrecorded, d.keptRefs, d.unknownTrash, d.workspaces, d.movedTrash, d.movedPins, d.suspects, d.lagging,
+		d.objects,
 	} {
 		if err := examine(ctx); err != nil {
 			return d.findings, explain("doctor", "", err)

@@ -40,7 +40,7 @@ func explain(op, workspace string, err error) error {
 	}
 	e := &croft.Error{Code: croft.Internal, Op: op, Workspace: workspace, Message: "unexpected failure", Err: err}
 	for _, rule := range []func(*croft.Error, error) bool{
-		explainContext, explainIrregular, explainForged, explainConfig, explainSystem, explainGit, explainCheckout, explainJournal,
+		explainContext, explainIrregular, explainForged, explainUnrelated, explainConfig, explainSystem, explainGit, explainCheckout, explainJournal,
 	} {
 		if rule(e, err) {
 			break
@@ -86,6 +86,17 @@ func explainForged(e *croft.Error, err error) bool {
 		e.Details = failed.Stderr
 	}
 	e.Hint, e.Err = "git fsck --full, in the project", nil
+	return true
+}
+
+// explainUnrelated is asked before the rule about the system: git ends in the
+// middle of an answer.
+func explainUnrelated(e *croft.Error, err error) bool {
+	if !errors.Is(err, git.KindStrange) {
+		return false
+	}
+	e.Code, e.Message = croft.UnrelatedHistories, "the work and its target have no history in common, and git refuses to merge them"
+	e.Hint, e.Err = "git merge --allow-unrelated-histories TARGET, in the workspace, if that is meant", nil
 	return true
 }
 

@@ -80,10 +80,13 @@ func (e *Engine) submit(ctx context.Context, r *repo, rec journal.Record, sub su
 		},
 		RepoID: r.id, Act: newID(), After: req.After, Text: req.Message,
 	}
+	var err error
+	if m.Target, err = e.branchOf(ctx, r, m.Target); err != nil {
+		return nil, err
+	}
 	if err := e.checkSubmission(ctx, r, w, m.Merge); err != nil {
 		return nil, err
 	}
-	var err error
 	if m.Head, m.HeldBack, err = e.commitWork(ctx, r, rec, sub.message); err != nil {
 		return nil, err
 	}

@@ -62,6 +62,7 @@ func (e *Engine) publishStack(ctx context.Context, r *repo, l landing, attempts 
 		passed.cache.adopt(passed.steps[len(passed.steps)-1].Tree)
 	}
 	r.followRules(ctx, attempts, pub)
+	e.noticeOfHook(r)
 	return nil
 }
 

@@ -37,7 +37,10 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 	if h := s.trees.Health(specOf(rec)); h != checkout.Intact {
 		return nil, broken(rec, h)
 	}
-	out := &croft.Resolution{Target: cmp.Or(req.Target, w.Target)}
+	out := &croft.Resolution{}
+	if out.Target, err = e.branchOf(ctx, s.repo, cmp.Or(req.Target, w.Target)); err != nil {
+		return nil, err
+	}
 	if out.Commit, err = s.git.ReadRef(ctx, "refs/heads/"+out.Target); err != nil {
 		return nil, targetNotFound(out.Target, err)
 	}

@@ -115,8 +115,11 @@ func (e *Engine) compare(ctx context.Context, r *repo, rec journal.Record, targe
 	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
 		return nil, broken(rec, h)
 	}
+	target, err := e.branchOf(ctx, r, target)
+	if err != nil {
+		return nil, err
+	}
 	out := &croft.Review{Workspace: w.Name, WorkspaceID: w.ID, Target: target, CreatedAt: e.now()}
-	var err error
 	if out.TargetCommit, err = r.git.ReadRef(ctx, "refs/heads/"+target); err != nil {
 		return nil, targetNotFound(target, err)
 	}

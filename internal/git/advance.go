@@ -43,9 +43,7 @@ func (r *Repository) Hosts(branch string) []*Host {
 		if _, err := os.Lstat(h.Path); err != nil {
 			continue // only the registration is left of it
 		}
-		b, err := readRefFile(filepath.Join(dir, "HEAD"))
-		_, ref := parseRefFile(b)
-		h.InProgress = err != nil || ref != "refs/heads/"+branch
+		h.InProgress = !r.isOn(dir, branch)
 		hosts = append(hosts, h)
 	}
 	return hosts

@@ -15,6 +15,7 @@ const (
 	KindOwner    Kind = "owner"     // the repository belongs to somebody else
 	KindFilter   Kind = "filter"    // a required content filter did not run
 	KindRefStale Kind = "ref stale" // a ref was not where the caller thought
+	KindStrange  Kind = "unrelated" // two commits have no history in common
 	KindForged   Kind = "forged"    // an object is not what its name says
 	KindVanished Kind = "vanished"  // an object directory was removed while it was written to
 )
@@ -30,6 +31,7 @@ var phrases = []struct {
 	{"Disk quota exceeded", KindNoSpace},
 	{"Out of diskspace", KindNoSpace},
 	{"Input/output error", KindIO},
+	{"refusing to merge unrelated histories", KindStrange},
 	{"error: hash mismatch ", KindForged},
 	{"detected dubious ownership", KindOwner},
 	{"clean filter '", KindFilter},

@@ -177,6 +177,9 @@ func (g *Git) hardened(ctx context.Context, d door, c call) ([]string, error) {
 		if c.network {
 			access = s.credentials
 		}
+		if filepath.Dir(d.gitDirectory()) == d.repo.isolatedDir() {
+			kv = append(kv, wholeIndex...)
+		}
 	}
 	kv = slices.Concat(kv, c.config, access)
 	env = append(env, "GIT_CONFIG_GLOBAL="+global, "GIT_CONFIG_COUNT="+strconv.Itoa(len(kv)))
@@ -186,6 +189,10 @@ func (g *Git) hardened(ctx context.Context, d door, c call) ([]string, error) {
 	}
 	return env, nil
 }
+
+// wholeIndex keeps the index of an isolated checkout, which is read and written
+// here too, in one file with an entry for each path.
+var wholeIndex = [][2]string{{"core.splitIndex", "false"}, {"index.sparse", "false"}}
 
 // noGrafts is a file that cannot exist. Grafts are false parents, which anyone
 // who can write the repository could give a commit.

@@ -324,20 +324,16 @@ func (r *Repository) CheckedOut(branch, except string) []string {
 		if dir == except || dir == r.CommonDir && r.Bare {
 			continue
 		}
-		if holdsBranch(dir, branch) {
+		if r.isOn(dir, branch) || holdsBranch(dir, branch) {
 			found = append(found, dir)
 		}
 	}
 	return found
 }
 
+// holdsBranch reports whether a branch is being rebased or bisected.
 func holdsBranch(gitDir, branch string) bool {
 	full := "refs/heads/" + branch
-	if b, err := readRefFile(filepath.Join(gitDir, "HEAD")); err == nil {
-		if _, ref := parseRefFile(b); ref == full {
-			return true
-		}
-	}
 	for name, holds := range map[string]string{
 		filepath.Join("rebase-merge", "head-name"): full,
 		filepath.Join("rebase-apply", "head-name"): full,
