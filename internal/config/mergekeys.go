@@ -151,7 +151,7 @@ const DefaultMergeMessage = "Merge branch '{branch}'"
 // strategy takes what merges can be made of. Earlier versions had one more.
 func strategy(value any, name string) error {
 	if value == "rebase" {
-		return errors.New(`is "rebase", which is gone because it lost what merge commits hold; "squash" gives a linear history too`)
+		return errors.New(`is "rebase", which is gone (it lost what merge commits hold; "squash" gives a linear history too)`)
 	}
 	return oneOf("no-ff", "squash")(value, name)
 }
