@@ -279,6 +279,9 @@ func (g *addAll) staged() stagedBy {
 	head, index0 := g.tree("HEAD"), map[string]string{}
 	for line := range strings.SplitSeq(g.GitIn(g.dir, "ls-files", "--stage", "-z"), "\x00") {
 		if about, name, ok := strings.Cut(line, "\t"); ok {
+			if strings.Contains(about, " e69de29bb2d1d643") { // only going to be added: none of the files is empty
+				continue
+			}
 			index0[name] = strings.TrimSuffix(about, " 0")
 			if head[name] != "" {
 				out.before[name] = index0[name]

@@ -63,8 +63,12 @@ func (r *repo) sortWork(ctx context.Context, tree *git.Worktree, rec journal.Rec
 			}
 		case entry.Work == 'D':
 			w.gone = append(w.gone, entry.Path)
-		case entry.Work == 'T' && isDir(tree.Path, entry.Path): // a repository lies where a file was
+		case (entry.Work == 'T' || entry.Work == 'A') && isDir(tree.Path, entry.Path):
+			// A repository lies where a file was, or was going to be.
 			w.heldBack = append(w.heldBack, entry.Path+"/")
+			if entry.Work == 'A' {
+				w.unstage = append(w.unstage, entry.Path)
+			}
 			w.isStaged = w.isStaged || entry.Index != '.'
 		case entry.Untracked() && (looksSecret(patterns, entry.Path) || isLump(tree.Path, entry.Path, most)):
 			w.heldBack = append(w.heldBack, entry.Path)

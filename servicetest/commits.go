@@ -17,6 +17,8 @@ func commitScenarios() []scenario {
 		{"Hidden", commitHidden},
 		{"HiddenSparse", commitHiddenSparse},
 		{"Kinds", commitKinds},
+		{"RepositoryInstead", commitRepositoryInstead},
+		{"LinkInstead", commitLinkInstead},
 		{"Message", commitMessage},
 	}
 }
@@ -167,6 +169,38 @@ func commitKinds(t *testing.T, f *fixture) {
 	m := f.finish("a")
 	got := f.Git("ls-tree", "-r", "--format=%(objectmode) %(path)", m.Head)
 	if got != "100644 README.md\n120000 dir\n120000 file\n100644 link/sub/d.txt\n100644 other\n100644 src/main.txt" {
+		t.Errorf("committed:\n%s", got)
+	}
+}
+
+// A repository in the place of a file is held back, and the file is not deleted.
+func commitRepositoryInstead(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	write(t, w, "new", "going to be added\n")
+	f.GitIn(w.Path, "add", "--intent-to-add", "new")
+	for _, name := range []string{"README.md", "new"} {
+		if err := os.Remove(filepath.Join(w.Path, name)); err != nil {
+			t.Fatal(err)
+		}
+		f.GitIn(w.Path, "init", "--quiet", name)
+		f.GitIn(filepath.Join(w.Path, name), "commit", "--quiet", "--allow-empty", "-m", "nested")
+	}
+	write(t, w, "work.txt", "work\n")
+	m := f.finish("a")
+	if got := f.Git("diff", "--name-status", w.Base, m.Head); got != "A\twork.txt" || strings.Join(m.HeldBack, " ") != "README.md/ new/" {
+		t.Errorf("committed:\n%s\nheld back: %v", got, m.HeldBack)
+	}
+}
+
+// A directory with a hidden file that becomes a link to itself is committed as one.
+func commitLinkInstead(t *testing.T, f *fixture) {
+	w := f.create(croft.CreateRequest{Name: "a"})
+	f.GitIn(w.Path, "update-index", "--assume-unchanged", "src/main.txt")
+	if err := errors.Join(os.RemoveAll(filepath.Join(w.Path, "src")), os.Symlink("src", filepath.Join(w.Path, "src"))); err != nil {
+		t.Fatal(err)
+	}
+	m := f.finish("a")
+	if got := f.Git("diff", "--name-status", w.Base, m.Head); got != "A\tsrc\nD\tsrc/main.txt" {
 		t.Errorf("committed:\n%s", got)
 	}
 }

@@ -118,8 +118,11 @@ func (r *Repository) hiddenEdits(ctx context.Context, at checkoutAt, s special) 
 	return append(edits, changed...), err
 }
 
+// isAbsent reports whether an error says that there is no such file in the
+// checkout: it is not there, or what should be its directory is a file or a link
+// that leads nowhere.
 func isAbsent(err error) bool {
-	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)
 }
 
 // noteGone remembers the topmost directory on the way to a file that is not
