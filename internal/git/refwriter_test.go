@@ -515,7 +515,11 @@ func TestRefWriterKilled(t *testing.T) {
 	packing := time.Since(begun)
 	left := 0
 	for range 25 {
-		manyLooseRefs(t, repo, one, manyRefs+10) // what was packed is to be packed again
+		// All are to be packed again, and are nowhere else.
+		manyLooseRefs(t, repo, one, manyRefs+10)
+		if err := os.Remove(filepath.Join(repo.CommonDir, "packed-refs")); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
 		p, err := proc.Start(t.Context(), proc.Command{
 			Path: self, Args: []string{"-test.run=^TestRefWriterKilled$"}, Dir: r.Dir,
 			Env: append(slices.Clone(r.Env), "CROFT_TEST_MOVE_REFS="+r.Dir, "CROFT_TEST_CONFIG="+repo.git.opts.ConfigDir, "TMPDIR="+os.TempDir()),
