@@ -143,6 +143,7 @@ func TestStateLost(t *testing.T) {
 }
 
 func stateLost(t *testing.T, h *host, act func(*copies), whole bool) {
+	h.bound *= time.Duration(size(1, 10)) // a hundred workspaces are made at once
 	put(t, filepath.Join(h.dir, "croft.toml"), "[merge]\nprotect = true\n")
 	h.commit("protected")
 	first := h.agent("first")
