@@ -390,17 +390,38 @@ func mergeEvents(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	write(t, w, "new.txt", "new\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
+	f.wantMergeEvents("merge.queued merge.merged")
+	// One that failed, one that is not wanted, and one that is taken back.
+	late := f.createAll(croft.CreateRequest{Name: "b", Base: w.Base}, croft.CreateRequest{Name: "c"})
+	write(t, late[0], "new.txt", "another\n")
+	if m := f.merge(croft.MergeRequest{Workspace: "b"}); m.Reason != croft.Conflict {
+		t.Fatalf("%+v", m)
+	}
+	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending")
+	if _, err := f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{"b"}}); err != nil {
+		t.Fatal(err)
+	}
+	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded")
+	if _, err := f.Revert(t.Context(), croft.RevertRequest{Ref: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded merge.queued merge.reverted")
+}
+
+// wantMergeEvents compares the kinds of all events about merges.
+func (f *fixture) wantMergeEvents(want string) {
+	f.t.Helper()
 	var kinds []string
-	for ev, err := range f.Events(t.Context(), croft.EventsRequest{}) {
+	for ev, err := range f.Events(f.t.Context(), croft.EventsRequest{}) {
 		if err != nil {
-			t.Fatal(err)
+			f.t.Fatal(err)
 		}
 		if strings.HasPrefix(ev.Kind, "merge.") {
 			kinds = append(kinds, ev.Kind)
 		}
 	}
-	if got := strings.Join(kinds, " "); got != "merge.queued merge.merged" {
-		t.Errorf("events: %s", got)
+	if got := strings.Join(kinds, " "); got != want {
+		f.t.Errorf("events: %s, want %s", got, want)
 	}
 }
 

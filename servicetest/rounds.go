@@ -2,6 +2,7 @@ package servicetest
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -240,11 +241,16 @@ func roundAutoCommit(t *testing.T, f *fixture) {
 	opus := seatOf(t, r, "opus")
 	write(t, opus, "README.md", "changed\n")
 	write(t, opus, "new/file.txt", "new\n")
+	must(t, os.Remove(filepath.Join(opus.Path, "src", "main.txt")))
+	write(t, opus, "staged.txt", "staged\n")
+	f.GitIn(opus.Path, "add", "staged.txt")
+	write(t, opus, "staged.txt", "and changed\n")
+	must(t, os.Symlink("README.md", filepath.Join(opus.Path, "link")))
 	f.endRound(r)
 	if got := f.Git("log", "-1", "--format=%s", opus.Branch); got != "[ROUND] Auto-commit" {
 		t.Errorf("message %q", got)
 	}
-	if got := f.Git("diff", "--name-only", "main", opus.Branch); got != "README.md\nnew/file.txt" {
+	if got := f.Git("diff", "--name-only", "main", opus.Branch); got != "README.md\nlink\nnew/file.txt\nsrc/main.txt\nstaged.txt" {
 		t.Errorf("committed %q", got)
 	}
 }

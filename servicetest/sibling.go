@@ -221,8 +221,17 @@ func siblingStateIgnored(t *testing.T, f *fixture) {
 	if n, err := f.CountActive(t.Context(), ""); err != nil || n != 1 {
 		t.Errorf("CountActive = %d, %v", n, err)
 	}
-	if exists(filepath.Join(w.Path, "..", "STATE.json")) {
-		t.Error("somebody wrote a STATE.json")
+	for _, place := range []string{w.Path, f.Dir} {
+		if text := read(t, filepath.Join(place, "STATE.json")); !strings.HasPrefix(text, `{"id":"other"`) && text != `{"workers":99,"worktrees":["x"]}` {
+			t.Errorf("somebody wrote %s", text)
+		}
+	}
+	fresh := f.create(sibling("agent-9"))
+	if _, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "agent-9"}); err != nil {
+		t.Fatal(err)
+	}
+	if exists(filepath.Join(fresh.Path, "STATE.json")) {
+		t.Error("somebody made a STATE.json")
 	}
 }
 

@@ -2,6 +2,7 @@ package servicetest
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -303,8 +304,19 @@ func swarmCleanupForeign(t *testing.T, f *fixture) {
 	f.create(swarm("researcher", "1"))
 	mine := filepath.Join(f.Dir, ".worktrees", "notes.txt")
 	gittest.WriteFile(t, mine, "mine")
+	// A worktree of the user's on a disk that is not mounted now.
+	disk := filepath.Join(f.Home, "disk")
+	f.Git("worktree", "add", "--quiet", filepath.Join(disk, "own"))
+	must(t, os.Rename(disk, disk+".away"))
 	if _, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll}); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := f.GC(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	must(t, os.Rename(disk+".away", disk))
+	if got := f.GitIn(filepath.Join(disk, "own"), "rev-parse", "--abbrev-ref", "HEAD"); got != "own" {
+		t.Errorf("the user's worktree is on %q", got)
 	}
 	if read(t, mine) != "mine" {
 		t.Error("a foreign file went with the base directory")

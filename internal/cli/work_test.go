@@ -197,7 +197,7 @@ changes  1 modified, 2 untracked
 commits  3 not in main, 4 of main not here
 next     no commits yet: croft sh fix-login
 `, "")
-	if diff := cmp.Diff(croft.WorkspaceRequest{Repo: project}, asked); diff != "" {
+	if diff := cmp.Diff(croft.WorkspaceRequest{Repo: project, Scope: croft.ScopeAll}, asked); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}
 	r.call(t, "show", "fix-login", "--json").wantJSON(t, croft.ExitOK, `{"version":1,"workspace":`+fixLoginJSON+`,
