@@ -87,6 +87,9 @@ const (
 	// UnrelatedHistories: the work and its target have no commit in common. It is
 	// the reason of a merge that stays pending.
 	UnrelatedHistories Code = "UNRELATED_HISTORIES"
+	// SubmoduleLocal: the work names a commit of a submodule that is in the
+	// workspace alone.
+	SubmoduleLocal Code = "SUBMODULE_LOCAL"
 	// HostDirty: the target is checked out somewhere, and changes there would
 	// be touched. It is the reason of a merge that stays pending, and is tried
 	// again.

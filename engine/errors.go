@@ -40,7 +40,7 @@ func explain(op, workspace string, err error) error {
 	}
 	e := &croft.Error{Code: croft.Internal, Op: op, Workspace: workspace, Message: "unexpected failure", Err: err}
 	for _, rule := range []func(*croft.Error, error) bool{
-		explainContext, explainIrregular, explainForged, explainUnrelated, explainConfig, explainSystem, explainGit, explainCheckout, explainJournal,
+		explainContext, explainIrregular, explainForged, explainUnrelated, explainSubmodule, explainConfig, explainSystem, explainGit, explainCheckout, explainJournal,
 	} {
 		if rule(e, err) {
 			break
@@ -112,6 +112,18 @@ func explainSystem(e *croft.Error, err error) bool {
 		return false
 	}
 	e.Details = err.Error()
+	return true
+}
+
+// explainSubmodule says that a submodule's commit would be lost.
+func explainSubmodule(e *croft.Error, err error) bool {
+	local, ok := errors.AsType[*git.SubmoduleError](err)
+	if !ok {
+		return false
+	}
+	e.Code, e.Details = croft.SubmoduleLocal, local.Work
+	e.Message = fmt.Sprintf("commit %.7s of the submodule %q is in the workspace alone, and the project has no copy of the submodule", local.Commit, local.Path)
+	e.Hint, e.Err = fmt.Sprintf("git submodule update --init -- %s, in the project; or push it from %s; then the same command again", local.Path, local.Work), nil
 	return true
 }
 

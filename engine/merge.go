@@ -93,6 +93,9 @@ func (e *Engine) submit(ctx context.Context, r *repo, rec journal.Record, sub su
 	if err := failpoint.Hit("merge.committed"); err != nil {
 		return nil, err
 	}
+	if err := r.trees.At(specOf(rec)).KeepSubmodules(ctx, m.Head); err != nil {
+		return nil, err
+	}
 	if isEmpty, err := r.isEmpty(ctx, w, m.Merge); err != nil || isEmpty {
 		if err != nil {
 			return nil, err

@@ -1,0 +1,193 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
+)
+
+// SubmoduleError says that a commit of a submodule is in a checkout alone.
+type SubmoduleError struct {
+	Path, Commit string
+	Work         string // the submodule's files in the checkout
+}
+
+func (e *SubmoduleError) Error() string {
+	return fmt.Sprintf("commit %s of the submodule %q is in %s alone", e.Commit, e.Path, e.Work)
+}
+
+// KeepSubmodules makes sure that the commits of submodules which a commit of this
+// worktree names can be had without the worktree. One that the submodule's own
+// remotes have, or that the project's copy of the submodule has, can. Another one
+// is brought into the project's copy, under a ref of Croft's; where the project has
+// no copy, it is a *SubmoduleError.
+func (w *Worktree) KeepSubmodules(ctx context.Context, commit string) error {
+	if commit == "" || !isHex(commit) {
+		return nil
+	}
+	special, err := w.Repo.special(ctx, w.at())
+	if err != nil || len(special.links) == 0 {
+		return err
+	}
+	args := append([]string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--"}, special.links...)
+	out, err := w.Repo.run(ctx, args...)
+	if err != nil {
+		return err
+	}
+	names, err := w.Repo.submoduleNames(ctx, commit)
+	if err != nil {
+		return err
+	}
+	for _, line := range splitNUL(out) {
+		about, path, _ := strings.Cut(line, "\t")
+		f := strings.Fields(about)
+		if len(f) != 3 || f[0] != linkMode || !isHex(f[2]) {
+			continue
+		}
+		if err := w.keepSubmodule(ctx, path, names[path], f[2]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// submoduleNames are the names of submodules by their paths, as a commit has them.
+func (r *Repository) submoduleNames(ctx context.Context, commit string) (map[string]string, error) {
+	o, err := r.ReadFileAt(ctx, commit, ".gitmodules")
+	if errors.Is(err, ErrNoObject) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries, err := parseConfig(o.Data)
+	if err != nil {
+		return nil, nil //nolint:nilerr // git cannot tell their names either
+	}
+	names := map[string]string{}
+	for _, e := range entries {
+		if name, ok := strings.CutPrefix(e.key, "submodule."); ok {
+			if name, ok = strings.CutSuffix(name, ".path"); ok {
+				names[e.value] = name
+			}
+		}
+	}
+	return names, nil
+}
+
+func (w *Worktree) keepSubmodule(ctx context.Context, path, name, commit string) error {
+	dir := filepath.Join(w.Path, filepath.FromSlash(path))
+	if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
+		return nil // not there, or a link that leads elsewhere
+	}
+	place, err := placeAt(dir)
+	if err != nil {
+		return nil //nolint:nilerr // there is no repository, so nothing was committed
+	}
+	host, remove, err := w.Repo.TempDir()
+	if err != nil {
+		return err
+	}
+	defer remove()
+	sub := w.Repo.git.At(place, filepath.Join(host, "from"))
+	defer sub.Close()
+	sub.format.partial = false // an agent names no server that objects are fetched from
+	if isThere, err := sub.has(ctx, commit); err != nil || !isThere {
+		return err
+	}
+	to, isThere := w.Repo.moduleOf(path, name)
+	var module *Repository
+	if isThere {
+		module = w.Repo.git.At(PlaceAt(to, to), filepath.Join(host, "to"))
+		defer module.Close()
+		if has, err := module.has(ctx, commit); err != nil || has {
+			return err
+		}
+	}
+	out, err := sub.run(ctx, "rev-list", "--max-count=1", commit, "--not", "--remotes")
+	if err != nil || strings.TrimSpace(string(out)) == "" {
+		return err // a remote of the submodule has it
+	}
+	if module == nil {
+		return &SubmoduleError{Path: path, Commit: commit, Work: dir}
+	}
+	return module.bring(ctx, sub, commit)
+}
+
+// has reports whether a repository has an object, in a form that is what its name
+// says.
+func (r *Repository) has(ctx context.Context, oid string) (bool, error) {
+	o, err := r.openObjects()
+	if err != nil {
+		return false, err
+	}
+	defer o.close()
+	_, err = o.look(ctx, oid, keepNothing)
+	if errors.Is(err, ErrNoObject) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// moduleOf is the git directory of the project's own copy of a submodule.
+func (r *Repository) moduleOf(path, name string) (string, bool) {
+	var candidates []string
+	if place, err := placeAt(filepath.Join(r.Root, filepath.FromSlash(path))); err == nil && !r.Bare && place.CommonDir != r.CommonDir {
+		candidates = append(candidates, place.CommonDir)
+	}
+	for _, n := range []string{name, path} {
+		if n != "" && filepath.IsLocal(filepath.FromSlash(n)) {
+			candidates = append(candidates, filepath.Join(r.CommonDir, "modules", filepath.FromSlash(n)))
+		}
+	}
+	for _, dir := range candidates {
+		// Nothing is written through a link.
+		if real, err := filepath.EvalSymlinks(dir); err == nil && real == dir && fsx.IsThere(filepath.Join(dir, "objects")) {
+			return dir, true
+		}
+	}
+	return "", false
+}
+
+// submoduleRefs keep commits of submodules that only a workspace had.
+const submoduleRefs = "refs/croft/submodule/"
+
+// bring copies a commit, and what it needs, from another repository, and names it.
+func (r *Repository) bring(ctx context.Context, from *Repository, commit string) error {
+	refs, err := r.Refs(ctx, "refs/")
+	if err != nil {
+		return err
+	}
+	o, err := from.openObjects()
+	if err != nil {
+		return err
+	}
+	defer o.close()
+	var known []string
+	for _, ref := range refs {
+		if _, err := o.look(ctx, ref.OID, keepNothing); err == nil && len(known) < mostKnown && !slices.Contains(known, ref.OID) {
+			known = append(known, ref.OID)
+		}
+	}
+	objects := filepath.Join(from.CommonDir, "objects")
+	_, err = r.carry(ctx, carrying{
+		wanted: []string{commit}, known: known, from: []string{"GIT_OBJECT_DIRECTORY=" + objects},
+		into: call{args: []string{"index-pack", "--stdin", "--fix-thin"}, config: notTrusted},
+	})
+	if err != nil {
+		return err
+	}
+	err = r.UpdateRefs(ctx, RefUpdate{Ref: submoduleRefs + commit, New: commit})
+	if errors.Is(err, KindRefStale) {
+		return nil // it is there
+	}
+	return err
+}
+
+// mostKnown bounds how many commits are told to be there.
+const mostKnown = 200
