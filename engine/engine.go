@@ -54,7 +54,8 @@ type Engine struct {
 	notices   []string
 
 	mu     sync.Mutex
-	repos  map[string]*repo // by common directory, or by path for plain directories
+	repos  map[string]*seenRepo // by common directory, or by path for plain directories
+	former []*repo              // that were at such a place before
 	leases map[croft.ID]holding
 	closed bool
 	work   sync.WaitGroup
@@ -65,7 +66,7 @@ var _ croft.Service = (*Engine)(nil)
 // Open opens an engine. Requests that name no repository mean the one that dir
 // lies in; that there is one is not checked before it is needed.
 func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
-	e := &Engine{repos: map[string]*repo{}, leases: map[croft.ID]holding{}}
+	e := &Engine{repos: map[string]*seenRepo{}, leases: map[croft.ID]holding{}}
 	if opts != nil {
 		e.opts = *opts
 	}
@@ -154,7 +155,12 @@ func (e *Engine) Close() error {
 	for id := range e.leases {
 		held = append(held, id)
 	}
-	repos := e.repos
+	repos := e.former
+	for _, seen := range e.repos {
+		if seen.r != nil {
+			repos = append(repos, seen.r)
+		}
+	}
 	e.mu.Unlock()
 	var errs []error
 	for _, id := range held {

@@ -115,10 +115,13 @@ func (e *Engine) keepRenewing(l croft.Lease) {
 
 // Renew prolongs a lease.
 func (e *Engine) Renew(ctx context.Context, lease croft.ID) (*croft.Lease, error) {
+	e.mu.Lock()
+	own, isOwn := e.leases[lease]
+	e.mu.Unlock()
 	var l croft.Lease
 	err := e.journal.Update(ctx, func(tx *journal.Tx) (err error) {
-		if l, err = tx.Lease(lease); errors.Is(err, journal.ErrNotFound) {
-			l, err = e.stillHeld(tx, lease)
+		if l, err = tx.Lease(lease); errors.Is(err, journal.ErrNotFound) && isOwn {
+			l, err = stillHeld(tx, own)
 		}
 		if err != nil {
 			return err
@@ -138,13 +141,7 @@ func (e *Engine) Renew(ctx context.Context, lease croft.ID) (*croft.Lease, error
 // stillHeld finds a lease that this engine holds and that the database has
 // lost, which is no reason for the workspace to be without it. It takes the
 // place of the one that the workspace was given meanwhile.
-func (e *Engine) stillHeld(tx *journal.Tx, id croft.ID) (croft.Lease, error) {
-	e.mu.Lock()
-	h, ok := e.leases[id]
-	e.mu.Unlock()
-	if !ok {
-		return croft.Lease{}, journal.ErrNotFound
-	}
+func stillHeld(tx *journal.Tx, h holding) (croft.Lease, error) {
 	rec, err := tx.Record(h.lease.Workspace)
 	if err != nil || rec.Workspace.State == croft.Trashed {
 		return croft.Lease{}, journal.ErrNotFound

@@ -358,21 +358,9 @@ func (e *Engine) finishCreate(ctx context.Context, op journal.Operation, records
 	})
 }
 
-// opened is a repository that this engine has open, or nil.
-func (e *Engine) opened(id croft.ID) *repo {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, r := range e.repos {
-		if r.id == id {
-			return r
-		}
-	}
-	return nil
-}
-
 // repoByID opens a repository that was seen before.
 func (e *Engine) repoByID(ctx context.Context, id croft.ID) (*repo, error) {
-	if r := e.opened(id); r != nil {
+	if r := e.opened(id); r != nil && r.isThere() {
 		return r, nil
 	}
 	known, err := e.journal.Repo(ctx, id)

@@ -36,12 +36,11 @@ func (e *Engine) plain(ctx context.Context, dir string, mode plainMode) (*repo, 
 	if err != nil {
 		return nil, err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if r, ok := e.repos[dir]; ok {
-		return r, nil
-	}
-	r := &repo{path: dir, cfg: e.settingsFor(dir)}
+	return e.openOnce(ctx, dir, func() (*repo, error) { return e.openPlain(ctx, dir, mode) })
+}
+
+func (e *Engine) openPlain(ctx context.Context, dir string, mode plainMode) (*repo, error) {
+	r := e.withSettings(repo{path: dir})
 	known, err := e.journal.RepoAt(ctx, plainPrefix+dir, "")
 	switch {
 	case err == nil:
@@ -55,7 +54,6 @@ func (e *Engine) plain(ctx context.Context, dir string, mode plainMode) (*repo, 
 			return nil, err
 		}
 	}
-	e.repos[dir] = r
 	return r, nil
 }
 
@@ -133,9 +131,7 @@ func (e *Engine) plainPlace(ctx context.Context, dir string, mode plainMode) (gi
 	if err := e.adoptPlain(ctx, dir); err != nil {
 		return git.Place{}, err
 	}
-	e.mu.Lock()
-	delete(e.repos, dir) // what was known of it without one
-	e.mu.Unlock()
+	e.forgetOpened(dir) // what was known of it without one
 	return git.PlainPlace(e.hubOf(dir))
 }
 

@@ -25,6 +25,7 @@ type repo struct {
 	path   string // the main checkout, the bare repository, or the plain directory
 	common string // git's common directory; empty for a plain directory
 	cfg    config.Config
+	stamp  config.Stamp    // of the croft.toml that cfg is of
 	git    *git.Repository // nil for a plain directory
 	trees  trees
 	dir    string // Croft's own, below the state directory
@@ -99,16 +100,10 @@ func (e *Engine) locate(ctx context.Context, dir string, plain plainMode) (stand
 	if err != nil {
 		return standing{}, err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if r, ok := e.repos[place.CommonDir]; ok && r.identity.IsAt(place.CommonDir) {
-		return standing{r, r.settled(place)}, nil
-	}
-	r, err := e.open(ctx, place)
+	r, err := e.openOnce(ctx, place.CommonDir, func() (*repo, error) { return e.open(ctx, place) })
 	if err != nil {
 		return standing{}, err
 	}
-	e.repos[place.CommonDir] = r
 	return standing{r, r.settled(place)}, nil
 }
 
@@ -195,7 +190,7 @@ func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
 		r.path = known.Path
 		place = r.settled(place)
 	}
-	r.cfg = e.settingsFor(r.path)
+	r = e.withSettings(*r)
 	r.id, r.dir = known.ID, e.repoDir(known.ID)
 	if known.CommonDir != r.common {
 		r.movedFrom = known.CommonDir

@@ -365,14 +365,13 @@ func (e *Engine) joinPacks(packed *git.Repository) {
 	if !packed.HasManyPacks() {
 		return
 	}
-	if !e.mu.TryLock() { // whoever has it may wait for a lock that the caller has
-		return
-	}
+	e.mu.Lock()
 	defer e.mu.Unlock()
-	r := e.repos[packed.CommonDir]
-	if r == nil || r.git == nil || e.closed {
+	seen := e.repos[packed.CommonDir]
+	if seen == nil || seen.r == nil || seen.r.git == nil || e.closed {
 		return
 	}
+	r := seen.r
 	e.work.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), joinTime)
 		defer cancel()

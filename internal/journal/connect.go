@@ -48,7 +48,7 @@ func isSame(a, b os.FileInfo) bool { return a != nil && b != nil && os.SameFile(
 
 func connectOnce(ctx context.Context, path string, lock locking) (*sql.DB, error) {
 	q := url.Values{"_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "synchronous(FULL)",
+		fmt.Sprintf("busy_timeout(%d)", busySlice.Milliseconds()), "synchronous(FULL)",
 	}, "_txlock": {"immediate"}}
 	if err := makePrivate(path); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 	if err := useWAL(ctx, db); err != nil {
 		return err
 	}
-	tx, err := db.BeginTx(ctx, nil)
+	tx, err := beginTx(ctx, db)
 	if err != nil {
 		return err
 	}

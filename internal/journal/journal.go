@@ -37,6 +37,10 @@ const FileName = "croft.db"
 // time is for sixty processes that all start at once.
 const busyTimeout = 30 * time.Second
 
+// busySlice is how long SQLite itself waits: it does not notice meanwhile that
+// the caller has given up.
+const busySlice = 100 * time.Millisecond
+
 // ErrCorrupt says that the file is not a database that can be read.
 var ErrCorrupt = errors.New("the state database is damaged")
 
@@ -63,6 +67,11 @@ type Journal struct {
 	aside   []string    // damaged databases that were set aside
 	retired []*sql.DB   // of files that are not at the path any more
 
+	// turn is held by the one who writes in this process: whoever blocks on it
+	// first is next, which SQLite does not promise, and those who wait do not hold
+	// connections that others could read with.
+	turn chan struct{}
+
 	noticesMu sync.Mutex
 	notices   []string
 }
@@ -81,7 +90,7 @@ func OpenWith(ctx context.Context, dir string, opts Options) (*Journal, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	j := &Journal{path: filepath.Join(dir, FileName), opts: opts}
+	j := &Journal{path: filepath.Join(dir, FileName), opts: opts, turn: make(chan struct{}, 1)}
 	if opts.Copy != "" {
 		j.copy = &secondCopy{path: opts.Copy}
 	}
@@ -163,6 +172,15 @@ func patiently(ctx context.Context, f func() error) error {
 	}
 }
 
+// beginTx begins a transaction that writes, when it is its turn.
+func beginTx(ctx context.Context, db *sql.DB) (tx *sql.Tx, err error) {
+	err = patiently(ctx, func() error {
+		tx, err = db.BeginTx(ctx, nil)
+		return err
+	})
+	return tx, err
+}
+
 // Tx is one transaction.
 type Tx struct {
 	ctx context.Context
@@ -240,6 +258,12 @@ func (r row) Scan(into ...any) error {
 // returns nil, and never happened otherwise. f may be called again, on another
 // database, if this one turns out to be damaged or gone.
 func (j *Journal) Update(ctx context.Context, f func(*Tx) error) error {
+	select {
+	case j.turn <- struct{}{}:
+		defer func() { <-j.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	return j.with(ctx, func(db *sql.DB, file os.FileInfo) error {
 		behind, err := j.update(ctx, db, file, f)
 		if err == nil && j.copy != nil {
@@ -262,7 +286,7 @@ func (j *Journal) update(ctx context.Context, db *sql.DB, file os.FileInfo, f fu
 	if j.isGone(file) {
 		return false, errMoved
 	}
-	tx, err := db.BeginTx(ctx, nil)
+	tx, err := beginTx(ctx, db)
 	if err != nil {
 		return false, err
 	}
@@ -377,8 +401,10 @@ type querier interface {
 // read reads all rows of a query outside any transaction.
 func read[T any](ctx context.Context, j *Journal, scan func(*sql.Rows) (T, error), query string, args ...any) (list []T, err error) {
 	err = j.with(ctx, func(db *sql.DB, _ os.FileInfo) (err error) {
-		list, err = collect(ctx, db, scan, query, args...)
-		return err
+		return patiently(ctx, func() error {
+			list, err = collect(ctx, db, scan, query, args...)
+			return err
+		})
 	})
 	return list, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"os"
 
 	"github.com/croft-sh/croft"
 )
@@ -129,12 +128,9 @@ func (j *Journal) MergeByCommit(ctx context.Context, repo croft.ID, commit strin
 
 // MergedAfter counts the merges that were published on a target after one was,
 // and were not taken back.
-func (j *Journal) MergedAfter(ctx context.Context, m Merge) (n int, err error) {
-	err = j.with(ctx, func(db *sql.DB, _ os.FileInfo) error {
-		return db.QueryRowContext(ctx, `SELECT count(*) FROM merges WHERE repo = ? AND target = ? AND status = 'merged' AND published > ?`,
-			m.RepoID, m.Target, m.Published).Scan(&n)
-	})
-	return n, err
+func (j *Journal) MergedAfter(ctx context.Context, m Merge) (int, error) {
+	return j.count(ctx, `SELECT count(*) FROM merges WHERE repo = ? AND target = ? AND status = 'merged' AND published > ?`,
+		m.RepoID, m.Target, m.Published)
 }
 
 // LastPublished is the highest number that a publication has.

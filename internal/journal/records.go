@@ -284,9 +284,14 @@ func (t *Tx) CountLive(repo croft.ID) (int, error) {
 }
 
 // CountLive counts the live workspaces of a repository.
-func (j *Journal) CountLive(ctx context.Context, repo croft.ID) (n int, err error) {
+func (j *Journal) CountLive(ctx context.Context, repo croft.ID) (int, error) {
+	return j.count(ctx, `SELECT count(*) FROM workspaces INDEXED BY workspaces_live_name WHERE repo = ? AND `+live, repo)
+}
+
+// count reads one number outside any transaction.
+func (j *Journal) count(ctx context.Context, query string, args ...any) (n int, err error) {
 	err = j.with(ctx, func(db *sql.DB, _ os.FileInfo) error {
-		return db.QueryRowContext(ctx, `SELECT count(*) FROM workspaces INDEXED BY workspaces_live_name WHERE repo = ? AND `+live, repo).Scan(&n)
+		return patiently(ctx, func() error { return db.QueryRowContext(ctx, query, args...).Scan(&n) })
 	})
 	return n, err
 }

@@ -118,7 +118,7 @@ func (j *Journal) alone(ctx context.Context, db *sql.DB, file os.FileInfo, lock 
 
 // locked runs f in a transaction that keeps others from writing.
 func locked(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
-	tx, err := db.BeginTx(ctx, nil)
+	tx, err := beginTx(ctx, db)
 	if err != nil {
 		return err
 	}
