@@ -179,9 +179,16 @@ func keyConflict(key string) error {
 	}
 }
 
+// awaitPoll is how often it is looked whether a process is still alive whose
+// operation is waited for.
+const awaitPoll = 200 * time.Millisecond
+
 // await waits until an operation of another process has ended.
 func (e *Engine) await(ctx context.Context, id croft.ID) (journal.Operation, error) {
+	watch := e.journal.Watch()
+	defer watch.End()
 	for {
+		changed := watch.Changed()
 		op, err := e.journal.Operation(ctx, id)
 		if err != nil || op.State != journal.OpRunning {
 			return op, err
@@ -192,7 +199,8 @@ func (e *Engine) await(ctx context.Context, id croft.ID) (journal.Operation, err
 		select {
 		case <-ctx.Done():
 			return op, ctx.Err()
-		case <-time.After(20 * time.Millisecond):
+		case <-changed:
+		case <-time.After(awaitPoll): // its process may have died
 		}
 	}
 }

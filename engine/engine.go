@@ -53,12 +53,15 @@ type Engine struct {
 	noticesMu sync.Mutex
 	notices   []string
 
-	mu     sync.Mutex
-	repos  map[string]*seenRepo // by common directory, or by path for plain directories
-	former []*repo              // that were at such a place before
-	leases map[croft.ID]holding
-	closed bool
-	work   sync.WaitGroup
+	mu      sync.Mutex
+	repos   map[string]*seenRepo // by common directory, or by path for plain directories
+	former  []*repo              // that were at such a place before
+	leases  map[croft.ID]holding
+	drivers map[laneID]*driver
+	closed  bool
+	work    sync.WaitGroup
+
+	own sync.Map // the IDs of the operations that this engine is at
 }
 
 var _ croft.Service = (*Engine)(nil)
@@ -66,7 +69,7 @@ var _ croft.Service = (*Engine)(nil)
 // Open opens an engine. Requests that name no repository mean the one that dir
 // lies in; that there is one is not checked before it is needed.
 func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
-	e := &Engine{repos: map[string]*seenRepo{}, leases: map[croft.ID]holding{}}
+	e := &Engine{repos: map[string]*seenRepo{}, leases: map[croft.ID]holding{}, drivers: map[laneID]*driver{}}
 	if opts != nil {
 		e.opts = *opts
 	}

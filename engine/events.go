@@ -5,16 +5,12 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-const (
-	eventPage = 500
-	eventPoll = 100 * time.Millisecond
-)
+const eventPage = 500
 
 // event tells what happened to a workspace.
 func (e *Engine) event(kind string, rec journal.Record) croft.Event {
@@ -31,7 +27,16 @@ func (e *Engine) event(kind string, rec journal.Record) croft.Event {
 func (e *Engine) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[croft.Event, error] {
 	return func(yield func(croft.Event, error) bool) {
 		after := req.After
+		var watch journal.Watch
+		if req.Follow != croft.FollowNone {
+			watch = e.journal.Watch()
+			defer watch.End()
+		}
 		for {
+			var changed <-chan struct{}
+			if req.Follow != croft.FollowNone {
+				changed = watch.Changed()
+			}
 			page, err := e.journal.Events(ctx, after, req.Repo, eventPage)
 			if err != nil {
 				yield(croft.Event{}, explain("events", "", err))
@@ -55,7 +60,7 @@ func (e *Engine) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(eventPoll):
+			case <-changed:
 			}
 		}
 	}

@@ -25,10 +25,6 @@ import (
 // laneBatch is how many merges are published together where nothing is checked.
 const laneBatch = 50
 
-// lanePoll is how often somebody who waits looks whether another process has
-// ended the merge, or has stopped driving the lane.
-const lanePoll = 10 * time.Millisecond
-
 // laneName is what a lane's files and refs are called, whatever its target is.
 func laneName(target string) string {
 	sum := sha256.Sum256([]byte(target))
@@ -53,41 +49,6 @@ func (r *repo) tryLane(target string) (*flock.Lock, error) {
 func (e *Engine) WaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, error) {
 	m, err := e.waitMerge(ctx, id)
 	return m, explain("merge", "", err)
-}
-
-func (e *Engine) waitMerge(ctx context.Context, id croft.ID) (*croft.Merge, error) {
-	for {
-		m, err := e.journal.Merge(ctx, id)
-		switch {
-		case errors.Is(err, journal.ErrNotFound):
-			return nil, mergeNotFound(string(id))
-		case err != nil:
-			return nil, err
-		case m.State == croft.MergeDone:
-			return &m.Merge, nil
-		case m.IsHeld:
-			return nil, &croft.Error{Code: croft.MergeHeld, Message: "the merge is held", Hint: "croft queue release " + m.Workspace}
-		}
-		r, err := e.repoByID(ctx, m.RepoID)
-		if err != nil {
-			return nil, err
-		}
-		err = e.drive(ctx, r, m.Target, func() bool {
-			now, err := e.journal.Merge(ctx, id)
-			return err != nil || now.State == croft.MergeDone || now.IsHeld
-		})
-		if errors.Is(err, flock.ErrHeld) {
-			select {
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			case <-time.After(lanePoll):
-			}
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
 }
 
 func mergeNotFound(ref string) error {
@@ -171,8 +132,11 @@ func (e *Engine) drive(ctx context.Context, r *repo, target string, enough func(
 		if err != nil {
 			return err
 		}
+		if err := e.tidyUp(ctx, r); err != nil { // those who wait for it are told then
+			return err
+		}
 		if !more {
-			break
+			return nil
 		}
 	}
 	return e.tidyUp(ctx, r)

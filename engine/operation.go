@@ -29,6 +29,7 @@ const childrenDie = 5 * time.Second
 type operation struct {
 	journal.Operation
 	lock *flock.Lock
+	over func() // takes it off the list of this engine's own; nil: it is on none
 }
 
 // act is one call, which may consist of several operations.
@@ -54,8 +55,12 @@ func (e *Engine) begin(a act, kind string, r *repo) (*operation, error) {
 		return nil, err
 	}
 	var err error
-	op.lock, err = flock.Try(path)
-	return op, err
+	if op.lock, err = flock.Try(path); err != nil {
+		return nil, err
+	}
+	e.own.Store(op.ID, true)
+	op.over = func() { e.own.Delete(op.ID) }
+	return op, nil
 }
 
 func (e *Engine) opLock(id croft.ID) string {
@@ -75,6 +80,9 @@ func (op *operation) inherit() []*os.File {
 func (op *operation) close() {
 	_ = os.Remove(op.lock.File().Name())
 	_ = op.lock.Unlock()
+	if op.over != nil {
+		op.over()
+	}
 }
 
 // takeBack undoes a creation that failed and returns the failure. If that
@@ -177,9 +185,10 @@ func undoRefs(ctx context.Context, r *repo, rec journal.Record) error {
 	return r.git.UpdateRefs(ctx, updates...)
 }
 
-// recover finishes or takes back the operations whose owner has died. It
-// never touches one that is alive or that another process is recovering. What
-// fails in another repository is left to those who work there.
+// recover finishes or takes back the operations of a repository whose owner has
+// died. It never touches one that is alive or that another process is
+// recovering. What was begun in other repositories is for those who work there,
+// and for gc.
 func (e *Engine) recover(ctx context.Context, repo croft.ID) error {
 	r := e.opened(repo)
 	if r != nil && r.git != nil {
@@ -187,11 +196,26 @@ func (e *Engine) recover(ctx context.Context, repo croft.ID) error {
 			return err
 		}
 	}
-	ops, err := e.journal.Running(ctx)
+	ops, err := e.journal.RunningAt(ctx, repo)
 	if err != nil {
 		return err
 	}
+	if err := e.recoverAll(ctx, ops, repo); err != nil {
+		return err
+	}
+	if r != nil && r.git != nil {
+		e.sweepDrafts(ctx, r)
+	}
+	return e.recoverRounds(ctx, repo)
+}
+
+// recoverAll recovers operations. One that cannot be is an error only if it is of
+// the repository at hand.
+func (e *Engine) recoverAll(ctx context.Context, ops []journal.Operation, repo croft.ID) error {
 	for _, op := range ops {
+		if _, isOwn := e.own.Load(op.ID); isOwn {
+			continue // another goroutine is at it
+		}
 		err := e.recoverOne(ctx, op)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -203,10 +227,20 @@ func (e *Engine) recover(ctx context.Context, repo croft.ID) error {
 			}
 		}
 	}
-	if r != nil && r.git != nil {
-		e.sweepDrafts(ctx, r)
+	return nil
+}
+
+// recoverElsewhere recovers what was begun in any repository: one to which
+// nobody comes back would be left as it is.
+func (e *Engine) recoverElsewhere(ctx context.Context, repo croft.ID) error {
+	ops, err := e.journal.Running(ctx)
+	if err != nil {
+		return err
 	}
-	return e.recoverRounds(ctx)
+	if err := e.recoverAll(ctx, ops, repo); err != nil {
+		return err
+	}
+	return e.recoverRounds(ctx, "")
 }
 
 func (e *Engine) recoverOne(ctx context.Context, op journal.Operation) error {

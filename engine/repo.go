@@ -28,7 +28,8 @@ type repo struct {
 	stamp  config.Stamp    // of the croft.toml that cfg is of
 	git    *git.Repository // nil for a plain directory
 	trees  trees
-	dir    string // Croft's own, below the state directory
+	dir    string       // Croft's own, below the state directory
+	locks  *flock.Queue // of the repository
 
 	identity  fsx.Identity // of the common directory
 	movedFrom string       // the common directory that its records speak of, if that is another one
@@ -59,7 +60,10 @@ func (r *repo) roles() provision.Roles {
 // lock takes the repository's lock, under which registrations and refs of
 // several workspaces change together. It is held for milliseconds.
 func (r *repo) lock(ctx context.Context) (*flock.Lock, error) {
-	return flock.Acquire(ctx, filepath.Join(r.dir, "lock"))
+	if r.locks == nil {
+		return nil, nil // what is not there any more has nothing to guard
+	}
+	return r.locks.Acquire(ctx)
 }
 
 // at finds the project that a request means, and refuses what is no git
@@ -200,6 +204,7 @@ func (e *Engine) open(ctx context.Context, place git.Place) (*repo, error) {
 		return nil, err
 	}
 	e.noticeOfGit(noticeOnce)
+	r.locks = flock.NewQueue(filepath.Join(r.dir, "lock"))
 	r.git = e.git.At(place, r.dir)
 	r.trees = treesOf(r.git)
 	return r, nil

@@ -47,13 +47,18 @@ func (e *Engine) takeBackRound(ctx context.Context, ses *journal.Session, t *jou
 }
 
 // recoverRounds takes back the rounds whose starter has died, because nobody was
-// told of them, and puts away what is left of sessions that have ended.
-func (e *Engine) recoverRounds(ctx context.Context) error {
+// told of them, and puts away what is left of sessions that have ended: those of
+// a repository, or of all.
+func (e *Engine) recoverRounds(ctx context.Context, repo croft.ID) error {
 	list, err := e.journal.UnfinishedSessions(ctx)
 	if err != nil {
 		return err
 	}
 	for _, ses := range list {
+		isHere := func(g journal.Ground) bool { return g.ID == repo }
+		if repo != "" && ses.RepoID != repo && !slices.ContainsFunc(ses.Repos, isHere) {
+			continue
+		}
 		if err := e.recoverRound(ctx, ses.ID); err != nil {
 			return err
 		}

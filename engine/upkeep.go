@@ -329,6 +329,9 @@ func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 	if err := e.recover(ctx, s.id); err != nil {
 		return nil, explain("gc", "", err)
 	}
+	if err := e.recoverElsewhere(ctx, s.id); err != nil {
+		return nil, explain("gc", "", err)
+	}
 	e.sweepLocks(ctx)
 	e.sweepPlaces()
 	e.sweepCaches(s.repo)

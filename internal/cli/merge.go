@@ -103,9 +103,6 @@ func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, 
 		}
 		done, err := svc.WaitMerge(ctx, m.ID)
 		if err != nil {
-			if ctx.Err() != nil {
-				a.note("still queued; croft queue run takes it further")
-			}
 			return err
 		}
 		merges[i] = *done

@@ -30,7 +30,10 @@ const (
 )
 
 // Lock is a lock that is held.
-type Lock struct{ f *os.File }
+type Lock struct {
+	f     *os.File
+	queue *Queue // nil: nobody in this process waits behind it
+}
 
 // Try takes the lock on path, which is created if it is not there, or returns
 // ErrHeld.
@@ -47,7 +50,7 @@ func tryAs(path string, m mode, perm os.FileMode) (*Lock, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	return &Lock{f}, nil
+	return &Lock{f: f}, nil
 }
 
 // TryThere takes the lock on path if a file is there, or returns ErrHeld. One
@@ -61,7 +64,7 @@ func TryThere(path string) (*Lock, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	l := &Lock{f}
+	l := &Lock{f: f}
 	if !l.IsAt(path) {
 		_ = l.Unlock()
 		return nil, &os.PathError{Op: "lock", Path: path, Err: os.ErrNotExist}
@@ -160,5 +163,8 @@ func (l *Lock) Unlock() error {
 	}
 	err := l.f.Close()
 	l.f = nil
+	if l.queue != nil {
+		<-l.queue.turn
+	}
 	return err
 }

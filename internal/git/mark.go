@@ -145,11 +145,18 @@ func (r *Repository) locksIn(gitDir string) []string {
 func (r *Repository) Sweep(ctx context.Context) error {
 	r.sweepTemp()
 	entries, err := os.ReadDir(r.marksDir())
-	if errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
+	}
+	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool {
+		l, err := flock.TryThere(filepath.Join(r.marksDir(), e.Name()))
+		if err == nil {
+			_ = l.Unlock()
+		}
+		return err != nil // its git is alive, as most often all of them are
+	})
+	if len(entries) == 0 {
+		return nil
 	}
 	// Of two who sweep at once, the second could take a lock that somebody has
 	// just taken for the one that the first removed.

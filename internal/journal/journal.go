@@ -72,6 +72,8 @@ type Journal struct {
 	// connections that others could read with.
 	turn chan struct{}
 
+	watchers watchers
+
 	noticesMu sync.Mutex
 	notices   []string
 }
@@ -266,6 +268,7 @@ func (j *Journal) Update(ctx context.Context, f func(*Tx) error) error {
 	}
 	return j.with(ctx, func(db *sql.DB, file os.FileInfo) error {
 		behind, err := j.update(ctx, db, file, f)
+		j.watchers.wake()
 		if err == nil && j.copy != nil {
 			j.mend(ctx, db, file, behind)
 		}

@@ -115,6 +115,14 @@ func (j *Journal) Running(ctx context.Context) ([]Operation, error) {
 		FROM operations WHERE state = 'running' ORDER BY seq`)
 }
 
+// RunningAt lists those of a repository, and of others that were at its place
+// before.
+func (j *Journal) RunningAt(ctx context.Context, repo croft.ID) ([]Operation, error) {
+	return read(ctx, j, scanOperation, `SELECT `+operationColumns+`
+		FROM operations INDEXED BY operations_running WHERE state = 'running' AND (repo = ?1 OR repo IN (
+			SELECT former.id FROM repos now JOIN repos former ON former.common_dir = now.common_dir WHERE now.id = ?1)) ORDER BY seq`, repo)
+}
+
 // RunningOn finds a running operation of a kind that concerns a workspace, as
 // this transaction sees it.
 func (t *Tx) RunningOn(kind string, workspace croft.ID) (Operation, error) {

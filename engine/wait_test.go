@@ -1,0 +1,201 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// gated is a repository whose only check goes on until it is let go.
+type gated struct {
+	*gittest.Repo
+	out string
+}
+
+func newGated(t *testing.T) gated {
+	t.Helper()
+	r := gittest.New(t)
+	out := t.TempDir()
+	r.Write("croft.toml", fmt.Sprintf("[merge]\nbatch = 1\nchecks = [\"echo x >> %[1]s/begun; while ! test -e %[1]s/go; do sleep 0.02; done\"]\n", out))
+	r.Commit("checks")
+	return gated{r, out}
+}
+
+// submit approves the check, and submits the work of a new workspace.
+func (g gated) submit(t *testing.T, e *engine.Engine, name string) croft.ID {
+	t.Helper()
+	plan, err := e.Checks(t.Context(), croft.ChecksRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Approve(t.Context(), croft.ApproveRequest{Hash: plan.Hash}); err != nil {
+		t.Fatal(err)
+	}
+	w := create(t, e, croft.CreateRequest{Name: name})
+	gittest.WriteFile(t, filepath.Join(w.Path, name), name)
+	m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.ID
+}
+
+// begun waits until checks have begun that often.
+func (g gated) begun(t *testing.T, n int) {
+	t.Helper()
+	for range 1000 {
+		if g.runs() >= n {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("the check has not begun %d times", n)
+}
+
+func (g gated) runs() int {
+	b, _ := os.ReadFile(filepath.Join(g.out, "begun"))
+	return strings.Count(string(b), "x")
+}
+
+func (g gated) letGo(t *testing.T) { gittest.WriteFile(t, filepath.Join(g.out, "go"), "") }
+
+// TestWaiterLeaves: whoever began the check leaves. Somebody else waits, so the
+// check goes on, and is not begun anew.
+func TestWaiterLeaves(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	e := engineIn(t, g.Repo, 0)
+	id := g.submit(t, e, "a")
+	first, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() { _, err := e.WaitMerge(first, id); left <- err }()
+	g.begun(t, 1)
+	got := make(chan *croft.Merge, 1)
+	go func() {
+		m, err := e.WaitMerge(t.Context(), id)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- m
+	}()
+	time.Sleep(100 * time.Millisecond) // for the second to wait
+	leave()
+	if err := <-left; !errors.Is(err, croft.Canceled) {
+		t.Errorf("who left was told %v", err)
+	}
+	time.Sleep(100 * time.Millisecond)
+	g.letGo(t)
+	if m := <-got; m == nil || m.Status != croft.MergeMerged {
+		t.Errorf("the merge is %+v", m)
+	}
+	if n := g.runs(); n != 1 {
+		t.Errorf("the check ran %d times", n)
+	}
+}
+
+// TestLastWaiterLeaves: nobody waits any more. The check ends with that, the merge
+// stays where it was, and whoever left is told so.
+func TestLastWaiterLeaves(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	e := engineIn(t, g.Repo, 0)
+	id := g.submit(t, e, "a")
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() { _, err := e.WaitMerge(ctx, id); left <- err }()
+	g.begun(t, 1)
+	leave()
+	wantStillWaits(t, <-left, "the merge")
+	if list, err := e.Merges(t.Context(), croft.MergesRequest{}); err != nil || len(list) != 1 || list[0].State != croft.MergeQueued {
+		t.Errorf("the queue is %+v, %v", list, err)
+	}
+	g.letGo(t)
+	if done, err := e.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(done) != 1 || done[0].Status != croft.MergeMerged {
+		t.Errorf("driven again: %+v, %v", done, err)
+	}
+
+	// A revert that is given up is as much in the queue as a merge.
+	if err := os.Remove(filepath.Join(g.out, "go")); err != nil {
+		t.Fatal(err)
+	}
+	n := g.runs()
+	ctx, leave = context.WithCancel(t.Context())
+	go func() { _, err := e.Revert(ctx, croft.RevertRequest{Ref: "a"}); left <- err }()
+	g.begun(t, n+1)
+	leave()
+	wantStillWaits(t, <-left, "the revert")
+	g.letGo(t)
+	if done, err := e.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(done) != 1 || done[0].Kind != croft.KindRevert || done[0].Status != croft.MergeMerged {
+		t.Errorf("driven again: %+v, %v", done, err)
+	}
+}
+
+func wantStillWaits(t *testing.T, err error, what string) {
+	t.Helper()
+	e := croft.AsError("", err)
+	if e == nil || e.Code != croft.Canceled || !strings.Contains(e.Message, what+" has not: it is queued for main") || strings.Contains(e.Error(), "taken back") {
+		t.Errorf("who left was told %v", err)
+	}
+}
+
+// TestWaitingCostsNothing: many wait for a merge that this engine checks, many for
+// one that another engine does, and many follow the events. That is for each of
+// them less than a hundredth of a core.
+func TestWaitingCostsNothing(t *testing.T) {
+	g := newGated(t)
+	e, other := engineIn(t, g.Repo, 0), engineIn(t, g.Repo, 0)
+	id := g.submit(t, e, "a")
+	// Engines in one process keep each other out like processes do.
+	for _, by := range []*engine.Engine{e, other} {
+		ctx, stop := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() { _, _ = by.WaitMerge(ctx, id) })
+		}
+		g.begun(t, 1)
+		wantIdle(t, "50 who wait for a merge")
+		if by == other {
+			stop()
+			wg.Wait()
+			continue
+		}
+		defer wg.Wait()
+		defer stop()
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			for range e.Events(ctx, croft.EventsRequest{After: 1 << 40, Follow: croft.FollowNew}) {
+				t.Error("an event from nowhere")
+			}
+		})
+	}
+	wantIdle(t, "50 who follow the events")
+	stop()
+	wg.Wait()
+}
+
+// wantIdle measures what this process itself does in a while.
+func wantIdle(t *testing.T, what string) {
+	t.Helper()
+	time.Sleep(300 * time.Millisecond) // for it to begin
+	const while = 3 * time.Second
+	before := cpuTime(t)
+	time.Sleep(while)
+	used := cpuTime(t) - before
+	t.Logf("%s: %v of %v", what, used, while)
+	if used > while/100 {
+		t.Errorf("%s: %v of %v, which is more than a hundredth", what, used, while)
+	}
+}

@@ -1,0 +1,119 @@
+package journal
+
+import (
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	// watchFirst and watchLast are how soon the database's file is looked at again
+	// while somebody waits for what other processes write: soon after a change,
+	// less and less often when there is none.
+	watchFirst = 5 * time.Millisecond
+	watchLast  = 100 * time.Millisecond
+	// watchStep is more than a step of the clock by which files get their times.
+	watchStep = 20 * time.Millisecond
+	// watchAnyway is how often those who wait look again although nothing was
+	// seen, where a file system is late to say that a file has changed.
+	watchAnyway = 5 * time.Second
+)
+
+// watchers are those who wait for the database to change. What this process
+// writes wakes them at once; for what others write, one goroutine looks at the
+// file for all of them. When nobody waits there is none.
+type watchers struct {
+	mu      sync.Mutex
+	n       int
+	changed chan struct{} // closed at the next change
+	stop    chan struct{} // ends the goroutine
+}
+
+// Watch waits for changes of the database.
+type Watch struct{ j *Journal }
+
+// Watch begins to wait for changes. It has to be ended.
+func (j *Journal) Watch() Watch {
+	w := &j.watchers
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.n++; w.n == 1 {
+		w.changed, w.stop = make(chan struct{}), make(chan struct{})
+		go j.lookOut(w.stop, j.stamp())
+	}
+	return Watch{j}
+}
+
+// Changed is closed when the database may have changed after the call.
+func (w Watch) Changed() <-chan struct{} {
+	w.j.watchers.mu.Lock()
+	defer w.j.watchers.mu.Unlock()
+	return w.j.watchers.changed
+}
+
+// End ends the waiting.
+func (w Watch) End() {
+	all := &w.j.watchers
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.n--; all.n == 0 {
+		close(all.stop)
+	}
+}
+
+func (w *watchers) wake() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.n > 0 {
+		close(w.changed)
+		w.changed = make(chan struct{})
+	}
+}
+
+// stamp tells two states of the database's log apart, once it has been left
+// alone for a moment: within one step of the clock it may change again.
+type stamp struct {
+	size    int64
+	time    time.Time
+	file    os.FileInfo
+	settled bool
+}
+
+func (j *Journal) stamp() stamp {
+	info, err := os.Stat(j.path + "-wal")
+	if err != nil {
+		return stamp{settled: true}
+	}
+	return stamp{info.Size(), info.ModTime(), info, time.Since(info.ModTime()) > watchStep}
+}
+
+func (s stamp) is(now stamp) bool {
+	return s.settled && s.size == now.size && s.time.Equal(now.time) && (s.file == nil) == (now.file == nil) &&
+		(s.file == nil || os.SameFile(s.file, now.file))
+}
+
+// lookOut wakes those who wait when another process has written.
+func (j *Journal) lookOut(stop <-chan struct{}, was stamp) {
+	wait := watchFirst
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	woken := time.Now()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-timer.C:
+		}
+		now := j.stamp()
+		wait = min(2*wait, watchLast)
+		if !was.is(now) {
+			wait = watchFirst
+		}
+		if !was.is(now) || time.Since(woken) > watchAnyway {
+			j.watchers.wake()
+			woken = time.Now()
+		}
+		was = now
+		timer.Reset(wait)
+	}
+}
