@@ -41,6 +41,7 @@ type Options struct {
 	Filters   []string      // content filters of a repository's own configuration that may run
 	Lending   Lending       // what isolated checkouts borrow objects from: copies or links
 	Timeout   time.Duration // of one call; default: DefaultTimeout
+	Idle      time.Duration // for which a git is kept that nobody asks; default: DefaultIdle
 	Unfenced  bool          // a git that writes is not held to its directories
 	// Packed, if not nil, is told of every batch that has added a pack.
 	Packed func(*Repository)

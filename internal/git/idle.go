@@ -19,6 +19,7 @@ type idleAttempts struct {
 	mu     sync.Mutex
 	a      *Attempts
 	closed bool
+	expiry expiry
 
 	warming chan struct{} // closed when what is being made ready is
 }
@@ -87,12 +88,22 @@ func (i *idleAttempts) put(a *Attempts) bool {
 		return false
 	}
 	i.a = a
+	i.expiry.after(a.q.repo.git.idle(), &i.mu, i.expire)
 	return true
+}
+
+// expire ends attempts that nobody took.
+func (i *idleAttempts) expire() {
+	if a := i.a; a != nil {
+		i.a, i.warming = nil, nil // what was being made ready is what goes
+		a.throwAway()
+	}
 }
 
 func (i *idleAttempts) close() {
 	i.mu.Lock()
 	i.closed = true
+	i.expiry.stop()
 	i.mu.Unlock()
 	if a := i.take(); a != nil {
 		a.throwAway()

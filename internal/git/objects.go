@@ -54,6 +54,7 @@ type objectSession struct {
 	out  *bufio.Reader
 	made *settings // that it was started with
 	uses int
+	idle expiry
 }
 
 // objectUses is how many questions one process answers. It keeps packs open that
@@ -71,6 +72,7 @@ func (s *objectSession) ask(ctx context.Context, name string, w io.Writer) (Obje
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.idle.after(s.repo.git.idle(), &s.mu, func() { _ = s.end() })
 	for {
 		if err := ctx.Err(); err != nil {
 			return Object{}, err
@@ -170,6 +172,7 @@ func (s *objectSession) exchange(ctx context.Context, name string, w *countingWr
 func (s *objectSession) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.idle.stop()
 	return s.end()
 }
 

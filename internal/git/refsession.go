@@ -22,6 +22,7 @@ type refSession struct {
 	out  *bufio.Reader
 	mark *mark
 	uses int
+	idle expiry
 }
 
 // refUses is how many transactions one process carries out. It keeps some memory
@@ -60,6 +61,7 @@ func (r *Repository) moveByGit(ctx context.Context, meanwhile func() error, upda
 func (s *refSession) transact(ctx context.Context, t transaction) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.expire()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -85,9 +87,14 @@ func (s *refSession) transact(ctx context.Context, t transaction) error {
 func (s *refSession) warm(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.expire()
 	if s.p == nil {
 		_ = s.start(ctx)
 	}
+}
+
+func (s *refSession) expire() {
+	s.idle.after(s.repo.git.idle(), &s.mu, func() { _ = s.end() })
 }
 
 func (s *refSession) carryOut(ctx context.Context, t transaction) error {
@@ -155,6 +162,7 @@ func (s *refSession) fail(ctx context.Context, cause error) error {
 func (s *refSession) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.idle.stop()
 	return s.end()
 }
 

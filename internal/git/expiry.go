@@ -1,0 +1,49 @@
+package git
+
+import (
+	"sync"
+	"time"
+)
+
+// DefaultIdle is for how long a git is kept that nobody asks.
+const DefaultIdle = 30 * time.Second
+
+// expiry ends a git that nobody has asked for a while. It is a timer and nothing
+// that runs. Its methods are called under the lock that it was made for.
+type expiry struct {
+	timer *time.Timer
+	until time.Time
+}
+
+// after has end called, under the lock, once it was not put off for that long.
+func (x *expiry) after(idle time.Duration, mu *sync.Mutex, end func()) {
+	x.until = time.Now().Add(idle)
+	if x.timer != nil {
+		x.timer.Reset(idle)
+		return
+	}
+	x.timer = time.AfterFunc(idle, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if left := time.Until(x.until); left > 0 { // somebody asked while it waited for the lock
+			x.timer.Reset(left)
+			return
+		}
+		end()
+	})
+}
+
+// stop keeps the timer from ending anything.
+func (x *expiry) stop() {
+	if x.timer != nil {
+		x.timer.Stop()
+	}
+}
+
+// idle is for how long a git is kept that nobody asks.
+func (g *Git) idle() time.Duration {
+	if g.opts.Idle > 0 {
+		return g.opts.Idle
+	}
+	return DefaultIdle
+}
