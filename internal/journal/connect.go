@@ -50,7 +50,7 @@ func connectOnce(ctx context.Context, path string, lock locking) (*sql.DB, error
 	q := url.Values{"_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", busySlice.Milliseconds()), "synchronous(FULL)",
 	}, "_txlock": {"immediate"}}
-	if err := makePrivate(path); err != nil {
+	if err := makePrivate(ctx, path, lock); err != nil {
 		return nil, err
 	}
 	dsn := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}).String()
@@ -72,17 +72,13 @@ func connectOnce(ctx context.Context, path string, lock locking) (*sql.DB, error
 
 // makePrivate makes the database's file before SQLite does, for nobody else to
 // read. The files that SQLite puts beside it get the same mode.
-func makePrivate(path string) error {
+func makePrivate(ctx context.Context, path string, lock locking) error {
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
-		// A log that is left of a database which is gone would be taken for the
-		// new one's.
-		for _, suffix := range []string{"-wal", "-shm"} {
-			if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return err
-			}
+		if err := makeFile(ctx, path, lock); err != nil {
+			return err
 		}
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
@@ -91,6 +87,33 @@ func makePrivate(path string) error {
 		return err
 	}
 	return f.Chmod(0o600)
+}
+
+// makeFile makes the file of a database that is not there. A log that is left of
+// one which is gone would be taken for the new one's, so it goes first; that
+// nobody else makes one just then is seen under the lock, or it would be that
+// one's log.
+func makeFile(ctx context.Context, path string, lock locking) error {
+	if lock == lockToMake {
+		l, err := flock.Acquire(ctx, lockFile(path))
+		if err != nil {
+			return err
+		}
+		defer l.Unlock()
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // probe looks at the first page of every table. What it does not see, whoever
