@@ -75,6 +75,7 @@ var codeTable = []struct {
 	{StateUnavailable, 503, ExitEnvironment},
 	{Unsupported, 501, ExitEnvironment},
 	{Canceled, 499, ExitCanceled}, // 499: the client closed the request
+	{Closed, 503, ExitEnvironment},
 	{Internal, 500, ExitFailure},
 }
 

@@ -156,8 +156,11 @@ const (
 	// Unsupported: this platform, or this version of Croft, lacks what was
 	// asked for.
 	Unsupported Code = "UNSUPPORTED"
-	// Canceled: the caller gave up; what had been started was taken back.
+	// Canceled: the caller gave up; what had been started was taken back, or the
+	// message says what goes on.
 	Canceled Code = "CANCELED"
+	// Closed: the Service was closed before the call, or while it waited.
+	Closed Code = "CLOSED"
 	// Internal: a defect in Croft.
 	Internal Code = "INTERNAL"
 )

@@ -10,11 +10,14 @@ type Operation struct {
 	ID         ID        `json:"id"`
 	Kind       string    `json:"kind"`                // create, remove, restore, undo, …
 	Workspace  string    `json:"workspace,omitempty"` // the names of those concerned
-	Actor      string    `json:"actor"`
-	State      string    `json:"state"` // running, done, undone
+	Actor      string    `json:"actor"`               // the user, or "agent in NAME"
+	State      string    `json:"state"`               // running, done, undone
 	StartedAt  time.Time `json:"startedAt"`
 	IsUndoable bool      `json:"undoable"`
 	Undoes     ID        `json:"undoes,omitempty"` // the operation that this one took back
+
+	// ActorWorkspace is the workspace in which the actor stood, if it was one.
+	ActorWorkspace ID `json:"actorWorkspace,omitempty"`
 
 	// Notes are remarks of an undo, such as what did not come back. They are
 	// not remembered.
@@ -52,7 +55,8 @@ type History interface {
 	// Undo takes an operation back: what was made goes to the trash, what was
 	// removed is restored. It is an operation itself and can be undone.
 	// Without a name it takes back the last act of the same actor, and the one
-	// before it when it is called again. It fails with InvalidRequest if there
+	// before it when it is called again. Whoever stands in a workspace acts as
+	// that workspace, and nobody takes back another's act without naming it. It fails with InvalidRequest if there
 	// is nothing to take back, and like Restore and Remove otherwise.
 	Undo(ctx context.Context, req UndoRequest) (*Operation, error)
 }

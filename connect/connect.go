@@ -19,8 +19,12 @@ type Options struct {
 	// Flags override configuration, by dotted key, such as
 	// "limits.max_workers".
 	Flags map[string]string
-	// Actor is who acts, for the history. Default: the user.
+	// Actor is who acts, for the history and for Undo, where that is not a
+	// workspace. Default: the user.
 	Actor string
+	// From is the directory that whoever acts stands in. In a workspace, that is
+	// who acts. Default: the directory that the Service is opened for.
+	From string
 }
 
 // Open opens a Service for the project that dir lies in. Whether dir is in a
@@ -30,5 +34,5 @@ func Open(ctx context.Context, dir string, opts *Options) (croft.Service, error)
 	if opts != nil {
 		o = *opts
 	}
-	return engine.Open(ctx, dir, &engine.Options{Environ: o.Environ, Settings: o.Flags, Actor: o.Actor})
+	return engine.Open(ctx, dir, &engine.Options{Environ: o.Environ, Settings: o.Flags, Actor: o.Actor, From: o.From})
 }

@@ -16,6 +16,11 @@ import (
 
 // Apply brings the chosen part of a review to its target.
 func (e *Engine) Apply(ctx context.Context, req croft.ApplyRequest) (*croft.Merge, error) {
+	ctx, leave, err := e.enter(ctx, "apply", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("apply", req.Workspace, err)
@@ -25,10 +30,7 @@ func (e *Engine) Apply(ctx context.Context, req croft.ApplyRequest) (*croft.Merg
 	}
 	key := journal.Key{Repo: s.id, Verb: "apply", Key: req.Key}
 	req.Repo = ""
-	m, done, err := e.mergedBefore(ctx, &key, req)
-	if err == nil && !done {
-		m, err = e.submitApply(ctx, s.repo, req, key)
-	}
+	m, err := e.once(ctx, &key, req, func() (*croft.Merge, error) { return e.submitApply(ctx, s.repo, req, key) })
 	if err == nil {
 		m, err = e.waitMerge(ctx, m.ID)
 	}

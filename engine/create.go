@@ -33,6 +33,11 @@ func (e *Engine) Create(ctx context.Context, req croft.CreateRequest) (*croft.Wo
 
 // CreateAll makes several workspaces, all or none.
 func (e *Engine) CreateAll(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error) {
+	ctx, leave, err := e.enter(ctx, "create", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	list, err := e.createAll(ctx, req, nil)
 	if err != nil {
 		return nil, explain("create", "", err)

@@ -13,6 +13,11 @@ import (
 
 // Discard moves workspaces to the trash whose work is not wanted.
 func (e *Engine) Discard(ctx context.Context, req croft.DiscardRequest) ([]croft.Merge, error) {
+	ctx, leave, err := e.enter(ctx, "discard", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.standing(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("discard", "", err)

@@ -42,6 +42,11 @@ const (
 
 // Doctor compares records, refs, registrations and disk.
 func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.Finding, error) {
+	ctx, leave, err := e.enter(ctx, "doctor", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("doctor", "", err)

@@ -135,7 +135,7 @@ func (e *Engine) runLane(ctx context.Context, r *repo, target string, d *driver)
 // says where the merge is.
 func (e *Engine) waitMerge(ctx context.Context, id croft.ID) (*croft.Merge, error) {
 	m, err := e.awaitMerge(ctx, id)
-	if err == nil || ctx.Err() == nil {
+	if err == nil || ctx.Err() == nil && !e.isClosing() {
 		return m, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), driveEnd)
@@ -147,12 +147,16 @@ func (e *Engine) waitMerge(ctx context.Context, id croft.ID) (*croft.Merge, erro
 	if now.State == croft.MergeDone {
 		return &now.Merge, nil
 	}
-	return nil, stillWaits(now, err)
+	code := croft.Canceled
+	if e.isClosing() {
+		code = croft.Closed
+	}
+	return nil, stillWaits(now, code, err)
 }
 
 // stillWaits says that nobody waits for a merge any more, and that this is all
 // that has ended.
-func stillWaits(m journal.Merge, err error) error {
+func stillWaits(m journal.Merge, code croft.Code, err error) error {
 	what, state := "the merge", "it is queued for "+m.Target+", and lands when the queue is next driven"
 	if m.Kind == croft.KindRevert {
 		what = "the revert"
@@ -161,7 +165,7 @@ func stillWaits(m journal.Merge, err error) error {
 		state = "another process is at it"
 	}
 	return &croft.Error{
-		Code: croft.Canceled, Workspace: m.Workspace, Message: fmt.Sprintf("the waiting has ended, %s has not: %s", what, state),
+		Code: code, Workspace: m.Workspace, Message: fmt.Sprintf("the waiting has ended, %s has not: %s", what, state),
 		Hint: fmt.Sprintf("croft queue run, or croft queue cancel %s", m.ID), Err: err,
 	}
 }
@@ -198,6 +202,8 @@ func (e *Engine) awaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, err
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		case <-e.closing:
+			return nil, closedError("merge")
 		case <-changed:
 		case <-d.done:
 			err := d.err

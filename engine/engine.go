@@ -12,9 +12,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,10 +37,18 @@ type Options struct {
 	// Settings override configuration, by dotted key, such as
 	// "limits.max_workers". See docs/configuration.md.
 	Settings map[string]string
-	// Actor is who acts, for the history. Default: the user's name.
+	// Actor is who acts, for the history and for Undo, where that is not a
+	// workspace. Default: "user".
 	Actor string
+	// From is the directory that whoever acts stands in. If that lies in a
+	// workspace, the workspace is who acts, whatever Actor says. Default: the
+	// directory that the engine is opened for.
+	From string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
+	// Drain is how long Close waits for calls that are at work before it ends
+	// them. Default: 30 seconds.
+	Drain time.Duration
 }
 
 // Engine implements croft.Service.
@@ -49,6 +59,7 @@ type Engine struct {
 	journal *journal.Journal
 	git     *git.Git
 	host    string
+	who     string // acts
 
 	noticesMu sync.Mutex
 	notices   []string
@@ -62,6 +73,12 @@ type Engine struct {
 	work    sync.WaitGroup
 
 	own sync.Map // the IDs of the operations that this engine is at
+
+	calls   int             // at work; under mu
+	closing chan struct{}   // closed by Close
+	drained chan struct{}   // closed when it was, and no call is at work any more
+	life    context.Context // of all calls
+	endLife context.CancelFunc
 }
 
 var _ croft.Service = (*Engine)(nil)
@@ -70,6 +87,8 @@ var _ croft.Service = (*Engine)(nil)
 // lies in; that there is one is not checked before it is needed.
 func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	e := &Engine{repos: map[string]*seenRepo{}, leases: map[croft.ID]holding{}, drivers: map[laneID]*driver{}}
+	e.closing, e.drained = make(chan struct{}), make(chan struct{})
+	e.life, e.endLife = context.WithCancel(context.Background())
 	if opts != nil {
 		e.opts = *opts
 	}
@@ -114,6 +133,9 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		Timeout: time.Duration(cfg.Git.Timeout), Unfenced: cfg.Git.Fence == "off",
 	})
 	e.host, _ = os.Hostname()
+	if e.who, err = e.findActor(ctx); err != nil {
+		return nil, errors.Join(explain("open", "", err), e.journal.Close())
+	}
 	return e, nil
 }
 
@@ -145,8 +167,9 @@ func stateCopy(cfg config.Config) string {
 	return filepath.Join(cfg.DataDir, "state", hex.EncodeToString(sum[:8])+".log")
 }
 
-// Close releases the leases that are held through the engine and ends its
-// processes.
+// Close waits for the calls that are at work, releases the leases that are held
+// through the engine, and ends its processes. Calls that only wait, for a merge or
+// for events, are ended at once. Calls that come later fail with Closed.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	if e.closed {
@@ -154,10 +177,15 @@ func (e *Engine) Close() error {
 		return nil
 	}
 	e.closed = true
-	held := make([]croft.ID, 0, len(e.leases))
-	for id := range e.leases {
-		held = append(held, id)
+	close(e.closing)
+	if e.calls == 0 {
+		close(e.drained)
 	}
+	e.mu.Unlock()
+	errs := []error{e.drain()}
+	defer e.endLife()
+	e.mu.Lock()
+	held := slices.Collect(maps.Keys(e.leases))
 	repos := e.former
 	for _, seen := range e.repos {
 		if seen.r != nil {
@@ -165,9 +193,8 @@ func (e *Engine) Close() error {
 		}
 	}
 	e.mu.Unlock()
-	var errs []error
 	for _, id := range held {
-		errs = append(errs, e.Release(context.Background(), id))
+		errs = append(errs, e.giveBack(context.Background(), id))
 	}
 	e.work.Wait()
 	for _, r := range repos {
@@ -180,12 +207,7 @@ func (e *Engine) Close() error {
 
 func (e *Engine) now() time.Time { return e.opts.Now().UTC() }
 
-func (e *Engine) actor() string {
-	if e.opts.Actor != "" {
-		return e.opts.Actor
-	}
-	return "user"
-}
+func (e *Engine) actor() string { return e.who }
 
 // self is this process, as leases and operations name their owner.
 func self() croft.Owner {

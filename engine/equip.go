@@ -122,6 +122,11 @@ func (r *repo) hideRoles(ctx context.Context, tree *git.Worktree) error {
 
 // Role looks a role up.
 func (e *Engine) Role(ctx context.Context, req croft.RoleRequest) (*croft.Role, error) {
+	ctx, leave, err := e.enter(ctx, "role", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.standing(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("role", "", err)
@@ -135,6 +140,11 @@ func (e *Engine) Role(ctx context.Context, req croft.RoleRequest) (*croft.Role, 
 
 // CopyRole copies a role's files into a workspace, again if they were there.
 func (e *Engine) CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Role, error) {
+	ctx, leave, err := e.enter(ctx, "role", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("role", req.Workspace, err)
@@ -156,7 +166,7 @@ func (e *Engine) CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Ro
 	}
 	if err == nil {
 		rec.Workspace.Role = name
-		err = e.saveRecord(ctx, &rec, nil)
+		err = e.saveRecord(ctx, &rec, func(tx *journal.Tx) error { return e.note(tx, "role", s.id, rec) })
 	}
 	if err != nil {
 		return nil, explain("role", rec.Workspace.Name, err)

@@ -207,6 +207,10 @@ func explainCheckout(e *croft.Error, err error) bool {
 }
 
 func explainJournal(e *croft.Error, err error) bool {
+	if errors.Is(err, journal.ErrClosed) {
+		*e = *closedError(e.Op)
+		return true
+	}
 	if !errors.Is(err, journal.ErrCorrupt) && !errors.Is(err, journal.ErrBusy) {
 		return false
 	}

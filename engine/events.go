@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"reflect"
 	"slices"
 
 	"github.com/croft-sh/croft"
@@ -26,6 +27,14 @@ func (e *Engine) event(kind string, rec journal.Record) croft.Event {
 // Events streams events in order, from a cursor on.
 func (e *Engine) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[croft.Event, error] {
 	return func(yield func(croft.Event, error) bool) {
+		if err := checkWords(reflect.ValueOf(req)); err != nil {
+			yield(croft.Event{}, explain("events", "", err))
+			return
+		}
+		if e.isClosing() {
+			yield(croft.Event{}, closedError("events"))
+			return
+		}
 		after := req.After
 		var watch journal.Watch
 		if req.Follow != croft.FollowNone {
@@ -59,6 +68,9 @@ func (e *Engine) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[
 			}
 			select {
 			case <-ctx.Done():
+				return
+			case <-e.closing:
+				yield(croft.Event{}, closedError("events"))
 				return
 			case <-changed:
 			}

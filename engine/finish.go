@@ -14,6 +14,11 @@ import (
 
 // Finish says that an agent has ended.
 func (e *Engine) Finish(ctx context.Context, req croft.FinishRequest) (*croft.Merge, error) {
+	ctx, leave, err := e.enter(ctx, "finish", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	m, err := e.finish(ctx, req)
 	return m, explain("finish", req.Workspace, err)
 }
@@ -25,20 +30,47 @@ func (e *Engine) finish(ctx context.Context, req croft.FinishRequest) (*croft.Me
 	default:
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no outcome %q", req.Outcome), Details: "succeeded, failed, killed"}
 	}
-	r, rec, err := e.toFinish(ctx, req)
+	s, err := e.finishingIn(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.recover(ctx, r.id); err != nil {
+	if err := e.recover(ctx, s.id); err != nil {
 		return nil, err
 	}
-	key := journal.Key{Repo: r.id, Verb: "finish", Key: req.Key}
-	if m, done, err := e.mergedBefore(ctx, &key, struct {
-		Workspace croft.ID
+	// The request is told by its words: what they name may be gone when it comes
+	// for the second time.
+	words := struct {
+		Workspace string
 		Outcome   croft.Outcome
 		Policy    croft.MergePolicy
-	}{rec.Workspace.ID, req.Outcome, req.Policy}); err != nil || done {
-		return m, err
+	}{cmp.Or(req.Workspace, s.place.WorkDir), req.Outcome, req.Policy}
+	if req.Lease != nil {
+		words.Workspace = string(req.Lease.Workspace)
+	}
+	key := journal.Key{Repo: s.id, Verb: "finish", Key: req.Key}
+	return e.once(ctx, &key, words, func() (*croft.Merge, error) { return e.finishNew(ctx, s, req, key) })
+}
+
+// finishingIn finds the repository of the workspace whose agent has ended.
+func (e *Engine) finishingIn(ctx context.Context, req croft.FinishRequest) (standing, error) {
+	if req.Lease == nil {
+		return e.standing(ctx, req.Repo)
+	}
+	rec, err := e.journal.Record(ctx, req.Lease.Workspace)
+	if errors.Is(err, journal.ErrNotFound) {
+		return standing{}, notFound("", string(req.Lease.Workspace))
+	}
+	if err != nil {
+		return standing{}, err
+	}
+	r, err := e.repoByID(ctx, rec.RepoID)
+	return standing{repo: r}, err
+}
+
+func (e *Engine) finishNew(ctx context.Context, s standing, req croft.FinishRequest, key journal.Key) (*croft.Merge, error) {
+	r, rec, err := e.toFinish(ctx, s, req)
+	if err != nil {
+		return nil, err
 	}
 	if req.Lease != nil {
 		if err := e.Release(ctx, req.Lease.ID); err != nil && !errors.Is(err, croft.LeaseLost) {
@@ -54,13 +86,9 @@ func (e *Engine) finish(ctx context.Context, req croft.FinishRequest) (*croft.Me
 	return e.leavePending(ctx, r, rec, req, key)
 }
 
-func (e *Engine) toFinish(ctx context.Context, req croft.FinishRequest) (*repo, journal.Record, error) {
+func (e *Engine) toFinish(ctx context.Context, s standing, req croft.FinishRequest) (*repo, journal.Record, error) {
 	if req.Lease != nil {
 		return e.byID(ctx, req.Lease.Workspace)
-	}
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, journal.Record{}, err
 	}
 	rec, err := e.find(ctx, s, req.Workspace)
 	return s.repo, rec, err
@@ -86,7 +114,9 @@ func (e *Engine) finishDirect(ctx context.Context, r *repo, rec journal.Record) 
 		Kind: croft.KindMerge, Workspace: w.Name, WorkspaceID: w.ID, State: croft.MergeDone, Message: "the agent wrote in the project itself",
 		SubmittedAt: e.now(), EndedAt: e.now(),
 	}
-	return m, e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(e.event(croft.EventWorkspaceFinished, rec)) })
+	return m, e.journal.Update(ctx, func(tx *journal.Tx) error {
+		return errors.Join(tx.Emit(e.event(croft.EventWorkspaceFinished, rec)), e.note(tx, "finish", r.id, rec))
+	})
 }
 
 // leavePending commits the work and leaves it to a person to merge or discard.
@@ -121,6 +151,7 @@ func (e *Engine) leavePending(ctx context.Context, r *repo, rec journal.Record, 
 				return err
 			}
 		}
-		return errors.Join(tx.PutMerge(m), tx.Emit(e.event(croft.EventWorkspaceFinished, rec)), tx.Emit(e.mergeEvent(croft.EventMergePending, m)))
+		return errors.Join(tx.PutMerge(m), tx.Emit(e.event(croft.EventWorkspaceFinished, rec)), tx.Emit(e.mergeEvent(croft.EventMergePending, m)),
+			e.note(tx, "finish", r.id, rec))
 	})
 }

@@ -10,10 +10,16 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
 )
 
 // GitConfig compares the repository's git configuration with what Croft goes by.
 func (e *Engine) GitConfig(ctx context.Context, req croft.GitConfigRequest) (*croft.GitConfig, error) {
+	ctx, leave, err := e.enter(ctx, "config", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("config", "", err)
@@ -46,6 +52,11 @@ func gitConfig(report git.ConfigReport) *croft.GitConfig {
 // AcceptGitConfig has Croft go by the repository's git configuration. An agent
 // that types it in its workspace is not the person whose word is asked for.
 func (e *Engine) AcceptGitConfig(ctx context.Context, req croft.AcceptGitConfigRequest) error {
+	ctx, leave, err := e.enter(ctx, "config", req)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	s, err := e.at(ctx, req.Repo)
 	if err == nil {
 		err = e.outside(ctx, req.Repo)
@@ -59,6 +70,9 @@ func (e *Engine) AcceptGitConfig(ctx context.Context, req croft.AcceptGitConfigR
 	}
 	if err == nil {
 		err = e.underLock(ctx, s.repo, func() error { return s.git.AcceptConfig(report) })
+	}
+	if err == nil {
+		err = e.journal.Update(ctx, func(tx *journal.Tx) error { return e.note(tx, "accept", s.id) })
 	}
 	return explain("config", "", err)
 }

@@ -18,6 +18,11 @@ const historyLimit = 100
 
 // History lists acts, the last first.
 func (e *Engine) History(ctx context.Context, req croft.HistoryRequest) ([]croft.Operation, error) {
+	ctx, leave, err := e.enter(ctx, "history", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.standing(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("history", "", err)
@@ -74,9 +79,10 @@ func (e *Engine) acts(ctx context.Context, r *repo, limit int) ([][]journal.Oper
 func describe(ops []journal.Operation, undoable bool) croft.Operation {
 	first := ops[0]
 	out := croft.Operation{
-		ID: first.Act, Kind: first.Kind, Actor: first.Actor, State: string(first.State), StartedAt: first.StartedAt.UTC(),
+		ID: first.Act, Kind: first.Kind, State: string(first.State), StartedAt: first.StartedAt.UTC(),
 		IsUndoable: undoable, Undoes: first.Undoes,
 	}
+	out.Actor, out.ActorWorkspace = cutActor(first.Actor)
 	if first.Undoes != "" {
 		out.Kind = "undo"
 	}
@@ -163,13 +169,13 @@ func (e *Engine) inverse(ctx context.Context, ops []journal.Operation) ([]step, 
 			switch {
 			case op.Kind == "remove" && trashed && rec.Trash != nil && !rec.Trash.Purged && rec.Workspace.Mode != croft.ModeLegacy:
 				steps = append(steps, step{rec: rec, restore: true})
-			case op.Kind == "rewind" && !trashed:
+			case (op.Kind == "rewind" || op.Kind == "resolve") && !trashed:
 				var how rewinding
 				if err := json.Unmarshal(op.Input, &how); err != nil {
 					return nil, err
 				}
 				steps = append(steps, step{rec: rec, rewind: &how.From})
-			case op.Kind != "remove" && !trashed:
+			case (op.Kind == "create" || op.Kind == "restore") && !trashed:
 				steps = append(steps, step{rec: rec})
 			}
 		}
@@ -205,6 +211,11 @@ func (e *Engine) undoMerge(ctx context.Context, r *repo, m journal.Merge, a act)
 
 // PlanUndo says what Undo would do.
 func (e *Engine) PlanUndo(ctx context.Context, req croft.UndoRequest) (*croft.UndoPlan, error) {
+	ctx, leave, err := e.enter(ctx, "undo", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.standing(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("undo", "", err)
@@ -259,6 +270,11 @@ func nothingToUndo(message string) error {
 
 // Undo takes an act back.
 func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operation, error) {
+	ctx, leave, err := e.enter(ctx, "undo", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("undo", "", err)

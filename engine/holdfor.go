@@ -11,6 +11,11 @@ import (
 
 // HoldFor takes a lease in the name of another process.
 func (e *Engine) HoldFor(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error) {
+	ctx, leave, err := e.enter(ctx, "hold", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	l, err := e.holdFor(ctx, req)
 	return l, explain("hold", req.Workspace, err)
 }

@@ -251,7 +251,7 @@ func (e *Engine) tidy(ctx context.Context, r *repo, m journal.Merge) error {
 	rec, err := e.journal.Record(ctx, m.WorkspaceID)
 	var kept *croft.Error
 	if err == nil && rec.Workspace.State != croft.Trashed {
-		how := removal{Event: croft.EventWorkspaceRemoved, Head: m.Head, act: act{id: m.Act}}
+		how := removal{Event: croft.EventWorkspaceRemoved, Head: m.Head, act: act{id: m.Act, actor: m.Actor}}
 		_, err = e.removeOne(ctx, r, rec, how, croft.RemoveSafe)
 		if ctx.Err() != nil {
 			return err

@@ -47,6 +47,11 @@ func (r *repo) tryLane(target string) (*flock.Lock, error) {
 // WaitMerge waits until a merge has ended, and drives its lane where nobody
 // else does.
 func (e *Engine) WaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, error) {
+	ctx, leave, err := e.enter(ctx, "merge")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	m, err := e.waitMerge(ctx, id)
 	return m, explain("merge", "", err)
 }
@@ -57,6 +62,11 @@ func mergeNotFound(ref string) error {
 
 // RunQueue drives the lanes of a repository until they are empty.
 func (e *Engine) RunQueue(ctx context.Context, req croft.MergesRequest) ([]croft.Merge, error) {
+	ctx, leave, err := e.enter(ctx, "queue", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("queue", "", err)

@@ -101,6 +101,11 @@ func (e *Engine) laneEvent(repo croft.ID, l croft.Lane) croft.Event {
 
 // Lanes lists the targets that lanes have moved.
 func (e *Engine) Lanes(ctx context.Context, req croft.MergesRequest) ([]croft.Lane, error) {
+	ctx, leave, err := e.enter(ctx, "queue", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	out, err := e.lanes(ctx, req)
 	return out, explain("queue", "", err)
 }
@@ -146,6 +151,11 @@ func (e *Engine) lanes(ctx context.Context, req croft.MergesRequest) ([]croft.La
 
 // Accept says that a target may be where it is.
 func (e *Engine) Accept(ctx context.Context, req croft.AcceptRequest) (*croft.Lane, error) {
+	ctx, leave, err := e.enter(ctx, "queue", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	l, err := e.accept(ctx, req)
 	return l, explain("queue", "", err)
 }
@@ -186,7 +196,7 @@ func (e *Engine) accept(ctx context.Context, req croft.AcceptRequest) (*croft.La
 			if isNow = known == l.Known; !isNow {
 				return nil // the lane has just moved it
 			}
-			return tx.PutLaneTip(s.id, req.Target, tip)
+			return errors.Join(tx.PutLaneTip(s.id, req.Target, tip), e.note(tx, "accept", s.id))
 		})
 		if err != nil || isNow {
 			return &l, err

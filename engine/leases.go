@@ -14,6 +14,11 @@ import (
 // Hold takes a lease and renews it until it is released or the engine is
 // closed.
 func (e *Engine) Hold(ctx context.Context, workspace croft.ID) (*croft.Lease, error) {
+	ctx, leave, err := e.enter(ctx, "hold")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	r, rec, err := e.byID(ctx, workspace)
 	if err != nil {
 		return nil, explain("hold", string(workspace), err)
@@ -115,11 +120,16 @@ func (e *Engine) keepRenewing(l croft.Lease) {
 
 // Renew prolongs a lease.
 func (e *Engine) Renew(ctx context.Context, lease croft.ID) (*croft.Lease, error) {
+	ctx, leave, err := e.enter(ctx, "renew")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	e.mu.Lock()
 	own, isOwn := e.leases[lease]
 	e.mu.Unlock()
 	var l croft.Lease
-	err := e.journal.Update(ctx, func(tx *journal.Tx) (err error) {
+	err = e.journal.Update(ctx, func(tx *journal.Tx) (err error) {
 		if l, err = tx.Lease(lease); errors.Is(err, journal.ErrNotFound) && isOwn {
 			l, err = stillHeld(tx, own)
 		}
@@ -157,6 +167,15 @@ func stillHeld(tx *journal.Tx, h holding) (croft.Lease, error) {
 
 // Release gives a lease back.
 func (e *Engine) Release(ctx context.Context, lease croft.ID) error {
+	ctx, leave, err := e.enter(ctx, "release")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	return e.giveBack(ctx, lease)
+}
+
+func (e *Engine) giveBack(ctx context.Context, lease croft.ID) error {
 	e.mu.Lock()
 	if h, ok := e.leases[lease]; ok {
 		h.cancel()

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -19,6 +20,11 @@ const leaseLock = "croft: in use"
 
 // Lock protects a workspace.
 func (e *Engine) Lock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error) {
+	ctx, leave, err := e.enter(ctx, "lock", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	if strings.HasPrefix(req.Reason, ownLock) || strings.ContainsAny(req.Reason, "\x00") {
 		return nil, &croft.Error{
 			Code: croft.InvalidRequest, Op: "lock", Workspace: req.Workspace, Message: "a reason cannot begin with \"croft:\"",
@@ -31,6 +37,11 @@ func (e *Engine) Lock(ctx context.Context, req croft.LockRequest) (*croft.Worksp
 
 // Unlock takes a person's protection away.
 func (e *Engine) Unlock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error) {
+	ctx, leave, err := e.enter(ctx, "unlock", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	return e.changeLock(ctx, "unlock", req, croft.EventWorkspaceUnlocked, func(_ *repo, tree lockable, leased bool) error {
 		if leased {
 			return tree.SetLock(leaseLock)
@@ -78,7 +89,9 @@ func (e *Engine) changeLock(ctx context.Context, op string, req croft.LockReques
 		return change(s.repo, s.trees.At(specOf(rec)), leased)
 	})
 	if err == nil {
-		err = e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(e.event(event, rec)) })
+		err = e.journal.Update(ctx, func(tx *journal.Tx) error {
+			return errors.Join(tx.Emit(e.event(event, rec)), e.note(tx, op, s.id, rec))
+		})
 	}
 	if err != nil {
 		return nil, explain(op, name, err)

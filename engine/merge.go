@@ -12,11 +12,15 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
-	"github.com/croft-sh/croft/internal/layout"
 )
 
 // Merge commits what is uncommitted and submits a workspace's work.
 func (e *Engine) Merge(ctx context.Context, req croft.MergeRequest) (*croft.Merge, error) {
+	ctx, leave, err := e.enter(ctx, "merge", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("merge", req.Workspace, err)
@@ -26,38 +30,15 @@ func (e *Engine) Merge(ctx context.Context, req croft.MergeRequest) (*croft.Merg
 	}
 	key := journal.Key{Repo: s.id, Verb: "merge", Key: req.Key}
 	req.Repo = ""
-	if m, done, err := e.mergedBefore(ctx, &key, req); err != nil || done {
-		return m, explain("merge", req.Workspace, err)
-	}
-	rec, err := e.find(ctx, s, req.Workspace)
-	if err != nil {
-		return nil, explain("merge", req.Workspace, err)
-	}
-	m, err := e.submit(ctx, s.repo, rec, submission{req: req, key: key})
-	return m, explain("merge", rec.Workspace.Name, err)
-}
-
-// mergedBefore answers a request whose key was used before. The key gets the
-// digest of the request.
-func (e *Engine) mergedBefore(ctx context.Context, key *journal.Key, req any) (*croft.Merge, bool, error) {
-	if key.Key == "" {
-		return nil, false, nil
-	}
-	if err := layout.CheckKey(key.Key); err != nil {
-		return nil, false, err
-	}
-	key.Request = digestOf(req)
-	used, err := e.journal.FindKey(ctx, key.Repo, key.Verb, key.Key)
-	switch {
-	case errors.Is(err, journal.ErrNotFound):
-		return nil, false, nil
-	case err != nil:
-		return nil, false, err
-	case used.Request != key.Request:
-		return nil, false, &croft.Error{Code: croft.KeyConflict, Message: fmt.Sprintf("the key %q was used for another request", key.Key)}
-	}
-	m, err := e.journal.Merge(ctx, used.Operation)
-	return &m.Merge, err == nil, err
+	m, err := e.once(ctx, &key, req, func() (*croft.Merge, error) {
+		rec, err := e.find(ctx, s, req.Workspace)
+		if err != nil {
+			return nil, err
+		}
+		m, err := e.submit(ctx, s.repo, rec, submission{req: req, key: key})
+		return m, explain("merge", rec.Workspace.Name, err)
+	})
+	return m, explain("merge", req.Workspace, err)
 }
 
 // submission is what submit is asked for.
@@ -207,6 +188,11 @@ func (e *Engine) enqueue(ctx context.Context, rec journal.Record, m journal.Merg
 
 // Merges lists merges.
 func (e *Engine) Merges(ctx context.Context, req croft.MergesRequest) ([]croft.Merge, error) {
+	ctx, leave, err := e.enter(ctx, "queue", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.standing(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("queue", "", err)
@@ -236,6 +222,11 @@ func shown(found []journal.Merge) []croft.Merge {
 
 // Queue holds, releases or cancels merges that wait.
 func (e *Engine) Queue(ctx context.Context, req croft.QueueRequest) ([]croft.Merge, error) {
+	ctx, leave, err := e.enter(ctx, "queue", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.standing(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("queue", "", err)
@@ -243,6 +234,7 @@ func (e *Engine) Queue(ctx context.Context, req croft.QueueRequest) ([]croft.Mer
 	var changed []croft.Merge
 	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
 		changed = []croft.Merge{}
+		var about []journal.Record
 		all, err := tx.Waiting(s.id, req.Target, -1)
 		if err != nil {
 			return err
@@ -266,8 +258,12 @@ func (e *Engine) Queue(ctx context.Context, req croft.QueueRequest) ([]croft.Mer
 				return err
 			}
 			changed = append(changed, m.Merge)
+			about = append(about, journal.Record{Workspace: croft.Workspace{ID: m.WorkspaceID, Name: m.Workspace}})
 		}
-		return nil
+		if len(about) == 0 {
+			return nil
+		}
+		return e.note(tx, "queue "+string(req.Action), s.id, about...)
 	})
 	return changed, explain("queue", "", err)
 }

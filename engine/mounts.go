@@ -17,6 +17,11 @@ import (
 
 // Mounts says what a container needs to work in a workspace.
 func (e *Engine) Mounts(ctx context.Context, req croft.MountsRequest) (*croft.Mounts, error) {
+	ctx, leave, err := e.enter(ctx, "mounts", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	m, err := e.mounts(ctx, req)
 	return m, explain("mounts", req.Workspace, err)
 }

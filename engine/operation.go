@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,6 +37,7 @@ type operation struct {
 type act struct {
 	id     croft.ID
 	undoes croft.ID // the act that it takes back
+	actor  string   // who acted; empty: whoever acts through this engine
 }
 
 func newAct() act { return act{id: newID()} }
@@ -48,7 +50,7 @@ func (e *Engine) begin(a act, kind string, r *repo) (*operation, error) {
 		}
 	}
 	op := &operation{Operation: journal.Operation{
-		ID: newID(), Act: a.id, Undoes: a.undoes, Kind: kind, Actor: e.actor(), Repo: r.id, Input: json.RawMessage("{}"), Owner: self(), StartedAt: e.now(),
+		ID: newID(), Act: a.id, Undoes: a.undoes, Kind: kind, Actor: cmp.Or(a.actor, e.actor()), Repo: r.id, Input: json.RawMessage("{}"), Owner: self(), StartedAt: e.now(),
 	}}
 	path := e.opLock(op.ID)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -275,6 +277,10 @@ func (e *Engine) recoverOne(ctx context.Context, op journal.Operation) error {
 			return e.recoverRewind(ctx, r, op)
 		case "publish":
 			return e.recoverPublish(ctx, r, op)
+		case "resolve":
+			// What it brought into the workspace is there or not. Either way the
+			// snapshot that was taken before it brings back what was.
+			return e.end(ctx, op, journal.OpDone, "its process died")
 		}
 		return fmt.Errorf("unknown operation %q", op.Kind)
 	})

@@ -267,8 +267,27 @@ func (e *Engine) settle(tx *journal.Tx, s standing, p *plan) error {
 	return p.settlePlace(tx, s, e.set.Config().DataDir, now.Unix())
 }
 
+// refuseID refuses a name that is the ID of another workspace or of a merge:
+// whoever means that one by its ID would get this one.
+func refuseID(tx *journal.Tx, name string) error {
+	_, err := tx.Record(croft.ID(name))
+	if errors.Is(err, journal.ErrNotFound) {
+		_, err = tx.Merge(croft.ID(name))
+	}
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &croft.Error{Code: croft.InvalidName, Workspace: name, Message: fmt.Sprintf("%q is the ID of something else", name), Hint: "choose another name"}
+}
+
 func settleName(tx *journal.Tx, r *repo, name string) (string, error) {
 	if name != "" {
+		if err := refuseID(tx, name); err != nil {
+			return name, err
+		}
 		other, err := tx.LiveByName(r.id, name)
 		if errors.Is(err, journal.ErrNotFound) {
 			return name, nil

@@ -13,6 +13,11 @@ var errPlanned = errors.New("this was only a plan")
 
 // Plan says what CreateAll would make.
 func (e *Engine) Plan(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error) {
+	ctx, leave, err := e.enter(ctx, "create", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.locate(ctx, req.Repo, knownPlain)
 	if err != nil {
 		return nil, explain("create", "", err)

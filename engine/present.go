@@ -17,6 +17,11 @@ const presenter = "presenter"
 
 // Present makes the workspace that ends a session.
 func (e *Engine) Present(ctx context.Context, req croft.PresentRequest) (*croft.Workspace, error) {
+	ctx, leave, err := e.enter(ctx, "present", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	ses, err := e.holdSession(ctx, req.Session)
 	if err != nil {
 		return nil, explain("present", req.Winner, err)

@@ -16,6 +16,11 @@ import (
 
 // Prompt describes a workspace to its agent.
 func (e *Engine) Prompt(ctx context.Context, req croft.WorkspaceRequest) (*croft.Prompt, error) {
+	ctx, leave, err := e.enter(ctx, "prompt", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	p, err := e.prompt(ctx, req)
 	return p, explain("prompt", req.Ref, err)
 }

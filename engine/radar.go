@@ -17,6 +17,11 @@ import (
 
 // Conflicts forecasts which workspaces will collide.
 func (e *Engine) Conflicts(ctx context.Context, req croft.ConflictsRequest) (*croft.Forecast, error) {
+	ctx, leave, err := e.enter(ctx, "conflicts", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("conflicts", "", err)

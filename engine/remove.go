@@ -22,6 +22,11 @@ import (
 
 // Remove moves workspaces to the trash and answers for each.
 func (e *Engine) Remove(ctx context.Context, req croft.RemoveRequest) (*croft.RemoveResult, error) {
+	ctx, leave, err := e.enter(ctx, "remove", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.standing(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("remove", "", err)

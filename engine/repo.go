@@ -253,6 +253,11 @@ func isOtherForm(known, now journal.Repo) bool {
 
 // Repo describes the project that a directory lies in.
 func (e *Engine) Repo(ctx context.Context, dir string) (*croft.Repo, error) {
+	ctx, leave, err := e.enter(ctx, "repo")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, dir)
 	if err != nil {
 		return nil, explain("repo", "", err)
@@ -267,6 +272,11 @@ func (e *Engine) Repo(ctx context.Context, dir string) (*croft.Repo, error) {
 
 // Check says whether workspaces can be made.
 func (e *Engine) Check(ctx context.Context, dir string) error {
+	ctx, leave, err := e.enter(ctx, "check")
+	if err != nil {
+		return err
+	}
+	defer leave()
 	s, err := e.at(ctx, dir)
 	if err != nil {
 		return explain("check", "", err)
@@ -287,6 +297,11 @@ func noCommits() error {
 
 // BranchExists says whether a local branch is there.
 func (e *Engine) BranchExists(ctx context.Context, dir, branch string) (bool, error) {
+	ctx, leave, err := e.enter(ctx, "branch")
+	if err != nil {
+		return false, err
+	}
+	defer leave()
 	s, err := e.at(ctx, dir)
 	if err != nil {
 		return false, explain("branch", "", err)

@@ -3,6 +3,8 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/croft-sh/croft"
@@ -14,6 +16,11 @@ import (
 
 // Resolve brings the target into a workspace.
 func (e *Engine) Resolve(ctx context.Context, req croft.MergeRequest) (*croft.Resolution, error) {
+	ctx, leave, err := e.enter(ctx, "resolve", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	out, err := e.resolve(ctx, req)
 	return out, explain("resolve", req.Workspace, err)
 }
@@ -56,31 +63,66 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 	}
 	// What was not committed must not be lost in the merge, so it is committed,
 	// and the whole state is saved.
-	if _, err := e.save(ctx, s.repo, rec, ""); err != nil {
-		return nil, err
-	}
-	head, held, err := e.commitWork(ctx, s.repo, rec, "")
+	before, err := e.save(ctx, s.repo, rec, "")
 	if err != nil {
 		return nil, err
 	}
-	paths, err := e.bringIn(ctx, s.repo, rec, journal.Merge{
-		Merge: croft.Merge{Kind: croft.KindMerge, WorkspaceID: w.ID, Target: out.Target, Head: head},
-	}, out.Commit)
+	op, err := e.beginResolve(ctx, s.repo, rec, *before)
 	if err != nil {
-		return nil, explainBranch(rec, err)
-	}
-	if err := e.noteConflicts(ctx, s.repo, w.ID, out.Commit, head, paths); err != nil {
 		return nil, err
 	}
-	for _, p := range paths {
-		out.Conflicts = append(out.Conflicts, croft.ConflictedPath{Path: p})
+	defer op.close()
+	err = e.bringTarget(ctx, s.repo, rec, out)
+	state, reason := journal.OpDone, ""
+	if err != nil {
+		state, reason = journal.OpUndone, err.Error()
+	}
+	if err := errors.Join(err, e.end(context.WithoutCancel(ctx), op.Operation, state, reason)); err != nil {
+		return nil, err
 	}
 	view, err := e.viewOf(ctx, s.repo, w.ID)
 	if err != nil {
 		return nil, err
 	}
-	out.Workspace, out.HeldBack = *view, held
+	out.Workspace = *view
 	return out, nil
+}
+
+// beginResolve writes a resolution down, with the snapshot that undoes it.
+func (e *Engine) beginResolve(ctx context.Context, r *repo, rec journal.Record, before croft.Snapshot) (*operation, error) {
+	op, err := e.begin(newAct(), "resolve", r)
+	if err != nil {
+		return nil, err
+	}
+	op.Workspaces, op.Names = []croft.ID{rec.Workspace.ID}, []string{rec.Workspace.Name}
+	if op.Input, err = json.Marshal(rewinding{From: before}); err == nil {
+		err = e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Begin(op.Operation) })
+	}
+	if err != nil {
+		op.close()
+		return nil, err
+	}
+	return op, nil
+}
+
+// bringTarget commits what a workspace holds and merges the target into it.
+func (e *Engine) bringTarget(ctx context.Context, r *repo, rec journal.Record, out *croft.Resolution) error {
+	id := rec.Workspace.ID
+	head, held, err := e.commitWork(ctx, r, rec, "")
+	if err != nil {
+		return err
+	}
+	out.HeldBack = held
+	paths, err := e.bringIn(ctx, r, rec, journal.Merge{
+		Merge: croft.Merge{Kind: croft.KindMerge, WorkspaceID: id, Target: out.Target, Head: head},
+	}, out.Commit)
+	if err != nil {
+		return explainBranch(rec, err)
+	}
+	for _, p := range paths {
+		out.Conflicts = append(out.Conflicts, croft.ConflictedPath{Path: p})
+	}
+	return e.noteConflicts(ctx, r, id, out.Commit, head, paths)
 }
 
 // bringIn merges a target's tip into a workspace, and returns the paths in

@@ -18,6 +18,11 @@ import (
 
 // Restore brings a removed workspace back.
 func (e *Engine) Restore(ctx context.Context, req croft.RestoreRequest) (*croft.Workspace, error) {
+	ctx, leave, err := e.enter(ctx, "restore", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	if req.Mode != croft.RestoreWhole && req.Mode != croft.RestoreCommits {
 		return nil, explain("restore", req.Ref, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no way to restore called %q", req.Mode), Details: "commits, or leave it out"})
 	}

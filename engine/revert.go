@@ -14,6 +14,11 @@ import (
 
 // PlanRevert says what a revert would meet.
 func (e *Engine) PlanRevert(ctx context.Context, req croft.RevertRequest) (*croft.RevertPlan, error) {
+	ctx, leave, err := e.enter(ctx, "revert", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("revert", req.Ref, err)
@@ -92,6 +97,11 @@ func (e *Engine) findMerge(ctx context.Context, r *repo, req croft.RevertRequest
 
 // Revert takes a merge back, through its lane.
 func (e *Engine) Revert(ctx context.Context, req croft.RevertRequest) (*croft.Merge, error) {
+	ctx, leave, err := e.enter(ctx, "revert", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("revert", req.Ref, err)

@@ -39,6 +39,11 @@ const croftIdentity = "Croft <croft@localhost>"
 
 // Diff shows the work of a workspace and keeps nothing.
 func (e *Engine) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review, error) {
+	ctx, leave, err := e.enter(ctx, "diff", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("diff", req.Workspace, err)
@@ -69,6 +74,11 @@ func (e *Engine) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review
 
 // Review freezes the work of a workspace.
 func (e *Engine) Review(ctx context.Context, req croft.ReviewRequest) (*croft.Review, error) {
+	ctx, leave, err := e.enter(ctx, "review", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("review", req.Workspace, err)

@@ -213,7 +213,7 @@ func (e *Engine) stowInstead(ctx context.Context, r *repo, op *operation, rec jo
 	if how.Dir, err = trashDir(r, rec); err != nil {
 		return err
 	}
-	instead, err := e.begin(act{id: op.Act, undoes: op.Undoes}, "remove", r)
+	instead, err := e.begin(act{id: op.Act, undoes: op.Undoes, actor: op.Actor}, "remove", r)
 	if err != nil {
 		return err
 	}

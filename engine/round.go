@@ -18,6 +18,11 @@ import (
 
 // StartRound makes the checkouts of a round.
 func (e *Engine) StartRound(ctx context.Context, req croft.RoundRequest) (*croft.Round, error) {
+	ctx, leave, err := e.enter(ctx, "round", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	ses, err := e.holdSession(ctx, req.Session)
 	if err != nil {
 		return nil, explain("round", "", err)

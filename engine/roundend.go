@@ -24,6 +24,11 @@ func (e *Engine) ForceEndRound(ctx context.Context, round croft.ID) (*croft.Roun
 }
 
 func (e *Engine) endRoundAs(ctx context.Context, round croft.ID, isForced bool) (*croft.Round, error) {
+	ctx, leave, err := e.enter(ctx, "round")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	ses, err := e.holdRound(ctx, round)
 	if err != nil {
 		return nil, explain("round", "", err)
@@ -210,6 +215,11 @@ func (e *Engine) isLost(rec journal.Record) bool {
 
 // EndSession ends a session.
 func (e *Engine) EndSession(ctx context.Context, session croft.ID) error {
+	ctx, leave, err := e.enter(ctx, "session")
+	if err != nil {
+		return err
+	}
+	defer leave()
 	ses, err := e.holdSession(ctx, session)
 	if err != nil {
 		return explain("session", "", err)

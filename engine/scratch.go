@@ -250,6 +250,11 @@ func touchArchive(home *journal.Home, ses *journal.Session) error {
 
 // ArchiveScratch copies the scratch of a live workspace to the archives.
 func (e *Engine) ArchiveScratch(ctx context.Context, req croft.ArchiveRequest) (*croft.Archive, error) {
+	ctx, leave, err := e.enter(ctx, "archive", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	a, err := e.archiveScratch(ctx, req)
 	return a, explain("archive", req.Workspace, err)
 }

@@ -23,6 +23,11 @@ import (
 
 // StartSession begins a session.
 func (e *Engine) StartSession(ctx context.Context, req croft.SessionRequest) (*croft.Session, error) {
+	ctx, leave, err := e.enter(ctx, "session", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	ses, err := e.startSession(ctx, req)
 	if err != nil {
 		return nil, explain("session", "", err)
@@ -283,6 +288,11 @@ func (e *Engine) findSession(ctx context.Context, ref croft.ID) (*journal.Sessio
 
 // Session finds a session.
 func (e *Engine) Session(ctx context.Context, ref croft.ID) (*croft.Session, error) {
+	ctx, leave, err := e.enter(ctx, "session")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	ses, err := e.findSession(ctx, ref)
 	if err != nil {
 		return nil, explain("session", "", err)
@@ -292,6 +302,11 @@ func (e *Engine) Session(ctx context.Context, ref croft.ID) (*croft.Session, err
 
 // Sessions lists sessions, oldest first.
 func (e *Engine) Sessions(ctx context.Context, f croft.SessionFilter) ([]croft.Session, error) {
+	ctx, leave, err := e.enter(ctx, "session", f)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.standing(ctx, f.Repo)
 	if errors.Is(err, git.ErrNoRepository) && f.Repo == "" {
 		s.repo = &repo{id: noRepo}

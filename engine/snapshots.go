@@ -25,6 +25,11 @@ func snapshotRef(workspace, id croft.ID) string {
 
 // Snapshot saves the state of a workspace.
 func (e *Engine) Snapshot(ctx context.Context, req croft.SnapshotRequest) (*croft.Snapshot, error) {
+	ctx, leave, err := e.enter(ctx, "snapshot", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("snapshot", req.Workspace, err)
@@ -37,6 +42,9 @@ func (e *Engine) Snapshot(ctx context.Context, req croft.SnapshotRequest) (*crof
 		return nil, explain("snapshot", req.Workspace, err)
 	}
 	saved, err := e.save(ctx, s.repo, rec, "")
+	if err == nil {
+		err = e.journal.Update(ctx, func(tx *journal.Tx) error { return e.note(tx, "snapshot", s.id, rec) })
+	}
 	if err != nil {
 		return nil, explain("snapshot", rec.Workspace.Name, err)
 	}
@@ -98,6 +106,11 @@ func (e *Engine) save(ctx context.Context, r *repo, rec journal.Record, before s
 
 // Snapshots lists the snapshots of a repository.
 func (e *Engine) Snapshots(ctx context.Context, dir string) ([]croft.Snapshot, error) {
+	ctx, leave, err := e.enter(ctx, "snapshot")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, dir)
 	if err != nil {
 		return nil, explain("snapshot", "", err)

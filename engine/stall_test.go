@@ -79,15 +79,15 @@ func TestOneRepositoryWaits(t *testing.T) {
 	}
 	for name, call := range calls {
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 			defer cancel()
 			began := time.Now()
 			err := call(ctx)
 			if croft.AsError("", err) == nil || croft.AsError("", err).Code != croft.Canceled {
 				t.Errorf("%s: %v, want %s", name, err, croft.Canceled)
 			}
-			if took := time.Since(began); took > 5*time.Second {
-				t.Errorf("%s waited %v with a context of a second", name, took)
+			if took := time.Since(began); took > 12*time.Second {
+				t.Errorf("%s waited %v with a context of 4 seconds", name, took)
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func TestOneRepositoryWaits(t *testing.T) {
 		if _, err := e.Workspaces(t.Context(), croft.Filter{}); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(began); took > 700*time.Millisecond {
+		if took := time.Since(began); took > 3*time.Second {
 			t.Errorf("a list of a repository that is known took %v", took)
 		}
 	}

@@ -14,6 +14,11 @@ const stateFile = "STATE.json"
 
 // Status looks for uncommitted work.
 func (e *Engine) Status(ctx context.Context, id croft.ID) (*croft.Status, error) {
+	ctx, leave, err := e.enter(ctx, "status")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	r, rec, err := e.byID(ctx, id)
 	if err != nil {
 		return nil, explain("status", string(id), err)

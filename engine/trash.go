@@ -32,6 +32,11 @@ const deletingSuffix = ".deleting"
 
 // Trash lists what can be restored, the most recently removed first.
 func (e *Engine) Trash(ctx context.Context, dir string) ([]croft.TrashItem, error) {
+	ctx, leave, err := e.enter(ctx, "trash")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.standing(ctx, dir)
 	if err != nil {
 		return nil, explain("trash", "", err)

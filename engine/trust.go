@@ -58,14 +58,11 @@ func (e *Engine) checksTrusted(ctx context.Context, r *repo, checks []string) (h
 	return hash, err == nil && info.Mode().IsRegular(), err
 }
 
-// isInside reports whether the engine was opened inside a workspace.
+// isInside reports whether the engine was opened inside a workspace, or for
+// somebody who stands in one.
 func (e *Engine) isInside(ctx context.Context) bool {
-	dir, err := filepath.EvalSymlinks(e.dir)
-	if err != nil {
-		return false
-	}
-	_, err = e.journal.WorkspaceAt(ctx, dir)
-	return err == nil
+	rec, err := e.workspaceAround(ctx)
+	return err != nil || rec != nil // what cannot be told is refused
 }
 
 // namesHash reports whether the environment approves these commands by name.
@@ -101,6 +98,11 @@ func checksUntrusted(hash string, checks []string) *croft.Error {
 
 // Checks shows the checks that a target's tip asks for.
 func (e *Engine) Checks(ctx context.Context, req croft.ChecksRequest) (*croft.CheckPlan, error) {
+	ctx, leave, err := e.enter(ctx, "trust", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	_, plan, err := e.checkPlan(ctx, req)
 	if err != nil {
 		return nil, explain("trust", "", err)
@@ -160,6 +162,11 @@ func (e *Engine) usualTarget(ctx context.Context, s standing) (string, error) {
 
 // Approve allows the checks of a target to run.
 func (e *Engine) Approve(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error) {
+	ctx, leave, err := e.enter(ctx, "trust", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	if req.Hash == "" {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Op: "trust", Message: "the hash of the checks is missing", Hint: "croft config trust"}
 	}
@@ -175,6 +182,9 @@ func (e *Engine) Approve(ctx context.Context, req croft.ApproveRequest) (*croft.
 	}
 	if err == nil {
 		err = e.writeApproval(r, plan)
+	}
+	if err == nil {
+		err = e.journal.Update(ctx, func(tx *journal.Tx) error { return e.note(tx, "trust", r.id) })
 	}
 	if err != nil {
 		return nil, explain("trust", "", err)
@@ -203,7 +213,7 @@ func (e *Engine) guardApproval(ctx context.Context, req croft.ApproveRequest) er
 // workspaceAround finds a workspace that the Service or one of the directories
 // lies in, or nil.
 func (e *Engine) workspaceAround(ctx context.Context, dirs ...string) (*journal.Record, error) {
-	for _, dir := range append(dirs, e.dir) {
+	for _, dir := range append(dirs, e.dir, e.opts.From) {
 		if dir == "" {
 			continue
 		}

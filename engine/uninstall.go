@@ -18,6 +18,11 @@ const keptBranches = "croft-kept/"
 
 // Uninstall removes all that is Croft's own from a repository.
 func (e *Engine) Uninstall(ctx context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
+	ctx, leave, err := e.enter(ctx, "uninstall", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("uninstall", "", err)

@@ -17,6 +17,11 @@ import (
 
 // Reap removes orphans.
 func (e *Engine) Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanResult, error) {
+	ctx, leave, err := e.enter(ctx, "reap", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.standing(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("reap", "", err)
@@ -92,6 +97,11 @@ func (e *Engine) guardOwners(leases []croft.Lease) error {
 
 // Clean removes what is provably finished, or everything.
 func (e *Engine) Clean(ctx context.Context, req croft.CleanRequest) (*croft.CleanResult, error) {
+	ctx, leave, err := e.enter(ctx, "clean", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.standing(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("clean", "", err)
@@ -322,6 +332,11 @@ func (e *Engine) removeEmptyBases(ctx context.Context, r *repo) error {
 
 // GC deletes trash and branches that are not needed.
 func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
+	ctx, leave, err := e.enter(ctx, "gc")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.standing(ctx, dir)
 	if err != nil {
 		return nil, explain("gc", "", err)

@@ -186,6 +186,11 @@ func (e *Engine) viewOf(ctx context.Context, r *repo, id croft.ID) (*croft.Works
 
 // Workspaces lists workspaces, oldest first.
 func (e *Engine) Workspaces(ctx context.Context, f croft.Filter) ([]croft.Workspace, error) {
+	ctx, leave, err := e.enter(ctx, "list", f)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.standing(ctx, f.Repo)
 	if err != nil {
 		return nil, explain("list", "", err)
@@ -229,6 +234,11 @@ func matches(w croft.Workspace, f croft.Filter) bool {
 
 // CountActive counts the live workspaces.
 func (e *Engine) CountActive(ctx context.Context, dir string) (int, error) {
+	ctx, leave, err := e.enter(ctx, "count")
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
 	s, err := e.standing(ctx, dir)
 	if err != nil {
 		return 0, explain("count", "", err)
@@ -239,6 +249,11 @@ func (e *Engine) CountActive(ctx context.Context, dir string) (int, error) {
 
 // Workspace finds one workspace.
 func (e *Engine) Workspace(ctx context.Context, req croft.WorkspaceRequest) (*croft.Workspace, error) {
+	ctx, leave, err := e.enter(ctx, "show", req)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.standing(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("show", req.Ref, err)
@@ -284,15 +299,20 @@ func (e *Engine) find(ctx context.Context, s standing, ref string) (journal.Reco
 			Code: croft.WorktreeNotFound, Message: "not inside a workspace, and no name was given", Hint: "croft list",
 		}
 	}
-	rec, err := e.journal.LiveByName(ctx, s.id, ref)
-	if !errors.Is(err, journal.ErrNotFound) {
-		return rec, err
-	}
-	rec, err = e.journal.Record(ctx, croft.ID(ref))
-	if err == nil && rec.RepoID == s.id && rec.Workspace.State != croft.Trashed {
+	// An ID comes first: a name that is another's ID would lead whoever has that
+	// ID astray. A workspace cannot be given such a name.
+	rec, err := e.journal.Record(ctx, croft.ID(ref))
+	if err == nil && rec.RepoID == s.id {
+		if rec.Workspace.State == croft.Trashed {
+			return journal.Record{}, notFound("", ref)
+		}
 		return rec, nil
 	}
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
+		return rec, err
+	}
+	rec, err = e.journal.LiveByName(ctx, s.id, ref)
+	if !errors.Is(err, journal.ErrNotFound) {
 		return rec, err
 	}
 	if strings.ContainsRune(ref, filepath.Separator) || ref == "." {
@@ -342,6 +362,11 @@ func (e *Engine) byID(ctx context.Context, id croft.ID) (*repo, journal.Record, 
 
 // Worktrees lists what git has registered.
 func (e *Engine) Worktrees(ctx context.Context, dir string) ([]croft.Worktree, error) {
+	ctx, leave, err := e.enter(ctx, "list")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s, err := e.at(ctx, dir)
 	if err != nil {
 		return nil, explain("list", "", err)

@@ -49,8 +49,8 @@ func run() int {
 		Terminal: looks.terminal,
 		Color:    looks.color,
 		Width:    looks.width,
-		Open: func(ctx context.Context, dir string, flags map[string]string) (croft.Service, error) {
-			return connect.Open(ctx, dir, &connect.Options{Environ: environ, Flags: flags, Actor: actor(environ)})
+		Open: func(ctx context.Context, project string, flags map[string]string) (croft.Service, error) {
+			return connect.Open(ctx, project, &connect.Options{Environ: environ, Flags: flags, Actor: user(environ), From: dir})
 		},
 		Config: func(root string, flags map[string]string) (cli.ConfigView, error) {
 			return configView(environ, root, flags)
@@ -76,22 +76,16 @@ func run() int {
 	})
 }
 
-// actor is who acts, for the history and for undo: the workspace in which an
-// agent was started, or the user.
-func actor(environ []string) string {
-	var user, workspace string
+// user is who acts where that is no workspace, for the history and for undo.
+func user(environ []string) string {
+	name := ""
 	for _, kv := range environ {
-		switch name, value, _ := strings.Cut(kv, "="); name {
+		switch key, value, _ := strings.Cut(kv, "="); key {
 		case "USER", "USERNAME":
-			user = value
-		case "CROFT_WORKSPACE":
-			workspace = value
+			name = value
 		}
 	}
-	if workspace != "" {
-		return "agent in " + workspace
-	}
-	return user
+	return name
 }
 
 // program is how the user calls the program. As git-croft it was called by

@@ -15,7 +15,7 @@ func TestIdleGitsEnd(t *testing.T) {
 	r := gittest.New(t)
 	head := r.Git("rev-parse", "HEAD")
 	repo := open(t, r)
-	const idle = 300 * time.Millisecond
+	const idle = 2 * time.Second
 	repo.git.opts.Idle = idle
 	has := func() (objects, refs, attempts bool) {
 		repo.objects.mu.Lock()
@@ -47,7 +47,7 @@ func TestIdleGitsEnd(t *testing.T) {
 		time.Sleep(idle / 4)
 	}
 	for round := range 2 {
-		deadline := time.Now().Add(20 * idle)
+		deadline := time.Now().Add(10 * idle)
 		for {
 			objects, refs, attempts := has()
 			if !objects && !refs && !attempts {

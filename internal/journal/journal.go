@@ -44,6 +44,9 @@ const busySlice = 100 * time.Millisecond
 // ErrCorrupt says that the file is not a database that can be read.
 var ErrCorrupt = errors.New("the state database is damaged")
 
+// ErrClosed says that the journal was closed.
+var ErrClosed = errors.New("the state database was closed")
+
 // ErrBusy says that others wrote for longer than anybody should wait.
 var ErrBusy = errors.New("the state database is busy")
 
@@ -66,6 +69,7 @@ type Journal struct {
 	file    os.FileInfo // what db has open
 	aside   []string    // damaged databases that were set aside
 	retired []*sql.DB   // of files that are not at the path any more
+	closed  bool
 
 	// turn is held by the one who writes in this process: whoever blocks on it
 	// first is next, which SQLite does not promise, and those who wait do not hold
@@ -120,6 +124,7 @@ func OpenWith(ctx context.Context, dir string, opts Options) (*Journal, error) {
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.closed = true
 	errs := []error{j.db.Close()}
 	for _, db := range j.retired {
 		errs = append(errs, db.Close())

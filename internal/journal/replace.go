@@ -20,8 +20,11 @@ var errMoved = errors.New("the state database was replaced by another one")
 func (j *Journal) with(ctx context.Context, f func(*sql.DB, os.FileInfo) error) error {
 	for tries := 0; ; tries++ {
 		j.mu.RLock()
-		db, file := j.db, j.file
+		db, file, isClosed := j.db, j.file, j.closed
 		j.mu.RUnlock()
+		if isClosed {
+			return ErrClosed
+		}
 		err := errMoved
 		if !j.isGone(file) {
 			err = explain(ctx, f(db, file))

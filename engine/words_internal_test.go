@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/croft-sh/croft"
+)
+
+// TestEveryWordIsChecked: whatever a request of the Service chooses between has its
+// words in the table, or is checked by what reads it.
+func TestEveryWordIsChecked(t *testing.T) {
+	elsewhere := map[reflect.Type]bool{
+		reflect.TypeFor[croft.ID]():       true, // no word
+		reflect.TypeFor[croft.Strategy](): true, // checkSubmission
+		reflect.TypeFor[croft.Code]():     true,
+	}
+	seen := map[reflect.Type]bool{}
+	var look func(at reflect.Type, in string)
+	look = func(at reflect.Type, in string) {
+		if seen[at] {
+			return
+		}
+		seen[at] = true
+		switch at.Kind() {
+		case reflect.Struct:
+			for i := range at.NumField() {
+				look(at.Field(i).Type, in)
+			}
+		case reflect.Slice:
+			look(at.Elem(), in)
+		case reflect.String:
+			if _, ok := words()[at]; !ok && at.PkgPath() != "" && !elsewhere[at] {
+				t.Errorf("%s: the words of %s are not known", in, at)
+			}
+		}
+	}
+	service := reflect.TypeFor[croft.Service]()
+	requests := 0
+	for i := range service.NumMethod() {
+		m := service.Method(i).Type
+		for k := 1; k < m.NumIn(); k++ {
+			if m.In(k).Kind() == reflect.Struct {
+				requests++
+				look(m.In(k), service.Method(i).Name)
+			}
+		}
+	}
+	if requests < 20 {
+		t.Errorf("%d requests were looked at", requests)
+	}
+}
