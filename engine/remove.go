@@ -59,15 +59,6 @@ func (e *Engine) Remove(ctx context.Context, req croft.RemoveRequest) (*croft.Re
 	return res, nil
 }
 
-func kept(rec journal.Record, err error) croft.Kept {
-	why := croft.AsError("remove", explain("remove", rec.Workspace.Name, err))
-	if why.Code == croft.NotWritable {
-		why.Code, why.Message = croft.CleanupFailed, "the workspace could not be removed: "+why.Message
-		why.Hint = cmp.Or(why.Hint, "give yourself the right to write there, then croft remove "+rec.Workspace.Name)
-	}
-	return croft.Kept{Name: rec.Workspace.Name, Reason: why}
-}
-
 func (e *Engine) toRemove(ctx context.Context, s standing, req croft.RemoveRequest, res *croft.RemoveResult) ([]journal.Record, error) {
 	if req.All == croft.ScopeAll {
 		return e.journal.Live(ctx, s.id)
