@@ -17,12 +17,15 @@ import (
 // fails with ErrExists if something is at the path, and with os.ErrNotExist if
 // the stowed directories are gone.
 func (w *Worktree) Reregister(admin, tree, lock string) error {
-	if err := w.reregister(admin, tree, lock); err != nil || !w.IsIsolated() {
+	if err := w.reregister(admin, tree, lock); err != nil {
 		return err
 	}
-	// The ref that held what is not on the branch is gone, and the repository
-	// may have been moved.
-	return errors.Join(w.forgetSync(), w.Rejoin())
+	if w.IsIsolated() { // the ref that held what is not on the branch is gone
+		if err := w.forgetSync(); err != nil {
+			return err
+		}
+	}
+	return w.Rejoin() // the repository may have been moved
 }
 
 func (w *Worktree) reregister(admin, tree, lock string) error {
