@@ -201,3 +201,33 @@ func TestMissing(t *testing.T) {
 		})
 	}
 }
+
+// TestMovedInARound: the end of a round commits the work of an agent whose
+// directory was moved meanwhile.
+func TestMovedInARound(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			e := engineIn(t, r, 0)
+			ses, err := e.StartSession(t.Context(), croft.SessionRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			round, err := e.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"a"}, Mode: mode})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := round.Workspaces[0]
+			gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "work\n")
+			rename(t, w.Path, w.Path+".moved")
+			if ended, err := e.EndRound(t.Context(), round.ID); err != nil || len(ended.Failed) != 0 {
+				t.Fatalf("EndRound = %+v, %v", ended, err)
+			}
+			if got := r.Git("show", w.Branch+":work.txt"); got != "work" {
+				t.Errorf("the branch has %q", got)
+			}
+		})
+	}
+}

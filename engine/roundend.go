@@ -143,6 +143,9 @@ func (e *Engine) endSeat(ctx context.Context, ses *journal.Session, t *journal.T
 	if err != nil {
 		return err
 	}
+	if rec, err = e.catchUp(ctx, r, rec); err != nil { // what was moved has work to commit, too
+		return err
+	}
 	if rec.Workspace.Mode != croft.ModeLegacy {
 		if err := e.keepWork(ctx, ses, t, rec, r, seat); err != nil {
 			return err
