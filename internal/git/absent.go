@@ -66,7 +66,9 @@ func (w *Worktree) Rebuild(ctx context.Context, stowed, lock string, s AddSpec) 
 	if !w.IsIsolated() {
 		return w.addTree(s, func(tree *fsx.Dir) error { return tree.WriteFile(".git", []byte(w.pointer()), 0o666) })
 	}
-	store, err := w.Repo.lendObjects(ctx, filepath.Base(w.Admin))
+	admin := filepath.Base(w.Admin)
+	w.Repo.returnObjects(admin) // what it borrowed from before may lack its commits
+	store, err := w.Repo.lendObjects(ctx, admin)
 	if err != nil {
 		return err
 	}
