@@ -116,10 +116,10 @@ func (e *Engine) endNothing(ctx context.Context, m journal.Merge, key journal.Ke
 }
 
 func (e *Engine) checkSubmission(ctx context.Context, r *repo, w croft.Workspace, m croft.Merge) error {
-	switch {
-	case m.Target == "":
+	switch m.Target {
+	case "":
 		return &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no target branch", Hint: "croft merge --into BRANCH " + w.Name}
-	case m.Target == w.Branch:
+	case w.Branch:
 		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is the workspace's own branch", m.Target)}
 	}
 	if err := checkStrategy(m.Strategy); err != nil {
