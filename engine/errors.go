@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/snapshot"
 )
 
 func notFound(op, ref string) *croft.Error {
@@ -158,7 +159,11 @@ func explainGit(e *croft.Error, err error) bool {
 		e.Code, e.Message, e.Details = croft.WorkspaceBroken, "the workspace's own git directory is not as Croft made it", private.Error()
 		e.Hint = "croft remove --force " + cmp.Or(e.Workspace, "<the workspace>")
 	case errors.Is(err, git.ErrIndexLocked):
-		e.Code, e.Message = croft.WorkspaceBusy, "a git is at work in the workspace"
+		e.Code, e.Message, e.Details = croft.WorkspaceBusy, "a git is at work in the workspace", err.Error()
+		e.Hint = "wait for it, or delete the lock if no git is running"
+	case errors.Is(err, git.KindLocked):
+		e.Code, e.Message, e.Details = croft.WorkspaceBusy, "another git holds a lock that this needs", err.Error()
+		e.Hint = "wait for it, or delete the lock if no git is running"
 	case errors.Is(err, git.ErrForeignAdmin):
 		e.Code, e.Message, e.Details = croft.WorkspaceBroken, "the workspace's git directory was changed to belong to another repository", err.Error()
 		e.Hint = "croft remove --force <the workspace>"
@@ -197,6 +202,9 @@ func explainCheckout(e *croft.Error, err error) bool {
 	case errors.Is(err, fsx.ErrLink) || errors.Is(err, fsx.ErrMount):
 		e.Code, e.Message = croft.NotWritable, "a link, or another thing that does not belong there, is in the way"
 		e.Hint = "look at it and move it away, then run the command again"
+	case errors.Is(err, snapshot.ErrChanging):
+		e.Code, e.Message = croft.WorkspaceBusy, "files of the workspace change while they are saved"
+		e.Hint = "the same command again, when the agent is idle"
 	case errors.Is(err, checkout.ErrDiffers):
 		e.Code, e.Message = croft.GitFailed, "the checkout is not what the commit says"
 	default:
@@ -216,4 +224,30 @@ func explainJournal(e *croft.Error, err error) bool {
 	}
 	e.Code, e.Message, e.Hint = croft.StateUnavailable, "the state database cannot be used", "croft doctor"
 	return true
+}
+
+// moving says of a branch that it moves under whoever wants to commit to it.
+func moving(branch string, err error) error {
+	return &croft.Error{
+		Code: croft.WorkspaceBusy, Message: fmt.Sprintf("%s keeps moving: somebody commits to it", branch), Details: err.Error(),
+		Hint: "the same command again, when the agent is idle",
+	}
+}
+
+// vanished explains what went wrong with a workspace that was removed meanwhile.
+func (e *Engine) vanished(ctx context.Context, rec journal.Record, err error) error {
+	if _, explained := errors.AsType[*croft.Error](err); err == nil || explained || fsx.Identity(rec.Identity).IsAt(rec.Workspace.Path) {
+		return err
+	}
+	now, jerr := e.journal.Record(context.WithoutCancel(ctx), rec.Workspace.ID)
+	if errors.Is(jerr, journal.ErrNotFound) || jerr == nil && now.Workspace.State == croft.Trashed {
+		return &croft.Error{
+			Code: croft.WorktreeNotFound, Workspace: rec.Workspace.Name, Message: fmt.Sprintf("%q was removed meanwhile", rec.Workspace.Name),
+			Details: err.Error(), Hint: "croft trash",
+		}
+	}
+	return &croft.Error{
+		Code: croft.WorkspaceBusy, Workspace: rec.Workspace.Name, Message: fmt.Sprintf("%q is being removed, or was moved away", rec.Workspace.Name),
+		Details: err.Error(), Hint: "croft list",
+	}
 }

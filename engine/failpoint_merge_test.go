@@ -4,7 +4,6 @@ package engine_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -91,19 +90,6 @@ func wantLanded(t *testing.T, r *gittest.Repo, e *engine.Engine, job task) {
 	}
 	r.Git("fsck", "--strict", "--no-dangling")
 	wantNoLocks(t, r)
-}
-
-func wantNoLocks(t *testing.T, r *gittest.Repo) {
-	t.Helper()
-	err := filepath.WalkDir(filepath.Join(r.Dir, ".git"), func(path string, _ os.DirEntry, err error) error {
-		if strings.HasSuffix(path, ".lock") && !strings.HasPrefix(path, filepath.Join(r.Dir, ".git", "croft")) {
-			t.Errorf("a lock is left: %s", path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
 }
 
 // TestKilledMerge kills a process that merges at every point. What another

@@ -154,13 +154,6 @@ func everyPoint(t *testing.T, step int, setting func(t *testing.T) (*gittest.Rep
 	}
 }
 
-func gc(t *testing.T, e *engine.Engine) {
-	t.Helper()
-	if _, err := e.GC(t.Context(), ""); err != nil {
-		t.Fatalf("the next call: %v", err)
-	}
-}
-
 func creations(layout string) func(t *testing.T) (*gittest.Repo, task) {
 	return func(t *testing.T) (*gittest.Repo, task) { return company(t), task{Create: threeRoles(layout)} }
 }

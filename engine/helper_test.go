@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -49,6 +50,7 @@ type task struct {
 	Finish   *croft.FinishRequest    `json:"finish,omitempty"`
 	Discard  *croft.DiscardRequest   `json:"discard,omitempty"`
 	Queue    bool                    `json:"queue,omitempty"` // drive the lanes
+	Resolve  *croft.MergeRequest     `json:"resolve,omitempty"`
 	Review   *croft.ReviewRequest    `json:"review,omitempty"`
 	Apply    *croft.ApplyRequest     `json:"apply,omitempty"`
 	Round    *croft.RoundRequest     `json:"round,omitempty"`
@@ -162,6 +164,8 @@ func (job task) takeBack(ctx context.Context, e croft.Service) error {
 		_, err = e.Review(ctx, *job.Review)
 	case job.Apply != nil:
 		_, err = e.Apply(ctx, *job.Apply)
+	case job.Resolve != nil:
+		_, err = e.Resolve(ctx, *job.Resolve)
 	}
 	return marked(cmp.Or(err, job.playRound(ctx, e)))
 }
@@ -402,4 +406,25 @@ func (job task) bringBack(ctx context.Context, e croft.Service) error {
 		}
 	}
 	return nil
+}
+
+// wantNoLocks fails if a lock of git's is left in the repository.
+func wantNoLocks(t *testing.T, r *gittest.Repo) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(r.Dir, ".git"), func(path string, _ os.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".lock") && !strings.HasPrefix(path, filepath.Join(r.Dir, ".git", "croft")) {
+			t.Errorf("a lock is left: %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func gc(t *testing.T, e *engine.Engine) {
+	t.Helper()
+	if _, err := e.GC(t.Context(), ""); err != nil {
+		t.Fatalf("the next call: %v", err)
+	}
 }

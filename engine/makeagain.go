@@ -49,7 +49,7 @@ func (e *Engine) makeAgain(ctx context.Context, r *repo, rec *journal.Record, sp
 	work, err := e.pinned(ctx, r, archiveWorkRef(rec.Workspace.ID))
 	if err == nil {
 		_, workers := parallel(1, r.cfg.Checkout.Workers)
-		return r.trees.At(spec).Change(ctx, func(tree *git.Worktree) error {
+		return r.trees.At(spec).ChangeHeld(ctx, func(tree *git.Worktree) error {
 			return snapshot.Rewind(ctx, work, work, snapshot.Files{
 				Worktree: tree, SecretsDir: e.secretsDir(r, rec.Workspace.ID), Workers: workers, Sync: snapshot.SyncFiles,
 			})

@@ -207,6 +207,9 @@ func (e *Engine) recover(ctx context.Context, repo croft.ID) error {
 	}
 	if r != nil && r.git != nil {
 		e.sweepDrafts(ctx, r)
+		if err := e.sweepKept(ctx, r); err != nil {
+			return err
+		}
 	}
 	return e.recoverRounds(ctx, repo)
 }
@@ -243,6 +246,16 @@ func (e *Engine) recoverElsewhere(ctx context.Context, repo croft.ID) error {
 		return err
 	}
 	return e.recoverRounds(ctx, "")
+}
+
+// sweepKept removes locks on checkouts that were left to whoever finishes a
+// publication, if none is left to be finished.
+func (e *Engine) sweepKept(ctx context.Context, r *repo) error {
+	ops, err := e.journal.RunningAt(ctx, r.id)
+	if err != nil || slices.ContainsFunc(ops, func(op journal.Operation) bool { return op.Kind == "publish" }) {
+		return err
+	}
+	return r.git.SweepKept(ctx)
 }
 
 func (e *Engine) recoverOne(ctx context.Context, op journal.Operation) error {

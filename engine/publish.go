@@ -371,7 +371,9 @@ func (e *Engine) recoverPublication(ctx context.Context, r *repo, op journal.Ope
 		moved = e.moveTarget(ctx, r, pub, (*git.Host).Resume) == nil
 	}
 	for _, h := range r.git.Hosts(pub.Target) {
-		h.DropLock()
+		if err := h.DropLock(ctx); err != nil {
+			return err
+		}
 	}
 	if moved {
 		return e.endPublication(ctx, op, pub)

@@ -65,7 +65,7 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 	// and the whole state is saved.
 	before, err := e.save(ctx, s.repo, rec, "")
 	if err != nil {
-		return nil, err
+		return nil, e.vanished(ctx, rec, err)
 	}
 	op, err := e.beginResolve(ctx, s.repo, rec, *before)
 	if err != nil {
@@ -117,7 +117,7 @@ func (e *Engine) bringTarget(ctx context.Context, r *repo, rec journal.Record, o
 		Merge: croft.Merge{Kind: croft.KindMerge, WorkspaceID: id, Target: out.Target, Head: head},
 	}, out.Commit)
 	if err != nil {
-		return explainBranch(rec, err)
+		return e.vanished(ctx, rec, explainBranch(rec, err))
 	}
 	for _, p := range paths {
 		out.Conflicts = append(out.Conflicts, croft.ConflictedPath{Path: p})

@@ -291,7 +291,7 @@ func (e *Engine) carryRewind(ctx context.Context, r *repo, op *operation, how re
 	}
 	spec := specOf(rec)
 	spec.Inherit = op.inherit()
-	if err := r.trees.At(spec).Change(ctx, func(tree *git.Worktree) error {
+	if err := r.trees.At(spec).ChangeHeld(ctx, func(tree *git.Worktree) error {
 		if err := e.moveBranch(ctx, r, rec, tree, how); err != nil {
 			return err
 		}

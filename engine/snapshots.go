@@ -46,7 +46,7 @@ func (e *Engine) Snapshot(ctx context.Context, req croft.SnapshotRequest) (*crof
 		err = e.journal.Update(ctx, func(tx *journal.Tx) error { return e.note(tx, "snapshot", s.id, rec) })
 	}
 	if err != nil {
-		return nil, explain("snapshot", rec.Workspace.Name, err)
+		return nil, explain("snapshot", rec.Workspace.Name, e.vanished(ctx, rec, err))
 	}
 	return saved, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -59,7 +58,7 @@ func (e *Engine) commitWorkAs(ctx context.Context, r *repo, rec journal.Record, 
 	if err == nil && rec.Resolving != nil {
 		err = e.noteResolved(ctx, rec.Workspace.ID)
 	}
-	return head, heldBack, err
+	return head, heldBack, e.vanished(ctx, rec, err)
 }
 
 func (e *Engine) commitFound(ctx context.Context, r *repo, rec journal.Record, as commitAs) (head string, heldBack []string, err error) {
@@ -98,8 +97,8 @@ func (e *Engine) commitFound(ctx context.Context, r *repo, rec journal.Record, a
 		Signature: git.At(id.Committer, as.when), Author: git.At(id.Author, as.when), Message: withTrailer(text, "Croft-Workspace", string(rec.Workspace.ID)),
 	}
 	head, err = tree.CommitWork(ctx, work)
-	if errors.Is(err, git.ErrIndexLocked) {
-		err = &croft.Error{Code: croft.WorkspaceBusy, Message: "a git is at work in the workspace", Details: filepath.Join(tree.Admin, "index.lock")}
+	if errors.Is(err, git.KindRefStale) {
+		err = moving(rec.Workspace.Branch, err)
 	}
 	return head, found.heldBack, explainBranch(rec, err)
 }

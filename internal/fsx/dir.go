@@ -259,6 +259,26 @@ func (d *Dir) WriteFile(name string, data []byte, perm os.FileMode) error {
 	return err
 }
 
+// Append adds to an entry that is a regular file without a second name, or makes
+// it.
+func (d *Dir) Append(name string, data []byte, perm os.FileMode) error {
+	f, err := d.openFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		f, err = d.Create(name, perm)
+	}
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil && (!info.Mode().IsRegular() || namesOf(info) > 1) {
+		err = &os.PathError{Op: "write", Path: d.join(name), Err: ErrNotRegular}
+	}
+	if err == nil {
+		_, err = f.Write(data)
+	}
+	return errors.Join(err, f.Close())
+}
+
 // Has reports whether there is an entry of a name, of whatever kind.
 func (d *Dir) Has(name string) bool {
 	_, err := d.IdentityOf(name)

@@ -93,6 +93,20 @@ func (d *Dir) Replace(name, newName string) error {
 	return os.Rename(d.join(name), d.join(newName))
 }
 
+// LinkNew gives a file a second name that nothing has; [os.ErrExist] says that
+// something has it. On a file system without second names the file loses its
+// first one.
+func (d *Dir) LinkNew(name, newName string) error {
+	if !isName(name) || !isName(newName) {
+		return notAName("link", newName)
+	}
+	err := os.Link(d.join(name), d.join(newName))
+	if err != nil && !errors.Is(err, os.ErrExist) && !IsThere(d.join(newName)) {
+		err = d.rename(name, d, newName)
+	}
+	return err
+}
+
 func (d *Dir) renameOver(name string, to *Dir) error { return os.Rename(d.join(name), to.join(name)) }
 
 func (d *Dir) rename(name string, to *Dir, newName string) error {
@@ -140,3 +154,6 @@ func (d *Dir) RemoveAll(name string) error {
 	}
 	return d.RemoveTree(name, id, nil)
 }
+
+// namesOf is by how many names a file can be reached, as far as it can be told.
+func namesOf(os.FileInfo) uint64 { return 1 }

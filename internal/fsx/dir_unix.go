@@ -5,6 +5,7 @@ package fsx
 import (
 	"errors"
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -122,6 +123,23 @@ func (d *Dir) Replace(name, newName string) error {
 	return nil
 }
 
+// LinkNew gives a file a second name that nothing has; [os.ErrExist] says that
+// something has it. On a file system without second names the file loses its
+// first one.
+func (d *Dir) LinkNew(name, newName string) error {
+	if !isName(name) || !isName(newName) {
+		return notAName("link", newName)
+	}
+	err := unix.Linkat(d.fd(), name, d.fd(), newName, 0)
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+		err = renameNew(d.fd(), name, d.fd(), newName)
+	}
+	if err != nil {
+		return &os.LinkError{Op: "link", Old: d.join(name), New: d.join(newName), Err: err}
+	}
+	return nil
+}
+
 // renameOver moves an entry to another directory, over what has its name there.
 func (d *Dir) renameOver(name string, to *Dir) error {
 	if err := unix.Renameat(d.fd(), name, to.fd(), name); err != nil {
@@ -149,6 +167,14 @@ func renameLooking(from int, name string, to int, newName string) error {
 		return unix.EEXIST
 	}
 	return unix.Renameat(from, name, to, newName)
+}
+
+// namesOf is by how many names a file can be reached.
+func namesOf(info os.FileInfo) uint64 {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(s.Nlink)
+	}
+	return 1
 }
 
 // retry repeats a call that a signal interrupted.

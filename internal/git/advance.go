@@ -62,7 +62,7 @@ func (e *HostDirtyError) Error() string {
 }
 
 // Advance is a checkout that is ready to go along. Its index is locked until
-// Apply or Cancel.
+// Cancel, which is called whatever becomes of it.
 type Advance struct {
 	*indexCopy
 	old, now string
@@ -86,7 +86,7 @@ func (h *Host) prepare(ctx context.Context, old, now string, first func(*Advance
 		return nil, err
 	}
 	a := &Advance{c, old, now}
-	err = a.takeLock(ctx)
+	err = a.takeLock(ctx, keptAfter)
 	if errors.Is(err, ErrIndexLocked) {
 		err = &HostDirtyError{Path: h.Path, Cause: "another git is at work there (index.lock)"}
 	}
@@ -95,6 +95,9 @@ func (h *Host) prepare(ctx context.Context, old, now string, first func(*Advance
 	}
 	if err == nil {
 		err = a.load()
+	}
+	if err == nil {
+		err = a.standIn("", old)
 	}
 	if err == nil {
 		err = a.check(ctx)
@@ -234,7 +237,8 @@ func (a *Advance) obstacles(changes []Change) []string {
 
 // Apply writes the files and the index of the new commit. It is called when the
 // branch is locked, before it moves: whoever looks after a crash sees changes
-// that are yet to be committed, never the undoing of what was.
+// that are yet to be committed, never the undoing of what was. The index stays
+// locked until Cancel, so that nobody commits before the branch has moved.
 func (a *Advance) Apply(ctx context.Context) error {
 	if _, err := a.run(ctx, "", "read-tree", "-m", "-u", a.old, a.now); err != nil {
 		if failed, ok := errors.AsType[*Error](err); ok && failed.ExitCode == 128 {
@@ -242,9 +246,7 @@ func (a *Advance) Apply(ctx context.Context) error {
 		}
 		return err
 	}
-	err := a.place()
-	a.discard()
-	return err
+	return a.place()
 }
 
 // namedFiles takes the paths out of what git says when it refuses.
@@ -262,7 +264,11 @@ func namedFiles(stderr string) []string {
 	return files
 }
 
-// DropLock removes a lock that a killed Croft left on a checkout's index.
-func (h *Host) DropLock() {
-	(&indexCopy{repo: h.repo, at: checkoutAt{gitDir: h.gitDir}}).dropStaleLock()
+// DropLock removes a lock that a killed Croft left on a checkout's index for
+// whoever finishes what it had begun.
+func (h *Host) DropLock(ctx context.Context) error {
+	name := h.repo.lockName(filepath.Join(h.gitDir, indexLock))
+	return h.repo.eachDead(ctx, func(dead remains) bool {
+		return dead.isKept && slices.Contains(dead.locks, name) && h.repo.dropHolds(dead)
+	})
 }

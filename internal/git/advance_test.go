@@ -280,7 +280,7 @@ func TestAdvanceResumes(t *testing.T) {
 			} else {
 				gittest.WriteFile(t, path, tt.left)
 			}
-			gittest.WriteFile(t, filepath.Join(repo.CommonDir, "index.lock"), lockText)
+			abandoned(t, repo, repo.Main(), keptAfter)
 			a, err := repo.Hosts("main")[0].Resume(t.Context(), old, now)
 			if err == nil {
 				defer a.Cancel()

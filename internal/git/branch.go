@@ -1,12 +1,15 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/failpoint"
 )
 
 // BranchError says that a checkout is not on the branch that it is to be on, or
@@ -164,19 +167,33 @@ func (r *Repository) symbolicBranch(ctx context.Context, branch string) (string,
 	return to, nil
 }
 
-// moveHead moves the branch that is checked out, or HEAD itself if none is, from
-// one commit to another and makes that durable. The ref is named, so that nothing
-// else moves, whatever HEAD names by now.
-func (w *Worktree) moveHead(ctx context.Context, branch, oid, old string) error {
+// move is where a branch, or HEAD itself if there is none, goes.
+type move struct{ branch, from, to string }
+
+// moveHead moves the branch that is checked out, or HEAD itself if none is, and
+// makes that durable. The ref is named, so that nothing else moves, whatever HEAD
+// names by now. The index is put in its place when the branch is locked and known
+// to be where it was, just before it moves.
+func (w *Worktree) moveHead(ctx context.Context, m move, index *indexCopy) error {
+	place := func() error { return errors.Join(index.place(), failpoint.Hit("commit.placed")) }
+	if m.branch != "" && w.Repo.NativeRefs() {
+		err := w.Repo.UpdateRefsAfter(ctx, place, RefUpdate{Ref: headRef(m.branch), New: m.to, Old: m.from})
+		if err == nil {
+			w.logHead(ctx, index.admin, m.from, m.to)
+		}
+		return err
+	}
+	if err := place(); err != nil {
+		return err
+	}
 	ref, dirs := "HEAD", []string{w.Admin}
-	if branch != "" {
-		ref = "refs/heads/" + branch
+	if m.branch != "" {
+		ref = headRef(m.branch)
 		dirs = append(dirs, w.Repo.refDirs([]RefUpdate{{Ref: ref}})...)
 	}
-	if old == "" {
-		old = w.Repo.ZeroOID()
-	}
-	if _, err := w.run(ctx, call{args: []string{"update-ref", "--no-deref", "-m", "commit: croft", ref, oid, old}, locks: true}); err != nil {
+	if _, err := w.run(ctx, call{
+		args: []string{"update-ref", "--no-deref", "-m", "commit: croft", ref, m.to, cmp.Or(m.from, w.Repo.ZeroOID())}, locks: true,
+	}); err != nil {
 		return err
 	}
 	return syncAll(dirs...)

@@ -18,13 +18,21 @@ func TestMoveHeadNamesTheBranch(t *testing.T) {
 	r.Git("branch", "--quiet", "work")
 	next := r.Git("commit-tree", "-p", "main", "-m", "next", "main^{tree}")
 	w := open(t, r).Main()
-	if err := w.moveHead(t.Context(), "work", next, tip); err != nil {
+	c, err := w.Repo.copyIndex(w.at())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.discard()
+	if err := c.load(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.moveHead(t.Context(), move{"work", tip, next}, c); err != nil {
 		t.Fatal(err)
 	}
 	if main, work := r.Git("rev-parse", "main"), r.Git("rev-parse", "work"); main != tip || work != next {
 		t.Errorf("main is at %s, work at %s", main, work)
 	}
-	if err := w.moveHead(t.Context(), "", next, tip); err != nil {
+	if err := w.moveHead(t.Context(), move{"", tip, next}, c); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.Git("rev-parse", "main"); got != tip {
@@ -43,8 +51,10 @@ func TestNothingIsWrittenOnAnotherBranch(t *testing.T) {
 			return err
 		},
 		"CommitWorkOnceLocked": func(ctx context.Context, w *Worktree) error {
-			_, err := w.commitWork(ctx, Work{Branch: "work", Paths: []string{"new"}, Commit: Commit{Message: "m"}, Identity: who})
-			return err
+			return w.ChangeHeld(ctx, func(w *Worktree) error {
+				_, err := w.commitWork(ctx, Work{Branch: "work", Paths: []string{"new"}, Commit: Commit{Message: "m"}, Identity: who})
+				return err
+			})
 		},
 		"BringIn": func(ctx context.Context, w *Worktree) error {
 			_, err := w.BringIn(ctx, BringIn{Branch: "work", Commit: "other", Name: "other", Identity: who})

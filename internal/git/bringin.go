@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // BringIn says what is merged into a worktree.
@@ -35,62 +39,100 @@ func (w *Worktree) BringIn(ctx context.Context, in BringIn) (conflicted []string
 	if err := w.RequireBranch(ctx, in.Branch); err != nil {
 		return nil, err
 	}
-	err = w.Change(ctx, func(w *Worktree) error {
+	err = w.ChangeHeld(ctx, func(w *Worktree) error {
 		conflicted, err = w.bringIn(ctx, in)
 		return err
 	})
 	return conflicted, err
 }
 
+// bringIn merges in a worktree whose index is held. Git merges with a copy of the
+// index, which is put in its place together with what says that a merge is in
+// progress.
 func (w *Worktree) bringIn(ctx context.Context, in BringIn) ([]string, error) {
+	if err := w.requireHead(ctx, in.Branch); err != nil {
+		return nil, err
+	}
+	head, err := w.headOf(ctx, in.Branch)
+	if err != nil {
+		return nil, err
+	}
+	c, err := w.Repo.copyIndex(w.at())
+	if err != nil {
+		return nil, err
+	}
+	c.admin, c.isLent = w.index.dir, true
+	defer c.discard()
+	if err := errors.Join(c.load(), c.standIn(in.Branch, head)); err != nil {
+		return nil, err
+	}
+	conflicted, err := c.merge(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("bringin.merged"); err != nil {
+		return nil, err
+	}
+	if err := c.deliver(); err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("bringin.delivered"); err != nil {
+		return nil, err
+	}
+	return conflicted, c.place()
+}
+
+// merge has git merge, and returns the paths in conflict.
+func (c *indexCopy) merge(ctx context.Context, in BringIn) ([]string, error) {
 	now := time.Now()
-	_, err := w.run(ctx, call{
-		args: []string{"-c", "merge.conflictStyle=merge", "merge", "--no-commit", "--no-ff", "-m", fmt.Sprintf("Merge %s", in.Name), in.Commit}, locks: true,
-		env: append(identityEnv("AUTHOR", At(in.Identity.Author, now)), identityEnv("COMMITTER", At(in.Identity.Committer, now))...),
+	_, err := c.call(ctx, call{
+		args: []string{"-c", "merge.conflictStyle=merge", "merge", "--no-commit", "--no-ff", "-m", fmt.Sprintf("Merge %s", in.Name), in.Commit},
+		env:  append(identityEnv("AUTHOR", At(in.Identity.Author, now)), identityEnv("COMMITTER", At(in.Identity.Committer, now))...),
 	})
 	if err != nil && exitCode(err) != 1 {
 		return nil, err
 	}
-	conflicted, lerr := w.unmerged(ctx)
+	conflicted, lerr := c.unmerged(ctx)
 	if lerr != nil {
 		return nil, errors.Join(err, lerr)
 	}
 	if err != nil && len(conflicted) == 0 {
 		return nil, err
 	}
-	if in.As == "" || len(w.mergeHeads()) == 0 {
+	mergeHead := filepath.Join(cmp.Or(c.stand, c.at.gitDir), "MERGE_HEAD")
+	if in.As == "" || !fsx.IsThere(mergeHead) {
 		return conflicted, nil
 	}
-	if err := replaceFile(filepath.Join(w.Admin, "MERGE_HEAD"), []byte(in.As+"\n"), 0o644); err != nil {
+	if err := replaceFile(mergeHead, []byte(in.As+"\n"), 0o644); err != nil {
 		return nil, err
 	}
 	for _, path := range in.Conflicts {
 		if slices.Contains(conflicted, path) {
 			continue
 		}
-		if err := w.unmerge(ctx, in, path); err != nil {
+		if err := c.unmerge(ctx, in, path); err != nil {
 			return nil, err
 		}
 	}
-	return w.unmerged(ctx)
+	return c.unmerged(ctx)
 }
 
 // unmerged lists the paths in conflict.
-func (w *Worktree) unmerged(ctx context.Context) ([]string, error) {
-	out, err := w.run(ctx, call{args: []string{"diff", "--name-only", "--diff-filter=U", "-z", "--ignore-submodules=all"}})
+func (c *indexCopy) unmerged(ctx context.Context) ([]string, error) {
+	out, err := c.call(ctx, call{args: []string{"diff", "--name-only", "--diff-filter=U", "-z", "--ignore-submodules=all"}})
 	return splitNUL(out), err
 }
 
 // unmerge says of a path in the index that it is in conflict: what was undone
 // comes from one side, what the target has made of it since from the other.
-func (w *Worktree) unmerge(ctx context.Context, in BringIn, path string) error {
-	if _, err := os.Lstat(filepath.Join(w.Path, filepath.FromSlash(path))); errors.Is(err, os.ErrNotExist) {
+func (c *indexCopy) unmerge(ctx context.Context, in BringIn, path string) error {
+	if _, err := os.Lstat(filepath.Join(c.at.work, filepath.FromSlash(path))); errors.Is(err, os.ErrNotExist) {
 		return nil // there is nothing to be resolved in it
 	}
 	var lines strings.Builder
-	fmt.Fprintf(&lines, "0 %s\t%s\x00", w.Repo.ZeroOID(), path)
+	fmt.Fprintf(&lines, "0 %s\t%s\x00", c.repo.ZeroOID(), path)
 	for stage, commit := range []string{in.Undone, in.As, in.Undone + "^"} {
-		out, err := w.run(ctx, call{args: []string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", path}})
+		out, err := c.call(ctx, call{args: []string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", path}})
 		if err != nil {
 			return err
 		}
@@ -100,6 +142,6 @@ func (w *Worktree) unmerge(ctx context.Context, in BringIn, path string) error {
 			}
 		}
 	}
-	_, err := w.run(ctx, call{args: []string{"update-index", "-z", "--index-info"}, stdin: lines.String(), locks: true})
+	_, err := c.call(ctx, call{args: []string{"update-index", "-z", "--index-info"}, stdin: lines.String()})
 	return err
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/failpoint"
 )
 
 // inProgress says by which file git knows what it is in the middle of.
@@ -83,22 +85,31 @@ func (w *Worktree) CommitWork(ctx context.Context, work Work) (oid string, err e
 	if err := w.RequireBranch(ctx, work.Branch); err != nil {
 		return "", err
 	}
-	err = w.Change(ctx, func(w *Worktree) error {
-		oid, err = w.commitWork(ctx, work)
+	err = w.ChangeHeld(ctx, func(w *Worktree) error {
+		for range commitTries {
+			oid, err = w.commitWork(ctx, work)
+			// A git commit of the agent's lets go of the index before it moves the
+			// branch, which may be after it was read here.
+			if !errors.Is(err, KindRefStale) {
+				break
+			}
+		}
 		return err
 	})
 	return oid, err
 }
 
+// commitTries is how often a branch may move while work is committed to it.
+const commitTries = 5
+
+// commitWork commits work in a worktree whose index is held.
 func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 	copied, err := w.Repo.copyIndex(w.at())
 	if err != nil {
 		return "", err
 	}
+	copied.admin, copied.isLent = w.index.dir, true
 	defer copied.discard()
-	if err := copied.takeLock(ctx); err != nil {
-		return "", err
-	}
 	if err := copied.load(); err != nil {
 		return "", err
 	}
@@ -107,6 +118,9 @@ func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 	}
 	head, err := w.headOf(ctx, work.Branch)
 	if err != nil {
+		return "", err
+	}
+	if err := copied.standIn(work.Branch, head); err != nil {
 		return "", err
 	}
 	tree, err := copied.tree(ctx, work)
@@ -132,10 +146,13 @@ func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 		return "", err
 	}
 	defer release()
-	if err := copied.place(); err != nil {
+	if err := failpoint.Hit("commit.kept"); err != nil {
 		return "", err
 	}
-	if err := w.moveHead(ctx, work.Branch, oid, head); err != nil {
+	if err := w.moveHead(ctx, move{work.Branch, head, oid}, copied); err != nil {
+		return "", err
+	}
+	if err := failpoint.Hit("commit.moved"); err != nil {
 		return "", err
 	}
 	for _, name := range []string{"MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "AUTO_MERGE"} {
@@ -179,7 +196,8 @@ func (w *Worktree) WorkCommit(ctx context.Context, a *Attempts, work Work) (stri
 	defer os.RemoveAll(dir)
 	// The copy lies apart, its objects among the attempts.
 	c := &indexCopy{repo: w.Repo, at: w.at(), q: &quarantine{repo: w.Repo, dir: dir, env: a.q.env}}
-	if err := c.load(); err != nil {
+	defer c.release()
+	if err := errors.Join(c.load(), c.standIn("", head)); err != nil {
 		return "", err
 	}
 	tree, err := c.tree(ctx, work)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
@@ -54,40 +53,30 @@ func (w *Worktree) Change(ctx context.Context, act func(*Worktree) error) error 
 	return errors.Join(acted, p.deliver(context.WithoutCancel(ctx), state))
 }
 
-// indexLock is the file under which git changes an index.
-const indexLock = "index.lock"
-
 // isHeld reports whether a lock of Croft's lies on the agent's index.
 func (p *private) isHeld() bool {
 	b, err := p.read(indexLock)
-	return err == nil && string(b) == lockText
+	_, isCrofts := lockOwner(b)
+	return err == nil && isCrofts
 }
 
-// holdIndex takes the lock of the agent's index, as git does.
+// holdIndex takes the lock of the agent's index, as git does. The caller holds
+// the kernel lock that every Croft holds meanwhile: one of Croft's that lies there
+// was left by one that died.
 func (p *private) holdIndex(ctx context.Context) (unlock func(), err error) {
-	deadline := time.Now().Add(indexWait)
-	for {
-		f, err := p.root.OpenFile(indexLock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-		if err == nil {
-			_, err = f.WriteString(lockText)
-			return func() { _ = p.root.Remove(indexLock) }, errors.Join(err, f.Close())
-		}
-		if !errors.Is(err, os.ErrExist) {
-			return nil, err
-		}
-		if p.isHeld() { // by a Croft that died
-			_ = p.root.Remove(indexLock)
-			continue
-		}
-		if time.Now().After(deadline) {
-			return nil, ErrIndexLocked
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(10 * time.Millisecond):
-		}
+	if p.isHeld() {
+		_ = p.root.Remove(indexLock)
 	}
+	dir, err := fsx.OpenDir(p.w.privateDir())
+	if err != nil {
+		return nil, err
+	}
+	h, err := p.w.Repo.holdIndex(ctx, p.w.privateDir(), dir, sweptAfter)
+	if err != nil {
+		_ = dir.Close()
+		return nil, err
+	}
+	return func() { h.release(); _ = dir.Close() }, nil
 }
 
 // deliver makes the private git directory what the admin directory is. The

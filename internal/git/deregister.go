@@ -70,6 +70,7 @@ func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 	}
 	defer moved.Close()
 	_ = moved.Remove(headLock)
+	dropOwnLock(moved)
 	_ = moved.Replace(hidden, pointer)
 	return nil
 }

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,16 +18,16 @@ import (
 type door struct {
 	repo   *Repository // nil: no repository, as for init and clone
 	gitDir string      // with repo: default its common directory
+	stand  string      // the git directory that git is given instead; what gitDir says of settings counts
 	work   string      // the work tree, for calls that need files
 	cwd    string      // default: the work tree, or the host directory
 }
 
-func (d door) gitDirectory() string {
-	if d.gitDir == "" {
-		return d.repo.CommonDir
-	}
-	return d.gitDir
-}
+// gitDirectory is the git directory that git is given.
+func (d door) gitDirectory() string { return cmp.Or(d.stand, d.checkoutDir()) }
+
+// checkoutDir is the git directory of the checkout.
+func (d door) checkoutDir() string { return cmp.Or(d.gitDir, d.repo.CommonDir) }
 
 func (d door) args() []string {
 	if d.repo == nil {
@@ -160,11 +161,11 @@ func (g *Git) hardened(ctx context.Context, d door, c call) ([]string, error) {
 		if err := d.check(); err != nil {
 			return nil, err
 		}
-		s, err := d.repo.settingsOf(ctx, d.gitDirectory())
+		s, err := d.repo.settingsOf(ctx, d.checkoutDir())
 		if err != nil {
 			return nil, err
 		}
-		own, err := d.repo.checkoutConfig(s.host, d.gitDirectory())
+		own, err := d.repo.checkoutConfig(s.host, d.checkoutDir())
 		if err != nil {
 			return nil, err
 		}

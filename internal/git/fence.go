@@ -26,7 +26,7 @@ func (g *Git) writeBelow(ctx context.Context, d door, c call) []string {
 	if slices.Contains(c.args, "-S") || verbOf(c.args) == "fetch" {
 		return nil
 	}
-	s, err := d.repo.settingsOf(ctx, d.gitDirectory())
+	s, err := d.repo.settingsOf(ctx, d.checkoutDir())
 	if err != nil || s.hasFilters || c.network && (s.hasLFS || d.repo.format.partial) {
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
 )
@@ -15,14 +14,17 @@ import (
 // the objects that come of it. The checkout's own index is not touched before
 // the copy is put in its place, whole and on disk.
 type indexCopy struct {
-	repo   *Repository
-	at     checkoutAt
-	q      *quarantine
-	locked bool
+	repo *Repository
+	at   checkoutAt
+	q    *quarantine
+	lock *indexHold
 
 	// admin is the git directory that was locked. It is held, because an agent may
 	// put another one, or a link, in its place.
-	admin *fsx.Dir
+	admin  *fsx.Dir
+	isLent bool // by whoever closes it
+
+	stand string // the git directory that stands in for the checkout's; see standIn
 }
 
 func (r *Repository) copyIndex(at checkoutAt) (*indexCopy, error) {
@@ -36,11 +38,12 @@ func (r *Repository) copyIndex(at checkoutAt) (*indexCopy, error) {
 // file is the copy. It lies among objects, under a name that none has.
 func (c *indexCopy) file() string { return filepath.Join(c.q.dir, "index") }
 
-func (c *indexCopy) original() string { return filepath.Join(c.at.gitDir, "index") }
-
 // load copies the index; a checkout without one has an empty one.
 func (c *indexCopy) load() error {
-	err := copyIndexFile(c.original(), c.file())
+	if err := c.hold(); err != nil {
+		return err
+	}
+	err := copyHeld(c.admin, "index", c.file())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -63,10 +66,8 @@ func copyIndexFile(from, to string) error {
 
 // discard throws the copy away and lets go of the index.
 func (c *indexCopy) discard() {
-	if c.locked {
-		_ = c.admin.Remove(indexLock)
-		c.locked = false
-	}
+	c.lock.release()
+	c.lock = nil
 	c.release()
 	c.q.discard()
 }
@@ -80,19 +81,25 @@ func (c *indexCopy) hold() (err error) {
 }
 
 func (c *indexCopy) release() {
-	if c.admin != nil {
+	if c.admin != nil && !c.isLent {
 		_ = c.admin.Close()
-		c.admin = nil
 	}
+	c.admin = nil
 }
 
 // run runs git in the checkout on the copy of its index.
 func (c *indexCopy) run(ctx context.Context, stdin string, args ...string) ([]byte, error) {
-	return c.repo.git.run(ctx, door{repo: c.repo, gitDir: c.at.gitDir, work: c.at.work}, call{
-		args: args, stdin: stdin, locks: true, inherit: c.at.inherit,
-		config: [][2]string{{"core.fsync", "none"}, {"core.splitIndex", "false"}},
-		env:    append([]string{"GIT_INDEX_FILE=" + c.file()}, c.q.env...),
+	return c.call(ctx, call{
+		args: args, stdin: stdin, config: [][2]string{{"core.fsync", "none"}}, env: c.q.env,
 	})
+}
+
+// call is run for a call that says itself where objects go.
+func (c *indexCopy) call(ctx context.Context, k call) ([]byte, error) {
+	k.locks, k.inherit = true, c.lock.inherit(c.at.inherit)
+	k.config = append(k.config, [2]string{"core.splitIndex", "false"})
+	k.env = append([]string{"GIT_INDEX_FILE=" + c.file()}, k.env...)
+	return c.repo.git.run(ctx, door{repo: c.repo, gitDir: c.at.gitDir, work: c.at.work, stand: c.stand}, k)
 }
 
 // update takes paths into the copy as they are on disk: added, changed or gone.
@@ -142,64 +149,14 @@ func (c *indexCopy) unstage(ctx context.Context, paths []string) error {
 	return err
 }
 
-// lockText is what a lock file of Croft's on an index holds, so that it can be
-// told from git's own.
-const lockText = "croft holds this index for a moment; safe to delete when no croft is running\n"
-
-// indexWait is how long somebody else's change of an index is waited for.
-const indexWait = 2 * time.Second
-
-// ErrIndexLocked says that a lock of git lies on an index.
-var ErrIndexLocked = errors.New("another git is at work on the index")
-
-// takeLock locks the index as git does. A lock that a killed Croft left is
-// taken over as it lies: whoever may change this index holds a kernel lock of
-// Croft's, and nobody else gets in between before what was begun is finished.
-func (c *indexCopy) takeLock(ctx context.Context) error {
+// takeLock locks the index, until the copy is discarded.
+func (c *indexCopy) takeLock(ctx context.Context, after aftermath) error {
 	if err := c.hold(); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(indexWait)
-	for {
-		f, err := c.admin.Create(indexLock, 0o666)
-		if err == nil {
-			c.locked = true
-			_, err = f.WriteString(lockText)
-			return errors.Join(err, f.Close())
-		}
-		if !errors.Is(err, os.ErrExist) {
-			return err
-		}
-		if c.isOurs() {
-			c.locked = true
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return ErrIndexLocked
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-}
-
-// isOurs reports whether the lock on the index is one of Croft's.
-func (c *indexCopy) isOurs() bool {
-	b, err := c.admin.ReadFile(indexLock, maxSmall)
-	return err == nil && string(b) == lockText
-}
-
-// dropStaleLock removes a lock of Croft's.
-func (c *indexCopy) dropStaleLock() {
-	if c.hold() != nil {
-		return
-	}
-	defer c.release()
-	if c.isOurs() {
-		_ = c.admin.Remove(indexLock)
-	}
+	var err error
+	c.lock, err = c.repo.holdIndex(ctx, c.at.gitDir, c.admin, after)
+	return err
 }
 
 // place puts the copy in the place of the index. Git compares the times of

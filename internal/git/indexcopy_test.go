@@ -79,7 +79,7 @@ func TestIndexIsPlacedWhereItWasLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.discard()
-	if err := errors.Join(c.takeLock(t.Context()), c.load(), os.Rename(w.Admin, w.Admin+".aside")); err != nil {
+	if err := errors.Join(c.takeLock(t.Context(), sweptAfter), c.load(), os.Rename(w.Admin, w.Admin+".aside")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join(other.Dir, ".git"), w.Admin); err != nil {

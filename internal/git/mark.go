@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,14 +30,22 @@ type mark struct {
 }
 
 // The first byte of a mark says whether its git is at work, or ended by itself
-// and could not remove its locks, of which git says nothing.
+// and could not remove its locks, of which git says nothing; or that it is Croft
+// itself that holds an index, see indexHold.
 const (
 	markIdle = ' '
 	markBusy = '!'
 	markLeft = '?'
+	markHeld = '#'
+	markKept = '='
 )
 
+// markStates are those in which a mark's locks may be there.
+const markStates = string(markBusy) + string(markLeft) + string(markHeld) + string(markKept)
+
 func (r *Repository) marksDir() string { return filepath.Join(r.Dir, "writers") }
+
+func (m *mark) name() string { return filepath.Base(m.lock.File().Name()) }
 
 // mark makes a mark that says nothing yet.
 func (r *Repository) mark() (*mark, error) {
@@ -50,8 +59,8 @@ func (r *Repository) mark() (*mark, error) {
 	return &mark{r, l}, nil
 }
 
-// busy says that the git is about to take locks, which are named relative to
-// the common directory.
+// busy says that the git is about to take locks, which are named as
+// [Repository.lockName] does.
 func (m *mark) busy(locks []string) error { return m.write(markBusy, locks) }
 
 func (m *mark) write(state byte, locks []string) error {
@@ -124,13 +133,9 @@ func locksOf(updates []RefUpdate) []string {
 // locksIn are the locks that a git may take that writes in a git directory: of
 // the index, of HEAD, and of the branch that is checked out.
 func (r *Repository) locksIn(gitDir string) []string {
-	rel, err := filepath.Rel(r.CommonDir, gitDir)
-	if err != nil {
-		return nil
-	}
 	var locks []string
-	for _, name := range []string{"index.lock", "HEAD.lock", "ORIG_HEAD.lock"} {
-		locks = append(locks, filepath.ToSlash(filepath.Join(rel, name)))
+	for _, name := range []string{indexLock, headLock, "ORIG_HEAD.lock"} {
+		locks = append(locks, r.lockName(filepath.Join(gitDir, name)))
 	}
 	if b, err := readRefFile(filepath.Join(gitDir, "HEAD")); err == nil {
 		if _, ref := parseRefFile(b); ref != "" {
@@ -140,10 +145,52 @@ func (r *Repository) locksIn(gitDir string) []string {
 	return locks
 }
 
-// Sweep removes the locks that gits of Croft's left when they were killed. What
-// may be somebody else's stays, and is looked at again next time.
+// lockName is what a mark calls a lock: its path in the common directory, or,
+// quoted, all of its path if it lies elsewhere.
+func (r *Repository) lockName(file string) string {
+	rel, err := filepath.Rel(r.CommonDir, file)
+	if err != nil || !filepath.IsLocal(rel) || strings.Contains(rel, "\n") {
+		return strconv.Quote(file)
+	}
+	return filepath.ToSlash(rel)
+}
+
+// lockAt is the path of a lock that a mark names.
+func (r *Repository) lockAt(name string) (file string, ok bool) {
+	if strings.HasPrefix(name, `"`) {
+		file, err := strconv.Unquote(name)
+		return file, err == nil && filepath.IsAbs(file)
+	}
+	return filepath.Join(r.CommonDir, filepath.FromSlash(name)), filepath.IsLocal(filepath.FromSlash(name))
+}
+
+// Sweep removes the locks that Croft and gits of Croft's left when they were
+// killed. What may be somebody else's stays, and is looked at again next time.
 func (r *Repository) Sweep(ctx context.Context) error {
 	r.sweepTemp()
+	deadline := time.Now().Add(lockTime)
+	return r.eachDead(ctx, func(dead remains) bool {
+		switch {
+		case dead.isKept:
+			return !r.isLeft(dead)
+		case dead.isHold:
+			return r.dropHolds(dead)
+		}
+		return r.dropLocks(dead, deadline)
+	})
+}
+
+// isLeft reports whether one of the locks that a mark names is there.
+func (r *Repository) isLeft(dead remains) bool {
+	return slices.ContainsFunc(dead.locks, func(lock string) bool {
+		_, _, ok := r.lockFile(lock, time.Time{})
+		return ok
+	})
+}
+
+// eachDead calls f with every mark whose owner has died. If f returns true, the
+// mark has served its purpose.
+func (r *Repository) eachDead(ctx context.Context, f func(remains) bool) error {
 	entries, err := os.ReadDir(r.marksDir())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -165,14 +212,13 @@ func (r *Repository) Sweep(ctx context.Context) error {
 		return err
 	}
 	defer l.Unlock()
-	deadline := time.Now().Add(lockTime)
 	for _, e := range entries {
 		path := filepath.Join(r.marksDir(), e.Name())
 		l, err := flock.TryThere(path)
 		if err != nil {
-			continue // its git is alive
+			continue // its owner is alive
 		}
-		if r.dropLocks(readMark(path), deadline) {
+		if f(readMark(path)) {
 			_ = os.Remove(path)
 		}
 		_ = l.Unlock()
@@ -186,16 +232,23 @@ type remains struct {
 	since  time.Time
 	mark   string        // the name of its mark, if it had one
 	minAge time.Duration // of a lock, to count as left
+	isHold bool          // the locks are Croft's own, and say so
+	isKept bool          // and whoever finishes what was begun takes them over
 }
 
 // readMark returns the locks that a mark names, unless it is idle.
 func readMark(path string) remains {
 	b, err := os.ReadFile(path)
 	info, serr := os.Stat(path)
-	if err != nil || serr != nil || len(b) == 0 || b[0] != markBusy && b[0] != markLeft {
+	if err != nil || serr != nil || len(b) == 0 || strings.IndexByte(markStates, b[0]) < 0 {
 		return remains{mark: filepath.Base(path)}
 	}
-	dead := remains{locks: strings.Fields(string(b[1:])), since: info.ModTime(), mark: filepath.Base(path)}
+	dead := remains{since: info.ModTime(), mark: filepath.Base(path), isHold: b[0] == markHeld || b[0] == markKept, isKept: b[0] == markKept}
+	for lock := range strings.SplitSeq(string(b[1:]), "\n") {
+		if lock != "" {
+			dead.locks = append(dead.locks, lock)
+		}
+	}
 	if b[0] == markLeft {
 		dead.minAge = lockTime
 	}
@@ -270,7 +323,7 @@ func (r *Repository) dropNobodys(found map[string]os.FileInfo, minAge time.Durat
 		}
 		// While the others were looked at, it may have gone, and a new one come.
 		if now, err := os.Lstat(file); err == nil && os.SameFile(was, now) && now.ModTime().Equal(made) {
-			_ = os.Remove(file)
+			r.removeLock(file)
 		}
 		if _, err := os.Lstat(file); err != nil {
 			delete(found, file)
@@ -279,12 +332,21 @@ func (r *Repository) dropNobodys(found map[string]os.FileInfo, minAge time.Durat
 	return len(found) == 0
 }
 
+// removeLock removes a lock file, unless its path leads through a link by now.
+func (r *Repository) removeLock(file string) {
+	dir, err := r.openDir(filepath.Dir(file))
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	_ = dir.Remove(filepath.Base(file))
+}
+
 // lockFile finds a lock that was taken since a moment.
 func (r *Repository) lockFile(lock string, since time.Time) (file string, info os.FileInfo, ok bool) {
-	if !filepath.IsLocal(filepath.FromSlash(lock)) {
+	if file, ok = r.lockAt(lock); !ok {
 		return "", nil, false
 	}
-	file = filepath.Join(r.CommonDir, filepath.FromSlash(lock))
 	info, err := os.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() || info.ModTime().Before(since) {
 		return "", nil, false

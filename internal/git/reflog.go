@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // reflogger writes the logs of the refs that one transaction moves.
@@ -29,10 +31,33 @@ func (w *refWriter) logger(ctx context.Context, files *refFiles) *reflogger {
 // written; that is noted, and the ref moves nevertheless.
 func (l *reflogger) add(ref, old, now string) {
 	if err := l.append(ref, old, now); err != nil {
-		l.w.unlogged = append(l.w.unlogged, fmt.Errorf("the log of %s was not written: %w", ref, err))
-		if len(l.w.unlogged) > maxUnlogged {
-			l.w.unlogged = l.w.unlogged[1:]
-		}
+		l.w.note(ref, err)
+	}
+}
+
+// note remembers that the log of a ref could not be written.
+func (w *refWriter) note(ref string, err error) {
+	w.unlogged = append(w.unlogged, fmt.Errorf("the log of %s was not written: %w", ref, err))
+	if len(w.unlogged) > maxUnlogged {
+		w.unlogged = w.unlogged[1:]
+	}
+}
+
+// logHead notes in the log of a worktree's HEAD that the branch which is checked
+// out there has moved, as git does. The log is written in the git directory that
+// is held.
+func (w *Worktree) logHead(ctx context.Context, admin *fsx.Dir, old, now string) {
+	writer := &w.Repo.writer
+	writer.mu.Lock()
+	defer writer.mu.Unlock()
+	l := writer.logger(ctx, nil)
+	logs, err := admin.MakeBelow("logs", 0o777)
+	if err == nil {
+		defer logs.Close()
+		err = logs.Append("HEAD", []byte(l.line(old, now)), 0o666)
+	}
+	if err != nil {
+		writer.note("HEAD", err)
 	}
 }
 
@@ -60,10 +85,14 @@ func (l *reflogger) append(ref, old, now string) error {
 	if err != nil {
 		return err
 	}
-	none := l.w.repo.ZeroOID()
-	line := fmt.Sprintf("%s %s %s\tcroft\n", cmp.Or(old, none), cmp.Or(now, none), At(l.committer(), time.Now()))
-	_, err = f.WriteString(line)
+	_, err = f.WriteString(l.line(old, now))
 	return errors.Join(err, f.Close())
+}
+
+// line is what a log says of a move.
+func (l *reflogger) line(old, now string) string {
+	none := l.w.repo.ZeroOID()
+	return fmt.Sprintf("%s %s %s\tcroft\n", cmp.Or(old, none), cmp.Or(now, none), At(l.committer(), time.Now()))
 }
 
 // open opens a log that is there.

@@ -142,3 +142,20 @@ func files(t *testing.T, dir string) map[string]string {
 	}
 	return found
 }
+
+// addIsolated makes an isolated checkout on a branch of its own.
+func addIsolated(t *testing.T, r *gittest.Repo, repo *Repository, name string) *Worktree {
+	t.Helper()
+	r.Git("branch", name)
+	w, err := repo.Add(t.Context(), AddSpec{Admin: "croft-" + name, Path: beside(r, name), Branch: name, Head: r.Git("rev-parse", name), Lock: "being made", Kind: KindIsolated})
+	if err == nil {
+		err = w.Checkout(t.Context(), 1)
+	}
+	if err == nil {
+		err = w.ClearLock()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}

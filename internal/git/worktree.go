@@ -33,7 +33,8 @@ type Worktree struct {
 	// is not known.
 	StowedIn fsx.Identity
 
-	settled bool // what an isolated checkout's agent did is known
+	settled bool       // what an isolated checkout's agent did is known
+	index   *indexHold // on its index, by an act that is under way
 }
 
 // Linked returns a linked worktree by the name of its admin directory.

@@ -198,8 +198,9 @@ func known(ctx context.Context, r *git.Repository, commit string, m meta, parts 
 	return p, nil
 }
 
-// adminStays are the files that say where a worktree lies, not what it holds.
-var adminStays = []string{"gitdir", "commondir", "locked"}
+// adminStays are the files that say where a worktree lies, not what it holds, and
+// the lock of whoever changes it.
+var adminStays = []string{"gitdir", "commondir", "locked", "index.lock"}
 
 // swapAdmin replaces the worktree's own part of the git directory, index
 // included. HEAD and the index are there at every moment.

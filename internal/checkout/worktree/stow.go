@@ -32,12 +32,17 @@ func (c *Checkouts) Stow(s checkout.Spec, dir string) error {
 func (c *Checkouts) StowWhile(s checkout.Spec, dir string, meanwhile func() error) error {
 	w := c.At(s)
 	_ = w.Harvest(context.Background()) // what cannot be harvested goes along
+	release, err := w.HoldToStow(context.Background())
+	if err != nil {
+		return err
+	}
+	defer release()
 	if _, locked, err := w.LockReason(); err == nil && !locked && w.Registered() {
 		if err := w.SetLock(RemovalLock); err != nil {
 			return err
 		}
 	}
-	err := failpoint.Hit("worktree.stow.locked")
+	err = failpoint.Hit("worktree.stow.locked")
 	if err == nil {
 		err = c.stowTree(w, dir)
 	}

@@ -1,0 +1,225 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// hold locks a checkout's index.
+func hold(t *testing.T, w *Worktree, after aftermath) *indexHold {
+	t.Helper()
+	admin, err := w.OpenAdmin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = admin.Close() })
+	h, err := w.Repo.holdIndex(t.Context(), w.Admin, admin, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// abandoned is the lock of a Croft that died.
+func abandoned(t *testing.T, repo *Repository, w *Worktree, after aftermath) {
+	t.Helper()
+	if err := hold(t, w, after).mark.lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func lockOf(w *Worktree) string { return filepath.Join(w.Admin, indexLock) }
+
+// TestIndexLockIsWhole: at no moment is there a lock on an index that does not say
+// whose it is.
+func TestIndexLockIsWhole(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	stop, seen := make(chan bool), make(chan string, 1)
+	go func() {
+		defer close(seen)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if b, err := os.ReadFile(lockOf(w)); err == nil {
+				if _, ours := lockOwner(b); !ours {
+					seen <- string(b)
+					return
+				}
+			}
+		}
+	}()
+	for range 300 {
+		hold(t, w, sweptAfter).release()
+	}
+	close(stop)
+	if b, ok := <-seen; ok {
+		t.Errorf("a lock that says %q", b)
+	}
+	names, err := os.ReadDir(w.Admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range names {
+		if strings.HasPrefix(e.Name(), indexLock) {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+	if n := marks(t, repo); n != 0 {
+		t.Errorf("%d marks are left", n)
+	}
+}
+
+// TestIndexLockOfTheDead: a lock whose owner died goes with the next sweep, in the
+// checkouts of every kind, and with the next who wants it; so does what a draft of
+// one left. That of a move that was begun stays for who finishes it.
+func TestIndexLockOfTheDead(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	linked := addWorktree(t, r, repo, "wt")
+	for name, w := range map[string]*Worktree{"Linked": linked, "Main": repo.Main(), "Isolated": addIsolated(t, r, repo, "iso")} {
+		t.Run(name, func(t *testing.T) {
+			abandoned(t, repo, w, sweptAfter)
+			draft := halfHeld(t, w)
+			sweep(t, repo)
+			if exists(lockOf(w)) || exists(draft) || marks(t, repo) != 0 {
+				t.Errorf("the lock is there: %v, a draft: %v, and %d marks", exists(lockOf(w)), exists(draft), marks(t, repo))
+			}
+			abandoned(t, repo, w, sweptAfter)
+			hold(t, w, sweptAfter).release()
+			abandoned(t, repo, w, keptAfter)
+			sweep(t, repo)
+			if !exists(lockOf(w)) {
+				t.Fatal("the lock of a move that was begun went")
+			}
+			hold(t, w, keptAfter).release()
+			if exists(lockOf(w)) || marks(t, repo) != 0 {
+				t.Errorf("the lock is there: %v, and %d marks", exists(lockOf(w)), marks(t, repo))
+			}
+			abandoned(t, repo, w, keptAfter)
+			if err := repo.SweepKept(t.Context()); err != nil || exists(lockOf(w)) {
+				t.Errorf("the lock is there: %v, %v", exists(lockOf(w)), err)
+			}
+		})
+	}
+}
+
+// halfHeld leaves what is left of a Croft that died before its lock had its name.
+func halfHeld(t *testing.T, w *Worktree) (draft string) {
+	t.Helper()
+	admin, err := w.OpenAdmin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	h, err := w.Repo.newHold(w.Admin, admin, sweptAfter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	draft = filepath.Join(w.Admin, h.draft())
+	_ = h.mark.lock.Unlock()
+	return draft
+}
+
+// TestIndexLockOfTheLiving: a lock of somebody who is alive, or of whom nothing is
+// known, is neither swept nor taken over.
+func TestIndexLockOfTheLiving(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	for _, after := range []aftermath{sweptAfter, keptAfter} {
+		first := hold(t, w, after)
+		sweep(t, repo)
+		got := make(chan error, 1)
+		released := make(chan bool)
+		go func() {
+			admin, err := w.OpenAdmin()
+			if err == nil {
+				defer admin.Close()
+				var h *indexHold
+				h, err = repo.holdIndex(t.Context(), w.Admin, admin, after)
+				select {
+				case <-released:
+				default:
+					err = errors.Join(err, errors.New("it was taken over"))
+				}
+				h.release()
+			}
+			got <- err
+		}()
+		time.Sleep(200 * time.Millisecond)
+		close(released)
+		first.release()
+		if err := <-got; err != nil {
+			t.Errorf("%v, want the lock once its owner let go", err)
+		}
+	}
+	for name, text := range map[string]string{"git's": "DIRC", "empty": "", "another state's": lockText + "abcdefghijklmnop\n", "an older one's": lockText} {
+		gittest.WriteFile(t, lockOf(w), text)
+		sweep(t, repo)
+		admin, err := w.OpenAdmin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = repo.holdIndex(t.Context(), w.Admin, admin, keptAfter)
+		_ = admin.Close()
+		if !errors.Is(err, ErrIndexLocked) || readFile(t, lockOf(w)) != text {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_ = os.Remove(lockOf(w))
+}
+
+// TestIndexLockIsRemovedThroughNoLink: a sweep follows no link to the lock of
+// another repository.
+func TestIndexLockIsRemovedThroughNoLink(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	h := hold(t, w, sweptAfter)
+	text := h.text()
+	if err := errors.Join(h.mark.lock.Unlock(), os.Rename(w.Admin, w.Admin+".aside")); err != nil {
+		t.Fatal(err)
+	}
+	other := t.TempDir()
+	gittest.WriteFile(t, filepath.Join(other, indexLock), text)
+	if err := os.Symlink(other, w.Admin); err != nil {
+		t.Skip(err)
+	}
+	sweep(t, repo)
+	if !exists(filepath.Join(other, indexLock)) {
+		t.Error("a file behind a link went")
+	}
+}
+
+// TestIndexIsNotHeldInADirectoryThatWent: who waited for the lock of a
+// registration that was removed meanwhile does not go on in the trash.
+func TestIndexIsNotHeldInADirectoryThatWent(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	admin, err := w.OpenAdmin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if err := os.Rename(w.Admin, w.Admin+".aside"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := repo.holdIndex(t.Context(), w.Admin, admin, sweptAfter); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v, want that it is not there", err)
+	}
+	if exists(filepath.Join(w.Admin+".aside", indexLock)) {
+		t.Error("the lock is left where the registration went")
+	}
+}
