@@ -128,7 +128,7 @@ func (s besideSetting) run(t *testing.T, jobs []task) {
 		wg.Go(func() {
 			out, err := run(t, cmd)
 			if err != nil && !isExplained(out) {
-				t.Errorf("%+v: %s", job, out)
+				t.Error(out)
 			}
 		})
 	}

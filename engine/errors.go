@@ -109,6 +109,8 @@ func explainSystem(e *croft.Error, err error) bool {
 		e.Code, e.Message, e.Hint = croft.DiskError, "the disk reports an error", "look at the system's log, then run the command again"
 	case errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, git.KindDenied):
 		e.Code, e.Message = croft.NotWritable, "no permission to write"
+	case errors.Is(err, syscall.EBUSY) || errors.Is(err, git.KindBusy):
+		e.Code, e.Message, e.Hint = croft.NotWritable, "the system uses the file: something is mounted there", "look at what is mounted (mount), then run the command again"
 	default:
 		return false
 	}

@@ -87,19 +87,6 @@ func recall(t *testing.T, r *gittest.Repo, name string) state {
 	return s
 }
 
-// brief opens an engine that is closed before the setting is handed out.
-func brief(t *testing.T, r *gittest.Repo, f func(e *engine.Engine)) {
-	t.Helper()
-	e, err := engine.Open(t.Context(), r.Dir, &engine.Options{Environ: r.Env})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f(e)
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func writeIn(t *testing.T, r *gittest.Repo, files map[string]string) {
 	t.Helper()
 	for name, content := range files {

@@ -386,7 +386,7 @@ func (job task) bringBack(ctx context.Context, e croft.Service) error {
 		if err != nil {
 			return err
 		}
-		fmt.Println(m.Workspace, m.Status, m.Reason)
+		fmt.Println(m.Workspace, m.Status, m.Reason, m.Message, m.Details)
 	}
 	if job.Revert != nil {
 		m, err := e.Revert(ctx, *job.Revert)
@@ -426,5 +426,18 @@ func gc(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	if _, err := e.GC(t.Context(), ""); err != nil {
 		t.Fatalf("the next call: %v", err)
+	}
+}
+
+// brief opens an engine that is closed before the setting is handed out.
+func brief(t *testing.T, r *gittest.Repo, f func(e *engine.Engine)) {
+	t.Helper()
+	e, err := engine.Open(t.Context(), r.Dir, &engine.Options{Environ: r.Env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f(e)
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
@@ -149,7 +151,7 @@ func (e *Engine) moveTarget(ctx context.Context, r *repo, pub publication, prepa
 	if err := failpoint.Hit("publish.prepared"); err != nil {
 		return err
 	}
-	return r.git.UpdateRefsAfter(ctx, func() error {
+	err = r.git.UpdateRefsAfter(ctx, func() error {
 		if err := failpoint.Hit("publish.locked"); err != nil {
 			return err
 		}
@@ -158,6 +160,16 @@ func (e *Engine) moveTarget(ctx context.Context, r *repo, pub publication, prepa
 		}
 		return failpoint.Hit("publish.applied")
 	}, updates...)
+	if err == nil {
+		return nil
+	}
+	// The checkout goes back if the target stayed where it was.
+	if tip, rerr := r.git.ReadRef(ctx, updates[0].Ref); rerr == nil && tip == pub.Old {
+		if left := advance.Undo(err); left != nil {
+			return left
+		}
+	}
+	return err
 }
 
 // unpublished ends a publication that did not come to be. Whoever stands in the
@@ -167,16 +179,15 @@ func (e *Engine) unpublished(ctx context.Context, r *repo, op journal.Operation,
 	if err := e.end(ctx, op, journal.OpUndone, cause.Error()); err != nil {
 		return err
 	}
-	dirty, ok := errors.AsType[*git.HostDirtyError](cause)
-	if ok && len(pub.Items) > 1 {
-		return e.publishSingly(ctx, r, pub)
-	}
-	if ok {
+	if reason := hostReason(pub.Target, cause); reason != nil {
+		if len(pub.Items) > 1 {
+			return e.publishSingly(ctx, r, pub)
+		}
 		m, err := e.journal.Merge(ctx, pub.Items[0].Merge)
 		if err != nil {
 			return err
 		}
-		return e.reject(ctx, r, m, nil, hostDirty(m.Target, dirty))
+		return e.reject(ctx, r, m, nil, reason)
 	}
 	if errors.Is(cause, git.KindRefStale) {
 		return e.release(ctx, r, pub.Target)
@@ -204,6 +215,43 @@ func (e *Engine) rejectLocked(ctx context.Context, r *repo, pub publication, cau
 		}
 	}
 	return nil
+}
+
+// hostReason says why a checkout of the target could not go along; nil if that is
+// not what went wrong.
+func hostReason(target string, cause error) error {
+	if dirty, ok := errors.AsType[*git.HostDirtyError](cause); ok {
+		return hostDirty(target, dirty)
+	}
+	if unwritten, ok := errors.AsType[*git.HostWriteError](cause); ok {
+		return hostUnwritten(target, unwritten)
+	}
+	return nil
+}
+
+// hostUnwritten explains that a checkout could not be written.
+func hostUnwritten(target string, e *git.HostWriteError) error {
+	why := croft.AsError("merge", explain("merge", "", e.Err))
+	if errors.Is(e.Err, git.KindVanished) { // git tells no more than that a file was not written
+		why = croft.AsError("merge", explain("merge", "", syscall.EIO))
+		if free, _, err := freeSpace(e.Path); err == nil && free < e.Needs {
+			why = croft.AsError("merge", explain("merge", "", syscall.ENOSPC))
+		}
+	}
+	out := &croft.Error{
+		Code:    why.Code,
+		Message: fmt.Sprintf("%s is checked out in %s, which could not be written and is as it was: %s", target, e.Path, why.Message),
+		Details: e.Err.Error(), Hint: cmp.Or(why.Hint, "git -C "+e.Path+" status"),
+	}
+	if out.Code == croft.Internal {
+		out.Code = croft.GitFailed
+	}
+	if len(e.Left) > 0 {
+		out.Message = fmt.Sprintf("%s is checked out in %s, which could not be written: %s; %s could not be put back and lie in %s",
+			target, e.Path, why.Message, count(len(e.Left), "file"), e.Kept)
+		out.Details = strings.Join(e.Left, "\n") + "\n" + out.Details
+	}
+	return out
 }
 
 func hostDirty(target string, dirty *git.HostDirtyError) error {

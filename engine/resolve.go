@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
@@ -108,14 +109,7 @@ func (e *Engine) beginResolve(ctx context.Context, r *repo, rec journal.Record, 
 // bringTarget commits what a workspace holds and merges the target into it.
 func (e *Engine) bringTarget(ctx context.Context, r *repo, rec journal.Record, out *croft.Resolution) error {
 	id := rec.Workspace.ID
-	head, held, err := e.commitWork(ctx, r, rec, "")
-	if err != nil {
-		return err
-	}
-	out.HeldBack = held
-	paths, err := e.bringIn(ctx, r, rec, journal.Merge{
-		Merge: croft.Merge{Kind: croft.KindMerge, WorkspaceID: id, Target: out.Target, Head: head},
-	}, out.Commit)
+	head, paths, err := e.commitAndBringIn(ctx, r, rec, out)
 	if err != nil {
 		return e.vanished(ctx, rec, explainBranch(rec, err))
 	}
@@ -123,6 +117,33 @@ func (e *Engine) bringTarget(ctx context.Context, r *repo, rec journal.Record, o
 		out.Conflicts = append(out.Conflicts, croft.ConflictedPath{Path: p})
 	}
 	return e.noteConflicts(ctx, r, id, out.Commit, head, paths)
+}
+
+// resolveTries is how often an agent may stage or write something between the
+// commit of its work and the merge of the target.
+const resolveTries = 3
+
+// commitAndBringIn commits the work of a workspace and merges the target in. It
+// returns the commit of the work, and the paths in conflict.
+func (e *Engine) commitAndBringIn(ctx context.Context, r *repo, rec journal.Record, to *croft.Resolution) (head string, conflicts []string, err error) {
+	for try := 1; ; try++ {
+		if head, to.HeldBack, err = e.commitWork(ctx, r, rec, ""); err != nil {
+			return "", nil, err
+		}
+		conflicts, err = e.bringIn(ctx, r, rec, journal.Merge{
+			Merge: croft.Merge{Kind: croft.KindMerge, WorkspaceID: rec.Workspace.ID, Target: to.Target, Head: head},
+		}, to.Commit)
+		unclean, ok := errors.AsType[*git.UncleanError](err)
+		if !ok {
+			return head, conflicts, err
+		}
+		if try == resolveTries {
+			return "", nil, &croft.Error{
+				Code: croft.WorkspaceDirty, Message: fmt.Sprintf("files that are not committed are in the way of what %s has", to.Target),
+				Details: cmp.Or(strings.Join(unclean.Files, "\n"), err.Error()), Hint: "git -C " + rec.Workspace.Path + " status",
+			}
+		}
+	}
 }
 
 // bringIn merges a target's tip into a workspace, and returns the paths in

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // ErrOther says that something lies at a place, but not what was recorded when
@@ -257,6 +258,32 @@ func (d *Dir) WriteFile(name string, data []byte, perm os.FileMode) error {
 		_ = d.Remove(tmp)
 	}
 	return err
+}
+
+// Entry is what an entry of a directory is.
+type Entry struct {
+	Identity Identity
+	Mode     os.FileMode
+	Size     int64
+	ModTime  time.Time
+}
+
+// MakeDirAs makes a directory of exactly a mode.
+func (d *Dir) MakeDirAs(name string, mode os.FileMode) error {
+	if err := d.Mkdir(name, 0o700); err != nil {
+		return err
+	}
+	sub, err := d.OpenDir(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(sub.file.Chmod(mode&(os.ModePerm|os.ModeSetgid|os.ModeSticky)), sub.Close())
+}
+
+// MoveFile renames an entry, whatever it is, to a name in another directory that
+// nothing has.
+func (d *Dir) MoveFile(name string, to *Dir, newName string) error {
+	return d.rename(name, to, newName)
 }
 
 // Append adds to an entry that is a regular file without a second name, or makes

@@ -107,6 +107,35 @@ func (d *Dir) LinkNew(name, newName string) error {
 	return err
 }
 
+// LinkTo gives a file a second name in another directory.
+func (d *Dir) LinkTo(name string, to *Dir, newName string) error {
+	if !isName(name) || !isName(newName) {
+		return notAName("link", newName)
+	}
+	return os.Link(d.join(name), to.join(newName))
+}
+
+// Readlink returns what a link says.
+func (d *Dir) Readlink(name string) (string, error) {
+	if !isName(name) {
+		return "", notAName("readlink", name)
+	}
+	return os.Readlink(d.join(name))
+}
+
+// Stat says what an entry is. A link is looked at itself.
+func (d *Dir) Stat(name string) (Entry, error) {
+	id, err := d.IdentityOf(name)
+	if err != nil {
+		return Entry{}, err
+	}
+	info, err := os.Lstat(d.join(name))
+	if err != nil {
+		return Entry{}, err
+	}
+	return Entry{Identity: id, Mode: info.Mode(), Size: info.Size(), ModTime: info.ModTime()}, nil
+}
+
 func (d *Dir) renameOver(name string, to *Dir) error { return os.Rename(d.join(name), to.join(name)) }
 
 func (d *Dir) rename(name string, to *Dir, newName string) error {

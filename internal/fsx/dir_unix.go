@@ -140,6 +140,59 @@ func (d *Dir) LinkNew(name, newName string) error {
 	return nil
 }
 
+// LinkTo gives a file, or a link, a second name in another directory.
+func (d *Dir) LinkTo(name string, to *Dir, newName string) error {
+	if !isName(name) || !isName(newName) {
+		return notAName("link", newName)
+	}
+	if err := unix.Linkat(d.fd(), name, to.fd(), newName, 0); err != nil {
+		return &os.LinkError{Op: "link", Old: d.join(name), New: to.join(newName), Err: err}
+	}
+	return nil
+}
+
+// Readlink returns what a link says.
+func (d *Dir) Readlink(name string) (string, error) {
+	if !isName(name) {
+		return "", notAName("readlink", name)
+	}
+	buf := make([]byte, 4096) // more than a path may have
+	n, err := unix.Readlinkat(d.fd(), name, buf)
+	if err != nil {
+		return "", &os.PathError{Op: "readlink", Path: d.join(name), Err: err}
+	}
+	return string(buf[:n]), nil
+}
+
+// Stat says what an entry is. A link is looked at itself.
+func (d *Dir) Stat(name string) (Entry, error) {
+	id, err := d.IdentityOf(name)
+	if err != nil {
+		return Entry{}, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return Entry{}, &os.PathError{Op: "stat", Path: d.join(name), Err: err}
+	}
+	e := Entry{Identity: id, Mode: os.FileMode(st.Mode & 0o777), Size: st.Size, ModTime: time.Unix(st.Mtim.Unix())}
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		e.Mode |= os.ModeDir
+	case unix.S_IFLNK:
+		e.Mode |= os.ModeSymlink
+	default:
+		e.Mode |= os.ModeIrregular
+	}
+	if st.Mode&unix.S_ISGID != 0 {
+		e.Mode |= os.ModeSetgid
+	}
+	if st.Mode&unix.S_ISVTX != 0 {
+		e.Mode |= os.ModeSticky
+	}
+	return e, nil
+}
+
 // renameOver moves an entry to another directory, over what has its name there.
 func (d *Dir) renameOver(name string, to *Dir) error {
 	if err := unix.Renameat(d.fd(), name, to.fd(), name); err != nil {

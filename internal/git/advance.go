@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
+
+	"github.com/croft-sh/croft/internal/failpoint"
 )
 
 // Host is somebody's checkout in which a branch is checked out. It is written
@@ -66,6 +70,10 @@ func (e *HostDirtyError) Error() string {
 type Advance struct {
 	*indexCopy
 	old, now string
+
+	changes []Change
+	undo    *hostUndo  // what the files were
+	index   *indexUndo // what the index was, once that is
 }
 
 // Prepare locks a checkout's index and makes sure that the checkout can go from
@@ -85,7 +93,7 @@ func (h *Host) prepare(ctx context.Context, old, now string, first func(*Advance
 	if err != nil {
 		return nil, err
 	}
-	a := &Advance{c, old, now}
+	a := &Advance{indexCopy: c, old: old, now: now}
 	err = a.takeLock(ctx, keptAfter)
 	if errors.Is(err, ErrIndexLocked) {
 		err = &HostDirtyError{Path: h.Path, Cause: "another git is at work there (index.lock)"}
@@ -100,23 +108,36 @@ func (h *Host) prepare(ctx context.Context, old, now string, first func(*Advance
 		err = a.standIn("", old)
 	}
 	if err == nil {
+		a.changes, err = h.repo.Diff(ctx, old, now)
+	}
+	if err == nil {
+		// Before git looks at the files: a second name is a change of a file, too.
+		a.undo, err = h.repo.keepHost(h.Path, a.changes)
+	}
+	if err == nil {
 		err = a.check(ctx)
 	}
 	if err != nil {
-		a.discard()
+		a.Cancel()
+		if isUnwritable(err) {
+			err = &HostWriteError{Path: h.Path, Err: err}
+		}
 		return nil, err
 	}
 	return a, nil
 }
 
 // Cancel lets go of the checkout.
-func (a *Advance) Cancel() { a.discard() }
+func (a *Advance) Cancel() {
+	if a.undo != nil {
+		a.undo.discard()
+		a.undo = nil
+	}
+	a.discard()
+}
 
 func (a *Advance) check(ctx context.Context) error {
-	changes, err := a.repo.Diff(ctx, a.old, a.now)
-	if err != nil {
-		return err
-	}
+	changes := a.changes
 	if dirty, err := a.staged(ctx, changes); err != nil || len(dirty) > 0 {
 		return a.dirty(dirty, "staged changes of yours are in the way", err)
 	}
@@ -239,14 +260,118 @@ func (a *Advance) obstacles(changes []Change) []string {
 // branch is locked, before it moves: whoever looks after a crash sees changes
 // that are yet to be committed, never the undoing of what was. The index stays
 // locked until Cancel, so that nobody commits before the branch has moved.
+//
+// If anything cannot be written, all is put back, and it fails with a
+// *HostWriteError; or with a *HostDirtyError, if changes of the user's are in the
+// way by now.
 func (a *Advance) Apply(ctx context.Context) error {
-	if _, err := a.run(ctx, "", "read-tree", "-m", "-u", a.old, a.now); err != nil {
-		if failed, ok := errors.AsType[*Error](err); ok && failed.ExitCode == 128 {
-			return &HostDirtyError{Path: a.at.work, Files: namedFiles(failed.Stderr), Cause: "changes of yours would be overwritten"}
+	err := a.write(ctx)
+	if err == nil {
+		return nil
+	}
+	touched, unwritten := a.putBack(err)
+	unwritten.Needs = a.needs(ctx)
+	if touched || isUnwritable(err) {
+		return unwritten
+	}
+	if err := a.check(ctx); err != nil {
+		if dirty, ok := errors.AsType[*HostDirtyError](err); ok {
+			return dirty
 		}
+	}
+	if failed, ok := errors.AsType[*Error](err); ok && failed.ExitCode == 128 {
+		if files := namedFiles(failed.Stderr); len(files) > 0 {
+			return &HostDirtyError{Path: a.at.work, Files: files, Cause: "changes of yours would be overwritten"}
+		}
+	}
+	return unwritten
+}
+
+func (a *Advance) write(ctx context.Context) error {
+	if _, err := a.run(ctx, "", "read-tree", "-m", "-u", a.old, a.now); err != nil {
 		return err
 	}
+	if err := a.undo.stay(a.changes); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("host.written"); err != nil {
+		return err
+	}
+	was, err := a.readIndex()
+	if err != nil {
+		return err
+	}
+	a.index = &was
 	return a.place()
+}
+
+// readIndex reads the index as it is.
+func (a *Advance) readIndex() (indexUndo, error) {
+	f, err := a.admin.Open("index")
+	if errors.Is(err, os.ErrNotExist) {
+		return indexUndo{}, nil
+	}
+	if err != nil {
+		return indexUndo{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return indexUndo{}, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxIndex))
+	return indexUndo{data, info.ModTime()}, err
+}
+
+// Undo makes the checkout what it was before Apply: its branch did not move after
+// all. It fails with a *HostWriteError if something could not be put back.
+func (a *Advance) Undo(cause error) error {
+	if _, failed := a.putBack(cause); len(failed.Left) > 0 {
+		return failed
+	}
+	return nil
+}
+
+// putBack makes the checkout what it was. It reports whether anything was not, and
+// what is left.
+func (a *Advance) putBack(cause error) (touched bool, failed *HostWriteError) {
+	failed = &HostWriteError{Path: a.at.work, Err: cause}
+	if a.undo == nil {
+		return false, failed
+	}
+	touched, failed.Left = a.undo.back()
+	if a.index != nil {
+		if err := a.putBackIndex(*a.index); err != nil {
+			failed.Err = errors.Join(cause, err)
+		}
+		a.index = nil
+	}
+	if len(failed.Left) > 0 {
+		failed.Kept = a.undo.abandon()
+	}
+	a.undo.discard()
+	a.undo = nil
+	return touched, failed
+}
+
+// needs is how many bytes the new files have, as far as that is known.
+func (a *Advance) needs(ctx context.Context) (size int64) {
+	for _, c := range a.changes {
+		if !c.Deletes() && c.NewMode != linkMode {
+			if o, err := a.repo.Info(ctx, c.NewOID); err == nil {
+				size += o.Size
+			}
+		}
+	}
+	return size
+}
+
+// isUnwritable reports whether the system, and not git, refused to write.
+func isUnwritable(err error) bool {
+	return slices.ContainsFunc([]error{
+		KindNoSpace, KindIO, KindDenied, KindBusy, os.ErrPermission,
+		syscall.ENOSPC, syscall.EIO, syscall.EROFS, syscall.EBUSY,
+	}, func(target error) bool { return errors.Is(err, target) })
 }
 
 // namedFiles takes the paths out of what git says when it refuses.
@@ -257,7 +382,7 @@ func namedFiles(stderr string) []string {
 			if name, _, ok := strings.Cut(rest, "'"); ok {
 				files = append(files, name)
 			}
-		} else if strings.HasPrefix(line, "\t") {
+		} else if strings.HasPrefix(line, "\t") || strings.HasPrefix(line, "  ") {
 			files = append(files, strings.TrimSpace(line))
 		}
 	}

@@ -31,10 +31,23 @@ type BringIn struct {
 	Undone    string
 }
 
+// UncleanError says that files of a worktree are in the way of a merge: they were
+// staged, changed or made since its work was committed, or are not committed.
+type UncleanError struct {
+	Files []string
+	Err   error
+}
+
+func (e *UncleanError) Error() string { return "files are in the way: " + strings.Join(e.Files, ", ") }
+
+// Unwrap returns what git said.
+func (e *UncleanError) Unwrap() error { return e.Err }
+
 // BringIn merges a commit into the worktree and leaves the result uncommitted,
 // with conflict markers where there are conflicts; those paths are returned.
-// The worktree must be clean. It fails with a *BranchError, and nothing is
-// written, if the worktree is not on the branch.
+// The worktree must be clean; if it is not, it fails with an *UncleanError. It
+// fails with a *BranchError if the worktree is not on the branch. Nothing is
+// written then.
 func (w *Worktree) BringIn(ctx context.Context, in BringIn) (conflicted []string, err error) {
 	if err := w.RequireBranch(ctx, in.Branch); err != nil {
 		return nil, err
@@ -90,14 +103,14 @@ func (c *indexCopy) merge(ctx context.Context, in BringIn) ([]string, error) {
 		env:  append(identityEnv("AUTHOR", At(in.Identity.Author, now)), identityEnv("COMMITTER", At(in.Identity.Committer, now))...),
 	})
 	if err != nil && exitCode(err) != 1 {
-		return nil, err
+		return nil, asUnclean(err)
 	}
 	conflicted, lerr := c.unmerged(ctx)
 	if lerr != nil {
 		return nil, errors.Join(err, lerr)
 	}
 	if err != nil && len(conflicted) == 0 {
-		return nil, err
+		return nil, asUnclean(err)
 	}
 	mergeHead := filepath.Join(cmp.Or(c.stand, c.at.gitDir), "MERGE_HEAD")
 	if in.As == "" || !fsx.IsThere(mergeHead) {
@@ -116,6 +129,23 @@ func (c *indexCopy) merge(ctx context.Context, in BringIn) ([]string, error) {
 	}
 	return c.unmerged(ctx)
 }
+
+// asUnclean finds the files that git names when it refuses to merge over them.
+func asUnclean(err error) error {
+	failed, ok := errors.AsType[*Error](err)
+	if !ok || failed.Kind != "" {
+		return err
+	}
+	files := namedFiles(failed.Stderr)
+	if len(files) > 0 || failed.ExitCode == refusedToMerge {
+		return &UncleanError{Files: files, Err: err}
+	}
+	return err
+}
+
+// refusedToMerge is how git ends if it leaves a merge alone because of what the
+// checkout holds.
+const refusedToMerge = 2
 
 // unmerged lists the paths in conflict.
 func (c *indexCopy) unmerged(ctx context.Context) ([]string, error) {

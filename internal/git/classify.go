@@ -12,6 +12,7 @@ const (
 	KindNoSpace  Kind = "no space"  // the disk is full
 	KindIO       Kind = "io"        // the disk failed
 	KindDenied   Kind = "denied"    // no permission
+	KindBusy     Kind = "busy"      // the system uses the file: something is mounted there
 	KindOwner    Kind = "owner"     // the repository belongs to somebody else
 	KindFilter   Kind = "filter"    // a required content filter did not run
 	KindRefStale Kind = "ref stale" // a ref was not where the caller thought
@@ -39,6 +40,9 @@ var phrases = []struct {
 	{"external filter '", KindFilter},
 	{"Permission denied", KindDenied},
 	{"Read-only file system", KindDenied},
+	{"Operation not permitted", KindDenied},
+	{"Device or resource busy", KindBusy},
+	{"Text file busy", KindBusy},
 	{"reference already exists", KindRefStale},
 	{"but expected ", KindRefStale},
 	{"unable to resolve reference", KindRefStale},

@@ -163,14 +163,35 @@ func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 
 func (c *indexCopy) tree(ctx context.Context, work Work) (string, error) {
 	// What goes makes room: a link may lie where there was a directory.
-	if err := c.unstage(ctx, slices.Concat(work.Gone, work.Without)); err != nil {
+	// What was gone may be back: the files were looked at before the index was held.
+	var gone, paths []string
+	for _, p := range work.Gone {
+		if isReachable(c.at.work, p) {
+			paths = append(paths, p)
+		} else {
+			gone = append(gone, p)
+		}
+	}
+	if err := c.unstage(ctx, slices.Concat(gone, work.Without)); err != nil {
 		return "", err
 	}
-	if err := c.update(ctx, work.Paths); err != nil {
+	if err := c.update(ctx, slices.Concat(work.Paths, paths)); err != nil {
 		return "", err
 	}
 	out, err := c.run(ctx, "", "write-tree")
 	return strings.TrimSpace(string(out)), err
+}
+
+// isReachable reports whether something that is no directory lies at a path of a
+// checkout, and not behind a link.
+func isReachable(top, path string) bool {
+	for dir := parent(path); dir != ""; dir = parent(dir) {
+		if info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(dir))); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(path)))
+	return err == nil && !info.IsDir()
 }
 
 func (c *indexCopy) commit(ctx context.Context, made Commit, id Identity) (string, error) {

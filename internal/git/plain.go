@@ -133,8 +133,10 @@ func (r *Repository) Baseline(ctx context.Context, when time.Time) error {
 	if len(paths)+len(gone) == 0 {
 		return nil
 	}
-	_, err = w.commitWork(ctx, Work{Branch: plainBranch, Paths: paths, Gone: gone, Commit: c})
-	return err
+	return w.ChangeHeld(ctx, func(w *Worktree) error {
+		_, err := w.commitWork(ctx, Work{Branch: plainBranch, Paths: paths, Gone: gone, Commit: c})
+		return err
+	})
 }
 
 // firstBaseline commits a whole directory at once: every file is read and
