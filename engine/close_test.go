@@ -32,8 +32,8 @@ func TestCallsAfterClose(t *testing.T) {
 		}
 	}
 	service := reflect.TypeFor[croft.Service]()
-	for i := range service.NumMethod() {
-		name := service.Method(i).Name
+	for method := range service.Methods() {
+		name := method.Name
 		if name == "Close" || name == "Events" || name == "Notices" {
 			continue
 		}
@@ -43,7 +43,7 @@ func TestCallsAfterClose(t *testing.T) {
 			args = append(args, reflect.Zero(m.Type().In(k)))
 		}
 		out := m.Call(args)
-		err, _ := out[len(out)-1].Interface().(error)
+		err, _ := reflect.TypeAssert[error](out[len(out)-1])
 		if got := croft.AsError(name, err); got == nil || got.Code != croft.Closed || got.Op == "" {
 			t.Errorf("%s: %v, want %s", name, err, croft.Closed)
 		}

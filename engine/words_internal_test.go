@@ -24,8 +24,8 @@ func TestEveryWordIsChecked(t *testing.T) {
 		seen[at] = true
 		switch at.Kind() {
 		case reflect.Struct:
-			for i := range at.NumField() {
-				look(at.Field(i).Type, in)
+			for field := range at.Fields() {
+				look(field.Type, in)
 			}
 		case reflect.Slice:
 			look(at.Elem(), in)
@@ -37,12 +37,12 @@ func TestEveryWordIsChecked(t *testing.T) {
 	}
 	service := reflect.TypeFor[croft.Service]()
 	requests := 0
-	for i := range service.NumMethod() {
-		m := service.Method(i).Type
+	for method := range service.Methods() {
+		m := method.Type
 		for k := 1; k < m.NumIn(); k++ {
 			if m.In(k).Kind() == reflect.Struct {
 				requests++
-				look(m.In(k), service.Method(i).Name)
+				look(m.In(k), method.Name)
 			}
 		}
 	}
