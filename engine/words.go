@@ -36,7 +36,6 @@ func words() map[reflect.Type][]string {
 		},
 		reflect.TypeFor[croft.RemoveMode]():   {string(croft.RemoveForce)},
 		reflect.TypeFor[croft.RestoreMode]():  {string(croft.RestoreCommits)},
-		reflect.TypeFor[croft.Retention]():    {string(croft.RetainOne), string(croft.RetainAll)},
 		reflect.TypeFor[croft.RoleFiles]():    {string(croft.RoleFilesSkip)},
 		reflect.TypeFor[croft.Scope]():        {string(croft.ScopeAll)},
 		reflect.TypeFor[croft.SessionState](): {string(croft.SessionOpen), string(croft.SessionEnded)},

@@ -11,9 +11,10 @@ import (
 // words in the table, or is checked by what reads it.
 func TestEveryWordIsChecked(t *testing.T) {
 	elsewhere := map[reflect.Type]bool{
-		reflect.TypeFor[croft.ID]():       true, // no word
-		reflect.TypeFor[croft.Strategy](): true, // checkSubmission
-		reflect.TypeFor[croft.Code]():     true,
+		reflect.TypeFor[croft.ID]():        true, // no word
+		reflect.TypeFor[croft.Strategy]():  true, // checkSubmission
+		reflect.TypeFor[croft.Retention](): true, // a number, too: checked where a session is made
+		reflect.TypeFor[croft.Code]():      true,
 	}
 	seen := map[reflect.Type]bool{}
 	var look func(at reflect.Type, in string)
