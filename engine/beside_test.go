@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git/gittest"
@@ -94,13 +95,18 @@ func setBeside(t *testing.T) besideSetting {
 	return s
 }
 
-// agent stages and commits one file after the other until it is stopped.
+// agent stages and commits one file after the other until it is stopped. Now and
+// then it rests: who moves a target without a pause keeps a lane from ever being
+// done with it.
 func (s besideSetting) agent(stop <-chan struct{}) {
 	for i := 0; ; i++ {
 		select {
 		case <-stop:
 			return
 		default:
+		}
+		if i%3 == 2 {
+			time.Sleep(400 * time.Millisecond)
 		}
 		name := fmt.Sprintf("agent-%d.txt", i)
 		if os.WriteFile(filepath.Join(s.q.Path, name), []byte("agent\n"), 0o644) != nil {

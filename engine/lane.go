@@ -142,14 +142,16 @@ func (e *Engine) drive(ctx context.Context, r *repo, target string, enough func(
 		if err != nil {
 			return err
 		}
-		if err := e.tidyUp(ctx, r); err != nil { // those who wait for it are told then
+		// Those who wait for one of them are told when it is put away, and leave; the
+		// others that landed with it are still to be.
+		if err := e.tidyUp(context.WithoutCancel(ctx), r); err != nil {
 			return err
 		}
 		if !more {
 			return nil
 		}
 	}
-	return e.tidyUp(ctx, r)
+	return e.tidyUp(context.WithoutCancel(ctx), r)
 }
 
 // turn takes what waits in a lane one step further, and reports whether there

@@ -195,7 +195,7 @@ func wantIdle(t *testing.T, what string) {
 	time.Sleep(while)
 	used := cpuTime(t) - before
 	t.Logf("%s: %v of %v", what, used, while)
-	if used > while/100 {
+	if used > raceFactor*while/100 {
 		t.Errorf("%s: %v of %v, which is more than a hundredth", what, used, while)
 	}
 }

@@ -49,6 +49,7 @@ type hostUndo struct {
 	drop  func()   // removes them
 	files []keptFile
 	dirs  map[string]os.FileMode // those on the way to the files that were there
+	other map[string]bool        // what was there on the way and is no directory
 }
 
 // keptFile is what lay at one path.
@@ -60,7 +61,7 @@ type keptFile struct {
 
 // keepHost keeps what changes are going to be made to.
 func (r *Repository) keepHost(work string, changes []Change) (*hostUndo, error) {
-	u := &hostUndo{repo: r, dirs: map[string]os.FileMode{}}
+	u := &hostUndo{repo: r, dirs: map[string]os.FileMode{}, other: map[string]bool{}}
 	dir, drop, err := r.TempDir()
 	if err != nil {
 		return nil, err
@@ -151,9 +152,12 @@ func (u *hostUndo) reach(dir string) (*fsx.Dir, error) {
 		_ = at.Close()
 		if err = errors.Join(serr, oerr); err == nil {
 			at, u.dirs[name] = next, was.Mode
-		} else if next != nil {
+			continue
+		}
+		if next != nil {
 			_ = next.Close()
 		}
+		u.other[name] = serr == nil
 	}
 	return at, err
 }
@@ -236,7 +240,7 @@ func (u *hostUndo) made() []string {
 	dirs := map[string]bool{}
 	for _, f := range u.files {
 		for dir := path.Dir(f.path); dir != "."; dir = path.Dir(dir) {
-			if _, there := u.dirs[dir]; !there && !slices.ContainsFunc(u.files, func(f keptFile) bool { return f.path == dir && f.name != "" }) {
+			if _, there := u.dirs[dir]; !there && !u.other[dir] && !slices.ContainsFunc(u.files, func(f keptFile) bool { return f.path == dir && f.name != "" }) {
 				dirs[dir] = true
 			}
 		}

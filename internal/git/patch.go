@@ -47,6 +47,9 @@ func (a *Attempts) Patch(ctx context.Context, old, now string) ([]FilePatch, err
 			return nil, err
 		}
 		defer s.discard()
+		if s.trees[0] == s.trees[1] {
+			return nil, nil // and nothing was put into the directory
+		}
 		env, old, now = s.env, s.trees[0], s.trees[1]
 	}
 	out, err := a.q.repo.git.run(ctx, door{repo: a.q.repo}, call{
