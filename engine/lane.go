@@ -383,7 +383,7 @@ func (e *Engine) sortOut(ctx context.Context, r *repo, tip string, steps []merge
 	for _, step := range steps {
 		m := itemOf(items, step.ID)
 		switch {
-		case len(step.Conflicts) > 0 && step.Parent != tip:
+		case (len(step.Conflicts) > 0 || step.Nothing()) && step.Parent != tip:
 			// What is below it may yet be turned away itself, so it is judged when
 			// that has landed, or has not.
 		case len(step.Conflicts) > 0:

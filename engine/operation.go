@@ -370,7 +370,7 @@ func (e *Engine) recoverCreate(ctx context.Context, r *repo, op journal.Operatio
 		records = append(records, rec)
 	}
 	if len(records) > 0 && e.wereHandedOut(r, records) {
-		return e.finishCreate(ctx, op, records)
+		return e.finishCreate(ctx, r, op, records)
 	}
 	if r.common != "" {
 		if _, err := os.Stat(r.common); errors.Is(err, os.ErrNotExist) {
@@ -397,8 +397,14 @@ func (e *Engine) wereHandedOut(r *repo, records []journal.Record) bool {
 	})
 }
 
-// finishCreate writes down that workspaces are there.
-func (e *Engine) finishCreate(ctx context.Context, op journal.Operation, records []journal.Record) error {
+// finishCreate writes down that workspaces are there. Which role files they were
+// given was not written down; one that is not there is not missed.
+func (e *Engine) finishCreate(ctx context.Context, r *repo, op journal.Operation, records []journal.Record) error {
+	for i, rec := range records {
+		if role, err := r.roles().Find(rec.Workspace.Role); rec.Workspace.Role != "" && err == nil {
+			records[i].RoleFiles = role.Files
+		}
+	}
 	return e.journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, rec := range records {
 			rec.Workspace.State, rec.Maker = croft.Ready, nil
