@@ -192,6 +192,7 @@ func stateLost(t *testing.T, h *host, act func(*copies), whole bool) {
 	if whole {
 		h.mustKnow(slices.DeleteFunc(names, func(name string) bool { return name == "gone" || name == "discarded" }), "gone")
 		h.croft("doctor", "--fix") // registrations of isolated workspaces lie in the state directory
+		put(t, filepath.Join(h.dir+".croft", "w1", "wanted.txt"), "work that is to be merged\n")
 		if r := h.croft("merge", "--json", "--keep", "w1"); h.main() != merged || !strings.Contains(r.stdout, "TARGET_MOVED") {
 			t.Errorf("a target that nobody accepted is merged into: %v", r)
 		}
