@@ -29,10 +29,16 @@ func slots() map[string]func(v string, i int) []string {
 	verb := func(name string) func(string, int) []string {
 		return func(v string, _ int) []string { return []string{name, "--", v} }
 	}
+	// What is not there is nothing that could go wrong.
+	remove := func(args ...string) func(string, int) []string {
+		return func(v string, _ int) []string {
+			return slices.Concat([]string{"remove", "--missing-ok"}, args, []string{v})
+		}
+	}
 	return map[string]func(string, int) []string{
-		"new": verb("new"), "show": verb("show"), "path": verb("path"), "lock": verb("lock"), "remove": verb("remove"),
+		"new": verb("new"), "show": verb("show"), "path": verb("path"), "lock": verb("lock"), "remove": remove("--"),
 		"new, bare":    func(v string, _ int) []string { return []string{"new", v} },
-		"remove, bare": func(v string, _ int) []string { return []string{"remove", v} },
+		"remove, bare": remove(),
 		"branch":       flag("branch"), "role": flag("role"), "session": flag("session"), "base": flag("base"),
 		"swarm": func(v string, i int) []string {
 			return []string{"new", "--layout=swarm", "--role=tester", "--session=" + v, fmt.Sprintf("swarm%d", i)}

@@ -91,7 +91,7 @@ func TestKilledRemoving(t *testing.T) {
 		"all finished afterwards, no leak, all uncommitted work in the trash", killed, calls, runs)
 }
 
-func removeTrio() []string { return append([]string{"remove", "--force"}, trio()...) }
+func removeTrio() []string { return append([]string{"remove", "--force", "--missing-ok"}, trio()...) }
 
 // busyTrio makes three workspaces with uncommitted work.
 func busyTrio(t *testing.T) *project {

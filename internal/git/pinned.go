@@ -47,7 +47,8 @@ func (r *Repository) writeRecord(rec record) error {
 	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
 		return err
 	}
-	return replaceFile(r.recordFile(), append(b, '\n'), 0o600)
+	// A power cut must not leave half of it: nothing could be done then.
+	return WriteFile(r.recordFile(), append(b, '\n'))
 }
 
 // recorded returns the record, and writes it if Croft sees the repository for
