@@ -46,6 +46,7 @@ var codeTable = []struct {
 	{IdentityUnknown, 422, ExitEnvironment},
 	{Conflict, 409, ExitConflict},
 	{UnrelatedHistories, 409, ExitConflict},
+	{NotConfirmed, 428, ExitRefused},
 	{SubmoduleLocal, 409, ExitRefused},
 	{HostDirty, 409, ExitRefused},
 	{TargetMoved, 409, ExitConflict},

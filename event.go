@@ -10,7 +10,7 @@ import (
 // Event is something that happened: a noun and a verb in the past tense, such
 // as "workspace.created".
 type Event struct {
-	Cursor    int64           `json:"cursor"` // increases; never reused
+	Cursor    int64           `json:"cursor"` // increases, with gaps; never reused, also when the state was lost
 	Time      time.Time       `json:"time"`
 	Kind      string          `json:"kind"`
 	Repo      ID              `json:"repo,omitempty"`

@@ -34,6 +34,10 @@ type Lease struct {
 	Owner     Owner     `json:"owner"`
 	Term      LeaseTerm `json:"term,omitempty"`
 	ExpiresAt time.Time `json:"expiresAt"`
+
+	// Process is what the owner's program is called, where that can be seen. A
+	// program chooses it itself.
+	Process string `json:"process,omitempty"`
 }
 
 // LeaseRequest asks for a lease in the name of another process.

@@ -67,9 +67,12 @@ type Merge struct {
 	HeldBack  []string         `json:"heldBack,omitempty"` // files that were not committed, because they look like secrets, are large, are repositories, or were hidden from git
 	Kept      *Error           `json:"kept,omitempty"`     // why the workspace was not put away after the merge
 
-	Actor       string    `json:"actor,omitempty"`
+	Actor       string    `json:"actor,omitempty"` // who submitted it: the user, or "agent in NAME"
 	SubmittedAt time.Time `json:"submittedAt"`
 	EndedAt     time.Time `json:"endedAt,omitzero"`
+
+	// ActorWorkspace is the workspace in which the actor stood, if it was one.
+	ActorWorkspace ID `json:"actorWorkspace,omitempty"`
 }
 
 // ConflictedPath is one path on which two sides do not agree.
@@ -175,6 +178,7 @@ type QueueRequest struct {
 	Action QueueAction `json:"action"`
 	Merges []string    `json:"merges,omitempty"` // IDs or names of workspaces; default: all that wait
 	Target string      `json:"target,omitempty"`
+	DryRun DryRun      `json:"dryRun,omitempty"` // answers with what would be changed, as it is
 }
 
 // RevertRequest names a merge to take back.
@@ -201,6 +205,8 @@ type DiscardRequest struct {
 	Repo       string   `json:"repo,omitempty"`
 	Workspaces []string `json:"workspaces,omitempty"`
 	All        Scope    `json:"all,omitempty"` // ScopeAll: every one that is pending
+	Agreed     *Agreed  `json:"agreed,omitempty"`
+	DryRun     DryRun   `json:"dryRun,omitempty"` // answers with what would become of each; the key is not used
 }
 
 // Resolution says what bringing a target into a workspace left to do.

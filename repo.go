@@ -34,13 +34,30 @@ type Role struct {
 	Name  string   `json:"name"`
 	Dir   string   `json:"dir"`   // where its files lie
 	Files []string `json:"files"` // their names; none: the role is not there
+
+	// Snapshot is what a workspace was before its own version of the files was
+	// replaced, if that was.
+	Snapshot ID `json:"snapshot,omitempty"`
 }
+
+// RoleMode says what copying a role does about files that were changed in the
+// workspace.
+type RoleMode string
+
+const (
+	// RoleSafe refuses them as WorkspaceDirty. It is the default.
+	RoleSafe RoleMode = ""
+	// RoleReplace replaces them, after a snapshot of the workspace with them.
+	RoleReplace RoleMode = "replace"
+)
 
 // RoleRequest names a role, and for copying the workspace that gets it.
 type RoleRequest struct {
 	Repo      string `json:"repo,omitempty"`
 	Role      string `json:"role,omitempty"`      // default for copying: the workspace's own
 	Workspace string `json:"workspace,omitempty"` // a name, an ID or a path
+
+	Mode RoleMode `json:"mode,omitempty"` // for copying
 }
 
 // Roles is the part of Service that knows role configurations.

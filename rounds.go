@@ -236,12 +236,14 @@ type Rounds interface {
 	// the homes of all, and moves the checkouts to the trash. Their branches
 	// stay, and earlier ones of these agents go as the retention says.
 	// An agent for which that fails is named in the result, and does not keep
-	// the others from ending; calling again tries it again.
+	// the others from ending; calling again tries it again. So is one whose
+	// checkout is not found.
 	EndRound(ctx context.Context, round ID) (*Round, error)
 
 	// ForceEndRound is EndRound that does not wait for processes which do not
 	// leave: what they have written is committed and archived, and they go on
-	// in the trash. A lease still keeps a checkout.
+	// in the trash. A checkout that is not found ends with what is committed. A
+	// lease still keeps a checkout.
 	ForceEndRound(ctx context.Context, round ID) (*Round, error)
 
 	// Present makes the workspace that ends a session: it starts from the

@@ -16,7 +16,8 @@ type ReapRequest struct {
 	// nowhere else, too. One whose directory is not found stays.
 	Mode RemoveMode `json:"mode,omitempty"`
 	// DryRun lists without removing.
-	DryRun DryRun `json:"dryRun,omitempty"`
+	DryRun DryRun  `json:"dryRun,omitempty"`
+	Agreed *Agreed `json:"agreed,omitempty"`
 }
 
 // DryRun says whether something is done or only told.
@@ -32,9 +33,10 @@ const (
 // CleanRequest asks for the removal of everything that is provably finished,
 // or of everything.
 type CleanRequest struct {
-	Repo   string `json:"repo,omitempty"`
-	All    Scope  `json:"all,omitempty"` // ScopeAll: finished or not
-	DryRun DryRun `json:"dryRun,omitempty"`
+	Repo   string  `json:"repo,omitempty"`
+	All    Scope   `json:"all,omitempty"` // ScopeAll: finished or not
+	DryRun DryRun  `json:"dryRun,omitempty"`
+	Agreed *Agreed `json:"agreed,omitempty"`
 
 	// Branches: ScopeAll deletes the recorded branches that have no workspace
 	// any more, whether their work is in its target or not, and nothing else.
@@ -73,6 +75,8 @@ type Finding struct {
 	Subject string `json:"subject"` // a name, a path or a ref
 	Message string `json:"message"` // one sentence
 	Fixed   bool   `json:"fixed"`
+	// CanFix says that FixAll mends it, or tried to.
+	CanFix bool `json:"canFix,omitempty"`
 }
 
 // FixMode says whether the doctor mends what it can.
@@ -108,11 +112,33 @@ type DoctorRequest struct {
 	Import ImportMode `json:"import,omitempty"`
 }
 
-// UninstallRequest asks for the removal of all that is Croft's own.
+// UninstallRequest asks for the removal of all that is Croft's own from a
+// repository, or from the machine.
 type UninstallRequest struct {
-	Repo   string `json:"repo,omitempty"`
+	Repo string `json:"repo,omitempty"`
+	// All: ScopeAll removes it from every repository that is known, and then the
+	// state, with its second copy, if no repository was kept.
+	All    Scope  `json:"all,omitempty"`
 	DryRun DryRun `json:"dryRun,omitempty"`
+
+	// Gone: GoneForGood says of Repo, at whose path nothing is, that it does not come
+	// back. What is remembered of it is forgotten; of its workspaces and its trash
+	// nothing is deleted.
+	Gone GoneMode `json:"gone,omitempty"`
+	// Shown, with All: only these repositories, by their paths. Others that are known
+	// by now are kept.
+	Shown []string `json:"shown,omitempty"`
 }
+
+// GoneMode says what is known of a repository that is not there.
+type GoneMode string
+
+const (
+	// GoneMaybe: it may be elsewhere, or come back. It is the default.
+	GoneMaybe GoneMode = ""
+	// GoneForGood: somebody says that it was deleted.
+	GoneForGood GoneMode = "for good"
+)
 
 // KeptBranch is a branch that was made of work that only Croft kept.
 type KeptBranch struct {
@@ -121,15 +147,61 @@ type KeptBranch struct {
 	Name   string `json:"name"` // of the workspace whose work it is
 }
 
-// UninstallResult says what was removed from a repository, or would be, and what
+// LeftKind says what something is that Croft leaves behind.
+type LeftKind string
+
+const (
+	// LeftTrash is the directory of a removed workspace.
+	LeftTrash LeftKind = "trash"
+	// LeftSecrets are files of snapshots and removed workspaces that only their
+	// owner may read.
+	LeftSecrets LeftKind = "secrets"
+	// LeftArchive is what a session keeps of its agents' scratch directories, and
+	// of what was held back.
+	LeftArchive LeftKind = "archive"
+	// LeftHome is a directory that was made for an agent of a session.
+	LeftHome LeftKind = "home"
+	// LeftHistory is the repository of a directory without git.
+	LeftHistory LeftKind = "history"
+	// LeftOriginals are a user's files that a merge could not put back.
+	LeftOriginals LeftKind = "originals"
+	// LeftUnknown is what no record names, or what Croft did not make.
+	LeftUnknown LeftKind = "unknown"
+)
+
+// Left is something that stays, because it is work or not Croft's.
+type Left struct {
+	Kind LeftKind `json:"kind"`
+	Path string   `json:"path"`
+}
+
+// UninstalledRepo says what was removed from a repository, or would be, and what
 // stays.
-type UninstallResult struct {
+type UninstalledRepo struct {
 	Path       string       `json:"path"`
 	Refs       []string     `json:"refs"`       // deleted, below refs/croft/
 	Files      []string     `json:"files"`      // deleted or mended, in the git directory and in Croft's own
 	Branches   []KeptBranch `json:"branches"`   // made, so that nothing is lost
 	Workspaces []string     `json:"workspaces"` // the paths of worktrees that stay, as plain git has them
-	Left       []string     `json:"left"`       // the directories of removed workspaces that stay in the trash
+	Left       []Left       `json:"left"`
+}
+
+// KeptRepo is a repository that nothing was done to, with the reason.
+type KeptRepo struct {
+	Path   string `json:"path"`
+	Reason *Error `json:"reason"`
+}
+
+// UninstallResult answers for every repository that was asked for, and for the
+// state.
+type UninstallResult struct {
+	Repos []UninstalledRepo `json:"repos"`
+	Kept  []KeptRepo        `json:"kept"`
+	// Files are what was deleted of the state and its second copy. While a
+	// repository is kept they are needed, and none is.
+	Files []string `json:"files"`
+	// Left is what stays in their directories and belongs to none of Repos.
+	Left []Left `json:"left"`
 }
 
 // Upkeep is the part of Service that tidies up and repairs.
@@ -161,10 +233,15 @@ type Upkeep interface {
 	Doctor(ctx context.Context, req DoctorRequest) ([]Finding, error)
 
 	// Uninstall removes all that is Croft's own from a repository: refs, files in
-	// its git directory, its settings there, and what Croft remembers of it.
-	// Branches, worktrees and the directories in the trash stay; commits and
-	// snapshots that only Croft kept become branches below croft-kept/. It is
-	// refused, with nothing done, while merges wait or isolated workspaces live,
-	// whose git directories are Croft's.
+	// its git directory, its settings and excludes there, and what Croft remembers
+	// of it. Branches, worktrees, and whatever else is work stay and are named;
+	// commits and snapshots that only Croft kept become branches below croft-kept/.
+	// It is refused, with nothing done, while merges wait or isolated workspaces
+	// live, whose git directories are Croft's.
+	//
+	// With ScopeAll it does so for every repository that is known. Those that it is
+	// refused for, and those that are not there now, are kept with the reason. If
+	// none is, what Croft keeps for all of them goes too, and the Service with it:
+	// the next one begins with an empty state.
 	Uninstall(ctx context.Context, req UninstallRequest) (*UninstallResult, error)
 }

@@ -78,7 +78,7 @@ const (
 
 // Workspace is the isolated directory and the branch of one agent.
 type Workspace struct {
-	ID          ID          `json:"id"`
+	ID          ID          `json:"id,omitempty"`
 	Name        string      `json:"name"`              // unique among the live workspaces of a repository
 	Agent       string      `json:"agent,omitempty"`   // the worker, over all its rounds
 	Role        string      `json:"role,omitempty"`    // the configuration that was copied in
@@ -103,6 +103,12 @@ type Workspace struct {
 	MergeStatus MergeStatus `json:"mergeStatus"`
 	MergeCommit string      `json:"mergeCommitSha"`
 	Scratch     string      `json:"scratch,omitempty"`
+
+	// MergeReason is why its work stays pending, if that was tried and nothing was
+	// committed since: the code of the merge, or InProgress while its conflicts are
+	// being resolved. MergeMessage says it in words.
+	MergeReason  Code   `json:"mergeReason,omitempty"`
+	MergeMessage string `json:"mergeMessage,omitempty"`
 
 	// RemovedAt is when it went to the trash, and KeptUntil how long it can be
 	// restored at least; absent once it cannot be any more.
@@ -312,6 +318,19 @@ type RemoveRequest struct {
 	All        Scope      `json:"all,omitempty"`        // instead of Workspaces
 	Mode       RemoveMode `json:"mode,omitempty"`
 	Branch     BranchMode `json:"branch,omitempty"`
+	Agreed     *Agreed    `json:"agreed,omitempty"`
+	DryRun     DryRun     `json:"dryRun,omitempty"` // lists without removing
+}
+
+// Agreed is what a person was shown and agreed to. A request that has one takes
+// nothing else, whatever came meanwhile: it is the smaller of what it asks for and
+// what was shown.
+type Agreed struct {
+	Workspaces []ID `json:"workspaces,omitempty"`
+	// WithWork are those of them that were shown with uncommitted work. The others
+	// are kept if they have some by now, and all of them if they are locked.
+	WithWork []ID     `json:"withWork,omitempty"`
+	Branches []string `json:"branches,omitempty"`
 }
 
 // Scope says how far a request reaches that names nothing.
@@ -326,7 +345,7 @@ const (
 
 // Removed is one workspace that was removed.
 type Removed struct {
-	ID     ID     `json:"id"`
+	ID     ID     `json:"id,omitempty"`
 	Name   string `json:"name"`
 	Trash  ID     `json:"trash"`            // under this ID it lies in the trash; absent if there was nothing to keep
 	Branch string `json:"branch,omitempty"` // the branch that was deleted
@@ -334,6 +353,7 @@ type Removed struct {
 
 // Kept is one workspace that was left, with the reason.
 type Kept struct {
+	ID     ID     `json:"id,omitempty"`
 	Name   string `json:"name"`
 	Reason *Error `json:"reason"`
 }

@@ -159,19 +159,24 @@ func TestRestoreAdopts(t *testing.T) {
 				rename(t, a.w.Path, aside)
 				a.remove(t)
 				rename(t, aside, a.w.Path)
-				var err error
-				if act == "undo" {
-					_, err = a.e.Undo(t.Context(), croft.UndoRequest{})
-				} else {
-					_, err = a.e.Restore(t.Context(), croft.RestoreRequest{Ref: "w"})
-				}
-				if err != nil {
+				if err := a.bringBack(t, act); err != nil {
 					t.Fatal(err)
 				}
 				a.wantWork(t)
 			})
 		}
 	}
+}
+
+// bringBack restores the workspace, or undoes its removal.
+func (a *absentee) bringBack(t *testing.T, act string) error {
+	t.Helper()
+	if act == "undo" {
+		_, err := a.e.Undo(t.Context(), croft.UndoRequest{})
+		return err
+	}
+	_, err := a.e.Restore(t.Context(), croft.RestoreRequest{Ref: "w"})
+	return err
 }
 
 // TestRestoreThatFailsLeaves: a directory that came back is left where it is, with
@@ -188,14 +193,14 @@ func TestRestoreThatFailsLeaves(t *testing.T) {
 			rename(t, aside, a.w.Path)
 			lock := filepath.Join(a.gitDir(t), "refs", "croft", "archive", string(a.w.ID), "head.lock")
 			gittest.WriteFile(t, lock, "") // as an agent can
-			if _, err := a.e.Restore(t.Context(), croft.RestoreRequest{Ref: "w"}); err == nil {
+			if err := a.bringBack(t, "restore"); err == nil {
 				t.Fatal("it was restored in spite of a lock")
 			}
 			wantContents(t, a.w.Path, a.was)
 			if err := os.Remove(lock); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := a.e.Restore(t.Context(), croft.RestoreRequest{Ref: "w"}); err != nil {
+			if err := a.bringBack(t, "restore"); err != nil {
 				t.Fatal(err)
 			}
 			a.wantWork(t)
@@ -217,16 +222,10 @@ func TestRestoreRefusesAnother(t *testing.T) {
 				if kind == "worktree" { // and it says that it is the workspace
 					gittest.WriteFile(t, filepath.Join(a.w.Path, ".git"), "gitdir: "+filepath.Join(a.Dir, ".git", "worktrees", "croft-"+string(a.w.ID))+"\n")
 				}
-				var err error
-				if act == "undo" {
-					_, err = a.e.Undo(t.Context(), croft.UndoRequest{})
-				} else {
-					_, err = a.e.Restore(t.Context(), croft.RestoreRequest{Ref: "w"})
-				}
-				wantCode(t, err, croft.WorktreeExists)
+				wantCode(t, a.bringBack(t, act), croft.WorktreeExists)
 				wantContents(t, a.w.Path, map[string]string{"mine.txt": "mine\n"})
 				rename(t, a.w.Path, a.w.Path+".mine")
-				if _, err := a.e.Restore(t.Context(), croft.RestoreRequest{Ref: "w"}); err != nil {
+				if err := a.bringBack(t, "restore"); err != nil {
 					t.Fatal(err)
 				}
 				a.wantWork(t)
@@ -258,7 +257,7 @@ func TestAbsentKeepsStaged(t *testing.T) {
 				if fate == "elsewhere" {
 					rename(t, aside, a.w.Path)
 				}
-				if _, err := a.e.Restore(t.Context(), croft.RestoreRequest{Ref: "w"}); err != nil {
+				if err := a.bringBack(t, "restore"); err != nil {
 					t.Fatal(err)
 				}
 				if fate == "elsewhere" {

@@ -38,7 +38,7 @@ func actorIn(w croft.Workspace) string {
 	if agent == w.Name {
 		agent = "agent"
 	}
-	return fmt.Sprintf("%s in %s <%s>", agent, w.Name, w.ID)
+	return withID(agent+" in "+w.Name, w.ID)
 }
 
 // cutActor takes the ID off what an actor is called.
@@ -50,6 +50,19 @@ func cutActor(actor string) (shown string, workspace croft.ID) {
 	}
 	return rest[:at], croft.ID(rest[at+2:])
 }
+
+// sign says who submits a merge, as the history does.
+func (e *Engine) sign(m *croft.Merge) { m.Actor, m.ActorWorkspace = cutActor(e.actor()) }
+
+// actorOf is what whoever submitted a merge is called.
+func actorOf(m croft.Merge) string {
+	if m.ActorWorkspace == "" {
+		return m.Actor
+	}
+	return withID(m.Actor, m.ActorWorkspace)
+}
+
+func withID(actor string, workspace croft.ID) string { return fmt.Sprintf("%s <%s>", actor, workspace) }
 
 // note writes down an act that has no operation of its own, for the history. It
 // has no inverse.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
@@ -58,17 +59,24 @@ func (e *Engine) submitApply(ctx context.Context, r *repo, req croft.ApplyReques
 	if _, err := r.git.ReadRef(ctx, "refs/heads/"+work.Target); err != nil {
 		return nil, targetNotFound(work.Target, err)
 	}
+	if err := e.refuseIsolatedTarget(ctx, r, croft.Merge{Workspace: work.Workspace, Target: work.Target}); err != nil {
+		return nil, err
+	}
 	m := journal.Merge{
 		Merge: croft.Merge{
 			ID: newID(), Kind: croft.KindApply, Workspace: work.Workspace, WorkspaceID: work.WorkspaceID, Target: work.Target, Review: work.ID,
-			Status: croft.MergePending, State: croft.MergeQueued, Actor: e.actor(), SubmittedAt: e.now(), HeldBack: work.HeldBack,
+			Status: croft.MergePending, State: croft.MergeQueued, SubmittedAt: e.now(), HeldBack: work.HeldBack,
 		},
 		RepoID: r.id, Act: newID(), Text: req.Message, Base: work.Base, Seen: work.TargetCommit, Part: true,
 	}
+	e.sign(&m.Merge)
 	if m.Text == "" && isAll(work.Files, choices) {
 		m.Text = "Apply " + work.Workspace
 	}
 	if m.Head, err = e.keepPart(ctx, r, work, choices, m.ID); err != nil {
+		return nil, err
+	}
+	if err := e.keepSubmodules(ctx, r, work.WorkspaceID, m.Head); err != nil {
 		return nil, err
 	}
 	return &m.Merge, e.journal.Update(ctx, func(tx *journal.Tx) error {
@@ -80,6 +88,19 @@ func (e *Engine) submitApply(ctx context.Context, r *repo, req croft.ApplyReques
 		}
 		return errors.Join(tx.PutMerge(m), tx.Emit(e.mergeEvent(croft.EventMergeQueued, m)))
 	})
+}
+
+// keepSubmodules makes sure that the commits of submodules which a commit of a
+// workspace's work names can be had without the workspace, if that is still there.
+func (e *Engine) keepSubmodules(ctx context.Context, r *repo, workspace croft.ID, commit string) error {
+	rec, err := e.journal.Record(ctx, workspace)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State != croft.Ready {
+		return nil
+	}
+	if err != nil || r.trees.Health(specOf(rec)) != checkout.Intact {
+		return err
+	}
+	return r.trees.At(specOf(rec)).KeepSubmodules(ctx, commit)
 }
 
 // isAll reports whether nothing of a review was left out.
@@ -109,7 +130,7 @@ func (e *Engine) keepPart(ctx context.Context, r *repo, work *croft.Review, choi
 	if err != nil {
 		return "", err
 	}
-	release, err := attempts.Keep(head)
+	release, err := attempts.Keep(ctx, head)
 	if err != nil {
 		return "", err
 	}

@@ -132,6 +132,16 @@ func (s standing) fetch(ctx context.Context, base, branch string) error {
 	} else if upstream, err := s.git.Upstream(ctx, branch); err == nil && upstream != "" {
 		remote, _, _ = strings.Cut(shortRef(upstream), "/")
 	}
+	if has, err := s.git.HasRemote(remote); err != nil {
+		return err
+	} else if !has {
+		if err := s.git.CheckConfig(); err != nil {
+			return err // there may be one that was not accepted yet
+		}
+		return &croft.Error{
+			Code: croft.BaseNotFound, Message: fmt.Sprintf("the repository has no remote %q to fetch from", remote), Hint: "croft new without --fresh, or git remote add " + remote + " URL",
+		}
+	}
 	return s.git.Fetch(ctx, remote)
 }
 

@@ -393,12 +393,11 @@ func (e *Engine) whyRefs(ctx context.Context, s standing, plans []*plan, cause e
 			return explain("create", name, branchExists(branch))
 		}
 		if other, err := s.git.Blocking(ctx, branch); err == nil && other != "" {
-			return explain("create", name, &croft.Error{
-				Code:    croft.BranchBlocked,
-				Message: fmt.Sprintf("branch %q cannot exist beside branch %q", branch, other),
-				Hint:    fmt.Sprintf("git branch -m %s %s-old, or choose another prefix with the setting \"branch\"", other, other),
-			})
+			return explain("create", name, e.branchBlocked(ctx, s.repo, blocked{workspace: name, branch: branch, by: other}))
 		}
+	}
+	if blocked := amongThemselves(plans); blocked != nil {
+		return explain("create", "", blocked)
 	}
 	return cause
 }

@@ -25,6 +25,10 @@ func (e *Engine) Discard(ctx context.Context, req croft.DiscardRequest) ([]croft
 	if err := e.recover(ctx, s.id); err != nil {
 		return nil, explain("discard", "", err)
 	}
+	if req.DryRun == croft.DryRunOn {
+		plan, err := e.planDiscard(ctx, s, req)
+		return plan, explain("discard", "", err)
+	}
 	call, err := e.discardCall(ctx, s, req)
 	if err != nil {
 		return nil, explain("discard", "", err)
@@ -35,13 +39,30 @@ func (e *Engine) Discard(ctx context.Context, req croft.DiscardRequest) ([]croft
 	}
 	out := call.before
 	for _, rec := range records {
-		m, err := e.discard(ctx, s.repo, rec, call)
+		m, err := e.discard(ctx, s.repo, rec, call, agreedMode(req.Agreed, rec, croft.RemoveForce))
 		if err != nil {
 			return out, explain("discard", rec.Workspace.Name, err)
 		}
 		out = append(out, *m)
 	}
 	return out, explain("discard", "", e.endDiscard(ctx, call))
+}
+
+// planDiscard tells what a call would answer.
+func (e *Engine) planDiscard(ctx context.Context, s standing, req croft.DiscardRequest) ([]croft.Merge, error) {
+	records, err := e.toDiscard(ctx, s, req)
+	plan := []croft.Merge{}
+	for _, rec := range records {
+		m := e.discarded(s.repo, rec, newAct())
+		if err := e.guardDiscard(ctx, s.repo, rec, agreedMode(req.Agreed, rec, croft.RemoveForce)); err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			keepUndiscarded(&m.Merge, rec, err)
+		}
+		plan = append(plan, m.Merge)
+	}
+	return plan, err
 }
 
 // discarding is one call of Discard, which may have been made before.
@@ -67,7 +88,7 @@ func (e *Engine) discardCall(ctx context.Context, s standing, req croft.DiscardR
 		return nil, err
 	}
 	d.key = journal.Key{Repo: s.id, Verb: "discard", Key: req.Key, Operation: d.id}
-	req.Repo = ""
+	req.Repo, req.Agreed = "", nil // a call that is repeated shows what is left of it
 	d.key.Request = digestOf(req)
 	used, err := e.journal.FindKey(ctx, s.id, d.key.Verb, req.Key)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -156,7 +177,7 @@ func (e *Engine) toDiscard(ctx context.Context, s standing, req croft.DiscardReq
 				pending = append(pending, rec)
 			}
 		}
-		return pending, nil
+		return agreedOf(req.Agreed, pending), nil
 	}
 	var records []journal.Record
 	for _, ref := range req.Workspaces {
@@ -166,26 +187,19 @@ func (e *Engine) toDiscard(ctx context.Context, s standing, req croft.DiscardReq
 		}
 		records = append(records, rec)
 	}
-	return records, nil
+	return agreedOf(req.Agreed, records), nil
 }
 
 // discard takes a workspace out of its queue and moves it to the trash. What
 // keeps it is the reason in the answer, not an error.
-func (e *Engine) discard(ctx context.Context, r *repo, rec journal.Record, d *discarding) (*croft.Merge, error) {
+func (e *Engine) discard(ctx context.Context, r *repo, rec journal.Record, d *discarding, mode croft.RemoveMode) (*croft.Merge, error) {
 	w := rec.Workspace
-	m := journal.Merge{
-		Merge: croft.Merge{
-			ID: newID(), Kind: croft.KindMerge, Workspace: w.Name, WorkspaceID: w.ID, Target: w.Target, State: croft.MergeDone,
-			Status: croft.MergeDiscarded, Actor: e.actor(), SubmittedAt: e.now(), EndedAt: e.now(),
-		},
-		RepoID: r.id, Act: d.id,
-	}
-	if err := e.guard(ctx, r, rec, croft.RemoveForce); err != nil {
+	m := e.discarded(r, rec, d.act)
+	if err := e.guardDiscard(ctx, r, rec, mode); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		why := croft.AsError("discard", explain("discard", w.Name, err))
-		m.Status, m.Reason, m.Message, m.Details, m.Hint = w.MergeStatus, why.Code, why.Message, why.Details, why.Hint
+		keepUndiscarded(&m.Merge, rec, err)
 		return &m.Merge, nil
 	}
 	if w.Mode != croft.ModeLegacy { // that has no commits of its own, and may be in no repository
@@ -216,4 +230,33 @@ func (e *Engine) discard(ctx context.Context, r *repo, rec journal.Record, d *di
 		return nil, err
 	}
 	return &m.Merge, e.putAway(ctx, r, rec, d.act)
+}
+
+// guardDiscard refuses what would take something away from somebody. Uncommitted
+// work is what a discard is about; a lock is a person's word.
+func (e *Engine) guardDiscard(ctx context.Context, r *repo, rec journal.Record, mode croft.RemoveMode) error {
+	if err := e.guard(ctx, r, rec, mode); err != nil {
+		return err
+	}
+	return r.guardLock(rec)
+}
+
+// discarded is the record of a workspace that is discarded.
+func (e *Engine) discarded(r *repo, rec journal.Record, a act) journal.Merge {
+	w := rec.Workspace
+	m := journal.Merge{
+		Merge: croft.Merge{
+			ID: newID(), Kind: croft.KindMerge, Workspace: w.Name, WorkspaceID: w.ID, Target: w.Target, State: croft.MergeDone,
+			Status: croft.MergeDiscarded, SubmittedAt: e.now(), EndedAt: e.now(),
+		},
+		RepoID: r.id, Act: a.id,
+	}
+	e.sign(&m.Merge)
+	return m
+}
+
+// keepUndiscarded says in an answer why a workspace stays as it is.
+func keepUndiscarded(m *croft.Merge, rec journal.Record, err error) {
+	why := croft.AsError("discard", explain("discard", rec.Workspace.Name, err))
+	m.Status, m.Reason, m.Message, m.Details, m.Hint = rec.Workspace.MergeStatus, why.Code, why.Message, why.Details, why.Hint
 }

@@ -78,7 +78,7 @@ type doctor struct {
 
 // find reports something, after it was mended if it can be and should be.
 func (d *doctor) find(code, subject, message string, mend func() error) {
-	f := croft.Finding{Code: code, Subject: subject, Message: message}
+	f := croft.Finding{Code: code, Subject: subject, Message: message, CanFix: mend != nil}
 	if d.fix && mend != nil {
 		err := mend()
 		f.Fixed = err == nil

@@ -91,7 +91,8 @@ func (e *Engine) leaveLane(d *driver, id croft.ID) {
 	}
 }
 
-// isEnough reports whether every merge that is waited for has ended.
+// isEnough reports whether every merge that is waited for has ended, and its
+// workspace is put away or is known to stay.
 func (e *Engine) isEnough(ctx context.Context, d *driver) bool {
 	d.mu.Lock()
 	ids := make([]croft.ID, 0, len(d.waits))
@@ -101,7 +102,7 @@ func (e *Engine) isEnough(ctx context.Context, d *driver) bool {
 	d.mu.Unlock()
 	for _, id := range ids {
 		m, err := e.journal.Merge(ctx, id)
-		if err == nil && m.State != croft.MergeDone && !m.IsHeld {
+		if err == nil && (m.Untidy || m.State != croft.MergeDone && !m.IsHeld) {
 			return false
 		}
 	}
@@ -187,13 +188,16 @@ func (e *Engine) awaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, err
 			return nil, mergeNotFound(string(id))
 		case err != nil:
 			return nil, err
-		case m.State == croft.MergeDone && (d == nil || !m.Untidy):
+		case m.State == croft.MergeDone && !m.Untidy:
 			return &m.Merge, nil
 		case m.State != croft.MergeDone && m.IsHeld:
 			return nil, &croft.Error{Code: croft.MergeHeld, Message: "the merge is held", Hint: "croft queue release " + m.Workspace}
 		}
 		if d == nil {
 			r, err := e.repoByID(ctx, m.RepoID)
+			if err != nil && m.State == croft.MergeDone {
+				return &m.Merge, nil // what became of its workspace is not to be had
+			}
 			if err != nil {
 				return nil, err
 			}

@@ -49,6 +49,10 @@ type Options struct {
 	// Drain is how long Close waits for calls that are at work before it ends
 	// them. Default: 30 seconds.
 	Drain time.Duration
+
+	// networkFS names the network file system that a directory lies on. Tests have
+	// another one than that of this machine.
+	networkFS func(dir string) string
 }
 
 // Engine implements croft.Service.
@@ -98,6 +102,9 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	if e.opts.Now == nil {
 		e.opts.Now = time.Now
 	}
+	if e.opts.networkFS == nil {
+		e.opts.networkFS = fsx.NetworkFS
+	}
 	var err error
 	if e.dir, err = filepath.Abs(dir); err != nil {
 		return nil, croft.AsError("open", err)
@@ -106,7 +113,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		return nil, err
 	}
 	cfg := e.set.Config()
-	if err := refuseNetwork(cfg.StateDir, fsx.NetworkFS); err != nil {
+	if err := refuseNetwork(cfg.StateDir, e.opts.networkFS); err != nil {
 		return nil, err
 	}
 	e.journal, err = journal.OpenWith(ctx, cfg.StateDir, journal.Options{
@@ -218,9 +225,14 @@ func ownerOf(id proc.Identity) croft.Owner {
 	return croft.Owner{Host: id.Host, Boot: id.Boot, Space: id.Space, PID: id.PID, Start: id.Start}
 }
 
-func life(o croft.Owner) proc.Life {
-	return proc.LifeOf(proc.Identity{Host: o.Host, Boot: o.Boot, Space: o.Space, PID: o.PID, Start: o.Start})
+func identityOf(o croft.Owner) proc.Identity {
+	return proc.Identity{Host: o.Host, Boot: o.Boot, Space: o.Space, PID: o.PID, Start: o.Start}
 }
+
+func life(o croft.Owner) proc.Life { return proc.LifeOf(identityOf(o)) }
+
+// ownerName is what the program of an owner is called, where that can be seen.
+func ownerName(o croft.Owner) string { return proc.NameOf(identityOf(o)) }
 
 // parallel is how many checkouts are written at once, and with how many
 // workers each.

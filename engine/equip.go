@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -164,6 +165,9 @@ func (e *Engine) CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Ro
 	if err == nil {
 		err = e.copyRole(ctx, s.repo, &rec, role, provision.Used)
 	}
+	if req.Mode == croft.RoleReplace && errors.Is(err, croft.WorkspaceDirty) {
+		role.Snapshot, err = e.replaceRole(ctx, s.repo, &rec, role)
+	}
 	if err == nil {
 		rec.Workspace.Role = name
 		err = e.saveRecord(ctx, &rec, func(tx *journal.Tx) error { return e.note(tx, "role", s.id, rec) })
@@ -172,6 +176,20 @@ func (e *Engine) CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Ro
 		return nil, explain("role", rec.Workspace.Name, err)
 	}
 	return &role, nil
+}
+
+// replaceRole copies a role's files over what an agent made of them, which is saved
+// before. Git ignores some of them, so that they are named.
+func (e *Engine) replaceRole(ctx context.Context, r *repo, rec *journal.Record, role croft.Role) (croft.ID, error) {
+	var files []string
+	for _, f := range role.Files {
+		files = append(files, "/"+git.LiteralPattern(f))
+	}
+	before, err := e.saveWith(ctx, r, *rec, saving{also: files})
+	if err != nil {
+		return "", err
+	}
+	return before.ID, e.copyRole(ctx, r, rec, role, provision.Fresh)
 }
 
 func findRole(r *repo, name string) (croft.Role, error) {

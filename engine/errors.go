@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/provision"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
@@ -41,7 +42,7 @@ func explain(op, workspace string, err error) error {
 	}
 	e := &croft.Error{Code: croft.Internal, Op: op, Workspace: workspace, Message: "unexpected failure", Err: err}
 	for _, rule := range []func(*croft.Error, error) bool{
-		explainContext, explainIrregular, explainForged, explainUnrelated, explainSubmodule, explainConfig, explainSystem, explainGit, explainCheckout, explainJournal,
+		explainContext, explainIrregular, explainForged, explainUnrelated, explainSubmodule, explainEdited, explainConfig, explainSystem, explainGit, explainCheckout, explainJournal,
 	} {
 		if rule(e, err) {
 			break
@@ -127,6 +128,17 @@ func explainSubmodule(e *croft.Error, err error) bool {
 	e.Code, e.Details = croft.SubmoduleLocal, local.Work
 	e.Message = fmt.Sprintf("commit %.7s of the submodule %q is in the workspace alone, and the project has no copy of the submodule", local.Commit, local.Path)
 	e.Hint, e.Err = fmt.Sprintf("git submodule update --init -- %s, in the project; or push it from %s; then the same command again", local.Path, local.Work), nil
+	return true
+}
+
+// explainEdited says that somebody changed a role's file in the workspace.
+func explainEdited(e *croft.Error, err error) bool {
+	edited, ok := errors.AsType[*provision.EditedError](err)
+	if !ok {
+		return false
+	}
+	e.Code, e.Message, e.Details, e.Err = croft.WorkspaceDirty, edited.Error(), edited.Path, nil
+	e.Hint = "croft role update --force " + cmp.Or(e.Workspace, "NAME")
 	return true
 }
 

@@ -51,6 +51,10 @@ func TestKilledIsolatedCreation(t *testing.T) {
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 		e := engineIn(t, r, 0)
 		gc(t, e)
+		if wereHandedOut(t, e, job) {
+			wantSound(t, r, e)
+			return
+		}
 		wantTrace(t, r, before)
 		if _, err := e.CreateAll(t.Context(), *job.Create); err != nil {
 			t.Fatal(err)

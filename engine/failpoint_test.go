@@ -23,7 +23,7 @@ import (
 type trace struct {
 	Refs, Worktrees, Status string
 	Exclude, Config         string
-	Beside, Admin           []string
+	Beside, Admin, Begun    []string
 }
 
 // traceOf looks at a repository without Croft. The trash is what removed
@@ -49,7 +49,17 @@ func traceOf(t *testing.T, r *gittest.Repo) trace {
 			tr.Admin = append(tr.Admin, e.Name())
 		}
 	}
-	err := filepath.WalkDir(filepath.Dir(r.Dir), func(path string, d os.DirEntry, err error) error {
+	// Locks, and files that were to become others.
+	err := filepath.WalkDir(filepath.Join(r.Dir, ".git"), func(path string, d os.DirEntry, err error) error {
+		if ext := filepath.Ext(path); err == nil && !d.IsDir() && (ext == ".lock" || ext == ".croft" || strings.HasPrefix(d.Name(), "index.lock")) {
+			tr.Begun = append(tr.Begun, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(filepath.Dir(r.Dir), func(path string, d os.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -188,7 +198,7 @@ func TestKilledCreation(t *testing.T) {
 				killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 				e := engineIn(t, r, 0)
 				gc(t, e)
-				if wereHandedOut(t, e) {
+				if wereHandedOut(t, e, job) {
 					return
 				}
 				wantTrace(t, r, before)
@@ -201,16 +211,16 @@ func TestKilledCreation(t *testing.T) {
 	}
 }
 
-// wereHandedOut reports whether all three workspaces are there and ready: whoever
+// wereHandedOut reports whether all workspaces of a job are there and ready: whoever
 // was killed at the very end had made them.
-func wereHandedOut(t *testing.T, e croft.Service) bool {
+func wereHandedOut(t *testing.T, e croft.Service, job task) bool {
 	t.Helper()
 	list, err := e.Workspaces(t.Context(), croft.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range list {
-		if w.State != croft.Ready || len(list) != 3 {
+		if w.State != croft.Ready || len(list) != len(job.Create.Workspaces) {
 			t.Errorf("%s of %d is %s", w.Name, len(list), w.State)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,6 +117,10 @@ func TestKilledReductionThenRestored(t *testing.T) {
 		want := recall(t, r, "first")
 		killed(t, helper(t, r, job, fmt.Sprintf("CROFT_FAILPOINT=kill=#%d", n)))
 		e := engineIn(t, r, 0)
+		findings, err := e.Doctor(t.Context(), croft.DoctorRequest{})
+		if err != nil || slices.ContainsFunc(findings, func(f croft.Finding) bool { return strings.HasPrefix(f.Code, "TRASH_") }) {
+			t.Errorf("what is being deleted was not moved: %+v, %v", findings, err)
+		}
 		again(t, e, task{Restore: &croft.RestoreRequest{Ref: "a"}})
 		path := pathOfA(r)
 		switch {

@@ -126,10 +126,11 @@ func (e *Engine) leavePending(ctx context.Context, r *repo, rec journal.Record, 
 		Merge: croft.Merge{
 			ID: newID(), Kind: croft.KindMerge, Workspace: w.Name, WorkspaceID: w.ID, Target: w.Target, State: croft.MergeDone,
 			Status: croft.MergePending, Message: "waits for croft merge or croft discard", Hint: "croft merge " + w.Name,
-			Actor: e.actor(), SubmittedAt: e.now(), EndedAt: e.now(),
+			SubmittedAt: e.now(), EndedAt: e.now(),
 		},
 		RepoID: r.id, Act: newID(),
 	}
+	e.sign(&m.Merge)
 	if req.Outcome != croft.Succeeded {
 		m.Message = fmt.Sprintf("the agent %s; %s", map[croft.Outcome]string{croft.Failed: "failed", croft.Killed: "was killed"}[req.Outcome], m.Message)
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -116,31 +117,25 @@ func TestMadeAgainByTheUser(t *testing.T) {
 // moved back before that is restored, is the workspace; it is not overwritten.
 func TestMovedAwayAndBack(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
-		t.Run(string(mode), func(t *testing.T) {
-			t.Parallel()
-			r := gittest.New(t)
-			e := engineIn(t, r, 0)
-			w := create(t, e, croft.CreateRequest{Name: "a", Mode: mode})
-			gittest.WriteFile(t, filepath.Join(w.Path, "u"), "U\n")
-			aside := filepath.Join(r.Home, "aside")
-			if err := os.Rename(w.Path, aside); err != nil {
-				t.Fatal(err)
-			}
-			if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil || len(res.Removed) != 1 {
-				t.Fatalf("Remove = %+v, %v", res, err)
-			}
-			if err := os.Rename(aside, w.Path); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: "a"}); err != nil {
-				t.Errorf("Restore: %v", err)
-			}
-			if b, err := os.ReadFile(filepath.Join(w.Path, "u")); err != nil || string(b) != "U\n" {
-				t.Errorf("its work: %q, %v", b, err)
-			}
-		})
-	}
+	eachMode(t, func(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspace) {
+		gittest.WriteFile(t, filepath.Join(w.Path, "u"), "U\n")
+		aside := filepath.Join(r.Home, "aside")
+		if err := os.Rename(w.Path, aside); err != nil {
+			t.Fatal(err)
+		}
+		if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil || len(res.Removed) != 1 {
+			t.Fatalf("Remove = %+v, %v", res, err)
+		}
+		if err := os.Rename(aside, w.Path); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: "a"}); err != nil {
+			t.Errorf("Restore: %v", err)
+		}
+		if b, err := os.ReadFile(filepath.Join(w.Path, "u")); err != nil || string(b) != "U\n" {
+			t.Errorf("its work: %q, %v", b, err)
+		}
+	})
 }
 
 // TestExchangedInTheTrash: what lies in the trash in place of what was put there

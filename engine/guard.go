@@ -64,10 +64,14 @@ func underway(tx *journal.Tx, rec journal.Record) (croft.ID, error) {
 // on in the trash.
 const removeOccupied croft.RemoveMode = "occupied"
 
+// removeWithWork removes a workspace that was shown with uncommitted work. Somebody
+// agreed to that, and to nothing else that protects it.
+const removeWithWork croft.RemoveMode = "with work"
+
 func (e *Engine) guardNow(ctx context.Context, r *repo, rec journal.Record, mode croft.RemoveMode) error {
 	w := rec.Workspace
 	if w.State == croft.Creating {
-		return &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being made", Hint: "croft list"}
+		return &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being made or brought back", Hint: "croft list"}
 	}
 	if err := e.guardLeases(ctx, r, w); err != nil || w.Mode == croft.ModeLegacy {
 		return err
@@ -89,31 +93,61 @@ func (e *Engine) guardNow(ctx context.Context, r *repo, rec journal.Record, mode
 	}
 	st, err := e.status(ctx, r, rec)
 	if errors.Is(err, croft.WorkspaceBroken) {
+		if mode == removeWithWork && !r.isAway(rec) {
+			return nil // that was shown: its work cannot be judged
+		}
 		return e.guardBroken(r, rec)
 	}
 	if err != nil {
 		return err
 	}
-	if st.Dirty() {
+	if st.Dirty() && mode != removeWithWork {
 		return dirty(w, st)
 	}
 	return nil
 }
 
+// processName is how a process is called: by its program, where that can be seen.
+func processName(name string, pid int) string {
+	if name == "" {
+		return fmt.Sprintf("process %d", pid)
+	}
+	return fmt.Sprintf("%s (%d)", name, pid)
+}
+
+// processNames are the names of several, or of the first ones.
+func processNames(found []proc.Occupant) string {
+	const most = 3
+	var names []string
+	for _, o := range found[:min(len(found), most)] {
+		names = append(names, processName(o.Name, o.PID))
+	}
+	if n := len(found) - most; n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
 // occupied says who is at work in a workspace.
 func occupied(found []proc.Occupant) error {
-	first := found[0]
-	out := &croft.Error{
-		Code: croft.WorkspaceBusy, Message: fmt.Sprintf("process %d (%s) is at work inside", first.PID, first.Name),
-		Hint: "leave the directory (cd), or end the process",
+	is, has, it := "is", "has a file", "the process"
+	if len(found) > 1 {
+		is, has, it = "are", "have files", "the processes"
 	}
-	if first.File != "" {
-		out.Message = fmt.Sprintf("process %d (%s) has a file open for writing", first.PID, first.Name)
-		out.Hint = "end the process, or have it close the file"
+	out := &croft.Error{
+		Code: croft.WorkspaceBusy, Message: processNames(found) + " " + is + " at work inside", Hint: "leave the directory (cd), or end " + it,
+	}
+	if !slices.ContainsFunc(found, func(o proc.Occupant) bool { return o.File == "" }) {
+		out.Message = processNames(found) + " " + has + " open for writing"
+		out.Hint = "end " + it + ", or have the file closed"
 	}
 	var lines []string
 	for _, o := range found {
-		line := fmt.Sprintf("%d %s", o.PID, o.Name)
+		line := processName(o.Name, o.PID)
 		if o.File != "" {
 			line += ": " + o.File
 		}
@@ -168,14 +202,15 @@ func (e *Engine) guardLeases(ctx context.Context, r *repo, w croft.Workspace) er
 }
 
 func leased(l croft.Lease) error {
+	who := processName(ownerName(l.Owner), l.Owner.PID)
 	if l.Term == croft.TermProcess {
 		return &croft.Error{
-			Code: croft.WorkspaceBusy, Message: fmt.Sprintf("process %d holds a lease as long as it lives", l.Owner.PID),
+			Code: croft.WorkspaceBusy, Message: who + " holds a lease as long as it lives",
 			Hint: "croft hold --release " + string(l.ID),
 		}
 	}
 	return &croft.Error{
-		Code: croft.WorkspaceBusy, Message: fmt.Sprintf("process %d holds a lease until %s", l.Owner.PID, l.ExpiresAt.Format(time.RFC3339)),
+		Code: croft.WorkspaceBusy, Message: who + " holds a lease until " + l.ExpiresAt.Format(time.RFC3339),
 		Hint: "end the process, or wait until the lease has expired",
 	}
 }
@@ -237,6 +272,6 @@ func dirty(w croft.Workspace, st *croft.Status) error {
 		shown = append(slices.Clone(shown[:20]), fmt.Sprintf("and %d more", len(st.Paths)-20))
 	}
 	return &croft.Error{
-		Code: croft.WorkspaceDirty, Message: message, Details: strings.Join(shown, "\n"), Hint: "croft remove --force " + w.Name,
+		Code: croft.WorkspaceDirty, Message: message, Details: strings.Join(shown, "\n"), Hint: "croft remove --yes " + w.Name,
 	}
 }

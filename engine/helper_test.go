@@ -53,6 +53,7 @@ type task struct {
 	Resolve  *croft.MergeRequest     `json:"resolve,omitempty"`
 	Review   *croft.ReviewRequest    `json:"review,omitempty"`
 	Apply    *croft.ApplyRequest     `json:"apply,omitempty"`
+	Accept   *croft.AcceptRequest    `json:"accept,omitempty"`
 	Round    *croft.RoundRequest     `json:"round,omitempty"`
 	EndRound croft.ID                `json:"endRound,omitempty"`
 	Present  *croft.PresentRequest   `json:"present,omitempty"`
@@ -164,6 +165,8 @@ func (job task) takeBack(ctx context.Context, e croft.Service) error {
 		_, err = e.Review(ctx, *job.Review)
 	case job.Apply != nil:
 		_, err = e.Apply(ctx, *job.Apply)
+	case job.Accept != nil:
+		_, err = e.Accept(ctx, *job.Accept)
 	case job.Resolve != nil:
 		_, err = e.Resolve(ctx, *job.Resolve)
 	}
@@ -278,6 +281,19 @@ func create(t testing.TB, e croft.Service, req croft.CreateRequest) croft.Worksp
 		t.Fatalf("Create(%+v): %v", req, err)
 	}
 	return *w
+}
+
+// eachMode runs a test in a fresh workspace a, of either mode.
+func eachMode(t *testing.T, test func(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspace)) {
+	t.Helper()
+	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			e := engineIn(t, r, 0)
+			test(t, r, e, create(t, e, croft.CreateRequest{Name: "a", Mode: mode}))
+		})
+	}
 }
 
 // names lists the live workspaces' names.

@@ -29,10 +29,7 @@ func (e *Engine) holdFor(ctx context.Context, req croft.LeaseRequest) (*croft.Le
 	if err != nil {
 		return nil, err
 	}
-	if err := e.recover(ctx, s.id); err != nil {
-		return nil, err
-	}
-	rec, err := e.find(ctx, s, req.Workspace)
+	rec, err := e.recovered(ctx, s, req.Workspace)
 	if err != nil {
 		return nil, err
 	}

@@ -14,5 +14,5 @@ func kept(rec journal.Record, err error) croft.Kept {
 		why.Code, why.Message = croft.CleanupFailed, "the workspace could not be removed: "+why.Message
 		why.Hint = cmp.Or(why.Hint, "give yourself the right to write there, then croft remove "+rec.Workspace.Name)
 	}
-	return croft.Kept{Name: rec.Workspace.Name, Reason: why}
+	return croft.Kept{ID: rec.Workspace.ID, Name: rec.Workspace.Name, Reason: why}
 }

@@ -112,6 +112,12 @@ func (e *Engine) endEmpty(ctx context.Context, r *repo, tip string, m journal.Me
 		}
 	}
 	m.Tried = ""
+	if m.Kind == croft.KindRevert && m.Commit == "" {
+		if m.Undoes == "" {
+			return e.reject(ctx, r, m, nil, nothingToRevert(m.Merge))
+		}
+		m.Message = "nothing to revert"
+	}
 	rec, err := e.journal.Record(ctx, m.WorkspaceID)
 	if m.Part || err != nil || rec.Workspace.State == croft.Trashed {
 		return e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.PutMerge(m) })
@@ -143,7 +149,7 @@ func (e *Engine) pass(ctx context.Context, r *repo, target, tip string, rules co
 		return passing{}, err
 	}
 	if !trusted {
-		return passing{}, e.rejectAll(ctx, r, target, checksUntrusted(hash, rules.Checks))
+		return passing{}, e.rejectAll(ctx, r, target, checksUntrusted(r, hash, rules.Checks))
 	}
 	if err := e.checking(ctx, steps); err != nil {
 		return passing{}, err
@@ -251,7 +257,7 @@ func (e *Engine) tidy(ctx context.Context, r *repo, m journal.Merge) error {
 	rec, err := e.journal.Record(ctx, m.WorkspaceID)
 	var kept *croft.Error
 	if err == nil && rec.Workspace.State != croft.Trashed {
-		how := removal{Event: croft.EventWorkspaceRemoved, Head: m.Head, act: act{id: m.Act, actor: m.Actor}}
+		how := removal{Event: croft.EventWorkspaceRemoved, Head: m.Head, act: act{id: m.Act, actor: actorOf(m.Merge)}}
 		_, err = e.removeOne(ctx, r, rec, how, croft.RemoveSafe)
 		if ctx.Err() != nil {
 			return err

@@ -107,6 +107,12 @@ func (e *Engine) retryPending(ctx context.Context, r *repo) error {
 		return err
 	}
 	for _, m := range append(pending, moved...) {
+		if isSame, err := e.isStillSubmitted(ctx, r, m); err != nil || !isSame {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		err := e.journal.Update(ctx, func(tx *journal.Tx) error {
 			now, err := tx.Merge(m.ID)
 			if err != nil || now.State != croft.MergeDone || now.Reason != m.Reason {
@@ -120,6 +126,27 @@ func (e *Engine) retryPending(ctx context.Context, r *repo) error {
 		}
 	}
 	return nil
+}
+
+// isStillSubmitted reports whether the work of a merge is what it was when it was
+// submitted: its workspace is there, and its branch has not moved. What a person
+// chose of it, and what takes another merge back, depends on neither.
+func (e *Engine) isStillSubmitted(ctx context.Context, r *repo, m journal.Merge) (bool, error) {
+	if m.Kind != croft.KindMerge || m.Part {
+		return true, nil
+	}
+	rec, err := e.journal.Record(ctx, m.WorkspaceID)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
+		return false, nil
+	}
+	if err != nil || rec.Workspace.Branch == "" {
+		return err == nil, err
+	}
+	tip, err := r.git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
+	if errors.Is(err, git.ErrNoRef) {
+		return false, nil
+	}
+	return err == nil && tip == m.Head, err
 }
 
 // drive publishes what waits in a lane until enough has ended or nothing waits.

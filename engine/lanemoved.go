@@ -9,6 +9,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
@@ -185,6 +186,9 @@ func (e *Engine) accept(ctx context.Context, req croft.AcceptRequest) (*croft.La
 		}
 		l, err := e.laneAt(ctx, s.repo, req.Target, tip)
 		if err != nil {
+			return nil, err
+		}
+		if err := failpoint.Hit("accept.looked"); err != nil {
 			return nil, err
 		}
 		isNow := false

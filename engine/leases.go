@@ -75,10 +75,14 @@ func (e *Engine) hold(ctx context.Context, r *repo, rec journal.Record, asked cr
 			return e.putLease(tx, rec, l)
 		})
 	}
-	if !isolated {
-		return l, take()
+	var err error
+	if isolated {
+		err = e.underLock(ctx, r, take)
+	} else {
+		err = take()
 	}
-	return l, e.underLock(ctx, r, take)
+	l.Process = ownerName(l.Owner)
+	return l, err
 }
 
 func (e *Engine) expiry(r *repo) time.Time {

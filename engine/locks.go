@@ -60,11 +60,7 @@ type lockable interface {
 func (e *Engine) changeLock(ctx context.Context, op string, req croft.LockRequest, event string,
 	change func(r *repo, tree lockable, leased bool) error,
 ) (*croft.Workspace, error) {
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, explain(op, req.Workspace, err)
-	}
-	rec, err := e.find(ctx, s, req.Workspace)
+	s, rec, err := e.located(ctx, req.Repo, req.Workspace)
 	if err != nil {
 		return nil, explain(op, req.Workspace, err)
 	}

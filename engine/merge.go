@@ -57,10 +57,11 @@ func (e *Engine) submit(ctx context.Context, r *repo, rec journal.Record, sub su
 	m := journal.Merge{
 		Merge: croft.Merge{
 			ID: newID(), Kind: croft.KindMerge, Workspace: w.Name, WorkspaceID: w.ID, Target: cmp.Or(req.Target, w.Target),
-			Strategy: req.Strategy, Status: croft.MergePending, State: croft.MergeQueued, Priority: req.Priority, Actor: e.actor(),
+			Strategy: req.Strategy, Status: croft.MergePending, State: croft.MergeQueued, Priority: req.Priority,
 		},
 		RepoID: r.id, Act: newID(), After: req.After, Text: req.Message,
 	}
+	e.sign(&m.Merge)
 	var err error
 	if m.Target, err = e.branchOf(ctx, r, m.Target); err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ func (e *Engine) checkSubmission(ctx context.Context, r *repo, w croft.Workspace
 	if _, err := r.git.ReadRef(ctx, "refs/heads/"+m.Target); err != nil {
 		return targetNotFound(m.Target, err)
 	}
-	return nil
+	return e.refuseIsolatedTarget(ctx, r, m)
 }
 
 // checkStrategy refuses a strategy that there is not. A merge that waited since an
@@ -250,7 +251,7 @@ func (e *Engine) Queue(ctx context.Context, req croft.QueueRequest) ([]croft.Mer
 			if len(req.Merges) > 0 && !slices.Contains(req.Merges, string(m.ID)) && !slices.Contains(req.Merges, m.Workspace) {
 				continue
 			}
-			if m.State != croft.MergeQueued { // it is too late for it
+			if m.State != croft.MergeQueued || req.DryRun == croft.DryRunOn { // it is too late for it, or not asked for
 				changed = append(changed, m.Merge)
 				continue
 			}

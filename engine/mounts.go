@@ -27,18 +27,14 @@ func (e *Engine) Mounts(ctx context.Context, req croft.MountsRequest) (*croft.Mo
 }
 
 func (e *Engine) mounts(ctx context.Context, req croft.MountsRequest) (*croft.Mounts, error) {
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, err
-	}
-	rec, err := e.find(ctx, s, req.Workspace)
+	s, rec, err := e.located(ctx, req.Repo, req.Workspace)
 	if err != nil {
 		return nil, err
 	}
 	w := rec.Workspace
 	m := &croft.Mounts{Workspace: w.ID, Workdir: cmp.Or(req.Workdir, s.cfg.Containers.Workdir)}
 	if !path.IsAbs(m.Workdir) || path.Clean(m.Workdir) != m.Workdir || m.Workdir == "/" {
-		return nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is no directory for a workspace in a container", m.Workdir), Hint: "croft config containers.workdir"}
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is no directory for a workspace in a container", m.Workdir), Hint: "croft mounts --workdir /workspace " + w.Name}
 	}
 	m.Mounts = []croft.Mount{{Source: w.Path, Target: m.Workdir}}
 	// The owner of the files is rarely the user of the container, and git

@@ -225,7 +225,9 @@ func (e *Engine) recoverAll(ctx context.Context, ops []journal.Operation, repo c
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil && op.Repo == repo {
+		// A workspace that cannot be brought back to a snapshot now is nobody's to use
+		// until it is, and no other act depends on it.
+		if err != nil && op.Repo == repo && op.Kind != "rewind" {
 			return &croft.Error{
 				Code: croft.CleanupFailed, Op: "recover", Message: fmt.Sprintf("an interrupted %s could not be taken back", op.Kind),
 				Hint: "croft doctor --fix", Err: err,
@@ -291,9 +293,7 @@ func (e *Engine) recoverOne(ctx context.Context, op journal.Operation) error {
 		case "publish":
 			return e.recoverPublish(ctx, r, op)
 		case "resolve":
-			// What it brought into the workspace is there or not. Either way the
-			// snapshot that was taken before it brings back what was.
-			return e.end(ctx, op, journal.OpDone, "its process died")
+			return e.recoverResolve(ctx, r, op)
 		}
 		return fmt.Errorf("unknown operation %q", op.Kind)
 	})

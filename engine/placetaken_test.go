@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -52,39 +53,33 @@ func TestPlaceTakenForAWhile(t *testing.T) {
 // there since stays.
 func TestOlderStateKeepsWhatWasMade(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
-		t.Run(string(mode), func(t *testing.T) {
-			t.Parallel()
-			r := gittest.New(t)
-			e := engineIn(t, r, 0)
-			w := create(t, e, croft.CreateRequest{Name: "a", Mode: mode})
-			gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "work\n")
-			if err := e.Close(); err != nil {
-				t.Fatal(err)
+	eachMode(t, func(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspace) {
+		gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "work\n")
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		j := database(t, r)
+		update(t, j, func(tx *journal.Tx) error {
+			rec, err := tx.Record(w.ID)
+			if err != nil {
+				return err
 			}
-			j := database(t, r)
-			update(t, j, func(tx *journal.Tx) error {
-				rec, err := tx.Record(w.ID)
-				if err != nil {
-					return err
-				}
-				owner := dead()
-				rec.Workspace.State, rec.Maker = croft.Creating, &owner
-				return errors.Join(tx.Put(rec), tx.Begin(journal.Operation{
-					ID: "made", Act: "made", Kind: "create", Repo: rec.RepoID, Workspaces: []croft.ID{w.ID}, Names: []string{"a"},
-					Input: []byte("{}"), Owner: owner, StartedAt: time.Now(),
-				}))
-			})
-			if err := j.Close(); err != nil {
-				t.Fatal(err)
-			}
-			e = engineIn(t, r, 0)
-			create(t, e, croft.CreateRequest{Name: "b"})
-			if got := show(t, e, "a"); got.State != croft.Ready || read(t, filepath.Join(w.Path, "work.txt")) != "work\n" {
-				t.Errorf("%+v", got)
-			}
+			owner := dead()
+			rec.Workspace.State, rec.Maker = croft.Creating, &owner
+			return errors.Join(tx.Put(rec), tx.Begin(journal.Operation{
+				ID: "made", Act: "made", Kind: "create", Repo: rec.RepoID, Workspaces: []croft.ID{w.ID}, Names: []string{"a"},
+				Input: []byte("{}"), Owner: owner, StartedAt: time.Now(),
+			}))
 		})
-	}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		e = engineIn(t, r, 0)
+		create(t, e, croft.CreateRequest{Name: "b"})
+		if got := show(t, e, "a"); got.State != croft.Ready || read(t, filepath.Join(w.Path, "work.txt")) != "work\n" {
+			t.Errorf("%+v", got)
+		}
+	})
 }
 
 // TestOlderStateKeepsLaterWork: a state that was saved while a workspace was brought
@@ -92,61 +87,55 @@ func TestOlderStateKeepsWhatWasMade(t *testing.T) {
 // rewind is finished, and that work is in a snapshot.
 func TestOlderStateKeepsLaterWork(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
-		t.Run(string(mode), func(t *testing.T) {
-			t.Parallel()
-			r := gittest.New(t)
-			e := engineIn(t, r, 0)
-			w := create(t, e, croft.CreateRequest{Name: "a", Mode: mode})
-			var snaps [2]*croft.Snapshot
-			for i, text := range []string{"one\n", "two\n"} {
-				gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), text)
-				var err error
-				if snaps[i], err = e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "later\n")
-			if err := e.Close(); err != nil {
+	eachMode(t, func(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspace) {
+		var snaps [2]*croft.Snapshot
+		for i, text := range []string{"one\n", "two\n"} {
+			gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), text)
+			var err error
+			if snaps[i], err = e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}); err != nil {
 				t.Fatal(err)
 			}
-			input, err := json.Marshal(map[string]*croft.Snapshot{"from": snaps[1], "to": snaps[0]})
+		}
+		gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "later\n")
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		input, err := json.Marshal(map[string]*croft.Snapshot{"from": snaps[1], "to": snaps[0]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := database(t, r)
+		update(t, j, func(tx *journal.Tx) error {
+			rec, err := tx.Record(w.ID)
 			if err != nil {
-				t.Fatal(err)
+				return err
 			}
-			j := database(t, r)
-			update(t, j, func(tx *journal.Tx) error {
-				rec, err := tx.Record(w.ID)
-				if err != nil {
-					return err
-				}
-				rec.Workspace.State = croft.Creating
-				return errors.Join(tx.Put(rec), tx.Begin(journal.Operation{
-					ID: "back", Act: "back", Kind: "rewind", Repo: rec.RepoID, Workspaces: []croft.ID{w.ID}, Names: []string{"a"},
-					Input: input, Owner: dead(), StartedAt: time.Now(),
-				}))
-			})
-			if err := j.Close(); err != nil {
-				t.Fatal(err)
-			}
-			e = engineIn(t, r, 0)
-			create(t, e, croft.CreateRequest{Name: "b"})
-			if got := read(t, filepath.Join(w.Path, "work.txt")); got != "one\n" {
-				t.Errorf("the rewind was not finished: %q", got)
-			}
-			list, err := e.Snapshots(t.Context(), "")
-			if err != nil || len(list) != 3 {
-				t.Fatalf("Snapshots = %+v, %v", list, err)
-			}
-			list = slices.DeleteFunc(list, func(s croft.Snapshot) bool { return s.ID == snaps[0].ID || s.ID == snaps[1].ID })
-			if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(list[0].ID)}); err != nil {
-				t.Fatal(err)
-			}
-			if got := read(t, filepath.Join(w.Path, "work.txt")); got != "later\n" {
-				t.Errorf("what was done later is %q", got)
-			}
+			rec.Workspace.State = croft.Creating
+			return errors.Join(tx.Put(rec), tx.Begin(journal.Operation{
+				ID: "back", Act: "back", Kind: "rewind", Repo: rec.RepoID, Workspaces: []croft.ID{w.ID}, Names: []string{"a"},
+				Input: input, Owner: dead(), StartedAt: time.Now(),
+			}))
 		})
-	}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		e = engineIn(t, r, 0)
+		create(t, e, croft.CreateRequest{Name: "b"})
+		if got := read(t, filepath.Join(w.Path, "work.txt")); got != "one\n" {
+			t.Errorf("the rewind was not finished: %q", got)
+		}
+		list, err := e.Snapshots(t.Context(), "")
+		if err != nil || len(list) != 3 {
+			t.Fatalf("Snapshots = %+v, %v", list, err)
+		}
+		list = slices.DeleteFunc(list, func(s croft.Snapshot) bool { return s.ID == snaps[0].ID || s.ID == snaps[1].ID })
+		if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(list[0].ID)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(t, filepath.Join(w.Path, "work.txt")); got != "later\n" {
+			t.Errorf("what was done later is %q", got)
+		}
+	})
 }
 
 // TestNewRepositoryInheritsNothing: a repository that is made where another one was

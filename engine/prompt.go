@@ -26,11 +26,7 @@ func (e *Engine) Prompt(ctx context.Context, req croft.WorkspaceRequest) (*croft
 }
 
 func (e *Engine) prompt(ctx context.Context, req croft.WorkspaceRequest) (*croft.Prompt, error) {
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, err
-	}
-	rec, err := e.find(ctx, s, req.Ref)
+	s, rec, err := e.located(ctx, req.Repo, req.Ref)
 	if err != nil {
 		return nil, err
 	}

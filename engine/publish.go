@@ -46,7 +46,7 @@ func (e *Engine) publishStack(ctx context.Context, r *repo, l landing, attempts 
 	for _, step := range passed.steps {
 		pub.Items = append(pub.Items, landed{Merge: step.ID, Commit: step.Commit, Before: step.Parent, Checks: passed.checks, Moved: l.lane.Message})
 	}
-	release, err := attempts.Keep(pub.New)
+	release, err := attempts.Keep(ctx, pub.New)
 	if err != nil {
 		return err
 	}
@@ -312,7 +312,7 @@ func (e *Engine) endMerge(tx *journal.Tx, p landed, number int64, owner croft.Ow
 		return err
 	}
 	done := journal.Operation{
-		ID: newID(), Act: m.Act, Undoes: m.Undoes, Kind: string(m.Kind), Actor: m.Actor, Repo: m.RepoID, Owner: owner, StartedAt: m.SubmittedAt, EndedAt: e.now(),
+		ID: newID(), Act: m.Act, Undoes: m.Undoes, Kind: string(m.Kind), Actor: actorOf(m.Merge), Repo: m.RepoID, Owner: owner, StartedAt: m.SubmittedAt, EndedAt: e.now(),
 		Workspaces: []croft.ID{m.WorkspaceID}, Names: []string{m.Workspace},
 	}
 	if done.Input, err = json.Marshal(mergeInput{Merge: m.ID}); err != nil {

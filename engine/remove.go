@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +40,7 @@ func (e *Engine) Remove(ctx context.Context, req croft.RemoveRequest) (*croft.Re
 	}
 	how := removal{Branch: req.Branch, Event: croft.EventWorkspaceRemoved, act: newAct()}
 	for _, rec := range records {
-		done, err := e.removeOne(ctx, s.repo, rec, how, req.Mode)
+		done, err := e.removeAgreed(ctx, s.repo, rec, how, req)
 		if errors.Is(err, croft.WorktreeNotFound) { // somebody else was faster
 			res.Unknown = append(res.Unknown, rec.Workspace.Name)
 			continue
@@ -57,27 +56,6 @@ func (e *Engine) Remove(ctx context.Context, req croft.RemoveRequest) (*croft.Re
 	}
 	e.noticeTrash(ctx, s.repo)
 	return res, nil
-}
-
-func (e *Engine) toRemove(ctx context.Context, s standing, req croft.RemoveRequest, res *croft.RemoveResult) ([]journal.Record, error) {
-	if req.All == croft.ScopeAll {
-		return e.journal.Live(ctx, s.id)
-	}
-	var records []journal.Record
-	for _, ref := range req.Workspaces {
-		rec, err := e.find(ctx, s, ref)
-		if errors.Is(err, croft.WorktreeNotFound) && ref != "" {
-			res.Unknown = append(res.Unknown, ref)
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if !slices.ContainsFunc(records, func(r journal.Record) bool { return r.Workspace.ID == rec.Workspace.ID }) {
-			records = append(records, rec)
-		}
-	}
-	return records, nil
 }
 
 // removal is what a remove operation is going to do. It is written down before
@@ -116,7 +94,7 @@ func (e *Engine) removeOne(ctx context.Context, r *repo, rec journal.Record, how
 		return nil, err
 	}
 	op.Workspaces, op.Names = []croft.ID{rec.Workspace.ID}, []string{rec.Workspace.Name}
-	if err := e.beginRemoval(ctx, op, rec); err != nil {
+	if err := e.beginRemoval(ctx, op, rec, mode); err != nil {
 		return nil, err
 	}
 	if err := failpoint.Hit("remove.journalled"); err != nil {
@@ -143,7 +121,7 @@ func isStowed(rec journal.Record, dir string) bool {
 // keep ends a removal that did not come to move anything.
 func (e *Engine) keep(ctx context.Context, r *repo, op journal.Operation, rec journal.Record, reason string) error {
 	if r.git != nil && rec.Workspace.Mode != croft.ModeLegacy {
-		if err := e.underLock(ctx, r, func() error { return e.dropArchive(ctx, r, rec.Workspace.ID) }); err != nil {
+		if err := e.underLock(ctx, r, func() error { return e.dropArchive(ctx, r, rec.Workspace.ID, "") }); err != nil {
 			return err // the next one finishes the removal after all
 		}
 	}
@@ -156,11 +134,14 @@ func (e *Engine) keep(ctx context.Context, r *repo, op journal.Operation, rec jo
 
 // beginRemoval writes a removal down. If another one is under way, it waits
 // until that has ended, and then there is nothing left to remove.
-func (e *Engine) beginRemoval(ctx context.Context, op *operation, rec journal.Record) error {
+func (e *Engine) beginRemoval(ctx context.Context, op *operation, rec journal.Record, mode croft.RemoveMode) error {
 	for {
 		var other croft.ID
 		err := e.journal.Update(ctx, func(tx *journal.Tx) (err error) {
 			if other, err = underway(tx, rec); err != nil || other != "" {
+				return err
+			}
+			if err := e.withdrawMerges(tx, rec.Workspace, mode); err != nil {
 				return err
 			}
 			return tx.Begin(op.Operation)

@@ -3,9 +3,12 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -31,10 +34,7 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 	if err != nil {
 		return nil, err
 	}
-	if err := e.recover(ctx, s.id); err != nil {
-		return nil, err
-	}
-	rec, err := e.find(ctx, s, req.Workspace)
+	rec, err := e.recovered(ctx, s, req.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,12 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 		return nil, err
 	}
 	// What was not committed must not be lost in the merge, so it is committed,
-	// and the whole state is saved.
-	before, err := e.save(ctx, s.repo, rec, "")
+	// and the whole state is saved, with what git ignores and would overwrite.
+	inTheWay, err := e.inTheWay(ctx, s.repo, rec, out.Commit)
+	if err != nil {
+		return nil, err
+	}
+	before, err := e.saveWith(ctx, s.repo, rec, saving{also: inTheWay})
 	if err != nil {
 		return nil, e.vanished(ctx, rec, err)
 	}
@@ -73,12 +77,8 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 		return nil, err
 	}
 	defer op.close()
-	err = e.bringTarget(ctx, s.repo, rec, out)
-	state, reason := journal.OpDone, ""
-	if err != nil {
-		state, reason = journal.OpUndone, err.Error()
-	}
-	if err := errors.Join(err, e.end(context.WithoutCancel(ctx), op.Operation, state, reason)); err != nil {
+	err = e.bringTarget(ctx, s.repo, rec, out, func(head string) error { return e.noteMerging(ctx, op, *before, head) })
+	if err := e.endResolve(ctx, s.repo, op, err); err != nil {
 		return nil, err
 	}
 	view, err := e.viewOf(ctx, s.repo, w.ID)
@@ -89,27 +89,44 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 	return out, nil
 }
 
-// beginResolve writes a resolution down, with the snapshot that undoes it.
-func (e *Engine) beginResolve(ctx context.Context, r *repo, rec journal.Record, before croft.Snapshot) (*operation, error) {
-	op, err := e.begin(newAct(), "resolve", r)
+// inTheWay are patterns of what lies in a workspace where a commit has files that
+// the workspace's own last commit has not. Git merges over it if it ignores it.
+func (e *Engine) inTheWay(ctx context.Context, r *repo, rec journal.Record, commit string) ([]string, error) {
+	_, head, err := r.trees.At(specOf(rec)).Head(ctx)
+	if err != nil || head == "" {
+		return nil, err
+	}
+	changes, err := r.git.Diff(ctx, head, commit)
 	if err != nil {
 		return nil, err
 	}
-	op.Workspaces, op.Names = []croft.ID{rec.Workspace.ID}, []string{rec.Workspace.Name}
-	if op.Input, err = json.Marshal(rewinding{From: before}); err == nil {
-		err = e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Begin(op.Operation) })
+	found := map[string]bool{}
+	for _, c := range changes {
+		if !c.Adds() {
+			continue
+		}
+		at := rec.Workspace.Path
+		parts := strings.Split(c.Path, "/")
+		for i, part := range parts {
+			at = filepath.Join(at, part)
+			info, err := os.Lstat(at)
+			if err != nil {
+				break
+			}
+			if i == len(parts)-1 || !info.IsDir() {
+				found["/"+git.LiteralPattern(strings.Join(parts[:i+1], "/"))] = true
+				break
+			}
+		}
 	}
-	if err != nil {
-		op.close()
-		return nil, err
-	}
-	return op, nil
+	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// bringTarget commits what a workspace holds and merges the target into it.
-func (e *Engine) bringTarget(ctx context.Context, r *repo, rec journal.Record, out *croft.Resolution) error {
+// bringTarget commits what a workspace holds and merges the target into it. It
+// calls merging with the commit of the work before git changes the checkout.
+func (e *Engine) bringTarget(ctx context.Context, r *repo, rec journal.Record, out *croft.Resolution, merging func(head string) error) error {
 	id := rec.Workspace.ID
-	head, paths, err := e.commitAndBringIn(ctx, r, rec, out)
+	head, paths, err := e.commitAndBringIn(ctx, r, rec, out, merging)
 	if err != nil {
 		return e.vanished(ctx, rec, explainBranch(rec, err))
 	}
@@ -125,9 +142,12 @@ const resolveTries = 3
 
 // commitAndBringIn commits the work of a workspace and merges the target in. It
 // returns the commit of the work, and the paths in conflict.
-func (e *Engine) commitAndBringIn(ctx context.Context, r *repo, rec journal.Record, to *croft.Resolution) (head string, conflicts []string, err error) {
+func (e *Engine) commitAndBringIn(ctx context.Context, r *repo, rec journal.Record, to *croft.Resolution, merging func(head string) error) (head string, conflicts []string, err error) {
 	for try := 1; ; try++ {
 		if head, to.HeldBack, err = e.commitWork(ctx, r, rec, ""); err != nil {
+			return "", nil, err
+		}
+		if err := merging(head); err != nil {
 			return "", nil, err
 		}
 		conflicts, err = e.bringIn(ctx, r, rec, journal.Merge{
@@ -172,7 +192,7 @@ func (e *Engine) bringIn(ctx context.Context, r *repo, rec journal.Record, m jou
 	if err != nil {
 		return nil, err
 	}
-	release, err := attempts.Keep(again)
+	release, err := attempts.Keep(ctx, again)
 	if err != nil {
 		return nil, err
 	}

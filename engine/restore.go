@@ -155,9 +155,24 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 	return err
 }
 
-// dropArchive releases what a removed workspace was kept by.
-func (e *Engine) dropArchive(ctx context.Context, r *repo, id croft.ID) error {
-	if err := e.unpin(ctx, r, archiveRef(id), archiveBranchRef(id), archiveStateRef(id)); err != nil {
+// dropArchive releases what a removed workspace was kept by. What its branch was at
+// when it was deleted stays, if the commit that is restored does not lead there.
+func (e *Engine) dropArchive(ctx context.Context, r *repo, id croft.ID, restored string) error {
+	refs := []string{archiveRef(id), archiveStateRef(id)}
+	kept, err := e.pinned(ctx, r, archiveBranchRef(id))
+	if err != nil && !errors.Is(err, git.ErrNoRef) {
+		return err
+	}
+	isBack := err == nil
+	if isBack && restored != "" && kept != restored {
+		if isBack, err = r.git.IsAncestor(ctx, kept, restored); err != nil {
+			return err
+		}
+	}
+	if isBack {
+		refs = append(refs, archiveBranchRef(id))
+	}
+	if err := e.unpin(ctx, r, refs...); err != nil {
 		return err
 	}
 	return failpoint.Hit("restore.archive")
@@ -185,13 +200,23 @@ func (e *Engine) vacant(ctx context.Context, r *repo, rec journal.Record) error 
 	}
 	tip, err := r.git.ReadRef(ctx, "refs/heads/"+w.Branch)
 	switch {
-	case errors.Is(err, git.ErrNoRef):
+	case w.Branch == "":
 		return nil
+	case errors.Is(err, git.ErrNoRef):
+		by, err := r.git.Blocking(ctx, w.Branch)
+		if err != nil || by == "" {
+			return err
+		}
+		return e.restoreBlocked(ctx, r, blocked{workspace: w.Name, branch: w.Branch, by: by})
 	case err != nil:
 		return err
-	case rec.Trash.BranchGone && tip != rec.Trash.Tip:
+	case tip != rec.Trash.Tip && rec.Trash.Tip != "":
+		message := fmt.Sprintf("branch %q has moved since; the files are those of %.7s", w.Branch, rec.Trash.Tip)
+		if rec.Trash.BranchGone {
+			message = fmt.Sprintf("branch %q is another one now", w.Branch)
+		}
 		return &croft.Error{
-			Code: croft.BranchExists, Message: fmt.Sprintf("branch %q is another one now", w.Branch), Details: tip,
+			Code: croft.BranchExists, Message: message, Details: tip,
 			Hint: fmt.Sprintf("git branch -m %s %s-2, then restore again", w.Branch, w.Branch),
 		}
 	}
@@ -247,7 +272,7 @@ func (e *Engine) bringBack(ctx context.Context, r *repo, op *operation, rec *jou
 		return err
 	}
 	// From here on branch and registration hold the commits.
-	return e.dropArchive(ctx, r, w.ID)
+	return e.dropArchive(ctx, r, w.ID, rec.Trash.Tip)
 }
 
 // equipAgain copies role files into a workspace that was made again, if the role

@@ -24,23 +24,52 @@ func (e *Engine) PlanRevert(ctx context.Context, req croft.RevertRequest) (*crof
 		return nil, explain("revert", req.Ref, err)
 	}
 	plan, _, err := e.planRevert(ctx, s.repo, req)
-	return plan, explain("revert", req.Ref, err)
+	if err == nil {
+		err = plan.worthwhile()
+	}
+	if err != nil {
+		return nil, explain("revert", req.Ref, err)
+	}
+	return &plan.RevertPlan, nil
 }
 
-func (e *Engine) planRevert(ctx context.Context, r *repo, req croft.RevertRequest) (*croft.RevertPlan, journal.Merge, error) {
+// revertPlan is a plan, and whether carrying it out would change the target.
+type revertPlan struct {
+	croft.RevertPlan
+	isEmpty bool
+}
+
+// worthwhile refuses a revert that would change nothing. An undo asks for no
+// such thing: what is as it was before is undone.
+func (p *revertPlan) worthwhile() error {
+	if p.isEmpty {
+		return nothingToRevert(p.Merge)
+	}
+	return nil
+}
+
+func nothingToRevert(m croft.Merge) error {
+	return &croft.Error{
+		Code: croft.NotMerged, Workspace: m.Workspace,
+		Message: fmt.Sprintf("taking it back would change nothing: %s has none of its changes, or had them before it", m.Target),
+		Hint:    "croft queue --all",
+	}
+}
+
+func (e *Engine) planRevert(ctx context.Context, r *repo, req croft.RevertRequest) (*revertPlan, journal.Merge, error) {
 	m, err := e.findMerge(ctx, r, req)
 	if err != nil {
 		return nil, m, err
 	}
-	plan := &croft.RevertPlan{Merge: m.Merge, Branch: m.Target}
+	plan := &revertPlan{RevertPlan: croft.RevertPlan{Merge: m.Merge, Branch: m.Target}}
 	if plan.Target, err = r.git.ReadRef(ctx, "refs/heads/"+m.Target); err != nil {
 		return nil, m, targetNotFound(m.Target, err)
 	}
 	if m.Commit == "" || m.Status != croft.MergeMerged {
-		return nil, m, notMerged(m)
+		return nil, m, e.notMerged(ctx, r, m)
 	}
 	if in, err := r.git.IsAncestor(ctx, m.Commit, plan.Target); err != nil || !in {
-		return nil, m, errors.Join(err, notMerged(m))
+		return nil, m, errors.Join(err, e.notMerged(ctx, r, m))
 	}
 	if plan.Later, err = e.journal.MergedAfter(ctx, m); err != nil {
 		return nil, m, err
@@ -51,21 +80,87 @@ func (e *Engine) planRevert(ctx context.Context, r *repo, req croft.RevertReques
 	}
 	defer attempts.Close()
 	merged, err := attempts.MergeOver(ctx, m.Commit, plan.Target, m.Before)
+	if err != nil {
+		return nil, m, err
+	}
+	at, err := attempts.ReadCommit(ctx, plan.Target)
+	plan.isEmpty = merged.Clean() && merged.Tree == at.Tree
 	for _, c := range merged.Conflicts {
 		plan.Conflicts = append(plan.Conflicts, croft.ConflictedPath{Path: c.Path, Kind: c.Kind})
 	}
 	return plan, m, err
 }
 
-func notMerged(m journal.Merge) error {
-	return &croft.Error{
+// notMerged says of a merge that it cannot be taken back, and which earlier ones
+// of the same workspace can.
+func (e *Engine) notMerged(ctx context.Context, r *repo, m journal.Merge) error {
+	why := &croft.Error{
 		Code: croft.NotMerged, Workspace: m.Workspace, Message: fmt.Sprintf("it is not in %s: it is %s", m.Target, cmp.Or(string(m.Status), "not merged")),
 		Hint: "croft queue --all",
 	}
+	if m.Status == croft.MergeMerged { // and is not in the history of the target
+		why.Message = fmt.Sprintf("it is not in %s any more: the branch was set to another commit", m.Target)
+	}
+	all, err := e.journal.MergesOf(ctx, m.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	var earlier []string
+	for _, other := range all {
+		if other.Target != m.Target || other.Published >= m.Published {
+			continue
+		}
+		if in, err := e.canRevert(ctx, r, other); err != nil {
+			return err
+		} else if in {
+			earlier = append(earlier, string(other.ID))
+		}
+	}
+	switch len(earlier) {
+	case 0:
+		return why
+	case 1:
+		why.Message = fmt.Sprintf("the last merge of %s into %s is %s; an earlier one is still in it", m.Workspace, m.Target, m.Status)
+	default:
+		why.Message = fmt.Sprintf("the last merge of %s into %s is %s; earlier ones are still in it", m.Workspace, m.Target, m.Status)
+		why.Details = strings.Join(earlier, "\n")
+	}
+	why.Hint = "croft revert " + earlier[0]
+	return why
+}
+
+// canRevert reports whether a merge brought changes to its target, and is in it.
+func (e *Engine) canRevert(ctx context.Context, r *repo, m journal.Merge) (bool, error) {
+	if m.Kind == croft.KindRevert || m.Commit == "" || m.Status != croft.MergeMerged {
+		return false, nil
+	}
+	if isEmpty, err := e.broughtNothing(ctx, r, m); err != nil || isEmpty {
+		return false, err
+	}
+	tip, err := r.git.ReadRef(ctx, "refs/heads/"+m.Target)
+	if err != nil {
+		return false, targetNotFound(m.Target, err)
+	}
+	return r.git.IsAncestor(ctx, m.Commit, tip)
+}
+
+// broughtNothing reports whether a merge left the files of its target as they
+// were: its commits came, and what they change was there already.
+func (e *Engine) broughtNothing(ctx context.Context, r *repo, m journal.Merge) (bool, error) {
+	if m.Before == "" {
+		return false, nil
+	}
+	before, err := r.git.ReadCommit(ctx, m.Before)
+	if err != nil {
+		return false, err
+	}
+	after, err := r.git.ReadCommit(ctx, m.Commit)
+	return err == nil && before.Tree == after.Tree, err
 }
 
 // findMerge finds the merge that a request means: by its ID, by the commit that
-// it made, or by the name of its workspace, of which the last counts.
+// it made, or by the name of its workspace, of which the last counts that brought
+// anything.
 func (e *Engine) findMerge(ctx context.Context, r *repo, req croft.RevertRequest) (journal.Merge, error) {
 	ref := cmp.Or(string(req.Merge), req.Ref)
 	m, err := e.journal.Merge(ctx, croft.ID(ref))
@@ -84,15 +179,35 @@ func (e *Engine) findMerge(ctx context.Context, r *repo, req croft.RevertRequest
 			return m, err
 		}
 	}
+	if len(named) == 0 {
+		return m, mergeNotFound(ref)
+	}
+	return e.lastThatBrought(ctx, r, named)
+}
+
+// lastThatBrought finds the merge to take back among those of one name, the
+// last of which comes first.
+func (e *Engine) lastThatBrought(ctx context.Context, r *repo, named []journal.Merge) (journal.Merge, error) {
+	var empty *journal.Merge
 	for _, m := range named {
-		if m.Kind != croft.KindRevert && m.Commit != "" {
+		if m.Kind == croft.KindRevert || m.Commit == "" {
+			continue
+		}
+		isEmpty, err := e.broughtNothing(ctx, r, m)
+		if err != nil {
+			return m, err
+		}
+		if !isEmpty {
 			return m, nil
 		}
+		if empty == nil {
+			empty = &m
+		}
 	}
-	if len(named) > 0 {
-		return m, notMerged(named[0])
+	if empty != nil {
+		return *empty, nil
 	}
-	return m, mergeNotFound(ref)
+	return named[0], e.notMerged(ctx, r, named[0])
 }
 
 // Revert takes a merge back, through its lane.
@@ -109,6 +224,14 @@ func (e *Engine) Revert(ctx context.Context, req croft.RevertRequest) (*croft.Me
 	if err := e.recover(ctx, s.id); err != nil {
 		return nil, explain("revert", req.Ref, err)
 	}
+	plan, _, err := e.planRevert(ctx, s.repo, req)
+	if err == nil {
+		err = plan.worthwhile()
+	}
+	if err != nil {
+		return nil, explain("revert", req.Ref, err)
+	}
+	req.Merge = plan.Merge.ID // whatever is merged meanwhile
 	m, err := e.submitRevert(ctx, s.repo, req, newAct())
 	if err != nil {
 		return nil, explain("revert", req.Ref, err)
@@ -135,11 +258,12 @@ func (e *Engine) submitRevert(ctx context.Context, r *repo, req croft.RevertRequ
 		Merge: croft.Merge{
 			ID: newID(), Kind: croft.KindRevert, Workspace: was.Workspace, WorkspaceID: was.WorkspaceID, Target: was.Target,
 			Status: croft.MergePending, State: croft.MergeQueued, Head: was.Commit, Reverts: was.ID, Later: plan.Later,
-			Actor: e.actor(), SubmittedAt: e.now(),
+			SubmittedAt: e.now(),
 		},
 		RepoID: r.id, Act: a.id, Undoes: a.undoes, Base: was.Before, Text: text, Again: was.Kind == croft.KindRevert && !was.Again,
 		Part: was.Part,
 	}
+	e.sign(&m.Merge)
 	return m, e.journal.Update(ctx, func(tx *journal.Tx) error {
 		return errors.Join(tx.PutMerge(*m), tx.Emit(e.mergeEvent(croft.EventMergeQueued, *m)))
 	})

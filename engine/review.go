@@ -83,10 +83,7 @@ func (e *Engine) Review(ctx context.Context, req croft.ReviewRequest) (*croft.Re
 	if err != nil {
 		return nil, explain("review", req.Workspace, err)
 	}
-	if err := e.recover(ctx, s.id); err != nil { // half of a rewind is not a state
-		return nil, explain("review", req.Workspace, err)
-	}
-	rec, err := e.find(ctx, s, req.Workspace)
+	rec, err := e.recovered(ctx, s, req.Workspace)
 	if err != nil {
 		return nil, explain("review", req.Workspace, err)
 	}
@@ -102,6 +99,14 @@ func (e *Engine) Review(ctx context.Context, req croft.ReviewRequest) (*croft.Re
 	if err == nil {
 		work.ID = newID()
 		err = e.keepReview(ctx, s.repo, rec, attempts, work)
+	}
+	if err == nil {
+		// The review outlives the workspace, and needs them. Where the project has no
+		// place for them, it is the apply that says so.
+		err = e.keepSubmodules(ctx, s.repo, rec.Workspace.ID, work.Head)
+		if _, isLocal := errors.AsType[*git.SubmoduleError](err); isLocal {
+			err = nil
+		}
 	}
 	if err != nil {
 		return nil, explain("review", rec.Workspace.Name, err)
@@ -218,7 +223,7 @@ func (e *Engine) keepReview(ctx context.Context, r *repo, rec journal.Record, at
 	if err != nil {
 		return err
 	}
-	release, err := attempts.Keep(pin)
+	release, err := attempts.Keep(ctx, pin)
 	if err != nil {
 		return err
 	}
@@ -234,7 +239,7 @@ func (e *Engine) keepReview(ctx context.Context, r *repo, rec journal.Record, at
 
 // readReview finds a review that was kept.
 func (e *Engine) readReview(ctx context.Context, r *repo, id croft.ID) (*croft.Review, error) {
-	gone := &croft.Error{Code: croft.ReviewNotFound, Message: fmt.Sprintf("there is no review %q", id), Hint: "croft review"}
+	gone := &croft.Error{Code: croft.ReviewNotFound, Message: fmt.Sprintf("there is no review %q; croft review NAME makes one of a workspace", id), Hint: "croft list"}
 	if id == "" || strings.Trim(string(id), idAlphabet) != "" {
 		return nil, gone
 	}

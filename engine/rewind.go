@@ -27,6 +27,12 @@ type rewinding struct {
 	// Trashed says that the workspace is in the trash, and is restored first.
 	// Until that is done there is no From.
 	Trashed bool `json:"trashed,omitempty"`
+
+	// saved is what was taken before an interrupted one goes on.
+	saved *croft.Snapshot
+	// undoes says why the operation counts as undone once this is carried out.
+	// Empty: it counts as done.
+	undoes string
 }
 
 // rewind brings a workspace back to a snapshot, in place. One that is in the
@@ -97,16 +103,22 @@ func (e *Engine) beginRewind(ctx context.Context, r *repo, rec journal.Record, h
 // to whoever comes next.
 var errUnsettled = errors.New("the next command tries again")
 
+// errAway says that a directory is not there now. It may come back.
+var errAway = errors.New("its directory is not there now")
+
 // carryOrTakeBack carries a rewind out, or goes back to where it began.
 func (e *Engine) carryOrTakeBack(ctx context.Context, r *repo, op *operation, how rewinding) error {
 	err := e.carryRewind(ctx, r, op, how)
 	if err == nil {
 		return nil
 	}
-	if back := e.carryRewind(ctx, r, op, rewinding{From: how.To, To: how.From}); back != nil {
+	if errors.Is(err, errWorkedOn) {
+		return errors.Join(err, e.leaveRewind(ctx, op, how))
+	}
+	if back := e.carryRewind(ctx, r, op, rewinding{From: how.To, To: how.From, undoes: err.Error()}); back != nil {
 		return errors.Join(errUnsettled, err, back) // the journal still says what was begun
 	}
-	return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
+	return err
 }
 
 // rewindTrashed restores a workspace from the trash and rewinds it. The intent
@@ -253,7 +265,7 @@ func (e *Engine) claimRewind(ctx context.Context, rec journal.Record) (*flock.Lo
 		return nil, busy
 	}
 	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
-		for _, kind := range []string{"rewind", "remove", "restore"} {
+		for _, kind := range []string{"rewind", "remove", "restore", "resolve"} {
 			if _, err := tx.RunningOn(kind, rec.Workspace.ID); !errors.Is(err, journal.ErrNotFound) {
 				return cmp.Or[error](err, busy)
 			}
@@ -273,7 +285,11 @@ func (e *Engine) carryRewind(ctx context.Context, r *repo, op *operation, how re
 	if err != nil {
 		return err
 	}
-	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
+	h := r.trees.Health(specOf(rec))
+	if h == checkout.Missing {
+		return errAway
+	}
+	if h != checkout.Intact {
 		rec.Workspace.State = croft.Ready // what is left of it is for the doctor to judge
 		return e.journal.Update(ctx, func(tx *journal.Tx) error {
 			return errors.Join(tx.Put(rec), tx.End(op.ID, journal.OpUndone, "the workspace is "+string(h), e.now()))
@@ -292,6 +308,9 @@ func (e *Engine) carryRewind(ctx context.Context, r *repo, op *operation, how re
 	spec := specOf(rec)
 	spec.Inherit = op.inherit()
 	if err := r.trees.At(spec).ChangeHeld(ctx, func(tree *git.Worktree) error {
+		if err := how.requireSaved(ctx, r, tree); err != nil {
+			return err
+		}
 		if err := e.moveBranch(ctx, r, rec, tree, how); err != nil {
 			return err
 		}
@@ -307,8 +326,12 @@ func (e *Engine) carryRewind(ctx context.Context, r *repo, op *operation, how re
 		return err
 	}
 	rec.Workspace.State = croft.Ready
+	state := journal.OpDone
+	if how.undoes != "" {
+		state = journal.OpUndone
+	}
 	return e.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
-		return errors.Join(tx.Emit(e.event(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", e.now()))
+		return errors.Join(tx.Emit(e.event(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, state, how.undoes, e.now()))
 	})
 }
 
@@ -413,75 +436,4 @@ func (e *Engine) moveBranch(ctx context.Context, r *repo, rec journal.Record, tr
 		return err
 	}
 	return r.git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: head.OID, Old: now})
-}
-
-// recoverRewind finishes a rewind whose process died.
-func (e *Engine) recoverRewind(ctx context.Context, r *repo, op journal.Operation) error {
-	var how rewinding
-	if err := json.Unmarshal(op.Input, &how); err != nil {
-		return err
-	}
-	if r.git == nil {
-		return e.end(ctx, op, journal.OpUndone, "the repository is gone")
-	}
-	if head, err := snapshot.HeadOf(ctx, r.git, how.To.Commit); err == nil && head.Branch != "" {
-		r.git.DropRemains(op.StartedAt, "refs/heads/"+head.Branch)
-	}
-	if how.Trashed && how.From.Commit == "" {
-		return e.recoverTrashed(ctx, r, op, how)
-	}
-	if err := e.saveFirst(ctx, r, how); err != nil {
-		return err
-	}
-	return e.carryRewind(ctx, r, &operation{Operation: op}, how)
-}
-
-// saveFirst saves what a workspace holds before an interrupted rewind goes on. A
-// state that was put back may speak of one that ended long ago, and does not know
-// what was done since. What a rewind left halfway may not be readable; then it is
-// nobody's work.
-func (e *Engine) saveFirst(ctx context.Context, r *repo, how rewinding) error {
-	rec, err := e.journal.Record(ctx, how.To.Workspace)
-	if err != nil || r.trees.Health(specOf(rec)) != checkout.Intact {
-		return err
-	}
-	rec.Workspace.State = croft.Ready // which it is until the rewind goes on
-	_, err = e.save(ctx, r, rec, how.To.Commit)
-	if err != nil && explainSystem(&croft.Error{}, err) {
-		return err // the next one tries again
-	}
-	return ctx.Err()
-}
-
-// recoverTrashed is for a rewind whose process died before the workspace had
-// come from the trash, or just then. If it came, the rewind is finished.
-func (e *Engine) recoverTrashed(ctx context.Context, r *repo, op journal.Operation, how rewinding) error {
-	ops, err := e.journal.Act(ctx, op.Act)
-	if err != nil {
-		return err
-	}
-	for _, o := range ops {
-		if o.State == journal.OpRunning && o.Kind != "rewind" && slices.Equal(o.Workspaces, op.Workspaces) {
-			if err := e.recoverOne(ctx, o); err != nil {
-				return err
-			}
-		}
-	}
-	rec, err := e.journal.Record(ctx, how.To.Workspace)
-	if err != nil {
-		return err
-	}
-	if rec.Workspace.State == croft.Trashed {
-		return e.end(ctx, op, journal.OpUndone, "its process died")
-	}
-	opened := &operation{Operation: op}
-	err = e.rewindRestored(ctx, r, opened, how)
-	if err == nil || errors.Is(err, errUnsettled) {
-		return err
-	}
-	err = e.stowRewound(ctx, r, opened, nil, err)
-	if _, stays := errors.AsType[*croft.Error](err); stays {
-		return nil // that is written down, and all that can be done
-	}
-	return err
 }

@@ -97,7 +97,7 @@ func (e *Engine) carry(ctx context.Context, s standing, base string) (string, er
 	if err != nil || oid == head {
 		return "", err
 	}
-	release, err := attempts.Keep(oid)
+	release, err := attempts.Keep(ctx, oid)
 	if err != nil {
 		return "", err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -18,7 +19,8 @@ func (e *Engine) EndRound(ctx context.Context, round croft.ID) (*croft.Round, er
 	return e.endRoundAs(ctx, round, false)
 }
 
-// ForceEndRound ends a round although processes are still in its checkouts.
+// ForceEndRound ends a round although processes are still in its checkouts, or a
+// checkout is not found.
 func (e *Engine) ForceEndRound(ctx context.Context, round croft.ID) (*croft.Round, error) {
 	return e.endRoundAs(ctx, round, true)
 }
@@ -146,6 +148,9 @@ func (e *Engine) endSeat(ctx context.Context, ses *journal.Session, t *journal.T
 	if rec, err = e.catchUp(ctx, r, rec); err != nil { // what was moved has work to commit, too
 		return err
 	}
+	if !t.Forced && r.isAway(rec) {
+		return seatAway(ses, t, rec, r.trees.Health(specOf(rec)))
+	}
 	if rec.Workspace.Mode != croft.ModeLegacy {
 		if err := e.keepWork(ctx, ses, t, rec, r, seat); err != nil {
 			return err
@@ -161,6 +166,15 @@ func (e *Engine) endSeat(ctx context.Context, ses *journal.Session, t *journal.T
 	}
 	seat.Ended = true
 	return failpoint.Hit("round.removed")
+}
+
+// seatAway says of a checkout that was not found that its agent's part stays open:
+// it may hold work that is not committed.
+func seatAway(ses *journal.Session, t *journal.Turn, rec journal.Record, h checkout.Health) error {
+	why := croft.AsError("round", broken(rec, h))
+	again := fmt.Sprintf("croft round end --session %s --number %d", ses.ID, t.Number)
+	why.Hint = fmt.Sprintf("put it back at %s, then %s; with --force it ends with what is committed", rec.Workspace.Path, again)
+	return why
 }
 
 // leaving is how long the processes of an agent whose round ends may take to go.

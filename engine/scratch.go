@@ -260,17 +260,13 @@ func (e *Engine) ArchiveScratch(ctx context.Context, req croft.ArchiveRequest) (
 }
 
 func (e *Engine) archiveScratch(ctx context.Context, req croft.ArchiveRequest) (*croft.Archive, error) {
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, err
-	}
-	rec, err := e.find(ctx, s, req.Workspace)
+	s, rec, err := e.located(ctx, req.Repo, req.Workspace)
 	if err != nil {
 		return nil, err
 	}
 	w := rec.Workspace
 	if s.scratchOf(w) == "" {
-		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no scratch directory", Hint: "croft config checkout.scratch"}
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no scratch directory: the setting checkout.scratch names none", Hint: "croft config"}
 	}
 	_, suffix, _ := strings.Cut(w.Branch, "/")
 	a := &croft.Archive{Label: cmp.Or(req.Label, w.Label, suffix, w.Branch), Paths: []string{}}

@@ -34,10 +34,7 @@ func (e *Engine) Snapshot(ctx context.Context, req croft.SnapshotRequest) (*crof
 	if err != nil {
 		return nil, explain("snapshot", req.Workspace, err)
 	}
-	if err := e.recover(ctx, s.id); err != nil { // half of a rewind is not a state
-		return nil, explain("snapshot", req.Workspace, err)
-	}
-	rec, err := e.find(ctx, s, req.Workspace)
+	rec, err := e.recovered(ctx, s, req.Workspace)
 	if err != nil {
 		return nil, explain("snapshot", req.Workspace, err)
 	}
@@ -54,6 +51,17 @@ func (e *Engine) Snapshot(ctx context.Context, req croft.SnapshotRequest) (*crof
 // save stores the state of a workspace and pins it. Before is a snapshot that
 // is going to be restored over it, if there is one.
 func (e *Engine) save(ctx context.Context, r *repo, rec journal.Record, before string) (*croft.Snapshot, error) {
+	return e.saveWith(ctx, r, rec, saving{before: before})
+}
+
+// saving says what a snapshot is for.
+type saving struct {
+	before string   // a snapshot that is going to be restored over the workspace
+	also   []string // patterns of ignored files that are going to be replaced
+}
+
+// saveWith is save, for a purpose.
+func (e *Engine) saveWith(ctx context.Context, r *repo, rec journal.Record, what saving) (*croft.Snapshot, error) {
 	w := rec.Workspace
 	if w.Mode == croft.ModeLegacy {
 		return nil, &croft.Error{Code: croft.Unsupported, Message: "a workspace without isolation has no state of its own"}
@@ -81,8 +89,8 @@ func (e *Engine) save(ctx context.Context, r *repo, rec journal.Record, before s
 		return nil, err
 	}
 	saved, err := snapshot.Save(ctx, tree, snapshot.Selection{
-		Ignored: r.cfg.Snapshot.Ignored, Secrets: r.cfg.Snapshot.Secrets, SecretsDir: e.secretsDir(r, id),
-		Before: before, Message: "Snapshot of " + w.Name,
+		Ignored: append(slices.Clone(r.cfg.Snapshot.Ignored), what.also...), Secrets: r.cfg.Snapshot.Secrets, SecretsDir: e.secretsDir(r, id),
+		Before: what.before, Message: "Snapshot of " + w.Name,
 		Pin: func(commit string) error {
 			if err := failpoint.Hit("snapshot.saved"); err != nil {
 				return err

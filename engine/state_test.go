@@ -28,4 +28,13 @@ func TestNetworkStateIsRefused(t *testing.T) {
 	if err := refuseNetwork(t.TempDir(), kind); err != nil {
 		t.Error(err)
 	}
+	for dir, isRefused := range map[string]bool{filepath.Join(share, "state"): true, t.TempDir(): false} {
+		e, err := Open(t.Context(), t.TempDir(), &Options{Environ: []string{"CROFT_STATE_DIR=" + dir, "HOME=" + t.TempDir()}, networkFS: kind})
+		if errors.Is(err, croft.StateUnavailable) != isRefused || (err == nil) == isRefused {
+			t.Errorf("Open with its state in %s: %v", dir, err)
+		}
+		if err == nil {
+			_ = e.Close()
+		}
+	}
 }

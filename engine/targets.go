@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,26 @@ func (e *Engine) branchOf(ctx context.Context, r *repo, target string) (string, 
 		Code: croft.TargetMoved, Message: fmt.Sprintf("%s was a branch, and somebody made it a symbolic ref to %s", target, to),
 		Hint: fmt.Sprintf("git log %s; then git symbolic-ref --delete refs/heads/%s, and git branch %s COMMIT", to, target, target),
 	}
+}
+
+// refuseIsolatedTarget refuses a target that an isolated workspace has checked out.
+// Such a workspace has refs of its own: what is merged into the project's would not
+// reach it, and its own work would not follow from there any more.
+func (e *Engine) refuseIsolatedTarget(ctx context.Context, r *repo, m croft.Merge) error {
+	live, err := e.journal.Live(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	for _, rec := range live {
+		if w := rec.Workspace; w.Mode == croft.ModeIsolated && w.Branch == m.Target {
+			return &croft.Error{
+				Code: croft.BranchInUse, Details: w.Path,
+				Message: fmt.Sprintf("%s is the branch of the isolated workspace %s, whose refs are its own: a merge would not reach it", m.Target, w.Name),
+				Hint:    fmt.Sprintf("croft merge --into %s %s", cmp.Or(w.Target, "BRANCH"), m.Workspace),
+			}
+		}
+	}
+	return nil
 }
 
 // noticeOfHook says that a hook which guards refs was not asked.

@@ -40,14 +40,19 @@ func (r *repo) isTrashGone(rec journal.Record) bool {
 	return !fsx.IsThere(t.Dir) && fsx.Identity(t.Within).IsAt(filepath.Dir(t.Dir))
 }
 
-// findTrash looks for the directory that a removed workspace lies in.
+// findTrash looks for the directory that a removed workspace lies in. One that is
+// being deleted is not found: what is to be restored of it was saved before.
 func (r *repo) findTrash(ctx context.Context, rec journal.Record) string {
 	w, t := rec.Workspace, rec.Trash
-	return seek(ctx, []sought{{
+	found := seek(ctx, []sought{{
 		identity: fsx.Identity(t.Identity), last: t.Dir, near: []string{filepath.Dir(r.path)},
 		hints: []string{follow(t.Dir, w.Repo, r.path), follow(t.Dir, filepath.Dir(w.Repo), filepath.Dir(r.path))},
 		isIt:  func(path string) bool { return filepath.Base(path) == string(w.ID) },
 	}})[0]
+	if r.deleting().Find(filepath.Base(found)).Identity == fsx.Identity(t.Identity) {
+		return ""
+	}
+	return found
 }
 
 // followTrash writes down where a removed workspace lies now. If the directory

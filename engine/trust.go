@@ -89,10 +89,10 @@ func (e *Engine) approvalFile(r *repo, hash string) string {
 }
 
 // checksUntrusted is the refusal to run commands.
-func checksUntrusted(hash string, checks []string) *croft.Error {
+func checksUntrusted(r *repo, hash string, checks []string) *croft.Error {
 	return &croft.Error{
 		Code: croft.ChecksUntrusted, Message: "the target's checks were not approved",
-		Details: strings.Join(checks, "\n") + "\n" + trustVariable + "=" + hash, Hint: "croft config trust",
+		Details: strings.Join(checks, "\n") + "\n" + trustVariable + "=" + hash, Hint: "croft config trust, in " + r.path,
 	}
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,40 +17,80 @@ import (
 // keptBranches is what the branches begin with that Uninstall makes.
 const keptBranches = "croft-kept/"
 
-// Uninstall removes all that is Croft's own from a repository.
+// Uninstall removes all that is Croft's own from a repository, or from the
+// machine.
 func (e *Engine) Uninstall(ctx context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
 	ctx, leave, err := e.enter(ctx, "uninstall", req)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	s, err := e.at(ctx, req.Repo)
+	res := &croft.UninstallResult{Repos: []croft.UninstalledRepo{}, Kept: []croft.KeptRepo{}, Files: []string{}, Left: []croft.Left{}}
+	if req.All == croft.ScopeAll {
+		err = e.uninstallAll(ctx, res, req)
+		return res, explain("uninstall", "", err)
+	}
+	if req.Gone == croft.GoneForGood {
+		err = e.uninstallGone(ctx, res, req)
+		return res, explain("uninstall", "", err)
+	}
+	s, err := e.standing(ctx, req.Repo)
 	if err != nil {
 		return nil, explain("uninstall", "", err)
 	}
-	if err := e.recover(ctx, s.id); err != nil {
-		return nil, explain("uninstall", "", err)
-	}
-	res, pins, err := e.planUninstall(ctx, s.repo)
-	if err == nil && req.DryRun != croft.DryRunOn {
-		err = e.uninstall(ctx, s.repo, res, pins)
-	}
+	done, err := e.uninstallOne(ctx, s.repo, req.DryRun)
 	if err != nil {
 		return nil, explain("uninstall", "", err)
 	}
+	res.Repos = append(res.Repos, *done)
 	return res, nil
 }
 
+// uninstallOne removes all that is Croft's own from a repository, or says what
+// that is.
+func (e *Engine) uninstallOne(ctx context.Context, r *repo, dry croft.DryRun) (_ *croft.UninstalledRepo, err error) {
+	if err := e.recover(ctx, r.id); err != nil {
+		return nil, err
+	}
+	var p *uninstallPlan
+	err = e.underLock(ctx, r, func() error {
+		p, err = e.planUninstall(ctx, r)
+		if err == nil && dry != croft.DryRunOn {
+			err = e.uninstall(ctx, p)
+		}
+		return err
+	})
+	if err == nil && dry != croft.DryRunOn {
+		err = p.removeOwn() // the lock is there, too
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &p.UninstalledRepo, nil
+}
+
+// uninstallPlan is what goes from a repository and what stays.
+type uninstallPlan struct {
+	croft.UninstalledRepo
+	r        *repo
+	pins     []journal.Pin
+	excluded []string // patterns that what stays needs
+	own      []string // what goes outside of the repository
+	checks   []string // checkouts for checks, with their locks
+}
+
 // planUninstall finds out what goes and what stays, and refuses where something
-// would be left that only Croft can use.
-func (e *Engine) planUninstall(ctx context.Context, r *repo) (*croft.UninstallResult, []journal.Pin, error) {
-	res := &croft.UninstallResult{Path: r.path, Refs: []string{}, Files: []string{}, Branches: []croft.KeptBranch{}, Workspaces: []string{}, Left: []string{}}
+// would be left that only Croft can use. The caller holds the repository's lock.
+func (e *Engine) planUninstall(ctx context.Context, r *repo) (*uninstallPlan, error) {
+	p := &uninstallPlan{r: r, UninstalledRepo: croft.UninstalledRepo{
+		Path: r.path, Refs: []string{}, Files: []string{}, Branches: []croft.KeptBranch{}, Workspaces: []string{}, Left: []croft.Left{},
+	}}
 	records, err := e.journal.Records(ctx, r.id)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := e.refuseUninstall(ctx, r, records); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	names := map[croft.ID]string{}
 	for _, rec := range records {
@@ -57,23 +98,36 @@ func (e *Engine) planUninstall(ctx context.Context, r *repo) (*croft.UninstallRe
 		names[w.ID] = w.Name
 		switch {
 		case w.State != croft.Trashed && w.Mode != croft.ModeLegacy:
-			res.Workspaces = append(res.Workspaces, w.Path)
+			p.Workspaces = append(p.Workspaces, w.Path)
 		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged && fsx.IsThere(rec.Trash.Dir):
-			res.Left = append(res.Left, rec.Trash.Dir)
+			p.leave(croft.LeftTrash, rec.Trash.Dir)
 		}
 	}
-	pins, err := e.ownRefs(ctx, r, names)
-	if err != nil {
-		return nil, nil, err
+	if err := e.planLeft(ctx, p); err != nil {
+		return nil, err
 	}
-	for _, p := range pins {
-		res.Refs = append(res.Refs, p.Ref)
+	if r.git != nil {
+		if p.pins, err = e.ownRefs(ctx, r, names); err != nil {
+			return nil, err
+		}
+		for _, pin := range p.pins {
+			p.Refs = append(p.Refs, pin.Ref)
+		}
+		if p.Branches, err = e.keptWork(ctx, r, p.pins, names); err != nil {
+			return nil, err
+		}
+		p.excluded = p.neededExcludes(records)
+		p.Files = append(p.Files, r.git.OwnFiles(p.excluded)...)
 	}
-	if res.Branches, err = e.keptWork(ctx, r, pins, names); err != nil {
-		return nil, nil, err
+	if err := e.planOwn(ctx, p, records); err != nil {
+		return nil, err
 	}
-	res.Files = append(r.git.OwnFiles(), r.dir)
-	return res, pins, nil
+	p.Files = append(append(p.Files, p.own...), p.checks...)
+	return p, nil
+}
+
+func (p *uninstallPlan) leave(kind croft.LeftKind, path string) {
+	p.Left = append(p.Left, croft.Left{Kind: kind, Path: path})
 }
 
 // ownRefs are the refs that this state has made, with what they keep: its pins, and
@@ -113,9 +167,24 @@ func (e *Engine) refuseUninstall(ctx context.Context, r *repo, records []journal
 		}
 	}
 	waiting, err := e.journal.Waiting(ctx, r.id, "", -1)
-	if err == nil && len(waiting) > 0 {
-		err = &croft.Error{
-			Code: croft.WorkspaceBusy, Workspace: waiting[0].Workspace, Message: count(len(waiting), "merge") + " still wait", Hint: "croft queue run, or croft queue cancel",
+	if err != nil {
+		return err
+	}
+	if n := len(waiting); n > 0 {
+		waits := " still waits"
+		if n > 1 {
+			waits = " still wait"
+		}
+		return &croft.Error{
+			Code: croft.WorkspaceBusy, Workspace: waiting[0].Workspace, Message: count(n, "merge") + waits, Hint: "croft queue run, or croft queue cancel",
+		}
+	}
+	running, err := e.journal.RunningAt(ctx, r.id)
+	for _, op := range running {
+		if op.Repo == r.id {
+			return &croft.Error{
+				Code: croft.WorkspaceBusy, Message: "somebody is at work in the repository: " + op.Kind, Hint: "wait until it has ended: croft history",
+			}
 		}
 	}
 	return err
@@ -161,10 +230,42 @@ func (e *Engine) keptWork(ctx context.Context, r *repo, pins []journal.Pin, name
 }
 
 // uninstall makes the branches first: whatever happens after that, nothing is
-// lost, and the same call again goes on.
-func (e *Engine) uninstall(ctx context.Context, r *repo, res *croft.UninstallResult, pins []journal.Pin) error {
+// lost, and the same call again goes on. The caller holds the repository's lock.
+func (e *Engine) uninstall(ctx context.Context, p *uninstallPlan) error {
+	r := p.r
+	if r.git != nil {
+		if err := e.uninstallGit(ctx, p); err != nil {
+			return err
+		}
+	}
+	if err := e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.ForgetRepo(r.id) }); err != nil {
+		return err
+	}
+	e.forgetOpened(cmp.Or(r.common, r.path))
+	if r.git != nil {
+		_ = r.git.Close()
+	}
+	return nil
+}
+
+// removeOwn deletes what is not in the repository. If that fails, nobody misses
+// it: it belongs to a repository that is not known any more.
+func (p *uninstallPlan) removeOwn() error {
+	var errs []error
+	for _, dir := range p.checks {
+		errs = append(errs, removeCheckPlace(dir))
+	}
+	for _, path := range p.own {
+		errs = append(errs, fsx.RemoveOwn(path))
+	}
+	return errors.Join(errs...)
+}
+
+// uninstallGit removes what lies in the repository.
+func (e *Engine) uninstallGit(ctx context.Context, p *uninstallPlan) error {
+	r := p.r
 	var updates []git.RefUpdate
-	for _, b := range res.Branches {
+	for _, b := range p.Branches {
 		ref := "refs/heads/" + b.Branch
 		switch now, err := r.git.ReadRef(ctx, ref); {
 		case err == nil && now == b.Commit:
@@ -179,22 +280,8 @@ func (e *Engine) uninstall(ctx context.Context, r *repo, res *croft.UninstallRes
 	if err := r.git.UpdateRefs(ctx, updates...); err != nil {
 		return err
 	}
-	refs := make([]string, len(pins))
-	for i, p := range pins {
-		refs[i] = p.Ref
-	}
-	if err := r.dropPinRefs(ctx, refs); err != nil {
+	if err := r.dropPinRefs(ctx, p.Refs); err != nil {
 		return err
 	}
-	if err := r.git.DropOwnFiles(); err != nil {
-		return err
-	}
-	if err := e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.ForgetRepo(r.id) }); err != nil {
-		return err
-	}
-	e.mu.Lock()
-	delete(e.repos, r.common)
-	e.mu.Unlock()
-	_ = r.git.Close()
-	return fsx.RemoveOwn(r.dir)
+	return r.git.DropOwnFiles(p.excluded)
 }

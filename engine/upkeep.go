@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -57,7 +58,7 @@ func (e *Engine) Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanR
 		return e.orphaned(leases[rec.Workspace.ID]) ||
 			req.OlderThan > 0 && e.now().Sub(rec.Workspace.CreatedAt) > req.OlderThan && rec.Workspace.Mode != croft.ModeLegacy
 	}
-	res, err := e.sweep(ctx, s.repo, req.Mode, req.DryRun, wanted, how)
+	res, err := e.sweep(ctx, s.repo, sweeping{req.Mode, req.DryRun, req.Agreed, wanted, how})
 	return res, explain("reap", "", err)
 }
 
@@ -130,35 +131,45 @@ func (e *Engine) Clean(ctx context.Context, req croft.CleanRequest) (*croft.Clea
 	if isBranches && req.All != croft.ScopeAll {
 		wanted = func(journal.Record) bool { return false }
 	}
-	res, err := e.sweep(ctx, s.repo, mode, req.DryRun, wanted, how)
+	res, err := e.sweep(ctx, s.repo, sweeping{mode, req.DryRun, req.Agreed, wanted, how})
 	if err == nil && req.DryRun == croft.DryRunOff {
 		e.noticeTrash(ctx, s.repo)
 	}
 	if err != nil || req.All != croft.ScopeAll && !isBranches || s.git == nil {
 		return res, explain("clean", "", err)
 	}
-	res.Branches, err = e.sweepBranches(ctx, s.repo, req.DryRun, func(journal.Record) bool { return true })
+	res.Branches, err = e.sweepBranches(ctx, s.repo, req.DryRun, func(rec journal.Record) bool {
+		return req.Agreed == nil || slices.Contains(req.Agreed.Branches, rec.Workspace.Branch)
+	})
 	if err == nil && req.DryRun == croft.DryRunOff {
 		err = e.removeEmptyBases(ctx, s.repo)
 	}
 	return res, explain("clean", "", err)
 }
 
+// sweeping says what a sweep takes, and how.
+type sweeping struct {
+	mode   croft.RemoveMode
+	dry    croft.DryRun
+	agreed *croft.Agreed
+	wanted func(journal.Record) bool
+	how    func(journal.Record) (removal, error) // or what keeps it
+}
+
 // sweep removes the workspaces that are wanted gone and may go.
-func (e *Engine) sweep(ctx context.Context, r *repo, mode croft.RemoveMode, dry croft.DryRun,
-	wanted func(journal.Record) bool, how func(journal.Record) (removal, error),
-) (*croft.CleanResult, error) {
+func (e *Engine) sweep(ctx context.Context, r *repo, s sweeping) (*croft.CleanResult, error) {
 	res := &croft.CleanResult{Removed: []croft.Removed{}, Branches: []string{}}
 	a := newAct()
 	records, err := e.journal.Live(ctx, r.id)
 	if err != nil {
 		return nil, err
 	}
-	for _, rec := range records {
-		if !wanted(rec) {
+	for _, rec := range agreedOf(s.agreed, records) {
+		if !s.wanted(rec) {
 			continue
 		}
-		h, err := how(rec)
+		mode := agreedMode(s.agreed, rec, s.mode)
+		h, err := s.how(rec)
 		h.act = a
 		if err == nil {
 			err = e.guardUnseen(ctx, r, rec)
@@ -169,7 +180,7 @@ func (e *Engine) sweep(ctx context.Context, r *repo, mode croft.RemoveMode, dry 
 		var done *croft.Removed
 		switch {
 		case err != nil:
-		case dry == croft.DryRunOn:
+		case s.dry == croft.DryRunOn:
 			done = &croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name}
 		default:
 			done, err = e.removeOne(ctx, r, rec, h, mode)
@@ -276,11 +287,10 @@ func (e *Engine) sweepBranches(ctx context.Context, r *repo, dry croft.DryRun, w
 		}
 		ref := "refs/heads/" + rec.Workspace.Branch
 		tip, err := r.git.ReadRef(ctx, ref)
-		if err == nil && dry == croft.DryRunOn {
-			deleted = append(deleted, rec.Workspace.Branch)
-			continue
-		}
 		if dry == croft.DryRunOn {
+			if updates, _, why := branchDeletion(ctx, r, rec, tip); err == nil && why == nil && len(updates) > 0 {
+				deleted = append(deleted, rec.Workspace.Branch)
+			}
 			continue
 		}
 		if err == nil {

@@ -37,6 +37,7 @@ type view struct {
 	r      *repo
 	refs   *git.RefReader
 	leases map[croft.ID][]croft.Lease
+	turned map[croft.ID]journal.Merge // the merges of those that stay pending
 	here   proc.Identity
 	now    time.Time
 }
@@ -46,7 +47,14 @@ func (e *Engine) newView(ctx context.Context, r *repo) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &view{r: r, leases: leases, here: proc.Here(), now: e.now()}
+	turned, err := e.journal.Turned(ctx, r.id)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{r: r, leases: leases, turned: map[croft.ID]journal.Merge{}, here: proc.Here(), now: e.now()}
+	for _, m := range turned {
+		v.turned[m.WorkspaceID] = m
+	}
 	if r.git != nil {
 		v.refs = r.git.Snapshot()
 	}
@@ -96,7 +104,21 @@ func (v *view) of(ctx context.Context, rec journal.Record) croft.Workspace {
 	if branch, head, err := v.head(ctx, tree); err == nil {
 		w.Branch, w.Head = branch, head
 	}
+	w.MergeReason, w.MergeMessage = v.whyPending(w, tree)
 	return w
+}
+
+// whyPending says why the work of a workspace stays pending, unless it has other
+// commits than were tried.
+func (v *view) whyPending(w croft.Workspace, tree *git.Worktree) (croft.Code, string) {
+	m, ok := v.turned[w.ID]
+	switch {
+	case !ok || w.MergeStatus != croft.MergePending || m.Head != w.Head:
+		return "", ""
+	case m.Reason == croft.Conflict && tree.Progress() == "merge":
+		return croft.InProgress, "its conflicts are being resolved"
+	}
+	return m.Reason, m.Message
 }
 
 // faults are what callers are told of a checkout that is not as its record says.
@@ -130,6 +152,7 @@ func (v *view) head(ctx context.Context, tree *git.Worktree) (branch, oid string
 func (v *view) lease(id croft.ID) *croft.Lease {
 	for _, l := range slices.Backward(v.leases[id]) {
 		if held(l, v.now) {
+			l.Process = ownerName(l.Owner)
 			return &l
 		}
 	}
@@ -286,6 +309,25 @@ func (e *Engine) findGone(ctx context.Context, r *repo, ref string, none error) 
 		return journal.Record{}, none
 	}
 	return *last, nil
+}
+
+// located is find in the project that a request means.
+func (e *Engine) located(ctx context.Context, dir, ref string) (standing, journal.Record, error) {
+	s, err := e.standing(ctx, dir)
+	if err != nil {
+		return s, journal.Record{}, err
+	}
+	rec, err := e.find(ctx, s, ref)
+	return s, rec, err
+}
+
+// recovered is find once what was interrupted is finished: half of a rewind is no
+// state.
+func (e *Engine) recovered(ctx context.Context, s standing, ref string) (journal.Record, error) {
+	if err := e.recover(ctx, s.id); err != nil {
+		return journal.Record{}, err
+	}
+	return e.find(ctx, s, ref)
 }
 
 // find looks a live workspace up by its name, its ID, or a path in it; an

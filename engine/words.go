@@ -22,6 +22,7 @@ func words() map[reflect.Type][]string {
 		reflect.TypeFor[croft.Fetch]():       {string(croft.FetchFirst)},
 		reflect.TypeFor[croft.FixMode]():     {string(croft.FixAll)},
 		reflect.TypeFor[croft.Follow]():      {string(croft.FollowNew)},
+		reflect.TypeFor[croft.GoneMode]():    {string(croft.GoneForGood)},
 		reflect.TypeFor[croft.ImportMode]():  {string(croft.ImportShow), string(croft.ImportAll)},
 		reflect.TypeFor[croft.MergePolicy](): {string(croft.MergeAlways), string(croft.MergeNever)},
 		reflect.TypeFor[croft.MergeStatus](): {
@@ -37,6 +38,7 @@ func words() map[reflect.Type][]string {
 		reflect.TypeFor[croft.RemoveMode]():   {string(croft.RemoveForce)},
 		reflect.TypeFor[croft.RestoreMode]():  {string(croft.RestoreCommits)},
 		reflect.TypeFor[croft.RoleFiles]():    {string(croft.RoleFilesSkip)},
+		reflect.TypeFor[croft.RoleMode]():     {string(croft.RoleReplace)},
 		reflect.TypeFor[croft.Scope]():        {string(croft.ScopeAll)},
 		reflect.TypeFor[croft.SessionState](): {string(croft.SessionOpen), string(croft.SessionEnded)},
 		reflect.TypeFor[croft.State](): {

@@ -128,8 +128,11 @@ func agentPlain(t *testing.T, f *fixture) {
 			t.Errorf("workspace %+v, want the directory itself", w)
 		}
 		m := fields(t, w)
-		if _, ok := m["branch"]; ok || m["mergeStatus"] != nil || m["mergeCommitSha"] != nil {
-			t.Errorf("JSON %v: a plain directory has no branch and null merge fields", m)
+		if _, ok := m["branch"]; ok || m["path"] != dir || m["mergeStatus"] != nil || m["mergeCommitSha"] != nil {
+			t.Errorf("JSON %v: a plain directory has its path, no branch and null merge fields", m)
+		}
+		if shown := f.show(id); shown.Path != dir || shown.Branch != "" {
+			t.Errorf("shown as %+v", shown)
 		}
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {

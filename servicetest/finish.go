@@ -75,12 +75,25 @@ func finishPlain(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	svc := f.at(dir)
-	if _, err := svc.Create(t.Context(), croft.CreateRequest{Name: "a", Layout: "agents"}); err != nil {
-		t.Fatal(err)
+	w, err := svc.Create(t.Context(), croft.CreateRequest{Name: "a", Layout: "agents"})
+	if err != nil || w.Path != dir || w.Mode != croft.ModeLegacy || w.Branch != "" {
+		t.Fatalf("%+v, %v, want the project itself", w, err)
 	}
+	write(t, *w, "work.txt", "work\n")
 	m, err := svc.Finish(t.Context(), croft.FinishRequest{Workspace: "a"})
-	if err != nil || m.Status != "" || m.State != croft.MergeDone {
+	if err != nil || m.Status != "" || m.State != croft.MergeDone || m.Commit != "" {
 		t.Errorf("%+v, %v", m, err)
+	}
+	now, err := svc.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"})
+	if err != nil || now.Path != dir || now.MergeStatus != "" {
+		t.Errorf("%+v, %v", now, err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 || read(t, filepath.Join(dir, "work.txt")) != "work\n" {
+		t.Errorf("the project holds %v, %v", entries, err)
+	}
+	if list, err := filepath.Glob(dir + "?*"); err != nil || len(list) != 0 {
+		t.Errorf("beside it there are %v, %v", list, err)
 	}
 }
 

@@ -21,6 +21,7 @@ func mergeScenarios() []scenario {
 		{"NothingMore", mergeNothingMore},
 		{"Late", mergeLate},
 		{"Conflict", mergeConflict},
+		{"ConflictOfDirectories", mergeConflictOfDirectories},
 		{"Resolve", mergeResolve},
 		{"HostDirtyMeanwhile", mergeHostDirtyMeanwhile},
 		{"HostDirtyNoMore", mergeHostDirtyNoMore},

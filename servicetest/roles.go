@@ -25,6 +25,7 @@ func roleScenarios() []scenario {
 		{"CopyAgain", roleAgain},
 		{"CopyAnother", roleAnother},
 		{"CopyKeepsEdits", roleEdited},
+		{"CopyReplacesEdits", roleReplaced},
 		{"LinkOutIsNotFollowed", roleLinkOut},
 		{"DirectoryByConfiguration", roleDirectory},
 	}
@@ -185,6 +186,39 @@ func roleAgain(t *testing.T, f *fixture) {
 			t.Errorf("CLAUDE.md = %q", got)
 		}
 		wantClean(t, f, w)
+	}
+}
+
+// roleReplaced: what the agent made of a role's file is replaced if that is asked
+// for, whether git has the file or ignores it, and can be had back.
+func roleReplaced(t *testing.T, f *fixture) {
+	f.Write("CLAUDE.md", "the project's\n")
+	f.Write("roles/worker/AGENTS.md", "first edition\n")
+	w := f.create(staffed(f))
+	names := []string{"CLAUDE.md", "AGENTS.md"}
+	for _, name := range names {
+		gittest.WriteFile(t, filepath.Join(w.Path, name), "what I learned\n")
+		f.Write("roles/worker/"+name, "second edition\n")
+	}
+	_, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"})
+	wantCode(t, err, croft.WorkspaceDirty)
+	role, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a", Mode: croft.RoleReplace})
+	if err != nil || role.Snapshot == "" {
+		t.Fatalf("CopyRole = %+v, %v", role, err)
+	}
+	for _, name := range names {
+		if got := read(t, filepath.Join(w.Path, name)); got != "second edition\n" {
+			t.Errorf("%s = %q", name, got)
+		}
+	}
+	wantClean(t, f, w)
+	if _, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(role.Snapshot)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if got := read(t, filepath.Join(w.Path, name)); got != "what I learned\n" {
+			t.Errorf("restored %s = %q", name, got)
+		}
 	}
 }
 

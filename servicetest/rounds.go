@@ -246,12 +246,25 @@ func roundAutoCommit(t *testing.T, f *fixture) {
 	f.GitIn(opus.Path, "add", "staged.txt")
 	write(t, opus, "staged.txt", "and changed\n")
 	must(t, os.Symlink("README.md", filepath.Join(opus.Path, "link")))
+	write(t, opus, "run.sh", "run\n")
+	must(t, os.Chmod(filepath.Join(opus.Path, "run.sh"), 0o755))
 	f.endRound(r)
 	if got := f.Git("log", "-1", "--format=%s", opus.Branch); got != "[ROUND] Auto-commit" {
 		t.Errorf("message %q", got)
 	}
-	if got := f.Git("diff", "--name-only", "main", opus.Branch); got != "README.md\nlink\nnew/file.txt\nsrc/main.txt\nstaged.txt" {
+	if got := f.Git("diff", "--name-status", "--no-renames", "main", opus.Branch); got != "M\tREADME.md\nA\tlink\nA\tnew/file.txt\nA\trun.sh\nD\tsrc/main.txt\nA\tstaged.txt" {
 		t.Errorf("committed %q", got)
+	}
+	for name, want := range map[string]string{
+		"README.md": "100644 changed", "new/file.txt": "100644 new", "staged.txt": "100644 and changed", "link": "120000 README.md", "run.sh": "100755 run",
+	} {
+		mode, _, _ := strings.Cut(f.Git("ls-tree", opus.Branch, name), " ")
+		if got := mode + " " + f.Git("cat-file", "blob", opus.Branch+":"+name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if n := f.Git("rev-list", "--count", "main.."+opus.Branch); n != "1" {
+		t.Errorf("%s commits", n)
 	}
 }
 

@@ -251,9 +251,11 @@ func swarmRemoveAll(t *testing.T, f *fixture) {
 	}
 }
 
-// Branches that were left go without the worktrees that are there.
+// Branches that were left go without the worktrees that are there, finished or not.
 func swarmCleanBranches(t *testing.T, f *fixture) {
-	list := f.createAll(swarm("researcher", "1"), swarm("developer", "1"))
+	list := f.createAll(swarm("researcher", "1"), swarm("developer", "1"), swarm("reviewer", "1"))
+	write(t, list[2], "review.txt", "done\n")
+	f.mustMerge(croft.MergeRequest{Workspace: "reviewer", After: croft.AfterKeep})
 	tip := f.commitIn(list[0].Path, "work.txt", "work\n")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"researcher"}, Branch: croft.BranchKeep})
 	f.Git("branch", "swarm/mine-1")
@@ -263,10 +265,10 @@ func swarmCleanBranches(t *testing.T, f *fixture) {
 			t.Fatalf("%+v, %v", res, err)
 		}
 	}
-	if got := f.Git("branch", "--list", "--format=%(refname:short)", "swarm/*"); got != "swarm/developer-1\nswarm/mine-1" {
+	if got := f.Git("branch", "--list", "--format=%(refname:short)", "swarm/*"); got != "swarm/developer-1\nswarm/mine-1\nswarm/reviewer-1" {
 		t.Errorf("branches %q", got)
 	}
-	if got := f.names(); len(got) != 1 {
+	if got := f.names(); len(got) != 2 {
 		t.Errorf("workspaces %v", got)
 	}
 	f.Git("gc", "--quiet", "--prune=now")

@@ -54,7 +54,7 @@ func crashAt(t *testing.T, sc scenario, f fault, stages chan *stage) {
 	if points == 0 && sc.points != nil && sc.points(f) {
 		t.Fatalf("%s: no points", f.name)
 	}
-	tried := sample(points)
+	tried := sample(points, f)
 	c := newCrashes()
 	t.Run(f.name, func(t *testing.T) {
 		for _, n := range tried {
@@ -69,20 +69,22 @@ func crashAt(t *testing.T, sc scenario, f fault, stages chan *stage) {
 	report(t, "crash: "+sc.name+", "+f.name, "%d points, %d tried: %s", points, len(tried), c)
 }
 
-// sample chooses the points that are tried.
-func sample(points int) []int {
+// manyCalls is how many of an act's own system calls croft is killed at in the full
+// form: there are some hundred in most acts.
+const manyCalls = 500
+
+// sample chooses the points that are tried, evenly.
+func sample(points int, f fault) []int {
 	want := points
-	if !isLong() {
-		want = min(points, 3)
+	switch {
+	case !isLong():
+		want = min(points, 2)
+	case f.calls:
+		want = min(points, manyCalls)
 	}
 	list := make([]int, want)
 	for i := range list {
 		list[i] = 1 + (2*i+1)*points/(2*want)
-	}
-	if isLong() {
-		for i := range list {
-			list[i] = i + 1
-		}
 	}
 	return list
 }
@@ -158,6 +160,8 @@ func newStage(t *testing.T, sc scenario, dir string) *stage {
 	p.plant()
 	s.args = sc.prepare(p)
 	s.ids = p.look().names(nil)
+	p.moves = sc.moves
+	p.setTheScene()
 	if out, err := exec.CommandContext(bounded(t), "cp", "-a", top, s.template).CombinedOutput(); err != nil {
 		t.Fatalf("cp: %v: %s", err, out)
 	}
@@ -225,11 +229,12 @@ func (s *stage) picture() manifest {
 // crash lets one thing go wrong and looks at what comes of it.
 func (s *stage) crash(t *testing.T, f fault, n int, c *crashes) {
 	t.Helper()
-	ratio, outcome, code := 0.0, "", ""
+	ratio, outcome, code, where := 0.0, "", "", ""
 	var took []time.Duration
 	for range 4 {
 		s.use(t)
-		r, where := s.p.suffer(f, n, s.args)
+		var r result
+		r, where = s.p.suffer(f, n, s.args)
 		if t.Failed() {
 			return
 		}
@@ -242,7 +247,7 @@ func (s *stage) crash(t *testing.T, f fault, n int, c *crashes) {
 		s.measure(t) // the machine may have become busy
 	}
 	if ratio > slowest && f.kills {
-		t.Errorf("the next command took %.1f times a healthy one", ratio)
+		t.Errorf("at %s: the next command took %.1f times a healthy one: %v", where, ratio, took)
 	}
 	c.add(outcome, code, ratio)
 }
@@ -275,6 +280,14 @@ func (a answer) failure() string {
 	for _, k := range a.Kept {
 		if k.Name != guarded {
 			return string(k.Reason.Code)
+		}
+	}
+	for _, m := range a.Merges {
+		switch {
+		case m.Reason != "":
+			return string(m.Reason)
+		case m.Kept != nil: // it was merged, and its workspace could not be put away
+			return string(m.Kept.Code)
 		}
 	}
 	return a.code()

@@ -71,6 +71,7 @@ func (p *project) picture(known map[string]string) manifest {
 	for id, name := range o.names(known) {
 		pairs = append(pairs, id, name)
 	}
+	pairs = append(pairs, p.newCommits()...)
 	n := strings.NewReplacer(pairs...)
 	m := manifest{}
 	for rel, what := range manifestOf(p.t, p.work(), p.uninteresting) {
@@ -90,6 +91,28 @@ func (p *project) picture(known map[string]string) manifest {
 		}
 	}
 	return m
+}
+
+// newCommits gives the commits that were made since the scene was set names that
+// are the same in every run: their times and trailers differ.
+func (p *project) newCommits() (pairs []string) {
+	p.t.Helper()
+	for _, line := range lines(p.git(p.dir, "log", "--all", "--reflog", "--format=%H %T %s")) {
+		hash, rest, _ := strings.Cut(line, " ")
+		if p.scene != nil && !p.scene[hash] {
+			pairs = append(pairs, hash, "<commit of "+rest+">")
+		}
+	}
+	return pairs
+}
+
+// setTheScene remembers the commits that there are.
+func (p *project) setTheScene() {
+	p.t.Helper()
+	p.scene = map[string]bool{}
+	for _, hash := range lines(p.git(p.dir, "rev-list", "--all", "--reflog")) {
+		p.scene[hash] = true
+	}
 }
 
 // tmp is the directory for temporary files.
@@ -120,6 +143,8 @@ func (p *project) uninteresting(rel string, d fs.DirEntry) bool {
 func (p *project) plain(n *strings.Replacer, rel, what string) string {
 	inGit, isGit := strings.CutPrefix(rel, filepath.Join("app", ".git")+"/")
 	switch {
+	case isGit && inGit != "HEAD" && p.moves:
+		return "there"
 	case isGit && (inGit == "HEAD" || inGit == "index" || inGit == "logs/HEAD" || inGit == "logs/refs/heads/main"):
 		return what
 	case isGit, strings.Contains(rel, "/.trash/") && strings.Contains(rel, "/admin/"):
@@ -141,7 +166,7 @@ func (p *project) addRefs(m manifest, n *strings.Replacer) {
 		if strings.HasSuffix(ref, "/record") || strings.HasSuffix(ref, "/state") || strings.HasPrefix(ref, "refs/croft/snapshot/") {
 			oid = "there"
 		}
-		m["ref "+n.Replace(ref)] = oid
+		m["ref "+n.Replace(ref)] = n.Replace(oid)
 	}
 	list := p.git(p.dir, "worktree", "list", "--porcelain")
 	m["worktrees"] = n.Replace(list)
@@ -150,7 +175,7 @@ func (p *project) addRefs(m manifest, n *strings.Replacer) {
 		if !ok {
 			continue
 		}
-		m["status "+n.Replace(dir)] = p.git(dir, "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=all", "--ignored")
+		m["status "+n.Replace(dir)] = n.Replace(p.git(dir, "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--untracked-files=all", "--ignored"))
 		m["index "+n.Replace(dir)] = p.git(dir, "ls-files", "--stage", "-v")
 	}
 }
@@ -159,7 +184,7 @@ func (p *project) addRefs(m manifest, n *strings.Replacer) {
 func (p *project) addOverview(m manifest, n *strings.Replacer, o overview) {
 	var text []string
 	for _, w := range o.Workspaces {
-		text = append(text, fmt.Sprintf("%s %s %s %s %v", w.Name, w.State, w.Branch, w.Head, w.IsLocked))
+		text = append(text, fmt.Sprintf("%s %s %s %s %v", w.Name, w.State, w.Branch, n.Replace(w.Head), w.IsLocked))
 	}
 	slices.Sort(text)
 	m["workspaces"] = strings.Join(text, "\n")

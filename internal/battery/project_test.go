@@ -28,12 +28,14 @@ const patience = 3 * time.Minute
 // project is a repository with surroundings of its own: home directory, state
 // and the directory that its workspaces lie in are all below top.
 type project struct {
-	t    *testing.T
-	top  string
-	dir  string // the main checkout
-	env  []string
-	path string // PATH
-	bin  string // the directory of the croft that is run
+	scene map[string]bool // the commits before what is tried; nil: none is told from others
+	moves bool            // the user's checkout is moved along
+	t     *testing.T
+	top   string
+	dir   string // the main checkout
+	env   []string
+	path  string // PATH
+	bin   string // the directory of the croft that is run
 }
 
 // newProject makes a project without a repository.

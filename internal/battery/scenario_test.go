@@ -17,6 +17,7 @@ type scenario struct {
 	items   bool                      // several things, each of which is done or not
 	ignore  func(key string) bool     // what of a picture may differ
 	points  func(f fault) bool        // where there must be points
+	moves   bool                      // the user's checkout is moved along
 }
 
 func (s scenario) next() []string {
@@ -50,6 +51,38 @@ func scenarios() []scenario {
 			p.settle("one", "other")
 			return []string{"remove", "--force", "one"}
 		}},
+		// Killed between the two, all is staged that would have been committed.
+		{name: "finish", points: inCroft, items: true, prepare: func(p *project) []string {
+			p.settle("one", "other")
+			return []string{"finish", "one"}
+		}},
+		{name: "merge", points: inCroft, items: true, moves: true, prepare: func(p *project) []string {
+			p.settleToMerge()
+			return []string{"merge", "one"}
+		}, then: fromBefore},
+		{name: "merge and keep", points: inCroft, items: true, moves: true, prepare: func(p *project) []string {
+			p.settleToMerge()
+			return []string{"merge", "--keep", "one"}
+		}, then: fromBefore},
+		{name: "revert", points: inCroft, items: true, moves: true, prepare: func(p *project) []string {
+			p.settleToMerge()
+			p.mustCroft("merge", "one")
+			p.git(p.dir, "pack-refs", "--all")
+			return []string{"revert", "one"}
+		}, then: []string{"queue", "run"}}, // a revert that waits is finished by whoever drives next
+		{name: "apply", points: inCroft, items: true, moves: true, prepare: func(p *project) []string {
+			p.settleToMerge()
+			return []string{"apply", "one", "work.txt"}
+		}, then: fromBefore, ignore: isReview},
+		{name: "discard", points: inCroft, prepare: func(p *project) []string {
+			p.settle("one", "other")
+			return []string{"discard", "one"}
+		}},
+		{name: "resolve", points: inCroft, items: true, prepare: func(p *project) []string {
+			p.settle("one", "other")
+			p.git(p.dir, "commit", "--quiet", "--all", "--message", "in the way")
+			return []string{"merge", "--resolve", "one"}
+		}, ignore: isSnapshot},
 		{name: "restore", points: inCroft, prepare: func(p *project) []string {
 			p.settle("one", "other")
 			p.mustCroft("remove", "--force", "one")
@@ -95,6 +128,17 @@ func scenarios() []scenario {
 	}
 }
 
+// fromBefore makes a workspace that is the same whether or not something landed.
+var fromBefore = []string{"new", "--base", "before", "next"}
+
+// settleToMerge is settle with a checkout of the user's that a merge can write to.
+func (p *project) settleToMerge() {
+	p.t.Helper()
+	p.settle("one", "other")
+	p.git(p.dir, "tag", "before")
+	p.git(p.dir, "checkout", "--", "src/main.txt")
+}
+
 // guarded is a workspace that a person has locked.
 const guarded = "guarded"
 
@@ -103,6 +147,9 @@ const guarded = "guarded"
 func isSnapshot(key string) bool {
 	return strings.HasPrefix(key, "ref refs/croft/snapshot/") || strings.HasPrefix(key, "secrets/")
 }
+
+// isReview: every apply has a review of its own, which is kept for a while.
+func isReview(key string) bool { return strings.HasPrefix(key, "ref refs/croft/review/") }
 
 // settle makes workspaces in which somebody is at work, with what belongs to
 // others around them.

@@ -22,6 +22,7 @@ type fault struct {
 	kills bool   // something dies; otherwise something fails
 	git   string // WRITEPOINTS_HOW of testdata/writepoints.c
 	croft string // the verb of CROFT_FAILPOINT
+	calls bool   // croft dies at a system call of its own: testdata/killat.c
 }
 
 // faults are all that can go wrong.
@@ -33,6 +34,7 @@ func faults() []fault {
 		{name: "ENOSPC in git from there on", git: "full"},
 		{name: "EIO in git", git: "io"},
 		{name: "croft killed", croft: "kill", kills: true},
+		{name: "croft killed at a system call", calls: true, kills: true},
 		{name: "croft killed around a transaction", croft: "kill-commits", kills: true},
 		{name: "ENOSPC in croft", croft: "nospace"},
 		{name: "EIO in croft", croft: "io"},
@@ -44,6 +46,8 @@ func (f fault) counting(log string) []string {
 	switch {
 	case f.git != "":
 		return preload(log, "", 0)
+	case f.calls:
+		return killAt(log, 0)
 	case strings.HasSuffix(f.croft, "-commits"):
 		return []string{"CROFT_FAILPOINT=log-commits=" + log}
 	default:
@@ -53,10 +57,18 @@ func (f fault) counting(log string) []string {
 
 // at is the environment in which things go wrong at a point.
 func (f fault) at(log string, n int) []string {
-	if f.git != "" {
+	switch {
+	case f.git != "":
 		return preload(log, f.git, n)
+	case f.calls:
+		return killAt(log, n)
 	}
 	return []string{fmt.Sprintf("CROFT_FAILPOINT=%s=#%d", f.croft, n)}
+}
+
+// killAt has croft followed from system call to system call.
+func killAt(log string, n int) []string {
+	return []string{"KILLAT_PROGRAM=" + filepath.Join(built, "croft"), "KILLAT_LOG=" + log, fmt.Sprintf("KILLAT_AT=%d", n)}
 }
 
 // preload puts the library before git. Croft passes the user's environment on
@@ -75,11 +87,16 @@ var tools = sync.OnceValue(func() error {
 	if err != nil {
 		return err
 	}
+	follower := filepath.Join(built, "killat", "croft")
+	if err := os.MkdirAll(filepath.Dir(follower), 0o755); err != nil {
+		return err
+	}
+	follow := exec.Command("cc", "-O2", "-Wall", "-Werror", "-o", follower, filepath.Join(filepath.Dir(source), "killat.c"))
 	compile := exec.Command("cc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", filepath.Join(built, "writepoints.so"), source, "-ldl")
 	build := exec.Command("go", "build", "-buildvcs=false", "-tags", "failpoints",
 		"-o", filepath.Join(built, "failpoints", "croft"), "github.com/croft-sh/croft/cmd/croft")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	for _, cmd := range []*exec.Cmd{compile, build} {
+	for _, cmd := range []*exec.Cmd{follow, compile, build} {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%v: %w: %s", cmd.Args, err, out)
 		}
@@ -94,8 +111,11 @@ func (p *project) suffer(f fault, n int, args []string) (result, string) {
 	log := filepath.Join(p.t.TempDir(), "points")
 	mustDo(p.t, os.WriteFile(log+".count", make([]byte, 8), 0o644))
 	env, bin := p.env, p.bin
-	if f.croft != "" {
+	switch {
+	case f.croft != "":
 		p.bin = filepath.Join(built, "failpoints")
+	case f.calls:
+		p.bin = filepath.Join(built, "killat")
 	}
 	if n == 0 {
 		p.env = append(slices.Clip(env), f.counting(log)...)
@@ -118,7 +138,7 @@ func (p *project) suffer(f fault, n int, args []string) (result, string) {
 		return r, "0"
 	case n == 0:
 		return r, itoa(len(points))
-	case f.git == "":
+	case f.croft != "":
 		return r, fmt.Sprintf("point %d of croft's", n)
 	}
 	for _, line := range points {

@@ -59,16 +59,12 @@ func (a *app) runAccept(ctx context.Context, svc gitConfigAccepter, agreed conse
 		a.showGitConfig(c)
 	}
 	isNews := c.Hash != ""
-	if isNews && agreed == consentAsk {
-		yes, err := a.ask(ctx, "Accept these changes?")
-		if err != nil {
+	accepted := false
+	if isNews {
+		if accepted, err = a.agreed(ctx, agreed, "Accept these changes?"); err != nil {
 			return err
 		}
-		if yes {
-			agreed = consentGiven
-		}
 	}
-	accepted := isNews && agreed == consentGiven
 	if accepted {
 		if err := svc.AcceptGitConfig(ctx, croft.AcceptGitConfigRequest{Repo: a.dir(), Hash: c.Hash}); err != nil {
 			return err

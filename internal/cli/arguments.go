@@ -45,6 +45,17 @@ func takesTarget(cmd *cobra.Command, args []string) error {
 	return misused(cmd, "one target at a time, unexpected argument "+quoted(args[1]))
 }
 
+// takesMerge demands one merge.
+func takesMerge(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return misused(cmd, "which merge? give the name of its workspace, or its ID")
+	case 1:
+		return nil
+	}
+	return misused(cmd, "one merge at a time, unexpected argument "+quoted(args[1]))
+}
+
 // misused says that a command was called in a way that it does not know.
 func misused(cmd *cobra.Command, message string) *croft.Error {
 	return &croft.Error{

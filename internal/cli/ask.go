@@ -5,10 +5,100 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/spf13/cobra"
 )
+
+// One rule says when Croft asks: when an act reaches further than the words that
+// were typed. It does so if it takes what was not named, or if it takes uncommitted
+// work along and the command does not speak of work. What it takes is shown, then
+// Croft asks once. What was named is done without a question.
+//
+// --yes agrees beforehand, and so does --force, which overrides a protection
+// besides. --dry-run shows and ends with 0. Where nobody can be asked, nothing is
+// done, and the refusal says --yes. Approving what runs (config trust) has rules of
+// its own: there --yes counts at a terminal only.
+
+// consent says how the user agrees to what an act takes.
+type consent int
+
+const (
+	consentAsk    consent = iota // show it and ask
+	consentGiven                 // named, or --yes
+	consentDryRun                // --dry-run: only show it
+	consentNone                  // nobody is there to be asked
+)
+
+// reach says how far an act goes.
+type reach int
+
+const (
+	reachNamed   reach = iota // what the command line names
+	reachFurther              // more than that
+)
+
+// agreement is what the flags of a command say about asking.
+type agreement struct {
+	isYes, isDryRun bool
+}
+
+func (g *agreement) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&g.isYes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&g.isDryRun, "dry-run", "n", false, "only tell")
+}
+
+// consent applies the rule to a command, and refuses if it had to ask and nobody is
+// there.
+func (a *app) consent(cmd *cobra.Command, g agreement, r reach) (consent, error) {
+	switch {
+	case g.isDryRun:
+		return consentDryRun, nil
+	case g.isYes || r == reachNamed:
+		return consentGiven, nil
+	case a.canAsk():
+		return consentAsk, nil
+	}
+	return consentNone, &croft.Error{
+		Code: croft.NotConfirmed, Op: cmd.Name(),
+		Message: "nobody is there to be asked: say --yes, or --dry-run to see what it takes", Hint: a.withFlag(cmd, "--yes"),
+	}
+}
+
+// withFlag is the command line that was typed, with one more flag: at the end, or
+// before a "--", behind which a flag would be a name.
+func (a *app) withFlag(cmd *cobra.Command, flag string) string {
+	words := []string{cmd.Root().Name()}
+	for _, arg := range a.env.Args {
+		words = append(words, shellWord(arg))
+	}
+	end := len(words)
+	if n := cmd.ArgsLenAtDash(); n >= 0 {
+		end = len(words) - (len(cmd.Flags().Args()) - n) - 1
+	}
+	return strings.Join(slices.Insert(words, end, flag), " ")
+}
+
+// agreed asks, if that is how the user agrees.
+func (a *app) agreed(ctx context.Context, how consent, question string) (bool, error) {
+	if how == consentAsk {
+		return a.ask(ctx, question)
+	}
+	return how == consentGiven, nil
+}
+
+// noteRows shows rows where questions are asked.
+func (a *app) noteRows(rows [][]cell) {
+	for _, row := range rows {
+		texts := make([]string, len(row))
+		for i, c := range row {
+			texts[i] = c.text
+		}
+		a.note("  %s", strings.Join(texts, columnGap))
+	}
+}
 
 // canAsk says whether there is a person to ask. A caller that wants JSON is a
 // program.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -10,22 +9,14 @@ import (
 
 // cleaner is what `croft clean` takes.
 type cleaner interface {
+	inspector
 	repoFinder
 	Clean(ctx context.Context, req croft.CleanRequest) (*croft.CleanResult, error)
 }
 
-// consent says how the user agrees to a list of removals.
-type consent int
-
-const (
-	consentAsk    consent = iota // show the list and ask
-	consentGiven                 // --yes
-	consentDryRun                // --dry-run: only the list
-	consentNone                  // nobody is there to be asked
-)
-
 func newCleanCommand(a *app) *cobra.Command {
-	var isAll, isBranches, isYes, isDryRun bool
+	var isAll, isBranches bool
+	var agreement agreement
 	cmd := &cobra.Command{
 		Use:   "clean",
 		Short: "Remove everything that is provably finished",
@@ -43,16 +34,9 @@ left, and the emptied directory.`,
 			if isBranches {
 				req.Branches = croft.ScopeAll
 			}
-			agreed := consentAsk
-			switch {
-			case isDryRun:
-				agreed = consentDryRun
-			case isYes:
-				agreed = consentGiven
-			case !a.canAsk():
-				e := misused(cmd, "nobody is there to be asked: say --yes, or --dry-run to see the list")
-				e.Hint = cmd.CommandPath() + " --dry-run"
-				return e
+			agreed, err := a.consent(cmd, agreement, reachFurther)
+			if err != nil {
+				return err
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runClean(ctx, svc, req, agreed)
@@ -62,49 +46,70 @@ left, and the emptied directory.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&isAll, "all", false, "every workspace, finished or not")
 	flags.BoolVar(&isBranches, "branches", false, "only recorded branches that have no workspace any more, merged or not; their tips are kept")
-	flags.BoolVarP(&isYes, "yes", "y", false, "do not ask")
-	flags.BoolVarP(&isDryRun, "dry-run", "n", false, "only tell")
+	agreement.flags(cmd)
 	return cmd
 }
 
 func (a *app) runClean(ctx context.Context, svc cleaner, req croft.CleanRequest, agreed consent) error {
-	const nothing = "nothing to clean"
-	if agreed != consentGiven {
-		dry := req
-		dry.DryRun = croft.DryRunOn
-		plan, err := svc.Clean(ctx, dry)
-		if err != nil {
-			return err
-		}
-		if agreed == consentDryRun || len(plan.Removed)+len(plan.Branches) == 0 {
-			a.printClean(*plan, true, nothing)
-			return nil
-		}
-		if yes, err := a.askAboutPlan(ctx, *plan); err != nil || !yes {
-			return err
-		}
-	}
-	result, err := svc.Clean(ctx, req)
-	if err != nil {
+	result, err := a.sweep(ctx, svc, agreed, "nothing to clean", func(dry croft.DryRun, shown *croft.Agreed) (*croft.CleanResult, error) {
+		req.DryRun, req.Agreed = dry, shown
+		return svc.Clean(ctx, req)
+	})
+	if err != nil || result == nil {
 		return err
 	}
-	a.printClean(*result, false, nothing)
-	a.upkeepAfter(ctx, svc)
 	if req.All == croft.ScopeAll {
 		return keptStatus(result.Kept)
 	}
 	return nil
 }
 
-// askAboutPlan shows on the terminal what would be removed, and asks.
-func (a *app) askAboutPlan(ctx context.Context, plan croft.CleanResult) (bool, error) {
-	for _, row := range cleanRows(plan, true) {
-		texts := make([]string, len(row))
-		for i, c := range row {
-			texts[i] = c.text
+// sweeper is what sweeps take, apart from the sweep itself.
+type sweeper interface {
+	inspector
+	repoFinder
+}
+
+// sweep shows what a sweeping removal takes, asks, and removes what was shown. The
+// result is nil if nothing was done.
+func (a *app) sweep(ctx context.Context, svc sweeper, agreed consent, nothing string,
+	remove func(croft.DryRun, *croft.Agreed) (*croft.CleanResult, error),
+) (*croft.CleanResult, error) {
+	var shown *croft.Agreed
+	var kept []croft.Kept
+	if agreed != consentGiven {
+		plan, err := remove(croft.DryRunOn, nil)
+		if err != nil {
+			return nil, err
 		}
-		a.note("%s", strings.Join(texts, columnGap))
+		var takes takePlan
+		for _, r := range plan.Removed {
+			a.take(ctx, svc, &takes, r.ID, r.Name)
+		}
+		rows := append(takes.rows(), branchRows(plan.Branches, "branch to be deleted, tip kept")...)
+		if agreed == consentDryRun || len(rows) == 0 {
+			a.printClean(*plan, nonNil(rows), nothing)
+			return nil, nil
+		}
+		if yes, err := a.askAboutPlan(ctx, *plan, rows); err != nil || !yes {
+			return nil, err
+		}
+		shown, kept = takes.agreed(), plan.Kept
+		shown.Branches = plan.Branches
 	}
+	result, err := remove(croft.DryRunOff, shown)
+	if err != nil {
+		return nil, err
+	}
+	result.Kept = append(kept, result.Kept...)
+	a.printClean(*result, nil, nothing)
+	a.upkeepAfter(ctx, svc)
+	return result, nil
+}
+
+// askAboutPlan shows on the terminal what would be removed, and asks.
+func (a *app) askAboutPlan(ctx context.Context, plan croft.CleanResult, rows [][]cell) (bool, error) {
+	a.noteRows(rows)
 	question := "Remove " + count(len(plan.Removed), "workspace")
 	if n := len(plan.Branches); n == 1 {
 		question += " and 1 branch"

@@ -294,7 +294,6 @@ func TestUsage(t *testing.T) {
 		{[]string{"new", "--mode", "magic"}, "croft: unknown mode \"magic\": auto, worktree, isolated or legacy\nhint: croft new --help\n"},
 		{[]string{"new", "a", "b", "--branch", "x"}, "croft: one branch cannot be checked out in 2 workspaces\nhint: croft new --help\n"},
 		{[]string{"list", "--set", "layout"}, "croft: --set needs KEY=VALUE, not \"layout\"\nhint: croft config\n"},
-		{[]string{"clean"}, "croft: nobody is there to be asked: say --yes, or --dry-run to see the list\nhint: croft clean --dry-run\n"},
 	} {
 		r := newRun(&fake{})
 		r.call(t, tt.args...).want(t, croft.ExitUsage, "", tt.stderr)

@@ -9,40 +9,59 @@ import (
 
 // discarder is what `croft discard` takes.
 type discarder interface {
+	inspector
 	repoFinder
 	Discard(ctx context.Context, req croft.DiscardRequest) ([]croft.Merge, error)
 }
 
 func newDiscardCommand(a *app) *cobra.Command {
 	var isAll bool
+	var agreement agreement
 	var key string
 	cmd := &cobra.Command{
 		Use:   "discard NAME...",
 		Short: "Move workspaces to the trash whose work is not wanted",
 		Long: `Move workspaces to the trash with their branches, and take them out of the
-queue. "croft restore" brings one back.`,
+queue. "croft restore" brings one back. With --all-pending they are listed first,
+and you are asked.`,
 		ValidArgsFunction: a.completeMany,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := croft.DiscardRequest{Key: key, Repo: a.dir(), Workspaces: a.refs(args)}
+			reach := reachNamed
 			switch {
 			case isAll && len(args) > 0:
 				return misused(cmd, "either names or --all-pending")
 			case !isAll && len(args) == 0:
 				return misused(cmd, "which workspace? give names or --all-pending")
 			case isAll:
-				req.All = croft.ScopeAll
+				req.All, reach = croft.ScopeAll, reachFurther
+			}
+			agreed, err := a.consent(cmd, agreement, reach)
+			if err != nil {
+				return err
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runDiscard(ctx, svc, req)
+				return a.runDiscard(ctx, svc, req, agreed)
 			})
 		},
 	}
 	keyFlag(cmd, &key, "answer")
+	agreement.flags(cmd)
 	cmd.Flags().BoolVar(&isAll, "all-pending", false, "every workspace of the project whose work is pending")
 	return cmd
 }
 
-func (a *app) runDiscard(ctx context.Context, svc discarder, req croft.DiscardRequest) error {
+func (a *app) runDiscard(ctx context.Context, svc discarder, req croft.DiscardRequest, agreed consent) error {
+	if agreed != consentGiven {
+		plan, err := a.planDiscard(ctx, svc, req)
+		if err != nil {
+			return err
+		}
+		if yes, err := a.agreedToTrash(ctx, agreed, plan, "nothing is pending"); err != nil || !yes {
+			return err
+		}
+		req.Agreed = plan.agreed()
+	}
 	merges, err := svc.Discard(ctx, req)
 	if err != nil {
 		return err
@@ -54,4 +73,21 @@ func (a *app) runDiscard(ctx context.Context, svc discarder, req croft.DiscardRe
 	a.showMerges(merges)
 	a.upkeepAfter(ctx, svc)
 	return allReached(merges, croft.MergeDiscarded)
+}
+
+// planDiscard finds out what a discard takes.
+func (a *app) planDiscard(ctx context.Context, svc discarder, req croft.DiscardRequest) (takePlan, error) {
+	req.DryRun = croft.DryRunOn
+	merges, err := svc.Discard(ctx, req)
+	var plan takePlan
+	for _, m := range merges {
+		if m.Status == croft.MergeDiscarded {
+			a.take(ctx, svc, &plan, m.WorkspaceID, m.Workspace)
+			continue
+		}
+		plan.kept = append(plan.kept, croft.Kept{ID: m.WorkspaceID, Name: m.Workspace, Reason: &croft.Error{
+			Code: m.Reason, Op: "discard", Workspace: m.Workspace, Message: m.Message, Details: m.Details, Hint: m.Hint,
+		}})
+	}
+	return plan, err
 }

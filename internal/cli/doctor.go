@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -82,7 +83,9 @@ func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest
 		a.note("hint: croft doctor --import --yes")
 	case left > 0 && req.Fix == croft.FixNothing:
 		a.note("%s left to fix", count(left, "finding"))
-		a.note("hint: croft doctor --fix")
+		if slices.ContainsFunc(findings, func(f croft.Finding) bool { return f.CanFix && !f.Fixed }) {
+			a.note("hint: croft doctor --fix")
+		}
 	case left > 0:
 		a.note("%s that croft does not fix by itself", count(left, "finding"))
 	}

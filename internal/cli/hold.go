@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -71,8 +72,16 @@ func (a *app) runHold(ctx context.Context, svc holder, req croft.LeaseRequest) e
 		return nil
 	}
 	a.line(string(lease.ID))
-	a.note("held for process %d as long as it lives", lease.Owner.PID)
+	a.note("held for %s as long as it lives", processOf(*lease))
 	return nil
+}
+
+// processOf is how the owner of a lease is called.
+func processOf(l croft.Lease) string {
+	if l.Process == "" {
+		return fmt.Sprintf("process %d", l.Owner.PID)
+	}
+	return fmt.Sprintf("%s (%d)", l.Process, l.Owner.PID)
 }
 
 func (a *app) runRelease(ctx context.Context, svc holder, lease croft.ID) error {

@@ -15,16 +15,30 @@ type mergesResult struct {
 	Lanes   []croft.Lane  `json:"lanes,omitempty"` // of the targets that somebody else moved
 }
 
+// column is what a table has more than always.
+type column int
+
+const (
+	columnsUsual column = iota
+	columnID            // by which one of several merges of a workspace is named
+)
+
 // showMerges prints merges, one line each, and what stands in the way of those
 // that stay pending.
-func (a *app) showMerges(merges []croft.Merge) {
+func (a *app) showMerges(merges []croft.Merge) { a.showMergesWith(merges, columnsUsual) }
+
+func (a *app) showMergesWith(merges []croft.Merge, more column) {
 	if a.json {
 		a.emit(mergesResult{Version: formatVersion, Merges: nonNil(merges)})
 		return
 	}
 	rows := make([][]cell, 0, len(merges))
 	for _, m := range merges {
-		rows = append(rows, []cell{plain(m.Workspace), {mergeWord(m), mergeStyle(m)}, plain("→ " + orDash(m.Target)), plain(orDash(short(m.Commit)))})
+		row := []cell{plain(m.Workspace), {mergeWord(m), mergeStyle(m)}, plain("→ " + orDash(m.Target)), plain(orDash(short(m.Commit)))}
+		if more == columnID {
+			row = append(row, plain(string(m.ID)))
+		}
+		rows = append(rows, row)
 	}
 	a.table(rows)
 	for _, m := range merges {

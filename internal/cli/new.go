@@ -39,7 +39,7 @@ where that is strictly ahead, and its work goes back to that branch. Both are
 printed.`,
 		Example: `  croft new fix-login
   croft new --branch feature/search
-  croft new researcher developer reviewer --layout swarm --session 1`,
+  croft new researcher developer reviewer`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req, err := opts.request(cmd, a.dir(), args)
 			if err != nil {

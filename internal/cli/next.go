@@ -37,12 +37,29 @@ func nextFor(ws croft.Workspace, now time.Time) croft.Next {
 	case ws.Head == ws.Base:
 		return croft.Next{What: "no commits yet", Command: "croft sh " + name}
 	case ws.MergeStatus == croft.MergePending:
-		return croft.Next{What: "pending", Command: "croft merge " + name}
+		return nextForPending(ws, name)
 	case ws.MergeStatus == croft.MergeReverted:
 		return croft.Next{What: "reverted", Command: "croft merge " + name}
 	default:
 		return croft.Next{What: "has commits", Command: "croft merge " + name}
 	}
+}
+
+// nextForPending says what work needs that was to be merged and is not.
+func nextForPending(ws croft.Workspace, name string) croft.Next {
+	switch ws.MergeReason {
+	case "":
+		return croft.Next{What: "pending", Command: "croft merge " + name}
+	case croft.Conflict:
+		return croft.Next{What: "pending, " + ws.MergeMessage, Command: "croft merge --resolve " + name}
+	case croft.InProgress:
+		return croft.Next{What: "resolve its conflicts and git add them, then croft merge " + name, Command: "croft sh " + name}
+	case croft.CheckFailed:
+		return croft.Next{What: "pending, " + ws.MergeMessage, Command: "croft sh " + name}
+	case croft.ChecksUntrusted:
+		return croft.Next{What: "pending, " + ws.MergeMessage, Command: "croft config trust"}
+	}
+	return croft.Next{What: "pending, " + ws.MergeMessage, Command: "croft merge " + name}
 }
 
 // nextForBroken says what a broken workspace needs. Where its directory is not

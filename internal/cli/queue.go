@@ -56,10 +56,10 @@ func newQueueCommand(a *app) *cobra.Command {
 				})
 			},
 		},
-		newQueueAction(a, croft.QueueHold, "hold [NAME...]", "Keep merges waiting", &req.Target),
-		newQueueAction(a, croft.QueueRelease, "release [NAME...]", "Let held merges go on", &req.Target),
+		newQueueAction(a, croft.QueueHold, "hold [NAME...]", "Keep merges waiting: all that wait, or those that are named", &req.Target),
+		newQueueAction(a, croft.QueueRelease, "release [NAME...]", "Let held merges go on: all, or those that are named", &req.Target),
 		newQueueAction(a, croft.QueueFirst, "first NAME...", "Put merges before all others", &req.Target),
-		newQueueAction(a, croft.QueueCancel, "cancel [NAME...]", "Take merges out of the queue", &req.Target),
+		newQueueCancelCommand(a, &req.Target),
 		newQueueAcceptCommand(a),
 	)
 	return cmd
@@ -95,6 +95,85 @@ func newQueueAction(a *app, action croft.QueueAction, use, short string, target 
 	}
 }
 
+func newQueueCancelCommand(a *app, target *string) *cobra.Command {
+	var agreement agreement
+	cmd := &cobra.Command{
+		Use: "cancel [NAME...]", Short: "Take merges out of the queue",
+		Long: `Take merges out of the queue; their workspaces stay. Without a name it is all
+that wait: they are listed first, and you are asked.`,
+		ValidArgsFunction: a.completeMany,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			reach := reachNamed
+			if len(args) == 0 {
+				reach = reachFurther
+			}
+			agreed, err := a.consent(cmd, agreement, reach)
+			if err != nil {
+				return err
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runQueueCancel(ctx, svc, croft.QueueRequest{Repo: a.dir(), Action: croft.QueueCancel, Merges: args, Target: *target}, agreed)
+			})
+		},
+	}
+	agreement.flags(cmd)
+	return cmd
+}
+
+func (a *app) runQueueCancel(ctx context.Context, svc queuer, req croft.QueueRequest, agreed consent) error {
+	if agreed != consentGiven {
+		merges, err := cancelable(ctx, svc, req)
+		if err != nil {
+			return err
+		}
+		merges = slices.DeleteFunc(merges, func(m croft.Merge) bool {
+			isLate := m.State != croft.MergeQueued
+			if isLate {
+				a.note("kept %s: it is being merged", m.Workspace)
+			}
+			return isLate
+		})
+		if len(merges) == 0 && !a.json {
+			a.note("nothing waits")
+			return nil
+		}
+		a.showMerges(merges)
+		if yes, err := a.agreed(ctx, agreed, "Take "+count(len(merges), "merge")+" out of the queue?"); err != nil || !yes {
+			return err
+		}
+		if req.Merges, err = a.stillWaiting(ctx, svc, req, merges); err != nil || len(req.Merges) == 0 {
+			return err
+		}
+	}
+	return a.runQueueAction(ctx, svc, req)
+}
+
+// cancelable are the merges that a request to cancel speaks of, including those for
+// which it is too late.
+func cancelable(ctx context.Context, svc queuer, req croft.QueueRequest) ([]croft.Merge, error) {
+	req.DryRun = croft.DryRunOn
+	return svc.Queue(ctx, req)
+}
+
+// stillWaiting are the IDs of the merges that were shown, without those that have
+// ended meanwhile.
+func (a *app) stillWaiting(ctx context.Context, svc queuer, req croft.QueueRequest, were []croft.Merge) ([]string, error) {
+	req.Merges = nil
+	now, err := cancelable(ctx, svc, req)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, m := range were {
+		if slices.ContainsFunc(now, func(n croft.Merge) bool { return n.ID == m.ID }) {
+			ids = append(ids, string(m.ID))
+		} else {
+			a.note("%s does not wait any more", m.Workspace)
+		}
+	}
+	return ids, nil
+}
+
 func (a *app) runQueue(ctx context.Context, svc queuer, req croft.MergesRequest) error {
 	merges, err := svc.Merges(ctx, req)
 	if err != nil {
@@ -109,9 +188,12 @@ func (a *app) runQueue(ctx context.Context, svc queuer, req croft.MergesRequest)
 		a.emit(mergesResult{formatVersion, nonNil(merges), lanes})
 		return nil
 	}
-	if len(merges) == 0 {
+	switch {
+	case len(merges) == 0:
 		a.note("nothing waits")
-	} else {
+	case req.Scope == croft.ScopeAll:
+		a.showMergesWith(merges, columnID)
+	default:
 		a.showMerges(merges)
 	}
 	for _, l := range lanes {

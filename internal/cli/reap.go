@@ -10,6 +10,7 @@ import (
 
 // reaper is what `croft reap` takes.
 type reaper interface {
+	inspector
 	repoFinder
 	Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanResult, error)
 }
@@ -20,83 +21,82 @@ type cleanResult struct {
 	Removed  []croft.Removed `json:"removed"`
 	Kept     []croft.Kept    `json:"kept"`
 	Branches []string        `json:"branches"`
+	Unknown  []string        `json:"unknown,omitempty"`
 	DryRun   bool            `json:"dryRun,omitempty"`
 }
 
 func newReapCommand(a *app) *cobra.Command {
 	var olderThan age
-	var isForced, isDryRun bool
+	var isForced bool
+	var agreement agreement
 	cmd := &cobra.Command{
 		Use:   "reap",
 		Short: "Remove what dead agents left",
 		Long: `Move orphans to the trash: workspaces whose lease expired and whose owner is
 provably gone. Without a lease there are no orphans; --older-than also takes
 idle workspaces of that age that nobody leased, if their commits are in their
-target. One whose directory is not found stays.`,
+target. One whose directory is not found stays. What that is, is listed first, and
+you are asked.`,
 		Example: `  croft reap --older-than 7d --dry-run`,
 		Args:    takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			req := croft.ReapRequest{Repo: a.dir(), OlderThan: time.Duration(olderThan)}
 			if isForced {
-				req.Mode = croft.RemoveForce
+				req.Mode, agreement.isYes = croft.RemoveForce, true
 			}
-			if isDryRun {
-				req.DryRun = croft.DryRunOn
+			agreed, err := a.consent(cmd, agreement, reachFurther)
+			if err != nil {
+				return err
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runReap(ctx, svc, req)
+				return a.runReap(ctx, svc, req, agreed)
 			})
 		},
 	}
 	flags := cmd.Flags()
 	flags.Var(&olderThan, "older-than", "also idle workspaces of this age, such as 24h or 7d")
-	flags.BoolVarP(&isForced, "force", "f", false, "also with work that is nowhere else")
-	flags.BoolVarP(&isDryRun, "dry-run", "n", false, "only tell")
+	flags.BoolVarP(&isForced, "force", "f", false, "also with work that is nowhere else; does not ask")
+	agreement.flags(cmd)
 	return cmd
 }
 
-func (a *app) runReap(ctx context.Context, svc reaper, req croft.ReapRequest) error {
-	result, err := svc.Reap(ctx, req)
-	if err != nil {
-		return err
-	}
-	isDryRun := req.DryRun == croft.DryRunOn
-	a.printClean(*result, isDryRun, "nothing to reap")
-	if !isDryRun {
-		a.upkeepAfter(ctx, svc)
-	}
-	return nil
+func (a *app) runReap(ctx context.Context, svc reaper, req croft.ReapRequest, agreed consent) error {
+	_, err := a.sweep(ctx, svc, agreed, "nothing to reap", func(dry croft.DryRun, shown *croft.Agreed) (*croft.CleanResult, error) {
+		req.DryRun, req.Agreed = dry, shown
+		return svc.Reap(ctx, req)
+	})
+	return err
 }
 
-// printClean prints what was removed, or would be, and remarks what was kept.
-func (a *app) printClean(r croft.CleanResult, isDryRun bool, nothing string) {
+// printClean prints what was removed, or in rows of its own what would be, and
+// remarks what was kept.
+func (a *app) printClean(r croft.CleanResult, plan [][]cell, nothing string) {
+	isDryRun := plan != nil
 	if a.json {
-		a.emit(cleanResult{formatVersion, nonNil(r.Removed), nonNil(r.Kept), nonNil(r.Branches), isDryRun})
+		a.emit(cleanResult{
+			Version: formatVersion, Removed: nonNil(r.Removed), Kept: nonNil(r.Kept), Branches: nonNil(r.Branches), DryRun: isDryRun,
+		})
 		return
 	}
 	if len(r.Removed)+len(r.Branches) == 0 {
 		a.note("%s", nothing)
 	}
-	a.table(cleanRows(r, isDryRun))
-	for _, k := range r.Kept {
-		a.note("kept %s: %s", k.Name, k.Reason.Message)
+	if isDryRun {
+		a.table(plan)
+	} else {
+		a.table(cleanRows(r))
 	}
+	a.noteKept(r.Kept)
 }
 
-func cleanRows(r croft.CleanResult, isDryRun bool) [][]cell {
-	rows := removedRows(r.Removed)
-	if isDryRun {
-		rows = nil
-		for _, removed := range r.Removed {
-			rows = append(rows, []cell{plain(removed.Name), plain("to the trash")})
-		}
-	}
-	what := "deleted, tip kept"
-	if isDryRun {
-		what = "to be deleted, tip kept"
-	}
-	for _, branch := range r.Branches {
-		rows = append(rows, []cell{plain(branch), plain("branch " + what)})
+func cleanRows(r croft.CleanResult) [][]cell {
+	return append(removedRows(r.Removed), branchRows(r.Branches, "branch deleted, tip kept")...)
+}
+
+func branchRows(branches []string, what string) [][]cell {
+	var rows [][]cell
+	for _, branch := range branches {
+		rows = append(rows, []cell{plain(branch), plain(what)})
 	}
 	return rows
 }

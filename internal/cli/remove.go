@@ -26,6 +26,7 @@ type removeResult struct {
 
 func newRemoveCommand(a *app) *cobra.Command {
 	var isAll, isForced, keepsBranch, isMissingOK bool
+	var agreement agreement
 	cmd := &cobra.Command{
 		Use:     "remove NAME...",
 		Aliases: []string{"rm"},
@@ -34,105 +35,191 @@ func newRemoveCommand(a *app) *cobra.Command {
 branches are kept.
 
 A workspace with uncommitted work is removed only if you say so: on a terminal
-you are asked, elsewhere --force says it. A workspace in which a process is at
-work is never removed.`,
+you are asked, elsewhere --yes says it. With --all you are asked in any case. A
+workspace in which a process is at work is never removed.`,
 		ValidArgsFunction: a.completeMany,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := croft.RemoveRequest{Repo: a.dir(), Workspaces: a.refs(args)}
+			reach := reachNamed
 			switch {
 			case isAll && len(args) > 0:
 				return misused(cmd, "either names or --all")
 			case !isAll && len(args) == 0:
 				return misused(cmd, "which workspace? give names or --all")
 			case isAll:
-				req.All = croft.ScopeAll
+				req.All, reach = croft.ScopeAll, reachFurther
 			}
 			if isForced {
-				req.Mode = croft.RemoveForce
+				req.Mode, agreement.isYes = croft.RemoveForce, true
 			}
 			if keepsBranch {
 				req.Branch = croft.BranchKeep
 			}
+			agreed, err := a.consent(cmd, agreement, reach)
+			if err != nil {
+				return err
+			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runRemove(ctx, svc, req, isMissingOK)
+				if agreed != consentGiven {
+					return a.runShownRemove(ctx, svc, req, agreed, isMissingOK)
+				}
+				withWork := consentAsk // whether uncommitted work goes along
+				if agreement.isYes {
+					withWork = consentGiven
+				} else if !a.canAsk() {
+					withWork = consentNone
+				}
+				return a.runRemove(ctx, svc, req, withWork, isMissingOK)
 			})
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&isAll, "all", false, "all workspaces of the repository")
-	flags.BoolVarP(&isForced, "force", "f", false, "also with uncommitted work or a lock")
+	flags.BoolVarP(&isForced, "force", "f", false, "also with uncommitted work or a lock; does not ask")
+	agreement.flags(cmd)
 	flags.BoolVar(&keepsBranch, "keep-branch", false, "leave the branches")
 	flags.BoolVar(&isMissingOK, "missing-ok", false, "a workspace that is not there is removed already")
 	return cmd
 }
 
-func (a *app) runRemove(ctx context.Context, svc remover, req croft.RemoveRequest, isMissingOK bool) error {
+func (a *app) runRemove(ctx context.Context, svc remover, req croft.RemoveRequest, withWork consent, isMissingOK bool) error {
 	result, err := svc.Remove(ctx, req)
 	if err != nil {
 		return err
 	}
-	if a.canAsk() && req.Mode == croft.RemoveSafe {
-		if err := a.askAboutKept(ctx, svc, req, result); err != nil {
+	if withWork != consentNone && req.Mode == croft.RemoveSafe {
+		if err := a.removeKept(ctx, svc, req, result, withWork); err != nil {
 			return err
 		}
 	}
+	a.showRemoved(ctx, svc, *result)
+	a.noteUnknown(result.Unknown)
+	a.tellKept(result.Kept)
+	if err := keptStatus(result.Kept); err != nil {
+		return err
+	}
+	return a.unknownStatus(result.Unknown, isMissingOK)
+}
+
+// runShownRemove shows what a removal takes, and removes that if the user agrees.
+func (a *app) runShownRemove(ctx context.Context, svc remover, req croft.RemoveRequest, how consent, isMissingOK bool) error {
+	plan, err := a.planRemove(ctx, svc, req)
+	if err != nil {
+		return err
+	}
+	yes, err := a.agreedToTrash(ctx, how, plan, "no workspaces")
+	if err != nil {
+		return err
+	}
+	if how == consentDryRun {
+		a.noteUnknown(plan.unknown)
+		return a.unknownStatus(plan.unknown, isMissingOK)
+	}
+	if !yes {
+		if len(plan.list) == 0 { // there was nothing to ask about
+			return keptStatus(plan.kept)
+		}
+		return nil
+	}
+	req.Agreed = plan.agreed()
+	result, err := svc.Remove(ctx, req)
+	if err != nil {
+		return err
+	}
+	kept := result.Kept
+	result.Kept = append(plan.kept, kept...)
+	a.showRemoved(ctx, svc, *result)
+	a.tellKept(kept) // the others were told before the question
+	return keptStatus(result.Kept)
+}
+
+// showRemoved prints what was removed.
+func (a *app) showRemoved(ctx context.Context, svc repoFinder, result croft.RemoveResult) {
 	if a.json {
 		a.emit(removeResult{formatVersion, nonNil(result.Removed), nonNil(result.Kept), result.Unknown})
 	} else {
 		a.table(removedRows(result.Removed))
 	}
-	for _, name := range result.Unknown {
-		a.note("no workspace %s, nothing to remove", quoted(name))
-	}
-	a.tellKept(result.Kept)
 	if len(result.Removed) > 0 {
 		a.upkeepAfter(ctx, svc)
 	}
-	if err := keptStatus(result.Kept); err != nil {
-		return err
-	}
-	if len(result.Unknown) > 0 && !isMissingOK {
-		a.note("hint: croft list")
-		return statusError(croft.WorktreeNotFound.ExitCode())
-	}
-	return nil
 }
 
-// askAboutKept asks for each workspace that was kept for its uncommitted work,
-// and removes it with force where the answer is yes.
-func (a *app) askAboutKept(ctx context.Context, svc remover, req croft.RemoveRequest, result *croft.RemoveResult) error {
-	var still []croft.Kept
-	for _, kept := range result.Kept {
-		if !errors.Is(kept.Reason, croft.WorkspaceDirty) {
-			still = append(still, kept)
-			continue
-		}
-		ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: req.Repo, Ref: kept.Name})
-		if err != nil {
-			return err
-		}
-		status, err := svc.Status(ctx, ws.ID)
-		if err != nil {
-			return err
-		}
-		yes, err := a.ask(ctx, a.loss(*ws, *status)+". Remove?")
-		if err != nil {
-			return err
-		}
-		if !yes {
-			still = append(still, kept)
-			continue
-		}
-		forced, err := svc.Remove(ctx, croft.RemoveRequest{
-			Repo: req.Repo, Workspaces: []string{string(ws.ID)}, Mode: croft.RemoveForce, Branch: req.Branch,
-		})
-		if err != nil {
-			return err
-		}
-		result.Removed = append(result.Removed, forced.Removed...)
-		still = append(still, forced.Kept...)
+// noteUnknown remarks names that are not there.
+func (a *app) noteUnknown(names []string) {
+	for _, name := range names {
+		a.note("no workspace %s, nothing to remove", quoted(name))
 	}
-	result.Kept = still
+}
+
+// unknownStatus makes names that are not there visible in the exit status.
+func (a *app) unknownStatus(names []string, isMissingOK bool) error {
+	if len(names) == 0 || isMissingOK {
+		return nil
+	}
+	a.note("hint: croft list")
+	return statusError(croft.WorktreeNotFound.ExitCode())
+}
+
+// planRemove finds out what a removal takes. Uncommitted work goes along if the user
+// agrees; what else protects a workspace keeps it.
+func (a *app) planRemove(ctx context.Context, svc remover, req croft.RemoveRequest) (takePlan, error) {
+	req.DryRun = croft.DryRunOn
+	result, err := svc.Remove(ctx, req)
+	if err != nil {
+		return takePlan{}, err
+	}
+	plan := takePlan{unknown: result.Unknown}
+	for _, r := range result.Removed {
+		a.take(ctx, svc, &plan, r.ID, r.Name)
+	}
+	for _, k := range result.Kept {
+		if errors.Is(k.Reason, croft.WorkspaceDirty) {
+			a.take(ctx, svc, &plan, k.ID, k.Name)
+		} else {
+			plan.kept = append(plan.kept, k)
+		}
+	}
+	return plan, nil
+}
+
+func isClean(s croft.Status) bool {
+	return s.Staged+s.Modified+s.Untracked+s.Conflicted+len(s.Paths)+s.Ahead == 0
+}
+
+// removeKept removes the workspaces that were kept for their uncommitted work, if
+// the user agrees to that.
+func (a *app) removeKept(ctx context.Context, svc remover, req croft.RemoveRequest, result *croft.RemoveResult, how consent) error {
+	var still []croft.Kept
+	var plan takePlan
+	for _, kept := range result.Kept {
+		if errors.Is(kept.Reason, croft.WorkspaceDirty) {
+			a.take(ctx, svc, &plan, kept.ID, kept.Name)
+		} else {
+			still = append(still, kept)
+		}
+	}
+	if len(plan.list) == 0 {
+		return nil
+	}
+	if how == consentAsk {
+		yes, err := a.agreedToTrash(ctx, how, plan, "")
+		if err != nil || !yes {
+			return err
+		}
+	}
+	agreed := plan.agreed()
+	agreed.WithWork = agreed.Workspaces
+	again := croft.RemoveRequest{Repo: req.Repo, Branch: req.Branch, Agreed: agreed}
+	for _, id := range agreed.Workspaces {
+		again.Workspaces = append(again.Workspaces, string(id))
+	}
+	withWork, err := svc.Remove(ctx, again)
+	if err != nil {
+		return err
+	}
+	result.Removed = append(result.Removed, withWork.Removed...)
+	result.Kept = append(still, withWork.Kept...)
 	return nil
 }
 
@@ -152,7 +239,7 @@ func (a *app) loss(ws croft.Workspace, status croft.Status) string {
 	if len(parts) == 0 {
 		parts = []string{"uncommitted work"}
 	}
-	text := ws.Name + ": " + strings.Join(parts, ", ") + " → trash"
+	text := strings.Join(parts, ", ") + " → trash"
 	if kept := a.retention(ws.Repo); kept != "" {
 		text += ", " + kept
 	}

@@ -11,7 +11,7 @@ import (
 
 var errDirty = &croft.Error{
 	Code: croft.WorkspaceDirty, Op: "remove", Workspace: "fix-login",
-	Message: "fix-login holds uncommitted work", Hint: "croft remove --force fix-login",
+	Message: "fix-login holds uncommitted work", Hint: "croft remove --yes fix-login",
 }
 
 // dirtyService keeps fix-login unless it is forced.
@@ -23,34 +23,37 @@ func dirtyService(asked *[]croft.RemoveRequest) *fake {
 		},
 		remove: func(req croft.RemoveRequest) (*croft.RemoveResult, error) {
 			*asked = append(*asked, req)
-			if req.Mode == croft.RemoveForce {
+			if req.Mode == croft.RemoveForce || req.Agreed != nil {
 				return &croft.RemoveResult{Removed: []croft.Removed{{ID: "a1", Name: "fix-login", Trash: "t1", Branch: "croft/fix-login"}}}, nil
 			}
 			return &croft.RemoveResult{
 				Removed: []croft.Removed{{ID: "b2", Name: "b", Trash: "t2"}},
-				Kept:    []croft.Kept{{Name: "fix-login", Reason: errDirty}},
+				Kept:    []croft.Kept{{ID: "a1", Name: "fix-login", Reason: errDirty}},
 			}, nil
 		},
 	}
 }
 
+// shown is what is agreed to by whoever saw workspaces with uncommitted work.
+func shown(ids ...croft.ID) *croft.Agreed { return &croft.Agreed{Workspaces: ids, WithWork: ids} }
+
 func TestRemoveKeepsWithoutATerminal(t *testing.T) {
 	var asked []croft.RemoveRequest
 	r := newRun(dirtyService(&asked))
 	r.call(t, "remove", "b", "fix-login").want(t, croft.ExitRefused, "b  trash t2\n",
-		"croft: fix-login holds uncommitted work\nhint: croft remove --force fix-login\n")
+		"croft: fix-login holds uncommitted work\nhint: croft remove --yes fix-login\n")
 	want := []croft.RemoveRequest{{Repo: project, Workspaces: []string{"b", "fix-login"}}}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 	r.call(t, "remove", "b", "fix-login", "--json").wantJSON(t, croft.ExitRefused, `{"version":1,
 		"removed":[{"id":"b2","name":"b","trash":"t2"}],
-		"kept":[{"name":"fix-login","reason":{"code":"WORKSPACE_DIRTY","op":"remove","workspace":"fix-login",
-			"message":"fix-login holds uncommitted work","hint":"croft remove --force fix-login"}}]}`)
+		"kept":[{"id":"a1","name":"fix-login","reason":{"code":"WORKSPACE_DIRTY","op":"remove","workspace":"fix-login",
+			"message":"fix-login holds uncommitted work","hint":"croft remove --yes fix-login"}}]}`)
 }
 
 func TestRemoveAsksOnATerminal(t *testing.T) {
-	const question = "fix-login: 3 files not committed, 2 commits not in main → trash, 7 days. Remove? [y/N] "
+	const question = "  fix-login  3 files not committed, 2 commits not in main → trash, 7 days\nMove fix-login to the trash? [y/N] "
 	for answer, isRemoved := range map[string]bool{"y\n": true, "YES\n": true, "n\n": false, "\n": false, "": false, "yep\n": false} {
 		var asked []croft.RemoveRequest
 		r := newRun(dirtyService(&asked))
@@ -69,10 +72,24 @@ func TestRemoveAsksOnATerminal(t *testing.T) {
 		if r.exit != croft.ExitOK || r.stdout.String() != "b          trash t2\nfix-login  trash t1  deleted croft/fix-login\n" {
 			t.Errorf("%q: exit %d, stdout %q", answer, r.exit, r.stdout.String())
 		}
-		forced := croft.RemoveRequest{Repo: project, Workspaces: []string{"a1"}, Mode: croft.RemoveForce, Branch: croft.BranchKeep}
-		if diff := cmp.Diff(forced, asked[len(asked)-1]); diff != "" {
+		agreed := croft.RemoveRequest{Repo: project, Workspaces: []string{"a1"}, Agreed: shown("a1"), Branch: croft.BranchKeep}
+		if diff := cmp.Diff(agreed, asked[len(asked)-1]); diff != "" {
 			t.Errorf("%q: last request (-want +got):\n%s", answer, diff)
 		}
+	}
+}
+
+// TestRemoveAgreed: --yes agrees to what a question would ask, not to more.
+func TestRemoveAgreed(t *testing.T) {
+	var asked []croft.RemoveRequest
+	r := newRun(dirtyService(&asked))
+	r.call(t, "remove", "b", "fix-login", "--yes")
+	want := []croft.RemoveRequest{
+		{Repo: project, Workspaces: []string{"b", "fix-login"}},
+		{Repo: project, Workspaces: []string{"a1"}, Agreed: shown("a1")},
+	}
+	if diff := cmp.Diff(want, asked); diff != "" || r.exit != croft.ExitOK {
+		t.Errorf("exit %d, requests (-want +got):\n%s", r.exit, diff)
 	}
 }
 
@@ -164,7 +181,7 @@ func TestUpkeepFollowsAChange(t *testing.T) {
 		{[]string{"new"}, true, [][]string{{"gc", "--auto", "--repo", "/root"}}},
 		{[]string{"remove", "x"}, true, [][]string{{"gc", "--auto", "--repo", "/root"}}},
 		{[]string{"clean", "--yes"}, true, [][]string{{"gc", "--auto", "--repo", "/root"}}},
-		{[]string{"reap"}, true, [][]string{{"gc", "--auto", "--repo", "/root"}}},
+		{[]string{"reap", "--yes"}, true, [][]string{{"gc", "--auto", "--repo", "/root"}}},
 		{[]string{"new"}, false, nil},
 		{[]string{"remove", "gone", "--missing-ok"}, true, nil},
 		{[]string{"clean", "--dry-run"}, true, nil},

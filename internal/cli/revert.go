@@ -21,34 +21,36 @@ type revertPlanResult struct {
 
 func newRevertCommand(a *app) *cobra.Command {
 	req := croft.RevertRequest{}
-	var isYes, isDryRun bool
+	var isDryRun bool
 	cmd := &cobra.Command{
 		Use:   "revert NAME or MERGE",
 		Short: "Take a merge back",
 		Long: `Undo a merge by a new commit on its target, through the same lane and checks.
 What was merged after it stays. Merging the workspace again brings the work
-back.`,
-		Args: cobra.ExactArgs(1),
+back.
+
+Of a workspace that was merged several times, NAME means its last merge that
+changed anything; "croft queue --all" has the IDs of the others.`,
+		Args: takesMerge,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Repo, req.Ref = a.dir(), args[0]
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runRevert(ctx, svc, req, consentOf(isYes || !a.canAsk(), isDryRun))
+				return a.runRevert(ctx, svc, req, isDryRun)
 			})
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&req.Message, "message", "m", "", "the `message` of the commit")
-	flags.BoolVarP(&isYes, "yes", "y", false, "do not ask")
 	flags.BoolVarP(&isDryRun, "dry-run", "n", false, "only tell")
 	return cmd
 }
 
-func (a *app) runRevert(ctx context.Context, svc reverter, req croft.RevertRequest, agreed consent) error {
+func (a *app) runRevert(ctx context.Context, svc reverter, req croft.RevertRequest, isDryRun bool) error {
 	plan, err := svc.PlanRevert(ctx, req)
 	if err != nil {
 		return err
 	}
-	if agreed == consentDryRun && a.json {
+	if isDryRun && a.json {
 		a.emit(revertPlanResult{formatVersion, *plan})
 		return nil
 	}
@@ -58,14 +60,8 @@ func (a *app) runRevert(ctx context.Context, svc reverter, req croft.RevertReque
 	for _, c := range plan.Conflicts {
 		a.note("  %s will be in conflict (%s)", c.Path, c.Kind)
 	}
-	if agreed == consentDryRun {
+	if isDryRun {
 		return nil
-	}
-	if agreed == consentAsk && (plan.Later > 0 || len(plan.Conflicts) > 0) {
-		if yes, err := a.ask(ctx, "Take it back?"); err != nil || !yes {
-			return err
-		}
-		req.Target = plan.Target
 	}
 	m, err := svc.Revert(ctx, req)
 	if err != nil {

@@ -33,28 +33,42 @@ func newRoleCommand(a *app) *cobra.Command {
 		},
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(&cobra.Command{
-		Use:   "update [NAME]",
-		Short: "Copy a workspace's role files in again",
-		Long: `Copy the files of a workspace's role in again, after they were changed. They do
-not show as changes of the agent's.`,
-		Args:              takesOptionalName,
-		ValidArgsFunction: a.completeOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runRoleUpdate(ctx, svc, a.workspaceRequest(args))
-			})
-		},
-	})
+	cmd.AddCommand(newRoleUpdateCommand(a))
 	return cmd
 }
 
-func (a *app) runRoleUpdate(ctx context.Context, svc roleCopier, req croft.WorkspaceRequest) error {
+func newRoleUpdateCommand(a *app) *cobra.Command {
+	var isForced bool
+	cmd := &cobra.Command{
+		Use:   "update [NAME]",
+		Short: "Copy a workspace's role files in again",
+		Long: `Copy the files of a workspace's role in again, after they were changed. They do
+not show as changes of the agent's.
+
+Files that were changed in the workspace are not replaced, unless --force says so:
+then the workspace is saved as a snapshot first, with them.`,
+		Args:              takesOptionalName,
+		ValidArgsFunction: a.completeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			mode := croft.RoleSafe
+			if isForced {
+				mode = croft.RoleReplace
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runRoleUpdate(ctx, svc, a.workspaceRequest(args), mode)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&isForced, "force", "f", false, "also files that were changed in the workspace; they are saved first")
+	return cmd
+}
+
+func (a *app) runRoleUpdate(ctx context.Context, svc roleCopier, req croft.WorkspaceRequest, mode croft.RoleMode) error {
 	ws, err := svc.Workspace(ctx, req)
 	if err != nil {
 		return err
 	}
-	role, err := svc.CopyRole(ctx, croft.RoleRequest{Repo: req.Repo, Workspace: string(ws.ID)})
+	role, err := svc.CopyRole(ctx, croft.RoleRequest{Repo: req.Repo, Workspace: string(ws.ID), Mode: mode})
 	if err != nil {
 		return err
 	}
@@ -63,5 +77,8 @@ func (a *app) runRoleUpdate(ctx context.Context, svc roleCopier, req croft.Works
 		return nil
 	}
 	a.note("%s: copied %s of role %s", ws.Name, strings.Join(role.Files, ", "), role.Name)
+	if role.Snapshot != "" {
+		a.note("what was there before is saved: croft restore %s", role.Snapshot)
+	}
 	return nil
 }

@@ -232,7 +232,7 @@ func newRoundEnd(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&session, "session", "", "the `session`, by name or ID")
 	cmd.Flags().IntVar(&number, "number", 0, "the round's number (default: the last)")
-	cmd.Flags().BoolVarP(&isForced, "force", "f", false, "do not wait for processes that are still in a checkout; they go on in the trash")
+	cmd.Flags().BoolVarP(&isForced, "force", "f", false, "do not wait for processes that are still in a checkout, which go on in the trash, nor for a checkout that is not found")
 	return cmd
 }
 

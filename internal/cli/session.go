@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/croft-sh/croft"
@@ -156,6 +157,10 @@ func (a *app) listSessions(cmd *cobra.Command, f croft.SessionFilter) error {
 
 func (a *app) runSessionList(ctx context.Context, svc sessionKeeper, f croft.SessionFilter) error {
 	list, err := svc.Sessions(ctx, f)
+	if errors.Is(err, croft.NotARepo) && a.repo == "" {
+		f.Repo = "" // those that work on nothing
+		list, err = svc.Sessions(ctx, f)
+	}
 	if err != nil {
 		return err
 	}

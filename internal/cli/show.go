@@ -102,7 +102,11 @@ func (a *app) details(r showResult) [][]cell {
 		add("removed", ageOf(a.env.Now(), ws.RemovedAt)+" ago")
 	}
 	if ws.Lease != nil {
-		add("in use", fmt.Sprintf("process %d on %s", ws.Lease.Owner.PID, ws.Lease.Owner.Host))
+		user := processOf(*ws.Lease)
+		if ws.Lease.Process == "" { // it may be on another machine
+			user += " on " + ws.Lease.Owner.Host
+		}
+		add("in use", user)
 	}
 	if r.Status != nil {
 		add("changes", changes(*r.Status))
@@ -120,6 +124,8 @@ func fate(ws croft.Workspace) string {
 		return fmt.Sprintf("merged as %s; croft revert %s takes it back", commit, shellWord(ws.Name))
 	case ws.MergeStatus == croft.MergeReverted && commit != "":
 		return fmt.Sprintf("reverted; it was merged as %s", commit)
+	case ws.MergeMessage != "":
+		return fmt.Sprintf("%s: %s", ws.MergeStatus, ws.MergeMessage)
 	default:
 		return string(ws.MergeStatus)
 	}

@@ -69,16 +69,17 @@ func (a *app) runTrust(ctx context.Context, svc truster, req croft.ChecksRequest
 		a.showChecks(plan)
 	}
 	isNews := !plan.IsApproved || plan.IsNamed
-	if isNews && agreed == consentAsk && !plan.IsNamed {
-		yes, err := a.ask(ctx, "May they, and whatever merged files put behind them, run as you in this repository?")
+	isAgreed := false
+	switch {
+	case isNews && plan.IsNamed: // by its hash
+		isAgreed = agreed != consentDryRun
+	case isNews:
+		isAgreed, err = a.agreed(ctx, agreed, "May they, and whatever merged files put behind them, run as you in this repository?")
 		if err != nil {
 			return err
 		}
-		if yes {
-			agreed = consentGiven
-		}
 	}
-	if isNews && (agreed == consentGiven || plan.IsNamed && agreed != consentDryRun) {
+	if isAgreed {
 		plan, err = svc.Approve(ctx, croft.ApproveRequest{Repo: req.Repo, Target: plan.Target, Hash: plan.Hash, From: a.env.Dir})
 		if err != nil {
 			return err

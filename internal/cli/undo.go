@@ -20,45 +20,38 @@ type undoResult struct {
 }
 
 func newUndoCommand(a *app) *cobra.Command {
-	var isForced, isDryRun, isYes bool
+	var isForced bool
+	var agreement agreement
 	cmd := &cobra.Command{
 		Use:   "undo [OP]",
 		Short: "Take back what was done last",
 		Long: `Take back your last act: what was made goes to the trash, what was removed is
-restored. It says what it will do, and asks on a terminal. Repeated, it goes
-further back. An undo can be undone by its name; "croft history" shows all.`,
+restored. It says what it will do, and asks unless you name the act. Repeated, it
+goes further back. An undo can be undone by its name; "croft history" shows all.`,
 		Example: `  croft undo
   croft undo k3v9q2m7x4t1b8n5`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := croft.UndoRequest{Repo: a.dir()}
+			reach := reachFurther
 			if len(args) > 0 {
-				req.Operation = croft.ID(args[0])
+				req.Operation, reach = croft.ID(args[0]), reachNamed
 			}
 			if isForced {
-				req.Mode = croft.RemoveForce
+				req.Mode, agreement.isYes = croft.RemoveForce, true
+			}
+			agreed, err := a.consent(cmd, agreement, reach)
+			if err != nil {
+				return err
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runUndo(ctx, svc, req, consentOf(isYes || !a.canAsk(), isDryRun))
+				return a.runUndo(ctx, svc, req, agreed)
 			})
 		},
 	}
-	flags := cmd.Flags()
-	flags.BoolVar(&isForced, "force", false, "also what holds uncommitted work; it goes to the trash")
-	flags.BoolVarP(&isYes, "yes", "y", false, "do not ask")
-	flags.BoolVarP(&isDryRun, "dry-run", "n", false, "only tell")
+	cmd.Flags().BoolVar(&isForced, "force", false, "also what holds uncommitted work; it goes to the trash; does not ask")
+	agreement.flags(cmd)
 	return cmd
-}
-
-func consentOf(isYes, isDryRun bool) consent {
-	switch {
-	case isDryRun:
-		return consentDryRun
-	case isYes:
-		return consentGiven
-	default:
-		return consentAsk
-	}
 }
 
 func (a *app) runUndo(ctx context.Context, svc undoer, req croft.UndoRequest, agreed consent) error {
@@ -76,10 +69,8 @@ func (a *app) runUndo(ctx context.Context, svc undoer, req croft.UndoRequest, ag
 		}
 		return nil
 	}
-	if agreed == consentAsk {
-		if yes, err := a.ask(ctx, "Do that?"); err != nil || !yes {
-			return err
-		}
+	if yes, err := a.agreed(ctx, agreed, "Do that?"); err != nil || !yes {
+		return err
 	}
 	req.Operation = plan.Operation.ID // what was shown, whatever happened since
 	done, err := svc.Undo(ctx, req)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -14,43 +15,58 @@ type uninstaller interface {
 
 // uninstallResult is what `croft uninstall` prints.
 type uninstallResult struct {
-	Version int                   `json:"version"`
-	Removed croft.UninstallResult `json:"removed"`
+	Version int `json:"version"`
+	croft.UninstallResult
 }
 
 func newUninstallCommand(a *app) *cobra.Command {
-	var isYes, isDryRun bool
+	var isAll, isGone bool
+	var agreement agreement
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Remove all of Croft's from a repository",
+		Short: "Remove all of Croft's from a repository, or from this machine",
 		Long: `Remove all that is Croft's own from this repository: its refs, its files in the
-git directory, its lines in the configuration, and what it remembers. What that
-is, is listed first, and you are asked.
+git directory, its lines in the configuration and in the exclude file, and what it
+remembers. What that is, is listed first, and you are asked.
 
-Branches and worktrees stay as plain git has them, and so do the directories in
-the trash. Commits and snapshots that only Croft kept become branches below
-croft-kept/.`,
+Branches and worktrees stay as plain git has them, and so does all that is work:
+directories in the trash, archived secrets, archives and homes of sessions. Commits
+and snapshots that only Croft kept become branches below croft-kept/.
+
+With --all: from every repository that Croft knows, then the state and its second
+copy. A repository that is not there now, that has merges waiting or isolated
+workspaces is kept, and so is the state then.
+
+With --forget: a repository that was deleted, and does not come back. Nothing may be
+at its path. What Croft remembers of it is forgotten; its workspaces and its trash
+stay where they are.`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			agreed := consentAsk
 			switch {
-			case isDryRun:
-				agreed = consentDryRun
-			case isYes:
-				agreed = consentGiven
-			case !a.canAsk():
-				e := misused(cmd, "nobody is there to be asked: say --yes, or --dry-run to see the list")
-				e.Hint = cmd.CommandPath() + " --dry-run"
-				return e
+			case isGone && isAll:
+				return misused(cmd, "either --all or --forget")
+			case isGone && a.repo == "":
+				return misused(cmd, "which repository is gone? --forget takes --repo PATH")
+			}
+			agreed, err := a.consent(cmd, agreement, reachFurther)
+			if err != nil {
+				return err
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runUninstall(ctx, svc, croft.UninstallRequest{Repo: a.dir()}, agreed)
+				req := croft.UninstallRequest{Repo: a.dir()}
+				if isGone {
+					req.Gone = croft.GoneForGood
+				}
+				if isAll {
+					req = croft.UninstallRequest{All: croft.ScopeAll}
+				}
+				return a.runUninstall(ctx, svc, req, agreed)
 			})
 		},
 	}
-	flags := cmd.Flags()
-	flags.BoolVarP(&isYes, "yes", "y", false, "do not ask")
-	flags.BoolVarP(&isDryRun, "dry-run", "n", false, "only tell")
+	cmd.Flags().BoolVar(&isAll, "all", false, "from every repository that Croft knows, and the state")
+	cmd.Flags().BoolVar(&isGone, "forget", false, "a repository that was deleted, and is not at --repo any more")
+	agreement.flags(cmd)
 	return cmd
 }
 
@@ -66,8 +82,11 @@ func (a *app) runUninstall(ctx context.Context, svc uninstaller, req croft.Unins
 		if agreed == consentDryRun {
 			return nil
 		}
-		if yes, err := a.ask(ctx, "Remove all of Croft's from "+a.shown(plan.Path)+"?"); err != nil || !yes {
+		if yes, err := a.ask(ctx, uninstallQuestion(a, req, *plan)); err != nil || !yes {
 			return err
+		}
+		if req.All == croft.ScopeAll {
+			req.Shown = shownRepos(*plan)
 		}
 	}
 	done, err := svc.Uninstall(ctx, req)
@@ -75,31 +94,107 @@ func (a *app) runUninstall(ctx context.Context, svc uninstaller, req croft.Unins
 		return err
 	}
 	if agreed == consentGiven {
-		a.showUninstall(*done, "were")
+		a.showUninstall(*done, "was")
 	}
-	a.note("nothing of Croft's is left in %s", a.shown(done.Path))
-	return nil
+	for _, r := range done.Repos {
+		if req.Gone == croft.GoneForGood {
+			a.note("%s is forgotten", a.shown(r.Path))
+		} else {
+			a.note("nothing of Croft's is left in %s", a.shown(r.Path))
+		}
+	}
+	if req.All == croft.ScopeAll && len(done.Kept) == 0 && len(done.Left) == 0 {
+		a.note("nothing of Croft's is left in its own directories")
+	}
+	return keptRepos(done.Kept)
+}
+
+func uninstallQuestion(a *app, req croft.UninstallRequest, plan croft.UninstallResult) string {
+	switch {
+	case req.Gone == croft.GoneForGood:
+		return "Forget " + a.shown(plan.Repos[0].Path) + ", which is gone for good?"
+	case req.All != croft.ScopeAll:
+		return "Remove all of Croft's from " + a.shown(plan.Repos[0].Path) + "?"
+	case len(plan.Kept) > 0:
+		return "Remove all of Croft's from " + countOf(len(plan.Repos), "repository", "repositories") + ", and keep the rest?"
+	}
+	return "Remove all of Croft's from " + countOf(len(plan.Repos), "repository", "repositories") + ", and its state?"
+}
+
+// shownRepos are the repositories that a question named.
+func shownRepos(plan croft.UninstallResult) []string {
+	var paths []string
+	for _, r := range plan.Repos {
+		paths = append(paths, r.Path)
+	}
+	for _, k := range plan.Kept {
+		paths = append(paths, k.Path)
+	}
+	return paths
+}
+
+func countOf(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// keptRepos is the failure to remove what is Croft's own from some repositories.
+func keptRepos(kept []croft.KeptRepo) error {
+	if len(kept) == 0 {
+		return nil
+	}
+	return statusError(croft.WorkspaceBusy.ExitCode())
 }
 
 // showUninstall lists what goes and what stays.
-func (a *app) showUninstall(r croft.UninstallResult, were string) {
+func (a *app) showUninstall(res croft.UninstallResult, was string) {
 	if a.json {
-		a.emit(uninstallResult{formatVersion, r})
+		a.emit(uninstallResult{formatVersion, res})
 		return
 	}
 	var rows [][]cell
-	for _, b := range r.Branches {
-		rows = append(rows, []cell{plain("branch"), plain(b.Branch), plain("made of work that only Croft kept")})
+	row := func(what, path, remark string) {
+		rows = append(rows, []cell{plain(what), plain(path), plain(remark)})
 	}
-	for _, path := range r.Workspaces {
-		rows = append(rows, []cell{plain("worktree"), plain(a.shown(path)), plain("stays: git worktree list")})
+	refs := 0
+	for _, r := range res.Repos {
+		refs += len(r.Refs)
+		for _, b := range r.Branches {
+			row("branch", b.Branch, "made of work that only Croft kept, in "+a.shown(r.Path))
+		}
+		for _, path := range r.Workspaces {
+			row("worktree", a.shown(path), "stays: git worktree list")
+		}
+		a.leftRows(row, r.Left)
+		for _, path := range r.Files {
+			row("file", a.shown(path), was+" removed, or Croft's lines in it")
+		}
 	}
-	for _, path := range r.Left {
-		rows = append(rows, []cell{plain("trash"), plain(a.shown(path)), plain("stays")})
+	for _, path := range res.Files {
+		row("file", a.shown(path), was+" removed")
 	}
-	for _, path := range r.Files {
-		rows = append(rows, []cell{plain("file"), plain(a.shown(path)), plain(were + " removed, or Croft's lines in it")})
+	a.leftRows(row, res.Left)
+	for _, k := range res.Kept {
+		row("repository", a.shown(k.Path), "kept: "+k.Reason.Message)
 	}
 	a.table(rows)
-	a.note("%s below refs/croft/ %s deleted", count(len(r.Refs), "ref"), were)
+	if was == "was" && refs != 1 {
+		was = "were"
+	}
+	a.note("%s below refs/croft/ %s deleted", count(refs, "ref"), was)
+	for _, k := range res.Kept {
+		a.note("for %s: %s", a.shown(k.Path), k.Reason.Hint)
+	}
+}
+
+func (a *app) leftRows(row func(what, path, remark string), left []croft.Left) {
+	for _, l := range left {
+		remark := "stays"
+		if l.Kind == croft.LeftUnknown {
+			remark = "stays: Croft does not know it"
+		}
+		row(string(l.Kind), a.shown(l.Path), remark)
+	}
 }

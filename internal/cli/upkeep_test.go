@@ -31,9 +31,12 @@ func cleanAnswer() *croft.CleanResult {
 	}
 }
 
+// clean is the status of a workspace in which nothing was done.
+func clean(id croft.ID) (*croft.Status, error) { return &croft.Status{Workspace: id}, nil }
+
 func TestReap(t *testing.T) {
 	var asked croft.ReapRequest
-	svc := &fake{reap: func(req croft.ReapRequest) (*croft.CleanResult, error) {
+	svc := &fake{status: clean, reap: func(req croft.ReapRequest) (*croft.CleanResult, error) {
 		asked = req
 		return cleanAnswer(), nil
 	}}
@@ -57,8 +60,8 @@ func TestReap(t *testing.T) {
 func TestReapNothing(t *testing.T) {
 	svc := &fake{reap: func(croft.ReapRequest) (*croft.CleanResult, error) { return &croft.CleanResult{}, nil }}
 	r := newRun(svc)
-	r.call(t, "reap").want(t, croft.ExitOK, "", "nothing to reap\n")
-	r.call(t, "reap", "--json").wantJSON(t, croft.ExitOK, `{"version":1,"removed":[],"kept":[],"branches":[]}`)
+	r.call(t, "reap", "--yes").want(t, croft.ExitOK, "", "nothing to reap\n")
+	r.call(t, "reap", "--yes", "--json").wantJSON(t, croft.ExitOK, `{"version":1,"removed":[],"kept":[],"branches":[]}`)
 }
 
 func TestClean(t *testing.T) {
@@ -89,7 +92,9 @@ func TestClean(t *testing.T) {
 		},
 		{
 			name: "asked, yes", terminal: TerminalInteractive, answer: "y\n",
-			want:   []croft.CleanRequest{{Repo: project, DryRun: croft.DryRunOn}, {Repo: project}},
+			want: []croft.CleanRequest{{Repo: project, DryRun: croft.DryRunOn}, {
+				Repo: project, Agreed: &croft.Agreed{Workspaces: []croft.ID{"a1"}, Branches: []string{"croft/left"}},
+			}},
 			stdout: "old         trash t1                  deleted croft/old\ncroft/left  branch deleted, tip kept\n",
 		},
 		{
@@ -99,7 +104,7 @@ func TestClean(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var asked []croft.CleanRequest
-			r := newRun(&fake{clean: func(req croft.CleanRequest) (*croft.CleanResult, error) {
+			r := newRun(&fake{status: clean, clean: func(req croft.CleanRequest) (*croft.CleanResult, error) {
 				asked = append(asked, req)
 				return cleanAnswer(), nil
 			}})
@@ -116,10 +121,31 @@ func TestClean(t *testing.T) {
 }
 
 func TestCleanShowsThePlan(t *testing.T) {
-	r := newRun(&fake{clean: func(croft.CleanRequest) (*croft.CleanResult, error) { return cleanAnswer(), nil }})
+	r := newRun(&fake{status: clean, clean: func(croft.CleanRequest) (*croft.CleanResult, error) { return cleanAnswer(), nil }})
 	r.env.Terminal = TerminalInteractive
 	r.call(t, "clean").want(t, croft.ExitOK, "",
-		"old  to the trash\ncroft/left  branch to be deleted, tip kept\nRemove 1 workspace and 1 branch? [y/N] \n")
+		"  old  to the trash\n  croft/left  branch to be deleted, tip kept\nRemove 1 workspace and 1 branch? [y/N] \n")
+}
+
+// --all takes what is finished and what is not: the question says what is not.
+func TestCleanAllShowsWhatIsNotCommitted(t *testing.T) {
+	svc := &fake{
+		clean: func(croft.CleanRequest) (*croft.CleanResult, error) { return cleanAnswer(), nil },
+		workspace: func(req croft.WorkspaceRequest) (*croft.Workspace, error) {
+			if req.Ref != "a1" {
+				t.Errorf("asked for %q", req.Ref)
+			}
+			return &croft.Workspace{ID: "a1", Name: "old", Target: "main"}, nil
+		},
+		status: func(croft.ID) (*croft.Status, error) { return &croft.Status{Modified: 2, Ahead: 1}, nil },
+	}
+	r := newRun(svc)
+	r.env.Terminal = TerminalInteractive
+	r.call(t, "clean", "--all").want(t, croft.ExitOK, "",
+		"  old  2 files not committed, 1 commit not in main → trash, 7 days\n  croft/left  branch to be deleted, tip kept\nRemove 1 workspace and 1 branch? [y/N] \n")
+	r.call(t, "clean", "--all", "--dry-run").want(t, croft.ExitOK,
+		"old         2 files not committed, 1 commit not in main → trash, 7 days\ncroft/left  branch to be deleted, tip kept\n",
+		"kept b: a process is inside\n")
 }
 
 func TestGC(t *testing.T) {
@@ -220,7 +246,8 @@ func TestAutoGC(t *testing.T) {
 
 func TestDoctor(t *testing.T) {
 	open := croft.Finding{Code: "WORKSPACE_MISSING", Subject: "fix-login", Message: "its directory is gone"}
-	fixed := croft.Finding{Code: "RECORD_LOST", Subject: "b", Message: "its record was rebuilt", Fixed: true}
+	fixed := croft.Finding{Code: "RECORD_LOST", Subject: "b", Message: "its record was rebuilt", Fixed: true, CanFix: true}
+	fixable := croft.Finding{Code: "RECORD_LOST", Subject: "b", Message: "its record is lost", CanFix: true}
 	for _, tt := range []struct {
 		args     []string
 		findings []croft.Finding
@@ -233,6 +260,11 @@ func TestDoctor(t *testing.T) {
 		{
 			args: nil, findings: []croft.Finding{open}, want: croft.DoctorRequest{Repo: project}, exit: croft.ExitFailure,
 			stdout: "found  WORKSPACE_MISSING  fix-login  its directory is gone\n",
+			stderr: "1 finding left to fix\n",
+		},
+		{
+			args: nil, findings: []croft.Finding{fixable}, want: croft.DoctorRequest{Repo: project}, exit: croft.ExitFailure,
+			stdout: "found  RECORD_LOST  b  its record is lost\n",
 			stderr: "1 finding left to fix\nhint: croft doctor --fix\n",
 		},
 		{

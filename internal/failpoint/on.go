@@ -30,6 +30,7 @@ var counts struct {
 //	fail=#N
 //	nospace=, io=      return the error of a full or of a broken disk
 //	pause=FILE#N       at the N-th point, make FILE.paused and wait for FILE.go
+//	pause=FILE#NAME    at the first pass of NAME
 func Hit(name string) error {
 	verb, arg, _ := strings.Cut(os.Getenv("CROFT_FAILPOINT"), "=")
 	if verb == "" || strings.HasSuffix(verb, "-commits") {
@@ -69,8 +70,8 @@ func act(verb, arg, name string) error {
 		return err
 	}
 	if verb == "pause" {
-		file, nth, _ := strings.Cut(arg, "#")
-		if n, _ := strconv.Atoi(nth); n != all {
+		file, at, _ := strings.Cut(arg, "#")
+		if at != strconv.Itoa(all) && (at != name || own != 1) {
 			return nil
 		}
 		return pause(file, name)

@@ -242,10 +242,29 @@ func (d *Dir) Create(name string, perm os.FileMode) (*os.File, error) {
 	return d.openFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 }
 
+// The names of files that are to become others begin and end so.
+const (
+	tempPrefix = "."
+	tempSuffix = ".tmp"
+)
+
+// RemoveTemp removes what [Dir.WriteFile] left in a directory in which nobody else
+// writes, because its process died.
+func (d *Dir) RemoveTemp() error {
+	names, err := d.Names()
+	for _, name := range names {
+		rest, isTemp := strings.CutPrefix(name, tempPrefix)
+		if rest, ok := strings.CutSuffix(rest, tempSuffix); isTemp && ok && len(rest) == len(randomName()) {
+			err = errors.Join(err, d.Remove(name))
+		}
+	}
+	return err
+}
+
 // WriteFile replaces an entry by a file, whole or not at all. A link of that
 // name is replaced, not written through.
 func (d *Dir) WriteFile(name string, data []byte, perm os.FileMode) error {
-	tmp := "." + randomName() + ".tmp"
+	tmp := tempPrefix + randomName() + tempSuffix
 	f, err := d.Create(tmp, perm)
 	if err != nil {
 		return err

@@ -3,10 +3,12 @@
 package fsx_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -290,5 +292,27 @@ func TestLedger(t *testing.T) {
 	}
 	if l.Put("../z", want) == nil {
 		t.Error("a name that leads out was taken")
+	}
+}
+
+// TestRemoveTemp: what a process left that died while it wrote goes, and no file
+// that is only called alike.
+func TestRemoveTemp(t *testing.T) {
+	d, err := fsx.OpenDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	left := "." + rand.Text() + ".tmp"
+	for _, name := range []string{left, ".mine.tmp", "index", rand.Text() + ".tmp"} {
+		if err := d.WriteFile(name, []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.RemoveTemp(); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := d.Names(); err != nil || len(names) != 3 || slices.Contains(names, left) {
+		t.Errorf("%q, %v", names, err)
 	}
 }

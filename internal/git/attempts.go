@@ -410,7 +410,9 @@ func (a *Attempts) ReadTree(ctx context.Context, oid string) ([]TreeEntry, error
 // Keep copies commits of these attempts into the repository, with all that
 // they need. They are on disk when it returns. Call release once a ref names
 // them, or nothing is going to.
-func (a *Attempts) Keep(commits ...string) (release func(), err error) { return a.q.keep(commits...) }
+func (a *Attempts) Keep(ctx context.Context, commits ...string) (release func(), err error) {
+	return a.q.keep(ctx, commits...)
+}
 
 // Merges says whether commits with several parents are listed.
 type Merges string
@@ -470,7 +472,9 @@ func (a *Attempts) File(ctx context.Context, tree, path string) (Object, error) 
 		}
 		at := slices.IndexFunc(entries, func(e TreeEntry) bool { return e.Name == name })
 		switch {
-		case at < 0 || entries[at].Mode == "160000":
+		case at < 0 || entries[at].Mode == "160000" || entries[at].Mode == "0":
+			// Git (2.39 at least) gives a file that was moved out of the way of a
+			// renamed directory neither a mode nor an object.
 			return Object{}, nil
 		case i == len(parts)-1:
 			return a.Read(ctx, entries[at].OID)

@@ -76,7 +76,7 @@ func TestAttemptsMergeAChain(t *testing.T) {
 	if got, err := repo.Info(t.Context(), tip); err == nil {
 		t.Fatalf("%s is in the repository before it was kept", got.OID)
 	}
-	release, err := at.Keep(tip)
+	release, err := at.Keep(t.Context(), tip)
 	if err != nil {
 		t.Fatal(err)
 	}

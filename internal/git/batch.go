@@ -23,15 +23,18 @@ type Batch struct {
 
 	mu    sync.Mutex
 	seen  map[string]bool
-	loose map[string]string // object name → temporary file
-	old   []string          // large objects that were there before
-	pack  packBuffer        // what is not in a temporary file yet
+	loose []stagedObject // in the order in which they were written
+	old   []string       // large objects that were there before
+	pack  packBuffer     // what is not in a temporary file yet
 	packs []stagedPack
 	kept  []string // files that keep the packs until something names their objects
 
 	filesMu sync.Mutex
 	files   *refFiles // open directories
 }
+
+// stagedObject is an object in a temporary file.
+type stagedObject struct{ oid, file string }
 
 const (
 	packLimit  = 1 << 20  // larger objects get a file each
@@ -50,7 +53,7 @@ func (r *Repository) Batch() *Batch { return r.batch(-1) }
 func (r *Repository) PackBatch() *Batch { return r.batch(packLimit) }
 
 func (r *Repository) batch(limit int64) *Batch {
-	return &Batch{repo: r, limit: limit, seen: map[string]bool{}, loose: map[string]string{}}
+	return &Batch{repo: r, limit: limit, seen: map[string]bool{}}
 }
 
 // WriteBlob adds data as an object and returns its name.
@@ -204,14 +207,14 @@ func (b *Batch) writeLoose(kind string, size int64, data io.Reader, there string
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, twice := b.loose[oid]; twice || oid == there {
+	if oid == there || slices.ContainsFunc(b.loose, func(o stagedObject) bool { return o.oid == oid }) {
 		return oid, os.Remove(f.Name())
 	}
 	if b.repo.freshen(oid) {
 		b.old = append(b.old, b.repo.loosePath(oid))
 		return oid, os.Remove(f.Name())
 	}
-	b.loose[oid] = f.Name()
+	b.loose = append(b.loose, stagedObject{oid, f.Name()})
 	return oid, nil
 }
 
@@ -219,7 +222,9 @@ func (b *Batch) writeLoose(kind string, size int64, data io.Reader, there string
 // journal once for those that wait together.
 const syncers = 32
 
-// Flush makes the objects durable and then gives them their names.
+// Flush makes the objects durable and then gives them their names, first those that
+// were written first: whoever writes what an object leads to before it leaves no
+// object behind that leads to nothing.
 func (b *Batch) Flush() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -231,12 +236,13 @@ func (b *Batch) Flush() error {
 	}
 	objects := filepath.Join(b.repo.CommonDir, "objects")
 	var dirs []string
-	for oid, name := range b.loose {
-		if err := b.place(name, oid); err != nil {
+	for len(b.loose) > 0 {
+		o := b.loose[0]
+		if err := b.place(o.file, o.oid); err != nil {
 			return err
 		}
-		dirs = append(dirs, objects, filepath.Dir(b.repo.loosePath(oid)))
-		delete(b.loose, oid)
+		dirs = append(dirs, objects, filepath.Dir(b.repo.loosePath(o.oid)))
+		b.loose = b.loose[1:]
 	}
 	for len(b.packs) > 0 {
 		if err := b.placePack(b.packs[0]); err != nil {
@@ -254,8 +260,8 @@ func (b *Batch) Flush() error {
 // sync waits until the contents of all files are on disk.
 func (b *Batch) sync() error {
 	names := slices.Clone(b.old) // somebody else's, who may not have waited
-	for _, name := range b.loose {
-		names = append(names, name)
+	for _, o := range b.loose {
+		names = append(names, o.file)
 	}
 	for _, p := range b.packs {
 		names = append(names, p.data, p.index)
@@ -335,10 +341,10 @@ func (b *Batch) Discard() {
 	if told := b.repo.git.opts.Packed; told != nil && len(b.kept) > 0 {
 		defer told(b.repo)
 	}
-	for oid, name := range b.loose {
-		_ = os.Remove(name)
-		delete(b.loose, oid)
+	for _, o := range b.loose {
+		_ = os.Remove(o.file)
 	}
+	b.loose = nil
 	for _, p := range b.packs {
 		_ = os.Remove(p.data)
 		_ = os.Remove(p.index)

@@ -19,7 +19,7 @@ import (
 type BringIn struct {
 	Branch   string // that the worktree is on; empty: on none
 	Commit   string
-	Name     string // for the message
+	Name     string // of what is merged in, for the message and for conflict markers
 	Identity Identity
 
 	// As is what the merge is concluded as one of, if that is not Commit: a
@@ -43,11 +43,20 @@ func (e *UncleanError) Error() string { return "files are in the way: " + string
 // Unwrap returns what git said.
 func (e *UncleanError) Unwrap() error { return e.Err }
 
+// HalfMergedError says that a merge failed after git had begun to write files of
+// the worktree. They may be those of before, those of the merge, or some of each.
+type HalfMergedError struct{ Err error }
+
+func (e *HalfMergedError) Error() string { return "the merge was not finished: " + e.Err.Error() }
+
+// Unwrap returns what failed.
+func (e *HalfMergedError) Unwrap() error { return e.Err }
+
 // BringIn merges a commit into the worktree and leaves the result uncommitted,
 // with conflict markers where there are conflicts; those paths are returned.
 // The worktree must be clean; if it is not, it fails with an *UncleanError. It
 // fails with a *BranchError if the worktree is not on the branch. Nothing is
-// written then.
+// written then. If it fails later, it does with a *HalfMergedError.
 func (w *Worktree) BringIn(ctx context.Context, in BringIn) (conflicted []string, err error) {
 	if err := w.RequireBranch(ctx, in.Branch); err != nil {
 		return nil, err
@@ -80,19 +89,32 @@ func (w *Worktree) bringIn(ctx context.Context, in BringIn) ([]string, error) {
 		return nil, err
 	}
 	conflicted, err := c.merge(ctx, in)
-	if err != nil {
+	if _, isUnclean := errors.AsType[*UncleanError](err); isUnclean {
 		return nil, err
 	}
+	if err == nil {
+		c.nameSides(in, conflicted)
+		err = c.placeMerge()
+	}
+	if err != nil {
+		return nil, &HalfMergedError{err}
+	}
+	return conflicted, nil
+}
+
+// placeMerge says in the git directory that a merge is in progress, and puts the
+// index in its place.
+func (c *indexCopy) placeMerge() error {
 	if err := failpoint.Hit("bringin.merged"); err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.deliver(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := failpoint.Hit("bringin.delivered"); err != nil {
-		return nil, err
+		return err
 	}
-	return conflicted, c.place()
+	return c.place()
 }
 
 // merge has git merge, and returns the paths in conflict.

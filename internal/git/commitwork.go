@@ -141,7 +141,7 @@ func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	release, err := copied.q.keep(oid)
+	release, err := copied.q.keep(ctx, oid)
 	if err != nil {
 		return "", err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
@@ -35,11 +36,22 @@ func (c commonFile) change(r *Repository, becomes func(old string) string) error
 	if err := makeDirs(root, path.Dir(c.name)); err != nil {
 		return err
 	}
+	m, err := r.mark() // by which it is swept if this process dies
+	if err != nil {
+		return err
+	}
+	defer m.end()
+	if err := m.busy([]string{c.next()}); err != nil {
+		return err
+	}
 	next, release, err := c.begin(root)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer func() { release() }()
+	if err := failpoint.Hit("common.begun"); err != nil {
+		return err
+	}
 	old, err := fsx.ReadFile(r.common(c.name), c.limit)
 	switch {
 	case errors.Is(err, fsx.ErrNotRegular):
@@ -59,7 +71,11 @@ func (c commonFile) change(r *Repository, becomes func(old string) string) error
 	if err = errors.Join(err, next.Chmod(mode), next.Close()); err != nil {
 		return err
 	}
-	return root.Rename(next.name, filepath.FromSlash(c.name))
+	if err := root.Rename(next.name, filepath.FromSlash(c.name)); err != nil {
+		return err
+	}
+	release = func() {} // a file of that name is somebody else's from now on
+	return nil
 }
 
 // nextFile is a file that takes another one's place.
@@ -71,14 +87,18 @@ type nextFile struct {
 // lockWait is how long somebody else's change of a file is waited for.
 const lockWait = 2 * time.Second
 
-// begin makes the file that takes the other one's place: git's lock, or a file
-// of Croft's own.
-func (c commonFile) begin(root *os.Root) (next nextFile, release func(), err error) {
-	name := c.lock
-	if name == "" {
-		name = c.name + ".croft"
+// next is the name of the file that takes the other one's place: git's lock, or a
+// file of Croft's own.
+func (c commonFile) next() string {
+	if c.lock != "" {
+		return c.lock
 	}
-	name = filepath.FromSlash(name)
+	return c.name + ".croft"
+}
+
+// begin makes the file that takes the other one's place.
+func (c commonFile) begin(root *os.Root) (next nextFile, release func(), err error) {
+	name := filepath.FromSlash(c.next())
 	for deadline := time.Now().Add(lockWait); ; time.Sleep(10 * time.Millisecond) {
 		if c.lock == "" {
 			_ = root.Remove(name) // the caller holds the repository's lock
@@ -125,26 +145,4 @@ func addSetting(old string, e configEntry) string {
 	}
 	writeEntry(&b, e)
 	return b.String()
-}
-
-// Exclude adds patterns to the exclude file that all checkouts of the
-// repository share, once. The caller holds the repository's lock.
-func (r *Repository) Exclude(patterns ...string) error {
-	return commonFile{name: "info/exclude", limit: maxConfig}.change(r, func(old string) string {
-		have := map[string]bool{}
-		for line := range strings.Lines(old) {
-			have[strings.TrimRight(line, "\r\n")] = true
-		}
-		text := old
-		for _, p := range patterns {
-			if have[p] {
-				continue
-			}
-			if text != "" && !strings.HasSuffix(text, "\n") {
-				text += "\n"
-			}
-			text += p + "\n"
-		}
-		return text
-	})
 }

@@ -226,7 +226,7 @@ func (d door) blocking(ctx context.Context) (found *PipeError) {
 		}
 	}
 	areas := []area{{filepath.Join(common, "refs"), true}, {filepath.Join(common, "worktrees"), true}, {d.work, false}}
-	objects, _ := alternatesOf(filepath.Join(common, "objects"), 0) // as far as they can be read
+	objects, _ := alternatesOf(filepath.Join(common, "objects")) // as far as they can be read
 	for _, dir := range objects {
 		areas = append(areas, area{dir, true})
 	}

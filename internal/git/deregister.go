@@ -70,6 +70,7 @@ func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 	}
 	defer moved.Close()
 	_ = moved.Remove(headLock)
+	_ = moved.Remove(headDraft)
 	dropOwnLock(moved)
 	_ = moved.Replace(hidden, pointer)
 	return nil
@@ -117,6 +118,10 @@ func isListing() bool {
 // headLock is the file under which git changes HEAD and its reflog.
 const headLock = "HEAD.lock"
 
+// headDraft is the first name of a lock of Croft's, which is linked to the other
+// once it is written: whoever finds it there knows whose it is.
+const headDraft = "HEAD.croft"
+
 // headLockOurs is what Croft writes into it; git writes what HEAD becomes.
 const headLockOurs = "croft\n"
 
@@ -132,16 +137,27 @@ func (w *Worktree) holdHead() {
 		return
 	}
 	defer admin.Close()
+	if err := writeHeadDraft(admin); err != nil {
+		return
+	}
+	defer func() { _ = admin.Remove(headDraft) }()
 	for deadline := time.Now().Add(headPatience); ; time.Sleep(5 * time.Millisecond) {
-		f, err := admin.Create(headLock, 0o666)
-		if err == nil {
-			_, _ = f.WriteString(headLockOurs)
-			_ = f.Close()
-		} else if b, err := admin.ReadFile(headLock, maxWorktreeConfig); err == nil && string(b) == headLockOurs {
-			return // of a Croft that died here
+		err := admin.LinkNew(headDraft, headLock)
+		if b, rerr := admin.ReadFile(headLock, maxWorktreeConfig); rerr == nil && string(b) == headLockOurs {
+			return // its own, or of a Croft that died here
 		}
 		if !errors.Is(err, os.ErrExist) || time.Now().After(deadline) {
 			return
 		}
 	}
+}
+
+func writeHeadDraft(admin *fsx.Dir) error {
+	_ = admin.Remove(headDraft) // of a Croft that died here
+	f, err := admin.Create(headDraft, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(headLockOurs)
+	return errors.Join(err, f.Close())
 }

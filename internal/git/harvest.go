@@ -375,7 +375,7 @@ func (p *private) copyOut(n news, head string) error {
 		if err != nil {
 			return err
 		}
-		next := filepath.Join(w.Admin, "index.croft")
+		next := filepath.Join(w.Admin, nextIndex)
 		if err := os.WriteFile(next, n.index, 0o666); err != nil {
 			return err
 		}

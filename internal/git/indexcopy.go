@@ -171,17 +171,16 @@ func (c *indexCopy) place() error {
 	if err != nil {
 		return err
 	}
-	const next = "index.croft"
-	if err := c.admin.Remove(next); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := c.admin.Remove(nextIndex); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	f, err := c.admin.Create(next, 0o666)
+	f, err := c.admin.Create(nextIndex, 0o666)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
 	if err == nil {
-		err = c.admin.Chtimes(next, info.ModTime())
+		err = c.admin.Chtimes(nextIndex, info.ModTime())
 	}
 	if err == nil {
 		err = syncOpen(f)
@@ -189,5 +188,5 @@ func (c *indexCopy) place() error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return c.admin.Replace(next, "index")
+	return c.admin.Replace(nextIndex, "index")
 }

@@ -44,6 +44,12 @@ const lockText = "croft holds this index for a moment; safe to delete when no cr
 // indexLock is the file under which git changes an index.
 const indexLock = "index.lock"
 
+// nextIndex is the file that becomes the index. Whoever writes it holds the lock.
+const nextIndex = "index.croft"
+
+// IndexLockDraft begins the first name of a lock file of Croft's.
+const IndexLockDraft = indexLock + "."
+
 // How long a lock on an index is waited for: one of git's, of which nobody knows
 // whether its owner is alive, and one of a Croft that is.
 const (
@@ -110,7 +116,7 @@ func (r *Repository) newHold(gitDir string, dir *fsx.Dir, after aftermath) (*ind
 }
 
 // draft is the first name of the lock file.
-func (h *indexHold) draft() string { return indexLock + "." + h.mark.name() }
+func (h *indexHold) draft() string { return IndexLockDraft + h.mark.name() }
 
 func (h *indexHold) text() string { return lockText + h.mark.name() + "\n" }
 
@@ -310,7 +316,12 @@ func (r *Repository) dropHolds(dead remains) (gone bool) {
 			continue
 		}
 		name := filepath.Base(file)
-		if b, err := dir.ReadFile(name, maxSmall); err == nil && (string(b) == lockText+dead.mark+"\n" || name == indexLock+"."+dead.mark) {
+		b, err := dir.ReadFile(name, maxSmall)
+		isHeld := err == nil && string(b) == lockText+dead.mark+"\n"
+		if isHeld && name == indexLock {
+			_ = dir.Remove(nextIndex) // nobody else writes one before the lock is gone
+		}
+		if isHeld || err == nil && name == IndexLockDraft+dead.mark {
 			gone = dir.Remove(name) == nil && gone
 		}
 		_ = dir.Close()

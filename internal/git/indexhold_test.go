@@ -90,11 +90,25 @@ func TestIndexLockOfTheDead(t *testing.T) {
 	for name, w := range map[string]*Worktree{"Linked": linked, "Main": repo.Main(), "Isolated": addIsolated(t, r, repo, "iso")} {
 		t.Run(name, func(t *testing.T) {
 			abandoned(t, repo, w, sweptAfter)
-			draft := halfHeld(t, w)
-			sweep(t, repo)
-			if exists(lockOf(w)) || exists(draft) || marks(t, repo) != 0 {
-				t.Errorf("the lock is there: %v, a draft: %v, and %d marks", exists(lockOf(w)), exists(draft), marks(t, repo))
+			draft, begun := halfHeld(t, w), halfHeld(t, w)
+			if err := os.Truncate(begun, 0); err != nil {
+				t.Fatal(err)
 			}
+			next := filepath.Join(filepath.Dir(lockOf(w)), nextIndex)
+			gittest.WriteFile(t, next, "half an index")
+			sweep(t, repo)
+			if exists(lockOf(w)) || exists(draft) || exists(begun) || exists(next) || marks(t, repo) != 0 {
+				t.Errorf("the lock is there: %v, drafts: %v, %v, the next index: %v, and %d marks", exists(lockOf(w)), exists(draft), exists(begun), exists(next), marks(t, repo))
+			}
+			living := hold(t, w, sweptAfter)
+			halfHeld(t, w)
+			gittest.WriteFile(t, next, "of somebody who is alive")
+			sweep(t, repo)
+			if !exists(next) {
+				t.Error("the next index of somebody who is alive went")
+			}
+			living.release()
+			_ = os.Remove(next)
 			abandoned(t, repo, w, sweptAfter)
 			hold(t, w, sweptAfter).release()
 			abandoned(t, repo, w, keptAfter)

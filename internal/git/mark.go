@@ -138,7 +138,7 @@ func (r *Repository) locksIn(gitDir string) []string {
 		locks = append(locks, r.lockName(filepath.Join(gitDir, name)))
 	}
 	if b, err := readRefFile(filepath.Join(gitDir, "HEAD")); err == nil {
-		if _, ref := parseRefFile(b); ref != "" {
+		if _, ref := parseRefFile(b); isRefName(ref) {
 			locks = append(locks, ref+".lock")
 		}
 	}

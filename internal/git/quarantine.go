@@ -34,7 +34,7 @@ func (r *Repository) quarantine(where Placement) (*quarantine, error) {
 	}
 	return &quarantine{repo: r, placement: where, dir: dir, discard: remove, env: []string{
 		"GIT_OBJECT_DIRECTORY=" + dir,
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(r.CommonDir, "objects"),
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoteInList(filepath.Join(r.CommonDir, "objects")),
 	}}, nil
 }
 
@@ -97,82 +97,6 @@ func (q *quarantine) readOwn(oid string) (Object, error) {
 	return Object{OID: oid, Type: kind, Size: int64(len(data)), Data: data}, nil
 }
 
-// keep copies objects, and what they lead to as far as it was written here,
-// into the repository. They are on disk when it returns; release lets go of
-// them once something names them.
-func (q *quarantine) keep(roots ...string) (release func(), err error) {
-	found, err := q.reachable(roots)
-	if err != nil {
-		return nil, err
-	}
-	b := q.repo.Batch()
-	if len(found) > fewObjects {
-		b = q.repo.PackBatch()
-	}
-	for _, o := range found {
-		if _, err := b.write(o.Type, o.Size, bytes.NewReader(o.Data), ""); err != nil {
-			b.Discard()
-			return nil, err
-		}
-	}
-	if err := b.Flush(); err != nil {
-		b.Discard()
-		return nil, err
-	}
-	return b.Discard, nil
-}
-
-// fewObjects are better off as files of their own than in a pack: each pack
-// makes every look for an object slower.
-const fewObjects = 6
-
-// reachable reads the objects that were written here, from roots on.
-func (q *quarantine) reachable(roots []string) ([]Object, error) {
-	var found []Object
-	seen := map[string]bool{}
-	for len(roots) > 0 {
-		oid := roots[len(roots)-1]
-		roots = roots[:len(roots)-1]
-		if seen[oid] {
-			continue
-		}
-		seen[oid] = true
-		o, err := q.readOwn(oid)
-		if errors.Is(err, os.ErrNotExist) {
-			continue // the repository has it
-		}
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, o)
-		next, err := q.repo.leadsTo(o)
-		if err != nil {
-			return nil, err
-		}
-		roots = append(roots, next...)
-	}
-	return found, nil
-}
-
-// leadsTo lists the objects that an object names.
-func (r *Repository) leadsTo(o Object) ([]string, error) {
-	switch o.Type {
-	case "commit":
-		c, err := parseCommit(o)
-		return append(c.Parents, c.Tree), err
-	case "tree":
-		entries, err := r.parseTree(o.Data)
-		var oids []string
-		for _, e := range entries {
-			if e.Mode != "160000" { // a submodule's commit is in another repository
-				oids = append(oids, e.OID)
-			}
-		}
-		return oids, err
-	}
-	return nil, nil
-}
-
 // parseTree reads the entries of one tree.
 func (r *Repository) parseTree(data []byte) ([]TreeEntry, error) {
 	var entries []TreeEntry
@@ -182,6 +106,9 @@ func (r *Repository) parseTree(data []byte) ([]TreeEntry, error) {
 		mode, name, named := strings.Cut(string(head), " ")
 		if !ok || !named || len(rest) < size {
 			return nil, fmt.Errorf("not a tree")
+		}
+		if plain := strings.TrimLeft(mode, "0"); plain != "" { // some tools wrote 040000, and git takes it
+			mode = plain
 		}
 		entries = append(entries, TreeEntry{Mode: mode, Name: name, OID: fmt.Sprintf("%x", rest[:size])})
 		data = rest[size:]

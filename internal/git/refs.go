@@ -79,13 +79,18 @@ func (r *Repository) DropRemains(since time.Time, refs ...string) {
 		return
 	}
 	deadline := time.Now().Add(lockTime)
+	files := openRefFiles(r.CommonDir)
+	defer files.close()
 	for _, ref := range refs {
+		if !isRefName(ref) {
+			continue
+		}
 		r.dropLocks(remains{locks: []string{ref + ".lock"}, since: since}, deadline)
 		if _, err := r.Snapshot().Ref(ref); !errors.Is(err, ErrNoRef) {
 			continue
 		}
-		if log, _, ok := r.lockFile("logs/"+ref, since); ok {
-			_ = os.Remove(log)
+		if _, _, ok := r.lockFile("logs/"+ref, since); ok {
+			_ = files.remove("logs/" + ref)
 		}
 	}
 }

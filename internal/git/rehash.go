@@ -48,7 +48,7 @@ type objectFiles struct {
 
 // openObjects opens the object directories of a repository, and others.
 func (r *Repository) openObjects(others ...string) (*objectFiles, error) {
-	dirs, err := alternatesOf(filepath.Join(r.CommonDir, "objects"), 0)
+	dirs, err := alternatesOf(filepath.Join(r.CommonDir, "objects"))
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +99,9 @@ const maxInMemory = 512 << 20
 
 // maxKept is the size of the largest file whose contents are kept.
 const maxKept = 16 << 20
+
+// maxTreeText is the size of the largest tree or commit that is read.
+const maxTreeText = 256 << 20
 
 // look rehashes every copy of an object. It fails with a *ForgedError if one is
 // another object, and with ErrNoObject if there is none.
@@ -189,7 +192,8 @@ func (o *objectFiles) loose(ctx context.Context, f io.Reader, keep keeping) (Obj
 	}
 	kind, size, _ := strings.Cut(string(head[:end]), " ")
 	length, err := strconv.ParseInt(size, 10, 64)
-	if err != nil {
+	rest := length - int64(n-end-1)
+	if err != nil || rest < 0 || kind != "blob" && length > maxTreeText {
 		return Object{}, errNoHeader
 	}
 	var text bytes.Buffer
@@ -198,8 +202,12 @@ func (o *objectFiles) loose(ctx context.Context, f io.Reader, keep keeping) (Obj
 		text.Write(head[end+1 : n])
 		out = io.MultiWriter(h, &text)
 	}
-	if err := readUntil(ctx, out, z); err != nil {
+	more := &io.LimitedReader{R: z, N: rest + 1} // one that goes on is not what its header says
+	if err := readUntil(ctx, out, more); err != nil {
 		return Object{}, err
+	}
+	if more.N != 1 {
+		return Object{}, errNoHeader
 	}
 	return Object{OID: hex.EncodeToString(h.Sum(nil)), Type: kind, Size: length, Data: text.Bytes()}, nil
 }

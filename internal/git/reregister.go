@@ -123,7 +123,7 @@ func holdsDebris(admin *fsx.Dir) bool {
 		return false
 	}
 	for _, name := range names {
-		if name != "logs" && name != headLock {
+		if name != "logs" && name != headLock && name != headDraft {
 			return false
 		}
 	}
@@ -173,6 +173,9 @@ func (w *Worktree) dressAdmin(stow *fsx.Dir, name, lock string) error {
 	defer admin.Close()
 	if err := admin.OnlyFiles(mostInAdmin, largestAdmin); err != nil {
 		return fmt.Errorf("%w: %w", ErrForged, err)
+	}
+	if err := admin.RemoveTemp(); err != nil {
+		return err
 	}
 	for file, text := range map[string]string{
 		"locked": lock, "gitdir": filepath.ToSlash(filepath.Join(w.Path, ".git")), "commondir": w.toCommon(),

@@ -47,10 +47,14 @@ func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns [
 	return writeIfChanged(r.ownExcludes(), text)
 }
 
+// LiteralPattern is a pattern, as in a .gitignore, that matches a path and no other.
+func LiteralPattern(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
 // includeRoles adds the conditional include to the repository's configuration,
 // once.
 func (r *Repository) includeRoles(admins string) error {
-	literal := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
 	places := []string{r.common("worktrees")}
 	if fsx.IsThere(r.isolatedDir()) {
 		places = append(places, r.isolatedDir())
@@ -60,7 +64,7 @@ func (r *Repository) includeRoles(admins string) error {
 		return err
 	}
 	for _, place := range places {
-		e := configEntry{key: "includeif.gitdir:" + literal.Replace(filepath.ToSlash(place)) + "/" + admins + ".path", value: roleInclude}
+		e := configEntry{key: "includeif.gitdir:" + LiteralPattern(filepath.ToSlash(place)) + "/" + admins + ".path", value: roleInclude}
 		if slices.Contains(h.entries, e) {
 			continue
 		}

@@ -139,7 +139,7 @@ func (s *Scratch) call(ctx context.Context, spec ScratchSpec, stdin string, args
 }
 
 func objectsEnv(dir string, r *Repository) []string {
-	return []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + filepath.Join(r.CommonDir, "objects")}
+	return []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoteInList(filepath.Join(r.CommonDir, "objects"))}
 }
 
 // verify looks for files that do not belong there.

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -59,34 +60,36 @@ func (r *Repository) lentDirs() ([]string, error) {
 	if r.git.opts.Lending == LendLinks {
 		return []string{own}, nil
 	}
-	return alternatesOf(own, 0)
+	return alternatesOf(own)
 }
 
 const (
 	maxAlternates = 1 << 20 // bytes of one file
-	maxBorrowing  = 5       // how far git follows one that leads to another
+	maxBorrowing  = 6       // how far git follows one that leads to another
+	maxStores     = 256     // more than anybody borrows from
 )
 
-// alternatesOf lists an object directory and all that it borrows from.
-func alternatesOf(objects string, depth int) ([]string, error) {
+// alternatesOf lists an object directory and all that it borrows from, the nearest
+// first.
+func alternatesOf(objects string) ([]string, error) {
 	dirs := []string{objects}
-	lines, err := readAlternates(objects)
-	if err != nil || depth == maxBorrowing {
-		return dirs, err
-	}
-	for _, dir := range lines {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			continue // git passes over it too
-		}
-		more, err := alternatesOf(dir, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		for _, dir := range more {
-			if !slices.Contains(dirs, dir) {
-				dirs = append(dirs, dir)
+	for depth, level := 0, dirs; depth < maxBorrowing && len(level) > 0; depth++ {
+		var next []string
+		for _, dir := range level {
+			lines, err := readAlternates(dir)
+			if err != nil {
+				return nil, err
+			}
+			for _, dir := range lines {
+				if info, err := os.Stat(dir); err != nil || !info.IsDir() || slices.Contains(dirs, dir) {
+					continue // git passes over it too
+				}
+				if dirs, next = append(dirs, dir), append(next, dir); len(dirs) > maxStores {
+					return nil, fmt.Errorf("%s borrows from more than %d directories: %w", objects, maxStores, ErrNotPlain)
+				}
 			}
 		}
+		level = next
 	}
 	return dirs, nil
 }
@@ -94,7 +97,7 @@ func alternatesOf(objects string, depth int) ([]string, error) {
 // checkBorrowed makes sure that what git opens first where a repository borrows
 // objects are files. Git would wait for a pipe there.
 func (r *Repository) checkBorrowed() error {
-	dirs, err := alternatesOf(filepath.Join(r.CommonDir, "objects"), 0)
+	dirs, err := alternatesOf(filepath.Join(r.CommonDir, "objects"))
 	if errors.Is(err, fsx.ErrNotRegular) {
 		return fmt.Errorf("%w: %w", err, ErrNotPlain)
 	}
@@ -115,7 +118,9 @@ func (r *Repository) checkBorrowed() error {
 	return nil
 }
 
-// readAlternates returns the directories that an object directory names.
+// readAlternates returns the directories that an object directory names. A file that
+// git could read in another way than this is refused: after the end of a quoted path
+// git goes on in the same line, and a zero byte ends the file for it.
 func readAlternates(objects string) ([]string, error) {
 	b, err := fsx.ReadFile(filepath.Join(objects, "info", "alternates"), maxAlternates)
 	if errors.Is(err, os.ErrNotExist) {
@@ -124,15 +129,23 @@ func readAlternates(objects string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	unclear := func() error {
+		return fmt.Errorf("%s: %w", filepath.Join(objects, "info", "alternates"), ErrNotPlain)
+	}
+	if bytes.IndexByte(b, 0) >= 0 {
+		return nil, unclear()
+	}
 	var dirs []string
 	for line := range strings.Lines(string(b)) {
 		line = strings.TrimRight(line, "\n")
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if path, err := UnquotePath(line); err == nil {
-			line = path
+		path, err := UnquotePath(line)
+		if err != nil {
+			return nil, unclear()
 		}
+		line = path
 		if !filepath.IsAbs(line) {
 			line = filepath.Join(objects, line)
 		}

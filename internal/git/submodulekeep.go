@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -105,6 +106,7 @@ func (w *Worktree) keepSubmodule(ctx context.Context, path, name, commit string)
 	if isThere {
 		module = w.Repo.git.At(PlaceAt(to, to), filepath.Join(host, "to"))
 		defer module.Close()
+		module.format.partial = false
 		if has, err := module.has(ctx, commit); err != nil || has {
 			return err
 		}
@@ -137,7 +139,8 @@ func (r *Repository) has(ctx context.Context, oid string) (bool, error) {
 // moduleOf is the git directory of the project's own copy of a submodule.
 func (r *Repository) moduleOf(path, name string) (string, bool) {
 	var candidates []string
-	if place, err := placeAt(filepath.Join(r.Root, filepath.FromSlash(path))); err == nil && !r.Bare && place.CommonDir != r.CommonDir {
+	at := filepath.Join(r.Root, filepath.FromSlash(path))
+	if place, err := placeAt(at); err == nil && !r.Bare && r.isModule(place.CommonDir, at) {
 		candidates = append(candidates, place.CommonDir)
 	}
 	for _, n := range []string{name, path} {
@@ -146,12 +149,34 @@ func (r *Repository) moduleOf(path, name string) (string, bool) {
 		}
 	}
 	for _, dir := range candidates {
-		// Nothing is written through a link.
-		if real, err := filepath.EvalSymlinks(dir); err == nil && real == dir && fsx.IsThere(filepath.Join(dir, "objects")) {
+		if isOwnGitDir(dir) {
 			return dir, true
 		}
 	}
 	return "", false
+}
+
+// isModule reports whether a git directory is one that a submodule of the project
+// has: below the project's own, or in the submodule's checkout.
+func (r *Repository) isModule(dir, checkout string) bool {
+	rel, err := filepath.Rel(filepath.Join(r.CommonDir, "modules"), dir)
+	isBelow := err == nil && rel != "." && filepath.IsLocal(rel)
+	return isBelow || dir == filepath.Join(checkout, ".git")
+}
+
+// isOwnGitDir reports whether what git writes into a git directory stays there:
+// nothing in it is a link, or leads to another one.
+func isOwnGitDir(dir string) bool {
+	for _, name := range []string{"", "objects", "objects/pack", "refs", "refs/croft", "refs/croft/submodule", "logs"} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		real, err := filepath.EvalSymlinks(path)
+		_, there := os.Lstat(path)
+		if err == nil && real != path || err != nil && there == nil {
+			return false
+		}
+	}
+	_, shares := os.Lstat(filepath.Join(dir, "commondir"))
+	return fsx.IsThere(filepath.Join(dir, "objects")) && errors.Is(shares, os.ErrNotExist)
 }
 
 // submoduleRefs keep commits of submodules that only a workspace had.

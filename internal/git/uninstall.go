@@ -3,6 +3,8 @@ package git
 import (
 	"errors"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
@@ -12,26 +14,43 @@ import (
 // nobody misses. What was removed may lie in another one, trash.
 func ownFiles() []string { return []string{"staging", "exclude", "gitconfig"} }
 
+// Generated matches the names of what lies in the directory for generated
+// configuration.
+var Generated = regexp.MustCompile(`^(` + versionFile + `|user\.json|` + selfTestFile + `|seen-[0-9.]+|config-[0-9a-f]{16}|selftest-[0-9]+|\.croft-[0-9]+)$`)
+
 // OwnFiles are the paths below the common directory that are Croft's own, as far
-// as they are there, and the configuration if a section of it is.
-func (r *Repository) OwnFiles() []string {
+// as they are there, and the configuration and the exclude file if something in
+// them is. Needed are patterns that stay excluded.
+func (r *Repository) OwnFiles(needed []string) []string {
 	var list []string
 	for _, name := range ownFiles() {
 		if path := r.common("croft/" + name); fsx.IsThere(path) {
 			list = append(list, path)
 		}
 	}
+	if r.isOnlyOwn() {
+		list = append(list, r.common("croft"))
+	}
 	if r.hasRoles() {
 		list = append(list, r.common("config"))
+	}
+	if text, err := fsx.ReadFile(r.common(excludeFile), maxConfig); err == nil && r.withoutExcluded(string(text), needed) != string(text) {
+		list = append(list, r.common(excludeFile))
 	}
 	return list
 }
 
 // DropOwnFiles removes them. The section of the configuration goes first: what it
 // names is not missed then. The caller holds the repository's lock.
-func (r *Repository) DropOwnFiles() error {
+func (r *Repository) DropOwnFiles(needed []string) error {
 	if r.hasRoles() {
 		if err := r.changeConfig(withoutRoles); err != nil {
+			return err
+		}
+	}
+	if len(r.excluded()) > 0 && fsx.IsThere(r.common(excludeFile)) {
+		without := func(old string) string { return r.withoutExcluded(old, needed) }
+		if err := (commonFile{name: excludeFile, limit: maxConfig}).change(r, without); err != nil {
 			return err
 		}
 	}
@@ -57,6 +76,18 @@ func (r *Repository) DropOwnFiles() error {
 		return common.RemoveAll("croft")
 	}
 	return nil
+}
+
+// isOnlyOwn reports whether the directory croft is there with nothing in it that
+// stays.
+func (r *Repository) isOnlyOwn() bool {
+	d, err := fsx.OpenDir(r.common("croft"))
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	names, err := d.Names()
+	return err == nil && !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(ownFiles(), name) })
 }
 
 func (r *Repository) hasRoles() bool {

@@ -296,7 +296,7 @@ func (r *Repository) MendStore(ctx context.Context, d Damage) error {
 
 // original is the file of the repository that a file of a store is a copy of.
 func (r *Repository) original(rel string) (string, error) {
-	dirs, err := alternatesOf(filepath.Join(r.CommonDir, "objects"), 0)
+	dirs, err := alternatesOf(filepath.Join(r.CommonDir, "objects"))
 	if err != nil {
 		return "", err
 	}

@@ -95,7 +95,7 @@ func makePrivate(ctx context.Context, path string, lock locking) error {
 // one's log.
 func makeFile(ctx context.Context, path string, lock locking) error {
 	if lock == lockToMake {
-		l, err := flock.Acquire(ctx, lockFile(path))
+		l, err := acquireLock(ctx, path, flock.Acquire)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 	}
 	// Of many processes that start at once, one makes the database.
 	if lock == lockToMake {
-		l, err := flock.Acquire(ctx, lockFile(path))
+		l, err := acquireLock(ctx, path, flock.Acquire)
 		if err != nil {
 			return err
 		}

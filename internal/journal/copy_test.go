@@ -120,6 +120,22 @@ func drop(t testing.TB, paths ...string) {
 	}
 }
 
+// TestCopyIsWrittenSlowly: only the wait for others is bounded, not the writing of
+// the copy, which takes long on a slow machine.
+func TestCopyIsWrittenSlowly(t *testing.T) {
+	t.Parallel()
+	s := newState(t)
+	j, err := journal.OpenWith(t.Context(), s.dir, journal.Options{Copy: s.copy, CopyWait: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	update(t, j, func(tx *journal.Tx) error { return tx.Emit(event("first")) })
+	if _, err := os.Stat(s.copy); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestStateComesBack loses the database or its second copy in every form. What was
 // committed is there afterwards, and both are whole again: the other one may be
 // lost next.

@@ -11,9 +11,15 @@ import (
 
 // Emit appends an event. Its cursor is assigned here, in the order in which
 // transactions commit.
+//
+// A cursor is the time in microseconds, or the next number if that is more. So it is
+// above every one that was handed out, also by a database that was lost together
+// with its second copy, or of which an older one came back: nobody writes a million
+// events a second for long. As a number of a program it is exact for centuries.
 func (t *Tx) Emit(e croft.Event) error {
-	_, err := t.exec(`INSERT INTO events (time, kind, repo, workspace, data) VALUES (?, ?, ?, ?, ?)`,
-		e.Time.UnixNano(), e.Kind, e.Repo, e.Workspace, string(e.Data))
+	_, err := t.exec(`INSERT INTO events (cursor, time, kind, repo, workspace, data) VALUES
+		(max(?, 1 + (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events')), ?, ?, ?, ?, ?)`,
+		time.Now().UnixMicro(), e.Time.UnixNano(), e.Kind, e.Repo, e.Workspace, string(e.Data))
 	return err
 }
 

@@ -56,6 +56,9 @@ type Options struct {
 	Copy string
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
+	// CopyWait is how long a process waits until the others let it write the second
+	// copy anew; if they do not, the next one tries. Default: a second.
+	CopyWait time.Duration
 }
 
 // Journal is an open database.
@@ -286,7 +289,7 @@ func (j *Journal) Update(ctx context.Context, f func(*Tx) error) error {
 // database from the copy: what was appended is in the next one, even if this one
 // was deleted before the commit.
 func (j *Journal) update(ctx context.Context, db *sql.DB, file os.FileInfo, f func(*Tx) error) (behind bool, err error) {
-	l, err := flock.AcquireShared(ctx, lockFile(j.path))
+	l, err := acquireLock(ctx, j.path, flock.AcquireShared)
 	if err != nil {
 		return false, err
 	}

@@ -149,6 +149,14 @@ func (j *Journal) PendingFor(ctx context.Context, repo croft.ID, reason croft.Co
 		ORDER BY seq`, repo, reason)
 }
 
+// Turned lists the last merges of the workspaces of a repository, where those ended
+// pending for a reason.
+func (j *Journal) Turned(ctx context.Context, repo croft.ID) ([]Merge, error) {
+	return read(ctx, j, scanMerge, `SELECT merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason <> ''
+		AND json_extract(merge, '$.kind') = 'merge' AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.seq > m.seq
+			AND json_extract(n.merge, '$.kind') = 'merge')`, repo)
+}
+
 // Untidy lists the merges whose workspaces are yet to be put away.
 func (j *Journal) Untidy(ctx context.Context, repo croft.ID) ([]Merge, error) {
 	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND untidy <> 0 ORDER BY seq`, repo)

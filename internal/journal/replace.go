@@ -67,7 +67,7 @@ func (j *Journal) replace(ctx context.Context, damaged os.FileInfo) error {
 	if j.db != nil {
 		_ = j.db.Close() // some systems do not rename an open file
 	}
-	l, err := flock.Acquire(ctx, lockFile(j.path))
+	l, err := acquireLock(ctx, j.path, flock.Acquire)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (j *Journal) follow(ctx context.Context, gone os.FileInfo) error {
 	if j.file != gone {
 		return nil
 	}
-	l, err := flock.Acquire(ctx, lockFile(j.path))
+	l, err := acquireLock(ctx, j.path, flock.Acquire)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -104,7 +105,7 @@ func (c *secondCopy) setAside(stamp int64) {
 // has the file at the path may write the copy.
 func (j *Journal) alone(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking, f func(*Tx) error) error {
 	if lock == lockToMake {
-		l, err := flock.Acquire(ctx, lockFile(j.path))
+		l, err := acquireLock(ctx, j.path, flock.Acquire)
 		if err != nil {
 			return err
 		}
@@ -280,14 +281,18 @@ func (j *Journal) compact(ctx context.Context, db *sql.DB, file os.FileInfo) err
 	return j.rewriteCopy(ctx, db, file)
 }
 
-// rewriteTime is how long a process waits until the others let it write the copy
-// anew. If they do not, the next one tries.
-const rewriteTime = time.Second
-
+// rewriteCopy waits for the others as long as the options say. The writing itself
+// may take its time: on a slow machine there would never be a copy otherwise.
 func (j *Journal) rewriteCopy(ctx context.Context, db *sql.DB, file os.FileInfo) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rewriteTime)
+	ctx = context.WithoutCancel(ctx)
+	waiting, cancel := context.WithTimeout(ctx, cmp.Or(j.opts.CopyWait, time.Second))
 	defer cancel()
-	return j.alone(ctx, db, file, lockToMake, func(t *Tx) error { return j.dump(ctx, t) })
+	l, err := flock.Acquire(waiting, lockFile(j.path))
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	return j.alone(ctx, db, file, lockIsHeld, func(t *Tx) error { return j.dump(ctx, t) })
 }
 
 // checkCopy reads the whole copy, and writes it anew if it does not lead to what

@@ -241,7 +241,7 @@ func TestPartsAreWhatGitApplies(t *testing.T) {
 			r.Git("read-tree", base)
 			r.Git("apply", "--cached", "--whitespace=nowarn", out)
 			if want := r.Git("write-tree"); got != want {
-				_, err := a.Keep(got)
+				_, err := a.Keep(t.Context(), got)
 				must(t, err)
 				t.Fatalf("round %d of seed %d: %v and %v give another tree than git apply:\n%s", round, seed, paths, hunks, r.Git("diff", "--stat", want, got))
 			}

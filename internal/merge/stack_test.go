@@ -198,7 +198,7 @@ func TestMergeAgainAfterUpdate(t *testing.T) {
 		tip := b.Git("rev-parse", "main")
 		head := b.work("w", "main", change{"a", "1\n", bob, "one"}, change{"b", "1\n", bob, "two"})
 		first := b.put(tip, Item{Kind: croft.KindMerge, Strategy: strategy, Head: head, Message: "first"})
-		if _, err := b.at.Keep(first.Commit); err != nil {
+		if _, err := b.at.Keep(t.Context(), first.Commit); err != nil {
 			t.Fatal(err)
 		}
 		b.Git("checkout", "--quiet", "w")

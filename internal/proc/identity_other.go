@@ -20,6 +20,8 @@ func pidSpace() string { return "" }
 
 func startOf(int) string { return "" }
 
+func nameOf(int) string { return "" }
+
 // Occupants cannot tell on this platform.
 func Occupants(string) ([]Occupant, bool) { return nil, false }
 

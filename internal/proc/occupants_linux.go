@@ -39,10 +39,14 @@ func Occupants(dir string) ([]Occupant, bool) {
 				continue
 			}
 		}
-		name, _ := os.ReadFile(of + "/comm")
-		found = append(found, Occupant{PID: pid, Name: strings.TrimSpace(string(name)), File: file})
+		found = append(found, Occupant{PID: pid, Name: nameOf(pid), File: file})
 	}
 	return found, true
+}
+
+func nameOf(pid int) string {
+	name, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+	return strings.TrimSpace(string(name))
 }
 
 func isIn(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }

@@ -18,9 +18,12 @@ import (
 	"time"
 )
 
-// killDelay is how long a process may take to end after it was asked to, and
-// how long its children may keep its pipes open.
+// killDelay is how long a process may take to end after it was asked to.
 const killDelay = 2 * time.Second
+
+// pipeDelay is how long the pipes of a process that has ended may stay open: a child
+// may keep them, or, on a busy machine, another process that is just being started.
+const pipeDelay = 10 * time.Second
 
 // Command describes a process to run.
 type Command struct {
@@ -71,7 +74,7 @@ func LookPath(name string) (string, error) { return exec.LookPath(name) }
 func Run(ctx context.Context, c Command) (Result, error) {
 	var out, errOut bytes.Buffer
 	cmd := build(ctx, c)
-	defer dieWithParent(cmd)()
+	defer dieWithParent(cmd.Cmd)()
 	cmd.Stdin = c.Stdin
 	cmd.Stdout = c.Stdout
 	if c.Stdout == nil {
@@ -79,7 +82,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 	}
 	cmd.Stderr = &errOut
 	err := confined(c.WriteBelow, cmd.Run)
-	endGroup(ctx, cmd, err)
+	cmd.ended(ctx, err)
 	return Result{out.Bytes(), errOut.Bytes()}, outcome(ctx, c, err, errOut.Bytes())
 }
 
@@ -90,7 +93,7 @@ type Process struct {
 	Ended  func() // called by Wait, if not nil
 
 	ctx    context.Context
-	cmd    *exec.Cmd
+	cmd    *groupCmd
 	spec   Command
 	stderr *tail
 }
@@ -116,7 +119,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 // Wait waits for the end of the process, once its Stdout was read to the end.
 func (p *Process) Wait() error {
 	err := p.cmd.Wait()
-	endGroup(p.ctx, p.cmd, err)
+	p.cmd.ended(p.ctx, err)
 	err = outcome(p.ctx, p.spec, err, p.stderr.text)
 	if p.Ended != nil {
 		p.Ended()
@@ -170,21 +173,34 @@ func plain(ctx context.Context, c Command) *exec.Cmd {
 	return cmd
 }
 
-func build(ctx context.Context, c Command) *exec.Cmd {
-	cmd := plain(ctx, c)
+// groupCmd is a command whose process leads a group. When its context ends, the
+// group is asked to end, and killed after a while.
+type groupCmd struct {
+	*exec.Cmd
+	kill *time.Timer // set when the context ends, which is before Wait returns
+}
+
+func build(ctx context.Context, c Command) *groupCmd {
+	cmd := &groupCmd{Cmd: plain(ctx, c)}
 	cmd.ExtraFiles = inheritable(c.Inherit)
-	cmd.WaitDelay = killDelay
-	cmd.Cancel = func() error { return askGroup(cmd.Process) }
-	ownGroup(cmd)
+	cmd.WaitDelay = pipeDelay
+	cmd.Cancel = func() error {
+		cmd.kill = time.AfterFunc(killDelay, func() { _ = killGroup(cmd.Process) })
+		return askGroup(cmd.Process)
+	}
+	ownGroup(cmd.Cmd)
 	return cmd
 }
 
-// endGroup kills what is left of a process's group when nobody waits for it
-// any more: the context has ended, or the process has and a child of it keeps
-// the pipes open.
-func endGroup(ctx context.Context, cmd *exec.Cmd, err error) {
-	if cmd.Process != nil && (ctx.Err() != nil || errors.Is(err, exec.ErrWaitDelay)) {
-		_ = killGroup(cmd.Process)
+// ended kills what is left of a process's group when nobody waits for it any
+// more: the context has ended, or the process has and a child of it keeps the
+// pipes open.
+func (c *groupCmd) ended(ctx context.Context, err error) {
+	if c.kill != nil {
+		c.kill.Stop()
+	}
+	if c.Process != nil && (ctx.Err() != nil || errors.Is(err, exec.ErrWaitDelay)) {
+		_ = killGroup(c.Process)
 	}
 }
 

@@ -19,7 +19,7 @@ func RunGroup(ctx context.Context, c Command) error {
 	}
 	defer out.Close()
 	cmd := build(ctx, c)
-	defer dieWithParent(cmd)()
+	defer dieWithParent(cmd.Cmd)()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, w, w
 	err = cmd.Start()
 	_ = w.Close()
@@ -34,6 +34,7 @@ func RunGroup(ctx context.Context, c Command) error {
 		_, _ = io.Copy(sink, out)
 	}()
 	err = cmd.Wait()
+	cmd.ended(ctx, err)
 	_ = killGroup(cmd.Process)
 	// What left the group may keep the output open; it is not waited for long.
 	deadline := time.NewTimer(killDelay)

@@ -170,6 +170,15 @@ func (c Copying) differs(dst *fsx.Dir, name string, text []byte) (bool, error) {
 	return !bytes.Equal(now, text) && c.Placed[name] != Digest(now), nil
 }
 
+// EditedError says that a role's file was changed in a workspace. It is
+// WorkspaceDirty.
+type EditedError struct{ File, Path string }
+
+func (e *EditedError) Error() string { return e.File + " was changed in the workspace" }
+
+// Is reports whether that is the code.
+func (e *EditedError) Is(target error) bool { return target == croft.WorkspaceDirty }
+
 // refuseEdits lets only those files be replaced that git has.
 func (c Copying) refuseEdits(ctx context.Context, changed, tracked []string) error {
 	if c.Into == Fresh || len(changed) == 0 {
@@ -183,10 +192,7 @@ func (c Copying) refuseEdits(ctx context.Context, changed, tracked []string) err
 		if _, placed := c.Placed[f]; !placed && slices.Contains(tracked, f) && !slices.Contains(modified, f) {
 			continue // the project's own file, as git would write it again
 		}
-		return &croft.Error{
-			Code: croft.WorkspaceDirty, Op: "role", Message: fmt.Sprintf("%s was changed in the workspace", f), Details: filepath.Join(c.Worktree.Path, f),
-			Hint: "move it away, then copy the role again",
-		}
+		return &EditedError{File: f, Path: filepath.Join(c.Worktree.Path, f)}
 	}
 	return nil
 }

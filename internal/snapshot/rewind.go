@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
@@ -198,9 +199,13 @@ func known(ctx context.Context, r *git.Repository, commit string, m meta, parts 
 	return p, nil
 }
 
-// adminStays are the files that say where a worktree lies, not what it holds, and
-// the lock of whoever changes it.
-var adminStays = []string{"gitdir", "commondir", "locked", "index.lock"}
+// staysInAdmin reports whether a file of the admin directory says where a worktree
+// lies, not what it holds, or is the lock of a git or a Croft that is at work there
+// or waits its turn: git.IndexLockDraft is what a waiting Croft links its lock from.
+func staysInAdmin(name string) bool {
+	isPlace := name == "gitdir" || name == "commondir" || name == "locked"
+	return isPlace || strings.HasSuffix(name, ".lock") || strings.HasPrefix(name, git.IndexLockDraft)
+}
 
 // swapAdmin replaces the worktree's own part of the git directory, index
 // included. HEAD and the index are there at every moment.
@@ -245,7 +250,7 @@ func swapEntries(fresh, admin *fsx.Dir) error {
 		return err
 	}
 	for _, name := range old {
-		if slices.Contains(names, name) || slices.Contains(adminStays, name) {
+		if slices.Contains(names, name) || staysInAdmin(name) {
 			continue
 		}
 		if err := admin.RemoveAll(name); err != nil {

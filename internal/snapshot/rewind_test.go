@@ -135,6 +135,34 @@ func TestRewindOverNewer(t *testing.T) {
 	}
 }
 
+// TestRewindLeavesLocks: the locks of those who are at work in a checkout, or wait
+// to be, are theirs. No snapshot holds them, and no rewind removes them.
+func TestRewindLeavesLocks(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t)
+	b.open()
+	locks := []string{"HEAD.lock", "index.lock.waiting"}
+	for _, name := range locks {
+		must(t, os.WriteFile(filepath.Join(b.tree.Admin, name), []byte("held\n"), 0o644))
+	}
+	one, err := snapshot.Save(ctx, b.tree, snapshot.Selection{})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(b.tree.Admin, "MERGE_MSG"), []byte("later\n"), 0o644))
+	two, err := snapshot.Save(ctx, b.tree, snapshot.Selection{Before: one.Commit})
+	must(t, err)
+	must(t, snapshot.Rewind(ctx, two.Commit, one.Commit, snapshot.Files{Worktree: b.tree}))
+	for name, want := range map[string]bool{locks[0]: true, locks[1]: true, "MERGE_MSG": false} {
+		if _, err := os.Lstat(filepath.Join(b.tree.Admin, name)); (err == nil) != want {
+			t.Errorf("%s after the rewind: %v, want it there: %t", name, err, want)
+		}
+	}
+	must(t, os.Remove(filepath.Join(b.tree.Admin, locks[1])))
+	must(t, snapshot.Rewind(ctx, one.Commit, two.Commit, snapshot.Files{Worktree: b.tree}))
+	if _, err := os.Lstat(filepath.Join(b.tree.Admin, locks[1])); err == nil {
+		t.Error("the snapshot brought a lock back")
+	}
+}
+
 // TestLargeFiles come back without being held in memory.
 func TestLargeFiles(t *testing.T) {
 	b := newBench(t)

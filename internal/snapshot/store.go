@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -52,9 +51,7 @@ func (s *saver) storeState(ctx context.Context) ([]git.TreeEntry, error) {
 			return nil, err
 		}
 	}
-	admin, err := s.storeTar(s.admin(), func(name string) bool {
-		return !slices.Contains(adminStays, name) && !strings.HasSuffix(name, ".lock")
-	}, nil)
+	admin, err := s.storeTar(s.admin(), func(name string) bool { return !staysInAdmin(name) }, nil)
 	return entries, add("100644", "admin.tar", admin, err)
 }
 

@@ -9,6 +9,8 @@
 //                      nospace the call fails with ENOSPC
 //                      full    so does every later one that needs space
 //                      io      the call fails with EIO
+//                      place   so does every WRITEPOINTS_CALL on a path that ends
+//                              in WRITEPOINTS_PATH, whatever its number
 //   WRITEPOINTS_LOG    a file to which one line is added for each call
 //
 // What goes wrong does so before the call has any effect.
@@ -31,6 +33,7 @@ static long *counter;
 static long at = -1;
 static char how;
 static int logfd = -1;
+static const char *place_call, *place_path;
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -50,6 +53,8 @@ __attribute__((constructor)) static void begin(void)
 		at = atol(n);
 	if (mode)
 		how = mode[0];
+	place_call = getenv("WRITEPOINTS_CALL");
+	place_path = getenv("WRITEPOINTS_PATH");
 	if (log)
 		logfd = syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
 }
@@ -87,6 +92,15 @@ static void die(void)
 
 enum need { frees, takes };
 
+// is_place reports whether a call on a path is one that always fails.
+static int is_place(const char *call, const char *path)
+{
+	if (!place_call || !place_path || strcmp(call, place_call))
+		return 0;
+	size_t have = strlen(path), want = strlen(place_path);
+	return have >= want && !strcmp(path + have - want, place_path);
+}
+
 // hit counts a call and reports whether it has to fail; errno is set then.
 static int hit(const char *call, const char *path, enum need space)
 {
@@ -116,6 +130,9 @@ static int hit(const char *call, const char *path, enum need space)
 	case 'i':
 		errno = EIO;
 		return is_now;
+	case 'p':
+		errno = EIO;
+		return is_place(call, path);
 	}
 	return 0;
 }
@@ -132,7 +149,7 @@ static int hit_file(const char *call, int fd, enum need space)
 	}
 	char link[64], path[768] = "";
 	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	long n = logfd >= 0 ? readlink(link, path, sizeof path - 1) : 0;
+	long n = logfd >= 0 || how == 'p' ? readlink(link, path, sizeof path - 1) : 0;
 	path[n > 0 ? n : 0] = 0;
 	errno = saved;
 	return hit(call, path, space);

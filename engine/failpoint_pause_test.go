@@ -1,0 +1,252 @@
+//go:build failpoints
+
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/pprof"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// paused runs a task in another process as far as a point. The function that is
+// returned lets it go on, waits for its end and returns what it printed.
+func paused(t *testing.T, r *gittest.Repo, job task, point string) (goOn func() (string, error)) {
+	t.Helper()
+	return pausedAs(t, r, func(cmd *exec.Cmd) *exec.Cmd { return cmd }, job, point)
+}
+
+// pausedAs is paused by somebody else.
+func pausedAs(t *testing.T, r *gittest.Repo, as func(*exec.Cmd) *exec.Cmd, job task, point string) (goOn func() (string, error)) {
+	t.Helper()
+	file := filepath.Join(r.Home, "pause-"+point)
+	cmd := as(helper(t, r, job, "CROFT_FAILPOINT=pause="+file+"#"+point))
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	for late := time.After(pauseTime); !exists(file + ".paused"); {
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended before %s: %v: %s", point, err, out.String())
+		case <-late:
+			t.Fatalf("it did not come to %s in %s", point, pauseTime)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return func() (string, error) {
+		t.Helper()
+		if err := os.WriteFile(file+".go", nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-ended:
+			return out.String(), err
+		case <-time.After(pauseTime):
+			t.Fatalf("it did not end in %s after %s", pauseTime, point)
+		}
+		return "", nil
+	}
+}
+
+// pauseTime is longer than it takes to come to any point, and from there to the end.
+const pauseTime = time.Minute
+
+// untilIn waits until a goroutine with the label, or one that it has started, waits in
+// a function.
+func untilIn(t *testing.T, label, function string) {
+	t.Helper()
+	late := time.Now().Add(pauseTime)
+	for time.Now().Before(late) {
+		var profile bytes.Buffer
+		if err := pprof.Lookup("goroutine").WriteTo(&profile, 1); err != nil {
+			t.Fatal(err)
+		}
+		for record := range strings.SplitSeq(profile.String(), "\n\n") {
+			// The frames begin with the innermost; those of the runtime are left out.
+			_, frames, _ := strings.Cut(record, "\n#\t")
+			innermost, _, _ := strings.Cut(frames, "\n")
+			if strings.Contains(record, `:"`+label+`"`) && strings.Contains(innermost, function+"+") {
+				return
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("nobody waited in %s in %s", function, pauseTime)
+}
+
+// TestWaiterIsToldWhatWasKept: another process drives the lane, and has landed two
+// merges. It puts the workspace of the first away, and has not come to that of the
+// second, in which there is late work. Whoever waits for the second, since before
+// or only now, is answered once it is known that its workspace stays.
+func TestWaiterIsToldWhatWasKept(t *testing.T) {
+	t.Parallel()
+	for _, since := range []string{"before", "now"} {
+		t.Run(since, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			e := engineIn(t, r, 0)
+			var second croft.ID
+			for _, name := range []string{"a", "b"} {
+				w := create(t, e, croft.CreateRequest{Name: name})
+				gittest.WriteFile(t, filepath.Join(w.Path, name), name)
+				m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: name})
+				if err != nil {
+					t.Fatal(err)
+				}
+				second = m.ID
+			}
+			gittest.WriteFile(t, filepath.Join(show(t, e, "b").Path, "late"), "late")
+			point := map[string]string{"before": "lane.claimed", "now": "remove.journalled"}[since]
+			goOn := paused(t, r, task{Queue: true}, point)
+			got := make(chan *croft.Merge, 1)
+			go pprof.Do(t.Context(), pprof.Labels("waiter", since), func(ctx context.Context) {
+				m, err := e.WaitMerge(ctx, second)
+				if err != nil {
+					t.Error(err)
+				}
+				got <- m
+			})
+			untilIn(t, since, "(*Engine).awaitMerge")
+			if out, err := goOn(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if m := <-got; m == nil || m.Status != croft.MergeMerged || m.Kept == nil || m.Kept.Code != croft.WorkspaceDirty {
+				t.Errorf("the merge is %+v, want it merged and its workspace kept", m)
+			}
+		})
+	}
+}
+
+// TestRewindKeepsWhatCameMeanwhile: a workspace is saved, and somebody commits in it
+// before the rewind has locked its index. That commit is in no snapshot, so nothing
+// is rewound.
+func TestRewindKeepsWhatCameMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
+		for _, on := range []string{"branch", "detached"} {
+			t.Run(string(mode)+" "+on, func(t *testing.T) {
+				t.Parallel()
+				r := gittest.New(t)
+				e := engineIn(t, r, 0)
+				w := create(t, e, croft.CreateRequest{Name: "a", Mode: mode})
+				snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				commit := func(name string) string {
+					gittest.WriteFile(t, filepath.Join(w.Path, name), name)
+					r.GitIn(w.Path, "add", "--all")
+					r.GitIn(w.Path, "commit", "--quiet", "-m", name)
+					return r.GitIn(w.Path, "rev-parse", "HEAD")
+				}
+				if on == "detached" {
+					r.GitIn(w.Path, "checkout", "--quiet", "--detach")
+				}
+				commit("before")
+				goOn := paused(t, r, task{Restore: &croft.RestoreRequest{Ref: string(snap.ID)}}, "rewind.begun")
+				late := commit("late")
+				out, err := goOn()
+				if err == nil || !strings.Contains(out, string(croft.WorkspaceBusy)) {
+					t.Errorf("the restoration ended with %v: %s", err, out)
+				}
+				if got := r.GitIn(w.Path, "rev-parse", "HEAD"); got != late {
+					t.Errorf("HEAD is %s, the agent committed %s", got, late)
+				}
+				if got := r.GitIn(w.Path, "status", "--porcelain"); got != "" {
+					t.Errorf("status: %s", got)
+				}
+				if got := show(t, e, "a").State; got != croft.Ready {
+					t.Errorf("the workspace is %s", got)
+				}
+				if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(snap.ID)}); err != nil || exists(filepath.Join(w.Path, "late")) {
+					t.Errorf("asked again: %v", err)
+				}
+				if _, err := e.Undo(t.Context(), croft.UndoRequest{}); err != nil {
+					t.Errorf("and back: %v", err)
+				}
+				if got := r.GitIn(w.Path, "rev-parse", "HEAD"); got != late {
+					t.Errorf("brought back, HEAD is %s, the agent committed %s", got, late)
+				}
+			})
+		}
+	}
+}
+
+// TestAcceptBesideALane: a lane publishes after somebody who accepts its target has
+// looked at it. What the lane knows by then is not replaced by what was seen before.
+func TestAcceptBesideALane(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	r.Write("croft.toml", "[merge]\nprotect = true\n")
+	r.Commit("protect")
+	e := engineIn(t, r, 0)
+	land := func(name string) *croft.Merge {
+		t.Helper()
+		w := create(t, e, croft.CreateRequest{Name: name})
+		gittest.WriteFile(t, filepath.Join(w.Path, name), name)
+		m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: name})
+		if err == nil {
+			m, err = e.WaitMerge(t.Context(), m.ID)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	land("a")
+	r.Write("outside", "x\n")
+	r.Commit("outside")
+	goOn := paused(t, r, task{Accept: &croft.AcceptRequest{Target: "main"}}, "accept.looked")
+	if _, err := e.Accept(t.Context(), croft.AcceptRequest{Target: "main"}); err != nil {
+		t.Fatal(err)
+	}
+	if m := land("b"); m.Status != croft.MergeMerged {
+		t.Fatalf("%+v", m)
+	}
+	if out, err := goOn(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if m := land("c"); m.Status != croft.MergeMerged {
+		t.Errorf("after both had accepted: %+v", m)
+	}
+}
+
+// TestCreationThatCannotBeTakenBack: a creation fails, and what it made cannot be
+// removed. That is said, and whoever comes once it can takes it back.
+func TestCreationThatCannotBeTakenBack(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	asUser := unprivileged(t, r)
+	base := filepath.Join(filepath.Dir(r.Dir), "app.croft")
+	goOn := pausedAs(t, r, asUser, creation("a", "default"), "create.filled")
+	if err := os.Remove(filepath.Join(base, "a", "README.md")); err != nil {
+		t.Fatal(err)
+	}
+	readOnly(t, base)
+	out, err := goOn()
+	if err == nil || !strings.HasPrefix(out, string(croft.CleanupFailed)+" ") {
+		t.Errorf("%v: %q, want CLEANUP_FAILED", err, out)
+	}
+	if err := os.Chmod(base, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := run(t, asUser(helper(t, r, creation("b", "default")))); err != nil {
+		t.Errorf("the next creation: %v, %s", err, out)
+	}
+	if got := names(t, engineIn(t, r, 0)); len(got) != 1 || got[0] != "b" || exists(filepath.Join(base, "a")) {
+		t.Errorf("there are %v, and the directory is there: %v", got, exists(filepath.Join(base, "a")))
+	}
+}

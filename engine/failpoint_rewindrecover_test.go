@@ -1,0 +1,63 @@
+//go:build failpoints
+
+package engine_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// TestCommitDuringRecovery: a rewind, or a resolution, died halfway. While the next
+// command goes on with it, the agent commits. The workspace is wholly what the
+// snapshot holds afterwards, and the commit is in a snapshot.
+func TestCommitDuringRecovery(t *testing.T) {
+	for name, died := range map[string]struct {
+		point string
+		job   func(croft.Snapshot) task
+	}{
+		"Rewind":  {"snapshot.rewind", func(s croft.Snapshot) task { return task{Restore: &croft.RestoreRequest{Ref: string(s.ID)}} }},
+		"Resolve": {"bringin.merged", func(croft.Snapshot) task { return task{Resolve: &croft.MergeRequest{Workspace: "a"}} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			e := engineIn(t, r, 0)
+			w := create(t, e, croft.CreateRequest{Name: "a"})
+			gittest.WriteFile(t, filepath.Join(w.Path, "mine"), "one\n")
+			snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "Rewind" {
+				gittest.WriteFile(t, filepath.Join(w.Path, "later"), "two\n")
+			}
+			r.Write("theirs", "main\n")
+			r.Commit("theirs")
+			killed(t, helper(t, r, died.job(*snap), "CROFT_FAILPOINT=kill="+died.point))
+			goOn := paused(t, r, task{Snapshot: &croft.SnapshotRequest{Workspace: "a"}}, "rewind.begun")
+			r.GitIn(w.Path, "commit", "--quiet", "--allow-empty", "-m", "meanwhile")
+			late := r.GitIn(w.Path, "rev-parse", "HEAD")
+			if out, err := goOn(); err != nil {
+				t.Fatalf("the next command: %v: %s", err, out)
+			}
+			for file, want := range map[string]bool{"mine": true, "README.md": true, "later": false, "theirs": false} {
+				if _, err := os.Lstat(filepath.Join(w.Path, file)); (err == nil) != want {
+					t.Errorf("%s is there: %v, want %v", file, err == nil, want)
+				}
+			}
+			if got := r.GitIn(w.Path, "status", "--porcelain"); got != "?? mine" {
+				t.Errorf("git status: %q", got)
+			}
+			if got := r.Git("for-each-ref", "--contains", late, "refs/croft/snapshot/"); got == "" {
+				t.Error("no snapshot has the commit that came meanwhile")
+			}
+			if got := show(t, e, "a").State; got != croft.Ready {
+				t.Errorf("the workspace is %s", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// withdrawMerges sees to it that work does not land after its workspace was removed:
+// a merge that waits keeps the workspace, and a forced removal takes it out of its
+// lane. One that is being checked or published is not stopped by force.
+func (e *Engine) withdrawMerges(tx *journal.Tx, w croft.Workspace, mode croft.RemoveMode) error {
+	waiting, err := tx.WaitingOf(w.ID)
+	if err != nil {
+		return err
+	}
+	for _, m := range waiting {
+		isQueued := m.State == croft.MergeQueued
+		switch {
+		case m.Kind != croft.KindMerge || m.Part: // what was chosen of it was frozen for that
+		case mode == croft.RemoveSafe && isQueued:
+			return &croft.Error{
+				Code: croft.WorkspaceBusy, Workspace: w.Name, Message: fmt.Sprintf("its merge into %s waits; the work would land although the workspace was removed", m.Target),
+				Details: string(m.ID), Hint: "croft queue run, or croft queue cancel " + w.Name,
+			}
+		case mode == croft.RemoveSafe:
+			return &croft.Error{
+				Code: croft.WorkspaceBusy, Workspace: w.Name, Message: "its work is being merged into " + m.Target, Details: string(m.ID), Hint: "croft queue",
+			}
+		case isQueued:
+			m.State, m.EndedAt = croft.MergeDone, e.now()
+			m.Reason, m.Message, m.Hint = croft.Canceled, "its workspace was removed", "croft restore "+w.Name
+			if err := errors.Join(tx.PutMerge(m), tx.Emit(e.mergeEvent(croft.EventMergeCanceled, m))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// resolving is what the journal says of a resolution. From is called as in
+// rewinding, because an undo goes there in the same way.
+type resolving struct {
+	From croft.Snapshot `json:"from"` // what the workspace was before
+	// Head is the commit of the work, once git is about to merge the target into
+	// the checkout. From then on an interrupted resolution is rolled back: its files
+	// are neither those of the workspace nor those of the merge.
+	Head string `json:"head,omitempty"`
+	// Now is what the workspace held when the rollback began, once it has: a rollback
+	// that goes on finds a checkout that is half of each.
+	Now croft.Snapshot `json:"now,omitzero"`
+}
+
+// beginResolve writes a resolution down, with the snapshot that undoes it.
+func (e *Engine) beginResolve(ctx context.Context, r *repo, rec journal.Record, before croft.Snapshot) (*operation, error) {
+	op, err := e.begin(newAct(), "resolve", r)
+	if err != nil {
+		return nil, err
+	}
+	op.Workspaces, op.Names = []croft.ID{rec.Workspace.ID}, []string{rec.Workspace.Name}
+	if op.Input, err = json.Marshal(resolving{From: before}); err == nil {
+		err = e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Begin(op.Operation) })
+	}
+	if err != nil {
+		op.close()
+		return nil, err
+	}
+	return op, nil
+}
+
+// noteMerging writes down that git is about to change the files of the checkout.
+func (e *Engine) noteMerging(ctx context.Context, op *operation, before croft.Snapshot, head string) (err error) {
+	if op.Input, err = json.Marshal(resolving{From: before, Head: head}); err != nil {
+		return err
+	}
+	if err := e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Amend(op.Operation) }); err != nil {
+		return err
+	}
+	return failpoint.Hit("resolve.merging")
+}
+
+// endResolve ends a resolution. One that failed while git changed the files is
+// rolled back; if that fails, too, the next command tries again.
+func (e *Engine) endResolve(ctx context.Context, r *repo, op *operation, cause error) error {
+	ctx = context.WithoutCancel(ctx)
+	if cause == nil {
+		return e.end(ctx, op.Operation, journal.OpDone, "")
+	}
+	if _, isHalf := errors.AsType[*git.HalfMergedError](cause); !isHalf {
+		return errors.Join(cause, e.end(ctx, op.Operation, journal.OpUndone, cause.Error()))
+	}
+	return errors.Join(cause, e.rollBackResolve(ctx, r, op, cause.Error()))
+}
+
+// recoverResolve rolls back a resolution whose process died while git changed the
+// files of the checkout. Before that, the work was committed or not, and either is
+// a state of the workspace.
+func (e *Engine) recoverResolve(ctx context.Context, r *repo, op journal.Operation) error {
+	const died = "its process died"
+	if r.git == nil {
+		return e.end(ctx, op, journal.OpUndone, "the repository is gone")
+	}
+	return e.rollBackResolve(ctx, r, &operation{Operation: op}, died)
+}
+
+// rollBackResolve brings a workspace back to what it was before its resolution.
+// What it holds now is saved first. It is left as it is if git had not begun to
+// merge, or if somebody has committed or switched branches there since: then the
+// checkout has become somebody's work.
+func (e *Engine) rollBackResolve(ctx context.Context, r *repo, op *operation, cause string) error {
+	var how resolving
+	if err := json.Unmarshal(op.Input, &how); err != nil {
+		return err
+	}
+	rec, err := e.journal.Record(ctx, op.Workspaces[0])
+	isHere := err == nil && rec.Workspace.State != croft.Trashed && r.trees.Health(specOf(rec)) == checkout.Intact
+	if isHere && how.Head != "" {
+		isHere, err = e.isAtHead(ctx, r, rec, how)
+	}
+	if err != nil && !errors.Is(err, journal.ErrNotFound) {
+		return err
+	}
+	if !isHere || how.Head == "" {
+		return e.end(ctx, op.Operation, journal.OpUndone, cause)
+	}
+	if how.Now.ID == "" {
+		if how.Now, err = e.noteRollBack(ctx, r, op, how); err != nil {
+			return err
+		}
+	}
+	return e.goOnRewinding(ctx, r, op, rewinding{From: how.Now, To: how.From, undoes: cause})
+}
+
+// noteRollBack saves what the workspace holds, and writes down that it is being
+// rolled back from there.
+func (e *Engine) noteRollBack(ctx context.Context, r *repo, op *operation, how resolving) (croft.Snapshot, error) {
+	saved, err := e.saveFirst(ctx, r, rewinding{To: how.From})
+	if err != nil {
+		return croft.Snapshot{}, err
+	}
+	how.Now = how.From
+	if saved != nil {
+		how.Now = *saved
+	}
+	if op.Input, err = json.Marshal(how); err != nil {
+		return croft.Snapshot{}, err
+	}
+	return how.Now, e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Amend(op.Operation) })
+}
+
+// isAtHead reports whether the checkout is on the workspace's branch, at the commit
+// of the work or, after a rollback that was interrupted, at what was before it.
+func (e *Engine) isAtHead(ctx context.Context, r *repo, rec journal.Record, how resolving) (bool, error) {
+	err := r.trees.At(specOf(rec)).RequireBranch(ctx, rec.Workspace.Branch)
+	if _, isElsewhere := errors.AsType[*git.BranchError](err); isElsewhere {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	tip, err := r.git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
+	if errors.Is(err, git.ErrNoRef) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	before, err := readableHead(ctx, r, how.From)
+	return tip == how.Head || tip == before.OID, err
+}

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/snapshot"
+)
+
+// recoverRewind finishes a rewind whose process died.
+func (e *Engine) recoverRewind(ctx context.Context, r *repo, op journal.Operation) error {
+	var how rewinding
+	if err := json.Unmarshal(op.Input, &how); err != nil {
+		return err
+	}
+	if r.git == nil {
+		return e.end(ctx, op, journal.OpUndone, "the repository is gone")
+	}
+	if head, err := snapshot.HeadOf(ctx, r.git, how.To.Commit); err == nil && head.Branch != "" {
+		r.git.DropRemains(op.StartedAt, "refs/heads/"+head.Branch)
+	}
+	if how.Trashed && how.From.Commit == "" {
+		return e.recoverTrashed(ctx, r, op, how)
+	}
+	return e.goOnRewinding(ctx, r, &operation{Operation: op}, how)
+}
+
+// rewindTries is how often somebody may commit in a workspace between its saving
+// and the rewind that goes on.
+const rewindTries = 3
+
+// goOnRewinding carries a rewind out that may have been begun: it cannot be left as
+// it is. What the workspace holds is saved first, again if somebody has committed
+// there meanwhile. After some tries it is left to the next command.
+func (e *Engine) goOnRewinding(ctx context.Context, r *repo, op *operation, how rewinding) error {
+	for try := 1; ; try++ {
+		saved, err := e.saveFirst(ctx, r, how)
+		if err != nil {
+			return err
+		}
+		how.saved = saved
+		err = e.carryRewind(ctx, r, op, how)
+		switch {
+		case errors.Is(err, errAway):
+			return nil // the command goes on with it that finds it again
+		case try == rewindTries || !errors.Is(err, errWorkedOn):
+			return err
+		}
+	}
+}
+
+// saveFirst saves what a workspace holds before an interrupted rewind goes on. A
+// state that was put back may speak of one that ended long ago, and does not know
+// what was done since. What a rewind left halfway may not be readable; then it is
+// nobody's work.
+func (e *Engine) saveFirst(ctx context.Context, r *repo, how rewinding) (*croft.Snapshot, error) {
+	rec, err := e.journal.Record(ctx, how.To.Workspace)
+	if err != nil || r.trees.Health(specOf(rec)) != checkout.Intact {
+		return nil, err
+	}
+	rec.Workspace.State = croft.Ready // which it is until the rewind goes on
+	saved, err := e.save(ctx, r, rec, how.To.Commit)
+	if err != nil && (explainSystem(&croft.Error{}, err) || errors.Is(err, snapshot.ErrChanging)) {
+		return nil, err // the next one tries again
+	}
+	if err != nil {
+		return nil, ctx.Err()
+	}
+	return saved, nil
+}
+
+// recoverTrashed is for a rewind whose process died before the workspace had
+// come from the trash, or just then. If it came, the rewind is finished.
+func (e *Engine) recoverTrashed(ctx context.Context, r *repo, op journal.Operation, how rewinding) error {
+	ops, err := e.journal.Act(ctx, op.Act)
+	if err != nil {
+		return err
+	}
+	for _, o := range ops {
+		if o.State == journal.OpRunning && o.Kind != "rewind" && slices.Equal(o.Workspaces, op.Workspaces) {
+			if err := e.recoverOne(ctx, o); err != nil {
+				return err
+			}
+		}
+	}
+	rec, err := e.journal.Record(ctx, how.To.Workspace)
+	if err != nil {
+		return err
+	}
+	if rec.Workspace.State == croft.Trashed {
+		return e.end(ctx, op, journal.OpUndone, "its process died")
+	}
+	opened := &operation{Operation: op}
+	err = e.rewindRestored(ctx, r, opened, how)
+	if err == nil || errors.Is(err, errUnsettled) {
+		return err
+	}
+	err = e.stowRewound(ctx, r, opened, nil, err)
+	if _, stays := errors.AsType[*croft.Error](err); stays {
+		return nil // that is written down, and all that can be done
+	}
+	return err
+}

@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// refuseUnshown keeps a repository that was made known after the others were shown.
+func refuseUnshown(known journal.Repo, req croft.UninstallRequest) error {
+	if len(req.Shown) == 0 || slices.Contains(req.Shown, known.Path) {
+		return nil
+	}
+	return &croft.Error{Code: croft.WorkspaceBusy, Message: "it was made known meanwhile", Hint: "croft uninstall --all"}
+}
+
+// uninstallGone forgets a repository of which somebody says that it was deleted. A
+// directory that is not there may only be absent, so that nobody but a person can
+// say it, and nothing is deleted that may be work.
+func (e *Engine) uninstallGone(ctx context.Context, res *croft.UninstallResult, req croft.UninstallRequest) error {
+	at := req.Repo
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(e.dir, at)
+	}
+	repos, err := e.journal.Repos(ctx)
+	if err != nil {
+		return err
+	}
+	for _, known := range repos {
+		if !slices.Contains(placesOf(known), at) {
+			continue
+		}
+		p, err := e.planGone(ctx, known)
+		if err == nil && req.DryRun == croft.DryRunOff {
+			if err = e.uninstall(ctx, p); err == nil {
+				err = p.removeOwn()
+			}
+		}
+		if err != nil {
+			return err
+		}
+		res.Repos = append(res.Repos, p.UninstalledRepo)
+	}
+	if len(res.Repos) == 0 {
+		return &croft.Error{
+			Code: croft.NotARepo, Message: fmt.Sprintf("no repository is remembered at %s", at), Hint: "croft uninstall --all --dry-run, which names them",
+		}
+	}
+	return nil
+}
+
+// placesOf are the directories by which a repository is known.
+func placesOf(known journal.Repo) []string {
+	return []string{known.Path, strings.TrimPrefix(known.CommonDir, plainPrefix)}
+}
+
+// planGone finds what goes and what stays of a repository that is gone.
+func (e *Engine) planGone(ctx context.Context, known journal.Repo) (*uninstallPlan, error) {
+	for _, path := range placesOf(known) {
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+			return nil, &croft.Error{
+				Code: croft.WorkspaceBusy, Message: fmt.Sprintf("something is at %s: it is not gone", path), Details: "Nothing was forgotten.",
+				Hint: "croft uninstall --repo " + known.Path, Err: err,
+			}
+		}
+	}
+	running, err := e.journal.RunningAt(ctx, known.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, op := range running {
+		if life(op.Owner) != proc.Dead {
+			return nil, &croft.Error{
+				Code: croft.WorkspaceBusy, Message: "somebody is at work in the repository: " + op.Kind, Hint: "wait until it has ended, then the same command again",
+			}
+		}
+	}
+	p := &uninstallPlan{r: &repo{id: known.ID, path: known.Path, common: known.CommonDir, dir: e.repoDir(known.ID)}, UninstalledRepo: croft.UninstalledRepo{
+		Path: known.Path, Refs: []string{}, Files: []string{}, Branches: []croft.KeptBranch{}, Workspaces: []string{}, Left: []croft.Left{},
+	}}
+	records, err := e.journal.Records(ctx, known.ID)
+	if err != nil {
+		return nil, err
+	}
+	isAlone := false // the git directory of a live workspace is Croft's, and its only history
+	for _, rec := range records {
+		w := rec.Workspace
+		switch {
+		case w.State != croft.Trashed && w.Mode != croft.ModeLegacy:
+			p.Workspaces = append(p.Workspaces, w.Path)
+			isAlone = isAlone || w.Mode == croft.ModeIsolated
+		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged && fsx.IsThere(rec.Trash.Dir):
+			p.leave(croft.LeftTrash, rec.Trash.Dir)
+		}
+	}
+	if err := e.planLeft(ctx, p); err != nil {
+		return nil, err
+	}
+	if isAlone {
+		p.leave(croft.LeftHistory, p.r.dir)
+		return p, nil
+	}
+	if err := e.planOwn(ctx, p, records); err != nil {
+		return nil, err
+	}
+	p.Files = append(append(p.Files, p.own...), p.checks...)
+	return p, nil
+}

@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// unrestored is the directory of a repository's own that holds files of the user
+// which a merge could not put back.
+const unrestored = "unrestored"
+
+// planLeft finds what stays of a repository in directories of Croft's: whatever is
+// work, and nowhere else.
+func (e *Engine) planLeft(ctx context.Context, p *uninstallPlan) error {
+	if dir := e.secretsDir(p.r, ""); hasEntries(dir) {
+		p.leave(croft.LeftSecrets, dir)
+	}
+	sessions, err := e.journal.Sessions(ctx, p.r.id)
+	if err != nil {
+		return err
+	}
+	for _, ses := range sessions {
+		if dir := e.sessionDir(ses.ID); hasEntries(dir) {
+			p.leave(croft.LeftArchive, dir)
+		}
+		for _, h := range ses.Homes {
+			if !h.Given && fsx.Identity(h.Made).IsAt(h.Path) {
+				p.leave(croft.LeftHome, h.Path)
+			}
+		}
+	}
+	if dir := filepath.Join(e.repoDir(p.r.id), unrestored); hasEntries(dir) {
+		p.leave(croft.LeftOriginals, dir)
+	}
+	if p.r.git != nil && e.isPlain(p.r.common) {
+		p.leave(croft.LeftHistory, p.r.common)
+	}
+	return nil
+}
+
+// planOwn finds what goes of a repository in directories of Croft's.
+func (e *Engine) planOwn(ctx context.Context, p *uninstallPlan, records []journal.Record) error {
+	r := p.r
+	state := e.set.Config().StateDir
+	candidates := []string{e.forecastFile(r)}
+	for _, rec := range records {
+		candidates = append(candidates, e.surveyFile(rec.Workspace.ID))
+	}
+	merges, err := e.journal.Merges(ctx, r.id, "", -1)
+	if err != nil {
+		return err
+	}
+	for _, log := range entriesOf(filepath.Join(state, logsName)) {
+		id, _, isLog := strings.Cut(strings.TrimSuffix(log, ".log"), "-")
+		if isLog && slices.ContainsFunc(merges, func(m journal.Merge) bool { return string(m.ID) == id }) {
+			candidates = append(candidates, filepath.Join(state, logsName, log))
+		}
+	}
+	candidates = append(candidates, e.ownDir(r)...)
+	for _, path := range candidates {
+		if fsx.IsThere(path) {
+			p.own = append(p.own, path)
+		}
+	}
+	return e.planChecks(p)
+}
+
+// ownDir is the directory of Croft's own for a repository, or what is in it beside
+// what stays.
+func (e *Engine) ownDir(r *repo) []string {
+	dir := e.repoDir(r.id)
+	if !hasEntries(filepath.Join(dir, unrestored)) {
+		return []string{dir}
+	}
+	var list []string
+	for _, name := range entriesOf(dir) {
+		if name != unrestored {
+			list = append(list, filepath.Join(dir, name))
+		}
+	}
+	return list
+}
+
+// planChecks finds the checkouts for checks. One that a process is at work in is
+// somebody's.
+func (e *Engine) planChecks(p *uninstallPlan) error {
+	for _, name := range entriesOf(e.checksDir()) {
+		id, _ := checkPlaceOf(name)
+		dir := filepath.Join(e.checksDir(), name)
+		if id != p.r.id {
+			continue
+		}
+		l, err := flock.TryThere(filepath.Join(dir, "lock"))
+		if errors.Is(err, flock.ErrHeld) {
+			return &croft.Error{
+				Code: croft.WorkspaceBusy, Message: "a process of a check is still at work", Details: dir, Hint: "end it, then run the command again",
+			}
+		}
+		if err == nil {
+			_ = l.Unlock()
+		}
+		p.checks = append(p.checks, dir)
+	}
+	return nil
+}
+
+// checkPlaceOf is the repository that a checkout for checks belongs to, by its
+// name.
+func checkPlaceOf(name string) (croft.ID, bool) {
+	rest, number, ok := cutLast(name, "-")
+	_, id, isNamed := cutLast(rest, "-")
+	_, err := strconv.Atoi(number)
+	if !ok || !isNamed || err != nil || !isID(id) {
+		return "", false
+	}
+	return croft.ID(id), true
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// removeCheckPlace deletes a checkout for checks, the lock last.
+func removeCheckPlace(dir string) error {
+	lock := filepath.Join(dir, "lock")
+	l, err := flock.TryThere(lock)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	defer l.Unlock()
+	return fsx.RemoveOwn(dir)
+}
+
+// neededExcludes are the patterns of the exclude file that keep what stays out of
+// the user's sight: directories of workspaces inside the main checkout, and
+// scratch directories.
+func (p *uninstallPlan) neededExcludes(records []journal.Record) []string {
+	var needed []string
+	for _, rec := range records {
+		if rel, err := filepath.Rel(p.r.path, rec.BaseDir); err == nil && rec.BaseDir != "" && fsx.IsThere(rec.BaseDir) {
+			needed = append(needed, "/"+filepath.ToSlash(rel)+"/")
+		}
+		if dir := p.r.scratchOf(rec.Workspace); dir != "" && rec.Workspace.State != croft.Trashed && fsx.IsThere(dir) {
+			needed = append(needed, "/"+filepath.Base(dir)+"/")
+		}
+	}
+	return needed
+}
+
+// entriesOf are the names in a directory of the host's own.
+func entriesOf(dir string) []string {
+	d, err := fsx.OpenOwn(dir)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Names()
+	slices.Sort(names)
+	return names
+}
+
+func hasEntries(dir string) bool { return len(entriesOf(dir)) > 0 }

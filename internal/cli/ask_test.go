@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft"
+)
+
+// acting counts what is done, and tells from that what is only looked at.
+type acting struct {
+	croft.Service
+	acts int
+}
+
+func (s *acting) Close() error { return nil }
+
+func (s *acting) Repo(context.Context, string) (*croft.Repo, error) {
+	return &croft.Repo{Path: "/root"}, nil
+}
+
+func (s *acting) Workspace(context.Context, croft.WorkspaceRequest) (*croft.Workspace, error) {
+	w := fixLogin()
+	return &w, nil
+}
+
+func (s *acting) Status(context.Context, croft.ID) (*croft.Status, error) {
+	return &croft.Status{}, nil
+}
+
+func (s *acting) act(dry croft.DryRun) {
+	if dry == croft.DryRunOff {
+		s.acts++
+	}
+}
+
+func (s *acting) Remove(_ context.Context, req croft.RemoveRequest) (*croft.RemoveResult, error) {
+	s.act(req.DryRun)
+	return &croft.RemoveResult{Removed: []croft.Removed{{ID: "a1", Name: "fix-login"}}}, nil
+}
+
+func (s *acting) Discard(_ context.Context, req croft.DiscardRequest) ([]croft.Merge, error) {
+	s.act(req.DryRun)
+	return []croft.Merge{{State: croft.MergeDone, Status: croft.MergeDiscarded}}, nil
+}
+
+func (s *acting) sweep(dry croft.DryRun) (*croft.CleanResult, error) {
+	s.act(dry)
+	answer := cleanAnswer()
+	answer.Kept = nil
+	return answer, nil
+}
+
+func (s *acting) Clean(_ context.Context, req croft.CleanRequest) (*croft.CleanResult, error) {
+	return s.sweep(req.DryRun)
+}
+
+func (s *acting) Reap(_ context.Context, req croft.ReapRequest) (*croft.CleanResult, error) {
+	return s.sweep(req.DryRun)
+}
+
+func (s *acting) PlanUndo(context.Context, croft.UndoRequest) (*croft.UndoPlan, error) {
+	return &croft.UndoPlan{}, nil
+}
+
+func (s *acting) Undo(context.Context, croft.UndoRequest) (*croft.Operation, error) {
+	s.acts++
+	return &croft.Operation{}, nil
+}
+
+func (s *acting) PlanRevert(context.Context, croft.RevertRequest) (*croft.RevertPlan, error) {
+	return &croft.RevertPlan{Later: 2}, nil
+}
+
+func (s *acting) Revert(context.Context, croft.RevertRequest) (*croft.Merge, error) {
+	s.acts++
+	return &croft.Merge{State: croft.MergeDone, Status: croft.MergeMerged}, nil
+}
+
+func (s *acting) Restore(context.Context, croft.RestoreRequest) (*croft.Workspace, error) {
+	s.acts++
+	w := fixLogin()
+	return &w, nil
+}
+
+func (s *acting) Queue(_ context.Context, req croft.QueueRequest) ([]croft.Merge, error) {
+	s.act(req.DryRun)
+	return []croft.Merge{{Workspace: "b", State: croft.MergeQueued}}, nil
+}
+
+func (s *acting) Uninstall(_ context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
+	s.act(req.DryRun)
+	return &croft.UninstallResult{Repos: []croft.UninstalledRepo{{Path: project}}}, nil
+}
+
+// TestOneRuleOfAsking: what was named is done; what reaches further is shown, asked
+// for once, agreed to by --yes, and refused where nobody can be asked.
+func TestOneRuleOfAsking(t *testing.T) {
+	try := func(t *testing.T, terminal Terminal, stdin string, args ...string) (r *run, acts int) {
+		t.Helper()
+		svc := &acting{}
+		r = newRun(nil)
+		r.env.Open = func(context.Context, string, map[string]string) (croft.Service, error) { return svc, nil }
+		r.env.Terminal, r.stdin = terminal, stdin
+		r.call(t, args...)
+		return r, svc.acts
+	}
+	questions := func(r *run) int { return strings.Count(r.stderr.String(), "[y/N]") }
+
+	for _, line := range []string{
+		"remove b", "discard b", "undo 0123456789abcdef", "revert b", "restore b", "queue cancel b",
+		"remove --all --force", "reap --force", "undo --force",
+	} {
+		for _, terminal := range []Terminal{TerminalNone, TerminalInteractive} {
+			r, acts := try(t, terminal, "n\n", strings.Fields(line)...)
+			if r.exit != croft.ExitOK || acts != 1 || questions(r) != 0 {
+				t.Errorf("%s: exit %d, %d acts, stderr %q; want it done without a question", line, r.exit, acts, r.stderr.String())
+			}
+		}
+	}
+	for _, line := range []string{
+		"clean", "clean --all", "reap", "remove --all", "discard --all-pending", "undo", "uninstall", "uninstall --all", "queue cancel",
+	} {
+		args := strings.Fields(line)
+		for _, json := range []bool{false, true} {
+			terminal, said := TerminalNone, args
+			if json { // a program cannot be asked
+				terminal, said = TerminalInteractive, append(args, "--json")
+			}
+			r, acts := try(t, terminal, "y\n", said...)
+			if r.exit != croft.ExitRefused || acts != 0 || questions(r) != 0 {
+				t.Errorf("%v with nobody to ask: exit %d, %d acts, stderr %q", said, r.exit, acts, r.stderr.String())
+			}
+			if !json && !strings.HasSuffix(r.stderr.String(), "hint: croft "+line+" --yes\n") {
+				t.Errorf("%s: stderr %q lacks the command to run next", line, r.stderr.String())
+			}
+		}
+		for answer, want := range map[string]int{"y\n": 1, "n\n": 0, "": 0} {
+			if r, acts := try(t, TerminalInteractive, answer, args...); r.exit != croft.ExitOK || acts != want || questions(r) != 1 {
+				t.Errorf("%s, answered %q: exit %d, %d acts, stderr %q", line, answer, r.exit, acts, r.stderr.String())
+			}
+		}
+		if r, acts := try(t, TerminalNone, "", append(args, "--yes")...); r.exit != croft.ExitOK || acts != 1 {
+			t.Errorf("%s --yes: exit %d, %d acts, stderr %q", line, r.exit, acts, r.stderr.String())
+		}
+		if r, acts := try(t, TerminalNone, "", append(args, "--dry-run")...); r.exit != croft.ExitOK || acts != 0 {
+			t.Errorf("%s --dry-run: exit %d, %d acts, stderr %q", line, r.exit, acts, r.stderr.String())
+		}
+	}
+}
+
+// TestHintStandsBeforeTheDash: behind a "--" that was typed, a flag would be a name.
+func TestHintStandsBeforeTheDash(t *testing.T) {
+	for line, want := range map[string]string{
+		"remove --all --":             "croft remove --all --yes --",
+		"queue cancel --":             "croft queue cancel --yes --",
+		"queue cancel --into main --": "croft queue cancel --into main --yes --",
+		"clean --repo=-- --all":       "croft clean --repo=-- --all --yes",
+	} {
+		r := newRun(nil)
+		r.env.Open = func(context.Context, string, map[string]string) (croft.Service, error) { return &acting{}, nil }
+		r.call(t, strings.Fields(line)...)
+		if r.exit != croft.ExitRefused || !strings.HasSuffix(r.stderr.String(), "hint: "+want+"\n") {
+			t.Errorf("%s: exit %d, stderr %q, want the hint %q", line, r.exit, r.stderr.String(), want)
+			continue
+		}
+		if r.call(t, strings.Fields(want)[1:]...); r.exit != croft.ExitOK {
+			t.Errorf("%s: exit %d, stderr %q", want, r.exit, r.stderr.String())
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft"
+)
+
+// taken is a workspace that an act takes, and what of it.
+type taken struct {
+	id         croft.ID
+	name, what string
+}
+
+// takePlan is what an act takes, and what it leaves.
+type takePlan struct {
+	list     []taken
+	withWork []croft.ID // of those
+	kept     []croft.Kept
+	unknown  []string
+}
+
+// take looks at a workspace that an act is going to take. Work that cannot be looked
+// at is taken for work.
+func (a *app) take(ctx context.Context, svc inspector, p *takePlan, id croft.ID, name string) {
+	t := taken{id, name, "to the trash"}
+	status, err := svc.Status(ctx, id)
+	switch {
+	case err != nil:
+		p.withWork = append(p.withWork, id)
+	case !isClean(*status):
+		ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: string(id)})
+		if err != nil {
+			break // it has just gone
+		}
+		t.what = a.loss(*ws, *status)
+		if status.Dirty() {
+			p.withWork = append(p.withWork, id)
+		}
+	}
+	p.list = append(p.list, t)
+}
+
+// agreed is what a yes to the plan agrees to.
+func (p takePlan) agreed() *croft.Agreed {
+	agreed := &croft.Agreed{WithWork: p.withWork}
+	for _, t := range p.list {
+		agreed.Workspaces = append(agreed.Workspaces, t.id)
+	}
+	return agreed
+}
+
+func (p takePlan) rows() [][]cell {
+	var rows [][]cell
+	for _, t := range p.list {
+		rows = append(rows, []cell{plain(t.name), plain(t.what)})
+	}
+	return rows
+}
+
+// agreedToTrash shows the workspaces that go to the trash and those that stay, and
+// asks.
+func (a *app) agreedToTrash(ctx context.Context, how consent, p takePlan, nothing string) (bool, error) {
+	if how == consentDryRun {
+		a.showPlan(p, nothing)
+		return false, nil
+	}
+	a.noteKept(p.kept)
+	if len(p.list) == 0 {
+		a.note("%s", nothing)
+		return false, nil
+	}
+	a.noteRows(p.rows())
+	question := "Move " + p.list[0].name + " to the trash?"
+	if len(p.list) > 1 {
+		question = "Move " + count(len(p.list), "workspace") + " to the trash?"
+	}
+	return a.agreed(ctx, how, question)
+}
+
+// showPlan prints what --dry-run tells.
+func (a *app) showPlan(p takePlan, nothing string) {
+	if a.json {
+		var removed []croft.Removed
+		for _, t := range p.list {
+			removed = append(removed, croft.Removed{ID: t.id, Name: t.name})
+		}
+		a.emit(cleanResult{
+			Version: formatVersion, Removed: nonNil(removed), Kept: nonNil(p.kept), Branches: []string{}, Unknown: p.unknown, DryRun: true,
+		})
+		return
+	}
+	if len(p.list)+len(p.unknown) == 0 {
+		a.note("%s", nothing)
+	}
+	a.table(p.rows())
+	a.noteKept(p.kept)
+}
+
+// noteKept remarks what stays, and why.
+func (a *app) noteKept(kept []croft.Kept) {
+	for _, k := range kept {
+		a.note("kept %s: %s", k.Name, k.Reason.Message)
+	}
+}

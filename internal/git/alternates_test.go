@@ -1,0 +1,163 @@
+package git
+
+import (
+	"bytes"
+	"compress/zlib"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// TestAlternatesThatGitReadsOtherwise: a file of which git and Croft could find
+// different directories is refused, and so is one that borrows without an end.
+func TestAlternatesThatGitReadsOtherwise(t *testing.T) {
+	for name, text := range map[string]string{
+		"two in a line":   `"/nothing"X/evil` + "\n",
+		"quote is open":   `"/nothing` + "\n" + `/evil"` + "\n",
+		"zero byte":       "/evil\x00/nothing\n",
+		"unknown escape":  `"/\q"` + "\n",
+		"a quote in quot": `"/a"b"` + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo := open(t, gittest.New(t))
+			gittest.WriteFile(t, filepath.Join(repo.CommonDir, "objects", "info", "alternates"), text)
+			if _, err := repo.openObjects(); !errors.Is(err, ErrNotPlain) {
+				t.Errorf("%v, want ErrNotPlain", err)
+			}
+		})
+	}
+	repo := open(t, gittest.New(t))
+	objects := filepath.Join(repo.CommonDir, "objects")
+	gittest.WriteFile(t, filepath.Join(objects, "info", "alternates"), strings.Repeat(".\n", 40)+`"`+objects+"\"\n# comment\n")
+	begun := time.Now()
+	if dirs, err := alternatesOf(objects); err != nil || len(dirs) != 1 || time.Since(begun) > time.Second {
+		t.Errorf("%q, %v after %v", dirs, err, time.Since(begun))
+	}
+	dir := objects
+	for range 8 { // git follows six
+		next := filepath.Join(t.TempDir(), "objects")
+		gittest.WriteFile(t, filepath.Join(dir, "info", "alternates"), next+"\n")
+		if err := os.MkdirAll(filepath.Join(next, "info"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		dir = next
+	}
+	if dirs, err := alternatesOf(objects); err != nil || len(dirs) != 7 {
+		t.Errorf("%d directories, %v", len(dirs), err)
+	}
+}
+
+// TestTreeModesWithZeros: git takes 040000 for a directory.
+func TestTreeModesWithZeros(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	entries, err := repo.parseTree([]byte("040000 dir\x00" + strings.Repeat("a", 20) + "0100644 file\x00" + strings.Repeat("b", 20)))
+	if err != nil || len(entries) != 2 || entries[0].Mode != "40000" || entries[1].Mode != "100644" {
+		t.Errorf("%+v, %v", entries, err)
+	}
+}
+
+// TestMarkNamesNoFileOfAnothers: what an agent writes into HEAD does not get into a
+// mark as the name of a lock.
+func TestMarkNamesNoFileOfAnothers(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	w := addWorktree(t, r, repo, "wt")
+	want := len(repo.locksIn(w.Admin)) - 1
+	for _, head := range []string{"ref: refs/heads/x\n\"/home/me/notes\"\nz\n", "ref: ../../notes\n", "ref: refs/heads/../../config\n"} {
+		gittest.WriteFile(t, filepath.Join(w.Admin, "HEAD"), head)
+		if locks := repo.locksIn(w.Admin); len(locks) != want {
+			t.Errorf("HEAD %q: %q", head, locks)
+		}
+	}
+}
+
+// TestRemainsAreRemovedThroughNoLink: the reflog of a branch that was not made is
+// not looked for where a link leads.
+func TestRemainsAreRemovedThroughNoLink(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	since := time.Now().Add(-time.Minute)
+	mine := t.TempDir()
+	for _, dir := range []string{mine, filepath.Join(repo.CommonDir, "logs", "refs", "heads")} {
+		gittest.WriteFile(t, filepath.Join(dir, "notes"), "mine\n")
+	}
+	if err := os.Symlink(mine, filepath.Join(repo.CommonDir, "logs", "refs", "heads", "croft")); err != nil {
+		t.Fatal(err)
+	}
+	repo.DropRemains(since, "refs/heads/croft/notes", "refs/heads/notes", "refs/heads/../../../../notes")
+	if !exists(filepath.Join(mine, "notes")) {
+		t.Error("a file outside of the repository is gone")
+	}
+	if exists(filepath.Join(repo.CommonDir, "logs", "refs", "heads", "notes")) {
+		t.Error("what was left of a branch is still there")
+	}
+}
+
+// TestObjectThatGoesOn: an object whose text is longer than its header says is none,
+// and is not read to its end.
+func TestObjectThatGoesOn(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	text := append([]byte("tree 33\x00"), make([]byte, 64<<20)...)
+	oid := strings.Repeat("a", 40)
+	gittest.WriteFile(t, filepath.Join(repo.CommonDir, "objects", oid[:2], oid[2:]), string(deflated(t, text)))
+	o, err := repo.openObjects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.close()
+	if _, err := o.look(t.Context(), oid, keepContents); err == nil {
+		t.Error("it was taken for an object")
+	}
+}
+
+func deflated(t *testing.T, text []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zlib.NewWriter(&out)
+	if _, err := z.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestModuleIsTheProjectsOwn: commits of a submodule are brought into no git
+// directory that a link or a file of an agent's leads to.
+func TestModuleIsTheProjectsOwn(t *testing.T) {
+	r := gittest.New(t)
+	other := gittest.New(t)
+	repo := open(t, r)
+	module := filepath.Join(repo.CommonDir, "modules", "sub")
+	r.Git("init", "--quiet", "--bare", module)
+	if dir, ok := repo.moduleOf("sub", "sub"); !ok || dir != module {
+		t.Fatalf("moduleOf = %s, %v", dir, ok)
+	}
+	gittest.WriteFile(t, filepath.Join(module, "commondir"), filepath.Join(other.Dir, ".git")+"\n")
+	if dir, ok := repo.moduleOf("sub", "sub"); ok {
+		t.Errorf("with a commondir: %s", dir)
+	}
+	if err := os.Remove(filepath.Join(module, "commondir")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.RemoveAll(filepath.Join(module, "objects")), os.Symlink(filepath.Join(other.Dir, ".git", "objects"), filepath.Join(module, "objects"))); err != nil {
+		t.Fatal(err)
+	}
+	if dir, ok := repo.moduleOf("sub", "sub"); ok {
+		t.Errorf("with objects that are a link: %s", dir)
+	}
+	if err := os.Symlink(other.Dir, filepath.Join(r.Dir, "ext")); err != nil {
+		t.Fatal(err)
+	}
+	if dir, ok := repo.moduleOf("ext", ""); ok {
+		t.Errorf("a link in the checkout: %s", dir)
+	}
+}
