@@ -61,6 +61,13 @@ func (e *Engine) removeAgreed(ctx context.Context, r *repo, rec journal.Record, 
 		if err == nil {
 			err = e.guard(ctx, r, rec, mode)
 		}
+		var waiting []journal.Merge
+		if err == nil {
+			waiting, err = e.journal.WaitingOf(ctx, rec.Workspace.ID)
+		}
+		if err == nil {
+			err = guardMerges(waiting, rec.Workspace, mode)
+		}
 		return &croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name}, err
 	}
 	return e.removeOne(ctx, r, rec, how, mode)

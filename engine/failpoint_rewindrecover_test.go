@@ -61,3 +61,40 @@ func TestCommitDuringRecovery(t *testing.T) {
 		})
 	}
 }
+
+// TestResolveOfAbsentIsRolledBack: a resolution died while git changed the files, and
+// the next command finds no workspace: its disk is not mounted. When it is back, the
+// files of the merge are gone from it, and what was there before is.
+func TestResolveOfAbsentIsRolledBack(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	create(t, e, croft.CreateRequest{Name: "other"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "mine"), "one\n")
+	r.Write("theirs", "main\n")
+	r.Commit("theirs")
+	killed(t, helper(t, r, task{Resolve: &croft.MergeRequest{Workspace: "a"}}, "CROFT_FAILPOINT=kill=bringin.merged"))
+	away := filepath.Join(t.TempDir(), "away")
+	if err := os.Rename(w.Path, away); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(away, w.Path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.GitIn(w.Path, "status", "--porcelain"); got != "?? mine" {
+		t.Errorf("git status: %q", got)
+	}
+	if _, err := os.Lstat(filepath.Join(w.Path, "theirs")); err == nil {
+		t.Error("a file of the merge is left")
+	}
+	if got := show(t, e, "a").State; got != croft.Ready {
+		t.Errorf("the workspace is %s", got)
+	}
+}

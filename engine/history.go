@@ -203,17 +203,8 @@ func (e *Engine) undoMerge(ctx context.Context, r *repo, m journal.Merge, a act)
 		return err
 	}
 	done, err := e.waitMerge(ctx, back.ID)
-	if err != nil {
+	if err != nil || done.Status == croft.MergeMerged {
 		return err
-	}
-	if done.Status == croft.MergeMerged && done.Commit == "" {
-		return &croft.Error{
-			Code: croft.NotMerged, Workspace: m.Workspace, Message: fmt.Sprintf("nothing of it is left in %s: somebody took it back already", m.Target),
-			Details: m.Commit, Hint: "git log " + m.Target,
-		}
-	}
-	if done.Status == croft.MergeMerged {
-		return nil
 	}
 	return &croft.Error{Code: done.Reason, Workspace: m.Workspace, Message: done.Message, Details: done.Details, Hint: done.Hint}
 }

@@ -113,10 +113,7 @@ func (e *Engine) endEmpty(ctx context.Context, r *repo, tip string, m journal.Me
 	}
 	m.Tried = ""
 	if m.Kind == croft.KindRevert && m.Commit == "" {
-		if m.Undoes == "" {
-			return e.reject(ctx, r, m, nil, nothingToRevert(m.Merge))
-		}
-		m.Message = "nothing to revert"
+		return e.reject(ctx, r, m, nil, nothingToRevert(m.Merge))
 	}
 	rec, err := e.journal.Record(ctx, m.WorkspaceID)
 	if m.Part || err != nil || rec.Workspace.State == croft.Trashed {

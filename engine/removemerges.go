@@ -16,26 +16,45 @@ func (e *Engine) withdrawMerges(tx *journal.Tx, w croft.Workspace, mode croft.Re
 	if err != nil {
 		return err
 	}
+	if err := guardMerges(waiting, w, mode); err != nil {
+		return err
+	}
 	for _, m := range waiting {
-		isQueued := m.State == croft.MergeQueued
+		if !bringsWhole(m) || m.State != croft.MergeQueued {
+			continue
+		}
+		m.State, m.EndedAt = croft.MergeDone, e.now()
+		m.Reason, m.Message, m.Hint = croft.Canceled, "its workspace was removed", "croft restore "+w.Name
+		if err := errors.Join(tx.PutMerge(m), tx.Emit(e.mergeEvent(croft.EventMergeCanceled, m))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guardMerges refuses to remove a workspace whose merge has not ended, unless that
+// was asked for by force.
+func guardMerges(waiting []journal.Merge, w croft.Workspace, mode croft.RemoveMode) error {
+	if mode == croft.RemoveForce || mode == removeOccupied {
+		return nil
+	}
+	for _, m := range waiting {
 		switch {
-		case m.Kind != croft.KindMerge || m.Part: // what was chosen of it was frozen for that
-		case mode == croft.RemoveSafe && isQueued:
+		case !bringsWhole(m):
+		case m.State == croft.MergeQueued:
 			return &croft.Error{
 				Code: croft.WorkspaceBusy, Workspace: w.Name, Message: fmt.Sprintf("its merge into %s waits; the work would land although the workspace was removed", m.Target),
 				Details: string(m.ID), Hint: "croft queue run, or croft queue cancel " + w.Name,
 			}
-		case mode == croft.RemoveSafe:
+		default:
 			return &croft.Error{
 				Code: croft.WorkspaceBusy, Workspace: w.Name, Message: "its work is being merged into " + m.Target, Details: string(m.ID), Hint: "croft queue",
-			}
-		case isQueued:
-			m.State, m.EndedAt = croft.MergeDone, e.now()
-			m.Reason, m.Message, m.Hint = croft.Canceled, "its workspace was removed", "croft restore "+w.Name
-			if err := errors.Join(tx.PutMerge(m), tx.Emit(e.mergeEvent(croft.EventMergeCanceled, m))); err != nil {
-				return err
 			}
 		}
 	}
 	return nil
 }
+
+// bringsWhole reports whether a merge brings a workspace's work as a whole. What was
+// chosen of it was frozen for that, and is not withdrawn.
+func bringsWhole(m journal.Merge) bool { return m.Kind == croft.KindMerge && !m.Part }

@@ -80,34 +80,56 @@ func (e *Engine) recoverResolve(ctx context.Context, r *repo, op journal.Operati
 // rollBackResolve brings a workspace back to what it was before its resolution.
 // What it holds now is saved first. It is left as it is if git had not begun to
 // merge, or if somebody has committed or switched branches there since: then the
-// checkout has become somebody's work.
+// checkout has become somebody's work. One that is not there now is rolled back by
+// the command that finds it again.
 func (e *Engine) rollBackResolve(ctx context.Context, r *repo, op *operation, cause string) error {
 	var how resolving
 	if err := json.Unmarshal(op.Input, &how); err != nil {
 		return err
 	}
 	rec, err := e.journal.Record(ctx, op.Workspaces[0])
-	isHere := err == nil && rec.Workspace.State != croft.Trashed && r.trees.Health(specOf(rec)) == checkout.Intact
-	if isHere && how.Head != "" {
-		isHere, err = e.isAtHead(ctx, r, rec, how)
-	}
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		return err
 	}
-	if !isHere || how.Head == "" {
-		return e.end(ctx, op.Operation, journal.OpUndone, cause)
+	isHalf := err == nil && how.Head != "" && rec.Workspace.State != croft.Trashed
+	if isHalf {
+		health := r.trees.Health(specOf(rec))
+		if health == checkout.Missing {
+			return nil
+		}
+		if isHalf = health == checkout.Intact; isHalf {
+			if isHalf, err = e.isAtHead(ctx, r, rec, how); err != nil {
+				return err
+			}
+		}
+	}
+	if !isHalf {
+		return e.leaveResolve(ctx, op, rec, cause)
 	}
 	if how.Now.ID == "" {
-		if how.Now, err = e.noteRollBack(ctx, r, op, how); err != nil {
+		if how.Now, err = e.noteRollBack(ctx, r, op, rec, how); err != nil {
 			return err
 		}
 	}
 	return e.goOnRewinding(ctx, r, op, rewinding{From: how.Now, To: how.From, undoes: cause})
 }
 
+// leaveResolve ends a resolution and leaves the workspace as it is, to be used.
+func (e *Engine) leaveResolve(ctx context.Context, op *operation, rec journal.Record, cause string) error {
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
+		if rec.Workspace.State == croft.Creating { // a rollback was begun
+			rec.Workspace.State = croft.Ready
+			if err := tx.Put(rec); err != nil {
+				return err
+			}
+		}
+		return tx.End(op.ID, journal.OpUndone, cause, e.now())
+	})
+}
+
 // noteRollBack saves what the workspace holds, and writes down that it is being
-// rolled back from there.
-func (e *Engine) noteRollBack(ctx context.Context, r *repo, op *operation, how resolving) (croft.Snapshot, error) {
+// rolled back from there. From then on it is nobody's to commit from.
+func (e *Engine) noteRollBack(ctx context.Context, r *repo, op *operation, rec journal.Record, how resolving) (croft.Snapshot, error) {
 	saved, err := e.saveFirst(ctx, r, rewinding{To: how.From})
 	if err != nil {
 		return croft.Snapshot{}, err
@@ -119,7 +141,10 @@ func (e *Engine) noteRollBack(ctx context.Context, r *repo, op *operation, how r
 	if op.Input, err = json.Marshal(how); err != nil {
 		return croft.Snapshot{}, err
 	}
-	return how.Now, e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Amend(op.Operation) })
+	rec.Workspace.State = croft.Creating
+	return how.Now, e.journal.Update(ctx, func(tx *journal.Tx) error {
+		return errors.Join(tx.Put(rec), tx.Amend(op.Operation))
+	})
 }
 
 // isAtHead reports whether the checkout is on the workspace's branch, at the commit

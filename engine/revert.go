@@ -24,28 +24,7 @@ func (e *Engine) PlanRevert(ctx context.Context, req croft.RevertRequest) (*crof
 		return nil, explain("revert", req.Ref, err)
 	}
 	plan, _, err := e.planRevert(ctx, s.repo, req)
-	if err == nil {
-		err = plan.worthwhile()
-	}
-	if err != nil {
-		return nil, explain("revert", req.Ref, err)
-	}
-	return &plan.RevertPlan, nil
-}
-
-// revertPlan is a plan, and whether carrying it out would change the target.
-type revertPlan struct {
-	croft.RevertPlan
-	isEmpty bool
-}
-
-// worthwhile refuses a revert that would change nothing. An undo asks for no
-// such thing: what is as it was before is undone.
-func (p *revertPlan) worthwhile() error {
-	if p.isEmpty {
-		return nothingToRevert(p.Merge)
-	}
-	return nil
+	return plan, explain("revert", req.Ref, err)
 }
 
 func nothingToRevert(m croft.Merge) error {
@@ -56,12 +35,13 @@ func nothingToRevert(m croft.Merge) error {
 	}
 }
 
-func (e *Engine) planRevert(ctx context.Context, r *repo, req croft.RevertRequest) (*revertPlan, journal.Merge, error) {
+// planRevert refuses a revert that would change nothing.
+func (e *Engine) planRevert(ctx context.Context, r *repo, req croft.RevertRequest) (*croft.RevertPlan, journal.Merge, error) {
 	m, err := e.findMerge(ctx, r, req)
 	if err != nil {
 		return nil, m, err
 	}
-	plan := &revertPlan{RevertPlan: croft.RevertPlan{Merge: m.Merge, Branch: m.Target}}
+	plan := &croft.RevertPlan{Merge: m.Merge, Branch: m.Target}
 	if plan.Target, err = r.git.ReadRef(ctx, "refs/heads/"+m.Target); err != nil {
 		return nil, m, targetNotFound(m.Target, err)
 	}
@@ -84,11 +64,16 @@ func (e *Engine) planRevert(ctx context.Context, r *repo, req croft.RevertReques
 		return nil, m, err
 	}
 	at, err := attempts.ReadCommit(ctx, plan.Target)
-	plan.isEmpty = merged.Clean() && merged.Tree == at.Tree
+	if err == nil && merged.Clean() && merged.Tree == at.Tree {
+		err = nothingToRevert(m.Merge)
+	}
+	if err != nil {
+		return nil, m, err
+	}
 	for _, c := range merged.Conflicts {
 		plan.Conflicts = append(plan.Conflicts, croft.ConflictedPath{Path: c.Path, Kind: c.Kind})
 	}
-	return plan, m, err
+	return plan, m, nil
 }
 
 // notMerged says of a merge that it cannot be taken back, and which earlier ones
@@ -224,14 +209,6 @@ func (e *Engine) Revert(ctx context.Context, req croft.RevertRequest) (*croft.Me
 	if err := e.recover(ctx, s.id); err != nil {
 		return nil, explain("revert", req.Ref, err)
 	}
-	plan, _, err := e.planRevert(ctx, s.repo, req)
-	if err == nil {
-		err = plan.worthwhile()
-	}
-	if err != nil {
-		return nil, explain("revert", req.Ref, err)
-	}
-	req.Merge = plan.Merge.ID // whatever is merged meanwhile
 	m, err := e.submitRevert(ctx, s.repo, req, newAct())
 	if err != nil {
 		return nil, explain("revert", req.Ref, err)
@@ -250,6 +227,9 @@ func (e *Engine) submitRevert(ctx context.Context, r *repo, req croft.RevertRequ
 			Hint: "croft revert " + was.Workspace,
 		}
 	}
+	if m, err := e.waitingRevert(ctx, r, was, a); m != nil || err != nil {
+		return m, err
+	}
 	text, err := e.revertMessage(ctx, r, was, req.Message)
 	if err != nil {
 		return nil, err
@@ -267,6 +247,21 @@ func (e *Engine) submitRevert(ctx context.Context, r *repo, req croft.RevertRequ
 	return m, e.journal.Update(ctx, func(tx *journal.Tx) error {
 		return errors.Join(tx.PutMerge(*m), tx.Emit(e.mergeEvent(croft.EventMergeQueued, *m)))
 	})
+}
+
+// waitingRevert finds a revert of the same merge that waits already: whoever asked
+// for it may have died, and asks again.
+func (e *Engine) waitingRevert(ctx context.Context, r *repo, was journal.Merge, a act) (*journal.Merge, error) {
+	waiting, err := e.journal.Waiting(ctx, r.id, was.Target, -1)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range waiting {
+		if m.Kind == croft.KindRevert && m.Reverts == was.ID && m.Undoes == a.undoes {
+			return &m, nil
+		}
+	}
+	return nil, nil
 }
 
 // revertMessage is like git's.

@@ -40,16 +40,17 @@ const rewindTries = 3
 func (e *Engine) goOnRewinding(ctx context.Context, r *repo, op *operation, how rewinding) error {
 	for try := 1; ; try++ {
 		saved, err := e.saveFirst(ctx, r, how)
-		if err != nil {
-			return err
+		if err == nil {
+			how.saved = saved
+			err = e.carryRewind(ctx, r, op, how)
 		}
-		how.saved = saved
-		err = e.carryRewind(ctx, r, op, how)
 		switch {
+		case err == nil:
+			return nil
 		case errors.Is(err, errAway):
 			return nil // the command goes on with it that finds it again
 		case try == rewindTries || !errors.Is(err, errWorkedOn):
-			return err
+			return errors.Join(errUnsettled, err)
 		}
 	}
 }
@@ -104,5 +105,8 @@ func (e *Engine) recoverTrashed(ctx context.Context, r *repo, op journal.Operati
 	if _, stays := errors.AsType[*croft.Error](err); stays {
 		return nil // that is written down, and all that can be done
 	}
-	return err
+	if err != nil {
+		return errors.Join(errUnsettled, err)
+	}
+	return nil
 }

@@ -103,10 +103,18 @@ func (j *Journal) LastOn(ctx context.Context, workspace croft.ID, target string)
 		AND json_extract(merge, '$.part') IS NULL ORDER BY published DESC LIMIT 1`, workspace, target))
 }
 
+const waitingOf = `SELECT merge FROM merges WHERE workspace = ? AND state <> 'done' ORDER BY seq DESC`
+
 // WaitingOf lists the merges of a workspace that have not ended, the last
-// first, as this transaction sees it.
+// first.
+func (j *Journal) WaitingOf(ctx context.Context, workspace croft.ID) ([]Merge, error) {
+	return read(ctx, j, scanMerge, waitingOf, workspace)
+}
+
+// WaitingOf lists the merges of a workspace that have not ended, as this
+// transaction sees it.
 func (t *Tx) WaitingOf(workspace croft.ID) ([]Merge, error) {
-	return collect(t.ctx, t, scanMerge, `SELECT merge FROM merges WHERE workspace = ? AND state <> 'done' ORDER BY seq DESC`, workspace)
+	return collect(t.ctx, t, scanMerge, waitingOf, workspace)
 }
 
 // MergesOfAct lists the merges that one call submitted, the first first.
