@@ -5,6 +5,7 @@ package attack
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -47,3 +48,55 @@ func TestPipesBehind(t *testing.T) {
 }
 
 var behind = []string{"list", "diff a1", "snapshot a1", "merge --keep a1"}
+
+// TestPipesInSubmodules: [W] or [C] commits in a submodule, whose commits a merge
+// brings along, and puts a FIFO in the place of an object of it, in the workspace's
+// git directory of the submodule or where that borrows objects. The merge must be
+// refused, and land once the FIFO is gone.
+func TestPipesInSubmodules(t *testing.T) {
+	inModes(t, gitModes, func(t *testing.T, h *host) {
+		h.bound = 20 * time.Second
+		library := h.path("t", "library")
+		must(t, os.MkdirAll(library, 0o755))
+		h.git(library, "init", "--quiet")
+		put(t, filepath.Join(library, "x"), "x\n")
+		h.git(library, "add", "x")
+		h.git(library, "commit", "--quiet", "--message", "x")
+		h.git(h.dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "sub")
+		h.git(h.dir, "commit", "--quiet", "--message", "sub")
+		a := h.agent("a1")
+		a.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+		sub := filepath.Join(a.dir, "sub")
+		put(t, filepath.Join(sub, "y"), "y\n")
+		h.git(sub, "add", "y")
+		h.git(sub, "commit", "--quiet", "--message", "y")
+		blob := h.git(sub, "rev-parse", "HEAD:y")
+		objects := filepath.Join(h.git(sub, "rev-parse", "--absolute-git-dir"), "objects")
+		file := filepath.Join(blob[:2], blob[2:])
+
+		back := pipe(t, filepath.Join(objects, file))
+		h.mustSeePipe(filepath.Join(objects, file))
+		back()
+		other := h.path("t", "borrowed")
+		must(t, os.MkdirAll(filepath.Join(other, blob[:2]), 0o755))
+		must(t, os.Rename(filepath.Join(objects, file), filepath.Join(other, file)))
+		put(t, filepath.Join(objects, "info", "alternates"), other+"\n")
+		back = pipe(t, filepath.Join(other, file))
+		h.mustSeePipe(filepath.Join(other, file))
+		back()
+		h.mustCroft("merge", "a1")
+		h.git(h.dir, "submodule", "--quiet", "update")
+		if text := read(t, filepath.Join(h.dir, "sub", "y")); text != "y\n" {
+			t.Errorf("once it is gone, %q landed", text)
+		}
+	})
+}
+
+// mustSeePipe merges, and fails if the pipe is waited for or is not what is told.
+func (h *host) mustSeePipe(path string) {
+	h.t.Helper()
+	r := h.run(h.dir, binary, "merge", "--keep", "a1", "--json")
+	if r.hung || r.took > 10*time.Second || r.code != 5 || r.errorCode() != "FILE_IRREGULAR" || !strings.Contains(r.stdout, path) {
+		h.t.Errorf("%s: %v", path, r)
+	}
+}

@@ -48,7 +48,7 @@ func (a *Attempts) feed(ctx context.Context, args []string, questions string) ([
 		c.stdin = questions
 		return g.run(ctx, d, c)
 	}
-	ctx, end := g.watch(ctx, d, args)
+	ctx, end := g.watch(ctx, d, c)
 	defer end()
 	stop := context.AfterFunc(ctx, p.Kill)
 	defer stop()

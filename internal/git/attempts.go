@@ -144,7 +144,7 @@ func (a *Attempts) ask(ctx context.Context, line string) (Merged, error) {
 		}
 	}
 	p := a.p
-	ctx, end := r.git.watch(ctx, door{repo: r}, mergeTreeArgs)
+	ctx, end := r.git.watch(ctx, door{repo: r}, c)
 	defer end()
 	stop := context.AfterFunc(ctx, p.Kill)
 	_, err = io.WriteString(p.Stdin, line)

@@ -68,9 +68,9 @@ func isStopped(err error) bool {
 // watch bounds the time of a call. The context that it returns ends with a
 // *TimeoutError or a *PipeError as its cause; the caller calls end when the
 // call has ended.
-func (g *Git) watch(ctx context.Context, d door, args []string) (watched context.Context, end func()) {
+func (g *Git) watch(ctx context.Context, d door, c call) (watched context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &watcher{door: d, verb: verbOf(args), begun: time.Now(), limit: g.opts.Timeout, cancel: cancel, ctx: ctx}
+	w := &watcher{door: d, call: c, verb: verbOf(c.args), begun: time.Now(), limit: g.opts.Timeout, cancel: cancel, ctx: ctx}
 	if w.limit <= 0 {
 		w.limit = DefaultTimeout
 	}
@@ -84,6 +84,7 @@ func (g *Git) watch(ctx context.Context, d door, args []string) (watched context
 // watcher looks after one call.
 type watcher struct {
 	door   door
+	call   call
 	verb   string
 	begun  time.Time
 	limit  time.Duration
@@ -109,7 +110,7 @@ func (w *watcher) look() {
 		w.cancel(&TimeoutError{w.verb, w.limit})
 		return
 	}
-	if found := w.door.blocking(w.ctx); found != nil {
+	if found := w.door.blocking(w.ctx, w.call); found != nil {
 		found.Verb = w.verb
 		w.cancel(found)
 		return
@@ -207,7 +208,7 @@ type area struct {
 const nestedGit = string(filepath.Separator) + ".git" + string(filepath.Separator)
 
 // blocking finds what git may be waiting for.
-func (d door) blocking(ctx context.Context) (found *PipeError) {
+func (d door) blocking(ctx context.Context, c call) (found *PipeError) {
 	if d.repo == nil {
 		return nil
 	}
@@ -226,8 +227,7 @@ func (d door) blocking(ctx context.Context) (found *PipeError) {
 		}
 	}
 	areas := []area{{filepath.Join(common, "refs"), true}, {filepath.Join(common, "worktrees"), true}, {d.work, false}}
-	objects, _ := alternatesOf(filepath.Join(common, "objects")) // as far as they can be read
-	for _, dir := range objects {
+	for _, dir := range d.objectDirs(c) {
 		areas = append(areas, area{dir, true})
 	}
 	for _, area := range areas {
@@ -253,4 +253,22 @@ func (d door) blocking(ctx context.Context) (found *PipeError) {
 		}
 	}
 	return nil
+}
+
+// objectDirs are the directories that a call reads objects in: the repository's,
+// the one that it is given instead, and what both borrow from.
+func (d door) objectDirs(c call) []string {
+	own := []string{filepath.Join(d.repo.CommonDir, "objects")}
+	for _, kv := range c.env {
+		if dir, ok := strings.CutPrefix(kv, "GIT_OBJECT_DIRECTORY="); ok {
+			own = append(own, dir)
+		}
+	}
+	dirs := slices.Clone(own)
+	for _, dir := range own {
+		borrowed, _ := alternatesOf(dir) // as far as they can be read
+		dirs = append(dirs, borrowed...)
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
 }

@@ -74,7 +74,7 @@ func (g *Git) Version() (Version, error) { return g.version() }
 // ask runs git where no repository is concerned.
 func (g *Git) ask(question string) (string, error) {
 	root := filepath.VolumeName(os.TempDir()) + string(filepath.Separator) // a directory that is there
-	ctx, end := g.watch(context.Background(), door{}, []string{question})
+	ctx, end := g.watch(context.Background(), door{}, call{args: []string{question}})
 	defer end()
 	res, err := proc.Run(ctx, proc.Command{
 		Path: g.opts.Path, Args: []string{question}, Env: g.baseEnv(), Dir: root,
@@ -140,7 +140,7 @@ func (g *Git) run(ctx context.Context, d door, c call) ([]byte, error) {
 	} else if c.input != nil {
 		cmd.Stdin = c.input
 	}
-	ctx, end := g.watch(ctx, d, c.args)
+	ctx, end := g.watch(ctx, d, c)
 	defer end()
 	done := func(error) {}
 	if d.repo != nil && c.takesLocks() {
@@ -195,7 +195,7 @@ func (g *Git) start(ctx context.Context, d door, c call) (*proc.Process, error) 
 	}
 	end := func() {}
 	if !c.session {
-		ctx, end = g.watch(ctx, d, c.args)
+		ctx, end = g.watch(ctx, d, c)
 	}
 	p, err := proc.Start(ctx, cmd)
 	if err != nil {

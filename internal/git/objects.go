@@ -136,7 +136,7 @@ func (s *objectSession) exchange(ctx context.Context, name string, w *countingWr
 	if w.w != nil {
 		verb, contents = "contents", w
 	}
-	ctx, end := s.repo.git.watch(ctx, door{repo: s.repo}, catFileArgs)
+	ctx, end := s.repo.git.watch(ctx, door{repo: s.repo}, call{args: catFileArgs})
 	defer end()
 	p, killed := s.p, make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

@@ -111,7 +111,7 @@ func (s *refSession) carryOut(ctx context.Context, t transaction) error {
 }
 
 func (s *refSession) exchange(ctx context.Context, script string, answers ...string) error {
-	watched, end := s.repo.git.watch(context.WithoutCancel(ctx), door{repo: s.repo}, updateRefArgs)
+	watched, end := s.repo.git.watch(context.WithoutCancel(ctx), door{repo: s.repo}, call{args: updateRefArgs})
 	defer end()
 	stop := context.AfterFunc(watched, s.p.Kill)
 	defer stop()

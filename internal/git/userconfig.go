@@ -309,7 +309,7 @@ func (r *Repository) configEntries(ctx context.Context, gitDir string) ([]config
 		}
 	}
 	args := []string{"--git-dir=" + gitDir, "config", "--list", "-z", "--show-scope", "--show-origin", "--includes"}
-	ctx, end := r.git.watch(ctx, door{repo: r, gitDir: gitDir}, args)
+	ctx, end := r.git.watch(ctx, door{repo: r, gitDir: gitDir}, call{args: args})
 	defer end()
 	res, err := proc.Run(ctx, proc.Command{Path: r.git.opts.Path, Args: args, Env: env, Dir: r.hostDir()})
 	if err != nil {
