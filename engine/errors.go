@@ -119,8 +119,14 @@ func explainSystem(e *croft.Error, err error) bool {
 	return true
 }
 
-// explainSubmodule says that a submodule's commit would be lost.
+// explainSubmodule says that a submodule's commit would be lost, or is lost in part.
 func explainSubmodule(e *croft.Error, err error) bool {
+	if broken, ok := errors.AsType[*git.SubmoduleBrokenError](err); ok {
+		e.Code, e.Details = croft.GitFailed, broken.Err.Error()
+		e.Message = fmt.Sprintf("commit %.7s of the submodule %q is not whole in the workspace: files, trees or commits that it needs are missing or damaged", broken.Commit, broken.Path)
+		e.Hint, e.Err = fmt.Sprintf("git fsck --full, in %s; then the same command again", broken.Work), nil
+		return true
+	}
 	local, ok := errors.AsType[*git.SubmoduleError](err)
 	if !ok {
 		return false

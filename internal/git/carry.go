@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/croft-sh/croft/internal/proc"
 )
 
 // Objects go between a repository and an isolated checkout's own object
@@ -97,8 +100,8 @@ type carrying struct {
 // carry streams a pack from one git to another, and returns the answer of the
 // second.
 func (r *Repository) carry(ctx context.Context, c carrying) ([]byte, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	packer, err := r.git.start(ctx, door{repo: r}, call{
 		args: []string{"pack-objects", "--revs", "--stdout", "--quiet", "--delta-base-offset"}, env: c.from, config: notTrusted,
 	})
@@ -119,11 +122,28 @@ func (r *Repository) carry(ctx context.Context, c carrying) ([]byte, error) {
 	c.into.input = packer.Stdout
 	out, err := r.git.run(ctx, door{repo: r}, c.into)
 	if err != nil {
-		cancel()
-		_, _ = io.Copy(io.Discard, packer.Stdout)
+		// A packer that failed, which the other git only sees as an end of its input,
+		// has a moment to say why. One that is at work has nobody left who reads.
+		_ = packer.Stdout.Close()
+		defer time.AfterFunc(packerDelay, func() { cancel(err) }).Stop()
 	}
-	if perr := packer.Wait(); perr != nil {
+	perr := packer.Wait()
+	if err != nil && isUnread(perr) {
+		return out, err
+	}
+	if perr != nil {
 		err = errors.Join(r.git.wrap([]string{"pack-objects"}, r.CommonDir, perr), err)
 	}
 	return out, err
+}
+
+// packerDelay is how long a git that packs has to end by itself after the one that
+// receives has failed.
+const packerDelay = 2 * time.Second
+
+// isUnread reports whether a process said nothing of its own end: it was killed, as
+// one is that writes what nobody reads.
+func isUnread(err error) bool {
+	exit, ok := errors.AsType[*proc.ExitError](err)
+	return ok && exit.Code < 0
 }

@@ -22,11 +22,26 @@ func (e *SubmoduleError) Error() string {
 	return fmt.Sprintf("commit %s of the submodule %q is in %s alone", e.Commit, e.Path, e.Work)
 }
 
+// SubmoduleBrokenError says that a commit of a submodule cannot be brought out of a
+// checkout, because not all that it needs is there.
+type SubmoduleBrokenError struct {
+	Path, Commit string
+	Work         string // the submodule's files in the checkout
+	Err          error  // what git says
+}
+
+func (e *SubmoduleBrokenError) Error() string {
+	return fmt.Sprintf("commit %s of the submodule %q in %s is not whole: %v", e.Commit, e.Path, e.Work, e.Err)
+}
+
+// Unwrap returns what git says.
+func (e *SubmoduleBrokenError) Unwrap() error { return e.Err }
+
 // KeepSubmodules makes sure that the commits of submodules which a commit of this
 // worktree names can be had without the worktree. One that the submodule's own
 // remotes have, or that the project's copy of the submodule has, can. Another one
 // is brought into the project's copy, under a ref of Croft's; where the project has
-// no copy, it is a *SubmoduleError.
+// no copy, it is a *SubmoduleError; where it is not whole, a *SubmoduleBrokenError.
 func (w *Worktree) KeepSubmodules(ctx context.Context, commit string) error {
 	if commit == "" || !isHex(commit) {
 		return nil
@@ -107,18 +122,34 @@ func (w *Worktree) keepSubmodule(ctx context.Context, path, name, commit string)
 		module = w.Repo.git.At(PlaceAt(to, to), filepath.Join(host, "to"))
 		defer module.Close()
 		module.format.partial = false
-		if has, err := module.has(ctx, commit); err != nil || has {
+		if has, err := module.has(ctx, commit); err != nil || has && module.checkWhole(ctx, commit, "--all") == nil {
 			return err
 		}
 	}
 	out, err := sub.run(ctx, "rev-list", "--max-count=1", commit, "--not", "--remotes")
-	if err != nil || strings.TrimSpace(string(out)) == "" {
-		return err // a remote of the submodule has it
+	if err == nil && strings.TrimSpace(string(out)) == "" {
+		return nil // a remote of the submodule has it
 	}
-	if module == nil {
+	if err == nil && module == nil {
 		return &SubmoduleError{Path: path, Commit: commit, Work: dir}
 	}
-	return module.bring(ctx, sub, commit)
+	if err == nil {
+		err = module.bring(ctx, sub, commit)
+	}
+	if err == nil || ctx.Err() != nil || isStopped(err) {
+		return err
+	}
+	if missing := sub.checkWhole(ctx, commit, "--remotes"); missing != nil && ctx.Err() == nil && !isStopped(missing) {
+		return &SubmoduleBrokenError{Path: path, Commit: commit, Work: dir, Err: missing}
+	}
+	return err
+}
+
+// checkWhole fails if something is not there that a commit needs and certain refs
+// do not have.
+func (r *Repository) checkWhole(ctx context.Context, commit, refs string) error {
+	_, err := r.run(ctx, "rev-list", "--objects", "--quiet", commit, "--not", refs)
+	return err
 }
 
 // has reports whether a repository has an object, in a form that is what its name
