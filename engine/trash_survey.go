@@ -133,7 +133,7 @@ func (e *Engine) examine(ctx context.Context, r *repo, rec journal.Record) (surv
 	if err := s.walk(ctx, rec.Trash.Dir, f.isRegenerable); err != nil {
 		return s, err
 	}
-	if s.IsDirty, err = s.isDirty(ctx, p, rec, index); err != nil {
+	if s.IsDirty, err = isDirty(ctx, p, rec, index); err != nil {
 		return s, err
 	}
 	e.remember(rec.Workspace.ID, s)
@@ -148,9 +148,9 @@ func (e *Engine) peek(ctx context.Context, r *repo, rec journal.Record) (*git.Pe
 	})
 }
 
-// isDirty reports whether a checkout holds work that no commit does. What can be
-// made again is no work, and what Croft put there is not the agent's.
-func (s *survey) isDirty(ctx context.Context, p *git.Peek, rec journal.Record, index *git.Index) (bool, error) {
+// isDirty reports whether a checkout holds work that no commit does. What Croft put
+// there is not the agent's.
+func isDirty(ctx context.Context, p *git.Peek, rec journal.Record, index *git.Index) (bool, error) {
 	if p.InProgress() {
 		return true, nil
 	}
@@ -159,8 +159,7 @@ func (s *survey) isDirty(ctx context.Context, p *git.Peek, rec journal.Record, i
 			return false, err
 		}
 		ours := entry.Path == stateFile || isPlaced(p.Path, rec, entry.Path)
-		again := slices.ContainsFunc(s.Regenerable, func(p part) bool { return strings.HasPrefix(entry.Path, p.Path+"/") })
-		if !entry.Untracked() && !entry.Hidden || !ours && !again {
+		if !entry.Untracked() && !entry.Hidden || !ours {
 			return true, nil
 		}
 	}
@@ -193,15 +192,39 @@ type finder struct {
 }
 
 // isRegenerable reports whether a directory can be made again: nothing in it is
-// tracked, it is no repository of its own, and either git ignores it and its
-// name is a usual one, or whoever made it says so.
+// tracked, git ignores it, it is no repository of its own and lies in none, and
+// either its name is a usual one, or whoever made it says so. A tag alone says
+// nothing: what git would show as untracked may be work.
 func (f finder) isRegenerable(dir string) bool {
 	if f.tracked[dir] {
 		return false
 	}
 	named := f.ignored[dir] && slices.ContainsFunc(f.patterns, func(p string) bool { return matchDir(p, dir) })
-	full := filepath.Join(f.tree, filepath.FromSlash(dir))
-	return (named || isCache(full)) && !fsx.IsThere(filepath.Join(full, ".git"))
+	return (named || f.isIgnored(dir) && isCache(f.at(dir))) && !f.isInRepository(dir)
+}
+
+func (f finder) at(dir string) string { return filepath.Join(f.tree, filepath.FromSlash(dir)) }
+
+// isIgnored reports whether git ignores everything in a directory, because of
+// itself or of one above.
+func (f finder) isIgnored(dir string) bool {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if f.ignored[dir] {
+			return true
+		}
+	}
+	return false
+}
+
+// isInRepository reports whether a directory is, or lies in, a repository inside
+// the checkout, whose own rules say what is tracked there.
+func (f finder) isInRepository(dir string) bool {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if fsx.IsThere(filepath.Join(f.at(dir), ".git")) {
+			return true
+		}
+	}
+	return false
 }
 
 // matchDir matches a name, or with a slash in the pattern the whole path.

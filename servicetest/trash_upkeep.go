@@ -145,6 +145,7 @@ func littered(t *testing.T, f *fixture) (w croft.Workspace, again, stay []string
 		gittest.WriteFile(t, filepath.Join(w.Path, dir, "deep", "x.js"), strings.Repeat("x", 10_000))
 	}
 	gittest.WriteFile(t, filepath.Join(w.Path, "cache", "CACHEDIR.TAG"), cacheTag)
+	gittest.WriteFile(t, filepath.Join(w.Path, "cache", ".gitignore"), "*\n") // as those that make a cache do
 	gittest.WriteFile(t, filepath.Join(w.Path, "data", "cache", "CACHEDIR.TAG"), cacheTag)
 	stay = []string{
 		"build/out.txt",            // the usual name, but git does not ignore it
@@ -153,13 +154,18 @@ func littered(t *testing.T, f *fixture) (w croft.Workspace, again, stay []string
 		"fake/CACHEDIR.TAG",        // without the signature
 		"data/repo/.git/HEAD",      // not a directory of a usual name
 		"tagged/.git/HEAD",         // a repository of its own
+		"data/repo/draft/work.txt", // tagged, in a repository of its own
+		"draft/work.txt",           // tagged, but git does not ignore it
+		"draft/deep/work.txt",
 		"sub/dist/not-ignored.txt", // ignored at the top only
 		"README.md",
 	}
 	for _, name := range stay {
 		gittest.WriteFile(t, filepath.Join(w.Path, name), "stays\n")
 	}
-	gittest.WriteFile(t, filepath.Join(w.Path, "tagged", "CACHEDIR.TAG"), cacheTag)
+	for _, dir := range []string{"tagged", "draft", "data/repo/draft"} {
+		gittest.WriteFile(t, filepath.Join(w.Path, dir, "CACHEDIR.TAG"), cacheTag)
+	}
 	f.removeForced("a")
 	return w, again, stay
 }

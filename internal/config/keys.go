@@ -175,7 +175,7 @@ func guardKeys() []Key {
 			Default: "node_modules,bower_components,target,build,dist,.venv,venv,.tox,.nox,__pycache__,.mypy_cache,.pytest_cache,.ruff_cache," +
 				".gradle,.next,.nuxt,.svelte-kit,.turbo,.parcel-cache,DerivedData",
 			Doc: "Directories that can be made again and that go first from the trash, where git ignores them: names, or paths with a slash, with * and ?. " +
-				"Directories with a valid CACHEDIR.TAG count too.",
+				"Ignored directories with a valid CACHEDIR.TAG count too.",
 			check: globs,
 			field: func(c *Config) any { return &c.Trash.Regenerable },
 		},
