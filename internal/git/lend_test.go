@@ -210,6 +210,29 @@ func TestStoreOfLinks(t *testing.T) {
 	}
 }
 
+// TestVerifyEmptyPack: a pack without objects is one that git makes, and whole.
+func TestVerifyEmptyPack(t *testing.T) {
+	r := gittest.New(t)
+	dir := filepath.Join(r.Dir, ".git", "objects", "pack")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	r.GitIn(dir, "pack-objects", "-q", "--stdin-packs", "pack") // of no packs
+	packs, _ := filepath.Glob(filepath.Join(dir, "*.pack"))
+	if len(packs) != 1 {
+		t.Fatalf("packs %q", packs)
+	}
+	repo := open(t, r)
+	if found, err := repo.VerifyObjects(t.Context()); err != nil || len(found) != 0 {
+		t.Errorf("found %v, %v", found, err)
+	}
+	whole := readFile(t, packs[0])
+	overwrite(t, packs[0], whole[:len(whole)-1])
+	if found, err := repo.VerifyObjects(t.Context()); err != nil || len(found) == 0 {
+		t.Errorf("cut off: found %v, %v", found, err)
+	}
+}
+
 // TestVerifyObjects: every file of a pack, and every loose object of a store, is
 // noticed when one byte of it is another one, and mended if it is a copy.
 func TestVerifyObjects(t *testing.T) {
