@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,9 +108,70 @@ func (e *Engine) unpin(ctx context.Context, r *repo, refs ...string) error {
 	return e.forgetPins(ctx, r, known...)
 }
 
+// droppedAtOnce is how many refs go together. Every deletion of a packed ref writes
+// all packed refs anew, and an agent may have made very many; while they go, others
+// wait for the lock of the packed refs.
+const droppedAtOnce = 5000
+
+// dropPinRefs deletes refs. One that somebody moves meanwhile stays.
 func (r *repo) dropPinRefs(ctx context.Context, refs []string) error {
+	refs = slices.Compact(slices.Sorted(slices.Values(refs)))
+	for len(refs) > 0 {
+		var now, later []string
+		isNow := map[string]bool{}
+		for _, ref := range refs {
+			if len(now) == droppedAtOnce || hasParentIn(isNow, ref) { // git changes no two of which one is the other's directory
+				later = append(later, ref)
+				continue
+			}
+			now, isNow[ref] = append(now, ref), true
+		}
+		if err := r.dropTogether(ctx, now); err != nil {
+			return err
+		}
+		refs = later
+	}
+	return nil
+}
+
+// hasParentIn reports whether a ref's name lies below one of some names.
+func hasParentIn(names map[string]bool, ref string) bool {
+	for i := strings.LastIndexByte(ref, '/'); i > 0; i = strings.LastIndexByte(ref[:i], '/') {
+		if names[ref[:i]] {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *repo) dropTogether(ctx context.Context, refs []string) error {
+	at, err := r.git.ReadRefs(ctx, refs...)
+	if err != nil {
+		return err
+	}
+	var updates []git.RefUpdate
 	for _, ref := range refs {
-		if err := dropRef(ctx, r, ref); err != nil && !errors.Is(err, git.KindRefStale) {
+		if oid, isThere := at[ref]; isThere {
+			updates = append(updates, git.RefUpdate{Ref: ref, Old: oid})
+		}
+	}
+	for {
+		err := r.git.UpdateRefs(ctx, updates...)
+		if !errors.Is(err, git.KindRefStale) {
+			return err
+		}
+		moved, isNamed := errors.AsType[*git.RefError](err)
+		if !isNamed {
+			break
+		}
+		n := len(updates)
+		updates = slices.DeleteFunc(updates, func(u git.RefUpdate) bool { return u.Ref == moved.Ref })
+		if len(updates) == n {
+			return err
+		}
+	}
+	for _, u := range updates { // git does not say which one it was
+		if err := r.git.UpdateRefs(ctx, u); err != nil && !errors.Is(err, git.KindRefStale) {
 			return err
 		}
 	}

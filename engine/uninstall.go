@@ -142,11 +142,14 @@ func (e *Engine) ownRefs(ctx context.Context, r *repo, names map[croft.ID]string
 	if err != nil {
 		return nil, err
 	}
+	isPinned := map[string]bool{}
+	for _, p := range pins {
+		isPinned[p.Ref] = true
+	}
 	for _, ref := range refs {
-		isPinned := slices.ContainsFunc(pins, func(p journal.Pin) bool { return p.Ref == ref.Name })
 		_, rest, _ := strings.Cut(strings.TrimPrefix(ref.Name, pinRefs), "/")
 		id, _, _ := strings.Cut(rest, "/")
-		if _, isOurs := names[croft.ID(id)]; isOurs && !isPinned {
+		if _, isOurs := names[croft.ID(id)]; isOurs && !isPinned[ref.Name] {
 			pins = append(pins, journal.Pin{Ref: ref.Name, OID: ref.OID})
 		}
 	}

@@ -158,6 +158,40 @@ func (r *Repository) ReadRef(ctx context.Context, ref string) (string, error) {
 	return "", ErrNoRef
 }
 
+// ReadRefs returns what refs name, without those that are not there. Packed refs
+// are read once for all of them.
+func (r *Repository) ReadRefs(ctx context.Context, names ...string) (map[string]string, error) {
+	at := make(map[string]string, len(names))
+	if r.NativeRefs() {
+		now := r.Snapshot()
+		for _, name := range names {
+			oid, err := now.Ref(name)
+			if err != nil && !errors.Is(err, ErrNoRef) {
+				return nil, err
+			}
+			if err == nil {
+				at[name] = oid
+			}
+		}
+		return at, nil
+	}
+	for some := range slices.Chunk(names, refsInOneCall) {
+		list, err := r.Refs(ctx, some...)
+		if err != nil {
+			return nil, err
+		}
+		for _, ref := range list {
+			if slices.Contains(some, ref.Name) { // and not one below it
+				at[ref.Name] = ref.OID
+			}
+		}
+	}
+	return at, nil
+}
+
+// refsInOneCall is how many names are given to one git.
+const refsInOneCall = 200
+
 // Blocking returns an existing branch that cannot stand beside the given one,
 // because one of the two names is a directory of the other.
 func (r *Repository) Blocking(ctx context.Context, branch string) (string, error) {

@@ -1,0 +1,56 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// TestUninstallOfPlantedRefs: refs that an agent has made in great number, named
+// after its workspace, go with the rest, in a time that is not that of their square.
+// Some have names that git would not let stand beside each other.
+func TestUninstallOfPlantedRefs(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	r.Git("pack-refs", "--all")
+	packed := filepath.Join(r.Dir, ".git", "packed-refs")
+	text, err := os.ReadFile(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, _ := bytes.Cut(text, []byte("refs/croft/ws/"))
+	line := head[bytes.LastIndexByte(head, '\n')+1:]
+	var all bytes.Buffer
+	all.Write(head[:len(head)-len(line)])
+	for i := range 20_000 {
+		fmt.Fprintf(&all, "%srefs/croft/archive/%s/planted%05d\n", line, w.ID, i/2*2)
+		if i%2 == 1 {
+			all.Truncate(all.Len() - 1)
+			all.WriteString("/below\n")
+		}
+	}
+	all.Write(line)
+	all.WriteString("refs/croft/ws/")
+	all.Write(rest)
+	if err := os.WriteFile(packed, all.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	done, err := e.Uninstall(ctx, croft.UninstallRequest{})
+	if err != nil || len(done.Repos) != 1 || len(done.Repos[0].Refs) < 20_000 {
+		t.Fatalf("Uninstall: %v", err)
+	}
+	if refs := r.Git("for-each-ref", "refs/croft/"); refs != "" {
+		t.Errorf("left are refs %.300s", refs)
+	}
+}
