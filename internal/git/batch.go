@@ -21,13 +21,14 @@ type Batch struct {
 	repo  *Repository
 	limit int64 // size of the largest object that goes into a pack
 
-	mu    sync.Mutex
-	seen  map[string]bool
-	loose []stagedObject // in the order in which they were written
-	old   []string       // large objects that were there before
-	pack  packBuffer     // what is not in a temporary file yet
-	packs []stagedPack
-	kept  []string // files that keep the packs until something names their objects
+	mu     sync.Mutex
+	seen   map[string]bool // those for a pack, by their raw names
+	loose  []stagedObject  // in the order in which they were written
+	staged map[string]bool // the names of those
+	old    []string        // large objects that were there before
+	pack   packBuffer      // what is not in a temporary file yet
+	packs  []stagedPack
+	kept   []string // files that keep the packs until something names their objects
 
 	filesMu sync.Mutex
 	files   *refFiles // open directories
@@ -53,7 +54,7 @@ func (r *Repository) Batch() *Batch { return r.batch(-1) }
 func (r *Repository) PackBatch() *Batch { return r.batch(packLimit) }
 
 func (r *Repository) batch(limit int64) *Batch {
-	return &Batch{repo: r, limit: limit, seen: map[string]bool{}}
+	return &Batch{repo: r, limit: limit, seen: map[string]bool{}, staged: map[string]bool{}}
 }
 
 // WriteBlob adds data as an object and returns its name.
@@ -207,14 +208,14 @@ func (b *Batch) writeLoose(kind string, size int64, data io.Reader, there string
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if oid == there || slices.ContainsFunc(b.loose, func(o stagedObject) bool { return o.oid == oid }) {
+	if oid == there || b.staged[oid] {
 		return oid, os.Remove(f.Name())
 	}
 	if b.repo.freshen(oid) {
 		b.old = append(b.old, b.repo.loosePath(oid))
 		return oid, os.Remove(f.Name())
 	}
-	b.loose = append(b.loose, stagedObject{oid, f.Name()})
+	b.loose, b.staged[oid] = append(b.loose, stagedObject{oid, f.Name()}), true
 	return oid, nil
 }
 

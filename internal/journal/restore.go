@@ -287,7 +287,7 @@ func (j *Journal) rewriteCopy(ctx context.Context, db *sql.DB, file os.FileInfo)
 	ctx = context.WithoutCancel(ctx)
 	waiting, cancel := context.WithTimeout(ctx, cmp.Or(j.opts.CopyWait, time.Second))
 	defer cancel()
-	l, err := flock.Acquire(waiting, lockFile(j.path))
+	l, err := acquireLock(waiting, j.path, flock.Acquire)
 	if err != nil {
 		return err
 	}
