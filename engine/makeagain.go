@@ -46,6 +46,22 @@ func (e *Engine) makeAgain(ctx context.Context, r *repo, rec *journal.Record, sp
 	if err := failpoint.Hit("restore.prepared"); err != nil {
 		return err
 	}
+	if err := e.fillAgain(ctx, r, rec, spec); err != nil {
+		return err
+	}
+	own, err := e.pinned(ctx, r, archiveOwnRef(rec.Workspace.ID))
+	if errors.Is(err, git.ErrNoRef) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.trees.At(spec).BringOwn(ctx, own)
+}
+
+// fillAgain writes the files of a workspace whose place was made anew: from a
+// snapshot, if there is one, or from what was staged or committed.
+func (e *Engine) fillAgain(ctx context.Context, r *repo, rec *journal.Record, spec checkout.Spec) error {
 	work, err := e.pinned(ctx, r, archiveWorkRef(rec.Workspace.ID))
 	if err == nil {
 		_, workers := parallel(1, r.cfg.Checkout.Workers)
@@ -89,6 +105,11 @@ func (e *Engine) takeWhole(ctx context.Context, r *repo, rec *journal.Record, sp
 // prepareAgain makes the place of a workspace: around the registration that was
 // stowed, which has what was staged, or anew.
 func (e *Engine) prepareAgain(ctx context.Context, r *repo, rec *journal.Record, spec checkout.Spec) error {
+	if w := rec.Workspace; spec.Kind == checkout.Isolated && w.BaseRef != "" {
+		if _, err := r.git.ReadRef(ctx, "refs/heads/"+w.BaseRef); err == nil { // a branch: it is shown as it was at the beginning
+			spec.Branches = map[string]string{w.BaseRef: w.Base}
+		}
+	}
 	err := r.trees.Rebuild(ctx, spec, rec.Trash.Dir)
 	if !errors.Is(err, checkout.ErrGone) {
 		return err

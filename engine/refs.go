@@ -26,6 +26,10 @@ func archiveBranchRef(id croft.ID) string { return archiveRefs + string(id) + "/
 // archiveStateRef keeps what only the index and an act in progress needed.
 func archiveStateRef(id croft.ID) string { return archiveRefs + string(id) + "/state" }
 
+// archiveOwnRef keeps branches, tags and stashes that the agent of an isolated
+// workspace made in its own git directory, with their names.
+func archiveOwnRef(id croft.ID) string { return archiveRefs + string(id) + "/own" }
+
 // archiveWorkRef keeps a snapshot of what was not committed, once the directory
 // that held it went from the trash.
 func archiveWorkRef(id croft.ID) string { return archiveRefs + string(id) + "/work" }

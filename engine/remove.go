@@ -325,6 +325,11 @@ func (e *Engine) archive(ctx context.Context, r *repo, rec journal.Record, tree 
 	if tip != head {
 		pin(archiveBranchRef(w.ID), tip)
 	}
+	own, err := tree.KeepOwn(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	pin(archiveOwnRef(w.ID), own)
 	if tree.HasAdmin() {
 		state, err := pinState(ctx, tree, cmp.Or(head, tip))
 		if err != nil {
@@ -420,7 +425,7 @@ func (e *Engine) recoverRemove(ctx context.Context, r *repo, op journal.Operatio
 			return nil // the repository is not there, and may come back
 		}
 		if r.git != nil {
-			refs := []string{archiveRef(id), archiveBranchRef(id), archiveStateRef(id), baseRef(id), heldRef(id)}
+			refs := []string{archiveRef(id), archiveBranchRef(id), archiveStateRef(id), archiveOwnRef(id), baseRef(id), heldRef(id)}
 			if rec.OwnsBranch && rec.Workspace.Branch != "" {
 				refs = append(refs, "refs/heads/"+rec.Workspace.Branch)
 			}

@@ -158,7 +158,7 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 // dropArchive releases what a removed workspace was kept by. What its branch was at
 // when it was deleted stays, if the commit that is restored does not lead there.
 func (e *Engine) dropArchive(ctx context.Context, r *repo, id croft.ID, restored string) error {
-	refs := []string{archiveRef(id), archiveStateRef(id)}
+	refs := []string{archiveRef(id), archiveStateRef(id), archiveOwnRef(id)}
 	kept, err := e.pinned(ctx, r, archiveBranchRef(id))
 	if err != nil && !errors.Is(err, git.ErrNoRef) {
 		return err
@@ -324,7 +324,7 @@ func (e *Engine) recoverRestore(ctx context.Context, r *repo, op journal.Operati
 		if r.git == nil {
 			return e.end(ctx, op, journal.OpUndone, "the repository is gone")
 		}
-		r.git.DropRemains(op.StartedAt, baseRef(id), heldRef(id), archiveRef(id), archiveBranchRef(id), archiveStateRef(id), archiveWorkRef(id), "refs/heads/"+rec.Workspace.Branch)
+		r.git.DropRemains(op.StartedAt, baseRef(id), heldRef(id), archiveRef(id), archiveBranchRef(id), archiveStateRef(id), archiveOwnRef(id), archiveWorkRef(id), "refs/heads/"+rec.Workspace.Branch)
 		err = e.carryRestoration(ctx, r, &operation{Operation: op}, rec, croft.RestoreWhole)
 		if _, typed := errors.AsType[*croft.Error](err); err != nil && !typed {
 			return err

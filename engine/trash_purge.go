@@ -146,7 +146,7 @@ func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 		}
 		it.survey = now
 	}
-	if it.IsDirty && fsx.IsThere(dir) {
+	if (it.IsDirty || !it.isFinished() && e.isOffBranch(ctx, r, it.rec)) && fsx.IsThere(dir) {
 		defer func() {
 			if fsx.IsThere(dir) { // it stays, and is saved anew when it goes
 				_ = fsx.RemoveOwn(e.secretsDir(r, it.rec.Workspace.ID))
@@ -182,6 +182,13 @@ func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 	}
 	_ = os.Remove(e.surveyFile(it.rec.Workspace.ID))
 	return r.deleteAway(ctx, away)
+}
+
+// isOffBranch reports whether a removed workspace had something else checked out
+// than its branch. Only a snapshot says so.
+func (e *Engine) isOffBranch(ctx context.Context, r *repo, rec journal.Record) bool {
+	head, err := e.pinned(ctx, r, archiveRef(rec.Workspace.ID))
+	return err == nil && head != rec.Trash.Tip
 }
 
 // reduce says of a removed workspace that its directory went.
@@ -298,10 +305,23 @@ func (e *Engine) sweepArchive(ctx context.Context, r *repo, records []journal.Re
 		return !isPurged[id] || what == "work"
 	})
 	var tips []string
+	keeps := map[string][]string{}
 	for _, p := range pins {
-		if path.Base(p.Ref) != "state" {
-			tips = append(tips, p.OID)
+		switch path.Base(p.Ref) {
+		case "state":
+		case path.Base(archiveOwnRef("")): // it keeps what it names
+			c, err := r.git.ReadCommit(ctx, p.OID)
+			if errors.Is(err, git.ErrNoObject) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			keeps[p.Ref] = c.Parents
+		default:
+			keeps[p.Ref] = []string{p.OID}
 		}
+		tips = append(tips, keeps[p.Ref]...)
 	}
 	alone, err := r.git.OnNoBranch(ctx, tips)
 	if err != nil {
@@ -309,7 +329,7 @@ func (e *Engine) sweepArchive(ctx context.Context, r *repo, records []journal.Re
 	}
 	var gone []string
 	for _, p := range pins {
-		if !alone[p.OID] {
+		if !slices.ContainsFunc(keeps[p.Ref], func(oid string) bool { return alone[oid] }) {
 			gone = append(gone, p.Ref)
 		}
 	}

@@ -257,6 +257,11 @@ func (e *Engine) integrated(ctx context.Context, r *repo, rec journal.Record) (b
 		if head, err := e.pinned(ctx, r, archiveRef(rec.Workspace.ID)); err == nil && head != rec.Trash.Tip {
 			tips = append(tips, head)
 		}
+		own, err := e.ownTips(ctx, r, rec.Workspace.ID)
+		if err != nil {
+			return false, err
+		}
+		tips = append(tips, own...)
 	}
 	if tip, err := r.git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch); err == nil {
 		tips = append(tips, tip)
@@ -271,6 +276,20 @@ func (e *Engine) integrated(ctx context.Context, r *repo, rec journal.Record) (b
 		}
 	}
 	return true, nil
+}
+
+// ownTips are the commits that the agent of a removed isolated workspace had beside
+// its branch.
+func (e *Engine) ownTips(ctx context.Context, r *repo, id croft.ID) ([]string, error) {
+	own, err := e.pinned(ctx, r, archiveOwnRef(id))
+	if errors.Is(err, git.ErrNoRef) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.git.ReadCommit(ctx, own)
+	return c.Parents, err
 }
 
 // sweepBranches deletes recorded branches whose workspace is gone. Their tips

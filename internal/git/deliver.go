@@ -165,8 +165,17 @@ func (p *private) send(ctx context.Context, last syncState, now privateState, he
 	}
 	wanted := []string{head}
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "ORIG_HEAD", "REBASE_HEAD"} {
-		if b, err := readAdmin(p.w.Admin, name); err == nil {
-			wanted = append(wanted, strings.Fields(string(b))...)
+		b, err := readAdmin(p.w.Admin, name)
+		if err != nil {
+			continue
+		}
+		for oid := range strings.FieldsSeq(string(b)) { // which may be gone
+			if !p.isOID(oid) {
+				continue
+			}
+			if _, err := p.w.Repo.Info(ctx, oid); err == nil {
+				wanted = append(wanted, oid)
+			}
 		}
 	}
 	wanted = slices.DeleteFunc(wanted, func(oid string) bool { return !p.isOID(oid) || slices.Contains(has, oid) })

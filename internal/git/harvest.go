@@ -154,8 +154,10 @@ func (p *private) news(ctx context.Context, last syncState, now privateState) (n
 	if len(n.tips) > 1 {
 		slices.Sort(n.tips[min(1, len(head)):])
 	}
-	for _, oid := range p.pendingOIDs() {
-		add(oid)
+	for _, oid := range slices.Concat(p.pendingOIDs(), stashOIDs(now.Stash)) {
+		if p.isOID(oid) {
+			add(oid)
+		}
 	}
 	data, err := p.read("index")
 	if errors.Is(err, os.ErrNotExist) {
@@ -263,20 +265,38 @@ func (p *private) fetch(ctx context.Context, last syncState, n news) (release fu
 	if err == nil {
 		return release, nil
 	}
-	// A ref or a log may name what is not there. What is checked out and what is
-	// staged must be.
-	essential := n.blobs
+	// A ref or a log may name what is not there, or what leads to nothing. What is
+	// checked out and what is staged must be whole.
+	essential := slices.Clone(n.blobs)
 	if _, head := n.now.resolve(); head != "" {
-		essential = append(slices.Clone(n.blobs), head)
+		essential = append(essential, head)
 	}
-	if last.Branch != "" && n.now.Refs["refs/heads/"+last.Branch] != "" {
-		essential = append(essential, n.now.Refs["refs/heads/"+last.Branch])
+	if tip := n.now.Refs["refs/heads/"+last.Branch]; last.Branch != "" && tip != "" {
+		essential = append(essential, tip)
 	}
-	release, second := p.pull(ctx, essential, known)
-	if second != nil {
-		return nil, p.wrong("its objects are not whole: %v", err)
+	for _, some := range [][]string{slices.Concat(essential, p.present(ctx, wanted)), essential} {
+		if release, second := p.pull(ctx, some, known); second == nil {
+			return release, nil
+		}
 	}
-	return release, nil
+	return nil, p.wrong("its objects are not whole: %v", err)
+}
+
+// present are those of some objects that the private side has.
+func (p *private) present(ctx context.Context, oids []string) []string {
+	out, err := p.w.Repo.git.run(ctx, door{repo: p.w.Repo}, call{
+		args: []string{"cat-file", "--batch-check"}, stdin: strings.Join(oids, "\n") + "\n", env: p.privateObjects(), config: notTrusted,
+	})
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for line := range strings.Lines(string(out)) {
+		if f := strings.Fields(line); len(f) == 3 {
+			list = append(list, f[0])
+		}
+	}
+	return list
 }
 
 // known are the commits that the repository has, with all that they lead to,

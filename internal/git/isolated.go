@@ -85,7 +85,11 @@ func (r *Repository) addIsolated(ctx context.Context, s AddSpec) (*Worktree, err
 	if err != nil {
 		return nil, err
 	}
-	if err := w.writeSyncState(syncState{Branch: s.Branch, Base: s.Head}); err != nil {
+	shown := map[string]string{}
+	for name, oid := range s.Branches {
+		shown["refs/heads/"+name] = oid
+	}
+	if err := w.writeSyncState(syncState{Branch: s.Branch, Base: s.Head, Shown: shown}); err != nil {
 		return nil, err
 	}
 	return w, w.addPrivate(s, store)

@@ -160,10 +160,11 @@ type privateState struct {
 	Head  string            `json:"head"`
 	Refs  map[string]string `json:"refs,omitempty"`
 	Files map[string]string `json:"files,omitempty"` // of the index and of an act in progress: size and time
+	Stash string            `json:"stash,omitempty"` // the log of the stash
 }
 
 func (s privateState) equal(other privateState) bool {
-	return s.Head == other.Head && maps.Equal(s.Refs, other.Refs) && maps.Equal(s.Files, other.Files)
+	return s.Head == other.Head && s.Stash == other.Stash && maps.Equal(s.Refs, other.Refs) && maps.Equal(s.Files, other.Files)
 }
 
 // resolve returns the branch and the commit that HEAD names.
@@ -208,6 +209,7 @@ func (p *private) state() (privateState, error) {
 	if err := p.readRefs(s.Refs); err != nil {
 		return s, err
 	}
+	s.Stash = p.readStash()
 	note := func(name string) {
 		if info, err := p.root.Lstat(filepath.FromSlash(name)); err == nil && info.Mode().IsRegular() {
 			s.Files[name] = stampOf(info)
@@ -311,6 +313,7 @@ type syncState struct {
 	Private   privateState      `json:"private"`
 	Tip       string            `json:"tip,omitempty"`       // where the repository's branch was
 	Delivered map[string]string `json:"delivered,omitempty"` // refs that the repository gave
+	Shown     map[string]string `json:"shown,omitempty"`     // refs that were there from the beginning
 	// Pending says that the repository's side was going to be changed, and that
 	// the private side has not been told.
 	Pending bool `json:"pending,omitempty"`

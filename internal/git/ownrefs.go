@@ -1,0 +1,363 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// What the agent of an isolated checkout made in its own git directory beside the
+// branch that it was given, other branches, tags and stashes, is kept as one
+// commit once the checkout is removed: its parents are what the refs name, and its
+// tree says their names:
+//
+//	refs      a line for each ref, as in packed-refs
+//	head      what HEAD said, if it was on one of these refs
+//	stash     the log of refs/stash, whose lines are the stashes
+//	tags/     annotated tags, whose text is a file here
+//	objects/  what refs name that is neither a commit nor a tag
+
+// ownRefs are what an agent made beside its branch.
+type ownRefs struct {
+	head  string
+	refs  map[string]string
+	stash string
+}
+
+// stashLog is the log of an agent's stash: a line for each, the newest last.
+const stashLog = "logs/refs/stash"
+
+// maxStashLog bounds what is kept of it.
+const maxStashLog = 1 << 20
+
+// readStash reads the log of the stash, or its last part.
+func (p *private) readStash() string {
+	b, err := p.read(stashLog)
+	if err != nil {
+		return ""
+	}
+	if len(b) > maxStashLog {
+		_, b, _ = bytes.Cut(b[len(b)-maxStashLog:], []byte("\n"))
+	}
+	return string(b)
+}
+
+// stashOIDs are the commits that a log of the stash names.
+func stashOIDs(log string) []string {
+	var oids []string
+	for line := range strings.Lines(log) {
+		if f := strings.Fields(line); len(f) > 1 {
+			oids = append(oids, f[1])
+		}
+	}
+	return oids
+}
+
+// KeepOwn stores the commit that keeps what the agent of an isolated checkout made
+// beside its branch. It returns "" if there is nothing. What cannot be read any
+// more is kept as of the last harvest.
+func (w *Worktree) KeepOwn(ctx context.Context) (string, error) {
+	if !w.IsIsolated() {
+		return "", nil
+	}
+	if _, err := w.LastKnown(ctx); err != nil {
+		return "", err
+	}
+	own := w.ownRefs()
+	isWhole, err := w.Repo.hasAll(ctx, own)
+	if err != nil {
+		return "", err
+	}
+	if !isWhole { // git has collected what nothing named, such as a tag, since it was brought
+		if err := w.forgetSync(); err != nil {
+			return "", err
+		}
+		if _, err := w.LastKnown(ctx); err != nil {
+			return "", err
+		}
+	}
+	return w.Repo.storeOwn(ctx, own)
+}
+
+// ownRefs reads what an agent has made, from its git directory if that can be read.
+func (w *Worktree) ownRefs() ownRefs {
+	last := w.readSyncFile()
+	now := last.Private
+	if p, err := w.openPrivate(); err == nil {
+		if state, err := p.state(); err == nil && p.check() == nil {
+			now = state
+		}
+		p.close()
+	}
+	own := ownRefs{refs: map[string]string{}, stash: now.Stash}
+	for name, oid := range now.Refs {
+		if name != "refs/heads/"+last.Branch && last.Delivered[name] != oid && last.Shown[name] != oid {
+			own.refs[name] = oid
+		}
+	}
+	if ref, isOn := strings.CutPrefix(now.Head, "ref: "); isOn && own.refs[ref] != "" {
+		own.head = now.Head
+	}
+	return own
+}
+
+// readSyncFile is what was last agreed, however long ago that was.
+func (w *Worktree) readSyncFile() syncState {
+	s := w.readSyncState()
+	var raw syncState
+	if b, err := os.ReadFile(filepath.Join(w.syncDir(), "state")); err == nil && json.Unmarshal(b, &raw) == nil {
+		s.Private = raw.Private
+	}
+	return s
+}
+
+// hasAll reports whether a repository has what refs name.
+func (r *Repository) hasAll(ctx context.Context, own ownRefs) (bool, error) {
+	for _, oid := range own.refs {
+		if _, err := r.Info(ctx, oid); errors.Is(err, ErrNoObject) {
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// ownStore is the commit that keeps what an agent made, in the making.
+type ownStore struct {
+	repo    *Repository
+	batch   *Batch
+	parents []string
+	tags    []TreeEntry
+	objects []TreeEntry
+	seen    map[string]bool // objects that were added → whether they are there
+}
+
+func (r *Repository) storeOwn(ctx context.Context, own ownRefs) (string, error) {
+	s := &ownStore{repo: r, batch: r.Batch(), seen: map[string]bool{}}
+	defer s.batch.Discard()
+	var lines strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(own.refs)) {
+		isThere, err := s.add(ctx, own.refs[name])
+		if err != nil {
+			return "", err
+		}
+		if isThere {
+			fmt.Fprintf(&lines, "%s %s\n", own.refs[name], name)
+		}
+	}
+	for _, oid := range stashOIDs(own.stash) {
+		if _, err := s.add(ctx, oid); err != nil {
+			return "", err
+		}
+	}
+	if lines.Len() == 0 && len(s.parents) == 0 {
+		return "", nil
+	}
+	tree, err := s.tree(map[string]string{"refs": lines.String(), "head": own.head, "stash": own.stash})
+	if err != nil {
+		return "", err
+	}
+	oid, err := s.batch.WriteCommit(Commit{
+		Tree: tree, Parents: s.parents, Signature: syntheticAuthor, Message: "Branches, tags and stashes of a removed isolated workspace",
+	})
+	if err != nil {
+		return "", err
+	}
+	return oid, s.batch.Flush()
+}
+
+// add makes the commit keep an object, and reports whether it is there.
+func (s *ownStore) add(ctx context.Context, oid string) (isThere bool, err error) {
+	if isThere, known := s.seen[oid]; known || !isHex(oid) || len(oid) != s.repo.oidLen() {
+		return isThere, nil
+	}
+	s.seen[oid] = false
+	info, err := s.repo.Info(ctx, oid)
+	if errors.Is(err, ErrNoObject) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	switch info.Type {
+	case "commit":
+		s.parents = append(s.parents, oid)
+	case "tree":
+		s.objects = append(s.objects, TreeEntry{Mode: "40000", Name: oid, OID: oid})
+	case "blob":
+		s.objects = append(s.objects, TreeEntry{Mode: "100644", Name: oid, OID: oid})
+	case "tag":
+		if isThere, err := s.addTag(ctx, oid); err != nil || !isThere {
+			return false, err
+		}
+	}
+	s.seen[oid] = true
+	return true, nil
+}
+
+// addTag keeps a tag's text, and what it leads to.
+func (s *ownStore) addTag(ctx context.Context, oid string) (bool, error) {
+	o, err := s.repo.Read(ctx, oid)
+	if err != nil {
+		return false, err
+	}
+	first, _, _ := strings.Cut(string(o.Data), "\n")
+	isThere, err := s.add(ctx, strings.TrimPrefix(first, "object "))
+	if err != nil || !isThere {
+		return false, err
+	}
+	text, err := s.batch.WriteBlob(o.Data)
+	s.tags = append(s.tags, TreeEntry{Mode: "100644", Name: oid, OID: text})
+	return true, err
+}
+
+func (s *ownStore) tree(files map[string]string) (string, error) {
+	var entries []TreeEntry
+	for name, text := range files {
+		if text == "" && name != "refs" {
+			continue
+		}
+		oid, err := s.batch.WriteBlob([]byte(text))
+		if err != nil {
+			return "", err
+		}
+		entries = append(entries, TreeEntry{Mode: "100644", Name: name, OID: oid})
+	}
+	for name, list := range map[string][]TreeEntry{"tags": s.tags, "objects": s.objects} {
+		if len(list) == 0 {
+			continue
+		}
+		oid, err := s.batch.WriteTree(list)
+		if err != nil {
+			return "", err
+		}
+		entries = append(entries, TreeEntry{Mode: "40000", Name: name, OID: oid})
+	}
+	return s.batch.WriteTree(entries)
+}
+
+// BringOwn gives the git directory of an isolated checkout that was made anew what
+// [Worktree.KeepOwn] kept. It may be called again after a crash.
+func (w *Worktree) BringOwn(ctx context.Context, commit string) error {
+	if !w.IsIsolated() {
+		return nil
+	}
+	own, err := w.Repo.readOwn(ctx, commit)
+	if err != nil {
+		return err
+	}
+	p, release, err := w.holdPrivate(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	now, err := p.state()
+	if err != nil {
+		return err
+	}
+	if err := p.sendOwn(ctx, own, now); err != nil {
+		return err
+	}
+	return p.writeOwn(own, now)
+}
+
+// readOwn reads what was kept, and writes its tags again.
+func (r *Repository) readOwn(ctx context.Context, commit string) (ownRefs, error) {
+	own := ownRefs{refs: map[string]string{}}
+	text := map[string]string{}
+	for _, name := range []string{"refs", "head", "stash"} {
+		o, err := r.Read(ctx, commit+":"+name)
+		if err != nil && (name == "refs" || !errors.Is(err, ErrNoObject)) {
+			return own, err
+		}
+		text[name] = string(o.Data)
+	}
+	own.head, own.stash = text["head"], text["stash"]
+	for line := range strings.Lines(text["refs"]) {
+		if oid, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok && canBeRef(name) {
+			own.refs[name] = oid
+		}
+	}
+	if _, err := r.Info(ctx, commit+":tags"); errors.Is(err, ErrNoObject) {
+		return own, nil
+	}
+	tags, err := r.ReadTree(ctx, commit+":tags")
+	if err != nil {
+		return own, err
+	}
+	b := r.Batch()
+	defer b.Discard()
+	for _, tag := range tags {
+		o, err := r.Read(ctx, tag.OID)
+		if err == nil {
+			_, err = b.write("tag", o.Size, bytes.NewReader(o.Data), "")
+		}
+		if err != nil {
+			return own, err
+		}
+	}
+	return own, b.Flush()
+}
+
+// sendOwn brings the objects that refs and stashes name.
+func (p *private) sendOwn(ctx context.Context, own ownRefs, now privateState) error {
+	has := slices.Collect(maps.Values(now.Refs))
+	if base := p.w.readSyncState().Base; base != "" {
+		has = append(has, base)
+	}
+	seen := map[string]bool{}
+	for _, oid := range has {
+		seen[oid] = true
+	}
+	var wanted []string
+	for _, oid := range slices.Concat(slices.Sorted(maps.Values(own.refs)), stashOIDs(own.stash)) {
+		if seen[oid] || !p.isOID(oid) {
+			continue
+		}
+		seen[oid] = true
+		if _, err := p.w.Repo.Info(ctx, oid); errors.Is(err, ErrNoObject) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		wanted = append(wanted, oid)
+	}
+	return p.push(ctx, wanted, has)
+}
+
+// writeOwn writes refs to the file of packed ones: an agent's names can be such
+// that not all of them can be files.
+func (p *private) writeOwn(own ownRefs, now privateState) error {
+	all := map[string]string{}
+	maps.Copy(all, now.Refs)
+	maps.Copy(all, own.refs)
+	var packed strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&packed, "%s %s\n", all[name], name)
+	}
+	if err := p.replace("packed-refs", []byte(packed.String())); err != nil {
+		return err
+	}
+	for name := range own.refs {
+		if err := p.root.Remove(filepath.FromSlash(name)); err != nil && !errors.Is(notThere(err), os.ErrNotExist) {
+			return err
+		}
+	}
+	if own.stash != "" && own.refs["refs/stash"] != "" {
+		if err := p.replace(stashLog, []byte(own.stash)); err != nil {
+			return err
+		}
+	}
+	if ref, isOn := strings.CutPrefix(own.head, "ref: "); isOn && now.Head == own.refs[ref] {
+		return p.replace("HEAD", []byte(own.head+"\n"))
+	}
+	return nil
+}
