@@ -329,8 +329,10 @@ func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, l land
 		}
 		it.Message = mergeMessage(m, l.recs[m.WorkspaceID].Workspace, l.rules, it.Strategy)
 		var err error
-		if it.Undone, it.Reverted, err = e.undoneBy(ctx, m); err != nil {
-			return nil, err
+		if m.Kind == croft.KindMerge {
+			if it.TakenBack, err = e.takenBack(ctx, m.WorkspaceID, m.Target); err != nil {
+				return nil, err
+			}
 		}
 		var step []merge.Step
 		if err = checkStrategy(it.Strategy); err != nil {
@@ -388,19 +390,6 @@ func mergeMessage(m journal.Merge, w croft.Workspace, rules config.Merge, strate
 		}
 	}
 	return withTrailer(text, "Croft-Merge", string(m.ID))
-}
-
-// undoneBy finds the commit that took the same work back, if that was the last
-// that happened to it on this target, and the merge that it took back.
-func (e *Engine) undoneBy(ctx context.Context, m journal.Merge) (undone, reverted string, err error) {
-	if m.Kind != croft.KindMerge {
-		return "", "", nil
-	}
-	last, err := e.journal.LastOn(ctx, m.WorkspaceID, m.Target)
-	if errors.Is(err, journal.ErrNotFound) || err == nil && (last.Kind != croft.KindRevert || last.Again) {
-		return "", "", nil
-	}
-	return last.Commit, last.Head, err
 }
 
 // sortOut ends the items that are in conflict or have nothing to bring, and

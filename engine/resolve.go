@@ -176,10 +176,10 @@ func (e *Engine) bringIn(ctx context.Context, r *repo, rec journal.Record, m jou
 		return nil, err
 	}
 	it := merge.Item{Kind: m.Kind, Head: m.Head}
-	if it.Undone, it.Reverted, err = e.undoneBy(ctx, m); err != nil || it.Undone == "" {
-		if err != nil {
-			return nil, err
-		}
+	if it.TakenBack, err = e.takenBack(ctx, m.WorkspaceID, m.Target); err != nil {
+		return nil, err
+	}
+	if len(it.TakenBack) == 0 {
 		return tree.BringIn(ctx, git.BringIn{Branch: branch, Commit: tip, Name: m.Target, Identity: id})
 	}
 	attempts, err := r.git.Attempts(git.OnDisk)
@@ -188,18 +188,18 @@ func (e *Engine) bringIn(ctx context.Context, r *repo, rec journal.Record, m jou
 	}
 	defer attempts.Close()
 	stack := merge.Stacker{Attempts: attempts, Identity: id, Now: e.opts.Now}
-	again, back, err := stack.Again(ctx, tip, it)
+	again, err := stack.Again(ctx, tip, it)
 	if err != nil {
 		return nil, err
 	}
-	release, err := attempts.Keep(ctx, again)
+	release, err := attempts.Keep(ctx, again.Commit)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	in := git.BringIn{Branch: branch, Commit: again, As: tip, Name: m.Target, Identity: id, Undone: it.Undone}
-	for _, c := range back.Conflicts {
-		in.Conflicts = append(in.Conflicts, c.Path)
+	in := git.BringIn{Branch: branch, Commit: again.Commit, As: tip, Name: m.Target, Identity: id}
+	for _, c := range again.Conflicts {
+		in.Marked = append(in.Marked, git.Marked{Path: c.Path, Undone: c.Revert.Commit})
 	}
 	return tree.BringIn(ctx, in)
 }

@@ -168,10 +168,7 @@ func (e *Engine) compare(ctx context.Context, r *repo, rec journal.Record, targe
 func (e *Engine) baseOf(ctx context.Context, attempts *git.Attempts, work *croft.Review) (string, error) {
 	it := merge.Item{Kind: croft.KindMerge, Head: work.Head}
 	var err error
-	it.Undone, it.Reverted, err = e.undoneBy(ctx, journal.Merge{
-		Merge: croft.Merge{Kind: croft.KindMerge, WorkspaceID: work.WorkspaceID, Target: work.Target},
-	})
-	if err != nil {
+	if it.TakenBack, err = e.takenBack(ctx, work.WorkspaceID, work.Target); err != nil {
 		return "", err
 	}
 	stack := merge.Stacker{Attempts: attempts, Identity: git.Identity{Committer: croftIdentity}, Now: e.opts.Now}

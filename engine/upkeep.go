@@ -230,10 +230,8 @@ func (e *Engine) integrated(ctx context.Context, r *repo, rec journal.Record) (b
 	if r.git == nil || rec.Workspace.Target == "" {
 		return false, nil
 	}
-	undone, _, err := e.undoneBy(ctx, journal.Merge{
-		Merge: croft.Merge{Kind: croft.KindMerge, WorkspaceID: rec.Workspace.ID, Target: rec.Workspace.Target},
-	})
-	if err != nil || undone != "" {
+	reverts, err := e.takenBack(ctx, rec.Workspace.ID, rec.Workspace.Target)
+	if err != nil || len(reverts) > 0 {
 		return false, err
 	}
 	target, err := r.git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Target)

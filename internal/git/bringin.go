@@ -25,11 +25,12 @@ type BringIn struct {
 	// As is what the merge is concluded as one of, if that is not Commit: a
 	// commit whose history it shares, with other files.
 	As string
-	// Conflicts are files that have conflict markers in Commit already, from
-	// undoing the commit Undone.
-	Conflicts []string
-	Undone    string
+	// Marked are files that have conflict markers in Commit already.
+	Marked []Marked
 }
+
+// Marked is a file with conflict markers, from undoing the commit Undone.
+type Marked struct{ Path, Undone string }
 
 // UncleanError says that files of a worktree are in the way of a merge: they were
 // staged, changed or made since its work was committed, or are not committed.
@@ -141,11 +142,11 @@ func (c *indexCopy) merge(ctx context.Context, in BringIn) ([]string, error) {
 	if err := replaceFile(mergeHead, []byte(in.As+"\n"), 0o644); err != nil {
 		return nil, err
 	}
-	for _, path := range in.Conflicts {
-		if slices.Contains(conflicted, path) {
+	for _, marked := range in.Marked {
+		if slices.Contains(conflicted, marked.Path) {
 			continue
 		}
-		if err := c.unmerge(ctx, in, path); err != nil {
+		if err := c.unmerge(ctx, in.As, marked); err != nil {
 			return nil, err
 		}
 	}
@@ -177,13 +178,14 @@ func (c *indexCopy) unmerged(ctx context.Context) ([]string, error) {
 
 // unmerge says of a path in the index that it is in conflict: what was undone
 // comes from one side, what the target has made of it since from the other.
-func (c *indexCopy) unmerge(ctx context.Context, in BringIn, path string) error {
+func (c *indexCopy) unmerge(ctx context.Context, target string, marked Marked) error {
+	path := marked.Path
 	if _, err := os.Lstat(filepath.Join(c.at.work, filepath.FromSlash(path))); errors.Is(err, os.ErrNotExist) {
 		return nil // there is nothing to be resolved in it
 	}
 	var lines strings.Builder
 	fmt.Fprintf(&lines, "0 %s\t%s\x00", c.repo.ZeroOID(), path)
-	for stage, commit := range []string{in.Undone, in.As, in.Undone + "^"} {
+	for stage, commit := range []string{marked.Undone, target, marked.Undone + "^"} {
 		out, err := c.call(ctx, call{args: []string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", path}})
 		if err != nil {
 			return err

@@ -32,7 +32,7 @@ func (c *indexCopy) nameSides(in BringIn, paths []string) {
 		return
 	}
 	pairs := [][2]side{{{called("HEAD"), in.Branch}, {called(in.Commit), in.Name}}}
-	if in.Undone != "" { // conflicts of undoing that: the target's side is first
+	if len(in.Marked) > 0 { // the target's side is first
 		pairs = append(pairs, [2]side{{isObjectName, in.Name}, {isObjectName, in.Branch}})
 	}
 	top, err := fsx.OpenDir(c.at.work)

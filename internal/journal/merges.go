@@ -96,11 +96,11 @@ func (j *Journal) MergesOf(ctx context.Context, workspace croft.ID) ([]Merge, er
 	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE workspace = ? ORDER BY seq DESC`, workspace)
 }
 
-// LastOn finds what last happened on a target to the work of a workspace as a
-// whole.
-func (j *Journal) LastOn(ctx context.Context, workspace croft.ID, target string) (Merge, error) {
-	return one(read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE workspace = ? AND target = ? AND published > 0
-		AND json_extract(merge, '$.part') IS NULL ORDER BY published DESC LIMIT 1`, workspace, target))
+// LandedOn lists what happened on a target to the work of a workspace as a whole,
+// the first first.
+func (j *Journal) LandedOn(ctx context.Context, workspace croft.ID, target string) ([]Merge, error) {
+	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE workspace = ? AND target = ? AND published > 0
+		AND json_extract(merge, '$.part') IS NULL ORDER BY published`, workspace, target)
 }
 
 const waitingOf = `SELECT merge FROM merges WHERE workspace = ? AND state <> 'done' ORDER BY seq DESC`

@@ -42,7 +42,7 @@ func (c *tally) add(other *tally) {
 func (c *tally) counts() map[string]int {
 	all := map[string]int{
 		"merge no-ff": 0, "merge squash": 0, "again no-ff": 0, "again squash": 0,
-		"revert": 0, "second revert": 0, "conflict": 0, "nothing": 0,
+		"revert": 0, "second revert": 0, "several taken back": 0, "conflict": 0, "nothing": 0,
 	}
 	maps.Copy(all, c.n)
 	return all
@@ -54,13 +54,19 @@ type piece struct {
 	name      string
 	head      string
 	inHistory bool // it was merged with two parents before: git has its commits
-	merged    bool
 	reverts   int
 
-	commit, before   string // ours: what the merge made of what
-	handCommit, hand string // by hand
-	kind             croft.Strategy
-	undo, handUndo   string // what took it back
+	landed []landed // and not taken back
+	taken  []taken  // and not brought back
+}
+
+// landed is a merge: ours, of what, and the same by hand.
+type landed struct{ commit, before, hand string }
+
+// taken is a revert: ours, and the same by hand.
+type taken struct {
+	Revert
+	hand string
 }
 
 type history struct {
@@ -138,12 +144,13 @@ func (h *history) edit() {
 }
 
 func (h *history) play() {
-	for range 12 {
+	h.takeBackAll(h.pieces[0])
+	for range 9 {
 		p := h.pieces[h.rnd.IntN(len(h.pieces))]
 		switch {
-		case p.merged && h.rnd.IntN(4) > 0:
+		case len(p.landed) > 0 && h.rnd.IntN(5) > 1:
 			h.takeBack(p)
-		case p.merged:
+		case len(p.landed) > 0:
 			if h.rnd.IntN(2) == 0 { // else there is nothing to merge
 				h.more(p)
 			}
@@ -160,6 +167,17 @@ func (h *history) play() {
 	}
 }
 
+// takeBackAll merges a piece of work twice, takes both back and merges it again.
+func (h *history) takeBackAll(p *piece) {
+	h.merge(p)
+	h.more(p)
+	h.merge(p)
+	for n := len(p.landed); n > 0 && !h.t.Failed(); n-- {
+		h.takeBack(p)
+	}
+	h.merge(p)
+}
+
 func (h *history) strategy() croft.Strategy {
 	return []croft.Strategy{croft.StrategyNoFF, croft.StrategyNoFF, croft.StrategySquash}[h.rnd.IntN(3)]
 }
@@ -168,15 +186,16 @@ func (h *history) strategy() croft.Strategy {
 func (h *history) merge(p *piece) {
 	strategy := h.strategy()
 	it := Item{Kind: croft.KindMerge, Strategy: strategy, Head: p.head, Message: "merge " + p.name}
-	again := p.undo != "" && !p.merged
-	if again {
-		it.Undone, it.Reverted = p.undo, p.commit
+	for _, taken := range p.taken {
+		it.TakenBack = append(it.TakenBack, taken.Revert)
 	}
 	step := h.put(h.tip, it)
 	before := h.hand("rev-parse", "HEAD")
 	ok := true
-	if again && p.inHistory {
-		ok = h.handRevert(p.handUndo)
+	if p.inHistory {
+		for _, taken := range slices.Backward(p.taken) {
+			ok = ok && h.handRevert(taken.hand)
+		}
 	}
 	if ok {
 		ok = h.handMerge(strategy, before, p.head)
@@ -192,19 +211,24 @@ func (h *history) merge(p *piece) {
 		return
 	}
 	what := "merge "
-	if again {
+	if len(p.taken) > 0 {
 		what = "again "
 	}
+	if len(p.taken) > 1 {
+		h.tally.count("several taken back")
+	}
 	h.tally.count(what + string(strategy))
-	p.commit, p.before, p.handCommit, p.hand, p.kind = step.Commit, step.Parent, h.hand("rev-parse", "HEAD"), before, strategy
-	p.merged, p.inHistory, h.tip = true, p.inHistory || strategy == croft.StrategyNoFF, step.Commit
+	p.landed = append(p.landed, landed{step.Commit, step.Parent, h.hand("rev-parse", "HEAD")})
+	p.taken, p.inHistory, h.tip = nil, p.inHistory || strategy == croft.StrategyNoFF, step.Commit
 }
 
 // takeBack reverts a merge on both sides.
 func (h *history) takeBack(p *piece) {
-	step := h.put(h.tip, Item{Kind: croft.KindRevert, Head: p.commit, Base: p.before, Message: "revert " + p.name})
+	at := h.rnd.IntN(len(p.landed))
+	was := p.landed[at]
+	step := h.put(h.tip, Item{Kind: croft.KindRevert, Head: was.commit, Base: was.before, Message: "revert " + p.name})
 	before := h.hand("rev-parse", "HEAD")
-	ok := h.handRevert(p.handCommit)
+	ok := h.handRevert(was.hand)
 	if !ok {
 		h.hand("reset", "--quiet", "--hard", before)
 	}
@@ -219,9 +243,10 @@ func (h *history) takeBack(p *piece) {
 	if p.reverts > 0 {
 		h.tally.count("second revert")
 	}
-	p.merged, h.tip = false, step.Commit
+	h.tip = step.Commit
 	p.reverts++
-	p.undo, p.handUndo = step.Commit, h.hand("rev-parse", "HEAD")
+	p.landed = slices.Delete(p.landed, at, at+1)
+	p.taken = append(p.taken, taken{Revert{step.Commit, was.commit}, h.hand("rev-parse", "HEAD")})
 }
 
 // same compares both sides after a step.

@@ -25,12 +25,14 @@ type Item struct {
 	// the one to be undone; of an apply, the base of the review. A merge finds
 	// its own.
 	Base string
-	// Undone is the commit that took this work back earlier, and Reverted the
-	// one that it undid. Where git takes the work for merged, because its
-	// commits are in the target's history, undoing the undoing is part of the
-	// merge.
-	Undone, Reverted string
+	// TakenBack are the reverts that took this work back earlier, the first first.
+	// Where git takes the work for merged, because its commits are in the target's
+	// history, undoing them is part of the merge.
+	TakenBack []Revert
 }
+
+// Revert is a commit on a target that took work back, and the one that it undid.
+type Revert struct{ Commit, Reverted string }
 
 // Step is an item on top of what comes before it.
 type Step struct {
@@ -110,25 +112,82 @@ func (s *Stacker) merge(ctx context.Context, tip string, it Item) (git.Merged, e
 	case croft.KindApply:
 		return s.Attempts.MergeOver(ctx, it.Base, tip, it.Head)
 	}
-	on, back, err := s.Again(ctx, tip, it)
-	if err != nil || !back.Clean() {
-		return back, err
+	again, err := s.Again(ctx, tip, it)
+	if err != nil || len(again.Conflicts) > 0 {
+		return git.Merged{Tree: again.Tree, Conflicts: again.conflicts()}, err
 	}
-	return s.Attempts.Merge(ctx, on, it.Head)
+	return s.Attempts.Merge(ctx, again.Commit, it.Head)
 }
 
-// Again makes a commit on a tip that undoes what took an item's work back. It is
-// the tip itself where nothing is to be undone. Files in conflict have markers
-// in it.
-func (s *Stacker) Again(ctx context.Context, tip string, it Item) (commit string, back git.Merged, err error) {
-	back, err = s.bringBack(ctx, tip, it)
-	if err != nil || back.Tree == "" {
-		return tip, back, err
+// Again is a target on which an item's work is no longer taken back.
+type Again struct {
+	Commit string // the tip itself where nothing was to be undone
+	Tree   string
+	// Conflicts have markers in the tree.
+	Conflicts []AgainConflict
+}
+
+// AgainConflict is a file that changed since the revert that is undone in it.
+type AgainConflict struct {
+	git.MergeConflict
+	Revert Revert
+}
+
+func (a Again) conflicts() []git.MergeConflict {
+	var all []git.MergeConflict
+	for _, c := range a.Conflicts {
+		all = append(all, c.MergeConflict)
 	}
-	commit, err = s.Attempts.Commit(ctx, git.Commit{
-		Tree: back.Tree, Parents: []string{tip}, Signature: s.sign(s.Identity.Committer), Message: "again",
+	return all
+}
+
+// Again undoes on a tip what took an item's work back, the last revert first.
+func (s *Stacker) Again(ctx context.Context, tip string, it Item) (Again, error) {
+	again := Again{Commit: tip}
+	for _, taken := range slices.Backward(it.TakenBack) {
+		isTaken, err := s.isTakenForMerged(ctx, tip, it, taken)
+		if err != nil {
+			return again, err
+		}
+		if !isTaken {
+			continue
+		}
+		before, err := s.beforeRevert(ctx, taken)
+		if err != nil {
+			return again, err
+		}
+		back, err := s.Attempts.MergeOver(ctx, taken.Commit, again.Commit, before)
+		if err != nil {
+			return again, err
+		}
+		for _, c := range back.Conflicts {
+			again.Conflicts = append(again.Conflicts, AgainConflict{c, taken})
+		}
+		again.Tree = back.Tree
+		if again.Commit, err = s.scratch(ctx, back.Tree, again.Commit, "again"); err != nil {
+			return again, err
+		}
+	}
+	return again, nil
+}
+
+// scratch makes a commit that nobody gets to see, to merge with.
+func (s *Stacker) scratch(ctx context.Context, tree, parent, message string) (string, error) {
+	return s.Attempts.Commit(ctx, git.Commit{
+		Tree: tree, Parents: []string{parent}, Signature: s.sign(s.Identity.Committer), Message: message,
 	}, git.Identity{})
-	return commit, back, err
+}
+
+// beforeRevert is what a revert was put on.
+func (s *Stacker) beforeRevert(ctx context.Context, taken Revert) (string, error) {
+	c, err := s.Attempts.ReadCommit(ctx, taken.Commit)
+	if err != nil {
+		return "", err
+	}
+	if len(c.Parents) != 1 {
+		return "", fmt.Errorf("%s is no commit that takes something back", taken.Commit)
+	}
+	return c.Parents[0], nil
 }
 
 // Base is what an item's work on a target is measured from: where the two
@@ -139,37 +198,28 @@ func (s *Stacker) Base(ctx context.Context, tip string, it Item) (string, error)
 	if err != nil || shared == "" {
 		return "", err
 	}
-	if isTaken, err := s.isTakenForMerged(ctx, tip, it); err != nil || !isTaken {
-		return shared, err
+	base := shared
+	for _, taken := range it.TakenBack {
+		isTaken, err := s.isTakenForMerged(ctx, tip, it, taken)
+		if err != nil {
+			return "", err
+		}
+		if !isTaken {
+			continue
+		}
+		before, err := s.beforeRevert(ctx, taken)
+		if err != nil {
+			return shared, err
+		}
+		without, err := s.Attempts.MergeOver(ctx, before, base, taken.Commit)
+		if err != nil || !without.Clean() {
+			return shared, err
+		}
+		if base, err = s.scratch(ctx, without.Tree, base, "without"); err != nil {
+			return "", err
+		}
 	}
-	undo, err := s.Attempts.ReadCommit(ctx, it.Undone)
-	if err != nil || len(undo.Parents) != 1 {
-		return shared, err
-	}
-	without, err := s.Attempts.MergeOver(ctx, undo.Parents[0], shared, it.Undone)
-	if err != nil || !without.Clean() {
-		return shared, err
-	}
-	return s.Attempts.Commit(ctx, git.Commit{
-		Tree: without.Tree, Parents: []string{shared}, Signature: s.sign(s.Identity.Committer), Message: "without",
-	}, git.Identity{})
-}
-
-// bringBack undoes on the tip what took an item's work back earlier. It has no
-// tree where there is nothing to be undone.
-func (s *Stacker) bringBack(ctx context.Context, tip string, it Item) (git.Merged, error) {
-	isTaken, err := s.isTakenForMerged(ctx, tip, it)
-	if err != nil || !isTaken {
-		return git.Merged{}, err
-	}
-	undo, err := s.Attempts.ReadCommit(ctx, it.Undone)
-	if err == nil && len(undo.Parents) != 1 {
-		err = fmt.Errorf("%s is no commit that takes something back", it.Undone)
-	}
-	if err != nil {
-		return git.Merged{}, err
-	}
-	return s.Attempts.MergeOver(ctx, it.Undone, tip, undo.Parents[0])
+	return base, nil
 }
 
 // isTakenForMerged reports whether git would pass over work that was taken
@@ -177,19 +227,16 @@ func (s *Stacker) bringBack(ctx context.Context, tip string, it Item) (git.Merge
 // parents, or the work was brought up to date with the target in between. Of
 // work that came in as one commit, or as copies of its commits, or that was
 // written anew since, it has none.
-func (s *Stacker) isTakenForMerged(ctx context.Context, tip string, it Item) (bool, error) {
-	if it.Undone == "" {
-		return false, nil
-	}
+func (s *Stacker) isTakenForMerged(ctx context.Context, tip string, it Item, taken Revert) (bool, error) {
 	shared, err := s.Attempts.MergeBase(ctx, tip, it.Head)
 	if err != nil || shared == "" {
 		return false, err
 	}
-	if seen, err := s.Attempts.IsAncestor(ctx, it.Undone, shared); err != nil || seen {
+	if seen, err := s.Attempts.IsAncestor(ctx, taken.Commit, shared); err != nil || seen {
 		return false, err // the work as it is was made in view of that
 	}
-	if it.Reverted != "" {
-		if had, err := s.Attempts.IsAncestor(ctx, it.Reverted, shared); err != nil || had {
+	if taken.Reverted != "" {
+		if had, err := s.Attempts.IsAncestor(ctx, taken.Reverted, shared); err != nil || had {
 			return had, err
 		}
 	}
@@ -219,15 +266,9 @@ func (s *Stacker) commit(ctx context.Context, c git.Commit) (string, error) {
 // creditAuthors makes the author of the work the author of the one commit that
 // it becomes. Where there were several, the last is, and the others are named.
 func (s *Stacker) creditAuthors(ctx context.Context, tip string, it Item, c *git.Commit) error {
-	before := tip
-	if it.Reverted != "" { // the tip may have the commits of what is brought back
-		was, err := s.Attempts.ReadCommit(ctx, it.Reverted)
-		if err != nil {
-			return err
-		}
-		if len(was.Parents) > 1 {
-			before = was.Parents[0]
-		}
+	before, err := s.beforeWork(ctx, tip, it)
+	if err != nil {
+		return err
 	}
 	work, err := s.Attempts.Between(ctx, before, it.Head, git.LeaveMerges)
 	if err != nil || len(work) == 0 {
@@ -257,6 +298,27 @@ func (s *Stacker) creditAuthors(ctx context.Context, tip string, it Item, c *git
 		}
 	}
 	return nil
+}
+
+// beforeWork is a commit of the target that has none of an item's commits: the tip
+// has those of what is brought back.
+func (s *Stacker) beforeWork(ctx context.Context, tip string, it Item) (string, error) {
+	before := tip
+	for _, taken := range it.TakenBack {
+		was, err := s.Attempts.ReadCommit(ctx, taken.Reverted)
+		if err != nil {
+			return "", err
+		}
+		if len(was.Parents) < 2 {
+			continue
+		}
+		if isEarlier, err := s.Attempts.IsAncestor(ctx, was.Parents[0], before); err != nil {
+			return "", err
+		} else if isEarlier {
+			before = was.Parents[0]
+		}
+	}
+	return before, nil
 }
 
 func lastParagraph(text string) string {
