@@ -66,7 +66,7 @@ func (e *Engine) fillAgain(ctx context.Context, r *repo, rec *journal.Record, sp
 	if err == nil {
 		_, workers := parallel(1, r.cfg.Checkout.Workers)
 		return r.trees.At(spec).ChangeHeld(ctx, func(tree *git.Worktree) error {
-			return snapshot.Rewind(ctx, work, work, snapshot.Files{
+			return snapshot.Refill(ctx, work, snapshot.Files{
 				Worktree: tree, SecretsDir: e.secretsDir(r, rec.Workspace.ID), Workers: workers, Sync: snapshot.SyncFiles,
 			})
 		})

@@ -143,6 +143,7 @@ func (e *Engine) sweepLedgers(ctx context.Context, r *repo) error {
 		for _, rec := range records {
 			checkouts[rec.Admin] = rec.Trash == nil || !rec.Trash.Purged
 			dirs[string(rec.Workspace.ID)] = rec.Trash != nil && rec.Trash.Dir != ""
+			dirs[asideName(rec)] = true // a rewind may be at work there
 		}
 		return errors.Join(sweepLedger(r.git.Made(), checkouts), sweepLedger(r.trashDirs(), dirs), sweepLedger(r.deleted(), dirs))
 	})

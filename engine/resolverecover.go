@@ -130,13 +130,14 @@ func (e *Engine) leaveResolve(ctx context.Context, op *operation, rec journal.Re
 // noteRollBack saves what the workspace holds, and writes down that it is being
 // rolled back from there. From then on it is nobody's to commit from.
 func (e *Engine) noteRollBack(ctx context.Context, r *repo, op *operation, rec journal.Record, how resolving) (croft.Snapshot, error) {
-	saved, err := e.saveFirst(ctx, r, rewinding{To: how.From})
+	first := rewinding{From: how.From, To: how.From}
+	err := e.saveFirst(ctx, r, &first)
 	if err != nil {
 		return croft.Snapshot{}, err
 	}
 	how.Now = how.From
-	if saved != nil {
-		how.Now = *saved
+	if first.saved != nil {
+		how.Now = *first.saved
 	}
 	if op.Input, err = json.Marshal(how); err != nil {
 		return croft.Snapshot{}, err

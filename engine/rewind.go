@@ -30,6 +30,8 @@ type rewinding struct {
 
 	// saved is what was taken before an interrupted one goes on.
 	saved *croft.Snapshot
+	// seen is what the workspace held when it was last saved.
+	seen *snapshot.Seen
 	// undoes says why the operation counts as undone once this is carried out.
 	// Empty: it counts as done.
 	undoes string
@@ -65,11 +67,10 @@ func (e *Engine) rewind(ctx context.Context, r *repo, to croft.Snapshot, a act) 
 	if err := e.guardBranch(ctx, r, rec, to); err != nil {
 		return err
 	}
-	from, err := e.saveFrom(ctx, r, rec, to)
-	if err != nil {
+	how := rewinding{To: to}
+	if err := e.saveFrom(ctx, r, rec, &how); err != nil {
 		return err
 	}
-	how := rewinding{From: *from, To: to}
 	op, err := e.beginRewind(ctx, r, rec, how, a)
 	if err != nil {
 		return err
@@ -112,10 +113,16 @@ func (e *Engine) carryOrTakeBack(ctx context.Context, r *repo, op *operation, ho
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, errWorkedOn) {
-		return errors.Join(err, e.leaveRewind(ctx, op, how))
+	if errors.Is(err, snapshot.ErrAsWas) {
+		return errors.Join(err, e.leaveRewind(ctx, op, how, err))
 	}
-	if back := e.carryRewind(ctx, r, op, rewinding{From: how.To, To: how.From, undoes: err.Error()}); back != nil {
+	if isKept(err) {
+		return err // it is done
+	}
+	// Without a look at what it holds now it goes back all the same.
+	way := rewinding{From: how.To, To: how.From, undoes: err.Error()}
+	_ = e.saveFirst(ctx, r, &way)
+	if back := e.carryRewind(ctx, r, op, way); back != nil && !isKept(back) {
 		return errors.Join(errUnsettled, err, back) // the journal still says what was begun
 	}
 	return err
@@ -162,11 +169,9 @@ func (e *Engine) rewindRestored(ctx context.Context, r *repo, op *operation, how
 	if err := e.guardBranch(ctx, r, rec, how.To); err != nil {
 		return err
 	}
-	from, err := e.saveFrom(ctx, r, rec, how.To)
-	if err != nil {
+	if err := e.saveFrom(ctx, r, rec, &how); err != nil {
 		return err
 	}
-	how.From = *from
 	if op.Input, err = json.Marshal(how); err != nil {
 		return err
 	}
@@ -305,21 +310,8 @@ func (e *Engine) carryRewind(ctx context.Context, r *repo, op *operation, how re
 	if err := failpoint.Hit("rewind.begun"); err != nil {
 		return err
 	}
-	spec := specOf(rec)
-	spec.Inherit = op.inherit()
-	if err := r.trees.At(spec).ChangeHeld(ctx, func(tree *git.Worktree) error {
-		if err := how.requireSaved(ctx, r, tree); err != nil {
-			return err
-		}
-		if err := e.moveBranch(ctx, r, rec, tree, how); err != nil {
-			return err
-		}
-		if err := failpoint.Hit("rewind.branch"); err != nil {
-			return err
-		}
-		files := snapshot.Files{Worktree: tree, SecretsDir: e.secretsDir(r, how.To.ID), Workers: 1}
-		return snapshot.Rewind(ctx, how.From.Commit, how.To.Commit, files)
-	}); err != nil {
+	kept, err := e.rewindFiles(ctx, r, op, rec, how)
+	if err != nil {
 		return err
 	}
 	if err := failpoint.Hit("rewind.files"); err != nil {
@@ -330,9 +322,9 @@ func (e *Engine) carryRewind(ctx context.Context, r *repo, op *operation, how re
 	if how.undoes != "" {
 		state = journal.OpUndone
 	}
-	return e.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
+	return cmp.Or(e.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return errors.Join(tx.Emit(e.event(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, state, how.undoes, e.now()))
-	})
+	}), kept)
 }
 
 // guardBranch refuses a rewind that would move another branch than the
@@ -385,16 +377,17 @@ func requireSame(rec journal.Record, head snapshot.Head) error {
 
 // saveFrom saves what a workspace holds before it is rewound. What is saved can
 // be gone back to: it is on the workspace's branch or on none.
-func (e *Engine) saveFrom(ctx context.Context, r *repo, rec journal.Record, to croft.Snapshot) (*croft.Snapshot, error) {
-	from, err := e.save(ctx, r, rec, to.Commit)
+func (e *Engine) saveFrom(ctx context.Context, r *repo, rec journal.Record, how *rewinding) error {
+	from, err := e.saveWith(ctx, r, rec, saving{before: how.To.Commit, seen: &how.seen})
 	if err != nil {
-		return nil, err
+		return err
 	}
+	how.From = *from
 	head, err := readableHead(ctx, r, *from)
 	if err == nil {
 		err = requireSame(rec, head)
 	}
-	return from, err
+	return err
 }
 
 // readableHead is what a snapshot had checked out, if it can still be read.

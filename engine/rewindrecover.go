@@ -39,9 +39,8 @@ const rewindTries = 3
 // there meanwhile. After some tries it is left to the next command.
 func (e *Engine) goOnRewinding(ctx context.Context, r *repo, op *operation, how rewinding) error {
 	for try := 1; ; try++ {
-		saved, err := e.saveFirst(ctx, r, how)
+		err := e.saveFirst(ctx, r, &how)
 		if err == nil {
-			how.saved = saved
 			err = e.carryRewind(ctx, r, op, how)
 		}
 		switch {
@@ -49,6 +48,8 @@ func (e *Engine) goOnRewinding(ctx context.Context, r *repo, op *operation, how 
 			return nil
 		case errors.Is(err, errAway):
 			return nil // the command goes on with it that finds it again
+		case isKept(err):
+			return nil // it is done
 		case try == rewindTries || !errors.Is(err, errWorkedOn):
 			return errors.Join(errUnsettled, err)
 		}
@@ -59,20 +60,28 @@ func (e *Engine) goOnRewinding(ctx context.Context, r *repo, op *operation, how 
 // state that was put back may speak of one that ended long ago, and does not know
 // what was done since. What a rewind left halfway may not be readable; then it is
 // nobody's work.
-func (e *Engine) saveFirst(ctx context.Context, r *repo, how rewinding) (*croft.Snapshot, error) {
+func (e *Engine) saveFirst(ctx context.Context, r *repo, how *rewinding) error {
+	how.saved, how.seen = nil, nil
 	rec, err := e.journal.Record(ctx, how.To.Workspace)
-	if err != nil || r.trees.Health(specOf(rec)) != checkout.Intact {
-		return nil, err
+	if err != nil {
+		return err
+	}
+	if err := e.putAsideBack(ctx, r, rec, *how); err != nil {
+		return err
+	}
+	if r.trees.Health(specOf(rec)) != checkout.Intact {
+		return nil
 	}
 	rec.Workspace.State = croft.Ready // which it is until the rewind goes on
-	saved, err := e.save(ctx, r, rec, how.To.Commit)
+	how.saved, err = e.saveWith(ctx, r, rec, saving{before: how.To.Commit, seen: &how.seen})
 	if err != nil && (explainSystem(&croft.Error{}, err) || errors.Is(err, snapshot.ErrChanging)) {
-		return nil, err // the next one tries again
+		return err // the next one tries again
 	}
 	if err != nil {
-		return nil, ctx.Err()
+		how.saved, how.seen = nil, nil
+		return ctx.Err()
 	}
-	return saved, nil
+	return nil
 }
 
 // recoverTrashed is for a rewind whose process died before the workspace had

@@ -57,14 +57,14 @@ func (how rewinding) requireSaved(ctx context.Context, r *repo, tree *git.Worktr
 	return nil
 }
 
-// leaveRewind ends a rewind that has done nothing.
-func (e *Engine) leaveRewind(ctx context.Context, op *operation, how rewinding) error {
+// leaveRewind ends a rewind that has done nothing, or has been taken back.
+func (e *Engine) leaveRewind(ctx context.Context, op *operation, how rewinding, cause error) error {
 	return e.journal.Update(ctx, func(tx *journal.Tx) error {
 		rec, err := tx.Record(how.To.Workspace)
 		if err != nil {
 			return err
 		}
 		rec.Workspace.State = croft.Ready
-		return errors.Join(tx.Put(rec), tx.End(op.ID, journal.OpUndone, errWorkedOn.Error(), e.now()))
+		return errors.Join(tx.Put(rec), tx.End(op.ID, journal.OpUndone, cause.Error(), e.now()))
 	})
 }

@@ -56,8 +56,9 @@ func (e *Engine) save(ctx context.Context, r *repo, rec journal.Record, before s
 
 // saving says what a snapshot is for.
 type saving struct {
-	before string   // a snapshot that is going to be restored over the workspace
-	also   []string // patterns of ignored files that are going to be replaced
+	before string          // a snapshot that is going to be restored over the workspace
+	also   []string        // patterns of ignored files that are going to be replaced
+	seen   **snapshot.Seen // set to what was seen of the files, with before
 }
 
 // saveWith is save, for a purpose.
@@ -105,6 +106,9 @@ func (e *Engine) saveWith(ctx context.Context, r *repo, rec journal.Record, what
 	}
 	if err := failpoint.Hit("snapshot.pinned"); err != nil {
 		return nil, err
+	}
+	if what.seen != nil {
+		*what.seen = saved.Seen
 	}
 	out := &croft.Snapshot{
 		ID: id, Workspace: w.ID, Name: w.Name, Commit: saved.Commit, Files: saved.Files, Bytes: saved.Bytes, CreatedAt: e.now(),

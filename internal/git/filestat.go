@@ -44,3 +44,26 @@ func (x *Index) Unchanged(e IndexEntry, now FileStat) bool {
 	}
 	return x.written.Sub(now.ModTime) > grain
 }
+
+// IsAs reports whether two looks at a file saw the same one, and nothing that the
+// file system notes has happened to it in between.
+func (a FileStat) IsAs(b FileStat) bool {
+	return a.Mode == b.Mode && a.Size == b.Size && a.ModTime.Equal(b.ModTime) && sameNotes(a.noted, b.noted)
+}
+
+// IsAsMoved is [FileStat.IsAs] for a file that was renamed in between, which many
+// file systems note.
+func (a FileStat) IsAsMoved(b FileStat) bool {
+	a.noted[0], a.noted[1] = b.noted[0], b.noted[1]
+	return a.IsAs(b)
+}
+
+// IsSettled reports whether a file that was looked at at a moment was last changed
+// so long before that a later change shows in its time.
+func (a FileStat) IsSettled(at time.Time) bool {
+	grain := fineGrain
+	if a.ModTime.Nanosecond() == 0 {
+		grain = coarseGrain
+	}
+	return at.Sub(a.ModTime) > grain
+}

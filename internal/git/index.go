@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Index is what is staged in a worktree.
@@ -146,5 +148,28 @@ func (w *Worktree) CheckoutIndex(ctx context.Context, workers int) error {
 	_, err := w.run(ctx, call{
 		args: []string{"-c", "checkout.workers=" + strconv.Itoa(workers), "checkout-index", "--all", "--quiet"}, network: true,
 	})
-	return err
+	return w.whyUnwritten(err)
 }
+
+// whyUnwritten adds the reason to a failure of git to write a file of a checkout,
+// for which it has the same words whatever the reason is: the disk is full, which
+// can be tried, or it does not work.
+func (w *Worktree) whyUnwritten(err error) error {
+	if !errors.Is(err, KindVanished) {
+		return err
+	}
+	dir, derr := fsx.OpenDir(w.Path)
+	if derr != nil {
+		return errors.Join(KindIO, err)
+	}
+	defer dir.Close()
+	const name = ".croft-probe"
+	defer func() { _ = dir.Remove(name) }()
+	if werr := dir.WriteFile(name, make([]byte, probeSize), 0o600); werr != nil {
+		return errors.Join(werr, err)
+	}
+	return errors.Join(KindIO, err)
+}
+
+// probeSize is more than a disk that is full has left.
+const probeSize = 1 << 20

@@ -34,6 +34,7 @@ type Worktree struct {
 	StowedIn fsx.Identity
 
 	settled bool       // what an isolated checkout's agent did is known
+	stand   string     // the git directory that git is given instead of Admin
 	index   *indexHold // on its index, by an act that is under way
 }
 
@@ -44,7 +45,24 @@ func (r *Repository) Linked(admin, path string) *Worktree {
 
 func (w *Worktree) run(ctx context.Context, c call) ([]byte, error) {
 	c.inherit = w.Inherit
-	return w.Repo.git.run(ctx, door{repo: w.Repo, gitDir: w.Admin, work: w.Path}, c)
+	return w.Repo.git.run(ctx, door{repo: w.Repo, gitDir: w.Admin, work: w.Path, stand: w.stand}, c)
+}
+
+// Elsewhere returns the worktree as it is being put together in another directory:
+// a git that runs there has the index in stand, the settings of the worktree, and
+// no way to the worktree's own files.
+func (w *Worktree) Elsewhere(stand, path string) (*Worktree, error) {
+	dir, err := fsx.OpenOwn(stand)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if err := dir.WriteFile("commondir", []byte(w.Repo.CommonDir+"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	other := *w
+	other.stand, other.Path = stand, path
+	return &other, nil
 }
 
 // Checkout writes the files of HEAD and the index. What was there before is

@@ -374,7 +374,7 @@ func (w *world) thereAndBack() {
 		if head.Branch != "" {
 			w.Git("update-ref", "refs/heads/"+head.Branch, head.OID)
 		}
-		must(w.t, snapshot.Rewind(ctx, step.from.Commit, step.to.Commit, snapshot.Files{Worktree: w.tree}))
+		must(w.t, w.rewind(step.from.Commit, step.to.Commit, nil))
 		if d := cmp.Diff(step.want, w.picture()); d != "" {
 			w.t.Fatalf("rewind %d (-want +got):\n%s", i, d)
 		}

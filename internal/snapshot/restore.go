@@ -22,6 +22,18 @@ type Files struct {
 	SecretsDir string // where the snapshot's private files lie; empty: they are not brought back
 	Workers    int
 	Sync       SyncMode
+
+	// For Rewind: a directory of Croft's own, on the file system of the checkout.
+	// What was being done there when a process died is settled by [PutBack].
+	Aside string
+	// Seen is what was saved of the checkout before. Without it every file that
+	// goes is read.
+	Seen *Seen
+	// Also is another snapshot whose files go from the checkout.
+	Also string
+	// Last is done after everything else, and undone by nobody: if it fails, all
+	// is put back.
+	Last func() error
 }
 
 // SyncMode says whether what was restored is on disk when Restore returns.
@@ -77,7 +89,12 @@ func Restore(ctx context.Context, commit string, to Files) error {
 		return err
 	}
 	defer s.root.Close()
-	for _, step := range []func(context.Context) error{s.tracked, s.files, s.nested, s.rest, s.secrets, s.sync, s.modes} {
+	return s.all(ctx, s.modes)
+}
+
+// all writes all files, and does what remains.
+func (s *restorer) all(ctx context.Context, more ...func(context.Context) error) error {
+	for _, step := range append([]func(context.Context) error{s.tracked, s.files, s.nested, s.rest, s.secrets, s.sync}, more...) {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -31,23 +31,20 @@ func HeadOf(ctx context.Context, r *git.Repository, commit string) (Head, error)
 	return m.Head, err
 }
 
-// Rewind makes a checkout what a snapshot says, in place: files that git
-// ignores stay. What the checkout holds now was saved as another snapshot, and
-// only what that one knows is removed, so that nothing is lost that was
-// written since. It may be called again after a crash at any point.
-func Rewind(ctx context.Context, now, to string, files Files) error {
+// Refill makes a directory that is being made for a workspace what a snapshot
+// says. It may be called again after a crash at any point.
+func Refill(ctx context.Context, to string, files Files) error {
 	w := files.Worktree
 	steps := []func() error{
-		func() error { return takeAway(ctx, w, now) },
-		func() error { return swapAdmin(ctx, w, to) },
 		func() error { return takeAway(ctx, w, to) }, // what an earlier attempt wrote
+		func() error { return swapAdmin(ctx, w, to) },
 		func() error { return Restore(ctx, to, files) },
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
 		}
-		if err := failpoint.Hit("snapshot.rewind"); err != nil {
+		if err := failpoint.Hit("snapshot.refill"); err != nil {
 			return err
 		}
 	}
@@ -210,21 +207,35 @@ func staysInAdmin(name string) bool {
 // swapAdmin replaces the worktree's own part of the git directory, index
 // included. HEAD and the index are there at every moment.
 func swapAdmin(ctx context.Context, w *git.Worktree, commit string) error {
-	// It is put together where no agent can write.
-	staging := filepath.Join(w.Repo.Dir, "staging", filepath.Base(w.Admin)+".rewind")
-	if err := fsx.RemoveOwn(staging); err != nil { // of an attempt that was killed
-		return err
-	}
-	if err := os.MkdirAll(staging, 0o700); err != nil {
+	staging, err := stageAdmin(ctx, w, commit)
+	if err != nil {
 		return err
 	}
 	defer func() { _ = fsx.RemoveOwn(staging) }()
-	if err := RestoreAdmin(ctx, w.Repo, commit, staging); err != nil {
-		return err
+	return swapStaged(w, staging)
+}
+
+// stageAdmin puts the worktree's own part of the git directory together where no
+// agent can write.
+func stageAdmin(ctx context.Context, w *git.Worktree, commit string) (string, error) {
+	staging := filepath.Join(w.Repo.Dir, "staging", filepath.Base(w.Admin)+".rewind")
+	if err := fsx.RemoveOwn(staging); err != nil { // of an attempt that was killed
+		return "", err
 	}
-	if err := failpoint.Hit("snapshot.admin"); err != nil {
-		return err
+	if err := os.MkdirAll(staging, 0o700); err != nil {
+		return "", err
 	}
+	err := RestoreAdmin(ctx, w.Repo, commit, staging)
+	if err == nil {
+		err = failpoint.Hit("snapshot.admin")
+	}
+	if err != nil {
+		_ = fsx.RemoveOwn(staging)
+	}
+	return staging, err
+}
+
+func swapStaged(w *git.Worktree, staging string) error {
 	fresh, err := fsx.OpenOwn(staging)
 	if err != nil {
 		return err

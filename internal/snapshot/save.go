@@ -28,6 +28,7 @@ func Save(ctx context.Context, w *git.Worktree, sel Selection) (Saved, error) {
 	for range attempts {
 		s := &saver{w: w, sel: sel, root: w.Path, meta: meta{Version: version}}
 		if err = s.save(ctx); err == nil {
+			s.keepSeen()
 			return s.saved, nil
 		}
 		s.dropSecrets()
@@ -49,6 +50,7 @@ func (s *saver) save(ctx context.Context) error {
 		s.batch = s.w.Repo.PackBatch()
 	}
 	defer s.batch.Discard()
+	s.began = time.Now()
 	before := s.marks()
 	if err := s.surveyIndex(ctx); err != nil {
 		return err
@@ -132,16 +134,18 @@ type saver struct {
 	meta  meta
 	saved Saved
 	batch *git.Batch
+	began time.Time
 
-	index      *git.Index
-	plain      map[string]int      // files that git looks at → their places in the index
-	conflicted []string            // paths with stages
-	files      map[string]string   // paths that are stored as they are on disk → their objects, where known
-	deleted    map[string]struct{} // tracked paths at which there is no file
-	nested     map[string]struct{} // directories that are repositories of their own
-	linked     map[string]bool     // directories → whether they are, or lie below, something else
-	gitlinks   map[string]bool     // paths of submodules
-	intended   bool                // something is going to be added
-	stored     []git.TreeEntry     // files that are stored
-	secrets    []string            // files that were written for this snapshot
+	index       *git.Index
+	plain       map[string]int            // files that git looks at → their places in the index
+	conflicted  []string                  // paths with stages
+	files       map[string]string         // paths that are stored as they are on disk → their objects, where known
+	deleted     map[string]struct{}       // tracked paths at which there is no file
+	nested      map[string]struct{}       // directories that are repositories of their own
+	linked      map[string]bool           // directories → whether they are, or lie below, something else
+	gitlinks    map[string]bool           // paths of submodules
+	convertible map[string]git.Conversion // files that git may write otherwise than they are stored
+	intended    bool                      // something is going to be added
+	stored      []git.TreeEntry           // files that are stored
+	secrets     []string                  // files that were written for this snapshot
 }

@@ -70,6 +70,7 @@ type Saved struct {
 	Files   int   // files that were stored
 	Bytes   int64 // their sizes
 	Secrets int   // files that were stored apart
+	Seen    *Seen // with Selection.Before
 }
 
 // meta is what git's trees cannot say. Paths are bytes, not text.

@@ -376,7 +376,7 @@ func TestStaleAttributes(t *testing.T) {
 	saved, err := snapshot.Save(t.Context(), b.tree, snapshot.Selection{})
 	must(t, err)
 	must(t, os.Remove(filepath.Join(b.tree.Path, "a.dos")))
-	must(t, snapshot.Rewind(t.Context(), saved.Commit, saved.Commit, snapshot.Files{Worktree: b.tree}))
+	must(t, b.rewind(saved.Commit, saved.Commit, nil))
 	if d := cmp.Diff(before, b.picture().Files); d != "" {
 		t.Errorf("what came back differs (-before +after):\n%s", d)
 	}

@@ -327,6 +327,9 @@ func (s *saver) storeNested() (string, error) {
 		s.meta.Nested = append(s.meta.Nested, []byte(p))
 	}
 	slices.SortFunc(s.meta.Nested, bytes.Compare)
+	if err := s.lookInto(s.meta.Nested); err != nil {
+		return "", err
+	}
 	return s.storeTar(s.root, nil, s.meta.Nested)
 }
 

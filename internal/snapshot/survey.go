@@ -77,6 +77,7 @@ func (s *saver) surveyFiles(ctx context.Context) error {
 			w.suspect(e.Path, i)
 		}
 	}
+	s.convertible = found
 	filtered := func(p string) bool { return found[p].Filter != "" }
 	err = together(
 		func() error { return s.storeChanged(slices.DeleteFunc(slices.Clone(w.suspects), filtered), found) },

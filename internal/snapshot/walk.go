@@ -44,6 +44,7 @@ type findings struct {
 	empty     [][]byte
 	modes     []mode
 	special   []mode
+	seen      []git.NamedStat // by path, if somebody asks later
 }
 
 func (f *findings) add(g findings) {
@@ -53,6 +54,7 @@ func (f *findings) add(g findings) {
 	f.empty = append(f.empty, g.empty...)
 	f.modes = append(f.modes, g.modes...)
 	f.special = append(f.special, g.special...)
+	f.seen = append(f.seen, g.seen...)
 }
 
 func (s *saver) newWalk() *walk {
@@ -130,6 +132,9 @@ func (w *walk) note(found *findings, path string, now git.FileStat) {
 	case now.Mode&fs.ModeNamedPipe != 0:
 		found.special = append(found.special, mode{[]byte(path), perm})
 	}
+	if w.s.sel.Before != "" {
+		found.seen = append(found.seen, git.NamedStat{Name: path, FileStat: now})
+	}
 	i, tracked := w.s.plain[path]
 	if !tracked {
 		found.untracked = append(found.untracked, path)
@@ -166,6 +171,7 @@ func (s *saver) take(w *walk) {
 		}
 		return false
 	}
+	s.look(w.seen)
 	insideToo := func(m mode) bool { return inside(m.Path) }
 	byPath := func(a, b mode) int { return bytes.Compare(a.Path, b.Path) }
 	s.meta.Empty = slices.DeleteFunc(w.empty, inside)

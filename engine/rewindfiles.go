@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/snapshot"
+)
+
+// rewindFiles brings files, index and branch from one snapshot to another. An error
+// that is snapshot.ErrAsWas says that nothing was done, or all was taken back. What
+// is kept is an error that the caller answers with once the rest is written down.
+func (e *Engine) rewindFiles(ctx context.Context, r *repo, op *operation, rec journal.Record, how rewinding) (kept, err error) {
+	aside, err := r.makeAside(rec)
+	if err != nil {
+		return nil, errors.Join(snapshot.ErrAsWas, err)
+	}
+	defer r.dropAside(rec, aside)
+	spec := specOf(rec)
+	spec.Inherit = op.inherit()
+	isBegun := false
+	err = r.trees.At(spec).ChangeHeld(ctx, func(tree *git.Worktree) error {
+		if err := how.requireSaved(ctx, r, tree); err != nil {
+			return err
+		}
+		if err := e.putAsideBack(ctx, r, rec, how); err != nil { // of an attempt that could not
+			return err
+		}
+		files := snapshot.Files{
+			Worktree: tree, SecretsDir: e.secretsDir(r, how.To.ID), Workers: 1, Aside: aside, Seen: how.seen, Also: how.From.Commit,
+			Last: func() error {
+				if err := failpoint.Hit("rewind.branch"); err != nil {
+					return err
+				}
+				return e.moveBranch(ctx, r, rec, tree, how)
+			},
+		}
+		now := how.From.Commit
+		if how.saved != nil {
+			now = how.saved.Commit
+		}
+		isBegun = true
+		return snapshot.Rewind(ctx, now, how.To.Commit, files)
+	})
+	if isKept(err) && !errors.Is(err, snapshot.ErrAsWas) {
+		return keptBeside(rec, err), nil
+	}
+	if err != nil && !isBegun {
+		err = errors.Join(snapshot.ErrAsWas, err)
+	}
+	return nil, explainWritten(how, err)
+}
+
+// explainWritten says that somebody writes to the files of a workspace that is being
+// rewound.
+func explainWritten(how rewinding, err error) error {
+	e := &croft.Error{Code: croft.WorkspaceBusy, Hint: "croft restore " + string(how.To.ID), Err: errors.Join(errWorkedOn, err)}
+	switch {
+	case errors.Is(err, snapshot.ErrWritten):
+		e.Message = "a file was written while the workspace was saved; it is left as it is"
+	case errors.Is(err, snapshot.ErrInTheWay):
+		e.Message = "something appeared where the snapshot has a file; the workspace is left as it is"
+	default:
+		return err
+	}
+	e.Details = err.Error()
+	return e
+}
+
+// isKept reports whether a rewind has left files beside the workspace that are in no
+// snapshot.
+func isKept(err error) bool {
+	_, is := errors.AsType[*snapshot.KeptError](err)
+	return is
+}
+
+func keptBeside(rec journal.Record, err error) error {
+	kept, _ := errors.AsType[*snapshot.KeptError](err)
+	return &croft.Error{
+		Code: croft.WorkspaceBusy, Workspace: rec.Workspace.Name, Message: "the workspace was brought back while somebody wrote to its files; what was written is kept",
+		Details: kept.Dir, Hint: "ls " + kept.Dir, Err: err,
+	}
+}
+
+// asideName is the name of the directory that a rewind works in.
+func asideName(rec journal.Record) string { return string(rec.Workspace.ID) + ".rewind" }
+
+// makeAside makes the directory that a rewind works in: in the trash, on the file
+// system of the workspace. One that an earlier attempt left is used again.
+func (r *repo) makeAside(rec journal.Record) (string, error) {
+	if dir := r.findAside(rec); dir != "" {
+		return dir, nil
+	}
+	place, err := trashDir(r, rec)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(filepath.Dir(place), asideName(rec))
+	_, err = r.makeTrashDir(dir)
+	return dir, err
+}
+
+// findAside returns the directory that an earlier attempt left.
+func (r *repo) findAside(rec journal.Record) string {
+	made := r.trashDirs().Find(asideName(rec))
+	if made.Path == "" || !made.Identity.IsAt(made.Path) {
+		return ""
+	}
+	return made.Path
+}
+
+// dropAside removes the directory that a rewind worked in, unless something is left
+// in it.
+func (r *repo) dropAside(rec journal.Record, dir string) {
+	removeEmpty(dir)
+	if !fsx.IsThere(dir) {
+		_ = r.trashDirs().Drop(asideName(rec))
+	}
+	removeEmpty(filepath.Dir(dir))
+}
+
+// putAsideBack puts back what a rewind that was interrupted had moved out of a workspace.
+func (e *Engine) putAsideBack(ctx context.Context, r *repo, rec journal.Record, how rewinding) error {
+	aside := r.findAside(rec)
+	if aside == "" || !fsx.IsThere(rec.Workspace.Path) {
+		return nil
+	}
+	commits := []string{how.From.Commit, how.To.Commit}
+	if how.saved != nil {
+		commits = append(commits, how.saved.Commit)
+	}
+	err := snapshot.PutBack(ctx, r.git, rec.Workspace.Path, aside, commits...)
+	if isKept(err) {
+		err = nil // croft doctor tells
+	}
+	return err
+}

@@ -1,0 +1,272 @@
+package snapshot
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// moveIn moves the new files into the checkout: whole directories, where there is
+// none of the name.
+func (m *rewinder) moveIn(context.Context) error {
+	fresh, err := m.aside.OpenDir(newDir)
+	if err != nil {
+		return err
+	}
+	defer fresh.Close()
+	return m.moveInto(fresh, m.work, "")
+}
+
+func (m *rewinder) moveInto(from, to *fsx.Dir, dir string) error {
+	names, err := from.Names()
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		err := moveWritable(from, to, name)
+		if err == nil {
+			m.in = append(m.in, path)
+			err = failpoint.Hit("snapshot.moved")
+		} else if errors.Is(err, fs.ErrExist) {
+			err = both(from, to, name, func(from, to *fsx.Dir) error { return m.moveInto(from, to, path) })
+			if errors.Is(err, fsx.ErrLink) {
+				err = fmt.Errorf("%q: %w", path, ErrInTheWay)
+			}
+		}
+		if err != nil {
+			return mounted(err)
+		}
+	}
+	return nil
+}
+
+// both does something with two directories of one name. It fails with fsx.ErrLink if
+// one of them is something else.
+func both(a, b *fsx.Dir, name string, act func(a, b *fsx.Dir) error) error {
+	a, err := a.OpenDir(name)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if b, err = b.OpenDir(name); err != nil {
+		return err
+	}
+	defer b.Close()
+	return act(a, b)
+}
+
+// moveWritable moves an entry. A directory that may not be written to cannot be
+// moved as it is.
+func moveWritable(from, to *fsx.Dir, name string) error {
+	err := from.MoveFile(name, to, name)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	e, serr := from.Stat(name)
+	if serr != nil || !e.Mode.IsDir() || e.Mode&0o200 != 0 {
+		return err
+	}
+	root, rerr := from.Root()
+	if rerr != nil {
+		return err
+	}
+	defer root.Close()
+	if root.Chmod(name, e.Mode.Perm()|0o700) != nil {
+		return err
+	}
+	if err := from.MoveFile(name, to, name); err != nil {
+		return errors.Join(err, root.Chmod(name, e.Mode.Perm()))
+	}
+	moved, err := to.Root()
+	if err != nil {
+		return err
+	}
+	defer moved.Close()
+	return moved.Chmod(name, e.Mode.Perm())
+}
+
+// putBack undoes whatever was done of an exchange.
+func (m *rewinder) putBack(ctx context.Context) error {
+	if err := m.moveInBack(); err != nil {
+		return err
+	}
+	if err := m.moveOutBack(); err != nil {
+		return err
+	}
+	for _, d := range slices.Backward(slices.Concat(m.dirs, m.others)) {
+		if err := m.root.Chmod(d.path, d.mode); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if !m.isSwapped {
+		return nil
+	}
+	return swapAdmin(ctx, m.Worktree, m.now)
+}
+
+// moveInBack moves the new files out of the checkout again.
+func (m *rewinder) moveInBack() error {
+	dirs := slices.Clone(m.dirs)
+	if err := m.unlockDirs(); err != nil {
+		return err
+	}
+	m.dirs = dirs // what they were is noted already
+	fresh, err := m.aside.OpenDir(newDir)
+	if err != nil {
+		return err
+	}
+	defer fresh.Close()
+	var p pair
+	defer p.close()
+	for _, path := range slices.Backward(m.in) {
+		if err := p.open(filepath.Dir(path), m.work, fresh); err != nil {
+			return err
+		}
+		if p.from == nil {
+			continue
+		}
+		if err := moveWritable(p.from, p.to, filepath.Base(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveOutBack moves the old files into the checkout again. One whose path somebody
+// else has taken stays where it is.
+func (m *rewinder) moveOutBack() error {
+	for _, d := range slices.Backward(m.dirs) { // those above come first
+		dir, err := makeBelow(m.work, d.path)
+		if err != nil && !errors.Is(err, fsx.ErrLink) {
+			return err
+		}
+		if err == nil {
+			_ = dir.Close()
+		}
+	}
+	out, err := m.aside.OpenDir(m.outDir)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	var p pair
+	defer p.close()
+	for _, f := range slices.Backward(m.out) {
+		err := p.open(filepath.Dir(f.path), out, m.work)
+		if errors.Is(err, fsx.ErrLink) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if p.from == nil {
+			continue
+		}
+		err = moveWritable(p.from, p.to, filepath.Base(f.path))
+		if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep sorts out what is left beside the checkout after all was put back: what
+// somebody has written to the new files, and old ones whose paths were taken.
+func (m *rewinder) keep() error {
+	left, err := look(filepath.Join(m.Aside, newDir))
+	if err != nil {
+		return err
+	}
+	for _, path := range slices.Sorted(maps.Keys(left)) {
+		now, was := left[path], m.built[path]
+		now.Mode = was.Mode // which the rewind sets itself
+		if now.IsAsMoved(was) || m.saved.have(context.Background(), path, filepath.Join(m.Aside, newDir, path), left[path]) {
+			continue
+		}
+		if err := m.handBack(path); err != nil {
+			return err
+		}
+	}
+	for _, f := range m.out {
+		full := filepath.Join(m.Aside, m.outDir, f.path)
+		now, err := git.Lstat(full)
+		if err != nil || f.nested == nil && m.saved.have(context.Background(), f.path, full, now) {
+			continue
+		}
+		if err := m.keepFile(m.outDir, f.path); err != nil {
+			return err
+		}
+	}
+	return errors.Join(m.dispose(newDir), m.dispose(m.outDir), m.nameKept())
+}
+
+// handBack puts a file that somebody made in the checkout meanwhile there again, or
+// keeps it if there is another one.
+func (m *rewinder) handBack(path string) error {
+	fresh, err := m.aside.OpenDir(newDir)
+	if err != nil {
+		return err
+	}
+	defer fresh.Close()
+	var p pair
+	defer p.close()
+	err = p.open(filepath.Dir(path), fresh, m.work)
+	if err == nil && p.from != nil {
+		err = p.from.MoveFile(filepath.Base(path), p.to, filepath.Base(path))
+	}
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fsx.ErrLink) {
+		return m.keepFile(newDir, path)
+	}
+	return err
+}
+
+// keepFile moves what nobody else has from a part of the directory to where it
+// stays.
+func (m *rewinder) keepFile(part, path string) error {
+	return keepFile(m.aside, part, path)
+}
+
+func keepFile(aside *fsx.Dir, part, path string) error {
+	from, err := aside.OpenDir(part)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := aside.MakeBelow(keptDir, 0o777)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	var p pair
+	defer p.close()
+	if err := p.open(filepath.Dir(path), from, to); err != nil || p.from == nil {
+		return err
+	}
+	return moveWritable(p.from, p.to, filepath.Base(path))
+}
+
+// nameKept gives what is kept a name that no other rewind uses, and says where it
+// is.
+func (m *rewinder) nameKept() error { return nameKept(m.aside) }
+
+func nameKept(aside *fsx.Dir) error {
+	if !aside.Has(keptDir) {
+		return nil
+	}
+	name := keptDir + "-" + rand.Text()[:8]
+	if err := aside.Replace(keptDir, name); err != nil {
+		return err
+	}
+	return &KeptError{Dir: filepath.Join(aside.Path(), name)}
+}

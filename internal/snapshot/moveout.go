@@ -1,0 +1,205 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// pair is a directory of the checkout and its counterpart beside it. Both are held
+// while files next to each other are moved.
+type pair struct {
+	dir      string
+	from, to *fsx.Dir
+}
+
+func (p *pair) close() {
+	for _, d := range []*fsx.Dir{p.from, p.to} {
+		if d != nil {
+			_ = d.Close()
+		}
+	}
+	*p = pair{}
+}
+
+// open opens a directory below one and its counterpart below another. That there is
+// no such directory is no error; then p.from is nil.
+func (p *pair) open(dir string, from, to *fsx.Dir) (err error) {
+	if p.dir == dir {
+		return nil
+	}
+	p.close()
+	p.dir = dir
+	p.from, err = from.OpenBelow(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fsx.ErrLink) { // it is not what a snapshot means by it
+		p.from = nil
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.to, err = makeBelow(to, dir)
+	return err
+}
+
+func makeBelow(d *fsx.Dir, dir string) (*fsx.Dir, error) {
+	if dir == "." {
+		return d.OpenBelow(dir)
+	}
+	return d.MakeBelow(dir, 0o777)
+}
+
+// moveOut moves what goes out of the checkout, and directories that are empty then.
+func (m *rewinder) moveOut(ctx context.Context) error {
+	if err := m.unlockDirs(); err != nil {
+		return err
+	}
+	was, err := m.aside.OpenDir(wasDir)
+	if err != nil {
+		return err
+	}
+	defer was.Close()
+	var p pair
+	defer p.close()
+	left := map[string]bool{} // directories that something went from
+	for i, list := range [][]string{m.known.nested, m.known.files} {
+		for _, path := range list {
+			if err := p.open(filepath.Dir(path), m.work, was); err != nil {
+				return err
+			}
+			if p.from == nil {
+				left[filepath.Dir(path)] = true
+				continue
+			}
+			if err := m.moveOne(ctx, &p, path, i == 0); err != nil {
+				return fmt.Errorf("%q: %w", path, err)
+			}
+			left[p.dir] = true
+		}
+	}
+	p.close()
+	return m.prune(left)
+}
+
+// unlockDirs makes the directories that snapshots speak of writable.
+func (m *rewinder) unlockDirs() error {
+	slices.Sort(m.modes)
+	for _, path := range slices.Compact(m.modes) { // those above come first
+		if behindLink(m.root, path) {
+			continue
+		}
+		info, err := m.root.Lstat(path)
+		if err != nil || !info.IsDir() || info.Mode()&0o700 == 0o700 {
+			continue
+		}
+		if m.root.Chmod(path, info.Mode().Perm()|0o700) == nil {
+			m.dirs = append(m.dirs, dirMode{path, info.Mode().Perm()})
+		}
+	}
+	return nil
+}
+
+// moveOne moves a file, or a repository, out of the checkout.
+func (m *rewinder) moveOne(ctx context.Context, p *pair, path string, isNested bool) error {
+	name := filepath.Base(path)
+	full := filepath.Join(p.from.Path(), name)
+	before, err := git.Lstat(full)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if before.Mode.IsDir() != isNested || name == ".git" && p.dir == "." {
+		return nil // a directory is not what a snapshot has a file for
+	}
+	if isNested && before.Mode&0o200 == 0 { // it can only be moved by whoever can write to it
+		if err := m.root.Chmod(path, before.Mode.Perm()|0o700); err == nil {
+			m.others = append(m.others, dirMode{path, before.Mode.Perm()})
+		}
+	}
+	if err := p.from.MoveFile(name, p.to, name); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return mounted(err)
+	}
+	moved := movedOut{path: path}
+	full = filepath.Join(p.to.Path(), name)
+	if isNested {
+		moved.nested, err = look(full)
+	} else {
+		moved.stat, err = git.Lstat(full)
+	}
+	m.out = append(m.out, moved)
+	if err != nil {
+		return err
+	}
+	if err := failpoint.Hit("snapshot.removed"); err != nil {
+		return err
+	}
+	switch {
+	case m.isSaved(ctx, full, before, moved):
+	case m.Seen == nil:
+		m.unsaved = append(m.unsaved, path)
+	case m.isLeft[path]:
+		m.out = m.out[:len(m.out)-1]
+		return p.to.MoveFile(name, p.from, name)
+	default:
+		return ErrWritten
+	}
+	return nil
+}
+
+// isSaved reports whether what was moved out is what a snapshot has.
+func (m *rewinder) isSaved(ctx context.Context, full string, before git.FileStat, f movedOut) bool {
+	switch {
+	case f.nested != nil:
+		return m.Seen == nil || isSame(f.nested, m.Seen.nested[f.path])
+	case !f.stat.Mode.IsRegular() && f.stat.Mode&fs.ModeSymlink == 0:
+		return true // a pipe, which holds nothing
+	}
+	return m.Seen.has(m.saved.repo, f.path, full, before, f.stat) || m.saved.have(ctx, f.path, full, f.stat)
+}
+
+// mounted tells of a file system that is mounted in the checkout.
+func mounted(err error) error {
+	if errors.Is(err, syscall.EXDEV) {
+		return errors.Join(fsx.ErrMount, err)
+	}
+	return err
+}
+
+// prune removes directories that hold nothing any more, the deepest first.
+func (m *rewinder) prune(left map[string]bool) error {
+	for _, p := range m.known.empty {
+		left[p] = true
+	}
+	for dir := range left {
+		for d := filepath.Dir(dir); !left[d]; d = filepath.Dir(d) {
+			left[d] = true
+		}
+	}
+	delete(left, ".")
+	dirs := make([]string, 0, len(left))
+	for dir := range left {
+		dirs = append(dirs, dir)
+	}
+	slices.Sort(dirs)
+	for _, dir := range slices.Backward(dirs) {
+		if behindLink(m.root, dir) {
+			continue
+		}
+		if info, err := m.root.Lstat(dir); err == nil && info.IsDir() && m.root.Remove(dir) == nil {
+			m.dirs = append(m.dirs, dirMode{dir, info.Mode().Perm()})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// PutBack puts back into a checkout what a rewind had moved out of it when its
+// process died. What one of the snapshots has is deleted, if something is at its
+// path by now; what none has is kept, and a KeptError says where.
+func PutBack(ctx context.Context, r *git.Repository, path, aside string, commits ...string) error {
+	dir, err := fsx.OpenDir(aside)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if dir.Has(wasDir) {
+		b := &backPutter{aside: dir, saved: contents{repo: r, commits: commits}}
+		if err := b.all(ctx, path); err != nil {
+			return err
+		}
+	}
+	kept := nameKept(dir)
+	for _, part := range []string{wasDir, goneDir, newDir} {
+		if err := dir.RemoveAll(part); err != nil {
+			return err
+		}
+	}
+	return kept
+}
+
+// backPutter is one PutBack.
+type backPutter struct {
+	aside *fsx.Dir
+	saved contents
+}
+
+func (b *backPutter) all(ctx context.Context, path string) error {
+	work, err := fsx.OpenDir(path)
+	if err != nil {
+		return err
+	}
+	defer work.Close()
+	was, err := b.aside.OpenDir(wasDir)
+	if err != nil {
+		return err
+	}
+	defer was.Close()
+	return b.dir(ctx, was, work, "")
+}
+
+func (b *backPutter) dir(ctx context.Context, from, to *fsx.Dir, dir string) error {
+	names, err := from.Names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		err := moveWritable(from, to, name)
+		if errors.Is(err, fs.ErrExist) {
+			err = fsx.ErrLink
+			if e, serr := from.Stat(name); serr == nil && e.Mode.IsDir() && !isRepository(from, name) {
+				err = both(from, to, name, func(from, to *fsx.Dir) error { return b.dir(ctx, from, to, path) })
+			}
+			if errors.Is(err, fsx.ErrLink) {
+				err = b.settle(ctx, from, to, path)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isRepository(d *fsx.Dir, name string) bool {
+	sub, err := d.OpenDir(name)
+	if err != nil {
+		return false
+	}
+	defer sub.Close()
+	return sub.Has(".git")
+}
+
+// settle decides between a file that was moved out and what is at its path now.
+func (b *backPutter) settle(ctx context.Context, from, to *fsx.Dir, path string) error {
+	name := filepath.Base(path)
+	if b.isSaved(ctx, from, path) {
+		return from.Remove(name)
+	}
+	if b.isSaved(ctx, to, path) {
+		if err := to.Remove(name); err != nil {
+			return err
+		}
+		return from.MoveFile(name, to, name)
+	}
+	return keepFile(b.aside, wasDir, path)
+}
+
+// isSaved reports whether a snapshot has what is in a directory by the name of a
+// path.
+func (b *backPutter) isSaved(ctx context.Context, d *fsx.Dir, path string) bool {
+	full := filepath.Join(d.Path(), filepath.Base(path))
+	now, err := git.Lstat(full)
+	return err == nil && !now.Mode.IsDir() && b.saved.have(ctx, path, full, now)
+}

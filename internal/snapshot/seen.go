@@ -1,0 +1,202 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// Seen is what Save saw of the files of a worktree. By it a rewind knows, at the
+// moment at which a file goes, whether it still is what was saved.
+type Seen struct {
+	began  time.Time
+	files  map[string]git.FileStat            // all that are neither directories nor in repositories of their own
+	nested map[string]map[string]git.FileStat // what those repositories held
+	saved  map[string]content
+}
+
+// content is what a snapshot has of a file.
+type content struct {
+	mode   string
+	oid    string // empty: it cannot be said, because git converts the file
+	secret string // where the file was copied to instead
+}
+
+// look notes what a walk saw.
+func (s *saver) look(seen []git.NamedStat) {
+	if s.sel.Before == "" {
+		return
+	}
+	s.saved.Seen = &Seen{began: s.began, files: make(map[string]git.FileStat, len(seen)), nested: map[string]map[string]git.FileStat{}}
+	for _, f := range seen {
+		s.saved.Seen.files[f.Name] = f.FileStat
+	}
+}
+
+// lookInto notes what repositories inside the worktree hold, before they are
+// stored.
+func (s *saver) lookInto(nested [][]byte) error {
+	if s.saved.Seen == nil {
+		return nil
+	}
+	for _, p := range nested {
+		held, err := look(filepath.Join(s.root, string(p)))
+		if err != nil {
+			return err
+		}
+		s.saved.Seen.nested[string(p)] = held
+	}
+	return nil
+}
+
+// look returns what lies below a directory, but for directories.
+func look(top string) (map[string]git.FileStat, error) {
+	held := map[string]git.FileStat{}
+	var dir func(string) error
+	dir = func(rel string) error {
+		entries, err := git.ReadDir(filepath.Join(top, rel))
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			path := filepath.Join(rel, e.Name)
+			if !e.Mode.IsDir() {
+				held[path] = e.FileStat
+			} else if err := dir(path); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return held, dir("")
+}
+
+// keepSeen notes what the snapshot has of each file.
+func (s *saver) keepSeen() {
+	seen := s.saved.Seen
+	if seen == nil {
+		return
+	}
+	seen.saved = make(map[string]content, len(s.plain)+len(s.stored))
+	for path, i := range s.plain {
+		e := s.index.Entries[i]
+		seen.saved[path] = content{mode: e.Mode, oid: e.OID}
+	}
+	for path := range s.convertible {
+		seen.saved[path] = content{mode: seen.saved[path].mode}
+	}
+	for _, e := range s.stored {
+		seen.saved[filepath.FromSlash(flatPath(e.Name))] = content{mode: e.Mode, oid: e.OID}
+	}
+	for name, path := range s.meta.Secrets {
+		seen.saved[filepath.FromSlash(string(path))] = content{mode: "100644", secret: filepath.Join(s.sel.SecretsDir, name)}
+	}
+}
+
+// contentsOf reads what a snapshot has of each file. Where git converts files that
+// is not what they are on disk.
+func contentsOf(ctx context.Context, r *git.Repository, commit string) (map[string]content, error) {
+	all := map[string]content{}
+	for _, dir := range []string{"staged", "files"} { // the later counts
+		if _, err := r.Info(ctx, commit+":"+dir); errors.Is(err, git.ErrNoObject) {
+			continue
+		}
+		entries, err := r.ReadTree(ctx, commit+":"+dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			name := e.Name
+			if dir == "files" {
+				name = flatPath(name)
+			}
+			all[filepath.FromSlash(name)] = content{mode: e.Mode, oid: e.OID}
+		}
+	}
+	return all, nil
+}
+
+// contents are what some snapshots have, read once that is needed.
+type contents struct {
+	repo    *git.Repository
+	commits []string
+	all     []map[string]content
+}
+
+// have reports whether one of the snapshots has a file as it is now at a place.
+func (c *contents) have(ctx context.Context, path, full string, now git.FileStat) bool {
+	for len(c.all) < len(c.commits) {
+		all, err := contentsOf(ctx, c.repo, c.commits[len(c.all)])
+		if err != nil {
+			return false
+		}
+		c.all = append(c.all, all)
+	}
+	for _, all := range c.all {
+		if all[path].isIn(c.repo, full, now) {
+			return true
+		}
+	}
+	return false
+}
+
+// isIn reports whether a file holds what a snapshot has of it.
+func (c content) isIn(r *git.Repository, full string, now git.FileStat) bool {
+	want, err := c.oid, error(nil)
+	if c.secret != "" {
+		want, err = hashFile(r, c.secret)
+	}
+	if want == "" || err != nil {
+		return false
+	}
+	if now.Mode&os.ModeSymlink != 0 {
+		target, err := os.Readlink(full)
+		if err != nil || c.mode != "120000" {
+			return false
+		}
+		oid, err := r.HashBlob(strings.NewReader(target), int64(len(target)))
+		return err == nil && oid == want
+	}
+	if !now.Mode.IsRegular() || c.mode == "120000" || c.secret == "" && (c.mode == "100755") != (now.Mode&0o100 != 0) {
+		return false
+	}
+	oid, err := hashFile(r, full)
+	return err == nil && oid == want
+}
+
+// has reports whether a file that was moved is what was saved of it. It is looked
+// at before, when its own time still counts, and after, when it is out of reach.
+func (s *Seen) has(r *git.Repository, path, full string, before, after git.FileStat) bool {
+	if s == nil {
+		return false
+	}
+	c, isSaved := s.saved[path]
+	was, isSeen := s.files[path]
+	if isSaved && isSeen && before.IsAs(was) && after.IsAsMoved(was) && (was.IsSettled(s.began) || c == content{mode: c.mode}) {
+		return true
+	}
+	return isSaved && c.isIn(r, full, after)
+}
+
+// isSame reports whether two looks at a repository saw the same.
+func isSame(a, b map[string]git.FileStat) bool { return maps.EqualFunc(a, b, git.FileStat.IsAs) }
+
+// hashFile returns the name that a file would have as an object.
+func hashFile(r *git.Repository, full string) (string, error) {
+	f, err := openFile(full)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	return r.HashBlob(f, info.Size())
+}
