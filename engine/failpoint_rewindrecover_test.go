@@ -5,10 +5,12 @@ package engine_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/journal"
 )
 
 // TestCommitDuringRecovery: a rewind, or a resolution, died halfway. While the next
@@ -96,5 +98,41 @@ func TestResolveOfAbsentIsRolledBack(t *testing.T) {
 	}
 	if got := show(t, e, "a").State; got != croft.Ready {
 		t.Errorf("the workspace is %s", got)
+	}
+}
+
+// TestRecoveredRewindDropsItsOwnLocks: a rewind died, and the snapshot's object, which
+// lies where agents can write, names a branch that is not the workspace's. A lock of
+// that branch stays.
+func TestRecoveredRewindDropsItsOwnLocks(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	create(t, e, croft.CreateRequest{Name: "a"})
+	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Write("meta.json", `{"version":1,"head":{"branch":"main"}}`)
+	r.Commit("forged")
+	forged := r.Git("rev-parse", "HEAD")
+	killed(t, helper(t, r, task{Restore: &croft.RestoreRequest{Ref: string(snap.ID)}}, "CROFT_FAILPOINT=kill=rewind.begun"))
+	j := database(t, r)
+	ops, err := j.Running(t.Context())
+	if err != nil || len(ops) != 1 {
+		t.Fatalf("%+v, %v", ops, err)
+	}
+	ops[0].Input = []byte(strings.ReplaceAll(string(ops[0].Input), snap.Commit, forged))
+	if err := j.Update(t.Context(), func(tx *journal.Tx) error { return tx.Amend(ops[0]) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lock := filepath.Join(r.Dir, ".git", "refs", "heads", "main.lock")
+	gittest.WriteFile(t, lock, "")
+	_, _ = e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}) // which goes on with the rewind
+	if _, err := os.Lstat(lock); err != nil {
+		t.Errorf("the lock of another branch: %v", err)
 	}
 }

@@ -21,8 +21,10 @@ func (e *Engine) recoverRewind(ctx context.Context, r *repo, op journal.Operatio
 	if r.git == nil {
 		return e.end(ctx, op, journal.OpUndone, "the repository is gone")
 	}
-	if head, err := snapshot.HeadOf(ctx, r.git, how.To.Commit); err == nil && head.Branch != "" {
-		r.git.DropRemains(op.StartedAt, "refs/heads/"+head.Branch)
+	// A rewind moves the workspace's own branch or none. Objects, and so the
+	// snapshot, are where agents can write.
+	if rec, err := e.journal.Record(ctx, how.To.Workspace); err == nil && rec.Workspace.Branch != "" {
+		r.git.DropRemains(op.StartedAt, "refs/heads/"+rec.Workspace.Branch)
 	}
 	if how.Trashed && how.From.Commit == "" {
 		return e.recoverTrashed(ctx, r, op, how)
