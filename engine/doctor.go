@@ -26,6 +26,7 @@ const (
 	findElsewhere    = "WORKSPACE_MOVED"
 	findUnregistered = "REGISTRATION_LOST"
 	findForeign      = "PATH_TAKEN"
+	findReplaced     = "WORKSPACE_REPLACED"
 	findDamaged      = "DATABASE_DAMAGED"
 	findMoved        = "REPOSITORY_MOVED"
 	findTrashMoved   = "TRASH_MOVED"
@@ -231,6 +232,8 @@ func (d *doctor) workspaces(ctx context.Context) error {
 			})
 		case checkout.Foreign:
 			d.find(findForeign, w.Name, "Something that Croft did not make lies at its path, "+w.Path+"; it is left alone.", nil)
+		case checkout.Replaced:
+			d.replacedWorkspace(ctx, rec)
 		}
 	}
 	return nil

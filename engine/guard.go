@@ -160,7 +160,11 @@ func occupied(found []proc.Occupant) error {
 // guardForeign refuses a path where somebody put a checkout of their own.
 func (r *repo) guardForeign(rec journal.Record) error {
 	w := rec.Workspace
-	if r.trees.Health(specOf(rec)) != checkout.Foreign {
+	switch h := r.trees.Health(specOf(rec)); h {
+	case checkout.Replaced:
+		return broken(rec, h)
+	case checkout.Foreign:
+	default:
 		return nil
 	}
 	real, err := filepath.EvalSymlinks(w.Path)

@@ -93,7 +93,7 @@ func (e *Engine) takeWhole(ctx context.Context, r *repo, rec *journal.Record, sp
 	if fsx.Identity(rec.Identity).IsAt(spec.Path) || !tree.IsThere() { // it cannot be joined, or is somebody else's
 		return false, notOurs(spec.Path)
 	}
-	switch r.trees.Health(spec) {
+	switch r.trees.of(spec).Health(spec) { // it was made anew, and has another identity than is recorded
 	case checkout.Intact:
 		return r.trees.IsBorn(spec), nil
 	case checkout.Unregistered:

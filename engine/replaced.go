@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -102,4 +103,48 @@ func (r *repo) bindAgain(rec *journal.Record) error {
 		}
 	}
 	return r.trashDirs().Put(filepath.Base(rec.Trash.Dir), fsx.Made{Path: rec.Trash.Dir, Identity: now})
+}
+
+// replacedWorkspace names a workspace at whose path a copy of it lies. That is what
+// a backup brings back, and what somebody makes who wants another directory to be
+// taken for the workspace; only a person can say which.
+func (d *doctor) replacedWorkspace(ctx context.Context, rec journal.Record) {
+	w := rec.Workspace
+	message := "Its directory was replaced by another: what lies at " + w.Path + " is a copy, and nothing is committed from it or removed. "
+	if d.imports == croft.ImportNothing {
+		d.find(findReplaced, w.Name, message+"If it was copied back, croft doctor --import takes it for the workspace; else move it away.", nil)
+		return
+	}
+	was := d.fix
+	d.fix = d.imports == croft.ImportAll
+	d.find(findReplaced, w.Name, message+"If it was copied back, it can be the workspace from now on.", func() error {
+		return d.underLock(ctx, d.r, func() error { return d.adopt(ctx, w.ID) })
+	})
+	d.fix = was
+}
+
+// adopt makes the copy at a workspace's path the workspace. The caller holds the
+// repository's lock.
+func (d *doctor) adopt(ctx context.Context, id croft.ID) error {
+	rec, err := d.journal.Record(ctx, id)
+	if err != nil || rec.Workspace.State != croft.Ready || d.r.trees.Health(specOf(rec)) != checkout.Replaced {
+		return err
+	}
+	dir, err := fsx.OpenDir(rec.Workspace.Path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	made, err := dir.Identity()
+	if err != nil {
+		return err
+	}
+	rec.Identity = string(made)
+	if err := d.r.git.Made().Put(rec.Admin, fsx.Made{Path: rec.Workspace.Path, Identity: made}); err != nil {
+		return err
+	}
+	if err := d.saveRecord(ctx, &rec, func(tx *journal.Tx) error { return tx.Emit(d.event(croft.EventWorkspaceRebuilt, rec)) }); err != nil {
+		return err
+	}
+	return d.registerAgain(ctx, id)
 }

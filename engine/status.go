@@ -87,9 +87,14 @@ func broken(rec journal.Record, h checkout.Health) error {
 			checkout.Missing:      "its directory is not at its path: it was moved or deleted, or its drive is not mounted",
 			checkout.Unregistered: "git does not know its directory any more",
 			checkout.Foreign:      "something else lies at its path",
+			checkout.Replaced:     "its directory was replaced by another: what lies at its path is a copy",
 		}[h],
 	}
-	if h != checkout.Unregistered {
+	switch h {
+	case checkout.Unregistered:
+	case checkout.Replaced:
+		e.Hint = "croft doctor --import, if it was copied back; else move it away"
+	default:
 		e.Hint = "croft doctor"
 	}
 	return e

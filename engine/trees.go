@@ -8,6 +8,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/checkout/shadow"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 )
 
@@ -107,7 +108,18 @@ func (t trees) Health(s checkout.Spec) checkout.Health {
 	if t.linked == nil { // the repository itself is gone
 		return checkout.Missing
 	}
-	return t.of(s).Health(s)
+	h := t.of(s).Health(s)
+	if (h == checkout.Intact || h == checkout.Unregistered) && t.isAnother(s) {
+		return checkout.Replaced
+	}
+	return h
+}
+
+// isAnother reports whether what lies at a checkout's path is not the directory
+// that was made there: a copy has all that git goes by.
+func (t trees) isAnother(s checkout.Spec) bool {
+	now, err := fsx.IdentityOf(s.Path)
+	return err == nil && s.Identity != "" && now != s.Identity && now != t.At(s).Made()
 }
 
 // Stow moves the checkout away.

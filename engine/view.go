@@ -124,6 +124,7 @@ func (v *view) whyPending(w croft.Workspace, tree *git.Worktree) (croft.Code, st
 // faults are what callers are told of a checkout that is not as its record says.
 var faults = map[checkout.Health]croft.Fault{
 	checkout.Missing: croft.FaultMissing, checkout.Unregistered: croft.FaultUnregistered, checkout.Foreign: croft.FaultTaken,
+	checkout.Replaced: croft.FaultTaken,
 }
 
 // moved looks for those of the workspaces that are not at their paths, and shows

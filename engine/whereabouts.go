@@ -185,7 +185,7 @@ func (r *repo) isAway(rec journal.Record) bool {
 		return false
 	}
 	h := r.trees.Health(specOf(rec))
-	return h == checkout.Missing || h == checkout.Foreign
+	return h == checkout.Missing || h == checkout.Foreign || h == checkout.Replaced
 }
 
 // soughtOf is the directory of a live workspace, to look for.

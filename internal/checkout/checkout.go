@@ -97,6 +97,7 @@ const (
 	Missing      Health = "missing"      // the directory is gone
 	Unregistered Health = "unregistered" // the directory is there, its registration is not
 	Foreign      Health = "foreign"      // something else lies at the path
+	Replaced     Health = "replaced"     // a copy of it lies at the path, by what the record says of its identity
 )
 
 // Checkout is one way to keep a directory apart.

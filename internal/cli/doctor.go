@@ -30,7 +30,8 @@ can be mended without losing anything.
 If the state was lost together with its second copy, --import shows what git still
 knows of workspaces, and makes records of it once you have said yes. Agents can
 write what git knows, so look at the list: nothing is moved or deleted by it, but
-what you bind can be removed like any workspace.
+what you bind can be removed like any workspace. A copy that lies in the place of
+a workspace, as after a backup was brought back, is bound in the same way.
 
 The exit status is 0 only when nothing is left to fix.`,
 		Args: takesNothing,
