@@ -165,6 +165,9 @@ const (
 	LeftHistory LeftKind = "history"
 	// LeftOriginals are a user's files that a merge could not put back.
 	LeftOriginals LeftKind = "originals"
+	// LeftUnseen is the directory of a removed workspace that is not where it was: it
+	// was moved or deleted, or its drive is not mounted.
+	LeftUnseen LeftKind = "unseen"
 	// LeftUnknown is what no record names, or what Croft did not make.
 	LeftUnknown LeftKind = "unknown"
 )

@@ -60,11 +60,11 @@ func (e *Engine) uninstallOne(ctx context.Context, r *repo, dry croft.DryRun) (_
 		}
 		return err
 	})
-	if err == nil && dry != croft.DryRunOn {
-		err = p.removeOwn() // the lock is there, too
-	}
 	if err != nil {
 		return nil, err
+	}
+	if dry != croft.DryRunOn {
+		p.removeOwn() // the lock is there, too
 	}
 	return &p.UninstalledRepo, nil
 }
@@ -72,11 +72,11 @@ func (e *Engine) uninstallOne(ctx context.Context, r *repo, dry croft.DryRun) (_
 // uninstallPlan is what goes from a repository and what stays.
 type uninstallPlan struct {
 	croft.UninstalledRepo
-	r        *repo
-	pins     []journal.Pin
-	excluded []string // patterns that what stays needs
-	own      []string // what goes outside of the repository
-	checks   []string // checkouts for checks, with their locks
+	r      *repo
+	pins   []journal.Pin
+	needed git.Needed
+	own    []string // what goes outside of the repository
+	checks []string // checkouts for checks, with their locks
 }
 
 // planUninstall finds out what goes and what stays, and refuses where something
@@ -99,8 +99,10 @@ func (e *Engine) planUninstall(ctx context.Context, r *repo) (*uninstallPlan, er
 		switch {
 		case w.State != croft.Trashed && w.Mode != croft.ModeLegacy:
 			p.Workspaces = append(p.Workspaces, w.Path)
-		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged && fsx.IsThere(rec.Trash.Dir):
-			p.leave(croft.LeftTrash, rec.Trash.Dir)
+		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged:
+			if err := p.leaveTrash(ctx, rec); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := e.planLeft(ctx, p); err != nil {
@@ -116,8 +118,8 @@ func (e *Engine) planUninstall(ctx context.Context, r *repo) (*uninstallPlan, er
 		if p.Branches, err = e.keptWork(ctx, r, p.pins, names); err != nil {
 			return nil, err
 		}
-		p.excluded = p.neededExcludes(records)
-		p.Files = append(p.Files, r.git.OwnFiles(p.excluded)...)
+		p.needed = git.Needed{Excludes: p.neededExcludes(records), Others: r.isShared(names)}
+		p.Files = append(p.Files, r.git.OwnFiles(p.needed)...)
 	}
 	if err := e.planOwn(ctx, p, records); err != nil {
 		return nil, err
@@ -251,17 +253,22 @@ func (e *Engine) uninstall(ctx context.Context, p *uninstallPlan) error {
 	return nil
 }
 
-// removeOwn deletes what is not in the repository. If that fails, nobody misses
-// it: it belongs to a repository that is not known any more.
-func (p *uninstallPlan) removeOwn() error {
-	var errs []error
+// removeOwn deletes what is not in the repository. The repository is not known any
+// more then, so what cannot be deleted is named as left, and keeps nothing else.
+func (p *uninstallPlan) removeOwn() {
+	remove := func(path string, removal error) {
+		if removal == nil || !fsx.IsThere(path) {
+			return
+		}
+		p.Files = slices.DeleteFunc(p.Files, func(f string) bool { return f == path })
+		p.leave(croft.LeftUnknown, path)
+	}
 	for _, dir := range p.checks {
-		errs = append(errs, removeCheckPlace(dir))
+		remove(dir, removeCheckPlace(dir))
 	}
 	for _, path := range p.own {
-		errs = append(errs, fsx.RemoveOwn(path))
+		remove(path, fsx.RemoveOwn(path))
 	}
-	return errors.Join(errs...)
 }
 
 // uninstallGit removes what lies in the repository.
@@ -286,5 +293,5 @@ func (e *Engine) uninstallGit(ctx context.Context, p *uninstallPlan) error {
 	if err := r.dropPinRefs(ctx, p.Refs); err != nil {
 		return err
 	}
-	return r.git.DropOwnFiles(p.excluded)
+	return r.git.DropOwnFiles(p.needed)
 }

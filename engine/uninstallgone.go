@@ -42,7 +42,7 @@ func (e *Engine) uninstallGone(ctx context.Context, res *croft.UninstallResult, 
 		p, err := e.planGone(ctx, known)
 		if err == nil && req.DryRun == croft.DryRunOff {
 			if err = e.uninstall(ctx, p); err == nil {
-				err = p.removeOwn()
+				p.removeOwn()
 			}
 		}
 		if err != nil {
@@ -51,9 +51,55 @@ func (e *Engine) uninstallGone(ctx context.Context, res *croft.UninstallResult, 
 		res.Repos = append(res.Repos, p.UninstalledRepo)
 	}
 	if len(res.Repos) == 0 {
+		if err := e.forgetTrash(ctx, res, repos, req, at); err != nil {
+			return err
+		}
+	}
+	if len(res.Repos) == 0 {
 		return &croft.Error{
 			Code: croft.NotARepo, Message: fmt.Sprintf("no repository is remembered at %s", at), Hint: "croft uninstall --all --dry-run, which names them",
 		}
+	}
+	return nil
+}
+
+// forgetTrash forgets directories of removed workspaces of which somebody says that
+// they were deleted, with the directory that they lay in. What git has of the
+// workspaces can still be restored.
+func (e *Engine) forgetTrash(ctx context.Context, res *croft.UninstallResult, repos []journal.Repo, req croft.UninstallRequest, at string) error {
+	gone := croft.UninstalledRepo{
+		Path: at, Refs: []string{}, Files: []string{}, Branches: []croft.KeptBranch{}, Workspaces: []string{}, Left: []croft.Left{},
+	}
+	isForgotten := false
+	for _, known := range repos {
+		records, err := e.journal.Records(ctx, known.ID)
+		if err != nil {
+			return err
+		}
+		for _, rec := range records {
+			if rec.Workspace.State != croft.Trashed || rec.Trash == nil || rec.Trash.Dir == "" || !isWithin(rec.Trash.Dir, at) {
+				continue
+			}
+			if _, err := os.Lstat(rec.Trash.Dir); !errors.Is(err, os.ErrNotExist) {
+				return &croft.Error{
+					Code: croft.WorkspaceBusy, Message: fmt.Sprintf("something is at %s: it is not gone", rec.Trash.Dir), Details: "Nothing was forgotten.",
+					Hint: "croft uninstall --repo " + known.Path, Err: err,
+				}
+			}
+			isForgotten = true
+			if req.DryRun != croft.DryRunOff {
+				continue
+			}
+			t := *rec.Trash
+			t.Dir, t.Identity, t.Within = "", "", ""
+			rec.Trash = &t
+			if err := e.saveRecord(ctx, &rec, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if isForgotten {
+		res.Repos = append(res.Repos, gone)
 	}
 	return nil
 }
@@ -100,6 +146,8 @@ func (e *Engine) planGone(ctx context.Context, known journal.Repo) (*uninstallPl
 			isAlone = isAlone || w.Mode == croft.ModeIsolated
 		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged && fsx.IsThere(rec.Trash.Dir):
 			p.leave(croft.LeftTrash, rec.Trash.Dir)
+		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged && isTrashAway(rec.Trash) && !p.r.isTrashGone(rec):
+			p.leave(croft.LeftUnseen, rec.Trash.Dir)
 		}
 	}
 	if err := e.planLeft(ctx, p); err != nil {

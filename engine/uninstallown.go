@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -46,6 +48,45 @@ func (e *Engine) planLeft(ctx context.Context, p *uninstallPlan) error {
 		p.leave(croft.LeftHistory, p.r.common)
 	}
 	return nil
+}
+
+// leaveTrash names the directory of a removed workspace, which stays. One that
+// cannot be seen now may come back with its drive, and then only the record says
+// what it is.
+func (p *uninstallPlan) leaveTrash(ctx context.Context, rec journal.Record) error {
+	switch {
+	case !isTrashAway(rec.Trash):
+		if rec.Trash.Dir != "" {
+			p.leave(croft.LeftTrash, rec.Trash.Dir)
+		}
+	case p.r.isTrashGone(rec):
+	default:
+		if to := p.r.findTrash(ctx, rec); to != "" {
+			p.leave(croft.LeftTrash, to)
+			return nil
+		}
+		return &croft.Error{
+			Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name,
+			Message: "the directory of a removed workspace cannot be seen: it was moved or deleted, or its drive is not mounted",
+			Details: rec.Trash.Dir + "\nNothing was removed or forgotten.",
+			Hint:    "bring it back; if it was deleted: croft uninstall --forget --repo " + filepath.Dir(rec.Trash.Dir),
+		}
+	}
+	return nil
+}
+
+// isShared reports whether worktrees are registered that Croft made and that this
+// state does not know: somebody else's, who has a state of their own.
+func (r *repo) isShared(own map[croft.ID]string) bool {
+	registered, err := r.git.Registered(worktree.AdminPrefix)
+	if err != nil {
+		return true // what is unknown is kept
+	}
+	return slices.ContainsFunc(registered, func(tree *git.Worktree) bool {
+		id, _ := strings.CutPrefix(filepath.Base(tree.Admin), worktree.AdminPrefix)
+		_, isOwn := own[croft.ID(id)]
+		return !isOwn
+	})
 }
 
 // planOwn finds what goes of a repository in directories of Croft's.

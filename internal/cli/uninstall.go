@@ -34,12 +34,12 @@ directories in the trash, archived secrets, archives and homes of sessions. Comm
 and snapshots that only Croft kept become branches below croft-kept/.
 
 With --all: from every repository that Croft knows, then the state and its second
-copy. A repository that is not there now, that has merges waiting or isolated
-workspaces is kept, and so is the state then.
+copy. A repository that is not there now, whose trash cannot be seen now, that has
+merges waiting or isolated workspaces is kept, and so is the state then.
 
 With --forget: a repository that was deleted, and does not come back. Nothing may be
 at its path. What Croft remembers of it is forgotten; its workspaces and its trash
-stay where they are.`,
+stay where they are. So can a trash be forgotten that was deleted.`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -192,8 +192,11 @@ func (a *app) showUninstall(res croft.UninstallResult, was string) {
 func (a *app) leftRows(row func(what, path, remark string), left []croft.Left) {
 	for _, l := range left {
 		remark := "stays"
-		if l.Kind == croft.LeftUnknown {
+		switch l.Kind {
+		case croft.LeftUnknown:
 			remark = "stays: Croft does not know it"
+		case croft.LeftUnseen:
+			remark = "not seen: it was moved or deleted, or its drive is not mounted"
 		}
 		row(string(l.Kind), a.shown(l.Path), remark)
 	}

@@ -18,10 +18,21 @@ func ownFiles() []string { return []string{"staging", "exclude", "gitconfig"} }
 // configuration.
 var Generated = regexp.MustCompile(`^(` + versionFile + `|user\.json|` + selfTestFile + `|seen-[0-9.]+|config-[0-9a-f]{16}|selftest-[0-9]+|\.croft-[0-9]+)$`)
 
+// Needed is what stays of Croft's own when it is removed from a repository.
+type Needed struct {
+	Excludes []string // patterns of the exclude file
+	// Others: somebody else uses Croft there, with a state of their own. What all of
+	// them share stays.
+	Others bool
+}
+
 // OwnFiles are the paths below the common directory that are Croft's own, as far
 // as they are there, and the configuration and the exclude file if something in
-// them is. Needed are patterns that stay excluded.
-func (r *Repository) OwnFiles(needed []string) []string {
+// them is.
+func (r *Repository) OwnFiles(needed Needed) []string {
+	if needed.Others {
+		return nil
+	}
 	var list []string
 	for _, name := range ownFiles() {
 		if path := r.common("croft/" + name); fsx.IsThere(path) {
@@ -34,7 +45,7 @@ func (r *Repository) OwnFiles(needed []string) []string {
 	if r.hasRoles() {
 		list = append(list, r.common("config"))
 	}
-	if text, err := fsx.ReadFile(r.common(excludeFile), maxConfig); err == nil && r.withoutExcluded(string(text), needed) != string(text) {
+	if text, err := fsx.ReadFile(r.common(excludeFile), maxConfig); err == nil && r.withoutExcluded(string(text), needed.Excludes) != string(text) {
 		list = append(list, r.common(excludeFile))
 	}
 	return list
@@ -42,14 +53,17 @@ func (r *Repository) OwnFiles(needed []string) []string {
 
 // DropOwnFiles removes them. The section of the configuration goes first: what it
 // names is not missed then. The caller holds the repository's lock.
-func (r *Repository) DropOwnFiles(needed []string) error {
+func (r *Repository) DropOwnFiles(needed Needed) error {
+	if needed.Others {
+		return nil
+	}
 	if r.hasRoles() {
 		if err := r.changeConfig(withoutRoles); err != nil {
 			return err
 		}
 	}
 	if len(r.excluded()) > 0 && fsx.IsThere(r.common(excludeFile)) {
-		without := func(old string) string { return r.withoutExcluded(old, needed) }
+		without := func(old string) string { return r.withoutExcluded(old, needed.Excludes) }
 		if err := (commonFile{name: excludeFile, limit: maxConfig}).change(r, without); err != nil {
 			return err
 		}
