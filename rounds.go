@@ -80,6 +80,9 @@ type Round struct {
 	// commit: what looks like a secret, repositories in the checkout, and edits
 	// of files that git was told not to look at. What is large is committed.
 	HeldBack []HeldBack `json:"heldBack,omitempty"`
+	// Absent names the checkouts that were not found when the round was ended by
+	// force. What is committed or staged is kept.
+	Absent []AbsentCheckout `json:"absent,omitempty"`
 	// Failed names the workspaces that could not be put away when the round
 	// ended, with the reason. They are as they were.
 	Failed []Kept `json:"failed,omitempty"`
@@ -94,6 +97,17 @@ type HeldBack struct {
 	// Archive is a directory with copies of the files among them, which only
 	// the user of this process can read. No agent is given them.
 	Archive string `json:"archive,omitempty"`
+}
+
+// AbsentCheckout is a checkout of a round that ended without it. What was neither
+// committed nor staged there is in that directory alone, wherever it is.
+type AbsentCheckout struct {
+	Workspace ID     `json:"workspace"`
+	Agent     string `json:"agent"`
+	Label     string `json:"label"`
+	// Path is where it was. Once it is there again, Restore takes it as it is;
+	// without it, Restore makes one of what is kept.
+	Path string `json:"path"`
 }
 
 // Context says what project the agents of a session work on.

@@ -337,6 +337,11 @@ func (e *Engine) shownRound(ctx context.Context, ses *journal.Session, t *journa
 				Workspace: seat.Workspace, Agent: seat.Agent, Label: seat.Label, Paths: seat.HeldBack, Archive: seat.HeldIn,
 			})
 		}
+		if seat.Absent != "" {
+			out.Absent = append(out.Absent, croft.AbsentCheckout{
+				Workspace: seat.Workspace, Agent: seat.Agent, Label: seat.Label, Path: seat.Absent,
+			})
+		}
 		r, err := e.repoByID(ctx, seat.Repo)
 		if err != nil {
 			return nil, err

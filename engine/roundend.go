@@ -148,8 +148,12 @@ func (e *Engine) endSeat(ctx context.Context, ses *journal.Session, t *journal.T
 	if rec, err = e.catchUp(ctx, r, rec); err != nil { // what was moved has work to commit, too
 		return err
 	}
-	if !t.Forced && r.isAway(rec) {
-		return seatAway(ses, t, rec, r.trees.Health(specOf(rec)))
+	seat.Absent = ""
+	if r.isAway(rec) {
+		if !t.Forced {
+			return seatAway(ses, t, rec, r.trees.Health(specOf(rec)))
+		}
+		seat.Absent = rec.Workspace.Path
 	}
 	if rec.Workspace.Mode != croft.ModeLegacy {
 		if err := e.keepWork(ctx, ses, t, rec, r, seat); err != nil {
@@ -210,6 +214,7 @@ func (e *Engine) keepWork(ctx context.Context, ses *journal.Session, t *journal.
 	_, held, err := e.commitWorkAs(ctx, r, rec, commitAs{when: t.EndedAt, large: commitLarge})
 	if err != nil {
 		if e.isLost(rec) {
+			seat.Absent = rec.Workspace.Path
 			return nil
 		}
 		return err

@@ -261,6 +261,7 @@ func (a *app) runRoundEnd(ctx context.Context, svc croft.Rounds, session croft.I
 			a.note("  copies: %s", a.shown(held.Archive))
 		}
 	}
+	a.noteAbsent(round)
 	if len(round.Failed) == 0 {
 		return nil
 	}
@@ -268,6 +269,21 @@ func (a *app) runRoundEnd(ctx context.Context, svc croft.Rounds, session croft.I
 		a.note("%s is left as it was: %s", f.Name, f.Reason.Message)
 	}
 	return round.Failed[0].Reason
+}
+
+// noteAbsent says of each checkout that was not found what is kept of it, and how
+// to get at the rest.
+func (a *app) noteAbsent(round *croft.Round) {
+	for _, absent := range round.Absent {
+		i := slices.IndexFunc(round.Workspaces, func(ws croft.Workspace) bool { return ws.ID == absent.Workspace })
+		if i < 0 || round.Workspaces[i].State != croft.Trashed {
+			continue // it is back, or gone from the trash too
+		}
+		ws := round.Workspaces[i]
+		a.note("%s: ended without its checkout, which is not at %s", absent.Agent, a.shown(absent.Path))
+		a.note("  kept: what is committed, %s on %s, and what was staged; the rest is in that directory alone", short(ws.Head), ws.Branch)
+		a.note("  hint: put it back at its path, then croft restore %s; without it, that makes a checkout of what is kept", ws.ID)
+	}
 }
 
 func newRoundPresent(a *app) *cobra.Command {

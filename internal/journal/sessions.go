@@ -77,6 +77,7 @@ type Seat struct {
 	Workspace croft.ID   `json:"workspace,omitempty"`
 	HeldBack  []string   `json:"heldBack,omitempty"` // what was not committed when its round ended
 	HeldIn    string     `json:"heldIn,omitempty"`   // where copies of that lie
+	Absent    string     `json:"absent,omitempty"`   // where its checkout was not found when its round ended by force
 	Archived  bool       `json:"archived,omitempty"`
 	Ended     bool       `json:"ended,omitempty"`
 }
