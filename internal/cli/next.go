@@ -57,10 +57,13 @@ func nextForPending(ws croft.Workspace, name string) croft.Next {
 	case croft.CheckFailed:
 		return croft.Next{What: "pending, " + ws.MergeMessage, Command: "croft sh " + name}
 	case croft.ChecksUntrusted:
-		return croft.Next{What: "pending, " + ws.MergeMessage, Command: "croft config trust"}
+		return croft.Next{What: "pending, " + ws.MergeMessage, Command: trustCommand}
 	}
 	return croft.Next{What: "pending, " + ws.MergeMessage, Command: "croft merge " + name}
 }
+
+// trustCommand approves checks. It is refused inside a workspace.
+const trustCommand = "croft config trust"
 
 // nextForBroken says what a broken workspace needs. Where its directory is not
 // known nothing is recommended but to look.
@@ -88,6 +91,9 @@ func (a *app) withNext(workspaces []croft.Workspace) []croft.Workspace {
 		next := nextFor(ws, now)
 		if named[ws.Name] > 1 && ws.State == croft.Trashed && next.Command != "" {
 			next.Command = "croft restore " + string(ws.ID) // by its name another one is meant
+		}
+		if next.Command == trustCommand && a.env.Dir != ws.Repo {
+			next.Command = "cd " + shellWord(ws.Repo) + " && " + trustCommand
 		}
 		ws.Next = &next
 		out[i] = ws
