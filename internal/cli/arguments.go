@@ -18,12 +18,19 @@ func takesNothing(cmd *cobra.Command, args []string) error {
 	return misused(cmd, "unexpected argument "+quoted(args[0]))
 }
 
+// takesOptional accepts one thing of a kind, or none.
+func takesOptional(kind string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= 1 {
+			return nil
+		}
+		return misused(cmd, "one "+kind+" at a time, unexpected argument "+quoted(args[1]))
+	}
+}
+
 // takesOptionalName accepts one workspace or none.
 func takesOptionalName(cmd *cobra.Command, args []string) error {
-	if len(args) <= 1 {
-		return nil
-	}
-	return misused(cmd, "one workspace at a time, unexpected argument "+quoted(args[1]))
+	return takesOptional("workspace")(cmd, args)
 }
 
 // takesName demands one workspace.
@@ -36,24 +43,18 @@ func takesName(cmd *cobra.Command, args []string) error {
 
 // takesTarget demands one branch.
 func takesTarget(cmd *cobra.Command, args []string) error {
-	switch len(args) {
-	case 0:
+	if len(args) == 0 {
 		return misused(cmd, "which target? give the name of its branch")
-	case 1:
-		return nil
 	}
-	return misused(cmd, "one target at a time, unexpected argument "+quoted(args[1]))
+	return takesOptional("target")(cmd, args)
 }
 
 // takesMerge demands one merge.
 func takesMerge(cmd *cobra.Command, args []string) error {
-	switch len(args) {
-	case 0:
+	if len(args) == 0 {
 		return misused(cmd, "which merge? give the name of its workspace, or its ID")
-	case 1:
-		return nil
 	}
-	return misused(cmd, "one merge at a time, unexpected argument "+quoted(args[1]))
+	return takesOptional("merge")(cmd, args)
 }
 
 // misused says that a command was called in a way that it does not know.

@@ -28,7 +28,7 @@ pending, for "croft merge" or "croft discard".
 What is committed is what "git add --all" would stage. Files that look like secrets,
 are large, or are repositories of their own are not committed, and neither are edits
 of files that git was told not to look at; they are named.`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              takesOptionalName,
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Repo, req.Outcome = a.dir(), croft.Outcome(outcome)

@@ -20,7 +20,7 @@ func newRoundPrompt(a *app) *cobra.Command {
 		Short: "Print what an agent may be told about its checkout",
 		Long: `Print a section for the system prompt of an agent: its branch, the branches of
 the others, and where experiments are kept. It does not say which agent it is.`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              takesOptionalName,
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := croft.WorkspaceRequest{Repo: a.dir()}
@@ -62,7 +62,7 @@ func newRoundArchive(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "archive [NAME]",
 		Short:             "Copy a scratch directory to the archives now",
-		Args:              cobra.MaximumNArgs(1),
+		Args:              takesOptionalName,
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Repo = a.dir()

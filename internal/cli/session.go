@@ -46,7 +46,7 @@ func newSessionStart(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "start [NAME]",
 		Short: "Begin a session",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  takesOptional("session"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Repo, req.Retention = a.dir(), croft.Retention(keep)
 			if len(args) > 0 {

@@ -37,7 +37,7 @@ untracked, and whatever is in progress. The workspace is not disturbed.
 		Example: `  croft snapshot fix-login
   croft snapshot --list
   croft snapshot --list fix-login`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              takesOptionalName,
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := croft.SnapshotRequest{Repo: a.dir()}

@@ -30,7 +30,7 @@ restored. It says what it will do, and asks unless you name the act. Repeated, i
 goes further back. An undo can be undone by its name; "croft history" shows all.`,
 		Example: `  croft undo
   croft undo k3v9q2m7x4t1b8n5`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takesOptional("act"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := croft.UndoRequest{Repo: a.dir()}
 			reach := reachFurther
