@@ -96,8 +96,8 @@ func setBeside(t *testing.T) besideSetting {
 }
 
 // agent stages and commits one file after the other until it is stopped. Now and
-// then it rests: who moves a target without a pause keeps a lane from ever being
-// done with it.
+// then it rests: who moves a target without a pause keeps a lane from landing
+// anything on it.
 func (s besideSetting) agent(stop <-chan struct{}) {
 	for i := 0; ; i++ {
 		select {

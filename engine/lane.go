@@ -161,12 +161,13 @@ func (e *Engine) drive(ctx context.Context, r *repo, target string, enough func(
 	if err := e.recoverLane(ctx, r, target); err != nil {
 		return err
 	}
+	var tries laneTries
 	for !enough() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		more, err := e.turn(ctx, r, target)
-		if err != nil {
+		if err := e.afterTurn(ctx, r, target, &tries, err); err != nil {
 			return err
 		}
 		// Those who wait for one of them are told when it is put away, and leave; the
@@ -208,7 +209,7 @@ func (e *Engine) turn(ctx context.Context, r *repo, target string) (bool, error)
 	if err != nil || isRefused {
 		return false, err
 	}
-	if err = e.land(ctx, r, others, rules, items); err != nil {
+	if err = e.land(ctx, r, others, rules, items); err != nil && !errors.Is(err, errTargetMoves) {
 		err = e.unlanded(ctx, r, target, items, err)
 	}
 	return true, err

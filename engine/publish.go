@@ -174,7 +174,7 @@ func (e *Engine) moveTarget(ctx context.Context, r *repo, pub publication, prepa
 
 // unpublished ends a publication that did not come to be. Whoever stands in the
 // way of the user's changes stays pending; a target that moved meanwhile is
-// tried again.
+// tried again, as often as laneTries allows.
 func (e *Engine) unpublished(ctx context.Context, r *repo, op journal.Operation, pub publication, cause error) error {
 	if err := e.end(ctx, op, journal.OpUndone, cause.Error()); err != nil {
 		return err
@@ -190,7 +190,10 @@ func (e *Engine) unpublished(ctx context.Context, r *repo, op journal.Operation,
 		return e.reject(ctx, r, m, nil, reason)
 	}
 	if errors.Is(cause, git.KindRefStale) {
-		return e.release(ctx, r, pub.Target)
+		if err := e.release(ctx, r, pub.Target); err != nil {
+			return err
+		}
+		return errTargetMoves
 	}
 	// A lock that stays for longer than git holds one was left behind. Whoever
 	// tries again for ever would hang with it.

@@ -1,0 +1,118 @@
+//go:build unix
+
+package engine_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// movedByItsCheck is a repository whose target moves whenever a merge into it is
+// checked, as if somebody committed to it all the time.
+func movedByItsCheck(t *testing.T) (r *gittest.Repo, stop string) {
+	t.Helper()
+	r = gittest.New(t)
+	stop = filepath.Join(t.TempDir(), "stop")
+	script := filepath.Join(t.TempDir(), "check.sh")
+	gittest.WriteFile(t, script, `test -e '`+stop+`' && exit 0
+cd '`+r.Dir+`' && c=$(git -c user.name=a -c user.email=a@b commit-tree -p main -m moved main^{tree}) && git update-ref refs/heads/main $c
+`)
+	r.Write("croft.toml", "[merge]\nchecks = [\"sh "+script+"\"]\n")
+	r.Commit("checks")
+	return r, stop
+}
+
+// TestTargetKeepsMoving: others move the target during every try. The lane gives up
+// after a while, says so, and what waited lands once the target is at rest.
+func TestTargetKeepsMoving(t *testing.T) {
+	t.Parallel()
+	r, stop := movedByItsCheck(t)
+	var ticks atomic.Int64
+	now := time.Now()
+	clock := func() time.Time { return now.Add(time.Duration(ticks.Add(1)) * time.Second) }
+	e := open(t, r.Dir, &engine.Options{Environ: r.Env})
+	plan, err := e.Checks(t.Context(), croft.ChecksRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e = open(t, r.Dir, &engine.Options{Environ: append(r.Env, "CROFT_TRUST="+plan.Hash), Now: clock})
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "work\n")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	m, err := e.Merge(ctx, croft.MergeRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err = e.WaitMerge(ctx, m.ID); err != nil {
+		t.Fatal(err)
+	}
+	if m.Status != croft.MergePending || m.Reason != croft.TargetMoved || !strings.HasPrefix(m.Message, "main keeps moving: others committed to it during each of ") || m.Hint == "" {
+		t.Errorf("%s, %s: %s (hint: %s)", m.Status, m.Reason, m.Message, m.Hint)
+	}
+	if n := strings.Count(r.Git("log", "--format=%s", "main"), "moved"); n < 5 {
+		t.Errorf("given up after %d tries", n)
+	}
+	if err := os.WriteFile(stop, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	merges, err := e.RunQueue(ctx, croft.MergesRequest{})
+	if err != nil || len(merges) != 1 || merges[0].Status != croft.MergeMerged {
+		t.Errorf("once it is at rest: %+v, %v", merges, err)
+	}
+}
+
+// TestWorkspaceKeepsMoving: an agent commits to its workspace all the time. Its
+// merge lands what it was when it was submitted, the work of others lands behind
+// it, and the workspace stays with what came since.
+func TestWorkspaceKeepsMoving(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	a, b := create(t, e, croft.CreateRequest{Name: "a"}), create(t, e, croft.CreateRequest{Name: "b"})
+	for _, w := range []croft.Workspace{a, b} {
+		gittest.WriteFile(t, filepath.Join(w.Path, w.Name+".txt"), "work\n")
+		r.GitIn(w.Path, "add", "--all")
+		r.GitIn(w.Path, "commit", "--quiet", "-m", w.Name)
+	}
+	var commits atomic.Int64
+	ended := make(chan struct{})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			if _, err := r.TryGit(a.Path, "commit", "--quiet", "--allow-empty", "-m", "more"); err == nil {
+				commits.Add(1)
+			}
+		}
+	}()
+	defer func() { cancel(); <-ended }()
+	for _, name := range []string{"a", "b"} {
+		m, err := e.Merge(ctx, croft.MergeRequest{Workspace: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := commits.Load()
+		for ctx.Err() == nil && commits.Load() < before+2 { // it waits while the agent goes on
+			time.Sleep(time.Millisecond)
+		}
+		if m, err = e.WaitMerge(ctx, m.ID); err != nil || m.Status != croft.MergeMerged {
+			t.Fatalf("%s: %+v, %v", name, m, err)
+		}
+		if r.Git("show", "main:"+name+".txt") != "work" {
+			t.Errorf("the work of %s is not in main", name)
+		}
+	}
+	if ahead := r.Git("rev-list", "--count", "main..croft/a"); ahead == "0" {
+		t.Error("what the agent committed since is gone")
+	}
+}
