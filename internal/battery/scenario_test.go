@@ -4,6 +4,7 @@ package battery
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
@@ -30,10 +31,17 @@ func (s scenario) next() []string {
 // scenarios are the operations of the battery. The refs of what is there
 // before are packed, as the user's gc leaves them.
 func scenarios() []scenario {
-	always := func(fault) bool { return true }
-	// Refs are written by Croft itself, so that git has nothing to write where only
-	// they move.
-	inCroft := func(f fault) bool { return f.git == "" }
+	return slices.Concat(livingScenarios(), workScenarios(), backScenarios(), upkeepScenarios())
+}
+
+func always(fault) bool { return true }
+
+// inCroft is where Croft itself writes. Refs are written by it, so that git has
+// nothing to write where only they move.
+func inCroft(f fault) bool { return f.git == "" }
+
+// livingScenarios are about workspaces that come and go.
+func livingScenarios() []scenario {
 	return []scenario{
 		{name: "create", points: always, prepare: func(p *project) []string {
 			p.settle()
@@ -51,6 +59,12 @@ func scenarios() []scenario {
 			p.settle("one", "other")
 			return []string{"remove", "--force", "one"}
 		}},
+	}
+}
+
+// workScenarios are about what becomes of work.
+func workScenarios() []scenario {
+	return []scenario{
 		// Killed between the two, all is staged that would have been committed.
 		{name: "finish", points: inCroft, items: true, prepare: func(p *project) []string {
 			p.settle("one", "other")
@@ -83,6 +97,12 @@ func scenarios() []scenario {
 			p.git(p.dir, "commit", "--quiet", "--all", "--message", "in the way")
 			return []string{"merge", "--resolve", "one"}
 		}, ignore: isSnapshot},
+	}
+}
+
+// backScenarios bring something back.
+func backScenarios() []scenario {
+	return []scenario{
 		{name: "restore", points: inCroft, prepare: func(p *project) []string {
 			p.settle("one", "other")
 			p.mustCroft("remove", "--force", "one")
@@ -107,6 +127,12 @@ func scenarios() []scenario {
 			p.mustCroft("remove", "--force", "one")
 			return []string{"undo", "--force", string(p.look().Operations[0].ID)}
 		}},
+	}
+}
+
+// upkeepScenarios put away what is not needed any more.
+func upkeepScenarios() []scenario {
+	return []scenario{
 		{name: "reap", items: true, points: always, prepare: func(p *project) []string {
 			p.settle("one", "two", guarded)
 			p.mustCroft("lock", "--reason", "mine", guarded)
