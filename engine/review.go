@@ -58,6 +58,7 @@ func (e *Engine) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review
 	}
 	defer attempts.Close()
 	work, err := e.compare(ctx, s.repo, rec, req.Target, attempts)
+	err = e.vanished(ctx, rec, err)
 	if err != nil {
 		return nil, explain("diff", rec.Workspace.Name, err)
 	}
@@ -96,6 +97,7 @@ func (e *Engine) Review(ctx context.Context, req croft.ReviewRequest) (*croft.Re
 	}
 	defer attempts.Close()
 	work, err := e.compare(ctx, s.repo, rec, req.Target, attempts)
+	err = e.vanished(ctx, rec, err)
 	if err == nil {
 		work.ID = newID()
 		err = e.keepReview(ctx, s.repo, rec, attempts, work)

@@ -37,7 +37,7 @@ func (e *Engine) status(ctx context.Context, r *repo, rec journal.Record) (*crof
 	}
 	changes, err := r.trees.Changes(ctx, specOf(rec))
 	if err != nil {
-		return nil, err
+		return nil, e.vanished(ctx, rec, err)
 	}
 	for _, c := range changes {
 		if c.Kind == checkout.Untracked && c.Path == stateFile {
@@ -59,7 +59,7 @@ func (e *Engine) status(ctx context.Context, r *repo, rec journal.Record) (*crof
 		st.Paths = append(st.Paths, c.Path)
 	}
 	if _, st.Head, err = r.trees.At(specOf(rec)).Head(ctx); err != nil {
-		return nil, err
+		return nil, e.vanished(ctx, rec, err)
 	}
 	return st, e.distance(ctx, r, rec, st)
 }
