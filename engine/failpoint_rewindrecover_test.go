@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/engine"
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -134,5 +135,43 @@ func TestRecoveredRewindDropsItsOwnLocks(t *testing.T) {
 	_, _ = e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"}) // which goes on with the rewind
 	if _, err := os.Lstat(lock); err != nil {
 		t.Errorf("the lock of another branch: %v", err)
+	}
+}
+
+// TestRecoveredRewindNamesWhatItKept: a rewind died after it had moved files out. A
+// process that still has one open writes to it, and the agent makes another one in
+// its place. Neither is lost, and the doctor says where the first one is.
+func TestRecoveredRewindNamesWhatItKept(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := filepath.Join(w.Path, "open")
+	gittest.WriteFile(t, open, "saved\n")
+	killed(t, helper(t, r, task{Restore: &croft.RestoreRequest{Ref: string(snap.ID)}}, "CROFT_FAILPOINT=kill=snapshot.rewind"))
+	out, err := filepath.Glob(filepath.Join(filepath.Dir(w.Path), ".trash", "*.rewind", "was", "open"))
+	if err != nil || len(out) != 1 {
+		t.Fatalf("%q was moved out, %v", out, err)
+	}
+	gittest.WriteFile(t, out[0], "saved\nlate\n")
+	gittest.WriteFile(t, open, "other\n")
+	if _, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil {
+		t.Fatal(err)
+	}
+	later := engineIn(t, r, 0) // one that did not recover it
+	if _, err := later.Doctor(t.Context(), croft.DoctorRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []*engine.Engine{e, later} {
+		notices := strings.Join(by.Notices(), "\n")
+		_, dir, _ := strings.Cut(notices, "are kept in ")
+		dir, _, _ = strings.Cut(dir, "\n")
+		if b, err := os.ReadFile(filepath.Join(dir, "open")); err != nil || string(b) != "saved\nlate\n" {
+			t.Errorf("%q, %v; the notices: %s", b, err, notices)
+		}
 	}
 }

@@ -106,12 +106,13 @@ func (e *Engine) rollBackResolve(ctx context.Context, r *repo, op *operation, ca
 	if !isHalf {
 		return e.leaveResolve(ctx, op, rec, cause)
 	}
+	back := rewinding{From: how.Now, To: how.From, undoes: cause}
 	if how.Now.ID == "" {
-		if how.Now, err = e.noteRollBack(ctx, r, op, rec, how); err != nil {
+		if err := e.noteRollBack(ctx, r, op, rec, how, &back); err != nil {
 			return err
 		}
 	}
-	return e.goOnRewinding(ctx, r, op, rewinding{From: how.Now, To: how.From, undoes: cause})
+	return e.goOnRewinding(ctx, r, op, back)
 }
 
 // leaveResolve ends a resolution and leaves the workspace as it is, to be used.
@@ -129,21 +130,21 @@ func (e *Engine) leaveResolve(ctx context.Context, op *operation, rec journal.Re
 
 // noteRollBack saves what the workspace holds, and writes down that it is being
 // rolled back from there. From then on it is nobody's to commit from.
-func (e *Engine) noteRollBack(ctx context.Context, r *repo, op *operation, rec journal.Record, how resolving) (croft.Snapshot, error) {
-	first := rewinding{From: how.From, To: how.From}
-	err := e.saveFirst(ctx, r, &first)
+func (e *Engine) noteRollBack(ctx context.Context, r *repo, op *operation, rec journal.Record, how resolving, back *rewinding) error {
+	back.From = how.From
+	err := e.saveFirst(ctx, r, back)
 	if err != nil {
-		return croft.Snapshot{}, err
+		return err
 	}
-	how.Now = how.From
-	if first.saved != nil {
-		how.Now = *first.saved
+	if back.saved != nil {
+		back.From = *back.saved
 	}
+	how.Now = back.From
 	if op.Input, err = json.Marshal(how); err != nil {
-		return croft.Snapshot{}, err
+		return err
 	}
 	rec.Workspace.State = croft.Creating
-	return how.Now, e.journal.Update(ctx, func(tx *journal.Tx) error {
+	return e.journal.Update(ctx, func(tx *journal.Tx) error {
 		return errors.Join(tx.Put(rec), tx.Amend(op.Operation))
 	})
 }

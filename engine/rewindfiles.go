@@ -88,8 +88,10 @@ func keptBeside(rec journal.Record, err error) error {
 	}
 }
 
-// asideName is the name of the directory that a rewind works in.
-func asideName(rec journal.Record) string { return string(rec.Workspace.ID) + ".rewind" }
+// asideSuffix ends the name of the directory that a rewind works in.
+const asideSuffix = ".rewind"
+
+func asideName(rec journal.Record) string { return string(rec.Workspace.ID) + asideSuffix }
 
 // makeAside makes the directory that a rewind works in: in the trash, on the file
 // system of the workspace. One that an earlier attempt left is used again.
@@ -136,8 +138,31 @@ func (e *Engine) putAsideBack(ctx context.Context, r *repo, rec journal.Record, 
 		commits = append(commits, how.saved.Commit)
 	}
 	err := snapshot.PutBack(ctx, r.git, rec.Workspace.Path, aside, commits...)
-	if isKept(err) {
-		err = nil // croft doctor tells
+	if kept, is := errors.AsType[*snapshot.KeptError](err); is {
+		e.noticeKept(kept.Dir)
+		return nil
 	}
 	return err
+}
+
+// noticeKept says where files are that a rewind left beside a workspace.
+func (e *Engine) noticeKept(dir string) {
+	e.notice("files that were written during an interrupted restore of a snapshot, and are in no snapshot, are kept in %s", dir)
+}
+
+// keptIn lists what rewinds left in a directory that they worked in.
+func keptIn(aside string) []string {
+	dir, err := fsx.OpenDir(aside)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	var kept []string
+	names, _ := dir.SomeNames(seekWidth)
+	for _, name := range names {
+		if snapshot.IsKept(name) {
+			kept = append(kept, filepath.Join(aside, name))
+		}
+	}
+	return kept
 }

@@ -37,11 +37,15 @@ func (e *Engine) recoverRewind(ctx context.Context, r *repo, op journal.Operatio
 const rewindTries = 3
 
 // goOnRewinding carries a rewind out that may have been begun: it cannot be left as
-// it is. What the workspace holds is saved first, again if somebody has committed
-// there meanwhile. After some tries it is left to the next command.
+// it is. What the workspace holds is saved first, unless that was just done, and
+// again if somebody has committed there meanwhile. After some tries it is left to the
+// next command.
 func (e *Engine) goOnRewinding(ctx context.Context, r *repo, op *operation, how rewinding) error {
 	for try := 1; ; try++ {
-		err := e.saveFirst(ctx, r, &how)
+		var err error
+		if try > 1 || how.saved == nil {
+			err = e.saveFirst(ctx, r, &how)
+		}
 		if err == nil {
 			err = e.carryRewind(ctx, r, op, how)
 		}

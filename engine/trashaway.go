@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -192,6 +193,11 @@ func (d *doctor) unknownTrash(ctx context.Context) error {
 		names, _ := dir.SomeNames(seekWidth)
 		_ = dir.Close()
 		for _, name := range names {
+			if strings.HasSuffix(name, asideSuffix) {
+				for _, kept := range keptIn(filepath.Join(trash, name)) {
+					d.noticeKept(kept)
+				}
+			}
 			if path := filepath.Join(trash, name); isID(name) && !known[name] && fsx.IsThere(filepath.Join(path, "tree")) {
 				d.notice("a removed workspace lies in %s, and has no record; it is left alone: croft doctor --import binds it, if git still has its commits", path)
 			}

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -305,7 +306,12 @@ const keepText = "croft: until a ref names it\n"
 func (b *Batch) placePack(p stagedPack) error {
 	base := "pack-" + p.name
 	return b.in("objects/pack", func(d *refDir) error {
-		if err := d.writeNew(base+".keep", []byte(keepText)); err != nil {
+		err := d.addFile(base+".keep", []byte(keepText))
+		if errors.Is(err, os.ErrExist) { // of somebody who writes the same, and lets go of it in his own time
+			base = "pack-" + b.repo.anyName()
+			err = d.addFile(base+".keep", []byte(keepText))
+		}
+		if err != nil {
 			return err
 		}
 		b.kept = append(b.kept, filepath.Join(b.repo.CommonDir, "objects", "pack", base+".keep"))
@@ -314,6 +320,14 @@ func (b *Batch) placePack(p stagedPack) error {
 		}
 		return d.Rename(filepath.Base(p.index), base+".idx")
 	})
+}
+
+// anyName is a name for a pack that no other has. What git calls a pack by says
+// nothing of what is in it.
+func (r *Repository) anyName() string {
+	name := make([]byte, len(r.ZeroOID())/2)
+	_, _ = rand.Read(name) // it never fails
+	return hex.EncodeToString(name)
 }
 
 // in does something in a directory of the repository, which is made if there is

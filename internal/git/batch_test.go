@@ -166,6 +166,35 @@ func TestBatchDiscarded(t *testing.T) {
 	}
 }
 
+// TestBatchesOfTheSame: two write the same objects at once. Each keeps them until it
+// lets go itself.
+func TestBatchesOfTheSame(t *testing.T) {
+	r := gittest.New(t)
+	repo := mainTree(t, r).Repo
+	var batches []*Batch
+	for range 2 {
+		b := repo.PackBatch()
+		for i := range 20 {
+			if _, err := b.WriteBlob(fmt.Appendf(nil, "the same %d\n", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		batches = append(batches, b)
+	}
+	for _, b := range batches {
+		if err := b.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for left, b := range batches {
+		if keeps := filesIn(t, r, "pack/*.keep"); len(keeps) != len(batches)-left {
+			t.Errorf("%d let go, and these are left: %q", left, keeps)
+		}
+		b.Discard()
+	}
+	r.Git("fsck", "--strict")
+}
+
 // TestWriteBlobUnless stores nothing that is there.
 func TestWriteBlobUnless(t *testing.T) {
 	r := gittest.New(t)

@@ -171,11 +171,8 @@ func (d *refDir) createTemp(prefix string) (*os.File, error) {
 	}
 }
 
-// writeNew writes a file anew, in the place of whatever has its name.
-func (d *refDir) writeNew(name string, data []byte) error {
-	if err := d.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
+// addFile writes a file where there is none.
+func (d *refDir) addFile(name string, data []byte) error {
 	f, err := d.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
@@ -260,11 +261,18 @@ func keepFile(aside *fsx.Dir, part, path string) error {
 // is.
 func (m *rewinder) nameKept() error { return nameKept(m.aside) }
 
+// keptName begins the names of directories that are left for somebody to look at.
+const keptName = keptDir + "-"
+
+// IsKept reports whether a directory beside a checkout holds what a KeptError speaks
+// of.
+func IsKept(name string) bool { return strings.HasPrefix(name, keptName) }
+
 func nameKept(aside *fsx.Dir) error {
 	if !aside.Has(keptDir) {
 		return nil
 	}
-	name := keptDir + "-" + rand.Text()[:8]
+	name := keptName + rand.Text()[:8]
 	if err := aside.Replace(keptDir, name); err != nil {
 		return err
 	}
