@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,6 +31,9 @@ type ownRefs struct {
 	refs  map[string]string
 	stash string
 }
+
+// stashRef is the newest stash.
+const stashRef = "refs/stash"
 
 // stashLog is the log of an agent's stash: a line for each, the newest last.
 const stashLog = "logs/refs/stash"
@@ -336,9 +340,14 @@ func (p *private) sendOwn(ctx context.Context, own ownRefs, now privateState) er
 // writeOwn writes refs to the file of packed ones: an agent's names can be such
 // that not all of them can be files.
 func (p *private) writeOwn(own ownRefs, now privateState) error {
-	all := map[string]string{}
-	maps.Copy(all, now.Refs)
-	maps.Copy(all, own.refs)
+	names := fittingNames(own.refs, now.Refs)
+	all := maps.Clone(now.Refs)
+	if all == nil {
+		all = map[string]string{}
+	}
+	for name, oid := range own.refs {
+		all[names[name]] = oid
+	}
 	var packed strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		fmt.Fprintf(&packed, "%s %s\n", all[name], name)
@@ -346,18 +355,69 @@ func (p *private) writeOwn(own ownRefs, now privateState) error {
 	if err := p.replace("packed-refs", []byte(packed.String())); err != nil {
 		return err
 	}
-	for name := range own.refs {
+	for _, name := range names {
 		if err := p.root.Remove(filepath.FromSlash(name)); err != nil && !errors.Is(notThere(err), os.ErrNotExist) {
 			return err
 		}
 	}
-	if own.stash != "" && own.refs["refs/stash"] != "" {
+	if own.stash != "" && own.refs[stashRef] != "" {
 		if err := p.replace(stashLog, []byte(own.stash)); err != nil {
 			return err
 		}
 	}
 	if ref, isOn := strings.CutPrefix(own.head, "ref: "); isOn && now.Head == own.refs[ref] {
-		return p.replace("HEAD", []byte(own.head+"\n"))
+		return p.replace("HEAD", []byte("ref: "+names[ref]+"\n"))
 	}
 	return nil
+}
+
+// fittingNames gives refs names that can be beside others: their own or, where one
+// has the name of a directory that others are in, or the other way round, the same
+// with a number. A branch that was renamed to what it was below is such a one.
+func fittingNames(refs, others map[string]string) map[string]string {
+	names, dirs := map[string]bool{}, map[string]bool{}
+	add := func(name string) {
+		names[name] = true
+		for dir := path.Dir(name); dir != "." && !dirs[dir]; dir = path.Dir(dir) {
+			dirs[dir] = true
+		}
+	}
+	isTaken := func(name string) bool {
+		if dirs[name] || strings.Count(name, "/") < 2 && name != stashRef {
+			return true
+		}
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			if names[dir] {
+				return true
+			}
+		}
+		return false
+	}
+	for name := range others {
+		add(name)
+	}
+	fitting := map[string]string{}
+	var left []string
+	for _, name := range slices.Sorted(maps.Keys(refs)) {
+		if isTaken(name) {
+			left = append(left, name)
+			continue
+		}
+		add(name)
+		fitting[name] = name
+	}
+	for _, name := range left {
+		kind, rest := "restored", strings.TrimPrefix(name, "refs/")
+		if before, after, ok := strings.Cut(rest, "/"); ok {
+			kind, rest = before, after
+		}
+		rest = strings.ReplaceAll(rest, "/", "-")
+		free := name
+		for n := 1; isTaken(free) || names[free]; n++ {
+			free = fmt.Sprintf("refs/%s/%s.%d", kind, rest, n)
+		}
+		add(free)
+		fitting[name] = free
+	}
+	return fitting
 }
