@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -39,9 +40,37 @@ func Occupants(dir string) ([]Occupant, bool) {
 				continue
 			}
 		}
+		if isForkOf(of, "/proc/self") {
+			continue
+		}
 		found = append(found, Occupant{PID: pid, Name: nameOf(pid), File: file})
 	}
 	return found, true
+}
+
+// forkedNoExec is the kernel's flag of a process that has not begun a program of its
+// own.
+const forkedNoExec = 0x40
+
+// isForkOf reports whether a process was forked by another one of the same program,
+// and has not begun its own yet. For that moment it has all files open that its
+// parent had. Nothing written in Go lives on as a fork.
+func isForkOf(of, other string) bool {
+	stat, err := os.ReadFile(of + "/stat")
+	if err != nil {
+		return false
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // state, parent, group, session, terminal, its group, flags
+	if len(fields) < 7 {
+		return false
+	}
+	flags, err := strconv.ParseUint(fields[6], 10, 64)
+	if err != nil || flags&forkedNoExec == 0 {
+		return false
+	}
+	program, err := os.Readlink(of + "/exe")
+	own, ownErr := os.Readlink(other + "/exe")
+	return err == nil && ownErr == nil && program == own
 }
 
 func nameOf(pid int) string {
