@@ -77,6 +77,9 @@ type Finding struct {
 	Fixed   bool   `json:"fixed"`
 	// CanFix says that FixAll mends it, or tried to.
 	CanFix bool `json:"canFix,omitempty"`
+	// Seen stands for what was found, if it can be imported: DoctorRequest.Agreed
+	// takes it back.
+	Seen string `json:"seen,omitempty"`
 }
 
 // FixMode says whether the doctor mends what it can.
@@ -110,6 +113,9 @@ type DoctorRequest struct {
 	Repo   string     `json:"repo,omitempty"`
 	Fix    FixMode    `json:"fix,omitempty"`
 	Import ImportMode `json:"import,omitempty"`
+	// Agreed are the findings, by Seen, that a person was shown and agreed to. With
+	// any, ImportAll binds no other ones.
+	Agreed []string `json:"agreed,omitempty"`
 }
 
 // UninstallRequest asks for the removal of all that is Croft's own from a

@@ -120,3 +120,34 @@ func TestCopyBesideTheWorkspace(t *testing.T) {
 		}
 	})
 }
+
+// TestImportTakesWhatWasShown: a copy was shown, and another one took its place before
+// the person said yes to the first.
+func TestImportTakesWhatWasShown(t *testing.T) {
+	eachMode(t, func(t *testing.T, _ *gittest.Repo, e *engine.Engine, w croft.Workspace) {
+		copied(t, w)
+		agreed := func() []string {
+			list, err := e.Doctor(t.Context(), croft.DoctorRequest{Import: croft.ImportShow})
+			if err != nil || len(list) != 1 || list[0].Seen == "" {
+				t.Fatalf("Doctor = %+v, %v", list, err)
+			}
+			return []string{list[0].Seen}
+		}
+		first := agreed()
+		if err := os.Rename(w.Path, w.Path+".shown"); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.CommandContext(t.Context(), "cp", "-a", w.Path+".shown", w.Path).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		for _, c := range []struct {
+			agreed []string
+			bound  bool
+		}{{first, false}, {agreed(), true}} {
+			list, err := e.Doctor(t.Context(), croft.DoctorRequest{Import: croft.ImportAll, Agreed: c.agreed})
+			if err != nil || len(list) != 1 || list[0].Fixed != c.bound {
+				t.Errorf("Doctor with %v = %+v, %v", c.agreed, list, err)
+			}
+		}
+	})
+}

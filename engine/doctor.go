@@ -56,7 +56,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 		return nil, explain("doctor", "", err)
 	}
 	e.noticeOfGit(noticeAlways)
-	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, imports: req.Import, findings: []croft.Finding{}}
+	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, imports: req.Import, agreed: req.Agreed, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
 		d.damaged, d.accidents, d.irregular, d.locks, d.operations, d.moved, d.replaced, d.unrecorded, d.keptRefs, d.unknownTrash, d.workspaces, d.movedTrash, d.movedPins, d.suspects, d.lagging,
 		d.objects,
@@ -74,6 +74,7 @@ type doctor struct {
 	r        *repo
 	fix      bool
 	imports  croft.ImportMode
+	agreed   []string // what may be imported; none: all
 	findings []croft.Finding
 }
 

@@ -2,10 +2,13 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,10 +37,14 @@ func checkDoctor(req croft.DoctorRequest) error {
 }
 
 // offer reports something that can be imported, after it was if that is wanted.
-func (d *doctor) offer(subject, message string, bind func() error) {
+// identity tells it from what may be in its place later.
+func (d *doctor) offer(code, subject, message, identity string, bind func() error) {
+	sum := sha256.Sum256([]byte(strings.Join([]string{code, subject, message, identity}, "\x00")))
+	seen := hex.EncodeToString(sum[:16])
 	was := d.fix
-	d.fix = d.imports == croft.ImportAll
-	d.find(findRecordLost, subject, message, bind)
+	d.fix = d.imports == croft.ImportAll && (len(d.agreed) == 0 || slices.Contains(d.agreed, seen))
+	d.find(code, subject, message, bind)
+	d.findings[len(d.findings)-1].Seen = seen
 	d.fix = was
 }
 
@@ -69,8 +76,12 @@ func (d *doctor) unrecorded(ctx context.Context) error {
 			unknown++
 			continue
 		}
-		d.offer(tree.Path, fmt.Sprintf("A worktree that Croft made, on branch %s, has no record.", branch), func() error {
-			return d.bind(ctx, croft.ID(id), tree, branch, head)
+		found, err := fsx.IdentityOf(tree.Path)
+		if err != nil {
+			continue // it went just now
+		}
+		d.offer(findRecordLost, tree.Path, fmt.Sprintf("A worktree that Croft made, on branch %s, has no record.", branch), string(found)+" "+head, func() error {
+			return d.bind(ctx, croft.ID(id), tree, found, branch, head)
 		})
 	}
 	if unknown > 0 { // which may be another user's
@@ -79,7 +90,7 @@ func (d *doctor) unrecorded(ctx context.Context) error {
 	return nil
 }
 
-func (d *doctor) bind(ctx context.Context, id croft.ID, tree *git.Worktree, branch, head string) error {
+func (d *doctor) bind(ctx context.Context, id croft.ID, tree *git.Worktree, found fsx.Identity, branch, head string) error {
 	mode := croft.ModeWorktree
 	if tree.IsIsolated() {
 		mode = croft.ModeIsolated
@@ -93,19 +104,15 @@ func (d *doctor) bind(ctx context.Context, id croft.ID, tree *git.Worktree, bran
 	}
 	// Only a directory that names its registration is bound: a registration
 	// alone can name any directory.
-	dir, err := fsx.OpenDir(tree.Path)
+	dir, err := fsx.OpenDirIs(tree.Path, found)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	made, err := dir.Identity()
-	if err == nil && !tree.Registered() {
-		err = fmt.Errorf("%s is not the checkout of this registration any more", tree.Path)
+	if !tree.Registered() {
+		return fmt.Errorf("%s is not the checkout of this registration any more", tree.Path)
 	}
-	if err != nil {
-		return err
-	}
-	rec.Identity = string(made)
+	rec.Identity = string(found)
 	return d.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return tx.Emit(d.event(croft.EventWorkspaceRebuilt, rec))
 	})
@@ -138,9 +145,9 @@ func (d *doctor) keptRefs(ctx context.Context) error {
 			continue
 		}
 		if id, what := pinOwner(ref.Name, archiveRefs); what == "head" && isID(string(id)) {
-			d.offer(ref.Name, "The last commit of a removed workspace has no record.", func() error { return d.bindRemoved(ctx, id, ref) })
+			d.offer(findRecordLost, ref.Name, "The last commit of a removed workspace has no record.", ref.OID, func() error { return d.bindRemoved(ctx, id, ref) })
 		} else if id, of := pinOwner(ref.Name, snapshotRefs); isID(string(id)) && isID(of) {
-			d.offer(ref.Name, "A snapshot has no record.", func() error {
+			d.offer(findRecordLost, ref.Name, "A snapshot has no record.", ref.OID, func() error {
 				return d.pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID})
 			})
 		}

@@ -31,7 +31,7 @@ func (d *doctor) replaced(ctx context.Context) error {
 			d.notice("another repository was known at this path, with %d workspaces; if this is the same project, copied back, croft doctor --import gives them to it", len(records))
 			continue
 		}
-		d.offer(d.r.path, fmt.Sprintf("Another repository was known at this path, with %d workspaces.", len(records)), func() error {
+		d.offer(findRecordLost, d.r.path, fmt.Sprintf("Another repository was known at this path, with %d workspaces.", len(records)), string(was.ID)+" "+string(d.r.identity), func() error {
 			return d.takeOn(ctx, was, records)
 		})
 	}
@@ -115,32 +115,29 @@ func (d *doctor) replacedWorkspace(ctx context.Context, rec journal.Record) {
 		d.find(findReplaced, w.Name, message+"If it was copied back, croft doctor --import takes it for the workspace; else move it away.", nil)
 		return
 	}
-	was := d.fix
-	d.fix = d.imports == croft.ImportAll
-	d.find(findReplaced, w.Name, message+"If it was copied back, it can be the workspace from now on.", func() error {
-		return d.underLock(ctx, d.r, func() error { return d.adopt(ctx, w.ID) })
+	found, err := fsx.IdentityOf(w.Path)
+	if err != nil {
+		return // it went just now
+	}
+	d.offer(findReplaced, w.Name, message+"If it was copied back, it can be the workspace from now on.", string(found), func() error {
+		return d.underLock(ctx, d.r, func() error { return d.adopt(ctx, w.ID, found) })
 	})
-	d.fix = was
 }
 
 // adopt makes the copy at a workspace's path the workspace. The caller holds the
 // repository's lock.
-func (d *doctor) adopt(ctx context.Context, id croft.ID) error {
+func (d *doctor) adopt(ctx context.Context, id croft.ID, found fsx.Identity) error {
 	rec, err := d.journal.Record(ctx, id)
 	if err != nil || rec.Workspace.State != croft.Ready || d.r.trees.Health(specOf(rec)) != checkout.Replaced {
 		return err
 	}
-	dir, err := fsx.OpenDir(rec.Workspace.Path)
+	dir, err := fsx.OpenDirIs(rec.Workspace.Path, found)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	made, err := dir.Identity()
-	if err != nil {
-		return err
-	}
-	rec.Identity = string(made)
-	if err := d.r.git.Made().Put(rec.Admin, fsx.Made{Path: rec.Workspace.Path, Identity: made}); err != nil {
+	rec.Identity = string(found)
+	if err := d.r.git.Made().Put(rec.Admin, fsx.Made{Path: rec.Workspace.Path, Identity: found}); err != nil {
 		return err
 	}
 	if err := d.saveRecord(ctx, &rec, func(tx *journal.Tx) error { return tx.Emit(d.event(croft.EventWorkspaceRebuilt, rec)) }); err != nil {

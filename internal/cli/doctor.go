@@ -69,7 +69,10 @@ func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest
 			return err
 		}
 		if yes {
-			req.Import = croft.ImportAll
+			req.Import, req.Agreed = croft.ImportAll, []string{}
+			for _, f := range findings {
+				req.Agreed = append(req.Agreed, f.Seen)
+			}
 			if findings, err = svc.Doctor(ctx, req); err != nil {
 				return err
 			}
