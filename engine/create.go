@@ -201,6 +201,9 @@ func (e *Engine) await(ctx context.Context, id croft.ID) (journal.Operation, err
 		if err := e.recover(ctx, op.Repo); err != nil {
 			return op, err
 		}
+		if cause, is := e.unsettled.Load(id); is {
+			return op, unsettled(op, cause.(error))
+		}
 		select {
 		case <-ctx.Done():
 			return op, ctx.Err()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -85,7 +86,7 @@ func (d *doctor) find(code, subject, message string, mend func() error) {
 		err := mend()
 		f.Fixed = err == nil
 		if err != nil {
-			f.Message += fmt.Sprintf(" It could not be mended: %v.", err)
+			f.Message += fmt.Sprintf(" It could not be mended: %s.", strings.ReplaceAll(err.Error(), "\n", "; "))
 		}
 	}
 	d.findings = append(d.findings, f)

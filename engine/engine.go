@@ -76,7 +76,8 @@ type Engine struct {
 	closed  bool
 	work    sync.WaitGroup
 
-	own sync.Map // the IDs of the operations that this engine is at
+	own       sync.Map // the IDs of the operations that this engine is at
+	unsettled sync.Map // why it could not settle others, by their IDs
 
 	calls   int             // at work; under mu
 	closing chan struct{}   // closed by Close

@@ -3,10 +3,12 @@
 package engine_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/engine"
@@ -172,6 +174,109 @@ func TestRecoveredRewindNamesWhatItKept(t *testing.T) {
 		dir, _, _ = strings.Cut(dir, "\n")
 		if b, err := os.ReadFile(filepath.Join(dir, "open")); err != nil || string(b) != "saved\nlate\n" {
 			t.Errorf("%q, %v; the notices: %s", b, err, notices)
+		}
+	}
+}
+
+// TestWrittenAfterFilesHadGone: a rewind died after all was exchanged, before it had
+// deleted the old files. A process that has one of them open writes to it.
+func TestWrittenAfterFilesHadGone(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gittest.WriteFile(t, filepath.Join(w.Path, "dir", "open"), "saved\n")
+	gittest.WriteFile(t, filepath.Join(w.Path, "dir", "other"), "saved, too\n")
+	killed(t, helper(t, r, task{Restore: &croft.RestoreRequest{Ref: string(snap.ID)}}, "CROFT_FAILPOINT=kill=rewind.branch"))
+	out, err := filepath.Glob(filepath.Join(filepath.Dir(w.Path), ".trash", "*.rewind", "gone", "dir", "open"))
+	if err != nil || len(out) != 1 {
+		t.Fatalf("%q had gone, %v", out, err)
+	}
+	gittest.WriteFile(t, out[0], "saved\nlate\n")
+	if _, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := filepath.Glob(filepath.Join(filepath.Dir(w.Path), ".trash", "*.rewind", "kept-*", "dir", "*"))
+	if err != nil || len(kept) != 1 || filepath.Base(kept[0]) != "open" {
+		t.Fatalf("kept are %q, %v; %s", kept, err, e.Notices())
+	}
+	if b, err := os.ReadFile(kept[0]); err != nil || string(b) != "saved\nlate\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// TestRewindThatCannotBeSettled: the agent puts something in the way of an interrupted
+// rewind. Who wants to remove the workspace is told, and does not wait.
+func TestRewindThatCannotBeSettled(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "f"), "one\n")
+	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gittest.WriteFile(t, filepath.Join(w.Path, "f"), "two\n")
+	killed(t, helper(t, r, task{Restore: &croft.RestoreRequest{Ref: string(snap.ID)}}, "CROFT_FAILPOINT=kill=rewind.files"))
+	away := w.Path + ".away"
+	if err := os.Rename(w.Path, away); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for range 2 {
+		res, err := e.Remove(ctx, croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+		if ctx.Err() != nil {
+			t.Fatal("it waits for ever")
+		}
+		if err != nil || len(res.Kept) != 1 || res.Kept[0].Reason.Code != croft.WorkspaceBusy || !strings.Contains(res.Kept[0].Reason.Details, "not there now") {
+			t.Fatalf("Remove = %+v, %v", res, err)
+		}
+	}
+	if err := os.Rename(away, w.Path); err != nil {
+		t.Fatal(err)
+	}
+	res, err := e.Remove(ctx, croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
+	if err != nil || len(res.Removed) != 1 {
+		t.Errorf("Remove = %+v, %v", res, err)
+	}
+}
+
+// TestPrivateFileInTheWay: where the snapshot has a file there is a directory now, with
+// a file that is saved apart.
+func TestPrivateFileInTheWay(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	conf := filepath.Join(w.Path, "conf")
+	gittest.WriteFile(t, conf, "a file\n")
+	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(conf); err != nil {
+		t.Fatal(err)
+	}
+	gittest.WriteFile(t, filepath.Join(conf, ".env"), "KEY=1\n")
+	gittest.WriteFile(t, filepath.Join(conf, "y"), "y\n")
+	if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(snap.ID)}); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(conf); err != nil || string(b) != "a file\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := e.Undo(t.Context(), croft.UndoRequest{Mode: croft.RemoveForce}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{".env": "KEY=1\n", "y": "y\n"} {
+		if b, err := os.ReadFile(filepath.Join(conf, name)); err != nil || string(b) != want {
+			t.Errorf("%s: %q, %v", name, b, err)
 		}
 	}
 }

@@ -227,7 +227,12 @@ func (e *Engine) recoverAll(ctx context.Context, ops []journal.Operation, repo c
 		}
 		// A workspace that cannot be brought back to a snapshot now is nobody's to use
 		// until it is, and no other act depends on it.
-		if err != nil && op.Repo == repo && !errors.Is(err, errUnsettled) {
+		if errors.Is(err, errUnsettled) {
+			e.unsettled.Store(op.ID, err)
+			continue
+		}
+		e.unsettled.Delete(op.ID)
+		if err != nil && op.Repo == repo {
 			return &croft.Error{
 				Code: croft.CleanupFailed, Op: "recover", Message: fmt.Sprintf("an interrupted %s could not be taken back", op.Kind),
 				Hint: "croft doctor --fix", Err: err,

@@ -95,7 +95,7 @@ func (e *Engine) rollBackResolve(ctx context.Context, r *repo, op *operation, ca
 	if isHalf {
 		health := r.trees.Health(specOf(rec))
 		if health == checkout.Missing {
-			return nil
+			return errors.Join(errUnsettled, errAway)
 		}
 		if isHalf = health == checkout.Intact; isHalf {
 			if isHalf, err = e.isAtHead(ctx, r, rec, how); err != nil {
@@ -112,7 +112,13 @@ func (e *Engine) rollBackResolve(ctx context.Context, r *repo, op *operation, ca
 			return err
 		}
 	}
-	return e.goOnRewinding(ctx, r, op, back)
+	if err := e.goOnRewinding(ctx, r, op, back); err != nil {
+		return err
+	}
+	if back.From.ID != how.From.ID {
+		e.notice("an interrupted resolution of %s was taken back; what the workspace held is in a snapshot: croft restore %s", rec.Workspace.Name, back.From.ID)
+	}
+	return nil
 }
 
 // leaveResolve ends a resolution and leaves the workspace as it is, to be used.

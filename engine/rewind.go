@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
@@ -103,6 +104,19 @@ func (e *Engine) beginRewind(ctx context.Context, r *repo, rec journal.Record, h
 // errUnsettled says that a rewind was neither done nor taken back; it is left
 // to whoever comes next.
 var errUnsettled = errors.New("the next command tries again")
+
+// unsettled says of an operation that it was interrupted, and can be neither finished
+// nor taken back now.
+func unsettled(op journal.Operation, cause error) error {
+	why := &croft.Error{
+		Code: croft.WorkspaceBusy, Workspace: strings.Join(op.Names, " "), Message: fmt.Sprintf("an interrupted %s could be neither finished nor taken back", op.Kind),
+		Details: cause.Error(), Hint: "croft doctor --fix, once nobody writes there",
+	}
+	if told, is := errors.AsType[*croft.Error](cause); is {
+		why.Details = cmp.Or(told.Details, told.Message)
+	}
+	return why
+}
 
 // errAway says that a directory is not there now. It may come back.
 var errAway = errors.New("its directory is not there now")

@@ -52,8 +52,6 @@ func (e *Engine) goOnRewinding(ctx context.Context, r *repo, op *operation, how 
 		switch {
 		case err == nil:
 			return nil
-		case errors.Is(err, errAway):
-			return nil // the command goes on with it that finds it again
 		case isKept(err):
 			return nil // it is done
 		case try == rewindTries || !errors.Is(err, errWorkedOn):

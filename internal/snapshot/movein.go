@@ -83,18 +83,18 @@ func moveWritable(from, to *fsx.Dir, name string) error {
 		return err
 	}
 	defer root.Close()
-	if root.Chmod(name, e.Mode.Perm()|0o700) != nil {
+	if root.Chmod(name, e.Mode&modeBits|0o700) != nil {
 		return err
 	}
 	if err := from.MoveFile(name, to, name); err != nil {
-		return errors.Join(err, root.Chmod(name, e.Mode.Perm()))
+		return errors.Join(err, root.Chmod(name, e.Mode&modeBits))
 	}
 	moved, err := to.Root()
 	if err != nil {
 		return err
 	}
 	defer moved.Close()
-	return moved.Chmod(name, e.Mode.Perm())
+	return moved.Chmod(name, e.Mode&modeBits)
 }
 
 // putBack undoes whatever was done of an exchange.

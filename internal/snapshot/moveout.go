@@ -100,8 +100,8 @@ func (m *rewinder) unlockDirs() error {
 		if err != nil || !info.IsDir() || info.Mode()&0o700 == 0o700 {
 			continue
 		}
-		if m.root.Chmod(path, info.Mode().Perm()|0o700) == nil {
-			m.dirs = append(m.dirs, dirMode{path, info.Mode().Perm()})
+		if m.root.Chmod(path, info.Mode()&modeBits|0o700) == nil {
+			m.dirs = append(m.dirs, dirMode{path, info.Mode() & modeBits})
 		}
 	}
 	return nil
@@ -122,8 +122,8 @@ func (m *rewinder) moveOne(ctx context.Context, p *pair, path string, isNested b
 		return nil // a directory is not what a snapshot has a file for
 	}
 	if isNested && before.Mode&0o200 == 0 { // it can only be moved by whoever can write to it
-		if err := m.root.Chmod(path, before.Mode.Perm()|0o700); err == nil {
-			m.others = append(m.others, dirMode{path, before.Mode.Perm()})
+		if err := m.root.Chmod(path, before.Mode&modeBits|0o700); err == nil {
+			m.others = append(m.others, dirMode{path, before.Mode & modeBits})
 		}
 	}
 	if err := p.from.MoveFile(name, p.to, name); errors.Is(err, fs.ErrNotExist) {
@@ -198,7 +198,7 @@ func (m *rewinder) prune(left map[string]bool) error {
 			continue
 		}
 		if info, err := m.root.Lstat(dir); err == nil && info.IsDir() && m.root.Remove(dir) == nil {
-			m.dirs = append(m.dirs, dirMode{dir, info.Mode().Perm()})
+			m.dirs = append(m.dirs, dirMode{dir, info.Mode() & modeBits})
 		}
 	}
 	return nil

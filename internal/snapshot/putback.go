@@ -12,7 +12,8 @@ import (
 
 // PutBack puts back into a checkout what a rewind had moved out of it when its
 // process died. What one of the snapshots has is deleted, if something is at its
-// path by now; what none has is kept, and a KeptError says where.
+// path by now, or if it had gone for good; what none has is kept, and a KeptError
+// says where.
 func PutBack(ctx context.Context, r *git.Repository, path, aside string, commits ...string) error {
 	dir, err := fsx.OpenDir(aside)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -22,11 +23,14 @@ func PutBack(ctx context.Context, r *git.Repository, path, aside string, commits
 		return err
 	}
 	defer dir.Close()
+	b := &backPutter{aside: dir, saved: contents{repo: r, commits: commits}}
 	if dir.Has(wasDir) {
-		b := &backPutter{aside: dir, saved: contents{repo: r, commits: commits}}
 		if err := b.all(ctx, path); err != nil {
 			return err
 		}
+	}
+	if err := b.sortOut(ctx); err != nil {
+		return err
 	}
 	kept := nameKept(dir)
 	for _, part := range []string{wasDir, goneDir, newDir} {
@@ -79,6 +83,52 @@ func (b *backPutter) dir(ctx context.Context, from, to *fsx.Dir, dir string) err
 		}
 	}
 	return nil
+}
+
+// sortOut keeps what is in no snapshot of the files that had gone for good: somebody
+// may have written to one since.
+func (b *backPutter) sortOut(ctx context.Context) error {
+	gone, err := b.aside.OpenDir(goneDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer gone.Close()
+	return b.sortOutIn(ctx, gone, "")
+}
+
+func (b *backPutter) sortOutIn(ctx context.Context, d *fsx.Dir, dir string) error {
+	names, err := d.Names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		e, err := d.Stat(name)
+		switch {
+		case err != nil:
+			return err
+		case e.Mode.IsDir() && !isRepository(d, name):
+			err = b.sortOutBelow(ctx, d, path)
+		case e.Mode.IsDir(), (e.Mode.IsRegular() || e.Mode&fs.ModeSymlink != 0) && !b.isSaved(ctx, d, path):
+			err = keepFile(b.aside, goneDir, path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *backPutter) sortOutBelow(ctx context.Context, d *fsx.Dir, dir string) error {
+	below, err := d.OpenDir(filepath.Base(dir))
+	if err != nil {
+		return err
+	}
+	defer below.Close()
+	return b.sortOutIn(ctx, below, dir)
 }
 
 func isRepository(d *fsx.Dir, name string) bool {

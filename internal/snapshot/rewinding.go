@@ -95,6 +95,9 @@ type movedOut struct {
 	nested map[string]git.FileStat // of a repository
 }
 
+// modeBits are what can be set of a mode.
+const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
 type dirMode struct {
 	path string
 	mode fs.FileMode
@@ -161,6 +164,8 @@ func (m *rewinder) list(ctx context.Context) error {
 		commits = append(commits, m.Also)
 	}
 	n := 0 // how many the first two know
+	isFile := map[string]bool{}
+	var private []string // what was saved apart
 	for i, commit := range commits {
 		if i == 2 {
 			n = len(m.known.files)
@@ -182,10 +187,16 @@ func (m *rewinder) list(ctx context.Context) error {
 			m.known.nested = append(m.known.nested, p.nested...)
 		}
 		if commit != m.to {
+			for _, path := range meta.Secrets {
+				private = append(private, filepath.FromSlash(string(path)))
+			}
 			continue
 		}
 		for _, path := range meta.Secrets {
 			p.files = append(p.files, filepath.FromSlash(string(path)))
+		}
+		for _, path := range p.files {
+			isFile[path] = true
 		}
 		above := map[string]bool{".": true}
 		for _, path := range slices.Concat(p.files, p.nested, p.empty) {
@@ -193,6 +204,14 @@ func (m *rewinder) list(ctx context.Context) error {
 			for d := filepath.Dir(path); !above[d]; d = filepath.Dir(d) {
 				above[d] = true
 				m.known.files = append(m.known.files, d)
+			}
+		}
+	}
+	for _, path := range private { // which stays, but for the directory that it is in
+		for d := filepath.Dir(path); d != "."; d = filepath.Dir(d) {
+			if isFile[d] {
+				m.known.files = append(m.known.files, path)
+				break
 			}
 		}
 	}
@@ -233,7 +252,7 @@ func (m *rewinder) exchange(ctx context.Context) error {
 func (m *rewinder) setModes(ctx context.Context) error {
 	for _, d := range m.restore.meta.Modes {
 		if info, err := m.root.Lstat(string(d.Path)); err == nil && info.IsDir() {
-			m.others = append(m.others, dirMode{string(d.Path), info.Mode().Perm()})
+			m.others = append(m.others, dirMode{string(d.Path), info.Mode() & modeBits})
 		}
 	}
 	m.restore.root = m.root
