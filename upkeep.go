@@ -67,6 +67,10 @@ type GCResult struct {
 	// Announced is what is going to be deleted from the trash and has not been
 	// announced before.
 	Announced []Announcement `json:"announced"`
+
+	// Kept are removed workspaces whose time is over and whose directory stays in
+	// the trash, because it has commits that could not be brought to the project.
+	Kept []Kept `json:"kept,omitempty"`
 }
 
 // Finding is something that the doctor noticed.

@@ -117,11 +117,13 @@ func TestIsolatedOwnRefsWithoutDirectory(t *testing.T) {
 
 // TestIsolatedOwnCommitsAreKeptForGood: commits that no branch of the project has
 // stay when the workspace cannot be restored any more, and go from the archive once
-// a branch has all of them.
+// a branch has all of them, and the project has the tag.
 func TestIsolatedOwnCommitsAreKeptForGood(t *testing.T) {
 	t.Parallel()
 	r, e, w := isolated(t)
 	commits := ownWork(t, r, w)
+	tag := filepath.Join(t.TempDir(), "tag")
+	gittest.WriteFile(t, tag, r.GitIn(w.Path, "cat-file", "tag", "v1")+"\n")
 	if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil || len(res.Removed) != 1 {
 		t.Fatalf("Remove: %+v, %v", res, err)
 	}
@@ -139,10 +141,20 @@ func TestIsolatedOwnCommitsAreKeptForGood(t *testing.T) {
 		r.Git("branch", "--quiet", "kept-"+string(rune('a'+i)), oid)
 	}
 	gc(t, engineIn(t, r, 401*24*time.Hour))
-	own := slices.DeleteFunc(strings.Fields(r.Git("for-each-ref", "--format=%(refname)", "refs/croft/archive/")), func(ref string) bool {
-		return !strings.HasSuffix(ref, "/own")
-	})
-	if len(own) != 0 {
+	if own := ownArchive(r); len(own) != 1 {
+		t.Errorf("left are %q, although the project does not have the tag", own)
+	}
+	r.Git("update-ref", "refs/tags/v1", r.Git("hash-object", "-t", "tag", "-w", tag))
+	gc(t, engineIn(t, r, 402*24*time.Hour))
+	if own := ownArchive(r); len(own) != 0 {
 		t.Errorf("left are %q, although branches have all commits", own)
 	}
+}
+
+// ownArchive lists the refs that keep what agents of removed isolated workspaces had
+// of their own.
+func ownArchive(r *gittest.Repo) []string {
+	return slices.DeleteFunc(strings.Fields(r.Git("for-each-ref", "--format=%(refname)", "refs/croft/archive/")), func(ref string) bool {
+		return !strings.HasSuffix(ref, "/own")
+	})
 }

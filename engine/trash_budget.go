@@ -190,6 +190,11 @@ func (t *tidying) drop(ctx context.Context, it *trashItem) {
 		all = it.amount
 		err = t.Engine.drop(ctx, t.r, it)
 	}
+	if stays, ok := errors.AsType[unkept](err); ok {
+		it.hasFailed = true
+		t.res.Kept = append(t.res.Kept, croft.Kept{ID: it.rec.Workspace.ID, Name: it.rec.Workspace.Name, Reason: stays.why})
+		return
+	}
 	if it.hasFailed = t.failed(ctx, it, err); it.hasFailed {
 		return
 	}

@@ -158,6 +158,11 @@ func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 		}
 		work = saved
 	}
+	if fsx.IsThere(dir) {
+		if err := e.keepStowed(ctx, r, it); err != nil {
+			return err
+		}
+	}
 	if err := failpoint.Hit("trash.saved"); err != nil {
 		return err
 	}
@@ -294,7 +299,7 @@ func (e *Engine) withdraw(ctx context.Context, r *repo, it *trashItem) error {
 
 // sweepArchive lets go of what was archived of workspaces that cannot be
 // restored any more: what their index needed, and commits that a branch has.
-// Other commits stay for good.
+// Other commits, and tags that the project does not have, stay for good.
 func (e *Engine) sweepArchive(ctx context.Context, r *repo, records []journal.Record, pins []journal.Pin) error {
 	isPurged := map[croft.ID]bool{}
 	for _, rec := range records {
@@ -305,7 +310,7 @@ func (e *Engine) sweepArchive(ctx context.Context, r *repo, records []journal.Re
 		return !isPurged[id] || what == "work"
 	})
 	var tips []string
-	keeps := map[string][]string{}
+	keeps, stays := map[string][]string{}, map[string]bool{}
 	for _, p := range pins {
 		switch path.Base(p.Ref) {
 		case "state":
@@ -318,6 +323,9 @@ func (e *Engine) sweepArchive(ctx context.Context, r *repo, records []journal.Re
 				return err
 			}
 			keeps[p.Ref] = c.Parents
+			if stays[p.Ref], err = r.git.HasAlone(ctx, p.OID); err != nil {
+				return err
+			}
 		default:
 			keeps[p.Ref] = []string{p.OID}
 		}
@@ -329,7 +337,7 @@ func (e *Engine) sweepArchive(ctx context.Context, r *repo, records []journal.Re
 	}
 	var gone []string
 	for _, p := range pins {
-		if !slices.ContainsFunc(keeps[p.Ref], func(oid string) bool { return alone[oid] }) {
+		if !stays[p.Ref] && !slices.ContainsFunc(keeps[p.Ref], func(oid string) bool { return alone[oid] }) {
 			gone = append(gone, p.Ref)
 		}
 	}

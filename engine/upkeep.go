@@ -255,8 +255,8 @@ func (e *Engine) integrated(ctx context.Context, r *repo, rec journal.Record) (b
 		if head, err := e.pinned(ctx, r, archiveRef(rec.Workspace.ID)); err == nil && head != rec.Trash.Tip {
 			tips = append(tips, head)
 		}
-		own, err := e.ownTips(ctx, r, rec.Workspace.ID)
-		if err != nil {
+		own, isAlone, err := e.ownTips(ctx, r, rec.Workspace.ID)
+		if err != nil || isAlone {
 			return false, err
 		}
 		tips = append(tips, own...)
@@ -277,17 +277,22 @@ func (e *Engine) integrated(ctx context.Context, r *repo, rec journal.Record) (b
 }
 
 // ownTips are the commits that the agent of a removed isolated workspace had beside
-// its branch.
-func (e *Engine) ownTips(ctx context.Context, r *repo, id croft.ID) ([]string, error) {
+// its branch, and whether it had something else that the project has nowhere, such as
+// an annotated tag.
+func (e *Engine) ownTips(ctx context.Context, r *repo, id croft.ID) (tips []string, isAlone bool, err error) {
 	own, err := e.pinned(ctx, r, archiveOwnRef(id))
 	if errors.Is(err, git.ErrNoRef) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	c, err := r.git.ReadCommit(ctx, own)
-	return c.Parents, err
+	if err != nil {
+		return nil, false, err
+	}
+	isAlone, err = r.git.HasAlone(ctx, own)
+	return c.Parents, isAlone, err
 }
 
 // sweepBranches deletes recorded branches whose workspace is gone. Their tips

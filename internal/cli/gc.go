@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -28,6 +29,7 @@ type gcResult struct {
 	Branches  []string             `json:"branches"`
 	Forgotten int                  `json:"forgotten"`
 	Announced []croft.Announcement `json:"announced"`
+	Kept      []croft.Kept         `json:"kept"`
 }
 
 func newGCCommand(a *app) *cobra.Command {
@@ -75,12 +77,12 @@ func (a *app) runGC(ctx context.Context, svc collector, repo string) error {
 	if a.json {
 		a.emit(gcResult{
 			formatVersion, nonNil(result.Purged), nonNil(result.Reduced), nonNil(result.Stripped),
-			result.Bytes, result.Inodes, nonNil(result.Branches), result.Forgotten, nonNil(result.Announced),
+			result.Bytes, result.Inodes, nonNil(result.Branches), result.Forgotten, nonNil(result.Announced), nonNil(result.Kept),
 		})
 		return nil
 	}
 	rows := gcRows(*result)
-	if len(rows) == 0 && len(result.Announced) == 0 && result.Forgotten == 0 {
+	if len(rows) == 0 && len(result.Announced)+len(result.Kept) == 0 && result.Forgotten == 0 {
 		a.note("nothing to collect")
 	}
 	a.table(rows)
@@ -95,6 +97,9 @@ func (a *app) runGC(ctx context.Context, svc collector, repo string) error {
 		if ann.At.After(now) {
 			a.note("%s", announcement(now, ann))
 		}
+	}
+	for _, k := range result.Kept {
+		a.note("%s: %s (%s); %s", k.Name, k.Reason.Message, strings.ReplaceAll(k.Reason.Details, "\n", ", "), k.Reason.Hint)
 	}
 	return nil
 }

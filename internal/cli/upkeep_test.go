@@ -160,6 +160,7 @@ func TestGC(t *testing.T) {
 				{ID: "t4", Name: "wip", Left: croft.LeftDirectory, At: noon.Add(24 * time.Hour), Reason: croft.TrashOverBudget},
 				{ID: "t5", Name: "old", Left: croft.LeftSnapshot, At: noon.Add(24 * time.Hour), Reason: croft.TrashExpired},
 			},
+			Kept: []croft.Kept{{ID: "t6", Name: "bad", Reason: &croft.Error{Message: "its directory stays", Details: "one\ntwo", Hint: "croft restore t6"}}},
 		}, nil
 	}}
 	r := newRun(svc)
@@ -171,14 +172,15 @@ func TestGC(t *testing.T) {
 		"1.2 MB and 89 inodes freed\n"+
 			"forgotten, because nothing was left of them for long: 3 removed workspaces\n"+
 			"wip: its directory goes from the trash in 24h, because the trash is over its budget; before that: croft restore t4\n"+
-			"old: what is left of it goes from the trash in 24h, because its time is over; before that: croft restore t5\n")
+			"old: what is left of it goes from the trash in 24h, because its time is over; before that: croft restore t5\n"+
+			"bad: its directory stays (one, two); croft restore t6\n")
 	svc.gc = func(string) (*croft.GCResult, error) {
 		return &croft.GCResult{
 			Bytes: 5, Forgotten: 3, Announced: []croft.Announcement{{ID: "t4", Name: "wip", Left: croft.LeftDirectory, At: noon, Reason: croft.TrashOverBudget}},
 		}, nil
 	}
 	r.call(t, "gc", "--json").wantJSON(t, croft.ExitOK, `{"version":1,"purged":[],"reduced":[],"stripped":[],"bytes":5,"inodes":0,"branches":[],"forgotten":3,
-		"announced":[{"id":"t4","name":"wip","left":"directory","at":"2026-01-02T12:00:00Z","reason":"budget"}]}`)
+		"announced":[{"id":"t4","name":"wip","left":"directory","at":"2026-01-02T12:00:00Z","reason":"budget"}],"kept":[]}`)
 }
 
 func TestTrash(t *testing.T) {

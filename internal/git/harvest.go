@@ -274,29 +274,17 @@ func (p *private) fetch(ctx context.Context, last syncState, n news) (release fu
 	if tip := n.now.Refs["refs/heads/"+last.Branch]; last.Branch != "" && tip != "" {
 		essential = append(essential, tip)
 	}
-	for _, some := range [][]string{slices.Concat(essential, p.present(ctx, wanted)), essential} {
-		if release, second := p.pull(ctx, some, known); second == nil {
-			return release, nil
-		}
+	must, second := p.pull(ctx, essential, known)
+	if second != nil {
+		return nil, p.wrong("its objects are not whole: %v", err)
 	}
-	return nil, p.wrong("its objects are not whole: %v", err)
-}
-
-// present are those of some objects that the private side has.
-func (p *private) present(ctx context.Context, oids []string) []string {
-	out, err := p.w.Repo.git.run(ctx, door{repo: p.w.Repo}, call{
-		args: []string{"cat-file", "--batch-check"}, stdin: strings.Join(oids, "\n") + "\n", env: p.privateObjects(), config: notTrusted,
-	})
-	if err != nil {
-		return nil
+	there, second := p.present(ctx, wanted)
+	if second != nil {
+		return must, nil
 	}
-	var list []string
-	for line := range strings.Lines(string(out)) {
-		if f := strings.Fields(line); len(f) == 3 {
-			list = append(list, f[0])
-		}
-	}
-	return list
+	rest := slices.DeleteFunc(there, func(oid string) bool { return slices.Contains(essential, oid) })
+	may, _ := p.pullWhole(ctx, rest, slices.Concat(known, essential))
+	return func() { must(); may() }, nil
 }
 
 // known are the commits that the repository has, with all that they lead to,

@@ -30,6 +30,7 @@ type ownRefs struct {
 	head  string
 	refs  map[string]string
 	stash string
+	more  []string // objects that are kept without a name
 }
 
 // stashRef is the newest stash.
@@ -100,6 +101,11 @@ func (w *Worktree) ownRefs() ownRefs {
 		}
 		p.close()
 	}
+	return last.own(now)
+}
+
+// own is what of a private git directory is the agent's own.
+func (last syncState) own(now privateState) ownRefs {
 	own := ownRefs{refs: map[string]string{}, stash: now.Stash}
 	for name, oid := range now.Refs {
 		if name != "refs/heads/"+last.Branch && last.Delivered[name] != oid && last.Shown[name] != oid {
@@ -157,12 +163,12 @@ func (r *Repository) storeOwn(ctx context.Context, own ownRefs) (string, error) 
 			fmt.Fprintf(&lines, "%s %s\n", own.refs[name], name)
 		}
 	}
-	for _, oid := range stashOIDs(own.stash) {
+	for _, oid := range slices.Concat(stashOIDs(own.stash), own.more) {
 		if _, err := s.add(ctx, oid); err != nil {
 			return "", err
 		}
 	}
-	if lines.Len() == 0 && len(s.parents) == 0 {
+	if lines.Len() == 0 && len(s.parents)+len(s.tags)+len(s.objects) == 0 {
 		return "", nil
 	}
 	tree, err := s.tree(map[string]string{"refs": lines.String(), "head": own.head, "stash": own.stash})
