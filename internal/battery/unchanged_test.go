@@ -73,7 +73,7 @@ func (o *operator) one() {
 		o.work(o.live[i])
 		o.p.mustCroft("remove", "--force", o.live[i])
 		o.live = append(o.live[:i], o.live[i+1:]...)
-	case "clean":
+	case "reap", "clean":
 		o.p.mustCroft(verb, "--yes")
 	case "doctor":
 		o.p.mustCroft(verb, "--fix")
