@@ -33,10 +33,7 @@ func TestCommitDuringRecovery(t *testing.T) {
 			e := engineIn(t, r, 0)
 			w := create(t, e, croft.CreateRequest{Name: "a"})
 			gittest.WriteFile(t, filepath.Join(w.Path, "mine"), "one\n")
-			snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			snap := snapshotOf(t, e, "a")
 			if name == "Rewind" {
 				gittest.WriteFile(t, filepath.Join(w.Path, "later"), "two\n")
 			}
@@ -112,10 +109,7 @@ func TestRecoveredRewindDropsItsOwnLocks(t *testing.T) {
 	r := gittest.New(t)
 	e := engineIn(t, r, 0)
 	create(t, e, croft.CreateRequest{Name: "a"})
-	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := snapshotOf(t, e, "a")
 	r.Write("meta.json", `{"version":1,"head":{"branch":"main"}}`)
 	r.Commit("forged")
 	forged := r.Git("rev-parse", "HEAD")
@@ -148,10 +142,7 @@ func TestRecoveredRewindNamesWhatItKept(t *testing.T) {
 	r := gittest.New(t)
 	e := engineIn(t, r, 0)
 	w := create(t, e, croft.CreateRequest{Name: "a"})
-	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := snapshotOf(t, e, "a")
 	open := filepath.Join(w.Path, "open")
 	gittest.WriteFile(t, open, "saved\n")
 	killed(t, helper(t, r, task{Restore: &croft.RestoreRequest{Ref: string(snap.ID)}}, "CROFT_FAILPOINT=kill=snapshot.rewind"))
@@ -185,10 +176,7 @@ func TestWrittenAfterFilesHadGone(t *testing.T) {
 	r := gittest.New(t)
 	e := engineIn(t, r, 0)
 	w := create(t, e, croft.CreateRequest{Name: "a"})
-	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := snapshotOf(t, e, "a")
 	gittest.WriteFile(t, filepath.Join(w.Path, "dir", "open"), "saved\n")
 	gittest.WriteFile(t, filepath.Join(w.Path, "dir", "other"), "saved, too\n")
 	killed(t, helper(t, r, task{Restore: &croft.RestoreRequest{Ref: string(snap.ID)}}, "CROFT_FAILPOINT=kill=rewind.branch"))
@@ -217,10 +205,7 @@ func TestRewindThatCannotBeSettled(t *testing.T) {
 	e := engineIn(t, r, 0)
 	w := create(t, e, croft.CreateRequest{Name: "a"})
 	gittest.WriteFile(t, filepath.Join(w.Path, "f"), "one\n")
-	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := snapshotOf(t, e, "a")
 	gittest.WriteFile(t, filepath.Join(w.Path, "f"), "two\n")
 	killed(t, helper(t, r, task{Restore: &croft.RestoreRequest{Ref: string(snap.ID)}}, "CROFT_FAILPOINT=kill=rewind.files"))
 	away := w.Path + ".away"
@@ -256,10 +241,7 @@ func TestPrivateFileInTheWay(t *testing.T) {
 	w := create(t, e, croft.CreateRequest{Name: "a"})
 	conf := filepath.Join(w.Path, "conf")
 	gittest.WriteFile(t, conf, "a file\n")
-	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := snapshotOf(t, e, "a")
 	if err := os.Remove(conf); err != nil {
 		t.Fatal(err)
 	}

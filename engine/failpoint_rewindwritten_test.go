@@ -40,10 +40,7 @@ func TestWrittenDuringRewind(t *testing.T) {
 				e := engineIn(t, r, 0)
 				w := create(t, e, croft.CreateRequest{Name: "a"})
 				gittest.WriteFile(t, filepath.Join(w.Path, "mine"), "one\n")
-				snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
-				if err != nil {
-					t.Fatal(err)
-				}
+				snap := snapshotOf(t, e, "a")
 				if err := os.Remove(filepath.Join(w.Path, "mine")); err != nil {
 					t.Fatal(err)
 				}
@@ -81,10 +78,7 @@ func TestWrittenToOpenFile(t *testing.T) {
 	r := gittest.New(t)
 	e := engineIn(t, r, 0)
 	w := create(t, e, croft.CreateRequest{Name: "a"})
-	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := snapshotOf(t, e, "a")
 	path := filepath.Join(w.Path, "later")
 	gittest.WriteFile(t, path, "two\n")
 	goOn := paused(t, r, task{Restore: &croft.RestoreRequest{Ref: string(snap.ID)}}, "snapshot.rewind")

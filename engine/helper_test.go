@@ -424,6 +424,16 @@ func (job task) bringBack(ctx context.Context, e croft.Service) error {
 	return nil
 }
 
+// snapshotOf takes a snapshot of a workspace.
+func snapshotOf(t *testing.T, e croft.Service, name string) *croft.Snapshot {
+	t.Helper()
+	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
 // wantNoLocks fails if a lock of git's is left in the repository.
 func wantNoLocks(t *testing.T, r *gittest.Repo) {
 	t.Helper()

@@ -23,16 +23,13 @@ func TestRewindOnFullDisk(t *testing.T) {
 	mounted(t, "tmpfs", base, "tmpfs", "size=128M", 0)
 	e := engineIn(t, r, 0)
 	w := create(t, e, croft.CreateRequest{Name: "a"})
-	snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	snap := snapshotOf(t, e, "a")
 	gittest.WriteFile(t, filepath.Join(w.Path, "small"), "work\n")
 	gittest.WriteFile(t, filepath.Join(w.Path, "large"), "no longer\n")
 	fill := filepath.Join(base, "fill")
 	leave(t, base, fill, "100")
 	want := everythingIn(t, w.Path)
-	_, err = e.Restore(t.Context(), croft.RestoreRequest{Ref: string(snap.ID)})
+	_, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(snap.ID)})
 	wantCode(t, err, croft.NoSpace)
 	wantAsWas(t, want, everythingIn(t, w.Path))
 	if got := show(t, e, "a").State; got != croft.Ready {
@@ -41,7 +38,7 @@ func TestRewindOnFullDisk(t *testing.T) {
 	if err := os.Remove(fill); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = e.Restore(t.Context(), croft.RestoreRequest{Ref: string(snap.ID)}); err != nil {
+	if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(snap.ID)}); err != nil {
 		t.Errorf("once there is room: %v", err)
 	}
 }
