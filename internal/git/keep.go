@@ -42,7 +42,7 @@ const fewObjects = 6
 // object leads to comes before it, so that a process which dies while it writes
 // them leaves no object behind that leads to nothing.
 func (q *quarantine) reachable(ctx context.Context, commits []string) ([]Object, error) {
-	k := &keepWalk{q: q, ctx: ctx, seen: map[string]bool{}, trees: map[string][]TreeEntry{}}
+	k := &keepWalk{q: q, ctx: ctx, seen: map[string]bool{}, commits: map[string]walkedCommit{}, trees: map[string]walkedTree{}}
 	for _, oid := range commits {
 		if err := k.commit(oid, isRoot); err != nil {
 			return nil, err
@@ -59,8 +59,23 @@ type keepWalk struct {
 	q     *quarantine
 	ctx   context.Context
 	found []Object
-	seen  map[string]bool
-	trees map[string][]TreeEntry // that were read
+	seen  map[string]bool // and walked, or left out
+
+	// What was read: a commit of a stack is a parent, too, and its tree a base.
+	commits map[string]walkedCommit
+	trees   map[string]walkedTree
+}
+
+type walkedCommit struct {
+	Object
+	Commit
+	isOwn bool // written here, not in the repository
+}
+
+type walkedTree struct {
+	Object
+	entries []TreeEntry
+	isOwn   bool
 }
 
 // commitRole says how a walk came to a commit.
@@ -81,17 +96,50 @@ func (k *keepWalk) object(oid string) (o Object, isOwn bool, err error) {
 	return o, false, err
 }
 
+func (k *keepWalk) readCommit(oid string) (walkedCommit, error) {
+	if c, ok := k.commits[oid]; ok {
+		return c, nil
+	}
+	o, isOwn, err := k.object(oid)
+	if err != nil {
+		return walkedCommit{}, err
+	}
+	c, err := parseCommit(o)
+	if err != nil {
+		return walkedCommit{}, err
+	}
+	k.commits[oid] = walkedCommit{o, c, isOwn}
+	return k.commits[oid], nil
+}
+
+func (k *keepWalk) readTree(oid string) (walkedTree, error) {
+	if t, ok := k.trees[oid]; ok {
+		return t, nil
+	}
+	o, isOwn, err := k.object(oid)
+	if err != nil {
+		return walkedTree{}, err
+	}
+	t := walkedTree{Object: o, isOwn: isOwn}
+	if o.Type == "tree" {
+		if t.entries, err = k.q.repo.parseTree(o.Data); err != nil {
+			return walkedTree{}, err
+		}
+	}
+	if !isOwn {
+		t.Data = nil // only what was written here is written anew
+	}
+	k.trees[oid] = t
+	return t, nil
+}
+
 func (k *keepWalk) commit(oid string, role commitRole) error {
 	if k.seen[oid] {
 		return nil
 	}
 	k.seen[oid] = true
-	o, isOwn, err := k.object(oid)
-	if err != nil || !isOwn && role == isParent {
-		return err
-	}
-	c, err := parseCommit(o)
-	if err != nil {
+	c, err := k.readCommit(oid)
+	if err != nil || !c.isOwn && role == isParent {
 		return err
 	}
 	var bases []string
@@ -99,11 +147,7 @@ func (k *keepWalk) commit(oid string, role commitRole) error {
 		if err := k.commit(p, isParent); err != nil {
 			return err
 		}
-		parent, _, err := k.object(p)
-		if err != nil {
-			return err
-		}
-		was, err := parseCommit(parent)
+		was, err := k.readCommit(p)
 		if err != nil {
 			return err
 		}
@@ -112,8 +156,8 @@ func (k *keepWalk) commit(oid string, role commitRole) error {
 	if err := k.tree(c.Tree, bases, 0); err != nil {
 		return err
 	}
-	if isOwn {
-		k.found = append(k.found, o)
+	if c.isOwn {
+		k.found = append(k.found, c.Object)
 	}
 	return nil
 }
@@ -127,34 +171,32 @@ func (k *keepWalk) tree(oid string, bases []string, depth int) error {
 		return nil
 	}
 	k.seen[oid] = true
-	o, isOwn, err := k.object(oid)
+	t, err := k.readTree(oid)
 	if err != nil {
 		return err
 	}
-	entries, err := k.q.repo.parseTree(o.Data)
-	if err != nil {
-		return err
+	if t.Type != "tree" {
+		return fmt.Errorf("%s is a %s, not a tree", oid, t.Type)
 	}
-	k.trees[oid] = entries
 	was, err := k.entriesOf(bases)
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
+	for _, e := range t.entries {
 		there := was[e.Name]
 		switch {
 		case e.Mode == "160000": // a submodule's commit is in another repository
 		case e.Mode == "40000":
 			err = k.tree(e.OID, there, depth+1)
 		case !slices.Contains(there, e.OID):
-			err = k.blob(e.OID, isOwn)
+			err = k.blob(e.OID, t.isOwn)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if isOwn {
-		k.found = append(k.found, o)
+	if t.isOwn {
+		k.found = append(k.found, t.Object)
 	}
 	return nil
 }
@@ -163,21 +205,14 @@ func (k *keepWalk) tree(oid string, bases []string, depth int) error {
 func (k *keepWalk) entriesOf(trees []string) (map[string][]string, error) {
 	all := map[string][]string{}
 	for _, oid := range trees {
-		entries, known := k.trees[oid]
-		if !known {
-			o, _, err := k.object(oid)
-			if errors.Is(err, ErrNoObject) || err == nil && o.Type != "tree" {
-				continue // a partial clone lacks it, or a file is a directory now
-			}
-			if err != nil {
-				return nil, err
-			}
-			if entries, err = k.q.repo.parseTree(o.Data); err != nil {
-				return nil, err
-			}
-			k.trees[oid] = entries
+		t, err := k.readTree(oid)
+		if errors.Is(err, ErrNoObject) {
+			continue // a partial clone lacks it
 		}
-		for _, e := range entries {
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range t.entries { // none where a file is a directory now
 			all[e.Name] = append(all[e.Name], e.OID)
 		}
 	}

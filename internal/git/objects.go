@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/croft-sh/croft/internal/proc"
 )
@@ -53,6 +54,7 @@ type objectSession struct {
 	p    *proc.Process
 	out  *bufio.Reader
 	made *settings // that it was started with
+	seen time.Time // when these were found to hold
 	uses int
 	idle expiry
 }
@@ -60,6 +62,11 @@ type objectSession struct {
 // objectUses is how many questions one process answers. It keeps packs open that
 // are gone by now.
 const objectUses = 10000
+
+// settingsHold is how long settings are taken to hold. A walk over objects asks
+// hundreds of questions in that time, and to look at the files that decide the
+// settings takes longer than to read an object.
+const settingsHold = 20 * time.Millisecond
 
 // catFileArgs: names end in NUL, because git takes a carriage return at the
 // end of a line away.
@@ -113,11 +120,17 @@ func (c *countingWriter) Write(b []byte) (int, error) {
 // may have to fetch what a partial clone lacks. It reports whether there was
 // one before.
 func (s *objectSession) start(ctx context.Context) (reused bool, err error) {
+	s.uses++
+	mayReuse := s.p != nil && s.uses <= objectUses
+	if mayReuse && time.Since(s.seen) < settingsHold {
+		return true, nil
+	}
 	now, err := s.repo.settingsOf(ctx, s.repo.CommonDir)
 	if err != nil {
 		return false, err
 	}
-	if s.uses++; s.p != nil && s.made == now && s.uses <= objectUses {
+	s.seen = time.Now()
+	if mayReuse && s.made == now {
 		return true, nil
 	}
 	_ = s.end()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -110,7 +111,7 @@ func (r *Repository) parseTree(data []byte) ([]TreeEntry, error) {
 		if plain := strings.TrimLeft(mode, "0"); plain != "" { // some tools wrote 040000, and git takes it
 			mode = plain
 		}
-		entries = append(entries, TreeEntry{Mode: mode, Name: name, OID: fmt.Sprintf("%x", rest[:size])})
+		entries = append(entries, TreeEntry{Mode: mode, Name: name, OID: hex.EncodeToString(rest[:size])})
 		data = rest[size:]
 	}
 	return entries, nil
