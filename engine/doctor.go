@@ -38,6 +38,7 @@ const (
 	findPack         = "PACK_DAMAGED"
 	findStore        = "STORE_DAMAGED"
 	findBorrows      = "BORROWS_ELSEWHERE"
+	findLeftOut      = "NOT_BROUGHT"
 	findLags         = "CHECKOUT_LAGS"
 	findIrregular    = string(croft.FileIrregular)
 )
@@ -219,10 +220,10 @@ func (d *doctor) workspaces(ctx context.Context) error {
 			d.movedWorkspace(ctx, rec, away[i])
 			continue
 		}
-		tree := d.r.trees.At(specOf(rec))
-		if h == checkout.Intact && w.Mode == croft.ModeIsolated && w.State == croft.Ready && tree.BorrowsElsewhere() {
-			d.find(findBorrows, w.Name, "Its git directory does not borrow objects from where Croft keeps them: that was changed, or the state directory lies elsewhere now.",
-				func() error { return d.underLock(ctx, d.r, tree.Rejoin) })
+		if h == checkout.Intact && w.Mode == croft.ModeIsolated && w.State == croft.Ready {
+			if err := d.ownGit(ctx, rec); err != nil {
+				return err
+			}
 		}
 		switch h {
 		case checkout.Missing:

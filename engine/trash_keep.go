@@ -56,10 +56,12 @@ func (e *Engine) keepStowed(ctx context.Context, r *repo, it *trashItem) error {
 	if err == nil || pinning != nil || ctx.Err() != nil {
 		return errors.Join(pinning, ctx.Err())
 	}
-	dir := "'" + strings.ReplaceAll(rec.Trash.Dir, "'", `'\''`) + "'"
 	return unkept{&croft.Error{
 		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Details: err.Error(), Err: err,
 		Message: "its directory stays in the trash, because not all that its own git directory has could be brought to the project",
-		Hint:    "croft restore " + string(id) + ", and mend it there; or, to delete it for good: rm -rf " + dir,
+		Hint:    "croft restore " + string(id) + ", and mend it there; or, to delete it for good: rm -rf " + shellWord(rec.Trash.Dir),
 	}}
 }
+
+// shellWord is a path as a word of a shell's.
+func shellWord(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }

@@ -153,16 +153,8 @@ func (p *private) deliverable(ctx context.Context, head string, x *Index, data [
 // send brings objects of the repository to the private side: the commit that is
 // checked out, what an act is in the middle of, and what is staged.
 func (p *private) send(ctx context.Context, last syncState, now privateState, head string, x *Index) error {
-	has := []string{}
-	if last.Base != "" {
-		has = append(has, last.Base)
-	}
 	_, was := now.resolve()
-	for _, oid := range append(slices.Collect(maps.Values(now.Refs)), was) {
-		if oid != "" && !slices.Contains(has, oid) {
-			has = append(has, oid)
-		}
-	}
+	has := oidsOf(slices.Concat([]string{last.Base}, slices.Collect(maps.Values(now.Refs)), []string{was})...)
 	wanted := []string{head}
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "ORIG_HEAD", "REBASE_HEAD"} {
 		b, err := readAdmin(p.w.Admin, name)
@@ -178,12 +170,12 @@ func (p *private) send(ctx context.Context, last syncState, now privateState, he
 			}
 		}
 	}
-	wanted = slices.DeleteFunc(wanted, func(oid string) bool { return !p.isOID(oid) || slices.Contains(has, oid) })
+	wanted = slices.DeleteFunc(has.without(wanted), func(oid string) bool { return !p.isOID(oid) })
 	blobs, err := p.stagedBeside(ctx, head, x)
 	if err != nil {
 		return err
 	}
-	return p.push(ctx, append(wanted, blobs...), has)
+	return p.push(ctx, append(wanted, blobs...), has.list)
 }
 
 // stagedBeside lists the staged objects that the commit which is checked out
@@ -313,10 +305,9 @@ func (p *private) show(ctx context.Context, branches map[string]string) error {
 	if err != nil {
 		return err
 	}
-	has := append(slices.Collect(maps.Values(now.Refs)), last.Base)
-	has = slices.DeleteFunc(has, func(oid string) bool { return oid == "" })
-	wanted := slices.DeleteFunc(slices.Sorted(maps.Values(branches)), func(oid string) bool { return slices.Contains(has, oid) })
-	if err := p.push(ctx, slices.Compact(wanted), has); err != nil {
+	has := oidsOf(append(slices.Collect(maps.Values(now.Refs)), last.Base)...)
+	wanted := has.without(slices.Sorted(maps.Values(branches)))
+	if err := p.push(ctx, slices.Compact(wanted), has.list); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("deliver.siblings"); err != nil {

@@ -101,11 +101,12 @@ func (p *private) harvest(ctx context.Context, last syncState, now privateState)
 	if err != nil {
 		return err
 	}
-	release, err := p.fetch(ctx, last, n)
+	release, left, err := p.fetch(ctx, last, n)
 	if err != nil {
 		return err
 	}
 	defer release()
+	last.Left = p.named(n.now, left)
 	if err := failpoint.Hit("harvest.fetched"); err != nil {
 		return err
 	}
@@ -139,26 +140,23 @@ func (p *private) take(ctx context.Context, last syncState, n news) error {
 // news reads what there is to bring.
 func (p *private) news(ctx context.Context, last syncState, now privateState) (news, error) {
 	n := news{now: now}
-	add := func(oid string) {
-		if oid != "" && !slices.Contains(n.tips, oid) {
-			n.tips = append(n.tips, oid)
-		}
-	}
 	_, head := now.resolve()
-	add(head)
+	tips := oidsOf(head)
 	for name, oid := range now.Refs {
 		if last.Delivered[name] != oid {
-			add(oid)
+			tips.add(oid)
 		}
 	}
-	if len(n.tips) > 1 {
-		slices.Sort(n.tips[min(1, len(head)):])
+	for _, oid := range now.Inner {
+		tips.add(oid)
 	}
+	slices.Sort(tips.list[min(1, len(head)):])
 	for _, oid := range slices.Concat(p.pendingOIDs(), stashOIDs(now.Stash)) {
 		if p.isOID(oid) {
-			add(oid)
+			tips.add(oid)
 		}
 	}
+	n.tips = tips.list
 	data, err := p.read("index")
 	if errors.Is(err, os.ErrNotExist) {
 		return n, nil
@@ -249,43 +247,6 @@ func (w *Worktree) newlyStaged(x *Index) ([]string, error) {
 }
 
 func (r *Repository) emptyBlob() string { return hex.EncodeToString(r.hashObject("blob", nil)) }
-
-// fetch brings the objects. The repository keeps them until release is called,
-// by when refs have to name them.
-func (p *private) fetch(ctx context.Context, last syncState, n news) (release func(), err error) {
-	known := p.known(ctx, last)
-	wanted := slices.DeleteFunc(slices.Concat(n.tips, n.blobs), func(oid string) bool { return slices.Contains(known, oid) })
-	if len(wanted) == 0 {
-		return func() {}, nil
-	}
-	if err := p.checkObjects(); err != nil {
-		return nil, err
-	}
-	release, err = p.pull(ctx, wanted, known)
-	if err == nil {
-		return release, nil
-	}
-	// A ref or a log may name what is not there, or what leads to nothing. What is
-	// checked out and what is staged must be whole.
-	essential := slices.Clone(n.blobs)
-	if _, head := n.now.resolve(); head != "" {
-		essential = append(essential, head)
-	}
-	if tip := n.now.Refs["refs/heads/"+last.Branch]; last.Branch != "" && tip != "" {
-		essential = append(essential, tip)
-	}
-	must, second := p.pull(ctx, essential, known)
-	if second != nil {
-		return nil, p.wrong("its objects are not whole: %v", err)
-	}
-	there, second := p.present(ctx, wanted)
-	if second != nil {
-		return must, nil
-	}
-	rest := slices.DeleteFunc(there, func(oid string) bool { return slices.Contains(essential, oid) })
-	may, _ := p.pullWhole(ctx, rest, slices.Concat(known, essential))
-	return func() { must(); may() }, nil
-}
 
 // known are the commits that the repository has, with all that they lead to,
 // and whose objects need not be brought.

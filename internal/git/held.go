@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"slices"
 	"strings"
 )
 
@@ -12,19 +11,20 @@ import (
 // and every other tip. It returns "" if there is nothing else.
 func (p *private) hold(ctx context.Context, last syncState, n news) (string, error) {
 	repo := p.w.Repo
-	var parents []string
 	tips, err := p.beside(ctx, last, n)
 	if err != nil {
 		return "", err
 	}
+	commits := oidsOf()
 	for _, oid := range tips {
 		info, err := repo.Info(ctx, oid+"^{commit}")
-		if err == nil && !slices.Contains(parents, info.OID) {
-			parents = append(parents, info.OID)
-		} else if err != nil && !errors.Is(err, ErrNoObject) {
+		if err == nil {
+			commits.add(info.OID)
+		} else if !errors.Is(err, ErrNoObject) {
 			return "", err
 		}
 	}
+	parents := commits.list
 	if len(parents) == 1 && (parents[0] == last.Base || parents[0] == n.now.Refs["refs/heads/"+last.Branch]) {
 		c, err := repo.ReadCommit(ctx, parents[0])
 		if err != nil || n.trees == nil || c.Tree == hex.EncodeToString(n.trees.oid) && n.trees.entries == len(n.staged.Entries) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -65,29 +66,33 @@ func (p *private) allOwn(known []string) (ownRefs, error) {
 	}
 	last := p.w.readSyncFile()
 	own := last.own(now)
-	heads, err := p.innerHeads(now.Refs)
-	if err != nil {
-		return own, err
-	}
-	_, heads["HEAD"] = now.resolve()
-	heads["branch"] = now.Refs["refs/heads/"+last.Branch]
-	named := map[string]bool{"": true, last.Base: true}
-	for _, oid := range known {
-		named[oid] = true
-	}
-	for _, oid := range own.refs {
-		named[oid] = true
-	}
-	for name, oid := range heads {
-		if !named[oid] {
+	_, head := now.resolve()
+	named := oidsOf(append(slices.Collect(maps.Values(own.refs)), known...)...)
+	named.add(last.Base)
+	for name, oid := range map[string]string{"HEAD": head, "branch": now.Refs["refs/heads/"+last.Branch]} {
+		if oid != "" && !named.has[oid] {
 			own.refs[lateRefs+name] = oid
 		}
 	}
-	return own, nil
+	_, err = p.innerHeads(now.Refs)
+	return own, err
+}
+
+// addLate names what worktrees of an agent's own have checked out, unless a ref or
+// something else does.
+func (own *ownRefs) addLate(inner map[string]string, others ...string) {
+	named := oidsOf(slices.AppendSeq(others, maps.Values(own.refs))...)
+	for i, name := range slices.Sorted(maps.Keys(inner)) {
+		if oid := inner[name]; oid != "" && !named.has[oid] {
+			named.add(oid)
+			own.refs[fmt.Sprintf("%sworktree-%d", lateRefs, i)] = oid
+		}
+	}
 }
 
 // innerHeads reads what is checked out in the worktrees that an agent made of its
-// git directory.
+// git directory, by their names. It fails if there is one that cannot be read, and
+// returns the others.
 func (p *private) innerHeads(refs map[string]string) (map[string]string, error) {
 	heads := map[string]string{}
 	entries, err := fs.ReadDir(p.root.FS(), "worktrees")
@@ -100,24 +105,25 @@ func (p *private) innerHeads(refs map[string]string) (map[string]string, error) 
 	if len(entries) > maxRefs {
 		return nil, p.wrong("it has more than %d worktrees", maxRefs)
 	}
-	for i, e := range entries {
+	var wrong error
+	for _, e := range entries {
 		b, err := p.read(path.Join("worktrees", e.Name(), "HEAD"))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		if err != nil {
-			return nil, p.wrong("worktrees/%s/HEAD cannot be read", e.Name())
-		}
 		oid, ref := parseRefFile(b)
 		switch {
+		case err != nil:
+			wrong = errors.Join(wrong, p.wrong("worktrees/%s/HEAD cannot be read", e.Name()))
 		case ref != "" && strings.HasPrefix(ref, "refs/") && canBeRef(ref):
-			oid = refs[ref]
+			heads[e.Name()] = refs[ref]
 		case ref != "" || !p.isOID(oid):
-			return nil, p.wrong("worktrees/%s/HEAD names nothing that can be checked out", e.Name())
+			wrong = errors.Join(wrong, p.wrong("worktrees/%s/HEAD names nothing that can be checked out", e.Name()))
+		default:
+			heads[e.Name()] = oid
 		}
-		heads[fmt.Sprintf("worktree-%d", i)] = oid
 	}
-	return heads, nil
+	return heads, wrong
 }
 
 // addKept adds what a commit keeps that is not named any more.
@@ -201,7 +207,8 @@ func (r *Repository) HasAlone(ctx context.Context, own string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(strings.Fields(string(out)), func(oid string) bool { return slices.Contains(beside, oid) }), nil
+	alone := oidsOf(beside...)
+	return slices.ContainsFunc(strings.Fields(string(out)), func(oid string) bool { return alone.has[oid] }), nil
 }
 
 // bringAll brings what refs and stashes name, as far as it is there.
@@ -227,8 +234,9 @@ func (p *private) bringAll(ctx context.Context, own ownRefs, was string, known [
 	if err != nil {
 		return nil, p.wrong("its objects cannot be read: %v", err)
 	}
+	isThere := oidsOf(there...).has
 	for name, oid := range own.refs { // a damaged pack looks as if nothing was there
-		if !slices.Contains(there, oid) {
+		if !isThere[oid] {
 			return nil, p.wrong("%s names %s, which is not there or damaged", name, oid)
 		}
 	}
@@ -236,10 +244,11 @@ func (p *private) bringAll(ctx context.Context, own ownRefs, was string, known [
 		known = append(known, was)
 	}
 	known = slices.DeleteFunc(known, func(oid string) bool { _, err := p.w.Repo.Info(ctx, oid); return err != nil })
-	release, err = p.pullWhole(ctx, there, known)
-	if err != nil {
+	release, left := p.pullWhole(ctx, there, known, p.pull)
+	if len(left) > 0 {
 		release()
-		return nil, p.wrong("not all of its objects are whole: %v", err)
+		oid := slices.Min(slices.Collect(maps.Keys(left)))
+		return nil, p.wrong("%d of its objects are not whole, such as %s: %v", len(left), oid, left[oid])
 	}
 	return release, nil
 }
@@ -247,35 +256,41 @@ func (p *private) bringAll(ctx context.Context, own ownRefs, was string, known [
 // mostPulls bounds how often git is asked again for what is whole.
 const mostPulls = 200
 
-// pullWhole brings those of some objects that are whole, with all that they lead to.
-// It fails with why one was left out; release is to be called nevertheless.
-func (p *private) pullWhole(ctx context.Context, wanted, known []string) (release func(), err error) {
+// pullWhole brings those of some objects that are whole, with all that they lead to,
+// by a function such as pull. It returns those that were left out, with the reason.
+func (p *private) pullWhole(ctx context.Context, wanted, known []string, pull pulling) (release func(), left map[string]error) {
+	left = map[string]error{}
 	var releases []func()
 	pulls := 0
-	var some func(wanted []string) error
-	some = func(wanted []string) error {
-		if pulls++; pulls > mostPulls {
-			return fmt.Errorf("%d objects were left out after %d attempts", len(wanted), mostPulls)
+	leave := func(wanted []string, err error) {
+		for _, oid := range wanted {
+			left[oid] = err
 		}
-		release, err := p.pull(ctx, wanted, known)
+	}
+	var some func(wanted []string)
+	some = func(wanted []string) {
+		if pulls++; pulls > mostPulls {
+			leave(wanted, fmt.Errorf("it was left out after %d attempts", mostPulls))
+			return
+		}
+		release, err := pull(ctx, wanted, known)
 		switch {
 		case err == nil:
 			releases, known = append(releases, release), slices.Concat(known, wanted)
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case len(wanted) == 1:
-			return fmt.Errorf("%s: %w", wanted[0], err)
+		case len(wanted) == 1 || ctx.Err() != nil:
+			leave(wanted, err)
+		default:
+			half := len(wanted) / 2
+			some(wanted[:half])
+			some(wanted[half:])
 		}
-		half := len(wanted) / 2
-		return errors.Join(some(wanted[:half]), some(wanted[half:]))
 	}
-	err = some(wanted)
+	some(wanted)
 	return func() {
 		for _, release := range releases {
 			release()
 		}
-	}, err
+	}, left
 }
 
 // present are those of some objects that the private side has.

@@ -115,6 +115,8 @@ func (last syncState) own(now privateState) ownRefs {
 	if ref, isOn := strings.CutPrefix(now.Head, "ref: "); isOn && own.refs[ref] != "" {
 		own.head = now.Head
 	}
+	_, head := now.resolve()
+	own.addLate(now.Inner, last.Base, head, now.Refs["refs/heads/"+last.Branch])
 	return own
 }
 

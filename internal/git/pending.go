@@ -90,8 +90,8 @@ func (w *Worktree) held(ctx context.Context) []string {
 // commits returns those that are commits and are there, each once.
 func (w *Worktree) commits(ctx context.Context, oids []string) ([]string, error) {
 	var out []string
-	for _, oid := range oids {
-		if !isHex(oid) || oid == w.Repo.ZeroOID() || slices.Contains(out, oid) {
+	for _, oid := range oidsOf(oids...).list {
+		if !isHex(oid) || oid == w.Repo.ZeroOID() {
 			continue
 		}
 		info, err := w.Repo.Info(ctx, oid)

@@ -161,10 +161,13 @@ type privateState struct {
 	Refs  map[string]string `json:"refs,omitempty"`
 	Files map[string]string `json:"files,omitempty"` // of the index and of an act in progress: size and time
 	Stash string            `json:"stash,omitempty"` // the log of the stash
+	// Inner are the commits that are checked out in worktrees that the agent made of
+	// its git directory, by the worktree's name.
+	Inner map[string]string `json:"inner,omitempty"`
 }
 
 func (s privateState) equal(other privateState) bool {
-	return s.Head == other.Head && s.Stash == other.Stash && maps.Equal(s.Refs, other.Refs) && maps.Equal(s.Files, other.Files)
+	return s.Head == other.Head && s.Stash == other.Stash && maps.Equal(s.Refs, other.Refs) && maps.Equal(s.Files, other.Files) && maps.Equal(s.Inner, other.Inner)
 }
 
 // resolve returns the branch and the commit that HEAD names.
@@ -210,6 +213,7 @@ func (p *private) state() (privateState, error) {
 		return s, err
 	}
 	s.Stash = p.readStash()
+	s.Inner, _ = p.innerHeads(s.Refs) // one that cannot be read keeps nothing else from being brought
 	note := func(name string) {
 		if info, err := p.root.Lstat(filepath.FromSlash(name)); err == nil && info.Mode().IsRegular() {
 			s.Files[name] = stampOf(info)
@@ -314,6 +318,8 @@ type syncState struct {
 	Tip       string            `json:"tip,omitempty"`       // where the repository's branch was
 	Delivered map[string]string `json:"delivered,omitempty"` // refs that the repository gave
 	Shown     map[string]string `json:"shown,omitempty"`     // refs that were there from the beginning
+	// Left is what the last harvest could not bring.
+	Left []LeftOut `json:"left,omitempty"`
 	// Pending says that the repository's side was going to be changed, and that
 	// the private side has not been told.
 	Pending bool `json:"pending,omitempty"`
@@ -389,8 +395,8 @@ func (w *Worktree) PrivateHead(refs *RefReader) (branch, oid string, err error) 
 }
 
 // OwnTips are the commits of branches, tags and stashes that an agent made in
-// its own git directory, beside the branch that it was given, as of the last
-// harvest.
+// its own git directory, beside the branch that it was given, and of what its own
+// worktrees have checked out, as of the last harvest.
 func (w *Worktree) OwnTips() []string {
 	if !w.IsIsolated() {
 		return nil
@@ -399,6 +405,11 @@ func (w *Worktree) OwnTips() []string {
 	var tips []string
 	for name, oid := range last.Private.Refs {
 		if name != "refs/heads/"+last.Branch && last.Delivered[name] != oid && oid != last.Base {
+			tips = append(tips, oid)
+		}
+	}
+	for _, oid := range last.Private.Inner {
+		if oid != "" && oid != last.Base {
 			tips = append(tips, oid)
 		}
 	}
