@@ -162,6 +162,20 @@ func (s besideSetting) check(t *testing.T) {
 			}
 		}
 	}
+	s.waitMaintenance(t)
 	s.r.Git("fsck", "--strict", "--no-dangling")
 	wantNoLocks(t, s.r)
+}
+
+// waitMaintenance waits until the git that the agent's commits started has packed
+// the objects anew: it goes on in the background when the commit is made.
+func (s besideSetting) waitMaintenance(t *testing.T) {
+	t.Helper()
+	lock := filepath.Join(s.r.Dir, ".git", "objects", "maintenance.lock")
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Lstat(lock); err != nil {
+			return
+		}
+	}
+	t.Error("the agent's git has been packing for 30 seconds")
 }

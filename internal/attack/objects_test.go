@@ -168,7 +168,10 @@ func TestForgedWhileChecked(t *testing.T) {
 		h.goesOn()
 		restore()
 		h.mustNotHaveLanded(r)
-		if r.code == 0 || !strings.Contains(r.stdout, "OBJECT_FORGED") {
+		// Which of two objects with one name is read is git's choice. Where it is
+		// the true one, the check has seen it.
+		isTold := strings.Contains(r.stdout, "OBJECT_FORGED") || strings.Contains(r.stdout, "CHECK_FAILED") && strings.Contains(r.stdout, unreviewed)
+		if r.code == 0 || !isTold {
 			t.Errorf("the merge was not refused for what it is: %v", r)
 		}
 	})

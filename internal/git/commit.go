@@ -104,7 +104,7 @@ func (r *Repository) identity(ctx context.Context, s *settings, role string) (st
 	name = cmp.Or(name, s.values[role+".name"], s.values["user.name"])
 	email = cmp.Or(email, s.values[role+".email"], s.values["user.email"])
 	if name == "" || email == "" {
-		out, err := r.git.run(ctx, door{repo: r}, call{args: []string{"var", env + "IDENT"}})
+		out, err := r.git.run(ctx, door{repo: r}, call{args: []string{"var", env + "IDENT"}, asks: true})
 		if err != nil {
 			return "", fmt.Errorf("%w: %w", ErrNoIdentity, err)
 		}
@@ -116,4 +116,30 @@ func (r *Repository) identity(ctx context.Context, s *settings, role string) (st
 	}
 	clean := strings.NewReplacer("<", "", ">", "", "\n", "")
 	return fmt.Sprintf("%s <%s>", strings.TrimSpace(clean.Replace(name)), strings.TrimSpace(clean.Replace(email))), nil
+}
+
+// knowsCommitter reports whether the user has an address. Where nothing says it
+// git looks the name of the machine up, and waits some seconds where no server
+// answers.
+func (g *Git) knowsCommitter(s *settings) bool {
+	variable, _ := g.environ("GIT_COMMITTER_EMAIL")
+	mail, _ := g.environ("EMAIL")
+	return cmp.Or(variable, mail, s.values["committer.email"], s.values["user.email"]) != ""
+}
+
+// reflogIdentity is the configuration that says whose name git writes into a
+// reflog.
+func (g *Git) reflogIdentity(s *settings) [][2]string {
+	name, _ := g.environ("GIT_COMMITTER_NAME")
+	email, _ := g.environ("GIT_COMMITTER_EMAIL")
+	if !g.knowsCommitter(s) {
+		name, email = cmp.Or(name, unknownName), unknownEmail
+	}
+	var kv [][2]string
+	for _, pair := range [][2]string{{"committer.name", name}, {"committer.email", email}} {
+		if pair[1] != "" {
+			kv = append(kv, pair)
+		}
+	}
+	return kv
 }

@@ -175,6 +175,9 @@ func (g *Git) hardened(ctx context.Context, d door, c call) ([]string, error) {
 		}
 		global = s.file
 		kv = slices.Concat(kv, s.filters, own)
+		if !c.asks {
+			kv = append(kv, g.reflogIdentity(s)...)
+		}
 		if c.network {
 			access = s.credentials
 		}

@@ -126,6 +126,7 @@ type call struct {
 	writes  []string // other locks that it takes, relative to the common directory
 	network bool     // with the user's credentials
 	session bool     // answers questions until it is closed: each has a deadline of its own
+	asks    bool     // for the user's identity, as git would find it out
 	inherit []*os.File
 }
 

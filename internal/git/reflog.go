@@ -164,8 +164,11 @@ func (l *reflogger) wants(ref string) bool {
 	})
 }
 
-// unknownCommitter stands in logs where git does not know who the user is.
-const unknownCommitter = "croft <croft@localhost>"
+// Who stands in logs where git does not know who the user is.
+const (
+	unknownName, unknownEmail = "croft", "croft@localhost"
+	unknownCommitter          = unknownName + " <" + unknownEmail + ">"
+)
 
 // committer is who moves refs. It cannot end the line or be taken for more than
 // a name and an address.
@@ -176,8 +179,10 @@ func (l *reflogger) committer() string {
 	w := l.w
 	s, err := w.repo.settingsOf(l.ctx, w.repo.CommonDir)
 	if err == nil && s != w.signer {
-		w.who, err = w.repo.identity(l.ctx, s, "committer")
-		w.signer = s
+		w.who, w.signer = "", s
+		if w.repo.git.knowsCommitter(s) {
+			w.who, err = w.repo.identity(l.ctx, s, "committer")
+		}
 	}
 	l.who = strings.Map(func(c rune) rune {
 		if c < ' ' || c == 0x7f {

@@ -227,6 +227,46 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// TestReflogIdentity: a git that writes a reflog never has to find out the
+// machine's name, for which it would ask a server.
+func TestReflogIdentity(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		set        func(r *gittest.Repo)
+	}{
+		{"nobody", unknownCommitter, func(*gittest.Repo) {}},
+		{"by variables", "Vera <vera@example.com>", func(r *gittest.Repo) {
+			r.Env = append(r.Env, "GIT_COMMITTER_NAME=Vera", "GIT_COMMITTER_EMAIL=vera@example.com")
+		}},
+		{"by the address of mail", "<mail@example.com>", func(r *gittest.Repo) { r.Env = append(r.Env, "EMAIL=mail@example.com") }},
+		{"by configuration", "Global <global@example.com>", func(r *gittest.Repo) {
+			r.Git("config", "--global", "user.name", "Global")
+			r.Git("config", "--global", "user.email", "global@example.com")
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := gittest.New(t)
+			r.Env = withoutIdentity(r.Env)
+			c.set(r)
+			w := addWorktree(t, r, open(t, r), "wt")
+			if err := w.Checkout(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			head := r.Git("rev-parse", "HEAD")
+			if err := w.Repo.UpdateRefs(t.Context(), RefUpdate{"refs/heads/moved", head, ""}); err != nil {
+				t.Fatal(err)
+			}
+			for _, log := range []string{filepath.Join(w.Admin, "logs", "HEAD"), filepath.Join(w.Repo.CommonDir, "logs", "refs", "heads", "moved")} {
+				b, err := os.ReadFile(log)
+				lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+				if err != nil || !strings.Contains(lines[len(lines)-1], c.want) {
+					t.Errorf("%s has %q, %v, want %s", log, b, err, c.want)
+				}
+			}
+		})
+	}
+}
+
 func TestSafeDirectory(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give a repository to somebody else")
