@@ -81,7 +81,8 @@ type Round struct {
 	// of files that git was told not to look at. What is large is committed.
 	HeldBack []HeldBack `json:"heldBack,omitempty"`
 	// Absent names the checkouts that were not found when the round was ended by
-	// force. What is committed or staged is kept.
+	// force. What is committed or staged is kept; of an isolated one, as of the last
+	// time that Croft looked.
 	Absent []AbsentCheckout `json:"absent,omitempty"`
 	// Failed names the workspaces that could not be put away when the round
 	// ended, with the reason. They are as they were.
@@ -100,7 +101,8 @@ type HeldBack struct {
 }
 
 // AbsentCheckout is a checkout of a round that ended without it. What was neither
-// committed nor staged there is in that directory alone, wherever it is.
+// committed nor staged there is in that directory alone, wherever it is. So is what was
+// committed in an isolated one after Croft last looked.
 type AbsentCheckout struct {
 	Workspace ID     `json:"workspace"`
 	Agent     string `json:"agent"`

@@ -177,7 +177,11 @@ func (e *Engine) endSeat(ctx context.Context, ses *journal.Session, t *journal.T
 func seatAway(ses *journal.Session, t *journal.Turn, rec journal.Record, h checkout.Health) error {
 	why := croft.AsError("round", broken(rec, h))
 	again := fmt.Sprintf("croft round end --session %s --number %d", ses.ID, t.Number)
-	why.Hint = fmt.Sprintf("put it back at %s, then %s; with --force it ends with what is committed", rec.Workspace.Path, again)
+	kept := "what is committed"
+	if rec.Workspace.Mode == croft.ModeIsolated {
+		kept = "what was committed when Croft last looked"
+	}
+	why.Hint = fmt.Sprintf("put it back at %s, then %s; with --force it ends with %s", rec.Workspace.Path, again, kept)
 	return why
 }
 

@@ -164,8 +164,11 @@ func restoreNotes(rec journal.Record, was croft.TrashLeft) []string {
 	case croft.LeftSnapshot:
 		notes = append(notes, "its directory was gone; files that git ignores did not come back")
 	case croft.LeftCommits:
-		notes = append(notes, "its directory was gone, and there is no snapshot of it; "+
-			"what was neither committed nor staged, and files that git ignores, did not come back")
+		without := "what was neither committed nor staged"
+		if rec.Workspace.Mode == croft.ModeIsolated {
+			without += ", what was committed after Croft last looked"
+		}
+		notes = append(notes, "its directory was gone, and there is no snapshot of it; "+without+", and files that git ignores, did not come back")
 	}
 	if len(gone) > 0 {
 		notes = append(notes, fmt.Sprintf("gone from the trash, to be made again: %s", someOf(gone)))

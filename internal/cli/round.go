@@ -281,9 +281,21 @@ func (a *app) noteAbsent(round *croft.Round) {
 		}
 		ws := round.Workspaces[i]
 		a.note("%s: ended without its checkout, which is not at %s", absent.Agent, a.shown(absent.Path))
-		a.note("  kept: what is committed, %s on %s, and what was staged; the rest is in that directory alone", short(ws.Head), ws.Branch)
+		a.note("  kept: %s", keptWithout(ws))
 		a.note("  hint: put it back at its path, then croft restore %s; without it, that makes a checkout of what is kept", ws.ID)
 	}
+}
+
+// keptWithout says what is kept of a workspace that ended without its checkout. What is
+// committed in an isolated one is in its own git directory until Croft brings it.
+func keptWithout(ws croft.Workspace) string {
+	switch {
+	case ws.Mode != croft.ModeIsolated:
+		return fmt.Sprintf("what is committed, %s on %s, and what was staged; the rest is in that directory alone", short(ws.Head), ws.Branch)
+	case ws.Head == ws.Base:
+		return fmt.Sprintf("%s on %s, where it began; what was committed since, if anything, is not known, and is in that directory alone", short(ws.Head), ws.Branch)
+	}
+	return fmt.Sprintf("%s on %s, and what was staged, as Croft last saw them; what was committed since is not known, and is in that directory alone", short(ws.Head), ws.Branch)
 }
 
 func newRoundPresent(a *app) *cobra.Command {
