@@ -179,7 +179,7 @@ func (e *Engine) enqueue(ctx context.Context, rec journal.Record, m journal.Merg
 			return err
 		}
 		now.Workspace.MergeStatus = croft.MergePending
-		return errors.Join(tx.PutMerge(m), tx.Put(now), tx.Emit(e.event(croft.EventMergeQueued, now)))
+		return errors.Join(tx.PutMerge(m), tx.Put(now), tx.Emit(e.mergeEvent(croft.EventMergeQueued, m)))
 	})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package servicetest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -409,7 +410,8 @@ func mergeEvents(t *testing.T, f *fixture) {
 	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded merge.queued merge.reverted")
 }
 
-// wantMergeEvents compares the kinds of all events about merges.
+// wantMergeEvents compares the kinds of all events about merges. Each has the
+// merge as it was then.
 func (f *fixture) wantMergeEvents(want string) {
 	f.t.Helper()
 	var kinds []string
@@ -419,6 +421,10 @@ func (f *fixture) wantMergeEvents(want string) {
 		}
 		if strings.HasPrefix(ev.Kind, "merge.") {
 			kinds = append(kinds, ev.Kind)
+			var m croft.Merge
+			if err := json.Unmarshal(ev.Data, &m); err != nil || m.ID == "" || m.Target == "" || m.WorkspaceID != ev.Workspace {
+				f.t.Errorf("%s has %s: %v", ev.Kind, ev.Data, err)
+			}
 		}
 	}
 	if got := strings.Join(kinds, " "); got != want {
