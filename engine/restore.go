@@ -194,9 +194,7 @@ func (e *Engine) vacant(ctx context.Context, r *repo, rec journal.Record) error 
 		return err
 	}
 	if !r.isFree(rec) {
-		return &croft.Error{
-			Code: croft.WorktreeExists, Message: "something is at its path now", Details: w.Path, Hint: "move it away, then restore again",
-		}
+		return r.occupied(rec)
 	}
 	tip, err := r.git.ReadRef(ctx, "refs/heads/"+w.Branch)
 	switch {

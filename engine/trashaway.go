@@ -102,11 +102,13 @@ func movedBy(from, to string) (was, now string) {
 // that was deleted, and else the restoration is refused, unless it is wanted
 // without. The caller holds the repository's lock.
 func (e *Engine) locateStowed(ctx context.Context, r *repo, rec *journal.Record, mode croft.RestoreMode) error {
-	if !isTrashAway(rec.Trash) {
-		return nil
-	}
+	_, isCopy := copyInTrash(*rec)
 	isBack := fsx.Identity(rec.Identity).IsAt(rec.Workspace.Path)
-	if to := r.findTrash(ctx, *rec); to != "" {
+	if !isTrashAway(rec.Trash) {
+		if !isCopy || isBack {
+			return nil
+		}
+	} else if to := r.findTrash(ctx, *rec); to != "" {
 		return e.followTrash(ctx, r, rec, to)
 	}
 	switch {
@@ -115,6 +117,8 @@ func (e *Engine) locateStowed(ctx context.Context, r *repo, rec *journal.Record,
 		if err := e.keepApart(ctx, r, rec.Workspace.ID); err != nil {
 			return err
 		}
+	case isCopy:
+		return copyStowed(*rec)
 	case fsx.IsThere(rec.Trash.Dir):
 		return notOurs(rec.Trash.Dir)
 	default:
@@ -147,10 +151,14 @@ func (d *doctor) movedTrash(ctx context.Context) error {
 		return err
 	}
 	for _, rec := range records {
-		if !isTrashAway(rec.Trash) {
+		to := ""
+		if isTrashAway(rec.Trash) {
+			to = d.r.findTrash(ctx, rec)
+		}
+		if to == "" && d.copiedTrash(ctx, rec) || !isTrashAway(rec.Trash) {
 			continue
 		}
-		if to := d.r.findTrash(ctx, rec); to != "" {
+		if to != "" {
 			d.find(findTrashMoved, rec.Workspace.Name, "It was removed, and its directory was moved from "+rec.Trash.Dir+" to "+to+".", func() error {
 				return d.underLock(ctx, d.r, func() error { return d.followTrashNow(ctx, rec.Workspace.ID, to) })
 			})
