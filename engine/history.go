@@ -141,6 +141,7 @@ func (s step) String() string {
 // first. What is already so is passed over.
 func (e *Engine) inverse(ctx context.Context, ops []journal.Operation) ([]step, error) {
 	var steps []step
+	restored := map[croft.ID]bool{} // by the steps
 	ops = slices.Clone(ops)
 	slices.SortStableFunc(ops, func(a, b journal.Operation) int { return a.EndedAt.Compare(b.EndedAt) })
 	for _, op := range slices.Backward(ops) {
@@ -169,7 +170,8 @@ func (e *Engine) inverse(ctx context.Context, ops []journal.Operation) ([]step, 
 			switch {
 			case op.Kind == "remove" && trashed && rec.Trash != nil && !rec.Trash.Purged && rec.Workspace.Mode != croft.ModeLegacy:
 				steps = append(steps, step{rec: rec, restore: true})
-			case (op.Kind == "rewind" || op.Kind == "resolve") && !trashed:
+				restored[id] = true
+			case (op.Kind == "rewind" || op.Kind == "resolve") && (!trashed || restored[id]):
 				var how rewinding
 				if err := json.Unmarshal(op.Input, &how); err != nil {
 					return nil, err
@@ -287,26 +289,9 @@ func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operat
 		return nil, explain("undo", "", err)
 	}
 	a := act{id: newID(), undoes: ops[0].Act}
-	var notes []string
-	for _, st := range steps {
-		switch {
-		case st.revert != nil:
-			err = e.undoMerge(ctx, s.repo, *st.revert, a)
-		case st.rewind != nil:
-			err = e.rewind(ctx, s.repo, *st.rewind, a)
-		case st.restore:
-			was := e.left(ctx, s.repo, st.rec)
-			if err = e.restoreOne(ctx, s.repo, st.rec, croft.RestoreWhole, a); err == nil {
-				for _, note := range restoreNotes(st.rec, was) {
-					notes = append(notes, st.name()+": "+note)
-				}
-			}
-		default:
-			_, err = e.removeOne(ctx, s.repo, st.rec, removal{Event: croft.EventWorkspaceRemoved, act: a}, req.Mode)
-		}
-		if err != nil {
-			return nil, explain("undo", st.name(), err)
-		}
+	notes, err := e.takeSteps(ctx, s.repo, steps, a, req.Mode)
+	if err != nil {
+		return nil, err
 	}
 	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
 		// What the act had itself taken back is in force again.
