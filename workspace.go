@@ -48,7 +48,7 @@ const (
 	Broken State = "broken"
 )
 
-// Fault says why a workspace is broken.
+// Fault says why a workspace is broken, or cannot be used yet.
 type Fault string
 
 // The faults.
@@ -62,6 +62,9 @@ const (
 	FaultUnregistered Fault = "unregistered"
 	// FaultTaken: something else lies at its path.
 	FaultTaken Fault = "taken"
+	// FaultRewinding: its files are being put back to what they were, by a Restore of a
+	// snapshot, an Undo, or a Resolve that is taken back. Its state is Creating.
+	FaultRewinding Fault = "rewinding"
 )
 
 // MergeStatus says what became of a workspace's work. The empty status means
@@ -116,9 +119,11 @@ type Workspace struct {
 	KeptUntil time.Time `json:"keptUntil,omitzero"`
 
 	// Fault says what is wrong with a broken workspace, and MovedFrom where the
-	// record has one that was moved; Path is where it is now.
-	Fault     Fault  `json:"fault,omitempty"`
-	MovedFrom string `json:"movedFrom,omitempty"`
+	// record has one that was moved; Path is where it is now. FaultReason is what kept
+	// the last attempt to put its files back from its end.
+	Fault       Fault  `json:"fault,omitempty"`
+	FaultReason string `json:"faultReason,omitempty"`
+	MovedFrom   string `json:"movedFrom,omitempty"`
 
 	// Collides names the workspaces, and the target, with which it collided in
 	// the last forecast, as far as neither side has new commits since. It is in

@@ -198,8 +198,7 @@ func (d *doctor) operations(ctx context.Context) error {
 		if now.State != journal.OpRunning {
 			continue
 		}
-		d.find(findInterrupted, string(op.ID), fmt.Sprintf("A %s was interrupted when process %d died.", op.Kind, op.Owner.PID),
-			func() error { return d.recoverOne(ctx, op) })
+		d.find(findInterrupted, string(op.ID), d.interrupted(op), func() error { return d.recoverUnsettled(ctx, op) })
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ const removeWithWork croft.RemoveMode = "with work"
 func (e *Engine) guardNow(ctx context.Context, r *repo, rec journal.Record, mode croft.RemoveMode) error {
 	w := rec.Workspace
 	if w.State == croft.Creating {
-		return &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being made or brought back", Hint: "croft list"}
+		return notReady(croft.WorkspaceBusy, rec)
 	}
 	if err := e.guardLeases(ctx, r, w); err != nil || w.Mode == croft.ModeLegacy {
 		return err

@@ -39,7 +39,7 @@ func (e *Engine) hold(ctx context.Context, r *repo, rec journal.Record, asked cr
 		}
 	}
 	if rec.Workspace.State != croft.Ready {
-		return nil, &croft.Error{Code: croft.WorkspaceBroken, Message: "the workspace is not ready: it is " + string(rec.Workspace.State)}
+		return nil, notReady(croft.WorkspaceBroken, rec)
 	}
 	if boot := proc.Here().Boot; rec.Boot != boot {
 		// Somebody works in it again after a restart. What is found is for those

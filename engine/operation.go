@@ -229,6 +229,7 @@ func (e *Engine) recoverAll(ctx context.Context, ops []journal.Operation, repo c
 		// until it is, and no other act depends on it.
 		if errors.Is(err, errUnsettled) {
 			e.unsettled.Store(op.ID, err)
+			e.noteUnsettled(ctx, op, err)
 			continue
 		}
 		e.unsettled.Delete(op.ID)

@@ -127,7 +127,7 @@ func (e *Engine) compare(ctx context.Context, r *repo, rec journal.Record, targe
 	case target == "":
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no target branch", Hint: "croft diff --target BRANCH " + w.Name}
 	case w.State != croft.Ready:
-		return nil, &croft.Error{Code: croft.WorkspaceBroken, Message: "the workspace is not ready: it is " + string(w.State), Hint: "croft doctor"}
+		return nil, notReady(croft.WorkspaceBroken, rec)
 	}
 	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
 		return nil, broken(rec, h)

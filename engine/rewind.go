@@ -108,14 +108,10 @@ var errUnsettled = errors.New("the next command tries again")
 // unsettled says of an operation that it was interrupted, and can be neither finished
 // nor taken back now.
 func unsettled(op journal.Operation, cause error) error {
-	why := &croft.Error{
+	return &croft.Error{
 		Code: croft.WorkspaceBusy, Workspace: strings.Join(op.Names, " "), Message: fmt.Sprintf("an interrupted %s could be neither finished nor taken back", op.Kind),
-		Details: cause.Error(), Hint: "croft doctor --fix, once nobody writes there",
+		Details: whyUnsettled(cause), Hint: "croft doctor --fix, once nobody writes there",
 	}
-	if told, is := errors.AsType[*croft.Error](cause); is {
-		why.Details = cmp.Or(told.Details, told.Message)
-	}
-	return why
 }
 
 // errAway says that a directory is not there now. It may come back.

@@ -62,7 +62,8 @@ func (e *Engine) goOnRewinding(ctx context.Context, r *repo, op *operation, how 
 
 // saveFirst saves what a workspace holds before an interrupted rewind goes on. A
 // state that was put back may speak of one that ended long ago, and does not know
-// what was done since. What a rewind left halfway may not be readable; then it is
+// what was done since. What the last snapshot has, as after an attempt before this one,
+// is not saved again. What a rewind left halfway may not be readable; then it is
 // nobody's work.
 func (e *Engine) saveFirst(ctx context.Context, r *repo, how *rewinding) error {
 	how.saved, how.seen = nil, nil
@@ -77,7 +78,11 @@ func (e *Engine) saveFirst(ctx context.Context, r *repo, how *rewinding) error {
 		return nil
 	}
 	rec.Workspace.State = croft.Ready // which it is until the rewind goes on
-	how.saved, err = e.saveWith(ctx, r, rec, saving{before: how.To.Commit, seen: &how.seen})
+	last, err := e.lastSnapshots(ctx, r, rec.Workspace.ID)
+	if err != nil {
+		return err
+	}
+	how.saved, err = e.saveWith(ctx, r, rec, saving{before: how.To.Commit, seen: &how.seen, last: last})
 	if err != nil && (explainSystem(&croft.Error{}, err) || errors.Is(err, snapshot.ErrChanging)) {
 		return err // the next one tries again
 	}

@@ -56,9 +56,10 @@ func (e *Engine) save(ctx context.Context, r *repo, rec journal.Record, before s
 
 // saving says what a snapshot is for.
 type saving struct {
-	before string          // a snapshot that is going to be restored over the workspace
-	also   []string        // patterns of ignored files that are going to be replaced
-	seen   **snapshot.Seen // set to what was seen of the files, with before
+	before string           // a snapshot that is going to be restored over the workspace
+	also   []string         // patterns of ignored files that are going to be replaced
+	seen   **snapshot.Seen  // set to what was seen of the files, with before
+	last   []croft.Snapshot // one of them is the answer if the workspace still is what that holds
 }
 
 // saveWith is save, for a purpose.
@@ -68,7 +69,7 @@ func (e *Engine) saveWith(ctx context.Context, r *repo, rec journal.Record, what
 		return nil, &croft.Error{Code: croft.Unsupported, Message: "a workspace without isolation has no state of its own"}
 	}
 	if w.State == croft.Creating {
-		return nil, &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being made or brought back", Hint: "croft list"}
+		return nil, notReady(croft.WorkspaceBusy, rec)
 	}
 	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
 		return nil, broken(rec, h)
@@ -89,9 +90,13 @@ func (e *Engine) saveWith(ctx context.Context, r *repo, rec journal.Record, what
 	if err != nil {
 		return nil, err
 	}
+	var last []snapshot.Last
+	for _, s := range what.last {
+		last = append(last, snapshot.Last{Commit: s.Commit, SecretsDir: e.secretsDir(r, s.ID)})
+	}
 	saved, err := snapshot.Save(ctx, tree, snapshot.Selection{
 		Ignored: append(slices.Clone(r.cfg.Snapshot.Ignored), what.also...), Secrets: r.cfg.Snapshot.Secrets, SecretsDir: e.secretsDir(r, id),
-		Before: what.before, Message: "Snapshot of " + w.Name,
+		Before: what.before, Last: last, Message: "Snapshot of " + w.Name,
 		Pin: func(commit string) error {
 			if err := failpoint.Hit("snapshot.saved"); err != nil {
 				return err
@@ -104,16 +109,34 @@ func (e *Engine) saveWith(ctx context.Context, r *repo, rec journal.Record, what
 	if err != nil {
 		return nil, err
 	}
-	if err := failpoint.Hit("snapshot.pinned"); err != nil {
-		return nil, err
-	}
 	if what.seen != nil {
 		*what.seen = saved.Seen
+	}
+	if i := slices.IndexFunc(what.last, func(s croft.Snapshot) bool { return s.Commit == saved.Commit }); i >= 0 {
+		return &what.last[i], nil
+	}
+	if err := failpoint.Hit("snapshot.pinned"); err != nil {
+		return nil, err
 	}
 	out := &croft.Snapshot{
 		ID: id, Workspace: w.ID, Name: w.Name, Commit: saved.Commit, Files: saved.Files, Bytes: saved.Bytes, CreatedAt: e.now(),
 	}
 	return out, e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(e.event(croft.EventWorkspaceSaved, rec)) })
+}
+
+// lastSnapshots are the snapshots of a workspace that were saved last. Several may be
+// of one moment: git counts seconds.
+func (e *Engine) lastSnapshots(ctx context.Context, r *repo, workspace croft.ID) ([]croft.Snapshot, error) {
+	pins, err := e.journal.Pins(ctx, r.id, snapshotRefs+string(workspace)+"/")
+	if err != nil {
+		return nil, err
+	}
+	list, err := readSnapshots(ctx, r, pins)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	newest := list[len(list)-1].CreatedAt
+	return slices.DeleteFunc(list, func(s croft.Snapshot) bool { return s.CreatedAt.Before(newest) }), nil
 }
 
 // Snapshots lists the snapshots of a repository.

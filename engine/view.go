@@ -38,6 +38,7 @@ type view struct {
 	refs   *git.RefReader
 	leases map[croft.ID][]croft.Lease
 	turned map[croft.ID]journal.Merge // the merges of those that stay pending
+	rewind map[croft.ID]string        // those whose files are being put back, and what hinders that
 	here   proc.Identity
 	now    time.Time
 }
@@ -51,7 +52,11 @@ func (e *Engine) newView(ctx context.Context, r *repo) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &view{r: r, leases: leases, turned: map[croft.ID]journal.Merge{}, here: proc.Here(), now: e.now()}
+	rewinds, err := e.rewinds(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{r: r, leases: leases, turned: map[croft.ID]journal.Merge{}, rewind: rewinds, here: proc.Here(), now: e.now()}
 	for _, m := range turned {
 		v.turned[m.WorkspaceID] = m
 	}
@@ -88,6 +93,9 @@ func (v *view) of(ctx context.Context, rec journal.Record) croft.Workspace {
 		w.IsLocked, w.LockReason = true, reason
 	}
 	if w.State == croft.Creating {
+		if why, is := v.rewind[w.ID]; is {
+			w.Fault, w.FaultReason = croft.FaultRewinding, why
+		}
 		return w
 	}
 	if h := v.r.trees.Health(specOf(rec)); h != checkout.Intact {

@@ -63,7 +63,7 @@ func (e *Engine) commitWorkAs(ctx context.Context, r *repo, rec journal.Record, 
 
 func (e *Engine) commitFound(ctx context.Context, r *repo, rec journal.Record, as commitAs) (head string, heldBack []string, err error) {
 	if rec.Workspace.State != croft.Ready {
-		return "", nil, &croft.Error{Code: croft.WorkspaceBroken, Message: "the workspace is not ready: it is " + string(rec.Workspace.State), Hint: "croft doctor"}
+		return "", nil, notReady(croft.WorkspaceBroken, rec)
 	}
 	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
 		return "", nil, broken(rec, h)

@@ -122,7 +122,7 @@ func (a *app) listing(workspaces []croft.Workspace) [][]cell {
 	for _, ws := range workspaces {
 		row := []cell{
 			plain(ws.Name),
-			{string(ws.State), stateStyle(ws.State)},
+			{stateWord(ws), stateStyle(ws.State)},
 			plain(orDash(ws.Branch)),
 			plain(orDash(short(ws.Head))),
 			plain(ageOf(now, ws.CreatedAt)),
@@ -175,6 +175,15 @@ func foreignWorktrees(ctx context.Context, svc overviewer, repo string) ([]croft
 		}
 	}
 	return foreign, nil
+}
+
+// stateWord is what the state of a workspace is called. One whose files are being put
+// back is not being made.
+func stateWord(ws croft.Workspace) string {
+	if ws.State == croft.Creating && ws.Fault != "" {
+		return string(ws.Fault)
+	}
+	return string(ws.State)
 }
 
 func stateStyle(s croft.State) style {

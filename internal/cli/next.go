@@ -12,6 +12,10 @@ import (
 func nextFor(ws croft.Workspace, now time.Time) croft.Next {
 	name := shellWord(ws.Name)
 	switch {
+	case ws.State == croft.Creating && ws.Fault == croft.FaultRewinding && ws.FaultReason != "":
+		return croft.Next{What: "its files could not be put back yet", Command: "croft doctor --fix"}
+	case ws.State == croft.Creating && ws.Fault == croft.FaultRewinding:
+		return croft.Next{What: "its files are being put back"}
 	case ws.State == croft.Creating:
 		return croft.Next{What: "being made"}
 	case ws.State == croft.Trashed && ws.KeptUntil.IsZero():

@@ -77,7 +77,8 @@ func (a *app) details(r showResult) [][]cell {
 	}
 	add("name", ws.Name)
 	add("id", string(ws.ID))
-	rows = append(rows, []cell{{"state", styleDim}, {string(ws.State), stateStyle(ws.State)}})
+	rows = append(rows, []cell{{"state", styleDim}, {stateWord(ws), stateStyle(ws.State)}})
+	add("because", ws.FaultReason)
 	add("path", a.shown(ws.Path))
 	add("branch", ws.Branch)
 	add("head", short(ws.Head))

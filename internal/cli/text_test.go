@@ -17,6 +17,10 @@ func TestNextFor(t *testing.T) {
 	}{
 		{"fresh", func(*croft.Workspace) {}, "no commits yet: croft sh fix-login"},
 		{"creating", func(ws *croft.Workspace) { ws.State = croft.Creating }, "being made"},
+		{"rewinding", func(ws *croft.Workspace) { ws.State, ws.Fault = croft.Creating, croft.FaultRewinding }, "its files are being put back"},
+		{"unsettled", func(ws *croft.Workspace) {
+			ws.State, ws.Fault, ws.FaultReason = croft.Creating, croft.FaultRewinding, "a branch is checked out elsewhere"
+		}, "its files could not be put back yet: croft doctor --fix"},
 		{"broken", func(ws *croft.Workspace) { ws.State = croft.Broken; ws.IsLocked = true }, "needs repair: croft doctor --fix"},
 		{"trashed", func(ws *croft.Workspace) { ws.State, ws.KeptUntil = croft.Trashed, noon }, "in the trash: croft restore fix-login"},
 		{"purged", func(ws *croft.Workspace) { ws.State = croft.Trashed }, "gone"},

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -160,6 +161,18 @@ func otherSize(kind string, size int64, err error) error {
 		err = io.ErrUnexpectedEOF
 	}
 	return fmt.Errorf("%s of %d bytes has another size now: %w", kind, size, err)
+}
+
+// IsThere reports whether the repository has all objects of the batch without it.
+func (b *Batch) IsThere(ctx context.Context) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for raw := range b.seen {
+		if _, err := b.repo.Info(ctx, hex.EncodeToString([]byte(raw))); err != nil {
+			return false
+		}
+	}
+	return len(b.loose) == 0
 }
 
 // first reports whether an object comes for the first time.

@@ -103,6 +103,12 @@ func (t *Tx) Amend(op Operation) error {
 	return err
 }
 
+// Hinder writes down what keeps an operation from its end.
+func (t *Tx) Hinder(id croft.ID, reason string) error {
+	_, err := t.exec(`UPDATE operations SET error = ? WHERE id = ? AND state = 'running'`, reason, id)
+	return err
+}
+
 // End writes down how an operation ended.
 func (t *Tx) End(id croft.ID, state OpState, reason string, now time.Time) error {
 	_, err := t.exec(`UPDATE operations SET state = ?, error = ?, ended_at = ? WHERE id = ?`, state, reason, now.UnixNano(), id)

@@ -76,6 +76,9 @@ func (s *saver) save(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.isLast(ctx, tree) {
+		return nil
+	}
 	s.saved.Commit, err = s.batch.WriteCommit(git.Commit{
 		Tree: tree, Parents: parents, Signature: fmt.Sprintf("Croft <croft@localhost> %d +0000", time.Now().Unix()),
 		Message: s.message(),

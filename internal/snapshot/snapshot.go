@@ -47,6 +47,9 @@ type Selection struct {
 	// Before is a snapshot that is going to be restored over the worktree. What
 	// it would overwrite is saved, ignored or not.
 	Before string
+	// Last are snapshots of the worktree that were saved before. If the worktree still
+	// is what one of them holds, that is the answer, and nothing is stored.
+	Last []Last
 	// Message is the first line of the snapshot's commit, for people.
 	Message string
 	// Stowed is set for a worktree that was moved away and that git looks at
@@ -56,6 +59,12 @@ type Selection struct {
 	// every object is a file of its own, which takes longer to write and which
 	// somebody else's repacking does not throw away meanwhile.
 	Pin func(commit string) error
+}
+
+// Last is a snapshot that was saved before.
+type Last struct {
+	Commit     string
+	SecretsDir string
 }
 
 // Stowed says what a copy of an admin directory cannot.

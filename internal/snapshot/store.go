@@ -272,7 +272,7 @@ func (s *saver) storeStages(b *git.Batch) (string, error) {
 }
 
 // storeSecrets copies files to a directory that only the user can read.
-func (s *saver) storeSecrets(paths []string) error {
+func (s *saver) storeSecrets(ctx context.Context, paths []string) error {
 	if s.sel.SecretsDir == "" || len(paths) == 0 {
 		return nil
 	}
@@ -280,6 +280,7 @@ func (s *saver) storeSecrets(paths []string) error {
 		return err
 	}
 	s.meta.Secrets = map[string][]byte{}
+	earlier := s.secretsOfLast(ctx)
 	for _, p := range paths {
 		delete(s.files, p)
 		full := filepath.Join(s.root, p)
@@ -290,6 +291,9 @@ func (s *saver) storeSecrets(paths []string) error {
 		name := randomName()
 		s.secrets = append(s.secrets, filepath.Join(s.sel.SecretsDir, name))
 		if err := copyPrivate(full, filepath.Join(s.sel.SecretsDir, name)); err != nil {
+			return err
+		}
+		if name, err = s.callAsLast(name, earlier[p]); err != nil {
 			return err
 		}
 		s.meta.Secrets[name] = []byte(p)

@@ -178,7 +178,7 @@ func (s *saver) surveyUntracked(ctx context.Context, seen []string) error {
 	}
 	secret = append(secret, hitSecret...)
 	slices.Sort(secret)
-	return s.storeSecrets(slices.Compact(secret))
+	return s.storeSecrets(ctx, slices.Compact(secret))
 }
 
 // matching returns the patterns, in .gitignore's syntax, that may match one of

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// whyUnsettled is what kept a rewind from its end, in one line.
+func whyUnsettled(cause error) string {
+	told, is := errors.AsType[*croft.Error](cause)
+	switch {
+	case is && told.Details != "":
+		return told.Message + ": " + told.Details
+	case is:
+		return told.Message
+	}
+	var lines []string
+	for line := range strings.Lines(cause.Error()) {
+		if line = strings.TrimSpace(line); line != "" && line != errUnsettled.Error() {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
+}
+
+// interrupted says what the doctor finds of an operation whose process died.
+func (d *doctor) interrupted(op journal.Operation) string {
+	of := ""
+	if len(op.Names) > 0 {
+		of = " of " + someOf(op.Names)
+	}
+	text := fmt.Sprintf("A %s%s was interrupted when process %d died.", op.Kind, of, op.Owner.PID)
+	if op.Error != "" && !d.fix {
+		text += " The last attempt to bring it to its end failed: " + op.Error + "."
+	}
+	return text
+}
+
+// recoverUnsettled recovers an operation, and says in one line what keeps it from that.
+func (d *doctor) recoverUnsettled(ctx context.Context, op journal.Operation) error {
+	err := d.recoverOne(ctx, op)
+	if errors.Is(err, errUnsettled) {
+		d.noteUnsettled(ctx, op, err)
+		return errors.New(whyUnsettled(err))
+	}
+	return err
+}
+
+// notReady says of a workspace that it cannot be used yet.
+func notReady(code croft.Code, rec journal.Record) error {
+	w := rec.Workspace
+	e := &croft.Error{Code: code, Workspace: w.Name, Message: "the workspace is not ready: it is " + string(w.State), Hint: "croft show " + w.Name}
+	if w.State == croft.Creating {
+		e.Message = "the workspace is not ready: it is being made, or its files are being put back"
+	}
+	return e
+}
+
+// noteUnsettled writes down what kept an operation from its end, for those who look at
+// the workspace.
+func (e *Engine) noteUnsettled(ctx context.Context, op journal.Operation, cause error) {
+	if why := whyUnsettled(cause); why != op.Error {
+		_ = e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Hinder(op.ID, why) })
+	}
+}
+
+// rewinds finds those of the workspaces that are not ready because their files are
+// being put back, and what the last attempt failed by.
+func (e *Engine) rewinds(ctx context.Context, r *repo) (map[croft.ID]string, error) {
+	ops, err := e.journal.RunningAt(ctx, r.id)
+	if err != nil {
+		return nil, err
+	}
+	why := map[croft.ID]string{}
+	for _, op := range ops {
+		if op.Kind != "rewind" && op.Kind != "resolve" {
+			continue
+		}
+		for _, id := range op.Workspaces {
+			why[id] = op.Error
+		}
+	}
+	return why, nil
+}

@@ -1,0 +1,69 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/croft-sh/croft/internal/fsx"
+)
+
+// secretsOfLast are the files in which earlier snapshots have private files, by the
+// paths of those.
+func (s *saver) secretsOfLast(ctx context.Context) map[string][]string {
+	files := map[string][]string{}
+	for _, last := range s.sel.Last {
+		m, err := readMeta(ctx, s.w.Repo, last.Commit)
+		if err != nil {
+			continue
+		}
+		for name, path := range m.Secrets {
+			if name == filepath.Base(name) {
+				files[string(path)] = append(files[string(path)], filepath.Join(last.SecretsDir, name))
+			}
+		}
+	}
+	return files
+}
+
+// callAsLast gives a private file that was just copied the name that an earlier
+// snapshot has it by, if it is the same, so that a snapshot of the same files is the
+// same.
+func (s *saver) callAsLast(name string, earlier []string) (string, error) {
+	copied := filepath.Join(s.sel.SecretsDir, name)
+	for _, was := range earlier {
+		if info, err := os.Lstat(was); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		before, err := hashFile(s.w.Repo, was)
+		if err != nil {
+			continue
+		}
+		if now, err := hashFile(s.w.Repo, copied); err != nil || now != before {
+			continue
+		}
+		dir, err := fsx.OpenOwn(s.sel.SecretsDir)
+		if err != nil {
+			return name, err
+		}
+		last := filepath.Base(was)
+		s.secrets = append(s.secrets, filepath.Join(s.sel.SecretsDir, last))
+		return last, errors.Join(dir.MoveFile(name, dir, last), dir.Close())
+	}
+	return name, nil
+}
+
+// isLast reports whether a tree is that of an earlier snapshot, all of which is there.
+// Then that is the one that was saved.
+func (s *saver) isLast(ctx context.Context, tree string) bool {
+	for _, last := range s.sel.Last {
+		had, err := s.w.Repo.Info(ctx, last.Commit+"^{tree}")
+		if err == nil && had.OID == tree && s.batch.IsThere(ctx) {
+			s.dropSecrets()
+			s.saved.Commit, s.sel.SecretsDir = last.Commit, last.SecretsDir
+			return true
+		}
+	}
+	return false
+}
