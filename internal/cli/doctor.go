@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -63,8 +64,9 @@ func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest
 		return err
 	}
 	left := a.showFindings(findings)
-	if req.Import == croft.ImportShow && left > 0 && a.canAsk() {
-		yes, err := a.ask(ctx, "Make records of them?")
+	question := questionOf(findings)
+	if req.Import == croft.ImportShow && question != "" && a.canAsk() {
+		yes, err := a.ask(ctx, question)
 		if err != nil {
 			return err
 		}
@@ -82,7 +84,7 @@ func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest
 	switch {
 	case len(findings) == 0:
 		a.note("all is well")
-	case left > 0 && req.Import == croft.ImportShow:
+	case question != "" && req.Import == croft.ImportShow:
 		a.note("%s; look at each before you bind it", count(left, "finding"))
 		a.note("hint: croft doctor --import --yes")
 	case left > 0 && req.Fix == croft.FixNothing:
@@ -99,6 +101,39 @@ func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest
 	return nil
 }
 
+// replacedCode is the finding of a copy in the place of a workspace.
+const replacedCode = "WORKSPACE_REPLACED"
+
+// questionOf asks about what can be imported. It is empty if that is nothing.
+func questionOf(findings []croft.Finding) string {
+	var copies []string
+	others := 0
+	for _, f := range findings {
+		switch {
+		case f.Seen == "" || f.Fixed:
+		case f.Code == replacedCode:
+			copies = append(copies, f.Subject)
+		default:
+			others++
+		}
+	}
+	take := "take the copy at the path of " + few(copies) + " for the workspace?"
+	if len(copies) > 1 {
+		take = "take the copies at the paths of " + few(copies) + " for the workspaces?"
+	}
+	switch {
+	case len(copies) > 0 && others > 0:
+		return "Make records of what has none, and " + take
+	case len(copies) > 0:
+		return "T" + strings.TrimPrefix(take, "t")
+	case others == 1:
+		return "Make a record of it?"
+	case others > 1:
+		return "Make records of them?"
+	}
+	return ""
+}
+
 // showFindings prints findings, and returns how many are left to fix.
 func (a *app) showFindings(findings []croft.Finding) (left int) {
 	var rows [][]cell
@@ -113,7 +148,7 @@ func (a *app) showFindings(findings []croft.Finding) (left int) {
 	if a.json {
 		a.emit(doctorResult{formatVersion, nonNil(findings)})
 	} else {
-		a.table(rows)
+		a.sentences(rows)
 	}
 	return left
 }

@@ -62,7 +62,7 @@ func (a *app) runShow(ctx context.Context, svc inspector, req croft.WorkspaceReq
 		a.emit(result)
 		return nil
 	}
-	a.table(a.details(result))
+	a.sentences(a.details(result))
 	return nil
 }
 

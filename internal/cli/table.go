@@ -34,6 +34,15 @@ const columnGap = "  "
 // table prints rows with aligned columns. The last column takes what the
 // terminal's width leaves.
 func (a *app) table(rows [][]cell) {
+	widths := widthsOf(rows)
+	var b strings.Builder // one write, however many rows
+	for _, row := range rows {
+		b.WriteString(a.row(row, widths) + "\n")
+	}
+	fmt.Fprint(a.out, b.String()) // output remembers a failure
+}
+
+func widthsOf(rows [][]cell) []int {
 	var widths []int
 	for _, row := range rows {
 		for i, c := range row {
@@ -43,29 +52,87 @@ func (a *app) table(rows [][]cell) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(printable(c.text)))
 		}
 	}
-	var b strings.Builder // one write, however many rows
+	return widths
+}
+
+// The room for sentences in a terminal.
+const (
+	widestProse = 100 // columns that a line of sentences has at most
+	deepest     = 24  // columns that may be left free beside them
+)
+
+// sentences prints rows whose last column are sentences. In a terminal those are
+// wrapped, never cut: what to do stands at their end. Where the columns before them
+// take much room, they stand below.
+func (a *app) sentences(rows [][]cell) {
+	widths := widthsOf(rows)
+	before, all := 0, 0
+	for i, w := range widths {
+		before, all = all, all+w
+		if i < len(widths)-1 {
+			all += len(columnGap)
+		}
+	}
+	room := min(a.env.Width, widestProse)
+	if a.env.Width == 0 || all <= a.env.Width {
+		a.table(rows)
+		return
+	}
+	var b strings.Builder
 	for _, row := range rows {
-		b.WriteString(a.row(row, widths) + "\n")
+		last := row[len(row)-1]
+		lead, indent := a.padded(row[:len(row)-1], widths), before
+		if before > deepest {
+			b.WriteString(strings.TrimRight(lead, " ") + "\n")
+			lead, indent = columnGap, len(columnGap)
+		}
+		for i, line := range wrap(printable(last.text), room-indent) {
+			if i > 0 {
+				lead = strings.Repeat(" ", indent)
+			}
+			b.WriteString(lead + a.paint(line, last.style) + "\n")
+		}
 	}
 	fmt.Fprint(a.out, b.String()) // output remembers a failure
+}
+
+// padded are columns that another one follows.
+func (a *app) padded(row []cell, widths []int) string {
+	var b strings.Builder
+	for i, c := range row {
+		text := printable(c.text)
+		b.WriteString(a.paint(text, c.style) + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)) + columnGap)
+	}
+	return b.String()
+}
+
+// wrap breaks a text between its words. A word that is longer than a line has one for
+// itself.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
+			line += " " + word
+		default:
+			lines, line = append(lines, line), word
+		}
+	}
+	return append(lines, line)
 }
 
 func (a *app) row(row []cell, widths []int) string {
 	var b strings.Builder
 	used := 0
-	for i, c := range row {
-		text := printable(c.text)
-		last := i == len(row)-1
-		if last {
-			text = cut(text, a.env.Width, used)
-		}
-		b.WriteString(a.paint(text, c.style))
-		if !last {
-			pad := widths[i] - utf8.RuneCountInString(text)
-			b.WriteString(strings.Repeat(" ", pad) + columnGap)
-			used += widths[i] + len(columnGap)
-		}
+	b.WriteString(a.padded(row[:len(row)-1], widths))
+	for i := range len(row) - 1 {
+		used += widths[i] + len(columnGap)
 	}
+	last := row[len(row)-1]
+	b.WriteString(a.paint(cut(printable(last.text), a.env.Width, used), last.style))
 	return strings.TrimRight(b.String(), " ")
 }
 

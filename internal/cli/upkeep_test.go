@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,54 @@ func TestReap(t *testing.T) {
 	if diff := cmp.Diff(croft.ReapRequest{Repo: project, DryRun: croft.DryRunOn}, asked); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}
+}
+
+// TestImportAsksWhatItDoes: the question names what was found, and is not asked if
+// nothing of it can be imported.
+func TestImportAsksWhatItDoes(t *testing.T) {
+	lost := croft.Finding{Code: "RECORD_LOST", Subject: "/w/b", Message: "no record", Seen: "1", CanFix: true}
+	replaced := croft.Finding{Code: "WORKSPACE_REPLACED", Subject: "fix-login", Message: "a copy", Seen: "2", CanFix: true}
+	other := croft.Finding{Code: "LOCK_STALE", Subject: "index.lock", Message: "a lock"}
+	for _, tt := range []struct {
+		findings []croft.Finding
+		question string
+	}{
+		{[]croft.Finding{lost}, "Make a record of it? "},
+		{[]croft.Finding{lost, lost, other}, "Make records of them? "},
+		{[]croft.Finding{replaced}, "Take the copy at the path of fix-login for the workspace? "},
+		{[]croft.Finding{replaced, replaced}, "Take the copies at the paths of fix-login, fix-login for the workspaces? "},
+		{[]croft.Finding{replaced, lost}, "Make records of what has none, and take the copy at the path of fix-login for the workspace? "},
+		{[]croft.Finding{other}, ""},
+	} {
+		r := newRun(&fake{doctor: func(croft.DoctorRequest) ([]croft.Finding, error) { return tt.findings, nil }})
+		r.env.Terminal, r.stdin = TerminalInteractive, "n\n"
+		r.call(t, "doctor", "--import")
+		said := r.stderr.String()
+		if tt.question != "" && !strings.HasPrefix(said, tt.question) || tt.question == "" && strings.Contains(said, "?") {
+			t.Errorf("asks %q, want %q", said, tt.question)
+		}
+	}
+}
+
+// TestDoctorIsNotCut: in a terminal a finding is wrapped, so that what to do about it,
+// which comes last, can be read.
+func TestDoctorIsNotCut(t *testing.T) {
+	found := []croft.Finding{
+		{Code: "BORROWS_ELSEWHERE", Subject: "fix-login", Message: "Its git directory borrows objects from a place that it does not have. Look at what it names, then run croft doctor --fix once more."},
+		{Code: "LOCK_STALE", Subject: "index.lock", Message: "A lock is left.", Fixed: true},
+	}
+	r := newRun(&fake{doctor: func(croft.DoctorRequest) ([]croft.Finding, error) { return found, nil }})
+	r.env.Width = 60
+	r.call(t, "doctor").want(t, croft.ExitFailure, `found  BORROWS_ELSEWHERE  fix-login
+  Its git directory borrows objects from a place that it
+  does not have. Look at what it names, then run croft
+  doctor --fix once more.
+fixed  LOCK_STALE         index.lock
+  A lock is left.
+`, "1 finding left to fix\n")
+	r.env.Width = 0
+	r.call(t, "doctor").want(t, croft.ExitFailure, "found  BORROWS_ELSEWHERE  fix-login   "+found[0].Message+"\n"+
+		"fixed  LOCK_STALE         index.lock  A lock is left.\n", "1 finding left to fix\n")
 }
 
 func TestReapNothing(t *testing.T) {
