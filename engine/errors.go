@@ -219,7 +219,10 @@ func explainCheckout(e *croft.Error, err error) bool {
 	case errors.Is(err, checkout.ErrOther) || errors.Is(err, fsx.ErrOther):
 		e.Code, e.Message = croft.WorkspaceBroken, "what lies there is not what Croft made; it is left alone"
 		e.Hint = "look at it and move it away, then run the command again"
-	case errors.Is(err, fsx.ErrLink) || errors.Is(err, fsx.ErrMount):
+	case errors.Is(err, fsx.ErrMount):
+		e.Code, e.Message = croft.NotWritable, "another file system is mounted there"
+		e.Hint = "look at what is mounted (mount), then run the command again"
+	case errors.Is(err, fsx.ErrLink):
 		e.Code, e.Message = croft.NotWritable, "a link, or another thing that does not belong there, is in the way"
 		e.Hint = "look at it and move it away, then run the command again"
 	case errors.Is(err, snapshot.ErrChanging):

@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
@@ -54,6 +56,9 @@ func (e *Engine) rewindFiles(ctx context.Context, r *repo, op *operation, rec jo
 	if err != nil && !isBegun {
 		err = errors.Join(snapshot.ErrAsWas, err)
 	}
+	if errors.Is(err, fsx.ErrMount) {
+		return nil, explainMounted(rec, how, err)
+	}
 	return nil, explainWritten(how, err)
 }
 
@@ -71,6 +76,44 @@ func explainWritten(how rewinding, err error) error {
 	}
 	e.Details = err.Error()
 	return e
+}
+
+// explainMounted says that files cannot be moved out of a workspace, or into it, because
+// of what is mounted there.
+func explainMounted(rec journal.Record, how rewinding, err error) error {
+	w := rec.Workspace
+	at := mountAbove(w.Path, err)
+	e := &croft.Error{Code: croft.NotWritable, Workspace: w.Name, Hint: "umount " + at + " && croft restore " + string(how.To.ID), Err: err}
+	const elsewhere = "Where it is not mounted, as outside of a container, the same command works."
+	switch at {
+	case "":
+		e.Message, e.Hint = "something is mounted in the workspace, and files cannot be moved across", "look at what is mounted (mount), then run the command again"
+	case w.Path:
+		e.Message = "the workspace is itself a mount point, and files cannot be moved out of it"
+	default:
+		e.Message = "a directory of the workspace is a mount point, and files cannot be moved across"
+	}
+	e.Details = strings.TrimSpace(strings.Join([]string{at, elsewhere, err.Error()}, "\n"))
+	return e
+}
+
+// mountAbove is the mount point between a workspace and a file in it that could not be
+// moved. It is empty if there is none any more.
+func mountAbove(workspace string, err error) string {
+	failed, is := errors.AsType[*os.LinkError](err)
+	if !is {
+		return ""
+	}
+	path := failed.Old
+	if !isWithin(path, workspace) {
+		path = failed.New
+	}
+	for dir := filepath.Dir(path); isWithin(dir, workspace); dir = filepath.Dir(dir) {
+		if fsx.IsMountPoint(dir) {
+			return dir
+		}
+	}
+	return ""
 }
 
 // isKept reports whether a rewind has left files beside the workspace that are in no

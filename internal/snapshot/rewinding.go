@@ -144,6 +144,7 @@ func (m *rewinder) prepare(ctx context.Context) error {
 		return err
 	}
 	defer fresh.Close()
+	fresh.InheritAs(m.work)
 	if m.restore.root, err = fresh.Root(); err != nil {
 		return err
 	}
