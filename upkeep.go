@@ -186,6 +186,9 @@ const (
 type Left struct {
 	Kind LeftKind `json:"kind"`
 	Path string   `json:"path"`
+	// Remark says what is to be known of it, and Hint is the command for that.
+	Remark string `json:"remark,omitempty"`
+	Hint   string `json:"hint,omitempty"`
 }
 
 // UninstalledRepo says what was removed from a repository, or would be, and what
@@ -197,6 +200,9 @@ type UninstalledRepo struct {
 	Branches   []KeptBranch `json:"branches"`   // made, so that nothing is lost
 	Workspaces []string     `json:"workspaces"` // the paths of worktrees that stay, as plain git has them
 	Left       []Left       `json:"left"`
+	// OtherRefs are those below refs/croft/ that this state did not make: another
+	// state's, or somebody's. They stay.
+	OtherRefs []string `json:"otherRefs,omitempty"`
 }
 
 // KeptRepo is a repository that nothing was done to, with the reason.

@@ -109,7 +109,7 @@ func (e *Engine) planUninstall(ctx context.Context, r *repo) (*uninstallPlan, er
 		return nil, err
 	}
 	if r.git != nil {
-		if p.pins, err = e.ownRefs(ctx, r, names); err != nil {
+		if p.pins, p.OtherRefs, err = e.ownRefs(ctx, r, names); err != nil {
 			return nil, err
 		}
 		for _, pin := range p.pins {
@@ -135,14 +135,13 @@ func (p *uninstallPlan) leave(kind croft.LeftKind, path string) {
 // ownRefs are the refs that this state has made, with what they keep: its pins, and
 // those that are named after its workspaces. Others who use the repository have
 // refs of their own there.
-func (e *Engine) ownRefs(ctx context.Context, r *repo, names map[croft.ID]string) ([]journal.Pin, error) {
-	pins, err := e.journal.Pins(ctx, r.id, pinRefs)
-	if err != nil {
-		return nil, err
+func (e *Engine) ownRefs(ctx context.Context, r *repo, names map[croft.ID]string) (pins []journal.Pin, others []string, err error) {
+	if pins, err = e.journal.Pins(ctx, r.id, pinRefs); err != nil {
+		return nil, nil, err
 	}
 	refs, err := r.git.Refs(ctx, pinRefs)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	isPinned := map[string]bool{}
 	for _, p := range pins {
@@ -151,11 +150,15 @@ func (e *Engine) ownRefs(ctx context.Context, r *repo, names map[croft.ID]string
 	for _, ref := range refs {
 		_, rest, _ := strings.Cut(strings.TrimPrefix(ref.Name, pinRefs), "/")
 		id, _, _ := strings.Cut(rest, "/")
-		if _, isOurs := names[croft.ID(id)]; isOurs && !isPinned[ref.Name] {
+		switch _, isOurs := names[croft.ID(id)]; {
+		case isPinned[ref.Name]:
+		case isOurs:
 			pins = append(pins, journal.Pin{Ref: ref.Name, OID: ref.OID})
+		default:
+			others = append(others, ref.Name)
 		}
 	}
-	return pins, nil
+	return pins, others, nil
 }
 
 func (e *Engine) refuseUninstall(ctx context.Context, r *repo, records []journal.Record) error {

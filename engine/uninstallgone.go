@@ -11,6 +11,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
 )
@@ -137,7 +138,7 @@ func (e *Engine) planGone(ctx context.Context, known journal.Repo) (*uninstallPl
 	if err != nil {
 		return nil, err
 	}
-	isAlone := false // the git directory of a live workspace is Croft's, and its only history
+	isAlone := false // the history of an isolated workspace is in a directory of Croft's, and nowhere else
 	for _, rec := range records {
 		w := rec.Workspace
 		switch {
@@ -146,6 +147,7 @@ func (e *Engine) planGone(ctx context.Context, known journal.Repo) (*uninstallPl
 			isAlone = isAlone || w.Mode == croft.ModeIsolated
 		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged && fsx.IsThere(rec.Trash.Dir):
 			p.leave(croft.LeftTrash, rec.Trash.Dir)
+			isAlone = isAlone || git.BorrowsIn(filepath.Join(rec.Trash.Dir, "tree")) != ""
 		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged && isTrashAway(rec.Trash) && !p.r.isTrashGone(rec):
 			p.leave(croft.LeftUnseen, rec.Trash.Dir)
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,12 +58,12 @@ func (p *uninstallPlan) leaveTrash(ctx context.Context, rec journal.Record) erro
 	switch {
 	case !isTrashAway(rec.Trash):
 		if rec.Trash.Dir != "" {
-			p.leave(croft.LeftTrash, rec.Trash.Dir)
+			p.leaveTrashAt(rec.Trash.Dir)
 		}
 	case p.r.isTrashGone(rec):
 	default:
 		if to := p.r.findTrash(ctx, rec); to != "" {
-			p.leave(croft.LeftTrash, to)
+			p.leaveTrashAt(to)
 			return nil
 		}
 		return &croft.Error{
@@ -73,6 +74,17 @@ func (p *uninstallPlan) leaveTrash(ctx context.Context, rec journal.Record) erro
 		}
 	}
 	return nil
+}
+
+// leaveTrashAt names the directory of a removed workspace. The git directory of an
+// isolated one borrows objects from a store of Croft's, which goes.
+func (p *uninstallPlan) leaveTrashAt(dir string) {
+	left := croft.Left{Kind: croft.LeftTrash, Path: dir}
+	if borrows := git.BorrowsIn(filepath.Join(dir, "tree")); borrows != "" && p.r.common != "" {
+		left.Remark = "its git directory needs objects that it borrowed through Croft; the project has all that a branch names"
+		left.Hint = fmt.Sprintf("echo %s > %s", shellWord(filepath.Join(p.r.common, "objects")), shellWord(borrows))
+	}
+	p.Left = append(p.Left, left)
 }
 
 // isShared reports whether worktrees are registered that Croft made and that this

@@ -184,9 +184,28 @@ func (a *app) showUninstall(res croft.UninstallResult, was string) {
 		was = "were"
 	}
 	a.note("%s below refs/croft/ %s deleted", count(refs, "ref"), was)
+	for _, r := range res.Repos {
+		if len(r.OtherRefs) > 0 {
+			a.note("%s below refs/croft/ of %s %s: another state's, or somebody's: %s", count(len(r.OtherRefs), "ref"), a.shown(r.Path), stay(len(r.OtherRefs)), few(r.OtherRefs))
+			a.note("hint: git -C %s for-each-ref refs/croft/", shellWord(r.Path))
+		}
+		for _, l := range r.Left {
+			if l.Remark != "" {
+				a.note("%s: %s", a.shown(l.Path), l.Remark)
+				a.note("hint: %s", l.Hint)
+			}
+		}
+	}
 	for _, k := range res.Kept {
 		a.note("for %s: %s", a.shown(k.Path), k.Reason.Hint)
 	}
+}
+
+func stay(n int) string {
+	if n == 1 {
+		return "stays"
+	}
+	return "stay"
 }
 
 func (a *app) leftRows(row func(what, path, remark string), left []croft.Left) {
