@@ -29,6 +29,8 @@ type CheckPlan struct {
 	Hash       string   `json:"hash"`   // of the checks; empty if there are none
 	IsApproved bool     `json:"approved"`
 	IsNamed    bool     `json:"named,omitempty"` // CROFT_TRUST of the Service names the hash, which approves them for this process
+	// Refusal is why they cannot be approved from where the Service stands.
+	Refusal *Error `json:"refusal,omitempty"`
 }
 
 // Trust is the part of Service by which a person says that the checks of a

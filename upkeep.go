@@ -60,6 +60,10 @@ type GCResult struct {
 	Inodes   int64    `json:"inodes"`
 	Branches []string `json:"branches"` // recorded, integrated branches without a workspace
 
+	// Unseen are those of Reduced whose directory was not there when they were removed,
+	// nor later: of what was not committed nothing is kept.
+	Unseen []ID `json:"unseen,omitempty"`
+
 	// Forgotten is how many removed workspaces are no longer remembered, because
 	// nothing was left of them for a long time.
 	Forgotten int `json:"forgotten"`

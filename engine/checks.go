@@ -59,7 +59,7 @@ func (c *checker) Check(ctx context.Context, commit, tree string) (merge.Verdict
 		return merge.Verdict{}, err
 	}
 	if !ok {
-		return merge.Verdict{}, checksUntrusted(c.r, hash, c.rules.Checks)
+		return merge.Verdict{}, checksUntrusted(c.r, "", hash, c.rules.Checks)
 	}
 	place, err := c.e.claimPlace(ctx, c.r)
 	if err != nil {

@@ -146,7 +146,7 @@ func (e *Engine) pass(ctx context.Context, r *repo, target, tip string, rules co
 		return passing{}, err
 	}
 	if !trusted {
-		return passing{}, e.rejectAll(ctx, r, target, checksUntrusted(r, hash, rules.Checks))
+		return passing{}, e.rejectAll(ctx, r, target, checksUntrusted(r, target, hash, rules.Checks))
 	}
 	if err := e.checking(ctx, steps); err != nil {
 		return passing{}, err

@@ -143,8 +143,11 @@ func (e *Engine) noticeTrash(ctx context.Context, r *repo) {
 		if t == nil || t.Purged || t.PurgeAt.IsZero() {
 			continue
 		}
-		text := fmt.Sprintf("%s goes from the trash at %s, and is not in its target; before that: croft restore %s",
-			rec.Workspace.Name, t.PurgeAt.Local().Format(time.DateTime), rec.Workspace.ID)
+		when := "at " + t.PurgeAt.Local().Format(time.DateTime)
+		if !t.PurgeAt.After(e.now()) {
+			when = "with the next croft gc"
+		}
+		text := fmt.Sprintf("%s goes from the trash %s, and is not in its target; before that: croft restore %s", rec.Workspace.Name, when, rec.Workspace.ID)
 		if !slices.Contains(e.Notices(), text) { // once is enough
 			e.notice("%s", text)
 		}

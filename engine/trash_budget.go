@@ -182,6 +182,7 @@ func (t *tidying) expire(ctx context.Context) error {
 func (t *tidying) drop(ctx context.Context, it *trashItem) {
 	all, dir, final := it.amount, it.rec.Trash.Dir, it.isFinished()
 	var err error
+	isUnseen := dir != "" && !fsx.IsThere(filepath.Join(dir, "tree"))
 	if dir == "" {
 		final = true
 		err = t.purge(ctx, t.r, it)
@@ -204,6 +205,9 @@ func (t *tidying) drop(ctx context.Context, it *trashItem) {
 		t.res.Purged = append(t.res.Purged, it.rec.Workspace.ID)
 	} else {
 		t.res.Reduced = append(t.res.Reduced, it.rec.Workspace.ID)
+		if isUnseen {
+			t.res.Unseen = append(t.res.Unseen, it.rec.Workspace.ID)
+		}
 	}
 }
 

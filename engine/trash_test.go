@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,6 +70,51 @@ func TestTrashOverTime(t *testing.T) {
 		if len(res.Announced) != step.announced || len(res.Reduced) != step.reduced || len(res.Purged) != step.purged {
 			t.Errorf("after %s: %+v, want %+v", step.after, res, step)
 		}
+	}
+}
+
+// TestTrashOfUnseen: a workspace was deleted by hand, and removed after that. When its
+// time is over nobody says that its work was kept; what is said before does not name a
+// time that has passed.
+func TestTrashOfUnseen(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	for _, name := range []string{"gone", "there"} {
+		w := create(t, e, croft.CreateRequest{Name: name})
+		gittest.WriteFile(t, filepath.Join(w.Path, "f"), "f\n")
+		r.GitIn(w.Path, "add", "f")
+		r.GitIn(w.Path, "commit", "--quiet", "-m", "f")
+		if name == "gone" {
+			if err := os.RemoveAll(w.Path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"gone", "there"}, Mode: croft.RemoveForce}); err != nil || len(res.Removed) != 2 {
+		t.Fatalf("Remove = %+v, %v", res, err)
+	}
+	collect(t, r, 6*day+time.Hour)
+	late := engineIn(t, r, 8*day)
+	create(t, late, croft.CreateRequest{Name: "other"})
+	if _, err := late.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"other"}}); err != nil {
+		t.Fatal(err)
+	}
+	notices := strings.Join(late.Notices(), "\n")
+	if !strings.Contains(notices, "there goes from the trash with the next croft gc") || strings.Contains(notices, "from the trash at ") {
+		t.Errorf("it says %s", notices)
+	}
+	var unseen []string
+	res := collect(t, r, 40*day)
+	for _, id := range res.Unseen {
+		w, err := e.Workspace(t.Context(), croft.WorkspaceRequest{Ref: string(id), Scope: croft.ScopeAll})
+		if err != nil {
+			t.Fatal(err)
+		}
+		unseen = append(unseen, w.Name)
+	}
+	if len(res.Reduced) != 2 || len(unseen) != 1 || unseen[0] != "gone" {
+		t.Errorf("GC = %+v; not seen are %q", res, unseen)
 	}
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
@@ -89,11 +91,26 @@ func (e *Engine) approvalFile(r *repo, hash string) string {
 }
 
 // checksUntrusted is the refusal to run commands.
-func checksUntrusted(r *repo, hash string, checks []string) *croft.Error {
+func checksUntrusted(r *repo, target, hash string, checks []string) *croft.Error {
 	return &croft.Error{
 		Code: croft.ChecksUntrusted, Message: "the target's checks were not approved",
-		Details: strings.Join(checks, "\n") + "\n" + trustVariable + "=" + hash, Hint: "croft config trust, in " + r.path,
+		Details: strings.Join(checks, "\n") + "\n" + trustVariable + "=" + hash, Hint: trustIn(r.path, target),
 	}
+}
+
+// trustIn is the command that approves the checks of a target. It names the target,
+// because the project may have another branch checked out, or none.
+func trustIn(project, target string) string {
+	if strings.ContainsFunc(project, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+@", r)
+	}) {
+		project = shellWord(project)
+	}
+	command := "cd " + project + " && croft config trust"
+	if target != "" {
+		command += " --target " + target
+	}
+	return command
 }
 
 // Checks shows the checks that a target's tip asks for.
@@ -106,6 +123,10 @@ func (e *Engine) Checks(ctx context.Context, req croft.ChecksRequest) (*croft.Ch
 	_, plan, err := e.checkPlan(ctx, req)
 	if err != nil {
 		return nil, explain("trust", "", err)
+	}
+	err = e.guardApproval(ctx, croft.ApproveRequest{Repo: req.Repo, Target: plan.Target})
+	if err != nil {
+		plan.Refusal = croft.AsError("trust", explain("trust", "", err))
 	}
 	return plan, nil
 }
@@ -177,7 +198,7 @@ func (e *Engine) Approve(ctx context.Context, req croft.ApproveRequest) (*croft.
 	if err == nil && plan.Hash != req.Hash {
 		err = &croft.Error{
 			Code: croft.ChecksUntrusted, Message: fmt.Sprintf("branch %q asks for other checks by now", plan.Target),
-			Details: strings.Join(plan.Checks, "\n"), Hint: "croft config trust",
+			Details: strings.Join(plan.Checks, "\n"), Hint: "croft config trust --target " + plan.Target,
 		}
 	}
 	if err == nil {
@@ -206,7 +227,7 @@ func (e *Engine) guardApproval(ctx context.Context, req croft.ApproveRequest) er
 	}
 	return &croft.Error{
 		Code: croft.ChecksUntrusted, Message: "checks cannot be approved from inside a workspace, where agents work", Details: rec.Workspace.Path,
-		Hint: "croft config trust, in " + known.Path,
+		Hint: trustIn(known.Path, cmp.Or(req.Target, rec.Workspace.Target)),
 	}
 }
 

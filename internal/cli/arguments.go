@@ -57,6 +57,16 @@ func takesMerge(cmd *cobra.Command, args []string) error {
 	return takesOptional("merge")(cmd, args)
 }
 
+// takesSession demands one session.
+func takesSession(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		e := misused(cmd, "which session? give its name")
+		e.Hint = "croft session list"
+		return e
+	}
+	return takesOptional("session")(cmd, args)
+}
+
 // misused says that a command was called in a way that it does not know.
 func misused(cmd *cobra.Command, message string) *croft.Error {
 	return &croft.Error{

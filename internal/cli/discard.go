@@ -70,7 +70,7 @@ func (a *app) runDiscard(ctx context.Context, svc discarder, req croft.DiscardRe
 		a.note("nothing is pending")
 		return nil
 	}
-	a.showMerges(merges)
+	a.showMergesWith(merges, columnsDiscard)
 	a.upkeepAfter(ctx, svc)
 	return allReached(merges, croft.MergeDiscarded)
 }

@@ -30,6 +30,7 @@ type gcResult struct {
 	Forgotten int                  `json:"forgotten"`
 	Announced []croft.Announcement `json:"announced"`
 	Kept      []croft.Kept         `json:"kept"`
+	Unseen    []croft.ID           `json:"unseen,omitempty"`
 }
 
 func newGCCommand(a *app) *cobra.Command {
@@ -77,7 +78,7 @@ func (a *app) runGC(ctx context.Context, svc collector, repo string) error {
 	if a.json {
 		a.emit(gcResult{
 			formatVersion, nonNil(result.Purged), nonNil(result.Reduced), nonNil(result.Stripped),
-			result.Bytes, result.Inodes, nonNil(result.Branches), result.Forgotten, nonNil(result.Announced), nonNil(result.Kept),
+			result.Bytes, result.Inodes, nonNil(result.Branches), result.Forgotten, nonNil(result.Announced), nonNil(result.Kept), result.Unseen,
 		})
 		return nil
 	}
@@ -112,7 +113,11 @@ func gcRows(result croft.GCResult) [][]cell {
 		}
 	}
 	for _, id := range result.Reduced {
-		rows = append(rows, []cell{plain(string(id)), plain("directory deleted, its work kept: croft restore " + string(id))})
+		kept := "directory deleted, its work kept"
+		if slices.Contains(result.Unseen, id) {
+			kept = "its directory was never seen again; its commits, and what was staged, are kept"
+		}
+		rows = append(rows, []cell{plain(string(id)), plain(kept + ": croft restore " + string(id))})
 	}
 	for _, id := range result.Purged {
 		rows = append(rows, []cell{plain(string(id)), plain("trash deleted")})

@@ -19,8 +19,9 @@ type mergesResult struct {
 type column int
 
 const (
-	columnsUsual column = iota
-	columnID            // by which one of several merges of a workspace is named
+	columnsUsual   column = iota
+	columnID              // by which one of several merges of a workspace is named
+	columnsDiscard        // where one that stays says only that
 )
 
 // showMerges prints merges, one line each, and what stands in the way of those
@@ -35,6 +36,9 @@ func (a *app) showMergesWith(merges []croft.Merge, more column) {
 	rows := make([][]cell, 0, len(merges))
 	for _, m := range merges {
 		row := []cell{plain(m.Workspace), {mergeWord(m), mergeStyle(m)}, plain("→ " + orDash(m.Target)), plain(orDash(short(m.Commit)))}
+		if more == columnsDiscard && m.Reason != "" {
+			row = []cell{plain(m.Workspace), {"not discarded", styleRed}}
+		}
 		if more == columnID {
 			row = append(row, plain(string(m.ID)))
 		}

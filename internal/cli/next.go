@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -61,12 +62,13 @@ func nextForPending(ws croft.Workspace, name string) croft.Next {
 	case croft.CheckFailed:
 		return croft.Next{What: "pending, " + ws.MergeMessage, Command: "croft sh " + name}
 	case croft.ChecksUntrusted:
-		return croft.Next{What: "pending, " + ws.MergeMessage, Command: trustCommand}
+		return croft.Next{What: "pending, " + ws.MergeMessage, Command: trustCommand + " --target " + shellWord(ws.Target)}
 	}
 	return croft.Next{What: "pending, " + ws.MergeMessage, Command: "croft merge " + name}
 }
 
-// trustCommand approves checks. It is refused inside a workspace.
+// trustCommand approves checks. It is refused inside a workspace. The target is named,
+// because the project may have another branch checked out, or none.
 const trustCommand = "croft config trust"
 
 // nextForBroken says what a broken workspace needs. Where its directory is not
@@ -96,8 +98,8 @@ func (a *app) withNext(workspaces []croft.Workspace) []croft.Workspace {
 		if named[ws.Name] > 1 && ws.State == croft.Trashed && next.Command != "" {
 			next.Command = "croft restore " + string(ws.ID) // by its name another one is meant
 		}
-		if next.Command == trustCommand && a.env.Dir != ws.Repo {
-			next.Command = "cd " + shellWord(ws.Repo) + " && " + trustCommand
+		if strings.HasPrefix(next.Command, trustCommand+" ") && a.env.Dir != ws.Repo {
+			next.Command = "cd " + shellWord(ws.Repo) + " && " + next.Command
 		}
 		ws.Next = &next
 		out[i] = ws

@@ -80,7 +80,24 @@ Without a command it lists the workspaces of the repository.`,
 		newInitCommand(a), newConfigCommand(a), newShellInitCommand(a),
 		newCompletionCommand(), newUninstallCommand(a), newVersionCommand(a))
 	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "help" {
+			cmd.Args = takesCommand
+		}
+	}
 	return root
+}
+
+// takesCommand refuses words that are no command of Croft's.
+func takesCommand(cmd *cobra.Command, args []string) error {
+	at := cmd.Root()
+	for _, word := range args {
+		if !knows(at, word) {
+			return unknownCommand(at, word)
+		}
+		at, _, _ = at.Find([]string{word})
+	}
+	return nil
 }
 
 func addGroup(root *cobra.Command, group string, commands ...*cobra.Command) {

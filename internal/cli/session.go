@@ -99,11 +99,9 @@ func newSessionEnd(a *app) *cobra.Command {
 		Short: "End a session and delete its branches",
 		Long: `End what is still open in a session, and delete its branches. Their workspaces
 can be restored while they are in the trash.`,
+		Args:              takesSession,
 		ValidArgsFunction: a.completeOpenSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return misused(cmd, "which session: croft session list")
-			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runSessionEnd(ctx, svc, croft.ID(args[0]))
 			})

@@ -65,10 +65,13 @@ func (a *app) runTrust(ctx context.Context, svc truster, req croft.ChecksRequest
 	if err != nil {
 		return err
 	}
+	isNews := !plan.IsApproved || plan.IsNamed
+	if isNews && agreed != consentDryRun && plan.Refusal != nil { // before anybody is asked
+		return plan.Refusal
+	}
 	if !a.json {
 		a.showChecks(plan)
 	}
-	isNews := !plan.IsApproved || plan.IsNamed
 	isAgreed := false
 	switch {
 	case isNews && plan.IsNamed: // by its hash
@@ -91,7 +94,7 @@ func (a *app) runTrust(ctx context.Context, svc truster, req croft.ChecksRequest
 	switch {
 	case agreed == consentDryRun:
 	case !plan.IsApproved:
-		a.note("not approved; CROFT_TRUST=%s %s config trust approves them where there is no terminal", plan.Hash, a.env.Program)
+		a.note("not approved; CROFT_TRUST=%s %s config trust --target %s approves them where there is no terminal", plan.Hash, a.env.Program, shellWord(plan.Target))
 		return statusError(croft.ChecksUntrusted.ExitCode())
 	case isNews:
 		a.note("approved")

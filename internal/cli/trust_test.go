@@ -7,6 +7,22 @@ import (
 	"github.com/croft-sh/croft"
 )
 
+// TestConfigTrustRefusesFirst: where nothing can be approved nobody is asked.
+func TestConfigTrustRefusesFirst(t *testing.T) {
+	plan := croft.CheckPlan{Target: "main", Checks: []string{"make test"}, Hash: "abc", Refusal: &croft.Error{
+		Code: croft.ChecksUntrusted, Message: "not from here", Hint: "cd /p && croft config trust --target main",
+	}}
+	r := newRun(&fake{checks: func(croft.ChecksRequest) (*croft.CheckPlan, error) { return &plan, nil }})
+	r.env.Terminal, r.stdin = TerminalInteractive, "y\n"
+	for _, args := range [][]string{{"config", "trust"}, {"config", "trust", "--yes"}} {
+		r.call(t, args...).want(t, croft.ExitRefused, "", "croft: not from here\nhint: cd /p && croft config trust --target main\n")
+	}
+	r.call(t, "config", "trust", "-n")
+	if r.exit != croft.ExitOK || r.stdout.String() != "make test\n" {
+		t.Errorf("-n: exit %d, %q", r.exit, r.stdout.String())
+	}
+}
+
 // Only a person at a terminal approves, or the very hash in CROFT_TRUST, and what
 // is approved is what was shown.
 func TestConfigTrust(t *testing.T) {

@@ -203,7 +203,7 @@ func TestGC(t *testing.T) {
 			t.Errorf("repo %q", repo)
 		}
 		return &croft.GCResult{
-			Purged: []croft.ID{"t1"}, Reduced: []croft.ID{"t2"}, Stripped: []croft.ID{"t2", "t3"}, Bytes: 1234567, Inodes: 89, Branches: []string{"croft/x"}, Forgotten: 3,
+			Purged: []croft.ID{"t1"}, Reduced: []croft.ID{"t2", "t7"}, Unseen: []croft.ID{"t7"}, Stripped: []croft.ID{"t2", "t3"}, Bytes: 1234567, Inodes: 89, Branches: []string{"croft/x"}, Forgotten: 3,
 			Announced: []croft.Announcement{
 				{ID: "t2", Name: "gone", Left: croft.LeftDirectory, At: noon, Reason: croft.TrashExpired}, // it went at once
 				{ID: "t4", Name: "wip", Left: croft.LeftDirectory, At: noon.Add(24 * time.Hour), Reason: croft.TrashOverBudget},
@@ -216,6 +216,7 @@ func TestGC(t *testing.T) {
 	r.call(t, "gc").want(t, croft.ExitOK,
 		"t3       directories deleted that can be made again\n"+
 			"t2       directory deleted, its work kept: croft restore t2\n"+
+			"t7       its directory was never seen again; its commits, and what was staged, are kept: croft restore t7\n"+
 			"t1       trash deleted\n"+
 			"croft/x  branch deleted, tip kept\n",
 		"1.2 MB and 89 inodes freed\n"+
