@@ -50,13 +50,13 @@ func (r *repo) copyAtPath(rec journal.Record) (found fsx.Identity, isCopy bool) 
 	return found, err == nil
 }
 
-// copyStowed refuses to restore a copy that lies in the trash.
-func copyStowed(rec journal.Record) error {
-	id := string(rec.Workspace.ID)
+// copyStowed refuses to restore or delete a copy that lies in the trash. What to do if
+// nobody copied it back, the caller says.
+func copyStowed(rec journal.Record, orElse string) error {
 	return &croft.Error{
 		Code: croft.WorkspaceBroken, Details: rec.Trash.Dir,
 		Message: "its directory in the trash was replaced by another: what lies there may be a copy",
-		Hint:    "croft doctor --import, if it was copied back, then croft restore " + id + "; else croft restore --commits " + id + ", which leaves it alone",
+		Hint:    "croft doctor --import, if it was copied back, then croft restore " + string(rec.Workspace.ID) + "; " + orElse,
 	}
 }
 

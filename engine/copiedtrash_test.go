@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/engine"
@@ -58,6 +59,11 @@ func TestCopyInTheTrash(t *testing.T) {
 					return list[0]
 				}
 				refused()
+				_, err := engineIn(t, r, 8*24*time.Hour, "trash.notice", "0s").GC(t.Context(), "")
+				wantCode(t, err, croft.WorkspaceBroken)
+				if hint := croft.AsError("", err).Hint; !strings.HasPrefix(hint, "croft doctor --import") {
+					t.Errorf("gc: hint %q", hint)
+				}
 				doctor(croft.DoctorRequest{Fix: croft.FixAll}, false)
 				shown := doctor(croft.DoctorRequest{Import: croft.ImportShow}, false)
 				copyBack(t, filepath.Join(stowedAt(r, w), part)) // another one, while the person reads

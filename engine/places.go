@@ -125,6 +125,9 @@ func checkStowed(rec journal.Record) error {
 		}
 	}
 	if errors.Is(err, fsx.ErrOther) || errors.Is(err, fsx.ErrLink) {
+		if _, isCopy := copyInTrash(rec); isCopy {
+			return copyStowed(rec, "else move it away")
+		}
 		return notOurs(rec.Trash.Dir)
 	}
 	return err

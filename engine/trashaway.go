@@ -118,7 +118,7 @@ func (e *Engine) locateStowed(ctx context.Context, r *repo, rec *journal.Record,
 			return err
 		}
 	case isCopy:
-		return copyStowed(*rec)
+		return copyStowed(*rec, "else croft restore --commits "+string(rec.Workspace.ID)+", which leaves it alone")
 	case fsx.IsThere(rec.Trash.Dir):
 		return notOurs(rec.Trash.Dir)
 	default:
