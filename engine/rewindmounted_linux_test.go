@@ -75,6 +75,11 @@ func TestRewindKeepsTheGroup(t *testing.T) {
 	if err := os.Chmod(w.Path, 0o755|os.ModeSetgid); err != nil {
 		t.Fatal(err)
 	}
+	const given, inherited = "system.posix_acl_default", "system.posix_acl_access"
+	// The owner, the user 4321, the group, the mask, and others.
+	rules := []byte("\x02\x00\x00\x00" + "\x01\x00\x07\x00\xff\xff\xff\xff" + "\x02\x00\x06\x00\xe1\x10\x00\x00" +
+		"\x04\x00\x05\x00\xff\xff\xff\xff" + "\x10\x00\x07\x00\xff\xff\xff\xff" + "\x20\x00\x04\x00\xff\xff\xff\xff")
+	hasRules := syscall.Setxattr(w.Path, given, rules, 0) == nil // not every file system has them
 	if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(snap.ID)}); err != nil {
 		t.Fatal(err)
 	}
@@ -85,6 +90,9 @@ func TestRewindKeepsTheGroup(t *testing.T) {
 		}
 		if got := info.Sys().(*syscall.Stat_t).Gid; got != group {
 			t.Errorf("%s has the group %d", name, got)
+		}
+		if _, err := syscall.Getxattr(filepath.Join(w.Path, name), inherited, make([]byte, 100)); hasRules && err != nil {
+			t.Errorf("%s has no rules of its directory: %v", name, err)
 		}
 		if info.IsDir() && info.Mode()&os.ModeSetgid == 0 {
 			t.Errorf("%s is %s", name, info.Mode())

@@ -8,20 +8,27 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/snapshot"
 )
 
 // whyUnsettled is what kept a rewind from its end, in one line.
 func whyUnsettled(cause error) string {
 	told, is := errors.AsType[*croft.Error](cause)
-	switch {
-	case is && told.Details != "":
-		return told.Message + ": " + told.Details
-	case is:
-		return told.Message
+	if !is {
+		return inOneLine(cause.Error())
 	}
+	if details := inOneLine(told.Details); details != "" {
+		return told.Message + ": " + details
+	}
+	return told.Message
+}
+
+// inOneLine joins the lines of an error, but for those that say nothing of its cause.
+func inOneLine(text string) string {
 	var lines []string
-	for line := range strings.Lines(cause.Error()) {
-		if line = strings.TrimSpace(line); line != "" && line != errUnsettled.Error() {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line != "" && line != errUnsettled.Error() && line != snapshot.ErrAsWas.Error() && line != errWorkedOn.Error() {
 			lines = append(lines, line)
 		}
 	}

@@ -86,7 +86,7 @@ func (a *app) runGC(ctx context.Context, svc collector, repo string) error {
 	if len(rows) == 0 && len(result.Announced)+len(result.Kept) == 0 && result.Forgotten == 0 {
 		a.note("nothing to collect")
 	}
-	a.table(rows)
+	a.sentences(rows)
 	if result.Bytes > 0 {
 		a.note("%s and %s freed", size(result.Bytes), entries(result.Inodes))
 	}

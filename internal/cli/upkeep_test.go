@@ -225,6 +225,12 @@ func TestGC(t *testing.T) {
 			"old: what is left of it goes from the trash in 24h, because its time is over; before that: croft restore t5\n"+
 			"bad: its directory stays (one, two); croft restore t6\n")
 	svc.gc = func(string) (*croft.GCResult, error) {
+		return &croft.GCResult{Reduced: []croft.ID{"t7"}, Unseen: []croft.ID{"t7"}}, nil
+	}
+	r.env.Width = 60 // the command at the end is not cut off
+	r.call(t, "gc").want(t, croft.ExitOK, "t7  its directory was never seen again; its commits, and\n    what was staged, are kept: croft restore t7\n", "")
+	r.env.Width = 0
+	svc.gc = func(string) (*croft.GCResult, error) {
 		return &croft.GCResult{
 			Bytes: 5, Forgotten: 3, Announced: []croft.Announcement{{ID: "t4", Name: "wip", Left: croft.LeftDirectory, At: noon, Reason: croft.TrashOverBudget}},
 		}, nil
