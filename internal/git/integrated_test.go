@@ -53,7 +53,6 @@ func TestIntegrated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := gittest.New(t)
-			r.Git("config", "maintenance.auto", "false") // else a commit packs objects in the background
 			work(r)
 			tt.land(r)
 			repo, err := New(Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "git")}).Open(r.Dir)
