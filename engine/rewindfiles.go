@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
@@ -57,7 +58,7 @@ func (e *Engine) rewindFiles(ctx context.Context, r *repo, op *operation, rec jo
 		err = errors.Join(snapshot.ErrAsWas, err)
 	}
 	if errors.Is(err, fsx.ErrMount) {
-		return nil, explainMounted(rec, how, err)
+		return nil, explainMounted(rec, "croft restore "+string(how.To.ID), err)
 	}
 	return nil, explainWritten(how, err)
 }
@@ -79,11 +80,11 @@ func explainWritten(how rewinding, err error) error {
 }
 
 // explainMounted says that files cannot be moved out of a workspace, or into it, because
-// of what is mounted there.
-func explainMounted(rec journal.Record, how rewinding, err error) error {
+// of what is mounted there. Then is what to run without that.
+func explainMounted(rec journal.Record, then string, err error) error {
 	w := rec.Workspace
 	at := mountAbove(w.Path, err)
-	e := &croft.Error{Code: croft.NotWritable, Workspace: w.Name, Hint: "umount " + at + " && croft restore " + string(how.To.ID), Err: err}
+	e := &croft.Error{Code: croft.NotWritable, Workspace: w.Name, Hint: "umount " + at + " && " + then, Err: err}
 	const elsewhere = "Where it is not mounted, as outside of a container, the same command works."
 	switch at {
 	case "":
@@ -184,6 +185,9 @@ func (e *Engine) putAsideBack(ctx context.Context, r *repo, rec journal.Record, 
 	if kept, is := errors.AsType[*snapshot.KeptError](err); is {
 		e.noticeKept(kept.Dir)
 		return nil
+	}
+	if errors.Is(err, syscall.EXDEV) || errors.Is(err, fsx.ErrMount) {
+		return explainMounted(rec, "croft doctor --fix", err)
 	}
 	return err
 }

@@ -287,7 +287,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"remove", "a", "--all"}, "croft: either names or --all\nhint: croft remove --help\n"},
 		{[]string{"role"}, "croft: which of its commands?\nhint: croft role --help\n"},
 		{[]string{"help", "lst"}, "croft: unknown command \"lst\", did you mean \"list\"?\nhint: croft list\n"},
-		{[]string{"help", "zzzzz1", "z2"}, "croft: unknown command \"zzzzz1\"\nhint: croft --help\n"},
+		{[]string{"help", "z1", "z2"}, "croft: unknown command \"z1\"\nhint: croft --help\n"},
 		{[]string{"help", "session", "z2"}, "croft: unknown command \"z2\"\nhint: croft session --help\n"},
 		{[]string{"help", "merge", "z2"}, "croft: unknown command \"z2\"\nhint: croft merge --help\n"},
 		{[]string{"session", "end"}, "croft: which session? give its name\nhint: croft session list\n"},

@@ -135,7 +135,8 @@ func unknownCommand(parent *cobra.Command, word string) *croft.Error {
 		Message: "unknown command " + quoted(word),
 		Hint:    parent.CommandPath() + " --help",
 	}
-	if near := parent.SuggestionsFor(word); len(near) > 0 {
+	// Of two letters nothing can be guessed: any two others are as near.
+	if near := parent.SuggestionsFor(word); len(near) > 0 && len(word) > 2 {
 		e.Message += ", did you mean " + quoted(near[0]) + "?"
 		e.Hint = parent.CommandPath() + " " + near[0]
 	}
