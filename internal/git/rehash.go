@@ -44,6 +44,8 @@ type objectFiles struct {
 	dirs  []string
 	packs []*objectPack
 	zlib  io.ReadCloser
+
+	listed map[string]bool // packs, by path without an extension
 }
 
 // openObjects opens the object directories of a repository, and others.
@@ -52,30 +54,39 @@ func (r *Repository) openObjects(others ...string) (*objectFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &objectFiles{repo: r, dirs: append(dirs, others...)}
+	o := &objectFiles{repo: r, dirs: append(dirs, others...), listed: map[string]bool{}}
+	if _, err := o.listPacks(); err != nil {
+		o.close()
+		return nil, err
+	}
+	return o, nil
+}
+
+// listPacks opens the packs that are there now, and reports whether one of them is
+// new. Those that are gone since are read on: what they hold has not changed.
+func (o *objectFiles) listPacks() (hasNew bool, err error) {
 	for _, dir := range o.dirs {
 		entries, err := os.ReadDir(filepath.Join(dir, "pack"))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			o.close()
-			return nil, err
+			return false, err
 		}
 		for _, e := range entries {
-			base, isIndex := strings.CutSuffix(e.Name(), ".idx")
-			if !isIndex {
+			name, isIndex := strings.CutSuffix(e.Name(), ".idx")
+			base := filepath.Join(dir, "pack", name)
+			if !isIndex || o.listed[base] {
 				continue
 			}
-			p, err := openObjectPack(o, filepath.Join(dir, "pack", base))
+			p, err := openObjectPack(o, base)
 			if errors.Is(err, os.ErrNotExist) || errors.Is(err, errPack) {
 				continue // git passes over it too
 			}
 			if err != nil {
-				o.close()
-				return nil, err
+				return false, err
 			}
-			o.packs = append(o.packs, p)
+			o.packs, o.listed[base], hasNew = append(o.packs, p), true, true
 		}
 	}
-	return o, nil
+	return hasNew, nil
 }
 
 func (o *objectFiles) close() {
@@ -110,6 +121,23 @@ func (o *objectFiles) look(ctx context.Context, oid string, keep keeping) (Objec
 	if err != nil || len(raw)*2 != o.repo.oidLen() {
 		return Object{}, fmt.Errorf("%q: %w", oid, ErrNoObject)
 	}
+	found, err := o.lookOnce(ctx, oid, raw, keep)
+	// Somebody's git may have packed the object anew since the packs were listed, or
+	// taken it out of one.
+	for try, hasNew := 0, true; errors.Is(err, ErrNoObject) && hasNew && try < maxListings; try++ {
+		var lerr error
+		if hasNew, lerr = o.listPacks(); lerr != nil {
+			return Object{}, lerr
+		}
+		found, err = o.lookOnce(ctx, oid, raw, keep)
+	}
+	return found, err
+}
+
+// maxListings is how often the packs are listed again for one object.
+const maxListings = 5
+
+func (o *objectFiles) lookOnce(ctx context.Context, oid string, raw []byte, keep keeping) (Object, error) {
 	var found Object
 	for _, dir := range o.dirs {
 		path := filepath.Join(dir, oid[:2], oid[2:])

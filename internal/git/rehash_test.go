@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +86,50 @@ func TestRehashReadsWhatGitReads(t *testing.T) {
 			}
 			if looked < 100 {
 				t.Fatalf("only %d objects were looked at", looked)
+			}
+		})
+	}
+}
+
+// TestRehashBesideRepacks: objects that somebody's git moves between files and packs
+// while they are looked at are found.
+func TestRehashBesideRepacks(t *testing.T) {
+	repack := []string{"repack", "-a", "-d", "--quiet"}
+	for name, do := range map[string]struct{ before, after []string }{
+		"files to a pack":   {nil, repack},
+		"a pack to another": {repack, repack},
+		"a pack to files":   {repack, []string{"repack", "-A", "-d", "--quiet"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := aged(t, "sha1")
+			if do.before != nil {
+				r.Git(do.before...)
+			}
+			tip := r.Git("rev-parse", "HEAD")
+			o, err := open(t, r).openObjects()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer o.close()
+			all := strings.Fields(r.Git("rev-list", "--all", "--objects", "--no-object-names"))
+			if name == "a pack to files" { // only what nothing leads to is taken out of a pack
+				r.Git("reset", "--hard", "--quiet", "HEAD~5")
+				r.Git("reflog", "expire", "--expire=all", "--all")
+			} else {
+				r.Write("more", "more\n")
+				r.Commit("more")
+			}
+			r.Git(do.after...)
+			if len(all) < 100 || !slices.Contains(all, tip) {
+				t.Fatalf("only %d objects", len(all))
+			}
+			for _, oid := range all {
+				if got, err := o.look(t.Context(), oid, keepNothing); err != nil || got.OID != oid {
+					t.Fatalf("%s: %+v, %v", oid, got, err)
+				}
+			}
+			if _, err := o.look(t.Context(), strings.Repeat("ab", 20), keepNothing); !errors.Is(err, ErrNoObject) {
+				t.Errorf("what nobody has: %v", err)
 			}
 		})
 	}
