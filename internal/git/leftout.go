@@ -80,16 +80,16 @@ func (p *private) isWhole(ctx context.Context, wanted, known []string) (release 
 	if len(wanted) == 0 {
 		return func() {}, nil
 	}
-	var in strings.Builder
-	for _, oid := range wanted {
-		in.WriteString(oid + "\n")
+	// Git's own walk takes an object for whole if its file is there. To pack it, git
+	// reads it.
+	q, err := p.w.Repo.quarantine(OnDisk)
+	if err != nil {
+		return nil, err
 	}
-	for _, oid := range known {
-		in.WriteString("^" + oid + "\n")
-	}
-	_, err = p.w.Repo.git.run(ctx, door{repo: p.w.Repo}, call{
-		args: []string{"rev-list", "--verify-objects", "--quiet", "--stdin"}, stdin: in.String(), env: p.privateObjects(), config: notTrusted,
-	})
+	defer q.discard()
+	_, err = p.w.Repo.carry(ctx, carrying{wanted: wanted, known: known, from: p.privateObjects(), into: call{
+		args: []string{"index-pack", "--strict", "--stdin"}, config: slices.Concat(notTrusted, unsynced), env: q.env,
+	}})
 	return func() {}, err
 }
 
