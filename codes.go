@@ -72,6 +72,7 @@ var codeTable = []struct {
 	{GitTimeout, 504, ExitFailure},
 	{FileIrregular, 409, ExitRefused},
 	{ObjectForged, 409, ExitRefused},
+	{ObjectMissing, 409, ExitRefused},
 	{ConfigInvalid, 422, ExitEnvironment},
 	{StateUnavailable, 503, ExitEnvironment},
 	{Unsupported, 501, ExitEnvironment},

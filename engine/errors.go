@@ -42,7 +42,7 @@ func explain(op, workspace string, err error) error {
 	}
 	e := &croft.Error{Code: croft.Internal, Op: op, Workspace: workspace, Message: "unexpected failure", Err: err}
 	for _, rule := range []func(*croft.Error, error) bool{
-		explainContext, explainIrregular, explainForged, explainUnrelated, explainSubmodule, explainEdited, explainConfig, explainSystem, explainGit, explainCheckout, explainJournal,
+		explainContext, explainIrregular, explainForged, explainMissing, explainUnrelated, explainSubmodule, explainEdited, explainConfig, explainSystem, explainGit, explainCheckout, explainJournal,
 	} {
 		if rule(e, err) {
 			break
@@ -86,6 +86,19 @@ func explainForged(e *croft.Error, err error) bool {
 	}
 	if failed, ok := errors.AsType[*git.Error](err); ok {
 		e.Details = failed.Stderr
+	}
+	e.Hint, e.Err = "git fsck --full, in the project", nil
+	return true
+}
+
+func explainMissing(e *croft.Error, err error) bool {
+	missing, ok := errors.AsType[*git.MissingError](err)
+	if !ok {
+		return false
+	}
+	e.Code, e.Message, e.Details = croft.ObjectMissing, "an object that a commit leads to is not in the repository; nothing was taken", err.Error()
+	if missing.Path != "" {
+		e.Message = fmt.Sprintf("the object of %q is not in the repository; nothing was taken", missing.Path)
 	}
 	e.Hint, e.Err = "git fsck --full, in the project", nil
 	return true

@@ -54,7 +54,7 @@ func (e *Engine) publishStack(ctx context.Context, r *repo, l landing, attempts 
 	if err := failpoint.Hit("publish.kept"); err != nil {
 		return err
 	}
-	if forged, err := e.rehash(ctx, r, passed.steps, l.items); err != nil || forged {
+	if turnedAway, err := e.rehash(ctx, r, passed.steps, l.items); err != nil || turnedAway {
 		return err
 	}
 	if err := e.carryPublication(ctx, r, pub, l.items); err != nil {

@@ -35,6 +35,17 @@ func (e *ForgedError) Error() string {
 // Unwrap makes it an [ErrForgedObject].
 func (e *ForgedError) Unwrap() error { return ErrForgedObject }
 
+// MissingError says which object is in no file.
+type MissingError struct {
+	OID  string
+	Path string // in the tree that leads to it; empty for a commit or the top
+}
+
+func (e *MissingError) Error() string { return e.OID + ": " + ErrNoObject.Error() }
+
+// Unwrap makes it an [ErrNoObject].
+func (e *MissingError) Unwrap() error { return ErrNoObject }
+
 // objectFiles are the files in which objects lie, as they are now. Git looks for
 // an object in several of them and takes the first that it finds, which need not
 // be the same in every process. So an object counts as what its name says only if
@@ -115,7 +126,7 @@ const maxKept = 16 << 20
 const maxTreeText = 256 << 20
 
 // look rehashes every copy of an object. It fails with a *ForgedError if one is
-// another object, and with ErrNoObject if there is none.
+// another object, and with a *MissingError if there is none.
 func (o *objectFiles) look(ctx context.Context, oid string, keep keeping) (Object, error) {
 	raw, err := hex.DecodeString(oid)
 	if err != nil || len(raw)*2 != o.repo.oidLen() {
@@ -173,7 +184,7 @@ func (o *objectFiles) lookOnce(ctx context.Context, oid string, raw []byte, keep
 		found = got
 	}
 	if found.OID == "" {
-		return Object{}, fmt.Errorf("%s: %w", oid, ErrNoObject)
+		return Object{}, &MissingError{OID: oid}
 	}
 	return found, nil
 }

@@ -13,8 +13,9 @@ import (
 // Rehash makes sure that what each span brings is what its name says: the commit
 // that it leads to, and every tree and file of it that the commit before does not
 // have. Whoever can write the repository can put another object under any name, and
-// git does not look when it reads one. It fails with a *ForgedError, and says of
-// which span; -1 if it is none's fault.
+// git does not look when it reads one. It fails with a *ForgedError or, if something
+// is not there at all, a *MissingError, and says of which span; -1 if it is none's
+// fault.
 func (r *Repository) Rehash(ctx context.Context, spans []Span) (span int, err error) {
 	for range 3 { // a gc may delete packs meanwhile
 		span, err = r.rehash(ctx, spans)
@@ -196,6 +197,9 @@ func (w *treeWalk) entries(ctx context.Context, oid, path string) ([]TreeEntry, 
 func named(err error, path string) error {
 	if forged, ok := errors.AsType[*ForgedError](err); ok && forged.Path == "" {
 		forged.Path = path
+	}
+	if missing, ok := errors.AsType[*MissingError](err); ok && missing.Path == "" {
+		missing.Path = path
 	}
 	return err
 }
