@@ -79,7 +79,7 @@ func (e *Engine) guardNow(ctx context.Context, r *repo, rec journal.Record, mode
 	if mode == removeOccupied {
 		return r.guardForeign(rec)
 	}
-	if found, _ := proc.Occupants(w.Path); len(found) > 0 {
+	if found := occupants(ctx, w.Path); len(found) > 0 {
 		return occupied(found)
 	}
 	if err := r.guardForeign(rec); err != nil {
@@ -105,6 +105,27 @@ func (e *Engine) guardNow(ctx context.Context, r *repo, rec journal.Record, mode
 		return dirty(w, st)
 	}
 	return nil
+}
+
+// gitEnds is how long gits that are at work in a workspace may take to end.
+const gitEnds = 3 * time.Second
+
+// occupants lists the processes that are at work in a workspace. If all of them are
+// gits it waits for a while: most end in a moment, and newer ones pack objects in the
+// background after a commit.
+func occupants(ctx context.Context, dir string) []proc.Occupant {
+	for end := time.Now().Add(gitEnds); ; {
+		found, _ := proc.Occupants(dir)
+		isOther := func(o proc.Occupant) bool { return o.Name != "git" }
+		if len(found) == 0 || slices.ContainsFunc(found, isOther) || time.Now().After(end) {
+			return found
+		}
+		select {
+		case <-ctx.Done():
+			return found
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // processName is how a process is called: by its program, where that can be seen.

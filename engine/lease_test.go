@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -210,6 +211,41 @@ func TestBusyWriter(t *testing.T) {
 	res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}})
 	if err != nil || len(res.Removed) != 1 {
 		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// TestBusyGit: a git that is at work in a workspace has a moment to end.
+func TestBusyGit(t *testing.T) {
+	t.Parallel()
+	if _, known := proc.Occupants(t.TempDir()); !known {
+		t.Skip("this platform does not tell")
+	}
+	r := gittest.New(t)
+	e := open(t, r.Dir, &engine.Options{Environ: r.Env})
+	for _, c := range []struct {
+		name   string
+		stays  time.Duration
+		isKept bool
+	}{{"short", 400 * time.Millisecond, false}, {"long", time.Minute, true}} {
+		w := create(t, e, croft.CreateRequest{Name: c.name})
+		git := exec.Command("git", "cat-file", "--batch")
+		git.Dir, git.Env = w.Path, r.Env
+		in, err := git.StdinPipe()
+		if err == nil {
+			err = git.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends := time.AfterFunc(c.stays, func() { _ = in.Close() })
+		res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{c.name}})
+		if err != nil || len(res.Kept) == 0 == c.isKept {
+			t.Errorf("%s: %+v, %v", c.name, res, err)
+		}
+		if ends.Stop() {
+			_ = in.Close()
+		}
+		_ = git.Wait()
 	}
 }
 
