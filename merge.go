@@ -246,8 +246,8 @@ type Merges interface {
 	// nobody else does. A context that ends ends the waiting, not the merge.
 	WaitMerge(ctx context.Context, id ID) (*Merge, error)
 
-	// Merges lists merges in the order of their lanes; with ScopeAll, those
-	// that have ended too, the last first.
+	// Merges lists merges that wait in the order of their lanes, then those that
+	// RunQueue tries again; with ScopeAll, all that have ended too, the last first.
 	Merges(ctx context.Context, req MergesRequest) ([]Merge, error)
 
 	// RunQueue drives the lanes of a repository until they are empty, and

@@ -74,7 +74,7 @@ func (e *Engine) RunQueue(ctx context.Context, req croft.MergesRequest) ([]croft
 	if err := e.recover(ctx, s.id); err != nil {
 		return nil, explain("queue", "", err)
 	}
-	if err := e.retryPending(ctx, s.repo); err != nil {
+	if err := e.retryPending(ctx, s.repo, req.Target); err != nil {
 		return nil, explain("queue", "", err)
 	}
 	waiting, err := e.journal.Waiting(ctx, s.id, req.Target, -1)
@@ -95,37 +95,62 @@ func (e *Engine) RunQueue(ctx context.Context, req croft.MergesRequest) ([]croft
 	return out, nil
 }
 
-// retryPending submits again what stayed pending because of the user's
-// checkout, or because the target had moved, if the work is still as it was.
-func (e *Engine) retryPending(ctx context.Context, r *repo) error {
-	pending, err := e.journal.PendingFor(ctx, r.id, croft.HostDirty)
+// retryPending submits again what is retryable.
+func (e *Engine) retryPending(ctx context.Context, r *repo, target string) error {
+	list, err := e.retryable(ctx, r, target)
 	if err != nil {
 		return err
 	}
-	moved, err := e.journal.PendingFor(ctx, r.id, croft.TargetMoved)
-	if err != nil {
-		return err
-	}
-	for _, m := range append(pending, moved...) {
-		if isSame, err := e.isStillSubmitted(ctx, r, m); err != nil || !isSame {
-			if err != nil {
-				return err
-			}
-			continue
-		}
+	for _, m := range list {
 		err := e.journal.Update(ctx, func(tx *journal.Tx) error {
-			now, err := tx.Merge(m.ID)
-			if err != nil || now.State != croft.MergeDone || now.Reason != m.Reason {
+			now, err := unchangedMerge(tx, m)
+			if err != nil || now == nil {
 				return err
 			}
 			now.State, now.Reason, now.Message, now.Details, now.Hint, now.EndedAt = croft.MergeQueued, "", "", "", "", time.Time{}
-			return tx.PutMerge(now)
+			return tx.PutMerge(*now)
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// retryable lists the merges that are submitted again when the queue is run: they
+// stayed pending because of the user's checkout, or because the target had moved, and
+// the work is still as it was.
+func (e *Engine) retryable(ctx context.Context, r *repo, target string) ([]journal.Merge, error) {
+	var list []journal.Merge
+	for _, reason := range []croft.Code{croft.HostDirty, croft.TargetMoved} {
+		pending, err := e.journal.PendingFor(ctx, r.id, reason)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range pending {
+			if target != "" && m.Target != target {
+				continue
+			}
+			isSame, err := e.isStillSubmitted(ctx, r, m)
+			if err != nil {
+				return nil, err
+			}
+			if isSame {
+				list = append(list, m)
+			}
+		}
+	}
+	return list, nil
+}
+
+// unchangedMerge reads a merge that had ended. It returns nil if that is not so any
+// more, or for another reason.
+func unchangedMerge(tx *journal.Tx, m journal.Merge) (*journal.Merge, error) {
+	now, err := tx.Merge(m.ID)
+	if err != nil || now.State != croft.MergeDone || now.Reason != m.Reason {
+		return nil, err
+	}
+	return &now, nil
 }
 
 // isStillSubmitted reports whether the work of a merge is what it was when it was

@@ -210,6 +210,13 @@ func (e *Engine) Merges(ctx context.Context, req croft.MergesRequest) ([]croft.M
 	if err != nil {
 		return nil, explain("queue", "", err)
 	}
+	if req.Scope != croft.ScopeAll && s.git != nil {
+		again, err := e.retryable(ctx, s.repo, req.Target)
+		if err != nil {
+			return nil, explain("queue", "", err)
+		}
+		found = append(found, again[:min(len(again), max(0, limit-len(found)))]...)
+	}
 	return shown(found), nil
 }
 
@@ -232,11 +239,23 @@ func (e *Engine) Queue(ctx context.Context, req croft.QueueRequest) ([]croft.Mer
 	if err != nil {
 		return nil, explain("queue", "", err)
 	}
+	var again []journal.Merge
+	if s.git != nil {
+		if again, err = e.retryable(ctx, s.repo, req.Target); err != nil {
+			return nil, explain("queue", "", err)
+		}
+	}
 	var changed []croft.Merge
 	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
 		changed = []croft.Merge{}
 		var about []journal.Record
 		all, err := tx.Waiting(s.id, req.Target, -1)
+		for _, m := range again {
+			now, merr := unchangedMerge(tx, m)
+			if err = cmp.Or(err, merr); now != nil {
+				all = append(all, *now)
+			}
+		}
 		if err != nil {
 			return err
 		}
@@ -251,7 +270,8 @@ func (e *Engine) Queue(ctx context.Context, req croft.QueueRequest) ([]croft.Mer
 			if len(req.Merges) > 0 && !slices.Contains(req.Merges, string(m.ID)) && !slices.Contains(req.Merges, m.Workspace) {
 				continue
 			}
-			if m.State != croft.MergeQueued || req.DryRun == croft.DryRunOn { // it is too late for it, or not asked for
+			isLate := m.State != croft.MergeQueued && m.State != croft.MergeDone
+			if isLate || req.DryRun == croft.DryRunOn {
 				changed = append(changed, m.Merge)
 				continue
 			}

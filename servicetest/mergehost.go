@@ -71,6 +71,9 @@ func mergeHostDirtyNoMore(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	last := f.merge(croft.MergeRequest{Workspace: "b"})
+	if list, err := f.Merges(t.Context(), croft.MergesRequest{}); err != nil || len(list) != 1 || list[0].ID != last.ID || list[0].Reason != croft.HostDirty {
+		t.Errorf("what waits for the checkout is not shown: %+v, %v", list, err)
+	}
 	f.Git("restore", "README.md")
 	out, err := f.RunQueue(t.Context(), croft.MergesRequest{})
 	if err != nil || len(out) != 1 || out[0].ID != last.ID {

@@ -127,7 +127,7 @@ func (a *app) runQueueCancel(ctx context.Context, svc queuer, req croft.QueueReq
 			return err
 		}
 		merges = slices.DeleteFunc(merges, func(m croft.Merge) bool {
-			isLate := m.State != croft.MergeQueued
+			isLate := m.State != croft.MergeQueued && m.State != croft.MergeDone // that is tried again
 			if isLate {
 				a.note("kept %s: it is being merged", m.Workspace)
 			}
