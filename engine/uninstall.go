@@ -75,8 +75,9 @@ type uninstallPlan struct {
 	r      *repo
 	pins   []journal.Pin
 	needed git.Needed
-	own    []string // what goes outside of the repository
-	checks []string // checkouts for checks, with their locks
+	own    []string        // what goes outside of the repository
+	checks []string        // checkouts for checks, with their locks
+	trees  []*git.Worktree // the worktrees that stay
 }
 
 // planUninstall finds out what goes and what stays, and refuses where something
@@ -99,6 +100,9 @@ func (e *Engine) planUninstall(ctx context.Context, r *repo) (*uninstallPlan, er
 		switch {
 		case w.State != croft.Trashed && w.Mode != croft.ModeLegacy:
 			p.Workspaces = append(p.Workspaces, w.Path)
+			if r.git != nil {
+				p.trees = append(p.trees, r.trees.At(specOf(rec)))
+			}
 		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged:
 			if err := p.leaveTrash(ctx, rec); err != nil {
 				return nil, err
@@ -294,6 +298,9 @@ func (e *Engine) uninstallGit(ctx context.Context, p *uninstallPlan) error {
 		return err
 	}
 	if err := r.dropPinRefs(ctx, p.Refs); err != nil {
+		return err
+	}
+	if err := dropOwnLocks(p.trees); err != nil {
 		return err
 	}
 	return r.git.DropOwnFiles(p.needed)

@@ -226,3 +226,18 @@ func entriesOf(dir string) []string {
 }
 
 func hasEntries(dir string) bool { return len(entriesOf(dir)) > 0 }
+
+// dropOwnLocks takes away the locks that Croft took for itself: once it is gone,
+// nobody else does.
+func dropOwnLocks(trees []*git.Worktree) error {
+	for _, tree := range trees {
+		_, personal, err := isPersonal(tree)
+		if err == nil && !personal {
+			err = tree.ClearLock()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
