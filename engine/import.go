@@ -95,9 +95,10 @@ func (d *doctor) bind(ctx context.Context, id croft.ID, tree *git.Worktree, foun
 	if tree.IsIsolated() {
 		mode = croft.ModeIsolated
 	}
+	from := d.originOf(ctx, branch, head)
 	rec := journal.Record{RepoID: d.r.id, Admin: filepath.Base(tree.Admin), Boot: proc.Here().Boot, Workspace: croft.Workspace{
 		ID: id, Name: filepath.Base(tree.Path), Mode: mode, State: croft.Ready, Path: tree.Path,
-		Branch: branch, Base: head, Host: d.host, Repo: d.r.path, CreatedAt: madeAt(tree, branch),
+		Branch: branch, Base: from.oid, BaseRef: from.ref, Target: from.target, Host: d.host, Repo: d.r.path, CreatedAt: madeAt(tree, branch),
 	}}
 	if err := layout.CheckName(rec.Workspace.Name); err != nil {
 		rec.Workspace.Name = string(id)
@@ -116,6 +117,32 @@ func (d *doctor) bind(ctx context.Context, id croft.ID, tree *git.Worktree, foun
 	return d.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return tx.Emit(d.event(croft.EventWorkspaceRebuilt, rec))
 	})
+}
+
+// originOf is what a worktree started from, as far as git tells: where its history left
+// the branch that work usually goes back to. Where that is not known it is its head,
+// and has no name.
+func (d *doctor) originOf(ctx context.Context, branch, head string) start {
+	unknown := start{oid: head}
+	main := standing{repo: d.r, place: git.PlaceAt(d.r.common, d.r.path)}
+	l, err := layoutFor(d.r, croft.CreateRequest{})
+	if err != nil {
+		return unknown
+	}
+	from, err := d.startFor(ctx, main, l, croft.CreateRequest{})
+	if err != nil || from.target == "" || from.target == branch { // who stands elsewhere has its work go there
+		from, err = main.mainStart(ctx)
+	}
+	if err != nil || from.target == branch {
+		return unknown
+	}
+	if from.oid, err = d.r.git.MergeBase(ctx, head, from.oid); err != nil || from.oid == "" {
+		return unknown
+	}
+	if l.Aim == layout.AimNone {
+		from.target = ""
+	}
+	return from
 }
 
 // madeAt is when a worktree was made: its branch says so, or else its

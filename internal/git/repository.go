@@ -158,6 +158,15 @@ func (r *Repository) IsAncestor(ctx context.Context, a, b string) (bool, error) 
 	return err == nil, err
 }
 
+// MergeBase is the best common ancestor of two commits, or empty.
+func (r *Repository) MergeBase(ctx context.Context, a, b string) (string, error) {
+	out, err := r.run(ctx, "merge-base", "--end-of-options", a, b)
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
 // AheadBehind counts the commits that a has and b lacks, and the reverse.
 func (r *Repository) AheadBehind(ctx context.Context, a, b string) (ahead, behind int, err error) {
 	out, err := r.run(ctx, "rev-list", "--left-right", "--count", "--end-of-options", a+"..."+b, "--")
