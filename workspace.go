@@ -87,7 +87,8 @@ type Workspace struct {
 	Role        string      `json:"role,omitempty"`    // the configuration that was copied in
 	Session     string      `json:"session,omitempty"` // the undertaking that it was made for
 	Round       int         `json:"round,omitempty"`
-	Label       string      `json:"label,omitempty"` // the anonymous name that others see
+	IsRoundOver bool        `json:"isRoundOver,omitempty"` // its round has ended, or the session
+	Label       string      `json:"label,omitempty"`       // the anonymous name that others see
 	Mode        Mode        `json:"mode"`
 	State       State       `json:"state"`
 	Path        string      `json:"path"`           // absolute
@@ -109,7 +110,8 @@ type Workspace struct {
 
 	// MergeReason is why its work stays pending, if that was tried and nothing was
 	// committed since: the code of the merge, or InProgress while its conflicts are
-	// being resolved. MergeMessage says it in words.
+	// being resolved. MergeMessage says it in words. What has been put right meanwhile has
+	// a message and no reason.
 	MergeReason  Code   `json:"mergeReason,omitempty"`
 	MergeMessage string `json:"mergeMessage,omitempty"`
 

@@ -234,7 +234,8 @@ func (d *doctor) workspaces(ctx context.Context) error {
 				return d.r.trees.At(specOf(rec)).Register(ctx, git.AddSpec{Admin: rec.Admin, Path: w.Path, Branch: w.Branch, Head: w.Base})
 			})
 		case checkout.Foreign:
-			d.find(findForeign, w.Name, "Something that Croft did not make lies at its path, "+w.Path+"; it is left alone.", nil)
+			d.find(findForeign, w.Name, "Something that Croft did not make lies at its path, "+w.Path+"; it is left alone. Move it away. "+
+				"If its own directory is elsewhere, bring that back; else croft remove --force "+w.Name+" ends it then, and keeps what git has of it.", nil)
 		case checkout.Replaced:
 			d.replacedWorkspace(ctx, rec)
 		}

@@ -197,8 +197,13 @@ func (r *repo) guardForeign(rec journal.Record) error {
 	}
 	return &croft.Error{
 		Code: croft.WorkspaceBroken, Message: "another checkout lies at its path", Details: w.Path,
-		Hint: "move it away, then croft remove " + w.Name,
+		Hint: moveAway(w),
 	}
+}
+
+// moveAway is what ends a workspace at whose path something else lies.
+func moveAway(w croft.Workspace) string {
+	return "move it away, then croft remove --force " + w.Name + ", which keeps what git has of it"
 }
 
 // guardBroken refuses a workspace that cannot be judged. A directory that is not
@@ -208,6 +213,8 @@ func (e *Engine) guardBroken(r *repo, rec journal.Record) error {
 	err := broken(rec, h)
 	if told, ok := errors.AsType[*croft.Error](err); ok && h == checkout.Missing {
 		told.Hint = "bring it back; if it was deleted: croft remove --force " + rec.Workspace.Name + ", which keeps what git has of it"
+	} else if ok && h == checkout.Foreign {
+		told.Hint = moveAway(rec.Workspace)
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func (e *Engine) hold(ctx context.Context, r *repo, rec journal.Record, asked cr
 	isolated := rec.Workspace.Mode != croft.ModeLegacy
 	if isolated {
 		if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
-			return nil, broken(rec, h)
+			return nil, r.brokenNow(ctx, rec, h)
 		}
 	}
 	if rec.Workspace.State != croft.Ready {

@@ -71,7 +71,7 @@ func (e *Engine) changeLock(ctx context.Context, op string, req croft.LockReques
 		}
 	}
 	if h := s.trees.Health(specOf(rec)); h != checkout.Intact {
-		return nil, explain(op, name, broken(rec, h))
+		return nil, explain(op, name, s.brokenNow(ctx, rec, h))
 	}
 	err = e.underLock(ctx, s.repo, func() error {
 		leases, err := e.journal.Leases(ctx, s.id)

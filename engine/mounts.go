@@ -47,7 +47,7 @@ func (e *Engine) mounts(ctx context.Context, req croft.MountsRequest) (*croft.Mo
 		return m, nil
 	}
 	if h := s.trees.Health(specOf(rec)); h != checkout.Intact {
-		return nil, broken(rec, h)
+		return nil, s.brokenNow(ctx, rec, h)
 	}
 	return m, e.mountGit(s.repo, rec, m)
 }

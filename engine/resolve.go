@@ -43,7 +43,7 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the agent wrote in the project itself; there is nothing to resolve"}
 	}
 	if h := s.trees.Health(specOf(rec)); h != checkout.Intact {
-		return nil, broken(rec, h)
+		return nil, s.brokenNow(ctx, rec, h)
 	}
 	out := &croft.Resolution{}
 	if out.Target, err = e.branchOf(ctx, s.repo, cmp.Or(req.Target, w.Target)); err != nil {

@@ -130,7 +130,7 @@ func (e *Engine) compare(ctx context.Context, r *repo, rec journal.Record, targe
 		return nil, notReady(croft.WorkspaceBroken, rec)
 	}
 	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
-		return nil, broken(rec, h)
+		return nil, r.brokenNow(ctx, rec, h)
 	}
 	target, err := e.branchOf(ctx, r, target)
 	if err != nil {

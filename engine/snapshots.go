@@ -72,7 +72,7 @@ func (e *Engine) saveWith(ctx context.Context, r *repo, rec journal.Record, what
 		return nil, notReady(croft.WorkspaceBusy, rec)
 	}
 	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
-		return nil, broken(rec, h)
+		return nil, r.brokenNow(ctx, rec, h)
 	}
 	id := newID()
 	d, err := e.draft(draftSnapshot, r, id, snapshotRef(w.ID, id))

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
@@ -78,8 +79,19 @@ func (e *Engine) distance(ctx context.Context, r *repo, rec journal.Record, st *
 	return err
 }
 
-// broken says what is wrong with a workspace, and what to do about it. Where its
-// directory was moved to, the list and the doctor say.
+// brokenNow is broken after a look for the directory: one that was moved is found by
+// the doctor, too.
+func (r *repo) brokenNow(ctx context.Context, rec journal.Record, h checkout.Health) error {
+	err := broken(rec, h)
+	to := r.whereabouts(ctx, []journal.Record{rec})[0]
+	if told, ok := errors.AsType[*croft.Error](err); ok && to != "" && !isStowedAt(rec, to) {
+		told.Message, told.Details, told.Hint = "its directory was moved to "+to, "", "croft doctor --fix"
+	}
+	return err
+}
+
+// broken says what is wrong with a workspace, and what to do about it, without a
+// look for a directory that was moved.
 func broken(rec journal.Record, h checkout.Health) error {
 	e := &croft.Error{
 		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Details: rec.Workspace.Path, Hint: "croft doctor --fix",

@@ -39,8 +39,11 @@ type view struct {
 	leases map[croft.ID][]croft.Lease
 	turned map[croft.ID]journal.Merge // the merges of those that stay pending
 	rewind map[croft.ID]string        // those whose files are being put back, and what hinders that
-	here   proc.Identity
-	now    time.Time
+	agreed map[string]string          // of targets whose checks were not approved and hinder nothing now: why
+
+	isRoundOver func(session string, number int) bool
+	here        proc.Identity
+	now         time.Time
 }
 
 func (e *Engine) newView(ctx context.Context, r *repo) (*view, error) {
@@ -62,7 +65,9 @@ func (e *Engine) newView(ctx context.Context, r *repo) (*view, error) {
 	}
 	if r.git != nil {
 		v.refs = r.git.Snapshot()
+		v.agreed = e.approvedSince(ctx, r, turned)
 	}
+	v.isRoundOver = e.roundsOver(ctx)
 	return v, nil
 }
 
@@ -70,6 +75,7 @@ func (e *Engine) newView(ctx context.Context, r *repo) (*view, error) {
 func (v *view) of(ctx context.Context, rec journal.Record) croft.Workspace {
 	w := rec.Workspace
 	w.Env = map[string]string{"CROFT_REPO": w.Repo, "CROFT_WORKSPACE": string(w.ID)}
+	w.IsRoundOver = w.Round > 0 && v.isRoundOver(w.Session, w.Round)
 	if w.State == croft.Trashed {
 		if rec.Trash != nil {
 			w.Head, w.RemovedAt = rec.Trash.Tip, rec.Trash.RemovedAt
@@ -114,19 +120,6 @@ func (v *view) of(ctx context.Context, rec journal.Record) croft.Workspace {
 	}
 	w.MergeReason, w.MergeMessage = v.whyPending(w, tree)
 	return w
-}
-
-// whyPending says why the work of a workspace stays pending, unless it has other
-// commits than were tried.
-func (v *view) whyPending(w croft.Workspace, tree *git.Worktree) (croft.Code, string) {
-	m, ok := v.turned[w.ID]
-	switch {
-	case !ok || w.MergeStatus != croft.MergePending || m.Head != w.Head:
-		return "", ""
-	case m.Reason == croft.Conflict && tree.Progress() == "merge":
-		return croft.InProgress, "its conflicts are being resolved"
-	}
-	return m.Reason, m.Message
 }
 
 // faults are what callers are told of a checkout that is not as its record says.
@@ -301,25 +294,6 @@ func (e *Engine) Workspace(ctx context.Context, req croft.WorkspaceRequest) (*cr
 	return w, explain("show", req.Ref, err)
 }
 
-// findGone finds a workspace that was removed, by its ID or its name; of several
-// that had it, the last removed.
-func (e *Engine) findGone(ctx context.Context, r *repo, ref string, none error) (journal.Record, error) {
-	list, err := e.journal.Removed(ctx, r.id, ref)
-	if err != nil {
-		return journal.Record{}, err
-	}
-	var last *journal.Record
-	for i, rec := range list {
-		if last == nil || rec.Trash != nil && (last.Trash == nil || rec.Trash.RemovedAt.After(last.Trash.RemovedAt)) {
-			last = &list[i]
-		}
-	}
-	if last == nil {
-		return journal.Record{}, none
-	}
-	return *last, nil
-}
-
 // located is find in the project that a request means.
 func (e *Engine) located(ctx context.Context, dir, ref string) (standing, journal.Record, error) {
 	s, err := e.standing(ctx, dir)
@@ -355,7 +329,7 @@ func (e *Engine) find(ctx context.Context, s standing, ref string) (journal.Reco
 	rec, err := e.journal.Record(ctx, croft.ID(ref))
 	if err == nil && rec.RepoID == s.id {
 		if rec.Workspace.State == croft.Trashed {
-			return journal.Record{}, notFound("", ref)
+			return journal.Record{}, e.notLive(ctx, s.repo, ref)
 		}
 		return rec, nil
 	}
@@ -375,7 +349,7 @@ func (e *Engine) find(ctx context.Context, s standing, ref string) (journal.Reco
 			return rec, err
 		}
 	}
-	return journal.Record{}, notFound("", ref)
+	return journal.Record{}, e.notLive(ctx, s.repo, ref)
 }
 
 func (e *Engine) findPath(ctx context.Context, r *repo, path string) (journal.Record, bool, error) {

@@ -66,7 +66,7 @@ func (e *Engine) commitFound(ctx context.Context, r *repo, rec journal.Record, a
 		return "", nil, notReady(croft.WorkspaceBroken, rec)
 	}
 	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
-		return "", nil, broken(rec, h)
+		return "", nil, r.brokenNow(ctx, rec, h)
 	}
 	if err := e.trust(ctx, r, rec); err != nil {
 		return "", nil, err

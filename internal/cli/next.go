@@ -37,14 +37,18 @@ func nextFor(ws croft.Workspace, now time.Time) croft.Next {
 		return croft.Next{What: "works in the project itself", Command: "croft sh " + name}
 	case ws.Label == "presenter":
 		return croft.Next{What: "to be reviewed", Command: "croft review " + name}
-	case ws.Round > 0:
+	case ws.Round > 0 && !ws.IsRoundOver:
 		return croft.Next{What: fmt.Sprintf("in round %d", ws.Round), Command: "croft round end --session " + ws.Session}
+	case ws.Head == ws.Base && ws.BaseRef == "":
+		return croft.Next{What: "imported, what it started from is not known", Command: "croft sh " + name}
 	case ws.Head == ws.Base:
 		return croft.Next{What: "no commits yet", Command: "croft sh " + name}
 	case ws.MergeStatus == croft.MergePending:
 		return nextForPending(ws, name)
 	case ws.MergeStatus == croft.MergeReverted:
 		return croft.Next{What: "reverted", Command: "croft merge " + name}
+	case ws.Target == "":
+		return croft.Next{What: "has commits and no target; croft merge --into BRANCH " + name + " merges them", Command: "croft sh " + name}
 	default:
 		return croft.Next{What: "has commits", Command: "croft merge " + name}
 	}
@@ -54,7 +58,11 @@ func nextFor(ws croft.Workspace, now time.Time) croft.Next {
 func nextForPending(ws croft.Workspace, name string) croft.Next {
 	switch ws.MergeReason {
 	case "":
-		return croft.Next{What: "pending", Command: "croft merge " + name}
+		what := "pending"
+		if ws.MergeMessage != "" {
+			what += ", " + ws.MergeMessage
+		}
+		return croft.Next{What: what, Command: "croft merge " + name}
 	case croft.Conflict:
 		return croft.Next{What: "pending, " + ws.MergeMessage, Command: "croft merge --resolve " + name}
 	case croft.InProgress:
