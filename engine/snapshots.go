@@ -94,8 +94,13 @@ func (e *Engine) saveWith(ctx context.Context, r *repo, rec journal.Record, what
 	for _, s := range what.last {
 		last = append(last, snapshot.Last{Commit: s.Commit, SecretsDir: e.secretsDir(r, s.ID)})
 	}
+	identity := fsx.Identity(rec.Identity)
+	if made := tree.Made(); made.IsAt(w.Path) {
+		identity = made
+	}
 	saved, err := snapshot.Save(ctx, tree, snapshot.Selection{
-		Ignored: append(slices.Clone(r.cfg.Snapshot.Ignored), what.also...), Secrets: r.cfg.Snapshot.Secrets, SecretsDir: e.secretsDir(r, id),
+		Identity: identity,
+		Ignored:  append(slices.Clone(r.cfg.Snapshot.Ignored), what.also...), Secrets: r.cfg.Snapshot.Secrets, SecretsDir: e.secretsDir(r, id),
 		Before: what.before, Last: last, Message: "Snapshot of " + w.Name,
 		Pin: func(commit string) error {
 			if err := failpoint.Hit("snapshot.saved"); err != nil {
@@ -107,7 +112,7 @@ func (e *Engine) saveWith(ctx context.Context, r *repo, rec journal.Record, what
 		},
 	})
 	if err != nil {
-		return nil, err
+		return nil, e.vanished(ctx, rec, err)
 	}
 	if what.seen != nil {
 		*what.seen = saved.Seen

@@ -21,6 +21,7 @@ type trashItem struct {
 	survey
 	rec        journal.Record
 	integrated func() bool // asked once, and only where it matters
+	wasThere   bool        // its directory, when it was looked for
 	hasFailed  bool        // to be looked at, or to be deleted; it is kept
 	freed      amount      // so far
 }
@@ -122,7 +123,7 @@ func (t *tidying) look(ctx context.Context) error {
 		if t.mayComeBack(ctx, rec) {
 			continue
 		}
-		if it.hasDir() && fsx.IsThere(rec.Trash.Dir) {
+		if it.wasThere = it.hasDir() && fsx.IsThere(rec.Trash.Dir); it.wasThere {
 			if err = checkStowed(rec); err == nil {
 				it.survey, err = t.judge(ctx, t.r, rec)
 			}

@@ -3,10 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -27,6 +29,9 @@ func (e *Engine) keepStowed(ctx context.Context, r *repo, it *trashItem) error {
 	rec, id := it.rec, it.rec.Workspace.ID
 	if rec.Workspace.Mode != croft.ModeIsolated {
 		return nil
+	}
+	if has, err := hasOwnGit(rec); err != nil || !has {
+		return err
 	}
 	was, err := e.pinned(ctx, r, archiveOwnRef(id))
 	if err != nil && !errors.Is(err, git.ErrNoRef) {
@@ -61,6 +66,30 @@ func (e *Engine) keepStowed(ctx context.Context, r *repo, it *trashItem) error {
 		Message: "its directory stays in the trash, because not all that its own git directory has could be brought to the project",
 		Hint:    "croft restore " + string(id) + ", and mend it there; or, to delete it for good: rm -rf " + shellWord(rec.Trash.Dir),
 	}}
+}
+
+// hasOwnGit reports whether a removed workspace has a git directory of its own. The
+// directory that it lies in is held meanwhile: one that is only absent for a moment
+// is not taken for one without.
+func hasOwnGit(rec journal.Record) (bool, error) {
+	dir, err := openTrashDir(rec.Trash)
+	if err != nil {
+		return false, err
+	}
+	defer dir.Close()
+	tree, err := dir.OpenDirIs("tree", fsx.Identity(rec.Identity))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer tree.Close()
+	_, err = tree.IdentityOf(".git")
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // shellWord is a path as a word of a shell's.

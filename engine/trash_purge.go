@@ -133,7 +133,11 @@ func (r *repo) movePart(tree *fsx.Dir, path string, trash *fsx.Dir, id string) (
 // target can still be restored afterwards; the rest cannot.
 func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 	dir, work, away := it.rec.Trash.Dir, "", ""
-	if fsx.IsThere(dir) {
+	isThere := fsx.IsThere(dir)
+	if isThere != it.wasThere {
+		return vanishedStowed(it.rec)
+	}
+	if isThere {
 		if err := checkStowed(it.rec); err != nil {
 			return err
 		}
@@ -146,7 +150,7 @@ func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 		}
 		it.survey = now
 	}
-	if (it.IsDirty || !it.isFinished() && e.isOffBranch(ctx, r, it.rec)) && fsx.IsThere(dir) {
+	if (it.IsDirty || !it.isFinished() && e.isOffBranch(ctx, r, it.rec)) && isThere {
 		defer func() {
 			if fsx.IsThere(dir) { // it stays, and is saved anew when it goes
 				_ = fsx.RemoveOwn(e.secretsDir(r, it.rec.Workspace.ID))
@@ -154,13 +158,13 @@ func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 		}()
 		saved, err := e.saveStowed(ctx, r, it.rec)
 		if err != nil {
-			return err
+			return orVanished(it.rec, err)
 		}
 		work = saved
 	}
-	if fsx.IsThere(dir) {
+	if isThere {
 		if err := e.keepStowed(ctx, r, it); err != nil {
-			return err
+			return orVanished(it.rec, err)
 		}
 	}
 	if err := failpoint.Hit("trash.saved"); err != nil {
@@ -172,7 +176,7 @@ func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 	}
 	err := e.changeTrash(ctx, r, &it.rec, event, func(ctx context.Context, t *journal.Trash) error {
 		var err error
-		if away, err = e.leave(ctx, r, it, work); err != nil {
+		if away, err = e.leave(ctx, r, it, work, isThere); err != nil {
 			return err
 		}
 		e.reduce(r, t)
@@ -204,9 +208,13 @@ func (e *Engine) reduce(r *repo, t *journal.Trash) {
 
 // leave pins a snapshot and renames the directory away. Who is killed after
 // that leaves a record that names a directory which is gone; then the snapshot
-// and the commits count.
-func (e *Engine) leave(ctx context.Context, r *repo, it *trashItem, work string) (away string, err error) {
+// and the commits count. One that was there, or was not, when what is in it was
+// saved still has to be, or not to be.
+func (e *Engine) leave(ctx context.Context, r *repo, it *trashItem, work string, isThere bool) (away string, err error) {
 	dir, ref := it.rec.Trash.Dir, archiveWorkRef(it.rec.Workspace.ID)
+	if isThere != fsx.IsThere(dir) {
+		return "", vanishedStowed(it.rec)
+	}
 	if work != "" {
 		if err := e.pin(ctx, r, journal.Pin{Ref: ref, OID: work}); err != nil {
 			return "", err
@@ -219,18 +227,25 @@ func (e *Engine) leave(ctx context.Context, r *repo, it *trashItem, work string)
 	if err := r.deleted().Put(string(it.rec.Workspace.ID), gone); err != nil {
 		return "", err
 	}
-	trash, err := fsx.OpenDir(filepath.Dir(dir))
-	if err == nil {
-		defer trash.Close()
-		away, err = r.doom(trash, filepath.Base(dir), fsx.Identity(it.rec.Trash.Identity), trash, string(it.rec.Workspace.ID))
-	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", err
+	if isThere {
+		if away, err = r.doomStowed(it.rec); err != nil {
+			return "", orVanished(it.rec, errors.Join(err, r.deleted().Drop(string(it.rec.Workspace.ID))))
+		}
 	}
 	if err := git.SyncDirs(filepath.Dir(dir)); err != nil {
 		return "", err
 	}
 	return away, failpoint.Hit("trash.renamed")
+}
+
+// doomStowed renames the directory of a removed workspace away.
+func (r *repo) doomStowed(rec journal.Record) (string, error) {
+	trash, err := fsx.OpenDir(filepath.Dir(rec.Trash.Dir))
+	if err != nil {
+		return "", err
+	}
+	defer trash.Close()
+	return r.doom(trash, filepath.Base(rec.Trash.Dir), fsx.Identity(rec.Trash.Identity), trash, string(rec.Workspace.ID))
 }
 
 // saveStowed takes a snapshot of a directory in the trash. It is not pinned yet.
@@ -245,7 +260,8 @@ func (e *Engine) saveStowed(ctx context.Context, r *repo, rec journal.Record) (s
 		return "", err
 	}
 	saved, err := snapshot.Save(ctx, p.Worktree, snapshot.Selection{
-		Ignored: r.cfg.Snapshot.Ignored, Secrets: r.cfg.Snapshot.Secrets, SecretsDir: secrets,
+		Identity: fsx.Identity(rec.Identity),
+		Ignored:  r.cfg.Snapshot.Ignored, Secrets: r.cfg.Snapshot.Secrets, SecretsDir: secrets,
 		Message: "Work of " + rec.Workspace.Name + ", which was removed",
 		Stowed:  &snapshot.Stowed{Admin: filepath.Join(rec.Trash.Dir, "admin"), Branch: p.Branch},
 	})

@@ -41,6 +41,24 @@ func (r *repo) isTrashGone(rec journal.Record) bool {
 	return !fsx.IsThere(t.Dir) && fsx.Identity(t.Within).IsAt(filepath.Dir(t.Dir))
 }
 
+// vanishedStowed says that the directory that a removed workspace lies in came or went
+// while it was to be deleted. What was saved of it meanwhile does not count.
+func vanishedStowed(rec journal.Record) error {
+	return &croft.Error{
+		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name,
+		Message: "its directory in the trash was not there all the time while it was saved; nothing was deleted",
+		Details: rec.Trash.Dir, Hint: "croft doctor",
+	}
+}
+
+// orVanished is an error, or says that the directory is why.
+func orVanished(rec journal.Record, err error) error {
+	if isTrashAway(rec.Trash) && !fsx.IsThere(rec.Trash.Dir) {
+		return vanishedStowed(rec)
+	}
+	return err
+}
+
 // findTrash looks for the directory that a removed workspace lies in. One that is
 // being deleted is not found: what is to be restored of it was saved before.
 func (r *repo) findTrash(ctx context.Context, rec journal.Record) string {

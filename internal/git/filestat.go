@@ -58,6 +58,17 @@ func (a FileStat) IsAsMoved(b FileStat) bool {
 	return a.IsAs(b)
 }
 
+// IsSince reports whether the file is known to have been there, as it is, since before
+// a moment: nothing that the file system notes has happened to it, nor was it renamed.
+// Where no such time is noted, it is.
+func (a FileStat) IsSince(at time.Time) bool {
+	grain := fineGrain
+	if a.noted[1] == 0 {
+		grain = coarseGrain
+	}
+	return at.Sub(time.Unix(int64(a.noted[0]), int64(a.noted[1]))) > grain
+}
+
 // IsSettled reports whether a file that was looked at at a moment was last changed
 // so long before that a later change shows in its time.
 func (a FileStat) IsSettled(at time.Time) bool {

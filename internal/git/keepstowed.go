@@ -18,7 +18,7 @@ import (
 // of it and all that was kept before by was, "" if there is nothing to keep; the
 // objects are not pruned until keep returns. What known leads to is kept without it.
 //
-// Unless keep failed, an error says why not all of it could be brought, and nothing is
+// The caller knows that there is a git directory. Unless keep failed, an error says why not all of it could be brought, and nothing is
 // kept.
 func (w *Worktree) KeepStowed(ctx context.Context, tree, was string, known []string, keep func(own string) error) error {
 	stowed := &Worktree{Repo: w.Repo, Path: tree, Admin: w.Admin, Inherit: w.Inherit}
@@ -26,9 +26,6 @@ func (w *Worktree) KeepStowed(ctx context.Context, tree, was string, known []str
 		return nil
 	}
 	p, unlock, err := stowed.holdPrivate(ctx)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil // it had none any more
-	}
 	if err != nil {
 		return err
 	}

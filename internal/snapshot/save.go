@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 )
 
@@ -52,6 +53,9 @@ func (s *saver) save(ctx context.Context) error {
 	defer s.batch.Discard()
 	s.began = time.Now()
 	before := s.marks()
+	if err := s.identify(); err != nil {
+		return err
+	}
 	if err := s.surveyIndex(ctx); err != nil {
 		return err
 	}
@@ -71,6 +75,9 @@ func (s *saver) save(ctx context.Context) error {
 	}
 	if !slices.EqualFunc(before, s.marks(), sameMark) {
 		return ErrChanging
+	}
+	if err := s.checkThere(); err != nil {
+		return err
 	}
 	tree, err := s.batch.WriteTree(append(entries, state...))
 	if err != nil {
@@ -138,12 +145,14 @@ type saver struct {
 	saved Saved
 	batch *git.Batch
 	began time.Time
+	is    fsx.Identity // of the worktree's directory
 
 	index       *git.Index
 	plain       map[string]int            // files that git looks at → their places in the index
 	conflicted  []string                  // paths with stages
 	files       map[string]string         // paths that are stored as they are on disk → their objects, where known
 	deleted     map[string]struct{}       // tracked paths at which there is no file
+	vanished    []string                  // directories that were not there any more
 	nested      map[string]struct{}       // directories that are repositories of their own
 	linked      map[string]bool           // directories → whether they are, or lie below, something else
 	gitlinks    map[string]bool           // paths of submodules

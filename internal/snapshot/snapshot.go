@@ -27,6 +27,8 @@ package snapshot
 import (
 	"encoding/json"
 	"errors"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // version is the format of new snapshots.
@@ -37,6 +39,9 @@ var ErrFormat = errors.New("not a snapshot that this version can read")
 
 // Selection says what is saved of the files that git ignores.
 type Selection struct {
+	// Identity is that of the worktree's directory. Empty means the one that lies at
+	// its path when it is begun.
+	Identity fsx.Identity
 	// Ignored are patterns of ignored files that are saved as objects.
 	Ignored []string
 	// Secrets are patterns of ignored files that are saved as files that only

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 )
 
@@ -44,6 +45,7 @@ type findings struct {
 	empty     [][]byte
 	modes     []mode
 	special   []mode
+	vanished  []string        // directories that were not there any more
 	seen      []git.NamedStat // by path, if somebody asks later
 }
 
@@ -69,13 +71,19 @@ func (s *saver) newWalk() *walk {
 }
 
 func (w *walk) run() error {
+	if err := failpoint.Hit("snapshot.walk"); err != nil {
+		return err
+	}
 	return errors.Join(w.dir("."), w.group.Wait())
 }
 
 // dir walks a directory and, as far as nobody else does, those below.
 func (w *walk) dir(dir string) error {
 	entries, err := git.ReadDir(filepath.Join(w.s.root, dir))
-	if errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, os.ErrNotExist) && dir != "." {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.vanished = append(w.vanished, dir)
 		return nil
 	}
 	if err != nil {
@@ -160,6 +168,7 @@ func (s *saver) take(w *walk) {
 	for _, p := range slices.Sorted(maps.Keys(s.deleted)) {
 		s.meta.Deleted = append(s.meta.Deleted, []byte(p))
 	}
+	s.vanished = w.vanished
 	for _, dir := range w.nested {
 		s.nested[dir] = struct{}{}
 	}
