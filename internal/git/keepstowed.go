@@ -18,8 +18,9 @@ import (
 // of it and all that was kept before by was, "" if there is nothing to keep; the
 // objects are not pruned until keep returns. What known leads to is kept without it.
 //
-// The caller knows that there is a git directory. Unless keep failed, an error says why not all of it could be brought, and nothing is
-// kept.
+// The caller knows that there is a git directory. Unless keep failed, an error says why
+// not all of it could be brought: nothing is kept then, or all but what lies in git
+// directories inside of it.
 func (w *Worktree) KeepStowed(ctx context.Context, tree, was string, known []string, keep func(own string) error) error {
 	stowed := &Worktree{Repo: w.Repo, Path: tree, Admin: w.Admin, Inherit: w.Inherit}
 	if !stowed.IsIsolated() {
@@ -47,7 +48,10 @@ func (w *Worktree) KeepStowed(ctx context.Context, tree, was string, known []str
 	if err != nil {
 		return err
 	}
-	return keep(oid)
+	if err := keep(oid); err != nil {
+		return err
+	}
+	return p.checkInside(ctx)
 }
 
 // lateRefs is where a commit is kept by name that a HEAD, or the workspace's branch,
