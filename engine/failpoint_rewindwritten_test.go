@@ -100,3 +100,74 @@ func TestWrittenToOpenFile(t *testing.T) {
 		t.Errorf("the file is %q, %v", got, err)
 	}
 }
+
+// TestMadeInDirectoryOfRewind: somebody makes a file in a directory that a rewind has
+// just moved into the workspace, and the rewind is taken back. The file is at its path
+// afterwards, though the directory is not the rewind's any more.
+func TestMadeInDirectoryOfRewind(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	// The first by name of what comes in, so that the rewind pauses behind it.
+	dir := filepath.Join(w.Path, "A")
+	gittest.WriteFile(t, filepath.Join(dir, "saved"), "one\n")
+	snap := snapshotOf(t, e, "a")
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	gittest.WriteFile(t, filepath.Join(w.Path, "later"), "two\n")
+	goOn := paused(t, r, task{Restore: &croft.RestoreRequest{Ref: string(snap.ID)}}, "snapshot.moved")
+	if _, err := os.Lstat(filepath.Join(dir, "saved")); err != nil {
+		t.Fatalf("the directory was not moved in: %v", err)
+	}
+	gittest.WriteFile(t, filepath.Join(dir, "late"), "late\n")
+	gittest.WriteFile(t, filepath.Join(asideOf(w), "was", "later"), "two\nthree\n")
+	if out, err := goOn(); err == nil || !strings.HasPrefix(out, string(croft.WorkspaceBusy)+" ") {
+		t.Errorf("%v, %q, want WORKSPACE_BUSY", err, out)
+	}
+	for path, want := range map[string]string{filepath.Join("A", "late"): "late\n", "later": "two\nthree\n"} {
+		if got, err := os.ReadFile(filepath.Join(w.Path, path)); err != nil || string(got) != want {
+			t.Errorf("%s is %q, %v", path, got, err)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "saved")); err == nil {
+		t.Error("a file of the snapshot is left")
+	}
+}
+
+// TestWrittenAfterLastLook: somebody has a file open that a rewind has moved away, and
+// writes to it after the rewind has looked at it for the last time before the branch
+// is moved. The rewind stands, and what was written is kept.
+func TestWrittenAfterLastLook(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	snap := snapshotOf(t, e, "a")
+	gittest.WriteFile(t, filepath.Join(w.Path, "later"), "two\n")
+	goOn := paused(t, r, task{Restore: &croft.RestoreRequest{Ref: string(snap.ID)}}, "rewind.branch")
+	gone := filepath.Join(asideOf(w), "gone", "later")
+	if _, err := os.Lstat(gone); err != nil {
+		t.Fatalf("the file was not moved away: %v", err)
+	}
+	gittest.WriteFile(t, gone, "two\nthree\n")
+	if out, err := goOn(); err == nil || !strings.HasPrefix(out, string(croft.WorkspaceBusy)+" ") {
+		t.Errorf("%v, %q, want WORKSPACE_BUSY", err, out)
+	}
+	kept, err := filepath.Glob(filepath.Join(asideOf(w), "kept-*", "later"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept are %q, %v", kept, err)
+	}
+	if b, err := os.ReadFile(kept[0]); err != nil || string(b) != "two\nthree\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if _, err := os.Lstat(filepath.Join(w.Path, "later")); err == nil {
+		t.Error("the file is still in the workspace")
+	}
+}
+
+// asideOf is the directory that a rewind of a workspace works in.
+func asideOf(w croft.Workspace) string {
+	return filepath.Join(filepath.Dir(w.Path), ".trash", string(w.ID)+".rewind")
+}
