@@ -101,6 +101,36 @@ func TestResolveOfAbsentIsRolledBack(t *testing.T) {
 	}
 }
 
+// TestFailedResolveIsRolledBack: a resolution fails after git has changed the files. The
+// same command takes it back: the workspace is what it was, and can be used.
+func TestFailedResolveIsRolledBack(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"bringin.merged", "bringin.delivered"} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			r := gittest.New(t)
+			e := engineIn(t, r, 0)
+			w := create(t, e, croft.CreateRequest{Name: "a"})
+			gittest.WriteFile(t, filepath.Join(w.Path, "mine"), "one\n")
+			r.Write("theirs", "main\n")
+			r.Commit("theirs")
+			out, err := helper(t, r, task{Resolve: &croft.MergeRequest{Workspace: "a"}}, "CROFT_FAILPOINT=fail="+point).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "failpoint "+point) {
+				t.Fatalf("%v: %s", err, out)
+			}
+			if got := r.GitIn(w.Path, "status", "--porcelain"); got != "?? mine" {
+				t.Errorf("git status: %q", got)
+			}
+			if _, err := os.Lstat(filepath.Join(w.Path, "theirs")); err == nil {
+				t.Error("a file of the merge is left")
+			}
+			if got := show(t, e, "a").State; got != croft.Ready {
+				t.Errorf("the workspace is %s", got)
+			}
+		})
+	}
+}
+
 // TestRecoveredRewindDropsItsOwnLocks: a rewind died, and the snapshot's object, which
 // lies where agents can write, names a branch that is not the workspace's. A lock of
 // that branch stays.
