@@ -55,6 +55,12 @@ func TestIsolatedStaysUntilItIsKept(t *testing.T) {
 		"empty HEAD": func(t *testing.T, _ *gittest.Repo, w croft.Workspace) {
 			gittest.WriteFile(t, filepath.Join(w.Path, ".git", "HEAD"), "")
 		},
+		"worktree HEAD": func(t *testing.T, r *gittest.Repo, w croft.Workspace) {
+			inner := filepath.Join(t.TempDir(), "inner")
+			r.GitIn(w.Path, "worktree", "add", "--quiet", "--detach", inner)
+			commitIn(t, r, inner, "inner")
+			gittest.WriteFile(t, filepath.Join(w.Path, ".git", "worktrees", "inner", "HEAD"), "garbage\n")
+		},
 	}
 	for name, f := range spoil {
 		t.Run(name, func(t *testing.T) {
@@ -143,6 +149,63 @@ func TestIsolatedLateCommitsAreKept(t *testing.T) {
 				t.Error("the directory is still there")
 			}
 		})
+	}
+}
+
+// TestIsolatedLateWorkIsNotFinished: a removed workspace whose work is in the project
+// counts as finished, and all of it goes at once. If something was committed in the
+// trash, it does not count any more: what it was comes back by its ID, with the late
+// branch.
+func TestIsolatedLateWorkIsNotFinished(t *testing.T) {
+	t.Parallel()
+	r, e, w := isolated(t)
+	commitIn(t, r, w.Path, "first")
+	if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil || len(res.Removed) != 1 {
+		t.Fatalf("Remove: %+v, %v", res, err)
+	}
+	r.Git("merge", "--quiet", r.Git("for-each-ref", "--format=%(objectname)", "refs/croft/archive/*/head"))
+	tree := filepath.Join(stowedAt(r, w), "tree")
+	r.GitIn(tree, "checkout", "--quiet", "-b", "late")
+	late := commitIn(t, r, tree, "late")
+	r.GitIn(tree, "checkout", "--quiet", w.Branch)
+	for _, days := range []int{8, 9, 10} {
+		gc(t, engineIn(t, r, time.Duration(days)*24*time.Hour, "trash.notice", "0s"))
+	}
+	if _, err := os.Lstat(stowedAt(r, w)); err == nil {
+		t.Error("the directory is still there")
+	}
+	if _, err := e.Restore(t.Context(), croft.RestoreRequest{Ref: string(w.ID)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.GitIn(w.Path, "rev-parse", "late"); got != late {
+		t.Errorf("the late branch is at %s, want %s", got, late)
+	}
+}
+
+// TestIsolatedKeepsWhatTheTrashLost: what was kept at the removal is kept on, though
+// its branch was deleted in the trash, when what came there since is added.
+func TestIsolatedKeepsWhatTheTrashLost(t *testing.T) {
+	t.Parallel()
+	r, e, w := isolated(t)
+	r.GitIn(w.Path, "checkout", "--quiet", "-b", "side")
+	side := commitIn(t, r, w.Path, "side")
+	r.GitIn(w.Path, "checkout", "--quiet", w.Branch)
+	if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil || len(res.Removed) != 1 {
+		t.Fatalf("Remove: %+v, %v", res, err)
+	}
+	tree := filepath.Join(stowedAt(r, w), "tree")
+	r.GitIn(tree, "branch", "--quiet", "-D", "side")
+	late := commitIn(t, r, tree, "late")
+	for _, days := range []int{8, 9, 60} {
+		gc(t, engineIn(t, r, time.Duration(days)*24*time.Hour, "trash.notice", "0s"))
+		for name, oid := range map[string]string{"side": side, "late": late} {
+			if own := r.Git("for-each-ref", "--contains", oid, "refs/croft/archive/"+string(w.ID)+"/own"); own == "" {
+				t.Errorf("after %d days %s is not kept", days, name)
+			}
+		}
+	}
+	if _, err := os.Lstat(stowedAt(r, w)); err == nil {
+		t.Error("the directory is still there")
 	}
 }
 
