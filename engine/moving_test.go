@@ -116,3 +116,31 @@ func TestWorkspaceKeepsMoving(t *testing.T) {
 		t.Error("what the agent committed since is gone")
 	}
 }
+
+// TestWorkThatMovedIsNotTriedAgain: a merge was turned away because of the user's
+// checkout, and the agent has committed since. Once nothing is in the way, the work is
+// not landed by itself: nobody has submitted what it is now.
+func TestWorkThatMovedIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "theirs\n")
+	r.Write("README.md", "mine\n")
+	m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err = e.WaitMerge(t.Context(), m.ID); err != nil || m.Reason != croft.HostDirty {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	commitIn(t, r, w.Path, "more")
+	r.Git("restore", "README.md")
+	before := r.Git("rev-parse", "main")
+	if done, err := e.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(done) != 0 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if got := r.Git("rev-parse", "main"); got != before {
+		t.Errorf("main is at %s, was at %s", got, before)
+	}
+}
