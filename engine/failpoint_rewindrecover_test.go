@@ -131,6 +131,34 @@ func TestFailedResolveIsRolledBack(t *testing.T) {
 	}
 }
 
+// TestResolveWithLaterCommitIsLeft: a resolution died while git changed the files, and
+// somebody has committed to the branch since. The checkout has become their work: the
+// next command leaves branch and files as they are, and the workspace can be used.
+func TestResolveWithLaterCommitIsLeft(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	create(t, e, croft.CreateRequest{Name: "other"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "mine"), "one\n")
+	r.Write("theirs", "main\n")
+	r.Commit("theirs")
+	killed(t, helper(t, r, task{Resolve: &croft.MergeRequest{Workspace: "a"}}, "CROFT_FAILPOINT=kill=bringin.merged"))
+	late := r.Git("commit-tree", "-p", w.Branch, "-m", "late", w.Branch+"^{tree}")
+	r.Git("update-ref", "refs/heads/"+w.Branch, late)
+	want := everythingIn(t, w.Path)
+	if _, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Git("rev-parse", w.Branch); got != late {
+		t.Errorf("the branch is at %s, want %s", got, late)
+	}
+	wantAsWas(t, want, everythingIn(t, w.Path))
+	if got := show(t, e, "a").State; got != croft.Ready {
+		t.Errorf("the workspace is %s", got)
+	}
+}
+
 // TestRecoveredRewindDropsItsOwnLocks: a rewind died, and the snapshot's object, which
 // lies where agents can write, names a branch that is not the workspace's. A lock of
 // that branch stays.
@@ -195,6 +223,36 @@ func TestRecoveredRewindNamesWhatItKept(t *testing.T) {
 		dir, _, _ = strings.Cut(dir, "\n")
 		if b, err := os.ReadFile(filepath.Join(dir, "open")); err != nil || string(b) != "saved\nlate\n" {
 			t.Errorf("%q, %v; the notices: %s", b, err, notices)
+		}
+	}
+}
+
+// TestRecoveredRewindLeavesAnotherDirectory: a rewind died after it had moved files out,
+// and another directory is where they were. Nothing comes from that one into the
+// workspace, and nothing in either is deleted.
+func TestRecoveredRewindLeavesAnotherDirectory(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	snap := snapshotOf(t, e, "a")
+	gittest.WriteFile(t, filepath.Join(w.Path, "later"), "two\n")
+	killed(t, helper(t, r, task{Restore: &croft.RestoreRequest{Ref: string(snap.ID)}}, "CROFT_FAILPOINT=kill=snapshot.rewind"))
+	aside := asideOf(w)
+	away := aside + ".away"
+	if err := os.Rename(aside, away); err != nil {
+		t.Fatal(err)
+	}
+	gittest.WriteFile(t, filepath.Join(aside, "was", "planted"), "planted\n")
+	if _, err := e.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(filepath.Join(w.Path, "planted")); err == nil {
+		t.Error("a file of the other directory is in the workspace")
+	}
+	for path, want := range map[string]string{filepath.Join(aside, "was", "planted"): "planted\n", filepath.Join(away, "was", "later"): "two\n"} {
+		if b, err := os.ReadFile(path); err != nil || string(b) != want {
+			t.Errorf("%s: %q, %v", path, b, err)
 		}
 	}
 }
