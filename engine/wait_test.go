@@ -140,6 +140,41 @@ func TestLastWaiterLeaves(t *testing.T) {
 	}
 }
 
+// TestRevertAskedAgain: whoever asked for a revert has left, and asks again. That is the
+// one that waits, not another one behind it.
+func TestRevertAskedAgain(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	e := engineIn(t, g.Repo, 0)
+	id := g.submit(t, e, "a")
+	g.letGo(t)
+	if m, err := e.WaitMerge(t.Context(), id); err != nil || m.Status != croft.MergeMerged {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	if err := os.Remove(filepath.Join(g.out, "go")); err != nil {
+		t.Fatal(err)
+	}
+	n := g.runs()
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() { _, err := e.Revert(ctx, croft.RevertRequest{Ref: "a"}); left <- err }()
+	g.begun(t, n+1)
+	leave()
+	wantStillWaits(t, <-left, "the revert")
+	waiting, err := e.Merges(t.Context(), croft.MergesRequest{})
+	if err != nil || len(waiting) != 1 {
+		t.Fatalf("the queue is %+v, %v", waiting, err)
+	}
+	g.letGo(t)
+	m, err := e.Revert(t.Context(), croft.RevertRequest{Ref: "a"})
+	if err != nil || m.ID != waiting[0].ID || m.Status != croft.MergeMerged {
+		t.Errorf("asked again: %+v, %v", m, err)
+	}
+	if got := strings.Count(g.Git("log", "--format=%s", "main"), "Revert"); got != 1 {
+		t.Errorf("%d reverts", got)
+	}
+}
+
 func wantStillWaits(t *testing.T, err error, what string) {
 	t.Helper()
 	e := croft.AsError("", err)

@@ -1,0 +1,36 @@
+package engine_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// TestRevertOfNothing: somebody has taken the work of a merge back by hand. A revert,
+// and a plan of one, are refused: there is nothing to commit.
+func TestRevertOfNothing(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "work\n")
+	m, err := e.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err = e.WaitMerge(t.Context(), m.ID); err != nil || m.Status != croft.MergeMerged {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	r.Git("rm", "--quiet", "work.txt")
+	r.Git("commit", "--quiet", "-m", "by hand")
+	before := r.Git("rev-parse", "main")
+	_, err = e.PlanRevert(t.Context(), croft.RevertRequest{Merge: m.ID})
+	wantCode(t, err, croft.NotMerged)
+	_, err = e.Revert(t.Context(), croft.RevertRequest{Merge: m.ID})
+	wantCode(t, err, croft.NotMerged)
+	if got := r.Git("rev-parse", "main"); got != before {
+		t.Errorf("main is at %s, was at %s", got, before)
+	}
+}
