@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,6 +68,31 @@ func TestUninstallWithUnseenTrash(t *testing.T) {
 				t.Errorf("left is %+v", done.Repos[0].Left)
 			}
 		})
+	}
+}
+
+// TestUninstallOfAnotherRepo: another repository is where one was last seen. The one that
+// is remembered may only have been moved: nothing of it is forgotten, and nothing is
+// done to the other one.
+func TestUninstallOfAnotherRepo(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	create(t, engineIn(t, r, 0), croft.CreateRequest{Name: "a"})
+	common := filepath.Join(r.Dir, ".git")
+	moved := r.Dir + ".moved"
+	if err := os.Rename(common, moved); err != nil {
+		t.Fatal(err)
+	}
+	r.Git("init", "--quiet")
+	res, err := engineIn(t, r, 0).Uninstall(t.Context(), croft.UninstallRequest{All: croft.ScopeAll})
+	if err != nil || len(res.Kept) != 1 || res.Kept[0].Reason.Code != croft.NotARepo || len(res.Repos) != 0 {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if err := errors.Join(os.Rename(common, r.Dir+".other"), os.Rename(moved, common)); err != nil {
+		t.Fatal(err)
+	}
+	if got := show(t, engineIn(t, r, 0), "a").State; got != croft.Ready {
+		t.Errorf("the workspace is %s once the repository is back", got)
 	}
 }
 
