@@ -41,6 +41,7 @@ const (
 	findBorrows       = "BORROWS_ELSEWHERE"
 	findLeftOut       = "NOT_BROUGHT"
 	findLags          = "CHECKOUT_LAGS"
+	findLost          = string(croft.ObjectMissing)
 	findIrregular     = string(croft.FileIrregular)
 )
 
@@ -219,6 +220,11 @@ func (d *doctor) workspaces(ctx context.Context) error {
 		if away[i] != "" && h != checkout.Intact {
 			d.movedWorkspace(ctx, rec, away[i])
 			continue
+		}
+		if h == checkout.Intact {
+			if err := d.lostCommit(ctx, w); err != nil {
+				return err
+			}
 		}
 		if h == checkout.Intact && w.Mode == croft.ModeIsolated && w.State == croft.Ready {
 			if err := d.ownGit(ctx, rec); err != nil {

@@ -91,14 +91,17 @@ func explainForged(e *croft.Error, err error) bool {
 	return true
 }
 
+// explainMissing is asked before the rule about git, which notices some of them.
 func explainMissing(e *croft.Error, err error) bool {
-	missing, ok := errors.AsType[*git.MissingError](err)
-	if !ok {
+	if !errors.Is(err, git.ErrNoObject) && !errors.Is(err, git.KindMissing) {
 		return false
 	}
-	e.Code, e.Message, e.Details = croft.ObjectMissing, "an object that a commit leads to is not in the repository; nothing was taken", err.Error()
-	if missing.Path != "" {
+	e.Code, e.Message, e.Details = croft.ObjectMissing, "an object that a branch, a commit or the index names is not in the repository; nothing was taken", err.Error()
+	if missing, ok := errors.AsType[*git.MissingError](err); ok && missing.Path != "" {
 		e.Message = fmt.Sprintf("the object of %q is not in the repository; nothing was taken", missing.Path)
+	}
+	if failed, ok := errors.AsType[*git.Error](err); ok {
+		e.Details = failed.Stderr
 	}
 	e.Hint, e.Err = "git fsck --full, in the project", nil
 	return true

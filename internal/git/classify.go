@@ -18,6 +18,7 @@ const (
 	KindRefStale Kind = "ref stale" // a ref was not where the caller thought
 	KindStrange  Kind = "unrelated" // two commits have no history in common
 	KindForged   Kind = "forged"    // an object is not what its name says
+	KindMissing  Kind = "missing"   // an object is not there
 	KindVanished Kind = "vanished"  // an object directory was removed while it was written to
 )
 
@@ -34,6 +35,10 @@ var phrases = []struct {
 	{"Input/output error", KindIO},
 	{"refusing to merge unrelated histories", KindStrange},
 	{"error: hash mismatch ", KindForged},
+	{"fatal: bad object ", KindMissing},
+	{"fatal: unable to read tree", KindMissing},
+	{"error: invalid object ", KindMissing},
+	{"unable to read sha1 file of ", KindMissing},
 	{"detected dubious ownership", KindOwner},
 	{"clean filter '", KindFilter},
 	{"smudge filter ", KindFilter},
