@@ -152,7 +152,8 @@ const (
 	FileIrregular Code = "FILE_IRREGULAR"
 	// ObjectForged: an object in the repository is not what its name says.
 	ObjectForged Code = "OBJECT_FORGED"
-	// ObjectMissing: an object that a commit leads to is not in the repository.
+	// ObjectMissing: an object that a commit or an index leads to is not in the
+	// repository.
 	ObjectMissing Code = "OBJECT_MISSING"
 	// ConfigInvalid: a configuration file or variable cannot be used.
 	ConfigInvalid Code = "CONFIG_INVALID"

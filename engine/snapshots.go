@@ -112,7 +112,7 @@ func (e *Engine) saveWith(ctx context.Context, r *repo, rec journal.Record, what
 		},
 	})
 	if err != nil {
-		return nil, e.vanished(ctx, rec, err)
+		return nil, lacks(w, e.vanished(ctx, rec, err))
 	}
 	if what.seen != nil {
 		*what.seen = saved.Seen

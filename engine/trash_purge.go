@@ -141,6 +141,9 @@ func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 		if err := checkStowed(it.rec); err != nil {
 			return err
 		}
+		if err := e.mendStowed(ctx, r, it.rec); err != nil { // what was committed may be whole in the files alone
+			return stowedLacks(it.rec, orVanished(it.rec, err))
+		}
 		now, err := e.examine(ctx, r, it.rec) // somebody may have written there after all
 		if err != nil {
 			return err
@@ -158,7 +161,7 @@ func (e *Engine) drop(ctx context.Context, r *repo, it *trashItem) error {
 		}()
 		saved, err := e.saveStowed(ctx, r, it.rec)
 		if err != nil {
-			return orVanished(it.rec, err)
+			return stowedLacks(it.rec, orVanished(it.rec, err))
 		}
 		work = saved
 	}

@@ -22,6 +22,7 @@ import (
 type Batch struct {
 	repo  *Repository
 	limit int64 // size of the largest object that goes into a pack
+	anew  bool  // files that are there are replaced
 
 	mu     sync.Mutex
 	seen   map[string]bool // those for a pack, by their raw names
@@ -54,6 +55,14 @@ func (r *Repository) Batch() *Batch { return r.batch(-1) }
 // later batch that has it too finds again. Discard is called once a ref names
 // what was written, or nothing is going to.
 func (r *Repository) PackBatch() *Batch { return r.batch(packLimit) }
+
+// AnewBatch is Batch for objects that cannot be read: what lies at their places is
+// replaced.
+func (r *Repository) AnewBatch() *Batch {
+	b := r.Batch()
+	b.anew = true
+	return b
+}
 
 func (r *Repository) batch(limit int64) *Batch {
 	return &Batch{repo: r, limit: limit, seen: map[string]bool{}, staged: map[string]bool{}}
@@ -225,7 +234,7 @@ func (b *Batch) writeLoose(kind string, size int64, data io.Reader, there string
 	if oid == there || b.staged[oid] {
 		return oid, os.Remove(f.Name())
 	}
-	if b.repo.freshen(oid) {
+	if !b.anew && b.repo.freshen(oid) {
 		b.old = append(b.old, b.repo.loosePath(oid))
 		return oid, os.Remove(f.Name())
 	}

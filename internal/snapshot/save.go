@@ -23,7 +23,8 @@ var ErrChanging = errors.New("the worktree is changing while it is saved")
 const attempts = 4
 
 // Save stores the state of a worktree and returns the commit. Every object is
-// on disk before it is pinned.
+// on disk before it is pinned. It fails with a *git.MissingError if what is staged is
+// neither in the repository nor in the file.
 func Save(ctx context.Context, w *git.Worktree, sel Selection) (Saved, error) {
 	var err error
 	for range attempts {
@@ -42,7 +43,7 @@ func Save(ctx context.Context, w *git.Worktree, sel Selection) (Saved, error) {
 
 // moved reports whether an error comes from something that changed meanwhile.
 func moved(err error) bool {
-	return errors.Is(err, ErrChanging) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrNotExist)
+	return errors.Is(err, ErrChanging) || errors.Is(err, errMended) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrNotExist)
 }
 
 func (s *saver) save(ctx context.Context) error {
@@ -52,7 +53,7 @@ func (s *saver) save(ctx context.Context) error {
 	}
 	defer s.batch.Discard()
 	s.began = time.Now()
-	before := s.marks()
+	s.before = s.marks()
 	if err := s.identify(); err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func (s *saver) save(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !slices.EqualFunc(before, s.marks(), sameMark) {
+	if !slices.EqualFunc(s.before, s.marks(), sameMark) {
 		return ErrChanging
 	}
 	if err := s.checkThere(); err != nil {
@@ -146,6 +147,8 @@ type saver struct {
 	batch *git.Batch
 	began time.Time
 	is    fsx.Identity // of the worktree's directory
+
+	before []os.FileInfo // the marks before anything was read
 
 	index       *git.Index
 	plain       map[string]int            // files that git looks at → their places in the index

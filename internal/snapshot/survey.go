@@ -58,7 +58,12 @@ func (s *saver) surveyFiles(ctx context.Context) error {
 	var filters bool
 	err := together(
 		w.run,
-		func() (err error) { sizes, err = s.stagedSizes(ctx); return err },
+		func() (err error) {
+			if sizes, err = s.stagedSizes(ctx); err == nil {
+				err = s.mend(sizes)
+			}
+			return err
+		},
 		func() (err error) {
 			if found, err = s.w.Conversions(ctx, s.index); err == nil {
 				filters, err = s.w.HasFilters(ctx)

@@ -1,0 +1,134 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// errMended says that objects were missing and were written anew: what was found out
+// before they were there does not count.
+var errMended = errors.New("objects that were missing were written anew")
+
+// Mend writes those objects that the index of a worktree names, that cannot be read,
+// and that its files still have. It fails with a *git.MissingError if a file does not
+// have what is staged. Save does so too.
+func Mend(ctx context.Context, w *git.Worktree) error {
+	s := &saver{w: w, root: w.Path, linked: map[string]bool{}}
+	s.before = s.marks()
+	err := s.identify()
+	if err != nil {
+		return err
+	}
+	if s.index, err = w.Index(ctx); err != nil {
+		return err
+	}
+	sizes, err := s.stagedSizes(ctx)
+	if err == nil {
+		err = s.mend(sizes)
+	}
+	if errors.Is(err, errMended) {
+		return nil
+	}
+	return err
+}
+
+// mend looks for staged objects without a size: somebody deleted them, or a power cut
+// left empty files. What the index notes of a file says nothing of its object, and a
+// snapshot has what is staged by the object alone.
+func (s *saver) mend(sizes []int64) error {
+	var lost []git.IndexEntry
+	for i, e := range s.index.Entries {
+		if sizes[i] < 0 && e.Mode != "160000" {
+			lost = append(lost, e)
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	b := s.w.Repo.AnewBatch()
+	defer b.Discard()
+	written := map[string]bool{}
+	for _, e := range lost {
+		if written[e.OID] {
+			continue
+		}
+		found, err := s.storeLost(b, e)
+		if err != nil && !moved(err) {
+			return err
+		}
+		written[e.OID] = written[e.OID] || found
+	}
+	if err := b.Flush(); err != nil {
+		return err
+	}
+	for _, e := range lost {
+		if written[e.OID] {
+			continue
+		}
+		if !slices.EqualFunc(s.before, s.marks(), sameMark) || !s.is.IsAt(s.root) {
+			return ErrChanging
+		}
+		return &git.MissingError{OID: e.OID, Path: e.Path}
+	}
+	return errMended
+}
+
+// storeLost writes the object of a path if the file has its content: as it is, or with
+// the line ends that git stores.
+func (s *saver) storeLost(b *git.Batch, e git.IndexEntry) (bool, error) {
+	info, err := s.lstat(e.Path)
+	if err != nil || info == nil {
+		return false, err
+	}
+	full := filepath.Join(s.root, e.Path)
+	switch {
+	case info.Mode&fs.ModeSymlink != 0:
+		target, err := os.Readlink(full)
+		if err != nil {
+			return false, err
+		}
+		return s.storeIfLost(b, e.OID, strings.NewReader(target), int64(len(target)))
+	case !info.Mode.IsRegular():
+		return false, nil
+	}
+	f, err := openFile(full)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	found, err := s.storeIfLost(b, e.OID, f, info.Size)
+	if found || err != nil || info.Size > largeText {
+		return found, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return false, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, largeText))
+	if err != nil {
+		return false, err
+	}
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	return s.storeIfLost(b, e.OID, bytes.NewReader(text), int64(len(text)))
+}
+
+// storeIfLost writes an object if the content is the one that it is called after.
+func (s *saver) storeIfLost(b *git.Batch, oid string, content io.ReadSeeker, size int64) (bool, error) {
+	is, err := s.w.Repo.HashBlob(content, size)
+	if err != nil || is != oid {
+		return false, err
+	}
+	if _, err := content.Seek(0, io.SeekStart); err != nil {
+		return false, err
+	}
+	is, err = b.WriteBlobFrom(content, size)
+	return is == oid, err
+}

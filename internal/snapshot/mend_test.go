@@ -1,0 +1,118 @@
+//go:build unix
+
+package snapshot_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/snapshot"
+)
+
+// spoils are what becomes of a loose object: an agent deletes it, and a power cut
+// leaves an empty file, or one of zeros.
+var spoils = map[string]func(path string) error{
+	"deleted": os.Remove,
+	"empty":   func(path string) error { return errors.Join(os.Chmod(path, 0o644), os.Truncate(path, 0)) },
+	"zeros": func(path string) error {
+		return errors.Join(os.Remove(path), os.WriteFile(path, make([]byte, 64), 0o444))
+	},
+}
+
+// spoil damages the object that a name leads to.
+func (b *bench) spoil(name string, how func(string) error) {
+	b.t.Helper()
+	oid := b.git("rev-parse", name)
+	if err := how(filepath.Join(b.Dir, ".git", "objects", oid[:2], oid[2:])); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// TestLostObjectsAreWrittenAnew: objects that the index names cannot be read, and the
+// files are what they were. All of it comes back.
+func TestLostObjectsAreWrittenAnew(t *testing.T) {
+	t.Parallel()
+	for name, how := range spoils {
+		for _, isPacked := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				const first = "refs/croft/first"
+				b := newBench(t)
+				b.Write("committed", "committed\n")
+				b.Write("sub/.gitattributes", "*.crlf text eol=crlf\n*.auto text\n")
+				b.Commit("files")
+				b.open()
+				b.file("unc", "precious\n")
+				b.file("st", "staged\n")
+				b.file("large", string(bytes.Repeat([]byte("large\n"), 400_000)))
+				b.file("sub/one.crlf", "one\r\ntwo\r\n")
+				b.file("sub/two.auto", "three\r\nfour\r\n")
+				if err := os.Symlink("to/nowhere", filepath.Join(b.tree.Path, "link")); err != nil {
+					t.Fatal(err)
+				}
+				b.git("add", "st", "large", "link", "sub")
+				b.touch() // so that the index is believed
+				b.git("status")
+				before := b.picture()
+				lost := []string{":st", ":large", ":link", ":sub/one.crlf", ":sub/two.auto", ":sub/.gitattributes", "HEAD:committed"}
+				for _, name := range lost {
+					b.spoil(name, how)
+				}
+				ctx, sel := context.Background(), snapshot.Selection{}
+				if isPacked {
+					sel.Pin = func(commit string) error { return b.repo.UpdateRefs(ctx, git.RefUpdate{Ref: first, New: commit}) }
+				}
+				saved, err := snapshot.Save(ctx, b.tree, sel)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.Git("update-ref", first, saved.Commit)
+				b.Git("fsck", "--no-dangling")
+				if d := cmp.Diff(before, b.picture()); d != "" {
+					t.Fatalf("saving changed the worktree (-before +after):\n%s", d)
+				}
+				b.roundTrip(sel)
+				for _, path := range []string{"st", "large", "link", "sub/one.crlf", "sub/two.auto", "sub/.gitattributes", "committed"} {
+					b.Git("cat-file", "-e", saved.Commit+":staged/"+path)
+				}
+			})
+		}
+	}
+}
+
+// TestLostObjectsAreNamed: what is staged is neither in the repository nor in a file.
+// There is no snapshot that would be believed to have it.
+func TestLostObjectsAreNamed(t *testing.T) {
+	t.Parallel()
+	for name, how := range spoils {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.open()
+			b.file("unc", "precious\n")
+			b.file("st", "staged\n")
+			b.git("add", "st")
+			b.file("st", "and changed\n")
+			b.spoil(":st", how)
+			before := b.picture()
+			saved, err := snapshot.Save(context.Background(), b.tree, snapshot.Selection{Pin: func(string) error {
+				t.Error("a snapshot without what is staged is pinned")
+				return nil
+			}})
+			missing, ok := errors.AsType[*git.MissingError](err)
+			if !ok || missing.Path != "st" {
+				t.Errorf("Save = %+v, %v, want the missing object of st", saved, err)
+			}
+			if d := cmp.Diff(before, b.picture()); d != "" {
+				t.Errorf("the worktree was changed (-before +after):\n%s", d)
+			}
+		})
+	}
+}
