@@ -23,6 +23,8 @@ type TrashItem struct {
 	// PurgeAt is when what is left is going to be deleted, once that was
 	// announced.
 	PurgeAt time.Time `json:"purgeAt,omitzero"`
+	// Stays is why the directory could not go when its time had come.
+	Stays string `json:"stays,omitempty"`
 }
 
 // TrashLeft says what is left of a removed workspace.

@@ -33,6 +33,10 @@ func gcOfInside(t *testing.T, r *gittest.Repo, e *engine.Engine, w croft.Workspa
 	if hint := "croft restore " + string(w.ID); !strings.Contains(res.Kept[0].Reason.Hint, hint) {
 		t.Errorf("the hint is %q, want %q", res.Kept[0].Reason.Hint, hint)
 	}
+	items, err := e.Trash(t.Context(), "")
+	if err != nil || len(items) != 1 || items[0].Stays != res.Kept[0].Reason.Details {
+		t.Errorf("trash %+v, %v, want one that stays because of %q", items, err, res.Kept[0].Reason.Details)
+	}
 	return res.Kept[0].Reason.Details
 }
 

@@ -50,7 +50,7 @@ func (e *Engine) Trash(ctx context.Context, dir string) ([]croft.TrashItem, erro
 		w, t := rec.Workspace, rec.Trash
 		items[i] = croft.TrashItem{
 			ID: w.ID, Name: w.Name, Branch: w.Branch, Path: w.Path, Left: e.left(ctx, s.repo, rec),
-			RemovedAt: t.RemovedAt, ExpiresAt: t.ExpiresAt, Stripped: t.Stripped, PurgeAt: t.PurgeAt,
+			RemovedAt: t.RemovedAt, ExpiresAt: t.ExpiresAt, Stripped: t.Stripped, PurgeAt: t.PurgeAt, Stays: t.Stays,
 		}
 		if items[i].Left == croft.LeftDirectory {
 			size, err := e.measure(ctx, rec)
@@ -140,7 +140,7 @@ func (e *Engine) noticeTrash(ctx context.Context, r *repo) {
 	}
 	for _, rec := range records {
 		t := rec.Trash
-		if t == nil || t.Purged || t.PurgeAt.IsZero() {
+		if t == nil || t.Purged || t.PurgeAt.IsZero() || t.Stays != "" {
 			continue
 		}
 		when := "at " + t.PurgeAt.Local().Format(time.DateTime)

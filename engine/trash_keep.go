@@ -68,6 +68,17 @@ func (e *Engine) keepStowed(ctx context.Context, r *repo, it *trashItem) error {
 	}}
 }
 
+// noteStays writes down why a directory stays in the trash.
+func (e *Engine) noteStays(ctx context.Context, r *repo, it *trashItem, why string) error {
+	if it.rec.Trash.Stays == why {
+		return nil
+	}
+	return e.changeTrash(ctx, r, &it.rec, "", func(_ context.Context, t *journal.Trash) error {
+		t.Stays = why
+		return nil
+	})
+}
+
 // hasOwnGit reports whether a removed workspace has a git directory of its own. The
 // directory that it lies in is held meanwhile: one that is only absent for a moment
 // is not taken for one without.

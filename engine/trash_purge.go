@@ -205,7 +205,7 @@ func (e *Engine) isOffBranch(ctx context.Context, r *repo, rec journal.Record) b
 
 // reduce says of a removed workspace that its directory went.
 func (e *Engine) reduce(r *repo, t *journal.Trash) {
-	t.Dir, t.Identity, t.Within, t.PurgeAt, t.PurgeWhy = "", "", "", time.Time{}, ""
+	t.Dir, t.Identity, t.Within, t.PurgeAt, t.PurgeWhy, t.Stays = "", "", "", time.Time{}, "", ""
 	t.ExpiresAt = e.now().Add(time.Duration(r.cfg.Trash.SavedFor))
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -74,7 +75,13 @@ func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
 	a.table(rows)
 	a.note("%s", held(result))
 	for _, item := range items {
-		if !item.PurgeAt.IsZero() {
+		switch {
+		case item.Stays != "":
+			a.note("%s stays in the trash, because not all of it could be kept otherwise (%s): croft restore %s", item.Name, strings.ReplaceAll(item.Stays, "\n", ", "), item.ID)
+		case item.PurgeAt.IsZero():
+		case !item.PurgeAt.After(now):
+			a.note("%s goes from the trash with the next croft gc, and is not in its target; before that: croft restore %s", item.Name, item.ID)
+		default:
 			a.note("%s goes from the trash in %s, and is not in its target; before that: croft restore %s", item.Name, remaining(now, item.PurgeAt), item.ID)
 		}
 	}
@@ -124,6 +131,9 @@ func sizeOf(item croft.TrashItem) string {
 
 // keptFor says how long an item is kept yet.
 func keptFor(now time.Time, item croft.TrashItem) string {
+	if item.Stays != "" {
+		return "stays"
+	}
 	if !item.PurgeAt.IsZero() {
 		return remaining(now, item.PurgeAt)
 	}

@@ -271,6 +271,26 @@ func TestTrash(t *testing.T) {
 			"removedAt":"2025-12-23T12:00:00Z","expiresAt":"2026-01-22T12:00:00Z"}]}`)
 }
 
+// TestTrashSaysWhatStays: of what gc could not let go the trash does not say that it
+// goes, and of what goes next it does not say when.
+func TestTrashSaysWhatStays(t *testing.T) {
+	over := croft.TrashItem{
+		ID: "t1", Name: "over", Left: croft.LeftDirectory, RemovedAt: noon.Add(-240 * time.Hour), ExpiresAt: noon.Add(-72 * time.Hour), PurgeAt: noon.Add(-time.Hour),
+	}
+	stays := over
+	stays.ID, stays.Name, stays.Stays = "t2", "stays", "one\ntwo"
+	svc := &fake{
+		repo:  func(string) (*croft.Repo, error) { return &croft.Repo{Path: "/root"}, nil },
+		trash: func(string) ([]croft.TrashItem, error) { return []croft.TrashItem{over, stays}, nil },
+	}
+	newRun(svc).call(t, "trash").want(t, croft.ExitOK, "ID  NAME   BRANCH  SIZE  INODES  REMOVED  KEPT FOR\n"+
+		"t1  over   -       0 B   0       10d ago  until the next gc\n"+
+		"t2  stays  -       0 B   0       10d ago  stays\n",
+		"in all 0 B, 0 inodes\n"+
+			"over goes from the trash with the next croft gc, and is not in its target; before that: croft restore t1\n"+
+			"stays stays in the trash, because not all of it could be kept otherwise (one, two): croft restore t2\n")
+}
+
 func TestRestoreSaysWhatIsGone(t *testing.T) {
 	ws := fixLogin()
 	ws.Notes = []string{"gone from the trash, to be made again: node_modules"}

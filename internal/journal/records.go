@@ -102,6 +102,7 @@ type Trash struct {
 	Stripped []string  `json:"stripped,omitempty"` // directories of the checkout that can be made again and went
 	PurgeAt  time.Time `json:"purgeAt,omitzero"`   // announced: when what is left goes
 	PurgeWhy string    `json:"purgeWhy,omitempty"` // and why
+	Stays    string    `json:"stays,omitempty"`    // why it could not go when its time had come
 }
 
 // persistent drops what is looked up anew each time.
