@@ -13,8 +13,8 @@ type Snapshot struct {
 	Workspace ID        `json:"workspace"`
 	Name      string    `json:"name"`   // the workspace's
 	Commit    string    `json:"commit"` // it hangs on a ref under refs/croft/snapshot/
-	Files     int       `json:"files"`  // files that differed from what was staged
-	Bytes     int64     `json:"bytes"`  // their sizes
+	Files     int       `json:"files"`  // files that are not as the commit has them: staged, modified, deleted or untracked
+	Bytes     int64     `json:"bytes"`  // sizes of what is stored of them
 	CreatedAt time.Time `json:"createdAt"`
 }
 

@@ -101,6 +101,7 @@ func (e *Engine) saveWith(ctx context.Context, r *repo, rec journal.Record, what
 	saved, err := snapshot.Save(ctx, tree, snapshot.Selection{
 		Identity: identity,
 		Ignored:  append(slices.Clone(r.cfg.Snapshot.Ignored), what.also...), Secrets: r.cfg.Snapshot.Secrets, SecretsDir: e.secretsDir(r, id),
+		Placed: func(path string) bool { return path == stateFile || rec.Placed(path) },
 		Before: what.before, Last: last, Message: "Snapshot of " + w.Name,
 		Pin: func(commit string) error {
 			if err := failpoint.Hit("snapshot.saved"); err != nil {
@@ -124,7 +125,7 @@ func (e *Engine) saveWith(ctx context.Context, r *repo, rec journal.Record, what
 		return nil, err
 	}
 	out := &croft.Snapshot{
-		ID: id, Workspace: w.ID, Name: w.Name, Commit: saved.Commit, Files: saved.Files, Bytes: saved.Bytes, CreatedAt: e.now(),
+		ID: id, Workspace: w.ID, Name: w.Name, Commit: saved.Commit, Files: saved.Changed, Bytes: saved.Bytes, CreatedAt: e.now(),
 	}
 	return out, e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(e.event(croft.EventWorkspaceSaved, rec)) })
 }

@@ -74,6 +74,7 @@ func (s *saver) save(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.saved.Changed = s.countChanged()
 	if !slices.EqualFunc(s.before, s.marks(), sameMark) {
 		return ErrChanging
 	}
@@ -134,7 +135,7 @@ func (s *saver) message() string {
 	if first == "" {
 		first = "Snapshot"
 	}
-	return fmt.Sprintf("%s\n\nFiles: %d\nBytes: %d", first, s.saved.Files, s.saved.Bytes)
+	return fmt.Sprintf("%s\n\nFiles: %d\nBytes: %d", first, s.saved.Changed, s.saved.Bytes)
 }
 
 // saver is one snapshot in the making.
@@ -161,6 +162,7 @@ type saver struct {
 	gitlinks    map[string]bool           // paths of submodules
 	convertible map[string]git.Conversion // files that git may write otherwise than they are stored
 	intended    bool                      // something is going to be added
+	staged      map[string]struct{}       // paths that are staged otherwise than HEAD has them
 	stored      []git.TreeEntry           // files that are stored
 	secrets     []string                  // files that were written for this snapshot
 }

@@ -55,6 +55,9 @@ type Selection struct {
 	// Last are snapshots of the worktree that were saved before. If the worktree still
 	// is what one of them holds, that is the answer, and nothing is stored.
 	Last []Last
+	// Placed says of a path that what lies there is nobody's work, and does not count
+	// as changed.
+	Placed func(path string) bool
 	// Message is the first line of the snapshot's commit, for people.
 	Message string
 	// Stowed is set for a worktree that was moved away and that git looks at
@@ -82,7 +85,8 @@ type Stowed struct {
 type Saved struct {
 	Commit  string
 	Files   int   // files that were stored
-	Bytes   int64 // their sizes
+	Changed int   // paths at which the worktree is not as its commit
+	Bytes   int64 // sizes of what was stored
 	Secrets int   // files that were stored apart
 	Seen    *Seen // with Selection.Before
 }

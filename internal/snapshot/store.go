@@ -67,7 +67,11 @@ func (s *saver) storeStaged(ctx context.Context) (string, error) {
 			return head.OID, nil
 		}
 	}
-	return indexTree(ctx, s.w, s.conflicted)
+	tree, err := indexTree(ctx, s.w, s.conflicted)
+	if err == nil {
+		s.surveyStaged(ctx, tree)
+	}
+	return tree, err
 }
 
 // indexTree has git write the tree that an index describes.
