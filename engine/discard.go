@@ -205,6 +205,9 @@ func (e *Engine) discard(ctx context.Context, r *repo, rec journal.Record, d *di
 	if w.Mode != croft.ModeLegacy { // that has no commits of its own, and may be in no repository
 		_, m.Head, _ = r.trees.At(specOf(rec)).Head(ctx)
 	}
+	if w.MergeStatus != croft.MergeDiscarded { // else it was marked before, by a process that died
+		rec.Undiscarded = &w.MergeStatus
+	}
 	rec.Workspace.MergeStatus = croft.MergeDiscarded
 	err := e.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		waiting, err := tx.WaitingOf(w.ID)

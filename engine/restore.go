@@ -141,8 +141,12 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 	rec.Identity = string(r.trees.At(specOf(rec)).Made())
 	rec.Wake(proc.Here().Boot)
 	if rec.Workspace.MergeStatus == croft.MergeDiscarded { // whoever brings it back wants it
-		rec.Workspace.MergeStatus = croft.MergePending
+		rec.Workspace.MergeStatus = croft.MergePending // where the record does not say what it was
+		if rec.Undiscarded != nil {
+			rec.Workspace.MergeStatus = *rec.Undiscarded
+		}
 	}
+	rec.Undiscarded = nil
 	trash := rec.Trash
 	rec.Trash = nil
 	err = e.saveRecord(ctx, &rec, func(tx *journal.Tx) error {

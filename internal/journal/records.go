@@ -63,6 +63,8 @@ type Record struct {
 	Maker      *croft.Owner      `json:"maker,omitempty"`      // the process that makes it; absent once it is made
 	Resolving  *Resolving        `json:"resolving,omitempty"`  // what the last merge of its target into it left in conflict
 	Trash      *Trash            `json:"trash,omitempty"`
+
+	Undiscarded *croft.MergeStatus `json:"undiscarded,omitempty"` // what its merge status was before it was discarded
 }
 
 // Resolving is what bringing a target into a workspace left in conflict.
