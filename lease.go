@@ -64,7 +64,8 @@ type Leases interface {
 	// Renew prolongs a lease. One that expired and was reaped is LeaseLost.
 	Renew(ctx context.Context, lease ID) (*Lease, error)
 
-	// Release gives a lease back. Releasing it again succeeds.
+	// Release gives a lease back. Releasing it again succeeds. What cannot be the ID
+	// of a lease is LeaseLost.
 	Release(ctx context.Context, lease ID) error
 }
 

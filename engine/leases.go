@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -176,6 +177,9 @@ func (e *Engine) Release(ctx context.Context, lease croft.ID) error {
 		return err
 	}
 	defer leave()
+	if !isID(string(lease)) { // none ever was called so
+		return &croft.Error{Code: croft.LeaseLost, Op: "release", Message: fmt.Sprintf("there is no lease %q", lease), Hint: "croft list"}
+	}
 	return e.giveBack(ctx, lease)
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/croft-sh/croft"
@@ -11,6 +12,7 @@ import (
 // holder is what `croft hold` takes.
 type holder interface {
 	HoldFor(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error)
+	Renew(ctx context.Context, lease croft.ID) (*croft.Lease, error)
 	Release(ctx context.Context, lease croft.ID) error
 }
 
@@ -85,8 +87,12 @@ func processOf(l croft.Lease) string {
 }
 
 func (a *app) runRelease(ctx context.Context, svc holder, lease croft.ID) error {
+	_, lost := svc.Renew(ctx, lease) // tells whether it is there; giving back does not
 	if err := svc.Release(ctx, lease); err != nil {
 		return err
+	}
+	if errors.Is(lost, croft.LeaseLost) {
+		a.note("there is no lease %s: it was given back before, or has ended", lease)
 	}
 	if a.json {
 		a.emit(leaseResult{Version: formatVersion})
