@@ -42,6 +42,13 @@ type UndoRequest struct {
 type UndoPlan struct {
 	Operation Operation `json:"operation"`
 	Steps     []string  `json:"steps"` // one line each
+
+	// Refused is why a step would be refused as things stand, such as that a workspace
+	// holds uncommitted work. Its hint says how the undo takes place.
+	Refused *Error `json:"refused,omitempty"`
+
+	// Later are acts of other actors that came after and stay, the last first.
+	Later []Operation `json:"later,omitempty"`
 }
 
 // History is the part of Service that remembers acts and takes them back.
@@ -56,7 +63,8 @@ type History interface {
 	// removed is restored. It is an operation itself and can be undone.
 	// Without a name it takes back the last act of the same actor, and the one
 	// before it when it is called again. Whoever stands in a workspace acts as
-	// that workspace, and nobody takes back another's act without naming it. It fails with InvalidRequest if there
-	// is nothing to take back, and like Restore and Remove otherwise.
+	// that workspace, and nobody takes back another's act without naming it. A merge
+	// of which the target has nothing any more counts as taken back. It fails with
+	// InvalidRequest if there is nothing to take back, and like Restore and Remove otherwise.
 	Undo(ctx context.Context, req UndoRequest) (*Operation, error)
 }

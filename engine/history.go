@@ -211,59 +211,49 @@ func (e *Engine) undoMerge(ctx context.Context, r *repo, m journal.Merge, a act)
 	return &croft.Error{Code: done.Reason, Workspace: m.Workspace, Message: done.Message, Details: done.Details, Hint: done.Hint}
 }
 
-// PlanUndo says what Undo would do.
-func (e *Engine) PlanUndo(ctx context.Context, req croft.UndoRequest) (*croft.UndoPlan, error) {
-	ctx, leave, err := e.enter(ctx, "undo", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("undo", "", err)
-	}
-	ops, steps, err := e.toUndo(ctx, s.repo, req)
-	if err != nil {
-		return nil, explain("undo", "", err)
-	}
-	plan := &croft.UndoPlan{Operation: describe(ops, true)}
-	for _, st := range steps {
-		plan.Steps = append(plan.Steps, st.String())
-	}
-	return plan, nil
+// undoable is an act that a request means, and what takes it back.
+type undoable struct {
+	ops   []journal.Operation
+	steps []step
+	later [][]journal.Operation // acts of others that could be taken back, the last first
 }
 
 // toUndo finds the act that a request means: the one that it names, or the
 // last of this actor that was neither taken back nor an undo itself.
-func (e *Engine) toUndo(ctx context.Context, r *repo, req croft.UndoRequest) ([]journal.Operation, []step, error) {
+func (e *Engine) toUndo(ctx context.Context, r *repo, req croft.UndoRequest) (undoable, error) {
 	if req.Operation != "" {
 		ops, err := e.journal.Act(ctx, req.Operation)
 		if err != nil {
-			return nil, nil, err
+			return undoable{}, err
 		}
 		if len(ops) == 0 || ops[0].Repo != r.id {
-			return nil, nil, nothingToUndo(fmt.Sprintf("there is no operation %q", req.Operation))
+			return undoable{}, nothingToUndo(fmt.Sprintf("there is no operation %q", req.Operation))
 		}
 		steps, err := e.inverse(ctx, ops)
 		if err == nil && len(steps) == 0 {
 			err = nothingToUndo("of that operation nothing is left to take back")
 		}
-		return ops, steps, err
+		return undoable{ops: ops, steps: steps}, err
 	}
 	acts, err := e.acts(ctx, r, historyLimit)
 	if err != nil {
-		return nil, nil, err
+		return undoable{}, err
 	}
+	var later [][]journal.Operation
 	for _, ops := range acts {
-		if ops[0].Actor != e.actor() || ops[0].Undoes != "" {
+		if ops[0].Undoes != "" {
 			continue
 		}
+		isOwn := ops[0].Actor == e.actor()
 		steps, err := e.inverse(ctx, ops)
-		if err != nil || len(steps) > 0 {
-			return ops, steps, err
+		switch {
+		case isOwn && (err != nil || len(steps) > 0):
+			return undoable{ops: ops, steps: steps, later: later}, err
+		case !isOwn && err == nil && len(steps) > 0:
+			later = append(later, ops)
 		}
 	}
-	return nil, nil, nothingToUndo("there is nothing of yours to take back")
+	return undoable{}, nothingToUndo("there is nothing of yours to take back")
 }
 
 func nothingToUndo(message string) error {
@@ -284,27 +274,35 @@ func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operat
 	if err := e.recover(ctx, s.id); err != nil {
 		return nil, explain("undo", "", err)
 	}
-	ops, steps, err := e.toUndo(ctx, s.repo, req)
+	u, err := e.toUndo(ctx, s.repo, req)
 	if err != nil {
 		return nil, explain("undo", "", err)
 	}
-	a := act{id: newID(), undoes: ops[0].Act}
-	notes, err := e.takeSteps(ctx, s.repo, steps, a, req.Mode)
+	first := u.ops[0]
+	a := act{id: newID(), undoes: first.Act}
+	notes, err := e.takeSteps(ctx, s.repo, u.steps, a, req.Mode)
 	if err != nil {
 		return nil, err
-	}
-	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
-		// What the act had itself taken back is in force again.
-		return errors.Join(tx.Reverse(ops[0].Act, journal.OpReversed), reinstate(tx, ops[0].Undoes))
-	})
-	if err != nil {
-		return nil, explain("undo", "", err)
 	}
 	done, err := e.journal.Act(ctx, a.id)
 	if err != nil {
 		return nil, explain("undo", "", err)
 	}
-	out := describe(done, true)
+	changed := len(done) > 0
+	if !changed { // all of it was taken back before, by others
+		done = []journal.Operation{e.emptyUndo(u.ops, a)}
+	}
+	err = e.journal.Update(ctx, func(tx *journal.Tx) (err error) {
+		if !changed {
+			err = tx.Add(done[0])
+		}
+		// What the act had itself taken back is in force again.
+		return errors.Join(err, tx.Reverse(first.Act, journal.OpReversed), reinstate(tx, first.Undoes))
+	})
+	if err != nil {
+		return nil, explain("undo", "", err)
+	}
+	out := describe(done, changed)
 	out.Notes = notes
 	return &out, nil
 }

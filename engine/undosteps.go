@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,7 +16,11 @@ func (e *Engine) takeSteps(ctx context.Context, r *repo, steps []step, a act, mo
 	for i, st := range steps {
 		switch {
 		case st.revert != nil:
-			err = e.undoMerge(ctx, r, *st.revert, a)
+			if err = e.undoMerge(ctx, r, *st.revert, a); errors.Is(err, croft.NotMerged) {
+				if gone := e.goneBefore(ctx, r, *st.revert); gone != "" {
+					notes, err = append(notes, st.name()+": "+gone), nil
+				}
+			}
 		case st.rewind != nil:
 			err = e.rewind(ctx, r, *st.rewind, a)
 			rewound[st.rec.Workspace.ID] = true
@@ -27,11 +32,9 @@ func (e *Engine) takeSteps(ctx context.Context, r *repo, steps []step, a act, mo
 				}
 			}
 		default:
-			how := mode
-			if rewound[st.rec.Workspace.ID] && how == croft.RemoveSafe {
-				how = removeWithWork // it came from the trash with that, and what it had since is saved
-			}
+			how := undoMode(mode, rewound[st.rec.Workspace.ID])
 			_, err = e.removeOne(ctx, r, st.rec, removal{Event: croft.EventWorkspaceRemoved, act: a}, how)
+			err = undoByForce(err, a.undoes)
 		}
 		if err != nil {
 			return nil, partly(explain("undo", st.name(), err), steps, i, a.undoes)

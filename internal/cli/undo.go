@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -63,6 +64,7 @@ func (a *app) runUndo(ctx context.Context, svc undoer, req croft.UndoRequest, ag
 	for _, step := range plan.Steps {
 		a.note("  %s", step)
 	}
+	a.tellUndo(plan)
 	if agreed == consentDryRun {
 		if a.json {
 			a.emit(undoResult{formatVersion, plan.Operation})
@@ -84,6 +86,28 @@ func (a *app) runUndo(ctx context.Context, svc undoer, req croft.UndoRequest, ag
 	for _, note := range done.Notes {
 		a.note("%s", note)
 	}
-	a.note("undone; croft undo %s takes that back", done.ID)
+	if done.IsUndoable {
+		a.note("undone; croft undo %s takes that back", done.ID)
+		return nil
+	}
+	a.note("undone; nothing had to be changed")
 	return nil
+}
+
+// tellUndo says what of a plan would be refused, and what it leaves of others.
+func (a *app) tellUndo(plan *croft.UndoPlan) {
+	if why := plan.Refused; why != nil {
+		a.note("%s: this will be refused: %s", why.Workspace, why.Message)
+		if why.Hint != "" {
+			a.note("hint: %s", why.Hint)
+		}
+	}
+	if len(plan.Later) == 0 {
+		return
+	}
+	last, more := plan.Later[0], ""
+	if n := len(plan.Later) - 1; n > 0 {
+		more = fmt.Sprintf("; so do %d more: croft history", n)
+	}
+	a.note("%s of %s, later and by %s, stays; croft undo %s takes it back%s", last.Kind, last.Workspace, last.Actor, last.ID, more)
 }
