@@ -62,7 +62,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 	e.noticeOfGit(noticeAlways)
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, imports: req.Import, agreed: req.Agreed, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.damaged, d.accidents, d.irregular, d.locks, d.operations, d.moved, d.replaced, d.unrecorded, d.keptRefs, d.unknownTrash, d.workspaces, d.movedTrash, d.movedPins, d.suspects, d.lagging,
+		d.damaged, d.accidents, d.irregular, d.locks, d.operations, d.moved, d.replaced, d.unrecorded, d.keptRefs, d.unknownTrash, d.workspaces, d.movedTrash, d.movedPins, d.suspects, d.lostCommits, d.lagging,
 		d.objects,
 	} {
 		if err := examine(ctx); err != nil {
@@ -220,11 +220,6 @@ func (d *doctor) workspaces(ctx context.Context) error {
 		if away[i] != "" && h != checkout.Intact {
 			d.movedWorkspace(ctx, rec, away[i])
 			continue
-		}
-		if h == checkout.Intact {
-			if err := d.lostCommit(ctx, w); err != nil {
-				return err
-			}
 		}
 		if h == checkout.Intact && w.Mode == croft.ModeIsolated && w.State == croft.Ready {
 			if err := d.ownGit(ctx, rec); err != nil {

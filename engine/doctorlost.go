@@ -4,10 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
 )
+
+// lostCommits looks at the branches of the workspaces of which nothing was said yet.
+func (d *doctor) lostCommits(ctx context.Context) error {
+	records, err := d.journal.Live(ctx, d.r.id)
+	if err != nil {
+		return err
+	}
+	for _, rec := range records {
+		isOf := func(f croft.Finding) bool { return f.Subject == rec.Workspace.Name }
+		if slices.ContainsFunc(d.findings, isOf) {
+			continue
+		}
+		if err := d.lostCommit(ctx, rec.Workspace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // lostCommit names a workspace whose branch leads to a commit that is not there: a disk
 // lost it, or whoever can write the repository's git directory deleted it.

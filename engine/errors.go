@@ -93,14 +93,15 @@ func explainForged(e *croft.Error, err error) bool {
 
 // explainMissing is asked before the rule about git, which notices some of them.
 func explainMissing(e *croft.Error, err error) bool {
-	if !errors.Is(err, git.ErrNoObject) && !errors.Is(err, git.KindMissing) {
-		return false
+	failed, isGits := errors.AsType[*git.Error](err)
+	if !errors.Is(err, git.ErrNoObject) && !errors.Is(err, git.KindMissing) || isGits && e.Op == "create" {
+		return false // a creation that git fails is GIT_FAILED, whatever the reason
 	}
 	e.Code, e.Message, e.Details = croft.ObjectMissing, "an object that a branch, a commit or the index names is not in the repository; nothing was taken", err.Error()
 	if missing, ok := errors.AsType[*git.MissingError](err); ok && missing.Path != "" {
 		e.Message = fmt.Sprintf("the object of %q is not in the repository; nothing was taken", missing.Path)
 	}
-	if failed, ok := errors.AsType[*git.Error](err); ok {
+	if isGits {
 		e.Details = failed.Stderr
 	}
 	e.Hint, e.Err = "git fsck --full, in the project", nil
