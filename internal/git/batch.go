@@ -306,18 +306,21 @@ func (b *Batch) sync() error {
 
 // place gives a staged object its name.
 func (b *Batch) place(name, oid string) (err error) {
-	for range 3 { // a gc may remove the empty directory meanwhile
+	for range placings {
 		err = b.in("objects/"+oid[:2], func(*refDir) error { return nil })
-		if err != nil {
-			return err
+		if err == nil {
+			err = b.in("objects", func(d *refDir) error { return d.Rename(filepath.Base(name), oid[:2]+"/"+oid[2:]) })
 		}
-		err = b.in("objects", func(d *refDir) error { return d.Rename(filepath.Base(name), oid[:2]+"/"+oid[2:]) })
 		if !errors.Is(err, os.ErrNotExist) {
 			break
 		}
 	}
 	return err
 }
+
+// placings is how often an object is put into its directory: a gc removes one that is
+// empty, also right after it was made.
+const placings = 20
 
 // keepText is what the files say that keep a pack.
 const keepText = "croft: until a ref names it\n"

@@ -2,6 +2,7 @@ package git
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -50,4 +51,43 @@ func TestStoredAgainIsYoung(t *testing.T) {
 	if oid, err := repo.WriteBlob([]byte(text)); err != nil || repo.loosePath(oid) != path || r.Git("cat-file", "blob", oid)+"\n" != text {
 		t.Errorf("%s, %v", oid, err)
 	}
+}
+
+// TestPlaceBesideGC: a gc removes directories of objects that are empty, also those
+// that a batch has just made for its own.
+func TestPlaceBesideGC(t *testing.T) {
+	r := gittest.New(t)
+	repo := open(t, r)
+	objects := filepath.Join(r.Dir, ".git", "objects")
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			for i := range 256 {
+				select {
+				case <-stop:
+					return
+				default:
+					_ = os.Remove(filepath.Join(objects, fmt.Sprintf("%02x", i))) // fails if it is not empty
+				}
+			}
+		}
+	}()
+	for i := range 200 {
+		b := repo.Batch()
+		oid, err := b.WriteBlob([]byte(fmt.Sprint("blob ", i)))
+		if err == nil {
+			err = b.Flush()
+		}
+		b.Discard()
+		if err != nil {
+			t.Errorf("blob %d: %v", i, err)
+			break
+		}
+		if err := os.Remove(filepath.Join(objects, oid[:2], oid[2:])); err != nil { // so that the next finds no directory
+			t.Error(err)
+		}
+	}
+	close(stop)
+	<-ended
 }
