@@ -58,7 +58,8 @@ type Follow string
 const (
 	// FollowNone ends with the last event there is. It is the default.
 	FollowNone Follow = ""
-	// FollowNew waits for more, until the context ends.
+	// FollowNew waits for more, until the context ends: that is the end of the
+	// stream, and no error.
 	FollowNew Follow = "new"
 )
 

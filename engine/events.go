@@ -48,7 +48,9 @@ func (e *Engine) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[
 			}
 			page, err := e.journal.Events(ctx, after, req.Repo, eventPage)
 			if err != nil {
-				yield(croft.Event{}, explain("events", "", err))
+				if following := req.Follow != croft.FollowNone; !following || ctx.Err() == nil {
+					yield(croft.Event{}, explain("events", "", err))
+				}
 				return
 			}
 			for _, ev := range page {

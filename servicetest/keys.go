@@ -286,4 +286,11 @@ func eventFollow(t *testing.T, f *fixture) {
 	if !slices.Equal(seen, want) {
 		t.Errorf("followed %v, want %v", seen, want)
 	}
+	for e, err := range f.Events(ctx, croft.EventsRequest{Follow: croft.FollowNew}) {
+		t.Errorf("after the context ended: %+v, %v", e, err)
+	}
+	// A list that is cut short is not taken for all there is.
+	for _, err := range f.Events(ctx, croft.EventsRequest{}) {
+		wantCode(t, err, croft.Canceled)
+	}
 }
