@@ -4,25 +4,28 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 // TestFairAmongGoroutines: of many who make and remove workspaces through one
-// engine, nobody waits much longer than the others.
+// engine, nobody waits much longer than the others. Counted is how many cycles
+// of others end within one: a machine that stands still for a while holds up all
+// of them alike, and is no unfairness.
 func TestFairAmongGoroutines(t *testing.T) {
 	r := gittest.New(t)
 	e := engineIn(t, r, 0)
 	const workers, cycles = 20, 25
-	times := make([][]time.Duration, workers)
+	var ended atomic.Int64
+	overtaken := make([][]int64, workers)
 	var wg sync.WaitGroup
 	for i := range workers {
 		wg.Go(func() {
 			for k := range cycles {
-				began := time.Now()
+				began := ended.Load()
 				w, err := e.Create(t.Context(), croft.CreateRequest{Name: fmt.Sprintf("w%d-%d", i, k)})
 				if err != nil {
 					t.Errorf("create: %v", err)
@@ -32,15 +35,15 @@ func TestFairAmongGoroutines(t *testing.T) {
 					t.Errorf("remove: %v", err)
 					return
 				}
-				times[i] = append(times[i], time.Since(began))
+				overtaken[i] = append(overtaken[i], ended.Add(1)-1-began)
 			}
 		})
 	}
 	wg.Wait()
-	all := slices.Sorted(slices.Values(slices.Concat(times...)))
-	median, slowest := all[len(all)/2], all[len(all)-1]
-	t.Logf("%d cycles: median %v, 99 %% %v, slowest %v", len(all), median, all[len(all)*99/100], slowest)
-	if slowest > 5*median {
-		t.Errorf("the slowest cycle took %v, the median is %v", slowest, median)
+	all := slices.Sorted(slices.Values(slices.Concat(overtaken...)))
+	median, most := all[len(all)/2], all[len(all)-1]
+	t.Logf("%d cycles: within one end %d of others, within one of a hundred %d, at most %d", len(all), median, all[len(all)*99/100], most)
+	if most > 2*workers {
+		t.Errorf("within one cycle %d of others ended, in the median %d", most, median)
 	}
 }
