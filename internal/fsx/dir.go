@@ -93,6 +93,9 @@ func (d *Dir) Root() (*os.Root, error) {
 	return root, nil
 }
 
+// File is the open directory itself.
+func (d *Dir) File() *os.File { return d.file }
+
 // Path is where the directory was opened.
 func (d *Dir) Path() string { return d.path }
 

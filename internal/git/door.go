@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,11 +17,12 @@ import (
 
 // door says which repository and which files a call concerns.
 type door struct {
-	repo   *Repository // nil: no repository, as for init and clone
-	gitDir string      // with repo: default its common directory
-	stand  string      // the git directory that git is given instead; what gitDir says of settings counts
-	work   string      // the work tree, for calls that need files
-	cwd    string      // default: the work tree, or the host directory
+	repo   *Repository         // nil: no repository, as for init and clone
+	gitDir string              // with repo: default its common directory
+	stand  string              // the git directory that git is given instead; what gitDir says of settings counts
+	work   string              // the work tree, for calls that need files
+	made   func() fsx.Identity // of the work tree; nil: it is not known
+	cwd    string              // default: the work tree, or the host directory
 }
 
 // gitDirectory is the git directory that git is given.
@@ -29,15 +31,38 @@ func (d door) gitDirectory() string { return cmp.Or(d.stand, d.checkoutDir()) }
 // checkoutDir is the git directory of the checkout.
 func (d door) checkoutDir() string { return cmp.Or(d.gitDir, d.repo.CommonDir) }
 
-func (d door) args() []string {
+// args are the arguments that name the repository and the work tree. A git that
+// starts in the open work tree is told so.
+func (d door) args(at *os.File) []string {
 	if d.repo == nil {
 		return nil
 	}
 	args := []string{"--git-dir=" + d.gitDirectory()}
-	if d.work != "" {
+	switch {
+	case at != nil:
+		args = append(args, "--work-tree=.")
+	case d.work != "":
 		args = append(args, "--work-tree="+d.work)
 	}
 	return args
+}
+
+// anchor opens the work tree of a call that writes, if it is known which directory
+// that is. Git starts in the open directory and calls it ".": an agent that
+// exchanges a part of the path for a link does not lead git elsewhere.
+func (d door) anchor(c call) (*os.File, error) {
+	if d.made == nil || d.cwd != "" || !c.isWriter() || runtime.GOOS != "linux" {
+		return nil, nil
+	}
+	id := d.made()
+	if id == "" {
+		return nil, nil
+	}
+	dir, err := fsx.OpenDirIs(d.work, id)
+	if err != nil {
+		return nil, err
+	}
+	return dir.File(), nil
 }
 
 func (d door) dir() string {

@@ -13,6 +13,11 @@ import (
 // directory or a checkout, whatever else the call says of itself.
 var writers = []string{"index-pack", "pack-objects", "unpack-objects", "read-tree", "update-index", "reset", "checkout", "merge", "update-ref"}
 
+// isWriter reports whether a call may write.
+func (c call) isWriter() bool {
+	return c.locks || c.network || len(c.writes) > 0 || slices.Contains(writers, verbOf(c.args))
+}
+
 // writeBelow are the directories below which a call may write: whoever works in
 // a checkout can put links to elsewhere where git writes, also while it writes. A
 // call with a work tree writes that, its git directory, objects and refs; the
@@ -20,7 +25,7 @@ var writers = []string{"index-pack", "pack-objects", "unpack-objects", "read-tre
 // it: those that write nothing, and those that run programs of the user's (to
 // sign, to filter contents, to reach a server), which have files of their own.
 func (g *Git) writeBelow(ctx context.Context, d door, c call) []string {
-	if g.opts.Unfenced || d.repo == nil || !c.locks && !c.network && len(c.writes) == 0 && !slices.Contains(writers, verbOf(c.args)) {
+	if g.opts.Unfenced || d.repo == nil || !c.isWriter() {
 		return nil
 	}
 	if slices.Contains(c.args, "-S") || verbOf(c.args) == "fetch" {

@@ -136,6 +136,7 @@ func (g *Git) run(ctx context.Context, d door, c call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer cmd.At.Close() // which does nothing if there is none
 	if c.stdin != "" {
 		cmd.Stdin = strings.NewReader(c.stdin)
 	} else if c.input != nil {
@@ -194,6 +195,7 @@ func (g *Git) start(ctx context.Context, d door, c call) (*proc.Process, error) 
 	if err != nil {
 		return nil, err
 	}
+	defer cmd.At.Close()
 	end := func() {}
 	if !c.session {
 		ctx, end = g.watch(ctx, d, c)
@@ -223,8 +225,16 @@ func (g *Git) command(ctx context.Context, d door, c call) (proc.Command, error)
 	if err != nil {
 		return proc.Command{}, err
 	}
+	at, err := d.anchor(c)
+	if err != nil {
+		return proc.Command{}, err
+	}
+	below := g.writeBelow(ctx, d, c)
+	if at != nil {
+		below = slices.DeleteFunc(below, func(dir string) bool { return dir == d.work }) // what lies at the path by now
+	}
 	return proc.Command{
-		Path: g.opts.Path, Args: append(d.args(), c.args...), Env: append(env, c.env...), Dir: d.dir(), Inherit: c.inherit,
-		WriteBelow: g.writeBelow(ctx, d, c),
+		Path: g.opts.Path, Args: append(d.args(at), c.args...), Env: append(env, c.env...), Dir: d.dir(), At: at, Inherit: c.inherit,
+		WriteBelow: below,
 	}, nil
 }

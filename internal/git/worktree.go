@@ -45,7 +45,11 @@ func (r *Repository) Linked(admin, path string) *Worktree {
 
 func (w *Worktree) run(ctx context.Context, c call) ([]byte, error) {
 	c.inherit = w.Inherit
-	return w.Repo.git.run(ctx, door{repo: w.Repo, gitDir: w.Admin, work: w.Path, stand: w.stand}, c)
+	d := door{repo: w.Repo, gitDir: w.Admin, work: w.Path, stand: w.stand}
+	if w.stand == "" { // else it is put together in another directory
+		d.made = w.Made
+	}
+	return w.Repo.git.run(ctx, d, c)
 }
 
 // Elsewhere returns the worktree as it is being put together in another directory:

@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -26,11 +27,11 @@ const (
 )
 
 // confined calls start, which starts a process, on a thread that may write below
-// some directories only; the process inherits that. If start also waits for the
+// the command's directories only; the process inherits that. If start also waits for the
 // process, the thread lives as long: the kernel tells a child of the end of the
 // thread that started it. Where the kernel cannot confine, start is just called.
-func confined(dirs []string, start func() error) error {
-	if dirs == nil || landlockVersion() < hasRefer {
+func confined(c Command, start func() error) error {
+	if c.WriteBelow == nil || landlockVersion() < hasRefer {
 		return start()
 	}
 	done := make(chan error, 1)
@@ -38,7 +39,7 @@ func confined(dirs []string, start func() error) error {
 		// It is never unlocked, so that the thread ends with this goroutine and
 		// nothing else ever runs on it.
 		runtime.LockOSThread()
-		_ = confineThread(dirs)
+		_ = confineThread(c)
 		done <- start()
 	}()
 	return <-done
@@ -46,6 +47,18 @@ func confined(dirs []string, start func() error) error {
 
 // CanConfine reports whether the kernel can confine processes.
 func CanConfine() bool { return landlockVersion() >= hasRefer }
+
+// startDir is the path by which a process finds the directory that it starts in.
+func startDir(c Command) string {
+	if c.At == nil {
+		return c.Dir
+	}
+	path := "/proc/self/fd/" + strconv.Itoa(int(c.At.Fd()))
+	if _, err := os.Stat(path); err != nil { // a container without it
+		return c.Dir
+	}
+	return path
+}
 
 func landlockVersion() int {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
@@ -55,7 +68,7 @@ func landlockVersion() int {
 	return int(v)
 }
 
-func confineThread(dirs []string) error {
+func confineThread(c Command) error {
 	handled := uint64(dirRights)
 	if landlockVersion() < hasTruncate {
 		handled &^= unix.LANDLOCK_ACCESS_FS_TRUNCATE
@@ -65,8 +78,13 @@ func confineThread(dirs []string) error {
 		return errno
 	}
 	defer unix.Close(int(fd))
-	for _, dir := range append(slices.Clip(dirs), os.DevNull) {
+	for _, dir := range append(slices.Clip(c.WriteBelow), os.DevNull) {
 		if err := allow(int(fd), dir, handled); err != nil {
+			return err
+		}
+	}
+	if c.At != nil {
+		if err := allowOpen(int(fd), int(c.At.Fd()), handled); err != nil {
 			return err
 		}
 	}
@@ -86,6 +104,10 @@ func allow(ruleset int, path string, rights uint64) error {
 		return nil //nolint:nilerr // what is not there needs no right
 	}
 	defer unix.Close(fd)
+	return allowOpen(ruleset, fd, rights)
+}
+
+func allowOpen(ruleset, fd int, rights uint64) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
 		return err

@@ -31,6 +31,10 @@ type Command struct {
 	Args []string // without the program's name
 	Env  []string // the whole environment; nil means none
 	Dir  string
+	// At is the directory to start in, wherever it lies by now and whatever lies at
+	// Dir by now. The process may write below it. Only Linux can start there; other
+	// systems go by Dir.
+	At *os.File
 
 	Stdin  io.Reader
 	Stdout io.Writer // default: collected into Result.Stdout
@@ -81,7 +85,7 @@ func Run(ctx context.Context, c Command) (Result, error) {
 		cmd.Stdout = &out
 	}
 	cmd.Stderr = &errOut
-	err := confined(c.WriteBelow, cmd.Run)
+	err := confined(c, cmd.Run)
 	cmd.ended(ctx, err)
 	return Result{out.Bytes(), errOut.Bytes()}, outcome(ctx, c, err, errOut.Bytes())
 }
@@ -110,7 +114,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if p.Stdout, err = p.cmd.StdoutPipe(); err != nil {
 		return nil, err
 	}
-	if err := confined(c.WriteBelow, p.cmd.Start); err != nil {
+	if err := confined(c, p.cmd.Start); err != nil {
 		return nil, outcome(ctx, c, err, nil)
 	}
 	return p, nil
@@ -169,7 +173,7 @@ func plain(ctx context.Context, c Command) *exec.Cmd {
 	if cmd.Env == nil {
 		cmd.Env = []string{}
 	}
-	cmd.Dir = c.Dir
+	cmd.Dir = startDir(c)
 	return cmd
 }
 
