@@ -51,7 +51,7 @@ func (d door) args(at *os.File) []string {
 // that is. Git starts in the open directory and calls it ".": an agent that
 // exchanges a part of the path for a link does not lead git elsewhere.
 func (d door) anchor(c call) (*os.File, error) {
-	if d.made == nil || d.cwd != "" || !c.isWriter() || runtime.GOOS != "linux" {
+	if d.work == "" || d.made == nil || d.cwd != "" || !c.isWriter() || runtime.GOOS != "linux" {
 		return nil, nil
 	}
 	id := d.made()
