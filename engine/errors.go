@@ -66,7 +66,7 @@ func explainIrregular(e *croft.Error, err error) bool {
 		return false
 	}
 	e.Code, e.Message, e.Details = croft.FileIrregular, "a link, a pipe or a device lies where a file belongs", err.Error()
-	if link, ok := errors.AsType[*git.LinkError](err); ok {
+	if link, ok := errors.AsType[*fsx.LinkError](err); ok {
 		e.Message = link.Error()
 	} else if pipe, ok := errors.AsType[*git.PipeError](err); ok {
 		e.Message = pipe.Error()

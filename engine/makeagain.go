@@ -162,7 +162,7 @@ func (e *Engine) archiveAgain(ctx context.Context, r *repo, rec journal.Record, 
 	if err != nil {
 		return err
 	}
-	return git.SyncDirs(unsynced...)
+	return fsx.SyncAll(unsynced...)
 }
 
 // vacate takes away what a restoration brought or made. What lay at the path

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -34,7 +35,7 @@ func (e *Engine) pin(ctx context.Context, r *repo, pins ...journal.Pin) error {
 	if err != nil {
 		return err
 	}
-	return git.SyncDirs(unsynced...)
+	return fsx.SyncAll(unsynced...)
 }
 
 // pinUnsynced keeps objects. The caller has to sync the directories that it

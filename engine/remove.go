@@ -239,7 +239,7 @@ func (e *Engine) stow(ctx context.Context, r *repo, live journal.Record, how rem
 	err = r.trees.StowWhile(spec, how.Dir, func() error {
 		// The directory is in its place, and its commits are pinned, before the
 		// branch goes.
-		err := git.SyncDirs(append(pinned, how.Dir, filepath.Dir(how.Dir), filepath.Dir(filepath.Dir(how.Dir)), filepath.Dir(live.Workspace.Path))...)
+		err := fsx.SyncAll(append(pinned, how.Dir, filepath.Dir(how.Dir), filepath.Dir(filepath.Dir(how.Dir)), filepath.Dir(live.Workspace.Path))...)
 		if err == nil {
 			err = failpoint.Hit("remove.moved")
 		}
@@ -252,7 +252,7 @@ func (e *Engine) stow(ctx context.Context, r *repo, live journal.Record, how rem
 		return err
 	})
 	if err == nil {
-		err = git.SyncDirs(append(dropped, how.Dir, filepath.Join(how.Dir, "admin"), filepath.Dir(tree.Admin))...)
+		err = fsx.SyncAll(append(dropped, how.Dir, filepath.Join(how.Dir, "admin"), filepath.Dir(tree.Admin))...)
 	}
 	if err != nil {
 		return err

@@ -235,7 +235,7 @@ func (e *Engine) leave(ctx context.Context, r *repo, it *trashItem, work string,
 			return "", orVanished(it.rec, errors.Join(err, r.deleted().Drop(string(it.rec.Workspace.ID))))
 		}
 	}
-	if err := git.SyncDirs(filepath.Dir(dir)); err != nil {
+	if err := fsx.SyncAll(filepath.Dir(dir)); err != nil {
 		return "", err
 	}
 	return away, failpoint.Hit("trash.renamed")

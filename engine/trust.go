@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
@@ -265,5 +266,5 @@ func (e *Engine) writeApproval(r *repo, plan *croft.CheckPlan) error {
 	if err != nil {
 		return err
 	}
-	return git.WriteFile(file, append(text, '\n'))
+	return fsx.WriteDurable(file, append(text, '\n'))
 }

@@ -319,7 +319,7 @@ func (d *Dir) Append(name string, data []byte, perm os.FileMode) error {
 		return err
 	}
 	info, err := f.Stat()
-	if err == nil && (!info.Mode().IsRegular() || namesOf(info) > 1) {
+	if err == nil && (!info.Mode().IsRegular() || LinkCount(info) > 1) {
 		err = &os.PathError{Op: "write", Path: d.join(name), Err: ErrNotRegular}
 	}
 	if err == nil {

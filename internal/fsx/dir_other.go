@@ -184,5 +184,5 @@ func (d *Dir) RemoveAll(name string) error {
 	return d.RemoveTree(name, id, nil)
 }
 
-// namesOf is by how many names a file can be reached, as far as it can be told.
-func namesOf(os.FileInfo) uint64 { return 1 }
+// LinkCount is by how many names a file can be reached, as far as it can be told.
+func LinkCount(os.FileInfo) uint64 { return 1 }

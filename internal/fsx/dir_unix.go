@@ -222,8 +222,8 @@ func renameLooking(from int, name string, to int, newName string) error {
 	return unix.Renameat(from, name, to, newName)
 }
 
-// namesOf is by how many names a file can be reached.
-func namesOf(info os.FileInfo) uint64 {
+// LinkCount is by how many names a file can be reached.
+func LinkCount(info os.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Nlink)
 	}

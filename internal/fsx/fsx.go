@@ -11,6 +11,12 @@
 // tells them apart then is the place: a random name that Croft gave and that its
 // state knows.
 //
+// A file is replaced whole or not at all, and what an answer depends on is synced
+// here, file and directory, before the answer is given.
+//
+// The package imports nothing of this module: it knows neither git nor
+// workspaces.
+//
 // On Windows, and in parts on systems other than Linux, there are no calls for
 // all of this; there the same is looked at before each act, which stops what
 // lies there but not what is exchanged in between.
@@ -29,6 +35,9 @@ var ErrNotRegular = errors.New("not a regular file")
 
 // ErrTooLarge says that a file is larger than anything that belongs there.
 var ErrTooLarge = errors.New("the file is too large")
+
+// MaxSmall is more than any file of a line or two has.
+const MaxSmall = 1 << 20
 
 // ReadFile reads a regular file of at most limit bytes. It follows no link in
 // the last part of the path, and never waits for a writer.

@@ -30,7 +30,7 @@ func (w *Worktree) HasAdmin() bool {
 // Named is where the admin directory says that the checkout lies; empty if it does
 // not say. Git writes it when a worktree is moved, and so can an agent.
 func (w *Worktree) Named() string {
-	b, err := readSmall(filepath.Join(w.Admin, "gitdir"))
+	b, err := fsx.ReadSmall(filepath.Join(w.Admin, "gitdir"))
 	if err != nil {
 		return ""
 	}

@@ -41,7 +41,7 @@ const (
 )
 
 // ErrExists says that something is already where a worktree should be.
-var ErrExists = errors.New("already exists")
+var ErrExists = fsx.ErrExists
 
 // Add registers a linked worktree without any files. Both halves, the admin
 // directory and the checkout's directory, are written completely under other
@@ -147,7 +147,7 @@ func (r *Repository) addAdmin(w *Worktree, s AddSpec) error {
 		return err
 	}
 	defer admins.Close()
-	err = moveOrCopy(all, s.Admin, admins, filepath.Base(w.Admin))
+	err = all.MoveOrCopy(s.Admin, admins, filepath.Base(w.Admin), largestAdmin)
 	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("%s: %w", w.Admin, ErrExists)
 	}
@@ -170,7 +170,7 @@ func (r *Repository) fillAdmin(w *Worktree, s AddSpec, staging *fsx.Dir) error {
 		if text != "" || name == "locked" {
 			text += "\n"
 		}
-		if err := writeBelow(staging, path.Dir(name), path.Base(name), []byte(text)); err != nil {
+		if err := staging.WriteBelow(path.Dir(name), path.Base(name), []byte(text)); err != nil {
 			return err
 		}
 	}
@@ -206,7 +206,7 @@ func (w *Worktree) toCommon() string {
 func (r *Repository) copyWorktreeConfig(admin *fsx.Dir) error {
 	sparse, err := fsx.ReadFile(filepath.Join(r.CommonDir, "info", "sparse-checkout"), maxWorktreeConfig)
 	if err == nil {
-		err = writeBelow(admin, "info", "sparse-checkout", sparse)
+		err = admin.WriteBelow("info", "sparse-checkout", sparse)
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -232,20 +232,6 @@ func (r *Repository) copyWorktreeConfig(admin *fsx.Dir) error {
 
 // maxWorktreeConfig bounds the settings that a new worktree is given.
 const maxWorktreeConfig = 4 << 20
-
-// writeBelow writes a file in a directory below another one; "." is that one
-// itself.
-func writeBelow(dir *fsx.Dir, sub, name string, data []byte) error {
-	if sub == "." {
-		return dir.WriteFile(name, data, 0o666)
-	}
-	in, err := dir.MakeBelow(sub, 0o777)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	return in.WriteFile(name, data, 0o666)
-}
 
 // setHead checks out a branch or a commit where HEAD is not a file that can be
 // written before git sees it.

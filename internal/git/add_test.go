@@ -152,31 +152,6 @@ func TestAddRefusesWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestRenameNewReplacesNothing(t *testing.T) {
-	dir := t.TempDir()
-	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
-	for name, rename := range map[string]func(from, to string) error{"in one step": renameNew, "with a look before": renameChecked} {
-		if err := errors.Join(os.Mkdir(from, 0o755), os.Mkdir(to, 0o755)); err != nil {
-			t.Fatal(err)
-		}
-		if err := rename(from, to); !errors.Is(err, ErrExists) || !exists(from) {
-			t.Errorf("%s: onto an empty directory: %v, want ErrExists", name, err)
-		}
-		if err := os.Remove(to); err != nil {
-			t.Fatal(err)
-		}
-		if err := rename(from, to); err != nil || exists(from) || !exists(to) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err := os.Remove(to); err != nil {
-			t.Fatal(err)
-		}
-		if err := rename(from, to); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s: of nothing: %v, want os.ErrNotExist", name, err)
-		}
-	}
-}
-
 // addSteps are the states in which a crash can leave Add, each on top of the
 // one before.
 func addSteps(t *testing.T, repo *Repository, s AddSpec) []struct {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Host is somebody's checkout in which a branch is checked out. It is written
@@ -33,7 +34,7 @@ func (r *Repository) Hosts(branch string) []*Host {
 	for _, dir := range r.CheckedOut(branch, "") {
 		h := &Host{repo: r, gitDir: dir, Path: r.Root}
 		if dir != r.CommonDir {
-			b, err := readSmall(filepath.Join(dir, "gitdir"))
+			b, err := fsx.ReadSmall(filepath.Join(dir, "gitdir"))
 			if err != nil {
 				continue
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -26,7 +27,7 @@ func TestAlternatesThatGitReadsOtherwise(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			repo := open(t, gittest.New(t))
 			gittest.WriteFile(t, filepath.Join(repo.CommonDir, "objects", "info", "alternates"), text)
-			if _, err := repo.openObjects(); !errors.Is(err, ErrNotPlain) {
+			if _, err := repo.openObjects(); !errors.Is(err, fsx.ErrNotPlain) {
 				t.Errorf("%v, want ErrNotPlain", err)
 			}
 		})

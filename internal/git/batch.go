@@ -15,6 +15,8 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Batch writes objects that appear together: they lie under temporary names
@@ -34,7 +36,7 @@ type Batch struct {
 	kept   []string // files that keep the packs until something names their objects
 
 	filesMu sync.Mutex
-	files   *refFiles // open directories
+	files   *fsx.Tree // open directories
 }
 
 // stagedObject is an object in a temporary file.
@@ -201,7 +203,7 @@ func (b *Batch) seal() error {
 		return nil
 	}
 	var p stagedPack
-	err := b.in("objects/pack", func(d *refDir) (err error) {
+	err := b.in("objects/pack", func(d *fsx.TreeDir) (err error) {
 		p, err = b.pack.write(d, b.repo.newHash)
 		return err
 	})
@@ -215,8 +217,8 @@ func (b *Batch) seal() error {
 // writeLoose stages an object as a file of its own.
 func (b *Batch) writeLoose(kind string, size int64, data io.Reader, there string) (string, error) {
 	var f *os.File
-	err := b.in("objects", func(d *refDir) (err error) {
-		f, err = d.createTemp("tmp_obj_")
+	err := b.in("objects", func(d *fsx.TreeDir) (err error) {
+		f, err = d.CreateTemp("tmp_obj_")
 		return err
 	})
 	if err != nil {
@@ -278,7 +280,7 @@ func (b *Batch) Flush() error {
 	for _, path := range b.old {
 		dirs = append(dirs, objects, filepath.Dir(path))
 	}
-	return syncAll(dirs...)
+	return fsx.SyncAll(dirs...)
 }
 
 // sync waits until the contents of all files are on disk.
@@ -294,7 +296,7 @@ func (b *Batch) sync() error {
 	g.SetLimit(syncers)
 	for _, name := range names {
 		g.Go(func() error {
-			err := syncObject(name)
+			err := fsx.SyncReadOnly(name)
 			if errors.Is(err, os.ErrNotExist) && slices.Contains(b.old, name) {
 				return nil // it was packed meanwhile
 			}
@@ -307,9 +309,9 @@ func (b *Batch) sync() error {
 // place gives a staged object its name.
 func (b *Batch) place(name, oid string) (err error) {
 	for range placings {
-		err = b.in("objects/"+oid[:2], func(*refDir) error { return nil })
+		err = b.in("objects/"+oid[:2], func(*fsx.TreeDir) error { return nil })
 		if err == nil {
-			err = b.in("objects", func(d *refDir) error { return d.Rename(filepath.Base(name), oid[:2]+"/"+oid[2:]) })
+			err = b.in("objects", func(d *fsx.TreeDir) error { return d.Rename(filepath.Base(name), oid[:2]+"/"+oid[2:]) })
 		}
 		if !errors.Is(err, os.ErrNotExist) {
 			break
@@ -330,11 +332,11 @@ const keepText = "croft: until a ref names it\n"
 // else's git from throwing the pack away: no ref leads to its objects yet.
 func (b *Batch) placePack(p stagedPack) error {
 	base := "pack-" + p.name
-	return b.in("objects/pack", func(d *refDir) error {
-		err := d.addFile(base+".keep", []byte(keepText))
+	return b.in("objects/pack", func(d *fsx.TreeDir) error {
+		err := d.AddFile(base+".keep", []byte(keepText))
 		if errors.Is(err, os.ErrExist) { // of somebody who writes the same, and lets go of it in his own time
 			base = "pack-" + b.repo.anyName()
-			err = d.addFile(base+".keep", []byte(keepText))
+			err = d.AddFile(base+".keep", []byte(keepText))
 		}
 		if err != nil {
 			return err
@@ -357,18 +359,18 @@ func (r *Repository) anyName() string {
 
 // in does something in a directory of the repository, which is made if there is
 // none. No part of its name is a link.
-func (b *Batch) in(dir string, do func(*refDir) error) error {
+func (b *Batch) in(dir string, do func(*fsx.TreeDir) error) error {
 	b.filesMu.Lock()
 	defer b.filesMu.Unlock()
 	if b.files == nil {
-		b.files = openRefFiles(b.repo.CommonDir)
+		b.files = fsx.OpenTree(b.repo.CommonDir)
 	}
-	d, err := b.files.makeDir(dir)
+	d, err := b.files.MakeDir(dir)
 	if err == nil {
 		err = do(d)
 	}
 	if errors.Is(err, os.ErrNotExist) { // one that is open may have been removed
-		b.files.close()
+		b.files.Close()
 	}
 	return err
 }
@@ -395,7 +397,7 @@ func (b *Batch) Discard() {
 	b.filesMu.Lock()
 	defer b.filesMu.Unlock()
 	if b.files != nil {
-		b.files.close()
+		b.files.Close()
 	}
 	b.packs, b.kept, b.pack, b.seen = nil, nil, packBuffer{}, map[string]bool{}
 }

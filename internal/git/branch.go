@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // BranchError says that a checkout is not on the branch that it is to be on, or
@@ -196,7 +197,7 @@ func (w *Worktree) moveHead(ctx context.Context, m move, index *indexCopy) error
 	}); err != nil {
 		return err
 	}
-	return syncAll(dirs...)
+	return fsx.SyncAll(dirs...)
 }
 
 // headOf is the commit of a branch, or of HEAD if it is empty; empty if there is

@@ -139,7 +139,7 @@ func (c *indexCopy) merge(ctx context.Context, in BringIn) ([]string, error) {
 	if in.As == "" || !fsx.IsThere(mergeHead) {
 		return conflicted, nil
 	}
-	if err := replaceFile(mergeHead, []byte(in.As+"\n"), 0o644); err != nil {
+	if err := fsx.ReplaceFile(mergeHead, []byte(in.As+"\n"), 0o644); err != nil {
 		return nil, err
 	}
 	for _, marked := range in.Marked {

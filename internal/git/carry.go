@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -65,7 +66,7 @@ func (p *private) pull(ctx context.Context, wanted, known []string) (release fun
 	}
 	dir := filepath.Join(repo.CommonDir, "objects", "pack")
 	release = func() { _ = os.Remove(filepath.Join(dir, "pack-"+name+".keep")) }
-	return release, syncAll(dir)
+	return release, fsx.SyncAll(dir)
 }
 
 // push brings objects of the repository to the private side, as far as that

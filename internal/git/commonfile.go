@@ -55,7 +55,7 @@ func (c commonFile) change(r *Repository, becomes func(old string) string) error
 	old, err := fsx.ReadFile(r.common(c.name), c.limit)
 	switch {
 	case errors.Is(err, fsx.ErrNotRegular):
-		return fmt.Errorf("%s: %w", r.common(c.name), ErrNotPlain)
+		return fmt.Errorf("%s: %w", r.common(c.name), fsx.ErrNotPlain)
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return err
 	}
@@ -126,7 +126,7 @@ func makeDirs(root *os.Root, dir string) error {
 		return err
 	}
 	if info, err := root.Lstat(name); err != nil || !info.IsDir() {
-		return fmt.Errorf("%s: %w", filepath.Join(root.Name(), name), errors.Join(err, ErrNotPlain))
+		return fmt.Errorf("%s: %w", filepath.Join(root.Name(), name), errors.Join(err, fsx.ErrNotPlain))
 	}
 	return nil
 }

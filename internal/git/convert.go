@@ -17,6 +17,9 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
+// nativeCRLF says what a line ends in where nothing says otherwise.
+const nativeCRLF = runtime.GOOS == "windows"
+
 // Conversion is what git does to a file when it writes it to a checkout.
 type Conversion struct {
 	Filter string // the name of a filter; "ident" or "encoding" for those of git's own

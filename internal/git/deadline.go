@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Whoever works in a checkout can put a pipe where git reads a file, and git
@@ -42,8 +44,8 @@ type PipeError struct {
 	Mode os.FileMode
 }
 
-// Unwrap makes it an [ErrNotPlain].
-func (e *PipeError) Unwrap() error { return ErrNotPlain }
+// Unwrap makes it an [fsx.ErrNotPlain].
+func (e *PipeError) Unwrap() error { return fsx.ErrNotPlain }
 
 func (e *PipeError) Error() string {
 	what := "a device"
@@ -174,7 +176,7 @@ func (d door) refuse(c call) error {
 	}
 	index := filepath.Join(dir, "index")
 	if info, err := os.Lstat(index); err == nil && !info.Mode().IsRegular() {
-		return &LinkError{index, info.Mode()}
+		return &fsx.LinkError{Path: index, Mode: info.Mode()}
 	}
 	if !c.locks {
 		return nil
@@ -182,7 +184,7 @@ func (d door) refuse(c call) error {
 	for _, name := range writtenInGitDir {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-			return &LinkError{path, info.Mode()}
+			return &fsx.LinkError{Path: path, Mode: info.Mode()}
 		}
 	}
 	return nil

@@ -91,9 +91,9 @@ func (w *Worktree) moveAdmin(into *fsx.Dir, name string) error {
 	admins, err := w.openAdmins()
 	if err == nil {
 		defer admins.Close()
-		err = moveOrCopy(admins, filepath.Base(w.Admin), into, name)
+		err = admins.MoveOrCopy(filepath.Base(w.Admin), into, name, largestAdmin)
 		if errors.Is(err, os.ErrExist) { // what an earlier attempt left there has a successor
-			err = errors.Join(into.RemoveAll(name), moveOrCopy(admins, filepath.Base(w.Admin), into, name))
+			err = errors.Join(into.RemoveAll(name), admins.MoveOrCopy(filepath.Base(w.Admin), into, name, largestAdmin))
 		}
 	}
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink) {

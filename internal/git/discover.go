@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // ErrNoRepository says that a directory is in no git repository.
@@ -131,7 +133,7 @@ func linked(at, dotGit string) (Place, error) {
 // readCommonDir returns the common directory that an admin directory names.
 // Only a missing file is os.ErrNotExist.
 func readCommonDir(admin string) (string, error) {
-	b, err := readSmall(filepath.Join(admin, "commondir"))
+	b, err := fsx.ReadSmall(filepath.Join(admin, "commondir"))
 	if err != nil {
 		return "", err
 	}
@@ -178,7 +180,7 @@ func mainOf(common string) (root string, bare bool) {
 
 // readGitFile returns the directory that a .git file names.
 func readGitFile(path string) (string, error) {
-	b, err := readSmall(path)
+	b, err := fsx.ReadSmall(path)
 	if err != nil {
 		return "", err
 	}

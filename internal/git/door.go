@@ -82,10 +82,6 @@ func (d door) dir() string {
 // repository that it lies in.
 var ErrForeignAdmin = errors.New("the worktree's admin directory names another repository")
 
-// ErrNotPlain says that something else than a file lies in the place of a file
-// of git's, where git would wait for it or be led elsewhere.
-var ErrNotPlain = fmt.Errorf("%w, as git has it", fsx.ErrNotRegular)
-
 // check makes sure that a git directory leads to its repository, and that what
 // git opens first are files. Git takes refs from where the file says.
 func (d door) check() error {
@@ -95,7 +91,7 @@ func (d door) check() error {
 		filepath.Join(common, "objects", "info", "alternates"),
 	} {
 		if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("%s: %w", file, ErrNotPlain)
+			return fmt.Errorf("%s: %w", file, fsx.ErrNotPlain)
 		}
 	}
 	if fsx.IsThere(filepath.Join(common, "objects", "info", "alternates")) {

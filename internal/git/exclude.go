@@ -61,7 +61,7 @@ func (r *Repository) noteExcluded(patterns []string) error {
 	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
 		return err
 	}
-	return writeIfChanged(r.excludedFile(), strings.Join(have, "\n")+"\n")
+	return fsx.ReplaceIfChanged(r.excludedFile(), strings.Join(have, "\n")+"\n")
 }
 
 // withoutExcluded takes the lines out of an exclude file that Croft added, but for

@@ -62,7 +62,7 @@ func (r *Repository) makeLogs() {
 	if fsx.IsThere(r.common("logs")) {
 		return
 	}
-	files := openRefFiles(r.CommonDir)
-	defer files.close()
-	_, _ = files.makeDir("logs")
+	files := fsx.OpenTree(r.CommonDir)
+	defer files.Close()
+	_, _ = files.MakeDir("logs")
 }

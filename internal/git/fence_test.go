@@ -75,7 +75,7 @@ func TestIndexLink(t *testing.T) {
 		}
 		if _, err := w.run(t.Context(), call{args: []string{"reset", "--quiet"}, locks: true}); err == nil {
 			t.Errorf("%s: git ran", name)
-		} else if _, ok := errors.AsType[*LinkError](err); !ok {
+		} else if _, ok := errors.AsType[*fsx.LinkError](err); !ok {
 			t.Errorf("%s: %v", name, err)
 		}
 		if readFile(t, elsewhere) != was {
@@ -179,7 +179,7 @@ func TestObjectsThroughLinks(t *testing.T) {
 			}
 			b.Discard()
 			// Each kind writes into one of the two.
-			if _, ok := errors.AsType[*LinkError](err); !ok && (name == "packed") == (dir == "objects/pack") {
+			if _, ok := errors.AsType[*fsx.LinkError](err); !ok && (name == "packed") == (dir == "objects/pack") {
 				t.Errorf("%s, %s: %v", dir, name, err)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // Harvest brings what the agent of an isolated checkout did in its own git
@@ -335,7 +336,7 @@ func (p *private) mayMove(ctx context.Context, last syncState, tip, mine string)
 func (p *private) copyOut(n news, head string) error {
 	w := p.w
 	if head != "" { // else HEAD is at a branch without a commit
-		if err := writeIfChanged(filepath.Join(w.Admin, "HEAD"), head+"\n"); err != nil {
+		if err := fsx.ReplaceIfChanged(filepath.Join(w.Admin, "HEAD"), head+"\n"); err != nil {
 			return err
 		}
 	}
@@ -371,7 +372,7 @@ func (p *private) copyOut(n news, head string) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return err
 		}
-		if err := replaceFile(path, b, 0o644); err != nil {
+		if err := fsx.ReplaceFile(path, b, 0o644); err != nil {
 			return err
 		}
 	}

@@ -70,7 +70,7 @@ func (a *Advance) healFile(ctx context.Context, c Change) error {
 	if c.NewMode == "100755" {
 		mode = 0o777
 	}
-	return replaceFile(path, becomes.Data, mode&^a.umask())
+	return fsx.ReplaceFile(path, becomes.Data, mode&^a.umask())
 }
 
 // umask is what the checkout's user takes from the modes of new files, as far as

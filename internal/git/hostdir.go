@@ -220,13 +220,13 @@ func (r *Repository) writeHost(s *hostState) error {
 		if s.files[name] == nil {
 			err = os.Remove(to)
 		} else {
-			err = writeIfChanged(to, string(s.files[name]))
+			err = fsx.ReplaceIfChanged(to, string(s.files[name]))
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
-	return writeIfChanged(filepath.Join(r.hostDir(), "config"), string(r.hostConfig(s)))
+	return fsx.ReplaceIfChanged(filepath.Join(r.hostDir(), "config"), string(r.hostConfig(s)))
 }
 
 // layOutHost makes the directories and the links, which only depend on where
@@ -249,7 +249,7 @@ func (r *Repository) layOutHost() error {
 			return err
 		}
 	}
-	return writeIfChanged(filepath.Join(dir, "commondir"), r.CommonDir+"\n")
+	return fsx.ReplaceIfChanged(filepath.Join(dir, "commondir"), r.CommonDir+"\n")
 }
 
 func isWorktreeConfig(entries []configEntry) bool {

@@ -219,7 +219,7 @@ func TestLinksAreNotWrittenThrough(t *testing.T) {
 			if strings.HasPrefix(name, "info") {
 				err = repo.Exclude("/x/")
 			}
-			if err == nil || !errors.Is(err, ErrNotPlain) && !errors.Is(err, fsx.ErrNotRegular) {
+			if err == nil || !errors.Is(err, fsx.ErrNotPlain) && !errors.Is(err, fsx.ErrNotRegular) {
 				t.Errorf("%v, want a refusal", err)
 			}
 			if info, _ := os.Stat(precious); info.IsDir() && len(entriesOf(t, precious)) > 0 || !info.IsDir() && readFile(t, precious) != "[core]\n" {

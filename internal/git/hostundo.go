@@ -3,7 +3,6 @@ package git
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path"
@@ -131,7 +130,7 @@ func (u *hostUndo) keep(file, name string) error {
 		return nil
 	}
 	if err := in.LinkTo(path.Base(file), u.kept, name); err != nil {
-		if err := copyEntry(in, path.Base(file), u.kept, name, was); err != nil {
+		if err := in.CopyEntry(path.Base(file), u.kept, name, was); err != nil {
 			return err
 		}
 	}
@@ -174,34 +173,6 @@ func splitPath(p string) []string {
 	}
 	slices.Reverse(parts)
 	return parts
-}
-
-// copyEntry copies a file or a link, with its mode and time.
-func copyEntry(from *fsx.Dir, name string, to *fsx.Dir, newName string, was fsx.Entry) error {
-	if was.Mode&os.ModeSymlink != 0 {
-		target, err := from.Readlink(name)
-		if err != nil {
-			return err
-		}
-		return to.Symlink(target, newName)
-	}
-	in, err := from.Open(name)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := to.Create(newName, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	if err == nil {
-		err = out.Chmod(was.Mode.Perm())
-	}
-	if err = errors.Join(err, out.Close()); err != nil {
-		return err
-	}
-	return to.Chtimes(newName, was.ModTime)
 }
 
 // back puts everything back, and lists what could not be. It reports whether
@@ -253,8 +224,8 @@ func (u *hostUndo) made() []string {
 // putBack gives an original its place again.
 func (u *hostUndo) putBack(f keptFile, in *fsx.Dir, name string) error {
 	err := u.kept.MoveFile(f.name, in, name)
-	if isOtherDevice(err) {
-		return copyEntry(u.kept, f.name, in, name, f.was)
+	if fsx.IsOtherDevice(err) {
+		return u.kept.CopyEntry(f.name, in, name, f.was)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/proc"
 )
@@ -38,7 +39,7 @@ func resting(t *testing.T, repo *Repository, a, b string) *proc.Process {
 // attempts lie on disk.
 func needMemory(t *testing.T) {
 	t.Helper()
-	if !hasMemory() {
+	if !fsx.HasMemoryDir() {
 		t.Skipf("no file system in memory with room (%s)", runtime.GOOS)
 	}
 }
@@ -126,7 +127,7 @@ func TestSweepFindsMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer remove()
-	if !strings.HasPrefix(dir, memoryDir) {
+	if !strings.HasPrefix(dir, fsx.MemoryDir) {
 		t.Errorf("%s is not in memory", dir)
 	}
 	gittest.WriteFile(t, filepath.Join(dir, "file"), "")

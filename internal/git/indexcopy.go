@@ -183,7 +183,7 @@ func (c *indexCopy) place() error {
 		err = c.admin.Chtimes(nextIndex, info.ModTime())
 	}
 	if err == nil {
-		err = syncOpen(f)
+		err = fsx.SyncOpen(f)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err

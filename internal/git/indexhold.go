@@ -182,7 +182,7 @@ const (
 
 // owner looks whose the lock on the index is.
 func (h *indexHold) owner() (mark string, life ownerLife) {
-	b, err := h.dir.ReadFile(indexLock, maxSmall)
+	b, err := h.dir.ReadFile(indexLock, fsx.MaxSmall)
 	if err != nil {
 		return "", ownerUnknown
 	}
@@ -219,7 +219,7 @@ func (h *indexHold) adopt(owner string) bool {
 
 // isThere reports whether the lock on the index is this one.
 func (h *indexHold) isThere() bool {
-	b, err := h.dir.ReadFile(indexLock, maxSmall)
+	b, err := h.dir.ReadFile(indexLock, fsx.MaxSmall)
 	return err == nil && string(b) == h.text()
 }
 
@@ -295,7 +295,7 @@ func (w *Worktree) HoldToStow(ctx context.Context) (release func(), err error) {
 // dropOwnLock removes a lock of Croft's from a registration that no Croft is at
 // work on, because it lies in the trash.
 func dropOwnLock(admin *fsx.Dir) {
-	if b, err := admin.ReadFile(indexLock, maxSmall); err == nil {
+	if b, err := admin.ReadFile(indexLock, fsx.MaxSmall); err == nil {
 		if _, isCrofts := lockOwner(b); isCrofts {
 			_ = admin.Remove(indexLock)
 		}
@@ -316,7 +316,7 @@ func (r *Repository) dropHolds(dead remains) (gone bool) {
 			continue
 		}
 		name := filepath.Base(file)
-		b, err := dir.ReadFile(name, maxSmall)
+		b, err := dir.ReadFile(name, fsx.MaxSmall)
 		isHeld := err == nil && string(b) == lockText+dead.mark+"\n"
 		if isHeld && name == indexLock {
 			_ = dir.Remove(nextIndex) // nobody else writes one before the lock is gone

@@ -137,7 +137,7 @@ func (w *Worktree) makePrivate(dir *fsx.Dir, s AddSpec, store string) error {
 	}
 	files["info/exclude"] = w.Repo.sharedExcludes()
 	for name, text := range files {
-		if err := writeBelow(dir, path.Dir(name), path.Base(name), []byte(text)); err != nil {
+		if err := dir.WriteBelow(path.Dir(name), path.Base(name), []byte(text)); err != nil {
 			return err
 		}
 	}
@@ -147,7 +147,7 @@ func (w *Worktree) makePrivate(dir *fsx.Dir, s AddSpec, store string) error {
 			continue
 		}
 		if err == nil {
-			err = writeBelow(dir, path.Dir(name), path.Base(name), text)
+			err = dir.WriteBelow(path.Dir(name), path.Base(name), text)
 		}
 		if err != nil {
 			return err
@@ -230,7 +230,7 @@ func (w *Worktree) ownsIsolated(dir string) bool {
 	if info, err := os.Lstat(dot); err != nil || !info.IsDir() {
 		return false
 	}
-	b, err := readSmall(filepath.Join(dot, pointerFile))
+	b, err := fsx.ReadSmall(filepath.Join(dot, pointerFile))
 	return err == nil && string(b) == w.pointer()
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -435,7 +436,7 @@ func (r *Repository) tempDir(where Placement) (dir string, remove func(), err er
 }
 
 // inMemory is what a directory is called if it lies in memory.
-func inMemory(dir string) string { return filepath.Join(memoryDir, "croft-"+filepath.Base(dir)) }
+func inMemory(dir string) string { return filepath.Join(fsx.MemoryDir, "croft-"+filepath.Base(dir)) }
 
 func (r *Repository) sweepTemp() {
 	locks, _ := filepath.Glob(filepath.Join(r.Dir, "tmp", "*.lock"))
@@ -446,7 +447,7 @@ func (r *Repository) sweepTemp() {
 		}
 		dir := strings.TrimSuffix(path, ".lock")
 		_ = os.RemoveAll(dir)
-		if memoryDir != "" {
+		if fsx.MemoryDir != "" {
 			_ = os.RemoveAll(inMemory(dir))
 		}
 		_ = os.Remove(path)

@@ -9,6 +9,8 @@ import (
 	"hash/crc32"
 	"os"
 	"slices"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // A pack is one file with many objects, and an index of them beside it. What
@@ -58,7 +60,7 @@ func (p *packBuffer) add(e packEntry) {
 type stagedPack struct{ name, data, index string }
 
 // write writes the pack and its index to temporary files in a directory.
-func (p *packBuffer) write(dir *refDir, newHash func() hash.Hash) (stagedPack, error) {
+func (p *packBuffer) write(dir *fsx.TreeDir, newHash func() hash.Hash) (stagedPack, error) {
 	const headLen = 12
 	pack := make([]byte, 0, headLen+p.size+newHash().Size())
 	pack = append(pack, "PACK\x00\x00\x00\x02"...)
@@ -114,8 +116,8 @@ func packIndex(places []packPlace, packSum []byte, h hash.Hash) []byte {
 	return h.Sum(out)
 }
 
-func writeTemp(dir *refDir, prefix string, data []byte) (string, error) {
-	f, err := dir.createTemp(prefix)
+func writeTemp(dir *fsx.TreeDir, prefix string, data []byte) (string, error) {
+	f, err := dir.CreateTemp(prefix)
 	if err != nil {
 		return "", err
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // maxPackedRefs bounds the file of packed refs.
@@ -38,7 +40,7 @@ func (t *refTx) stagePacked() error {
 	if len(drop) == 0 {
 		return nil
 	}
-	old, err := t.files.read("packed-refs", maxPackedRefs)
+	old, err := t.files.ReadFile("packed-refs", maxPackedRefs)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -61,21 +63,21 @@ func (t *refTx) stagePacked() error {
 // writePacked writes packed-refs.new. Its lock is held, so that a file of this
 // name is what somebody who was killed left.
 func (t *refTx) writePacked(text []byte) error {
-	d, err := t.files.dir("")
+	d, err := t.files.Dir("")
 	if err != nil {
 		return err
 	}
 	if err := d.Remove("packed-refs.new"); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	f, err := d.create("packed-refs.new")
+	f, err := d.CreateShared("packed-refs.new")
 	if err != nil {
 		return err
 	}
 	t.held = append(t.held, "packed-refs.new") // to be removed if it comes to nothing
 	_, err = f.Write(text)
 	if err == nil {
-		err = syncOpen(f)
+		err = fsx.SyncOpen(f)
 	}
 	return errors.Join(err, f.Close())
 }
@@ -169,8 +171,8 @@ func (r *Repository) TidyRefs(ctx context.Context, prefix string) error {
 	w := &r.writer
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t := &refTx{w: w, files: openRefFiles(r.CommonDir), until: time.Now().Add(w.patience())}
-	defer t.files.close()
+	t := &refTx{w: w, files: fsx.OpenTree(r.CommonDir), until: time.Now().Add(w.patience())}
+	defer t.files.Close()
 	loose, err := t.loose(strings.TrimSuffix(prefix, "/"), refDepth)
 	if err != nil || len(loose) <= manyRefs {
 		return err
@@ -192,7 +194,7 @@ func (r *Repository) TidyRefs(ctx context.Context, prefix string) error {
 
 // loose lists the refs below a directory that have files.
 func (t *refTx) loose(dir string, depth int) ([]string, error) {
-	d, err := t.files.dir(dir)
+	d, err := t.files.Dir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -236,7 +238,7 @@ func (t *refTx) pack(ctx context.Context, loose []string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	old, err := t.files.read("packed-refs", maxPackedRefs)
+	old, err := t.files.ReadFile("packed-refs", maxPackedRefs)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -254,10 +256,10 @@ func (t *refTx) pack(ctx context.Context, loose []string) error {
 	if err := t.writePacked(mergePacked(old, nil, add)); err != nil {
 		return err
 	}
-	if err := t.files.rename("packed-refs.new", "packed-refs"); err != nil {
+	if err := t.files.Rename("packed-refs.new", "packed-refs"); err != nil {
 		return err
 	}
-	if err := syncAll(t.files.common); err != nil {
+	if err := fsx.SyncAll(t.files.Path("")); err != nil {
 		return err
 	}
 	for ref, oid := range values {
@@ -271,7 +273,7 @@ func (t *refTx) pack(ctx context.Context, loose []string) error {
 // record is what packed-refs says of a ref. One that is no file any more, names
 // another one or an object that is not there stays as it is.
 func (t *refTx) record(ctx context.Context, ref string) (r packedRecord, oid string, err error) {
-	b, err := t.files.read(ref, maxRefFile)
+	b, err := t.files.ReadFile(ref, maxRefFile)
 	if err != nil {
 		return r, "", nil //nolint:nilerr // it stays as it is
 	}
@@ -308,14 +310,14 @@ func (t *refTx) prune(ref, oid string) error {
 		return nil //nolint:nilerr // it can stay
 	}
 	_ = f.Close()
-	b, err := t.files.read(ref, maxRefFile)
+	b, err := t.files.ReadFile(ref, maxRefFile)
 	if now, _ := parseRefFile(b); err == nil && now == oid {
-		err = t.files.remove(ref)
+		err = t.files.Remove(ref)
 	}
-	if rerr := t.files.remove(ref + ".lock"); rerr == nil {
+	if rerr := t.files.Remove(ref + ".lock"); rerr == nil {
 		t.held = slices.DeleteFunc(t.held, func(lock string) bool { return lock == ref+".lock" })
 	}
-	t.files.tidy(parent(ref), func(dir string) bool { return strings.Count(dir, "/") < 2 })
+	t.files.RemoveEmptyUpwards(parent(ref), func(dir string) bool { return strings.Count(dir, "/") < 2 })
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

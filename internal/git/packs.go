@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 const (
@@ -92,7 +94,7 @@ func (r *Repository) join(ctx context.Context, some, rest []string) error {
 	if err := os.MkdirAll(filepath.Dir(r.replacedFile()), 0o777); err != nil {
 		return err
 	}
-	return WriteFile(r.replacedFile(), []byte(strings.Join(some, "\n")+"\n"))
+	return fsx.WriteDurable(r.replacedFile(), []byte(strings.Join(some, "\n")+"\n"))
 }
 
 // writePack writes a pack of what a list says, and returns its name. A user may
@@ -110,7 +112,7 @@ func (r *Repository) writePack(ctx context.Context, list string, options ...stri
 			return nil, err
 		}
 	}
-	return names, syncAll(r.packDir())
+	return names, fsx.SyncAll(r.packDir())
 }
 
 // replacedFile lists the packs that were joined last.
@@ -154,7 +156,7 @@ func (r *Repository) dropReplaced() bool {
 			_ = packs.Remove(filepath.Join("objects", "pack", base+ext))
 		}
 	}
-	return os.Remove(r.replacedFile()) == nil && syncAll(r.packDir()) == nil
+	return os.Remove(r.replacedFile()) == nil && fsx.SyncAll(r.packDir()) == nil
 }
 
 // packList is what lies in the directory of packs.
@@ -281,7 +283,7 @@ func dropOldKeeps(dir string) {
 		if err != nil || time.Since(info.ModTime()) < keptTime {
 			continue
 		}
-		if text, err := readSmall(name); err == nil && bytes.Equal(text, []byte(keepText)) {
+		if text, err := fsx.ReadSmall(name); err == nil && bytes.Equal(text, []byte(keepText)) {
 			_ = os.Remove(name)
 		}
 	}

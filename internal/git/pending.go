@@ -48,7 +48,7 @@ func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 	}
 	_ = filepath.WalkDir(filepath.Join(w.Admin, "refs"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
-			if b, err := readSmall(path); err == nil {
+			if b, err := fsx.ReadSmall(path); err == nil {
 				oids = append(oids, strings.TrimSpace(string(b)))
 			}
 		}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // record is what Croft keeps of a repository's configuration, in its own
@@ -48,7 +50,7 @@ func (r *Repository) writeRecord(rec record) error {
 		return err
 	}
 	// A power cut must not leave half of it: nothing could be done then.
-	return WriteFile(r.recordFile(), append(b, '\n'))
+	return fsx.WriteDurable(r.recordFile(), append(b, '\n'))
 }
 
 // recorded returns the record, and writes it if Croft sees the repository for

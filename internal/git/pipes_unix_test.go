@@ -75,7 +75,7 @@ func TestPipesDoNotHang(t *testing.T) {
 				}
 			}
 			if strings.HasSuffix(name, "croft-wt/HEAD") || strings.HasSuffix(name, "croft-wt/index") {
-				if err := drain(w.Status(ctx, UntrackedAll, RefreshNothing)); !errors.Is(err, ErrNotPlain) {
+				if err := drain(w.Status(ctx, UntrackedAll, RefreshNothing)); !errors.Is(err, fsx.ErrNotPlain) {
 					t.Errorf("status: %v, want ErrNotPlain", err)
 				}
 			}

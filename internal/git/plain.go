@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // A directory without git can have isolated checkouts too: of a repository that
@@ -44,7 +45,7 @@ func InitPlain(dir, work string) error {
 	if err := writeGitDir(tmp, config, map[string]string{"info/attributes": plainAttributes}); err != nil {
 		return err
 	}
-	return renameNew(tmp, dir)
+	return fsx.RenameNew(tmp, dir)
 }
 
 // writeGitDir writes what makes a directory a git directory, with more lines of
@@ -83,7 +84,7 @@ func (g *Git) InitEmpty(ctx context.Context, dir string, when time.Time) error {
 	if err := writeGitDir(tmp, "", nil); err != nil {
 		return err
 	}
-	if err := renameNew(tmp, filepath.Join(dir, ".git")); err != nil && !errors.Is(err, ErrExists) {
+	if err := fsx.RenameNew(tmp, filepath.Join(dir, ".git")); err != nil && !errors.Is(err, ErrExists) {
 		return err
 	}
 	place, err := Discover(dir)
@@ -296,10 +297,10 @@ func (w *Worktree) writeIndex(x *Index, root *stagedTree) error {
 	h := w.Repo.newHash()
 	h.Write(out)
 	file := filepath.Join(w.Admin, "index")
-	if err := replaceFile(file, h.Sum(out), 0o644); err != nil {
+	if err := fsx.ReplaceFile(file, h.Sum(out), 0o644); err != nil {
 		return err
 	}
-	return syncAll(file, w.Admin)
+	return fsx.SyncAll(file, w.Admin)
 }
 
 func modeNumber(mode string) uint32 {

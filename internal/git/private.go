@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -109,7 +110,7 @@ func (p *private) replace(name string, data []byte) error {
 	}
 	_, err = f.Write(data)
 	if err == nil {
-		err = syncOpen(f)
+		err = fsx.SyncOpen(f)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
@@ -357,7 +358,7 @@ func (w *Worktree) writeSyncState(s syncState) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(w.syncDir(), "state"), b, 0o644)
+	return fsx.ReplaceFile(filepath.Join(w.syncDir(), "state"), b, 0o644)
 }
 
 // PrivateHead is the branch and the commit that the agent of an isolated

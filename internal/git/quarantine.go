@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // quarantine is an object directory of its own for what is only tried: it sees
@@ -26,7 +28,7 @@ type quarantine struct {
 }
 
 func (r *Repository) quarantine(where Placement) (*quarantine, error) {
-	if where == InMemory && !hasMemory() {
+	if where == InMemory && !fsx.HasMemoryDir() {
 		where = OnDisk
 	}
 	dir, remove, err := r.tempDir(where)

@@ -10,11 +10,9 @@ import (
 
 // What an agent can write is opened without following a link and without
 // waiting, and read only if it is a regular file, up to a limit. A line or two
-// are read by readSmall, which has a file of its own.
+// are read by [fsx.ReadSmall].
 
 const (
-	// maxSmall is more than any file of a line or two has.
-	maxSmall = 1 << 20
 	// maxIndex is more than the index of any repository has: that of a million
 	// files has 100 MB.
 	maxIndex = 2 << 30

@@ -17,13 +17,13 @@ import (
 // reflogger writes the logs of the refs that one transaction moves.
 type reflogger struct {
 	w     *refWriter
-	files *refFiles
+	files *fsx.Tree
 	ctx   context.Context
 	who   string
 	made  *string // which refs get a log, once it is known
 }
 
-func (w *refWriter) logger(ctx context.Context, files *refFiles) *reflogger {
+func (w *refWriter) logger(ctx context.Context, files *fsx.Tree) *reflogger {
 	return &reflogger{w: w, files: files, ctx: ctx}
 }
 
@@ -97,48 +97,48 @@ func (l *reflogger) line(old, now string) string {
 
 // open opens a log that is there.
 func (l *reflogger) open(log string) (*os.File, error) {
-	d, err := l.files.dir(parent(log))
+	d, err := l.files.Dir(parent(log))
 	if err != nil {
 		return nil, err
 	}
-	f, info, err := l.files.openRegular(d, log, os.O_WRONLY|os.O_APPEND)
-	if err == nil && names(info) > 1 {
+	f, info, err := l.files.OpenRegular(d, log, os.O_WRONLY|os.O_APPEND)
+	if err == nil && fsx.LinkCount(info) > 1 {
 		_ = f.Close()
-		err = &LinkError{l.files.path(log), info.Mode()}
+		err = &fsx.LinkError{Path: l.files.Path(log), Mode: info.Mode()}
 	}
 	return f, err
 }
 
 // create makes a log, in the place of empty directories.
 func (l *reflogger) create(log string) (*os.File, error) {
-	if _, err := l.files.dir(log); err == nil {
-		if err := l.files.clear(log, refDepth); err != nil {
+	if _, err := l.files.Dir(log); err == nil {
+		if err := l.files.RemoveEmpty(log, refDepth); err != nil {
 			return nil, err
 		}
 	}
-	d, err := l.files.makeDir(parent(log))
+	d, err := l.files.MakeDir(parent(log))
 	if err != nil {
 		return nil, err
 	}
-	return d.create(filepath.Base(filepath.FromSlash(log)))
+	return d.CreateShared(filepath.Base(filepath.FromSlash(log)))
 }
 
 // drop removes the log of a ref that goes, or empty directories in its place:
 // the next branch of the same name would go on with the log of another.
 func (l *reflogger) drop(ref string) {
 	log := "logs/" + ref
-	d, err := l.files.dir(parent(log))
+	d, err := l.files.Dir(parent(log))
 	if err != nil {
 		return
 	}
 	if info, err := d.Lstat(filepath.Base(filepath.FromSlash(log))); err != nil {
 		return
 	} else if info.IsDir() {
-		_ = l.files.clear(log, refDepth)
+		_ = l.files.RemoveEmpty(log, refDepth)
 	} else {
-		_ = l.files.remove(log)
+		_ = l.files.Remove(log)
 	}
-	l.files.tidy(parent(log), func(dir string) bool { return strings.Count(dir, "/") < 3 })
+	l.files.RemoveEmptyUpwards(parent(log), func(dir string) bool { return strings.Count(dir, "/") < 3 })
 }
 
 // wants reports whether a ref without a log gets one, by core.logAllRefUpdates.

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // RefUpdate moves one ref by compare-and-swap. An empty New deletes the ref;
@@ -35,7 +37,7 @@ func (r *Repository) UpdateRefsAfter(ctx context.Context, meanwhile func() error
 	if err != nil {
 		return err
 	}
-	return syncAll(unsynced...)
+	return fsx.SyncAll(unsynced...)
 }
 
 // MoveRefs moves refs like UpdateRefs, but the caller has to sync the
@@ -79,8 +81,8 @@ func (r *Repository) DropRemains(since time.Time, refs ...string) {
 		return
 	}
 	deadline := time.Now().Add(lockTime)
-	files := openRefFiles(r.CommonDir)
-	defer files.close()
+	files := fsx.OpenTree(r.CommonDir)
+	defer files.Close()
 	for _, ref := range refs {
 		if !isRefName(ref) {
 			continue
@@ -90,7 +92,7 @@ func (r *Repository) DropRemains(since time.Time, refs ...string) {
 			continue
 		}
 		if _, _, ok := r.lockFile("logs/"+ref, since); ok {
-			_ = files.remove("logs/" + ref)
+			_ = files.Remove("logs/" + ref)
 		}
 	}
 }
@@ -282,7 +284,7 @@ func (s *RefReader) Head(gitDir string) (branch, oid string, err error) {
 // readRefFile reads a ref's file. Where a directory is, or a file instead of a
 // directory above, there is no ref; a link or a pipe is an error.
 func readRefFile(file string) ([]byte, error) {
-	b, err := readSmall(file)
+	b, err := fsx.ReadSmall(file)
 	if err == nil || errors.Is(err, os.ErrNotExist) {
 		return b, err
 	}
@@ -378,7 +380,7 @@ func holdsBranch(gitDir, branch string) bool {
 		filepath.Join("rebase-apply", "head-name"): full,
 		"BISECT_START": branch,
 	} {
-		if b, err := readSmall(filepath.Join(gitDir, name)); err == nil && strings.TrimSpace(string(b)) == holds {
+		if b, err := fsx.ReadSmall(filepath.Join(gitDir, name)); err == nil && strings.TrimSpace(string(b)) == holds {
 			return true
 		}
 	}

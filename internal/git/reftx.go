@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // RefError says that a ref could not be moved.
@@ -34,7 +36,7 @@ func (e *RefError) Is(target error) bool {
 // change packed-refs, and a new value gets its name whole or not at all.
 type refTx struct {
 	w     *refWriter
-	files *refFiles
+	files *fsx.Tree
 	steps []*refStep // as they were asked for
 	held  []string   // locks that are taken
 	until time.Time  // others' locks are waited for
@@ -115,7 +117,7 @@ func (t *refTx) take(ctx context.Context, lock string) (*os.File, error) {
 		}
 		// Not there is the directory: somebody has just removed it, as empty.
 		if time.Now().After(t.until) {
-			return nil, &RefError{strings.TrimSuffix(lock, ".lock"), "is locked by another git: " + t.files.path(lock) + " exists", KindLocked}
+			return nil, &RefError{strings.TrimSuffix(lock, ".lock"), "is locked by another git: " + t.files.Path(lock) + " exists", KindLocked}
 		}
 		select {
 		case <-ctx.Done():
@@ -128,10 +130,10 @@ func (t *refTx) take(ctx context.Context, lock string) (*os.File, error) {
 
 func (t *refTx) tryTake(lock string) (*os.File, error) {
 	for range 10 {
-		d, err := t.files.makeDir(parent(lock))
+		d, err := t.files.MakeDir(parent(lock))
 		var f *os.File
 		if err == nil {
-			f, err = d.create(path.Base(lock))
+			f, err = d.CreateShared(path.Base(lock))
 		}
 		if err == nil {
 			t.held = append(t.held, lock)
@@ -140,7 +142,7 @@ func (t *refTx) tryTake(lock string) (*os.File, error) {
 		if !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
-		t.files.close()
+		t.files.Close()
 	}
 	return nil, os.ErrNotExist
 }
@@ -149,7 +151,7 @@ func (t *refTx) tryTake(lock string) (*os.File, error) {
 func (t *refTx) blocked(ref string) error {
 	dir := parent(ref)
 	for d := dir; d != ""; d = parent(d) {
-		if _, err := t.files.dir(d); err == nil {
+		if _, err := t.files.Dir(d); err == nil {
 			break
 		}
 		dir = d
@@ -190,9 +192,9 @@ func (t *refTx) verify(s *refStep) error {
 
 // makeRoom removes empty directories where a ref is to be.
 func (t *refTx) makeRoom(ref string) error {
-	_, err := t.files.dir(ref)
+	_, err := t.files.Dir(ref)
 	if err == nil {
-		err = t.files.clear(ref, refDepth)
+		err = t.files.RemoveEmpty(ref, refDepth)
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -211,7 +213,7 @@ const maxRefFile = 8 << 10
 
 // value returns what a locked ref is, or "".
 func (t *refTx) value(ref string) (string, error) {
-	b, err := t.files.read(ref, maxRefFile)
+	b, err := t.files.ReadFile(ref, maxRefFile)
 	if errors.Is(err, os.ErrNotExist) {
 		packed := t.packedNow()
 		if packed.err != nil {
@@ -250,15 +252,15 @@ func (t *refTx) syncLocks() error {
 			if !s.moves() {
 				continue
 			}
-			d, err := t.files.dir(parent(s.Ref))
+			d, err := t.files.Dir(parent(s.Ref))
 			if err != nil {
 				return errors.Join(err, g.Wait())
 			}
-			f, _, err := t.files.openRegular(d, s.Ref+".lock", os.O_WRONLY)
+			f, _, err := t.files.OpenRegular(d, s.Ref+".lock", os.O_WRONLY)
 			if err != nil {
 				return errors.Join(err, g.Wait())
 			}
-			g.Go(func() error { return errors.Join(syncOpen(f), f.Close()) })
+			g.Go(func() error { return errors.Join(fsx.SyncOpen(f), f.Close()) })
 		}
 		if err := g.Wait(); err != nil {
 			return err
@@ -292,7 +294,7 @@ func (t *refTx) carryOut(ctx context.Context) error {
 		}
 	}
 	if t.repack {
-		if err := t.files.rename("packed-refs.new", "packed-refs"); err != nil {
+		if err := t.files.Rename("packed-refs.new", "packed-refs"); err != nil {
 			return err
 		}
 	}
@@ -300,7 +302,7 @@ func (t *refTx) carryOut(ctx context.Context) error {
 		if !s.deletes() {
 			continue
 		}
-		if err := t.files.remove(s.Ref); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := t.files.Remove(s.Ref); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 		t.moved = true
@@ -310,12 +312,12 @@ func (t *refTx) carryOut(ctx context.Context) error {
 
 // rename gives a ref the value that its lock holds.
 func (t *refTx) rename(ref string) error {
-	err := t.files.rename(ref+".lock", ref)
+	err := t.files.Rename(ref+".lock", ref)
 	if err != nil { // an empty directory may have come in its place
 		if cerr := t.makeRoom(ref); cerr != nil {
 			return errors.Join(err, cerr)
 		}
-		err = t.files.rename(ref+".lock", ref)
+		err = t.files.Rename(ref+".lock", ref)
 	}
 	if err == nil {
 		t.held = slices.DeleteFunc(t.held, func(lock string) bool { return lock == ref+".lock" })
@@ -328,16 +330,16 @@ func (t *refTx) rename(ref string) error {
 func (t *refTx) release() error {
 	var errs []error
 	for _, lock := range t.held {
-		if err := t.files.remove(lock); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := t.files.Remove(lock); err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
 	for _, s := range t.steps {
 		if !t.moved || s.New == "" {
-			t.files.tidy(parent(s.Ref), func(dir string) bool { return strings.Count(dir, "/") < 2 })
+			t.files.RemoveEmptyUpwards(parent(s.Ref), func(dir string) bool { return strings.Count(dir, "/") < 2 })
 		}
 	}
 	t.held = nil
-	t.files.close()
+	t.files.Close()
 	return errors.Join(errs...)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // refWriter moves refs that are files. One of a repository's transactions is at
@@ -36,7 +38,7 @@ func (w *refWriter) transact(ctx context.Context, meanwhile func() error, update
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t := &refTx{w: w, files: openRefFiles(w.repo.CommonDir), until: time.Now().Add(w.patience())}
+	t := &refTx{w: w, files: fsx.OpenTree(w.repo.CommonDir), until: time.Now().Add(w.patience())}
 	for _, u := range updates {
 		t.steps = append(t.steps, &refStep{RefUpdate: u})
 	}
@@ -130,7 +132,7 @@ func (w *refWriter) checkObjects(ctx context.Context, updates []RefUpdate) error
 // lock then, and writes into HEAD's log too.
 func (t *refTx) findHead() {
 	t.head = ""
-	b, err := t.files.read("HEAD", maxRefFile)
+	b, err := t.files.ReadFile("HEAD", maxRefFile)
 	if err != nil {
 		return
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/proc"
 )
@@ -159,7 +160,7 @@ func TestTidyRefsThroughLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := repo.TidyRefs(t.Context(), "refs/croft/")
-	if _, ok := errors.AsType[*LinkError](err); !ok || exists(target) {
+	if _, ok := errors.AsType[*fsx.LinkError](err); !ok || exists(target) {
 		t.Errorf("%v; written: %v", err, exists(target))
 	}
 	if exists(filepath.Join(repo.CommonDir, "packed-refs.lock")) {
@@ -237,7 +238,7 @@ func TestPruneLooksAgain(t *testing.T) {
 	}
 	r.Git("update-ref", "refs/croft/moved", two)
 	gittest.WriteFile(t, filepath.Join(repo.CommonDir, "refs/croft/held.lock"), "")
-	tx := &refTx{w: &repo.writer, files: openRefFiles(repo.CommonDir)}
+	tx := &refTx{w: &repo.writer, files: fsx.OpenTree(repo.CommonDir)}
 	for ref, stays := range map[string]bool{"refs/croft/same": false, "refs/croft/moved": true, "refs/croft/held": true} {
 		if err := tx.prune(ref, one); err != nil || exists(filepath.Join(repo.CommonDir, ref)) != stays {
 			t.Errorf("%s is there: %v, %v", ref, !stays, err)

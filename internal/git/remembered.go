@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -26,7 +27,7 @@ func (g *Git) remembered() (string, bool) {
 // remember keeps an answer. That it fails does no harm.
 func (g *Git) remember(answer string) {
 	if of := g.fingerprint(); of != "" && os.MkdirAll(g.opts.ConfigDir, 0o700) == nil {
-		_ = replaceFile(filepath.Join(g.opts.ConfigDir, versionFile), []byte(of+"\n"+answer), 0o600)
+		_ = fsx.ReplaceFile(filepath.Join(g.opts.ConfigDir, versionFile), []byte(of+"\n"+answer), 0o600)
 	}
 }
 

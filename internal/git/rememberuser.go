@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -54,7 +55,7 @@ func (g *Git) rememberUser(u *userConfig) {
 	}
 	b, err := json.Marshal(kept)
 	if err == nil && strings.ToValidUTF8(string(b), "") == string(b) && os.MkdirAll(g.opts.ConfigDir, 0o700) == nil {
-		_ = replaceFile(filepath.Join(g.opts.ConfigDir, userFile), b, 0o600)
+		_ = fsx.ReplaceFile(filepath.Join(g.opts.ConfigDir, userFile), b, 0o600)
 	}
 }
 

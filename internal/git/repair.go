@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // HollowAdmins lists admin directories whose commondir is missing or empty, as
@@ -20,7 +22,7 @@ func (r *Repository) HollowAdmins() ([]string, error) {
 	var hollow []string
 	for _, e := range entries {
 		dir := filepath.Join(r.CommonDir, "worktrees", e.Name())
-		b, rerr := readSmall(filepath.Join(dir, "commondir"))
+		b, rerr := fsx.ReadSmall(filepath.Join(dir, "commondir"))
 		if !e.IsDir() || rerr == nil && strings.TrimSpace(string(b)) != "" {
 			continue
 		}
@@ -47,7 +49,7 @@ func (r *Repository) DropDebris(prefix string, age time.Duration) {
 
 // FillAdmin writes the one value that commondir can have.
 func (r *Repository) FillAdmin(dir string) error {
-	return replaceFile(filepath.Join(dir, "commondir"), []byte("../..\n"), 0o644)
+	return fsx.ReplaceFile(filepath.Join(dir, "commondir"), []byte("../..\n"), 0o644)
 }
 
 // IsBareByAccident reports whether the configuration calls a repository bare

@@ -155,7 +155,7 @@ func (w *Worktree) bringAdmin(stowed, lock string) error {
 		return err
 	}
 	defer admins.Close()
-	return moveOrCopy(stow, name, admins, filepath.Base(w.Admin))
+	return stow.MoveOrCopy(name, admins, filepath.Base(w.Admin), largestAdmin)
 }
 
 // ErrForged says that an admin directory in the trash is not what git made.

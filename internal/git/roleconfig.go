@@ -44,7 +44,7 @@ func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns [
 	if err := r.includeRoles(admins); err != nil {
 		return err
 	}
-	return writeIfChanged(r.ownExcludes(), text)
+	return fsx.ReplaceIfChanged(r.ownExcludes(), text)
 }
 
 // LiteralPattern is a pattern, as in a .gitignore, that matches a path and no other.

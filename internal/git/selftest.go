@@ -39,7 +39,7 @@ func (g *Git) tested() error {
 	if err := g.selfTest(dir); err != nil {
 		return err
 	}
-	return replaceFile(file, []byte(of), 0o600)
+	return fsx.ReplaceFile(file, []byte(of), 0o600)
 }
 
 // selfTest runs git on a throwaway repository in which everything is planted

@@ -85,7 +85,7 @@ func alternatesOf(objects string) ([]string, error) {
 					continue // git passes over it too
 				}
 				if dirs, next = append(dirs, dir), append(next, dir); len(dirs) > maxStores {
-					return nil, fmt.Errorf("%s borrows from more than %d directories: %w", objects, maxStores, ErrNotPlain)
+					return nil, fmt.Errorf("%s borrows from more than %d directories: %w", objects, maxStores, fsx.ErrNotPlain)
 				}
 			}
 		}
@@ -99,7 +99,7 @@ func alternatesOf(objects string) ([]string, error) {
 func (r *Repository) checkBorrowed() error {
 	dirs, err := alternatesOf(filepath.Join(r.CommonDir, "objects"))
 	if errors.Is(err, fsx.ErrNotRegular) {
-		return fmt.Errorf("%w: %w", err, ErrNotPlain)
+		return fmt.Errorf("%w: %w", err, fsx.ErrNotPlain)
 	}
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func readAlternates(objects string) ([]string, error) {
 		return nil, err
 	}
 	unclear := func() error {
-		return fmt.Errorf("%s: %w", filepath.Join(objects, "info", "alternates"), ErrNotPlain)
+		return fmt.Errorf("%s: %w", filepath.Join(objects, "info", "alternates"), fsx.ErrNotPlain)
 	}
 	if bytes.IndexByte(b, 0) >= 0 {
 		return nil, unclear()
@@ -292,7 +292,7 @@ func (f *filling) finish() error {
 	var g errgroup.Group
 	g.SetLimit(syncsAtOnce)
 	for _, m := range f.made {
-		g.Go(func() error { return syncFile(m.tmp) })
+		g.Go(func() error { return fsx.SyncFile(m.tmp) })
 	}
 	if err := g.Wait(); err != nil {
 		return err
@@ -310,7 +310,7 @@ func (f *filling) finish() error {
 		}
 		dirs = append(dirs, filepath.Dir(m.path))
 	}
-	return errors.Join(os.Remove(f.tmpDir()), syncAll(dirs...))
+	return errors.Join(os.Remove(f.tmpDir()), fsx.SyncAll(dirs...))
 }
 
 // seenDir has a file for each store that says what loose objects it has. It lies
@@ -333,7 +333,7 @@ func writeSeen(path string, seen map[string]int64) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return writeIfChanged(path, string(b))
+	return fsx.ReplaceIfChanged(path, string(b))
 }
 
 // lendAlternates lets a store of links borrow from where the repository borrows
@@ -347,5 +347,5 @@ func (r *Repository) lendAlternates(store string) error {
 	for _, dir := range dirs {
 		text.WriteString(quoteAlternate(dir) + "\n")
 	}
-	return writeIfChanged(filepath.Join(store, "info", "alternates"), text.String())
+	return fsx.ReplaceIfChanged(filepath.Join(store, "info", "alternates"), text.String())
 }

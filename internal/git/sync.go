@@ -1,13 +1,10 @@
 package git
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/croft-sh/croft/internal/fsx"
-	"golang.org/x/sync/errgroup"
 )
 
 // What an answer depends on is on disk before the answer is given. Git syncs
@@ -51,46 +48,5 @@ func (w *Worktree) Sync() error {
 	for _, name := range []string{"HEAD", "gitdir", "commondir", "index"} {
 		paths = append(paths, filepath.Join(w.Admin, name))
 	}
-	return syncAll(append(paths, w.Admin, filepath.Dir(w.Admin), w.Repo.CommonDir, w.Path, filepath.Dir(w.Path), filepath.Dir(filepath.Dir(w.Path)))...)
-}
-
-// WriteFile replaces a file whole or not at all, and makes that durable.
-func WriteFile(path string, data []byte) error {
-	if err := replaceFile(path, data, 0o644); err != nil {
-		return err
-	}
-	if err := syncFile(path); err != nil {
-		return err
-	}
-	return syncAll(filepath.Dir(path), filepath.Dir(filepath.Dir(path)))
-}
-
-// SyncDirs makes what was made, renamed or removed in directories durable.
-func SyncDirs(dirs ...string) error { return syncAll(dirs...) }
-
-// syncAll syncs files and directories, each once and all at the same time: a
-// file system with a journal writes it once for many. What is gone by now has
-// nothing to keep.
-func syncAll(paths ...string) error {
-	slices.Sort(paths)
-	var g errgroup.Group
-	for _, path := range slices.Compact(paths) {
-		g.Go(func() error {
-			err := syncFile(path)
-			if errors.Is(err, os.ErrNotExist) {
-				return nil
-			}
-			return err
-		})
-	}
-	return g.Wait()
-}
-
-func syncFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDONLY|fsx.NonBlocking, 0) // an agent may have put a pipe there
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return syncOpen(f)
+	return fsx.SyncAll(append(paths, w.Admin, filepath.Dir(w.Admin), w.Repo.CommonDir, w.Path, filepath.Dir(w.Path), filepath.Dir(filepath.Dir(w.Path)))...)
 }

@@ -405,7 +405,7 @@ func (g *Git) writeConfig(entries []configEntry) (string, error) {
 	if err := os.MkdirAll(g.opts.ConfigDir, 0o700); err != nil {
 		return "", err
 	}
-	return path, replaceFile(path, b.Bytes(), 0o600)
+	return path, fsx.ReplaceFile(path, b.Bytes(), 0o600)
 }
 
 func writeEntry(b *bytes.Buffer, e configEntry) {
@@ -422,31 +422,4 @@ func writeEntry(b *bytes.Buffer, e configEntry) {
 		b.WriteString(` = "` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`, "\b", `\b`).Replace(e.value) + `"`)
 	}
 	b.WriteString("\n")
-}
-
-// replaceFile writes a file whole or not at all.
-func replaceFile(path string, data []byte, mode os.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".croft-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(mode)
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
-}
-
-func writeIfChanged(path, text string) error {
-	if old, err := os.ReadFile(path); err == nil && string(old) == text {
-		return nil
-	}
-	return replaceFile(path, []byte(text), 0o644)
 }

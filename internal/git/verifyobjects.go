@@ -264,7 +264,7 @@ func (v *verifying) remember() error {
 	if err := os.MkdirAll(v.r.Dir, 0o700); err != nil {
 		return err
 	}
-	return writeIfChanged(v.r.verifiedFile(), string(b))
+	return fsx.ReplaceIfChanged(v.r.verifiedFile(), string(b))
 }
 
 // MendStore replaces a damaged file of a store by the repository's, which must be
@@ -296,10 +296,10 @@ func (r *Repository) MendStore(ctx context.Context, d Damage) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(syncFile(tmp), os.Rename(tmp, d.File)); err != nil {
+	if err := errors.Join(fsx.SyncFile(tmp), os.Rename(tmp, d.File)); err != nil {
 		return err
 	}
-	return syncAll(filepath.Dir(d.File))
+	return fsx.SyncAll(filepath.Dir(d.File))
 }
 
 // original is the file of the repository that a file of a store is a copy of.

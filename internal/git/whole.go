@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // ErrTorn says that a file of git's is not as git wrote it.
@@ -17,7 +19,7 @@ var ErrTorn = errors.New("is not whole")
 // compared with the checksum at its end.
 func (w *Worktree) CheckAdmin() error {
 	for _, name := range []string{"HEAD", "commondir", "gitdir"} {
-		b, err := readSmall(filepath.Join(w.Admin, name))
+		b, err := fsx.ReadSmall(filepath.Join(w.Admin, name))
 		if err != nil {
 			return err
 		}

@@ -173,7 +173,7 @@ func (w *Worktree) Modified(ctx context.Context, paths ...string) ([]string, err
 // LockReason returns the reason of the worktree's lock and whether there is
 // one.
 func (w *Worktree) LockReason() (string, bool, error) {
-	b, err := readSmall(filepath.Join(w.Admin, "locked"))
+	b, err := fsx.ReadSmall(filepath.Join(w.Admin, "locked"))
 	if errors.Is(err, os.ErrNotExist) {
 		return "", false, nil
 	}
@@ -207,7 +207,7 @@ func (w *Worktree) Registered() bool {
 
 // names reports whether the admin directory names dir as the checkout.
 func (w *Worktree) names(dir string) bool {
-	b, err := readSmall(filepath.Join(w.Admin, "gitdir"))
+	b, err := fsx.ReadSmall(filepath.Join(w.Admin, "gitdir"))
 	return err == nil && strings.TrimSpace(string(b)) == filepath.ToSlash(filepath.Join(dir, ".git"))
 }
 
@@ -249,7 +249,7 @@ func (r *Repository) Registered(prefix string) ([]*Worktree, error) {
 			if !strings.HasPrefix(e.Name(), prefix) {
 				continue
 			}
-			b, err := readSmall(filepath.Join(dir, e.Name(), "gitdir"))
+			b, err := fsx.ReadSmall(filepath.Join(dir, e.Name(), "gitdir"))
 			if err != nil {
 				continue
 			}
@@ -294,11 +294,11 @@ func (r *Repository) List(ctx context.Context) ([]WorktreeEntry, error) {
 	}
 	admins, err := os.ReadDir(r.common("worktrees"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %w", ErrNotPlain, err)
+		return nil, fmt.Errorf("%w: %w", fsx.ErrNotPlain, err)
 	}
 	for _, a := range admins {
 		dir := filepath.Join(r.common("worktrees"), a.Name())
-		b, err := readSmall(filepath.Join(dir, "gitdir"))
+		b, err := fsx.ReadSmall(filepath.Join(dir, "gitdir"))
 		if err != nil {
 			continue // git does not list it either
 		}

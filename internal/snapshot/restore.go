@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 )
 
@@ -312,7 +313,7 @@ func (s *restorer) sync(ctx context.Context) error {
 	}
 	slices.Sort(list)
 	for some := range slices.Chunk(slices.Compact(list), syncedAtOnce) {
-		if err := git.SyncDirs(some...); err != nil {
+		if err := fsx.SyncAll(some...); err != nil {
 			return err
 		}
 	}

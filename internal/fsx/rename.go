@@ -1,9 +1,13 @@
-package git
+package fsx
 
 import (
+	"errors"
 	"fmt"
 	"os"
 )
+
+// ErrExists says that something lies where nothing may.
+var ErrExists = errors.New("already exists")
 
 // renameChecked looks before it renames, for systems that cannot do both in
 // one step.

@@ -1,16 +1,15 @@
 //go:build unix
 
-package git
+package fsx
 
 import (
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 // rmdir removes a directory that is empty, and nothing that is no directory.
-func (d *refDir) rmdir(name string) error {
+func (d *TreeDir) rmdir(name string) error {
 	self, err := d.Open(".")
 	if err != nil {
 		return err
@@ -29,12 +28,4 @@ func (d *refDir) rmdir(name string) error {
 		return &os.PathError{Op: "rmdir", Path: name, Err: err}
 	}
 	return nil
-}
-
-// names is by how many names a file can be reached.
-func names(info os.FileInfo) uint64 {
-	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(s.Nlink)
-	}
-	return 1
 }

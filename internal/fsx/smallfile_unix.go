@@ -1,19 +1,17 @@
 //go:build unix
 
-package git
+package fsx
 
 import (
 	"os"
 	"syscall"
-
-	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// readSmall reads a file of git's own that holds a line or two. A listing
+// ReadSmall reads a file that holds a line or two. A listing
 // reads thousands of them, so it asks the kernel for no more than it has to:
 // os.ReadFile makes twice the calls. It follows no link, waits for nobody, and
 // takes nothing but a regular file.
-func readSmall(path string) ([]byte, error) {
+func ReadSmall(path string) ([]byte, error) {
 	var fd int
 	var err error
 	for {
@@ -23,7 +21,7 @@ func readSmall(path string) ([]byte, error) {
 		}
 	}
 	if err == syscall.ELOOP || err == syscall.ENXIO { // a link, or a socket
-		err = fsx.ErrNotRegular
+		err = ErrNotRegular
 	}
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
@@ -31,7 +29,7 @@ func readSmall(path string) ([]byte, error) {
 	defer syscall.Close(fd)
 	var st syscall.Stat_t
 	if err := syscall.Fstat(fd, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
-		return nil, &os.PathError{Op: "read", Path: path, Err: fsx.ErrNotRegular}
+		return nil, &os.PathError{Op: "read", Path: path, Err: ErrNotRegular}
 	}
 	buf := make([]byte, 512)
 	n := 0
@@ -46,8 +44,8 @@ func readSmall(path string) ([]byte, error) {
 		if n += m; m == 0 || n < len(buf) {
 			return buf[:n], nil
 		}
-		if n >= maxSmall {
-			return nil, &os.PathError{Op: "read", Path: path, Err: fsx.ErrTooLarge}
+		if n >= MaxSmall {
+			return nil, &os.PathError{Op: "read", Path: path, Err: ErrTooLarge}
 		}
 		buf = append(buf, make([]byte, len(buf))...)
 	}

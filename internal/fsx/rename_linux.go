@@ -1,4 +1,4 @@
-package git
+package fsx
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// renameNew renames without replacing anything, not even an empty directory.
-func renameNew(from, to string) error {
+// RenameNew renames without replacing anything, not even an empty directory.
+func RenameNew(from, to string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 	switch {
 	case err == nil:

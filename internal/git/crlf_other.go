@@ -1,6 +1,0 @@
-//go:build !windows
-
-package git
-
-// nativeCRLF says what a line ends in where nothing says otherwise.
-const nativeCRLF = false

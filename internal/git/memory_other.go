@@ -1,7 +1,0 @@
-//go:build !linux
-
-package git
-
-const memoryDir = ""
-
-func hasMemory() bool { return false }
