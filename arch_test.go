@@ -53,11 +53,14 @@ var mayImport = map[string][]string{
 	"internal/checkout/shadow":       {".", "internal/checkout", "internal/checkout/worktree", "internal/git"},
 	"internal/checkout/checkouttest": {".", "internal/checkout", "internal/git/gittest"},
 
+	// What the parts of the engine share.
+	"internal/oplog": {".", "internal/flock", "internal/fsx", "internal/journal"},
+
 	// The Service in this process, and who opens it.
 	"engine": {
 		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/checkout/worktree",
 		"internal/config", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git",
-		"internal/journal", "internal/layout", "internal/merge", "internal/proc", "internal/provision",
+		"internal/journal", "internal/layout", "internal/merge", "internal/oplog", "internal/proc", "internal/provision",
 		"internal/scratch", "internal/snapshot",
 	},
 	"connect":     {".", "engine", "internal/config"},

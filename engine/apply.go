@@ -15,30 +15,15 @@ import (
 	"github.com/croft-sh/croft/internal/merge"
 )
 
-// Apply brings the chosen part of a review to its target.
-func (e *Engine) Apply(ctx context.Context, req croft.ApplyRequest) (*croft.Merge, error) {
-	ctx, leave, err := e.enter(ctx, "apply", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("apply", req.Workspace, err)
-	}
-	if err := e.recover(ctx, s.id); err != nil {
-		return nil, explain("apply", req.Workspace, err)
-	}
+// apply brings the chosen part of a review to its target.
+func (e *Engine) apply(ctx context.Context, s standing, req croft.ApplyRequest) (*croft.Merge, error) {
 	key := journal.Key{Repo: s.id, Verb: "apply", Key: req.Key}
 	req.Repo = ""
 	m, err := e.once(ctx, &key, req, func() (*croft.Merge, error) { return e.submitApply(ctx, s.repo, req, key) })
-	if err == nil {
-		m, err = e.waitMerge(ctx, m.ID)
-	}
 	if err != nil {
-		return nil, explain("apply", req.Workspace, err)
+		return nil, err
 	}
-	return m, nil
+	return e.waitMerge(ctx, m.ID)
 }
 
 // submitApply makes a commit of what was chosen and puts it in the queue.

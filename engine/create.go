@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -20,33 +19,18 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/oplog"
 )
 
-// Create makes one workspace.
-func (e *Engine) Create(ctx context.Context, req croft.CreateRequest) (*croft.Workspace, error) {
-	list, err := e.CreateAll(ctx, croft.CreateAllRequest{Key: req.Key, Repo: req.Repo, Workspaces: []croft.CreateRequest{req}})
-	if err != nil {
-		return nil, err
-	}
-	return &list[0], nil
-}
-
-// CreateAll makes several workspaces, all or none.
-func (e *Engine) CreateAll(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error) {
-	ctx, leave, err := e.enter(ctx, "create", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	list, err := e.createAll(ctx, req, nil)
-	if err != nil {
-		return nil, explain("create", "", err)
-	}
-	return list, nil
-}
-
-// createAll makes workspaces; seats are those of a round, or nil.
+// createAll makes workspaces; seats are those of a round, or nil. A round goes by
+// the codes of its errors.
 func (e *Engine) createAll(ctx context.Context, req croft.CreateAllRequest, seats []seat) ([]croft.Workspace, error) {
+	list, err := e.createOnce(ctx, req, seats)
+	return list, explain("create", "", err)
+}
+
+// createOnce makes workspaces, unless a request with the same key has made them.
+func (e *Engine) createOnce(ctx context.Context, req croft.CreateAllRequest, seats []seat) ([]croft.Workspace, error) {
 	s, err := e.locate(ctx, req.Repo, e.plainFor(req))
 	if err != nil {
 		return nil, err
@@ -125,7 +109,7 @@ func (e *Engine) createNew(ctx context.Context, s standing, req croft.CreateAllR
 	if err != nil {
 		return nil, err
 	}
-	defer op.close()
+	defer op.Close()
 	if err := e.writeIntent(ctx, s, op, req, plans); err != nil {
 		return nil, err
 	}
@@ -170,7 +154,7 @@ func (e *Engine) again(ctx context.Context, s standing, req croft.CreateAllReque
 	if key.Request != digest(req) {
 		return nil, false, keyConflict(req.Key)
 	}
-	op, err := e.await(ctx, key.Operation)
+	op, err := e.ops.Await(ctx, key.Operation, e.recover)
 	if err != nil || op.State != journal.OpDone {
 		return nil, false, err
 	}
@@ -184,39 +168,10 @@ func keyConflict(key string) error {
 	}
 }
 
-// awaitPoll is how often it is looked whether a process is still alive whose
-// operation is waited for.
-const awaitPoll = 200 * time.Millisecond
-
-// await waits until an operation of another process has ended.
-func (e *Engine) await(ctx context.Context, id croft.ID) (journal.Operation, error) {
-	watch := e.journal.Watch()
-	defer watch.End()
-	for {
-		changed := watch.Changed()
-		op, err := e.journal.Operation(ctx, id)
-		if err != nil || op.State != journal.OpRunning {
-			return op, err
-		}
-		if err := e.recover(ctx, op.Repo); err != nil {
-			return op, err
-		}
-		if cause, is := e.unsettled.Load(id); is {
-			return op, unsettled(op, cause.(error))
-		}
-		select {
-		case <-ctx.Done():
-			return op, ctx.Err()
-		case <-changed:
-		case <-time.After(awaitPoll): // its process may have died
-		}
-	}
-}
-
 // writeIntent settles the plans and writes them down with the operation: what
 // is going to be made is known before anything is.
-func (e *Engine) writeIntent(ctx context.Context, s standing, op *operation, req croft.CreateAllRequest, plans []*plan) error {
-	err := e.journal.Update(ctx, func(tx *journal.Tx) error {
+func (e *Engine) writeIntent(ctx context.Context, s standing, op *oplog.Op, req croft.CreateAllRequest, plans []*plan) error {
+	err := op.Write(ctx, nil, func(tx *journal.Tx) error {
 		if req.Key != "" {
 			if _, err := tx.FindKey(s.id, "create", req.Key); err == nil {
 				return errKeyTaken
@@ -237,7 +192,7 @@ func (e *Engine) writeIntent(ctx context.Context, s standing, op *operation, req
 		op.Workspaces, op.Names = nil, nil
 		for _, p := range plans {
 			if err := e.settle(tx, s, p); err != nil {
-				return explain("create", p.req.Name, err)
+				return about(p.req.Name, err)
 			}
 			if err := tx.Put(p.record); err != nil {
 				return err
@@ -245,7 +200,7 @@ func (e *Engine) writeIntent(ctx context.Context, s standing, op *operation, req
 			op.Workspaces = append(op.Workspaces, p.record.Workspace.ID)
 			op.Names = append(op.Names, p.record.Workspace.Name)
 		}
-		return tx.Begin(op.Operation)
+		return nil
 	})
 	if err != nil {
 		return err
@@ -262,7 +217,7 @@ func limitReached(live, more, limit int) error {
 }
 
 // carryOut makes what the journal says.
-func (e *Engine) carryOut(ctx context.Context, s standing, op *operation, plans []*plan) error {
+func (e *Engine) carryOut(ctx context.Context, s standing, op *oplog.Op, plans []*plan) error {
 	if s.git != nil {
 		if err := e.prepare(ctx, s, plans); err != nil {
 			return err
@@ -327,7 +282,7 @@ func (e *Engine) prepare(ctx context.Context, s standing, plans []*plan) error {
 		}
 		updates = append(updates, p.refs()...)
 		if err := e.makeBase(s, p); err != nil {
-			return explain("create", p.record.Workspace.Name, err)
+			return about(p.record.Workspace.Name, err)
 		}
 	}
 	if err := failpoint.Hit("create.bases"); err != nil {
@@ -343,7 +298,7 @@ func (e *Engine) prepare(ctx context.Context, s standing, plans []*plan) error {
 		spec := p.spec()
 		spec.Branches = p.baseBranch(ctx, s.repo)
 		if err := s.checkoutFor(p.mode).Prepare(ctx, spec); err != nil {
-			return explain("create", p.record.Workspace.Name, err)
+			return about(p.record.Workspace.Name, err)
 		}
 		if p.mode != croft.ModeLegacy {
 			p.record.Identity = string(s.trees.At(spec).Made())
@@ -393,14 +348,14 @@ func (e *Engine) whyRefs(ctx context.Context, s standing, plans []*plan, cause e
 			continue
 		}
 		if _, err := s.git.ReadRef(ctx, "refs/heads/"+branch); err == nil {
-			return explain("create", name, branchExists(branch))
+			return about(name, branchExists(branch))
 		}
 		if other, err := s.git.Blocking(ctx, branch); err == nil && other != "" {
-			return explain("create", name, e.branchBlocked(ctx, s.repo, blocked{workspace: name, branch: branch, by: other}))
+			return about(name, e.branchBlocked(ctx, s.repo, blocked{workspace: name, branch: branch, by: other}))
 		}
 	}
 	if blocked := amongThemselves(plans); blocked != nil {
-		return explain("create", "", blocked)
+		return blocked
 	}
 	return cause
 }
@@ -413,7 +368,7 @@ func branchExists(branch string) error {
 }
 
 // fill writes and verifies the files, outside any lock.
-func (e *Engine) fill(ctx context.Context, s standing, op *operation, plans []*plan) error {
+func (e *Engine) fill(ctx context.Context, s standing, op *oplog.Op, plans []*plan) error {
 	limit, workers := parallel(len(plans), s.cfg.Checkout.Workers)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(limit)
@@ -421,7 +376,7 @@ func (e *Engine) fill(ctx context.Context, s standing, op *operation, plans []*p
 		g.Go(func() error {
 			spec := p.spec()
 			spec.Workers = workers
-			spec.Inherit = op.inherit()
+			spec.Inherit = op.Inherit()
 			if e.isPlain(s.common) {
 				spec.Source, spec.Skip = s.path, []string{p.record.BaseDir}
 			}
@@ -435,7 +390,7 @@ func (e *Engine) fill(ctx context.Context, s standing, op *operation, plans []*p
 				notes, err = co.Verify(gctx, spec)
 				p.record.Workspace.Notes = append(p.record.Workspace.Notes, notes...)
 			}
-			return explain("create", p.record.Workspace.Name, err)
+			return about(p.record.Workspace.Name, err)
 		})
 	}
 	if err := g.Wait(); err != nil {

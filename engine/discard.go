@@ -11,41 +11,28 @@ import (
 	"github.com/croft-sh/croft/internal/layout"
 )
 
-// Discard moves workspaces to the trash whose work is not wanted.
-func (e *Engine) Discard(ctx context.Context, req croft.DiscardRequest) ([]croft.Merge, error) {
-	ctx, leave, err := e.enter(ctx, "discard", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("discard", "", err)
-	}
-	if err := e.recover(ctx, s.id); err != nil {
-		return nil, explain("discard", "", err)
-	}
+// discardEach moves workspaces to the trash whose work is not wanted.
+func (e *Engine) discardEach(ctx context.Context, s standing, req croft.DiscardRequest) ([]croft.Merge, error) {
 	if req.DryRun == croft.DryRunOn {
-		plan, err := e.planDiscard(ctx, s, req)
-		return plan, explain("discard", "", err)
+		return e.planDiscard(ctx, s, req)
 	}
 	call, err := e.discardCall(ctx, s, req)
 	if err != nil {
-		return nil, explain("discard", "", err)
+		return nil, err
 	}
 	records, err := e.toDiscard(ctx, s, call.left(req))
 	if err != nil {
-		return nil, explain("discard", "", err)
+		return nil, err
 	}
 	out := call.before
 	for _, rec := range records {
 		m, err := e.discard(ctx, s.repo, rec, call, agreedMode(req.Agreed, rec, croft.RemoveForce))
 		if err != nil {
-			return out, explain("discard", rec.Workspace.Name, err)
+			return out, about(rec.Workspace.Name, err)
 		}
 		out = append(out, *m)
 	}
-	return out, explain("discard", "", e.endDiscard(ctx, call))
+	return out, e.endDiscard(ctx, call)
 }
 
 // planDiscard tells what a call would answer.

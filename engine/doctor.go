@@ -45,19 +45,10 @@ const (
 	findIrregular     = string(croft.FileIrregular)
 )
 
-// Doctor compares records, refs, registrations and disk.
-func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.Finding, error) {
-	ctx, leave, err := e.enter(ctx, "doctor", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("doctor", "", err)
-	}
+// doctor compares records, refs, registrations and disk.
+func (e *Engine) doctor(ctx context.Context, s standing, req croft.DoctorRequest) ([]croft.Finding, error) {
 	if err := checkDoctor(req); err != nil {
-		return nil, explain("doctor", "", err)
+		return nil, err
 	}
 	e.noticeOfGit(noticeAlways)
 	d := &doctor{Engine: e, r: s.repo, fix: req.Fix == croft.FixAll, imports: req.Import, agreed: req.Agreed, findings: []croft.Finding{}}
@@ -66,7 +57,7 @@ func (e *Engine) Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.F
 		d.objects,
 	} {
 		if err := examine(ctx); err != nil {
-			return d.findings, explain("doctor", "", err)
+			return d.findings, err
 		}
 	}
 	return d.findings, nil
@@ -182,7 +173,7 @@ func (d *doctor) operations(ctx context.Context) error {
 		if op.Repo != d.r.id {
 			continue
 		}
-		l, err := d.takeOver(ctx, op)
+		l, err := d.ops.TakeOver(ctx, op)
 		if err != nil {
 			return err
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -76,8 +77,7 @@ type Engine struct {
 	closed  bool
 	work    sync.WaitGroup
 
-	own       sync.Map // the IDs of the operations that this engine is at
-	unsettled sync.Map // why it could not settle others, by their IDs
+	ops *oplog.Log[*repo]
 
 	calls   int             // at work; under mu
 	closing chan struct{}   // closed by Close
@@ -141,6 +141,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		Timeout: time.Duration(cfg.Git.Timeout), Unfenced: cfg.Git.Fence == "off",
 	})
 	e.host, _ = os.Hostname()
+	e.ops = e.newOplog()
 	if e.who, err = e.findActor(ctx); err != nil {
 		return nil, errors.Join(explain("open", "", err), e.journal.Close())
 	}
@@ -202,7 +203,7 @@ func (e *Engine) Close() error {
 	}
 	e.mu.Unlock()
 	for _, id := range held {
-		errs = append(errs, e.giveBack(context.Background(), id))
+		errs = append(errs, explain("release", "", e.giveBack(context.Background(), id)))
 	}
 	e.work.Wait()
 	for _, r := range repos {

@@ -20,19 +20,19 @@ import (
 func (e *Engine) equip(ctx context.Context, s standing, plans []*plan) error {
 	for _, p := range plans {
 		if err := e.link(ctx, s.repo, p); err != nil {
-			return explain("create", p.record.Workspace.Name, err)
+			return about(p.record.Workspace.Name, err)
 		}
 		if err := e.makeScratch(ctx, s.repo, p); err != nil {
-			return explain("create", p.record.Workspace.Name, err)
+			return about(p.record.Workspace.Name, err)
 		}
 		if err := e.ignore(ctx, s.repo, p); err != nil {
-			return explain("create", p.record.Workspace.Name, err)
+			return about(p.record.Workspace.Name, err)
 		}
 		if p.role == nil {
 			continue
 		}
 		if err := e.copyRole(ctx, s.repo, &p.record, *p.role, provision.Fresh); err != nil {
-			return explain("create", p.record.Workspace.Name, err)
+			return about(p.record.Workspace.Name, err)
 		}
 	}
 	return failpoint.Hit("create.equipped")
@@ -121,39 +121,17 @@ func (r *repo) hideRoles(ctx context.Context, tree *git.Worktree) error {
 	return tree.ShareExcludes()
 }
 
-// Role looks a role up.
-func (e *Engine) Role(ctx context.Context, req croft.RoleRequest) (*croft.Role, error) {
-	ctx, leave, err := e.enter(ctx, "role", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("role", "", err)
-	}
+// roleNamed looks a role up.
+func (e *Engine) roleNamed(_ context.Context, s standing, req croft.RoleRequest) (*croft.Role, error) {
 	role, err := findRole(s.repo, req.Role)
 	if err != nil {
-		return nil, explain("role", "", err)
+		return nil, err
 	}
 	return &role, nil
 }
 
-// CopyRole copies a role's files into a workspace, again if they were there.
-func (e *Engine) CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Role, error) {
-	ctx, leave, err := e.enter(ctx, "role", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("role", req.Workspace, err)
-	}
-	rec, err := e.find(ctx, s, req.Workspace)
-	if err != nil {
-		return nil, explain("role", req.Workspace, err)
-	}
+// updateRole copies a role's files into a workspace, again if they were there.
+func (e *Engine) updateRole(ctx context.Context, s standing, rec journal.Record, req croft.RoleRequest) (*croft.Role, error) {
 	name := req.Role
 	if name == "" {
 		name = rec.Workspace.Role
@@ -173,7 +151,7 @@ func (e *Engine) CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Ro
 		err = e.saveRecord(ctx, &rec, func(tx *journal.Tx) error { return e.note(tx, "role", s.id, rec) })
 	}
 	if err != nil {
-		return nil, explain("role", rec.Workspace.Name, err)
+		return nil, err
 	}
 	return &role, nil
 }

@@ -25,10 +25,14 @@ func notFound(op, ref string) *croft.Error {
 }
 
 // explain turns whatever went wrong below into the one error type that leaves
-// the module.
+// the module. It is called where a call ends, and where the reason of a failure is
+// written down.
 func explain(op, workspace string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if a, ok := errors.AsType[*aboutError](err); ok {
+		workspace = a.workspace
 	}
 	if known, ok := errors.AsType[*croft.Error](err); ok {
 		out := *known

@@ -12,24 +12,8 @@ import (
 	"github.com/croft-sh/croft/internal/layout"
 )
 
-// Finish says that an agent has ended.
-func (e *Engine) Finish(ctx context.Context, req croft.FinishRequest) (*croft.Merge, error) {
-	ctx, leave, err := e.enter(ctx, "finish", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	m, err := e.finish(ctx, req)
-	return m, explain("finish", req.Workspace, err)
-}
-
 func (e *Engine) finish(ctx context.Context, req croft.FinishRequest) (*croft.Merge, error) {
 	req.Outcome = cmp.Or(req.Outcome, croft.Succeeded)
-	switch req.Outcome {
-	case croft.Succeeded, croft.Failed, croft.Killed:
-	default:
-		return nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no outcome %q", req.Outcome), Details: "succeeded, failed, killed"}
-	}
 	s, err := e.finishingIn(ctx, req)
 	if err != nil {
 		return nil, err

@@ -13,20 +13,11 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// GitConfig compares the repository's git configuration with what Croft goes by.
-func (e *Engine) GitConfig(ctx context.Context, req croft.GitConfigRequest) (*croft.GitConfig, error) {
-	ctx, leave, err := e.enter(ctx, "config", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("config", "", err)
-	}
+// gitConfig compares the repository's git configuration with what Croft goes by.
+func (e *Engine) showGitConfig(_ context.Context, s standing, _ croft.GitConfigRequest) (*croft.GitConfig, error) {
 	report, err := s.git.ConfigReport()
 	if err != nil {
-		return nil, explain("config", "", err)
+		return nil, err
 	}
 	return gitConfig(report), nil
 }
@@ -49,20 +40,11 @@ func gitConfig(report git.ConfigReport) *croft.GitConfig {
 	return out
 }
 
-// AcceptGitConfig has Croft go by the repository's git configuration. An agent
+// acceptGitConfig has Croft go by the repository's git configuration. An agent
 // that types it in its workspace is not the person whose word is asked for.
-func (e *Engine) AcceptGitConfig(ctx context.Context, req croft.AcceptGitConfigRequest) error {
-	ctx, leave, err := e.enter(ctx, "config", req)
-	if err != nil {
+func (e *Engine) acceptGitConfig(ctx context.Context, s standing, req croft.AcceptGitConfigRequest) error {
+	if err := e.outside(ctx, req.Repo); err != nil {
 		return err
-	}
-	defer leave()
-	s, err := e.at(ctx, req.Repo)
-	if err == nil {
-		err = e.outside(ctx, req.Repo)
-	}
-	if err != nil {
-		return explain("config", "", err)
 	}
 	report, err := s.git.ConfigReport()
 	if err == nil && (req.Hash == "" || gitConfig(report).Hash != req.Hash) {
@@ -74,7 +56,7 @@ func (e *Engine) AcceptGitConfig(ctx context.Context, req croft.AcceptGitConfigR
 	if err == nil {
 		err = e.journal.Update(ctx, func(tx *journal.Tx) error { return e.note(tx, "accept", s.id) })
 	}
-	return explain("config", "", err)
+	return err
 }
 
 // outside fails in a workspace.

@@ -35,7 +35,7 @@ func (e *Engine) guard(ctx context.Context, r *repo, rec journal.Record, mode cr
 		if other == "" {
 			return err
 		}
-		if _, err := e.await(ctx, other); err != nil {
+		if _, err := e.ops.Await(ctx, other, e.recover); err != nil {
 			return err
 		}
 	}

@@ -16,31 +16,22 @@ import (
 // historyLimit is how many operations are listed unless more are asked for.
 const historyLimit = 100
 
-// History lists acts, the last first.
-func (e *Engine) History(ctx context.Context, req croft.HistoryRequest) ([]croft.Operation, error) {
-	ctx, leave, err := e.enter(ctx, "history", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("history", "", err)
-	}
+// showHistory lists acts, the last first.
+func (e *Engine) showHistory(ctx context.Context, s standing, req croft.HistoryRequest) ([]croft.Operation, error) {
 	limit := req.Limit
 	if limit <= 0 {
 		limit = historyLimit
 	}
 	acts, err := e.acts(ctx, s.repo, limit)
 	if err != nil {
-		return nil, explain("history", "", err)
+		return nil, err
 	}
 	out := make([]croft.Operation, len(acts))
 	undone := map[croft.ID]bool{}
 	for i, ops := range acts {
 		steps, err := e.inverse(ctx, ops)
 		if err != nil {
-			return nil, explain("history", "", err)
+			return nil, err
 		}
 		out[i] = describe(ops, len(steps) > 0)
 		if op := out[i]; undone[op.ID] && op.State == string(journal.OpDone) && !op.IsUndoable {
@@ -260,23 +251,11 @@ func nothingToUndo(message string) error {
 	return &croft.Error{Code: croft.InvalidRequest, Message: message, Hint: "croft history"}
 }
 
-// Undo takes an act back.
-func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operation, error) {
-	ctx, leave, err := e.enter(ctx, "undo", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("undo", "", err)
-	}
-	if err := e.recover(ctx, s.id); err != nil {
-		return nil, explain("undo", "", err)
-	}
+// undo takes an act back.
+func (e *Engine) undo(ctx context.Context, s standing, req croft.UndoRequest) (*croft.Operation, error) {
 	u, err := e.toUndo(ctx, s.repo, req)
 	if err != nil {
-		return nil, explain("undo", "", err)
+		return nil, err
 	}
 	first := u.ops[0]
 	a := act{id: newID(), undoes: first.Act}
@@ -286,7 +265,7 @@ func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operat
 	}
 	done, err := e.journal.Act(ctx, a.id)
 	if err != nil {
-		return nil, explain("undo", "", err)
+		return nil, err
 	}
 	changed := len(done) > 0
 	if !changed { // all of it was taken back before, by others
@@ -300,7 +279,7 @@ func (e *Engine) Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operat
 		return errors.Join(err, tx.Reverse(first.Act, journal.OpReversed), reinstate(tx, first.Undoes))
 	})
 	if err != nil {
-		return nil, explain("undo", "", err)
+		return nil, err
 	}
 	out := describe(done, changed)
 	out.Notes = notes

@@ -9,29 +9,10 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// HoldFor takes a lease in the name of another process.
-func (e *Engine) HoldFor(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error) {
-	ctx, leave, err := e.enter(ctx, "hold", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	l, err := e.holdFor(ctx, req)
-	return l, explain("hold", req.Workspace, err)
-}
-
-func (e *Engine) holdFor(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error) {
+func (e *Engine) holdFor(ctx context.Context, s standing, rec journal.Record, req croft.LeaseRequest) (*croft.Lease, error) {
 	id, seen := proc.Of(req.PID)
 	if !seen {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no process %d that could hold a lease", req.PID), Hint: "croft hold NAME --pid $$"}
-	}
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, err
-	}
-	rec, err := e.recovered(ctx, s, req.Workspace)
-	if err != nil {
-		return nil, err
 	}
 	return e.hold(ctx, s.repo, rec, croft.Lease{Owner: ownerOf(id), Term: croft.TermProcess})
 }

@@ -44,42 +44,18 @@ func (r *repo) tryLane(target string) (*flock.Lock, error) {
 	return flock.Try(path)
 }
 
-// WaitMerge waits until a merge has ended, and drives its lane where nobody
-// else does.
-func (e *Engine) WaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, error) {
-	ctx, leave, err := e.enter(ctx, "merge")
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	m, err := e.waitMerge(ctx, id)
-	return m, explain("merge", "", err)
-}
-
 func mergeNotFound(ref string) error {
 	return &croft.Error{Code: croft.MergeNotFound, Message: fmt.Sprintf("there is no merge %q", ref), Hint: "croft queue --all"}
 }
 
-// RunQueue drives the lanes of a repository until they are empty.
-func (e *Engine) RunQueue(ctx context.Context, req croft.MergesRequest) ([]croft.Merge, error) {
-	ctx, leave, err := e.enter(ctx, "queue", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("queue", "", err)
-	}
-	if err := e.recover(ctx, s.id); err != nil {
-		return nil, explain("queue", "", err)
-	}
+// runQueue drives the lanes of a repository until they are empty.
+func (e *Engine) runQueue(ctx context.Context, s standing, req croft.MergesRequest) ([]croft.Merge, error) {
 	if err := e.retryPending(ctx, s.repo, req.Target); err != nil {
-		return nil, explain("queue", "", err)
+		return nil, err
 	}
 	waiting, err := e.journal.Waiting(ctx, s.id, req.Target, -1)
 	if err != nil {
-		return nil, explain("queue", "", err)
+		return nil, err
 	}
 	out := []croft.Merge{}
 	for _, m := range waiting {
@@ -88,7 +64,7 @@ func (e *Engine) RunQueue(ctx context.Context, req croft.MergesRequest) ([]croft
 		}
 		done, err := e.waitMerge(ctx, m.ID)
 		if err != nil {
-			return out, explain("queue", m.Workspace, err)
+			return out, about(m.Workspace, err)
 		}
 		out = append(out, *done)
 	}

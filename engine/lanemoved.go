@@ -100,22 +100,7 @@ func (e *Engine) laneEvent(repo croft.ID, l croft.Lane) croft.Event {
 	return croft.Event{Time: e.now(), Kind: croft.EventTargetMoved, Repo: repo, Data: data}
 }
 
-// Lanes lists the targets that lanes have moved.
-func (e *Engine) Lanes(ctx context.Context, req croft.MergesRequest) ([]croft.Lane, error) {
-	ctx, leave, err := e.enter(ctx, "queue", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	out, err := e.lanes(ctx, req)
-	return out, explain("queue", "", err)
-}
-
-func (e *Engine) lanes(ctx context.Context, req croft.MergesRequest) ([]croft.Lane, error) {
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, err
-	}
+func (e *Engine) lanes(ctx context.Context, s standing, req croft.MergesRequest) ([]croft.Lane, error) {
 	out := []croft.Lane{}
 	if s.git == nil {
 		return out, nil
@@ -150,18 +135,7 @@ func (e *Engine) lanes(ctx context.Context, req croft.MergesRequest) ([]croft.La
 	return out, nil
 }
 
-// Accept says that a target may be where it is.
-func (e *Engine) Accept(ctx context.Context, req croft.AcceptRequest) (*croft.Lane, error) {
-	ctx, leave, err := e.enter(ctx, "queue", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	l, err := e.accept(ctx, req)
-	return l, explain("queue", "", err)
-}
-
-func (e *Engine) accept(ctx context.Context, req croft.AcceptRequest) (*croft.Lane, error) {
+func (e *Engine) accept(ctx context.Context, s standing, req croft.AcceptRequest) (*croft.Lane, error) {
 	rec, err := e.workspaceAround(ctx, req.From, req.Repo)
 	if err != nil {
 		return nil, err
@@ -171,10 +145,6 @@ func (e *Engine) accept(ctx context.Context, req croft.AcceptRequest) (*croft.La
 			Code: croft.TargetMoved, Message: "a target cannot be accepted from inside a workspace, where agents work", Details: rec.Workspace.Path,
 			Hint: "croft queue accept " + req.Target + ", in the project",
 		}
-	}
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, err
 	}
 	if err := layout.CheckBranch(req.Target); err != nil {
 		return nil, err

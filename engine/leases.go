@@ -12,21 +12,16 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// Hold takes a lease and renews it until it is released or the engine is
+// holdByID takes a lease and renews it until it is released or the engine is
 // closed.
-func (e *Engine) Hold(ctx context.Context, workspace croft.ID) (*croft.Lease, error) {
-	ctx, leave, err := e.enter(ctx, "hold")
+func (e *Engine) holdByID(ctx context.Context, workspace croft.ID) (*croft.Lease, error) {
+	r, rec, err := e.byID(ctx, workspace)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
-	r, rec, err := e.byID(ctx, workspace)
-	if err != nil {
-		return nil, explain("hold", string(workspace), err)
-	}
 	l, err := e.hold(ctx, r, rec, croft.Lease{Owner: self()})
 	if err != nil {
-		return nil, explain("hold", rec.Workspace.Name, err)
+		return nil, about(rec.Workspace.Name, err)
 	}
 	e.keepRenewing(*l)
 	return l, nil
@@ -123,18 +118,13 @@ func (e *Engine) keepRenewing(l croft.Lease) {
 	})
 }
 
-// Renew prolongs a lease.
-func (e *Engine) Renew(ctx context.Context, lease croft.ID) (*croft.Lease, error) {
-	ctx, leave, err := e.enter(ctx, "renew")
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
+// renew prolongs a lease.
+func (e *Engine) renew(ctx context.Context, lease croft.ID) (*croft.Lease, error) {
 	e.mu.Lock()
 	own, isOwn := e.leases[lease]
 	e.mu.Unlock()
 	var l croft.Lease
-	err = e.journal.Update(ctx, func(tx *journal.Tx) (err error) {
+	err := e.journal.Update(ctx, func(tx *journal.Tx) (err error) {
 		if l, err = tx.Lease(lease); errors.Is(err, journal.ErrNotFound) && isOwn {
 			l, err = stillHeld(tx, own)
 		}
@@ -145,10 +135,10 @@ func (e *Engine) Renew(ctx context.Context, lease croft.ID) (*croft.Lease, error
 		return tx.PutLease(l)
 	})
 	if errors.Is(err, journal.ErrNotFound) {
-		return nil, &croft.Error{Code: croft.LeaseLost, Op: "renew", Message: "the lease was released or reaped"}
+		return nil, &croft.Error{Code: croft.LeaseLost, Message: "the lease was released or reaped"}
 	}
 	if err != nil {
-		return nil, explain("renew", "", err)
+		return nil, err
 	}
 	return &l, nil
 }
@@ -170,15 +160,10 @@ func stillHeld(tx *journal.Tx, h holding) (croft.Lease, error) {
 	return h.lease, err
 }
 
-// Release gives a lease back.
-func (e *Engine) Release(ctx context.Context, lease croft.ID) error {
-	ctx, leave, err := e.enter(ctx, "release")
-	if err != nil {
-		return err
-	}
-	defer leave()
+// releaseLease gives a lease back.
+func (e *Engine) releaseLease(ctx context.Context, lease croft.ID) error {
 	if !isID(string(lease)) { // none ever was called so
-		return &croft.Error{Code: croft.LeaseLost, Op: "release", Message: fmt.Sprintf("there is no lease %q", lease), Hint: "croft list"}
+		return &croft.Error{Code: croft.LeaseLost, Message: fmt.Sprintf("there is no lease %q", lease), Hint: "croft list"}
 	}
 	return e.giveBack(ctx, lease)
 }
@@ -210,7 +195,7 @@ func (e *Engine) giveBack(ctx context.Context, lease croft.ID) error {
 	if err == nil {
 		err = e.dropLeaseLock(ctx, rec)
 	}
-	return explain("release", rec.Workspace.Name, err)
+	return about(rec.Workspace.Name, err)
 }
 
 // dropLeaseLock takes git's lock away when the last lease is gone.

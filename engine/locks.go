@@ -18,35 +18,29 @@ const ownLock = "croft:"
 // own commands from pruning or removing what is in use.
 const leaseLock = "croft: in use"
 
-// Lock protects a workspace.
-func (e *Engine) Lock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error) {
-	ctx, leave, err := e.enter(ctx, "lock", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
+// lockWorkspace protects a workspace.
+func (e *Engine) lockWorkspace(ctx context.Context, s standing, rec journal.Record, req croft.LockRequest) (*croft.Workspace, error) {
 	if strings.HasPrefix(req.Reason, ownLock) || strings.ContainsAny(req.Reason, "\x00") {
 		return nil, &croft.Error{
-			Code: croft.InvalidRequest, Op: "lock", Workspace: req.Workspace, Message: "a reason cannot begin with \"croft:\"",
+			Code: croft.InvalidRequest, Message: "a reason cannot begin with \"croft:\"",
 		}
 	}
-	return e.changeLock(ctx, "lock", req, croft.EventWorkspaceLocked, func(_ *repo, tree lockable, _ bool) error {
-		return tree.SetLock(req.Reason)
+	return e.changeLock(ctx, s.repo, rec, lockChange{
+		act: "lock", event: croft.EventWorkspaceLocked,
+		apply: func(tree lockable, _ bool) error { return tree.SetLock(req.Reason) },
 	})
 }
 
-// Unlock takes a person's protection away.
-func (e *Engine) Unlock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error) {
-	ctx, leave, err := e.enter(ctx, "unlock", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	return e.changeLock(ctx, "unlock", req, croft.EventWorkspaceUnlocked, func(_ *repo, tree lockable, leased bool) error {
-		if leased {
-			return tree.SetLock(leaseLock)
-		}
-		return tree.ClearLock()
+// unlockWorkspace takes a person's protection away.
+func (e *Engine) unlockWorkspace(ctx context.Context, s standing, rec journal.Record, _ croft.LockRequest) (*croft.Workspace, error) {
+	return e.changeLock(ctx, s.repo, rec, lockChange{
+		act: "unlock", event: croft.EventWorkspaceUnlocked,
+		apply: func(tree lockable, isLeased bool) error {
+			if isLeased {
+				return tree.SetLock(leaseLock)
+			}
+			return tree.ClearLock()
+		},
 	})
 }
 
@@ -57,43 +51,40 @@ type lockable interface {
 	ClearLock() error
 }
 
-func (e *Engine) changeLock(ctx context.Context, op string, req croft.LockRequest, event string,
-	change func(r *repo, tree lockable, leased bool) error,
-) (*croft.Workspace, error) {
-	s, rec, err := e.located(ctx, req.Repo, req.Workspace)
-	if err != nil {
-		return nil, explain(op, req.Workspace, err)
-	}
-	name := rec.Workspace.Name
+// lockChange is a change of a workspace's lock, and how the history and the events
+// call it.
+type lockChange struct {
+	act, event string
+	apply      func(tree lockable, isLeased bool) error
+}
+
+func (e *Engine) changeLock(ctx context.Context, r *repo, rec journal.Record, change lockChange) (*croft.Workspace, error) {
 	if rec.Workspace.Mode == croft.ModeLegacy {
-		return nil, &croft.Error{
-			Code: croft.Unsupported, Op: op, Workspace: name, Message: "a workspace without isolation cannot be locked: it is the project itself",
-		}
+		return nil, &croft.Error{Code: croft.Unsupported, Message: "a workspace without isolation cannot be locked: it is the project itself"}
 	}
-	if h := s.trees.Health(specOf(rec)); h != checkout.Intact {
-		return nil, explain(op, name, s.brokenNow(ctx, rec, h))
+	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
+		return nil, r.brokenNow(ctx, rec, h)
 	}
-	err = e.underLock(ctx, s.repo, func() error {
-		leases, err := e.journal.Leases(ctx, s.id)
+	err := e.underLock(ctx, r, func() error {
+		leases, err := e.journal.Leases(ctx, r.id)
 		if err != nil {
 			return err
 		}
-		leased := false
+		isLeased := false
 		for _, l := range leases[rec.Workspace.ID] {
-			leased = leased || held(l, e.now())
+			isLeased = isLeased || held(l, e.now())
 		}
-		return change(s.repo, s.trees.At(specOf(rec)), leased)
+		return change.apply(r.trees.At(specOf(rec)), isLeased)
 	})
 	if err == nil {
 		err = e.journal.Update(ctx, func(tx *journal.Tx) error {
-			return errors.Join(tx.Emit(e.event(event, rec)), e.note(tx, op, s.id, rec))
+			return errors.Join(tx.Emit(e.event(change.event, rec)), e.note(tx, change.act, r.id, rec))
 		})
 	}
 	if err != nil {
-		return nil, explain(op, name, err)
+		return nil, err
 	}
-	w, err := e.viewOf(ctx, s.repo, rec.Workspace.ID)
-	return w, explain(op, name, err)
+	return e.viewOf(ctx, r, rec.Workspace.ID)
 }
 
 // underLock runs f while the repository's lock is held.

@@ -14,31 +14,18 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// Merge commits what is uncommitted and submits a workspace's work.
-func (e *Engine) Merge(ctx context.Context, req croft.MergeRequest) (*croft.Merge, error) {
-	ctx, leave, err := e.enter(ctx, "merge", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("merge", req.Workspace, err)
-	}
-	if err := e.recover(ctx, s.id); err != nil {
-		return nil, explain("merge", req.Workspace, err)
-	}
+// submitMerge commits what is uncommitted and submits a workspace's work.
+func (e *Engine) submitMerge(ctx context.Context, s standing, req croft.MergeRequest) (*croft.Merge, error) {
 	key := journal.Key{Repo: s.id, Verb: "merge", Key: req.Key}
 	req.Repo = ""
-	m, err := e.once(ctx, &key, req, func() (*croft.Merge, error) {
+	return e.once(ctx, &key, req, func() (*croft.Merge, error) {
 		rec, err := e.find(ctx, s, req.Workspace)
 		if err != nil {
 			return nil, err
 		}
 		m, err := e.submit(ctx, s.repo, rec, submission{req: req, key: key})
-		return m, explain("merge", rec.Workspace.Name, err)
+		return m, about(rec.Workspace.Name, err)
 	})
-	return m, explain("merge", req.Workspace, err)
 }
 
 // submission is what submit is asked for.
@@ -187,17 +174,8 @@ func (e *Engine) enqueue(ctx context.Context, rec journal.Record, m journal.Merg
 	return &m.Merge, failpoint.Hit("merge.queued")
 }
 
-// Merges lists merges.
-func (e *Engine) Merges(ctx context.Context, req croft.MergesRequest) ([]croft.Merge, error) {
-	ctx, leave, err := e.enter(ctx, "queue", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("queue", "", err)
-	}
+// listMerges lists merges.
+func (e *Engine) listMerges(ctx context.Context, s standing, req croft.MergesRequest) ([]croft.Merge, error) {
 	limit := req.Limit
 	if limit <= 0 {
 		limit = historyLimit
@@ -208,12 +186,12 @@ func (e *Engine) Merges(ctx context.Context, req croft.MergesRequest) ([]croft.M
 	}
 	found, err := list(ctx, s.id, req.Target, limit)
 	if err != nil {
-		return nil, explain("queue", "", err)
+		return nil, err
 	}
 	if req.Scope != croft.ScopeAll && s.git != nil {
 		again, err := e.retryable(ctx, s.repo, req.Target)
 		if err != nil {
-			return nil, explain("queue", "", err)
+			return nil, err
 		}
 		found = append(found, again[:min(len(again), max(0, limit-len(found)))]...)
 	}
@@ -228,27 +206,19 @@ func shown(found []journal.Merge) []croft.Merge {
 	return out
 }
 
-// Queue holds, releases or cancels merges that wait.
-func (e *Engine) Queue(ctx context.Context, req croft.QueueRequest) ([]croft.Merge, error) {
-	ctx, leave, err := e.enter(ctx, "queue", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("queue", "", err)
-	}
+// changeQueue holds, releases or cancels merges that wait.
+func (e *Engine) changeQueue(ctx context.Context, s standing, req croft.QueueRequest) ([]croft.Merge, error) {
 	var again []journal.Merge
 	if s.git != nil {
+		var err error
 		if again, err = e.retryable(ctx, s.repo, req.Target); err != nil {
-			return nil, explain("queue", "", err)
+			return nil, err
 		}
 	}
 	var changed []croft.Merge
-	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
+	err := e.journal.Update(ctx, func(tx *journal.Tx) error {
 		changed = []croft.Merge{}
-		var about []journal.Record
+		var records []journal.Record
 		all, err := tx.Waiting(s.id, req.Target, -1)
 		for _, m := range again {
 			now, merr := unchangedMerge(tx, m)
@@ -279,14 +249,14 @@ func (e *Engine) Queue(ctx context.Context, req croft.QueueRequest) ([]croft.Mer
 				return err
 			}
 			changed = append(changed, m.Merge)
-			about = append(about, journal.Record{Workspace: croft.Workspace{ID: m.WorkspaceID, Name: m.Workspace}})
+			records = append(records, journal.Record{Workspace: croft.Workspace{ID: m.WorkspaceID, Name: m.Workspace}})
 		}
-		if len(about) == 0 {
+		if len(records) == 0 {
 			return nil
 		}
-		return e.note(tx, "queue "+string(req.Action), s.id, about...)
+		return e.note(tx, "queue "+string(req.Action), s.id, records...)
 	})
-	return changed, explain("queue", "", err)
+	return changed, err
 }
 
 // areWaiting refuses a name of which nothing waits.

@@ -15,22 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// Mounts says what a container needs to work in a workspace.
-func (e *Engine) Mounts(ctx context.Context, req croft.MountsRequest) (*croft.Mounts, error) {
-	ctx, leave, err := e.enter(ctx, "mounts", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	m, err := e.mounts(ctx, req)
-	return m, explain("mounts", req.Workspace, err)
-}
-
-func (e *Engine) mounts(ctx context.Context, req croft.MountsRequest) (*croft.Mounts, error) {
-	s, rec, err := e.located(ctx, req.Repo, req.Workspace)
-	if err != nil {
-		return nil, err
-	}
+func (e *Engine) mounts(ctx context.Context, s standing, rec journal.Record, req croft.MountsRequest) (*croft.Mounts, error) {
 	w := rec.Workspace
 	m := &croft.Mounts{Workspace: w.ID, Workdir: cmp.Or(req.Workdir, s.cfg.Containers.Workdir)}
 	if !path.IsAbs(m.Workdir) || path.Clean(m.Workdir) != m.Workdir || m.Workdir == "/" {

@@ -6,18 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
-	"github.com/croft-sh/croft/internal/journal"
 )
-
-// beginTime is more than enough from making an operation's lock file to
-// locking it.
-const beginTime = time.Minute
 
 // draft is held while something is made in two places that no operation in
 // the journal speaks of. It names the ref that is one of them, for whoever
@@ -31,7 +25,7 @@ const (
 
 // draft says that something is being made.
 func (e *Engine) draft(kind string, r *repo, id croft.ID, ref string) (draft, error) {
-	path := e.opLock(croft.ID(kind) + id)
+	path := e.ops.LockPath(kind + string(id))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return draft{}, err
 	}
@@ -59,7 +53,7 @@ func isDraft(name string) bool {
 // sweepDrafts finishes or takes back what was being made in a repository by
 // processes that died.
 func (e *Engine) sweepDrafts(ctx context.Context, r *repo) {
-	paths, _ := filepath.Glob(e.opLock("*-*"))
+	paths, _ := filepath.Glob(e.ops.LockPath("*-*"))
 	for _, path := range paths {
 		if !isDraft(filepath.Base(path)) {
 			continue
@@ -88,30 +82,9 @@ func (e *Engine) settleDraft(ctx context.Context, r *repo, ref string) bool {
 	return true
 }
 
-// sweepLocks removes the lock files of processes that died just before their
-// operation was written down, or just after it had ended. What cannot be
-// removed now can be next time.
+// sweepLocks removes the lock files that processes left which died. Drafts that say
+// what was being made are left to those who work in their repository.
 func (e *Engine) sweepLocks(ctx context.Context) {
 	e.sweepDamaged()
-	dir := filepath.Dir(e.opLock(""))
-	entries, _ := os.ReadDir(dir)
-	for _, entry := range entries {
-		id, ok := strings.CutSuffix(entry.Name(), ".lock")
-		info, err := entry.Info()
-		if err == nil && isDraft(id) && info.Size() > 0 {
-			continue // it is left to those who work in its repository
-		}
-		if !ok || err != nil || time.Since(info.ModTime()) < beginTime {
-			continue
-		}
-		if op, err := e.journal.Operation(ctx, croft.ID(id)); err == nil && op.State == journal.OpRunning {
-			continue
-		}
-		l, err := flock.TryThere(filepath.Join(dir, entry.Name()))
-		if err != nil {
-			continue
-		}
-		_ = os.Remove(l.File().Name())
-		_ = l.Unlock()
-	}
+	e.ops.SweepLocks(ctx, func(name string, size int64) bool { return isDraft(name) && size > 0 })
 }

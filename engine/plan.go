@@ -60,7 +60,7 @@ func (e *Engine) planAll(ctx context.Context, s standing, parts []croft.CreateRe
 		}
 		p, err := e.planOne(ctx, s, req, at)
 		if err != nil {
-			return nil, explain("create", req.Name, err)
+			return nil, about(req.Name, err)
 		}
 		plans[i] = p
 	}

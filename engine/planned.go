@@ -11,25 +11,16 @@ import (
 // errPlanned ends the transaction of a plan, so that nothing of it is kept.
 var errPlanned = errors.New("this was only a plan")
 
-// Plan says what CreateAll would make.
-func (e *Engine) Plan(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error) {
-	ctx, leave, err := e.enter(ctx, "create", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.locate(ctx, req.Repo, knownPlain)
-	if err != nil {
-		return nil, explain("create", "", err)
-	}
+// planCreation says what CreateAll would make.
+func (e *Engine) planCreation(ctx context.Context, s standing, req croft.CreateAllRequest) ([]croft.Workspace, error) {
 	plans, err := e.planAll(ctx, s, req.Workspaces, nil)
 	if err != nil {
-		return nil, explain("create", "", err)
+		return nil, err
 	}
 	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, p := range plans {
 			if err := e.settle(tx, s, p); err != nil {
-				return explain("create", p.req.Name, err)
+				return about(p.req.Name, err)
 			}
 			if err := tx.Put(p.record); err != nil { // those that follow must not get the same
 				return err
@@ -38,7 +29,7 @@ func (e *Engine) Plan(ctx context.Context, req croft.CreateAllRequest) ([]croft.
 		return errPlanned
 	})
 	if !errors.Is(err, errPlanned) {
-		return nil, explain("create", "", err)
+		return nil, err
 	}
 	out := make([]croft.Workspace, len(plans))
 	for i, p := range plans {

@@ -15,20 +15,14 @@ import (
 // presenter is the label of the workspace that ends a session.
 const presenter = "presenter"
 
-// Present makes the workspace that ends a session.
-func (e *Engine) Present(ctx context.Context, req croft.PresentRequest) (*croft.Workspace, error) {
-	ctx, leave, err := e.enter(ctx, "present", req)
+// presentWinner makes the workspace that ends a session.
+func (e *Engine) presentWinner(ctx context.Context, req croft.PresentRequest) (*croft.Workspace, error) {
+	ses, err := e.holdSession(ctx, req.Session)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
-	ses, err := e.holdSession(ctx, req.Session)
-	if err != nil {
-		return nil, explain("present", req.Winner, err)
-	}
 	defer ses.release()
-	w, err := e.present(ctx, ses.Session, req)
-	return w, explain("present", req.Winner, err)
+	return e.present(ctx, ses.Session, req)
 }
 
 func (e *Engine) present(ctx context.Context, ses *journal.Session, req croft.PresentRequest) (*croft.Workspace, error) {

@@ -14,22 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// Prompt describes a workspace to its agent.
-func (e *Engine) Prompt(ctx context.Context, req croft.WorkspaceRequest) (*croft.Prompt, error) {
-	ctx, leave, err := e.enter(ctx, "prompt", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	p, err := e.prompt(ctx, req)
-	return p, explain("prompt", req.Ref, err)
-}
-
-func (e *Engine) prompt(ctx context.Context, req croft.WorkspaceRequest) (*croft.Prompt, error) {
-	s, rec, err := e.located(ctx, req.Repo, req.Ref)
-	if err != nil {
-		return nil, err
-	}
+func (e *Engine) prompt(ctx context.Context, s standing, rec journal.Record, _ croft.WorkspaceRequest) (*croft.Prompt, error) {
 	w := rec.Workspace
 	if w.Session == "" || rec.Home == "" {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the workspace belongs to no round", Hint: "croft round start"}

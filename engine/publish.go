@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
 )
 
 // publication is the intent to move a target. It is written down before the
@@ -83,11 +84,8 @@ func (e *Engine) carryPublication(ctx context.Context, r *repo, pub publication,
 	if err != nil {
 		return err
 	}
-	defer op.close()
-	if op.Input, err = json.Marshal(pub); err != nil {
-		return err
-	}
-	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
+	defer op.Close()
+	err = op.Write(ctx, pub, func(tx *journal.Tx) error {
 		for _, p := range pub.Items {
 			m, err := tx.Merge(p.Merge)
 			if err != nil {
@@ -101,7 +99,7 @@ func (e *Engine) carryPublication(ctx context.Context, r *repo, pub publication,
 				return err
 			}
 		}
-		return tx.Begin(op.Operation)
+		return nil
 	})
 	if errors.Is(err, errRequeued) {
 		return nil // the next turn sees what was done to it
@@ -116,12 +114,12 @@ func (e *Engine) carryPublication(ctx context.Context, r *repo, pub publication,
 	ctx = context.WithoutCancel(ctx)
 	err = e.moveTarget(ctx, r, pub, (*git.Host).Prepare)
 	if err != nil {
-		return e.unpublished(ctx, r, op.Operation, pub, err)
+		return e.unpublished(ctx, r, op, pub, err)
 	}
 	if err := failpoint.Hit("publish.moved"); err != nil {
 		return err
 	}
-	return e.endPublication(ctx, op.Operation, pub)
+	return e.endPublication(ctx, op, pub)
 }
 
 // errRequeued says that somebody held, canceled or replaced a merge while it
@@ -175,8 +173,8 @@ func (e *Engine) moveTarget(ctx context.Context, r *repo, pub publication, prepa
 // unpublished ends a publication that did not come to be. Whoever stands in the
 // way of the user's changes stays pending; a target that moved meanwhile is
 // tried again, as often as laneTries allows.
-func (e *Engine) unpublished(ctx context.Context, r *repo, op journal.Operation, pub publication, cause error) error {
-	if err := e.end(ctx, op, journal.OpUndone, cause.Error()); err != nil {
+func (e *Engine) unpublished(ctx context.Context, r *repo, op *oplog.Op, pub publication, cause error) error {
+	if err := op.Undone(ctx, cause.Error()); err != nil {
 		return err
 	}
 	if reason := hostReason(pub.Target, cause); reason != nil {
@@ -276,7 +274,7 @@ func (e *Engine) publishSingly(ctx context.Context, r *repo, pub publication) er
 }
 
 // endPublication writes down that the target moved.
-func (e *Engine) endPublication(ctx context.Context, op journal.Operation, pub publication) error {
+func (e *Engine) endPublication(ctx context.Context, op *oplog.Op, pub publication) error {
 	return e.journal.Update(ctx, func(tx *journal.Tx) error {
 		n, err := tx.LastPublished()
 		if err != nil {
@@ -382,13 +380,13 @@ func takenBack(tx *journal.Tx, id croft.ID) error {
 
 // recoverPublish recovers a publication, unless somebody drives its lane: then
 // it is theirs to recover.
-func (e *Engine) recoverPublish(ctx context.Context, r *repo, op journal.Operation) error {
+func (e *Engine) recoverPublish(ctx context.Context, r *repo, op *oplog.Op) error {
 	var pub publication
 	if err := json.Unmarshal(op.Input, &pub); err != nil {
 		return err
 	}
 	if r.git == nil {
-		return e.end(ctx, op, journal.OpUndone, "the repository is gone")
+		return op.Undone(ctx, "the repository is gone")
 	}
 	l, err := r.tryLane(pub.Target)
 	if errors.Is(err, flock.ErrHeld) {
@@ -403,7 +401,7 @@ func (e *Engine) recoverPublish(ctx context.Context, r *repo, op journal.Operati
 
 // recoverPublication finishes a publication whose process died, or takes it
 // back. The caller holds the lane's lock.
-func (e *Engine) recoverPublication(ctx context.Context, r *repo, op journal.Operation, pub publication) error {
+func (e *Engine) recoverPublication(ctx context.Context, r *repo, op *oplog.Op, pub publication) error {
 	ref := "refs/heads/" + pub.Target
 	r.git.DropRemains(op.StartedAt, ref)
 	tip, err := r.git.ReadRef(ctx, ref)
@@ -429,7 +427,7 @@ func (e *Engine) recoverPublication(ctx context.Context, r *repo, op journal.Ope
 	if moved {
 		return e.endPublication(ctx, op, pub)
 	}
-	if err := e.end(ctx, op, journal.OpUndone, "its process died"); err != nil {
+	if err := op.Undone(ctx, "its process died"); err != nil {
 		return err
 	}
 	return e.release(ctx, r, pub.Target)
@@ -448,7 +446,7 @@ func (e *Engine) recoverLane(ctx context.Context, r *repo, target string) error 
 		if err := json.Unmarshal(op.Input, &pub); err != nil || pub.Target != target {
 			continue
 		}
-		if err := e.recoverHeld(ctx, op, func() error { return e.recoverPublication(ctx, r, op, pub) }); err != nil {
+		if err := e.ops.Recovering(ctx, op, func(op *oplog.Op) error { return e.recoverPublication(ctx, r, op, pub) }); err != nil {
 			return err
 		}
 	}

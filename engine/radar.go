@@ -15,19 +15,9 @@ import (
 	"github.com/croft-sh/croft/internal/merge"
 )
 
-// Conflicts forecasts which workspaces will collide.
-func (e *Engine) Conflicts(ctx context.Context, req croft.ConflictsRequest) (*croft.Forecast, error) {
-	ctx, leave, err := e.enter(ctx, "conflicts", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("conflicts", "", err)
-	}
-	f, err := e.forecast(ctx, s.repo)
-	return f, explain("conflicts", "", err)
+// showConflicts forecasts which workspaces will collide.
+func (e *Engine) showConflicts(ctx context.Context, s standing, _ croft.ConflictsRequest) (*croft.Forecast, error) {
+	return e.forecast(ctx, s.repo)
 }
 
 // plot is what a workspace holds: its last commit, or a commit of everything

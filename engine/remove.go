@@ -15,26 +15,15 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
 )
 
-// Remove moves workspaces to the trash and answers for each.
-func (e *Engine) Remove(ctx context.Context, req croft.RemoveRequest) (*croft.RemoveResult, error) {
-	ctx, leave, err := e.enter(ctx, "remove", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("remove", "", err)
-	}
-	if err := e.recover(ctx, s.id); err != nil {
-		return nil, explain("remove", "", err)
-	}
+// remove moves workspaces to the trash and answers for each.
+func (e *Engine) remove(ctx context.Context, s standing, req croft.RemoveRequest) (*croft.RemoveResult, error) {
 	res := &croft.RemoveResult{Removed: []croft.Removed{}}
 	records, err := e.toRemove(ctx, s, req, res)
 	if err != nil {
-		return nil, explain("remove", "", err)
+		return nil, err
 	}
 	how := removal{Branch: req.Branch, Event: croft.EventWorkspaceRemoved, act: newAct()}
 	for _, rec := range records {
@@ -45,7 +34,7 @@ func (e *Engine) Remove(ctx context.Context, req croft.RemoveRequest) (*croft.Re
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				return res, explain("remove", rec.Workspace.Name, err)
+				return res, about(rec.Workspace.Name, err)
 			}
 			res.Kept = append(res.Kept, kept(rec, err))
 			continue
@@ -82,31 +71,28 @@ func (e *Engine) removeOne(ctx context.Context, r *repo, rec journal.Record, how
 	if err != nil {
 		return nil, err
 	}
-	defer op.close()
+	defer op.Close()
 	if rec.Workspace.Mode != croft.ModeLegacy {
 		if how.Dir, err = trashDir(r, rec); err != nil {
 			return nil, err
 		}
 	}
-	if op.Input, err = json.Marshal(how); err != nil {
-		return nil, err
-	}
 	op.Workspaces, op.Names = []croft.ID{rec.Workspace.ID}, []string{rec.Workspace.Name}
-	if err := e.beginRemoval(ctx, op, rec, mode); err != nil {
+	if err := e.beginRemoval(ctx, op, rec, how, mode); err != nil {
 		return nil, err
 	}
 	if err := failpoint.Hit("remove.journalled"); err != nil {
 		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	out, err := e.carryRemoval(ctx, r, op.Operation, rec, how)
+	out, err := e.carryRemoval(ctx, r, op, rec, how)
 	if err == nil {
 		return out, nil
 	}
 	if fsx.IsThere(rec.Workspace.Path) && !isStowed(rec, how.Dir) {
 		// Nothing was moved: the caller is told that the workspace is kept, so
 		// nobody may finish the removal later.
-		err = errors.Join(err, e.keep(ctx, r, op.Operation, rec, err.Error()))
+		err = errors.Join(err, e.keep(ctx, r, op, rec, err.Error()))
 	}
 	return nil, err
 }
@@ -117,7 +103,7 @@ func isStowed(rec journal.Record, dir string) bool {
 }
 
 // keep ends a removal that did not come to move anything.
-func (e *Engine) keep(ctx context.Context, r *repo, op journal.Operation, rec journal.Record, reason string) error {
+func (e *Engine) keep(ctx context.Context, r *repo, op *oplog.Op, rec journal.Record, reason string) error {
 	if r.git != nil && rec.Workspace.Mode != croft.ModeLegacy {
 		if err := e.underLock(ctx, r, func() error { return e.dropArchive(ctx, r, rec.Workspace.ID, "") }); err != nil {
 			return err // the next one finishes the removal after all
@@ -127,27 +113,30 @@ func (e *Engine) keep(ctx context.Context, r *repo, op journal.Operation, rec jo
 	if json.Unmarshal(op.Input, &how) == nil {
 		removeEmpty(how.Dir)
 	}
-	return e.end(ctx, op, journal.OpUndone, reason)
+	return op.Undone(ctx, reason)
 }
+
+// errUnderway says that another operation on the same workspace has not ended.
+var errUnderway = errors.New("another operation is under way")
 
 // beginRemoval writes a removal down. If another one is under way, it waits
 // until that has ended, and then there is nothing left to remove.
-func (e *Engine) beginRemoval(ctx context.Context, op *operation, rec journal.Record, mode croft.RemoveMode) error {
+func (e *Engine) beginRemoval(ctx context.Context, op *oplog.Op, rec journal.Record, how removal, mode croft.RemoveMode) error {
 	for {
 		var other croft.ID
-		err := e.journal.Update(ctx, func(tx *journal.Tx) (err error) {
-			if other, err = underway(tx, rec); err != nil || other != "" {
+		err := op.Write(ctx, how, func(tx *journal.Tx) (err error) {
+			if other, err = underway(tx, rec); err != nil {
 				return err
 			}
-			if err := e.withdrawMerges(tx, rec.Workspace, mode); err != nil {
-				return err
+			if other != "" {
+				return errUnderway
 			}
-			return tx.Begin(op.Operation)
+			return e.withdrawMerges(tx, rec.Workspace, mode)
 		})
-		if err != nil || other == "" {
+		if !errors.Is(err, errUnderway) {
 			return err
 		}
-		if _, err := e.await(ctx, other); err != nil {
+		if _, err := e.ops.Await(ctx, other, e.recover); err != nil {
 			return err
 		}
 	}
@@ -155,7 +144,7 @@ func (e *Engine) beginRemoval(ctx context.Context, op *operation, rec journal.Re
 
 // carryRemoval does what the journal says. Every step may have been done
 // before, by a process that died.
-func (e *Engine) carryRemoval(ctx context.Context, r *repo, op journal.Operation, rec journal.Record, how removal) (*croft.Removed, error) {
+func (e *Engine) carryRemoval(ctx context.Context, r *repo, op *oplog.Op, rec journal.Record, how removal) (*croft.Removed, error) {
 	if rec.Workspace.Mode == croft.ModeLegacy || r.git == nil {
 		return e.forget(ctx, op, rec, how)
 	}
@@ -190,7 +179,7 @@ func (e *Engine) carryRemoval(ctx context.Context, r *repo, op journal.Operation
 }
 
 // forget removes a workspace that has nothing of its own on disk: the record.
-func (e *Engine) forget(ctx context.Context, op journal.Operation, rec journal.Record, how removal) (*croft.Removed, error) {
+func (e *Engine) forget(ctx context.Context, op *oplog.Op, rec journal.Record, how removal) (*croft.Removed, error) {
 	rec.Workspace.State = croft.Trashed
 	rec.Trash = &journal.Trash{RemovedAt: e.now(), ExpiresAt: e.now(), Purged: true}
 	rec.Generation++
@@ -199,7 +188,7 @@ func (e *Engine) forget(ctx context.Context, op journal.Operation, rec journal.R
 	})
 }
 
-func (e *Engine) endRemoval(tx *journal.Tx, op journal.Operation, rec journal.Record, how removal) error {
+func (e *Engine) endRemoval(tx *journal.Tx, op *oplog.Op, rec journal.Record, how removal) error {
 	return errors.Join(
 		tx.DropLeases(rec.Workspace.ID),
 		tx.Emit(e.event(how.Event, rec)),
@@ -338,7 +327,7 @@ func dropRef(ctx context.Context, r *repo, ref string) error {
 
 // recoverRemove finishes a removal: the workspace was allowed to go, and half
 // a removal is worse than a whole one.
-func (e *Engine) recoverRemove(ctx context.Context, r *repo, op journal.Operation) error {
+func (e *Engine) recoverRemove(ctx context.Context, r *repo, op *oplog.Op) error {
 	var how removal
 	if err := json.Unmarshal(op.Input, &how); err != nil {
 		return err

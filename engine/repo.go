@@ -251,41 +251,24 @@ func isOtherForm(known, now journal.Repo) bool {
 	return git.IsDotGit(now.CommonDir) && (known.Path == known.CommonDir) != (now.Path == now.CommonDir)
 }
 
-// Repo describes the project that a directory lies in.
-func (e *Engine) Repo(ctx context.Context, dir string) (*croft.Repo, error) {
-	ctx, leave, err := e.enter(ctx, "repo")
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.at(ctx, dir)
-	if err != nil {
-		return nil, explain("repo", "", err)
-	}
+// describeRepo describes the project that a directory lies in.
+func (e *Engine) describeRepo(ctx context.Context, s standing, _ string) (*croft.Repo, error) {
 	out := &croft.Repo{ID: s.id, Path: s.path, Name: s.name(), GitDir: s.common, IsBare: s.place.Bare}
 	if v, err := e.git.Version(); err == nil {
 		out.Version = v.String()
 	}
+	var err error
 	out.Branch, out.Head, err = s.head(ctx)
-	return out, explain("repo", "", err)
+	return out, err
 }
 
-// Check says whether workspaces can be made.
-func (e *Engine) Check(ctx context.Context, dir string) error {
-	ctx, leave, err := e.enter(ctx, "check")
-	if err != nil {
-		return err
-	}
-	defer leave()
-	s, err := e.at(ctx, dir)
-	if err != nil {
-		return explain("check", "", err)
-	}
+// checkRepo says whether workspaces can be made.
+func checkRepo(ctx context.Context, s standing, _ string) error {
 	_, head, err := s.head(ctx)
 	if err == nil && head == "" {
 		err = noCommits()
 	}
-	return explain("check", "", err)
+	return err
 }
 
 func noCommits() error {
@@ -295,22 +278,12 @@ func noCommits() error {
 	}
 }
 
-// BranchExists says whether a local branch is there.
-func (e *Engine) BranchExists(ctx context.Context, dir, branch string) (bool, error) {
-	ctx, leave, err := e.enter(ctx, "branch")
-	if err != nil {
-		return false, err
-	}
-	defer leave()
-	s, err := e.at(ctx, dir)
-	if err != nil {
-		return false, explain("branch", "", err)
-	}
-	_, err = s.git.ReadRef(ctx, "refs/heads/"+branch)
+func branchIsThere(ctx context.Context, s standing, branch string) (bool, error) {
+	_, err := s.git.ReadRef(ctx, "refs/heads/"+branch)
 	if errors.Is(err, git.ErrNoRef) {
 		return false, nil
 	}
-	return err == nil, explain("branch", "", err)
+	return err == nil, err
 }
 
 // head is the branch and the commit that one stands on.

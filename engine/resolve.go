@@ -18,26 +18,7 @@ import (
 	"github.com/croft-sh/croft/internal/merge"
 )
 
-// Resolve brings the target into a workspace.
-func (e *Engine) Resolve(ctx context.Context, req croft.MergeRequest) (*croft.Resolution, error) {
-	ctx, leave, err := e.enter(ctx, "resolve", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	out, err := e.resolve(ctx, req)
-	return out, explain("resolve", req.Workspace, err)
-}
-
-func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Resolution, error) {
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, err
-	}
-	rec, err := e.recovered(ctx, s, req.Workspace)
-	if err != nil {
-		return nil, err
-	}
+func (e *Engine) resolve(ctx context.Context, s standing, rec journal.Record, req croft.MergeRequest) (*croft.Resolution, error) {
 	w := rec.Workspace
 	if w.Mode == croft.ModeLegacy {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the agent wrote in the project itself; there is nothing to resolve"}
@@ -45,6 +26,7 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 	if h := s.trees.Health(specOf(rec)); h != checkout.Intact {
 		return nil, s.brokenNow(ctx, rec, h)
 	}
+	var err error
 	out := &croft.Resolution{}
 	if out.Target, err = e.branchOf(ctx, s.repo, cmp.Or(req.Target, w.Target)); err != nil {
 		return nil, err
@@ -76,7 +58,7 @@ func (e *Engine) resolve(ctx context.Context, req croft.MergeRequest) (*croft.Re
 	if err != nil {
 		return nil, err
 	}
-	defer op.close()
+	defer op.Close()
 	err = e.bringTarget(ctx, s.repo, rec, out, func(head string) error { return e.noteMerging(ctx, op, *before, head) })
 	if err := e.endResolve(ctx, s.repo, op, err); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
 )
 
 // resolving is what the journal says of a resolution. From is called as in
@@ -26,28 +27,22 @@ type resolving struct {
 }
 
 // beginResolve writes a resolution down, with the snapshot that undoes it.
-func (e *Engine) beginResolve(ctx context.Context, r *repo, rec journal.Record, before croft.Snapshot) (*operation, error) {
+func (e *Engine) beginResolve(ctx context.Context, r *repo, rec journal.Record, before croft.Snapshot) (*oplog.Op, error) {
 	op, err := e.begin(newAct(), "resolve", r)
 	if err != nil {
 		return nil, err
 	}
 	op.Workspaces, op.Names = []croft.ID{rec.Workspace.ID}, []string{rec.Workspace.Name}
-	if op.Input, err = json.Marshal(resolving{From: before}); err == nil {
-		err = e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Begin(op.Operation) })
-	}
-	if err != nil {
-		op.close()
+	if err := op.Write(ctx, resolving{From: before}, nil); err != nil {
+		op.Close()
 		return nil, err
 	}
 	return op, nil
 }
 
 // noteMerging writes down that git is about to change the files of the checkout.
-func (e *Engine) noteMerging(ctx context.Context, op *operation, before croft.Snapshot, head string) (err error) {
-	if op.Input, err = json.Marshal(resolving{From: before, Head: head}); err != nil {
-		return err
-	}
-	if err := e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Amend(op.Operation) }); err != nil {
+func (e *Engine) noteMerging(ctx context.Context, op *oplog.Op, before croft.Snapshot, head string) error {
+	if err := op.Amend(ctx, resolving{From: before, Head: head}, nil); err != nil {
 		return err
 	}
 	return failpoint.Hit("resolve.merging")
@@ -55,13 +50,13 @@ func (e *Engine) noteMerging(ctx context.Context, op *operation, before croft.Sn
 
 // endResolve ends a resolution. One that failed while git changed the files is
 // rolled back; if that fails, too, the next command tries again.
-func (e *Engine) endResolve(ctx context.Context, r *repo, op *operation, cause error) error {
+func (e *Engine) endResolve(ctx context.Context, r *repo, op *oplog.Op, cause error) error {
 	ctx = context.WithoutCancel(ctx)
 	if cause == nil {
-		return e.end(ctx, op.Operation, journal.OpDone, "")
+		return op.Done(ctx)
 	}
 	if _, isHalf := errors.AsType[*git.HalfMergedError](cause); !isHalf {
-		return errors.Join(cause, e.end(ctx, op.Operation, journal.OpUndone, cause.Error()))
+		return op.Failed(ctx, cause)
 	}
 	return errors.Join(cause, e.rollBackResolve(ctx, r, op, cause.Error()))
 }
@@ -69,12 +64,12 @@ func (e *Engine) endResolve(ctx context.Context, r *repo, op *operation, cause e
 // recoverResolve rolls back a resolution whose process died while git changed the
 // files of the checkout. Before that, the work was committed or not, and either is
 // a state of the workspace.
-func (e *Engine) recoverResolve(ctx context.Context, r *repo, op journal.Operation) error {
+func (e *Engine) recoverResolve(ctx context.Context, r *repo, op *oplog.Op) error {
 	const died = "its process died"
 	if r.git == nil {
-		return e.end(ctx, op, journal.OpUndone, "the repository is gone")
+		return op.Undone(ctx, "the repository is gone")
 	}
-	return e.rollBackResolve(ctx, r, &operation{Operation: op}, died)
+	return e.rollBackResolve(ctx, r, op, died)
 }
 
 // rollBackResolve brings a workspace back to what it was before its resolution.
@@ -82,7 +77,7 @@ func (e *Engine) recoverResolve(ctx context.Context, r *repo, op journal.Operati
 // merge, or if somebody has committed or switched branches there since: then the
 // checkout has become somebody's work. One that is not there now is rolled back by
 // the command that finds it again.
-func (e *Engine) rollBackResolve(ctx context.Context, r *repo, op *operation, cause string) error {
+func (e *Engine) rollBackResolve(ctx context.Context, r *repo, op *oplog.Op, cause string) error {
 	var how resolving
 	if err := json.Unmarshal(op.Input, &how); err != nil {
 		return err
@@ -95,7 +90,7 @@ func (e *Engine) rollBackResolve(ctx context.Context, r *repo, op *operation, ca
 	if isHalf {
 		health := r.trees.Health(specOf(rec))
 		if health == checkout.Missing {
-			return errors.Join(errUnsettled, errAway)
+			return errors.Join(oplog.ErrUnsettled, errAway)
 		}
 		if isHalf = health == checkout.Intact; isHalf {
 			if isHalf, err = e.isAtHead(ctx, r, rec, how); err != nil {
@@ -122,7 +117,7 @@ func (e *Engine) rollBackResolve(ctx context.Context, r *repo, op *operation, ca
 }
 
 // leaveResolve ends a resolution and leaves the workspace as it is, to be used.
-func (e *Engine) leaveResolve(ctx context.Context, op *operation, rec journal.Record, cause string) error {
+func (e *Engine) leaveResolve(ctx context.Context, op *oplog.Op, rec journal.Record, cause string) error {
 	return e.journal.Update(ctx, func(tx *journal.Tx) error {
 		if rec.Workspace.State == croft.Creating { // a rollback was begun
 			rec.Workspace.State = croft.Ready
@@ -136,7 +131,7 @@ func (e *Engine) leaveResolve(ctx context.Context, op *operation, rec journal.Re
 
 // noteRollBack saves what the workspace holds, and writes down that it is being
 // rolled back from there. From then on it is nobody's to commit from.
-func (e *Engine) noteRollBack(ctx context.Context, r *repo, op *operation, rec journal.Record, how resolving, back *rewinding) error {
+func (e *Engine) noteRollBack(ctx context.Context, r *repo, op *oplog.Op, rec journal.Record, how resolving, back *rewinding) error {
 	back.From = how.From
 	err := e.saveFirst(ctx, r, back)
 	if err != nil {
@@ -146,13 +141,8 @@ func (e *Engine) noteRollBack(ctx context.Context, r *repo, op *operation, rec j
 		back.From = *back.saved
 	}
 	how.Now = back.From
-	if op.Input, err = json.Marshal(how); err != nil {
-		return err
-	}
 	rec.Workspace.State = croft.Creating
-	return e.journal.Update(ctx, func(tx *journal.Tx) error {
-		return errors.Join(tx.Put(rec), tx.Amend(op.Operation))
-	})
+	return op.Amend(ctx, how, func(tx *journal.Tx) error { return tx.Put(rec) })
 }
 
 // isAtHead reports whether the checkout is on the workspace's branch, at the commit

@@ -12,61 +12,47 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/provision"
 )
 
-// Restore brings a removed workspace back.
-func (e *Engine) Restore(ctx context.Context, req croft.RestoreRequest) (*croft.Workspace, error) {
-	ctx, leave, err := e.enter(ctx, "restore", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	if req.Mode != croft.RestoreWhole && req.Mode != croft.RestoreCommits {
-		return nil, explain("restore", req.Ref, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no way to restore called %q", req.Mode), Details: "commits, or leave it out"})
-	}
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("restore", req.Ref, err)
-	}
-	if err := e.recover(ctx, s.id); err != nil {
-		return nil, explain("restore", req.Ref, err)
-	}
+// restore brings a removed workspace back.
+func (e *Engine) restore(ctx context.Context, s standing, req croft.RestoreRequest) (*croft.Workspace, error) {
 	rec, err := e.findTrashed(ctx, s.repo, req.Ref)
 	if errors.Is(err, croft.WorktreeNotFound) && isID(req.Ref) {
 		snap, lost := e.findSnapshot(ctx, s.repo, req.Ref)
 		if lost != nil {
-			return nil, explain("restore", req.Ref, lost)
+			return nil, lost
 		}
 		if snap != nil {
 			return e.restoreSnapshot(ctx, s.repo, *snap)
 		}
 	}
 	if err != nil {
-		return nil, explain("restore", req.Ref, err)
+		return nil, err
 	}
 	was := e.left(ctx, s.repo, rec)
 	if was == croft.LeftAway && req.Mode == croft.RestoreCommits && s.findTrash(ctx, rec) == "" {
 		was = croft.LeftCommits
 	}
 	if err := e.restoreOne(ctx, s.repo, rec, req.Mode, newAct()); err != nil {
-		return nil, explain("restore", rec.Workspace.Name, err)
+		return nil, about(rec.Workspace.Name, err)
 	}
 	w, err := e.viewOf(ctx, s.repo, rec.Workspace.ID)
 	if err == nil {
 		w.Notes = restoreNotes(rec, was)
 	}
-	return w, explain("restore", rec.Workspace.Name, err)
+	return w, about(rec.Workspace.Name, err)
 }
 
 // restoreSnapshot brings a workspace back to a state that was saved.
 func (e *Engine) restoreSnapshot(ctx context.Context, r *repo, snap croft.Snapshot) (*croft.Workspace, error) {
 	if err := e.rewind(ctx, r, snap, newAct()); err != nil {
-		return nil, explain("restore", snap.Name, err)
+		return nil, about(snap.Name, err)
 	}
 	w, err := e.viewOf(ctx, r, snap.Workspace)
-	return w, explain("restore", snap.Name, err)
+	return w, about(snap.Name, err)
 }
 
 // findTrashed finds what can be restored by its ID or its name; of several that
@@ -91,21 +77,21 @@ func (e *Engine) restoreOne(ctx context.Context, r *repo, rec journal.Record, mo
 	if err != nil {
 		return err
 	}
-	defer op.close()
+	defer op.Close()
 	op.Workspaces, op.Names = []croft.ID{rec.Workspace.ID}, []string{rec.Workspace.Name}
-	if err := e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Begin(op.Operation) }); err != nil {
+	if err := op.Write(ctx, nil, nil); err != nil {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
 	if err := failpoint.Hit("restore.journalled"); err != nil {
-		return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
+		return op.Failed(ctx, err)
 	}
 	return e.carryRestoration(ctx, r, op, rec, mode)
 }
 
 // carryRestoration does what the journal says. Every step may have been done
 // before, by a process that died.
-func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, rec journal.Record, mode croft.RestoreMode) error {
+func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *oplog.Op, rec journal.Record, mode croft.RestoreMode) error {
 	l, err := r.lock(ctx)
 	if err != nil {
 		return err
@@ -115,11 +101,11 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 		return err
 	}
 	if rec.Workspace.State != croft.Trashed { // another process was faster
-		return e.end(ctx, op.Operation, journal.OpDone, "")
+		return op.Done(ctx)
 	}
-	begun := op.lock == nil // by the process that died
+	begun := op.IsRecovered() // by the process that died
 	if err := e.locateStowed(ctx, r, &rec, mode); err != nil {
-		return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
+		return op.Failed(ctx, err)
 	}
 	how := restoration{startedAt: op.StartedAt}
 	how.before, _ = fsx.IdentityOf(rec.Workspace.Path)
@@ -135,7 +121,7 @@ func (e *Engine) carryRestoration(ctx context.Context, r *repo, op *operation, r
 				return errors.Join(err, back) // the journal still says what was begun
 			}
 		}
-		return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
+		return op.Failed(ctx, err)
 	}
 	rec.Workspace.State = croft.Ready
 	rec.Identity = string(r.trees.At(specOf(rec)).Made())
@@ -180,10 +166,6 @@ func (e *Engine) dropArchive(ctx context.Context, r *repo, id croft.ID, restored
 		return err
 	}
 	return failpoint.Hit("restore.archive")
-}
-
-func (e *Engine) end(ctx context.Context, op journal.Operation, state journal.OpState, reason string) error {
-	return e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.End(op.ID, state, reason, e.now()) })
 }
 
 // vacant says what occupies the place of a workspace that is to come back.
@@ -231,7 +213,7 @@ func (e *Engine) vacant(ctx context.Context, r *repo, rec journal.Record) error 
 }
 
 // bringBack makes the branch, the registration and the files again.
-func (e *Engine) bringBack(ctx context.Context, r *repo, op *operation, rec *journal.Record) error {
+func (e *Engine) bringBack(ctx context.Context, r *repo, op *oplog.Op, rec *journal.Record) error {
 	w := rec.Workspace
 	updates := []git.RefUpdate{}
 	add := func(ref, oid string) {
@@ -250,7 +232,7 @@ func (e *Engine) bringBack(ctx context.Context, r *repo, op *operation, rec *jou
 		return err
 	}
 	spec := specOf(*rec)
-	spec.Inherit = op.inherit()
+	spec.Inherit = op.Inherit()
 	err := checkout.ErrGone
 	if rec.Trash.Dir != "" || fsx.Identity(rec.Identity).IsAt(w.Path) {
 		err = r.trees.Unstow(spec, rec.Trash.Dir)
@@ -317,17 +299,17 @@ func clearTrashDir(r *repo, t *journal.Trash) {
 }
 
 // recoverRestore finishes a restoration whose process died.
-func (e *Engine) recoverRestore(ctx context.Context, r *repo, op journal.Operation) error {
+func (e *Engine) recoverRestore(ctx context.Context, r *repo, op *oplog.Op) error {
 	for _, id := range op.Workspaces {
 		rec, err := e.journal.Record(ctx, id)
 		if err != nil {
 			return err
 		}
 		if r.git == nil {
-			return e.end(ctx, op, journal.OpUndone, "the repository is gone")
+			return op.Undone(ctx, "the repository is gone")
 		}
 		r.git.DropRemains(op.StartedAt, baseRef(id), heldRef(id), archiveRef(id), archiveBranchRef(id), archiveStateRef(id), archiveOwnRef(id), archiveWorkRef(id), "refs/heads/"+rec.Workspace.Branch)
-		err = e.carryRestoration(ctx, r, &operation{Operation: op}, rec, croft.RestoreWhole)
+		err = e.carryRestoration(ctx, r, op, rec, croft.RestoreWhole)
 		if _, typed := errors.AsType[*croft.Error](err); err != nil && !typed {
 			return err
 		}

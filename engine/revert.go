@@ -12,19 +12,10 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// PlanRevert says what a revert would meet.
-func (e *Engine) PlanRevert(ctx context.Context, req croft.RevertRequest) (*croft.RevertPlan, error) {
-	ctx, leave, err := e.enter(ctx, "revert", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("revert", req.Ref, err)
-	}
+// showRevert says what a revert would meet.
+func (e *Engine) showRevert(ctx context.Context, s standing, req croft.RevertRequest) (*croft.RevertPlan, error) {
 	plan, _, err := e.planRevert(ctx, s.repo, req)
-	return plan, explain("revert", req.Ref, err)
+	return plan, err
 }
 
 func nothingToRevert(m croft.Merge) error {
@@ -195,23 +186,11 @@ func (e *Engine) lastThatBrought(ctx context.Context, r *repo, named []journal.M
 	return named[0], e.notMerged(ctx, r, named[0])
 }
 
-// Revert takes a merge back, through its lane.
-func (e *Engine) Revert(ctx context.Context, req croft.RevertRequest) (*croft.Merge, error) {
-	ctx, leave, err := e.enter(ctx, "revert", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("revert", req.Ref, err)
-	}
-	if err := e.recover(ctx, s.id); err != nil {
-		return nil, explain("revert", req.Ref, err)
-	}
+// revert takes a merge back, through its lane.
+func (e *Engine) revert(ctx context.Context, s standing, req croft.RevertRequest) (*croft.Merge, error) {
 	m, err := e.submitRevert(ctx, s.repo, req, newAct())
 	if err != nil {
-		return nil, explain("revert", req.Ref, err)
+		return nil, err
 	}
 	return e.WaitMerge(ctx, m.ID)
 }

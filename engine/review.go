@@ -37,63 +37,37 @@ func (e *Engine) croftSignature() string { return git.At(croftIdentity, e.now())
 
 const croftIdentity = "Croft <croft@localhost>"
 
-// Diff shows the work of a workspace and keeps nothing.
-func (e *Engine) Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review, error) {
-	ctx, leave, err := e.enter(ctx, "diff", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("diff", req.Workspace, err)
-	}
-	rec, err := e.find(ctx, s, req.Workspace)
-	if err != nil {
-		return nil, explain("diff", req.Workspace, err)
-	}
+// diff shows the work of a workspace and keeps nothing.
+func (e *Engine) diff(ctx context.Context, s standing, rec journal.Record, req croft.DiffRequest) (*croft.Review, error) {
 	attempts, err := s.git.Attempts(git.OnDisk)
 	if err != nil {
-		return nil, explain("diff", rec.Workspace.Name, err)
+		return nil, err
 	}
 	defer attempts.Close()
 	work, err := e.compare(ctx, s.repo, rec, req.Target, attempts)
 	err = e.vanished(ctx, rec, err)
 	if err != nil {
-		return nil, explain("diff", rec.Workspace.Name, err)
+		return nil, err
 	}
 	for _, oid := range []*string{&work.Base, &work.Head} {
 		if _, err := s.git.Info(ctx, *oid); errors.Is(err, git.ErrNoObject) {
 			*oid = "" // it is gone with the attempts
 		} else if err != nil {
-			return nil, explain("diff", rec.Workspace.Name, err)
+			return nil, err
 		}
 	}
 	work.Files = merge.Within(work.Files, req.Paths)
 	return work, nil
 }
 
-// Review freezes the work of a workspace.
-func (e *Engine) Review(ctx context.Context, req croft.ReviewRequest) (*croft.Review, error) {
-	ctx, leave, err := e.enter(ctx, "review", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("review", req.Workspace, err)
-	}
-	rec, err := e.recovered(ctx, s, req.Workspace)
-	if err != nil {
-		return nil, explain("review", req.Workspace, err)
-	}
+// review freezes the work of a workspace.
+func (e *Engine) review(ctx context.Context, s standing, rec journal.Record, req croft.ReviewRequest) (*croft.Review, error) {
 	if err := e.trust(ctx, s.repo, rec); err != nil {
-		return nil, explain("review", rec.Workspace.Name, err)
+		return nil, err
 	}
 	attempts, err := s.git.Attempts(git.OnDisk)
 	if err != nil {
-		return nil, explain("review", rec.Workspace.Name, err)
+		return nil, err
 	}
 	defer attempts.Close()
 	work, err := e.compare(ctx, s.repo, rec, req.Target, attempts)
@@ -111,7 +85,7 @@ func (e *Engine) Review(ctx context.Context, req croft.ReviewRequest) (*croft.Re
 		}
 	}
 	if err != nil {
-		return nil, explain("review", rec.Workspace.Name, err)
+		return nil, err
 	}
 	return work, nil
 }

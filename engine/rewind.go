@@ -3,13 +3,11 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
@@ -17,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
@@ -76,49 +75,33 @@ func (e *Engine) rewind(ctx context.Context, r *repo, to croft.Snapshot, a act) 
 	if err != nil {
 		return err
 	}
-	defer op.close()
+	defer op.Close()
 	ctx = context.WithoutCancel(ctx)
 	if err := failpoint.Hit("rewind.journalled"); err != nil {
-		return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
+		return op.Failed(ctx, err)
 	}
 	return e.carryOrTakeBack(ctx, r, op, how)
 }
 
 // beginRewind writes a rewind down.
-func (e *Engine) beginRewind(ctx context.Context, r *repo, rec journal.Record, how rewinding, a act) (*operation, error) {
+func (e *Engine) beginRewind(ctx context.Context, r *repo, rec journal.Record, how rewinding, a act) (*oplog.Op, error) {
 	op, err := e.begin(a, "rewind", r)
 	if err != nil {
 		return nil, err
 	}
 	op.Workspaces, op.Names = []croft.ID{rec.Workspace.ID}, []string{rec.Workspace.Name}
-	if op.Input, err = json.Marshal(how); err == nil {
-		err = e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Begin(op.Operation) })
-	}
-	if err != nil {
-		op.close()
+	if err := op.Write(ctx, how, nil); err != nil {
+		op.Close()
 		return nil, err
 	}
 	return op, nil
-}
-
-// errUnsettled says that a rewind was neither done nor taken back; it is left
-// to whoever comes next.
-var errUnsettled = errors.New("the next command tries again")
-
-// unsettled says of an operation that it was interrupted, and can be neither finished
-// nor taken back now.
-func unsettled(op journal.Operation, cause error) error {
-	return &croft.Error{
-		Code: croft.WorkspaceBusy, Workspace: strings.Join(op.Names, " "), Message: fmt.Sprintf("an interrupted %s could be neither finished nor taken back", op.Kind),
-		Details: whyUnsettled(cause), Hint: "croft doctor --fix, once nobody writes there",
-	}
 }
 
 // errAway says that a directory is not there now. It may come back.
 var errAway = errors.New("its directory is not there now")
 
 // carryOrTakeBack carries a rewind out, or goes back to where it began.
-func (e *Engine) carryOrTakeBack(ctx context.Context, r *repo, op *operation, how rewinding) error {
+func (e *Engine) carryOrTakeBack(ctx context.Context, r *repo, op *oplog.Op, how rewinding) error {
 	err := e.carryRewind(ctx, r, op, how)
 	if err == nil {
 		return nil
@@ -133,7 +116,7 @@ func (e *Engine) carryOrTakeBack(ctx context.Context, r *repo, op *operation, ho
 	way := rewinding{From: how.To, To: how.From, undoes: err.Error()}
 	_ = e.saveFirst(ctx, r, &way)
 	if back := e.carryRewind(ctx, r, op, way); back != nil && !isKept(back) {
-		return errors.Join(errUnsettled, err, back) // the journal still says what was begun
+		return errors.Join(oplog.ErrUnsettled, err, back) // the journal still says what was begun
 	}
 	return err
 }
@@ -149,25 +132,25 @@ func (e *Engine) rewindTrashed(ctx context.Context, r *repo, rec journal.Record,
 	if err != nil {
 		return err
 	}
-	defer op.close()
+	defer op.Close()
 	ctx = context.WithoutCancel(ctx)
 	if err = failpoint.Hit("rewind.journalled"); err == nil {
 		err = e.restoreOne(ctx, r, rec, croft.RestoreWhole, a)
 	}
 	if err != nil {
-		return errors.Join(err, e.end(ctx, op.Operation, journal.OpUndone, err.Error()))
+		return op.Failed(ctx, err)
 	}
 	if err = failpoint.Hit("rewind.restored"); err == nil {
 		err = e.rewindRestored(ctx, r, op, how)
 	}
-	if err == nil || errors.Is(err, errUnsettled) {
+	if err == nil || errors.Is(err, oplog.ErrUnsettled) {
 		return err
 	}
 	return cmp.Or(e.stowRewound(ctx, r, op, rec.Trash, err), err)
 }
 
 // rewindRestored rewinds a workspace that came from the trash for that.
-func (e *Engine) rewindRestored(ctx context.Context, r *repo, op *operation, how rewinding) error {
+func (e *Engine) rewindRestored(ctx context.Context, r *repo, op *oplog.Op, how rewinding) error {
 	rec, err := e.journal.Record(ctx, how.To.Workspace)
 	if err != nil {
 		return err
@@ -182,10 +165,7 @@ func (e *Engine) rewindRestored(ctx context.Context, r *repo, op *operation, how
 	if err := e.saveFrom(ctx, r, rec, &how); err != nil {
 		return err
 	}
-	if op.Input, err = json.Marshal(how); err != nil {
-		return err
-	}
-	if err := e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Amend(op.Operation) }); err != nil {
+	if err := op.Amend(ctx, how, nil); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("rewind.amended"); err != nil {
@@ -197,7 +177,7 @@ func (e *Engine) rewindRestored(ctx context.Context, r *repo, op *operation, how
 // stowRewound puts a workspace back into the trash that came from there for a
 // rewind which failed, and writes down that nothing happened. One that cannot
 // go, because somebody is in it already, stays, and the error says so.
-func (e *Engine) stowRewound(ctx context.Context, r *repo, op *operation, was *journal.Trash, cause error) error {
+func (e *Engine) stowRewound(ctx context.Context, r *repo, op *oplog.Op, was *journal.Trash, cause error) error {
 	rec, err := e.journal.Record(ctx, op.Workspaces[0])
 	if err == nil && rec.Workspace.State != croft.Trashed {
 		mode := croft.BranchKeep
@@ -211,7 +191,7 @@ func (e *Engine) stowRewound(ctx context.Context, r *repo, op *operation, was *j
 			Code: croft.CleanupFailed, Message: "the workspace was restored from the trash and not brought back to the snapshot",
 			Details: err.Error(), Hint: "croft remove " + rec.Workspace.Name, Err: cause,
 		}
-		return errors.Join(stays, e.end(ctx, op.Operation, journal.OpUndone, cause.Error()))
+		return errors.Join(stays, op.Undone(ctx, cause.Error()))
 	}
 	ops, err := e.journal.Act(ctx, op.Act)
 	if err != nil {
@@ -232,7 +212,7 @@ func (e *Engine) stowRewound(ctx context.Context, r *repo, op *operation, was *j
 
 // stowInstead replaces a rewind that failed by a removal, in one step, and
 // carries that out.
-func (e *Engine) stowInstead(ctx context.Context, r *repo, op *operation, rec journal.Record, how removal, cause error) error {
+func (e *Engine) stowInstead(ctx context.Context, r *repo, op *oplog.Op, rec journal.Record, how removal, cause error) error {
 	err := e.guardNow(ctx, r, rec, croft.RemoveForce)
 	if err != nil {
 		return err
@@ -244,19 +224,14 @@ func (e *Engine) stowInstead(ctx context.Context, r *repo, op *operation, rec jo
 	if err != nil {
 		return err
 	}
-	defer instead.close()
+	defer instead.Close()
 	instead.Workspaces, instead.Names = op.Workspaces, op.Names
-	if instead.Input, err = json.Marshal(how); err != nil {
-		return err
-	}
-	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
-		return errors.Join(tx.End(op.ID, journal.OpUndone, cause.Error(), e.now()), tx.Begin(instead.Operation))
-	})
+	err = instead.Write(ctx, how, func(tx *journal.Tx) error { return op.EndIn(tx, journal.OpUndone, cause.Error()) })
 	if err == nil {
 		err = failpoint.Hit("rewind.instead")
 	}
 	if err == nil {
-		_, err = e.carryRemoval(ctx, r, instead.Operation, rec, how)
+		_, err = e.carryRemoval(ctx, r, instead, rec, how)
 	}
 	return err
 }
@@ -264,7 +239,7 @@ func (e *Engine) stowInstead(ctx context.Context, r *repo, op *operation, rec jo
 // claimRewind lets one process at a time rewind a workspace.
 func (e *Engine) claimRewind(ctx context.Context, rec journal.Record) (*flock.Lock, error) {
 	busy := &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being removed or brought back", Hint: "croft history"}
-	path := e.opLock("rewind-" + rec.Workspace.ID)
+	path := e.ops.LockPath("rewind-" + string(rec.Workspace.ID))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
@@ -295,7 +270,7 @@ func (e *Engine) claimRewind(ctx context.Context, rec journal.Record) (*flock.Lo
 }
 
 // carryRewind does what the journal says, again if it was begun before.
-func (e *Engine) carryRewind(ctx context.Context, r *repo, op *operation, how rewinding) error {
+func (e *Engine) carryRewind(ctx context.Context, r *repo, op *oplog.Op, how rewinding) error {
 	rec, err := e.journal.Record(ctx, how.To.Workspace)
 	if err != nil {
 		return err

@@ -13,20 +13,21 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
 // rewindFiles brings files, index and branch from one snapshot to another. An error
 // that is snapshot.ErrAsWas says that nothing was done, or all was taken back. What
 // is kept is an error that the caller answers with once the rest is written down.
-func (e *Engine) rewindFiles(ctx context.Context, r *repo, op *operation, rec journal.Record, how rewinding) (kept, err error) {
+func (e *Engine) rewindFiles(ctx context.Context, r *repo, op *oplog.Op, rec journal.Record, how rewinding) (kept, err error) {
 	aside, err := r.makeAside(rec)
 	if err != nil {
 		return nil, errors.Join(snapshot.ErrAsWas, err)
 	}
 	defer r.dropAside(rec, aside)
 	spec := specOf(rec)
-	spec.Inherit = op.inherit()
+	spec.Inherit = op.Inherit()
 	isBegun := false
 	err = r.trees.At(spec).ChangeHeld(ctx, func(tree *git.Worktree) error {
 		if err := how.requireSaved(ctx, r, tree); err != nil {

@@ -9,17 +9,18 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
 // recoverRewind finishes a rewind whose process died.
-func (e *Engine) recoverRewind(ctx context.Context, r *repo, op journal.Operation) error {
+func (e *Engine) recoverRewind(ctx context.Context, r *repo, op *oplog.Op) error {
 	var how rewinding
 	if err := json.Unmarshal(op.Input, &how); err != nil {
 		return err
 	}
 	if r.git == nil {
-		return e.end(ctx, op, journal.OpUndone, "the repository is gone")
+		return op.Undone(ctx, "the repository is gone")
 	}
 	// A rewind moves the workspace's own branch or none. Objects, and so the
 	// snapshot, are where agents can write.
@@ -29,7 +30,7 @@ func (e *Engine) recoverRewind(ctx context.Context, r *repo, op journal.Operatio
 	if how.Trashed && how.From.Commit == "" {
 		return e.recoverTrashed(ctx, r, op, how)
 	}
-	return e.goOnRewinding(ctx, r, &operation{Operation: op}, how)
+	return e.goOnRewinding(ctx, r, op, how)
 }
 
 // rewindTries is how often somebody may commit in a workspace between its saving
@@ -40,7 +41,7 @@ const rewindTries = 3
 // it is. What the workspace holds is saved first, unless that was just done, and
 // again if somebody has committed there meanwhile. After some tries it is left to the
 // next command.
-func (e *Engine) goOnRewinding(ctx context.Context, r *repo, op *operation, how rewinding) error {
+func (e *Engine) goOnRewinding(ctx context.Context, r *repo, op *oplog.Op, how rewinding) error {
 	for try := 1; ; try++ {
 		var err error
 		if try > 1 || how.saved == nil {
@@ -55,7 +56,7 @@ func (e *Engine) goOnRewinding(ctx context.Context, r *repo, op *operation, how 
 		case isKept(err):
 			return nil // it is done
 		case try == rewindTries || !errors.Is(err, errWorkedOn):
-			return errors.Join(errUnsettled, err)
+			return errors.Join(oplog.ErrUnsettled, err)
 		}
 	}
 }
@@ -95,14 +96,14 @@ func (e *Engine) saveFirst(ctx context.Context, r *repo, how *rewinding) error {
 
 // recoverTrashed is for a rewind whose process died before the workspace had
 // come from the trash, or just then. If it came, the rewind is finished.
-func (e *Engine) recoverTrashed(ctx context.Context, r *repo, op journal.Operation, how rewinding) error {
+func (e *Engine) recoverTrashed(ctx context.Context, r *repo, op *oplog.Op, how rewinding) error {
 	ops, err := e.journal.Act(ctx, op.Act)
 	if err != nil {
 		return err
 	}
 	for _, o := range ops {
 		if o.State == journal.OpRunning && o.Kind != "rewind" && slices.Equal(o.Workspaces, op.Workspaces) {
-			if err := e.recoverOne(ctx, o); err != nil {
+			if err := e.ops.Recover(ctx, o); err != nil {
 				return err
 			}
 		}
@@ -112,19 +113,18 @@ func (e *Engine) recoverTrashed(ctx context.Context, r *repo, op journal.Operati
 		return err
 	}
 	if rec.Workspace.State == croft.Trashed {
-		return e.end(ctx, op, journal.OpUndone, "its process died")
+		return op.Undone(ctx, "its process died")
 	}
-	opened := &operation{Operation: op}
-	err = e.rewindRestored(ctx, r, opened, how)
-	if err == nil || errors.Is(err, errUnsettled) {
+	err = e.rewindRestored(ctx, r, op, how)
+	if err == nil || errors.Is(err, oplog.ErrUnsettled) {
 		return err
 	}
-	err = e.stowRewound(ctx, r, opened, nil, err)
+	err = e.stowRewound(ctx, r, op, nil, err)
 	if _, stays := errors.AsType[*croft.Error](err); stays {
 		return nil // that is written down, and all that can be done
 	}
 	if err != nil {
-		return errors.Join(errUnsettled, err)
+		return errors.Join(oplog.ErrUnsettled, err)
 	}
 	return nil
 }

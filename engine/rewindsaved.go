@@ -8,6 +8,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
@@ -58,7 +59,7 @@ func (how rewinding) requireSaved(ctx context.Context, r *repo, tree *git.Worktr
 }
 
 // leaveRewind ends a rewind that has done nothing, or has been taken back.
-func (e *Engine) leaveRewind(ctx context.Context, op *operation, how rewinding, cause error) error {
+func (e *Engine) leaveRewind(ctx context.Context, op *oplog.Op, how rewinding, cause error) error {
 	return e.journal.Update(ctx, func(tx *journal.Tx) error {
 		rec, err := tx.Record(how.To.Workspace)
 		if err != nil {

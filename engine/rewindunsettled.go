@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
@@ -28,7 +29,7 @@ func inOneLine(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line != "" && line != errUnsettled.Error() && line != snapshot.ErrAsWas.Error() && line != errWorkedOn.Error() {
+		if line != "" && line != oplog.ErrUnsettled.Error() && line != snapshot.ErrAsWas.Error() && line != errWorkedOn.Error() {
 			lines = append(lines, line)
 		}
 	}
@@ -50,9 +51,8 @@ func (d *doctor) interrupted(op journal.Operation) string {
 
 // recoverUnsettled recovers an operation, and says in one line what keeps it from that.
 func (d *doctor) recoverUnsettled(ctx context.Context, op journal.Operation) error {
-	err := d.recoverOne(ctx, op)
-	if errors.Is(err, errUnsettled) {
-		d.noteUnsettled(ctx, op, err)
+	err := d.ops.Recover(ctx, op)
+	if errors.Is(err, oplog.ErrUnsettled) {
 		return errors.New(whyUnsettled(err))
 	}
 	return err
@@ -66,14 +66,6 @@ func notReady(code croft.Code, rec journal.Record) error {
 		e.Message = "the workspace is not ready: it is being made, or its files are being put back"
 	}
 	return e
-}
-
-// noteUnsettled writes down what kept an operation from its end, for those who look at
-// the workspace.
-func (e *Engine) noteUnsettled(ctx context.Context, op journal.Operation, cause error) {
-	if why := whyUnsettled(cause); why != op.Error {
-		_ = e.journal.Update(ctx, func(tx *journal.Tx) error { return tx.Hinder(op.ID, why) })
-	}
 }
 
 // rewinds finds those of the workspaces that are not ready because their files are

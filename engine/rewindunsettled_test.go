@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
@@ -12,13 +13,13 @@ import (
 // it as one, and has nothing in it that is no cause.
 func TestWhyUnsettled(t *testing.T) {
 	t.Parallel()
-	lines := errors.Join(errUnsettled, snapshot.ErrAsWas, errors.New("one\ntwo"))
+	lines := errors.Join(oplog.ErrUnsettled, snapshot.ErrAsWas, errors.New("one\ntwo"))
 	for _, tt := range []struct {
 		cause error
 		want  string
 	}{
 		{lines, "one; two"},
-		{errors.Join(errUnsettled, &croft.Error{Message: "it is mounted", Details: "/a\n" + lines.Error()}), "it is mounted: /a; one; two"},
+		{errors.Join(oplog.ErrUnsettled, &croft.Error{Message: "it is mounted", Details: "/a\n" + lines.Error()}), "it is mounted: /a; one; two"},
 		{&croft.Error{Message: "somebody wrote", Details: snapshot.ErrAsWas.Error()}, "somebody wrote"},
 	} {
 		if got := whyUnsettled(tt.cause); got != tt.want {

@@ -16,24 +16,19 @@ import (
 	"github.com/croft-sh/croft/internal/layout"
 )
 
-// StartRound makes the checkouts of a round.
-func (e *Engine) StartRound(ctx context.Context, req croft.RoundRequest) (*croft.Round, error) {
-	ctx, leave, err := e.enter(ctx, "round", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
+// newRound makes the checkouts of a round.
+func (e *Engine) newRound(ctx context.Context, req croft.RoundRequest) (*croft.Round, error) {
 	ses, err := e.holdSession(ctx, req.Session)
 	if err != nil {
-		return nil, explain("round", "", err)
+		return nil, err
 	}
 	defer ses.release()
 	t, err := e.startRound(ctx, ses.Session, req)
 	if err != nil {
-		return nil, explain("round", "", err)
+		return nil, err
 	}
 	round, err := e.shownRound(ctx, ses.Session, t)
-	return round, explain("round", "", err)
+	return round, err
 }
 
 func (e *Engine) startRound(ctx context.Context, ses *journal.Session, req croft.RoundRequest) (*journal.Turn, error) {

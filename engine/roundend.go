@@ -14,26 +14,11 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// EndRound commits, archives and puts away what a round's agents left.
-func (e *Engine) EndRound(ctx context.Context, round croft.ID) (*croft.Round, error) {
-	return e.endRoundAs(ctx, round, false)
-}
-
-// ForceEndRound ends a round although processes are still in its checkouts, or a
-// checkout is not found.
-func (e *Engine) ForceEndRound(ctx context.Context, round croft.ID) (*croft.Round, error) {
-	return e.endRoundAs(ctx, round, true)
-}
-
+// endRoundAs ends a round, by force if a person says so.
 func (e *Engine) endRoundAs(ctx context.Context, round croft.ID, isForced bool) (*croft.Round, error) {
-	ctx, leave, err := e.enter(ctx, "round")
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
 	ses, err := e.holdRound(ctx, round)
 	if err != nil {
-		return nil, explain("round", "", err)
+		return nil, err
 	}
 	defer ses.release()
 	for i := range ses.Turns {
@@ -44,16 +29,16 @@ func (e *Engine) endRoundAs(ctx context.Context, round croft.ID, isForced bool) 
 		t.Forced = t.Forced || isForced
 		failed, err := e.endRound(ctx, ses.Session, t)
 		if err != nil {
-			return nil, explain("round", "", err)
+			return nil, err
 		}
 		out, err := e.shownRound(ctx, ses.Session, t)
 		if err != nil {
-			return nil, explain("round", "", err)
+			return nil, err
 		}
 		out.Failed = failed
 		return out, nil
 	}
-	return nil, explain("round", "", roundNotFound(string(round)))
+	return nil, roundNotFound(string(round))
 }
 
 func roundNotFound(ref string) error {
@@ -239,19 +224,14 @@ func (e *Engine) isLost(rec journal.Record) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
-// EndSession ends a session.
-func (e *Engine) EndSession(ctx context.Context, session croft.ID) error {
-	ctx, leave, err := e.enter(ctx, "session")
+// endNamedSession ends a session.
+func (e *Engine) endNamedSession(ctx context.Context, session croft.ID) error {
+	ses, err := e.holdSession(ctx, session)
 	if err != nil {
 		return err
 	}
-	defer leave()
-	ses, err := e.holdSession(ctx, session)
-	if err != nil {
-		return explain("session", "", err)
-	}
 	defer ses.release()
-	return explain("session", "", e.endSession(ctx, ses.Session))
+	return e.endSession(ctx, ses.Session)
 }
 
 func (e *Engine) endSession(ctx context.Context, ses *journal.Session) error {

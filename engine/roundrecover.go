@@ -21,7 +21,7 @@ func (e *Engine) takeBackRound(ctx context.Context, ses *journal.Session, t *jou
 		if err != nil {
 			return err
 		}
-		op, err := e.await(ctx, key.Operation)
+		op, err := e.ops.Await(ctx, key.Operation, e.recover)
 		if err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (e *Engine) takeBackRound(ctx context.Context, ses *journal.Session, t *jou
 				return err
 			}
 		}
-		if err := e.undoCreate(ctx, r, op, records, "the round did not come about"); err != nil {
+		if err := e.undoCreate(ctx, r, op.ID, records, "the round did not come about"); err != nil {
 			return err
 		}
 	}

@@ -248,22 +248,7 @@ func touchArchive(home *journal.Home, ses *journal.Session) error {
 	return errors.Join(root.Chtimes(".", last, last), os.Chtimes(home.Path, last, last))
 }
 
-// ArchiveScratch copies the scratch of a live workspace to the archives.
-func (e *Engine) ArchiveScratch(ctx context.Context, req croft.ArchiveRequest) (*croft.Archive, error) {
-	ctx, leave, err := e.enter(ctx, "archive", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	a, err := e.archiveScratch(ctx, req)
-	return a, explain("archive", req.Workspace, err)
-}
-
-func (e *Engine) archiveScratch(ctx context.Context, req croft.ArchiveRequest) (*croft.Archive, error) {
-	s, rec, err := e.located(ctx, req.Repo, req.Workspace)
-	if err != nil {
-		return nil, err
-	}
+func (e *Engine) archiveScratch(ctx context.Context, s standing, rec journal.Record, req croft.ArchiveRequest) (*croft.Archive, error) {
 	w := rec.Workspace
 	if s.scratchOf(w) == "" {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no scratch directory: the setting checkout.scratch names none", Hint: "croft config"}

@@ -19,7 +19,7 @@ func (e *Engine) secretsDir(r *repo, id croft.ID) string {
 }
 
 // secretsLock is held while a snapshot that no ref names yet is made.
-func (e *Engine) secretsLock(id croft.ID) string { return e.opLock("snapshot-" + id) }
+func (e *Engine) secretsLock(id croft.ID) string { return e.ops.LockPath("snapshot-" + string(id)) }
 
 // holdSecrets keeps others from sweeping the files of a snapshot in the making.
 func (e *Engine) holdSecrets(id croft.ID) (*flock.Lock, error) {

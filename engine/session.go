@@ -21,16 +21,11 @@ import (
 	"github.com/croft-sh/croft/internal/layout"
 )
 
-// StartSession begins a session.
-func (e *Engine) StartSession(ctx context.Context, req croft.SessionRequest) (*croft.Session, error) {
-	ctx, leave, err := e.enter(ctx, "session", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
+// newSession begins a session.
+func (e *Engine) newSession(ctx context.Context, req croft.SessionRequest) (*croft.Session, error) {
 	ses, err := e.startSession(ctx, req)
 	if err != nil {
-		return nil, explain("session", "", err)
+		return nil, err
 	}
 	return shownSession(ses), nil
 }
@@ -286,38 +281,28 @@ func (e *Engine) findSession(ctx context.Context, ref croft.ID) (*journal.Sessio
 	return nil, gone
 }
 
-// Session finds a session.
-func (e *Engine) Session(ctx context.Context, ref croft.ID) (*croft.Session, error) {
-	ctx, leave, err := e.enter(ctx, "session")
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
+// sessionNamed finds a session.
+func (e *Engine) sessionNamed(ctx context.Context, ref croft.ID) (*croft.Session, error) {
 	ses, err := e.findSession(ctx, ref)
 	if err != nil {
-		return nil, explain("session", "", err)
+		return nil, err
 	}
 	return shownSession(ses), nil
 }
 
-// Sessions lists sessions, oldest first.
-func (e *Engine) Sessions(ctx context.Context, f croft.SessionFilter) ([]croft.Session, error) {
-	ctx, leave, err := e.enter(ctx, "session", f)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
+// listSessions lists sessions, oldest first.
+func (e *Engine) listSessions(ctx context.Context, f croft.SessionFilter) ([]croft.Session, error) {
 	s, err := e.standing(ctx, f.Repo)
 	if errors.Is(err, git.ErrNoRepository) && f.Repo == "" {
 		s.repo = &repo{id: noRepo}
 		err = nil
 	}
 	if err != nil {
-		return nil, explain("session", "", err)
+		return nil, err
 	}
 	list, err := e.journal.Sessions(ctx, s.id)
 	if err != nil {
-		return nil, explain("session", "", err)
+		return nil, err
 	}
 	if len(f.States) == 0 {
 		f.States = []croft.SessionState{croft.SessionOpen}

@@ -23,27 +23,14 @@ func snapshotRef(workspace, id croft.ID) string {
 	return snapshotRefs + string(workspace) + "/" + string(id)
 }
 
-// Snapshot saves the state of a workspace.
-func (e *Engine) Snapshot(ctx context.Context, req croft.SnapshotRequest) (*croft.Snapshot, error) {
-	ctx, leave, err := e.enter(ctx, "snapshot", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.at(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("snapshot", req.Workspace, err)
-	}
-	rec, err := e.recovered(ctx, s, req.Workspace)
-	if err != nil {
-		return nil, explain("snapshot", req.Workspace, err)
-	}
+// takeSnapshot saves the state of a workspace.
+func (e *Engine) takeSnapshot(ctx context.Context, s standing, rec journal.Record, _ croft.SnapshotRequest) (*croft.Snapshot, error) {
 	saved, err := e.save(ctx, s.repo, rec, "")
 	if err == nil {
 		err = e.journal.Update(ctx, func(tx *journal.Tx) error { return e.note(tx, "snapshot", s.id, rec) })
 	}
 	if err != nil {
-		return nil, explain("snapshot", rec.Workspace.Name, e.vanished(ctx, rec, err))
+		return nil, e.vanished(ctx, rec, err)
 	}
 	return saved, nil
 }
@@ -145,23 +132,14 @@ func (e *Engine) lastSnapshots(ctx context.Context, r *repo, workspace croft.ID)
 	return slices.DeleteFunc(list, func(s croft.Snapshot) bool { return s.CreatedAt.Before(newest) }), nil
 }
 
-// Snapshots lists the snapshots of a repository.
-func (e *Engine) Snapshots(ctx context.Context, dir string) ([]croft.Snapshot, error) {
-	ctx, leave, err := e.enter(ctx, "snapshot")
+// listSnapshots lists the snapshots of a repository.
+func (e *Engine) listSnapshots(ctx context.Context, s standing, dir string) ([]croft.Snapshot, error) {
+	pins, err := e.journal.Pins(ctx, s.id, snapshotRefs)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
-	s, err := e.at(ctx, dir)
-	if err != nil {
-		return nil, explain("snapshot", "", err)
-	}
-	pins, err := e.journal.Pins(ctx, s.id, snapshotRefs)
-	if err != nil {
-		return nil, explain("snapshot", "", err)
-	}
 	list, err := readSnapshots(ctx, s.repo, pins)
-	return list, explain("snapshot", "", err)
+	return list, err
 }
 
 // findSnapshot looks a snapshot up by its ID, and returns nil if there is none.

@@ -13,19 +13,14 @@ import (
 // everywhere and is nobody's work.
 const stateFile = "STATE.json"
 
-// Status looks for uncommitted work.
-func (e *Engine) Status(ctx context.Context, id croft.ID) (*croft.Status, error) {
-	ctx, leave, err := e.enter(ctx, "status")
+// statusByID looks for uncommitted work.
+func (e *Engine) statusByID(ctx context.Context, id croft.ID) (*croft.Status, error) {
+	r, rec, err := e.byID(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
-	r, rec, err := e.byID(ctx, id)
-	if err != nil {
-		return nil, explain("status", string(id), err)
-	}
 	st, err := e.status(ctx, r, rec)
-	return st, explain("status", rec.Workspace.Name, err)
+	return st, about(rec.Workspace.Name, err)
 }
 
 func (e *Engine) status(ctx context.Context, r *repo, rec journal.Record) (*croft.Status, error) {

@@ -30,20 +30,11 @@ import (
 // deletingSuffix ends the name of what is being deleted in a trash.
 const deletingSuffix = ".deleting"
 
-// Trash lists what can be restored, the most recently removed first.
-func (e *Engine) Trash(ctx context.Context, dir string) ([]croft.TrashItem, error) {
-	ctx, leave, err := e.enter(ctx, "trash")
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.standing(ctx, dir)
-	if err != nil {
-		return nil, explain("trash", "", err)
-	}
+// listTrash lists what can be restored, the most recently removed first.
+func (e *Engine) listTrash(ctx context.Context, s standing, dir string) ([]croft.TrashItem, error) {
 	records, err := e.trashed(ctx, s.repo)
 	if err != nil {
-		return nil, explain("trash", "", err)
+		return nil, err
 	}
 	items := make([]croft.TrashItem, len(records))
 	for i, rec := range records {
@@ -55,7 +46,7 @@ func (e *Engine) Trash(ctx context.Context, dir string) ([]croft.TrashItem, erro
 		if items[i].Left == croft.LeftDirectory {
 			size, err := e.measure(ctx, rec)
 			if err != nil && !errors.Is(err, os.ErrNotExist) { // it is being restored
-				return nil, explain("trash", w.Name, err)
+				return nil, about(w.Name, err)
 			}
 			items[i].Bytes, items[i].Inodes = size.Bytes, size.Inodes
 		}

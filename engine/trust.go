@@ -114,16 +114,11 @@ func trustIn(project, target string) string {
 	return command
 }
 
-// Checks shows the checks that a target's tip asks for.
-func (e *Engine) Checks(ctx context.Context, req croft.ChecksRequest) (*croft.CheckPlan, error) {
-	ctx, leave, err := e.enter(ctx, "trust", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
+// showChecks shows the checks that a target's tip asks for.
+func (e *Engine) showChecks(ctx context.Context, req croft.ChecksRequest) (*croft.CheckPlan, error) {
 	_, plan, err := e.checkPlan(ctx, req)
 	if err != nil {
-		return nil, explain("trust", "", err)
+		return nil, err
 	}
 	err = e.guardApproval(ctx, croft.ApproveRequest{Repo: req.Repo, Target: plan.Target})
 	if err != nil {
@@ -182,18 +177,13 @@ func (e *Engine) usualTarget(ctx context.Context, s standing) (string, error) {
 	return st.target, err
 }
 
-// Approve allows the checks of a target to run.
-func (e *Engine) Approve(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error) {
-	ctx, leave, err := e.enter(ctx, "trust", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
+// approveChecks allows the checks of a target to run.
+func (e *Engine) approveChecks(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error) {
 	if req.Hash == "" {
-		return nil, &croft.Error{Code: croft.InvalidRequest, Op: "trust", Message: "the hash of the checks is missing", Hint: "croft config trust"}
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the hash of the checks is missing", Hint: "croft config trust"}
 	}
 	if err := e.guardApproval(ctx, req); err != nil {
-		return nil, explain("trust", "", err)
+		return nil, err
 	}
 	r, plan, err := e.checkPlan(ctx, croft.ChecksRequest{Repo: req.Repo, Target: req.Target})
 	if err == nil && plan.Hash != req.Hash {
@@ -209,7 +199,7 @@ func (e *Engine) Approve(ctx context.Context, req croft.ApproveRequest) (*croft.
 		err = e.journal.Update(ctx, func(tx *journal.Tx) error { return e.note(tx, "trust", r.id) })
 	}
 	if err != nil {
-		return nil, explain("trust", "", err)
+		return nil, err
 	}
 	plan.IsApproved = true
 	return plan, nil

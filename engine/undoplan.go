@@ -10,20 +10,11 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// PlanUndo says what Undo would do.
-func (e *Engine) PlanUndo(ctx context.Context, req croft.UndoRequest) (*croft.UndoPlan, error) {
-	ctx, leave, err := e.enter(ctx, "undo", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("undo", "", err)
-	}
+// planUndo says what Undo would do.
+func (e *Engine) planUndo(ctx context.Context, s standing, req croft.UndoRequest) (*croft.UndoPlan, error) {
 	u, err := e.toUndo(ctx, s.repo, req)
 	if err != nil {
-		return nil, explain("undo", "", err)
+		return nil, err
 	}
 	plan := &croft.UndoPlan{Operation: describe(u.ops, true)}
 	for _, ops := range u.later {
@@ -42,7 +33,7 @@ func (e *Engine) PlanUndo(ctx context.Context, req croft.UndoRequest) (*croft.Un
 		case !st.restore && plan.Refused == nil:
 			err := e.guardNow(ctx, s.repo, st.rec, undoMode(req.Mode, rewound[st.rec.Workspace.ID]))
 			if ctx.Err() != nil {
-				return nil, explain("undo", st.name(), err)
+				return nil, about(st.name(), err)
 			}
 			if err != nil {
 				plan.Refused = croft.AsError("undo", explain("undo", st.name(), undoByForce(err, plan.Operation.ID)))

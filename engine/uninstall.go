@@ -17,30 +17,23 @@ import (
 // keptBranches is what the branches begin with that Uninstall makes.
 const keptBranches = "croft-kept/"
 
-// Uninstall removes all that is Croft's own from a repository, or from the
+// uninstallRepos removes all that is Croft's own from a repository, or from the
 // machine.
-func (e *Engine) Uninstall(ctx context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
-	ctx, leave, err := e.enter(ctx, "uninstall", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
+func (e *Engine) uninstallRepos(ctx context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
 	res := &croft.UninstallResult{Repos: []croft.UninstalledRepo{}, Kept: []croft.KeptRepo{}, Files: []string{}, Left: []croft.Left{}}
 	if req.All == croft.ScopeAll {
-		err = e.uninstallAll(ctx, res, req)
-		return res, explain("uninstall", "", err)
+		return res, e.uninstallAll(ctx, res, req)
 	}
 	if req.Gone == croft.GoneForGood {
-		err = e.uninstallGone(ctx, res, req)
-		return res, explain("uninstall", "", err)
+		return res, e.uninstallGone(ctx, res, req)
 	}
 	s, err := e.standing(ctx, req.Repo)
 	if err != nil {
-		return nil, explain("uninstall", "", err)
+		return nil, err
 	}
 	done, err := e.uninstallOne(ctx, s.repo, req.DryRun)
 	if err != nil {
-		return nil, explain("uninstall", "", err)
+		return nil, err
 	}
 	res.Repos = append(res.Repos, *done)
 	return res, nil

@@ -16,23 +16,11 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// Reap removes orphans.
-func (e *Engine) Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanResult, error) {
-	ctx, leave, err := e.enter(ctx, "reap", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("reap", "", err)
-	}
-	if err := e.recover(ctx, s.id); err != nil {
-		return nil, explain("reap", "", err)
-	}
+// reap removes orphans.
+func (e *Engine) reap(ctx context.Context, s standing, req croft.ReapRequest) (*croft.CleanResult, error) {
 	leases, err := e.journal.Leases(ctx, s.id)
 	if err != nil {
-		return nil, explain("reap", "", err)
+		return nil, err
 	}
 	how := func(rec journal.Record) (removal, error) {
 		if err := s.guardLock(rec); err != nil { // force is for uncommitted work, not for a person's word
@@ -59,7 +47,7 @@ func (e *Engine) Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanR
 			req.OlderThan > 0 && e.now().Sub(rec.Workspace.CreatedAt) > req.OlderThan && rec.Workspace.Mode != croft.ModeLegacy
 	}
 	res, err := e.sweep(ctx, s.repo, sweeping{req.Mode, req.DryRun, req.Agreed, wanted, how})
-	return res, explain("reap", "", err)
+	return res, err
 }
 
 // guardOnly refuses a workspace whose commits its target does not have. Age says
@@ -96,23 +84,11 @@ func (e *Engine) guardOwners(leases []croft.Lease) error {
 	return nil
 }
 
-// Clean removes what is provably finished, or everything.
-func (e *Engine) Clean(ctx context.Context, req croft.CleanRequest) (*croft.CleanResult, error) {
-	ctx, leave, err := e.enter(ctx, "clean", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("clean", "", err)
-	}
-	if err := e.recover(ctx, s.id); err != nil {
-		return nil, explain("clean", "", err)
-	}
+// clean removes what is provably finished, or everything.
+func (e *Engine) clean(ctx context.Context, s standing, req croft.CleanRequest) (*croft.CleanResult, error) {
 	leases, err := e.journal.Leases(ctx, s.id)
 	if err != nil {
-		return nil, explain("clean", "", err)
+		return nil, err
 	}
 	mode := croft.RemoveSafe
 	wanted := func(rec journal.Record) bool { return e.finished(ctx, s.repo, rec) }
@@ -136,7 +112,7 @@ func (e *Engine) Clean(ctx context.Context, req croft.CleanRequest) (*croft.Clea
 		e.noticeTrash(ctx, s.repo)
 	}
 	if err != nil || req.All != croft.ScopeAll && !isBranches || s.git == nil {
-		return res, explain("clean", "", err)
+		return res, err
 	}
 	res.Branches, err = e.sweepBranches(ctx, s.repo, req.DryRun, func(rec journal.Record) bool {
 		return req.Agreed == nil || slices.Contains(req.Agreed.Branches, rec.Workspace.Branch)
@@ -144,7 +120,7 @@ func (e *Engine) Clean(ctx context.Context, req croft.CleanRequest) (*croft.Clea
 	if err == nil && req.DryRun == croft.DryRunOff {
 		err = e.removeEmptyBases(ctx, s.repo)
 	}
-	return res, explain("clean", "", err)
+	return res, err
 }
 
 // sweeping says what a sweep takes, and how.
@@ -362,22 +338,13 @@ func (e *Engine) removeEmptyBases(ctx context.Context, r *repo) error {
 	return nil
 }
 
-// GC deletes trash and branches that are not needed.
-func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
-	ctx, leave, err := e.enter(ctx, "gc")
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.standing(ctx, dir)
-	if err != nil {
-		return nil, explain("gc", "", err)
-	}
-	if err := e.recover(ctx, s.id); err != nil {
-		return nil, explain("gc", "", err)
-	}
+// debrisTime is more than enough to make a registration and rename it into place.
+const debrisTime = time.Minute
+
+// collect deletes trash and branches that are not needed.
+func (e *Engine) collect(ctx context.Context, s standing, dir string) (*croft.GCResult, error) {
 	if err := e.recoverElsewhere(ctx, s.id); err != nil {
-		return nil, explain("gc", "", err)
+		return nil, err
 	}
 	e.sweepLocks(ctx)
 	e.sweepPlaces()
@@ -388,7 +355,8 @@ func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 	if s.git == nil {
 		return res, nil
 	}
-	s.git.DropDebris(worktree.AdminPrefix, beginTime)
+	s.git.DropDebris(worktree.AdminPrefix, debrisTime)
+	var err error
 	res.Branches, err = e.sweepBranches(ctx, s.repo, croft.DryRunOff, func(rec journal.Record) bool {
 		done, err := e.integrated(ctx, s.repo, rec)
 		return err == nil && done
@@ -402,7 +370,7 @@ func (e *Engine) GC(ctx context.Context, dir string) (*croft.GCResult, error) {
 	if err == nil {
 		err = errors.Join(e.tidyPacks(ctx, s.repo, git.AllPacks), s.git.TidyRefs(ctx, "refs/croft/"), e.sweepStores(ctx, s.repo))
 	}
-	return res, explain("gc", "", err)
+	return res, err
 }
 
 // joinTime is longer than it takes to join small packs.

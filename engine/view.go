@@ -209,19 +209,10 @@ func (e *Engine) viewOf(ctx context.Context, r *repo, id croft.ID) (*croft.Works
 	return &list[0], nil
 }
 
-// Workspaces lists workspaces, oldest first.
-func (e *Engine) Workspaces(ctx context.Context, f croft.Filter) ([]croft.Workspace, error) {
-	ctx, leave, err := e.enter(ctx, "list", f)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.standing(ctx, f.Repo)
-	if err != nil {
-		return nil, explain("list", "", err)
-	}
+// listWorkspaces lists workspaces, oldest first.
+func (e *Engine) listWorkspaces(ctx context.Context, s standing, f croft.Filter) ([]croft.Workspace, error) {
 	list, err := e.list(ctx, s.repo, f)
-	return list, explain("list", "", err)
+	return list, err
 }
 
 func (e *Engine) list(ctx context.Context, r *repo, f croft.Filter) ([]croft.Workspace, error) {
@@ -257,60 +248,23 @@ func matches(w croft.Workspace, f croft.Filter) bool {
 	return len(f.States) == 0 || slices.Contains(f.States, w.State)
 }
 
-// CountActive counts the live workspaces.
-func (e *Engine) CountActive(ctx context.Context, dir string) (int, error) {
-	ctx, leave, err := e.enter(ctx, "count")
-	if err != nil {
-		return 0, err
-	}
-	defer leave()
-	s, err := e.standing(ctx, dir)
-	if err != nil {
-		return 0, explain("count", "", err)
-	}
+// countActive counts the live workspaces.
+func (e *Engine) countActive(ctx context.Context, s standing, dir string) (int, error) {
 	n, err := e.journal.CountLive(ctx, s.id)
-	return n, explain("count", "", err)
+	return n, err
 }
 
-// Workspace finds one workspace.
-func (e *Engine) Workspace(ctx context.Context, req croft.WorkspaceRequest) (*croft.Workspace, error) {
-	ctx, leave, err := e.enter(ctx, "show", req)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	s, err := e.standing(ctx, req.Repo)
-	if err != nil {
-		return nil, explain("show", req.Ref, err)
-	}
+// showWorkspace finds one workspace.
+func (e *Engine) showWorkspace(ctx context.Context, s standing, req croft.WorkspaceRequest) (*croft.Workspace, error) {
 	rec, err := e.find(ctx, s, req.Ref)
 	if errors.Is(err, croft.WorktreeNotFound) && req.Scope == croft.ScopeAll && req.Ref != "" {
 		rec, err = e.findGone(ctx, s.repo, req.Ref, err)
 	}
 	if err != nil {
-		return nil, explain("show", req.Ref, err)
+		return nil, err
 	}
 	w, err := e.viewOf(ctx, s.repo, rec.Workspace.ID)
-	return w, explain("show", req.Ref, err)
-}
-
-// located is find in the project that a request means.
-func (e *Engine) located(ctx context.Context, dir, ref string) (standing, journal.Record, error) {
-	s, err := e.standing(ctx, dir)
-	if err != nil {
-		return s, journal.Record{}, err
-	}
-	rec, err := e.find(ctx, s, ref)
-	return s, rec, err
-}
-
-// recovered is find once what was interrupted is finished: half of a rewind is no
-// state.
-func (e *Engine) recovered(ctx context.Context, s standing, ref string) (journal.Record, error) {
-	if err := e.recover(ctx, s.id); err != nil {
-		return journal.Record{}, err
-	}
-	return e.find(ctx, s, ref)
+	return w, err
 }
 
 // find looks a live workspace up by its name, its ID, or a path in it; an
@@ -385,24 +339,15 @@ func (e *Engine) byID(ctx context.Context, id croft.ID) (*repo, journal.Record, 
 	return r, rec, err
 }
 
-// Worktrees lists what git has registered.
-func (e *Engine) Worktrees(ctx context.Context, dir string) ([]croft.Worktree, error) {
-	ctx, leave, err := e.enter(ctx, "list")
+// listWorktrees lists what git has registered.
+func (e *Engine) listWorktrees(ctx context.Context, s standing, dir string) ([]croft.Worktree, error) {
+	entries, err := s.git.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
-	s, err := e.at(ctx, dir)
-	if err != nil {
-		return nil, explain("list", "", err)
-	}
-	entries, err := s.git.List(ctx)
-	if err != nil {
-		return nil, explain("list", "", err)
-	}
 	records, err := e.journal.Live(ctx, s.id)
 	if err != nil {
-		return nil, explain("list", "", err)
+		return nil, err
 	}
 	ours := map[string]croft.ID{}
 	for _, rec := range records {

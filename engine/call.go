@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// call describes one call of a method of the Service.
+type call struct {
+	op        string // what errors call it
+	workspace string // that errors are about, unless they name another one
+
+	// For doIn and doOn:
+	repo     string // a directory of the project; empty: the engine's own
+	needs    projectKind
+	recovers recovery
+}
+
+// projectKind says which projects a call can work on.
+type projectKind int
+
+const (
+	anyProject projectKind = iota
+	gitRepository
+)
+
+// recovery says whether a call needs what killed processes left behind to be
+// settled first. Calls that only read look at what is there.
+type recovery int
+
+const (
+	asItIs recovery = iota
+	beforeActing
+)
+
+// do runs one call of the Service. It refuses requests with unknown words and
+// calls of an engine that was closed, ends the call with the engine's life, and
+// turns every error into a *croft.Error that names the call and the workspace.
+// The functions that do the work return errors as they come.
+func do[R, T any](ctx context.Context, e *Engine, c call, req R, work func(context.Context, R) (T, error)) (T, error) {
+	ctx, leave, err := e.enter(ctx, c.op, req)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer leave()
+	out, err := work(ctx, req)
+	return out, explain(c.op, c.workspace, err)
+}
+
+// doIn is do for a call that works in one project, which it finds first.
+func doIn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(context.Context, standing, R) (T, error)) (T, error) {
+	return do(ctx, e, c, req, func(ctx context.Context, req R) (out T, err error) {
+		s, err := e.standing(ctx, c.repo)
+		if err == nil && c.needs == gitRepository && s.git == nil {
+			err = git.ErrNoRepository
+		}
+		if err == nil && c.recovers == beforeActing {
+			err = e.recover(ctx, s.id)
+		}
+		if err != nil {
+			return out, err
+		}
+		return work(ctx, s, req)
+	})
+}
+
+// doOn is doIn for a call that works on one workspace, which it finds by
+// c.workspace. Errors are about that workspace.
+func doOn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(context.Context, standing, journal.Record, R) (T, error)) (T, error) {
+	return doIn(ctx, e, c, req, func(ctx context.Context, s standing, req R) (out T, err error) {
+		rec, err := e.find(ctx, s, c.workspace)
+		if err != nil {
+			return out, err
+		}
+		out, err = work(ctx, s, rec, req)
+		return out, about(rec.Workspace.Name, err)
+	})
+}
+
+// noResult is work that returns nothing but an error, for do.
+func noResult[R any](work func(context.Context, R) error) func(context.Context, R) (struct{}, error) {
+	return func(ctx context.Context, req R) (struct{}, error) { return struct{}{}, work(ctx, req) }
+}
+
+// noResultIn is noResult for doIn.
+func noResultIn[R any](work func(context.Context, standing, R) error) func(context.Context, standing, R) (struct{}, error) {
+	return func(ctx context.Context, s standing, req R) (struct{}, error) { return struct{}{}, work(ctx, s, req) }
+}
+
+// aboutError names the workspace that an error is about.
+type aboutError struct {
+	workspace string
+	error
+}
+
+func (e *aboutError) Unwrap() error { return e.error }
+
+// about says which workspace an error is about, where the call cannot know.
+func about(workspace string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &aboutError{workspace, err}
+}

@@ -1,0 +1,210 @@
+package oplog
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+const (
+	here    = "this machine"
+	project = croft.ID("project")
+)
+
+// dead is a process of this machine that does not run any more.
+var dead = croft.Owner{Host: here, PID: 2}
+
+// newLog returns a Log whose only kind of operation is settled by settle.
+func newLog(t *testing.T, settle Recoverer[string]) *Log[string] {
+	t.Helper()
+	dir := t.TempDir()
+	j, err := journal.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	return New(Options[string]{
+		Journal: j, Dir: dir + "/ops", Now: time.Now, Self: croft.Owner{Host: here, PID: 1},
+		IsDead:  func(o croft.Owner) bool { return o == dead },
+		Project: func(_ context.Context, id croft.ID) (string, error) { return string(id), nil },
+		Why:     func(err error) string { return "why: " + err.Error() },
+	}, map[string]Recoverer[string]{"create": settle})
+}
+
+func undo(ctx context.Context, _ string, op *Op) error { return op.Undone(ctx, "its process died") }
+
+// write opens an operation and writes it down.
+func write(t *testing.T, l *Log[string], id croft.ID) *Op {
+	t.Helper()
+	op, err := l.Open(journal.Operation{ID: id, Act: id, Kind: "create", Actor: "user", Repo: project})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := op.Write(t.Context(), map[string]string{"a": "b"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	return op
+}
+
+// abandon writes an operation down whose process is o, and lets its lock go.
+func abandon(t *testing.T, l *Log[string], id croft.ID, o croft.Owner) {
+	t.Helper()
+	self := l.Self
+	l.Self = o
+	write(t, l, id).Close()
+	l.Self = self
+}
+
+func wantState(t *testing.T, l *Log[string], id croft.ID, want journal.OpState) journal.Operation {
+	t.Helper()
+	op, err := l.Journal.Operation(t.Context(), id)
+	if err != nil || op.State != want {
+		t.Errorf("operation %s is %q, %v; want %q", id, op.State, err, want)
+	}
+	return op
+}
+
+func TestDone(t *testing.T) {
+	l := newLog(t, undo)
+	op := write(t, l, "a")
+	if now := wantState(t, l, "a", journal.OpRunning); string(now.Input) != `{"a":"b"}` || now.Owner != l.Self {
+		t.Errorf("%+v", now)
+	}
+	if len(op.Inherit()) != 1 || op.IsRecovered() {
+		t.Error("an operation that is carried out has no lock for its processes")
+	}
+	if err := op.Amend(t.Context(), "more", nil); err != nil {
+		t.Fatal(err)
+	}
+	if now := wantState(t, l, "a", journal.OpRunning); string(now.Input) != `"more"` {
+		t.Errorf("amended: %s", now.Input)
+	}
+	if err := op.Done(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	op.Close()
+	wantState(t, l, "a", journal.OpDone)
+	if _, err := os.Stat(l.LockPath("a")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its lock is left: %v", err)
+	}
+}
+
+// TestNotWritten: an operation is running only if what belongs to it was written
+// down with it.
+func TestNotWritten(t *testing.T) {
+	l := newLog(t, undo)
+	op, err := l.Open(journal.Operation{ID: "a", Kind: "create", Repo: project})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer op.Close()
+	full := errors.New("full")
+	if err := op.Write(t.Context(), nil, func(*journal.Tx) error { return full }); !errors.Is(err, full) {
+		t.Errorf("%v", err)
+	}
+	if _, err := l.Journal.Operation(t.Context(), "a"); !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("it is written down: %v", err)
+	}
+}
+
+// TestRecover: what a dead process left is settled once, under its lock; what is
+// alive, of another machine or this Log's own is not touched.
+func TestRecover(t *testing.T) {
+	var settled []croft.ID
+	l := newLog(t, func(ctx context.Context, p string, op *Op) error {
+		if settled = append(settled, op.ID); p != string(project) || !op.IsRecovered() || op.Inherit() != nil {
+			t.Errorf("it is given %q, %+v", p, op)
+		}
+		return op.Undone(ctx, "its process died")
+	})
+	abandon(t, l, "dead", dead)
+	abandon(t, l, "alive", croft.Owner{Host: here, PID: 3})
+	abandon(t, l, "elsewhere", croft.Owner{Host: "another", PID: 2})
+	own := write(t, l, "own")
+	defer own.Close()
+	for range 2 {
+		if err := l.RecoverAt(t.Context(), project); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(settled) != 1 || settled[0] != "dead" {
+		t.Errorf("settled %v", settled)
+	}
+	wantState(t, l, "dead", journal.OpUndone)
+	for _, id := range []croft.ID{"alive", "elsewhere", "own"} {
+		wantState(t, l, id, journal.OpRunning)
+	}
+	if _, err := os.Stat(l.LockPath("dead")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("its lock is left: %v", err)
+	}
+}
+
+// TestRecoverFails: what can not be recovered is an error in its own project, and
+// in no other.
+func TestRecoverFails(t *testing.T) {
+	l := newLog(t, func(context.Context, string, *Op) error { return errors.New("no") })
+	abandon(t, l, "a", dead)
+	if err := l.RecoverAt(t.Context(), project); !errors.Is(err, croft.CleanupFailed) {
+		t.Errorf("%v", err)
+	}
+	if err := l.RecoverEverywhere(t.Context(), "another"); err != nil {
+		t.Errorf("for another project: %v", err)
+	}
+}
+
+// TestUnsettled: one that can not be settled now holds up nobody but those who
+// wait for it, who are told why; once it is settled, they get it.
+func TestUnsettled(t *testing.T) {
+	fails := true
+	l := newLog(t, func(ctx context.Context, _ string, op *Op) error {
+		if fails {
+			return errors.Join(ErrUnsettled, errors.New("its directory is away"))
+		}
+		return op.Done(ctx)
+	})
+	abandon(t, l, "a", dead)
+	if err := l.RecoverAt(t.Context(), project); err != nil {
+		t.Errorf("who does not need it: %v", err)
+	}
+	if op := wantState(t, l, "a", journal.OpRunning); !strings.Contains(op.Error, "its directory is away") {
+		t.Errorf("written down is %q", op.Error)
+	}
+	if _, err := l.Await(t.Context(), "a", l.RecoverAt); !errors.Is(err, croft.WorkspaceBusy) || !strings.Contains(err.Error(), "neither finished nor taken back") {
+		t.Errorf("who waits for it: %v", err)
+	}
+	fails = false
+	if op, err := l.Await(t.Context(), "a", l.RecoverAt); err != nil || op.State != journal.OpDone {
+		t.Errorf("at last: %q, %v", op.State, err)
+	}
+}
+
+// TestSweepLocks: files that nobody locks and no running operation has are removed
+// after a while.
+func TestSweepLocks(t *testing.T) {
+	l := newLog(t, undo)
+	running := write(t, l, "running")
+	defer running.Close()
+	old := time.Now().Add(-2 * openTime)
+	for _, name := range []string{"left", "young", "kept"} {
+		if err := os.WriteFile(l.LockPath(name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"left", "kept", "running"} {
+		if err := os.Chtimes(l.LockPath(name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.SweepLocks(t.Context(), func(name string, _ int64) bool { return name == "kept" })
+	for name, want := range map[string]bool{"left": false, "young": true, "kept": true, "running": true} {
+		if _, err := os.Stat(l.LockPath(name)); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

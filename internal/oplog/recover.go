@@ -1,0 +1,201 @@
+package oplog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+const (
+	// childrenDie is how long the git processes of a killed Croft may take to end.
+	// On Linux the kernel kills them with it.
+	childrenDie = 5 * time.Second
+	// openTime is more than enough from making an operation's lock file to locking
+	// it.
+	openTime = time.Minute
+	// awaitPoll is how often Await looks whether the operation's process has died.
+	awaitPoll = 200 * time.Millisecond
+)
+
+// RecoverAt recovers the operations of one project. An operation that can not be
+// recovered is an error, unless it is unsettled.
+func (l *Log[P]) RecoverAt(ctx context.Context, project croft.ID) error {
+	ops, err := l.Journal.RunningAt(ctx, project)
+	if err != nil {
+		return err
+	}
+	return l.recoverAll(ctx, ops, project)
+}
+
+// RecoverEverywhere recovers the operations of all projects: in one to which
+// nobody comes back they would stay as they are. Only those of the given project
+// are errors if they can not be recovered.
+func (l *Log[P]) RecoverEverywhere(ctx context.Context, project croft.ID) error {
+	ops, err := l.Journal.Running(ctx)
+	if err != nil {
+		return err
+	}
+	return l.recoverAll(ctx, ops, project)
+}
+
+func (l *Log[P]) recoverAll(ctx context.Context, ops []journal.Operation, project croft.ID) error {
+	for _, op := range ops {
+		if _, isOwn := l.own.Load(op.ID); isOwn {
+			continue // another goroutine carries it out
+		}
+		err := l.Recover(ctx, op)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(err, ErrUnsettled) {
+			l.unsettled.Store(op.ID, err)
+			continue
+		}
+		l.unsettled.Delete(op.ID)
+		if err != nil && op.Repo == project {
+			return &croft.Error{
+				Code: croft.CleanupFailed, Op: "recover", Message: fmt.Sprintf("an interrupted %s could not be taken back", op.Kind),
+				Hint: "croft doctor --fix", Err: err,
+			}
+		}
+	}
+	return nil
+}
+
+// Recover recovers one operation, if its process died. Why an unsettled one stays
+// is written down.
+func (l *Log[P]) Recover(ctx context.Context, op journal.Operation) error {
+	lock, err := l.TakeOver(ctx, op)
+	if lock == nil || err != nil {
+		return err
+	}
+	// Opening the project may show that the database is an older copy, and end
+	// the operation, so it does not happen under the lock.
+	_ = lock.Unlock()
+	project, err := l.Project(ctx, op.Repo)
+	if err != nil {
+		return err
+	}
+	settle := l.recoverers[op.Kind]
+	if settle == nil {
+		return fmt.Errorf("unknown operation %q", op.Kind)
+	}
+	err = l.Recovering(ctx, op, func(op *Op) error { return settle(ctx, project, op) })
+	if errors.Is(err, ErrUnsettled) && ctx.Err() == nil {
+		if why := l.Why(err); why != op.Error {
+			_ = l.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Hinder(op.ID, why) })
+		}
+	}
+	return err
+}
+
+// Recovering calls settle under the lock of an operation whose process died, if it
+// is still running.
+func (l *Log[P]) Recovering(ctx context.Context, op journal.Operation, settle func(*Op) error) error {
+	lock, err := l.TakeOver(ctx, op)
+	if lock == nil || err != nil {
+		return err
+	}
+	defer remove(lock)
+	if now, err := l.Journal.Operation(ctx, op.ID); err != nil || now.State != journal.OpRunning {
+		return err
+	}
+	return settle(&Op{Operation: op, journal: l.Journal, now: l.Now})
+}
+
+// TakeOver takes the lock of an operation whose process died. It returns no lock
+// for one that is alive, and for one of another machine.
+func (l *Log[P]) TakeOver(ctx context.Context, op journal.Operation) (*flock.Lock, error) {
+	if op.Owner.Host != l.Self.Host {
+		return nil, nil
+	}
+	path := l.LockPath(string(op.ID))
+	if !fsx.IsThere(path) {
+		// Its process closed it and could not end it, or the state directory was
+		// deleted while the process was at work.
+		if op.Owner != l.Self && !l.IsDead(op.Owner) {
+			return nil, nil
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	lock, err := flock.Try(path)
+	if !errors.Is(err, flock.ErrHeld) {
+		return lock, err
+	}
+	if !l.IsDead(op.Owner) {
+		return nil, nil
+	}
+	// The process is dead and its children are not yet: they get a moment. If they
+	// do not end, the operation is left for later.
+	ctx, cancel := context.WithTimeout(ctx, childrenDie)
+	defer cancel()
+	lock, err = flock.Acquire(ctx, path)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return nil, nil
+	}
+	return lock, err
+}
+
+// Await waits until an operation has ended, by its process or, if that died, by
+// recoverAt. What keeps an unsettled one from its end is the error.
+func (l *Log[P]) Await(ctx context.Context, id croft.ID, recoverAt func(context.Context, croft.ID) error) (journal.Operation, error) {
+	watch := l.Journal.Watch()
+	defer watch.End()
+	for {
+		changed := watch.Changed()
+		op, err := l.Journal.Operation(ctx, id)
+		if err != nil || op.State != journal.OpRunning {
+			return op, err
+		}
+		if err := recoverAt(ctx, op.Repo); err != nil {
+			return op, err
+		}
+		if cause, is := l.unsettled.Load(id); is {
+			return op, l.unsettledError(op, cause.(error))
+		}
+		select {
+		case <-ctx.Done():
+			return op, ctx.Err()
+		case <-changed:
+		case <-time.After(awaitPoll):
+		}
+	}
+}
+
+func (l *Log[P]) unsettledError(op journal.Operation, cause error) error {
+	return &croft.Error{
+		Code: croft.WorkspaceBusy, Workspace: strings.Join(op.Names, " "), Message: fmt.Sprintf("an interrupted %s could be neither finished nor taken back", op.Kind),
+		Details: l.Why(cause), Hint: "croft doctor --fix, once nobody writes there",
+	}
+}
+
+// SweepLocks removes the lock files of processes that died just before their
+// operation was written down, or just after it had ended. A file that keeps
+// reports is left to its owner. What can not be removed now can be next time.
+func (l *Log[P]) SweepLocks(ctx context.Context, keeps func(name string, size int64) bool) {
+	entries, _ := os.ReadDir(l.Dir)
+	for _, entry := range entries {
+		id, ok := strings.CutSuffix(entry.Name(), ".lock")
+		info, err := entry.Info()
+		if !ok || err != nil || keeps(id, info.Size()) || time.Since(info.ModTime()) < openTime {
+			continue
+		}
+		if op, err := l.Journal.Operation(ctx, croft.ID(id)); err == nil && op.State == journal.OpRunning {
+			continue
+		}
+		if lock, err := flock.TryThere(l.LockPath(id)); err == nil {
+			remove(lock)
+		}
+	}
+}
