@@ -205,8 +205,8 @@ func parents(path string) func(yield func(string) bool) {
 
 // movedNote says of an apply that landed whether the target had moved since the
 // review.
-func movedNote(m journal.Merge) string {
-	if m.Seen == "" || m.Seen == m.Before {
+func movedNote(m journal.Merge, before string) string {
+	if m.Seen == "" || m.Seen == before {
 		return ""
 	}
 	return m.Target + " has moved since the review, in other files"

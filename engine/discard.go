@@ -205,7 +205,7 @@ func (e *Engine) discard(ctx context.Context, r *repo, rec journal.Record, d *di
 			if old.State != croft.MergeQueued {
 				continue
 			}
-			old.State, old.Status, old.EndedAt = croft.MergeDone, croft.MergeDiscarded, e.now()
+			old.Discard(e.now())
 			if err := tx.PutMerge(old); err != nil {
 				return err
 			}

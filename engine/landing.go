@@ -16,8 +16,7 @@ import (
 // reject ends a merge that cannot be: it stays pending, with the reason.
 func (e *Engine) reject(ctx context.Context, r *repo, m journal.Merge, conflicts []croft.ConflictedPath, reason error) error {
 	why := croft.AsError("merge", reason)
-	m.State, m.Status, m.Reason, m.Message, m.Details, m.Hint = croft.MergeDone, croft.MergePending, why.Code, why.Message, why.Details, why.Hint
-	m.Conflicts, m.EndedAt, m.Tried = conflicts, e.now(), ""
+	m.Reject(why, conflicts, e.now())
 	rec, err := e.journal.Record(ctx, m.WorkspaceID)
 	if m.Kind != croft.KindMerge || errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
 		return e.journal.Update(ctx, func(tx *journal.Tx) error {
@@ -73,7 +72,7 @@ func (e *Engine) takeApart(ctx context.Context, items []journal.Merge) error {
 			if m.State == croft.MergeDone {
 				continue
 			}
-			m.State, m.Alone = croft.MergeQueued, true
+			m.RequeueAlone()
 			if err := tx.PutMerge(m); err != nil {
 				return err
 			}
@@ -102,8 +101,7 @@ func (e *Engine) rejectAll(ctx context.Context, r *repo, target string, reason e
 // endEmpty ends a merge of work that the target has already: by an attempt
 // whose end was not known, or because there was nothing to bring.
 func (e *Engine) endEmpty(ctx context.Context, r *repo, tip string, m journal.Merge) error {
-	m.State, m.Status, m.EndedAt, m.Message = croft.MergeDone, croft.MergeMerged, e.now(), "nothing to merge"
-	m.Untidy = m.Kind == croft.KindMerge && m.After == croft.AfterTrash
+	m.EndMerged("nothing to merge", e.now())
 	if m.Tried != "" {
 		if in, err := r.git.IsAncestor(ctx, m.Tried, tip); err != nil {
 			return err
@@ -202,7 +200,7 @@ func (e *Engine) setState(ctx context.Context, steps []merge.Step, state croft.M
 			if err != nil {
 				return err
 			}
-			m.State = state
+			m.Enter(state)
 			if err := tx.PutMerge(m); err != nil {
 				return err
 			}

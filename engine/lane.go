@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
@@ -83,7 +82,7 @@ func (e *Engine) retryPending(ctx context.Context, r *repo, target string) error
 			if err != nil || now == nil {
 				return err
 			}
-			now.State, now.Reason, now.Message, now.Details, now.Hint, now.EndedAt = croft.MergeQueued, "", "", "", "", time.Time{}
+			now.Resubmit()
 			return tx.PutMerge(*now)
 		})
 		if err != nil {
@@ -254,7 +253,7 @@ func (e *Engine) release(ctx context.Context, r *repo, target string) error {
 			if !isInWork(m) {
 				continue
 			}
-			m.State = croft.MergeQueued
+			m.Requeue()
 			if err := tx.PutMerge(m); err != nil {
 				return err
 			}

@@ -90,8 +90,8 @@ func (r *repo) isEmpty(ctx context.Context, w croft.Workspace, m croft.Merge) (b
 // endNothing ends the merge of an empty workspace, which may be one that is about
 // to be used: it stays as it is.
 func (e *Engine) endNothing(ctx context.Context, m journal.Merge, key journal.Key) (*croft.Merge, error) {
-	m.State, m.Status, m.Message = croft.MergeDone, "", "nothing to merge; the workspace stays"
-	m.SubmittedAt, m.EndedAt = e.now(), e.now()
+	m.SubmittedAt = e.now()
+	m.EndEmpty("nothing to merge; the workspace stays", m.SubmittedAt)
 	return &m.Merge, e.journal.Update(ctx, func(tx *journal.Tx) error {
 		if key.Key != "" {
 			key.Operation = m.ID
@@ -282,8 +282,7 @@ func (e *Engine) requeue(tx *journal.Tx, m *journal.Merge, action croft.QueueAct
 	case croft.QueueFirst:
 		m.Priority = highest + 1
 	case croft.QueueCancel:
-		m.State, m.Reason, m.Message, m.EndedAt = croft.MergeDone, croft.Canceled, "taken out of the queue", e.now()
-		m.Hint = "croft merge " + m.Workspace
+		m.Cancel("taken out of the queue", "croft merge "+m.Workspace, e.now())
 		return errors.Join(tx.PutMerge(*m), tx.Emit(e.mergeEvent(croft.EventMergeCanceled, *m)))
 	default:
 		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no action %q", action)}

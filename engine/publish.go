@@ -94,7 +94,7 @@ func (e *Engine) carryPublication(ctx context.Context, r *repo, pub publication,
 			if was := itemOf(items, p.Merge); m.State == croft.MergeDone || m.IsHeld || m.Head != was.Head {
 				return errRequeued
 			}
-			m.State, m.Tried = croft.MergeMerging, p.Commit
+			m.Attempt(p.Commit)
 			if err := tx.PutMerge(m); err != nil {
 				return err
 			}
@@ -300,7 +300,7 @@ func (e *Engine) endMerge(tx *journal.Tx, p landed, number int64, owner croft.Ow
 	if err != nil {
 		return err
 	}
-	m = e.asLanded(m, p)
+	m.Land(journal.Landing{Commit: p.Commit, Before: p.Before, Checks: p.Checks, Moved: p.Moved, Note: movedNote(m, p.Before)}, e.now())
 	m.Published = number
 	kind := croft.EventMergeMerged
 	if m.Kind == croft.KindRevert {
@@ -320,15 +320,6 @@ func (e *Engine) endMerge(tx *journal.Tx, p landed, number int64, owner croft.Ow
 		return err
 	}
 	return errors.Join(tx.PutMerge(m), tx.Add(done), tx.Emit(e.mergeEvent(kind, m)))
-}
-
-// asLanded is a merge after its publication.
-func (e *Engine) asLanded(m journal.Merge, p landed) journal.Merge {
-	m.State, m.Status, m.Commit, m.Before, m.Tried = croft.MergeDone, croft.MergeMerged, p.Commit, p.Before, ""
-	m.Reason, m.Message, m.Details, m.Hint, m.Conflicts = "", movedNote(m), "", "", nil
-	m.EndedAt, m.Checks, m.Alone, m.Moved = e.now(), p.Checks, false, p.Moved
-	m.Untidy = m.Kind == croft.KindMerge && m.After == croft.AfterTrash
-	return m
 }
 
 // mergeInput names the merge that an operation was.
@@ -366,7 +357,7 @@ func takenBack(tx *journal.Tx, id croft.ID) error {
 	if err != nil {
 		return err
 	}
-	m.Status = croft.MergeReverted
+	m.Revert()
 	if err := tx.PutMerge(m); err != nil || m.Kind != croft.KindRevert {
 		return err
 	}
@@ -374,7 +365,7 @@ func takenBack(tx *journal.Tx, id croft.ID) error {
 	if err != nil {
 		return err
 	}
-	again.Status = croft.MergeMerged
+	again.Reinstate()
 	return tx.PutMerge(again)
 }
 

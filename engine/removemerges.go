@@ -23,8 +23,7 @@ func (e *Engine) withdrawMerges(tx *journal.Tx, w croft.Workspace, mode croft.Re
 		if !bringsWhole(m) || m.State != croft.MergeQueued {
 			continue
 		}
-		m.State, m.EndedAt = croft.MergeDone, e.now()
-		m.Reason, m.Message, m.Hint = croft.Canceled, "its workspace was removed", "croft restore "+w.Name
+		m.Cancel("its workspace was removed", "croft restore "+w.Name, e.now())
 		if err := errors.Join(tx.PutMerge(m), tx.Emit(e.mergeEvent(croft.EventMergeCanceled, m))); err != nil {
 			return err
 		}

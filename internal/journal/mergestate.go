@@ -1,0 +1,102 @@
+package journal
+
+import (
+	"time"
+
+	"github.com/croft-sh/croft"
+)
+
+// The states of a merge, and what leads from one to the next:
+//
+//	queued ──Enter, Attempt──▶ merging, checking ──┐
+//	  ▲ ▲                            │             │ Land, EndMerged, EndEmpty,
+//	  │ └──────────Requeue───────────┘             │ Reject, Cancel, Discard
+//	  └──────────────Resubmit───────────────── done, with a status
+//
+// A merge that is done has an end; one that is not has neither an end nor a reason.
+// Only a pending one is submitted again. Revert and Reinstate change the status of
+// what has landed.
+
+// Enter says that a lane works on the merge: MergeMerging or MergeChecking.
+func (m *Merge) Enter(state croft.MergeState) { m.State = state }
+
+// Attempt says that a commit is about to be published. Until the merge is done
+// nobody knows whether it was.
+func (m *Merge) Attempt(commit string) { m.State, m.Tried = croft.MergeMerging, commit }
+
+// Requeue puts a merge that was in work back into the queue. What was attempted
+// stays known.
+func (m *Merge) Requeue() { m.State = croft.MergeQueued }
+
+// RequeueAlone is Requeue for a merge that is to be tried without others.
+func (m *Merge) RequeueAlone() { m.State, m.Alone = croft.MergeQueued, true }
+
+// Resubmit puts a merge that stayed pending into the queue again.
+func (m *Merge) Resubmit() {
+	m.State, m.EndedAt = croft.MergeQueued, time.Time{}
+	m.explain(nil)
+}
+
+// Reject ends a merge that could not be. It stays pending, with the reason.
+func (m *Merge) Reject(why *croft.Error, conflicts []croft.ConflictedPath, at time.Time) {
+	m.end(croft.MergePending, at)
+	m.explain(why)
+	m.Conflicts, m.Tried = conflicts, ""
+}
+
+// Landing is what a publication made of a merge.
+type Landing struct {
+	Commit, Before string // the target, and what it was
+	Checks         []croft.Check
+	Moved          string // how the target had moved outside of its lane
+	Note           string
+}
+
+// Land ends a merge that was published.
+func (m *Merge) Land(l Landing, at time.Time) {
+	m.EndMerged(l.Note, at)
+	m.Commit, m.Before, m.Checks, m.Moved = l.Commit, l.Before, l.Checks, l.Moved
+	m.Tried, m.Alone, m.Conflicts = "", false, nil
+}
+
+// EndMerged ends a merge whose work is in the target. Its workspace is yet to be
+// put away, if that was asked for.
+func (m *Merge) EndMerged(note string, at time.Time) {
+	m.end(croft.MergeMerged, at)
+	m.explain(nil)
+	m.Message = note
+	m.Untidy = m.Kind == croft.KindMerge && m.After == croft.AfterTrash
+}
+
+// EndEmpty ends a merge of a workspace without work. It has no status.
+func (m *Merge) EndEmpty(note string, at time.Time) {
+	m.end("", at)
+	m.Message = note
+}
+
+// Cancel ends a merge that a person took out of the queue. Its status stays what
+// it was.
+func (m *Merge) Cancel(message, hint string, at time.Time) {
+	m.end(m.Status, at)
+	m.Reason, m.Message, m.Hint = croft.Canceled, message, hint
+}
+
+// Discard ends a merge whose workspace was discarded.
+func (m *Merge) Discard(at time.Time) { m.end(croft.MergeDiscarded, at) }
+
+// Revert says that a revert took back what the merge brought.
+func (m *Merge) Revert() { m.Status = croft.MergeReverted }
+
+// Reinstate says that the revert of this merge was itself reverted.
+func (m *Merge) Reinstate() { m.Status = croft.MergeMerged }
+
+func (m *Merge) end(status croft.MergeStatus, at time.Time) {
+	m.State, m.Status, m.EndedAt = croft.MergeDone, status, at
+}
+
+func (m *Merge) explain(why *croft.Error) {
+	if why == nil {
+		why = &croft.Error{}
+	}
+	m.Reason, m.Message, m.Details, m.Hint = why.Code, why.Message, why.Details, why.Hint
+}
