@@ -55,11 +55,14 @@ var mayImport = map[string][]string{
 
 	// What the parts of the engine share.
 	"internal/oplog": {".", "internal/flock", "internal/fsx", "internal/journal"},
+	"internal/explain": {
+		".", "internal/checkout", "internal/fsx", "internal/git", "internal/journal", "internal/provision", "internal/snapshot",
+	},
 
 	// The Service in this process, and who opens it.
 	"engine": {
 		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/checkout/worktree",
-		"internal/config", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git",
+		"internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git",
 		"internal/journal", "internal/layout", "internal/merge", "internal/oplog", "internal/proc", "internal/provision",
 		"internal/scratch", "internal/snapshot",
 	},

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -47,7 +48,7 @@ func do[R, T any](ctx context.Context, e *Engine, c call, req R, work func(conte
 	}
 	defer leave()
 	out, err := work(ctx, req)
-	return out, explain(c.op, c.workspace, err)
+	return out, explain.Error(c.op, c.workspace, err)
 }
 
 // doIn is do for a call that works in one project, which it finds first.
@@ -76,7 +77,7 @@ func doOn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(con
 			return out, err
 		}
 		out, err = work(ctx, s, rec, req)
-		return out, about(rec.Workspace.Name, err)
+		return out, explain.About(rec.Workspace.Name, err)
 	})
 }
 
@@ -88,20 +89,4 @@ func noResult[R any](work func(context.Context, R) error) func(context.Context, 
 // noResultIn is noResult for doIn.
 func noResultIn[R any](work func(context.Context, standing, R) error) func(context.Context, standing, R) (struct{}, error) {
 	return func(ctx context.Context, s standing, req R) (struct{}, error) { return struct{}{}, work(ctx, s, req) }
-}
-
-// aboutError names the workspace that an error is about.
-type aboutError struct {
-	workspace string
-	error
-}
-
-func (e *aboutError) Unwrap() error { return e.error }
-
-// about says which workspace an error is about, where the call cannot know.
-func about(workspace string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &aboutError{workspace, err}
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
@@ -26,7 +27,7 @@ import (
 // the codes of its errors.
 func (e *Engine) createAll(ctx context.Context, req croft.CreateAllRequest, seats []seat) ([]croft.Workspace, error) {
 	list, err := e.createOnce(ctx, req, seats)
-	return list, explain("create", "", err)
+	return list, explain.Error("create", "", err)
 }
 
 // createOnce makes workspaces, unless a request with the same key has made them.
@@ -192,7 +193,7 @@ func (e *Engine) writeIntent(ctx context.Context, s standing, op *oplog.Op, req 
 		op.Workspaces, op.Names = nil, nil
 		for _, p := range plans {
 			if err := e.settle(tx, s, p); err != nil {
-				return about(p.req.Name, err)
+				return explain.About(p.req.Name, err)
 			}
 			if err := tx.Put(p.record); err != nil {
 				return err
@@ -282,7 +283,7 @@ func (e *Engine) prepare(ctx context.Context, s standing, plans []*plan) error {
 		}
 		updates = append(updates, p.refs()...)
 		if err := e.makeBase(s, p); err != nil {
-			return about(p.record.Workspace.Name, err)
+			return explain.About(p.record.Workspace.Name, err)
 		}
 	}
 	if err := failpoint.Hit("create.bases"); err != nil {
@@ -298,7 +299,7 @@ func (e *Engine) prepare(ctx context.Context, s standing, plans []*plan) error {
 		spec := p.spec()
 		spec.Branches = p.baseBranch(ctx, s.repo)
 		if err := s.checkoutFor(p.mode).Prepare(ctx, spec); err != nil {
-			return about(p.record.Workspace.Name, err)
+			return explain.About(p.record.Workspace.Name, err)
 		}
 		if p.mode != croft.ModeLegacy {
 			p.record.Identity = string(s.trees.At(spec).Made())
@@ -348,10 +349,10 @@ func (e *Engine) whyRefs(ctx context.Context, s standing, plans []*plan, cause e
 			continue
 		}
 		if _, err := s.git.ReadRef(ctx, "refs/heads/"+branch); err == nil {
-			return about(name, branchExists(branch))
+			return explain.About(name, branchExists(branch))
 		}
 		if other, err := s.git.Blocking(ctx, branch); err == nil && other != "" {
-			return about(name, e.branchBlocked(ctx, s.repo, blocked{workspace: name, branch: branch, by: other}))
+			return explain.About(name, e.branchBlocked(ctx, s.repo, blocked{workspace: name, branch: branch, by: other}))
 		}
 	}
 	if blocked := amongThemselves(plans); blocked != nil {
@@ -390,7 +391,7 @@ func (e *Engine) fill(ctx context.Context, s standing, op *oplog.Op, plans []*pl
 				notes, err = co.Verify(gctx, spec)
 				p.record.Workspace.Notes = append(p.record.Workspace.Notes, notes...)
 			}
-			return about(p.record.Workspace.Name, err)
+			return explain.About(p.record.Workspace.Name, err)
 		})
 	}
 	if err := g.Wait(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
@@ -28,7 +29,7 @@ func (e *Engine) discardEach(ctx context.Context, s standing, req croft.DiscardR
 	for _, rec := range records {
 		m, err := e.discard(ctx, s.repo, rec, call, agreedMode(req.Agreed, rec, croft.RemoveForce))
 		if err != nil {
-			return out, about(rec.Workspace.Name, err)
+			return out, explain.About(rec.Workspace.Name, err)
 		}
 		out = append(out, *m)
 	}
@@ -247,6 +248,6 @@ func (e *Engine) discarded(r *repo, rec journal.Record, a act) journal.Merge {
 
 // keepUndiscarded says in an answer why a workspace stays as it is.
 func keepUndiscarded(m *croft.Merge, rec journal.Record, err error) {
-	why := croft.AsError("discard", explain("discard", rec.Workspace.Name, err))
+	why := croft.AsError("discard", explain.Error("discard", rec.Workspace.Name, err))
 	m.Status, m.Reason, m.Message, m.Details, m.Hint = rec.Workspace.MergeStatus, why.Code, why.Message, why.Details, why.Hint
 }

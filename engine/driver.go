@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -207,7 +208,7 @@ func (e *Engine) awaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, err
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-e.closing:
-			return nil, closedError("merge")
+			return nil, explain.Closed("merge")
 		case <-changed:
 		case <-d.done:
 			err := d.err

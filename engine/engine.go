@@ -22,6 +22,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
@@ -122,7 +123,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	})
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, explain("open", "", ctx.Err())
+			return nil, explain.Error("open", "", ctx.Err())
 		}
 		if errors.Is(err, journal.ErrNewer) {
 			return nil, &croft.Error{
@@ -143,7 +144,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	e.host, _ = os.Hostname()
 	e.ops = e.newOplog()
 	if e.who, err = e.findActor(ctx); err != nil {
-		return nil, errors.Join(explain("open", "", err), e.journal.Close())
+		return nil, errors.Join(explain.Error("open", "", err), e.journal.Close())
 	}
 	return e, nil
 }
@@ -203,7 +204,7 @@ func (e *Engine) Close() error {
 	}
 	e.mu.Unlock()
 	for _, id := range held {
-		errs = append(errs, explain("release", "", e.giveBack(context.Background(), id)))
+		errs = append(errs, explain.Error("release", "", e.giveBack(context.Background(), id)))
 	}
 	e.work.Wait()
 	for _, r := range repos {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
@@ -20,19 +21,19 @@ import (
 func (e *Engine) equip(ctx context.Context, s standing, plans []*plan) error {
 	for _, p := range plans {
 		if err := e.link(ctx, s.repo, p); err != nil {
-			return about(p.record.Workspace.Name, err)
+			return explain.About(p.record.Workspace.Name, err)
 		}
 		if err := e.makeScratch(ctx, s.repo, p); err != nil {
-			return about(p.record.Workspace.Name, err)
+			return explain.About(p.record.Workspace.Name, err)
 		}
 		if err := e.ignore(ctx, s.repo, p); err != nil {
-			return about(p.record.Workspace.Name, err)
+			return explain.About(p.record.Workspace.Name, err)
 		}
 		if p.role == nil {
 			continue
 		}
 		if err := e.copyRole(ctx, s.repo, &p.record, *p.role, provision.Fresh); err != nil {
-			return about(p.record.Workspace.Name, err)
+			return explain.About(p.record.Workspace.Name, err)
 		}
 	}
 	return failpoint.Hit("create.equipped")

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -28,11 +29,11 @@ func (e *Engine) event(kind string, rec journal.Record) croft.Event {
 func (e *Engine) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[croft.Event, error] {
 	return func(yield func(croft.Event, error) bool) {
 		if err := checkWords(reflect.ValueOf(req)); err != nil {
-			yield(croft.Event{}, explain("events", "", err))
+			yield(croft.Event{}, explain.Error("events", "", err))
 			return
 		}
 		if e.isClosing() {
-			yield(croft.Event{}, closedError("events"))
+			yield(croft.Event{}, explain.Closed("events"))
 			return
 		}
 		after := req.After
@@ -49,7 +50,7 @@ func (e *Engine) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[
 			page, err := e.journal.Events(ctx, after, req.Repo, eventPage)
 			if err != nil {
 				if following := req.Follow != croft.FollowNone; !following || ctx.Err() == nil {
-					yield(croft.Event{}, explain("events", "", err))
+					yield(croft.Event{}, explain.Error("events", "", err))
 				}
 				return
 			}
@@ -72,7 +73,7 @@ func (e *Engine) Events(ctx context.Context, req croft.EventsRequest) iter.Seq2[
 			case <-ctx.Done():
 				return
 			case <-e.closing:
-				yield(croft.Event{}, closedError("events"))
+				yield(croft.Event{}, explain.Closed("events"))
 				return
 			case <-changed:
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
 )
 
 // drainTime is how long Close waits for calls that are at work, unless the
@@ -26,7 +27,7 @@ type inCall struct{ e *Engine }
 func (e *Engine) enter(ctx context.Context, op string, requests ...any) (context.Context, func(), error) {
 	for _, req := range requests {
 		if err := checkWords(reflect.ValueOf(req)); err != nil {
-			return ctx, func() {}, explain(op, "", err)
+			return ctx, func() {}, explain.Error(op, "", err)
 		}
 	}
 	if ctx.Value(inCall{e}) != nil {
@@ -35,7 +36,7 @@ func (e *Engine) enter(ctx context.Context, op string, requests ...any) (context
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return ctx, func() {}, closedError(op)
+		return ctx, func() {}, explain.Closed(op)
 	}
 	e.calls++
 	ctx, cancel := context.WithCancel(context.WithValue(ctx, inCall{e}, true))
@@ -49,10 +50,6 @@ func (e *Engine) enter(ctx context.Context, op string, requests ...any) (context
 			close(e.drained)
 		}
 	}, nil
-}
-
-func closedError(op string) *croft.Error {
-	return &croft.Error{Code: croft.Closed, Op: op, Message: "the service was closed", Hint: "open another one"}
 }
 
 // isClosing reports whether Close was called.

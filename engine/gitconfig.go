@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
@@ -69,31 +67,4 @@ func (e *Engine) outside(ctx context.Context, dir string) error {
 		Code: croft.ConfigChanged, Workspace: rec.Workspace.Name, Message: "nobody can accept the configuration from inside a workspace",
 		Hint: "run it in the project itself",
 	}
-}
-
-// explainConfig is explainGit for what the repository's configuration and files
-// are.
-func explainConfig(e *croft.Error, err error) bool {
-	var changed *git.ConfigChangedError
-	var extension *git.UnknownExtensionError
-	switch {
-	case errors.As(err, &changed):
-		e.Code, e.Message, e.Hint = croft.ConfigChanged, "the repository's git configuration is not the one that Croft knows", "croft config accept"
-		keys := []string{}
-		for _, c := range changed.Changes {
-			keys = append(keys, c.Key)
-		}
-		e.Details = strings.Join(keys, "\n")
-	case errors.As(err, &extension):
-		e.Code, e.Message = croft.Unsupported, extension.Error()+", which Croft does not know"
-	case errors.Is(err, git.ErrUnsafeGit):
-		e.Code, e.Message, e.Details = croft.GitUnsafe, git.ErrUnsafeGit.Error(), err.Error()
-		e.Hint = "use another version of git"
-	case errors.Is(err, git.ErrConfig):
-		e.Code, e.Message, e.Details = croft.GitFailed, git.ErrConfig.Error(), err.Error()
-	default:
-		return false
-	}
-	e.Err = nil
-	return true
 }

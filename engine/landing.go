@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
@@ -38,7 +39,7 @@ func (e *Engine) reject(ctx context.Context, r *repo, m journal.Merge, conflicts
 // taken one by one, and the one that fails by itself is turned away with the
 // reason, so that no item stops a lane.
 func (e *Engine) unlanded(ctx context.Context, r *repo, target string, items []journal.Merge, cause error) error {
-	why, _ := errors.AsType[*croft.Error](explain("merge", "", cause))
+	why, _ := errors.AsType[*croft.Error](explain.Error("merge", "", cause))
 	if err := e.release(context.WithoutCancel(ctx), r, target); err != nil || ctx.Err() != nil || slices.Contains(ofTheMachine, why.Code) {
 		return errors.Join(cause, err)
 	}
@@ -91,7 +92,7 @@ func (e *Engine) rejectAll(ctx context.Context, r *repo, target string, reason e
 		return err
 	}
 	for _, m := range waiting {
-		if err := e.reject(ctx, r, m, nil, explain("merge", m.Workspace, reason)); err != nil {
+		if err := e.reject(ctx, r, m, nil, explain.Error("merge", m.Workspace, reason)); err != nil {
 			return err
 		}
 	}
@@ -258,7 +259,7 @@ func (e *Engine) tidy(ctx context.Context, r *repo, m journal.Merge) error {
 			return err
 		}
 		if err != nil && !errors.Is(err, croft.WorktreeNotFound) {
-			kept = croft.AsError("merge", explain("merge", rec.Workspace.Name, err))
+			kept = croft.AsError("merge", explain.Error("merge", rec.Workspace.Name, err))
 		}
 	}
 	// One that cannot go, because somebody is at work in it, something in it is

@@ -14,6 +14,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git"
@@ -63,7 +64,7 @@ func (e *Engine) runQueue(ctx context.Context, s standing, req croft.MergesReque
 		}
 		done, err := e.waitMerge(ctx, m.ID)
 		if err != nil {
-			return out, about(m.Workspace, err)
+			return out, explain.About(m.Workspace, err)
 		}
 		out = append(out, *done)
 	}
@@ -358,7 +359,7 @@ func (e *Engine) stack(ctx context.Context, r *repo, stack merge.Stacker, l land
 			if stack.Attempts.Placement() == git.InMemory && !errors.Is(err, croft.ConfigInvalid) {
 				return nil, fmt.Errorf("%w: %w", errNoMemory, err)
 			}
-			if err := e.reject(ctx, r, m, nil, explain("merge", m.Workspace, err)); err != nil {
+			if err := e.reject(ctx, r, m, nil, explain.Error("merge", m.Workspace, err)); err != nil {
 				return nil, err
 			}
 			continue

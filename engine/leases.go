@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
 )
@@ -21,7 +22,7 @@ func (e *Engine) holdByID(ctx context.Context, workspace croft.ID) (*croft.Lease
 	}
 	l, err := e.hold(ctx, r, rec, croft.Lease{Owner: self()})
 	if err != nil {
-		return nil, about(rec.Workspace.Name, err)
+		return nil, explain.About(rec.Workspace.Name, err)
 	}
 	e.keepRenewing(*l)
 	return l, nil
@@ -195,7 +196,7 @@ func (e *Engine) giveBack(ctx context.Context, lease croft.ID) error {
 	if err == nil {
 		err = e.dropLeaseLock(ctx, rec)
 	}
-	return about(rec.Workspace.Name, err)
+	return explain.About(rec.Workspace.Name, err)
 }
 
 // dropLeaseLock takes git's lock away when the last lease is gone.

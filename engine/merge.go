@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
@@ -24,7 +25,7 @@ func (e *Engine) submitMerge(ctx context.Context, s standing, req croft.MergeReq
 			return nil, err
 		}
 		m, err := e.submit(ctx, s.repo, rec, submission{req: req, key: key})
-		return m, about(rec.Workspace.Name, err)
+		return m, explain.About(rec.Workspace.Name, err)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
@@ -81,7 +82,7 @@ func (e *Engine) formerRepo(ctx context.Context, id croft.ID) (*repo, error) {
 // process tries again.
 func (e *Engine) takeBack(ctx context.Context, r *repo, op *oplog.Op, plans []*plan, cause error) error {
 	ctx = context.WithoutCancel(ctx)
-	cause = explain("create", "", cause)
+	cause = explain.Error("create", "", cause)
 	records := make([]journal.Record, len(plans))
 	for i, p := range plans {
 		records[i] = p.record

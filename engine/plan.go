@@ -12,6 +12,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
@@ -60,7 +61,7 @@ func (e *Engine) planAll(ctx context.Context, s standing, parts []croft.CreateRe
 		}
 		p, err := e.planOne(ctx, s, req, at)
 		if err != nil {
-			return nil, about(req.Name, err)
+			return nil, explain.About(req.Name, err)
 		}
 		plans[i] = p
 	}

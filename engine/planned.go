@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -20,7 +21,7 @@ func (e *Engine) planCreation(ctx context.Context, s standing, req croft.CreateA
 	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, p := range plans {
 			if err := e.settle(tx, s, p); err != nil {
-				return about(p.req.Name, err)
+				return explain.About(p.req.Name, err)
 			}
 			if err := tx.Put(p.record); err != nil { // those that follow must not get the same
 				return err

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git"
@@ -232,11 +233,11 @@ func hostReason(target string, cause error) error {
 
 // hostUnwritten explains that a checkout could not be written.
 func hostUnwritten(target string, e *git.HostWriteError) error {
-	why := croft.AsError("merge", explain("merge", "", e.Err))
+	why := croft.AsError("merge", explain.Error("merge", "", e.Err))
 	if errors.Is(e.Err, git.KindVanished) { // git tells no more than that a file was not written
-		why = croft.AsError("merge", explain("merge", "", syscall.EIO))
+		why = croft.AsError("merge", explain.Error("merge", "", syscall.EIO))
 		if free, _, err := freeSpace(e.Path); err == nil && free < e.Needs {
-			why = croft.AsError("merge", explain("merge", "", syscall.ENOSPC))
+			why = croft.AsError("merge", explain.Error("merge", "", syscall.ENOSPC))
 		}
 	}
 	out := &croft.Error{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
@@ -124,7 +125,7 @@ func (r *repo) fields(ctx context.Context, works []plot, out *croft.Forecast) ([
 	var list []*field
 	for _, w := range works {
 		if w.err != nil {
-			reason := croft.AsError("conflicts", explain("conflicts", w.Workspace.Name, w.err))
+			reason := croft.AsError("conflicts", explain.Error("conflicts", w.Workspace.Name, w.err))
 			out.Skipped = append(out.Skipped, croft.Kept{Name: w.Workspace.Name, Reason: reason})
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
@@ -24,7 +25,7 @@ func (e *Engine) rehash(ctx context.Context, r *repo, steps []merge.Step, items 
 		return false, err
 	}
 	m := itemOf(items, steps[i/2].ID)
-	if err := e.reject(ctx, r, m, nil, explain("merge", m.Workspace, err)); err != nil {
+	if err := e.reject(ctx, r, m, nil, explain.Error("merge", m.Workspace, err)); err != nil {
 		return false, err
 	}
 	return true, e.release(ctx, r, m.Target)

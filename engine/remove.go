@@ -11,6 +11,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
@@ -34,7 +35,7 @@ func (e *Engine) remove(ctx context.Context, s standing, req croft.RemoveRequest
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				return res, about(rec.Workspace.Name, err)
+				return res, explain.About(rec.Workspace.Name, err)
 			}
 			res.Kept = append(res.Kept, kept(rec, err))
 			continue

@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
@@ -37,22 +38,22 @@ func (e *Engine) restore(ctx context.Context, s standing, req croft.RestoreReque
 		was = croft.LeftCommits
 	}
 	if err := e.restoreOne(ctx, s.repo, rec, req.Mode, newAct()); err != nil {
-		return nil, about(rec.Workspace.Name, err)
+		return nil, explain.About(rec.Workspace.Name, err)
 	}
 	w, err := e.viewOf(ctx, s.repo, rec.Workspace.ID)
 	if err == nil {
 		w.Notes = restoreNotes(rec, was)
 	}
-	return w, about(rec.Workspace.Name, err)
+	return w, explain.About(rec.Workspace.Name, err)
 }
 
 // restoreSnapshot brings a workspace back to a state that was saved.
 func (e *Engine) restoreSnapshot(ctx context.Context, r *repo, snap croft.Snapshot) (*croft.Workspace, error) {
 	if err := e.rewind(ctx, r, snap, newAct()); err != nil {
-		return nil, about(snap.Name, err)
+		return nil, explain.About(snap.Name, err)
 	}
 	w, err := e.viewOf(ctx, r, snap.Workspace)
-	return w, about(snap.Name, err)
+	return w, explain.About(snap.Name, err)
 }
 
 // findTrashed finds what can be restored by its ID or its name; of several that

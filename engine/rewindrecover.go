@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/snapshot"
@@ -84,7 +85,7 @@ func (e *Engine) saveFirst(ctx context.Context, r *repo, how *rewinding) error {
 		return err
 	}
 	how.saved, err = e.saveWith(ctx, r, rec, saving{before: how.To.Commit, seen: &how.seen, last: last})
-	if err != nil && (explainSystem(&croft.Error{}, err) || errors.Is(err, snapshot.ErrChanging)) {
+	if err != nil && (explain.IsSystem(err) || errors.Is(err, snapshot.ErrChanging)) {
 		return err // the next one tries again
 	}
 	if err != nil {

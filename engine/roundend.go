@@ -10,6 +10,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -90,12 +91,12 @@ func (e *Engine) endRound(ctx context.Context, ses *journal.Session, t *journal.
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			failed = append(failed, croft.Kept{Name: t.Seats[i].Agent, Reason: croft.AsError("round", explain("round", t.Seats[i].Agent, err))})
+			failed = append(failed, croft.Kept{Name: t.Seats[i].Agent, Reason: croft.AsError("round", explain.Error("round", t.Seats[i].Agent, err))})
 		}
 	}
 	for i := range ses.Homes {
 		if err := e.shareArchives(ses, &ses.Homes[i]); err != nil {
-			failed = append(failed, croft.Kept{Name: ses.Homes[i].Agent, Reason: croft.AsError("round", explain("round", ses.Homes[i].Agent, err))})
+			failed = append(failed, croft.Kept{Name: ses.Homes[i].Agent, Reason: croft.AsError("round", explain.Error("round", ses.Homes[i].Agent, err))})
 		}
 	}
 	if err := failpoint.Hit("round.shared"); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -20,7 +21,7 @@ func (e *Engine) statusByID(ctx context.Context, id croft.ID) (*croft.Status, er
 		return nil, err
 	}
 	st, err := e.status(ctx, r, rec)
-	return st, about(rec.Workspace.Name, err)
+	return st, explain.About(rec.Workspace.Name, err)
 }
 
 func (e *Engine) status(ctx context.Context, r *repo, rec journal.Record) (*croft.Status, error) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -46,7 +47,7 @@ func (e *Engine) listTrash(ctx context.Context, s standing, dir string) ([]croft
 		if items[i].Left == croft.LeftDirectory {
 			size, err := e.measure(ctx, rec)
 			if err != nil && !errors.Is(err, os.ErrNotExist) { // it is being restored
-				return nil, about(w.Name, err)
+				return nil, explain.About(w.Name, err)
 			}
 			items[i].Bytes, items[i].Inodes = size.Bytes, size.Inodes
 		}

@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
@@ -122,7 +123,7 @@ func (e *Engine) showChecks(ctx context.Context, req croft.ChecksRequest) (*crof
 	}
 	err = e.guardApproval(ctx, croft.ApproveRequest{Repo: req.Repo, Target: plan.Target})
 	if err != nil {
-		plan.Refusal = croft.AsError("trust", explain("trust", "", err))
+		plan.Refusal = croft.AsError("trust", explain.Error("trust", "", err))
 	}
 	return plan, nil
 }

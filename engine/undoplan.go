@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -33,10 +34,10 @@ func (e *Engine) planUndo(ctx context.Context, s standing, req croft.UndoRequest
 		case !st.restore && plan.Refused == nil:
 			err := e.guardNow(ctx, s.repo, st.rec, undoMode(req.Mode, rewound[st.rec.Workspace.ID]))
 			if ctx.Err() != nil {
-				return nil, about(st.name(), err)
+				return nil, explain.About(st.name(), err)
 			}
 			if err != nil {
-				plan.Refused = croft.AsError("undo", explain("undo", st.name(), undoByForce(err, plan.Operation.ID)))
+				plan.Refused = croft.AsError("undo", explain.Error("undo", st.name(), undoByForce(err, plan.Operation.ID)))
 			}
 		}
 		plan.Steps = append(plan.Steps, line)

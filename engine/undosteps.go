@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
 )
 
 // takeSteps takes an act back, step by step, and says what did not come back. If a step
@@ -37,7 +38,7 @@ func (e *Engine) takeSteps(ctx context.Context, r *repo, steps []step, a act, mo
 			err = undoByForce(err, a.undoes)
 		}
 		if err != nil {
-			return nil, partly(explain("undo", st.name(), err), steps, i, a.undoes)
+			return nil, partly(explain.Error("undo", st.name(), err), steps, i, a.undoes)
 		}
 	}
 	return notes, nil

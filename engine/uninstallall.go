@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
@@ -37,7 +38,7 @@ func (e *Engine) uninstallAll(ctx context.Context, res *croft.UninstallResult, r
 			return ctx.Err()
 		}
 		if err != nil {
-			res.Kept = append(res.Kept, croft.KeptRepo{Path: known.Path, Reason: croft.AsError("uninstall", explain("uninstall", "", err))})
+			res.Kept = append(res.Kept, croft.KeptRepo{Path: known.Path, Reason: croft.AsError("uninstall", explain.Error("uninstall", "", err))})
 			continue
 		}
 		res.Repos = append(res.Repos, *done)

@@ -1,0 +1,326 @@
+// Package explain turns whatever went wrong below into the one error type that
+// leaves the module, *croft.Error: a code, what happened, what is left as it is, and
+// what to run next.
+//
+// Each kind of failure has one rule, and the first that knows an error explains it.
+// The package reads errors and knows the packages that make them; it touches nothing
+// else. What a part of the engine refuses by its own decision is a *croft.Error
+// already, and passes.
+package explain
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/provision"
+	"github.com/croft-sh/croft/internal/snapshot"
+)
+
+// aboutError names the workspace that an error is about.
+type aboutError struct {
+	workspace string
+	error
+}
+
+func (e *aboutError) Unwrap() error { return e.error }
+
+// About says which workspace an error is about, where the caller of Error can not
+// know.
+func About(workspace string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &aboutError{workspace, err}
+}
+
+// Closed is the error of a call of a Service that was closed.
+func Closed(op string) *croft.Error {
+	return &croft.Error{Code: croft.Closed, Op: op, Message: "the service was closed", Hint: "open another one"}
+}
+
+// IsSystem reports whether the system is why something failed: a disk, a
+// permission.
+func IsSystem(err error) bool { return ofSystem(&croft.Error{}, err) }
+
+// Error turns whatever went wrong below into the one error type that leaves
+// the module. It is called where a call ends, and where the reason of a failure is
+// written down.
+func Error(op, workspace string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if a, ok := errors.AsType[*aboutError](err); ok {
+		workspace = a.workspace
+	}
+	if known, ok := errors.AsType[*croft.Error](err); ok {
+		out := *known
+		if out.Op == "" || out.Op == "name" || out.Op == "role" {
+			out.Op = op
+		}
+		if out.Workspace == "" {
+			out.Workspace = workspace
+		}
+		return &out
+	}
+	e := &croft.Error{Code: croft.Internal, Op: op, Workspace: workspace, Message: "unexpected failure", Err: err}
+	for _, rule := range []func(*croft.Error, error) bool{
+		ofContext, ofIrregular, ofForged, ofMissing, ofUnrelated, ofSubmodule, ofEdited, ofConfig, ofSystem, ofGit, ofCheckout, ofJournal,
+	} {
+		if rule(e, err) {
+			break
+		}
+	}
+	return e
+}
+
+func ofContext(e *croft.Error, err error) bool {
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	e.Code, e.Message = croft.Canceled, "canceled; what had been begun was taken back"
+	return true
+}
+
+// ofIrregular is asked before the rules about git and its configuration,
+// whose errors wrap fsx.ErrNotRegular too.
+func ofIrregular(e *croft.Error, err error) bool {
+	if !errors.Is(err, fsx.ErrNotRegular) {
+		return false
+	}
+	e.Code, e.Message, e.Details = croft.FileIrregular, "a link, a pipe or a device lies where a file belongs", err.Error()
+	if link, ok := errors.AsType[*fsx.LinkError](err); ok {
+		e.Message = link.Error()
+	} else if pipe, ok := errors.AsType[*git.PipeError](err); ok {
+		e.Message = pipe.Error()
+	}
+	e.Hint, e.Err = "remove it, after a look at what it is", nil
+	return true
+}
+
+// ofForged is asked before the rule about git, which notices some of them.
+func ofForged(e *croft.Error, err error) bool {
+	if !errors.Is(err, git.ErrForgedObject) && !errors.Is(err, git.KindForged) {
+		return false
+	}
+	e.Code, e.Message, e.Details = croft.ObjectForged, "an object in the repository is not what its name says; nothing of it was taken", err.Error()
+	if forged, ok := errors.AsType[*git.ForgedError](err); ok && forged.Path != "" {
+		e.Message = fmt.Sprintf("the object of %q in the repository is not what its name says; nothing of it was taken", forged.Path)
+	}
+	if failed, ok := errors.AsType[*git.Error](err); ok {
+		e.Details = failed.Stderr
+	}
+	e.Hint, e.Err = "git fsck --full, in the project", nil
+	return true
+}
+
+// ofMissing is asked before the rule about git, which notices some of them.
+func ofMissing(e *croft.Error, err error) bool {
+	failed, isGits := errors.AsType[*git.Error](err)
+	if !errors.Is(err, git.ErrNoObject) && !errors.Is(err, git.KindMissing) || isGits && e.Op == "create" {
+		return false // a creation that git fails is GIT_FAILED, whatever the reason
+	}
+	e.Code, e.Message, e.Details = croft.ObjectMissing, "an object that a branch, a commit or the index names is not in the repository; nothing was taken", err.Error()
+	if missing, ok := errors.AsType[*git.MissingError](err); ok && missing.Path != "" {
+		e.Message = fmt.Sprintf("the object of %q is not in the repository; nothing was taken", missing.Path)
+	}
+	if isGits {
+		e.Details = failed.Stderr
+	}
+	e.Hint, e.Err = "git fsck --full, in the project", nil
+	return true
+}
+
+// ofUnrelated is asked before the rule about the system: git ends in the
+// middle of an answer.
+func ofUnrelated(e *croft.Error, err error) bool {
+	if !errors.Is(err, git.KindStrange) {
+		return false
+	}
+	e.Code, e.Message = croft.UnrelatedHistories, "the work and its target have no history in common, and git refuses to merge them"
+	e.Hint, e.Err = "git merge --allow-unrelated-histories TARGET, in the workspace, if that is meant", nil
+	return true
+}
+
+func ofSystem(e *croft.Error, err error) bool {
+	switch {
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, git.KindNoSpace):
+		e.Code, e.Message, e.Hint = croft.NoSpace, "the disk is full", "croft clean"
+	case errors.Is(err, syscall.EIO) || errors.Is(err, git.KindIO):
+		e.Code, e.Message, e.Hint = croft.DiskError, "the disk reports an error", "look at the system's log, then run the command again"
+	case errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, git.KindDenied):
+		e.Code, e.Message = croft.NotWritable, "no permission to write"
+	case errors.Is(err, syscall.EBUSY) || errors.Is(err, git.KindBusy):
+		e.Code, e.Message, e.Hint = croft.NotWritable, "the system uses the file: something is mounted there", "look at what is mounted (mount), then run the command again"
+	default:
+		return false
+	}
+	e.Details = err.Error()
+	return true
+}
+
+// ofSubmodule says that a submodule's commit would be lost, or is lost in part.
+func ofSubmodule(e *croft.Error, err error) bool {
+	if broken, ok := errors.AsType[*git.SubmoduleBrokenError](err); ok {
+		e.Code, e.Details = croft.GitFailed, broken.Err.Error()
+		e.Message = fmt.Sprintf("commit %.7s of the submodule %q is not whole in the workspace: files, trees or commits that it needs are missing or damaged", broken.Commit, broken.Path)
+		e.Hint, e.Err = fmt.Sprintf("git fsck --full, in %s; then the same command again", broken.Work), nil
+		return true
+	}
+	local, ok := errors.AsType[*git.SubmoduleError](err)
+	if !ok {
+		return false
+	}
+	e.Code, e.Details = croft.SubmoduleLocal, local.Work
+	e.Message = fmt.Sprintf("commit %.7s of the submodule %q is in the workspace alone, and the project has no copy of the submodule", local.Commit, local.Path)
+	e.Hint, e.Err = fmt.Sprintf("git submodule update --init -- %s, in the project; or push it from %s; then the same command again", local.Path, local.Work), nil
+	return true
+}
+
+// ofEdited says that somebody changed a role's file in the workspace.
+func ofEdited(e *croft.Error, err error) bool {
+	edited, ok := errors.AsType[*provision.EditedError](err)
+	if !ok {
+		return false
+	}
+	e.Code, e.Message, e.Details, e.Err = croft.WorkspaceDirty, edited.Error(), edited.Path, nil
+	e.Hint = "croft role update --force " + cmp.Or(e.Workspace, "NAME")
+	return true
+}
+
+func ofGit(e *croft.Error, err error) bool {
+	var tooOld *git.TooOldError
+	var failed *git.Error
+	var private *git.PrivateError
+	var late *git.TimeoutError
+	var ref *git.RefError
+	switch {
+	case errors.As(err, &late):
+		e.Code, e.Message, e.Hint = croft.GitTimeout, late.Error(), "the same command again; git.timeout sets the time"
+	case errors.Is(err, git.ErrNotFound):
+		e.Code, e.Message, e.Hint = croft.GitNotFound, "git is not installed or not in PATH", "install git "+git.Floor.String()+" or later"
+	case errors.As(err, &tooOld):
+		e.Code, e.Message, e.Hint = croft.GitTooOld, tooOld.Error(), "upgrade git"
+	case errors.Is(err, git.ErrNoRepository):
+		e.Code, e.Message, e.Hint = croft.NotARepo, "not in a git repository", "git init"
+		if e.Op == "create" {
+			e.Hint = "git init, or croft new --mode isolated to work on a copy of the directory"
+		}
+	case errors.Is(err, git.ErrDeadWorktree):
+		e.Code, e.Message = croft.NotARepo, "this directory was a worktree, but its repository does not know it any more"
+		e.Hint = "croft doctor --fix --repo <the repository>"
+	case errors.Is(err, git.KindOwner):
+		e.Code, e.Message = croft.NotARepo, "git does not trust this repository, because it belongs to another user"
+		e.Hint = "git config --global --add safe.directory <the repository>"
+		if owner, ok := errors.AsType[*git.OwnerError](err); ok {
+			e.Details, e.Hint = owner.Error(), "git config --global --add safe.directory "+owner.Top
+		}
+	case errors.As(err, &private):
+		e.Code, e.Message, e.Details = croft.WorkspaceBroken, "the workspace's own git directory is not as Croft made it", private.Error()
+		e.Hint = "croft remove --force " + cmp.Or(e.Workspace, "<the workspace>")
+	case errors.Is(err, git.ErrIndexLocked):
+		e.Code, e.Message, e.Details = croft.WorkspaceBusy, "a git is at work in the workspace", err.Error()
+		e.Hint = "wait for it, or delete the lock if no git is running"
+	case errors.Is(err, git.KindLocked):
+		e.Code, e.Message, e.Details = croft.WorkspaceBusy, "another git holds a lock that this needs", err.Error()
+		e.Hint = "wait for it, or delete the lock if no git is running"
+	case errors.Is(err, git.ErrForeignAdmin):
+		e.Code, e.Message, e.Details = croft.WorkspaceBroken, "the workspace's git directory was changed to belong to another repository", err.Error()
+		e.Hint = "croft remove --force <the workspace>"
+	case errors.Is(err, git.ErrSigning):
+		e.Code, e.Message = croft.SigningFailed, "the commit could not be signed, and is not made unsigned"
+		e.Hint = "git config commit.gpgsign"
+	case errors.Is(err, git.ErrNoIdentity):
+		e.Code, e.Message = croft.IdentityUnknown, "git does not know who you are"
+		e.Hint = `git config --global user.email "you@example.com"`
+	case errors.Is(err, git.KindFilter):
+		e.Code, e.Message = croft.FilterRefused, "a content filter that this repository requires did not run"
+		e.Hint = "croft config accept, if you trust its command"
+	case errors.As(err, &ref):
+		e.Code, e.Message = croft.GitFailed, ref.Error()
+	case errors.As(err, &failed):
+		e.Code, e.Message, e.Details = croft.GitFailed, strings.TrimSuffix(failed.Error(), "."), failed.Stderr
+		e.Err = nil
+		return true
+	default:
+		return false
+	}
+	if errors.As(err, &failed) {
+		e.Details = failed.Stderr
+	}
+	e.Err = nil
+	return true
+}
+
+func ofCheckout(e *croft.Error, err error) bool {
+	switch {
+	case errors.Is(err, checkout.ErrExists):
+		e.Code, e.Message = croft.WorktreeExists, "something is already at the path"
+	case errors.Is(err, checkout.ErrOther) || errors.Is(err, fsx.ErrOther):
+		e.Code, e.Message = croft.WorkspaceBroken, "what lies there is not what Croft made; it is left alone"
+		e.Hint = "look at it and move it away, then run the command again"
+	case errors.Is(err, fsx.ErrMount):
+		e.Code, e.Message = croft.NotWritable, "another file system is mounted there"
+		e.Hint = "look at what is mounted (mount), then run the command again"
+	case errors.Is(err, fsx.ErrLink):
+		e.Code, e.Message = croft.NotWritable, "a link, or another thing that does not belong there, is in the way"
+		e.Hint = "look at it and move it away, then run the command again"
+	case errors.Is(err, snapshot.ErrChanging):
+		e.Code, e.Message = croft.WorkspaceBusy, "files of the workspace change while they are saved"
+		e.Hint = "the same command again, when the agent is idle"
+	case errors.Is(err, checkout.ErrDiffers):
+		e.Code, e.Message = croft.GitFailed, "the checkout is not what the commit says"
+	default:
+		return false
+	}
+	e.Details, e.Err = err.Error(), nil
+	return true
+}
+
+func ofJournal(e *croft.Error, err error) bool {
+	if errors.Is(err, journal.ErrClosed) {
+		*e = *Closed(e.Op)
+		return true
+	}
+	if !errors.Is(err, journal.ErrCorrupt) && !errors.Is(err, journal.ErrBusy) {
+		return false
+	}
+	e.Code, e.Message, e.Hint = croft.StateUnavailable, "the state database cannot be used", "croft doctor"
+	return true
+}
+
+// ofConfig is explainGit for what the repository's configuration and files
+// are.
+func ofConfig(e *croft.Error, err error) bool {
+	var changed *git.ConfigChangedError
+	var extension *git.UnknownExtensionError
+	switch {
+	case errors.As(err, &changed):
+		e.Code, e.Message, e.Hint = croft.ConfigChanged, "the repository's git configuration is not the one that Croft knows", "croft config accept"
+		keys := []string{}
+		for _, c := range changed.Changes {
+			keys = append(keys, c.Key)
+		}
+		e.Details = strings.Join(keys, "\n")
+	case errors.As(err, &extension):
+		e.Code, e.Message = croft.Unsupported, extension.Error()+", which Croft does not know"
+	case errors.Is(err, git.ErrUnsafeGit):
+		e.Code, e.Message, e.Details = croft.GitUnsafe, git.ErrUnsafeGit.Error(), err.Error()
+		e.Hint = "use another version of git"
+	case errors.Is(err, git.ErrConfig):
+		e.Code, e.Message, e.Details = croft.GitFailed, git.ErrConfig.Error(), err.Error()
+	default:
+		return false
+	}
+	e.Err = nil
+	return true
+}

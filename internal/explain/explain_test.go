@@ -1,0 +1,92 @@
+package explain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/snapshot"
+)
+
+// TestCodes: every kind of failure has its code, however deep it is wrapped, and
+// says what to do where there is something.
+func TestCodes(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want croft.Code
+		hint bool
+	}{
+		{context.Canceled, croft.Canceled, false},
+		{context.DeadlineExceeded, croft.Canceled, false},
+		{fsx.ErrNotRegular, croft.FileIrregular, true},
+		{git.ErrForgedObject, croft.ObjectForged, true},
+		{git.ErrNoObject, croft.ObjectMissing, true},
+		{git.KindStrange, croft.UnrelatedHistories, true},
+		{syscall.ENOSPC, croft.NoSpace, true},
+		{syscall.EIO, croft.DiskError, true},
+		{os.ErrPermission, croft.NotWritable, false},
+		{syscall.EBUSY, croft.NotWritable, true},
+		{&git.TimeoutError{}, croft.GitTimeout, true},
+		{git.ErrNotFound, croft.GitNotFound, true},
+		{git.ErrNoRepository, croft.NotARepo, true},
+		{git.ErrDeadWorktree, croft.NotARepo, true},
+		{git.ErrIndexLocked, croft.WorkspaceBusy, true},
+		{git.ErrForeignAdmin, croft.WorkspaceBroken, true},
+		{git.ErrSigning, croft.SigningFailed, true},
+		{git.ErrNoIdentity, croft.IdentityUnknown, true},
+		{git.KindFilter, croft.FilterRefused, true},
+		{&git.ConfigChangedError{}, croft.ConfigChanged, true},
+		{git.ErrUnsafeGit, croft.GitUnsafe, true},
+		{checkout.ErrExists, croft.WorktreeExists, false},
+		{checkout.ErrOther, croft.WorkspaceBroken, true},
+		{fsx.ErrMount, croft.NotWritable, true},
+		{fsx.ErrLink, croft.NotWritable, true},
+		{snapshot.ErrChanging, croft.WorkspaceBusy, true},
+		{journal.ErrCorrupt, croft.StateUnavailable, true},
+		{journal.ErrClosed, croft.Closed, true},
+		{errors.New("something new"), croft.Internal, false},
+	} {
+		err := Error("merge", "a", fmt.Errorf("deep: %w", tt.err))
+		got, ok := errors.AsType[*croft.Error](err)
+		if !ok || got.Code != tt.want || got.Op != "merge" || got.Message == "" || (got.Hint != "") != tt.hint {
+			t.Errorf("%v: %+v", tt.err, got)
+		}
+	}
+}
+
+// TestKnown: what is explained already keeps its words, and is told of which call
+// and which workspace it is only if it does not say so itself.
+func TestKnown(t *testing.T) {
+	refused := &croft.Error{Code: croft.WorkspaceDirty, Message: "no"}
+	for name, tt := range map[string]struct {
+		err           error
+		op, workspace string
+	}{
+		"bare":           {refused, "merge", "a"},
+		"about another":  {About("b", refused), "merge", "b"},
+		"of another":     {&croft.Error{Code: croft.WorkspaceDirty, Message: "no", Op: "remove", Workspace: "c"}, "remove", "c"},
+		"about, wrapped": {fmt.Errorf("so: %w", About("b", fmt.Errorf("so: %w", refused))), "merge", "b"},
+	} {
+		got := croft.AsError("", Error("merge", "a", tt.err))
+		if got.Code != croft.WorkspaceDirty || got.Message != "no" || got.Op != tt.op || got.Workspace != tt.workspace {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if refused.Op != "" {
+		t.Error("the error itself was changed")
+	}
+	if Error("merge", "a", nil) != nil || About("a", nil) != nil {
+		t.Error("no error is explained")
+	}
+	if !IsSystem(fmt.Errorf("write: %w", syscall.ENOSPC)) || IsSystem(errors.New("else")) {
+		t.Error("what the system is the reason of")
+	}
+}
