@@ -36,17 +36,18 @@ var mayImport = map[string][]string{
 	"internal/flock":       {},
 	"internal/proc":        {},
 	"internal/scratch":     {"internal/fsx"},
-	"internal/git":         {"internal/failpoint", "internal/flock", "internal/fsx", "internal/proc"},
+	"internal/git":         {"internal/failpoint", "internal/flock", "internal/fsx", "internal/git/object", "internal/proc"},
+	"internal/git/object":  {"internal/fsx"},
 	"internal/git/gittest": {"internal/proc"},
 
 	// The parts of the engine. They never import each other.
 	"internal/config":                {"."},
 	"internal/journal":               {".", "internal/failpoint", "internal/flock"},
 	"internal/layout":                {"."},
-	"internal/merge":                 {".", "internal/git"},
+	"internal/merge":                 {".", "internal/git", "internal/git/object"},
 	"internal/layout/layouttest":     {".", "internal/layout"},
 	"internal/provision":             {".", "internal/fsx", "internal/git"},
-	"internal/snapshot":              {"internal/failpoint", "internal/fsx", "internal/git"},
+	"internal/snapshot":              {"internal/failpoint", "internal/fsx", "internal/git", "internal/git/object"},
 	"internal/checkout":              {".", "internal/fsx"},
 	"internal/checkout/direct":       {".", "internal/checkout"},
 	"internal/checkout/worktree":     {".", "internal/checkout", "internal/failpoint", "internal/fsx", "internal/git"},
@@ -56,14 +57,14 @@ var mayImport = map[string][]string{
 	// What the parts of the engine share.
 	"internal/oplog": {".", "internal/flock", "internal/fsx", "internal/journal"},
 	"internal/explain": {
-		".", "internal/checkout", "internal/fsx", "internal/git", "internal/journal", "internal/provision", "internal/snapshot",
+		".", "internal/checkout", "internal/fsx", "internal/git", "internal/git/object", "internal/journal", "internal/provision", "internal/snapshot",
 	},
 
 	// The Service in this process, and who opens it.
 	"engine": {
 		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/checkout/worktree",
 		"internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git",
-		"internal/journal", "internal/layout", "internal/merge", "internal/oplog", "internal/proc", "internal/provision",
+		"internal/git/object", "internal/journal", "internal/layout", "internal/merge", "internal/oplog", "internal/proc", "internal/provision",
 		"internal/scratch", "internal/snapshot",
 	},
 	"connect":     {".", "engine", "internal/config"},
@@ -155,6 +156,7 @@ var fileCallers = map[string][]string{
 	"internal/checkout/shadow":   fileCalls,
 	"internal/checkout/direct":   fileCalls,
 	"internal/git":               {"os.RemoveAll", "os.CopyFS"},
+	"internal/git/object":        fileCalls,
 }
 
 // fileCallsIn lists the files of those packages that use such calls

@@ -11,6 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
 )
@@ -109,7 +110,7 @@ func (e *Engine) keepPart(ctx context.Context, r *repo, work *croft.Review, choi
 	if err != nil {
 		return "", err
 	}
-	head, err := attempts.Commit(ctx, git.Commit{
+	head, err := attempts.Commit(ctx, object.Commit{
 		Tree: tree, Parents: []string{work.Base}, Signature: e.croftSignature(), Message: "Part of " + work.Workspace,
 	}, git.Identity{})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
@@ -60,7 +61,7 @@ func (e *Engine) archive(ctx context.Context, r *repo, rec journal.Record, tree 
 // withoutLost archives what is there where a commit is not: a disk lost it, or somebody
 // deleted it. The branch stays then, as it is all that knows its name.
 func (e *Engine) withoutLost(ctx context.Context, r *repo, pins []journal.Pin, tip string, unsynced []string, err error) (string, []string, error) {
-	if !errors.Is(err, git.ErrNoObject) {
+	if !errors.Is(err, object.ErrMissing) {
 		return tip, unsynced, err
 	}
 	var there []journal.Pin
@@ -69,7 +70,7 @@ func (e *Engine) withoutLost(ctx context.Context, r *repo, pins []journal.Pin, t
 		switch {
 		case err == nil:
 			there = append(there, p)
-		case !errors.Is(err, git.ErrNoObject):
+		case !errors.Is(err, object.ErrMissing):
 			return "", nil, err
 		case p.OID == tip:
 			tip = ""

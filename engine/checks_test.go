@@ -18,6 +18,7 @@ import (
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/proc"
 )
@@ -64,20 +65,20 @@ func (g *gate) open(t *testing.T, env ...string) {
 // attempt makes a commit that only the attempts have.
 func (g *gate) attempt(t *testing.T, files map[string]string) (commit, tree string) {
 	t.Helper()
-	var entries []git.TreeEntry
+	var entries []object.TreeEntry
 	for name, text := range files {
 		oid, err := g.at.WriteBlob([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		entries = append(entries, git.TreeEntry{Mode: "100644", Name: name, OID: oid})
+		entries = append(entries, object.TreeEntry{Mode: "100644", Name: name, OID: oid})
 	}
-	slices.SortFunc(entries, func(a, b git.TreeEntry) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(entries, func(a, b object.TreeEntry) int { return strings.Compare(a.Name, b.Name) })
 	tree, err := g.at.WriteTree(entries)
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit, err = g.at.Commit(t.Context(), git.Commit{
+	commit, err = g.at.Commit(t.Context(), object.Commit{
 		Tree: tree, Parents: []string{g.Git("rev-parse", "HEAD")}, Signature: "A <a@b> 0 +0000", Message: "m",
 	}, git.Identity{})
 	if err != nil {
@@ -470,7 +471,7 @@ func TestChecksAtOnce(t *testing.T) {
 func TestSubmodulesAreEmpty(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, `ls -A sub > $OUT/sub; touch sub/file`)
-	tree, err := g.at.WriteTree([]git.TreeEntry{{Mode: "160000", Name: "sub", OID: g.Git("rev-parse", "HEAD")}})
+	tree, err := g.at.WriteTree([]object.TreeEntry{{Mode: "160000", Name: "sub", OID: g.Git("rev-parse", "HEAD")}})
 	if err != nil {
 		t.Fatal(err)
 	}

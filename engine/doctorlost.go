@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // lostCommits looks at the branches of the workspaces of which nothing was said yet.
@@ -41,7 +42,7 @@ func (d *doctor) lostCommit(ctx context.Context, w croft.Workspace) error {
 	if err == nil {
 		_, err = d.r.git.Info(ctx, tip)
 	}
-	if !errors.Is(err, git.ErrNoObject) {
+	if !errors.Is(err, object.ErrMissing) {
 		return err
 	}
 	message := fmt.Sprintf("Its branch %s names the commit %.7s, which is not in the repository; the files in %s are as they were.", w.Branch, tip, w.Path)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
@@ -16,7 +16,7 @@ import (
 // lacks says of a workspace that it cannot be saved because what is staged there is
 // nowhere. Other errors are returned as they are.
 func lacks(w croft.Workspace, err error) error {
-	missing, ok := errors.AsType[*git.MissingError](err)
+	missing, ok := errors.AsType[*object.MissingError](err)
 	if !ok {
 		return err
 	}
@@ -30,7 +30,7 @@ func lacks(w croft.Workspace, err error) error {
 
 // stowedLacks is lacks for a directory in the trash, which stays there.
 func stowedLacks(rec journal.Record, err error) error {
-	missing, ok := errors.AsType[*git.MissingError](err)
+	missing, ok := errors.AsType[*object.MissingError](err)
 	if !ok {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 )
@@ -29,7 +30,7 @@ func (e *Engine) laneAt(ctx context.Context, r *repo, target, tip string) (croft
 	if l.Known = known; err != nil || known == tip {
 		return l, err
 	}
-	if _, err := r.git.Info(ctx, known+"^{commit}"); errors.Is(err, git.ErrNoObject) {
+	if _, err := r.git.Info(ctx, known+"^{commit}"); errors.Is(err, object.ErrMissing) {
 		l.IsLost = true
 		l.Message = fmt.Sprintf("%s moved outside of Croft: it was at %.7s, which is gone", target, known)
 		return l, nil

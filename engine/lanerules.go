@@ -10,6 +10,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -54,7 +55,7 @@ func (e *Engine) rules(ctx context.Context, r *repo, target, tip string) (config
 		return known, nil
 	}
 	o, err := r.git.ReadFileAt(ctx, tip, rulesFile)
-	if err != nil && !errors.Is(err, git.ErrNoObject) {
+	if err != nil && !errors.Is(err, object.ErrMissing) {
 		return config.Merge{}, err
 	}
 	set, err := e.set.AtTarget(target+":"+rulesFile, o.Data)
@@ -107,19 +108,19 @@ func (e *Engine) guardRules(ctx context.Context, attempts *git.Attempts, m journ
 }
 
 // rulesIn is the entry of the rules at the top of a commit, if it has one.
-func rulesIn(ctx context.Context, attempts *git.Attempts, commit string) (git.TreeEntry, error) {
+func rulesIn(ctx context.Context, attempts *git.Attempts, commit string) (object.TreeEntry, error) {
 	at, err := attempts.ReadCommit(ctx, commit)
 	if err != nil {
-		return git.TreeEntry{}, err
+		return object.TreeEntry{}, err
 	}
 	entries, err := attempts.ReadTree(ctx, at.Tree)
 	if err != nil {
-		return git.TreeEntry{}, err
+		return object.TreeEntry{}, err
 	}
-	if i := slices.IndexFunc(entries, func(e git.TreeEntry) bool { return e.Name == rulesFile }); i >= 0 {
+	if i := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == rulesFile }); i >= 0 {
 		return entries[i], nil
 	}
-	return git.TreeEntry{}, nil
+	return object.TreeEntry{}, nil
 }
 
 // followRules remembers that what was published has the same rules, if it has.

@@ -10,6 +10,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -209,7 +210,7 @@ func (d *doctor) movedPins(ctx context.Context) error {
 		if d.isKept(ctx, p, deadline) {
 			continue
 		}
-		if _, err := d.r.git.Info(ctx, p.OID); errors.Is(err, git.ErrNoObject) {
+		if _, err := d.r.git.Info(ctx, p.OID); errors.Is(err, object.ErrMissing) {
 			d.find(findPinLost, p.Ref, "The ref was moved or deleted, and git has collected the object that it kept, "+p.OID+".",
 				func() error { return d.unpin(ctx, d.r, p.Ref) })
 			continue

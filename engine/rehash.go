@@ -6,6 +6,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
 )
@@ -20,8 +21,8 @@ func (e *Engine) rehash(ctx context.Context, r *repo, steps []merge.Step, items 
 		spans = append(spans, git.Span{From: step.Parent, To: step.Commit}, git.Span{From: step.Head, To: step.Head})
 	}
 	i, err := r.git.Rehash(ctx, spans)
-	_, isMissing := errors.AsType[*git.MissingError](err)
-	if err == nil || i < 0 || !isMissing && !errors.Is(err, git.ErrForgedObject) {
+	_, isMissing := errors.AsType[*object.MissingError](err)
+	if err == nil || i < 0 || !isMissing && !errors.Is(err, object.ErrForged) {
 		return false, err
 	}
 	m := itemOf(items, steps[i/2].ID)

@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
 )
@@ -33,7 +34,7 @@ func applyRef(review, merge croft.ID) string {
 const reviewFile = "review.json"
 
 // croftSignature signs commits that only Croft needs.
-func (e *Engine) croftSignature() string { return git.At(croftIdentity, e.now()) }
+func (e *Engine) croftSignature() string { return object.Signature(croftIdentity, e.now()) }
 
 const croftIdentity = "Croft <croft@localhost>"
 
@@ -50,7 +51,7 @@ func (e *Engine) diff(ctx context.Context, s standing, rec journal.Record, req c
 		return nil, err
 	}
 	for _, oid := range []*string{&work.Base, &work.Head} {
-		if _, err := s.git.Info(ctx, *oid); errors.Is(err, git.ErrNoObject) {
+		if _, err := s.git.Info(ctx, *oid); errors.Is(err, object.ErrMissing) {
 			*oid = "" // it is gone with the attempts
 		} else if err != nil {
 			return nil, err
@@ -156,7 +157,7 @@ func (e *Engine) baseOf(ctx context.Context, attempts *git.Attempts, work *croft
 	if err != nil {
 		return "", err
 	}
-	return attempts.Commit(ctx, git.Commit{Tree: tree, Signature: e.croftSignature(), Message: "nothing"}, git.Identity{})
+	return attempts.Commit(ctx, object.Commit{Tree: tree, Signature: e.croftSignature(), Message: "nothing"}, git.Identity{})
 }
 
 // reviewRecord is a review as it is kept: what a choice needs, without the text
@@ -186,11 +187,11 @@ func (e *Engine) keepReview(ctx context.Context, r *repo, rec journal.Record, at
 	if err != nil {
 		return err
 	}
-	tree, err := attempts.WriteTree([]git.TreeEntry{{Mode: "100644", Name: reviewFile, OID: blob}})
+	tree, err := attempts.WriteTree([]object.TreeEntry{{Mode: "100644", Name: reviewFile, OID: blob}})
 	if err != nil {
 		return err
 	}
-	pin, err := attempts.Commit(ctx, git.Commit{
+	pin, err := attempts.Commit(ctx, object.Commit{
 		Tree: tree, Parents: []string{work.Head, work.Base, work.TargetCommit}, Signature: e.croftSignature(), Message: "Review of " + work.Workspace,
 	}, git.Identity{})
 	if err != nil {
@@ -224,7 +225,7 @@ func (e *Engine) readReview(ctx context.Context, r *repo, id croft.ID) (*croft.R
 		return nil, err
 	}
 	o, err := r.git.ReadFileAt(ctx, pin, reviewFile)
-	if errors.Is(err, git.ErrNoObject) {
+	if errors.Is(err, object.ErrMissing) {
 		return nil, gone
 	}
 	if err != nil {

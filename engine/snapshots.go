@@ -12,7 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
@@ -164,7 +164,7 @@ func readSnapshots(ctx context.Context, r *repo, pins []journal.Pin) ([]croft.Sn
 	for _, p := range pins {
 		workspace, id := pinOwner(p.Ref, snapshotRefs)
 		d, err := snapshot.Describe(ctx, r.git, p.OID)
-		if errors.Is(err, snapshot.ErrFormat) || errors.Is(err, git.ErrNoObject) {
+		if errors.Is(err, snapshot.ErrFormat) || errors.Is(err, object.ErrMissing) {
 			continue
 		}
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
@@ -335,7 +335,7 @@ func (e *Engine) sweepArchive(ctx context.Context, r *repo, records []journal.Re
 		case "state":
 		case path.Base(archiveOwnRef("")): // it keeps what it names
 			c, err := r.git.ReadCommit(ctx, p.OID)
-			if errors.Is(err, git.ErrNoObject) {
+			if errors.Is(err, object.ErrMissing) {
 				continue
 			}
 			if err != nil {

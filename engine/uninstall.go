@@ -11,6 +11,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -202,7 +203,7 @@ func (e *Engine) keptWork(ctx context.Context, r *repo, pins []journal.Pin, name
 	owner := map[string]string{}
 	for _, p := range pins {
 		info, err := r.git.Info(ctx, p.OID)
-		if errors.Is(err, git.ErrNoObject) || err == nil && info.Type != "commit" {
+		if errors.Is(err, object.ErrMissing) || err == nil && info.Type != "commit" {
 			continue
 		}
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 )
@@ -93,8 +94,8 @@ func (e *Engine) commitFound(ctx context.Context, r *repo, rec journal.Record, a
 	text := cmp.Or(as.message, fillIn(r.commitMessage(rec), rec.Workspace))
 	work := found.request()
 	work.Branch, work.Identity = rec.Workspace.Branch, id
-	work.Commit = git.Commit{
-		Signature: git.At(id.Committer, as.when), Author: git.At(id.Author, as.when), Message: withTrailer(text, "Croft-Workspace", string(rec.Workspace.ID)),
+	work.Commit = object.Commit{
+		Signature: object.Signature(id.Committer, as.when), Author: object.Signature(id.Author, as.when), Message: withTrailer(text, "Croft-Workspace", string(rec.Workspace.ID)),
 	}
 	head, err = tree.CommitWork(ctx, work)
 	if errors.Is(err, git.KindRefStale) {

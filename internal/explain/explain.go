@@ -21,6 +21,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/provision"
 	"github.com/croft-sh/croft/internal/snapshot"
@@ -109,11 +110,11 @@ func ofIrregular(e *croft.Error, err error) bool {
 
 // ofForged is asked before the rule about git, which notices some of them.
 func ofForged(e *croft.Error, err error) bool {
-	if !errors.Is(err, git.ErrForgedObject) && !errors.Is(err, git.KindForged) {
+	if !errors.Is(err, object.ErrForged) && !errors.Is(err, git.KindForged) {
 		return false
 	}
 	e.Code, e.Message, e.Details = croft.ObjectForged, "an object in the repository is not what its name says; nothing of it was taken", err.Error()
-	if forged, ok := errors.AsType[*git.ForgedError](err); ok && forged.Path != "" {
+	if forged, ok := errors.AsType[*object.ForgedError](err); ok && forged.Path != "" {
 		e.Message = fmt.Sprintf("the object of %q in the repository is not what its name says; nothing of it was taken", forged.Path)
 	}
 	if failed, ok := errors.AsType[*git.Error](err); ok {
@@ -126,11 +127,11 @@ func ofForged(e *croft.Error, err error) bool {
 // ofMissing is asked before the rule about git, which notices some of them.
 func ofMissing(e *croft.Error, err error) bool {
 	failed, isGits := errors.AsType[*git.Error](err)
-	if !errors.Is(err, git.ErrNoObject) && !errors.Is(err, git.KindMissing) || isGits && e.Op == "create" {
+	if !errors.Is(err, object.ErrMissing) && !errors.Is(err, git.KindMissing) || isGits && e.Op == "create" {
 		return false // a creation that git fails is GIT_FAILED, whatever the reason
 	}
 	e.Code, e.Message, e.Details = croft.ObjectMissing, "an object that a branch, a commit or the index names is not in the repository; nothing was taken", err.Error()
-	if missing, ok := errors.AsType[*git.MissingError](err); ok && missing.Path != "" {
+	if missing, ok := errors.AsType[*object.MissingError](err); ok && missing.Path != "" {
 		e.Message = fmt.Sprintf("the object of %q is not in the repository; nothing was taken", missing.Path)
 	}
 	if isGits {

@@ -12,6 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
@@ -27,8 +28,8 @@ func TestCodes(t *testing.T) {
 		{context.Canceled, croft.Canceled, false},
 		{context.DeadlineExceeded, croft.Canceled, false},
 		{fsx.ErrNotRegular, croft.FileIrregular, true},
-		{git.ErrForgedObject, croft.ObjectForged, true},
-		{git.ErrNoObject, croft.ObjectMissing, true},
+		{object.ErrForged, croft.ObjectForged, true},
+		{object.ErrMissing, croft.ObjectMissing, true},
 		{git.KindStrange, croft.UnrelatedHistories, true},
 		{syscall.ENOSPC, croft.NoSpace, true},
 		{syscall.EIO, croft.DiskError, true},

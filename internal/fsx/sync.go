@@ -8,6 +8,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// Syncers is how many files are synced at once where there are many; file systems
+// write their journal once for those that wait together.
+const Syncers = 32
+
 // SyncAll syncs files and directories, each once and all at the same time: a
 // file system with a journal writes it once for many. What is gone by now has
 // nothing to keep.

@@ -1,8 +1,6 @@
 package git
 
 import (
-	"bytes"
-	"compress/zlib"
 	"errors"
 	"os"
 	"path/filepath"
@@ -53,16 +51,6 @@ func TestAlternatesThatGitReadsOtherwise(t *testing.T) {
 	}
 }
 
-// TestTreeModesWithZeros: git takes 040000 for a directory.
-func TestTreeModesWithZeros(t *testing.T) {
-	r := gittest.New(t)
-	repo := open(t, r)
-	entries, err := repo.parseTree([]byte("040000 dir\x00" + strings.Repeat("a", 20) + "0100644 file\x00" + strings.Repeat("b", 20)))
-	if err != nil || len(entries) != 2 || entries[0].Mode != "40000" || entries[1].Mode != "100644" {
-		t.Errorf("%+v, %v", entries, err)
-	}
-}
-
 // TestMarkNamesNoFileOfAnothers: what an agent writes into HEAD does not get into a
 // mark as the name of a lock.
 func TestMarkNamesNoFileOfAnothers(t *testing.T) {
@@ -98,37 +86,6 @@ func TestRemainsAreRemovedThroughNoLink(t *testing.T) {
 	if exists(filepath.Join(repo.CommonDir, "logs", "refs", "heads", "notes")) {
 		t.Error("what was left of a branch is still there")
 	}
-}
-
-// TestObjectThatGoesOn: an object whose text is longer than its header says is none,
-// and is not read to its end.
-func TestObjectThatGoesOn(t *testing.T) {
-	r := gittest.New(t)
-	repo := open(t, r)
-	text := append([]byte("tree 33\x00"), make([]byte, 64<<20)...)
-	oid := strings.Repeat("a", 40)
-	gittest.WriteFile(t, filepath.Join(repo.CommonDir, "objects", oid[:2], oid[2:]), string(deflated(t, text)))
-	o, err := repo.openObjects()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer o.close()
-	if _, err := o.look(t.Context(), oid, keepContents); err == nil {
-		t.Error("it was taken for an object")
-	}
-}
-
-func deflated(t *testing.T, text []byte) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	z := zlib.NewWriter(&out)
-	if _, err := z.Write(text); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
 }
 
 // TestModuleIsTheProjectsOwn: commits of a submodule are brought into no git

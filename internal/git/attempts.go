@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -28,8 +29,8 @@ type Attempts struct {
 	began began // of p
 
 	madeMu sync.Mutex
-	made   map[string]Commit // the commits that were made last
-	reused bool              // p was there before these attempts, and was not asked yet
+	made   map[string]object.Commit // the commits that were made last
+	reused bool                     // p was there before these attempts, and was not asked yet
 
 	aheadMu sync.Mutex
 	ahead   []waiting
@@ -316,9 +317,9 @@ func (a *Attempts) MergeOver(ctx context.Context, base, ours, theirs string) (Me
 			parents = []string{made[0]}
 		}
 		// A message of its own keeps two sides with one tree apart.
-		made[i], err = a.q.write("commit", Commit{
+		made[i], err = a.q.write("commit", object.Commit{
 			Tree: c.Tree, Parents: parents, Signature: syntheticAuthor, Message: strconv.Itoa(i),
-		}.text())
+		}.Encode())
 		if err != nil {
 			return Merged{}, err
 		}
@@ -327,15 +328,15 @@ func (a *Attempts) MergeOver(ctx context.Context, base, ours, theirs string) (Me
 }
 
 // ReadCommit reads a commit of the repository or of these attempts.
-func (a *Attempts) ReadCommit(ctx context.Context, oid string) (Commit, error) {
+func (a *Attempts) ReadCommit(ctx context.Context, oid string) (object.Commit, error) {
 	if c, ok := a.lastMade(oid); ok {
 		return c, nil
 	}
 	o, err := a.q.read(ctx, oid)
 	if err != nil {
-		return Commit{}, err
+		return object.Commit{}, err
 	}
-	return parseCommit(o)
+	return object.ParseCommit(o)
 }
 
 // ErrSigning says that a commit was to be signed and could not be.
@@ -343,11 +344,11 @@ var ErrSigning = errors.New("the commit could not be signed")
 
 // Commit makes a commit of these attempts. It is signed if the identity says
 // so; where that fails there is no commit.
-func (a *Attempts) Commit(ctx context.Context, c Commit, id Identity) (string, error) {
+func (a *Attempts) Commit(ctx context.Context, c object.Commit, id Identity) (string, error) {
 	if !id.Signs {
-		oid, err := a.q.write("commit", c.text())
+		oid, err := a.q.write("commit", c.Encode())
 		if err == nil {
-			a.remember(Object{OID: oid, Type: "commit", Data: c.text()})
+			a.remember(object.Object{OID: oid, Type: "commit", Data: c.Encode()})
 		}
 		return oid, err
 	}
@@ -355,7 +356,7 @@ func (a *Attempts) Commit(ctx context.Context, c Commit, id Identity) (string, e
 }
 
 // signed makes a signed commit by git itself.
-func (r *Repository) signed(ctx context.Context, c Commit, k call) (string, error) {
+func (r *Repository) signed(ctx context.Context, c object.Commit, k call) (string, error) {
 	args := []string{"commit-tree", "-S", c.Tree}
 	for _, p := range c.Parents {
 		args = append(args, "-p", p)
@@ -384,8 +385,8 @@ func identityEnv(role, line string) []string {
 func (a *Attempts) WriteBlob(data []byte) (string, error) { return a.q.write("blob", data) }
 
 // WriteTree adds a tree to the attempts.
-func (a *Attempts) WriteTree(entries []TreeEntry) (string, error) {
-	text, err := treeText(entries)
+func (a *Attempts) WriteTree(entries []object.TreeEntry) (string, error) {
+	text, err := object.EncodeTree(entries)
 	if err != nil {
 		return "", err
 	}
@@ -393,10 +394,12 @@ func (a *Attempts) WriteTree(entries []TreeEntry) (string, error) {
 }
 
 // Read reads an object of the repository or of these attempts.
-func (a *Attempts) Read(ctx context.Context, oid string) (Object, error) { return a.q.read(ctx, oid) }
+func (a *Attempts) Read(ctx context.Context, oid string) (object.Object, error) {
+	return a.q.read(ctx, oid)
+}
 
 // ReadTree reads the entries of one tree, not of those below it.
-func (a *Attempts) ReadTree(ctx context.Context, oid string) ([]TreeEntry, error) {
+func (a *Attempts) ReadTree(ctx context.Context, oid string) ([]object.TreeEntry, error) {
 	o, err := a.q.read(ctx, oid)
 	if err != nil {
 		return nil, err
@@ -404,7 +407,7 @@ func (a *Attempts) ReadTree(ctx context.Context, oid string) ([]TreeEntry, error
 	if o.Type != "tree" {
 		return nil, fmt.Errorf("%s is a %s, not a tree", oid, o.Type)
 	}
-	return a.q.repo.parseTree(o.Data)
+	return object.ParseTree(o.Data, a.q.repo.objectFormat().Size())
 }
 
 // Keep copies commits of these attempts into the repository, with all that
@@ -463,25 +466,25 @@ func (a *Attempts) LastChange(ctx context.Context, base, tip, path string) (stri
 
 // File finds the object at a path in a tree. One that is not there has no
 // type.
-func (a *Attempts) File(ctx context.Context, tree, path string) (Object, error) {
+func (a *Attempts) File(ctx context.Context, tree, path string) (object.Object, error) {
 	parts := strings.Split(path, "/")
 	for i, name := range parts {
 		entries, err := a.ReadTree(ctx, tree)
 		if err != nil {
-			return Object{}, err
+			return object.Object{}, err
 		}
-		at := slices.IndexFunc(entries, func(e TreeEntry) bool { return e.Name == name })
+		at := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == name })
 		switch {
 		case at < 0 || entries[at].Mode == "160000" || entries[at].Mode == "0":
 			// Git (2.39 at least) gives a file that was moved out of the way of a
 			// renamed directory neither a mode nor an object.
-			return Object{}, nil
+			return object.Object{}, nil
 		case i == len(parts)-1:
 			return a.Read(ctx, entries[at].OID)
 		case entries[at].Mode != "40000":
-			return Object{}, nil
+			return object.Object{}, nil
 		}
 		tree = entries[at].OID
 	}
-	return Object{}, nil
+	return object.Object{}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 func attempts(t *testing.T, repo *Repository) *Attempts {
@@ -67,7 +68,7 @@ func TestAttemptsMergeAChain(t *testing.T) {
 		if want := r.Git("rev-parse", "HEAD^{tree}"); m.Tree != want {
 			t.Fatalf("tree %s, by hand %s", m.Tree, want)
 		}
-		tip, err = at.Commit(t.Context(), Commit{Tree: m.Tree, Parents: []string{tip, head}, Signature: syntheticAuthor, Message: "m"}, Identity{})
+		tip, err = at.Commit(t.Context(), object.Commit{Tree: m.Tree, Parents: []string{tip, head}, Signature: syntheticAuthor, Message: "m"}, Identity{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // filesIn lists the files of a repository's object store.
@@ -37,24 +38,24 @@ func TestBatch(t *testing.T) {
 			repo := mainTree(t, r).Repo
 			b := repo.PackBatch()
 			want := map[string][]byte{}
-			var entries []TreeEntry
+			var entries []object.TreeEntry
 			for i := range 300 {
 				data := bytes.Repeat(fmt.Appendf(nil, "line %d\n", i), i*i/10)
 				if i == 0 {
-					data = make([]byte, packLimit+1)
+					data = make([]byte, object.PackLimit+1)
 				}
 				oid, err := b.WriteBlob(data)
 				if err != nil {
 					t.Fatal(err)
 				}
 				want[oid] = data
-				entries = append(entries, TreeEntry{Mode: "100644", Name: fmt.Sprint(i), OID: oid})
+				entries = append(entries, object.TreeEntry{Mode: "100644", Name: fmt.Sprint(i), OID: oid})
 			}
 			tree, err := b.WriteTree(entries)
 			if err != nil {
 				t.Fatal(err)
 			}
-			commit, err := b.WriteCommit(Commit{Tree: tree, Signature: "A <a@example.com> 1 +0000", Message: "many"})
+			commit, err := b.WriteCommit(object.Commit{Tree: tree, Signature: "A <a@example.com> 1 +0000", Message: "many"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,34 +94,6 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestBatchOfMegabytes: what does not fit into memory becomes several packs.
-func TestBatchOfMegabytes(t *testing.T) {
-	r := gittest.New(t)
-	repo := mainTree(t, r).Repo
-	b := repo.PackBatch()
-	defer b.Discard()
-	b.pack.size = packMemory // as if so much had been written
-	var oids []string
-	for _, text := range []string{"one", "two", "three"} {
-		oid, err := b.WriteBlob([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		oids = append(oids, oid)
-	}
-	if err := b.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	if packs := filesIn(t, r, "pack/*.pack"); len(packs) != 2 {
-		t.Errorf("packs: %v, want two", packs)
-	}
-	for _, oid := range oids {
-		if _, err := repo.Info(t.Context(), oid); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // TestBatchRepacked: a repack by somebody else, between the writing of objects
 // and the ref that names them, does not throw them away.
 func TestBatchRepacked(t *testing.T) {
@@ -146,32 +119,12 @@ func TestBatchRepacked(t *testing.T) {
 	}
 }
 
-// TestBatchDiscarded leaves nothing behind.
-func TestBatchDiscarded(t *testing.T) {
-	r := gittest.New(t)
-	before := filesIn(t, r, "*/*")
-	b := mainTree(t, r).Repo.PackBatch()
-	b.pack.size = packMemory
-	for _, size := range []int{1, 10, packLimit + 1} {
-		if _, err := b.WriteBlob(bytes.Repeat([]byte("x"), size)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if staged := filesIn(t, r, "pack/tmp_*"); len(staged) != 2 {
-		t.Fatalf("staged: %v", staged)
-	}
-	b.Discard()
-	if after := filesIn(t, r, "*/*"); !slices.Equal(before, after) || len(filesIn(t, r, "tmp_*")) > 0 {
-		t.Errorf("left: %v, before %v", after, before)
-	}
-}
-
 // TestBatchesOfTheSame: two write the same objects at once. Each keeps them until it
 // lets go itself.
 func TestBatchesOfTheSame(t *testing.T) {
 	r := gittest.New(t)
 	repo := mainTree(t, r).Repo
-	var batches []*Batch
+	var batches []*object.Batch
 	for range 2 {
 		b := repo.PackBatch()
 		for i := range 20 {
@@ -195,33 +148,6 @@ func TestBatchesOfTheSame(t *testing.T) {
 	r.Git("fsck", "--strict")
 }
 
-// TestWriteBlobUnless stores nothing that is there.
-func TestWriteBlobUnless(t *testing.T) {
-	r := gittest.New(t)
-	b := mainTree(t, r).Repo.PackBatch()
-	defer b.Discard()
-	for _, size := range []int{3, packLimit + 1} {
-		data := strings.Repeat("x", size)
-		oid, err := b.WriteBlobUnless("", strings.NewReader(data), int64(size))
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.Discard()
-		if again, err := b.WriteBlobUnless(oid, strings.NewReader(data), int64(size)); err != nil || again != oid {
-			t.Errorf("%d bytes: %q, %v, want %q", size, again, err, oid)
-		}
-		if len(b.loose)+len(b.pack.entries) > 0 {
-			t.Errorf("%d bytes were staged", size)
-		}
-	}
-	if _, err := b.WriteBlobFrom(strings.NewReader("short"), 6); err == nil {
-		t.Error("a file that shrank was stored")
-	}
-	if _, err := b.WriteBlobFrom(strings.NewReader("longer"), 5); err == nil {
-		t.Error("a file that grew was stored")
-	}
-}
-
 // TestTidyPacks: many packs become few, and every object stays.
 func TestTidyPacks(t *testing.T) {
 	r := gittest.New(t)
@@ -238,7 +164,7 @@ func TestTidyPacks(t *testing.T) {
 		}
 		oids = append(oids, oid)
 		if i == 0 { // as if the process had been killed, long ago
-			if err := os.Chtimes(b.kept[0], time.Time{}, time.Now().Add(-2*keptTime)); err != nil {
+			if err := os.Chtimes(filesIn(t, r, "pack/*.keep")[0], time.Time{}, time.Now().Add(-2*keptTime)); err != nil {
 				t.Fatal(err)
 			}
 			continue
@@ -347,7 +273,7 @@ func TestTidyLoose(t *testing.T) {
 	tidy(0)
 	long := time.Now().Add(-2 * keptTime)
 	for _, oid := range oids {
-		if err := os.Chtimes(repo.loosePath(oid), long, long); err != nil {
+		if err := os.Chtimes(repo.store().LoosePath(oid), long, long); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -391,7 +317,7 @@ func TestTidySmallPacks(t *testing.T) {
 	}
 	write(9, make([]byte, 1<<19))
 	large := filesIn(t, r, "pack/*.pack")
-	write(1, make([]byte, packLimit+1)) // has a file of its own
+	write(1, make([]byte, object.PackLimit+1)) // has a file of its own
 	alone := filesIn(t, r, "??/*")
 	for range manyPacks - 1 {
 		write(1, make([]byte, 100))

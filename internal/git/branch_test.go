@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // TestMoveHeadNamesTheBranch: HEAD may be pointed elsewhere after it was looked
@@ -47,12 +48,12 @@ func TestNothingIsWrittenOnAnotherBranch(t *testing.T) {
 	who := Identity{Author: "a <a@b>", Committer: "a <a@b>"}
 	for name, act := range map[string]func(context.Context, *Worktree) error{
 		"CommitWork": func(ctx context.Context, w *Worktree) error {
-			_, err := w.CommitWork(ctx, Work{Branch: "work", Paths: []string{"new"}, Commit: Commit{Message: "m"}, Identity: who})
+			_, err := w.CommitWork(ctx, Work{Branch: "work", Paths: []string{"new"}, Commit: object.Commit{Message: "m"}, Identity: who})
 			return err
 		},
 		"CommitWorkOnceLocked": func(ctx context.Context, w *Worktree) error {
 			return w.ChangeHeld(ctx, func(w *Worktree) error {
-				_, err := w.commitWork(ctx, Work{Branch: "work", Paths: []string{"new"}, Commit: Commit{Message: "m"}, Identity: who})
+				_, err := w.commitWork(ctx, Work{Branch: "work", Paths: []string{"new"}, Commit: object.Commit{Message: "m"}, Identity: who})
 				return err
 			})
 		},

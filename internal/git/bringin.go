@@ -13,6 +13,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // BringIn says what is merged into a worktree.
@@ -123,7 +124,7 @@ func (c *indexCopy) merge(ctx context.Context, in BringIn) ([]string, error) {
 	now := time.Now()
 	_, err := c.call(ctx, call{
 		args: []string{"-c", "merge.conflictStyle=merge", "merge", "--no-commit", "--no-ff", "-m", fmt.Sprintf("Merge %s", in.Name), in.Commit},
-		env:  append(identityEnv("AUTHOR", At(in.Identity.Author, now)), identityEnv("COMMITTER", At(in.Identity.Committer, now))...),
+		env:  append(identityEnv("AUTHOR", object.Signature(in.Identity.Author, now)), identityEnv("COMMITTER", object.Signature(in.Identity.Committer, now))...),
 	})
 	if err != nil && exitCode(err) != 1 {
 		return nil, asUnclean(err)

@@ -20,7 +20,7 @@ func (w *Worktree) CachedTree() string {
 		return ""
 	}
 	defer f.Close()
-	oid, err := readCachedTree(f, w.Repo.oidLen()/2)
+	oid, err := readCachedTree(f, w.Repo.objectFormat().Size())
 	if err != nil {
 		return ""
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -54,7 +55,7 @@ func (p *private) pull(ctx context.Context, wanted, known []string) (release fun
 	}
 	repo := p.w.Repo
 	out, err := repo.carry(ctx, carrying{wanted: wanted, known: known, from: p.privateObjects(), into: call{
-		args:   []string{"index-pack", "--strict", "--stdin", "--keep=" + strings.TrimSuffix(keepText, "\n")},
+		args:   []string{"index-pack", "--strict", "--stdin", "--keep=" + strings.TrimSuffix(object.KeepText, "\n")},
 		config: notTrusted, inherit: p.w.Inherit,
 	}})
 	if err != nil {

@@ -1,67 +1,22 @@
 package git
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
+
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// text is the commit as git stores it.
-func (c Commit) text() []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "tree %s\n", c.Tree)
-	for _, p := range c.Parents {
-		fmt.Fprintf(&b, "parent %s\n", p)
-	}
-	fmt.Fprintf(&b, "author %s\ncommitter %s\n", cmp.Or(c.Author, c.Signature), c.Signature)
-	if c.Encoding != "" {
-		fmt.Fprintf(&b, "encoding %s\n", c.Encoding)
-	}
-	fmt.Fprintf(&b, "\n%s\n", strings.TrimSuffix(c.Message, "\n"))
-	return b.Bytes()
-}
-
 // ReadCommit reads a commit.
-func (r *Repository) ReadCommit(ctx context.Context, name string) (Commit, error) {
+func (r *Repository) ReadCommit(ctx context.Context, name string) (object.Commit, error) {
 	o, err := r.Read(ctx, name)
 	if err != nil {
-		return Commit{}, err
+		return object.Commit{}, err
 	}
-	return parseCommit(o)
-}
-
-func parseCommit(o Object) (Commit, error) {
-	if o.Type != "commit" {
-		return Commit{}, fmt.Errorf("%s is a %s, not a commit", o.OID, o.Type)
-	}
-	head, message, ok := strings.Cut(string(o.Data), "\n\n")
-	if !ok {
-		head = strings.TrimSuffix(string(o.Data), "\n") // a commit without a message
-	}
-	c := Commit{Message: message}
-	for line := range strings.SplitSeq(head, "\n") {
-		key, value, _ := strings.Cut(line, " ")
-		switch key {
-		case "tree":
-			c.Tree = value
-		case "parent":
-			c.Parents = append(c.Parents, value)
-		case "author":
-			c.Author = value
-		case "committer":
-			c.Signature = value
-		case "encoding":
-			c.Encoding = value
-		}
-	}
-	if c.Tree == "" {
-		return c, fmt.Errorf("%s is not a commit that can be read", o.OID)
-	}
-	return c, nil
+	return object.ParseCommit(o)
 }
 
 // ErrNoIdentity says that git does not know whose name to put on a commit.
@@ -71,11 +26,6 @@ var ErrNoIdentity = errors.New("git does not know who you are")
 type Identity struct {
 	Author, Committer string // "Name <address>"
 	Signs             bool   // the user wants every commit signed
-}
-
-// At is an identity's line in a commit, at a time.
-func At(who string, when time.Time) string {
-	return fmt.Sprintf("%s %d %s", who, when.Unix(), when.Format("-0700"))
 }
 
 // Identity finds out who makes commits here, as git would: from the variables

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // inProgress says by which file git knows what it is in the middle of.
@@ -51,7 +52,7 @@ func (w *Worktree) IsMergedIn(ctx context.Context, path string) (bool, error) {
 			continue
 		}
 		_, err := w.Repo.Info(ctx, oid+":"+path)
-		if err == nil || !errors.Is(err, ErrNoObject) {
+		if err == nil || !errors.Is(err, object.ErrMissing) {
 			return err == nil, err
 		}
 	}
@@ -62,11 +63,11 @@ func (w *Worktree) at() checkoutAt { return checkoutAt{w.Admin, w.Path, w.Inheri
 
 // Work is what of a worktree is committed beside what is staged.
 type Work struct {
-	Branch   string   // that it is committed to; empty: to none, HEAD is detached
-	Paths    []string // as they are on disk
-	Gone     []string // tracked, and not there any more
-	Without  []string // staged, and taken out; on disk they stay
-	Commit   Commit   // its tree and its parents are found
+	Branch   string        // that it is committed to; empty: to none, HEAD is detached
+	Paths    []string      // as they are on disk
+	Gone     []string      // tracked, and not there any more
+	Without  []string      // staged, and taken out; on disk they stay
+	Commit   object.Commit // its tree and its parents are found
 	Identity Identity
 }
 
@@ -194,9 +195,9 @@ func isReachable(top, path string) bool {
 	return err == nil && !info.IsDir()
 }
 
-func (c *indexCopy) commit(ctx context.Context, made Commit, id Identity) (string, error) {
+func (c *indexCopy) commit(ctx context.Context, made object.Commit, id Identity) (string, error) {
 	if !id.Signs {
-		return c.q.write("commit", made.text())
+		return c.q.write("commit", made.Encode())
 	}
 	return c.repo.signed(ctx, made, call{env: c.q.env, config: unsynced})
 }
@@ -230,15 +231,15 @@ func (w *Worktree) WorkCommit(ctx context.Context, a *Attempts, work Work) (stri
 	if err != nil || was.Tree == tree && len(merging) == 0 {
 		return head, err
 	}
-	return a.q.write("commit", Commit{
+	return a.q.write("commit", object.Commit{
 		Tree: tree, Parents: append([]string{head}, merging...), Signature: syntheticAfter(was), Message: "uncommitted work",
-	}.text())
+	}.Encode())
 }
 
 // syntheticAfter signs a commit that is made only to be merged at the time of
 // its parent. Git walks histories by time: a child that seems to be older than
 // all others makes it walk them to their very end.
-func syntheticAfter(parent Commit) string {
+func syntheticAfter(parent object.Commit) string {
 	_, when, ok := strings.Cut(parent.Signature, "> ")
 	if !ok {
 		return syntheticAuthor

@@ -130,7 +130,7 @@ func (w *Worktree) adminIndex() (*Index, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err := parseIndex(data, w.Repo.newHash())
+	x, err := parseIndex(data, w.Repo.objectFormat().New())
 	return x, data, err
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -172,8 +173,8 @@ func TestObjectsThroughLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := treeOf(t, outside)
-		for name, b := range map[string]*Batch{"loose": repo.Batch(), "packed": repo.PackBatch()} {
-			_, err := b.write("blob", int64(len(text)), bytes.NewReader(text), "")
+		for name, b := range map[string]*object.Batch{"loose": repo.Batch(), "packed": repo.PackBatch()} {
+			_, err := b.Write("blob", int64(len(text)), bytes.NewReader(text))
 			if err == nil {
 				err = b.Flush()
 			}

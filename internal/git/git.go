@@ -1,7 +1,8 @@
-// Package git is the only place that spells git's arguments and reads git's
-// files. Everything goes through three doors: [Git] for what needs no
-// repository, [Repository] for what concerns refs, objects and registrations,
-// and [Worktree] for what needs files on disk.
+// Package git is the only place that spells git's arguments, and with the packages
+// below it the only one that reads git's files. Everything goes through three
+// doors: [Git] for what needs no repository, [Repository] for what concerns refs,
+// objects and registrations, and [Worktree] for what needs files on disk. How
+// objects are read and written without a process is in package object.
 //
 // Every call runs in one hardened environment. Inherited GIT_* variables are
 // dropped; hooks, file system monitors, external diffs, prompts and automatic

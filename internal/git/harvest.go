@@ -165,11 +165,11 @@ func (p *private) news(ctx context.Context, last syncState, now privateState) (n
 	if err != nil {
 		return n, err
 	}
-	if n.staged, err = parseIndex(data, p.w.Repo.newHash()); err != nil {
+	if n.staged, err = parseIndex(data, p.w.Repo.objectFormat().New()); err != nil {
 		if data, err = p.unfold(ctx, data); err != nil {
 			return n, err
 		}
-		if n.staged, err = parseIndex(data, p.w.Repo.newHash()); err != nil {
+		if n.staged, err = parseIndex(data, p.w.Repo.objectFormat().New()); err != nil {
 			return n, p.wrong("its index cannot be read")
 		}
 	}
@@ -247,7 +247,9 @@ func (w *Worktree) newlyStaged(x *Index) ([]string, error) {
 	return list, nil
 }
 
-func (r *Repository) emptyBlob() string { return hex.EncodeToString(r.hashObject("blob", nil)) }
+func (r *Repository) emptyBlob() string {
+	return hex.EncodeToString(r.objectFormat().Hash("blob", nil))
+}
 
 // known are the commits that the repository has, with all that they lead to,
 // and whose objects need not be brought.

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // hold stores the commit that keeps what the branch does not: what is staged,
@@ -20,7 +22,7 @@ func (p *private) hold(ctx context.Context, last syncState, n news) (string, err
 		info, err := repo.Info(ctx, oid+"^{commit}")
 		if err == nil {
 			commits.add(info.OID)
-		} else if !errors.Is(err, ErrNoObject) {
+		} else if !errors.Is(err, object.ErrMissing) {
 			return "", err
 		}
 	}
@@ -35,14 +37,14 @@ func (p *private) hold(ctx context.Context, last syncState, n news) (string, err
 	defer b.Discard()
 	tree := ""
 	if n.trees != nil {
-		tree, err = b.writeStaged(ctx, n.trees)
+		tree, err = repo.writeStaged(ctx, b, n.trees)
 	} else {
 		tree, err = b.WriteTree(nil)
 	}
 	if err != nil {
 		return "", err
 	}
-	held, err := b.WriteCommit(Commit{
+	held, err := b.WriteCommit(object.Commit{
 		Tree: tree, Parents: parents, Signature: syntheticAuthor, Message: "What an isolated workspace holds beside its branch",
 	})
 	if err != nil {
@@ -85,16 +87,16 @@ func (p *private) beside(ctx context.Context, last syncState, n news) ([]string,
 }
 
 // writeStaged stores the trees of an index that the repository does not have.
-func (b *Batch) writeStaged(ctx context.Context, t *stagedTree) (string, error) {
+func (r *Repository) writeStaged(ctx context.Context, b *object.Batch, t *stagedTree) (string, error) {
 	oid := hex.EncodeToString(t.oid)
-	_, err := b.repo.Info(ctx, oid)
-	if err == nil || !errors.Is(err, ErrNoObject) {
+	_, err := r.Info(ctx, oid)
+	if err == nil || !errors.Is(err, object.ErrMissing) {
 		return oid, err
 	}
 	for _, sub := range t.subs {
-		if _, err := b.writeStaged(ctx, sub); err != nil {
+		if _, err := r.writeStaged(ctx, b, sub); err != nil {
 			return "", err
 		}
 	}
-	return b.write("tree", int64(len(t.text)), strings.NewReader(string(t.text)), "")
+	return b.Write("tree", int64(len(t.text)), strings.NewReader(string(t.text)))
 }

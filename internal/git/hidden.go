@@ -36,7 +36,7 @@ func (r *Repository) special(ctx context.Context, at checkoutAt) (special, error
 		return special{}, err
 	}
 	defer f.Close()
-	s, err := readSpecial(f, r.oidLen()/2)
+	s, err := readSpecial(f, r.objectFormat().Size())
 	if err == nil {
 		var info fs.FileInfo
 		if info, err = f.Stat(); err == nil {
@@ -203,7 +203,7 @@ func (r *Repository) indexOf(entries []IndexEntry) ([]byte, error) {
 		out = append(out, e.Path...)
 		out = append(out, strings.Repeat("\x00", 8-(len(out)-start)%8)...)
 	}
-	h := r.newHash()
+	h := r.objectFormat().New()
 	h.Write(out)
 	return h.Sum(out), nil
 }

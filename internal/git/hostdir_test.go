@@ -13,6 +13,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // raceRuns is how often a race is run.
@@ -57,7 +58,7 @@ func TestConfigurationIsReadOnce(t *testing.T) {
 	defer stop()
 	stopOwn := swapper(t, filepath.Join(v.wt.Admin, "config.worktree"), "", v.payload(t, "raced-own"))
 	defer stopOwn()
-	signature := Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}
+	signature := object.Commit{Signature: object.Signature("A <a@b>", time.Unix(1, 0)), Message: "m"}
 	for i := range raceRuns() {
 		gittest.WriteFile(t, filepath.Join(v.wt.Path, "src/main.txt"), fmt.Sprintf("one\n%d\nthree\n", i))
 		switch i % 4 {
@@ -97,7 +98,7 @@ func TestPinnedKeysKeepTheirValues(t *testing.T) {
 			}
 			head := r.Git("rev-parse", "wt")
 			gittest.WriteFile(t, filepath.Join(w.Path, "new.txt"), "new\n")
-			_, err = w.CommitWork(t.Context(), Work{Branch: onBranch(t, w), Paths: []string{"new.txt"}, Commit: Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}})
+			_, err = w.CommitWork(t.Context(), Work{Branch: onBranch(t, w), Paths: []string{"new.txt"}, Commit: object.Commit{Signature: object.Signature("A <a@b>", time.Unix(1, 0)), Message: "m"}})
 			if !errors.As(err, &changed) || r.Git("rev-parse", "wt") != head {
 				t.Errorf("a commit was made: %v", err)
 			}
@@ -164,7 +165,7 @@ func TestUnapprovedFilterStoresNothing(t *testing.T) {
 			gittest.WriteFile(t, filepath.Join(w.Path, "a.shout"), "loud\n")
 			head := r.Git("rev-parse", "wt")
 			commit := func() error {
-				_, err := w.CommitWork(t.Context(), Work{Branch: onBranch(t, w), Paths: []string{"a.shout"}, Commit: Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}})
+				_, err := w.CommitWork(t.Context(), Work{Branch: onBranch(t, w), Paths: []string{"a.shout"}, Commit: object.Commit{Signature: object.Signature("A <a@b>", time.Unix(1, 0)), Message: "m"}})
 				return err
 			}
 			if err := commit(); !errors.Is(err, KindFilter) || r.Git("rev-parse", "wt") != head {
@@ -367,8 +368,8 @@ func TestSignedCommitIsGits(t *testing.T) {
 			t.Fatalf("%s: %+v, %v", where, id, err)
 		}
 		head := r.Git("rev-parse", "HEAD")
-		at := At(id.Author, time.Unix(1_600_000_000, 0).UTC())
-		oid, err := repo.signed(t.Context(), Commit{Tree: r.Git("rev-parse", "HEAD^{tree}"), Parents: []string{head}, Author: at, Signature: at, Message: "signed"}, call{})
+		at := object.Signature(id.Author, time.Unix(1_600_000_000, 0).UTC())
+		oid, err := repo.signed(t.Context(), object.Commit{Tree: r.Git("rev-parse", "HEAD^{tree}"), Parents: []string{head}, Author: at, Signature: at, Message: "signed"}, call{})
 		if err != nil {
 			t.Fatalf("%s: %v", where, err)
 		}
@@ -471,7 +472,7 @@ func TestReftable(t *testing.T) {
 		t.Errorf("plain git has %q there", got)
 	}
 	gittest.WriteFile(t, filepath.Join(w.Path, "new"), "new\n")
-	oid, err := w.CommitWork(t.Context(), Work{Branch: "wt", Paths: []string{"new"}, Commit: Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}})
+	oid, err := w.CommitWork(t.Context(), Work{Branch: "wt", Paths: []string{"new"}, Commit: object.Commit{Signature: object.Signature("A <a@b>", time.Unix(1, 0)), Message: "m"}})
 	if err != nil || r.Git("rev-parse", "wt") != oid {
 		t.Errorf("%s, %v", oid, err)
 	}

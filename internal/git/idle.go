@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // idleTime is for how long a git that computes merges is asked again. It keeps
@@ -163,21 +165,21 @@ const mostMade = 100
 
 // remember keeps a commit that was made for whoever asks for it next: the next
 // merge begins with the last commit of this one.
-func (a *Attempts) remember(o Object) {
-	c, err := parseCommit(o)
+func (a *Attempts) remember(o object.Object) {
+	c, err := object.ParseCommit(o)
 	if err != nil {
 		return
 	}
 	a.madeMu.Lock()
 	defer a.madeMu.Unlock()
 	if a.made == nil || len(a.made) >= mostMade {
-		a.made = map[string]Commit{}
+		a.made = map[string]object.Commit{}
 	}
 	c.Parents = slices.Clip(c.Parents)
 	a.made[o.OID] = c
 }
 
-func (a *Attempts) lastMade(oid string) (Commit, bool) {
+func (a *Attempts) lastMade(oid string) (object.Commit, bool) {
 	a.madeMu.Lock()
 	defer a.madeMu.Unlock()
 	c, ok := a.made[oid]

@@ -85,7 +85,7 @@ func (w *Worktree) readIndex(path string) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := parseIndex(data, w.Repo.newHash())
+	x, err := parseIndex(data, w.Repo.objectFormat().New())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

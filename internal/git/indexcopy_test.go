@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // A change that leaves size and time of a file as the index has them is seen
@@ -46,7 +47,7 @@ func TestChangeInTheSecondOfTheIndex(t *testing.T) {
 	if oid, err := work.WorkCommit(t.Context(), attempts, Work{Paths: []string{"README.md"}}); err != nil || oid == head {
 		t.Errorf("the forecast misses the change: %v", err)
 	}
-	commit := Commit{Signature: syntheticAuthor, Message: "work"}
+	commit := object.Commit{Signature: syntheticAuthor, Message: "work"}
 	oid, err := work.CommitWork(t.Context(), Work{Branch: r.GitIn(tree, "branch", "--show-current"), Paths: []string{"README.md"}, Commit: commit})
 	if err != nil || oid == head {
 		t.Fatalf("the commit misses the change: %v", err)

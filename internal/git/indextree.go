@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // misplaced returns a path of an index that git itself would not write there:
@@ -56,11 +58,11 @@ func (r *Repository) stagedTrees(x *Index) (*stagedTree, error) {
 
 func (r *Repository) stagedTree(name, prefix string, list []IndexEntry) (*stagedTree, error) {
 	t := &stagedTree{name: name, entries: len(list)}
-	var entries []TreeEntry
+	var entries []object.TreeEntry
 	for len(list) > 0 {
 		first, _, deeper := strings.Cut(list[0].Path[len(prefix):], "/")
 		if !deeper {
-			entries = append(entries, TreeEntry{Mode: list[0].Mode, Name: first, OID: list[0].OID})
+			entries = append(entries, object.TreeEntry{Mode: list[0].Mode, Name: first, OID: list[0].OID})
 			list = list[1:]
 			continue
 		}
@@ -74,14 +76,14 @@ func (r *Repository) stagedTree(name, prefix string, list []IndexEntry) (*staged
 			return nil, err
 		}
 		t.subs = append(t.subs, sub)
-		entries = append(entries, TreeEntry{Mode: "40000", Name: first, OID: hex.EncodeToString(sub.oid)})
+		entries = append(entries, object.TreeEntry{Mode: "40000", Name: first, OID: hex.EncodeToString(sub.oid)})
 		list = list[n:]
 	}
 	var err error
-	if t.text, err = treeText(entries); err != nil {
+	if t.text, err = object.EncodeTree(entries); err != nil {
 		return nil, err
 	}
-	t.oid = r.hashObject("tree", t.text)
+	t.oid = r.objectFormat().Hash("tree", t.text)
 	return t, nil
 }
 
@@ -99,7 +101,7 @@ func (t *stagedTree) extension(out []byte) []byte {
 // file has, but for the trees, which are computed anew if they are given:
 // extensions can tell git what not to look at.
 func (r *Repository) plainIndex(data []byte, x *Index, root *stagedTree) ([]byte, error) {
-	hashLen := r.oidLen() / 2
+	hashLen := r.objectFormat().Size()
 	in := bytes.NewReader(data[:len(data)-hashLen])
 	rest, err := scanIndex(in, hashLen, func(rawEntry) {})
 	if err != nil {
@@ -112,7 +114,7 @@ func (r *Repository) plainIndex(data []byte, x *Index, root *stagedTree) ([]byte
 		out = binary.BigEndian.AppendUint32(out, uint32(len(trees)))
 		out = append(out, trees...)
 	}
-	h := r.newHash()
+	h := r.objectFormat().New()
 	h.Write(out)
 	return h.Sum(out), nil
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // keep copies commits, and what they lead to as far as it was written here, into
@@ -22,7 +24,7 @@ func (q *quarantine) keep(ctx context.Context, commits ...string) (release func(
 		b = q.repo.PackBatch()
 	}
 	for _, o := range found {
-		if _, err := b.write(o.Type, o.Size, bytes.NewReader(o.Data), ""); err != nil {
+		if _, err := b.Write(o.Type, o.Size, bytes.NewReader(o.Data)); err != nil {
 			b.Discard()
 			return nil, err
 		}
@@ -41,7 +43,7 @@ const fewObjects = 6
 // reachable reads the objects that were written here, from commits on. What an
 // object leads to comes before it, so that a process which dies while it writes
 // them leaves no object behind that leads to nothing.
-func (q *quarantine) reachable(ctx context.Context, commits []string) ([]Object, error) {
+func (q *quarantine) reachable(ctx context.Context, commits []string) ([]object.Object, error) {
 	k := &keepWalk{q: q, ctx: ctx, seen: map[string]bool{}, commits: map[string]walkedCommit{}, trees: map[string]walkedTree{}}
 	for _, oid := range commits {
 		if err := k.commit(oid, isRoot); err != nil {
@@ -58,7 +60,7 @@ func (q *quarantine) reachable(ctx context.Context, commits []string) ([]Object,
 type keepWalk struct {
 	q     *quarantine
 	ctx   context.Context
-	found []Object
+	found []object.Object
 	seen  map[string]bool // and walked, or left out
 
 	// What was read: a commit of a stack is a parent, too, and its tree a base.
@@ -67,14 +69,14 @@ type keepWalk struct {
 }
 
 type walkedCommit struct {
-	Object
-	Commit
+	object.Object
+	object.Commit
 	isOwn bool // written here, not in the repository
 }
 
 type walkedTree struct {
-	Object
-	entries []TreeEntry
+	object.Object
+	entries []object.TreeEntry
 	isOwn   bool
 }
 
@@ -87,7 +89,7 @@ const (
 )
 
 // object reads an object that was written here, or else one of the repository.
-func (k *keepWalk) object(oid string) (o Object, isOwn bool, err error) {
+func (k *keepWalk) object(oid string) (o object.Object, isOwn bool, err error) {
 	o, err = k.q.readOwn(oid)
 	if !errors.Is(err, os.ErrNotExist) {
 		return o, true, err
@@ -104,7 +106,7 @@ func (k *keepWalk) readCommit(oid string) (walkedCommit, error) {
 	if err != nil {
 		return walkedCommit{}, err
 	}
-	c, err := parseCommit(o)
+	c, err := object.ParseCommit(o)
 	if err != nil {
 		return walkedCommit{}, err
 	}
@@ -122,7 +124,7 @@ func (k *keepWalk) readTree(oid string) (walkedTree, error) {
 	}
 	t := walkedTree{Object: o, isOwn: isOwn}
 	if o.Type == "tree" {
-		if t.entries, err = k.q.repo.parseTree(o.Data); err != nil {
+		if t.entries, err = object.ParseTree(o.Data, k.q.repo.objectFormat().Size()); err != nil {
 			return walkedTree{}, err
 		}
 	}
@@ -164,8 +166,8 @@ func (k *keepWalk) commit(oid string, role commitRole) error {
 
 // tree walks a tree, but for what one of the bases has in the same place.
 func (k *keepWalk) tree(oid string, bases []string, depth int) error {
-	if depth > maxTreeDepth {
-		return fmt.Errorf("%s: the tree is deeper than %d", oid, maxTreeDepth)
+	if depth > object.MaxDepth {
+		return fmt.Errorf("%s: the tree is deeper than %d", oid, object.MaxDepth)
 	}
 	if k.seen[oid] || slices.Contains(bases, oid) {
 		return nil
@@ -206,7 +208,7 @@ func (k *keepWalk) entriesOf(trees []string) (map[string][]string, error) {
 	all := map[string][]string{}
 	for _, oid := range trees {
 		t, err := k.readTree(oid)
-		if errors.Is(err, ErrNoObject) {
+		if errors.Is(err, object.ErrMissing) {
 			continue // a partial clone lacks it
 		}
 		if err != nil {

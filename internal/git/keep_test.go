@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // TestKeepOverHollowTrees: a process died, or an agent made it so, and the
@@ -50,7 +51,7 @@ func TestKeepOverHollowTrees(t *testing.T) {
 			repo := open(t, r)
 			oid, err := repo.Main().CommitWork(t.Context(), Work{
 				Branch: "again", Paths: []string{"new/deep/one", "new/two"},
-				Commit: Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"},
+				Commit: object.Commit{Signature: object.Signature("A <a@b>", time.Unix(1, 0)), Message: "m"},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // KeepStowed brings what the git directory of an isolated checkout that was stowed
@@ -197,7 +199,7 @@ func (r *Repository) HasAlone(ctx context.Context, own string) (bool, error) {
 	for _, oid := range beside {
 		in.WriteString(oid + "\n")
 		o, err := r.Info(ctx, own+":objects/"+oid)
-		if err != nil && !errors.Is(err, ErrNoObject) {
+		if err != nil && !errors.Is(err, object.ErrMissing) {
 			return false, err
 		}
 		if o.OID == "" && !named[oid] {

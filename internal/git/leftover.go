@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // Leftover is a file in conflict as a merge left it in a worktree.
@@ -139,7 +140,7 @@ func (w *Worktree) markers(ctx context.Context, name string, text []byte, sides 
 	lines := slices.Concat(found['<'], found['>'])
 	for _, side := range sides {
 		o, err := w.Repo.Read(ctx, side+":"+name)
-		if errors.Is(err, ErrNoObject) {
+		if errors.Is(err, object.ErrMissing) {
 			continue
 		}
 		if err != nil {

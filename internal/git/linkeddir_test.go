@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // exchange puts a link in the place of the directory src of a checkout.
@@ -41,7 +42,7 @@ func TestWorkHasALinkForADirectory(t *testing.T) {
 			exchange(t, r.Dir)
 			repo := open(t, r)
 			oid, err := repo.Main().CommitWork(t.Context(), Work{
-				Branch: "main", Paths: c.paths, Commit: Commit{Signature: At("A <a@example.com>", time.Now()), Message: "link"},
+				Branch: "main", Paths: c.paths, Commit: object.Commit{Signature: object.Signature("A <a@example.com>", time.Now()), Message: "link"},
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -13,26 +13,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// ErrNoObject says that a name leads to no object.
-var ErrNoObject = errors.New("no such object")
-
-// Object is a git object. Data is empty where only information was asked for.
-type Object struct {
-	OID, Type string
-	Size      int64
-	Data      []byte
-}
-
 // Info looks an object up without reading it.
-func (r *Repository) Info(ctx context.Context, name string) (Object, error) {
+func (r *Repository) Info(ctx context.Context, name string) (object.Object, error) {
 	return r.objects.ask(ctx, name, nil)
 }
 
 // Read reads an object.
-func (r *Repository) Read(ctx context.Context, name string) (Object, error) {
+func (r *Repository) Read(ctx context.Context, name string) (object.Object, error) {
 	var data bytes.Buffer
 	o, err := r.objects.ask(ctx, name, &data)
 	if err == nil {
@@ -43,7 +34,7 @@ func (r *Repository) Read(ctx context.Context, name string) (Object, error) {
 
 // Copy writes an object's contents, a part at a time. Nothing else is read from
 // the repository meanwhile, so the writer must not ask for it.
-func (r *Repository) Copy(ctx context.Context, w io.Writer, name string) (Object, error) {
+func (r *Repository) Copy(ctx context.Context, w io.Writer, name string) (object.Object, error) {
 	return r.objects.ask(ctx, name, w)
 }
 
@@ -73,24 +64,24 @@ const settingsHold = 20 * time.Millisecond
 var catFileArgs = []string{"cat-file", "--batch-command", "-z"}
 
 // ask looks an object up and, if there is a writer, writes its contents.
-func (s *objectSession) ask(ctx context.Context, name string, w io.Writer) (Object, error) {
+func (s *objectSession) ask(ctx context.Context, name string, w io.Writer) (object.Object, error) {
 	if strings.ContainsAny(name, "\n\x00") {
-		return Object{}, ErrNoObject // answers are lines
+		return object.Object{}, object.ErrMissing // answers are lines
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.idle.after(s.repo.git.idle(), &s.mu, func() { _ = s.end() })
 	for {
 		if err := ctx.Err(); err != nil {
-			return Object{}, err
+			return object.Object{}, err
 		}
 		reused, err := s.start(ctx)
 		if err != nil {
-			return Object{}, err
+			return object.Object{}, err
 		}
 		counted := &countingWriter{w: w}
 		o, err := s.exchange(ctx, name, counted)
-		isMissing := errors.Is(err, ErrNoObject)
+		isMissing := errors.Is(err, object.ErrMissing)
 		if err == nil || isMissing && w == nil || !reused || ctx.Err() != nil || counted.n > 0 || isStopped(err) {
 			return o, err
 		}
@@ -144,7 +135,7 @@ func (s *objectSession) start(ctx context.Context) (reused bool, err error) {
 
 // exchange asks one question. If the context ends meanwhile the process does
 // too, and so it does after an answer that makes no sense.
-func (s *objectSession) exchange(ctx context.Context, name string, w *countingWriter) (Object, error) {
+func (s *objectSession) exchange(ctx context.Context, name string, w *countingWriter) (object.Object, error) {
 	verb, contents := "info", io.Writer(nil)
 	if w.w != nil {
 		verb, contents = "contents", w
@@ -157,11 +148,11 @@ func (s *objectSession) exchange(ctx context.Context, name string, w *countingWr
 		close(killed)
 	})
 	_, err := io.WriteString(p.Stdin, verb+" "+name+"\x00")
-	var o Object
+	var o object.Object
 	if err == nil {
 		o, err = readBatch(s.out, contents)
 	}
-	answered := err == nil || errors.Is(err, ErrNoObject)
+	answered := err == nil || errors.Is(err, object.ErrMissing)
 	running := stop()
 	if running && answered {
 		return o, err
@@ -179,7 +170,7 @@ func (s *objectSession) exchange(ctx context.Context, name string, w *countingWr
 	default:
 		err = errors.Join(werr, err)
 	}
-	return Object{}, s.repo.git.wrap(catFileArgs, s.repo.CommonDir, err)
+	return object.Object{}, s.repo.git.wrap(catFileArgs, s.repo.CommonDir, err)
 }
 
 func (s *objectSession) close() error {
@@ -203,27 +194,27 @@ func (s *objectSession) end() error {
 // readBatch reads one answer of cat-file: "<oid> <type> <size>" and, for
 // contents, the data and a newline; or the name as it was asked for and a
 // word such as "missing" or "ambiguous".
-func readBatch(r *bufio.Reader, contents io.Writer) (Object, error) {
+func readBatch(r *bufio.Reader, contents io.Writer) (object.Object, error) {
 	line, err := r.ReadString('\n')
 	if err != nil {
-		return Object{}, err
+		return object.Object{}, err
 	}
 	line = strings.TrimSuffix(line, "\n")
 	o, ok := parseHeader(line)
 	if !ok {
 		if i := strings.LastIndexByte(line, ' '); i < 0 || !slices.Contains(noObject, line[i+1:]) {
-			return Object{}, fmt.Errorf("not an answer of cat-file: %.200q", line)
+			return object.Object{}, fmt.Errorf("not an answer of cat-file: %.200q", line)
 		}
-		return Object{}, fmt.Errorf("%q: %w", line, ErrNoObject)
+		return object.Object{}, fmt.Errorf("%q: %w", line, object.ErrMissing)
 	}
 	if contents == nil {
 		return o, nil
 	}
 	if _, err := io.CopyN(contents, r, o.Size); err != nil {
-		return Object{}, err
+		return object.Object{}, err
 	}
 	if b, err := r.ReadByte(); err != nil || b != '\n' {
-		return Object{}, fmt.Errorf("cat-file: no newline after %s", o.OID)
+		return object.Object{}, fmt.Errorf("cat-file: no newline after %s", o.OID)
 	}
 	return o, nil
 }
@@ -233,11 +224,11 @@ var noObject = []string{"missing", "ambiguous", "excluded", "submodule"}
 
 var objectTypes = []string{"blob", "tree", "commit", "tag"}
 
-func parseHeader(line string) (Object, bool) {
+func parseHeader(line string) (object.Object, bool) {
 	f := strings.Split(line, " ")
 	if len(f) != 3 || !isHex(f[0]) || !slices.Contains(objectTypes, f[1]) || strings.Trim(f[2], "0123456789") != "" {
-		return Object{}, false
+		return object.Object{}, false
 	}
 	size, err := strconv.ParseInt(f[2], 10, 64)
-	return Object{OID: f[0], Type: f[1], Size: size}, err == nil
+	return object.Object{OID: f[0], Type: f[1], Size: size}, err == nil
 }

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // What the agent of an isolated checkout made in its own git directory beside the
@@ -133,7 +135,7 @@ func (w *Worktree) readSyncFile() syncState {
 // hasAll reports whether a repository has what refs name.
 func (r *Repository) hasAll(ctx context.Context, own ownRefs) (bool, error) {
 	for _, oid := range own.refs {
-		if _, err := r.Info(ctx, oid); errors.Is(err, ErrNoObject) {
+		if _, err := r.Info(ctx, oid); errors.Is(err, object.ErrMissing) {
 			return false, nil
 		} else if err != nil {
 			return false, err
@@ -145,10 +147,10 @@ func (r *Repository) hasAll(ctx context.Context, own ownRefs) (bool, error) {
 // ownStore is the commit that keeps what an agent made, in the making.
 type ownStore struct {
 	repo    *Repository
-	batch   *Batch
+	batch   *object.Batch
 	parents []string
-	tags    []TreeEntry
-	objects []TreeEntry
+	tags    []object.TreeEntry
+	objects []object.TreeEntry
 	seen    map[string]bool // objects that were added → whether they are there
 }
 
@@ -177,7 +179,7 @@ func (r *Repository) storeOwn(ctx context.Context, own ownRefs) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	oid, err := s.batch.WriteCommit(Commit{
+	oid, err := s.batch.WriteCommit(object.Commit{
 		Tree: tree, Parents: s.parents, Signature: syntheticAuthor, Message: "Branches, tags and stashes of a removed isolated workspace",
 	})
 	if err != nil {
@@ -188,12 +190,12 @@ func (r *Repository) storeOwn(ctx context.Context, own ownRefs) (string, error) 
 
 // add makes the commit keep an object, and reports whether it is there.
 func (s *ownStore) add(ctx context.Context, oid string) (isThere bool, err error) {
-	if isThere, known := s.seen[oid]; known || !isHex(oid) || len(oid) != s.repo.oidLen() {
+	if isThere, known := s.seen[oid]; known || !isHex(oid) || len(oid) != s.repo.objectFormat().HexLen() {
 		return isThere, nil
 	}
 	s.seen[oid] = false
 	info, err := s.repo.Info(ctx, oid)
-	if errors.Is(err, ErrNoObject) {
+	if errors.Is(err, object.ErrMissing) {
 		return false, nil
 	}
 	if err != nil {
@@ -203,9 +205,9 @@ func (s *ownStore) add(ctx context.Context, oid string) (isThere bool, err error
 	case "commit":
 		s.parents = append(s.parents, oid)
 	case "tree":
-		s.objects = append(s.objects, TreeEntry{Mode: "40000", Name: oid, OID: oid})
+		s.objects = append(s.objects, object.TreeEntry{Mode: "40000", Name: oid, OID: oid})
 	case "blob":
-		s.objects = append(s.objects, TreeEntry{Mode: "100644", Name: oid, OID: oid})
+		s.objects = append(s.objects, object.TreeEntry{Mode: "100644", Name: oid, OID: oid})
 	case "tag":
 		if isThere, err := s.addTag(ctx, oid); err != nil || !isThere {
 			return false, err
@@ -227,12 +229,12 @@ func (s *ownStore) addTag(ctx context.Context, oid string) (bool, error) {
 		return false, err
 	}
 	text, err := s.batch.WriteBlob(o.Data)
-	s.tags = append(s.tags, TreeEntry{Mode: "100644", Name: oid, OID: text})
+	s.tags = append(s.tags, object.TreeEntry{Mode: "100644", Name: oid, OID: text})
 	return true, err
 }
 
 func (s *ownStore) tree(files map[string]string) (string, error) {
-	var entries []TreeEntry
+	var entries []object.TreeEntry
 	for name, text := range files {
 		if text == "" && name != "refs" {
 			continue
@@ -241,9 +243,9 @@ func (s *ownStore) tree(files map[string]string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		entries = append(entries, TreeEntry{Mode: "100644", Name: name, OID: oid})
+		entries = append(entries, object.TreeEntry{Mode: "100644", Name: name, OID: oid})
 	}
-	for name, list := range map[string][]TreeEntry{"tags": s.tags, "objects": s.objects} {
+	for name, list := range map[string][]object.TreeEntry{"tags": s.tags, "objects": s.objects} {
 		if len(list) == 0 {
 			continue
 		}
@@ -251,7 +253,7 @@ func (s *ownStore) tree(files map[string]string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		entries = append(entries, TreeEntry{Mode: "40000", Name: name, OID: oid})
+		entries = append(entries, object.TreeEntry{Mode: "40000", Name: name, OID: oid})
 	}
 	return s.batch.WriteTree(entries)
 }
@@ -287,7 +289,7 @@ func (r *Repository) readOwn(ctx context.Context, commit string) (ownRefs, error
 	text := map[string]string{}
 	for _, name := range []string{"refs", "head", "stash"} {
 		o, err := r.Read(ctx, commit+":"+name)
-		if err != nil && (name == "refs" || !errors.Is(err, ErrNoObject)) {
+		if err != nil && (name == "refs" || !errors.Is(err, object.ErrMissing)) {
 			return own, err
 		}
 		text[name] = string(o.Data)
@@ -298,7 +300,7 @@ func (r *Repository) readOwn(ctx context.Context, commit string) (ownRefs, error
 			own.refs[name] = oid
 		}
 	}
-	if _, err := r.Info(ctx, commit+":tags"); errors.Is(err, ErrNoObject) {
+	if _, err := r.Info(ctx, commit+":tags"); errors.Is(err, object.ErrMissing) {
 		return own, nil
 	}
 	tags, err := r.ReadTree(ctx, commit+":tags")
@@ -310,7 +312,7 @@ func (r *Repository) readOwn(ctx context.Context, commit string) (ownRefs, error
 	for _, tag := range tags {
 		o, err := r.Read(ctx, tag.OID)
 		if err == nil {
-			_, err = b.write("tag", o.Size, bytes.NewReader(o.Data), "")
+			_, err = b.Write("tag", o.Size, bytes.NewReader(o.Data))
 		}
 		if err != nil {
 			return own, err
@@ -335,7 +337,7 @@ func (p *private) sendOwn(ctx context.Context, own ownRefs, now privateState) er
 			continue
 		}
 		seen[oid] = true
-		if _, err := p.w.Repo.Info(ctx, oid); errors.Is(err, ErrNoObject) {
+		if _, err := p.w.Repo.Info(ctx, oid); errors.Is(err, object.ErrMissing) {
 			continue
 		} else if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // maxPackedRefs bounds the file of packed refs.
@@ -278,11 +279,11 @@ func (t *refTx) record(ctx context.Context, ref string) (r packedRecord, oid str
 		return r, "", nil //nolint:nilerr // it stays as it is
 	}
 	oid, _ = parseRefFile(b)
-	if !isHex(oid) || len(oid) != t.w.repo.oidLen() {
+	if !isHex(oid) || len(oid) != t.w.repo.objectFormat().HexLen() {
 		return r, "", nil
 	}
 	info, err := t.w.repo.Info(ctx, oid)
-	if errors.Is(err, ErrNoObject) {
+	if errors.Is(err, object.ErrMissing) {
 		return r, "", nil
 	}
 	if err != nil {
@@ -291,7 +292,7 @@ func (t *refTx) record(ctx context.Context, ref string) (r packedRecord, oid str
 	r = packedRecord{ref, oid + " " + ref + "\n"}
 	if info.Type == "tag" {
 		leads, err := t.w.repo.Info(ctx, oid+"^{}")
-		if errors.Is(err, ErrNoObject) {
+		if errors.Is(err, object.ErrMissing) {
 			return r, "", nil
 		}
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 const (
@@ -283,7 +284,7 @@ func dropOldKeeps(dir string) {
 		if err != nil || time.Since(info.ModTime()) < keptTime {
 			continue
 		}
-		if text, err := fsx.ReadSmall(name); err == nil && bytes.Equal(text, []byte(keepText)) {
+		if text, err := fsx.ReadSmall(name); err == nil && bytes.Equal(text, []byte(object.KeepText)) {
 			_ = os.Remove(name)
 		}
 	}

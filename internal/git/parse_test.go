@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // oddNames are file names that break careless parsers.
@@ -254,30 +255,30 @@ func TestReadBatch(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
 		contents   bool
-		want       Object
+		want       object.Object
 		missing    bool
 		fails      bool
 	}{
-		{"info", oid + " blob 5\n", false, Object{OID: oid, Type: "blob", Size: 5}, false, false},
-		{"contents", oid + " blob 5\na\nb\x00c\n", true, Object{OID: oid, Type: "blob", Size: 5, Data: []byte("a\nb\x00c")}, false, false},
-		{"empty", oid + " blob 0\n\n", true, Object{OID: oid, Type: "blob", Data: []byte{}}, false, false},
-		{"sha256", strings.Repeat("ab", 32) + " commit 1\n", false, Object{OID: strings.Repeat("ab", 32), Type: "commit", Size: 1}, false, false},
-		{"missing", "main:nothing missing\n", true, Object{}, true, false},
-		{"ambiguous", "ab ambiguous\n", true, Object{}, true, false},
-		{"a name like an answer", oid + " blob missing\n", true, Object{}, true, false},
-		{"a name like a whole answer", oid + " blob 5 missing\n", true, Object{}, true, false},
-		{"no newline", oid + " blob 5", false, Object{}, false, true},
-		{"cut in the data", oid + " blob 5\nabc", true, Object{}, false, true},
-		{"no newline after the data", oid + " blob 3\nabc", true, Object{}, false, true},
-		{"more data", oid + " blob 3\nabcd\n", true, Object{}, false, true},
-		{"negative", oid + " blob -5\n", true, Object{}, false, true},
-		{"huge", oid + " blob 99999999999999999999\n", true, Object{}, false, true},
-		{"other type", oid + " note 5\n", true, Object{}, false, true},
-		{"other words", "fatal: what\n", true, Object{}, false, true},
-		{"nothing", "", true, Object{}, false, true},
+		{"info", oid + " blob 5\n", false, object.Object{OID: oid, Type: "blob", Size: 5}, false, false},
+		{"contents", oid + " blob 5\na\nb\x00c\n", true, object.Object{OID: oid, Type: "blob", Size: 5, Data: []byte("a\nb\x00c")}, false, false},
+		{"empty", oid + " blob 0\n\n", true, object.Object{OID: oid, Type: "blob", Data: []byte{}}, false, false},
+		{"sha256", strings.Repeat("ab", 32) + " commit 1\n", false, object.Object{OID: strings.Repeat("ab", 32), Type: "commit", Size: 1}, false, false},
+		{"missing", "main:nothing missing\n", true, object.Object{}, true, false},
+		{"ambiguous", "ab ambiguous\n", true, object.Object{}, true, false},
+		{"a name like an answer", oid + " blob missing\n", true, object.Object{}, true, false},
+		{"a name like a whole answer", oid + " blob 5 missing\n", true, object.Object{}, true, false},
+		{"no newline", oid + " blob 5", false, object.Object{}, false, true},
+		{"cut in the data", oid + " blob 5\nabc", true, object.Object{}, false, true},
+		{"no newline after the data", oid + " blob 3\nabc", true, object.Object{}, false, true},
+		{"more data", oid + " blob 3\nabcd\n", true, object.Object{}, false, true},
+		{"negative", oid + " blob -5\n", true, object.Object{}, false, true},
+		{"huge", oid + " blob 99999999999999999999\n", true, object.Object{}, false, true},
+		{"other type", oid + " note 5\n", true, object.Object{}, false, true},
+		{"other words", "fatal: what\n", true, object.Object{}, false, true},
+		{"nothing", "", true, object.Object{}, false, true},
 	} {
 		got, err := readWhole(bufio.NewReader(strings.NewReader(tt.text)), tt.contents)
-		if errors.Is(err, ErrNoObject) != tt.missing || (err != nil) != (tt.missing || tt.fails) {
+		if errors.Is(err, object.ErrMissing) != tt.missing || (err != nil) != (tt.missing || tt.fails) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -287,7 +288,7 @@ func TestReadBatch(t *testing.T) {
 }
 
 // readWhole reads an answer into memory.
-func readWhole(r *bufio.Reader, contents bool) (Object, error) {
+func readWhole(r *bufio.Reader, contents bool) (object.Object, error) {
 	if !contents {
 		return readBatch(r, nil)
 	}
@@ -362,7 +363,7 @@ func FuzzReadBatch(f *testing.F) {
 		r := bufio.NewReaderSize(in, 16)
 		o, err := readWhole(r, contents)
 		switch {
-		case errors.Is(err, ErrNoObject):
+		case errors.Is(err, object.ErrMissing):
 			if !bytes.Contains(data, []byte("\n")) {
 				t.Error("an answer without a newline was believed")
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // pendingFiles are the files of a worktree's admin directory that name commits
@@ -95,7 +96,7 @@ func (w *Worktree) commits(ctx context.Context, oids []string) ([]string, error)
 			continue
 		}
 		info, err := w.Repo.Info(ctx, oid)
-		if errors.Is(err, ErrNoObject) || err == nil && info.Type != "commit" {
+		if errors.Is(err, object.ErrMissing) || err == nil && info.Type != "commit" {
 			continue
 		}
 		if err != nil {
@@ -143,19 +144,19 @@ func (w *Worktree) Head(ctx context.Context) (branch, oid string, err error) {
 }
 
 // ReadTree lists the files below a tree, with their whole paths.
-func (r *Repository) ReadTree(ctx context.Context, tree string) ([]TreeEntry, error) {
+func (r *Repository) ReadTree(ctx context.Context, tree string) ([]object.TreeEntry, error) {
 	out, err := r.run(ctx, "ls-tree", "-r", "-z", "--full-tree", tree, "--")
 	if err != nil {
 		return nil, err
 	}
-	var list []TreeEntry
+	var list []object.TreeEntry
 	for _, line := range splitNUL(out) {
 		head, path, ok := strings.Cut(line, "\t")
 		f := strings.Fields(head)
 		if !ok || len(f) != 3 {
 			continue
 		}
-		list = append(list, TreeEntry{Mode: f[0], Name: path, OID: f[2]})
+		list = append(list, object.TreeEntry{Mode: f[0], Name: path, OID: f[2]})
 	}
 	return list, nil
 }

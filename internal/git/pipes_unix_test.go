@@ -13,6 +13,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // inTime fails if something takes longer than anything of git's does.
@@ -60,7 +61,7 @@ func TestPipesDoNotHang(t *testing.T) {
 				"refs":     func() error { return one(repo.ReadRef(ctx, "refs/heads/zz")) },
 				"list":     func() error { return one(repo.List(ctx)) },
 				"commit": func() error {
-					return one(w.CommitWork(ctx, Work{Branch: "wt", Paths: []string{"new.txt"}, Commit: Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}}))
+					return one(w.CommitWork(ctx, Work{Branch: "wt", Paths: []string{"new.txt"}, Commit: object.Commit{Signature: object.Signature("A <a@b>", time.Unix(1, 0)), Message: "m"}}))
 				},
 				"lend":   func() error { return one(repo.lendObjects(ctx, "croft-x")) },
 				"links":  func() error { return one(repo.special(ctx, w.at())) },
@@ -108,7 +109,7 @@ func TestPipeAsIncludeIsNotOpened(t *testing.T) {
 		v.disturb(t)
 		_ = inTime(t, "status", func() error { return drain(v.wt.Status(t.Context(), UntrackedAll, RefreshNothing)) })
 		_ = inTime(t, "commit", func() error {
-			_, err := v.wt.CommitWork(t.Context(), Work{Branch: onBranch(t, v.wt), Paths: []string{"new.txt"}, Commit: Commit{Signature: At("A <a@b>", time.Unix(1, 0)), Message: "m"}})
+			_, err := v.wt.CommitWork(t.Context(), Work{Branch: onBranch(t, v.wt), Paths: []string{"new.txt"}, Commit: object.Commit{Signature: object.Signature("A <a@b>", time.Unix(1, 0)), Message: "m"}})
 			return err
 		})
 		if ran := v.sang(t); len(ran) > 0 {

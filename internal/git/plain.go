@@ -18,6 +18,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // A directory without git can have isolated checkouts too: of a repository that
@@ -115,7 +116,7 @@ func (r *Repository) Baseline(ctx context.Context, when time.Time) error {
 	if err != nil {
 		return err
 	}
-	c := Commit{Signature: At("Croft <croft@localhost>", when), Message: "What the directory holds"}
+	c := object.Commit{Signature: object.Signature("Croft <croft@localhost>", when), Message: "What the directory holds"}
 	if head == "" {
 		return w.firstBaseline(ctx, c)
 	}
@@ -142,7 +143,7 @@ func (r *Repository) Baseline(ctx context.Context, when time.Time) error {
 
 // firstBaseline commits a whole directory at once: every file is read and
 // hashed here, all cores at work, and all objects go into one pack.
-func (w *Worktree) firstBaseline(ctx context.Context, c Commit) error {
+func (w *Worktree) firstBaseline(ctx context.Context, c object.Commit) error {
 	repo := w.Repo
 	// Whoever began before may have written an index and no commit.
 	if err := os.Remove(filepath.Join(w.Admin, "index")); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -163,7 +164,7 @@ func (w *Worktree) firstBaseline(ctx context.Context, c Commit) error {
 	if err != nil {
 		return err
 	}
-	if c.Tree, err = b.writeAll(root); err != nil {
+	if c.Tree, err = writeTrees(b, root); err != nil {
 		return err
 	}
 	oid, err := b.WriteCommit(c)
@@ -187,7 +188,7 @@ func (w *Worktree) firstBaseline(ctx context.Context, c Commit) error {
 
 // hashAll stores files, as they are on disk, and returns them as entries of an
 // index, in its order. What is neither a file nor a link is left out.
-func (w *Worktree) hashAll(ctx context.Context, b *Batch, names []string) ([]IndexEntry, error) {
+func (w *Worktree) hashAll(ctx context.Context, b *object.Batch, names []string) ([]IndexEntry, error) {
 	all := make([]IndexEntry, len(names))
 	var g errgroup.Group
 	const share = 64 // files at a time
@@ -223,7 +224,7 @@ func (w *Worktree) hashAll(ctx context.Context, b *Batch, names []string) ([]Ind
 	return entries, nil
 }
 
-func (w *Worktree) hashFile(b *Batch, name string) (IndexEntry, error) {
+func (w *Worktree) hashFile(b *object.Batch, name string) (IndexEntry, error) {
 	full := filepath.Join(w.Path, filepath.FromSlash(name))
 	st, err := Lstat(full)
 	if err != nil {
@@ -258,14 +259,14 @@ func (w *Worktree) hashFile(b *Batch, name string) (IndexEntry, error) {
 	return IndexEntry{}, nil
 }
 
-// writeAll stores a tree and all trees in it.
-func (b *Batch) writeAll(t *stagedTree) (string, error) {
+// writeTrees stores a tree and all trees in it.
+func writeTrees(b *object.Batch, t *stagedTree) (string, error) {
 	for _, sub := range t.subs {
-		if _, err := b.writeAll(sub); err != nil {
+		if _, err := writeTrees(b, sub); err != nil {
 			return "", err
 		}
 	}
-	return b.write("tree", int64(len(t.text)), strings.NewReader(string(t.text)), "")
+	return b.Write("tree", int64(len(t.text)), strings.NewReader(string(t.text)))
 }
 
 // writeIndex writes an index with these entries.
@@ -294,7 +295,7 @@ func (w *Worktree) writeIndex(x *Index, root *stagedTree) error {
 	out = append(out, "TREE"...)
 	out = binary.BigEndian.AppendUint32(out, uint32(len(trees)))
 	out = append(out, trees...)
-	h := w.Repo.newHash()
+	h := w.Repo.objectFormat().New()
 	h.Write(out)
 	file := filepath.Join(w.Admin, "index")
 	if err := fsx.ReplaceFile(file, h.Sum(out), 0o644); err != nil {

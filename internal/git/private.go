@@ -239,7 +239,7 @@ func stampOf(info os.FileInfo) string {
 	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
 }
 
-func (p *private) isOID(s string) bool { return len(s) == p.w.Repo.oidLen() && isHex(s) }
+func (p *private) isOID(s string) bool { return len(s) == p.w.Repo.objectFormat().HexLen() && isHex(s) }
 
 // readRefs reads all refs: those in one file, and over them those with a file
 // each.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // quarantine is an object directory of its own for what is only tried: it sees
@@ -56,7 +56,7 @@ func (q *quarantine) write(kind string, data []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	oid, err := q.repo.deflate(f, kind, int64(len(data)), bytes.NewReader(data))
+	oid, err := q.repo.objectFormat().Deflate(f, kind, int64(len(data)), bytes.NewReader(data))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", errors.Join(err, os.Remove(f.Name()))
 	}
@@ -68,7 +68,7 @@ func (q *quarantine) write(kind string, data []byte) (string, error) {
 
 // read reads an object that was written here, or else one of the repository,
 // which has to be what its name says.
-func (q *quarantine) read(ctx context.Context, oid string) (Object, error) {
+func (q *quarantine) read(ctx context.Context, oid string) (object.Object, error) {
 	o, err := q.readOwn(oid)
 	if errors.Is(err, os.ErrNotExist) {
 		return q.repo.readVerified(ctx, oid)
@@ -78,43 +78,24 @@ func (q *quarantine) read(ctx context.Context, oid string) (Object, error) {
 
 // readOwn reads an object that was written here, or fails with
 // os.ErrNotExist.
-func (q *quarantine) readOwn(oid string) (Object, error) {
+func (q *quarantine) readOwn(oid string) (object.Object, error) {
 	f, err := os.Open(q.path(oid))
 	if err != nil {
-		return Object{}, err
+		return object.Object{}, err
 	}
 	defer f.Close()
 	z, err := zlib.NewReader(f)
 	if err != nil {
-		return Object{}, err
+		return object.Object{}, err
 	}
 	text, err := io.ReadAll(z)
 	if err != nil {
-		return Object{}, err
+		return object.Object{}, err
 	}
 	head, data, ok := bytes.Cut(text, []byte{0})
 	kind, size, _ := strings.Cut(string(head), " ")
 	if n, err := strconv.ParseInt(size, 10, 64); !ok || err != nil || n != int64(len(data)) {
-		return Object{}, fmt.Errorf("%s: not an object", oid)
+		return object.Object{}, fmt.Errorf("%s: not an object", oid)
 	}
-	return Object{OID: oid, Type: kind, Size: int64(len(data)), Data: data}, nil
-}
-
-// parseTree reads the entries of one tree.
-func (r *Repository) parseTree(data []byte) ([]TreeEntry, error) {
-	var entries []TreeEntry
-	size := r.oidLen() / 2
-	for len(data) > 0 {
-		head, rest, ok := bytes.Cut(data, []byte{0})
-		mode, name, named := strings.Cut(string(head), " ")
-		if !ok || !named || len(rest) < size {
-			return nil, fmt.Errorf("not a tree")
-		}
-		if plain := strings.TrimLeft(mode, "0"); plain != "" { // some tools wrote 040000, and git takes it
-			mode = plain
-		}
-		entries = append(entries, TreeEntry{Mode: mode, Name: name, OID: hex.EncodeToString(rest[:size])})
-		data = rest[size:]
-	}
-	return entries, nil
+	return object.Object{OID: oid, Type: kind, Size: int64(len(data)), Data: data}, nil
 }

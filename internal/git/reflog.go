@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // reflogger writes the logs of the refs that one transaction moves.
@@ -92,7 +93,7 @@ func (l *reflogger) append(ref, old, now string) error {
 // line is what a log says of a move.
 func (l *reflogger) line(old, now string) string {
 	none := l.w.repo.ZeroOID()
-	return fmt.Sprintf("%s %s %s\tcroft\n", cmp.Or(old, none), cmp.Or(now, none), At(l.committer(), time.Now()))
+	return fmt.Sprintf("%s %s %s\tcroft\n", cmp.Or(old, none), cmp.Or(now, none), object.Signature(l.committer(), time.Now()))
 }
 
 // open opens a log that is there.

@@ -56,7 +56,7 @@ func (r *Repository) moveRefs(ctx context.Context, meanwhile func() error, updat
 			return nil, fmt.Errorf("not a ref: %q", u.Ref)
 		}
 		for _, oid := range []string{u.New, u.Old} {
-			if oid != "" && (!isHex(oid) || len(oid) != r.oidLen()) {
+			if oid != "" && (!isHex(oid) || len(oid) != r.objectFormat().HexLen()) {
 				return nil, fmt.Errorf("%s: not the name of an object: %q", u.Ref, oid)
 			}
 		}

@@ -246,7 +246,7 @@ func (t *refTx) packedNow() *packedRefs {
 
 // syncLocks waits until what the refs are to be is on disk.
 func (t *refTx) syncLocks() error {
-	for chunk := range slices.Chunk(t.steps, syncers) {
+	for chunk := range slices.Chunk(t.steps, fsx.Syncers) {
 		var g errgroup.Group
 		for _, s := range chunk {
 			if !s.moves() {

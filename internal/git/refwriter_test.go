@@ -17,6 +17,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -627,7 +628,7 @@ func moveForEver(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := repo.WriteCommit(Commit{Tree: c.Tree, Signature: c.Signature, Message: "two"})
+	two, err := repo.WriteCommit(object.Commit{Tree: c.Tree, Signature: c.Signature, Message: "two"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,142 +2,18 @@ package git
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 )
-
-// aged is a repository whose files changed a little in many commits, so that a
-// gc makes chains of deltas of them.
-func aged(t *testing.T, format string) *gittest.Repo {
-	t.Helper()
-	r := gittest.Empty(t)
-	if err := os.RemoveAll(filepath.Join(r.Dir, ".git")); err != nil {
-		t.Fatal(err)
-	}
-	r.Git("init", "--quiet", "--initial-branch=main", "--object-format="+format)
-	for n := range 12 {
-		for i := range 6 {
-			var text strings.Builder
-			for line := range 300 {
-				fmt.Fprintf(&text, "file %d line %d of %d\n", i, line, n*(line%7/6))
-			}
-			r.Write(fmt.Sprintf("d%d/e/f%d", i%3, i), text.String())
-		}
-		r.Commit(fmt.Sprint("commit ", n))
-	}
-	return r
-}
-
-// TestRehashReadsWhatGitReads: every object is found in files, in packs with
-// deltas of both kinds and with indexes of both versions, and has its name.
-func TestRehashReadsWhatGitReads(t *testing.T) {
-	for name, pack := range map[string][]string{
-		"files":       nil,
-		"ofs deltas":  {"repack", "-a", "-d", "-f", "--depth=50", "--window=50", "--quiet"},
-		"ref deltas":  {"-c", "repack.usedeltabaseoffset=false", "repack", "-a", "-d", "-f", "--window=50", "--quiet"},
-		"old index":   {"-c", "pack.indexVersion=1", "repack", "-a", "-d", "-f", "--window=50", "--quiet"},
-		"long places": {"repack", "-a", "-d", "-f", "--quiet"},
-		"sha256":      {"repack", "-a", "-d", "-f", "--depth=50", "--window=50", "--quiet"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			format := "sha1"
-			if name == "sha256" {
-				format = name
-			}
-			r := aged(t, format)
-			if pack != nil {
-				r.Git(pack...)
-			}
-			if name == "long places" {
-				packs, err := filepath.Glob(filepath.Join(r.Dir, ".git", "objects", "pack", "*.pack"))
-				if err != nil || len(packs) != 1 {
-					t.Fatal(packs, err)
-				}
-				index := strings.TrimSuffix(packs[0], ".pack") + ".idx"
-				if err := os.Remove(index); err != nil {
-					t.Fatal(err)
-				}
-				r.Git("index-pack", "--index-version=2,0x40", "-o", index, packs[0])
-			}
-			o, err := open(t, r).openObjects()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer o.close()
-			looked := 0
-			for line := range strings.Lines(r.Git("cat-file", "--batch-all-objects", "--batch-check") + "\n") {
-				f := strings.Fields(line)
-				if len(f) != 3 {
-					continue
-				}
-				for _, keep := range []keeping{keepContents, keepNothing} {
-					got, err := o.look(t.Context(), f[0], keep)
-					if err != nil || got.Type != f[1] || fmt.Sprint(got.Size) != f[2] {
-						t.Fatalf("%s: %+v, %v", line, got, err)
-					}
-				}
-				looked++
-			}
-			if looked < 100 {
-				t.Fatalf("only %d objects were looked at", looked)
-			}
-		})
-	}
-}
-
-// TestRehashBesideRepacks: objects that somebody's git moves between files and packs
-// while they are looked at are found.
-func TestRehashBesideRepacks(t *testing.T) {
-	repack := []string{"repack", "-a", "-d", "--quiet"}
-	for name, do := range map[string]struct{ before, after []string }{
-		"files to a pack":   {nil, repack},
-		"a pack to another": {repack, repack},
-		"a pack to files":   {repack, []string{"repack", "-A", "-d", "--quiet"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := aged(t, "sha1")
-			if do.before != nil {
-				r.Git(do.before...)
-			}
-			tip := r.Git("rev-parse", "HEAD")
-			o, err := open(t, r).openObjects()
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer o.close()
-			all := strings.Fields(r.Git("rev-list", "--all", "--objects", "--no-object-names"))
-			if name == "a pack to files" { // only what nothing leads to is taken out of a pack
-				r.Git("reset", "--hard", "--quiet", "HEAD~5")
-				r.Git("reflog", "expire", "--expire=all", "--all")
-			} else {
-				r.Write("more", "more\n")
-				r.Commit("more")
-			}
-			r.Git(do.after...)
-			if len(all) < 100 || !slices.Contains(all, tip) {
-				t.Fatalf("only %d objects", len(all))
-			}
-			for _, oid := range all {
-				if got, err := o.look(t.Context(), oid, keepNothing); err != nil || got.OID != oid {
-					t.Fatalf("%s: %+v, %v", oid, got, err)
-				}
-			}
-			if _, err := o.look(t.Context(), strings.Repeat("ab", 20), keepNothing); !errors.Is(err, ErrNoObject) {
-				t.Errorf("what nobody has: %v", err)
-			}
-		})
-	}
-}
 
 // TestRehashFindsForgeries changes an object in each place that it can lie in.
 func TestRehashFindsForgeries(t *testing.T) {
-	r := aged(t, "sha1")
+	r := gittest.Aged(t, "sha1")
 	repo := open(t, r)
 	span := Span{From: r.Git("rev-parse", "HEAD~1"), To: r.Git("rev-parse", "HEAD")}
 	whole := func() {
@@ -167,7 +43,7 @@ func TestRehashFindsForgeries(t *testing.T) {
 			}
 			put(data)
 			i, err := repo.Rehash(t.Context(), []Span{{span.From, span.From}, span})
-			if f, ok := errors.AsType[*ForgedError](err); !ok || f.OID != oid || i != 1 {
+			if f, ok := errors.AsType[*object.ForgedError](err); !ok || f.OID != oid || i != 1 {
 				t.Errorf("%s, %s: %d, %v", name, what, i, err)
 			}
 			put(before)
@@ -179,7 +55,7 @@ func TestRehashFindsForgeries(t *testing.T) {
 	oid := r.Git("rev-parse", "HEAD:d1/e/f1")
 	gittest.WriteFile(t, filepath.Join(other, oid[:2], oid[2:]), "x")
 	gittest.WriteFile(t, filepath.Join(r.Dir, ".git", "objects", "info", "alternates"), other+"\n")
-	if _, err := repo.Rehash(t.Context(), []Span{span}); !errors.Is(err, ErrForgedObject) {
+	if _, err := repo.Rehash(t.Context(), []Span{span}); !errors.Is(err, object.ErrForged) {
 		t.Errorf("a copy elsewhere is not looked at: %v", err)
 	}
 }
@@ -188,7 +64,7 @@ func TestRehashFindsForgeries(t *testing.T) {
 // something else than the tree names, in a file that a merge does not touch too,
 // and it is where a file is converted on its way to disk.
 func TestScratchOfForgedObjects(t *testing.T) {
-	r := aged(t, "sha1")
+	r := gittest.Aged(t, "sha1")
 	r.Write(".gitattributes", "d2/** text eol=crlf\nd0/** ident\n")
 	r.Write("d0/id", "$Id$\n")
 	if err := os.Symlink("d0", filepath.Join(r.Dir, "link")); err != nil {
@@ -223,11 +99,11 @@ func TestScratchOfForgedObjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = repo.deflate(f, kind, int64(len(text)), strings.NewReader(text))
+		_, err = repo.objectFormat().Deflate(f, kind, int64(len(text)), strings.NewReader(text))
 		if err := errors.Join(err, f.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if err := prepare(); !errors.Is(err, ErrForgedObject) {
+		if err := prepare(); !errors.Is(err, object.ErrForged) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := errors.Join(os.Remove(path), os.WriteFile(path, before, 0o444)); err != nil {

@@ -9,7 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // Repository is a repository without regard to any checkout: its refs, its
@@ -28,8 +29,6 @@ type Repository struct {
 	inPack  packedCache
 	objects objectSession
 	idle    idleAttempts
-
-	deflaters sync.Pool // of *zlib.Writer
 }
 
 // Open opens the repository that a directory lies in. Croft's own files about it
@@ -85,14 +84,10 @@ func (r *Repository) Close() error {
 func (r *Repository) Git() *Git { return r.git }
 
 // ZeroOID is the object name that stands for no object.
-func (r *Repository) ZeroOID() string { return strings.Repeat("0", r.oidLen()) }
+func (r *Repository) ZeroOID() string { return strings.Repeat("0", r.objectFormat().HexLen()) }
 
-func (r *Repository) oidLen() int {
-	if r.format.objectFormat == "sha256" {
-		return 64
-	}
-	return 40
-}
+// objectFormat is the hash by which objects are named.
+func (r *Repository) objectFormat() object.Format { return object.Format(r.format.objectFormat) }
 
 // NativeRefs reports whether refs are files, so that they can be read without
 // a process.
@@ -114,7 +109,7 @@ func (r *Repository) ResolveCommit(ctx context.Context, rev string) (string, err
 	}
 	info, err := r.Info(ctx, rev+"^{commit}")
 	// Of an upstream that there is not, git does not say so but dies.
-	if errors.Is(err, ErrNoObject) || strings.Contains(rev, "@{") && exitCode(err) == fatal {
+	if errors.Is(err, object.ErrMissing) || strings.Contains(rev, "@{") && exitCode(err) == fatal {
 		return "", fmt.Errorf("%q: %w", rev, ErrNoCommit)
 	}
 	return info.OID, err

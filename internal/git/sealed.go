@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // sealed is an object directory that has what differs between two trees and
@@ -14,7 +16,7 @@ import (
 // there is what their names say.
 type sealed struct {
 	quarantine
-	files *objectFiles
+	files *object.Files
 	trees [2]string
 }
 
@@ -26,7 +28,7 @@ func (a *Attempts) seal(ctx context.Context, old, now string) (*sealed, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer files.close()
+	defer files.Close()
 	dir, discard, err := r.tempDir(a.q.placement)
 	if err != nil {
 		return nil, err
@@ -43,8 +45,8 @@ func (a *Attempts) seal(ctx context.Context, old, now string) (*sealed, error) {
 }
 
 func (s *sealed) fill(ctx context.Context, old, now string) error {
-	w := s.files.walk(bothSides)
-	w.each = func(o Object) error {
+	w := s.files.Walk(object.BothSides)
+	w.Each = func(o object.Object) error {
 		if o.Data == nil && o.Size > 0 {
 			return s.copy(ctx, o)
 		}
@@ -53,16 +55,16 @@ func (s *sealed) fill(ctx context.Context, old, now string) error {
 	}
 	var err error
 	for i, oid := range []string{old, now} {
-		if s.trees[i], err = w.treeOf(ctx, oid); err != nil {
+		if s.trees[i], err = w.TreeOf(ctx, oid); err != nil {
 			return err
 		}
 	}
-	return w.trees(ctx, s.trees[0], s.trees[1], "", 0)
+	return w.Trees(ctx, s.trees[0], s.trees[1])
 }
 
 // copy takes a large file, a part at a time. Its name is computed from what is
 // written.
-func (s *sealed) copy(ctx context.Context, o Object) error {
+func (s *sealed) copy(ctx context.Context, o object.Object) error {
 	f, err := os.CreateTemp(s.dir, "tmp_obj_")
 	if err != nil {
 		return err
@@ -72,10 +74,10 @@ func (s *sealed) copy(ctx context.Context, o Object) error {
 		_, err := s.repo.Copy(ctx, out, o.OID)
 		out.CloseWithError(err)
 	}()
-	name, err := s.repo.deflate(f, o.Type, o.Size, in)
+	name, err := s.repo.objectFormat().Deflate(f, o.Type, o.Size, in)
 	in.CloseWithError(errors.ErrUnsupported)
 	if err = errors.Join(err, f.Close()); err == nil && name != o.OID {
-		err = &ForgedError{OID: o.OID, File: "the repository"}
+		err = &object.ForgedError{OID: o.OID, File: "the repository"}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.OID, err)
@@ -84,17 +86,4 @@ func (s *sealed) copy(ctx context.Context, o Object) error {
 		return err
 	}
 	return os.Rename(f.Name(), s.path(name))
-}
-
-// treeOf is the tree of a commit, or the tree itself.
-func (w *treeWalk) treeOf(ctx context.Context, oid string) (string, error) {
-	if oid == w.empty {
-		return oid, nil
-	}
-	o, err := w.files.look(ctx, oid, keepContents)
-	if err != nil || o.Type == "tree" {
-		return oid, err
-	}
-	c, err := parseCommit(o)
-	return c.Tree, err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -240,7 +241,7 @@ func TestReadObjects(t *testing.T) {
 		"", " ", "nothing", "HEAD:nothing", "HEAD:odd/name\nnewline", "a\x00b", strings.Repeat("1", 40), "two words", "-x", "--all",
 		head + " blob", head + " blob 5", "refs/heads/nothing", ":", "HEAD:odd/cr\r\r",
 	} {
-		if _, err := repo.Read(t.Context(), name); !errors.Is(err, ErrNoObject) {
+		if _, err := repo.Read(t.Context(), name); !errors.Is(err, object.ErrMissing) {
 			t.Errorf("%q: %v, want ErrNoObject", name, err)
 		}
 	}
@@ -256,7 +257,7 @@ func TestReadAmbiguousName(t *testing.T) {
 	prefix := ""
 	for i := 0; prefix == ""; i++ {
 		text := strconv.Itoa(i)
-		oid, err := repo.deflate(io.Discard, "blob", int64(len(text)), strings.NewReader(text))
+		oid, err := repo.objectFormat().Deflate(io.Discard, "blob", int64(len(text)), strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +272,7 @@ func TestReadAmbiguousName(t *testing.T) {
 		}
 		seen[oid[:4]] = text
 	}
-	if _, err := repo.Read(t.Context(), prefix); !errors.Is(err, ErrNoObject) {
+	if _, err := repo.Read(t.Context(), prefix); !errors.Is(err, object.ErrMissing) {
 		t.Errorf("%s: %v, want ErrNoObject", prefix, err)
 	}
 	if _, err := repo.ResolveCommit(t.Context(), prefix); !errors.Is(err, ErrNoCommit) {
@@ -296,7 +297,7 @@ func TestReadByMany(t *testing.T) {
 			if o, err := repo.Read(t.Context(), fmt.Sprintf("HEAD:f%d", i%20)); err != nil || string(o.Data) != want {
 				t.Errorf("f%d: %d bytes, %v", i%20, len(o.Data), err)
 			}
-			if _, err := repo.Info(t.Context(), fmt.Sprintf("HEAD:none%d", i)); !errors.Is(err, ErrNoObject) {
+			if _, err := repo.Info(t.Context(), fmt.Sprintf("HEAD:none%d", i)); !errors.Is(err, object.ErrMissing) {
 				t.Errorf("none%d: %v", i, err)
 			}
 		})

@@ -103,7 +103,7 @@ func TestGitlinksOfRealIndexes(t *testing.T) {
 				var want []string
 				rnd := rand.New(rand.NewPCG(1, 2))
 				repo := open(t, r)
-				oid := strings.Repeat("1", repo.oidLen())
+				oid := strings.Repeat("1", repo.objectFormat().HexLen())
 				var info strings.Builder
 				for i := range 300 {
 					name := strings.Repeat("dir/", i%4) + strings.Repeat("x", rnd.IntN(40)) + "\n" + string(rune('a'+i%26)) + strings.Repeat("y", i/26)
@@ -139,7 +139,7 @@ func TestGitlinksOfRealIndexes(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer f.Close()
-				if _, err := readSpecial(f, repo.oidLen()/2); (err != nil) != (index == "split") {
+				if _, err := readSpecial(f, repo.objectFormat().Size()); (err != nil) != (index == "split") {
 					t.Errorf("read without git: %v", err)
 				}
 				if n := IndexEntries(repo.CommonDir); index == "2" && n != 300 {

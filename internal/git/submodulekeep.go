@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // SubmoduleError says that a commit of a submodule is in a checkout alone.
@@ -75,7 +76,7 @@ func (w *Worktree) KeepSubmodules(ctx context.Context, commit string) error {
 // submoduleNames are the names of submodules by their paths, as a commit has them.
 func (r *Repository) submoduleNames(ctx context.Context, commit string) (map[string]string, error) {
 	o, err := r.ReadFileAt(ctx, commit, ".gitmodules")
-	if errors.Is(err, ErrNoObject) {
+	if errors.Is(err, object.ErrMissing) {
 		return nil, nil
 	}
 	if err != nil {
@@ -159,9 +160,9 @@ func (r *Repository) has(ctx context.Context, oid string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	defer o.close()
-	_, err = o.look(ctx, oid, keepNothing)
-	if errors.Is(err, ErrNoObject) {
+	defer o.Close()
+	_, err = o.Look(ctx, oid, object.KeepNothing)
+	if errors.Is(err, object.ErrMissing) {
 		return false, nil
 	}
 	return err == nil, err
@@ -223,10 +224,10 @@ func (r *Repository) bring(ctx context.Context, from *Repository, commit string)
 	if err != nil {
 		return err
 	}
-	defer o.close()
+	defer o.Close()
 	var known []string
 	for _, ref := range refs {
-		if _, err := o.look(ctx, ref.OID, keepNothing); err == nil && len(known) < mostKnown && !slices.Contains(known, ref.OID) {
+		if _, err := o.Look(ctx, ref.OID, object.KeepNothing); err == nil && len(known) < mostKnown && !slices.Contains(known, ref.OID) {
 			known = append(known, ref.OID)
 		}
 	}

@@ -64,7 +64,7 @@ func (h *Host) IndexTree() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	x, err := parseIndex(data, h.repo.newHash())
+	x, err := parseIndex(data, h.repo.objectFormat().New())
 	if err != nil {
 		return "", err
 	}

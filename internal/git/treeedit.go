@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // TreeEdit puts something at a path of a tree, or takes away what is there.
@@ -36,8 +38,8 @@ func (a *Attempts) EditTree(ctx context.Context, tree string, edits []TreeEdit) 
 
 // editTree returns the entries that a tree has after edits. The paths of edits
 // are relative to it; prefix is where it lies.
-func (a *Attempts) editTree(ctx context.Context, tree, prefix string, edits []TreeEdit) ([]TreeEntry, error) {
-	entries := map[string]TreeEntry{}
+func (a *Attempts) editTree(ctx context.Context, tree, prefix string, edits []TreeEdit) ([]object.TreeEntry, error) {
+	entries := map[string]object.TreeEntry{}
 	if tree != "" {
 		list, err := a.ReadTree(ctx, tree)
 		if err != nil {
@@ -75,7 +77,7 @@ func (a *Attempts) editTree(ctx context.Context, tree, prefix string, edits []Tr
 
 // editEntry is what comes to be at one name: by an edit of the name itself, if
 // there is one, and by edits below it.
-func (a *Attempts) editEntry(ctx context.Context, was TreeEntry, path string, edit TreeEdit, named bool, below []TreeEdit) (TreeEntry, error) {
+func (a *Attempts) editEntry(ctx context.Context, was object.TreeEntry, path string, edit TreeEdit, named bool, below []TreeEdit) (object.TreeEntry, error) {
 	isTree := was.Mode == "40000"
 	dir := ""
 	if isTree {
@@ -83,10 +85,10 @@ func (a *Attempts) editEntry(ctx context.Context, was TreeEntry, path string, ed
 	}
 	kept := was // what is there if no directory is
 	if isTree {
-		kept = TreeEntry{}
+		kept = object.TreeEntry{}
 	}
 	if named {
-		kept = TreeEntry{Mode: edit.Mode, OID: edit.OID}
+		kept = object.TreeEntry{Mode: edit.Mode, OID: edit.OID}
 	}
 	if len(below) == 0 && (!isTree || !named) {
 		if !named {
@@ -96,16 +98,16 @@ func (a *Attempts) editEntry(ctx context.Context, was TreeEntry, path string, ed
 	}
 	inside, err := a.editTree(ctx, dir, path+"/", below)
 	if err != nil {
-		return TreeEntry{}, err
+		return object.TreeEntry{}, err
 	}
 	switch {
 	case len(inside) == 0:
 		return kept, nil
 	case kept.OID != "" && named:
-		return TreeEntry{}, &BlockedError{Path: path, By: path + "/" + inside[0].Name}
+		return object.TreeEntry{}, &BlockedError{Path: path, By: path + "/" + inside[0].Name}
 	case kept.OID != "":
-		return TreeEntry{}, &BlockedError{Path: path + "/" + inside[0].Name, By: path}
+		return object.TreeEntry{}, &BlockedError{Path: path + "/" + inside[0].Name, By: path}
 	}
 	oid, err := a.WriteTree(inside)
-	return TreeEntry{Mode: "40000", OID: oid}, err
+	return object.TreeEntry{Mode: "40000", OID: oid}, err
 }

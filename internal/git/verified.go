@@ -3,54 +3,51 @@ package git
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-)
 
-// ErrForgedObject says that an object is not what its name says. Git itself does not
-// look when it reads one.
-var ErrForgedObject = errors.New("the object is not what its name says")
+	"github.com/croft-sh/croft/internal/git/object"
+)
 
 // ReadFileAt reads a file at the top of a commit's tree, and makes sure that the
 // commit, the tree and the file are what their names say: whoever can write the
 // repository can put anything in their places. A file that is not there is
 // ErrNoObject.
-func (r *Repository) ReadFileAt(ctx context.Context, commit, name string) (Object, error) {
+func (r *Repository) ReadFileAt(ctx context.Context, commit, name string) (object.Object, error) {
 	top, err := r.readVerified(ctx, commit)
 	if err != nil {
-		return Object{}, err
+		return object.Object{}, err
 	}
-	c, err := parseCommit(top)
+	c, err := object.ParseCommit(top)
 	if err != nil {
-		return Object{}, err
+		return object.Object{}, err
 	}
 	tree, err := r.readVerified(ctx, c.Tree)
 	if err != nil {
-		return Object{}, err
+		return object.Object{}, err
 	}
-	entries, err := r.parseTree(tree.Data)
+	entries, err := object.ParseTree(tree.Data, r.objectFormat().Size())
 	if err != nil {
-		return Object{}, err
+		return object.Object{}, err
 	}
-	i := slices.IndexFunc(entries, func(e TreeEntry) bool { return e.Name == name })
+	i := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == name })
 	if i < 0 {
-		return Object{}, fmt.Errorf("%s:%s: %w", commit, name, ErrNoObject)
+		return object.Object{}, fmt.Errorf("%s:%s: %w", commit, name, object.ErrMissing)
 	}
 	return r.readVerified(ctx, entries[i].OID)
 }
 
-func (r *Repository) readVerified(ctx context.Context, oid string) (Object, error) {
+func (r *Repository) readVerified(ctx context.Context, oid string) (object.Object, error) {
 	o, err := r.Read(ctx, oid)
 	if err != nil {
 		return o, err
 	}
-	h := r.newHash()
+	h := r.objectFormat().New()
 	h.Write([]byte(o.Type + " " + strconv.Itoa(len(o.Data)) + "\x00"))
 	h.Write(o.Data)
 	if got := hex.EncodeToString(h.Sum(nil)); got != oid || o.OID != oid {
-		return Object{}, fmt.Errorf("%s: %w", oid, ErrForgedObject)
+		return object.Object{}, fmt.Errorf("%s: %w", oid, object.ErrForged)
 	}
 	return o, nil
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // rehash makes sure that the files which were just written are those that the
@@ -26,7 +27,7 @@ func (s *Scratch) rehash(ctx context.Context, spec ScratchSpec) error {
 	if err != nil {
 		return err
 	}
-	x, err := parseIndex(data, s.repo.newHash())
+	x, err := parseIndex(data, s.repo.objectFormat().New())
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ type filesOf struct {
 	workers int
 }
 
-func (f filesOf) open() (*objectFiles, error) {
+func (f filesOf) open() (*object.Files, error) {
 	if f.objects == "" {
 		return f.repo.openObjects()
 	}
@@ -67,14 +68,14 @@ func (f filesOf) describes(ctx context.Context, x *Index, tree string) error {
 	if err != nil {
 		return err
 	}
-	defer o.close()
+	defer o.Close()
 	want := map[string]string{}
 	var read func(oid, prefix string, depth int) error
 	read = func(oid, prefix string, depth int) error {
-		if depth > maxTreeDepth {
-			return fmt.Errorf("%.200q: the tree is deeper than %d", prefix, maxTreeDepth)
+		if depth > object.MaxDepth {
+			return fmt.Errorf("%.200q: the tree is deeper than %d", prefix, object.MaxDepth)
 		}
-		list, err := o.walk(oneSide).entries(ctx, oid, prefix)
+		list, err := o.Walk(object.OneSide).Entries(ctx, oid, prefix)
 		for _, e := range list {
 			if e.Mode != "40000" {
 				want[prefix+e.Name] = e.OID
@@ -89,12 +90,12 @@ func (f filesOf) describes(ctx context.Context, x *Index, tree string) error {
 	}
 	for _, e := range x.Entries {
 		if want[e.Path] != e.OID {
-			return &ForgedError{OID: e.OID, Path: e.Path, File: "the index"}
+			return &object.ForgedError{OID: e.OID, Path: e.Path, File: "the index"}
 		}
 		delete(want, e.Path)
 	}
 	for path, oid := range want {
-		return &ForgedError{OID: oid, Path: path, File: "the index"}
+		return &object.ForgedError{OID: oid, Path: path, File: "the index"}
 	}
 	return nil
 }
@@ -129,10 +130,10 @@ func (f filesOf) compare(ctx context.Context, entries []IndexEntry) error {
 	if err != nil {
 		return err
 	}
-	defer o.close()
+	defer o.Close()
 	for _, e := range others {
-		if _, err := o.look(ctx, e.OID, keepNothing); err != nil {
-			return named(err, e.Path)
+		if _, err := o.Look(ctx, e.OID, object.KeepNothing); err != nil {
+			return object.AtPath(err, e.Path)
 		}
 	}
 	return nil

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // Damage is a file with objects that is not as git wrote it.
@@ -153,7 +154,7 @@ func (v *verifying) summed(ctx context.Context, f *os.File) (sum []byte, wrong s
 	if err != nil {
 		return nil, "", err
 	}
-	h := v.r.newHash()
+	h := v.r.objectFormat().New()
 	at := info.Size() - int64(h.Size())
 	least := int64(h.Size()) // the checksum of its pack
 	if filepath.Ext(f.Name()) == ".pack" {
@@ -162,7 +163,7 @@ func (v *verifying) summed(ctx context.Context, f *os.File) (sum []byte, wrong s
 	if at < least {
 		return nil, "It is cut off.", nil
 	}
-	if err := readUntil(ctx, h, io.LimitReader(f, at)); err != nil {
+	if err := object.CopyContext(ctx, h, io.LimitReader(f, at)); err != nil {
 		return nil, "", err
 	}
 	sum = make([]byte, h.Size())
@@ -173,20 +174,6 @@ func (v *verifying) summed(ctx context.Context, f *os.File) (sum []byte, wrong s
 		return nil, "Its contents do not have the checksum that they had when git wrote it.", nil
 	}
 	return sum, "", nil
-}
-
-// readUntil copies until its context ends.
-func readUntil(ctx context.Context, to io.Writer, from io.Reader) error {
-	const piece = 4 << 20
-	for {
-		n, err := io.CopyN(to, from, piece)
-		if errors.Is(err, io.EOF) && n < piece {
-			return nil
-		}
-		if err := errors.Join(err, ctx.Err()); err != nil {
-			return err
-		}
-	}
 }
 
 // isOf reports whether an index names a pack, or there is no such pack.
@@ -206,7 +193,7 @@ func (v *verifying) lastBytes(path string, nth int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	sum := make([]byte, v.r.newHash().Size())
+	sum := make([]byte, v.r.objectFormat().New().Size())
 	if _, err := f.Seek(-nth*int64(len(sum)), io.SeekEnd); err != nil {
 		return nil, err
 	}
@@ -235,10 +222,10 @@ func (v *verifying) loose(ctx context.Context, store, first string) error {
 			continue
 		}
 		err := v.file(ctx, filepath.Join(store, first, e.Name()), store, func(f *os.File) (string, error) {
-			h := v.r.newHash()
+			h := v.r.objectFormat().New()
 			z, err := zlib.NewReader(f)
 			if err == nil {
-				err = readUntil(ctx, h, z)
+				err = object.CopyContext(ctx, h, z)
 			}
 			if ctx.Err() != nil {
 				return "", ctx.Err()
@@ -290,7 +277,7 @@ func (r *Repository) MendStore(ctx context.Context, d Damage) error {
 	} else if oid := strings.ReplaceAll(filepath.ToSlash(rel), "/", ""); isHex(oid) {
 		err = r.unpackObject(ctx, oid, tmp)
 	}
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, ErrNoObject) {
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, object.ErrMissing) {
 		return errors.New("the project does not have it any more")
 	}
 	if err != nil {
@@ -326,9 +313,9 @@ func (r *Repository) unpackObject(ctx context.Context, oid, to string) error {
 	if err != nil {
 		return err
 	}
-	name, err := r.deflate(f, o.Type, int64(len(o.Data)), bytes.NewReader(o.Data))
+	name, err := r.objectFormat().Deflate(f, o.Type, int64(len(o.Data)), bytes.NewReader(o.Data))
 	if err = errors.Join(err, f.Close()); err == nil && name != oid {
-		err = ErrNoObject
+		err = object.ErrMissing
 	}
 	return err
 }

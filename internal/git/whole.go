@@ -31,7 +31,7 @@ func (w *Worktree) CheckAdmin() error {
 	if err != nil {
 		return err
 	}
-	sum := w.Repo.newHash()
+	sum := w.Repo.objectFormat().New()
 	at := len(b) - sum.Size()
 	if at < 12 || string(b[:4]) != "DIRC" {
 		return fmt.Errorf("index %w", ErrTorn)

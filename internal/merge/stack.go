@@ -9,6 +9,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // Item is one piece of work.
@@ -85,7 +86,7 @@ func (s *Stacker) step(ctx context.Context, tip string, it Item) (Step, error) {
 		step.Conflicts, err = s.explain(ctx, it, tip, merged)
 		return step, err
 	}
-	commit := git.Commit{Tree: merged.Tree, Parents: []string{tip}, Message: it.Message}
+	commit := object.Commit{Tree: merged.Tree, Parents: []string{tip}, Message: it.Message}
 	if it.Kind == croft.KindMerge && it.Strategy != croft.StrategySquash {
 		commit.Parents = append(commit.Parents, it.Head)
 	}
@@ -173,7 +174,7 @@ func (s *Stacker) Again(ctx context.Context, tip string, it Item) (Again, error)
 
 // scratch makes a commit that nobody gets to see, to merge with.
 func (s *Stacker) scratch(ctx context.Context, tree, parent, message string) (string, error) {
-	return s.Attempts.Commit(ctx, git.Commit{
+	return s.Attempts.Commit(ctx, object.Commit{
 		Tree: tree, Parents: []string{parent}, Signature: s.sign(s.Identity.Committer), Message: message,
 	}, git.Identity{})
 }
@@ -253,9 +254,9 @@ func (s *Stacker) nothingLeft(ctx context.Context, tip string, it Item) (bool, e
 	return s.Attempts.IsAncestor(ctx, it.Head, tip)
 }
 
-func (s *Stacker) sign(who string) string { return git.At(who, s.Now()) }
+func (s *Stacker) sign(who string) string { return object.Signature(who, s.Now()) }
 
-func (s *Stacker) commit(ctx context.Context, c git.Commit) (string, error) {
+func (s *Stacker) commit(ctx context.Context, c object.Commit) (string, error) {
 	c.Signature = s.sign(s.Identity.Committer)
 	if c.Author == "" {
 		c.Author = s.sign(s.Identity.Author)
@@ -265,7 +266,7 @@ func (s *Stacker) commit(ctx context.Context, c git.Commit) (string, error) {
 
 // creditAuthors makes the author of the work the author of the one commit that
 // it becomes. Where there were several, the last is, and the others are named.
-func (s *Stacker) creditAuthors(ctx context.Context, tip string, it Item, c *git.Commit) error {
+func (s *Stacker) creditAuthors(ctx context.Context, tip string, it Item, c *object.Commit) error {
 	before, err := s.beforeWork(ctx, tip, it)
 	if err != nil {
 		return err

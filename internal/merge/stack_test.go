@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // bench is a repository, and attempts at merges in it.
@@ -66,7 +67,7 @@ func (b *bench) put(tip string, it Item) Step {
 	return step
 }
 
-func (b *bench) commit(oid string) git.Commit {
+func (b *bench) commit(oid string) object.Commit {
 	b.t.Helper()
 	c, err := b.at.ReadCommit(b.t.Context(), oid)
 	if err != nil {
@@ -97,7 +98,7 @@ func TestNoFF(t *testing.T) {
 	head := b.work("w", "main", change{"a", "a\n", bob, "add a"})
 	step := b.put(tip, Item{Kind: croft.KindMerge, Head: head, Message: "Merge w"})
 	b.Git("merge", "--quiet", "--no-ff", "-m", "Merge w", "w")
-	want := git.Commit{
+	want := object.Commit{
 		Tree: b.Git("rev-parse", "HEAD^{tree}"), Parents: []string{tip, head}, Author: ann + " 1770087906 +0100", Signature: ann + " 1770087906 +0100",
 		Message: "Merge w\n",
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // surveyStaged notes which paths are staged otherwise than HEAD has them. A tree that
@@ -31,16 +31,16 @@ func (s *saver) surveyStaged(ctx context.Context, tree string) {
 // stored in any case, and counts if it is there and not what is staged: in a sparse
 // checkout most are not there.
 func (s *saver) countChanged() int {
-	changed := make(map[string]git.TreeEntry, len(s.stored)+len(s.deleted))
+	changed := make(map[string]object.TreeEntry, len(s.stored)+len(s.deleted))
 	for _, e := range s.stored {
 		changed[flatPath(e.Name)] = e
 	}
 	for path := range s.deleted {
-		changed[filepath.ToSlash(path)] = git.TreeEntry{}
+		changed[filepath.ToSlash(path)] = object.TreeEntry{}
 	}
 	for path := range s.nested {
 		if !s.gitlinks[path] {
-			changed[filepath.ToSlash(path)] = git.TreeEntry{}
+			changed[filepath.ToSlash(path)] = object.TreeEntry{}
 		}
 	}
 	for path := range changed {
@@ -55,7 +55,7 @@ func (s *saver) countChanged() int {
 		}
 	}
 	for path := range s.staged {
-		changed[path] = git.TreeEntry{}
+		changed[path] = object.TreeEntry{}
 	}
 	return len(changed)
 }

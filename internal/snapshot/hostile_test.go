@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
@@ -75,15 +75,15 @@ func TestHostileSecrets(t *testing.T) {
 // fake makes a commit with some files.
 func (b *bench) fake(files map[string][]byte) string {
 	b.t.Helper()
-	var entries []git.TreeEntry
+	var entries []object.TreeEntry
 	for name, data := range files {
 		oid, err := b.repo.WriteBlob(data)
 		must(b.t, err)
-		entries = append(entries, git.TreeEntry{Mode: "100644", Name: name, OID: oid})
+		entries = append(entries, object.TreeEntry{Mode: "100644", Name: name, OID: oid})
 	}
 	tree, err := b.repo.WriteTree(entries)
 	must(b.t, err)
-	commit, err := b.repo.WriteCommit(git.Commit{Tree: tree, Signature: "A <a@example.com> 1 +0000", Message: "made up"})
+	commit, err := b.repo.WriteCommit(object.Commit{Tree: tree, Signature: "A <a@example.com> 1 +0000", Message: "made up"})
 	must(b.t, err)
 	return commit
 }

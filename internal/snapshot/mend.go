@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // errMended says that objects were missing and were written anew: what was found out
@@ -77,14 +78,14 @@ func (s *saver) mend(sizes []int64) error {
 		if !slices.EqualFunc(s.before, s.marks(), sameMark) || !s.is.IsAt(s.root) {
 			return ErrChanging
 		}
-		return &git.MissingError{OID: e.OID, Path: e.Path}
+		return &object.MissingError{OID: e.OID, Path: e.Path}
 	}
 	return errMended
 }
 
 // storeLost writes the object of a path if the file has its content: as it is, or with
 // the line ends that git stores.
-func (s *saver) storeLost(b *git.Batch, e git.IndexEntry) (bool, error) {
+func (s *saver) storeLost(b *object.Batch, e git.IndexEntry) (bool, error) {
 	info, err := s.lstat(e.Path)
 	if err != nil || info == nil {
 		return false, err
@@ -121,7 +122,7 @@ func (s *saver) storeLost(b *git.Batch, e git.IndexEntry) (bool, error) {
 }
 
 // storeIfLost writes an object if the content is the one that it is called after.
-func (s *saver) storeIfLost(b *git.Batch, oid string, content io.ReadSeeker, size int64) (bool, error) {
+func (s *saver) storeIfLost(b *object.Batch, oid string, content io.ReadSeeker, size int64) (bool, error) {
 	is, err := s.w.Repo.HashBlob(content, size)
 	if err != nil || is != oid {
 		return false, err

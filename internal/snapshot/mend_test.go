@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
@@ -106,7 +107,7 @@ func TestLostObjectsAreNamed(t *testing.T) {
 				t.Error("a snapshot without what is staged is pinned")
 				return nil
 			}})
-			missing, ok := errors.AsType[*git.MissingError](err)
+			missing, ok := errors.AsType[*object.MissingError](err)
 			if !ok || missing.Path != "st" {
 				t.Errorf("Save = %+v, %v, want the missing object of st", saved, err)
 			}

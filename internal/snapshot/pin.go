@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // Pin stores a commit that keeps the objects which only the worktree's own
@@ -31,7 +32,7 @@ func Pin(ctx context.Context, w *git.Worktree) (string, error) {
 	}
 	// It has no time: when it was made would tell in which order the agents of a
 	// round were attended to.
-	return w.Repo.WriteCommit(git.Commit{
+	return w.Repo.WriteCommit(object.Commit{
 		Tree: tree, Parents: pending, Signature: "Croft <croft@localhost> 0 +0000",
 		Message: "State of a removed workspace",
 	})
@@ -54,7 +55,7 @@ func stagedTree(ctx context.Context, w *git.Worktree) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	entries := []git.TreeEntry{{Mode: "40000", Name: "staged", OID: staged}}
+	entries := []object.TreeEntry{{Mode: "40000", Name: "staged", OID: staged}}
 	b := w.Repo.Batch()
 	defer b.Discard()
 	stages, err := s.storeStages(b)
@@ -65,7 +66,7 @@ func stagedTree(ctx context.Context, w *git.Worktree) (string, error) {
 		return "", err
 	}
 	if stages != "" {
-		entries = append(entries, git.TreeEntry{Mode: "40000", Name: "stages", OID: stages})
+		entries = append(entries, object.TreeEntry{Mode: "40000", Name: "stages", OID: stages})
 	}
 	return w.Repo.WriteTree(entries)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // Files are where a restored snapshot goes: the top of a checkout that is
@@ -133,7 +134,7 @@ func (s *restorer) tracked(ctx context.Context) error {
 // files writes what was stored as it was on disk.
 func (s *restorer) files(ctx context.Context) error {
 	r := s.Worktree.Repo
-	if _, err := r.Info(ctx, s.commit+":files"); errors.Is(err, git.ErrNoObject) {
+	if _, err := r.Info(ctx, s.commit+":files"); errors.Is(err, object.ErrMissing) {
 		return nil
 	}
 	entries, err := r.ReadTree(ctx, s.commit+":files")

@@ -13,6 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // Head is what a snapshot had checked out.
@@ -163,7 +164,7 @@ var parts = []string{"files", "staged", "stages/1", "stages/2", "stages/3"}
 func known(ctx context.Context, r *git.Repository, commit string, m meta, parts ...string) (paths, error) {
 	var p paths
 	for _, dir := range parts {
-		if _, err := r.Info(ctx, commit+":"+dir); errors.Is(err, git.ErrNoObject) {
+		if _, err := r.Info(ctx, commit+":"+dir); errors.Is(err, object.ErrMissing) {
 			continue
 		}
 		entries, err := r.ReadTree(ctx, commit+":"+dir)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // ErrChanging says that a worktree did not hold still for long enough to be
@@ -60,7 +61,7 @@ func (s *saver) save(ctx context.Context) error {
 	if err := s.surveyIndex(ctx); err != nil {
 		return err
 	}
-	var state []git.TreeEntry
+	var state []object.TreeEntry
 	var parents []string
 	err := together(
 		func() error { return s.surveyFiles(ctx) },
@@ -88,7 +89,7 @@ func (s *saver) save(ctx context.Context) error {
 	if s.isLast(ctx, tree) {
 		return nil
 	}
-	s.saved.Commit, err = s.batch.WriteCommit(git.Commit{
+	s.saved.Commit, err = s.batch.WriteCommit(object.Commit{
 		Tree: tree, Parents: parents, Signature: fmt.Sprintf("Croft <croft@localhost> %d +0000", time.Now().Unix()),
 		Message: s.message(),
 	})
@@ -145,7 +146,7 @@ type saver struct {
 	root  string
 	meta  meta
 	saved Saved
-	batch *git.Batch
+	batch *object.Batch
 	began time.Time
 	is    fsx.Identity // of the worktree's directory
 
@@ -163,6 +164,6 @@ type saver struct {
 	convertible map[string]git.Conversion // files that git may write otherwise than they are stored
 	intended    bool                      // something is going to be added
 	staged      map[string]struct{}       // paths that are staged otherwise than HEAD has them
-	stored      []git.TreeEntry           // files that are stored
+	stored      []object.TreeEntry        // files that are stored
 	secrets     []string                  // files that were written for this snapshot
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // Seen is what Save saw of the files of a worktree. By it a rewind knows, at the
@@ -104,7 +105,7 @@ func (s *saver) keepSeen() {
 func contentsOf(ctx context.Context, r *git.Repository, commit string) (map[string]content, error) {
 	all := map[string]content{}
 	for _, dir := range []string{"staged", "files"} { // the later counts
-		if _, err := r.Info(ctx, commit+":"+dir); errors.Is(err, git.ErrNoObject) {
+		if _, err := r.Info(ctx, commit+":"+dir); errors.Is(err, object.ErrMissing) {
 			continue
 		}
 		entries, err := r.ReadTree(ctx, commit+":"+dir)

@@ -18,11 +18,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // storeState stores what git knows of the worktree: what is staged, and its own
 // part of the git directory.
-func (s *saver) storeState(ctx context.Context) ([]git.TreeEntry, error) {
+func (s *saver) storeState(ctx context.Context) ([]object.TreeEntry, error) {
 	var err error
 	if s.meta.Head.Branch, s.meta.Head.OID, err = s.w.Head(ctx); err != nil {
 		return nil, err
@@ -30,10 +31,10 @@ func (s *saver) storeState(ctx context.Context) ([]git.TreeEntry, error) {
 	if s.sel.Stowed != nil {
 		s.meta.Head.Branch = s.sel.Stowed.Branch
 	}
-	var entries []git.TreeEntry
+	var entries []object.TreeEntry
 	add := func(mode, name, oid string, err error) error {
 		if err == nil && oid != "" {
-			entries = append(entries, git.TreeEntry{Mode: mode, Name: name, OID: oid})
+			entries = append(entries, object.TreeEntry{Mode: mode, Name: name, OID: oid})
 		}
 		return err
 	}
@@ -86,24 +87,24 @@ func indexTree(ctx context.Context, w *git.Worktree, conflicted []string) (strin
 
 // storeRest stores what was found and is not stored yet, and returns the
 // entries for it.
-func (s *saver) storeRest() ([]git.TreeEntry, error) {
+func (s *saver) storeRest() ([]object.TreeEntry, error) {
 	if err := s.storeFiles(slices.Sorted(maps.Keys(s.files))); err != nil {
 		return nil, err
 	}
-	var entries []git.TreeEntry
+	var entries []object.TreeEntry
 	if len(s.stored) > 0 {
 		oid, err := s.batch.WriteTree(s.stored)
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, git.TreeEntry{Mode: "40000", Name: "files", OID: oid})
+		entries = append(entries, object.TreeEntry{Mode: "40000", Name: "files", OID: oid})
 	}
 	if len(s.nested) > 0 {
 		oid, err := s.storeNested()
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, git.TreeEntry{Mode: "100644", Name: "nested.tar", OID: oid})
+		entries = append(entries, object.TreeEntry{Mode: "100644", Name: "nested.tar", OID: oid})
 	}
 	if s.sel.Stowed != nil {
 		s.meta.Head.Branch = s.sel.Stowed.Branch
@@ -113,7 +114,7 @@ func (s *saver) storeRest() ([]git.TreeEntry, error) {
 		return nil, err
 	}
 	oid, err := s.batch.WriteBlob(text)
-	return append(entries, git.TreeEntry{Mode: "100644", Name: "meta.json", OID: oid}), err
+	return append(entries, object.TreeEntry{Mode: "100644", Name: "meta.json", OID: oid}), err
 }
 
 // admin is the admin directory that is stored.
@@ -130,7 +131,7 @@ func (s *saver) admin() string {
 // storeChanged stores those of some tracked files that are not as a checkout
 // would write them.
 func (s *saver) storeChanged(paths []string, conversions map[string]git.Conversion) error {
-	return s.storeEach(paths, func(path string) (git.TreeEntry, int64, error) {
+	return s.storeEach(paths, func(path string) (object.TreeEntry, int64, error) {
 		staged, back := s.index.Entries[s.plain[path]], false
 		e, size, err := s.storeEntry(path, func(full string) (oid string, err error) {
 			if conversions[path].CRLF {
@@ -153,7 +154,7 @@ func (s *saver) storeChanged(paths []string, conversions map[string]git.Conversi
 
 // storeFiles stores files whose objects may be known.
 func (s *saver) storeFiles(paths []string) error {
-	return s.storeEach(paths, func(path string) (git.TreeEntry, int64, error) {
+	return s.storeEach(paths, func(path string) (object.TreeEntry, int64, error) {
 		return s.storeEntry(path, func(full string) (string, error) {
 			if known := s.files[path]; known != "" {
 				return known, nil
@@ -165,8 +166,8 @@ func (s *saver) storeFiles(paths []string) error {
 
 // storeEach stores the raw contents of files and links. Several are written at
 // once.
-func (s *saver) storeEach(paths []string, store func(path string) (git.TreeEntry, int64, error)) error {
-	entries, sizes := make([]git.TreeEntry, len(paths)), make([]int64, len(paths))
+func (s *saver) storeEach(paths []string, store func(path string) (object.TreeEntry, int64, error)) error {
+	entries, sizes := make([]object.TreeEntry, len(paths)), make([]int64, len(paths))
 	var g errgroup.Group
 	g.SetLimit(writers)
 	for i, path := range paths {
@@ -194,8 +195,8 @@ const writers = 4
 
 // storeEntry stores one file or link. What is neither gives no entry; what
 // vanished is an error, and the snapshot begins again.
-func (s *saver) storeEntry(path string, contents func(full string) (string, error)) (git.TreeEntry, int64, error) {
-	full, e := filepath.Join(s.root, path), git.TreeEntry{Mode: "100644"}
+func (s *saver) storeEntry(path string, contents func(full string) (string, error)) (object.TreeEntry, int64, error) {
+	full, e := filepath.Join(s.root, path), object.TreeEntry{Mode: "100644"}
 	info, err := os.Lstat(full)
 	if err != nil {
 		return e, 0, err
@@ -262,11 +263,11 @@ func (s *saver) storeFile(full, there string) (string, error) {
 }
 
 // storeStages keeps the objects of a conflict: stages/1/path and so on.
-func (s *saver) storeStages(b *git.Batch) (string, error) {
+func (s *saver) storeStages(b *object.Batch) (string, error) {
 	root := &dir{}
 	for _, e := range s.index.Entries {
 		if e.Stage > 0 && e.Mode != "160000" {
-			root.add(fmt.Sprintf("%d/%s", e.Stage, e.Path), git.TreeEntry{Mode: e.Mode, OID: e.OID})
+			root.add(fmt.Sprintf("%d/%s", e.Stage, e.Path), object.TreeEntry{Mode: e.Mode, OID: e.OID})
 		}
 	}
 	if len(root.dirs) == 0 {

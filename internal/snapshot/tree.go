@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // dir is a directory of a tree in the making.
 type dir struct {
-	files []git.TreeEntry
+	files []object.TreeEntry
 	dirs  map[string]*dir
 }
 
@@ -32,7 +32,7 @@ func flatPath(name string) string {
 }
 
 // add puts an entry at a path with slashes.
-func (d *dir) add(path string, e git.TreeEntry) {
+func (d *dir) add(path string, e object.TreeEntry) {
 	for {
 		first, rest, ok := strings.Cut(path, "/")
 		if !ok {
@@ -51,14 +51,14 @@ func (d *dir) add(path string, e git.TreeEntry) {
 }
 
 // write stores the directory and all below it.
-func (d *dir) write(b *git.Batch) (string, error) {
+func (d *dir) write(b *object.Batch) (string, error) {
 	entries := d.files
 	for name, sub := range d.dirs {
 		oid, err := sub.write(b)
 		if err != nil {
 			return "", err
 		}
-		entries = append(entries, git.TreeEntry{Mode: "40000", Name: name, OID: oid})
+		entries = append(entries, object.TreeEntry{Mode: "40000", Name: name, OID: oid})
 	}
 	return b.WriteTree(entries)
 }

@@ -1,4 +1,4 @@
-package git
+package object
 
 import (
 	"bufio"
@@ -17,7 +17,7 @@ import (
 // objectPack is a pack that is read here. Nothing in it or in its index is
 // believed: every place is looked at within bounds, and what comes out is hashed.
 type objectPack struct {
-	files *objectFiles
+	files *Files
 	base  string // of its files, without their endings
 	index *os.File
 	data  *os.File // opened when it is needed
@@ -48,7 +48,7 @@ const (
 	heldBases = 16 << 20 // bytes
 )
 
-func openObjectPack(o *objectFiles, base string) (*objectPack, error) {
+func openObjectPack(o *Files, base string) (*objectPack, error) {
 	index, err := fsx.Open(base + ".idx")
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (p *objectPack) offset(table, n, count int64) (int64, error) {
 }
 
 // hashed reads the object at a place and names it after its contents.
-func (p *objectPack) hashed(ctx context.Context, at int64, keep keeping) (Object, error) {
+func (p *objectPack) hashed(ctx context.Context, at int64, keep Keep) (Object, error) {
 	if err := p.openData(); err != nil {
 		return Object{}, err
 	}
@@ -154,14 +154,14 @@ func (p *objectPack) hashed(ctx context.Context, at int64, keep keeping) (Object
 	if err != nil {
 		return Object{}, err
 	}
-	if kind := packLetter[code]; kind != "" && (keep == keepNothing || kind == "blob" && size > maxKept) {
+	if kind := packLetter[code]; kind != "" && (keep == KeepNothing || kind == "blob" && size > maxKept) {
 		z, err := p.files.inflate(in)
 		if err != nil {
 			p.files.zlib = nil
 			return Object{}, err
 		}
 		h := p.files.startHash(kind, size)
-		if err := readUntil(ctx, h, z); err != nil {
+		if err := CopyContext(ctx, h, z); err != nil {
 			return Object{}, err
 		}
 		return Object{OID: hex.EncodeToString(h.Sum(nil)), Type: kind, Size: size}, nil
@@ -270,7 +270,7 @@ func (p *objectPack) hold(at int64, got packedObject) {
 func (p *objectPack) baseOf(in *bufio.Reader, code byte, at int64) (int64, error) {
 	switch code {
 	case refDelta:
-		oid := make([]byte, p.files.repo.oidLen()/2)
+		oid := make([]byte, p.files.format.Size())
 		if _, err := io.ReadFull(in, oid); err != nil {
 			return 0, err
 		}

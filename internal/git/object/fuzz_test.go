@@ -1,4 +1,4 @@
-package git
+package object
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ func FuzzParseTree(f *testing.F) {
 	f.Add([]byte("100644 a\x00" + strings.Repeat("x", 20) + "40000 b\x00" + strings.Repeat("y", 20)))
 	f.Add([]byte("100644 ../a\x00" + strings.Repeat("x", 19)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		entries, err := (&Repository{}).parseTree(data)
+		entries, err := ParseTree(data, 20)
 		if err != nil {
 			return
 		}
@@ -27,7 +27,7 @@ func FuzzParseTree(f *testing.F) {
 			b.WriteString(e.Mode + " " + e.Name + "\x00")
 			b.Write(oid)
 		}
-		again, err := (&Repository{}).parseTree(b.Bytes())
+		again, err := ParseTree(b.Bytes(), 20)
 		if err != nil || !slices.Equal(again, entries) {
 			t.Fatalf("not the same when it is read again: %+v, %v", again, err)
 		}
@@ -51,7 +51,7 @@ func FuzzParseCommit(f *testing.F) {
 	f.Add([]byte("tree " + oid + "\nparent " + oid + "\nauthor A <a> 1 +0000\ncommitter C <c> 2 +0000\nencoding x\n\nmessage\n"))
 	f.Add([]byte("tree \n\n\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := parseCommit(Object{OID: oid, Type: "commit", Size: int64(len(data)), Data: data})
+		c, err := ParseCommit(Object{OID: oid, Type: "commit", Size: int64(len(data)), Data: data})
 		if err == nil && c.Tree == "" {
 			t.Error("a commit without a tree")
 		}

@@ -1,4 +1,4 @@
-package git
+package object
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ type packEntry struct {
 }
 
 // packObject compresses an object.
-func (r *Repository) packObject(kind string, oid, text []byte) (packEntry, error) {
+func packObject(kind string, oid, text []byte) (packEntry, error) {
 	var out bytes.Buffer
 	size := uint64(len(text))
 	c := packKinds[kind]<<4 | byte(size&0x0f)
@@ -36,8 +36,8 @@ func (r *Repository) packObject(kind string, oid, text []byte) (packEntry, error
 		c = byte(size & 0x7f)
 	}
 	out.WriteByte(c)
-	z := r.deflater(&out)
-	defer r.deflaters.Put(z)
+	z := deflater(&out)
+	defer deflaters.Put(z)
 	_, err := z.Write(text)
 	if err = errors.Join(err, z.Close()); err != nil {
 		return packEntry{}, err
@@ -60,9 +60,9 @@ func (p *packBuffer) add(e packEntry) {
 type stagedPack struct{ name, data, index string }
 
 // write writes the pack and its index to temporary files in a directory.
-func (p *packBuffer) write(dir *fsx.TreeDir, newHash func() hash.Hash) (stagedPack, error) {
+func (p *packBuffer) write(dir *fsx.TreeDir, format Format) (stagedPack, error) {
 	const headLen = 12
-	pack := make([]byte, 0, headLen+p.size+newHash().Size())
+	pack := make([]byte, 0, headLen+p.size+format.Size())
 	pack = append(pack, "PACK\x00\x00\x00\x02"...)
 	pack = binary.BigEndian.AppendUint32(pack, uint32(len(p.entries)))
 	places := make([]packPlace, len(p.entries))
@@ -70,7 +70,7 @@ func (p *packBuffer) write(dir *fsx.TreeDir, newHash func() hash.Hash) (stagedPa
 		places[i] = packPlace{oid: e.oid, sum: crc32.ChecksumIEEE(e.data), offset: uint32(len(pack))}
 		pack = append(pack, e.data...)
 	}
-	h := newHash()
+	h := format.New()
 	h.Write(pack)
 	sum := h.Sum(nil)
 	pack = append(pack, sum...)
@@ -79,7 +79,7 @@ func (p *packBuffer) write(dir *fsx.TreeDir, newHash func() hash.Hash) (stagedPa
 	if staged.data, err = writeTemp(dir, "tmp_pack_", pack); err != nil {
 		return staged, err
 	}
-	if staged.index, err = writeTemp(dir, "tmp_idx_", packIndex(places, sum, newHash())); err != nil {
+	if staged.index, err = writeTemp(dir, "tmp_idx_", packIndex(places, sum, format.New())); err != nil {
 		return staged, errors.Join(err, os.Remove(staged.data))
 	}
 	return staged, nil

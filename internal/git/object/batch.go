@@ -1,4 +1,4 @@
-package git
+package object
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -22,7 +21,7 @@ import (
 // Batch writes objects that appear together: they lie under temporary names
 // until Flush has all of them on disk. Several goroutines may write.
 type Batch struct {
-	repo  *Repository
+	store Store
 	limit int64 // size of the largest object that goes into a pack
 	anew  bool  // files that are there are replaced
 
@@ -42,32 +41,33 @@ type Batch struct {
 // stagedObject is an object in a temporary file.
 type stagedObject struct{ oid, file string }
 
+// The limits of what is packed.
 const (
-	packLimit  = 1 << 20  // larger objects get a file each
+	PackLimit  = 1 << 20  // larger objects get a file each
 	packMemory = 32 << 20 // how much is compressed before a pack is written
 )
 
-// Batch begins a batch of objects that have a file each: nothing but pruning
+// NewBatch begins a batch of objects that have a file each: nothing but pruning
 // removes those, however long it takes until a ref names them. Call Flush to
 // keep what was written, and Discard after all.
-func (r *Repository) Batch() *Batch { return r.batch(-1) }
+func NewBatch(s Store) *Batch { return newBatch(s, -1) }
 
-// PackBatch begins a batch whose small objects go into one pack, so that two
+// NewPackBatch begins a batch whose small objects go into one pack, so that two
 // files are synced for all of them; a large one is a file of its own, which a
 // later batch that has it too finds again. Discard is called once a ref names
 // what was written, or nothing is going to.
-func (r *Repository) PackBatch() *Batch { return r.batch(packLimit) }
+func NewPackBatch(s Store) *Batch { return newBatch(s, PackLimit) }
 
-// AnewBatch is Batch for objects that cannot be read: what lies at their places is
-// replaced.
-func (r *Repository) AnewBatch() *Batch {
-	b := r.Batch()
+// NewReplacingBatch is NewBatch for objects that cannot be read: what lies at their
+// places is replaced.
+func NewReplacingBatch(s Store) *Batch {
+	b := NewBatch(s)
 	b.anew = true
 	return b
 }
 
-func (r *Repository) batch(limit int64) *Batch {
-	return &Batch{repo: r, limit: limit, seen: map[string]bool{}, staged: map[string]bool{}}
+func newBatch(s Store, limit int64) *Batch {
+	return &Batch{store: s, limit: limit, seen: map[string]bool{}, staged: map[string]bool{}}
 }
 
 // WriteBlob adds data as an object and returns its name.
@@ -89,54 +89,22 @@ func (b *Batch) WriteBlobUnless(there string, in io.Reader, size int64) (string,
 
 // WriteTree adds a tree and returns its name.
 func (b *Batch) WriteTree(entries []TreeEntry) (string, error) {
-	text, err := treeText(entries)
+	text, err := EncodeTree(entries)
 	if err != nil {
 		return "", err
 	}
 	return b.write("tree", int64(len(text)), bytes.NewReader(text), "")
 }
 
-// treeText is a tree as git stores it.
-func treeText(entries []TreeEntry) ([]byte, error) {
-	sorted := slices.Clone(entries)
-	slices.SortFunc(sorted, func(a, b TreeEntry) int { return strings.Compare(a.sortKey(), b.sortKey()) })
-	var text bytes.Buffer
-	for _, e := range sorted {
-		oid, err := hex.DecodeString(e.OID)
-		if err != nil || strings.ContainsAny(e.Name, "/\x00") || e.Name == "" {
-			return nil, fmt.Errorf("not a tree entry: %q", e.Name)
-		}
-		text.WriteString(e.Mode + " " + e.Name + "\x00")
-		text.Write(oid)
-	}
-	return text.Bytes(), nil
-}
-
 // WriteCommit adds a commit and returns its name.
 func (b *Batch) WriteCommit(c Commit) (string, error) {
-	text := c.text()
+	text := c.Encode()
 	return b.write("commit", int64(len(text)), bytes.NewReader(text), "")
 }
 
-// WriteTree stores a tree and returns its name.
-func (r *Repository) WriteTree(entries []TreeEntry) (string, error) {
-	return r.alone(func(b *Batch) (string, error) { return b.WriteTree(entries) })
-}
-
-// WriteCommit stores a commit and returns its name.
-func (r *Repository) WriteCommit(c Commit) (string, error) {
-	return r.alone(func(b *Batch) (string, error) { return b.WriteCommit(c) })
-}
-
-// alone writes one object in a batch of its own.
-func (r *Repository) alone(write func(*Batch) (string, error)) (string, error) {
-	b := r.Batch()
-	defer b.Discard()
-	oid, err := write(b)
-	if err != nil {
-		return "", err
-	}
-	return oid, b.Flush()
+// Write adds an object of any type, and returns its name.
+func (b *Batch) Write(kind string, size int64, data io.Reader) (string, error) {
+	return b.write(kind, size, data, "")
 }
 
 // write stages an object, unless it is the one that is there.
@@ -150,11 +118,11 @@ func (b *Batch) write(kind string, size int64, data io.Reader, there string) (st
 		return "", otherSize(kind, size, err)
 	}
 	text = text[:size]
-	oid := b.repo.hashObject(kind, text)
+	oid := b.store.Format.Hash(kind, text)
 	if there == hex.EncodeToString(oid) || !b.first(oid) {
 		return hex.EncodeToString(oid), nil
 	}
-	e, err := b.repo.packObject(kind, oid, text)
+	e, err := packObject(kind, oid, text)
 	if err != nil {
 		return "", err
 	}
@@ -179,7 +147,7 @@ func (b *Batch) IsThere(ctx context.Context) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for raw := range b.seen {
-		if _, err := b.repo.Info(ctx, hex.EncodeToString([]byte(raw))); err != nil {
+		if err := b.store.Has(ctx, hex.EncodeToString([]byte(raw))); err != nil {
 			return false
 		}
 	}
@@ -204,7 +172,7 @@ func (b *Batch) seal() error {
 	}
 	var p stagedPack
 	err := b.in("objects/pack", func(d *fsx.TreeDir) (err error) {
-		p, err = b.pack.write(d, b.repo.newHash)
+		p, err = b.pack.write(d, b.store.Format)
 		return err
 	})
 	if err != nil {
@@ -224,7 +192,7 @@ func (b *Batch) writeLoose(kind string, size int64, data io.Reader, there string
 	if err != nil {
 		return "", err
 	}
-	oid, err := b.repo.deflate(f, kind, size, data)
+	oid, err := b.store.Format.Deflate(f, kind, size, data)
 	if err == nil {
 		err = f.Chmod(0o444)
 	}
@@ -236,17 +204,13 @@ func (b *Batch) writeLoose(kind string, size int64, data io.Reader, there string
 	if oid == there || b.staged[oid] {
 		return oid, os.Remove(f.Name())
 	}
-	if !b.anew && b.repo.freshen(oid) {
-		b.old = append(b.old, b.repo.loosePath(oid))
+	if !b.anew && b.store.freshen(oid) {
+		b.old = append(b.old, b.store.LoosePath(oid))
 		return oid, os.Remove(f.Name())
 	}
 	b.loose, b.staged[oid] = append(b.loose, stagedObject{oid, f.Name()}), true
 	return oid, nil
 }
-
-// syncers are how many files are synced at once; file systems write their
-// journal once for those that wait together.
-const syncers = 32
 
 // Flush makes the objects durable and then gives them their names, first those that
 // were written first: whoever writes what an object leads to before it leaves no
@@ -260,14 +224,14 @@ func (b *Batch) Flush() error {
 	if err := b.sync(); err != nil {
 		return err
 	}
-	objects := filepath.Join(b.repo.CommonDir, "objects")
+	objects := filepath.Join(b.store.CommonDir, "objects")
 	var dirs []string
 	for len(b.loose) > 0 {
 		o := b.loose[0]
 		if err := b.place(o.file, o.oid); err != nil {
 			return err
 		}
-		dirs = append(dirs, objects, filepath.Dir(b.repo.loosePath(o.oid)))
+		dirs = append(dirs, objects, filepath.Dir(b.store.LoosePath(o.oid)))
 		b.loose = b.loose[1:]
 	}
 	for len(b.packs) > 0 {
@@ -293,7 +257,7 @@ func (b *Batch) sync() error {
 		names = append(names, p.data, p.index)
 	}
 	var g errgroup.Group
-	g.SetLimit(syncers)
+	g.SetLimit(fsx.Syncers)
 	for _, name := range names {
 		g.Go(func() error {
 			err := fsx.SyncReadOnly(name)
@@ -324,8 +288,8 @@ func (b *Batch) place(name, oid string) (err error) {
 // empty, also right after it was made.
 const placings = 20
 
-// keepText is what the files say that keep a pack.
-const keepText = "croft: until a ref names it\n"
+// KeepText is what the files say that keep a pack.
+const KeepText = "croft: until a ref names it\n"
 
 // placePack gives a staged pack its names. The index comes last, because git
 // looks for that. Until the batch is discarded a third file keeps somebody
@@ -333,15 +297,15 @@ const keepText = "croft: until a ref names it\n"
 func (b *Batch) placePack(p stagedPack) error {
 	base := "pack-" + p.name
 	return b.in("objects/pack", func(d *fsx.TreeDir) error {
-		err := d.AddFile(base+".keep", []byte(keepText))
+		err := d.AddFile(base+".keep", []byte(KeepText))
 		if errors.Is(err, os.ErrExist) { // of somebody who writes the same, and lets go of it in his own time
-			base = "pack-" + b.repo.anyName()
-			err = d.AddFile(base+".keep", []byte(keepText))
+			base = "pack-" + b.store.Format.anyName()
+			err = d.AddFile(base+".keep", []byte(KeepText))
 		}
 		if err != nil {
 			return err
 		}
-		b.kept = append(b.kept, filepath.Join(b.repo.CommonDir, "objects", "pack", base+".keep"))
+		b.kept = append(b.kept, filepath.Join(b.store.CommonDir, "objects", "pack", base+".keep"))
 		if err := d.Rename(filepath.Base(p.data), base+".pack"); err != nil {
 			return err
 		}
@@ -351,8 +315,8 @@ func (b *Batch) placePack(p stagedPack) error {
 
 // anyName is a name for a pack that no other has. What git calls a pack by says
 // nothing of what is in it.
-func (r *Repository) anyName() string {
-	name := make([]byte, len(r.ZeroOID())/2)
+func (f Format) anyName() string {
+	name := make([]byte, f.Size())
 	_, _ = rand.Read(name) // it never fails
 	return hex.EncodeToString(name)
 }
@@ -363,7 +327,7 @@ func (b *Batch) in(dir string, do func(*fsx.TreeDir) error) error {
 	b.filesMu.Lock()
 	defer b.filesMu.Unlock()
 	if b.files == nil {
-		b.files = fsx.OpenTree(b.repo.CommonDir)
+		b.files = fsx.OpenTree(b.store.CommonDir)
 	}
 	d, err := b.files.MakeDir(dir)
 	if err == nil {
@@ -380,8 +344,8 @@ func (b *Batch) in(dir string, do func(*fsx.TreeDir) error) error {
 func (b *Batch) Discard() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if told := b.repo.git.opts.Packed; told != nil && len(b.kept) > 0 {
-		defer told(b.repo)
+	if told := b.store.Packed; told != nil && len(b.kept) > 0 {
+		defer told()
 	}
 	for _, o := range b.loose {
 		_ = os.Remove(o.file)
