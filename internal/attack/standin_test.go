@@ -56,6 +56,7 @@ func TestRegistrationSwappedUnderGit(t *testing.T) {
 				h.commit("main goes on")
 				victim := h.precious("victim")
 				h.git(victim.dir, "init", "--quiet")
+				h.git(victim.dir, "config", "maintenance.auto", "false") // a newer git goes on in the background
 				h.git(victim.dir, "add", "--all")
 				h.git(victim.dir, "commit", "--quiet", "--message", "theirs")
 				must(t, os.MkdirAll(victim.file("logs"), 0o755))
