@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"internal/merge":                 {".", "internal/git", "internal/git/object"},
 	"internal/layout/layouttest":     {".", "internal/layout"},
 	"internal/provision":             {".", "internal/fsx", "internal/git"},
+	"internal/radar":                 {".", "internal/git"},
 	"internal/snapshot":              {"internal/failpoint", "internal/fsx", "internal/git", "internal/git/object"},
 	"internal/checkout":              {".", "internal/fsx"},
 	"internal/checkout/direct":       {".", "internal/checkout"},
@@ -64,7 +65,7 @@ var mayImport = map[string][]string{
 	"engine": {
 		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/checkout/worktree",
 		"internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git",
-		"internal/git/object", "internal/journal", "internal/layout", "internal/merge", "internal/oplog", "internal/proc", "internal/provision",
+		"internal/git/object", "internal/journal", "internal/layout", "internal/merge", "internal/oplog", "internal/proc", "internal/provision", "internal/radar",
 		"internal/scratch", "internal/snapshot",
 	},
 	"connect":     {".", "engine", "internal/config"},
@@ -87,7 +88,7 @@ var mayImport = map[string][]string{
 // hands it.
 var engineParts = []string{
 	"internal/checkout", "internal/config", "internal/journal", "internal/layout", "internal/merge", "internal/provision",
-	"internal/snapshot",
+	"internal/radar", "internal/snapshot",
 }
 
 // testSupport are the packages that only tests import. Nothing else may link
@@ -148,6 +149,7 @@ var fileCalls = []string{"os.RemoveAll", "os.Rename", "os.WriteFile", "os.ReadFi
 // deletions are: its reads and writes have tests of their own.
 var fileCallers = map[string][]string{
 	"engine":                     fileCalls,
+	"internal/radar":             fileCalls,
 	"internal/snapshot":          fileCalls,
 	"internal/scratch":           fileCalls,
 	"internal/provision":         fileCalls,
@@ -164,7 +166,7 @@ var fileCallers = map[string][]string{
 // host.
 var fileCallsIn = map[string]string{
 	"engine/checkcache.go":       "caches of checks, in the state directory",
-	"engine/radarmemory.go":      "a file in the state directory",
+	"internal/radar/memory.go":   "a file in the state directory",
 	"engine/trash_survey.go":     "files in the state directory",
 	"engine/oplocks.go":          "files in the state directory",
 	"internal/git/add.go":        "a directory in the state directory, made for one call",

@@ -105,7 +105,7 @@ func (r *repo) isShared(own map[croft.ID]string) bool {
 func (e *Engine) planOwn(ctx context.Context, p *uninstallPlan, records []journal.Record) error {
 	r := p.r
 	state := e.set.Config().StateDir
-	candidates := []string{e.forecastFile(r)}
+	candidates := []string{e.radarOf(r).File}
 	for _, rec := range records {
 		candidates = append(candidates, e.surveyFile(rec.Workspace.ID))
 	}

@@ -229,7 +229,7 @@ func (e *Engine) list(ctx context.Context, r *repo, f croft.Filter) ([]croft.Wor
 		return nil, err
 	}
 	out, all := []croft.Workspace{}, v.all(ctx, records)
-	e.showCollisions(r, v.refs, all)
+	e.radarOf(r).Show(v.refs, all)
 	for _, w := range all {
 		if matches(w, f) {
 			out = append(out, w)

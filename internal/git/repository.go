@@ -73,6 +73,9 @@ func (r *Repository) formatOf() format {
 	return f
 }
 
+// Version is the version of the git that is run.
+func (r *Repository) Version() (Version, error) { return r.git.Version() }
+
 // Close ends the long-lived processes.
 func (r *Repository) Close() error {
 	r.idle.close()

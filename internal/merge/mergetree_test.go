@@ -4,10 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -23,13 +21,15 @@ func TestEveryStrategyLandsWhatGitMerges(t *testing.T) {
 	}
 	clean, conflicts := 0, 0
 	for seed := range seeds {
-		f := newField(t, gittest.Corpus{Files: 30, Agents: agents, Heat: 25, Seed: uint64(1000 + seed)})
-		stack := Stacker{Attempts: f.radar.Attempts, Identity: git.Identity{Author: ann, Committer: ann}, Now: func() time.Time { return stackTime }}
-		for _, head := range f.scene.Heads {
-			out, err := f.TryGit(f.Dir, "merge-tree", "--write-tree", "--no-messages", f.scene.Target, head)
+		corpus := gittest.Corpus{Files: 30, Agents: agents, Heat: 25, Seed: uint64(1000 + seed)}
+		r := newBench(t, gittest.Grow(t, corpus))
+		target := r.Git("rev-parse", "main")
+		for i := range agents {
+			head := r.Git("rev-parse", corpus.Branch(i))
+			out, err := r.TryGit(r.Dir, "merge-tree", "--write-tree", "--no-messages", target, head)
 			want, _, _ := strings.Cut(out, "\n")
 			for _, strategy := range []croft.Strategy{croft.StrategyNoFF, croft.StrategySquash} {
-				steps, serr := stack.Stack(t.Context(), f.scene.Target, []Item{{Kind: croft.KindMerge, Strategy: strategy, Head: head, Message: "m"}})
+				steps, serr := r.stack.Stack(t.Context(), target, []Item{{Kind: croft.KindMerge, Strategy: strategy, Head: head, Message: "m"}})
 				if serr != nil {
 					t.Fatalf("seed %d, %s: %v", seed, head, serr)
 				}
@@ -40,7 +40,7 @@ func TestEveryStrategyLandsWhatGitMerges(t *testing.T) {
 					conflicts++
 					continue
 				}
-				landed, rerr := f.radar.Attempts.ReadCommit(t.Context(), step.Commit)
+				landed, rerr := r.at.ReadCommit(t.Context(), step.Commit)
 				if rerr != nil || landed.Tree != want || step.Tree != want {
 					t.Fatalf("seed %d, %s by %s: the tree is %s (%v), git's is %s", seed, head, strategy, landed.Tree, rerr, want)
 				}

@@ -8,6 +8,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft/internal/proc"
 )
 
 // Corpus describes a repository full of work that collides in every way that
@@ -41,6 +44,21 @@ type point struct {
 
 // Branch is the branch of an agent.
 func (c Corpus) Branch(i int) string { return fmt.Sprintf("agent/%03d", i) }
+
+// Grow returns a repository with a corpus in it.
+func Grow(t testing.TB, c Corpus) *Repo {
+	t.Helper()
+	r := Empty(t)
+	var in bytes.Buffer
+	if _, err := c.WriteTo(&in); err != nil {
+		t.Fatal(err)
+	}
+	_, err := proc.Run(t.Context(), proc.Command{Path: "git", Args: []string{"fast-import", "--quiet", "--force"}, Env: r.Env, Dir: r.Dir, Stdin: &in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
 
 // WriteTo writes the corpus in the language of git fast-import: a branch main
 // and one for each agent.

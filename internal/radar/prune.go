@@ -1,4 +1,4 @@
-package merge
+package radar
 
 import (
 	"cmp"
@@ -24,10 +24,10 @@ import (
 // their base, so that the same stretches of the target's history are on many
 // sides. Each side is therefore taken apart into spans, which are looked at
 // once. All spans of a side together touch at least what the side does.
-func (l *look) prune(ctx context.Context, k *kinship, pairs []pair) ([]pair, error) {
+func (l *scan) prune(ctx context.Context, k *ancestry, pairs []pair) ([]pair, error) {
 	c := newCourses(k, pairs)
-	touched, err := spread(l.radar.Workers, c.spans, func(part []git.Span) ([][]string, error) {
-		return l.radar.Attempts.Touched(ctx, part)
+	touched, err := spread(l.scanner.Workers, c.spans, func(part []git.Span) ([][]string, error) {
+		return l.scanner.Attempts.Touched(ctx, part)
 	})
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ type course struct {
 	from  map[int]int
 }
 
-func newCourses(k *kinship, pairs []pair) *courses {
+func newCourses(k *ancestry, pairs []pair) *courses {
 	bases := map[int][]int{} // of each commit
 	for _, p := range pairs {
 		if base := k.base(p.a, p.b); base >= 0 {

@@ -1,4 +1,4 @@
-package merge
+package radar
 
 import (
 	"context"
@@ -11,23 +11,23 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 )
 
-// Radar forecasts which pieces of work collide, by merging them two by two. A
-// pair is merged only if what its sides touched does not rule a conflict out,
-// and if it was not merged before.
-type Radar struct {
+// Scanner finds the commits that collide, by merging them two by two. A pair is
+// merged only if what its sides touched does not rule a conflict out, and if the
+// last scan did not merge it.
+type Scanner struct {
 	Attempts *git.Attempts
 	Workers  int // how many processes at once; default: 1
 }
 
-// Scene is what a radar looks at.
-type Scene struct {
+// Input is what is scanned.
+type Input struct {
 	Target string   // the commit that all of it goes to; empty if there is none
 	Heads  []string // commits
 }
 
-// Sighting is what a radar saw. The next one is handed it, so that it looks
-// only at what has changed.
-type Sighting struct {
+// ScanResult is what a scan found. The next scan is given it, and merges only pairs
+// with a commit that was not there.
+type ScanResult struct {
 	Target     string      `json:"target,omitempty"`
 	Heads      []string    `json:"heads,omitempty"` // those that bring something; each was compared with all the others
 	Idle       []string    `json:"idle,omitempty"`  // those that the target has already
@@ -46,7 +46,7 @@ type Collision struct {
 // Counts says how the answer was come by, in pairs.
 type Counts struct {
 	Pairs      int
-	Remembered int // known from the last sighting
+	Remembered int // known from the last scan
 	Pruned     int // of which no merge was needed to know
 	Merged     int
 }
@@ -54,30 +54,30 @@ type Counts struct {
 // pair names two commits by their places in a list, the smaller first.
 type pair struct{ a, b int }
 
-// Scan looks at a scene. The pairs are those of the heads among each other, in
+// Scan compares commits. The pairs are those of the heads among each other, in
 // their order, and of each head with the target. A head that the target has
 // already collides with nobody.
-func (r *Radar) Scan(ctx context.Context, s Scene, last Sighting) (Sighting, error) {
-	known := recall(last)
-	out := Sighting{Target: s.Target}
-	seen, idle := map[string]bool{s.Target: s.Target != ""}, map[string]bool{}
+func (s *Scanner) Scan(ctx context.Context, in Input, last ScanResult) (ScanResult, error) {
+	known := knownFrom(last)
+	out := ScanResult{Target: in.Target}
+	seen, idle := map[string]bool{in.Target: in.Target != ""}, map[string]bool{}
 	var all []string // the heads, and then the target
-	for _, h := range s.Heads {
-		if h == s.Target || known.isIdle(h, s.Target) {
+	for _, h := range in.Heads {
+		if h == in.Target || known.isIdle(h, in.Target) {
 			idle[h] = true
 		} else if !seen[h] {
 			all = append(all, h)
 		}
 		seen[h] = true
 	}
-	l := &look{radar: r, all: all, target: -1}
-	if s.Target != "" {
+	l := &scan{scanner: s, all: all, target: -1}
+	if in.Target != "" {
 		l.target = len(all)
-		l.all = append(all, s.Target)
+		l.all = append(all, in.Target)
 	}
 	found, err := l.at(ctx, known.missing(l.all))
 	if err != nil {
-		return Sighting{}, err
+		return ScanResult{}, err
 	}
 	for _, i := range l.idle {
 		idle[all[i]] = true
@@ -104,16 +104,16 @@ func (r *Radar) Scan(ctx context.Context, s Scene, last Sighting) (Sighting, err
 	return out, nil
 }
 
-// memory finds pairs in an earlier sighting.
-type memory struct {
+// knownPairs finds pairs in the result of an earlier scan.
+type knownPairs struct {
 	target string
 	heads  map[string]bool // with the target
 	idle   map[string]bool
 	found  map[[2]string]Collision
 }
 
-func recall(last Sighting) *memory {
-	m := &memory{target: last.Target, heads: map[string]bool{}, idle: map[string]bool{}, found: map[[2]string]Collision{}}
+func knownFrom(last ScanResult) *knownPairs {
+	m := &knownPairs{target: last.Target, heads: map[string]bool{}, idle: map[string]bool{}, found: map[[2]string]Collision{}}
 	for _, h := range last.Heads {
 		m.heads[h] = true
 	}
@@ -129,14 +129,14 @@ func recall(last Sighting) *memory {
 	return m
 }
 
-func (m *memory) has(a, b string) bool { return m.heads[a] && m.heads[b] }
+func (m *knownPairs) has(a, b string) bool { return m.heads[a] && m.heads[b] }
 
-func (m *memory) isIdle(head, target string) bool {
+func (m *knownPairs) isIdle(head, target string) bool {
 	return target != "" && m.target == target && m.idle[head]
 }
 
 // collision finds a pair in either order, and gives it in the one asked for.
-func (m *memory) collision(a, b string) (Collision, bool) {
+func (m *knownPairs) collision(a, b string) (Collision, bool) {
 	c, ok := m.found[[2]string{a, b}]
 	if !ok {
 		c, ok = m.found[[2]string{b, a}]
@@ -146,7 +146,7 @@ func (m *memory) collision(a, b string) (Collision, bool) {
 }
 
 // missing lists the pairs that are not known.
-func (m *memory) missing(all []string) []pair {
+func (m *knownPairs) missing(all []string) []pair {
 	var list []pair
 	for i := range all {
 		for j := i + 1; j < len(all); j++ {
@@ -158,22 +158,22 @@ func (m *memory) missing(all []string) []pair {
 	return list
 }
 
-// look compares pairs of commits.
-type look struct {
-	radar  *Radar
-	all    []string
-	target int // its place in all; -1: there is none
-	idle   []int
-	counts Counts
+// scan compares pairs of commits.
+type scan struct {
+	scanner *Scanner
+	all     []string
+	target  int // its place in all; -1: there is none
+	idle    []int
+	counts  Counts
 }
 
 // at finds out which of the pairs collide.
-func (l *look) at(ctx context.Context, fresh []pair) (map[pair]Collision, error) {
+func (l *scan) at(ctx context.Context, fresh []pair) (map[pair]Collision, error) {
 	if len(fresh) == 0 {
 		return nil, nil
 	}
-	l.radar.Attempts.Ahead(ctx)
-	k, err := l.kinship(ctx, fresh)
+	l.scanner.Attempts.Ahead(ctx)
+	k, err := l.ancestry(ctx, fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -202,14 +202,14 @@ func (l *look) at(ctx context.Context, fresh []pair) (map[pair]Collision, error)
 	return found, l.merge(ctx, merged, found)
 }
 
-// kinship finds out how the commits of pairs descend from each other.
-func (l *look) kinship(ctx context.Context, pairs []pair) (*kinship, error) {
+// ancestry finds out how the commits of pairs descend from each other.
+func (l *scan) ancestry(ctx context.Context, pairs []pair) (*ancestry, error) {
 	involved := make([]bool, len(l.all))
 	for _, p := range pairs {
 		involved[p.a], involved[p.b] = true, true
 	}
-	k := newKinship(l.all, involved)
-	for c, err := range l.radar.Attempts.History(ctx, k.heads) {
+	k := newAncestry(l.all, involved)
+	for c, err := range l.scanner.Attempts.History(ctx, k.heads) {
 		if err != nil {
 			return nil, err
 		}
@@ -222,27 +222,27 @@ func (l *look) kinship(ctx context.Context, pairs []pair) (*kinship, error) {
 }
 
 // merge merges pairs and adds those that collide to found.
-func (l *look) merge(ctx context.Context, pairs []pair, found map[pair]Collision) error {
+func (l *scan) merge(ctx context.Context, pairs []pair, found map[pair]Collision) error {
 	commits := make([][2]string, len(pairs))
 	for i, p := range pairs {
 		commits[i] = [2]string{l.all[p.a], l.all[p.b]}
 	}
-	merged, err := spread(l.radar.Workers, commits, func(part [][2]string) ([]git.Tried, error) {
-		return l.radar.Attempts.MergeAll(ctx, part)
+	merged, err := spread(l.scanner.Workers, commits, func(part [][2]string) ([]git.Tried, error) {
+		return l.scanner.Attempts.MergeAll(ctx, part)
 	})
 	if err != nil {
 		return err
 	}
 	for i, m := range merged {
-		if c, collides := judge(m, commits[i]); collides {
+		if c, collides := collisionOf(m, commits[i]); collides {
 			found[pairs[i]] = c
 		}
 	}
 	return nil
 }
 
-// judge says whether two commits collide.
-func judge(m git.Tried, commits [2]string) (Collision, bool) {
+// collisionOf says whether two commits collide.
+func collisionOf(m git.Tried, commits [2]string) (Collision, bool) {
 	c := Collision{A: commits[0], B: commits[1], Paths: plainPaths(m.Conflicts, commits)}
 	if m.Err != nil {
 		c.Reason = croft.Unmergeable

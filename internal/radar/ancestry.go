@@ -1,4 +1,4 @@
-package merge
+package radar
 
 import (
 	"math/bits"
@@ -13,13 +13,13 @@ const (
 	severalBase = -2 // more than one commit is a best common ancestor
 )
 
-// kinship knows the history of several commits, as far back as it takes to say
+// ancestry knows the history of several commits, as far back as it takes to say
 // where any two of them parted.
 //
 // It is told the history from the heads on, and needs no more of it as soon as
 // every commit that it has heard of, but not been told, is an ancestor of all
 // heads: whatever comes after is an ancestor of those.
-type kinship struct {
+type ancestry struct {
 	heads  []string
 	number []int // of each commit that was asked for: its place in heads, -1 if it is none
 	full   set
@@ -41,9 +41,9 @@ type node struct {
 	depth   int // an ancestor's is smaller
 }
 
-// newKinship begins with the commits that are involved.
-func newKinship(all []string, involved []bool) *kinship {
-	k := &kinship{index: map[string]int{}, number: make([]int, len(all))}
+// newAncestry begins with the commits that are involved.
+func newAncestry(all []string, involved []bool) *ancestry {
+	k := &ancestry{index: map[string]int{}, number: make([]int, len(all))}
 	for i, commit := range all {
 		k.number[i] = -1
 		if involved[i] {
@@ -66,7 +66,7 @@ func newKinship(all []string, involved []bool) *kinship {
 }
 
 // find is the place of a commit among the nodes.
-func (k *kinship) find(commit string) int {
+func (k *ancestry) find(commit string) int {
 	n, ok := k.index[commit]
 	if !ok {
 		n = len(k.nodes)
@@ -78,7 +78,7 @@ func (k *kinship) find(commit string) int {
 }
 
 // inherit says that heads have a commit, and with it its ancestors.
-func (k *kinship) inherit(n int, heads set) {
+func (k *ancestry) inherit(n int, heads set) {
 	type step struct {
 		node  int
 		heads set
@@ -106,7 +106,7 @@ func (k *kinship) inherit(n int, heads set) {
 }
 
 // add tells a commit.
-func (k *kinship) add(c git.Ancestor) {
+func (k *ancestry) add(c git.Ancestor) {
 	n := k.find(c.Commit)
 	if k.nodes[n].told {
 		return
@@ -125,11 +125,11 @@ func (k *kinship) add(c git.Ancestor) {
 }
 
 // isSettled reports whether enough was told.
-func (k *kinship) isSettled() bool { return k.open == 0 }
+func (k *ancestry) isSettled() bool { return k.open == 0 }
 
 // settle finds the best common ancestors of all pairs of heads: a commit that
 // both have, and of which no child is had by both.
-func (k *kinship) settle() {
+func (k *ancestry) settle() {
 	children := make([][]int, len(k.nodes))
 	for n := range k.nodes {
 		for _, p := range k.nodes[n].parents {
@@ -166,7 +166,7 @@ func (k *kinship) settle() {
 
 // measure finds the depth of each node: one more than that of its deepest
 // parent.
-func (k *kinship) measure(children [][]int) {
+func (k *ancestry) measure(children [][]int) {
 	missing := make([]int, len(k.nodes)) // parents that are yet to be measured
 	var ready []int
 	for n := range k.nodes {
@@ -188,12 +188,12 @@ func (k *kinship) measure(children [][]int) {
 }
 
 // base is the node where two of the commits parted, or noBase, or severalBase.
-func (k *kinship) base(a, b int) int {
+func (k *ancestry) base(a, b int) int {
 	return k.bases[k.number[a]*len(k.heads)+k.number[b]]
 }
 
 // isAncestor reports whether one commit is in the history of another.
-func (k *kinship) isAncestor(a, of int) bool {
+func (k *ancestry) isAncestor(a, of int) bool {
 	n := k.base(a, of)
 	return n >= 0 && k.nodes[n].commit == k.heads[k.number[a]]
 }

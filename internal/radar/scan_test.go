@@ -1,7 +1,6 @@
-package merge
+package radar
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,31 +13,22 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/gittest"
-	"github.com/croft-sh/croft/internal/proc"
 )
 
-// field is a corpus with the radar over it.
+// field is a corpus with a scanner over it.
 type field struct {
 	*gittest.Repo
-	radar Radar
-	scene Scene
+	scanner Scanner
+	input   Input
 }
 
 func newField(t *testing.T, c gittest.Corpus) *field {
 	t.Helper()
-	r := gittest.Empty(t)
-	var in bytes.Buffer
-	if _, err := c.WriteTo(&in); err != nil {
-		t.Fatal(err)
-	}
-	_, err := proc.Run(t.Context(), proc.Command{Path: "git", Args: []string{"fast-import", "--quiet", "--force"}, Env: r.Env, Dir: r.Dir, Stdin: &in})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &field{Repo: r, radar: Radar{Attempts: attemptsIn(t, r), Workers: 2}}
-	f.scene.Target = r.Git("rev-parse", "main")
+	r := gittest.Grow(t, c)
+	f := &field{Repo: r, scanner: Scanner{Attempts: attemptsIn(t, r), Workers: 2}}
+	f.input.Target = r.Git("rev-parse", "main")
 	for i := range c.Agents {
-		f.scene.Heads = append(f.scene.Heads, r.Git("rev-parse", c.Branch(i)))
+		f.input.Heads = append(f.input.Heads, r.Git("rev-parse", c.Branch(i)))
 	}
 	return f
 }
@@ -59,9 +49,9 @@ func attemptsIn(t *testing.T, r *gittest.Repo) *git.Attempts {
 	return a
 }
 
-func (f *field) scan(t *testing.T, last Sighting) Sighting {
+func (f *field) scan(t *testing.T, last ScanResult) ScanResult {
 	t.Helper()
-	s, err := f.radar.Scan(t.Context(), f.scene, last)
+	s, err := f.scanner.Scan(t.Context(), f.input, last)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,20 +61,20 @@ func (f *field) scan(t *testing.T, last Sighting) Sighting {
 // full is what merging all pairs says, without leaving any out.
 func (f *field) full(t *testing.T, heads []string) []Collision {
 	t.Helper()
-	all := append(append([]string{}, heads...), f.scene.Target)
+	all := append(append([]string{}, heads...), f.input.Target)
 	var pairs [][2]string
 	for i := range all {
 		for _, b := range all[i+1:] {
 			pairs = append(pairs, [2]string{all[i], b})
 		}
 	}
-	merged, err := f.radar.Attempts.MergeAll(t.Context(), pairs)
+	merged, err := f.scanner.Attempts.MergeAll(t.Context(), pairs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var list []Collision
 	for i, m := range merged {
-		if c, collides := judge(m, pairs[i]); collides {
+		if c, collides := collisionOf(m, pairs[i]); collides {
 			list = append(list, c)
 		}
 	}
@@ -123,7 +113,7 @@ func TestRadarSeesWhatMergingAllPairsSees(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			f := newField(t, gittest.Corpus{Files: []int{60, 300}[seed%2], Agents: 14, Heat: []int{60, 20, 5}[seed%3], Seed: seed})
 			before := f.objects(t)
-			got := f.scan(t, Sighting{})
+			got := f.scan(t, ScanResult{})
 			want := f.full(t, got.Heads)
 			if diff := cmp.Diff(want, got.Collisions); diff != "" {
 				t.Fatalf("full run and radar differ:\n%s", diff)
@@ -169,7 +159,7 @@ func (f *field) advance(t *testing.T, on, path, text string) string {
 
 func TestRadarComparesOnlyWhatChanged(t *testing.T) {
 	f := newField(t, gittest.Corpus{Files: 60, Agents: 12, Heat: 40, Seed: 3})
-	last := f.scan(t, Sighting{})
+	last := f.scan(t, ScanResult{})
 	n := len(last.Heads)
 	if n < 3 || last.Counts.Pairs != n*(n+1)/2 || last.Counts.Remembered != 0 {
 		t.Fatalf("%d heads, %+v", n, last.Counts)
@@ -179,17 +169,17 @@ func TestRadarComparesOnlyWhatChanged(t *testing.T) {
 		change func()
 		fresh  int
 	}{
-		{"a head", func() { f.scene.Heads[4] = f.advance(t, f.scene.Heads[4], "hot/again", "again\n") }, n},
-		{"the target", func() { f.scene.Target = f.advance(t, f.scene.Target, "hot/again", "main\n") }, n},
+		{"a head", func() { f.input.Heads[4] = f.advance(t, f.input.Heads[4], "hot/again", "again\n") }, n},
+		{"the target", func() { f.input.Target = f.advance(t, f.input.Target, "hot/again", "main\n") }, n},
 		{"nothing", func() {}, 0},
-		{"one head fewer", func() { f.scene.Heads = f.scene.Heads[1:] }, 0},
+		{"one head fewer", func() { f.input.Heads = f.input.Heads[1:] }, 0},
 	} {
 		step.change()
 		now := f.scan(t, last)
 		if got := now.Counts.Pruned + now.Counts.Merged; got != step.fresh || got+now.Counts.Remembered != now.Counts.Pairs {
 			t.Errorf("%s changed: %+v, want %d pairs compared", step.what, now.Counts, step.fresh)
 		}
-		anew := f.scan(t, Sighting{})
+		anew := f.scan(t, ScanResult{})
 		anew.Counts = now.Counts
 		if diff := cmp.Diff(anew, now); diff != "" {
 			t.Errorf("%s changed: anew and remembered differ:\n%s", step.what, diff)
@@ -201,28 +191,28 @@ func TestRadarComparesOnlyWhatChanged(t *testing.T) {
 // What the target has already collides with nobody.
 func TestRadarPassesOverWhatIsMerged(t *testing.T) {
 	f := newField(t, gittest.Corpus{Files: 20, Agents: 2, Heat: 100, Seed: 1})
-	base := f.scene.Target
+	base := f.input.Target
 	merged := f.advance(t, base, "hot/x", "merged\n")
 	other := f.advance(t, base, "hot/x", "other\n")
-	f.scene = Scene{Target: f.advance(t, merged, "hot/y", "main\n"), Heads: []string{merged, other, other}}
-	var last Sighting
+	f.input = Input{Target: f.advance(t, merged, "hot/y", "main\n"), Heads: []string{merged, other, other}}
+	var last ScanResult
 	for _, counts := range []Counts{{Pairs: 1, Merged: 1}, {Pairs: 1, Remembered: 1}} {
 		last = f.scan(t, last)
-		want := Sighting{
-			Target: f.scene.Target, Heads: []string{other}, Idle: []string{merged}, Counts: counts,
-			Collisions: []Collision{{A: other, B: f.scene.Target, Paths: []string{"hot/x"}}},
+		want := ScanResult{
+			Target: f.input.Target, Heads: []string{other}, Idle: []string{merged}, Counts: counts,
+			Collisions: []Collision{{A: other, B: f.input.Target, Paths: []string{"hot/x"}}},
 		}
 		if diff := cmp.Diff(want, last); diff != "" {
 			t.Error(diff)
 		}
 	}
 	// The target itself as a head, and no target at all.
-	f.scene.Heads = []string{f.scene.Target, other}
-	if got := f.scan(t, Sighting{}); len(got.Collisions) != 1 || got.Counts.Pairs != 1 {
+	f.input.Heads = []string{f.input.Target, other}
+	if got := f.scan(t, ScanResult{}); len(got.Collisions) != 1 || got.Counts.Pairs != 1 {
 		t.Errorf("with the target as a head: %+v", got)
 	}
-	f.scene = Scene{Heads: []string{merged, other}}
-	if got := f.scan(t, Sighting{}); len(got.Collisions) != 1 || len(got.Heads) != 2 {
+	f.input = Input{Heads: []string{merged, other}}
+	if got := f.scan(t, ScanResult{}); len(got.Collisions) != 1 || len(got.Heads) != 2 {
 		t.Errorf("without a target: %+v", got)
 	}
 }
@@ -230,22 +220,22 @@ func TestRadarPassesOverWhatIsMerged(t *testing.T) {
 func TestRadarTellsWhatHasNoHistoryInCommon(t *testing.T) {
 	f := newField(t, gittest.Corpus{Files: 20, Agents: 2, Heat: 100, Seed: 1})
 	orphan := f.Git("commit-tree", "-m", "orphan", f.Git("rev-parse", "main^{tree}"))
-	one := f.advance(t, f.scene.Target, "hot/x", "one\n")
-	f.scene.Heads = []string{orphan, one}
-	want := []Collision{{A: orphan, B: one, Reason: croft.Unrelated}, {A: orphan, B: f.scene.Target, Reason: croft.Unrelated}}
-	if diff := cmp.Diff(want, f.scan(t, Sighting{}).Collisions); diff != "" {
+	one := f.advance(t, f.input.Target, "hot/x", "one\n")
+	f.input.Heads = []string{orphan, one}
+	want := []Collision{{A: orphan, B: one, Reason: croft.Unrelated}, {A: orphan, B: f.input.Target, Reason: croft.Unrelated}}
+	if diff := cmp.Diff(want, f.scan(t, ScanResult{}).Collisions); diff != "" {
 		t.Error(diff)
 	}
 }
 
 // Where commits parted is what git says, whatever their clocks said.
-func TestKinshipIsThatOfGit(t *testing.T) {
+func TestAncestryIsThatOfGit(t *testing.T) {
 	several := 0
 	for seed := range seeds() {
 		f := newField(t, gittest.Corpus{Files: 9, Agents: 9, Heat: 50, Seed: seed})
-		all := append(f.scene.Heads, f.scene.Target)
-		l := &look{radar: &f.radar, all: all, target: len(all) - 1}
-		k, err := l.kinship(t.Context(), recall(Sighting{}).missing(all))
+		all := append(f.input.Heads, f.input.Target)
+		l := &scan{scanner: &f.scanner, all: all, target: len(all) - 1}
+		k, err := l.ancestry(t.Context(), knownFrom(ScanResult{}).missing(all))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,14 +257,14 @@ func TestKinshipIsThatOfGit(t *testing.T) {
 }
 
 // A long history is read only as far as it takes.
-func TestKinshipReadsNoMoreThanItNeeds(t *testing.T) {
+func TestAncestryReadsNoMoreThanItNeeds(t *testing.T) {
 	f := newField(t, gittest.Corpus{Files: 9, Agents: 2, Heat: 50, Seed: 1})
-	tip := f.scene.Target
+	tip := f.input.Target
 	for range 20 {
 		tip = f.advance(t, tip, "hot/x", tip)
 	}
-	l := &look{radar: &f.radar, all: []string{f.advance(t, tip, "a", "a\n"), f.advance(t, tip, "b", "b\n")}, target: -1}
-	k, err := l.kinship(t.Context(), []pair{{0, 1}})
+	l := &scan{scanner: &f.scanner, all: []string{f.advance(t, tip, "a", "a\n"), f.advance(t, tip, "b", "b\n")}, target: -1}
+	k, err := l.ancestry(t.Context(), []pair{{0, 1}})
 	if err != nil || k.base(0, 1) < 0 || k.nodes[k.base(0, 1)].commit != tip || len(k.nodes) > 4 {
 		t.Errorf("%d commits were read, %v", len(k.nodes), err)
 	}
@@ -307,9 +297,9 @@ func TestPruningLosesLittle(t *testing.T) {
 	kept, exact := 0, 0
 	for seed := range uint64(3) {
 		f := newField(t, gittest.Corpus{Files: 300, Agents: 16, Heat: 5, Seed: seed})
-		l := &look{radar: &f.radar, all: append(f.scene.Heads, f.scene.Target), target: len(f.scene.Heads)}
-		pairs := recall(Sighting{}).missing(l.all)
-		k, err := l.kinship(t.Context(), pairs)
+		l := &scan{scanner: &f.scanner, all: append(f.input.Heads, f.input.Target), target: len(f.input.Heads)}
+		pairs := knownFrom(ScanResult{}).missing(l.all)
+		k, err := l.ancestry(t.Context(), pairs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -323,7 +313,7 @@ func TestPruningLosesLittle(t *testing.T) {
 			from := k.nodes[k.base(p.a, p.b)].commit
 			sides = append(sides, git.Span{From: from, To: l.all[p.a]}, git.Span{From: from, To: l.all[p.b]})
 		}
-		touched, err := f.radar.Attempts.Touched(t.Context(), sides)
+		touched, err := f.scanner.Attempts.Touched(t.Context(), sides)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package engine
+package radar
 
 import (
 	"bufio"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
-	"github.com/croft-sh/croft/internal/merge"
 )
 
 // A forecast is remembered in a file of two lines: what a listing shows of it,
@@ -33,21 +32,17 @@ type rememberedWorkspace struct {
 	Target string   `json:"target,omitempty"` // if it collides with that
 }
 
-func (e *Engine) forecastFile(r *repo) string {
-	return filepath.Join(e.set.Config().StateDir, "forecasts", string(r.id)+".json")
-}
-
-// rememberForecast writes a forecast down. That it cannot be is no failure.
-func (e *Engine) rememberForecast(r *repo, fields []*field, sightings map[string]merge.Sighting, f *croft.Forecast) {
-	shown := remembered{Version: rememberedVersion, Git: e.gitVersion(), Tips: map[string]string{}}
+// remember writes a forecast down. That it cannot be is no failure.
+func (r *Radar) remember(groups []*targetGroup, results map[string]ScanResult, f *croft.Forecast) {
+	shown := remembered{Version: rememberedVersion, Git: r.gitVersion(), Tips: map[string]string{}}
 	at := map[string]int{}
-	for _, field := range fields {
-		if field.tip != "" {
-			shown.Tips[field.target] = field.tip
+	for _, g := range groups {
+		if g.tip != "" {
+			shown.Tips[g.target] = g.tip
 		}
-		for _, w := range field.works {
-			at[w.Workspace.Name] = len(shown.Workspaces)
-			shown.Workspaces = append(shown.Workspaces, rememberedWorkspace{ID: w.Workspace.ID, Head: w.head})
+		for _, c := range g.candidates {
+			at[c.Workspace.Name] = len(shown.Workspaces)
+			shown.Workspaces = append(shown.Workspaces, rememberedWorkspace{ID: c.Workspace.ID, Head: c.Head})
 		}
 	}
 	for _, c := range f.Pairs {
@@ -63,52 +58,52 @@ func (e *Engine) rememberForecast(r *repo, fields []*field, sightings map[string
 	if err != nil {
 		return
 	}
-	second, err := json.Marshal(sightings)
+	second, err := json.Marshal(results)
 	if err != nil {
 		return
 	}
-	file := e.forecastFile(r)
-	if os.MkdirAll(filepath.Dir(file), 0o700) != nil {
+	if os.MkdirAll(filepath.Dir(r.File), 0o700) != nil {
 		return
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), "new-")
+	tmp, err := os.CreateTemp(filepath.Dir(r.File), "new-")
 	if err != nil {
 		return
 	}
 	_, err = tmp.Write(append(append(append(first, '\n'), second...), '\n'))
-	if cerr := tmp.Close(); err != nil || cerr != nil || os.Rename(tmp.Name(), file) != nil {
+	if cerr := tmp.Close(); err != nil || cerr != nil || os.Rename(tmp.Name(), r.File) != nil {
 		_ = os.Remove(tmp.Name())
 	}
 }
 
-// recallSightings reads what the last forecast found out, by targets.
-func (e *Engine) recallSightings(r *repo) map[string]merge.Sighting {
-	f, err := os.Open(e.forecastFile(r))
+// recall reads what the last forecast found out, by targets.
+func (r *Radar) recall() map[string]ScanResult {
+	f, err := os.Open(r.File)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
 	in := json.NewDecoder(bufio.NewReader(f))
 	var shown remembered
-	var sightings map[string]merge.Sighting
-	if in.Decode(&shown) != nil || shown.Version != rememberedVersion || shown.Git != e.gitVersion() || in.Decode(&sightings) != nil {
+	var results map[string]ScanResult
+	if in.Decode(&shown) != nil || shown.Version != rememberedVersion || shown.Git != r.gitVersion() || in.Decode(&results) != nil {
 		return nil
 	}
-	return sightings
+	return results
 }
 
-func (e *Engine) gitVersion() string {
-	v, err := e.git.Version()
+// gitVersion is the version of the git that merges; another one may merge otherwise.
+func (r *Radar) gitVersion() string {
+	v, err := r.Git.Version()
 	if err != nil {
 		return ""
 	}
 	return v.String()
 }
 
-// showCollisions says of workspaces with whom they collided in the last
-// forecast, as far as neither side has moved since. It computes nothing.
-func (e *Engine) showCollisions(r *repo, refs *git.RefReader, list []croft.Workspace) {
-	f, err := os.Open(e.forecastFile(r))
+// Show says of workspaces with whom they collided in the last forecast, as far as
+// neither side has moved since. It computes nothing.
+func (r *Radar) Show(refs *git.RefReader, list []croft.Workspace) {
+	f, err := os.Open(r.File)
 	if err != nil {
 		return
 	}

@@ -1,0 +1,155 @@
+// Package radar forecasts which workspaces will collide when they are merged.
+//
+// It is given what each workspace holds as one commit, its last or one of its
+// uncommitted work, and groups them by target. Scanner says which of them collide
+// with each other and with the target: pairs that touched nothing in common are
+// left out, the others are merged in memory by git. The result of each scan is kept
+// in one file per project, by commits, so that the next one merges only pairs with a
+// commit that is new, and a listing shows the last forecast without computing any.
+//
+// The package owns that file, and changes nothing else: what it merges lies in an
+// object directory that is thrown away. The file may be lost or damaged at any time;
+// then everything is compared anew. Ancestry and pruning re-implement what git could
+// be asked for pair by pair, because there are n² pairs; both are tested against
+// git's own answers.
+package radar
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+)
+
+// Radar forecasts collisions in one project.
+type Radar struct {
+	Git  *git.Repository
+	File string // where the last forecast is kept
+}
+
+// Candidate is a workspace and what it holds.
+type Candidate struct {
+	Workspace croft.Workspace
+	Head      string       // its last commit
+	Commit    string       // the same, or a commit of what is not committed on top; empty: it has none
+	Err       *croft.Error // why it could not be read
+}
+
+// Forecast says which of the candidates collide, and in which order they are best
+// merged. read makes their commits in the object directory of the attempts.
+func (r *Radar) Forecast(ctx context.Context, read func(context.Context, *git.Attempts) []Candidate) (*croft.Forecast, error) {
+	attempts, err := r.Git.Attempts(git.OnDisk)
+	if err != nil {
+		return nil, err
+	}
+	defer attempts.Close()
+	start := time.Now()
+	candidates := read(ctx, attempts)
+	isRead := time.Now()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	out := &croft.Forecast{Pairs: []croft.Collision{}, Order: []string{}}
+	groups, err := r.group(ctx, candidates, out)
+	if err != nil {
+		return nil, err
+	}
+	last := r.recall()
+	results := map[string]ScanResult{}
+	scanner := Scanner{Attempts: attempts, Workers: runtime.NumCPU()}
+	for _, g := range groups {
+		in := Input{Target: g.tip}
+		for _, c := range g.candidates {
+			in.Heads = append(in.Heads, c.Commit)
+		}
+		res, err := scanner.Scan(ctx, in, last[g.target])
+		if err != nil {
+			return nil, err
+		}
+		results[g.target] = res
+		g.report(res, out)
+	}
+	out.Effort.Reading, out.Effort.Comparing = isRead.Sub(start), time.Since(isRead)
+	r.remember(groups, results, out)
+	return out, nil
+}
+
+// targetGroup is the candidates that go to one target.
+type targetGroup struct {
+	target, tip string
+	candidates  []Candidate
+}
+
+// group sorts candidates by their targets, in the order in which they come. Those
+// that could not be read are skipped.
+func (r *Radar) group(ctx context.Context, candidates []Candidate, out *croft.Forecast) ([]*targetGroup, error) {
+	var list []*targetGroup
+	for _, c := range candidates {
+		if c.Err != nil {
+			out.Skipped = append(out.Skipped, croft.Kept{Name: c.Workspace.Name, Reason: c.Err})
+			continue
+		}
+		if c.Commit == "" { // a branch without a commit
+			continue
+		}
+		at := slices.IndexFunc(list, func(g *targetGroup) bool { return g.target == c.Workspace.Target })
+		if at < 0 {
+			g := &targetGroup{target: c.Workspace.Target}
+			if g.target != "" {
+				tip, err := r.Git.ReadRef(ctx, "refs/heads/"+g.target)
+				if err != nil && !errors.Is(err, git.ErrNoRef) {
+					return nil, err
+				}
+				g.tip = tip
+			}
+			at = len(list)
+			list = append(list, g)
+		}
+		list[at].candidates = append(list[at].candidates, c)
+	}
+	return list, nil
+}
+
+// report adds what a scan found to a forecast, by the names of workspaces.
+func (g *targetGroup) report(res ScanResult, out *croft.Forecast) {
+	busy := slices.DeleteFunc(slices.Clone(g.candidates), func(c Candidate) bool { return slices.Contains(res.Idle, c.Commit) })
+	at := map[string][]int{} // which candidates hold a commit
+	for i, c := range busy {
+		at[c.Commit] = append(at[c.Commit], i)
+	}
+	var pairs [][2]int
+	found := map[[2]int]croft.Collision{}
+	last := map[int]bool{}
+	for _, c := range res.Collisions {
+		said := croft.Collision{Paths: append([]string{}, c.Paths...), Reason: c.Reason}
+		for _, a := range at[c.A] {
+			if c.B == g.tip {
+				p := [2]int{a, len(busy)}
+				said.A, said.B, said.IsTarget = busy[a].Workspace.Name, g.target, true
+				pairs, found[p], last[a] = append(pairs, p), said, true
+				continue
+			}
+			for _, b := range at[c.B] {
+				p := [2]int{min(a, b), max(a, b)}
+				said.A, said.B = busy[p[0]].Workspace.Name, busy[p[1]].Workspace.Name
+				pairs, found[p] = append(pairs, p), said
+			}
+		}
+	}
+	slices.SortFunc(pairs, func(p, q [2]int) int { return slices.Compare(p[:], q[:]) })
+	for _, p := range pairs {
+		out.Pairs = append(out.Pairs, found[p])
+	}
+	among := slices.DeleteFunc(pairs, func(p [2]int) bool { return p[1] == len(busy) })
+	for _, i := range Order(len(busy), among, last) {
+		out.Order = append(out.Order, busy[i].Workspace.Name)
+	}
+	out.Effort.Pairs += res.Counts.Pairs
+	out.Effort.Remembered += res.Counts.Remembered
+	out.Effort.Pruned += res.Counts.Pruned
+	out.Effort.Merged += res.Counts.Merged
+}
