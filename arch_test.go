@@ -36,7 +36,8 @@ var mayImport = map[string][]string{
 	"internal/flock":       {},
 	"internal/proc":        {},
 	"internal/scratch":     {"internal/fsx"},
-	"internal/git":         {"internal/failpoint", "internal/flock", "internal/fsx", "internal/git/object", "internal/proc"},
+	"internal/git":         {"internal/failpoint", "internal/flock", "internal/fsx", "internal/git/index", "internal/git/object", "internal/proc"},
+	"internal/git/index":   {"internal/fsx", "internal/git/object"},
 	"internal/git/object":  {"internal/fsx"},
 	"internal/git/gittest": {"internal/proc"},
 
@@ -48,7 +49,7 @@ var mayImport = map[string][]string{
 	"internal/layout/layouttest":     {".", "internal/layout"},
 	"internal/provision":             {".", "internal/fsx", "internal/git"},
 	"internal/radar":                 {".", "internal/git"},
-	"internal/snapshot":              {"internal/failpoint", "internal/fsx", "internal/git", "internal/git/object"},
+	"internal/snapshot":              {"internal/failpoint", "internal/fsx", "internal/git", "internal/git/index", "internal/git/object"},
 	"internal/checkout":              {".", "internal/fsx"},
 	"internal/checkout/direct":       {".", "internal/checkout"},
 	"internal/checkout/worktree":     {".", "internal/checkout", "internal/failpoint", "internal/fsx", "internal/git"},
@@ -65,7 +66,7 @@ var mayImport = map[string][]string{
 	"engine": {
 		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/checkout/worktree",
 		"internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git",
-		"internal/git/object", "internal/journal", "internal/layout", "internal/merge", "internal/oplog", "internal/proc", "internal/provision", "internal/radar",
+		"internal/git/index", "internal/git/object", "internal/journal", "internal/layout", "internal/merge", "internal/oplog", "internal/proc", "internal/provision", "internal/radar",
 		"internal/scratch", "internal/snapshot",
 	},
 	"connect":     {".", "engine", "internal/config"},
@@ -158,6 +159,7 @@ var fileCallers = map[string][]string{
 	"internal/checkout/shadow":   fileCalls,
 	"internal/checkout/direct":   fileCalls,
 	"internal/git":               {"os.RemoveAll", "os.CopyFS"},
+	"internal/git/index":         fileCalls,
 	"internal/git/object":        fileCalls,
 }
 
@@ -169,6 +171,7 @@ var fileCallsIn = map[string]string{
 	"internal/radar/memory.go":   "a file in the state directory",
 	"engine/trash_survey.go":     "files in the state directory",
 	"engine/oplocks.go":          "files in the state directory",
+	"internal/git/index/file.go": "copies of indexes, in the state directory",
 	"internal/git/add.go":        "a directory in the state directory, made for one call",
 	"internal/git/stowed.go":     "copies of registrations, in the state directory",
 	"internal/git/discard.go":    "what is known of an isolated checkout, in the state directory",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // checkSpace refuses to begin what the disk cannot hold. The number of files
@@ -30,7 +31,7 @@ func (e *Engine) checkSpace(s standing, plans []*plan) error {
 		return nil // a file system that does not tell has no limit to check
 	}
 	limits := s.cfg.Limits
-	files := int64(len(plans)) * int64(git.IndexEntries(s.common))
+	files := int64(len(plans)) * int64(index.Count(s.common))
 	switch {
 	case bytes < limits.MinFreeBytes:
 		return noSpace(dir, fmt.Sprintf("%d bytes are free, the limit is %d", bytes, limits.MinFreeBytes), "limits.min_free_bytes")

@@ -17,6 +17,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/provision"
 )
@@ -150,7 +151,7 @@ func (e *Engine) peek(ctx context.Context, r *repo, rec journal.Record) (*git.Pe
 
 // isDirty reports whether a checkout holds work that no commit does. What Croft put
 // there is not the agent's.
-func isDirty(ctx context.Context, p *git.Peek, rec journal.Record, index *git.Index) (bool, error) {
+func isDirty(ctx context.Context, p *git.Peek, rec journal.Record, index *index.Index) (bool, error) {
 	if p.InProgress() {
 		return true, nil
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
 )
@@ -186,7 +187,7 @@ func (x *examination) files(ctx context.Context) error {
 }
 
 // file looks at one file that was last written before the machine was started.
-func (x *examination) file(ctx context.Context, entry git.IndexEntry, info os.FileInfo) error {
+func (x *examination) file(ctx context.Context, entry index.Entry, info os.FileInfo) error {
 	blob, err := x.r.git.Info(ctx, entry.OID)
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // Host is somebody's checkout in which a branch is checked out. It is written
@@ -320,7 +321,7 @@ func (a *Advance) readIndex() (indexUndo, error) {
 	if err != nil {
 		return indexUndo{}, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxIndex))
+	data, err := io.ReadAll(io.LimitReader(f, index.MaxSize))
 	return indexUndo{data, info.ModTime()}, err
 }
 

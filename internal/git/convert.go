@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // nativeCRLF says what a line ends in where nothing says otherwise.
@@ -38,7 +39,7 @@ func (w *Worktree) HasFilters(ctx context.Context) (bool, error) {
 
 // Conversions tells which of the files in an index a checkout may write
 // otherwise than they are stored, by the attributes in the index.
-func (w *Worktree) Conversions(ctx context.Context, x *Index) (map[string]Conversion, error) {
+func (w *Worktree) Conversions(ctx context.Context, x *index.Index) (map[string]Conversion, error) {
 	now, err := w.Repo.settingsOf(ctx, w.Admin)
 	if err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func isSet(value string) bool {
 // mayConvert looks at the files that may set attributes, in the index, in the
 // repository, the user's own and the system's. Most often they set none that
 // matter, and git need not be asked for those of every file.
-func (w *Worktree) mayConvert(ctx context.Context, x *Index, now *settings) bool {
+func (w *Worktree) mayConvert(ctx context.Context, x *index.Index, now *settings) bool {
 	files, known := w.Repo.git.systemAttributes()
 	if !known || now.values["core.attributesfile"] != "" {
 		return true

@@ -11,6 +11,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // Change does something to a checkout, and lets the agent's own git directory
@@ -122,22 +123,22 @@ func (p *private) deliver(ctx context.Context, last syncState) error {
 }
 
 // adminIndex reads the index of the admin directory; both are nil without one.
-func (w *Worktree) adminIndex() (*Index, []byte, error) {
-	data, _, err := readIndexFile(filepath.Join(w.Admin, "index"))
+func (w *Worktree) adminIndex() (*index.Index, []byte, error) {
+	data, _, err := index.ReadFile(filepath.Join(w.Admin, "index"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err := parseIndex(data, w.Repo.objectFormat().New())
+	x, err := index.Parse(data, w.Repo.objectFormat().New())
 	return x, data, err
 }
 
 // deliverable is the index as the private side can have it: it may name trees
 // only if they are those of the commit that is checked out, because no others
 // are brought.
-func (p *private) deliverable(ctx context.Context, head string, x *Index, data []byte) ([]byte, error) {
+func (p *private) deliverable(ctx context.Context, head string, x *index.Index, data []byte) ([]byte, error) {
 	if x == nil {
 		return nil, nil
 	}
@@ -147,12 +148,12 @@ func (p *private) deliverable(ctx context.Context, head string, x *Index, data [
 			return data, err
 		}
 	}
-	return p.w.Repo.plainIndex(data, x, nil)
+	return x.Plain(data, nil, p.w.Repo.objectFormat())
 }
 
 // send brings objects of the repository to the private side: the commit that is
 // checked out, what an act is in the middle of, and what is staged.
-func (p *private) send(ctx context.Context, last syncState, now privateState, head string, x *Index) error {
+func (p *private) send(ctx context.Context, last syncState, now privateState, head string, x *index.Index) error {
 	_, was := now.resolve()
 	has := oidsOf(slices.Concat([]string{last.Base}, slices.Collect(maps.Values(now.Refs)), []string{was})...)
 	wanted := []string{head}
@@ -180,7 +181,7 @@ func (p *private) send(ctx context.Context, last syncState, now privateState, he
 
 // stagedBeside lists the staged objects that the commit which is checked out
 // does not have.
-func (p *private) stagedBeside(ctx context.Context, head string, x *Index) ([]string, error) {
+func (p *private) stagedBeside(ctx context.Context, head string, x *index.Index) ([]string, error) {
 	if x == nil || head == "" {
 		return nil, nil
 	}

@@ -2,7 +2,8 @@
 // below it the only one that reads git's files. Everything goes through three
 // doors: [Git] for what needs no repository, [Repository] for what concerns refs,
 // objects and registrations, and [Worktree] for what needs files on disk. How
-// objects are read and written without a process is in package object.
+// objects and the index are read and written without a process is in the packages
+// object and index.
 //
 // Every call runs in one hardened environment. Inherited GIT_* variables are
 // dropped; hooks, file system monitors, external diffs, prompts and automatic

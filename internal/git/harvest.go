@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // Harvest brings what the agent of an isolated checkout did in its own git
@@ -90,10 +91,10 @@ func (last syncState) holds(now privateState) bool {
 // news is what a harvest brings.
 type news struct {
 	now    privateState
-	tips   []string // commits, the one that is checked out first
-	staged *Index   // nil: there is no index
-	index  []byte   // the file
-	trees  *stagedTree
+	tips   []string     // commits, the one that is checked out first
+	staged *index.Index // nil: there is no index
+	index  []byte       // the file
+	trees  *index.Tree
 	blobs  []string // staged files that the repository may not have
 }
 
@@ -165,21 +166,21 @@ func (p *private) news(ctx context.Context, last syncState, now privateState) (n
 	if err != nil {
 		return n, err
 	}
-	if n.staged, err = parseIndex(data, p.w.Repo.objectFormat().New()); err != nil {
+	if n.staged, err = index.Parse(data, p.w.Repo.objectFormat().New()); err != nil {
 		if data, err = p.unfold(ctx, data); err != nil {
 			return n, err
 		}
-		if n.staged, err = parseIndex(data, p.w.Repo.objectFormat().New()); err != nil {
+		if n.staged, err = index.Parse(data, p.w.Repo.objectFormat().New()); err != nil {
 			return n, p.wrong("its index cannot be read")
 		}
 	}
-	if bad := n.staged.misplaced(); bad != "" {
+	if bad := n.staged.Misplaced(); bad != "" {
 		return n, p.wrong("its index has the entry %q, which git would not make", bad)
 	}
-	if n.trees, err = p.w.Repo.stagedTrees(n.staged); err != nil {
+	if n.trees, err = n.staged.Trees(p.w.Repo.objectFormat()); err != nil {
 		return n, p.wrong("its index names what cannot be in a tree: %v", err)
 	}
-	if n.index, err = p.w.Repo.plainIndex(data, n.staged, n.trees); err != nil {
+	if n.index, err = n.staged.Plain(data, n.trees, p.w.Repo.objectFormat()); err != nil {
 		return n, err
 	}
 	n.blobs, err = p.w.newlyStaged(n.staged)
@@ -227,14 +228,14 @@ func (p *private) unfold(ctx context.Context, data []byte) ([]byte, error) {
 
 // newlyStaged lists the objects of an index that the one in the admin directory
 // does not name.
-func (w *Worktree) newlyStaged(x *Index) ([]string, error) {
+func (w *Worktree) newlyStaged(x *index.Index) ([]string, error) {
 	known := map[string]bool{w.Repo.emptyBlob(): true}
 	was, err := w.readIndex(filepath.Join(w.Admin, "index"))
 	if err == nil {
 		for _, e := range was.Entries {
 			known[e.OID] = true
 		}
-	} else if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, errIndex) {
+	} else if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, index.ErrUnreadable) {
 		return nil, err
 	}
 	var list []string

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -29,7 +30,7 @@ func (p *private) hold(ctx context.Context, last syncState, n news) (string, err
 	parents := commits.list
 	if len(parents) == 1 && (parents[0] == last.Base || parents[0] == n.now.Refs["refs/heads/"+last.Branch]) {
 		c, err := repo.ReadCommit(ctx, parents[0])
-		if err != nil || n.trees == nil || c.Tree == hex.EncodeToString(n.trees.oid) && n.trees.entries == len(n.staged.Entries) {
+		if err != nil || n.trees == nil || c.Tree == hex.EncodeToString(n.trees.OID) && n.trees.Entries == len(n.staged.Entries) {
 			return "", err
 		}
 	}
@@ -87,16 +88,16 @@ func (p *private) beside(ctx context.Context, last syncState, n news) ([]string,
 }
 
 // writeStaged stores the trees of an index that the repository does not have.
-func (r *Repository) writeStaged(ctx context.Context, b *object.Batch, t *stagedTree) (string, error) {
-	oid := hex.EncodeToString(t.oid)
+func (r *Repository) writeStaged(ctx context.Context, b *object.Batch, t *index.Tree) (string, error) {
+	oid := hex.EncodeToString(t.OID)
 	_, err := r.Info(ctx, oid)
 	if err == nil || !errors.Is(err, object.ErrMissing) {
 		return oid, err
 	}
-	for _, sub := range t.subs {
+	for _, sub := range t.Subs {
 		if _, err := r.writeStaged(ctx, b, sub); err != nil {
 			return "", err
 		}
 	}
-	return b.Write("tree", int64(len(t.text)), strings.NewReader(string(t.text)))
+	return b.Write("tree", int64(len(t.Text)), strings.NewReader(string(t.Text)))
 }

@@ -2,86 +2,44 @@ package git
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 )
-
-// special is what a status needs to know of an index beside what git says:
-// submodules, and files that git was told not to look at.
-type special struct {
-	links   []string
-	hidden  []IndexEntry
-	written time.Time // when the index was
-}
 
 // special reads an index here, which saves a process for the many repositories
 // that have nothing of it.
-func (r *Repository) special(ctx context.Context, at checkoutAt) (special, error) {
+func (r *Repository) special(ctx context.Context, at checkoutAt) (index.Special, error) {
 	f, err := fsx.Open(filepath.Join(at.gitDir, "index"))
 	if errors.Is(err, os.ErrNotExist) {
-		return special{}, nil
+		return index.Special{}, nil
 	}
 	if err != nil {
-		return special{}, err
+		return index.Special{}, err
 	}
 	defer f.Close()
-	s, err := readSpecial(f, r.objectFormat().Size())
+	s, err := index.ReadSpecial(f, r.objectFormat().Size())
 	if err == nil {
 		var info fs.FileInfo
 		if info, err = f.Stat(); err == nil {
-			s.written = info.ModTime()
+			s.Written = info.ModTime()
 		}
 		return s, err
 	}
 	x, err := (&Worktree{Repo: r, Path: at.work, Admin: at.gitDir, Inherit: at.inherit, settled: true}).Index(ctx)
 	if err != nil {
-		return special{}, err
+		return index.Special{}, err
 	}
-	s = special{written: x.written}
+	s = index.Special{Written: x.Written}
 	for _, e := range x.Entries {
-		s.add(e)
-	}
-	return s, nil
-}
-
-func (s *special) add(e IndexEntry) {
-	if e.Mode == "160000" {
-		s.links = append(s.links, e.Path)
-	}
-	if e.Hidden && e.Stage == 0 {
-		s.hidden = append(s.hidden, e)
-	}
-}
-
-// readSpecial reads an index of a form that can be read here, or fails with
-// errIndex.
-func readSpecial(f io.Reader, hashLen int) (special, error) {
-	var s special
-	r, err := scanIndex(f, hashLen, func(e rawEntry) {
-		if e.mode() != gitlinkMode && e.flags()&assumeValid == 0 && e.extended&skipWorktree == 0 {
-			return
-		}
-		entry := e.decode()
-		entry.Path, entry.OID = string(e.name), hex.EncodeToString(e.oid())
-		s.add(entry)
-	})
-	if err != nil {
-		return special{}, err
-	}
-	// An index that is split keeps the rest of its entries in another file.
-	if ext, err := r.Peek(4); err != nil || string(ext) == "link" {
-		return special{}, errIndex
+		s.Add(e)
 	}
 	return s, nil
 }
@@ -89,16 +47,16 @@ func readSpecial(f io.Reader, hashLen int) (special, error) {
 // hiddenEdits lists the files that differ from what is staged and that git was
 // told not to look at. One that a sparse checkout leaves out is not there, and
 // that is no edit.
-func (r *Repository) hiddenEdits(ctx context.Context, at checkoutAt, s special) ([]StatusEntry, error) {
-	var suspects []IndexEntry
-	x := &Index{written: s.written}
+func (r *Repository) hiddenEdits(ctx context.Context, at checkoutAt, s index.Special) ([]StatusEntry, error) {
+	var suspects []index.Entry
+	x := &index.Index{Written: s.Written}
 	gone := map[string]bool{}
 	var edits []StatusEntry
-	for _, e := range s.hidden {
+	for _, e := range s.Hidden {
 		if e.Sparse && isBelow(gone, e.Path) {
 			continue
 		}
-		now, err := Lstat(filepath.Join(at.work, filepath.FromSlash(e.Path)))
+		now, err := index.Lstat(filepath.Join(at.work, filepath.FromSlash(e.Path)))
 		switch {
 		case err == nil && x.Unchanged(e, now):
 		case err == nil:
@@ -114,7 +72,7 @@ func (r *Repository) hiddenEdits(ctx context.Context, at checkoutAt, s special) 
 	if len(suspects) == 0 {
 		return edits, nil
 	}
-	changed, err := r.compareAlone(ctx, at, suspects, s.written)
+	changed, err := r.compareAlone(ctx, at, suspects, s.Written)
 	return append(edits, changed...), err
 }
 
@@ -153,13 +111,13 @@ func isBelow(dirs map[string]bool, name string) bool {
 
 // compareAlone has git compare files with an index that holds only these, and
 // says of none that it is not to be looked at.
-func (r *Repository) compareAlone(ctx context.Context, at checkoutAt, entries []IndexEntry, written time.Time) ([]StatusEntry, error) {
+func (r *Repository) compareAlone(ctx context.Context, at checkoutAt, entries []index.Entry, written time.Time) ([]StatusEntry, error) {
 	dir, remove, err := r.TempDir()
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
-	data, err := r.indexOf(entries)
+	data, err := index.Encode(entries, r.objectFormat())
 	if err != nil {
 		return nil, err
 	}
@@ -183,27 +141,4 @@ func (r *Repository) compareAlone(ctx context.Context, at checkoutAt, entries []
 		edits = append(edits, StatusEntry{Path: words[1], Index: '.', Work: words[0][0], Hidden: true})
 	}
 	return edits, nil
-}
-
-// indexOf is an index file with some entries, in the order of their paths.
-func (r *Repository) indexOf(entries []IndexEntry) ([]byte, error) {
-	const longest = 0xfff // of the lengths that the flags can hold
-	out := binary.BigEndian.AppendUint32([]byte("DIRC"), 2)
-	out = binary.BigEndian.AppendUint32(out, uint32(len(entries)))
-	for _, e := range entries {
-		start := len(out)
-		for _, n := range e.stat {
-			out = binary.BigEndian.AppendUint32(out, n)
-		}
-		oid, err := hex.DecodeString(e.OID)
-		if err != nil {
-			return nil, err
-		}
-		out = binary.BigEndian.AppendUint16(append(out, oid...), uint16(min(len(e.Path), longest)))
-		out = append(out, e.Path...)
-		out = append(out, strings.Repeat("\x00", 8-(len(out)-start)%8)...)
-	}
-	h := r.objectFormat().New()
-	h.Write(out)
-	return h.Sum(out), nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // The host directory is what Croft's git takes for the common directory of a
@@ -41,7 +42,7 @@ type hostState struct {
 	changed []ConfigChange
 
 	readAt time.Time
-	stats  []FileStat // of the files, before they were read
+	stats  []index.FileStat // of the files, before they were read
 	// isAlone says that no other files of the repository's decide than these.
 	isAlone bool
 }
@@ -114,14 +115,14 @@ func (r *Repository) hosted() (*hostState, error) {
 }
 
 // hostStats looks at the files that decide about the host directory.
-func (r *Repository) hostStats() []FileStat {
-	stats := make([]FileStat, 0, len(hostCopies)+2)
+func (r *Repository) hostStats() []index.FileStat {
+	stats := make([]index.FileStat, 0, len(hostCopies)+2)
 	for _, name := range hostCopies {
-		st, _ := Lstat(r.common(name))
+		st, _ := index.Lstat(r.common(name))
 		stats = append(stats, st)
 	}
-	config, _ := Lstat(r.common("config"))
-	own, _ := Lstat(r.recordFile())
+	config, _ := index.Lstat(r.common("config"))
+	own, _ := index.Lstat(r.recordFile())
 	return append(stats, config, own)
 }
 
@@ -131,10 +132,9 @@ const statGrain = 50 * time.Millisecond
 // holds reports whether the files are provably those that were read. Nobody can
 // choose the time at which a file was last changed, but within one step of the
 // clock it does not tell.
-func (s *hostState) holds(now []FileStat) bool {
+func (s *hostState) holds(now []index.FileStat) bool {
 	for i, st := range now {
-		changed := time.Unix(int64(st.noted[0]), int64(st.noted[1]))
-		if st != s.stats[i] || st != (FileStat{}) && s.readAt.Sub(changed) < statGrain {
+		if st != s.stats[i] || st != (index.FileStat{}) && s.readAt.Sub(st.Changed()) < statGrain {
 			return false
 		}
 	}

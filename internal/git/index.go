@@ -8,40 +8,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 )
-
-// Index is what is staged in a worktree.
-type Index struct {
-	Entries []IndexEntry
-	// Tree is the tree that the entries describe, if git noted it and nothing
-	// was staged since.
-	Tree string
-
-	written time.Time // when the file was
-}
-
-// IndexEntry is one path in an index.
-type IndexEntry struct {
-	Path     string
-	Mode     string // "100644", "100755", "120000" or "160000"
-	OID      string
-	Stage    int  // 1 to 3 for the sides of a conflict
-	Hidden   bool // git does not look at the file on disk
-	Sparse   bool // as one that need not be there
-	Intended bool // it is going to be added
-
-	// stat is what git noted of the file when it last was what is staged: the
-	// seconds and nanoseconds of ctime and mtime, device, inode, mode, user,
-	// group and size.
-	stat [10]uint32
-}
 
 // Index reads what the worktree has staged. The file is read here; one of a
 // form that only git can read is rewritten by it, as a copy.
-func (w *Worktree) Index(ctx context.Context) (*Index, error) {
+func (w *Worktree) Index(ctx context.Context) (*index.Index, error) {
 	w, err := w.LastKnown(ctx)
 	if err != nil {
 		return nil, err
@@ -49,9 +23,9 @@ func (w *Worktree) Index(ctx context.Context) (*Index, error) {
 	path := filepath.Join(w.Admin, "index")
 	x, err := w.readIndex(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return &Index{}, nil
+		return &index.Index{}, nil
 	}
-	if !errors.Is(err, errIndex) {
+	if !errors.Is(err, index.ErrUnreadable) {
 		return x, err
 	}
 	dir, remove, err := w.Repo.TempDir()
@@ -76,27 +50,43 @@ func (w *Worktree) Index(ctx context.Context) (*Index, error) {
 	if x, err = w.readIndex(plain); err != nil {
 		return nil, err
 	}
-	x.written = info.ModTime() // what the copy says of files is as old as the index itself
+	x.Written = info.ModTime() // what the copy says of files is as old as the index itself
 	return x, nil
 }
 
-func (w *Worktree) readIndex(path string) (*Index, error) {
-	data, info, err := readIndexFile(path)
+func (w *Worktree) readIndex(path string) (*index.Index, error) {
+	data, info, err := index.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	x, err := parseIndex(data, w.Repo.objectFormat().New())
+	x, err := index.Parse(data, w.Repo.objectFormat().New())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	x.written = info.ModTime()
+	x.Written = info.ModTime()
 	return x, nil
+}
+
+// CachedTree returns the tree that the index describes, if git noted it there
+// and nothing was staged since. It is read without a process; "" means only
+// that it is not known.
+func (w *Worktree) CachedTree() string {
+	f, err := fsx.Open(filepath.Join(w.Admin, "index"))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	oid, err := index.CachedTree(f, w.Repo.objectFormat().Size())
+	if err != nil {
+		return ""
+	}
+	return oid
 }
 
 // copyIndex copies the index of a git directory, which git may then write.
 func copyIndex(gitDir, dir string) (string, error) {
 	tmp := filepath.Join(dir, "index")
-	return tmp, copyIndexFile(filepath.Join(gitDir, "index"), tmp)
+	return tmp, index.CopyFile(filepath.Join(gitDir, "index"), tmp)
 }
 
 // IndexTree writes the tree that the index describes and returns its name.

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // mainTree opens the main checkout of a test's repository as a worktree.
@@ -26,7 +27,7 @@ func mainTree(t *testing.T, r *gittest.Repo) *Worktree {
 }
 
 // listed is an index as `git ls-files --stage -v -z` prints it.
-func listed(x *Index) string {
+func listed(x *index.Index) string {
 	var b strings.Builder
 	for _, e := range x.Entries {
 		fmt.Fprintf(&b, "%s %s %d\t%s\x00", e.Mode, e.OID, e.Stage, e.Path)
@@ -176,7 +177,7 @@ func unchanged1(t *testing.T, r *gittest.Repo, name string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := Lstat(filepath.Join(r.Dir, name))
+	now, err := index.Lstat(filepath.Join(r.Dir, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,30 +188,6 @@ func unchanged1(t *testing.T, r *gittest.Repo, name string) bool {
 	}
 	t.Fatalf("%s is not in the index", name)
 	return false
-}
-
-// TestReadDir: a directory's files are those that are there, as Lstat has them.
-func TestReadDir(t *testing.T) {
-	dir := t.TempDir()
-	gittest.WriteFile(t, filepath.Join(dir, "file"), "text")
-	gittest.WriteFile(t, filepath.Join(dir, "sub", "x"), "x")
-	if err := os.Symlink("nowhere", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	list, err := ReadDir(dir)
-	if err != nil || len(list) != 3 {
-		t.Fatalf("ReadDir = %+v, %v", list, err)
-	}
-	for _, got := range list {
-		want, err := Lstat(filepath.Join(dir, got.Name))
-		if err != nil || got.FileStat != want {
-			t.Errorf("%s: %+v, want %+v, %v", got.Name, got.FileStat, want, err)
-		}
-		info, err := os.Lstat(filepath.Join(dir, got.Name))
-		if err != nil || info.Mode() != got.Mode || info.Size() != got.Size || !info.ModTime().Equal(got.ModTime) {
-			t.Errorf("%s: %+v, want %v, %v", got.Name, got.FileStat, info, err)
-		}
-	}
 }
 
 // TestConversions: wherever attributes are set, they are seen, and where there
@@ -248,6 +225,36 @@ func TestConversions(t *testing.T) {
 			want := place != "none" && place != "the worktree"
 			if c, got := found["src/main.txt"]; got != want || want && !c.CRLF {
 				t.Errorf("src/main.txt: %+v, %v, want %v", c, got, want)
+			}
+		})
+	}
+}
+
+// TestCachedTree: what is read from the index is what git would write, or
+// nothing.
+func TestCachedTree(t *testing.T) {
+	for _, version := range []string{"2", "4"} {
+		t.Run("Version"+version, func(t *testing.T) {
+			r := gittest.New(t)
+			for _, name := range []string{"a/b/c.txt", "a/b/d.txt", "a/e.txt", "f.txt"} {
+				r.Write(name, name)
+			}
+			r.Commit("more")
+			r.Git("update-index", "--index-version", version)
+			r.Git("reset", "--quiet", "--hard")
+			repo, err := New(Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "git")}).Open(r.Dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer repo.Close()
+			w := &Worktree{Repo: repo, Path: r.Dir, Admin: filepath.Join(r.Dir, ".git")}
+			if got, want := w.CachedTree(), r.Git("write-tree"); got != want {
+				t.Errorf("after a checkout: %q, want %q", got, want)
+			}
+			r.Write("f.txt", "staged")
+			r.Git("add", "f.txt")
+			if got := w.CachedTree(); got != "" {
+				t.Errorf("with something staged: %q, want none", got)
 			}
 		})
 	}

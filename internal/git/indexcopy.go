@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // indexCopy is a copy of a checkout's index to work on, with a quarantine for
@@ -43,25 +44,11 @@ func (c *indexCopy) load() error {
 	if err := c.hold(); err != nil {
 		return err
 	}
-	err := copyHeld(c.admin, "index", c.file())
+	err := index.CopyFrom(c.admin, "index", c.file())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	return err
-}
-
-// copyIndexFile copies an index, as old as it is. Git compares the time of the
-// index with those of files to know which of them may have changed unseen, in
-// the second in which they were read: a younger copy would hide such a change.
-func copyIndexFile(from, to string) error {
-	data, info, err := readIndexFile(from)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(to, data, 0o600); err != nil {
-		return err
-	}
-	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
 // discard throws the copy away and lets go of the index.

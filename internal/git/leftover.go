@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -79,11 +80,11 @@ func (w *Worktree) HasMarkers(l Leftover) (bool, error) {
 
 // statOf is what tells a file from one that was written at another time.
 func (w *Worktree) statOf(name string) string {
-	info, err := Lstat(filepath.Join(w.Path, filepath.FromSlash(name)))
+	info, err := index.Lstat(filepath.Join(w.Path, filepath.FromSlash(name)))
 	if err != nil || !info.Mode.IsRegular() {
 		return ""
 	}
-	return fmt.Sprintf("%d %d %d", info.ModTime.UnixNano(), info.Size, info.noted[5])
+	return fmt.Sprintf("%d %d %d", info.ModTime.UnixNano(), info.Size, info.Inode())
 }
 
 // mostText is how much of a file is looked through for markers; what is larger

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // packedRefs is git's file of refs that have no file of their own. A project
@@ -52,7 +53,7 @@ func (r *Repository) packed() *packedRefs {
 	refs := parsePacked(data)
 	c.info, c.refs = nil, nil
 	// One that is replaced at once may look the same.
-	if after, err := os.Lstat(file); err == nil && os.SameFile(info, after) && after.Size() == int64(len(data)) && time.Since(after.ModTime()) > coarseGrain {
+	if after, err := os.Lstat(file); err == nil && os.SameFile(info, after) && after.Size() == int64(len(data)) && time.Since(after.ModTime()) > index.CoarseGrain {
 		c.info, c.refs = after, refs
 	}
 	return refs

@@ -405,25 +405,3 @@ func FuzzParseConfigList(f *testing.F) {
 		}
 	})
 }
-
-func FuzzReadSpecial(f *testing.F) {
-	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00"+strings.Repeat("x", 20)), 20)
-	f.Add([]byte("DIRC\x00\x00\x00\x04\x00\x00\x00\x01"+strings.Repeat("x", 62)+"\x00path\x00"), 20)
-	f.Fuzz(func(t *testing.T, data []byte, hashLen int) {
-		if hashLen != 20 && hashLen != 32 {
-			return
-		}
-		found, err := readSpecial(bytes.NewReader(data), hashLen)
-		if err != nil && !errors.Is(err, errIndex) {
-			t.Errorf("error %v", err)
-		}
-		for _, e := range found.hidden {
-			found.links = append(found.links, e.Path)
-		}
-		for _, l := range found.links {
-			if strings.Contains(l, "\x00") {
-				t.Errorf("path %q", l)
-			}
-		}
-	})
-}

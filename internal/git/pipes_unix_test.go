@@ -13,6 +13,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -65,7 +66,7 @@ func TestPipesDoNotHang(t *testing.T) {
 				},
 				"lend":   func() error { return one(repo.lendObjects(ctx, "croft-x")) },
 				"links":  func() error { return one(repo.special(ctx, w.at())) },
-				"hosts":  func() error { repo.Hosts("wt"); IndexEntries(w.Admin); return nil },
+				"hosts":  func() error { repo.Hosts("wt"); index.Count(w.Admin); return nil },
 				"reopen": func() error { return one(New(options(r)).Open(r.Dir)) },
 			} {
 				_ = inTime(t, what, do)

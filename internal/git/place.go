@@ -174,3 +174,12 @@ func (r *Repository) dropStaging(name string) error {
 // largestAdmin bounds what is copied of an admin directory: an index has about
 // a hundred bytes for each file.
 const largestAdmin = 4 << 30
+
+// maxAdmin bounds the files of an admin directory other than its index, of which the
+// reflog of HEAD and a list of what a rebase has left to do grow.
+const maxAdmin = 64 << 20
+
+// readAdmin reads a file of an admin directory that is not its index.
+func readAdmin(gitDir, name string) ([]byte, error) {
+	return fsx.ReadFile(filepath.Join(gitDir, filepath.FromSlash(name)), maxAdmin)
+}

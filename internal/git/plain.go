@@ -2,8 +2,6 @@ package git
 
 import (
 	"context"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -159,8 +158,8 @@ func (w *Worktree) firstBaseline(ctx context.Context, c object.Commit) error {
 	if err != nil {
 		return err
 	}
-	x := &Index{Entries: entries}
-	root, err := repo.stagedTrees(x)
+	x := &index.Index{Entries: entries}
+	root, err := x.Trees(repo.objectFormat())
 	if err != nil {
 		return err
 	}
@@ -188,8 +187,8 @@ func (w *Worktree) firstBaseline(ctx context.Context, c object.Commit) error {
 
 // hashAll stores files, as they are on disk, and returns them as entries of an
 // index, in its order. What is neither a file nor a link is left out.
-func (w *Worktree) hashAll(ctx context.Context, b *object.Batch, names []string) ([]IndexEntry, error) {
-	all := make([]IndexEntry, len(names))
+func (w *Worktree) hashAll(ctx context.Context, b *object.Batch, names []string) ([]index.Entry, error) {
+	all := make([]index.Entry, len(names))
 	var g errgroup.Group
 	const share = 64 // files at a time
 	g.SetLimit(runtime.NumCPU())
@@ -224,16 +223,17 @@ func (w *Worktree) hashAll(ctx context.Context, b *object.Batch, names []string)
 	return entries, nil
 }
 
-func (w *Worktree) hashFile(b *object.Batch, name string) (IndexEntry, error) {
+func (w *Worktree) hashFile(b *object.Batch, name string) (index.Entry, error) {
 	full := filepath.Join(w.Path, filepath.FromSlash(name))
-	st, err := Lstat(full)
+	st, err := index.Lstat(full)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			err = nil // it has just gone
 		}
-		return IndexEntry{}, err
+		return index.Entry{}, err
 	}
-	e := IndexEntry{Path: name, stat: st.noted}
+	e := index.Entry{Path: name}
+	e.SetStat(st)
 	switch {
 	case st.Mode.IsRegular():
 		e.Mode = "100644"
@@ -256,64 +256,30 @@ func (w *Worktree) hashFile(b *object.Batch, name string) (IndexEntry, error) {
 		e.OID, err = b.WriteBlob([]byte(target))
 		return e, err
 	}
-	return IndexEntry{}, nil
+	return index.Entry{}, nil
 }
 
 // writeTrees stores a tree and all trees in it.
-func writeTrees(b *object.Batch, t *stagedTree) (string, error) {
-	for _, sub := range t.subs {
+func writeTrees(b *object.Batch, t *index.Tree) (string, error) {
+	for _, sub := range t.Subs {
 		if _, err := writeTrees(b, sub); err != nil {
 			return "", err
 		}
 	}
-	return b.Write("tree", int64(len(t.text)), strings.NewReader(string(t.text)))
+	return b.Write("tree", int64(len(t.Text)), strings.NewReader(string(t.Text)))
 }
 
 // writeIndex writes an index with these entries.
-func (w *Worktree) writeIndex(x *Index, root *stagedTree) error {
-	out := []byte("DIRC\x00\x00\x00\x02")
-	out = binary.BigEndian.AppendUint32(out, uint32(len(x.Entries)))
-	for _, e := range x.Entries {
-		start := len(out)
-		stat := e.stat
-		stat[6] = modeNumber(e.Mode)
-		for _, v := range stat {
-			out = binary.BigEndian.AppendUint32(out, v)
-		}
-		oid, err := hex.DecodeString(e.OID)
-		if err != nil {
-			return err
-		}
-		out = append(out, oid...)
-		out = binary.BigEndian.AppendUint16(out, uint16(min(len(e.Path), 0xfff)))
-		out = append(out, e.Path...)
-		for pad := 8 - (len(out)-start)%8; pad > 0; pad-- {
-			out = append(out, 0)
-		}
+func (w *Worktree) writeIndex(x *index.Index, root *index.Tree) error {
+	out, err := x.Encode(root, w.Repo.objectFormat())
+	if err != nil {
+		return err
 	}
-	trees := root.extension(nil)
-	out = append(out, "TREE"...)
-	out = binary.BigEndian.AppendUint32(out, uint32(len(trees)))
-	out = append(out, trees...)
-	h := w.Repo.objectFormat().New()
-	h.Write(out)
 	file := filepath.Join(w.Admin, "index")
-	if err := fsx.ReplaceFile(file, h.Sum(out), 0o644); err != nil {
+	if err := fsx.ReplaceFile(file, out, 0o644); err != nil {
 		return err
 	}
 	return fsx.SyncAll(file, w.Admin)
-}
-
-func modeNumber(mode string) uint32 {
-	switch mode {
-	case "100755":
-		return 0o100755
-	case "120000":
-		return 0o120000
-	case "160000":
-		return gitlinkMode
-	}
-	return 0o100644
 }
 
 // AdoptFiles makes an index for a checkout whose files were copied from the main
@@ -326,12 +292,12 @@ func (w *Worktree) AdoptFiles() error {
 	if err != nil {
 		return err
 	}
-	root, err := w.Repo.stagedTrees(x)
+	root, err := x.Trees(w.Repo.objectFormat())
 	if err != nil {
 		return err
 	}
 	dir := "\x00"
-	var from, to map[string]FileStat
+	var from, to map[string]index.FileStat
 	for i := range x.Entries {
 		e := &x.Entries[i]
 		if d := path.Dir(e.Path); d != dir {
@@ -339,21 +305,21 @@ func (w *Worktree) AdoptFiles() error {
 			from, to = statsIn(filepath.Join(source.Path, d)), statsIn(filepath.Join(w.Path, d))
 		}
 		was, now := from[path.Base(e.Path)], to[path.Base(e.Path)]
-		if x.Unchanged(*e, was) && sameMode(e.Mode, now.Mode) && now.Size == was.Size {
-			e.stat = now.noted
+		if x.Unchanged(*e, was) && e.HasMode(now.Mode) && now.Size == was.Size {
+			e.SetStat(now)
 		} else {
-			e.stat = [10]uint32{}
+			e.SetStat(index.FileStat{})
 		}
 	}
 	return w.writeIndex(x, root)
 }
 
-func statsIn(dir string) map[string]FileStat {
-	list, err := ReadDir(dir)
+func statsIn(dir string) map[string]index.FileStat {
+	list, err := index.ReadDir(dir)
 	if err != nil {
 		return nil
 	}
-	out := make(map[string]FileStat, len(list))
+	out := make(map[string]index.FileStat, len(list))
 	for _, e := range list {
 		out[e.Name] = e.FileStat
 	}

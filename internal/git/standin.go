@@ -2,12 +2,11 @@ package git
 
 import (
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // An agent can exchange any file of its registration for a link while git is at
@@ -68,36 +67,11 @@ func (c *indexCopy) copyBeside(dir string) error {
 		if !strings.HasPrefix(name, "sharedindex.") {
 			continue
 		}
-		if err := copyHeld(c.admin, name, filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := index.CopyFrom(c.admin, name, filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
-}
-
-// copyHeld copies a file of a directory that is held to one of Croft's own, as
-// old as it is.
-func copyHeld(from *fsx.Dir, name, to string) error {
-	f, err := from.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if info.Size() > maxIndex {
-		return &os.PathError{Op: "read", Path: f.Name(), Err: fsx.ErrTooLarge}
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxIndex))
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(to, data, 0o600); err != nil {
-		return err
-	}
-	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
 // deliver puts what git wrote of an act in progress into the checkout's own git

@@ -40,7 +40,7 @@ func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untrac
 	if err != nil {
 		return nil, err
 	}
-	if len(special.links)+len(special.hidden) == 0 {
+	if len(special.Links)+len(special.Hidden) == 0 {
 		return entries, nil
 	}
 	known := map[string]int{}
@@ -58,7 +58,7 @@ func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untrac
 			entries = append(entries, e)
 		}
 	}
-	for _, path := range special.links {
+	for _, path := range special.Links {
 		i, listed := known[path]
 		if listed && entries[i].Work != '.' {
 			continue

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // TestStatusLooksIntoSubmodules compares with plain git, which runs itself in
@@ -92,8 +93,8 @@ func TestStatusDoesNotLeaveTheCheckout(t *testing.T) {
 
 func TestGitlinksOfRealIndexes(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
-		for _, index := range []string{"2", "3", "4", "split"} {
-			t.Run(format+" "+index, func(t *testing.T) {
+		for _, form := range []string{"2", "3", "4", "split"} {
+			t.Run(format+" "+form, func(t *testing.T) {
 				t.Parallel()
 				r := gittest.Empty(t)
 				if err := os.RemoveAll(filepath.Join(r.Dir, ".git")); err != nil {
@@ -117,18 +118,18 @@ func TestGitlinksOfRealIndexes(t *testing.T) {
 				if _, err := repo.git.run(t.Context(), door, call{args: []string{"update-index", "-z", "--index-info"}, stdin: info.String()}); err != nil {
 					t.Fatal(err)
 				}
-				switch index {
+				switch form {
 				case "3": // an entry with a flag of its own makes it version 3
 					r.Write("intended", "")
 					r.Git("add", "--intent-to-add", "intended")
 				case "split":
 					r.Git("update-index", "--split-index")
 				default:
-					r.Git("update-index", "--index-version", index)
+					r.Git("update-index", "--index-version", form)
 				}
 				at := checkoutAt{gitDir: repo.CommonDir, work: r.Dir}
 				found, err := repo.special(t.Context(), at)
-				got := found.links
+				got := found.Links
 				slices.Sort(got)
 				slices.Sort(want)
 				if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -139,11 +140,11 @@ func TestGitlinksOfRealIndexes(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer f.Close()
-				if _, err := readSpecial(f, repo.objectFormat().Size()); (err != nil) != (index == "split") {
+				if _, err := index.ReadSpecial(f, repo.objectFormat().Size()); (err != nil) != (form == "split") {
 					t.Errorf("read without git: %v", err)
 				}
-				if n := IndexEntries(repo.CommonDir); index == "2" && n != 300 {
-					t.Errorf("IndexEntries = %d, want 300", n)
+				if n := index.Count(repo.CommonDir); form == "2" && n != 300 {
+					t.Errorf("Count = %d, want 300", n)
 				}
 			})
 		}
@@ -156,7 +157,7 @@ func TestIndexEntriesOfNoIndex(t *testing.T) {
 		if name != "none" {
 			gittest.WriteFile(t, filepath.Join(dir, "index"), text)
 		}
-		if n := IndexEntries(dir); n != 0 {
+		if n := index.Count(dir); n != 0 {
 			t.Errorf("%s: %d", name, n)
 		}
 	}

@@ -48,10 +48,10 @@ func (w *Worktree) KeepSubmodules(ctx context.Context, commit string) error {
 		return nil
 	}
 	special, err := w.Repo.special(ctx, w.at())
-	if err != nil || len(special.links) == 0 {
+	if err != nil || len(special.Links) == 0 {
 		return err
 	}
-	args := append([]string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--"}, special.links...)
+	args := append([]string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--"}, special.Links...)
 	out, err := w.Repo.run(ctx, args...)
 	if err != nil {
 		return err

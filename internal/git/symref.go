@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // BranchOf is the branch that a name leads to: itself, or what it is a symbolic
@@ -60,17 +62,17 @@ func (r *Repository) ReferenceHook() string {
 
 // IndexTree is the tree that a checkout's index describes.
 func (h *Host) IndexTree() (string, error) {
-	data, _, err := readIndexFile(filepath.Join(h.gitDir, "index"))
+	data, _, err := index.ReadFile(filepath.Join(h.gitDir, "index"))
 	if err != nil {
 		return "", err
 	}
-	x, err := parseIndex(data, h.repo.objectFormat().New())
+	x, err := index.Parse(data, h.repo.objectFormat().New())
 	if err != nil {
 		return "", err
 	}
-	root, err := h.repo.stagedTrees(x)
+	root, err := x.Trees(h.repo.objectFormat())
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%x", root.oid), nil
+	return fmt.Sprintf("%x", root.OID), nil
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -27,16 +28,16 @@ func (s *Scratch) rehash(ctx context.Context, spec ScratchSpec) error {
 	if err != nil {
 		return err
 	}
-	x, err := parseIndex(data, s.repo.objectFormat().New())
+	x, err := index.Parse(data, s.repo.objectFormat().New())
 	if err != nil {
 		return err
 	}
-	root, err := s.repo.stagedTrees(x)
+	root, err := x.Trees(s.repo.objectFormat())
 	if err != nil {
 		return err
 	}
 	files := filesOf{repo: s.repo, objects: spec.Objects, work: s.Path, workers: spec.Workers}
-	if hex.EncodeToString(root.oid) != spec.Tree {
+	if hex.EncodeToString(root.OID) != spec.Tree {
 		// Old trees have modes that an index does not; then it takes the trees
 		// themselves to tell.
 		if err := files.describes(ctx, x, spec.Tree); err != nil {
@@ -63,7 +64,7 @@ func (f filesOf) open() (*object.Files, error) {
 
 // describes makes sure that an index has what a tree has, and that the tree and
 // those in it are what their names say.
-func (f filesOf) describes(ctx context.Context, x *Index, tree string) error {
+func (f filesOf) describes(ctx context.Context, x *index.Index, tree string) error {
 	o, err := f.open()
 	if err != nil {
 		return err
@@ -101,9 +102,9 @@ func (f filesOf) describes(ctx context.Context, x *Index, tree string) error {
 }
 
 // compare hashes files, and rehashes the objects of those that are others.
-func (f filesOf) compare(ctx context.Context, entries []IndexEntry) error {
+func (f filesOf) compare(ctx context.Context, entries []index.Entry) error {
 	var mu sync.Mutex
-	var others []IndexEntry
+	var others []index.Entry
 	var g errgroup.Group
 	g.SetLimit(max(1, f.workers))
 	for part := range slices.Chunk(entries, 64) {
@@ -140,7 +141,7 @@ func (f filesOf) compare(ctx context.Context, entries []IndexEntry) error {
 }
 
 // isWritten reports whether a file is the object that its entry names.
-func (f filesOf) isWritten(e IndexEntry) (bool, error) {
+func (f filesOf) isWritten(e index.Entry) (bool, error) {
 	path := filepath.Join(f.work, filepath.FromSlash(e.Path))
 	if target, err := os.Readlink(path); err == nil && e.Mode == "120000" {
 		oid, err := f.repo.HashBlob(strings.NewReader(target), int64(len(target)))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -62,12 +63,11 @@ const settled = 2 * time.Second
 // stampFor returns what changes whenever a file is written: nobody can set back
 // the time of the last change of an inode.
 func stampFor(path string) (stamp string, isSettled bool, err error) {
-	st, err := Lstat(path)
+	st, err := index.Lstat(path)
 	if err != nil {
 		return "", false, err
 	}
-	changed := time.Unix(int64(st.noted[0]), int64(st.noted[1]))
-	return fmt.Sprint(st.noted, st.Size), time.Since(changed) > settled && time.Since(st.ModTime) > settled, nil
+	return st.Stamp(), time.Since(st.Changed()) > settled && time.Since(st.ModTime) > settled, nil
 }
 
 // file looks at one file, unless that was done before. What is wrong with it is

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // ErrTorn says that a file of git's is not as git wrote it.
@@ -27,7 +28,7 @@ func (w *Worktree) CheckAdmin() error {
 			return fmt.Errorf("%s %w", name, ErrTorn)
 		}
 	}
-	b, _, err := readIndexFile(filepath.Join(w.Admin, "index"))
+	b, _, err := index.ReadFile(filepath.Join(w.Admin, "index"))
 	if err != nil {
 		return err
 	}

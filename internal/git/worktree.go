@@ -2,10 +2,8 @@ package git
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -258,21 +256,6 @@ func (r *Repository) Registered(prefix string) ([]*Worktree, error) {
 		}
 	}
 	return list, nil
-}
-
-// IndexEntries reads from its header how many files the index in a git
-// directory holds; zero if there is none.
-func IndexEntries(gitDir string) int {
-	f, err := fsx.Open(filepath.Join(gitDir, "index"))
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	var h [12]byte
-	if _, err := io.ReadFull(f, h[:]); err != nil || string(h[:4]) != "DIRC" {
-		return 0
-	}
-	return int(binary.BigEndian.Uint32(h[8:]))
 }
 
 // WorktreeEntry is one worktree as git has it registered.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -46,7 +47,7 @@ func Mend(ctx context.Context, w *git.Worktree) error {
 // left empty files. What the index notes of a file says nothing of its object, and a
 // snapshot has what is staged by the object alone.
 func (s *saver) mend(sizes []int64) error {
-	var lost []git.IndexEntry
+	var lost []index.Entry
 	for i, e := range s.index.Entries {
 		if sizes[i] < 0 && e.Mode != "160000" {
 			lost = append(lost, e)
@@ -85,7 +86,7 @@ func (s *saver) mend(sizes []int64) error {
 
 // storeLost writes the object of a path if the file has its content: as it is, or with
 // the line ends that git stores.
-func (s *saver) storeLost(b *object.Batch, e git.IndexEntry) (bool, error) {
+func (s *saver) storeLost(b *object.Batch, e index.Entry) (bool, error) {
 	info, err := s.lstat(e.Path)
 	if err != nil || info == nil {
 		return false, err

@@ -13,7 +13,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // moveIn moves the new files into the checkout: whole directories, where there is
@@ -201,7 +201,7 @@ func (m *rewinder) keep() error {
 	}
 	for _, f := range m.out {
 		full := filepath.Join(m.Aside, m.outDir, f.path)
-		now, err := git.Lstat(full)
+		now, err := index.Lstat(full)
 		if err != nil || f.nested == nil && m.saved.have(context.Background(), f.path, full, now) {
 			continue
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // pair is a directory of the checkout and its counterpart beside it. Both are held
@@ -111,7 +111,7 @@ func (m *rewinder) unlockDirs() error {
 func (m *rewinder) moveOne(ctx context.Context, p *pair, path string, isNested bool) error {
 	name := filepath.Base(path)
 	full := filepath.Join(p.from.Path(), name)
-	before, err := git.Lstat(full)
+	before, err := index.Lstat(full)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (m *rewinder) moveOne(ctx context.Context, p *pair, path string, isNested b
 	if isNested {
 		moved.nested, err = look(full)
 	} else {
-		moved.stat, err = git.Lstat(full)
+		moved.stat, err = index.Lstat(full)
 	}
 	m.out = append(m.out, moved)
 	if err != nil {
@@ -159,7 +159,7 @@ func (m *rewinder) moveOne(ctx context.Context, p *pair, path string, isNested b
 }
 
 // isSaved reports whether what was moved out is what a snapshot has.
-func (m *rewinder) isSaved(ctx context.Context, full string, before git.FileStat, f movedOut) bool {
+func (m *rewinder) isSaved(ctx context.Context, full string, before index.FileStat, f movedOut) bool {
 	switch {
 	case f.nested != nil:
 		return m.Seen == nil || isSame(f.nested, m.Seen.nested[f.path])

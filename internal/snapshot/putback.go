@@ -8,6 +8,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // PutBack puts back into a checkout what a rewind had moved out of it when its
@@ -159,6 +160,6 @@ func (b *backPutter) settle(ctx context.Context, from, to *fsx.Dir, path string)
 // path.
 func (b *backPutter) isSaved(ctx context.Context, d *fsx.Dir, path string) bool {
 	full := filepath.Join(d.Path(), filepath.Base(path))
-	now, err := git.Lstat(full)
+	now, err := index.Lstat(full)
 	return err == nil && !now.Mode.IsDir() && b.saved.have(ctx, path, full, now)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // ErrAsWas says that a rewind failed, and that the checkout is as it was before.
@@ -79,7 +79,7 @@ type rewinder struct {
 	modes       []string        // what has a mode of its own
 	isLeft      map[string]bool // what goes only if it was saved
 	unsaved     []string        // what went, and was not saved
-	built       map[string]git.FileStat
+	built       map[string]index.FileStat
 	out         []movedOut
 	outDir      string    // where that is
 	in          []string  // what was moved into the checkout
@@ -91,8 +91,8 @@ type rewinder struct {
 // movedOut is a file that was moved out of the checkout, as it was after that.
 type movedOut struct {
 	path   string
-	stat   git.FileStat
-	nested map[string]git.FileStat // of a repository
+	stat   index.FileStat
+	nested map[string]index.FileStat // of a repository
 }
 
 // modeBits are what can be set of a mode.
@@ -297,7 +297,7 @@ func (m *rewinder) lookAgain(context.Context) error {
 // isStill reports whether what was moved out is as it was then.
 func (f movedOut) isStill(full string) bool {
 	if f.nested == nil {
-		now, err := git.Lstat(full)
+		now, err := index.Lstat(full)
 		return err == nil && now.IsAs(f.stat)
 	}
 	held, err := look(full)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -152,7 +153,7 @@ type saver struct {
 
 	before []os.FileInfo // the marks before anything was read
 
-	index       *git.Index
+	index       *index.Index
 	plain       map[string]int            // files that git looks at → their places in the index
 	conflicted  []string                  // paths with stages
 	files       map[string]string         // paths that are stored as they are on disk → their objects, where known

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -17,8 +18,8 @@ import (
 // moment at which a file goes, whether it still is what was saved.
 type Seen struct {
 	began  time.Time
-	files  map[string]git.FileStat            // all that are neither directories nor in repositories of their own
-	nested map[string]map[string]git.FileStat // what those repositories held
+	files  map[string]index.FileStat            // all that are neither directories nor in repositories of their own
+	nested map[string]map[string]index.FileStat // what those repositories held
 	saved  map[string]content
 }
 
@@ -30,11 +31,11 @@ type content struct {
 }
 
 // look notes what a walk saw.
-func (s *saver) look(seen []git.NamedStat) {
+func (s *saver) look(seen []index.NamedStat) {
 	if s.sel.Before == "" {
 		return
 	}
-	s.saved.Seen = &Seen{began: s.began, files: make(map[string]git.FileStat, len(seen)), nested: map[string]map[string]git.FileStat{}}
+	s.saved.Seen = &Seen{began: s.began, files: make(map[string]index.FileStat, len(seen)), nested: map[string]map[string]index.FileStat{}}
 	for _, f := range seen {
 		s.saved.Seen.files[f.Name] = f.FileStat
 	}
@@ -57,11 +58,11 @@ func (s *saver) lookInto(nested [][]byte) error {
 }
 
 // look returns what lies below a directory, but for directories.
-func look(top string) (map[string]git.FileStat, error) {
-	held := map[string]git.FileStat{}
+func look(top string) (map[string]index.FileStat, error) {
+	held := map[string]index.FileStat{}
 	var dir func(string) error
 	dir = func(rel string) error {
-		entries, err := git.ReadDir(filepath.Join(top, rel))
+		entries, err := index.ReadDir(filepath.Join(top, rel))
 		if err != nil {
 			return err
 		}
@@ -131,7 +132,7 @@ type contents struct {
 }
 
 // have reports whether one of the snapshots has a file as it is now at a place.
-func (c *contents) have(ctx context.Context, path, full string, now git.FileStat) bool {
+func (c *contents) have(ctx context.Context, path, full string, now index.FileStat) bool {
 	for len(c.all) < len(c.commits) {
 		all, err := contentsOf(ctx, c.repo, c.commits[len(c.all)])
 		if err != nil {
@@ -148,7 +149,7 @@ func (c *contents) have(ctx context.Context, path, full string, now git.FileStat
 }
 
 // isIn reports whether a file holds what a snapshot has of it.
-func (c content) isIn(r *git.Repository, full string, now git.FileStat) bool {
+func (c content) isIn(r *git.Repository, full string, now index.FileStat) bool {
 	want, err := c.oid, error(nil)
 	if c.secret != "" {
 		want, err = hashFile(r, c.secret)
@@ -173,7 +174,7 @@ func (c content) isIn(r *git.Repository, full string, now git.FileStat) bool {
 
 // has reports whether a file that was moved is what was saved of it. It is looked
 // at before, when its own time still counts, and after, when it is out of reach.
-func (s *Seen) has(r *git.Repository, path, full string, before, after git.FileStat) bool {
+func (s *Seen) has(r *git.Repository, path, full string, before, after index.FileStat) bool {
 	if s == nil {
 		return false
 	}
@@ -186,7 +187,7 @@ func (s *Seen) has(r *git.Repository, path, full string, before, after git.FileS
 }
 
 // isSame reports whether two looks at a repository saw the same.
-func isSame(a, b map[string]git.FileStat) bool { return maps.EqualFunc(a, b, git.FileStat.IsAs) }
+func isSame(a, b map[string]index.FileStat) bool { return maps.EqualFunc(a, b, index.FileStat.IsAs) }
 
 // hashFile returns the name that a file would have as an object.
 func hashFile(r *git.Repository, full string) (string, error) {

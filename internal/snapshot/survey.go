@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // surveyIndex reads the index and notes what is to be stored in any case:
@@ -242,11 +243,11 @@ func (s *saver) addFile(path string) error {
 
 // lstat looks at a path; nil means that there is nothing. What lies behind a
 // link is not in the worktree.
-func (s *saver) lstat(path string) (*git.FileStat, error) {
+func (s *saver) lstat(path string) (*index.FileStat, error) {
 	if s.behindLink(filepath.Dir(path)) {
 		return nil, nil
 	}
-	info, err := git.Lstat(filepath.Join(s.root, path))
+	info, err := index.Lstat(filepath.Join(s.root, path))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft/internal/failpoint"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/index"
 )
 
 // walk looks at everything in a worktree once, several directories at a time.
@@ -45,8 +45,8 @@ type findings struct {
 	empty     [][]byte
 	modes     []mode
 	special   []mode
-	vanished  []string        // directories that were not there any more
-	seen      []git.NamedStat // by path, if somebody asks later
+	vanished  []string          // directories that were not there any more
+	seen      []index.NamedStat // by path, if somebody asks later
 }
 
 func (f *findings) add(g findings) {
@@ -79,7 +79,7 @@ func (w *walk) run() error {
 
 // dir walks a directory and, as far as nobody else does, those below.
 func (w *walk) dir(dir string) error {
-	entries, err := git.ReadDir(filepath.Join(w.s.root, dir))
+	entries, err := index.ReadDir(filepath.Join(w.s.root, dir))
 	if errors.Is(err, os.ErrNotExist) && dir != "." {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -99,7 +99,7 @@ func (w *walk) dir(dir string) error {
 		if len(entries) == 0 {
 			found.empty = append(found.empty, []byte(dir))
 		}
-		if w.tracked[dir] && slices.ContainsFunc(entries, func(d git.NamedStat) bool { return d.Name == ".git" }) {
+		if w.tracked[dir] && slices.ContainsFunc(entries, func(d index.NamedStat) bool { return d.Name == ".git" }) {
 			found.nested = append(found.nested, dir)
 			return nil
 		}
@@ -125,7 +125,7 @@ func (w *walk) dir(dir string) error {
 }
 
 // note judges one file or directory.
-func (w *walk) note(found *findings, path string, now git.FileStat) {
+func (w *walk) note(found *findings, path string, now index.FileStat) {
 	perm := uint32(now.Mode.Perm())
 	switch {
 	case now.Mode.IsDir():
@@ -141,7 +141,7 @@ func (w *walk) note(found *findings, path string, now git.FileStat) {
 		found.special = append(found.special, mode{[]byte(path), perm})
 	}
 	if w.s.sel.Before != "" {
-		found.seen = append(found.seen, git.NamedStat{Name: path, FileStat: now})
+		found.seen = append(found.seen, index.NamedStat{Name: path, FileStat: now})
 	}
 	i, tracked := w.s.plain[path]
 	if !tracked {

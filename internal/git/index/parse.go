@@ -1,4 +1,4 @@
-package git
+package index
 
 import (
 	"bufio"
@@ -6,16 +6,10 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"hash"
 	"io"
 	"strings"
 )
-
-// errIndex says that an index is of a form that only git can read.
-var errIndex = errors.New("not an index that can be read here")
-
-const gitlinkMode = 0o160000
 
 // Flags of an index entry, and of the second set that some entries have.
 const (
@@ -44,30 +38,30 @@ func scanIndex(f io.Reader, hashLen int, each func(rawEntry)) (*bufio.Reader, er
 	r := bufio.NewReaderSize(f, 64<<10)
 	var head [12]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil || string(head[:4]) != "DIRC" {
-		return nil, errIndex
+		return nil, ErrUnreadable
 	}
 	version, count := binary.BigEndian.Uint32(head[4:]), binary.BigEndian.Uint32(head[8:])
 	if version < 2 || version > 4 {
-		return nil, errIndex
+		return nil, ErrUnreadable
 	}
 	e := rawEntry{fixed: make([]byte, 40+hashLen+2), name: []byte{}}
 	for range count {
 		if _, err := io.ReadFull(r, e.fixed); err != nil {
-			return nil, errIndex
+			return nil, ErrUnreadable
 		}
 		size := len(e.fixed)
 		e.extended = 0
 		if e.flags()&extendedFlags != 0 {
 			var more [2]byte
 			if _, err := io.ReadFull(r, more[:]); err != nil {
-				return nil, errIndex
+				return nil, ErrUnreadable
 			}
 			e.extended = binary.BigEndian.Uint16(more[:])
 			size += len(more)
 		}
 		var err error
 		if e.name, err = readIndexName(r, e.name, version, size); err != nil {
-			return nil, errIndex
+			return nil, ErrUnreadable
 		}
 		each(e)
 	}
@@ -81,7 +75,7 @@ func readIndexName(r *bufio.Reader, last []byte, version uint32, size int) ([]by
 	if version == 4 {
 		strip, err := readOffset(r)
 		if err != nil || strip > len(last) {
-			return nil, errIndex
+			return nil, ErrUnreadable
 		}
 		keep = len(last) - strip
 	}
@@ -115,23 +109,23 @@ func readOffset(r *bufio.Reader) (int, error) {
 			return n, nil
 		}
 	}
-	return 0, errIndex
+	return 0, ErrUnreadable
 }
 
-// parseIndex reads a whole index file. One that is split, that leaves
+// Parse reads a whole index file. One that is split, that leaves
 // directories folded, or that needs anything else which is not known here, is
 // an errIndex.
-func parseIndex(data []byte, h hash.Hash) (*Index, error) {
+func Parse(data []byte, h hash.Hash) (*Index, error) {
 	hashLen := h.Size()
 	if len(data) < 12+hashLen {
-		return nil, errIndex
+		return nil, ErrUnreadable
 	}
 	body, sum := data[:len(data)-hashLen], data[len(data)-hashLen:]
 	if h.Write(body); !bytes.Equal(sum, make([]byte, hashLen)) && !bytes.Equal(sum, h.Sum(nil)) {
-		return nil, errIndex // git may leave the sum out
+		return nil, ErrUnreadable // git may leave the sum out
 	}
 	count := min(int(binary.BigEndian.Uint32(data[8:])), len(data)/(40+hashLen))
-	x := &Index{Entries: make([]IndexEntry, 0, count)}
+	x := &Index{Entries: make([]Entry, 0, count)}
 	oids, names := make([]byte, 0, 2*hashLen*count), make([]byte, 0, len(data))
 	r, err := scanIndex(bytes.NewReader(body), hashLen, func(e rawEntry) {
 		x.Entries = append(x.Entries, e.decode())
@@ -146,14 +140,14 @@ func parseIndex(data []byte, h hash.Hash) (*Index, error) {
 		if _, err := io.ReadFull(r, head[:]); errors.Is(err, io.EOF) {
 			return x, nil
 		} else if err != nil {
-			return nil, errIndex
+			return nil, ErrUnreadable
 		}
 		if head[0] < 'A' || head[0] > 'Z' { // without it the entries mean something else
-			return nil, errIndex
+			return nil, ErrUnreadable
 		}
 		ext := make([]byte, min(int(binary.BigEndian.Uint32(head[4:])), len(body)))
 		if _, err := io.ReadFull(r, ext); err != nil {
-			return nil, errIndex
+			return nil, ErrUnreadable
 		}
 		if string(head[:4]) == "TREE" {
 			x.Tree, _ = readTreeExtension(bytes.NewReader(ext), hashLen)
@@ -171,9 +165,9 @@ func (x *Index) name(oids, names string, oidLen int) {
 }
 
 // decode makes an entry of its own, without a name.
-func (e rawEntry) decode() IndexEntry {
+func (e rawEntry) decode() Entry {
 	flags := e.flags()
-	out := IndexEntry{
+	out := Entry{
 		Mode: modeText(e.mode()), Stage: int(flags&stageMask) >> 12,
 		Hidden: flags&assumeValid != 0 || e.extended&skipWorktree != 0, Sparse: e.extended&skipWorktree != 0, Intended: e.extended&intentToAdd != 0,
 	}
@@ -183,17 +177,41 @@ func (e rawEntry) decode() IndexEntry {
 	return out
 }
 
-// modeText is a mode as git writes it. There are four.
-func modeText(mode uint32) string {
-	switch mode {
-	case 0o100644:
-		return "100644"
-	case 0o100755:
-		return "100755"
-	case 0o120000:
-		return "120000"
-	case gitlinkMode:
-		return "160000"
+// CachedTree finds the extension TREE and reads its first entry, which is
+// the root: an empty path, the number of entries that it covers or -1, the
+// number of subtrees, and the object's name.
+func CachedTree(f io.Reader, hashLen int) (string, error) {
+	r, err := scanIndex(f, hashLen, func(rawEntry) {})
+	if err != nil {
+		return "", err
 	}
-	return fmt.Sprintf("%o", mode)
+	for {
+		var head [8]byte
+		if _, err := io.ReadFull(r, head[:]); err != nil {
+			return "", err
+		}
+		size := binary.BigEndian.Uint32(head[4:])
+		if string(head[:4]) == "TREE" {
+			return readTreeExtension(io.LimitReader(r, int64(size)), hashLen)
+		}
+		if _, err := io.CopyN(io.Discard, r, int64(size)); err != nil {
+			return "", err
+		}
+	}
+}
+
+func readTreeExtension(in io.Reader, hashLen int) (string, error) {
+	root := bufio.NewReader(in)
+	if path, err := root.ReadString(0); err != nil || path != "\x00" {
+		return "", ErrUnreadable
+	}
+	counts, err := root.ReadString('\n')
+	if err != nil || strings.HasPrefix(counts, "-") {
+		return "", ErrUnreadable
+	}
+	oid := make([]byte, hashLen)
+	if _, err := io.ReadFull(root, oid); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(oid), nil
 }

@@ -1,0 +1,92 @@
+package index
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/croft-sh/croft/internal/git/gittest"
+)
+
+// FuzzParseIndex: an agent writes its index. Whatever is in it, the answer is
+// ErrUnreadable or entries that have an object and a path each.
+func FuzzParseIndex(f *testing.F) {
+	r := gittest.New(f)
+	for _, version := range []string{"2", "3", "4"} {
+		r.Git("update-index", "--index-version", version)
+		index, err := os.ReadFile(filepath.Join(r.Dir, ".git", "index"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(index)
+		f.Add(index[:len(index)-30])
+	}
+	f.Add([]byte("DIRC\x00\x00\x00\x02\xff\xff\xff\xff" + strings.Repeat("\x00", 100)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 20 {
+			clear(data[len(data)-20:]) // the sum may be left out, and would keep the fuzzer from the rest
+		}
+		x, err := Parse(data, sha1.New())
+		if err != nil {
+			if !errors.Is(err, ErrUnreadable) {
+				t.Errorf("error %v", err)
+			}
+			return
+		}
+		for _, e := range x.Entries {
+			if len(e.OID) != 40 || strings.Contains(e.Path, "\x00") || e.Stage < 0 || e.Stage > 3 {
+				t.Errorf("entry %+v", e)
+			}
+		}
+		_ = x.Misplaced()
+	})
+}
+
+func FuzzReadCachedTree(f *testing.F) {
+	r := gittest.New(f)
+	index, err := os.ReadFile(filepath.Join(r.Dir, ".git", "index"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(index)
+	f.Add(index[:40])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if oid, err := CachedTree(bytes.NewReader(data), 20); err == nil && !isHex(oid) {
+			t.Errorf("%q is no object", oid)
+		}
+	})
+}
+
+// isHex reports whether a text is the name of an object.
+func isHex(s string) bool {
+	if len(s) != 40 && len(s) != 64 {
+		return false
+	}
+	return strings.Trim(s, "0123456789abcdef") == ""
+}
+
+func FuzzReadSpecial(f *testing.F) {
+	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00"+strings.Repeat("x", 20)), 20)
+	f.Add([]byte("DIRC\x00\x00\x00\x04\x00\x00\x00\x01"+strings.Repeat("x", 62)+"\x00path\x00"), 20)
+	f.Fuzz(func(t *testing.T, data []byte, hashLen int) {
+		if hashLen != 20 && hashLen != 32 {
+			return
+		}
+		found, err := ReadSpecial(bytes.NewReader(data), hashLen)
+		if err != nil && !errors.Is(err, ErrUnreadable) {
+			t.Errorf("error %v", err)
+		}
+		for _, e := range found.Hidden {
+			found.Links = append(found.Links, e.Path)
+		}
+		for _, l := range found.Links {
+			if strings.Contains(l, "\x00") {
+				t.Errorf("path %q", l)
+			}
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package index
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/git/object"
+)
+
+// Misplaced returns a path of an index that git itself would not write there:
+// one that leads out of the checkout or into a git directory, is out of order, or
+// has a mode that there is not. It is empty if there is none.
+func (x *Index) Misplaced() string {
+	last, stage := "", -1
+	for _, e := range x.Entries {
+		if e.Path < last || e.Path == last && e.Stage <= stage {
+			return e.Path
+		}
+		last, stage = e.Path, e.Stage
+		switch e.Mode {
+		case "100644", "100755", "120000", "160000":
+		default:
+			return e.Path
+		}
+		for part := range strings.SplitSeq(e.Path, "/") {
+			switch strings.ToLower(part) {
+			case "", ".", "..", ".git", "git~1":
+				return e.Path
+			}
+		}
+	}
+	return ""
+}
+
+// Tree is one directory of what an index describes.
+type Tree struct {
+	Entries int // how many files of the index lie in it, at any depth
+	OID     []byte
+	Text    []byte // as git stores it
+	Subs    []*Tree
+
+	name string
+}
+
+// Trees computes the trees that an index describes. What is in conflict,
+// or is only going to be added, is left out.
+func (x *Index) Trees(format object.Format) (*Tree, error) {
+	list := make([]Entry, 0, len(x.Entries))
+	for _, e := range x.Entries {
+		if e.Stage == 0 && !e.Intended {
+			list = append(list, e)
+		}
+	}
+	return newTree("", "", list, format)
+}
+
+func newTree(name, prefix string, list []Entry, format object.Format) (*Tree, error) {
+	t := &Tree{name: name, Entries: len(list)}
+	var entries []object.TreeEntry
+	for len(list) > 0 {
+		first, _, deeper := strings.Cut(list[0].Path[len(prefix):], "/")
+		if !deeper {
+			entries = append(entries, object.TreeEntry{Mode: list[0].Mode, Name: first, OID: list[0].OID})
+			list = list[1:]
+			continue
+		}
+		below := prefix + first + "/"
+		n := 1
+		for n < len(list) && strings.HasPrefix(list[n].Path, below) {
+			n++
+		}
+		sub, err := newTree(first, below, list[:n], format)
+		if err != nil {
+			return nil, err
+		}
+		t.Subs = append(t.Subs, sub)
+		entries = append(entries, object.TreeEntry{Mode: "40000", Name: first, OID: hex.EncodeToString(sub.OID)})
+		list = list[n:]
+	}
+	var err error
+	if t.Text, err = object.EncodeTree(entries); err != nil {
+		return nil, err
+	}
+	t.OID = format.Hash("tree", t.Text)
+	return t, nil
+}
+
+// extension appends the directory as the extension TREE of an index has it.
+func (t *Tree) extension(out []byte) []byte {
+	out = fmt.Appendf(append(append(out, t.name...), 0), "%d %d\n", t.Entries, len(t.Subs))
+	out = append(out, t.OID...)
+	for _, sub := range t.Subs {
+		out = sub.extension(out)
+	}
+	return out
+}

@@ -1,0 +1,99 @@
+package index
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/git/object"
+)
+
+// Encode is an index file with some entries, in the order of their paths.
+func Encode(entries []Entry, format object.Format) ([]byte, error) {
+	out := appendHeader(len(entries))
+	for _, e := range entries {
+		var err error
+		if out, err = appendEntry(out, e); err != nil {
+			return nil, err
+		}
+	}
+	return appendSum(out, format), nil
+}
+
+// Encode is an index file with these entries and the trees that they describe.
+func (x *Index) Encode(root *Tree, format object.Format) ([]byte, error) {
+	out := appendHeader(len(x.Entries))
+	for _, e := range x.Entries {
+		e.stat[6] = modeNumber(e.Mode)
+		var err error
+		if out, err = appendEntry(out, e); err != nil {
+			return nil, err
+		}
+	}
+	return appendSum(appendTrees(out, root), format), nil
+}
+
+func appendHeader(entries int) []byte {
+	out := binary.BigEndian.AppendUint32([]byte("DIRC"), 2)
+	return binary.BigEndian.AppendUint32(out, uint32(entries))
+}
+
+func appendEntry(out []byte, e Entry) ([]byte, error) {
+	const longest = 0xfff // of the lengths that the flags can hold
+	start := len(out)
+	for _, n := range e.stat {
+		out = binary.BigEndian.AppendUint32(out, n)
+	}
+	oid, err := hex.DecodeString(e.OID)
+	if err != nil {
+		return nil, err
+	}
+	out = binary.BigEndian.AppendUint16(append(out, oid...), uint16(min(len(e.Path), longest)))
+	out = append(out, e.Path...)
+	return append(out, strings.Repeat("\x00", 8-(len(out)-start)%8)...), nil
+}
+
+// appendTrees appends the extension TREE.
+func appendTrees(out []byte, root *Tree) []byte {
+	trees := root.extension(nil)
+	out = append(out, "TREE"...)
+	out = binary.BigEndian.AppendUint32(out, uint32(len(trees)))
+	return append(out, trees...)
+}
+
+// appendSum appends the checksum that an index ends with.
+func appendSum(out []byte, format object.Format) []byte {
+	h := format.New()
+	h.Write(out)
+	return h.Sum(out)
+}
+
+// Plain is an index with the same entries and nothing else of what the
+// file has, but for the trees, which are computed anew if they are given:
+// extensions can tell git what not to look at.
+func (x *Index) Plain(data []byte, root *Tree, format object.Format) ([]byte, error) {
+	hashLen := format.Size()
+	in := bytes.NewReader(data[:len(data)-hashLen])
+	rest, err := scanIndex(in, hashLen, func(rawEntry) {})
+	if err != nil {
+		return nil, err
+	}
+	out := bytes.Clone(data[:len(data)-hashLen-in.Len()-rest.Buffered()])
+	if root != nil && root.Entries == len(x.Entries) {
+		out = appendTrees(out, root)
+	}
+	return appendSum(out, format), nil
+}
+
+func modeNumber(mode string) uint32 {
+	switch mode {
+	case "100755":
+		return 0o100755
+	case "120000":
+		return 0o120000
+	case "160000":
+		return gitlinkMode
+	}
+	return 0o100644
+}
