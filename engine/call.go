@@ -69,7 +69,8 @@ func doIn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(con
 }
 
 // doOn is doIn for a call that works on one workspace, which it finds by
-// c.workspace. Errors are about that workspace.
+// c.workspace. Errors are about that workspace; one that comes of its having been
+// removed by another process says so.
 func doOn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(context.Context, standing, journal.Record, R) (T, error)) (T, error) {
 	return doIn(ctx, e, c, req, func(ctx context.Context, s standing, req R) (out T, err error) {
 		rec, err := e.find(ctx, s, c.workspace)
@@ -77,7 +78,7 @@ func doOn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(con
 			return out, err
 		}
 		out, err = work(ctx, s, rec, req)
-		return out, explain.About(rec.Workspace.Name, err)
+		return out, explain.About(rec.Workspace.Name, e.vanished(ctx, rec, err))
 	})
 }
 

@@ -24,9 +24,13 @@ func moving(branch string, err error) error {
 	}
 }
 
-// vanished explains what went wrong with a workspace that was removed meanwhile.
+// vanished explains an error by the workspace's having been removed or moved
+// meanwhile, if it was and nothing else explains the error.
 func (e *Engine) vanished(ctx context.Context, rec journal.Record, err error) error {
-	if _, explained := errors.AsType[*croft.Error](err); err == nil || explained || fsx.Identity(rec.Identity).IsAt(rec.Workspace.Path) {
+	if _, explained := errors.AsType[*croft.Error](err); err == nil || explained || ctx.Err() != nil {
+		return err
+	}
+	if rec.Identity == "" || fsx.Identity(rec.Identity).IsAt(rec.Workspace.Path) {
 		return err
 	}
 	now, jerr := e.journal.Record(context.WithoutCancel(ctx), rec.Workspace.ID)

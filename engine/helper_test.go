@@ -54,6 +54,8 @@ type task struct {
 	Review   *croft.ReviewRequest    `json:"review,omitempty"`
 	Apply    *croft.ApplyRequest     `json:"apply,omitempty"`
 	Accept   *croft.AcceptRequest    `json:"accept,omitempty"`
+	Lock     *croft.LockRequest      `json:"lock,omitempty"`
+	Forecast bool                    `json:"forecast,omitempty"`
 	Round    *croft.RoundRequest     `json:"round,omitempty"`
 	EndRound croft.ID                `json:"endRound,omitempty"`
 	Present  *croft.PresentRequest   `json:"present,omitempty"`
@@ -167,6 +169,13 @@ func (job task) takeBack(ctx context.Context, e croft.Service) error {
 		_, err = e.Apply(ctx, *job.Apply)
 	case job.Accept != nil:
 		_, err = e.Accept(ctx, *job.Accept)
+	case job.Lock != nil:
+		_, err = e.Lock(ctx, *job.Lock)
+	case job.Forecast:
+		var f *croft.Forecast
+		if f, err = e.Conflicts(ctx, croft.ConflictsRequest{}); err == nil && len(f.Skipped) > 0 {
+			err = f.Skipped[0].Reason
+		}
 	case job.Resolve != nil:
 		_, err = e.Resolve(ctx, *job.Resolve)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -64,6 +65,9 @@ func (e *Engine) changeLock(ctx context.Context, r *repo, rec journal.Record, ch
 	}
 	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
 		return nil, r.brokenNow(ctx, rec, h)
+	}
+	if err := failpoint.Hit("lock.found"); err != nil {
+		return nil, err
 	}
 	err := e.underLock(ctx, r, func() error {
 		leases, err := e.journal.Leases(ctx, r.id)

@@ -10,6 +10,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/radar"
@@ -22,7 +23,7 @@ func (e *Engine) showConflicts(ctx context.Context, s standing, _ croft.Conflict
 		return nil, err
 	}
 	return e.radarOf(s.repo).Forecast(ctx, func(ctx context.Context, a *git.Attempts) []radar.Candidate {
-		return s.readWork(ctx, a, records)
+		return e.readWork(ctx, s.repo, a, records)
 	})
 }
 
@@ -32,7 +33,7 @@ func (e *Engine) radarOf(r *repo) *radar.Radar {
 }
 
 // readWork reads what the workspaces hold, on all cores.
-func (r *repo) readWork(ctx context.Context, a *git.Attempts, records []journal.Record) []radar.Candidate {
+func (e *Engine) readWork(ctx context.Context, r *repo, a *git.Attempts, records []journal.Record) []radar.Candidate {
 	records = slices.DeleteFunc(slices.Clone(records), func(rec journal.Record) bool {
 		return rec.Workspace.Mode == croft.ModeLegacy || rec.Workspace.State == croft.Creating
 	})
@@ -44,19 +45,21 @@ func (r *repo) readWork(ctx context.Context, a *git.Attempts, records []journal.
 	for k := range n {
 		wg.Go(func() {
 			for i := k; i < len(records) && ctx.Err() == nil; i += n {
-				works[i] = r.readOne(ctx, a, records[i])
+				works[i] = e.readOne(ctx, r, a, records[i])
 			}
 		})
 	}
 	wg.Wait()
-	return works
+	return slices.DeleteFunc(works, func(c radar.Candidate) bool {
+		return c.Err != nil && c.Err.Code == croft.WorktreeNotFound // it was removed meanwhile
+	})
 }
 
-func (r *repo) readOne(ctx context.Context, a *git.Attempts, rec journal.Record) radar.Candidate {
+func (e *Engine) readOne(ctx context.Context, r *repo, a *git.Attempts, rec journal.Record) radar.Candidate {
 	c := radar.Candidate{Workspace: rec.Workspace}
 	var err error
 	if c.Head, c.Commit, err = r.workCommit(ctx, a, rec); err != nil {
-		c.Err = croft.AsError("conflicts", explain.Error("conflicts", rec.Workspace.Name, err))
+		c.Err = croft.AsError("conflicts", explain.Error("conflicts", rec.Workspace.Name, e.vanished(ctx, rec, err)))
 	}
 	return c
 }
@@ -66,6 +69,9 @@ func (r *repo) readOne(ctx context.Context, a *git.Attempts, rec journal.Record)
 func (r *repo) workCommit(ctx context.Context, a *git.Attempts, rec journal.Record) (head, commit string, err error) {
 	if h := r.trees.Health(specOf(rec)); h != checkout.Intact {
 		return "", "", broken(rec, h)
+	}
+	if err := failpoint.Hit("conflicts.found"); err != nil {
+		return "", "", err
 	}
 	tree := r.trees.At(specOf(rec))
 	found, err := r.sortWork(ctx, tree, rec, holdLarge)

@@ -46,7 +46,6 @@ func (e *Engine) diff(ctx context.Context, s standing, rec journal.Record, req c
 	}
 	defer attempts.Close()
 	work, err := e.compare(ctx, s.repo, rec, req.Target, attempts)
-	err = e.vanished(ctx, rec, err)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +71,6 @@ func (e *Engine) review(ctx context.Context, s standing, rec journal.Record, req
 	}
 	defer attempts.Close()
 	work, err := e.compare(ctx, s.repo, rec, req.Target, attempts)
-	err = e.vanished(ctx, rec, err)
 	if err == nil {
 		work.ID = newID()
 		err = e.keepReview(ctx, s.repo, rec, attempts, work)

@@ -30,7 +30,7 @@ func (e *Engine) takeSnapshot(ctx context.Context, s standing, rec journal.Recor
 		err = e.journal.Update(ctx, func(tx *journal.Tx) error { return e.note(tx, "snapshot", s.id, rec) })
 	}
 	if err != nil {
-		return nil, e.vanished(ctx, rec, err)
+		return nil, err
 	}
 	return saved, nil
 }

@@ -71,6 +71,7 @@ func TestPairs(t *testing.T) {
 					t.Parallel()
 					p := smallProject(t)
 					p.mustCroft("new", "other")
+					p.mustCroft("lock", "other") // so that no reap takes it
 					for turn := range turns {
 						s := p.setPair(turn)
 						results := s.run([]pairAct{a, b})
