@@ -172,6 +172,7 @@ var fileCallsIn = map[string]string{
 	"engine/trash_survey.go":     "files in the state directory",
 	"engine/oplocks.go":          "files in the state directory",
 	"internal/git/index/file.go": "copies of indexes, in the state directory",
+	"internal/git/object/dir.go": "a quarantine of objects, in the state directory or in memory under a name made there",
 	"internal/git/add.go":        "a directory in the state directory, made for one call",
 	"internal/git/stowed.go":     "copies of registrations, in the state directory",
 	"internal/git/discard.go":    "what is known of an isolated checkout, in the state directory",

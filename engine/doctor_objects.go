@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // objects looks whether the packs of the project, and what isolated workspaces
 // read in place of them, are as git wrote them.
 func (d *doctor) objects(ctx context.Context) error {
 	damaged, err := d.r.git.VerifyObjects(ctx)
-	var own []git.Damage
+	var own []object.Damage
 	for _, f := range damaged {
 		if f.Store == "" {
 			own = append(own, f)

@@ -104,7 +104,7 @@ type MergeConflict struct {
 
 // Merge merges two commits. Where they come from is for git to find out.
 func (a *Attempts) Merge(ctx context.Context, ours, theirs string) (Merged, error) {
-	if !isHex(ours) || !isHex(theirs) {
+	if !object.IsOID(ours) || !object.IsOID(theirs) {
 		return Merged{}, fmt.Errorf("not the names of commits: %q, %q", ours, theirs)
 	}
 	a.mu.Lock()
@@ -202,7 +202,7 @@ func readMerged(in *bufio.Reader) (Merged, error) {
 		return Merged{}, err
 	}
 	var m Merged
-	if m.Tree, err = field(); err != nil || !isHex(m.Tree) || clean != "0" && clean != "1" {
+	if m.Tree, err = field(); err != nil || !object.IsOID(m.Tree) || clean != "0" && clean != "1" {
 		return Merged{}, fmt.Errorf("merge-tree: not an answer: %q, %q: %w", clean, m.Tree, err)
 	}
 	var paths []string
@@ -317,7 +317,7 @@ func (a *Attempts) MergeOver(ctx context.Context, base, ours, theirs string) (Me
 			parents = []string{made[0]}
 		}
 		// A message of its own keeps two sides with one tree apart.
-		made[i], err = a.q.write("commit", object.Commit{
+		made[i], err = a.q.own().Write("commit", object.Commit{
 			Tree: c.Tree, Parents: parents, Signature: syntheticAuthor, Message: strconv.Itoa(i),
 		}.Encode())
 		if err != nil {
@@ -346,7 +346,7 @@ var ErrSigning = errors.New("the commit could not be signed")
 // so; where that fails there is no commit.
 func (a *Attempts) Commit(ctx context.Context, c object.Commit, id Identity) (string, error) {
 	if !id.Signs {
-		oid, err := a.q.write("commit", c.Encode())
+		oid, err := a.q.own().Write("commit", c.Encode())
 		if err == nil {
 			a.remember(object.Object{OID: oid, Type: "commit", Data: c.Encode()})
 		}
@@ -382,7 +382,7 @@ func identityEnv(role, line string) []string {
 }
 
 // WriteBlob adds a blob to the attempts.
-func (a *Attempts) WriteBlob(data []byte) (string, error) { return a.q.write("blob", data) }
+func (a *Attempts) WriteBlob(data []byte) (string, error) { return a.q.own().Write("blob", data) }
 
 // WriteTree adds a tree to the attempts.
 func (a *Attempts) WriteTree(entries []object.TreeEntry) (string, error) {
@@ -390,7 +390,7 @@ func (a *Attempts) WriteTree(entries []object.TreeEntry) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return a.q.write("tree", text)
+	return a.q.own().Write("tree", text)
 }
 
 // Read reads an object of the repository or of these attempts.

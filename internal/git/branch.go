@@ -11,6 +11,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // BranchError says that a checkout is not on the branch that it is to be on, or
@@ -148,7 +149,7 @@ func (w *Worktree) headName(ctx context.Context) (string, error) {
 		return "", err
 	}
 	text, ref := parseRefFile(b)
-	if ref == "" && !isHex(text) {
+	if ref == "" && !object.IsOID(text) {
 		return "", fmt.Errorf("%s: not a HEAD: %.80q", w.Admin, text)
 	}
 	return ref, nil

@@ -48,7 +48,7 @@ func (w *Worktree) IsMergedIn(ctx context.Context, path string) (bool, error) {
 		return false, nil // the question could not be asked
 	}
 	for _, oid := range w.mergeHeads() {
-		if !isHex(oid) {
+		if !object.IsOID(oid) {
 			continue
 		}
 		_, err := w.Repo.Info(ctx, oid+":"+path)
@@ -197,7 +197,7 @@ func isReachable(top, path string) bool {
 
 func (c *indexCopy) commit(ctx context.Context, made object.Commit, id Identity) (string, error) {
 	if !id.Signs {
-		return c.q.write("commit", made.Encode())
+		return c.q.own().Write("commit", made.Encode())
 	}
 	return c.repo.signed(ctx, made, call{env: c.q.env, config: unsynced})
 }
@@ -231,7 +231,7 @@ func (w *Worktree) WorkCommit(ctx context.Context, a *Attempts, work Work) (stri
 	if err != nil || was.Tree == tree && len(merging) == 0 {
 		return head, err
 	}
-	return a.q.write("commit", object.Commit{
+	return a.q.own().Write("commit", object.Commit{
 		Tree: tree, Parents: append([]string{head}, merging...), Signature: syntheticAfter(was), Message: "uncommitted work",
 	}.Encode())
 }

@@ -3,6 +3,8 @@ package git
 import (
 	"strings"
 	"testing"
+
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // FuzzParsePatch: an agent chooses the names and the contents of files, which
@@ -60,7 +62,7 @@ func FuzzReadMerged(f *testing.F) {
 			t.Errorf("%d answers of %d", len(list), n)
 		}
 		for _, m := range list {
-			if !isHex(m.Tree) {
+			if !object.IsOID(m.Tree) {
 				t.Errorf("tree %q", m.Tree)
 			}
 		}

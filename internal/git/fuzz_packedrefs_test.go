@@ -3,6 +3,8 @@ package git
 import (
 	"strings"
 	"testing"
+
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // FuzzParsePacked: an agent writes packed-refs. Looking for a name ends, and
@@ -16,7 +18,7 @@ func FuzzParsePacked(f *testing.F) {
 	f.Add([]byte(head), "")
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
 		p := parsePacked(data)
-		if got, ok := p.find(name); ok && !isHex(got) {
+		if got, ok := p.find(name); ok && !object.IsOID(got) {
 			t.Errorf("%q is no object", got)
 		}
 		for line := range strings.Lines(string(data)) {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // FuzzRefFile: an agent writes the files of refs and HEAD. What is taken for a
@@ -16,7 +18,7 @@ func FuzzRefFile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		text, next := parseRefFile(data)
-		if next != "" && isHex(text) {
+		if next != "" && object.IsOID(text) {
 			t.Errorf("%q is an object and a ref", data)
 		}
 		if canBeRef(next) {
@@ -69,11 +71,11 @@ func FuzzPrivateState(f *testing.F) {
 			return
 		}
 		for name, oid := range s.Refs {
-			if !canBeRef(name) || !strings.HasPrefix(name, "refs/") || !isHex(oid) {
+			if !canBeRef(name) || !strings.HasPrefix(name, "refs/") || !object.IsOID(oid) {
 				t.Errorf("%q is %q", name, oid)
 			}
 		}
-		if ref, ok := strings.CutPrefix(s.Head, "ref: "); ok && !canBeRef(ref) || !ok && !isHex(s.Head) {
+		if ref, ok := strings.CutPrefix(s.Head, "ref: "); ok && !canBeRef(ref) || !ok && !object.IsOID(s.Head) {
 			t.Errorf("HEAD is %q", s.Head)
 		}
 		p.pendingOIDs()

@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // Harvest brings what the agent of an isolated checkout did in its own git
@@ -203,7 +204,7 @@ func (p *private) unfold(ctx context.Context, data []byte) ([]byte, error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if sum, ok := strings.CutPrefix(e.Name(), "sharedindex."); ok && isHex(sum) {
+		if sum, ok := strings.CutPrefix(e.Name(), "sharedindex."); ok && object.IsOID(sum) {
 			if b, err := p.read(e.Name()); err == nil {
 				err = os.WriteFile(filepath.Join(admin, e.Name()), b, 0o600)
 				if err != nil {
@@ -415,7 +416,7 @@ var errNoPack = errors.New("git said nothing of a pack")
 // packName reads the answer of index-pack.
 func packName(out []byte) (string, error) {
 	f := strings.Fields(string(out))
-	if len(f) != 2 || !isHex(f[1]) {
+	if len(f) != 2 || !object.IsOID(f[1]) {
 		return "", fmt.Errorf("%w: %q", errNoPack, out)
 	}
 	return f[1], nil

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -68,7 +69,7 @@ func (a *Attempts) walk(ctx context.Context, heads []string, visit func(Ancestor
 
 func allHex(names ...string) error {
 	for _, n := range names {
-		if !isHex(n) {
+		if !object.IsOID(n) {
 			return fmt.Errorf("not the name of a commit: %q", n)
 		}
 	}

@@ -24,7 +24,7 @@ func resting(t *testing.T, repo *Repository, a, b string) *proc.Process {
 	if err != nil || !m.Clean() {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	if _, err := at.q.readOwn(m.Tree); err != nil {
+	if _, err := at.q.own().Read(m.Tree); err != nil {
 		t.Errorf("the tree is not among the attempts: %v", err)
 	}
 	p, dir := at.p, at.q.dir

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // regularFiles lists the regular files below a directory.
@@ -245,7 +246,7 @@ func TestVerifyObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verify := func() []Damage {
+	verify := func() []object.Damage {
 		t.Helper()
 		found, err := repo.VerifyObjects(t.Context())
 		if err != nil {
@@ -273,15 +274,17 @@ func TestVerifyObjects(t *testing.T) {
 			}
 			overwrite(t, path, spoil)
 			found := verify()
-			if !slices.ContainsFunc(found, func(d Damage) bool { return d.File == path && (d.Store == store) == strings.HasPrefix(path, store) }) {
+			if !slices.ContainsFunc(found, func(d object.Damage) bool {
+				return d.File == path && (d.Store == store) == strings.HasPrefix(path, store)
+			}) {
 				t.Errorf("%s, %s: %v", path, name, found)
 			}
-			if d := (Damage{File: path, Store: store}); strings.HasPrefix(path, store) {
+			if d := (object.Damage{File: path, Store: store}); strings.HasPrefix(path, store) {
 				if err := repo.MendStore(t.Context(), d); err != nil {
 					t.Errorf("mend %s: %v", path, err)
 				}
 				tried[filepath.Ext(path)] = true
-			} else if err := repo.MendStore(t.Context(), Damage{File: path}); err == nil {
+			} else if err := repo.MendStore(t.Context(), object.Damage{File: path}); err == nil {
 				t.Errorf("%s is the project's own", path)
 			} else {
 				overwrite(t, path, whole)
@@ -331,7 +334,7 @@ func TestVerifyExchanged(t *testing.T) {
 	one, two := strings.TrimSuffix(filepath.Base(packs[0]), ".pack"), strings.TrimSuffix(filepath.Base(packs[1]), ".pack")
 	var loose []string
 	for _, path := range regularFiles(t, store) {
-		if isHex(filepath.Base(filepath.Dir(path)) + filepath.Base(path)) {
+		if object.IsOID(filepath.Base(filepath.Dir(path)) + filepath.Base(path)) {
 			loose = append(loose, path)
 		}
 	}
@@ -357,7 +360,7 @@ func TestVerifyExchanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, path := range c.write {
-				if !slices.ContainsFunc(found, func(d Damage) bool { return d.File == path }) {
+				if !slices.ContainsFunc(found, func(d object.Damage) bool { return d.File == path }) {
 					t.Errorf("%s is another one, and found was %v", path, found)
 				}
 				overwrite(t, path, whole[i])

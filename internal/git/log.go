@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // LogEntry is a commit as a person reads it.
@@ -24,7 +26,7 @@ func (r *Repository) Log(ctx context.Context, not, commit string, limit int) ([]
 	var list []LogEntry
 	for _, line := range splitNUL(out) {
 		f := strings.SplitN(line, "\x01", 3)
-		if len(f) != 3 || !isHex(f[0]) {
+		if len(f) != 3 || !object.IsOID(f[0]) {
 			return nil, fmt.Errorf("not an answer of log: %.80q", line)
 		}
 		list = append(list, LogEntry{f[0], f[1], f[2]})

@@ -226,7 +226,7 @@ var objectTypes = []string{"blob", "tree", "commit", "tag"}
 
 func parseHeader(line string) (object.Object, bool) {
 	f := strings.Split(line, " ")
-	if len(f) != 3 || !isHex(f[0]) || !slices.Contains(objectTypes, f[1]) || strings.Trim(f[2], "0123456789") != "" {
+	if len(f) != 3 || !object.IsOID(f[0]) || !slices.Contains(objectTypes, f[1]) || strings.Trim(f[2], "0123456789") != "" {
 		return object.Object{}, false
 	}
 	size, err := strconv.ParseInt(f[2], 10, 64)

@@ -190,7 +190,7 @@ func (r *Repository) storeOwn(ctx context.Context, own ownRefs) (string, error) 
 
 // add makes the commit keep an object, and reports whether it is there.
 func (s *ownStore) add(ctx context.Context, oid string) (isThere bool, err error) {
-	if isThere, known := s.seen[oid]; known || !isHex(oid) || len(oid) != s.repo.objectFormat().HexLen() {
+	if isThere, known := s.seen[oid]; known || !object.IsOID(oid) || len(oid) != s.repo.objectFormat().HexLen() {
 		return isThere, nil
 	}
 	s.seen[oid] = false

@@ -12,6 +12,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // packedRefs is git's file of refs that have no file of their own. A project
@@ -69,7 +70,7 @@ func parsePacked(data []byte) *packedRefs {
 	p := &packedRefs{byName: map[string]string{}}
 	for line := range strings.Lines(string(data)) {
 		oid, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		if ok && isHex(oid) {
+		if ok && object.IsOID(oid) {
 			p.byName[name] = oid
 		}
 	}
@@ -89,7 +90,7 @@ func (p *packedRefs) find(ref string) (oid string, ok bool) {
 		oid, name, _ := strings.Cut(string(line), " ")
 		switch strings.Compare(name, ref) {
 		case 0:
-			return oid, isHex(oid)
+			return oid, object.IsOID(oid)
 		case -1:
 			low = end
 		default:

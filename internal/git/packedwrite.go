@@ -154,7 +154,7 @@ func recordsOf(data []byte) func(yield func(rawRecord) bool) {
 				end += next
 			}
 			space := bytes.IndexByte(line, ' ')
-			if space > 0 && isHex(string(line[:space])) && !yield(rawRecord{line[space+1:], data[:end]}) {
+			if space > 0 && object.IsOID(string(line[:space])) && !yield(rawRecord{line[space+1:], data[:end]}) {
 				return
 			}
 			data = data[end:]
@@ -279,7 +279,7 @@ func (t *refTx) record(ctx context.Context, ref string) (r packedRecord, oid str
 		return r, "", nil //nolint:nilerr // it stays as it is
 	}
 	oid, _ = parseRefFile(b)
-	if !isHex(oid) || len(oid) != t.w.repo.objectFormat().HexLen() {
+	if !object.IsOID(oid) || len(oid) != t.w.repo.objectFormat().HexLen() {
 		return r, "", nil
 	}
 	info, err := t.w.repo.Info(ctx, oid)

@@ -248,7 +248,7 @@ func (r *Repository) packLoose(ctx context.Context) error {
 		}
 		for _, e := range entries {
 			oid := filepath.Base(dir) + e.Name()
-			if info, err := e.Info(); err == nil && isHex(oid) && time.Since(info.ModTime()) > keptTime {
+			if info, err := e.Info(); err == nil && object.IsOID(oid) && time.Since(info.ModTime()) > keptTime {
 				list.WriteString(oid + "\n")
 				files = append(files, filepath.Join(dir, e.Name()))
 			}

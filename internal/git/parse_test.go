@@ -368,7 +368,7 @@ func FuzzReadBatch(f *testing.F) {
 				t.Error("an answer without a newline was believed")
 			}
 		case err == nil:
-			if !isHex(o.OID) || o.Size < 0 || contents && int64(len(o.Data)) != o.Size {
+			if !object.IsOID(o.OID) || o.Size < 0 || contents && int64(len(o.Data)) != o.Size {
 				t.Errorf("object %+v", o)
 			}
 			rest, _ := io.ReadAll(r)

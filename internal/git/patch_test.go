@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 func TestPathsAreQuotedAsGitDoes(t *testing.T) {
@@ -144,17 +145,17 @@ func TestEditTree(t *testing.T) {
 	a := attempts(t, open(t, r))
 	blob := r.Git("rev-parse", "HEAD:dir/b")
 	tree := r.Git("rev-parse", base+"^{tree}")
-	for name, edits := range map[string][]TreeEdit{
+	for name, edits := range map[string][]object.TreeEdit{
 		"nothing":                nil,
-		"added deep":             {{"x/y/z", "100644", blob}},
-		"changed and gone":       {{"dir/b", "100755", blob}, {"dir/deep/a", "", ""}},
-		"directory becomes file": {{"dir/b", "", ""}, {"dir/deep/a", "", ""}, {"dir", "100644", blob}},
-		"file becomes directory": {{"README.md", "", ""}, {"README.md/x", "100644", blob}},
-		"submodule":              {{"sub", "160000", base}},
-		"everything below goes":  {{"src/main.txt", "", ""}},
-		"what is not there goes": {{"nowhere/x", "", ""}},
+		"added deep":             {{Path: "x/y/z", Mode: "100644", OID: blob}},
+		"changed and gone":       {{Path: "dir/b", Mode: "100755", OID: blob}, {Path: "dir/deep/a"}},
+		"directory becomes file": {{Path: "dir/b"}, {Path: "dir/deep/a"}, {Path: "dir", Mode: "100644", OID: blob}},
+		"file becomes directory": {{Path: "README.md"}, {Path: "README.md/x", Mode: "100644", OID: blob}},
+		"submodule":              {{Path: "sub", Mode: "160000", OID: base}},
+		"everything below goes":  {{Path: "src/main.txt"}},
+		"what is not there goes": {{Path: "nowhere/x"}},
 	} {
-		got, err := a.EditTree(t.Context(), tree, edits)
+		got, err := object.EditTree(t.Context(), a, tree, edits)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -174,12 +175,12 @@ func TestEditTree(t *testing.T) {
 			t.Errorf("%s: tree %s, by git %s", name, got, want)
 		}
 	}
-	for path, edits := range map[string][]TreeEdit{
-		"dir":         {{"dir/b", "", ""}, {"dir", "100644", blob}},
-		"README.md/x": {{"README.md/x", "100644", blob}},
+	for path, edits := range map[string][]object.TreeEdit{
+		"dir":         {{Path: "dir/b"}, {Path: "dir", Mode: "100644", OID: blob}},
+		"README.md/x": {{Path: "README.md/x", Mode: "100644", OID: blob}},
 	} {
-		_, err := a.EditTree(t.Context(), tree, edits)
-		blocked, ok := errors.AsType[*BlockedError](err)
+		_, err := object.EditTree(t.Context(), a, tree, edits)
+		blocked, ok := errors.AsType[*object.BlockedError](err)
 		if !ok || blocked.Path != path {
 			t.Errorf("%v: %v, want %s blocked", edits, err, path)
 		}

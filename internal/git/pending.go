@@ -92,7 +92,7 @@ func (w *Worktree) held(ctx context.Context) []string {
 func (w *Worktree) commits(ctx context.Context, oids []string) ([]string, error) {
 	var out []string
 	for _, oid := range oidsOf(oids...).list {
-		if !isHex(oid) || oid == w.Repo.ZeroOID() {
+		if !object.IsOID(oid) || oid == w.Repo.ZeroOID() {
 			continue
 		}
 		info, err := w.Repo.Info(ctx, oid)

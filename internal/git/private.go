@@ -17,6 +17,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -239,7 +240,9 @@ func stampOf(info os.FileInfo) string {
 	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
 }
 
-func (p *private) isOID(s string) bool { return len(s) == p.w.Repo.objectFormat().HexLen() && isHex(s) }
+func (p *private) isOID(s string) bool {
+	return len(s) == p.w.Repo.objectFormat().HexLen() && object.IsOID(s)
+}
 
 // readRefs reads all refs: those in one file, and over them those with a file
 // each.

@@ -2,14 +2,10 @@ package git
 
 import (
 	"bytes"
-	"compress/zlib"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
@@ -48,54 +44,46 @@ func (q *quarantine) run(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-func (q *quarantine) path(oid string) string { return filepath.Join(q.dir, oid[:2], oid[2:]) }
-
-// write adds an object.
-func (q *quarantine) write(kind string, data []byte) (string, error) {
-	f, err := os.CreateTemp(q.dir, "tmp_obj_")
-	if err != nil {
-		return "", err
-	}
-	oid, err := q.repo.objectFormat().Deflate(f, kind, int64(len(data)), bytes.NewReader(data))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
-	}
-	if err := os.MkdirAll(filepath.Dir(q.path(oid)), 0o777); err != nil {
-		return "", err
-	}
-	return oid, os.Rename(f.Name(), q.path(oid))
-}
-
 // read reads an object that was written here, or else one of the repository,
 // which has to be what its name says.
 func (q *quarantine) read(ctx context.Context, oid string) (object.Object, error) {
-	o, err := q.readOwn(oid)
+	o, err := q.own().Read(oid)
 	if errors.Is(err, os.ErrNotExist) {
 		return q.repo.readVerified(ctx, oid)
 	}
 	return o, err
 }
 
-// readOwn reads an object that was written here, or fails with
-// os.ErrNotExist.
-func (q *quarantine) readOwn(oid string) (object.Object, error) {
-	f, err := os.Open(q.path(oid))
-	if err != nil {
-		return object.Object{}, err
-	}
-	defer f.Close()
-	z, err := zlib.NewReader(f)
-	if err != nil {
-		return object.Object{}, err
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		return object.Object{}, err
-	}
-	head, data, ok := bytes.Cut(text, []byte{0})
-	kind, size, _ := strings.Cut(string(head), " ")
-	if n, err := strconv.ParseInt(size, 10, 64); !ok || err != nil || n != int64(len(data)) {
-		return object.Object{}, fmt.Errorf("%s: not an object", oid)
-	}
-	return object.Object{OID: oid, Type: kind, Size: int64(len(data)), Data: data}, nil
+// own are the objects that were written here.
+func (q *quarantine) own() object.Dir {
+	return object.Dir{Path: q.dir, Format: q.repo.objectFormat()}
 }
+
+// keep copies commits, and what they lead to as far as it was written here, into
+// the repository. They are on disk when it returns; release lets go of them once
+// something names them.
+func (q *quarantine) keep(ctx context.Context, commits ...string) (release func(), err error) {
+	found, err := object.Reachable(ctx, q.own(), q.repo, commits)
+	if err != nil {
+		return nil, err
+	}
+	b := q.repo.Batch()
+	if len(found) > fewObjects {
+		b = q.repo.PackBatch()
+	}
+	for _, o := range found {
+		if _, err := b.Write(o.Type, o.Size, bytes.NewReader(o.Data)); err != nil {
+			b.Discard()
+			return nil, err
+		}
+	}
+	if err := b.Flush(); err != nil {
+		b.Discard()
+		return nil, err
+	}
+	return b.Discard, nil
+}
+
+// fewObjects are better off as files of their own than in a pack: each pack
+// makes every look for an object slower.
+const fewObjects = 6

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // RefUpdate moves one ref by compare-and-swap. An empty New deletes the ref;
@@ -56,7 +57,7 @@ func (r *Repository) moveRefs(ctx context.Context, meanwhile func() error, updat
 			return nil, fmt.Errorf("not a ref: %q", u.Ref)
 		}
 		for _, oid := range []string{u.New, u.Old} {
-			if oid != "" && (!isHex(oid) || len(oid) != r.objectFormat().HexLen()) {
+			if oid != "" && (!object.IsOID(oid) || len(oid) != r.objectFormat().HexLen()) {
 				return nil, fmt.Errorf("%s: not the name of an object: %q", u.Ref, oid)
 			}
 		}
@@ -249,7 +250,7 @@ func (s *RefReader) Ref(ref string) (string, error) {
 		}
 		text, next := parseRefFile(b)
 		if next == "" {
-			if !isHex(text) {
+			if !object.IsOID(text) {
 				return "", fmt.Errorf("%s is broken: %.80q", ref, text)
 			}
 			return text, nil
@@ -269,7 +270,7 @@ func (s *RefReader) Head(gitDir string) (branch, oid string, err error) {
 	}
 	text, ref := parseRefFile(b)
 	if ref == "" {
-		if !isHex(text) {
+		if !object.IsOID(text) {
 			return "", "", fmt.Errorf("%s: not a HEAD: %.80q", gitDir, text)
 		}
 		return "", text, nil
@@ -303,13 +304,6 @@ func parseRefFile(b []byte) (text, next string) {
 		next = strings.TrimSpace(name)
 	}
 	return text, next
-}
-
-func isHex(s string) bool {
-	if len(s) != 40 && len(s) != 64 {
-		return false
-	}
-	return strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // HeadOf returns what a git directory has checked out, by asking git. It is

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // RefError says that a ref could not be moved.
@@ -229,7 +230,7 @@ func (t *refTx) value(ref string) (string, error) {
 	if next != "" {
 		return "", &RefError{Ref: ref, Problem: fmt.Sprintf("is a symbolic ref, to %.200q, and is not moved", next)}
 	}
-	if !isHex(text) {
+	if !object.IsOID(text) {
 		return "", &RefError{Ref: ref, Problem: fmt.Sprintf("is broken: %.80q", text)}
 	}
 	return text, nil

@@ -138,7 +138,7 @@ func (r *Repository) ResolveCommitAt(ctx context.Context, gitDir, rev string) (s
 		return "", fmt.Errorf("%q: %w", rev, ErrNoCommit)
 	}
 	oid := strings.TrimSpace(string(out))
-	if err == nil && !isHex(oid) { // a revision that excludes something
+	if err == nil && !object.IsOID(oid) { // a revision that excludes something
 		return "", fmt.Errorf("%q: %w", rev, ErrNoCommit)
 	}
 	return oid, err

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // Scratch is a checkout that belongs to no branch. It is made anew for every
@@ -58,7 +59,7 @@ func (a *Attempts) Objects() string { return a.q.dir }
 // first. Submodules are left empty. It fails with a *ForgedError if git found
 // something else under the name of an object.
 func (s *Scratch) Prepare(ctx context.Context, spec ScratchSpec) error {
-	if !isHex(spec.Commit) || !isHex(spec.Tree) {
+	if !object.IsOID(spec.Commit) || !object.IsOID(spec.Tree) {
 		return fmt.Errorf("not the names of a commit and a tree: %q, %q", spec.Commit, spec.Tree)
 	}
 	if err := s.Remove(); err != nil {

@@ -44,7 +44,7 @@ func (e *SubmoduleBrokenError) Unwrap() error { return e.Err }
 // is brought into the project's copy, under a ref of Croft's; where the project has
 // no copy, it is a *SubmoduleError; where it is not whole, a *SubmoduleBrokenError.
 func (w *Worktree) KeepSubmodules(ctx context.Context, commit string) error {
-	if commit == "" || !isHex(commit) {
+	if commit == "" || !object.IsOID(commit) {
 		return nil
 	}
 	special, err := w.Repo.special(ctx, w.at())
@@ -63,7 +63,7 @@ func (w *Worktree) KeepSubmodules(ctx context.Context, commit string) error {
 	for _, line := range splitNUL(out) {
 		about, path, _ := strings.Cut(line, "\t")
 		f := strings.Fields(about)
-		if len(f) != 3 || f[0] != linkMode || !isHex(f[2]) {
+		if len(f) != 3 || f[0] != linkMode || !object.IsOID(f[2]) {
 			continue
 		}
 		if err := w.keepSubmodule(ctx, path, names[path], f[2]); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 const (
@@ -188,7 +189,7 @@ func missing(files []croft.ReviewFile, path string) string {
 
 // PartTree makes the tree that a base becomes by what was chosen.
 func PartTree(ctx context.Context, a *git.Attempts, base string, choices []Choice) (string, error) {
-	var edits []git.TreeEdit
+	var edits []object.TreeEdit
 	for _, c := range choices {
 		path, err := git.UnquotePath(c.File.Path)
 		if err != nil {
@@ -199,9 +200,9 @@ func PartTree(ctx context.Context, a *git.Attempts, base string, choices []Choic
 			if err != nil {
 				return "", err
 			}
-			edits = append(edits, git.TreeEdit{Path: old})
+			edits = append(edits, object.TreeEdit{Path: old})
 		}
-		edit := git.TreeEdit{Path: path, Mode: c.File.NewMode, OID: c.File.NewObject}
+		edit := object.TreeEdit{Path: path, Mode: c.File.NewMode, OID: c.File.NewObject}
 		if len(c.Hunks) > 0 {
 			if edit.OID, err = splice(ctx, a, c); err != nil {
 				return "", err
@@ -209,8 +210,8 @@ func PartTree(ctx context.Context, a *git.Attempts, base string, choices []Choic
 		}
 		edits = append(edits, edit)
 	}
-	tree, err := a.EditTree(ctx, base, edits)
-	if blocked, ok := errors.AsType[*git.BlockedError](err); ok {
+	tree, err := object.EditTree(ctx, a, base, edits)
+	if blocked, ok := errors.AsType[*object.BlockedError](err); ok {
 		return "", &croft.Error{
 			Code: croft.InvalidRequest, Message: fmt.Sprintf("%q cannot be applied without %q", PathText(blocked.Path), PathText(blocked.By)),
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // FuzzParseIndex: an agent writes its index. Whatever is in it, the answer is
@@ -55,18 +56,10 @@ func FuzzReadCachedTree(f *testing.F) {
 	f.Add(index)
 	f.Add(index[:40])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if oid, err := CachedTree(bytes.NewReader(data), 20); err == nil && !isHex(oid) {
+		if oid, err := CachedTree(bytes.NewReader(data), 20); err == nil && !object.IsOID(oid) {
 			t.Errorf("%q is no object", oid)
 		}
 	})
-}
-
-// isHex reports whether a text is the name of an object.
-func isHex(s string) bool {
-	if len(s) != 40 && len(s) != 64 {
-		return false
-	}
-	return strings.Trim(s, "0123456789abcdef") == ""
 }
 
 func FuzzReadSpecial(f *testing.F) {

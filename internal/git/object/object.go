@@ -27,6 +27,7 @@ import (
 	"hash"
 	"io"
 	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -72,6 +73,14 @@ func (e *MissingError) Error() string { return e.OID + ": " + ErrMissing.Error()
 
 // Unwrap makes it an [ErrMissing].
 func (e *MissingError) Unwrap() error { return ErrMissing }
+
+// IsOID reports whether a text can be the name of an object, in either format.
+func IsOID(s string) bool {
+	if len(s) != 40 && len(s) != 64 {
+		return false
+	}
+	return strings.Trim(s, "0123456789abcdef") == ""
+}
 
 // Format is the hash by which a repository names its objects, as its setting
 // extensions.objectFormat says it. Whatever is not [SHA256] is SHA-1.

@@ -1,4 +1,4 @@
-package git
+package object
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // TreeEdit puts something at a path of a tree, or takes away what is there.
@@ -25,23 +23,29 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("%q cannot be there beside %q", e.Path, e.By)
 }
 
+// Trees reads and writes single trees.
+type Trees interface {
+	ReadTree(ctx context.Context, oid string) ([]TreeEntry, error)
+	WriteTree(entries []TreeEntry) (string, error)
+}
+
 // EditTree makes a tree of another one by edits, one for a path. What the edits
 // do not name stays as it is. It fails with a *BlockedError where two paths
 // cannot both be there.
-func (a *Attempts) EditTree(ctx context.Context, tree string, edits []TreeEdit) (string, error) {
-	entries, err := a.editTree(ctx, tree, "", edits)
+func EditTree(ctx context.Context, in Trees, tree string, edits []TreeEdit) (string, error) {
+	entries, err := editTree(ctx, in, tree, "", edits)
 	if err != nil {
 		return "", err
 	}
-	return a.WriteTree(entries)
+	return in.WriteTree(entries)
 }
 
 // editTree returns the entries that a tree has after edits. The paths of edits
 // are relative to it; prefix is where it lies.
-func (a *Attempts) editTree(ctx context.Context, tree, prefix string, edits []TreeEdit) ([]object.TreeEntry, error) {
-	entries := map[string]object.TreeEntry{}
+func editTree(ctx context.Context, in Trees, tree, prefix string, edits []TreeEdit) ([]TreeEntry, error) {
+	entries := map[string]TreeEntry{}
 	if tree != "" {
-		list, err := a.ReadTree(ctx, tree)
+		list, err := in.ReadTree(ctx, tree)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +67,7 @@ func (a *Attempts) editTree(ctx context.Context, tree, prefix string, edits []Tr
 	}
 	for name := range names {
 		edit, named := here[name]
-		now, err := a.editEntry(ctx, entries[name], prefix+name, edit, named, below[name])
+		now, err := editEntry(ctx, in, entries[name], prefix+name, edit, named, below[name])
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +81,7 @@ func (a *Attempts) editTree(ctx context.Context, tree, prefix string, edits []Tr
 
 // editEntry is what comes to be at one name: by an edit of the name itself, if
 // there is one, and by edits below it.
-func (a *Attempts) editEntry(ctx context.Context, was object.TreeEntry, path string, edit TreeEdit, named bool, below []TreeEdit) (object.TreeEntry, error) {
+func editEntry(ctx context.Context, in Trees, was TreeEntry, path string, edit TreeEdit, named bool, below []TreeEdit) (TreeEntry, error) {
 	isTree := was.Mode == "40000"
 	dir := ""
 	if isTree {
@@ -85,10 +89,10 @@ func (a *Attempts) editEntry(ctx context.Context, was object.TreeEntry, path str
 	}
 	kept := was // what is there if no directory is
 	if isTree {
-		kept = object.TreeEntry{}
+		kept = TreeEntry{}
 	}
 	if named {
-		kept = object.TreeEntry{Mode: edit.Mode, OID: edit.OID}
+		kept = TreeEntry{Mode: edit.Mode, OID: edit.OID}
 	}
 	if len(below) == 0 && (!isTree || !named) {
 		if !named {
@@ -96,18 +100,18 @@ func (a *Attempts) editEntry(ctx context.Context, was object.TreeEntry, path str
 		}
 		return kept, nil
 	}
-	inside, err := a.editTree(ctx, dir, path+"/", below)
+	inside, err := editTree(ctx, in, dir, path+"/", below)
 	if err != nil {
-		return object.TreeEntry{}, err
+		return TreeEntry{}, err
 	}
 	switch {
 	case len(inside) == 0:
 		return kept, nil
 	case kept.OID != "" && named:
-		return object.TreeEntry{}, &BlockedError{Path: path, By: path + "/" + inside[0].Name}
+		return TreeEntry{}, &BlockedError{Path: path, By: path + "/" + inside[0].Name}
 	case kept.OID != "":
-		return object.TreeEntry{}, &BlockedError{Path: path + "/" + inside[0].Name, By: path}
+		return TreeEntry{}, &BlockedError{Path: path + "/" + inside[0].Name, By: path}
 	}
-	oid, err := a.WriteTree(inside)
-	return object.TreeEntry{Mode: "40000", OID: oid}, err
+	oid, err := in.WriteTree(inside)
+	return TreeEntry{Mode: "40000", OID: oid}, err
 }

@@ -1,50 +1,19 @@
-package git
+package object
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
-
-	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// keep copies commits, and what they lead to as far as it was written here, into
-// the repository. They are on disk when it returns; release lets go of them once
-// something names them.
-func (q *quarantine) keep(ctx context.Context, commits ...string) (release func(), err error) {
-	found, err := q.reachable(ctx, commits)
-	if err != nil {
-		return nil, err
-	}
-	b := q.repo.Batch()
-	if len(found) > fewObjects {
-		b = q.repo.PackBatch()
-	}
-	for _, o := range found {
-		if _, err := b.Write(o.Type, o.Size, bytes.NewReader(o.Data)); err != nil {
-			b.Discard()
-			return nil, err
-		}
-	}
-	if err := b.Flush(); err != nil {
-		b.Discard()
-		return nil, err
-	}
-	return b.Discard, nil
-}
-
-// fewObjects are better off as files of their own than in a pack: each pack
-// makes every look for an object slower.
-const fewObjects = 6
-
-// reachable reads the objects that were written here, from commits on. What an
+// Reachable reads the objects of a directory of one's own, from commits on, which
+// may lead to objects of the repository. What an
 // object leads to comes before it, so that a process which dies while it writes
 // them leaves no object behind that leads to nothing.
-func (q *quarantine) reachable(ctx context.Context, commits []string) ([]object.Object, error) {
-	k := &keepWalk{q: q, ctx: ctx, seen: map[string]bool{}, commits: map[string]walkedCommit{}, trees: map[string]walkedTree{}}
+func Reachable(ctx context.Context, own Dir, repo Reader, commits []string) ([]Object, error) {
+	k := &keepWalk{own: own, repo: repo, ctx: ctx, seen: map[string]bool{}, commits: map[string]walkedCommit{}, trees: map[string]walkedTree{}}
 	for _, oid := range commits {
 		if err := k.commit(oid, isRoot); err != nil {
 			return nil, err
@@ -53,14 +22,21 @@ func (q *quarantine) reachable(ctx context.Context, commits []string) ([]object.
 	return k.found, nil
 }
 
+// Reader reads the objects of a repository. It fails with [ErrMissing].
+type Reader interface {
+	Read(ctx context.Context, name string) (Object, error)
+	Info(ctx context.Context, name string) (Object, error)
+}
+
 // keepWalk is a walk from commits on. That the repository has a tree says nothing
 // about what the tree leads to: it may be what a process left that died, or
 // somebody's who made it without. So a tree that is not written here is walked, too,
 // unless the parents of its commit have it in the same place.
 type keepWalk struct {
-	q     *quarantine
+	own   Dir
+	repo  Reader
 	ctx   context.Context
-	found []object.Object
+	found []Object
 	seen  map[string]bool // and walked, or left out
 
 	// What was read: a commit of a stack is a parent, too, and its tree a base.
@@ -69,14 +45,14 @@ type keepWalk struct {
 }
 
 type walkedCommit struct {
-	object.Object
-	object.Commit
+	Object
+	Commit
 	isOwn bool // written here, not in the repository
 }
 
 type walkedTree struct {
-	object.Object
-	entries []object.TreeEntry
+	Object
+	entries []TreeEntry
 	isOwn   bool
 }
 
@@ -89,12 +65,12 @@ const (
 )
 
 // object reads an object that was written here, or else one of the repository.
-func (k *keepWalk) object(oid string) (o object.Object, isOwn bool, err error) {
-	o, err = k.q.readOwn(oid)
+func (k *keepWalk) object(oid string) (o Object, isOwn bool, err error) {
+	o, err = k.own.Read(oid)
 	if !errors.Is(err, os.ErrNotExist) {
 		return o, true, err
 	}
-	o, err = k.q.repo.Read(k.ctx, oid)
+	o, err = k.repo.Read(k.ctx, oid)
 	return o, false, err
 }
 
@@ -106,7 +82,7 @@ func (k *keepWalk) readCommit(oid string) (walkedCommit, error) {
 	if err != nil {
 		return walkedCommit{}, err
 	}
-	c, err := object.ParseCommit(o)
+	c, err := ParseCommit(o)
 	if err != nil {
 		return walkedCommit{}, err
 	}
@@ -124,7 +100,7 @@ func (k *keepWalk) readTree(oid string) (walkedTree, error) {
 	}
 	t := walkedTree{Object: o, isOwn: isOwn}
 	if o.Type == "tree" {
-		if t.entries, err = object.ParseTree(o.Data, k.q.repo.objectFormat().Size()); err != nil {
+		if t.entries, err = ParseTree(o.Data, k.own.Format.Size()); err != nil {
 			return walkedTree{}, err
 		}
 	}
@@ -166,8 +142,8 @@ func (k *keepWalk) commit(oid string, role commitRole) error {
 
 // tree walks a tree, but for what one of the bases has in the same place.
 func (k *keepWalk) tree(oid string, bases []string, depth int) error {
-	if depth > object.MaxDepth {
-		return fmt.Errorf("%s: the tree is deeper than %d", oid, object.MaxDepth)
+	if depth > MaxDepth {
+		return fmt.Errorf("%s: the tree is deeper than %d", oid, MaxDepth)
 	}
 	if k.seen[oid] || slices.Contains(bases, oid) {
 		return nil
@@ -208,7 +184,7 @@ func (k *keepWalk) entriesOf(trees []string) (map[string][]string, error) {
 	all := map[string][]string{}
 	for _, oid := range trees {
 		t, err := k.readTree(oid)
-		if errors.Is(err, object.ErrMissing) {
+		if errors.Is(err, ErrMissing) {
 			continue // a partial clone lacks it
 		}
 		if err != nil {
@@ -228,14 +204,14 @@ func (k *keepWalk) blob(oid string, isNamedHere bool) error {
 		return nil
 	}
 	k.seen[oid] = true
-	o, err := k.q.readOwn(oid)
+	o, err := k.own.Read(oid)
 	switch {
 	case err == nil:
 		k.found = append(k.found, o)
 	case !errors.Is(err, os.ErrNotExist):
 		return err
 	case !isNamedHere:
-		_, err := k.q.repo.Info(k.ctx, oid)
+		_, err := k.repo.Info(k.ctx, oid)
 		return err
 	}
 	return nil
