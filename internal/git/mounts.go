@@ -77,3 +77,13 @@ func arePlain(needs []Need) error {
 	}
 	return nil
 }
+
+// BorrowsIn is the file that says from where the own git directory of an isolated
+// checkout borrows objects. It is empty if there is none.
+func BorrowsIn(checkout string) string {
+	file := filepath.Join(checkout, ".git", "objects", "info", "alternates")
+	if !fsx.IsThere(file) {
+		return ""
+	}
+	return file
+}

@@ -215,7 +215,7 @@ func (o *Files) loose(ctx context.Context, f io.Reader, keep Keep) (Object, erro
 		out = io.MultiWriter(h, &text)
 	}
 	more := &io.LimitedReader{R: z, N: rest + 1} // one that goes on is not what its header says
-	if err := CopyContext(ctx, out, more); err != nil {
+	if err := copyContext(ctx, out, more); err != nil {
 		return Object{}, err
 	}
 	if more.N != 1 {
@@ -233,8 +233,8 @@ func (o *Files) startHash(kind string, size int64) hash.Hash {
 	return h
 }
 
-// CopyContext copies until its context ends.
-func CopyContext(ctx context.Context, to io.Writer, from io.Reader) error {
+// copyContext copies until its context ends.
+func copyContext(ctx context.Context, to io.Writer, from io.Reader) error {
 	const piece = 4 << 20
 	for {
 		n, err := io.CopyN(to, from, piece)

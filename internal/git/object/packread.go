@@ -161,7 +161,7 @@ func (p *objectPack) hashed(ctx context.Context, at int64, keep Keep) (Object, e
 			return Object{}, err
 		}
 		h := p.files.startHash(kind, size)
-		if err := CopyContext(ctx, h, z); err != nil {
+		if err := copyContext(ctx, h, z); err != nil {
 			return Object{}, err
 		}
 		return Object{OID: hex.EncodeToString(h.Sum(nil)), Type: kind, Size: size}, nil

@@ -128,7 +128,7 @@ func (v *Verifier) summed(ctx context.Context, f *os.File) (sum []byte, wrong st
 	if at < least {
 		return nil, "It is cut off.", nil
 	}
-	if err := CopyContext(ctx, h, io.LimitReader(f, at)); err != nil {
+	if err := copyContext(ctx, h, io.LimitReader(f, at)); err != nil {
 		return nil, "", err
 	}
 	sum = make([]byte, h.Size())
@@ -190,7 +190,7 @@ func (v *Verifier) Loose(ctx context.Context, store, first string) error {
 			h := v.Format.New()
 			z, err := zlib.NewReader(f)
 			if err == nil {
-				err = CopyContext(ctx, h, z)
+				err = copyContext(ctx, h, z)
 			}
 			if ctx.Err() != nil {
 				return "", ctx.Err()
