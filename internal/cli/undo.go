@@ -20,6 +20,13 @@ type undoResult struct {
 	Operation croft.Operation `json:"operation"`
 }
 
+// undoPlan is what `croft undo --dry-run` prints.
+type undoPlan struct {
+	Version int  `json:"version"`
+	DryRun  bool `json:"dryRun"`
+	croft.UndoPlan
+}
+
 func newUndoCommand(a *app) *cobra.Command {
 	var isForced bool
 	var agreement agreement
@@ -67,7 +74,7 @@ func (a *app) runUndo(ctx context.Context, svc undoer, req croft.UndoRequest, ag
 	a.tellUndo(plan)
 	if agreed == consentDryRun {
 		if a.json {
-			a.emit(undoResult{formatVersion, plan.Operation})
+			a.emit(undoPlan{formatVersion, true, *plan})
 		}
 		return nil
 	}
