@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	// The parts of the engine. They never import each other.
 	"internal/config":                {"."},
 	"internal/journal":               {".", "internal/failpoint", "internal/flock"},
+	"internal/check":                 {".", "internal/flock", "internal/fsx", "internal/git", "internal/proc"},
 	"internal/layout":                {"."},
 	"internal/merge":                 {".", "internal/git", "internal/git/object"},
 	"internal/layout/layouttest":     {".", "internal/layout"},
@@ -64,7 +65,7 @@ var mayImport = map[string][]string{
 
 	// The Service in this process, and who opens it.
 	"engine": {
-		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/checkout/worktree",
+		".", "internal/check", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/checkout/worktree",
 		"internal/config", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git",
 		"internal/git/index", "internal/git/object", "internal/journal", "internal/layout", "internal/merge", "internal/oplog", "internal/proc", "internal/provision", "internal/radar",
 		"internal/scratch", "internal/snapshot",
@@ -88,7 +89,7 @@ var mayImport = map[string][]string{
 // engineParts are siblings: what one of them needs of another, the engine
 // hands it.
 var engineParts = []string{
-	"internal/checkout", "internal/config", "internal/journal", "internal/layout", "internal/merge", "internal/provision",
+	"internal/check", "internal/checkout", "internal/config", "internal/journal", "internal/layout", "internal/merge", "internal/provision",
 	"internal/radar", "internal/snapshot",
 }
 
@@ -151,6 +152,7 @@ var fileCalls = []string{"os.RemoveAll", "os.Rename", "os.WriteFile", "os.ReadFi
 var fileCallers = map[string][]string{
 	"engine":                     fileCalls,
 	"internal/radar":             fileCalls,
+	"internal/check":             fileCalls,
 	"internal/snapshot":          fileCalls,
 	"internal/scratch":           fileCalls,
 	"internal/provision":         fileCalls,
@@ -167,7 +169,7 @@ var fileCallers = map[string][]string{
 // nevertheless, each with the reason why no agent can turn them against the
 // host.
 var fileCallsIn = map[string]string{
-	"engine/checkcache.go":       "caches of checks, in the state directory",
+	"internal/check/cache.go":    "caches of checks, in the state directory",
 	"internal/radar/memory.go":   "a file in the state directory",
 	"engine/trash_survey.go":     "files in the state directory",
 	"engine/oplocks.go":          "files in the state directory",

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/check"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/gittest"
@@ -271,6 +272,7 @@ func TestFailedCheckIsKept(t *testing.T) {
 }
 
 func TestLongOutputIsCut(t *testing.T) {
+	const logHalf, logTail = 512 << 10, 4 << 10 // as internal/check keeps it
 	t.Parallel()
 	g := newGate(t, `i=0; while [ $i -lt 40000 ]; do echo "line $i of an output that is quite long indeed"; i=$((i+1)); done; exit 1`)
 	commit, tree := g.attempt(t, map[string]string{"a": "one\n"})
@@ -284,38 +286,6 @@ func TestLongOutputIsCut(t *testing.T) {
 	tail := v.Checks[0].Tail
 	if len(tail) > logTail || len(tail) < logTail/2 || !strings.HasPrefix(tail, "line ") || !strings.HasSuffix(text, tail) {
 		t.Errorf("the tail: %q", tail)
-	}
-}
-
-// Between the two limits nothing is lost and nothing is told twice.
-func TestLogKeepsWhatFits(t *testing.T) {
-	t.Parallel()
-	g := newGate(t)
-	for _, size := range []int{0, 1, logHalf - 1, logHalf, logHalf + 1, 2 * logHalf, 2*logHalf + 1} {
-		l, err := g.e.newCheckLog("x", "c")
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := strings.Repeat("0123456789abcde\n", size/16+1)[:size]
-		for part := range slices.Chunk([]byte(text), 5000) {
-			_, _ = l.Write(part)
-		}
-		l.close()
-		b, err := os.ReadFile(l.path)
-		got := strings.TrimPrefix(string(b), "$ c\n")
-		if size <= 2*logHalf && got != text || size > 2*logHalf && !strings.Contains(got, "croft: 1 bytes are left out") || err != nil {
-			t.Errorf("%d bytes became %d: %v", size, len(got), err)
-		}
-	}
-	for range maxLogs + 5 {
-		l, err := g.e.newCheckLog("y", "c")
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.close()
-	}
-	if logs, _ := os.ReadDir(filepath.Join(g.e.set.Config().StateDir, logsName)); len(logs) != maxLogs {
-		t.Errorf("%d logs are kept", len(logs))
 	}
 }
 
@@ -446,7 +416,7 @@ func TestChecksAtOnce(t *testing.T) {
 	if got := len(places(t, g)); got != n {
 		t.Errorf("%d checkouts, want %d", got, n)
 	}
-	g.e.opts.Now = func() time.Time { return time.Now().Add(checksIdle + time.Hour) }
+	g.e.opts.Now = func() time.Time { return time.Now().Add(check.IdleTime + time.Hour) }
 	// A process that another test is starting may have a lock for a moment.
 	left := func() (left []string) {
 		for _, p := range places(t, g) {
@@ -521,47 +491,5 @@ func TestUntrustedChecksDoNotRun(t *testing.T) {
 	}
 	if got := g.said(t, "ran"); got != "" {
 		t.Error(got)
-	}
-}
-
-// TestCacheIsOfWhatWasPublished: what a check left becomes what the next ones
-// begin with when its tree was published, and not before.
-func TestCacheIsOfWhatWasPublished(t *testing.T) {
-	t.Parallel()
-	g := newGate(t, "true")
-	c := g.r.openCache("main", []string{"deps"})
-	left := func(text string) *git.Scratch {
-		t.Helper()
-		s := &git.Scratch{Path: t.TempDir()}
-		gittest.WriteFile(t, filepath.Join(s.Path, "deps", "f"), text)
-		return s
-	}
-	current := func() string {
-		b, _ := os.ReadFile(filepath.Join(c.dir, currentCache, "deps", "f"))
-		return string(b)
-	}
-	c.keep(left("good"), "tree1")
-	if current() != "" {
-		t.Error("what a check left that passed is what the next ones begin with")
-	}
-	c.adopt("tree2")
-	if current() != "" {
-		t.Error("the publication of another tree made it that")
-	}
-	c.adopt("tree1")
-	if got := current(); got != "good" {
-		t.Errorf("after the publication it is %q", got)
-	}
-	c.keep(left("evil"), "tree3")
-	c.discard()
-	c.adopt("tree3")
-	if got := current(); got != "good" {
-		t.Errorf("after one that was thrown away it is %q", got)
-	}
-	c.keep(left("evil"), "tree4") // and the driver dies
-	g.r.openCache("main", []string{"deps"}).adopt("tree4")
-	entries, err := os.ReadDir(c.dir)
-	if err != nil || len(entries) != 1 || current() != "good" {
-		t.Errorf("a driver that died left %v, %v, and %q", entries, err, current())
 	}
 }

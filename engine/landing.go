@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/check"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/git"
@@ -131,7 +132,7 @@ func (e *Engine) endEmpty(ctx context.Context, r *repo, tip string, m journal.Me
 type passing struct {
 	steps  []merge.Step
 	checks []croft.Check
-	cache  *checkCache // with what the checks left, or nil
+	cache  *check.Cache // with what the checks left, or nil
 }
 
 // pass has a stack checked by the target's own checks. Whoever breaks it is
@@ -155,15 +156,15 @@ func (e *Engine) pass(ctx context.Context, r *repo, target, tip string, rules co
 		return passing{}, err
 	}
 	checker := e.newChecker(r, rules, string(steps[0].ID), attempts)
-	checker.cache = r.openCache(target, rules.CheckCache)
+	checker.Cache = r.openCache(target, rules.CheckCache)
 	gate := merge.Gate{Checker: checker, Slots: rules.Slots}
 	d, err := gate.Decide(ctx, tip, at.Tree, steps)
 	if err != nil {
-		checker.cache.discard()
+		checker.Cache.Discard()
 		return passing{}, err
 	}
-	checker.cache.adopt(at.Tree) // what the target itself passed with, if that was tried
-	passed := passing{steps: steps[:d.Pass], checks: d.Verdict.Checks, cache: checker.cache}
+	checker.Cache.Adopt(at.Tree) // what the target itself passed with, if that was tried
+	passed := passing{steps: steps[:d.Pass], checks: d.Verdict.Checks, cache: checker.Cache}
 	if d.Broken {
 		return passed, e.rejectAll(ctx, r, target, targetBroken(target, d.BlamedVerdict))
 	}

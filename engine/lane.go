@@ -314,7 +314,7 @@ func (e *Engine) landIn(ctx context.Context, r *repo, where git.Placement, l lan
 		return err
 	}
 	passed, err := e.pass(ctx, r, target, tip, rules, attempts, steps, items)
-	defer passed.cache.discard()
+	defer passed.cache.Discard()
 	if err != nil || len(passed.steps) == 0 {
 		return err
 	}

@@ -63,7 +63,7 @@ func (e *Engine) publishStack(ctx context.Context, r *repo, l landing, attempts 
 		return err
 	}
 	if tip, err := e.journal.LaneTip(ctx, r.id, l.target); err == nil && tip == pub.New {
-		passed.cache.adopt(passed.steps[len(passed.steps)-1].Tree)
+		passed.cache.Adopt(passed.steps[len(passed.steps)-1].Tree)
 	}
 	r.followRules(ctx, attempts, pub)
 	e.noticeOfHook(r)

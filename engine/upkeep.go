@@ -347,8 +347,7 @@ func (e *Engine) collect(ctx context.Context, s standing, dir string) (*croft.GC
 		return nil, err
 	}
 	e.sweepLocks(ctx)
-	e.sweepPlaces()
-	e.sweepCaches(s.repo)
+	e.sweepChecks(s.repo)
 	res := &croft.GCResult{
 		Purged: []croft.ID{}, Reduced: []croft.ID{}, Stripped: []croft.ID{}, Branches: []string{}, Announced: []croft.Announcement{},
 	}

@@ -1,4 +1,4 @@
-package engine
+package check
 
 import (
 	"runtime"
@@ -25,20 +25,20 @@ var windowsVariables = []string{
 
 // environ is what of the user's environment a check may see, by name, with what a
 // check may want to know. Nothing in it steers git.
-func (c *checker) environ(dir string, spec git.ScratchSpec) []string {
-	allowed := slices.Concat(checkVariables, c.rules.CheckEnv)
+func (r *Runner) environ(dir string, spec git.ScratchSpec) []string {
+	allowed := slices.Concat(checkVariables, r.Allowed)
 	if runtime.GOOS == "windows" {
 		allowed = append(allowed, windowsVariables...)
 	}
 	var env []string
-	for _, kv := range c.e.opts.Environ {
+	for _, kv := range r.Environ {
 		name, _, _ := strings.Cut(kv, "=")
 		if isAllowed(name, allowed) {
 			env = append(env, kv)
 		}
 	}
 	return append(env,
-		"CI=true", "PWD="+dir, "CROFT_CHECK=1", "CROFT_REPO="+c.r.path, "CROFT_COMMIT="+spec.Commit, "CROFT_TREE="+spec.Tree)
+		"CI=true", "PWD="+dir, "CROFT_CHECK=1", "CROFT_REPO="+r.Project.Path, "CROFT_COMMIT="+spec.Commit, "CROFT_TREE="+spec.Tree)
 }
 
 func isAllowed(name string, allowed []string) bool {

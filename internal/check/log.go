@@ -1,4 +1,4 @@
-package engine
+package check
 
 import (
 	"cmp"
@@ -13,16 +13,15 @@ import (
 )
 
 const (
-	logHalf  = 512 << 10 // how much is kept of the beginning of an output, and of its end
-	logTail  = 4 << 10   // how much of its end a result holds
-	maxLogs  = 200       // how many outputs are kept
-	logsName = "checks"
+	logHalf = 512 << 10 // how much is kept of the beginning of an output, and of its end
+	logTail = 4 << 10   // how much of its end a result holds
+	maxLogs = 200       // how many outputs are kept
 )
 
-// checkLog keeps the output of a check: its beginning as it is written, and its
+// log keeps the output of a check: its beginning as it is written, and its
 // end when it has ended. What cannot be written is lost: a check passes or fails
 // whether or not its output can be kept.
-type checkLog struct {
+type log struct {
 	path string
 
 	mu    sync.Mutex
@@ -32,9 +31,8 @@ type checkLog struct {
 	end   []byte
 }
 
-// newCheckLog makes the next file of a label, and removes the oldest of all.
-func (e *Engine) newCheckLog(label, command string) (*checkLog, error) {
-	dir := filepath.Join(e.set.Config().StateDir, logsName)
+// newLog makes the next file of a label, and removes the oldest of all.
+func newLog(dir, label, command string) (*log, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -49,7 +47,7 @@ func (e *Engine) newCheckLog(label, command string) (*checkLog, error) {
 			return nil, err
 		}
 		_, _ = f.WriteString("$ " + command + "\n")
-		return &checkLog{path: path, f: f}, nil
+		return &log{path: path, f: f}, nil
 	}
 }
 
@@ -71,7 +69,7 @@ func dropOldest(dir string, keep int) {
 }
 
 // Write never fails.
-func (l *checkLog) Write(b []byte) (int, error) {
+func (l *log) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all += int64(len(b))
@@ -87,7 +85,7 @@ func (l *checkLog) Write(b []byte) (int, error) {
 }
 
 // remark adds what Croft has to say.
-func (l *checkLog) remark(text string) {
+func (l *log) remark(text string) {
 	if n := len(l.end); n > 0 && l.end[n-1] != '\n' {
 		text = "\ncroft: " + text
 	} else {
@@ -97,7 +95,7 @@ func (l *checkLog) remark(text string) {
 }
 
 // close writes the end of a long output.
-func (l *checkLog) close() {
+func (l *log) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	rest := l.all - int64(l.begun)
@@ -114,7 +112,7 @@ func (l *checkLog) close() {
 }
 
 // tail is the end of the output, in whole lines where there are any.
-func (l *checkLog) tail() string {
+func (l *log) tail() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	text := l.end

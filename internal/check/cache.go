@@ -1,4 +1,4 @@
-package engine
+package check
 
 import (
 	"context"
@@ -6,20 +6,21 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 )
 
-// checkCache is what the checks of a target begin with besides its files: copies
+// Cache is what the checks of a target begin with besides its files: copies
 // of ignored paths, such as installed dependencies, as the last check left them
 // whose result was published to the target. What any other check did to its own
 // copy is thrown away with it.
 //
 // It lies in Croft's own directory of the repository. Whoever drives the lane is
 // alone with it.
-type checkCache struct {
+type Cache struct {
 	dir   string   // of the lane
 	paths []string // merge.check_cache of the target's tip
 
@@ -33,10 +34,10 @@ var cacheLimits = fsx.CopyLimits{Entries: 1_000_000, Depth: 200}
 // currentCache is the directory of a lane that checks begin with.
 const currentCache = "current"
 
-// openCache opens the cache of a lane, and removes what a driver that died left.
-// The caller holds the lane's lock.
-func (r *repo) openCache(target string, paths []string) *checkCache {
-	c := &checkCache{dir: filepath.Join(r.cachesDir(), laneName(target)), paths: paths, kept: map[string]string{}}
+// OpenCache opens the cache of a lane in its directory, and removes what a driver
+// that died left. The caller holds the lane's lock.
+func OpenCache(dir string, paths []string) *Cache {
+	c := &Cache{dir: dir, paths: paths, kept: map[string]string{}}
 	entries, _ := os.ReadDir(c.dir)
 	for _, entry := range entries {
 		if entry.Name() != currentCache {
@@ -46,11 +47,9 @@ func (r *repo) openCache(target string, paths []string) *checkCache {
 	return c
 }
 
-func (r *repo) cachesDir() string { return filepath.Join(r.dir, "check-caches") }
-
 // fill copies the cache into a fresh checkout, where git ignores it and nothing
 // is in its place. A cache that cannot be copied is done without.
-func (c *checkCache) fill(ctx context.Context, s *git.Scratch, spec git.ScratchSpec) error {
+func (c *Cache) fill(ctx context.Context, s *git.Scratch, spec git.ScratchSpec) error {
 	if c == nil || len(c.paths) == 0 {
 		return nil
 	}
@@ -87,7 +86,7 @@ func (c *checkCache) fill(ctx context.Context, s *git.Scratch, spec git.ScratchS
 
 // keep sets aside what a check that passed left, until it is known whether its
 // tree is published. What cannot be copied is not kept.
-func (c *checkCache) keep(s *git.Scratch, tree string) {
+func (c *Cache) keep(s *git.Scratch, tree string) {
 	if c == nil || len(c.paths) == 0 {
 		return
 	}
@@ -130,8 +129,8 @@ func copyPaths(from, to string, paths []string) error {
 	return nil
 }
 
-// adopt makes what the check of a published tree left the cache of the target.
-func (c *checkCache) adopt(tree string) {
+// Adopt makes what the check of a published tree left the cache of the target.
+func (c *Cache) Adopt(tree string) {
 	if c == nil {
 		return
 	}
@@ -151,8 +150,8 @@ func (c *checkCache) adopt(tree string) {
 	_ = fsx.RemoveOwn(old)
 }
 
-// discard throws away what was set aside and not adopted.
-func (c *checkCache) discard() {
+// Discard throws away what was set aside and not adopted.
+func (c *Cache) Discard() {
 	if c == nil {
 		return
 	}
@@ -164,20 +163,21 @@ func (c *checkCache) discard() {
 	}
 }
 
-// sweepCaches deletes the caches of lanes that nobody has used for long.
-func (e *Engine) sweepCaches(r *repo) {
-	lanes, _ := os.ReadDir(r.cachesDir())
+// SweepCaches deletes the caches, below a directory by the names of their lanes,
+// that nobody has used for long. lock is the file that the driver of a lane locks.
+func SweepCaches(caches string, now time.Time, lock func(lane string) string) {
+	lanes, _ := os.ReadDir(caches)
 	for _, lane := range lanes {
-		dir := filepath.Join(r.cachesDir(), lane.Name())
+		dir := filepath.Join(caches, lane.Name())
 		info, err := os.Lstat(dir)
-		if err != nil || e.now().Sub(info.ModTime()) < checksIdle {
+		if err != nil || now.Sub(info.ModTime()) < IdleTime {
 			continue
 		}
-		lock, err := flock.TryThere(filepath.Join(r.dir, "lanes", lane.Name()+".lock"))
+		held, err := flock.TryThere(lock(lane.Name()))
 		if err != nil {
 			continue
 		}
 		_ = fsx.RemoveOwn(dir)
-		_ = lock.Unlock()
+		_ = held.Unlock()
 	}
 }

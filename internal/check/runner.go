@@ -1,0 +1,250 @@
+// Package check runs the checks of a target on a candidate, and says what they said.
+//
+// A check is a shell command that a person has approved. It runs in a checkout that
+// was made for it and holds exactly the candidate's tree: nothing that another check
+// did is in there, and nothing that it does reaches the repository's objects or refs.
+// It sees the user's environment by an allow-list, is ended with all its processes
+// when its time is over, and leaves its output in a file.
+//
+// The package owns the directories of these checkouts, the caches that checks begin
+// with, and the files of their output. All of them are Croft's own: no agent can write
+// there. A cache becomes what a target's checks begin with only once the tree that
+// left it was published.
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// Runner runs the checks of a target. It may be used by several goroutines, each of
+// which gets a checkout of its own.
+type Runner struct {
+	Git     *git.Repository
+	Project Project
+	Dirs    Dirs
+	Now     func() time.Time
+
+	Commands []string      // run one after the other, by a shell
+	Timeout  time.Duration // of each; zero: none
+	Environ  []string      // the user's
+	Allowed  []string      // names of variables that a check sees besides the usual ones
+	Workers  int           // that write a checkout
+	Label    string        // begins the names of the files that the output goes to
+
+	// Attempts has what the repository has not, or is nil. The caller keeps it open
+	// until Run has returned.
+	Attempts *git.Attempts
+	// Cache is what a check begins with besides its files, or nil.
+	Cache *Cache
+	// Approved fails if no person has approved the commands.
+	Approved func(context.Context) error
+}
+
+// Project is what checks are told of the project.
+type Project struct {
+	ID   croft.ID
+	Name string
+	Path string
+}
+
+// Dirs are the directories that checks need. They are made when they are needed.
+type Dirs struct {
+	Trees string // of the checkouts
+	Logs  string // of the output
+}
+
+// Passed reports whether all of some checks passed.
+func Passed(checks []croft.Check) bool {
+	for _, c := range checks {
+		if !c.Passed {
+			return false
+		}
+	}
+	return true
+}
+
+// Run runs the commands in a checkout of a tree, which commit has or will have, and
+// stops at the first that fails. Submodules are empty.
+func (r *Runner) Run(ctx context.Context, commit, tree string) ([]croft.Check, error) {
+	if len(r.Commands) == 0 {
+		return nil, nil
+	}
+	if err := r.Approved(ctx); err != nil {
+		return nil, err
+	}
+	place, err := r.claimPlace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer place.release()
+	spec := git.ScratchSpec{Commit: commit, Tree: tree, Workers: r.Workers}
+	if r.Attempts != nil {
+		spec.Objects = r.Attempts.Objects()
+	}
+	if err := place.scratch.Prepare(ctx, spec); err != nil {
+		return nil, err
+	}
+	if err := r.Cache.fill(ctx, place.scratch, spec); err != nil {
+		return nil, err
+	}
+	var checks []croft.Check
+	for _, command := range r.Commands {
+		done, err := r.run(ctx, place, command, spec)
+		if err != nil {
+			return nil, err
+		}
+		if checks = append(checks, done); !done.Passed {
+			return checks, nil
+		}
+	}
+	r.Cache.keep(place.scratch, tree)
+	return checks, nil
+}
+
+// errCheckTime says that a check took longer than it may.
+var errCheckTime = errors.New("the check took too long")
+
+// run runs one command. That it fails, or takes too long, is an answer.
+func (r *Runner) run(ctx context.Context, place *checkPlace, command string, spec git.ScratchSpec) (croft.Check, error) {
+	done := croft.Check{Command: command, Tree: spec.Tree}
+	log, err := newLog(r.Dirs.Logs, r.Label, command)
+	if err != nil {
+		return done, err
+	}
+	done.Log = log.path
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if r.Timeout > 0 {
+		defer time.AfterFunc(r.Timeout, func() { cancel(errCheckTime) }).Stop()
+	}
+	path, args := proc.Shell(command)
+	begun := time.Now()
+	err = proc.RunGroup(limited, proc.Command{
+		Path: path, Args: args, Dir: place.scratch.Path, Stdout: log, Inherit: place.scratch.Inherit,
+		Env: r.environ(place.scratch.Path, spec),
+	})
+	done.Took = time.Since(begun)
+	exit, exited := errors.AsType[*proc.ExitError](err)
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case err == nil:
+		done.Passed = true
+	case errors.Is(err, errCheckTime):
+		log.remark(fmt.Sprintf("killed after %s, which is merge.check_timeout", r.Timeout))
+		err = nil
+	case exited && exit.Code < 0:
+		log.remark("killed by a signal")
+		err = nil
+	case exited:
+		log.remark(fmt.Sprintf("exit status %d", exit.Code))
+		err = nil
+	}
+	log.close()
+	if err == nil && !done.Passed {
+		done.Tail = log.tail()
+	}
+	return done, err
+}
+
+// checkPlace is a scratch checkout that this process has claimed.
+type checkPlace struct {
+	scratch *git.Scratch
+	lock    *flock.Lock
+}
+
+func (p *checkPlace) release() { _ = p.lock.Unlock() }
+
+// maxPlaces is how many checkouts a repository may have for its checks. That
+// many are in use only if as many checks run, or left processes behind.
+const maxPlaces = 1024
+
+// claimPlace takes the first checkout that nobody uses, or makes another. The
+// processes of a check inherit the lock, so that one of which something
+// survives, because Croft was killed or it ran away, is not used before that has
+// ended. Any process that is just being started has the lock for a moment too,
+// so that a second look is worth its while.
+func (r *Runner) claimPlace(ctx context.Context) (*checkPlace, error) {
+	for look := 0; ; look++ {
+		for n := range maxPlaces {
+			dir := filepath.Join(r.Dirs.Trees, r.Project.Name+"-"+string(r.Project.ID)+"-"+strconv.Itoa(n))
+			if _, err := os.Lstat(dir); err != nil && look < placeLooks {
+				break
+			}
+			p, err := r.tryPlace(dir)
+			if !errors.Is(err, flock.ErrHeld) {
+				return p, err
+			}
+		}
+		if look == placeLooks {
+			return nil, &croft.Error{
+				Code: croft.LimitReached, Message: fmt.Sprintf("all %d checkouts for checks are in use", maxPlaces), Details: r.Dirs.Trees,
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(placeWait):
+		}
+	}
+}
+
+const (
+	placeLooks = 2
+	placeWait  = 5 * time.Millisecond
+)
+
+func (r *Runner) tryPlace(dir string) (*checkPlace, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "lock")
+	lock, err := flock.Try(file)
+	if err != nil {
+		return nil, err
+	}
+	now := r.Now()
+	_ = os.Chtimes(file, now, now) // so that it is known when it was last used
+	s := r.Git.Scratch(dir, r.Project.Name)
+	s.Inherit = []*os.File{lock.File()}
+	return &checkPlace{s, lock}, nil
+}
+
+// IdleTime is how long a checkout or a cache is kept after its last use.
+const IdleTime = 7 * 24 * time.Hour
+
+// SweepTrees deletes the checkouts for checks that nobody has used for long. Their
+// locks stay: whoever waits for one must find the same file.
+func SweepTrees(trees string, now time.Time) {
+	entries, _ := os.ReadDir(trees)
+	for _, entry := range entries {
+		dir := filepath.Join(trees, entry.Name())
+		info, err := os.Stat(filepath.Join(dir, "lock"))
+		if err != nil || now.Sub(info.ModTime()) < IdleTime {
+			continue
+		}
+		lock, err := flock.TryThere(filepath.Join(dir, "lock"))
+		if err != nil {
+			continue
+		}
+		inside, _ := os.ReadDir(dir)
+		for _, f := range inside {
+			if f.Name() != "lock" {
+				_ = fsx.RemoveOwn(filepath.Join(dir, f.Name()))
+			}
+		}
+		_ = lock.Unlock()
+	}
+}
