@@ -77,6 +77,9 @@ var mayImport = map[string][]string{
 	"internal/attack":  {},
 	"internal/battery": {},
 
+	// Changes of the code that tests must find.
+	"internal/mutant": {},
+
 	// What programs that use Croft look like.
 	"examples/spawn":      {".", "connect"},
 	"examples/tournament": {".", "connect"},
@@ -96,7 +99,7 @@ var engineParts = []string{
 // testSupport are the packages that only tests import. Nothing else may link
 // the testing package.
 var testSupport = []string{
-	"internal/checkout/checkouttest", "internal/git/gittest", "internal/layout/layouttest", "servicetest",
+	"internal/checkout/checkouttest", "internal/git/gittest", "internal/layout/layouttest", "internal/mutant", "servicetest",
 }
 
 // onlyIn names, for imports that have one place, that place. A row ends in

@@ -408,6 +408,11 @@ func mergeEvents(t *testing.T, f *fixture) {
 		t.Fatal(err)
 	}
 	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded merge.queued merge.reverted")
+	// One that waits for a person.
+	if _, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "c", Policy: croft.MergeNever}); err != nil {
+		t.Fatal(err)
+	}
+	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded merge.queued merge.reverted merge.pending")
 }
 
 // wantMergeEvents compares the kinds of all events about merges. Each has the

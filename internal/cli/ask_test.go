@@ -170,3 +170,33 @@ func TestHintStandsBeforeTheDash(t *testing.T) {
 		}
 	}
 }
+
+// leaving is a queue that one of two merges leaves while somebody reads that both
+// wait.
+type leaving struct {
+	acting
+	looks int
+	taken []string
+}
+
+func (s *leaving) Queue(_ context.Context, req croft.QueueRequest) ([]croft.Merge, error) {
+	waiting := []croft.Merge{{ID: "1", Workspace: "a", State: croft.MergeQueued}, {ID: "2", Workspace: "b", State: croft.MergeQueued}}
+	if req.DryRun == croft.DryRunOff {
+		s.taken = req.Merges
+		return waiting[1:], nil
+	}
+	s.looks++
+	return waiting[min(s.looks-1, 1):], nil
+}
+
+// TestCancelTakesWhatStillWaits: what has landed while the question was read is
+// named, and does not keep the rest from being taken out of the queue.
+func TestCancelTakesWhatStillWaits(t *testing.T) {
+	svc, r := &leaving{}, newRun(nil)
+	r.env.Open = func(context.Context, string, map[string]string) (croft.Service, error) { return svc, nil }
+	r.env.Terminal, r.stdin = TerminalInteractive, "y\n"
+	r.call(t, "queue", "cancel")
+	if r.exit != croft.ExitOK || strings.Join(svc.taken, " ") != "2" || !strings.Contains(r.stderr.String(), "a does not wait any more\n") {
+		t.Errorf("exit %d, taken out %q, stderr %q", r.exit, svc.taken, r.stderr.String())
+	}
+}

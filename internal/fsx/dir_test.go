@@ -241,6 +241,9 @@ func TestWriteFileReplacesALink(t *testing.T) {
 	d, path := held(t)
 	victim := filepath.Join(path, "victim")
 	must(t, os.WriteFile(victim, []byte("precious"), 0o644), os.Symlink(victim, filepath.Join(path, "f")))
+	if b, err := d.ReadFile("f", 10); !errors.Is(err, fsx.ErrNotRegular) {
+		t.Errorf("read through the link: %q, %v", b, err)
+	}
 	must(t, d.WriteFile("f", []byte("text"), 0o600))
 	if b, err := os.ReadFile(victim); err != nil || string(b) != "precious" {
 		t.Errorf("the link's file is %q, %v", b, err)

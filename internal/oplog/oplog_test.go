@@ -31,7 +31,7 @@ func newLog(t *testing.T, settle Recoverer[string]) *Log[string] {
 	t.Cleanup(func() { _ = j.Close() })
 	return New(Options[string]{
 		Journal: j, Dir: dir + "/ops", Now: time.Now, Self: croft.Owner{Host: here, PID: 1},
-		IsDead:  func(o croft.Owner) bool { return o == dead },
+		IsDead:  func(o croft.Owner) bool { return o.PID == dead.PID },
 		Project: func(_ context.Context, id croft.ID) (string, error) { return string(id), nil },
 		Why:     func(err error) string { return "why: " + err.Error() },
 	}, map[string]Recoverer[string]{"create": settle})
@@ -142,6 +142,24 @@ func TestRecover(t *testing.T) {
 	}
 	if _, err := os.Stat(l.LockPath("dead")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("its lock is left: %v", err)
+	}
+}
+
+// TestEndedMeanwhile: an operation that somebody else has settled since it was
+// looked at is settled once.
+func TestEndedMeanwhile(t *testing.T) {
+	l := newLog(t, undo)
+	abandon(t, l, "a", dead)
+	op := wantState(t, l, "a", journal.OpRunning)
+	for i := range 2 {
+		called := 0
+		err := l.Recovering(t.Context(), op, func(op *Op) error {
+			called++
+			return op.Done(t.Context())
+		})
+		if err != nil || called != 1-i {
+			t.Errorf("call %d: settled %d times, %v", i+1, called, err)
+		}
 	}
 }
 

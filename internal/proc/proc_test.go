@@ -137,6 +137,7 @@ func TestEndedContextEndsTheGroup(t *testing.T) {
 		"waits":           "sleep 1000 & echo $! > pid.new; mv pid.new pid; wait",
 		"ignores signals": "trap '' TERM; sleep 1000 & echo $! > pid.new; mv pid.new pid; wait; wait",
 		"child ignores":   "(trap '' TERM; sleep 1000; sleep 1000) & echo $! > pid.new; mv pid.new pid; wait",
+		"and has no pipe": "(trap '' TERM; sleep 1000; sleep 1000) >/dev/null 2>&1 & echo $! > pid.new; mv pid.new pid; wait",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/provision"
@@ -187,6 +188,28 @@ func TestCopyRefused(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(w.Path, "CLAUDE.md")); err == nil {
 		t.Error("a refused file was copied")
+	}
+}
+
+// TestCopyIntoAnotherDirectory: what somebody put in the place of the checkout is
+// given no files.
+func TestCopyIntoAnotherDirectory(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	r.Roles("worker")
+	w := checkout(t, r)
+	role, err := roles(r).Find("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(w.Path, w.Path+".was"), os.CopyFS(w.Path, os.DirFS(w.Path+".was"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := roles(r).Copy(t.Context(), provision.Copying{Worktree: w, Role: role}); !errors.Is(err, fsx.ErrOther) {
+		t.Errorf("Copy = %v", err)
+	}
+	if _, err := os.Lstat(filepath.Join(w.Path, "CLAUDE.md")); err == nil {
+		t.Error("a file was written to another directory")
 	}
 }
 

@@ -117,3 +117,36 @@ func TestLostObjectsAreNamed(t *testing.T) {
 		})
 	}
 }
+
+// TestLastThatLacksAnObject: a snapshot of the same files counts as the one that was
+// saved, but not if somebody deleted an object of it.
+func TestLastThatLacksAnObject(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.open()
+	b.file("unc", "precious\n")
+	first, err := snapshot.Save(t.Context(), b.tree, snapshot.Selection{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Git("update-ref", "refs/croft/first", first.Commit)
+	again := func() string {
+		t.Helper()
+		saved, err := snapshot.Save(t.Context(), b.tree, snapshot.Selection{Message: "again", Last: []snapshot.Last{{Commit: first.Commit}}, Pin: func(commit string) error {
+			b.Git("update-ref", "refs/croft/again", commit)
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return saved.Commit
+	}
+	if got := again(); got != first.Commit {
+		t.Errorf("nothing has changed, and %s was saved besides %s", got, first.Commit)
+	}
+	b.spoil(b.git("hash-object", "unc"), os.Remove)
+	if got := again(); got == first.Commit {
+		t.Error("a snapshot without a file counts")
+	}
+	b.Git("fsck", "--no-dangling")
+}
