@@ -196,21 +196,13 @@ func (e *Engine) Close() error {
 	defer e.endLife()
 	e.mu.Lock()
 	held := slices.Collect(maps.Keys(e.leases))
-	repos := e.former
-	for _, seen := range e.repos {
-		if seen.r != nil {
-			repos = append(repos, seen.r)
-		}
-	}
 	e.mu.Unlock()
 	for _, id := range held {
 		errs = append(errs, explain.Error("release", "", e.giveBack(context.Background(), id)))
 	}
 	e.work.Wait()
-	for _, r := range repos {
-		if r.git != nil {
-			errs = append(errs, r.git.Close())
-		}
+	for _, r := range e.everOpened() {
+		errs = append(errs, r.git.Close())
 	}
 	return errors.Join(append(errs, e.journal.Close())...)
 }

@@ -18,6 +18,11 @@ func (e *Engine) Notices() []string {
 	for _, path := range e.journal.Aside() {
 		out = append(out, fmt.Sprintf("the state database was damaged, or of an earlier version of Croft; it is kept as %s; croft doctor --import shows what git knows of workspaces that are missing now", path))
 	}
+	for _, r := range e.everOpened() {
+		for _, err := range r.git.Unlogged() {
+			e.notice("%v", err)
+		}
+	}
 	e.noticesMu.Lock()
 	defer e.noticesMu.Unlock()
 	return append(out, e.notices...)

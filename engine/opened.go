@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
@@ -87,6 +88,19 @@ func (e *Engine) opened(id croft.ID) *repo {
 		}
 	}
 	return nil
+}
+
+// everOpened lists the repositories that this engine has or had open.
+func (e *Engine) everOpened() []*repo {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	list := slices.Clone(e.former)
+	for _, seen := range e.repos {
+		if seen.r != nil {
+			list = append(list, seen.r)
+		}
+	}
+	return slices.DeleteFunc(list, func(r *repo) bool { return r.git == nil })
 }
 
 // forgetOpened lets the repository of a key be opened anew.
