@@ -53,6 +53,9 @@ func revertWithLater(t *testing.T, f *fixture) {
 	if err != nil || m.Status != croft.MergeMerged || m.Kind != croft.KindRevert || m.Reverts != merges[0].ID || m.Later != 2 {
 		t.Fatalf("%+v, %v", m, err)
 	}
+	if was, err := f.WaitMerge(t.Context(), merges[0].ID); err != nil || was.Status != croft.MergeReverted {
+		t.Errorf("what was taken back is %+v, %v", was, err)
+	}
 	f.clean(f.Dir)
 	f.Git("switch", "--quiet", "by-hand")
 	f.Git("revert", "--no-edit", "-m", "1", merges[0].Commit)
