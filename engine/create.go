@@ -24,9 +24,12 @@ import (
 )
 
 // createAll makes workspaces; seats are those of a round, or nil. A round goes by
-// the codes of its errors.
+// the codes of its errors, and calls them its own.
 func (e *Engine) createAll(ctx context.Context, req croft.CreateAllRequest, seats []seat) ([]croft.Workspace, error) {
 	list, err := e.createOnce(ctx, req, seats)
+	if seats != nil {
+		return list, explain.Error("", "", err)
+	}
 	return list, explain.Error("create", "", err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
 )
@@ -27,10 +28,7 @@ func moving(branch string, err error) error {
 // vanished explains an error by the workspace's having been removed or moved
 // meanwhile, if it was and nothing else explains the error.
 func (e *Engine) vanished(ctx context.Context, rec journal.Record, err error) error {
-	if _, explained := errors.AsType[*croft.Error](err); err == nil || explained || ctx.Err() != nil {
-		return err
-	}
-	if rec.Identity == "" || fsx.Identity(rec.Identity).IsAt(rec.Workspace.Path) {
+	if _, explained := errors.AsType[*croft.Error](err); err == nil || explained || ctx.Err() != nil || rec.Identity == "" || e.isAtPath(rec) {
 		return err
 	}
 	now, jerr := e.journal.Record(context.WithoutCancel(ctx), rec.Workspace.ID)
@@ -40,8 +38,27 @@ func (e *Engine) vanished(ctx context.Context, rec journal.Record, err error) er
 			Details: err.Error(), Hint: "croft trash",
 		}
 	}
+	switch croft.AsError("", explain.Error("", "", err)).Code {
+	case croft.Internal, croft.GitFailed, croft.WorkspaceBroken:
+	default:
+		return err
+	}
 	return &croft.Error{
 		Code: croft.WorkspaceBusy, Workspace: rec.Workspace.Name, Message: fmt.Sprintf("%q is being removed, or was moved away", rec.Workspace.Name),
 		Details: err.Error(), Hint: "croft list",
 	}
+}
+
+// isAtPath reports whether a workspace's directory lies at its path, by its record or
+// by the ledger of what was made.
+func (e *Engine) isAtPath(rec journal.Record) bool {
+	now, err := fsx.IdentityOf(rec.Workspace.Path)
+	if err != nil {
+		return false
+	}
+	if now == fsx.Identity(rec.Identity) {
+		return true
+	}
+	r := e.opened(rec.RepoID)
+	return r != nil && r.git != nil && r.git.Made().Find(rec.Admin).Identity == now
 }

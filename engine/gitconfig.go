@@ -11,7 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// gitConfig compares the repository's git configuration with what Croft goes by.
+// showGitConfig compares the repository's git configuration with what Croft goes by.
 func (e *Engine) showGitConfig(_ context.Context, s standing, _ croft.GitConfigRequest) (*croft.GitConfig, error) {
 	report, err := s.git.ConfigReport()
 	if err != nil {

@@ -9,12 +9,15 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-func (e *Engine) holdFor(ctx context.Context, s standing, rec journal.Record, req croft.LeaseRequest) (*croft.Lease, error) {
+func (e *Engine) holdFor(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error) {
 	id, seen := proc.Of(req.PID)
 	if !seen {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no process %d that could hold a lease", req.PID), Hint: "croft hold NAME --pid $$"}
 	}
-	return e.hold(ctx, s.repo, rec, croft.Lease{Owner: ownerOf(id), Term: croft.TermProcess})
+	c := call{op: "hold", workspace: req.Workspace, repo: req.Repo, recovers: beforeActing}
+	return doOn(ctx, e, c, req, func(ctx context.Context, s standing, rec journal.Record, _ croft.LeaseRequest) (*croft.Lease, error) {
+		return e.hold(ctx, s.repo, rec, croft.Lease{Owner: ownerOf(id), Term: croft.TermProcess})
+	})
 }
 
 // putLease writes a lease down. Somebody is at work again: leases of owners that

@@ -114,6 +114,9 @@ func (d *doctor) bind(ctx context.Context, id croft.ID, tree *git.Worktree, foun
 		return fmt.Errorf("%s is not the checkout of this registration any more", tree.Path)
 	}
 	rec.Identity = string(found)
+	if err := d.r.git.Made().Put(rec.Admin, fsx.Made{Path: tree.Path, Identity: found}); err != nil {
+		return err
+	}
 	return d.saveRecord(ctx, &rec, func(tx *journal.Tx) error {
 		return tx.Emit(d.event(croft.EventWorkspaceRebuilt, rec))
 	})

@@ -22,7 +22,7 @@ func (e *Engine) holdByID(ctx context.Context, workspace croft.ID) (*croft.Lease
 	}
 	l, err := e.hold(ctx, r, rec, croft.Lease{Owner: self()})
 	if err != nil {
-		return nil, explain.About(rec.Workspace.Name, err)
+		return nil, explain.About(rec.Workspace.Name, e.vanished(ctx, rec, err))
 	}
 	e.keepRenewing(*l)
 	return l, nil

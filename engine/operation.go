@@ -82,12 +82,11 @@ func (e *Engine) formerRepo(ctx context.Context, id croft.ID) (*repo, error) {
 // process tries again.
 func (e *Engine) takeBack(ctx context.Context, r *repo, op *oplog.Op, plans []*plan, cause error) error {
 	ctx = context.WithoutCancel(ctx)
-	cause = explain.Error("create", "", cause)
 	records := make([]journal.Record, len(plans))
 	for i, p := range plans {
 		records[i] = p.record
 	}
-	if err := e.undoCreate(ctx, r, op.ID, records, cause.Error()); err != nil {
+	if err := e.undoCreate(ctx, r, op.ID, records, explain.Error("create", "", cause).Error()); err != nil {
 		return &croft.Error{
 			Code: croft.CleanupFailed, Op: "create", Message: "what had been begun could not be taken back", Details: err.Error(),
 			Hint: "croft doctor --fix", Err: cause,

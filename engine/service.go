@@ -105,7 +105,7 @@ func (e *Engine) Hold(ctx context.Context, workspace croft.ID) (*croft.Lease, er
 
 // HoldFor takes a lease in the name of another process.
 func (e *Engine) HoldFor(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error) {
-	return doOn(ctx, e, call{op: "hold", workspace: req.Workspace, repo: req.Repo, recovers: beforeActing}, req, e.holdFor)
+	return do(ctx, e, call{op: "hold", workspace: req.Workspace}, req, e.holdFor)
 }
 
 // Renew prolongs a lease.

@@ -17,12 +17,12 @@ import (
 
 // door says which repository and which files a call concerns.
 type door struct {
-	repo   *Repository         // nil: no repository, as for init and clone
-	gitDir string              // with repo: default its common directory
-	stand  string              // the git directory that git is given instead; what gitDir says of settings counts
-	work   string              // the work tree, for calls that need files
-	made   func() fsx.Identity // of the work tree; nil: it is not known
-	cwd    string              // default: the work tree, or the host directory
+	repo   *Repository           // nil: no repository, as for init and clone
+	gitDir string                // with repo: default its common directory
+	stand  string                // the git directory that git is given instead; what gitDir says of settings counts
+	work   string                // the work tree, for calls that need files
+	made   func() []fsx.Identity // which directory the work tree is, as far as that is known; nil: it is not
+	cwd    string                // default: the work tree, or the host directory
 }
 
 // gitDirectory is the git directory that git is given.
@@ -47,19 +47,27 @@ func (d door) args(at *os.File) []string {
 	return args
 }
 
-// anchor opens the work tree of a call that writes, if it is known which directory
-// that is. Git starts in the open directory and calls it ".": an agent that
-// exchanges a part of the path for a link does not lead git elsewhere.
+// anchor opens the work tree of a call that writes files there, if it is known
+// which directory that is. Git starts in the open directory and calls it ".": an
+// agent that exchanges a part of the path for a link does not lead git elsewhere.
 func (d door) anchor(c call) (*os.File, error) {
-	if d.work == "" || d.made == nil || d.cwd != "" || !c.isWriter() || runtime.GOOS != "linux" {
+	if d.work == "" || d.made == nil || d.cwd != "" || !c.writesFiles() || runtime.GOOS != "linux" {
 		return nil, nil
 	}
-	id := d.made()
-	if id == "" {
+	known := d.made()
+	if len(known) == 0 {
 		return nil, nil
 	}
-	dir, err := fsx.OpenDirIs(d.work, id)
+	dir, err := fsx.OpenDir(d.work)
 	if err != nil {
+		return nil, err
+	}
+	id, err := dir.Identity()
+	if err == nil && !slices.Contains(known, id) {
+		err = &os.PathError{Op: "open", Path: d.work, Err: fsx.ErrOther}
+	}
+	if err != nil {
+		_ = dir.Close()
 		return nil, err
 	}
 	return dir.File(), nil

@@ -18,6 +18,18 @@ func (c call) isWriter() bool {
 	return c.locks || c.network || len(c.writes) > 0 || slices.Contains(writers, verbOf(c.args))
 }
 
+// writesFiles reports whether a call writes the files of a checkout, and not only an
+// index or objects.
+func (c call) writesFiles() bool {
+	switch verbOf(c.args) {
+	case "reset":
+		return slices.Contains(c.args, "--hard")
+	case "checkout", "checkout-index", "merge", "read-tree":
+		return true
+	}
+	return false
+}
+
 // writeBelow are the directories below which a call may write: whoever works in
 // a checkout can put links to elsewhere where git writes, also while it writes. A
 // call with a work tree writes that, its git directory, objects and refs; the

@@ -228,6 +228,9 @@ func (g *Git) command(ctx context.Context, d door, c call) (proc.Command, error)
 		return proc.Command{}, err
 	}
 	at, err := d.anchor(c)
+	if errors.Is(err, os.ErrNotExist) {
+		err = g.wrap(c.args, d.work, err)
+	}
 	if err != nil {
 		return proc.Command{}, err
 	}

@@ -45,9 +45,21 @@ func (w *Worktree) run(ctx context.Context, c call) ([]byte, error) {
 	c.inherit = w.Inherit
 	d := door{repo: w.Repo, gitDir: w.Admin, work: w.Path, stand: w.stand}
 	if w.stand == "" { // else it is put together in another directory
-		d.made = w.Made
+		d.made = w.identities
 	}
 	return w.Repo.git.run(ctx, d, c)
+}
+
+// identities are those of the checkout's directory, by the ledger and by the record.
+// An import or an older state may leave either behind.
+func (w *Worktree) identities() []fsx.Identity {
+	var list []fsx.Identity
+	for _, id := range []fsx.Identity{w.Made(), w.Identity} {
+		if id != "" {
+			list = append(list, id)
+		}
+	}
+	return list
 }
 
 // Elsewhere returns the worktree as it is being put together in another directory:
