@@ -12,8 +12,8 @@ import (
 )
 
 // TestRemovedMeanwhile: a workspace is removed by another process after a call has
-// found it. A lock is refused by the code of a workspace that is not there, and a
-// forecast does without it.
+// found it. A lock and the restoring of a snapshot are refused by the code of a
+// workspace that is not there, and a forecast does without it.
 func TestRemovedMeanwhile(t *testing.T) {
 	for _, mode := range []croft.Mode{croft.ModeWorktree, croft.ModeIsolated} {
 		for point, tt := range map[string]struct {
@@ -22,6 +22,7 @@ func TestRemovedMeanwhile(t *testing.T) {
 		}{
 			"lock.found":      {task{Lock: &croft.LockRequest{Workspace: "a"}}, string(croft.WorktreeNotFound) + " "},
 			"conflicts.found": {task{Forecast: true}, ""},
+			"rewind.saved":    {task{Restore: &croft.RestoreRequest{}}, string(croft.WorktreeNotFound) + " "},
 		} {
 			t.Run(string(mode)+"/"+point, func(t *testing.T) {
 				t.Parallel()
@@ -29,6 +30,13 @@ func TestRemovedMeanwhile(t *testing.T) {
 				e := engineIn(t, r, 0)
 				w := create(t, e, croft.CreateRequest{Name: "a", Mode: mode})
 				gittest.WriteFile(t, filepath.Join(w.Path, "wip"), "wip\n")
+				snap, err := e.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tt.job.Restore != nil {
+					tt.job.Restore = &croft.RestoreRequest{Ref: string(snap.ID)}
+				}
 				goOn := paused(t, r, tt.job, point)
 				if res, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil || len(res.Kept) > 0 {
 					t.Fatalf("%+v, %v", res, err)

@@ -40,7 +40,7 @@ type rewinding struct {
 // rewind brings a workspace back to a snapshot, in place. One that is in the
 // trash is restored first; what it is now is saved first. What fails is taken
 // back, also to the trash.
-func (e *Engine) rewind(ctx context.Context, r *repo, to croft.Snapshot, a act) error {
+func (e *Engine) rewind(ctx context.Context, r *repo, to croft.Snapshot, a act) (err error) {
 	rec, err := e.journal.Record(ctx, to.Workspace)
 	if errors.Is(err, journal.ErrNotFound) {
 		return notFound("restore", to.Name)
@@ -61,6 +61,11 @@ func (e *Engine) rewind(ctx context.Context, r *repo, to croft.Snapshot, a act) 
 	if rec.Workspace.State == croft.Trashed {
 		return e.rewindTrashed(ctx, r, rec, to, a)
 	}
+	defer func() {
+		if !errors.Is(err, oplog.ErrUnsettled) {
+			err = e.vanished(ctx, rec, err)
+		}
+	}()
 	if err := errors.Join(e.guard(ctx, r, rec, croft.RemoveForce), r.guardLock(rec)); err != nil {
 		return err
 	}
@@ -69,6 +74,9 @@ func (e *Engine) rewind(ctx context.Context, r *repo, to croft.Snapshot, a act) 
 	}
 	how := rewinding{To: to}
 	if err := e.saveFrom(ctx, r, rec, &how); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("rewind.saved"); err != nil {
 		return err
 	}
 	op, err := e.beginRewind(ctx, r, rec, how, a)
@@ -90,7 +98,17 @@ func (e *Engine) beginRewind(ctx context.Context, r *repo, rec journal.Record, h
 		return nil, err
 	}
 	op.Workspaces, op.Names = []croft.ID{rec.Workspace.ID}, []string{rec.Workspace.Name}
-	if err := op.Write(ctx, how, nil); err != nil {
+	err = op.Write(ctx, how, func(tx *journal.Tx) error {
+		now, err := tx.Record(rec.Workspace.ID)
+		if err != nil {
+			return err
+		}
+		if !how.Trashed && now.Workspace.State == croft.Trashed {
+			return notFound("restore", rec.Workspace.Name)
+		}
+		return requireNoneUnderway(tx, rec)
+	})
+	if err != nil {
 		op.Close()
 		return nil, err
 	}
@@ -238,35 +256,43 @@ func (e *Engine) stowInstead(ctx context.Context, r *repo, op *oplog.Op, rec jou
 
 // claimRewind lets one process at a time rewind a workspace.
 func (e *Engine) claimRewind(ctx context.Context, rec journal.Record) (*flock.Lock, error) {
-	busy := &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being removed or brought back", Hint: "croft history"}
 	path := e.ops.LockPath("rewind-" + string(rec.Workspace.ID))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
 	l, err := flock.Try(path)
 	if errors.Is(err, flock.ErrHeld) {
-		return nil, busy
+		return nil, beingRemoved()
 	}
 	if err != nil {
 		return nil, err
 	}
 	if !l.IsAt(path) { // whoever had it has just removed it
 		_ = l.Unlock()
-		return nil, busy
+		return nil, beingRemoved()
 	}
-	err = e.journal.Update(ctx, func(tx *journal.Tx) error {
-		for _, kind := range []string{"rewind", "remove", "restore", "resolve"} {
-			if _, err := tx.RunningOn(kind, rec.Workspace.ID); !errors.Is(err, journal.ErrNotFound) {
-				return cmp.Or[error](err, busy)
-			}
-		}
-		return nil
-	})
+	err = e.journal.Update(ctx, func(tx *journal.Tx) error { return requireNoneUnderway(tx, rec) })
 	if err != nil {
 		_ = l.Unlock()
 		return nil, err
 	}
 	return l, nil
+}
+
+// beingRemoved says that another operation has a workspace.
+func beingRemoved() error {
+	return &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being removed or brought back", Hint: "croft history"}
+}
+
+// requireNoneUnderway fails if an operation on the workspace has not ended that moves
+// or changes its files.
+func requireNoneUnderway(tx *journal.Tx, rec journal.Record) error {
+	for _, kind := range []string{"rewind", "remove", "restore", "resolve"} {
+		if _, err := tx.RunningOn(kind, rec.Workspace.ID); !errors.Is(err, journal.ErrNotFound) {
+			return cmp.Or(err, beingRemoved())
+		}
+	}
+	return nil
 }
 
 // carryRewind does what the journal says, again if it was begun before.
