@@ -221,11 +221,18 @@ func TestWaitingCostsNothing(t *testing.T) {
 	wg.Wait()
 }
 
-// wantIdle measures what this process itself does in a while.
+// wantIdle measures what this process itself does in a while, once it is idle for a
+// moment: on a slow machine it takes seconds until the last of many waits.
 func wantIdle(t *testing.T, what string) {
 	t.Helper()
-	time.Sleep(300 * time.Millisecond) // for it to begin
-	const while = 3 * time.Second
+	const moment, while = 300 * time.Millisecond, 3 * time.Second
+	for begun := time.Now(); ; {
+		before := cpuTime(t)
+		time.Sleep(moment)
+		if cpuTime(t)-before <= raceFactor*moment/100 || time.Since(begun) > 30*time.Second {
+			break
+		}
+	}
 	before := cpuTime(t)
 	time.Sleep(while)
 	used := cpuTime(t) - before

@@ -59,6 +59,7 @@ func connectOnce(ctx context.Context, path string, lock locking) (*sql.DB, error
 		return nil, err
 	}
 	db.SetMaxOpenConns(4)
+	db.SetMaxIdleConns(4) // one that is opened reads the schema anew
 	err = patiently(ctx, func() error { return migrate(ctx, db, path, lock) })
 	if err == nil {
 		err = patiently(ctx, func() error { return probe(ctx, db) })

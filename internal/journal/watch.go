@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"context"
+	"database/sql"
 	"os"
 	"sync"
 	"time"
@@ -14,8 +16,8 @@ const (
 	watchLast  = 100 * time.Millisecond
 	// watchStep is more than a step of the clock by which files get their times.
 	watchStep = 20 * time.Millisecond
-	// watchAnyway is how often those who wait look again although nothing was
-	// seen, where a file system is late to say that a file has changed.
+	// watchAnyway is how often the database itself is asked although its file seems
+	// unchanged, where a file system is late to say that a file has changed.
 	watchAnyway = 5 * time.Second
 )
 
@@ -97,7 +99,7 @@ func (j *Journal) lookOut(stop <-chan struct{}, was stamp) {
 	wait := watchFirst
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	woken := time.Now()
+	asked, last := time.Now(), j.lastTransaction()
 	for {
 		select {
 		case <-stop:
@@ -105,15 +107,35 @@ func (j *Journal) lookOut(stop <-chan struct{}, was stamp) {
 		case <-timer.C:
 		}
 		now := j.stamp()
+		changed := !was.is(now)
 		wait = min(2*wait, watchLast)
-		if !was.is(now) {
+		if changed {
 			wait = watchFirst
 		}
-		if !was.is(now) || time.Since(woken) > watchAnyway {
+		if time.Since(asked) > watchAnyway {
+			before := last
+			asked, last = time.Now(), j.lastTransaction()
+			changed = changed || last == identity{} || last != before
+		}
+		if changed {
 			j.watchers.wake()
-			woken = time.Now()
 		}
 		was = now
 		timer.Reset(wait)
 	}
+}
+
+// lastTransaction tells states of the database apart without waking everybody who
+// waits. It is empty where transactions are not counted or cannot be read.
+func (j *Journal) lastTransaction() identity {
+	if j.copy == nil {
+		return identity{}
+	}
+	var id identity
+	ctx := context.Background()
+	_ = j.with(ctx, func(db *sql.DB, _ os.FileInfo) (err error) {
+		id, err = identify(ctx, db)
+		return err
+	})
+	return id
 }

@@ -22,8 +22,9 @@ import (
 const killDelay = 2 * time.Second
 
 // pipeDelay is how long the pipes of a process that has ended may stay open: a child
-// may keep them, or, on a busy machine, another process that is just being started.
-const pipeDelay = 10 * time.Second
+// may keep them, or, on a busy machine, another process that is just being started:
+// ten seconds were too short for 300 that start at once where two cores are shared.
+const pipeDelay = time.Minute
 
 // Command describes a process to run.
 type Command struct {
@@ -76,8 +77,11 @@ func LookPath(name string) (string, error) { return exec.LookPath(name) }
 // Run runs a process to its end. A status other than zero is an *ExitError; a
 // context that ended first is the context's error.
 func Run(ctx context.Context, c Command) (Result, error) {
+	return run(ctx, c, build(ctx, c))
+}
+
+func run(ctx context.Context, c Command, cmd *groupCmd) (Result, error) {
 	var out, errOut bytes.Buffer
-	cmd := build(ctx, c)
 	defer dieWithParent(cmd.Cmd)()
 	cmd.Stdin = c.Stdin
 	cmd.Stdout = c.Stdout

@@ -187,10 +187,15 @@ func TestLeftoverChildIsKilled(t *testing.T) {
 	c := sh("sleep 1000 & echo $! > pid.new; mv pid.new pid")
 	c.Dir = t.TempDir()
 	begun := time.Now()
-	if _, err := Run(t.Context(), c); err == nil {
+	cmd := build(t.Context(), c)
+	if cmd.WaitDelay != pipeDelay {
+		t.Errorf("it would wait for %v", cmd.WaitDelay)
+	}
+	cmd.WaitDelay = 5 * time.Second
+	if _, err := run(t.Context(), c, cmd); err == nil {
 		t.Error("no error, although the output may not be whole")
 	}
-	if took := time.Since(begun); took > pipeDelay+2*time.Second {
+	if took := time.Since(begun); took > cmd.WaitDelay+2*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	child := pidIn(t, filepath.Join(c.Dir, "pid"))
