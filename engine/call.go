@@ -6,6 +6,7 @@ import (
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
 )
 
 // call describes one call of a method of the Service.
@@ -52,14 +53,14 @@ func do[R, T any](ctx context.Context, e *Engine, c call, req R, work func(conte
 }
 
 // doIn is do for a call that works in one project, which it finds first.
-func doIn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(context.Context, standing, R) (T, error)) (T, error) {
+func doIn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(context.Context, project.Location, R) (T, error)) (T, error) {
 	return do(ctx, e, c, req, func(ctx context.Context, req R) (out T, err error) {
-		s, err := e.standing(ctx, c.repo)
-		if err == nil && c.needs == gitRepository && s.git == nil {
+		s, err := e.projects.Locate(ctx, c.repo)
+		if err == nil && c.needs == gitRepository && s.Git == nil {
 			err = git.ErrNoRepository
 		}
 		if err == nil && c.recovers == beforeActing {
-			err = e.recover(ctx, s.id)
+			err = e.projects.Recover(ctx, s.ID)
 		}
 		if err != nil {
 			return out, err
@@ -71,14 +72,14 @@ func doIn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(con
 // doOn is doIn for a call that works on one workspace, which it finds by
 // c.workspace. Errors are about that workspace; one that comes of its having been
 // removed by another process says so.
-func doOn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(context.Context, standing, journal.Record, R) (T, error)) (T, error) {
-	return doIn(ctx, e, c, req, func(ctx context.Context, s standing, req R) (out T, err error) {
-		rec, err := e.find(ctx, s, c.workspace)
+func doOn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(context.Context, project.Location, journal.Record, R) (T, error)) (T, error) {
+	return doIn(ctx, e, c, req, func(ctx context.Context, s project.Location, req R) (out T, err error) {
+		rec, err := e.projects.Find(ctx, s, c.workspace)
 		if err != nil {
 			return out, err
 		}
 		out, err = work(ctx, s, rec, req)
-		return out, explain.About(rec.Workspace.Name, e.vanished(ctx, rec, err))
+		return out, explain.About(rec.Workspace.Name, e.projects.Vanished(ctx, rec, err))
 	})
 }
 
@@ -88,6 +89,8 @@ func noResult[R any](work func(context.Context, R) error) func(context.Context, 
 }
 
 // noResultIn is noResult for doIn.
-func noResultIn[R any](work func(context.Context, standing, R) error) func(context.Context, standing, R) (struct{}, error) {
-	return func(ctx context.Context, s standing, req R) (struct{}, error) { return struct{}{}, work(ctx, s, req) }
+func noResultIn[R any](work func(context.Context, project.Location, R) error) func(context.Context, project.Location, R) (struct{}, error) {
+	return func(ctx context.Context, s project.Location, req R) (struct{}, error) {
+		return struct{}{}, work(ctx, s, req)
+	}
 }

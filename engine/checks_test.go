@@ -22,13 +22,15 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/rules"
 )
 
 // gate is a repository whose checks may run.
 type gate struct {
 	*gittest.Repo
 	e     *Engine
-	r     *repo
+	r     *project.Project
 	rules config.Merge
 	at    *git.Attempts
 	out   string // a directory for what checks have to say
@@ -41,7 +43,7 @@ func newGate(t *testing.T, checks ...string) *gate {
 	g.Write(".gitignore", "*.cache\n")
 	g.Commit("ignore")
 	g.rules = config.Merge{Checks: checks, CheckTimeout: config.Duration(time.Minute), CheckEnv: []string{"OUT"}}
-	g.open(t, trustVariable+"="+checksHash(checks))
+	g.open(t, rules.TrustVariable+"="+rules.ChecksHash(checks))
 	return g
 }
 
@@ -52,12 +54,12 @@ func (g *gate) open(t *testing.T, env ...string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = g.e.Close() })
-	s, err := g.e.at(t.Context(), g.Dir)
+	s, err := g.e.projects.LocateGit(t.Context(), g.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.r = s.repo
-	if g.at, err = g.r.git.Attempts(git.OnDisk); err != nil {
+	g.r = s.Project
+	if g.at, err = g.r.Git.Attempts(git.OnDisk); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.at.Close)
@@ -90,7 +92,7 @@ func (g *gate) attempt(t *testing.T, files map[string]string) (commit, tree stri
 
 func (g *gate) check(t *testing.T, commit, tree string) merge.Verdict {
 	t.Helper()
-	v, err := g.e.newChecker(g.r, g.rules, "m1", g.at).Check(t.Context(), commit, tree)
+	v, err := g.e.lanes.NewChecker(g.r, g.rules, "m1", g.at).Check(t.Context(), commit, tree)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,8 +184,8 @@ func TestCheckoutIsFresh(t *testing.T) {
 func TestCheckEnvironment(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, `env | sed 's/=.*//' | sort > $OUT/names; echo "$CI $NAMED $AWS_REGION" > $OUT/values`)
-	g.open(t, trustVariable+"="+checksHash(g.rules.Checks), "SECRET_TOKEN=s", "NAMED=n", "AWS_REGION=r", "LC_TIME=C", "TZ=UTC", "CI=false",
-		"GIT_DIR=/nowhere", "CROFT_STATE_DIR="+g.e.set.Config().StateDir, "LD_PRELOAD=", "GOCACHE=/c")
+	g.open(t, rules.TrustVariable+"="+rules.ChecksHash(g.rules.Checks), "SECRET_TOKEN=s", "NAMED=n", "AWS_REGION=r", "LC_TIME=C", "TZ=UTC", "CI=false",
+		"GIT_DIR=/nowhere", "CROFT_STATE_DIR="+g.e.projects.Settings.Config().StateDir, "LD_PRELOAD=", "GOCACHE=/c")
 	g.rules.CheckEnv = []string{"OUT", "NAMED", "AWS_*", "GIT_*"}
 	commit, tree := g.attempt(t, map[string]string{"a": "one\n"})
 	if v := g.check(t, commit, tree); !v.Passed {
@@ -195,7 +197,7 @@ func TestCheckEnvironment(t *testing.T) {
 			t.Errorf("%s is missing in %v", want, names)
 		}
 	}
-	for _, bad := range []string{"SECRET_TOKEN", trustVariable, "CROFT_STATE_DIR", "GIT_DIR", "LD_PRELOAD"} {
+	for _, bad := range []string{"SECRET_TOKEN", rules.TrustVariable, "CROFT_STATE_DIR", "GIT_DIR", "LD_PRELOAD"} {
 		if slices.Contains(names, bad) {
 			t.Errorf("a check sees %s", bad)
 		}
@@ -207,7 +209,7 @@ func TestCheckEnvironment(t *testing.T) {
 
 func places(t *testing.T, g *gate) []os.DirEntry {
 	t.Helper()
-	list, err := os.ReadDir(g.e.checksDir())
+	list, err := os.ReadDir(g.e.lanes.ChecksDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +223,7 @@ func TestSpoiltCheckoutIsMadeAnew(t *testing.T) {
 	g := newGate(t, `cat a >> $OUT/a; cd / && d=$(cat $OUT/where) && rm -rf "$d" && ln -s $OUT/precious "$d"`)
 	commit, tree := g.attempt(t, map[string]string{"a": "one\n"})
 	gittest.WriteFile(t, filepath.Join(g.out, "precious", "mine"), "mine\n")
-	where := filepath.Join(g.e.checksDir(), "app-"+string(g.r.id)+"-0")
+	where := filepath.Join(g.e.lanes.ChecksDir(), "app-"+string(g.r.ID)+"-0")
 	gittest.WriteFile(t, filepath.Join(g.out, "where"), filepath.Join(where, "app")+"\n")
 	for range 2 {
 		if v := g.check(t, commit, tree); !v.Passed {
@@ -346,7 +348,7 @@ func TestCheckIsCanceled(t *testing.T) {
 		g.pids(t)
 		cancel(why)
 	}()
-	if v, err := g.e.newChecker(g.r, g.rules, "m1", g.at).Check(ctx, commit, tree); !errors.Is(err, why) || v.Passed {
+	if v, err := g.e.lanes.NewChecker(g.r, g.rules, "m1", g.at).Check(ctx, commit, tree); !errors.Is(err, why) || v.Passed {
 		t.Errorf("%+v, %v", v, err)
 	}
 	wantDead(t, g.pids(t))
@@ -397,7 +399,7 @@ func TestChecksAtOnce(t *testing.T) {
 	g := newGate(t, `mkdir $OUT/$(basename $(dirname $PWD)) && touch $OUT/here-$CROFT_TREE; while [ $(ls $OUT | grep -c ^here-) -lt `+strconv.Itoa(n)+` ]; do sleep 0.01; done
 		rmdir $OUT/$(basename $(dirname $PWD))`)
 	other := *g
-	other.open(t, trustVariable+"="+checksHash(g.rules.Checks))
+	other.open(t, rules.TrustVariable+"="+rules.ChecksHash(g.rules.Checks))
 	var wg sync.WaitGroup
 	for i := range n {
 		from := g
@@ -406,7 +408,7 @@ func TestChecksAtOnce(t *testing.T) {
 		}
 		commit, tree := from.attempt(t, map[string]string{"a": strconv.Itoa(i)})
 		wg.Go(func() {
-			v, err := from.e.newChecker(from.r, from.rules, "m"+strconv.Itoa(i), from.at).Check(t.Context(), commit, tree)
+			v, err := from.e.lanes.NewChecker(from.r, from.rules, "m"+strconv.Itoa(i), from.at).Check(t.Context(), commit, tree)
 			if err != nil || !v.Passed {
 				t.Errorf("%+v, %v", v, err)
 			}
@@ -416,11 +418,11 @@ func TestChecksAtOnce(t *testing.T) {
 	if got := len(places(t, g)); got != n {
 		t.Errorf("%d checkouts, want %d", got, n)
 	}
-	g.e.opts.Now = func() time.Time { return time.Now().Add(check.IdleTime + time.Hour) }
+	g.e.projects.Clock = func() time.Time { return time.Now().Add(check.IdleTime + time.Hour) }
 	// A process that another test is starting may have a lock for a moment.
 	left := func() (left []string) {
 		for _, p := range places(t, g) {
-			inside, _ := os.ReadDir(filepath.Join(g.e.checksDir(), p.Name()))
+			inside, _ := os.ReadDir(filepath.Join(g.e.lanes.ChecksDir(), p.Name()))
 			for _, f := range inside {
 				left = append(left, f.Name())
 			}
@@ -461,10 +463,10 @@ func TestUntrustedChecksDoNotRun(t *testing.T) {
 	commit, tree := g.attempt(t, map[string]string{"a": "one\n"})
 	refused := func(checks ...string) {
 		t.Helper()
-		rules := g.rules
-		rules.Checks = checks
-		_, err := g.e.newChecker(g.r, rules, "m1", g.at).Check(t.Context(), commit, tree)
-		if e, ok := errors.AsType[*croft.Error](err); !ok || e.Code != croft.ChecksUntrusted || !strings.Contains(e.Details, checksHash(checks)) {
+		own := g.rules
+		own.Checks = checks
+		_, err := g.e.lanes.NewChecker(g.r, own, "m1", g.at).Check(t.Context(), commit, tree)
+		if e, ok := errors.AsType[*croft.Error](err); !ok || e.Code != croft.ChecksUntrusted || !strings.Contains(e.Details, rules.ChecksHash(checks)) {
 			t.Errorf("%v: %v, want ChecksUntrusted", checks, err)
 		}
 		if _, err := os.Stat(filepath.Join(g.out, "ran")); err == nil {
@@ -472,8 +474,8 @@ func TestUntrustedChecksDoNotRun(t *testing.T) {
 		}
 	}
 	refused("touch $OUT/ran")
-	plan := &croft.CheckPlan{Hash: checksHash([]string{"true", "touch $OUT/ran"}), Checks: []string{"true", "touch $OUT/ran"}}
-	if err := g.e.writeApproval(g.r, plan); err != nil {
+	plan := &croft.CheckPlan{Hash: rules.ChecksHash([]string{"true", "touch $OUT/ran"}), Checks: []string{"true", "touch $OUT/ran"}}
+	if err := g.e.rules.WriteApproval(g.r, plan); err != nil {
 		t.Fatal(err)
 	}
 	refused("touch $OUT/ran")
@@ -481,8 +483,8 @@ func TestUntrustedChecksDoNotRun(t *testing.T) {
 	refused("true", "touch $OUT/ran", "")
 	refused("true\ntouch $OUT/ran")
 	elsewhere := *g.r
-	elsewhere.id = "another"
-	if _, ok, err := g.e.checksTrusted(t.Context(), &elsewhere, plan.Checks); ok || err != nil {
+	elsewhere.ID = "another"
+	if _, ok, err := g.e.rules.ChecksTrusted(t.Context(), &elsewhere, plan.Checks); ok || err != nil {
 		t.Errorf("approved in another repository: %v, %v", ok, err)
 	}
 	g.rules.Checks = plan.Checks

@@ -12,22 +12,35 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/doctor"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/history"
 	"github.com/croft-sh/croft/internal/journal"
-	"github.com/croft-sh/croft/internal/oplog"
+	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/radar"
+	"github.com/croft-sh/croft/internal/removal"
+	"github.com/croft-sh/croft/internal/resolve"
+	"github.com/croft-sh/croft/internal/review"
+	"github.com/croft-sh/croft/internal/rewind"
+	"github.com/croft-sh/croft/internal/round"
+	"github.com/croft-sh/croft/internal/rules"
+	"github.com/croft-sh/croft/internal/trash"
+	"github.com/croft-sh/croft/internal/uninstall"
+	"github.com/croft-sh/croft/internal/upkeep"
+	"github.com/croft-sh/croft/internal/view"
+	"github.com/croft-sh/croft/internal/words"
+	"github.com/croft-sh/croft/internal/work"
+	"github.com/croft-sh/croft/internal/workspace"
 )
 
 // Options configure an engine. The zero value takes everything from the
@@ -59,32 +72,27 @@ type Options struct {
 
 // Engine implements croft.Service.
 type Engine struct {
-	dir     string
-	opts    Options
-	set     *config.Set
-	journal *journal.Journal
-	git     *git.Git
-	host    string
-	who     string // acts
+	// The parts that an engine consists of. Each has what it needs of those before it
+	// as fields, and what it needs of others as an interface.
+	projects    *project.Projects
+	commits     *work.Commits
+	forecasts   *radar.Forecasts
+	views       *view.Views
+	workspaces  *workspace.Workspaces
+	removals    *removal.Removals
+	trash       *trash.Trash
+	rewinds     *rewind.Rewinds
+	rules       *rules.Rules
+	lanes       *lane.Lanes
+	resolver    *resolve.Resolver
+	reviews     *review.Reviews
+	rounds      *round.Rounds
+	upkeep      *upkeep.Upkeep
+	uninstaller *uninstall.Uninstaller
+	doctor      *doctor.Doctor
+	history     *history.History
 
-	noticesMu sync.Mutex
-	notices   []string
-
-	mu      sync.Mutex
-	repos   map[string]*seenRepo // by common directory, or by path for plain directories
-	former  []*repo              // that were at such a place before
-	leases  map[croft.ID]holding
-	drivers map[laneID]*driver
-	closed  bool
-	work    sync.WaitGroup
-
-	ops *oplog.Log[*repo]
-
-	calls   int             // at work; under mu
-	closing chan struct{}   // closed by Close
-	drained chan struct{}   // closed when it was, and no call is at work any more
-	life    context.Context // of all calls
-	endLife context.CancelFunc
+	drain time.Duration
 }
 
 var _ croft.Service = (*Engine)(nil)
@@ -92,34 +100,34 @@ var _ croft.Service = (*Engine)(nil)
 // Open opens an engine. Requests that name no repository mean the one that dir
 // lies in; that there is one is not checked before it is needed.
 func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
-	e := &Engine{repos: map[string]*seenRepo{}, leases: map[croft.ID]holding{}, drivers: map[laneID]*driver{}}
-	e.closing, e.drained = make(chan struct{}), make(chan struct{})
-	e.life, e.endLife = context.WithCancel(context.Background())
+	e := wired(project.New())
+	var given Options
 	if opts != nil {
-		e.opts = *opts
+		given = *opts
 	}
-	if e.opts.Environ == nil {
-		e.opts.Environ = proc.Environ()
+	e.projects.Environ, e.projects.Clock, e.projects.From, e.drain = given.Environ, given.Now, given.From, given.Drain
+	if e.projects.Environ == nil {
+		e.projects.Environ = proc.Environ()
 	}
-	if e.opts.Now == nil {
-		e.opts.Now = time.Now
+	if e.projects.Clock == nil {
+		e.projects.Clock = time.Now
 	}
-	if e.opts.networkFS == nil {
-		e.opts.networkFS = fsx.NetworkFS
+	if given.networkFS == nil {
+		given.networkFS = fsx.NetworkFS
 	}
 	var err error
-	if e.dir, err = filepath.Abs(dir); err != nil {
+	if e.projects.Dir, err = filepath.Abs(dir); err != nil {
 		return nil, croft.AsError("open", err)
 	}
-	if e.set, err = config.Load(config.Input{Environ: e.opts.Environ, Flags: e.opts.Settings}); err != nil {
+	if e.projects.Settings, err = config.Load(config.Input{Environ: e.projects.Environ, Flags: given.Settings}); err != nil {
 		return nil, err
 	}
-	cfg := e.set.Config()
-	if err := refuseNetwork(cfg.StateDir, e.opts.networkFS); err != nil {
+	cfg := e.projects.Settings.Config()
+	if err := refuseNetwork(cfg.StateDir, given.networkFS); err != nil {
 		return nil, err
 	}
-	e.journal, err = journal.OpenWith(ctx, cfg.StateDir, journal.Options{
-		Now: e.opts.Now, Copy: stateCopy(cfg),
+	e.projects.Journal, err = journal.OpenWith(ctx, cfg.StateDir, journal.Options{
+		Now: e.projects.Clock, Copy: stateCopy(cfg),
 	})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -136,15 +144,15 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 			Details: cfg.StateDir, Hint: "check its permissions, or set CROFT_STATE_DIR", Err: err,
 		}
 	}
-	e.git = git.New(git.Options{
-		Path: cfg.Git.Path, Environ: e.opts.Environ, ConfigDir: filepath.Join(cfg.StateDir, "git"), Filters: cfg.Git.Filters,
-		Lending: git.Lending(cfg.Checkout.IsolatedObjects), Packed: e.joinPacks,
+	e.projects.Git = git.New(git.Options{
+		Path: cfg.Git.Path, Environ: e.projects.Environ, ConfigDir: filepath.Join(cfg.StateDir, "git"), Filters: cfg.Git.Filters,
+		Lending: git.Lending(cfg.Checkout.IsolatedObjects), Packed: e.upkeep.JoinPacks,
 		Timeout: time.Duration(cfg.Git.Timeout), Unfenced: cfg.Git.Fence == "off",
 	})
-	e.host, _ = os.Hostname()
-	e.ops = e.newOplog()
-	if e.who, err = e.findActor(ctx); err != nil {
-		return nil, errors.Join(explain.Error("open", "", err), e.journal.Close())
+	e.projects.Host, _ = os.Hostname()
+	e.projects.Ops, e.projects.RoundRecovery = e.newOplog(), e.rounds.RecoverRounds
+	if e.projects.Who, err = e.projects.FindActor(ctx, given.Actor); err != nil {
+		return nil, errors.Join(explain.Error("open", "", err), e.projects.Journal.Close())
 	}
 	return e, nil
 }
@@ -181,63 +189,37 @@ func stateCopy(cfg config.Config) string {
 // through the engine, and ends its processes. Calls that only wait, for a merge or
 // for events, are ended at once. Calls that come later fail with Closed.
 func (e *Engine) Close() error {
-	e.mu.Lock()
-	if e.closed {
-		e.mu.Unlock()
+	isFirst, err := e.projects.Lifetime.Close(e.drain)
+	if !isFirst {
 		return nil
 	}
-	e.closed = true
-	close(e.closing)
-	if e.calls == 0 {
-		close(e.drained)
+	var errs []error
+	if err != nil {
+		errs = append(errs, &croft.Error{
+			Code: croft.Canceled, Op: "close", Message: err.Error(),
+			Details: "What they had begun is finished or taken back by the next process.",
+		})
 	}
-	e.mu.Unlock()
-	errs := []error{e.drain()}
-	defer e.endLife()
-	e.mu.Lock()
-	held := slices.Collect(maps.Keys(e.leases))
-	e.mu.Unlock()
-	for _, id := range held {
-		errs = append(errs, explain.Error("release", "", e.giveBack(context.Background(), id)))
+	defer e.projects.Lifetime.Cancel()
+	errs = append(errs, e.workspaces.ReleaseAll(context.Background())...)
+	e.projects.Lifetime.Wait()
+	for _, r := range e.projects.EverOpened() {
+		errs = append(errs, r.Git.Close())
 	}
-	e.work.Wait()
-	for _, r := range e.everOpened() {
-		errs = append(errs, r.git.Close())
-	}
-	return errors.Join(append(errs, e.journal.Close())...)
+	return errors.Join(append(errs, e.projects.Journal.Close())...)
 }
 
-func (e *Engine) now() time.Time { return e.opts.Now().UTC() }
-
-func (e *Engine) actor() string { return e.who }
-
-// self is this process, as leases and operations name their owner.
-func self() croft.Owner {
-	return ownerOf(proc.Self())
-}
-
-func ownerOf(id proc.Identity) croft.Owner {
-	return croft.Owner{Host: id.Host, Boot: id.Boot, Space: id.Space, PID: id.PID, Start: id.Start}
-}
-
-func identityOf(o croft.Owner) proc.Identity {
-	return proc.Identity{Host: o.Host, Boot: o.Boot, Space: o.Space, PID: o.PID, Start: o.Start}
-}
-
-func life(o croft.Owner) proc.Life { return proc.LifeOf(identityOf(o)) }
-
-// ownerName is what the program of an owner is called, where that can be seen.
-func ownerName(o croft.Owner) string { return proc.NameOf(identityOf(o)) }
-
-// parallel is how many checkouts are written at once, and with how many
-// workers each.
-func parallel(n, configured int) (checkouts, workers int) {
-	cores := configured
-	if cores <= 0 {
-		cores = runtime.NumCPU()
+// enter begins a call. It fails if the engine was closed, or if a request has a
+// word that is not known.
+func (e *Engine) enter(ctx context.Context, op string, requests ...any) (context.Context, func(), error) {
+	for _, req := range requests {
+		if err := words.Check(req); err != nil {
+			return ctx, func() {}, explain.Error(op, "", err)
+		}
 	}
-	if n > 1 {
-		return min(n, cores), 1
+	ctx, leave, err := e.projects.Lifetime.Enter(ctx)
+	if err != nil {
+		return ctx, leave, explain.Closed(op)
 	}
-	return 1, cores
+	return ctx, leave, nil
 }

@@ -20,34 +20,34 @@ func TestPins(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	s, err := e.at(t.Context(), "")
+	s, err := e.projects.LocateGit(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	oid, other := g.Git("rev-parse", "HEAD"), g.Git("commit-tree", "-m", "other", "HEAD^{tree}")
 	const own, foreign = "refs/croft/snapshot/own", "refs/croft/snapshot/foreign"
 	g.Git("update-ref", foreign, other)
-	if got, err := e.pinned(t.Context(), s.repo, foreign); !errors.Is(err, git.ErrNoRef) {
+	if got, err := e.projects.Pinned(t.Context(), s.Project, foreign); !errors.Is(err, git.ErrNoRef) {
 		t.Errorf("another one's ref counts as a pin of %s, %v", got, err)
 	}
-	if err := e.pin(t.Context(), s.repo, journal.Pin{Ref: own, OID: oid}); err != nil {
+	if err := e.projects.Pin(t.Context(), s.Project, journal.Pin{Ref: own, OID: oid}); err != nil {
 		t.Fatal(err)
 	}
 	g.Git("update-ref", own, other)
-	if got, err := e.pinned(t.Context(), s.repo, own); err != nil || got != oid {
+	if got, err := e.projects.Pinned(t.Context(), s.Project, own); err != nil || got != oid {
 		t.Errorf("once somebody moved the ref the pin is %s, %v, want %s", got, err, oid)
 	}
-	if err := e.unpin(t.Context(), s.repo, own, foreign); err != nil {
+	if err := e.projects.Unpin(t.Context(), s.Project, own, foreign); err != nil {
 		t.Error(err)
 	}
 	if got := g.Git("for-each-ref", "--format=%(refname) %(objectname)", "refs/croft/snapshot"); got != foreign+" "+other {
 		t.Errorf("left is %q, want what is another one's", got)
 	}
 	gone := strings.Repeat("1", len(oid))
-	if err := e.pin(t.Context(), s.repo, journal.Pin{Ref: own, OID: gone}); err == nil {
+	if err := e.projects.Pin(t.Context(), s.Project, journal.Pin{Ref: own, OID: gone}); err == nil {
 		t.Error("an object that is not there was pinned")
 	}
-	if got, err := e.pinned(t.Context(), s.repo, own); !errors.Is(err, git.ErrNoRef) {
+	if got, err := e.projects.Pinned(t.Context(), s.Project, own); !errors.Is(err, git.ErrNoRef) {
 		t.Errorf("what could not be pinned counts as a pin of %s, %v", got, err)
 	}
 }

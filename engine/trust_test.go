@@ -34,11 +34,11 @@ func TestTrust(t *testing.T) {
 	}
 	look := func() error {
 		t.Helper()
-		r, rec, err := e.byID(t.Context(), w.ID)
+		r, rec, err := e.projects.FindByID(t.Context(), w.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return e.trust(t.Context(), r, rec)
+		return e.commits.RequireVerified(t.Context(), r, rec)
 	}
 	if err := os.RemoveAll(filepath.Join(w.Path, "src")); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestTrust(t *testing.T) {
 	if err := look(); err != nil {
 		t.Errorf("what was made since the machine was started is not trusted: %v", err)
 	}
-	if err := e.journal.Update(t.Context(), func(tx *journal.Tx) error {
+	if err := e.projects.Journal.Update(t.Context(), func(tx *journal.Tx) error {
 		rec, err := tx.Record(w.ID)
 		rec.Boot = "an-earlier-start"
 		return errors.Join(err, tx.Put(rec))

@@ -9,6 +9,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
 )
 
 // TestForgetBesideOthers: a repository that is said to be gone is not forgotten while
@@ -24,7 +25,7 @@ func TestForgetBesideOthers(t *testing.T) {
 	if _, err := e.Create(t.Context(), croft.CreateRequest{Name: "a"}); err != nil {
 		t.Fatal(err)
 	}
-	repos, err := e.journal.Repos(t.Context())
+	repos, err := e.projects.Journal.Repos(t.Context())
 	if err != nil || len(repos) != 1 {
 		t.Fatal(repos, err)
 	}
@@ -32,8 +33,8 @@ func TestForgetBesideOthers(t *testing.T) {
 	if !ok {
 		t.Skip("no other process can be seen")
 	}
-	op := journal.Operation{ID: newID(), Act: newID(), Kind: "create", Repo: repos[0].ID, Input: []byte("{}"), Owner: ownerOf(other), StartedAt: e.now()}
-	if err := e.journal.Update(t.Context(), func(tx *journal.Tx) error { return tx.Begin(op) }); err != nil {
+	op := journal.Operation{ID: project.NewID(), Act: project.NewID(), Kind: "create", Repo: repos[0].ID, Input: []byte("{}"), Owner: project.OwnerOf(other), StartedAt: e.projects.Now()}
+	if err := e.projects.Journal.Update(t.Context(), func(tx *journal.Tx) error { return tx.Begin(op) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(g.Dir, g.Dir+".away"); err != nil {
@@ -43,7 +44,7 @@ func TestForgetBesideOthers(t *testing.T) {
 	if res, err := e.Uninstall(t.Context(), req); !errors.Is(err, croft.WorkspaceBusy) {
 		t.Errorf("while somebody is at work: %+v, %v", res, err)
 	}
-	if err := e.journal.Update(t.Context(), func(tx *journal.Tx) error { return tx.End(op.ID, journal.OpUndone, "", e.now()) }); err != nil {
+	if err := e.projects.Journal.Update(t.Context(), func(tx *journal.Tx) error { return tx.End(op.ID, journal.OpUndone, "", e.projects.Now()) }); err != nil {
 		t.Fatal(err)
 	}
 	if res, err := e.Uninstall(t.Context(), req); err != nil || len(res.Repos) != 1 {

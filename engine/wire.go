@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/doctor"
+	"github.com/croft-sh/croft/internal/history"
+	"github.com/croft-sh/croft/internal/lane"
+	"github.com/croft-sh/croft/internal/oplog"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/radar"
+	"github.com/croft-sh/croft/internal/removal"
+	"github.com/croft-sh/croft/internal/resolve"
+	"github.com/croft-sh/croft/internal/review"
+	"github.com/croft-sh/croft/internal/rewind"
+	"github.com/croft-sh/croft/internal/round"
+	"github.com/croft-sh/croft/internal/rules"
+	"github.com/croft-sh/croft/internal/trash"
+	"github.com/croft-sh/croft/internal/uninstall"
+	"github.com/croft-sh/croft/internal/upkeep"
+	"github.com/croft-sh/croft/internal/view"
+	"github.com/croft-sh/croft/internal/work"
+	"github.com/croft-sh/croft/internal/workspace"
+)
+
+// wired is an engine whose parts know each other.
+func wired(p *project.Projects) *Engine {
+	e := &Engine{projects: p}
+	e.commits = &work.Commits{Projects: p}
+	e.forecasts = &radar.Forecasts{Projects: p}
+	e.views = &view.Views{Projects: p, Forecasts: e.forecasts}
+	e.workspaces = &workspace.Workspaces{Projects: p, Commits: e.commits, Views: e.views, Reaper: e}
+	e.removals = &removal.Removals{Projects: p, Views: e.views}
+	e.trash = &trash.Trash{Projects: p, Removals: e.removals, Workspaces: e.workspaces}
+	e.rewinds = &rewind.Rewinds{Projects: p, Removals: e.removals, Trash: e.trash, Views: e.views}
+	e.workspaces.Snapshots = e.rewinds
+	e.rules = &rules.Rules{Projects: p}
+	e.views.Approvals = e.rules
+	e.lanes = &lane.Lanes{Projects: p, Commits: e.commits, Workspaces: e.workspaces, Removals: e.removals, Rules: e.rules}
+	e.resolver = &resolve.Resolver{Projects: p, Commits: e.commits, Views: e.views, Removals: e.removals, Rewinds: e.rewinds}
+	e.reviews = &review.Reviews{Projects: p, Commits: e.commits, Removals: e.removals, Lanes: e.lanes}
+	e.rounds = &round.Rounds{Projects: p, Commits: e.commits, Views: e.views, Workspaces: e.workspaces, Removals: e.removals}
+	e.upkeep = &upkeep.Upkeep{
+		Projects: p, Workspaces: e.workspaces, Removals: e.removals, Trash: e.trash, Lanes: e.lanes, Reviews: e.reviews, Rounds: e.rounds,
+	}
+	e.uninstaller = &uninstall.Uninstaller{Projects: p, Forecasts: e.forecasts, Workspaces: e.workspaces, Trash: e.trash, Lanes: e.lanes}
+	e.doctor = &doctor.Doctor{Projects: p, Commits: e.commits, Trash: e.trash, Rewinds: e.rewinds}
+	e.history = &history.History{Projects: p, Removals: e.removals, Trash: e.trash, Rewinds: e.rewinds, Lanes: e.lanes}
+	return e
+}
+
+// newOplog makes the engine's log of operations: each kind has the function that
+// finishes or rolls it back if its process dies.
+func (e *Engine) newOplog() *oplog.Log[*project.Project] {
+	settle := func(f oplog.Recoverer[*project.Project]) oplog.Recoverer[*project.Project] {
+		return func(ctx context.Context, r *project.Project, op *oplog.Op) error {
+			if r.Git != nil {
+				if err := r.Git.Sweep(ctx); err != nil {
+					return err
+				}
+			}
+			return f(ctx, r, op)
+		}
+	}
+	return oplog.New(oplog.Options[*project.Project]{
+		Journal: e.projects.Journal, Dir: filepath.Join(e.projects.Settings.Config().StateDir, "ops"), Now: e.projects.Now, Self: project.Self(),
+		IsDead:  func(o croft.Owner) bool { return project.Liveness(o) == proc.Dead },
+		Project: e.projects.FormerByID, Why: project.WhyUnsettled,
+	}, map[string]oplog.Recoverer[*project.Project]{
+		"create":  settle(e.workspaces.RecoverCreate),
+		"remove":  settle(e.removals.RecoverRemove),
+		"restore": settle(e.trash.RecoverRestore),
+		"rewind":  settle(e.rewinds.RecoverRewind),
+		"publish": settle(e.lanes.RecoverPublish),
+		"resolve": settle(e.resolver.RecoverResolve),
+	})
+}

@@ -1,0 +1,159 @@
+// Package base finds where a new workspace begins, and where its work goes back to: the
+// branch that the user stands on, the main branch, or what a request names, as it is here or
+// after a fetch. It changes nothing but what a fetch brings.
+package base
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// Start is where a workspace begins and where its work goes back to.
+type Start struct {
+	OID    string
+	Ref    string // what the commit was called
+	Target string // a branch, or empty
+}
+
+// For finds the starting point of a request.
+func For(ctx context.Context, s project.Location, l layout.Layout, req croft.CreateRequest) (Start, error) {
+	branch, head, err := s.Head(ctx)
+	if err != nil {
+		return Start{}, err
+	}
+	if head == "" && req.Base == "" {
+		return Start{}, project.NoCommits()
+	}
+	if req.Fetch == croft.FetchFirst {
+		if err := fetch(ctx, s, req.Base, branch); err != nil {
+			return Start{}, err
+		}
+	}
+	var st Start
+	switch {
+	case req.Base != "":
+		st, err = namedStart(ctx, s, req.Base, branch)
+	case l.Start == layout.StartMain:
+		st, err = Main(ctx, s)
+	case l.Start == layout.StartHead || branch == "":
+		st = Start{OID: head, Ref: "HEAD", Target: branch}
+	default:
+		st, err = currentStart(ctx, s, branch, head)
+	}
+	switch {
+	case req.Target != "":
+		if _, rerr := s.Git.ReadRef(ctx, "refs/heads/"+req.Target); rerr != nil {
+			return Start{}, project.TargetNotFound(req.Target, rerr)
+		}
+		st.Target = req.Target
+	case l.Aim == layout.AimNone:
+		st.Target = ""
+	}
+	return st, err
+}
+
+// currentStart is the branch that one stands on, or its upstream where that is
+// strictly ahead.
+func currentStart(ctx context.Context, s project.Location, branch, head string) (Start, error) {
+	st := Start{OID: head, Ref: branch, Target: branch}
+	upstream, err := s.Git.Upstream(ctx, branch)
+	if err != nil || upstream == "" {
+		return st, err
+	}
+	tip, err := s.Git.ReadRef(ctx, upstream)
+	if errors.Is(err, git.ErrNoRef) || err == nil && tip == head {
+		return st, nil
+	}
+	if err != nil {
+		return st, err
+	}
+	ahead, err := s.Git.IsAncestor(ctx, head, tip)
+	if ahead {
+		st.OID, st.Ref = tip, shortRef(upstream)
+	}
+	return st, err
+}
+
+// Main is the branch that the project's work goes back to.
+func Main(ctx context.Context, s project.Location) (Start, error) {
+	names := []string{"main", "master"}
+	if head, err := s.Git.SymbolicRef(ctx, "refs/remotes/origin/HEAD"); err == nil && head != "" {
+		names = append([]string{"main", strings.TrimPrefix(head, "refs/remotes/origin/")}, names...)
+	}
+	for _, name := range names {
+		if oid, err := s.Git.ReadRef(ctx, "refs/heads/"+name); err == nil {
+			return Start{OID: oid, Ref: name, Target: name}, nil
+		}
+	}
+	return Start{}, &croft.Error{
+		Code: croft.BaseNotFound, Message: "the repository has no branch main", Hint: "croft new --base BRANCH",
+	}
+}
+
+// namedStart is the commit that the caller named. Its target is the branch
+// that it named, or the local branch of the same name as the remote one.
+func namedStart(ctx context.Context, s project.Location, base, current string) (Start, error) {
+	oid, err := s.Git.ResolveCommitAt(ctx, s.Place.GitDir, base)
+	if errors.Is(err, git.ErrNoCommit) {
+		return Start{}, &croft.Error{
+			Code: croft.BaseNotFound, Message: fmt.Sprintf("%q names no commit", base), Hint: "git branch --all",
+		}
+	}
+	if err != nil {
+		return Start{}, err
+	}
+	st := Start{OID: oid, Ref: base, Target: current}
+	candidates := []string{base, strings.TrimPrefix(base, "refs/heads/")}
+	if _, rest, ok := strings.Cut(strings.TrimPrefix(base, "refs/remotes/"), "/"); ok {
+		candidates = append(candidates, rest)
+	}
+	for _, c := range candidates {
+		if layout.CheckBranch(c) != nil {
+			continue
+		}
+		if _, err := s.Git.ReadRef(ctx, "refs/heads/"+c); err == nil {
+			st.Target = c
+			break
+		}
+	}
+	return st, nil
+}
+
+// fetch brings the remote of the base up to date.
+func fetch(ctx context.Context, s project.Location, base, branch string) error {
+	remote := "origin"
+	if name, _, ok := strings.Cut(base, "/"); ok && !strings.HasPrefix(base, "refs/") {
+		if has, err := s.Git.HasRemote(name); err == nil && has {
+			remote = name
+		}
+	} else if upstream, err := s.Git.Upstream(ctx, branch); err == nil && upstream != "" {
+		remote, _, _ = strings.Cut(shortRef(upstream), "/")
+	}
+	if has, err := s.Git.HasRemote(remote); err != nil {
+		return err
+	} else if !has {
+		if err := s.Git.CheckConfig(); err != nil {
+			return err // there may be one that was not accepted yet
+		}
+		return &croft.Error{
+			Code: croft.BaseNotFound, Message: fmt.Sprintf("the repository has no remote %q to fetch from", remote), Hint: "croft new without --fresh, or git remote add " + remote + " URL",
+		}
+	}
+	return s.Git.Fetch(ctx, remote)
+}
+
+func shortRef(ref string) string {
+	for _, prefix := range []string{"refs/heads/", "refs/remotes/", "refs/"} {
+		if short, ok := strings.CutPrefix(ref, prefix); ok {
+			return short
+		}
+	}
+	return ref
+}

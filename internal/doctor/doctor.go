@@ -1,0 +1,264 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// The doctor's findings.
+const (
+	findBare          = "BARE_BY_ACCIDENT"
+	findConfig        = "CONFIG_CHANGED"
+	findHollow        = "ADMIN_HOLLOW"
+	findLock          = "LOCK_STALE"
+	findInterrupted   = "OPERATION_INTERRUPTED"
+	findRecordLost    = "RECORD_LOST"
+	findMissing       = "WORKSPACE_MISSING"
+	findElsewhere     = "WORKSPACE_MOVED"
+	findUnregistered  = "REGISTRATION_LOST"
+	findForeign       = "PATH_TAKEN"
+	findReplaced      = "WORKSPACE_REPLACED"
+	findDamaged       = "DATABASE_DAMAGED"
+	findMoved         = "REPOSITORY_MOVED"
+	findTrashMoved    = "TRASH_MOVED"
+	findTrashMissing  = "TRASH_MISSING"
+	findTrashReplaced = "TRASH_REPLACED"
+	findPinMoved      = "PIN_MOVED"
+	findPinLost       = "PIN_LOST"
+	findSuspect       = "WORKSPACE_SUSPECT"
+	findPack          = "PACK_DAMAGED"
+	findStore         = "STORE_DAMAGED"
+	findBorrows       = "BORROWS_ELSEWHERE"
+	findLeftOut       = "NOT_BROUGHT"
+	findLags          = "CHECKOUT_LAGS"
+	findLost          = string(croft.ObjectMissing)
+	findIrregular     = string(croft.FileIrregular)
+)
+
+// Examine compares records, refs, registrations and disk.
+func (svc *Doctor) Examine(ctx context.Context, s project.Location, req croft.DoctorRequest) ([]croft.Finding, error) {
+	if err := checkDoctor(req); err != nil {
+		return nil, err
+	}
+	svc.NoticeOfGit(project.NoticeAlways)
+	d := &examination{Doctor: svc, r: s.Project, fix: req.Fix == croft.FixAll, imports: req.Import, agreed: req.Agreed, findings: []croft.Finding{}}
+	for _, examine := range []func(context.Context) error{
+		d.damaged, d.accidents, d.irregular, d.locks, d.operations, d.moved, d.replaced, d.unrecorded, d.keptRefs, d.unknownTrash, d.workspaces, d.movedTrash, d.movedPins, d.suspects, d.lostCommits, d.lagging,
+		d.objects,
+	} {
+		if err := examine(ctx); err != nil {
+			return d.findings, err
+		}
+	}
+	return d.findings, nil
+}
+
+// doctor is one examination.
+type examination struct {
+	*Doctor
+	r        *project.Project
+	fix      bool
+	imports  croft.ImportMode
+	agreed   []string // what may be imported; none: all
+	findings []croft.Finding
+}
+
+// find reports something, after it was mended if it can be and should be.
+func (d *examination) find(code, subject, message string, mend func() error) {
+	f := croft.Finding{Code: code, Subject: subject, Message: message, CanFix: mend != nil}
+	if d.fix && mend != nil {
+		err := mend()
+		f.Fixed = err == nil
+		if err != nil {
+			f.Message += fmt.Sprintf(" It could not be mended: %s.", strings.ReplaceAll(err.Error(), "\n", "; "))
+		}
+	}
+	d.findings = append(d.findings, f)
+}
+
+// accidents looks for what makes git fail in the whole repository.
+func (d *examination) accidents(ctx context.Context) error {
+	switch says := git.SaysBare(d.r.CommonDir); {
+	case says && d.r.Path != d.r.CommonDir:
+		d.find(findBare, d.r.CommonDir, "The configuration says core.bare=true, so git refuses to work in the main checkout, which is there.",
+			func() error { return d.r.Git.SetNotBare() })
+	case !says && d.r.Path == d.r.CommonDir && git.IsDotGit(d.r.CommonDir):
+		d.find(findConfig, "core.bare", "The configuration says that the repository has a main checkout. It had none when Croft first saw it, and Croft goes by that.", nil)
+	}
+	if changed, ok := errors.AsType[*git.ConfigChangedError](d.r.Git.CheckConfig()); ok {
+		for _, c := range changed.Changes {
+			d.find(findConfig, c.Key, "The repository's git configuration says something else than when Croft first saw it. Agents can write it; croft config accept takes it over.", nil)
+		}
+	}
+	hollow, err := d.r.Git.HollowAdmins()
+	if len(hollow) > 0 && err == nil {
+		// A git that is adding a worktree is through with it in a moment.
+		if err := pause(ctx, addingTime); err != nil {
+			return err
+		}
+		hollow, err = d.r.Git.HollowAdmins()
+	}
+	for _, dir := range hollow {
+		d.find(findHollow, dir, "A worktree's commondir is empty, as an interrupted git worktree add leaves it; git fails in the whole repository.",
+			func() error { return d.r.Git.FillAdmin(dir) })
+	}
+	return err
+}
+
+// irregular looks for what lies where git keeps files and is none. What it is
+// for, only a person can tell.
+func (d *examination) irregular(context.Context) error {
+	for _, path := range d.r.Git.Irregular() {
+		d.find(findIrregular, path, "It is a link, a pipe or a device where git keeps a file. Nothing is written through it; look at it, and remove it.", nil)
+	}
+	return nil
+}
+
+// addingTime is more than a git that lives takes from making an admin directory
+// to filling it.
+const addingTime = 100 * time.Millisecond
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// locks looks for lock files of gits that Croft ran and that were killed, and
+// for those that were left when the machine went down.
+func (d *examination) locks(ctx context.Context) error {
+	for _, path := range d.r.Git.Left() {
+		d.find(findLock, path, "A git that Croft ran was killed and left it.", func() error {
+			if err := d.r.Git.Sweep(ctx); err != nil {
+				return err
+			}
+			if _, err := os.Lstat(path); err == nil {
+				return errors.New("another git may hold it")
+			}
+			return nil
+		})
+	}
+	boot := proc.BootTime()
+	if boot.IsZero() {
+		return nil
+	}
+	stale, err := d.r.Git.StaleLocks(boot)
+	for _, path := range stale {
+		d.find(findLock, path, "It is older than the last start of this machine, so whoever made it is gone.",
+			func() error { return os.Remove(path) })
+	}
+	return err
+}
+
+// operations looks for acts whose process died.
+func (d *examination) operations(ctx context.Context) error {
+	ops, err := d.Journal.Running(ctx)
+	if err != nil {
+		return err
+	}
+	for _, op := range ops {
+		if op.Repo != d.r.ID {
+			continue
+		}
+		l, err := d.Ops.TakeOver(ctx, op)
+		if err != nil {
+			return err
+		}
+		if l == nil {
+			continue // it is alive
+		}
+		now, err := d.Journal.Operation(ctx, op.ID)
+		if err == nil && now.State != journal.OpRunning {
+			err = os.Remove(l.File().Name()) // it has ended, and its lock is made anew
+		}
+		if err := errors.Join(err, l.Unlock()); err != nil {
+			return err
+		}
+		if now.State != journal.OpRunning {
+			continue
+		}
+		d.find(findInterrupted, string(op.ID), d.interrupted(op), func() error { return d.recoverUnsettled(ctx, op) })
+	}
+	return nil
+}
+
+// workspaces looks whether every directory is what its record says.
+func (d *examination) workspaces(ctx context.Context) error {
+	records, err := d.Journal.Live(ctx, d.r.ID)
+	if err != nil {
+		return err
+	}
+	away := d.r.Whereabouts(ctx, records)
+	for i, rec := range records {
+		w := rec.Workspace
+		h, err := d.health(ctx, rec)
+		if err != nil {
+			return err
+		}
+		if away[i] != "" && h != checkout.Intact {
+			d.movedWorkspace(ctx, rec, away[i])
+			continue
+		}
+		if h == checkout.Intact && w.Mode == croft.ModeIsolated && w.State == croft.Ready {
+			if err := d.ownGit(ctx, rec); err != nil {
+				return err
+			}
+		}
+		switch h {
+		case checkout.Missing:
+			d.find(findMissing, w.Name, "Its directory is neither at "+w.Path+" nor near there. If it was moved or its drive is not mounted, bring it back. "+
+				"If it was deleted, croft remove --force "+w.Name+" ends it, and keeps what git has of it.", nil)
+		case checkout.Unregistered:
+			d.find(findUnregistered, w.Name, "Git does not know its directory any more; the files are there.", func() error {
+				return d.r.Trees.At(project.SpecOf(rec)).Register(ctx, git.AddSpec{Admin: rec.Admin, Path: w.Path, Branch: w.Branch, Head: w.Base})
+			})
+		case checkout.Foreign:
+			d.find(findForeign, w.Name, "Something that Croft did not make lies at its path, "+w.Path+"; it is left alone. Move it away. "+
+				"If its own directory is elsewhere, bring that back; else croft remove --force "+w.Name+" ends it then, and keeps what git has of it.", nil)
+		case checkout.Replaced:
+			d.replacedWorkspace(ctx, rec)
+		}
+	}
+	return nil
+}
+
+// health is what a directory is, if it is not what the record says, and not
+// because somebody is removing or restoring it: they hold the repository's lock
+// until the record says so too.
+func (d *examination) health(ctx context.Context, rec journal.Record) (checkout.Health, error) {
+	w := rec.Workspace
+	if w.Mode == croft.ModeLegacy || w.State == croft.Creating {
+		return checkout.Intact, nil
+	}
+	h := d.r.Trees.Health(project.SpecOf(rec))
+	if h == checkout.Intact {
+		return h, nil
+	}
+	err := d.UnderLock(ctx, d.r, func() error {
+		now, err := d.Journal.Record(ctx, w.ID)
+		switch {
+		case errors.Is(err, journal.ErrNotFound) || err == nil && now.Workspace.State != croft.Ready:
+			h = checkout.Intact
+			return nil
+		case err != nil:
+			return err
+		}
+		h = d.r.Trees.Health(project.SpecOf(now))
+		return nil
+	})
+	return h, err
+}

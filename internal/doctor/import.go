@@ -1,0 +1,219 @@
+package doctor
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/base"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/trash"
+	"github.com/croft-sh/croft/internal/workspace"
+)
+
+// What git knows of workspaces is not believed: whoever works in the repository
+// can have written it. If the state and its second copy are gone, it is all that
+// there is, and a person may bind it anew, having seen it.
+
+func checkDoctor(req croft.DoctorRequest) error {
+	if req.Fix != croft.FixNothing && req.Fix != croft.FixAll {
+		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no way to mend called %q", req.Fix), Details: "all, or leave it out"}
+	}
+	switch req.Import {
+	case croft.ImportNothing, croft.ImportShow, croft.ImportAll:
+		return nil
+	}
+	return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no way to import called %q", req.Import), Details: "show, all, or leave it out"}
+}
+
+// offer reports something that can be imported, after it was if that is wanted.
+// identity tells it from what may be in its place later.
+func (d *examination) offer(code, subject, message, identity string, bind func() error) {
+	sum := sha256.Sum256([]byte(strings.Join([]string{code, subject, message, identity}, "\x00")))
+	seen := hex.EncodeToString(sum[:16])
+	was := d.fix
+	d.fix = d.imports == croft.ImportAll && (len(d.agreed) == 0 || slices.Contains(d.agreed, seen))
+	d.find(code, subject, message, bind)
+	d.findings[len(d.findings)-1].Seen = seen
+	d.fix = was
+}
+
+// unrecorded looks for worktrees that Croft registered and that no record
+// names. What can be read off them becomes a record; their branch counts as the
+// user's from then on.
+func (d *examination) unrecorded(ctx context.Context) error {
+	registered, err := d.r.Git.Registered(worktree.AdminPrefix)
+	if err != nil {
+		return err
+	}
+	unknown := 0
+	for _, tree := range registered {
+		id, ok := strings.CutPrefix(filepath.Base(tree.Admin), worktree.AdminPrefix)
+		if !ok || !project.IsID(id) || !tree.Registered() || !filepath.IsAbs(tree.Path) || filepath.Clean(tree.Path) != tree.Path {
+			continue
+		}
+		if _, err := d.Journal.Record(ctx, croft.ID(id)); !errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if reason, locked, _ := tree.LockReason(); locked && reason == worktree.BirthLock {
+			continue // a process is making it
+		}
+		branch, head, err := tree.Head(ctx)
+		if err != nil || branch != "" && layout.CheckBranch(branch) != nil {
+			continue
+		}
+		if d.imports == croft.ImportNothing {
+			unknown++
+			continue
+		}
+		found, err := fsx.IdentityOf(tree.Path)
+		if err != nil {
+			continue // it went just now
+		}
+		d.offer(findRecordLost, tree.Path, fmt.Sprintf("A worktree that Croft made, on branch %s, has no record.", branch), string(found)+" "+head, func() error {
+			return d.bind(ctx, croft.ID(id), tree, found, branch, head)
+		})
+	}
+	if unknown > 0 { // which may be another user's
+		d.Notice("%d worktrees here are called like Croft's and have no record: croft doctor --import shows them", unknown)
+	}
+	return nil
+}
+
+func (d *examination) bind(ctx context.Context, id croft.ID, tree *git.Worktree, found fsx.Identity, branch, head string) error {
+	mode := croft.ModeWorktree
+	if tree.IsIsolated() {
+		mode = croft.ModeIsolated
+	}
+	from := d.originOf(ctx, branch, head)
+	rec := journal.Record{RepoID: d.r.ID, Admin: filepath.Base(tree.Admin), Boot: proc.Here().Boot, Workspace: croft.Workspace{
+		ID: id, Name: filepath.Base(tree.Path), Mode: mode, State: croft.Ready, Path: tree.Path,
+		Branch: branch, Base: from.OID, BaseRef: from.Ref, Target: from.Target, Host: d.Host, Repo: d.r.Path, CreatedAt: madeAt(tree, branch),
+	}}
+	if err := layout.CheckName(rec.Workspace.Name); err != nil {
+		rec.Workspace.Name = string(id)
+	}
+	// Only a directory that names its registration is bound: a registration
+	// alone can name any directory.
+	dir, err := fsx.OpenDirIs(tree.Path, found)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if !tree.Registered() {
+		return fmt.Errorf("%s is not the checkout of this registration any more", tree.Path)
+	}
+	rec.Identity = string(found)
+	if err := d.r.Git.Made().Put(rec.Admin, fsx.Made{Path: tree.Path, Identity: found}); err != nil {
+		return err
+	}
+	return d.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
+		return tx.Emit(d.WorkspaceEvent(croft.EventWorkspaceRebuilt, rec))
+	})
+}
+
+// originOf is what a worktree started from, as far as git tells: where its history left
+// the branch that work usually goes back to. Where that is not known it is its head,
+// and has no name.
+func (d *examination) originOf(ctx context.Context, branch, head string) base.Start {
+	unknown := base.Start{OID: head}
+	main := project.Location{Project: d.r, Place: git.PlaceAt(d.r.CommonDir, d.r.Path)}
+	l, err := workspace.LayoutFor(d.r, croft.CreateRequest{})
+	if err != nil {
+		return unknown
+	}
+	from, err := base.For(ctx, main, l, croft.CreateRequest{})
+	if err != nil || from.Target == "" || from.Target == branch { // who stands elsewhere has its work go there
+		from, err = base.Main(ctx, main)
+	}
+	if err != nil || from.Target == branch {
+		return unknown
+	}
+	if from.OID, err = d.r.Git.MergeBase(ctx, head, from.OID); err != nil || from.OID == "" {
+		return unknown
+	}
+	if l.Aim == layout.AimNone {
+		from.Target = ""
+	}
+	return from
+}
+
+// madeAt is when a worktree was made: its branch says so, or else its
+// registration.
+func madeAt(tree *git.Worktree, branch string) time.Time {
+	if at := layout.CreatedAt(branch); at > 0 {
+		return time.UnixMilli(at).UTC()
+	}
+	if info, err := os.Lstat(filepath.Join(tree.Admin, "commondir")); err == nil {
+		return info.ModTime().UTC()
+	}
+	return time.Time{}
+}
+
+// keptRefs looks for commits that refs of Croft's keep and that no record names:
+// of removed workspaces, and snapshots.
+func (d *examination) keptRefs(ctx context.Context) error {
+	if d.imports == croft.ImportNothing {
+		return nil
+	}
+	refs, err := d.r.Git.Refs(ctx, project.ArchiveRefs+"*/head", project.SnapshotRefs)
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		if _, err := d.Pinned(ctx, d.r, ref.Name); !errors.Is(err, git.ErrNoRef) {
+			continue
+		}
+		if id, what := project.PinOwner(ref.Name, project.ArchiveRefs); what == "head" && project.IsID(string(id)) {
+			d.offer(findRecordLost, ref.Name, "The last commit of a removed workspace has no record.", ref.OID, func() error { return d.bindRemoved(ctx, id, ref) })
+		} else if id, of := project.PinOwner(ref.Name, project.SnapshotRefs); project.IsID(string(id)) && project.IsID(of) {
+			d.offer(findRecordLost, ref.Name, "A snapshot has no record.", ref.OID, func() error {
+				return d.Pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID})
+			})
+		}
+	}
+	return nil
+}
+
+// bindRemoved makes a record of a removed workspace of which the last commit is
+// left. Restored, it comes without a branch of its own.
+func (d *examination) bindRemoved(ctx context.Context, id croft.ID, ref git.Ref) error {
+	if _, err := d.Journal.Record(ctx, id); !errors.Is(err, journal.ErrNotFound) {
+		return errors.Join(err, d.Pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID}))
+	}
+	commit, err := d.r.Git.ResolveCommit(ctx, ref.OID)
+	if err != nil {
+		return err
+	}
+	now := d.Now()
+	name := "removed-" + layout.ShortID(string(id))
+	rec := journal.Record{
+		RepoID: d.r.ID, Admin: worktree.Admin(string(id)), Boot: proc.Here().Boot, OwnsBranch: true,
+		Workspace: croft.Workspace{
+			ID: id, Name: name, Mode: croft.ModeWorktree, State: croft.Trashed, Host: d.Host, Repo: d.r.Path,
+			Path: filepath.Join(filepath.Dir(d.r.Path), d.r.Name()+".croft", name), Branch: "croft/" + name, Base: commit, CreatedAt: now,
+		},
+		Trash: &journal.Trash{Tip: commit, BranchGone: true, RemovedAt: now, ExpiresAt: now.Add(time.Duration(d.r.Config.Trash.SavedFor))},
+	}
+	if err := trash.BindStowed(d.r, &rec); err != nil {
+		return err
+	}
+	if err := d.Pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID}); err != nil {
+		return err
+	}
+	return d.SaveRecord(ctx, &rec, func(tx *journal.Tx) error { return tx.Emit(d.WorkspaceEvent(croft.EventWorkspaceRebuilt, rec)) })
+}

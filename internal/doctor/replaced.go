@@ -1,0 +1,148 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// replaced looks for another repository that was known at this place. A project
+// that was copied back from a backup is another one, by its inode; whether it is
+// the same project only a person can say.
+func (d *examination) replaced(ctx context.Context) error {
+	known, err := d.Journal.ReposAt(ctx, d.r.CommonDir)
+	if err != nil {
+		return err
+	}
+	for _, was := range known {
+		records, err := d.Journal.Records(ctx, was.ID)
+		if err != nil {
+			return err
+		}
+		if was.ID == d.r.ID || len(records) == 0 {
+			continue
+		}
+		if d.imports == croft.ImportNothing {
+			d.Notice("another repository was known at this path, with %d workspaces; if this is the same project, copied back, croft doctor --import gives them to it", len(records))
+			continue
+		}
+		d.offer(findRecordLost, d.r.Path, fmt.Sprintf("Another repository was known at this path, with %d workspaces.", len(records)), string(was.ID)+" "+string(d.r.Identity), func() error {
+			return d.takeOn(ctx, was, records)
+		})
+	}
+	return nil
+}
+
+// takeOn makes this repository the one that was known: what lies where its
+// records say, and names its registration, is bound anew.
+func (d *examination) takeOn(ctx context.Context, was journal.Repo, records []journal.Record) error {
+	own, err := d.Journal.Records(ctx, d.r.ID)
+	if err != nil {
+		return err
+	}
+	if len(own) > 0 {
+		return fmt.Errorf("this one has %d workspaces of its own by now", len(own))
+	}
+	old := &project.Project{ID: was.ID, Path: d.r.Path, CommonDir: d.r.CommonDir, Dir: d.DirOf(was.ID), Config: d.r.Config, Git: d.Git.At(d.r.Git.Place, d.DirOf(was.ID))}
+	old.Trees = project.TreesOf(old.Git)
+	defer old.Git.Close()
+	for i := range records {
+		if err := bindAgain(old, &records[i]); err != nil {
+			return err
+		}
+	}
+	return d.Journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, rec := range records {
+			rec.Generation++
+			if err := tx.Put(rec); err != nil {
+				return err
+			}
+		}
+		now := was
+		now.Path, now.Identity = d.r.Path, string(d.r.Identity)
+		if err := tx.DropRepo(d.r.ID); err != nil {
+			return err
+		}
+		return tx.PutRepo(now, d.Now())
+	})
+}
+
+// bindAgain records what lies at the places of a workspace now.
+func bindAgain(r *project.Project, rec *journal.Record) error {
+	if dir, err := fsx.OpenDir(rec.Workspace.Path); err == nil && rec.Workspace.State != croft.Trashed && r.Trees.At(project.SpecOf(*rec)).Registered() {
+		made, err := dir.Identity()
+		_ = dir.Close()
+		if err != nil {
+			return err
+		}
+		rec.Identity = string(made)
+		return r.Git.Made().Put(rec.Admin, fsx.Made{Path: rec.Workspace.Path, Identity: made})
+	}
+	if rec.Trash == nil || rec.Trash.Dir == "" {
+		return nil
+	}
+	dir, err := fsx.OpenDir(rec.Trash.Dir)
+	if err != nil {
+		return nil // it is not there
+	}
+	defer dir.Close()
+	now, err := dir.Identity()
+	if err != nil {
+		return err
+	}
+	rec.Trash.Identity = string(now)
+	if tree, err := dir.IdentityOf("tree"); err == nil {
+		rec.Identity = string(tree)
+		if err := r.Git.Made().Put(rec.Admin, fsx.Made{Path: rec.Workspace.Path, Identity: tree}); err != nil {
+			return err
+		}
+	}
+	return r.TrashDirs().Put(filepath.Base(rec.Trash.Dir), fsx.Made{Path: rec.Trash.Dir, Identity: now})
+}
+
+// replacedWorkspace names a workspace at whose path a copy of it lies. That is what
+// a backup brings back, and what somebody makes who wants another directory to be
+// taken for the workspace; only a person can say which.
+func (d *examination) replacedWorkspace(ctx context.Context, rec journal.Record) {
+	w := rec.Workspace
+	message := "Its directory was replaced by another: what lies at " + w.Path + " is a copy, and nothing is committed from it or removed. "
+	if d.imports == croft.ImportNothing {
+		d.find(findReplaced, w.Name, message+"If it was copied back, croft doctor --import takes it for the workspace; else move it away.", nil)
+		return
+	}
+	found, err := fsx.IdentityOf(w.Path)
+	if err != nil {
+		return // it went just now
+	}
+	d.offer(findReplaced, w.Name, message+"If it was copied back, it can be the workspace from now on.", string(found), func() error {
+		return d.UnderLock(ctx, d.r, func() error { return d.adopt(ctx, w.ID, found) })
+	})
+}
+
+// adopt makes the copy at a workspace's path the workspace. The caller holds the
+// repository's lock.
+func (d *examination) adopt(ctx context.Context, id croft.ID, found fsx.Identity) error {
+	rec, err := d.Journal.Record(ctx, id)
+	if err != nil || rec.Workspace.State != croft.Ready || d.r.Trees.Health(project.SpecOf(rec)) != checkout.Replaced {
+		return err
+	}
+	dir, err := fsx.OpenDirIs(rec.Workspace.Path, found)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	rec.Identity = string(found)
+	if err := d.r.Git.Made().Put(rec.Admin, fsx.Made{Path: rec.Workspace.Path, Identity: found}); err != nil {
+		return err
+	}
+	if err := d.SaveRecord(ctx, &rec, func(tx *journal.Tx) error { return tx.Emit(d.WorkspaceEvent(croft.EventWorkspaceRebuilt, rec)) }); err != nil {
+		return err
+	}
+	return d.registerAgain(ctx, id)
+}

@@ -1,0 +1,297 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/lane"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/rewind"
+)
+
+// historyLimit is how many operations are listed unless more are asked for.
+const historyLimit = 100
+
+// ShowHistory lists acts, the last first.
+func (svc *History) ShowHistory(ctx context.Context, s project.Location, req croft.HistoryRequest) ([]croft.Operation, error) {
+	limit := req.Limit
+	if limit <= 0 {
+		limit = historyLimit
+	}
+	acts, err := svc.acts(ctx, s.Project, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]croft.Operation, len(acts))
+	undone := map[croft.ID]bool{}
+	for i, ops := range acts {
+		steps, err := svc.inverse(ctx, ops)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = describe(ops, len(steps) > 0)
+		if op := out[i]; undone[op.ID] && op.State == string(journal.OpDone) && !op.IsUndoable {
+			out[i].State = "undone" // by a process that died before it could say so
+		}
+		undone[ops[0].Undoes] = true
+	}
+	return out, nil
+}
+
+// acts lists the operations of a repository by the call that they were part
+// of, the last call first.
+func (svc *History) acts(ctx context.Context, r *project.Project, limit int) ([][]journal.Operation, error) {
+	ops, err := svc.Journal.History(ctx, r.ID, 10*limit)
+	if err != nil {
+		return nil, err
+	}
+	var acts [][]journal.Operation
+	index := map[croft.ID]int{}
+	for _, op := range ops {
+		i, ok := index[op.Act]
+		if !ok {
+			if len(acts) == limit {
+				break
+			}
+			i = len(acts)
+			index[op.Act] = i
+			acts = append(acts, nil)
+		}
+		acts[i] = append([]journal.Operation{op}, acts[i]...)
+	}
+	return acts, nil
+}
+
+// describe tells of one act.
+func describe(ops []journal.Operation, undoable bool) croft.Operation {
+	first := ops[0]
+	out := croft.Operation{
+		ID: first.Act, Kind: first.Kind, State: string(first.State), StartedAt: first.StartedAt.UTC(),
+		IsUndoable: undoable, Undoes: first.Undoes,
+	}
+	out.Actor, out.ActorWorkspace = project.CutActor(first.Actor)
+	if first.Undoes != "" {
+		out.Kind = "undo"
+	}
+	if first.State == journal.OpReversed {
+		out.State = "undone"
+	}
+	var names []string
+	for _, op := range ops {
+		if op.State == journal.OpRunning {
+			out.State = string(journal.OpRunning)
+		}
+		for _, n := range op.Names {
+			if !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
+	}
+	out.Workspace = strings.Join(names, " ")
+	return out
+}
+
+// step is one part of an undo.
+type step struct {
+	rec     journal.Record
+	restore bool            // from the trash
+	rewind  *croft.Snapshot // to this snapshot
+	revert  *journal.Merge  // this merge; else the workspace is removed
+}
+
+func (s step) name() string {
+	if s.revert != nil {
+		return s.revert.Workspace
+	}
+	return s.rec.Workspace.Name
+}
+
+func (s step) String() string {
+	w := s.rec.Workspace
+	if s.revert != nil && s.revert.Kind == croft.KindRevert {
+		return fmt.Sprintf("bring the work of %s back to %s", s.revert.Workspace, s.revert.Target)
+	}
+	if s.revert != nil {
+		return fmt.Sprintf("revert the merge of %s on %s", s.revert.Workspace, s.revert.Target)
+	}
+	if s.rewind != nil {
+		return fmt.Sprintf("bring %s back to the snapshot of %s", w.Name, s.rewind.CreatedAt.Format(time.RFC3339))
+	}
+	if s.restore {
+		return fmt.Sprintf("restore %s from the trash to %s", w.Name, w.Path)
+	}
+	return fmt.Sprintf("move %s to the trash, with branch %s", w.Name, w.Branch)
+}
+
+// inverse finds what takes an act back, given how things stand now: what it
+// made or brought back is removed, what it removed is restored, the last
+// first. What is already so is passed over.
+func (svc *History) inverse(ctx context.Context, ops []journal.Operation) ([]step, error) {
+	var steps []step
+	restored := map[croft.ID]bool{} // by the steps
+	ops = slices.Clone(ops)
+	slices.SortStableFunc(ops, func(a, b journal.Operation) int { return a.EndedAt.Compare(b.EndedAt) })
+	for _, op := range slices.Backward(ops) {
+		if op.State != journal.OpDone {
+			continue
+		}
+		if op.Kind == string(croft.KindMerge) || op.Kind == string(croft.KindRevert) || op.Kind == string(croft.KindApply) {
+			m, err := svc.mergeOf(ctx, op)
+			if err != nil {
+				return nil, err
+			}
+			if m != nil {
+				steps = append(steps, step{revert: m})
+			}
+			continue
+		}
+		for _, id := range slices.Backward(op.Workspaces) {
+			rec, err := svc.Journal.Record(ctx, id)
+			if errors.Is(err, journal.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			trashed := rec.Workspace.State == croft.Trashed
+			switch {
+			case op.Kind == "remove" && trashed && rec.Trash != nil && !rec.Trash.Purged && rec.Workspace.Mode != croft.ModeLegacy:
+				steps = append(steps, step{rec: rec, restore: true})
+				restored[id] = true
+			case (op.Kind == "rewind" || op.Kind == "resolve") && (!trashed || restored[id]):
+				var how rewind.Spec
+				if err := json.Unmarshal(op.Input, &how); err != nil {
+					return nil, err
+				}
+				steps = append(steps, step{rec: rec, rewind: &how.From})
+			case (op.Kind == "create" || op.Kind == "restore") && !trashed:
+				steps = append(steps, step{rec: rec})
+			}
+		}
+	}
+	return steps, nil
+}
+
+// mergeOf finds the merge that an operation was, if it is still in force.
+func (svc *History) mergeOf(ctx context.Context, op journal.Operation) (*journal.Merge, error) {
+	var in lane.MergeInput
+	if err := json.Unmarshal(op.Input, &in); err != nil {
+		return nil, err
+	}
+	m, err := svc.Journal.Merge(ctx, in.Merge)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && m.Status != croft.MergeMerged {
+		return nil, nil
+	}
+	return &m, err
+}
+
+// undoMerge takes a merge back, through its lane.
+func (svc *History) undoMerge(ctx context.Context, r *project.Project, m journal.Merge, a project.Act) error {
+	back, err := svc.Lanes.SubmitRevert(ctx, r, croft.RevertRequest{Merge: m.ID}, a)
+	if err != nil {
+		return err
+	}
+	done, err := svc.Lanes.AwaitMerge(ctx, back.ID)
+	if err != nil || done.Status == croft.MergeMerged {
+		return err
+	}
+	return &croft.Error{Code: done.Reason, Workspace: m.Workspace, Message: done.Message, Details: done.Details, Hint: done.Hint}
+}
+
+// undoable is an act that a request means, and what takes it back.
+type undoable struct {
+	ops   []journal.Operation
+	steps []step
+	later [][]journal.Operation // acts of others that could be taken back, the last first
+}
+
+// toUndo finds the act that a request means: the one that it names, or the
+// last of this actor that was neither taken back nor an undo itself.
+func (svc *History) toUndo(ctx context.Context, r *project.Project, req croft.UndoRequest) (undoable, error) {
+	if req.Operation != "" {
+		ops, err := svc.Journal.Act(ctx, req.Operation)
+		if err != nil {
+			return undoable{}, err
+		}
+		if len(ops) == 0 || ops[0].Repo != r.ID {
+			return undoable{}, nothingToUndo(fmt.Sprintf("there is no operation %q", req.Operation))
+		}
+		steps, err := svc.inverse(ctx, ops)
+		if err == nil && len(steps) == 0 {
+			err = nothingToUndo("of that operation nothing is left to take back")
+		}
+		return undoable{ops: ops, steps: steps}, err
+	}
+	acts, err := svc.acts(ctx, r, historyLimit)
+	if err != nil {
+		return undoable{}, err
+	}
+	var later [][]journal.Operation
+	for _, ops := range acts {
+		if ops[0].Undoes != "" {
+			continue
+		}
+		isOwn := ops[0].Actor == svc.Actor()
+		steps, err := svc.inverse(ctx, ops)
+		switch {
+		case isOwn && (err != nil || len(steps) > 0):
+			return undoable{ops: ops, steps: steps, later: later}, err
+		case !isOwn && err == nil && len(steps) > 0:
+			later = append(later, ops)
+		}
+	}
+	return undoable{}, nothingToUndo("there is nothing of yours to take back")
+}
+
+func nothingToUndo(message string) error {
+	return &croft.Error{Code: croft.InvalidRequest, Message: message, Hint: "croft history"}
+}
+
+// UndoAct takes an act back.
+func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.UndoRequest) (*croft.Operation, error) {
+	u, err := svc.toUndo(ctx, s.Project, req)
+	if err != nil {
+		return nil, err
+	}
+	first := u.ops[0]
+	a := project.Act{ID: project.NewID(), Undoes: first.Act}
+	notes, err := svc.takeSteps(ctx, s.Project, u.steps, a, req.Mode)
+	if err != nil {
+		return nil, err
+	}
+	done, err := svc.Journal.Act(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	changed := len(done) > 0
+	if !changed { // all of it was taken back before, by others
+		done = []journal.Operation{svc.emptyUndo(u.ops, a)}
+	}
+	err = svc.Journal.Update(ctx, func(tx *journal.Tx) (err error) {
+		if !changed {
+			err = tx.Add(done[0])
+		}
+		// What the act had itself taken back is in force again.
+		return errors.Join(err, tx.Reverse(first.Act, journal.OpReversed), reinstate(tx, first.Undoes))
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := describe(done, changed)
+	out.Notes = notes
+	return &out, nil
+}
+
+func reinstate(tx *journal.Tx, act croft.ID) error {
+	if act == "" {
+		return nil
+	}
+	return tx.Reverse(act, journal.OpDone)
+}

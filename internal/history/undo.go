@@ -1,0 +1,181 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/removal"
+	"github.com/croft-sh/croft/internal/trash"
+)
+
+// PlanUndoing says what Undo would do.
+func (svc *History) PlanUndoing(ctx context.Context, s project.Location, req croft.UndoRequest) (*croft.UndoPlan, error) {
+	u, err := svc.toUndo(ctx, s.Project, req)
+	if err != nil {
+		return nil, err
+	}
+	plan := &croft.UndoPlan{Operation: describe(u.ops, true)}
+	for _, ops := range u.later {
+		plan.Later = append(plan.Later, describe(ops, true))
+	}
+	rewound := map[croft.ID]bool{}
+	for _, st := range u.steps {
+		line := st.String()
+		switch {
+		case st.revert != nil:
+			if gone := svc.goneBefore(ctx, s.Project, *st.revert); gone != "" {
+				line += ": " + gone
+			}
+		case st.rewind != nil:
+			rewound[st.rec.Workspace.ID] = true
+		case !st.restore && plan.Refused == nil:
+			err := svc.Removals.GuardNow(ctx, s.Project, st.rec, undoMode(req.Mode, rewound[st.rec.Workspace.ID]))
+			if ctx.Err() != nil {
+				return nil, explain.About(st.name(), err)
+			}
+			if err != nil {
+				plan.Refused = croft.AsError("undo", explain.Error("undo", st.name(), undoByForce(err, plan.Operation.ID)))
+			}
+		}
+		plan.Steps = append(plan.Steps, line)
+	}
+	return plan, nil
+}
+
+// undoMode is how an undo removes a workspace. One that it has just rewound came from the
+// trash with the work that it has, and what it had since is saved.
+func undoMode(asked croft.RemoveMode, isRewound bool) croft.RemoveMode {
+	if isRewound && asked == croft.RemoveSafe {
+		return removal.RemoveWithWork
+	}
+	return asked
+}
+
+// undoByForce says of a removal that was refused because of uncommitted work how the undo
+// that it is part of takes place.
+func undoByForce(err error, undone croft.ID) error {
+	why, ok := errors.AsType[*croft.Error](err)
+	if !ok || why.Code != croft.WorkspaceDirty {
+		return err
+	}
+	told := *why
+	told.Hint = "croft undo --force " + string(undone)
+	return &told
+}
+
+// goneBefore says of a merge whose target has nothing to take back how that is. It is
+// empty if there is something, and if that cannot be told.
+func (svc *History) goneBefore(ctx context.Context, r *project.Project, m journal.Merge) string {
+	if m.Commit == "" || m.Before == "" || r.Git == nil {
+		return ""
+	}
+	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+m.Target)
+	if err != nil {
+		return ""
+	}
+	attempts, err := r.Git.Attempts(git.InMemory)
+	if err != nil {
+		return ""
+	}
+	defer attempts.Close()
+	merged, err := attempts.MergeOver(ctx, m.Commit, tip, m.Before)
+	if err != nil || !merged.Clean() {
+		return ""
+	}
+	if at, err := attempts.ReadCommit(ctx, tip); err != nil || merged.Tree != at.Tree {
+		return ""
+	}
+	isEmpty, err := svc.Lanes.BroughtNothing(ctx, r, m)
+	switch {
+	case err != nil:
+		return ""
+	case isEmpty:
+		return fmt.Sprintf("it changed nothing on %s", m.Target)
+	case m.Kind == croft.KindRevert:
+		return fmt.Sprintf("%s has all of it again", m.Target)
+	}
+	return fmt.Sprintf("%s has nothing of it any more", m.Target)
+}
+
+// emptyUndo is the operation of an undo that found nothing to do, for the history.
+func (svc *History) emptyUndo(undone []journal.Operation, a project.Act) journal.Operation {
+	op := journal.Operation{
+		ID: project.NewID(), Act: a.ID, Undoes: a.Undoes, Kind: "undo", Actor: svc.Actor(), Repo: undone[0].Repo, State: journal.OpDone,
+		Input: []byte("{}"), Owner: project.Self(), StartedAt: svc.Now(), EndedAt: svc.Now(),
+	}
+	for _, was := range undone {
+		op.Workspaces, op.Names = append(op.Workspaces, was.Workspaces...), append(op.Names, was.Names...)
+	}
+	return op
+}
+
+// takeSteps takes an act back, step by step, and says what did not come back. If a step
+// fails, the error says which were taken before it, and which were not.
+func (svc *History) takeSteps(ctx context.Context, r *project.Project, steps []step, a project.Act, mode croft.RemoveMode) (notes []string, err error) {
+	rewound := map[croft.ID]bool{}
+	for i, st := range steps {
+		switch {
+		case st.revert != nil:
+			if err = svc.undoMerge(ctx, r, *st.revert, a); errors.Is(err, croft.NotMerged) {
+				if gone := svc.goneBefore(ctx, r, *st.revert); gone != "" {
+					notes, err = append(notes, st.name()+": "+gone), nil
+				}
+			}
+		case st.rewind != nil:
+			err = svc.Rewinds.Rewind(ctx, r, *st.rewind, a)
+			rewound[st.rec.Workspace.ID] = true
+		case st.restore:
+			was := svc.Trash.WhatIsLeft(ctx, r, st.rec)
+			if err = svc.Trash.RestoreOne(ctx, r, st.rec, croft.RestoreWhole, a); err == nil {
+				for _, note := range trash.RestoreNotes(st.rec, was) {
+					notes = append(notes, st.name()+": "+note)
+				}
+			}
+		default:
+			how := undoMode(mode, rewound[st.rec.Workspace.ID])
+			_, err = svc.Removals.RemoveOne(ctx, r, st.rec, removal.Spec{Event: croft.EventWorkspaceRemoved, Act: a}, how)
+			err = undoByForce(err, a.Undoes)
+		}
+		if err != nil {
+			return nil, partly(explain.Error("undo", st.name(), err), steps, i, a.Undoes)
+		}
+	}
+	return notes, nil
+}
+
+// partly says of an undo that failed at a step what it did before, and how it goes on.
+func partly(err error, steps []step, at int, undone croft.ID) error {
+	if at == 0 {
+		return err
+	}
+	why := *croft.AsError("undo", err)
+	var lines []string
+	if why.Details != "" {
+		lines = append(lines, why.Details)
+	}
+	for i, st := range steps {
+		what := "done"
+		if i >= at {
+			what = "not done"
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s", what, st))
+	}
+	why.Details = strings.Join(lines, "\n")
+	again := "croft undo " + string(undone)
+	switch {
+	case why.Code == croft.WorkspaceDirty:
+		why.Hint = "croft undo --force " + string(undone)
+	case why.Hint == "":
+		why.Hint = again + ", once that is mended"
+	default:
+		why.Hint += "; " + again + " takes the steps that are left"
+	}
+	return &why
+}

@@ -1,0 +1,100 @@
+package lane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/merge"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// errNextTurn says that something cannot be judged before what is below it has
+// landed, or was turned away.
+var errNextTurn = errors.New("to be looked at again")
+
+// guardBase turns an apply away if the target changed what was chosen since it
+// was reviewed: the choice was made on other files. It is asked in the lane, so
+// that nothing comes in between. What is stacked on the target may still be
+// turned away itself; if only that stands against it, it is errNextTurn.
+func (svc *Lanes) guardBase(ctx context.Context, r *project.Project, attempts *git.Attempts, m journal.Merge, target, tip string) error {
+	if m.Kind != croft.KindApply || m.Seen == "" || m.Seen == tip {
+		return nil
+	}
+	if m.Tried != "" {
+		// It may have been published by a process that could not say so.
+		if in, err := r.Git.IsAncestor(ctx, m.Tried, target); err != nil || in {
+			return err
+		}
+	}
+	chosen, err := attempts.Diff(ctx, m.Base, m.Head)
+	if err != nil {
+		return err
+	}
+	changed, err := attempts.Diff(ctx, m.Seen, target)
+	if err != nil {
+		return err
+	}
+	if clash := clashing(chosen, changed); len(clash) > 0 {
+		return &croft.Error{
+			Code: croft.BaseMoved, Message: fmt.Sprintf("%s has moved since the review, and changed %s of it", m.Target, project.Count(len(clash), "file")),
+			Details: strings.Join(clash, "\n"), Hint: "croft review " + m.Workspace,
+		}
+	}
+	if tip == target {
+		return nil
+	}
+	if changed, err = attempts.Diff(ctx, m.Seen, tip); err == nil && len(clashing(chosen, changed)) > 0 {
+		err = errNextTurn
+	}
+	return err
+}
+
+// clashing lists the paths that were changed here and there, to different ends,
+// or that cannot be beside what was.
+func clashing(chosen, changed []git.Change) []string {
+	at, above := map[string]git.Change{}, map[string]bool{} // what changed, and the directories that it lies in
+	for _, c := range changed {
+		at[c.Path] = c
+		for dir := range parents(c.Path) {
+			above[dir] = true
+		}
+	}
+	var list []string
+	for _, c := range chosen {
+		other, both := at[c.Path]
+		clash := above[c.Path] || both && (other.NewMode != c.NewMode || other.NewOID != c.NewOID)
+		for dir := range parents(c.Path) {
+			_, is := at[dir]
+			clash = clash || is && !c.Deletes()
+		}
+		if clash {
+			list = append(list, merge.PathText(c.Path))
+		}
+	}
+	return list
+}
+
+// parents yields the directories that a path lies in.
+func parents(path string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for i := strings.LastIndexByte(path, '/'); i > 0; i = strings.LastIndexByte(path[:i], '/') {
+			if !yield(path[:i]) {
+				return
+			}
+		}
+	}
+}
+
+// movedNote says of an apply that landed whether the target had moved since the
+// review.
+func movedNote(m journal.Merge, before string) string {
+	if m.Seen == "" || m.Seen == before {
+		return ""
+	}
+	return m.Target + " has moved since the review, in other files"
+}

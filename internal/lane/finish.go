@@ -1,0 +1,146 @@
+package lane
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// FinishWork ends the work of an agent in a workspace: what it left is committed and, as its
+// layout says, submitted to the lane, or it waits for a person.
+func (svc *Lanes) FinishWork(ctx context.Context, req croft.FinishRequest) (*croft.Merge, error) {
+	req.Outcome = cmp.Or(req.Outcome, croft.Succeeded)
+	s, err := svc.finishingIn(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if err := svc.Recover(ctx, s.ID); err != nil {
+		return nil, err
+	}
+	// The request is told by its words: what they name may be gone when it comes
+	// for the second time.
+	words := struct {
+		Workspace string
+		Outcome   croft.Outcome
+		Policy    croft.MergePolicy
+	}{cmp.Or(req.Workspace, s.Place.WorkDir), req.Outcome, req.Policy}
+	if req.Lease != nil {
+		words.Workspace = string(req.Lease.Workspace)
+	}
+	key := journal.Key{Repo: s.ID, Verb: "finish", Key: req.Key}
+	return svc.Once(ctx, &key, words, func() (*croft.Merge, error) { return svc.finishNew(ctx, s, req, key) })
+}
+
+// finishingIn finds the repository of the workspace whose agent has ended.
+func (svc *Lanes) finishingIn(ctx context.Context, req croft.FinishRequest) (project.Location, error) {
+	if req.Lease == nil {
+		return svc.Locate(ctx, req.Repo)
+	}
+	rec, err := svc.Journal.Record(ctx, req.Lease.Workspace)
+	if errors.Is(err, journal.ErrNotFound) {
+		return project.Location{}, project.NotFound("", string(req.Lease.Workspace))
+	}
+	if err != nil {
+		return project.Location{}, err
+	}
+	r, err := svc.ByID(ctx, rec.RepoID)
+	return project.Location{Project: r}, err
+}
+
+func (svc *Lanes) finishNew(ctx context.Context, s project.Location, req croft.FinishRequest, key journal.Key) (*croft.Merge, error) {
+	r, rec, err := svc.toFinish(ctx, s, req)
+	if err != nil {
+		return nil, err
+	}
+	if req.Lease != nil {
+		if err := explain.Error("release", "", svc.Workspaces.ReleaseLease(ctx, req.Lease.ID)); err != nil && !errors.Is(err, croft.LeaseLost) {
+			return nil, err
+		}
+	}
+	if rec.Workspace.Mode == croft.ModeLegacy {
+		return svc.finishDirect(ctx, r, rec)
+	}
+	if req.Outcome == croft.Succeeded && merges(r, rec, req.Policy) {
+		return svc.submit(ctx, r, rec, submission{key: key, message: req.Message})
+	}
+	return svc.leavePending(ctx, r, rec, req, key)
+}
+
+func (svc *Lanes) toFinish(ctx context.Context, s project.Location, req croft.FinishRequest) (*project.Project, journal.Record, error) {
+	if req.Lease != nil {
+		return svc.FindByID(ctx, req.Lease.Workspace)
+	}
+	rec, err := svc.Find(ctx, s, req.Workspace)
+	return s.Project, rec, err
+}
+
+// merges reports whether finishing well means merging.
+func merges(r *project.Project, rec journal.Record, policy croft.MergePolicy) bool {
+	switch policy {
+	case croft.MergeAlways:
+		return true
+	case croft.MergeNever:
+		return false
+	}
+	l, err := layout.Preset(cmp.Or(rec.Workspace.Layout, r.Config.Layout))
+	return err == nil && l.Finish == layout.FinishMerge
+}
+
+// finishDirect ends an agent that wrote in the project itself: there is nothing
+// to bring back.
+func (svc *Lanes) finishDirect(ctx context.Context, r *project.Project, rec journal.Record) (*croft.Merge, error) {
+	w := rec.Workspace
+	m := &croft.Merge{
+		Kind: croft.KindMerge, Workspace: w.Name, WorkspaceID: w.ID, State: croft.MergeDone, Message: "the agent wrote in the project itself",
+		SubmittedAt: svc.Now(), EndedAt: svc.Now(),
+	}
+	return m, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		return errors.Join(tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceFinished, rec)), svc.Note(tx, "finish", r.ID, rec))
+	})
+}
+
+// leavePending commits the work and leaves it to a person to merge or discard.
+func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec journal.Record, req croft.FinishRequest, key journal.Key) (*croft.Merge, error) {
+	w := rec.Workspace
+	m := journal.Merge{
+		Merge: croft.Merge{
+			ID: project.NewID(), Kind: croft.KindMerge, Workspace: w.Name, WorkspaceID: w.ID, Target: w.Target, State: croft.MergeDone,
+			Status: croft.MergePending, Message: "waits for croft merge or croft discard", Hint: "croft merge " + w.Name,
+			SubmittedAt: svc.Now(), EndedAt: svc.Now(),
+		},
+		RepoID: r.ID, Act: project.NewID(),
+	}
+	svc.Sign(&m.Merge)
+	if req.Outcome != croft.Succeeded {
+		m.Message = fmt.Sprintf("the agent %s; %s", map[croft.Outcome]string{croft.Failed: "failed", croft.Killed: "was killed"}[req.Outcome], m.Message)
+	}
+	var err error
+	if m.Head, m.HeldBack, err = svc.Commits.Commit(ctx, r, rec, req.Message); err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("finish.committed"); err != nil {
+		return nil, err
+	}
+	if rec, err = svc.Journal.Record(ctx, w.ID); err != nil {
+		return nil, err
+	}
+	rec.Workspace.MergeStatus = croft.MergePending
+	return &m.Merge, svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
+		if key.Key != "" {
+			key.Operation = m.ID
+			if err := tx.PutKey(key); err != nil {
+				return err
+			}
+		}
+		return errors.Join(tx.PutMerge(m), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceFinished, rec)), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)),
+			svc.Note(tx, "finish", r.ID, rec))
+	})
+}

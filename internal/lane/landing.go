@@ -1,0 +1,278 @@
+package lane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/check"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/merge"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/removal"
+)
+
+// reject ends a merge that cannot be: it stays pending, with the reason.
+func (svc *Lanes) reject(ctx context.Context, r *project.Project, m journal.Merge, conflicts []croft.ConflictedPath, reason error) error {
+	why := croft.AsError("merge", reason)
+	m.Reject(why, conflicts, svc.Now())
+	rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
+	if m.Kind != croft.KindMerge || errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
+		return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+			return errors.Join(tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)))
+		})
+	}
+	if err != nil {
+		return err
+	}
+	rec.Workspace.MergeStatus = croft.MergePending
+	return svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
+		return errors.Join(tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)))
+	})
+}
+
+// unlanded decides what becomes of items that could not be landed, for a reason
+// that was not foreseen. Where the machine is the reason, they go back to where
+// they were and whoever drives the lane is told. Else one of them is: they are
+// taken one by one, and the one that fails by itself is turned away with the
+// reason, so that no item stops a lane.
+func (svc *Lanes) unlanded(ctx context.Context, r *project.Project, target string, items []journal.Merge, cause error) error {
+	why, _ := errors.AsType[*croft.Error](explain.Error("merge", "", cause))
+	if err := svc.release(context.WithoutCancel(ctx), r, target); err != nil || ctx.Err() != nil || slices.Contains(ofTheMachine, why.Code) {
+		return errors.Join(cause, err)
+	}
+	if len(items) > 1 {
+		return svc.takeApart(ctx, items)
+	}
+	m, err := svc.Journal.Merge(ctx, items[0].ID)
+	if err != nil || m.State == croft.MergeDone {
+		return errors.Join(cause, err)
+	}
+	if why.Details == "" {
+		why.Details = cause.Error()
+	}
+	return svc.reject(ctx, r, m, nil, why)
+}
+
+// ofTheMachine are the reasons that are no item's: the next one would fail too.
+var ofTheMachine = []croft.Code{
+	croft.Canceled, croft.NoSpace, croft.DiskError, croft.StateUnavailable, croft.GitNotFound, croft.GitTooOld, croft.GitUnsafe, croft.ConfigChanged,
+	croft.ConfigInvalid,
+}
+
+// takeApart has items tried one by one, each by itself.
+func (svc *Lanes) takeApart(ctx context.Context, items []journal.Merge) error {
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, it := range items {
+			m, err := tx.Merge(it.ID)
+			if err != nil {
+				return err
+			}
+			if m.State == croft.MergeDone {
+				continue
+			}
+			m.RequeueAlone()
+			if err := tx.PutMerge(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// rejectAll ends everything that waits in a lane which cannot be driven.
+func (svc *Lanes) rejectAll(ctx context.Context, r *project.Project, target string, reason error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	waiting, err := svc.Journal.Waiting(ctx, r.ID, target, -1)
+	if err != nil {
+		return err
+	}
+	for _, m := range waiting {
+		if err := svc.reject(ctx, r, m, nil, explain.Error("merge", m.Workspace, reason)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endEmpty ends a merge of work that the target has already: by an attempt
+// whose end was not known, or because there was nothing to bring.
+func (svc *Lanes) endEmpty(ctx context.Context, r *project.Project, tip string, m journal.Merge) error {
+	m.EndMerged("nothing to merge", svc.Now())
+	if m.Tried != "" {
+		if in, err := r.Git.IsAncestor(ctx, m.Tried, tip); err != nil {
+			return err
+		} else if in {
+			m.Commit, m.Message = m.Tried, ""
+		}
+	}
+	m.Tried = ""
+	if m.Kind == croft.KindRevert && m.Commit == "" {
+		return svc.reject(ctx, r, m, nil, nothingToRevert(m.Merge))
+	}
+	rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
+	if m.Part || err != nil || rec.Workspace.State == croft.Trashed {
+		return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.PutMerge(m) })
+	}
+	rec.Workspace.MergeStatus = croft.MergeMerged
+	if m.Commit != "" {
+		rec.Workspace.MergeCommit = m.Commit
+	}
+	return svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
+		return errors.Join(tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeMerged, m)))
+	})
+}
+
+// passing is what of a stack may be published, and what its checks said.
+type passing struct {
+	steps  []merge.Step
+	checks []croft.Check
+	cache  *check.Cache // with what the checks left, or nil
+}
+
+// pass has a stack checked by the target's own checks. Whoever breaks it is
+// turned away; those above wait for the next turn.
+func (svc *Lanes) pass(ctx context.Context, r *project.Project, target, tip string, rules config.Merge, attempts *git.Attempts, steps []merge.Step, items []journal.Merge) (passing, error) {
+	if len(rules.Checks) == 0 {
+		return passing{steps: steps}, nil
+	}
+	err := svc.Rules.RequireTrusted(ctx, r, target, rules.Checks)
+	if errors.Is(err, croft.ChecksUntrusted) {
+		return passing{}, svc.rejectAll(ctx, r, target, err)
+	}
+	if err != nil {
+		return passing{}, err
+	}
+	if err := svc.checking(ctx, steps); err != nil {
+		return passing{}, err
+	}
+	at, err := attempts.ReadCommit(ctx, tip)
+	if err != nil {
+		return passing{}, err
+	}
+	checker := svc.NewChecker(r, rules, string(steps[0].ID), attempts)
+	checker.Cache = openCache(r, target, rules.CheckCache)
+	gate := merge.Gate{Checker: checker, Slots: rules.Slots}
+	d, err := gate.Decide(ctx, tip, at.Tree, steps)
+	if err != nil {
+		checker.Cache.Discard()
+		return passing{}, err
+	}
+	checker.Cache.Adopt(at.Tree) // what the target itself passed with, if that was tried
+	passed := passing{steps: steps[:d.Pass], checks: d.Verdict.Checks, cache: checker.Cache}
+	if d.Broken {
+		return passed, svc.rejectAll(ctx, r, target, targetBroken(target, d.BlamedVerdict))
+	}
+	if d.Blamed >= 0 {
+		m := itemOf(items, steps[d.Blamed].ID)
+		m.Checks = d.BlamedVerdict.Checks
+		if err := svc.reject(ctx, r, m, nil, checkFailed(m, d.BlamedVerdict)); err != nil {
+			return passed, err
+		}
+	}
+	return passed, svc.putBack(ctx, steps[d.Pass:], d.Blamed-d.Pass)
+}
+
+// checking says of the items of a stack that they are being checked.
+func (svc *Lanes) checking(ctx context.Context, steps []merge.Step) error {
+	return svc.setState(ctx, steps, croft.MergeChecking)
+}
+
+// putBack lets the items that are neither published nor blamed wait again.
+func (svc *Lanes) putBack(ctx context.Context, steps []merge.Step, blamed int) error {
+	left := slices.Clone(steps)
+	if blamed >= 0 && blamed < len(left) {
+		left = slices.Delete(left, blamed, blamed+1)
+	}
+	return svc.setState(ctx, left, croft.MergeQueued)
+}
+
+func (svc *Lanes) setState(ctx context.Context, steps []merge.Step, state croft.MergeState) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, step := range steps {
+			m, err := tx.Merge(step.ID)
+			if err != nil {
+				return err
+			}
+			m.Enter(state)
+			if err := tx.PutMerge(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func checkFailed(m journal.Merge, v merge.Verdict) error {
+	command, tail := failedCheck(v)
+	return &croft.Error{
+		Code: croft.CheckFailed, Message: fmt.Sprintf("merged with %s, the check %q fails", m.Target, command), Details: tail,
+		Hint: "croft sh " + m.Workspace,
+	}
+}
+
+func targetBroken(target string, v merge.Verdict) error {
+	command, tail := failedCheck(v)
+	return &croft.Error{
+		Code: croft.TargetBroken, Message: fmt.Sprintf("the check %q fails on %s itself", command, target), Details: tail,
+		Hint: "git log " + target,
+	}
+}
+
+func failedCheck(v merge.Verdict) (command, tail string) {
+	for _, c := range v.Checks {
+		if !c.Passed {
+			return c.Command, c.Tail
+		}
+	}
+	return "", ""
+}
+
+// tidyUp puts the workspaces away whose work was merged, if they are idle.
+func (svc *Lanes) tidyUp(ctx context.Context, r *project.Project) error {
+	untidy, err := svc.Journal.Untidy(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	for _, m := range untidy {
+		if err := svc.tidy(ctx, r, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (svc *Lanes) tidy(ctx context.Context, r *project.Project, m journal.Merge) error {
+	rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
+	var kept *croft.Error
+	if err == nil && rec.Workspace.State != croft.Trashed {
+		how := removal.Spec{Event: croft.EventWorkspaceRemoved, Head: m.Head, Act: project.Act{ID: m.Act, Actor: project.ActorOf(m.Merge)}}
+		_, err = svc.Removals.RemoveOne(ctx, r, rec, how, croft.RemoveSafe)
+		if ctx.Err() != nil {
+			return err
+		}
+		if err != nil && !errors.Is(err, croft.WorktreeNotFound) {
+			kept = croft.AsError("merge", explain.Error("merge", rec.Workspace.Name, err))
+		}
+	}
+	// One that cannot go, because somebody is at work in it, something in it is
+	// not committed or came while checks ran, stays and is shown as merged.
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		now, err := tx.Merge(m.ID)
+		if err != nil {
+			return err
+		}
+		now.Untidy, now.Kept = false, kept
+		return tx.PutMerge(now)
+	})
+}

@@ -1,0 +1,476 @@
+package lane
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/merge"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/work"
+)
+
+// laneBatch is how many merges are published together where nothing is checked.
+const laneBatch = 50
+
+// laneName is what a lane's files and refs are called, whatever its target is.
+func laneName(target string) string {
+	sum := sha256.Sum256([]byte(target))
+	return hex.EncodeToString(sum[:8])
+}
+
+// laneLock is the file lock of a lane: whoever holds it publishes.
+func laneLock(r *project.Project, target string) string {
+	return filepath.Join(r.Dir, "lanes", laneName(target)+".lock")
+}
+
+func tryLane(r *project.Project, target string) (*flock.Lock, error) {
+	path := laneLock(r, target)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, err
+	}
+	return flock.Try(path)
+}
+
+func mergeNotFound(ref string) error {
+	return &croft.Error{Code: croft.MergeNotFound, Message: fmt.Sprintf("there is no merge %q", ref), Hint: "croft queue --all"}
+}
+
+// RunLanes drives the lanes of a repository until they are empty.
+func (svc *Lanes) RunLanes(ctx context.Context, s project.Location, req croft.MergesRequest) ([]croft.Merge, error) {
+	if err := svc.retryPending(ctx, s.Project, req.Target); err != nil {
+		return nil, err
+	}
+	waiting, err := svc.Journal.Waiting(ctx, s.ID, req.Target, -1)
+	if err != nil {
+		return nil, err
+	}
+	out := []croft.Merge{}
+	for _, m := range waiting {
+		if m.IsHeld {
+			continue
+		}
+		done, err := svc.AwaitMerge(ctx, m.ID)
+		if err != nil {
+			return out, explain.About(m.Workspace, err)
+		}
+		out = append(out, *done)
+	}
+	return out, nil
+}
+
+// retryPending submits again what is retryable.
+func (svc *Lanes) retryPending(ctx context.Context, r *project.Project, target string) error {
+	list, err := svc.retryable(ctx, r, target)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+			now, err := unchangedMerge(tx, m)
+			if err != nil || now == nil {
+				return err
+			}
+			now.Resubmit()
+			return tx.PutMerge(*now)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// retryable lists the merges that are submitted again when the queue is run: they
+// stayed pending because of the user's checkout, or because the target had moved, and
+// the work is still as it was.
+func (svc *Lanes) retryable(ctx context.Context, r *project.Project, target string) ([]journal.Merge, error) {
+	var list []journal.Merge
+	for _, reason := range []croft.Code{croft.HostDirty, croft.TargetMoved} {
+		pending, err := svc.Journal.PendingFor(ctx, r.ID, reason)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range pending {
+			if target != "" && m.Target != target {
+				continue
+			}
+			isSame, err := svc.isStillSubmitted(ctx, r, m)
+			if err != nil {
+				return nil, err
+			}
+			if isSame {
+				list = append(list, m)
+			}
+		}
+	}
+	return list, nil
+}
+
+// unchangedMerge reads a merge that had ended. It returns nil if that is not so any
+// more, or for another reason.
+func unchangedMerge(tx *journal.Tx, m journal.Merge) (*journal.Merge, error) {
+	now, err := tx.Merge(m.ID)
+	if err != nil || now.State != croft.MergeDone || now.Reason != m.Reason {
+		return nil, err
+	}
+	return &now, nil
+}
+
+// isStillSubmitted reports whether the work of a merge is what it was when it was
+// submitted: its workspace is there, and its branch has not moved. What a person
+// chose of it, and what takes another merge back, depends on neither.
+func (svc *Lanes) isStillSubmitted(ctx context.Context, r *project.Project, m journal.Merge) (bool, error) {
+	if m.Kind != croft.KindMerge || m.Part {
+		return true, nil
+	}
+	rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
+		return false, nil
+	}
+	if err != nil || rec.Workspace.Branch == "" {
+		return err == nil, err
+	}
+	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
+	if errors.Is(err, git.ErrNoRef) {
+		return false, nil
+	}
+	return err == nil && tip == m.Head, err
+}
+
+// drive publishes what waits in a lane until enough has ended or nothing waits.
+// It fails with flock.ErrHeld if somebody else does.
+func (svc *Lanes) drive(ctx context.Context, r *project.Project, target string, enough func() bool) error {
+	l, err := tryLane(r, target)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	r.Git.Warm(ctx)
+	if err := svc.recoverLane(ctx, r, target); err != nil {
+		return err
+	}
+	var tries laneTries
+	for !enough() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		more, err := svc.turn(ctx, r, target)
+		if err := svc.afterTurn(ctx, r, target, &tries, err); err != nil {
+			return err
+		}
+		// Those who wait for one of them are told when it is put away, and leave; the
+		// others that landed with it are still to be.
+		if err := svc.tidyUp(context.WithoutCancel(ctx), r); err != nil {
+			return err
+		}
+		if !more {
+			return nil
+		}
+	}
+	return svc.tidyUp(context.WithoutCancel(ctx), r)
+}
+
+// turn takes what waits in a lane one step further, and reports whether there
+// was anything.
+func (svc *Lanes) turn(ctx context.Context, r *project.Project, target string) (bool, error) {
+	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+target)
+	if err != nil {
+		return false, svc.rejectAll(ctx, r, target, project.TargetNotFound(target, err))
+	}
+	rules, err := svc.Rules.Of(ctx, r, target, tip)
+	if err != nil {
+		return false, svc.rejectAll(ctx, r, target, err)
+	}
+	batch := laneBatch
+	if len(rules.Checks) > 0 {
+		batch = rules.Batch
+	}
+	svc.Rules.NoticeChecks(r, target, rules)
+	items, err := svc.claim(ctx, r, target, batch)
+	if err != nil || len(items) == 0 {
+		return false, err
+	}
+	if err := failpoint.Hit("lane.claimed"); err != nil {
+		return false, err
+	}
+	others, isRefused, err := svc.lookForOthers(ctx, r, target, tip, rules)
+	if err != nil || isRefused {
+		return false, err
+	}
+	if err = svc.land(ctx, r, others, rules, items); err != nil && !errors.Is(err, errTargetMoves) {
+		err = svc.unlanded(ctx, r, target, items, err)
+	}
+	return true, err
+}
+
+// claim finds the first of a lane. Whoever drives it is alone with them; that
+// somebody holds or cancels one meanwhile is noticed before it is published.
+func (svc *Lanes) claim(ctx context.Context, r *project.Project, target string, limit int) ([]journal.Merge, error) {
+	waiting, err := svc.Journal.Waiting(ctx, r.ID, target, -1)
+	if err != nil {
+		return nil, err
+	}
+	var items []journal.Merge
+	for _, m := range waiting {
+		if m.IsHeld {
+			continue
+		}
+		if len(items) == limit || m.Alone && len(items) > 0 {
+			break
+		}
+		if m.Alone {
+			limit = 1
+		}
+		items = append(items, m)
+	}
+	return items, nil
+}
+
+// release puts what is in work back into the queue.
+func (svc *Lanes) release(ctx context.Context, r *project.Project, target string) error {
+	isInWork := func(m journal.Merge) bool { return m.State != croft.MergeQueued }
+	if waiting, err := svc.Journal.Waiting(ctx, r.ID, target, -1); err != nil || !slices.ContainsFunc(waiting, isInWork) {
+		return err
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		waiting, err := tx.Waiting(r.ID, target, -1)
+		if err != nil {
+			return err
+		}
+		for _, m := range waiting {
+			if !isInWork(m) {
+				continue
+			}
+			m.Requeue()
+			if err := tx.PutMerge(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// land stacks items on the tip, has the stack checked, and publishes what
+// passes.
+func (svc *Lanes) land(ctx context.Context, r *project.Project, at croft.Lane, rules config.Merge, items []journal.Merge) error {
+	target, tip := at.Target, at.Tip
+	id, err := r.Git.Identity(ctx)
+	if err != nil {
+		return svc.rejectAll(ctx, r, target, err)
+	}
+	recs, err := svc.recordsOf(ctx, items)
+	if err != nil {
+		return err
+	}
+	l := landing{target, tip, rules, id, items, recs, at}
+	err = svc.landIn(ctx, r, git.InMemory, l)
+	if errors.Is(err, errNoMemory) {
+		err = svc.landIn(ctx, r, git.OnDisk, l)
+	}
+	return err
+}
+
+// landing is what a turn of a lane works on.
+type landing struct {
+	target, tip string
+	rules       config.Merge
+	id          git.Identity
+	items       []journal.Merge
+	recs        map[croft.ID]journal.Record // of the items' workspaces, where there are any
+	lane        croft.Lane                  // how the target moved outside of it
+}
+
+// errNoMemory says that a merge could not be computed in memory, which may be
+// for lack of it.
+var errNoMemory = errors.New("not in memory")
+
+func (svc *Lanes) landIn(ctx context.Context, r *project.Project, where git.Placement, l landing) error {
+	target, tip, rules, items := l.target, l.tip, l.rules, l.items
+	attempts, err := r.Git.Attempts(where)
+	if err != nil {
+		return err
+	}
+	defer attempts.Close()
+	stack := merge.Stacker{Attempts: attempts, Identity: l.id, Now: svc.Clock}
+	steps, err := svc.stack(ctx, r, stack, l)
+	if err != nil {
+		return err
+	}
+	steps, err = svc.sortOut(ctx, r, tip, steps, items)
+	if err != nil || len(steps) == 0 {
+		return err
+	}
+	passed, err := svc.pass(ctx, r, target, tip, rules, attempts, steps, items)
+	defer passed.cache.Discard()
+	if err != nil || len(passed.steps) == 0 {
+		return err
+	}
+	return svc.publishStack(ctx, r, l, attempts, passed)
+}
+
+// stack puts items on the tip. What git cannot even try is turned away alone.
+func (svc *Lanes) stack(ctx context.Context, r *project.Project, stack merge.Stacker, l landing) ([]merge.Step, error) {
+	var steps []merge.Step
+	tip := l.tip
+	for _, m := range l.items {
+		it := merge.Item{
+			ID: m.ID, Kind: m.Kind, Head: m.Head, Base: m.Base, Strategy: cmp.Or(m.Strategy, croft.Strategy(l.rules.Strategy)),
+		}
+		it.Message = mergeMessage(m, l.recs[m.WorkspaceID].Workspace, l.rules, it.Strategy)
+		var err error
+		if m.Kind == croft.KindMerge {
+			if it.TakenBack, err = svc.Removals.TakenBack(ctx, m.WorkspaceID, m.Target); err != nil {
+				return nil, err
+			}
+		}
+		var step []merge.Step
+		if err = checkStrategy(it.Strategy); err != nil {
+			if err := svc.reject(ctx, r, m, nil, err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err = svc.guardBase(ctx, r, stack.Attempts, m, l.tip, tip); err == nil {
+			step, err = stack.Stack(ctx, tip, []merge.Item{it})
+		}
+		if err == nil && len(step[0].Conflicts) == 0 && !step[0].Nothing() {
+			err = svc.Rules.Guard(ctx, stack.Attempts, m, tip, step[0].Commit)
+		}
+		if errors.Is(err, errNextTurn) {
+			break
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			if stack.Attempts.Placement() == git.InMemory && !errors.Is(err, croft.ConfigInvalid) {
+				return nil, fmt.Errorf("%w: %w", errNoMemory, err)
+			}
+			if err := svc.reject(ctx, r, m, nil, explain.Error("merge", m.Workspace, err)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		steps = append(steps, step[0])
+		tip = step[0].Commit
+	}
+	return steps, nil
+}
+
+// squashMessage is the message of a commit that is no merge.
+const squashMessage = "Squash branch '{branch}'"
+
+// mergeMessage is the message of the commit that a merge makes.
+func mergeMessage(m journal.Merge, w croft.Workspace, rules config.Merge, strategy croft.Strategy) string {
+	if m.Kind == croft.KindRevert {
+		return m.Text
+	}
+	text := m.Text
+	if text == "" {
+		w.Target = m.Target
+		w.Branch = cmp.Or(w.Branch, m.Workspace)
+		text = rules.Message
+		if strategy == croft.StrategySquash && text == config.DefaultMergeMessage {
+			text = squashMessage
+		}
+		text = work.FillIn(text, w)
+		if m.Kind == croft.KindApply {
+			text = "Apply part of " + m.Workspace
+		}
+	}
+	return work.WithTrailer(text, "Croft-Merge", string(m.ID))
+}
+
+// sortOut ends the items that are in conflict or have nothing to bring, and
+// returns the steps that are left to publish.
+func (svc *Lanes) sortOut(ctx context.Context, r *project.Project, tip string, steps []merge.Step, items []journal.Merge) ([]merge.Step, error) {
+	var left []merge.Step
+	for _, step := range steps {
+		m := itemOf(items, step.ID)
+		switch {
+		case (len(step.Conflicts) > 0 || step.Nothing()) && step.Parent != tip:
+			// What is below it may yet be turned away itself, so it is judged when
+			// that has landed, or has not.
+		case len(step.Conflicts) > 0:
+			conflicts, err := svc.nameOthers(ctx, r, step.Conflicts)
+			if err != nil {
+				return nil, err
+			}
+			if err := svc.reject(ctx, r, m, conflicts, conflictReason(m, conflicts)); err != nil {
+				return nil, err
+			}
+		case step.Nothing():
+			if err := svc.endEmpty(ctx, r, tip, m); err != nil {
+				return nil, err
+			}
+		default:
+			left = append(left, step)
+		}
+	}
+	return left, nil
+}
+
+func itemOf(items []journal.Merge, id croft.ID) journal.Merge {
+	return items[slices.IndexFunc(items, func(m journal.Merge) bool { return m.ID == id })]
+}
+
+func conflictReason(m journal.Merge, conflicts []croft.ConflictedPath) error {
+	paths := make([]string, len(conflicts))
+	for i, c := range conflicts {
+		paths[i] = c.Path
+	}
+	hint := "croft merge --resolve " + m.Workspace
+	if m.Kind != croft.KindMerge {
+		hint = "croft diff " + m.Workspace
+	}
+	return &croft.Error{
+		Code: croft.Conflict, Message: fmt.Sprintf("%s in conflict with %s", project.Count(len(conflicts), "file"), m.Target),
+		Details: strings.Join(paths, "\n"), Hint: hint,
+	}
+}
+
+// nameOthers turns the commits that the other sides came with into the names of
+// their workspaces.
+func (svc *Lanes) nameOthers(ctx context.Context, r *project.Project, conflicts []croft.ConflictedPath) ([]croft.ConflictedPath, error) {
+	for i, c := range conflicts {
+		if c.Against == "" {
+			continue
+		}
+		other, err := svc.Journal.MergeByCommit(ctx, r.ID, c.Against)
+		if err == nil {
+			conflicts[i].Against = other.Workspace
+		} else if !errors.Is(err, journal.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return conflicts, nil
+}
+
+// recordsOf finds the records of the workspaces that items are of.
+func (svc *Lanes) recordsOf(ctx context.Context, items []journal.Merge) (map[croft.ID]journal.Record, error) {
+	var ids []croft.ID
+	for _, m := range items {
+		ids = append(ids, m.WorkspaceID)
+	}
+	list, err := svc.Journal.RecordsOf(ctx, ids)
+	recs := map[croft.ID]journal.Record{}
+	for _, rec := range list {
+		recs[rec.Workspace.ID] = rec
+	}
+	return recs, err
+}

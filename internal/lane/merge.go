@@ -1,0 +1,287 @@
+package lane
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// listLimit is how many merges that have ended are listed unless more are asked for.
+const listLimit = 100
+
+// SubmitMerge commits what is uncommitted and submits a workspace's work.
+func (svc *Lanes) SubmitMerge(ctx context.Context, s project.Location, req croft.MergeRequest) (*croft.Merge, error) {
+	key := journal.Key{Repo: s.ID, Verb: "merge", Key: req.Key}
+	req.Repo = ""
+	return svc.Once(ctx, &key, req, func() (*croft.Merge, error) {
+		rec, err := svc.Find(ctx, s, req.Workspace)
+		if err != nil {
+			return nil, err
+		}
+		m, err := svc.submit(ctx, s.Project, rec, submission{req: req, key: key})
+		return m, explain.About(rec.Workspace.Name, err)
+	})
+}
+
+// submission is what submit is asked for.
+type submission struct {
+	req     croft.MergeRequest
+	key     journal.Key
+	message string // of the commit of what is uncommitted; empty: the usual one
+}
+
+// submit commits a workspace's work and puts it in the queue of its target.
+func (svc *Lanes) submit(ctx context.Context, r *project.Project, rec journal.Record, sub submission) (*croft.Merge, error) {
+	w, req := rec.Workspace, sub.req
+	if w.Mode == croft.ModeLegacy {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the agent wrote in the project itself; there is nothing to merge"}
+	}
+	m := journal.Merge{
+		Merge: croft.Merge{
+			ID: project.NewID(), Kind: croft.KindMerge, Workspace: w.Name, WorkspaceID: w.ID, Target: cmp.Or(req.Target, w.Target),
+			Strategy: req.Strategy, Status: croft.MergePending, State: croft.MergeQueued, Priority: req.Priority,
+		},
+		RepoID: r.ID, Act: project.NewID(), After: req.After, Text: req.Message,
+	}
+	svc.Sign(&m.Merge)
+	var err error
+	if m.Target, err = svc.BranchOf(ctx, r, m.Target); err != nil {
+		return nil, err
+	}
+	if err := svc.checkSubmission(ctx, r, w, m.Merge); err != nil {
+		return nil, err
+	}
+	if m.Head, m.HeldBack, err = svc.Commits.Commit(ctx, r, rec, sub.message); err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("merge.committed"); err != nil {
+		return nil, err
+	}
+	if err := r.Trees.At(project.SpecOf(rec)).KeepSubmodules(ctx, m.Head); err != nil {
+		return nil, err
+	}
+	if isEmpty, err := isEmpty(ctx, r, w, m.Merge); err != nil || isEmpty {
+		if err != nil {
+			return nil, err
+		}
+		return svc.endNothing(ctx, m, sub.key)
+	}
+	return svc.enqueue(ctx, rec, m, sub.key)
+}
+
+// isEmpty reports whether a workspace has no commit of its own. One whose commits
+// the target has is another matter: its work is done.
+func isEmpty(ctx context.Context, r *project.Project, w croft.Workspace, m croft.Merge) (bool, error) {
+	if m.Head == "" || m.Head != w.Base {
+		return false, nil
+	}
+	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+m.Target)
+	if err != nil {
+		return false, project.TargetNotFound(m.Target, err)
+	}
+	return r.Git.IsAncestor(ctx, m.Head, tip)
+}
+
+// endNothing ends the merge of an empty workspace, which may be one that is about
+// to be used: it stays as it is.
+func (svc *Lanes) endNothing(ctx context.Context, m journal.Merge, key journal.Key) (*croft.Merge, error) {
+	m.SubmittedAt = svc.Now()
+	m.EndEmpty("nothing to merge; the workspace stays", m.SubmittedAt)
+	return &m.Merge, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		if key.Key != "" {
+			key.Operation = m.ID
+			if err := tx.PutKey(key); err != nil {
+				return err
+			}
+		}
+		return tx.PutMerge(m)
+	})
+}
+
+func (svc *Lanes) checkSubmission(ctx context.Context, r *project.Project, w croft.Workspace, m croft.Merge) error {
+	switch m.Target {
+	case "":
+		return &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no target branch", Hint: "croft merge --into BRANCH " + w.Name}
+	case w.Branch:
+		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is the workspace's own branch", m.Target)}
+	}
+	if err := checkStrategy(m.Strategy); err != nil {
+		return err
+	}
+	if _, err := r.Git.ReadRef(ctx, "refs/heads/"+m.Target); err != nil {
+		return project.TargetNotFound(m.Target, err)
+	}
+	return svc.RefuseIsolatedTarget(ctx, r, m)
+}
+
+// checkStrategy refuses a strategy that there is not. A merge that waited since an
+// earlier version may have one.
+func checkStrategy(s croft.Strategy) error {
+	if slices.Contains([]croft.Strategy{"", croft.StrategyNoFF, croft.StrategySquash}, s) {
+		return nil
+	}
+	err := &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no strategy %q", s), Details: "no-ff, squash"}
+	if s == "rebase" {
+		err.Message, err.Hint = `the strategy "rebase" is gone: it lost what merge commits hold`, "--strategy squash, which gives a linear history too"
+	}
+	return err
+}
+
+// enqueue writes a merge down. One of the same workspace and target that still
+// waits is brought up to date instead.
+func (svc *Lanes) enqueue(ctx context.Context, rec journal.Record, m journal.Merge, key journal.Key) (*croft.Merge, error) {
+	m.SubmittedAt = svc.Now()
+	err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		old, err := tx.WaitingOf(m.WorkspaceID)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(old, func(o journal.Merge) bool {
+			return o.State == croft.MergeQueued && o.Kind == m.Kind && o.Target == m.Target
+		})
+		if i >= 0 {
+			m.ID, m.Act, m.SubmittedAt, m.IsHeld = old[i].ID, old[i].Act, old[i].SubmittedAt, old[i].IsHeld
+			m.Priority = max(m.Priority, old[i].Priority)
+		}
+		if key.Key != "" {
+			key.Operation = m.ID
+			if err := tx.PutKey(key); err != nil {
+				return err
+			}
+		}
+		now, err := tx.Record(m.WorkspaceID)
+		if err != nil {
+			return err
+		}
+		now.Workspace.MergeStatus = croft.MergePending
+		return errors.Join(tx.PutMerge(m), tx.Put(now), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &m.Merge, failpoint.Hit("merge.queued")
+}
+
+// ListMerges lists merges.
+func (svc *Lanes) ListMerges(ctx context.Context, s project.Location, req croft.MergesRequest) ([]croft.Merge, error) {
+	limit := req.Limit
+	if limit <= 0 {
+		limit = listLimit
+	}
+	list := svc.Journal.Waiting
+	if req.Scope == croft.ScopeAll {
+		list = svc.Journal.Merges
+	}
+	found, err := list(ctx, s.ID, req.Target, limit)
+	if err != nil {
+		return nil, err
+	}
+	if req.Scope != croft.ScopeAll && s.Git != nil {
+		again, err := svc.retryable(ctx, s.Project, req.Target)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, again[:min(len(again), max(0, limit-len(found)))]...)
+	}
+	return shown(found), nil
+}
+
+func shown(found []journal.Merge) []croft.Merge {
+	out := make([]croft.Merge, len(found))
+	for i, m := range found {
+		out[i] = m.Merge
+	}
+	return out
+}
+
+// ChangeQueue holds, releases or cancels merges that wait.
+func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft.QueueRequest) ([]croft.Merge, error) {
+	var again []journal.Merge
+	if s.Git != nil {
+		var err error
+		if again, err = svc.retryable(ctx, s.Project, req.Target); err != nil {
+			return nil, err
+		}
+	}
+	var changed []croft.Merge
+	err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		changed = []croft.Merge{}
+		var records []journal.Record
+		all, err := tx.Waiting(s.ID, req.Target, -1)
+		for _, m := range again {
+			now, merr := unchangedMerge(tx, m)
+			if err = cmp.Or(err, merr); now != nil {
+				all = append(all, *now)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if err := areWaiting(all, req.Merges); err != nil {
+			return err
+		}
+		highest := 0
+		for _, m := range all {
+			highest = max(highest, m.Priority)
+		}
+		for _, m := range all {
+			if len(req.Merges) > 0 && !slices.Contains(req.Merges, string(m.ID)) && !slices.Contains(req.Merges, m.Workspace) {
+				continue
+			}
+			isLate := m.State != croft.MergeQueued && m.State != croft.MergeDone
+			if isLate || req.DryRun == croft.DryRunOn {
+				changed = append(changed, m.Merge)
+				continue
+			}
+			if err := svc.requeue(tx, &m, req.Action, highest); err != nil {
+				return err
+			}
+			changed = append(changed, m.Merge)
+			records = append(records, journal.Record{Workspace: croft.Workspace{ID: m.WorkspaceID, Name: m.Workspace}})
+		}
+		if len(records) == 0 {
+			return nil
+		}
+		return svc.Note(tx, "queue "+string(req.Action), s.ID, records...)
+	})
+	return changed, err
+}
+
+// areWaiting refuses a name of which nothing waits.
+func areWaiting(waiting []journal.Merge, names []string) error {
+	for _, name := range names {
+		isThere := func(m journal.Merge) bool { return string(m.ID) == name || m.Workspace == name }
+		if !slices.ContainsFunc(waiting, isThere) {
+			return &croft.Error{
+				Code: croft.MergeNotFound, Workspace: name, Message: "nothing of that name waits in the queue", Details: "Nothing was changed.",
+				Hint: "croft queue",
+			}
+		}
+	}
+	return nil
+}
+
+func (svc *Lanes) requeue(tx *journal.Tx, m *journal.Merge, action croft.QueueAction, highest int) error {
+	switch action {
+	case croft.QueueHold:
+		m.IsHeld = true
+	case croft.QueueRelease:
+		m.IsHeld = false
+	case croft.QueueFirst:
+		m.Priority = highest + 1
+	case croft.QueueCancel:
+		m.Cancel("taken out of the queue", "croft merge "+m.Workspace, svc.Now())
+		return errors.Join(tx.PutMerge(*m), tx.Emit(svc.MergeEvent(croft.EventMergeCanceled, *m)))
+	default:
+		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no action %q", action)}
+	}
+	return tx.PutMerge(*m)
+}

@@ -1,0 +1,185 @@
+package lane
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// laneCommits is how many commits of others are named.
+const laneCommits = 20
+
+// laneAt compares a target with where its lane left it. Known is empty if the
+// lane never moved it.
+func (svc *Lanes) laneAt(ctx context.Context, r *project.Project, target, tip string) (croft.Lane, error) {
+	l := croft.Lane{Target: target, Tip: tip}
+	known, err := svc.Journal.LaneTip(ctx, r.ID, target)
+	if errors.Is(err, journal.ErrNotFound) {
+		return l, nil
+	}
+	if l.Known = known; err != nil || known == tip {
+		return l, err
+	}
+	if _, err := r.Git.Info(ctx, known+"^{commit}"); errors.Is(err, object.ErrMissing) {
+		l.IsLost = true
+		l.Message = fmt.Sprintf("%s moved outside of Croft: it was at %.7s, which is gone", target, known)
+		return l, nil
+	}
+	if l.Gone, l.Added, err = r.Git.AheadBehind(ctx, known, tip); err != nil {
+		return l, err
+	}
+	l.Message = fmt.Sprintf("%s moved outside of Croft: %s not made by it since %.7s", target, project.Count(l.Added, "commit"), known)
+	if l.Gone > 0 {
+		l.Message += fmt.Sprintf(", and %s of before gone", project.Count(l.Gone, "commit"))
+	}
+	log, err := r.Git.Log(ctx, known, tip, laneCommits)
+	for _, c := range log {
+		l.Commits = append(l.Commits, croft.LaneCommit{Commit: c.Commit, Author: c.Author, Subject: c.Subject})
+	}
+	return l, err
+}
+
+// isMoved reports whether somebody else moved a target.
+func isMoved(l croft.Lane) bool { return l.Known != "" && l.Known != l.Tip }
+
+// protects reports whether a target that somebody else moved is to be accepted
+// first. What the lane itself left there counts too: who moved the target chose
+// what its tip says. So nothing is merged if that cannot be read any more.
+func (svc *Lanes) protects(ctx context.Context, r *project.Project, l croft.Lane, rules config.Merge) (bool, error) {
+	if rules.Protect || l.IsLost {
+		return true, nil
+	}
+	before, err := svc.Rules.Of(ctx, r, l.Target, l.Known)
+	if _, unreadable := errors.AsType[*croft.Error](err); unreadable {
+		return false, nil // the lane published it, so it could be read then
+	}
+	return before.Protect, err
+}
+
+// lookForOthers says how a target moved outside of its lane. If that is to be
+// accepted first, what waits is turned away, and isRefused is true.
+func (svc *Lanes) lookForOthers(ctx context.Context, r *project.Project, target, tip string, rules config.Merge) (l croft.Lane, isRefused bool, err error) {
+	if l, err = svc.laneAt(ctx, r, target, tip); err != nil {
+		return l, false, err
+	}
+	if !isMoved(l) {
+		if l.Known == "" && rules.Protect { // from here on it is known
+			err = svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.PutLaneTip(r.ID, target, tip) })
+		}
+		return l, false, err
+	}
+	if l.Protect, err = svc.protects(ctx, r, l, rules); err != nil || !l.Protect {
+		return l, false, err
+	}
+	if err := svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(svc.laneEvent(r.ID, l)) }); err != nil {
+		return l, false, err
+	}
+	return l, true, svc.rejectAll(ctx, r, target, targetMoved(l))
+}
+
+func targetMoved(l croft.Lane) error {
+	var list []string
+	for _, c := range l.Commits {
+		list = append(list, fmt.Sprintf("%.7s %s: %s", c.Commit, c.Author, c.Subject))
+	}
+	return &croft.Error{Code: croft.TargetMoved, Message: l.Message, Details: strings.Join(list, "\n"), Hint: "croft queue accept " + l.Target}
+}
+
+// laneEvent tells that somebody else moved a target.
+func (svc *Lanes) laneEvent(repo croft.ID, l croft.Lane) croft.Event {
+	data, _ := json.Marshal(l)
+	return croft.Event{Time: svc.Now(), Kind: croft.EventTargetMoved, Repo: repo, Data: data}
+}
+
+// ListLanes lists the lanes of a project that have merges, or whose target was moved by
+// somebody else.
+func (svc *Lanes) ListLanes(ctx context.Context, s project.Location, req croft.MergesRequest) ([]croft.Lane, error) {
+	out := []croft.Lane{}
+	if s.Git == nil {
+		return out, nil
+	}
+	tips, err := svc.Journal.LaneTips(ctx, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tips {
+		if req.Target != "" && t.Target != req.Target {
+			continue
+		}
+		tip, err := s.Git.ReadRef(ctx, "refs/heads/"+t.Target)
+		if errors.Is(err, git.ErrNoRef) {
+			continue // it is nobody's target any more
+		}
+		if err != nil {
+			return nil, err
+		}
+		l, err := svc.laneAt(ctx, s.Project, t.Target, tip)
+		if err == nil && isMoved(l) {
+			var rules config.Merge
+			if rules, err = svc.Rules.Of(ctx, s.Project, t.Target, tip); err == nil {
+				l.Protect, err = svc.protects(ctx, s.Project, l, rules)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// AcceptMoved lets a lane go on from where somebody moved its target to. Only a person can
+// ask for it.
+func (svc *Lanes) AcceptMoved(ctx context.Context, s project.Location, req croft.AcceptRequest) (*croft.Lane, error) {
+	rec, err := svc.WorkspaceAround(ctx, req.From, req.Repo)
+	if err != nil {
+		return nil, err
+	}
+	if rec != nil {
+		return nil, &croft.Error{
+			Code: croft.TargetMoved, Message: "a target cannot be accepted from inside a workspace, where agents work", Details: rec.Workspace.Path,
+			Hint: "croft queue accept " + req.Target + ", in the project",
+		}
+	}
+	if err := layout.CheckBranch(req.Target); err != nil {
+		return nil, err
+	}
+	for {
+		tip, err := s.Git.ReadRef(ctx, "refs/heads/"+req.Target)
+		if err != nil {
+			return nil, project.TargetNotFound(req.Target, err)
+		}
+		l, err := svc.laneAt(ctx, s.Project, req.Target, tip)
+		if err != nil {
+			return nil, err
+		}
+		if err := failpoint.Hit("accept.looked"); err != nil {
+			return nil, err
+		}
+		isNow := false
+		err = svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+			known, err := tx.LaneTip(s.ID, req.Target)
+			if err != nil && !errors.Is(err, journal.ErrNotFound) {
+				return err
+			}
+			if isNow = known == l.Known; !isNow {
+				return nil // the lane has just moved it
+			}
+			return errors.Join(tx.PutLaneTip(s.ID, req.Target, tip), svc.Note(tx, "accept", s.ID))
+		})
+		if err != nil || isNow {
+			return &l, err
+		}
+	}
+}

@@ -1,0 +1,447 @@
+package lane
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// publication is the intent to move a target. It is written down before the
+// target moves, so that after a crash it is known whether it did.
+type publication struct {
+	Target string   `json:"target"`
+	Old    string   `json:"old"`
+	New    string   `json:"new"`
+	Items  []landed `json:"items"`
+	// Lane says how the target had moved outside of its lane, if it had.
+	Lane *croft.Lane `json:"lane,omitempty"`
+}
+
+// landed is one merge of a publication.
+type landed struct {
+	Merge  croft.ID      `json:"merge"`
+	Commit string        `json:"commit"`
+	Before string        `json:"before"`
+	Checks []croft.Check `json:"checks,omitempty"`
+	Moved  string        `json:"moved,omitempty"` // how the target had moved
+}
+
+// publishStack moves the target to the top of a stack.
+func (svc *Lanes) publishStack(ctx context.Context, r *project.Project, l landing, attempts *git.Attempts, passed passing) error {
+	pub := publication{Target: l.target, Old: l.tip, New: passed.steps[len(passed.steps)-1].Commit}
+	if isMoved(l.lane) {
+		pub.Lane = &l.lane
+	}
+	for _, step := range passed.steps {
+		pub.Items = append(pub.Items, landed{Merge: step.ID, Commit: step.Commit, Before: step.Parent, Checks: passed.checks, Moved: l.lane.Message})
+	}
+	release, err := attempts.Keep(ctx, pub.New)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := failpoint.Hit("publish.kept"); err != nil {
+		return err
+	}
+	if turnedAway, err := svc.rehash(ctx, r, passed.steps, l.items); err != nil || turnedAway {
+		return err
+	}
+	if err := svc.carryPublication(ctx, r, pub, l.items); err != nil {
+		return err
+	}
+	if tip, err := svc.Journal.LaneTip(ctx, r.ID, l.target); err == nil && tip == pub.New {
+		passed.cache.Adopt(passed.steps[len(passed.steps)-1].Tree)
+	}
+	svc.Rules.Follow(ctx, r, attempts, pub.Target, pub.Old, pub.New)
+	svc.NoticeOfHook(r)
+	return nil
+}
+
+// revertedStatus is what a workspace's work is after a revert: taken back, or,
+// if a revert was taken back, merged again.
+func revertedStatus(m journal.Merge) croft.MergeStatus {
+	if m.Again {
+		return croft.MergeMerged
+	}
+	return croft.MergeReverted
+}
+
+// carryPublication writes the intent down and carries it out.
+func (svc *Lanes) carryPublication(ctx context.Context, r *project.Project, pub publication, items []journal.Merge) error {
+	op, err := svc.Begin(project.NewAct(), "publish", r)
+	if err != nil {
+		return err
+	}
+	defer op.Close()
+	err = op.Write(ctx, pub, func(tx *journal.Tx) error {
+		for _, p := range pub.Items {
+			m, err := tx.Merge(p.Merge)
+			if err != nil {
+				return err
+			}
+			if was := itemOf(items, p.Merge); m.State == croft.MergeDone || m.IsHeld || m.Head != was.Head {
+				return errRequeued
+			}
+			m.Attempt(p.Commit)
+			if err := tx.PutMerge(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errRequeued) {
+		return nil // the next turn sees what was done to it
+	}
+	if err != nil {
+		return err
+	}
+	if err := failpoint.Hit("publish.journalled"); err != nil {
+		return err
+	}
+	// From here on the caller's wish to stop comes too late.
+	ctx = context.WithoutCancel(ctx)
+	err = svc.moveTarget(ctx, r, pub, (*git.Host).Prepare)
+	if err != nil {
+		return svc.unpublished(ctx, r, op, pub, err)
+	}
+	if err := failpoint.Hit("publish.moved"); err != nil {
+		return err
+	}
+	return svc.endPublication(ctx, op, pub)
+}
+
+// errRequeued says that somebody held, canceled or replaced a merge while it
+// was computed.
+var errRequeued = errors.New("the queue has changed")
+
+// preparation readies a checkout of the target to go along.
+type preparation func(h *git.Host, ctx context.Context, old, now string) (*git.Advance, error)
+
+// moveTarget moves the target and, where it is checked out, that checkout.
+func (svc *Lanes) moveTarget(ctx context.Context, r *project.Project, pub publication, prepare preparation) error {
+	hosts := r.Git.Hosts(pub.Target)
+	if len(hosts) > 1 {
+		return &git.HostDirtyError{Path: hosts[1].Path, Cause: "the branch is checked out in several places"}
+	}
+	updates := []git.RefUpdate{
+		{Ref: "refs/heads/" + pub.Target, New: pub.New, Old: pub.Old},
+	}
+	if len(hosts) == 0 {
+		return r.Git.UpdateRefs(ctx, updates...)
+	}
+	advance, err := prepare(hosts[0], ctx, pub.Old, pub.New)
+	if err != nil {
+		return err
+	}
+	defer advance.Cancel()
+	if err := failpoint.Hit("publish.prepared"); err != nil {
+		return err
+	}
+	err = r.Git.UpdateRefsAfter(ctx, func() error {
+		if err := failpoint.Hit("publish.locked"); err != nil {
+			return err
+		}
+		if err := advance.Apply(ctx); err != nil {
+			return err
+		}
+		return failpoint.Hit("publish.applied")
+	}, updates...)
+	if err == nil {
+		return nil
+	}
+	// The checkout goes back if the target stayed where it was.
+	if tip, rerr := r.Git.ReadRef(ctx, updates[0].Ref); rerr == nil && tip == pub.Old {
+		if left := advance.Undo(err); left != nil {
+			return left
+		}
+	}
+	return err
+}
+
+// unpublished ends a publication that did not come to be. Whoever stands in the
+// way of the user's changes stays pending; a target that moved meanwhile is
+// tried again, as often as laneTries allows.
+func (svc *Lanes) unpublished(ctx context.Context, r *project.Project, op *oplog.Op, pub publication, cause error) error {
+	if err := op.Undone(ctx, cause.Error()); err != nil {
+		return err
+	}
+	if reason := hostReason(pub.Target, cause); reason != nil {
+		if len(pub.Items) > 1 {
+			return svc.publishSingly(ctx, r, pub)
+		}
+		m, err := svc.Journal.Merge(ctx, pub.Items[0].Merge)
+		if err != nil {
+			return err
+		}
+		return svc.reject(ctx, r, m, nil, reason)
+	}
+	if errors.Is(cause, git.KindRefStale) {
+		if err := svc.release(ctx, r, pub.Target); err != nil {
+			return err
+		}
+		return errTargetMoves
+	}
+	// A lock that stays for longer than git holds one was left behind. Whoever
+	// tries again for ever would hang with it.
+	if errors.Is(cause, git.KindLocked) {
+		return svc.rejectLocked(ctx, r, pub, cause)
+	}
+	return cause
+}
+
+// rejectLocked leaves merges pending whose target is locked by another git.
+func (svc *Lanes) rejectLocked(ctx context.Context, r *project.Project, pub publication, cause error) error {
+	for _, p := range pub.Items {
+		m, err := svc.Journal.Merge(ctx, p.Merge)
+		if err != nil {
+			return err
+		}
+		if err := svc.reject(ctx, r, m, nil, &croft.Error{
+			Code: croft.GitFailed, Message: fmt.Sprintf("%s is locked by another git", pub.Target), Details: cause.Error(),
+			Hint: "wait for it, or delete the lock if no git is running; then croft merge " + m.Workspace,
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hostReason says why a checkout of the target could not go along; nil if that is
+// not what went wrong.
+func hostReason(target string, cause error) error {
+	if dirty, ok := errors.AsType[*git.HostDirtyError](cause); ok {
+		return hostDirty(target, dirty)
+	}
+	if unwritten, ok := errors.AsType[*git.HostWriteError](cause); ok {
+		return hostUnwritten(target, unwritten)
+	}
+	return nil
+}
+
+// hostUnwritten explains that a checkout could not be written.
+func hostUnwritten(target string, e *git.HostWriteError) error {
+	why := croft.AsError("merge", explain.Error("merge", "", e.Err))
+	if errors.Is(e.Err, git.KindVanished) { // git tells no more than that a file was not written
+		why = croft.AsError("merge", explain.Error("merge", "", syscall.EIO))
+		if free, _, err := project.FreeSpace(e.Path); err == nil && free < e.Needs {
+			why = croft.AsError("merge", explain.Error("merge", "", syscall.ENOSPC))
+		}
+	}
+	out := &croft.Error{
+		Code:    why.Code,
+		Message: fmt.Sprintf("%s is checked out in %s, which could not be written and is as it was: %s", target, e.Path, why.Message),
+		Details: e.Err.Error(), Hint: cmp.Or(why.Hint, "git -C "+e.Path+" status"),
+	}
+	if out.Code == croft.Internal {
+		out.Code = croft.GitFailed
+	}
+	if len(e.Left) > 0 {
+		out.Message = fmt.Sprintf("%s is checked out in %s, which could not be written: %s; %s could not be put back and lie in %s",
+			target, e.Path, why.Message, project.Count(len(e.Left), "file"), e.Kept)
+		out.Details = strings.Join(e.Left, "\n") + "\n" + out.Details
+	}
+	return out
+}
+
+func hostDirty(target string, dirty *git.HostDirtyError) error {
+	return &croft.Error{
+		Code: croft.HostDirty, Message: fmt.Sprintf("%s is checked out in %s, and %s", target, dirty.Path, dirty.Cause),
+		Details: strings.Join(dirty.Files, "\n"), Hint: "git -C " + dirty.Path + " status",
+	}
+}
+
+// publishSingly takes a stack that the user's checkout cannot follow apart: its
+// items go on one by one, each by itself, so that only those stay pending that
+// touch the user's changes.
+func (svc *Lanes) publishSingly(ctx context.Context, r *project.Project, pub publication) error {
+	var items []journal.Merge
+	for _, p := range pub.Items {
+		items = append(items, journal.Merge{Merge: croft.Merge{ID: p.Merge}})
+	}
+	return svc.takeApart(ctx, items)
+}
+
+// endPublication writes down that the target moved.
+func (svc *Lanes) endPublication(ctx context.Context, op *oplog.Op, pub publication) error {
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		n, err := tx.LastPublished()
+		if err != nil {
+			return err
+		}
+		owner := project.Self()
+		for i, p := range pub.Items {
+			if err := svc.endMerge(tx, p, n+int64(i)+1, owner); err != nil {
+				return err
+			}
+		}
+		if pub.Lane != nil {
+			if err := tx.Emit(svc.laneEvent(op.Repo, *pub.Lane)); err != nil {
+				return err
+			}
+		}
+		return errors.Join(tx.PutLaneTip(op.Repo, pub.Target, pub.New), tx.End(op.ID, journal.OpDone, "", svc.Now()))
+	})
+}
+
+func (svc *Lanes) endMerge(tx *journal.Tx, p landed, number int64, owner croft.Owner) error {
+	m, err := tx.Merge(p.Merge)
+	if err != nil {
+		return err
+	}
+	m.Land(journal.Landing{Commit: p.Commit, Before: p.Before, Checks: p.Checks, Moved: p.Moved, Note: movedNote(m, p.Before)}, svc.Now())
+	m.Published = number
+	kind := croft.EventMergeMerged
+	if m.Kind == croft.KindRevert {
+		kind = croft.EventMergeReverted
+		if err := takenBack(tx, m.Reverts); err != nil {
+			return err
+		}
+	}
+	if err := svc.adoptRecord(tx, m, p); err != nil {
+		return err
+	}
+	done := journal.Operation{
+		ID: project.NewID(), Act: m.Act, Undoes: m.Undoes, Kind: string(m.Kind), Actor: project.ActorOf(m.Merge), Repo: m.RepoID, Owner: owner, StartedAt: m.SubmittedAt, EndedAt: svc.Now(),
+		Workspaces: []croft.ID{m.WorkspaceID}, Names: []string{m.Workspace},
+	}
+	if done.Input, err = json.Marshal(MergeInput{Merge: m.ID}); err != nil {
+		return err
+	}
+	return errors.Join(tx.PutMerge(m), tx.Add(done), tx.Emit(svc.MergeEvent(kind, m)))
+}
+
+// MergeInput names the merge that an operation was.
+type MergeInput struct {
+	Merge croft.ID `json:"merge"`
+}
+
+// adoptRecord notes in a workspace's record what became of its work.
+func (svc *Lanes) adoptRecord(tx *journal.Tx, m journal.Merge, p landed) error {
+	rec, err := tx.Record(m.WorkspaceID)
+	if m.Part || errors.Is(err, journal.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	switch m.Kind {
+	case croft.KindMerge:
+		rec.Workspace.MergeStatus, rec.Workspace.MergeCommit = croft.MergeMerged, p.Commit
+	case croft.KindRevert:
+		rec.Workspace.MergeStatus = revertedStatus(m)
+	default:
+		return nil
+	}
+	rec.Generation++
+	return tx.Put(rec)
+}
+
+// takenBack marks the merge that a revert undid.
+func takenBack(tx *journal.Tx, id croft.ID) error {
+	m, err := tx.Merge(id)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	m.Revert()
+	if err := tx.PutMerge(m); err != nil || m.Kind != croft.KindRevert {
+		return err
+	}
+	again, err := tx.Merge(m.Reverts)
+	if err != nil {
+		return err
+	}
+	again.Reinstate()
+	return tx.PutMerge(again)
+}
+
+// RecoverPublish recovers a publication, unless somebody drives its lane: then
+// it is theirs to recover.
+func (svc *Lanes) RecoverPublish(ctx context.Context, r *project.Project, op *oplog.Op) error {
+	var pub publication
+	if err := json.Unmarshal(op.Input, &pub); err != nil {
+		return err
+	}
+	if r.Git == nil {
+		return op.Undone(ctx, "the repository is gone")
+	}
+	l, err := tryLane(r, pub.Target)
+	if errors.Is(err, flock.ErrHeld) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	return svc.recoverPublication(ctx, r, op, pub)
+}
+
+// recoverPublication finishes a publication whose process died, or takes it
+// back. The caller holds the lane's lock.
+func (svc *Lanes) recoverPublication(ctx context.Context, r *project.Project, op *oplog.Op, pub publication) error {
+	ref := "refs/heads/" + pub.Target
+	r.Git.DropRemains(op.StartedAt, ref)
+	tip, err := r.Git.ReadRef(ctx, ref)
+	if err != nil && !errors.Is(err, git.ErrNoRef) {
+		return err
+	}
+	moved := tip == pub.New
+	if !moved && err == nil && tip != pub.Old {
+		if moved, err = r.Git.IsAncestor(ctx, pub.New, tip); err != nil {
+			return err
+		}
+	}
+	if tip == pub.Old && !moved {
+		// The checkout may have gone half the way. Its index is still locked, so
+		// that nobody could commit there meanwhile.
+		moved = svc.moveTarget(ctx, r, pub, (*git.Host).Resume) == nil
+	}
+	for _, h := range r.Git.Hosts(pub.Target) {
+		if err := h.DropLock(ctx); err != nil {
+			return err
+		}
+	}
+	if moved {
+		return svc.endPublication(ctx, op, pub)
+	}
+	if err := op.Undone(ctx, "its process died"); err != nil {
+		return err
+	}
+	return svc.release(ctx, r, pub.Target)
+}
+
+// recoverLane finishes what a dead driver of this lane left. The caller holds
+// the lane's lock.
+func (svc *Lanes) recoverLane(ctx context.Context, r *project.Project, target string) error {
+	ops, err := svc.Journal.Running(ctx)
+	if err != nil {
+		return err
+	}
+	ops = slices.DeleteFunc(ops, func(op journal.Operation) bool { return op.Kind != "publish" || op.Repo != r.ID })
+	for _, op := range ops {
+		var pub publication
+		if err := json.Unmarshal(op.Input, &pub); err != nil || pub.Target != target {
+			continue
+		}
+		if err := svc.Ops.Recovering(ctx, op, func(op *oplog.Op) error { return svc.recoverPublication(ctx, r, op, pub) }); err != nil {
+			return err
+		}
+	}
+	return svc.release(ctx, r, target)
+}

@@ -1,0 +1,261 @@
+package lane
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// ShowRevert says what a revert would meet.
+func (svc *Lanes) ShowRevert(ctx context.Context, s project.Location, req croft.RevertRequest) (*croft.RevertPlan, error) {
+	plan, _, err := svc.planRevert(ctx, s.Project, req)
+	return plan, err
+}
+
+func nothingToRevert(m croft.Merge) error {
+	return &croft.Error{
+		Code: croft.NotMerged, Workspace: m.Workspace,
+		Message: fmt.Sprintf("taking it back would change nothing: %s has none of its changes, or had them before it", m.Target),
+		Hint:    "croft queue --all",
+	}
+}
+
+// planRevert refuses a revert that would change nothing.
+func (svc *Lanes) planRevert(ctx context.Context, r *project.Project, req croft.RevertRequest) (*croft.RevertPlan, journal.Merge, error) {
+	m, err := svc.findMerge(ctx, r, req)
+	if err != nil {
+		return nil, m, err
+	}
+	plan := &croft.RevertPlan{Merge: m.Merge, Branch: m.Target}
+	if plan.Target, err = r.Git.ReadRef(ctx, "refs/heads/"+m.Target); err != nil {
+		return nil, m, project.TargetNotFound(m.Target, err)
+	}
+	if m.Commit == "" || m.Status != croft.MergeMerged {
+		return nil, m, svc.notMerged(ctx, r, m)
+	}
+	if in, err := r.Git.IsAncestor(ctx, m.Commit, plan.Target); err != nil || !in {
+		return nil, m, errors.Join(err, svc.notMerged(ctx, r, m))
+	}
+	if plan.Later, err = svc.Journal.MergedAfter(ctx, m); err != nil {
+		return nil, m, err
+	}
+	attempts, err := r.Git.Attempts(git.InMemory)
+	if err != nil {
+		return nil, m, err
+	}
+	defer attempts.Close()
+	merged, err := attempts.MergeOver(ctx, m.Commit, plan.Target, m.Before)
+	if err != nil {
+		return nil, m, err
+	}
+	at, err := attempts.ReadCommit(ctx, plan.Target)
+	if err == nil && merged.Clean() && merged.Tree == at.Tree {
+		err = nothingToRevert(m.Merge)
+	}
+	if err != nil {
+		return nil, m, err
+	}
+	for _, c := range merged.Conflicts {
+		plan.Conflicts = append(plan.Conflicts, croft.ConflictedPath{Path: c.Path, Kind: c.Kind})
+	}
+	return plan, m, nil
+}
+
+// notMerged says of a merge that it cannot be taken back, and which earlier ones
+// of the same workspace can.
+func (svc *Lanes) notMerged(ctx context.Context, r *project.Project, m journal.Merge) error {
+	why := &croft.Error{
+		Code: croft.NotMerged, Workspace: m.Workspace, Message: fmt.Sprintf("it is not in %s: it is %s", m.Target, cmp.Or(string(m.Status), "not merged")),
+		Hint: "croft queue --all",
+	}
+	if m.Status == croft.MergeMerged { // and is not in the history of the target
+		why.Message = fmt.Sprintf("it is not in %s any more: the branch was set to another commit", m.Target)
+	}
+	all, err := svc.Journal.MergesOf(ctx, m.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	var earlier []string
+	for _, other := range all {
+		if other.Target != m.Target || other.Published >= m.Published {
+			continue
+		}
+		if in, err := svc.canRevert(ctx, r, other); err != nil {
+			return err
+		} else if in {
+			earlier = append(earlier, string(other.ID))
+		}
+	}
+	switch len(earlier) {
+	case 0:
+		return why
+	case 1:
+		why.Message = fmt.Sprintf("the last merge of %s into %s is %s; an earlier one is still in it", m.Workspace, m.Target, m.Status)
+	default:
+		why.Message = fmt.Sprintf("the last merge of %s into %s is %s; earlier ones are still in it", m.Workspace, m.Target, m.Status)
+		why.Details = strings.Join(earlier, "\n")
+	}
+	why.Hint = "croft revert " + earlier[0]
+	return why
+}
+
+// canRevert reports whether a merge brought changes to its target, and is in it.
+func (svc *Lanes) canRevert(ctx context.Context, r *project.Project, m journal.Merge) (bool, error) {
+	if m.Kind == croft.KindRevert || m.Commit == "" || m.Status != croft.MergeMerged {
+		return false, nil
+	}
+	if isEmpty, err := svc.BroughtNothing(ctx, r, m); err != nil || isEmpty {
+		return false, err
+	}
+	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+m.Target)
+	if err != nil {
+		return false, project.TargetNotFound(m.Target, err)
+	}
+	return r.Git.IsAncestor(ctx, m.Commit, tip)
+}
+
+// BroughtNothing reports whether a merge left the files of its target as they
+// were: its commits came, and what they change was there already.
+func (svc *Lanes) BroughtNothing(ctx context.Context, r *project.Project, m journal.Merge) (bool, error) {
+	if m.Before == "" {
+		return false, nil
+	}
+	before, err := r.Git.ReadCommit(ctx, m.Before)
+	if err != nil {
+		return false, err
+	}
+	after, err := r.Git.ReadCommit(ctx, m.Commit)
+	return err == nil && before.Tree == after.Tree, err
+}
+
+// findMerge finds the merge that a request means: by its ID, by the commit that
+// it made, or by the name of its workspace, of which the last counts that brought
+// anything.
+func (svc *Lanes) findMerge(ctx context.Context, r *project.Project, req croft.RevertRequest) (journal.Merge, error) {
+	ref := cmp.Or(string(req.Merge), req.Ref)
+	m, err := svc.Journal.Merge(ctx, croft.ID(ref))
+	if err == nil && m.RepoID == r.ID {
+		return m, nil
+	}
+	if m, err = svc.Journal.MergeByCommit(ctx, r.ID, ref); err == nil {
+		return m, nil
+	}
+	named, err := svc.Journal.MergesNamed(ctx, r.ID, ref)
+	if err != nil {
+		return m, err
+	}
+	if len(named) == 0 {
+		if named, err = svc.Journal.MergesOf(ctx, croft.ID(ref)); err != nil {
+			return m, err
+		}
+	}
+	if len(named) == 0 {
+		return m, mergeNotFound(ref)
+	}
+	return svc.lastThatBrought(ctx, r, named)
+}
+
+// lastThatBrought finds the merge to take back among those of one name, the
+// last of which comes first.
+func (svc *Lanes) lastThatBrought(ctx context.Context, r *project.Project, named []journal.Merge) (journal.Merge, error) {
+	var empty *journal.Merge
+	for _, m := range named {
+		if m.Kind == croft.KindRevert || m.Commit == "" {
+			continue
+		}
+		isEmpty, err := svc.BroughtNothing(ctx, r, m)
+		if err != nil {
+			return m, err
+		}
+		if !isEmpty {
+			return m, nil
+		}
+		if empty == nil {
+			empty = &m
+		}
+	}
+	if empty != nil {
+		return *empty, nil
+	}
+	return named[0], svc.notMerged(ctx, r, named[0])
+}
+
+// RevertMerge takes a merge back, through its lane.
+func (svc *Lanes) RevertMerge(ctx context.Context, s project.Location, req croft.RevertRequest) (*croft.Merge, error) {
+	m, err := svc.SubmitRevert(ctx, s.Project, req, project.NewAct())
+	if err != nil {
+		return nil, err
+	}
+	done, err := svc.AwaitMerge(ctx, m.ID)
+	return done, explain.Error("merge", "", err)
+}
+
+// SubmitRevert queues a revert of a merge that landed, as part of an act.
+func (svc *Lanes) SubmitRevert(ctx context.Context, r *project.Project, req croft.RevertRequest, a project.Act) (*journal.Merge, error) {
+	plan, was, err := svc.planRevert(ctx, r, req)
+	if err != nil {
+		return nil, err
+	}
+	if req.Target != "" && req.Target != plan.Target {
+		return nil, &croft.Error{
+			Code: croft.TargetMoved, Workspace: was.Workspace, Message: fmt.Sprintf("%s has moved since you looked", was.Target), Details: plan.Target,
+			Hint: "croft revert " + was.Workspace,
+		}
+	}
+	if m, err := svc.waitingRevert(ctx, r, was, a); m != nil || err != nil {
+		return m, err
+	}
+	text, err := svc.revertMessage(ctx, r, was, req.Message)
+	if err != nil {
+		return nil, err
+	}
+	m := &journal.Merge{
+		Merge: croft.Merge{
+			ID: project.NewID(), Kind: croft.KindRevert, Workspace: was.Workspace, WorkspaceID: was.WorkspaceID, Target: was.Target,
+			Status: croft.MergePending, State: croft.MergeQueued, Head: was.Commit, Reverts: was.ID, Later: plan.Later,
+			SubmittedAt: svc.Now(),
+		},
+		RepoID: r.ID, Act: a.ID, Undoes: a.Undoes, Base: was.Before, Text: text, Again: was.Kind == croft.KindRevert && !was.Again,
+		Part: was.Part,
+	}
+	svc.Sign(&m.Merge)
+	return m, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		return errors.Join(tx.PutMerge(*m), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, *m)))
+	})
+}
+
+// waitingRevert finds a revert of the same merge that waits already: whoever asked
+// for it may have died, and asks again.
+func (svc *Lanes) waitingRevert(ctx context.Context, r *project.Project, was journal.Merge, a project.Act) (*journal.Merge, error) {
+	waiting, err := svc.Journal.Waiting(ctx, r.ID, was.Target, -1)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range waiting {
+		if m.Kind == croft.KindRevert && m.Reverts == was.ID && m.Undoes == a.Undoes {
+			return &m, nil
+		}
+	}
+	return nil, nil
+}
+
+// revertMessage is like git's.
+func (svc *Lanes) revertMessage(ctx context.Context, r *project.Project, was journal.Merge, asked string) (string, error) {
+	if asked != "" {
+		return asked, nil
+	}
+	c, err := r.Git.ReadCommit(ctx, was.Commit)
+	if err != nil {
+		return "", err
+	}
+	subject, _, _ := strings.Cut(c.Message, "\n")
+	return fmt.Sprintf("Revert \"%s\"\n\nThis reverts commit %s.\n", subject, was.Commit), nil
+}

@@ -1,0 +1,127 @@
+// Package lifetime is the life of a service: the calls that are at work, what goes on
+// in the background, and how both end.
+//
+// A service that is closed refuses new calls, ends those that only wait, and lets those
+// that are at work finish. Calls that need too long are cancelled and undo what they
+// began.
+package lifetime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	// defaultDrain is how long End waits for calls that are at work.
+	defaultDrain = 30 * time.Second
+	// undoTime is how long calls that were cancelled may need to undo what they
+	// began. What they do not is left to the next process, as after a crash.
+	undoTime = 10 * time.Second
+)
+
+// ErrClosed says that the service was closed.
+var ErrClosed = errors.New("the service was closed")
+
+// Lifetime is the life of one service. Use New.
+type Lifetime struct {
+	ctx    context.Context // of all calls
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	mu      sync.Mutex
+	calls   int           // at work
+	closed  bool          // no call begins any more
+	closing chan struct{} // closed with it
+	drained chan struct{} // closed when no call is at work any more after that
+}
+
+// New begins a life.
+func New() *Lifetime {
+	l := &Lifetime{closing: make(chan struct{}), drained: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
+}
+
+// inCall marks the context of a call, so that what a call asks of its own service is
+// no other call.
+type inCall struct{ l *Lifetime }
+
+// Enter begins a call, which ends with leave. Its context ends with the life.
+func (l *Lifetime) Enter(ctx context.Context) (_ context.Context, leave func(), err error) {
+	if ctx.Value(inCall{l}) != nil {
+		return ctx, func() {}, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return ctx, func() {}, ErrClosed
+	}
+	l.calls++
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, inCall{l}, true))
+	stop := context.AfterFunc(l.ctx, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.calls--; l.calls == 0 && l.closed {
+			close(l.drained)
+		}
+	}, nil
+}
+
+// Closing is closed when the service is.
+func (l *Lifetime) Closing() <-chan struct{} { return l.closing }
+
+// IsClosing reports whether the service was closed.
+func (l *Lifetime) IsClosing() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
+// Go runs f in the background of a call. Wait waits for it.
+func (l *Lifetime) Go(f func()) { l.work.Go(f) }
+
+// Wait waits for what runs in the background.
+func (l *Lifetime) Wait() { l.work.Wait() }
+
+// Cancel ends the contexts of all calls.
+func (l *Lifetime) Cancel() { l.cancel() }
+
+// Close refuses further calls and waits for those that are at work: for the given
+// time, or 30 seconds, and after they were cancelled for a while more. It is false
+// where the service was closed before.
+func (l *Lifetime) Close(drain time.Duration) (isFirst bool, err error) {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return false, nil
+	}
+	l.closed = true
+	close(l.closing)
+	if l.calls == 0 {
+		close(l.drained)
+	}
+	l.mu.Unlock()
+	if drain <= 0 {
+		drain = defaultDrain
+	}
+	select {
+	case <-l.drained:
+		return true, nil
+	case <-time.After(drain):
+	}
+	l.cancel()
+	select {
+	case <-l.drained:
+		return true, nil
+	case <-time.After(undoTime):
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return true, fmt.Errorf("%d calls were still at work %v after the service was closed", l.calls, drain+undoTime)
+}

@@ -1,0 +1,103 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// StateFile is an agent's own cache at the top of a checkout. It is tolerated
+// everywhere and is nobody's work.
+const StateFile = "STATE.json"
+
+// BrokenNow is broken after a look for the directory: one that was moved is found by
+// the doctor, too.
+func (r *Project) BrokenNow(ctx context.Context, rec journal.Record, h checkout.Health) error {
+	err := Broken(rec, h)
+	to := r.Whereabouts(ctx, []journal.Record{rec})[0]
+	if told, ok := errors.AsType[*croft.Error](err); ok && to != "" && !IsStowedAt(rec, to) {
+		told.Message, told.Details, told.Hint = "its directory was moved to "+to, "", "croft doctor --fix"
+	}
+	return err
+}
+
+// Broken says what is wrong with a workspace, and what to do about it, without a
+// look for a directory that was moved.
+func Broken(rec journal.Record, h checkout.Health) error {
+	e := &croft.Error{
+		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Details: rec.Workspace.Path, Hint: "croft doctor --fix",
+		Message: map[checkout.Health]string{
+			checkout.Missing:      "its directory is not at its path: it was moved or deleted, or its drive is not mounted",
+			checkout.Unregistered: "git does not know its directory any more",
+			checkout.Foreign:      "something else lies at its path",
+			checkout.Replaced:     "its directory was replaced by another: what lies at its path is a copy",
+		}[h],
+	}
+	switch h {
+	case checkout.Unregistered:
+	case checkout.Replaced:
+		e.Hint = "croft doctor --import, if it was copied back; else move it away"
+	default:
+		e.Hint = "croft doctor"
+	}
+	return e
+}
+
+// NotFound says that there is no such workspace.
+func NotFound(op, ref string) *croft.Error {
+	return &croft.Error{
+		Code: croft.WorktreeNotFound, Op: op, Workspace: ref, Message: fmt.Sprintf("there is no workspace %q", ref), Hint: "croft list",
+	}
+}
+
+// BranchKeepsMoving says of a branch that it moves under whoever wants to commit to it.
+func BranchKeepsMoving(branch string, err error) error {
+	return &croft.Error{
+		Code: croft.WorkspaceBusy, Message: fmt.Sprintf("%s keeps moving: somebody commits to it", branch), Details: err.Error(),
+		Hint: "the same command again, when the agent is idle",
+	}
+}
+
+// Vanished explains an error by the workspace's having been removed or moved
+// meanwhile, if it was and nothing else explains the error.
+func (p *Projects) Vanished(ctx context.Context, rec journal.Record, err error) error {
+	if _, explained := errors.AsType[*croft.Error](err); err == nil || explained || ctx.Err() != nil || rec.Identity == "" || p.isAtPath(rec) {
+		return err
+	}
+	now, jerr := p.Journal.Record(context.WithoutCancel(ctx), rec.Workspace.ID)
+	if errors.Is(jerr, journal.ErrNotFound) || jerr == nil && now.Workspace.State == croft.Trashed {
+		return &croft.Error{
+			Code: croft.WorktreeNotFound, Workspace: rec.Workspace.Name, Message: fmt.Sprintf("%q was removed meanwhile", rec.Workspace.Name),
+			Details: err.Error(), Hint: "croft trash",
+		}
+	}
+	switch croft.AsError("", explain.Error("", "", err)).Code {
+	case croft.Internal, croft.GitFailed, croft.WorkspaceBroken:
+	default:
+		return err
+	}
+	return &croft.Error{
+		Code: croft.WorkspaceBusy, Workspace: rec.Workspace.Name, Message: fmt.Sprintf("%q is being removed, or was moved away", rec.Workspace.Name),
+		Details: err.Error(), Hint: "croft list",
+	}
+}
+
+// isAtPath reports whether a workspace's directory lies at its path, by its record or
+// by the ledger of what was made.
+func (p *Projects) isAtPath(rec journal.Record) bool {
+	now, err := fsx.IdentityOf(rec.Workspace.Path)
+	if err != nil {
+		return false
+	}
+	if now == fsx.Identity(rec.Identity) {
+		return true
+	}
+	r := p.opened(rec.RepoID)
+	return r != nil && r.Git != nil && r.Git.Made().Find(rec.Admin).Identity == now
+}

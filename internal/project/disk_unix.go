@@ -1,0 +1,32 @@
+//go:build unix
+
+package project
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// Writable reports whether this process may make entries in a directory.
+func Writable(dir string) bool {
+	return unix.Access(dir, unix.W_OK|unix.X_OK) == nil
+}
+
+// FreeSpace returns the free bytes and inodes for this user; a file system
+// without a fixed number of inodes has any number of them.
+func FreeSpace(dir string) (bytes, inodes int64, err error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, 0, err
+	}
+	inodes = int64(st.Ffree)
+	if st.Files == 0 {
+		inodes = 1 << 62
+	}
+	return int64(uint64(st.Bavail) * uint64(st.Bsize)), inodes, nil
+}
+
+// sameDevice reports whether a rename between two directories can work.
+func sameDevice(a, b string) bool {
+	var sa, sb unix.Stat_t
+	return unix.Stat(a, &sa) == nil && unix.Stat(b, &sb) == nil && sa.Dev == sb.Dev
+}

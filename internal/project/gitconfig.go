@@ -1,0 +1,70 @@
+package project
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// ShowConfig compares the repository's git configuration with what Croft goes by.
+func (p *Projects) ShowConfig(_ context.Context, s Location, _ croft.GitConfigRequest) (*croft.GitConfig, error) {
+	report, err := s.Git.ConfigReport()
+	if err != nil {
+		return nil, err
+	}
+	return gitConfig(report), nil
+}
+
+func gitConfig(report git.ConfigReport) *croft.GitConfig {
+	out := &croft.GitConfig{
+		Changes: []croft.GitConfigChange{}, Filters: []croft.GitConfigChange{}, Ignored: append([]string{}, report.Ignored...),
+	}
+	for _, c := range report.Changes {
+		out.Changes = append(out.Changes, croft.GitConfigChange(c))
+	}
+	for _, c := range report.Filters {
+		out.Filters = append(out.Filters, croft.GitConfigChange(c))
+	}
+	if len(out.Changes)+len(out.Filters) > 0 {
+		text, _ := json.Marshal([][]croft.GitConfigChange{out.Changes, out.Filters})
+		sum := sha256.Sum256(text)
+		out.Hash = hex.EncodeToString(sum[:])
+	}
+	return out
+}
+
+// AcceptConfig has Croft go by the repository's git configuration. An agent
+// that types it in its workspace is not the person whose word is asked for.
+func (p *Projects) AcceptConfig(ctx context.Context, s Location, req croft.AcceptGitConfigRequest) error {
+	if err := p.outside(ctx, req.Repo); err != nil {
+		return err
+	}
+	report, err := s.Git.ConfigReport()
+	if err == nil && (req.Hash == "" || gitConfig(report).Hash != req.Hash) {
+		err = &git.ConfigChangedError{Changes: append(report.Changes, report.Filters...)}
+	}
+	if err == nil {
+		err = p.UnderLock(ctx, s.Project, func() error { return s.Git.AcceptConfig(report) })
+	}
+	if err == nil {
+		err = p.Journal.Update(ctx, func(tx *journal.Tx) error { return p.Note(tx, "accept", s.ID) })
+	}
+	return err
+}
+
+// outside fails in a workspace.
+func (p *Projects) outside(ctx context.Context, dir string) error {
+	rec, err := p.WorkspaceAround(ctx, dir)
+	if err != nil || rec == nil {
+		return err
+	}
+	return &croft.Error{
+		Code: croft.ConfigChanged, Workspace: rec.Workspace.Name, Message: "nobody can accept the configuration from inside a workspace",
+		Hint: "run it in the project itself",
+	}
+}

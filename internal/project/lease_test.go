@@ -1,0 +1,38 @@
+package project
+
+import (
+	"testing"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// TestHeld: a lease protects its workspace until it expires or its owner is provably
+// gone; one that lasts as long as its owner does so while that lives.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	alive, elsewhere := Self(), Self()
+	elsewhere.Host = "another machine"
+	dead := Self()
+	if dead.Start = "never"; Liveness(dead) != proc.Dead {
+		t.Skip("this platform does not tell a process from another of its number")
+	}
+	for name, c := range map[string]struct {
+		lease croft.Lease
+		want  bool
+	}{
+		"alive":                       {croft.Lease{Owner: alive, ExpiresAt: now.Add(1)}, true},
+		"dead":                        {croft.Lease{Owner: dead, ExpiresAt: now.Add(1)}, false},
+		"elsewhere":                   {croft.Lease{Owner: elsewhere, ExpiresAt: now.Add(1)}, true},
+		"expired":                     {croft.Lease{Owner: alive, ExpiresAt: now}, false},
+		"expired, for life":           {croft.Lease{Owner: alive, ExpiresAt: now, Term: croft.TermProcess}, true},
+		"expired, for life, dead":     {croft.Lease{Owner: dead, ExpiresAt: now, Term: croft.TermProcess}, false},
+		"expired, for life elsewhere": {croft.Lease{Owner: elsewhere, ExpiresAt: now, Term: croft.TermProcess}, false},
+	} {
+		if got := IsActive(c.lease, now); got != c.want {
+			t.Errorf("%s: held is %t", name, got)
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/checkout/direct"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/provision"
+)
+
+// Project is one project that the engine works on.
+type Project struct {
+	ID        croft.ID
+	Path      string // the main checkout, the bare repository, or the plain directory
+	CommonDir string // git's common directory; empty for a plain directory
+	Config    config.Config
+	stamp     config.Stamp    // of the croft.toml that cfg is of
+	Git       *git.Repository // nil for a plain directory
+	Trees     trees
+	Dir       string       // Croft's own, below the state directory
+	locks     *flock.Queue // of the repository
+
+	Identity  fsx.Identity // of the common directory
+	MovedFrom string       // the common directory that its records speak of, if that is another one
+}
+
+// Location is a project and the place in it that a request was made from.
+type Location struct {
+	*Project
+	Place git.Place
+}
+
+// Name is what a project is called: the name of its directory.
+func (r *Project) Name() string {
+	return strings.TrimSuffix(filepath.Base(r.Path), ".git")
+}
+
+// CheckoutFor is what makes and keeps checkouts of a mode.
+func (r *Project) CheckoutFor(mode croft.Mode) checkout.Checkout {
+	if mode == croft.ModeLegacy {
+		return direct.Checkouts{}
+	}
+	return r.Trees
+}
+
+// Roles are the project's roles for agents.
+func (r *Project) Roles() provision.Roles {
+	return provision.Roles{Project: r.Path, Dir: r.Config.Roles.Dir, Files: r.Config.Roles.Files}
+}
+
+// Lock takes the repository's lock, under which registrations and refs of
+// several workspaces change together. It is held for milliseconds.
+func (r *Project) Lock(ctx context.Context) (*flock.Lock, error) {
+	if r.locks == nil {
+		return nil, nil // what is not there any more has nothing to guard
+	}
+	return r.locks.Acquire(ctx)
+}
+
+// LocateGit finds the project that a request means, and refuses what is no git
+// repository.
+func (p *Projects) LocateGit(ctx context.Context, dir string) (Location, error) {
+	s, err := p.Locate(ctx, dir)
+	if err == nil && s.Git == nil {
+		err = git.ErrNoRepository
+	}
+	return s, err
+}
+
+// Locate finds the project that a request means. A directory without git is
+// one only if a workspace was made there before.
+func (p *Projects) Locate(ctx context.Context, dir string) (Location, error) {
+	return p.LocateAs(ctx, dir, KnownPlain)
+}
+
+// LocateAs is Locate, with a choice of what becomes of a directory without git.
+func (p *Projects) LocateAs(ctx context.Context, dir string, plain PlainMode) (Location, error) {
+	if dir == "" {
+		dir = p.Dir
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(p.Dir, dir)
+	}
+	place, err := p.placeOf(ctx, dir)
+	if errors.Is(err, git.ErrNoRepository) {
+		if place, err = p.plainPlace(ctx, dir, plain); errors.Is(err, git.ErrNoRepository) {
+			r, err := p.plain(ctx, dir, plain)
+			return Location{Project: r}, err
+		}
+	} else if err == nil && p.IsPlain(place.CommonDir) {
+		place, err = standIn(place)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return Location{}, &croft.Error{Code: croft.NotARepo, Message: fmt.Sprintf("there is no directory %s", dir)}
+	}
+	if err != nil {
+		return Location{}, err
+	}
+	r, err := p.OpenOnce(ctx, place.CommonDir, func() (*Project, error) { return p.Open(ctx, place) })
+	if err != nil {
+		return Location{}, err
+	}
+	return Location{r, r.settled(place)}, nil
+}
+
+// settled is a place in a repository of which is known whether it has a main
+// checkout. Agents can write core.bare.
+func (r *Project) settled(place git.Place) git.Place {
+	if git.IsDotGit(r.CommonDir) && (place.Root == r.CommonDir) != (r.Path == r.CommonDir) {
+		return place.Rooted(r.Path)
+	}
+	return place
+}
+
+// placeOf says which repository a directory belongs to. One that is a recorded
+// workspace, or lies in one, belongs to the repository of the record, whatever
+// the agent that works there has made of it.
+func (p *Projects) placeOf(ctx context.Context, dir string) (git.Place, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return git.Place{}, err
+	}
+	rec, err := p.Journal.WorkspaceAt(ctx, real)
+	if errors.Is(err, journal.ErrNotFound) {
+		return p.Git.Discover(ctx, real)
+	}
+	if err != nil {
+		return git.Place{}, err
+	}
+	known, err := p.Journal.Repo(ctx, rec.RepoID)
+	if errors.Is(err, journal.ErrNotFound) {
+		return git.Place{}, &croft.Error{
+			Code: croft.NotARepo, Workspace: rec.Workspace.Name, Message: "the repository of this workspace is not known any more", Hint: "croft list, in the repository",
+		}
+	}
+	if err != nil {
+		return git.Place{}, err
+	}
+	if !fsx.Identity(known.Identity).IsAt(known.CommonDir) {
+		return git.Place{}, &croft.Error{
+			Code: croft.NotARepo, Workspace: rec.Workspace.Name, Message: fmt.Sprintf("the repository of this workspace is not at %s", known.Path),
+			Details: "It was moved, or its drive is not mounted.", Hint: "croft doctor --fix, in the repository",
+		}
+	}
+	place := git.PlaceAt(known.CommonDir, known.Path)
+	if err := p.Git.CheckOwner(ctx, place); err != nil {
+		return git.Place{}, err
+	}
+	place.GitDir, place.WorkDir = filepath.Join(place.CommonDir, "worktrees", rec.Admin), rec.Workspace.Path
+	if rec.Workspace.Mode == croft.ModeIsolated {
+		place.GitDir = git.IsolatedDir(p.DirOf(known.ID), rec.Admin)
+	}
+	return place, nil
+}
+
+// DirOf is the directory of Croft's own for a repository: what an agent can
+// write is not believed, so nothing that decides lies in the repository.
+func (p *Projects) DirOf(id croft.ID) string {
+	return filepath.Join(p.Settings.Config().StateDir, "repos", string(id))
+}
+
+// settingsFor are the settings with those of a directory's croft.toml.
+func (p *Projects) settingsFor(dir string) config.Config {
+	set := p.Settings.ForRepo(dir)
+	for _, text := range set.Problems() {
+		p.Notice("%s", text)
+	}
+	return set.Config()
+}
+
+// Open makes a repository known: its ID and its settings.
+func (p *Projects) Open(ctx context.Context, place git.Place) (*Project, error) {
+	if git.IsBareByAccident(place.CommonDir) {
+		place = place.Rooted(filepath.Dir(place.CommonDir)) // where its main checkout lies, whatever the configuration says
+	}
+	r := &Project{Path: place.Root, CommonDir: place.CommonDir}
+	var err error
+	if r.Identity, err = fsx.IdentityOf(place.CommonDir); err != nil {
+		return nil, err
+	}
+	known, err := p.register(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if known.CommonDir == r.CommonDir {
+		r.Path = known.Path
+		place = r.settled(place)
+	}
+	r = p.withSettings(*r)
+	r.ID, r.Dir = known.ID, p.DirOf(known.ID)
+	if known.CommonDir != r.CommonDir {
+		r.MovedFrom = known.CommonDir
+		p.Notice("the repository was at %s when it was last seen; croft doctor --fix lets its workspaces follow", known.Path)
+	}
+	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	p.NoticeOfGit(noticeOnce)
+	r.locks = flock.NewQueue(filepath.Join(r.Dir, "lock"))
+	r.Git = p.Git.At(place, r.Dir)
+	r.Trees = TreesOf(r.Git)
+	return r, nil
+}
+
+// register finds a repository by what it is: the identity of its common
+// directory, at its place or, if it was moved, at another one. One that is not
+// known is written down; what is at the place of another one that was known
+// there gets nothing of what belongs to that.
+func (p *Projects) register(ctx context.Context, r *Project) (journal.Repo, error) {
+	now := journal.Repo{CommonDir: r.CommonDir, Path: r.Path, Identity: string(r.Identity)}
+	known, err := p.Journal.RepoAt(ctx, r.CommonDir, now.Identity)
+	if err == nil && (known.Path == now.Path || isOtherForm(known, now)) {
+		return known, nil
+	}
+	if err != nil && !errors.Is(err, journal.ErrNotFound) {
+		return now, err
+	}
+	err = p.Journal.Update(ctx, func(tx *journal.Tx) error {
+		known, err = tx.RepoAt(r.CommonDir, now.Identity)
+		if errors.Is(err, journal.ErrNotFound) {
+			known, err = tx.RepoOf(now.Identity)
+		}
+		switch {
+		case err == nil && (known.CommonDir != r.CommonDir || isOtherForm(known, now)): // it was moved, or is seen through another mount
+			return nil
+		case err == nil:
+			now.ID = known.ID
+		case errors.Is(err, journal.ErrNotFound):
+			now.ID = NewID()
+		default:
+			return err
+		}
+		known = now
+		return tx.PutRepo(now, p.Now())
+	})
+	return known, err
+}
+
+// isOtherForm reports whether a repository was known with a main checkout and its
+// configuration says now that it has none, or the other way round. Agents can
+// write that, so that it stays what it was.
+func isOtherForm(known, now journal.Repo) bool {
+	return git.IsDotGit(now.CommonDir) && (known.Path == known.CommonDir) != (now.Path == now.CommonDir)
+}
+
+// DescribeRepo describes the project that a directory lies in.
+func (p *Projects) DescribeRepo(ctx context.Context, s Location, _ string) (*croft.Repo, error) {
+	out := &croft.Repo{ID: s.ID, Path: s.Path, Name: s.Name(), GitDir: s.CommonDir, IsBare: s.Place.Bare}
+	if v, err := p.Git.Version(); err == nil {
+		out.Version = v.String()
+	}
+	var err error
+	out.Branch, out.Head, err = s.Head(ctx)
+	return out, err
+}
+
+// CheckRepo says whether workspaces can be made.
+func CheckRepo(ctx context.Context, s Location, _ string) error {
+	_, head, err := s.Head(ctx)
+	if err == nil && head == "" {
+		err = NoCommits()
+	}
+	return err
+}
+
+// NoCommits says that a repository has no commit to start from.
+func NoCommits() error {
+	return &croft.Error{
+		Code: croft.NotARepo, Message: "the repository has no commit to start from",
+		Hint: `git commit --allow-empty -m "first commit"`,
+	}
+}
+
+// BranchIsThere reports whether a project has a branch.
+func BranchIsThere(ctx context.Context, s Location, branch string) (bool, error) {
+	_, err := s.Git.ReadRef(ctx, "refs/heads/"+branch)
+	if errors.Is(err, git.ErrNoRef) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Head is the branch and the commit that one stands on.
+func (s Location) Head(ctx context.Context) (branch, oid string, err error) {
+	if s.Git.NativeRefs() {
+		return s.Git.Snapshot().Head(s.Place.GitDir)
+	}
+	return s.Git.HeadOf(ctx, s.Place.GitDir)
+}

@@ -1,0 +1,102 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
+)
+
+// Act is one call, which may consist of several operations.
+type Act struct {
+	ID     croft.ID
+	Undoes croft.ID // the act that it takes back
+	Actor  string   // who acted; empty: whoever acts through this engine
+}
+
+// NewAct is the act of a new call.
+func NewAct() Act { return Act{ID: NewID()} }
+
+// Begin opens an operation; it is not written down yet.
+func (p *Projects) Begin(a Act, kind string, r *Project) (*oplog.Op, error) {
+	if kind != "remove" && r.Git != nil { // what is in the way can always go
+		if err := r.Git.CheckConfig(); err != nil {
+			return nil, err
+		}
+	}
+	return p.Ops.Open(journal.Operation{
+		ID: NewID(), Act: a.ID, Undoes: a.Undoes, Kind: kind, Actor: cmp.Or(a.Actor, p.Actor()), Repo: r.ID,
+	})
+}
+
+// FormerByID is the repository of an operation, or what is left of one whose place
+// was taken by another.
+func (p *Projects) FormerByID(ctx context.Context, id croft.ID) (*Project, error) {
+	r, err := p.ByID(ctx, id)
+	if errors.Is(err, journal.ErrNotFound) {
+		return &Project{ID: id}, nil
+	}
+	return r, err
+}
+
+// Recover finishes or takes back the operations of a repository whose owner has
+// died. It never touches one that is alive or that another process is
+// recovering. What was begun in other repositories is for those who work there,
+// and for gc.
+func (p *Projects) Recover(ctx context.Context, repo croft.ID) error {
+	r := p.opened(repo)
+	if r != nil && r.Git != nil {
+		if err := r.Git.Sweep(ctx); err != nil {
+			return err
+		}
+	}
+	if err := p.Ops.RecoverAt(ctx, repo); err != nil {
+		return err
+	}
+	if r != nil && r.Git != nil {
+		p.sweepDrafts(ctx, r)
+		if err := p.sweepKept(ctx, r); err != nil {
+			return err
+		}
+	}
+	return p.RoundRecovery(ctx, repo)
+}
+
+// RecoverElsewhere recovers what was begun in any repository.
+func (p *Projects) RecoverElsewhere(ctx context.Context, repo croft.ID) error {
+	if err := p.Ops.RecoverEverywhere(ctx, repo); err != nil {
+		return err
+	}
+	return p.RoundRecovery(ctx, "")
+}
+
+// sweepKept removes locks on checkouts that were left to whoever finishes a
+// publication, if none is left to be finished.
+func (p *Projects) sweepKept(ctx context.Context, r *Project) error {
+	ops, err := p.Journal.RunningAt(ctx, r.ID)
+	if err != nil || slices.ContainsFunc(ops, func(op journal.Operation) bool { return op.Kind == "publish" }) {
+		return err
+	}
+	return r.Git.SweepKept(ctx)
+}
+
+// ByID opens a repository that was seen before.
+func (p *Projects) ByID(ctx context.Context, id croft.ID) (*Project, error) {
+	if r := p.opened(id); r != nil && r.isThere() {
+		return r, nil
+	}
+	known, err := p.Journal.Repo(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(known.CommonDir); err != nil {
+		return &Project{ID: id, Path: known.Path, CommonDir: known.CommonDir}, nil
+	}
+	s, err := p.Locate(ctx, known.CommonDir)
+	return s.Project, err
+}

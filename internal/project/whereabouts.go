@@ -1,0 +1,292 @@
+package project
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// A directory that is not at its path may have been moved, by itself or with a
+// directory above it, or its drive may not be mounted. So it is looked for, by its
+// identity, before anything is said of it, and nothing ends because it is not
+// found.
+
+const (
+	// seekTime bounds a search: a dead network drive may lie around.
+	seekTime = 2 * time.Second
+	// seekEntries bounds how many entries a search looks at.
+	seekEntries = 50_000
+	// SeekWidth bounds how many of one directory it looks at.
+	SeekWidth = 5_000
+	// seekUp is how many directories above a place may have been renamed.
+	seekUp = 4
+)
+
+// sought is a directory that is not where it was last.
+type sought struct {
+	identity fsx.Identity
+	last     string
+	hints    []string               // where it may be
+	near     []string               // directories that it may have been moved to, beside those that it was in
+	isIt     func(path string) bool // tells, where there are no times of birth
+}
+
+// seek returns where directories are, in the same order; empty where one was not
+// found.
+func seek(ctx context.Context, list []sought) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	found := make(chan []string, 1)
+	go func() { found <- newSeeker(list).all() }()
+	select {
+	case got := <-found:
+		return got
+	case <-time.After(seekTime):
+	case <-ctx.Done():
+	}
+	return make([]string, len(list))
+}
+
+// seeker is one search.
+type seeker struct {
+	list   []sought
+	wanted map[fsx.Identity]int
+	out    []string
+	left   int // entries that may still be looked at
+	open   int // directories that were not found yet
+	names  map[string][]string
+	moved  map[string]string // directories that held one, and hold it now under another name
+}
+
+func newSeeker(list []sought) *seeker {
+	s := &seeker{
+		list: list, wanted: map[fsx.Identity]int{}, out: make([]string, len(list)), left: seekEntries,
+		names: map[string][]string{}, moved: map[string]string{},
+	}
+	for i, want := range list {
+		if want.identity != "" {
+			s.wanted[want.identity] = i
+			s.open++
+		}
+	}
+	return s
+}
+
+func (s *seeker) all() []string {
+	for _, want := range s.list {
+		for _, hint := range want.hints {
+			s.look(hint)
+		}
+	}
+	areas := []string{}
+	for _, want := range s.list {
+		up := filepath.Dir(want.last)
+		for _, dir := range append([]string{up, filepath.Dir(up)}, want.near...) {
+			if !slices.Contains(areas, dir) && filepath.Dir(dir) != dir {
+				areas = append(areas, dir)
+			}
+		}
+	}
+	var next []string
+	for _, dir := range areas {
+		for _, name := range s.entries(dir) {
+			path := filepath.Join(dir, name)
+			s.look(path)
+			next = append(next, path)
+		}
+	}
+	for _, dir := range next {
+		if s.open == 0 {
+			break
+		}
+		for _, name := range s.entries(dir) {
+			s.look(filepath.Join(dir, name))
+		}
+	}
+	for i := range s.list {
+		s.lookAbove(i)
+	}
+	return s.out
+}
+
+// lookAbove looks below the neighbours of the directories above a place: one of
+// them may be what such a directory is called now.
+func (s *seeker) lookAbove(i int) {
+	last := s.list[i].last
+	if to := s.moved[filepath.Dir(last)]; to != "" {
+		s.look(filepath.Join(to, filepath.Base(last)))
+	}
+	rest := filepath.Base(last)
+	for at, n := filepath.Dir(last), 0; n < seekUp && s.out[i] == "" && s.open > 0; n++ {
+		up := filepath.Dir(at)
+		if up == at {
+			return
+		}
+		for _, name := range s.entries(up) {
+			s.look(filepath.Join(up, name, rest))
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+		at = up
+	}
+}
+
+// entries lists the entries of a directory, once.
+func (s *seeker) entries(dir string) []string {
+	if names, ok := s.names[dir]; ok || s.left <= 0 {
+		return names
+	}
+	var names []string
+	if d, err := fsx.OpenDir(dir); err == nil {
+		names, _ = d.SomeNames(SeekWidth)
+		_ = d.Close()
+	}
+	slices.Sort(names)
+	s.names[dir] = names
+	return names
+}
+
+// look compares what lies at a path with what is wanted.
+func (s *seeker) look(path string) {
+	if s.left--; s.left < 0 || s.open == 0 || path == "" {
+		return
+	}
+	now, err := fsx.IdentityOf(path)
+	if err != nil {
+		return
+	}
+	i, ok := s.wanted[now]
+	if !ok || s.out[i] != "" {
+		return
+	}
+	dir, err := fsx.OpenDirIs(path, now) // through no link
+	if err != nil {
+		return
+	}
+	_ = dir.Close()
+	if want := s.list[i]; now.HasBirth() || want.isIt(path) {
+		s.out[i] = path
+		s.open--
+		s.moved[filepath.Dir(want.last)] = filepath.Dir(path)
+	}
+}
+
+// IsAway reports whether the directory of a workspace is not at its path.
+func (r *Project) IsAway(rec journal.Record) bool {
+	w := rec.Workspace
+	if r.Git == nil || w.Mode == croft.ModeLegacy || fsx.Identity(rec.Identity).IsAt(w.Path) {
+		return false
+	}
+	h := r.Trees.Health(SpecOf(rec))
+	return h == checkout.Missing || h == checkout.Foreign || h == checkout.Replaced
+}
+
+// soughtOf is the directory of a live workspace, to look for.
+func (r *Project) soughtOf(rec journal.Record) sought {
+	w, tree := rec.Workspace, r.Trees.At(SpecOf(rec))
+	hints := []string{tree.Named(), FollowMove(w.Path, w.Repo, r.Path), FollowMove(w.Path, filepath.Dir(w.Repo), filepath.Dir(r.Path))}
+	if made := r.TrashDirs().Find(string(w.ID)); made.Path != "" {
+		hints = append(hints, filepath.Join(made.Path, "tree"))
+	}
+	return sought{
+		identity: fsx.Identity(rec.Identity), last: w.Path, isIt: tree.Owns,
+		hints: hints, near: []string{filepath.Dir(r.Path), r.Path},
+	}
+}
+
+// Whereabouts looks for the directories of those workspaces that are not at their
+// paths. The result has a place for each record, and is empty for those that are
+// there and for those that were not found.
+func (r *Project) Whereabouts(ctx context.Context, records []journal.Record) []string {
+	out := make([]string, len(records))
+	var list []sought
+	var of []int
+	for i, rec := range records {
+		if rec.Workspace.State != croft.Trashed && rec.Workspace.State != croft.Creating && r.IsAway(rec) {
+			list, of = append(list, r.soughtOf(rec)), append(of, i)
+		}
+	}
+	for k, path := range seek(ctx, list) {
+		out[of[k]] = path
+	}
+	return out
+}
+
+// CatchUp has the record of a workspace that was moved follow it, before
+// something is done with it. One that is not found is left as it is.
+func (p *Projects) CatchUp(ctx context.Context, r *Project, rec journal.Record) (journal.Record, error) {
+	to := r.Whereabouts(ctx, []journal.Record{rec})[0]
+	if to == "" || IsStowedAt(rec, to) {
+		return rec, nil
+	}
+	err := p.UnderLock(ctx, r, func() error { return p.FollowTo(ctx, r, rec.Workspace.ID, to) })
+	if err != nil {
+		return rec, err
+	}
+	return p.Journal.Record(ctx, rec.Workspace.ID)
+}
+
+// IsStowedAt reports whether a place is that of a workspace in a trash.
+func IsStowedAt(rec journal.Record, path string) bool {
+	return filepath.Base(path) == "tree" && filepath.Base(filepath.Dir(path)) == string(rec.Workspace.ID)
+}
+
+// FollowTo writes down where the directory of a workspace is now, and lets it and
+// its registration find each other. The caller holds the repository's lock.
+func (p *Projects) FollowTo(ctx context.Context, r *Project, id croft.ID, to string) error {
+	rec, err := p.Journal.Record(ctx, id)
+	if err != nil {
+		return err
+	}
+	w := rec.Workspace
+	if w.State == croft.Trashed || w.Path == to {
+		return nil
+	}
+	dir, err := fsx.OpenDirIs(to, fsx.Identity(rec.Identity))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	rec.BaseDir = baseAfter(rec, to)
+	rec.Workspace.Path, rec.Workspace.Repo = to, r.Path
+	tree := r.Trees.At(SpecOf(rec))
+	if err := tree.Rejoin(); err != nil {
+		return err
+	}
+	if err := r.Git.Made().Put(rec.Admin, fsx.Made{Path: to, Identity: fsx.Identity(rec.Identity)}); err != nil {
+		return err
+	}
+	return p.SaveRecord(ctx, &rec, func(tx *journal.Tx) error { return tx.Emit(p.WorkspaceEvent(croft.EventWorkspaceMoved, rec)) })
+}
+
+// baseAfter is the directory that a workspace's layout keeps it in, after it was
+// moved: the same if that is still there, or what that is called now.
+func baseAfter(rec journal.Record, to string) string {
+	if rec.BaseDir == "" || fsx.IsThere(rec.BaseDir) {
+		return rec.BaseDir
+	}
+	rel, err := filepath.Rel(rec.BaseDir, rec.Workspace.Path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	if base, ok := cutPath(to, rel); ok {
+		return base
+	}
+	return ""
+}
+
+// cutPath takes a relative path off the end of another path.
+func cutPath(path, rel string) (string, bool) {
+	end := string(os.PathSeparator) + rel
+	if len(path) <= len(end) || path[len(path)-len(end):] != end {
+		return "", false
+	}
+	return path[:len(path)-len(end)], true
+}

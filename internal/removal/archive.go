@@ -1,0 +1,211 @@
+package removal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/snapshot"
+)
+
+// Archive keeps what the workspace has checked out, and the tip of its branch,
+// under refs that outlive both. It returns the tip of the branch, and what the
+// caller has to sync.
+func (svc *Removals) Archive(ctx context.Context, r *project.Project, rec journal.Record, tree *git.Worktree) (tip string, unsynced []string, err error) {
+	w := rec.Workspace
+	_, head, _ := tree.Head(ctx)
+	tip, err = r.Git.ReadRef(ctx, "refs/heads/"+w.Branch)
+	if err != nil && !errors.Is(err, git.ErrNoRef) {
+		return "", nil, err
+	}
+	// What is gone by now was archived by the process that began the removal.
+	if head == "" {
+		head = svc.Archived(ctx, r, project.ArchiveRef(w.ID), tip)
+	}
+	if tip == "" {
+		tip = svc.Archived(ctx, r, project.ArchiveBranchRef(w.ID), head)
+	}
+	var pins []journal.Pin
+	pin := func(ref, oid string) {
+		if oid != "" {
+			pins = append(pins, journal.Pin{Ref: ref, OID: oid})
+		}
+	}
+	pin(project.ArchiveRef(w.ID), head)
+	if tip != head {
+		pin(project.ArchiveBranchRef(w.ID), tip)
+	}
+	own, err := tree.KeepOwn(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	pin(project.ArchiveOwnRef(w.ID), own)
+	if tree.HasAdmin() {
+		state, err := pinState(ctx, tree, cmp.Or(head, tip))
+		if err != nil {
+			return "", nil, err
+		}
+		pin(project.ArchiveStateRef(w.ID), state)
+		if state != "" { // which is not found any more once the directory has moved
+			unsynced, err = nil, svc.Pin(ctx, r, pins...)
+			return svc.withoutLost(ctx, r, pins, tip, unsynced, err)
+		}
+	}
+	unsynced, err = svc.PinUnsynced(ctx, r, pins...)
+	return svc.withoutLost(ctx, r, pins, tip, unsynced, err)
+}
+
+// withoutLost archives what is there where a commit is not: a disk lost it, or somebody
+// deleted it. The branch stays then, as it is all that knows its name.
+func (svc *Removals) withoutLost(ctx context.Context, r *project.Project, pins []journal.Pin, tip string, unsynced []string, err error) (string, []string, error) {
+	if !errors.Is(err, object.ErrMissing) {
+		return tip, unsynced, err
+	}
+	var there []journal.Pin
+	for _, p := range pins {
+		_, err := r.Git.Info(ctx, p.OID)
+		switch {
+		case err == nil:
+			there = append(there, p)
+		case !errors.Is(err, object.ErrMissing):
+			return "", nil, err
+		case p.OID == tip:
+			tip = ""
+		}
+	}
+	return tip, nil, svc.Pin(ctx, r, there...)
+}
+
+// pinState keeps what only the registration of a workspace knows, such as what is
+// staged. That is there whether or not the directory is.
+func pinState(ctx context.Context, tree *git.Worktree, head string) (string, error) {
+	if tree.Registered() {
+		return snapshot.Pin(ctx, tree)
+	}
+	p, err := tree.WithoutFiles(head)
+	if err != nil {
+		return "", err
+	}
+	state, err := snapshot.Pin(ctx, p.Worktree)
+	if _, failed := errors.AsType[*git.Error](err); failed {
+		err = nil // an index that git cannot read keeps nothing
+	}
+	return state, errors.Join(err, p.Close())
+}
+
+// Archived is what a ref keeps, or else the other thing.
+func (svc *Removals) Archived(ctx context.Context, r *project.Project, ref, otherwise string) string {
+	if oid, err := svc.Pinned(ctx, r, ref); err == nil {
+		return oid
+	}
+	return otherwise
+}
+
+// DropArchive releases what a removed workspace was kept by. What its branch was at
+// when it was deleted stays, if the commit that is restored does not lead there.
+func (svc *Removals) DropArchive(ctx context.Context, r *project.Project, id croft.ID, restored string) error {
+	refs := []string{project.ArchiveRef(id), project.ArchiveStateRef(id), project.ArchiveOwnRef(id)}
+	kept, err := svc.Pinned(ctx, r, project.ArchiveBranchRef(id))
+	if err != nil && !errors.Is(err, git.ErrNoRef) {
+		return err
+	}
+	isBack := err == nil
+	if isBack && restored != "" && kept != restored {
+		if isBack, err = r.Git.IsAncestor(ctx, kept, restored); err != nil {
+			return err
+		}
+	}
+	if isBack {
+		refs = append(refs, project.ArchiveBranchRef(id))
+	}
+	if err := svc.Unpin(ctx, r, refs...); err != nil {
+		return err
+	}
+	return failpoint.Hit("restore.archive")
+}
+
+// secretsLock is held while a snapshot that no ref names yet is made.
+func (svc *Removals) secretsLock(id croft.ID) string {
+	return svc.Ops.LockPath("snapshot-" + string(id))
+}
+
+// holdSecrets keeps others from sweeping the files of a snapshot in the making.
+func (svc *Removals) holdSecrets(id croft.ID) (*flock.Lock, error) {
+	path := svc.secretsLock(id)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	return flock.Try(path)
+}
+
+// SweepSecrets removes the private files of snapshots that there are not: their
+// process was killed before a ref named them, or the ref is gone.
+func (svc *Removals) SweepSecrets(ctx context.Context, r *project.Project) error {
+	entries, err := os.ReadDir(svc.SecretsDir(r, ""))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	named, err := svc.namedSnapshots(ctx, r)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if id := croft.ID(entry.Name()); !named[id] {
+			if err := svc.sweepSecret(ctx, r, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// namedSnapshots are those that are pinned.
+func (svc *Removals) namedSnapshots(ctx context.Context, r *project.Project) (map[croft.ID]bool, error) {
+	named := map[croft.ID]bool{}
+	kept, err := svc.Journal.Pins(ctx, r.ID, project.ArchiveRefs)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range kept {
+		id, _ := project.PinOwner(p.Ref, project.ArchiveRefs)
+		named[id] = true
+	}
+	taken, err := svc.Journal.Pins(ctx, r.ID, project.SnapshotRefs)
+	for _, p := range taken {
+		named[croft.ID(path.Base(p.Ref))] = true
+	}
+	return named, err
+}
+
+func (svc *Removals) sweepSecret(ctx context.Context, r *project.Project, id croft.ID) error {
+	l, err := svc.holdSecrets(id)
+	if errors.Is(err, flock.ErrHeld) {
+		return nil // it is being made
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = os.Remove(l.File().Name())
+		_ = l.Unlock()
+	}()
+	// A ref may have been made until the lock was let go.
+	if named, err := svc.namedSnapshots(ctx, r); err != nil || named[id] {
+		return err
+	}
+	return fsx.RemoveOwn(svc.SecretsDir(r, id))
+}

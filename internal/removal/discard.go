@@ -1,0 +1,254 @@
+package removal
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// DiscardEach moves workspaces to the trash whose work is not wanted.
+func (svc *Removals) DiscardEach(ctx context.Context, s project.Location, req croft.DiscardRequest) ([]croft.Merge, error) {
+	if req.DryRun == croft.DryRunOn {
+		return svc.planDiscard(ctx, s, req)
+	}
+	call, err := svc.discardCall(ctx, s, req)
+	if err != nil {
+		return nil, err
+	}
+	records, err := svc.toDiscard(ctx, s, call.left(req))
+	if err != nil {
+		return nil, err
+	}
+	out := call.before
+	for _, rec := range records {
+		m, err := svc.discard(ctx, s.Project, rec, call, AgreedMode(req.Agreed, rec, croft.RemoveForce))
+		if err != nil {
+			return out, explain.About(rec.Workspace.Name, err)
+		}
+		out = append(out, *m)
+	}
+	return out, svc.endDiscard(ctx, call)
+}
+
+// planDiscard tells what a call would answer.
+func (svc *Removals) planDiscard(ctx context.Context, s project.Location, req croft.DiscardRequest) ([]croft.Merge, error) {
+	records, err := svc.toDiscard(ctx, s, req)
+	plan := []croft.Merge{}
+	for _, rec := range records {
+		m := svc.discarded(s.Project, rec, project.NewAct())
+		if err := svc.guardDiscard(ctx, s.Project, rec, AgreedMode(req.Agreed, rec, croft.RemoveForce)); err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			keepUndiscarded(&m.Merge, rec, err)
+		}
+		plan = append(plan, m.Merge)
+	}
+	return plan, err
+}
+
+// discarding is one call of Discard, which may have been made before.
+type discarding struct {
+	project.Act
+	key    journal.Key   // without a Key: nobody can repeat the call
+	isNew  bool          // the key was not used yet
+	ended  bool          // the call that used it came to its end
+	before []croft.Merge // what it discarded
+}
+
+// discardEnd is the verb under which a key says that its call came to its end.
+const discardEnd = "discarded"
+
+// discardCall finds out whether a call was made before, and finishes what was
+// begun then.
+func (svc *Removals) discardCall(ctx context.Context, s project.Location, req croft.DiscardRequest) (*discarding, error) {
+	d := &discarding{Act: project.NewAct(), before: []croft.Merge{}, isNew: true}
+	if req.Key == "" {
+		return d, nil
+	}
+	if err := layout.CheckKey(req.Key); err != nil {
+		return nil, err
+	}
+	d.key = journal.Key{Repo: s.ID, Verb: "discard", Key: req.Key, Operation: d.ID}
+	req.Repo, req.Agreed = "", nil // a call that is repeated shows what is left of it
+	d.key.Request = project.DigestOf(req)
+	used, err := svc.Journal.FindKey(ctx, s.ID, d.key.Verb, req.Key)
+	if errors.Is(err, journal.ErrNotFound) {
+		return d, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if used.Request != d.key.Request {
+		return nil, project.KeyConflict(req.Key)
+	}
+	d.ID, d.isNew = used.Operation, false
+	if _, err := svc.Journal.FindKey(ctx, s.ID, discardEnd, req.Key); err == nil {
+		d.ended = true
+	} else if !errors.Is(err, journal.ErrNotFound) {
+		return nil, err
+	}
+	done, err := svc.Journal.MergesOfAct(ctx, s.ID, d.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range done {
+		rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
+		if err == nil && rec.Workspace.State != croft.Trashed && rec.Workspace.MergeStatus == croft.MergeDiscarded && !d.ended {
+			err = svc.putAway(ctx, s.Project, rec, d.Act)
+		}
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return nil, err
+		}
+		d.before = append(d.before, m.Merge)
+	}
+	return d, nil
+}
+
+// left is what of a request is still to be done.
+func (d *discarding) left(req croft.DiscardRequest) croft.DiscardRequest {
+	if d.ended {
+		req.All = croft.ScopeNamed
+	}
+	done := func(ref string) bool {
+		return slices.ContainsFunc(d.before, func(m croft.Merge) bool { return ref == m.Workspace || ref == string(m.WorkspaceID) })
+	}
+	req.Workspaces = slices.DeleteFunc(slices.Clone(req.Workspaces), done)
+	return req
+}
+
+// endDiscard notes that a call came to its end: what is pending later is none of
+// its business.
+func (svc *Removals) endDiscard(ctx context.Context, d *discarding) error {
+	if d.key.Key == "" || d.ended {
+		return nil
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		if err := d.use(tx); err != nil {
+			return err
+		}
+		end := d.key
+		end.Verb = discardEnd
+		return tx.PutKey(end)
+	})
+}
+
+// use writes the key down, once.
+func (d *discarding) use(tx *journal.Tx) error {
+	if d.key.Key == "" || !d.isNew {
+		return nil
+	}
+	return tx.PutKey(d.key)
+}
+
+// putAway moves a discarded workspace to the trash.
+func (svc *Removals) putAway(ctx context.Context, r *project.Project, rec journal.Record, a project.Act) error {
+	_, err := svc.RemoveOne(ctx, r, rec, Spec{Event: croft.EventWorkspaceRemoved, Act: a}, croft.RemoveForce)
+	return err
+}
+
+func (svc *Removals) toDiscard(ctx context.Context, s project.Location, req croft.DiscardRequest) ([]journal.Record, error) {
+	if req.All == croft.ScopeAll {
+		live, err := svc.Journal.Live(ctx, s.ID)
+		if err != nil {
+			return nil, err
+		}
+		var pending []journal.Record
+		for _, rec := range live {
+			if rec.Workspace.MergeStatus == croft.MergePending {
+				pending = append(pending, rec)
+			}
+		}
+		return AgreedOf(req.Agreed, pending), nil
+	}
+	var records []journal.Record
+	for _, ref := range req.Workspaces {
+		rec, err := svc.Find(ctx, s, ref)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, rec)
+	}
+	return AgreedOf(req.Agreed, records), nil
+}
+
+// discard takes a workspace out of its queue and moves it to the trash. What
+// keeps it is the reason in the answer, not an error.
+func (svc *Removals) discard(ctx context.Context, r *project.Project, rec journal.Record, d *discarding, mode croft.RemoveMode) (*croft.Merge, error) {
+	w := rec.Workspace
+	m := svc.discarded(r, rec, d.Act)
+	if err := svc.guardDiscard(ctx, r, rec, mode); err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		keepUndiscarded(&m.Merge, rec, err)
+		return &m.Merge, nil
+	}
+	if w.Mode != croft.ModeLegacy { // that has no commits of its own, and may be in no repository
+		_, m.Head, _ = r.Trees.At(project.SpecOf(rec)).Head(ctx)
+	}
+	if w.MergeStatus != croft.MergeDiscarded { // else it was marked before, by a process that died
+		rec.Undiscarded = &w.MergeStatus
+	}
+	rec.Workspace.MergeStatus = croft.MergeDiscarded
+	err := svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
+		waiting, err := tx.WaitingOf(w.ID)
+		if err != nil {
+			return err
+		}
+		for _, old := range waiting {
+			if old.State != croft.MergeQueued {
+				continue
+			}
+			old.Discard(svc.Now())
+			if err := tx.PutMerge(old); err != nil {
+				return err
+			}
+		}
+		return errors.Join(d.use(tx), tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeDiscarded, m)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.isNew = false
+	if err := failpoint.Hit("discard.marked"); err != nil {
+		return nil, err
+	}
+	return &m.Merge, svc.putAway(ctx, r, rec, d.Act)
+}
+
+// guardDiscard refuses what would take something away from somebody. Uncommitted
+// work is what a discard is about; a lock is a person's word.
+func (svc *Removals) guardDiscard(ctx context.Context, r *project.Project, rec journal.Record, mode croft.RemoveMode) error {
+	if err := svc.Guard(ctx, r, rec, mode); err != nil {
+		return err
+	}
+	return r.GuardLock(rec)
+}
+
+// discarded is the record of a workspace that is discarded.
+func (svc *Removals) discarded(r *project.Project, rec journal.Record, a project.Act) journal.Merge {
+	w := rec.Workspace
+	m := journal.Merge{
+		Merge: croft.Merge{
+			ID: project.NewID(), Kind: croft.KindMerge, Workspace: w.Name, WorkspaceID: w.ID, Target: w.Target, State: croft.MergeDone,
+			Status: croft.MergeDiscarded, SubmittedAt: svc.Now(), EndedAt: svc.Now(),
+		},
+		RepoID: r.ID, Act: a.ID,
+	}
+	svc.Sign(&m.Merge)
+	return m
+}
+
+// keepUndiscarded says in an answer why a workspace stays as it is.
+func keepUndiscarded(m *croft.Merge, rec journal.Record, err error) {
+	why := croft.AsError("discard", explain.Error("discard", rec.Workspace.Name, err))
+	m.Status, m.Reason, m.Message, m.Details, m.Hint = rec.Workspace.MergeStatus, why.Code, why.Message, why.Details, why.Hint
+}

@@ -1,0 +1,291 @@
+package removal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// Guard refuses to remove a workspace if that would lose work or disturb whoever uses it.
+// If a concurrent removal explains the refusal, it fails with WorktreeNotFound.
+func (svc *Removals) Guard(ctx context.Context, r *project.Project, rec journal.Record, mode croft.RemoveMode) error {
+	err := svc.GuardNow(ctx, r, rec, mode)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	for {
+		var other croft.ID
+		gone := svc.Journal.Update(ctx, func(tx *journal.Tx) (err error) {
+			other, err = underway(tx, rec)
+			return err
+		})
+		if gone != nil {
+			return gone
+		}
+		if other == "" {
+			return err
+		}
+		if _, err := svc.Ops.Await(ctx, other, svc.Recover); err != nil {
+			return err
+		}
+	}
+}
+
+// underway finds a removal or a rewind of the workspace that has not ended, and
+// fails with WorktreeNotFound if it was removed.
+func underway(tx *journal.Tx, rec journal.Record) (croft.ID, error) {
+	now, err := tx.Record(rec.Workspace.ID)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && now.Workspace.State == croft.Trashed {
+		return "", project.NotFound("remove", rec.Workspace.Name)
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, kind := range []string{"remove", "rewind"} {
+		op, err := tx.RunningOn(kind, rec.Workspace.ID)
+		if !errors.Is(err, journal.ErrNotFound) {
+			return op.ID, err
+		}
+	}
+	return "", nil
+}
+
+// RemoveOccupied also removes a workspace that processes are at work in. They go
+// on in the trash.
+const RemoveOccupied croft.RemoveMode = "occupied"
+
+// RemoveWithWork removes a workspace that was shown with uncommitted work. Somebody
+// agreed to that, and to nothing else that protects it.
+const RemoveWithWork croft.RemoveMode = "with work"
+
+// GuardNow is Guard without a look for a concurrent removal.
+func (svc *Removals) GuardNow(ctx context.Context, r *project.Project, rec journal.Record, mode croft.RemoveMode) error {
+	w := rec.Workspace
+	if w.State == croft.Creating {
+		return project.NotReady(croft.WorkspaceBusy, rec)
+	}
+	if err := svc.guardLeases(ctx, r, w); err != nil || w.Mode == croft.ModeLegacy {
+		return err
+	}
+	if mode == RemoveOccupied {
+		return guardForeign(r, rec)
+	}
+	if found := occupants(ctx, w.Path); len(found) > 0 {
+		return occupied(found)
+	}
+	if err := guardForeign(r, rec); err != nil {
+		return err
+	}
+	if mode == croft.RemoveForce {
+		return nil
+	}
+	if err := r.GuardLock(rec); err != nil {
+		return err
+	}
+	st, err := svc.Views.StatusOf(ctx, r, rec)
+	if errors.Is(err, croft.WorkspaceBroken) {
+		if mode == RemoveWithWork && !r.IsAway(rec) {
+			return nil // that was shown: its work cannot be judged
+		}
+		return svc.GuardBroken(r, rec)
+	}
+	if err != nil {
+		return err
+	}
+	if st.Dirty() && mode != RemoveWithWork {
+		return dirty(w, st)
+	}
+	return nil
+}
+
+// gitEnds is how long gits that are at work in a workspace may take to end.
+const gitEnds = 3 * time.Second
+
+// occupants lists the processes that are at work in a workspace. If all of them are
+// gits it waits for a while: most end in a moment, and newer ones pack objects in the
+// background after a commit.
+func occupants(ctx context.Context, dir string) []proc.Occupant {
+	for end := time.Now().Add(gitEnds); ; {
+		found, _ := proc.Occupants(dir)
+		isOther := func(o proc.Occupant) bool { return o.Name != "git" }
+		if len(found) == 0 || slices.ContainsFunc(found, isOther) || time.Now().After(end) {
+			return found
+		}
+		select {
+		case <-ctx.Done():
+			return found
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// processName is how a process is called: by its program, where that can be seen.
+func processName(name string, pid int) string {
+	if name == "" {
+		return fmt.Sprintf("process %d", pid)
+	}
+	return fmt.Sprintf("%s (%d)", name, pid)
+}
+
+// processNames are the names of several, or of the first ones.
+func processNames(found []proc.Occupant) string {
+	const most = 3
+	var names []string
+	for _, o := range found[:min(len(found), most)] {
+		names = append(names, processName(o.Name, o.PID))
+	}
+	if n := len(found) - most; n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	last := len(names) - 1
+	if last == 0 {
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// occupied says who is at work in a workspace.
+func occupied(found []proc.Occupant) error {
+	is, has, it := "is", "has a file", "the process"
+	if len(found) > 1 {
+		is, has, it = "are", "have files", "the processes"
+	}
+	out := &croft.Error{
+		Code: croft.WorkspaceBusy, Message: processNames(found) + " " + is + " at work inside", Hint: "leave the directory (cd), or end " + it,
+	}
+	if !slices.ContainsFunc(found, func(o proc.Occupant) bool { return o.File == "" }) {
+		out.Message = processNames(found) + " " + has + " open for writing"
+		out.Hint = "end " + it + ", or have the file closed"
+	}
+	var lines []string
+	for _, o := range found {
+		line := processName(o.Name, o.PID)
+		if o.File != "" {
+			line += ": " + o.File
+		}
+		lines = append(lines, line)
+	}
+	out.Details = strings.Join(lines, "\n")
+	return out
+}
+
+// guardForeign refuses a path where somebody put a checkout of their own.
+func guardForeign(r *project.Project, rec journal.Record) error {
+	w := rec.Workspace
+	switch h := r.Trees.Health(project.SpecOf(rec)); h {
+	case checkout.Replaced:
+		return project.Broken(rec, h)
+	case checkout.Foreign:
+	default:
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(w.Path)
+	if err != nil {
+		return nil
+	}
+	if place, err := git.Discover(real); err != nil || place.WorkDir != real && place.Root != real {
+		return nil
+	}
+	return &croft.Error{
+		Code: croft.WorkspaceBroken, Message: "another checkout lies at its path", Details: w.Path,
+		Hint: moveAway(w),
+	}
+}
+
+// moveAway is what ends a workspace at whose path something else lies.
+func moveAway(w croft.Workspace) string {
+	return "move it away, then croft remove --force " + w.Name + ", which keeps what git has of it"
+}
+
+// GuardBroken refuses a workspace that cannot be judged. A directory that is not
+// seen may come back.
+func (svc *Removals) GuardBroken(r *project.Project, rec journal.Record) error {
+	h := r.Trees.Health(project.SpecOf(rec))
+	err := project.Broken(rec, h)
+	if told, ok := errors.AsType[*croft.Error](err); ok && h == checkout.Missing {
+		told.Hint = "bring it back; if it was deleted: croft remove --force " + rec.Workspace.Name + ", which keeps what git has of it"
+	} else if ok && h == checkout.Foreign {
+		told.Hint = moveAway(rec.Workspace)
+	}
+	return err
+}
+
+func (svc *Removals) guardLeases(ctx context.Context, r *project.Project, w croft.Workspace) error {
+	leases, err := svc.Journal.Leases(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	me := project.Self()
+	for _, l := range leases[w.ID] {
+		if project.IsActive(l, svc.Now()) && l.Owner != me {
+			return Leased(l)
+		}
+	}
+	return nil
+}
+
+// Leased says who holds a lease on a workspace.
+func Leased(l croft.Lease) error {
+	who := processName(project.OwnerName(l.Owner), l.Owner.PID)
+	if l.Term == croft.TermProcess {
+		return &croft.Error{
+			Code: croft.WorkspaceBusy, Message: who + " holds a lease as long as it lives",
+			Hint: "croft hold --release " + string(l.ID),
+		}
+	}
+	return &croft.Error{
+		Code: croft.WorkspaceBusy, Message: who + " holds a lease until " + l.ExpiresAt.Format(time.RFC3339),
+		Hint: "end the process, or wait until the lease has expired",
+	}
+}
+
+// guardLate refuses a workspace that has commits which came after what is known of
+// it: on its branch, or under a HEAD that was moved elsewhere.
+func (svc *Removals) guardLate(ctx context.Context, r *project.Project, rec journal.Record, known, tip string) error {
+	_, head, err := r.Trees.At(project.SpecOf(rec)).Head(ctx)
+	if err != nil {
+		return err
+	}
+	for _, now := range []string{head, tip} {
+		if now == known || now == "" {
+			continue
+		}
+		n, _, err := r.Git.AheadBehind(ctx, now, known)
+		if err != nil {
+			return err
+		}
+		return &croft.Error{
+			Code: croft.WorkspaceDirty, Message: project.Count(n, "commit") + " came after what was merged", Details: now,
+			Hint: "croft merge " + rec.Workspace.Name,
+		}
+	}
+	return nil
+}
+
+func dirty(w croft.Workspace, st *croft.Status) error {
+	message := fmt.Sprintf("%d files are not committed", len(st.Paths))
+	if len(st.Paths) == 1 {
+		message = "1 file is not committed"
+	}
+	if st.Ahead > 0 {
+		message += fmt.Sprintf(", %d commits are not in %s", st.Ahead, w.Target)
+	}
+	shown := st.Paths
+	if len(shown) > 20 {
+		shown = append(slices.Clone(shown[:20]), fmt.Sprintf("and %d more", len(st.Paths)-20))
+	}
+	return &croft.Error{
+		Code: croft.WorkspaceDirty, Message: message, Details: strings.Join(shown, "\n"), Hint: "croft remove --yes " + w.Name,
+	}
+}

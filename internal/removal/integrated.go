@@ -1,0 +1,117 @@
+package removal
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/merge"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// Integrated reports whether everything that a workspace committed is in its
+// target. What cannot be proven is not, and what was taken back there is in the
+// target's history only.
+func (svc *Removals) Integrated(ctx context.Context, r *project.Project, rec journal.Record) (bool, error) {
+	if r.Git == nil || rec.Workspace.Target == "" {
+		return false, nil
+	}
+	reverts, err := svc.TakenBack(ctx, rec.Workspace.ID, rec.Workspace.Target)
+	if err != nil || len(reverts) > 0 {
+		return false, err
+	}
+	target, err := r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Target)
+	if errors.Is(err, git.ErrNoRef) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var tips []string
+	if rec.Workspace.State != croft.Trashed {
+		_, head, err := r.Trees.At(project.SpecOf(rec)).Head(ctx)
+		if _, unknown := errors.AsType[*git.PrivateError](err); unknown {
+			return false, nil
+		}
+		if err == nil && head != "" {
+			tips = append(tips, head)
+		}
+	} else if rec.Trash != nil {
+		tips = append(tips, rec.Trash.Tip)
+		if head, err := svc.Pinned(ctx, r, project.ArchiveRef(rec.Workspace.ID)); err == nil && head != rec.Trash.Tip {
+			tips = append(tips, head)
+		}
+		own, isAlone, err := svc.ownTips(ctx, r, rec.Workspace.ID)
+		if err != nil || isAlone {
+			return false, err
+		}
+		tips = append(tips, own...)
+	}
+	if tip, err := r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch); err == nil {
+		tips = append(tips, tip)
+	}
+	if len(tips) == 0 {
+		return false, nil
+	}
+	tips = append(tips, r.Trees.At(project.SpecOf(rec)).OwnTips()...)
+	for _, tip := range tips {
+		if how, err := r.Git.Integrated(ctx, tip, target); err != nil || how == git.NotIntegrated {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// ownTips are the commits that the agent of a removed isolated workspace had beside
+// its branch, and whether it had something else that the project has nowhere, such as
+// an annotated tag.
+func (svc *Removals) ownTips(ctx context.Context, r *project.Project, id croft.ID) (tips []string, isAlone bool, err error) {
+	own, err := svc.Pinned(ctx, r, project.ArchiveOwnRef(id))
+	if errors.Is(err, git.ErrNoRef) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	c, err := r.Git.ReadCommit(ctx, own)
+	if err != nil {
+		return nil, false, err
+	}
+	isAlone, err = r.Git.HasAlone(ctx, own)
+	return c.Parents, isAlone, err
+}
+
+// TakenBack lists the reverts by which a target is without the work of a workspace,
+// the first first.
+func (svc *Removals) TakenBack(ctx context.Context, workspace croft.ID, target string) ([]merge.Revert, error) {
+	landed, err := svc.Journal.LandedOn(ctx, workspace, target)
+	if err != nil {
+		return nil, err
+	}
+	var reverts []merge.Revert
+	for _, m := range inForce(landed) {
+		reverts = append(reverts, merge.Revert{Commit: m.Commit, Reverted: m.Head})
+	}
+	return reverts, nil
+}
+
+// inForce finds the reverts among what landed of a workspace's work, in that order,
+// that nothing has made up for: a merge brings back all that was taken back before,
+// and the revert of a revert what that one took.
+func inForce(landed []journal.Merge) []journal.Merge {
+	var reverts []journal.Merge
+	for _, m := range landed {
+		switch {
+		case m.Kind != croft.KindRevert:
+			reverts = nil
+		case m.Again:
+			reverts = slices.DeleteFunc(reverts, func(r journal.Merge) bool { return r.ID == m.Reverts })
+		default:
+			reverts = append(reverts, m)
+		}
+	}
+	return reverts
+}

@@ -1,0 +1,341 @@
+package removal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// RemoveRequested moves workspaces to the trash and answers for each.
+func (svc *Removals) RemoveRequested(ctx context.Context, s project.Location, req croft.RemoveRequest) (*croft.RemoveResult, error) {
+	res := &croft.RemoveResult{Removed: []croft.Removed{}}
+	records, err := svc.toRemove(ctx, s, req, res)
+	if err != nil {
+		return nil, err
+	}
+	how := Spec{Branch: req.Branch, Event: croft.EventWorkspaceRemoved, Act: project.NewAct()}
+	for _, rec := range records {
+		done, err := svc.removeAgreed(ctx, s.Project, rec, how, req)
+		if errors.Is(err, croft.WorktreeNotFound) { // somebody else was faster
+			res.Unknown = append(res.Unknown, rec.Workspace.Name)
+			continue
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return res, explain.About(rec.Workspace.Name, err)
+			}
+			res.Kept = append(res.Kept, project.KeptBecause(rec, err))
+			continue
+		}
+		res.Removed = append(res.Removed, *done)
+	}
+	svc.NoticeTrash(ctx, s.Project)
+	return res, nil
+}
+
+// Spec is what a remove operation is going to do. It is written down before
+// anything is done, so that another process can finish it.
+type Spec struct {
+	Branch croft.BranchMode `json:"branch,omitempty"`
+	Dir    string           `json:"dir,omitempty"` // where the workspace goes
+	Event  string           `json:"event"`
+	// Head is what the workspace's work is expected to end with, if that is
+	// known. A workspace with later commits is kept.
+	Head string `json:"head,omitempty"`
+
+	Act      project.Act `json:"-"`
+	Occupied bool        `json:"-"` // it goes although processes are at work in it
+}
+
+// RemoveOne removes a workspace whose guards let it go.
+func (svc *Removals) RemoveOne(ctx context.Context, r *project.Project, rec journal.Record, how Spec, mode croft.RemoveMode) (*croft.Removed, error) {
+	rec, err := svc.CatchUp(ctx, r, rec)
+	if err != nil {
+		return nil, err
+	}
+	if err := svc.Guard(ctx, r, rec, mode); err != nil {
+		return nil, err
+	}
+	op, err := svc.Begin(how.Act, "remove", r)
+	if err != nil {
+		return nil, err
+	}
+	defer op.Close()
+	if rec.Workspace.Mode != croft.ModeLegacy {
+		if how.Dir, err = project.TrashDir(r, rec); err != nil {
+			return nil, err
+		}
+	}
+	op.Workspaces, op.Names = []croft.ID{rec.Workspace.ID}, []string{rec.Workspace.Name}
+	if err := svc.beginRemoval(ctx, op, rec, how, mode); err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("remove.journalled"); err != nil {
+		return nil, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	out, err := svc.ApplyRemoval(ctx, r, op, rec, how)
+	if err == nil {
+		return out, nil
+	}
+	if fsx.IsThere(rec.Workspace.Path) && !isStowed(rec, how.Dir) {
+		// Nothing was moved: the caller is told that the workspace is kept, so
+		// nobody may finish the removal later.
+		err = errors.Join(err, svc.keep(ctx, r, op, rec, err.Error()))
+	}
+	return nil, err
+}
+
+// isStowed reports whether the workspace's directory was moved already.
+func isStowed(rec journal.Record, dir string) bool {
+	return dir != "" && fsx.Identity(rec.Identity).IsAt(filepath.Join(dir, "tree"))
+}
+
+// keep ends a removal that did not come to move anything.
+func (svc *Removals) keep(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, reason string) error {
+	if r.Git != nil && rec.Workspace.Mode != croft.ModeLegacy {
+		if err := svc.UnderLock(ctx, r, func() error { return svc.DropArchive(ctx, r, rec.Workspace.ID, "") }); err != nil {
+			return err // the next one finishes the removal after all
+		}
+	}
+	var how Spec
+	if json.Unmarshal(op.Input, &how) == nil {
+		project.RemoveEmpty(how.Dir)
+	}
+	return op.Undone(ctx, reason)
+}
+
+// errUnderway says that another operation on the same workspace has not ended.
+var errUnderway = errors.New("another operation is under way")
+
+// beginRemoval writes a removal down. If another one is under way, it waits
+// until that has ended, and then there is nothing left to remove.
+func (svc *Removals) beginRemoval(ctx context.Context, op *oplog.Op, rec journal.Record, how Spec, mode croft.RemoveMode) error {
+	for {
+		var other croft.ID
+		err := op.Write(ctx, how, func(tx *journal.Tx) (err error) {
+			if other, err = underway(tx, rec); err != nil {
+				return err
+			}
+			if other != "" {
+				return errUnderway
+			}
+			return svc.withdrawMerges(tx, rec.Workspace, mode)
+		})
+		if !errors.Is(err, errUnderway) {
+			return err
+		}
+		if _, err := svc.Ops.Await(ctx, other, svc.Recover); err != nil {
+			return err
+		}
+	}
+}
+
+// ApplyRemoval does what the journal says. Every step may have been done
+// before, by a process that died.
+func (svc *Removals) ApplyRemoval(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, how Spec) (*croft.Removed, error) {
+	if rec.Workspace.Mode == croft.ModeLegacy || r.Git == nil {
+		return svc.forget(ctx, op, rec, how)
+	}
+	// The record changes under the same lock as the disk: whoever holds it next
+	// sees that the path is free, or that the workspace is gone.
+	l, err := r.Lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Unlock()
+	if rec, err = svc.Journal.Record(ctx, rec.Workspace.ID); err != nil {
+		return nil, err
+	}
+	w := rec.Workspace
+	out := &croft.Removed{ID: w.ID, Name: w.Name}
+	if w.State == croft.Trashed { // another process was faster
+		return out, svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.End(op.ID, journal.OpDone, "", svc.Now()) })
+	}
+	live := rec
+	rec.Workspace.State = croft.Trashed
+	rec.Trash = &journal.Trash{RemovedAt: svc.Now(), ExpiresAt: svc.Now().Add(time.Duration(r.Config.Trash.Retention))}
+	if err := svc.stow(ctx, r, live, how, &rec); err != nil {
+		return nil, err
+	}
+	if rec.Trash.Dir != "" {
+		out.Trash = w.ID
+	}
+	if rec.Trash.BranchGone {
+		out.Branch = w.Branch
+	}
+	return out, svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error { return svc.endRemoval(tx, op, rec, how) })
+}
+
+// forget removes a workspace that has nothing of its own on disk: the record.
+func (svc *Removals) forget(ctx context.Context, op *oplog.Op, rec journal.Record, how Spec) (*croft.Removed, error) {
+	rec.Workspace.State = croft.Trashed
+	rec.Trash = &journal.Trash{RemovedAt: svc.Now(), ExpiresAt: svc.Now(), Purged: true}
+	rec.Generation++
+	return &croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name}, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		return errors.Join(tx.Put(rec), svc.endRemoval(tx, op, rec, how))
+	})
+}
+
+func (svc *Removals) endRemoval(tx *journal.Tx, op *oplog.Op, rec journal.Record, how Spec) error {
+	return errors.Join(
+		tx.DropLeases(rec.Workspace.ID),
+		tx.Emit(svc.WorkspaceEvent(how.Event, rec)),
+		tx.End(op.ID, journal.OpDone, "", svc.Now()),
+	)
+}
+
+// stow pins the commits, moves the directory away and ends the registration;
+// then the branch goes. The caller holds the repository's lock.
+func (svc *Removals) stow(ctx context.Context, r *project.Project, live journal.Record, how Spec, trashed *journal.Record) error {
+	tree, trash := r.Trees.At(project.SpecOf(live)), trashed.Trash
+	tip, pinned, err := svc.Archive(ctx, r, live, tree)
+	if err == nil && how.Head != "" && !isStowed(live, how.Dir) {
+		err = svc.guardLate(ctx, r, live, how.Head, tip)
+	}
+	if err != nil {
+		return err
+	}
+	trash.Tip = tip
+	if err := failpoint.Hit("remove.archived"); err != nil {
+		return err
+	}
+	into, err := r.MakeTrashDir(how.Dir)
+	if err != nil {
+		return err
+	}
+	if err := failpoint.Hit("remove.trash"); err != nil {
+		return err
+	}
+	trash.Identity = string(into)
+	if within, err := fsx.IdentityOf(filepath.Dir(how.Dir)); err == nil {
+		trash.Within = string(within)
+	}
+	spec := project.SpecOf(live)
+	spec.StowedIn = into
+	var dropped []string
+	err = r.Trees.StowWhile(spec, how.Dir, func() error {
+		// The directory is in its place, and its commits are pinned, before the
+		// branch goes.
+		err := fsx.SyncAll(append(pinned, how.Dir, filepath.Dir(how.Dir), filepath.Dir(filepath.Dir(how.Dir)), filepath.Dir(live.Workspace.Path))...)
+		if err == nil {
+			err = failpoint.Hit("remove.moved")
+		}
+		if err == nil {
+			trash.BranchGone, dropped, err = svc.dropRefs(ctx, r, live, how, tip)
+		}
+		if err == nil {
+			trash.Dir = how.Dir
+		}
+		return err
+	})
+	if err == nil {
+		err = fsx.SyncAll(append(dropped, how.Dir, filepath.Join(how.Dir, "admin"), filepath.Dir(tree.Admin))...)
+	}
+	if err != nil {
+		return err
+	}
+	if dir, err := project.OpenTrashDir(&journal.Trash{Dir: how.Dir, Identity: trash.Identity}); err == nil {
+		isEmpty := dir.IsEmpty()
+		_ = dir.Close()
+		if isEmpty { // the workspace was gone
+			trash.Dir, trash.Identity, trash.Within = "", "", ""
+			project.RemoveEmpty(how.Dir)
+		}
+	}
+	return failpoint.Hit("remove.stowed")
+}
+
+// dropRefs deletes the refs that only a live workspace has: the pin of its
+// base, and its branch if that is wanted and may be. It reports whether the
+// branch is gone, and what the caller has to sync.
+func (svc *Removals) dropRefs(ctx context.Context, r *project.Project, rec journal.Record, how Spec, tip string) (gone bool, unsynced []string, err error) {
+	var updates []git.RefUpdate
+	for _, ref := range []string{project.BaseRef(rec.Workspace.ID), project.HeldRef(rec.Workspace.ID)} {
+		oid, err := r.Git.ReadRef(ctx, ref)
+		if err == nil {
+			updates = append(updates, git.RefUpdate{Ref: ref, Old: oid})
+		} else if !errors.Is(err, git.ErrNoRef) {
+			return false, nil, err
+		}
+	}
+	if how.Branch == croft.BranchDelete && rec.OwnsBranch {
+		var branch []git.RefUpdate
+		if branch, gone, err = project.BranchDeletion(ctx, r, rec, tip); err != nil {
+			return false, nil, err
+		}
+		unsynced, err = r.Git.MoveRefs(ctx, append(branch, updates...)...)
+		if !errors.Is(err, git.KindRefStale) {
+			return gone && err == nil, unsynced, err
+		}
+		// The branch moved: somebody is using it.
+	}
+	unsynced, err = r.Git.MoveRefs(ctx, updates...)
+	return false, unsynced, err
+}
+
+// RecoverRemove finishes a removal: the workspace was allowed to go, and half
+// a removal is worse than a whole one.
+func (svc *Removals) RecoverRemove(ctx context.Context, r *project.Project, op *oplog.Op) error {
+	var how Spec
+	if err := json.Unmarshal(op.Input, &how); err != nil {
+		return err
+	}
+	for _, id := range op.Workspaces {
+		rec, err := svc.Journal.Record(ctx, id)
+		if err != nil {
+			return err
+		}
+		if r.Git == nil && rec.Workspace.Mode != croft.ModeLegacy {
+			return nil // the repository is not there, and may come back
+		}
+		if r.Git != nil {
+			refs := []string{project.ArchiveRef(id), project.ArchiveBranchRef(id), project.ArchiveStateRef(id), project.ArchiveOwnRef(id), project.BaseRef(id), project.HeldRef(id)}
+			if rec.OwnsBranch && rec.Workspace.Branch != "" {
+				refs = append(refs, "refs/heads/"+rec.Workspace.Branch)
+			}
+			r.Git.DropRemains(op.StartedAt, refs...)
+		}
+		_, err = svc.ApplyRemoval(ctx, r, op, rec, how)
+		kept := errors.Is(err, checkout.ErrOther) || errors.Is(err, croft.WorkspaceDirty)
+		if kept && !isStowed(rec, how.Dir) { // whoever asked finds it when they ask again
+			err = svc.keep(ctx, r, op, rec, err.Error())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// NoticeTrash tells whoever removes something that work is going to be deleted
+// from the trash. That it cannot be told is no reason to fail.
+func (svc *Removals) NoticeTrash(ctx context.Context, r *project.Project) {
+	records, err := svc.Journal.Announced(ctx, r.ID)
+	if err != nil {
+		return
+	}
+	for _, rec := range records {
+		t := rec.Trash
+		if t == nil || t.Purged || t.PurgeAt.IsZero() || t.Stays != "" {
+			continue
+		}
+		when := "at " + t.PurgeAt.Local().Format(time.DateTime)
+		if !t.PurgeAt.After(svc.Now()) {
+			when = "with the next croft gc"
+		}
+		svc.Notice("%s goes from the trash %s, and is not in its target; before that: croft restore %s", rec.Workspace.Name, when, rec.Workspace.ID)
+	}
+}

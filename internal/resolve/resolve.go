@@ -1,0 +1,189 @@
+package resolve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/merge"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// ResolveConflicts merges the target into a workspace and leaves the conflicts to its agent.
+func (svc *Resolver) ResolveConflicts(ctx context.Context, s project.Location, rec journal.Record, req croft.MergeRequest) (*croft.Resolution, error) {
+	w := rec.Workspace
+	if w.Mode == croft.ModeLegacy {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the agent wrote in the project itself; there is nothing to resolve"}
+	}
+	if h := s.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
+		return nil, s.BrokenNow(ctx, rec, h)
+	}
+	var err error
+	out := &croft.Resolution{}
+	if out.Target, err = svc.BranchOf(ctx, s.Project, cmp.Or(req.Target, w.Target)); err != nil {
+		return nil, err
+	}
+	if out.Commit, err = s.Git.ReadRef(ctx, "refs/heads/"+out.Target); err != nil {
+		return nil, project.TargetNotFound(out.Target, err)
+	}
+	tree := s.Trees.At(project.SpecOf(rec))
+	if what := tree.Progress(); what != "" {
+		return nil, &croft.Error{
+			Code: croft.InProgress, Message: fmt.Sprintf("a %s is in progress in the workspace", what), Details: w.Path,
+			Hint: "croft merge " + w.Name,
+		}
+	}
+	if err := svc.RequireBranch(ctx, s.Project, rec); err != nil {
+		return nil, err
+	}
+	// What was not committed must not be lost in the merge, so it is committed,
+	// and the whole state is saved, with what git ignores and would overwrite.
+	inTheWay, err := svc.inTheWay(ctx, s.Project, rec, out.Commit)
+	if err != nil {
+		return nil, err
+	}
+	before, err := svc.Rewinds.SaveAlso(ctx, s.Project, rec, inTheWay)
+	if err != nil {
+		return nil, svc.Vanished(ctx, rec, err)
+	}
+	op, err := svc.beginResolve(ctx, s.Project, rec, *before)
+	if err != nil {
+		return nil, err
+	}
+	defer op.Close()
+	err = svc.bringTarget(ctx, s.Project, rec, out, func(head string) error { return svc.noteMerging(ctx, op, *before, head) })
+	if err := svc.endResolve(ctx, s.Project, op, err); err != nil {
+		return nil, err
+	}
+	view, err := svc.Views.ViewOf(ctx, s.Project, w.ID)
+	if err != nil {
+		return nil, err
+	}
+	out.Workspace = *view
+	return out, nil
+}
+
+// inTheWay are patterns of what lies in a workspace where a commit has files that
+// the workspace's own last commit has not. Git merges over it if it ignores it.
+func (svc *Resolver) inTheWay(ctx context.Context, r *project.Project, rec journal.Record, commit string) ([]string, error) {
+	_, head, err := r.Trees.At(project.SpecOf(rec)).Head(ctx)
+	if err != nil || head == "" {
+		return nil, err
+	}
+	changes, err := r.Git.Diff(ctx, head, commit)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]bool{}
+	for _, c := range changes {
+		if !c.Adds() {
+			continue
+		}
+		at := rec.Workspace.Path
+		parts := strings.Split(c.Path, "/")
+		for i, part := range parts {
+			at = filepath.Join(at, part)
+			info, err := os.Lstat(at)
+			if err != nil {
+				break
+			}
+			if i == len(parts)-1 || !info.IsDir() {
+				found["/"+git.LiteralPattern(strings.Join(parts[:i+1], "/"))] = true
+				break
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// bringTarget commits what a workspace holds and merges the target into it. It
+// calls merging with the commit of the work before git changes the checkout.
+func (svc *Resolver) bringTarget(ctx context.Context, r *project.Project, rec journal.Record, out *croft.Resolution, merging func(head string) error) error {
+	id := rec.Workspace.ID
+	head, paths, err := svc.commitAndBringIn(ctx, r, rec, out, merging)
+	if err != nil {
+		return svc.Vanished(ctx, rec, project.ExplainBranch(rec, err))
+	}
+	for _, p := range paths {
+		out.Conflicts = append(out.Conflicts, croft.ConflictedPath{Path: p})
+	}
+	return svc.Commits.NoteConflicts(ctx, r, id, out.Commit, head, paths)
+}
+
+// resolveTries is how often an agent may stage or write something between the
+// commit of its work and the merge of the target.
+const resolveTries = 3
+
+// commitAndBringIn commits the work of a workspace and merges the target in. It
+// returns the commit of the work, and the paths in conflict.
+func (svc *Resolver) commitAndBringIn(ctx context.Context, r *project.Project, rec journal.Record, to *croft.Resolution, merging func(head string) error) (head string, conflicts []string, err error) {
+	for try := 1; ; try++ {
+		if head, to.HeldBack, err = svc.Commits.Commit(ctx, r, rec, ""); err != nil {
+			return "", nil, err
+		}
+		if err := merging(head); err != nil {
+			return "", nil, err
+		}
+		conflicts, err = svc.bringIn(ctx, r, rec, journal.Merge{
+			Merge: croft.Merge{Kind: croft.KindMerge, WorkspaceID: rec.Workspace.ID, Target: to.Target, Head: head},
+		}, to.Commit)
+		unclean, ok := errors.AsType[*git.UncleanError](err)
+		if !ok {
+			return head, conflicts, err
+		}
+		if try == resolveTries {
+			return "", nil, &croft.Error{
+				Code: croft.WorkspaceDirty, Message: fmt.Sprintf("files that are not committed are in the way of what %s has", to.Target),
+				Details: cmp.Or(strings.Join(unclean.Files, "\n"), err.Error()), Hint: "git -C " + rec.Workspace.Path + " status",
+			}
+		}
+	}
+}
+
+// bringIn merges a target's tip into a workspace, and returns the paths in
+// conflict. If the work was taken back there, that is undone, as it is when the
+// work is merged again: else it would be taken back here too.
+func (svc *Resolver) bringIn(ctx context.Context, r *project.Project, rec journal.Record, m journal.Merge, tip string) ([]string, error) {
+	tree, branch := r.Trees.At(project.SpecOf(rec)), rec.Workspace.Branch
+	id, err := r.Git.Identity(ctx)
+	if err != nil {
+		return nil, err
+	}
+	it := merge.Item{Kind: m.Kind, Head: m.Head}
+	if it.TakenBack, err = svc.Removals.TakenBack(ctx, m.WorkspaceID, m.Target); err != nil {
+		return nil, err
+	}
+	if len(it.TakenBack) == 0 {
+		return tree.BringIn(ctx, git.BringIn{Branch: branch, Commit: tip, Name: m.Target, Identity: id})
+	}
+	attempts, err := r.Git.Attempts(git.OnDisk)
+	if err != nil {
+		return nil, err
+	}
+	defer attempts.Close()
+	stack := merge.Stacker{Attempts: attempts, Identity: id, Now: svc.Clock}
+	again, err := stack.Again(ctx, tip, it)
+	if err != nil {
+		return nil, err
+	}
+	release, err := attempts.Keep(ctx, again.Commit)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	in := git.BringIn{Branch: branch, Commit: again.Commit, As: tip, Name: m.Target, Identity: id}
+	for _, c := range again.Conflicts {
+		in.Marked = append(in.Marked, git.Marked{Path: c.Path, Undone: c.Revert.Commit})
+	}
+	return tree.BringIn(ctx, in)
+}

@@ -1,0 +1,128 @@
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/merge"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// ApplyParts brings the chosen part of a review to its target.
+func (svc *Reviews) ApplyParts(ctx context.Context, s project.Location, req croft.ApplyRequest) (*croft.Merge, error) {
+	key := journal.Key{Repo: s.ID, Verb: "apply", Key: req.Key}
+	req.Repo = ""
+	m, err := svc.Lanes.Once(ctx, &key, req, func() (*croft.Merge, error) { return svc.submitApply(ctx, s.Project, req, key) })
+	if err != nil {
+		return nil, err
+	}
+	return svc.Lanes.AwaitMerge(ctx, m.ID)
+}
+
+// submitApply makes a commit of what was chosen and puts it in the queue.
+func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req croft.ApplyRequest, key journal.Key) (*croft.Merge, error) {
+	work, err := svc.readReview(ctx, r, req.Review)
+	if err != nil {
+		return nil, err
+	}
+	if req.Workspace != "" && req.Workspace != work.Workspace && req.Workspace != string(work.WorkspaceID) {
+		return nil, &croft.Error{
+			Code: croft.InvalidRequest, Message: fmt.Sprintf("the review is of %q", work.Workspace), Hint: "croft review " + req.Workspace,
+		}
+	}
+	choices, err := merge.Choose(work.Files, req.Paths, req.Hunks)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.Git.ReadRef(ctx, "refs/heads/"+work.Target); err != nil {
+		return nil, project.TargetNotFound(work.Target, err)
+	}
+	if err := svc.RefuseIsolatedTarget(ctx, r, croft.Merge{Workspace: work.Workspace, Target: work.Target}); err != nil {
+		return nil, err
+	}
+	m := journal.Merge{
+		Merge: croft.Merge{
+			ID: project.NewID(), Kind: croft.KindApply, Workspace: work.Workspace, WorkspaceID: work.WorkspaceID, Target: work.Target, Review: work.ID,
+			Status: croft.MergePending, State: croft.MergeQueued, SubmittedAt: svc.Now(), HeldBack: work.HeldBack,
+		},
+		RepoID: r.ID, Act: project.NewID(), Text: req.Message, Base: work.Base, Seen: work.TargetCommit, Part: true,
+	}
+	svc.Sign(&m.Merge)
+	if m.Text == "" && isAll(work.Files, choices) {
+		m.Text = "Apply " + work.Workspace
+	}
+	if m.Head, err = svc.keepPart(ctx, r, work, choices, m.ID); err != nil {
+		return nil, err
+	}
+	if err := svc.keepSubmodules(ctx, r, work.WorkspaceID, m.Head); err != nil {
+		return nil, err
+	}
+	return &m.Merge, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		if key.Key != "" {
+			key.Operation = m.ID
+			if err := tx.PutKey(key); err != nil {
+				return err
+			}
+		}
+		return errors.Join(tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
+	})
+}
+
+// keepSubmodules makes sure that the commits of submodules which a commit of a
+// workspace's work names can be had without the workspace, if that is still there.
+func (svc *Reviews) keepSubmodules(ctx context.Context, r *project.Project, workspace croft.ID, commit string) error {
+	rec, err := svc.Journal.Record(ctx, workspace)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State != croft.Ready {
+		return nil
+	}
+	if err != nil || r.Trees.Health(project.SpecOf(rec)) != checkout.Intact {
+		return err
+	}
+	return r.Trees.At(project.SpecOf(rec)).KeepSubmodules(ctx, commit)
+}
+
+// isAll reports whether nothing of a review was left out.
+func isAll(files []croft.ReviewFile, choices []merge.Choice) bool {
+	return len(files) == len(choices) && !slices.ContainsFunc(choices, func(c merge.Choice) bool { return len(c.Hunks) > 0 })
+}
+
+// keepPart makes a commit of a review's base with what was chosen, and keeps it
+// for the lane.
+func (svc *Reviews) keepPart(ctx context.Context, r *project.Project, work *croft.Review, choices []merge.Choice, id croft.ID) (string, error) {
+	attempts, err := r.Git.Attempts(git.OnDisk)
+	if err != nil {
+		return "", err
+	}
+	defer attempts.Close()
+	base, err := attempts.ReadCommit(ctx, work.Base)
+	if err != nil {
+		return "", err
+	}
+	tree, err := merge.PartTree(ctx, attempts, base.Tree, choices)
+	if err != nil {
+		return "", err
+	}
+	head, err := attempts.Commit(ctx, object.Commit{
+		Tree: tree, Parents: []string{work.Base}, Signature: svc.croftSignature(), Message: "Part of " + work.Workspace,
+	}, git.Identity{})
+	if err != nil {
+		return "", err
+	}
+	release, err := attempts.Keep(ctx, head)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	if err := svc.Pin(ctx, r, journal.Pin{Ref: applyRef(work.ID, id), OID: head}); err != nil {
+		return "", err
+	}
+	return head, failpoint.Hit("apply.kept")
+}

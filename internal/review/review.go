@@ -1,0 +1,292 @@
+package review
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/merge"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/work"
+)
+
+const reviewRefs = "refs/croft/review/"
+
+// reviewRef keeps a review: a commit with its record as a file, and with the
+// work, its base and the target as parents.
+func reviewRef(id croft.ID) string { return reviewRefs + string(id) + "/pin" }
+
+// applyRef keeps the part of a review that a merge brings.
+func applyRef(review, merge croft.ID) string {
+	return reviewRefs + string(review) + "/apply/" + string(merge)
+}
+
+// reviewFile is the name of the record in a review's commit.
+const reviewFile = "review.json"
+
+// croftSignature signs commits that only Croft needs.
+func (svc *Reviews) croftSignature() string { return object.Signature(croftIdentity, svc.Now()) }
+
+const croftIdentity = "Croft <croft@localhost>"
+
+// DiffWork shows the work of a workspace and keeps nothing.
+func (svc *Reviews) DiffWork(ctx context.Context, s project.Location, rec journal.Record, req croft.DiffRequest) (*croft.Review, error) {
+	attempts, err := s.Git.Attempts(git.OnDisk)
+	if err != nil {
+		return nil, err
+	}
+	defer attempts.Close()
+	work, err := svc.compare(ctx, s.Project, rec, req.Target, attempts)
+	if err != nil {
+		return nil, err
+	}
+	for _, oid := range []*string{&work.Base, &work.Head} {
+		if _, err := s.Git.Info(ctx, *oid); errors.Is(err, object.ErrMissing) {
+			*oid = "" // it is gone with the attempts
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	work.Files = merge.Within(work.Files, req.Paths)
+	return work, nil
+}
+
+// ReviewWork freezes the work of a workspace.
+func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec journal.Record, req croft.ReviewRequest) (*croft.Review, error) {
+	if err := svc.Commits.RequireVerified(ctx, s.Project, rec); err != nil {
+		return nil, err
+	}
+	attempts, err := s.Git.Attempts(git.OnDisk)
+	if err != nil {
+		return nil, err
+	}
+	defer attempts.Close()
+	work, err := svc.compare(ctx, s.Project, rec, req.Target, attempts)
+	if err == nil {
+		work.ID = project.NewID()
+		err = svc.keepReview(ctx, s.Project, rec, attempts, work)
+	}
+	if err == nil {
+		// The review outlives the workspace, and needs them. Where the project has no
+		// place for them, it is the apply that says so.
+		err = svc.keepSubmodules(ctx, s.Project, rec.Workspace.ID, work.Head)
+		if _, isLocal := errors.AsType[*git.SubmoduleError](err); isLocal {
+			err = nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return work, nil
+}
+
+// compare measures the work of a workspace, uncommitted work included, from
+// where it left the target. What comes of it lies among the attempts.
+func (svc *Reviews) compare(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *git.Attempts) (*croft.Review, error) {
+	w := rec.Workspace
+	target = cmp.Or(target, w.Target)
+	switch {
+	case w.Mode == croft.ModeLegacy:
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the agent wrote in the project itself; there is nothing to compare", Hint: "git diff"}
+	case target == "":
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the workspace has no target branch", Hint: "croft diff --target BRANCH " + w.Name}
+	case w.State != croft.Ready:
+		return nil, project.NotReady(croft.WorkspaceBroken, rec)
+	}
+	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
+		return nil, r.BrokenNow(ctx, rec, h)
+	}
+	target, err := svc.BranchOf(ctx, r, target)
+	if err != nil {
+		return nil, err
+	}
+	out := &croft.Review{Workspace: w.Name, WorkspaceID: w.ID, Target: target, CreatedAt: svc.Now()}
+	if out.TargetCommit, err = r.Git.ReadRef(ctx, "refs/heads/"+target); err != nil {
+		return nil, project.TargetNotFound(target, err)
+	}
+	found, err := svc.Commits.FindUncommitted(ctx, r, rec, work.HoldLarge)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range found.HeldBack {
+		out.HeldBack = append(out.HeldBack, merge.PathText(p))
+	}
+	if out.Head, err = r.Trees.At(project.SpecOf(rec)).WorkCommit(ctx, attempts, found.Request()); err != nil {
+		return nil, err
+	}
+	if out.Head == "" {
+		return nil, project.NoCommits()
+	}
+	out.Base = rec.Carried // what the user had not committed is not the agent's work
+	if out.Base == "" {
+		out.Base, err = svc.baseOf(ctx, attempts, out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	patch, err := attempts.Patch(ctx, out.Base, out.Head)
+	out.Files = merge.ReviewFiles(patch)
+	return out, err
+}
+
+// baseOf is where work left its target, without the work if that was merged and
+// taken back; if they have nothing in common, a commit of nothing.
+func (svc *Reviews) baseOf(ctx context.Context, attempts *git.Attempts, work *croft.Review) (string, error) {
+	it := merge.Item{Kind: croft.KindMerge, Head: work.Head}
+	var err error
+	if it.TakenBack, err = svc.Removals.TakenBack(ctx, work.WorkspaceID, work.Target); err != nil {
+		return "", err
+	}
+	stack := merge.Stacker{Attempts: attempts, Identity: git.Identity{Committer: croftIdentity}, Now: svc.Clock}
+	base, err := stack.Base(ctx, work.TargetCommit, it)
+	if err != nil || base != "" {
+		return base, err
+	}
+	tree, err := attempts.WriteTree(nil)
+	if err != nil {
+		return "", err
+	}
+	return attempts.Commit(ctx, object.Commit{Tree: tree, Signature: svc.croftSignature(), Message: "nothing"}, git.Identity{})
+}
+
+// reviewRecord is a review as it is kept: what a choice needs, without the text
+// of the hunks, which is in the objects.
+type reviewRecord struct {
+	Version int          `json:"version"`
+	Review  croft.Review `json:"review"`
+}
+
+const reviewVersion = 1
+
+// keepReview pins a review with all that it needs.
+func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, rec journal.Record, attempts *git.Attempts, work *croft.Review) error {
+	kept := *work
+	kept.Files = slices.Clone(work.Files)
+	for i, f := range kept.Files {
+		kept.Files[i].Hunks = slices.Clone(f.Hunks)
+		for j := range f.Hunks {
+			kept.Files[i].Hunks[j].Text = ""
+		}
+	}
+	b, err := json.Marshal(reviewRecord{reviewVersion, kept})
+	if err != nil {
+		return err
+	}
+	blob, err := attempts.WriteBlob(b)
+	if err != nil {
+		return err
+	}
+	tree, err := attempts.WriteTree([]object.TreeEntry{{Mode: "100644", Name: reviewFile, OID: blob}})
+	if err != nil {
+		return err
+	}
+	pin, err := attempts.Commit(ctx, object.Commit{
+		Tree: tree, Parents: []string{work.Head, work.Base, work.TargetCommit}, Signature: svc.croftSignature(), Message: "Review of " + work.Workspace,
+	}, git.Identity{})
+	if err != nil {
+		return err
+	}
+	release, err := attempts.Keep(ctx, pin)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := failpoint.Hit("review.kept"); err != nil {
+		return err
+	}
+	if err := svc.Pin(ctx, r, journal.Pin{Ref: reviewRef(work.ID), OID: pin}); err != nil {
+		return err
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(svc.WorkspaceEvent(croft.EventReviewCreated, rec)) })
+}
+
+// readReview finds a review that was kept.
+func (svc *Reviews) readReview(ctx context.Context, r *project.Project, id croft.ID) (*croft.Review, error) {
+	gone := &croft.Error{Code: croft.ReviewNotFound, Message: fmt.Sprintf("there is no review %q; croft review NAME makes one of a workspace", id), Hint: "croft list"}
+	if id == "" || strings.Trim(string(id), project.IDAlphabet) != "" {
+		return nil, gone
+	}
+	pin, err := svc.Pinned(ctx, r, reviewRef(id))
+	if errors.Is(err, git.ErrNoRef) {
+		return nil, gone
+	}
+	if err != nil {
+		return nil, err
+	}
+	o, err := r.Git.ReadFileAt(ctx, pin, reviewFile)
+	if errors.Is(err, object.ErrMissing) {
+		return nil, gone
+	}
+	if err != nil {
+		return nil, err
+	}
+	var rec reviewRecord
+	if err := json.Unmarshal(o.Data, &rec); err != nil || rec.Version != reviewVersion || rec.Review.ID != id {
+		gone.Message, gone.Details = fmt.Sprintf("the review %q cannot be read", id), fmt.Sprint(err)
+		return nil, gone
+	}
+	return &rec.Review, nil
+}
+
+// ForgetReviews lets go of reviews that are older than the trash is kept,
+// unless a part of one is still on its way.
+func (svc *Reviews) ForgetReviews(ctx context.Context, r *project.Project) error {
+	pins, err := svc.Journal.Pins(ctx, r.ID, reviewRefs)
+	if err != nil || len(pins) == 0 {
+		return err
+	}
+	waiting, err := svc.Journal.Waiting(ctx, r.ID, "", -1)
+	if err != nil {
+		return err
+	}
+	dirty, err := svc.Journal.PendingFor(ctx, r.ID, croft.HostDirty)
+	if err != nil {
+		return err
+	}
+	parts := map[croft.ID][]string{}
+	for _, p := range pins {
+		id, _ := project.PinOwner(p.Ref, reviewRefs)
+		parts[id] = append(parts[id], p.Ref)
+	}
+	for id, refs := range parts {
+		needed := func(m journal.Merge) bool { return m.Review == id }
+		if slices.ContainsFunc(waiting, needed) || slices.ContainsFunc(dirty, needed) {
+			continue
+		}
+		made, err := svc.reviewedAt(ctx, r, id)
+		if err != nil {
+			return err
+		}
+		if svc.Now().Sub(made) <= time.Duration(r.Config.Trash.Retention) {
+			continue
+		}
+		if err := svc.Unpin(ctx, r, refs...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reviewedAt is when a review was made. One that cannot be read is of no use,
+// and as old as can be.
+func (svc *Reviews) reviewedAt(ctx context.Context, r *project.Project, id croft.ID) (time.Time, error) {
+	work, err := svc.readReview(ctx, r, id)
+	if errors.Is(err, croft.ReviewNotFound) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	return work.CreatedAt, nil
+}

@@ -1,0 +1,212 @@
+package rewind
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/snapshot"
+)
+
+// rewindFiles brings files, index and branch from one snapshot to another. An error
+// that is snapshot.ErrAsWas says that nothing was done, or all was taken back. What
+// is kept is an error that the caller answers with once the rest is written down.
+func (svc *Rewinds) rewindFiles(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, how Spec) (kept, err error) {
+	aside, err := makeAside(r, rec)
+	if err != nil {
+		return nil, errors.Join(snapshot.ErrAsWas, err)
+	}
+	defer dropAside(r, rec, aside)
+	spec := project.SpecOf(rec)
+	spec.Inherit = op.Inherit()
+	isBegun := false
+	err = r.Trees.At(spec).ChangeHeld(ctx, func(tree *git.Worktree) error {
+		if err := how.requireSaved(ctx, r, tree); err != nil {
+			return err
+		}
+		if err := svc.putAsideBack(ctx, r, rec, how); err != nil { // of an attempt that could not
+			return err
+		}
+		files := snapshot.Files{
+			Worktree: tree, SecretsDir: svc.SecretsDir(r, how.To.ID), Workers: 1, Aside: aside, Seen: how.seen, Also: how.From.Commit,
+			Last: func() error {
+				if err := failpoint.Hit("rewind.branch"); err != nil {
+					return err
+				}
+				return svc.moveBranch(ctx, r, rec, tree, how)
+			},
+		}
+		now := how.From.Commit
+		if how.Saved != nil {
+			now = how.Saved.Commit
+		}
+		isBegun = true
+		return snapshot.Rewind(ctx, now, how.To.Commit, files)
+	})
+	if isKept(err) && !errors.Is(err, snapshot.ErrAsWas) {
+		return keptBeside(rec, err), nil
+	}
+	if err != nil && !isBegun {
+		err = errors.Join(snapshot.ErrAsWas, err)
+	}
+	if errors.Is(err, fsx.ErrMount) {
+		return nil, explainMounted(rec, "croft restore "+string(how.To.ID), err)
+	}
+	return nil, explainWritten(how, err)
+}
+
+// explainWritten says that somebody writes to the files of a workspace that is being
+// rewound.
+func explainWritten(how Spec, err error) error {
+	e := &croft.Error{Code: croft.WorkspaceBusy, Hint: "croft restore " + string(how.To.ID), Err: errors.Join(project.ErrWorkedOn, err)}
+	switch {
+	case errors.Is(err, snapshot.ErrWritten):
+		e.Message = "a file was written while the workspace was saved; it is left as it is"
+	case errors.Is(err, snapshot.ErrInTheWay):
+		e.Message = "something appeared where the snapshot has a file; the workspace is left as it is"
+	default:
+		return err
+	}
+	e.Details = err.Error()
+	return e
+}
+
+// explainMounted says that files cannot be moved out of a workspace, or into it, because
+// of what is mounted there. Then is what to run without that.
+func explainMounted(rec journal.Record, then string, err error) error {
+	w := rec.Workspace
+	at := mountAbove(w.Path, err)
+	e := &croft.Error{Code: croft.NotWritable, Workspace: w.Name, Hint: "umount " + at + " && " + then, Err: err}
+	const elsewhere = "Where it is not mounted, as outside of a container, the same command works."
+	switch at {
+	case "":
+		e.Message, e.Hint = "something is mounted in the workspace, and files cannot be moved across", "look at what is mounted (mount), then run the command again"
+	case w.Path:
+		e.Message = "the workspace is itself a mount point, and files cannot be moved out of it"
+	default:
+		e.Message = "a directory of the workspace is a mount point, and files cannot be moved across"
+	}
+	e.Details = strings.TrimSpace(strings.Join([]string{at, elsewhere, err.Error()}, "\n"))
+	return e
+}
+
+// mountAbove is the mount point between a workspace and a file in it that could not be
+// moved. It is empty if there is none any more.
+func mountAbove(workspace string, err error) string {
+	failed, is := errors.AsType[*os.LinkError](err)
+	if !is {
+		return ""
+	}
+	path := failed.Old
+	if !project.IsWithin(path, workspace) {
+		path = failed.New
+	}
+	for dir := filepath.Dir(path); project.IsWithin(dir, workspace); dir = filepath.Dir(dir) {
+		if fsx.IsMountPoint(dir) {
+			return dir
+		}
+	}
+	return ""
+}
+
+// isKept reports whether a rewind has left files beside the workspace that are in no
+// snapshot.
+func isKept(err error) bool {
+	_, is := errors.AsType[*snapshot.KeptError](err)
+	return is
+}
+
+func keptBeside(rec journal.Record, err error) error {
+	kept, _ := errors.AsType[*snapshot.KeptError](err)
+	return &croft.Error{
+		Code: croft.WorkspaceBusy, Workspace: rec.Workspace.Name, Message: "the workspace was brought back while somebody wrote to its files; what was written is kept",
+		Details: kept.Dir, Hint: "ls " + kept.Dir, Err: err,
+	}
+}
+
+// makeAside makes the directory that a rewind works in: in the trash, on the file
+// system of the workspace. One that an earlier attempt left is used again.
+func makeAside(r *project.Project, rec journal.Record) (string, error) {
+	if dir := findAside(r, rec); dir != "" {
+		return dir, nil
+	}
+	place, err := project.TrashDir(r, rec)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(filepath.Dir(place), project.AsideName(rec))
+	_, err = r.MakeTrashDir(dir)
+	return dir, err
+}
+
+// findAside returns the directory that an earlier attempt left.
+func findAside(r *project.Project, rec journal.Record) string {
+	made := r.TrashDirs().Find(project.AsideName(rec))
+	if made.Path == "" || !made.Identity.IsAt(made.Path) {
+		return ""
+	}
+	return made.Path
+}
+
+// dropAside removes the directory that a rewind worked in, unless something is left
+// in it.
+func dropAside(r *project.Project, rec journal.Record, dir string) {
+	project.RemoveEmpty(dir)
+	if !fsx.IsThere(dir) {
+		_ = r.TrashDirs().Drop(project.AsideName(rec))
+	}
+	project.RemoveEmpty(filepath.Dir(dir))
+}
+
+// putAsideBack puts back what a rewind that was interrupted had moved out of a workspace.
+func (svc *Rewinds) putAsideBack(ctx context.Context, r *project.Project, rec journal.Record, how Spec) error {
+	aside := findAside(r, rec)
+	if aside == "" || !fsx.IsThere(rec.Workspace.Path) {
+		return nil
+	}
+	commits := []string{how.From.Commit, how.To.Commit}
+	if how.Saved != nil {
+		commits = append(commits, how.Saved.Commit)
+	}
+	err := snapshot.PutBack(ctx, r.Git, rec.Workspace.Path, aside, commits...)
+	if kept, is := errors.AsType[*snapshot.KeptError](err); is {
+		svc.NoticeKept(kept.Dir)
+		return nil
+	}
+	if errors.Is(err, syscall.EXDEV) || errors.Is(err, fsx.ErrMount) {
+		return explainMounted(rec, "croft doctor --fix", err)
+	}
+	return err
+}
+
+// NoticeKept says where files are that a rewind left beside a workspace.
+func (svc *Rewinds) NoticeKept(dir string) {
+	svc.Notice("files that were written during an interrupted restore of a snapshot, and are in no snapshot, are kept in %s", dir)
+}
+
+// KeptIn lists what rewinds left in a directory that they worked in.
+func KeptIn(aside string) []string {
+	dir, err := fsx.OpenDir(aside)
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	var kept []string
+	names, _ := dir.SomeNames(project.SeekWidth)
+	for _, name := range names {
+		if snapshot.IsKept(name) {
+			kept = append(kept, filepath.Join(aside, name))
+		}
+	}
+	return kept
+}

@@ -1,0 +1,479 @@
+package rewind
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/removal"
+	"github.com/croft-sh/croft/internal/snapshot"
+	"github.com/croft-sh/croft/internal/trash"
+)
+
+// Spec is what a rewind is going to do: bring a workspace from one
+// snapshot, which is taken for that, to another.
+type Spec struct {
+	From croft.Snapshot `json:"from"`
+	To   croft.Snapshot `json:"to"`
+	// Trashed says that the workspace is in the trash, and is restored first.
+	// Until that is done there is no From.
+	Trashed bool `json:"trashed,omitempty"`
+
+	// Saved is what was taken before an interrupted one goes on.
+	Saved *croft.Snapshot `json:"-"`
+	// seen is what the workspace held when it was last saved.
+	seen *snapshot.Seen
+	// Undoes says why the operation counts as undone once this is carried out.
+	// Empty: it counts as done.
+	Undoes string `json:"-"`
+}
+
+// Rewind brings a workspace back to a snapshot, in place. One that is in the
+// trash is restored first; what it is now is saved first. What fails is taken
+// back, also to the trash.
+func (svc *Rewinds) Rewind(ctx context.Context, r *project.Project, to croft.Snapshot, a project.Act) (err error) {
+	rec, err := svc.Journal.Record(ctx, to.Workspace)
+	if errors.Is(err, journal.ErrNotFound) {
+		return project.NotFound("restore", to.Name)
+	}
+	if err != nil {
+		return err
+	}
+	// What is saved now must be what is rewound, so nobody else rewinds it in
+	// between.
+	l, err := svc.claimRewind(ctx, rec)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = os.Remove(l.File().Name())
+		_ = l.Unlock()
+	}()
+	if rec.Workspace.State == croft.Trashed {
+		return svc.rewindTrashed(ctx, r, rec, to, a)
+	}
+	defer func() {
+		if !errors.Is(err, oplog.ErrUnsettled) {
+			err = svc.Vanished(ctx, rec, err)
+		}
+	}()
+	if err := errors.Join(svc.Removals.Guard(ctx, r, rec, croft.RemoveForce), r.GuardLock(rec)); err != nil {
+		return err
+	}
+	if err := svc.guardBranch(ctx, r, rec, to); err != nil {
+		return err
+	}
+	how := Spec{To: to}
+	if err := svc.saveFrom(ctx, r, rec, &how); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("rewind.saved"); err != nil {
+		return err
+	}
+	op, err := svc.beginRewind(ctx, r, rec, how, a)
+	if err != nil {
+		return err
+	}
+	defer op.Close()
+	ctx = context.WithoutCancel(ctx)
+	if err := failpoint.Hit("rewind.journalled"); err != nil {
+		return op.Failed(ctx, err)
+	}
+	return svc.carryOrTakeBack(ctx, r, op, how)
+}
+
+// beginRewind writes a rewind down.
+func (svc *Rewinds) beginRewind(ctx context.Context, r *project.Project, rec journal.Record, how Spec, a project.Act) (*oplog.Op, error) {
+	op, err := svc.Begin(a, "rewind", r)
+	if err != nil {
+		return nil, err
+	}
+	op.Workspaces, op.Names = []croft.ID{rec.Workspace.ID}, []string{rec.Workspace.Name}
+	err = op.Write(ctx, how, func(tx *journal.Tx) error {
+		now, err := tx.Record(rec.Workspace.ID)
+		if err != nil {
+			return err
+		}
+		if !how.Trashed && now.Workspace.State == croft.Trashed {
+			return project.NotFound("restore", rec.Workspace.Name)
+		}
+		return requireNoneUnderway(tx, rec)
+	})
+	if err != nil {
+		op.Close()
+		return nil, err
+	}
+	return op, nil
+}
+
+// ErrAway says that a directory is not there now. It may come back.
+var ErrAway = errors.New("its directory is not there now")
+
+// carryOrTakeBack carries a rewind out, or goes back to where it began.
+func (svc *Rewinds) carryOrTakeBack(ctx context.Context, r *project.Project, op *oplog.Op, how Spec) error {
+	err := svc.carryRewind(ctx, r, op, how)
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, snapshot.ErrAsWas) {
+		return errors.Join(err, svc.leaveRewind(ctx, op, how, err))
+	}
+	if isKept(err) {
+		return err // it is done
+	}
+	// Without a look at what it holds now it goes back all the same.
+	way := Spec{From: how.To, To: how.From, Undoes: err.Error()}
+	_ = svc.SaveFirst(ctx, r, &way)
+	if back := svc.carryRewind(ctx, r, op, way); back != nil && !isKept(back) {
+		return errors.Join(oplog.ErrUnsettled, err, back) // the journal still says what was begun
+	}
+	return err
+}
+
+// rewindTrashed restores a workspace from the trash and rewinds it. The intent
+// covers both: a process that dies in between leaves neither half.
+func (svc *Rewinds) rewindTrashed(ctx context.Context, r *project.Project, rec journal.Record, to croft.Snapshot, a project.Act) error {
+	if _, err := ReadableHead(ctx, r, to); err != nil {
+		return err
+	}
+	how := Spec{To: to, Trashed: true}
+	op, err := svc.beginRewind(ctx, r, rec, how, a)
+	if err != nil {
+		return err
+	}
+	defer op.Close()
+	ctx = context.WithoutCancel(ctx)
+	if err = failpoint.Hit("rewind.journalled"); err == nil {
+		err = svc.Trash.RestoreOne(ctx, r, rec, croft.RestoreWhole, a)
+	}
+	if err != nil {
+		return op.Failed(ctx, err)
+	}
+	if err = failpoint.Hit("rewind.restored"); err == nil {
+		err = svc.rewindRestored(ctx, r, op, how)
+	}
+	if err == nil || errors.Is(err, oplog.ErrUnsettled) {
+		return err
+	}
+	return cmp.Or(svc.stowRewound(ctx, r, op, rec.Trash, err), err)
+}
+
+// rewindRestored rewinds a workspace that came from the trash for that.
+func (svc *Rewinds) rewindRestored(ctx context.Context, r *project.Project, op *oplog.Op, how Spec) error {
+	rec, err := svc.Journal.Record(ctx, how.To.Workspace)
+	if err != nil {
+		return err
+	}
+	// Not guard, which would wait for this very rewind.
+	if err := errors.Join(svc.Removals.GuardNow(ctx, r, rec, croft.RemoveForce), r.GuardLock(rec)); err != nil {
+		return err
+	}
+	if err := svc.guardBranch(ctx, r, rec, how.To); err != nil {
+		return err
+	}
+	if err := svc.saveFrom(ctx, r, rec, &how); err != nil {
+		return err
+	}
+	if err := op.Amend(ctx, how, nil); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("rewind.amended"); err != nil {
+		return err
+	}
+	return svc.carryOrTakeBack(ctx, r, op, how)
+}
+
+// stowRewound puts a workspace back into the trash that came from there for a
+// rewind which failed, and writes down that nothing happened. One that cannot
+// go, because somebody is in it already, stays, and the error says so.
+func (svc *Rewinds) stowRewound(ctx context.Context, r *project.Project, op *oplog.Op, was *journal.Trash, cause error) error {
+	rec, err := svc.Journal.Record(ctx, op.Workspaces[0])
+	if err == nil && rec.Workspace.State != croft.Trashed {
+		mode := croft.BranchKeep
+		if was == nil || was.BranchGone {
+			mode = croft.BranchDelete
+		}
+		err = svc.stowInstead(ctx, r, op, rec, removal.Spec{Event: croft.EventWorkspaceRemoved, Branch: mode}, cause)
+	}
+	if err != nil {
+		stays := &croft.Error{
+			Code: croft.CleanupFailed, Message: "the workspace was restored from the trash and not brought back to the snapshot",
+			Details: err.Error(), Hint: "croft remove " + rec.Workspace.Name, Err: cause,
+		}
+		return errors.Join(stays, op.Undone(ctx, cause.Error()))
+	}
+	ops, err := svc.Journal.Act(ctx, op.Act)
+	if err != nil {
+		return err
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, o := range ops { // there and back is nothing that could be undone
+			if o.StartedAt.Before(op.StartedAt) || !slices.Equal(o.Workspaces, op.Workspaces) {
+				continue
+			}
+			if err := tx.End(o.ID, journal.OpUndone, cause.Error(), svc.Now()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// stowInstead replaces a rewind that failed by a removal, in one step, and
+// carries that out.
+func (svc *Rewinds) stowInstead(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, how removal.Spec, cause error) error {
+	err := svc.Removals.GuardNow(ctx, r, rec, croft.RemoveForce)
+	if err != nil {
+		return err
+	}
+	if how.Dir, err = project.TrashDir(r, rec); err != nil {
+		return err
+	}
+	instead, err := svc.Begin(project.Act{ID: op.Act, Undoes: op.Undoes, Actor: op.Actor}, "remove", r)
+	if err != nil {
+		return err
+	}
+	defer instead.Close()
+	instead.Workspaces, instead.Names = op.Workspaces, op.Names
+	err = instead.Write(ctx, how, func(tx *journal.Tx) error { return op.EndIn(tx, journal.OpUndone, cause.Error()) })
+	if err == nil {
+		err = failpoint.Hit("rewind.instead")
+	}
+	if err == nil {
+		_, err = svc.Removals.ApplyRemoval(ctx, r, instead, rec, how)
+	}
+	return err
+}
+
+// claimRewind lets one process at a time rewind a workspace.
+func (svc *Rewinds) claimRewind(ctx context.Context, rec journal.Record) (*flock.Lock, error) {
+	path := svc.Ops.LockPath("rewind-" + string(rec.Workspace.ID))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	l, err := flock.Try(path)
+	if errors.Is(err, flock.ErrHeld) {
+		return nil, beingRemoved()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !l.IsAt(path) { // whoever had it has just removed it
+		_ = l.Unlock()
+		return nil, beingRemoved()
+	}
+	err = svc.Journal.Update(ctx, func(tx *journal.Tx) error { return requireNoneUnderway(tx, rec) })
+	if err != nil {
+		_ = l.Unlock()
+		return nil, err
+	}
+	return l, nil
+}
+
+// beingRemoved says that another operation has a workspace.
+func beingRemoved() error {
+	return &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being removed or brought back", Hint: "croft history"}
+}
+
+// requireNoneUnderway fails if an operation on the workspace has not ended that moves
+// or changes its files.
+func requireNoneUnderway(tx *journal.Tx, rec journal.Record) error {
+	for _, kind := range []string{"rewind", "remove", "restore", "resolve"} {
+		if _, err := tx.RunningOn(kind, rec.Workspace.ID); !errors.Is(err, journal.ErrNotFound) {
+			return cmp.Or(err, beingRemoved())
+		}
+	}
+	return nil
+}
+
+// carryRewind does what the journal says, again if it was begun before.
+func (svc *Rewinds) carryRewind(ctx context.Context, r *project.Project, op *oplog.Op, how Spec) error {
+	rec, err := svc.Journal.Record(ctx, how.To.Workspace)
+	if err != nil {
+		return err
+	}
+	h := r.Trees.Health(project.SpecOf(rec))
+	if h == checkout.Missing {
+		return ErrAway
+	}
+	if h != checkout.Intact {
+		rec.Workspace.State = croft.Ready // what is left of it is for the doctor to judge
+		return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+			return errors.Join(tx.Put(rec), tx.End(op.ID, journal.OpUndone, "the workspace is "+string(h), svc.Now()))
+		})
+	}
+	// Until it is done the workspace is nobody's to commit from. Its copy in the
+	// repository does not say so: without the database, a workspace that is being
+	// made is taken back, and this one holds work.
+	rec.Workspace.State = croft.Creating
+	if err := svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Put(rec) }); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("rewind.begun"); err != nil {
+		return err
+	}
+	kept, err := svc.rewindFiles(ctx, r, op, rec, how)
+	if err != nil {
+		return err
+	}
+	if err := failpoint.Hit("rewind.files"); err != nil {
+		return err
+	}
+	rec.Workspace.State = croft.Ready
+	state := journal.OpDone
+	if how.Undoes != "" {
+		state = journal.OpUndone
+	}
+	return cmp.Or(svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
+		return errors.Join(tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, state, how.Undoes, svc.Now()))
+	}), kept)
+}
+
+// guardBranch refuses a rewind that would move another branch than the
+// workspace's own, or one whose tip nothing else keeps: the snapshot that is taken
+// before keeps what is checked out now. A HEAD on no branch, as in a rebase, moves
+// none.
+func (svc *Rewinds) guardBranch(ctx context.Context, r *project.Project, rec journal.Record, to croft.Snapshot) error {
+	head, err := ReadableHead(ctx, r, to)
+	if err != nil {
+		return err
+	}
+	if err := requireSame(rec, head); err != nil {
+		return err
+	}
+	err = r.Trees.At(project.SpecOf(rec)).RequireBranch(ctx, rec.Workspace.Branch)
+	if wrong, ok := errors.AsType[*git.BranchError](err); !ok || wrong.On != "" {
+		return project.ExplainBranch(rec, err)
+	}
+	if head.Branch == "" {
+		return nil
+	}
+	if used := r.Git.CheckedOut(head.Branch, r.Trees.At(project.SpecOf(rec)).Admin); len(used) > 0 {
+		return project.BranchInUse(head.Branch, used[0])
+	}
+	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+head.Branch)
+	switch {
+	case errors.Is(err, git.ErrNoRef):
+		return nil
+	case err != nil || tip == head.OID:
+		return err
+	}
+	return &croft.Error{
+		Code: croft.BranchExists, Message: fmt.Sprintf("branch %q has moved since, and the workspace is not on it", head.Branch), Details: tip,
+		Hint: "git switch " + head.Branch,
+	}
+}
+
+// requireSame refuses a snapshot that had another branch checked out than the
+// workspace's own.
+func requireSame(rec journal.Record, head snapshot.Head) error {
+	if head.Branch == "" || head.Branch == rec.Workspace.Branch {
+		return nil
+	}
+	return &croft.Error{
+		Code: croft.WrongBranch, Workspace: rec.Workspace.Name, Details: rec.Workspace.Path,
+		Message: fmt.Sprintf("the snapshot was taken on branch %q, and the workspace's branch is %q", head.Branch, rec.Workspace.Branch),
+		Hint:    "croft snapshot --list " + rec.Workspace.Name,
+	}
+}
+
+// saveFrom saves what a workspace holds before it is rewound. What is saved can
+// be gone back to: it is on the workspace's branch or on none.
+func (svc *Rewinds) saveFrom(ctx context.Context, r *project.Project, rec journal.Record, how *Spec) error {
+	from, err := svc.saveWith(ctx, r, rec, saving{before: how.To.Commit, seen: &how.seen})
+	if err != nil {
+		return err
+	}
+	how.From = *from
+	head, err := ReadableHead(ctx, r, *from)
+	if err == nil {
+		err = requireSame(rec, head)
+	}
+	return err
+}
+
+// ReadableHead is what a snapshot had checked out, if it can still be read.
+func ReadableHead(ctx context.Context, r *project.Project, s croft.Snapshot) (snapshot.Head, error) {
+	head, err := snapshot.HeadOf(ctx, r.Git, s.Commit)
+	if errors.Is(err, snapshot.ErrFormat) {
+		err = &croft.Error{Code: croft.WorktreeNotFound, Message: "the snapshot cannot be read any more", Details: err.Error(), Hint: "croft snapshot --list"}
+	}
+	return head, err
+}
+
+// moveBranch puts the branch that the snapshot had checked out where it was.
+// Where it is now is kept by the snapshot that was taken before.
+func (svc *Rewinds) moveBranch(ctx context.Context, r *project.Project, rec journal.Record, tree *git.Worktree, how Spec) error {
+	head, err := snapshot.HeadOf(ctx, r.Git, how.To.Commit)
+	if err != nil || head.Branch == "" {
+		return err
+	}
+	if err := requireSame(rec, head); err != nil {
+		return err
+	}
+	if used := r.Git.CheckedOut(head.Branch, tree.Admin); len(used) > 0 {
+		return project.BranchInUse(head.Branch, used[0])
+	}
+	ref := "refs/heads/" + head.Branch
+	now, err := r.Git.ReadRef(ctx, ref)
+	switch {
+	case errors.Is(err, git.ErrNoRef) && head.OID == "": // it had no commit then, and has none now
+		return nil
+	case errors.Is(err, git.ErrNoRef):
+		return r.Git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: head.OID})
+	case err != nil || now == head.OID:
+		return err
+	}
+	return r.Git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: head.OID, Old: now})
+}
+
+// RestoreRequested brings a removed workspace back.
+func (svc *Rewinds) RestoreRequested(ctx context.Context, s project.Location, req croft.RestoreRequest) (*croft.Workspace, error) {
+	rec, err := svc.Trash.FindTrashed(ctx, s.Project, req.Ref)
+	if errors.Is(err, croft.WorktreeNotFound) && project.IsID(req.Ref) {
+		snap, lost := svc.findSnapshot(ctx, s.Project, req.Ref)
+		if lost != nil {
+			return nil, lost
+		}
+		if snap != nil {
+			return svc.restoreSnapshot(ctx, s.Project, *snap)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	was := svc.Trash.WhatIsLeft(ctx, s.Project, rec)
+	if was == croft.LeftAway && req.Mode == croft.RestoreCommits && s.FindTrash(ctx, rec) == "" {
+		was = croft.LeftCommits
+	}
+	if err := svc.Trash.RestoreOne(ctx, s.Project, rec, req.Mode, project.NewAct()); err != nil {
+		return nil, explain.About(rec.Workspace.Name, err)
+	}
+	w, err := svc.Views.ViewOf(ctx, s.Project, rec.Workspace.ID)
+	if err == nil {
+		w.Notes = trash.RestoreNotes(rec, was)
+	}
+	return w, explain.About(rec.Workspace.Name, err)
+}
+
+// restoreSnapshot brings a workspace back to a state that was saved.
+func (svc *Rewinds) restoreSnapshot(ctx context.Context, r *project.Project, snap croft.Snapshot) (*croft.Workspace, error) {
+	if err := svc.Rewind(ctx, r, snap, project.NewAct()); err != nil {
+		return nil, explain.About(snap.Name, err)
+	}
+	w, err := svc.Views.ViewOf(ctx, r, snap.Workspace)
+	return w, explain.About(snap.Name, err)
+}

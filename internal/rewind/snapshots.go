@@ -1,0 +1,188 @@
+package rewind
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/snapshot"
+	"github.com/croft-sh/croft/internal/trash"
+)
+
+func snapshotRef(workspace, id croft.ID) string {
+	return project.SnapshotRefs + string(workspace) + "/" + string(id)
+}
+
+// TakeSnapshot saves the state of a workspace.
+func (svc *Rewinds) TakeSnapshot(ctx context.Context, s project.Location, rec journal.Record, _ croft.SnapshotRequest) (*croft.Snapshot, error) {
+	saved, err := svc.save(ctx, s.Project, rec, "")
+	if err == nil {
+		err = svc.Journal.Update(ctx, func(tx *journal.Tx) error { return svc.Note(tx, "snapshot", s.ID, rec) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return saved, nil
+}
+
+// save stores the state of a workspace and pins it. Before is a snapshot that
+// is going to be restored over it, if there is one.
+func (svc *Rewinds) save(ctx context.Context, r *project.Project, rec journal.Record, before string) (*croft.Snapshot, error) {
+	return svc.saveWith(ctx, r, rec, saving{before: before})
+}
+
+// SaveAlso saves a workspace with ignored files that are about to be replaced, by their
+// patterns.
+func (svc *Rewinds) SaveAlso(ctx context.Context, r *project.Project, rec journal.Record, ignored []string) (*croft.Snapshot, error) {
+	return svc.saveWith(ctx, r, rec, saving{also: ignored})
+}
+
+// saving says what a snapshot is for.
+type saving struct {
+	before string           // a snapshot that is going to be restored over the workspace
+	also   []string         // patterns of ignored files that are going to be replaced
+	seen   **snapshot.Seen  // set to what was seen of the files, with before
+	last   []croft.Snapshot // one of them is the answer if the workspace still is what that holds
+}
+
+// saveWith is save, for a purpose.
+func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journal.Record, what saving) (*croft.Snapshot, error) {
+	w := rec.Workspace
+	if w.Mode == croft.ModeLegacy {
+		return nil, &croft.Error{Code: croft.Unsupported, Message: "a workspace without isolation has no state of its own"}
+	}
+	if w.State == croft.Creating {
+		return nil, project.NotReady(croft.WorkspaceBusy, rec)
+	}
+	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
+		return nil, r.BrokenNow(ctx, rec, h)
+	}
+	id := project.NewID()
+	d, err := svc.BeginDraft(project.DraftSnapshot, r, id, snapshotRef(w.ID, id))
+	if err != nil {
+		return nil, err
+	}
+	pinned := false
+	defer func() {
+		if !pinned { // nothing would ever find them again
+			_ = fsx.RemoveOwn(svc.SecretsDir(r, id))
+		}
+		d.End()
+	}()
+	tree, err := r.Trees.At(project.SpecOf(rec)).LastKnown(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var last []snapshot.Last
+	for _, s := range what.last {
+		last = append(last, snapshot.Last{Commit: s.Commit, SecretsDir: svc.SecretsDir(r, s.ID)})
+	}
+	identity := fsx.Identity(rec.Identity)
+	if made := tree.Made(); made.IsAt(w.Path) {
+		identity = made
+	}
+	saved, err := snapshot.Save(ctx, tree, snapshot.Selection{
+		Identity: identity,
+		Ignored:  append(slices.Clone(r.Config.Snapshot.Ignored), what.also...), Secrets: r.Config.Snapshot.Secrets, SecretsDir: svc.SecretsDir(r, id),
+		Placed: func(path string) bool { return path == project.StateFile || rec.Placed(path) },
+		Before: what.before, Last: last, Message: "Snapshot of " + w.Name,
+		Pin: func(commit string) error {
+			if err := failpoint.Hit("snapshot.saved"); err != nil {
+				return err
+			}
+			err := svc.Pin(ctx, r, journal.Pin{Ref: snapshotRef(w.ID, id), OID: commit})
+			pinned = err == nil
+			return err
+		},
+	})
+	if err != nil {
+		return nil, trash.Lacks(w, svc.Vanished(ctx, rec, err))
+	}
+	if what.seen != nil {
+		*what.seen = saved.Seen
+	}
+	if i := slices.IndexFunc(what.last, func(s croft.Snapshot) bool { return s.Commit == saved.Commit }); i >= 0 {
+		return &what.last[i], nil
+	}
+	if err := failpoint.Hit("snapshot.pinned"); err != nil {
+		return nil, err
+	}
+	out := &croft.Snapshot{
+		ID: id, Workspace: w.ID, Name: w.Name, Commit: saved.Commit, Files: saved.Changed, Bytes: saved.Bytes, CreatedAt: svc.Now(),
+	}
+	return out, svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceSaved, rec)) })
+}
+
+// lastSnapshots are the snapshots of a workspace that were saved last. Several may be
+// of one moment: git counts seconds.
+func (svc *Rewinds) lastSnapshots(ctx context.Context, r *project.Project, workspace croft.ID) ([]croft.Snapshot, error) {
+	pins, err := svc.Journal.Pins(ctx, r.ID, project.SnapshotRefs+string(workspace)+"/")
+	if err != nil {
+		return nil, err
+	}
+	list, err := readSnapshots(ctx, r, pins)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	newest := list[len(list)-1].CreatedAt
+	return slices.DeleteFunc(list, func(s croft.Snapshot) bool { return s.CreatedAt.Before(newest) }), nil
+}
+
+// ListSnapshots lists the snapshots of a repository.
+func (svc *Rewinds) ListSnapshots(ctx context.Context, s project.Location, dir string) ([]croft.Snapshot, error) {
+	pins, err := svc.Journal.Pins(ctx, s.ID, project.SnapshotRefs)
+	if err != nil {
+		return nil, err
+	}
+	list, err := readSnapshots(ctx, s.Project, pins)
+	return list, err
+}
+
+// findSnapshot looks a snapshot up by its ID, and returns nil if there is none.
+func (svc *Rewinds) findSnapshot(ctx context.Context, r *project.Project, id string) (*croft.Snapshot, error) {
+	pins, err := svc.Journal.Pins(ctx, r.ID, project.SnapshotRefs)
+	if err != nil {
+		return nil, err
+	}
+	pins = slices.DeleteFunc(pins, func(p journal.Pin) bool { return path.Base(p.Ref) != id })
+	list, err := readSnapshots(ctx, r, pins)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
+// readSnapshots reads the snapshots that are pinned, oldest first. One that git
+// has collected, because somebody deleted its ref, is left out; the doctor tells
+// of it.
+func readSnapshots(ctx context.Context, r *project.Project, pins []journal.Pin) ([]croft.Snapshot, error) {
+	list := []croft.Snapshot{}
+	for _, p := range pins {
+		workspace, id := project.PinOwner(p.Ref, project.SnapshotRefs)
+		d, err := snapshot.Describe(ctx, r.Git, p.OID)
+		if errors.Is(err, snapshot.ErrFormat) || errors.Is(err, object.ErrMissing) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, croft.Snapshot{
+			ID: croft.ID(id), Workspace: workspace, Name: strings.TrimPrefix(d.Message, "Snapshot of "),
+			Commit: p.OID, Files: d.Files, Bytes: d.Bytes, CreatedAt: d.CreatedAt,
+		})
+	}
+	slices.SortStableFunc(list, func(a, b croft.Snapshot) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return list, nil
+}

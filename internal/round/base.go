@@ -1,0 +1,136 @@
+package round
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/base"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/work"
+)
+
+// seatBase is where the seats of a round start in one repository.
+type seatBase struct {
+	repo               croft.ID
+	base, ref, carried string
+}
+
+// seatBase fixes the commit that a round starts from, so that all of it, and
+// what is made of it after a crash, starts from the same.
+func (svc *Rounds) seatBase(ctx context.Context, ses *journal.Session, dir string, req croft.RoundRequest) (seatBase, error) {
+	plain := project.ShadowPlain
+	if req.Mode == croft.ModeLegacy {
+		plain = project.NewPlain
+	}
+	s, err := svc.LocateAs(ctx, dir, plain)
+	if err == nil {
+		err = svc.Baseline(ctx, s.Project)
+	}
+	if err != nil {
+		return seatBase{}, err
+	}
+	if _, err := svc.ground(ctx, ses, s); err != nil {
+		return seatBase{}, err
+	}
+	out := seatBase{repo: s.ID}
+	if s.Git == nil || req.Mode == croft.ModeLegacy {
+		return out, nil
+	}
+	l, err := layout.Preset(ses.Layout)
+	if err != nil {
+		return seatBase{}, err
+	}
+	st, err := base.For(ctx, s, l, croft.CreateRequest{Base: req.Base})
+	if err != nil {
+		return seatBase{}, err
+	}
+	out.base, out.ref = st.OID, st.Ref
+	switch req.Carry {
+	case croft.CarryNothing:
+	case croft.CarryDirty:
+		if out.carried, err = svc.carry(ctx, s, st.OID); err != nil {
+			return seatBase{}, err
+		}
+		if out.carried != "" {
+			out.base = out.carried
+		}
+	default:
+		return seatBase{}, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("nothing %q can be carried", req.Carry), Hint: "dirty"}
+	}
+	return out, nil
+}
+
+// carryRef keeps the commit of a project's uncommitted changes until workspaces
+// hang on it.
+func carryRef(oid string) string { return "refs/croft/carry/" + oid }
+
+// carry commits what is uncommitted in the project's own checkout, beside its
+// index and branch, on top of what is checked out. It returns nothing if there
+// is nothing.
+func (svc *Rounds) carry(ctx context.Context, s project.Location, base string) (string, error) {
+	_, head, err := s.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	if head != base {
+		return "", &croft.Error{
+			Code: croft.InvalidRequest, Message: "uncommitted changes can be carried only on top of what is checked out", Hint: "leave out --base or --carry",
+		}
+	}
+	tree := s.Git.Main()
+	found, err := work.Sort(ctx, s.Project, tree, journal.Record{}, work.HoldLarge)
+	if err != nil {
+		return "", err
+	}
+	if len(found.HeldBack) > 0 {
+		svc.Notice("not carried into the round: %s", strings.Join(found.HeldBack, ", "))
+	}
+	attempts, err := s.Git.Attempts(git.OnDisk)
+	if err != nil {
+		return "", err
+	}
+	defer attempts.Close()
+	oid, err := tree.WorkCommit(ctx, attempts, found.Request())
+	if err != nil || oid == head {
+		return "", err
+	}
+	release, err := attempts.Keep(ctx, oid)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	old, err := s.Git.ReadRef(ctx, carryRef(oid))
+	if err != nil && !errors.Is(err, git.ErrNoRef) {
+		return "", err
+	}
+	return oid, s.Git.UpdateRefs(ctx, git.RefUpdate{Ref: carryRef(oid), New: oid, Old: old})
+}
+
+// homeOf finds the home of an agent, or makes one.
+func (svc *Rounds) homeOf(ctx context.Context, ses *journal.Session, agent, given string) (string, error) {
+	for i, h := range ses.Homes {
+		if h.Agent != agent {
+			continue
+		}
+		if given != "" && given != h.Path {
+			ses.Homes[i].Path, ses.Homes[i].Given = given, true
+		}
+		return ses.Homes[i].Path, nil
+	}
+	h := journal.Home{Agent: agent, Path: given, Given: given != ""}
+	if given == "" {
+		r, err := svc.ByID(ctx, ses.Repos[0].ID)
+		if err != nil {
+			return "", err
+		}
+		h.Path = svc.Workspaces.NewHome(r, string(project.NewID()))
+	}
+	ses.Homes = append(ses.Homes, h)
+	return h.Path, nil
+}

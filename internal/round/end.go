@@ -1,0 +1,326 @@
+package round
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/removal"
+	"github.com/croft-sh/croft/internal/work"
+)
+
+// EndRoundAs ends a round, by force if a person says so.
+func (svc *Rounds) EndRoundAs(ctx context.Context, round croft.ID, isForced bool) (*croft.Round, error) {
+	ses, err := svc.holdRound(ctx, round)
+	if err != nil {
+		return nil, err
+	}
+	defer ses.release()
+	for i := range ses.Turns {
+		t := &ses.Turns[i]
+		if t.ID != round {
+			continue
+		}
+		t.Forced = t.Forced || isForced
+		failed, err := svc.endRound(ctx, ses.Session, t)
+		if err != nil {
+			return nil, err
+		}
+		out, err := svc.shownRound(ctx, ses.Session, t)
+		if err != nil {
+			return nil, err
+		}
+		out.Failed = failed
+		return out, nil
+	}
+	return nil, roundNotFound(string(round))
+}
+
+func roundNotFound(ref string) error {
+	return &croft.Error{Code: croft.RoundNotFound, Message: fmt.Sprintf("there is no round %s", ref), Hint: "croft session list"}
+}
+
+// holdRound takes the lock of the session that a round belongs to.
+func (svc *Rounds) holdRound(ctx context.Context, round croft.ID) (heldSession, error) {
+	if _, err := svc.Locate(ctx, ""); err != nil && ctx.Err() != nil { // fills a database that was lost
+		return heldSession{}, err
+	}
+	list, err := svc.Journal.Sessions(ctx, "")
+	if err != nil {
+		return heldSession{}, err
+	}
+	for _, ses := range list {
+		for _, t := range ses.Turns {
+			if t.ID == round {
+				return svc.holdSession(ctx, ses.ID)
+			}
+		}
+	}
+	return heldSession{}, roundNotFound(string(round))
+}
+
+// endRound ends a round as far as that is possible, and says what is left. All
+// its commits have the time at which its end was first asked for: when each
+// agent was attended to tells nothing about it.
+func (svc *Rounds) endRound(ctx context.Context, ses *journal.Session, t *journal.Turn) ([]croft.Kept, error) {
+	if t.Ended {
+		return nil, nil
+	}
+	if t.EndedAt.IsZero() {
+		t.EndedAt = svc.Now().Truncate(time.Second)
+		if err := svc.saveSession(ctx, ses, nil); err != nil {
+			return nil, err
+		}
+	}
+	if err := failpoint.Hit("round.ending"); err != nil {
+		return nil, err
+	}
+	var failed []croft.Kept
+	for _, i := range rand.Perm(len(t.Seats)) { // in no order that says anything
+		if t.Seats[i].Ended {
+			continue
+		}
+		err := svc.endSeat(ctx, ses, t, &t.Seats[i])
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			failed = append(failed, croft.Kept{Name: t.Seats[i].Agent, Reason: croft.AsError("round", explain.Error("round", t.Seats[i].Agent, err))})
+		}
+	}
+	for i := range ses.Homes {
+		if err := svc.Workspaces.ShareArchives(ses, &ses.Homes[i]); err != nil {
+			failed = append(failed, croft.Kept{Name: ses.Homes[i].Agent, Reason: croft.AsError("round", explain.Error("round", ses.Homes[i].Agent, err))})
+		}
+	}
+	if err := failpoint.Hit("round.shared"); err != nil {
+		return nil, err
+	}
+	if err := svc.retain(ctx, ses, t); err != nil {
+		return nil, err
+	}
+	t.Ended = len(failed) == 0
+	return failed, svc.saveSession(ctx, ses, func(tx *journal.Tx) error {
+		if !t.Ended {
+			return nil
+		}
+		return tx.Emit(svc.roundEvent(croft.EventRoundEnded, ses, t))
+	})
+}
+
+// endSeat ends one agent's part. Each step may have been done before.
+func (svc *Rounds) endSeat(ctx context.Context, ses *journal.Session, t *journal.Turn, seat *journal.Seat) error {
+	r, err := svc.ByID(ctx, seat.Repo)
+	if err != nil {
+		return err
+	}
+	if err := svc.Recover(ctx, r.ID); err != nil { // it may finish the removal
+		return err
+	}
+	rec, err := svc.Journal.Record(ctx, seat.Workspace)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
+		seat.Archived, seat.Ended = true, true // somebody removed it, or this did before it was interrupted
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if rec, err = svc.CatchUp(ctx, r, rec); err != nil { // what was moved has work to commit, too
+		return err
+	}
+	seat.Absent = ""
+	if r.IsAway(rec) {
+		if !t.Forced {
+			return seatAway(ses, t, rec, r.Trees.Health(project.SpecOf(rec)))
+		}
+		seat.Absent = rec.Workspace.Path
+	}
+	if rec.Workspace.Mode != croft.ModeLegacy {
+		if err := svc.keepWork(ctx, ses, t, rec, r, seat); err != nil {
+			return err
+		}
+	}
+	seat.Archived = true
+	if err := failpoint.Hit("round.archived"); err != nil {
+		return err
+	}
+	how := removal.Spec{Branch: croft.BranchKeep, Event: croft.EventWorkspaceRemoved, Act: project.Act{ID: t.ID}, Occupied: t.Forced}
+	if err := svc.removeLeft(ctx, r, rec, how); err != nil {
+		return err
+	}
+	seat.Ended = true
+	return failpoint.Hit("round.removed")
+}
+
+// seatAway says of a checkout that was not found that its agent's part stays open:
+// it may hold work that is not committed.
+func seatAway(ses *journal.Session, t *journal.Turn, rec journal.Record, h checkout.Health) error {
+	why := croft.AsError("round", project.Broken(rec, h))
+	again := fmt.Sprintf("croft round end --session %s --number %d", ses.ID, t.Number)
+	kept := "what is committed"
+	if rec.Workspace.Mode == croft.ModeIsolated {
+		kept = "what was committed when Croft last looked"
+	}
+	why.Hint = fmt.Sprintf("put it back at %s, then %s; with --force it ends with %s", rec.Workspace.Path, again, kept)
+	return why
+}
+
+// leaving is how long the processes of an agent whose round ends may take to go.
+const leaving = 2 * time.Second
+
+// removeLeft removes a workspace whose agent has just been told to stop, and may
+// not be gone yet.
+func (svc *Rounds) removeLeft(ctx context.Context, r *project.Project, rec journal.Record, how removal.Spec) error {
+	mode := croft.RemoveForce
+	for deadline := time.Now().Add(leaving); ; {
+		_, err := svc.Removals.RemoveOne(ctx, r, rec, how, mode)
+		if errors.Is(err, croft.WorktreeNotFound) {
+			return nil
+		}
+		if isLate := time.Now().After(deadline); isLate && errors.Is(err, croft.WorkspaceBusy) && how.Occupied && mode != removal.RemoveOccupied {
+			mode = removal.RemoveOccupied
+			continue
+		} else if !errors.Is(err, croft.WorkspaceBusy) || isLate {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// keepWork commits what is not committed and archives the scratch, and what is
+// held back. Of a directory that is gone nothing can be kept, and nothing that was
+// is let go.
+func (svc *Rounds) keepWork(ctx context.Context, ses *journal.Session, t *journal.Turn, rec journal.Record, r *project.Project, seat *journal.Seat) error {
+	_, held, err := svc.Commits.CommitAs(ctx, r, rec, work.CommitSpec{When: t.EndedAt, Large: work.CommitLarge})
+	if err != nil {
+		if svc.isLost(rec) {
+			seat.Absent = rec.Workspace.Path
+			return nil
+		}
+		return err
+	}
+	if err := failpoint.Hit("round.committed"); err != nil {
+		return err
+	}
+	if err := svc.archiveHeld(ctx, ses, t, rec, seat, held); err != nil {
+		return err
+	}
+	return svc.Workspaces.ArchiveSeat(ses, t, rec, r, seat.Label)
+}
+
+// isLost reports whether the directory of a workspace is gone, so that there is
+// nothing to commit.
+func (svc *Rounds) isLost(rec journal.Record) bool {
+	_, err := os.Lstat(rec.Workspace.Path)
+	return errors.Is(err, os.ErrNotExist)
+}
+
+// EndNamedSession ends a session.
+func (svc *Rounds) EndNamedSession(ctx context.Context, session croft.ID) error {
+	ses, err := svc.holdSession(ctx, session)
+	if err != nil {
+		return err
+	}
+	defer ses.release()
+	return svc.endSession(ctx, ses.Session)
+}
+
+func (svc *Rounds) endSession(ctx context.Context, ses *journal.Session) error {
+	if ses.State == croft.SessionEnded {
+		return svc.clearSession(ctx, ses)
+	}
+	for i := range ses.Turns {
+		if ses.Turns[i].Starting {
+			if err := svc.takeBackRound(ctx, ses, &ses.Turns[i]); err != nil {
+				return err
+			}
+			break // there is one at most
+		}
+	}
+	for i := range ses.Turns {
+		failed, err := svc.endRound(ctx, ses, &ses.Turns[i])
+		if err != nil {
+			return err
+		}
+		if len(failed) > 0 {
+			return failed[0].Reason
+		}
+	}
+	ses.State, ses.EndedAt, ses.Ending = croft.SessionEnded, svc.Now(), true
+	if err := svc.saveSession(ctx, ses, func(tx *journal.Tx) error {
+		return tx.Emit(croft.Event{Time: svc.Now(), Kind: croft.EventSessionEnded, Repo: ses.RepoID, Data: eventData("session", string(ses.ID))})
+	}); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("session.ended"); err != nil {
+		return err
+	}
+	return svc.clearSession(ctx, ses)
+}
+
+// clearSession puts away what an ended session made: presenters and branches.
+func (svc *Rounds) clearSession(ctx context.Context, ses *journal.Session) error {
+	if !ses.Ending {
+		return nil
+	}
+	if err := svc.removeFinals(ctx, ses); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("session.removed"); err != nil {
+		return err
+	}
+	for _, t := range ses.Turns {
+		for _, seat := range t.Seats {
+			if err := svc.dropBranch(ctx, seat.Repo, seat.Workspace); err != nil {
+				return err
+			}
+		}
+	}
+	if err := failpoint.Hit("session.dropped"); err != nil {
+		return err
+	}
+	ses.Ending = false
+	return svc.saveSession(ctx, ses, nil)
+}
+
+// removeFinals moves the workspaces of presenters to the trash, with their
+// branches. What was not applied stays restorable there.
+func (svc *Rounds) removeFinals(ctx context.Context, ses *journal.Session) error {
+	for _, f := range ses.Finals {
+		rec, err := svc.Journal.Record(ctx, f.Workspace)
+		if errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if rec.Workspace.State == croft.Trashed {
+			if err := svc.dropBranch(ctx, f.Repo, f.Workspace); err != nil {
+				return err
+			}
+			continue
+		}
+		r, err := svc.ByID(ctx, f.Repo)
+		if err != nil {
+			return err
+		}
+		how := removal.Spec{Event: croft.EventWorkspaceRemoved, Act: project.Act{ID: ses.ID}}
+		if err := svc.removeLeft(ctx, r, rec, how); err != nil {
+			return err
+		}
+	}
+	return nil
+}

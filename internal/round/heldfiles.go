@@ -1,0 +1,126 @@
+package round
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// heldOf is where copies lie of what was held back of a seat. It is beside the
+// archives and not among them: those are handed to all agents.
+func (svc *Rounds) heldOf(session croft.ID, round int, label string, repo croft.ID) string {
+	return filepath.Join(svc.Workspaces.SessionDir(session), "heldback", fmt.Sprint(round), label, string(repo))
+}
+
+// archiveHeld keeps what was held back when a seat's round ended, as files that
+// only this user can read, and writes its names down before the checkout goes. It
+// may be called again; what an earlier call has found counts as well, because a
+// commit may have taken it out of the index since.
+func (svc *Rounds) archiveHeld(ctx context.Context, ses *journal.Session, t *journal.Turn, rec journal.Record, seat *journal.Seat, held []string) error {
+	if len(held) == 0 {
+		return nil
+	}
+	to := svc.heldOf(ses.ID, t.Number, seat.Label, seat.Repo)
+	n, err := copyPrivate(rec, held, to)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		seat.HeldIn = to
+	}
+	seat.HeldBack = append(seat.HeldBack, held...)
+	slices.Sort(seat.HeldBack)
+	seat.HeldBack = slices.Compact(seat.HeldBack)
+	if err := svc.saveSession(ctx, ses, nil); err != nil {
+		return err
+	}
+	return failpoint.Hit("round.held")
+}
+
+// copyPrivate copies files of a workspace to a directory of Croft's own. What is
+// no file is left out: it goes to the trash with the workspace. It returns how many
+// were copied.
+func copyPrivate(rec journal.Record, names []string, to string) (int, error) {
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return 0, err
+	}
+	own, err := fsx.OpenOwn(to)
+	if err != nil {
+		return 0, err
+	}
+	defer own.Close()
+	top, err := fsx.OpenDirIs(rec.Workspace.Path, fsx.Identity(rec.Identity))
+	if err != nil {
+		return 0, err
+	}
+	defer top.Close()
+	n := 0
+	for _, name := range names {
+		if strings.HasSuffix(name, "/") {
+			continue
+		}
+		copied, err := copyPrivately(top, own, name)
+		if err != nil {
+			return n, err
+		}
+		if copied {
+			n++
+		}
+	}
+	return n, nil
+}
+
+func copyPrivately(top, own *fsx.Dir, name string) (bool, error) {
+	in, err := openBelow(top, name)
+	for _, left := range []error{os.ErrNotExist, os.ErrPermission, fsx.ErrLink, fsx.ErrNotRegular} {
+		if errors.Is(err, left) {
+			return false, nil
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	open := own.OpenBelow
+	if strings.Contains(name, "/") {
+		open = func(dir string) (*fsx.Dir, error) { return own.MakeBelow(dir, 0o700) }
+	}
+	dir, err := open(filepath.FromSlash(path.Dir(name)))
+	if err != nil {
+		return false, err
+	}
+	defer dir.Close()
+	if err := dir.Remove(path.Base(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, err
+	}
+	out, err := dir.Create(path.Base(name), 0o600)
+	if err != nil {
+		return false, err
+	}
+	_, err = io.Copy(out, in)
+	if err == nil {
+		err = out.Sync()
+	}
+	return true, errors.Join(err, out.Close())
+}
+
+// openBelow opens a file in a directory, through no link.
+func openBelow(top *fsx.Dir, name string) (*os.File, error) {
+	dir, err := top.OpenBelow(filepath.FromSlash(path.Dir(name)))
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return dir.Open(path.Base(name))
+}

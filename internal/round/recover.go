@@ -1,0 +1,96 @@
+package round
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/journal"
+)
+
+// takeBackRound removes what a round that did not come about has made.
+func (svc *Rounds) takeBackRound(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
+	for _, g := range ses.Repos {
+		key, err := svc.Journal.FindKey(ctx, g.ID, "create", seatsKey(t, g.ID))
+		if errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		op, err := svc.Ops.Await(ctx, key.Operation, svc.Recover)
+		if err != nil {
+			return err
+		}
+		r, err := svc.ByID(ctx, g.ID)
+		if err != nil {
+			return err
+		}
+		var records []journal.Record
+		for _, id := range op.Workspaces {
+			rec, err := svc.Journal.Record(ctx, id)
+			if err == nil && rec.Workspace.State != croft.Trashed {
+				records = append(records, rec)
+			} else if err != nil && !errors.Is(err, journal.ErrNotFound) {
+				return err
+			}
+		}
+		if err := svc.Workspaces.UndoCreate(ctx, r, op.ID, records, "the round did not come about"); err != nil {
+			return err
+		}
+	}
+	ses.Turns = slices.DeleteFunc(ses.Turns, func(o journal.Turn) bool { return o.ID == t.ID })
+	return svc.saveSession(ctx, ses, nil)
+}
+
+// RecoverRounds takes back the rounds whose starter has died, because nobody was
+// told of them, and puts away what is left of sessions that have ended: those of
+// a repository, or of all.
+func (svc *Rounds) RecoverRounds(ctx context.Context, repo croft.ID) error {
+	list, err := svc.Journal.UnfinishedSessions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, ses := range list {
+		isHere := func(g journal.Ground) bool { return g.ID == repo }
+		if repo != "" && ses.RepoID != repo && !slices.ContainsFunc(ses.Repos, isHere) {
+			continue
+		}
+		if err := svc.recoverRound(ctx, ses.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (svc *Rounds) recoverRound(ctx context.Context, id croft.ID) error {
+	if _, err := os.Stat(svc.Workspaces.SessionDir(id)); err != nil {
+		return nil
+	}
+	l, err := flock.Try(svc.sessionLock(id))
+	if errors.Is(err, flock.ErrHeld) {
+		return nil // somebody is at it
+	}
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	ses, err := svc.Journal.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	for i := range ses.Turns {
+		if ses.Turns[i].Starting {
+			return svc.takeBackRound(ctx, &ses, &ses.Turns[i])
+		}
+	}
+	if ses.Ending {
+		// What keeps a workspace here is no reason to fail elsewhere; the next
+		// one tries again, and so does ending the session again.
+		_ = svc.clearSession(ctx, &ses)
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,356 @@
+package round
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/workspace"
+)
+
+// NewRound makes the checkouts of a round.
+func (svc *Rounds) NewRound(ctx context.Context, req croft.RoundRequest) (*croft.Round, error) {
+	ses, err := svc.holdSession(ctx, req.Session)
+	if err != nil {
+		return nil, err
+	}
+	defer ses.release()
+	t, err := svc.startRound(ctx, ses.Session, req)
+	if err != nil {
+		return nil, err
+	}
+	round, err := svc.shownRound(ctx, ses.Session, t)
+	return round, err
+}
+
+func (svc *Rounds) startRound(ctx context.Context, ses *journal.Session, req croft.RoundRequest) (*journal.Turn, error) {
+	req.Session = ""
+	request := req
+	request.Number, request.Repos = 0, nil // how directories are spelled is no part of it
+	t := ses.Turn(req.Number)
+	switch {
+	case t != nil && t.Request != project.DigestOf(request):
+		return nil, project.KeyConflict(fmt.Sprintf("round %d", req.Number))
+	case t != nil && !t.Starting:
+		return t, svc.settleRound(ctx, ses, t) // its starter may have died before it had
+	case t == nil && ses.State != croft.SessionOpen:
+		return nil, sessionOver(ses)
+	case t == nil:
+		var err error
+		if t, err = svc.planRound(ctx, ses, req); err != nil {
+			return nil, err
+		}
+		t.Request = project.DigestOf(request)
+	}
+	if err := svc.saveSession(ctx, ses, nil); err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("round.journalled"); err != nil {
+		return nil, err
+	}
+	if err := svc.makeSeats(ctx, ses, t); err != nil {
+		return nil, errors.Join(err, svc.takeBackRound(context.WithoutCancel(ctx), ses, t))
+	}
+	t.Starting = false
+	if err := svc.saveSession(ctx, ses, func(tx *journal.Tx) error {
+		return tx.Emit(svc.roundEvent(croft.EventRoundStarted, ses, t))
+	}); err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("round.started"); err != nil {
+		return nil, err
+	}
+	return t, svc.settleRound(ctx, ses, t)
+}
+
+// settleRound shows the agents of a round what the others have made.
+func (svc *Rounds) settleRound(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
+	if t.Ended {
+		return nil
+	}
+	return svc.showBranches(ctx, ses, t)
+}
+
+func sessionOver(ses *journal.Session) error {
+	return &croft.Error{Code: croft.SessionOver, Message: fmt.Sprintf("the session %s has ended", ses.ID), Hint: "croft session start"}
+}
+
+func (svc *Rounds) roundEvent(kind string, ses *journal.Session, t *journal.Turn) croft.Event {
+	return croft.Event{Time: svc.Now(), Kind: kind, Repo: ses.RepoID, Data: eventData("round", string(t.ID))}
+}
+
+// planRound draws everything that a round leaves to chance, and adds the round
+// to the session. Nothing is made yet.
+func (svc *Rounds) planRound(ctx context.Context, ses *journal.Session, req croft.RoundRequest) (*journal.Turn, error) {
+	if err := checkRound(req); err != nil {
+		return nil, err
+	}
+	number := req.Number
+	for _, t := range ses.Turns {
+		if req.Number == 0 {
+			number = max(number, t.Number)
+		}
+		if t.Ended {
+			continue
+		}
+		for _, seat := range t.Seats {
+			if slices.Contains(req.Agents, seat.Agent) && !seat.Ended {
+				return nil, &croft.Error{
+					Code: croft.RoundBusy, Workspace: seat.Agent, Message: fmt.Sprintf("round %d is still open for %s", t.Number, seat.Agent),
+					Hint: "croft round end --session " + string(ses.ID),
+				}
+			}
+		}
+	}
+	if req.Number == 0 {
+		number++
+	}
+	t := journal.Turn{ID: project.NewID(), Number: number, Starting: true, StartedAt: svc.Now().Truncate(time.Second)}
+	repos := req.Repos
+	if len(repos) == 0 {
+		for _, g := range ses.Repos {
+			repos = append(repos, g.Path)
+		}
+	}
+	labels, err := drawLabels(ses, req)
+	if err != nil {
+		return nil, err
+	}
+	var bases []seatBase
+	for _, dir := range repos {
+		b, err := svc.seatBase(ctx, ses, dir, req)
+		if err != nil {
+			return nil, err
+		}
+		// Of a project that was named twice, or by a directory in it, an agent
+		// gets one checkout.
+		if !slices.ContainsFunc(bases, func(o seatBase) bool { return o.repo == b.repo }) {
+			bases = append(bases, b)
+		}
+	}
+	for _, agent := range req.Agents {
+		home, err := svc.homeOf(ctx, ses, agent, req.Homes[agent])
+		if err != nil {
+			return nil, err
+		}
+		for _, b := range bases {
+			t.Seats = append(t.Seats, journal.Seat{
+				Agent: agent, Label: labels[agent], Repo: b.repo, Home: home, Base: b.base, BaseRef: b.ref, Carried: b.carried, Branch: req.Branches[agent], Mode: req.Mode,
+			})
+		}
+	}
+	ses.Turns = append(ses.Turns, t)
+	return &ses.Turns[len(ses.Turns)-1], nil
+}
+
+func checkRound(req croft.RoundRequest) error {
+	if len(req.Agents) == 0 {
+		return &croft.Error{Code: croft.InvalidRequest, Message: "a round needs agents", Hint: "croft round start --agents 3"}
+	}
+	if req.Number < 0 {
+		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no round %d", req.Number)}
+	}
+	for i, agent := range req.Agents {
+		if err := layout.CheckAgent(agent); err != nil {
+			return err
+		}
+		if agent == presenter || slices.Contains(req.Agents[:i], agent) {
+			return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("an agent cannot be called %q here", agent), Hint: "give each agent a name of its own"}
+		}
+	}
+	for agent, home := range req.Homes {
+		if !filepath.IsAbs(home) || !slices.Contains(req.Agents, agent) {
+			return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is not the home of an agent of the round", home)}
+		}
+	}
+	return nil
+}
+
+// makeSeats makes the workspaces of a round, repository by repository. What was
+// made before it was interrupted is found again by its key.
+func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
+	for _, g := range ses.Repos {
+		req := croft.CreateAllRequest{Key: seatsKey(t, g.ID), Repo: g.Path}
+		var at []int
+		var seats []workspace.RoundSpec
+		for i, s := range t.Seats {
+			if s.Repo != g.ID {
+				continue
+			}
+			at = append(at, i)
+			seats = append(seats, workspace.RoundSpec{Round: t.Number, DirName: g.Place, Carried: s.Carried, NewOnly: true, Ref: s.BaseRef})
+			req.Workspaces = append(req.Workspaces, croft.CreateRequest{
+				Agent: s.Agent, Session: string(ses.ID), Label: s.Label, Home: s.Home, Base: s.Base, Branch: s.Branch, Layout: ses.Layout, Mode: s.Mode,
+			})
+		}
+		if len(at) == 0 {
+			continue
+		}
+		if err := svc.nameSeats(ctx, g, req.Workspaces, seatsKey(t, g.ID)); err != nil {
+			return err
+		}
+		// In an order that says nothing, and is the same after a crash: what is
+		// made first is older.
+		slices.SortFunc(req.Workspaces, func(a, b croft.CreateRequest) int {
+			return strings.Compare(project.DigestOf(string(t.ID)+a.Agent), project.DigestOf(string(t.ID)+b.Agent))
+		})
+		made, err := svc.Workspaces.CreateMany(ctx, req, seats)
+		if err != nil {
+			return err
+		}
+		for k, w := range made {
+			for _, i := range at {
+				if t.Seats[i].Agent == w.Agent {
+					t.Seats[i].Workspace = made[k].ID
+				}
+			}
+		}
+		if err := failpoint.Hit("round.made"); err != nil {
+			return err
+		}
+	}
+	for i := range ses.Homes {
+		if err := svc.Workspaces.ShareArchives(ses, &ses.Homes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showBranches shows an agent that has a git directory of its own the branches
+// of the others, and those of earlier rounds that are still there: in a worktree
+// they are seen anyway.
+func (svc *Rounds) showBranches(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
+	for _, seat := range t.Seats {
+		rec, err := svc.Journal.Record(ctx, seat.Workspace)
+		if errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if rec.Workspace.Mode != croft.ModeIsolated || rec.Workspace.State == croft.Trashed {
+			continue
+		}
+		r, err := svc.ByID(ctx, seat.Repo)
+		if err != nil {
+			return err
+		}
+		all, err := svc.Workspaces.LiveBranches(ctx, r, ses)
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, b := range all {
+			if b.Workspace != seat.Workspace {
+				names = append(names, b.Name)
+			}
+		}
+		for _, g := range ses.Repos {
+			if g.ID == seat.Repo && g.Target != "" {
+				names = append(names, g.Target)
+			}
+		}
+		branches := map[string]string{}
+		for _, name := range append(names, rec.Workspace.BaseRef) {
+			tip, err := r.Git.ReadRef(ctx, "refs/heads/"+name)
+			if errors.Is(err, git.ErrNoRef) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			branches[name] = tip
+		}
+		if err := r.Trees.At(project.SpecOf(rec)).Deliver(ctx, branches); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seatsKey is the key under which the workspaces of a round are made in one
+// repository.
+func seatsKey(t *journal.Turn, repo croft.ID) string {
+	return "round-" + string(t.ID) + "-" + string(repo)
+}
+
+// nameSeats gives workspaces the names of their agents, where nobody else in
+// the repository has them.
+func (svc *Rounds) nameSeats(ctx context.Context, g journal.Ground, parts []croft.CreateRequest, key string) error {
+	for i := range parts {
+		name := parts[i].Agent
+		rec, err := svc.Journal.LiveByName(ctx, g.ID, name)
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return err
+		}
+		if err == nil {
+			made, err := svc.madeWith(ctx, g.ID, key, rec.Workspace.ID)
+			if err != nil {
+				return err
+			}
+			if !made {
+				name = name + "-" + layout.ShortID(parts[i].Session)
+			}
+		}
+		parts[i].Name = name
+	}
+	return nil
+}
+
+// madeWith reports whether a workspace was made by the call that had a key.
+func (svc *Rounds) madeWith(ctx context.Context, repo croft.ID, key string, id croft.ID) (bool, error) {
+	used, err := svc.Journal.FindKey(ctx, repo, "create", key)
+	if err == nil {
+		var op journal.Operation
+		op, err = svc.Journal.Operation(ctx, used.Operation)
+		return err == nil && slices.Contains(op.Workspaces, id), err
+	}
+	if errors.Is(err, journal.ErrNotFound) {
+		err = nil
+	}
+	return false, err
+}
+
+// shownRound is a round as callers see it.
+func (svc *Rounds) shownRound(ctx context.Context, ses *journal.Session, t *journal.Turn) (*croft.Round, error) {
+	out := &croft.Round{ID: t.ID, Session: ses.ID, Number: t.Number, State: croft.RoundOpen, StartedAt: t.StartedAt}
+	if t.Ended {
+		out.State, out.EndedAt = croft.RoundEnded, t.EndedAt
+	}
+	for _, seat := range t.Seats {
+		if len(seat.HeldBack) > 0 {
+			out.HeldBack = append(out.HeldBack, croft.HeldBack{
+				Workspace: seat.Workspace, Agent: seat.Agent, Label: seat.Label, Paths: seat.HeldBack, Archive: seat.HeldIn,
+			})
+		}
+		if seat.Absent != "" {
+			out.Absent = append(out.Absent, croft.AbsentCheckout{
+				Workspace: seat.Workspace, Agent: seat.Agent, Label: seat.Label, Path: seat.Absent,
+			})
+		}
+		r, err := svc.ByID(ctx, seat.Repo)
+		if err != nil {
+			return nil, err
+		}
+		w, err := svc.Views.ViewOf(ctx, r, seat.Workspace)
+		if errors.Is(err, journal.ErrNotFound) {
+			continue // it is gone from the trash too
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.Workspaces = append(out.Workspaces, *w)
+	}
+	return out, nil
+}

@@ -1,0 +1,382 @@
+package round
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// NewSession begins a session.
+func (svc *Rounds) NewSession(ctx context.Context, req croft.SessionRequest) (*croft.Session, error) {
+	ses, err := svc.startSession(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return shownSession(ses), nil
+}
+
+func (svc *Rounds) startSession(ctx context.Context, req croft.SessionRequest) (*journal.Session, error) {
+	req.Layout = cmp.Or(req.Layout, "rounds")
+	req.Retention = cmp.Or(req.Retention, croft.RetainOne)
+	if err := checkSession(req); err != nil {
+		return nil, err
+	}
+	ses := &journal.Session{
+		Session: croft.Session{
+			ID: project.NewID(), Name: req.Name, Layout: req.Layout, Retention: req.Retention, State: croft.SessionOpen, StartedAt: svc.Now(),
+		},
+		Key: req.Key, Context: req.Context,
+	}
+	repo := req.Repo
+	req.Repo = ""
+	ses.Request = project.DigestOf(req)
+	if req.Context == croft.ContextNone {
+		// Its project is made once it is known that the session is new.
+		ses.RepoID = noRepo
+		ses.Repo = filepath.Join(svc.Workspaces.SessionDir(ses.ID), "project")
+	} else {
+		s, err := svc.LocateAs(ctx, repo, project.NewPlain)
+		if err != nil {
+			return nil, err
+		}
+		if err := svc.Recover(ctx, s.ID); err != nil {
+			return nil, err
+		}
+		ses.RepoID, ses.Repo = s.ID, s.Path
+	}
+	was, err := svc.putNewSession(ctx, ses)
+	if err != nil || was != nil {
+		return was, err
+	}
+	return ses, svc.groundSession(ctx, ses)
+}
+
+// noRepo stands for the repository of sessions that have none.
+const noRepo croft.ID = "none"
+
+// putNewSession writes a session down, or returns the one that its key was used
+// for before.
+func (svc *Rounds) putNewSession(ctx context.Context, ses *journal.Session) (was *journal.Session, err error) {
+	ses.Generation = 1
+	err = svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		was = nil
+		old, err := tx.SessionByKey(ses.RepoID, ses.Key)
+		if err == nil {
+			if old.Request != ses.Request {
+				return project.KeyConflict(ses.Key)
+			}
+			was = &old
+			return nil
+		}
+		if !errors.Is(err, journal.ErrNotFound) {
+			return err
+		}
+		if err := tx.PutSession(*ses); err != nil {
+			return err
+		}
+		return tx.Emit(croft.Event{Time: svc.Now(), Kind: croft.EventSessionStarted, Repo: ses.RepoID, Data: eventData("session", string(ses.ID))})
+	})
+	if err != nil && ses.Name != "" {
+		if open, ferr := svc.Journal.OpenSessions(ctx, ses.Name); ferr == nil && slices.ContainsFunc(open, func(o journal.Session) bool { return o.RepoID == ses.RepoID }) {
+			err = &croft.Error{
+				Code: croft.WorktreeExists, Message: fmt.Sprintf("a session %q is open already", ses.Name), Hint: "croft session end " + ses.Name,
+			}
+		}
+	}
+	if err == nil && was != nil {
+		return was, svc.groundSession(ctx, was) // the first call may have died before it had
+	}
+	return was, err
+}
+
+// groundSession gives a session its project. It may be called again.
+func (svc *Rounds) groundSession(ctx context.Context, ses *journal.Session) error {
+	if err := failpoint.Hit("session.journalled"); err != nil {
+		return err
+	}
+	if ses.Context == croft.ContextNone {
+		if err := svc.Git.InitEmpty(ctx, ses.Repo, svc.Now()); err != nil {
+			return err
+		}
+	}
+	if len(ses.Repos) > 0 {
+		return nil
+	}
+	s, err := svc.LocateAs(ctx, ses.Repo, project.NewPlain)
+	if err != nil {
+		return err
+	}
+	_, err = svc.ground(ctx, ses, s)
+	if err != nil {
+		return err
+	}
+	return svc.saveSession(ctx, ses, nil)
+}
+
+// ground finds a repository among those of a session, or adds it.
+func (svc *Rounds) ground(ctx context.Context, ses *journal.Session, s project.Location) (*journal.Ground, error) {
+	for i := range ses.Repos {
+		if ses.Repos[i].ID == s.ID {
+			return &ses.Repos[i], aim(ctx, &ses.Repos[i], s)
+		}
+	}
+	g := journal.Ground{ID: s.ID, Path: s.Path, Place: s.Name()}
+	taken := func(o journal.Ground) bool { return layout.Fold(o.Place) == layout.Fold(g.Place) }
+	for n := 2; slices.ContainsFunc(ses.Repos, taken); n++ {
+		g.Place = fmt.Sprintf("%s-%d", s.Name(), n)
+	}
+	if err := aim(ctx, &g, s); err != nil {
+		return nil, err
+	}
+	ses.Repos = append(ses.Repos, g)
+	return &ses.Repos[len(ses.Repos)-1], nil
+}
+
+// aim notes the branch that results go to, once there is one: a directory
+// without git has none before its first checkout is made.
+func aim(ctx context.Context, g *journal.Ground, s project.Location) (err error) {
+	if g.Target == "" && s.Git != nil {
+		g.Target, _, err = s.Head(ctx)
+	}
+	return err
+}
+
+func checkSession(req croft.SessionRequest) error {
+	if req.Key != "" {
+		if err := layout.CheckKey(req.Key); err != nil {
+			return err
+		}
+	}
+	if req.Name != "" {
+		if err := layout.CheckName(req.Name); err != nil {
+			return err
+		}
+	}
+	l, err := layout.Preset(req.Layout)
+	if err != nil {
+		return err
+	}
+	if !l.UsesHome() {
+		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("the layout %q is not one for rounds", req.Layout), Hint: "croft session start --layout rounds"}
+	}
+	if _, err := retained(req.Retention); err != nil {
+		return err
+	}
+	if req.Context != croft.ContextRepo && req.Context != croft.ContextNone {
+		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no context %q", req.Context), Details: "none, or leave it out"}
+	}
+	return nil
+}
+
+// retained is how many branches of an agent stay; -1 means all.
+func retained(r croft.Retention) (int, error) {
+	switch r {
+	case croft.RetainOne, "":
+		return 1, nil
+	case croft.RetainAll:
+		return -1, nil
+	}
+	n, err := strconv.Atoi(string(r))
+	if err != nil || n < 1 {
+		return 0, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("%q is no number of branches to keep", r), Hint: "one, all, or a number from 1"}
+	}
+	return n, nil
+}
+
+func eventData(key, value string) json.RawMessage {
+	b, _ := json.Marshal(map[string]string{key: value})
+	return b
+}
+
+// saveSession writes a changed session to the database. Only who holds the
+// session's lock changes it.
+func (svc *Rounds) saveSession(ctx context.Context, ses *journal.Session, then func(*journal.Tx) error) error {
+	ses.Generation++
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		err := tx.PutSession(*ses)
+		if err == nil && then != nil {
+			err = then(tx)
+		}
+		return err
+	})
+}
+
+// heldSession is a session under its lock: nobody else changes it.
+type heldSession struct {
+	*journal.Session
+	lock *flock.Lock
+}
+
+func (h heldSession) release() { _ = h.lock.Unlock() }
+
+// holdSession finds a session and takes its lock.
+func (svc *Rounds) holdSession(ctx context.Context, ref croft.ID) (heldSession, error) {
+	ses, err := svc.findSession(ctx, ref)
+	if err != nil {
+		return heldSession{}, err
+	}
+	if err := os.MkdirAll(svc.Workspaces.SessionDir(ses.ID), 0o700); err != nil {
+		return heldSession{}, err
+	}
+	l, err := flock.Acquire(ctx, svc.sessionLock(ses.ID))
+	if err != nil {
+		return heldSession{}, err
+	}
+	now, err := svc.Journal.Session(ctx, ses.ID)
+	if err == nil && len(now.Repos) == 0 {
+		err = svc.groundSession(ctx, &now) // its starter died
+	}
+	if err != nil {
+		_ = l.Unlock()
+		return heldSession{}, err
+	}
+	return heldSession{&now, l}, nil
+}
+
+func (svc *Rounds) sessionLock(id croft.ID) string {
+	return filepath.Join(svc.Workspaces.SessionDir(id), "lock")
+}
+
+func (svc *Rounds) findSession(ctx context.Context, ref croft.ID) (*journal.Session, error) {
+	gone := &croft.Error{Code: croft.SessionNotFound, Message: fmt.Sprintf("there is no session %q", ref), Hint: "croft session list"}
+	if ref == "" {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "no session was named", Hint: "croft session list"}
+	}
+	// A database that was lost is filled from the repository.
+	here, herr := svc.Locate(ctx, "")
+	ses, err := svc.Journal.Session(ctx, ref)
+	if err == nil {
+		return &ses, nil
+	}
+	if !errors.Is(err, journal.ErrNotFound) {
+		return nil, err
+	}
+	named, err := svc.Journal.OpenSessions(ctx, string(ref))
+	if err != nil {
+		return nil, err
+	}
+	if herr == nil && len(named) > 1 { // the one of this project is meant
+		named = slices.DeleteFunc(named, func(s journal.Session) bool { return s.RepoID != here.ID })
+	}
+	switch len(named) {
+	case 0:
+		return nil, gone
+	case 1:
+		return &named[0], nil
+	}
+	gone.Message, gone.Hint = fmt.Sprintf("several projects have a session %q", ref), "name it by its ID: croft session list --all"
+	return nil, gone
+}
+
+// SessionNamed finds a session.
+func (svc *Rounds) SessionNamed(ctx context.Context, ref croft.ID) (*croft.Session, error) {
+	ses, err := svc.findSession(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return shownSession(ses), nil
+}
+
+// ListSessions lists sessions, oldest first.
+func (svc *Rounds) ListSessions(ctx context.Context, f croft.SessionFilter) ([]croft.Session, error) {
+	s, err := svc.Locate(ctx, f.Repo)
+	if errors.Is(err, git.ErrNoRepository) && f.Repo == "" {
+		s.Project = &project.Project{ID: noRepo}
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	list, err := svc.Journal.Sessions(ctx, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	if len(f.States) == 0 {
+		f.States = []croft.SessionState{croft.SessionOpen}
+	}
+	out := []croft.Session{}
+	for _, ses := range list {
+		if slices.Contains(f.States, ses.State) {
+			out = append(out, *shownSession(&ses))
+		}
+	}
+	return out, nil
+}
+
+func shownSession(ses *journal.Session) *croft.Session {
+	out := ses.Session
+	for _, h := range ses.Homes {
+		if h.Agent != presenter {
+			out.Agents = append(out.Agents, croft.Agent{Name: h.Agent, Home: h.Path})
+		}
+	}
+	for _, t := range ses.Turns {
+		if t.Starting {
+			continue
+		}
+		sum := croft.RoundSummary{ID: t.ID, Number: t.Number, State: croft.RoundOpen}
+		if t.Ended {
+			sum.State = croft.RoundEnded
+		}
+		out.Rounds = append(out.Rounds, sum)
+	}
+	return &out
+}
+
+// ExpiredSessions forgets sessions that ended longer ago than the trash is
+// kept, with the homes that Croft made for them.
+func (svc *Rounds) ExpiredSessions(ctx context.Context, r *project.Project) error {
+	list, err := svc.Journal.Sessions(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	for _, ses := range list {
+		if ses.State != croft.SessionEnded || svc.Now().Sub(ses.EndedAt) <= time.Duration(r.Config.Trash.Retention) {
+			continue
+		}
+		var errs []error
+		for _, h := range ses.Homes {
+			if !h.Given {
+				errs = append(errs, removeHome(h))
+			}
+		}
+		errs = append(errs, fsx.RemoveOwn(svc.Workspaces.SessionDir(ses.ID)))
+		if err := errors.Join(errs...); err != nil {
+			return err
+		}
+		if err := svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.DropSession(ses.ID) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeHome deletes the home that Croft made for an agent. What lies there
+// instead by now is left.
+func removeHome(h journal.Home) error {
+	beside, err := fsx.OpenDir(filepath.Dir(h.Path))
+	if err == nil {
+		defer beside.Close()
+		err = beside.RemoveTree(filepath.Base(h.Path), fsx.Identity(h.Made), nil)
+	}
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrOther) || errors.Is(err, fsx.ErrLink) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,269 @@
+package rules
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/base"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/workspace"
+)
+
+// TrustVariable approves checks for one process, by their hash. Several hashes
+// are separated by commas.
+const TrustVariable = "CROFT_TRUST"
+
+// approval is what is kept of a person's word. Its name is the hash; the rest
+// is for whoever wonders later what that was.
+type approval struct {
+	Checks []string  `json:"checks"`
+	Actor  string    `json:"actor"`
+	At     time.Time `json:"at"`
+}
+
+// ChecksHash is the name under which commands are approved: another command,
+// or another order, has another.
+func ChecksHash(checks []string) string {
+	h := sha256.New()
+	for _, c := range checks {
+		fmt.Fprintf(h, "%d:%s\n", len(c), c)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// ChecksTrusted reports whether a person has approved these commands for this
+// repository. No commands need no approval, and have no hash.
+func (svc *Rules) ChecksTrusted(ctx context.Context, r *project.Project, checks []string) (hash string, ok bool, err error) {
+	if err := ctx.Err(); err != nil || len(checks) == 0 {
+		return "", err == nil, err
+	}
+	hash = ChecksHash(checks)
+	if svc.namesHash(hash) && !svc.isInside(ctx) { // an agent approves nothing
+		return hash, true, nil
+	}
+	info, err := os.Lstat(svc.approvalFile(r, hash))
+	if errors.Is(err, os.ErrNotExist) {
+		return hash, false, nil
+	}
+	return hash, err == nil && info.Mode().IsRegular(), err
+}
+
+// RequireTrusted refuses commands that no person has approved, with ChecksUntrusted.
+func (svc *Rules) RequireTrusted(ctx context.Context, r *project.Project, target string, checks []string) error {
+	hash, ok, err := svc.ChecksTrusted(ctx, r, checks)
+	if err == nil && !ok {
+		return checksUntrusted(r, target, hash, checks)
+	}
+	return err
+}
+
+// isInside reports whether the engine was opened inside a workspace, or for
+// somebody who stands in one.
+func (svc *Rules) isInside(ctx context.Context) bool {
+	rec, err := svc.WorkspaceAround(ctx)
+	return err != nil || rec != nil // what cannot be told is refused
+}
+
+// namesHash reports whether the environment approves these commands by name.
+func (svc *Rules) namesHash(hash string) bool {
+	return hash != "" && slices.Contains(strings.Split(svc.variable(TrustVariable), ","), hash)
+}
+
+// variable looks a variable of the engine's environment up.
+func (svc *Rules) variable(name string) string {
+	value := ""
+	for _, kv := range svc.Environ {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// approvalFile lies in Croft's own directory of the repository, where no agent
+// that is confined to its workspace can write. The hash is made here, of hex
+// digits alone.
+func (svc *Rules) approvalFile(r *project.Project, hash string) string {
+	return filepath.Join(svc.DirOf(r.ID), "trust", hash)
+}
+
+// checksUntrusted is the refusal to run commands.
+func checksUntrusted(r *project.Project, target, hash string, checks []string) *croft.Error {
+	return &croft.Error{
+		Code: croft.ChecksUntrusted, Message: "the target's checks were not approved",
+		Details: strings.Join(checks, "\n") + "\n" + TrustVariable + "=" + hash, Hint: trustIn(r.Path, target),
+	}
+}
+
+// trustIn is the command that approves the checks of a target. It names the target,
+// because the project may have another branch checked out, or none.
+func trustIn(dir, target string) string {
+	if strings.ContainsFunc(dir, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+@", r)
+	}) {
+		dir = project.ShellWord(dir)
+	}
+	command := "cd " + dir + " && croft config trust"
+	if target != "" {
+		command += " --target " + target
+	}
+	return command
+}
+
+// ShowChecks shows the checks that a target's tip asks for.
+func (svc *Rules) ShowChecks(ctx context.Context, req croft.ChecksRequest) (*croft.CheckPlan, error) {
+	_, plan, err := svc.checkPlan(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	err = svc.guardApproval(ctx, croft.ApproveRequest{Repo: req.Repo, Target: plan.Target})
+	if err != nil {
+		plan.Refusal = croft.AsError("trust", explain.Error("trust", "", err))
+	}
+	return plan, nil
+}
+
+func (svc *Rules) checkPlan(ctx context.Context, req croft.ChecksRequest) (*project.Project, *croft.CheckPlan, error) {
+	s, err := svc.LocateGit(ctx, req.Repo)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan := &croft.CheckPlan{Target: req.Target, Checks: []string{}}
+	if plan.Target == "" {
+		if plan.Target, err = svc.usualTarget(ctx, s); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := layout.CheckBranch(plan.Target); err != nil {
+		return nil, nil, err
+	}
+	plan.Commit, err = s.Git.ReadRef(ctx, "refs/heads/"+plan.Target)
+	if errors.Is(err, git.ErrNoRef) {
+		err = &croft.Error{
+			Code: croft.BaseNotFound, Message: fmt.Sprintf("there is no branch %q", plan.Target), Hint: "git branch --list",
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	rules, err := svc.Of(ctx, s.Project, plan.Target, plan.Commit)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan.Checks = append(plan.Checks, rules.Checks...)
+	plan.Hash, plan.IsApproved, err = svc.ChecksTrusted(ctx, s.Project, plan.Checks)
+	plan.IsNamed = svc.namesHash(plan.Hash)
+	return s.Project, plan, err
+}
+
+// usualTarget is the target of the workspace that one stands in, or of one that
+// would be made.
+func (svc *Rules) usualTarget(ctx context.Context, s project.Location) (string, error) {
+	if rec, err := svc.Find(ctx, s, ""); err == nil && rec.Workspace.Target != "" {
+		return rec.Workspace.Target, nil
+	}
+	l, err := workspace.LayoutFor(s.Project, croft.CreateRequest{})
+	if err != nil {
+		return "", err
+	}
+	st, err := base.For(ctx, s, l, croft.CreateRequest{})
+	if err == nil && st.Target == "" {
+		err = &croft.Error{Code: croft.InvalidRequest, Message: "no branch is checked out: which target?", Hint: "croft config trust --target BRANCH"}
+	}
+	return st.Target, err
+}
+
+// ApproveChecks allows the checks of a target to run.
+func (svc *Rules) ApproveChecks(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error) {
+	if req.Hash == "" {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the hash of the checks is missing", Hint: "croft config trust"}
+	}
+	if err := svc.guardApproval(ctx, req); err != nil {
+		return nil, err
+	}
+	r, plan, err := svc.checkPlan(ctx, croft.ChecksRequest{Repo: req.Repo, Target: req.Target})
+	if err == nil && plan.Hash != req.Hash {
+		err = &croft.Error{
+			Code: croft.ChecksUntrusted, Message: fmt.Sprintf("branch %q asks for other checks by now", plan.Target),
+			Details: strings.Join(plan.Checks, "\n"), Hint: "croft config trust --target " + plan.Target,
+		}
+	}
+	if err == nil {
+		err = svc.WriteApproval(r, plan)
+	}
+	if err == nil {
+		err = svc.Journal.Update(ctx, func(tx *journal.Tx) error { return svc.Note(tx, "trust", r.ID) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	plan.IsApproved = true
+	return plan, nil
+}
+
+// guardApproval refuses an approval that is asked for from inside a workspace,
+// where whoever asks may be an agent.
+func (svc *Rules) guardApproval(ctx context.Context, req croft.ApproveRequest) error {
+	rec, err := svc.WorkspaceAround(ctx, req.From, req.Repo)
+	if err != nil || rec == nil {
+		return err
+	}
+	known, err := svc.Journal.Repo(ctx, rec.RepoID)
+	if err != nil {
+		return err
+	}
+	return &croft.Error{
+		Code: croft.ChecksUntrusted, Message: "checks cannot be approved from inside a workspace, where agents work", Details: rec.Workspace.Path,
+		Hint: trustIn(known.Path, cmp.Or(req.Target, rec.Workspace.Target)),
+	}
+}
+
+// WriteApproval writes down that a person has approved the commands of a plan.
+func (svc *Rules) WriteApproval(r *project.Project, plan *croft.CheckPlan) error {
+	file := svc.approvalFile(r, plan.Hash)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(approval{plan.Checks, svc.Actor(), svc.Now()}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return fsx.WriteDurable(file, append(text, '\n'))
+}
+
+// ApprovedNow says why a target's checks hinder nothing now; "": they do, or that
+// cannot be told.
+func (svc *Rules) ApprovedNow(ctx context.Context, r *project.Project, target string) string {
+	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+target)
+	if err != nil {
+		return ""
+	}
+	rules, err := svc.Of(ctx, r, target, tip)
+	if err != nil {
+		return ""
+	}
+	switch _, ok, err := svc.ChecksTrusted(ctx, r, rules.Checks); {
+	case err != nil || !ok:
+		return ""
+	case len(rules.Checks) == 0:
+		return "the target asks for no checks now"
+	}
+	return "the target's checks are approved now"
+}

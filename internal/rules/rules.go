@@ -1,0 +1,147 @@
+package rules
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/config"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// rulesFile is where a target says how work is merged into it.
+const rulesFile = "croft.toml"
+
+// laneKey names a lane.
+type laneKey struct {
+	project croft.ID
+	target  string
+}
+
+// lastRules remember the rules of the commit of each lane that was looked at last.
+// What a commit says never changes, and the next merge begins where the last one
+// ended.
+type lastRules struct {
+	mu     sync.Mutex
+	byLane map[laneKey]rememberedRules
+}
+
+type rememberedRules struct {
+	commit string
+	file   string // the object that the rules are in, or empty
+	rules  config.Merge
+}
+
+func (l *lastRules) of(lane laneKey, commit string) (config.Merge, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last, ok := l.byLane[lane]
+	return last.rules, ok && last.commit == commit
+}
+
+func (l *lastRules) set(lane laneKey, last rememberedRules) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byLane == nil {
+		l.byLane = map[laneKey]rememberedRules{}
+	}
+	l.byLane[lane] = last
+}
+
+// follow says that the target has another commit now, in which the rules are in
+// an object.
+func (l *lastRules) follow(lane laneKey, from, to, file string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if last, ok := l.byLane[lane]; ok && last.commit == from && last.file == file {
+		last.commit = to
+		l.byLane[lane] = last
+	}
+}
+
+// Of are the target's own settings for merges.
+func (svc *Rules) Of(ctx context.Context, r *project.Project, target, tip string) (config.Merge, error) {
+	if known, ok := svc.lastRules.of(laneKey{r.ID, target}, tip); ok {
+		return known, nil
+	}
+	o, err := r.Git.ReadFileAt(ctx, tip, rulesFile)
+	if err != nil && !errors.Is(err, object.ErrMissing) {
+		return config.Merge{}, err
+	}
+	set, err := svc.Settings.AtTarget(target+":"+rulesFile, o.Data)
+	if err != nil {
+		return config.Merge{}, err
+	}
+	svc.lastRules.set(laneKey{r.ID, target}, rememberedRules{tip, o.OID, set.Config().Merge})
+	return set.Config().Merge, nil
+}
+
+// NoticeChecks tells whoever set checks where they do not count.
+func (svc *Rules) NoticeChecks(r *project.Project, target string, rules config.Merge) {
+	here := svc.Settings.ForRepo(r.Path)
+	checks := here.Config().Merge.Checks
+	if len(checks) == 0 || slices.Equal(checks, rules.Checks) {
+		return
+	}
+	at := here.Source("merge.checks")
+	svc.Notice("merge.checks of %s did not run: those in %s as %s has it decide; commit them there", at, rulesFile, target)
+}
+
+// Guard refuses a result whose rules cannot be read: no merge could follow
+// it. before is the result below it.
+func (svc *Rules) Guard(ctx context.Context, attempts *git.Attempts, m journal.Merge, before, after string) error {
+	old, err := rulesIn(ctx, attempts, before)
+	if err != nil {
+		return err
+	}
+	file, err := rulesIn(ctx, attempts, after)
+	if err != nil || file == old || file.OID == "" {
+		return err
+	}
+	if !file.IsFile() {
+		return &croft.Error{
+			Code: croft.ConfigInvalid, Message: rulesFile + " is not a regular file in the result",
+			Hint: "make it one in the workspace, then croft merge " + m.Workspace,
+		}
+	}
+	o, err := attempts.Read(ctx, file.OID)
+	if err != nil {
+		return err
+	}
+	if _, err := svc.Settings.AtTarget(m.Workspace+":"+rulesFile, o.Data); err != nil {
+		why := *croft.AsError("merge", err)
+		why.Details = why.Hint
+		why.Hint = fmt.Sprintf("mend %s in the workspace, then croft merge %s", rulesFile, m.Workspace)
+		return &why
+	}
+	return nil
+}
+
+// rulesIn is the entry of the rules at the top of a commit, if it has one.
+func rulesIn(ctx context.Context, attempts *git.Attempts, commit string) (object.TreeEntry, error) {
+	at, err := attempts.ReadCommit(ctx, commit)
+	if err != nil {
+		return object.TreeEntry{}, err
+	}
+	entries, err := attempts.ReadTree(ctx, at.Tree)
+	if err != nil {
+		return object.TreeEntry{}, err
+	}
+	if i := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == rulesFile }); i >= 0 {
+		return entries[i], nil
+	}
+	return object.TreeEntry{}, nil
+}
+
+// Follow remembers that what was published has the same rules, if it has.
+func (svc *Rules) Follow(ctx context.Context, r *project.Project, attempts *git.Attempts, target, old, published string) {
+	if file, err := rulesIn(ctx, attempts, published); err == nil {
+		svc.lastRules.follow(laneKey{r.ID, target}, old, published, file.OID)
+	}
+}

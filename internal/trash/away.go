@@ -1,0 +1,176 @@
+package trash
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// IsTrashGone reports whether the directory that a removed workspace lay in is
+// known to be deleted: by Croft, or by somebody else from a trash that is still
+// the same.
+func IsTrashGone(r *project.Project, rec journal.Record) bool {
+	t := rec.Trash
+	if !project.IsTrashAway(t) {
+		return false
+	}
+	if r.DeletedLedger().Find(string(rec.Workspace.ID)).Identity == fsx.Identity(t.Identity) {
+		return true
+	}
+	return !fsx.IsThere(t.Dir) && fsx.Identity(t.Within).IsAt(filepath.Dir(t.Dir))
+}
+
+// vanishedStowed says that the directory that a removed workspace lies in came or went
+// while it was to be deleted. What was saved of it meanwhile does not count.
+func vanishedStowed(rec journal.Record) error {
+	return &croft.Error{
+		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name,
+		Message: "its directory in the trash was not there all the time while it was saved; nothing was deleted",
+		Details: rec.Trash.Dir, Hint: "croft doctor",
+	}
+}
+
+// orVanished is an error, or says that the directory is why.
+func orVanished(rec journal.Record, err error) error {
+	if project.IsTrashAway(rec.Trash) && !fsx.IsThere(rec.Trash.Dir) {
+		return vanishedStowed(rec)
+	}
+	return err
+}
+
+// FollowTrash writes down where a removed workspace lies now. If the directory
+// that it was made in was moved along, it comes back there.
+func (svc *Trash) FollowTrash(ctx context.Context, r *project.Project, rec *journal.Record, to string) error {
+	t, w := *rec.Trash, &rec.Workspace
+	from, into := project.MovedBy(t.Dir, to)
+	if !fsx.IsThere(filepath.Dir(w.Path)) {
+		w.Path = project.FollowMove(w.Path, from, into)
+	}
+	if rec.BaseDir != "" && !fsx.IsThere(rec.BaseDir) {
+		rec.BaseDir = project.FollowMove(rec.BaseDir, from, into)
+	}
+	t.Dir = to
+	if within, err := fsx.IdentityOf(filepath.Dir(to)); err == nil {
+		t.Within = string(within)
+	}
+	rec.Trash = &t
+	if err := r.TrashDirs().Put(string(w.ID), fsx.Made{Path: to, Identity: fsx.Identity(t.Identity)}); err != nil {
+		return err
+	}
+	return svc.SaveRecord(ctx, rec, nil)
+}
+
+// mayComeBack reports whether the directory that a removed workspace lies in is not
+// there, and is not known to be gone. One that nobody has seen for as long as what
+// is saved is kept counts as gone.
+func (t *tidying) mayComeBack(ctx context.Context, rec journal.Record) bool {
+	if !project.IsTrashAway(rec.Trash) || fsx.IsThere(rec.Trash.Dir) || !t.now.Before(rec.Trash.ExpiresAt.Add(time.Duration(t.r.Config.Trash.SavedFor))) {
+		return false
+	}
+	return !IsTrashGone(t.r, rec) || t.r.FindTrash(ctx, rec) != ""
+}
+
+// locateStowed makes sure that what is going to be restored is where the record
+// says: the record follows a directory of the trash that was moved, forgets one
+// that was deleted, and else the restoration is refused, unless it is wanted
+// without. The caller holds the repository's lock.
+func (svc *Trash) locateStowed(ctx context.Context, r *project.Project, rec *journal.Record, mode croft.RestoreMode) error {
+	_, isCopy := project.CopyInTrash(*rec)
+	isBack := fsx.Identity(rec.Identity).IsAt(rec.Workspace.Path)
+	if !project.IsTrashAway(rec.Trash) {
+		if !isCopy || isBack {
+			return nil
+		}
+	} else if to := r.FindTrash(ctx, *rec); to != "" {
+		return svc.FollowTrash(ctx, r, rec, to)
+	}
+	switch {
+	case IsTrashGone(r, *rec):
+	case isBack || mode == croft.RestoreCommits:
+		if err := svc.keepApart(ctx, r, rec.Workspace.ID); err != nil {
+			return err
+		}
+	case isCopy:
+		return project.CopyStowed(*rec, "else croft restore --commits "+string(rec.Workspace.ID)+", which leaves it alone")
+	case fsx.IsThere(rec.Trash.Dir):
+		return project.NotOurs(rec.Trash.Dir)
+	default:
+		return &croft.Error{
+			Code: croft.WorkspaceBroken, Message: "its directory in the trash is not there: it was moved or deleted, or its drive is not mounted",
+			Details: rec.Trash.Dir, Hint: "bring it back; or, for what git has of it: croft restore --commits " + string(rec.Workspace.ID),
+		}
+	}
+	svc.reduce(r, rec.Trash)
+	return svc.SaveRecord(ctx, rec, nil)
+}
+
+// keepApart keeps what a registration needs that cannot be seen now, for when it
+// can be: what the workspace is kept by goes once it is restored.
+func (svc *Trash) keepApart(ctx context.Context, r *project.Project, id croft.ID) error {
+	state, err := svc.Pinned(ctx, r, project.ArchiveStateRef(id))
+	if errors.Is(err, git.ErrNoRef) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return svc.Pin(ctx, r, journal.Pin{Ref: project.ArchiveStateRef(project.NewID()), OID: state})
+}
+
+// BindStowed gives the record of a removed workspace that is bound anew the
+// directory in the trash that is called like it. Whoever binds it has seen it.
+func BindStowed(r *project.Project, rec *journal.Record) error {
+	for _, trash := range TrashDirs(r, nil) {
+		dir, err := fsx.OpenDir(filepath.Join(trash, string(rec.Workspace.ID)))
+		if err != nil {
+			continue
+		}
+		now, err := dir.Identity()
+		tree, terr := dir.IdentityOf("tree")
+		if own, err := dir.OpenBelow("tree/.git"); err == nil { // a git directory of its own
+			rec.Workspace.Mode = croft.ModeIsolated
+			_ = own.Close()
+		}
+		_ = dir.Close()
+		if err != nil || terr != nil {
+			continue
+		}
+		rec.Identity = string(tree)
+		rec.Trash.Dir, rec.Trash.Identity = dir.Path(), string(now)
+		return r.TrashDirs().Put(string(rec.Workspace.ID), fsx.Made{Path: dir.Path(), Identity: now})
+	}
+	return nil
+}
+
+// CopyAtPath finds a copy of a removed workspace at its old path, if its directory is
+// known not to be in the trash: what is called .git in it names the workspace.
+func CopyAtPath(r *project.Project, rec journal.Record) (found fsx.Identity, isCopy bool) {
+	t := rec.Trash
+	if t == nil || project.IsTrashAway(t) && !IsTrashGone(r, rec) || t.Dir != "" && fsx.IsThere(filepath.Join(t.Dir, "tree")) {
+		return "", false
+	}
+	if isFree(r, rec) || !r.Trees.At(project.SpecOf(rec)).Owns(rec.Workspace.Path) {
+		return "", false
+	}
+	found, err := fsx.IdentityOf(rec.Workspace.Path)
+	return found, err == nil
+}
+
+// takenInstead refuses to restore a workspace at whose path something lies.
+func takenInstead(r *project.Project, rec journal.Record) error {
+	e := &croft.Error{
+		Code: croft.WorktreeExists, Message: "something is at its path now", Details: rec.Workspace.Path, Hint: "move it away, then restore again",
+	}
+	if _, isCopy := CopyAtPath(r, rec); isCopy {
+		e.Message = "a copy of it is at its path now"
+		e.Hint = "croft doctor --import, if it was copied back, then croft restore " + string(rec.Workspace.ID) + "; else move it away, then restore again"
+	}
+	return e
+}

@@ -1,0 +1,311 @@
+package trash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// trashItem is a removed workspace while the trash is tidied.
+type trashItem struct {
+	survey
+	rec        journal.Record
+	integrated func() bool // asked once, and only where it matters
+	wasThere   bool        // its directory, when it was looked for
+	hasFailed  bool        // to be looked at, or to be deleted; it is kept
+	freed      amount      // so far
+}
+
+// isFinished reports whether nothing is lost when it goes: everything is in its
+// target, and there was nothing else.
+func (it *trashItem) isFinished() bool { return it.IsJudged && !it.IsDirty && it.integrated() }
+
+func (it *trashItem) hasDir() bool { return it.rec.Trash.Dir != "" }
+
+// tidying is one round of tidying the trash.
+type tidying struct {
+	*Trash
+	r     *project.Project
+	res   *croft.GCResult
+	now   time.Time
+	items []*trashItem // the first removed first
+	errs  []error
+}
+
+// Tidy deletes from the trash of a repository what is past its time or over
+// the budget. One process at a time does it.
+func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCResult) error {
+	l, err := flock.Acquire(ctx, filepath.Join(r.Dir, "gc-lock"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.Unlock() }()
+	all, err := svc.Journal.Records(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	t := &tidying{Trash: svc, r: r, res: res, now: svc.Now()}
+	t.fail("", finishDeletions(ctx, r, nil)) // an empty trash still tells that what lay in it was deleted
+	t.fail("", svc.sweepWork(ctx, r, all))
+	t.fail("", r.Git.SweepPeeks())
+	t.fail("", svc.SweepLedgers(ctx, r))
+	for _, step := range []func(context.Context) error{t.look, t.stripDue, t.expire, t.shrink} {
+		if err := step(ctx); err != nil || ctx.Err() != nil {
+			return errors.Join(append(t.errs, err, ctx.Err())...)
+		}
+	}
+	for _, it := range t.items {
+		res.Bytes, res.Inodes = res.Bytes+it.freed.Bytes, res.Inodes+it.freed.Inodes
+	}
+	t.fail("", finishDeletions(ctx, r, TrashDirs(r, all))) // there is nothing left but empty directories
+	return errors.Join(t.errs...)
+}
+
+// fail notes a failure that concerns one item only. What changed meanwhile is
+// none: the next round sees to it.
+func (t *tidying) fail(name string, err error) bool {
+	if err == nil {
+		return false
+	}
+	if !errors.Is(err, errMoved) {
+		if name != "" {
+			err = fmt.Errorf("%s: %w", name, err)
+		}
+		t.errs = append(t.errs, err)
+	}
+	return true
+}
+
+// failed notes a failure with one item. One that was restored meanwhile has
+// none: its directory vanished under those who looked at it.
+func (t *tidying) failed(ctx context.Context, it *trashItem, err error) bool {
+	if err == nil {
+		return false
+	}
+	moved := t.UnderLock(ctx, t.r, func() error { // whoever restores it holds the lock until that is written down
+		now, err := t.Journal.Record(ctx, it.rec.Workspace.ID)
+		// A change that failed has counted on already.
+		if err == nil && (now.Workspace.State != croft.Trashed || now.Generation > it.rec.Generation) {
+			return errMoved
+		}
+		return err
+	})
+	if errors.Is(moved, errMoved) {
+		err = moved
+	}
+	return t.fail(it.rec.Workspace.Name, err)
+}
+
+// look finds out what there is.
+func (t *tidying) look(ctx context.Context) error {
+	records, err := t.Records(ctx, t.r)
+	if err != nil {
+		return err
+	}
+	for _, rec := range slices.Backward(records) {
+		it := &trashItem{rec: rec, integrated: sync.OnceValue(func() bool {
+			done, err := t.Removals.Integrated(ctx, t.r, rec)
+			return err == nil && done
+		})}
+		if dir := rec.Trash.Dir; dir != "" && filepath.Base(dir) != string(rec.Workspace.ID) {
+			continue // not a name that Croft gave
+		}
+		if t.mayComeBack(ctx, rec) {
+			continue
+		}
+		if it.wasThere = it.hasDir() && fsx.IsThere(rec.Trash.Dir); it.wasThere {
+			if err = project.CheckStowed(rec); err == nil {
+				it.survey, err = t.judge(ctx, t.r, rec)
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			it.hasFailed = t.failed(ctx, it, err)
+		} else {
+			it.IsJudged, it.IsDirty = true, t.WhatIsLeft(ctx, t.r, rec) == croft.LeftSnapshot
+		}
+		t.items = append(t.items, it)
+	}
+	return nil
+}
+
+// stripDue deletes directories that can be made again, a while after the
+// removal.
+func (t *tidying) stripDue(ctx context.Context) error {
+	for _, it := range t.items {
+		if !t.now.Before(it.rec.Trash.RemovedAt.Add(time.Duration(t.r.Config.Trash.RegenerableAfter))) {
+			t.strip(ctx, it)
+		}
+	}
+	return nil
+}
+
+func (t *tidying) strip(ctx context.Context, it *trashItem) {
+	if it.hasFailed || len(it.Regenerable) == 0 || ctx.Err() != nil {
+		return
+	}
+	if it.hasFailed = t.failed(ctx, it, t.Trash.strip(ctx, t.r, it)); !it.hasFailed {
+		t.res.Stripped = append(t.res.Stripped, it.rec.Workspace.ID)
+	}
+}
+
+// expire deletes what is past its time, and announces what is going to be.
+func (t *tidying) expire(ctx context.Context) error {
+	notice := time.Duration(t.r.Config.Trash.Notice)
+	for _, it := range t.items {
+		trash := it.rec.Trash
+		switch {
+		case it.hasFailed || ctx.Err() != nil:
+		case it.hasDir() && !fsx.IsThere(trash.Dir): // it was deleted, by hand or by somebody who was killed then
+			t.drop(ctx, it)
+		case trash.ExpiresAt.After(t.now.Add(notice)):
+		case trash.ExpiresAt.After(t.now) && (trash.PurgeWhy == string(croft.TrashOverBudget) || it.isFinished()):
+		case it.isFinished():
+			t.drop(ctx, it)
+		default:
+			t.dropAnnounced(ctx, it, purgeTime(t.now, trash.ExpiresAt, notice), croft.TrashExpired)
+		}
+	}
+	return nil
+}
+
+// drop lets go of what is left of an item, or of its directory.
+func (t *tidying) drop(ctx context.Context, it *trashItem) {
+	all, dir, final := it.amount, it.rec.Trash.Dir, it.isFinished()
+	var err error
+	isUnseen := dir != "" && !fsx.IsThere(filepath.Join(dir, "tree"))
+	if dir == "" {
+		final = true
+		err = t.purge(ctx, t.r, it)
+	} else {
+		t.strip(ctx, it)
+		all = it.amount
+		err = t.Trash.drop(ctx, t.r, it)
+	}
+	if stays, ok := errors.AsType[unkept](err); ok {
+		it.hasFailed = true
+		t.failed(ctx, it, t.noteStays(ctx, t.r, it, stays.why.Details))
+		t.res.Kept = append(t.res.Kept, croft.Kept{ID: it.rec.Workspace.ID, Name: it.rec.Workspace.Name, Reason: stays.why})
+		return
+	}
+	if it.hasFailed = t.failed(ctx, it, err); it.hasFailed {
+		return
+	}
+	it.freed.add(all)
+	it.amount, it.Regenerable = amount{}, nil
+	if final {
+		t.res.Purged = append(t.res.Purged, it.rec.Workspace.ID)
+	} else {
+		t.res.Reduced = append(t.res.Reduced, it.rec.Workspace.ID)
+		if isUnseen {
+			t.res.Unseen = append(t.res.Unseen, it.rec.Workspace.ID)
+		}
+	}
+}
+
+// dropAnnounced lets go of work whose time has come and was announced, or
+// announces it.
+func (t *tidying) dropAnnounced(ctx context.Context, it *trashItem, at time.Time, why croft.TrashReason) {
+	announced := it.rec.Trash.PurgeAt
+	switch {
+	case !announced.IsZero() && !announced.After(t.now):
+		t.drop(ctx, it)
+	case announced.IsZero() || at.Before(announced) && at.After(t.now):
+		a, err := t.announce(ctx, t.r, it, at, why)
+		if it.hasFailed = t.failed(ctx, it, err); !it.hasFailed {
+			t.res.Announced = append(t.res.Announced, a)
+			if !at.After(t.now) { // who wants no notice
+				t.drop(ctx, it)
+			}
+		}
+	}
+}
+
+// shrink brings the trash below its budget: directories that can be made again
+// go first, then what is finished, the first removed first. Other work goes
+// last, and not before that was announced.
+func (t *tidying) shrink(ctx context.Context) error {
+	steps := []func(*trashItem){
+		func(it *trashItem) { t.strip(ctx, it) },
+		func(it *trashItem) {
+			if it.isFinished() {
+				t.drop(ctx, it)
+			}
+		},
+	}
+	for _, step := range steps {
+		for _, it := range t.items {
+			if it.hasDir() && !it.hasFailed && t.isOver(t.total()) && ctx.Err() == nil {
+				step(it)
+			}
+		}
+	}
+	held := t.total()
+	at := t.now.Add(time.Duration(t.r.Config.Trash.Notice))
+	for _, it := range t.items {
+		switch {
+		case !it.hasDir() || it.hasFailed || ctx.Err() != nil:
+		case t.isOver(held):
+			size := it.amount
+			t.dropAnnounced(ctx, it, at, croft.TrashOverBudget)
+			held.subtract(size)
+		case it.rec.Trash.PurgeWhy == string(croft.TrashOverBudget):
+			it.hasFailed = t.failed(ctx, it, t.withdraw(ctx, t.r, it))
+		}
+	}
+	return nil
+}
+
+// total is how much the trash holds.
+func (t *tidying) total() amount {
+	var sum amount
+	for _, it := range t.items {
+		sum.add(it.amount)
+	}
+	return sum
+}
+
+func (t *tidying) isOver(a amount) bool {
+	return a.Bytes > t.r.Config.Trash.MaxBytes || a.Inodes > t.r.Config.Trash.MaxInodes
+}
+
+// sweepWork lets go of snapshots and surveys of workspaces that were restored,
+// or that cannot be restored any more, and whose keeper was killed.
+func (svc *Trash) sweepWork(ctx context.Context, r *project.Project, records []journal.Record) error {
+	pins, err := svc.Journal.Pins(ctx, r.ID, project.ArchiveRefs)
+	if err != nil {
+		return err
+	}
+	isOld := map[croft.ID]bool{}
+	for _, rec := range records {
+		isOld[rec.Workspace.ID] = rec.Workspace.State != croft.Trashed && rec.Workspace.State != croft.Creating || rec.Trash != nil && rec.Trash.Purged
+		if isOld[rec.Workspace.ID] {
+			_ = os.Remove(svc.SurveyFile(rec.Workspace.ID))
+		}
+	}
+	var errs []error
+	for _, p := range pins {
+		id, what := project.PinOwner(p.Ref, project.ArchiveRefs)
+		if what == "work" && isOld[id] {
+			errs = append(errs, svc.UnderLock(ctx, r, func() error {
+				now, err := svc.Journal.Record(ctx, id)
+				if err != nil || now.Workspace.State == croft.Trashed && !now.Trash.Purged {
+					return err
+				}
+				return svc.forgetWork(ctx, r, id)
+			}))
+		}
+	}
+	return errors.Join(append(errs, svc.sweepArchive(ctx, r, records, pins))...)
+}

@@ -1,0 +1,150 @@
+package trash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/snapshot"
+)
+
+// unkept says that a directory stays in the trash, because what its own git
+// directory has could not be kept.
+type unkept struct{ why *croft.Error }
+
+func (u unkept) Error() string { return u.why.Error() }
+
+func (u unkept) Unwrap() error { return u.why }
+
+// keepStowed makes sure that the project has all that the git directory of a removed
+// isolated workspace names, as it is now: commits can have been made in the trash, or
+// not have been brought before. If there is something new, a workspace that counted
+// as finished does not any more.
+func (svc *Trash) keepStowed(ctx context.Context, r *project.Project, it *trashItem) error {
+	rec, id := it.rec, it.rec.Workspace.ID
+	if rec.Workspace.Mode != croft.ModeIsolated {
+		return nil
+	}
+	if has, err := hasOwnGit(rec); err != nil || !has {
+		return err
+	}
+	was, err := svc.Pinned(ctx, r, project.ArchiveOwnRef(id))
+	if err != nil && !errors.Is(err, git.ErrNoRef) {
+		return err
+	}
+	known := []string{rec.Trash.Tip}
+	for _, ref := range []string{project.ArchiveRef(id), project.ArchiveBranchRef(id)} {
+		known = append(known, svc.Removals.Archived(ctx, r, ref, ""))
+	}
+	var pinning error
+	err = r.Trees.At(project.SpecOf(rec)).KeepStowed(ctx, filepath.Join(rec.Trash.Dir, "tree"), was, known, func(own string) error {
+		if own == "" || own == was {
+			return nil
+		}
+		pinning = svc.UnderLock(ctx, r, func() error {
+			now, err := svc.Journal.Record(ctx, id)
+			if err != nil || now.Generation != rec.Generation {
+				return errors.Join(err, errMoved)
+			}
+			return svc.Pin(ctx, r, journal.Pin{Ref: project.ArchiveOwnRef(id), OID: own})
+		})
+		if pinning == nil && it.isFinished() {
+			pinning = errMoved
+		}
+		return pinning
+	})
+	if err == nil || pinning != nil || ctx.Err() != nil {
+		return errors.Join(pinning, ctx.Err())
+	}
+	return unkept{&croft.Error{
+		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Details: err.Error(), Err: err,
+		Message: "its directory stays in the trash, because not all that its own git directory has could be brought to the project",
+		Hint:    "croft restore " + string(id) + ", and mend it there; or, to delete it for good: rm -rf " + project.ShellWord(rec.Trash.Dir),
+	}}
+}
+
+// noteStays writes down why a directory stays in the trash.
+func (svc *Trash) noteStays(ctx context.Context, r *project.Project, it *trashItem, why string) error {
+	if it.rec.Trash.Stays == why {
+		return nil
+	}
+	return svc.changeTrash(ctx, r, &it.rec, "", func(_ context.Context, t *journal.Trash) error {
+		t.Stays = why
+		return nil
+	})
+}
+
+// hasOwnGit reports whether a removed workspace has a git directory of its own. The
+// directory that it lies in is held meanwhile: one that is only absent for a moment
+// is not taken for one without.
+func hasOwnGit(rec journal.Record) (bool, error) {
+	dir, err := project.OpenTrashDir(rec.Trash)
+	if err != nil {
+		return false, err
+	}
+	defer dir.Close()
+	tree, err := dir.OpenDirIs("tree", fsx.Identity(rec.Identity))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer tree.Close()
+	_, err = tree.IdentityOf(".git")
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Lacks says of a workspace that it cannot be saved because what is staged there is
+// nowhere. Other errors are returned as they are.
+func Lacks(w croft.Workspace, err error) error {
+	missing, ok := errors.AsType[*object.MissingError](err)
+	if !ok {
+		return err
+	}
+	return &croft.Error{
+		Code: croft.ObjectMissing, Workspace: w.Name,
+		Message: fmt.Sprintf("the object of %q, which the index names, cannot be read, and the file is another one or gone; the workspace cannot be saved", missing.Path),
+		Details: missing.OID + " is missing or damaged; no file of the workspace was changed",
+		Hint:    "git -C " + project.ShellWord(w.Path) + " --literal-pathspecs add -- " + project.ShellWord(missing.Path) + ", which stages the file as it is now",
+	}
+}
+
+// stowedLacks is lacks for a directory in the trash, which stays there.
+func stowedLacks(rec journal.Record, err error) error {
+	missing, ok := errors.AsType[*object.MissingError](err)
+	if !ok {
+		return err
+	}
+	return unkept{&croft.Error{
+		Code: croft.ObjectMissing, Workspace: rec.Workspace.Name,
+		Message: fmt.Sprintf("its directory stays in the trash, because the object of %q, which its index names, cannot be read, and the file is another one or gone", missing.Path),
+		Details: missing.OID + " is missing or damaged",
+		Hint:    "croft restore " + string(rec.Workspace.ID) + ", and git add the file there; or, to delete it for good: rm -rf " + project.ShellWord(rec.Trash.Dir),
+	}}
+}
+
+// mendStowed makes sure that the project has what the index of a directory in the
+// trash names, as far as its files have it.
+func (svc *Trash) mendStowed(ctx context.Context, r *project.Project, rec journal.Record) error {
+	if info, err := os.Lstat(filepath.Join(rec.Trash.Dir, "tree")); err != nil || !info.IsDir() {
+		return nil // it was gone, or a link lay in its place
+	}
+	p, err := svc.peek(ctx, r, rec)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.Close() }()
+	return snapshot.Mend(ctx, p.Worktree)
+}

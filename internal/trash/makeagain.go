@@ -1,0 +1,218 @@
+package trash
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/snapshot"
+)
+
+// isFree reports whether a removed workspace can come back to its path: nothing
+// lies there, or its own directory does, or one that was made for it since, of
+// which there is no other in the trash.
+func isFree(r *project.Project, rec journal.Record) bool {
+	path := rec.Workspace.Path
+	if !fsx.IsThere(path) || fsx.Identity(rec.Identity).IsAt(path) {
+		return true
+	}
+	return r.Trees.At(project.SpecOf(rec)).IsThere() && (rec.Trash.Dir == "" || !fsx.IsThere(filepath.Join(rec.Trash.Dir, "tree")))
+}
+
+// makeAgain is for a workspace whose directory is neither at its path nor in the
+// trash. Its commits come back, and from its registration or a snapshot, if there
+// is one, the rest. A directory at its path is never deleted, and written to only
+// if it is one that was being made for this.
+func (svc *Trash) makeAgain(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) error {
+	beside, err := fsx.MakeDir(filepath.Dir(spec.Path), 0o777)
+	if err != nil {
+		return err
+	}
+	_ = beside.Close()
+	if fsx.IsThere(spec.Path) {
+		isWhole, err := svc.takeWhole(ctx, r, rec, spec)
+		if err != nil || isWhole {
+			return err
+		}
+	} else if err := svc.prepareAgain(ctx, r, rec, spec); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("restore.prepared"); err != nil {
+		return err
+	}
+	if err := svc.fillAgain(ctx, r, rec, spec); err != nil {
+		return err
+	}
+	own, err := svc.Pinned(ctx, r, project.ArchiveOwnRef(rec.Workspace.ID))
+	if errors.Is(err, git.ErrNoRef) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.Trees.At(spec).BringOwn(ctx, own)
+}
+
+// fillAgain writes the files of a workspace whose place was made anew: from a
+// snapshot, if there is one, or from what was staged or committed.
+func (svc *Trash) fillAgain(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) error {
+	work, err := svc.Pinned(ctx, r, project.ArchiveWorkRef(rec.Workspace.ID))
+	if err == nil {
+		_, workers := project.Parallel(1, r.Config.Checkout.Workers)
+		return r.Trees.At(spec).ChangeHeld(ctx, func(tree *git.Worktree) error {
+			return snapshot.Refill(ctx, work, snapshot.Files{
+				Worktree: tree, SecretsDir: svc.SecretsDir(r, rec.Workspace.ID), Workers: workers, Sync: snapshot.SyncFiles,
+			})
+		})
+	}
+	if !errors.Is(err, git.ErrNoRef) {
+		return err
+	}
+	if tree := r.Trees.At(spec); tree.HasIndex() {
+		err = tree.WriteStaged(ctx, max(spec.Workers, 1))
+	} else {
+		err = r.Trees.Fill(ctx, spec)
+	}
+	if err != nil {
+		return err
+	}
+	return svc.equipAgain(ctx, r, rec)
+}
+
+// takeWhole looks at the directory that was made anew for a workspace. One that
+// was handed out, as a state that was put back may not know, is taken as it is;
+// one whose making was interrupted is not whole yet.
+func (svc *Trash) takeWhole(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) (isWhole bool, err error) {
+	tree := r.Trees.At(spec)
+	if fsx.Identity(rec.Identity).IsAt(spec.Path) || !tree.IsThere() { // it cannot be joined, or is somebody else's
+		return false, project.NotOurs(spec.Path)
+	}
+	switch r.Trees.Of(spec).Health(spec) { // it was made anew, and has another identity than is recorded
+	case checkout.Intact:
+		return r.Trees.IsBorn(spec), nil
+	case checkout.Unregistered:
+		return true, tree.Register(ctx, git.AddSpec{Admin: rec.Admin, Path: spec.Path, Branch: spec.Branch, Head: spec.Base})
+	}
+	return false, project.NotOurs(spec.Path)
+}
+
+// prepareAgain makes the place of a workspace: around the registration that was
+// stowed, which has what was staged, or anew.
+func (svc *Trash) prepareAgain(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) error {
+	if w := rec.Workspace; spec.Kind == checkout.Isolated && w.BaseRef != "" {
+		if _, err := r.Git.ReadRef(ctx, "refs/heads/"+w.BaseRef); err == nil { // a branch: it is shown as it was at the beginning
+			spec.Branches = map[string]string{w.BaseRef: w.Base}
+		}
+	}
+	err := r.Trees.Rebuild(ctx, spec, rec.Trash.Dir)
+	if !errors.Is(err, checkout.ErrGone) {
+		return err
+	}
+	if err := r.Trees.DiscardRest(spec); err != nil {
+		return err
+	}
+	return r.Trees.Prepare(ctx, spec)
+}
+
+// restoration is what a restoration found before it began.
+type restoration struct {
+	startedAt  time.Time
+	madeBranch bool         // the branch was not there
+	before     fsx.Identity // what lay at the workspace's path
+}
+
+// stowAgain puts a workspace back into the trash whose restoration failed, from
+// whatever point it had come to. The branch goes if the restoration made it.
+func (svc *Trash) stowAgain(ctx context.Context, r *project.Project, rec journal.Record, how restoration) error {
+	tree := r.Trees.At(project.SpecOf(rec))
+	if err := svc.archiveAgain(ctx, r, rec, tree); err != nil {
+		return err
+	}
+	if err := svc.vacate(r, rec, tree, how); err != nil {
+		return err
+	}
+	err := errors.Join(project.DropRef(ctx, r, project.BaseRef(rec.Workspace.ID)), project.DropRef(ctx, r, project.HeldRef(rec.Workspace.ID)))
+	if err != nil || !how.madeBranch || rec.Workspace.Branch == "" {
+		return err
+	}
+	// Git may have begun a reflog for a branch that it could not make.
+	r.Git.DropRemains(how.startedAt, "refs/heads/"+rec.Workspace.Branch)
+	_, err = project.DeleteBranch(ctx, r, rec, rec.Trash.Tip)
+	return err
+}
+
+// archiveAgain makes sure that what the workspace was kept by is there.
+func (svc *Trash) archiveAgain(ctx context.Context, r *project.Project, rec journal.Record, tree *git.Worktree) error {
+	pins, err := svc.Journal.Pins(ctx, r.ID, project.ArchiveRefs+string(rec.Workspace.ID)+"/")
+	if err != nil {
+		return err
+	}
+	var unsynced []string
+	if _, err = svc.Pinned(ctx, r, project.ArchiveRef(rec.Workspace.ID)); errors.Is(err, git.ErrNoRef) {
+		_, unsynced, err = svc.Removals.Archive(ctx, r, rec, tree)
+	} else if err == nil {
+		unsynced, err = r.MovePins(ctx, pins)
+	}
+	if err != nil {
+		return err
+	}
+	return fsx.SyncAll(unsynced...)
+}
+
+// vacate takes away what a restoration brought or made. What lay at the path
+// before stays there.
+func (svc *Trash) vacate(r *project.Project, rec journal.Record, tree *git.Worktree, how restoration) error {
+	spec, dir := project.SpecOf(rec), rec.Trash.Dir
+	now, err := fsx.IdentityOf(rec.Workspace.Path)
+	isThere := err == nil
+	switch {
+	case isThere && now == how.before && (now == fsx.Identity(rec.Identity) || r.Trees.IsBorn(spec)):
+		return svc.stowAdmin(r, rec, tree)
+	case isThere && now == fsx.Identity(rec.Identity):
+		return r.Trees.Stow(spec, dir)
+	case isThere && dir != "": // it was checked out anew, around what was stowed
+		if err := svc.stowAdmin(r, rec, tree); err != nil {
+			return err
+		}
+		return r.Trees.Discard(spec)
+	case dir == "":
+		return r.Trees.Discard(spec)
+	}
+	err = svc.stowAdmin(r, rec, tree)
+	if err == nil && !fsx.IsThere(filepath.Join(dir, "tree")) {
+		err = r.Trees.DiscardRest(spec)
+	}
+	return err // the checkout, if there is one, has not left the trash
+}
+
+// stowAdmin moves the registration back to the trash, without the directory. One
+// that was made for a workspace which has nothing in the trash goes.
+func (svc *Trash) stowAdmin(r *project.Project, rec journal.Record, tree *git.Worktree) error {
+	if !fsx.IsThere(tree.Admin) {
+		return nil
+	}
+	if rec.Trash.Dir == "" {
+		return r.Trees.DiscardRest(project.SpecOf(rec))
+	}
+	if err := dropStowedAdmin(rec.Trash); err != nil {
+		return err
+	}
+	return tree.Deregister(filepath.Join(rec.Trash.Dir, "admin"))
+}
+
+// dropStowedAdmin deletes the registration in the trash, which has a successor.
+func dropStowedAdmin(t *journal.Trash) error {
+	dir, err := project.OpenTrashDir(t)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.RemoveAll("admin")
+}

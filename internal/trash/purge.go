@@ -1,0 +1,365 @@
+package trash
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/snapshot"
+)
+
+// mostStripped bounds the list of directories that a record names.
+const mostStripped = 100
+
+// strip deletes the directories of a removed workspace that can be made again.
+// They are written down first: one that is there nevertheless is found again.
+func (svc *Trash) strip(ctx context.Context, r *project.Project, it *trashItem) error {
+	if len(it.Regenerable) == 0 {
+		return nil
+	}
+	err := svc.changeTrash(ctx, r, &it.rec, croft.EventTrashStripped, func(_ context.Context, t *journal.Trash) error {
+		for _, p := range it.Regenerable {
+			if len(t.Stripped) < mostStripped && !slices.Contains(t.Stripped, p.Path) {
+				t.Stripped = append(t.Stripped, p.Path)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := failpoint.Hit("trash.strip.recorded"); err != nil {
+		return err
+	}
+	var away []string
+	err = svc.UnderLock(ctx, r, func() error {
+		now, err := svc.Journal.Record(ctx, it.rec.Workspace.ID)
+		if err != nil || now.Generation != it.rec.Generation {
+			return errors.Join(err, errMoved) // it was restored meanwhile
+		}
+		away, err = svc.moveParts(r, it)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	svc.remember(it.rec.Workspace.ID, it.survey)
+	for _, name := range away {
+		if err := deleteAway(ctx, r, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveParts renames the regenerable directories of a checkout away. Those that
+// cannot be renamed stay.
+func (svc *Trash) moveParts(r *project.Project, it *trashItem) ([]string, error) {
+	dir, err := project.OpenTrashDir(it.rec.Trash)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	tree, err := dir.OpenDirIs("tree", fsx.Identity(it.rec.Identity))
+	if err != nil {
+		return nil, err
+	}
+	defer tree.Close()
+	trash, err := fsx.OpenDir(filepath.Dir(it.rec.Trash.Dir))
+	if err != nil {
+		return nil, err
+	}
+	defer trash.Close()
+	var away []string
+	var stay []part
+	for _, p := range it.Regenerable {
+		name, err := movePart(r, tree, p.Path, trash, string(it.rec.Workspace.ID))
+		switch {
+		case errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink): // it is not there any more
+		case isRenaming(err) || errors.Is(err, fsx.ErrOther):
+			stay = append(stay, p)
+			continue
+		case err != nil:
+			return nil, err
+		default:
+			away = append(away, name)
+			if err := failpoint.Hit("trash.strip.renamed"); err != nil {
+				return nil, err
+			}
+		}
+		it.subtract(p.amount)
+		it.freed.add(p.amount)
+	}
+	it.Regenerable = stay
+	return away, nil
+}
+
+// isRenaming reports whether it was a rename that failed.
+func isRenaming(err error) bool {
+	_, ok := errors.AsType[*os.LinkError](err)
+	return ok
+}
+
+// movePart renames one directory of a checkout away. No part of the path to it
+// may be a link.
+func movePart(r *project.Project, tree *fsx.Dir, path string, trash *fsx.Dir, id string) (string, error) {
+	part, err := tree.OpenBelow(path)
+	if err != nil {
+		return "", err
+	}
+	defer part.Close()
+	want, err := part.Identity()
+	if err != nil {
+		return "", err
+	}
+	parent, err := tree.OpenBelow(filepath.Dir(filepath.FromSlash(path)))
+	if err != nil {
+		return "", err
+	}
+	defer parent.Close()
+	return doom(r, parent, filepath.Base(filepath.FromSlash(path)), want, trash, id)
+}
+
+// drop deletes the directory of a removed workspace. Work that is not in its
+// target can still be restored afterwards; the rest cannot.
+func (svc *Trash) drop(ctx context.Context, r *project.Project, it *trashItem) error {
+	dir, work, away := it.rec.Trash.Dir, "", ""
+	isThere := fsx.IsThere(dir)
+	if isThere != it.wasThere {
+		return vanishedStowed(it.rec)
+	}
+	if isThere {
+		if err := project.CheckStowed(it.rec); err != nil {
+			return err
+		}
+		if err := svc.mendStowed(ctx, r, it.rec); err != nil { // what was committed may be whole in the files alone
+			return stowedLacks(it.rec, orVanished(it.rec, err))
+		}
+		now, err := svc.examine(ctx, r, it.rec) // somebody may have written there after all
+		if err != nil {
+			return err
+		}
+		if now.IsDirty && it.isFinished() {
+			return errMoved
+		}
+		it.survey = now
+	}
+	if (it.IsDirty || !it.isFinished() && svc.isOffBranch(ctx, r, it.rec)) && isThere {
+		defer func() {
+			if fsx.IsThere(dir) { // it stays, and is saved anew when it goes
+				_ = fsx.RemoveOwn(svc.SecretsDir(r, it.rec.Workspace.ID))
+			}
+		}()
+		saved, err := svc.saveStowed(ctx, r, it.rec)
+		if err != nil {
+			return stowedLacks(it.rec, orVanished(it.rec, err))
+		}
+		work = saved
+	}
+	if isThere {
+		if err := svc.keepStowed(ctx, r, it); err != nil {
+			return orVanished(it.rec, err)
+		}
+	}
+	if err := failpoint.Hit("trash.saved"); err != nil {
+		return err
+	}
+	event := croft.EventTrashReduced
+	if it.isFinished() {
+		event = croft.EventTrashPurged
+	}
+	err := svc.changeTrash(ctx, r, &it.rec, event, func(ctx context.Context, t *journal.Trash) error {
+		var err error
+		if away, err = svc.leave(ctx, r, it, work, isThere); err != nil {
+			return err
+		}
+		svc.reduce(r, t)
+		t.Purged = it.isFinished()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := failpoint.Hit("trash.recorded"); err != nil {
+		return err
+	}
+	_ = os.Remove(svc.SurveyFile(it.rec.Workspace.ID))
+	return deleteAway(ctx, r, away)
+}
+
+// isOffBranch reports whether a removed workspace had something else checked out
+// than its branch. Only a snapshot says so.
+func (svc *Trash) isOffBranch(ctx context.Context, r *project.Project, rec journal.Record) bool {
+	head, err := svc.Pinned(ctx, r, project.ArchiveRef(rec.Workspace.ID))
+	return err == nil && head != rec.Trash.Tip
+}
+
+// reduce says of a removed workspace that its directory went.
+func (svc *Trash) reduce(r *project.Project, t *journal.Trash) {
+	t.Dir, t.Identity, t.Within, t.PurgeAt, t.PurgeWhy, t.Stays = "", "", "", time.Time{}, "", ""
+	t.ExpiresAt = svc.Now().Add(time.Duration(r.Config.Trash.SavedFor))
+}
+
+// leave pins a snapshot and renames the directory away. Who is killed after
+// that leaves a record that names a directory which is gone; then the snapshot
+// and the commits count. One that was there, or was not, when what is in it was
+// saved still has to be, or not to be.
+func (svc *Trash) leave(ctx context.Context, r *project.Project, it *trashItem, work string, isThere bool) (away string, err error) {
+	dir, ref := it.rec.Trash.Dir, project.ArchiveWorkRef(it.rec.Workspace.ID)
+	if isThere != fsx.IsThere(dir) {
+		return "", vanishedStowed(it.rec)
+	}
+	if work != "" {
+		if err := svc.Pin(ctx, r, journal.Pin{Ref: ref, OID: work}); err != nil {
+			return "", err
+		}
+	}
+	if err := failpoint.Hit("trash.pinned"); err != nil {
+		return "", err
+	}
+	gone := fsx.Made{Path: dir, Identity: fsx.Identity(it.rec.Trash.Identity)}
+	if err := r.DeletedLedger().Put(string(it.rec.Workspace.ID), gone); err != nil {
+		return "", err
+	}
+	if isThere {
+		if away, err = doomStowed(r, it.rec); err != nil {
+			return "", orVanished(it.rec, errors.Join(err, r.DeletedLedger().Drop(string(it.rec.Workspace.ID))))
+		}
+	}
+	if err := fsx.SyncAll(filepath.Dir(dir)); err != nil {
+		return "", err
+	}
+	return away, failpoint.Hit("trash.renamed")
+}
+
+// doomStowed renames the directory of a removed workspace away.
+func doomStowed(r *project.Project, rec journal.Record) (string, error) {
+	trash, err := fsx.OpenDir(filepath.Dir(rec.Trash.Dir))
+	if err != nil {
+		return "", err
+	}
+	defer trash.Close()
+	return doom(r, trash, filepath.Base(rec.Trash.Dir), fsx.Identity(rec.Trash.Identity), trash, string(rec.Workspace.ID))
+}
+
+// saveStowed takes a snapshot of a directory in the trash. It is not pinned yet.
+func (svc *Trash) saveStowed(ctx context.Context, r *project.Project, rec journal.Record) (string, error) {
+	p, err := svc.peek(ctx, r, rec)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = p.Close() }()
+	secrets := svc.SecretsDir(r, rec.Workspace.ID)
+	if err := fsx.RemoveOwn(secrets); err != nil { // of an attempt that was killed
+		return "", err
+	}
+	saved, err := snapshot.Save(ctx, p.Worktree, snapshot.Selection{
+		Identity: fsx.Identity(rec.Identity),
+		Ignored:  r.Config.Snapshot.Ignored, Secrets: r.Config.Snapshot.Secrets, SecretsDir: secrets,
+		Message: "Work of " + rec.Workspace.Name + ", which was removed",
+		Stowed:  &snapshot.Stowed{Admin: filepath.Join(rec.Trash.Dir, "admin"), Branch: p.Branch},
+	})
+	return saved.Commit, err
+}
+
+// purge lets go of a removed workspace whose directory went before. Its commits
+// stay archived; the snapshot goes.
+func (svc *Trash) purge(ctx context.Context, r *project.Project, it *trashItem) error {
+	err := svc.changeTrash(ctx, r, &it.rec, croft.EventTrashPurged, func(_ context.Context, t *journal.Trash) error {
+		t.Purged, t.PurgeAt, t.PurgeWhy = true, time.Time{}, ""
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := failpoint.Hit("trash.purged"); err != nil {
+		return err
+	}
+	return svc.forgetWork(ctx, r, it.rec.Workspace.ID)
+}
+
+// forgetWork lets go of the snapshot of a workspace that was restored, or that
+// cannot be restored any more.
+func (svc *Trash) forgetWork(ctx context.Context, r *project.Project, id croft.ID) error {
+	if err := fsx.RemoveOwn(svc.SecretsDir(r, id)); err != nil {
+		return err // while the ref is there, it is tried again
+	}
+	return svc.Unpin(ctx, r, project.ArchiveWorkRef(id))
+}
+
+// announce says that work is going to be deleted.
+func (svc *Trash) announce(ctx context.Context, r *project.Project, it *trashItem, at time.Time, why croft.TrashReason) (croft.Announcement, error) {
+	a := croft.Announcement{
+		ID: it.rec.Workspace.ID, Name: it.rec.Workspace.Name, Left: svc.WhatIsLeft(ctx, r, it.rec), At: at, Reason: why,
+	}
+	err := svc.changeTrash(ctx, r, &it.rec, croft.EventTrashAnnounced, func(_ context.Context, t *journal.Trash) error {
+		t.PurgeAt, t.PurgeWhy = at, string(why)
+		return nil
+	})
+	return a, err
+}
+
+// withdraw takes an announcement back.
+func (svc *Trash) withdraw(ctx context.Context, r *project.Project, it *trashItem) error {
+	return svc.changeTrash(ctx, r, &it.rec, "", func(_ context.Context, t *journal.Trash) error {
+		t.PurgeAt, t.PurgeWhy = time.Time{}, ""
+		return nil
+	})
+}
+
+// sweepArchive lets go of what was archived of workspaces that cannot be
+// restored any more: what their index needed, and commits that a branch has.
+// Other commits, and tags that the project does not have, stay for good.
+func (svc *Trash) sweepArchive(ctx context.Context, r *project.Project, records []journal.Record, pins []journal.Pin) error {
+	isPurged := map[croft.ID]bool{}
+	for _, rec := range records {
+		isPurged[rec.Workspace.ID] = rec.Workspace.State == croft.Trashed && rec.Trash != nil && rec.Trash.Purged
+	}
+	pins = slices.DeleteFunc(slices.Clone(pins), func(p journal.Pin) bool {
+		id, what := project.PinOwner(p.Ref, project.ArchiveRefs)
+		return !isPurged[id] || what == "work"
+	})
+	var tips []string
+	keeps, stays := map[string][]string{}, map[string]bool{}
+	for _, p := range pins {
+		switch path.Base(p.Ref) {
+		case "state":
+		case path.Base(project.ArchiveOwnRef("")): // it keeps what it names
+			c, err := r.Git.ReadCommit(ctx, p.OID)
+			if errors.Is(err, object.ErrMissing) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			keeps[p.Ref] = c.Parents
+			if stays[p.Ref], err = r.Git.HasAlone(ctx, p.OID); err != nil {
+				return err
+			}
+		default:
+			keeps[p.Ref] = []string{p.OID}
+		}
+		tips = append(tips, keeps[p.Ref]...)
+	}
+	alone, err := r.Git.OnNoBranch(ctx, tips)
+	if err != nil {
+		return err
+	}
+	var gone []string
+	for _, p := range pins {
+		if !stays[p.Ref] && !slices.ContainsFunc(keeps[p.Ref], func(oid string) bool { return alone[oid] }) {
+			gone = append(gone, p.Ref)
+		}
+	}
+	return svc.Unpin(ctx, r, gone...)
+}

@@ -1,0 +1,259 @@
+package trash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/provision"
+	"github.com/croft-sh/croft/internal/workspace"
+)
+
+// FindTrashed finds what can be restored by its ID or its name; of several that
+// had it, the last removed.
+func (svc *Trash) FindTrashed(ctx context.Context, r *project.Project, ref string) (journal.Record, error) {
+	list, err := svc.Journal.Removed(ctx, r.ID, ref)
+	if err != nil {
+		return journal.Record{}, err
+	}
+	if list = project.OnlyTrashed(list); len(list) > 0 {
+		return list[0], nil
+	}
+	return journal.Record{}, &croft.Error{
+		Code: croft.WorktreeNotFound, Message: fmt.Sprintf("nothing in the trash is called %q", ref), Hint: "croft trash",
+	}
+}
+
+// RestoreOne writes a restoration down and carries it out. What fails is taken
+// back: the workspace stays in the trash.
+func (svc *Trash) RestoreOne(ctx context.Context, r *project.Project, rec journal.Record, mode croft.RestoreMode, a project.Act) error {
+	op, err := svc.Begin(a, "restore", r)
+	if err != nil {
+		return err
+	}
+	defer op.Close()
+	op.Workspaces, op.Names = []croft.ID{rec.Workspace.ID}, []string{rec.Workspace.Name}
+	if err := op.Write(ctx, nil, nil); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := failpoint.Hit("restore.journalled"); err != nil {
+		return op.Failed(ctx, err)
+	}
+	return svc.carryRestoration(ctx, r, op, rec, mode)
+}
+
+// carryRestoration does what the journal says. Every step may have been done
+// before, by a process that died.
+func (svc *Trash) carryRestoration(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, mode croft.RestoreMode) error {
+	l, err := r.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	if rec, err = svc.Journal.Record(ctx, rec.Workspace.ID); err != nil {
+		return err
+	}
+	if rec.Workspace.State != croft.Trashed { // another process was faster
+		return op.Done(ctx)
+	}
+	begun := op.IsRecovered() // by the process that died
+	if err := svc.locateStowed(ctx, r, &rec, mode); err != nil {
+		return op.Failed(ctx, err)
+	}
+	how := restoration{startedAt: op.StartedAt}
+	how.before, _ = fsx.IdentityOf(rec.Workspace.Path)
+	_, err = r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
+	how.madeBranch = errors.Is(err, git.ErrNoRef) || begun && rec.Trash.BranchGone
+	if err = svc.vacant(ctx, r, rec); err == nil {
+		begun = true
+		err = svc.bringBack(ctx, r, op, &rec)
+	}
+	if err != nil {
+		if begun {
+			if back := svc.stowAgain(ctx, r, rec, how); back != nil {
+				return errors.Join(err, back) // the journal still says what was begun
+			}
+		}
+		return op.Failed(ctx, err)
+	}
+	rec.Workspace.State = croft.Ready
+	rec.Identity = string(r.Trees.At(project.SpecOf(rec)).Made())
+	rec.Wake(proc.Here().Boot)
+	if rec.Workspace.MergeStatus == croft.MergeDiscarded { // whoever brings it back wants it
+		rec.Workspace.MergeStatus = croft.MergePending // where the record does not say what it was
+		if rec.Undiscarded != nil {
+			rec.Workspace.MergeStatus = *rec.Undiscarded
+		}
+	}
+	rec.Undiscarded = nil
+	trash := rec.Trash
+	rec.Trash = nil
+	err = svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
+		return errors.Join(tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceRestored, rec)), tx.End(op.ID, journal.OpDone, "", svc.Now()))
+	})
+	if err == nil {
+		clearTrashDir(r, trash)
+		_ = svc.forgetWork(ctx, r, rec.Workspace.ID) // else the next gc does it
+	}
+	return err
+}
+
+// vacant says what occupies the place of a workspace that is to come back.
+func (svc *Trash) vacant(ctx context.Context, r *project.Project, rec journal.Record) error {
+	w := rec.Workspace
+	if other, err := svc.Journal.LiveByName(ctx, r.ID, w.Name); err == nil {
+		return &croft.Error{
+			Code: croft.WorktreeExists, Message: "another workspace has its name now", Details: other.Workspace.Path,
+			Hint: "croft remove " + w.Name + ", then restore " + string(w.ID),
+		}
+	} else if !errors.Is(err, journal.ErrNotFound) {
+		return err
+	}
+	if !isFree(r, rec) {
+		return takenInstead(r, rec)
+	}
+	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+w.Branch)
+	switch {
+	case w.Branch == "":
+		return nil
+	case errors.Is(err, git.ErrNoRef):
+		by, err := r.Git.Blocking(ctx, w.Branch)
+		if err != nil || by == "" {
+			return err
+		}
+		return svc.Workspaces.RestoreBlocked(ctx, r, workspace.Blocked{Workspace: w.Name, Branch: w.Branch, By: by})
+	case err != nil:
+		return err
+	case tip != rec.Trash.Tip && rec.Trash.Tip != "":
+		message := fmt.Sprintf("branch %q has moved since; the files are those of %.7s", w.Branch, rec.Trash.Tip)
+		if rec.Trash.BranchGone {
+			message = fmt.Sprintf("branch %q is another one now", w.Branch)
+		}
+		return &croft.Error{
+			Code: croft.BranchExists, Message: message, Details: tip,
+			Hint: fmt.Sprintf("git branch -m %s %s-2, then restore again", w.Branch, w.Branch),
+		}
+	}
+	if used := r.Git.CheckedOut(w.Branch, r.Trees.At(project.SpecOf(rec)).Admin); len(used) > 0 {
+		return &croft.Error{
+			Code: croft.BranchInUse, Message: fmt.Sprintf("branch %q is checked out elsewhere", w.Branch), Details: used[0], Hint: "git worktree list",
+		}
+	}
+	return nil
+}
+
+// bringBack makes the branch, the registration and the files again.
+func (svc *Trash) bringBack(ctx context.Context, r *project.Project, op *oplog.Op, rec *journal.Record) error {
+	w := rec.Workspace
+	updates := []git.RefUpdate{}
+	add := func(ref, oid string) {
+		if _, err := r.Git.ReadRef(ctx, ref); errors.Is(err, git.ErrNoRef) && oid != "" {
+			updates = append(updates, git.RefUpdate{Ref: ref, New: oid})
+		}
+	}
+	add(project.BaseRef(w.ID), w.Base)
+	if w.Branch != "" {
+		add("refs/heads/"+w.Branch, rec.Trash.Tip)
+	}
+	if err := r.Git.UpdateRefs(ctx, updates...); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("restore.refs"); err != nil {
+		return err
+	}
+	spec := project.SpecOf(*rec)
+	spec.Inherit = op.Inherit()
+	err := checkout.ErrGone
+	if rec.Trash.Dir != "" || fsx.Identity(rec.Identity).IsAt(w.Path) {
+		err = r.Trees.Unstow(spec, rec.Trash.Dir)
+	}
+	if errors.Is(err, checkout.ErrGone) {
+		err = svc.makeAgain(ctx, r, rec, spec)
+	}
+	if err != nil {
+		return err
+	}
+	if err := failpoint.Hit("restore.unstowed"); err != nil {
+		return err
+	}
+	if err := r.Trees.At(spec).Sync(); err != nil {
+		return err
+	}
+	if err := r.Trees.Release(spec); err != nil {
+		return err
+	}
+	if err := r.HarvestAgain(ctx, spec); err != nil {
+		return err
+	}
+	// From here on branch and registration hold the commits.
+	return svc.Removals.DropArchive(ctx, r, w.ID, rec.Trash.Tip)
+}
+
+// equipAgain copies role files into a workspace that was made again, if the role
+// still has them. The caller holds the repository's lock.
+func (svc *Trash) equipAgain(ctx context.Context, r *project.Project, rec *journal.Record) error {
+	if rec.Workspace.Role == "" || len(rec.RoleFiles) == 0 {
+		return nil
+	}
+	role, err := workspace.FindRole(r, rec.Workspace.Role)
+	if errors.Is(err, croft.RoleNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	untracked, err := svc.Workspaces.PlaceRole(ctx, r, rec, role, provision.Fresh)
+	if err != nil || len(untracked) == 0 {
+		return err
+	}
+	return workspace.HideRoles(ctx, r, r.Trees.At(project.SpecOf(*rec)))
+}
+
+// clearTrashDir removes the directory that a workspace was stowed in, if there
+// is nothing left in it but a registration.
+func clearTrashDir(r *project.Project, t *journal.Trash) {
+	if t.Dir == "" {
+		return
+	}
+	if dir, err := project.OpenTrashDir(t); err == nil {
+		if !dir.Has("tree") {
+			_ = dir.RemoveAll("admin")
+		}
+		_ = dir.Close()
+		project.RemoveEmpty(t.Dir)
+	}
+	if !fsx.IsThere(t.Dir) {
+		_ = r.TrashDirs().Drop(filepath.Base(t.Dir))
+	}
+	project.RemoveEmpty(filepath.Dir(t.Dir))
+}
+
+// RecoverRestore finishes a restoration whose process died.
+func (svc *Trash) RecoverRestore(ctx context.Context, r *project.Project, op *oplog.Op) error {
+	for _, id := range op.Workspaces {
+		rec, err := svc.Journal.Record(ctx, id)
+		if err != nil {
+			return err
+		}
+		if r.Git == nil {
+			return op.Undone(ctx, "the repository is gone")
+		}
+		r.Git.DropRemains(op.StartedAt, project.BaseRef(id), project.HeldRef(id), project.ArchiveRef(id), project.ArchiveBranchRef(id), project.ArchiveStateRef(id), project.ArchiveOwnRef(id), project.ArchiveWorkRef(id), "refs/heads/"+rec.Workspace.Branch)
+		err = svc.carryRestoration(ctx, r, op, rec, croft.RestoreWhole)
+		if _, typed := errors.AsType[*croft.Error](err); err != nil && !typed {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,293 @@
+package trash
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/provision"
+)
+
+// survey is what was found out about a directory in the trash. Nobody writes
+// there, so it is found out once and kept beside the database; without it, it is
+// found out again.
+type survey struct {
+	RemovedAt time.Time `json:"removedAt"` // the removal that it is about
+	amount
+
+	IsJudged    bool     `json:"isJudged,omitempty"`    // the rest was found out, too
+	IsDirty     bool     `json:"isDirty,omitempty"`     // it holds work that no commit does
+	Patterns    []string `json:"patterns,omitempty"`    // by which directories were found
+	Regenerable []part   `json:"regenerable,omitempty"` // that can be made again
+}
+
+// amount is how much there is of something.
+type amount struct {
+	Bytes  int64 `json:"bytes"`
+	Inodes int64 `json:"inodes"`
+}
+
+func (a *amount) add(b amount)      { a.Bytes, a.Inodes = a.Bytes+b.Bytes, a.Inodes+b.Inodes }
+func (a *amount) subtract(b amount) { a.Bytes, a.Inodes = a.Bytes-b.Bytes, a.Inodes-b.Inodes }
+
+// part is a directory of a checkout.
+type part struct {
+	Path string `json:"path"` // with slashes
+	amount
+}
+
+// SurveyFile remembers what was found out about a removed workspace.
+func (svc *Trash) SurveyFile(id croft.ID) string {
+	return filepath.Join(svc.Settings.Config().StateDir, "trash", string(id)+".json")
+}
+
+// surveyed reads what was found out before.
+func (svc *Trash) surveyed(rec journal.Record) (survey, bool) {
+	var s survey
+	b, err := os.ReadFile(svc.SurveyFile(rec.Workspace.ID))
+	if err != nil || json.Unmarshal(b, &s) != nil || !s.RemovedAt.Equal(rec.Trash.RemovedAt) {
+		return survey{}, false
+	}
+	return s, true
+}
+
+// remember keeps what was found out. That it cannot be kept is no failure.
+func (svc *Trash) remember(id croft.ID, s survey) {
+	file := svc.SurveyFile(id)
+	b, err := json.Marshal(s)
+	if err != nil || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
+		return
+	}
+	tmp := file + "." + string(project.NewID())
+	if os.WriteFile(tmp, b, 0o600) != nil || os.Rename(tmp, file) != nil {
+		_ = os.Remove(tmp)
+	}
+}
+
+// measure says how much a directory in the trash holds.
+func (svc *Trash) measure(ctx context.Context, rec journal.Record) (survey, error) {
+	if s, ok := svc.surveyed(rec); ok {
+		return s, nil
+	}
+	s := survey{RemovedAt: rec.Trash.RemovedAt}
+	err := s.walk(ctx, rec.Trash.Dir, func(string) bool { return false })
+	if err == nil {
+		svc.remember(rec.Workspace.ID, s)
+	}
+	return s, err
+}
+
+// judge finds out what there is to know about a directory in the trash before
+// something of it is deleted.
+func (svc *Trash) judge(ctx context.Context, r *project.Project, rec journal.Record) (survey, error) {
+	if s, ok := svc.surveyed(rec); ok && s.IsJudged && slices.Equal(s.Patterns, r.Config.Trash.Regenerable) {
+		return s, nil
+	}
+	return svc.examine(ctx, r, rec)
+}
+
+// examine is judge without regard to what was found out before.
+func (svc *Trash) examine(ctx context.Context, r *project.Project, rec journal.Record) (survey, error) {
+	patterns := r.Config.Trash.Regenerable
+	s := survey{RemovedAt: rec.Trash.RemovedAt, IsJudged: true, Patterns: patterns}
+	tree := filepath.Join(rec.Trash.Dir, "tree")
+	if info, err := os.Lstat(tree); err != nil || !info.IsDir() {
+		// It was gone, or a link lay in its place: there is nothing to look at.
+		err := s.walk(ctx, rec.Trash.Dir, func(string) bool { return false })
+		return s, err
+	}
+	p, err := svc.peek(ctx, r, rec)
+	if err != nil {
+		return s, err
+	}
+	defer func() { _ = p.Close() }()
+	index, err := p.Index(ctx)
+	if err != nil {
+		return s, err
+	}
+	ignored, err := p.IgnoredDirs(ctx)
+	if err != nil {
+		return s, err
+	}
+	f := finder{tree: tree, patterns: patterns, ignored: map[string]bool{}, tracked: map[string]bool{}}
+	for _, dir := range ignored {
+		f.ignored[dir] = true
+	}
+	for _, entry := range index.Entries {
+		for dir := path.Dir(entry.Path); !f.tracked[dir]; dir = path.Dir(dir) {
+			f.tracked[dir] = true
+		}
+	}
+	if err := s.walk(ctx, rec.Trash.Dir, f.isRegenerable); err != nil {
+		return s, err
+	}
+	if s.IsDirty, err = isDirty(ctx, p, rec, index); err != nil {
+		return s, err
+	}
+	svc.remember(rec.Workspace.ID, s)
+	return s, nil
+}
+
+// peek lets git look at a directory in the trash.
+func (svc *Trash) peek(ctx context.Context, r *project.Project, rec journal.Record) (*git.Peek, error) {
+	return r.Git.Peek(ctx, git.Stowed{
+		Name: worktree.Admin(string(rec.Workspace.ID)), Admin: filepath.Join(rec.Trash.Dir, "admin"), Tree: filepath.Join(rec.Trash.Dir, "tree"),
+		Head: svc.Removals.Archived(ctx, r, project.ArchiveRef(rec.Workspace.ID), rec.Trash.Tip),
+	})
+}
+
+// isDirty reports whether a checkout holds work that no commit does. What Croft put
+// there is not the agent's.
+func isDirty(ctx context.Context, p *git.Peek, rec journal.Record, index *index.Index) (bool, error) {
+	if p.InProgress() {
+		return true, nil
+	}
+	for entry, err := range p.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
+		if err != nil {
+			return false, err
+		}
+		ours := entry.Path == project.StateFile || isPlaced(p.Path, rec, entry.Path)
+		if !entry.Untracked() && !entry.Hidden || !ours {
+			return true, nil
+		}
+	}
+	for _, entry := range index.Entries { // what git was told not to look at
+		if entry.Hidden && !isPlaced(p.Path, rec, entry.Path) && fsx.IsThere(filepath.Join(p.Path, filepath.FromSlash(entry.Path))) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// maxPlaced bounds what Croft puts into a workspace.
+const maxPlaced = 4 << 20
+
+// isPlaced reports whether a file is one of a role's, as Croft put it there.
+func isPlaced(tree string, rec journal.Record, name string) bool {
+	if !slices.Contains(rec.RoleFiles, name) {
+		return false
+	}
+	data, err := fsx.ReadFile(filepath.Join(tree, filepath.FromSlash(name)), maxPlaced)
+	return err == nil && provision.Digest(data) == rec.RoleSums[name]
+}
+
+// finder finds the directories of a checkout that can be made again.
+type finder struct {
+	tree     string
+	patterns []string
+	ignored  map[string]bool // directories in which git ignores everything
+	tracked  map[string]bool // directories that hold tracked files
+}
+
+// isRegenerable reports whether a directory can be made again: nothing in it is
+// tracked, git ignores it, it is no repository of its own and lies in none, and
+// either its name is a usual one, or whoever made it says so. A tag alone says
+// nothing: what git would show as untracked may be work.
+func (f finder) isRegenerable(dir string) bool {
+	if f.tracked[dir] {
+		return false
+	}
+	named := f.ignored[dir] && slices.ContainsFunc(f.patterns, func(p string) bool { return matchDir(p, dir) })
+	return (named || f.isIgnored(dir) && isCache(f.at(dir))) && !f.isInRepository(dir)
+}
+
+func (f finder) at(dir string) string { return filepath.Join(f.tree, filepath.FromSlash(dir)) }
+
+// isIgnored reports whether git ignores everything in a directory, because of
+// itself or of one above.
+func (f finder) isIgnored(dir string) bool {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if f.ignored[dir] {
+			return true
+		}
+	}
+	return false
+}
+
+// isInRepository reports whether a directory is, or lies in, a repository inside
+// the checkout, whose own rules say what is tracked there.
+func (f finder) isInRepository(dir string) bool {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if fsx.IsThere(filepath.Join(f.at(dir), ".git")) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchDir matches a name, or with a slash in the pattern the whole path.
+func matchDir(pattern, dir string) bool {
+	if !strings.Contains(pattern, "/") {
+		dir = path.Base(dir)
+	}
+	ok, err := path.Match(strings.Trim(pattern, "/"), dir)
+	return err == nil && ok
+}
+
+// cacheTag is how the file CACHEDIR.TAG begins in a directory that holds
+// nothing but what can be made again (https://bford.info/cachedir/).
+const cacheTag = "Signature: 8a477f597d28d172789f06886806bc55"
+
+func isCache(dir string) bool {
+	file := filepath.Join(dir, "CACHEDIR.TAG")
+	f, err := fsx.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	b := make([]byte, len(cacheTag))
+	_, err = io.ReadFull(f, b)
+	return err == nil && string(b) == cacheTag
+}
+
+// walk adds up what lies below a directory of the trash, and what of it lies
+// below directories of the checkout that are regenerable. What cannot be read
+// is passed over.
+func (s *survey) walk(ctx context.Context, dir string, regenerable func(dir string) bool) error {
+	tree := filepath.Join(dir, "tree") + string(filepath.Separator)
+	var within string // the regenerable directory that the walk is in
+	return filepath.WalkDir(dir, func(full string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			if errors.Is(err, os.ErrNotExist) && full == dir {
+				return err
+			}
+			return nil
+		}
+		one := amount{Inodes: 1}
+		if d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				one.Bytes = info.Size()
+			}
+		}
+		s.add(one)
+		if within != "" && !strings.HasPrefix(full, within) {
+			within = ""
+		}
+		if rel, ok := strings.CutPrefix(full, tree); ok && within == "" && d.IsDir() && regenerable(filepath.ToSlash(rel)) {
+			within = full + string(filepath.Separator)
+			s.Regenerable = append(s.Regenerable, part{Path: filepath.ToSlash(rel)})
+			s.Regenerable[len(s.Regenerable)-1].add(one)
+		} else if within != "" {
+			s.Regenerable[len(s.Regenerable)-1].add(one)
+		}
+		return nil
+	})
+}

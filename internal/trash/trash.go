@@ -1,0 +1,180 @@
+package trash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// A removed workspace lies in the trash as <trash>/<id>/{tree,admin}. What is
+// left of it becomes less in steps, each of which can be repeated after a
+// crash:
+//
+//	strip    directories that can be made again go
+//	reduce   the directory goes; commits, and a snapshot of the rest, are left
+//	purge    it cannot be restored any more
+//
+// What goes is first renamed to <trash>/<id>.<random>.deleting: from then on
+// nothing takes it for a workspace, and whoever tidies up next deletes it. The
+// state says what has such a name, by its identity.
+
+// deletingSuffix ends the name of what is being deleted in a trash.
+const deletingSuffix = ".deleting"
+
+// List lists what can be restored, the most recently removed first.
+func (svc *Trash) List(ctx context.Context, s project.Location, dir string) ([]croft.TrashItem, error) {
+	records, err := svc.Records(ctx, s.Project)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]croft.TrashItem, len(records))
+	for i, rec := range records {
+		w, t := rec.Workspace, rec.Trash
+		items[i] = croft.TrashItem{
+			ID: w.ID, Name: w.Name, Branch: w.Branch, Path: w.Path, Left: svc.WhatIsLeft(ctx, s.Project, rec),
+			RemovedAt: t.RemovedAt, ExpiresAt: t.ExpiresAt, Stripped: t.Stripped, PurgeAt: t.PurgeAt, Stays: t.Stays,
+		}
+		if items[i].Left == croft.LeftDirectory {
+			size, err := svc.measure(ctx, rec)
+			if err != nil && !errors.Is(err, os.ErrNotExist) { // it is being restored
+				return nil, explain.About(w.Name, err)
+			}
+			items[i].Bytes, items[i].Inodes = size.Bytes, size.Inodes
+		}
+	}
+	return items, nil
+}
+
+// Records lists the records that can be restored, the last removed first.
+func (svc *Trash) Records(ctx context.Context, r *project.Project) ([]journal.Record, error) {
+	all, err := svc.Journal.Records(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return project.OnlyTrashed(all), nil
+}
+
+// WhatIsLeft says what there is of a removed workspace.
+func (svc *Trash) WhatIsLeft(ctx context.Context, r *project.Project, rec journal.Record) croft.TrashLeft {
+	if rec.Trash.Dir != "" && fsx.IsThere(filepath.Join(rec.Trash.Dir, "tree")) || fsx.Identity(rec.Identity).IsAt(rec.Workspace.Path) {
+		return croft.LeftDirectory
+	}
+	if project.IsTrashAway(rec.Trash) && (!IsTrashGone(r, rec) || r.FindTrash(ctx, rec) != "") {
+		return croft.LeftAway
+	}
+	if r.Git != nil {
+		if _, err := svc.Pinned(ctx, r, project.ArchiveWorkRef(rec.Workspace.ID)); err == nil {
+			return croft.LeftSnapshot
+		}
+	}
+	return croft.LeftCommits
+}
+
+// errMoved says that a removed workspace is not what it was when it was looked
+// at: it was restored, or somebody else has tidied up.
+var errMoved = errors.New("the trash has changed meanwhile")
+
+// changeTrash changes the record of a removed workspace under the repository's
+// lock, after the effects that go with it. It does nothing but fail with
+// errMoved if the workspace is not as it was.
+func (svc *Trash) changeTrash(ctx context.Context, r *project.Project, rec *journal.Record, event string, change func(ctx context.Context, t *journal.Trash) error) error {
+	l, err := r.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	now, err := svc.Journal.Record(ctx, rec.Workspace.ID)
+	if err != nil {
+		return err
+	}
+	then := rec.Trash
+	if now.Workspace.State != croft.Trashed || now.Trash == nil || now.Trash.Purged || now.Trash.Dir != then.Dir || !now.Trash.RemovedAt.Equal(then.RemovedAt) {
+		return errMoved
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := change(ctx, now.Trash); err != nil {
+		return err
+	}
+	*rec = now
+	return svc.SaveRecord(ctx, rec, func(tx *journal.Tx) error {
+		if event == "" {
+			return nil
+		}
+		return tx.Emit(svc.WorkspaceEvent(event, *rec))
+	})
+}
+
+// RestoreNotes says what a restored workspace does not have any more.
+func RestoreNotes(rec journal.Record, was croft.TrashLeft) []string {
+	var gone []string
+	for _, dir := range rec.Trash.Stripped {
+		if !fsx.IsThere(filepath.Join(rec.Workspace.Path, filepath.FromSlash(dir))) {
+			gone = append(gone, dir)
+		}
+	}
+	var notes []string
+	switch was {
+	case croft.LeftSnapshot:
+		notes = append(notes, "its directory was gone; files that git ignores did not come back")
+	case croft.LeftCommits:
+		without := "what was neither committed nor staged"
+		if rec.Workspace.Mode == croft.ModeIsolated {
+			without += ", what was committed after Croft last looked"
+		}
+		notes = append(notes, "its directory was gone, and there is no snapshot of it; "+without+", and files that git ignores, did not come back")
+	}
+	if len(gone) > 0 {
+		notes = append(notes, fmt.Sprintf("gone from the trash, to be made again: %s", SomeOf(gone)))
+	}
+	return notes
+}
+
+// SomeOf names the first few of a list.
+func SomeOf(list []string) string {
+	const few = 5
+	if len(list) <= few {
+		return strings.Join(list, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:few], ", "), len(list)-few)
+}
+
+// TrashDirs lists the directories in which removed workspaces of a repository
+// lie, or may lie.
+func TrashDirs(r *project.Project, records []journal.Record) []string {
+	dirs := []string{
+		filepath.Join(filepath.Dir(r.Path), r.Name()+".croft", ".trash"),
+		filepath.Join(r.CommonDir, "croft", "trash"),
+	}
+	for _, rec := range records {
+		if rec.Trash != nil && rec.Trash.Dir != "" {
+			dirs = append(dirs, filepath.Dir(rec.Trash.Dir))
+		}
+		if rec.BaseDir != "" {
+			dirs = append(dirs, filepath.Join(rec.BaseDir, ".trash"))
+		}
+		if rec.Workspace.Mode != croft.ModeLegacy {
+			dirs = append(dirs, filepath.Join(filepath.Dir(rec.Workspace.Path), ".croft-trash"))
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+// purgeTime is when something can go that has to be announced first.
+func purgeTime(now, expires time.Time, notice time.Duration) time.Time {
+	if at := now.Add(notice); at.After(expires) {
+		return at
+	}
+	return expires
+}

@@ -1,0 +1,234 @@
+package uninstall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/lane"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// uninstallAll removes what is Croft's own from every repository that is known, and
+// the state if none was kept.
+func (svc *Uninstaller) uninstallAll(ctx context.Context, res *croft.UninstallResult, req croft.UninstallRequest) error {
+	repos, err := svc.Journal.Repos(ctx)
+	if err != nil {
+		return err
+	}
+	for _, known := range repos {
+		var done *croft.UninstalledRepo
+		var r *project.Project
+		err := refuseUnshown(known, req)
+		if err == nil {
+			r, err = svc.openKnown(ctx, known)
+		}
+		if err == nil {
+			done, err = svc.uninstallOne(ctx, r, req.DryRun)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			res.Kept = append(res.Kept, croft.KeptRepo{Path: known.Path, Reason: croft.AsError("uninstall", explain.Error("uninstall", "", err))})
+			continue
+		}
+		res.Repos = append(res.Repos, *done)
+	}
+	if len(res.Kept) > 0 {
+		return nil
+	}
+	plan := svc.planState(res)
+	res.Files, res.Left = plan.shown(), plan.left
+	if req.DryRun == croft.DryRunOn {
+		return nil
+	}
+	return svc.removeState(ctx, plan)
+}
+
+// openKnown opens a repository that the state knows, where it was last seen. One
+// that is not there may only be absent.
+func (svc *Uninstaller) openKnown(ctx context.Context, known journal.Repo) (*project.Project, error) {
+	if dir, isPlain := strings.CutPrefix(known.CommonDir, project.PlainPrefix); isPlain {
+		if !fsx.IsThere(dir) {
+			return nil, notThere(known)
+		}
+		return &project.Project{ID: known.ID, Path: dir, Dir: svc.DirOf(known.ID)}, nil
+	}
+	if !fsx.Identity(known.Identity).IsAt(known.CommonDir) {
+		return nil, notThere(known)
+	}
+	place := git.PlaceAt(known.CommonDir, known.Path)
+	if svc.IsPlain(known.CommonDir) {
+		var err error
+		if place, err = git.PlainPlace(known.CommonDir); err != nil {
+			return nil, err
+		}
+	}
+	if err := svc.Git.CheckOwner(ctx, place); err != nil {
+		return nil, err
+	}
+	return svc.OpenOnce(ctx, place.CommonDir, func() (*project.Project, error) { return svc.Open(ctx, place) })
+}
+
+func notThere(known journal.Repo) error {
+	return &croft.Error{
+		Code: croft.NotARepo, Message: fmt.Sprintf("the repository is not at %s", known.Path),
+		Details: "It was moved or deleted, or its drive is not mounted. Nothing of it was forgotten.",
+		Hint:    "bring it back, or run croft uninstall where it is now; if it was deleted: croft uninstall --forget --repo " + known.Path,
+	}
+}
+
+// statePlan is what goes of the state and of its second copy.
+type statePlan struct {
+	files []string // in the order in which they go
+	dirs  []string // that are empty then, the deepest first
+	left  []croft.Left
+	gone  map[string]bool // what goes with the repositories
+	named map[string]bool // what the repositories leave
+	last  []string        // the database
+}
+
+func (p *statePlan) shown() []string { return slices.Concat(p.files, p.last, p.dirs) }
+
+// stateEntry says by their names which entries of a directory are Croft's own.
+type stateEntry struct {
+	dir   string
+	names *regexp.Regexp
+	left  croft.LeftKind // what others are
+}
+
+const idPattern = `[` + project.IDAlphabet + `]{16}`
+
+var (
+	nothing = regexp.MustCompile(`^\z.`)
+
+	// stateEntries are the directories of the state, those inside others first.
+	// Whatever else lies there, because the state directory is one that somebody
+	// uses for other things or because it is work, stays.
+	stateEntries = []stateEntry{
+		{"repos", nothing, croft.LeftUnknown},
+		{"secrets", nothing, croft.LeftSecrets},
+		{"sessions", nothing, croft.LeftArchive},
+		{"plain", nothing, croft.LeftHistory},
+		{"forecasts", regexp.MustCompile(`^(` + idPattern + `\.json|new-[0-9]+)$`), croft.LeftUnknown},
+		{"trash", regexp.MustCompile(`^` + idPattern + `\.json(\.` + idPattern + `)?$`), croft.LeftUnknown},
+		{lane.LogsName, regexp.MustCompile(`^` + idPattern + `-[0-9]+\.log$`), croft.LeftUnknown},
+		{"ops", regexp.MustCompile(`^([a-z]+-)?` + idPattern + `\.lock$`), croft.LeftUnknown},
+		{"git/repos", regexp.MustCompile(`^[0-9a-f]{16}$`), croft.LeftUnknown},
+		{"git", git.Generated, croft.LeftUnknown},
+		{"", regexp.MustCompile(`^upkeep-[0-9a-f]{16}-[0-9]+$`), croft.LeftUnknown},
+	}
+)
+
+// planState finds what goes of the state once no repository needs it.
+func (svc *Uninstaller) planState(res *croft.UninstallResult) *statePlan {
+	cfg := svc.Settings.Config()
+	p := &statePlan{left: []croft.Left{}, gone: map[string]bool{}, named: map[string]bool{}, last: svc.Journal.Files()}
+	for _, r := range res.Repos {
+		for _, path := range r.Files {
+			p.gone[path] = true
+		}
+		for _, l := range r.Left {
+			p.named[l.Path] = true
+		}
+	}
+	for _, path := range p.last {
+		p.gone[path] = true
+	}
+	for _, entry := range stateEntries {
+		p.dir(filepath.Join(cfg.StateDir, filepath.FromSlash(entry.dir)), entry)
+	}
+	p.dir(filepath.Join(cfg.DataDir, "state"), stateEntry{"state", nothing, ""}) // other states have theirs there
+	p.dir(svc.Lanes.ChecksDir(), stateEntry{"checks", nothing, croft.LeftUnknown})
+	p.dir(cfg.DataDir, stateEntry{"", nothing, ""})
+	return p
+}
+
+// dir looks at what is in a directory. What the repositories leave in it is named
+// by them.
+func (p *statePlan) dir(path string, entry stateEntry) {
+	if info, err := os.Lstat(path); err != nil || p.gone[path] || !info.IsDir() && entry.dir != "" {
+		return // a link is not what Croft made
+	}
+	isEmpty := true
+	for _, name := range entriesOf(path) {
+		at := filepath.Join(path, name)
+		switch {
+		case p.gone[at]:
+		case project.IsID(name) && isEmptyDir(at):
+			p.dirs = append(p.dirs, at)
+			p.gone[at] = true
+		case entry.names.MatchString(name):
+			p.files = append(p.files, at)
+			p.gone[at] = true
+		default:
+			isEmpty = false
+			if !p.isNamed(at) && entry.left != "" {
+				p.left = append(p.left, croft.Left{Kind: entry.left, Path: at})
+			}
+		}
+	}
+	if isEmpty {
+		p.dirs = append(p.dirs, path)
+		p.gone[path] = true
+	}
+}
+
+// isEmptyDir reports whether a directory is there that nothing is in.
+func isEmptyDir(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir() && !hasEntries(path)
+}
+
+// isNamed reports whether something that stays is named, or something in it.
+func (p *statePlan) isNamed(path string) bool {
+	for named := range p.named {
+		if project.IsWithin(named, path) {
+			return true
+		}
+	}
+	for _, l := range p.left {
+		if project.IsWithin(l.Path, path) {
+			return true
+		}
+	}
+	return false
+}
+
+// removeState deletes the files, the database last: while it is there, the same
+// call can be made again. Then it removes the directories that are empty.
+func (svc *Uninstaller) removeState(ctx context.Context, p *statePlan) error {
+	err := svc.Journal.Delete(ctx, func() error {
+		for _, path := range p.files {
+			if err := fsx.RemoveOwn(path); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, journal.ErrInUse) {
+		return &croft.Error{
+			Code: croft.WorkspaceBusy, Message: "a repository was made known meanwhile; the state is kept", Hint: "croft uninstall --all", Err: err,
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for _, dir := range p.dirs {
+		if err := os.Remove(dir); err != nil && !errors.Is(err, os.ErrNotExist) && fsx.IsThere(dir) && !hasEntries(dir) {
+			return err
+		}
+	}
+	return nil
+}

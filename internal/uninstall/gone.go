@@ -1,0 +1,169 @@
+package uninstall
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/trash"
+)
+
+// refuseUnshown keeps a repository that was made known after the others were shown.
+func refuseUnshown(known journal.Repo, req croft.UninstallRequest) error {
+	if len(req.Shown) == 0 || slices.Contains(req.Shown, known.Path) {
+		return nil
+	}
+	return &croft.Error{Code: croft.WorkspaceBusy, Message: "it was made known meanwhile", Hint: "croft uninstall --all"}
+}
+
+// uninstallGone forgets a repository of which somebody says that it was deleted. A
+// directory that is not there may only be absent, so that nobody but a person can
+// say it, and nothing is deleted that may be work.
+func (svc *Uninstaller) uninstallGone(ctx context.Context, res *croft.UninstallResult, req croft.UninstallRequest) error {
+	at := req.Repo
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(svc.Dir, at)
+	}
+	repos, err := svc.Journal.Repos(ctx)
+	if err != nil {
+		return err
+	}
+	for _, known := range repos {
+		if !slices.Contains(placesOf(known), at) {
+			continue
+		}
+		p, err := svc.planGone(ctx, known)
+		if err == nil && req.DryRun == croft.DryRunOff {
+			if err = svc.uninstall(ctx, p); err == nil {
+				p.removeOwn()
+			}
+		}
+		if err != nil {
+			return err
+		}
+		res.Repos = append(res.Repos, p.UninstalledRepo)
+	}
+	if len(res.Repos) == 0 {
+		if err := svc.forgetTrash(ctx, res, repos, req, at); err != nil {
+			return err
+		}
+	}
+	if len(res.Repos) == 0 {
+		return &croft.Error{
+			Code: croft.NotARepo, Message: fmt.Sprintf("no repository is remembered at %s", at), Hint: "croft uninstall --all --dry-run, which names them",
+		}
+	}
+	return nil
+}
+
+// forgetTrash forgets directories of removed workspaces of which somebody says that
+// they were deleted, with the directory that they lay in. What git has of the
+// workspaces can still be restored.
+func (svc *Uninstaller) forgetTrash(ctx context.Context, res *croft.UninstallResult, repos []journal.Repo, req croft.UninstallRequest, at string) error {
+	gone := croft.UninstalledRepo{
+		Path: at, Refs: []string{}, Files: []string{}, Branches: []croft.KeptBranch{}, Workspaces: []string{}, Left: []croft.Left{},
+	}
+	isForgotten := false
+	for _, known := range repos {
+		records, err := svc.Journal.Records(ctx, known.ID)
+		if err != nil {
+			return err
+		}
+		for _, rec := range records {
+			if rec.Workspace.State != croft.Trashed || rec.Trash == nil || rec.Trash.Dir == "" || !project.IsWithin(rec.Trash.Dir, at) {
+				continue
+			}
+			if _, err := os.Lstat(rec.Trash.Dir); !errors.Is(err, os.ErrNotExist) {
+				return &croft.Error{
+					Code: croft.WorkspaceBusy, Message: fmt.Sprintf("something is at %s: it is not gone", rec.Trash.Dir), Details: "Nothing was forgotten.",
+					Hint: "croft uninstall --repo " + known.Path, Err: err,
+				}
+			}
+			isForgotten = true
+			if req.DryRun != croft.DryRunOff {
+				continue
+			}
+			t := *rec.Trash
+			t.Dir, t.Identity, t.Within = "", "", ""
+			rec.Trash = &t
+			if err := svc.SaveRecord(ctx, &rec, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if isForgotten {
+		res.Repos = append(res.Repos, gone)
+	}
+	return nil
+}
+
+// placesOf are the directories by which a repository is known.
+func placesOf(known journal.Repo) []string {
+	return []string{known.Path, strings.TrimPrefix(known.CommonDir, project.PlainPrefix)}
+}
+
+// planGone finds what goes and what stays of a repository that is gone.
+func (svc *Uninstaller) planGone(ctx context.Context, known journal.Repo) (*uninstallPlan, error) {
+	for _, path := range placesOf(known) {
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+			return nil, &croft.Error{
+				Code: croft.WorkspaceBusy, Message: fmt.Sprintf("something is at %s: it is not gone", path), Details: "Nothing was forgotten.",
+				Hint: "croft uninstall --repo " + known.Path, Err: err,
+			}
+		}
+	}
+	running, err := svc.Journal.RunningAt(ctx, known.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, op := range running {
+		if project.Liveness(op.Owner) != proc.Dead {
+			return nil, &croft.Error{
+				Code: croft.WorkspaceBusy, Message: "somebody is at work in the repository: " + op.Kind, Hint: "wait until it has ended, then the same command again",
+			}
+		}
+	}
+	p := &uninstallPlan{r: &project.Project{ID: known.ID, Path: known.Path, CommonDir: known.CommonDir, Dir: svc.DirOf(known.ID)}, UninstalledRepo: croft.UninstalledRepo{
+		Path: known.Path, Refs: []string{}, Files: []string{}, Branches: []croft.KeptBranch{}, Workspaces: []string{}, Left: []croft.Left{},
+	}}
+	records, err := svc.Journal.Records(ctx, known.ID)
+	if err != nil {
+		return nil, err
+	}
+	isAlone := false // the history of an isolated workspace is in a directory of Croft's, and nowhere else
+	for _, rec := range records {
+		w := rec.Workspace
+		switch {
+		case w.State != croft.Trashed && w.Mode != croft.ModeLegacy:
+			p.Workspaces = append(p.Workspaces, w.Path)
+			isAlone = isAlone || w.Mode == croft.ModeIsolated
+		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged && fsx.IsThere(rec.Trash.Dir):
+			p.leave(croft.LeftTrash, rec.Trash.Dir)
+			isAlone = isAlone || git.BorrowsIn(filepath.Join(rec.Trash.Dir, "tree")) != ""
+		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged && project.IsTrashAway(rec.Trash) && !trash.IsTrashGone(p.r, rec):
+			p.leave(croft.LeftUnseen, rec.Trash.Dir)
+		}
+	}
+	if err := svc.planLeft(ctx, p); err != nil {
+		return nil, err
+	}
+	if isAlone {
+		p.leave(croft.LeftHistory, p.r.Dir)
+		return p, nil
+	}
+	if err := svc.planOwn(ctx, p, records); err != nil {
+		return nil, err
+	}
+	p.Files = append(append(p.Files, p.own...), p.checks...)
+	return p, nil
+}

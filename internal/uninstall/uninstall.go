@@ -1,0 +1,302 @@
+package uninstall
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// keptBranches is what the branches begin with that Uninstall makes.
+const keptBranches = "croft-kept/"
+
+// UninstallRepos removes all that is Croft's own from a repository, or from the
+// machine.
+func (svc *Uninstaller) UninstallRepos(ctx context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
+	res := &croft.UninstallResult{Repos: []croft.UninstalledRepo{}, Kept: []croft.KeptRepo{}, Files: []string{}, Left: []croft.Left{}}
+	if req.All == croft.ScopeAll {
+		return res, svc.uninstallAll(ctx, res, req)
+	}
+	if req.Gone == croft.GoneForGood {
+		return res, svc.uninstallGone(ctx, res, req)
+	}
+	s, err := svc.Locate(ctx, req.Repo)
+	if err != nil {
+		return nil, err
+	}
+	done, err := svc.uninstallOne(ctx, s.Project, req.DryRun)
+	if err != nil {
+		return nil, err
+	}
+	res.Repos = append(res.Repos, *done)
+	return res, nil
+}
+
+// uninstallOne removes all that is Croft's own from a repository, or says what
+// that is.
+func (svc *Uninstaller) uninstallOne(ctx context.Context, r *project.Project, dry croft.DryRun) (_ *croft.UninstalledRepo, err error) {
+	if err := svc.Recover(ctx, r.ID); err != nil {
+		return nil, err
+	}
+	var p *uninstallPlan
+	err = svc.UnderLock(ctx, r, func() error {
+		p, err = svc.planUninstall(ctx, r)
+		if err == nil && dry != croft.DryRunOn {
+			err = svc.uninstall(ctx, p)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if dry != croft.DryRunOn {
+		p.removeOwn() // the lock is there, too
+	}
+	return &p.UninstalledRepo, nil
+}
+
+// uninstallPlan is what goes from a repository and what stays.
+type uninstallPlan struct {
+	croft.UninstalledRepo
+	r      *project.Project
+	pins   []journal.Pin
+	needed git.Needed
+	own    []string        // what goes outside of the repository
+	checks []string        // checkouts for checks, with their locks
+	trees  []*git.Worktree // the worktrees that stay
+}
+
+// planUninstall finds out what goes and what stays, and refuses where something
+// would be left that only Croft can use. The caller holds the repository's lock.
+func (svc *Uninstaller) planUninstall(ctx context.Context, r *project.Project) (*uninstallPlan, error) {
+	p := &uninstallPlan{r: r, UninstalledRepo: croft.UninstalledRepo{
+		Path: r.Path, Refs: []string{}, Files: []string{}, Branches: []croft.KeptBranch{}, Workspaces: []string{}, Left: []croft.Left{},
+	}}
+	records, err := svc.Journal.Records(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := svc.refuseUninstall(ctx, r, records); err != nil {
+		return nil, err
+	}
+	names := map[croft.ID]string{}
+	for _, rec := range records {
+		w := rec.Workspace
+		names[w.ID] = w.Name
+		switch {
+		case w.State != croft.Trashed && w.Mode != croft.ModeLegacy:
+			p.Workspaces = append(p.Workspaces, w.Path)
+			if r.Git != nil {
+				p.trees = append(p.trees, r.Trees.At(project.SpecOf(rec)))
+			}
+		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged:
+			if err := p.leaveTrash(ctx, rec); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := svc.planLeft(ctx, p); err != nil {
+		return nil, err
+	}
+	if r.Git != nil {
+		if p.pins, p.OtherRefs, err = svc.ownRefs(ctx, r, names); err != nil {
+			return nil, err
+		}
+		for _, pin := range p.pins {
+			p.Refs = append(p.Refs, pin.Ref)
+		}
+		if p.Branches, err = svc.keptWork(ctx, r, p.pins, names); err != nil {
+			return nil, err
+		}
+		p.needed = git.Needed{Excludes: p.neededExcludes(records), Others: isShared(r, names)}
+		p.Files = append(p.Files, r.Git.OwnFiles(p.needed)...)
+	}
+	if err := svc.planOwn(ctx, p, records); err != nil {
+		return nil, err
+	}
+	p.Files = append(append(p.Files, p.own...), p.checks...)
+	return p, nil
+}
+
+func (p *uninstallPlan) leave(kind croft.LeftKind, path string) {
+	p.Left = append(p.Left, croft.Left{Kind: kind, Path: path})
+}
+
+// ownRefs are the refs that this state has made, with what they keep: its pins, and
+// those that are named after its workspaces. Others who use the repository have
+// refs of their own there.
+func (svc *Uninstaller) ownRefs(ctx context.Context, r *project.Project, names map[croft.ID]string) (pins []journal.Pin, others []string, err error) {
+	if pins, err = svc.Journal.Pins(ctx, r.ID, project.PinRefs); err != nil {
+		return nil, nil, err
+	}
+	refs, err := r.Git.Refs(ctx, project.PinRefs)
+	if err != nil {
+		return nil, nil, err
+	}
+	isPinned := map[string]bool{}
+	for _, p := range pins {
+		isPinned[p.Ref] = true
+	}
+	for _, ref := range refs {
+		_, rest, _ := strings.Cut(strings.TrimPrefix(ref.Name, project.PinRefs), "/")
+		id, _, _ := strings.Cut(rest, "/")
+		switch _, isOurs := names[croft.ID(id)]; {
+		case isPinned[ref.Name]:
+		case isOurs:
+			pins = append(pins, journal.Pin{Ref: ref.Name, OID: ref.OID})
+		default:
+			others = append(others, ref.Name)
+		}
+	}
+	return pins, others, nil
+}
+
+func (svc *Uninstaller) refuseUninstall(ctx context.Context, r *project.Project, records []journal.Record) error {
+	var isolated []string
+	for _, rec := range records {
+		if w := rec.Workspace; w.State != croft.Trashed && w.Mode == croft.ModeIsolated {
+			isolated = append(isolated, w.Name)
+		}
+	}
+	if len(isolated) > 0 {
+		return &croft.Error{
+			Code: croft.WorkspaceBusy, Message: project.Count(len(isolated), "isolated workspace") + " would be left without a git directory, which is Croft's",
+			Details: strings.Join(isolated, "\n"), Hint: "croft merge " + isolated[0] + ", or croft remove " + isolated[0],
+		}
+	}
+	waiting, err := svc.Journal.Waiting(ctx, r.ID, "", -1)
+	if err != nil {
+		return err
+	}
+	if n := len(waiting); n > 0 {
+		waits := " still waits"
+		if n > 1 {
+			waits = " still wait"
+		}
+		return &croft.Error{
+			Code: croft.WorkspaceBusy, Workspace: waiting[0].Workspace, Message: project.Count(n, "merge") + waits, Hint: "croft queue run, or croft queue cancel",
+		}
+	}
+	running, err := svc.Journal.RunningAt(ctx, r.ID)
+	for _, op := range running {
+		if op.Repo == r.ID {
+			return &croft.Error{
+				Code: croft.WorkspaceBusy, Message: "somebody is at work in the repository: " + op.Kind, Hint: "wait until it has ended: croft history",
+			}
+		}
+	}
+	return err
+}
+
+// keptWork are the commits that only pins keep, as branches that could keep them.
+func (svc *Uninstaller) keptWork(ctx context.Context, r *project.Project, pins []journal.Pin, names map[croft.ID]string) ([]croft.KeptBranch, error) {
+	kept := []croft.KeptBranch{}
+	var commits []string
+	owner := map[string]string{}
+	for _, p := range pins {
+		info, err := r.Git.Info(ctx, p.OID)
+		if errors.Is(err, object.ErrMissing) || err == nil && info.Type != "commit" {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		kind, rest, _ := strings.Cut(strings.TrimPrefix(p.Ref, project.PinRefs), "/")
+		id, _, _ := strings.Cut(rest, "/")
+		if _, known := owner[p.OID]; !known {
+			commits = append(commits, p.OID)
+			owner[p.OID] = names[croft.ID(id)] + "\x00" + kind
+		}
+	}
+	alone, err := r.Git.OnNoBranch(ctx, commits)
+	if err != nil {
+		return nil, err
+	}
+	for _, oid := range commits {
+		if !alone[oid] {
+			continue
+		}
+		name, kind, _ := strings.Cut(owner[oid], "\x00")
+		branch := keptBranches + kind + "-" + oid[:12]
+		if name != "" {
+			branch = keptBranches + name + "-" + kind + "-" + oid[:12]
+		}
+		kept = append(kept, croft.KeptBranch{Branch: branch, Commit: oid, Name: name})
+	}
+	slices.SortFunc(kept, func(a, b croft.KeptBranch) int { return strings.Compare(a.Branch, b.Branch) })
+	return kept, nil
+}
+
+// uninstall makes the branches first: whatever happens after that, nothing is
+// lost, and the same call again goes on. The caller holds the repository's lock.
+func (svc *Uninstaller) uninstall(ctx context.Context, p *uninstallPlan) error {
+	r := p.r
+	if r.Git != nil {
+		if err := svc.uninstallGit(ctx, p); err != nil {
+			return err
+		}
+	}
+	if err := svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.ForgetRepo(r.ID) }); err != nil {
+		return err
+	}
+	svc.ForgetOpened(cmp.Or(r.CommonDir, r.Path))
+	if r.Git != nil {
+		_ = r.Git.Close()
+	}
+	return nil
+}
+
+// removeOwn deletes what is not in the repository. The repository is not known any
+// more then, so what cannot be deleted is named as left, and keeps nothing else.
+func (p *uninstallPlan) removeOwn() {
+	remove := func(path string, removal error) {
+		if removal == nil || !fsx.IsThere(path) {
+			return
+		}
+		p.Files = slices.DeleteFunc(p.Files, func(f string) bool { return f == path })
+		p.leave(croft.LeftUnknown, path)
+	}
+	for _, dir := range p.checks {
+		remove(dir, removeCheckPlace(dir))
+	}
+	for _, path := range p.own {
+		remove(path, fsx.RemoveOwn(path))
+	}
+}
+
+// uninstallGit removes what lies in the repository.
+func (svc *Uninstaller) uninstallGit(ctx context.Context, p *uninstallPlan) error {
+	r := p.r
+	var updates []git.RefUpdate
+	for _, b := range p.Branches {
+		ref := "refs/heads/" + b.Branch
+		switch now, err := r.Git.ReadRef(ctx, ref); {
+		case err == nil && now == b.Commit:
+			continue
+		case err == nil:
+			return &croft.Error{Code: croft.BranchExists, Message: fmt.Sprintf("branch %q is there already", b.Branch), Hint: "git branch -m " + b.Branch + " OTHER"}
+		case !errors.Is(err, git.ErrNoRef):
+			return err
+		}
+		updates = append(updates, git.RefUpdate{Ref: ref, New: b.Commit})
+	}
+	if err := r.Git.UpdateRefs(ctx, updates...); err != nil {
+		return err
+	}
+	if err := r.DropPinRefs(ctx, p.Refs); err != nil {
+		return err
+	}
+	if err := dropOwnLocks(p.trees); err != nil {
+		return err
+	}
+	return r.Git.DropOwnFiles(p.needed)
+}

@@ -1,0 +1,337 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/removal"
+)
+
+// ReapOrphans removes orphans.
+func (svc *Upkeep) ReapOrphans(ctx context.Context, s project.Location, req croft.ReapRequest) (*croft.CleanResult, error) {
+	leases, err := svc.Journal.Leases(ctx, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	how := func(rec journal.Record) (removal.Spec, error) {
+		if err := s.GuardLock(rec); err != nil { // force is for uncommitted work, not for a person's word
+			return removal.Spec{}, err
+		}
+		if err := svc.guardOwners(leases[rec.Workspace.ID]); err != nil {
+			return removal.Spec{}, err
+		}
+		done, err := svc.Removals.Integrated(ctx, s.Project, rec)
+		if err != nil {
+			return removal.Spec{}, err
+		}
+		if err := guardOnly(rec, req, done, svc.orphaned(leases[rec.Workspace.ID])); err != nil {
+			return removal.Spec{}, err
+		}
+		mode := croft.BranchDelete
+		if !done {
+			mode = croft.BranchKeep
+		}
+		return removal.Spec{Branch: mode, Event: croft.EventWorkspaceReaped}, nil
+	}
+	wanted := func(rec journal.Record) bool {
+		return svc.orphaned(leases[rec.Workspace.ID]) ||
+			req.OlderThan > 0 && svc.Now().Sub(rec.Workspace.CreatedAt) > req.OlderThan && rec.Workspace.Mode != croft.ModeLegacy
+	}
+	res, err := svc.sweep(ctx, s.Project, sweeping{req.Mode, req.DryRun, req.Agreed, wanted, how})
+	return res, err
+}
+
+// guardOnly refuses a workspace whose commits its target does not have. Age says
+// nothing about whether somebody wants them; an orphan's branch is kept.
+func guardOnly(rec journal.Record, req croft.ReapRequest, isDone, isOrphan bool) error {
+	isForced := req.OlderThan > 0 && req.Mode == croft.RemoveForce
+	restarted := rec.Boot != proc.Here().Boot
+	if isDone || isForced || isOrphan && !restarted {
+		return nil
+	}
+	e := &croft.Error{
+		Code: croft.WorkspaceDirty, Message: "it has commits that its target does not have", Hint: "croft merge " + rec.Workspace.Name + ", or croft remove " + rec.Workspace.Name,
+	}
+	if restarted {
+		e.Message += ", and the machine was restarted since"
+	}
+	return e
+}
+
+// orphaned reports whether all leases of a workspace expired and all their
+// owners are provably gone. Without a lease there is no orphan.
+func (svc *Upkeep) orphaned(leases []croft.Lease) bool {
+	return len(leases) > 0 && svc.guardOwners(leases) == nil
+}
+
+// guardOwners refuses a workspace whose leases are not all those of an orphan:
+// one that has not expired, or whose owner may be alive.
+func (svc *Upkeep) guardOwners(leases []croft.Lease) error {
+	for _, l := range leases {
+		if l.ExpiresAt.After(svc.Now()) || project.Liveness(l.Owner) != proc.Dead {
+			return removal.Leased(l)
+		}
+	}
+	return nil
+}
+
+// CleanUp removes what is provably finished, or everything.
+func (svc *Upkeep) CleanUp(ctx context.Context, s project.Location, req croft.CleanRequest) (*croft.CleanResult, error) {
+	leases, err := svc.Journal.Leases(ctx, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	mode := croft.RemoveSafe
+	wanted := func(rec journal.Record) bool { return svc.finished(ctx, s.Project, rec) }
+	guard := func(rec journal.Record) error {
+		// A lease that has expired may be renewed by an owner that is alive.
+		return errors.Join(s.GuardLock(rec), svc.guardOwners(leases[rec.Workspace.ID]))
+	}
+	if req.All == croft.ScopeAll {
+		mode, guard = croft.RemoveForce, s.GuardLock
+		wanted = func(journal.Record) bool { return true }
+	}
+	how := func(rec journal.Record) (removal.Spec, error) {
+		return removal.Spec{Event: croft.EventWorkspaceRemoved}, guard(rec)
+	}
+	isBranches := req.Branches == croft.ScopeAll
+	if isBranches && req.All != croft.ScopeAll {
+		wanted = func(journal.Record) bool { return false }
+	}
+	res, err := svc.sweep(ctx, s.Project, sweeping{mode, req.DryRun, req.Agreed, wanted, how})
+	if err == nil && req.DryRun == croft.DryRunOff {
+		svc.Removals.NoticeTrash(ctx, s.Project)
+	}
+	if err != nil || req.All != croft.ScopeAll && !isBranches || s.Git == nil {
+		return res, err
+	}
+	res.Branches, err = svc.sweepBranches(ctx, s.Project, req.DryRun, func(rec journal.Record) bool {
+		return req.Agreed == nil || slices.Contains(req.Agreed.Branches, rec.Workspace.Branch)
+	})
+	if err == nil && req.DryRun == croft.DryRunOff {
+		err = svc.removeEmptyBases(ctx, s.Project)
+	}
+	return res, err
+}
+
+// sweeping says what a sweep takes, and how.
+type sweeping struct {
+	mode   croft.RemoveMode
+	dry    croft.DryRun
+	agreed *croft.Agreed
+	wanted func(journal.Record) bool
+	how    func(journal.Record) (removal.Spec, error) // or what keeps it
+}
+
+// sweep removes the workspaces that are wanted gone and may go.
+func (svc *Upkeep) sweep(ctx context.Context, r *project.Project, s sweeping) (*croft.CleanResult, error) {
+	res := &croft.CleanResult{Removed: []croft.Removed{}, Branches: []string{}}
+	a := project.NewAct()
+	records, err := svc.Journal.Live(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range removal.AgreedOf(s.agreed, records) {
+		if !s.wanted(rec) {
+			continue
+		}
+		mode := removal.AgreedMode(s.agreed, rec, s.mode)
+		h, err := s.how(rec)
+		h.Act = a
+		if err == nil {
+			err = svc.guardUnseen(ctx, r, rec)
+		}
+		if err == nil {
+			err = svc.Removals.Guard(ctx, r, rec, mode)
+		}
+		var done *croft.Removed
+		switch {
+		case err != nil:
+		case s.dry == croft.DryRunOn:
+			done = &croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name}
+		default:
+			done, err = svc.Removals.RemoveOne(ctx, r, rec, h, mode)
+		}
+		if ctx.Err() != nil {
+			return res, ctx.Err()
+		}
+		if errors.Is(err, croft.WorktreeNotFound) {
+			continue // somebody else was faster
+		}
+		if err != nil {
+			res.Kept = append(res.Kept, project.KeptBecause(rec, err))
+			continue
+		}
+		res.Removed = append(res.Removed, *done)
+	}
+	return res, nil
+}
+
+// guardUnseen refuses a workspace whose directory is not found: whoever sweeps
+// names none, so force is not meant for it.
+func (svc *Upkeep) guardUnseen(ctx context.Context, r *project.Project, rec journal.Record) error {
+	if !r.IsAway(rec) || fsx.IsThere(rec.Workspace.Path) || r.Whereabouts(ctx, []journal.Record{rec})[0] != "" {
+		return nil
+	}
+	return svc.Removals.GuardBroken(r, rec)
+}
+
+// finished reports whether a workspace's work was done and is in its target. A
+// workspace without any commit of its own may be one that is about to be used.
+func (svc *Upkeep) finished(ctx context.Context, r *project.Project, rec journal.Record) bool {
+	if r.Git == nil || rec.Workspace.Mode == croft.ModeLegacy {
+		return false
+	}
+	_, head, err := r.Trees.At(project.SpecOf(rec)).Head(ctx)
+	if err != nil || head == "" || head == rec.Workspace.Base {
+		return false
+	}
+	done, err := svc.Removals.Integrated(ctx, r, rec)
+	return err == nil && done
+}
+
+// sweepBranches deletes recorded branches whose workspace is gone. Their tips
+// stay archived.
+func (svc *Upkeep) sweepBranches(ctx context.Context, r *project.Project, dry croft.DryRun, wanted func(journal.Record) bool) ([]string, error) {
+	deleted := []string{}
+	records, err := svc.Journal.Records(ctx, r.ID)
+	if err != nil {
+		return deleted, err
+	}
+	for _, rec := range records {
+		if rec.Workspace.State != croft.Trashed || !rec.OwnsBranch || rec.Trash == nil || rec.Trash.BranchGone || !wanted(rec) {
+			continue
+		}
+		ref := "refs/heads/" + rec.Workspace.Branch
+		tip, err := r.Git.ReadRef(ctx, ref)
+		if dry == croft.DryRunOn {
+			if updates, _, why := project.BranchDeletion(ctx, r, rec, tip); err == nil && why == nil && len(updates) > 0 {
+				deleted = append(deleted, rec.Workspace.Branch)
+			}
+			continue
+		}
+		if err == nil {
+			if gone, err := svc.retireBranch(ctx, r, rec, tip); err != nil || !gone {
+				if err != nil {
+					return deleted, err
+				}
+				continue
+			}
+			deleted = append(deleted, rec.Workspace.Branch)
+		}
+		rec.Trash.BranchGone = true
+		if err := svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
+			return tx.Emit(svc.WorkspaceEvent(croft.EventBranchDeleted, rec))
+		}); err != nil {
+			return deleted, err
+		}
+	}
+	return deleted, nil
+}
+
+func (svc *Upkeep) retireBranch(ctx context.Context, r *project.Project, rec journal.Record, tip string) (bool, error) {
+	gone := false
+	err := svc.UnderLock(ctx, r, func() error {
+		err := svc.Pin(ctx, r, journal.Pin{Ref: project.ArchiveBranchRef(rec.Workspace.ID), OID: tip})
+		if err != nil {
+			return err
+		}
+		gone, err = project.DeleteBranch(ctx, r, rec, tip)
+		return err
+	})
+	return gone, err
+}
+
+// removeEmptyBases removes the directories that layouts kept workspaces in, if
+// nothing is left in them.
+func (svc *Upkeep) removeEmptyBases(ctx context.Context, r *project.Project) error {
+	records, err := svc.Journal.Records(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	for _, rec := range records {
+		if rec.BaseDir != "" && rec.BaseDir != filepath.Dir(r.Path) && rec.BaseDir != r.Path {
+			project.RemoveEmpty(rec.BaseDir)
+		}
+	}
+	return nil
+}
+
+// debrisTime is more than enough to make a registration and rename it into place.
+const debrisTime = time.Minute
+
+// Collect deletes trash and branches that are not needed.
+func (svc *Upkeep) Collect(ctx context.Context, s project.Location, dir string) (*croft.GCResult, error) {
+	if err := svc.RecoverElsewhere(ctx, s.ID); err != nil {
+		return nil, err
+	}
+	svc.SweepLocks(ctx)
+	svc.Lanes.SweepChecks(s.Project)
+	res := &croft.GCResult{
+		Purged: []croft.ID{}, Reduced: []croft.ID{}, Stripped: []croft.ID{}, Branches: []string{}, Announced: []croft.Announcement{},
+	}
+	if s.Git == nil {
+		return res, nil
+	}
+	s.Git.DropDebris(worktree.AdminPrefix, debrisTime)
+	var err error
+	res.Branches, err = svc.sweepBranches(ctx, s.Project, croft.DryRunOff, func(rec journal.Record) bool {
+		done, err := svc.Removals.Integrated(ctx, s.Project, rec)
+		return err == nil && done
+	})
+	if err == nil {
+		err = errors.Join(svc.Trash.Tidy(ctx, s.Project, res), svc.Reviews.ForgetReviews(ctx, s.Project), svc.Rounds.ExpiredSessions(ctx, s.Project))
+	}
+	if err == nil {
+		err = errors.Join(svc.Removals.SweepSecrets(ctx, s.Project), svc.Workspaces.SweepMounts(ctx, s.Project), svc.Trash.ForgetPast(ctx, s.Project, res))
+	}
+	if err == nil {
+		err = errors.Join(svc.tidyPacks(ctx, s.Project, git.AllPacks), s.Git.TidyRefs(ctx, "refs/croft/"), svc.SweepStores(ctx, s.Project))
+	}
+	return res, err
+}
+
+// joinTime is longer than it takes to join small packs.
+const joinTime = 30 * time.Second
+
+// JoinPacks joins the small packs of a project in the background once there are
+// many: every snapshot leaves one, and each costs every git that runs there.
+// Those of private git directories are their agents' affair.
+func (svc *Upkeep) JoinPacks(packed *git.Repository) {
+	if !packed.HasManyPacks() {
+		return
+	}
+	r := svc.OpenedAt(packed.CommonDir)
+	if r == nil || r.Git == nil || svc.Lifetime.IsClosing() {
+		return
+	}
+	svc.Lifetime.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), joinTime)
+		defer cancel()
+		_ = svc.tidyPacks(ctx, r, git.SmallPacks) // else the next gc does it
+	})
+}
+
+// tidyPacks joins packs. If another process is at it, it is left to that one.
+func (svc *Upkeep) tidyPacks(ctx context.Context, r *project.Project, which git.PackChoice) error {
+	l, err := flock.Try(filepath.Join(r.Dir, "repack"))
+	if errors.Is(err, flock.ErrHeld) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.Unlock() }()
+	return r.Git.TidyPacks(ctx, which)
+}

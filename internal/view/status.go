@@ -1,0 +1,73 @@
+package view
+
+import (
+	"context"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// StatusByID looks for uncommitted work.
+func (svc *Views) StatusByID(ctx context.Context, id croft.ID) (*croft.Status, error) {
+	r, rec, err := svc.FindByID(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	st, err := svc.StatusOf(ctx, r, rec)
+	return st, explain.About(rec.Workspace.Name, err)
+}
+
+// StatusOf looks for uncommitted work in a workspace.
+func (svc *Views) StatusOf(ctx context.Context, r *project.Project, rec journal.Record) (*croft.Status, error) {
+	st := &croft.Status{Workspace: rec.Workspace.ID}
+	if rec.Workspace.Mode == croft.ModeLegacy {
+		return st, nil
+	}
+	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
+		return nil, project.Broken(rec, h)
+	}
+	changes, err := r.Trees.Changes(ctx, project.SpecOf(rec))
+	if err != nil {
+		return nil, svc.Vanished(ctx, rec, err)
+	}
+	for _, c := range changes {
+		if c.Kind == checkout.Untracked && c.Path == project.StateFile {
+			continue
+		}
+		if (c.Kind == checkout.Untracked || c.Kind == checkout.Hidden) && rec.Placed(c.Path) {
+			continue
+		}
+		switch c.Kind {
+		case checkout.Staged:
+			st.Staged++
+		case checkout.Modified, checkout.Hidden:
+			st.Modified++
+		case checkout.Untracked:
+			st.Untracked++
+		case checkout.Conflicted:
+			st.Conflicted++
+		}
+		st.Paths = append(st.Paths, c.Path)
+	}
+	if _, st.Head, err = r.Trees.At(project.SpecOf(rec)).Head(ctx); err != nil {
+		return nil, svc.Vanished(ctx, rec, err)
+	}
+	return st, svc.distance(ctx, r, rec, st)
+}
+
+// distance counts the commits between a workspace and its target. A target
+// that is gone leaves the counts at zero.
+func (svc *Views) distance(ctx context.Context, r *project.Project, rec journal.Record, st *croft.Status) error {
+	if rec.Workspace.Target == "" || st.Head == "" {
+		return nil
+	}
+	target, err := r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Target)
+	if err != nil || target == st.Head {
+		return nil
+	}
+	st.Ahead, st.Behind, err = r.Git.AheadBehind(ctx, st.Head, target)
+	return err
+}

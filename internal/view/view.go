@@ -1,0 +1,276 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// view turns records into what callers see: the record and what the disk says
+// now.
+type view struct {
+	r      *project.Project
+	refs   *git.RefReader
+	leases map[croft.ID][]croft.Lease
+	turned map[croft.ID]journal.Merge // the merges of those that stay pending
+	rewind map[croft.ID]string        // those whose files are being put back, and what hinders that
+	agreed map[string]string          // of targets whose checks were not approved and hinder nothing now: why
+
+	isRoundOver func(session string, number int) bool
+	here        proc.Identity
+	now         time.Time
+}
+
+func (svc *Views) newView(ctx context.Context, r *project.Project) (*view, error) {
+	leases, err := svc.Journal.Leases(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	turned, err := svc.Journal.Turned(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	rewinds, err := svc.Rewinds(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{r: r, leases: leases, turned: map[croft.ID]journal.Merge{}, rewind: rewinds, here: proc.Here(), now: svc.Now()}
+	for _, m := range turned {
+		v.turned[m.WorkspaceID] = m
+	}
+	if r.Git != nil {
+		v.refs = r.Git.Snapshot()
+		v.agreed = svc.approvedSince(ctx, r, turned)
+	}
+	v.isRoundOver = svc.roundsOver(ctx)
+	return v, nil
+}
+
+// of looks one workspace up, by reading a few small files.
+func (v *view) of(ctx context.Context, rec journal.Record) croft.Workspace {
+	w := rec.Workspace
+	w.Env = map[string]string{"CROFT_REPO": w.Repo, "CROFT_WORKSPACE": string(w.ID)}
+	w.IsRoundOver = w.Round > 0 && v.isRoundOver(w.Session, w.Round)
+	if w.State == croft.Trashed {
+		if rec.Trash != nil {
+			w.Head, w.RemovedAt = rec.Trash.Tip, rec.Trash.RemovedAt
+			if len(project.OnlyTrashed([]journal.Record{rec})) > 0 {
+				w.KeptUntil = rec.Trash.ExpiresAt
+			}
+		}
+		return w
+	}
+	w.Lease = v.lease(w.ID)
+	if w.Mode == croft.ModeLegacy {
+		return w
+	}
+	w.Env["GIT_CEILING_DIRECTORIES"] = filepath.Dir(w.Path)
+	w.Scratch = v.r.ScratchOf(w)
+	if rec.Home != "" {
+		w.Env["CROFT_HOME"] = rec.Home
+	}
+	tree := v.r.Trees.At(project.SpecOf(rec))
+	if reason, locked, err := tree.LockReason(); err == nil && locked && !strings.HasPrefix(reason, "croft:") {
+		w.IsLocked, w.LockReason = true, reason
+	}
+	if w.State == croft.Creating {
+		if why, is := v.rewind[w.ID]; is {
+			w.Fault, w.FaultReason = croft.FaultRewinding, why
+		}
+		return w
+	}
+	if h := v.r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
+		w.State, w.Fault = croft.Broken, faults[h]
+		if h == checkout.Foreign && fsx.Identity(rec.Identity).IsAt(w.Path) { // it is the directory, and has lost its way to git
+			w.Fault = croft.FaultUnregistered
+		}
+		w.Head, _ = v.refs.Ref("refs/heads/" + w.Branch)
+		return w
+	}
+	if w.State == croft.Ready && rec.Boot != v.here.Boot {
+		w.State = croft.Stopped
+	}
+	if branch, head, err := v.head(ctx, tree); err == nil {
+		w.Branch, w.Head = branch, head
+	}
+	w.MergeReason, w.MergeMessage = v.whyPending(w, tree)
+	return w
+}
+
+// faults are what callers are told of a checkout that is not as its record says.
+var faults = map[checkout.Health]croft.Fault{
+	checkout.Missing: croft.FaultMissing, checkout.Unregistered: croft.FaultUnregistered, checkout.Foreign: croft.FaultTaken,
+	checkout.Replaced: croft.FaultTaken,
+}
+
+// moved looks for those of the workspaces that are not at their paths, and shows
+// them where they are.
+func (v *view) moved(ctx context.Context, records []journal.Record, list []croft.Workspace) {
+	for i, to := range v.r.Whereabouts(ctx, records) {
+		if to == "" {
+			continue
+		}
+		rec := records[i]
+		rec.Workspace.Path = to
+		w := v.of(ctx, rec)
+		w.State, w.Fault, w.MovedFrom = croft.Broken, croft.FaultMoved, records[i].Workspace.Path
+		list[i] = w
+	}
+}
+
+func (v *view) head(ctx context.Context, tree *git.Worktree) (branch, oid string, err error) {
+	if v.r.Git.NativeRefs() {
+		return tree.PrivateHead(v.refs)
+	}
+	return v.r.Git.HeadOf(ctx, tree.Admin)
+}
+
+// lease is the longest lease that is held.
+func (v *view) lease(id croft.ID) *croft.Lease {
+	for _, l := range slices.Backward(v.leases[id]) {
+		if project.IsActive(l, v.now) {
+			l.Process = project.OwnerName(l.Owner)
+			return &l
+		}
+	}
+	return nil
+}
+
+// all looks many workspaces up, on all cores.
+func (v *view) all(ctx context.Context, records []journal.Record) []croft.Workspace {
+	out := make([]croft.Workspace, len(records))
+	var wg sync.WaitGroup
+	n := min(runtime.NumCPU(), len(records))
+	for k := range n {
+		wg.Go(func() {
+			for i := k; i < len(records); i += n {
+				out[i] = v.of(ctx, records[i])
+			}
+		})
+	}
+	wg.Wait()
+	v.moved(ctx, records, out)
+	return out
+}
+
+// ViewsOf shows workspaces by their IDs.
+func (svc *Views) ViewsOf(ctx context.Context, r *project.Project, ids []croft.ID) ([]croft.Workspace, error) {
+	v, err := svc.newView(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]journal.Record, len(ids))
+	for i, id := range ids {
+		if records[i], err = svc.Journal.Record(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	return v.all(ctx, records), nil
+}
+
+// ViewOf shows one workspace.
+func (svc *Views) ViewOf(ctx context.Context, r *project.Project, id croft.ID) (*croft.Workspace, error) {
+	list, err := svc.ViewsOf(ctx, r, []croft.ID{id})
+	if err != nil {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
+// ListWorkspaces lists workspaces, oldest first.
+func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f croft.Filter) ([]croft.Workspace, error) {
+	list, err := svc.list(ctx, s.Project, f)
+	return list, err
+}
+
+func (svc *Views) list(ctx context.Context, r *project.Project, f croft.Filter) ([]croft.Workspace, error) {
+	read := svc.Journal.Live
+	if len(f.States)+len(f.MergeStatuses) > 0 {
+		read = svc.Journal.Records
+	}
+	records, err := read(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	v, err := svc.newView(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	out, all := []croft.Workspace{}, v.all(ctx, records)
+	svc.Forecasts.RadarOf(r).Show(v.refs, all)
+	for _, w := range all {
+		if matches(w, f) {
+			out = append(out, w)
+		}
+	}
+	return out, nil
+}
+
+func matches(w croft.Workspace, f croft.Filter) bool {
+	if f.Session != "" && w.Session != f.Session || f.Role != "" && w.Role != f.Role {
+		return false
+	}
+	if len(f.MergeStatuses) > 0 && !slices.Contains(f.MergeStatuses, w.MergeStatus) {
+		return false
+	}
+	return len(f.States) == 0 || slices.Contains(f.States, w.State)
+}
+
+// CountLive counts the live workspaces.
+func (svc *Views) CountLive(ctx context.Context, s project.Location, dir string) (int, error) {
+	n, err := svc.Journal.CountLive(ctx, s.ID)
+	return n, err
+}
+
+// ShowWorkspace finds one workspace.
+func (svc *Views) ShowWorkspace(ctx context.Context, s project.Location, req croft.WorkspaceRequest) (*croft.Workspace, error) {
+	rec, err := svc.Find(ctx, s, req.Ref)
+	if errors.Is(err, croft.WorktreeNotFound) && req.Scope == croft.ScopeAll && req.Ref != "" {
+		rec, err = svc.FindGone(ctx, s.Project, req.Ref, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w, err := svc.ViewOf(ctx, s.Project, rec.Workspace.ID)
+	return w, err
+}
+
+// ListWorktrees lists what git has registered.
+func (svc *Views) ListWorktrees(ctx context.Context, s project.Location, dir string) ([]croft.Worktree, error) {
+	entries, err := s.Git.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records, err := svc.Journal.Live(ctx, s.ID)
+	if err != nil {
+		return nil, err
+	}
+	ours := map[string]croft.ID{}
+	for _, rec := range records {
+		if rec.Workspace.Mode != croft.ModeLegacy {
+			ours[rec.Workspace.Path] = rec.Workspace.ID
+		}
+	}
+	out := make([]croft.Worktree, len(entries))
+	for i, t := range entries {
+		out[i] = croft.Worktree{Path: t.Path, Branch: t.Branch, Head: t.Head, IsMain: i == 0, Workspace: ours[t.Path]}
+		if t.Locked && t.LockReason != worktree.BirthLock && !strings.HasPrefix(t.LockReason, "croft:") {
+			out[i].IsLocked, out[i].LockReason = true, t.LockReason
+		}
+	}
+	return out, nil
+}

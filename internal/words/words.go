@@ -1,0 +1,84 @@
+// Package words refuses requests with a word that nothing knows: taken for the default, a
+// misspelt "dry run" would act.
+package words
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+)
+
+// known are the words that requests choose between, by their type. The empty word
+// is the default of each. A word that is not known is refused: taken for the
+// default, a misspelt "dry run" would act.
+func known() map[reflect.Type][]string {
+	return map[reflect.Type][]string{
+		reflect.TypeFor[croft.AfterMerge]():  {string(croft.AfterKeep)},
+		reflect.TypeFor[croft.BranchMode]():  {string(croft.BranchKeep)},
+		reflect.TypeFor[croft.Carry]():       {string(croft.CarryDirty)},
+		reflect.TypeFor[croft.Context]():     {string(croft.ContextNone)},
+		reflect.TypeFor[croft.DryRun]():      {string(croft.DryRunOn)},
+		reflect.TypeFor[croft.Fetch]():       {string(croft.FetchFirst)},
+		reflect.TypeFor[croft.FixMode]():     {string(croft.FixAll)},
+		reflect.TypeFor[croft.Follow]():      {string(croft.FollowNew)},
+		reflect.TypeFor[croft.GoneMode]():    {string(croft.GoneForGood)},
+		reflect.TypeFor[croft.ImportMode]():  {string(croft.ImportShow), string(croft.ImportAll)},
+		reflect.TypeFor[croft.MergePolicy](): {string(croft.MergeAlways), string(croft.MergeNever)},
+		reflect.TypeFor[croft.MergeStatus](): {
+			string(croft.MergePending), string(croft.MergeMerged), string(croft.MergeDiscarded), string(croft.MergeReverted),
+		},
+		reflect.TypeFor[croft.Mode](): {
+			string(croft.ModeAuto), string(croft.ModeWorktree), string(croft.ModeIsolated), string(croft.ModeLegacy),
+		},
+		reflect.TypeFor[croft.Outcome](): {string(croft.Succeeded), string(croft.Failed), string(croft.Killed)},
+		reflect.TypeFor[croft.QueueAction](): {
+			string(croft.QueueHold), string(croft.QueueRelease), string(croft.QueueCancel), string(croft.QueueFirst),
+		},
+		reflect.TypeFor[croft.RemoveMode]():   {string(croft.RemoveForce)},
+		reflect.TypeFor[croft.RestoreMode]():  {string(croft.RestoreCommits)},
+		reflect.TypeFor[croft.RoleFiles]():    {string(croft.RoleFilesSkip)},
+		reflect.TypeFor[croft.RoleMode]():     {string(croft.RoleReplace)},
+		reflect.TypeFor[croft.Scope]():        {string(croft.ScopeAll)},
+		reflect.TypeFor[croft.SessionState](): {string(croft.SessionOpen), string(croft.SessionEnded)},
+		reflect.TypeFor[croft.State](): {
+			string(croft.Creating), string(croft.Ready), string(croft.Stopped), string(croft.Trashed), string(croft.Broken),
+		},
+	}
+}
+
+// Check refuses a request in which a word is not known.
+func Check(req any) error { return check(reflect.ValueOf(req)) }
+
+func check(v reflect.Value) error {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if !v.Type().Field(i).IsExported() {
+				continue
+			}
+			if err := check(v.Field(i)); err != nil {
+				return err
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			if err := check(v.Index(i)); err != nil {
+				return err
+			}
+		}
+	case reflect.String:
+		if v.Len() == 0 || v.Type() == reflect.TypeFor[string]() {
+			return nil
+		}
+		list, ok := known()[v.Type()]
+		if ok && !slices.Contains(list, v.String()) {
+			return &croft.Error{
+				Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no %s %q", v.Type().Name(), v.String()), Details: strings.Join(list, ", "),
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package words
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/croft-sh/croft"
+)
+
+// TestEveryWordIsChecked: whatever a request of the Service chooses between has its
+// words in the table, or is checked by what reads it.
+func TestEveryWordIsChecked(t *testing.T) {
+	elsewhere := map[reflect.Type]bool{
+		reflect.TypeFor[croft.ID]():        true, // no word
+		reflect.TypeFor[croft.Strategy]():  true, // checkSubmission
+		reflect.TypeFor[croft.Retention](): true, // a number, too: checked where a session is made
+		reflect.TypeFor[croft.Code]():      true,
+	}
+	seen := map[reflect.Type]bool{}
+	var look func(at reflect.Type, in string)
+	look = func(at reflect.Type, in string) {
+		if seen[at] {
+			return
+		}
+		seen[at] = true
+		switch at.Kind() {
+		case reflect.Struct:
+			for field := range at.Fields() {
+				look(field.Type, in)
+			}
+		case reflect.Slice:
+			look(at.Elem(), in)
+		case reflect.String:
+			if _, ok := known()[at]; !ok && at.PkgPath() != "" && !elsewhere[at] {
+				t.Errorf("%s: the words of %s are not known", in, at)
+			}
+		}
+	}
+	service := reflect.TypeFor[croft.Service]()
+	requests := 0
+	for method := range service.Methods() {
+		m := method.Type
+		for k := 1; k < m.NumIn(); k++ {
+			if m.In(k).Kind() == reflect.Struct {
+				requests++
+				look(m.In(k), method.Name)
+			}
+		}
+	}
+	if requests < 20 {
+		t.Errorf("%d requests were looked at", requests)
+	}
+}

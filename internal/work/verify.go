@@ -1,0 +1,292 @@
+package work
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// suspicion is one reason not to commit what a workspace holds without asking:
+// a sentence about the workspace, or about a file in it.
+type suspicion struct {
+	Path    string // relative, if it is about a file
+	Message string
+}
+
+// isVerified reports whether a workspace was looked at since the machine was
+// started, or was made since.
+func isVerified(rec journal.Record) bool {
+	boot := proc.Here().Boot
+	return boot == "" || cmp.Or(rec.Verified, rec.Boot) == boot || rec.Workspace.Mode == croft.ModeLegacy
+}
+
+// RequireVerified refuses a workspace whose files nobody should commit unasked. Whatever
+// commits by itself calls it first. It looks once after each start of the
+// machine, and costs nothing otherwise.
+func (svc *Commits) RequireVerified(ctx context.Context, r *project.Project, rec journal.Record) error {
+	found, err := svc.Verify(ctx, r, rec)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	var b strings.Builder
+	for _, s := range found {
+		b.WriteString(s.Message + "\n")
+	}
+	return &croft.Error{
+		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Message: "its files look damaged since the machine was restarted",
+		Details: strings.TrimSuffix(b.String(), "\n"),
+		Hint:    "look with git status in " + rec.Workspace.Path + ", then commit there what is as it should be, or take the rest back",
+	}
+}
+
+// Verify looks, once after each start of the machine, whether a
+// workspace holds what an agent left there. A power cut may leave files empty,
+// and a worktree that was being removed looks healthy: its deletions would be
+// committed. That nothing was found is remembered until the next start; what
+// was found is looked for again, because somebody may have mended it.
+func (svc *Commits) Verify(ctx context.Context, r *project.Project, rec journal.Record) ([]suspicion, error) {
+	if isVerified(rec) || r.Git == nil || rec.Workspace.State == croft.Trashed {
+		return nil, nil
+	}
+	found, err := examine(ctx, r, rec)
+	if err != nil || len(found) > 0 {
+		return found, err
+	}
+	return nil, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		now, err := tx.Record(rec.Workspace.ID)
+		if err != nil {
+			return err
+		}
+		now.Verified = proc.Here().Boot
+		return tx.Put(now)
+	})
+}
+
+// examine looks at everything that a commit would take.
+func examine(ctx context.Context, r *project.Project, rec journal.Record) ([]suspicion, error) {
+	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
+		return []suspicion{{Message: "It is not a worktree any more: it is " + string(h) + "."}}, nil
+	}
+	x := &examination{r: r, rec: rec, tree: r.Trees.At(project.SpecOf(rec)), boot: proc.BootTime()}
+	for _, look := range []func(context.Context) error{x.admin, x.history, x.files, x.untracked} {
+		if err := look(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			x.suspect("", "It cannot be examined: %v.", err)
+		}
+		if len(x.found) > 0 { // what comes later relies on what came before
+			break
+		}
+	}
+	if more := len(x.found) - maxSuspicions; more > 0 {
+		x.found = append(x.found[:maxSuspicions], suspicion{Message: fmt.Sprintf("There are %d more like these.", more)})
+	}
+	return x.found, nil
+}
+
+// maxSuspicions is how many are told one by one.
+const maxSuspicions = 20
+
+type examination struct {
+	r     *project.Project
+	rec   journal.Record
+	tree  *git.Worktree
+	boot  time.Time
+	found []suspicion
+}
+
+func (x *examination) suspect(path, format string, args ...any) {
+	x.found = append(x.found, suspicion{path, fmt.Sprintf(format, args...)})
+}
+
+// admin looks at the registration and the index.
+func (x *examination) admin(context.Context) error {
+	if err := x.tree.CheckAdmin(); err != nil {
+		x.suspect("", "Its git directory was damaged: %v.", err)
+	}
+	return nil
+}
+
+// history looks whether HEAD, and what it has beyond the base, can be read: git
+// does not sync what an agent commits.
+func (x *examination) history(ctx context.Context) error {
+	_, head, err := x.tree.Head(ctx)
+	if err != nil {
+		x.suspect("", "Its HEAD cannot be read: %v.", err)
+		return nil
+	}
+	if head == "" {
+		return nil
+	}
+	commit, err := x.r.Git.Read(ctx, head)
+	if err != nil || commit.Type != "commit" {
+		x.suspect("", "Its last commit, %s, cannot be read.", head)
+		return nil
+	}
+	objects, err := x.r.Git.Since(ctx, head, x.rec.Workspace.Base)
+	if err != nil {
+		x.suspect("", "Something that its commits consist of is missing.")
+		return nil
+	}
+	for _, oid := range objects {
+		if _, err := x.r.Git.Read(ctx, oid); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			x.suspect("", "Object %s, which its commits consist of, cannot be read.", oid)
+		}
+	}
+	return nil
+}
+
+// files compares the files with what the index says of them.
+func (x *examination) files(ctx context.Context) error {
+	index, err := x.tree.Index(ctx)
+	if err != nil {
+		x.suspect("", "Its index cannot be read: %v.", err)
+		return nil
+	}
+	tracked, missing := census{}, census{}
+	for _, entry := range index.Entries {
+		if entry.Stage != 0 || entry.Hidden || entry.Mode == "160000" {
+			continue
+		}
+		tracked.count(entry.Path)
+		info, err := os.Lstat(filepath.Join(x.tree.Path, filepath.FromSlash(entry.Path)))
+		switch {
+		case errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR):
+			missing.count(entry.Path)
+		case err != nil:
+			return err
+		default:
+			if err := x.file(ctx, entry, info); err != nil {
+				return err
+			}
+		}
+	}
+	x.deletions(tracked, missing)
+	return nil
+}
+
+// file looks at one file that was last written before the machine was started.
+func (x *examination) file(ctx context.Context, entry index.Entry, info os.FileInfo) error {
+	blob, err := x.r.Git.Info(ctx, entry.OID)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		x.suspect(entry.Path, "What the index has of %s cannot be read.", entry.Path)
+		return nil
+	}
+	if !info.Mode().IsRegular() || blob.Size == 0 || info.ModTime().After(x.boot) {
+		return nil
+	}
+	if info.Size() == 0 {
+		x.suspect(entry.Path, "%s is empty since before the machine was restarted, and what the index has of it is not.", entry.Path)
+		return nil
+	}
+	zero, err := isZero(filepath.Join(x.tree.Path, filepath.FromSlash(entry.Path)))
+	if err != nil || !zero {
+		return err
+	}
+	if o, err := x.r.Git.Read(ctx, entry.OID); err == nil && len(bytes.Trim(o.Data, "\x00")) == 0 {
+		return nil
+	}
+	x.suspect(entry.Path, "%s holds nothing but zero bytes since before the machine was restarted, and what the index has of it does.", entry.Path)
+	return nil
+}
+
+// untracked looks at new files. One that is empty is as its agent may have
+// left it; one of zero bytes only is not.
+func (x *examination) untracked(ctx context.Context) error {
+	for entry, err := range x.tree.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
+		if err != nil {
+			return err
+		}
+		path := filepath.Join(x.tree.Path, filepath.FromSlash(entry.Path))
+		info, err := os.Lstat(path)
+		if !entry.Untracked() || err != nil || !info.Mode().IsRegular() || info.Size() == 0 || info.ModTime().After(x.boot) {
+			continue
+		}
+		if zero, err := isZero(path); err == nil && zero {
+			x.suspect(entry.Path, "%s, which was never committed, holds nothing but zero bytes since before the machine was restarted.", entry.Path)
+		}
+	}
+	return nil
+}
+
+// isZero reports whether a file holds nothing but zero bytes. Of most files it
+// reads the beginning.
+func isZero(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	buf := make([]byte, 512)
+	for {
+		n, err := f.Read(buf)
+		if len(bytes.Trim(buf[:n], "\x00")) > 0 {
+			return false, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		buf = slices.Grow(buf, 1<<16)[:1<<16]
+	}
+}
+
+// census counts files by the directory at the top that they lie in. Files at
+// the top itself count under "".
+type census map[string]int
+
+func (c census) count(path string) {
+	top, _, below := strings.Cut(path, "/")
+	if !below {
+		top = ""
+	}
+	c[top]++
+}
+
+func (c census) total() (n int) {
+	for _, k := range c {
+		n += k
+	}
+	return n
+}
+
+// deletions looks for files that are missing in a way that a removal leaves,
+// which was interrupted.
+func (x *examination) deletions(tracked, missing census) {
+	if n, all := missing.total(), tracked.total(); 2*n > all {
+		x.suspect("", "%d of its %d files are missing, as an interrupted removal leaves it.", n, all)
+		return
+	}
+	for _, top := range slices.Sorted(maps.Keys(tracked)) {
+		if n := tracked[top]; top != "" && n > 1 && missing[top] == n {
+			x.suspect(top, "All %d files of %s are missing, as an interrupted removal leaves it.", n, top)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// Blocked is a branch that cannot be made, for the workspace that it would be of.
+type Blocked struct {
+	Workspace, Branch string
+	By                string // the branch in the way
+}
+
+// liveOn finds the live workspace that works on a branch. It is nil if none does.
+func (svc *Workspaces) liveOn(ctx context.Context, r *project.Project, branch string) (*journal.Record, error) {
+	live, err := svc.Journal.Live(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, rec := range live {
+		if rec.Workspace.Branch == branch {
+			return &rec, nil
+		}
+	}
+	return nil, nil
+}
+
+// branchBlocked says what is in the way of a new branch. A branch that a
+// workspace works on is not to be renamed: the record and the checkout would
+// disagree about it.
+func (svc *Workspaces) branchBlocked(ctx context.Context, r *project.Project, b Blocked) error {
+	owner, err := svc.liveOn(ctx, r, b.By)
+	if err != nil {
+		return err
+	}
+	if owner == nil {
+		return &croft.Error{
+			Code: croft.BranchBlocked, Message: fmt.Sprintf("branch %q cannot exist beside branch %q", b.Branch, b.By),
+			Hint: fmt.Sprintf("git branch -m %s %s, or choose another prefix with the setting \"branch\"", b.By, aside(b)),
+		}
+	}
+	return &croft.Error{
+		Code:    croft.BranchBlocked,
+		Message: fmt.Sprintf("branch %q cannot exist beside branch %q of workspace %s", b.Branch, b.By, owner.Workspace.Name),
+		Hint:    "croft new " + otherName(b.Workspace),
+	}
+}
+
+// RestoreBlocked says what is in the way of the branch of a workspace that is to
+// come back.
+func (svc *Workspaces) RestoreBlocked(ctx context.Context, r *project.Project, b Blocked) error {
+	owner, err := svc.liveOn(ctx, r, b.By)
+	if err != nil {
+		return err
+	}
+	why := &croft.Error{
+		Code: croft.BranchBlocked, Message: fmt.Sprintf("branch %q cannot exist beside branch %q, which came since", b.Branch, b.By),
+		Hint: fmt.Sprintf("git branch -m %s %s, then croft restore %s", b.By, aside(b), b.Workspace),
+	}
+	if owner != nil {
+		why.Details = owner.Workspace.Path
+		why.Hint = fmt.Sprintf("croft remove %s, then croft restore %s", owner.Workspace.Name, b.Workspace)
+	}
+	return why
+}
+
+// aside is a name for the branch in the way that is in the way no more.
+func aside(b Blocked) string {
+	if below, ok := strings.CutPrefix(b.By, b.Branch+"/"); ok {
+		return b.Branch + "-" + strings.ReplaceAll(below, "/", "-")
+	}
+	return b.By + "-old"
+}
+
+// otherName is a name for a workspace whose branch is not blocked by the one that
+// blocks that of its own name.
+func otherName(name string) string {
+	if flat := strings.ReplaceAll(name, "/", "-"); flat != name {
+		return flat
+	}
+	return name + "-2"
+}
+
+// amongThemselves says which of several new workspaces are in each other's way.
+// It is nil if none are.
+func amongThemselves(plans []*plan) error {
+	for _, p := range plans {
+		for _, q := range plans {
+			branch, other := p.record.Workspace.Branch, q.record.Workspace.Branch
+			if other == "" || !strings.HasPrefix(branch, other+"/") {
+				continue
+			}
+			return &croft.Error{
+				Code: croft.BranchBlocked, Message: fmt.Sprintf("branch %q cannot exist beside branch %q", branch, other),
+				Hint: fmt.Sprintf("croft new %s %s", q.record.Workspace.Name, otherName(p.record.Workspace.Name)),
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,393 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/oplog"
+	"github.com/croft-sh/croft/internal/project"
+	"golang.org/x/sync/errgroup"
+)
+
+// Reaper makes room for new workspaces.
+type Reaper interface {
+	Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanResult, error)
+}
+
+// CreateMany makes workspaces; seats are those of a round, or nil. A round goes by
+// the codes of its errors, and calls them its own.
+func (svc *Workspaces) CreateMany(ctx context.Context, req croft.CreateAllRequest, seats []RoundSpec) ([]croft.Workspace, error) {
+	list, err := svc.createOnce(ctx, req, seats)
+	if seats != nil {
+		return list, explain.Error("", "", err)
+	}
+	return list, explain.Error("create", "", err)
+}
+
+// createOnce makes workspaces, unless a request with the same key has made them.
+func (svc *Workspaces) createOnce(ctx context.Context, req croft.CreateAllRequest, seats []RoundSpec) ([]croft.Workspace, error) {
+	s, err := svc.LocateAs(ctx, req.Repo, svc.plainFor(req))
+	if err != nil {
+		return nil, err
+	}
+	if err := svc.Recover(ctx, s.ID); err != nil {
+		return nil, err
+	}
+	if err := svc.Baseline(ctx, s.Project); err != nil {
+		return nil, err
+	}
+	if req.Key == "" {
+		return svc.createNew(ctx, s, req, seats)
+	}
+	if err := layout.CheckKey(req.Key); err != nil {
+		return nil, err
+	}
+	for {
+		if list, done, err := svc.again(ctx, s, req); err != nil || done {
+			return list, err
+		}
+		list, err := svc.createNew(ctx, s, req, seats)
+		if errors.Is(err, errKeyTaken) {
+			continue
+		}
+		if err != nil {
+			// The failure may be that another process has just made them.
+			if list, done, aerr := svc.again(ctx, s, req); aerr == nil && done {
+				return list, nil
+			}
+		}
+		return list, err
+	}
+}
+
+// plainFor says what becomes of a directory without git that workspaces are
+// asked for in.
+func (svc *Workspaces) plainFor(req croft.CreateAllRequest) project.PlainMode {
+	cfg := svc.Settings.Config()
+	if req.Repo != "" {
+		cfg = svc.Settings.ForRepo(req.Repo).Config()
+	}
+	mode := project.KnownPlain
+	for _, part := range req.Workspaces {
+		l, err := layout.Preset(cmp.Or(part.Layout, cfg.Layout))
+		if err != nil {
+			continue
+		}
+		switch kept, err := plainModeFor(l, part.Mode); {
+		case err != nil:
+		case kept == croft.ModeLegacy:
+			mode = max(mode, project.NewPlain)
+		default:
+			mode = project.ShadowPlain
+		}
+	}
+	return mode
+}
+
+// errKeyTaken says that another process used the key at the same moment.
+var errKeyTaken = errors.New("the key was just used")
+
+func (svc *Workspaces) createNew(ctx context.Context, s project.Location, req croft.CreateAllRequest, seats []RoundSpec) ([]croft.Workspace, error) {
+	plans, err := svc.planAll(ctx, s, req.Workspaces, seats)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(plans, func(p *plan) bool { return p.layout.Orphans == layout.OrphansReapFirst }) {
+		if _, err := svc.Reaper.Reap(ctx, croft.ReapRequest{Repo: req.Repo}); err != nil {
+			return nil, err
+		}
+	}
+	if err := svc.checkSpace(s, plans); err != nil {
+		return nil, err
+	}
+	op, err := svc.Begin(project.NewAct(), "create", s.Project)
+	if err != nil {
+		return nil, err
+	}
+	defer op.Close()
+	if err := svc.writeIntent(ctx, s, op, req, plans); err != nil {
+		return nil, err
+	}
+	if err := svc.carryOut(ctx, s, op, plans); err != nil {
+		return nil, svc.takeBack(ctx, s.Project, op, plans, err)
+	}
+	ids := make([]croft.ID, len(plans))
+	for i, p := range plans {
+		ids[i] = p.record.Workspace.ID
+	}
+	// They are there now: an interrupt that comes later does not unmake them.
+	return svc.Views.ViewsOf(context.WithoutCancel(ctx), s.Project, ids)
+}
+
+// digest identifies a request, so that a key cannot be used for another one.
+// How the repository was named is no part of it.
+func digest(req croft.CreateAllRequest) string {
+	req.Repo = ""
+	req.Workspaces = slices.Clone(req.Workspaces)
+	for i := range req.Workspaces {
+		req.Workspaces[i].Key, req.Workspaces[i].Repo = "", ""
+	}
+	return project.DigestOf(req)
+}
+
+// again answers a request whose key was used before.
+func (svc *Workspaces) again(ctx context.Context, s project.Location, req croft.CreateAllRequest) ([]croft.Workspace, bool, error) {
+	key, err := svc.Journal.FindKey(ctx, s.ID, "create", req.Key)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if key.Request != digest(req) {
+		return nil, false, project.KeyConflict(req.Key)
+	}
+	op, err := svc.Ops.Await(ctx, key.Operation, svc.Recover)
+	if err != nil || op.State != journal.OpDone {
+		return nil, false, err
+	}
+	list, err := svc.Views.ViewsOf(ctx, s.Project, op.Workspaces)
+	return list, true, err
+}
+
+// writeIntent settles the plans and writes them down with the operation: what
+// is going to be made is known before anything is.
+func (svc *Workspaces) writeIntent(ctx context.Context, s project.Location, op *oplog.Op, req croft.CreateAllRequest, plans []*plan) error {
+	err := op.Write(ctx, nil, func(tx *journal.Tx) error {
+		if req.Key != "" {
+			if _, err := tx.FindKey(s.ID, "create", req.Key); err == nil {
+				return errKeyTaken
+			}
+		}
+		live, err := tx.CountLive(s.ID)
+		if err != nil {
+			return err
+		}
+		if limit := s.Config.Limits.MaxWorkers; limit > 0 && live+len(plans) > limit {
+			return limitReached(live, len(plans), limit)
+		}
+		if req.Key != "" {
+			if err := tx.PutKey(journal.Key{Repo: s.ID, Verb: "create", Key: req.Key, Request: digest(req), Operation: op.ID}); err != nil {
+				return err
+			}
+		}
+		op.Workspaces, op.Names = nil, nil
+		for _, p := range plans {
+			if err := svc.settle(tx, s, p); err != nil {
+				return explain.About(p.req.Name, err)
+			}
+			if err := tx.Put(p.record); err != nil {
+				return err
+			}
+			op.Workspaces = append(op.Workspaces, p.record.Workspace.ID)
+			op.Names = append(op.Names, p.record.Workspace.Name)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return failpoint.Hit("create.journalled")
+}
+
+func limitReached(live, more, limit int) error {
+	return &croft.Error{
+		Code:    croft.LimitReached,
+		Message: fmt.Sprintf("%d workspaces are active, %d more would exceed the limit of %d", live, more, limit),
+		Hint:    "croft clean, or raise limits.max_workers",
+	}
+}
+
+// carryOut makes what the journal says.
+func (svc *Workspaces) carryOut(ctx context.Context, s project.Location, op *oplog.Op, plans []*plan) error {
+	if s.Git != nil {
+		if err := svc.prepare(ctx, s, plans); err != nil {
+			return err
+		}
+	}
+	if err := svc.fill(ctx, s, op, plans); err != nil {
+		return err
+	}
+	if err := svc.equip(ctx, s, plans); err != nil {
+		return err
+	}
+	for _, p := range plans {
+		p.record.Workspace.State, p.record.Maker = croft.Ready, nil
+		p.record.Generation++
+	}
+	for _, p := range plans {
+		if err := s.CheckoutFor(p.mode).Release(p.spec()); err != nil {
+			return err
+		}
+	}
+	if err := failpoint.Hit("create.released"); err != nil {
+		return err
+	}
+	for _, p := range plans {
+		if p.mode == croft.ModeLegacy {
+			continue
+		}
+		if err := s.Trees.At(p.spec()).Sync(); err != nil {
+			return err
+		}
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, p := range plans {
+			if err := tx.Put(p.record); err != nil {
+				return err
+			}
+			if err := tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceCreated, p.record)); err != nil {
+				return err
+			}
+		}
+		return tx.End(op.ID, journal.OpDone, "", svc.Now())
+	})
+}
+
+// prepare registers all workspaces, under the repository's lock: first all
+// refs in one transaction, then the registrations.
+func (svc *Workspaces) prepare(ctx context.Context, s project.Location, plans []*plan) error {
+	if slices.ContainsFunc(plans, func(p *plan) bool { return p.mode == croft.ModeIsolated }) && s.Git.CanIsolate() == nil {
+		if err := s.Git.PrepareStore(ctx); err != nil { // it may take a while, the first time
+			return err
+		}
+	}
+	l, err := s.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	var updates []git.RefUpdate
+	for _, p := range plans {
+		if p.mode == croft.ModeLegacy {
+			continue
+		}
+		updates = append(updates, p.refs()...)
+		if err := svc.makeBase(s, p); err != nil {
+			return explain.About(p.record.Workspace.Name, err)
+		}
+	}
+	if err := failpoint.Hit("create.bases"); err != nil {
+		return err
+	}
+	if err := s.Git.UpdateRefs(ctx, updates...); err != nil {
+		return svc.whyRefs(ctx, s, plans, err)
+	}
+	if err := failpoint.Hit("create.refs"); err != nil {
+		return err
+	}
+	for _, p := range plans {
+		spec := p.spec()
+		spec.Branches = p.baseBranch(ctx, s.Project)
+		if err := s.CheckoutFor(p.mode).Prepare(ctx, spec); err != nil {
+			return explain.About(p.record.Workspace.Name, err)
+		}
+		if p.mode != croft.ModeLegacy {
+			p.record.Identity = string(s.Trees.At(spec).Made())
+		}
+	}
+	return failpoint.Hit("create.prepared")
+}
+
+// refs are the refs of a new workspace: the pin of its base, and its branch. The
+// pin comes first: a git that is killed between the two never leaves a branch
+// without the pin by which it is known to be Croft's.
+func (p *plan) refs() []git.RefUpdate {
+	w := p.record.Workspace
+	updates := []git.RefUpdate{{Ref: project.BaseRef(w.ID), New: w.Base}}
+	if p.record.OwnsBranch {
+		updates = append(updates, git.RefUpdate{Ref: "refs/heads/" + w.Branch, New: w.Base})
+	}
+	return updates
+}
+
+// makeBase makes the directory that the workspaces lie in, and has git ignore
+// it where it lies inside the main checkout.
+func (svc *Workspaces) makeBase(s project.Location, p *plan) error {
+	dir, err := fsx.MakeDir(filepath.Dir(p.record.Workspace.Path), 0o777)
+	if err != nil {
+		return err
+	}
+	_ = dir.Close()
+	if !p.layout.Nested(s.Path, s.Name(), p.req.Home) || s.Place.Bare {
+		return nil
+	}
+	rel, err := filepath.Rel(s.Path, p.record.BaseDir)
+	if err != nil {
+		return err
+	}
+	return s.Git.Exclude("/" + filepath.ToSlash(rel) + "/")
+}
+
+// whyRefs finds out why refs could not be made, by looking at what is there.
+func (svc *Workspaces) whyRefs(ctx context.Context, s project.Location, plans []*plan, cause error) error {
+	if errors.Is(cause, git.KindNoSpace) || errors.Is(cause, git.KindIO) {
+		return cause // whatever else is there now, that was it
+	}
+	for _, p := range plans {
+		branch, name := p.record.Workspace.Branch, p.record.Workspace.Name
+		if !p.record.OwnsBranch || p.mode == croft.ModeLegacy {
+			continue
+		}
+		if _, err := s.Git.ReadRef(ctx, "refs/heads/"+branch); err == nil {
+			return explain.About(name, branchExists(branch))
+		}
+		if other, err := s.Git.Blocking(ctx, branch); err == nil && other != "" {
+			return explain.About(name, svc.branchBlocked(ctx, s.Project, Blocked{Workspace: name, Branch: branch, By: other}))
+		}
+	}
+	if blocked := amongThemselves(plans); blocked != nil {
+		return blocked
+	}
+	return cause
+}
+
+func branchExists(branch string) error {
+	return &croft.Error{
+		Code: croft.BranchExists, Message: fmt.Sprintf("branch %q exists already", branch),
+		Hint: "croft new --branch " + branch + " takes it as it is; another name makes a new one",
+	}
+}
+
+// fill writes and verifies the files, outside any lock.
+func (svc *Workspaces) fill(ctx context.Context, s project.Location, op *oplog.Op, plans []*plan) error {
+	limit, workers := project.Parallel(len(plans), s.Config.Checkout.Workers)
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(limit)
+	for _, p := range plans {
+		g.Go(func() error {
+			spec := p.spec()
+			spec.Workers = workers
+			spec.Inherit = op.Inherit()
+			if svc.IsPlain(s.CommonDir) {
+				spec.Source, spec.Skip = s.Path, []string{p.record.BaseDir}
+			}
+			co := s.CheckoutFor(p.mode)
+			err := fullDisk(spec.Path, co.Fill(gctx, spec))
+			if err == nil {
+				err = failpoint.Hit("create.filled")
+			}
+			if err == nil {
+				var notes []string
+				notes, err = co.Verify(gctx, spec)
+				p.record.Workspace.Notes = append(p.record.Workspace.Notes, notes...)
+			}
+			return explain.About(p.record.Workspace.Name, err)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return failpoint.Hit("create.verified")
+}

@@ -1,0 +1,241 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/base"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// plan is one workspace that is going to be made.
+type plan struct {
+	req    croft.CreateRequest
+	layout layout.Layout
+	start  base.Start
+	mode   croft.Mode
+	note   string // why it is not the mode that was asked for
+	adopt  bool   // the branch is there already
+	role   *croft.Role
+	seat   RoundSpec
+
+	record journal.Record
+}
+
+// RoundSpec is what a round knows about one of its workspaces beside the request
+// for it.
+type RoundSpec struct {
+	Round   int
+	DirName string // the last part of its path; default: the repository's name
+	Carried string // the commit of uncommitted changes that it starts from
+	NewOnly bool   // a branch that is there already is not taken
+	Ref     string // what its base is called
+}
+
+func (p *plan) spec() checkout.Spec {
+	return project.SpecOf(p.record)
+}
+
+// planAll finds out everything about the workspaces that does not depend on
+// which others there are, and touches nothing.
+func (svc *Workspaces) planAll(ctx context.Context, s project.Location, parts []croft.CreateRequest, seats []RoundSpec) ([]*plan, error) {
+	if len(parts) == 0 {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "no workspace was asked for"}
+	}
+	plans := make([]*plan, len(parts))
+	for i, req := range parts {
+		var at RoundSpec
+		if i < len(seats) {
+			at = seats[i]
+		}
+		p, err := svc.planOne(ctx, s, req, at)
+		if err != nil {
+			return nil, explain.About(req.Name, err)
+		}
+		plans[i] = p
+	}
+	return plans, nil
+}
+
+func (svc *Workspaces) planOne(ctx context.Context, s project.Location, req croft.CreateRequest, at RoundSpec) (*plan, error) {
+	p := &plan{req: req, seat: at}
+	var err error
+	if p.layout, err = LayoutFor(s.Project, req); err != nil {
+		return nil, err
+	}
+	if err := p.defaults(); err != nil {
+		return nil, err
+	}
+	if p.mode, p.note, err = svc.modeFor(s.Project, p.layout, req); err != nil {
+		return nil, err
+	}
+	if req.Role != "" && req.RoleFiles != croft.RoleFilesSkip && p.mode != croft.ModeLegacy {
+		role, err := s.Roles().Find(req.Role)
+		if err != nil {
+			return nil, err
+		}
+		p.role = &role
+	}
+	if p.mode == croft.ModeLegacy {
+		return p, nil
+	}
+	if p.start, err = base.For(ctx, s, p.layout, req); err != nil {
+		return nil, err
+	}
+	p.start.Ref = cmp.Or(at.Ref, p.start.Ref)
+	if p.layout.UsesHome() && req.Home == "" {
+		p.req.Home = svc.NewHome(s.Project, string(project.NewID()))
+	}
+	return p, p.takeBranch(ctx, s)
+}
+
+// defaults fills in what follows from the layout and checks every name.
+func (p *plan) defaults() error {
+	req := &p.req
+	if p.layout.Role == layout.NeedRequired && req.Role == "" {
+		req.Role = req.Name
+	}
+	if req.Name == "" {
+		req.Name = req.Role
+	}
+	checks := []struct {
+		value string
+		check func(string) error
+	}{
+		{req.Role, checkRole},
+		{req.Name, layout.CheckName},
+		{req.Session, layout.CheckSession},
+		{req.Label, layout.CheckLabel},
+		{req.Agent, layout.CheckAgent},
+		{req.Branch, layout.CheckBranch},
+		{req.Target, layout.CheckBranch},
+	}
+	for _, c := range checks {
+		if c.value == "" {
+			continue
+		}
+		if err := c.check(c.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkRole refuses what cannot be the name of a role as a role that is not
+// there.
+func checkRole(role string) error {
+	err := layout.CheckRole(role)
+	if err != nil {
+		why := croft.AsError("create", err)
+		return &croft.Error{Code: croft.RoleNotFound, Message: "there is no role " + strconv.Quote(role), Details: why.Message, Hint: "ls roles"}
+	}
+	return nil
+}
+
+// LayoutFor is the layout that a request or the project asks for.
+func LayoutFor(r *project.Project, req croft.CreateRequest) (layout.Layout, error) {
+	name := req.Layout
+	if name == "" {
+		name = r.Config.Layout
+	}
+	l, err := layout.Preset(name)
+	if err != nil {
+		return l, err
+	}
+	if r.Config.Prefix != "" {
+		l.Prefix = r.Config.Prefix
+	}
+	if req.Layout != "" && req.Layout != r.Config.Layout {
+		return l, nil // templates belong to the configured layout
+	}
+	return l.With(r.Config.Path, r.Config.Branch)
+}
+
+// modeFor is the mode that a workspace gets, and what is to be said of it.
+func (svc *Workspaces) modeFor(r *project.Project, l layout.Layout, req croft.CreateRequest) (mode croft.Mode, note string, err error) {
+	if r.Git == nil || svc.IsPlain(r.CommonDir) {
+		if mode = req.Mode; mode == "" && r.Git != nil {
+			mode = croft.ModeAuto // it is a project already
+		}
+		mode, err = plainModeFor(l, mode)
+		if err == nil && req.Mode == croft.ModeWorktree {
+			note = "there is no git repository here: the workspace is a copy of the directory, with a git directory of its own"
+		}
+		if err == nil && mode != croft.ModeLegacy && r.Git == nil {
+			err = git.ErrNoRepository
+		}
+		return mode, note, err
+	}
+	switch req.Mode {
+	case "", croft.ModeAuto:
+		return croft.ModeWorktree, "", nil
+	case croft.ModeWorktree, croft.ModeLegacy:
+		return req.Mode, "", nil
+	case croft.ModeIsolated:
+		if err := r.Git.CanIsolate(); err != nil {
+			return "", "", &croft.Error{Code: croft.Unsupported, Message: err.Error(), Hint: "croft new --mode worktree"}
+		}
+		return croft.ModeIsolated, "", nil
+	}
+	return "", "", unknownMode(req.Mode)
+}
+
+// plainModeFor is the mode that a workspace of a plain directory gets. Where the
+// layout has no rule for such a directory, nobody is given a copy of one unasked:
+// they may only stand in the wrong place.
+func plainModeFor(l layout.Layout, mode croft.Mode) (croft.Mode, error) {
+	switch mode {
+	case "", croft.ModeAuto:
+		switch {
+		case l.Plain == layout.PlainDirect:
+			return croft.ModeLegacy, nil
+		case l.Plain == layout.PlainRefuse && mode == "":
+			return "", git.ErrNoRepository
+		}
+		return croft.ModeIsolated, nil
+	case croft.ModeWorktree, croft.ModeIsolated:
+		return croft.ModeIsolated, nil
+	case croft.ModeLegacy:
+		return croft.ModeLegacy, nil
+	}
+	return "", unknownMode(mode)
+}
+
+func unknownMode(mode croft.Mode) error {
+	return &croft.Error{
+		Code: croft.InvalidRequest, Message: fmt.Sprintf("unknown mode %q", mode), Hint: "auto, worktree, isolated or legacy",
+	}
+}
+
+// takeBranch decides whether an existing branch is taken, and refuses one that
+// is checked out elsewhere.
+func (p *plan) takeBranch(ctx context.Context, s project.Location) error {
+	if p.req.Branch == "" || p.seat.NewOnly {
+		return nil
+	}
+	tip, err := s.Git.ReadRef(ctx, "refs/heads/"+p.req.Branch)
+	if errors.Is(err, git.ErrNoRef) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if used := s.Git.CheckedOut(p.req.Branch, ""); len(used) > 0 {
+		return &croft.Error{
+			Code: croft.BranchInUse, Message: fmt.Sprintf("branch %q is checked out elsewhere", p.req.Branch),
+			Details: used[0], Hint: "git worktree list",
+		}
+	}
+	p.adopt = true
+	p.start.OID, p.start.Ref = tip, p.req.Branch
+	return nil
+}

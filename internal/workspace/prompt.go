@@ -1,0 +1,256 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// PromptFor tells the agent of a round where it is and what others have done.
+func (svc *Workspaces) PromptFor(ctx context.Context, s project.Location, rec journal.Record, _ croft.WorkspaceRequest) (*croft.Prompt, error) {
+	w := rec.Workspace
+	if w.Session == "" || rec.Home == "" {
+		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the workspace belongs to no round", Hint: "croft round start"}
+	}
+	p := &croft.Prompt{Branch: w.Branch, Archive: filepath.Join(rec.Home, archiveDir)}
+	if dir := s.ScratchOf(w); dir != "" {
+		p.Scratch = filepath.Base(dir)
+	}
+	ses, err := svc.Journal.Session(ctx, croft.ID(w.Session))
+	if err != nil && !errors.Is(err, journal.ErrNotFound) {
+		return nil, err
+	}
+	all, err := svc.LiveBranches(ctx, s.Project, &ses)
+	if err != nil {
+		return nil, err
+	}
+	seen := seenFrom(all, w.ID)
+	p.Others, p.Earlier = seen.others, seen.earlier
+	p.HeldBack = heldBefore(&ses, s.ID)
+	p.Text, p.Restart = promptText(p, seen), restartText(p, seen)
+	return p, svc.elsewhere(ctx, &ses, w, p)
+}
+
+// liveBranch is a branch of a session that is still there.
+type liveBranch struct {
+	journal.Seat
+	round int
+	Name  string
+}
+
+// LiveBranches lists the branches of a session's rounds that are there in a
+// repository, newest round first.
+func (svc *Workspaces) LiveBranches(ctx context.Context, r *project.Project, ses *journal.Session) ([]liveBranch, error) {
+	var out []liveBranch
+	for _, t := range slices.Backward(ses.Turns) {
+		for _, seat := range t.Seats {
+			if seat.Repo != r.ID || seat.Workspace == "" || t.Starting {
+				continue
+			}
+			rec, err := svc.Journal.Record(ctx, seat.Workspace)
+			if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.Branch == "" {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			_, err = r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
+			if errors.Is(err, git.ErrNoRef) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, liveBranch{seat, t.Number, rec.Workspace.Branch})
+		}
+	}
+	return out, nil
+}
+
+// seenBranches are the branches that an agent is told of. Others and earlier
+// say which is whose newest; working and finished are the same branches as the
+// agent may see them: its own earlier ones are finished work among the finished
+// work of the others, so that it cannot tell which of them was its own.
+type seenBranches struct {
+	others, earlier, working, finished map[string]string
+}
+
+// seenFrom sorts the branches of a session for the reader of one workspace.
+func seenFrom(all []liveBranch, reader croft.ID) seenBranches {
+	seen := seenBranches{map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}}
+	known := map[string]bool{}
+	for _, b := range all {
+		if b.Workspace == reader {
+			known[b.Agent] = true
+		}
+	}
+	for _, b := range all {
+		if b.Workspace == reader {
+			continue
+		}
+		into := seen.others
+		if known[b.Agent] {
+			into = seen.earlier
+		}
+		known[b.Agent] = true
+		shown := seen.working
+		if b.Ended {
+			shown = seen.finished
+		}
+		for _, m := range []map[string]string{into, shown} {
+			key := b.Label
+			if _, taken := m[key]; taken { // the caller gives an agent the same label again
+				key = fmt.Sprintf("%s in round %d", b.Label, b.round)
+			}
+			m[key] = b.Name
+		}
+	}
+	return seen
+}
+
+func promptText(p *croft.Prompt, seen seenBranches) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Your work is on branch `%s`. All changes are auto-committed when your turn ends.\n", p.Branch)
+	b.WriteString("Files that look like secrets (`.env`, `*.key`, `*.pem` and their like) are not: they are put aside, and named.\n")
+	list(&b, "\nOther agents' branches:\n", seen.working)
+	list(&b, "\nFinished work of all agents, by branch:\n", seen.finished)
+	listHeld(&b, p)
+	if p.Scratch != "" {
+		fmt.Fprintf(&b, "\nUse `%s/` for experiments and notes. Git ignores it, and it is kept for later rounds.\n", p.Scratch)
+	}
+	fmt.Fprintf(&b, "Check `%s/` for experiments from prior rounds: `%s`.\n", archiveDir, p.Archive)
+	return b.String()
+}
+
+func restartText(p *croft.Prompt, seen seenBranches) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "You start again, on the fresh branch `%s`.\n", p.Branch)
+	list(&b, "Compare with other agents' branches (`git diff <branch>`):\n", seen.working)
+	list(&b, "Finished work of all agents, by branch:\n", seen.finished)
+	listHeld(&b, p)
+	return b.String()
+}
+
+// list writes branches by their labels, if there are any.
+func list(b *strings.Builder, title string, branches map[string]string) {
+	if len(branches) == 0 {
+		return
+	}
+	b.WriteString(title)
+	for _, label := range slices.Sorted(maps.Keys(branches)) {
+		fmt.Fprintf(b, "- %s: `%s`\n", label, branches[label])
+	}
+}
+
+// elsewhere describes the checkouts that the agent of a workspace has of the
+// session's other repositories, and adds them to its prompt.
+func (svc *Workspaces) elsewhere(ctx context.Context, ses *journal.Session, own croft.Workspace, p *croft.Prompt) error {
+	for _, seat := range seatsBeside(ses, own.ID) {
+		rec, err := svc.Journal.Record(ctx, seat.Workspace)
+		if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r, err := svc.ByID(ctx, seat.Repo)
+		if err != nil {
+			return err
+		}
+		if r.Git == nil || rec.Workspace.Branch == "" {
+			continue
+		}
+		all, err := svc.LiveBranches(ctx, r, ses)
+		if err != nil {
+			return err
+		}
+		seen := seenFrom(all, seat.Workspace)
+		p.Elsewhere = append(p.Elsewhere, croft.PromptCheckout{Path: rec.Workspace.Path, Branch: rec.Workspace.Branch, Others: seen.others, Earlier: seen.earlier})
+		var b strings.Builder
+		fmt.Fprintf(&b, "\nIn `%s` you work on branch `%s`.\n", rec.Workspace.Path, rec.Workspace.Branch)
+		list(&b, "Other agents' branches there:\n", seen.working)
+		list(&b, "Finished work of all agents there, by branch:\n", seen.finished)
+		p.Text += b.String()
+		p.Restart += b.String()
+	}
+	return nil
+}
+
+// seatsBeside are the other seats that the agent of a workspace has in the same
+// round.
+func seatsBeside(ses *journal.Session, own croft.ID) []journal.Seat {
+	var out []journal.Seat
+	for _, t := range ses.Turns {
+		for _, mine := range t.Seats {
+			if mine.Workspace != own {
+				continue
+			}
+			for _, seat := range t.Seats {
+				if seat.Agent == mine.Agent && seat.Workspace != own && seat.Workspace != "" && !t.Starting {
+					out = append(out, seat)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// mostNamed bounds what a prompt says of one workspace's held back files.
+const mostNamed = 20
+
+// heldBefore names what was held back when rounds ended, everybody's, of one
+// repository. Agents chose the names: what does not belong in a line is quoted.
+func heldBefore(ses *journal.Session, repo croft.ID) map[string][]string {
+	var out map[string][]string
+	for _, t := range ses.Turns {
+		for _, seat := range t.Seats {
+			if len(seat.HeldBack) == 0 || seat.Repo != repo {
+				continue
+			}
+			var names []string
+			for _, name := range seat.HeldBack {
+				names = append(names, inLine(name))
+			}
+			if len(names) > mostNamed {
+				names = append(names[:mostNamed], fmt.Sprintf("and %d more", len(names)-mostNamed))
+			}
+			if out == nil {
+				out = map[string][]string{}
+			}
+			out[fmt.Sprintf("%s in round %d", seat.Label, t.Number)] = names
+		}
+	}
+	return out
+}
+
+// inLine is a name as it can stand between backquotes in a line of text.
+func inLine(name string) string {
+	const longest = 200
+	text := strings.Trim(strconv.Quote(name), `"`)
+	text = strings.ReplaceAll(text, "`", `\x60`)
+	if runes := []rune(text); len(runes) > longest {
+		text = string(runes[:longest]) + "..."
+	}
+	return text
+}
+
+// listHeld writes which files were not committed before.
+func listHeld(b *strings.Builder, p *croft.Prompt) {
+	if len(p.HeldBack) == 0 {
+		return
+	}
+	b.WriteString("\nFiles of earlier rounds that were not committed, and that you cannot see:\n")
+	for _, label := range slices.Sorted(maps.Keys(p.HeldBack)) {
+		fmt.Fprintf(b, "- %s: `%s`\n", label, strings.Join(p.HeldBack[label], "`, `"))
+	}
+}

@@ -1,0 +1,188 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/provision"
+)
+
+// equip links what workspaces share with the project and copies role files.
+func (svc *Workspaces) equip(ctx context.Context, s project.Location, plans []*plan) error {
+	for _, p := range plans {
+		if err := svc.link(ctx, s.Project, p); err != nil {
+			return explain.About(p.record.Workspace.Name, err)
+		}
+		if err := svc.makeScratch(ctx, s.Project, p); err != nil {
+			return explain.About(p.record.Workspace.Name, err)
+		}
+		if err := svc.ignore(ctx, s.Project, p); err != nil {
+			return explain.About(p.record.Workspace.Name, err)
+		}
+		if p.role == nil {
+			continue
+		}
+		if err := svc.copyRole(ctx, s.Project, &p.record, *p.role, provision.Fresh); err != nil {
+			return explain.About(p.record.Workspace.Name, err)
+		}
+	}
+	return failpoint.Hit("create.equipped")
+}
+
+// link links what a workspace shares with the project. The links are Croft's:
+// they are never committed.
+func (svc *Workspaces) link(ctx context.Context, r *project.Project, p *plan) error {
+	patterns := append(slices.Clone(p.layout.Links), r.Config.Checkout.Links...)
+	if p.mode == croft.ModeLegacy || len(patterns) == 0 {
+		return nil
+	}
+	var err error
+	if p.record.Links, err = provision.Link(r.Path, p.record.Workspace.Path, patterns); err != nil || len(p.record.Links) == 0 {
+		return err
+	}
+	return svc.UnderLock(ctx, r, func() error { return HideRoles(ctx, r, r.Trees.At(p.spec())) })
+}
+
+// ignore has git ignore what agents of the layout keep for themselves, in
+// Croft's worktrees only.
+func (svc *Workspaces) ignore(ctx context.Context, r *project.Project, p *plan) error {
+	if p.mode == croft.ModeLegacy || len(p.layout.Ignored) == 0 {
+		return nil
+	}
+	return svc.UnderLock(ctx, r, func() error { return HideRoles(ctx, r, r.Trees.At(p.spec())) })
+}
+
+// copyRole copies a role's files and remembers that they are Croft's.
+func (svc *Workspaces) copyRole(ctx context.Context, r *project.Project, rec *journal.Record, role croft.Role, into provision.Checkout) error {
+	untracked, err := svc.PlaceRole(ctx, r, rec, role, into)
+	if err != nil || len(untracked) == 0 {
+		return err
+	}
+	return svc.UnderLock(ctx, r, func() error { return HideRoles(ctx, r, r.Trees.At(project.SpecOf(*rec))) })
+}
+
+// PlaceRole copies a role's files and returns the names of those that git has
+// to be told to ignore.
+func (svc *Workspaces) PlaceRole(ctx context.Context, r *project.Project, rec *journal.Record, role croft.Role, into provision.Checkout) ([]string, error) {
+	copied, err := r.Roles().Copy(ctx, provision.Copying{
+		Worktree: r.Trees.At(project.SpecOf(*rec)), Role: role, Into: into, Placed: placed(*rec),
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range role.Files {
+		if !slices.Contains(rec.RoleFiles, f) {
+			rec.RoleFiles = append(rec.RoleFiles, f)
+		}
+	}
+	sums := placed(*rec)
+	maps.Copy(sums, copied.Placed)
+	rec.RoleSums = sums
+	return copied.Untracked, nil
+}
+
+// placed are the digests of the role files of a workspace; one that is not
+// known matches nothing.
+func placed(rec journal.Record) map[string]string {
+	sums := map[string]string{}
+	for _, f := range rec.RoleFiles {
+		sums[f] = rec.RoleSums[f]
+	}
+	return sums
+}
+
+// HideRoles has git ignore role files in Croft's worktrees, of which one was
+// just given some. The caller holds the repository's lock.
+func HideRoles(ctx context.Context, r *project.Project, tree *git.Worktree) error {
+	patterns := []string{"/" + project.StateFile}
+	for _, f := range r.Config.Roles.Files {
+		patterns = append(patterns, "/"+f)
+	}
+	// An ignore rule for a directory does not hold for a link to one.
+	for _, l := range layout.Presets() {
+		for _, name := range append(l.Links, r.Config.Checkout.Links...) {
+			if !strings.HasPrefix(name, ".") && !slices.Contains(patterns, "/"+name) {
+				patterns = append(patterns, "/"+name)
+			}
+		}
+	}
+	if err := r.Git.LocalExclude(ctx, worktree.AdminPrefix+"*", patterns); err != nil {
+		return err
+	}
+	return tree.ShareExcludes()
+}
+
+// RoleNamed looks a role up.
+func (svc *Workspaces) RoleNamed(_ context.Context, s project.Location, req croft.RoleRequest) (*croft.Role, error) {
+	role, err := FindRole(s.Project, req.Role)
+	if err != nil {
+		return nil, err
+	}
+	return &role, nil
+}
+
+// UpdateRole copies a role's files into a workspace, again if they were there.
+func (svc *Workspaces) UpdateRole(ctx context.Context, s project.Location, rec journal.Record, req croft.RoleRequest) (*croft.Role, error) {
+	name := req.Role
+	if name == "" {
+		name = rec.Workspace.Role
+	}
+	role, err := FindRole(s.Project, name)
+	if err == nil && rec.Workspace.Mode == croft.ModeLegacy {
+		err = &croft.Error{Code: croft.Unsupported, Message: "a workspace without isolation takes no role files"}
+	}
+	if err == nil {
+		err = svc.copyRole(ctx, s.Project, &rec, role, provision.Used)
+	}
+	if req.Mode == croft.RoleReplace && errors.Is(err, croft.WorkspaceDirty) {
+		role.Snapshot, err = svc.replaceRole(ctx, s.Project, &rec, role)
+	}
+	if err == nil {
+		rec.Workspace.Role = name
+		err = svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error { return svc.Note(tx, "role", s.ID, rec) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &role, nil
+}
+
+// SnapshotSaver is what workspaces ask of rewinds.
+type SnapshotSaver interface {
+	// SaveAlso saves a workspace with ignored files that are about to be replaced, by
+	// their patterns.
+	SaveAlso(ctx context.Context, r *project.Project, rec journal.Record, ignored []string) (*croft.Snapshot, error)
+}
+
+// replaceRole copies a role's files over what an agent made of them, which is saved
+// before. Git ignores some of them, so that they are named.
+func (svc *Workspaces) replaceRole(ctx context.Context, r *project.Project, rec *journal.Record, role croft.Role) (croft.ID, error) {
+	var files []string
+	for _, f := range role.Files {
+		files = append(files, "/"+git.LiteralPattern(f))
+	}
+	before, err := svc.Snapshots.SaveAlso(ctx, r, *rec, files)
+	if err != nil {
+		return "", err
+	}
+	return before.ID, svc.copyRole(ctx, r, rec, role, provision.Fresh)
+}
+
+// FindRole finds a role of a project.
+func FindRole(r *project.Project, name string) (croft.Role, error) {
+	if err := layout.CheckRole(name); err != nil {
+		return croft.Role{}, err
+	}
+	return r.Roles().Find(name)
+}

@@ -1,0 +1,273 @@
+package workspace
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
+	"github.com/croft-sh/croft/internal/proc"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// settle gives a plan its name, branch and path. It runs in the transaction
+// that writes the record down, so that no two workspaces settle on the same.
+func (svc *Workspaces) settle(tx *journal.Tx, s project.Location, p *plan) error {
+	id := project.NewID()
+	now := svc.Now()
+	w := croft.Workspace{
+		ID: id, Name: p.req.Name, Agent: p.req.Agent, Role: p.req.Role, Session: p.req.Session, Label: p.req.Label,
+		Mode: p.mode, State: croft.Creating, Layout: p.layout.Name, Base: p.start.OID, BaseRef: p.start.Ref, Target: p.start.Target,
+		Host: svc.Host, Repo: s.Path, CreatedAt: now, Round: p.seat.Round,
+	}
+	if p.note != "" {
+		w.Notes = append(w.Notes, p.note)
+	}
+	var err error
+	if w.Name, err = settleName(tx, s.Project, w.Name); err != nil {
+		return err
+	}
+	maker := project.Self()
+	p.record = journal.Record{Workspace: w, RepoID: s.ID, Generation: 1, Boot: proc.Here().Boot, Maker: &maker, Carried: p.seat.Carried}
+	if p.mode == croft.ModeLegacy {
+		p.record.Workspace.Path = s.Path
+		return nil
+	}
+	p.record.Admin = worktree.Admin(string(id))
+	return p.settlePlace(tx, s, svc.Settings.Config().DataDir, now.Unix())
+}
+
+// refuseID refuses a name that is the ID of another workspace or of a merge:
+// whoever means that one by its ID would get this one.
+func refuseID(tx *journal.Tx, name string) error {
+	_, err := tx.Record(croft.ID(name))
+	if errors.Is(err, journal.ErrNotFound) {
+		_, err = tx.Merge(croft.ID(name))
+	}
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &croft.Error{Code: croft.InvalidName, Workspace: name, Message: fmt.Sprintf("%q is the ID of something else", name), Hint: "choose another name"}
+}
+
+func settleName(tx *journal.Tx, r *project.Project, name string) (string, error) {
+	if name != "" {
+		if err := refuseID(tx, name); err != nil {
+			return name, err
+		}
+		other, err := tx.LiveByName(r.ID, name)
+		if errors.Is(err, journal.ErrNotFound) {
+			return name, nil
+		}
+		if err == nil {
+			err = &croft.Error{
+				Code: croft.WorktreeExists, Workspace: name, Message: "a workspace of that name exists already",
+				Details: other.Workspace.Path, Hint: "croft show " + name,
+			}
+		}
+		return name, err
+	}
+	for range 1000 {
+		name = layout.Invent(project.Random)
+		if _, err := tx.LiveByName(r.ID, name); errors.Is(err, journal.ErrNotFound) {
+			return name, nil
+		} else if err != nil {
+			return "", err
+		}
+	}
+	return "", &croft.Error{Code: croft.InvalidRequest, Message: "no free name was found", Hint: "croft new NAME"}
+}
+
+// settleBranch is the branch that a workspace gets. Where the short form of an
+// ID is taken, a longer one is tried.
+func (p *plan) settleBranch(tx *journal.Tx, s project.Location, v *layout.Values) (branch string, err error) {
+	isFree := func(branch string) (bool, error) {
+		_, err := tx.LiveByBranch(s.ID, branch)
+		if err == nil || !errors.Is(err, journal.ErrNotFound) {
+			return false, err
+		}
+		return true, nil
+	}
+	if branch = p.req.Branch; branch != "" {
+		free, err := isFree(branch)
+		if err == nil && !free {
+			err = branchExists(branch)
+		}
+		return branch, err
+	}
+	first := ""
+	for _, v.ShortID = range layout.ShortIDs(v.ID) {
+		if branch, err = p.layout.RenderBranch(*v); err != nil {
+			return "", err
+		}
+		if branch == first { // an ID is no part of it
+			break
+		}
+		first = cmp.Or(first, branch)
+		free, err := isFree(branch)
+		if err != nil {
+			return "", err
+		}
+		if oid, _ := s.Git.Snapshot().Ref("refs/heads/" + branch); free && oid == "" {
+			return branch, nil
+		}
+	}
+	v.ShortID = ""
+	if free, err := isFree(first); err != nil || !free {
+		return "", cmp.Or(err, branchExists(first))
+	}
+	return first, nil // who made it is found out with its ref
+}
+
+func (p *plan) settlePlace(tx *journal.Tx, s project.Location, dataDir string, unix int64) error {
+	w := &p.record.Workspace
+	v := layout.Values{
+		RepoPath: s.Path, Repo: cmp.Or(p.seat.DirName, s.Name()), Home: p.req.Home, Name: w.Name, Role: w.Role, Session: w.Session,
+		ID: agentID(w), Hex8: project.Hex8(), Unix: unix,
+	}
+	var err error
+	if w.Branch, err = p.settleBranch(tx, s, &v); err != nil {
+		return err
+	}
+	v.Branch = w.Branch
+	p.record.OwnsBranch = !p.adopt
+	if p.layout.UsesHome() {
+		p.record.Home = p.req.Home
+	}
+	base := p.layout.BaseDir(s.Path, s.Name(), p.req.Home)
+	elsewhere, err := p.writableBase(s, base, dataDir)
+	if err != nil {
+		return err
+	}
+	home := cmp.Or(elsewhere, base)
+	real, err := project.RealBase(s.Project, home)
+	if err != nil {
+		return err
+	}
+	place := func(slug string) (string, error) {
+		v.Slug = slug
+		path, err := p.layout.RenderPath(v)
+		if err != nil {
+			return path, err
+		}
+		rel, err := filepath.Rel(base, path)
+		return filepath.Join(real, rel), err
+	}
+	if err := p.settlePath(tx, place); err != nil {
+		return err
+	}
+	p.record.BaseDir = real
+	if elsewhere != "" {
+		w.Notes = append(w.Notes, fmt.Sprintf("%s cannot be written; the workspace lies in %s", filepath.Dir(base), elsewhere))
+	}
+	return nil
+}
+
+// agentID is what {id} stands for: the caller's own name for its agent, where
+// it has one.
+func agentID(w *croft.Workspace) string {
+	switch {
+	case w.Agent != "":
+		return w.Agent
+	case w.Name != "" && layout.CheckAgent(w.Name) == nil:
+		return w.Name
+	}
+	return string(w.ID)
+}
+
+// settlePath finds a free path. Where the layout makes the last part from the
+// name, a taken one gets a number; elsewhere it is refused.
+func (p *plan) settlePath(tx *journal.Tx, place func(slug string) (string, error)) error {
+	w := &p.record.Workspace
+	free := func(path string) (bool, error) {
+		if _, err := os.Lstat(path); err == nil {
+			return false, nil
+		}
+		taken, err := tx.PathTaken(path)
+		return !taken, err
+	}
+	if !p.layout.UsesSlug() {
+		path, err := place("")
+		if err != nil {
+			return err
+		}
+		ok, err := free(path)
+		if err == nil && !ok {
+			err = pathTaken(w.Name, path)
+		}
+		w.Path = path
+		return err
+	}
+	path, err := place(layout.Slug(w.Name))
+	if err != nil {
+		return err
+	}
+	// Something foreign at the plain path is refused, not sidestepped: the
+	// caller would look for the workspace there.
+	if taken, err := tx.PathTaken(path); err != nil || !taken {
+		if _, lerr := os.Lstat(path); err == nil && lerr == nil {
+			return pathTaken(w.Name, path)
+		}
+		w.Slug, w.Path = layout.Slug(w.Name), path
+		return err
+	}
+	var failed error
+	w.Slug = layout.UniqueSlug(w.Name, func(slug string) bool {
+		path, err := place(slug)
+		if err != nil {
+			failed = err
+			return false
+		}
+		ok, err := free(path)
+		failed = err
+		return !ok && err == nil
+	})
+	if failed != nil {
+		return failed
+	}
+	w.Path, err = place(w.Slug)
+	return err
+}
+
+func pathTaken(name, path string) error {
+	return &croft.Error{
+		Code: croft.WorktreeExists, Workspace: name, Message: "something is already at the path", Details: path,
+		Hint: "choose another name, or move it away",
+	}
+}
+
+// writableBase returns another base directory where the layout's own cannot be
+// written and the layout allows that, and "" where it can.
+func (p *plan) writableBase(s project.Location, base, dataDir string) (string, error) {
+	at := base
+	for {
+		if info, err := os.Stat(at); err == nil {
+			if !info.IsDir() {
+				return "", &croft.Error{Code: croft.NotWritable, Message: fmt.Sprintf("%s is not a directory", at)}
+			}
+			break
+		}
+		if filepath.Dir(at) == at {
+			break
+		}
+		at = filepath.Dir(at)
+	}
+	if project.Writable(at) {
+		return "", nil
+	}
+	if p.layout.Parent == layout.ParentStrict {
+		return "", &croft.Error{
+			Code: croft.NotWritable, Message: fmt.Sprintf("the directory %s cannot be written", at),
+			Hint: "croft new --layout default",
+		}
+	}
+	return filepath.Join(dataDir, s.Name()+"-"+layout.ShortID(string(s.ID))), nil
+}

@@ -1,0 +1,184 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/explain"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/oplog"
+	"github.com/croft-sh/croft/internal/project"
+)
+
+// takeBack undoes a creation that failed and returns the failure. If that
+// does not succeed either, the operation stays in the journal, and the next
+// process tries again.
+func (svc *Workspaces) takeBack(ctx context.Context, r *project.Project, op *oplog.Op, plans []*plan, cause error) error {
+	ctx = context.WithoutCancel(ctx)
+	records := make([]journal.Record, len(plans))
+	for i, p := range plans {
+		records[i] = p.record
+	}
+	if err := svc.UndoCreate(ctx, r, op.ID, records, explain.Error("create", "", cause).Error()); err != nil {
+		return &croft.Error{
+			Code: croft.CleanupFailed, Op: "create", Message: "what had been begun could not be taken back", Details: err.Error(),
+			Hint: "croft doctor --fix", Err: cause,
+		}
+	}
+	return cause
+}
+
+// UndoCreate removes everything that a creation made: directories that are
+// provably its own, registrations, refs that are still where it put them, and
+// the records.
+func (svc *Workspaces) UndoCreate(ctx context.Context, r *project.Project, op croft.ID, records []journal.Record, reason string) error {
+	if r.Git != nil {
+		if err := svc.undoGit(ctx, r, records); err != nil {
+			return err
+		}
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, rec := range records {
+			if err := tx.Delete(rec.Workspace.ID); err != nil {
+				return err
+			}
+		}
+		if err := tx.DropKey(op); err != nil {
+			return err
+		}
+		return tx.End(op, journal.OpUndone, reason, svc.Now())
+	})
+}
+
+func (svc *Workspaces) undoGit(ctx context.Context, r *project.Project, records []journal.Record) error {
+	l, err := r.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	var errs []error
+	for _, rec := range records {
+		w := rec.Workspace
+		if w.Mode == croft.ModeLegacy {
+			continue
+		}
+		if err := r.Trees.Discard(project.SpecOf(rec)); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", w.Path, err))
+			continue
+		}
+		if rec.BaseDir != "" && rec.BaseDir != filepath.Dir(r.Path) {
+			project.RemoveEmpty(rec.BaseDir)
+		}
+		if err := failpoint.Hit("undo.discarded"); err != nil {
+			return err
+		}
+		errs = append(errs, undoRefs(ctx, r, rec))
+	}
+	return errors.Join(errs...)
+}
+
+// undoRefs deletes the refs of a workspace that never was. The branch goes
+// only if it still points at the base: then nobody worked on it.
+func undoRefs(ctx context.Context, r *project.Project, rec journal.Record) error {
+	w := rec.Workspace
+	names := []string{project.HeldRef(w.ID)}
+	if rec.OwnsBranch {
+		// A branch of the same name that was there before would have stopped
+		// the transaction that makes both, so it is ours only with the pin.
+		if _, err := r.Git.ReadRef(ctx, project.BaseRef(w.ID)); err == nil {
+			names = append(names, "refs/heads/"+w.Branch)
+		} else if _, err := r.Git.ReadRef(ctx, "refs/heads/"+w.Branch); errors.Is(err, git.ErrNoRef) {
+			r.Git.DropRemains(w.CreatedAt, "refs/heads/"+w.Branch)
+		}
+	}
+	names = append(names, project.BaseRef(w.ID)) // last, for the same reason as it was made first
+	r.Git.DropRemains(w.CreatedAt, names...)
+	var updates []git.RefUpdate
+	for _, name := range names {
+		oid, err := r.Git.ReadRef(ctx, name)
+		if errors.Is(err, git.ErrNoRef) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if name == "refs/heads/"+w.Branch && oid != w.Base {
+			continue
+		}
+		updates = append(updates, git.RefUpdate{Ref: name, Old: oid})
+	}
+	return r.Git.UpdateRefs(ctx, updates...)
+}
+
+// RecoverCreate takes back a creation: until it was done, nobody was told of
+// the workspaces.
+func (svc *Workspaces) RecoverCreate(ctx context.Context, r *project.Project, op *oplog.Op) error {
+	var records []journal.Record
+	for _, id := range op.Workspaces {
+		rec, err := svc.Journal.Record(ctx, id)
+		if errors.Is(err, journal.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if rec.Workspace.State != croft.Creating {
+			return op.Done(ctx)
+		}
+		records = append(records, rec)
+	}
+	if len(records) > 0 && svc.wereHandedOut(r, records) {
+		return svc.finishCreate(ctx, r, op, records)
+	}
+	if r.CommonDir != "" {
+		if _, err := os.Stat(r.CommonDir); errors.Is(err, os.ErrNotExist) {
+			r = &project.Project{ID: r.ID, Path: r.Path} // the repository is gone, and with it all that was begun
+		}
+	}
+	if err := svc.UndoCreate(ctx, r, op.ID, records, "its process died"); err != nil {
+		return err
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		return tx.Emit(croft.Event{Time: svc.Now(), Kind: croft.EventOperationUndone, Repo: r.ID})
+	})
+}
+
+// wereHandedOut reports whether workspaces were made to the end: all of them lie
+// where they belong, without the lock that they are born with. A state that was
+// put back from a backup may not know it; taking them back would delete work.
+func (svc *Workspaces) wereHandedOut(r *project.Project, records []journal.Record) bool {
+	return r.Git != nil && !slices.ContainsFunc(records, func(rec journal.Record) bool {
+		if rec.Workspace.Mode == croft.ModeLegacy || r.Trees.Health(project.SpecOf(rec)) != checkout.Intact {
+			return true
+		}
+		return !r.Trees.IsBorn(project.SpecOf(rec))
+	})
+}
+
+// finishCreate writes down that workspaces are there. Which role files they were
+// given was not written down; one that is not there is not missed.
+func (svc *Workspaces) finishCreate(ctx context.Context, r *project.Project, op *oplog.Op, records []journal.Record) error {
+	for i, rec := range records {
+		if role, err := r.Roles().Find(rec.Workspace.Role); rec.Workspace.Role != "" && err == nil {
+			records[i].RoleFiles = role.Files
+		}
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, rec := range records {
+			rec.Workspace.State, rec.Maker = croft.Ready, nil
+			rec.Generation++
+			if err := errors.Join(tx.Put(rec), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceCreated, rec))); err != nil {
+				return err
+			}
+		}
+		return tx.End(op.ID, journal.OpDone, "", svc.Now())
+	})
+}

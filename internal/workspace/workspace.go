@@ -1,0 +1,29 @@
+// Package workspace makes workspaces and looks after them while agents use them: creation
+// and its undoing, roles, leases, locks, scratch directories, mounts, and the prompt that
+// tells an agent where it is.
+//
+// A creation of several workspaces succeeds or fails as one. It is planned without a
+// write, its intent is in the journal before its first effect, and whatever process comes
+// after a crash undoes it: until it was done, nobody was told of the workspaces. A path or a
+// branch that is taken is never taken over.
+//
+// It owns the leases and the scratch archives. It writes below the paths that it has made,
+// and refs of its own workspaces; it never removes a workspace that was handed out.
+package workspace
+
+import (
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/view"
+	"github.com/croft-sh/croft/internal/work"
+)
+
+// Workspaces makes workspaces and looks after them.
+type Workspaces struct {
+	*project.Projects
+	Commits   *work.Commits // required
+	Views     *view.Views   // required
+	Snapshots SnapshotSaver // required
+	Reaper    Reaper        // required
+
+	leases heldLeases
+}
