@@ -54,8 +54,8 @@ func (svc *Doctor) Examine(ctx context.Context, s project.Location, req croft.Do
 	svc.NoticeOfGit(project.NoticeAlways)
 	d := &examination{Doctor: svc, r: s.Project, fix: req.Fix == croft.FixAll, imports: req.Import, agreed: req.Agreed, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.damaged, d.accidents, d.irregular, d.locks, d.operations, d.moved, d.replaced, d.unrecorded, d.keptRefs, d.unknownTrash, d.workspaces, d.movedTrash, d.movedPins, d.suspects, d.lostCommits, d.lagging,
-		d.objects,
+		d.findDamagedState, d.findAccidents, d.findIrregular, d.findLocks, d.findOperations, d.findMovedRepository, d.findReplacedRepository, d.findUnrecorded, d.keptRefs, d.unknownTrash, d.findBroken, d.movedTrash, d.movedPins, d.findSuspects, d.lostCommits, d.findLagging,
+		d.findDamagedObjects,
 	} {
 		if err := examine(ctx); err != nil {
 			return d.findings, err
@@ -74,8 +74,8 @@ type examination struct {
 	findings []croft.Finding
 }
 
-// find reports something, after it was mended if it can be and should be.
-func (d *examination) find(code, subject, message string, mend func() error) {
+// reportFinding reports something, after it was mended if it can be and should be.
+func (d *examination) reportFinding(code, subject, message string, mend func() error) {
 	f := croft.Finding{Code: code, Subject: subject, Message: message, CanFix: mend != nil}
 	if d.fix && mend != nil {
 		err := mend()
@@ -87,18 +87,18 @@ func (d *examination) find(code, subject, message string, mend func() error) {
 	d.findings = append(d.findings, f)
 }
 
-// accidents looks for what makes git fail in the whole repository.
-func (d *examination) accidents(ctx context.Context) error {
+// findAccidents looks for what makes git fail in the whole repository.
+func (d *examination) findAccidents(ctx context.Context) error {
 	switch says := git.SaysBare(d.r.CommonDir); {
 	case says && d.r.Path != d.r.CommonDir:
-		d.find(findBare, d.r.CommonDir, "The configuration says core.bare=true, so git refuses to work in the main checkout, which is there.",
+		d.reportFinding(findBare, d.r.CommonDir, "The configuration says core.bare=true, so git refuses to work in the main checkout, which is there.",
 			func() error { return d.r.Git.SetNotBare() })
 	case !says && d.r.Path == d.r.CommonDir && git.IsDotGit(d.r.CommonDir):
-		d.find(findConfig, "core.bare", "The configuration says that the repository has a main checkout. It had none when Croft first saw it, and Croft goes by that.", nil)
+		d.reportFinding(findConfig, "core.bare", "The configuration says that the repository has a main checkout. It had none when Croft first saw it, and Croft goes by that.", nil)
 	}
 	if changed, ok := errors.AsType[*git.ConfigChangedError](d.r.Git.CheckConfig()); ok {
 		for _, c := range changed.Changes {
-			d.find(findConfig, c.Key, "The repository's git configuration says something else than when Croft first saw it. Agents can write it; croft config accept takes it over.", nil)
+			d.reportFinding(findConfig, c.Key, "The repository's git configuration says something else than when Croft first saw it. Agents can write it; croft config accept takes it over.", nil)
 		}
 	}
 	hollow, err := d.r.Git.HollowAdmins()
@@ -110,17 +110,17 @@ func (d *examination) accidents(ctx context.Context) error {
 		hollow, err = d.r.Git.HollowAdmins()
 	}
 	for _, dir := range hollow {
-		d.find(findHollow, dir, "A worktree's commondir is empty, as an interrupted git worktree add leaves it; git fails in the whole repository.",
+		d.reportFinding(findHollow, dir, "A worktree's commondir is empty, as an interrupted git worktree add leaves it; git fails in the whole repository.",
 			func() error { return d.r.Git.FillAdmin(dir) })
 	}
 	return err
 }
 
-// irregular looks for what lies where git keeps files and is none. What it is
+// findIrregular looks for what lies where git keeps files and is none. What it is
 // for, only a person can tell.
-func (d *examination) irregular(context.Context) error {
+func (d *examination) findIrregular(context.Context) error {
 	for _, path := range d.r.Git.Irregular() {
-		d.find(findIrregular, path, "It is a link, a pipe or a device where git keeps a file. Nothing is written through it; look at it, and remove it.", nil)
+		d.reportFinding(findIrregular, path, "It is a link, a pipe or a device where git keeps a file. Nothing is written through it; look at it, and remove it.", nil)
 	}
 	return nil
 }
@@ -138,11 +138,11 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// locks looks for lock files of gits that Croft ran and that were killed, and
+// findLocks looks for lock files of gits that Croft ran and that were killed, and
 // for those that were left when the machine went down.
-func (d *examination) locks(ctx context.Context) error {
+func (d *examination) findLocks(ctx context.Context) error {
 	for _, path := range d.r.Git.Left() {
-		d.find(findLock, path, "A git that Croft ran was killed and left it.", func() error {
+		d.reportFinding(findLock, path, "A git that Croft ran was killed and left it.", func() error {
 			if err := d.r.Git.Sweep(ctx); err != nil {
 				return err
 			}
@@ -158,14 +158,14 @@ func (d *examination) locks(ctx context.Context) error {
 	}
 	stale, err := d.r.Git.StaleLocks(boot)
 	for _, path := range stale {
-		d.find(findLock, path, "It is older than the last start of this machine, so whoever made it is gone.",
+		d.reportFinding(findLock, path, "It is older than the last start of this machine, so whoever made it is gone.",
 			func() error { return os.Remove(path) })
 	}
 	return err
 }
 
-// operations looks for acts whose process died.
-func (d *examination) operations(ctx context.Context) error {
+// findOperations looks for acts whose process died.
+func (d *examination) findOperations(ctx context.Context) error {
 	ops, err := d.Journal.Running(ctx)
 	if err != nil {
 		return err
@@ -191,13 +191,13 @@ func (d *examination) operations(ctx context.Context) error {
 		if now.State != journal.OpRunning {
 			continue
 		}
-		d.find(findInterrupted, string(op.ID), d.interrupted(op), func() error { return d.recoverUnsettled(ctx, op) })
+		d.reportFinding(findInterrupted, string(op.ID), d.describeInterrupted(op), func() error { return d.recoverUnsettled(ctx, op) })
 	}
 	return nil
 }
 
-// workspaces looks whether every directory is what its record says.
-func (d *examination) workspaces(ctx context.Context) error {
+// findBroken looks whether every directory is what its record says.
+func (d *examination) findBroken(ctx context.Context) error {
 	records, err := d.Journal.Live(ctx, d.r.ID)
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func (d *examination) workspaces(ctx context.Context) error {
 	away := d.r.Whereabouts(ctx, records)
 	for i, rec := range records {
 		w := rec.Workspace
-		h, err := d.health(ctx, rec)
+		h, err := d.healthUnderLock(ctx, rec)
 		if err != nil {
 			return err
 		}
@@ -220,14 +220,14 @@ func (d *examination) workspaces(ctx context.Context) error {
 		}
 		switch h {
 		case checkout.Missing:
-			d.find(findMissing, w.Name, "Its directory is neither at "+w.Path+" nor near there. If it was moved or its drive is not mounted, bring it back. "+
+			d.reportFinding(findMissing, w.Name, "Its directory is neither at "+w.Path+" nor near there. If it was moved or its drive is not mounted, bring it back. "+
 				"If it was deleted, croft remove --force "+w.Name+" ends it, and keeps what git has of it.", nil)
 		case checkout.Unregistered:
-			d.find(findUnregistered, w.Name, "Git does not know its directory any more; the files are there.", func() error {
+			d.reportFinding(findUnregistered, w.Name, "Git does not know its directory any more; the files are there.", func() error {
 				return d.r.Trees.At(project.SpecOf(rec)).Register(ctx, git.AddSpec{Admin: rec.Admin, Path: w.Path, Branch: w.Branch, Head: w.Base})
 			})
 		case checkout.Foreign:
-			d.find(findForeign, w.Name, "Something that Croft did not make lies at its path, "+w.Path+"; it is left alone. Move it away. "+
+			d.reportFinding(findForeign, w.Name, "Something that Croft did not make lies at its path, "+w.Path+"; it is left alone. Move it away. "+
 				"If its own directory is elsewhere, bring that back; else croft remove --force "+w.Name+" ends it then, and keeps what git has of it.", nil)
 		case checkout.Replaced:
 			d.replacedWorkspace(ctx, rec)
@@ -236,10 +236,10 @@ func (d *examination) workspaces(ctx context.Context) error {
 	return nil
 }
 
-// health is what a directory is, if it is not what the record says, and not
+// healthUnderLock is what a directory is, if it is not what the record says, and not
 // because somebody is removing or restoring it: they hold the repository's lock
 // until the record says so too.
-func (d *examination) health(ctx context.Context, rec journal.Record) (checkout.Health, error) {
+func (d *examination) healthUnderLock(ctx context.Context, rec journal.Record) (checkout.Health, error) {
 	w := rec.Workspace
 	if w.Mode == croft.ModeLegacy || w.State == croft.Creating {
 		return checkout.Intact, nil

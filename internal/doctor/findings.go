@@ -15,9 +15,9 @@ import (
 	"github.com/croft-sh/croft/internal/trash"
 )
 
-// damaged tells of databases that were set aside. What they held is back; they
+// findDamagedState tells of databases that were set aside. What they held is back; they
 // are kept for a while, for whoever wants to know why.
-func (d *examination) damaged(ctx context.Context) error {
+func (d *examination) findDamagedState(ctx context.Context) error {
 	if err := d.Journal.Check(ctx); err != nil {
 		return err
 	}
@@ -50,11 +50,11 @@ func (d *examination) movedPins(ctx context.Context) error {
 			continue
 		}
 		if _, err := d.r.Git.Info(ctx, p.OID); errors.Is(err, object.ErrMissing) {
-			d.find(findPinLost, p.Ref, "The ref was moved or deleted, and git has collected the object that it kept, "+p.OID+".",
+			d.reportFinding(findPinLost, p.Ref, "The ref was moved or deleted, and git has collected the object that it kept, "+p.OID+".",
 				func() error { return d.Unpin(ctx, d.r, p.Ref) })
 			continue
 		}
-		d.find(findPinMoved, p.Ref, "The ref does not name the object any more that Croft keeps there, "+p.OID+".",
+		d.reportFinding(findPinMoved, p.Ref, "The ref does not name the object any more that Croft keeps there, "+p.OID+".",
 			func() error { return d.Pin(ctx, d.r, p) })
 	}
 	return nil
@@ -77,10 +77,10 @@ func (d *examination) isKept(ctx context.Context, p journal.Pin, deadline time.T
 	}
 }
 
-// lagging looks for checkouts that have a target's branch, and the files of an
+// findLagging looks for checkouts that have a target's branch, and the files of an
 // earlier commit of it: a git checkout that was just going there when a merge
 // moved the branch leaves that.
-func (d *examination) lagging(ctx context.Context) error {
+func (d *examination) findLagging(ctx context.Context) error {
 	tips, err := d.Journal.LaneTips(ctx, d.r.ID)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (d *examination) laggingOn(ctx context.Context, target, tip string) error {
 			if m.Before == "" || err != nil || was.Tree != tree {
 				continue
 			}
-			d.find(findLags, h.Path, fmt.Sprintf("It has %s checked out, and the files of %.7s, from before a merge: git status shows the merge undone. "+
+			d.reportFinding(findLags, h.Path, fmt.Sprintf("It has %s checked out, and the files of %.7s, from before a merge: git status shows the merge undone. "+
 				"croft doctor --fix brings it along, and touches nothing of yours.", target, m.Before), func() error {
 				advance, err := h.Prepare(ctx, m.Before, tip)
 				if err != nil {
@@ -131,8 +131,8 @@ func (d *examination) laggingOn(ctx context.Context, target, tip string) error {
 	return nil
 }
 
-// interrupted says what the doctor finds of an operation whose process died.
-func (d *examination) interrupted(op journal.Operation) string {
+// describeInterrupted says what the doctor finds of an operation whose process died.
+func (d *examination) describeInterrupted(op journal.Operation) string {
 	of := ""
 	if len(op.Names) > 0 {
 		of = " of " + trash.SomeOf(op.Names)
@@ -153,9 +153,9 @@ func (d *examination) recoverUnsettled(ctx context.Context, op journal.Operation
 	return err
 }
 
-// suspects tells, after a start of the machine, which workspaces nobody should
+// findSuspects tells, after a start of the machine, which workspaces nobody should
 // commit from unasked.
-func (d *examination) suspects(ctx context.Context) error {
+func (d *examination) findSuspects(ctx context.Context) error {
 	records, err := d.Journal.Live(ctx, d.r.ID)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (d *examination) suspects(ctx context.Context) error {
 			return err
 		}
 		for _, s := range found {
-			d.find(findSuspect, rec.Workspace.Name, s.Message, nil)
+			d.reportFinding(findSuspect, rec.Workspace.Name, s.Message, nil)
 		}
 	}
 	return nil

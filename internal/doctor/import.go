@@ -40,22 +40,22 @@ func checkDoctor(req croft.DoctorRequest) error {
 	return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no way to import called %q", req.Import), Details: "show, all, or leave it out"}
 }
 
-// offer reports something that can be imported, after it was if that is wanted.
+// offerImport reports something that can be imported, after it was if that is wanted.
 // identity tells it from what may be in its place later.
-func (d *examination) offer(code, subject, message, identity string, bind func() error) {
+func (d *examination) offerImport(code, subject, message, identity string, bind func() error) {
 	sum := sha256.Sum256([]byte(strings.Join([]string{code, subject, message, identity}, "\x00")))
 	seen := hex.EncodeToString(sum[:16])
 	was := d.fix
 	d.fix = d.imports == croft.ImportAll && (len(d.agreed) == 0 || slices.Contains(d.agreed, seen))
-	d.find(code, subject, message, bind)
+	d.reportFinding(code, subject, message, bind)
 	d.findings[len(d.findings)-1].Seen = seen
 	d.fix = was
 }
 
-// unrecorded looks for worktrees that Croft registered and that no record
+// findUnrecorded looks for worktrees that Croft registered and that no record
 // names. What can be read off them becomes a record; their branch counts as the
 // user's from then on.
-func (d *examination) unrecorded(ctx context.Context) error {
+func (d *examination) findUnrecorded(ctx context.Context) error {
 	registered, err := d.r.Git.Registered(worktree.AdminPrefix)
 	if err != nil {
 		return err
@@ -84,8 +84,8 @@ func (d *examination) unrecorded(ctx context.Context) error {
 		if err != nil {
 			continue // it went just now
 		}
-		d.offer(findRecordLost, tree.Path, fmt.Sprintf("A worktree that Croft made, on branch %s, has no record.", branch), string(found)+" "+head, func() error {
-			return d.bind(ctx, croft.ID(id), tree, found, branch, head)
+		d.offerImport(findRecordLost, tree.Path, fmt.Sprintf("A worktree that Croft made, on branch %s, has no record.", branch), string(found)+" "+head, func() error {
+			return d.bindWorkspace(ctx, croft.ID(id), tree, found, branch, head)
 		})
 	}
 	if unknown > 0 { // which may be another user's
@@ -94,7 +94,7 @@ func (d *examination) unrecorded(ctx context.Context) error {
 	return nil
 }
 
-func (d *examination) bind(ctx context.Context, id croft.ID, tree *git.Worktree, found fsx.Identity, branch, head string) error {
+func (d *examination) bindWorkspace(ctx context.Context, id croft.ID, tree *git.Worktree, found fsx.Identity, branch, head string) error {
 	mode := croft.ModeWorktree
 	if tree.IsIsolated() {
 		mode = croft.ModeIsolated
@@ -179,9 +179,9 @@ func (d *examination) keptRefs(ctx context.Context) error {
 			continue
 		}
 		if id, what := project.PinOwner(ref.Name, project.ArchiveRefs); what == "head" && project.IsID(string(id)) {
-			d.offer(findRecordLost, ref.Name, "The last commit of a removed workspace has no record.", ref.OID, func() error { return d.bindRemoved(ctx, id, ref) })
+			d.offerImport(findRecordLost, ref.Name, "The last commit of a removed workspace has no record.", ref.OID, func() error { return d.bindRemoved(ctx, id, ref) })
 		} else if id, of := project.PinOwner(ref.Name, project.SnapshotRefs); project.IsID(string(id)) && project.IsID(of) {
-			d.offer(findRecordLost, ref.Name, "A snapshot has no record.", ref.OID, func() error {
+			d.offerImport(findRecordLost, ref.Name, "A snapshot has no record.", ref.OID, func() error {
 				return d.Pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID})
 			})
 		}

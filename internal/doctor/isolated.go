@@ -15,7 +15,7 @@ import (
 func (d *examination) ownGit(ctx context.Context, rec journal.Record) error {
 	w, tree := rec.Workspace, d.r.Trees.At(project.SpecOf(rec))
 	if tree.BorrowsElsewhere() {
-		d.find(findBorrows, w.Name, "Its git directory does not borrow objects from where Croft keeps them: that was changed, or the state directory lies elsewhere now.",
+		d.reportFinding(findBorrows, w.Name, "Its git directory does not borrow objects from where Croft keeps them: that was changed, or the state directory lies elsewhere now.",
 			func() error { return d.UnderLock(ctx, d.r, tree.Rejoin) })
 		return nil
 	}
@@ -24,10 +24,10 @@ func (d *examination) ownGit(ctx context.Context, rec journal.Record) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		d.find(findLeftOut, w.Name, fmt.Sprintf("Nothing can be brought to the project from its own git directory: %s. "+
+		d.reportFinding(findLeftOut, w.Name, fmt.Sprintf("Nothing can be brought to the project from its own git directory: %s. "+
 			"What was committed there since is nowhere else; git -C %s fsck says more.", oneLine(err), project.ShellWord(w.Path)), nil)
 	case len(left) > 0:
-		d.find(findLeftOut, w.Name, fmt.Sprintf("Its own git directory has what cannot be brought to the project: %s. "+
+		d.reportFinding(findLeftOut, w.Name, fmt.Sprintf("Its own git directory has what cannot be brought to the project: %s. "+
 			"It is nowhere else; git -C %s fsck says what is missing. Once that is there again, croft doctor --fix brings it.", tellLeft(left), project.ShellWord(w.Path)), func() error {
 			return d.UnderLock(ctx, d.r, func() error {
 				still, err := tree.HarvestAgain(ctx)

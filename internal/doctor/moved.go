@@ -11,13 +11,13 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// moved looks whether the records speak of another place than the one that the
+// findMovedRepository looks whether the records speak of another place than the one that the
 // repository is at now.
-func (d *examination) moved(ctx context.Context) error {
+func (d *examination) findMovedRepository(ctx context.Context) error {
 	if d.r.MovedFrom == "" {
 		return nil
 	}
-	d.find(findMoved, d.r.Path, fmt.Sprintf("The repository was at %s when it was last seen.", d.r.MovedFrom), func() error {
+	d.reportFinding(findMoved, d.r.Path, fmt.Sprintf("The repository was at %s when it was last seen.", d.r.MovedFrom), func() error {
 		return d.UnderLock(ctx, d.r, func() error { return d.Relocate(ctx, d.r) })
 	})
 	return nil
@@ -27,10 +27,10 @@ func (d *examination) moved(ctx context.Context) error {
 func (d *examination) movedWorkspace(ctx context.Context, rec journal.Record, to string) {
 	w := rec.Workspace
 	if project.IsStowedAt(rec, to) {
-		d.find(findElsewhere, w.Name, "Its directory lies in the trash, at "+to+", and no removal of it is known: an older state was put back.", nil)
+		d.reportFinding(findElsewhere, w.Name, "Its directory lies in the trash, at "+to+", and no removal of it is known: an older state was put back.", nil)
 		return
 	}
-	d.find(findElsewhere, w.Name, fmt.Sprintf("Its directory was moved from %s to %s.", w.Path, to), func() error {
+	d.reportFinding(findElsewhere, w.Name, fmt.Sprintf("Its directory was moved from %s to %s.", w.Path, to), func() error {
 		return d.UnderLock(ctx, d.r, func() error {
 			if err := d.FollowTo(ctx, d.r, w.ID, to); err != nil {
 				return err

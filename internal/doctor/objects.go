@@ -11,22 +11,22 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// objects looks whether the packs of the project, and what isolated workspaces
+// findDamagedObjects looks whether the packs of the project, and what isolated workspaces
 // read in place of them, are as git wrote them.
-func (d *examination) objects(ctx context.Context) error {
+func (d *examination) findDamagedObjects(ctx context.Context) error {
 	damaged, err := d.r.Git.VerifyObjects(ctx)
 	var own []object.Damage
 	for _, f := range damaged {
 		if f.Store == "" {
 			own = append(own, f)
-			d.find(findPack, f.File, f.What+" Git cannot read some of the objects in it. Croft does not repair it: git fsck says what is missing, and another clone may have it.", nil)
+			d.reportFinding(findPack, f.File, f.What+" Git cannot read some of the objects in it. Croft does not repair it: git fsck says what is missing, and another clone may have it.", nil)
 		}
 	}
 	for _, f := range damaged {
 		if f.Store == "" {
 			continue
 		}
-		d.find(findStore, f.File, f.What+" Isolated workspaces read objects from this copy; the project is not concerned.", func() error {
+		d.reportFinding(findStore, f.File, f.What+" Isolated workspaces read objects from this copy; the project is not concerned.", func() error {
 			if len(own) > 0 {
 				return errors.New("the project's own packs are damaged")
 			}
@@ -74,6 +74,6 @@ func (d *examination) lostCommit(ctx context.Context, w croft.Workspace) error {
 	if _, err := d.r.Git.Info(ctx, w.Base); w.Base != "" && err == nil {
 		message += fmt.Sprintf(" git -C %s reset --soft %.12s lets them be committed again.", w.Path, w.Base)
 	}
-	d.find(findLost, w.Name, message, nil)
+	d.reportFinding(findLost, w.Name, message, nil)
 	return nil
 }

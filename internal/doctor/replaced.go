@@ -12,10 +12,10 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// replaced looks for another repository that was known at this place. A project
+// findReplacedRepository looks for another repository that was known at this place. A project
 // that was copied back from a backup is another one, by its inode; whether it is
 // the same project only a person can say.
-func (d *examination) replaced(ctx context.Context) error {
+func (d *examination) findReplacedRepository(ctx context.Context) error {
 	known, err := d.Journal.ReposAt(ctx, d.r.CommonDir)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (d *examination) replaced(ctx context.Context) error {
 			d.Notice("another repository was known at this path, with %d workspaces; if this is the same project, copied back, croft doctor --import gives them to it", len(records))
 			continue
 		}
-		d.offer(findRecordLost, d.r.Path, fmt.Sprintf("Another repository was known at this path, with %d workspaces.", len(records)), string(was.ID)+" "+string(d.r.Identity), func() error {
+		d.offerImport(findRecordLost, d.r.Path, fmt.Sprintf("Another repository was known at this path, with %d workspaces.", len(records)), string(was.ID)+" "+string(d.r.Identity), func() error {
 			return d.takeOn(ctx, was, records)
 		})
 	}
@@ -113,21 +113,21 @@ func (d *examination) replacedWorkspace(ctx context.Context, rec journal.Record)
 	w := rec.Workspace
 	message := "Its directory was replaced by another: what lies at " + w.Path + " is a copy, and nothing is committed from it or removed. "
 	if d.imports == croft.ImportNothing {
-		d.find(findReplaced, w.Name, message+"If it was copied back, croft doctor --import takes it for the workspace; else move it away.", nil)
+		d.reportFinding(findReplaced, w.Name, message+"If it was copied back, croft doctor --import takes it for the workspace; else move it away.", nil)
 		return
 	}
 	found, err := fsx.IdentityOf(w.Path)
 	if err != nil {
 		return // it went just now
 	}
-	d.offer(findReplaced, w.Name, message+"If it was copied back, it can be the workspace from now on.", string(found), func() error {
-		return d.UnderLock(ctx, d.r, func() error { return d.adopt(ctx, w.ID, found) })
+	d.offerImport(findReplaced, w.Name, message+"If it was copied back, it can be the workspace from now on.", string(found), func() error {
+		return d.UnderLock(ctx, d.r, func() error { return d.adoptCopy(ctx, w.ID, found) })
 	})
 }
 
-// adopt makes the copy at a workspace's path the workspace. The caller holds the
+// adoptCopy makes the copy at a workspace's path the workspace. The caller holds the
 // repository's lock.
-func (d *examination) adopt(ctx context.Context, id croft.ID, found fsx.Identity) error {
+func (d *examination) adoptCopy(ctx context.Context, id croft.ID, found fsx.Identity) error {
 	rec, err := d.Journal.Record(ctx, id)
 	if err != nil || rec.Workspace.State != croft.Ready || d.r.Trees.Health(project.SpecOf(rec)) != checkout.Replaced {
 		return err

@@ -33,7 +33,7 @@ func (d *examination) movedTrash(ctx context.Context) error {
 			continue
 		}
 		if to != "" {
-			d.find(findTrashMoved, rec.Workspace.Name, "It was removed, and its directory was moved from "+rec.Trash.Dir+" to "+to+".", func() error {
+			d.reportFinding(findTrashMoved, rec.Workspace.Name, "It was removed, and its directory was moved from "+rec.Trash.Dir+" to "+to+".", func() error {
 				return d.UnderLock(ctx, d.r, func() error { return d.followTrashNow(ctx, rec.Workspace.ID, to) })
 			})
 			continue
@@ -41,7 +41,7 @@ func (d *examination) movedTrash(ctx context.Context) error {
 		if trash.IsTrashGone(d.r, rec) {
 			continue
 		}
-		d.find(findTrashMissing, rec.Workspace.Name, "It was removed, and its directory in the trash is neither at "+rec.Trash.Dir+
+		d.reportFinding(findTrashMissing, rec.Workspace.Name, "It was removed, and its directory in the trash is neither at "+rec.Trash.Dir+
 			" nor near there. If it was moved or its drive is not mounted, bring it back. croft restore --commits does without.", nil)
 	}
 	return nil
@@ -109,10 +109,10 @@ func (d *examination) copiedTrash(ctx context.Context, rec journal.Record) (isIn
 func (d *examination) offerCopy(ctx context.Context, rec journal.Record, code, message string, found project.Stowed) {
 	w := rec.Workspace
 	if d.imports == croft.ImportNothing {
-		d.find(code, w.Name, message+" If it was copied back, croft doctor --import takes it for the workspace, which croft restore "+string(w.ID)+" brings back then; else move it away.", nil)
+		d.reportFinding(code, w.Name, message+" If it was copied back, croft doctor --import takes it for the workspace, which croft restore "+string(w.ID)+" brings back then; else move it away.", nil)
 		return
 	}
-	d.offer(code, w.Name, message+" If it was copied back, it can be what croft restore "+string(w.ID)+" brings back.", string(found.Dir)+" "+string(found.Tree), func() error {
+	d.offerImport(code, w.Name, message+" If it was copied back, it can be what croft restore "+string(w.ID)+" brings back.", string(found.Dir)+" "+string(found.Tree), func() error {
 		return d.UnderLock(ctx, d.r, func() error { return d.adoptRemoved(ctx, w.ID, found) })
 	})
 }

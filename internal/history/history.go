@@ -25,18 +25,18 @@ func (svc *History) ShowHistory(ctx context.Context, s project.Location, req cro
 	if limit <= 0 {
 		limit = historyLimit
 	}
-	acts, err := svc.acts(ctx, s.Project, limit)
+	acts, err := svc.listActs(ctx, s.Project, limit)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]croft.Operation, len(acts))
 	undone := map[croft.ID]bool{}
 	for i, ops := range acts {
-		steps, err := svc.inverse(ctx, ops)
+		steps, err := svc.planInverse(ctx, ops)
 		if err != nil {
 			return nil, err
 		}
-		out[i] = describe(ops, len(steps) > 0)
+		out[i] = describeAct(ops, len(steps) > 0)
 		if op := out[i]; undone[op.ID] && op.State == string(journal.OpDone) && !op.IsUndoable {
 			out[i].State = "undone" // by a process that died before it could say so
 		}
@@ -45,9 +45,9 @@ func (svc *History) ShowHistory(ctx context.Context, s project.Location, req cro
 	return out, nil
 }
 
-// acts lists the operations of a repository by the call that they were part
+// listActs lists the operations of a repository by the call that they were part
 // of, the last call first.
-func (svc *History) acts(ctx context.Context, r *project.Project, limit int) ([][]journal.Operation, error) {
+func (svc *History) listActs(ctx context.Context, r *project.Project, limit int) ([][]journal.Operation, error) {
 	ops, err := svc.Journal.History(ctx, r.ID, 10*limit)
 	if err != nil {
 		return nil, err
@@ -69,8 +69,8 @@ func (svc *History) acts(ctx context.Context, r *project.Project, limit int) ([]
 	return acts, nil
 }
 
-// describe tells of one act.
-func describe(ops []journal.Operation, undoable bool) croft.Operation {
+// describeAct tells of one act.
+func describeAct(ops []journal.Operation, undoable bool) croft.Operation {
 	first := ops[0]
 	out := croft.Operation{
 		ID: first.Act, Kind: first.Kind, State: string(first.State), StartedAt: first.StartedAt.UTC(),
@@ -130,10 +130,10 @@ func (s step) String() string {
 	return fmt.Sprintf("move %s to the trash, with branch %s", w.Name, w.Branch)
 }
 
-// inverse finds what takes an act back, given how things stand now: what it
+// planInverse finds what takes an act back, given how things stand now: what it
 // made or brought back is removed, what it removed is restored, the last
 // first. What is already so is passed over.
-func (svc *History) inverse(ctx context.Context, ops []journal.Operation) ([]step, error) {
+func (svc *History) planInverse(ctx context.Context, ops []journal.Operation) ([]step, error) {
 	var steps []step
 	restored := map[croft.ID]bool{} // by the steps
 	ops = slices.Clone(ops)
@@ -223,13 +223,13 @@ func (svc *History) toUndo(ctx context.Context, r *project.Project, req croft.Un
 		if len(ops) == 0 || ops[0].Repo != r.ID {
 			return undoable{}, nothingToUndo(fmt.Sprintf("there is no operation %q", req.Operation))
 		}
-		steps, err := svc.inverse(ctx, ops)
+		steps, err := svc.planInverse(ctx, ops)
 		if err == nil && len(steps) == 0 {
 			err = nothingToUndo("of that operation nothing is left to take back")
 		}
 		return undoable{ops: ops, steps: steps}, err
 	}
-	acts, err := svc.acts(ctx, r, historyLimit)
+	acts, err := svc.listActs(ctx, r, historyLimit)
 	if err != nil {
 		return undoable{}, err
 	}
@@ -239,7 +239,7 @@ func (svc *History) toUndo(ctx context.Context, r *project.Project, req croft.Un
 			continue
 		}
 		isOwn := ops[0].Actor == svc.Actor()
-		steps, err := svc.inverse(ctx, ops)
+		steps, err := svc.planInverse(ctx, ops)
 		switch {
 		case isOwn && (err != nil || len(steps) > 0):
 			return undoable{ops: ops, steps: steps, later: later}, err
@@ -279,17 +279,17 @@ func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.U
 			err = tx.Add(done[0])
 		}
 		// What the act had itself taken back is in force again.
-		return errors.Join(err, tx.Reverse(first.Act, journal.OpReversed), reinstate(tx, first.Undoes))
+		return errors.Join(err, tx.Reverse(first.Act, journal.OpReversed), reinstateSteps(tx, first.Undoes))
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := describe(done, changed)
+	out := describeAct(done, changed)
 	out.Notes = notes
 	return &out, nil
 }
 
-func reinstate(tx *journal.Tx, act croft.ID) error {
+func reinstateSteps(tx *journal.Tx, act croft.ID) error {
 	if act == "" {
 		return nil
 	}

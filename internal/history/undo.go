@@ -21,9 +21,9 @@ func (svc *History) PlanUndoing(ctx context.Context, s project.Location, req cro
 	if err != nil {
 		return nil, err
 	}
-	plan := &croft.UndoPlan{Operation: describe(u.ops, true)}
+	plan := &croft.UndoPlan{Operation: describeAct(u.ops, true)}
 	for _, ops := range u.later {
-		plan.Later = append(plan.Later, describe(ops, true))
+		plan.Later = append(plan.Later, describeAct(ops, true))
 	}
 	rewound := map[croft.ID]bool{}
 	for _, st := range u.steps {
@@ -144,14 +144,14 @@ func (svc *History) takeSteps(ctx context.Context, r *project.Project, steps []s
 			err = undoByForce(err, a.Undoes)
 		}
 		if err != nil {
-			return nil, partly(explain.Error("undo", st.name(), err), steps, i, a.Undoes)
+			return nil, partlyUndone(explain.Error("undo", st.name(), err), steps, i, a.Undoes)
 		}
 	}
 	return notes, nil
 }
 
-// partly says of an undo that failed at a step what it did before, and how it goes on.
-func partly(err error, steps []step, at int, undone croft.ID) error {
+// partlyUndone says of an undo that failed at a step what it did before, and how it goes on.
+func partlyUndone(err error, steps []step, at int, undone croft.ID) error {
 	if at == 0 {
 		return err
 	}

@@ -112,7 +112,7 @@ func OpenWith(ctx context.Context, dir string, opts Options) (*Journal, error) {
 	case errors.Is(err, ErrCorrupt) || errors.Is(err, ErrOld):
 		err = j.replace(ctx, j.file)
 	case err == nil:
-		err = j.settle(ctx, j.db, j.file, lockToMake)
+		err = j.settleCopy(ctx, j.db, j.file, lockToMake)
 		if errors.Is(err, errMoved) {
 			err = j.follow(ctx, j.file)
 		}
@@ -395,8 +395,8 @@ func (j *Journal) Notices() []string {
 	return slices.Clone(j.notices)
 }
 
-// settle compares a database that was just opened with its second copy.
-func (j *Journal) settle(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking) error {
+// settleCopy compares a database that was just opened with its second copy.
+func (j *Journal) settleCopy(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking) error {
 	said, err := j.reconcile(ctx, db, file, lock)
 	if said != "" {
 		j.notice(said)

@@ -106,7 +106,7 @@ func (j *Journal) reopen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := j.settle(ctx, db, file, lockIsHeld); err != nil {
+	if err := j.settleCopy(ctx, db, file, lockIsHeld); err != nil {
 		return errors.Join(err, db.Close())
 	}
 	if j.db != nil {

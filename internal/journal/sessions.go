@@ -19,15 +19,15 @@ type Session struct {
 	Request    string        `json:"request,omitempty"` // a digest
 	Generation int           `json:"generation"`
 	Context    croft.Context `json:"context,omitempty"`
-	Turns      []Turn        `json:"turns,omitempty"`
+	Rounds      []Round        `json:"turns,omitempty"`
 	Homes      []Home        `json:"homes,omitempty"`
 	Finals     []Final       `json:"finals,omitempty"`
-	Repos      []Ground      `json:"repos,omitempty"`
+	Repos      []SessionRepo      `json:"repos,omitempty"`
 	Ending     bool          `json:"ending,omitempty"` // it has ended, and what it made is being put away
 }
 
-// Ground is one repository that a session works on.
-type Ground struct {
+// SessionRepo is one repository that a session works on.
+type SessionRepo struct {
 	ID     croft.ID `json:"id"`
 	Path   string   `json:"path"`
 	Place  string   `json:"place"`            // the name of its checkouts in a home
@@ -50,8 +50,8 @@ type Archived struct {
 	Label string `json:"label"`
 }
 
-// Turn is one round.
-type Turn struct {
+// Round is one round.
+type Round struct {
 	ID        croft.ID  `json:"id"`
 	Number    int       `json:"number"`
 	Request   string    `json:"request"` // a digest
@@ -60,11 +60,11 @@ type Turn struct {
 	EndedAt   time.Time `json:"endedAt,omitzero"` // when its end was first asked for
 	Ended     bool      `json:"ended,omitempty"`
 	Forced    bool      `json:"forced,omitempty"` // it ends whatever processes are in its checkouts
-	Seats     []Seat    `json:"seats"`
+	Workspaces     []RoundWorkspace    `json:"seats"`
 }
 
-// Seat is one agent in one round and one repository.
-type Seat struct {
+// RoundWorkspace is one agent in one round and one repository.
+type RoundWorkspace struct {
 	Agent     string     `json:"agent"`
 	Label     string     `json:"label"`
 	Repo      croft.ID   `json:"repo"`
@@ -92,14 +92,14 @@ type Final struct {
 // Unfinished reports whether somebody is about to start a round of it, or to put
 // away what it made.
 func (s *Session) Unfinished() bool {
-	return s.Ending || slices.ContainsFunc(s.Turns, func(t Turn) bool { return t.Starting })
+	return s.Ending || slices.ContainsFunc(s.Rounds, func(t Round) bool { return t.Starting })
 }
 
-// Turn finds a round by its number, or nil.
-func (s *Session) Turn(number int) *Turn {
-	for i := range s.Turns {
-		if s.Turns[i].Number == number {
-			return &s.Turns[i]
+// Round finds a round by its number, or nil.
+func (s *Session) Round(number int) *Round {
+	for i := range s.Rounds {
+		if s.Rounds[i].Number == number {
+			return &s.Rounds[i]
 		}
 	}
 	return nil
@@ -108,8 +108,8 @@ func (s *Session) Turn(number int) *Turn {
 // Workspaces are the IDs of all workspaces that were made for it.
 func (s *Session) Workspaces() []croft.ID {
 	var ids []croft.ID
-	for _, t := range s.Turns {
-		for _, seat := range t.Seats {
+	for _, t := range s.Rounds {
+		for _, seat := range t.Workspaces {
 			if seat.Workspace != "" {
 				ids = append(ids, seat.Workspace)
 			}
@@ -202,9 +202,9 @@ func (h Home) Last(label string) int {
 
 // Labels are the labels whose scratch was archived, in all repositories, in
 // order.
-func (t Turn) Labels() []string {
+func (t Round) Labels() []string {
 	whole := map[string]bool{}
-	for _, seat := range t.Seats {
+	for _, seat := range t.Workspaces {
 		was, seen := whole[seat.Label]
 		whole[seat.Label] = seat.Archived && (was || !seen)
 	}

@@ -39,7 +39,7 @@ func (svc *Lanes) guardBase(ctx context.Context, r *project.Project, attempts *g
 	if err != nil {
 		return err
 	}
-	if clash := clashing(chosen, changed); len(clash) > 0 {
+	if clash := clashingPaths(chosen, changed); len(clash) > 0 {
 		return &croft.Error{
 			Code: croft.BaseMoved, Message: fmt.Sprintf("%s has moved since the review, and changed %s of it", m.Target, project.Count(len(clash), "file")),
 			Details: strings.Join(clash, "\n"), Hint: "croft review " + m.Workspace,
@@ -48,19 +48,19 @@ func (svc *Lanes) guardBase(ctx context.Context, r *project.Project, attempts *g
 	if tip == target {
 		return nil
 	}
-	if changed, err = attempts.Diff(ctx, m.Seen, tip); err == nil && len(clashing(chosen, changed)) > 0 {
+	if changed, err = attempts.Diff(ctx, m.Seen, tip); err == nil && len(clashingPaths(chosen, changed)) > 0 {
 		err = errNextTurn
 	}
 	return err
 }
 
-// clashing lists the paths that were changed here and there, to different ends,
+// clashingPaths lists the paths that were changed here and there, to different ends,
 // or that cannot be beside what was.
-func clashing(chosen, changed []git.Change) []string {
+func clashingPaths(chosen, changed []git.Change) []string {
 	at, above := map[string]git.Change{}, map[string]bool{} // what changed, and the directories that it lies in
 	for _, c := range changed {
 		at[c.Path] = c
-		for dir := range parents(c.Path) {
+		for dir := range parentDirs(c.Path) {
 			above[dir] = true
 		}
 	}
@@ -68,7 +68,7 @@ func clashing(chosen, changed []git.Change) []string {
 	for _, c := range chosen {
 		other, both := at[c.Path]
 		clash := above[c.Path] || both && (other.NewMode != c.NewMode || other.NewOID != c.NewOID)
-		for dir := range parents(c.Path) {
+		for dir := range parentDirs(c.Path) {
 			_, is := at[dir]
 			clash = clash || is && !c.Deletes()
 		}
@@ -79,8 +79,8 @@ func clashing(chosen, changed []git.Change) []string {
 	return list
 }
 
-// parents yields the directories that a path lies in.
-func parents(path string) func(yield func(string) bool) {
+// parentDirs yields the directories that a path lies in.
+func parentDirs(path string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for i := strings.LastIndexByte(path, '/'); i > 0; i = strings.LastIndexByte(path[:i], '/') {
 			if !yield(path[:i]) {

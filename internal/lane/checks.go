@@ -63,11 +63,11 @@ func (c checker) Check(ctx context.Context, commit, tree string) (merge.Verdict,
 	return merge.Verdict{Passed: err == nil && check.Passed(checks), Checks: checks}, err
 }
 
-// rehash makes sure, right before a target moves, that what it is going to get is
+// rehashSteps makes sure, right before a target moves, that what it is going to get is
 // what its names say: the commits, and the trees and files of each step that the
 // one below it does not have. A step that brings something else, or what is not there,
 // is turned away, and the others wait for the next turn.
-func (svc *Lanes) rehash(ctx context.Context, r *project.Project, steps []merge.Step, items []journal.Merge) (turnedAway bool, err error) {
+func (svc *Lanes) rehashSteps(ctx context.Context, r *project.Project, steps []merge.Step, items []journal.Merge) (turnedAway bool, err error) {
 	var spans []git.Span
 	for _, step := range steps {
 		spans = append(spans, git.Span{From: step.Parent, To: step.Commit}, git.Span{From: step.Head, To: step.Head})
@@ -78,8 +78,8 @@ func (svc *Lanes) rehash(ctx context.Context, r *project.Project, steps []merge.
 		return false, err
 	}
 	m := itemOf(items, steps[i/2].ID)
-	if err := svc.reject(ctx, r, m, nil, explain.Error("merge", m.Workspace, err)); err != nil {
+	if err := svc.rejectMerge(ctx, r, m, nil, explain.Error("merge", m.Workspace, err)); err != nil {
 		return false, err
 	}
-	return true, svc.release(ctx, r, m.Target)
+	return true, svc.requeueUnfinished(ctx, r, m.Target)
 }

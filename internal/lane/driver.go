@@ -127,7 +127,7 @@ func (svc *Lanes) runLane(ctx context.Context, r *project.Project, target string
 	isOver, wait := svc.isEnough(ctx, d), laneFirst
 	for !isOver {
 		changed := watch.Changed()
-		err := svc.drive(ctx, r, target, func() bool { return svc.isEnough(ctx, d) })
+		err := svc.runLaneOnce(ctx, r, target, func() bool { return svc.isEnough(ctx, d) })
 		if !errors.Is(err, flock.ErrHeld) {
 			return err
 		}

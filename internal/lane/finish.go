@@ -68,8 +68,8 @@ func (svc *Lanes) finishNew(ctx context.Context, s project.Location, req croft.F
 	if rec.Workspace.Mode == croft.ModeLegacy {
 		return svc.finishDirect(ctx, r, rec)
 	}
-	if req.Outcome == croft.Succeeded && merges(r, rec, req.Policy) {
-		return svc.submit(ctx, r, rec, submission{key: key, message: req.Message})
+	if req.Outcome == croft.Succeeded && isMergedAtFinish(r, rec, req.Policy) {
+		return svc.submitWork(ctx, r, rec, submission{key: key, message: req.Message})
 	}
 	return svc.leavePending(ctx, r, rec, req, key)
 }
@@ -82,8 +82,8 @@ func (svc *Lanes) toFinish(ctx context.Context, s project.Location, req croft.Fi
 	return s.Project, rec, err
 }
 
-// merges reports whether finishing well means merging.
-func merges(r *project.Project, rec journal.Record, policy croft.MergePolicy) bool {
+// isMergedAtFinish reports whether finishing well means merging.
+func isMergedAtFinish(r *project.Project, rec journal.Record, policy croft.MergePolicy) bool {
 	switch policy {
 	case croft.MergeAlways:
 		return true

@@ -17,8 +17,8 @@ import (
 	"github.com/croft-sh/croft/internal/removal"
 )
 
-// reject ends a merge that cannot be: it stays pending, with the reason.
-func (svc *Lanes) reject(ctx context.Context, r *project.Project, m journal.Merge, conflicts []croft.ConflictedPath, reason error) error {
+// rejectMerge ends a merge that cannot be: it stays pending, with the reason.
+func (svc *Lanes) rejectMerge(ctx context.Context, r *project.Project, m journal.Merge, conflicts []croft.ConflictedPath, reason error) error {
 	why := croft.AsError("merge", reason)
 	m.Reject(why, conflicts, svc.Now())
 	rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
@@ -36,14 +36,14 @@ func (svc *Lanes) reject(ctx context.Context, r *project.Project, m journal.Merg
 	})
 }
 
-// unlanded decides what becomes of items that could not be landed, for a reason
+// afterFailedBatch decides what becomes of items that could not be landed, for a reason
 // that was not foreseen. Where the machine is the reason, they go back to where
 // they were and whoever drives the lane is told. Else one of them is: they are
 // taken one by one, and the one that fails by itself is turned away with the
 // reason, so that no item stops a lane.
-func (svc *Lanes) unlanded(ctx context.Context, r *project.Project, target string, items []journal.Merge, cause error) error {
+func (svc *Lanes) afterFailedBatch(ctx context.Context, r *project.Project, target string, items []journal.Merge, cause error) error {
 	why, _ := errors.AsType[*croft.Error](explain.Error("merge", "", cause))
-	if err := svc.release(context.WithoutCancel(ctx), r, target); err != nil || ctx.Err() != nil || slices.Contains(ofTheMachine, why.Code) {
+	if err := svc.requeueUnfinished(context.WithoutCancel(ctx), r, target); err != nil || ctx.Err() != nil || slices.Contains(ofTheMachine, why.Code) {
 		return errors.Join(cause, err)
 	}
 	if len(items) > 1 {
@@ -56,7 +56,7 @@ func (svc *Lanes) unlanded(ctx context.Context, r *project.Project, target strin
 	if why.Details == "" {
 		why.Details = cause.Error()
 	}
-	return svc.reject(ctx, r, m, nil, why)
+	return svc.rejectMerge(ctx, r, m, nil, why)
 }
 
 // ofTheMachine are the reasons that are no item's: the next one would fail too.
@@ -95,7 +95,7 @@ func (svc *Lanes) rejectAll(ctx context.Context, r *project.Project, target stri
 		return err
 	}
 	for _, m := range waiting {
-		if err := svc.reject(ctx, r, m, nil, explain.Error("merge", m.Workspace, reason)); err != nil {
+		if err := svc.rejectMerge(ctx, r, m, nil, explain.Error("merge", m.Workspace, reason)); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func (svc *Lanes) endEmpty(ctx context.Context, r *project.Project, tip string, 
 	}
 	m.Tried = ""
 	if m.Kind == croft.KindRevert && m.Commit == "" {
-		return svc.reject(ctx, r, m, nil, nothingToRevert(m.Merge))
+		return svc.rejectMerge(ctx, r, m, nil, nothingToRevert(m.Merge))
 	}
 	rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
 	if m.Part || err != nil || rec.Workspace.State == croft.Trashed {
@@ -137,9 +137,9 @@ type passing struct {
 	cache  *check.Cache // with what the checks left, or nil
 }
 
-// pass has a stack checked by the target's own checks. Whoever breaks it is
+// runChecks has a stack checked by the target's own checks. Whoever breaks it is
 // turned away; those above wait for the next turn.
-func (svc *Lanes) pass(ctx context.Context, r *project.Project, target, tip string, rules config.Merge, attempts *git.Attempts, steps []merge.Step, items []journal.Merge) (passing, error) {
+func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, target, tip string, rules config.Merge, attempts *git.Attempts, steps []merge.Step, items []journal.Merge) (passing, error) {
 	if len(rules.Checks) == 0 {
 		return passing{steps: steps}, nil
 	}
@@ -150,7 +150,7 @@ func (svc *Lanes) pass(ctx context.Context, r *project.Project, target, tip stri
 	if err != nil {
 		return passing{}, err
 	}
-	if err := svc.checking(ctx, steps); err != nil {
+	if err := svc.noteChecking(ctx, steps); err != nil {
 		return passing{}, err
 	}
 	at, err := attempts.ReadCommit(ctx, tip)
@@ -173,15 +173,15 @@ func (svc *Lanes) pass(ctx context.Context, r *project.Project, target, tip stri
 	if d.Blamed >= 0 {
 		m := itemOf(items, steps[d.Blamed].ID)
 		m.Checks = d.BlamedVerdict.Checks
-		if err := svc.reject(ctx, r, m, nil, checkFailed(m, d.BlamedVerdict)); err != nil {
+		if err := svc.rejectMerge(ctx, r, m, nil, checkFailed(m, d.BlamedVerdict)); err != nil {
 			return passed, err
 		}
 	}
 	return passed, svc.putBack(ctx, steps[d.Pass:], d.Blamed-d.Pass)
 }
 
-// checking says of the items of a stack that they are being checked.
-func (svc *Lanes) checking(ctx context.Context, steps []merge.Step) error {
+// noteChecking says of the items of a stack that they are being checked.
+func (svc *Lanes) noteChecking(ctx context.Context, steps []merge.Step) error {
 	return svc.setState(ctx, steps, croft.MergeChecking)
 }
 
@@ -245,14 +245,14 @@ func (svc *Lanes) tidyUp(ctx context.Context, r *project.Project) error {
 		return err
 	}
 	for _, m := range untidy {
-		if err := svc.tidy(ctx, r, m); err != nil {
+		if err := svc.removeAfterMerge(ctx, r, m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (svc *Lanes) tidy(ctx context.Context, r *project.Project, m journal.Merge) error {
+func (svc *Lanes) removeAfterMerge(ctx context.Context, r *project.Project, m journal.Merge) error {
 	rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
 	var kept *croft.Error
 	if err == nil && rec.Workspace.State != croft.Trashed {

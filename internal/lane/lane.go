@@ -75,7 +75,7 @@ func (svc *Lanes) RunLanes(ctx context.Context, s project.Location, req croft.Me
 
 // retryPending submits again what is retryable.
 func (svc *Lanes) retryPending(ctx context.Context, r *project.Project, target string) error {
-	list, err := svc.retryable(ctx, r, target)
+	list, err := svc.listRetryable(ctx, r, target)
 	if err != nil {
 		return err
 	}
@@ -95,10 +95,10 @@ func (svc *Lanes) retryPending(ctx context.Context, r *project.Project, target s
 	return nil
 }
 
-// retryable lists the merges that are submitted again when the queue is run: they
+// listRetryable lists the merges that are submitted again when the queue is run: they
 // stayed pending because of the user's checkout, or because the target had moved, and
 // the work is still as it was.
-func (svc *Lanes) retryable(ctx context.Context, r *project.Project, target string) ([]journal.Merge, error) {
+func (svc *Lanes) listRetryable(ctx context.Context, r *project.Project, target string) ([]journal.Merge, error) {
 	var list []journal.Merge
 	for _, reason := range []croft.Code{croft.HostDirty, croft.TargetMoved} {
 		pending, err := svc.Journal.PendingFor(ctx, r.ID, reason)
@@ -152,9 +152,9 @@ func (svc *Lanes) isStillSubmitted(ctx context.Context, r *project.Project, m jo
 	return err == nil && tip == m.Head, err
 }
 
-// drive publishes what waits in a lane until enough has ended or nothing waits.
+// runLaneOnce publishes what waits in a lane until enough has ended or nothing waits.
 // It fails with flock.ErrHeld if somebody else does.
-func (svc *Lanes) drive(ctx context.Context, r *project.Project, target string, enough func() bool) error {
+func (svc *Lanes) runLaneOnce(ctx context.Context, r *project.Project, target string, enough func() bool) error {
 	l, err := tryLane(r, target)
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (svc *Lanes) drive(ctx context.Context, r *project.Project, target string, 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		more, err := svc.turn(ctx, r, target)
+		more, err := svc.stepLane(ctx, r, target)
 		if err := svc.afterTurn(ctx, r, target, &tries, err); err != nil {
 			return err
 		}
@@ -185,9 +185,9 @@ func (svc *Lanes) drive(ctx context.Context, r *project.Project, target string, 
 	return svc.tidyUp(context.WithoutCancel(ctx), r)
 }
 
-// turn takes what waits in a lane one step further, and reports whether there
+// stepLane takes what waits in a lane one step further, and reports whether there
 // was anything.
-func (svc *Lanes) turn(ctx context.Context, r *project.Project, target string) (bool, error) {
+func (svc *Lanes) stepLane(ctx context.Context, r *project.Project, target string) (bool, error) {
 	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+target)
 	if err != nil {
 		return false, svc.rejectAll(ctx, r, target, project.TargetNotFound(target, err))
@@ -201,7 +201,7 @@ func (svc *Lanes) turn(ctx context.Context, r *project.Project, target string) (
 		batch = rules.Batch
 	}
 	svc.Rules.NoticeChecks(r, target, rules)
-	items, err := svc.claim(ctx, r, target, batch)
+	items, err := svc.claimBatch(ctx, r, target, batch)
 	if err != nil || len(items) == 0 {
 		return false, err
 	}
@@ -212,15 +212,15 @@ func (svc *Lanes) turn(ctx context.Context, r *project.Project, target string) (
 	if err != nil || isRefused {
 		return false, err
 	}
-	if err = svc.land(ctx, r, others, rules, items); err != nil && !errors.Is(err, errTargetMoves) {
-		err = svc.unlanded(ctx, r, target, items, err)
+	if err = svc.landBatch(ctx, r, others, rules, items); err != nil && !errors.Is(err, errTargetMoves) {
+		err = svc.afterFailedBatch(ctx, r, target, items, err)
 	}
 	return true, err
 }
 
-// claim finds the first of a lane. Whoever drives it is alone with them; that
+// claimBatch finds the first of a lane. Whoever drives it is alone with them; that
 // somebody holds or cancels one meanwhile is noticed before it is published.
-func (svc *Lanes) claim(ctx context.Context, r *project.Project, target string, limit int) ([]journal.Merge, error) {
+func (svc *Lanes) claimBatch(ctx context.Context, r *project.Project, target string, limit int) ([]journal.Merge, error) {
 	waiting, err := svc.Journal.Waiting(ctx, r.ID, target, -1)
 	if err != nil {
 		return nil, err
@@ -241,8 +241,8 @@ func (svc *Lanes) claim(ctx context.Context, r *project.Project, target string, 
 	return items, nil
 }
 
-// release puts what is in work back into the queue.
-func (svc *Lanes) release(ctx context.Context, r *project.Project, target string) error {
+// requeueUnfinished puts what is in work back into the queue.
+func (svc *Lanes) requeueUnfinished(ctx context.Context, r *project.Project, target string) error {
 	isInWork := func(m journal.Merge) bool { return m.State != croft.MergeQueued }
 	if waiting, err := svc.Journal.Waiting(ctx, r.ID, target, -1); err != nil || !slices.ContainsFunc(waiting, isInWork) {
 		return err
@@ -265,9 +265,9 @@ func (svc *Lanes) release(ctx context.Context, r *project.Project, target string
 	})
 }
 
-// land stacks items on the tip, has the stack checked, and publishes what
+// landBatch stacks items on the tip, has the stack checked, and publishes what
 // passes.
-func (svc *Lanes) land(ctx context.Context, r *project.Project, at croft.Lane, rules config.Merge, items []journal.Merge) error {
+func (svc *Lanes) landBatch(ctx context.Context, r *project.Project, at croft.Lane, rules config.Merge, items []journal.Merge) error {
 	target, tip := at.Target, at.Tip
 	id, err := r.Git.Identity(ctx)
 	if err != nil {
@@ -307,15 +307,15 @@ func (svc *Lanes) landIn(ctx context.Context, r *project.Project, where git.Plac
 	}
 	defer attempts.Close()
 	stack := merge.Stacker{Attempts: attempts, Identity: l.id, Now: svc.Clock}
-	steps, err := svc.stack(ctx, r, stack, l)
+	steps, err := svc.buildBatch(ctx, r, stack, l)
 	if err != nil {
 		return err
 	}
-	steps, err = svc.sortOut(ctx, r, tip, steps, items)
+	steps, err = svc.settleConflicts(ctx, r, tip, steps, items)
 	if err != nil || len(steps) == 0 {
 		return err
 	}
-	passed, err := svc.pass(ctx, r, target, tip, rules, attempts, steps, items)
+	passed, err := svc.runChecks(ctx, r, target, tip, rules, attempts, steps, items)
 	defer passed.cache.Discard()
 	if err != nil || len(passed.steps) == 0 {
 		return err
@@ -323,8 +323,8 @@ func (svc *Lanes) landIn(ctx context.Context, r *project.Project, where git.Plac
 	return svc.publishStack(ctx, r, l, attempts, passed)
 }
 
-// stack puts items on the tip. What git cannot even try is turned away alone.
-func (svc *Lanes) stack(ctx context.Context, r *project.Project, stack merge.Stacker, l landing) ([]merge.Step, error) {
+// buildBatch puts items on the tip. What git cannot even try is turned away alone.
+func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merge.Stacker, l landing) ([]merge.Step, error) {
 	var steps []merge.Step
 	tip := l.tip
 	for _, m := range l.items {
@@ -340,7 +340,7 @@ func (svc *Lanes) stack(ctx context.Context, r *project.Project, stack merge.Sta
 		}
 		var step []merge.Step
 		if err = checkStrategy(it.Strategy); err != nil {
-			if err := svc.reject(ctx, r, m, nil, err); err != nil {
+			if err := svc.rejectMerge(ctx, r, m, nil, err); err != nil {
 				return nil, err
 			}
 			continue
@@ -361,7 +361,7 @@ func (svc *Lanes) stack(ctx context.Context, r *project.Project, stack merge.Sta
 			if stack.Attempts.Placement() == git.InMemory && !errors.Is(err, croft.ConfigInvalid) {
 				return nil, fmt.Errorf("%w: %w", errNoMemory, err)
 			}
-			if err := svc.reject(ctx, r, m, nil, explain.Error("merge", m.Workspace, err)); err != nil {
+			if err := svc.rejectMerge(ctx, r, m, nil, explain.Error("merge", m.Workspace, err)); err != nil {
 				return nil, err
 			}
 			continue
@@ -396,9 +396,9 @@ func mergeMessage(m journal.Merge, w croft.Workspace, rules config.Merge, strate
 	return work.WithTrailer(text, "Croft-Merge", string(m.ID))
 }
 
-// sortOut ends the items that are in conflict or have nothing to bring, and
+// settleConflicts ends the items that are in conflict or have nothing to bring, and
 // returns the steps that are left to publish.
-func (svc *Lanes) sortOut(ctx context.Context, r *project.Project, tip string, steps []merge.Step, items []journal.Merge) ([]merge.Step, error) {
+func (svc *Lanes) settleConflicts(ctx context.Context, r *project.Project, tip string, steps []merge.Step, items []journal.Merge) ([]merge.Step, error) {
 	var left []merge.Step
 	for _, step := range steps {
 		m := itemOf(items, step.ID)
@@ -411,7 +411,7 @@ func (svc *Lanes) sortOut(ctx context.Context, r *project.Project, tip string, s
 			if err != nil {
 				return nil, err
 			}
-			if err := svc.reject(ctx, r, m, conflicts, conflictReason(m, conflicts)); err != nil {
+			if err := svc.rejectMerge(ctx, r, m, conflicts, conflictReason(m, conflicts)); err != nil {
 				return nil, err
 			}
 		case step.Nothing():

@@ -26,7 +26,7 @@ func (svc *Lanes) SubmitMerge(ctx context.Context, s project.Location, req croft
 		if err != nil {
 			return nil, err
 		}
-		m, err := svc.submit(ctx, s.Project, rec, submission{req: req, key: key})
+		m, err := svc.submitWork(ctx, s.Project, rec, submission{req: req, key: key})
 		return m, explain.About(rec.Workspace.Name, err)
 	})
 }
@@ -38,8 +38,8 @@ type submission struct {
 	message string // of the commit of what is uncommitted; empty: the usual one
 }
 
-// submit commits a workspace's work and puts it in the queue of its target.
-func (svc *Lanes) submit(ctx context.Context, r *project.Project, rec journal.Record, sub submission) (*croft.Merge, error) {
+// submitWork commits a workspace's work and puts it in the queue of its target.
+func (svc *Lanes) submitWork(ctx context.Context, r *project.Project, rec journal.Record, sub submission) (*croft.Merge, error) {
 	w, req := rec.Workspace, sub.req
 	if w.Mode == croft.ModeLegacy {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the agent wrote in the project itself; there is nothing to merge"}
@@ -74,7 +74,7 @@ func (svc *Lanes) submit(ctx context.Context, r *project.Project, rec journal.Re
 		}
 		return svc.endNothing(ctx, m, sub.key)
 	}
-	return svc.enqueue(ctx, rec, m, sub.key)
+	return svc.enqueueMerge(ctx, rec, m, sub.key)
 }
 
 // isEmpty reports whether a workspace has no commit of its own. One whose commits
@@ -135,9 +135,9 @@ func checkStrategy(s croft.Strategy) error {
 	return err
 }
 
-// enqueue writes a merge down. One of the same workspace and target that still
+// enqueueMerge writes a merge down. One of the same workspace and target that still
 // waits is brought up to date instead.
-func (svc *Lanes) enqueue(ctx context.Context, rec journal.Record, m journal.Merge, key journal.Key) (*croft.Merge, error) {
+func (svc *Lanes) enqueueMerge(ctx context.Context, rec journal.Record, m journal.Merge, key journal.Key) (*croft.Merge, error) {
 	m.SubmittedAt = svc.Now()
 	err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		old, err := tx.WaitingOf(m.WorkspaceID)
@@ -185,7 +185,7 @@ func (svc *Lanes) ListMerges(ctx context.Context, s project.Location, req croft.
 		return nil, err
 	}
 	if req.Scope != croft.ScopeAll && s.Git != nil {
-		again, err := svc.retryable(ctx, s.Project, req.Target)
+		again, err := svc.listRetryable(ctx, s.Project, req.Target)
 		if err != nil {
 			return nil, err
 		}
@@ -207,7 +207,7 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 	var again []journal.Merge
 	if s.Git != nil {
 		var err error
-		if again, err = svc.retryable(ctx, s.Project, req.Target); err != nil {
+		if again, err = svc.listRetryable(ctx, s.Project, req.Target); err != nil {
 			return nil, err
 		}
 	}
@@ -241,7 +241,7 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 				changed = append(changed, m.Merge)
 				continue
 			}
-			if err := svc.requeue(tx, &m, req.Action, highest); err != nil {
+			if err := svc.requeueMerge(tx, &m, req.Action, highest); err != nil {
 				return err
 			}
 			changed = append(changed, m.Merge)
@@ -269,7 +269,7 @@ func areWaiting(waiting []journal.Merge, names []string) error {
 	return nil
 }
 
-func (svc *Lanes) requeue(tx *journal.Tx, m *journal.Merge, action croft.QueueAction, highest int) error {
+func (svc *Lanes) requeueMerge(tx *journal.Tx, m *journal.Merge, action croft.QueueAction, highest int) error {
 	switch action {
 	case croft.QueueHold:
 		m.IsHeld = true

@@ -53,10 +53,10 @@ func (svc *Lanes) laneAt(ctx context.Context, r *project.Project, target, tip st
 // isMoved reports whether somebody else moved a target.
 func isMoved(l croft.Lane) bool { return l.Known != "" && l.Known != l.Tip }
 
-// protects reports whether a target that somebody else moved is to be accepted
+// isProtected reports whether a target that somebody else moved is to be accepted
 // first. What the lane itself left there counts too: who moved the target chose
 // what its tip says. So nothing is merged if that cannot be read any more.
-func (svc *Lanes) protects(ctx context.Context, r *project.Project, l croft.Lane, rules config.Merge) (bool, error) {
+func (svc *Lanes) isProtected(ctx context.Context, r *project.Project, l croft.Lane, rules config.Merge) (bool, error) {
 	if rules.Protect || l.IsLost {
 		return true, nil
 	}
@@ -79,7 +79,7 @@ func (svc *Lanes) lookForOthers(ctx context.Context, r *project.Project, target,
 		}
 		return l, false, err
 	}
-	if l.Protect, err = svc.protects(ctx, r, l, rules); err != nil || !l.Protect {
+	if l.Protect, err = svc.isProtected(ctx, r, l, rules); err != nil || !l.Protect {
 		return l, false, err
 	}
 	if err := svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(svc.laneEvent(r.ID, l)) }); err != nil {
@@ -128,7 +128,7 @@ func (svc *Lanes) ListLanes(ctx context.Context, s project.Location, req croft.M
 		if err == nil && isMoved(l) {
 			var rules config.Merge
 			if rules, err = svc.Rules.Of(ctx, s.Project, t.Target, tip); err == nil {
-				l.Protect, err = svc.protects(ctx, s.Project, l, rules)
+				l.Protect, err = svc.isProtected(ctx, s.Project, l, rules)
 			}
 		}
 		if err != nil {

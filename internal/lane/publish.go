@@ -57,10 +57,10 @@ func (svc *Lanes) publishStack(ctx context.Context, r *project.Project, l landin
 	if err := failpoint.Hit("publish.kept"); err != nil {
 		return err
 	}
-	if turnedAway, err := svc.rehash(ctx, r, passed.steps, l.items); err != nil || turnedAway {
+	if turnedAway, err := svc.rehashSteps(ctx, r, passed.steps, l.items); err != nil || turnedAway {
 		return err
 	}
-	if err := svc.carryPublication(ctx, r, pub, l.items); err != nil {
+	if err := svc.applyPublication(ctx, r, pub, l.items); err != nil {
 		return err
 	}
 	if tip, err := svc.Journal.LaneTip(ctx, r.ID, l.target); err == nil && tip == pub.New {
@@ -80,8 +80,8 @@ func revertedStatus(m journal.Merge) croft.MergeStatus {
 	return croft.MergeReverted
 }
 
-// carryPublication writes the intent down and carries it out.
-func (svc *Lanes) carryPublication(ctx context.Context, r *project.Project, pub publication, items []journal.Merge) error {
+// applyPublication writes the intent down and carries it out.
+func (svc *Lanes) applyPublication(ctx context.Context, r *project.Project, pub publication, items []journal.Merge) error {
 	op, err := svc.Begin(project.NewAct(), "publish", r)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (svc *Lanes) carryPublication(ctx context.Context, r *project.Project, pub 
 	ctx = context.WithoutCancel(ctx)
 	err = svc.moveTarget(ctx, r, pub, (*git.Host).Prepare)
 	if err != nil {
-		return svc.unpublished(ctx, r, op, pub, err)
+		return svc.endUnpublished(ctx, r, op, pub, err)
 	}
 	if err := failpoint.Hit("publish.moved"); err != nil {
 		return err
@@ -172,10 +172,10 @@ func (svc *Lanes) moveTarget(ctx context.Context, r *project.Project, pub public
 	return err
 }
 
-// unpublished ends a publication that did not come to be. Whoever stands in the
+// endUnpublished ends a publication that did not come to be. Whoever stands in the
 // way of the user's changes stays pending; a target that moved meanwhile is
 // tried again, as often as laneTries allows.
-func (svc *Lanes) unpublished(ctx context.Context, r *project.Project, op *oplog.Op, pub publication, cause error) error {
+func (svc *Lanes) endUnpublished(ctx context.Context, r *project.Project, op *oplog.Op, pub publication, cause error) error {
 	if err := op.Undone(ctx, cause.Error()); err != nil {
 		return err
 	}
@@ -187,10 +187,10 @@ func (svc *Lanes) unpublished(ctx context.Context, r *project.Project, op *oplog
 		if err != nil {
 			return err
 		}
-		return svc.reject(ctx, r, m, nil, reason)
+		return svc.rejectMerge(ctx, r, m, nil, reason)
 	}
 	if errors.Is(cause, git.KindRefStale) {
-		if err := svc.release(ctx, r, pub.Target); err != nil {
+		if err := svc.requeueUnfinished(ctx, r, pub.Target); err != nil {
 			return err
 		}
 		return errTargetMoves
@@ -210,7 +210,7 @@ func (svc *Lanes) rejectLocked(ctx context.Context, r *project.Project, pub publ
 		if err != nil {
 			return err
 		}
-		if err := svc.reject(ctx, r, m, nil, &croft.Error{
+		if err := svc.rejectMerge(ctx, r, m, nil, &croft.Error{
 			Code: croft.GitFailed, Message: fmt.Sprintf("%s is locked by another git", pub.Target), Details: cause.Error(),
 			Hint: "wait for it, or delete the lock if no git is running; then croft merge " + m.Workspace,
 		}); err != nil {
@@ -423,7 +423,7 @@ func (svc *Lanes) recoverPublication(ctx context.Context, r *project.Project, op
 	if err := op.Undone(ctx, "its process died"); err != nil {
 		return err
 	}
-	return svc.release(ctx, r, pub.Target)
+	return svc.requeueUnfinished(ctx, r, pub.Target)
 }
 
 // recoverLane finishes what a dead driver of this lane left. The caller holds
@@ -443,5 +443,5 @@ func (svc *Lanes) recoverLane(ctx context.Context, r *project.Project, target st
 			return err
 		}
 	}
-	return svc.release(ctx, r, target)
+	return svc.requeueUnfinished(ctx, r, target)
 }

@@ -98,6 +98,6 @@ func (p *Projects) isAtPath(rec journal.Record) bool {
 	if now == fsx.Identity(rec.Identity) {
 		return true
 	}
-	r := p.opened(rec.RepoID)
+	r := p.openedByID(rec.RepoID)
 	return r != nil && r.Git != nil && r.Git.Made().Find(rec.Admin).Identity == now
 }

@@ -41,7 +41,7 @@ func gitConfig(report git.ConfigReport) *croft.GitConfig {
 // AcceptConfig has Croft go by the repository's git configuration. An agent
 // that types it in its workspace is not the person whose word is asked for.
 func (p *Projects) AcceptConfig(ctx context.Context, s Location, req croft.AcceptGitConfigRequest) error {
-	if err := p.outside(ctx, req.Repo); err != nil {
+	if err := p.requireOutside(ctx, req.Repo); err != nil {
 		return err
 	}
 	report, err := s.Git.ConfigReport()
@@ -57,8 +57,8 @@ func (p *Projects) AcceptConfig(ctx context.Context, s Location, req croft.Accep
 	return err
 }
 
-// outside fails in a workspace.
-func (p *Projects) outside(ctx context.Context, dir string) error {
+// requireOutside fails in a workspace.
+func (p *Projects) requireOutside(ctx context.Context, dir string) error {
 	rec, err := p.WorkspaceAround(ctx, dir)
 	if err != nil || rec == nil {
 		return err

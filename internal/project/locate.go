@@ -95,7 +95,7 @@ func (p *Projects) LocateAs(ctx context.Context, dir string, plain PlainMode) (L
 	place, err := p.placeOf(ctx, dir)
 	if errors.Is(err, git.ErrNoRepository) {
 		if place, err = p.plainPlace(ctx, dir, plain); errors.Is(err, git.ErrNoRepository) {
-			r, err := p.plain(ctx, dir, plain)
+			r, err := p.locatePlain(ctx, dir, plain)
 			return Location{Project: r}, err
 		}
 	} else if err == nil && p.IsPlain(place.CommonDir) {
@@ -111,12 +111,12 @@ func (p *Projects) LocateAs(ctx context.Context, dir string, plain PlainMode) (L
 	if err != nil {
 		return Location{}, err
 	}
-	return Location{r, r.settled(place)}, nil
+	return Location{r, r.withKnownRoot(place)}, nil
 }
 
-// settled is a place in a repository of which is known whether it has a main
+// withKnownRoot is a place in a repository of which is known whether it has a main
 // checkout. Agents can write core.bare.
-func (r *Project) settled(place git.Place) git.Place {
+func (r *Project) withKnownRoot(place git.Place) git.Place {
 	if git.IsDotGit(r.CommonDir) && (place.Root == r.CommonDir) != (r.Path == r.CommonDir) {
 		return place.Rooted(r.Path)
 	}
@@ -189,13 +189,13 @@ func (p *Projects) Open(ctx context.Context, place git.Place) (*Project, error) 
 	if r.Identity, err = fsx.IdentityOf(place.CommonDir); err != nil {
 		return nil, err
 	}
-	known, err := p.register(ctx, r)
+	known, err := p.registerRepository(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	if known.CommonDir == r.CommonDir {
 		r.Path = known.Path
-		place = r.settled(place)
+		place = r.withKnownRoot(place)
 	}
 	r = p.withSettings(*r)
 	r.ID, r.Dir = known.ID, p.DirOf(known.ID)
@@ -213,11 +213,11 @@ func (p *Projects) Open(ctx context.Context, place git.Place) (*Project, error) 
 	return r, nil
 }
 
-// register finds a repository by what it is: the identity of its common
+// registerRepository finds a repository by what it is: the identity of its common
 // directory, at its place or, if it was moved, at another one. One that is not
 // known is written down; what is at the place of another one that was known
 // there gets nothing of what belongs to that.
-func (p *Projects) register(ctx context.Context, r *Project) (journal.Repo, error) {
+func (p *Projects) registerRepository(ctx context.Context, r *Project) (journal.Repo, error) {
 	now := journal.Repo{CommonDir: r.CommonDir, Path: r.Path, Identity: string(r.Identity)}
 	known, err := p.Journal.RepoAt(ctx, r.CommonDir, now.Identity)
 	if err == nil && (known.Path == now.Path || isOtherForm(known, now)) {

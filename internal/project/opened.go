@@ -78,8 +78,8 @@ func (p *Projects) withSettings(r Project) *Project {
 	return &r
 }
 
-// opened is a repository that this engine has open, or nil.
-func (p *Projects) opened(id croft.ID) *Project {
+// openedByID is a repository that this engine has open, or nil.
+func (p *Projects) openedByID(id croft.ID) *Project {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, seen := range p.repos {

@@ -49,7 +49,7 @@ func (p *Projects) FormerByID(ctx context.Context, id croft.ID) (*Project, error
 // recovering. What was begun in other repositories is for those who work there,
 // and for gc.
 func (p *Projects) Recover(ctx context.Context, repo croft.ID) error {
-	r := p.opened(repo)
+	r := p.openedByID(repo)
 	if r != nil && r.Git != nil {
 		if err := r.Git.Sweep(ctx); err != nil {
 			return err
@@ -87,7 +87,7 @@ func (p *Projects) sweepKept(ctx context.Context, r *Project) error {
 
 // ByID opens a repository that was seen before.
 func (p *Projects) ByID(ctx context.Context, id croft.ID) (*Project, error) {
-	if r := p.opened(id); r != nil && r.isThere() {
+	if r := p.openedByID(id); r != nil && r.isThere() {
 		return r, nil
 	}
 	known, err := p.Journal.Repo(ctx, id)

@@ -31,8 +31,8 @@ const (
 	ShadowPlain                  // it becomes one with a repository
 )
 
-// plain finds a directory without git.
-func (p *Projects) plain(ctx context.Context, dir string, mode PlainMode) (*Project, error) {
+// locatePlain finds a directory without git.
+func (p *Projects) locatePlain(ctx context.Context, dir string, mode PlainMode) (*Project, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func (p *Projects) Relocate(ctx context.Context, r *Project) error {
 		if rec.Workspace.Repo == r.Path || rec.Workspace.Mode == croft.ModeLegacy {
 			continue
 		}
-		moved := r.relocated(ctx, rec)
+		moved := r.relocateRecord(ctx, rec)
 		if moved.Workspace.State != croft.Trashed {
 			if err := r.Trees.At(SpecOf(moved)).Rejoin(); err != nil {
 				return err
@@ -41,9 +41,9 @@ func (p *Projects) Relocate(ctx context.Context, r *Project) error {
 	return err
 }
 
-// relocated is a record after its repository was moved: what lay inside moved
+// relocateRecord is a record after its repository was moved: what lay inside moved
 // along, what lay beside may have, too.
-func (r *Project) relocated(ctx context.Context, rec journal.Record) journal.Record {
+func (r *Project) relocateRecord(ctx context.Context, rec journal.Record) journal.Record {
 	old := rec.Workspace.Repo
 	moved := rec
 	moved.Workspace.Repo = r.Path
@@ -66,7 +66,7 @@ func (r *Project) relocated(ctx context.Context, rec journal.Record) journal.Rec
 	if fsx.Identity(rec.Identity).IsAt(moved.Workspace.Path) {
 		return moved
 	}
-	if to := seek(ctx, []sought{r.soughtOf(rec)})[0]; to != "" && !IsStowedAt(rec, to) {
+	if to := seekDirectories(ctx, []sought{r.soughtOf(rec)})[0]; to != "" && !IsStowedAt(rec, to) {
 		moved.BaseDir = baseAfter(moved, to)
 		moved.Workspace.Path = to
 	}

@@ -181,7 +181,7 @@ func (r *Project) DeletedLedger() fsx.Ledger { return fsx.Ledger{Dir: filepath.J
 // being deleted is not found: what is to be restored of it was saved before.
 func (r *Project) FindTrash(ctx context.Context, rec journal.Record) string {
 	w, t := rec.Workspace, rec.Trash
-	found := seek(ctx, []sought{{
+	found := seekDirectories(ctx, []sought{{
 		identity: fsx.Identity(t.Identity), last: t.Dir, near: []string{filepath.Dir(r.Path)},
 		hints: []string{FollowMove(t.Dir, w.Repo, r.Path), FollowMove(t.Dir, filepath.Dir(w.Repo), filepath.Dir(r.Path))},
 		isIt:  func(path string) bool { return filepath.Base(path) == string(w.ID) },

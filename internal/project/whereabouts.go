@@ -38,14 +38,14 @@ type sought struct {
 	isIt     func(path string) bool // tells, where there are no times of birth
 }
 
-// seek returns where directories are, in the same order; empty where one was not
+// seekDirectories returns where directories are, in the same order; empty where one was not
 // found.
-func seek(ctx context.Context, list []sought) []string {
+func seekDirectories(ctx context.Context, list []sought) []string {
 	if len(list) == 0 {
 		return nil
 	}
 	found := make(chan []string, 1)
-	go func() { found <- newSeeker(list).all() }()
+	go func() { found <- newSeeker(list).seekAll() }()
 	select {
 	case got := <-found:
 		return got
@@ -80,10 +80,10 @@ func newSeeker(list []sought) *seeker {
 	return s
 }
 
-func (s *seeker) all() []string {
+func (s *seeker) seekAll() []string {
 	for _, want := range s.list {
 		for _, hint := range want.hints {
-			s.look(hint)
+			s.compareAt(hint)
 		}
 	}
 	areas := []string{}
@@ -99,7 +99,7 @@ func (s *seeker) all() []string {
 	for _, dir := range areas {
 		for _, name := range s.entries(dir) {
 			path := filepath.Join(dir, name)
-			s.look(path)
+			s.compareAt(path)
 			next = append(next, path)
 		}
 	}
@@ -108,7 +108,7 @@ func (s *seeker) all() []string {
 			break
 		}
 		for _, name := range s.entries(dir) {
-			s.look(filepath.Join(dir, name))
+			s.compareAt(filepath.Join(dir, name))
 		}
 	}
 	for i := range s.list {
@@ -122,7 +122,7 @@ func (s *seeker) all() []string {
 func (s *seeker) lookAbove(i int) {
 	last := s.list[i].last
 	if to := s.moved[filepath.Dir(last)]; to != "" {
-		s.look(filepath.Join(to, filepath.Base(last)))
+		s.compareAt(filepath.Join(to, filepath.Base(last)))
 	}
 	rest := filepath.Base(last)
 	for at, n := filepath.Dir(last), 0; n < seekUp && s.out[i] == "" && s.open > 0; n++ {
@@ -131,7 +131,7 @@ func (s *seeker) lookAbove(i int) {
 			return
 		}
 		for _, name := range s.entries(up) {
-			s.look(filepath.Join(up, name, rest))
+			s.compareAt(filepath.Join(up, name, rest))
 		}
 		rest = filepath.Join(filepath.Base(at), rest)
 		at = up
@@ -153,8 +153,8 @@ func (s *seeker) entries(dir string) []string {
 	return names
 }
 
-// look compares what lies at a path with what is wanted.
-func (s *seeker) look(path string) {
+// compareAt compares what lies at a path with what is wanted.
+func (s *seeker) compareAt(path string) {
 	if s.left--; s.left < 0 || s.open == 0 || path == "" {
 		return
 	}
@@ -213,7 +213,7 @@ func (r *Project) Whereabouts(ctx context.Context, records []journal.Record) []s
 			list, of = append(list, r.soughtOf(rec)), append(of, i)
 		}
 	}
-	for k, path := range seek(ctx, list) {
+	for k, path := range seekDirectories(ctx, list) {
 		out[of[k]] = path
 	}
 	return out

@@ -58,15 +58,15 @@ func newAncestry(all []string, involved []bool) *ancestry {
 	for i, commit := range k.heads {
 		own := newSet(len(k.heads))
 		own.add(i)
-		n := k.find(commit)
+		n := k.nodeOf(commit)
 		k.nodes[n].isHead = true
-		k.inherit(n, own)
+		k.addHeads(n, own)
 	}
 	return k
 }
 
-// find is the place of a commit among the nodes.
-func (k *ancestry) find(commit string) int {
+// nodeOf is the place of a commit among the nodes.
+func (k *ancestry) nodeOf(commit string) int {
 	n, ok := k.index[commit]
 	if !ok {
 		n = len(k.nodes)
@@ -77,8 +77,8 @@ func (k *ancestry) find(commit string) int {
 	return n
 }
 
-// inherit says that heads have a commit, and with it its ancestors.
-func (k *ancestry) inherit(n int, heads set) {
+// addHeads says that heads have a commit, and with it its ancestors.
+func (k *ancestry) addHeads(n int, heads set) {
 	type step struct {
 		node  int
 		heads set
@@ -107,7 +107,7 @@ func (k *ancestry) inherit(n int, heads set) {
 
 // add tells a commit.
 func (k *ancestry) add(c git.Ancestor) {
-	n := k.find(c.Commit)
+	n := k.nodeOf(c.Commit)
 	if k.nodes[n].told {
 		return
 	}
@@ -116,27 +116,27 @@ func (k *ancestry) add(c git.Ancestor) {
 	}
 	parents := make([]int, len(c.Parents))
 	for i, p := range c.Parents {
-		parents[i] = k.find(p)
+		parents[i] = k.nodeOf(p)
 	}
 	k.nodes[n].told, k.nodes[n].parents = true, parents
 	for _, p := range parents {
-		k.inherit(p, k.nodes[n].heads)
+		k.addHeads(p, k.nodes[n].heads)
 	}
 }
 
 // isSettled reports whether enough was told.
 func (k *ancestry) isSettled() bool { return k.open == 0 }
 
-// settle finds the best common ancestors of all pairs of heads: a commit that
+// findBases finds the best common ancestors of all pairs of heads: a commit that
 // both have, and of which no child is had by both.
-func (k *ancestry) settle() {
+func (k *ancestry) findBases() {
 	children := make([][]int, len(k.nodes))
 	for n := range k.nodes {
 		for _, p := range k.nodes[n].parents {
 			children[p] = append(children[p], n)
 		}
 	}
-	k.measure(children)
+	k.measureDepths(children)
 	k.bases = slices.Repeat([]int{noBase}, len(k.heads)*len(k.heads))
 	for n, at := range k.nodes {
 		sameAs := func(c int) bool { return k.nodes[c].heads.equal(at.heads) }
@@ -164,9 +164,9 @@ func (k *ancestry) settle() {
 	}
 }
 
-// measure finds the depth of each node: one more than that of its deepest
+// measureDepths finds the depth of each node: one more than that of its deepest
 // parent.
-func (k *ancestry) measure(children [][]int) {
+func (k *ancestry) measureDepths(children [][]int) {
 	missing := make([]int, len(k.nodes)) // parents that are yet to be measured
 	var ready []int
 	for n := range k.nodes {

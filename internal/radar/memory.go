@@ -32,8 +32,8 @@ type rememberedWorkspace struct {
 	Target string   `json:"target,omitempty"` // if it collides with that
 }
 
-// remember writes a forecast down. That it cannot be is no failure.
-func (r *Radar) remember(groups []*targetGroup, results map[string]ScanResult, f *croft.Forecast) {
+// writeMemory writes a forecast down. That it cannot be is no failure.
+func (r *Radar) writeMemory(groups []*targetGroup, results map[string]ScanResult, f *croft.Forecast) {
 	shown := remembered{Version: rememberedVersion, Git: r.gitVersion(), Tips: map[string]string{}}
 	at := map[string]int{}
 	for _, g := range groups {
@@ -75,8 +75,8 @@ func (r *Radar) remember(groups []*targetGroup, results map[string]ScanResult, f
 	}
 }
 
-// recall reads what the last forecast found out, by targets.
-func (r *Radar) recall() map[string]ScanResult {
+// readMemory reads what the last forecast found out, by targets.
+func (r *Radar) readMemory() map[string]ScanResult {
 	f, err := os.Open(r.File)
 	if err != nil {
 		return nil

@@ -26,14 +26,14 @@ func Order(n int, collides [][2]int, last map[int]bool) []int {
 			}
 		}
 		for len(left) > 0 {
-			order = append(order, wave(left, others)...)
+			order = append(order, takeWave(left, others)...)
 		}
 	}
 	return order
 }
 
-// wave takes work that does not collide with each other out of what is left.
-func wave(left map[int]bool, others []map[int]bool) []int {
+// takeWave takes work that does not collide with each other out of what is left.
+func takeWave(left map[int]bool, others []map[int]bool) []int {
 	degree := map[int]int{} // of those that are still to choose from: among themselves
 	for i := range left {
 		degree[i] = 0

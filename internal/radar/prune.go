@@ -9,7 +9,7 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 )
 
-// prune leaves those pairs out that provably do not collide.
+// prunePairs leaves those pairs out that provably do not collide.
 //
 // Two sides that parted at one commit can only be in conflict where one of them
 // touched a path that the other touched too, or below which the other touched
@@ -24,7 +24,7 @@ import (
 // their base, so that the same stretches of the target's history are on many
 // sides. Each side is therefore taken apart into spans, which are looked at
 // once. All spans of a side together touch at least what the side does.
-func (l *scan) prune(ctx context.Context, k *ancestry, pairs []pair) ([]pair, error) {
+func (l *scan) prunePairs(ctx context.Context, k *ancestry, pairs []pair) ([]pair, error) {
 	c := newCourses(k, pairs)
 	touched, err := spread(l.scanner.Workers, c.spans, func(part []git.Span) ([][]string, error) {
 		return l.scanner.Attempts.Touched(ctx, part)
@@ -32,7 +32,7 @@ func (l *scan) prune(ctx context.Context, k *ancestry, pairs []pair) ([]pair, er
 	if err != nil {
 		return nil, err
 	}
-	meet := meetings(touched)
+	meet := findMeetings(touched)
 	var kept []pair
 	for _, p := range pairs {
 		base := k.base(p.a, p.b)
@@ -111,9 +111,9 @@ func (c *courses) meets(meet []set, base int, p pair) bool {
 	return false
 }
 
-// meetings says for each span which others touched a path that it touched, or
+// findMeetings says for each span which others touched a path that it touched, or
 // one above or below it.
-func meetings(touched [][]string) []set {
+func findMeetings(touched [][]string) []set {
 	by := map[string][]int{}
 	for n, paths := range touched {
 		for _, path := range paths {
@@ -128,11 +128,11 @@ func meetings(touched [][]string) []set {
 		meet[n] = newSet(len(touched))
 	}
 	for path, here := range by {
-		join(meet, here, here)
+		noteMeetings(meet, here, here)
 		for i := strings.IndexByte(path, '/'); i >= 0; {
 			if above := by[path[:i]]; len(above) > 0 {
-				join(meet, above, here)
-				join(meet, here, above)
+				noteMeetings(meet, above, here)
+				noteMeetings(meet, here, above)
 			}
 			next := strings.IndexByte(path[i+1:], '/')
 			if next < 0 {
@@ -144,8 +144,8 @@ func meetings(touched [][]string) []set {
 	return meet
 }
 
-// join notes that each of some spans meets each of others.
-func join(meet []set, some, others []int) {
+// noteMeetings notes that each of some spans meets each of others.
+func noteMeetings(meet []set, some, others []int) {
 	for _, s := range some {
 		for _, t := range others {
 			meet[s].add(t)

@@ -54,11 +54,11 @@ func (r *Radar) Forecast(ctx context.Context, read func(context.Context, *git.At
 		return nil, err
 	}
 	out := &croft.Forecast{Pairs: []croft.Collision{}, Order: []string{}}
-	groups, err := r.group(ctx, candidates, out)
+	groups, err := r.groupByTarget(ctx, candidates, out)
 	if err != nil {
 		return nil, err
 	}
-	last := r.recall()
+	last := r.readMemory()
 	results := map[string]ScanResult{}
 	scanner := Scanner{Attempts: attempts, Workers: runtime.NumCPU()}
 	for _, g := range groups {
@@ -74,7 +74,7 @@ func (r *Radar) Forecast(ctx context.Context, read func(context.Context, *git.At
 		g.report(res, out)
 	}
 	out.Effort.Reading, out.Effort.Comparing = isRead.Sub(start), time.Since(isRead)
-	r.remember(groups, results, out)
+	r.writeMemory(groups, results, out)
 	return out, nil
 }
 
@@ -84,9 +84,9 @@ type targetGroup struct {
 	candidates  []Candidate
 }
 
-// group sorts candidates by their targets, in the order in which they come. Those
+// groupByTarget sorts candidates by their targets, in the order in which they come. Those
 // that could not be read are skipped.
-func (r *Radar) group(ctx context.Context, candidates []Candidate, out *croft.Forecast) ([]*targetGroup, error) {
+func (r *Radar) groupByTarget(ctx context.Context, candidates []Candidate, out *croft.Forecast) ([]*targetGroup, error) {
 	var list []*targetGroup
 	for _, c := range candidates {
 		if c.Err != nil {

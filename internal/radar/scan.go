@@ -75,7 +75,7 @@ func (s *Scanner) Scan(ctx context.Context, in Input, last ScanResult) (ScanResu
 		l.target = len(all)
 		l.all = append(all, in.Target)
 	}
-	found, err := l.at(ctx, known.missing(l.all))
+	found, err := l.scanPairs(ctx, known.missing(l.all))
 	if err != nil {
 		return ScanResult{}, err
 	}
@@ -167,13 +167,13 @@ type scan struct {
 	counts  Counts
 }
 
-// at finds out which of the pairs collide.
-func (l *scan) at(ctx context.Context, fresh []pair) (map[pair]Collision, error) {
+// scanPairs finds out which of the pairs collide.
+func (l *scan) scanPairs(ctx context.Context, fresh []pair) (map[pair]Collision, error) {
 	if len(fresh) == 0 {
 		return nil, nil
 	}
 	l.scanner.Attempts.Ahead(ctx)
-	k, err := l.ancestry(ctx, fresh)
+	k, err := l.readAncestry(ctx, fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -194,16 +194,16 @@ func (l *scan) at(ctx context.Context, fresh []pair) (map[pair]Collision, error)
 		}
 		related = append(related, p)
 	}
-	merged, err := l.prune(ctx, k, related)
+	merged, err := l.prunePairs(ctx, k, related)
 	if err != nil {
 		return nil, err
 	}
 	l.counts.Pruned, l.counts.Merged = len(fresh)-len(merged), len(merged)
-	return found, l.merge(ctx, merged, found)
+	return found, l.mergePairs(ctx, merged, found)
 }
 
-// ancestry finds out how the commits of pairs descend from each other.
-func (l *scan) ancestry(ctx context.Context, pairs []pair) (*ancestry, error) {
+// readAncestry finds out how the commits of pairs descend from each other.
+func (l *scan) readAncestry(ctx context.Context, pairs []pair) (*ancestry, error) {
 	involved := make([]bool, len(l.all))
 	for _, p := range pairs {
 		involved[p.a], involved[p.b] = true, true
@@ -217,12 +217,12 @@ func (l *scan) ancestry(ctx context.Context, pairs []pair) (*ancestry, error) {
 			break
 		}
 	}
-	k.settle()
+	k.findBases()
 	return k, nil
 }
 
-// merge merges pairs and adds those that collide to found.
-func (l *scan) merge(ctx context.Context, pairs []pair, found map[pair]Collision) error {
+// mergePairs merges pairs and adds those that collide to found.
+func (l *scan) mergePairs(ctx context.Context, pairs []pair, found map[pair]Collision) error {
 	commits := make([][2]string, len(pairs))
 	for i, p := range pairs {
 		commits[i] = [2]string{l.all[p.a], l.all[p.b]}

@@ -235,7 +235,7 @@ func TestAncestryIsThatOfGit(t *testing.T) {
 		f := newField(t, gittest.Corpus{Files: 9, Agents: 9, Heat: 50, Seed: seed})
 		all := append(f.input.Heads, f.input.Target)
 		l := &scan{scanner: &f.scanner, all: all, target: len(all) - 1}
-		k, err := l.ancestry(t.Context(), knownFrom(ScanResult{}).missing(all))
+		k, err := l.readAncestry(t.Context(), knownFrom(ScanResult{}).missing(all))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestAncestryReadsNoMoreThanItNeeds(t *testing.T) {
 		tip = f.advance(t, tip, "hot/x", tip)
 	}
 	l := &scan{scanner: &f.scanner, all: []string{f.advance(t, tip, "a", "a\n"), f.advance(t, tip, "b", "b\n")}, target: -1}
-	k, err := l.ancestry(t.Context(), []pair{{0, 1}})
+	k, err := l.readAncestry(t.Context(), []pair{{0, 1}})
 	if err != nil || k.base(0, 1) < 0 || k.nodes[k.base(0, 1)].commit != tip || len(k.nodes) > 4 {
 		t.Errorf("%d commits were read, %v", len(k.nodes), err)
 	}
@@ -299,11 +299,11 @@ func TestPruningLosesLittle(t *testing.T) {
 		f := newField(t, gittest.Corpus{Files: 300, Agents: 16, Heat: 5, Seed: seed})
 		l := &scan{scanner: &f.scanner, all: append(f.input.Heads, f.input.Target), target: len(f.input.Heads)}
 		pairs := knownFrom(ScanResult{}).missing(l.all)
-		k, err := l.ancestry(t.Context(), pairs)
+		k, err := l.readAncestry(t.Context(), pairs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		left, err := l.prune(t.Context(), k, pairs)
+		left, err := l.prunePairs(t.Context(), k, pairs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +318,7 @@ func TestPruningLosesLittle(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, p := range pairs {
-			meets, isKept := meetings(touched[2*i : 2*i+2])[0].has(1), slices.Contains(left, p)
+			meets, isKept := findMeetings(touched[2*i : 2*i+2])[0].has(1), slices.Contains(left, p)
 			if meets && !isKept {
 				t.Errorf("seed %d: %v meet, and were left out", seed, p)
 			}

@@ -22,13 +22,13 @@ func (svc *Removals) DiscardEach(ctx context.Context, s project.Location, req cr
 	if err != nil {
 		return nil, err
 	}
-	records, err := svc.toDiscard(ctx, s, call.left(req))
+	records, err := svc.toDiscard(ctx, s, call.stillToDiscard(req))
 	if err != nil {
 		return nil, err
 	}
 	out := call.before
 	for _, rec := range records {
-		m, err := svc.discard(ctx, s.Project, rec, call, AgreedMode(req.Agreed, rec, croft.RemoveForce))
+		m, err := svc.discardOne(ctx, s.Project, rec, call, AgreedMode(req.Agreed, rec, croft.RemoveForce))
 		if err != nil {
 			return out, explain.About(rec.Workspace.Name, err)
 		}
@@ -42,7 +42,7 @@ func (svc *Removals) planDiscard(ctx context.Context, s project.Location, req cr
 	records, err := svc.toDiscard(ctx, s, req)
 	plan := []croft.Merge{}
 	for _, rec := range records {
-		m := svc.discarded(s.Project, rec, project.NewAct())
+		m := svc.discardedRecord(s.Project, rec, project.NewAct())
 		if err := svc.guardDiscard(ctx, s.Project, rec, AgreedMode(req.Agreed, rec, croft.RemoveForce)); err != nil {
 			if ctx.Err() != nil {
 				return nil, err
@@ -112,8 +112,8 @@ func (svc *Removals) discardCall(ctx context.Context, s project.Location, req cr
 	return d, nil
 }
 
-// left is what of a request is still to be done.
-func (d *discarding) left(req croft.DiscardRequest) croft.DiscardRequest {
+// stillToDiscard is what of a request is still to be done.
+func (d *discarding) stillToDiscard(req croft.DiscardRequest) croft.DiscardRequest {
 	if d.ended {
 		req.All = croft.ScopeNamed
 	}
@@ -131,7 +131,7 @@ func (svc *Removals) endDiscard(ctx context.Context, d *discarding) error {
 		return nil
 	}
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		if err := d.use(tx); err != nil {
+		if err := d.writeKey(tx); err != nil {
 			return err
 		}
 		end := d.key
@@ -140,8 +140,8 @@ func (svc *Removals) endDiscard(ctx context.Context, d *discarding) error {
 	})
 }
 
-// use writes the key down, once.
-func (d *discarding) use(tx *journal.Tx) error {
+// writeKey writes the key down, once.
+func (d *discarding) writeKey(tx *journal.Tx) error {
 	if d.key.Key == "" || !d.isNew {
 		return nil
 	}
@@ -179,11 +179,11 @@ func (svc *Removals) toDiscard(ctx context.Context, s project.Location, req crof
 	return AgreedOf(req.Agreed, records), nil
 }
 
-// discard takes a workspace out of its queue and moves it to the trash. What
+// discardOne takes a workspace out of its queue and moves it to the trash. What
 // keeps it is the reason in the answer, not an error.
-func (svc *Removals) discard(ctx context.Context, r *project.Project, rec journal.Record, d *discarding, mode croft.RemoveMode) (*croft.Merge, error) {
+func (svc *Removals) discardOne(ctx context.Context, r *project.Project, rec journal.Record, d *discarding, mode croft.RemoveMode) (*croft.Merge, error) {
 	w := rec.Workspace
-	m := svc.discarded(r, rec, d.Act)
+	m := svc.discardedRecord(r, rec, d.Act)
 	if err := svc.guardDiscard(ctx, r, rec, mode); err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -212,7 +212,7 @@ func (svc *Removals) discard(ctx context.Context, r *project.Project, rec journa
 				return err
 			}
 		}
-		return errors.Join(d.use(tx), tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeDiscarded, m)))
+		return errors.Join(d.writeKey(tx), tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeDiscarded, m)))
 	})
 	if err != nil {
 		return nil, err
@@ -233,8 +233,8 @@ func (svc *Removals) guardDiscard(ctx context.Context, r *project.Project, rec j
 	return r.GuardLock(rec)
 }
 
-// discarded is the record of a workspace that is discarded.
-func (svc *Removals) discarded(r *project.Project, rec journal.Record, a project.Act) journal.Merge {
+// discardedRecord is the record of a workspace that is discarded.
+func (svc *Removals) discardedRecord(r *project.Project, rec journal.Record, a project.Act) journal.Merge {
 	w := rec.Workspace
 	m := journal.Merge{
 		Merge: croft.Merge{

@@ -27,7 +27,7 @@ func (svc *Removals) Guard(ctx context.Context, r *project.Project, rec journal.
 	for {
 		var other croft.ID
 		gone := svc.Journal.Update(ctx, func(tx *journal.Tx) (err error) {
-			other, err = underway(tx, rec)
+			other, err = findUnderway(tx, rec)
 			return err
 		})
 		if gone != nil {
@@ -42,9 +42,9 @@ func (svc *Removals) Guard(ctx context.Context, r *project.Project, rec journal.
 	}
 }
 
-// underway finds a removal or a rewind of the workspace that has not ended, and
+// findUnderway finds a removal or a rewind of the workspace that has not ended, and
 // fails with WorktreeNotFound if it was removed.
-func underway(tx *journal.Tx, rec journal.Record) (croft.ID, error) {
+func findUnderway(tx *journal.Tx, rec journal.Record) (croft.ID, error) {
 	now, err := tx.Record(rec.Workspace.ID)
 	if errors.Is(err, journal.ErrNotFound) || err == nil && now.Workspace.State == croft.Trashed {
 		return "", project.NotFound("remove", rec.Workspace.Name)
@@ -81,8 +81,8 @@ func (svc *Removals) GuardNow(ctx context.Context, r *project.Project, rec journ
 	if mode == RemoveOccupied {
 		return guardForeign(r, rec)
 	}
-	if found := occupants(ctx, w.Path); len(found) > 0 {
-		return occupied(found)
+	if found := findOccupants(ctx, w.Path); len(found) > 0 {
+		return occupiedError(found)
 	}
 	if err := guardForeign(r, rec); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (svc *Removals) GuardNow(ctx context.Context, r *project.Project, rec journ
 		return err
 	}
 	if st.Dirty() && mode != RemoveWithWork {
-		return dirty(w, st)
+		return dirtyError(w, st)
 	}
 	return nil
 }
@@ -112,10 +112,10 @@ func (svc *Removals) GuardNow(ctx context.Context, r *project.Project, rec journ
 // gitEnds is how long gits that are at work in a workspace may take to end.
 const gitEnds = 3 * time.Second
 
-// occupants lists the processes that are at work in a workspace. If all of them are
+// findOccupants lists the processes that are at work in a workspace. If all of them are
 // gits it waits for a while: most end in a moment, and newer ones pack objects in the
 // background after a commit.
-func occupants(ctx context.Context, dir string) []proc.Occupant {
+func findOccupants(ctx context.Context, dir string) []proc.Occupant {
 	for end := time.Now().Add(gitEnds); ; {
 		found, _ := proc.Occupants(dir)
 		isOther := func(o proc.Occupant) bool { return o.Name != "git" }
@@ -155,8 +155,8 @@ func processNames(found []proc.Occupant) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// occupied says who is at work in a workspace.
-func occupied(found []proc.Occupant) error {
+// occupiedError says who is at work in a workspace.
+func occupiedError(found []proc.Occupant) error {
 	is, has, it := "is", "has a file", "the process"
 	if len(found) > 1 {
 		is, has, it = "are", "have files", "the processes"
@@ -273,7 +273,7 @@ func (svc *Removals) guardLate(ctx context.Context, r *project.Project, rec jour
 	return nil
 }
 
-func dirty(w croft.Workspace, st *croft.Status) error {
+func dirtyError(w croft.Workspace, st *croft.Status) error {
 	message := fmt.Sprintf("%d files are not committed", len(st.Paths))
 	if len(st.Paths) == 1 {
 		message = "1 file is not committed"

@@ -93,7 +93,7 @@ func (svc *Removals) RemoveOne(ctx context.Context, r *project.Project, rec jour
 	if fsx.IsThere(rec.Workspace.Path) && !isStowed(rec, how.Dir) {
 		// Nothing was moved: the caller is told that the workspace is kept, so
 		// nobody may finish the removal later.
-		err = errors.Join(err, svc.keep(ctx, r, op, rec, err.Error()))
+		err = errors.Join(err, svc.cancelRemoval(ctx, r, op, rec, err.Error()))
 	}
 	return nil, err
 }
@@ -103,8 +103,8 @@ func isStowed(rec journal.Record, dir string) bool {
 	return dir != "" && fsx.Identity(rec.Identity).IsAt(filepath.Join(dir, "tree"))
 }
 
-// keep ends a removal that did not come to move anything.
-func (svc *Removals) keep(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, reason string) error {
+// cancelRemoval ends a removal that did not come to move anything.
+func (svc *Removals) cancelRemoval(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, reason string) error {
 	if r.Git != nil && rec.Workspace.Mode != croft.ModeLegacy {
 		if err := svc.UnderLock(ctx, r, func() error { return svc.DropArchive(ctx, r, rec.Workspace.ID, "") }); err != nil {
 			return err // the next one finishes the removal after all
@@ -126,7 +126,7 @@ func (svc *Removals) beginRemoval(ctx context.Context, op *oplog.Op, rec journal
 	for {
 		var other croft.ID
 		err := op.Write(ctx, how, func(tx *journal.Tx) (err error) {
-			if other, err = underway(tx, rec); err != nil {
+			if other, err = findUnderway(tx, rec); err != nil {
 				return err
 			}
 			if other != "" {
@@ -147,7 +147,7 @@ func (svc *Removals) beginRemoval(ctx context.Context, op *oplog.Op, rec journal
 // before, by a process that died.
 func (svc *Removals) ApplyRemoval(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, how Spec) (*croft.Removed, error) {
 	if rec.Workspace.Mode == croft.ModeLegacy || r.Git == nil {
-		return svc.forget(ctx, op, rec, how)
+		return svc.deleteRecord(ctx, op, rec, how)
 	}
 	// The record changes under the same lock as the disk: whoever holds it next
 	// sees that the path is free, or that the workspace is gone.
@@ -167,7 +167,7 @@ func (svc *Removals) ApplyRemoval(ctx context.Context, r *project.Project, op *o
 	live := rec
 	rec.Workspace.State = croft.Trashed
 	rec.Trash = &journal.Trash{RemovedAt: svc.Now(), ExpiresAt: svc.Now().Add(time.Duration(r.Config.Trash.Retention))}
-	if err := svc.stow(ctx, r, live, how, &rec); err != nil {
+	if err := svc.moveToTrash(ctx, r, live, how, &rec); err != nil {
 		return nil, err
 	}
 	if rec.Trash.Dir != "" {
@@ -179,8 +179,8 @@ func (svc *Removals) ApplyRemoval(ctx context.Context, r *project.Project, op *o
 	return out, svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error { return svc.endRemoval(tx, op, rec, how) })
 }
 
-// forget removes a workspace that has nothing of its own on disk: the record.
-func (svc *Removals) forget(ctx context.Context, op *oplog.Op, rec journal.Record, how Spec) (*croft.Removed, error) {
+// deleteRecord removes a workspace that has nothing of its own on disk: the record.
+func (svc *Removals) deleteRecord(ctx context.Context, op *oplog.Op, rec journal.Record, how Spec) (*croft.Removed, error) {
 	rec.Workspace.State = croft.Trashed
 	rec.Trash = &journal.Trash{RemovedAt: svc.Now(), ExpiresAt: svc.Now(), Purged: true}
 	rec.Generation++
@@ -197,9 +197,9 @@ func (svc *Removals) endRemoval(tx *journal.Tx, op *oplog.Op, rec journal.Record
 	)
 }
 
-// stow pins the commits, moves the directory away and ends the registration;
+// moveToTrash pins the commits, moves the directory away and ends the registration;
 // then the branch goes. The caller holds the repository's lock.
-func (svc *Removals) stow(ctx context.Context, r *project.Project, live journal.Record, how Spec, trashed *journal.Record) error {
+func (svc *Removals) moveToTrash(ctx context.Context, r *project.Project, live journal.Record, how Spec, trashed *journal.Record) error {
 	tree, trash := r.Trees.At(project.SpecOf(live)), trashed.Trash
 	tip, pinned, err := svc.Archive(ctx, r, live, tree)
 	if err == nil && how.Head != "" && !isStowed(live, how.Dir) {
@@ -311,7 +311,7 @@ func (svc *Removals) RecoverRemove(ctx context.Context, r *project.Project, op *
 		_, err = svc.ApplyRemoval(ctx, r, op, rec, how)
 		kept := errors.Is(err, checkout.ErrOther) || errors.Is(err, croft.WorkspaceDirty)
 		if kept && !isStowed(rec, how.Dir) { // whoever asked finds it when they ask again
-			err = svc.keep(ctx, r, op, rec, err.Error())
+			err = svc.cancelRemoval(ctx, r, op, rec, err.Error())
 		}
 		if err != nil {
 			return err

@@ -47,7 +47,7 @@ func (svc *Reviews) DiffWork(ctx context.Context, s project.Location, rec journa
 		return nil, err
 	}
 	defer attempts.Close()
-	work, err := svc.compare(ctx, s.Project, rec, req.Target, attempts)
+	work, err := svc.compareWork(ctx, s.Project, rec, req.Target, attempts)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec jour
 		return nil, err
 	}
 	defer attempts.Close()
-	work, err := svc.compare(ctx, s.Project, rec, req.Target, attempts)
+	work, err := svc.compareWork(ctx, s.Project, rec, req.Target, attempts)
 	if err == nil {
 		work.ID = project.NewID()
 		err = svc.keepReview(ctx, s.Project, rec, attempts, work)
@@ -91,9 +91,9 @@ func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec jour
 	return work, nil
 }
 
-// compare measures the work of a workspace, uncommitted work included, from
+// compareWork measures the work of a workspace, uncommitted work included, from
 // where it left the target. What comes of it lies among the attempts.
-func (svc *Reviews) compare(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *git.Attempts) (*croft.Review, error) {
+func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *git.Attempts) (*croft.Review, error) {
 	w := rec.Workspace
 	target = cmp.Or(target, w.Target)
 	switch {

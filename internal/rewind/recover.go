@@ -50,7 +50,7 @@ func (svc *Rewinds) Resume(ctx context.Context, r *project.Project, op *oplog.Op
 			err = svc.SaveFirst(ctx, r, &how)
 		}
 		if err == nil {
-			err = svc.carryRewind(ctx, r, op, how)
+			err = svc.applyRewind(ctx, r, op, how)
 		}
 		switch {
 		case err == nil:

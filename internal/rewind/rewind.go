@@ -92,7 +92,7 @@ func (svc *Rewinds) Rewind(ctx context.Context, r *project.Project, to croft.Sna
 	if err := failpoint.Hit("rewind.journalled"); err != nil {
 		return op.Failed(ctx, err)
 	}
-	return svc.carryOrTakeBack(ctx, r, op, how)
+	return svc.applyOrRollBack(ctx, r, op, how)
 }
 
 // beginRewind writes a rewind down.
@@ -122,9 +122,9 @@ func (svc *Rewinds) beginRewind(ctx context.Context, r *project.Project, rec jou
 // ErrAway says that a directory is not there now. It may come back.
 var ErrAway = errors.New("its directory is not there now")
 
-// carryOrTakeBack carries a rewind out, or goes back to where it began.
-func (svc *Rewinds) carryOrTakeBack(ctx context.Context, r *project.Project, op *oplog.Op, how Spec) error {
-	err := svc.carryRewind(ctx, r, op, how)
+// applyOrRollBack carries a rewind out, or goes back to where it began.
+func (svc *Rewinds) applyOrRollBack(ctx context.Context, r *project.Project, op *oplog.Op, how Spec) error {
+	err := svc.applyRewind(ctx, r, op, how)
 	if err == nil {
 		return nil
 	}
@@ -137,7 +137,7 @@ func (svc *Rewinds) carryOrTakeBack(ctx context.Context, r *project.Project, op 
 	// Without a look at what it holds now it goes back all the same.
 	way := Spec{From: how.To, To: how.From, Undoes: err.Error()}
 	_ = svc.SaveFirst(ctx, r, &way)
-	if back := svc.carryRewind(ctx, r, op, way); back != nil && !isKept(back) {
+	if back := svc.applyRewind(ctx, r, op, way); back != nil && !isKept(back) {
 		return errors.Join(oplog.ErrUnsettled, err, back) // the journal still says what was begun
 	}
 	return err
@@ -193,7 +193,7 @@ func (svc *Rewinds) rewindRestored(ctx context.Context, r *project.Project, op *
 	if err := failpoint.Hit("rewind.amended"); err != nil {
 		return err
 	}
-	return svc.carryOrTakeBack(ctx, r, op, how)
+	return svc.applyOrRollBack(ctx, r, op, how)
 }
 
 // stowRewound puts a workspace back into the trash that came from there for a
@@ -299,8 +299,8 @@ func requireNoneUnderway(tx *journal.Tx, rec journal.Record) error {
 	return nil
 }
 
-// carryRewind does what the journal says, again if it was begun before.
-func (svc *Rewinds) carryRewind(ctx context.Context, r *project.Project, op *oplog.Op, how Spec) error {
+// applyRewind does what the journal says, again if it was begun before.
+func (svc *Rewinds) applyRewind(ctx context.Context, r *project.Project, op *oplog.Op, how Spec) error {
 	rec, err := svc.Journal.Record(ctx, how.To.Workspace)
 	if err != nil {
 		return err

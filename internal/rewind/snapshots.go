@@ -25,7 +25,7 @@ func snapshotRef(workspace, id croft.ID) string {
 
 // TakeSnapshot saves the state of a workspace.
 func (svc *Rewinds) TakeSnapshot(ctx context.Context, s project.Location, rec journal.Record, _ croft.SnapshotRequest) (*croft.Snapshot, error) {
-	saved, err := svc.save(ctx, s.Project, rec, "")
+	saved, err := svc.saveBefore(ctx, s.Project, rec, "")
 	if err == nil {
 		err = svc.Journal.Update(ctx, func(tx *journal.Tx) error { return svc.Note(tx, "snapshot", s.ID, rec) })
 	}
@@ -35,9 +35,9 @@ func (svc *Rewinds) TakeSnapshot(ctx context.Context, s project.Location, rec jo
 	return saved, nil
 }
 
-// save stores the state of a workspace and pins it. Before is a snapshot that
+// saveBefore stores the state of a workspace and pins it. Before is a snapshot that
 // is going to be restored over it, if there is one.
-func (svc *Rewinds) save(ctx context.Context, r *project.Project, rec journal.Record, before string) (*croft.Snapshot, error) {
+func (svc *Rewinds) saveBefore(ctx context.Context, r *project.Project, rec journal.Record, before string) (*croft.Snapshot, error) {
 	return svc.saveWith(ctx, r, rec, saving{before: before})
 }
 

@@ -35,7 +35,7 @@ func (svc *Rounds) seatBase(ctx context.Context, ses *journal.Session, dir strin
 	if err != nil {
 		return seatBase{}, err
 	}
-	if _, err := svc.ground(ctx, ses, s); err != nil {
+	if _, err := svc.findOrAddRepo(ctx, ses, s); err != nil {
 		return seatBase{}, err
 	}
 	out := seatBase{repo: s.ID}
@@ -54,7 +54,7 @@ func (svc *Rounds) seatBase(ctx context.Context, ses *journal.Session, dir strin
 	switch req.Carry {
 	case croft.CarryNothing:
 	case croft.CarryDirty:
-		if out.carried, err = svc.carry(ctx, s, st.OID); err != nil {
+		if out.carried, err = svc.commitProjectChanges(ctx, s, st.OID); err != nil {
 			return seatBase{}, err
 		}
 		if out.carried != "" {
@@ -70,10 +70,10 @@ func (svc *Rounds) seatBase(ctx context.Context, ses *journal.Session, dir strin
 // hang on it.
 func carryRef(oid string) string { return "refs/croft/carry/" + oid }
 
-// carry commits what is uncommitted in the project's own checkout, beside its
+// commitProjectChanges commits what is uncommitted in the project's own checkout, beside its
 // index and branch, on top of what is checked out. It returns nothing if there
 // is nothing.
-func (svc *Rounds) carry(ctx context.Context, s project.Location, base string) (string, error) {
+func (svc *Rounds) commitProjectChanges(ctx context.Context, s project.Location, base string) (string, error) {
 	_, head, err := s.Head(ctx)
 	if err != nil {
 		return "", err

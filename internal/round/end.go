@@ -25,8 +25,8 @@ func (svc *Rounds) EndRoundAs(ctx context.Context, round croft.ID, isForced bool
 		return nil, err
 	}
 	defer ses.release()
-	for i := range ses.Turns {
-		t := &ses.Turns[i]
+	for i := range ses.Rounds {
+		t := &ses.Rounds[i]
 		if t.ID != round {
 			continue
 		}
@@ -59,7 +59,7 @@ func (svc *Rounds) holdRound(ctx context.Context, round croft.ID) (heldSession, 
 		return heldSession{}, err
 	}
 	for _, ses := range list {
-		for _, t := range ses.Turns {
+		for _, t := range ses.Rounds {
 			if t.ID == round {
 				return svc.holdSession(ctx, ses.ID)
 			}
@@ -71,7 +71,7 @@ func (svc *Rounds) holdRound(ctx context.Context, round croft.ID) (heldSession, 
 // endRound ends a round as far as that is possible, and says what is left. All
 // its commits have the time at which its end was first asked for: when each
 // agent was attended to tells nothing about it.
-func (svc *Rounds) endRound(ctx context.Context, ses *journal.Session, t *journal.Turn) ([]croft.Kept, error) {
+func (svc *Rounds) endRound(ctx context.Context, ses *journal.Session, t *journal.Round) ([]croft.Kept, error) {
 	if t.Ended {
 		return nil, nil
 	}
@@ -85,16 +85,16 @@ func (svc *Rounds) endRound(ctx context.Context, ses *journal.Session, t *journa
 		return nil, err
 	}
 	var failed []croft.Kept
-	for _, i := range rand.Perm(len(t.Seats)) { // in no order that says anything
-		if t.Seats[i].Ended {
+	for _, i := range rand.Perm(len(t.Workspaces)) { // in no order that says anything
+		if t.Workspaces[i].Ended {
 			continue
 		}
-		err := svc.endSeat(ctx, ses, t, &t.Seats[i])
+		err := svc.endSeat(ctx, ses, t, &t.Workspaces[i])
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err != nil {
-			failed = append(failed, croft.Kept{Name: t.Seats[i].Agent, Reason: croft.AsError("round", explain.Error("round", t.Seats[i].Agent, err))})
+			failed = append(failed, croft.Kept{Name: t.Workspaces[i].Agent, Reason: croft.AsError("round", explain.Error("round", t.Workspaces[i].Agent, err))})
 		}
 	}
 	for i := range ses.Homes {
@@ -105,7 +105,7 @@ func (svc *Rounds) endRound(ctx context.Context, ses *journal.Session, t *journa
 	if err := failpoint.Hit("round.shared"); err != nil {
 		return nil, err
 	}
-	if err := svc.retain(ctx, ses, t); err != nil {
+	if err := svc.retainBranches(ctx, ses, t); err != nil {
 		return nil, err
 	}
 	t.Ended = len(failed) == 0
@@ -118,7 +118,7 @@ func (svc *Rounds) endRound(ctx context.Context, ses *journal.Session, t *journa
 }
 
 // endSeat ends one agent's part. Each step may have been done before.
-func (svc *Rounds) endSeat(ctx context.Context, ses *journal.Session, t *journal.Turn, seat *journal.Seat) error {
+func (svc *Rounds) endSeat(ctx context.Context, ses *journal.Session, t *journal.Round, seat *journal.RoundWorkspace) error {
 	r, err := svc.ByID(ctx, seat.Repo)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (svc *Rounds) endSeat(ctx context.Context, ses *journal.Session, t *journal
 
 // seatAway says of a checkout that was not found that its agent's part stays open:
 // it may hold work that is not committed.
-func seatAway(ses *journal.Session, t *journal.Turn, rec journal.Record, h checkout.Health) error {
+func seatAway(ses *journal.Session, t *journal.Round, rec journal.Record, h checkout.Health) error {
 	why := croft.AsError("round", project.Broken(rec, h))
 	again := fmt.Sprintf("croft round end --session %s --number %d", ses.ID, t.Number)
 	kept := "what is committed"
@@ -203,7 +203,7 @@ func (svc *Rounds) removeLeft(ctx context.Context, r *project.Project, rec journ
 // keepWork commits what is not committed and archives the scratch, and what is
 // held back. Of a directory that is gone nothing can be kept, and nothing that was
 // is let go.
-func (svc *Rounds) keepWork(ctx context.Context, ses *journal.Session, t *journal.Turn, rec journal.Record, r *project.Project, seat *journal.Seat) error {
+func (svc *Rounds) keepWork(ctx context.Context, ses *journal.Session, t *journal.Round, rec journal.Record, r *project.Project, seat *journal.RoundWorkspace) error {
 	_, held, err := svc.Commits.CommitAs(ctx, r, rec, work.CommitSpec{When: t.EndedAt, Large: work.CommitLarge})
 	if err != nil {
 		if svc.isLost(rec) {
@@ -242,16 +242,16 @@ func (svc *Rounds) endSession(ctx context.Context, ses *journal.Session) error {
 	if ses.State == croft.SessionEnded {
 		return svc.clearSession(ctx, ses)
 	}
-	for i := range ses.Turns {
-		if ses.Turns[i].Starting {
-			if err := svc.takeBackRound(ctx, ses, &ses.Turns[i]); err != nil {
+	for i := range ses.Rounds {
+		if ses.Rounds[i].Starting {
+			if err := svc.rollBackRound(ctx, ses, &ses.Rounds[i]); err != nil {
 				return err
 			}
 			break // there is one at most
 		}
 	}
-	for i := range ses.Turns {
-		failed, err := svc.endRound(ctx, ses, &ses.Turns[i])
+	for i := range ses.Rounds {
+		failed, err := svc.endRound(ctx, ses, &ses.Rounds[i])
 		if err != nil {
 			return err
 		}
@@ -282,8 +282,8 @@ func (svc *Rounds) clearSession(ctx context.Context, ses *journal.Session) error
 	if err := failpoint.Hit("session.removed"); err != nil {
 		return err
 	}
-	for _, t := range ses.Turns {
-		for _, seat := range t.Seats {
+	for _, t := range ses.Rounds {
+		for _, seat := range t.Workspaces {
 			if err := svc.dropBranch(ctx, seat.Repo, seat.Workspace); err != nil {
 				return err
 			}

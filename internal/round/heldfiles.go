@@ -27,7 +27,7 @@ func (svc *Rounds) heldOf(session croft.ID, round int, label string, repo croft.
 // only this user can read, and writes its names down before the checkout goes. It
 // may be called again; what an earlier call has found counts as well, because a
 // commit may have taken it out of the index since.
-func (svc *Rounds) archiveHeld(ctx context.Context, ses *journal.Session, t *journal.Turn, rec journal.Record, seat *journal.Seat, held []string) error {
+func (svc *Rounds) archiveHeld(ctx context.Context, ses *journal.Session, t *journal.Round, rec journal.Record, seat *journal.RoundWorkspace, held []string) error {
 	if len(held) == 0 {
 		return nil
 	}

@@ -17,8 +17,8 @@ import (
 // agent gets is drawn, so that its place in the request says nothing.
 func drawLabels(ses *journal.Session, req croft.RoundRequest) (map[string]string, error) {
 	holders := map[string]string{layout.Fold(presenter): presenter}
-	for _, t := range ses.Turns {
-		for _, seat := range t.Seats {
+	for _, t := range ses.Rounds {
+		for _, seat := range t.Workspaces {
 			holders[layout.Fold(seat.Label)] = seat.Agent
 		}
 	}

@@ -24,10 +24,10 @@ func (svc *Rounds) PresentWinner(ctx context.Context, req croft.PresentRequest) 
 		return nil, err
 	}
 	defer ses.release()
-	return svc.present(ctx, ses.Session, req)
+	return svc.presentRound(ctx, ses.Session, req)
 }
 
-func (svc *Rounds) present(ctx context.Context, ses *journal.Session, req croft.PresentRequest) (*croft.Workspace, error) {
+func (svc *Rounds) presentRound(ctx context.Context, ses *journal.Session, req croft.PresentRequest) (*croft.Workspace, error) {
 	g := ses.Repos[0]
 	if req.Repo != "" {
 		s, err := svc.LocateAs(ctx, req.Repo, project.KnownPlain)
@@ -71,7 +71,7 @@ func (svc *Rounds) present(ctx context.Context, ses *journal.Session, req croft.
 	if ses.State != croft.SessionOpen {
 		return nil, sessionOver(ses)
 	}
-	won, err := svc.winner(ctx, ses, g, req.Winner)
+	won, err := svc.findWinner(ctx, ses, g, req.Winner)
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +85,11 @@ type won struct {
 	tip, branch, carried string
 }
 
-// winner finds the last work of an agent in a repository. Its round has ended,
+// findWinner finds the last work of an agent in a repository. Its round has ended,
 // or its work is committed first.
-func (svc *Rounds) winner(ctx context.Context, ses *journal.Session, g journal.Ground, who string) (won, error) {
-	for _, t := range slices.Backward(ses.Turns) {
-		for _, seat := range t.Seats {
+func (svc *Rounds) findWinner(ctx context.Context, ses *journal.Session, g journal.SessionRepo, who string) (won, error) {
+	for _, t := range slices.Backward(ses.Rounds) {
+		for _, seat := range t.Workspaces {
 			if seat.Repo != g.ID || seat.Agent != who && string(seat.Workspace) != who && !svc.isAgents(ses, seat.Agent, who) {
 				continue
 			}
@@ -115,8 +115,8 @@ func (svc *Rounds) winner(ctx context.Context, ses *journal.Session, g journal.G
 // isAgents reports whether an ID is that of one of an agent's workspaces, in
 // whatever repository.
 func (svc *Rounds) isAgents(ses *journal.Session, agent, id string) bool {
-	for _, t := range ses.Turns {
-		for _, seat := range t.Seats {
+	for _, t := range ses.Rounds {
+		for _, seat := range t.Workspaces {
 			if string(seat.Workspace) == id {
 				return seat.Agent == agent
 			}
@@ -127,7 +127,7 @@ func (svc *Rounds) isAgents(ses *journal.Session, agent, id string) bool {
 
 // makeFinal makes the workspace. Its branch is called presenter, unless there is
 // such a branch: then it gets a suffix.
-func (svc *Rounds) makeFinal(ctx context.Context, ses *journal.Session, g journal.Ground, from won, req croft.CreateRequest, request string) (*croft.Workspace, error) {
+func (svc *Rounds) makeFinal(ctx context.Context, ses *journal.Session, g journal.SessionRepo, from won, req croft.CreateRequest, request string) (*croft.Workspace, error) {
 	home, err := svc.homeOf(ctx, ses, presenter, req.Home)
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (svc *Rounds) makeFinal(ctx context.Context, ses *journal.Session, g journa
 	return made, svc.keepFinal(ctx, ses, g, made, request)
 }
 
-func (svc *Rounds) createFinal(ctx context.Context, ses *journal.Session, g journal.Ground, from won, req croft.CreateRequest) (*croft.Workspace, error) {
+func (svc *Rounds) createFinal(ctx context.Context, ses *journal.Session, g journal.SessionRepo, from won, req croft.CreateRequest) (*croft.Workspace, error) {
 	if err := svc.saveSession(ctx, ses, nil); err != nil { // the home is known
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (svc *Rounds) createFinal(ctx context.Context, ses *journal.Session, g jour
 
 // madeFinal finds the workspace that an interrupted call has made. Another one
 // in the presenter's home has to go first.
-func (svc *Rounds) madeFinal(ctx context.Context, g journal.Ground, home, tip string) (*croft.Workspace, error) {
+func (svc *Rounds) madeFinal(ctx context.Context, g journal.SessionRepo, home, tip string) (*croft.Workspace, error) {
 	live, err := svc.Journal.Live(ctx, g.ID)
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (svc *Rounds) madeFinal(ctx context.Context, g journal.Ground, home, tip st
 	return nil, nil
 }
 
-func (svc *Rounds) keepFinal(ctx context.Context, ses *journal.Session, g journal.Ground, w *croft.Workspace, request string) error {
+func (svc *Rounds) keepFinal(ctx context.Context, ses *journal.Session, g journal.SessionRepo, w *croft.Workspace, request string) error {
 	ses.Finals = append(ses.Finals, journal.Final{Repo: g.ID, Request: request, Workspace: w.ID})
 	for i := range ses.Homes {
 		if ses.Homes[i].Agent == presenter {

@@ -11,8 +11,8 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// takeBackRound removes what a round that did not come about has made.
-func (svc *Rounds) takeBackRound(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
+// rollBackRound removes what a round that did not come about has made.
+func (svc *Rounds) rollBackRound(ctx context.Context, ses *journal.Session, t *journal.Round) error {
 	for _, g := range ses.Repos {
 		key, err := svc.Journal.FindKey(ctx, g.ID, "create", seatsKey(t, g.ID))
 		if errors.Is(err, journal.ErrNotFound) {
@@ -42,7 +42,7 @@ func (svc *Rounds) takeBackRound(ctx context.Context, ses *journal.Session, t *j
 			return err
 		}
 	}
-	ses.Turns = slices.DeleteFunc(ses.Turns, func(o journal.Turn) bool { return o.ID == t.ID })
+	ses.Rounds = slices.DeleteFunc(ses.Rounds, func(o journal.Round) bool { return o.ID == t.ID })
 	return svc.saveSession(ctx, ses, nil)
 }
 
@@ -55,7 +55,7 @@ func (svc *Rounds) RecoverRounds(ctx context.Context, repo croft.ID) error {
 		return err
 	}
 	for _, ses := range list {
-		isHere := func(g journal.Ground) bool { return g.ID == repo }
+		isHere := func(g journal.SessionRepo) bool { return g.ID == repo }
 		if repo != "" && ses.RepoID != repo && !slices.ContainsFunc(ses.Repos, isHere) {
 			continue
 		}
@@ -82,9 +82,9 @@ func (svc *Rounds) recoverRound(ctx context.Context, id croft.ID) error {
 	if err != nil {
 		return err
 	}
-	for i := range ses.Turns {
-		if ses.Turns[i].Starting {
-			return svc.takeBackRound(ctx, &ses, &ses.Turns[i])
+	for i := range ses.Rounds {
+		if ses.Rounds[i].Starting {
+			return svc.rollBackRound(ctx, &ses, &ses.Rounds[i])
 		}
 	}
 	if ses.Ending {

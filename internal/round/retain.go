@@ -11,21 +11,21 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// retain deletes the branches that the session's retention lets go, of the
+// retainBranches deletes the branches that the session's retention lets go, of the
 // agents for whom a round has just ended. An agent that is still at work keeps
 // the branch of its last round: that has its newest work.
-func (svc *Rounds) retain(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
-	keep, err := retained(ses.Retention)
+func (svc *Rounds) retainBranches(ctx context.Context, ses *journal.Session, t *journal.Round) error {
+	keep, err := retainedBranches(ses.Retention)
 	if err != nil || keep < 0 {
 		return err
 	}
-	for _, seat := range t.Seats {
+	for _, seat := range t.Workspaces {
 		if !seat.Ended {
 			continue
 		}
 		left := keep
-		for _, earlier := range slices.Backward(ses.Turns) {
-			for _, old := range earlier.Seats {
+		for _, earlier := range slices.Backward(ses.Rounds) {
+			for _, old := range earlier.Workspaces {
 				if old.Agent != seat.Agent || old.Repo != seat.Repo || !old.Ended {
 					continue
 				}

@@ -33,11 +33,11 @@ func (svc *Rounds) NewRound(ctx context.Context, req croft.RoundRequest) (*croft
 	return round, err
 }
 
-func (svc *Rounds) startRound(ctx context.Context, ses *journal.Session, req croft.RoundRequest) (*journal.Turn, error) {
+func (svc *Rounds) startRound(ctx context.Context, ses *journal.Session, req croft.RoundRequest) (*journal.Round, error) {
 	req.Session = ""
 	request := req
 	request.Number, request.Repos = 0, nil // how directories are spelled is no part of it
-	t := ses.Turn(req.Number)
+	t := ses.Round(req.Number)
 	switch {
 	case t != nil && t.Request != project.DigestOf(request):
 		return nil, project.KeyConflict(fmt.Sprintf("round %d", req.Number))
@@ -59,7 +59,7 @@ func (svc *Rounds) startRound(ctx context.Context, ses *journal.Session, req cro
 		return nil, err
 	}
 	if err := svc.makeSeats(ctx, ses, t); err != nil {
-		return nil, errors.Join(err, svc.takeBackRound(context.WithoutCancel(ctx), ses, t))
+		return nil, errors.Join(err, svc.rollBackRound(context.WithoutCancel(ctx), ses, t))
 	}
 	t.Starting = false
 	if err := svc.saveSession(ctx, ses, func(tx *journal.Tx) error {
@@ -74,7 +74,7 @@ func (svc *Rounds) startRound(ctx context.Context, ses *journal.Session, req cro
 }
 
 // settleRound shows the agents of a round what the others have made.
-func (svc *Rounds) settleRound(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
+func (svc *Rounds) settleRound(ctx context.Context, ses *journal.Session, t *journal.Round) error {
 	if t.Ended {
 		return nil
 	}
@@ -85,25 +85,25 @@ func sessionOver(ses *journal.Session) error {
 	return &croft.Error{Code: croft.SessionOver, Message: fmt.Sprintf("the session %s has ended", ses.ID), Hint: "croft session start"}
 }
 
-func (svc *Rounds) roundEvent(kind string, ses *journal.Session, t *journal.Turn) croft.Event {
+func (svc *Rounds) roundEvent(kind string, ses *journal.Session, t *journal.Round) croft.Event {
 	return croft.Event{Time: svc.Now(), Kind: kind, Repo: ses.RepoID, Data: eventData("round", string(t.ID))}
 }
 
 // planRound draws everything that a round leaves to chance, and adds the round
 // to the session. Nothing is made yet.
-func (svc *Rounds) planRound(ctx context.Context, ses *journal.Session, req croft.RoundRequest) (*journal.Turn, error) {
+func (svc *Rounds) planRound(ctx context.Context, ses *journal.Session, req croft.RoundRequest) (*journal.Round, error) {
 	if err := checkRound(req); err != nil {
 		return nil, err
 	}
 	number := req.Number
-	for _, t := range ses.Turns {
+	for _, t := range ses.Rounds {
 		if req.Number == 0 {
 			number = max(number, t.Number)
 		}
 		if t.Ended {
 			continue
 		}
-		for _, seat := range t.Seats {
+		for _, seat := range t.Workspaces {
 			if slices.Contains(req.Agents, seat.Agent) && !seat.Ended {
 				return nil, &croft.Error{
 					Code: croft.RoundBusy, Workspace: seat.Agent, Message: fmt.Sprintf("round %d is still open for %s", t.Number, seat.Agent),
@@ -115,7 +115,7 @@ func (svc *Rounds) planRound(ctx context.Context, ses *journal.Session, req crof
 	if req.Number == 0 {
 		number++
 	}
-	t := journal.Turn{ID: project.NewID(), Number: number, Starting: true, StartedAt: svc.Now().Truncate(time.Second)}
+	t := journal.Round{ID: project.NewID(), Number: number, Starting: true, StartedAt: svc.Now().Truncate(time.Second)}
 	repos := req.Repos
 	if len(repos) == 0 {
 		for _, g := range ses.Repos {
@@ -144,13 +144,13 @@ func (svc *Rounds) planRound(ctx context.Context, ses *journal.Session, req crof
 			return nil, err
 		}
 		for _, b := range bases {
-			t.Seats = append(t.Seats, journal.Seat{
+			t.Workspaces = append(t.Workspaces, journal.RoundWorkspace{
 				Agent: agent, Label: labels[agent], Repo: b.repo, Home: home, Base: b.base, BaseRef: b.ref, Carried: b.carried, Branch: req.Branches[agent], Mode: req.Mode,
 			})
 		}
 	}
-	ses.Turns = append(ses.Turns, t)
-	return &ses.Turns[len(ses.Turns)-1], nil
+	ses.Rounds = append(ses.Rounds, t)
+	return &ses.Rounds[len(ses.Rounds)-1], nil
 }
 
 func checkRound(req croft.RoundRequest) error {
@@ -178,12 +178,12 @@ func checkRound(req croft.RoundRequest) error {
 
 // makeSeats makes the workspaces of a round, repository by repository. What was
 // made before it was interrupted is found again by its key.
-func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
+func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journal.Round) error {
 	for _, g := range ses.Repos {
 		req := croft.CreateAllRequest{Key: seatsKey(t, g.ID), Repo: g.Path}
 		var at []int
 		var seats []workspace.RoundSpec
-		for i, s := range t.Seats {
+		for i, s := range t.Workspaces {
 			if s.Repo != g.ID {
 				continue
 			}
@@ -210,8 +210,8 @@ func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journ
 		}
 		for k, w := range made {
 			for _, i := range at {
-				if t.Seats[i].Agent == w.Agent {
-					t.Seats[i].Workspace = made[k].ID
+				if t.Workspaces[i].Agent == w.Agent {
+					t.Workspaces[i].Workspace = made[k].ID
 				}
 			}
 		}
@@ -230,8 +230,8 @@ func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journ
 // showBranches shows an agent that has a git directory of its own the branches
 // of the others, and those of earlier rounds that are still there: in a worktree
 // they are seen anyway.
-func (svc *Rounds) showBranches(ctx context.Context, ses *journal.Session, t *journal.Turn) error {
-	for _, seat := range t.Seats {
+func (svc *Rounds) showBranches(ctx context.Context, ses *journal.Session, t *journal.Round) error {
+	for _, seat := range t.Workspaces {
 		rec, err := svc.Journal.Record(ctx, seat.Workspace)
 		if errors.Is(err, journal.ErrNotFound) {
 			continue
@@ -281,13 +281,13 @@ func (svc *Rounds) showBranches(ctx context.Context, ses *journal.Session, t *jo
 
 // seatsKey is the key under which the workspaces of a round are made in one
 // repository.
-func seatsKey(t *journal.Turn, repo croft.ID) string {
+func seatsKey(t *journal.Round, repo croft.ID) string {
 	return "round-" + string(t.ID) + "-" + string(repo)
 }
 
 // nameSeats gives workspaces the names of their agents, where nobody else in
 // the repository has them.
-func (svc *Rounds) nameSeats(ctx context.Context, g journal.Ground, parts []croft.CreateRequest, key string) error {
+func (svc *Rounds) nameSeats(ctx context.Context, g journal.SessionRepo, parts []croft.CreateRequest, key string) error {
 	for i := range parts {
 		name := parts[i].Agent
 		rec, err := svc.Journal.LiveByName(ctx, g.ID, name)
@@ -323,12 +323,12 @@ func (svc *Rounds) madeWith(ctx context.Context, repo croft.ID, key string, id c
 }
 
 // shownRound is a round as callers see it.
-func (svc *Rounds) shownRound(ctx context.Context, ses *journal.Session, t *journal.Turn) (*croft.Round, error) {
+func (svc *Rounds) shownRound(ctx context.Context, ses *journal.Session, t *journal.Round) (*croft.Round, error) {
 	out := &croft.Round{ID: t.ID, Session: ses.ID, Number: t.Number, State: croft.RoundOpen, StartedAt: t.StartedAt}
 	if t.Ended {
 		out.State, out.EndedAt = croft.RoundEnded, t.EndedAt
 	}
-	for _, seat := range t.Seats {
+	for _, seat := range t.Workspaces {
 		if len(seat.HeldBack) > 0 {
 			out.HeldBack = append(out.HeldBack, croft.HeldBack{
 				Workspace: seat.Workspace, Agent: seat.Agent, Label: seat.Label, Paths: seat.HeldBack, Archive: seat.HeldIn,

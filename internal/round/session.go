@@ -122,35 +122,35 @@ func (svc *Rounds) groundSession(ctx context.Context, ses *journal.Session) erro
 	if err != nil {
 		return err
 	}
-	_, err = svc.ground(ctx, ses, s)
+	_, err = svc.findOrAddRepo(ctx, ses, s)
 	if err != nil {
 		return err
 	}
 	return svc.saveSession(ctx, ses, nil)
 }
 
-// ground finds a repository among those of a session, or adds it.
-func (svc *Rounds) ground(ctx context.Context, ses *journal.Session, s project.Location) (*journal.Ground, error) {
+// findOrAddRepo finds a repository among those of a session, or adds it.
+func (svc *Rounds) findOrAddRepo(ctx context.Context, ses *journal.Session, s project.Location) (*journal.SessionRepo, error) {
 	for i := range ses.Repos {
 		if ses.Repos[i].ID == s.ID {
-			return &ses.Repos[i], aim(ctx, &ses.Repos[i], s)
+			return &ses.Repos[i], noteTarget(ctx, &ses.Repos[i], s)
 		}
 	}
-	g := journal.Ground{ID: s.ID, Path: s.Path, Place: s.Name()}
-	taken := func(o journal.Ground) bool { return layout.Fold(o.Place) == layout.Fold(g.Place) }
+	g := journal.SessionRepo{ID: s.ID, Path: s.Path, Place: s.Name()}
+	taken := func(o journal.SessionRepo) bool { return layout.Fold(o.Place) == layout.Fold(g.Place) }
 	for n := 2; slices.ContainsFunc(ses.Repos, taken); n++ {
 		g.Place = fmt.Sprintf("%s-%d", s.Name(), n)
 	}
-	if err := aim(ctx, &g, s); err != nil {
+	if err := noteTarget(ctx, &g, s); err != nil {
 		return nil, err
 	}
 	ses.Repos = append(ses.Repos, g)
 	return &ses.Repos[len(ses.Repos)-1], nil
 }
 
-// aim notes the branch that results go to, once there is one: a directory
+// noteTarget notes the branch that results go to, once there is one: a directory
 // without git has none before its first checkout is made.
-func aim(ctx context.Context, g *journal.Ground, s project.Location) (err error) {
+func noteTarget(ctx context.Context, g *journal.SessionRepo, s project.Location) (err error) {
 	if g.Target == "" && s.Git != nil {
 		g.Target, _, err = s.Head(ctx)
 	}
@@ -175,7 +175,7 @@ func checkSession(req croft.SessionRequest) error {
 	if !l.UsesHome() {
 		return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("the layout %q is not one for rounds", req.Layout), Hint: "croft session start --layout rounds"}
 	}
-	if _, err := retained(req.Retention); err != nil {
+	if _, err := retainedBranches(req.Retention); err != nil {
 		return err
 	}
 	if req.Context != croft.ContextRepo && req.Context != croft.ContextNone {
@@ -184,8 +184,8 @@ func checkSession(req croft.SessionRequest) error {
 	return nil
 }
 
-// retained is how many branches of an agent stay; -1 means all.
-func retained(r croft.Retention) (int, error) {
+// retainedBranches is how many branches of an agent stay; -1 means all.
+func retainedBranches(r croft.Retention) (int, error) {
 	switch r {
 	case croft.RetainOne, "":
 		return 1, nil
@@ -326,7 +326,7 @@ func shownSession(ses *journal.Session) *croft.Session {
 			out.Agents = append(out.Agents, croft.Agent{Name: h.Agent, Home: h.Path})
 		}
 	}
-	for _, t := range ses.Turns {
+	for _, t := range ses.Rounds {
 		if t.Starting {
 			continue
 		}

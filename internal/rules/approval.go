@@ -83,11 +83,11 @@ func (svc *Rules) isInside(ctx context.Context) bool {
 
 // namesHash reports whether the environment approves these commands by name.
 func (svc *Rules) namesHash(hash string) bool {
-	return hash != "" && slices.Contains(strings.Split(svc.variable(TrustVariable), ","), hash)
+	return hash != "" && slices.Contains(strings.Split(svc.environmentVariable(TrustVariable), ","), hash)
 }
 
-// variable looks a variable of the engine's environment up.
-func (svc *Rules) variable(name string) string {
+// environmentVariable looks a variable of the engine's environment up.
+func (svc *Rules) environmentVariable(name string) string {
 	value := ""
 	for _, kv := range svc.Environ {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {

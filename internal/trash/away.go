@@ -107,7 +107,7 @@ func (svc *Trash) locateStowed(ctx context.Context, r *project.Project, rec *jou
 			Details: rec.Trash.Dir, Hint: "bring it back; or, for what git has of it: croft restore --commits " + string(rec.Workspace.ID),
 		}
 	}
-	svc.reduce(r, rec.Trash)
+	svc.recordDirectoryGone(r, rec.Trash)
 	return svc.SaveRecord(ctx, rec, nil)
 }
 

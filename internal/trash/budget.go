@@ -60,7 +60,7 @@ func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCRes
 	t.fail("", svc.sweepWork(ctx, r, all))
 	t.fail("", r.Git.SweepPeeks())
 	t.fail("", svc.SweepLedgers(ctx, r))
-	for _, step := range []func(context.Context) error{t.look, t.stripDue, t.expire, t.shrink} {
+	for _, step := range []func(context.Context) error{t.surveyAll, t.stripDue, t.expire, t.shrink} {
 		if err := step(ctx); err != nil || ctx.Err() != nil {
 			return errors.Join(append(t.errs, err, ctx.Err())...)
 		}
@@ -107,8 +107,8 @@ func (t *tidying) failed(ctx context.Context, it *trashItem, err error) bool {
 	return t.fail(it.rec.Workspace.Name, err)
 }
 
-// look finds out what there is.
-func (t *tidying) look(ctx context.Context) error {
+// surveyAll finds out what there is.
+func (t *tidying) surveyAll(ctx context.Context) error {
 	records, err := t.Records(ctx, t.r)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (t *tidying) look(ctx context.Context) error {
 		}
 		if it.wasThere = it.hasDir() && fsx.IsThere(rec.Trash.Dir); it.wasThere {
 			if err = project.CheckStowed(rec); err == nil {
-				it.survey, err = t.judge(ctx, t.r, rec)
+				it.survey, err = t.judgeDirectory(ctx, t.r, rec)
 			}
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -155,7 +155,7 @@ func (t *tidying) strip(ctx context.Context, it *trashItem) {
 	if it.hasFailed || len(it.Regenerable) == 0 || ctx.Err() != nil {
 		return
 	}
-	if it.hasFailed = t.failed(ctx, it, t.Trash.strip(ctx, t.r, it)); !it.hasFailed {
+	if it.hasFailed = t.failed(ctx, it, t.Trash.deleteRegenerable(ctx, t.r, it)); !it.hasFailed {
 		t.res.Stripped = append(t.res.Stripped, it.rec.Workspace.ID)
 	}
 }
@@ -168,11 +168,11 @@ func (t *tidying) expire(ctx context.Context) error {
 		switch {
 		case it.hasFailed || ctx.Err() != nil:
 		case it.hasDir() && !fsx.IsThere(trash.Dir): // it was deleted, by hand or by somebody who was killed then
-			t.drop(ctx, it)
+			t.purgeItem(ctx, it)
 		case trash.ExpiresAt.After(t.now.Add(notice)):
 		case trash.ExpiresAt.After(t.now) && (trash.PurgeWhy == string(croft.TrashOverBudget) || it.isFinished()):
 		case it.isFinished():
-			t.drop(ctx, it)
+			t.purgeItem(ctx, it)
 		default:
 			t.dropAnnounced(ctx, it, purgeTime(t.now, trash.ExpiresAt, notice), croft.TrashExpired)
 		}
@@ -180,18 +180,18 @@ func (t *tidying) expire(ctx context.Context) error {
 	return nil
 }
 
-// drop lets go of what is left of an item, or of its directory.
-func (t *tidying) drop(ctx context.Context, it *trashItem) {
+// purgeItem lets go of what is left of an item, or of its directory.
+func (t *tidying) purgeItem(ctx context.Context, it *trashItem) {
 	all, dir, final := it.amount, it.rec.Trash.Dir, it.isFinished()
 	var err error
 	isUnseen := dir != "" && !fsx.IsThere(filepath.Join(dir, "tree"))
 	if dir == "" {
 		final = true
-		err = t.purge(ctx, t.r, it)
+		err = t.purgeRecord(ctx, t.r, it)
 	} else {
 		t.strip(ctx, it)
 		all = it.amount
-		err = t.Trash.drop(ctx, t.r, it)
+		err = t.Trash.deleteDirectory(ctx, t.r, it)
 	}
 	if stays, ok := errors.AsType[unkept](err); ok {
 		it.hasFailed = true
@@ -220,13 +220,13 @@ func (t *tidying) dropAnnounced(ctx context.Context, it *trashItem, at time.Time
 	announced := it.rec.Trash.PurgeAt
 	switch {
 	case !announced.IsZero() && !announced.After(t.now):
-		t.drop(ctx, it)
+		t.purgeItem(ctx, it)
 	case announced.IsZero() || at.Before(announced) && at.After(t.now):
-		a, err := t.announce(ctx, t.r, it, at, why)
+		a, err := t.announceDeletion(ctx, t.r, it, at, why)
 		if it.hasFailed = t.failed(ctx, it, err); !it.hasFailed {
 			t.res.Announced = append(t.res.Announced, a)
 			if !at.After(t.now) { // who wants no notice
-				t.drop(ctx, it)
+				t.purgeItem(ctx, it)
 			}
 		}
 	}
@@ -240,7 +240,7 @@ func (t *tidying) shrink(ctx context.Context) error {
 		func(it *trashItem) { t.strip(ctx, it) },
 		func(it *trashItem) {
 			if it.isFinished() {
-				t.drop(ctx, it)
+				t.purgeItem(ctx, it)
 			}
 		},
 	}
@@ -261,7 +261,7 @@ func (t *tidying) shrink(ctx context.Context) error {
 			t.dropAnnounced(ctx, it, at, croft.TrashOverBudget)
 			held.subtract(size)
 		case it.rec.Trash.PurgeWhy == string(croft.TrashOverBudget):
-			it.hasFailed = t.failed(ctx, it, t.withdraw(ctx, t.r, it))
+			it.hasFailed = t.failed(ctx, it, t.withdrawAnnouncement(ctx, t.r, it))
 		}
 	}
 	return nil

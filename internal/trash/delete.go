@@ -28,9 +28,9 @@ type deletion struct {
 	began time.Time
 }
 
-// doom notes that an entry of a directory is going to be deleted, and renames it
+// renameToDelete notes that an entry of a directory is going to be deleted, and renames it
 // to a name beside the directory of the trash that it was in, or is.
-func doom(r *project.Project, from *fsx.Dir, name string, want fsx.Identity, trash *fsx.Dir, id string) (string, error) {
+func renameToDelete(r *project.Project, from *fsx.Dir, name string, want fsx.Identity, trash *fsx.Dir, id string) (string, error) {
 	away := id + "." + string(project.NewID()) + deletingSuffix
 	if err := r.DeletingLedger().Put(away, fsx.Made{Path: filepath.Join(trash.Path(), away), Identity: want}); err != nil {
 		return "", err
@@ -54,7 +54,7 @@ func deleteAway(ctx context.Context, r *project.Project, name string) error {
 	if err == nil {
 		defer trash.Close()
 		d := &deletion{ctx: ctx, began: time.Now()}
-		err = trash.RemoveTree(filepath.Base(doomed.Path), doomed.Identity, d.rest)
+		err = trash.RemoveTree(filepath.Base(doomed.Path), doomed.Identity, d.pauseAfterPortion)
 	}
 	switch {
 	case errors.Is(err, os.ErrNotExist): // it is gone, or was never renamed
@@ -69,8 +69,8 @@ func deleteAway(ctx context.Context, r *project.Project, name string) error {
 	return err
 }
 
-// rest pauses after every portion.
-func (d *deletion) rest() error {
+// pauseAfterPortion pauses after every portion.
+func (d *deletion) pauseAfterPortion() error {
 	if err := failpoint.Hit("trash.deleted"); err != nil {
 		return err
 	}

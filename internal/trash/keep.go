@@ -141,7 +141,7 @@ func (svc *Trash) mendStowed(ctx context.Context, r *project.Project, rec journa
 	if info, err := os.Lstat(filepath.Join(rec.Trash.Dir, "tree")); err != nil || !info.IsDir() {
 		return nil // it was gone, or a link lay in its place
 	}
-	p, err := svc.peek(ctx, r, rec)
+	p, err := svc.openTrashed(ctx, r, rec)
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func (svc *Trash) stowAgain(ctx context.Context, r *project.Project, rec journal
 	if err := svc.archiveAgain(ctx, r, rec, tree); err != nil {
 		return err
 	}
-	if err := svc.vacate(r, rec, tree, how); err != nil {
+	if err := svc.removeRestored(r, rec, tree, how); err != nil {
 		return err
 	}
 	err := errors.Join(project.DropRef(ctx, r, project.BaseRef(rec.Workspace.ID)), project.DropRef(ctx, r, project.HeldRef(rec.Workspace.ID)))
@@ -166,9 +166,9 @@ func (svc *Trash) archiveAgain(ctx context.Context, r *project.Project, rec jour
 	return fsx.SyncAll(unsynced...)
 }
 
-// vacate takes away what a restoration brought or made. What lay at the path
+// removeRestored takes away what a restoration brought or made. What lay at the path
 // before stays there.
-func (svc *Trash) vacate(r *project.Project, rec journal.Record, tree *git.Worktree, how restoration) error {
+func (svc *Trash) removeRestored(r *project.Project, rec journal.Record, tree *git.Worktree, how restoration) error {
 	spec, dir := project.SpecOf(rec), rec.Trash.Dir
 	now, err := fsx.IdentityOf(rec.Workspace.Path)
 	isThere := err == nil

@@ -21,9 +21,9 @@ import (
 // mostStripped bounds the list of directories that a record names.
 const mostStripped = 100
 
-// strip deletes the directories of a removed workspace that can be made again.
+// deleteRegenerable deletes the directories of a removed workspace that can be made again.
 // They are written down first: one that is there nevertheless is found again.
-func (svc *Trash) strip(ctx context.Context, r *project.Project, it *trashItem) error {
+func (svc *Trash) deleteRegenerable(ctx context.Context, r *project.Project, it *trashItem) error {
 	if len(it.Regenerable) == 0 {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (svc *Trash) strip(ctx context.Context, r *project.Project, it *trashItem) 
 	if err != nil {
 		return err
 	}
-	svc.remember(it.rec.Workspace.ID, it.survey)
+	svc.writeSurvey(it.rec.Workspace.ID, it.survey)
 	for _, name := range away {
 		if err := deleteAway(ctx, r, name); err != nil {
 			return err
@@ -127,12 +127,12 @@ func movePart(r *project.Project, tree *fsx.Dir, path string, trash *fsx.Dir, id
 		return "", err
 	}
 	defer parent.Close()
-	return doom(r, parent, filepath.Base(filepath.FromSlash(path)), want, trash, id)
+	return renameToDelete(r, parent, filepath.Base(filepath.FromSlash(path)), want, trash, id)
 }
 
-// drop deletes the directory of a removed workspace. Work that is not in its
+// deleteDirectory deletes the directory of a removed workspace. Work that is not in its
 // target can still be restored afterwards; the rest cannot.
-func (svc *Trash) drop(ctx context.Context, r *project.Project, it *trashItem) error {
+func (svc *Trash) deleteDirectory(ctx context.Context, r *project.Project, it *trashItem) error {
 	dir, work, away := it.rec.Trash.Dir, "", ""
 	isThere := fsx.IsThere(dir)
 	if isThere != it.wasThere {
@@ -145,7 +145,7 @@ func (svc *Trash) drop(ctx context.Context, r *project.Project, it *trashItem) e
 		if err := svc.mendStowed(ctx, r, it.rec); err != nil { // what was committed may be whole in the files alone
 			return stowedLacks(it.rec, orVanished(it.rec, err))
 		}
-		now, err := svc.examine(ctx, r, it.rec) // somebody may have written there after all
+		now, err := svc.judgeAnew(ctx, r, it.rec) // somebody may have written there after all
 		if err != nil {
 			return err
 		}
@@ -180,10 +180,10 @@ func (svc *Trash) drop(ctx context.Context, r *project.Project, it *trashItem) e
 	}
 	err := svc.changeTrash(ctx, r, &it.rec, event, func(ctx context.Context, t *journal.Trash) error {
 		var err error
-		if away, err = svc.leave(ctx, r, it, work, isThere); err != nil {
+		if away, err = svc.pinAndRename(ctx, r, it, work, isThere); err != nil {
 			return err
 		}
-		svc.reduce(r, t)
+		svc.recordDirectoryGone(r, t)
 		t.Purged = it.isFinished()
 		return nil
 	})
@@ -204,17 +204,17 @@ func (svc *Trash) isOffBranch(ctx context.Context, r *project.Project, rec journ
 	return err == nil && head != rec.Trash.Tip
 }
 
-// reduce says of a removed workspace that its directory went.
-func (svc *Trash) reduce(r *project.Project, t *journal.Trash) {
+// recordDirectoryGone says of a removed workspace that its directory went.
+func (svc *Trash) recordDirectoryGone(r *project.Project, t *journal.Trash) {
 	t.Dir, t.Identity, t.Within, t.PurgeAt, t.PurgeWhy, t.Stays = "", "", "", time.Time{}, "", ""
 	t.ExpiresAt = svc.Now().Add(time.Duration(r.Config.Trash.SavedFor))
 }
 
-// leave pins a snapshot and renames the directory away. Who is killed after
+// pinAndRename pins a snapshot and renames the directory away. Who is killed after
 // that leaves a record that names a directory which is gone; then the snapshot
 // and the commits count. One that was there, or was not, when what is in it was
 // saved still has to be, or not to be.
-func (svc *Trash) leave(ctx context.Context, r *project.Project, it *trashItem, work string, isThere bool) (away string, err error) {
+func (svc *Trash) pinAndRename(ctx context.Context, r *project.Project, it *trashItem, work string, isThere bool) (away string, err error) {
 	dir, ref := it.rec.Trash.Dir, project.ArchiveWorkRef(it.rec.Workspace.ID)
 	if isThere != fsx.IsThere(dir) {
 		return "", vanishedStowed(it.rec)
@@ -232,7 +232,7 @@ func (svc *Trash) leave(ctx context.Context, r *project.Project, it *trashItem, 
 		return "", err
 	}
 	if isThere {
-		if away, err = doomStowed(r, it.rec); err != nil {
+		if away, err = renameTrashedToDelete(r, it.rec); err != nil {
 			return "", orVanished(it.rec, errors.Join(err, r.DeletedLedger().Drop(string(it.rec.Workspace.ID))))
 		}
 	}
@@ -242,19 +242,19 @@ func (svc *Trash) leave(ctx context.Context, r *project.Project, it *trashItem, 
 	return away, failpoint.Hit("trash.renamed")
 }
 
-// doomStowed renames the directory of a removed workspace away.
-func doomStowed(r *project.Project, rec journal.Record) (string, error) {
+// renameTrashedToDelete renames the directory of a removed workspace away.
+func renameTrashedToDelete(r *project.Project, rec journal.Record) (string, error) {
 	trash, err := fsx.OpenDir(filepath.Dir(rec.Trash.Dir))
 	if err != nil {
 		return "", err
 	}
 	defer trash.Close()
-	return doom(r, trash, filepath.Base(rec.Trash.Dir), fsx.Identity(rec.Trash.Identity), trash, string(rec.Workspace.ID))
+	return renameToDelete(r, trash, filepath.Base(rec.Trash.Dir), fsx.Identity(rec.Trash.Identity), trash, string(rec.Workspace.ID))
 }
 
 // saveStowed takes a snapshot of a directory in the trash. It is not pinned yet.
 func (svc *Trash) saveStowed(ctx context.Context, r *project.Project, rec journal.Record) (string, error) {
-	p, err := svc.peek(ctx, r, rec)
+	p, err := svc.openTrashed(ctx, r, rec)
 	if err != nil {
 		return "", err
 	}
@@ -272,9 +272,9 @@ func (svc *Trash) saveStowed(ctx context.Context, r *project.Project, rec journa
 	return saved.Commit, err
 }
 
-// purge lets go of a removed workspace whose directory went before. Its commits
+// purgeRecord lets go of a removed workspace whose directory went before. Its commits
 // stay archived; the snapshot goes.
-func (svc *Trash) purge(ctx context.Context, r *project.Project, it *trashItem) error {
+func (svc *Trash) purgeRecord(ctx context.Context, r *project.Project, it *trashItem) error {
 	err := svc.changeTrash(ctx, r, &it.rec, croft.EventTrashPurged, func(_ context.Context, t *journal.Trash) error {
 		t.Purged, t.PurgeAt, t.PurgeWhy = true, time.Time{}, ""
 		return nil
@@ -297,8 +297,8 @@ func (svc *Trash) forgetWork(ctx context.Context, r *project.Project, id croft.I
 	return svc.Unpin(ctx, r, project.ArchiveWorkRef(id))
 }
 
-// announce says that work is going to be deleted.
-func (svc *Trash) announce(ctx context.Context, r *project.Project, it *trashItem, at time.Time, why croft.TrashReason) (croft.Announcement, error) {
+// announceDeletion says that work is going to be deleted.
+func (svc *Trash) announceDeletion(ctx context.Context, r *project.Project, it *trashItem, at time.Time, why croft.TrashReason) (croft.Announcement, error) {
 	a := croft.Announcement{
 		ID: it.rec.Workspace.ID, Name: it.rec.Workspace.Name, Left: svc.WhatIsLeft(ctx, r, it.rec), At: at, Reason: why,
 	}
@@ -309,8 +309,8 @@ func (svc *Trash) announce(ctx context.Context, r *project.Project, it *trashIte
 	return a, err
 }
 
-// withdraw takes an announcement back.
-func (svc *Trash) withdraw(ctx context.Context, r *project.Project, it *trashItem) error {
+// withdrawAnnouncement takes an announcement back.
+func (svc *Trash) withdrawAnnouncement(ctx context.Context, r *project.Project, it *trashItem) error {
 	return svc.changeTrash(ctx, r, &it.rec, "", func(_ context.Context, t *journal.Trash) error {
 		t.PurgeAt, t.PurgeWhy = time.Time{}, ""
 		return nil

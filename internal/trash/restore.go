@@ -50,12 +50,12 @@ func (svc *Trash) RestoreOne(ctx context.Context, r *project.Project, rec journa
 	if err := failpoint.Hit("restore.journalled"); err != nil {
 		return op.Failed(ctx, err)
 	}
-	return svc.carryRestoration(ctx, r, op, rec, mode)
+	return svc.applyRestoration(ctx, r, op, rec, mode)
 }
 
-// carryRestoration does what the journal says. Every step may have been done
+// applyRestoration does what the journal says. Every step may have been done
 // before, by a process that died.
-func (svc *Trash) carryRestoration(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, mode croft.RestoreMode) error {
+func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, mode croft.RestoreMode) error {
 	l, err := r.Lock(ctx)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (svc *Trash) carryRestoration(ctx context.Context, r *project.Project, op *
 	how.before, _ = fsx.IdentityOf(rec.Workspace.Path)
 	_, err = r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
 	how.madeBranch = errors.Is(err, git.ErrNoRef) || begun && rec.Trash.BranchGone
-	if err = svc.vacant(ctx, r, rec); err == nil {
+	if err = svc.requireVacant(ctx, r, rec); err == nil {
 		begun = true
 		err = svc.bringBack(ctx, r, op, &rec)
 	}
@@ -109,8 +109,8 @@ func (svc *Trash) carryRestoration(ctx context.Context, r *project.Project, op *
 	return err
 }
 
-// vacant says what occupies the place of a workspace that is to come back.
-func (svc *Trash) vacant(ctx context.Context, r *project.Project, rec journal.Record) error {
+// requireVacant says what occupies the place of a workspace that is to come back.
+func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec journal.Record) error {
 	w := rec.Workspace
 	if other, err := svc.Journal.LiveByName(ctx, r.ID, w.Name); err == nil {
 		return &croft.Error{
@@ -250,7 +250,7 @@ func (svc *Trash) RecoverRestore(ctx context.Context, r *project.Project, op *op
 			return op.Undone(ctx, "the repository is gone")
 		}
 		r.Git.DropRemains(op.StartedAt, project.BaseRef(id), project.HeldRef(id), project.ArchiveRef(id), project.ArchiveBranchRef(id), project.ArchiveStateRef(id), project.ArchiveOwnRef(id), project.ArchiveWorkRef(id), "refs/heads/"+rec.Workspace.Branch)
-		err = svc.carryRestoration(ctx, r, op, rec, croft.RestoreWhole)
+		err = svc.applyRestoration(ctx, r, op, rec, croft.RestoreWhole)
 		if _, typed := errors.AsType[*croft.Error](err); err != nil && !typed {
 			return err
 		}

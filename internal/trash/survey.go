@@ -56,8 +56,8 @@ func (svc *Trash) SurveyFile(id croft.ID) string {
 	return filepath.Join(svc.Settings.Config().StateDir, "trash", string(id)+".json")
 }
 
-// surveyed reads what was found out before.
-func (svc *Trash) surveyed(rec journal.Record) (survey, bool) {
+// readSurvey reads what was found out before.
+func (svc *Trash) readSurvey(rec journal.Record) (survey, bool) {
 	var s survey
 	b, err := os.ReadFile(svc.SurveyFile(rec.Workspace.ID))
 	if err != nil || json.Unmarshal(b, &s) != nil || !s.RemovedAt.Equal(rec.Trash.RemovedAt) {
@@ -66,8 +66,8 @@ func (svc *Trash) surveyed(rec journal.Record) (survey, bool) {
 	return s, true
 }
 
-// remember keeps what was found out. That it cannot be kept is no failure.
-func (svc *Trash) remember(id croft.ID, s survey) {
+// writeSurvey keeps what was found out. That it cannot be kept is no failure.
+func (svc *Trash) writeSurvey(id croft.ID, s survey) {
 	file := svc.SurveyFile(id)
 	b, err := json.Marshal(s)
 	if err != nil || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
@@ -79,30 +79,30 @@ func (svc *Trash) remember(id croft.ID, s survey) {
 	}
 }
 
-// measure says how much a directory in the trash holds.
-func (svc *Trash) measure(ctx context.Context, rec journal.Record) (survey, error) {
-	if s, ok := svc.surveyed(rec); ok {
+// measureDirectory says how much a directory in the trash holds.
+func (svc *Trash) measureDirectory(ctx context.Context, rec journal.Record) (survey, error) {
+	if s, ok := svc.readSurvey(rec); ok {
 		return s, nil
 	}
 	s := survey{RemovedAt: rec.Trash.RemovedAt}
 	err := s.walk(ctx, rec.Trash.Dir, func(string) bool { return false })
 	if err == nil {
-		svc.remember(rec.Workspace.ID, s)
+		svc.writeSurvey(rec.Workspace.ID, s)
 	}
 	return s, err
 }
 
-// judge finds out what there is to know about a directory in the trash before
+// judgeDirectory finds out what there is to know about a directory in the trash before
 // something of it is deleted.
-func (svc *Trash) judge(ctx context.Context, r *project.Project, rec journal.Record) (survey, error) {
-	if s, ok := svc.surveyed(rec); ok && s.IsJudged && slices.Equal(s.Patterns, r.Config.Trash.Regenerable) {
+func (svc *Trash) judgeDirectory(ctx context.Context, r *project.Project, rec journal.Record) (survey, error) {
+	if s, ok := svc.readSurvey(rec); ok && s.IsJudged && slices.Equal(s.Patterns, r.Config.Trash.Regenerable) {
 		return s, nil
 	}
-	return svc.examine(ctx, r, rec)
+	return svc.judgeAnew(ctx, r, rec)
 }
 
-// examine is judge without regard to what was found out before.
-func (svc *Trash) examine(ctx context.Context, r *project.Project, rec journal.Record) (survey, error) {
+// judgeAnew is judge without regard to what was found out before.
+func (svc *Trash) judgeAnew(ctx context.Context, r *project.Project, rec journal.Record) (survey, error) {
 	patterns := r.Config.Trash.Regenerable
 	s := survey{RemovedAt: rec.Trash.RemovedAt, IsJudged: true, Patterns: patterns}
 	tree := filepath.Join(rec.Trash.Dir, "tree")
@@ -111,7 +111,7 @@ func (svc *Trash) examine(ctx context.Context, r *project.Project, rec journal.R
 		err := s.walk(ctx, rec.Trash.Dir, func(string) bool { return false })
 		return s, err
 	}
-	p, err := svc.peek(ctx, r, rec)
+	p, err := svc.openTrashed(ctx, r, rec)
 	if err != nil {
 		return s, err
 	}
@@ -139,12 +139,12 @@ func (svc *Trash) examine(ctx context.Context, r *project.Project, rec journal.R
 	if s.IsDirty, err = isDirty(ctx, p, rec, index); err != nil {
 		return s, err
 	}
-	svc.remember(rec.Workspace.ID, s)
+	svc.writeSurvey(rec.Workspace.ID, s)
 	return s, nil
 }
 
-// peek lets git look at a directory in the trash.
-func (svc *Trash) peek(ctx context.Context, r *project.Project, rec journal.Record) (*git.Peek, error) {
+// openTrashed lets git look at a directory in the trash.
+func (svc *Trash) openTrashed(ctx context.Context, r *project.Project, rec journal.Record) (*git.Peek, error) {
 	return r.Git.Peek(ctx, git.Stowed{
 		Name: worktree.Admin(string(rec.Workspace.ID)), Admin: filepath.Join(rec.Trash.Dir, "admin"), Tree: filepath.Join(rec.Trash.Dir, "tree"),
 		Head: svc.Removals.Archived(ctx, r, project.ArchiveRef(rec.Workspace.ID), rec.Trash.Tip),

@@ -46,7 +46,7 @@ func (svc *Trash) List(ctx context.Context, s project.Location, dir string) ([]c
 			RemovedAt: t.RemovedAt, ExpiresAt: t.ExpiresAt, Stripped: t.Stripped, PurgeAt: t.PurgeAt, Stays: t.Stays,
 		}
 		if items[i].Left == croft.LeftDirectory {
-			size, err := svc.measure(ctx, rec)
+			size, err := svc.measureDirectory(ctx, rec)
 			if err != nil && !errors.Is(err, os.ErrNotExist) { // it is being restored
 				return nil, explain.About(w.Name, err)
 			}

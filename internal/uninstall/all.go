@@ -147,17 +147,17 @@ func (svc *Uninstaller) planState(res *croft.UninstallResult) *statePlan {
 		p.gone[path] = true
 	}
 	for _, entry := range stateEntries {
-		p.dir(filepath.Join(cfg.StateDir, filepath.FromSlash(entry.dir)), entry)
+		p.planDirectory(filepath.Join(cfg.StateDir, filepath.FromSlash(entry.dir)), entry)
 	}
-	p.dir(filepath.Join(cfg.DataDir, "state"), stateEntry{"state", nothing, ""}) // other states have theirs there
-	p.dir(svc.Lanes.ChecksDir(), stateEntry{"checks", nothing, croft.LeftUnknown})
-	p.dir(cfg.DataDir, stateEntry{"", nothing, ""})
+	p.planDirectory(filepath.Join(cfg.DataDir, "state"), stateEntry{"state", nothing, ""}) // other states have theirs there
+	p.planDirectory(svc.Lanes.ChecksDir(), stateEntry{"checks", nothing, croft.LeftUnknown})
+	p.planDirectory(cfg.DataDir, stateEntry{"", nothing, ""})
 	return p
 }
 
-// dir looks at what is in a directory. What the repositories leave in it is named
+// planDirectory looks at what is in a directory. What the repositories leave in it is named
 // by them.
-func (p *statePlan) dir(path string, entry stateEntry) {
+func (p *statePlan) planDirectory(path string, entry stateEntry) {
 	if info, err := os.Lstat(path); err != nil || p.gone[path] || !info.IsDir() && entry.dir != "" {
 		return // a link is not what Croft made
 	}

@@ -44,7 +44,7 @@ func (svc *Uninstaller) uninstallGone(ctx context.Context, res *croft.UninstallR
 		}
 		p, err := svc.planGone(ctx, known)
 		if err == nil && req.DryRun == croft.DryRunOff {
-			if err = svc.uninstall(ctx, p); err == nil {
+			if err = svc.applyPlan(ctx, p); err == nil {
 				p.removeOwn()
 			}
 		}
@@ -148,17 +148,17 @@ func (svc *Uninstaller) planGone(ctx context.Context, known journal.Repo) (*unin
 			p.Workspaces = append(p.Workspaces, w.Path)
 			isAlone = isAlone || w.Mode == croft.ModeIsolated
 		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged && fsx.IsThere(rec.Trash.Dir):
-			p.leave(croft.LeftTrash, rec.Trash.Dir)
+			p.noteLeft(croft.LeftTrash, rec.Trash.Dir)
 			isAlone = isAlone || git.BorrowsIn(filepath.Join(rec.Trash.Dir, "tree")) != ""
 		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged && project.IsTrashAway(rec.Trash) && !trash.IsTrashGone(p.r, rec):
-			p.leave(croft.LeftUnseen, rec.Trash.Dir)
+			p.noteLeft(croft.LeftUnseen, rec.Trash.Dir)
 		}
 	}
 	if err := svc.planLeft(ctx, p); err != nil {
 		return nil, err
 	}
 	if isAlone {
-		p.leave(croft.LeftHistory, p.r.Dir)
+		p.noteLeft(croft.LeftHistory, p.r.Dir)
 		return p, nil
 	}
 	if err := svc.planOwn(ctx, p, records); err != nil {

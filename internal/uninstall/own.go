@@ -29,7 +29,7 @@ const unrestored = "unrestored"
 // work, and nowhere else.
 func (svc *Uninstaller) planLeft(ctx context.Context, p *uninstallPlan) error {
 	if dir := svc.SecretsDir(p.r, ""); hasEntries(dir) {
-		p.leave(croft.LeftSecrets, dir)
+		p.noteLeft(croft.LeftSecrets, dir)
 	}
 	sessions, err := svc.Journal.Sessions(ctx, p.r.ID)
 	if err != nil {
@@ -37,19 +37,19 @@ func (svc *Uninstaller) planLeft(ctx context.Context, p *uninstallPlan) error {
 	}
 	for _, ses := range sessions {
 		if dir := svc.Workspaces.SessionDir(ses.ID); hasEntries(dir) {
-			p.leave(croft.LeftArchive, dir)
+			p.noteLeft(croft.LeftArchive, dir)
 		}
 		for _, h := range ses.Homes {
 			if !h.Given && fsx.Identity(h.Made).IsAt(h.Path) {
-				p.leave(croft.LeftHome, h.Path)
+				p.noteLeft(croft.LeftHome, h.Path)
 			}
 		}
 	}
 	if dir := filepath.Join(svc.DirOf(p.r.ID), unrestored); hasEntries(dir) {
-		p.leave(croft.LeftOriginals, dir)
+		p.noteLeft(croft.LeftOriginals, dir)
 	}
 	if p.r.Git != nil && svc.IsPlain(p.r.CommonDir) {
-		p.leave(croft.LeftHistory, p.r.CommonDir)
+		p.noteLeft(croft.LeftHistory, p.r.CommonDir)
 	}
 	return nil
 }

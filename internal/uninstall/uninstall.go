@@ -51,7 +51,7 @@ func (svc *Uninstaller) uninstallOne(ctx context.Context, r *project.Project, dr
 	err = svc.UnderLock(ctx, r, func() error {
 		p, err = svc.planUninstall(ctx, r)
 		if err == nil && dry != croft.DryRunOn {
-			err = svc.uninstall(ctx, p)
+			err = svc.applyPlan(ctx, p)
 		}
 		return err
 	})
@@ -127,7 +127,7 @@ func (svc *Uninstaller) planUninstall(ctx context.Context, r *project.Project) (
 	return p, nil
 }
 
-func (p *uninstallPlan) leave(kind croft.LeftKind, path string) {
+func (p *uninstallPlan) noteLeft(kind croft.LeftKind, path string) {
 	p.Left = append(p.Left, croft.Left{Kind: kind, Path: path})
 }
 
@@ -236,9 +236,9 @@ func (svc *Uninstaller) keptWork(ctx context.Context, r *project.Project, pins [
 	return kept, nil
 }
 
-// uninstall makes the branches first: whatever happens after that, nothing is
+// applyPlan makes the branches first: whatever happens after that, nothing is
 // lost, and the same call again goes on. The caller holds the repository's lock.
-func (svc *Uninstaller) uninstall(ctx context.Context, p *uninstallPlan) error {
+func (svc *Uninstaller) applyPlan(ctx context.Context, p *uninstallPlan) error {
 	r := p.r
 	if r.Git != nil {
 		if err := svc.uninstallGit(ctx, p); err != nil {
@@ -263,7 +263,7 @@ func (p *uninstallPlan) removeOwn() {
 			return
 		}
 		p.Files = slices.DeleteFunc(p.Files, func(f string) bool { return f == path })
-		p.leave(croft.LeftUnknown, path)
+		p.noteLeft(croft.LeftUnknown, path)
 	}
 	for _, dir := range p.checks {
 		remove(dir, removeCheckPlace(dir))

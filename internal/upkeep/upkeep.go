@@ -35,7 +35,7 @@ func (svc *Upkeep) ReapOrphans(ctx context.Context, s project.Location, req crof
 		if err != nil {
 			return removal.Spec{}, err
 		}
-		if err := guardOnly(rec, req, done, svc.orphaned(leases[rec.Workspace.ID])); err != nil {
+		if err := guardOnly(rec, req, done, svc.isOrphaned(leases[rec.Workspace.ID])); err != nil {
 			return removal.Spec{}, err
 		}
 		mode := croft.BranchDelete
@@ -45,10 +45,10 @@ func (svc *Upkeep) ReapOrphans(ctx context.Context, s project.Location, req crof
 		return removal.Spec{Branch: mode, Event: croft.EventWorkspaceReaped}, nil
 	}
 	wanted := func(rec journal.Record) bool {
-		return svc.orphaned(leases[rec.Workspace.ID]) ||
+		return svc.isOrphaned(leases[rec.Workspace.ID]) ||
 			req.OlderThan > 0 && svc.Now().Sub(rec.Workspace.CreatedAt) > req.OlderThan && rec.Workspace.Mode != croft.ModeLegacy
 	}
-	res, err := svc.sweep(ctx, s.Project, sweeping{req.Mode, req.DryRun, req.Agreed, wanted, how})
+	res, err := svc.removeWanted(ctx, s.Project, sweeping{req.Mode, req.DryRun, req.Agreed, wanted, how})
 	return res, err
 }
 
@@ -69,9 +69,9 @@ func guardOnly(rec journal.Record, req croft.ReapRequest, isDone, isOrphan bool)
 	return e
 }
 
-// orphaned reports whether all leases of a workspace expired and all their
+// isOrphaned reports whether all leases of a workspace expired and all their
 // owners are provably gone. Without a lease there is no orphan.
-func (svc *Upkeep) orphaned(leases []croft.Lease) bool {
+func (svc *Upkeep) isOrphaned(leases []croft.Lease) bool {
 	return len(leases) > 0 && svc.guardOwners(leases) == nil
 }
 
@@ -93,7 +93,7 @@ func (svc *Upkeep) CleanUp(ctx context.Context, s project.Location, req croft.Cl
 		return nil, err
 	}
 	mode := croft.RemoveSafe
-	wanted := func(rec journal.Record) bool { return svc.finished(ctx, s.Project, rec) }
+	wanted := func(rec journal.Record) bool { return svc.isFinished(ctx, s.Project, rec) }
 	guard := func(rec journal.Record) error {
 		// A lease that has expired may be renewed by an owner that is alive.
 		return errors.Join(s.GuardLock(rec), svc.guardOwners(leases[rec.Workspace.ID]))
@@ -109,7 +109,7 @@ func (svc *Upkeep) CleanUp(ctx context.Context, s project.Location, req croft.Cl
 	if isBranches && req.All != croft.ScopeAll {
 		wanted = func(journal.Record) bool { return false }
 	}
-	res, err := svc.sweep(ctx, s.Project, sweeping{mode, req.DryRun, req.Agreed, wanted, how})
+	res, err := svc.removeWanted(ctx, s.Project, sweeping{mode, req.DryRun, req.Agreed, wanted, how})
 	if err == nil && req.DryRun == croft.DryRunOff {
 		svc.Removals.NoticeTrash(ctx, s.Project)
 	}
@@ -134,8 +134,8 @@ type sweeping struct {
 	how    func(journal.Record) (removal.Spec, error) // or what keeps it
 }
 
-// sweep removes the workspaces that are wanted gone and may go.
-func (svc *Upkeep) sweep(ctx context.Context, r *project.Project, s sweeping) (*croft.CleanResult, error) {
+// removeWanted removes the workspaces that are wanted gone and may go.
+func (svc *Upkeep) removeWanted(ctx context.Context, r *project.Project, s sweeping) (*croft.CleanResult, error) {
 	res := &croft.CleanResult{Removed: []croft.Removed{}, Branches: []string{}}
 	a := project.NewAct()
 	records, err := svc.Journal.Live(ctx, r.ID)
@@ -187,9 +187,9 @@ func (svc *Upkeep) guardUnseen(ctx context.Context, r *project.Project, rec jour
 	return svc.Removals.GuardBroken(r, rec)
 }
 
-// finished reports whether a workspace's work was done and is in its target. A
+// isFinished reports whether a workspace's work was done and is in its target. A
 // workspace without any commit of its own may be one that is about to be used.
-func (svc *Upkeep) finished(ctx context.Context, r *project.Project, rec journal.Record) bool {
+func (svc *Upkeep) isFinished(ctx context.Context, r *project.Project, rec journal.Record) bool {
 	if r.Git == nil || rec.Workspace.Mode == croft.ModeLegacy {
 		return false
 	}

@@ -55,12 +55,12 @@ func (svc *Views) StatusOf(ctx context.Context, r *project.Project, rec journal.
 	if _, st.Head, err = r.Trees.At(project.SpecOf(rec)).Head(ctx); err != nil {
 		return nil, svc.Vanished(ctx, rec, err)
 	}
-	return st, svc.distance(ctx, r, rec, st)
+	return st, svc.countDistance(ctx, r, rec, st)
 }
 
-// distance counts the commits between a workspace and its target. A target
+// countDistance counts the commits between a workspace and its target. A target
 // that is gone leaves the counts at zero.
-func (svc *Views) distance(ctx context.Context, r *project.Project, rec journal.Record, st *croft.Status) error {
+func (svc *Views) countDistance(ctx context.Context, r *project.Project, rec journal.Record, st *croft.Status) error {
 	if rec.Workspace.Target == "" || st.Head == "" {
 		return nil
 	}

@@ -60,8 +60,8 @@ func (svc *Views) newView(ctx context.Context, r *project.Project) (*view, error
 	return v, nil
 }
 
-// of looks one workspace up, by reading a few small files.
-func (v *view) of(ctx context.Context, rec journal.Record) croft.Workspace {
+// viewOf looks one workspace up, by reading a few small files.
+func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 	w := rec.Workspace
 	w.Env = map[string]string{"CROFT_REPO": w.Repo, "CROFT_WORKSPACE": string(w.ID)}
 	w.IsRoundOver = w.Round > 0 && v.isRoundOver(w.Session, w.Round)
@@ -117,16 +117,16 @@ var faults = map[checkout.Health]croft.Fault{
 	checkout.Replaced: croft.FaultTaken,
 }
 
-// moved looks for those of the workspaces that are not at their paths, and shows
+// showMoved looks for those of the workspaces that are not at their paths, and shows
 // them where they are.
-func (v *view) moved(ctx context.Context, records []journal.Record, list []croft.Workspace) {
+func (v *view) showMoved(ctx context.Context, records []journal.Record, list []croft.Workspace) {
 	for i, to := range v.r.Whereabouts(ctx, records) {
 		if to == "" {
 			continue
 		}
 		rec := records[i]
 		rec.Workspace.Path = to
-		w := v.of(ctx, rec)
+		w := v.viewOf(ctx, rec)
 		w.State, w.Fault, w.MovedFrom = croft.Broken, croft.FaultMoved, records[i].Workspace.Path
 		list[i] = w
 	}
@@ -150,20 +150,20 @@ func (v *view) lease(id croft.ID) *croft.Lease {
 	return nil
 }
 
-// all looks many workspaces up, on all cores.
-func (v *view) all(ctx context.Context, records []journal.Record) []croft.Workspace {
+// viewAll looks many workspaces up, on all cores.
+func (v *view) viewAll(ctx context.Context, records []journal.Record) []croft.Workspace {
 	out := make([]croft.Workspace, len(records))
 	var wg sync.WaitGroup
 	n := min(runtime.NumCPU(), len(records))
 	for k := range n {
 		wg.Go(func() {
 			for i := k; i < len(records); i += n {
-				out[i] = v.of(ctx, records[i])
+				out[i] = v.viewOf(ctx, records[i])
 			}
 		})
 	}
 	wg.Wait()
-	v.moved(ctx, records, out)
+	v.showMoved(ctx, records, out)
 	return out
 }
 
@@ -179,7 +179,7 @@ func (svc *Views) ViewsOf(ctx context.Context, r *project.Project, ids []croft.I
 			return nil, err
 		}
 	}
-	return v.all(ctx, records), nil
+	return v.viewAll(ctx, records), nil
 }
 
 // ViewOf shows one workspace.
@@ -193,11 +193,11 @@ func (svc *Views) ViewOf(ctx context.Context, r *project.Project, id croft.ID) (
 
 // ListWorkspaces lists workspaces, oldest first.
 func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f croft.Filter) ([]croft.Workspace, error) {
-	list, err := svc.list(ctx, s.Project, f)
+	list, err := svc.listFiltered(ctx, s.Project, f)
 	return list, err
 }
 
-func (svc *Views) list(ctx context.Context, r *project.Project, f croft.Filter) ([]croft.Workspace, error) {
+func (svc *Views) listFiltered(ctx context.Context, r *project.Project, f croft.Filter) ([]croft.Workspace, error) {
 	read := svc.Journal.Live
 	if len(f.States)+len(f.MergeStatuses) > 0 {
 		read = svc.Journal.Records
@@ -210,17 +210,17 @@ func (svc *Views) list(ctx context.Context, r *project.Project, f croft.Filter) 
 	if err != nil {
 		return nil, err
 	}
-	out, all := []croft.Workspace{}, v.all(ctx, records)
+	out, all := []croft.Workspace{}, v.viewAll(ctx, records)
 	svc.Forecasts.RadarOf(r).Show(v.refs, all)
 	for _, w := range all {
-		if matches(w, f) {
+		if matchesFilter(w, f) {
 			out = append(out, w)
 		}
 	}
 	return out, nil
 }
 
-func matches(w croft.Workspace, f croft.Filter) bool {
+func matchesFilter(w croft.Workspace, f croft.Filter) bool {
 	if f.Session != "" && w.Session != f.Session || f.Role != "" && w.Role != f.Role {
 		return false
 	}

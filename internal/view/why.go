@@ -55,7 +55,7 @@ func (svc *Views) roundsOver(ctx context.Context) func(session string, number in
 		}
 		for _, ses := range sessions {
 			if string(ses.ID) == session {
-				t := ses.Turn(number)
+				t := ses.Round(number)
 				return ses.State == croft.SessionEnded || t == nil || t.Ended
 			}
 		}

@@ -83,19 +83,19 @@ func Sort(ctx context.Context, r *project.Project, tree *git.Worktree, rec journ
 				return w, err
 			}
 			if merged { // to leave it out would delete it from what is merged
-				w.take(entry)
+				w.addEntry(entry)
 				break
 			}
 			w.HeldBack = append(w.HeldBack, entry.Path)
 			w.unstage = append(w.unstage, entry.Path)
 		default:
-			w.take(entry)
+			w.addEntry(entry)
 		}
 	}
 	return w, nil
 }
 
-func (w *Uncommitted) take(entry git.StatusEntry) {
+func (w *Uncommitted) addEntry(entry git.StatusEntry) {
 	if entry.Work == '.' {
 		w.isStaged = true
 		return

@@ -42,11 +42,11 @@ func (svc *Commits) noteResolved(ctx context.Context, id croft.ID) error {
 	return svc.SaveRecord(ctx, &rec, nil)
 }
 
-// unresolved fails if files are in conflict. That the index has several sides of a
+// refuseUnresolved fails if files are in conflict. That the index has several sides of a
 // file means that nobody said otherwise. That it has one does not mean that
 // somebody looked: "git add --all" takes files as a merge left them, with one
 // side's content where there are no markers.
-func (svc *Commits) unresolved(ctx context.Context, tree *git.Worktree, rec journal.Record, conflicted []string) error {
+func (svc *Commits) refuseUnresolved(ctx context.Context, tree *git.Worktree, rec journal.Record, conflicted []string) error {
 	var lines []string
 	seen := map[string]bool{}
 	for _, name := range conflicted {

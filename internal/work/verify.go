@@ -66,7 +66,7 @@ func (svc *Commits) Verify(ctx context.Context, r *project.Project, rec journal.
 	if isVerified(rec) || r.Git == nil || rec.Workspace.State == croft.Trashed {
 		return nil, nil
 	}
-	found, err := examine(ctx, r, rec)
+	found, err := examineWorkspace(ctx, r, rec)
 	if err != nil || len(found) > 0 {
 		return found, err
 	}
@@ -80,18 +80,18 @@ func (svc *Commits) Verify(ctx context.Context, r *project.Project, rec journal.
 	})
 }
 
-// examine looks at everything that a commit would take.
-func examine(ctx context.Context, r *project.Project, rec journal.Record) ([]suspicion, error) {
+// examineWorkspace looks at everything that a commit would take.
+func examineWorkspace(ctx context.Context, r *project.Project, rec journal.Record) ([]suspicion, error) {
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
 		return []suspicion{{Message: "It is not a worktree any more: it is " + string(h) + "."}}, nil
 	}
 	x := &examination{r: r, rec: rec, tree: r.Trees.At(project.SpecOf(rec)), boot: proc.BootTime()}
-	for _, look := range []func(context.Context) error{x.admin, x.history, x.files, x.untracked} {
+	for _, look := range []func(context.Context) error{x.examineRegistration, x.examineHistory, x.examineFiles, x.examineUntracked} {
 		if err := look(ctx); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			x.suspect("", "It cannot be examined: %v.", err)
+			x.addSuspicion("", "It cannot be examined: %v.", err)
 		}
 		if len(x.found) > 0 { // what comes later relies on what came before
 			break
@@ -114,24 +114,24 @@ type examination struct {
 	found []suspicion
 }
 
-func (x *examination) suspect(path, format string, args ...any) {
+func (x *examination) addSuspicion(path, format string, args ...any) {
 	x.found = append(x.found, suspicion{path, fmt.Sprintf(format, args...)})
 }
 
-// admin looks at the registration and the index.
-func (x *examination) admin(context.Context) error {
+// examineRegistration looks at the registration and the index.
+func (x *examination) examineRegistration(context.Context) error {
 	if err := x.tree.CheckAdmin(); err != nil {
-		x.suspect("", "Its git directory was damaged: %v.", err)
+		x.addSuspicion("", "Its git directory was damaged: %v.", err)
 	}
 	return nil
 }
 
-// history looks whether HEAD, and what it has beyond the base, can be read: git
+// examineHistory looks whether HEAD, and what it has beyond the base, can be read: git
 // does not sync what an agent commits.
-func (x *examination) history(ctx context.Context) error {
+func (x *examination) examineHistory(ctx context.Context) error {
 	_, head, err := x.tree.Head(ctx)
 	if err != nil {
-		x.suspect("", "Its HEAD cannot be read: %v.", err)
+		x.addSuspicion("", "Its HEAD cannot be read: %v.", err)
 		return nil
 	}
 	if head == "" {
@@ -139,12 +139,12 @@ func (x *examination) history(ctx context.Context) error {
 	}
 	commit, err := x.r.Git.Read(ctx, head)
 	if err != nil || commit.Type != "commit" {
-		x.suspect("", "Its last commit, %s, cannot be read.", head)
+		x.addSuspicion("", "Its last commit, %s, cannot be read.", head)
 		return nil
 	}
 	objects, err := x.r.Git.Since(ctx, head, x.rec.Workspace.Base)
 	if err != nil {
-		x.suspect("", "Something that its commits consist of is missing.")
+		x.addSuspicion("", "Something that its commits consist of is missing.")
 		return nil
 	}
 	for _, oid := range objects {
@@ -152,17 +152,17 @@ func (x *examination) history(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			x.suspect("", "Object %s, which its commits consist of, cannot be read.", oid)
+			x.addSuspicion("", "Object %s, which its commits consist of, cannot be read.", oid)
 		}
 	}
 	return nil
 }
 
-// files compares the files with what the index says of them.
-func (x *examination) files(ctx context.Context) error {
+// examineFiles compares the files with what the index says of them.
+func (x *examination) examineFiles(ctx context.Context) error {
 	index, err := x.tree.Index(ctx)
 	if err != nil {
-		x.suspect("", "Its index cannot be read: %v.", err)
+		x.addSuspicion("", "Its index cannot be read: %v.", err)
 		return nil
 	}
 	tracked, missing := census{}, census{}
@@ -178,30 +178,30 @@ func (x *examination) files(ctx context.Context) error {
 		case err != nil:
 			return err
 		default:
-			if err := x.file(ctx, entry, info); err != nil {
+			if err := x.examineFile(ctx, entry, info); err != nil {
 				return err
 			}
 		}
 	}
-	x.deletions(tracked, missing)
+	x.examineDeletions(tracked, missing)
 	return nil
 }
 
-// file looks at one file that was last written before the machine was started.
-func (x *examination) file(ctx context.Context, entry index.Entry, info os.FileInfo) error {
+// examineFile looks at one file that was last written before the machine was started.
+func (x *examination) examineFile(ctx context.Context, entry index.Entry, info os.FileInfo) error {
 	blob, err := x.r.Git.Info(ctx, entry.OID)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil {
-		x.suspect(entry.Path, "What the index has of %s cannot be read.", entry.Path)
+		x.addSuspicion(entry.Path, "What the index has of %s cannot be read.", entry.Path)
 		return nil
 	}
 	if !info.Mode().IsRegular() || blob.Size == 0 || info.ModTime().After(x.boot) {
 		return nil
 	}
 	if info.Size() == 0 {
-		x.suspect(entry.Path, "%s is empty since before the machine was restarted, and what the index has of it is not.", entry.Path)
+		x.addSuspicion(entry.Path, "%s is empty since before the machine was restarted, and what the index has of it is not.", entry.Path)
 		return nil
 	}
 	zero, err := isZero(filepath.Join(x.tree.Path, filepath.FromSlash(entry.Path)))
@@ -211,13 +211,13 @@ func (x *examination) file(ctx context.Context, entry index.Entry, info os.FileI
 	if o, err := x.r.Git.Read(ctx, entry.OID); err == nil && len(bytes.Trim(o.Data, "\x00")) == 0 {
 		return nil
 	}
-	x.suspect(entry.Path, "%s holds nothing but zero bytes since before the machine was restarted, and what the index has of it does.", entry.Path)
+	x.addSuspicion(entry.Path, "%s holds nothing but zero bytes since before the machine was restarted, and what the index has of it does.", entry.Path)
 	return nil
 }
 
-// untracked looks at new files. One that is empty is as its agent may have
+// examineUntracked looks at new files. One that is empty is as its agent may have
 // left it; one of zero bytes only is not.
-func (x *examination) untracked(ctx context.Context) error {
+func (x *examination) examineUntracked(ctx context.Context) error {
 	for entry, err := range x.tree.Status(ctx, git.UntrackedAll, git.RefreshNothing) {
 		if err != nil {
 			return err
@@ -228,7 +228,7 @@ func (x *examination) untracked(ctx context.Context) error {
 			continue
 		}
 		if zero, err := isZero(path); err == nil && zero {
-			x.suspect(entry.Path, "%s, which was never committed, holds nothing but zero bytes since before the machine was restarted.", entry.Path)
+			x.addSuspicion(entry.Path, "%s, which was never committed, holds nothing but zero bytes since before the machine was restarted.", entry.Path)
 		}
 	}
 	return nil
@@ -277,16 +277,16 @@ func (c census) total() (n int) {
 	return n
 }
 
-// deletions looks for files that are missing in a way that a removal leaves,
+// examineDeletions looks for files that are missing in a way that a removal leaves,
 // which was interrupted.
-func (x *examination) deletions(tracked, missing census) {
+func (x *examination) examineDeletions(tracked, missing census) {
 	if n, all := missing.total(), tracked.total(); 2*n > all {
-		x.suspect("", "%d of its %d files are missing, as an interrupted removal leaves it.", n, all)
+		x.addSuspicion("", "%d of its %d files are missing, as an interrupted removal leaves it.", n, all)
 		return
 	}
 	for _, top := range slices.Sorted(maps.Keys(tracked)) {
 		if n := tracked[top]; top != "" && n > 1 && missing[top] == n {
-			x.suspect(top, "All %d files of %s are missing, as an interrupted removal leaves it.", n, top)
+			x.addSuspicion(top, "All %d files of %s are missing, as an interrupted removal leaves it.", n, top)
 		}
 	}
 }

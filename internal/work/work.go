@@ -31,7 +31,7 @@ func (svc *Commits) FindUncommitted(ctx context.Context, r *project.Project, rec
 			Hint: fmt.Sprintf("git -C %s %s --continue", tree.Path, what),
 		}
 	}
-	return w, svc.unresolved(ctx, tree, rec, w.conflicted)
+	return w, svc.refuseUnresolved(ctx, tree, rec, w.conflicted)
 }
 
 // Commit commits what is uncommitted in a workspace that is as it was left,

@@ -41,7 +41,7 @@ func (svc *Workspaces) branchBlocked(ctx context.Context, r *project.Project, b 
 	if owner == nil {
 		return &croft.Error{
 			Code: croft.BranchBlocked, Message: fmt.Sprintf("branch %q cannot exist beside branch %q", b.Branch, b.By),
-			Hint: fmt.Sprintf("git branch -m %s %s, or choose another prefix with the setting \"branch\"", b.By, aside(b)),
+			Hint: fmt.Sprintf("git branch -m %s %s, or choose another prefix with the setting \"branch\"", b.By, freeBranchName(b)),
 		}
 	}
 	return &croft.Error{
@@ -60,7 +60,7 @@ func (svc *Workspaces) RestoreBlocked(ctx context.Context, r *project.Project, b
 	}
 	why := &croft.Error{
 		Code: croft.BranchBlocked, Message: fmt.Sprintf("branch %q cannot exist beside branch %q, which came since", b.Branch, b.By),
-		Hint: fmt.Sprintf("git branch -m %s %s, then croft restore %s", b.By, aside(b), b.Workspace),
+		Hint: fmt.Sprintf("git branch -m %s %s, then croft restore %s", b.By, freeBranchName(b), b.Workspace),
 	}
 	if owner != nil {
 		why.Details = owner.Workspace.Path
@@ -69,8 +69,8 @@ func (svc *Workspaces) RestoreBlocked(ctx context.Context, r *project.Project, b
 	return why
 }
 
-// aside is a name for the branch in the way that is in the way no more.
-func aside(b Blocked) string {
+// freeBranchName is a name for the branch in the way that is in the way no more.
+func freeBranchName(b Blocked) string {
 	if below, ok := strings.CutPrefix(b.By, b.Branch+"/"); ok {
 		return b.Branch + "-" + strings.ReplaceAll(below, "/", "-")
 	}

@@ -54,7 +54,7 @@ func (svc *Workspaces) createOnce(ctx context.Context, req croft.CreateAllReques
 		return nil, err
 	}
 	for {
-		if list, done, err := svc.again(ctx, s, req); err != nil || done {
+		if list, done, err := svc.answerAgain(ctx, s, req); err != nil || done {
 			return list, err
 		}
 		list, err := svc.createNew(ctx, s, req, seats)
@@ -63,7 +63,7 @@ func (svc *Workspaces) createOnce(ctx context.Context, req croft.CreateAllReques
 		}
 		if err != nil {
 			// The failure may be that another process has just made them.
-			if list, done, aerr := svc.again(ctx, s, req); aerr == nil && done {
+			if list, done, aerr := svc.answerAgain(ctx, s, req); aerr == nil && done {
 				return list, nil
 			}
 		}
@@ -119,8 +119,8 @@ func (svc *Workspaces) createNew(ctx context.Context, s project.Location, req cr
 	if err := svc.writeIntent(ctx, s, op, req, plans); err != nil {
 		return nil, err
 	}
-	if err := svc.carryOut(ctx, s, op, plans); err != nil {
-		return nil, svc.takeBack(ctx, s.Project, op, plans, err)
+	if err := svc.applyCreation(ctx, s, op, plans); err != nil {
+		return nil, svc.rollBackCreation(ctx, s.Project, op, plans, err)
 	}
 	ids := make([]croft.ID, len(plans))
 	for i, p := range plans {
@@ -130,9 +130,9 @@ func (svc *Workspaces) createNew(ctx context.Context, s project.Location, req cr
 	return svc.Views.ViewsOf(context.WithoutCancel(ctx), s.Project, ids)
 }
 
-// digest identifies a request, so that a key cannot be used for another one.
+// digestOfRequest identifies a request, so that a key cannot be used for another one.
 // How the repository was named is no part of it.
-func digest(req croft.CreateAllRequest) string {
+func digestOfRequest(req croft.CreateAllRequest) string {
 	req.Repo = ""
 	req.Workspaces = slices.Clone(req.Workspaces)
 	for i := range req.Workspaces {
@@ -141,8 +141,8 @@ func digest(req croft.CreateAllRequest) string {
 	return project.DigestOf(req)
 }
 
-// again answers a request whose key was used before.
-func (svc *Workspaces) again(ctx context.Context, s project.Location, req croft.CreateAllRequest) ([]croft.Workspace, bool, error) {
+// answerAgain answers a request whose key was used before.
+func (svc *Workspaces) answerAgain(ctx context.Context, s project.Location, req croft.CreateAllRequest) ([]croft.Workspace, bool, error) {
 	key, err := svc.Journal.FindKey(ctx, s.ID, "create", req.Key)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, false, nil
@@ -150,7 +150,7 @@ func (svc *Workspaces) again(ctx context.Context, s project.Location, req croft.
 	if err != nil {
 		return nil, false, err
 	}
-	if key.Request != digest(req) {
+	if key.Request != digestOfRequest(req) {
 		return nil, false, project.KeyConflict(req.Key)
 	}
 	op, err := svc.Ops.Await(ctx, key.Operation, svc.Recover)
@@ -178,13 +178,13 @@ func (svc *Workspaces) writeIntent(ctx context.Context, s project.Location, op *
 			return limitReached(live, len(plans), limit)
 		}
 		if req.Key != "" {
-			if err := tx.PutKey(journal.Key{Repo: s.ID, Verb: "create", Key: req.Key, Request: digest(req), Operation: op.ID}); err != nil {
+			if err := tx.PutKey(journal.Key{Repo: s.ID, Verb: "create", Key: req.Key, Request: digestOfRequest(req), Operation: op.ID}); err != nil {
 				return err
 			}
 		}
 		op.Workspaces, op.Names = nil, nil
 		for _, p := range plans {
-			if err := svc.settle(tx, s, p); err != nil {
+			if err := svc.settlePlan(tx, s, p); err != nil {
 				return explain.About(p.req.Name, err)
 			}
 			if err := tx.Put(p.record); err != nil {
@@ -209,17 +209,17 @@ func limitReached(live, more, limit int) error {
 	}
 }
 
-// carryOut makes what the journal says.
-func (svc *Workspaces) carryOut(ctx context.Context, s project.Location, op *oplog.Op, plans []*plan) error {
+// applyCreation makes what the journal says.
+func (svc *Workspaces) applyCreation(ctx context.Context, s project.Location, op *oplog.Op, plans []*plan) error {
 	if s.Git != nil {
-		if err := svc.prepare(ctx, s, plans); err != nil {
+		if err := svc.registerAll(ctx, s, plans); err != nil {
 			return err
 		}
 	}
-	if err := svc.fill(ctx, s, op, plans); err != nil {
+	if err := svc.fillCheckouts(ctx, s, op, plans); err != nil {
 		return err
 	}
-	if err := svc.equip(ctx, s, plans); err != nil {
+	if err := svc.equipWorkspace(ctx, s, plans); err != nil {
 		return err
 	}
 	for _, p := range plans {
@@ -255,9 +255,9 @@ func (svc *Workspaces) carryOut(ctx context.Context, s project.Location, op *opl
 	})
 }
 
-// prepare registers all workspaces, under the repository's lock: first all
+// registerAll registers all workspaces, under the repository's lock: first all
 // refs in one transaction, then the registrations.
-func (svc *Workspaces) prepare(ctx context.Context, s project.Location, plans []*plan) error {
+func (svc *Workspaces) registerAll(ctx context.Context, s project.Location, plans []*plan) error {
 	if slices.ContainsFunc(plans, func(p *plan) bool { return p.mode == croft.ModeIsolated }) && s.Git.CanIsolate() == nil {
 		if err := s.Git.PrepareStore(ctx); err != nil { // it may take a while, the first time
 			return err
@@ -360,8 +360,8 @@ func branchExists(branch string) error {
 	}
 }
 
-// fill writes and verifies the files, outside any lock.
-func (svc *Workspaces) fill(ctx context.Context, s project.Location, op *oplog.Op, plans []*plan) error {
+// fillCheckouts writes and verifies the files, outside any lock.
+func (svc *Workspaces) fillCheckouts(ctx context.Context, s project.Location, op *oplog.Op, plans []*plan) error {
 	limit, workers := project.Parallel(len(plans), s.Config.Checkout.Workers)
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(limit)

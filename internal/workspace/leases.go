@@ -58,7 +58,7 @@ func (svc *Workspaces) TakeLease(ctx context.Context, r *project.Project, rec jo
 			return nil, err
 		}
 	}
-	l := &croft.Lease{ID: project.NewID(), Workspace: rec.Workspace.ID, Owner: asked.Owner, Term: asked.Term, ExpiresAt: svc.expiry(r)}
+	l := &croft.Lease{ID: project.NewID(), Workspace: rec.Workspace.ID, Owner: asked.Owner, Term: asked.Term, ExpiresAt: svc.leaseExpiry(r)}
 	take := func() error {
 		if isolated {
 			tree := r.Trees.At(project.SpecOf(rec))
@@ -87,7 +87,7 @@ func (svc *Workspaces) TakeLease(ctx context.Context, r *project.Project, rec jo
 	return l, err
 }
 
-func (svc *Workspaces) expiry(r *project.Project) time.Time {
+func (svc *Workspaces) leaseExpiry(r *project.Project) time.Time {
 	return svc.Now().Add(time.Duration(r.Config.Lease.TTL))
 }
 

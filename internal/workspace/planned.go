@@ -23,7 +23,7 @@ func (svc *Workspaces) PlanCreation(ctx context.Context, s project.Location, req
 	}
 	err = svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		for _, p := range plans {
-			if err := svc.settle(tx, s, p); err != nil {
+			if err := svc.settlePlan(tx, s, p); err != nil {
 				return explain.About(p.req.Name, err)
 			}
 			if err := tx.Put(p.record); err != nil { // those that follow must not get the same

@@ -38,12 +38,12 @@ func (svc *Workspaces) PromptFor(ctx context.Context, s project.Location, rec jo
 	p.Others, p.Earlier = seen.others, seen.earlier
 	p.HeldBack = heldBefore(&ses, s.ID)
 	p.Text, p.Restart = promptText(p, seen), restartText(p, seen)
-	return p, svc.elsewhere(ctx, &ses, w, p)
+	return p, svc.describeOtherRepos(ctx, &ses, w, p)
 }
 
 // liveBranch is a branch of a session that is still there.
 type liveBranch struct {
-	journal.Seat
+	journal.RoundWorkspace
 	round int
 	Name  string
 }
@@ -52,8 +52,8 @@ type liveBranch struct {
 // repository, newest round first.
 func (svc *Workspaces) LiveBranches(ctx context.Context, r *project.Project, ses *journal.Session) ([]liveBranch, error) {
 	var out []liveBranch
-	for _, t := range slices.Backward(ses.Turns) {
-		for _, seat := range t.Seats {
+	for _, t := range slices.Backward(ses.Rounds) {
+		for _, seat := range t.Workspaces {
 			if seat.Repo != r.ID || seat.Workspace == "" || t.Starting {
 				continue
 			}
@@ -122,8 +122,8 @@ func promptText(p *croft.Prompt, seen seenBranches) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Your work is on branch `%s`. All changes are auto-committed when your turn ends.\n", p.Branch)
 	b.WriteString("Files that look like secrets (`.env`, `*.key`, `*.pem` and their like) are not: they are put aside, and named.\n")
-	list(&b, "\nOther agents' branches:\n", seen.working)
-	list(&b, "\nFinished work of all agents, by branch:\n", seen.finished)
+	listBranches(&b, "\nOther agents' branches:\n", seen.working)
+	listBranches(&b, "\nFinished work of all agents, by branch:\n", seen.finished)
 	listHeld(&b, p)
 	if p.Scratch != "" {
 		fmt.Fprintf(&b, "\nUse `%s/` for experiments and notes. Git ignores it, and it is kept for later rounds.\n", p.Scratch)
@@ -135,14 +135,14 @@ func promptText(p *croft.Prompt, seen seenBranches) string {
 func restartText(p *croft.Prompt, seen seenBranches) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "You start again, on the fresh branch `%s`.\n", p.Branch)
-	list(&b, "Compare with other agents' branches (`git diff <branch>`):\n", seen.working)
-	list(&b, "Finished work of all agents, by branch:\n", seen.finished)
+	listBranches(&b, "Compare with other agents' branches (`git diff <branch>`):\n", seen.working)
+	listBranches(&b, "Finished work of all agents, by branch:\n", seen.finished)
 	listHeld(&b, p)
 	return b.String()
 }
 
-// list writes branches by their labels, if there are any.
-func list(b *strings.Builder, title string, branches map[string]string) {
+// listBranches writes branches by their labels, if there are any.
+func listBranches(b *strings.Builder, title string, branches map[string]string) {
 	if len(branches) == 0 {
 		return
 	}
@@ -152,9 +152,9 @@ func list(b *strings.Builder, title string, branches map[string]string) {
 	}
 }
 
-// elsewhere describes the checkouts that the agent of a workspace has of the
+// describeOtherRepos describes the checkouts that the agent of a workspace has of the
 // session's other repositories, and adds them to its prompt.
-func (svc *Workspaces) elsewhere(ctx context.Context, ses *journal.Session, own croft.Workspace, p *croft.Prompt) error {
+func (svc *Workspaces) describeOtherRepos(ctx context.Context, ses *journal.Session, own croft.Workspace, p *croft.Prompt) error {
 	for _, seat := range seatsBeside(ses, own.ID) {
 		rec, err := svc.Journal.Record(ctx, seat.Workspace)
 		if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
@@ -178,8 +178,8 @@ func (svc *Workspaces) elsewhere(ctx context.Context, ses *journal.Session, own 
 		p.Elsewhere = append(p.Elsewhere, croft.PromptCheckout{Path: rec.Workspace.Path, Branch: rec.Workspace.Branch, Others: seen.others, Earlier: seen.earlier})
 		var b strings.Builder
 		fmt.Fprintf(&b, "\nIn `%s` you work on branch `%s`.\n", rec.Workspace.Path, rec.Workspace.Branch)
-		list(&b, "Other agents' branches there:\n", seen.working)
-		list(&b, "Finished work of all agents there, by branch:\n", seen.finished)
+		listBranches(&b, "Other agents' branches there:\n", seen.working)
+		listBranches(&b, "Finished work of all agents there, by branch:\n", seen.finished)
 		p.Text += b.String()
 		p.Restart += b.String()
 	}
@@ -188,14 +188,14 @@ func (svc *Workspaces) elsewhere(ctx context.Context, ses *journal.Session, own 
 
 // seatsBeside are the other seats that the agent of a workspace has in the same
 // round.
-func seatsBeside(ses *journal.Session, own croft.ID) []journal.Seat {
-	var out []journal.Seat
-	for _, t := range ses.Turns {
-		for _, mine := range t.Seats {
+func seatsBeside(ses *journal.Session, own croft.ID) []journal.RoundWorkspace {
+	var out []journal.RoundWorkspace
+	for _, t := range ses.Rounds {
+		for _, mine := range t.Workspaces {
 			if mine.Workspace != own {
 				continue
 			}
-			for _, seat := range t.Seats {
+			for _, seat := range t.Workspaces {
 				if seat.Agent == mine.Agent && seat.Workspace != own && seat.Workspace != "" && !t.Starting {
 					out = append(out, seat)
 				}
@@ -212,8 +212,8 @@ const mostNamed = 20
 // repository. Agents chose the names: what does not belong in a line is quoted.
 func heldBefore(ses *journal.Session, repo croft.ID) map[string][]string {
 	var out map[string][]string
-	for _, t := range ses.Turns {
-		for _, seat := range t.Seats {
+	for _, t := range ses.Rounds {
+		for _, seat := range t.Workspaces {
 			if len(seat.HeldBack) == 0 || seat.Repo != repo {
 				continue
 			}

@@ -18,16 +18,16 @@ import (
 	"github.com/croft-sh/croft/internal/provision"
 )
 
-// equip links what workspaces share with the project and copies role files.
-func (svc *Workspaces) equip(ctx context.Context, s project.Location, plans []*plan) error {
+// equipWorkspace links what workspaces share with the project and copies role files.
+func (svc *Workspaces) equipWorkspace(ctx context.Context, s project.Location, plans []*plan) error {
 	for _, p := range plans {
-		if err := svc.link(ctx, s.Project, p); err != nil {
+		if err := svc.linkShared(ctx, s.Project, p); err != nil {
 			return explain.About(p.record.Workspace.Name, err)
 		}
 		if err := svc.makeScratch(ctx, s.Project, p); err != nil {
 			return explain.About(p.record.Workspace.Name, err)
 		}
-		if err := svc.ignore(ctx, s.Project, p); err != nil {
+		if err := svc.ignoreLayoutFiles(ctx, s.Project, p); err != nil {
 			return explain.About(p.record.Workspace.Name, err)
 		}
 		if p.role == nil {
@@ -40,9 +40,9 @@ func (svc *Workspaces) equip(ctx context.Context, s project.Location, plans []*p
 	return failpoint.Hit("create.equipped")
 }
 
-// link links what a workspace shares with the project. The links are Croft's:
+// linkShared links what a workspace shares with the project. The links are Croft's:
 // they are never committed.
-func (svc *Workspaces) link(ctx context.Context, r *project.Project, p *plan) error {
+func (svc *Workspaces) linkShared(ctx context.Context, r *project.Project, p *plan) error {
 	patterns := append(slices.Clone(p.layout.Links), r.Config.Checkout.Links...)
 	if p.mode == croft.ModeLegacy || len(patterns) == 0 {
 		return nil
@@ -54,9 +54,9 @@ func (svc *Workspaces) link(ctx context.Context, r *project.Project, p *plan) er
 	return svc.UnderLock(ctx, r, func() error { return HideRoles(ctx, r, r.Trees.At(p.spec())) })
 }
 
-// ignore has git ignore what agents of the layout keep for themselves, in
+// ignoreLayoutFiles has git ignore what agents of the layout keep for themselves, in
 // Croft's worktrees only.
-func (svc *Workspaces) ignore(ctx context.Context, r *project.Project, p *plan) error {
+func (svc *Workspaces) ignoreLayoutFiles(ctx context.Context, r *project.Project, p *plan) error {
 	if p.mode == croft.ModeLegacy || len(p.layout.Ignored) == 0 {
 		return nil
 	}
@@ -76,7 +76,7 @@ func (svc *Workspaces) copyRole(ctx context.Context, r *project.Project, rec *jo
 // to be told to ignore.
 func (svc *Workspaces) PlaceRole(ctx context.Context, r *project.Project, rec *journal.Record, role croft.Role, into provision.Checkout) ([]string, error) {
 	copied, err := r.Roles().Copy(ctx, provision.Copying{
-		Worktree: r.Trees.At(project.SpecOf(*rec)), Role: role, Into: into, Placed: placed(*rec),
+		Worktree: r.Trees.At(project.SpecOf(*rec)), Role: role, Into: into, Placed: placedDigests(*rec),
 	})
 	if err != nil {
 		return nil, err
@@ -86,15 +86,15 @@ func (svc *Workspaces) PlaceRole(ctx context.Context, r *project.Project, rec *j
 			rec.RoleFiles = append(rec.RoleFiles, f)
 		}
 	}
-	sums := placed(*rec)
+	sums := placedDigests(*rec)
 	maps.Copy(sums, copied.Placed)
 	rec.RoleSums = sums
 	return copied.Untracked, nil
 }
 
-// placed are the digests of the role files of a workspace; one that is not
+// placedDigests are the digests of the role files of a workspace; one that is not
 // known matches nothing.
-func placed(rec journal.Record) map[string]string {
+func placedDigests(rec journal.Record) map[string]string {
 	sums := map[string]string{}
 	for _, f := range rec.RoleFiles {
 		sums[f] = rec.RoleSums[f]

@@ -58,7 +58,7 @@ func (svc *Workspaces) archiveOf(session croft.ID, a journal.Archived) string {
 
 // ArchiveSeat copies the scratch of a seat to Croft's own archive. It may be
 // called again.
-func (svc *Workspaces) ArchiveSeat(ses *journal.Session, t *journal.Turn, rec journal.Record, r *project.Project, label string) error {
+func (svc *Workspaces) ArchiveSeat(ses *journal.Session, t *journal.Round, rec journal.Record, r *project.Project, label string) error {
 	from := r.ScratchOf(rec.Workspace)
 	if from == "" {
 		return nil
@@ -149,8 +149,8 @@ func (svc *Workspaces) ShareArchives(ses *journal.Session, home *journal.Home) e
 	if err := noteHome(home); err != nil {
 		return err
 	}
-	for i := range ses.Turns {
-		t := &ses.Turns[i]
+	for i := range ses.Rounds {
+		t := &ses.Rounds[i]
 		for _, label := range t.Labels() {
 			a := journal.Archived{Round: t.Number, Label: label}
 			if home.Has(a) {
@@ -214,7 +214,7 @@ func touchArchive(home *journal.Home, ses *journal.Session) error {
 		}
 	}
 	var last time.Time
-	for _, t := range ses.Turns {
+	for _, t := range ses.Rounds {
 		if t.EndedAt.After(last) {
 			last = t.EndedAt
 		}

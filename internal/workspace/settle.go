@@ -15,9 +15,9 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// settle gives a plan its name, branch and path. It runs in the transaction
+// settlePlan gives a plan its name, branch and path. It runs in the transaction
 // that writes the record down, so that no two workspaces settle on the same.
-func (svc *Workspaces) settle(tx *journal.Tx, s project.Location, p *plan) error {
+func (svc *Workspaces) settlePlan(tx *journal.Tx, s project.Location, p *plan) error {
 	id := project.NewID()
 	now := svc.Now()
 	w := croft.Workspace{

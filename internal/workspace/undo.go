@@ -18,10 +18,10 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// takeBack undoes a creation that failed and returns the failure. If that
+// rollBackCreation undoes a creation that failed and returns the failure. If that
 // does not succeed either, the operation stays in the journal, and the next
 // process tries again.
-func (svc *Workspaces) takeBack(ctx context.Context, r *project.Project, op *oplog.Op, plans []*plan, cause error) error {
+func (svc *Workspaces) rollBackCreation(ctx context.Context, r *project.Project, op *oplog.Op, plans []*plan, cause error) error {
 	ctx = context.WithoutCancel(ctx)
 	records := make([]journal.Record, len(plans))
 	for i, p := range plans {
