@@ -271,7 +271,8 @@ type Merges interface {
 	// resolved there and the merge be submitted again.
 	Resolve(ctx context.Context, req MergeRequest) (*Resolution, error)
 
-	// PlanRevert says what a revert would meet, and does nothing.
+	// PlanRevert returns the conflicts that a revert would have and how many merges came
+	// after the merge. It changes nothing.
 	PlanRevert(ctx context.Context, req RevertRequest) (*RevertPlan, error)
 
 	// Revert takes a merge back: a new commit on the target undoes it, through

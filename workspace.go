@@ -62,8 +62,9 @@ const (
 	FaultUnregistered Fault = "unregistered"
 	// FaultTaken: something else lies at its path.
 	FaultTaken Fault = "taken"
-	// FaultRewinding: its files are being put back to what they were, by a Restore of a
-	// snapshot, an Undo, or a Resolve that is taken back. Its state is Creating.
+	// FaultRewinding: Croft is writing an earlier state back into the workspace, for a
+	// Restore of a snapshot, an Undo, or a Resolve that is rolled back. Its state is
+	// Creating.
 	FaultRewinding Fault = "rewinding"
 )
 
@@ -329,9 +330,9 @@ type RemoveRequest struct {
 	DryRun     DryRun     `json:"dryRun,omitempty"` // lists without removing
 }
 
-// Agreed is what a person was shown and agreed to. A request that has one takes
-// nothing else, whatever came meanwhile: it is the smaller of what it asks for and
-// what was shown.
+// Agreed is what a person was shown and agreed to. A request that has one removes only
+// these workspaces, whatever came meanwhile, and its Mode is not looked at: those in
+// WithWork go with their uncommitted work, the others as with RemoveSafe.
 type Agreed struct {
 	Workspaces []ID `json:"workspaces,omitempty"`
 	// WithWork are those of them that were shown with uncommitted work. The others

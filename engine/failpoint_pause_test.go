@@ -119,7 +119,7 @@ func TestWaiterIsToldWhatWasKept(t *testing.T) {
 				}
 				got <- m
 			})
-			untilIn(t, since, "(*Engine).awaitMerge")
+			untilIn(t, since, "(*Lanes).awaitEnd")
 			if out, err := goOn(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}

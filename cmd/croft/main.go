@@ -69,7 +69,7 @@ func run() int {
 			}
 			return proc.Detach(proc.Command{Path: self, Args: args, Env: environ, Dir: filepath.Dir(self)})
 		},
-		Background: proc.Background,
+		Background: proc.LowerPriority,
 		AutoGC: func(root string) bool {
 			return isUpkeepDue(environ, root, time.Now())
 		},

@@ -34,8 +34,9 @@ var cacheLimits = fsx.CopyLimits{Entries: 1_000_000, Depth: 200}
 // currentCache is the directory of a lane that checks begin with.
 const currentCache = "current"
 
-// OpenCache opens the cache of a lane in its directory, and removes what a driver
-// that died left. The caller holds the lane's lock.
+// OpenCache opens the cache of a lane. It deletes everything in dir but the current
+// cache: what was set aside by a process that died. paths are the ignored paths that are
+// kept; none: nothing is kept. The caller holds the lane's lock while it uses the cache.
 func OpenCache(dir string, paths []string) *Cache {
 	c := &Cache{dir: dir, paths: paths, kept: map[string]string{}}
 	entries, _ := os.ReadDir(c.dir)
@@ -129,7 +130,9 @@ func copyPaths(from, to string, paths []string) error {
 	return nil
 }
 
-// Adopt makes what the check of a published tree left the cache of the target.
+// Adopt makes what the passing check of tree left the current cache. The caller has
+// published tree. Nothing happens if nothing was set aside for it. A crash in Adopt may
+// lose the cache, never mix two.
 func (c *Cache) Adopt(tree string) {
 	if c == nil {
 		return
@@ -150,7 +153,8 @@ func (c *Cache) Adopt(tree string) {
 	_ = fsx.RemoveOwn(old)
 }
 
-// Discard throws away what was set aside and not adopted.
+// Discard deletes what was set aside and not adopted. The caller calls it when it is
+// done.
 func (c *Cache) Discard() {
 	if c == nil {
 		return
@@ -163,8 +167,9 @@ func (c *Cache) Discard() {
 	}
 }
 
-// SweepCaches deletes the caches, below a directory by the names of their lanes,
-// that nobody has used for long. lock is the file that the driver of a lane locks.
+// SweepCaches deletes, below caches, the directories of lanes that are idle for IdleTime.
+// lock(lane) is the path of the lane's lock file; a lane that is held, or has no such
+// file, is skipped.
 func SweepCaches(caches string, now time.Time, lock func(lane string) string) {
 	lanes, _ := os.ReadDir(caches)
 	for _, lane := range lanes {

@@ -1,15 +1,20 @@
-// Package check runs the checks of a target on a candidate, and says what they said.
+// Package check runs the checks of a target on a candidate, and reports their results.
 //
-// A check is a shell command that a person has approved. It runs in a checkout that
-// was made for it and holds exactly the candidate's tree: nothing that another check
-// did is in there, and nothing that it does reaches the repository's objects or refs.
-// It sees the user's environment by an allow-list, is ended with all its processes
-// when its time is over, and leaves its output in a file.
+// A check is a shell command that a person has approved. All checks of one Run share a
+// checkout, in which they run one after the other: a check sees what those before it in the
+// same Run left. A Run starts from exactly the candidate's tree and the Cache; nothing else
+// of an earlier Run is there. Git in the checkout cannot change the repository's objects or
+// refs. A check is not confined otherwise: it runs as the user and knows the project's path.
 //
-// The package owns the directories of these checkouts, the caches that checks begin
-// with, and the files of their output. All of them are Croft's own: no agent can write
-// there. A cache becomes what a target's checks begin with only once the tree that
-// left it was published.
+// A check sees the variables of an allow-list. When it ends, times out or is cancelled, its
+// process group is killed. A process that left the group goes on and keeps the checkout's
+// lock, so that no other Run gets this checkout.
+//
+// The package owns the checkouts, the caches and the log files, all of them in directories of
+// Croft's own, outside of workspaces and repositories. A log holds the beginning and the end
+// of an output; the newest logs are kept. A process that dies leaves a checkout that the next
+// Run empties, and set-aside caches that the next OpenCache deletes. A cache becomes what a
+// target's checks begin with only once the tree that left it was published.
 package check
 
 import (
@@ -28,44 +33,46 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// Runner runs the checks of a target. It may be used by several goroutines, each of
-// which gets a checkout of its own.
+// Runner runs the checks of a target. Fields without a note on zero are required. Several
+// goroutines and processes may run at once; each Run has a checkout of its own.
 type Runner struct {
 	Git     *git.Repository
 	Project Project
 	Dirs    Dirs
 	Now     func() time.Time
 
-	Commands []string      // run one after the other, by a shell
+	Commands []string      // run one after the other, by a shell; empty: Run does nothing
 	Timeout  time.Duration // of each; zero: none
-	Environ  []string      // the user's
+	Environ  []string      // the user's variables, which the allow-list filters
 	Allowed  []string      // names of variables that a check sees besides the usual ones
-	Workers  int           // that write a checkout
+	Workers  int           // processes that write the checkout; below 1: one for each core
 	Label    string        // begins the names of the files that the output goes to
 
 	// Attempts has what the repository has not, or is nil. The caller keeps it open
 	// until Run has returned.
 	Attempts *git.Attempts
-	// Cache is what a check begins with besides its files, or nil.
+	// Cache is what the checkout begins with besides its files; nil: nothing.
 	Cache *Cache
-	// Approved fails if no person has approved the commands.
+	// Approved is called before anything is made or run; Run fails with its error.
+	// Required if there are Commands.
 	Approved func(context.Context) error
 }
 
-// Project is what checks are told of the project.
+// Project is used in names of checkouts (ID, Name) and told to checks (Path, as
+// CROFT_REPO).
 type Project struct {
 	ID   croft.ID
 	Name string
 	Path string
 }
 
-// Dirs are the directories that checks need. They are made when they are needed.
+// Dirs are absolute directories of Croft's own. Run creates them.
 type Dirs struct {
 	Trees string // of the checkouts
 	Logs  string // of the output
 }
 
-// Passed reports whether all of some checks passed.
+// Passed reports whether no check failed. It is true for none.
 func Passed(checks []croft.Check) bool {
 	for _, c := range checks {
 		if !c.Passed {
@@ -75,8 +82,12 @@ func Passed(checks []croft.Check) bool {
 	return true
 }
 
-// Run runs the commands in a checkout of a tree, which commit has or will have, and
-// stops at the first that fails. Submodules are empty.
+// Run runs the commands in a checkout of tree. commit is what HEAD is there; it need not
+// exist in the repository if Attempts has it. A command that fails or times out is a
+// result, not an error: it is the last of the checks, with Passed false. An error means
+// that the candidate was not judged (not approved, ctx ended, no checkout), and there are
+// no checks. Without Commands both are nil. If all pass, Cache sets aside what they left.
+// Submodules are empty directories.
 func (r *Runner) Run(ctx context.Context, commit, tree string) ([]croft.Check, error) {
 	if len(r.Commands) == 0 {
 		return nil, nil
@@ -225,8 +236,9 @@ func (r *Runner) tryPlace(dir string) (*checkPlace, error) {
 // IdleTime is how long a checkout or a cache is kept after its last use.
 const IdleTime = 7 * 24 * time.Hour
 
-// SweepTrees deletes the checkouts for checks that nobody has used for long. Their
-// locks stay: whoever waits for one must find the same file.
+// SweepTrees deletes the checkouts that were last used before now minus IdleTime and that
+// no process holds. Their lock files stay: a process that waits for one must find the
+// same file.
 func SweepTrees(trees string, now time.Time) {
 	entries, _ := os.ReadDir(trees)
 	for _, entry := range entries {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// gitConfigAccepter is what `croft config accept` takes.
+// gitConfigAccepter is the part of croft.Service that `croft config accept` calls.
 type gitConfigAccepter interface {
 	GitConfig(ctx context.Context, req croft.GitConfigRequest) (*croft.GitConfig, error)
 	AcceptGitConfig(ctx context.Context, req croft.AcceptGitConfigRequest) error

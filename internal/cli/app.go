@@ -37,9 +37,9 @@ func (a *app) dir() string {
 	}
 }
 
-// ref makes a workspace that was given as a relative path absolute: the
-// Service does not know where its caller stands. Names stay as they are.
-func (a *app) ref(arg string) string {
+// workspaceRef makes a workspace argument absolute if it is a relative path: the Service
+// does not know the caller's working directory. Names and IDs stay as they are.
+func (a *app) workspaceRef(arg string) string {
 	slashed := filepath.ToSlash(arg)
 	if slashed == "." || slashed == ".." || strings.HasPrefix(slashed, "./") || strings.HasPrefix(slashed, "../") {
 		return filepath.Join(a.env.Dir, arg)
@@ -47,10 +47,10 @@ func (a *app) ref(arg string) string {
 	return arg
 }
 
-func (a *app) refs(args []string) []string {
+func (a *app) workspaceRefs(args []string) []string {
 	refs := make([]string, len(args))
 	for i, arg := range args {
-		refs[i] = a.ref(arg)
+		refs[i] = a.workspaceRef(arg)
 	}
 	return refs
 }
@@ -60,7 +60,7 @@ func (a *app) refs(args []string) []string {
 func (a *app) workspaceRequest(args []string) croft.WorkspaceRequest {
 	req := croft.WorkspaceRequest{Repo: a.dir()}
 	if len(args) > 0 {
-		req.Ref = a.ref(args[0])
+		req.Ref = a.workspaceRef(args[0])
 	}
 	return req
 }

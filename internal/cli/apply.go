@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// applier is what `croft apply` takes.
+// applier is the part of croft.Service that `croft apply` calls.
 type applier interface {
 	repoFinder
 	Review(ctx context.Context, req croft.ReviewRequest) (*croft.Review, error)
@@ -55,7 +55,7 @@ the target changed a chosen file in the meantime, nothing is applied.`,
 				return err
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runApply(ctx, svc, req, croft.ReviewRequest{Repo: req.Repo, Workspace: a.ref(args[0]), Target: target})
+				return a.runApply(ctx, svc, req, croft.ReviewRequest{Repo: req.Repo, Workspace: a.workspaceRef(args[0]), Target: target})
 			})
 		},
 	}
@@ -114,5 +114,5 @@ func (a *app) applyChosen(ctx context.Context, svc applier, req croft.ApplyReque
 	merges := []croft.Merge{*m}
 	a.showMerges(merges)
 	a.upkeepAfter(ctx, svc)
-	return allReached(merges, croft.MergeMerged)
+	return mergesExitStatus(merges, croft.MergeMerged)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// cleaner is what `croft clean` takes.
+// cleaner is the part of croft.Service that `croft clean` calls.
 type cleaner interface {
 	inspector
 	repoFinder
@@ -110,11 +110,11 @@ func (a *app) sweep(ctx context.Context, svc sweeper, agreed consent, nothing st
 // askAboutPlan shows on the terminal what would be removed, and asks.
 func (a *app) askAboutPlan(ctx context.Context, plan croft.CleanResult, rows [][]cell) (bool, error) {
 	a.noteRows(rows)
-	question := "Remove " + count(len(plan.Removed), "workspace")
+	question := "Remove " + countNoun(len(plan.Removed), "workspace")
 	if n := len(plan.Branches); n == 1 {
 		question += " and 1 branch"
 	} else if n > 1 {
-		question += " and " + count(n, "branche")
+		question += " and " + countNoun(n, "branche")
 	}
 	return a.ask(ctx, question+"?")
 }

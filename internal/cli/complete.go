@@ -110,8 +110,9 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	registerCompletion(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// keyFlag gives a command the flag that makes it safe to call again.
-func keyFlag(cmd *cobra.Command, key *string, what string) {
+// addKeyFlag adds the flag --key to a command. A call that is repeated with the same key
+// is carried out once.
+func addKeyFlag(cmd *cobra.Command, key *string, what string) {
 	cmd.Flags().StringVar(key, "key", "", "the same call with the same `key` returns the same "+what)
 	registerCompletion(cmd, "key", cobra.NoFileCompletions)
 }

@@ -86,7 +86,7 @@ func (a *app) runConfig(root string) error {
 	for _, v := range view.Values {
 		// Commands are one a line, because they may have commas in them.
 		text := strings.ReplaceAll(v.Value, "\n", "; ")
-		rows = append(rows, []cell{plain(v.Key), plain(orDash(text)), {v.Source, styleDim}})
+		rows = append(rows, []cell{plainCell(v.Key), plainCell(orDash(text)), {v.Source, styleDim}})
 	}
 	a.table(rows)
 	return nil

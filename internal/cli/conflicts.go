@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// forecaster is what `croft conflicts` takes.
+// forecaster is the part of croft.Service that `croft conflicts` calls.
 type forecaster interface {
 	Conflicts(ctx context.Context, req croft.ConflictsRequest) (*croft.Forecast, error)
 }
@@ -51,7 +51,7 @@ func (a *app) runConflicts(ctx context.Context, svc forecaster, req croft.Confli
 		a.tellAs("skipped: ", s.Reason)
 	}
 	if len(forecast.Pairs) == 0 {
-		a.note("no collisions among %s", count(len(forecast.Order), "workspace"))
+		a.note("no collisions among %s", countNoun(len(forecast.Order), "workspace"))
 	} else {
 		a.table(collisionRows(forecast.Pairs))
 	}
@@ -72,13 +72,14 @@ func collisionRows(pairs []croft.Collision) [][]cell {
 		if c.IsTarget {
 			with += " (target)"
 		}
-		rows = append(rows, []cell{plain(c.A), plain(with), plain(where(c))})
+		rows = append(rows, []cell{plainCell(c.A), plainCell(with), plainCell(collisionText(c))})
 	}
 	return rows
 }
 
-// where says in what two pieces of work collide.
-func where(c croft.Collision) string {
+// collisionText returns the text for the IN column: the paths in which two workspaces
+// collide, or why git cannot merge them.
+func collisionText(c croft.Collision) string {
 	switch c.Reason {
 	case croft.Unrelated:
 		return "no history in common"

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// differ is what `croft diff` takes.
+// differ is the part of croft.Service that `croft diff` calls.
 type differ interface {
 	Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review, error)
 }
@@ -49,7 +49,7 @@ stands for all below it. Without a name, paths follow "--".`,
 			}
 			req.Repo = a.dir()
 			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
-				req.Workspace, args = a.ref(args[0]), args[1:]
+				req.Workspace, args = a.workspaceRef(args[0]), args[1:]
 			}
 			req.Paths = slashed(args)
 			form := diffPatch
@@ -112,10 +112,10 @@ func (a *app) showFiles(files []croft.ReviewFile) {
 	added, deleted := 0, 0
 	for _, f := range files {
 		added, deleted = added+f.Added, deleted+f.Deleted
-		rows = append(rows, []cell{plain(patchPath("", f.Path)), plain(fileSummary(f))})
+		rows = append(rows, []cell{plainCell(patchPath("", f.Path)), plainCell(fileSummary(f))})
 	}
 	a.table(rows)
-	a.line(fmt.Sprintf("%s, +%d -%d", count(len(files), "file"), added, deleted))
+	a.line(fmt.Sprintf("%s, +%d -%d", countNoun(len(files), "file"), added, deleted))
 }
 
 // noteHeldBack names the files that are not part of the work unless they are

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// discarder is what `croft discard` takes.
+// discarder is the part of croft.Service that `croft discard` calls.
 type discarder interface {
 	inspector
 	repoFinder
@@ -26,7 +26,7 @@ queue. "croft restore" brings one back. With --all-pending they are listed first
 and you are asked.`,
 		ValidArgsFunction: a.completeMany,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := croft.DiscardRequest{Key: key, Repo: a.dir(), Workspaces: a.refs(args)}
+			req := croft.DiscardRequest{Key: key, Repo: a.dir(), Workspaces: a.workspaceRefs(args)}
 			reach := reachNamed
 			switch {
 			case isAll && len(args) > 0:
@@ -45,7 +45,7 @@ and you are asked.`,
 			})
 		},
 	}
-	keyFlag(cmd, &key, "answer")
+	addKeyFlag(cmd, &key, "answer")
 	agreement.flags(cmd)
 	cmd.Flags().BoolVar(&isAll, "all-pending", false, "every workspace of the project whose work is pending")
 	return cmd
@@ -72,7 +72,7 @@ func (a *app) runDiscard(ctx context.Context, svc discarder, req croft.DiscardRe
 	}
 	a.showMergesWith(merges, columnsDiscard)
 	a.upkeepAfter(ctx, svc)
-	return allReached(merges, croft.MergeDiscarded)
+	return mergesExitStatus(merges, croft.MergeDiscarded)
 }
 
 // planDiscard finds out what a discard takes.

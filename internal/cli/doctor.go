@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// doctor is what `croft doctor` takes.
+// doctor is the part of croft.Service that `croft doctor` calls.
 type doctor interface {
 	Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.Finding, error)
 }
@@ -85,15 +85,15 @@ func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest
 	case len(findings) == 0:
 		a.note("all is well")
 	case question != "" && req.Import == croft.ImportShow:
-		a.note("%s; look at each before you bind it", count(left, "finding"))
+		a.note("%s; look at each before you bind it", countNoun(left, "finding"))
 		a.note("hint: croft doctor --import --yes")
 	case left > 0 && req.Fix == croft.FixNothing:
-		a.note("%s left to fix", count(left, "finding"))
+		a.note("%s left to fix", countNoun(left, "finding"))
 		if slices.ContainsFunc(findings, func(f croft.Finding) bool { return f.CanFix && !f.Fixed }) {
 			a.note("hint: croft doctor --fix")
 		}
 	case left > 0:
-		a.note("%s that croft does not fix by itself", count(left, "finding"))
+		a.note("%s that croft does not fix by itself", countNoun(left, "finding"))
 	}
 	if left > 0 {
 		return statusError(croft.ExitFailure)
@@ -138,7 +138,7 @@ func questionOf(findings []croft.Finding) string {
 func (a *app) showFindings(findings []croft.Finding) (left int) {
 	var rows [][]cell
 	for _, f := range findings {
-		row := []cell{{"fixed", styleGreen}, plain(f.Code), plain(f.Subject), plain(f.Message)}
+		row := []cell{{"fixed", styleGreen}, plainCell(f.Code), plainCell(f.Subject), plainCell(f.Message)}
 		if !f.Fixed {
 			left++
 			row[0] = cell{"found", styleRed}

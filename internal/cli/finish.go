@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// finisher is what `croft finish` takes.
+// finisher is the part of croft.Service that `croft finish` calls.
 type finisher interface {
 	repoFinder
 	Finish(ctx context.Context, req croft.FinishRequest) (*croft.Merge, error)
@@ -33,7 +33,7 @@ of files that git was told not to look at; they are named.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Repo, req.Outcome = a.dir(), croft.Outcome(outcome)
 			if len(args) > 0 {
-				req.Workspace = a.ref(args[0])
+				req.Workspace = a.workspaceRef(args[0])
 			}
 			switch {
 			case isMerge && isKeep:
@@ -51,7 +51,7 @@ of files that git was told not to look at; they are named.`,
 	flags := cmd.Flags()
 	flags.StringVar(&outcome, "outcome", string(croft.Succeeded), "succeeded, failed or killed")
 	flags.StringVarP(&req.Message, "message", "m", "", "the `message` of the commit")
-	keyFlag(cmd, &req.Key, "merge")
+	addKeyFlag(cmd, &req.Key, "merge")
 	flags.BoolVar(&isMerge, "merge", false, "merge it if it succeeded, whatever the layout says")
 	flags.BoolVar(&isKeep, "keep", false, "do not merge it, whatever the layout says")
 	return cmd
@@ -71,5 +71,5 @@ func (a *app) runFinish(ctx context.Context, svc finisher, req croft.FinishReque
 	}
 	a.showMerges([]croft.Merge{*m})
 	a.upkeepAfter(ctx, svc)
-	return allReached([]croft.Merge{*m}, croft.MergeMerged)
+	return mergesExitStatus([]croft.Merge{*m}, croft.MergeMerged)
 }

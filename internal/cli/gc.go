@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// collector is what `croft gc` takes.
+// collector is the part of croft.Service that `croft gc` calls.
 type collector interface {
 	Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanResult, error)
 	GC(ctx context.Context, repo string) (*croft.GCResult, error)
@@ -91,7 +91,7 @@ func (a *app) runGC(ctx context.Context, svc collector, repo string) error {
 		a.note("%s and %s freed", size(result.Bytes), entries(result.Inodes))
 	}
 	if result.Forgotten > 0 {
-		a.note("forgotten, because nothing was left of them for long: %s", count(result.Forgotten, "removed workspace"))
+		a.note("forgotten, because nothing was left of them for long: %s", countNoun(result.Forgotten, "removed workspace"))
 	}
 	now := a.env.Now()
 	for _, ann := range result.Announced {
@@ -109,7 +109,7 @@ func gcRows(result croft.GCResult) [][]cell {
 	var rows [][]cell
 	for _, id := range result.Stripped {
 		if !slices.Contains(result.Purged, id) && !slices.Contains(result.Reduced, id) {
-			rows = append(rows, []cell{plain(string(id)), plain("directories deleted that can be made again")})
+			rows = append(rows, []cell{plainCell(string(id)), plainCell("directories deleted that can be made again")})
 		}
 	}
 	for _, id := range result.Reduced {
@@ -117,13 +117,13 @@ func gcRows(result croft.GCResult) [][]cell {
 		if slices.Contains(result.Unseen, id) {
 			kept = "its directory was never seen again; its commits, and what was staged, are kept"
 		}
-		rows = append(rows, []cell{plain(string(id)), plain(kept + ": croft restore " + string(id))})
+		rows = append(rows, []cell{plainCell(string(id)), plainCell(kept + ": croft restore " + string(id))})
 	}
 	for _, id := range result.Purged {
-		rows = append(rows, []cell{plain(string(id)), plain("trash deleted")})
+		rows = append(rows, []cell{plainCell(string(id)), plainCell("trash deleted")})
 	}
 	for _, branch := range result.Branches {
-		rows = append(rows, []cell{plain(branch), plain("branch deleted, tip kept")})
+		rows = append(rows, []cell{plainCell(branch), plainCell("branch deleted, tip kept")})
 	}
 	return rows
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// historian is what `croft history` takes.
+// historian is the part of croft.Service that `croft history` calls.
 type historian interface {
 	History(ctx context.Context, req croft.HistoryRequest) ([]croft.Operation, error)
 }
@@ -55,8 +55,8 @@ func (a *app) runHistory(ctx context.Context, svc historian, req croft.HistoryRe
 			undo = "croft undo " + string(op.ID)
 		}
 		rows = append(rows, []cell{
-			plain(string(op.ID)), plain(ageOf(now, op.StartedAt) + " ago"), plain(op.Actor), plain(op.Kind),
-			plain(orDash(op.Workspace)), plain(op.State), plain(undo),
+			plainCell(string(op.ID)), plainCell(ageOf(now, op.StartedAt) + " ago"), plainCell(op.Actor), plainCell(op.Kind),
+			plainCell(orDash(op.Workspace)), plainCell(op.State), plainCell(undo),
 		})
 	}
 	a.table(rows)

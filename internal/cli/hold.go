@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// holder is what `croft hold` takes.
+// holder is the part of croft.Service that `croft hold` calls.
 type holder interface {
 	HoldFor(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error)
 	Renew(ctx context.Context, lease croft.ID) (*croft.Lease, error)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// overviewer is what `croft list` takes.
+// overviewer is the part of croft.Service that `croft list` calls.
 type overviewer interface {
 	lister
 	Worktrees(ctx context.Context, repo string) ([]croft.Worktree, error)
@@ -121,16 +121,16 @@ func (a *app) listing(workspaces []croft.Workspace) [][]cell {
 	now := a.env.Now()
 	for _, ws := range workspaces {
 		row := []cell{
-			plain(ws.Name),
+			plainCell(ws.Name),
 			{stateWord(ws), stateStyle(ws.State)},
-			plain(orDash(ws.Branch)),
-			plain(orDash(short(ws.Head))),
-			plain(ageOf(now, ws.CreatedAt)),
+			plainCell(orDash(ws.Branch)),
+			plainCell(orDash(short(ws.Head))),
+			plainCell(ageOf(now, ws.CreatedAt)),
 		}
 		if collides {
 			row = append(row, cell{orDash(few(ws.Collides)), styleYellow})
 		}
-		rows = append(rows, append(row, plain(ws.Next.String())))
+		rows = append(rows, append(row, plainCell(ws.Next.String())))
 	}
 	return rows
 }
@@ -157,7 +157,7 @@ func (a *app) foreignListing(worktrees []croft.Worktree) [][]cell {
 			what = "git worktree, locked"
 		}
 		rows = append(rows, []cell{
-			plain(a.shown(wt.Path)), plain(orDash(wt.Branch)), plain(orDash(short(wt.Head))), plain(what),
+			plainCell(a.shown(wt.Path)), plainCell(orDash(wt.Branch)), plainCell(orDash(short(wt.Head))), plainCell(what),
 		})
 	}
 	return rows

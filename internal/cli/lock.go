@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// locker is what `croft lock` takes.
+// locker is the part of croft.Service that `croft lock` calls.
 type locker interface {
 	Lock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error)
 }
@@ -23,7 +23,7 @@ git honours it too, and "git worktree lock" sets the same one.`,
 		Args:              takesName,
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := croft.LockRequest{Repo: a.dir(), Workspace: a.ref(args[0]), Reason: reason}
+			req := croft.LockRequest{Repo: a.dir(), Workspace: a.workspaceRef(args[0]), Reason: reason}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runLock(ctx, svc, req)
 			})

@@ -40,7 +40,7 @@ func Main(ctx context.Context, env Env) int {
 
 func (a *app) execute(ctx context.Context) error {
 	root := newRootCommand(a)
-	if word := firstWord(a.env.Args); word != "" && !knows(root, word) {
+	if word := firstWord(a.env.Args); word != "" && !hasCommand(root, word) {
 		return unknownCommand(root, word)
 	}
 	root.SetArgs(a.env.Args)
@@ -119,7 +119,9 @@ func firstWord(args []string) string {
 	return ""
 }
 
-func knows(root *cobra.Command, word string) bool {
+// hasCommand reports whether word is a subcommand of root, an alias of one, or one of
+// cobra's completion requests.
+func hasCommand(root *cobra.Command, word string) bool {
 	if word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd {
 		return true
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// merger is what `croft merge` takes.
+// merger is the part of croft.Service that `croft merge` calls.
 type merger interface {
 	repoFinder
 	finder
@@ -57,10 +57,10 @@ Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
 					if len(args) > 1 {
 						return misused(cmd, "one workspace at a time can be resolved")
 					}
-					req.Workspace = a.ref(args[0])
+					req.Workspace = a.workspaceRef(args[0])
 					return a.runResolve(ctx, svc, req)
 				}
-				return a.runMerge(ctx, svc, req, a.refs(args), isQueueOnly)
+				return a.runMerge(ctx, svc, req, a.workspaceRefs(args), isQueueOnly)
 			})
 		},
 	}
@@ -68,7 +68,7 @@ Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
 	flags.StringVar(&req.Target, "into", "", "the target `branch` (default: the workspace's)")
 	flags.StringVar(&strategy, "strategy", "", "no-ff or squash (default: the target's configuration)")
 	flags.StringVarP(&req.Message, "message", "m", "", "the merge's `message`")
-	keyFlag(cmd, &req.Key, "merge")
+	addKeyFlag(cmd, &req.Key, "merge")
 	flags.IntVar(&req.Priority, "priority", 0, "go before merges of a lower priority")
 	flags.BoolVar(&isKeep, "keep", false, "keep the workspace afterwards")
 	flags.BoolVar(&isResolve, "resolve", false, "bring the target into the workspace instead, to resolve conflicts")
@@ -109,7 +109,7 @@ func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, 
 	}
 	a.showMerges(merges)
 	a.upkeepAfter(ctx, svc)
-	return allReached(merges, croft.MergeMerged)
+	return mergesExitStatus(merges, croft.MergeMerged)
 }
 
 // findAll fails if one of several workspaces is not there: whoever misspelt a
@@ -140,7 +140,7 @@ func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest
 	if len(out.Conflicts) == 0 {
 		a.note("%s went into %s without a conflict", out.Target, out.Workspace.Name)
 	} else {
-		a.note("%s in conflict in %s:", count(len(out.Conflicts), "file"), a.shown(out.Workspace.Path))
+		a.note("%s in conflict in %s:", countNoun(len(out.Conflicts), "file"), a.shown(out.Workspace.Path))
 		for _, c := range out.Conflicts {
 			a.note("  %s", c.Path)
 		}

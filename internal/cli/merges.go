@@ -35,12 +35,12 @@ func (a *app) showMergesWith(merges []croft.Merge, more column) {
 	}
 	rows := make([][]cell, 0, len(merges))
 	for _, m := range merges {
-		row := []cell{plain(m.Workspace), {mergeWord(m), mergeStyle(m)}, plain("→ " + orDash(m.Target)), plain(orDash(short(m.Commit)))}
+		row := []cell{plainCell(m.Workspace), {mergeWord(m), mergeStyle(m)}, plainCell("→ " + orDash(m.Target)), plainCell(orDash(short(m.Commit)))}
 		if more == columnsDiscard && m.Reason != "" {
-			row = []cell{plain(m.Workspace), {"not discarded", styleRed}}
+			row = []cell{plainCell(m.Workspace), {"not discarded", styleRed}}
 		}
 		if more == columnID {
-			row = append(row, plain(string(m.ID)))
+			row = append(row, plainCell(string(m.ID)))
 		}
 		rows = append(rows, row)
 	}
@@ -139,8 +139,9 @@ func nameOrHash(text string) string {
 	return short(text)
 }
 
-// allReached is an exit status unless every merge came to what was asked for.
-func allReached(merges []croft.Merge, want croft.MergeStatus) error {
+// mergesExitStatus returns nil if every merge ended with the status want or had nothing
+// to merge, and otherwise the exit status of the first that did not.
+func mergesExitStatus(merges []croft.Merge, want croft.MergeStatus) error {
 	for _, m := range merges {
 		if m.State == croft.MergeDone && (m.Status == want || m.Status == "" && m.Reason == "") {
 			continue // the latter had nothing to merge

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// mounter is what `croft mounts` takes.
+// mounter is the part of croft.Service that `croft mounts` calls.
 type mounter interface {
 	Mounts(ctx context.Context, req croft.MountsRequest) (*croft.Mounts, error)
 }

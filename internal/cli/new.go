@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// creator is what `croft new` takes.
+// creator is the part of croft.Service that `croft new` calls.
 type creator interface {
 	CreateAll(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error)
 }
@@ -99,7 +99,7 @@ func (o newOptions) request(cmd *cobra.Command, dir string, names []string) (cro
 		return req, misused(cmd, "unknown mode "+quoted(o.mode)+": auto, worktree, isolated or legacy")
 	}
 	if part.Branch != "" && len(names) > 1 {
-		return req, misused(cmd, "one branch cannot be checked out in "+count(len(names), "workspace"))
+		return req, misused(cmd, "one branch cannot be checked out in "+countNoun(len(names), "workspace"))
 	}
 	if o.isFresh {
 		part.Fetch = croft.FetchFirst
@@ -137,7 +137,7 @@ func (a *app) runPlan(ctx context.Context, svc planner, req croft.CreateAllReque
 	}
 	var rows [][]cell
 	for _, ws := range list {
-		rows = append(rows, []cell{plain(ws.Name), plain(ws.Branch), plain(a.shown(ws.Path))})
+		rows = append(rows, []cell{plainCell(ws.Name), plainCell(ws.Branch), plainCell(a.shown(ws.Path))})
 	}
 	a.table(rows)
 	a.note("nothing was made")
@@ -145,7 +145,7 @@ func (a *app) runPlan(ctx context.Context, svc planner, req croft.CreateAllReque
 }
 
 func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllRequest) error {
-	stop := a.progress("making " + count(len(req.Workspaces), "workspace"))
+	stop := a.progress("making " + countNoun(len(req.Workspaces), "workspace"))
 	workspaces, err := svc.CreateAll(ctx, req)
 	stop()
 	if err != nil {
@@ -173,7 +173,7 @@ func (a *app) tellNew(workspaces []croft.Workspace) {
 	var rows [][]cell
 	var origins []string
 	for _, ws := range workspaces {
-		rows = append(rows, []cell{plain(ws.Name), plain(ws.Branch), plain(a.shown(ws.Path))})
+		rows = append(rows, []cell{plainCell(ws.Name), plainCell(ws.Branch), plainCell(a.shown(ws.Path))})
 		if from := origin(ws); from != "" && !slices.Contains(origins, from) {
 			origins = append(origins, from)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// queuer is what `croft queue` takes.
+// queuer is the part of croft.Service that `croft queue` calls.
 type queuer interface {
 	Merges(ctx context.Context, req croft.MergesRequest) ([]croft.Merge, error)
 	RunQueue(ctx context.Context, req croft.MergesRequest) ([]croft.Merge, error)
@@ -138,7 +138,7 @@ func (a *app) runQueueCancel(ctx context.Context, svc queuer, req croft.QueueReq
 			return nil
 		}
 		a.showMerges(merges)
-		if yes, err := a.agreed(ctx, agreed, "Take "+count(len(merges), "merge")+" out of the queue?"); err != nil || !yes {
+		if yes, err := a.agreed(ctx, agreed, "Take "+countNoun(len(merges), "merge")+" out of the queue?"); err != nil || !yes {
 			return err
 		}
 		if req.Merges, err = a.stillWaiting(ctx, svc, req, merges); err != nil || len(req.Merges) == 0 {
@@ -235,7 +235,7 @@ func (a *app) runQueueRun(ctx context.Context, svc queuer, req croft.MergesReque
 		return err
 	}
 	a.showMerges(merges)
-	return allReached(merges, croft.MergeMerged)
+	return mergesExitStatus(merges, croft.MergeMerged)
 }
 
 func (a *app) runQueueAction(ctx context.Context, svc queuer, req croft.QueueRequest) error {

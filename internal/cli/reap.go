@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// reaper is what `croft reap` takes.
+// reaper is the part of croft.Service that `croft reap` calls.
 type reaper interface {
 	inspector
 	repoFinder
@@ -96,7 +96,7 @@ func cleanRows(r croft.CleanResult) [][]cell {
 func branchRows(branches []string, what string) [][]cell {
 	var rows [][]cell
 	for _, branch := range branches {
-		rows = append(rows, []cell{plain(branch), plain(what)})
+		rows = append(rows, []cell{plainCell(branch), plainCell(what)})
 	}
 	return rows
 }

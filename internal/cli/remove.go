@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// remover is what `croft remove` takes.
+// remover is the part of croft.Service that `croft remove` calls.
 type remover interface {
 	inspector
 	repoFinder
@@ -39,7 +39,7 @@ you are asked, elsewhere --yes says it. With --all you are asked in any case. A
 workspace in which a process is at work is never removed.`,
 		ValidArgsFunction: a.completeMany,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := croft.RemoveRequest{Repo: a.dir(), Workspaces: a.refs(args)}
+			req := croft.RemoveRequest{Repo: a.dir(), Workspaces: a.workspaceRefs(args)}
 			reach := reachNamed
 			switch {
 			case isAll && len(args) > 0:
@@ -231,10 +231,10 @@ func (a *app) loss(ws croft.Workspace, status croft.Status) string {
 	}
 	var parts []string
 	if files > 0 {
-		parts = append(parts, count(files, "file")+" not committed")
+		parts = append(parts, countNoun(files, "file")+" not committed")
 	}
 	if status.Ahead > 0 && ws.Target != "" {
-		parts = append(parts, count(status.Ahead, "commit")+" not in "+ws.Target)
+		parts = append(parts, countNoun(status.Ahead, "commit")+" not in "+ws.Target)
 	}
 	if len(parts) == 0 {
 		parts = []string{"uncommitted work"}
@@ -259,7 +259,7 @@ func (a *app) retention(root string) string {
 	}
 	text := view.value(retentionKey)
 	if kept, err := parseAge(text); err == nil && kept.Hours() >= 24 {
-		return count(int(kept.Hours()/24), "day")
+		return countNoun(int(kept.Hours()/24), "day")
 	}
 	return text
 }
@@ -267,12 +267,12 @@ func (a *app) retention(root string) string {
 func removedRows(removed []croft.Removed) [][]cell {
 	var rows [][]cell
 	for _, r := range removed {
-		row := []cell{plain(r.Name), plain("nothing to keep")}
+		row := []cell{plainCell(r.Name), plainCell("nothing to keep")}
 		if r.Trash != "" {
-			row[1] = plain("trash " + string(r.Trash))
+			row[1] = plainCell("trash " + string(r.Trash))
 		}
 		if r.Branch != "" {
-			row = append(row, plain("deleted "+r.Branch))
+			row = append(row, plainCell("deleted "+r.Branch))
 		}
 		rows = append(rows, row)
 	}

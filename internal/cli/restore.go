@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// restorer is what `croft restore` takes.
+// restorer is the part of croft.Service that `croft restore` calls.
 type restorer interface {
 	Restore(ctx context.Context, req croft.RestoreRequest) (*croft.Workspace, error)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// reverter is what `croft revert` takes.
+// reverter is the part of croft.Service that `croft revert` calls.
 type reverter interface {
 	PlanRevert(ctx context.Context, req croft.RevertRequest) (*croft.RevertPlan, error)
 	Revert(ctx context.Context, req croft.RevertRequest) (*croft.Merge, error)
@@ -68,5 +68,5 @@ func (a *app) runRevert(ctx context.Context, svc reverter, req croft.RevertReque
 		return err
 	}
 	a.showMerges([]croft.Merge{*m})
-	return allReached([]croft.Merge{*m}, croft.MergeMerged)
+	return mergesExitStatus([]croft.Merge{*m}, croft.MergeMerged)
 }

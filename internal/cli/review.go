@@ -36,7 +36,7 @@ a part of it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Repo = a.dir()
 			if len(args) > 0 {
-				req.Workspace = a.ref(args[0])
+				req.Workspace = a.workspaceRef(args[0])
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runReview(ctx, svc, req, message)
@@ -81,7 +81,7 @@ func (a *app) runReview(ctx context.Context, svc applier, req croft.ReviewReques
 	for _, line := range c.chosen {
 		a.note("  %s", line)
 	}
-	yes, err := a.ask(ctx, fmt.Sprintf("Apply %s to %s?", count(len(c.chosen), "file"), work.Target))
+	yes, err := a.ask(ctx, fmt.Sprintf("Apply %s to %s?", countNoun(len(c.chosen), "file"), work.Target))
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (c *chooser) take(f croft.ReviewFile, hunks []int) {
 		c.req.Hunks = map[string][]int{}
 	}
 	c.req.Hunks[f.Path] = hunks
-	c.chosen = append(c.chosen, fmt.Sprintf("%s (%d of %s)", name, len(hunks), count(len(f.Hunks), "hunk")))
+	c.chosen = append(c.chosen, fmt.Sprintf("%s (%d of %s)", name, len(hunks), countNoun(len(f.Hunks), "hunk")))
 }
 
 // letter asks until there is an answer. The end of the input quits.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// roleCopier is what `croft role update` takes.
+// roleCopier is the part of croft.Service that `croft role update` calls.
 type roleCopier interface {
 	finder
 	CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Role, error)

@@ -92,7 +92,7 @@ Without a command it lists the workspaces of the repository.`,
 func takesCommand(cmd *cobra.Command, args []string) error {
 	at := cmd.Root()
 	for _, word := range args {
-		if !knows(at, word) {
+		if !hasCommand(at, word) {
 			return unknownCommand(at, word)
 		}
 		at, _, _ = at.Find([]string{word})

@@ -177,7 +177,7 @@ func (a *app) at(path string) string {
 }
 
 func (a *app) runRoundStart(ctx context.Context, svc croft.Rounds, req croft.RoundRequest) error {
-	stop := a.progress("making " + count(len(req.Agents), "checkout"))
+	stop := a.progress("making " + countNoun(len(req.Agents), "checkout"))
 	round, err := svc.StartRound(ctx, req)
 	stop()
 	if err != nil {
@@ -203,7 +203,7 @@ func (a *app) showRound(round *croft.Round) {
 		if ws.State == croft.Trashed {
 			where = short(ws.Head)
 		}
-		rows = append(rows, []cell{plain(ws.Agent), plain(ws.Label), plain(ws.Branch), plain(where)})
+		rows = append(rows, []cell{plainCell(ws.Agent), plainCell(ws.Label), plainCell(ws.Branch), plainCell(where)})
 	}
 	a.note("round %d", round.Number)
 	a.table(rows)

@@ -25,7 +25,7 @@ the others, and where experiments are kept. It does not say which agent it is.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := croft.WorkspaceRequest{Repo: a.dir()}
 			if len(args) > 0 {
-				req.Ref = a.ref(args[0])
+				req.Ref = a.workspaceRef(args[0])
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runRoundPrompt(ctx, svc, req, isRestart)
@@ -67,7 +67,7 @@ func newRoundArchive(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Repo = a.dir()
 			if len(args) > 0 {
-				req.Workspace = a.ref(args[0])
+				req.Workspace = a.workspaceRef(args[0])
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runRoundArchive(ctx, svc, req)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sessionKeeper is what `croft session` takes.
+// sessionKeeper is the part of croft.Service that `croft session` calls.
 type sessionKeeper interface {
 	StartSession(ctx context.Context, req croft.SessionRequest) (*croft.Session, error)
 	Sessions(ctx context.Context, f croft.SessionFilter) ([]croft.Session, error)
@@ -176,7 +176,7 @@ func (a *app) runSessionList(ctx context.Context, svc sessionKeeper, f croft.Ses
 		if n := len(ses.Rounds); n > 0 {
 			last = fmt.Sprintf("round %d %s", ses.Rounds[n-1].Number, ses.Rounds[n-1].State)
 		}
-		rows = append(rows, []cell{plain(string(ses.ID)), plain(ses.Name), plain(string(ses.State)), plain(count(len(ses.Agents), "agent")), plain(last)})
+		rows = append(rows, []cell{plainCell(string(ses.ID)), plainCell(ses.Name), plainCell(string(ses.State)), plainCell(countNoun(len(ses.Agents), "agent")), plainCell(last)})
 	}
 	a.table(rows)
 	return nil

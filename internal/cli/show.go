@@ -15,7 +15,7 @@ type finder interface {
 	Workspace(ctx context.Context, req croft.WorkspaceRequest) (*croft.Workspace, error)
 }
 
-// inspector is what `croft show` takes.
+// inspector is the part of croft.Service that `croft show` calls.
 type inspector interface {
 	finder
 	Status(ctx context.Context, id croft.ID) (*croft.Status, error)
@@ -72,7 +72,7 @@ func (a *app) details(r showResult) [][]cell {
 	var rows [][]cell
 	add := func(key, value string) {
 		if value != "" {
-			rows = append(rows, []cell{{key, styleDim}, plain(value)})
+			rows = append(rows, []cell{{key, styleDim}, plainCell(value)})
 		}
 	}
 	add("name", ws.Name)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// saver is what `croft snapshot` takes.
+// saver is the part of croft.Service that `croft snapshot` calls.
 type saver interface {
 	Snapshot(ctx context.Context, req croft.SnapshotRequest) (*croft.Snapshot, error)
 	Snapshots(ctx context.Context, repo string) ([]croft.Snapshot, error)
@@ -42,7 +42,7 @@ untracked, and whatever is in progress. The workspace is not disturbed.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := croft.SnapshotRequest{Repo: a.dir()}
 			if len(args) > 0 {
-				req.Workspace = a.ref(args[0])
+				req.Workspace = a.workspaceRef(args[0])
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				if isList {
@@ -65,7 +65,7 @@ func (a *app) runSnapshot(ctx context.Context, svc saver, req croft.SnapshotRequ
 		a.emit(snapshotResult{formatVersion, *saved})
 		return nil
 	}
-	a.table([][]cell{{plain(string(saved.ID)), plain(saved.Name), plain(count(saved.Files, "changed file"))}})
+	a.table([][]cell{{plainCell(string(saved.ID)), plainCell(saved.Name), plainCell(countNoun(saved.Files, "changed file"))}})
 	a.note("hint: croft restore %s", saved.ID)
 	return nil
 }
@@ -96,7 +96,7 @@ func (a *app) runSnapshots(ctx context.Context, svc saver, req croft.SnapshotReq
 	rows := [][]cell{heading("ID", "WORKSPACE", "TAKEN", "CHANGED", "SIZE")}
 	for _, s := range list {
 		rows = append(rows, []cell{
-			plain(string(s.ID)), plain(s.Name), plain(ageOf(now, s.CreatedAt) + " ago"), plain(count(s.Files, "file")), plain(size(s.Bytes)),
+			plainCell(string(s.ID)), plainCell(s.Name), plainCell(ageOf(now, s.CreatedAt) + " ago"), plainCell(countNoun(s.Files, "file")), plainCell(size(s.Bytes)),
 		})
 	}
 	a.table(rows)

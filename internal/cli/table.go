@@ -26,7 +26,7 @@ type cell struct {
 	style style
 }
 
-func plain(text string) cell { return cell{text: text} }
+func plainCell(text string) cell { return cell{text: text} }
 
 // columnGap is what stands between two columns.
 const columnGap = "  "

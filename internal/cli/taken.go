@@ -53,7 +53,7 @@ func (p takePlan) agreed() *croft.Agreed {
 func (p takePlan) rows() [][]cell {
 	var rows [][]cell
 	for _, t := range p.list {
-		rows = append(rows, []cell{plain(t.name), plain(t.what)})
+		rows = append(rows, []cell{plainCell(t.name), plainCell(t.what)})
 	}
 	return rows
 }
@@ -73,7 +73,7 @@ func (a *app) agreedToTrash(ctx context.Context, how consent, p takePlan, nothin
 	a.noteRows(p.rows())
 	question := "Move " + p.list[0].name + " to the trash?"
 	if len(p.list) > 1 {
-		question = "Move " + count(len(p.list), "workspace") + " to the trash?"
+		question = "Move " + countNoun(len(p.list), "workspace") + " to the trash?"
 	}
 	return a.agreed(ctx, how, question)
 }

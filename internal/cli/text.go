@@ -53,8 +53,8 @@ func short(commit string) string {
 	return commit
 }
 
-// count says how many there are of something with a regular plural.
-func count(n int, noun string) string {
+// countNoun returns n and the noun, with an s unless n is 1: "1 file", "2 files".
+func countNoun(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

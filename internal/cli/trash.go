@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// keeper is what `croft trash` takes.
+// keeper is the part of croft.Service that `croft trash` calls.
 type keeper interface {
 	repoFinder
 	Trash(ctx context.Context, repo string) ([]croft.TrashItem, error)
@@ -68,8 +68,8 @@ func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
 	rows := [][]cell{heading("ID", "NAME", "BRANCH", "SIZE", "INODES", "REMOVED", "KEPT FOR")}
 	for _, item := range items {
 		rows = append(rows, []cell{
-			plain(string(item.ID)), plain(item.Name), plain(orDash(item.Branch)), plain(sizeOf(item)), plain(strconv.FormatInt(item.Inodes, 10)),
-			plain(ageOf(now, item.RemovedAt) + " ago"), plain(keptFor(now, item)),
+			plainCell(string(item.ID)), plainCell(item.Name), plainCell(orDash(item.Branch)), plainCell(sizeOf(item)), plainCell(strconv.FormatInt(item.Inodes, 10)),
+			plainCell(ageOf(now, item.RemovedAt) + " ago"), plainCell(keptFor(now, item)),
 		})
 	}
 	a.table(rows)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// truster is what `croft config trust` takes.
+// truster is the part of croft.Service that `croft config trust` calls.
 type truster interface {
 	Checks(ctx context.Context, req croft.ChecksRequest) (*croft.CheckPlan, error)
 	Approve(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error)

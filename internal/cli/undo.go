@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// undoer is what `croft undo` takes.
+// undoer is the part of croft.Service that `croft undo` calls.
 type undoer interface {
 	PlanUndo(ctx context.Context, req croft.UndoRequest) (*croft.UndoPlan, error)
 	Undo(ctx context.Context, req croft.UndoRequest) (*croft.Operation, error)

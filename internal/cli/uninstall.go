@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// uninstaller is what `croft uninstall` takes.
+// uninstaller is the part of croft.Service that `croft uninstall` calls.
 type uninstaller interface {
 	Uninstall(ctx context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error)
 }
@@ -156,7 +156,7 @@ func (a *app) showUninstall(res croft.UninstallResult, was string) {
 	}
 	var rows [][]cell
 	row := func(what, path, remark string) {
-		rows = append(rows, []cell{plain(what), plain(path), plain(remark)})
+		rows = append(rows, []cell{plainCell(what), plainCell(path), plainCell(remark)})
 	}
 	refs := 0
 	for _, r := range res.Repos {
@@ -183,10 +183,10 @@ func (a *app) showUninstall(res croft.UninstallResult, was string) {
 	if was == "was" && refs != 1 {
 		was = "were"
 	}
-	a.note("%s below refs/croft/ %s deleted", count(refs, "ref"), was)
+	a.note("%s below refs/croft/ %s deleted", countNoun(refs, "ref"), was)
 	for _, r := range res.Repos {
 		if len(r.OtherRefs) > 0 {
-			a.note("%s below refs/croft/ of %s %s: another state's, or somebody's: %s", count(len(r.OtherRefs), "ref"), a.shown(r.Path), stay(len(r.OtherRefs)), few(r.OtherRefs))
+			a.note("%s below refs/croft/ of %s %s: another state's, or somebody's: %s", countNoun(len(r.OtherRefs), "ref"), a.shown(r.Path), stay(len(r.OtherRefs)), few(r.OtherRefs))
 			a.note("hint: git -C %s for-each-ref refs/croft/", shellWord(r.Path))
 		}
 		for _, l := range r.Left {

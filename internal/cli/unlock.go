@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// unlocker is what `croft unlock` takes.
+// unlocker is the part of croft.Service that `croft unlock` calls.
 type unlocker interface {
 	Unlock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error)
 }
@@ -19,7 +19,7 @@ func newUnlockCommand(a *app) *cobra.Command {
 		Args:              takesName,
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := croft.LockRequest{Repo: a.dir(), Workspace: a.ref(args[0])}
+			req := croft.LockRequest{Repo: a.dir(), Workspace: a.workspaceRef(args[0])}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runUnlock(ctx, svc, req)
 			})

@@ -182,7 +182,7 @@ func (o *outliner) keyValue(node *unstable.Node, table []string) {
 	}
 }
 
-// count adds the keys inside a value.
+// count adds the parts of all keys inside an inline table or an array to o.parts.
 func (o *outliner) count(value *unstable.Node) {
 	if value.Kind != unstable.InlineTable && value.Kind != unstable.Array {
 		return

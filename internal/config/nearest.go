@@ -21,17 +21,17 @@ func nearest(keys []Key, name string) string {
 	}
 	for _, key := range keys {
 		if table := key.table(); table != "" {
-			consider(table, distance(name, table))
+			consider(table, editDistance(name, table))
 		}
-		consider(key.Name, distance(name, key.Name))
-		consider(key.Name, distance(lastPart(name), key.last())+1)
+		consider(key.Name, editDistance(name, key.Name))
+		consider(key.Name, editDistance(lastPart(name), key.last())+1)
 	}
 	return best
 }
 
 // distance is the number of letters to insert, delete or replace to get from
 // one word to the other.
-func distance(from, to string) int {
+func editDistance(from, to string) int {
 	source, target := []rune(from), []rune(to)
 	row := make([]int, len(target)+1)
 	for j := range row {

@@ -191,7 +191,7 @@ func (d *examination) findOperations(ctx context.Context) error {
 		if now.State != journal.OpRunning {
 			continue
 		}
-		d.reportFinding(findInterrupted, string(op.ID), d.describeInterrupted(op), func() error { return d.recoverUnsettled(ctx, op) })
+		d.reportFinding(findInterrupted, string(op.ID), d.interruptedMessage(op), func() error { return d.recoverUnsettled(ctx, op) })
 	}
 	return nil
 }

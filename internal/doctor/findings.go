@@ -131,8 +131,9 @@ func (d *examination) laggingOn(ctx context.Context, target, tip string) error {
 	return nil
 }
 
-// describeInterrupted says what the doctor finds of an operation whose process died.
-func (d *examination) describeInterrupted(op journal.Operation) string {
+// interruptedMessage returns the text of the finding about an operation whose process
+// died.
+func (d *examination) interruptedMessage(op journal.Operation) string {
 	of := ""
 	if len(op.Names) > 0 {
 		of = " of " + trash.SomeOf(op.Names)

@@ -52,9 +52,8 @@ func (d *examination) offerImport(code, subject, message, identity string, bind 
 	d.fix = was
 }
 
-// findUnrecorded looks for worktrees that Croft registered and that no record
-// names. What can be read off them becomes a record; their branch counts as the
-// user's from then on.
+// findUnrecorded reports worktrees that Croft registered and that have no record, and
+// offers to import them. A branch that is imported counts as the user's.
 func (d *examination) findUnrecorded(ctx context.Context) error {
 	registered, err := d.r.Git.Registered(worktree.AdminPrefix)
 	if err != nil {
@@ -85,7 +84,7 @@ func (d *examination) findUnrecorded(ctx context.Context) error {
 			continue // it went just now
 		}
 		d.offerImport(findRecordLost, tree.Path, fmt.Sprintf("A worktree that Croft made, on branch %s, has no record.", branch), string(found)+" "+head, func() error {
-			return d.bindWorkspace(ctx, croft.ID(id), tree, found, branch, head)
+			return d.importWorktree(ctx, croft.ID(id), tree, found, branch, head)
 		})
 	}
 	if unknown > 0 { // which may be another user's
@@ -94,7 +93,8 @@ func (d *examination) findUnrecorded(ctx context.Context) error {
 	return nil
 }
 
-func (d *examination) bindWorkspace(ctx context.Context, id croft.ID, tree *git.Worktree, found fsx.Identity, branch, head string) error {
+// importWorktree writes a workspace record for a registered worktree that has none.
+func (d *examination) importWorktree(ctx context.Context, id croft.ID, tree *git.Worktree, found fsx.Identity, branch, head string) error {
 	mode := croft.ModeWorktree
 	if tree.IsIsolated() {
 		mode = croft.ModeIsolated
@@ -179,7 +179,7 @@ func (d *examination) keptRefs(ctx context.Context) error {
 			continue
 		}
 		if id, what := project.PinOwner(ref.Name, project.ArchiveRefs); what == "head" && project.IsID(string(id)) {
-			d.offerImport(findRecordLost, ref.Name, "The last commit of a removed workspace has no record.", ref.OID, func() error { return d.bindRemoved(ctx, id, ref) })
+			d.offerImport(findRecordLost, ref.Name, "The last commit of a removed workspace has no record.", ref.OID, func() error { return d.importRemoved(ctx, id, ref) })
 		} else if id, of := project.PinOwner(ref.Name, project.SnapshotRefs); project.IsID(string(id)) && project.IsID(of) {
 			d.offerImport(findRecordLost, ref.Name, "A snapshot has no record.", ref.OID, func() error {
 				return d.Pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID})
@@ -191,7 +191,7 @@ func (d *examination) keptRefs(ctx context.Context) error {
 
 // bindRemoved makes a record of a removed workspace of which the last commit is
 // left. Restored, it comes without a branch of its own.
-func (d *examination) bindRemoved(ctx context.Context, id croft.ID, ref git.Ref) error {
+func (d *examination) importRemoved(ctx context.Context, id croft.ID, ref git.Ref) error {
 	if _, err := d.Journal.Record(ctx, id); !errors.Is(err, journal.ErrNotFound) {
 		return errors.Join(err, d.Pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID}))
 	}

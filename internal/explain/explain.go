@@ -51,7 +51,7 @@ func Closed(op string) *croft.Error {
 
 // IsSystem reports whether the system is why something failed: a disk, a
 // permission.
-func IsSystem(err error) bool { return ofSystem(&croft.Error{}, err) }
+func IsSystem(err error) bool { return explainSystem(&croft.Error{}, err) }
 
 // Error turns whatever went wrong below into the one error type that leaves
 // the module. It is called where a call ends, and where the reason of a failure is
@@ -75,7 +75,7 @@ func Error(op, workspace string, err error) error {
 	}
 	e := &croft.Error{Code: croft.Internal, Op: op, Workspace: workspace, Message: "unexpected failure", Err: err}
 	for _, rule := range []func(*croft.Error, error) bool{
-		ofContext, ofIrregular, ofForged, ofMissing, ofUnrelated, ofSubmodule, ofEdited, ofConfig, ofSystem, ofGit, ofCheckout, ofJournal,
+		explainContext, explainIrregular, explainForged, explainMissing, explainUnrelated, explainSubmodule, explainEdited, explainConfig, explainSystem, explainGit, explainCheckout, explainJournal,
 	} {
 		if rule(e, err) {
 			break
@@ -84,7 +84,7 @@ func Error(op, workspace string, err error) error {
 	return e
 }
 
-func ofContext(e *croft.Error, err error) bool {
+func explainContext(e *croft.Error, err error) bool {
 	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
@@ -94,7 +94,7 @@ func ofContext(e *croft.Error, err error) bool {
 
 // ofIrregular is asked before the rules about git and its configuration,
 // whose errors wrap fsx.ErrNotRegular too.
-func ofIrregular(e *croft.Error, err error) bool {
+func explainIrregular(e *croft.Error, err error) bool {
 	if !errors.Is(err, fsx.ErrNotRegular) {
 		return false
 	}
@@ -108,8 +108,9 @@ func ofIrregular(e *croft.Error, err error) bool {
 	return true
 }
 
-// ofForged is asked before the rule about git, which notices some of them.
-func ofForged(e *croft.Error, err error) bool {
+// explainForged comes before explainGit in the rules, because git reports some forged
+// objects as a *git.Error.
+func explainForged(e *croft.Error, err error) bool {
 	if !errors.Is(err, object.ErrForged) && !errors.Is(err, git.KindForged) {
 		return false
 	}
@@ -125,7 +126,7 @@ func ofForged(e *croft.Error, err error) bool {
 }
 
 // ofMissing is asked before the rule about git, which notices some of them.
-func ofMissing(e *croft.Error, err error) bool {
+func explainMissing(e *croft.Error, err error) bool {
 	failed, isGits := errors.AsType[*git.Error](err)
 	if !errors.Is(err, object.ErrMissing) && !errors.Is(err, git.KindMissing) || isGits && e.Op == "create" {
 		return false // a creation that git fails is GIT_FAILED, whatever the reason
@@ -143,7 +144,7 @@ func ofMissing(e *croft.Error, err error) bool {
 
 // ofUnrelated is asked before the rule about the system: git ends in the
 // middle of an answer.
-func ofUnrelated(e *croft.Error, err error) bool {
+func explainUnrelated(e *croft.Error, err error) bool {
 	if !errors.Is(err, git.KindStrange) {
 		return false
 	}
@@ -152,7 +153,7 @@ func ofUnrelated(e *croft.Error, err error) bool {
 	return true
 }
 
-func ofSystem(e *croft.Error, err error) bool {
+func explainSystem(e *croft.Error, err error) bool {
 	switch {
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, git.KindNoSpace):
 		e.Code, e.Message, e.Hint = croft.NoSpace, "the disk is full", "croft clean"
@@ -170,7 +171,7 @@ func ofSystem(e *croft.Error, err error) bool {
 }
 
 // ofSubmodule says that a submodule's commit would be lost, or is lost in part.
-func ofSubmodule(e *croft.Error, err error) bool {
+func explainSubmodule(e *croft.Error, err error) bool {
 	if broken, ok := errors.AsType[*git.SubmoduleBrokenError](err); ok {
 		e.Code, e.Details = croft.GitFailed, broken.Err.Error()
 		e.Message = fmt.Sprintf("commit %.7s of the submodule %q is not whole in the workspace: files, trees or commits that it needs are missing or damaged", broken.Commit, broken.Path)
@@ -188,7 +189,7 @@ func ofSubmodule(e *croft.Error, err error) bool {
 }
 
 // ofEdited says that somebody changed a role's file in the workspace.
-func ofEdited(e *croft.Error, err error) bool {
+func explainEdited(e *croft.Error, err error) bool {
 	edited, ok := errors.AsType[*provision.EditedError](err)
 	if !ok {
 		return false
@@ -198,7 +199,7 @@ func ofEdited(e *croft.Error, err error) bool {
 	return true
 }
 
-func ofGit(e *croft.Error, err error) bool {
+func explainGit(e *croft.Error, err error) bool {
 	var tooOld *git.TooOldError
 	var failed *git.Error
 	var private *git.PrivateError
@@ -262,7 +263,7 @@ func ofGit(e *croft.Error, err error) bool {
 	return true
 }
 
-func ofCheckout(e *croft.Error, err error) bool {
+func explainCheckout(e *croft.Error, err error) bool {
 	switch {
 	case errors.Is(err, checkout.ErrExists):
 		e.Code, e.Message = croft.WorktreeExists, "something is already at the path"
@@ -287,7 +288,7 @@ func ofCheckout(e *croft.Error, err error) bool {
 	return true
 }
 
-func ofJournal(e *croft.Error, err error) bool {
+func explainJournal(e *croft.Error, err error) bool {
 	if errors.Is(err, journal.ErrClosed) {
 		*e = *Closed(e.Op)
 		return true
@@ -301,7 +302,7 @@ func ofJournal(e *croft.Error, err error) bool {
 
 // ofConfig is explainGit for what the repository's configuration and files
 // are.
-func ofConfig(e *croft.Error, err error) bool {
+func explainConfig(e *croft.Error, err error) bool {
 	var changed *git.ConfigChangedError
 	var extension *git.UnknownExtensionError
 	switch {

@@ -188,9 +188,10 @@ func (d *TreeDir) AddFile(name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// regular looks at a file. It returns os.ErrNotExist where there is none, or a
-// directory, and a *LinkError where something else is.
-func (f *Tree) regular(d *TreeDir, name string) (os.FileInfo, error) {
+// lstatRegular returns the FileInfo of a regular file. It fails with os.ErrNotExist if
+// there is no file or a directory of that name, and with a *LinkError if it is a link, a
+// pipe or a device.
+func (f *Tree) lstatRegular(d *TreeDir, name string) (os.FileInfo, error) {
 	info, err := d.Lstat(filepath.Base(name))
 	switch {
 	case err != nil:
@@ -223,7 +224,7 @@ func (f *Tree) ReadFile(name string, limit int64) ([]byte, error) {
 
 // OpenRegular opens a regular file that is there, without waiting.
 func (f *Tree) OpenRegular(d *TreeDir, name string, flag int) (*os.File, os.FileInfo, error) {
-	info, err := f.regular(d, name)
+	info, err := f.lstatRegular(d, name)
 	if err != nil {
 		return nil, nil, err
 	}

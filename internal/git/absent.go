@@ -64,7 +64,7 @@ func (w *Worktree) Rebuild(ctx context.Context, stowed, lock string, s AddSpec) 
 		return err
 	}
 	if !w.IsIsolated() {
-		return w.addTree(s, func(tree *fsx.Dir) error { return tree.WriteFile(".git", []byte(w.pointer()), 0o666) })
+		return w.addTree(s, func(tree *fsx.Dir) error { return tree.WriteFile(".git", []byte(w.pointerText()), 0o666) })
 	}
 	admin := filepath.Base(w.Admin)
 	w.Repo.returnObjects(admin) // what it borrowed from before may lack its commits

@@ -66,7 +66,7 @@ func (r *Repository) Add(ctx context.Context, s AddSpec) (*Worktree, error) {
 			return nil, err
 		}
 	}
-	return w, w.addTree(s, func(tree *fsx.Dir) error { return tree.WriteFile(".git", []byte(w.pointer()), 0o666) })
+	return w, w.addTree(s, func(tree *fsx.Dir) error { return tree.WriteFile(".git", []byte(w.pointerText()), 0o666) })
 }
 
 // addTree makes the checkout's directory under another name, records what it is,
@@ -250,9 +250,9 @@ var otherRefs = map[string]string{
 	"HEAD": "ref: refs/heads/.invalid", "refs/heads": "this repository uses the reftable format", "reftable/tables.list": "",
 }
 
-// pointer is the content of the checkout's .git file, or of the file in its git
-// directory that has the same purpose.
-func (w *Worktree) pointer() string {
+// pointerText returns the content of the checkout's .git file or, for an isolated
+// checkout, of pointerFile in its git directory.
+func (w *Worktree) pointerText() string {
 	if w.IsIsolated() {
 		return isolatedPointer + filepath.Base(w.Admin) + "\n"
 	}

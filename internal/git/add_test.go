@@ -177,8 +177,8 @@ func addSteps(t *testing.T, repo *Repository, s AddSpec) []struct {
 			return errors.Join(err, repo.Made().Put(s.Admin, fsx.Made{Path: s.Path, Identity: made}))
 		}},
 		{"empty file in it", write(filepath.Join(tmp, ".git"), "")},
-		{"half a file in it", write(filepath.Join(tmp, ".git"), w.pointer()[:20])},
-		{"whole file in it", write(filepath.Join(tmp, ".git"), w.pointer())},
+		{"half a file in it", write(filepath.Join(tmp, ".git"), w.pointerText()[:20])},
+		{"whole file in it", write(filepath.Join(tmp, ".git"), w.pointerText())},
 		{"checkout", func() error { return os.Rename(tmp, s.Path) }},
 		{"a half of the files", write(filepath.Join(s.Path, "README.md"), "#")},
 		{"lock of the index", write(filepath.Join(w.Admin, "index.lock"), "")},
@@ -249,14 +249,14 @@ func TestDiscardKeepsWhatIsForeign(t *testing.T) {
 			gittest.WriteFile(t, filepath.Join(dir, ".git"), "gitdir: /elsewhere/worktrees/croft-1\n")
 		},
 		"link to our own": func(dir string) {
-			gittest.WriteFile(t, beside(r, "far/.git"), w.pointer())
+			gittest.WriteFile(t, beside(r, "far/.git"), w.pointerText())
 			gittest.WriteFile(t, beside(r, "far/file"), "mine")
 			if err := os.Symlink(beside(r, "far"), dir); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"one that calls itself ours": func(dir string) {
-			gittest.WriteFile(t, filepath.Join(dir, ".git"), w.pointer())
+			gittest.WriteFile(t, filepath.Join(dir, ".git"), w.pointerText())
 			gittest.WriteFile(t, filepath.Join(dir, "file"), "mine")
 		},
 		"file": func(dir string) { gittest.WriteFile(t, dir, "mine") },

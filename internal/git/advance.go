@@ -307,7 +307,8 @@ func (a *Advance) write(ctx context.Context) error {
 	return a.place()
 }
 
-// readIndex reads the index as it is.
+// readIndex reads the index file and its modification time, so that Undo can put them
+// back. Without an index it returns the zero indexUndo.
 func (a *Advance) readIndex() (indexUndo, error) {
 	f, err := a.admin.Open("index")
 	if errors.Is(err, os.ErrNotExist) {
@@ -395,7 +396,7 @@ func namedFiles(stderr string) []string {
 // whoever finishes what it had begun.
 func (h *Host) DropLock(ctx context.Context) error {
 	name := h.repo.lockName(filepath.Join(h.gitDir, indexLock))
-	return h.repo.eachDead(ctx, func(dead remains) bool {
+	return h.repo.eachDeadMark(ctx, func(dead remains) bool {
 		return dead.isKept && slices.Contains(dead.locks, name) && h.repo.dropHolds(dead)
 	})
 }

@@ -427,7 +427,7 @@ const (
 )
 
 // Between lists the commits that head has and base has not, the oldest first.
-func (a *Attempts) Between(ctx context.Context, base, head string, m Merges) ([]string, error) {
+func (a *Attempts) CommitsBetween(ctx context.Context, base, head string, m Merges) ([]string, error) {
 	args := []string{"rev-list", "--reverse", "--topo-order", head, "^" + base}
 	if m != WithMerges {
 		args = append(args, string(m))

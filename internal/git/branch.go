@@ -155,7 +155,8 @@ func (w *Worktree) headName(ctx context.Context) (string, error) {
 	return ref, nil
 }
 
-// symbolicBranch is the ref that a branch is another name of, or empty.
+// symbolicBranch returns the ref that a branch names if the branch is a symbolic ref, or
+// "".
 func (r *Repository) symbolicBranch(ctx context.Context, branch string) (string, error) {
 	ref := "refs/heads/" + branch
 	if !r.NativeRefs() {

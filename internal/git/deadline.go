@@ -190,7 +190,8 @@ func (d door) refuse(c call) error {
 	return nil
 }
 
-// blocks reports whether the opening or reading of a file may wait for somebody.
+// blocks reports whether opening or reading a file of this mode may wait for another
+// process, as with a named pipe, or for a device.
 func blocks(mode os.FileMode) bool {
 	return mode&(os.ModeNamedPipe|os.ModeSocket|os.ModeDevice|os.ModeCharDevice|os.ModeIrregular) != 0
 }

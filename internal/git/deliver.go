@@ -131,7 +131,7 @@ func (w *Worktree) adminIndex() (*index.Index, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err := index.Parse(data, w.Repo.objectFormat().New())
+	x, err := index.Parse(data, w.Repo.objectFormat().NewHash())
 	return x, data, err
 }
 

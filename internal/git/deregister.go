@@ -30,7 +30,7 @@ func (w *Worktree) Deregister(dst string) error {
 func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 	const pointer, hidden = "gitdir", "gitdir.removed"
 	var gone time.Time // when every git that has seen it is through
-	if w.hide(pointer, hidden) == nil {
+	if w.renameAdminFile(pointer, hidden) == nil {
 		gone = time.Now().Add(listingTime)
 	}
 	if err := failpoint.Hit("git.deregister.hidden"); err != nil {
@@ -76,8 +76,8 @@ func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 	return nil
 }
 
-// hide renames a file of the admin directory.
-func (w *Worktree) hide(name, hidden string) error {
+// renameAdminFile renames a file in the worktree's admin directory.
+func (w *Worktree) renameAdminFile(name, hidden string) error {
 	admin, err := w.OpenAdmin()
 	if err != nil {
 		return err

@@ -46,7 +46,7 @@ func (w *Worktree) discard(dirs ...string) error {
 		return err
 	}
 	if w.IsIsolated() && !fsx.IsThere(w.Path) {
-		errs = append(errs, os.RemoveAll(w.syncDir()), w.dropHeld(context.Background()))
+		errs = append(errs, os.RemoveAll(w.syncStateDir()), w.dropHeld(context.Background()))
 		w.Repo.returnObjects(admin)
 	}
 	return errors.Join(append(errs, w.Repo.Made().Drop(admin))...)
@@ -93,7 +93,7 @@ func (w *Worktree) discardRemnant(beside *fsx.Dir, name string) error {
 	if err != nil || len(names) > 1 || len(names) == 1 && names[0] != ".git" {
 		return err
 	}
-	if b, err := dir.ReadFile(".git", maxWorktreeConfig); err == nil && strings.HasPrefix(w.pointer(), string(b)) {
+	if b, err := dir.ReadFile(".git", maxWorktreeConfig); err == nil && strings.HasPrefix(w.pointerText(), string(b)) {
 		if err := dir.Remove(".git"); err != nil {
 			return err
 		}

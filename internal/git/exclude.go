@@ -16,14 +16,14 @@ const excludeFile = "info/exclude"
 // repository share, once. The caller holds the repository's lock.
 func (r *Repository) Exclude(patterns ...string) error {
 	text, _ := fsx.ReadFile(r.common(excludeFile), maxConfig)
-	if missing := notIn(string(text), patterns); len(missing) > 0 {
+	if missing := missingPatterns(string(text), patterns); len(missing) > 0 {
 		if err := r.noteExcluded(missing); err != nil {
 			return err
 		}
 	}
 	return commonFile{name: excludeFile, limit: maxConfig}.change(r, func(old string) string {
 		text := old
-		for _, p := range notIn(old, patterns) {
+		for _, p := range missingPatterns(old, patterns) {
 			if text != "" && !strings.HasSuffix(text, "\n") {
 				text += "\n"
 			}
@@ -33,8 +33,8 @@ func (r *Repository) Exclude(patterns ...string) error {
 	})
 }
 
-// notIn are the patterns that no line of a text is.
-func notIn(text string, patterns []string) []string {
+// missingPatterns returns the patterns that are not a line of text.
+func missingPatterns(text string, patterns []string) []string {
 	have := map[string]bool{}
 	for line := range strings.Lines(text) {
 		have[strings.TrimRight(line, "\r\n")] = true

@@ -62,10 +62,10 @@ func (w *Worktree) Harvest(ctx context.Context) error {
 }
 
 func (w *Worktree) lockSync(ctx context.Context) (*flock.Lock, error) {
-	if err := os.MkdirAll(w.syncDir(), 0o777); err != nil {
+	if err := os.MkdirAll(w.syncStateDir(), 0o777); err != nil {
 		return nil, err
 	}
-	return flock.Acquire(ctx, filepath.Join(w.syncDir(), "lock"))
+	return flock.Acquire(ctx, filepath.Join(w.syncStateDir(), "lock"))
 }
 
 // settle makes both sides agree. The caller holds the lock.
@@ -167,11 +167,11 @@ func (p *private) news(ctx context.Context, last syncState, now privateState) (n
 	if err != nil {
 		return n, err
 	}
-	if n.staged, err = index.Parse(data, p.w.Repo.objectFormat().New()); err != nil {
+	if n.staged, err = index.Parse(data, p.w.Repo.objectFormat().NewHash()); err != nil {
 		if data, err = p.unfold(ctx, data); err != nil {
 			return n, err
 		}
-		if n.staged, err = index.Parse(data, p.w.Repo.objectFormat().New()); err != nil {
+		if n.staged, err = index.Parse(data, p.w.Repo.objectFormat().NewHash()); err != nil {
 			return n, p.wrong("its index cannot be read")
 		}
 	}

@@ -81,11 +81,10 @@ type Span struct{ From, To string }
 
 var touchedArgs = []string{"diff-tree", "--stdin", "--always", "-r", "-t", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff"}
 
-// Touched lists for each span where a merge of it with something else could
-// meet that: the files and submodules in which the two commits differ, and the
-// directories that were there and are not any more. A renamed file is one that
-// went and one that came.
-func (a *Attempts) Touched(ctx context.Context, spans []Span) ([][]string, error) {
+// TouchedPaths lists, for each span, the paths on which a merge of its changes could
+// collide with other changes: files and submodules that differ between the two commits,
+// and directories that To no longer has. A rename counts as a deletion and an addition.
+func (a *Attempts) TouchedPaths(ctx context.Context, spans []Span) ([][]string, error) {
 	var in strings.Builder
 	for _, s := range spans {
 		if err := allHex(s.From, s.To); err != nil {

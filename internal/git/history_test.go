@@ -67,13 +67,13 @@ func TestTouchedIsWhatAMergeCanMeet(t *testing.T) {
 	tip := r.Git("rev-parse", "HEAD")
 	at := attempts(t, open(t, r))
 	spans := []Span{{base, tip}, {tip, tip}, {tip, base}}
-	got, err := at.Touched(t.Context(), spans)
+	got, err := at.TouchedPaths(t.Context(), spans)
 	if err != nil {
 		t.Fatal(err)
 	}
 	at.Ahead(t.Context())
 	for range 2 { // by a process that waits for it, and by one of its own
-		again, err := at.Touched(t.Context(), spans)
+		again, err := at.TouchedPaths(t.Context(), spans)
 		if diff := cmp.Diff(got, again); diff != "" || err != nil {
 			t.Errorf("asked again: %v\n%s", err, diff)
 		}

@@ -59,7 +59,7 @@ func (w *Worktree) readIndex(path string) (*index.Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := index.Parse(data, w.Repo.objectFormat().New())
+	x, err := index.Parse(data, w.Repo.objectFormat().NewHash())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

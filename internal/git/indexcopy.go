@@ -51,7 +51,7 @@ func (c *indexCopy) load() error {
 	return err
 }
 
-// discard throws the copy away and lets go of the index.
+// discard deletes the copy of the index and releases the lock on the checkout's index.
 func (c *indexCopy) discard() {
 	c.lock.release()
 	c.lock = nil

@@ -332,7 +332,7 @@ func (r *Repository) dropHolds(dead remains) (gone bool) {
 // SweepKept removes the locks on indexes that were left to whoever finishes what
 // was begun. The caller knows that nothing is left to finish.
 func (r *Repository) SweepKept(ctx context.Context) error {
-	return r.eachDead(ctx, func(dead remains) bool {
+	return r.eachDeadMark(ctx, func(dead remains) bool {
 		return dead.isKept && r.dropHolds(dead)
 	})
 }

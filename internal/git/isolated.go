@@ -100,7 +100,7 @@ func (r *Repository) addIsolated(ctx context.Context, s AddSpec) (*Worktree, err
 // hooks and no configuration but what files need to come out alike.
 func (w *Worktree) makePrivate(dir *fsx.Dir, s AddSpec, store string) error {
 	// The pointer comes first: with it the rest is known to be Croft's.
-	if err := dir.WriteFile(pointerFile, []byte(w.pointer()), 0o666); err != nil {
+	if err := dir.WriteFile(pointerFile, []byte(w.pointerText()), 0o666); err != nil {
 		return err
 	}
 	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
@@ -231,7 +231,7 @@ func (w *Worktree) ownsIsolated(dir string) bool {
 		return false
 	}
 	b, err := fsx.ReadSmall(filepath.Join(dot, pointerFile))
-	return err == nil && string(b) == w.pointer()
+	return err == nil && string(b) == w.pointerText()
 }
 
 // dropHeld deletes the ref that keeps what is not on the branch.

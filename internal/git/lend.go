@@ -181,7 +181,7 @@ func (r *Repository) SweepStores(ctx context.Context, keep func(admin string) bo
 				live++
 				continue
 			}
-			errs = append(errs, os.Remove(filepath.Join(dir, borrowers, b.Name())), os.RemoveAll(r.syncDirOf(b.Name())))
+			errs = append(errs, os.Remove(filepath.Join(dir, borrowers, b.Name())), os.RemoveAll(r.syncStateDirOf(b.Name())))
 		}
 		used = used || live > 0
 		if live == 0 && store.Name() != r.storeName(packs) {

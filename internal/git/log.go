@@ -12,8 +12,8 @@ import (
 // LogEntry is a commit as a person reads it.
 type LogEntry struct{ Commit, Author, Subject string }
 
-// Log lists the commits that lead to one and not to another, the last first, at
-// most so many.
+// Log lists the commits that are reachable from commit and not from not, newest first, at
+// most limit of them.
 func (r *Repository) Log(ctx context.Context, not, commit string, limit int) ([]LogEntry, error) {
 	if err := allHex(not, commit); err != nil {
 		return nil, err

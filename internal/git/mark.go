@@ -170,7 +170,7 @@ func (r *Repository) lockAt(name string) (file string, ok bool) {
 func (r *Repository) Sweep(ctx context.Context) error {
 	r.sweepTemp()
 	deadline := time.Now().Add(lockTime)
-	return r.eachDead(ctx, func(dead remains) bool {
+	return r.eachDeadMark(ctx, func(dead remains) bool {
 		switch {
 		case dead.isKept:
 			return !r.isLeft(dead)
@@ -189,9 +189,9 @@ func (r *Repository) isLeft(dead remains) bool {
 	})
 }
 
-// eachDead calls f with every mark whose owner has died. If f returns true, the
-// mark has served its purpose.
-func (r *Repository) eachDead(ctx context.Context, f func(remains) bool) error {
+// eachDeadMark calls f with every mark whose process has died, and removes the mark if f
+// returns true.
+func (r *Repository) eachDeadMark(ctx context.Context, f func(remains) bool) error {
 	entries, err := os.ReadDir(r.marksDir())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -126,7 +126,7 @@ func (last syncState) own(now privateState) ownRefs {
 func (w *Worktree) readSyncFile() syncState {
 	s := w.readSyncState()
 	var raw syncState
-	if b, err := os.ReadFile(filepath.Join(w.syncDir(), "state")); err == nil && json.Unmarshal(b, &raw) == nil {
+	if b, err := os.ReadFile(filepath.Join(w.syncStateDir(), "state")); err == nil && json.Unmarshal(b, &raw) == nil {
 		s.Private = raw.Private
 	}
 	return s

@@ -25,8 +25,8 @@ const (
 	smallPack = 4 << 20
 	// keptTime is longer than it takes to name what was written.
 	keptTime = time.Hour
-	// replacedTime is how long packs stay after they were joined. A git that has
-	// seen them before is through with them by then.
+	// replacedTime is how long packs stay on disk after they were joined into another one,
+	// for git processes that listed the packs before and have yet to open them.
 	replacedTime = 3 * time.Second
 )
 
@@ -175,9 +175,10 @@ type pack struct {
 // need not be there; git gc knows how to join them.
 func (l packList) areMany() bool { return !l.lazy && len(l.free) > manyPacks }
 
-// choose divides packs into those that are joined and the rest. Of all of them
-// those are joined that are not much larger than the smaller ones together, so
-// that a large one is seldom written again.
+// choose divides the packs into those to join and the rest. SmallPacks joins the packs of
+// at most smallPack bytes, if there are more than manyPacks of them. AllPacks joins
+// those, every pack that is at most twice as large as those chosen before it together, so
+// that a large pack is seldom rewritten, and more until at most manyPacks are left.
 func (l packList) choose(which PackChoice) (some, rest []string) {
 	var sum int64
 	for i, p := range l.free {

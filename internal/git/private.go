@@ -332,15 +332,15 @@ type syncState struct {
 	Boot string `json:"boot,omitempty"`
 }
 
-func (r *Repository) syncDirOf(admin string) string {
+func (r *Repository) syncStateDirOf(admin string) string {
 	return filepath.Join(r.Dir, "synced", admin)
 }
 
-func (w *Worktree) syncDir() string { return w.Repo.syncDirOf(filepath.Base(w.Admin)) }
+func (w *Worktree) syncStateDir() string { return w.Repo.syncStateDirOf(filepath.Base(w.Admin)) }
 
 func (w *Worktree) readSyncState() syncState {
 	var s syncState
-	if b, err := os.ReadFile(filepath.Join(w.syncDir(), "state")); err == nil {
+	if b, err := os.ReadFile(filepath.Join(w.syncStateDir(), "state")); err == nil {
 		_ = json.Unmarshal(b, &s)
 	}
 	if s.Boot != proc.Here().Boot {
@@ -353,7 +353,7 @@ func (w *Worktree) readSyncState() syncState {
 }
 
 func (w *Worktree) writeSyncState(s syncState) error {
-	if err := os.MkdirAll(w.syncDir(), 0o777); err != nil {
+	if err := os.MkdirAll(w.syncStateDir(), 0o777); err != nil {
 		return err
 	}
 	s.Boot = proc.Here().Boot
@@ -361,7 +361,7 @@ func (w *Worktree) writeSyncState(s syncState) error {
 	if err != nil {
 		return err
 	}
-	return fsx.ReplaceFile(filepath.Join(w.syncDir(), "state"), b, 0o644)
+	return fsx.ReplaceFile(filepath.Join(w.syncStateDir(), "state"), b, 0o644)
 }
 
 // PrivateHead is the branch and the commit that the agent of an isolated

@@ -65,8 +65,8 @@ func (w *Worktree) logHead(ctx context.Context, admin *fsx.Dir, old, now string)
 // maxUnlogged bounds how many failures to write a log are remembered.
 const maxUnlogged = 20
 
-// Unlogged returns why logs of refs could not be written since it was last
-// asked.
+// Unlogged returns the errors of writing reflogs since the last call of Unlogged, at most
+// maxUnlogged.
 func (r *Repository) Unlogged() []error {
 	r.writer.mu.Lock()
 	defer r.writer.mu.Unlock()

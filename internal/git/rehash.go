@@ -90,7 +90,7 @@ func (r *Repository) readVerified(ctx context.Context, oid string) (object.Objec
 	if err != nil {
 		return o, err
 	}
-	h := r.objectFormat().New()
+	h := r.objectFormat().NewHash()
 	h.Write([]byte(o.Type + " " + strconv.Itoa(len(o.Data)) + "\x00"))
 	h.Write(o.Data)
 	if got := hex.EncodeToString(h.Sum(nil)); got != oid || o.OID != oid {

@@ -220,10 +220,10 @@ func (w *Worktree) Rejoin() error {
 	return w.writeAdmin("gitdir", filepath.ToSlash(filepath.Join(w.Path, ".git"))+"\n")
 }
 
-// Reclaim makes sure that what is called .git in the checkout, which lies at a
-// path of its own or in the trash, names this worktree. It fails with
-// [fsx.ErrOther] if the directory is not the one that was made, or if it is a
-// checkout of something else by now.
+// Reclaim makes sure that the .git of the checkout at tree, which is its path or a
+// directory in the trash, names this worktree; a missing .git file is written. It fails
+// with [fsx.ErrOther] if tree is not the directory that Croft made, or if its .git names
+// something else.
 func (w *Worktree) Reclaim(tree string) error {
 	dir, err := fsx.OpenDirIs(tree, w.Wanted())
 	if err != nil {
@@ -236,7 +236,7 @@ func (w *Worktree) Reclaim(tree string) error {
 	case w.IsIsolated() || dir.Has(".git"):
 		return &os.PathError{Op: "restore", Path: filepath.Join(tree, ".git"), Err: fsx.ErrOther}
 	}
-	return dir.WriteFile(".git", []byte(w.pointer()), 0o644)
+	return dir.WriteFile(".git", []byte(w.pointerText()), 0o644)
 }
 
 // writePointer replaces the checkout's .git file.
@@ -246,5 +246,5 @@ func (w *Worktree) writePointer() error {
 		return err
 	}
 	defer top.Close()
-	return top.WriteFile(".git", []byte(w.pointer()), 0o644)
+	return top.WriteFile(".git", []byte(w.pointerText()), 0o644)
 }

@@ -66,7 +66,7 @@ func (h *Host) IndexTree() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	x, err := index.Parse(data, h.repo.objectFormat().New())
+	x, err := index.Parse(data, h.repo.objectFormat().NewHash())
 	if err != nil {
 		return "", err
 	}

@@ -42,7 +42,7 @@ func (r *Repository) OwnFiles(needed Needed) []string {
 	if r.isOnlyOwn() {
 		list = append(list, r.common("croft"))
 	}
-	if r.hasRoles() {
+	if r.hasRoleIncludes() {
 		list = append(list, r.common("config"))
 	}
 	if text, err := fsx.ReadFile(r.common(excludeFile), maxConfig); err == nil && r.withoutExcluded(string(text), needed.Excludes) != string(text) {
@@ -57,8 +57,8 @@ func (r *Repository) DropOwnFiles(needed Needed) error {
 	if needed.Others {
 		return nil
 	}
-	if r.hasRoles() {
-		if err := r.changeConfig(withoutRoles); err != nil {
+	if r.hasRoleIncludes() {
+		if err := r.changeConfig(withoutRoleIncludes); err != nil {
 			return err
 		}
 	}
@@ -104,14 +104,16 @@ func (r *Repository) isOnlyOwn() bool {
 	return err == nil && !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(ownFiles(), name) })
 }
 
-func (r *Repository) hasRoles() bool {
+// hasRoleIncludes reports whether the repository's config file has an includeIf section
+// that Croft added for roles.
+func (r *Repository) hasRoleIncludes() bool {
 	b, err := fsx.ReadFile(r.common("config"), maxConfig)
-	return err == nil && withoutRoles(string(b)) != string(b)
+	return err == nil && withoutRoleIncludes(string(b)) != string(b)
 }
 
 // withoutRoles takes the sections out of a configuration that Croft added: a
 // conditional include of its own file, with nothing else in the section.
-func withoutRoles(text string) string {
+func withoutRoleIncludes(text string) string {
 	var out strings.Builder
 	lines := strings.SplitAfter(text, "\n")
 	for i := 0; i < len(lines); i++ {

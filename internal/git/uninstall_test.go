@@ -19,7 +19,7 @@ func TestWithoutRoles(t *testing.T) {
 		if want == "." {
 			want = text
 		}
-		if got := withoutRoles(text); got != want {
+		if got := withoutRoleIncludes(text); got != want {
 			t.Errorf("of %q is left %q, want %q", text, got, want)
 		}
 	}

@@ -99,7 +99,7 @@ func (r *Repository) settingsOf(ctx context.Context, gitDir string) (*settings, 
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.combine(user, h)
+	s, err := r.combineSettings(user, h)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (r *Repository) userConfig(ctx context.Context, gitDir string, was *setting
 }
 
 // combine joins the user's configuration and the repository's.
-func (r *Repository) combine(u *userConfig, h *hostState) (*settings, error) {
+func (r *Repository) combineSettings(u *userConfig, h *hostState) (*settings, error) {
 	s := &settings{user: u, host: h, values: map[string]string{}}
 	var global []configEntry
 	for _, e := range u.entries {

@@ -28,7 +28,7 @@ func (s *Scratch) rehash(ctx context.Context, spec ScratchSpec) error {
 	if err != nil {
 		return err
 	}
-	x, err := index.Parse(data, s.repo.objectFormat().New())
+	x, err := index.Parse(data, s.repo.objectFormat().NewHash())
 	if err != nil {
 		return err
 	}

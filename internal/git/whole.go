@@ -32,7 +32,7 @@ func (w *Worktree) CheckAdmin() error {
 	if err != nil {
 		return err
 	}
-	sum := w.Repo.objectFormat().New()
+	sum := w.Repo.objectFormat().NewHash()
 	at := len(b) - sum.Size()
 	if at < 12 || string(b[:4]) != "DIRC" {
 		return fmt.Errorf("index %w", ErrTorn)

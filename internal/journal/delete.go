@@ -70,7 +70,7 @@ func (j *Journal) Delete(ctx context.Context, before func() error) error {
 	if j.isGone(j.file) {
 		return errMoved
 	}
-	err = locked(ctx, j.db, func(tx *sql.Tx) error {
+	err = inWriteTx(ctx, j.db, func(tx *sql.Tx) error {
 		known, err := collect(ctx, tx, scanRepo, `SELECT `+repoColumns+` FROM repos LIMIT 1`)
 		if err == nil && len(known) > 0 {
 			err = fmt.Errorf("%w: %s", ErrInUse, known[0].Path)

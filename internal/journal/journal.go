@@ -338,7 +338,7 @@ func (j *Journal) update(ctx context.Context, db *sql.DB, file os.FileInfo, f fu
 func (j *Journal) retract(db *sql.DB, line *appended) {
 	ctx, cancel := context.WithTimeout(context.Background(), busyTimeout)
 	defer cancel()
-	_ = locked(ctx, db, func(tx *sql.Tx) error {
+	_ = inWriteTx(ctx, db, func(tx *sql.Tx) error {
 		id, err := identify(ctx, &Tx{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}})
 		if err == nil && id.txn < line.number {
 			err = line.retract()

@@ -150,7 +150,7 @@ func (t *Tx) LastPublished() (n int64, err error) {
 // PendingFor lists the merges of a repository that ended pending for a reason,
 // unless the work was given up since, or was submitted again for the same
 // target, as a whole.
-func (j *Journal) PendingFor(ctx context.Context, repo croft.ID, reason croft.Code) ([]Merge, error) {
+func (j *Journal) MergesPendingFor(ctx context.Context, repo croft.ID, reason croft.Code) ([]Merge, error) {
 	return read(ctx, j, scanMerge, `SELECT merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason = ?
 		AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.workspace <> '' AND n.seq > m.seq
 			AND (n.status = 'discarded' OR n.target = m.target AND json_extract(n.merge, '$.kind') <> 'apply'))
@@ -165,7 +165,8 @@ func (j *Journal) Turned(ctx context.Context, repo croft.ID) ([]Merge, error) {
 			AND json_extract(n.merge, '$.kind') = 'merge')`, repo)
 }
 
-// Untidy lists the merges whose workspaces are yet to be put away.
+// Untidy lists the merges of a repository whose workspaces are still to be moved to the
+// trash, oldest first.
 func (j *Journal) Untidy(ctx context.Context, repo croft.ID) ([]Merge, error) {
 	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND untidy <> 0 ORDER BY seq`, repo)
 }

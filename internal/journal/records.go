@@ -319,7 +319,7 @@ const repoColumns = `id, common_dir, path, identity`
 
 const repoAt = `SELECT ` + repoColumns + ` FROM repos WHERE common_dir = ? AND identity = ?`
 
-// ReposAt lists the repositories that were ever known at a place, the last one
+// ReposAt lists the repositories that were ever recorded with a common directory, newest
 // first.
 func (j *Journal) ReposAt(ctx context.Context, commonDir string) ([]Repo, error) {
 	return read(ctx, j, scanRepo, `SELECT `+repoColumns+` FROM repos WHERE common_dir = ? ORDER BY created_at DESC, rowid DESC`, commonDir)

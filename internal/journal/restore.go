@@ -114,11 +114,11 @@ func (j *Journal) alone(ctx context.Context, db *sql.DB, file os.FileInfo, lock 
 	if j.isGone(file) {
 		return errMoved
 	}
-	return locked(ctx, db, func(tx *sql.Tx) error { return f(&Tx{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}}) })
+	return inWriteTx(ctx, db, func(tx *sql.Tx) error { return f(&Tx{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}}) })
 }
 
-// locked runs f in a transaction that keeps others from writing.
-func locked(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
+// inWriteTx runs f in a transaction that keeps other connections from writing.
+func inWriteTx(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
 	tx, err := beginTx(ctx, db)
 	if err != nil {
 		return err

@@ -19,10 +19,10 @@ type Session struct {
 	Request    string        `json:"request,omitempty"` // a digest
 	Generation int           `json:"generation"`
 	Context    croft.Context `json:"context,omitempty"`
-	Rounds      []Round        `json:"turns,omitempty"`
+	Rounds     []Round       `json:"turns,omitempty"`
 	Homes      []Home        `json:"homes,omitempty"`
 	Finals     []Final       `json:"finals,omitempty"`
-	Repos      []SessionRepo      `json:"repos,omitempty"`
+	Repos      []SessionRepo `json:"repos,omitempty"`
 	Ending     bool          `json:"ending,omitempty"` // it has ended, and what it made is being put away
 }
 
@@ -52,15 +52,15 @@ type Archived struct {
 
 // Round is one round.
 type Round struct {
-	ID        croft.ID  `json:"id"`
-	Number    int       `json:"number"`
-	Request   string    `json:"request"` // a digest
-	Starting  bool      `json:"starting,omitempty"`
-	StartedAt time.Time `json:"startedAt"`
-	EndedAt   time.Time `json:"endedAt,omitzero"` // when its end was first asked for
-	Ended     bool      `json:"ended,omitempty"`
-	Forced    bool      `json:"forced,omitempty"` // it ends whatever processes are in its checkouts
-	Workspaces     []RoundWorkspace    `json:"seats"`
+	ID         croft.ID         `json:"id"`
+	Number     int              `json:"number"`
+	Request    string           `json:"request"` // a digest
+	Starting   bool             `json:"starting,omitempty"`
+	StartedAt  time.Time        `json:"startedAt"`
+	EndedAt    time.Time        `json:"endedAt,omitzero"` // when its end was first asked for
+	Ended      bool             `json:"ended,omitempty"`
+	Forced     bool             `json:"forced,omitempty"` // it ends whatever processes are in its checkouts
+	Workspaces []RoundWorkspace `json:"seats"`
 }
 
 // RoundWorkspace is one agent in one round and one repository.

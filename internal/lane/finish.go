@@ -46,7 +46,7 @@ func (svc *Lanes) finishingIn(ctx context.Context, req croft.FinishRequest) (pro
 	}
 	rec, err := svc.Journal.Record(ctx, req.Lease.Workspace)
 	if errors.Is(err, journal.ErrNotFound) {
-		return project.Location{}, project.NotFound("", string(req.Lease.Workspace))
+		return project.Location{}, project.WorkspaceNotFound("", string(req.Lease.Workspace))
 	}
 	if err != nil {
 		return project.Location{}, err

@@ -33,7 +33,8 @@ func laneName(target string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// laneLock is the file lock of a lane: whoever holds it publishes.
+// laneLock returns the path of a lane's lock file. The process that holds the lock
+// publishes the merges of the lane.
 func laneLock(r *project.Project, target string) string {
 	return filepath.Join(r.Dir, "lanes", laneName(target)+".lock")
 }
@@ -101,7 +102,7 @@ func (svc *Lanes) retryPending(ctx context.Context, r *project.Project, target s
 func (svc *Lanes) listRetryable(ctx context.Context, r *project.Project, target string) ([]journal.Merge, error) {
 	var list []journal.Merge
 	for _, reason := range []croft.Code{croft.HostDirty, croft.TargetMoved} {
-		pending, err := svc.Journal.PendingFor(ctx, r.ID, reason)
+		pending, err := svc.Journal.MergesPendingFor(ctx, r.ID, reason)
 		if err != nil {
 			return nil, err
 		}
@@ -169,8 +170,8 @@ func (svc *Lanes) runLaneOnce(ctx context.Context, r *project.Project, target st
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		more, err := svc.stepLane(ctx, r, target)
-		if err := svc.afterTurn(ctx, r, target, &tries, err); err != nil {
+		more, err := svc.landNextBatch(ctx, r, target)
+		if err := svc.afterBatch(ctx, r, target, &tries, err); err != nil {
 			return err
 		}
 		// Those who wait for one of them are told when it is put away, and leave; the
@@ -185,9 +186,9 @@ func (svc *Lanes) runLaneOnce(ctx context.Context, r *project.Project, target st
 	return svc.tidyUp(context.WithoutCancel(ctx), r)
 }
 
-// stepLane takes what waits in a lane one step further, and reports whether there
-// was anything.
-func (svc *Lanes) stepLane(ctx context.Context, r *project.Project, target string) (bool, error) {
+// landNextBatch merges, checks and publishes the next batch of waiting merges of a lane.
+// It reports whether there was one.
+func (svc *Lanes) landNextBatch(ctx context.Context, r *project.Project, target string) (bool, error) {
 	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+target)
 	if err != nil {
 		return false, svc.rejectAll(ctx, r, target, project.TargetNotFound(target, err))

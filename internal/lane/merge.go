@@ -241,7 +241,7 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 				changed = append(changed, m.Merge)
 				continue
 			}
-			if err := svc.requeueMerge(tx, &m, req.Action, highest); err != nil {
+			if err := svc.applyQueueAction(tx, &m, req.Action, highest); err != nil {
 				return err
 			}
 			changed = append(changed, m.Merge)
@@ -269,7 +269,9 @@ func areWaiting(waiting []journal.Merge, names []string) error {
 	return nil
 }
 
-func (svc *Lanes) requeueMerge(tx *journal.Tx, m *journal.Merge, action croft.QueueAction, highest int) error {
+// applyQueueAction holds, releases, cancels or moves to the front a waiting merge.
+// highest is the highest priority in the queue.
+func (svc *Lanes) applyQueueAction(tx *journal.Tx, m *journal.Merge, action croft.QueueAction, highest int) error {
 	switch action {
 	case croft.QueueHold:
 		m.IsHeld = true

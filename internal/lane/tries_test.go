@@ -23,14 +23,14 @@ func TestLaneTries(t *testing.T) {
 		"the first after a long time": {since: now.Add(-2 * movedTime)},
 	} {
 		was := tries.n
-		if err := e.afterTurn(t.Context(), nil, "main", &tries, moved); err != nil || tries.n != was+1 {
+		if err := e.afterBatch(t.Context(), nil, "main", &tries, moved); err != nil || tries.n != was+1 {
 			t.Errorf("%s: %d tries after %d, %v", name, tries.n, was, err)
 		}
 	}
 	other := errors.New("other")
 	for _, err := range []error{nil, other} {
 		tries := laneTries{n: movedTries, since: now.Add(-2 * movedTime)}
-		if got := e.afterTurn(t.Context(), nil, "main", &tries, err); !errors.Is(got, err) || tries != (laneTries{}) {
+		if got := e.afterBatch(t.Context(), nil, "main", &tries, err); !errors.Is(got, err) || tries != (laneTries{}) {
 			t.Errorf("after a turn that ended with %v: %+v, %v", err, tries, got)
 		}
 	}

@@ -271,7 +271,7 @@ func (s *Stacker) creditAuthors(ctx context.Context, tip string, it Item, c *obj
 	if err != nil {
 		return err
 	}
-	work, err := s.Attempts.Between(ctx, before, it.Head, git.LeaveMerges)
+	work, err := s.Attempts.CommitsBetween(ctx, before, it.Head, git.LeaveMerges)
 	if err != nil || len(work) == 0 {
 		return err
 	}

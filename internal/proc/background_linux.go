@@ -14,10 +14,10 @@ const (
 	ioprioClassIdle  = 3 << 13 // the disk when nobody else wants it
 )
 
-// Background gives this process, and what it starts from now on, less of the
+// LowerPriority gives this process, and what it starts from now on, less of the
 // machine than others. That it cannot is no failure. The kernel keeps both
 // priorities for each thread; a new one has those of the thread that made it.
-func Background() {
+func LowerPriority() {
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		return

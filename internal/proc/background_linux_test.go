@@ -20,7 +20,7 @@ func TestBackground(t *testing.T) {
 		}
 		return
 	}
-	proc.Background()
+	proc.LowerPriority()
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil || len(tasks) == 0 {
 		t.Fatal(err)

@@ -4,6 +4,6 @@ package proc
 
 import "golang.org/x/sys/unix"
 
-// Background gives this process, and what it starts from now on, less of the
+// LowerPriority gives this process, and what it starts from now on, less of the
 // machine than others. That it cannot is no failure.
-func Background() { _ = unix.Setpriority(unix.PRIO_PROCESS, 0, 19) }
+func LowerPriority() { _ = unix.Setpriority(unix.PRIO_PROCESS, 0, 19) }

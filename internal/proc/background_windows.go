@@ -2,8 +2,8 @@ package proc
 
 import "golang.org/x/sys/windows"
 
-// Background gives this process less of the machine than others. That it cannot
+// LowerPriority gives this process less of the machine than others. That it cannot
 // is no failure.
-func Background() {
+func LowerPriority() {
 	_ = windows.SetPriorityClass(windows.CurrentProcess(), windows.PROCESS_MODE_BACKGROUND_BEGIN)
 }

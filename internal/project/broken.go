@@ -49,8 +49,8 @@ func Broken(rec journal.Record, h checkout.Health) error {
 	return e
 }
 
-// NotFound says that there is no such workspace.
-func NotFound(op, ref string) *croft.Error {
+// WorkspaceNotFound returns the WorktreeNotFound error for a workspace.
+func WorkspaceNotFound(op, ref string) *croft.Error {
 	return &croft.Error{
 		Code: croft.WorktreeNotFound, Op: op, Workspace: ref, Message: fmt.Sprintf("there is no workspace %q", ref), Hint: "croft list",
 	}

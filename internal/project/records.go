@@ -103,7 +103,7 @@ func (p *Projects) findPath(ctx context.Context, r *Project, path string) (journ
 func (p *Projects) FindByID(ctx context.Context, id croft.ID) (*Project, journal.Record, error) {
 	rec, err := p.Journal.Record(ctx, id)
 	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
-		return nil, rec, NotFound("", string(id))
+		return nil, rec, WorkspaceNotFound("", string(id))
 	}
 	if err != nil {
 		return nil, rec, err
@@ -143,7 +143,7 @@ func (p *Projects) FindGone(ctx context.Context, r *Project, ref string, none er
 // notLive says of what is not among the live workspaces that it was removed, and what
 // brings it back, or that there is none.
 func (p *Projects) notLive(ctx context.Context, r *Project, ref string) error {
-	out := NotFound("", ref)
+	out := WorkspaceNotFound("", ref)
 	list, err := p.Journal.Removed(ctx, r.ID, ref)
 	if list = OnlyTrashed(list); err != nil || len(list) == 0 {
 		return out

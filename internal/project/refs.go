@@ -19,8 +19,7 @@ func BaseRef(id croft.ID) string { return wsRefs + string(id) + "/base" }
 // HeldRef keeps what the agent of an isolated workspace has beside its branch.
 func HeldRef(id croft.ID) string { return wsRefs + string(id) + "/held" }
 
-// ArchiveRef keeps the commit that a removed workspace had checked out, and
-// archiveBranchRef the tip of its branch where that was another one.
+// ArchiveRef keeps the commit that a removed workspace had checked out.
 func ArchiveRef(id croft.ID) string { return ArchiveRefs + string(id) + "/head" }
 
 // ArchiveBranchRef keeps what a removed workspace's branch was at when it was deleted.

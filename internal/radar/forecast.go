@@ -51,7 +51,7 @@ func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *git.A
 	for k := range n {
 		wg.Go(func() {
 			for i := k; i < len(records) && ctx.Err() == nil; i += n {
-				works[i] = svc.readOne(ctx, r, a, records[i])
+				works[i] = svc.readCandidate(ctx, r, a, records[i])
 			}
 		})
 	}
@@ -61,7 +61,9 @@ func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *git.A
 	})
 }
 
-func (svc *Forecasts) readOne(ctx context.Context, r *project.Project, a *git.Attempts, rec journal.Record) Candidate {
+// readCandidate reads the head and the work commit of one workspace; a failure is put
+// into Candidate.Err.
+func (svc *Forecasts) readCandidate(ctx context.Context, r *project.Project, a *git.Attempts, rec journal.Record) Candidate {
 	c := Candidate{Workspace: rec.Workspace}
 	var err error
 	if c.Head, c.Commit, err = workCommit(ctx, r, a, rec); err != nil {

@@ -27,7 +27,7 @@ import (
 func (l *scan) prunePairs(ctx context.Context, k *ancestry, pairs []pair) ([]pair, error) {
 	c := newCourses(k, pairs)
 	touched, err := spread(l.scanner.Workers, c.spans, func(part []git.Span) ([][]string, error) {
-		return l.scanner.Attempts.Touched(ctx, part)
+		return l.scanner.Attempts.TouchedPaths(ctx, part)
 	})
 	if err != nil {
 		return nil, err

@@ -313,7 +313,7 @@ func TestPruningLosesLittle(t *testing.T) {
 			from := k.nodes[k.base(p.a, p.b)].commit
 			sides = append(sides, git.Span{From: from, To: l.all[p.a]}, git.Span{From: from, To: l.all[p.b]})
 		}
-		touched, err := f.scanner.Attempts.Touched(t.Context(), sides)
+		touched, err := f.scanner.Attempts.TouchedPaths(t.Context(), sides)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,8 +32,8 @@ func (svc *Removals) toRemove(ctx context.Context, s project.Location, req croft
 	return AgreedOf(req.Agreed, records), nil
 }
 
-// AgreedOf are the workspaces that somebody who was asked agreed to, or all if
-// nobody was.
+// AgreedOf returns the records that a names, or all of them if a is nil. It reuses the
+// array of records.
 func AgreedOf(a *croft.Agreed, records []journal.Record) []journal.Record {
 	if a == nil {
 		return records
@@ -41,8 +41,9 @@ func AgreedOf(a *croft.Agreed, records []journal.Record) []journal.Record {
 	return slices.DeleteFunc(records, func(rec journal.Record) bool { return !slices.Contains(a.Workspaces, rec.Workspace.ID) })
 }
 
-// AgreedMode is how a workspace may be removed: as the request says if nobody was
-// asked, and else as it was shown.
+// AgreedMode returns the mode for one workspace. If a is nil that is the requested one.
+// Otherwise it is RemoveWithWork if the workspace was shown with uncommitted work, and
+// RemoveSafe if not.
 func AgreedMode(a *croft.Agreed, rec journal.Record, requested croft.RemoveMode) croft.RemoveMode {
 	switch {
 	case a == nil:

@@ -19,9 +19,11 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// Archive keeps what the workspace has checked out, and the tip of its branch,
-// under refs that outlive both. It returns the tip of the branch, and what the
-// caller has to sync.
+// Archive pins the commit that the workspace has checked out, the tip of its branch, the
+// state of its index, and what an isolated agent made beside its branch. It can be
+// repeated: what is gone by now is taken from the archive. tip is empty if that commit is
+// lost; the branch must stay then. The caller syncs the unsynced directories before it
+// deletes anything, and holds the project's lock.
 func (svc *Removals) Archive(ctx context.Context, r *project.Project, rec journal.Record, tree *git.Worktree) (tip string, unsynced []string, err error) {
 	w := rec.Workspace
 	_, head, _ := tree.Head(ctx)
@@ -104,7 +106,8 @@ func pinState(ctx context.Context, tree *git.Worktree, head string) (string, err
 	return state, errors.Join(err, p.Close())
 }
 
-// Archived is what a ref keeps, or else the other thing.
+// Archived returns the object that the journal has pinned under ref, or otherwise if
+// there is none or it cannot be read.
 func (svc *Removals) Archived(ctx context.Context, r *project.Project, ref, otherwise string) string {
 	if oid, err := svc.Pinned(ctx, r, ref); err == nil {
 		return oid
@@ -112,8 +115,9 @@ func (svc *Removals) Archived(ctx context.Context, r *project.Project, ref, othe
 	return otherwise
 }
 
-// DropArchive releases what a removed workspace was kept by. What its branch was at
-// when it was deleted stays, if the commit that is restored does not lead there.
+// DropArchive unpins the archive of a workspace, except its ref work. The ref branch
+// stays if its commit is not an ancestor of restored. If restored is empty it goes too:
+// nothing was removed. The caller holds the project's lock.
 func (svc *Removals) DropArchive(ctx context.Context, r *project.Project, id croft.ID, restored string) error {
 	refs := []string{project.ArchiveRef(id), project.ArchiveStateRef(id), project.ArchiveOwnRef(id)}
 	kept, err := svc.Pinned(ctx, r, project.ArchiveBranchRef(id))
@@ -137,7 +141,7 @@ func (svc *Removals) DropArchive(ctx context.Context, r *project.Project, id cro
 
 // secretsLock is held while a snapshot that no ref names yet is made.
 func (svc *Removals) secretsLock(id croft.ID) string {
-	return svc.Ops.LockPath("snapshot-" + string(id))
+	return svc.Ops.LockPath(project.DraftSnapshot + string(id))
 }
 
 // holdSecrets keeps others from sweeping the files of a snapshot in the making.
@@ -149,8 +153,9 @@ func (svc *Removals) holdSecrets(id croft.ID) (*flock.Lock, error) {
 	return flock.Try(path)
 }
 
-// SweepSecrets removes the private files of snapshots that there are not: their
-// process was killed before a ref named them, or the ref is gone.
+// SweepSecrets deletes the private files of snapshots that no pin names: their process
+// died before it pinned them, or the pin is gone. One whose process still makes it is
+// skipped.
 func (svc *Removals) SweepSecrets(ctx context.Context, r *project.Project) error {
 	entries, err := os.ReadDir(svc.SecretsDir(r, ""))
 	if errors.Is(err, os.ErrNotExist) {

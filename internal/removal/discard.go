@@ -13,7 +13,12 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// DiscardEach moves workspaces to the trash whose work is not wanted.
+// DiscardEach marks workspaces as discarded, withdraws their queued merges and moves them
+// to the trash. Uncommitted work goes along; a lock, a lease or a process keeps a
+// workspace, and the reason is in its Merge. On an error it also returns what was
+// discarded before. A process that dies between mark and move leaves a live workspace
+// that is marked discarded: recovery does not move it, the same request again does. A Key
+// makes the request repeatable. With ScopeAll it takes the pending workspaces only.
 func (svc *Removals) DiscardEach(ctx context.Context, s project.Location, req croft.DiscardRequest) ([]croft.Merge, error) {
 	if req.DryRun == croft.DryRunOn {
 		return svc.planDiscard(ctx, s, req)

@@ -17,8 +17,11 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// Guard refuses to remove a workspace if that would lose work or disturb whoever uses it.
-// If a concurrent removal explains the refusal, it fails with WorktreeNotFound.
+// Guard refuses to remove a workspace if the mode does not allow it: WorkspaceBusy
+// (lease, process, being created), WorkspaceLocked, WorkspaceDirty or WorkspaceBroken.
+// Before it refuses, it waits for a removal or rewind of the same workspace that is under
+// way, and recovers it if its process died; if the workspace is gone after that, it fails
+// with WorktreeNotFound. It does not look at waiting merges. It changes nothing itself.
 func (svc *Removals) Guard(ctx context.Context, r *project.Project, rec journal.Record, mode croft.RemoveMode) error {
 	err := svc.GuardNow(ctx, r, rec, mode)
 	if err == nil || ctx.Err() != nil {
@@ -47,7 +50,7 @@ func (svc *Removals) Guard(ctx context.Context, r *project.Project, rec journal.
 func findUnderway(tx *journal.Tx, rec journal.Record) (croft.ID, error) {
 	now, err := tx.Record(rec.Workspace.ID)
 	if errors.Is(err, journal.ErrNotFound) || err == nil && now.Workspace.State == croft.Trashed {
-		return "", project.NotFound("remove", rec.Workspace.Name)
+		return "", project.WorkspaceNotFound("remove", rec.Workspace.Name)
 	}
 	if err != nil {
 		return "", err
@@ -61,15 +64,17 @@ func findUnderway(tx *journal.Tx, rec journal.Record) (croft.ID, error) {
 	return "", nil
 }
 
-// RemoveOccupied also removes a workspace that processes are at work in. They go
-// on in the trash.
+// RemoveOccupied is croft.RemoveForce that also ignores processes in the workspace. They
+// go on in the trash. Leases still refuse.
 const RemoveOccupied croft.RemoveMode = "occupied"
 
-// RemoveWithWork removes a workspace that was shown with uncommitted work. Somebody
-// agreed to that, and to nothing else that protects it.
+// RemoveWithWork is croft.RemoveSafe that lets uncommitted work go, because a person was
+// shown it. It also lets a broken workspace go whose directory is at its path. Processes,
+// locks, leases and waiting merges still refuse.
 const RemoveWithWork croft.RemoveMode = "with work"
 
-// GuardNow is Guard without a look for a concurrent removal.
+// GuardNow is Guard without the wait for a concurrent removal or rewind. An operation
+// that is itself in the journal uses it: Guard would wait for that very operation.
 func (svc *Removals) GuardNow(ctx context.Context, r *project.Project, rec journal.Record, mode croft.RemoveMode) error {
 	w := rec.Workspace
 	if w.State == croft.Creating {
@@ -155,7 +160,8 @@ func processNames(found []proc.Occupant) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// occupiedError says who is at work in a workspace.
+// occupiedError returns the WorkspaceBusy error that names the processes at work in a
+// workspace.
 func occupiedError(found []proc.Occupant) error {
 	is, has, it := "is", "has a file", "the process"
 	if len(found) > 1 {
@@ -208,8 +214,8 @@ func moveAway(w croft.Workspace) string {
 	return "move it away, then croft remove --force " + w.Name + ", which keeps what git has of it"
 }
 
-// GuardBroken refuses a workspace that cannot be judged. A directory that is not
-// seen may come back.
+// GuardBroken always returns a WorkspaceBroken error, with a hint that fits what is
+// wrong. The caller has found that the workspace cannot be judged.
 func (svc *Removals) GuardBroken(r *project.Project, rec journal.Record) error {
 	h := r.Trees.Health(project.SpecOf(rec))
 	err := project.Broken(rec, h)
@@ -235,7 +241,8 @@ func (svc *Removals) guardLeases(ctx context.Context, r *project.Project, w crof
 	return nil
 }
 
-// Leased says who holds a lease on a workspace.
+// Leased returns the WorkspaceBusy error that names the holder of a lease. It does not
+// check whether the lease is active.
 func Leased(l croft.Lease) error {
 	who := processName(project.OwnerName(l.Owner), l.Owner.PID)
 	if l.Term == croft.TermProcess {

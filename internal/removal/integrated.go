@@ -12,9 +12,10 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// Integrated reports whether everything that a workspace committed is in its
-// target. What cannot be proven is not, and what was taken back there is in the
-// target's history only.
+// Integrated reports whether everything that a workspace committed is in its target now.
+// Uncommitted work does not count. It is false if there is no repository, no target or no
+// known commit, and if the work was merged and then reverted. It works for live and for
+// removed workspaces.
 func (svc *Removals) Integrated(ctx context.Context, r *project.Project, rec journal.Record) (bool, error) {
 	if r.Git == nil || rec.Workspace.Target == "" {
 		return false, nil
@@ -84,8 +85,8 @@ func (svc *Removals) ownTips(ctx context.Context, r *project.Project, id croft.I
 	return c.Parents, isAlone, err
 }
 
-// TakenBack lists the reverts by which a target is without the work of a workspace,
-// the first first.
+// TakenBack lists the reverts of a workspace's work that are still in force on target,
+// the oldest first. A later merge of the workspace, or a revert of the revert, ends one.
 func (svc *Removals) TakenBack(ctx context.Context, workspace croft.ID, target string) ([]merge.Revert, error) {
 	landed, err := svc.Journal.LandedOn(ctx, workspace, target)
 	if err != nil {

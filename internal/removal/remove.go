@@ -18,7 +18,11 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// RemoveRequested moves workspaces to the trash and answers for each.
+// RemoveRequested removes the workspaces of a request, each by itself. One that is
+// refused is in Kept with its reason; one that does not exist, or that another process
+// removed, is in Unknown. It fails only if a workspace cannot be looked up or ctx ends;
+// when ctx ends while it removes, it returns what was done as well. With DryRunOn it only
+// asks the guards.
 func (svc *Removals) RemoveRequested(ctx context.Context, s project.Location, req croft.RemoveRequest) (*croft.RemoveResult, error) {
 	res := &croft.RemoveResult{Removed: []croft.Removed{}}
 	records, err := svc.toRemove(ctx, s, req, res)
@@ -45,21 +49,26 @@ func (svc *Removals) RemoveRequested(ctx context.Context, s project.Location, re
 	return res, nil
 }
 
-// Spec is what a remove operation is going to do. It is written down before
-// anything is done, so that another process can finish it.
+// Spec is what a remove operation does. The fields with a JSON name are in the journal,
+// so that another process can finish it.
 type Spec struct {
-	Branch croft.BranchMode `json:"branch,omitempty"`
-	Dir    string           `json:"dir,omitempty"` // where the workspace goes
-	Event  string           `json:"event"`
-	// Head is what the workspace's work is expected to end with, if that is
-	// known. A workspace with later commits is kept.
+	Branch croft.BranchMode `json:"branch,omitempty"` // zero: the branch is deleted if Croft made it
+	Dir    string           `json:"dir,omitempty"`    // in the trash; RemoveOne sets it, callers of ApplyRemoval must
+	Event  string           `json:"event"`            // kind of the event that is emitted; required
+	// Head is the last commit that is known to be safe; empty: not checked. If the branch
+	// or HEAD is anywhere else, the workspace is kept with WorkspaceDirty.
 	Head string `json:"head,omitempty"`
 
-	Act      project.Act `json:"-"`
-	Occupied bool        `json:"-"` // it goes although processes are at work in it
+	Act project.Act `json:"-"` // of the call; RemoveOne reads it
+	// Occupied is for package round alone, which chooses RemoveOccupied by it.
+	Occupied bool `json:"-"`
 }
 
-// RemoveOne removes a workspace whose guards let it go.
+// RemoveOne asks Guard and removes the workspace; the caller need not call Guard. It
+// chooses how.Dir itself. It waits for another removal or rewind of the workspace, and
+// fails with WorktreeNotFound if that removed it. Once the removal is in the journal, the
+// end of ctx does not stop it. If it fails before the directory is moved, the workspace
+// stays and the operation is ended as undone. If it fails later, recovery finishes it.
 func (svc *Removals) RemoveOne(ctx context.Context, r *project.Project, rec journal.Record, how Spec, mode croft.RemoveMode) (*croft.Removed, error) {
 	rec, err := svc.CatchUp(ctx, r, rec)
 	if err != nil {
@@ -143,8 +152,9 @@ func (svc *Removals) beginRemoval(ctx context.Context, op *oplog.Op, rec journal
 	}
 }
 
-// ApplyRemoval does what the journal says. Every step may have been done
-// before, by a process that died.
+// ApplyRemoval carries out a removal that the journal has as running. It asks no guard
+// but Spec.Head, and can be repeated. The caller has set how.Dir with project.TrashDir
+// (not for a legacy workspace) and does not hold the project's lock.
 func (svc *Removals) ApplyRemoval(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, how Spec) (*croft.Removed, error) {
 	if rec.Workspace.Mode == croft.ModeLegacy || r.Git == nil {
 		return svc.deleteRecord(ctx, op, rec, how)
@@ -286,8 +296,10 @@ func (svc *Removals) dropRefs(ctx context.Context, r *project.Project, rec journ
 	return false, unsynced, err
 }
 
-// RecoverRemove finishes a removal: the workspace was allowed to go, and half
-// a removal is worse than a whole one.
+// RecoverRemove finishes the removal of a process that died. Guards are not asked again.
+// The workspace is kept, and the operation undone, if its directory was not moved and
+// something else lies at its path or commits came after Spec.Head. If the repository is
+// not there, it returns nil and leaves the operation for later.
 func (svc *Removals) RecoverRemove(ctx context.Context, r *project.Project, op *oplog.Op) error {
 	var how Spec
 	if err := json.Unmarshal(op.Input, &how); err != nil {
@@ -320,8 +332,8 @@ func (svc *Removals) RecoverRemove(ctx context.Context, r *project.Project, op *
 	return nil
 }
 
-// NoticeTrash tells whoever removes something that work is going to be deleted
-// from the trash. That it cannot be told is no reason to fail.
+// NoticeTrash adds a notice for every removed workspace whose unmerged work is about to
+// be deleted from the trash. It never fails.
 func (svc *Removals) NoticeTrash(ctx context.Context, r *project.Project) {
 	records, err := svc.Journal.Announced(ctx, r.ID)
 	if err != nil {

@@ -16,7 +16,12 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// ApplyParts brings the chosen part of a review to its target.
+// ApplyParts queues the chosen part of a review and waits until its merge has ended. It
+// works after the workspace is gone. It fails with ReviewNotFound if the review is
+// unknown or forgotten, and with InvalidRequest if nothing, or something that the review
+// has not, is chosen, or the review is of another workspace than req.Workspace. If ctx
+// ends first the part stays queued. With a Key the same call again returns the same
+// merge; another request under that key is a KeyConflict.
 func (svc *Reviews) ApplyParts(ctx context.Context, s project.Location, req croft.ApplyRequest) (*croft.Merge, error) {
 	key := journal.Key{Repo: s.ID, Verb: "apply", Key: req.Key}
 	req.Repo = ""

@@ -40,7 +40,10 @@ func (svc *Reviews) croftSignature() string { return object.Signature(croftIdent
 
 const croftIdentity = "Croft <croft@localhost>"
 
-// DiffWork shows the work of a workspace and keeps nothing.
+// DiffWork shows the work of a workspace now and keeps nothing: the ID is empty, and so
+// are Base and Head if no commit in the repository is that. Only req.Paths are shown;
+// none: all. It looks at a workspace that may be damaged, too. Otherwise it fails as
+// ReviewWork does.
 func (svc *Reviews) DiffWork(ctx context.Context, s project.Location, rec journal.Record, req croft.DiffRequest) (*croft.Review, error) {
 	attempts, err := s.Git.Attempts(git.OnDisk)
 	if err != nil {
@@ -62,7 +65,11 @@ func (svc *Reviews) DiffWork(ctx context.Context, s project.Location, rec journa
 	return work, nil
 }
 
-// ReviewWork freezes the work of a workspace.
+// ReviewWork freezes the work of a workspace and pins it; it is on disk on return. An
+// empty req.Target means the workspace's own. Work without changes gives a review without
+// files. It fails with InvalidRequest for a legacy workspace or if there is no target,
+// with TargetNotFound, and with WorkspaceBroken if the workspace is not ready or intact,
+// or if its files look damaged since the machine was restarted.
 func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec journal.Record, req croft.ReviewRequest) (*croft.Review, error) {
 	if err := svc.Commits.RequireVerified(ctx, s.Project, rec); err != nil {
 		return nil, err
@@ -239,8 +246,9 @@ func (svc *Reviews) readReview(ctx context.Context, r *project.Project, id croft
 	return &rec.Review, nil
 }
 
-// ForgetReviews lets go of reviews that are older than the trash is kept,
-// unless a part of one is still on its way.
+// ForgetReviews unpins reviews older than trash.retention, and those that cannot be read,
+// with their parts. A review stays while a merge of one of its parts is in a queue, or is
+// pending because the target's checkout is dirty (HostDirty).
 func (svc *Reviews) ForgetReviews(ctx context.Context, r *project.Project) error {
 	pins, err := svc.Journal.Pins(ctx, r.ID, reviewRefs)
 	if err != nil || len(pins) == 0 {
@@ -250,7 +258,7 @@ func (svc *Reviews) ForgetReviews(ctx context.Context, r *project.Project) error
 	if err != nil {
 		return err
 	}
-	dirty, err := svc.Journal.PendingFor(ctx, r.ID, croft.HostDirty)
+	dirty, err := svc.Journal.MergesPendingFor(ctx, r.ID, croft.HostDirty)
 	if err != nil {
 		return err
 	}
@@ -278,8 +286,8 @@ func (svc *Reviews) ForgetReviews(ctx context.Context, r *project.Project) error
 	return nil
 }
 
-// reviewedAt is when a review was made. One that cannot be read is of no use,
-// and as old as can be.
+// reviewedAt returns when a review was made, or the zero time if the review is not found
+// or cannot be read, so that it counts as expired.
 func (svc *Reviews) reviewedAt(ctx context.Context, r *project.Project, id croft.ID) (time.Time, error) {
 	work, err := svc.readReview(ctx, r, id)
 	if errors.Is(err, croft.ReviewNotFound) {

@@ -47,7 +47,7 @@ type Spec struct {
 func (svc *Rewinds) Rewind(ctx context.Context, r *project.Project, to croft.Snapshot, a project.Act) (err error) {
 	rec, err := svc.Journal.Record(ctx, to.Workspace)
 	if errors.Is(err, journal.ErrNotFound) {
-		return project.NotFound("restore", to.Name)
+		return project.WorkspaceNotFound("restore", to.Name)
 	}
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (svc *Rewinds) beginRewind(ctx context.Context, r *project.Project, rec jou
 			return err
 		}
 		if !how.Trashed && now.Workspace.State == croft.Trashed {
-			return project.NotFound("restore", rec.Workspace.Name)
+			return project.WorkspaceNotFound("restore", rec.Workspace.Name)
 		}
 		return requireNoneUnderway(tx, rec)
 	})

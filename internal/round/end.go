@@ -200,9 +200,9 @@ func (svc *Rounds) removeLeft(ctx context.Context, r *project.Project, rec journ
 	}
 }
 
-// keepWork commits what is not committed and archives the scratch, and what is
-// held back. Of a directory that is gone nothing can be kept, and nothing that was
-// is let go.
+// keepWork commits the uncommitted files of a round's workspace, and archives its scratch
+// directory and the files that were held back from the commit. If the workspace's
+// directory is lost, it only records the path in Absent; what was kept before stays.
 func (svc *Rounds) keepWork(ctx context.Context, ses *journal.Session, t *journal.Round, rec journal.Record, r *project.Project, seat *journal.RoundWorkspace) error {
 	_, held, err := svc.Commits.CommitAs(ctx, r, rec, work.CommitSpec{When: t.EndedAt, Large: work.CommitLarge})
 	if err != nil {

@@ -59,14 +59,17 @@ func (svc *Rounds) RecoverRounds(ctx context.Context, repo croft.ID) error {
 		if repo != "" && ses.RepoID != repo && !slices.ContainsFunc(ses.Repos, isHere) {
 			continue
 		}
-		if err := svc.recoverRound(ctx, ses.ID); err != nil {
+		if err := svc.recoverSession(ctx, ses.ID); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (svc *Rounds) recoverRound(ctx context.Context, id croft.ID) error {
+// recoverSession undoes the round that a dead process was starting in a session, or
+// removes what is left of a session that has ended. It does nothing while another process
+// holds the session's lock.
+func (svc *Rounds) recoverSession(ctx context.Context, id croft.ID) error {
 	if _, err := os.Stat(svc.Workspaces.SessionDir(id)); err != nil {
 		return nil
 	}

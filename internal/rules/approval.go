@@ -218,8 +218,8 @@ func (svc *Rules) ApproveChecks(ctx context.Context, req croft.ApproveRequest) (
 	return plan, nil
 }
 
-// guardApproval refuses an approval that is asked for from inside a workspace,
-// where whoever asks may be an agent.
+// guardApproval refuses an approval that is requested from inside a workspace, where the
+// caller may be an agent.
 func (svc *Rules) guardApproval(ctx context.Context, req croft.ApproveRequest) error {
 	rec, err := svc.WorkspaceAround(ctx, req.From, req.Repo)
 	if err != nil || rec == nil {

@@ -96,11 +96,11 @@ func (svc *Rules) NoticeChecks(r *project.Project, target string, rules config.M
 // Guard refuses a result whose rules cannot be read: no merge could follow
 // it. before is the result below it.
 func (svc *Rules) Guard(ctx context.Context, attempts *git.Attempts, m journal.Merge, before, after string) error {
-	old, err := rulesIn(ctx, attempts, before)
+	old, err := rulesEntry(ctx, attempts, before)
 	if err != nil {
 		return err
 	}
-	file, err := rulesIn(ctx, attempts, after)
+	file, err := rulesEntry(ctx, attempts, after)
 	if err != nil || file == old || file.OID == "" {
 		return err
 	}
@@ -123,8 +123,9 @@ func (svc *Rules) Guard(ctx context.Context, attempts *git.Attempts, m journal.M
 	return nil
 }
 
-// rulesIn is the entry of the rules at the top of a commit, if it has one.
-func rulesIn(ctx context.Context, attempts *git.Attempts, commit string) (object.TreeEntry, error) {
+// rulesEntry returns the tree entry of the rules file at the top of a commit, or the zero
+// entry if the commit has none.
+func rulesEntry(ctx context.Context, attempts *git.Attempts, commit string) (object.TreeEntry, error) {
 	at, err := attempts.ReadCommit(ctx, commit)
 	if err != nil {
 		return object.TreeEntry{}, err
@@ -141,7 +142,7 @@ func rulesIn(ctx context.Context, attempts *git.Attempts, commit string) (object
 
 // Follow remembers that what was published has the same rules, if it has.
 func (svc *Rules) Follow(ctx context.Context, r *project.Project, attempts *git.Attempts, target, old, published string) {
-	if file, err := rulesIn(ctx, attempts, published); err == nil {
+	if file, err := rulesEntry(ctx, attempts, published); err == nil {
 		svc.lastRules.follow(laneKey{r.ID, target}, old, published, file.OID)
 	}
 }

@@ -189,7 +189,7 @@ func (s *restorer) put(path, mode string, contents func(io.Writer) error) error 
 // there is no room: it holds what came after the snapshot that was taken
 // before.
 func (s *restorer) clear(path string) error {
-	if err := s.clearAbove(path); err != nil {
+	if err := s.makeParents(path); err != nil {
 		return err
 	}
 	if err := s.root.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -198,8 +198,9 @@ func (s *restorer) clear(path string) error {
 	return nil
 }
 
-// clearAbove makes the directories above a path.
-func (s *restorer) clearAbove(path string) error {
+// makeParents makes the parent directories of a path. A file or link in the place of one
+// of them is removed.
+func (s *restorer) makeParents(path string) error {
 	for i := range len(path) {
 		if path[i] != filepath.Separator {
 			continue
@@ -219,7 +220,7 @@ func (s *restorer) nested(ctx context.Context) error {
 		return nil
 	}
 	for _, p := range s.meta.Nested {
-		if err := errors.Join(s.clearAbove(string(p)), s.root.RemoveAll(string(p))); err != nil {
+		if err := errors.Join(s.makeParents(string(p)), s.root.RemoveAll(string(p))); err != nil {
 			return err
 		}
 	}

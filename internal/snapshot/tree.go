@@ -81,7 +81,7 @@ func tarSize(root string, names [][]byte) (int64, error) {
 	return int64(n), err
 }
 
-// writeTar writes the archive of some names.
+// writeTar writes a tar archive of the named files below root to w.
 func writeTar(w io.Writer, root string, names [][]byte) error {
 	return pack(archive{tar.NewWriter(w), root, copyFile}, names)
 }

@@ -56,10 +56,10 @@ func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCRes
 		return err
 	}
 	t := &tidying{Trash: svc, r: r, res: res, now: svc.Now()}
-	t.fail("", finishDeletions(ctx, r, nil)) // an empty trash still tells that what lay in it was deleted
-	t.fail("", svc.sweepWork(ctx, r, all))
-	t.fail("", r.Git.SweepPeeks())
-	t.fail("", svc.SweepLedgers(ctx, r))
+	t.addFailure("", finishDeletions(ctx, r, nil)) // an empty trash still tells that what lay in it was deleted
+	t.addFailure("", svc.sweepWork(ctx, r, all))
+	t.addFailure("", r.Git.SweepPeeks())
+	t.addFailure("", svc.SweepLedgers(ctx, r))
 	for _, step := range []func(context.Context) error{t.surveyAll, t.stripDue, t.expire, t.shrink} {
 		if err := step(ctx); err != nil || ctx.Err() != nil {
 			return errors.Join(append(t.errs, err, ctx.Err())...)
@@ -68,13 +68,14 @@ func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCRes
 	for _, it := range t.items {
 		res.Bytes, res.Inodes = res.Bytes+it.freed.Bytes, res.Inodes+it.freed.Inodes
 	}
-	t.fail("", finishDeletions(ctx, r, TrashDirs(r, all))) // there is nothing left but empty directories
+	t.addFailure("", finishDeletions(ctx, r, TrashDirs(r, all))) // there is nothing left but empty directories
 	return errors.Join(t.errs...)
 }
 
-// fail notes a failure that concerns one item only. What changed meanwhile is
-// none: the next round sees to it.
-func (t *tidying) fail(name string, err error) bool {
+// addFailure adds err, prefixed with name, to the errors of this run, unless it is nil or
+// errMoved: an item that another process changed meanwhile is left to the next run. It
+// reports whether err is not nil.
+func (t *tidying) addFailure(name string, err error) bool {
 	if err == nil {
 		return false
 	}
@@ -89,7 +90,7 @@ func (t *tidying) fail(name string, err error) bool {
 
 // failed notes a failure with one item. One that was restored meanwhile has
 // none: its directory vanished under those who looked at it.
-func (t *tidying) failed(ctx context.Context, it *trashItem, err error) bool {
+func (t *tidying) addItemFailure(ctx context.Context, it *trashItem, err error) bool {
 	if err == nil {
 		return false
 	}
@@ -104,7 +105,7 @@ func (t *tidying) failed(ctx context.Context, it *trashItem, err error) bool {
 	if errors.Is(moved, errMoved) {
 		err = moved
 	}
-	return t.fail(it.rec.Workspace.Name, err)
+	return t.addFailure(it.rec.Workspace.Name, err)
 }
 
 // surveyAll finds out what there is.
@@ -131,7 +132,7 @@ func (t *tidying) surveyAll(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			it.hasFailed = t.failed(ctx, it, err)
+			it.hasFailed = t.addItemFailure(ctx, it, err)
 		} else {
 			it.IsJudged, it.IsDirty = true, t.WhatIsLeft(ctx, t.r, rec) == croft.LeftSnapshot
 		}
@@ -155,7 +156,7 @@ func (t *tidying) strip(ctx context.Context, it *trashItem) {
 	if it.hasFailed || len(it.Regenerable) == 0 || ctx.Err() != nil {
 		return
 	}
-	if it.hasFailed = t.failed(ctx, it, t.Trash.deleteRegenerable(ctx, t.r, it)); !it.hasFailed {
+	if it.hasFailed = t.addItemFailure(ctx, it, t.Trash.deleteRegenerable(ctx, t.r, it)); !it.hasFailed {
 		t.res.Stripped = append(t.res.Stripped, it.rec.Workspace.ID)
 	}
 }
@@ -174,7 +175,7 @@ func (t *tidying) expire(ctx context.Context) error {
 		case it.isFinished():
 			t.purgeItem(ctx, it)
 		default:
-			t.dropAnnounced(ctx, it, purgeTime(t.now, trash.ExpiresAt, notice), croft.TrashExpired)
+			t.dropOrAnnounce(ctx, it, purgeTime(t.now, trash.ExpiresAt, notice), croft.TrashExpired)
 		}
 	}
 	return nil
@@ -195,11 +196,11 @@ func (t *tidying) purgeItem(ctx context.Context, it *trashItem) {
 	}
 	if stays, ok := errors.AsType[unkept](err); ok {
 		it.hasFailed = true
-		t.failed(ctx, it, t.noteStays(ctx, t.r, it, stays.why.Details))
+		t.addItemFailure(ctx, it, t.noteStays(ctx, t.r, it, stays.why.Details))
 		t.res.Kept = append(t.res.Kept, croft.Kept{ID: it.rec.Workspace.ID, Name: it.rec.Workspace.Name, Reason: stays.why})
 		return
 	}
-	if it.hasFailed = t.failed(ctx, it, err); it.hasFailed {
+	if it.hasFailed = t.addItemFailure(ctx, it, err); it.hasFailed {
 		return
 	}
 	it.freed.add(all)
@@ -214,16 +215,17 @@ func (t *tidying) purgeItem(ctx context.Context, it *trashItem) {
 	}
 }
 
-// dropAnnounced lets go of work whose time has come and was announced, or
-// announces it.
-func (t *tidying) dropAnnounced(ctx context.Context, it *trashItem, at time.Time, why croft.TrashReason) {
+// dropOrAnnounce purges a removed workspace whose announced time has come. If no time was
+// announced, or at is earlier, it announces at; if at has already passed, because the
+// notice is zero, it purges the workspace at once.
+func (t *tidying) dropOrAnnounce(ctx context.Context, it *trashItem, at time.Time, why croft.TrashReason) {
 	announced := it.rec.Trash.PurgeAt
 	switch {
 	case !announced.IsZero() && !announced.After(t.now):
 		t.purgeItem(ctx, it)
 	case announced.IsZero() || at.Before(announced) && at.After(t.now):
 		a, err := t.announceDeletion(ctx, t.r, it, at, why)
-		if it.hasFailed = t.failed(ctx, it, err); !it.hasFailed {
+		if it.hasFailed = t.addItemFailure(ctx, it, err); !it.hasFailed {
 			t.res.Announced = append(t.res.Announced, a)
 			if !at.After(t.now) { // who wants no notice
 				t.purgeItem(ctx, it)
@@ -258,10 +260,10 @@ func (t *tidying) shrink(ctx context.Context) error {
 		case !it.hasDir() || it.hasFailed || ctx.Err() != nil:
 		case t.isOver(held):
 			size := it.amount
-			t.dropAnnounced(ctx, it, at, croft.TrashOverBudget)
+			t.dropOrAnnounce(ctx, it, at, croft.TrashOverBudget)
 			held.subtract(size)
 		case it.rec.Trash.PurgeWhy == string(croft.TrashOverBudget):
-			it.hasFailed = t.failed(ctx, it, t.withdrawAnnouncement(ctx, t.r, it))
+			it.hasFailed = t.addItemFailure(ctx, it, t.withdrawAnnouncement(ctx, t.r, it))
 		}
 	}
 	return nil

@@ -82,9 +82,9 @@ func (svc *Trash) noteStays(ctx context.Context, r *project.Project, it *trashIt
 	})
 }
 
-// hasOwnGit reports whether a removed workspace has a git directory of its own. The
-// directory that it lies in is held meanwhile: one that is only absent for a moment
-// is not taken for one without.
+// hasOwnGit reports whether the directory of a removed workspace has a .git. It fails if
+// the workspace's trash directory cannot be opened, for example because its drive is not
+// mounted: that does not show that there is no .git.
 func hasOwnGit(rec journal.Record) (bool, error) {
 	dir, err := project.OpenTrashDir(rec.Trash)
 	if err != nil {

@@ -166,8 +166,9 @@ func (svc *Trash) archiveAgain(ctx context.Context, r *project.Project, rec jour
 	return fsx.SyncAll(unsynced...)
 }
 
-// removeRestored takes away what a restoration brought or made. What lay at the path
-// before stays there.
+// removeRestored undoes what a failed restoration did at the workspace's path: a checkout
+// that came from the trash goes back there, one that was checked out anew is deleted. A
+// directory that was at the path before the restoration stays.
 func (svc *Trash) removeRestored(r *project.Project, rec journal.Record, tree *git.Worktree, how restoration) error {
 	spec, dir := project.SpecOf(rec), rec.Trash.Dir
 	now, err := fsx.IdentityOf(rec.Workspace.Path)

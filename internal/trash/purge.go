@@ -297,7 +297,8 @@ func (svc *Trash) forgetWork(ctx context.Context, r *project.Project, id croft.I
 	return svc.Unpin(ctx, r, project.ArchiveWorkRef(id))
 }
 
-// announceDeletion says that work is going to be deleted.
+// announceDeletion records in the trash record of a removed workspace when and why its
+// work will be deleted, and emits EventTrashAnnounced.
 func (svc *Trash) announceDeletion(ctx context.Context, r *project.Project, it *trashItem, at time.Time, why croft.TrashReason) (croft.Announcement, error) {
 	a := croft.Announcement{
 		ID: it.rec.Workspace.ID, Name: it.rec.Workspace.Name, Left: svc.WhatIsLeft(ctx, r, it.rec), At: at, Reason: why,
@@ -309,7 +310,8 @@ func (svc *Trash) announceDeletion(ctx context.Context, r *project.Project, it *
 	return a, err
 }
 
-// withdrawAnnouncement takes an announcement back.
+// withdrawAnnouncement clears the announced deletion from the trash record of a removed
+// workspace.
 func (svc *Trash) withdrawAnnouncement(ctx context.Context, r *project.Project, it *trashItem) error {
 	return svc.changeTrash(ctx, r, &it.rec, "", func(_ context.Context, t *journal.Trash) error {
 		t.PurgeAt, t.PurgeWhy = time.Time{}, ""

@@ -53,8 +53,8 @@ func (svc *Trash) RestoreOne(ctx context.Context, r *project.Project, rec journa
 	return svc.applyRestoration(ctx, r, op, rec, mode)
 }
 
-// applyRestoration does what the journal says. Every step may have been done
-// before, by a process that died.
+// applyRestoration performs the restoration that op records in the journal. If op was
+// begun by a process that died, any step may already be done.
 func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, mode croft.RestoreMode) error {
 	l, err := r.Lock(ctx)
 	if err != nil {

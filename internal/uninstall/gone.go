@@ -18,7 +18,8 @@ import (
 	"github.com/croft-sh/croft/internal/trash"
 )
 
-// refuseUnshown keeps a repository that was made known after the others were shown.
+// refuseUnshown refuses a repository that is not in req.Shown: Croft recorded it after
+// the user was shown the list.
 func refuseUnshown(known journal.Repo, req croft.UninstallRequest) error {
 	if len(req.Shown) == 0 || slices.Contains(req.Shown, known.Path) {
 		return nil

@@ -49,7 +49,8 @@ func known() map[reflect.Type][]string {
 	}
 }
 
-// Check refuses a request in which a word is not known.
+// Check fails with InvalidRequest if a field of a request, such as a croft.Mode, has a
+// value that is not one of its type's constants.
 func Check(req any) error { return check(reflect.ValueOf(req)) }
 
 func check(v reflect.Value) error {

@@ -72,7 +72,7 @@ func (svc *Workspaces) TakeLease(ctx context.Context, r *project.Project, rec jo
 		}
 		return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 			if now, err := tx.Record(rec.Workspace.ID); err != nil || now.Workspace.State == croft.Trashed {
-				return project.NotFound("", rec.Workspace.Name)
+				return project.WorkspaceNotFound("", rec.Workspace.Name)
 			}
 			return svc.putLease(tx, rec, l)
 		})
@@ -87,6 +87,7 @@ func (svc *Workspaces) TakeLease(ctx context.Context, r *project.Project, rec jo
 	return l, err
 }
 
+// leaseExpiry returns when a lease that is taken now expires.
 func (svc *Workspaces) leaseExpiry(r *project.Project) time.Time {
 	return svc.Now().Add(time.Duration(r.Config.Lease.TTL))
 }

@@ -189,9 +189,9 @@ func (svc *Workspaces) modeFor(r *project.Project, l layout.Layout, req croft.Cr
 	return "", "", unknownMode(req.Mode)
 }
 
-// plainModeFor is the mode that a workspace of a plain directory gets. Where the
-// layout has no rule for such a directory, nobody is given a copy of one unasked:
-// they may only stand in the wrong place.
+// plainModeFor returns the mode of a workspace of a plain directory. If the layout
+// refuses plain directories and the request names no mode, it fails with
+// git.ErrNoRepository: the user may have run the command in the wrong directory.
 func plainModeFor(l layout.Layout, mode croft.Mode) (croft.Mode, error) {
 	switch mode {
 	case "", croft.ModeAuto:

@@ -124,7 +124,8 @@ func (g *grower) work(branch string, on point, commits int) point {
 	return on
 }
 
-// blend is what a merge of two points could have come to.
+// blend returns the files of a possible merge of two points: those of a, some of them in
+// the version of b.
 func (g *grower) blend(a, b point) files {
 	now := maps.Clone(a.files)
 	for _, path := range differing(now, b.files) {

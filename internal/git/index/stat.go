@@ -78,8 +78,8 @@ func (a FileStat) IsSince(at time.Time) bool {
 	return at.Sub(a.Changed()) > grain
 }
 
-// IsSettled reports whether a file that was looked at at a moment was last changed
-// so long before that a later change shows in its time.
+// IsSettled reports whether the file was last modified so long before at, when it was
+// read, that any later change gives it another modification time.
 func (a FileStat) IsSettled(at time.Time) bool {
 	grain := fineGrain
 	if a.ModTime.Nanosecond() == 0 {

@@ -64,7 +64,7 @@ func appendTrees(out []byte, root *Tree) []byte {
 
 // appendSum appends the checksum that an index ends with.
 func appendSum(out []byte, format object.Format) []byte {
-	h := format.New()
+	h := format.NewHash()
 	h.Write(out)
 	return h.Sum(out)
 }

@@ -191,7 +191,7 @@ func (o *Files) loose(ctx context.Context, f io.Reader, keep Keep) (Object, erro
 		o.zlib = nil
 		return Object{}, err
 	}
-	h := o.format.New()
+	h := o.format.NewHash()
 	head := make([]byte, 32)
 	n, err := io.ReadFull(z, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -228,7 +228,7 @@ var errNoHeader = errors.New("not an object")
 
 // startHash returns a hash that has the header of an object.
 func (o *Files) startHash(kind string, size int64) hash.Hash {
-	h := o.format.New()
+	h := o.format.NewHash()
 	_, _ = io.WriteString(h, kind+" "+strconv.FormatInt(size, 10)+"\x00")
 	return h
 }

@@ -89,8 +89,8 @@ type Format string
 // SHA256 is the format of repositories whose objects have names of 64 digits.
 const SHA256 Format = "sha256"
 
-// New returns the hash.
-func (f Format) New() hash.Hash {
+// NewHash returns a new SHA-256 or SHA-1 hash, as the format says.
+func (f Format) NewHash() hash.Hash {
 	if f == SHA256 {
 		return sha256.New()
 	}
@@ -110,7 +110,7 @@ func (f Format) HexLen() int { return 2 * f.Size() }
 
 // Hash returns the name of an object.
 func (f Format) Hash(kind string, text []byte) []byte {
-	h := f.New()
+	h := f.NewHash()
 	_, _ = io.WriteString(h, kind+" "+strconv.Itoa(len(text))+"\x00")
 	h.Write(text)
 	return h.Sum(nil)
@@ -119,7 +119,7 @@ func (f Format) Hash(kind string, text []byte) []byte {
 // HashBlob returns the name that size bytes of a reader would have as an
 // object, and stores nothing.
 func (f Format) HashBlob(in io.Reader, size int64) (string, error) {
-	h := f.New()
+	h := f.NewHash()
 	_, _ = io.WriteString(h, "blob "+strconv.FormatInt(size, 10)+"\x00")
 	n, err := io.Copy(h, io.LimitReader(in, size+1))
 	if err == nil && n != size {
@@ -131,7 +131,7 @@ func (f Format) HashBlob(in io.Reader, size int64) (string, error) {
 // Deflate writes an object's header and data, compressed, and returns its
 // name.
 func (f Format) Deflate(w io.Writer, kind string, size int64, data io.Reader) (string, error) {
-	h := f.New()
+	h := f.NewHash()
 	z := deflater(w)
 	defer deflaters.Put(z)
 	both := io.MultiWriter(h, z)

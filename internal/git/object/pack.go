@@ -70,7 +70,7 @@ func (p *packBuffer) write(dir *fsx.TreeDir, format Format) (stagedPack, error) 
 		places[i] = packPlace{oid: e.oid, sum: crc32.ChecksumIEEE(e.data), offset: uint32(len(pack))}
 		pack = append(pack, e.data...)
 	}
-	h := format.New()
+	h := format.NewHash()
 	h.Write(pack)
 	sum := h.Sum(nil)
 	pack = append(pack, sum...)
@@ -79,7 +79,7 @@ func (p *packBuffer) write(dir *fsx.TreeDir, format Format) (stagedPack, error) 
 	if staged.data, err = writeTemp(dir, "tmp_pack_", pack); err != nil {
 		return staged, err
 	}
-	if staged.index, err = writeTemp(dir, "tmp_idx_", packIndex(places, sum, format.New())); err != nil {
+	if staged.index, err = writeTemp(dir, "tmp_idx_", packIndex(places, sum, format.NewHash())); err != nil {
 		return staged, errors.Join(err, os.Remove(staged.data))
 	}
 	return staged, nil

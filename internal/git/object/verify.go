@@ -119,7 +119,7 @@ func (v *Verifier) summed(ctx context.Context, f *os.File) (sum []byte, wrong st
 	if err != nil {
 		return nil, "", err
 	}
-	h := v.Format.New()
+	h := v.Format.NewHash()
 	at := info.Size() - int64(h.Size())
 	least := int64(h.Size()) // the checksum of its pack
 	if filepath.Ext(f.Name()) == ".pack" {
@@ -158,7 +158,7 @@ func (v *Verifier) lastBytes(path string, nth int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	sum := make([]byte, v.Format.New().Size())
+	sum := make([]byte, v.Format.NewHash().Size())
 	if _, err := f.Seek(-nth*int64(len(sum)), io.SeekEnd); err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (v *Verifier) Loose(ctx context.Context, store, first string) error {
 			continue
 		}
 		err := v.file(ctx, filepath.Join(store, first, e.Name()), store, func(f *os.File) (string, error) {
-			h := v.Format.New()
+			h := v.Format.NewHash()
 			z, err := zlib.NewReader(f)
 			if err == nil {
 				err = copyContext(ctx, h, z)
