@@ -150,7 +150,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 		Timeout: time.Duration(cfg.Git.Timeout), Unfenced: cfg.Git.Fence == "off",
 	})
 	e.projects.Host, _ = os.Hostname()
-	e.projects.Ops, e.projects.RoundRecovery = e.newOplog(), e.rounds.RecoverRounds
+	e.projects.Ops = e.newOplog()
 	if e.projects.Who, err = e.projects.FindActor(ctx, given.Actor); err != nil {
 		return nil, errors.Join(explain.Error("open", "", err), e.projects.Journal.Close())
 	}

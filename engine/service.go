@@ -9,7 +9,7 @@ import (
 )
 
 // The methods of croft.Service, in its order: what errors call each of them, which
-// project it needs, and the function that does the work. What all of them have in
+// project it needs, and the method of the room that does the work. What all of them have in
 // common is in do and doIn.
 
 // Repo describes the project that a directory lies in.

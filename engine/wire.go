@@ -43,6 +43,7 @@ func wired(p *project.Projects) *Engine {
 	e.resolver = &resolve.Resolver{Projects: p, Commits: e.commits, Views: e.views, Removals: e.removals, Rewinds: e.rewinds}
 	e.reviews = &review.Reviews{Projects: p, Commits: e.commits, Removals: e.removals, Lanes: e.lanes}
 	e.rounds = &round.Rounds{Projects: p, Commits: e.commits, Views: e.views, Workspaces: e.workspaces, Removals: e.removals}
+	p.RoundRecovery = e.rounds.RecoverRounds
 	e.upkeep = &upkeep.Upkeep{
 		Projects: p, Workspaces: e.workspaces, Removals: e.removals, Trash: e.trash, Lanes: e.lanes, Reviews: e.reviews, Rounds: e.rounds,
 	}

@@ -64,7 +64,7 @@ func (svc *Doctor) Examine(ctx context.Context, s project.Location, req croft.Do
 	return d.findings, nil
 }
 
-// doctor is one examination.
+// examination is one run of the doctor.
 type examination struct {
 	*Doctor
 	r        *project.Project

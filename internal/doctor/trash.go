@@ -47,7 +47,7 @@ func (d *examination) movedTrash(ctx context.Context) error {
 	return nil
 }
 
-// followTrashNow is followTrash, if the workspace is still in the trash.
+// followTrashNow is Trash.FollowTrash, if the workspace is still in the trash.
 func (d *examination) followTrashNow(ctx context.Context, id croft.ID, to string) error {
 	rec, err := d.Journal.Record(ctx, id)
 	if err != nil || rec.Trash == nil || !project.IsTrashAway(rec.Trash) {

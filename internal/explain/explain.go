@@ -300,7 +300,7 @@ func explainJournal(e *croft.Error, err error) bool {
 	return true
 }
 
-// ofConfig is explainGit for what the repository's configuration and files
+// explainConfig is explainGit for what the repository's configuration and files
 // are.
 func explainConfig(e *croft.Error, err error) bool {
 	var changed *git.ConfigChangedError

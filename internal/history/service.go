@@ -5,7 +5,8 @@
 // one, a creation by a removal. The plan says every step before it is taken, and why one
 // cannot be. An undo is an act of its own, which can be undone.
 //
-// It owns nothing: what it shows is in the journal, and what it does, the other rooms do.
+// It also streams events. What it shows is in the journal; what it does, the other rooms do,
+// and it only marks acts there as reversed or in force again.
 package history
 
 import (

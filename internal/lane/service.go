@@ -11,8 +11,9 @@
 // begun is finished by whoever comes next. A target that somebody moves otherwise is
 // followed if that lost nothing, and held for a person if it did.
 //
-// It owns the merges in the journal, the target branches, the check caches and logs, and the
-// approvals. It writes a workspace only to bring its target's work in, when asked to.
+// It owns the merges in the journal, the target branches, and the check caches and logs. Of a
+// workspace it commits what is uncommitted, through package work; where a target's branch is
+// checked out in the project itself, it brings that checkout along.
 package lane
 
 import (

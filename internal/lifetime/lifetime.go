@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// defaultDrain is how long End waits for calls that are at work.
+	// defaultDrain is how long Close waits for calls that are at work.
 	defaultDrain = 30 * time.Second
 	// undoTime is how long calls that were cancelled may need to undo what they
 	// began. What they do not is left to the next process, as after a crash.
@@ -85,6 +85,16 @@ func (l *Lifetime) IsClosing() bool {
 
 // Go runs f in the background of a call. Wait waits for it.
 func (l *Lifetime) Go(f func()) { l.work.Go(f) }
+
+// TryGo is Go, unless the service was closed. It reports whether f runs.
+func (l *Lifetime) TryGo(f func()) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.work.Go(f)
+	}
+	return !l.closed
+}
 
 // Wait waits for what runs in the background.
 func (l *Lifetime) Wait() { l.work.Wait() }

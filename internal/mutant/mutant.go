@@ -6,7 +6,7 @@
 //	file: leases.go
 //	test: engine TestReapOwners/Alive
 //	tags: failpoints
-//	  if life(owner) == proc.Alive {
+//	  if Liveness(owner) == proc.Alive {
 //	- 	return kept
 //	+ 	return gone
 //

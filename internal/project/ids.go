@@ -43,7 +43,7 @@ func Random(n int) int {
 	return int(v.Int64())
 }
 
-// IsID reports whether a text is one that newID could have drawn.
+// IsID reports whether a text is one that NewID could have drawn.
 func IsID(text string) bool {
 	return len(text) == 16 && strings.Trim(text, IDAlphabet) == ""
 }

@@ -25,7 +25,7 @@ type Project struct {
 	Path      string // the main checkout, the bare repository, or the plain directory
 	CommonDir string // git's common directory; empty for a plain directory
 	Config    config.Config
-	stamp     config.Stamp    // of the croft.toml that cfg is of
+	stamp     config.Stamp    // of the croft.toml that Config is of
 	Git       *git.Repository // nil for a plain directory
 	Trees     trees
 	Dir       string       // Croft's own, below the state directory

@@ -8,13 +8,13 @@ import (
 	"github.com/croft-sh/croft/internal/config"
 )
 
-// seenRepo is a place in the table of the repositories that an engine has open.
-// Nothing is read or written under the table's lock, e.mu: whoever looks at one
+// openProject is a place in the table of the repositories that an engine has open.
+// Nothing is read or written under the table's lock, Projects.mu: whoever looks at one
 // repository for the first time, or again because it has changed, has its turn
 // there, and keeps nobody from another one.
 type openProject struct {
 	turn chan struct{} // held while the repository is opened
-	r    *Project      // under e.mu; nil: not opened yet
+	r    *Project      // under Projects.mu; nil: not opened yet
 }
 
 // OpenOnce returns the repository that is known under a key, if it is still the

@@ -4,8 +4,8 @@
 //
 // It is what all parts of the engine stand on, and knows none of them. It owns the table
 // of open projects, the names of Croft's own refs, the pins that keep objects, the ledgers
-// of made and deleted directories, and the operations' lock files. It may write refs and
-// registrations of a project, always under the project's lock, and the journal.
+// of made and deleted directories, and the operations' lock files. It writes refs of a
+// project by compare-and-swap, registrations under the project's lock, and the journal.
 //
 // What a directory or a ref says is believed only as far as the journal or a ledger agrees:
 // agents can write both. A directory that is absent is looked for before anything is said
@@ -40,7 +40,7 @@ type Projects struct {
 
 	// Ops are the operations, which the parts of the engine recover.
 	Ops *oplog.Log[*Project]
-	// RoundRecovery recovers rounds whose starter has died; "": in any project.
+	// RoundRecovery recovers rounds whose starter has died; "": in any project. Required.
 	RoundRecovery func(ctx context.Context, repo croft.ID) error
 	Lifetime      *lifetime.Lifetime
 

@@ -1,6 +1,6 @@
 // Package radar forecasts which workspaces will collide when they are merged.
 //
-// It is given what each workspace holds as one commit, its last or one of its
+// It takes what each workspace holds as one commit, its last or one of its
 // uncommitted work, and groups them by target. Scanner says which of them collide
 // with each other and with the target: pairs that touched nothing in common are
 // left out, the others are merged in memory by git. The result of each scan is kept

@@ -177,7 +177,7 @@ func (svc *Rewinds) rewindRestored(ctx context.Context, r *project.Project, op *
 	if err != nil {
 		return err
 	}
-	// Not guard, which would wait for this very rewind.
+	// Not Removals.Guard, which would wait for this very rewind.
 	if err := errors.Join(svc.Removals.GuardNow(ctx, r, rec, croft.RemoveForce), r.GuardLock(rec)); err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@
 // A session spans projects; each of its rounds has the same workspaces in all of them, made
 // together or not at all. When a round ends, the work of every workspace is committed and
 // kept under the session, what looks like a secret is archived beside it, and the
-// workspaces are removed. What a round begun and its process did not finish is undone by
+// workspaces are removed. What a round has begun and its process did not finish is undone by
 // whoever comes next; what it ended is ended to the end.
 //
 // It owns the sessions in the journal, their directories below the state directory, and the

@@ -121,7 +121,7 @@ func Lacks(w croft.Workspace, err error) error {
 	}
 }
 
-// stowedLacks is lacks for a directory in the trash, which stays there.
+// stowedLacks is Lacks for a directory in the trash, which stays there.
 func stowedLacks(rec journal.Record, err error) error {
 	missing, ok := errors.AsType[*object.MissingError](err)
 	if !ok {

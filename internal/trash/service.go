@@ -7,7 +7,7 @@
 // its path: directories are known by their identity, and what is deleted is first moved
 // away and written down.
 //
-// It owns the trash directories, the ledger of deletions, and the survey of what is in the
+// It owns the trash directories, what is being deleted there, and the survey of what is in the
 // trash. It never touches a live workspace.
 package trash
 

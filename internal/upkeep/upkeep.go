@@ -313,10 +313,10 @@ func (svc *Upkeep) JoinPacks(packed *git.Repository) {
 		return
 	}
 	r := svc.OpenedAt(packed.CommonDir)
-	if r == nil || r.Git == nil || svc.Lifetime.IsClosing() {
+	if r == nil || r.Git == nil {
 		return
 	}
-	svc.Lifetime.Go(func() {
+	_ = svc.Lifetime.TryGo(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), joinTime)
 		defer cancel()
 		_ = svc.tidyPacks(ctx, r, git.SmallPacks) // else the next gc does it

@@ -25,7 +25,7 @@ func (v *view) whyPending(w croft.Workspace, tree *git.Worktree) (croft.Code, st
 	return m.Reason, m.Message
 }
 
-// Approvals are what the views ask of the lanes.
+// Approvals are what the views ask of the rules.
 type Approvals interface {
 	// ApprovedNow says why a target's checks hinder nothing now; "": they do, or that
 	// cannot be told.

@@ -47,7 +47,7 @@ type CommitSpec struct {
 	Large   LargeFiles
 }
 
-// CommitAs is commitWork as the caller chose.
+// CommitAs is Commit as the caller chose.
 func (svc *Commits) CommitAs(ctx context.Context, r *project.Project, rec journal.Record, as CommitSpec) (head string, heldBack []string, err error) {
 	head, heldBack, err = svc.commitFound(ctx, r, rec, as)
 	if err == nil && rec.Resolving != nil {

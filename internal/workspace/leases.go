@@ -136,15 +136,13 @@ func (h *heldLeases) ids() []croft.ID {
 	return slices.Collect(maps.Keys(h.byID))
 }
 
-// keepRenewing renews a lease three times in its life.
+// keepRenewing renews a lease three times in its life, until it is released. A renewal is
+// no call: Close ends it by releasing the lease, and waits for it.
 func (svc *Workspaces) keepRenewing(l croft.Lease) {
-	if svc.Lifetime.IsClosing() {
-		return
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	svc.leases.add(holding{l, cancel})
 	every := time.Duration(svc.Settings.Config().Lease.TTL) / 3
-	svc.Lifetime.Go(func() {
+	isOpen := svc.Lifetime.TryGo(func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
@@ -158,6 +156,9 @@ func (svc *Workspaces) keepRenewing(l croft.Lease) {
 			}
 		}
 	})
+	if !isOpen {
+		svc.leases.end(l.ID)
+	}
 }
 
 // RenewLease prolongs a lease.

@@ -114,7 +114,7 @@ func readOffset(r *bufio.Reader) (int, error) {
 
 // Parse reads a whole index file. One that is split, that leaves
 // directories folded, or that needs anything else which is not known here, is
-// an errIndex.
+// ErrUnreadable.
 func Parse(data []byte, h hash.Hash) (*Index, error) {
 	hashLen := h.Size()
 	if len(data) < 12+hashLen {
