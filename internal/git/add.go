@@ -89,7 +89,7 @@ func (w *Worktree) addTree(s AddSpec, fill func(tree *fsx.Dir) error) error {
 		return err
 	}
 	defer tree.Close()
-	made, err := w.record(tree)
+	made, err := w.recordIdentity(tree)
 	if err != nil {
 		return err
 	}
@@ -109,8 +109,8 @@ func (w *Worktree) addTree(s AddSpec, fill func(tree *fsx.Dir) error) error {
 	return err
 }
 
-// record notes the identity of the checkout's directory in the ledger.
-func (w *Worktree) record(tree *fsx.Dir) (fsx.Identity, error) {
+// recordIdentity notes the identity of the checkout's directory in the ledger.
+func (w *Worktree) recordIdentity(tree *fsx.Dir) (fsx.Identity, error) {
 	made, err := tree.Identity()
 	if err == nil {
 		err = w.Repo.Made().Put(filepath.Base(w.Admin), fsx.Made{Path: w.Path, Identity: made})
@@ -214,7 +214,7 @@ func (r *Repository) copyWorktreeConfig(admin *fsx.Dir) error {
 	if !r.format.worktreeConfig {
 		return nil
 	}
-	entries, err := readConfigFile(r.common("config.worktree"))
+	entries, err := readConfigFile(r.commonPath("config.worktree"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

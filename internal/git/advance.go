@@ -104,7 +104,7 @@ func (h *Host) prepare(ctx context.Context, old, now string, first func(*Advance
 		err = first(a, ctx)
 	}
 	if err == nil {
-		err = a.load()
+		err = a.copyIndex()
 	}
 	if err == nil {
 		err = a.standIn("", old)
@@ -117,7 +117,7 @@ func (h *Host) prepare(ctx context.Context, old, now string, first func(*Advance
 		a.undo, err = h.repo.keepHost(h.Path, a.changes)
 	}
 	if err == nil {
-		err = a.check(ctx)
+		err = a.checkCheckout(ctx)
 	}
 	if err != nil {
 		a.Cancel()
@@ -138,13 +138,13 @@ func (a *Advance) Cancel() {
 	a.discard()
 }
 
-func (a *Advance) check(ctx context.Context) error {
+func (a *Advance) checkCheckout(ctx context.Context) error {
 	changes := a.changes
-	if dirty, err := a.staged(ctx, changes); err != nil || len(dirty) > 0 {
-		return a.dirty(dirty, "staged changes of yours are in the way", err)
+	if dirty, err := a.stagedPaths(ctx, changes); err != nil || len(dirty) > 0 {
+		return a.dirtyPaths(dirty, "staged changes of yours are in the way", err)
 	}
-	if dirty := a.obstacles(changes); len(dirty) > 0 {
-		return a.dirty(dirty, "files of yours are in the way", nil)
+	if dirty := a.untrackedObstacles(changes); len(dirty) > 0 {
+		return a.dirtyPaths(dirty, "files of yours are in the way", nil)
 	}
 	var paths []string
 	for _, c := range changes {
@@ -158,17 +158,17 @@ func (a *Advance) check(ctx context.Context) error {
 	}
 	// An agent may have forged what the index notes of files, so git is to read
 	// them: it takes what is not older than the index for changed.
-	if err := os.Chtimes(a.file(), time.Unix(1, 0), time.Unix(1, 0)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Chtimes(a.copyPath(), time.Unix(1, 0), time.Unix(1, 0)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := a.update(ctx, paths); err != nil {
+	if err := a.updatePaths(ctx, paths); err != nil {
 		return err
 	}
-	dirty, err := a.staged(ctx, changes)
-	return a.dirty(dirty, "changes of yours would be overwritten", err)
+	dirty, err := a.stagedPaths(ctx, changes)
+	return a.dirtyPaths(dirty, "changes of yours would be overwritten", err)
 }
 
-func (a *Advance) dirty(files []string, cause string, err error) error {
+func (a *Advance) dirtyPaths(files []string, cause string, err error) error {
 	if err != nil || len(files) == 0 {
 		return err
 	}
@@ -176,9 +176,9 @@ func (a *Advance) dirty(files []string, cause string, err error) error {
 	return &HostDirtyError{Path: a.at.work, Files: slices.Compact(files), Cause: cause}
 }
 
-// staged lists the paths in the index that stand in the way: neither as they
+// stagedPaths lists the paths in the index that stand in the way: neither as they
 // were in the old commit nor as they are in the new one.
-func (a *Advance) staged(ctx context.Context, changes []Change) ([]string, error) {
+func (a *Advance) stagedPaths(ctx context.Context, changes []Change) ([]string, error) {
 	out, err := a.run(ctx, "", "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none", a.old)
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (a *Advance) staged(ctx context.Context, changes []Change) ([]string, error
 	parents := map[string]bool{}
 	for _, c := range changes {
 		touched[c.Path] = c
-		for dir := parent(c.Path); dir != ""; dir = parent(dir) {
+		for dir := parentDir(c.Path); dir != ""; dir = parentDir(dir) {
 			parents[dir] = true
 		}
 	}
@@ -200,16 +200,16 @@ func (a *Advance) staged(ctx context.Context, changes []Change) ([]string, error
 		c, both := touched[m.Path]
 		switch {
 		case both && c.NewMode == m.NewMode && c.NewOID == m.NewOID:
-		case both || parents[m.Path] && !m.Deletes() || !m.Deletes() && under(m.Path, touched):
+		case both || parents[m.Path] && !m.Deletes() || !m.Deletes() && isBelowNewFile(m.Path, touched):
 			dirty = append(dirty, m.Path)
 		}
 	}
 	return dirty, nil
 }
 
-// under reports whether a path lies below one that becomes a file.
-func under(path string, touched map[string]Change) bool {
-	for dir := parent(path); dir != ""; dir = parent(dir) {
+// isBelowNewFile reports whether a path lies below one that becomes a file.
+func isBelowNewFile(path string, touched map[string]Change) bool {
+	for dir := parentDir(path); dir != ""; dir = parentDir(dir) {
 		if c, ok := touched[dir]; ok && !c.Deletes() {
 			return true
 		}
@@ -217,16 +217,16 @@ func under(path string, touched map[string]Change) bool {
 	return false
 }
 
-// parent is the directory of a slashed path, or empty.
-func parent(path string) string {
+// parentDir is the directory of a slashed path, or empty.
+func parentDir(path string) string {
 	i := strings.LastIndexByte(path, '/')
 	return path[:max(i, 0)]
 }
 
-// obstacles lists files that git does not track where directories are needed,
+// untrackedObstacles lists files that git does not track where directories are needed,
 // and files in directories that have to make room. Git itself would overwrite
 // those that it ignores.
-func (a *Advance) obstacles(changes []Change) []string {
+func (a *Advance) untrackedObstacles(changes []Change) []string {
 	goes := map[string]bool{}
 	for _, c := range changes {
 		if c.Deletes() {
@@ -239,7 +239,7 @@ func (a *Advance) obstacles(changes []Change) []string {
 		if c.Deletes() {
 			continue
 		}
-		for dir := parent(c.Path); dir != ""; dir = parent(dir) {
+		for dir := parentDir(c.Path); dir != ""; dir = parentDir(dir) {
 			if info, err := os.Lstat(at(dir)); err == nil && !info.IsDir() && !goes[dir] {
 				dirty = append(dirty, dir)
 			}
@@ -272,11 +272,11 @@ func (a *Advance) Apply(ctx context.Context) error {
 		return nil
 	}
 	touched, unwritten := a.putBack(err)
-	unwritten.Needs = a.needs(ctx)
+	unwritten.Needs = a.bytesNeeded(ctx)
 	if touched || isUnwritable(err) {
 		return unwritten
 	}
-	if err := a.check(ctx); err != nil {
+	if err := a.checkCheckout(ctx); err != nil {
 		if dirty, ok := errors.AsType[*HostDirtyError](err); ok {
 			return dirty
 		}
@@ -293,7 +293,7 @@ func (a *Advance) write(ctx context.Context) error {
 	if _, err := a.run(ctx, "", "read-tree", "-m", "-u", a.old, a.now); err != nil {
 		return err
 	}
-	if err := a.undo.stay(a.changes); err != nil {
+	if err := a.undo.requireDeleted(a.changes); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("host.written"); err != nil {
@@ -304,7 +304,7 @@ func (a *Advance) write(ctx context.Context) error {
 		return err
 	}
 	a.index = &was
-	return a.place()
+	return a.replaceIndex()
 }
 
 // readIndex reads the index file and its modification time, so that Undo can put them
@@ -342,7 +342,7 @@ func (a *Advance) putBack(cause error) (touched bool, failed *HostWriteError) {
 	if a.undo == nil {
 		return false, failed
 	}
-	touched, failed.Left = a.undo.back()
+	touched, failed.Left = a.undo.putAllBack()
 	if a.index != nil {
 		if err := a.putBackIndex(*a.index); err != nil {
 			failed.Err = errors.Join(cause, err)
@@ -350,15 +350,15 @@ func (a *Advance) putBack(cause error) (touched bool, failed *HostWriteError) {
 		a.index = nil
 	}
 	if len(failed.Left) > 0 {
-		failed.Kept = a.undo.abandon()
+		failed.Kept = a.undo.keepOriginals()
 	}
 	a.undo.discard()
 	a.undo = nil
 	return touched, failed
 }
 
-// needs is how many bytes the new files have, as far as that is known.
-func (a *Advance) needs(ctx context.Context) (size int64) {
+// bytesNeeded is how many bytes the new files have, as far as that is known.
+func (a *Advance) bytesNeeded(ctx context.Context) (size int64) {
 	for _, c := range a.changes {
 		if !c.Deletes() && c.NewMode != linkMode {
 			if o, err := a.repo.Info(ctx, c.NewOID); err == nil {

@@ -114,11 +114,11 @@ func advanceRandom(t *testing.T, rnd *rand.Rand) (moved bool) {
 		}
 		clash := slices.ContainsFunc(hostPaths, func(q string) bool {
 			_, ok := change[q]
-			return ok && (under(p, touchedBy(q)) || under(q, touchedBy(p)))
+			return ok && (isBelowNewFile(p, touchedBy(q)) || isBelowNewFile(q, touchedBy(p)))
 		})
 		if !clash {
 			change[p] = fmt.Sprint("new ", rnd.IntN(3), "\n")
-			for dir := parent(p); dir != ""; dir = parent(dir) {
+			for dir := parentDir(p); dir != ""; dir = parentDir(dir) {
 				gone = append(gone, fileOnly(r, dir)...)
 			}
 			gone = append(gone, dirOnly(r, p)...)

@@ -43,12 +43,12 @@ func (a *Attempts) question(args []string) call {
 // all answers.
 func (a *Attempts) feed(ctx context.Context, args []string, questions string) ([]byte, error) {
 	g, d, c := a.q.repo.git, door{repo: a.q.repo}, a.question(args)
-	p := a.take(args[0])
+	p := a.takePrestarted(args[0])
 	if p == nil {
 		c.stdin = questions
 		return g.run(ctx, d, c)
 	}
-	ctx, end := g.watch(ctx, d, c)
+	ctx, end := g.watchDeadline(ctx, d, c)
 	defer end()
 	stop := context.AfterFunc(ctx, p.Kill)
 	defer stop()
@@ -64,8 +64,8 @@ func (a *Attempts) feed(ctx context.Context, args []string, questions string) ([
 	return out, nil
 }
 
-// take finds a process that was started ahead, or nil.
-func (a *Attempts) take(verb string) *proc.Process {
+// takePrestarted finds a process that was started ahead, or nil.
+func (a *Attempts) takePrestarted(verb string) *proc.Process {
 	a.aheadMu.Lock()
 	defer a.aheadMu.Unlock()
 	for i, w := range a.ahead {

@@ -39,7 +39,7 @@ type Attempts struct {
 // Attempts begins attempts. Close throws away what was not kept.
 func (r *Repository) Attempts(where Placement) (*Attempts, error) {
 	if where == InMemory {
-		if a := r.idle.take(); a != nil {
+		if a := r.idle.takeReady(); a != nil {
 			return a, nil
 		}
 	}
@@ -65,7 +65,7 @@ func (a *Attempts) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.endAhead()
-	if a.rest() {
+	if a.emptyForReuse() {
 		a.p, a.out = nil, nil
 		return
 	}
@@ -125,7 +125,7 @@ var mergeTreeArgs = []string{"merge-tree", "--stdin"}
 func (a *Attempts) ask(ctx context.Context, line string) (Merged, error) {
 	r := a.q.repo
 	c := a.question(mergeTreeArgs)
-	reused, err := a.settle(ctx)
+	reused, err := a.checkReusable(ctx)
 	if err != nil {
 		return Merged{}, err
 	}
@@ -145,7 +145,7 @@ func (a *Attempts) ask(ctx context.Context, line string) (Merged, error) {
 		}
 	}
 	p := a.p
-	ctx, end := r.git.watch(ctx, door{repo: r}, c)
+	ctx, end := r.git.watchDeadline(ctx, door{repo: r}, c)
 	defer end()
 	stop := context.AfterFunc(ctx, p.Kill)
 	_, err = io.WriteString(p.Stdin, line)
@@ -225,7 +225,7 @@ func readMerged(in *bufio.Reader) (Merged, error) {
 	if err != nil {
 		return Merged{}, err
 	}
-	m.Conflicts = conflicts(paths, kinds)
+	m.Conflicts = conflictKinds(paths, kinds)
 	return m, nil
 }
 
@@ -275,10 +275,10 @@ func readMessages(field func() (string, error)) ([]message, error) {
 	}
 }
 
-// conflicts names for each path in conflict what git calls the conflict. One
+// conflictKinds names for each path in conflict what git calls the conflict. One
 // without a path of its own in the index, as a directory that two sides renamed
 // differently, is there all the same.
-func conflicts(paths []string, messages []message) []MergeConflict {
+func conflictKinds(paths []string, messages []message) []MergeConflict {
 	kinds := map[string]string{}
 	for _, m := range messages {
 		for i, p := range m.paths {
@@ -317,7 +317,7 @@ func (a *Attempts) MergeOver(ctx context.Context, base, ours, theirs string) (Me
 			parents = []string{made[0]}
 		}
 		// A message of its own keeps two sides with one tree apart.
-		made[i], err = a.q.own().Write("commit", object.Commit{
+		made[i], err = a.q.ownObjects().Write("commit", object.Commit{
 			Tree: c.Tree, Parents: parents, Signature: syntheticAuthor, Message: strconv.Itoa(i),
 		}.Encode())
 		if err != nil {
@@ -346,17 +346,17 @@ var ErrSigning = errors.New("the commit could not be signed")
 // so; where that fails there is no commit.
 func (a *Attempts) Commit(ctx context.Context, c object.Commit, id Identity) (string, error) {
 	if !id.Signs {
-		oid, err := a.q.own().Write("commit", c.Encode())
+		oid, err := a.q.ownObjects().Write("commit", c.Encode())
 		if err == nil {
-			a.remember(object.Object{OID: oid, Type: "commit", Data: c.Encode()})
+			a.rememberCommit(object.Object{OID: oid, Type: "commit", Data: c.Encode()})
 		}
 		return oid, err
 	}
-	return a.q.repo.signed(ctx, c, call{env: a.q.env, config: unsynced})
+	return a.q.repo.commitSigned(ctx, c, call{env: a.q.env, config: unsynced})
 }
 
-// signed makes a signed commit by git itself.
-func (r *Repository) signed(ctx context.Context, c object.Commit, k call) (string, error) {
+// commitSigned makes a signed commit by git itself.
+func (r *Repository) commitSigned(ctx context.Context, c object.Commit, k call) (string, error) {
 	args := []string{"commit-tree", "-S", c.Tree}
 	for _, p := range c.Parents {
 		args = append(args, "-p", p)
@@ -382,7 +382,9 @@ func identityEnv(role, line string) []string {
 }
 
 // WriteBlob adds a blob to the attempts.
-func (a *Attempts) WriteBlob(data []byte) (string, error) { return a.q.own().Write("blob", data) }
+func (a *Attempts) WriteBlob(data []byte) (string, error) {
+	return a.q.ownObjects().Write("blob", data)
+}
 
 // WriteTree adds a tree to the attempts.
 func (a *Attempts) WriteTree(entries []object.TreeEntry) (string, error) {
@@ -390,7 +392,7 @@ func (a *Attempts) WriteTree(entries []object.TreeEntry) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return a.q.own().Write("tree", text)
+	return a.q.ownObjects().Write("tree", text)
 }
 
 // Read reads an object of the repository or of these attempts.
@@ -414,7 +416,7 @@ func (a *Attempts) ReadTree(ctx context.Context, oid string) ([]object.TreeEntry
 // they need. They are on disk when it returns. Call release once a ref names
 // them, or nothing is going to.
 func (a *Attempts) Keep(ctx context.Context, commits ...string) (release func(), err error) {
-	return a.q.keep(ctx, commits...)
+	return a.q.keepCommits(ctx, commits...)
 }
 
 // Merges says whether commits with several parents are listed.

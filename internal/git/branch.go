@@ -128,7 +128,7 @@ func (w *Worktree) privateHeadName() (string, error) {
 	defer p.close()
 	b, err := p.read("HEAD")
 	if err != nil {
-		return "", p.wrong("HEAD cannot be read")
+		return "", p.wrongError("HEAD cannot be read")
 	}
 	_, ref := parseRefFile(b)
 	return ref, nil
@@ -178,7 +178,7 @@ type move struct{ branch, from, to string }
 // names by now. The index is put in its place when the branch is locked and known
 // to be where it was, just before it moves.
 func (w *Worktree) moveHead(ctx context.Context, m move, index *indexCopy) error {
-	place := func() error { return errors.Join(index.place(), failpoint.Hit("commit.placed")) }
+	place := func() error { return errors.Join(index.replaceIndex(), failpoint.Hit("commit.placed")) }
 	if m.branch != "" && w.Repo.NativeRefs() {
 		err := w.Repo.UpdateRefsAfter(ctx, place, RefUpdate{Ref: headRef(m.branch), New: m.to, Old: m.from})
 		if err == nil {

@@ -19,12 +19,12 @@ func TestMoveHeadNamesTheBranch(t *testing.T) {
 	r.Git("branch", "--quiet", "work")
 	next := r.Git("commit-tree", "-p", "main", "-m", "next", "main^{tree}")
 	w := open(t, r).Main()
-	c, err := w.Repo.copyIndex(w.at())
+	c, err := w.Repo.copyIndex(w.readAdminFile())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.discard()
-	if err := c.load(); err != nil {
+	if err := c.copyIndex(); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.moveHead(t.Context(), move{"work", tip, next}, c); err != nil {

@@ -81,13 +81,13 @@ func (w *Worktree) bringIn(ctx context.Context, in BringIn) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := w.Repo.copyIndex(w.at())
+	c, err := w.Repo.copyIndex(w.readAdminFile())
 	if err != nil {
 		return nil, err
 	}
 	c.admin, c.isLent = w.index.dir, true
 	defer c.discard()
-	if err := errors.Join(c.load(), c.standIn(in.Branch, head)); err != nil {
+	if err := errors.Join(c.copyIndex(), c.standIn(in.Branch, head)); err != nil {
 		return nil, err
 	}
 	conflicted, err := c.merge(ctx, in)
@@ -116,20 +116,20 @@ func (c *indexCopy) placeMerge() error {
 	if err := failpoint.Hit("bringin.delivered"); err != nil {
 		return err
 	}
-	return c.place()
+	return c.replaceIndex()
 }
 
 // merge has git merge, and returns the paths in conflict.
 func (c *indexCopy) merge(ctx context.Context, in BringIn) ([]string, error) {
 	now := time.Now()
-	_, err := c.call(ctx, call{
+	_, err := c.runCall(ctx, call{
 		args: []string{"-c", "merge.conflictStyle=merge", "merge", "--no-commit", "--no-ff", "-m", fmt.Sprintf("Merge %s", in.Name), in.Commit},
 		env:  append(identityEnv("AUTHOR", object.Signature(in.Identity.Author, now)), identityEnv("COMMITTER", object.Signature(in.Identity.Committer, now))...),
 	})
 	if err != nil && exitCode(err) != 1 {
 		return nil, asUnclean(err)
 	}
-	conflicted, lerr := c.unmerged(ctx)
+	conflicted, lerr := c.conflictedPaths(ctx)
 	if lerr != nil {
 		return nil, errors.Join(err, lerr)
 	}
@@ -147,11 +147,11 @@ func (c *indexCopy) merge(ctx context.Context, in BringIn) ([]string, error) {
 		if slices.Contains(conflicted, marked.Path) {
 			continue
 		}
-		if err := c.unmerge(ctx, in.As, marked); err != nil {
+		if err := c.markConflict(ctx, in.As, marked); err != nil {
 			return nil, err
 		}
 	}
-	return c.unmerged(ctx)
+	return c.conflictedPaths(ctx)
 }
 
 // asUnclean finds the files that git names when it refuses to merge over them.
@@ -171,15 +171,15 @@ func asUnclean(err error) error {
 // checkout holds.
 const refusedToMerge = 2
 
-// unmerged lists the paths in conflict.
-func (c *indexCopy) unmerged(ctx context.Context) ([]string, error) {
-	out, err := c.call(ctx, call{args: []string{"diff", "--name-only", "--diff-filter=U", "-z", "--ignore-submodules=all"}})
+// conflictedPaths lists the paths in conflict.
+func (c *indexCopy) conflictedPaths(ctx context.Context) ([]string, error) {
+	out, err := c.runCall(ctx, call{args: []string{"diff", "--name-only", "--diff-filter=U", "-z", "--ignore-submodules=all"}})
 	return splitNUL(out), err
 }
 
-// unmerge says of a path in the index that it is in conflict: what was undone
+// markConflict says of a path in the index that it is in conflict: what was undone
 // comes from one side, what the target has made of it since from the other.
-func (c *indexCopy) unmerge(ctx context.Context, target string, marked Marked) error {
+func (c *indexCopy) markConflict(ctx context.Context, target string, marked Marked) error {
 	path := marked.Path
 	if _, err := os.Lstat(filepath.Join(c.at.work, filepath.FromSlash(path))); errors.Is(err, os.ErrNotExist) {
 		return nil // there is nothing to be resolved in it
@@ -187,7 +187,7 @@ func (c *indexCopy) unmerge(ctx context.Context, target string, marked Marked) e
 	var lines strings.Builder
 	fmt.Fprintf(&lines, "0 %s\t%s\x00", c.repo.ZeroOID(), path)
 	for stage, commit := range []string{marked.Undone, target, marked.Undone + "^"} {
-		out, err := c.call(ctx, call{args: []string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", path}})
+		out, err := c.runCall(ctx, call{args: []string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", path}})
 		if err != nil {
 			return err
 		}
@@ -197,6 +197,6 @@ func (c *indexCopy) unmerge(ctx context.Context, target string, marked Marked) e
 			}
 		}
 	}
-	_, err := c.call(ctx, call{args: []string{"update-index", "-z", "--index-info"}, stdin: lines.String()})
+	_, err := c.runCall(ctx, call{args: []string{"update-index", "-z", "--index-info"}, stdin: lines.String()})
 	return err
 }

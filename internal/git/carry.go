@@ -54,7 +54,7 @@ func (p *private) pull(ctx context.Context, wanted, known []string) (release fun
 		return func() {}, nil
 	}
 	repo := p.w.Repo
-	out, err := repo.carry(ctx, carrying{wanted: wanted, known: known, from: p.privateObjects(), into: call{
+	out, err := repo.transferPack(ctx, carrying{wanted: wanted, known: known, from: p.privateObjects(), into: call{
 		args:   []string{"index-pack", "--strict", "--stdin", "--keep=" + strings.TrimSuffix(object.KeepText, "\n")},
 		config: notTrusted, inherit: p.w.Inherit,
 	}})
@@ -85,7 +85,7 @@ func (p *private) push(ctx context.Context, wanted, has []string) error {
 	if err := p.checkObjects(); err != nil {
 		return err
 	}
-	_, err := p.w.Repo.carry(ctx, carrying{wanted: wanted, known: known, into: call{
+	_, err := p.w.Repo.transferPack(ctx, carrying{wanted: wanted, known: known, into: call{
 		args: []string{"index-pack", "--stdin"}, config: notTrusted, inherit: p.w.Inherit,
 		env: []string{"GIT_OBJECT_DIRECTORY=" + filepath.Join(p.w.privateDir(), "objects")},
 	}})
@@ -99,9 +99,9 @@ type carrying struct {
 	into          call     // what the git that receives runs
 }
 
-// carry streams a pack from one git to another, and returns the answer of the
+// transferPack streams a pack from one git to another, and returns the answer of the
 // second.
-func (r *Repository) carry(ctx context.Context, c carrying) ([]byte, error) {
+func (r *Repository) transferPack(ctx context.Context, c carrying) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	packer, err := r.git.start(ctx, door{repo: r}, call{

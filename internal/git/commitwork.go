@@ -59,7 +59,7 @@ func (w *Worktree) IsMergedIn(ctx context.Context, path string) (bool, error) {
 	return false, nil
 }
 
-func (w *Worktree) at() checkoutAt { return checkoutAt{w.Admin, w.Path, w.Inherit} }
+func (w *Worktree) readAdminFile() checkoutAt { return checkoutAt{w.Admin, w.Path, w.Inherit} }
 
 // Work is what of a worktree is committed beside what is staged.
 type Work struct {
@@ -105,13 +105,13 @@ const commitTries = 5
 
 // commitWork commits work in a worktree whose index is held.
 func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
-	copied, err := w.Repo.copyIndex(w.at())
+	copied, err := w.Repo.copyIndex(w.readAdminFile())
 	if err != nil {
 		return "", err
 	}
 	copied.admin, copied.isLent = w.index.dir, true
 	defer copied.discard()
-	if err := copied.load(); err != nil {
+	if err := copied.copyIndex(); err != nil {
 		return "", err
 	}
 	if err := w.requireHead(ctx, work.Branch); err != nil {
@@ -142,7 +142,7 @@ func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	release, err := copied.q.keep(ctx, oid)
+	release, err := copied.q.keepCommits(ctx, oid)
 	if err != nil {
 		return "", err
 	}
@@ -173,10 +173,10 @@ func (c *indexCopy) tree(ctx context.Context, work Work) (string, error) {
 			gone = append(gone, p)
 		}
 	}
-	if err := c.unstage(ctx, slices.Concat(gone, work.Without)); err != nil {
+	if err := c.unstagePaths(ctx, slices.Concat(gone, work.Without)); err != nil {
 		return "", err
 	}
-	if err := c.update(ctx, slices.Concat(work.Paths, paths)); err != nil {
+	if err := c.updatePaths(ctx, slices.Concat(work.Paths, paths)); err != nil {
 		return "", err
 	}
 	out, err := c.run(ctx, "", "write-tree")
@@ -186,7 +186,7 @@ func (c *indexCopy) tree(ctx context.Context, work Work) (string, error) {
 // isReachable reports whether something that is no directory lies at a path of a
 // checkout, and not behind a link.
 func isReachable(top, path string) bool {
-	for dir := parent(path); dir != ""; dir = parent(dir) {
+	for dir := parentDir(path); dir != ""; dir = parentDir(dir) {
 		if info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(dir))); err != nil || !info.IsDir() {
 			return false
 		}
@@ -197,9 +197,9 @@ func isReachable(top, path string) bool {
 
 func (c *indexCopy) commit(ctx context.Context, made object.Commit, id Identity) (string, error) {
 	if !id.Signs {
-		return c.q.own().Write("commit", made.Encode())
+		return c.q.ownObjects().Write("commit", made.Encode())
 	}
-	return c.repo.signed(ctx, made, call{env: c.q.env, config: unsynced})
+	return c.repo.commitSigned(ctx, made, call{env: c.q.env, config: unsynced})
 }
 
 // WorkCommit makes a commit of what the worktree holds now among attempts: the
@@ -217,9 +217,9 @@ func (w *Worktree) WorkCommit(ctx context.Context, a *Attempts, work Work) (stri
 	}
 	defer os.RemoveAll(dir)
 	// The copy lies apart, its objects among the attempts.
-	c := &indexCopy{repo: w.Repo, at: w.at(), q: &quarantine{repo: w.Repo, dir: dir, env: a.q.env}}
+	c := &indexCopy{repo: w.Repo, at: w.readAdminFile(), q: &quarantine{repo: w.Repo, dir: dir, env: a.q.env}}
 	defer c.release()
-	if err := errors.Join(c.load(), c.standIn("", head)); err != nil {
+	if err := errors.Join(c.copyIndex(), c.standIn("", head)); err != nil {
 		return "", err
 	}
 	tree, err := c.tree(ctx, work)
@@ -231,7 +231,7 @@ func (w *Worktree) WorkCommit(ctx context.Context, a *Attempts, work Work) (stri
 	if err != nil || was.Tree == tree && len(merging) == 0 {
 		return head, err
 	}
-	return a.q.own().Write("commit", object.Commit{
+	return a.q.ownObjects().Write("commit", object.Commit{
 		Tree: tree, Parents: append([]string{head}, merging...), Signature: syntheticAfter(was), Message: "uncommitted work",
 	}.Encode())
 }

@@ -25,9 +25,9 @@ type commonFile struct {
 	lock string
 }
 
-// change replaces the file by what becomes of it, in one step. What is not there
+// replaceText replaces the file by what becomes of it, in one step. What is not there
 // is empty.
-func (c commonFile) change(r *Repository, becomes func(old string) string) error {
+func (c commonFile) replaceText(r *Repository, becomes func(old string) string) error {
 	root, err := os.OpenRoot(r.CommonDir)
 	if err != nil {
 		return err
@@ -41,10 +41,10 @@ func (c commonFile) change(r *Repository, becomes func(old string) string) error
 		return err
 	}
 	defer m.end()
-	if err := m.busy([]string{c.next()}); err != nil {
+	if err := m.writeBusy([]string{c.nextName()}); err != nil {
 		return err
 	}
-	next, release, err := c.begin(root)
+	next, release, err := c.createNext(root)
 	if err != nil {
 		return err
 	}
@@ -52,10 +52,10 @@ func (c commonFile) change(r *Repository, becomes func(old string) string) error
 	if err := failpoint.Hit("common.begun"); err != nil {
 		return err
 	}
-	old, err := fsx.ReadFile(r.common(c.name), c.limit)
+	old, err := fsx.ReadFile(r.commonPath(c.name), c.limit)
 	switch {
 	case errors.Is(err, fsx.ErrNotRegular):
-		return fmt.Errorf("%s: %w", r.common(c.name), fsx.ErrNotPlain)
+		return fmt.Errorf("%s: %w", r.commonPath(c.name), fsx.ErrNotPlain)
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return err
 	}
@@ -87,18 +87,18 @@ type nextFile struct {
 // lockWait is how long somebody else's change of a file is waited for.
 const lockWait = 2 * time.Second
 
-// next is the name of the file that takes the other one's place: git's lock, or a
+// nextName is the name of the file that takes the other one's place: git's lock, or a
 // file of Croft's own.
-func (c commonFile) next() string {
+func (c commonFile) nextName() string {
 	if c.lock != "" {
 		return c.lock
 	}
 	return c.name + ".croft"
 }
 
-// begin makes the file that takes the other one's place.
-func (c commonFile) begin(root *os.Root) (next nextFile, release func(), err error) {
-	name := filepath.FromSlash(c.next())
+// createNext makes the file that takes the other one's place.
+func (c commonFile) createNext(root *os.Root) (next nextFile, release func(), err error) {
+	name := filepath.FromSlash(c.nextName())
 	for deadline := time.Now().Add(lockWait); ; time.Sleep(10 * time.Millisecond) {
 		if c.lock == "" {
 			_ = root.Remove(name) // the caller holds the repository's lock
@@ -133,7 +133,7 @@ func makeDirs(root *os.Root, dir string) error {
 
 // changeConfig changes the repository's configuration file.
 func (r *Repository) changeConfig(becomes func(old string) string) error {
-	return commonFile{name: "config", limit: maxConfig, lock: "config.lock"}.change(r, becomes)
+	return commonFile{name: "config", limit: maxConfig, lock: "config.lock"}.replaceText(r, becomes)
 }
 
 // addSetting adds a setting at the end, where it counts more than any before.

@@ -67,7 +67,7 @@ func (w *Worktree) Conversions(ctx context.Context, x *index.Index) (map[string]
 	}
 	found := map[string]Conversion{}
 	for path, given := range attributesOf(paths, string(out)) {
-		if c := given.conversion(auto, crlf); c != (Conversion{}) {
+		if c := given.conversionOf(auto, crlf); c != (Conversion{}) {
 			found[path] = c
 		}
 	}
@@ -202,9 +202,9 @@ func (g *Git) systemAttributes() ([]string, bool) {
 	return nil, false
 }
 
-// conversion judges the attributes of one path. With auto, files without any
+// conversionOf judges the attributes of one path. With auto, files without any
 // attribute are converted too.
-func (a attributes) conversion(auto, crlf bool) Conversion {
+func (a attributes) conversionOf(auto, crlf bool) Conversion {
 	const unset = "unset"
 	set := func(v string) bool { return v != unset && v != "" }
 	c := Conversion{}

@@ -67,10 +67,10 @@ func isStopped(err error) bool {
 	return late || blocked
 }
 
-// watch bounds the time of a call. The context that it returns ends with a
+// watchDeadline bounds the time of a call. The context that it returns ends with a
 // *TimeoutError or a *PipeError as its cause; the caller calls end when the
 // call has ended.
-func (g *Git) watch(ctx context.Context, d door, c call) (watched context.Context, end func()) {
+func (g *Git) watchDeadline(ctx context.Context, d door, c call) (watched context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &watcher{door: d, call: c, verb: verbOf(c.args), begun: time.Now(), limit: g.opts.Timeout, cancel: cancel, ctx: ctx}
 	if w.limit <= 0 {
@@ -79,7 +79,7 @@ func (g *Git) watch(ctx context.Context, d door, c call) (watched context.Contex
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.next = min(firstLook, w.limit)
-	w.timer = time.AfterFunc(w.next, w.look)
+	w.timer = time.AfterFunc(w.next, w.lookForPipes)
 	return ctx, w.end
 }
 
@@ -107,12 +107,12 @@ func (w *watcher) end() {
 	w.cancel(nil)
 }
 
-func (w *watcher) look() {
+func (w *watcher) lookForPipes() {
 	if left := w.limit - time.Since(w.begun); left <= 0 {
 		w.cancel(&TimeoutError{w.verb, w.limit})
 		return
 	}
-	if found := w.door.blocking(w.ctx, w.call); found != nil {
+	if found := w.door.findBlocking(w.ctx, w.call); found != nil {
 		found.Verb = w.verb
 		w.cancel(found)
 		return
@@ -155,8 +155,8 @@ var writtenInGitDir = []string{
 	"logs", "logs/HEAD", "MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "SQUASH_MSG", "AUTO_MERGE", "ORIG_HEAD", "info", "info/sparse-checkout",
 }
 
-// refuse looks, before git does, at the places that cost nothing to look at.
-func (d door) refuse(c call) error {
+// refuseBlocking looks, before git does, at the places that cost nothing to look at.
+func (d door) refuseBlocking(c call) error {
 	if d.repo == nil {
 		return nil
 	}
@@ -210,8 +210,8 @@ type area struct {
 // nestedGit is in the paths of what git reads of a repository inside a checkout.
 const nestedGit = string(filepath.Separator) + ".git" + string(filepath.Separator)
 
-// blocking finds what git may be waiting for.
-func (d door) blocking(ctx context.Context, c call) (found *PipeError) {
+// findBlocking finds what git may be waiting for.
+func (d door) findBlocking(ctx context.Context, c call) (found *PipeError) {
 	if d.repo == nil {
 		return nil
 	}

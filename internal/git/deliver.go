@@ -33,7 +33,7 @@ func (w *Worktree) Change(ctx context.Context, act func(*Worktree) error) error 
 		return err
 	}
 	defer unlock()
-	if err := p.settle(ctx); err != nil {
+	if err := p.syncBothSides(ctx); err != nil {
 		return err
 	}
 	state := w.readSyncState()
@@ -51,7 +51,7 @@ func (w *Worktree) Change(ctx context.Context, act func(*Worktree) error) error 
 		return err
 	}
 	// What an act did before it failed is told too.
-	return errors.Join(acted, p.deliver(context.WithoutCancel(ctx), state))
+	return errors.Join(acted, p.pushState(context.WithoutCancel(ctx), state))
 }
 
 // isHeld reports whether a lock of Croft's lies on the agent's index.
@@ -80,9 +80,9 @@ func (p *private) holdIndex(ctx context.Context) (unlock func(), err error) {
 	return func() { h.release(); _ = dir.Close() }, nil
 }
 
-// deliver makes the private git directory what the admin directory is. The
+// pushState makes the private git directory what the admin directory is. The
 // caller holds the lock.
-func (p *private) deliver(ctx context.Context, last syncState) error {
+func (p *private) pushState(ctx context.Context, last syncState) error {
 	w := p.w
 	branch, head, err := w.Repo.Snapshot().Head(w.Admin)
 	if err != nil {
@@ -96,10 +96,10 @@ func (p *private) deliver(ctx context.Context, last syncState) error {
 	if err != nil {
 		return err
 	}
-	if err := p.send(ctx, last, now, head, x); err != nil {
+	if err := p.pushObjects(ctx, last, now, head, x); err != nil {
 		return err
 	}
-	if data, err = p.deliverable(ctx, head, x, data); err != nil {
+	if data, err = p.indexToPush(ctx, head, x, data); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("deliver.sent"); err != nil {
@@ -115,11 +115,11 @@ func (p *private) deliver(ctx context.Context, last syncState) error {
 	if now, err = p.state(); err != nil {
 		return err
 	}
-	n, err := p.news(ctx, last, now)
+	n, err := p.readNews(ctx, last, now)
 	if err != nil {
 		return err
 	}
-	return p.take(ctx, last, n)
+	return p.applyPulled(ctx, last, n)
 }
 
 // adminIndex reads the index of the admin directory; both are nil without one.
@@ -135,10 +135,10 @@ func (w *Worktree) adminIndex() (*index.Index, []byte, error) {
 	return x, data, err
 }
 
-// deliverable is the index as the private side can have it: it may name trees
+// indexToPush is the index as the private side can have it: it may name trees
 // only if they are those of the commit that is checked out, because no others
 // are brought.
-func (p *private) deliverable(ctx context.Context, head string, x *index.Index, data []byte) ([]byte, error) {
+func (p *private) indexToPush(ctx context.Context, head string, x *index.Index, data []byte) ([]byte, error) {
 	if x == nil {
 		return nil, nil
 	}
@@ -151,9 +151,9 @@ func (p *private) deliverable(ctx context.Context, head string, x *index.Index, 
 	return x.Plain(data, nil, p.w.Repo.objectFormat())
 }
 
-// send brings objects of the repository to the private side: the commit that is
+// pushObjects brings objects of the repository to the private side: the commit that is
 // checked out, what an act is in the middle of, and what is staged.
-func (p *private) send(ctx context.Context, last syncState, now privateState, head string, x *index.Index) error {
+func (p *private) pushObjects(ctx context.Context, last syncState, now privateState, head string, x *index.Index) error {
 	_, was := now.resolve()
 	has := oidsOf(slices.Concat([]string{last.Base}, slices.Collect(maps.Values(now.Refs)), []string{was})...)
 	wanted := []string{head}
@@ -294,7 +294,7 @@ func (w *Worktree) Deliver(ctx context.Context, branches map[string]string) erro
 		return err
 	}
 	defer release()
-	if err := p.settle(ctx); err != nil {
+	if err := p.syncBothSides(ctx); err != nil {
 		return err
 	}
 	return p.show(ctx, branches)

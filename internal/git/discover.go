@@ -55,7 +55,7 @@ func placeAt(at string) (Place, error) {
 			return Place{}, ErrDeadWorktree
 		}
 		if info, err := os.Stat(real); err == nil && info.Mode().IsRegular() {
-			return linked(at, real)
+			return resolveGitFile(at, real)
 		}
 		if isGitDir(real) {
 			return mainPlace(at, real), nil
@@ -103,8 +103,8 @@ func mainPlace(at, gitDir string) Place {
 	return Place{Root: at, CommonDir: gitDir, GitDir: gitDir, WorkDir: at}
 }
 
-// linked resolves a .git file: a linked worktree, or a submodule.
-func linked(at, dotGit string) (Place, error) {
+// resolveGitFile resolves a .git file: a linked worktree, or a submodule.
+func resolveGitFile(at, dotGit string) (Place, error) {
 	gitDir, err := readGitFile(dotGit)
 	if err != nil {
 		return Place{}, err

@@ -47,10 +47,10 @@ func (d door) args(at *os.File) []string {
 	return args
 }
 
-// anchor opens the work tree of a call that writes files there, if it is known
+// openAnchor opens the work tree of a call that writes files there, if it is known
 // which directory that is. Git starts in the open directory and calls it ".": an
 // agent that exchanges a part of the path for a link does not lead git elsewhere.
-func (d door) anchor(c call) (*os.File, error) {
+func (d door) openAnchor(c call) (*os.File, error) {
 	if d.work == "" || d.made == nil || d.cwd != "" || !c.writesFiles() || runtime.GOOS != "linux" {
 		return nil, nil
 	}
@@ -90,9 +90,9 @@ func (d door) dir() string {
 // repository that it lies in.
 var ErrForeignAdmin = errors.New("the worktree's admin directory names another repository")
 
-// check makes sure that a git directory leads to its repository, and that what
+// checkGitDir makes sure that a git directory leads to its repository, and that what
 // git opens first are files. Git takes refs from where the file says.
-func (d door) check() error {
+func (d door) checkGitDir() error {
 	dir, common := d.gitDirectory(), d.repo.CommonDir
 	for _, file := range []string{
 		filepath.Join(dir, "HEAD"), filepath.Join(dir, "index"), filepath.Join(common, "packed-refs"),
@@ -129,8 +129,8 @@ var hookEvents = strings.Fields(`applypatch-msg pre-applypatch post-applypatch p
 // configHooksSince is the first git with hooks in its configuration.
 var configHooksSince = Version{2, 54, 0}
 
-// hardening is the configuration that no file can override.
-func (g *Git) hardening() [][2]string {
+// hardenedConfig is the configuration that no file can override.
+func (g *Git) hardenedConfig() [][2]string {
 	kv := [][2]string{
 		{"core.hooksPath", os.DevNull},
 		{"core.fsmonitor", "false"},
@@ -167,8 +167,8 @@ func protocols(d door, c call) string {
 	return "file:https:ssh"
 }
 
-// hardened is the environment of one call.
-func (g *Git) hardened(ctx context.Context, d door, c call) ([]string, error) {
+// hardenedEnviron is the environment of one call.
+func (g *Git) hardenedEnviron(ctx context.Context, d door, c call) ([]string, error) {
 	env := append(g.baseEnv(),
 		"GIT_CONFIG_NOSYSTEM=1",
 		"GIT_TERMINAL_PROMPT=0",
@@ -184,10 +184,10 @@ func (g *Git) hardened(ctx context.Context, d door, c call) ([]string, error) {
 	if c.network {
 		env = append(env, g.credentialEnviron()...)
 	}
-	kv := g.hardening()
+	kv := g.hardenedConfig()
 	global, access := os.DevNull, offline
 	if d.repo != nil {
-		if err := d.check(); err != nil {
+		if err := d.checkGitDir(); err != nil {
 			return nil, err
 		}
 		s, err := d.repo.settingsOf(ctx, d.checkoutDir())
@@ -198,7 +198,7 @@ func (g *Git) hardened(ctx context.Context, d door, c call) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		env = append(env, "GIT_COMMON_DIR="+d.repo.hostDir(), "GIT_OBJECT_DIRECTORY="+d.repo.common("objects"))
+		env = append(env, "GIT_COMMON_DIR="+d.repo.hostDir(), "GIT_OBJECT_DIRECTORY="+d.repo.commonPath("objects"))
 		if !d.repo.format.partial {
 			env = append(env, "GIT_NO_LAZY_FETCH=1")
 		}

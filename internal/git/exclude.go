@@ -15,13 +15,13 @@ const excludeFile = "info/exclude"
 // Exclude adds patterns to the exclude file that all checkouts of the
 // repository share, once. The caller holds the repository's lock.
 func (r *Repository) Exclude(patterns ...string) error {
-	text, _ := fsx.ReadFile(r.common(excludeFile), maxConfig)
+	text, _ := fsx.ReadFile(r.commonPath(excludeFile), maxConfig)
 	if missing := missingPatterns(string(text), patterns); len(missing) > 0 {
 		if err := r.noteExcluded(missing); err != nil {
 			return err
 		}
 	}
-	return commonFile{name: excludeFile, limit: maxConfig}.change(r, func(old string) string {
+	return commonFile{name: excludeFile, limit: maxConfig}.replaceText(r, func(old string) string {
 		text := old
 		for _, p := range missingPatterns(old, patterns) {
 			if text != "" && !strings.HasSuffix(text, "\n") {

@@ -40,8 +40,8 @@ func (x *expiry) stop() {
 	}
 }
 
-// idle is for how long a git is kept that nobody asks.
-func (g *Git) idle() time.Duration {
+// idleTime is for how long a git is kept that nobody asks.
+func (g *Git) idleTime() time.Duration {
 	if g.opts.Idle > 0 {
 		return g.opts.Idle
 	}

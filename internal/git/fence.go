@@ -51,7 +51,7 @@ func (g *Git) writeBelow(ctx context.Context, d door, c call) []string {
 	if d.work != "" {
 		dirs = append(dirs, d.work)
 		for _, name := range []string{"objects", "refs", "logs", "reftable", "modules", "lfs"} { // and no hooks, no configuration
-			dirs = append(dirs, d.repo.common(name))
+			dirs = append(dirs, d.repo.commonPath(name))
 		}
 		d.repo.makeLogs()
 	} else {
@@ -71,7 +71,7 @@ func (g *Git) writeBelow(ctx context.Context, d door, c call) []string {
 // makeLogs makes the directory of logs, which a bare repository does not have: git
 // makes it with the first commit of a worktree, where a fence keeps it from that.
 func (r *Repository) makeLogs() {
-	if fsx.IsThere(r.common("logs")) {
+	if fsx.IsThere(r.commonPath("logs")) {
 		return
 	}
 	files := fsx.OpenTree(r.CommonDir)

@@ -243,8 +243,8 @@ func TestFenceLeavesTheStateOut(t *testing.T) {
 		t.Fatalf("it may write below %v, %v", cmd.WriteBelow, err)
 	}
 	for _, kept := range []string{
-		repo.Dir, repo.hostDir(), repo.recordFile(), repo.git.opts.ConfigDir, repo.common("config"), repo.common("hooks"), repo.common("info"),
-		repo.common("HEAD"), repo.common("packed-refs"), repo.Root, r.Home,
+		repo.Dir, repo.hostDir(), repo.recordFile(), repo.git.opts.ConfigDir, repo.commonPath("config"), repo.commonPath("hooks"), repo.commonPath("info"),
+		repo.commonPath("HEAD"), repo.commonPath("packed-refs"), repo.Root, r.Home,
 	} {
 		for _, dir := range cmd.WriteBelow {
 			if rel, err := filepath.Rel(dir, kept); err == nil && filepath.IsLocal(rel) {
@@ -252,7 +252,7 @@ func TestFenceLeavesTheStateOut(t *testing.T) {
 			}
 		}
 	}
-	for _, needed := range []string{w.Path, w.Admin, repo.common("objects"), repo.common("refs"), repo.common("logs")} {
+	for _, needed := range []string{w.Path, w.Admin, repo.commonPath("objects"), repo.commonPath("refs"), repo.commonPath("logs")} {
 		if !slices.Contains(cmd.WriteBelow, needed) {
 			t.Errorf("it may not write %s", needed)
 		}

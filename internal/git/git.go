@@ -76,7 +76,7 @@ func (g *Git) Version() (Version, error) { return g.version() }
 // ask runs git where no repository is concerned.
 func (g *Git) ask(question string) (string, error) {
 	root := filepath.VolumeName(os.TempDir()) + string(filepath.Separator) // a directory that is there
-	ctx, end := g.watch(context.Background(), door{}, call{args: []string{question}})
+	ctx, end := g.watchDeadline(context.Background(), door{}, call{args: []string{question}})
 	defer end()
 	res, err := proc.Run(ctx, proc.Command{
 		Path: g.opts.Path, Args: []string{question}, Env: g.baseEnv(), Dir: root,
@@ -144,11 +144,11 @@ func (g *Git) run(ctx context.Context, d door, c call) ([]byte, error) {
 	} else if c.input != nil {
 		cmd.Stdin = c.input
 	}
-	ctx, end := g.watch(ctx, d, c)
+	ctx, end := g.watchDeadline(ctx, d, c)
 	defer end()
 	done := func(error) {}
 	if d.repo != nil && c.takesLocks() {
-		if done, err = d.marked(ctx, c, &cmd); err != nil {
+		if done, err = d.withMark(ctx, c, &cmd); err != nil {
 			return nil, err
 		}
 	}
@@ -167,8 +167,8 @@ func (c call) takesLocks() bool {
 	return c.locks && !hasIndex || len(c.writes) > 0
 }
 
-// marked gives a git that takes locks its mark.
-func (d door) marked(ctx context.Context, c call, cmd *proc.Command) (done func(error), err error) {
+// withMark gives a git that takes locks its mark.
+func (d door) withMark(ctx context.Context, c call, cmd *proc.Command) (done func(error), err error) {
 	m, err := d.repo.mark()
 	if err != nil {
 		return nil, err
@@ -177,14 +177,14 @@ func (d door) marked(ctx context.Context, c call, cmd *proc.Command) (done func(
 	if c.locks {
 		locks = append(d.repo.locksIn(d.gitDirectory()), locks...)
 	}
-	if err := m.busy(locks); err != nil {
+	if err := m.writeBusy(locks); err != nil {
 		m.end()
 		return nil, err
 	}
 	cmd.Inherit = append(slices.Clip(cmd.Inherit), m.lock.File())
 	return func(err error) {
 		if wasKilled(err) {
-			m.died(ctx)
+			m.endKilled(ctx)
 		} else {
 			m.end()
 		}
@@ -200,7 +200,7 @@ func (g *Git) start(ctx context.Context, d door, c call) (*proc.Process, error) 
 	defer cmd.At.Close()
 	end := func() {}
 	if !c.session {
-		ctx, end = g.watch(ctx, d, c)
+		ctx, end = g.watchDeadline(ctx, d, c)
 	}
 	p, err := proc.Start(ctx, cmd)
 	if err != nil {
@@ -220,14 +220,14 @@ func (g *Git) command(ctx context.Context, d door, c call) (proc.Command, error)
 			return proc.Command{}, err
 		}
 	}
-	if err := d.refuse(c); err != nil {
+	if err := d.refuseBlocking(c); err != nil {
 		return proc.Command{}, err
 	}
-	env, err := g.hardened(ctx, d, c)
+	env, err := g.hardenedEnviron(ctx, d, c)
 	if err != nil {
 		return proc.Command{}, err
 	}
-	at, err := d.anchor(c)
+	at, err := d.openAnchor(c)
 	if errors.Is(err, os.ErrNotExist) {
 		err = g.wrap(c.args, d.work, err)
 	}

@@ -82,7 +82,7 @@ func TestNetworkCallsHaveTheUsersCredentials(t *testing.T) {
 		o.Environ = append(slices.Clone(o.Environ), "GIT_ASKPASS=ask", "GIT_SSH_COMMAND=mine", "SSH_ASKPASS=window")
 	})
 	seen := func(network bool) (env []string, pairs []string) {
-		env, err := repo.git.hardened(t.Context(), door{repo: repo}, call{network: network})
+		env, err := repo.git.hardenedEnviron(t.Context(), door{repo: repo}, call{network: network})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,12 +41,12 @@ func (w *Worktree) Harvest(ctx context.Context) error {
 	if _, err := os.Lstat(w.Admin); err != nil {
 		return nil
 	}
-	if err := p.check(); err != nil {
+	if err := p.checkLayout(); err != nil {
 		return err
 	}
 	if last := w.readSyncState(); !last.Pending && !p.isHeld() {
 		now, err := p.state()
-		if err != nil || last.holds(now) {
+		if err != nil || last.isUpToDate(now) {
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func (w *Worktree) Harvest(ctx context.Context) error {
 	if p.isHeld() { // by a Croft that died: whoever is alive has the lock that is ours now
 		_ = p.root.Remove(indexLock)
 	}
-	return p.settle(ctx)
+	return p.syncBothSides(ctx)
 }
 
 func (w *Worktree) lockSync(ctx context.Context) (*flock.Lock, error) {
@@ -68,23 +68,23 @@ func (w *Worktree) lockSync(ctx context.Context) (*flock.Lock, error) {
 	return flock.Acquire(ctx, filepath.Join(w.syncStateDir(), "lock"))
 }
 
-// settle makes both sides agree. The caller holds the lock.
-func (p *private) settle(ctx context.Context) error {
+// syncBothSides makes both sides agree. The caller holds the lock.
+func (p *private) syncBothSides(ctx context.Context) error {
 	last := p.w.readSyncState()
 	if last.Pending { // whoever changed the repository's side died
-		return p.deliver(ctx, last)
+		return p.pushState(ctx, last)
 	}
 	now, err := p.state()
-	if err != nil || last.holds(now) {
+	if err != nil || last.isUpToDate(now) {
 		return err
 	}
-	return p.harvest(ctx, last, now)
+	return p.pullState(ctx, last, now)
 }
 
-// holds reports whether nothing is to be brought: the private side is as it was,
+// isUpToDate reports whether nothing is to be brought: the private side is as it was,
 // and the repository's branch followed it. Where that could not, because it was
 // checked out elsewhere, it may by now.
-func (last syncState) holds(now privateState) bool {
+func (last syncState) isUpToDate(now privateState) bool {
 	mine := now.Refs["refs/heads/"+last.Branch]
 	return now.equal(last.Private) && (last.Branch == "" || mine == "" || mine == last.Tip)
 }
@@ -99,27 +99,27 @@ type news struct {
 	blobs  []string // staged files that the repository may not have
 }
 
-func (p *private) harvest(ctx context.Context, last syncState, now privateState) error {
-	n, err := p.news(ctx, last, now)
+func (p *private) pullState(ctx context.Context, last syncState, now privateState) error {
+	n, err := p.readNews(ctx, last, now)
 	if err != nil {
 		return err
 	}
-	release, left, err := p.fetch(ctx, last, n)
+	release, left, err := p.fetchObjects(ctx, last, n)
 	if err != nil {
 		return err
 	}
 	defer release()
-	last.Left = p.named(n.now, left)
+	last.Left = p.nameLeftOut(n.now, left)
 	if err := failpoint.Hit("harvest.fetched"); err != nil {
 		return err
 	}
-	return p.take(ctx, last, n)
+	return p.applyPulled(ctx, last, n)
 }
 
-// take makes the repository's side what the private one is, once it has the
+// applyPulled makes the repository's side what the private one is, once it has the
 // objects.
-func (p *private) take(ctx context.Context, last syncState, n news) error {
-	held, err := p.hold(ctx, last, n)
+func (p *private) applyPulled(ctx context.Context, last syncState, n news) error {
+	held, err := p.storeHeldCommit(ctx, last, n)
 	if err != nil {
 		return err
 	}
@@ -140,8 +140,8 @@ func (p *private) take(ctx context.Context, last syncState, n news) error {
 	return p.w.writeSyncState(last)
 }
 
-// news reads what there is to bring.
-func (p *private) news(ctx context.Context, last syncState, now privateState) (news, error) {
+// readNews reads what there is to bring.
+func (p *private) readNews(ctx context.Context, last syncState, now privateState) (news, error) {
 	n := news{now: now}
 	_, head := now.resolve()
 	tips := oidsOf(head)
@@ -168,18 +168,18 @@ func (p *private) news(ctx context.Context, last syncState, now privateState) (n
 		return n, err
 	}
 	if n.staged, err = index.Parse(data, p.w.Repo.objectFormat().NewHash()); err != nil {
-		if data, err = p.unfold(ctx, data); err != nil {
+		if data, err = p.expandIndex(ctx, data); err != nil {
 			return n, err
 		}
 		if n.staged, err = index.Parse(data, p.w.Repo.objectFormat().NewHash()); err != nil {
-			return n, p.wrong("its index cannot be read")
+			return n, p.wrongError("its index cannot be read")
 		}
 	}
 	if bad := n.staged.Misplaced(); bad != "" {
-		return n, p.wrong("its index has the entry %q, which git would not make", bad)
+		return n, p.wrongError("its index has the entry %q, which git would not make", bad)
 	}
 	if n.trees, err = n.staged.Trees(p.w.Repo.objectFormat()); err != nil {
-		return n, p.wrong("its index names what cannot be in a tree: %v", err)
+		return n, p.wrongError("its index names what cannot be in a tree: %v", err)
 	}
 	if n.index, err = n.staged.Plain(data, n.trees, p.w.Repo.objectFormat()); err != nil {
 		return n, err
@@ -188,9 +188,9 @@ func (p *private) news(ctx context.Context, last syncState, now privateState) (n
 	return n, err
 }
 
-// unfold lets git write an index out that is split or leaves directories
+// expandIndex lets git write an index out that is split or leaves directories
 // folded. It sees a copy of it and of the files that it is split into.
-func (p *private) unfold(ctx context.Context, data []byte) ([]byte, error) {
+func (p *private) expandIndex(ctx context.Context, data []byte) ([]byte, error) {
 	admin := p.w.Repo.ownStaging(filepath.Base(p.w.Admin) + ".unfold")
 	defer os.RemoveAll(admin)
 	if err := os.RemoveAll(admin); err != nil {
@@ -222,7 +222,7 @@ func (p *private) unfold(ctx context.Context, data []byte) ([]byte, error) {
 		args:   []string{"update-index", "--no-split-index", "--index-version", "2", "--force-write-index"},
 		config: [][2]string{{"index.sparse", "false"}}, env: []string{"GIT_INDEX_FILE=" + file}, locks: true,
 	}); err != nil {
-		return nil, p.wrong("its index cannot be read: %v", err)
+		return nil, p.wrongError("its index cannot be read: %v", err)
 	}
 	return os.ReadFile(file)
 }
@@ -253,9 +253,9 @@ func (r *Repository) emptyBlob() string {
 	return hex.EncodeToString(r.objectFormat().Hash("blob", nil))
 }
 
-// known are the commits that the repository has, with all that they lead to,
+// knownCommits are the commits that the repository has, with all that they lead to,
 // and whose objects need not be brought.
-func (p *private) known(ctx context.Context, last syncState) []string {
+func (p *private) knownCommits(ctx context.Context, last syncState) []string {
 	var list []string
 	if held, err := p.w.Repo.ReadRef(ctx, p.w.HeldRef()); err == nil {
 		if c, err := p.w.Repo.ReadCommit(ctx, held); err == nil {
@@ -321,7 +321,7 @@ func (p *private) moveRefs(ctx context.Context, last syncState, n news, held str
 func (p *private) mayMove(ctx context.Context, last syncState, tip, mine string) (bool, error) {
 	info, err := p.w.Repo.Info(ctx, mine)
 	if err != nil || info.Type != "commit" {
-		return false, p.wrong("its branch %s is at no commit", last.Branch)
+		return false, p.wrongError("its branch %s is at no commit", last.Branch)
 	}
 	if to, err := p.w.Repo.symbolicBranch(ctx, last.Branch); err != nil || to != "" {
 		return false, err

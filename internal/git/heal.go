@@ -14,12 +14,12 @@ import (
 // one that git had begun to write is completed first. Its content is the
 // beginning of what it becomes, so that whosever it is, no byte of it changes.
 func (h *Host) Resume(ctx context.Context, old, now string) (*Advance, error) {
-	return h.prepare(ctx, old, now, (*Advance).heal)
+	return h.prepare(ctx, old, now, (*Advance).completeInterrupted)
 }
 
-// heal completes the files that an interrupted move left half written, or had
+// completeInterrupted completes the files that an interrupted move left half written, or had
 // taken away to write them anew.
-func (a *Advance) heal(ctx context.Context) error {
+func (a *Advance) completeInterrupted(ctx context.Context) error {
 	changes, err := a.repo.Diff(ctx, a.old, a.now)
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (a *Advance) heal(ctx context.Context) error {
 // isReached reports whether a path lies in directories of the checkout, and not
 // behind a link.
 func (a *Advance) isReached(path string) bool {
-	for dir := parent(path); dir != ""; dir = parent(dir) {
+	for dir := parentDir(path); dir != ""; dir = parentDir(dir) {
 		if info, err := os.Lstat(filepath.Join(a.at.work, filepath.FromSlash(dir))); err != nil || !info.IsDir() {
 			return false
 		}

@@ -10,11 +10,11 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// hold stores the commit that keeps what the branch does not: what is staged,
+// storeHeldCommit stores the commit that keeps what the branch does not: what is staged,
 // and every other tip. It returns "" if there is nothing else.
-func (p *private) hold(ctx context.Context, last syncState, n news) (string, error) {
+func (p *private) storeHeldCommit(ctx context.Context, last syncState, n news) (string, error) {
 	repo := p.w.Repo
-	tips, err := p.beside(ctx, last, n)
+	tips, err := p.tipsBeside(ctx, last, n)
 	if err != nil {
 		return "", err
 	}
@@ -58,8 +58,8 @@ func (p *private) hold(ctx context.Context, last syncState, n news) (string, err
 // others: those that a reflog names are mostly its last ones.
 const recent = 300
 
-// beside are the tips without those that lie behind the one that is checked out.
-func (p *private) beside(ctx context.Context, last syncState, n news) ([]string, error) {
+// tipsBeside are the tips without those that lie behind the one that is checked out.
+func (p *private) tipsBeside(ctx context.Context, last syncState, n news) ([]string, error) {
 	_, head := n.now.resolve()
 	if head == "" || len(n.tips) == 1 {
 		return n.tips, nil

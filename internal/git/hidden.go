@@ -14,9 +14,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/index"
 )
 
-// special reads an index here, which saves a process for the many repositories
+// hasSpecialEntries reads an index here, which saves a process for the many repositories
 // that have nothing of it.
-func (r *Repository) special(ctx context.Context, at checkoutAt) (index.Special, error) {
+func (r *Repository) hasSpecialEntries(ctx context.Context, at checkoutAt) (index.Special, error) {
 	f, err := fsx.Open(filepath.Join(at.gitDir, "index"))
 	if errors.Is(err, os.ErrNotExist) {
 		return index.Special{}, nil

@@ -137,6 +137,6 @@ func (r *Repository) hostConfig(s *hostState) []byte {
 		}
 	}
 	writeEntry(&b, configEntry{key: "core.bare", value: fmt.Sprint(r.Bare)})
-	writeEntry(&b, configEntry{key: "lfs.storage", value: r.common("lfs")})
+	writeEntry(&b, configEntry{key: "lfs.storage", value: r.commonPath("lfs")})
 	return b.Bytes()
 }

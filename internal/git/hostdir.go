@@ -62,18 +62,18 @@ var hostLinks = []string{"HEAD", "index", "logs", "reftable", "worktrees"}
 
 func (r *Repository) hostDir() string { return filepath.Join(r.Dir, "host") }
 
-// common is a path in the repository's common directory.
-func (r *Repository) common(name string) string {
+// commonPath is a path in the repository's common directory.
+func (r *Repository) commonPath(name string) string {
 	return filepath.Join(r.CommonDir, filepath.FromSlash(name))
 }
 
-// hosted makes sure that the host directory is as the repository wants it now,
+// ensureHostDir makes sure that the host directory is as the repository wants it now,
 // and returns what it was made from: the same as before if nothing changed.
-func (r *Repository) hosted() (*hostState, error) {
+func (r *Repository) ensureHostDir() (*hostState, error) {
 	r.host.mu.Lock()
 	defer r.host.mu.Unlock()
 	s := &hostState{files: map[string][]byte{}, readAt: time.Now(), stats: r.hostStats()}
-	if was := r.host.now; was != nil && was.isAlone && was.holds(s.stats) && fsx.IsThere(filepath.Join(r.hostDir(), "config")) {
+	if was := r.host.now; was != nil && was.isAlone && was.isUnchanged(s.stats) && fsx.IsThere(filepath.Join(r.hostDir(), "config")) {
 		return was, nil
 	}
 	for _, name := range append([]string{"config"}, hostCopies...) {
@@ -81,7 +81,7 @@ func (r *Repository) hosted() (*hostState, error) {
 		if name == "shallow" {
 			limit = maxShallow
 		}
-		b, err := fsx.ReadFile(r.common(name), limit)
+		b, err := fsx.ReadFile(r.commonPath(name), limit)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 		}
@@ -93,7 +93,7 @@ func (r *Repository) hosted() (*hostState, error) {
 	}
 	s.files["record"] = b
 	if s.entries, err = parseConfig(s.files["config"]); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrConfig, r.common("config"), err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrConfig, r.commonPath("config"), err)
 	}
 	r.readContents(s)
 	r.readFilters(s)
@@ -101,7 +101,7 @@ func (r *Repository) hosted() (*hostState, error) {
 		return strings.HasPrefix(e.key, "include") && e.value != roleInclude || e.class() == classContent || e.key == "extensions.worktreeconfig"
 	})
 	if isWorktreeConfig(s.entries) {
-		s.files["config.worktree"], _ = fsx.ReadFile(r.common("config.worktree"), maxConfig)
+		s.files["config.worktree"], _ = fsx.ReadFile(r.commonPath("config.worktree"), maxConfig)
 	}
 	if was := r.host.now; was != nil && sameFiles(was.files, s.files) && slices.Equal(was.filters, s.filters) {
 		was.readAt, was.stats = s.readAt, s.stats
@@ -118,10 +118,10 @@ func (r *Repository) hosted() (*hostState, error) {
 func (r *Repository) hostStats() []index.FileStat {
 	stats := make([]index.FileStat, 0, len(hostCopies)+2)
 	for _, name := range hostCopies {
-		st, _ := index.Lstat(r.common(name))
+		st, _ := index.Lstat(r.commonPath(name))
 		stats = append(stats, st)
 	}
-	config, _ := index.Lstat(r.common("config"))
+	config, _ := index.Lstat(r.commonPath("config"))
 	own, _ := index.Lstat(r.recordFile())
 	return append(stats, config, own)
 }
@@ -129,10 +129,10 @@ func (r *Repository) hostStats() []index.FileStat {
 // statGrain is more than the step in which the time of a change is counted.
 const statGrain = 50 * time.Millisecond
 
-// holds reports whether the files are provably those that were read. Nobody can
+// isUnchanged reports whether the files are provably those that were read. Nobody can
 // choose the time at which a file was last changed, but within one step of the
 // clock it does not tell.
-func (s *hostState) holds(now []index.FileStat) bool {
+func (s *hostState) isUnchanged(now []index.FileStat) bool {
 	for i, st := range now {
 		if st != s.stats[i] || st != (index.FileStat{}) && s.readAt.Sub(st.Changed()) < statGrain {
 			return false
@@ -153,7 +153,7 @@ func (r *Repository) readContents(s *hostState) {
 			continue
 		}
 		s.files[e.key] = []byte{} // nothing else counts then
-		if b, err := fsx.ReadFile(includedFile(e.value, r.common("config"), r.git.home()), maxConfig); err == nil {
+		if b, err := fsx.ReadFile(includedFile(e.value, r.commonPath("config"), r.git.home()), maxConfig); err == nil {
 			s.files[e.key] = b
 		}
 	}
@@ -162,10 +162,10 @@ func (r *Repository) readContents(s *hostState) {
 // readFilters collects what the repository's configuration says of filters, and
 // what the files say that it includes.
 func (r *Repository) readFilters(s *hostState) {
-	s.filters = filterSettings(s.entries, r.common("config"), r.git.home(), includeDepth)
+	s.filters = filterSettings(s.entries, r.commonPath("config"), r.git.home(), includeDepth)
 	if isWorktreeConfig(s.entries) {
-		if more, err := readConfigFile(r.common("config.worktree")); err == nil {
-			s.filters = append(s.filters, filterSettings(more, r.common("config.worktree"), r.git.home(), includeDepth)...)
+		if more, err := readConfigFile(r.commonPath("config.worktree")); err == nil {
+			s.filters = append(s.filters, filterSettings(more, r.commonPath("config.worktree"), r.git.home(), includeDepth)...)
 		}
 	}
 }
@@ -198,12 +198,12 @@ func (r *Repository) makeHost(s *hostState) error {
 	if err != nil {
 		return err
 	}
-	if s.record, err = r.recorded(s.entries); err != nil {
+	if s.record, err = r.recordedConfig(s.entries); err != nil {
 		return err
 	}
 	s.files["record"], _ = os.ReadFile(r.recordFile())
-	s.changed = changes(s.record.Pinned, settingsIn(s.entries, classPinned))
-	s.changed = append(s.changed, changes(s.record.Sparse[""], r.sparseNow(s.entries, r.CommonDir))...)
+	s.changed = settingChanges(s.record.Pinned, settingsIn(s.entries, classPinned))
+	s.changed = append(s.changed, settingChanges(s.record.Sparse[""], r.sparseNow(s.entries, r.CommonDir))...)
 	return r.writeHost(s)
 }
 
@@ -240,11 +240,11 @@ func (r *Repository) layOutHost() error {
 	}
 	for _, name := range hostLinks {
 		link := filepath.Join(dir, name)
-		if to, err := os.Readlink(link); err == nil && to == r.common(name) {
+		if to, err := os.Readlink(link); err == nil && to == r.commonPath(name) {
 			continue
 		}
 		_ = os.Remove(link)
-		err := os.Symlink(r.common(name), link)
+		err := os.Symlink(r.commonPath(name), link)
 		if err != nil && !errors.Is(err, os.ErrExist) && runtime.GOOS != "windows" {
 			return err
 		}
@@ -289,16 +289,16 @@ func (r *Repository) sparseNow(entries []configEntry, gitDir string) []Setting {
 	return out
 }
 
-// sparse says which files a checkout holds. In a checkout of Croft's own that
+// sparseOf says which files a checkout holds. In a checkout of Croft's own that
 // is its agent's affair. Of any other it is what it was when Croft first saw
 // it: by a few lines here files would vanish from somebody's checkout when a
 // branch moves on.
-func (r *Repository) sparse(h *hostState, gitDir string) ([]Setting, error) {
+func (r *Repository) sparseOf(h *hostState, gitDir string) ([]Setting, error) {
 	admin := ""
 	if gitDir != r.CommonDir {
 		admin = filepath.Base(gitDir)
 	}
-	if admin != "" && (filepath.Dir(gitDir) != r.common("worktrees") || strings.HasPrefix(admin, ownPrefix)) {
+	if admin != "" && (filepath.Dir(gitDir) != r.commonPath("worktrees") || strings.HasPrefix(admin, ownPrefix)) {
 		return r.sparseNow(h.entries, gitDir), nil
 	}
 	if known, ok := h.record.Sparse[admin]; ok {
@@ -327,7 +327,7 @@ const ownPrefix = "croft-"
 // Croft made.
 func (r *Repository) isOwnCheckout(gitDir string) bool {
 	dir := filepath.Dir(gitDir)
-	return strings.HasPrefix(filepath.Base(gitDir), ownPrefix) && (dir == r.common("worktrees") || dir == r.isolatedDir())
+	return strings.HasPrefix(filepath.Base(gitDir), ownPrefix) && (dir == r.commonPath("worktrees") || dir == r.isolatedDir())
 }
 
 // ownExcludes is the ignore file of Croft's checkouts: the user's own patterns,
@@ -336,7 +336,7 @@ func (r *Repository) ownExcludes() string { return filepath.Join(r.Dir, "exclude
 
 // checkoutConfig are the settings of calls on one checkout.
 func (r *Repository) checkoutConfig(h *hostState, gitDir string) ([][2]string, error) {
-	sparse, err := r.sparse(h, gitDir)
+	sparse, err := r.sparseOf(h, gitDir)
 	if err != nil {
 		return nil, err
 	}

@@ -313,7 +313,7 @@ func TestHostDirectoryFollows(t *testing.T) {
 	one, two := open(t, r), open(t, r)
 	eol := func(repo *Repository, want string) {
 		t.Helper()
-		if _, err := repo.hosted(); err != nil {
+		if _, err := repo.ensureHostDir(); err != nil {
 			t.Fatal(err)
 		}
 		if text := readFile(t, filepath.Join(repo.hostDir(), "config")); strings.Contains(text, "eol = \"crlf\"") != (want == "crlf") {
@@ -369,7 +369,7 @@ func TestSignedCommitIsGits(t *testing.T) {
 		}
 		head := r.Git("rev-parse", "HEAD")
 		at := object.Signature(id.Author, time.Unix(1_600_000_000, 0).UTC())
-		oid, err := repo.signed(t.Context(), object.Commit{Tree: r.Git("rev-parse", "HEAD^{tree}"), Parents: []string{head}, Author: at, Signature: at, Message: "signed"}, call{})
+		oid, err := repo.commitSigned(t.Context(), object.Commit{Tree: r.Git("rev-parse", "HEAD^{tree}"), Parents: []string{head}, Author: at, Signature: at, Message: "signed"}, call{})
 		if err != nil {
 			t.Fatalf("%s: %v", where, err)
 		}
@@ -419,7 +419,7 @@ func TestSparseIsTheCheckoutsOwn(t *testing.T) {
 			r.Git("worktree", "add", "--quiet", "-b", "foreign", beside(r, "foreign"))
 			foreign := filepath.Join(repo.CommonDir, "worktrees", "foreign")
 			sparse := func(gitDir string) bool {
-				h, err := repo.hosted()
+				h, err := repo.ensureHostDir()
 				if err != nil {
 					t.Fatal(err)
 				}

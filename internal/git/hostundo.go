@@ -73,7 +73,7 @@ func (r *Repository) keepHost(work string, changes []Change) (*hostUndo, error) 
 		if err != nil {
 			break
 		}
-		err = u.keep(c.Path, strconv.Itoa(i))
+		err = u.keepFile(c.Path, strconv.Itoa(i))
 	}
 	if err != nil {
 		u.discard()
@@ -95,9 +95,9 @@ func (u *hostUndo) discard() {
 	u.drop()
 }
 
-// abandon moves the originals to where nobody removes them, and returns where that
+// keepOriginals moves the originals to where nobody removes them, and returns where that
 // is.
-func (u *hostUndo) abandon() string {
+func (u *hostUndo) keepOriginals() string {
 	dir := filepath.Join(u.repo.Dir, "unrestored", filepath.Base(u.kept.Path()))
 	if errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.Rename(u.kept.Path(), dir)) != nil {
 		u.drop = func() {} // at least as long as this process lives
@@ -106,8 +106,8 @@ func (u *hostUndo) abandon() string {
 	return dir
 }
 
-func (u *hostUndo) keep(file, name string) error {
-	in, err := u.reach(path.Dir(file))
+func (u *hostUndo) keepFile(file, name string) error {
+	in, err := u.openDir(path.Dir(file))
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink) {
 		u.files = append(u.files, keptFile{path: file})
 		return nil
@@ -138,8 +138,8 @@ func (u *hostUndo) keep(file, name string) error {
 	return nil
 }
 
-// reach opens a directory of the checkout, and notes those on the way.
-func (u *hostUndo) reach(dir string) (*fsx.Dir, error) {
+// openDir opens a directory of the checkout, and notes those on the way.
+func (u *hostUndo) openDir(dir string) (*fsx.Dir, error) {
 	at, err := u.work.OpenBelow(".")
 	for i, part := range splitPath(dir) {
 		if err != nil {
@@ -175,18 +175,18 @@ func splitPath(p string) []string {
 	return parts
 }
 
-// back puts everything back, and lists what could not be. It reports whether
+// putAllBack puts everything back, and lists what could not be. It reports whether
 // anything was not as it had been.
-func (u *hostUndo) back() (touched bool, left []string) {
+func (u *hostUndo) putAllBack() (touched bool, left []string) {
 	for _, f := range slices.Backward(u.files) {
 		if u.isAsItWas(f) {
 			continue
 		}
 		touched = true
-		u.at(f.path, func(in *fsx.Dir, name string) error { return in.Remove(name) })
+		u.inDirOf(f.path, func(in *fsx.Dir, name string) error { return in.Remove(name) })
 	}
 	for _, dir := range slices.SortedFunc(maps.Keys(u.dirs), comparePaths) {
-		u.at(dir, func(in *fsx.Dir, name string) error {
+		u.inDirOf(dir, func(in *fsx.Dir, name string) error {
 			if in.Has(name) {
 				return nil
 			}
@@ -195,19 +195,19 @@ func (u *hostUndo) back() (touched bool, left []string) {
 		})
 	}
 	for _, f := range u.files {
-		if f.name != "" && !u.isAsItWas(f) && !u.at(f.path, func(in *fsx.Dir, name string) error { return u.putBack(f, in, name) }) {
+		if f.name != "" && !u.isAsItWas(f) && !u.inDirOf(f.path, func(in *fsx.Dir, name string) error { return u.putBack(f, in, name) }) {
 			left = append(left, f.path)
 		}
 	}
-	for _, dir := range u.made() {
-		u.at(dir, func(in *fsx.Dir, name string) error { return in.Remove(name) })
+	for _, dir := range u.madeDirs() {
+		u.inDirOf(dir, func(in *fsx.Dir, name string) error { return in.Remove(name) })
 	}
 	return touched, left
 }
 
-// made are the directories on the way to the files that were not there, the
+// madeDirs are the directories on the way to the files that were not there, the
 // deepest first.
-func (u *hostUndo) made() []string {
+func (u *hostUndo) madeDirs() []string {
 	dirs := map[string]bool{}
 	for _, f := range u.files {
 		for dir := path.Dir(f.path); dir != "."; dir = path.Dir(dir) {
@@ -233,7 +233,7 @@ func (u *hostUndo) putBack(f keptFile, in *fsx.Dir, name string) error {
 // isAsItWas reports whether at a path lies what lay there.
 func (u *hostUndo) isAsItWas(f keptFile) bool {
 	same := f.was.Identity == ""
-	u.at(f.path, func(in *fsx.Dir, name string) error {
+	u.inDirOf(f.path, func(in *fsx.Dir, name string) error {
 		now, err := in.Stat(name)
 		switch {
 		case f.was.Identity == "":
@@ -248,8 +248,8 @@ func (u *hostUndo) isAsItWas(f keptFile) bool {
 	return same
 }
 
-// at does something in the directory of a path, if that is there.
-func (u *hostUndo) at(file string, do func(in *fsx.Dir, name string) error) (done bool) {
+// inDirOf does something in the directory of a path, if that is there.
+func (u *hostUndo) inDirOf(file string, do func(in *fsx.Dir, name string) error) (done bool) {
 	in, err := u.work.OpenBelow(filepath.FromSlash(path.Dir(file)))
 	if err != nil {
 		return false
@@ -258,8 +258,8 @@ func (u *hostUndo) at(file string, do func(in *fsx.Dir, name string) error) (don
 	return do(in, path.Base(file)) == nil
 }
 
-// stay makes sure that what was to be deleted is gone: git only warns if it is not.
-func (u *hostUndo) stay(changes []Change) error {
+// requireDeleted makes sure that what was to be deleted is gone: git only warns if it is not.
+func (u *hostUndo) requireDeleted(changes []Change) error {
 	for _, c := range changes {
 		if !c.Deletes() || c.OldMode == linkMode {
 			continue

@@ -55,18 +55,18 @@ func (r *Repository) Warm(ctx context.Context) {
 			return
 		}
 		a := &Attempts{q: q}
-		if _, err = a.settle(ctx); err == nil {
+		if _, err = a.checkReusable(ctx); err == nil {
 			err = a.start(ctx)
 		}
 		a.reused = true
-		if err != nil || !r.idle.put(a) {
+		if err != nil || !r.idle.putBack(a) {
 			a.throwAway()
 		}
 	}()
 }
 
-// take waits for attempts that are being made ready.
-func (i *idleAttempts) take() *Attempts {
+// takeReady waits for attempts that are being made ready.
+func (i *idleAttempts) takeReady() *Attempts {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if done := i.warming; done != nil {
@@ -82,20 +82,20 @@ func (i *idleAttempts) take() *Attempts {
 	return a
 }
 
-// put keeps attempts for later, unless there are some already.
-func (i *idleAttempts) put(a *Attempts) bool {
+// putBack keeps attempts for later, unless there are some already.
+func (i *idleAttempts) putBack(a *Attempts) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.a != nil || i.closed {
 		return false
 	}
 	i.a = a
-	i.expiry.after(a.q.repo.git.idle(), &i.mu, i.expire)
+	i.expiry.after(a.q.repo.git.idleTime(), &i.mu, i.endExpired)
 	return true
 }
 
-// expire ends attempts that nobody took.
-func (i *idleAttempts) expire() {
+// endExpired ends attempts that nobody took.
+func (i *idleAttempts) endExpired() {
 	if a := i.a; a != nil {
 		i.a, i.warming = nil, nil // what was being made ready is what goes
 		a.throwAway()
@@ -107,7 +107,7 @@ func (i *idleAttempts) close() {
 	i.closed = true
 	i.expiry.stop()
 	i.mu.Unlock()
-	if a := i.take(); a != nil {
+	if a := i.takeReady(); a != nil {
 		a.throwAway()
 	}
 }
@@ -120,27 +120,27 @@ type began struct {
 	packs    []string
 }
 
-func (r *Repository) began(ctx context.Context) (began, error) {
+func (r *Repository) beginSeen(ctx context.Context) (began, error) {
 	s, err := r.settingsOf(ctx, r.CommonDir)
-	return began{at: time.Now(), settings: s, shallow: digest(filepath.Join(r.CommonDir, "shallow")), packs: r.packs()}, err
+	return began{at: time.Now(), settings: s, shallow: digest(filepath.Join(r.CommonDir, "shallow")), packs: r.listPacks()}, err
 }
 
-// packs lists the packs of the repository.
-func (r *Repository) packs() []string {
+// listPacks lists the packs of the repository.
+func (r *Repository) listPacks() []string {
 	names, _ := filepath.Glob(filepath.Join(r.CommonDir, "objects", "pack", "*.idx"))
 	return names
 }
 
-// holds reports whether a git that saw this may be asked once more: one that
+// isStillValid reports whether a git that saw this may be asked once more: one that
 // takes an object for stored, in a pack that is gone, would not store it again.
-func (b began) holds(now began) bool {
+func (b began) isStillValid(now began) bool {
 	return now.settings == b.settings && now.shallow == b.shallow && now.at.Sub(b.at) < idleTime &&
 		!slices.ContainsFunc(b.packs, func(p string) bool { return !slices.Contains(now.packs, p) })
 }
 
-// rest empties the quarantine, and leaves the attempts for whoever comes next.
+// emptyForReuse empties the quarantine, and leaves the attempts for whoever comes next.
 // It reports whether that was possible.
-func (a *Attempts) rest() bool {
+func (a *Attempts) emptyForReuse() bool {
 	if a.q.placement != InMemory || a.p == nil {
 		return false
 	}
@@ -152,20 +152,20 @@ func (a *Attempts) rest() bool {
 	}
 	// Packs that came since are known to it too.
 	next := a.began
-	for _, p := range a.q.repo.packs() {
+	for _, p := range a.q.repo.listPacks() {
 		if !slices.Contains(next.packs, p) {
 			next.packs = append(next.packs, p)
 		}
 	}
-	return err == nil && a.q.repo.idle.put(&Attempts{q: a.q, p: a.p, out: a.out, began: next, reused: true, made: a.made})
+	return err == nil && a.q.repo.idle.putBack(&Attempts{q: a.q, p: a.p, out: a.out, began: next, reused: true, made: a.made})
 }
 
 // mostMade bounds the commits that are remembered.
 const mostMade = 100
 
-// remember keeps a commit that was made for whoever asks for it next: the next
+// rememberCommit keeps a commit that was made for whoever asks for it next: the next
 // merge begins with the last commit of this one.
-func (a *Attempts) remember(o object.Object) {
+func (a *Attempts) rememberCommit(o object.Object) {
 	c, err := object.ParseCommit(o)
 	if err != nil {
 		return
@@ -186,17 +186,17 @@ func (a *Attempts) lastMade(oid string) (object.Commit, bool) {
 	return c, ok
 }
 
-// settle makes sure that a git which waited may be asked once more, and reports
+// checkReusable makes sure that a git which waited may be asked once more, and reports
 // whether this is the first question since.
-func (a *Attempts) settle(ctx context.Context) (reused bool, err error) {
+func (a *Attempts) checkReusable(ctx context.Context) (reused bool, err error) {
 	if a.p != nil && !a.reused {
 		return false, nil
 	}
-	now, err := a.q.repo.began(ctx)
+	now, err := a.q.repo.beginSeen(ctx)
 	if err != nil {
 		return false, err
 	}
-	if a.p != nil && !a.began.holds(now) {
+	if a.p != nil && !a.began.isStillValid(now) {
 		a.end()
 	}
 	if a.p == nil {

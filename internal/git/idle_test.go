@@ -24,7 +24,7 @@ func resting(t *testing.T, repo *Repository, a, b string) *proc.Process {
 	if err != nil || !m.Clean() {
 		t.Fatalf("%+v, %v", m, err)
 	}
-	if _, err := at.q.own().Read(m.Tree); err != nil {
+	if _, err := at.q.ownObjects().Read(m.Tree); err != nil {
 		t.Errorf("the tree is not among the attempts: %v", err)
 	}
 	p, dir := at.p, at.q.dir
@@ -113,7 +113,7 @@ func TestWarmIsUsed(t *testing.T) {
 		t.Error("the attempts are still there")
 	}
 	repo.Warm(t.Context())
-	if repo.idle.take() != nil {
+	if repo.idle.takeReady() != nil {
 		t.Error("something was started in a repository that is closed")
 	}
 }

@@ -36,15 +36,15 @@ func (r *Repository) copyIndex(at checkoutAt) (*indexCopy, error) {
 	return &indexCopy{repo: r, at: at, q: q}, nil
 }
 
-// file is the copy. It lies among objects, under a name that none has.
-func (c *indexCopy) file() string { return filepath.Join(c.q.dir, "index") }
+// copyPath is the copy. It lies among objects, under a name that none has.
+func (c *indexCopy) copyPath() string { return filepath.Join(c.q.dir, "index") }
 
-// load copies the index; a checkout without one has an empty one.
-func (c *indexCopy) load() error {
-	if err := c.hold(); err != nil {
+// copyIndex copies the index; a checkout without one has an empty one.
+func (c *indexCopy) copyIndex() error {
+	if err := c.openGitDir(); err != nil {
 		return err
 	}
-	err := index.CopyFrom(c.admin, "index", c.file())
+	err := index.CopyFrom(c.admin, "index", c.copyPath())
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -59,8 +59,8 @@ func (c *indexCopy) discard() {
 	c.q.discard()
 }
 
-// hold opens the git directory, once.
-func (c *indexCopy) hold() (err error) {
+// openGitDir opens the git directory, once.
+func (c *indexCopy) openGitDir() (err error) {
 	if c.admin == nil {
 		c.admin, err = (&Worktree{Repo: c.repo, Admin: c.at.gitDir}).OpenAdmin()
 	}
@@ -76,32 +76,32 @@ func (c *indexCopy) release() {
 
 // run runs git in the checkout on the copy of its index.
 func (c *indexCopy) run(ctx context.Context, stdin string, args ...string) ([]byte, error) {
-	return c.call(ctx, call{
+	return c.runCall(ctx, call{
 		args: args, stdin: stdin, config: [][2]string{{"core.fsync", "none"}}, env: c.q.env,
 	})
 }
 
-// call is run for a call that says itself where objects go.
-func (c *indexCopy) call(ctx context.Context, k call) ([]byte, error) {
+// runCall is run for a call that says itself where objects go.
+func (c *indexCopy) runCall(ctx context.Context, k call) ([]byte, error) {
 	k.locks, k.inherit = true, c.lock.inherit(c.at.inherit)
 	k.config = append(k.config, [2]string{"core.splitIndex", "false"})
-	k.env = append([]string{"GIT_INDEX_FILE=" + c.file()}, k.env...)
+	k.env = append([]string{"GIT_INDEX_FILE=" + c.copyPath()}, k.env...)
 	return c.repo.git.run(ctx, door{repo: c.repo, gitDir: c.at.gitDir, work: c.at.work, stand: c.stand}, k)
 }
 
-// update takes paths into the copy as they are on disk: added, changed or gone.
-func (c *indexCopy) update(ctx context.Context, paths []string) error {
+// updatePaths takes paths into the copy as they are on disk: added, changed or gone.
+func (c *indexCopy) updatePaths(ctx context.Context, paths []string) error {
 	var list []byte
 	var gone []string
 	known := map[string]bool{}
 	for _, p := range paths {
-		if c.isBelowLink(parent(p), known) {
+		if c.isBelowLink(parentDir(p), known) {
 			gone = append(gone, p)
 			continue
 		}
 		list = append(append(list, p...), 0)
 	}
-	if err := c.unstage(ctx, gone); err != nil || len(list) == 0 {
+	if err := c.unstagePaths(ctx, gone); err != nil || len(list) == 0 {
 		return err
 	}
 	_, err := c.run(ctx, string(list), "update-index", "--add", "--remove", "--replace", "--ignore-skip-worktree-entries", "-z", "--stdin")
@@ -117,14 +117,14 @@ func (c *indexCopy) isBelowLink(dir string, known map[string]bool) bool {
 	below, ok := known[dir]
 	if !ok {
 		info, err := os.Lstat(filepath.Join(c.at.work, filepath.FromSlash(dir)))
-		below = err == nil && info.Mode()&os.ModeSymlink != 0 || c.isBelowLink(parent(dir), known)
+		below = err == nil && info.Mode()&os.ModeSymlink != 0 || c.isBelowLink(parentDir(dir), known)
 		known[dir] = below
 	}
 	return below
 }
 
-// unstage takes paths out of the copy.
-func (c *indexCopy) unstage(ctx context.Context, paths []string) error {
+// unstagePaths takes paths out of the copy.
+func (c *indexCopy) unstagePaths(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (c *indexCopy) unstage(ctx context.Context, paths []string) error {
 
 // takeLock locks the index, until the copy is discarded.
 func (c *indexCopy) takeLock(ctx context.Context, after aftermath) error {
-	if err := c.hold(); err != nil {
+	if err := c.openGitDir(); err != nil {
 		return err
 	}
 	var err error
@@ -146,15 +146,15 @@ func (c *indexCopy) takeLock(ctx context.Context, after aftermath) error {
 	return err
 }
 
-// place puts the copy in the place of the index. Git compares the times of
+// replaceIndex puts the copy in the place of the index. Git compares the times of
 // files with that of the index to know which could have changed unseen, so it
 // keeps the time of its making.
-func (c *indexCopy) place() error {
-	data, err := os.ReadFile(c.file())
+func (c *indexCopy) replaceIndex() error {
+	data, err := os.ReadFile(c.copyPath())
 	if err != nil {
 		return err
 	}
-	info, err := os.Stat(c.file())
+	info, err := os.Stat(c.copyPath())
 	if err != nil {
 		return err
 	}

@@ -75,18 +75,18 @@ func TestIndexIsPlacedWhereItWasLocked(t *testing.T) {
 	other := gittest.New(t)
 	index := filepath.Join(other.Dir, ".git", "index")
 	before := readFile(t, index)
-	c, err := repo.copyIndex(w.at())
+	c, err := repo.copyIndex(w.readAdminFile())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.discard()
-	if err := errors.Join(c.takeLock(t.Context(), sweptAfter), c.load(), os.Rename(w.Admin, w.Admin+".aside")); err != nil {
+	if err := errors.Join(c.takeLock(t.Context(), sweptAfter), c.copyIndex(), os.Rename(w.Admin, w.Admin+".aside")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join(other.Dir, ".git"), w.Admin); err != nil {
 		t.Skip(err)
 	}
-	if err := c.place(); err != nil {
+	if err := c.replaceIndex(); err != nil {
 		t.Logf("place: %v", err)
 	}
 	c.discard()

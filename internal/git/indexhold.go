@@ -80,7 +80,7 @@ func (r *Repository) holdIndex(ctx context.Context, gitDir string, dir *fsx.Dir,
 	if err != nil {
 		return nil, err
 	}
-	if err := h.take(ctx, after); err != nil {
+	if err := h.renameToLock(ctx, after); err != nil {
 		h.release()
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (r *Repository) newHold(gitDir string, dir *fsx.Dir, after aftermath) (*ind
 		return nil, err
 	}
 	h := &indexHold{dir, m}
-	err = m.write(byte(after), []string{r.lockName(filepath.Join(gitDir, indexLock)), r.lockName(filepath.Join(gitDir, h.draft()))})
+	err = m.write(byte(after), []string{r.lockName(filepath.Join(gitDir, indexLock)), r.lockName(filepath.Join(gitDir, h.draftName()))})
 	if err == nil {
 		err = failpoint.Hit("index.marked")
 	}
@@ -115,13 +115,13 @@ func (r *Repository) newHold(gitDir string, dir *fsx.Dir, after aftermath) (*ind
 	return h, nil
 }
 
-// draft is the first name of the lock file.
-func (h *indexHold) draft() string { return IndexLockDraft + h.mark.name() }
+// draftName is the first name of the lock file.
+func (h *indexHold) draftName() string { return IndexLockDraft + h.mark.name() }
 
 func (h *indexHold) text() string { return lockText + h.mark.name() + "\n" }
 
 func (h *indexHold) writeDraft() error {
-	f, err := h.dir.Create(h.draft(), 0o666)
+	f, err := h.dir.Create(h.draftName(), 0o666)
 	if err != nil {
 		return err
 	}
@@ -134,25 +134,25 @@ func (h *indexHold) isIn(dir fsx.Identity) bool {
 	return err == nil && held == dir
 }
 
-// take gives the lock file its name, once nobody else has one there.
-func (h *indexHold) take(ctx context.Context, after aftermath) error {
+// renameToLock gives the lock file its name, once nobody else has one there.
+func (h *indexHold) renameToLock(ctx context.Context, after aftermath) error {
 	begun := time.Now()
 	for {
-		err := h.dir.LinkNew(h.draft(), indexLock)
+		err := h.dir.LinkNew(h.draftName(), indexLock)
 		if err == nil {
 			err = failpoint.Hit("index.linked")
-			_ = h.dir.Remove(h.draft())
+			_ = h.dir.Remove(h.draftName())
 			return errors.Join(err, failpoint.Hit("index.held"))
 		}
 		if !errors.Is(err, os.ErrExist) {
 			return err
 		}
 		patience := indexWait
-		switch owner, life := h.owner(); {
+		switch owner, life := h.findOwner(); {
 		case life == ownerAlive:
 			patience = croftWait
 		case life == ownerDead && after == keptAfter:
-			if h.adopt(owner) {
+			if h.adoptDeadLock(owner) {
 				return nil
 			}
 		case life == ownerDead:
@@ -180,8 +180,8 @@ const (
 	ownerUnknown ownerLife = "unknown" // not a Croft of this state
 )
 
-// owner looks whose the lock on the index is.
-func (h *indexHold) owner() (mark string, life ownerLife) {
+// findOwner looks whose the lock on the index is.
+func (h *indexHold) findOwner() (mark string, life ownerLife) {
 	b, err := h.dir.ReadFile(indexLock, fsx.MaxSmall)
 	if err != nil {
 		return "", ownerUnknown
@@ -201,8 +201,8 @@ func (h *indexHold) owner() (mark string, life ownerLife) {
 	return mark, ownerUnknown
 }
 
-// adopt makes the lock of an owner that died one's own, by its mark.
-func (h *indexHold) adopt(owner string) bool {
+// adoptDeadLock makes the lock of an owner that died one's own, by its mark.
+func (h *indexHold) adoptDeadLock(owner string) bool {
 	l, err := flock.TryThere(filepath.Join(h.mark.repo.marksDir(), owner))
 	if err != nil {
 		return false
@@ -229,11 +229,11 @@ func (h *indexHold) release() {
 	if h == nil || h.mark == nil {
 		return
 	}
-	_ = h.dir.Remove(h.draft())
+	_ = h.dir.Remove(h.draftName())
 	if h.isThere() {
 		_ = h.dir.Remove(indexLock)
 	}
-	if !h.isThere() && !h.dir.Has(h.draft()) {
+	if !h.isThere() && !h.dir.Has(h.draftName()) {
 		_ = os.Remove(h.mark.lock.File().Name())
 	}
 	_ = h.mark.lock.Unlock()
@@ -281,7 +281,7 @@ func (w *Worktree) HoldToStow(ctx context.Context) (release func(), err error) {
 	}
 	h, err := w.Repo.holdIndex(ctx, w.Admin, admin, sweptAfter)
 	if errors.Is(err, ErrIndexLocked) {
-		if _, life := (&indexHold{admin, &mark{repo: w.Repo}}).owner(); life != ownerAlive {
+		if _, life := (&indexHold{admin, &mark{repo: w.Repo}}).findOwner(); life != ownerAlive {
 			err = nil
 		}
 	}

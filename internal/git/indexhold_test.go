@@ -140,7 +140,7 @@ func halfHeld(t *testing.T, w *Worktree) (draft string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	draft = filepath.Join(w.Admin, h.draft())
+	draft = filepath.Join(w.Admin, h.draftName())
 	_ = h.mark.lock.Unlock()
 	return draft
 }

@@ -187,7 +187,7 @@ func (r *Repository) privateConfig() (string, error) {
 	if version == "1" {
 		b.WriteString("[extensions]\n\tobjectformat = " + r.format.objectFormat + "\n")
 	}
-	h, err := r.hosted()
+	h, err := r.ensureHostDir()
 	if err != nil {
 		return "", err
 	}
@@ -211,7 +211,7 @@ const roleMark = "# Put there by Croft: files of its own in a workspace."
 // sharedExcludes are the patterns that git ignores in every checkout of the
 // repository, and in those that Croft made.
 func (r *Repository) sharedExcludes() string {
-	b, _ := fsx.ReadFile(r.common("info/exclude"), maxConfig)
+	b, _ := fsx.ReadFile(r.commonPath("info/exclude"), maxConfig)
 	text := string(b)
 	own, _ := os.ReadFile(r.ownExcludes())
 	if _, patterns, ok := strings.Cut(string(own), roleMark+"\n"); ok {
@@ -275,7 +275,7 @@ func (w *Worktree) BorrowsElsewhere() bool {
 		return false
 	}
 	defer p.close()
-	store, err := w.Repo.lender(filepath.Base(w.Admin))
+	store, err := w.Repo.storeBorrowedBy(filepath.Base(w.Admin))
 	if err != nil {
 		return true
 	}
@@ -291,7 +291,7 @@ func (w *Worktree) borrowAgain() error {
 		return err
 	}
 	defer p.close()
-	store, err := w.Repo.lender(filepath.Base(w.Admin))
+	store, err := w.Repo.storeBorrowedBy(filepath.Base(w.Admin))
 	if err != nil {
 		if store, err = w.Repo.lendObjects(context.Background(), filepath.Base(w.Admin)); err != nil {
 			return err

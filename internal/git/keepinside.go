@@ -34,7 +34,7 @@ func (p *private) checkModules(ctx context.Context) error {
 		return fs.SkipDir
 	})
 	if err != nil {
-		return p.wrong("modules cannot be read: %v", err)
+		return p.wrongError("modules cannot be read: %v", err)
 	}
 	var alone error
 	for _, dir := range dirs {
@@ -46,7 +46,7 @@ func (p *private) checkModules(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if err != nil || isAlone {
-			alone = errors.Join(alone, p.wrong("commits of the submodule %q are only there", strings.TrimPrefix(dir, "modules/")))
+			alone = errors.Join(alone, p.wrongError("commits of the submodule %q are only there", strings.TrimPrefix(dir, "modules/")))
 		}
 	}
 	return alone
@@ -82,11 +82,11 @@ func (p *private) checkInner() error {
 	for _, e := range entries {
 		dir := path.Join("worktrees", e.Name())
 		if p.hasFiles(path.Join(dir, "refs")) {
-			more = errors.Join(more, p.wrong("%s has refs of its own, which are only there", dir))
+			more = errors.Join(more, p.wrongError("%s has refs of its own, which are only there", dir))
 		}
 		for _, act := range inProgress {
 			if _, err := p.root.Lstat(filepath.FromSlash(path.Join(dir, act.file))); err == nil {
-				more = errors.Join(more, p.wrong("%s is in the middle of a %s, which is only there (%s)", dir, act.what, act.file))
+				more = errors.Join(more, p.wrongError("%s is in the middle of a %s, which is only there (%s)", dir, act.what, act.file))
 			}
 		}
 	}

@@ -68,7 +68,7 @@ func (p *private) allOwn(known []string) (ownRefs, error) {
 		return ownRefs{}, err
 	}
 	last := p.w.readSyncFile()
-	own := last.own(now)
+	own := last.ownPart(now)
 	_, head := now.resolve()
 	named := oidsOf(append(slices.Collect(maps.Values(own.refs)), known...)...)
 	named.add(last.Base)
@@ -103,10 +103,10 @@ func (p *private) innerHeads(refs map[string]string) (map[string]string, error) 
 		if errors.Is(notThere(err), os.ErrNotExist) {
 			return heads, nil
 		}
-		return nil, p.wrong("worktrees cannot be read: %v", err)
+		return nil, p.wrongError("worktrees cannot be read: %v", err)
 	}
 	if len(entries) > maxRefs {
-		return nil, p.wrong("it has more than %d worktrees", maxRefs)
+		return nil, p.wrongError("it has more than %d worktrees", maxRefs)
 	}
 	var wrong error
 	for _, e := range entries {
@@ -117,11 +117,11 @@ func (p *private) innerHeads(refs map[string]string) (map[string]string, error) 
 		oid, ref := parseRefFile(b)
 		switch {
 		case err != nil:
-			wrong = errors.Join(wrong, p.wrong("worktrees/%s/HEAD cannot be read", e.Name()))
+			wrong = errors.Join(wrong, p.wrongError("worktrees/%s/HEAD cannot be read", e.Name()))
 		case ref != "" && strings.HasPrefix(ref, "refs/") && canBeRef(ref):
 			heads[e.Name()] = refs[ref]
 		case ref != "" || !p.isOID(oid):
-			wrong = errors.Join(wrong, p.wrong("worktrees/%s/HEAD names nothing that can be checked out", e.Name()))
+			wrong = errors.Join(wrong, p.wrongError("worktrees/%s/HEAD names nothing that can be checked out", e.Name()))
 		default:
 			heads[e.Name()] = oid
 		}
@@ -233,14 +233,14 @@ func (p *private) bringAll(ctx context.Context, own ownRefs, was string, known [
 	if err := p.checkObjects(); err != nil {
 		return nil, err
 	}
-	there, err := p.present(ctx, wanted)
+	there, err := p.presentObjects(ctx, wanted)
 	if err != nil {
-		return nil, p.wrong("its objects cannot be read: %v", err)
+		return nil, p.wrongError("its objects cannot be read: %v", err)
 	}
 	isThere := oidsOf(there...).has
 	for name, oid := range own.refs { // a damaged pack looks as if nothing was there
 		if !isThere[oid] {
-			return nil, p.wrong("%s names %s, which is not there or damaged", name, oid)
+			return nil, p.wrongError("%s names %s, which is not there or damaged", name, oid)
 		}
 	}
 	if was != "" {
@@ -251,7 +251,7 @@ func (p *private) bringAll(ctx context.Context, own ownRefs, was string, known [
 	if len(left) > 0 {
 		release()
 		oid := slices.Min(slices.Collect(maps.Keys(left)))
-		return nil, p.wrong("%d of its objects are not whole, such as %s: %v", len(left), oid, left[oid])
+		return nil, p.wrongError("%d of its objects are not whole, such as %s: %v", len(left), oid, left[oid])
 	}
 	return release, nil
 }
@@ -296,8 +296,8 @@ func (p *private) pullWhole(ctx context.Context, wanted, known []string, pull pu
 	}, left
 }
 
-// present are those of some objects that the private side has.
-func (p *private) present(ctx context.Context, oids []string) ([]string, error) {
+// presentObjects are those of some objects that the private side has.
+func (p *private) presentObjects(ctx context.Context, oids []string) ([]string, error) {
 	out, err := p.w.Repo.git.run(ctx, door{repo: p.w.Repo}, call{
 		args: []string{"cat-file", "--batch-check"}, stdin: strings.Join(oids, "\n") + "\n", env: p.privateObjects(), config: notTrusted,
 	})

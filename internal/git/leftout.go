@@ -26,15 +26,15 @@ type pulling func(ctx context.Context, wanted, known []string) (release func(), 
 
 var errNotThere = errors.New("it is not there, or damaged")
 
-// fetch brings the objects, and returns those that it had to leave out, with the
+// fetchObjects brings the objects, and returns those that it had to leave out, with the
 // reason. The repository keeps them until release is called, by when refs have to
 // name them.
-func (p *private) fetch(ctx context.Context, last syncState, n news) (release func(), left map[string]error, err error) {
+func (p *private) fetchObjects(ctx context.Context, last syncState, n news) (release func(), left map[string]error, err error) {
 	return p.fetchBy(ctx, last, n, p.pull)
 }
 
 func (p *private) fetchBy(ctx context.Context, last syncState, n news, pull pulling) (release func(), left map[string]error, err error) {
-	known := p.known(ctx, last)
+	known := p.knownCommits(ctx, last)
 	wanted := oidsOf(known...).without(slices.Concat(n.tips, n.blobs))
 	if len(wanted) == 0 {
 		return func() {}, nil, nil
@@ -56,10 +56,10 @@ func (p *private) fetchBy(ctx context.Context, last syncState, n news, pull pull
 	}
 	must, second := pull(ctx, essential.list, known)
 	if second != nil {
-		return nil, nil, p.wrong("its objects are not whole: %v", err)
+		return nil, nil, p.wrongError("its objects are not whole: %v", err)
 	}
 	rest := essential.without(wanted)
-	there, second := p.present(ctx, rest)
+	there, second := p.presentObjects(ctx, rest)
 	if second != nil {
 		left = map[string]error{}
 		for _, oid := range rest {
@@ -87,16 +87,16 @@ func (p *private) isWhole(ctx context.Context, wanted, known []string) (release 
 		return nil, err
 	}
 	defer q.discard()
-	_, err = p.w.Repo.carry(ctx, carrying{wanted: wanted, known: known, from: p.privateObjects(), into: call{
+	_, err = p.w.Repo.transferPack(ctx, carrying{wanted: wanted, known: known, from: p.privateObjects(), into: call{
 		args: []string{"index-pack", "--strict", "--stdin"}, config: slices.Concat(notTrusted, unsynced), env: q.env,
 	}})
 	return func() {}, err
 }
 
-// named says by which names an agent's git directory has objects that were left out,
+// nameLeftOut says by which names an agent's git directory has objects that were left out,
 // and which of its worktrees cannot be read. Where a log alone names what is not
 // there, git itself has let go of it.
-func (p *private) named(now privateState, left map[string]error) []LeftOut {
+func (p *private) nameLeftOut(now privateState, left map[string]error) []LeftOut {
 	var list []LeftOut
 	for _, at := range p.placesOf(now) {
 		if err := left[at.OID]; err != nil && (at.Name != headLog || !errors.Is(err, errNotThere)) {
@@ -171,7 +171,7 @@ func (w *Worktree) LeftOut(ctx context.Context) ([]LeftOut, error) {
 		return nil, err
 	}
 	defer p.close()
-	if err := p.check(); err != nil {
+	if err := p.checkLayout(); err != nil {
 		return nil, err
 	}
 	now, err := p.state()
@@ -182,10 +182,10 @@ func (w *Worktree) LeftOut(ctx context.Context) ([]LeftOut, error) {
 	if last.Pending {
 		return nil, nil // the repository's side counts
 	}
-	if last.holds(now) {
+	if last.isUpToDate(now) {
 		return last.Left, nil
 	}
-	n, err := p.news(ctx, last, now)
+	n, err := p.readNews(ctx, last, now)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (w *Worktree) LeftOut(ctx context.Context) ([]LeftOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.named(now, left), nil
+	return p.nameLeftOut(now, left), nil
 }
 
 // HarvestAgain is Harvest for a checkout of which something was left out, in case that
@@ -204,7 +204,7 @@ func (w *Worktree) HarvestAgain(ctx context.Context) ([]LeftOut, error) {
 		return nil, err
 	}
 	defer release()
-	if err := p.settle(ctx); err != nil {
+	if err := p.syncBothSides(ctx); err != nil {
 		return nil, err
 	}
 	last := w.readSyncState()
@@ -213,7 +213,7 @@ func (w *Worktree) HarvestAgain(ctx context.Context) ([]LeftOut, error) {
 	}
 	now, err := p.state()
 	if err == nil {
-		err = p.harvest(ctx, last, now)
+		err = p.pullState(ctx, last, now)
 	}
 	return w.readSyncState().Left, err
 }

@@ -41,7 +41,7 @@ func (w *Worktree) Leftovers(ctx context.Context, paths []string, sides ...strin
 				return nil, err
 			}
 			l.Sum = sum
-			if l.Markers, err = w.markers(ctx, name, text, sides); err != nil {
+			if l.Markers, err = w.conflictMarkers(ctx, name, text, sides); err != nil {
 				return nil, err
 			}
 		}
@@ -123,9 +123,9 @@ func (w *Worktree) readLeftover(name string) ([]byte, string, error) {
 	return text, fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
-// markers finds the lines of a file that look like the ends of a conflict and
+// conflictMarkers finds the lines of a file that look like the ends of a conflict and
 // that neither side has. How long they are an attribute may say.
-func (w *Worktree) markers(ctx context.Context, name string, text []byte, sides []string) ([]string, error) {
+func (w *Worktree) conflictMarkers(ctx context.Context, name string, text []byte, sides []string) ([]string, error) {
 	if bytes.IndexByte(text, 0) >= 0 {
 		return nil, nil
 	}

@@ -126,8 +126,8 @@ func (r *Repository) storeName(packs []packFile) string {
 	return name
 }
 
-// lender returns the store that a checkout borrows from.
-func (r *Repository) lender(borrower string) (string, error) {
+// storeBorrowedBy returns the store that a checkout borrows from.
+func (r *Repository) storeBorrowedBy(borrower string) (string, error) {
 	found, err := filepath.Glob(filepath.Join(globLiteral(r.storesDir()), "*", borrowers, globLiteral(borrower)))
 	if err != nil || len(found) == 0 {
 		return "", errors.Join(err, fmt.Errorf("%s borrows objects from no store", borrower))
@@ -146,7 +146,7 @@ func globLiteral(path string) string {
 
 // returnObjects notes that a checkout does not borrow any more.
 func (r *Repository) returnObjects(borrower string) {
-	if store, err := r.lender(borrower); err == nil {
+	if store, err := r.storeBorrowedBy(borrower); err == nil {
 		_ = os.Remove(filepath.Join(store, borrowers, borrower))
 	}
 }

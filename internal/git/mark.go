@@ -60,9 +60,9 @@ func (r *Repository) mark() (*mark, error) {
 	return &mark{r, l}, nil
 }
 
-// busy says that the git is about to take locks, which are named as
+// writeBusy says that the git is about to take locks, which are named as
 // [Repository.lockName] does.
-func (m *mark) busy(locks []string) error { return m.write(markBusy, locks) }
+func (m *mark) writeBusy(locks []string) error { return m.write(markBusy, locks) }
 
 func (m *mark) write(state byte, locks []string) error {
 	text := "\n" + strings.Join(locks, "\n") + "\n"
@@ -76,24 +76,24 @@ func (m *mark) write(state byte, locks []string) error {
 	return err
 }
 
-// idle says that it has let go of its locks. If that cannot be written,
+// writeIdle says that it has let go of its locks. If that cannot be written,
 // somebody will look for them in vain.
-func (m *mark) idle() {
-	m.leave()
+func (m *mark) writeIdle() {
+	m.leaveForLocks()
 	_, _ = m.lock.File().WriteAt([]byte{markIdle}, 0)
 }
 
 // end removes the mark of a git that has ended by itself, so that it removed
 // its locks.
 func (m *mark) end() {
-	m.leave()
+	m.leaveForLocks()
 	_ = os.Remove(m.lock.File().Name())
 	_ = m.lock.Unlock()
 }
 
-// leave makes a mark for locks that are still there, although their git is not
+// leaveForLocks makes a mark for locks that are still there, although their git is not
 // at work any more. Most often somebody else has just taken them.
-func (m *mark) leave() {
+func (m *mark) leaveForLocks() {
 	dead := readMark(m.lock.File().Name())
 	left := slices.DeleteFunc(dead.locks, func(lock string) bool {
 		_, _, ok := m.repo.lockFile(lock, dead.since)
@@ -113,8 +113,8 @@ func (m *mark) leave() {
 	_ = other.lock.Unlock()
 }
 
-// died is end for a git that was killed.
-func (m *mark) died(ctx context.Context) {
+// endKilled is end for a git that was killed.
+func (m *mark) endKilled(ctx context.Context) {
 	_ = m.lock.Unlock()
 	_ = m.repo.Sweep(context.WithoutCancel(ctx))
 }

@@ -19,7 +19,7 @@ func dead(t *testing.T, repo *Repository, locks ...string) *mark {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.busy(locks); err != nil {
+	if err := m.writeBusy(locks); err != nil {
 		t.Fatal(err)
 	}
 	for _, lock := range locks {
@@ -70,7 +70,7 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.busy([]string{"packed-refs.lock"}); err != nil {
+	if err := m.writeBusy([]string{"packed-refs.lock"}); err != nil {
 		t.Fatal(err)
 	}
 	_ = m.lock.Unlock()
@@ -102,7 +102,7 @@ func TestSweepKeepsWhatIsHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := alive.busy([]string{"packed-refs.lock"}); err != nil {
+	if err := alive.writeBusy([]string{"packed-refs.lock"}); err != nil {
 		t.Fatal(err)
 	}
 	dead(t, repo, "packed-refs.lock")
@@ -195,7 +195,7 @@ func TestLeftLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.busy([]string{"packed-refs.lock", "refs/heads/new.lock"}); err != nil {
+	if err := m.writeBusy([]string{"packed-refs.lock", "refs/heads/new.lock"}); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(repo.CommonDir, "packed-refs.lock")

@@ -24,7 +24,7 @@ type Need struct {
 // nothing else is handed out in its place.
 func (w *Worktree) Needs() ([]Need, error) {
 	if w.IsIsolated() {
-		store, err := w.Repo.lender(filepath.Base(w.Admin))
+		store, err := w.Repo.storeBorrowedBy(filepath.Base(w.Admin))
 		if err != nil {
 			return nil, err
 		}

@@ -70,7 +70,7 @@ func (s *objectSession) ask(ctx context.Context, name string, w io.Writer) (obje
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	defer s.idle.after(s.repo.git.idle(), &s.mu, func() { _ = s.end() })
+	defer s.idle.after(s.repo.git.idleTime(), &s.mu, func() { _ = s.end() })
 	for {
 		if err := ctx.Err(); err != nil {
 			return object.Object{}, err
@@ -140,7 +140,7 @@ func (s *objectSession) exchange(ctx context.Context, name string, w *countingWr
 	if w.w != nil {
 		verb, contents = "contents", w
 	}
-	ctx, end := s.repo.git.watch(ctx, door{repo: s.repo}, call{args: catFileArgs})
+	ctx, end := s.repo.git.watchDeadline(ctx, door{repo: s.repo}, call{args: catFileArgs})
 	defer end()
 	p, killed := s.p, make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {

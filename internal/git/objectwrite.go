@@ -13,13 +13,13 @@ import (
 
 // WriteBlob stores data as an object and returns its name.
 func (r *Repository) WriteBlob(data []byte) (string, error) {
-	return r.alone(func(b *object.Batch) (string, error) { return b.WriteBlob(data) })
+	return r.writeOneObject(func(b *object.Batch) (string, error) { return b.WriteBlob(data) })
 }
 
 // WriteBlobFrom stores size bytes of a reader as an object. A reader that has
 // fewer or more is an error: the file changed while it was read.
 func (r *Repository) WriteBlobFrom(in io.Reader, size int64) (string, error) {
-	return r.alone(func(b *object.Batch) (string, error) { return b.WriteBlobFrom(in, size) })
+	return r.writeOneObject(func(b *object.Batch) (string, error) { return b.WriteBlobFrom(in, size) })
 }
 
 // HashBlob returns the name that size bytes of a reader would have as an
@@ -30,16 +30,16 @@ func (r *Repository) HashBlob(in io.Reader, size int64) (string, error) {
 
 // WriteTree stores a tree and returns its name.
 func (r *Repository) WriteTree(entries []object.TreeEntry) (string, error) {
-	return r.alone(func(b *object.Batch) (string, error) { return b.WriteTree(entries) })
+	return r.writeOneObject(func(b *object.Batch) (string, error) { return b.WriteTree(entries) })
 }
 
 // WriteCommit stores a commit and returns its name.
 func (r *Repository) WriteCommit(c object.Commit) (string, error) {
-	return r.alone(func(b *object.Batch) (string, error) { return b.WriteCommit(c) })
+	return r.writeOneObject(func(b *object.Batch) (string, error) { return b.WriteCommit(c) })
 }
 
-// alone writes one object in a batch of its own.
-func (r *Repository) alone(write func(*object.Batch) (string, error)) (string, error) {
+// writeOneObject writes one object in a batch of its own.
+func (r *Repository) writeOneObject(write func(*object.Batch) (string, error)) (string, error) {
 	b := r.Batch()
 	defer b.Discard()
 	oid, err := write(b)

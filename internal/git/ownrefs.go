@@ -98,16 +98,16 @@ func (w *Worktree) ownRefs() ownRefs {
 	last := w.readSyncFile()
 	now := last.Private
 	if p, err := w.openPrivate(); err == nil {
-		if state, err := p.state(); err == nil && p.check() == nil {
+		if state, err := p.state(); err == nil && p.checkLayout() == nil {
 			now = state
 		}
 		p.close()
 	}
-	return last.own(now)
+	return last.ownPart(now)
 }
 
-// own is what of a private git directory is the agent's own.
-func (last syncState) own(now privateState) ownRefs {
+// ownPart is what of a private git directory is the agent's own.
+func (last syncState) ownPart(now privateState) ownRefs {
 	own := ownRefs{refs: map[string]string{}, stash: now.Stash}
 	for name, oid := range now.Refs {
 		if name != "refs/heads/"+last.Branch && last.Delivered[name] != oid && last.Shown[name] != oid {

@@ -100,8 +100,8 @@ func (p *packedRefs) find(ref string) (oid string, ok bool) {
 	return "", false
 }
 
-// below returns a ref whose name begins with a prefix.
-func (p *packedRefs) below(prefix string) (name string, ok bool) {
+// anyBelow returns a ref whose name begins with a prefix.
+func (p *packedRefs) anyBelow(prefix string) (name string, ok bool) {
 	for name := range p.byName {
 		if strings.HasPrefix(name, prefix) {
 			return name, true

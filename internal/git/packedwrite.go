@@ -22,7 +22,7 @@ func (t *refTx) lockPacked(ctx context.Context) error {
 	if !t.hasDeletions() {
 		return nil
 	}
-	f, err := t.take(ctx, "packed-refs.lock")
+	f, err := t.createLock(ctx, "packed-refs.lock")
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func (r *Repository) TidyRefs(ctx context.Context, prefix string) error {
 	defer w.mu.Unlock()
 	t := &refTx{w: w, files: fsx.OpenTree(r.CommonDir), until: time.Now().Add(w.patience())}
 	defer t.files.Close()
-	loose, err := t.loose(strings.TrimSuffix(prefix, "/"), refDepth)
+	loose, err := t.looseRefsBelow(strings.TrimSuffix(prefix, "/"), refDepth)
 	if err != nil || len(loose) <= manyRefs {
 		return err
 	}
@@ -185,7 +185,7 @@ func (r *Repository) TidyRefs(ctx context.Context, prefix string) error {
 	if err := w.begin(locks); err != nil {
 		return err
 	}
-	defer w.mark.idle()
+	defer w.mark.writeIdle()
 	err = t.pack(ctx, loose)
 	if rerr := t.release(); err == nil {
 		err = rerr
@@ -193,8 +193,8 @@ func (r *Repository) TidyRefs(ctx context.Context, prefix string) error {
 	return err
 }
 
-// loose lists the refs below a directory that have files.
-func (t *refTx) loose(dir string, depth int) ([]string, error) {
+// looseRefsBelow lists the refs below a directory that have files.
+func (t *refTx) looseRefsBelow(dir string, depth int) ([]string, error) {
 	d, err := t.files.Dir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -216,7 +216,7 @@ func (t *refTx) loose(dir string, depth int) ([]string, error) {
 		name := dir + "/" + e.Name()
 		switch {
 		case e.IsDir() && depth > 0:
-			below, err := t.loose(name, depth-1)
+			below, err := t.looseRefsBelow(name, depth-1)
 			if err != nil {
 				return nil, err
 			}
@@ -232,7 +232,7 @@ func (t *refTx) loose(dir string, depth int) ([]string, error) {
 // of packed-refs is held meanwhile: nobody can take one out of it and make it
 // anew as a file.
 func (t *refTx) pack(ctx context.Context, loose []string) error {
-	f, err := t.take(ctx, "packed-refs.lock")
+	f, err := t.createLock(ctx, "packed-refs.lock")
 	if err != nil {
 		return err
 	}
@@ -246,7 +246,7 @@ func (t *refTx) pack(ctx context.Context, loose []string) error {
 	var add []packedRecord
 	values := map[string]string{}
 	for _, ref := range loose {
-		record, oid, err := t.record(ctx, ref)
+		record, oid, err := t.packedRecordOf(ctx, ref)
 		if err != nil {
 			return err
 		}
@@ -264,16 +264,16 @@ func (t *refTx) pack(ctx context.Context, loose []string) error {
 		return err
 	}
 	for ref, oid := range values {
-		if err := t.prune(ref, oid); err != nil {
+		if err := t.pruneLoose(ref, oid); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// record is what packed-refs says of a ref. One that is no file any more, names
+// packedRecordOf is what packed-refs says of a ref. One that is no file any more, names
 // another one or an object that is not there stays as it is.
-func (t *refTx) record(ctx context.Context, ref string) (r packedRecord, oid string, err error) {
+func (t *refTx) packedRecordOf(ctx context.Context, ref string) (r packedRecord, oid string, err error) {
 	b, err := t.files.ReadFile(ref, maxRefFile)
 	if err != nil {
 		return r, "", nil //nolint:nilerr // it stays as it is
@@ -303,9 +303,9 @@ func (t *refTx) record(ctx context.Context, ref string) (r packedRecord, oid str
 	return r, oid, nil
 }
 
-// prune removes the file of a ref that is packed, unless somebody is at work on
+// pruneLoose removes the file of a ref that is packed, unless somebody is at work on
 // it or it has another value.
-func (t *refTx) prune(ref, oid string) error {
+func (t *refTx) pruneLoose(ref, oid string) error {
 	f, err := t.tryTake(ref + ".lock")
 	if err != nil {
 		return nil //nolint:nilerr // it can stay
@@ -318,7 +318,7 @@ func (t *refTx) prune(ref, oid string) error {
 	if rerr := t.files.Remove(ref + ".lock"); rerr == nil {
 		t.held = slices.DeleteFunc(t.held, func(lock string) bool { return lock == ref+".lock" })
 	}
-	t.files.RemoveEmptyUpwards(parent(ref), func(dir string) bool { return strings.Count(dir, "/") < 2 })
+	t.files.RemoveEmptyUpwards(parentDir(ref), func(dir string) bool { return strings.Count(dir, "/") < 2 })
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -63,7 +63,7 @@ func (r *Repository) TidyPacks(ctx context.Context, which PackChoice) error {
 		return err
 	}
 	some, rest := packs.choose(which)
-	return r.join(ctx, some, rest)
+	return r.joinPacks(ctx, some, rest)
 }
 
 // HasManyPacks reports whether there are so many that TidyPacks may join some.
@@ -74,9 +74,9 @@ func (r *Repository) HasManyPacks() bool {
 
 func (r *Repository) packDir() string { return filepath.Join(r.CommonDir, "objects", "pack") }
 
-// join copies packs into one. Objects that have a file each stay as they are:
+// joinPacks copies packs into one. Objects that have a file each stay as they are:
 // those are the largest.
-func (r *Repository) join(ctx context.Context, some, rest []string) error {
+func (r *Repository) joinPacks(ctx context.Context, some, rest []string) error {
 	if len(some) <= 1 {
 		return nil
 	}

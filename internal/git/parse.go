@@ -12,8 +12,8 @@ import (
 // maxField bounds one NUL-ended field; longer ones are not paths.
 const maxField = 1 << 20
 
-// fields streams the NUL-ended fields of git's -z output.
-func fields(r io.Reader) iter.Seq2[string, error] {
+// nulFields streams the NUL-ended fields of git's -z output.
+func nulFields(r io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		s := bufio.NewScanner(r)
 		s.Buffer(nil, maxField)
@@ -58,7 +58,7 @@ func (e StatusEntry) Added() bool { return e.Index == 'A' || e.Work == 'A' }
 func ParseStatus(r io.Reader) iter.Seq2[StatusEntry, error] {
 	return func(yield func(StatusEntry, error) bool) {
 		skip := false
-		for field, err := range fields(r) {
+		for field, err := range nulFields(r) {
 			if err != nil {
 				yield(StatusEntry{}, err)
 				return

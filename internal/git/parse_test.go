@@ -214,7 +214,7 @@ func TestParseConfigOfRealGit(t *testing.T) {
 	r := gittest.New(t)
 	gittest.WriteFile(t, filepath.Join(r.Home, ".gitconfig"), "[a]\n\tbare\n\tempty =\n[b \"Sub.Section \\\"x\\\"\"]\n\tKey = \"two\\nlines\\ttab\"\n")
 	repo := open(t, r)
-	if _, err := repo.hosted(); err != nil {
+	if _, err := repo.ensureHostDir(); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := repo.configEntries(t.Context(), repo.CommonDir)

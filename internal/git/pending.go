@@ -36,7 +36,7 @@ func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	oids = append(append(oids, head), w.held(ctx)...)
+	oids = append(append(oids, head), w.heldTips(ctx)...)
 	for _, name := range pendingFiles {
 		b, err := readAdmin(w.Admin, name)
 		if err != nil {
@@ -55,7 +55,7 @@ func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 		}
 		return nil
 	})
-	return w.commits(ctx, append(oids, w.reflog()...))
+	return w.existingCommits(ctx, append(oids, w.headReflog()...))
 }
 
 // LastKnown is the worktree after a harvest, or as it was known before if an
@@ -72,8 +72,8 @@ func (w *Worktree) LastKnown(ctx context.Context) (*Worktree, error) {
 	return &known, nil
 }
 
-// held are the tips that an isolated checkout has beside its branch.
-func (w *Worktree) held(ctx context.Context) []string {
+// heldTips are the tips that an isolated checkout has beside its branch.
+func (w *Worktree) heldTips(ctx context.Context) []string {
 	if !w.IsIsolated() {
 		return nil
 	}
@@ -88,8 +88,8 @@ func (w *Worktree) held(ctx context.Context) []string {
 	return c.Parents
 }
 
-// commits returns those that are commits and are there, each once.
-func (w *Worktree) commits(ctx context.Context, oids []string) ([]string, error) {
+// existingCommits returns those that are commits and are there, each once.
+func (w *Worktree) existingCommits(ctx context.Context, oids []string) ([]string, error) {
 	var out []string
 	for _, oid := range oidsOf(oids...).list {
 		if !object.IsOID(oid) || oid == w.Repo.ZeroOID() {
@@ -107,8 +107,8 @@ func (w *Worktree) commits(ctx context.Context, oids []string) ([]string, error)
 	return out, nil
 }
 
-// reflog returns where HEAD was, newest first.
-func (w *Worktree) reflog() []string {
+// headReflog returns where HEAD was, newest first.
+func (w *Worktree) headReflog() []string {
 	b, err := readAdmin(w.Admin, "logs/HEAD")
 	if err != nil {
 		return nil

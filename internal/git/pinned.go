@@ -53,9 +53,9 @@ func (r *Repository) writeRecord(rec record) error {
 	return fsx.WriteDurable(r.recordFile(), append(b, '\n'))
 }
 
-// recorded returns the record, and writes it if Croft sees the repository for
+// recordedConfig returns the record, and writes it if Croft sees the repository for
 // the first time.
-func (r *Repository) recorded(entries []configEntry) (record, error) {
+func (r *Repository) recordedConfig(entries []configEntry) (record, error) {
 	rec, err := r.readRecord()
 	if !errors.Is(err, os.ErrNotExist) {
 		return rec, err
@@ -90,8 +90,8 @@ type ConfigChange struct {
 	Now []string `json:"now,omitempty"`
 }
 
-// changes compares settings by their keys.
-func changes(was, now []Setting) []ConfigChange {
+// settingChanges compares settings by their keys.
+func settingChanges(was, now []Setting) []ConfigChange {
 	var keys []string
 	values := func(list []Setting, key string) []string {
 		var out []string
@@ -137,7 +137,7 @@ func (r *Repository) CheckConfig() error {
 }
 
 func (r *Repository) checkConfig(counts func(key string) bool) error {
-	h, err := r.hosted()
+	h, err := r.ensureHostDir()
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ type ConfigReport struct {
 
 // ConfigReport compares the repository's configuration with what Croft goes by.
 func (r *Repository) ConfigReport() (ConfigReport, error) {
-	h, err := r.hosted()
+	h, err := r.ensureHostDir()
 	if err != nil {
 		return ConfigReport{}, err
 	}
@@ -188,7 +188,7 @@ func isOwnKey(e configEntry) bool {
 // AcceptConfig makes Croft go by the repository's configuration as a person has
 // seen it. It fails if that is not what it says any more.
 func (r *Repository) AcceptConfig(seen ConfigReport) error {
-	h, err := r.hosted()
+	h, err := r.ensureHostDir()
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (w *Worktree) holdPrivate(ctx context.Context) (p *private, release func(),
 	if p, err = w.openPrivate(); err != nil {
 		return nil, nil, err
 	}
-	if err = p.check(); err == nil {
+	if err = p.checkLayout(); err == nil {
 		var l *flock.Lock
 		if l, err = w.lockSync(ctx); err == nil {
 			return p, func() { _ = l.Unlock(); p.close() }, nil
@@ -69,7 +69,7 @@ func (w *Worktree) holdPrivate(ctx context.Context) (p *private, release func(),
 
 func (p *private) close() { _ = p.root.Close() }
 
-func (p *private) wrong(format string, args ...any) error {
+func (p *private) wrongError(format string, args ...any) error {
 	return &PrivateError{p.w.privateDir(), fmt.Sprintf(format, args...)}
 }
 
@@ -84,7 +84,7 @@ func (p *private) read(name string) ([]byte, error) {
 		return nil, notThere(err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxPrivate {
-		return nil, p.wrong("%s is not a file of git's", name)
+		return nil, p.wrongError("%s is not a file of git's", name)
 	}
 	return p.root.ReadFile(filepath.FromSlash(name))
 }
@@ -119,25 +119,25 @@ func (p *private) replace(name string, data []byte) error {
 	return p.root.Rename(tmp, name)
 }
 
-// check looks whether the parts through which git could be led elsewhere are as
+// checkLayout looks whether the parts through which git could be led elsewhere are as
 // Croft made them.
-func (p *private) check() error {
+func (p *private) checkLayout() error {
 	for _, name := range []string{"objects", "objects/info", "objects/pack", "refs", "refs/heads"} {
 		info, err := p.root.Lstat(filepath.FromSlash(name))
 		if err != nil || !info.IsDir() {
-			return p.wrong("%s is not a directory", name)
+			return p.wrongError("%s is not a directory", name)
 		}
 	}
 	if _, err := p.root.Lstat("commondir"); err == nil {
-		return p.wrong("commondir makes it a part of another repository")
+		return p.wrongError("commondir makes it a part of another repository")
 	}
-	store, err := p.w.Repo.lender(filepath.Base(p.w.Admin))
+	store, err := p.w.Repo.storeBorrowedBy(filepath.Base(p.w.Admin))
 	if err != nil {
 		return err
 	}
 	have, err := p.read("objects/info/alternates")
 	if err != nil || !bytes.Equal(bytes.TrimRight(have, "\n"), []byte(quoteAlternate(store))) {
-		return p.wrong("objects/info/alternates was changed; it must be %s", quoteAlternate(store))
+		return p.wrongError("objects/info/alternates was changed; it must be %s", quoteAlternate(store))
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (p *private) checkObjects() error {
 		case err != nil:
 			return err
 		case !d.IsDir() && !d.Type().IsRegular():
-			return p.wrong("%s is neither a file nor a directory", name)
+			return p.wrongError("%s is neither a file nor a directory", name)
 		}
 		return nil
 	})
@@ -200,7 +200,7 @@ func (p *private) state() (privateState, error) {
 	s := privateState{Refs: map[string]string{}, Files: map[string]string{}}
 	b, err := p.read("HEAD")
 	if err != nil {
-		return s, p.wrong("HEAD cannot be read")
+		return s, p.wrongError("HEAD cannot be read")
 	}
 	oid, ref := parseRefFile(b)
 	switch {
@@ -209,7 +209,7 @@ func (p *private) state() (privateState, error) {
 	case ref == "" && p.isOID(oid):
 		s.Head = oid
 	default:
-		return s, p.wrong("HEAD names nothing that can be checked out")
+		return s, p.wrongError("HEAD names nothing that can be checked out")
 	}
 	if err := p.readRefs(s.Refs); err != nil {
 		return s, err
@@ -267,7 +267,7 @@ func (p *private) readRefs(refs map[string]string) error {
 		case d.IsDir():
 			return nil
 		case !d.Type().IsRegular():
-			return p.wrong("%s is not a file", name)
+			return p.wrongError("%s is not a file", name)
 		case strings.HasSuffix(name, ".lock") || !canBeRef(name) || len(refs) > maxRefs:
 			return nil
 		}
@@ -288,7 +288,7 @@ func (p *private) readRefs(refs map[string]string) error {
 		}
 	}
 	if err == nil && len(refs) > maxRefs {
-		err = p.wrong("it has more than %d refs", maxRefs)
+		err = p.wrongError("it has more than %d refs", maxRefs)
 	}
 	return err
 }

@@ -47,23 +47,23 @@ func (q *quarantine) run(ctx context.Context, args ...string) (string, error) {
 // read reads an object that was written here, or else one of the repository,
 // which has to be what its name says.
 func (q *quarantine) read(ctx context.Context, oid string) (object.Object, error) {
-	o, err := q.own().Read(oid)
+	o, err := q.ownObjects().Read(oid)
 	if errors.Is(err, os.ErrNotExist) {
 		return q.repo.readVerified(ctx, oid)
 	}
 	return o, err
 }
 
-// own are the objects that were written here.
-func (q *quarantine) own() object.Dir {
+// ownObjects are the objects that were written here.
+func (q *quarantine) ownObjects() object.Dir {
 	return object.Dir{Path: q.dir, Format: q.repo.objectFormat()}
 }
 
-// keep copies commits, and what they lead to as far as it was written here, into
+// keepCommits copies commits, and what they lead to as far as it was written here, into
 // the repository. They are on disk when it returns; release lets go of them once
 // something names them.
-func (q *quarantine) keep(ctx context.Context, commits ...string) (release func(), err error) {
-	found, err := object.Reachable(ctx, q.own(), q.repo, commits)
+func (q *quarantine) keepCommits(ctx context.Context, commits ...string) (release func(), err error) {
+	found, err := object.Reachable(ctx, q.ownObjects(), q.repo, commits)
 	if err != nil {
 		return nil, err
 	}

@@ -98,7 +98,7 @@ func (l *reflogger) line(old, now string) string {
 
 // open opens a log that is there.
 func (l *reflogger) open(log string) (*os.File, error) {
-	d, err := l.files.Dir(parent(log))
+	d, err := l.files.Dir(parentDir(log))
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (l *reflogger) create(log string) (*os.File, error) {
 			return nil, err
 		}
 	}
-	d, err := l.files.MakeDir(parent(log))
+	d, err := l.files.MakeDir(parentDir(log))
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (l *reflogger) create(log string) (*os.File, error) {
 // the next branch of the same name would go on with the log of another.
 func (l *reflogger) drop(ref string) {
 	log := "logs/" + ref
-	d, err := l.files.Dir(parent(log))
+	d, err := l.files.Dir(parentDir(log))
 	if err != nil {
 		return
 	}
@@ -139,14 +139,14 @@ func (l *reflogger) drop(ref string) {
 	} else {
 		_ = l.files.Remove(log)
 	}
-	l.files.RemoveEmptyUpwards(parent(log), func(dir string) bool { return strings.Count(dir, "/") < 3 })
+	l.files.RemoveEmptyUpwards(parentDir(log), func(dir string) bool { return strings.Count(dir, "/") < 3 })
 }
 
 // wants reports whether a ref without a log gets one, by core.logAllRefUpdates.
 func (l *reflogger) wants(ref string) bool {
 	if l.made == nil {
 		value := ""
-		entries, _ := readConfigFile(l.w.repo.common("config"))
+		entries, _ := readConfigFile(l.w.repo.commonPath("config"))
 		for _, e := range entries {
 			if e.key == "core.logallrefupdates" {
 				value = strings.ToLower(e.value)

@@ -334,7 +334,7 @@ func (r *Repository) SymbolicRef(ctx context.Context, ref string) (string, error
 
 // HasRemote reports whether the repository has a remote of that name.
 func (r *Repository) HasRemote(name string) (bool, error) {
-	h, err := r.hosted()
+	h, err := r.ensureHostDir()
 	if err != nil {
 		return false, err
 	}

@@ -70,12 +70,12 @@ func (s *refSession) transact(ctx context.Context, t transaction) error {
 			return err
 		}
 	}
-	if err := s.mark.busy(t.locks); err != nil {
+	if err := s.mark.writeBusy(t.locks); err != nil {
 		return err
 	}
-	err := s.carryOut(ctx, t)
+	err := s.applyTransaction(ctx, t)
 	if s.mark != nil { // git is still there
-		s.mark.idle()
+		s.mark.writeIdle()
 		if s.uses++; s.uses == refUses {
 			_ = s.end()
 		}
@@ -94,10 +94,10 @@ func (s *refSession) warm(ctx context.Context) {
 }
 
 func (s *refSession) expire() {
-	s.idle.after(s.repo.git.idle(), &s.mu, func() { _ = s.end() })
+	s.idle.after(s.repo.git.idleTime(), &s.mu, func() { _ = s.end() })
 }
 
-func (s *refSession) carryOut(ctx context.Context, t transaction) error {
+func (s *refSession) applyTransaction(ctx context.Context, t transaction) error {
 	if t.meanwhile == nil {
 		return s.exchange(ctx, t.script+"commit\x00", "start: ok", "prepare: ok", "commit: ok")
 	}
@@ -111,7 +111,7 @@ func (s *refSession) carryOut(ctx context.Context, t transaction) error {
 }
 
 func (s *refSession) exchange(ctx context.Context, script string, answers ...string) error {
-	watched, end := s.repo.git.watch(context.WithoutCancel(ctx), door{repo: s.repo}, call{args: updateRefArgs})
+	watched, end := s.repo.git.watchDeadline(context.WithoutCancel(ctx), door{repo: s.repo}, call{args: updateRefArgs})
 	defer end()
 	stop := context.AfterFunc(watched, s.p.Kill)
 	defer stop()
@@ -149,7 +149,7 @@ func (s *refSession) fail(ctx context.Context, cause error) error {
 	_, _ = io.Copy(io.Discard, p.Stdout)
 	err := p.Wait()
 	if wasKilled(err) {
-		m.died(ctx)
+		m.endKilled(ctx)
 	} else {
 		m.end()
 	}

@@ -64,7 +64,7 @@ func (t *refTx) prepare(ctx context.Context) error {
 	sorted := slices.SortedFunc(slices.Values(t.steps), func(a, b *refStep) int { return strings.Compare(a.Ref, b.Ref) })
 	all := map[string]bool{}
 	for _, s := range sorted {
-		for dir := s.Ref; dir != ""; dir = parent(dir) {
+		for dir := s.Ref; dir != ""; dir = parentDir(dir) {
 			if all[dir] {
 				return &RefError{Ref: s.Ref, Problem: fmt.Sprintf("cannot be changed together with %s", dir)}
 			}
@@ -95,7 +95,7 @@ func (t *refTx) prepare(ctx context.Context) error {
 
 // lock takes the lock of a ref, with what the ref is to be.
 func (t *refTx) lock(ctx context.Context, ref, value string) error {
-	f, err := t.take(ctx, ref+".lock")
+	f, err := t.createLock(ctx, ref+".lock")
 	if errors.Is(err, syscall.ENOTDIR) {
 		return t.blocked(ref)
 	}
@@ -108,8 +108,8 @@ func (t *refTx) lock(ctx context.Context, ref, value string) error {
 	return errors.Join(err, f.Close())
 }
 
-// take makes a lock file, and waits while there is one.
-func (t *refTx) take(ctx context.Context, lock string) (*os.File, error) {
+// createLock makes a lock file, and waits while there is one.
+func (t *refTx) createLock(ctx context.Context, lock string) (*os.File, error) {
 	wait := time.Millisecond
 	for {
 		f, err := t.tryTake(lock)
@@ -131,7 +131,7 @@ func (t *refTx) take(ctx context.Context, lock string) (*os.File, error) {
 
 func (t *refTx) tryTake(lock string) (*os.File, error) {
 	for range 10 {
-		d, err := t.files.MakeDir(parent(lock))
+		d, err := t.files.MakeDir(parentDir(lock))
 		var f *os.File
 		if err == nil {
 			f, err = d.CreateShared(path.Base(lock))
@@ -150,8 +150,8 @@ func (t *refTx) tryTake(lock string) (*os.File, error) {
 
 // blocked says which ref is in the way of another one's directories.
 func (t *refTx) blocked(ref string) error {
-	dir := parent(ref)
-	for d := dir; d != ""; d = parent(d) {
+	dir := parentDir(ref)
+	for d := dir; d != ""; d = parentDir(d) {
 		if _, err := t.files.Dir(d); err == nil {
 			break
 		}
@@ -180,12 +180,12 @@ func (t *refTx) verify(s *refStep) error {
 		return nil
 	}
 	packed := t.packedNow()
-	for dir := parent(s.Ref); dir != "refs"; dir = parent(dir) {
+	for dir := parentDir(s.Ref); dir != "refs"; dir = parentDir(dir) {
 		if _, ok := packed.find(dir); ok {
 			return &RefError{s.Ref, fmt.Sprintf("cannot be made: %s exists", dir), KindRefStale}
 		}
 	}
-	if name, ok := packed.below(s.Ref + "/"); ok {
+	if name, ok := packed.anyBelow(s.Ref + "/"); ok {
 		return &RefError{s.Ref, fmt.Sprintf("cannot be made: %s exists", name), KindRefStale}
 	}
 	return t.makeRoom(s.Ref)
@@ -253,7 +253,7 @@ func (t *refTx) syncLocks() error {
 			if !s.moves() {
 				continue
 			}
-			d, err := t.files.Dir(parent(s.Ref))
+			d, err := t.files.Dir(parentDir(s.Ref))
 			if err != nil {
 				return errors.Join(err, g.Wait())
 			}
@@ -270,9 +270,9 @@ func (t *refTx) syncLocks() error {
 	return nil
 }
 
-// carryOut moves the refs, in the order in which they were given, and then
+// applyUpdates moves the refs, in the order in which they were given, and then
 // removes those that go.
-func (t *refTx) carryOut(ctx context.Context) error {
+func (t *refTx) applyUpdates(ctx context.Context) error {
 	log := t.w.logger(ctx, t.files)
 	for _, s := range t.steps {
 		if !s.moves() {
@@ -337,7 +337,7 @@ func (t *refTx) release() error {
 	}
 	for _, s := range t.steps {
 		if !t.moved || s.New == "" {
-			t.files.RemoveEmptyUpwards(parent(s.Ref), func(dir string) bool { return strings.Count(dir, "/") < 2 })
+			t.files.RemoveEmptyUpwards(parentDir(s.Ref), func(dir string) bool { return strings.Count(dir, "/") < 2 })
 		}
 	}
 	t.held = nil

@@ -46,14 +46,14 @@ func (w *refWriter) transact(ctx context.Context, meanwhile func() error, update
 	if err := w.begin(t.locks()); err != nil {
 		return err
 	}
-	defer w.mark.idle()
+	defer w.mark.writeIdle()
 	err := t.prepare(ctx)
 	if err == nil && meanwhile != nil {
 		err = meanwhile()
 	}
 	if err == nil {
 		// What was begun is not torn apart when the caller has had enough.
-		err = t.carryOut(context.WithoutCancel(ctx))
+		err = t.applyUpdates(context.WithoutCancel(ctx))
 	}
 	if rerr := t.release(); err == nil {
 		err = rerr
@@ -77,7 +77,7 @@ func (w *refWriter) begin(locks []string) error {
 		}
 		w.mark = m
 	}
-	return w.mark.busy(locks)
+	return w.mark.writeBusy(locks)
 }
 
 func (w *refWriter) close() {

@@ -241,7 +241,7 @@ func TestPruneLooksAgain(t *testing.T) {
 	gittest.WriteFile(t, filepath.Join(repo.CommonDir, "refs/croft/held.lock"), "")
 	tx := &refTx{w: &repo.writer, files: fsx.OpenTree(repo.CommonDir)}
 	for ref, stays := range map[string]bool{"refs/croft/same": false, "refs/croft/moved": true, "refs/croft/held": true} {
-		if err := tx.prune(ref, one); err != nil || exists(filepath.Join(repo.CommonDir, ref)) != stays {
+		if err := tx.pruneLoose(ref, one); err != nil || exists(filepath.Join(repo.CommonDir, ref)) != stays {
 			t.Errorf("%s is there: %v, %v", ref, !stays, err)
 		}
 	}

@@ -35,9 +35,9 @@ func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns [
 	}
 	text += roleMark + "\n" + strings.Join(patterns, "\n") + "\n"
 	var config bytes.Buffer
-	writeEntry(&config, configEntry{key: "core.excludesfile", value: filepath.ToSlash(r.common("croft/exclude"))})
+	writeEntry(&config, configEntry{key: "core.excludesfile", value: filepath.ToSlash(r.commonPath("croft/exclude"))})
 	for name, text := range map[string]string{"croft/exclude": text, roleInclude: config.String()} {
-		if err := (commonFile{name: name, limit: maxConfig}).change(r, func(string) string { return text }); err != nil {
+		if err := (commonFile{name: name, limit: maxConfig}).replaceText(r, func(string) string { return text }); err != nil {
 			return err
 		}
 	}
@@ -55,11 +55,11 @@ func LiteralPattern(path string) string {
 // includeRoles adds the conditional include to the repository's configuration,
 // once.
 func (r *Repository) includeRoles(admins string) error {
-	places := []string{r.common("worktrees")}
+	places := []string{r.commonPath("worktrees")}
 	if fsx.IsThere(r.isolatedDir()) {
 		places = append(places, r.isolatedDir())
 	}
-	h, err := r.hosted()
+	h, err := r.ensureHostDir()
 	if err != nil {
 		return err
 	}

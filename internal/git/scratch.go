@@ -199,7 +199,7 @@ var scratchKeys = []string{
 }
 
 func (s *Scratch) ownConfig() (string, error) {
-	h, err := s.repo.hosted()
+	h, err := s.repo.ensureHostDir()
 	if err != nil {
 		return "", err
 	}

@@ -50,7 +50,7 @@ func (s *sealed) fill(ctx context.Context, old, now string) error {
 		if o.Data == nil && o.Size > 0 {
 			return s.copy(ctx, o)
 		}
-		_, err := s.own().Write(o.Type, o.Data)
+		_, err := s.ownObjects().Write(o.Type, o.Data)
 		return err
 	}
 	var err error
@@ -82,8 +82,8 @@ func (s *sealed) copy(ctx context.Context, o object.Object) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.OID, err)
 	}
-	if err := os.MkdirAll(filepath.Dir(s.own().File(name)), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(s.ownObjects().File(name)), 0o700); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), s.own().File(name))
+	return os.Rename(f.Name(), s.ownObjects().File(name))
 }

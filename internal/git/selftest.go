@@ -64,12 +64,12 @@ func (g *Git) selfTest(dir string) error {
 		}
 	}
 	r := g.At(PlaceAt(common, filepath.Dir(common)), filepath.Join(dir, "state"))
-	if _, err := r.hosted(); err != nil {
+	if _, err := r.ensureHostDir(); err != nil {
 		return err
 	}
 	run := func(stdin string, args ...string) (string, error) {
 		env := append(g.baseEnv(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_COMMON_DIR="+r.hostDir(),
-			"GIT_OBJECT_DIRECTORY="+r.common("objects"), "GIT_WORK_TREE="+dir,
+			"GIT_OBJECT_DIRECTORY="+r.commonPath("objects"), "GIT_WORK_TREE="+dir,
 			"GIT_AUTHOR_NAME=c", "GIT_AUTHOR_EMAIL=c", "GIT_COMMITTER_NAME=c", "GIT_COMMITTER_EMAIL=c")
 		res, err := proc.Run(context.Background(), proc.Command{
 			Path: g.opts.Path, Args: append([]string{"--git-dir=" + admin}, args...), Env: env, Dir: dir, Stdin: strings.NewReader(stdin),
@@ -91,10 +91,10 @@ func (g *Git) selfTest(dir string) error {
 		what string
 		is   func() (bool, error)
 	}{
-		{"objects", func() (bool, error) { return fsx.IsThere(r.common("objects/" + oid[:2] + "/" + oid[2:])), nil }},
+		{"objects", func() (bool, error) { return fsx.IsThere(r.commonPath("objects/" + oid[:2] + "/" + oid[2:])), nil }},
 		{"refs and hooks", func() (bool, error) {
 			_, err := run("", "update-ref", "HEAD", oid)
-			b, rerr := os.ReadFile(r.common("refs/heads/w"))
+			b, rerr := os.ReadFile(r.commonPath("refs/heads/w"))
 			return rerr == nil && strings.TrimSpace(string(b)) == oid && !fsx.IsThere(canary), err
 		}},
 		{"the index", func() (bool, error) {

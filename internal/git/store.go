@@ -191,7 +191,7 @@ func (r *Repository) fillStore(ctx context.Context, store string, packs []packFi
 		return cmp.Compare(filepath.Ext(b.name), filepath.Ext(a.name))
 	})
 	for _, p := range inOrder {
-		if err := errors.Join(ctx.Err(), f.take(p.path(), filepath.Join(store, "pack", p.name))); err != nil {
+		if err := errors.Join(ctx.Err(), f.takeFile(p.path(), filepath.Join(store, "pack", p.name))); err != nil {
 			return err
 		}
 	}
@@ -214,8 +214,8 @@ func (r *Repository) fillStore(ctx context.Context, store string, packs []packFi
 
 func (f *filling) tmpDir() string { return filepath.Join(f.store, "tmp") }
 
-// take gives the store a file, unless it has it.
-func (f *filling) take(from, to string) error {
+// takeFile gives the store a file, unless it has it.
+func (f *filling) takeFile(from, to string) error {
 	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -269,7 +269,7 @@ func (f *filling) takeLoose(objects, name string) error {
 			}
 			f.dirs[to] = true
 		}
-		if err := f.take(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+		if err := f.takeFile(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
 			return err
 		}
 	}

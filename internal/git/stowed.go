@@ -54,7 +54,7 @@ func (r *Repository) Peek(ctx context.Context, s Stowed) (*Peek, error) {
 	if err := r.copyAdmin(s.Admin, admin); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	err := p.settle(ctx, s.Head)
+	err := p.settleHead(ctx, s.Head)
 	if err == nil {
 		err = failpoint.Hit("git.peek")
 	}
@@ -136,9 +136,9 @@ func (r *Repository) copyAdmin(from, to string) error {
 	return dst.WriteFile("commondir", []byte(filepath.ToSlash(r.CommonDir)+"\n"), 0o644)
 }
 
-// settle puts HEAD on the commit, and makes an index where there is none: that
+// settleHead puts HEAD on the commit, and makes an index where there is none: that
 // of a checkout which had lost its registration.
-func (p *Peek) settle(ctx context.Context, head string) error {
+func (p *Peek) settleHead(ctx context.Context, head string) error {
 	var err error
 	if !fsx.IsThere(filepath.Join(p.Admin, "HEAD")) {
 		if err := os.WriteFile(filepath.Join(p.Admin, "HEAD"), []byte(head+"\n"), 0o644); err != nil {

@@ -36,7 +36,7 @@ func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untrac
 		}
 		entries = append(entries, e)
 	}
-	special, err := r.special(ctx, at)
+	special, err := r.hasSpecialEntries(ctx, at)
 	if err != nil {
 		return nil, err
 	}

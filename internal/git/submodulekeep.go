@@ -47,7 +47,7 @@ func (w *Worktree) KeepSubmodules(ctx context.Context, commit string) error {
 	if commit == "" || !object.IsOID(commit) {
 		return nil
 	}
-	special, err := w.Repo.special(ctx, w.at())
+	special, err := w.Repo.hasSpecialEntries(ctx, w.readAdminFile())
 	if err != nil || len(special.Links) == 0 {
 		return err
 	}
@@ -232,7 +232,7 @@ func (r *Repository) bring(ctx context.Context, from *Repository, commit string)
 		}
 	}
 	objects := filepath.Join(from.CommonDir, "objects")
-	_, err = r.carry(ctx, carrying{
+	_, err = r.transferPack(ctx, carrying{
 		wanted: []string{commit}, known: known, from: []string{"GIT_OBJECT_DIRECTORY=" + objects},
 		into: call{args: []string{"index-pack", "--stdin", "--fix-thin"}, config: notTrusted},
 	})

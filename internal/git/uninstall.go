@@ -35,18 +35,18 @@ func (r *Repository) OwnFiles(needed Needed) []string {
 	}
 	var list []string
 	for _, name := range ownFiles() {
-		if path := r.common("croft/" + name); fsx.IsThere(path) {
+		if path := r.commonPath("croft/" + name); fsx.IsThere(path) {
 			list = append(list, path)
 		}
 	}
 	if r.isOnlyOwn() {
-		list = append(list, r.common("croft"))
+		list = append(list, r.commonPath("croft"))
 	}
 	if r.hasRoleIncludes() {
-		list = append(list, r.common("config"))
+		list = append(list, r.commonPath("config"))
 	}
-	if text, err := fsx.ReadFile(r.common(excludeFile), maxConfig); err == nil && r.withoutExcluded(string(text), needed.Excludes) != string(text) {
-		list = append(list, r.common(excludeFile))
+	if text, err := fsx.ReadFile(r.commonPath(excludeFile), maxConfig); err == nil && r.withoutExcluded(string(text), needed.Excludes) != string(text) {
+		list = append(list, r.commonPath(excludeFile))
 	}
 	return list
 }
@@ -62,9 +62,9 @@ func (r *Repository) DropOwnFiles(needed Needed) error {
 			return err
 		}
 	}
-	if len(r.excluded()) > 0 && fsx.IsThere(r.common(excludeFile)) {
+	if len(r.excluded()) > 0 && fsx.IsThere(r.commonPath(excludeFile)) {
 		without := func(old string) string { return r.withoutExcluded(old, needed.Excludes) }
-		if err := (commonFile{name: excludeFile, limit: maxConfig}).change(r, without); err != nil {
+		if err := (commonFile{name: excludeFile, limit: maxConfig}).replaceText(r, without); err != nil {
 			return err
 		}
 	}
@@ -95,7 +95,7 @@ func (r *Repository) DropOwnFiles(needed Needed) error {
 // isOnlyOwn reports whether the directory croft is there with nothing in it that
 // stays.
 func (r *Repository) isOnlyOwn() bool {
-	d, err := fsx.OpenDir(r.common("croft"))
+	d, err := fsx.OpenDir(r.commonPath("croft"))
 	if err != nil {
 		return false
 	}
@@ -107,7 +107,7 @@ func (r *Repository) isOnlyOwn() bool {
 // hasRoleIncludes reports whether the repository's config file has an includeIf section
 // that Croft added for roles.
 func (r *Repository) hasRoleIncludes() bool {
-	b, err := fsx.ReadFile(r.common("config"), maxConfig)
+	b, err := fsx.ReadFile(r.commonPath("config"), maxConfig)
 	return err == nil && withoutRoleIncludes(string(b)) != string(b)
 }
 

@@ -85,7 +85,7 @@ type settingsCache struct {
 // that depend on where it lies and on its branch. They are the same as before
 // as long as no file that decides them is another.
 func (r *Repository) settingsOf(ctx context.Context, gitDir string) (*settings, error) {
-	h, err := r.hosted()
+	h, err := r.ensureHostDir()
 	if err != nil {
 		return nil, err
 	}
@@ -302,14 +302,14 @@ var userEnv = []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOS
 // directory, conditional includes among it, and with it that of the host
 // directory. Reading runs nothing.
 func (r *Repository) configEntries(ctx context.Context, gitDir string) ([]configEntry, error) {
-	env := append(r.git.baseEnv(), "GIT_COMMON_DIR="+r.hostDir(), "GIT_OBJECT_DIRECTORY="+r.common("objects"))
+	env := append(r.git.baseEnv(), "GIT_COMMON_DIR="+r.hostDir(), "GIT_OBJECT_DIRECTORY="+r.commonPath("objects"))
 	for _, name := range userEnv {
 		if v, ok := r.git.environ(name); ok {
 			env = append(env, name+"="+v)
 		}
 	}
 	args := []string{"--git-dir=" + gitDir, "config", "--list", "-z", "--show-scope", "--show-origin", "--includes"}
-	ctx, end := r.git.watch(ctx, door{repo: r, gitDir: gitDir}, call{args: args})
+	ctx, end := r.git.watchDeadline(ctx, door{repo: r, gitDir: gitDir}, call{args: args})
 	defer end()
 	res, err := proc.Run(ctx, proc.Command{Path: r.git.opts.Path, Args: args, Env: env, Dir: r.hostDir()})
 	if err != nil {

@@ -287,12 +287,12 @@ func (r *Repository) List(ctx context.Context) ([]WorktreeEntry, error) {
 	if err := r.describe(ctx, &list[0], r.CommonDir); err != nil {
 		return nil, err
 	}
-	admins, err := os.ReadDir(r.common("worktrees"))
+	admins, err := os.ReadDir(r.commonPath("worktrees"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", fsx.ErrNotPlain, err)
 	}
 	for _, a := range admins {
-		dir := filepath.Join(r.common("worktrees"), a.Name())
+		dir := filepath.Join(r.commonPath("worktrees"), a.Name())
 		b, err := fsx.ReadSmall(filepath.Join(dir, "gitdir"))
 		if err != nil {
 			continue // git does not list it either

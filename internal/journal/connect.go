@@ -60,9 +60,9 @@ func connectOnce(ctx context.Context, path string, lock locking) (*sql.DB, error
 	}
 	db.SetMaxOpenConns(4)
 	db.SetMaxIdleConns(4) // one that is opened reads the schema anew
-	err = patiently(ctx, func() error { return migrate(ctx, db, path, lock) })
+	err = retryBusy(ctx, func() error { return migrate(ctx, db, path, lock) })
 	if err == nil {
-		err = patiently(ctx, func() error { return probe(ctx, db) })
+		err = retryBusy(ctx, func() error { return probe(ctx, db) })
 	}
 	if err != nil {
 		_ = db.Close()
@@ -143,7 +143,9 @@ var ErrOld = errors.New("the state database is of an earlier version of Croft")
 // of it was changed.
 var ErrNewer = errors.New("the state is of a later version of Croft")
 
-func newer(has int) error { return fmt.Errorf("%w (%d, this one knows %d)", ErrNewer, has, version) }
+func isNewerError(has int) error {
+	return fmt.Errorf("%w (%d, this one knows %d)", ErrNewer, has, version)
+}
 
 func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 	var have int
@@ -152,7 +154,7 @@ func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 	}
 	switch {
 	case have > version:
-		return newer(have)
+		return isNewerError(have)
 	case have == version:
 		return nil
 	case have > 0:
@@ -196,7 +198,7 @@ func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 // other. The file remembers it. SQLite does not wait for those who are reading
 // just then, but says that it is busy, so this waits.
 func useWAL(ctx context.Context, db *sql.DB) error {
-	return patiently(ctx, func() error {
+	return retryBusy(ctx, func() error {
 		_, err := db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
 		return err
 	})

@@ -28,10 +28,10 @@ func (j *Journal) Files() []string {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		list = append(list, j.path+suffix)
 	}
-	list = append(list, besides(filepath.Dir(j.path), filepath.Base(j.path)+damagedSuffix)...)
+	list = append(list, entriesBeginning(filepath.Dir(j.path), filepath.Base(j.path)+damagedSuffix)...)
 	if j.copy != nil {
 		dir := filepath.Dir(j.copy.path)
-		list = append(append(list, j.copy.path), besides(dir, filepath.Base(j.copy.path)+damagedSuffix)...)
+		list = append(append(list, j.copy.path), entriesBeginning(dir, filepath.Base(j.copy.path)+damagedSuffix)...)
 	}
 	list = append(list, lockFile(j.path))
 	return slices.DeleteFunc(list, func(path string) bool {
@@ -40,8 +40,8 @@ func (j *Journal) Files() []string {
 	})
 }
 
-// besides are the entries of a directory that begin with a name.
-func besides(dir, prefix string) []string {
+// entriesBeginning are the entries of a directory that begin with a name.
+func entriesBeginning(dir, prefix string) []string {
 	var list []string
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {

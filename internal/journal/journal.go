@@ -114,7 +114,7 @@ func OpenWith(ctx context.Context, dir string, opts Options) (*Journal, error) {
 	case err == nil:
 		err = j.settleCopy(ctx, j.db, j.file, lockToMake)
 		if errors.Is(err, errMoved) {
-			err = j.follow(ctx, j.file)
+			err = j.openMoved(ctx, j.file)
 		}
 	}
 	if err != nil {
@@ -165,9 +165,9 @@ func explain(ctx context.Context, err error) error {
 	return err
 }
 
-// patiently repeats what SQLite refuses at once because others are making,
+// retryBusy repeats what SQLite refuses at once because others are making,
 // converting or closing the database just then.
-func patiently(ctx context.Context, f func() error) error {
+func retryBusy(ctx context.Context, f func() error) error {
 	deadline := time.Now().Add(busyTimeout)
 	for {
 		err := f()
@@ -184,7 +184,7 @@ func patiently(ctx context.Context, f func() error) error {
 
 // beginTx begins a transaction that writes, when it is its turn.
 func beginTx(ctx context.Context, db *sql.DB) (tx *sql.Tx, err error) {
-	err = patiently(ctx, func() error {
+	err = retryBusy(ctx, func() error {
 		tx, err = db.BeginTx(ctx, nil)
 		return err
 	})
@@ -278,7 +278,7 @@ func (j *Journal) Update(ctx context.Context, f func(*Tx) error) error {
 		behind, err := j.update(ctx, db, file, f)
 		j.watchers.wake()
 		if err == nil && j.copy != nil {
-			j.mend(ctx, db, file, behind)
+			j.mendCopy(ctx, db, file, behind)
 		}
 		return err
 	})
@@ -327,15 +327,15 @@ func (j *Journal) update(ctx context.Context, db *sql.DB, file os.FileInfo, f fu
 	behind = <-synced != nil || behind
 	switch {
 	case err != nil && line != nil:
-		j.retract(db, line)
+		j.retractFromCopy(db, line)
 	case err == nil && line == nil && j.isGone(file):
 		err = errMoved // it was written where nobody will read it
 	}
 	return behind, err
 }
 
-// retract takes a transaction off the second copy that could not be committed.
-func (j *Journal) retract(db *sql.DB, line *appended) {
+// retractFromCopy takes a transaction off the second copy that could not be committed.
+func (j *Journal) retractFromCopy(db *sql.DB, line *appended) {
 	ctx, cancel := context.WithTimeout(context.Background(), busyTimeout)
 	defer cancel()
 	_ = inWriteTx(ctx, db, func(tx *sql.Tx) error {
@@ -358,15 +358,15 @@ func (j *Journal) appendCopy(t *Tx) (*appended, error) {
 	return j.copy.append(number, file, t.changes)
 }
 
-// mend writes the second copy anew if it could not follow, or has grown too
+// mendCopy writes the second copy anew if it could not follow, or has grown too
 // large. That it cannot be written is no failure of the act: the state is in the
 // database, and the next transaction tries again.
-func (j *Journal) mend(ctx context.Context, db *sql.DB, file os.FileInfo, behind bool) {
+func (j *Journal) mendCopy(ctx context.Context, db *sql.DB, file os.FileInfo, behind bool) {
 	var err error
 	if behind {
 		err = j.rewriteCopy(ctx, db, file)
 	} else {
-		err = j.compact(ctx, db, file)
+		err = j.compactCopy(ctx, db, file)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, errMoved) && !errors.Is(err, context.DeadlineExceeded) {
 		j.notice(copyUnwritten(err))
@@ -412,7 +412,7 @@ type querier interface {
 // read reads all rows of a query outside any transaction.
 func read[T any](ctx context.Context, j *Journal, scan func(*sql.Rows) (T, error), query string, args ...any) (list []T, err error) {
 	err = j.with(ctx, func(db *sql.DB, _ os.FileInfo) (err error) {
-		return patiently(ctx, func() error {
+		return retryBusy(ctx, func() error {
 			list, err = collect(ctx, db, scan, query, args...)
 			return err
 		})

@@ -22,12 +22,12 @@ func (t *Tx) PutLaneTip(repo croft.ID, target, tip string) error {
 // LaneTip is the commit that a lane left its target at, or ErrNotFound if it
 // never moved it.
 func (j *Journal) LaneTip(ctx context.Context, repo croft.ID, target string) (string, error) {
-	return one(read(ctx, j, scanText, laneTip, repo, target))
+	return onlyOne(read(ctx, j, scanText, laneTip, repo, target))
 }
 
 // LaneTip is the same in a transaction.
 func (t *Tx) LaneTip(repo croft.ID, target string) (string, error) {
-	return one(collect(t.ctx, t, scanText, laneTip, repo, target))
+	return onlyOne(collect(t.ctx, t, scanText, laneTip, repo, target))
 }
 
 // LaneTips lists what the lanes of a repository left their targets at, in the

@@ -29,7 +29,7 @@ func (t *Tx) PutLease(l croft.Lease) error {
 
 // Lease finds a lease.
 func (t *Tx) Lease(id croft.ID) (croft.Lease, error) {
-	return one(collect(t.ctx, t, scanLease, `SELECT id, workspace, owner, expires_at FROM leases WHERE id = ?`, id))
+	return onlyOne(collect(t.ctx, t, scanLease, `SELECT id, workspace, owner, expires_at FROM leases WHERE id = ?`, id))
 }
 
 // DropLease forgets a lease.

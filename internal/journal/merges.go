@@ -62,12 +62,12 @@ const oneMerge = `SELECT merge FROM merges WHERE id = ?`
 
 // Merge finds a merge.
 func (j *Journal) Merge(ctx context.Context, id croft.ID) (Merge, error) {
-	return one(read(ctx, j, scanMerge, oneMerge, id))
+	return onlyOne(read(ctx, j, scanMerge, oneMerge, id))
 }
 
 // Merge finds a merge, as this transaction sees it.
 func (t *Tx) Merge(id croft.ID) (Merge, error) {
-	return one(collect(t.ctx, t, scanMerge, oneMerge, id))
+	return onlyOne(collect(t.ctx, t, scanMerge, oneMerge, id))
 }
 
 const waiting = `SELECT merge FROM merges WHERE repo = ? AND (? = '' OR target = ?) AND state <> 'done'
@@ -131,7 +131,7 @@ func (j *Journal) MergesNamed(ctx context.Context, repo croft.ID, name string) (
 
 // MergeByCommit finds the merge that made a commit.
 func (j *Journal) MergeByCommit(ctx context.Context, repo croft.ID, commit string) (Merge, error) {
-	return one(read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE commit_id = ? AND repo = ? ORDER BY seq`, commit, repo))
+	return onlyOne(read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE commit_id = ? AND repo = ? ORDER BY seq`, commit, repo))
 }
 
 // MergedAfter counts the merges that were published on a target after one was,

@@ -132,20 +132,20 @@ func (j *Journal) RunningAt(ctx context.Context, repo croft.ID) ([]Operation, er
 // RunningOn finds a running operation of a kind that concerns a workspace, as
 // this transaction sees it.
 func (t *Tx) RunningOn(kind string, workspace croft.ID) (Operation, error) {
-	return one(collect(t.ctx, t, scanOperation, `SELECT `+operationColumns+`
+	return onlyOne(collect(t.ctx, t, scanOperation, `SELECT `+operationColumns+`
 		FROM operations o WHERE state = 'running' AND kind = ?
 		AND EXISTS (SELECT 1 FROM json_each(o.workspaces) WHERE value = ?)`, kind, workspace))
 }
 
 // Operation finds an operation.
 func (j *Journal) Operation(ctx context.Context, id croft.ID) (Operation, error) {
-	return one(read(ctx, j, scanOperation, `SELECT `+operationColumns+`
+	return onlyOne(read(ctx, j, scanOperation, `SELECT `+operationColumns+`
 		FROM operations WHERE id = ?`, id))
 }
 
 // Operation finds an operation, as this transaction sees it.
 func (t *Tx) Operation(id croft.ID) (Operation, error) {
-	return one(collect(t.ctx, t, scanOperation, `SELECT `+operationColumns+`
+	return onlyOne(collect(t.ctx, t, scanOperation, `SELECT `+operationColumns+`
 		FROM operations WHERE id = ?`, id))
 }
 
@@ -191,12 +191,12 @@ const findKey = `SELECT repo, verb, key, request, operation FROM keys WHERE repo
 
 // FindKey finds a key.
 func (j *Journal) FindKey(ctx context.Context, repo croft.ID, verb, key string) (Key, error) {
-	return one(read(ctx, j, scanKey, findKey, repo, verb, key))
+	return onlyOne(read(ctx, j, scanKey, findKey, repo, verb, key))
 }
 
 // FindKey finds a key, as this transaction sees it.
 func (t *Tx) FindKey(repo croft.ID, verb, key string) (Key, error) {
-	return one(collect(t.ctx, t, scanKey, findKey, repo, verb, key))
+	return onlyOne(collect(t.ctx, t, scanKey, findKey, repo, verb, key))
 }
 
 func scanKey(rows *sql.Rows) (Key, error) {

@@ -28,15 +28,15 @@ func (t *Tx) DropPin(repo croft.ID, ref string) error {
 
 // Pin finds the object that a ref of Croft's keeps.
 func (j *Journal) Pin(ctx context.Context, repo croft.ID, ref string) (string, error) {
-	return one(read(ctx, j, scanText, `SELECT oid FROM pins WHERE repo = ? AND ref = ?`, repo, ref))
+	return onlyOne(read(ctx, j, scanText, `SELECT oid FROM pins WHERE repo = ? AND ref = ?`, repo, ref))
 }
 
 // Pins lists the pins whose refs begin with a prefix, in the order of their
 // names.
 func (j *Journal) Pins(ctx context.Context, repo croft.ID, prefix string) ([]Pin, error) {
 	return read(ctx, j, func(rows *sql.Rows) (p Pin, err error) { return p, rows.Scan(&p.Ref, &p.OID) },
-		`SELECT ref, oid FROM pins WHERE repo = ? AND ref >= ? AND ref < ? ORDER BY ref`, repo, prefix, after(prefix))
+		`SELECT ref, oid FROM pins WHERE repo = ? AND ref >= ? AND ref < ? ORDER BY ref`, repo, prefix, prefixEnd(prefix))
 }
 
-// after is the first text that does not begin with a prefix and is larger.
-func after(prefix string) string { return strings.TrimSuffix(prefix, "/") + "0" }
+// prefixEnd is the first text that does not begin with a prefix and is larger.
+func prefixEnd(prefix string) string { return strings.TrimSuffix(prefix, "/") + "0" }

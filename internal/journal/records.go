@@ -41,7 +41,7 @@ func (t *Tx) PutRepo(r Repo, now time.Time) error {
 
 // Repo finds a repository by its ID.
 func (j *Journal) Repo(ctx context.Context, id croft.ID) (Repo, error) {
-	return one(read(ctx, j, scanRepo, `SELECT `+repoColumns+` FROM repos WHERE id = ?`, id))
+	return onlyOne(read(ctx, j, scanRepo, `SELECT `+repoColumns+` FROM repos WHERE id = ?`, id))
 }
 
 // Record is a workspace as Croft remembers it.
@@ -107,8 +107,8 @@ type Trash struct {
 	Stays    string    `json:"stays,omitempty"`    // why it could not go when its time had come
 }
 
-// persistent drops what is looked up anew each time.
-func (r Record) persistent() Record {
+// withoutLookups drops what is looked up anew each time.
+func (r Record) withoutLookups() Record {
 	w := &r.Workspace
 	w.Head, w.IsLocked, w.LockReason, w.Lease, w.Env, w.Scratch = "", false, "", nil, nil, ""
 	w.RemovedAt, w.KeptUntil = time.Time{}, time.Time{}
@@ -121,7 +121,7 @@ func (r Record) Placed(path string) bool {
 }
 
 // Encode returns the record as it is written down.
-func (r Record) Encode() ([]byte, error) { return json.Marshal(r.persistent()) }
+func (r Record) Encode() ([]byte, error) { return json.Marshal(r.withoutLookups()) }
 
 // Decode reads a record that was written down.
 func Decode(b []byte) (Record, error) {
@@ -234,7 +234,7 @@ func decodeAll(texts [][]byte) ([]Record, error) {
 
 // Record finds a record by its ID.
 func (j *Journal) Record(ctx context.Context, id croft.ID) (Record, error) {
-	return one(read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE id = ?`, id))
+	return onlyOne(read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE id = ?`, id))
 }
 
 // RecordsOf finds those of the records that there are.
@@ -248,22 +248,22 @@ func (j *Journal) RecordsOf(ctx context.Context, ids []croft.ID) ([]Record, erro
 
 // Record finds a record by its ID, as this transaction sees it.
 func (t *Tx) Record(id croft.ID) (Record, error) {
-	return one(collect(t.ctx, t, scanRecord, `SELECT record FROM workspaces WHERE id = ?`, id))
+	return onlyOne(collect(t.ctx, t, scanRecord, `SELECT record FROM workspaces WHERE id = ?`, id))
 }
 
 // LiveByName finds a live workspace by its name.
 func (j *Journal) LiveByName(ctx context.Context, repo croft.ID, name string) (Record, error) {
-	return one(read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
+	return onlyOne(read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
 }
 
 // LiveByName finds a live workspace by its name, as this transaction sees it.
 func (t *Tx) LiveByName(repo croft.ID, name string) (Record, error) {
-	return one(collect(t.ctx, t, scanRecord, `SELECT record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
+	return onlyOne(collect(t.ctx, t, scanRecord, `SELECT record FROM workspaces WHERE repo = ? AND name = ? AND `+live, repo, name))
 }
 
 // LiveByBranch finds the live workspace of a repository that has a branch.
 func (t *Tx) LiveByBranch(repo croft.ID, branch string) (Record, error) {
-	return one(collect(t.ctx, t, scanRecord,
+	return onlyOne(collect(t.ctx, t, scanRecord,
 		`SELECT record FROM workspaces WHERE repo = ? AND branch = ? AND branch <> '' AND `+live, repo, branch))
 }
 
@@ -294,7 +294,7 @@ func (j *Journal) CountLive(ctx context.Context, repo croft.ID) (int, error) {
 // count reads one number outside any transaction.
 func (j *Journal) count(ctx context.Context, query string, args ...any) (n int, err error) {
 	err = j.with(ctx, func(db *sql.DB, _ os.FileInfo) error {
-		return patiently(ctx, func() error { return db.QueryRowContext(ctx, query, args...).Scan(&n) })
+		return retryBusy(ctx, func() error { return db.QueryRowContext(ctx, query, args...).Scan(&n) })
 	})
 	return n, err
 }
@@ -304,7 +304,7 @@ func (t *Tx) count(query string, args ...any) (n int, err error) {
 	return n, err
 }
 
-func one[T any](list []T, err error) (T, error) {
+func onlyOne[T any](list []T, err error) (T, error) {
 	var zero T
 	switch {
 	case err != nil:
@@ -347,7 +347,7 @@ func (t *Tx) ForgetRepo(id croft.ID) error {
 // RepoOf finds a repository by the identity of its common directory, wherever
 // that lay when it was last seen.
 func (t *Tx) RepoOf(identity string) (Repo, error) {
-	return one(collect(t.ctx, t, scanRepo, `SELECT `+repoColumns+` FROM repos WHERE identity = ? AND identity <> '' ORDER BY created_at`, identity))
+	return onlyOne(collect(t.ctx, t, scanRepo, `SELECT `+repoColumns+` FROM repos WHERE identity = ? AND identity <> '' ORDER BY created_at`, identity))
 }
 
 // WorkspaceAt finds the live workspace that a directory is the top of, or lies
@@ -364,19 +364,19 @@ func (j *Journal) WorkspaceAt(ctx context.Context, dir string) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	return one(read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE path IN (SELECT value FROM json_each(?))
+	return onlyOne(read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE path IN (SELECT value FROM json_each(?))
 		AND mode <> 'legacy' AND `+live+` ORDER BY length(path) DESC LIMIT 1`, string(list)))
 }
 
 // RepoAt finds a repository by its common directory and what that is.
 func (j *Journal) RepoAt(ctx context.Context, commonDir, identity string) (Repo, error) {
-	return one(read(ctx, j, scanRepo, repoAt, commonDir, identity))
+	return onlyOne(read(ctx, j, scanRepo, repoAt, commonDir, identity))
 }
 
 // RepoAt finds a repository by its common directory, as this transaction sees
 // it.
 func (t *Tx) RepoAt(commonDir, identity string) (Repo, error) {
-	return one(collect(t.ctx, t, scanRepo, repoAt, commonDir, identity))
+	return onlyOne(collect(t.ctx, t, scanRepo, repoAt, commonDir, identity))
 }
 
 func scanRepo(rows *sql.Rows) (Repo, error) {

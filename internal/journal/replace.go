@@ -39,7 +39,7 @@ func (j *Journal) with(ctx context.Context, f func(*sql.DB, os.FileInfo) error) 
 		case errors.Is(err, ErrCorrupt):
 			err = j.replace(ctx, file)
 		case errors.Is(err, errMoved):
-			err = j.follow(ctx, file)
+			err = j.openMoved(ctx, file)
 		default:
 			return err
 		}
@@ -78,8 +78,8 @@ func (j *Journal) replace(ctx context.Context, damaged os.FileInfo) error {
 	return j.reopen(ctx)
 }
 
-// follow opens the database that is at the path now.
-func (j *Journal) follow(ctx context.Context, gone os.FileInfo) error {
+// openMoved opens the database that is at the path now.
+func (j *Journal) openMoved(ctx context.Context, gone os.FileInfo) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.file != gone {

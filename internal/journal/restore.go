@@ -23,7 +23,7 @@ type identity struct {
 }
 
 func identify(ctx context.Context, q querier) (identity, error) {
-	return one(collect(ctx, q, func(rows *sql.Rows) (id identity, err error) {
+	return onlyOne(collect(ctx, q, func(rows *sql.Rows) (id identity, err error) {
 		id.Version = version
 		return id, rows.Scan(&id.Epoch, &id.File, &id.txn)
 	}, `SELECT epoch, file, txn FROM identity`))
@@ -53,7 +53,7 @@ func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, l
 	// Again, while nobody writes or makes another database.
 	said := ""
 	var unwritten error
-	err = j.alone(ctx, db, file, lock, func(q *Tx) error {
+	err = j.withoutWriters(ctx, db, file, lock, func(q *Tx) error {
 		if id, err = identify(ctx, q); err != nil {
 			return err
 		}
@@ -62,15 +62,15 @@ func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, l
 		case err == nil && has.copyHeader == id.copyHeader && has.last == id.txn:
 			return nil
 		case err == nil && has.Version > version:
-			return newer(has.Version)
+			return isNewerError(has.Version)
 		case err == nil && has.Version == version && (id.isFresh() || has.Epoch == id.Epoch && has.last > id.txn):
-			if said, err = j.restore(ctx, q, id, has); err != nil {
+			if said, err = j.restoreFromCopy(ctx, q, id, has); err != nil {
 				return err
 			}
 		case err != nil || has.Epoch != id.Epoch:
 			j.copy.setAside(j.opts.Now().UnixNano()) // another state's, or damaged: nobody else may need it
 		}
-		unwritten = j.dump(ctx, q)
+		unwritten = j.dumpCopy(ctx, q)
 		return nil
 	})
 	if unwritten != nil {
@@ -86,7 +86,7 @@ func (j *Journal) refuseNewer() error {
 		return nil
 	}
 	if has, err := j.copy.state(); err == nil && has.Version > version {
-		return newer(has.Version)
+		return isNewerError(has.Version)
 	}
 	return nil
 }
@@ -100,10 +100,10 @@ func (c *secondCopy) setAside(stamp int64) {
 	_ = os.Rename(c.path, fmt.Sprintf("%s%s%d", c.path, damagedSuffix, stamp))
 }
 
-// alone runs f while nobody writes, and while nobody makes another database: of
+// withoutWriters runs f while nobody writes, and while nobody makes another database: of
 // two processes of which one has a file open that was deleted, only the one that
 // has the file at the path may write the copy.
-func (j *Journal) alone(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking, f func(*Tx) error) error {
+func (j *Journal) withoutWriters(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking, f func(*Tx) error) error {
 	if lock == lockToMake {
 		l, err := acquireLock(ctx, j.path, flock.Acquire)
 		if err != nil {
@@ -134,10 +134,10 @@ func inWriteTx(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
 // dumped. That of SQLite's own counters is last: inserting rows moves them.
 var tables = []string{"repos", "workspaces", "operations", "keys", "leases", "merges", "events", "sessions", "lanes", "pins", "sqlite_sequence"}
 
-// restore makes a database what its copy says: from the ground up if it is new or
+// restoreFromCopy makes a database what its copy says: from the ground up if it is new or
 // older than the copy's dump, else by the transactions that it lacks. A copy that
 // is damaged somewhere counts up to there, and is kept.
-func (j *Journal) restore(ctx context.Context, t *Tx, id identity, has copyState) (string, error) {
+func (j *Journal) restoreFromCopy(ctx context.Context, t *Tx, id identity, has copyState) (string, error) {
 	from := id.txn
 	if id.isFresh() || has.base > id.txn {
 		from = has.base - 1
@@ -193,8 +193,8 @@ func (j *Journal) restore(ctx context.Context, t *Tx, id identity, has copyState
 	return "the state database was an older one; what it lacked was taken from its second copy", nil
 }
 
-// dump writes the copy anew, with everything that the database holds.
-func (j *Journal) dump(ctx context.Context, t *Tx) error {
+// dumpCopy writes the copy anew, with everything that the database holds.
+func (j *Journal) dumpCopy(ctx context.Context, t *Tx) error {
 	id, err := identify(ctx, t)
 	if err != nil {
 		return err
@@ -272,8 +272,8 @@ func dumpTable(ctx context.Context, t *Tx, w io.Writer, number int64, table stri
 // what the database holds.
 const largeCopy = 8 << 20
 
-// compact writes the copy anew if it has become much larger than what it holds.
-func (j *Journal) compact(ctx context.Context, db *sql.DB, file os.FileInfo) error {
+// compactCopy writes the copy anew if it has become much larger than what it holds.
+func (j *Journal) compactCopy(ctx context.Context, db *sql.DB, file os.FileInfo) error {
 	info, err := os.Stat(j.path)
 	if err != nil || j.copy.size() < max(largeCopy, 3*info.Size()) {
 		return err
@@ -292,13 +292,13 @@ func (j *Journal) rewriteCopy(ctx context.Context, db *sql.DB, file os.FileInfo)
 		return err
 	}
 	defer l.Unlock()
-	return j.alone(ctx, db, file, lockIsHeld, func(t *Tx) error { return j.dump(ctx, t) })
+	return j.withoutWriters(ctx, db, file, lockIsHeld, func(t *Tx) error { return j.dumpCopy(ctx, t) })
 }
 
 // checkCopy reads the whole copy, and writes it anew if it does not lead to what
 // the database holds.
 func (j *Journal) checkCopy(ctx context.Context, db *sql.DB, file os.FileInfo) error {
-	return j.alone(ctx, db, file, lockToMake, func(t *Tx) error {
+	return j.withoutWriters(ctx, db, file, lockToMake, func(t *Tx) error {
 		id, err := identify(ctx, t)
 		if err != nil || id.isFresh() {
 			return err
@@ -314,7 +314,7 @@ func (j *Journal) checkCopy(ctx context.Context, db *sql.DB, file os.FileInfo) e
 		if err == nil && has.copyHeader == id.copyHeader && last == id.txn {
 			return nil
 		}
-		if err := j.dump(ctx, t); err != nil {
+		if err := j.dumpCopy(ctx, t); err != nil {
 			j.notice(copyUnwritten(err))
 			return nil
 		}

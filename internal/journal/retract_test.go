@@ -40,7 +40,7 @@ func TestRetract(t *testing.T) {
 	if err != nil || bytes.Equal(before, text()) {
 		t.Fatalf("nothing was appended: %v", err)
 	}
-	j.retract(j.db, line)
+	j.retractFromCopy(j.db, line)
 	if !bytes.Equal(before, text()) {
 		t.Errorf("what was never committed is still there:\n%s", text())
 	}
@@ -52,12 +52,12 @@ func TestRetract(t *testing.T) {
 		t.Fatal(err)
 	}
 	with := text()
-	j.retract(j.db, last)
+	j.retractFromCopy(j.db, last)
 	if !bytes.Equal(with, text()) {
 		t.Error("another transaction went with it")
 	}
 	committed := &appended{j.copy, j.copy.f, id.txn, 0, int64(len(with))}
-	j.retract(j.db, committed)
+	j.retractFromCopy(j.db, committed)
 	if !bytes.Equal(with, text()) {
 		t.Error("a transaction that was committed was taken off")
 	}

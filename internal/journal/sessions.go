@@ -151,17 +151,17 @@ const sessionByID = `SELECT session FROM sessions WHERE id = ?`
 
 // Session finds a session.
 func (j *Journal) Session(ctx context.Context, id croft.ID) (Session, error) {
-	return one(read(ctx, j, scanSession, sessionByID, id))
+	return onlyOne(read(ctx, j, scanSession, sessionByID, id))
 }
 
 // Session finds a session, as this transaction sees it.
 func (t *Tx) Session(id croft.ID) (Session, error) {
-	return one(collect(t.ctx, t, scanSession, sessionByID, id))
+	return onlyOne(collect(t.ctx, t, scanSession, sessionByID, id))
 }
 
 // SessionByKey finds the session that a key was used for.
 func (t *Tx) SessionByKey(repo croft.ID, key string) (Session, error) {
-	return one(collect(t.ctx, t, scanSession, `SELECT session FROM sessions WHERE repo = ? AND key = ? AND key <> ''`, repo, key))
+	return onlyOne(collect(t.ctx, t, scanSession, `SELECT session FROM sessions WHERE repo = ? AND key = ? AND key <> ''`, repo, key))
 }
 
 // OpenSessions lists the open sessions of that name, of all repositories.

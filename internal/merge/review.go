@@ -83,13 +83,13 @@ func Within(files []croft.ReviewFile, paths []string) []croft.ReviewFile {
 	}
 	return slices.DeleteFunc(slices.Clone(files), func(f croft.ReviewFile) bool {
 		return !slices.ContainsFunc(paths, func(p string) bool {
-			return lies(f.Path, p) || f.OldPath != "" && lies(f.OldPath, p)
+			return isAtOrBelow(f.Path, p) || f.OldPath != "" && isAtOrBelow(f.OldPath, p)
 		})
 	})
 }
 
-// lies reports whether a path is another one or lies below it.
-func lies(path, at string) bool {
+// isAtOrBelow reports whether a path is another one or lies below it.
+func isAtOrBelow(path, at string) bool {
 	if at == "" {
 		return false
 	}
@@ -129,20 +129,20 @@ func Choose(files []croft.ReviewFile, paths []string, hunks map[string][]int) ([
 		}
 		hits := 0
 		for _, f := range files {
-			if lies(f.Path, p) {
+			if isAtOrBelow(f.Path, p) {
 				whole[f.Path] = true
 				hits++
 			}
 		}
 		if hits == 0 {
-			unknown = append(unknown, missing(files, p))
+			unknown = append(unknown, missingPathError(files, p))
 		}
 	}
 	some := map[string][]croft.Hunk{}
 	for p, ids := range hunks {
 		at := slices.IndexFunc(files, func(f croft.ReviewFile) bool { return f.Path == p || sameBytes(f.Path, p) })
 		if at < 0 {
-			unknown = append(unknown, missing(files, p))
+			unknown = append(unknown, missingPathError(files, p))
 			continue
 		}
 		f := files[at]
@@ -177,8 +177,8 @@ func Choose(files []croft.ReviewFile, paths []string, hunks map[string][]int) ([
 	return list, nil
 }
 
-// missing says of a path that no file has it, and where to look instead.
-func missing(files []croft.ReviewFile, path string) string {
+// missingPathError says of a path that no file has it, and where to look instead.
+func missingPathError(files []croft.ReviewFile, path string) string {
 	for _, f := range files {
 		if f.OldPath != "" && f.OldPath == path {
 			return path + " was renamed to " + f.Path
@@ -204,7 +204,7 @@ func PartTree(ctx context.Context, a *git.Attempts, base string, choices []Choic
 		}
 		edit := object.TreeEdit{Path: path, Mode: c.File.NewMode, OID: c.File.NewObject}
 		if len(c.Hunks) > 0 {
-			if edit.OID, err = splice(ctx, a, c); err != nil {
+			if edit.OID, err = spliceHunks(ctx, a, c); err != nil {
 				return "", err
 			}
 		}
@@ -219,8 +219,8 @@ func PartTree(ctx context.Context, a *git.Attempts, base string, choices []Choic
 	return tree, err
 }
 
-// splice writes the file that some of its hunks make of the old one.
-func splice(ctx context.Context, a *git.Attempts, c Choice) (string, error) {
+// spliceHunks writes the file that some of its hunks make of the old one.
+func spliceHunks(ctx context.Context, a *git.Attempts, c Choice) (string, error) {
 	var sides [2][]byte
 	for i, oid := range []string{c.File.OldObject, c.File.NewObject} {
 		o, err := a.Read(ctx, oid)

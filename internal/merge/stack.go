@@ -165,15 +165,15 @@ func (s *Stacker) Again(ctx context.Context, tip string, it Item) (Again, error)
 			again.Conflicts = append(again.Conflicts, AgainConflict{c, taken})
 		}
 		again.Tree = back.Tree
-		if again.Commit, err = s.scratch(ctx, back.Tree, again.Commit, "again"); err != nil {
+		if again.Commit, err = s.scratchCommit(ctx, back.Tree, again.Commit, "again"); err != nil {
 			return again, err
 		}
 	}
 	return again, nil
 }
 
-// scratch makes a commit that nobody gets to see, to merge with.
-func (s *Stacker) scratch(ctx context.Context, tree, parent, message string) (string, error) {
+// scratchCommit makes a commit that nobody gets to see, to merge with.
+func (s *Stacker) scratchCommit(ctx context.Context, tree, parent, message string) (string, error) {
 	return s.Attempts.Commit(ctx, object.Commit{
 		Tree: tree, Parents: []string{parent}, Signature: s.sign(s.Identity.Committer), Message: message,
 	}, git.Identity{})
@@ -216,7 +216,7 @@ func (s *Stacker) Base(ctx context.Context, tip string, it Item) (string, error)
 		if err != nil || !without.Clean() {
 			return shared, err
 		}
-		if base, err = s.scratch(ctx, without.Tree, base, "without"); err != nil {
+		if base, err = s.scratchCommit(ctx, without.Tree, base, "without"); err != nil {
 			return "", err
 		}
 	}

@@ -164,11 +164,11 @@ func (op *Op) end(ctx context.Context, state journal.OpState, reason string) err
 // Close releases the lock. The file goes first, while it is locked: a process
 // that has just opened it finds it unlocked, and the operation ended.
 func (op *Op) Close() {
-	remove(op.lock)
+	removeFile(op.lock)
 	op.closed()
 }
 
-func remove(l *flock.Lock) {
+func removeFile(l *flock.Lock) {
 	_ = os.Remove(l.File().Name())
 	_ = l.Unlock()
 }

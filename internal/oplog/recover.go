@@ -105,7 +105,7 @@ func (l *Log[P]) Recovering(ctx context.Context, op journal.Operation, settle fu
 	if lock == nil || err != nil {
 		return err
 	}
-	defer remove(lock)
+	defer removeFile(lock)
 	if now, err := l.Journal.Operation(ctx, op.ID); err != nil || now.State != journal.OpRunning {
 		return err
 	}
@@ -195,7 +195,7 @@ func (l *Log[P]) SweepLocks(ctx context.Context, keeps func(name string, size in
 			continue
 		}
 		if lock, err := flock.TryThere(l.LockPath(id)); err == nil {
-			remove(lock)
+			removeFile(lock)
 		}
 	}
 }

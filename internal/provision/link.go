@@ -27,7 +27,7 @@ func Link(project, checkout string, patterns []string) ([]string, error) {
 	defer top.Close()
 	var linked []string
 	for _, e := range entries {
-		if e.Name() == ".git" || !matches(patterns, e.Name()) {
+		if e.Name() == ".git" || !matchesPattern(patterns, e.Name()) {
 			continue
 		}
 		err := top.Symlink(filepath.Join(project, e.Name()), e.Name())
@@ -42,7 +42,7 @@ func Link(project, checkout string, patterns []string) ([]string, error) {
 	return linked, nil
 }
 
-func matches(patterns []string, name string) bool {
+func matchesPattern(patterns []string, name string) bool {
 	for _, p := range patterns {
 		if ok, err := path.Match(p, name); ok && err == nil {
 			return true

@@ -120,7 +120,7 @@ func (r Roles) Copy(ctx context.Context, c Copying) (Copied, error) {
 		return out, err
 	}
 	for _, f := range c.Role.Files {
-		if err := place(dst, f, texts[f]); err != nil {
+		if err := placeFile(dst, f, texts[f]); err != nil {
 			return out, err
 		}
 		out.Placed[f] = Digest(texts[f])
@@ -216,9 +216,9 @@ func readRole(src *os.Root, from string) ([]byte, error) {
 	return data, err
 }
 
-// place replaces what is at the destination; a link there is replaced, not
+// placeFile replaces what is at the destination; a link there is replaced, not
 // followed.
-func place(dst *fsx.Dir, to string, data []byte) error {
+func placeFile(dst *fsx.Dir, to string, data []byte) error {
 	if old, err := dst.ReadFile(to, maxRoleFile); err == nil && bytes.Equal(old, data) {
 		return nil
 	}

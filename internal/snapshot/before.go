@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 )
 
-// overwritten picks, of the untracked files in a worktree, those that another
+// overwrittenFiles picks, of the untracked files in a worktree, those that another
 // snapshot would overwrite if it were restored: at its paths, below its files
 // and repositories, and above any of them. The second list are those that it
 // would overwrite by private files.
-func (s *saver) overwritten(ctx context.Context, untracked []string) (files, secrets []string, err error) {
+func (s *saver) overwrittenFiles(ctx context.Context, untracked []string) (files, secrets []string, err error) {
 	if s.sel.Before == "" {
 		return nil, nil, nil
 	}
@@ -17,7 +17,7 @@ func (s *saver) overwritten(ctx context.Context, untracked []string) (files, sec
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := known(ctx, s.w.Repo, s.sel.Before, m, parts...)
+	p, err := restorablePaths(ctx, s.w.Repo, s.sel.Before, m, parts...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -63,7 +63,7 @@ func (s *saver) judgeFiltered(path, staged, filter string) (string, bool, error)
 	if info, err := f.Stat(); filter == "lfs" && (err != nil || info.Size() > largePointer) {
 		return "", false, err
 	}
-	raw, same, err := s.compare(f, staged)
+	raw, same, err := s.equalsObject(f, staged)
 	switch {
 	case err != nil || filter == "lfs" && !same:
 		return "", false, err
@@ -104,8 +104,8 @@ func isControl(c rune) bool {
 // memory.
 const largeText = 16 << 20
 
-// compare reports whether a file's bytes are those of an object.
-func (s *saver) compare(f *os.File, oid string) (string, bool, error) {
+// equalsObject reports whether a file's bytes are those of an object.
+func (s *saver) equalsObject(f *os.File, oid string) (string, bool, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return "", false, err

@@ -90,7 +90,7 @@ func FuzzExtract(f *testing.F) {
 			t.Fatal(err)
 		}
 		done := make(chan error, 1)
-		go func() { done <- extract(bytes.NewReader(data), dir) }()
+		go func() { done <- extractArchive(bytes.NewReader(data), dir) }()
 		select {
 		case <-done:
 		case <-time.After(10 * time.Second):

@@ -25,8 +25,8 @@ var errMended = errors.New("objects that were missing were written anew")
 // have what is staged. Save does so too.
 func Mend(ctx context.Context, w *git.Worktree) error {
 	s := &saver{w: w, root: w.Path, linked: map[string]bool{}}
-	s.before = s.marks()
-	err := s.identify()
+	s.before = s.changeMarks()
+	err := s.noteIdentity()
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func Mend(ctx context.Context, w *git.Worktree) error {
 	}
 	sizes, err := s.stagedSizes(ctx)
 	if err == nil {
-		err = s.mend(sizes)
+		err = s.rewriteLostObjects(sizes)
 	}
 	if errors.Is(err, errMended) {
 		return nil
@@ -43,10 +43,10 @@ func Mend(ctx context.Context, w *git.Worktree) error {
 	return err
 }
 
-// mend looks for staged objects without a size: somebody deleted them, or a power cut
+// rewriteLostObjects looks for staged objects without a size: somebody deleted them, or a power cut
 // left empty files. What the index notes of a file says nothing of its object, and a
 // snapshot has what is staged by the object alone.
-func (s *saver) mend(sizes []int64) error {
+func (s *saver) rewriteLostObjects(sizes []int64) error {
 	var lost []index.Entry
 	for i, e := range s.index.Entries {
 		if sizes[i] < 0 && e.Mode != "160000" {
@@ -64,7 +64,7 @@ func (s *saver) mend(sizes []int64) error {
 			continue
 		}
 		found, err := s.storeLost(b, e)
-		if err != nil && !moved(err) {
+		if err != nil && !isChangedMeanwhile(err) {
 			return err
 		}
 		written[e.OID] = written[e.OID] || found
@@ -76,7 +76,7 @@ func (s *saver) mend(sizes []int64) error {
 		if written[e.OID] {
 			continue
 		}
-		if !slices.EqualFunc(s.before, s.marks(), sameMark) || !s.is.IsAt(s.root) {
+		if !slices.EqualFunc(s.before, s.changeMarks(), sameMark) || !s.is.IsAt(s.root) {
 			return ErrChanging
 		}
 		return &object.MissingError{OID: e.OID, Path: e.Path}

@@ -40,21 +40,21 @@ func (m *rewinder) moveInto(from, to *fsx.Dir, dir string) error {
 			m.in = append(m.in, path)
 			err = failpoint.Hit("snapshot.moved")
 		} else if errors.Is(err, fs.ErrExist) {
-			err = both(from, to, name, func(from, to *fsx.Dir) error { return m.moveInto(from, to, path) })
+			err = inBothDirs(from, to, name, func(from, to *fsx.Dir) error { return m.moveInto(from, to, path) })
 			if errors.Is(err, fsx.ErrLink) {
 				err = fmt.Errorf("%q: %w", path, ErrInTheWay)
 			}
 		}
 		if err != nil {
-			return mounted(err)
+			return mountedError(err)
 		}
 	}
 	return nil
 }
 
-// both does something with two directories of one name. It fails with fsx.ErrLink if
+// inBothDirs does something with two directories of one name. It fails with fsx.ErrLink if
 // one of them is something else.
-func both(a, b *fsx.Dir, name string, act func(a, b *fsx.Dir) error) error {
+func inBothDirs(a, b *fsx.Dir, name string, act func(a, b *fsx.Dir) error) error {
 	a, err := a.OpenDir(name)
 	if err != nil {
 		return err
@@ -182,10 +182,10 @@ func (m *rewinder) moveOutBack() error {
 	return nil
 }
 
-// keep sorts out what is left beside the checkout after all was put back: what
+// keepSetAside sorts out what is left beside the checkout after all was put back: what
 // somebody has written to the new files, and old ones whose paths were taken.
-func (m *rewinder) keep() error {
-	left, err := look(filepath.Join(m.Aside, newDir))
+func (m *rewinder) keepSetAside() error {
+	left, err := listBelow(filepath.Join(m.Aside, newDir))
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (m *rewinder) keep() error {
 			return err
 		}
 	}
-	return errors.Join(m.dispose(newDir), m.dispose(m.outDir), m.nameKept())
+	return errors.Join(m.disposeOf(newDir), m.disposeOf(m.outDir), m.nameKept())
 }
 
 // handBack puts a file that somebody made in the checkout meanwhile there again, or

@@ -86,7 +86,7 @@ func (m *rewinder) moveOut(ctx context.Context) error {
 		}
 	}
 	p.close()
-	return m.prune(left)
+	return m.pruneEmptyDirs(left)
 }
 
 // unlockDirs makes the directories that snapshots speak of writable.
@@ -129,12 +129,12 @@ func (m *rewinder) moveOne(ctx context.Context, p *pair, path string, isNested b
 	if err := p.from.MoveFile(name, p.to, name); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return mounted(err)
+		return mountedError(err)
 	}
 	moved := movedOut{path: path}
 	full = filepath.Join(p.to.Path(), name)
 	if isNested {
-		moved.nested, err = look(full)
+		moved.nested, err = listBelow(full)
 	} else {
 		moved.stat, err = index.Lstat(full)
 	}
@@ -169,16 +169,16 @@ func (m *rewinder) isSaved(ctx context.Context, full string, before index.FileSt
 	return m.Seen.has(m.saved.repo, f.path, full, before, f.stat) || m.saved.have(ctx, f.path, full, f.stat)
 }
 
-// mounted tells of a file system that is mounted in the checkout.
-func mounted(err error) error {
+// mountedError tells of a file system that is mounted in the checkout.
+func mountedError(err error) error {
 	if errors.Is(err, syscall.EXDEV) {
 		return errors.Join(fsx.ErrMount, err)
 	}
 	return err
 }
 
-// prune removes directories that hold nothing any more, the deepest first.
-func (m *rewinder) prune(left map[string]bool) error {
+// pruneEmptyDirs removes directories that hold nothing any more, the deepest first.
+func (m *rewinder) pruneEmptyDirs(left map[string]bool) error {
 	for _, p := range m.known.empty {
 		left[p] = true
 	}

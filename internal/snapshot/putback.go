@@ -26,11 +26,11 @@ func PutBack(ctx context.Context, r *git.Repository, path, aside string, commits
 	defer dir.Close()
 	b := &backPutter{aside: dir, saved: contents{repo: r, commits: commits}}
 	if dir.Has(wasDir) {
-		if err := b.all(ctx, path); err != nil {
+		if err := b.putAllBack(ctx, path); err != nil {
 			return err
 		}
 	}
-	if err := b.sortOut(ctx); err != nil {
+	if err := b.sortLeftovers(ctx); err != nil {
 		return err
 	}
 	kept := nameKept(dir)
@@ -48,7 +48,7 @@ type backPutter struct {
 	saved contents
 }
 
-func (b *backPutter) all(ctx context.Context, path string) error {
+func (b *backPutter) putAllBack(ctx context.Context, path string) error {
 	work, err := fsx.OpenDir(path)
 	if err != nil {
 		return err
@@ -59,10 +59,10 @@ func (b *backPutter) all(ctx context.Context, path string) error {
 		return err
 	}
 	defer was.Close()
-	return b.dir(ctx, was, work, "")
+	return b.putDirBack(ctx, was, work, "")
 }
 
-func (b *backPutter) dir(ctx context.Context, from, to *fsx.Dir, dir string) error {
+func (b *backPutter) putDirBack(ctx context.Context, from, to *fsx.Dir, dir string) error {
 	names, err := from.Names()
 	if err != nil {
 		return err
@@ -73,10 +73,10 @@ func (b *backPutter) dir(ctx context.Context, from, to *fsx.Dir, dir string) err
 		if errors.Is(err, fs.ErrExist) {
 			err = fsx.ErrLink
 			if e, serr := from.Stat(name); serr == nil && e.Mode.IsDir() && !isRepository(from, name) {
-				err = both(from, to, name, func(from, to *fsx.Dir) error { return b.dir(ctx, from, to, path) })
+				err = inBothDirs(from, to, name, func(from, to *fsx.Dir) error { return b.putDirBack(ctx, from, to, path) })
 			}
 			if errors.Is(err, fsx.ErrLink) {
-				err = b.settle(ctx, from, to, path)
+				err = b.settleFile(ctx, from, to, path)
 			}
 		}
 		if err != nil {
@@ -86,9 +86,9 @@ func (b *backPutter) dir(ctx context.Context, from, to *fsx.Dir, dir string) err
 	return nil
 }
 
-// sortOut keeps what is in no snapshot of the files that had gone for good: somebody
+// sortLeftovers keeps what is in no snapshot of the files that had gone for good: somebody
 // may have written to one since.
-func (b *backPutter) sortOut(ctx context.Context) error {
+func (b *backPutter) sortLeftovers(ctx context.Context) error {
 	gone, err := b.aside.OpenDir(goneDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -141,8 +141,8 @@ func isRepository(d *fsx.Dir, name string) bool {
 	return sub.Has(".git")
 }
 
-// settle decides between a file that was moved out and what is at its path now.
-func (b *backPutter) settle(ctx context.Context, from, to *fsx.Dir, path string) error {
+// settleFile decides between a file that was moved out and what is at its path now.
+func (b *backPutter) settleFile(ctx context.Context, from, to *fsx.Dir, path string) error {
 	name := filepath.Base(path)
 	if b.isSaved(ctx, from, path) {
 		return from.Remove(name)

@@ -68,7 +68,7 @@ func extractObject(ctx context.Context, r *git.Repository, name, dir string) err
 		_, cerr = r.Copy(ctx, out, name)
 		out.CloseWithError(cerr)
 	}()
-	err := extract(in, dir)
+	err := extractArchive(in, dir)
 	if err == nil {
 		_, err = io.Copy(io.Discard, in) // what follows the end of an archive
 	}
@@ -91,12 +91,12 @@ func Restore(ctx context.Context, commit string, to Files) error {
 		return err
 	}
 	defer s.root.Close()
-	return s.all(ctx, s.modes)
+	return s.restoreAll(ctx, s.restoreModes)
 }
 
-// all writes all files, and does what remains.
-func (s *restorer) all(ctx context.Context, more ...func(context.Context) error) error {
-	for _, step := range append([]func(context.Context) error{s.tracked, s.files, s.nested, s.rest, s.secrets, s.sync}, more...) {
+// restoreAll writes all files, and does what remains.
+func (s *restorer) restoreAll(ctx context.Context, more ...func(context.Context) error) error {
+	for _, step := range append([]func(context.Context) error{s.restoreTracked, s.restoreStored, s.restoreNested, s.restoreDirsAndPipes, s.restoreSecrets, s.syncFiles}, more...) {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -114,8 +114,8 @@ type restorer struct {
 	meta   meta
 }
 
-// tracked has git write what was not touched, as it did at first.
-func (s *restorer) tracked(ctx context.Context) error {
+// restoreTracked has git write what was not touched, as it did at first.
+func (s *restorer) restoreTracked(ctx context.Context) error {
 	if err := s.Worktree.CheckoutIndex(ctx, max(s.Workers, 1)); err != nil {
 		return err
 	}
@@ -126,13 +126,13 @@ func (s *restorer) tracked(ctx context.Context) error {
 		if err := s.root.Remove(string(p)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-		prune(s.root, filepath.Dir(string(p))) // those that were empty are made again later
+		pruneEmpty(s.root, filepath.Dir(string(p))) // those that were empty are made again later
 	}
 	return nil
 }
 
-// files writes what was stored as it was on disk.
-func (s *restorer) files(ctx context.Context) error {
+// restoreStored writes what was stored as it was on disk.
+func (s *restorer) restoreStored(ctx context.Context) error {
 	r := s.Worktree.Repo
 	if _, err := r.Info(ctx, s.commit+":files"); errors.Is(err, object.ErrMissing) {
 		return nil
@@ -143,7 +143,7 @@ func (s *restorer) files(ctx context.Context) error {
 	}
 	for _, e := range entries {
 		path := filepath.FromSlash(flatPath(e.Name))
-		err := s.put(path, e.Mode, func(w io.Writer) error {
+		err := s.replaceFile(path, e.Mode, func(w io.Writer) error {
 			_, err := r.Copy(ctx, w, e.OID)
 			return err
 		})
@@ -157,9 +157,9 @@ func (s *restorer) files(ctx context.Context) error {
 	return nil
 }
 
-// put replaces the file at a path.
-func (s *restorer) put(path, mode string, contents func(io.Writer) error) error {
-	if err := s.clear(path); err != nil {
+// replaceFile replaces the file at a path.
+func (s *restorer) replaceFile(path, mode string, contents func(io.Writer) error) error {
+	if err := s.makeRoom(path); err != nil {
 		return err
 	}
 	if mode == "120000" {
@@ -184,11 +184,11 @@ func (s *restorer) put(path, mode string, contents func(io.Writer) error) error 
 	return errors.Join(err, f.Close())
 }
 
-// clear makes room for a file: one where a directory must be goes, and so does
+// makeRoom makes room for a file: one where a directory must be goes, and so does
 // what is at the path itself. A directory that is not empty stays, and then
 // there is no room: it holds what came after the snapshot that was taken
 // before.
-func (s *restorer) clear(path string) error {
+func (s *restorer) makeRoom(path string) error {
 	if err := s.makeParents(path); err != nil {
 		return err
 	}
@@ -214,8 +214,8 @@ func (s *restorer) makeParents(path string) error {
 	return s.root.MkdirAll(filepath.Dir(path), 0o755)
 }
 
-// nested unpacks repositories inside the worktree.
-func (s *restorer) nested(ctx context.Context) error {
+// restoreNested unpacks repositories inside the worktree.
+func (s *restorer) restoreNested(ctx context.Context) error {
 	if len(s.meta.Nested) == 0 {
 		return nil
 	}
@@ -227,15 +227,15 @@ func (s *restorer) nested(ctx context.Context) error {
 	return extractObject(ctx, s.Worktree.Repo, s.commit+":nested.tar", s.Worktree.Path)
 }
 
-// rest makes empty directories and named pipes. A directory that is there may
+// restoreDirsAndPipes makes empty directories and named pipes. A directory that is there may
 // hold what git ignores, and stays.
-func (s *restorer) rest(context.Context) error {
+func (s *restorer) restoreDirsAndPipes(context.Context) error {
 	for _, p := range s.meta.Empty {
 		path := string(p)
 		if info, err := s.root.Lstat(path); err == nil && info.IsDir() {
 			continue
 		}
-		if err := s.clear(path); err != nil {
+		if err := s.makeRoom(path); err != nil {
 			return err
 		}
 		if err := s.root.Mkdir(path, 0o755); err != nil {
@@ -243,7 +243,7 @@ func (s *restorer) rest(context.Context) error {
 		}
 	}
 	for _, p := range s.meta.Special {
-		if err := s.clear(string(p.Path)); err != nil {
+		if err := s.makeRoom(string(p.Path)); err != nil {
 			return err
 		}
 		if err := makePipe(filepath.Join(s.Worktree.Path, string(p.Path)), p.Mode); err != nil {
@@ -253,8 +253,8 @@ func (s *restorer) rest(context.Context) error {
 	return nil
 }
 
-// secrets brings private files back that are still there.
-func (s *restorer) secrets(context.Context) error {
+// restoreSecrets brings private files back that are still there.
+func (s *restorer) restoreSecrets(context.Context) error {
 	if s.SecretsDir == "" {
 		return nil
 	}
@@ -262,14 +262,14 @@ func (s *restorer) secrets(context.Context) error {
 		if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
 			return ErrFormat
 		}
-		if err := s.secret(filepath.Join(s.SecretsDir, name), filepath.FromSlash(string(path))); err != nil {
+		if err := s.restoreSecret(filepath.Join(s.SecretsDir, name), filepath.FromSlash(string(path))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *restorer) secret(from, path string) error {
+func (s *restorer) restoreSecret(from, path string) error {
 	in, err := os.Open(from)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -278,18 +278,18 @@ func (s *restorer) secret(from, path string) error {
 		return err
 	}
 	defer in.Close()
-	return s.put(path, "100644", func(w io.Writer) error {
+	return s.replaceFile(path, "100644", func(w io.Writer) error {
 		_, err := io.Copy(w, in)
 		return err
 	})
 }
 
-// sync makes durable what git could not write again.
-func (s *restorer) sync(ctx context.Context) error {
+// syncFiles makes durable what git could not write again.
+func (s *restorer) syncFiles(ctx context.Context) error {
 	if s.Sync == SyncNothing {
 		return nil
 	}
-	stored, err := known(ctx, s.Worktree.Repo, s.commit, s.meta, "files")
+	stored, err := restorablePaths(ctx, s.Worktree.Repo, s.commit, s.meta, "files")
 	if err != nil {
 		return err
 	}
@@ -325,9 +325,9 @@ func (s *restorer) sync(ctx context.Context) error {
 // syncedAtOnce is how many files are open at once for that.
 const syncedAtOnce = 64
 
-// modes sets what differs from what git makes, the deepest first, so that a
+// restoreModes sets what differs from what git makes, the deepest first, so that a
 // directory that cannot be entered comes last.
-func (s *restorer) modes(context.Context) error {
+func (s *restorer) restoreModes(context.Context) error {
 	for _, m := range slices.Backward(s.meta.Modes) {
 		err := s.root.Chmod(string(m.Path), fs.FileMode(m.Mode))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -60,7 +60,7 @@ func takeAway(ctx context.Context, w *git.Worktree, commit string) error {
 	if err != nil {
 		return err
 	}
-	paths, err := known(ctx, w.Repo, commit, m, parts...)
+	paths, err := restorablePaths(ctx, w.Repo, commit, m, parts...)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func takeAway(ctx context.Context, w *git.Worktree, commit string) error {
 				return err
 			}
 		}
-		prune(root, filepath.Dir(p)) // also after an attempt that got no further
+		pruneEmpty(root, filepath.Dir(p)) // also after an attempt that got no further
 	}
 	for _, p := range paths.nested {
 		if behindLink(root, p) {
@@ -95,18 +95,18 @@ func takeAway(ctx context.Context, w *git.Worktree, commit string) error {
 		if err := removeAll(root, p); err != nil {
 			return fmt.Errorf("%q: %w", p, err)
 		}
-		prune(root, filepath.Dir(p))
+		pruneEmpty(root, filepath.Dir(p))
 	}
 	for _, p := range slices.Backward(paths.empty) { // the deepest first
 		if !behindLink(root, p) {
-			prune(root, p)
+			pruneEmpty(root, p)
 		}
 	}
 	return nil
 }
 
-// prune removes a directory that holds nothing any more, and those above.
-func prune(root *os.Root, dir string) {
+// pruneEmpty removes a directory that holds nothing any more, and those above.
+func pruneEmpty(root *os.Root, dir string) {
 	for dir != "." {
 		if info, err := root.Lstat(dir); err != nil || !info.IsDir() || root.Remove(dir) != nil {
 			return
@@ -159,9 +159,9 @@ type paths struct{ files, nested, empty []string }
 // parts are where a snapshot's tree has paths of the worktree.
 var parts = []string{"files", "staged", "stages/1", "stages/2", "stages/3"}
 
-// known lists the paths that a snapshot can bring back: those in parts of its
+// restorablePaths lists the paths that a snapshot can bring back: those in parts of its
 // tree, and those that are not in its tree.
-func known(ctx context.Context, r *git.Repository, commit string, m meta, parts ...string) (paths, error) {
+func restorablePaths(ctx context.Context, r *git.Repository, commit string, m meta, parts ...string) (paths, error) {
 	var p paths
 	for _, dir := range parts {
 		if _, err := r.Info(ctx, commit+":"+dir); errors.Is(err, object.ErrMissing) {

@@ -52,17 +52,17 @@ func Rewind(ctx context.Context, now, to string, files Files) error {
 	m := &rewinder{Files: files, now: now, to: to, outDir: wasDir}
 	m.saved = contents{repo: files.Worktree.Repo, commits: []string{now, cmp.Or(files.Also, now), to}}
 	defer m.close()
-	if err := m.prepare(ctx); err != nil {
-		return errors.Join(ErrAsWas, err, m.dispose(newDir))
+	if err := m.writeNewFiles(ctx); err != nil {
+		return errors.Join(ErrAsWas, err, m.disposeOf(newDir))
 	}
-	err := m.exchange(ctx)
+	err := m.exchangeFiles(ctx)
 	if err == nil {
-		return m.finish()
+		return m.deleteSaved()
 	}
 	if back := m.putBack(ctx); back != nil {
 		return errors.Join(err, back)
 	}
-	return errors.Join(ErrAsWas, err, m.keep())
+	return errors.Join(ErrAsWas, err, m.keepSetAside())
 }
 
 // rewinder is one rewind.
@@ -103,8 +103,8 @@ type dirMode struct {
 	mode fs.FileMode
 }
 
-// prepare writes the new files beside the checkout.
-func (m *rewinder) prepare(ctx context.Context) error {
+// writeNewFiles writes the new files beside the checkout.
+func (m *rewinder) writeNewFiles(ctx context.Context) error {
 	w := m.Worktree
 	var err error
 	if m.work, err = fsx.OpenDir(w.Path); err != nil {
@@ -124,7 +124,7 @@ func (m *rewinder) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := m.list(ctx); err != nil {
+	if err := m.listLeaving(ctx); err != nil {
 		return err
 	}
 	if m.staging, err = stageAdmin(ctx, w, m.to); err != nil {
@@ -149,16 +149,16 @@ func (m *rewinder) prepare(ctx context.Context) error {
 		return err
 	}
 	defer m.restore.root.Close()
-	if err := m.restore.all(ctx); err != nil {
+	if err := m.restore.restoreAll(ctx); err != nil {
 		return err
 	}
-	m.built, err = look(into.Worktree.Path)
+	m.built, err = listBelow(into.Worktree.Path)
 	return err
 }
 
-// list finds out what goes: what the checkout holds, what is at the paths of the new
+// listLeaving finds out what goes: what the checkout holds, what is at the paths of the new
 // files, and files where they need directories.
-func (m *rewinder) list(ctx context.Context) error {
+func (m *rewinder) listLeaving(ctx context.Context) error {
 	r := m.Worktree.Repo
 	commits := []string{m.now, m.to}
 	if m.Also != "" && m.Also != m.now {
@@ -175,7 +175,7 @@ func (m *rewinder) list(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p, err := known(ctx, r, commit, meta, parts...)
+		p, err := restorablePaths(ctx, r, commit, meta, parts...)
 		if err != nil {
 			return err
 		}
@@ -233,9 +233,9 @@ func (m *rewinder) list(ctx context.Context) error {
 	return nil
 }
 
-// exchange moves the old files out and the new ones in.
-func (m *rewinder) exchange(ctx context.Context) error {
-	steps := []func(context.Context) error{m.moveOut, m.moveIn, m.setModes, m.lookAgain, m.pass, m.swapAdmin, m.lookAgain}
+// exchangeFiles moves the old files out and the new ones in.
+func (m *rewinder) exchangeFiles(ctx context.Context) error {
+	steps := []func(context.Context) error{m.moveOut, m.moveIn, m.setModes, m.lookAgain, m.notePastReturn, m.swapAdmin, m.lookAgain}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
@@ -257,12 +257,12 @@ func (m *rewinder) setModes(ctx context.Context) error {
 		}
 	}
 	m.restore.root = m.root
-	return m.restore.modes(ctx)
+	return m.restore.restoreModes(ctx)
 }
 
-// pass notes that all that was moved out is in a snapshot: from here on a process
+// notePastReturn notes that all that was moved out is in a snapshot: from here on a process
 // that dies leaves nothing that has to be put back.
-func (m *rewinder) pass(context.Context) error {
+func (m *rewinder) notePastReturn(context.Context) error {
 	if err := m.aside.Replace(wasDir, goneDir); err != nil {
 		return err
 	}
@@ -300,12 +300,12 @@ func (f movedOut) isStill(full string) bool {
 		now, err := index.Lstat(full)
 		return err == nil && now.IsAs(f.stat)
 	}
-	held, err := look(full)
+	held, err := listBelow(full)
 	return err == nil && isSame(held, f.nested)
 }
 
-// finish deletes what is in a snapshot, after a last look.
-func (m *rewinder) finish() error {
+// deleteSaved deletes what is in a snapshot, after a last look.
+func (m *rewinder) deleteSaved() error {
 	var errs []error
 	for _, f := range m.out {
 		if slices.Contains(m.unsaved, f.path) || !f.isStill(filepath.Join(m.Aside, m.outDir, f.path)) {
@@ -316,12 +316,12 @@ func (m *rewinder) finish() error {
 	if err := errors.Join(errs...); err != nil {
 		return errors.Join(err, kept)
 	}
-	_ = m.dispose(goneDir) // or whoever comes next does
-	_ = m.dispose(newDir)
+	_ = m.disposeOf(goneDir) // or whoever comes next does
+	_ = m.disposeOf(newDir)
 	return kept
 }
 
-func (m *rewinder) dispose(name string) error {
+func (m *rewinder) disposeOf(name string) error {
 	if m.aside == nil {
 		return nil
 	}

@@ -36,15 +36,15 @@ func Save(ctx context.Context, w *git.Worktree, sel Selection) (Saved, error) {
 			return s.saved, nil
 		}
 		s.dropSecrets()
-		if ctx.Err() != nil || !moved(err) {
+		if ctx.Err() != nil || !isChangedMeanwhile(err) {
 			return Saved{}, err
 		}
 	}
 	return Saved{}, errors.Join(ErrChanging, err)
 }
 
-// moved reports whether an error comes from something that changed meanwhile.
-func moved(err error) bool {
+// isChangedMeanwhile reports whether an error comes from something that changed meanwhile.
+func isChangedMeanwhile(err error) bool {
 	return errors.Is(err, ErrChanging) || errors.Is(err, errMended) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrNotExist)
 }
 
@@ -55,8 +55,8 @@ func (s *saver) save(ctx context.Context) error {
 	}
 	defer s.batch.Discard()
 	s.began = time.Now()
-	s.before = s.marks()
-	if err := s.identify(); err != nil {
+	s.before = s.changeMarks()
+	if err := s.noteIdentity(); err != nil {
 		return err
 	}
 	if err := s.surveyIndex(ctx); err != nil {
@@ -64,7 +64,7 @@ func (s *saver) save(ctx context.Context) error {
 	}
 	var state []object.TreeEntry
 	var parents []string
-	err := together(
+	err := runTogether(
 		func() error { return s.surveyFiles(ctx) },
 		func() (err error) { state, err = s.storeState(ctx); return err },
 		func() (err error) { parents, err = s.w.Pending(ctx); return err },
@@ -77,7 +77,7 @@ func (s *saver) save(ctx context.Context) error {
 		return err
 	}
 	s.saved.Changed = s.countChanged()
-	if !slices.EqualFunc(s.before, s.marks(), sameMark) {
+	if !slices.EqualFunc(s.before, s.changeMarks(), sameMark) {
 		return ErrChanging
 	}
 	if err := s.checkThere(); err != nil {
@@ -103,8 +103,8 @@ func (s *saver) save(ctx context.Context) error {
 	return s.sel.Pin(s.saved.Commit)
 }
 
-// together does several things at once and returns what failed.
-func together(steps ...func() error) error {
+// runTogether does several things at once and returns what failed.
+func runTogether(steps ...func() error) error {
 	errs := make([]error, len(steps))
 	var wg sync.WaitGroup
 	for i, step := range steps {
@@ -114,8 +114,8 @@ func together(steps ...func() error) error {
 	return errors.Join(errs...)
 }
 
-// marks are the files that change whenever git stages or commits something.
-func (s *saver) marks() []os.FileInfo {
+// changeMarks are the files that change whenever git stages or commits something.
+func (s *saver) changeMarks() []os.FileInfo {
 	var list []os.FileInfo
 	for _, name := range []string{"index", "HEAD", "logs/HEAD"} {
 		info, _ := os.Lstat(filepath.Join(s.w.Admin, filepath.FromSlash(name)))

@@ -30,8 +30,8 @@ type content struct {
 	secret string // where the file was copied to instead
 }
 
-// look notes what a walk saw.
-func (s *saver) look(seen []index.NamedStat) {
+// noteSeen notes what a walk saw.
+func (s *saver) noteSeen(seen []index.NamedStat) {
 	if s.sel.Before == "" {
 		return
 	}
@@ -48,7 +48,7 @@ func (s *saver) lookInto(nested [][]byte) error {
 		return nil
 	}
 	for _, p := range nested {
-		held, err := look(filepath.Join(s.root, string(p)))
+		held, err := listBelow(filepath.Join(s.root, string(p)))
 		if err != nil {
 			return err
 		}
@@ -57,8 +57,8 @@ func (s *saver) lookInto(nested [][]byte) error {
 	return nil
 }
 
-// look returns what lies below a directory, but for directories.
-func look(top string) (map[string]index.FileStat, error) {
+// listBelow returns what lies below a directory, but for directories.
+func listBelow(top string) (map[string]index.FileStat, error) {
 	held := map[string]index.FileStat{}
 	var dir func(string) error
 	dir = func(rel string) error {

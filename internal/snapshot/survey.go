@@ -57,11 +57,11 @@ func (s *saver) surveyFiles(ctx context.Context) error {
 	var found map[string]git.Conversion
 	var sizes []int64
 	var filters bool
-	err := together(
+	err := runTogether(
 		w.run,
 		func() (err error) {
 			if sizes, err = s.stagedSizes(ctx); err == nil {
-				err = s.mend(sizes)
+				err = s.rewriteLostObjects(sizes)
 			}
 			return err
 		},
@@ -80,12 +80,12 @@ func (s *saver) surveyFiles(ctx context.Context) error {
 	}
 	for i, e := range s.index.Entries {
 		if w.as[i] == asNoted && found[e.Path].Filter == "" && e.Mode != "120000" && (filters || sizes[i] != e.NotedSize()) {
-			w.suspect(e.Path, i)
+			w.noteToRead(e.Path, i)
 		}
 	}
 	s.convertible = found
 	filtered := func(p string) bool { return found[p].Filter != "" }
-	err = together(
+	err = runTogether(
 		func() error { return s.storeChanged(slices.DeleteFunc(slices.Clone(w.suspects), filtered), found) },
 		func() error { return s.surveyUntracked(ctx, w.untracked) },
 	)
@@ -98,7 +98,7 @@ func (s *saver) surveyFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.take(w)
+	s.storeFound(w)
 	return nil
 }
 
@@ -130,7 +130,7 @@ func (s *saver) judgeMissing(w *walk) error {
 		case s.index.Unchanged(s.index.Entries[i], *now):
 			w.as[i] = asNoted
 		default:
-			w.suspect(path, i)
+			w.noteToRead(path, i)
 		}
 		if err != nil {
 			return err
@@ -164,11 +164,11 @@ func (s *saver) surveyUntracked(ctx context.Context, seen []string) error {
 		return nil
 	}
 	var others, ignored, secret, hit, hitSecret []string
-	err := together(
+	err := runTogether(
 		func() (err error) { others, err = s.w.Others(ctx); return err },
-		func() (err error) { ignored, err = s.w.Ignored(ctx, matching(s.sel.Ignored, seen)); return err },
-		func() (err error) { secret, err = s.w.Ignored(ctx, matching(s.sel.Secrets, seen)); return err },
-		func() (err error) { hit, hitSecret, err = s.overwritten(ctx, seen); return err },
+		func() (err error) { ignored, err = s.w.Ignored(ctx, matchingPatterns(s.sel.Ignored, seen)); return err },
+		func() (err error) { secret, err = s.w.Ignored(ctx, matchingPatterns(s.sel.Secrets, seen)); return err },
+		func() (err error) { hit, hitSecret, err = s.overwrittenFiles(ctx, seen); return err },
 	)
 	if err != nil {
 		return err
@@ -187,9 +187,9 @@ func (s *saver) surveyUntracked(ctx context.Context, seen []string) error {
 	return s.storeSecrets(ctx, slices.Compact(secret))
 }
 
-// matching returns the patterns, in .gitignore's syntax, that may match one of
+// matchingPatterns returns the patterns, in .gitignore's syntax, that may match one of
 // the paths. It errs on the side of yes: git has the last word.
-func matching(patterns, paths []string) []string {
+func matchingPatterns(patterns, paths []string) []string {
 	names := map[string]bool{}
 	for _, p := range paths {
 		for name := range strings.SplitSeq(strings.ToLower(filepath.ToSlash(p)), "/") {

@@ -12,8 +12,8 @@ import (
 // read looks as if everything in it was deleted. It is only absent, and a snapshot
 // that says otherwise does not count.
 
-// identify notes which directory is saved.
-func (s *saver) identify() (err error) {
+// noteIdentity notes which directory is saved.
+func (s *saver) noteIdentity() (err error) {
 	if s.is = s.sel.Identity; s.is == "" {
 		s.is, err = fsx.IdentityOf(s.root)
 	}

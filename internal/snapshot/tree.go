@@ -168,10 +168,10 @@ func copyFile(w io.Writer, full string, size int64) error {
 	return errors.Join(err, serr)
 }
 
-// extract unpacks an archive below a directory. Nothing is written outside it.
+// extractArchive unpacks an archive below a directory. Nothing is written outside it.
 // Directories get their modes at the end, so that a read-only one can be
 // filled.
-func extract(in io.Reader, dir string) error {
+func extractArchive(in io.Reader, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err

@@ -156,15 +156,15 @@ func (w *walk) note(found *findings, path string, now index.FileStat) {
 	}
 }
 
-// suspect notes a tracked file that has to be read.
-func (w *walk) suspect(path string, i int) {
+// noteToRead notes a tracked file that has to be read.
+func (w *walk) noteToRead(path string, i int) {
 	w.as[i] = suspect
 	w.suspects = append(w.suspects, path)
 }
 
-// take puts what a walk found into the snapshot, but for what lies in a
+// storeFound puts what a walk found into the snapshot, but for what lies in a
 // repository of its own, which is stored whole. What lies above comes first.
-func (s *saver) take(w *walk) {
+func (s *saver) storeFound(w *walk) {
 	for _, p := range slices.Sorted(maps.Keys(s.deleted)) {
 		s.meta.Deleted = append(s.meta.Deleted, []byte(p))
 	}
@@ -180,7 +180,7 @@ func (s *saver) take(w *walk) {
 		}
 		return false
 	}
-	s.look(w.seen)
+	s.noteSeen(w.seen)
 	insideToo := func(m mode) bool { return inside(m.Path) }
 	byPath := func(a, b mode) int { return bytes.Compare(a.Path, b.Path) }
 	s.meta.Empty = slices.DeleteFunc(w.empty, inside)

@@ -86,12 +86,12 @@ func (c *Checkouts) stowTree(w *git.Worktree, dir string) error {
 		defer beside.Close()
 		err = beside.Move(filepath.Base(w.Path), w.Made(), stow, stowedTree)
 	}
-	return other(w.Path, err)
+	return otherError(w.Path, err)
 }
 
-// other says of what lies at a path that it is not what was made, and of what
+// otherError says of what lies at a path that it is not what was made, and of what
 // is gone nothing.
-func other(path string, err error) error {
+func otherError(path string, err error) error {
 	switch {
 	case errors.Is(err, fsx.ErrOther) || errors.Is(err, fsx.ErrLink):
 		return fmt.Errorf("%s: %w", path, checkout.ErrOther)
@@ -160,7 +160,7 @@ func (c *Checkouts) Rebuild(ctx context.Context, s checkout.Spec, dir string) er
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
 	}
-	return other(dir, err)
+	return otherError(dir, err)
 }
 
 // IsBorn reports whether the checkout was handed out: it does not have the lock
@@ -208,7 +208,7 @@ func (c *Checkouts) adoptTree(w *git.Worktree, s checkout.Spec, dir string) erro
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
 	case err != nil:
-		return other(at, err)
+		return otherError(at, err)
 	}
 	return w.Register(context.Background(), git.AddSpec{Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock})
 }
@@ -226,7 +226,7 @@ func (c *Checkouts) unstowTree(w *git.Worktree, beside *fsx.Dir, dir string) err
 		return fmt.Errorf("%w: %s", checkout.ErrExists, w.Path)
 	}
 	if err != nil {
-		return other(filepath.Join(dir, stowedTree), err)
+		return otherError(filepath.Join(dir, stowedTree), err)
 	}
 	return nil
 }

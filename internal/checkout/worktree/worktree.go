@@ -74,13 +74,13 @@ func (c *Checkouts) Fill(ctx context.Context, s checkout.Spec) error {
 // agent's first status does not have to read every file again.
 func (c *Checkouts) Verify(ctx context.Context, s checkout.Spec) (notes []string, err error) {
 	err = c.At(s).Change(ctx, func(w *git.Worktree) error {
-		notes, err = verify(ctx, w)
+		notes, err = verifyCheckout(ctx, w)
 		return err
 	})
 	return notes, err
 }
 
-func verify(ctx context.Context, w *git.Worktree) ([]string, error) {
+func verifyCheckout(ctx context.Context, w *git.Worktree) ([]string, error) {
 	converted := 0
 	for e, err := range w.Status(ctx, git.UntrackedNormal, git.RefreshIndex) {
 		switch {
