@@ -14,7 +14,7 @@ import (
 
 // quarantine is an object directory of its own for what is only tried: it sees
 // the repository's objects, and leaves nothing there. Nothing in it is synced:
-// what is to stay is written anew by [quarantine.keep].
+// what is to stay is written anew by [quarantine.keepCommits].
 type quarantine struct {
 	repo      *Repository
 	placement Placement

@@ -156,7 +156,7 @@ func (t *tidying) strip(ctx context.Context, it *trashItem) {
 	if it.hasFailed || len(it.Regenerable) == 0 || ctx.Err() != nil {
 		return
 	}
-	if it.hasFailed = t.addItemFailure(ctx, it, t.Trash.deleteRegenerable(ctx, t.r, it)); !it.hasFailed {
+	if it.hasFailed = t.addItemFailure(ctx, it, t.deleteRegenerable(ctx, t.r, it)); !it.hasFailed {
 		t.res.Stripped = append(t.res.Stripped, it.rec.Workspace.ID)
 	}
 }
@@ -192,7 +192,7 @@ func (t *tidying) purgeItem(ctx context.Context, it *trashItem) {
 	} else {
 		t.strip(ctx, it)
 		all = it.amount
-		err = t.Trash.deleteDirectory(ctx, t.r, it)
+		err = t.deleteDirectory(ctx, t.r, it)
 	}
 	if stays, ok := errors.AsType[unkept](err); ok {
 		it.hasFailed = true
