@@ -32,7 +32,7 @@ type gate struct {
 	e     *Engine
 	r     *project.Project
 	rules config.Merge
-	at    *git.Attempts
+	at    *git.MergeTree
 	out   string // a directory for what checks have to say
 }
 
@@ -59,7 +59,7 @@ func (g *gate) open(t *testing.T, env ...string) {
 		t.Fatal(err)
 	}
 	g.r = s.Project
-	if g.at, err = g.r.Git.Attempts(git.OnDisk); err != nil {
+	if g.at, err = g.r.Git.OpenMergeTree(git.OnDisk); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.at.Close)

@@ -48,9 +48,9 @@ type Runner struct {
 	Workers  int           // processes that write the checkout; below 1: one for each core
 	Label    string        // begins the names of the files that the output goes to
 
-	// Attempts has what the repository has not, or is nil. The caller keeps it open
+	// MergeTree has what the repository has not, or is nil. The caller keeps it open
 	// until Run has returned.
-	Attempts *git.Attempts
+	MergeTree *git.MergeTree
 	// Cache is what the checkout begins with besides its files; nil: nothing.
 	Cache *Cache
 	// Approved is called before anything is made or run; Run fails with its error.
@@ -83,7 +83,7 @@ func Passed(checks []croft.Check) bool {
 }
 
 // Run runs the commands in a checkout of tree. commit is what HEAD is there; it need not
-// exist in the repository if Attempts has it. A command that fails or times out is a
+// exist in the repository if MergeTree has it. A command that fails or times out is a
 // result, not an error: it is the last of the checks, with Passed false. An error means
 // that the candidate was not judged (not approved, ctx ended, no checkout), and there are
 // no checks. Without Commands both are nil. If all pass, Cache sets aside what they left.
@@ -101,8 +101,8 @@ func (r *Runner) Run(ctx context.Context, commit, tree string) ([]croft.Check, e
 	}
 	defer place.release()
 	spec := git.ScratchSpec{Commit: commit, Tree: tree, Workers: r.Workers}
-	if r.Attempts != nil {
-		spec.Objects = r.Attempts.Objects()
+	if r.MergeTree != nil {
+		spec.Objects = r.MergeTree.Objects()
 	}
 	if err := place.scratch.Prepare(ctx, spec); err != nil {
 		return nil, err

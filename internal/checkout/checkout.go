@@ -7,7 +7,7 @@
 //	Verify    a comparison of what was written with what should have been
 //	Release   the protection of its birth ends; it may be handed out
 //
-// Discard takes back any prefix of these steps, also after a crash. Stow moves
+// Discard takes back any prefix of these steps, also after a crash. MoveToTrash moves
 // a checkout away whole and ends its registration; nothing of it is deleted.
 //
 // Packages worktree, shadow and direct keep this contract, and package checkouttest
@@ -55,8 +55,8 @@ type Spec struct {
 	// Identity is what was recorded of the directory when it was made, and
 	// StowedIn what was recorded of the directory that it is stowed in. What is
 	// something else by now is neither moved nor deleted.
-	Identity fsx.Identity
-	StowedIn fsx.Identity
+	Identity  fsx.Identity
+	TrashedIn fsx.Identity
 	// Inherit is kept open by every process that writes.
 	Inherit []*os.File
 }
@@ -117,16 +117,16 @@ type Checkout interface {
 	Changes(ctx context.Context, s Spec) ([]Change, error)
 	// Health looks, without a process, whether the checkout is intact.
 	Health(s Spec) Health
-	// Stow moves the checkout into dir, which exists, and ends its
+	// MoveToTrash moves the checkout into dir, which exists, and ends its
 	// registration. It fails with ErrOther, and moves nothing, if something
 	// else than what was made is at the path. It may be called again after a
 	// crash.
-	Stow(s Spec, dir string) error
-	// Unstow brings a checkout back from dir to its path, registered and
+	MoveToTrash(s Spec, dir string) error
+	// MoveBack brings a checkout back from dir to its path, registered and
 	// protected as at its birth until Release. It fails with ErrExists if
 	// something is at the path, and with ErrGone if nothing was stowed. It may
 	// be called again after a crash.
-	Unstow(s Spec, dir string) error
+	MoveBack(s Spec, dir string) error
 	// Discard removes what Prepare and Fill made and nothing else. It may be
 	// called again, and for a checkout that was never made.
 	Discard(s Spec) error

@@ -209,7 +209,7 @@ func (d *examination) importRemoved(ctx context.Context, id croft.ID, ref git.Re
 		},
 		Trash: &journal.Trash{Tip: commit, BranchGone: true, RemovedAt: now, ExpiresAt: now.Add(time.Duration(d.r.Config.Trash.SavedFor))},
 	}
-	if err := trash.BindStowed(d.r, &rec); err != nil {
+	if err := trash.BindTrashed(d.r, &rec); err != nil {
 		return err
 	}
 	if err := d.Pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID}); err != nil {

@@ -30,7 +30,7 @@ func (d *examination) ownGit(ctx context.Context, rec journal.Record) error {
 		d.reportFinding(findLeftOut, w.Name, fmt.Sprintf("Its own git directory has what cannot be brought to the project: %s. "+
 			"It is nowhere else; git -C %s fsck says what is missing. Once that is there again, croft doctor --fix brings it.", tellLeft(left), project.ShellWord(w.Path)), func() error {
 			return d.UnderLock(ctx, d.r, func() error {
-				still, err := tree.HarvestAgain(ctx)
+				still, err := tree.PullAgain(ctx)
 				if err == nil && len(still) > 0 {
 					err = fmt.Errorf("it still cannot be brought: %s", still[0].Why)
 				}

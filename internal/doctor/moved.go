@@ -26,7 +26,7 @@ func (d *examination) findMovedRepository(ctx context.Context) error {
 // movedWorkspace tells of a workspace that was moved, and has its record follow.
 func (d *examination) movedWorkspace(ctx context.Context, rec journal.Record, to string) {
 	w := rec.Workspace
-	if project.IsStowedAt(rec, to) {
+	if project.IsTrashedAt(rec, to) {
 		d.reportFinding(findElsewhere, w.Name, "Its directory lies in the trash, at "+to+", and no removal of it is known: an older state was put back.", nil)
 		return
 	}

@@ -97,7 +97,7 @@ func (d *examination) unknownTrash(ctx context.Context) error {
 func (d *examination) copiedTrash(ctx context.Context, rec journal.Record) (isInTrash bool) {
 	w := rec.Workspace
 	if found, isCopy := trash.CopyAtPath(d.r, rec); isCopy {
-		d.offerCopy(ctx, rec, findReplaced, "It was removed, and what lies at its old path, "+w.Path+", is a copy of it.", project.Stowed{Tree: found})
+		d.offerCopy(ctx, rec, findReplaced, "It was removed, and what lies at its old path, "+w.Path+", is a copy of it.", project.TrashedIdentity{Tree: found})
 	}
 	found, isCopy := project.CopyInTrash(rec)
 	if isCopy {
@@ -106,7 +106,7 @@ func (d *examination) copiedTrash(ctx context.Context, rec journal.Record) (isIn
 	return isCopy
 }
 
-func (d *examination) offerCopy(ctx context.Context, rec journal.Record, code, message string, found project.Stowed) {
+func (d *examination) offerCopy(ctx context.Context, rec journal.Record, code, message string, found project.TrashedIdentity) {
 	w := rec.Workspace
 	if d.imports == croft.ImportNothing {
 		d.reportFinding(code, w.Name, message+" If it was copied back, croft doctor --import takes it for the workspace, which croft restore "+string(w.ID)+" brings back then; else move it away.", nil)
@@ -119,7 +119,7 @@ func (d *examination) offerCopy(ctx context.Context, rec journal.Record, code, m
 
 // adoptRemoved makes a copy of a removed workspace what is restored. The caller holds
 // the repository's lock.
-func (d *examination) adoptRemoved(ctx context.Context, id croft.ID, found project.Stowed) error {
+func (d *examination) adoptRemoved(ctx context.Context, id croft.ID, found project.TrashedIdentity) error {
 	rec, err := d.Journal.Record(ctx, id)
 	if err != nil {
 		return err

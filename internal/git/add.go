@@ -311,5 +311,5 @@ func (w *Worktree) Register(ctx context.Context, s AddSpec) error {
 	if err := w.forgetSync(); err != nil {
 		return err
 	}
-	return w.Harvest(ctx)
+	return w.Pull(ctx)
 }

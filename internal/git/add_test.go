@@ -431,7 +431,7 @@ func TestRegister(t *testing.T) {
 		if diff := cmp.Diff(want, statusOf(t, w, UntrackedAll)); diff != "" {
 			t.Errorf("%s: status (-before +after):\n%s", tt.name, diff)
 		}
-		if branch, oid, err := repo.Snapshot().Head(w.Admin); branch != tt.head || oid != head || err != nil {
+		if branch, oid, err := repo.RefSnapshot().Head(w.Admin); branch != tt.head || oid != head || err != nil {
 			t.Errorf("%s: HEAD is %q, %s, %v", tt.name, branch, oid, err)
 		}
 		if _, locked, err := w.LockReason(); locked || err != nil {

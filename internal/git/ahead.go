@@ -11,7 +11,7 @@ import (
 // Ahead starts a process each for the next Touched and the next MergeAll, while
 // the caller still finds out what to ask. What is not asked ends with the
 // attempts.
-func (a *Attempts) Ahead(ctx context.Context) {
+func (a *MergeTree) Ahead(ctx context.Context) {
 	for _, args := range [][]string{touchedArgs, mergeTreeArgs} {
 		ready := make(chan *proc.Process, 1)
 		go func() {
@@ -35,13 +35,13 @@ type waiting struct {
 	ready chan *proc.Process // nil: it could not be started
 }
 
-func (a *Attempts) question(args []string) call {
+func (a *MergeTree) question(args []string) call {
 	return call{args: args, env: a.q.env, config: unsynced}
 }
 
 // feed hands all questions to a git that reads them from its input, and returns
 // all answers.
-func (a *Attempts) feed(ctx context.Context, args []string, questions string) ([]byte, error) {
+func (a *MergeTree) feed(ctx context.Context, args []string, questions string) ([]byte, error) {
 	g, d, c := a.q.repo.git, door{repo: a.q.repo}, a.question(args)
 	p := a.takePrestarted(args[0])
 	if p == nil {
@@ -65,7 +65,7 @@ func (a *Attempts) feed(ctx context.Context, args []string, questions string) ([
 }
 
 // takePrestarted finds a process that was started ahead, or nil.
-func (a *Attempts) takePrestarted(verb string) *proc.Process {
+func (a *MergeTree) takePrestarted(verb string) *proc.Process {
 	a.aheadMu.Lock()
 	defer a.aheadMu.Unlock()
 	for i, w := range a.ahead {
@@ -78,7 +78,7 @@ func (a *Attempts) takePrestarted(verb string) *proc.Process {
 }
 
 // endAhead ends the processes that nobody asked anything.
-func (a *Attempts) endAhead() {
+func (a *MergeTree) endAhead() {
 	a.aheadMu.Lock()
 	defer a.aheadMu.Unlock()
 	for _, w := range a.ahead {

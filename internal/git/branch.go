@@ -76,7 +76,7 @@ func (w *Worktree) RequireBranch(ctx context.Context, branch string) error {
 	if !isPrivate {
 		return nil
 	}
-	if err := w.Harvest(ctx); err != nil {
+	if err := w.Pull(ctx); err != nil {
 		return err
 	}
 	if on, err = w.headName(ctx); err == nil && on != headRef(branch) {

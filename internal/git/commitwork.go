@@ -206,7 +206,7 @@ func (c *indexCopy) commit(ctx context.Context, made object.Commit, id Identity)
 // worktree is not touched, and nothing is left in
 // the repository. A merge in progress counts as concluded. It returns HEAD's
 // commit where there is nothing else. The same state gives the same commit.
-func (w *Worktree) WorkCommit(ctx context.Context, a *Attempts, work Work) (string, error) {
+func (w *Worktree) WorkCommit(ctx context.Context, a *MergeTree, work Work) (string, error) {
 	_, head, err := w.Head(ctx)
 	if err != nil || head == "" {
 		return head, err

@@ -50,7 +50,7 @@ func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 	if err := failpoint.Hit("git.deregister.held"); err != nil {
 		return err
 	}
-	into, err := w.openStow(filepath.Dir(dst))
+	into, err := w.openTrashDir(filepath.Dir(dst))
 	if err != nil {
 		return err
 	}

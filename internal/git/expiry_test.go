@@ -30,7 +30,7 @@ func TestIdleGitsEnd(t *testing.T) {
 		t.Helper()
 		_, err := repo.Info(t.Context(), head)
 		err = errors.Join(err, repo.moveByGit(t.Context(), nil, []RefUpdate{{Ref: "refs/heads/none"}}))
-		a, aerr := repo.Attempts(InMemory)
+		a, aerr := repo.OpenMergeTree(InMemory)
 		if err = errors.Join(err, aerr); err != nil {
 			t.Fatal(err)
 		}

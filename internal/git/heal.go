@@ -13,13 +13,13 @@ import (
 // Resume is Prepare for a move that was interrupted when it was writing files:
 // one that git had begun to write is completed first. Its content is the
 // beginning of what it becomes, so that whosever it is, no byte of it changes.
-func (h *Host) Resume(ctx context.Context, old, now string) (*Advance, error) {
-	return h.prepare(ctx, old, now, (*Advance).completeInterrupted)
+func (h *BranchCheckout) Resume(ctx context.Context, old, now string) (*FastForward, error) {
+	return h.prepare(ctx, old, now, (*FastForward).completeInterrupted)
 }
 
 // completeInterrupted completes the files that an interrupted move left half written, or had
 // taken away to write them anew.
-func (a *Advance) completeInterrupted(ctx context.Context) error {
+func (a *FastForward) completeInterrupted(ctx context.Context) error {
 	changes, err := a.repo.Diff(ctx, a.old, a.now)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (a *Advance) completeInterrupted(ctx context.Context) error {
 
 // isReached reports whether a path lies in directories of the checkout, and not
 // behind a link.
-func (a *Advance) isReached(path string) bool {
+func (a *FastForward) isReached(path string) bool {
 	for dir := parentDir(path); dir != ""; dir = parentDir(dir) {
 		if info, err := os.Lstat(filepath.Join(a.at.work, filepath.FromSlash(dir))); err != nil || !info.IsDir() {
 			return false
@@ -46,7 +46,7 @@ func (a *Advance) isReached(path string) bool {
 	return true
 }
 
-func (a *Advance) healFile(ctx context.Context, c Change) error {
+func (a *FastForward) healFile(ctx context.Context, c Change) error {
 	path := filepath.Join(a.at.work, filepath.FromSlash(c.Path))
 	info, err := os.Lstat(path)
 	missing := errors.Is(err, os.ErrNotExist)
@@ -75,7 +75,7 @@ func (a *Advance) healFile(ctx context.Context, c Change) error {
 
 // umask is what the checkout's user takes from the modes of new files, as far as
 // the checkout itself tells.
-func (a *Advance) umask() os.FileMode {
+func (a *FastForward) umask() os.FileMode {
 	info, err := os.Stat(a.at.work)
 	if err != nil {
 		return 0o022

@@ -23,7 +23,7 @@ type Ancestor struct {
 // History walks from commits to their ancestors, roughly the newest first;
 // each commit comes once, and after at least one of its children. Whoever has
 // seen enough stops: what comes after costs nothing.
-func (a *Attempts) History(ctx context.Context, heads []string) iter.Seq2[Ancestor, error] {
+func (a *MergeTree) History(ctx context.Context, heads []string) iter.Seq2[Ancestor, error] {
 	return func(yield func(Ancestor, error) bool) {
 		if err := a.walk(ctx, heads, func(c Ancestor) bool { return yield(c, nil) }); err != nil {
 			yield(Ancestor{}, err)
@@ -33,7 +33,7 @@ func (a *Attempts) History(ctx context.Context, heads []string) iter.Seq2[Ancest
 
 var historyArgs = []string{"rev-list", "--parents", "--stdin"}
 
-func (a *Attempts) walk(ctx context.Context, heads []string, visit func(Ancestor) bool) error {
+func (a *MergeTree) walk(ctx context.Context, heads []string, visit func(Ancestor) bool) error {
 	if err := allHex(heads...); err != nil || len(heads) == 0 {
 		return err
 	}
@@ -84,7 +84,7 @@ var touchedArgs = []string{"diff-tree", "--stdin", "--always", "-r", "-t", "-z",
 // TouchedPaths lists, for each span, the paths on which a merge of its changes could
 // collide with other changes: files and submodules that differ between the two commits,
 // and directories that To no longer has. A rename counts as a deletion and an addition.
-func (a *Attempts) TouchedPaths(ctx context.Context, spans []Span) ([][]string, error) {
+func (a *MergeTree) TouchedPaths(ctx context.Context, spans []Span) ([][]string, error) {
 	var in strings.Builder
 	for _, s := range spans {
 		if err := allHex(s.From, s.To); err != nil {
@@ -142,7 +142,7 @@ type Tried struct {
 
 // MergeAll merges pairs of commits, ours and theirs, in one process as a rule.
 // It is faster than to ask one by one, and independent of other calls.
-func (a *Attempts) MergeAll(ctx context.Context, pairs [][2]string) ([]Tried, error) {
+func (a *MergeTree) MergeAll(ctx context.Context, pairs [][2]string) ([]Tried, error) {
 	var in strings.Builder
 	for _, p := range pairs {
 		if err := allHex(p[0], p[1]); err != nil {
@@ -204,7 +204,7 @@ func readTried(out []byte, n int) ([]Tried, error) {
 // OnMainline reports whether a commit that a tip has in its history was once
 // the tip itself: by first parents it is an ancestor, not only by what was
 // merged.
-func (a *Attempts) OnMainline(ctx context.Context, commit, tip string) (bool, error) {
+func (a *MergeTree) OnMainline(ctx context.Context, commit, tip string) (bool, error) {
 	if commit == tip {
 		return true, nil
 	}

@@ -267,7 +267,7 @@ func TestMergesAreNotSteered(t *testing.T) {
 	r.Write("README.md", "theirs\n")
 	theirs := r.Commit("theirs")
 	gittest.WriteFile(t, filepath.Join(r.Dir, ".git", ".gitattributes"), "* merge=union\n")
-	a, err := repo.Attempts(OnDisk)
+	a, err := repo.OpenMergeTree(OnDisk)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -440,7 +440,7 @@ func TestSparseIsTheCheckoutsOwn(t *testing.T) {
 // onBranch is the branch that a worktree has checked out.
 func onBranch(t *testing.T, w *Worktree) string {
 	t.Helper()
-	branch, _, err := w.Repo.Snapshot().Head(w.Admin)
+	branch, _, err := w.Repo.RefSnapshot().Head(w.Admin)
 	if err != nil {
 		t.Fatal(err)
 	}

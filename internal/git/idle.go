@@ -15,11 +15,11 @@ import (
 // what it has read for as long as it lives.
 const idleTime = time.Minute
 
-// idleAttempts are attempts that are over: their quarantine is empty, and their
+// idleMergeTrees are attempts that are over: their quarantine is empty, and their
 // git waits for the next ones.
-type idleAttempts struct {
+type idleMergeTrees struct {
 	mu     sync.Mutex
-	a      *Attempts
+	a      *MergeTree
 	closed bool
 	expiry expiry
 
@@ -54,7 +54,7 @@ func (r *Repository) Warm(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		a := &Attempts{q: q}
+		a := &MergeTree{q: q}
 		if _, err = a.checkReusable(ctx); err == nil {
 			err = a.start(ctx)
 		}
@@ -66,7 +66,7 @@ func (r *Repository) Warm(ctx context.Context) {
 }
 
 // takeReady waits for attempts that are being made ready.
-func (i *idleAttempts) takeReady() *Attempts {
+func (i *idleMergeTrees) takeReady() *MergeTree {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if done := i.warming; done != nil {
@@ -83,7 +83,7 @@ func (i *idleAttempts) takeReady() *Attempts {
 }
 
 // putBack keeps attempts for later, unless there are some already.
-func (i *idleAttempts) putBack(a *Attempts) bool {
+func (i *idleMergeTrees) putBack(a *MergeTree) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.a != nil || i.closed {
@@ -95,14 +95,14 @@ func (i *idleAttempts) putBack(a *Attempts) bool {
 }
 
 // endExpired ends attempts that nobody took.
-func (i *idleAttempts) endExpired() {
+func (i *idleMergeTrees) endExpired() {
 	if a := i.a; a != nil {
 		i.a, i.warming = nil, nil // what was being made ready is what goes
 		a.throwAway()
 	}
 }
 
-func (i *idleAttempts) close() {
+func (i *idleMergeTrees) close() {
 	i.mu.Lock()
 	i.closed = true
 	i.expiry.stop()
@@ -140,7 +140,7 @@ func (b began) isStillValid(now began) bool {
 
 // emptyForReuse empties the quarantine, and leaves the attempts for whoever comes next.
 // It reports whether that was possible.
-func (a *Attempts) emptyForReuse() bool {
+func (a *MergeTree) emptyForReuse() bool {
 	if a.q.placement != InMemory || a.p == nil {
 		return false
 	}
@@ -157,7 +157,7 @@ func (a *Attempts) emptyForReuse() bool {
 			next.packs = append(next.packs, p)
 		}
 	}
-	return err == nil && a.q.repo.idle.putBack(&Attempts{q: a.q, p: a.p, out: a.out, began: next, reused: true, made: a.made})
+	return err == nil && a.q.repo.idle.putBack(&MergeTree{q: a.q, p: a.p, out: a.out, began: next, reused: true, made: a.made})
 }
 
 // mostMade bounds the commits that are remembered.
@@ -165,7 +165,7 @@ const mostMade = 100
 
 // rememberCommit keeps a commit that was made for whoever asks for it next: the next
 // merge begins with the last commit of this one.
-func (a *Attempts) rememberCommit(o object.Object) {
+func (a *MergeTree) rememberCommit(o object.Object) {
 	c, err := object.ParseCommit(o)
 	if err != nil {
 		return
@@ -179,7 +179,7 @@ func (a *Attempts) rememberCommit(o object.Object) {
 	a.made[o.OID] = c
 }
 
-func (a *Attempts) lastMade(oid string) (object.Commit, bool) {
+func (a *MergeTree) lastMade(oid string) (object.Commit, bool) {
 	a.madeMu.Lock()
 	defer a.madeMu.Unlock()
 	c, ok := a.made[oid]
@@ -188,7 +188,7 @@ func (a *Attempts) lastMade(oid string) (object.Commit, bool) {
 
 // checkReusable makes sure that a git which waited may be asked once more, and reports
 // whether this is the first question since.
-func (a *Attempts) checkReusable(ctx context.Context) (reused bool, err error) {
+func (a *MergeTree) checkReusable(ctx context.Context) (reused bool, err error) {
 	if a.p != nil && !a.reused {
 		return false, nil
 	}

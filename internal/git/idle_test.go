@@ -16,7 +16,7 @@ import (
 // resting has merged two branches in memory, and returns the git that did.
 func resting(t *testing.T, repo *Repository, a, b string) *proc.Process {
 	t.Helper()
-	at, err := repo.Attempts(InMemory)
+	at, err := repo.OpenMergeTree(InMemory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestWarmIsUsed(t *testing.T) {
 	repo := open(t, r)
 	a := branch(r, "a", map[string]string{"a.txt": "a\n"})
 	repo.Warm(t.Context())
-	at, err := repo.Attempts(InMemory)
+	at, err := repo.OpenMergeTree(InMemory)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestChangeInTheSecondOfTheIndex(t *testing.T) {
 	work := &Worktree{Repo: repo, Path: tree, Admin: admin}
 
 	hide(tree, admin)
-	attempts, err := repo.Attempts(OnDisk)
+	attempts, err := repo.OpenMergeTree(OnDisk)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -271,10 +271,10 @@ func (w *Worktree) ChangeHeld(ctx context.Context, act func(*Worktree) error) er
 	})
 }
 
-// HoldToStow holds the index of a checkout that is going to be taken away. A Croft
+// HoldToMove holds the index of a checkout that is going to be taken away. A Croft
 // that is at work on it is waited for. A lock of git's that stays does not stop it:
 // an agent that was killed leaves one.
-func (w *Worktree) HoldToStow(ctx context.Context) (release func(), err error) {
+func (w *Worktree) HoldToMove(ctx context.Context) (release func(), err error) {
 	admin, err := w.OpenAdmin()
 	if err != nil {
 		return func() {}, nil // there is no registration to be held

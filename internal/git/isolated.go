@@ -22,7 +22,7 @@ import (
 // repository keeps for it. Croft never works through that directory. In the
 // repository the checkout has an admin directory like a linked worktree's, but
 // in a place where git does not look for worktrees, and what the two know of
-// each other goes through [Worktree.Harvest] and [Worktree.Change].
+// each other goes through [Worktree.Pull] and [Worktree.Change].
 
 // Isolated returns an isolated worktree by the name of its admin directory.
 func (r *Repository) Isolated(admin, path string) *Worktree {
@@ -123,7 +123,7 @@ func (w *Worktree) makePrivate(dir *fsx.Dir, s AddSpec, store string) error {
 	maps.Copy(refs, s.Branches)
 	if s.Branch != "" {
 		files["HEAD"] = "ref: refs/heads/" + s.Branch + "\n"
-		tip, err := w.Repo.Snapshot().Ref("refs/heads/" + s.Branch)
+		tip, err := w.Repo.RefSnapshot().Ref("refs/heads/" + s.Branch)
 		if err != nil {
 			return err
 		}

@@ -196,9 +196,9 @@ func (w *Worktree) LeftOut(ctx context.Context) ([]LeftOut, error) {
 	return p.nameLeftOut(now, left), nil
 }
 
-// HarvestAgain is Harvest for a checkout of which something was left out, in case that
+// PullAgain is Pull for a checkout of which something was left out, in case that
 // can be brought by now. It returns what cannot.
-func (w *Worktree) HarvestAgain(ctx context.Context) ([]LeftOut, error) {
+func (w *Worktree) PullAgain(ctx context.Context) ([]LeftOut, error) {
 	p, release, err := w.holdPrivate(ctx)
 	if err != nil {
 		return nil, err

@@ -92,7 +92,7 @@ func TestPackedRefsAgain(t *testing.T) {
 		}
 		write()
 		for range 2 {
-			if got, err := repo.Snapshot().Ref("refs/heads/a"); got != oid || err != nil {
+			if got, err := repo.RefSnapshot().Ref("refs/heads/a"); got != oid || err != nil {
 				t.Fatalf("the ref is %s, %v, want %s", got, err, oid)
 			}
 		}
@@ -100,7 +100,7 @@ func TestPackedRefsAgain(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := repo.Snapshot().Ref("refs/heads/a"); err == nil {
+	if got, err := repo.RefSnapshot().Ref("refs/heads/a"); err == nil {
 		t.Errorf("the ref is %s, and the file is gone", got)
 	}
 }

@@ -39,7 +39,7 @@ var patchArgs = []string{
 // Patch tells in which files two commits or trees differ, and where. Either may
 // be of these attempts. What it tells is what their names say; it fails with a
 // *ForgedError if an object of theirs is another one.
-func (a *Attempts) Patch(ctx context.Context, old, now string) ([]FilePatch, error) {
+func (a *MergeTree) Patch(ctx context.Context, old, now string) ([]FilePatch, error) {
 	env := a.q.env
 	if !a.q.repo.format.partial { // a partial clone lacks objects that git fetches when it tells
 		s, err := a.seal(ctx, old, now)
@@ -64,7 +64,7 @@ func (a *Attempts) Patch(ctx context.Context, old, now string) ([]FilePatch, err
 
 // Diff lists the files in which two commits or trees differ, as
 // [Repository.Diff] does. Either may be of these attempts.
-func (a *Attempts) Diff(ctx context.Context, old, now string) ([]Change, error) {
+func (a *MergeTree) Diff(ctx context.Context, old, now string) ([]Change, error) {
 	out, err := a.q.repo.git.run(ctx, door{repo: a.q.repo}, call{
 		args: []string{"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--end-of-options", old, now}, env: a.q.env,
 	})

@@ -62,7 +62,7 @@ func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 // agent's git directory cannot be read from: what saves work does not wait for
 // somebody to mend that. Nothing is harvested through it.
 func (w *Worktree) LastKnown(ctx context.Context) (*Worktree, error) {
-	if err := w.Harvest(ctx); err != nil {
+	if err := w.Pull(ctx); err != nil {
 		if _, own := errors.AsType[*PrivateError](err); !own {
 			return nil, err
 		}
@@ -134,11 +134,11 @@ func reflogOIDs(log []byte) []string {
 // Head returns the branch and the commit that are checked out. The branch is
 // empty when HEAD is detached; the commit is empty when the branch has none.
 func (w *Worktree) Head(ctx context.Context) (branch, oid string, err error) {
-	if err := w.Harvest(ctx); err != nil {
+	if err := w.Pull(ctx); err != nil {
 		return "", "", err
 	}
 	if w.Repo.NativeRefs() {
-		return w.Repo.Snapshot().Head(w.Admin)
+		return w.Repo.RefSnapshot().Head(w.Admin)
 	}
 	return w.Repo.HeadOf(ctx, w.Admin)
 }

@@ -100,12 +100,12 @@ func (w *Worktree) makeAdmins() (*fsx.Dir, error) {
 	return common.MakeBelow("worktrees", 0o777)
 }
 
-// openStow opens the directory that the checkout is, or will be, stowed in.
-func (w *Worktree) openStow(dir string) (*fsx.Dir, error) {
-	if w.StowedIn == "" {
+// openTrashDir opens the directory that the checkout is, or will be, stowed in.
+func (w *Worktree) openTrashDir(dir string) (*fsx.Dir, error) {
+	if w.TrashedIn == "" {
 		return fsx.OpenDir(dir)
 	}
-	return fsx.OpenDirIs(dir, w.StowedIn)
+	return fsx.OpenDirIs(dir, w.TrashedIn)
 }
 
 // writeAdmin replaces one file of the admin directory.

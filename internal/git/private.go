@@ -347,7 +347,7 @@ func (w *Worktree) readSyncState() syncState {
 		s.Private = privateState{}
 	}
 	if s.Branch == "" && s.Base == "" {
-		s.Branch, _, _ = w.Repo.Snapshot().Head(w.Admin)
+		s.Branch, _, _ = w.Repo.RefSnapshot().Head(w.Admin)
 	}
 	return s
 }

@@ -89,7 +89,7 @@ func (r *Repository) DropRemains(since time.Time, refs ...string) {
 			continue
 		}
 		r.dropLocks(remains{locks: []string{ref + ".lock"}, since: since}, deadline)
-		if _, err := r.Snapshot().Ref(ref); !errors.Is(err, ErrNoRef) {
+		if _, err := r.RefSnapshot().Ref(ref); !errors.Is(err, ErrNoRef) {
 			continue
 		}
 		if _, _, ok := r.lockFile("logs/"+ref, since); ok {
@@ -146,7 +146,7 @@ var ErrNoRef = errors.New("no such ref")
 // ReadRef returns the object that a full ref name leads to.
 func (r *Repository) ReadRef(ctx context.Context, ref string) (string, error) {
 	if r.NativeRefs() {
-		return r.Snapshot().Ref(ref)
+		return r.RefSnapshot().Ref(ref)
 	}
 	out, err := r.run(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "--", ref)
 	if err != nil {
@@ -166,7 +166,7 @@ func (r *Repository) ReadRef(ctx context.Context, ref string) (string, error) {
 func (r *Repository) ReadRefs(ctx context.Context, names ...string) (map[string]string, error) {
 	at := make(map[string]string, len(names))
 	if r.NativeRefs() {
-		now := r.Snapshot()
+		now := r.RefSnapshot()
 		for _, name := range names {
 			oid, err := now.Ref(name)
 			if err != nil && !errors.Is(err, ErrNoRef) {
@@ -221,8 +221,8 @@ type RefReader struct {
 	packed func() *packedRefs
 }
 
-// Snapshot returns a reader of the refs as they are now.
-func (r *Repository) Snapshot() *RefReader {
+// RefSnapshot returns a reader of the refs as they are now.
+func (r *Repository) RefSnapshot() *RefReader {
 	return &RefReader{repo: r, packed: sync.OnceValue(r.packed)}
 }
 

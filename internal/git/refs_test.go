@@ -29,7 +29,7 @@ func TestRefReader(t *testing.T) {
 	repo := open(t, r)
 	secret := filepath.Join(r.Home, "secret")
 	gittest.WriteFile(t, secret, one+"\n")
-	s := repo.Snapshot()
+	s := repo.RefSnapshot()
 	for ref, want := range map[string]string{
 		"refs/heads/main": two, "refs/heads/packed/deep": one, "refs/heads/loose/x": two,
 		"refs/remotes/origin/HEAD": one, "refs/tags/annotated": r.Git("rev-parse", "annotated"),
@@ -51,7 +51,7 @@ func TestRefReader(t *testing.T) {
 	}
 
 	// A ref that was packed after the reader looked is still found.
-	s = repo.Snapshot()
+	s = repo.RefSnapshot()
 	if _, err := s.Ref("refs/heads/none"); err == nil {
 		t.Fatal("a ref that is not there was found")
 	}
@@ -101,7 +101,7 @@ func TestHead(t *testing.T) {
 	w := addWorktree(t, r, repo, "feature")
 	read := func(name, gitDir, branch, oid string) {
 		t.Helper()
-		if b, o, err := repo.Snapshot().Head(gitDir); err != nil || b != branch || o != oid {
+		if b, o, err := repo.RefSnapshot().Head(gitDir); err != nil || b != branch || o != oid {
 			t.Errorf("%s: %q, %q, %v, want %q, %q", name, b, o, err, branch, oid)
 		}
 		if b, o, err := repo.HeadOf(t.Context(), gitDir); err != nil || b != branch || o != oid {
@@ -117,7 +117,7 @@ func TestHead(t *testing.T) {
 	gittest.WriteFile(t, filepath.Join(w.Admin, "HEAD"), "ref:\trefs/heads/feature")
 	read("an unusual form", w.Admin, "feature", head)
 	gittest.WriteFile(t, filepath.Join(w.Admin, "HEAD"), "")
-	if b, o, err := repo.Snapshot().Head(w.Admin); err == nil {
+	if b, o, err := repo.RefSnapshot().Head(w.Admin); err == nil {
 		t.Errorf("an empty HEAD: %q, %q", b, o)
 	}
 }

@@ -28,7 +28,7 @@ type Repository struct {
 	writer  refWriter
 	inPack  packedCache
 	objects objectSession
-	idle    idleAttempts
+	idle    idleMergeTrees
 }
 
 // Open opens the repository that a directory lies in. Croft's own files about it

@@ -46,7 +46,7 @@ func (w *Worktree) reregister(admin, tree, lock string) error {
 	if err := failpoint.Hit("git.reregister.admin"); err != nil || isBack {
 		return err
 	}
-	stow, err := w.openStow(filepath.Dir(tree))
+	stow, err := w.openTrashDir(filepath.Dir(tree))
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (w *Worktree) isBack(beside *fsx.Dir, tree string) (bool, error) {
 	if err == nil {
 		return false, fmt.Errorf("%s: %w", w.Path, ErrExists)
 	}
-	stow, err := w.openStow(filepath.Dir(tree))
+	stow, err := w.openTrashDir(filepath.Dir(tree))
 	if err != nil {
 		return false, err
 	}
@@ -135,7 +135,7 @@ func holdsDebris(admin *fsx.Dir) bool {
 // directories is not git's work: it is deleted, and its checkout registered
 // anew.
 func (w *Worktree) bringAdmin(stowed, lock string) error {
-	stow, err := w.openStow(filepath.Dir(stowed))
+	stow, err := w.openTrashDir(filepath.Dir(stowed))
 	if errors.Is(err, os.ErrNotExist) && fsx.IsThere(w.Admin) {
 		return nil
 	}

@@ -44,7 +44,7 @@ func (r *Repository) Scratch(dir, name string) *Scratch {
 type ScratchSpec struct {
 	Commit  string // HEAD of the git directory inside
 	Tree    string // the files
-	Objects string // where objects lie that the repository does not have; see [Attempts.Objects]
+	Objects string // where objects lie that the repository does not have; see [MergeTree.Objects]
 	Workers int    // how many processes write files
 }
 
@@ -53,7 +53,7 @@ var ErrNotExact = errors.New("the checkout is not what it should be")
 
 // Objects is the directory of what these attempts wrote. It is there until
 // they are closed.
-func (a *Attempts) Objects() string { return a.q.dir }
+func (a *MergeTree) Objects() string { return a.q.dir }
 
 // Prepare makes the checkout hold exactly a tree. Whatever lay there is removed
 // first. Submodules are left empty. It fails with a *ForgedError if git found

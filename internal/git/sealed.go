@@ -22,7 +22,7 @@ type sealed struct {
 
 // seal copies what differs between two commits or trees, both sides of it, and
 // rehashes it on the way. It fails with a *ForgedError.
-func (a *Attempts) seal(ctx context.Context, old, now string) (*sealed, error) {
+func (a *MergeTree) seal(ctx context.Context, old, now string) (*sealed, error) {
 	r := a.q.repo
 	files, err := r.openObjects(a.q.dir)
 	if err != nil {

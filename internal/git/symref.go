@@ -61,7 +61,7 @@ func (r *Repository) ReferenceHook() string {
 }
 
 // IndexTree is the tree that a checkout's index describes.
-func (h *Host) IndexTree() (string, error) {
+func (h *BranchCheckout) IndexTree() (string, error) {
 	data, _, err := index.ReadFile(filepath.Join(h.gitDir, "index"))
 	if err != nil {
 		return "", err

@@ -27,9 +27,9 @@ type Worktree struct {
 	// Identity is what was recorded of the checkout's directory when it was
 	// made, if the ledger does not know it any more.
 	Identity fsx.Identity
-	// StowedIn is the identity of the directory that it is stowed in; empty: it
+	// TrashedIn is the identity of the directory that it is stowed in; empty: it
 	// is not known.
-	StowedIn fsx.Identity
+	TrashedIn fsx.Identity
 
 	settled bool       // what an isolated checkout's agent did is known
 	stand   string     // the git directory that git is given instead of Admin
@@ -107,7 +107,7 @@ const (
 // learned about unchanged files, so that the next status is cheap.
 func (w *Worktree) Status(ctx context.Context, untracked Untracked, refresh Refresh) iter.Seq2[StatusEntry, error] {
 	return func(yield func(StatusEntry, error) bool) {
-		err := w.Harvest(ctx)
+		err := w.Pull(ctx)
 		var entries []StatusEntry
 		if err == nil {
 			entries, err = w.Repo.status(ctx, checkoutAt{w.Admin, w.Path, w.Inherit}, untracked, refresh)
@@ -321,7 +321,7 @@ func (r *Repository) describe(ctx context.Context, e *WorktreeEntry, gitDir stri
 		return nil
 	}
 	if r.NativeRefs() {
-		e.Branch, e.Head, _ = r.Snapshot().Head(gitDir)
+		e.Branch, e.Head, _ = r.RefSnapshot().Head(gitDir)
 	} else {
 		e.Branch, e.Head, _ = r.HeadOf(ctx, gitDir)
 	}

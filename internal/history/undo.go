@@ -80,7 +80,7 @@ func (svc *History) goneBefore(ctx context.Context, r *project.Project, m journa
 	if err != nil {
 		return ""
 	}
-	attempts, err := r.Git.Attempts(git.InMemory)
+	attempts, err := r.Git.OpenMergeTree(git.InMemory)
 	if err != nil {
 		return ""
 	}

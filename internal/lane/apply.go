@@ -21,7 +21,7 @@ var errNextTurn = errors.New("to be looked at again")
 // was reviewed: the choice was made on other files. It is asked in the lane, so
 // that nothing comes in between. What is stacked on the target may still be
 // turned away itself; if only that stands against it, it is errNextTurn.
-func (svc *Lanes) guardBase(ctx context.Context, r *project.Project, attempts *git.Attempts, m journal.Merge, target, tip string) error {
+func (svc *Lanes) guardBase(ctx context.Context, r *project.Project, attempts *git.MergeTree, m journal.Merge, target, tip string) error {
 	if m.Kind != croft.KindApply || m.Seen == "" || m.Seen == tip {
 		return nil
 	}

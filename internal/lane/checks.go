@@ -46,13 +46,13 @@ var _ merge.Checker = checker{}
 // target's tip has; label begins the names of the files that the output goes to. What
 // is checked may lie in the attempts alone; with nil the repository has to have
 // everything. Commands that no person has approved are refused with ChecksUntrusted.
-func (svc *Lanes) NewChecker(r *project.Project, rules config.Merge, label string, at *git.Attempts) checker {
+func (svc *Lanes) NewChecker(r *project.Project, rules config.Merge, label string, at *git.MergeTree) checker {
 	_, workers := project.Parallel(1, r.Config.Checkout.Workers)
 	return checker{&check.Runner{
 		Git: r.Git, Project: check.Project{ID: r.ID, Name: r.Name(), Path: r.Path}, Now: svc.Now,
 		Dirs:     check.Dirs{Trees: svc.ChecksDir(), Logs: filepath.Join(svc.Settings.Config().StateDir, LogsName)},
 		Commands: rules.Checks, Timeout: time.Duration(rules.CheckTimeout), Environ: svc.Environ, Allowed: rules.CheckEnv,
-		Workers: workers, Label: label, Attempts: at,
+		Workers: workers, Label: label, MergeTree: at,
 		Approved: func(ctx context.Context) error { return svc.Rules.RequireTrusted(ctx, r, "", rules.Checks) },
 	}}
 }

@@ -139,7 +139,7 @@ type passing struct {
 
 // runChecks has a stack checked by the target's own checks. Whoever breaks it is
 // turned away; those above wait for the next turn.
-func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, target, tip string, rules config.Merge, attempts *git.Attempts, steps []merge.Step, items []journal.Merge) (passing, error) {
+func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, target, tip string, rules config.Merge, attempts *git.MergeTree, steps []merge.Step, items []journal.Merge) (passing, error) {
 	if len(rules.Checks) == 0 {
 		return passing{steps: steps}, nil
 	}

@@ -302,12 +302,12 @@ var errNoMemory = errors.New("not in memory")
 
 func (svc *Lanes) landIn(ctx context.Context, r *project.Project, where git.Placement, l landing) error {
 	target, tip, rules, items := l.target, l.tip, l.rules, l.items
-	attempts, err := r.Git.Attempts(where)
+	attempts, err := r.Git.OpenMergeTree(where)
 	if err != nil {
 		return err
 	}
 	defer attempts.Close()
-	stack := merge.Stacker{Attempts: attempts, Identity: l.id, Now: svc.Clock}
+	stack := merge.Stacker{MergeTree: attempts, Identity: l.id, Now: svc.Clock}
 	steps, err := svc.buildBatch(ctx, r, stack, l)
 	if err != nil {
 		return err
@@ -346,11 +346,11 @@ func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merg
 			}
 			continue
 		}
-		if err = svc.guardBase(ctx, r, stack.Attempts, m, l.tip, tip); err == nil {
+		if err = svc.guardBase(ctx, r, stack.MergeTree, m, l.tip, tip); err == nil {
 			step, err = stack.Stack(ctx, tip, []merge.Item{it})
 		}
 		if err == nil && len(step[0].Conflicts) == 0 && !step[0].Nothing() {
-			err = svc.Rules.Guard(ctx, stack.Attempts, m, tip, step[0].Commit)
+			err = svc.Rules.Guard(ctx, stack.MergeTree, m, tip, step[0].Commit)
 		}
 		if errors.Is(err, errNextTurn) {
 			break
@@ -359,7 +359,7 @@ func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merg
 			if ctx.Err() != nil {
 				return nil, err
 			}
-			if stack.Attempts.Placement() == git.InMemory && !errors.Is(err, croft.ConfigInvalid) {
+			if stack.MergeTree.Placement() == git.InMemory && !errors.Is(err, croft.ConfigInvalid) {
 				return nil, fmt.Errorf("%w: %w", errNoMemory, err)
 			}
 			if err := svc.rejectMerge(ctx, r, m, nil, explain.Error("merge", m.Workspace, err)); err != nil {

@@ -41,7 +41,7 @@ type landed struct {
 }
 
 // publishStack moves the target to the top of a stack.
-func (svc *Lanes) publishStack(ctx context.Context, r *project.Project, l landing, attempts *git.Attempts, passed passing) error {
+func (svc *Lanes) publishStack(ctx context.Context, r *project.Project, l landing, attempts *git.MergeTree, passed passing) error {
 	pub := publication{Target: l.target, Old: l.tip, New: passed.steps[len(passed.steps)-1].Commit}
 	if isMoved(l.lane) {
 		pub.Lane = &l.lane
@@ -114,7 +114,7 @@ func (svc *Lanes) applyPublication(ctx context.Context, r *project.Project, pub 
 	}
 	// From here on the caller's wish to stop comes too late.
 	ctx = context.WithoutCancel(ctx)
-	err = svc.moveTarget(ctx, r, pub, (*git.Host).Prepare)
+	err = svc.moveTarget(ctx, r, pub, (*git.BranchCheckout).Prepare)
 	if err != nil {
 		return svc.endUnpublished(ctx, r, op, pub, err)
 	}
@@ -129,7 +129,7 @@ func (svc *Lanes) applyPublication(ctx context.Context, r *project.Project, pub 
 var errRequeued = errors.New("the queue has changed")
 
 // preparation readies a checkout of the target to go along.
-type preparation func(h *git.Host, ctx context.Context, old, now string) (*git.Advance, error)
+type preparation func(h *git.BranchCheckout, ctx context.Context, old, now string) (*git.FastForward, error)
 
 // moveTarget moves the target and, where it is checked out, that checkout.
 func (svc *Lanes) moveTarget(ctx context.Context, r *project.Project, pub publication, prepare preparation) error {
@@ -410,7 +410,7 @@ func (svc *Lanes) recoverPublication(ctx context.Context, r *project.Project, op
 	if tip == pub.Old && !moved {
 		// The checkout may have gone half the way. Its index is still locked, so
 		// that nobody could commit there meanwhile.
-		moved = svc.moveTarget(ctx, r, pub, (*git.Host).Resume) == nil
+		moved = svc.moveTarget(ctx, r, pub, (*git.BranchCheckout).Resume) == nil
 	}
 	for _, h := range r.Git.Hosts(pub.Target) {
 		if err := h.DropLock(ctx); err != nil {

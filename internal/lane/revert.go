@@ -47,7 +47,7 @@ func (svc *Lanes) planRevert(ctx context.Context, r *project.Project, req croft.
 	if plan.Later, err = svc.Journal.MergedAfter(ctx, m); err != nil {
 		return nil, m, err
 	}
-	attempts, err := r.Git.Attempts(git.InMemory)
+	attempts, err := r.Git.OpenMergeTree(git.InMemory)
 	if err != nil {
 		return nil, m, err
 	}

@@ -21,7 +21,7 @@ func (s *Stacker) explain(ctx context.Context, it Item, tip string, m git.Merged
 	base := it.Base
 	if it.Kind == croft.KindMerge {
 		var err error
-		if base, err = s.Attempts.MergeBase(ctx, tip, it.Head); err != nil {
+		if base, err = s.MergeTree.MergeBase(ctx, tip, it.Head); err != nil {
 			return nil, err
 		}
 	}
@@ -30,7 +30,7 @@ func (s *Stacker) explain(ctx context.Context, it Item, tip string, m git.Merged
 		if i >= maxHunks {
 			continue
 		}
-		last, err := s.Attempts.LastChange(ctx, base, tip, c.Path)
+		last, err := s.MergeTree.LastChange(ctx, base, tip, c.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +44,7 @@ func (s *Stacker) explain(ctx context.Context, it Item, tip string, m git.Merged
 
 // hunks reads the places that are in conflict out of a file with markers.
 func (s *Stacker) hunks(ctx context.Context, tree, path string) ([]croft.ConflictHunk, error) {
-	o, err := s.Attempts.File(ctx, tree, path)
+	o, err := s.MergeTree.File(ctx, tree, path)
 	if err != nil || o.Type != "blob" || o.Size > maxFileText || strings.Contains(string(o.Data), "\x00") {
 		return nil, err
 	}

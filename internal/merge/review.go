@@ -188,7 +188,7 @@ func missingPathError(files []croft.ReviewFile, path string) string {
 }
 
 // PartTree makes the tree that a base becomes by what was chosen.
-func PartTree(ctx context.Context, a *git.Attempts, base string, choices []Choice) (string, error) {
+func PartTree(ctx context.Context, a *git.MergeTree, base string, choices []Choice) (string, error) {
 	var edits []object.TreeEdit
 	for _, c := range choices {
 		path, err := git.UnquotePath(c.File.Path)
@@ -220,7 +220,7 @@ func PartTree(ctx context.Context, a *git.Attempts, base string, choices []Choic
 }
 
 // spliceHunks writes the file that some of its hunks make of the old one.
-func spliceHunks(ctx context.Context, a *git.Attempts, c Choice) (string, error) {
+func spliceHunks(ctx context.Context, a *git.MergeTree, c Choice) (string, error) {
 	var sides [2][]byte
 	for i, oid := range []string{c.File.OldObject, c.File.NewObject} {
 		o, err := a.Read(ctx, oid)

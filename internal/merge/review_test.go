@@ -198,7 +198,7 @@ func TestPartsAreWhatGitApplies(t *testing.T) {
 	partly := 0
 	for round := range 12 {
 		base, head := randomHistory(t, r, rnd)
-		a, err := repo.Attempts(git.OnDisk)
+		a, err := repo.OpenMergeTree(git.OnDisk)
 		must(t, err)
 		patches, err := a.Patch(t.Context(), base, head)
 		must(t, err)

@@ -51,9 +51,9 @@ func (s Step) Nothing() bool { return len(s.Conflicts) == 0 && s.Commit == s.Par
 
 // Stacker puts items on a target.
 type Stacker struct {
-	Attempts *git.Attempts
-	Identity git.Identity
-	Now      func() time.Time
+	MergeTree *git.MergeTree
+	Identity  git.Identity
+	Now       func() time.Time
 }
 
 // Stack puts items on a tip in their order, and says for each what came of it.
@@ -73,7 +73,7 @@ func (s *Stacker) Stack(ctx context.Context, tip string, items []Item) ([]Step, 
 
 func (s *Stacker) step(ctx context.Context, tip string, it Item) (Step, error) {
 	step := Step{Item: it, Parent: tip, Commit: tip}
-	at, err := s.Attempts.ReadCommit(ctx, tip)
+	at, err := s.MergeTree.ReadCommit(ctx, tip)
 	if err != nil {
 		return step, err
 	}
@@ -109,15 +109,15 @@ func (s *Stacker) step(ctx context.Context, tip string, it Item) (Step, error) {
 func (s *Stacker) merge(ctx context.Context, tip string, it Item) (git.Merged, error) {
 	switch it.Kind {
 	case croft.KindRevert:
-		return s.Attempts.MergeOver(ctx, it.Head, tip, it.Base)
+		return s.MergeTree.MergeOver(ctx, it.Head, tip, it.Base)
 	case croft.KindApply:
-		return s.Attempts.MergeOver(ctx, it.Base, tip, it.Head)
+		return s.MergeTree.MergeOver(ctx, it.Base, tip, it.Head)
 	}
 	again, err := s.Again(ctx, tip, it)
 	if err != nil || len(again.Conflicts) > 0 {
 		return git.Merged{Tree: again.Tree, Conflicts: again.conflicts()}, err
 	}
-	return s.Attempts.Merge(ctx, again.Commit, it.Head)
+	return s.MergeTree.Merge(ctx, again.Commit, it.Head)
 }
 
 // Again is a target on which an item's work is no longer taken back.
@@ -157,7 +157,7 @@ func (s *Stacker) Again(ctx context.Context, tip string, it Item) (Again, error)
 		if err != nil {
 			return again, err
 		}
-		back, err := s.Attempts.MergeOver(ctx, taken.Commit, again.Commit, before)
+		back, err := s.MergeTree.MergeOver(ctx, taken.Commit, again.Commit, before)
 		if err != nil {
 			return again, err
 		}
@@ -174,14 +174,14 @@ func (s *Stacker) Again(ctx context.Context, tip string, it Item) (Again, error)
 
 // scratchCommit makes a commit that nobody gets to see, to merge with.
 func (s *Stacker) scratchCommit(ctx context.Context, tree, parent, message string) (string, error) {
-	return s.Attempts.Commit(ctx, object.Commit{
+	return s.MergeTree.Commit(ctx, object.Commit{
 		Tree: tree, Parents: []string{parent}, Signature: s.sign(s.Identity.Committer), Message: message,
 	}, git.Identity{})
 }
 
 // beforeRevert is what a revert was put on.
 func (s *Stacker) beforeRevert(ctx context.Context, taken Revert) (string, error) {
-	c, err := s.Attempts.ReadCommit(ctx, taken.Commit)
+	c, err := s.MergeTree.ReadCommit(ctx, taken.Commit)
 	if err != nil {
 		return "", err
 	}
@@ -195,7 +195,7 @@ func (s *Stacker) beforeRevert(ctx context.Context, taken Revert) (string, error
 // parted or, of work that was taken back, that without the work. It is empty if
 // they have nothing in common.
 func (s *Stacker) Base(ctx context.Context, tip string, it Item) (string, error) {
-	shared, err := s.Attempts.MergeBase(ctx, tip, it.Head)
+	shared, err := s.MergeTree.MergeBase(ctx, tip, it.Head)
 	if err != nil || shared == "" {
 		return "", err
 	}
@@ -212,7 +212,7 @@ func (s *Stacker) Base(ctx context.Context, tip string, it Item) (string, error)
 		if err != nil {
 			return shared, err
 		}
-		without, err := s.Attempts.MergeOver(ctx, before, base, taken.Commit)
+		without, err := s.MergeTree.MergeOver(ctx, before, base, taken.Commit)
 		if err != nil || !without.Clean() {
 			return shared, err
 		}
@@ -229,19 +229,19 @@ func (s *Stacker) Base(ctx context.Context, tip string, it Item) (string, error)
 // work that came in as one commit, or as copies of its commits, or that was
 // written anew since, it has none.
 func (s *Stacker) isTakenForMerged(ctx context.Context, tip string, it Item, taken Revert) (bool, error) {
-	shared, err := s.Attempts.MergeBase(ctx, tip, it.Head)
+	shared, err := s.MergeTree.MergeBase(ctx, tip, it.Head)
 	if err != nil || shared == "" {
 		return false, err
 	}
-	if seen, err := s.Attempts.IsAncestor(ctx, taken.Commit, shared); err != nil || seen {
+	if seen, err := s.MergeTree.IsAncestor(ctx, taken.Commit, shared); err != nil || seen {
 		return false, err // the work as it is was made in view of that
 	}
 	if taken.Reverted != "" {
-		if had, err := s.Attempts.IsAncestor(ctx, taken.Reverted, shared); err != nil || had {
+		if had, err := s.MergeTree.IsAncestor(ctx, taken.Reverted, shared); err != nil || had {
 			return had, err
 		}
 	}
-	own, err := s.Attempts.OnMainline(ctx, shared, tip)
+	own, err := s.MergeTree.OnMainline(ctx, shared, tip)
 	return !own, err
 }
 
@@ -251,7 +251,7 @@ func (s *Stacker) nothingLeft(ctx context.Context, tip string, it Item) (bool, e
 	if it.Kind != croft.KindMerge || it.Strategy == croft.StrategySquash {
 		return true, nil
 	}
-	return s.Attempts.IsAncestor(ctx, it.Head, tip)
+	return s.MergeTree.IsAncestor(ctx, it.Head, tip)
 }
 
 func (s *Stacker) sign(who string) string { return object.Signature(who, s.Now()) }
@@ -261,7 +261,7 @@ func (s *Stacker) commit(ctx context.Context, c object.Commit) (string, error) {
 	if c.Author == "" {
 		c.Author = s.sign(s.Identity.Author)
 	}
-	return s.Attempts.Commit(ctx, c, s.Identity)
+	return s.MergeTree.Commit(ctx, c, s.Identity)
 }
 
 // creditAuthors makes the author of the work the author of the one commit that
@@ -271,13 +271,13 @@ func (s *Stacker) creditAuthors(ctx context.Context, tip string, it Item, c *obj
 	if err != nil {
 		return err
 	}
-	work, err := s.Attempts.CommitsBetween(ctx, before, it.Head, git.LeaveMerges)
+	work, err := s.MergeTree.CommitsBetween(ctx, before, it.Head, git.LeaveMerges)
 	if err != nil || len(work) == 0 {
 		return err
 	}
 	var others []string
 	for _, oid := range slices.Backward(work) {
-		was, err := s.Attempts.ReadCommit(ctx, oid)
+		was, err := s.MergeTree.ReadCommit(ctx, oid)
 		if err != nil {
 			return err
 		}
@@ -306,14 +306,14 @@ func (s *Stacker) creditAuthors(ctx context.Context, tip string, it Item, c *obj
 func (s *Stacker) beforeWork(ctx context.Context, tip string, it Item) (string, error) {
 	before := tip
 	for _, taken := range it.TakenBack {
-		was, err := s.Attempts.ReadCommit(ctx, taken.Reverted)
+		was, err := s.MergeTree.ReadCommit(ctx, taken.Reverted)
 		if err != nil {
 			return "", err
 		}
 		if len(was.Parents) < 2 {
 			continue
 		}
-		if isEarlier, err := s.Attempts.IsAncestor(ctx, was.Parents[0], before); err != nil {
+		if isEarlier, err := s.MergeTree.IsAncestor(ctx, was.Parents[0], before); err != nil {
 			return "", err
 		} else if isEarlier {
 			before = was.Parents[0]

@@ -21,7 +21,7 @@ import (
 type bench struct {
 	*gittest.Repo
 	t     *testing.T
-	at    *git.Attempts
+	at    *git.MergeTree
 	stack *Stacker
 }
 
@@ -38,7 +38,7 @@ func newBench(t *testing.T, r *gittest.Repo) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := repo.Attempts(git.InMemory)
+	at, err := repo.OpenMergeTree(git.InMemory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func newBench(t *testing.T, r *gittest.Repo) *bench {
 		_ = repo.Close()
 	})
 	return &bench{r, t, at, &Stacker{
-		Attempts: at, Identity: git.Identity{Author: ann, Committer: ann}, Now: func() time.Time { return stackTime },
+		MergeTree: at, Identity: git.Identity{Author: ann, Committer: ann}, Now: func() time.Time { return stackTime },
 	}}
 }
 

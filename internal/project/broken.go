@@ -21,7 +21,7 @@ const StateFile = "STATE.json"
 func (r *Project) BrokenNow(ctx context.Context, rec journal.Record, h checkout.Health) error {
 	err := Broken(rec, h)
 	to := r.Whereabouts(ctx, []journal.Record{rec})[0]
-	if told, ok := errors.AsType[*croft.Error](err); ok && to != "" && !IsStowedAt(rec, to) {
+	if told, ok := errors.AsType[*croft.Error](err); ok && to != "" && !IsTrashedAt(rec, to) {
 		told.Message, told.Details, told.Hint = "its directory was moved to "+to, "", "croft doctor --fix"
 	}
 	return err

@@ -294,7 +294,7 @@ func BranchIsThere(ctx context.Context, s Location, branch string) (bool, error)
 // Head is the branch and the commit that one stands on.
 func (s Location) Head(ctx context.Context) (branch, oid string, err error) {
 	if s.Git.NativeRefs() {
-		return s.Git.Snapshot().Head(s.Place.GitDir)
+		return s.Git.RefSnapshot().Head(s.Place.GitDir)
 	}
 	return s.Git.HeadOf(ctx, s.Place.GitDir)
 }

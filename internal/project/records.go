@@ -26,7 +26,7 @@ func SpecOf(rec journal.Record) checkout.Spec {
 		ID: string(w.ID), Path: w.Path, Branch: w.Branch, Base: w.Base, Kind: kindOf(w.Mode), Identity: fsx.Identity(rec.Identity),
 	}
 	if rec.Trash != nil {
-		s.StowedIn = fsx.Identity(rec.Trash.Identity)
+		s.TrashedIn = fsx.Identity(rec.Trash.Identity)
 	}
 	return s
 }

@@ -66,7 +66,7 @@ func (r *Project) relocateRecord(ctx context.Context, rec journal.Record) journa
 	if fsx.Identity(rec.Identity).IsAt(moved.Workspace.Path) {
 		return moved
 	}
-	if to := seekDirectories(ctx, []sought{r.soughtOf(rec)})[0]; to != "" && !IsStowedAt(rec, to) {
+	if to := seekDirectories(ctx, []sought{r.soughtOf(rec)})[0]; to != "" && !IsTrashedAt(rec, to) {
 		moved.BaseDir = baseAfter(moved, to)
 		moved.Workspace.Path = to
 	}

@@ -115,8 +115,8 @@ func NotOurs(path string) error {
 	}
 }
 
-// CheckStowed fails if what lies in the trash is not what was put there.
-func CheckStowed(rec journal.Record) error {
+// CheckTrashed fails if what lies in the trash is not what was put there.
+func CheckTrashed(rec journal.Record) error {
 	dir, err := OpenTrashDir(rec.Trash)
 	if err == nil {
 		defer dir.Close()
@@ -127,7 +127,7 @@ func CheckStowed(rec journal.Record) error {
 	}
 	if errors.Is(err, fsx.ErrOther) || errors.Is(err, fsx.ErrLink) {
 		if _, isCopy := CopyInTrash(rec); isCopy {
-			return CopyStowed(rec, "else move it away")
+			return CopyTrashed(rec, "else move it away")
 		}
 		return NotOurs(rec.Trash.Dir)
 	}
@@ -208,18 +208,18 @@ func (r *Project) DeletingLedger() fsx.Ledger {
 	return fsx.Ledger{Dir: filepath.Join(r.Dir, "deleting")}
 }
 
-// Stowed is what lies where a removed workspace was put.
-type Stowed struct{ Dir, Tree fsx.Identity }
+// TrashedIdentity is what lies where a removed workspace was put.
+type TrashedIdentity struct{ Dir, Tree fsx.Identity }
 
 // CopyInTrash finds another directory in the place of one in the trash, with a
 // checkout in it.
-func CopyInTrash(rec journal.Record) (found Stowed, isCopy bool) {
+func CopyInTrash(rec journal.Record) (found TrashedIdentity, isCopy bool) {
 	if rec.Trash == nil || rec.Trash.Dir == "" {
-		return Stowed{}, false
+		return TrashedIdentity{}, false
 	}
 	dir, err := fsx.OpenDir(rec.Trash.Dir)
 	if err != nil {
-		return Stowed{}, false
+		return TrashedIdentity{}, false
 	}
 	defer dir.Close()
 	found.Dir, err = dir.Identity()
@@ -230,9 +230,9 @@ func CopyInTrash(rec journal.Record) (found Stowed, isCopy bool) {
 	return found, err == nil && (isOther(rec.Trash.Identity, found.Dir) || isOther(rec.Identity, found.Tree))
 }
 
-// CopyStowed refuses to restore or delete a copy that lies in the trash. What to do if
+// CopyTrashed refuses to restore or delete a copy that lies in the trash. What to do if
 // nobody copied it back, the caller says.
-func CopyStowed(rec journal.Record, orElse string) error {
+func CopyTrashed(rec journal.Record, orElse string) error {
 	return &croft.Error{
 		Code: croft.WorkspaceBroken, Details: rec.Trash.Dir,
 		Message: "its directory in the trash was replaced by another: what lies there may be a copy",

@@ -39,10 +39,10 @@ func kindOf(mode croft.Mode) checkout.Kind {
 	return checkout.Linked
 }
 
-// HarvestAgain brings what an isolated workspace holds to the repository, if it
+// PullAgain brings what an isolated workspace holds to the repository, if it
 // can be. What cannot stays where it is.
-func (r *Project) HarvestAgain(ctx context.Context, s checkout.Spec) error {
-	err := r.Trees.At(s).Harvest(ctx)
+func (r *Project) PullAgain(ctx context.Context, s checkout.Spec) error {
+	err := r.Trees.At(s).Pull(ctx)
 	if _, own := errors.AsType[*git.PrivateError](err); own {
 		return nil
 	}
@@ -113,16 +113,16 @@ func (t trees) isAnother(s checkout.Spec) bool {
 	return err == nil && s.Identity != "" && now != s.Identity && now != t.At(s).Made()
 }
 
-// Stow moves the checkout away.
-func (t trees) Stow(s checkout.Spec, dir string) error { return t.Of(s).Stow(s, dir) }
+// MoveToTrash moves the checkout away.
+func (t trees) MoveToTrash(s checkout.Spec, dir string) error { return t.Of(s).MoveToTrash(s, dir) }
 
-// StowWhile is Stow with something to do meanwhile.
-func (t trees) StowWhile(s checkout.Spec, dir string, meanwhile func() error) error {
-	return t.Of(s).StowWhile(s, dir, meanwhile)
+// MoveToTrashWhile is MoveToTrash with something to do meanwhile.
+func (t trees) MoveToTrashWhile(s checkout.Spec, dir string, meanwhile func() error) error {
+	return t.Of(s).MoveToTrashWhile(s, dir, meanwhile)
 }
 
-// Unstow brings a checkout back.
-func (t trees) Unstow(s checkout.Spec, dir string) error { return t.Of(s).Unstow(s, dir) }
+// MoveBack brings a checkout back.
+func (t trees) MoveBack(s checkout.Spec, dir string) error { return t.Of(s).MoveBack(s, dir) }
 
 // Discard removes what was made.
 func (t trees) Discard(s checkout.Spec) error { return t.Of(s).Discard(s) }

@@ -223,7 +223,7 @@ func (r *Project) Whereabouts(ctx context.Context, records []journal.Record) []s
 // something is done with it. One that is not found is left as it is.
 func (p *Projects) CatchUp(ctx context.Context, r *Project, rec journal.Record) (journal.Record, error) {
 	to := r.Whereabouts(ctx, []journal.Record{rec})[0]
-	if to == "" || IsStowedAt(rec, to) {
+	if to == "" || IsTrashedAt(rec, to) {
 		return rec, nil
 	}
 	err := p.UnderLock(ctx, r, func() error { return p.FollowTo(ctx, r, rec.Workspace.ID, to) })
@@ -233,8 +233,8 @@ func (p *Projects) CatchUp(ctx context.Context, r *Project, rec journal.Record) 
 	return p.Journal.Record(ctx, rec.Workspace.ID)
 }
 
-// IsStowedAt reports whether a place is that of a workspace in a trash.
-func IsStowedAt(rec journal.Record, path string) bool {
+// IsTrashedAt reports whether a place is that of a workspace in a trash.
+func IsTrashedAt(rec journal.Record, path string) bool {
 	return filepath.Base(path) == "tree" && filepath.Base(filepath.Dir(path)) == string(rec.Workspace.ID)
 }
 

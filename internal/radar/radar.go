@@ -41,8 +41,8 @@ type Candidate struct {
 
 // Forecast says which of the candidates collide, and in which order they are best
 // merged. read makes their commits in the object directory of the attempts.
-func (r *Radar) Forecast(ctx context.Context, read func(context.Context, *git.Attempts) []Candidate) (*croft.Forecast, error) {
-	attempts, err := r.Git.Attempts(git.OnDisk)
+func (r *Radar) Forecast(ctx context.Context, read func(context.Context, *git.MergeTree) []Candidate) (*croft.Forecast, error) {
+	attempts, err := r.Git.OpenMergeTree(git.OnDisk)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 // merged only if what its sides touched does not rule a conflict out, and if the
 // last scan did not merge it.
 type Scanner struct {
-	Attempts *git.Attempts
+	Attempts *git.MergeTree
 	Workers  int // how many processes at once; default: 1
 }
 

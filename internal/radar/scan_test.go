@@ -33,7 +33,7 @@ func newField(t *testing.T, c gittest.Corpus) *field {
 	return f
 }
 
-func attemptsIn(t *testing.T, r *gittest.Repo) *git.Attempts {
+func attemptsIn(t *testing.T, r *gittest.Repo) *git.MergeTree {
 	t.Helper()
 	place, err := git.Discover(r.Dir)
 	if err != nil {
@@ -41,7 +41,7 @@ func attemptsIn(t *testing.T, r *gittest.Repo) *git.Attempts {
 	}
 	repo := git.New(git.Options{Environ: r.Env, ConfigDir: t.TempDir()}).At(place, t.TempDir())
 	t.Cleanup(func() { _ = repo.Close() })
-	a, err := repo.Attempts(git.OnDisk)
+	a, err := repo.OpenMergeTree(git.OnDisk)
 	if err != nil {
 		t.Fatal(err)
 	}

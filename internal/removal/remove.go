@@ -99,7 +99,7 @@ func (svc *Removals) RemoveOne(ctx context.Context, r *project.Project, rec jour
 	if err == nil {
 		return out, nil
 	}
-	if fsx.IsThere(rec.Workspace.Path) && !isStowed(rec, how.Dir) {
+	if fsx.IsThere(rec.Workspace.Path) && !isMovedToTrash(rec, how.Dir) {
 		// Nothing was moved: the caller is told that the workspace is kept, so
 		// nobody may finish the removal later.
 		err = errors.Join(err, svc.cancelRemoval(ctx, r, op, rec, err.Error()))
@@ -107,8 +107,8 @@ func (svc *Removals) RemoveOne(ctx context.Context, r *project.Project, rec jour
 	return nil, err
 }
 
-// isStowed reports whether the workspace's directory was moved already.
-func isStowed(rec journal.Record, dir string) bool {
+// isMovedToTrash reports whether the workspace's directory was moved already.
+func isMovedToTrash(rec journal.Record, dir string) bool {
 	return dir != "" && fsx.Identity(rec.Identity).IsAt(filepath.Join(dir, "tree"))
 }
 
@@ -212,7 +212,7 @@ func (svc *Removals) endRemoval(tx *journal.Tx, op *oplog.Op, rec journal.Record
 func (svc *Removals) moveToTrash(ctx context.Context, r *project.Project, live journal.Record, how Spec, trashed *journal.Record) error {
 	tree, trash := r.Trees.At(project.SpecOf(live)), trashed.Trash
 	tip, pinned, err := svc.Archive(ctx, r, live, tree)
-	if err == nil && how.Head != "" && !isStowed(live, how.Dir) {
+	if err == nil && how.Head != "" && !isMovedToTrash(live, how.Dir) {
 		err = svc.guardLate(ctx, r, live, how.Head, tip)
 	}
 	if err != nil {
@@ -234,9 +234,9 @@ func (svc *Removals) moveToTrash(ctx context.Context, r *project.Project, live j
 		trash.Within = string(within)
 	}
 	spec := project.SpecOf(live)
-	spec.StowedIn = into
+	spec.TrashedIn = into
 	var dropped []string
-	err = r.Trees.StowWhile(spec, how.Dir, func() error {
+	err = r.Trees.MoveToTrashWhile(spec, how.Dir, func() error {
 		// The directory is in its place, and its commits are pinned, before the
 		// branch goes.
 		err := fsx.SyncAll(append(pinned, how.Dir, filepath.Dir(how.Dir), filepath.Dir(filepath.Dir(how.Dir)), filepath.Dir(live.Workspace.Path))...)
@@ -322,7 +322,7 @@ func (svc *Removals) RecoverRemove(ctx context.Context, r *project.Project, op *
 		}
 		_, err = svc.ApplyRemoval(ctx, r, op, rec, how)
 		kept := errors.Is(err, checkout.ErrOther) || errors.Is(err, croft.WorkspaceDirty)
-		if kept && !isStowed(rec, how.Dir) { // whoever asked finds it when they ask again
+		if kept && !isMovedToTrash(rec, how.Dir) { // whoever asked finds it when they ask again
 			err = svc.cancelRemoval(ctx, r, op, rec, err.Error())
 		}
 		if err != nil {

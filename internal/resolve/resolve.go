@@ -166,12 +166,12 @@ func (svc *Resolver) bringIn(ctx context.Context, r *project.Project, rec journa
 	if len(it.TakenBack) == 0 {
 		return tree.BringIn(ctx, git.BringIn{Branch: branch, Commit: tip, Name: m.Target, Identity: id})
 	}
-	attempts, err := r.Git.Attempts(git.OnDisk)
+	attempts, err := r.Git.OpenMergeTree(git.OnDisk)
 	if err != nil {
 		return nil, err
 	}
 	defer attempts.Close()
-	stack := merge.Stacker{Attempts: attempts, Identity: id, Now: svc.Clock}
+	stack := merge.Stacker{MergeTree: attempts, Identity: id, Now: svc.Clock}
 	again, err := stack.Again(ctx, tip, it)
 	if err != nil {
 		return nil, err

@@ -102,7 +102,7 @@ func isAll(files []croft.ReviewFile, choices []merge.Choice) bool {
 // keepPart makes a commit of a review's base with what was chosen, and keeps it
 // for the lane.
 func (svc *Reviews) keepPart(ctx context.Context, r *project.Project, work *croft.Review, choices []merge.Choice, id croft.ID) (string, error) {
-	attempts, err := r.Git.Attempts(git.OnDisk)
+	attempts, err := r.Git.OpenMergeTree(git.OnDisk)
 	if err != nil {
 		return "", err
 	}

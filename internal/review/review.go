@@ -45,7 +45,7 @@ const croftIdentity = "Croft <croft@localhost>"
 // none: all. It looks at a workspace that may be damaged, too. Otherwise it fails as
 // ReviewWork does.
 func (svc *Reviews) DiffWork(ctx context.Context, s project.Location, rec journal.Record, req croft.DiffRequest) (*croft.Review, error) {
-	attempts, err := s.Git.Attempts(git.OnDisk)
+	attempts, err := s.Git.OpenMergeTree(git.OnDisk)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec jour
 	if err := svc.Commits.RequireVerified(ctx, s.Project, rec); err != nil {
 		return nil, err
 	}
-	attempts, err := s.Git.Attempts(git.OnDisk)
+	attempts, err := s.Git.OpenMergeTree(git.OnDisk)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec jour
 
 // compareWork measures the work of a workspace, uncommitted work included, from
 // where it left the target. What comes of it lies among the attempts.
-func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *git.Attempts) (*croft.Review, error) {
+func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *git.MergeTree) (*croft.Review, error) {
 	w := rec.Workspace
 	target = cmp.Or(target, w.Target)
 	switch {
@@ -149,13 +149,13 @@ func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec jou
 
 // baseOf is where work left its target, without the work if that was merged and
 // taken back; if they have nothing in common, a commit of nothing.
-func (svc *Reviews) baseOf(ctx context.Context, attempts *git.Attempts, work *croft.Review) (string, error) {
+func (svc *Reviews) baseOf(ctx context.Context, attempts *git.MergeTree, work *croft.Review) (string, error) {
 	it := merge.Item{Kind: croft.KindMerge, Head: work.Head}
 	var err error
 	if it.TakenBack, err = svc.Removals.TakenBack(ctx, work.WorkspaceID, work.Target); err != nil {
 		return "", err
 	}
-	stack := merge.Stacker{Attempts: attempts, Identity: git.Identity{Committer: croftIdentity}, Now: svc.Clock}
+	stack := merge.Stacker{MergeTree: attempts, Identity: git.Identity{Committer: croftIdentity}, Now: svc.Clock}
 	base, err := stack.Base(ctx, work.TargetCommit, it)
 	if err != nil || base != "" {
 		return base, err
@@ -177,7 +177,7 @@ type reviewRecord struct {
 const reviewVersion = 1
 
 // keepReview pins a review with all that it needs.
-func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, rec journal.Record, attempts *git.Attempts, work *croft.Review) error {
+func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, rec journal.Record, attempts *git.MergeTree, work *croft.Review) error {
 	kept := *work
 	kept.Files = slices.Clone(work.Files)
 	for i, f := range kept.Files {

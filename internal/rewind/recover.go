@@ -121,7 +121,7 @@ func (svc *Rewinds) recoverTrashed(ctx context.Context, r *project.Project, op *
 	if err == nil || errors.Is(err, oplog.ErrUnsettled) {
 		return err
 	}
-	err = svc.stowRewound(ctx, r, op, nil, err)
+	err = svc.trashRewound(ctx, r, op, nil, err)
 	if _, stays := errors.AsType[*croft.Error](err); stays {
 		return nil // that is written down, and all that can be done
 	}

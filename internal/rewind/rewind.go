@@ -168,7 +168,7 @@ func (svc *Rewinds) rewindTrashed(ctx context.Context, r *project.Project, rec j
 	if err == nil || errors.Is(err, oplog.ErrUnsettled) {
 		return err
 	}
-	return cmp.Or(svc.stowRewound(ctx, r, op, rec.Trash, err), err)
+	return cmp.Or(svc.trashRewound(ctx, r, op, rec.Trash, err), err)
 }
 
 // rewindRestored rewinds a workspace that came from the trash for that.
@@ -196,17 +196,17 @@ func (svc *Rewinds) rewindRestored(ctx context.Context, r *project.Project, op *
 	return svc.applyOrRollBack(ctx, r, op, how)
 }
 
-// stowRewound puts a workspace back into the trash that came from there for a
+// trashRewound puts a workspace back into the trash that came from there for a
 // rewind which failed, and writes down that nothing happened. One that cannot
 // go, because somebody is in it already, stays, and the error says so.
-func (svc *Rewinds) stowRewound(ctx context.Context, r *project.Project, op *oplog.Op, was *journal.Trash, cause error) error {
+func (svc *Rewinds) trashRewound(ctx context.Context, r *project.Project, op *oplog.Op, was *journal.Trash, cause error) error {
 	rec, err := svc.Journal.Record(ctx, op.Workspaces[0])
 	if err == nil && rec.Workspace.State != croft.Trashed {
 		mode := croft.BranchKeep
 		if was == nil || was.BranchGone {
 			mode = croft.BranchDelete
 		}
-		err = svc.stowInstead(ctx, r, op, rec, removal.Spec{Event: croft.EventWorkspaceRemoved, Branch: mode}, cause)
+		err = svc.trashInstead(ctx, r, op, rec, removal.Spec{Event: croft.EventWorkspaceRemoved, Branch: mode}, cause)
 	}
 	if err != nil {
 		stays := &croft.Error{
@@ -232,9 +232,9 @@ func (svc *Rewinds) stowRewound(ctx context.Context, r *project.Project, op *opl
 	})
 }
 
-// stowInstead replaces a rewind that failed by a removal, in one step, and
+// trashInstead replaces a rewind that failed by a removal, in one step, and
 // carries that out.
-func (svc *Rewinds) stowInstead(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, how removal.Spec, cause error) error {
+func (svc *Rewinds) trashInstead(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, how removal.Spec, cause error) error {
 	err := svc.Removals.GuardNow(ctx, r, rec, croft.RemoveForce)
 	if err != nil {
 		return err

@@ -144,8 +144,7 @@ func (svc *Rewinds) ListSnapshots(ctx context.Context, s project.Location, dir s
 	if err != nil {
 		return nil, err
 	}
-	list, err := readSnapshots(ctx, s.Project, pins)
-	return list, err
+	return readSnapshots(ctx, s.Project, pins)
 }
 
 // findSnapshot looks a snapshot up by its ID, and returns nil if there is none.

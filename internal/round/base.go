@@ -91,7 +91,7 @@ func (svc *Rounds) commitProjectChanges(ctx context.Context, s project.Location,
 	if len(found.HeldBack) > 0 {
 		svc.Notice("not carried into the round: %s", strings.Join(found.HeldBack, ", "))
 	}
-	attempts, err := s.Git.Attempts(git.OnDisk)
+	attempts, err := s.Git.OpenMergeTree(git.OnDisk)
 	if err != nil {
 		return "", err
 	}

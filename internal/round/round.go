@@ -29,8 +29,7 @@ func (svc *Rounds) NewRound(ctx context.Context, req croft.RoundRequest) (*croft
 	if err != nil {
 		return nil, err
 	}
-	round, err := svc.shownRound(ctx, ses.Session, t)
-	return round, err
+	return svc.shownRound(ctx, ses.Session, t)
 }
 
 func (svc *Rounds) startRound(ctx context.Context, ses *journal.Session, req croft.RoundRequest) (*journal.Round, error) {
@@ -272,7 +271,7 @@ func (svc *Rounds) showBranches(ctx context.Context, ses *journal.Session, t *jo
 			}
 			branches[name] = tip
 		}
-		if err := r.Trees.At(project.SpecOf(rec)).Deliver(ctx, branches); err != nil {
+		if err := r.Trees.At(project.SpecOf(rec)).Push(ctx, branches); err != nil {
 			return err
 		}
 	}

@@ -95,7 +95,7 @@ func (svc *Rules) NoticeChecks(r *project.Project, target string, rules config.M
 
 // Guard refuses a result whose rules cannot be read: no merge could follow
 // it. before is the result below it.
-func (svc *Rules) Guard(ctx context.Context, attempts *git.Attempts, m journal.Merge, before, after string) error {
+func (svc *Rules) Guard(ctx context.Context, attempts *git.MergeTree, m journal.Merge, before, after string) error {
 	old, err := rulesEntry(ctx, attempts, before)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (svc *Rules) Guard(ctx context.Context, attempts *git.Attempts, m journal.M
 
 // rulesEntry returns the tree entry of the rules file at the top of a commit, or the zero
 // entry if the commit has none.
-func rulesEntry(ctx context.Context, attempts *git.Attempts, commit string) (object.TreeEntry, error) {
+func rulesEntry(ctx context.Context, attempts *git.MergeTree, commit string) (object.TreeEntry, error) {
 	at, err := attempts.ReadCommit(ctx, commit)
 	if err != nil {
 		return object.TreeEntry{}, err
@@ -141,7 +141,7 @@ func rulesEntry(ctx context.Context, attempts *git.Attempts, commit string) (obj
 }
 
 // Follow remembers that what was published has the same rules, if it has.
-func (svc *Rules) Follow(ctx context.Context, r *project.Project, attempts *git.Attempts, target, old, published string) {
+func (svc *Rules) Follow(ctx context.Context, r *project.Project, attempts *git.MergeTree, target, old, published string) {
 	if file, err := rulesEntry(ctx, attempts, published); err == nil {
 		svc.lastRules.follow(laneKey{r.ID, target}, old, published, file.OID)
 	}

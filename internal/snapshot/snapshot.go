@@ -62,7 +62,7 @@ type Selection struct {
 	Message string
 	// Stowed is set for a worktree that was moved away and that git looks at
 	// through a copy of its admin directory.
-	Stowed *Stowed
+	Stowed *Trashed
 	// Pin makes a ref of the commit. Without it the caller does so later; then
 	// every object is a file of its own, which takes longer to write and which
 	// somebody else's repacking does not throw away meanwhile.
@@ -75,8 +75,8 @@ type Last struct {
 	SecretsDir string
 }
 
-// Stowed says what a copy of an admin directory cannot.
-type Stowed struct {
+// Trashed says what a copy of an admin directory cannot.
+type Trashed struct {
 	Admin  string // the admin directory itself; it may be gone
 	Branch string // what HEAD names in it
 }

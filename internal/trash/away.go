@@ -27,9 +27,9 @@ func IsTrashGone(r *project.Project, rec journal.Record) bool {
 	return !fsx.IsThere(t.Dir) && fsx.Identity(t.Within).IsAt(filepath.Dir(t.Dir))
 }
 
-// vanishedStowed says that the directory that a removed workspace lies in came or went
+// vanishedError says that the directory that a removed workspace lies in came or went
 // while it was to be deleted. What was saved of it meanwhile does not count.
-func vanishedStowed(rec journal.Record) error {
+func vanishedError(rec journal.Record) error {
 	return &croft.Error{
 		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name,
 		Message: "its directory in the trash was not there all the time while it was saved; nothing was deleted",
@@ -40,7 +40,7 @@ func vanishedStowed(rec journal.Record) error {
 // orVanished is an error, or says that the directory is why.
 func orVanished(rec journal.Record, err error) error {
 	if project.IsTrashAway(rec.Trash) && !fsx.IsThere(rec.Trash.Dir) {
-		return vanishedStowed(rec)
+		return vanishedError(rec)
 	}
 	return err
 }
@@ -77,11 +77,11 @@ func (t *tidying) mayComeBack(ctx context.Context, rec journal.Record) bool {
 	return !IsTrashGone(t.r, rec) || t.r.FindTrash(ctx, rec) != ""
 }
 
-// locateStowed makes sure that what is going to be restored is where the record
+// locateTrashed makes sure that what is going to be restored is where the record
 // says: the record follows a directory of the trash that was moved, forgets one
 // that was deleted, and else the restoration is refused, unless it is wanted
 // without. The caller holds the repository's lock.
-func (svc *Trash) locateStowed(ctx context.Context, r *project.Project, rec *journal.Record, mode croft.RestoreMode) error {
+func (svc *Trash) locateTrashed(ctx context.Context, r *project.Project, rec *journal.Record, mode croft.RestoreMode) error {
 	_, isCopy := project.CopyInTrash(*rec)
 	isBack := fsx.Identity(rec.Identity).IsAt(rec.Workspace.Path)
 	if !project.IsTrashAway(rec.Trash) {
@@ -98,7 +98,7 @@ func (svc *Trash) locateStowed(ctx context.Context, r *project.Project, rec *jou
 			return err
 		}
 	case isCopy:
-		return project.CopyStowed(*rec, "else croft restore --commits "+string(rec.Workspace.ID)+", which leaves it alone")
+		return project.CopyTrashed(*rec, "else croft restore --commits "+string(rec.Workspace.ID)+", which leaves it alone")
 	case fsx.IsThere(rec.Trash.Dir):
 		return project.NotOurs(rec.Trash.Dir)
 	default:
@@ -124,9 +124,9 @@ func (svc *Trash) keepApart(ctx context.Context, r *project.Project, id croft.ID
 	return svc.Pin(ctx, r, journal.Pin{Ref: project.ArchiveStateRef(project.NewID()), OID: state})
 }
 
-// BindStowed gives the record of a removed workspace that is bound anew the
+// BindTrashed gives the record of a removed workspace that is bound anew the
 // directory in the trash that is called like it. Whoever binds it has seen it.
-func BindStowed(r *project.Project, rec *journal.Record) error {
+func BindTrashed(r *project.Project, rec *journal.Record) error {
 	for _, trash := range TrashDirs(r, nil) {
 		dir, err := fsx.OpenDir(filepath.Join(trash, string(rec.Workspace.ID)))
 		if err != nil {

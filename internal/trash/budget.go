@@ -126,7 +126,7 @@ func (t *tidying) surveyAll(ctx context.Context) error {
 			continue
 		}
 		if it.wasThere = it.hasDir() && fsx.IsThere(rec.Trash.Dir); it.wasThere {
-			if err = project.CheckStowed(rec); err == nil {
+			if err = project.CheckTrashed(rec); err == nil {
 				it.survey, err = t.judgeDirectory(ctx, t.r, rec)
 			}
 			if ctx.Err() != nil {

@@ -24,11 +24,11 @@ func (u unkept) Error() string { return u.why.Error() }
 
 func (u unkept) Unwrap() error { return u.why }
 
-// keepStowed makes sure that the project has all that the git directory of a removed
+// keepTrashed makes sure that the project has all that the git directory of a removed
 // isolated workspace names, as it is now: commits can have been made in the trash, or
 // not have been brought before. If there is something new, a workspace that counted
 // as finished does not any more.
-func (svc *Trash) keepStowed(ctx context.Context, r *project.Project, it *trashItem) error {
+func (svc *Trash) keepTrashed(ctx context.Context, r *project.Project, it *trashItem) error {
 	rec, id := it.rec, it.rec.Workspace.ID
 	if rec.Workspace.Mode != croft.ModeIsolated {
 		return nil
@@ -45,7 +45,7 @@ func (svc *Trash) keepStowed(ctx context.Context, r *project.Project, it *trashI
 		known = append(known, svc.Removals.Archived(ctx, r, ref, ""))
 	}
 	var pinning error
-	err = r.Trees.At(project.SpecOf(rec)).KeepStowed(ctx, filepath.Join(rec.Trash.Dir, "tree"), was, known, func(own string) error {
+	err = r.Trees.At(project.SpecOf(rec)).KeepTrashed(ctx, filepath.Join(rec.Trash.Dir, "tree"), was, known, func(own string) error {
 		if own == "" || own == was {
 			return nil
 		}
@@ -121,8 +121,8 @@ func Lacks(w croft.Workspace, err error) error {
 	}
 }
 
-// stowedLacks is Lacks for a directory in the trash, which stays there.
-func stowedLacks(rec journal.Record, err error) error {
+// trashedLacks is Lacks for a directory in the trash, which stays there.
+func trashedLacks(rec journal.Record, err error) error {
 	missing, ok := errors.AsType[*object.MissingError](err)
 	if !ok {
 		return err
@@ -135,9 +135,9 @@ func stowedLacks(rec journal.Record, err error) error {
 	}}
 }
 
-// mendStowed makes sure that the project has what the index of a directory in the
+// mendTrashed makes sure that the project has what the index of a directory in the
 // trash names, as far as its files have it.
-func (svc *Trash) mendStowed(ctx context.Context, r *project.Project, rec journal.Record) error {
+func (svc *Trash) mendTrashed(ctx context.Context, r *project.Project, rec journal.Record) error {
 	if info, err := os.Lstat(filepath.Join(rec.Trash.Dir, "tree")); err != nil || !info.IsDir() {
 		return nil // it was gone, or a link lay in its place
 	}

@@ -128,9 +128,9 @@ type restoration struct {
 	before     fsx.Identity // what lay at the workspace's path
 }
 
-// stowAgain puts a workspace back into the trash whose restoration failed, from
+// trashAgain puts a workspace back into the trash whose restoration failed, from
 // whatever point it had come to. The branch goes if the restoration made it.
-func (svc *Trash) stowAgain(ctx context.Context, r *project.Project, rec journal.Record, how restoration) error {
+func (svc *Trash) trashAgain(ctx context.Context, r *project.Project, rec journal.Record, how restoration) error {
 	tree := r.Trees.At(project.SpecOf(rec))
 	if err := svc.archiveAgain(ctx, r, rec, tree); err != nil {
 		return err
@@ -175,41 +175,41 @@ func (svc *Trash) removeRestored(r *project.Project, rec journal.Record, tree *g
 	isThere := err == nil
 	switch {
 	case isThere && now == how.before && (now == fsx.Identity(rec.Identity) || r.Trees.IsBorn(spec)):
-		return svc.stowAdmin(r, rec, tree)
+		return svc.keepRegistration(r, rec, tree)
 	case isThere && now == fsx.Identity(rec.Identity):
-		return r.Trees.Stow(spec, dir)
+		return r.Trees.MoveToTrash(spec, dir)
 	case isThere && dir != "": // it was checked out anew, around what was stowed
-		if err := svc.stowAdmin(r, rec, tree); err != nil {
+		if err := svc.keepRegistration(r, rec, tree); err != nil {
 			return err
 		}
 		return r.Trees.Discard(spec)
 	case dir == "":
 		return r.Trees.Discard(spec)
 	}
-	err = svc.stowAdmin(r, rec, tree)
+	err = svc.keepRegistration(r, rec, tree)
 	if err == nil && !fsx.IsThere(filepath.Join(dir, "tree")) {
 		err = r.Trees.DiscardRest(spec)
 	}
 	return err // the checkout, if there is one, has not left the trash
 }
 
-// stowAdmin moves the registration back to the trash, without the directory. One
+// keepRegistration moves the registration back to the trash, without the directory. One
 // that was made for a workspace which has nothing in the trash goes.
-func (svc *Trash) stowAdmin(r *project.Project, rec journal.Record, tree *git.Worktree) error {
+func (svc *Trash) keepRegistration(r *project.Project, rec journal.Record, tree *git.Worktree) error {
 	if !fsx.IsThere(tree.Admin) {
 		return nil
 	}
 	if rec.Trash.Dir == "" {
 		return r.Trees.DiscardRest(project.SpecOf(rec))
 	}
-	if err := dropStowedAdmin(rec.Trash); err != nil {
+	if err := dropKeptRegistration(rec.Trash); err != nil {
 		return err
 	}
 	return tree.Deregister(filepath.Join(rec.Trash.Dir, "admin"))
 }
 
-// dropStowedAdmin deletes the registration in the trash, which has a successor.
-func dropStowedAdmin(t *journal.Trash) error {
+// dropKeptRegistration deletes the registration in the trash, which has a successor.
+func dropKeptRegistration(t *journal.Trash) error {
 	dir, err := project.OpenTrashDir(t)
 	if err != nil {
 		return err

@@ -136,14 +136,14 @@ func (svc *Trash) deleteDirectory(ctx context.Context, r *project.Project, it *t
 	dir, work, away := it.rec.Trash.Dir, "", ""
 	isThere := fsx.IsThere(dir)
 	if isThere != it.wasThere {
-		return vanishedStowed(it.rec)
+		return vanishedError(it.rec)
 	}
 	if isThere {
-		if err := project.CheckStowed(it.rec); err != nil {
+		if err := project.CheckTrashed(it.rec); err != nil {
 			return err
 		}
-		if err := svc.mendStowed(ctx, r, it.rec); err != nil { // what was committed may be whole in the files alone
-			return stowedLacks(it.rec, orVanished(it.rec, err))
+		if err := svc.mendTrashed(ctx, r, it.rec); err != nil { // what was committed may be whole in the files alone
+			return trashedLacks(it.rec, orVanished(it.rec, err))
 		}
 		now, err := svc.judgeAnew(ctx, r, it.rec) // somebody may have written there after all
 		if err != nil {
@@ -160,14 +160,14 @@ func (svc *Trash) deleteDirectory(ctx context.Context, r *project.Project, it *t
 				_ = fsx.RemoveOwn(svc.SecretsDir(r, it.rec.Workspace.ID))
 			}
 		}()
-		saved, err := svc.saveStowed(ctx, r, it.rec)
+		saved, err := svc.saveTrashed(ctx, r, it.rec)
 		if err != nil {
-			return stowedLacks(it.rec, orVanished(it.rec, err))
+			return trashedLacks(it.rec, orVanished(it.rec, err))
 		}
 		work = saved
 	}
 	if isThere {
-		if err := svc.keepStowed(ctx, r, it); err != nil {
+		if err := svc.keepTrashed(ctx, r, it); err != nil {
 			return orVanished(it.rec, err)
 		}
 	}
@@ -217,7 +217,7 @@ func (svc *Trash) recordDirectoryGone(r *project.Project, t *journal.Trash) {
 func (svc *Trash) pinAndRename(ctx context.Context, r *project.Project, it *trashItem, work string, isThere bool) (away string, err error) {
 	dir, ref := it.rec.Trash.Dir, project.ArchiveWorkRef(it.rec.Workspace.ID)
 	if isThere != fsx.IsThere(dir) {
-		return "", vanishedStowed(it.rec)
+		return "", vanishedError(it.rec)
 	}
 	if work != "" {
 		if err := svc.Pin(ctx, r, journal.Pin{Ref: ref, OID: work}); err != nil {
@@ -252,8 +252,8 @@ func renameTrashedToDelete(r *project.Project, rec journal.Record) (string, erro
 	return renameToDelete(r, trash, filepath.Base(rec.Trash.Dir), fsx.Identity(rec.Trash.Identity), trash, string(rec.Workspace.ID))
 }
 
-// saveStowed takes a snapshot of a directory in the trash. It is not pinned yet.
-func (svc *Trash) saveStowed(ctx context.Context, r *project.Project, rec journal.Record) (string, error) {
+// saveTrashed takes a snapshot of a directory in the trash. It is not pinned yet.
+func (svc *Trash) saveTrashed(ctx context.Context, r *project.Project, rec journal.Record) (string, error) {
 	p, err := svc.openTrashed(ctx, r, rec)
 	if err != nil {
 		return "", err
@@ -267,7 +267,7 @@ func (svc *Trash) saveStowed(ctx context.Context, r *project.Project, rec journa
 		Identity: fsx.Identity(rec.Identity),
 		Ignored:  r.Config.Snapshot.Ignored, Secrets: r.Config.Snapshot.Secrets, SecretsDir: secrets,
 		Message: "Work of " + rec.Workspace.Name + ", which was removed",
-		Stowed:  &snapshot.Stowed{Admin: filepath.Join(rec.Trash.Dir, "admin"), Branch: p.Branch},
+		Stowed:  &snapshot.Trashed{Admin: filepath.Join(rec.Trash.Dir, "admin"), Branch: p.Branch},
 	})
 	return saved.Commit, err
 }

@@ -68,7 +68,7 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 		return op.Done(ctx)
 	}
 	begun := op.IsRecovered() // by the process that died
-	if err := svc.locateStowed(ctx, r, &rec, mode); err != nil {
+	if err := svc.locateTrashed(ctx, r, &rec, mode); err != nil {
 		return op.Failed(ctx, err)
 	}
 	how := restoration{startedAt: op.StartedAt}
@@ -81,7 +81,7 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 	}
 	if err != nil {
 		if begun {
-			if back := svc.stowAgain(ctx, r, rec, how); back != nil {
+			if back := svc.trashAgain(ctx, r, rec, how); back != nil {
 				return errors.Join(err, back) // the journal still says what was begun
 			}
 		}
@@ -176,7 +176,7 @@ func (svc *Trash) bringBack(ctx context.Context, r *project.Project, op *oplog.O
 	spec.Inherit = op.Inherit()
 	err := checkout.ErrGone
 	if rec.Trash.Dir != "" || fsx.Identity(rec.Identity).IsAt(w.Path) {
-		err = r.Trees.Unstow(spec, rec.Trash.Dir)
+		err = r.Trees.MoveBack(spec, rec.Trash.Dir)
 	}
 	if errors.Is(err, checkout.ErrGone) {
 		err = svc.makeAgain(ctx, r, rec, spec)
@@ -193,7 +193,7 @@ func (svc *Trash) bringBack(ctx context.Context, r *project.Project, op *oplog.O
 	if err := r.Trees.Release(spec); err != nil {
 		return err
 	}
-	if err := r.HarvestAgain(ctx, spec); err != nil {
+	if err := r.PullAgain(ctx, spec); err != nil {
 		return err
 	}
 	// From here on branch and registration hold the commits.

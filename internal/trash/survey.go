@@ -144,8 +144,8 @@ func (svc *Trash) judgeAnew(ctx context.Context, r *project.Project, rec journal
 }
 
 // openTrashed lets git look at a directory in the trash.
-func (svc *Trash) openTrashed(ctx context.Context, r *project.Project, rec journal.Record) (*git.Peek, error) {
-	return r.Git.Peek(ctx, git.Stowed{
+func (svc *Trash) openTrashed(ctx context.Context, r *project.Project, rec journal.Record) (*git.TrashedGit, error) {
+	return r.Git.OpenTrashed(ctx, git.Trashed{
 		Name: worktree.Admin(string(rec.Workspace.ID)), Admin: filepath.Join(rec.Trash.Dir, "admin"), Tree: filepath.Join(rec.Trash.Dir, "tree"),
 		Head: svc.Removals.Archived(ctx, r, project.ArchiveRef(rec.Workspace.ID), rec.Trash.Tip),
 	})
@@ -153,7 +153,7 @@ func (svc *Trash) openTrashed(ctx context.Context, r *project.Project, rec journ
 
 // isDirty reports whether a checkout holds work that no commit does. What Croft put
 // there is not the agent's.
-func isDirty(ctx context.Context, p *git.Peek, rec journal.Record, index *index.Index) (bool, error) {
+func isDirty(ctx context.Context, p *git.TrashedGit, rec journal.Record, index *index.Index) (bool, error) {
 	if p.InProgress() {
 		return true, nil
 	}

@@ -48,8 +48,7 @@ func (svc *Upkeep) ReapOrphans(ctx context.Context, s project.Location, req crof
 		return svc.isOrphaned(leases[rec.Workspace.ID]) ||
 			req.OlderThan > 0 && svc.Now().Sub(rec.Workspace.CreatedAt) > req.OlderThan && rec.Workspace.Mode != croft.ModeLegacy
 	}
-	res, err := svc.removeWanted(ctx, s.Project, sweeping{req.Mode, req.DryRun, req.Agreed, wanted, how})
-	return res, err
+	return svc.removeWanted(ctx, s.Project, sweeping{req.Mode, req.DryRun, req.Agreed, wanted, how})
 }
 
 // guardOnly refuses a workspace whose commits its target does not have. Age says

@@ -53,7 +53,7 @@ func (svc *Views) newView(ctx context.Context, r *project.Project) (*view, error
 		v.turned[m.WorkspaceID] = m
 	}
 	if r.Git != nil {
-		v.refs = r.Git.Snapshot()
+		v.refs = r.Git.RefSnapshot()
 		v.agreed = svc.approvedSince(ctx, r, turned)
 	}
 	v.isRoundOver = svc.roundsOver(ctx)
@@ -193,11 +193,7 @@ func (svc *Views) ViewOf(ctx context.Context, r *project.Project, id croft.ID) (
 
 // ListWorkspaces lists workspaces, oldest first.
 func (svc *Views) ListWorkspaces(ctx context.Context, s project.Location, f croft.Filter) ([]croft.Workspace, error) {
-	list, err := svc.listFiltered(ctx, s.Project, f)
-	return list, err
-}
-
-func (svc *Views) listFiltered(ctx context.Context, r *project.Project, f croft.Filter) ([]croft.Workspace, error) {
+	r := s.Project
 	read := svc.Journal.Live
 	if len(f.States)+len(f.MergeStatuses) > 0 {
 		read = svc.Journal.Records
@@ -232,8 +228,7 @@ func matchesFilter(w croft.Workspace, f croft.Filter) bool {
 
 // CountLive counts the live workspaces.
 func (svc *Views) CountLive(ctx context.Context, s project.Location, dir string) (int, error) {
-	n, err := svc.Journal.CountLive(ctx, s.ID)
-	return n, err
+	return svc.Journal.CountLive(ctx, s.ID)
 }
 
 // ShowWorkspace finds one workspace.
@@ -245,8 +240,7 @@ func (svc *Views) ShowWorkspace(ctx context.Context, s project.Location, req cro
 	if err != nil {
 		return nil, err
 	}
-	w, err := svc.ViewOf(ctx, s.Project, rec.Workspace.ID)
-	return w, err
+	return svc.ViewOf(ctx, s.Project, rec.Workspace.ID)
 }
 
 // ListWorktrees lists what git has registered.

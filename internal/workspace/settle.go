@@ -116,7 +116,7 @@ func (p *plan) settleBranch(tx *journal.Tx, s project.Location, v *layout.Values
 		if err != nil {
 			return "", err
 		}
-		if oid, _ := s.Git.Snapshot().Ref("refs/heads/" + branch); free && oid == "" {
+		if oid, _ := s.Git.RefSnapshot().Ref("refs/heads/" + branch); free && oid == "" {
 			return branch, nil
 		}
 	}

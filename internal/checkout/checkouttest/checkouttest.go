@@ -50,10 +50,10 @@ func Run(t *testing.T, make func(t *testing.T) Fixture) {
 		{"Changes", Isolated, changes},
 		{"Health", Isolated, health},
 		{"HealthOfAProjectThatIsGone", Shared, healthShared},
-		{"Stow", Isolated, stow},
-		{"StowAgain", Isolated, stowAgain},
-		{"StowLink", Isolated, stowLink},
-		{"StowOther", Isolated, stowOther},
+		{"Stow", Isolated, moveToTrash},
+		{"StowAgain", Isolated, moveToTrashAgain},
+		{"StowLink", Isolated, moveLinkToTrash},
+		{"StowOther", Isolated, moveOtherToTrash},
 		{"NeverTouchesTheProject", Shared, neverTouched},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -276,12 +276,12 @@ func healthShared(t *testing.T, f Fixture) {
 	}
 }
 
-// stow moves a checkout with everything in it.
-func stow(t *testing.T, f Fixture) {
+// moveToTrash moves a checkout with everything in it.
+func moveToTrash(t *testing.T, f Fixture) {
 	f.make(t)
 	gittest.WriteFile(t, filepath.Join(f.Spec.Path, "wip.txt"), "wip")
 	trash := realTempDir(t)
-	if err := f.Checkout.Stow(f.Spec, trash); err != nil {
+	if err := f.Checkout.MoveToTrash(f.Spec, trash); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.Checkout.Health(f.Spec); got != checkout.Missing {
@@ -294,11 +294,11 @@ func stow(t *testing.T, f Fixture) {
 	f.make(t) // the place is free
 }
 
-func stowAgain(t *testing.T, f Fixture) {
+func moveToTrashAgain(t *testing.T, f Fixture) {
 	f.make(t)
 	trash := realTempDir(t)
 	for range 2 {
-		if err := f.Checkout.Stow(f.Spec, trash); err != nil {
+		if err := f.Checkout.MoveToTrash(f.Spec, trash); err != nil {
 			t.Fatalf("stow: %v", err)
 		}
 	}
@@ -306,12 +306,12 @@ func stowAgain(t *testing.T, f Fixture) {
 		t.Errorf("the second time lost what the first had kept: %v", err)
 	}
 	// And for what was never made.
-	if err := f.Checkout.Stow(f.Spec, realTempDir(t)); err != nil {
+	if err := f.Checkout.MoveToTrash(f.Spec, realTempDir(t)); err != nil {
 		t.Errorf("stow of nothing: %v", err)
 	}
 }
 
-func stowLink(t *testing.T, f Fixture) {
+func moveLinkToTrash(t *testing.T, f Fixture) {
 	f.make(t)
 	away := f.Spec.Path + ".away"
 	if err := os.Rename(f.Spec.Path, away); err != nil {
@@ -320,7 +320,7 @@ func stowLink(t *testing.T, f Fixture) {
 	if err := os.Symlink(away, f.Spec.Path); err != nil {
 		t.Skip("needs symbolic links")
 	}
-	if err := f.Checkout.Stow(f.Spec, realTempDir(t)); !errors.Is(err, checkout.ErrOther) {
+	if err := f.Checkout.MoveToTrash(f.Spec, realTempDir(t)); !errors.Is(err, checkout.ErrOther) {
 		t.Errorf("stow of a link: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(away, "README.md")); err != nil {
@@ -332,13 +332,13 @@ func stowLink(t *testing.T, f Fixture) {
 	if err := errors.Join(os.Remove(f.Spec.Path), os.Rename(away, f.Spec.Path)); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Checkout.Stow(f.Spec, realTempDir(t)); err != nil {
+	if err := f.Checkout.MoveToTrash(f.Spec, realTempDir(t)); err != nil {
 		t.Errorf("what came back to its path: %v", err)
 	}
 }
 
-// stowOther puts a directory that looks the same in the checkout's place.
-func stowOther(t *testing.T, f Fixture) {
+// moveOtherToTrash puts a directory that looks the same in the checkout's place.
+func moveOtherToTrash(t *testing.T, f Fixture) {
 	f.make(t)
 	away := f.Spec.Path + ".away"
 	if err := os.Rename(f.Spec.Path, away); err != nil {
@@ -347,7 +347,7 @@ func stowOther(t *testing.T, f Fixture) {
 	if err := os.CopyFS(f.Spec.Path, os.DirFS(away)); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Checkout.Stow(f.Spec, realTempDir(t)); !errors.Is(err, checkout.ErrOther) {
+	if err := f.Checkout.MoveToTrash(f.Spec, realTempDir(t)); !errors.Is(err, checkout.ErrOther) {
 		t.Errorf("stow of another directory: %v", err)
 	}
 	if err := f.Checkout.Discard(f.Spec); err != nil {
@@ -371,7 +371,7 @@ func realTempDir(t *testing.T) string {
 func neverTouched(t *testing.T, f Fixture) {
 	before := f.snapshot(t)
 	f.make(t)
-	if err := f.Checkout.Stow(f.Spec, realTempDir(t)); err != nil {
+	if err := f.Checkout.MoveToTrash(f.Spec, realTempDir(t)); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Checkout.Discard(f.Spec); err != nil {

@@ -41,11 +41,11 @@ func (Checkouts) Health(s checkout.Spec) checkout.Health {
 	return checkout.Intact
 }
 
-// Stow leaves the project where it is.
-func (Checkouts) Stow(checkout.Spec, string) error { return nil }
+// MoveToTrash leaves the project where it is.
+func (Checkouts) MoveToTrash(checkout.Spec, string) error { return nil }
 
-// Unstow has nothing to bring back.
-func (Checkouts) Unstow(checkout.Spec, string) error { return nil }
+// MoveBack has nothing to bring back.
+func (Checkouts) MoveBack(checkout.Spec, string) error { return nil }
 
 // Discard leaves the project where it is.
 func (Checkouts) Discard(checkout.Spec) error { return nil }

@@ -39,7 +39,7 @@ func TestHarvestCost(t *testing.T) {
 		return time.Since(began)
 	}
 	harvest := func() {
-		if err := c.Harvest(t.Context(), f.Spec); err != nil {
+		if err := c.Pull(t.Context(), f.Spec); err != nil {
 			t.Fatal(err)
 		}
 	}

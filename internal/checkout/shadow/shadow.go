@@ -39,13 +39,13 @@ func (c *Checkouts) Fill(ctx context.Context, s checkout.Spec) error {
 	})
 }
 
-// Harvest brings what the agent committed, staged and began to the project. It
+// Pull brings what the agent committed, staged and began to the project. It
 // costs next to nothing where nothing is new, and happens by itself before
 // anything of the agent's work is read.
-func (c *Checkouts) Harvest(ctx context.Context, s checkout.Spec) error { return c.At(s).Harvest(ctx) }
+func (c *Checkouts) Pull(ctx context.Context, s checkout.Spec) error { return c.At(s).Pull(ctx) }
 
-// Deliver shows branches of the project in the checkout, by their names. Those
+// Push shows branches of the project in the checkout, by their names. Those
 // that were shown before and are not named any more go; the agent's own stay.
-func (c *Checkouts) Deliver(ctx context.Context, s checkout.Spec, branches map[string]string) error {
-	return c.At(s).Deliver(ctx, branches)
+func (c *Checkouts) Push(ctx context.Context, s checkout.Spec, branches map[string]string) error {
+	return c.At(s).Push(ctx, branches)
 }

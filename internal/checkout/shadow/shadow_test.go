@@ -96,7 +96,7 @@ func TestHarvest(t *testing.T) {
 	agent(t, f, "add", "-A")
 	agent(t, f, "branch", "other")
 	head := agent(t, f, "rev-parse", "HEAD")
-	if err := c.Harvest(t.Context(), f.Spec); err != nil {
+	if err := c.Pull(t.Context(), f.Spec); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.Repo.Git("rev-parse", "topic/a"); got != head {

@@ -50,7 +50,7 @@ func (c *Checkouts) At(s checkout.Spec) *git.Worktree {
 	if c.kind == git.KindIsolated {
 		w = c.repo.Isolated(Admin(s.ID), s.Path)
 	}
-	w.Inherit, w.Identity, w.StowedIn = s.Inherit, s.Identity, s.StowedIn
+	w.Inherit, w.Identity, w.TrashedIn = s.Inherit, s.Identity, s.TrashedIn
 	return w
 }
 

@@ -138,7 +138,7 @@ func TestUnregistered(t *testing.T) {
 	if got := c.Health(f.Spec); got != checkout.Unregistered {
 		t.Errorf("health = %s, want unregistered", got)
 	}
-	if err := c.Stow(f.Spec, t.TempDir()); err != nil {
+	if err := c.MoveToTrash(f.Spec, t.TempDir()); err != nil {
 		t.Errorf("stow: %v", err)
 	}
 }

@@ -20,19 +20,19 @@ const (
 	stowedAdmin = "admin"
 )
 
-// Stow renames the directory to dir/tree and the admin directory to dir/admin.
+// MoveToTrash renames the directory to dir/tree and the admin directory to dir/admin.
 // In between the worktree is locked, so that a `git worktree prune` does not
 // delete the half that is left.
-func (c *Checkouts) Stow(s checkout.Spec, dir string) error {
-	return c.StowWhile(s, dir, func() error { return nil })
+func (c *Checkouts) MoveToTrash(s checkout.Spec, dir string) error {
+	return c.MoveToTrashWhile(s, dir, func() error { return nil })
 }
 
-// StowWhile is Stow for those who have something to do between the two
+// MoveToTrashWhile is MoveToTrash for those who have something to do between the two
 // renames, where the second has to wait a moment.
-func (c *Checkouts) StowWhile(s checkout.Spec, dir string, meanwhile func() error) error {
+func (c *Checkouts) MoveToTrashWhile(s checkout.Spec, dir string, meanwhile func() error) error {
 	w := c.At(s)
-	_ = w.Harvest(context.Background()) // what cannot be harvested goes along
-	release, err := w.HoldToStow(context.Background())
+	_ = w.Pull(context.Background()) // what cannot be harvested goes along
+	release, err := w.HoldToMove(context.Background())
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (c *Checkouts) StowWhile(s checkout.Spec, dir string, meanwhile func() erro
 	}
 	err = failpoint.Hit("worktree.stow.locked")
 	if err == nil {
-		err = c.stowTree(w, dir)
+		err = c.moveTreeToTrash(w, dir)
 	}
 	if err != nil {
 		c.unlock(w)
@@ -68,9 +68,9 @@ func (c *Checkouts) unlock(w *git.Worktree) {
 	}
 }
 
-// stowTree moves the directory that was made. If it is gone, it is gone.
-func (c *Checkouts) stowTree(w *git.Worktree, dir string) error {
-	stow, err := openStow(w, dir)
+// moveTreeToTrash moves the directory that was made. If it is gone, it is gone.
+func (c *Checkouts) moveTreeToTrash(w *git.Worktree, dir string) error {
+	stow, err := openTrashDir(w, dir)
 	if err != nil {
 		return err
 	}
@@ -101,13 +101,13 @@ func otherError(path string, err error) error {
 	return err
 }
 
-func openStow(w *git.Worktree, dir string) (*fsx.Dir, error) {
+func openTrashDir(w *git.Worktree, dir string) (*fsx.Dir, error) {
 	stow, err := fsx.OpenDir(dir)
-	if w.StowedIn != "" {
+	if w.TrashedIn != "" {
 		if err == nil {
 			_ = stow.Close()
 		}
-		stow, err = fsx.OpenDirIs(dir, w.StowedIn)
+		stow, err = fsx.OpenDirIs(dir, w.TrashedIn)
 	}
 	if errors.Is(err, fsx.ErrOther) || errors.Is(err, fsx.ErrLink) {
 		err = fmt.Errorf("%s: %w", dir, checkout.ErrOther)
@@ -115,9 +115,9 @@ func openStow(w *git.Worktree, dir string) (*fsx.Dir, error) {
 	return stow, err
 }
 
-// Unstow renames the admin directory and then the directory back to where they
+// MoveBack renames the admin directory and then the directory back to where they
 // were. A directory that lies at its path again stays there.
-func (c *Checkouts) Unstow(s checkout.Spec, dir string) error {
+func (c *Checkouts) MoveBack(s checkout.Spec, dir string) error {
 	w := c.At(s)
 	if dir == "" || isGone(filepath.Join(dir, stowedAdmin)) && isGone(w.Admin) {
 		return c.adoptTree(w, s, dir)
@@ -175,7 +175,7 @@ func (c *Checkouts) DiscardRest(s checkout.Spec) error { return c.At(s).DiscardR
 
 // dropForged deletes an admin directory that is not what git made.
 func dropForged(w *git.Worktree, dir string) error {
-	stow, err := openStow(w, dir)
+	stow, err := openTrashDir(w, dir)
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (c *Checkouts) adoptTree(w *git.Worktree, s checkout.Spec, dir string) erro
 		at = filepath.Join(dir, stowedTree)
 	}
 	if err = w.Reclaim(at); err == nil && !isBack {
-		err = c.unstowTree(w, beside, dir)
+		err = c.moveTreeBack(w, beside, dir)
 	}
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -213,8 +213,8 @@ func (c *Checkouts) adoptTree(w *git.Worktree, s checkout.Spec, dir string) erro
 	return w.Register(context.Background(), git.AddSpec{Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock})
 }
 
-func (c *Checkouts) unstowTree(w *git.Worktree, beside *fsx.Dir, dir string) error {
-	stow, err := openStow(w, dir)
+func (c *Checkouts) moveTreeBack(w *git.Worktree, beside *fsx.Dir, dir string) error {
+	stow, err := openTrashDir(w, dir)
 	if err == nil {
 		defer stow.Close()
 		err = stow.Move(stowedTree, w.Wanted(), beside, filepath.Base(w.Path))

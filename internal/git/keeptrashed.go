@@ -14,7 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// KeepStowed brings what the git directory of an isolated checkout that was stowed
+// KeepTrashed brings what the git directory of an isolated checkout that was stowed
 // in a directory names and has: its refs, its stashes, and what is checked out there
 // and in worktrees that the agent made of it. It hands over the commit that keeps all
 // of it and all that was kept before by was, "" if there is nothing to keep; the
@@ -23,7 +23,7 @@ import (
 // The caller knows that there is a git directory. Unless keep failed, an error says why
 // not all of it could be brought: nothing is kept then, or all but what lies in git
 // directories inside of it.
-func (w *Worktree) KeepStowed(ctx context.Context, tree, was string, known []string, keep func(own string) error) error {
+func (w *Worktree) KeepTrashed(ctx context.Context, tree, was string, known []string, keep func(own string) error) error {
 	stowed := &Worktree{Repo: w.Repo, Path: tree, Admin: w.Admin, Inherit: w.Inherit}
 	if !stowed.IsIsolated() {
 		return nil

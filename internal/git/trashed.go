@@ -11,17 +11,17 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// Stowed names a worktree that was moved away whole and that git does not know
+// Trashed names a worktree that was moved away whole and that git does not know
 // any more.
-type Stowed struct {
+type Trashed struct {
 	Name  string // of its admin directory, while it had one
 	Admin string // where that was moved to; it may be gone
 	Tree  string // where the checkout was moved to
 	Head  string // the commit that it had checked out; empty if there was none
 }
 
-// Peek is a look at a stowed worktree.
-type Peek struct {
+// TrashedGit is a look at a stowed worktree.
+type TrashedGit struct {
 	*Worktree
 	Branch string // what HEAD said, without refs/heads/; empty when it was detached
 
@@ -29,7 +29,7 @@ type Peek struct {
 }
 
 // Close ends the look.
-func (p *Peek) Close() error {
+func (p *TrashedGit) Close() error {
 	if p.isBorrowed {
 		return nil
 	}
@@ -40,17 +40,17 @@ func (p *Peek) Close() error {
 // that may be large: the repositories of submodules.
 const submoduleAdmin = "modules"
 
-// Peek lets git look at a stowed worktree without registering it. What git
+// OpenTrashed lets git look at a stowed worktree without registering it. What git
 // needs of the admin directory is copied to a place that git does not list:
 // where it lies now, it does not lead to the repository, and the branch that it
 // names may be gone, so the copy has the commit checked out by itself. The
 // stowed directories are not written.
-func (r *Repository) Peek(ctx context.Context, s Stowed) (*Peek, error) {
+func (r *Repository) OpenTrashed(ctx context.Context, s Trashed) (*TrashedGit, error) {
 	admin := r.ownStaging(s.Name + peekSuffix)
 	if err := os.RemoveAll(admin); err != nil { // of a look that was killed
 		return nil, err
 	}
-	p := &Peek{Worktree: &Worktree{Repo: r, Path: s.Tree, Admin: admin}}
+	p := &TrashedGit{Worktree: &Worktree{Repo: r, Path: s.Tree, Admin: admin}}
 	if err := r.copyAdmin(s.Admin, admin); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -68,14 +68,14 @@ func (r *Repository) Peek(ctx context.Context, s Stowed) (*Peek, error) {
 // looked for at the checkout's path. An agent can have written the admin
 // directory of a worktree, so what says there which repository it belongs to, and
 // which commit is checked out, does not count.
-func (w *Worktree) WithoutFiles(head string) (*Peek, error) {
+func (w *Worktree) WithoutFiles(head string) (*TrashedGit, error) {
 	alone := *w
 	alone.Path, alone.settled = "", true
 	if w.IsIsolated() || !w.Repo.NativeRefs() || head == "" {
-		return &Peek{Worktree: &alone, isBorrowed: true}, nil
+		return &TrashedGit{Worktree: &alone, isBorrowed: true}, nil
 	}
 	alone.Admin = w.Repo.ownStaging(filepath.Base(w.Admin) + peekSuffix)
-	p := &Peek{Worktree: &alone}
+	p := &TrashedGit{Worktree: &alone}
 	err := os.RemoveAll(alone.Admin) // of a look that was killed
 	if err == nil {
 		err = w.Repo.copyAdmin(w.Admin, alone.Admin)
@@ -138,7 +138,7 @@ func (r *Repository) copyAdmin(from, to string) error {
 
 // settleHead puts HEAD on the commit, and makes an index where there is none: that
 // of a checkout which had lost its registration.
-func (p *Peek) settleHead(ctx context.Context, head string) error {
+func (p *TrashedGit) settleHead(ctx context.Context, head string) error {
 	var err error
 	if !fsx.IsThere(filepath.Join(p.Admin, "HEAD")) {
 		if err := os.WriteFile(filepath.Join(p.Admin, "HEAD"), []byte(head+"\n"), 0o644); err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// Attempts computes merges without a checkout. What it writes lies in a
+// MergeTree computes merges without a checkout. What it writes lies in a
 // quarantine until it is kept, so that an attempt that fails leaves nothing.
 // One long-lived git computes all merges; several goroutines may ask.
-type Attempts struct {
+type MergeTree struct {
 	q *quarantine
 
 	mu    sync.Mutex
@@ -36,8 +36,8 @@ type Attempts struct {
 	ahead   []waiting
 }
 
-// Attempts begins attempts. Close throws away what was not kept.
-func (r *Repository) Attempts(where Placement) (*Attempts, error) {
+// OpenMergeTree begins attempts. Close throws away what was not kept.
+func (r *Repository) OpenMergeTree(where Placement) (*MergeTree, error) {
 	if where == InMemory {
 		if a := r.idle.takeReady(); a != nil {
 			return a, nil
@@ -47,21 +47,21 @@ func (r *Repository) Attempts(where Placement) (*Attempts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Attempts{q: q}, nil
+	return &MergeTree{q: q}, nil
 }
 
 // Prepare does ahead of time what the first call would have to do: it reads the
 // repository's configuration.
-func (a *Attempts) Prepare(ctx context.Context) error {
+func (a *MergeTree) Prepare(ctx context.Context) error {
 	_, err := a.q.repo.settingsOf(ctx, a.q.repo.CommonDir)
 	return err
 }
 
 // Placement is where attempts lie.
-func (a *Attempts) Placement() Placement { return a.q.placement }
+func (a *MergeTree) Placement() Placement { return a.q.placement }
 
 // Close ends the attempts.
-func (a *Attempts) Close() {
+func (a *MergeTree) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.endAhead()
@@ -72,12 +72,12 @@ func (a *Attempts) Close() {
 	a.throwAway()
 }
 
-func (a *Attempts) throwAway() {
+func (a *MergeTree) throwAway() {
 	a.end()
 	a.q.discard()
 }
 
-func (a *Attempts) end() {
+func (a *MergeTree) end() {
 	if a.p == nil {
 		return
 	}
@@ -103,7 +103,7 @@ type MergeConflict struct {
 }
 
 // Merge merges two commits. Where they come from is for git to find out.
-func (a *Attempts) Merge(ctx context.Context, ours, theirs string) (Merged, error) {
+func (a *MergeTree) Merge(ctx context.Context, ours, theirs string) (Merged, error) {
 	if !object.IsOID(ours) || !object.IsOID(theirs) {
 		return Merged{}, fmt.Errorf("not the names of commits: %q, %q", ours, theirs)
 	}
@@ -122,7 +122,7 @@ func (a *Attempts) Merge(ctx context.Context, ours, theirs string) (Merged, erro
 
 var mergeTreeArgs = []string{"merge-tree", "--stdin"}
 
-func (a *Attempts) ask(ctx context.Context, line string) (Merged, error) {
+func (a *MergeTree) ask(ctx context.Context, line string) (Merged, error) {
 	r := a.q.repo
 	c := a.question(mergeTreeArgs)
 	reused, err := a.checkReusable(ctx)
@@ -173,7 +173,7 @@ func (a *Attempts) ask(ctx context.Context, line string) (Merged, error) {
 }
 
 // start starts the git that computes merges.
-func (a *Attempts) start(ctx context.Context) error {
+func (a *MergeTree) start(ctx context.Context) error {
 	g, c := a.q.repo.git, a.question(mergeTreeArgs)
 	cmd, err := g.command(ctx, door{repo: a.q.repo}, c)
 	if err != nil {
@@ -305,7 +305,7 @@ const syntheticAuthor = "Croft <croft@localhost> 0 +0000"
 // and theirs differ in is done to ours. To revert, base is the commit to be
 // undone and theirs what was there before; to cherry-pick, it is the other way
 // round.
-func (a *Attempts) MergeOver(ctx context.Context, base, ours, theirs string) (Merged, error) {
+func (a *MergeTree) MergeOver(ctx context.Context, base, ours, theirs string) (Merged, error) {
 	var made [3]string
 	for i, commit := range []string{base, ours, theirs} {
 		c, err := a.ReadCommit(ctx, commit)
@@ -328,7 +328,7 @@ func (a *Attempts) MergeOver(ctx context.Context, base, ours, theirs string) (Me
 }
 
 // ReadCommit reads a commit of the repository or of these attempts.
-func (a *Attempts) ReadCommit(ctx context.Context, oid string) (object.Commit, error) {
+func (a *MergeTree) ReadCommit(ctx context.Context, oid string) (object.Commit, error) {
 	if c, ok := a.lastMade(oid); ok {
 		return c, nil
 	}
@@ -344,7 +344,7 @@ var ErrSigning = errors.New("the commit could not be signed")
 
 // Commit makes a commit of these attempts. It is signed if the identity says
 // so; where that fails there is no commit.
-func (a *Attempts) Commit(ctx context.Context, c object.Commit, id Identity) (string, error) {
+func (a *MergeTree) Commit(ctx context.Context, c object.Commit, id Identity) (string, error) {
 	if !id.Signs {
 		oid, err := a.q.ownObjects().Write("commit", c.Encode())
 		if err == nil {
@@ -382,12 +382,12 @@ func identityEnv(role, line string) []string {
 }
 
 // WriteBlob adds a blob to the attempts.
-func (a *Attempts) WriteBlob(data []byte) (string, error) {
+func (a *MergeTree) WriteBlob(data []byte) (string, error) {
 	return a.q.ownObjects().Write("blob", data)
 }
 
 // WriteTree adds a tree to the attempts.
-func (a *Attempts) WriteTree(entries []object.TreeEntry) (string, error) {
+func (a *MergeTree) WriteTree(entries []object.TreeEntry) (string, error) {
 	text, err := object.EncodeTree(entries)
 	if err != nil {
 		return "", err
@@ -396,12 +396,12 @@ func (a *Attempts) WriteTree(entries []object.TreeEntry) (string, error) {
 }
 
 // Read reads an object of the repository or of these attempts.
-func (a *Attempts) Read(ctx context.Context, oid string) (object.Object, error) {
+func (a *MergeTree) Read(ctx context.Context, oid string) (object.Object, error) {
 	return a.q.read(ctx, oid)
 }
 
 // ReadTree reads the entries of one tree, not of those below it.
-func (a *Attempts) ReadTree(ctx context.Context, oid string) ([]object.TreeEntry, error) {
+func (a *MergeTree) ReadTree(ctx context.Context, oid string) ([]object.TreeEntry, error) {
 	o, err := a.q.read(ctx, oid)
 	if err != nil {
 		return nil, err
@@ -415,7 +415,7 @@ func (a *Attempts) ReadTree(ctx context.Context, oid string) ([]object.TreeEntry
 // Keep copies commits of these attempts into the repository, with all that
 // they need. They are on disk when it returns. Call release once a ref names
 // them, or nothing is going to.
-func (a *Attempts) Keep(ctx context.Context, commits ...string) (release func(), err error) {
+func (a *MergeTree) Keep(ctx context.Context, commits ...string) (release func(), err error) {
 	return a.q.keepCommits(ctx, commits...)
 }
 
@@ -429,7 +429,7 @@ const (
 )
 
 // Between lists the commits that head has and base has not, the oldest first.
-func (a *Attempts) CommitsBetween(ctx context.Context, base, head string, m Merges) ([]string, error) {
+func (a *MergeTree) CommitsBetween(ctx context.Context, base, head string, m Merges) ([]string, error) {
 	args := []string{"rev-list", "--reverse", "--topo-order", head, "^" + base}
 	if m != WithMerges {
 		args = append(args, string(m))
@@ -439,7 +439,7 @@ func (a *Attempts) CommitsBetween(ctx context.Context, base, head string, m Merg
 }
 
 // IsAncestor reports whether commit b has commit a in its history.
-func (a *Attempts) IsAncestor(ctx context.Context, commit, of string) (bool, error) {
+func (a *MergeTree) IsAncestor(ctx context.Context, commit, of string) (bool, error) {
 	_, err := a.q.run(ctx, "merge-base", "--is-ancestor", commit, of)
 	if exitCode(err) == 1 {
 		return false, nil
@@ -448,7 +448,7 @@ func (a *Attempts) IsAncestor(ctx context.Context, commit, of string) (bool, err
 }
 
 // MergeBase is the best common ancestor of two commits, or empty.
-func (a *Attempts) MergeBase(ctx context.Context, one, other string) (string, error) {
+func (a *MergeTree) MergeBase(ctx context.Context, one, other string) (string, error) {
 	out, err := a.q.run(ctx, "merge-base", one, other)
 	if exitCode(err) == 1 {
 		return "", nil
@@ -458,7 +458,7 @@ func (a *Attempts) MergeBase(ctx context.Context, one, other string) (string, er
 
 // LastChange is the last commit on the way from base to tip, by first parents,
 // that changed a path; empty if none did.
-func (a *Attempts) LastChange(ctx context.Context, base, tip, path string) (string, error) {
+func (a *MergeTree) LastChange(ctx context.Context, base, tip, path string) (string, error) {
 	args := []string{"--literal-pathspecs", "rev-list", "--first-parent", "-n", "1", tip}
 	if base != "" {
 		args = append(args, "^"+base)
@@ -468,7 +468,7 @@ func (a *Attempts) LastChange(ctx context.Context, base, tip, path string) (stri
 
 // File finds the object at a path in a tree. One that is not there has no
 // type.
-func (a *Attempts) File(ctx context.Context, tree, path string) (object.Object, error) {
+func (a *MergeTree) File(ctx context.Context, tree, path string) (object.Object, error) {
 	parts := strings.Split(path, "/")
 	for i, name := range parts {
 		entries, err := a.ReadTree(ctx, tree)

@@ -18,9 +18,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/index"
 )
 
-// Host is somebody's checkout in which a branch is checked out. It is written
+// BranchCheckout is somebody's checkout in which a branch is checked out. It is written
 // only to go along when that branch is moved forward.
-type Host struct {
+type BranchCheckout struct {
 	repo   *Repository
 	gitDir string
 	Path   string
@@ -30,10 +30,10 @@ type Host struct {
 }
 
 // Hosts finds the checkouts in which a branch is checked out.
-func (r *Repository) Hosts(branch string) []*Host {
-	var hosts []*Host
+func (r *Repository) Hosts(branch string) []*BranchCheckout {
+	var hosts []*BranchCheckout
 	for _, dir := range r.CheckedOut(branch, "") {
-		h := &Host{repo: r, gitDir: dir, Path: r.Root}
+		h := &BranchCheckout{repo: r, gitDir: dir, Path: r.Root}
 		if dir != r.CommonDir {
 			b, err := fsx.ReadSmall(filepath.Join(dir, "gitdir"))
 			if err != nil {
@@ -67,9 +67,9 @@ func (e *HostDirtyError) Error() string {
 	return fmt.Sprintf("%s: %s: %s", e.Path, e.Cause, strings.Join(e.Files, ", "))
 }
 
-// Advance is a checkout that is ready to go along. Its index is locked until
+// FastForward is a checkout that is ready to go along. Its index is locked until
 // Cancel, which is called whatever becomes of it.
-type Advance struct {
+type FastForward struct {
 	*indexCopy
 	old, now string
 
@@ -82,12 +82,12 @@ type Advance struct {
 // one commit to a later one without touching anything of its user's. It fails
 // with a *HostDirtyError if it cannot. Files that are already as they will be
 // are fine: that is how an interrupted move is finished.
-func (h *Host) Prepare(ctx context.Context, old, now string) (*Advance, error) {
-	return h.prepare(ctx, old, now, func(*Advance, context.Context) error { return nil })
+func (h *BranchCheckout) Prepare(ctx context.Context, old, now string) (*FastForward, error) {
+	return h.prepare(ctx, old, now, func(*FastForward, context.Context) error { return nil })
 }
 
 // prepare prepares a move; first is done once the index is locked.
-func (h *Host) prepare(ctx context.Context, old, now string, first func(*Advance, context.Context) error) (*Advance, error) {
+func (h *BranchCheckout) prepare(ctx context.Context, old, now string, first func(*FastForward, context.Context) error) (*FastForward, error) {
 	if h.InProgress {
 		return nil, &HostDirtyError{Path: h.Path, Cause: "a rebase or bisect of the branch is in progress"}
 	}
@@ -95,7 +95,7 @@ func (h *Host) prepare(ctx context.Context, old, now string, first func(*Advance
 	if err != nil {
 		return nil, err
 	}
-	a := &Advance{indexCopy: c, old: old, now: now}
+	a := &FastForward{indexCopy: c, old: old, now: now}
 	err = a.takeLock(ctx, keptAfter)
 	if errors.Is(err, ErrIndexLocked) {
 		err = &HostDirtyError{Path: h.Path, Cause: "another git is at work there (index.lock)"}
@@ -130,7 +130,7 @@ func (h *Host) prepare(ctx context.Context, old, now string, first func(*Advance
 }
 
 // Cancel lets go of the checkout.
-func (a *Advance) Cancel() {
+func (a *FastForward) Cancel() {
 	if a.undo != nil {
 		a.undo.discard()
 		a.undo = nil
@@ -138,7 +138,7 @@ func (a *Advance) Cancel() {
 	a.discard()
 }
 
-func (a *Advance) checkCheckout(ctx context.Context) error {
+func (a *FastForward) checkCheckout(ctx context.Context) error {
 	changes := a.changes
 	if dirty, err := a.stagedPaths(ctx, changes); err != nil || len(dirty) > 0 {
 		return a.dirtyPaths(dirty, "staged changes of yours are in the way", err)
@@ -168,7 +168,7 @@ func (a *Advance) checkCheckout(ctx context.Context) error {
 	return a.dirtyPaths(dirty, "changes of yours would be overwritten", err)
 }
 
-func (a *Advance) dirtyPaths(files []string, cause string, err error) error {
+func (a *FastForward) dirtyPaths(files []string, cause string, err error) error {
 	if err != nil || len(files) == 0 {
 		return err
 	}
@@ -178,7 +178,7 @@ func (a *Advance) dirtyPaths(files []string, cause string, err error) error {
 
 // stagedPaths lists the paths in the index that stand in the way: neither as they
 // were in the old commit nor as they are in the new one.
-func (a *Advance) stagedPaths(ctx context.Context, changes []Change) ([]string, error) {
+func (a *FastForward) stagedPaths(ctx context.Context, changes []Change) ([]string, error) {
 	out, err := a.run(ctx, "", "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none", a.old)
 	if err != nil {
 		return nil, err
@@ -226,7 +226,7 @@ func parentDir(path string) string {
 // untrackedObstacles lists files that git does not track where directories are needed,
 // and files in directories that have to make room. Git itself would overwrite
 // those that it ignores.
-func (a *Advance) untrackedObstacles(changes []Change) []string {
+func (a *FastForward) untrackedObstacles(changes []Change) []string {
 	goes := map[string]bool{}
 	for _, c := range changes {
 		if c.Deletes() {
@@ -266,7 +266,7 @@ func (a *Advance) untrackedObstacles(changes []Change) []string {
 // If anything cannot be written, all is put back, and it fails with a
 // *HostWriteError; or with a *HostDirtyError, if changes of the user's are in the
 // way by now.
-func (a *Advance) Apply(ctx context.Context) error {
+func (a *FastForward) Apply(ctx context.Context) error {
 	err := a.write(ctx)
 	if err == nil {
 		return nil
@@ -289,7 +289,7 @@ func (a *Advance) Apply(ctx context.Context) error {
 	return unwritten
 }
 
-func (a *Advance) write(ctx context.Context) error {
+func (a *FastForward) write(ctx context.Context) error {
 	if _, err := a.run(ctx, "", "read-tree", "-m", "-u", a.old, a.now); err != nil {
 		return err
 	}
@@ -309,7 +309,7 @@ func (a *Advance) write(ctx context.Context) error {
 
 // readIndex reads the index file and its modification time, so that Undo can put them
 // back. Without an index it returns the zero indexUndo.
-func (a *Advance) readIndex() (indexUndo, error) {
+func (a *FastForward) readIndex() (indexUndo, error) {
 	f, err := a.admin.Open("index")
 	if errors.Is(err, os.ErrNotExist) {
 		return indexUndo{}, nil
@@ -328,7 +328,7 @@ func (a *Advance) readIndex() (indexUndo, error) {
 
 // Undo makes the checkout what it was before Apply: its branch did not move after
 // all. It fails with a *HostWriteError if something could not be put back.
-func (a *Advance) Undo(cause error) error {
+func (a *FastForward) Undo(cause error) error {
 	if _, failed := a.putBack(cause); len(failed.Left) > 0 {
 		return failed
 	}
@@ -337,7 +337,7 @@ func (a *Advance) Undo(cause error) error {
 
 // putBack makes the checkout what it was. It reports whether anything was not, and
 // what is left.
-func (a *Advance) putBack(cause error) (touched bool, failed *HostWriteError) {
+func (a *FastForward) putBack(cause error) (touched bool, failed *HostWriteError) {
 	failed = &HostWriteError{Path: a.at.work, Err: cause}
 	if a.undo == nil {
 		return false, failed
@@ -358,7 +358,7 @@ func (a *Advance) putBack(cause error) (touched bool, failed *HostWriteError) {
 }
 
 // bytesNeeded is how many bytes the new files have, as far as that is known.
-func (a *Advance) bytesNeeded(ctx context.Context) (size int64) {
+func (a *FastForward) bytesNeeded(ctx context.Context) (size int64) {
 	for _, c := range a.changes {
 		if !c.Deletes() && c.NewMode != linkMode {
 			if o, err := a.repo.Info(ctx, c.NewOID); err == nil {
@@ -394,7 +394,7 @@ func namedFiles(stderr string) []string {
 
 // DropLock removes a lock that a killed Croft left on a checkout's index for
 // whoever finishes what it had begun.
-func (h *Host) DropLock(ctx context.Context) error {
+func (h *BranchCheckout) DropLock(ctx context.Context) error {
 	name := h.repo.lockName(filepath.Join(h.gitDir, indexLock))
 	return h.repo.eachDeadMark(ctx, func(dead remains) bool {
 		return dead.isKept && slices.Contains(dead.locks, name) && h.repo.dropHolds(dead)

@@ -11,10 +11,10 @@ import (
 )
 
 // stow moves a worktree away and deletes its branch, as a removal does.
-func stow(t *testing.T, r *gittest.Repo, w *Worktree, branch string) Stowed {
+func stow(t *testing.T, r *gittest.Repo, w *Worktree, branch string) Trashed {
 	t.Helper()
 	dir := beside(r, "stowed")
-	s := Stowed{
+	s := Trashed{
 		Name: filepath.Base(w.Admin), Admin: filepath.Join(dir, "admin"), Tree: filepath.Join(dir, "tree"), Head: r.GitIn(w.Path, "rev-parse", "HEAD"),
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -58,7 +58,7 @@ func TestPeek(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			p, err := repo.Peek(t.Context(), s)
+			p, err := repo.OpenTrashed(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}

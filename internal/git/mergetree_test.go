@@ -11,9 +11,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-func attempts(t *testing.T, repo *Repository) *Attempts {
+func attempts(t *testing.T, repo *Repository) *MergeTree {
 	t.Helper()
-	a, err := repo.Attempts(OnDisk)
+	a, err := repo.OpenMergeTree(OnDisk)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func (p *private) holdIndex(ctx context.Context) (unlock func(), err error) {
 // caller holds the lock.
 func (p *private) pushState(ctx context.Context, last syncState) error {
 	w := p.w
-	branch, head, err := w.Repo.Snapshot().Head(w.Admin)
+	branch, head, err := w.Repo.RefSnapshot().Head(w.Admin)
 	if err != nil {
 		return err
 	}
@@ -280,12 +280,12 @@ func (p *private) copyExcludes() error {
 	return p.replace("info/exclude", []byte(strings.TrimLeft(strings.Join(append(lines, missing...), "\n")+"\n", "\n")))
 }
 
-// Deliver shows branches of the repository in the git directory of an isolated
+// Push shows branches of the repository in the git directory of an isolated
 // checkout, by a pack of their own, so that nothing there depends on what
 // becomes of them. A branch of the agent's own is left alone; those that were
 // shown before and are not named any more go. Of any other worktree everything
 // is seen anyway.
-func (w *Worktree) Deliver(ctx context.Context, branches map[string]string) error {
+func (w *Worktree) Push(ctx context.Context, branches map[string]string) error {
 	if !w.IsIsolated() {
 		return nil
 	}

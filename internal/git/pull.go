@@ -18,7 +18,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// Harvest brings what the agent of an isolated checkout did in its own git
+// Pull brings what the agent of an isolated checkout did in its own git
 // directory to the repository: commits and staged files by a pack that git
 // checks strictly, its branch by compare-and-swap, and what is checked out,
 // staged and in progress to the admin directory. Where nothing is new, a few
@@ -26,7 +26,7 @@ import (
 // is nothing to harvest.
 //
 // It fails with a *PrivateError if the git directory is not as Croft made it.
-func (w *Worktree) Harvest(ctx context.Context) error {
+func (w *Worktree) Pull(ctx context.Context) error {
 	if !w.IsIsolated() || w.settled {
 		return nil
 	}
