@@ -53,7 +53,7 @@ type Spec struct {
 	Source string
 	Skip   []string
 	// Identity is what was recorded of the directory when it was made, and
-	// StowedIn what was recorded of the directory that it is stowed in. What is
+	// TrashedIn what was recorded of the directory in the trash that it lies in. What is
 	// something else by now is neither moved nor deleted.
 	Identity  fsx.Identity
 	TrashedIn fsx.Identity

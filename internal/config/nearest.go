@@ -29,7 +29,7 @@ func nearest(keys []Key, name string) string {
 	return best
 }
 
-// distance is the number of letters to insert, delete or replace to get from
+// editDistance is the number of letters to insert, delete or replace to get from
 // one word to the other.
 func editDistance(from, to string) int {
 	source, target := []rune(from), []rune(to)

@@ -189,7 +189,7 @@ func (d *examination) keptRefs(ctx context.Context) error {
 	return nil
 }
 
-// bindRemoved makes a record of a removed workspace of which the last commit is
+// importRemoved makes a record of a removed workspace of which the last commit is
 // left. Restored, it comes without a branch of its own.
 func (d *examination) importRemoved(ctx context.Context, id croft.ID, ref git.Ref) error {
 	if _, err := d.Journal.Record(ctx, id); !errors.Is(err, journal.ErrNotFound) {

@@ -92,7 +92,7 @@ func explainContext(e *croft.Error, err error) bool {
 	return true
 }
 
-// ofIrregular is asked before the rules about git and its configuration,
+// explainIrregular is asked before the rules about git and its configuration,
 // whose errors wrap fsx.ErrNotRegular too.
 func explainIrregular(e *croft.Error, err error) bool {
 	if !errors.Is(err, fsx.ErrNotRegular) {
@@ -125,7 +125,7 @@ func explainForged(e *croft.Error, err error) bool {
 	return true
 }
 
-// ofMissing is asked before the rule about git, which notices some of them.
+// explainMissing is asked before the rule about git, which notices some of them.
 func explainMissing(e *croft.Error, err error) bool {
 	failed, isGits := errors.AsType[*git.Error](err)
 	if !errors.Is(err, object.ErrMissing) && !errors.Is(err, git.KindMissing) || isGits && e.Op == "create" {
@@ -142,7 +142,7 @@ func explainMissing(e *croft.Error, err error) bool {
 	return true
 }
 
-// ofUnrelated is asked before the rule about the system: git ends in the
+// explainUnrelated is asked before the rule about the system: git ends in the
 // middle of an answer.
 func explainUnrelated(e *croft.Error, err error) bool {
 	if !errors.Is(err, git.KindStrange) {
@@ -170,7 +170,7 @@ func explainSystem(e *croft.Error, err error) bool {
 	return true
 }
 
-// ofSubmodule says that a submodule's commit would be lost, or is lost in part.
+// explainSubmodule says that a submodule's commit would be lost, or is lost in part.
 func explainSubmodule(e *croft.Error, err error) bool {
 	if broken, ok := errors.AsType[*git.SubmoduleBrokenError](err); ok {
 		e.Code, e.Details = croft.GitFailed, broken.Err.Error()
@@ -188,7 +188,7 @@ func explainSubmodule(e *croft.Error, err error) bool {
 	return true
 }
 
-// ofEdited says that somebody changed a role's file in the workspace.
+// explainEdited says that somebody changed a role's file in the workspace.
 func explainEdited(e *croft.Error, err error) bool {
 	edited, ok := errors.AsType[*provision.EditedError](err)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// Ahead starts a process each for the next Touched and the next MergeAll, while
+// Ahead starts a process each for the next TouchedPaths and the next MergeAll, while
 // the caller still finds out what to ask. What is not asked ends with the
 // attempts.
 func (a *MergeTree) Ahead(ctx context.Context) {

@@ -428,7 +428,7 @@ const (
 	LeaveMerges Merges = "--no-merges"
 )
 
-// Between lists the commits that head has and base has not, the oldest first.
+// CommitsBetween lists the commits that head has and base has not, the oldest first.
 func (a *MergeTree) CommitsBetween(ctx context.Context, base, head string, m Merges) ([]string, error) {
 	args := []string{"rev-list", "--reverse", "--topo-order", head, "^" + base}
 	if m != WithMerges {

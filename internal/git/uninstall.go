@@ -111,7 +111,7 @@ func (r *Repository) hasRoleIncludes() bool {
 	return err == nil && withoutRoleIncludes(string(b)) != string(b)
 }
 
-// withoutRoles takes the sections out of a configuration that Croft added: a
+// withoutRoleIncludes takes the sections out of a configuration that Croft added: a
 // conditional include of its own file, with nothing else in the section.
 func withoutRoleIncludes(text string) string {
 	var out strings.Builder

@@ -147,7 +147,7 @@ func (r *Repository) userConfig(ctx context.Context, gitDir string, was *setting
 	return u, nil
 }
 
-// combine joins the user's configuration and the repository's.
+// combineSettings joins the user's configuration and the repository's.
 func (r *Repository) combineSettings(u *userConfig, h *hostState) (*settings, error) {
 	s := &settings{user: u, host: h, values: map[string]string{}}
 	var global []configEntry

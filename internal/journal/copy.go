@@ -92,7 +92,7 @@ func parseLine(b []byte) (copyLine, bool) {
 	return copyLine{n, body}, ok && err == nil
 }
 
-// state is what a copy says about itself.
+// copyState is what a copy says about itself.
 type copyState struct {
 	copyHeader
 	base, last int64 // the numbers of its dump and of its last transaction

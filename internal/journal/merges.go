@@ -147,7 +147,7 @@ func (t *Tx) LastPublished() (n int64, err error) {
 	return n, err
 }
 
-// PendingFor lists the merges of a repository that ended pending for a reason,
+// MergesPendingFor lists the merges of a repository that ended pending for a reason,
 // unless the work was given up since, or was submitted again for the same
 // target, as a whole.
 func (j *Journal) MergesPendingFor(ctx context.Context, repo croft.ID, reason croft.Code) ([]Merge, error) {

@@ -34,7 +34,7 @@ type laneTries struct {
 	since time.Time
 }
 
-// afterTurn decides what follows a turn of a lane that ended with err. Where others move
+// afterBatch decides what follows a turn of a lane that ended with err. Where others move
 // the target all the time, what waits for it is turned away.
 func (svc *Lanes) afterBatch(ctx context.Context, r *project.Project, target string, tries *laneTries, err error) error {
 	if !errors.Is(err, errTargetMoves) {

@@ -60,8 +60,6 @@ type Spec struct {
 	Head string `json:"head,omitempty"`
 
 	Act project.Act `json:"-"` // of the call; RemoveOne reads it
-	// Occupied is for package round alone, which chooses RemoveOccupied by it.
-	Occupied bool `json:"-"`
 }
 
 // RemoveOne asks Guard and removes the workspace; the caller need not call Guard. It

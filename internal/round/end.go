@@ -153,8 +153,12 @@ func (svc *Rounds) endSeat(ctx context.Context, ses *journal.Session, t *journal
 	if err := failpoint.Hit("round.archived"); err != nil {
 		return err
 	}
-	how := removal.Spec{Branch: croft.BranchKeep, Event: croft.EventWorkspaceRemoved, Act: project.Act{ID: t.ID}, Occupied: t.Forced}
-	if err := svc.removeLeft(ctx, r, rec, how); err != nil {
+	atLast := croft.RemoveForce
+	if t.Forced {
+		atLast = removal.RemoveOccupied
+	}
+	how := removal.Spec{Branch: croft.BranchKeep, Event: croft.EventWorkspaceRemoved, Act: project.Act{ID: t.ID}}
+	if err := svc.removeLeft(ctx, r, rec, how, atLast); err != nil {
 		return err
 	}
 	seat.Ended = true
@@ -178,16 +182,16 @@ func seatAway(ses *journal.Session, t *journal.Round, rec journal.Record, h chec
 const leaving = 2 * time.Second
 
 // removeLeft removes a workspace whose agent has just been told to stop, and may
-// not be gone yet.
-func (svc *Rounds) removeLeft(ctx context.Context, r *project.Project, rec journal.Record, how removal.Spec) error {
+// not be gone yet. If it is still there after a while, atLast is the mode.
+func (svc *Rounds) removeLeft(ctx context.Context, r *project.Project, rec journal.Record, how removal.Spec, atLast croft.RemoveMode) error {
 	mode := croft.RemoveForce
 	for deadline := time.Now().Add(leaving); ; {
 		_, err := svc.Removals.RemoveOne(ctx, r, rec, how, mode)
 		if errors.Is(err, croft.WorktreeNotFound) {
 			return nil
 		}
-		if isLate := time.Now().After(deadline); isLate && errors.Is(err, croft.WorkspaceBusy) && how.Occupied && mode != removal.RemoveOccupied {
-			mode = removal.RemoveOccupied
+		if isLate := time.Now().After(deadline); isLate && errors.Is(err, croft.WorkspaceBusy) && mode != atLast {
+			mode = atLast
 			continue
 		} else if !errors.Is(err, croft.WorkspaceBusy) || isLate {
 			return err
@@ -318,7 +322,7 @@ func (svc *Rounds) removeFinals(ctx context.Context, ses *journal.Session) error
 			return err
 		}
 		how := removal.Spec{Event: croft.EventWorkspaceRemoved, Act: project.Act{ID: ses.ID}}
-		if err := svc.removeLeft(ctx, r, rec, how); err != nil {
+		if err := svc.removeLeft(ctx, r, rec, how, croft.RemoveForce); err != nil {
 			return err
 		}
 	}

@@ -60,9 +60,9 @@ type Selection struct {
 	Placed func(path string) bool
 	// Message is the first line of the snapshot's commit, for people.
 	Message string
-	// Stowed is set for a worktree that was moved away and that git looks at
+	// Trashed is set for a worktree that was moved away and that git looks at
 	// through a copy of its admin directory.
-	Stowed *Trashed
+	Trashed *Trashed
 	// Pin makes a ref of the commit. Without it the caller does so later; then
 	// every object is a file of its own, which takes longer to write and which
 	// somebody else's repacking does not throw away meanwhile.

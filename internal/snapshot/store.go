@@ -28,8 +28,8 @@ func (s *saver) storeState(ctx context.Context) ([]object.TreeEntry, error) {
 	if s.meta.Head.Branch, s.meta.Head.OID, err = s.w.Head(ctx); err != nil {
 		return nil, err
 	}
-	if s.sel.Stowed != nil {
-		s.meta.Head.Branch = s.sel.Stowed.Branch
+	if s.sel.Trashed != nil {
+		s.meta.Head.Branch = s.sel.Trashed.Branch
 	}
 	var entries []object.TreeEntry
 	add := func(mode, name, oid string, err error) error {
@@ -106,8 +106,8 @@ func (s *saver) storeRest() ([]object.TreeEntry, error) {
 		}
 		entries = append(entries, object.TreeEntry{Mode: "100644", Name: "nested.tar", OID: oid})
 	}
-	if s.sel.Stowed != nil {
-		s.meta.Head.Branch = s.sel.Stowed.Branch
+	if s.sel.Trashed != nil {
+		s.meta.Head.Branch = s.sel.Trashed.Branch
 	}
 	text, err := s.meta.encode()
 	if err != nil {
@@ -119,13 +119,13 @@ func (s *saver) storeRest() ([]object.TreeEntry, error) {
 
 // admin is the admin directory that is stored.
 func (s *saver) admin() string {
-	if s.sel.Stowed == nil {
+	if s.sel.Trashed == nil {
 		return s.w.Admin
 	}
-	if _, err := os.Lstat(s.sel.Stowed.Admin); err != nil {
+	if _, err := os.Lstat(s.sel.Trashed.Admin); err != nil {
 		return s.w.Admin // there is only the one that was made for looking
 	}
-	return s.sel.Stowed.Admin
+	return s.sel.Trashed.Admin
 }
 
 // storeChanged stores those of some tracked files that are not as a checkout

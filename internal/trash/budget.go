@@ -88,7 +88,7 @@ func (t *tidying) addFailure(name string, err error) bool {
 	return true
 }
 
-// failed notes a failure with one item. One that was restored meanwhile has
+// addItemFailure notes a failure with one item. One that was restored meanwhile has
 // none: its directory vanished under those who looked at it.
 func (t *tidying) addItemFailure(ctx context.Context, it *trashItem, err error) bool {
 	if err == nil {

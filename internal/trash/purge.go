@@ -267,7 +267,7 @@ func (svc *Trash) saveTrashed(ctx context.Context, r *project.Project, rec journ
 		Identity: fsx.Identity(rec.Identity),
 		Ignored:  r.Config.Snapshot.Ignored, Secrets: r.Config.Snapshot.Secrets, SecretsDir: secrets,
 		Message: "Work of " + rec.Workspace.Name + ", which was removed",
-		Stowed:  &snapshot.Trashed{Admin: filepath.Join(rec.Trash.Dir, "admin"), Branch: p.Branch},
+		Trashed: &snapshot.Trashed{Admin: filepath.Join(rec.Trash.Dir, "admin"), Branch: p.Branch},
 	})
 	return saved.Commit, err
 }

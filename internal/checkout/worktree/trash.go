@@ -31,7 +31,7 @@ func (c *Checkouts) MoveToTrash(s checkout.Spec, dir string) error {
 // renames, where the second has to wait a moment.
 func (c *Checkouts) MoveToTrashWhile(s checkout.Spec, dir string, meanwhile func() error) error {
 	w := c.At(s)
-	_ = w.Pull(context.Background()) // what cannot be harvested goes along
+	_ = w.Pull(context.Background()) // what cannot be pulled goes along
 	release, err := w.HoldToMove(context.Background())
 	if err != nil {
 		return err
