@@ -45,7 +45,8 @@ var mayImport = map[string][]string{
 
 	// The parts of the engine. They never import each other.
 	"internal/config":                {"."},
-	"internal/journal":               {".", "internal/failpoint", "internal/flock"},
+	"internal/journal":               {".", "internal/failpoint", "internal/flock", "internal/journal/txlog"},
+	"internal/journal/txlog":         {},
 	"internal/check":                 {".", "internal/flock", "internal/fsx", "internal/git", "internal/proc"},
 	"internal/layout":                {"."},
 	"internal/merge":                 {".", "internal/git", "internal/git/object"},
@@ -550,14 +551,13 @@ func TestLengths(t *testing.T) {
 // maxPackageLines holds for what is not a test.
 const maxPackageLines = 3000
 
-// packageLines are other limits. Those of internal/git, internal/snapshot and
-// internal/journal are what they have now: they may only fall.
+// packageLines are other limits. Those of internal/git and internal/snapshot are what
+// they have now: they may only fall.
 var packageLines = map[string]int{
 	"engine":            800,
 	"internal/cli":      10_000,
 	"internal/git":      18_700,
 	"internal/snapshot": 3_900,
-	"internal/journal":  3_350,
 	"servicetest":       11_000, // a suite: nothing but tests
 }
 

@@ -126,7 +126,7 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 	if err := refuseNetwork(cfg.StateDir, given.networkFS); err != nil {
 		return nil, err
 	}
-	e.projects.Journal, err = journal.OpenWith(ctx, cfg.StateDir, journal.Options{
+	e.projects.Journal, err = journal.Open(ctx, cfg.StateDir, journal.Options{
 		Now: e.projects.Clock, Copy: stateCopy(cfg),
 	})
 	if err != nil {

@@ -333,7 +333,7 @@ func show(t testing.TB, e croft.Service, ref string) croft.Workspace {
 // write.
 func database(t testing.TB, r *gittest.Repo) *journal.Journal {
 	t.Helper()
-	j, err := journal.Open(t.Context(), stateDir(r))
+	j, err := journal.Open(t.Context(), stateDir(r), journal.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func (p *project) rewrite(t *testing.T, ids map[string]croft.ID) {
 	p.commit(t, "rebooted-leased", "ahead.txt")
 	// As a power cut leaves it: what was deleted is an uncommitted change too.
 	mustDo(t, writeFile(filepath.Join(p.workspaces(), "emptied", "src", "main.txt"), ""))
-	j, err := journal.Open(t.Context(), p.state())
+	j, err := journal.Open(t.Context(), p.state(), journal.Options{})
 	mustDo(t, err)
 	defer j.Close()
 	past := time.Now().Add(-time.Hour)

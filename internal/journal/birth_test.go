@@ -30,7 +30,7 @@ func TestManyMakeTheDatabase(t *testing.T) {
 				for range i {
 					runtime.Gosched()
 				}
-				j, err := journal.OpenWith(ctx, filepath.Join(dir, "state"), journal.Options{Copy: filepath.Join(dir, "data", "copy.log")})
+				j, err := journal.Open(ctx, filepath.Join(dir, "state"), journal.Options{Copy: filepath.Join(dir, "data", "copy.log")})
 				if err != nil {
 					t.Errorf("round %d: open: %v", round, err)
 					return

@@ -171,27 +171,22 @@ func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 	if err := useWAL(ctx, db); err != nil {
 		return err
 	}
-	tx, err := beginTx(ctx, db)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }()
-	// Another process may have been faster.
-	if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil || have == version {
-		return err
-	}
-	for stmt := range strings.SplitSeq(schema, ";\n") {
-		if _, err := tx.ExecContext(ctx, stmt); err != nil {
+	return inWriteTx(ctx, db, func(t *Tx) error {
+		// Another process may have been faster.
+		if err := t.tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil || have == version {
 			return err
 		}
-	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO identity (epoch, file, txn) VALUES (?, ?, 0)`, rand.Text(), rand.Text()); err != nil {
+		for stmt := range strings.SplitSeq(schema, ";\n") {
+			if _, err := t.tx.ExecContext(ctx, stmt); err != nil {
+				return err
+			}
+		}
+		if _, err := t.tx.ExecContext(ctx, `INSERT INTO identity (epoch, file, txn) VALUES (?, ?, 0)`, rand.Text(), rand.Text()); err != nil {
+			return err
+		}
+		_, err := t.tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version))
 		return err
-	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
-		return err
-	}
-	return tx.Commit()
+	})
 }
 
 // useWAL sets the mode in which readers and a writer do not wait for each

@@ -1,366 +1,267 @@
 package journal
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"database/sql"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
 	"os"
-	"path/filepath"
-	"strconv"
-	"sync"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/journal/txlog"
 )
 
-// secondCopy is a file with everything that the database holds: a dump of it,
-// and after that the statements of each transaction since. It lies apart from the
-// database, so that the loss of one is not the loss of both, and holds enough to
-// make the database again.
-//
-// Every line is
-//
-//	checksum number json
-//
-// where the number is that of the last transaction that the line belongs to. The
-// first line is a [copyHeader]; then come the rows of the dump, with the
-// header's number, and then the transactions, each with the next number. A line
-// is appended while its transaction holds the database's lock for writing, and
-// before it is committed. So a number may be there twice: the process died
-// between the two, and the later line stands.
-type secondCopy struct {
-	path string
-
-	mu   sync.Mutex
-	f    *os.File    // nil: not open
-	info os.FileInfo // of f
-	file string      // the header's
+// identity is what a database says about itself.
+type identity struct {
+	txlog.Header
+	txn int64 // how many transactions have changed it
 }
 
-// copyHeader says which database a copy is of.
-type copyHeader struct {
-	Epoch   string `json:"epoch"`   // of the state: it stays when a database is made again from the copy
-	File    string `json:"file"`    // of the database's file: another one after that
-	Version int    `json:"version"` // of the schema
+func identify(ctx context.Context, q querier) (identity, error) {
+	return onlyOne(collect(ctx, q, func(rows *sql.Rows) (id identity, err error) {
+		id.Version = version
+		return id, rows.Scan(&id.Epoch, &id.File, &id.txn)
+	}, `SELECT epoch, file, txn FROM identity`))
 }
 
-// statement is one change of the database.
-type statement struct {
-	SQL  string `json:"q"`
-	Args []arg  `json:"a,omitempty"`
-}
+// isFresh reports whether a database was just made.
+func (id identity) isFresh() bool { return id.txn == 0 }
 
-// copyLine is a line of the copy.
-type copyLine struct {
-	number int64
-	text   []byte
-}
-
-// errNoCopy says that there is no copy, or none that can be read.
-var errNoCopy = errors.New("there is no second copy of the state")
-
-// errCopyBehind says that the copy lacks transactions before the one that was to
-// be appended, so that it has to be written anew.
-var errCopyBehind = errors.New("the second copy of the state lacks transactions")
-
-// maxLine bounds what is read as one line.
-const maxLine = 1 << 28
-
-func formatLine(number int64, v any) ([]byte, error) {
-	b, err := json.Marshal(v)
+// reconcile compares a database that was just opened with its second copy, and
+// brings whichever is behind up to date. It returns a sentence if the database
+// was made again.
+func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking) (string, error) {
+	if j.copy == nil {
+		return "", nil
+	}
+	id, err := identify(ctx, db)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	text := strconv.AppendInt(nil, number, 10)
-	text = append(append(text, ' '), b...)
-	return fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(text), text), nil
-}
-
-func parseLine(b []byte) (copyLine, bool) {
-	b = bytes.TrimSuffix(b, []byte("\n"))
-	sum, text, ok := bytes.Cut(b, []byte(" "))
-	if !ok || len(sum) != 8 {
-		return copyLine{}, false
+	has, err := j.copy.State()
+	if err != nil && j.copy.Size() < 0 && id.isFresh() {
+		return "", nil // it is written with the first transaction
 	}
-	want, err := strconv.ParseUint(string(sum), 16, 32)
-	if err != nil || crc32.ChecksumIEEE(text) != uint32(want) {
-		return copyLine{}, false
+	if err == nil && has.Header == id.Header && has.Last == id.txn {
+		return "", nil
 	}
-	number, body, ok := bytes.Cut(text, []byte(" "))
-	n, err := strconv.ParseInt(string(number), 10, 64)
-	return copyLine{n, body}, ok && err == nil
-}
-
-// copyState is what a copy says about itself.
-type copyState struct {
-	copyHeader
-	base, last int64 // the numbers of its dump and of its last transaction
-}
-
-// state reads the first and the last line.
-func (c *secondCopy) state() (copyState, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f, err := os.Open(c.path)
-	if err != nil {
-		return copyState{}, fmt.Errorf("%w: %w", errNoCopy, err)
-	}
-	defer f.Close()
-	return readState(f)
-}
-
-func readState(f *os.File) (s copyState, err error) {
-	first, err := bufio.NewReader(io.NewSectionReader(f, 0, 4096)).ReadBytes('\n')
-	if err != nil {
-		return s, fmt.Errorf("%w: %w", errNoCopy, err)
-	}
-	line, ok := parseLine(first)
-	if !ok || json.Unmarshal(line.text, &s.copyHeader) != nil || s.Epoch == "" {
-		return s, fmt.Errorf("%w: its beginning is damaged", errNoCopy)
-	}
-	s.base = line.number
-	s.last, err = lastNumber(f)
-	return s, err
-}
-
-// lastNumber finds the last line that is whole, from the end.
-func lastNumber(f *os.File) (int64, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	end := info.Size()
-	var tail []byte
-	for step := int64(4096); ; step *= 4 {
-		from := max(end-step, 0)
-		tail = make([]byte, end-from)
-		if _, err := f.ReadAt(tail, from); err != nil && !errors.Is(err, io.EOF) {
-			return 0, err
-		}
-		lines := bytes.SplitAfter(tail, []byte("\n"))
-		first := 1 // the first is a part of a line, unless it begins the file
-		if from == 0 {
-			first = 0
-		}
-		for i := len(lines) - 1; i >= first; i-- {
-			if line, ok := parseLine(lines[i]); ok && bytes.HasSuffix(lines[i], []byte("\n")) {
-				return line.number, nil
-			}
-		}
-		if from == 0 {
-			return 0, errNoCopy
-		}
-	}
-}
-
-// appended is a line that was appended for a transaction that is not committed
-// yet.
-type appended struct {
-	copy       *secondCopy
-	f          *os.File
-	number     int64
-	start, end int64
-}
-
-// append adds a transaction. The caller holds the database's lock for writing.
-func (c *secondCopy) append(number int64, file string, list []statement) (*appended, error) {
-	line, err := formatLine(number, list)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.open(); err != nil {
-		return nil, err
-	}
-	if c.file != file {
-		return nil, errMoved // another database has taken the place of this one
-	}
-	last, err := lastNumber(c.f)
-	if err != nil {
-		return nil, err
-	}
-	if last != number-1 && last != number {
-		return nil, errCopyBehind
-	}
-	var end [1]byte
-	size, err := c.f.Seek(0, io.SeekEnd)
-	if err == nil {
-		_, err = c.f.ReadAt(end[:], size-1)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if end[0] != '\n' { // a process died while it wrote
-		line = append([]byte("\n"), line...)
-	}
-	if _, err := c.f.Write(line); err != nil {
-		return nil, errors.Join(err, c.f.Truncate(size))
-	}
-	return &appended{c, c.f, number, size, size + int64(len(line))}, nil
-}
-
-// sync waits until the line is on disk.
-func (a *appended) sync() error { return a.f.Sync() }
-
-// retract takes the line off the copy again, unless others were appended. The
-// caller holds the database's lock for writing, and knows that the transaction
-// was not committed.
-func (a *appended) retract() error {
-	a.copy.mu.Lock()
-	defer a.copy.mu.Unlock()
-	if err := a.copy.open(); err != nil || a.copy.f != a.f {
-		return err
-	}
-	if info, err := a.f.Stat(); err != nil || info.Size() != a.end {
-		return err
-	}
-	return a.f.Truncate(a.start)
-}
-
-// open opens the file at the path, unless that is the one that is open.
-func (c *secondCopy) open() error {
-	now, err := os.Stat(c.path)
-	if err == nil && c.f != nil && os.SameFile(now, c.info) {
-		return nil
-	}
-	c.closeFile()
-	if err != nil {
-		return fmt.Errorf("%w: %w", errCopyBehind, err)
-	}
-	f, err := os.OpenFile(c.path, os.O_RDWR|os.O_APPEND, 0o600)
-	if err != nil {
-		return err
-	}
-	s, err := readState(f)
-	info, serr := f.Stat()
-	if err := errors.Join(err, serr); err != nil {
-		_ = f.Close()
-		return fmt.Errorf("%w: %w", errCopyBehind, err)
-	}
-	c.f, c.info, c.file = f, info, s.File
-	return nil
-}
-
-func (c *secondCopy) closeFile() {
-	if c.f != nil {
-		_ = c.f.Close()
-		c.f = nil
-	}
-}
-
-// close closes the file.
-func (c *secondCopy) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closeFile()
-}
-
-// size is how large the file is.
-func (c *secondCopy) size() int64 {
-	info, err := os.Stat(c.path)
-	if err != nil {
-		return 0
-	}
-	return info.Size()
-}
-
-// lines calls each for every line but the first, in their order, until one is
-// damaged or missing. Of lines with the same number after the dump, only the last
-// counts.
-func (c *secondCopy) lines(each func(copyLine) error) error {
-	f, err := os.Open(c.path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	in := bufio.NewReaderSize(f, 1<<16)
-	header, _, err := nextLine(in)
-	if err != nil {
-		return err
-	}
-	base := header.number
-	var held *copyLine // the transaction that the next line may replace
-	for {
-		line, ok, err := nextLine(in)
-		if err != nil && !errors.Is(err, io.EOF) {
+	// Again, while nobody writes or makes another database.
+	said := ""
+	var unwritten error
+	err = j.withoutWriters(ctx, db, file, lock, func(q *Tx) error {
+		if id, err = identify(ctx, q); err != nil {
 			return err
 		}
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if !ok {
-			continue // what a process was writing when it died; if it was more, a number is missing
-		}
-		if line.number == base {
-			if err := each(line); err != nil {
+		has, err := j.copy.State()
+		switch {
+		case err == nil && has.Header == id.Header && has.Last == id.txn:
+			return nil
+		case err == nil && has.Version > version:
+			return isNewerError(has.Version)
+		case err == nil && has.Version == version && (id.isFresh() || has.Epoch == id.Epoch && has.Last > id.txn):
+			if said, err = j.restoreFromCopy(ctx, q, id, has); err != nil {
 				return err
 			}
-			continue
+		case err != nil || has.Epoch != id.Epoch:
+			j.copy.SetAside(j.asideSuffix()) // another state's, or damaged: nobody else may need it
 		}
-		last := base
-		if held != nil {
-			last = held.number
-		}
-		switch line.number {
-		case last:
-		case last + 1:
-			if held != nil {
-				if err := each(*held); err != nil {
-					return err
-				}
-			}
-		default:
-			return fmt.Errorf("%w: after %d comes %d", errCopyBehind, last, line.number)
-		}
-		held = &line
+		unwritten = j.dumpCopy(ctx, q)
+		return nil
+	})
+	if unwritten != nil {
+		j.notice(copyUnwritten(unwritten))
 	}
-	if held != nil {
-		return each(*held)
+	return said, err
+}
+
+// refuseNewer looks at the copy before a database is made: where that is lost, the
+// copy is all that a later version of Croft has left.
+func (j *Journal) refuseNewer() error {
+	if j.copy == nil {
+		return nil
+	}
+	if has, err := j.copy.State(); err == nil && has.Version > version {
+		return isNewerError(has.Version)
 	}
 	return nil
 }
 
-func nextLine(in *bufio.Reader) (copyLine, bool, error) {
-	var b []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		if len(b)+len(part) > maxLine {
-			return copyLine{}, false, fmt.Errorf("a line of the second copy is longer than %d bytes", maxLine)
-		}
-		b = append(b, part...)
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
+// withoutWriters runs f while nobody writes, and while nobody makes another database: of
+// two processes of which one has a file open that was deleted, only the one that
+// has the file at the path may write the copy.
+func (j *Journal) withoutWriters(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking, f func(*Tx) error) error {
+	if lock == lockToMake {
+		l, err := acquireLock(ctx, j.path, flock.Acquire)
 		if err != nil {
-			return copyLine{}, false, err
+			return err
 		}
-		line, ok := parseLine(b)
-		return line, ok, nil
+		defer l.Unlock()
 	}
+	if j.isGone(file) {
+		return errMoved
+	}
+	return inWriteTx(ctx, db, f)
 }
 
-// write replaces the file by one that fill writes.
-func (c *secondCopy) write(fill func(io.Writer) error) (err error) {
-	dir := filepath.Dir(c.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+// tables are all tables but that of the identity, in the order in which they are
+// dumped. That of SQLite's own counters is last: inserting rows moves them.
+var tables = []string{"repos", "workspaces", "operations", "keys", "leases", "merges", "events", "sessions", "lanes", "pins", "sqlite_sequence"}
+
+// restoreFromCopy makes a database what its copy says: from the ground up if it is new or
+// older than the copy's dump, else by the transactions that it lacks. A copy that
+// is damaged somewhere counts up to there, and is kept.
+func (j *Journal) restoreFromCopy(ctx context.Context, t *Tx, id identity, has txlog.State) (string, error) {
+	from := id.txn
+	if id.isFresh() || has.Base > id.txn {
+		from = has.Base - 1
+		for _, table := range tables {
+			if _, err := t.tx.ExecContext(ctx, `DELETE FROM `+table); err != nil {
+				return "", err
+			}
+		}
 	}
-	f, err := os.CreateTemp(dir, ".copy-")
+	done := max(from, has.Base)
+	err := j.copy.Replay(func(number int64, list []txlog.Statement) error {
+		if number <= from {
+			return nil
+		}
+		for _, s := range list {
+			stmt, err := t.prepare(s.SQL)
+			if err == nil {
+				_, err = stmt.ExecContext(ctx, s.Values()...)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		done = number
+		return nil
+	})
+	damaged := errors.Is(err, txlog.ErrBehind)
+	if err != nil && !damaged {
+		return "", err
+	}
+	if damaged {
+		j.copy.SetAside(j.asideSuffix())
+	}
+	_, err = t.tx.ExecContext(ctx, `UPDATE identity SET epoch = ?, file = ?, txn = ?`, has.Epoch, rand.Text(), done)
+	switch {
+	case err != nil:
+		return "", err
+	case damaged:
+		return "the state database was lost, and its second copy is damaged; what could be read of it is back: croft doctor --import shows what git knows beside that", nil
+	case id.isFresh():
+		return "the state database was lost; it was made again from its second copy", nil
+	case has.File == id.File && done == id.txn+1:
+		return "", nil // a process died between the two
+	}
+	return "the state database was an older one; what it lacked was taken from its second copy", nil
+}
+
+// dumpCopy writes the copy anew, with everything that the database holds.
+func (j *Journal) dumpCopy(ctx context.Context, t *Tx) error {
+	id, err := identify(ctx, t)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	out := bufio.NewWriterSize(f, 1<<16)
-	if err = fill(out); err == nil {
-		err = out.Flush()
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	return j.copy.Write(id.Header, id.txn, func(add func(txlog.Statement) error) error {
+		for _, table := range tables {
+			if err := dumpTable(ctx, t, table, add); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func dumpTable(ctx context.Context, t *Tx, table string, add func(txlog.Statement) error) error {
+	rows, err := t.tx.QueryContext(ctx, `SELECT * FROM `+table+` ORDER BY rowid`)
+	if err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), c.path)
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	insert := fmt.Sprintf(`INSERT INTO %s (%s) VALUES (?%s)`, table, strings.Join(columns, ", "), strings.Repeat(", ?", len(columns)-1))
+	for rows.Next() {
+		values := make([]any, len(columns))
+		into := make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		s, err := txlog.NewStatement(insert, values...)
+		if err == nil {
+			err = add(s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// largeCopy is the size from which a copy is written anew, unless most of it is
+// what the database holds.
+const largeCopy = 8 << 20
+
+// compactCopy writes the copy anew if it has become much larger than what it holds.
+func (j *Journal) compactCopy(ctx context.Context, db *sql.DB, file os.FileInfo) error {
+	info, err := os.Stat(j.path)
+	if err != nil || j.copy.Size() < max(largeCopy, 3*info.Size()) {
+		return err
+	}
+	return j.rewriteCopy(ctx, db, file)
+}
+
+// rewriteCopy waits for the others as long as the options say. The writing itself
+// may take its time: on a slow machine there would never be a copy otherwise.
+func (j *Journal) rewriteCopy(ctx context.Context, db *sql.DB, file os.FileInfo) error {
+	ctx = context.WithoutCancel(ctx)
+	waiting, cancel := context.WithTimeout(ctx, cmp.Or(j.opts.CopyWait, time.Second))
+	defer cancel()
+	l, err := acquireLock(waiting, j.path, flock.Acquire)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	return j.withoutWriters(ctx, db, file, lockIsHeld, func(t *Tx) error { return j.dumpCopy(ctx, t) })
+}
+
+// checkCopy reads the whole copy, and writes it anew if it does not lead to what
+// the database holds.
+func (j *Journal) checkCopy(ctx context.Context, db *sql.DB, file os.FileInfo) error {
+	return j.withoutWriters(ctx, db, file, lockToMake, func(t *Tx) error {
+		id, err := identify(ctx, t)
+		if err != nil || id.isFresh() {
+			return err
+		}
+		has, err := j.copy.State()
+		was, last := j.copy.Size() >= 0, has.Base
+		if err == nil && has.Header == id.Header {
+			err = j.copy.Replay(func(number int64, _ []txlog.Statement) error {
+				last = number
+				return nil
+			})
+		}
+		if err == nil && has.Header == id.Header && last == id.txn {
+			return nil
+		}
+		if err := j.dumpCopy(ctx, t); err != nil {
+			j.notice(copyUnwritten(err))
+			return nil
+		}
+		if was {
+			j.notice("the second copy of the state was damaged; it was written anew")
+		}
+		return nil
+	})
 }

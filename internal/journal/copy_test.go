@@ -29,7 +29,7 @@ func (s state) db() string { return filepath.Join(s.dir, journal.FileName) }
 
 func (s state) open(t testing.TB) *journal.Journal {
 	t.Helper()
-	j, err := journal.OpenWith(t.Context(), s.dir, journal.Options{Copy: s.copy})
+	j, err := journal.Open(t.Context(), s.dir, journal.Options{Copy: s.copy})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func drop(t testing.TB, paths ...string) {
 func TestCopyIsWrittenSlowly(t *testing.T) {
 	t.Parallel()
 	s := newState(t)
-	j, err := journal.OpenWith(t.Context(), s.dir, journal.Options{Copy: s.copy, CopyWait: 1})
+	j, err := journal.Open(t.Context(), s.dir, journal.Options{Copy: s.copy, CopyWait: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,7 +376,7 @@ func TestCopyOfLaterVersion(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := journal.OpenWith(t.Context(), s.dir, journal.Options{Copy: s.copy}); !errors.Is(err, journal.ErrNewer) {
+		if _, err := journal.Open(t.Context(), s.dir, journal.Options{Copy: s.copy}); !errors.Is(err, journal.ErrNewer) {
 			t.Errorf("lost %v: Open = %v, want a refusal", lost, err)
 		}
 		if now, err := os.ReadFile(s.copy); err != nil || !bytes.Equal(now, text) {

@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -28,10 +27,9 @@ func (j *Journal) Files() []string {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		list = append(list, j.path+suffix)
 	}
-	list = append(list, entriesBeginning(filepath.Dir(j.path), filepath.Base(j.path)+damagedSuffix)...)
+	list = append(list, entriesBeginning(j.path+damagedSuffix)...)
 	if j.copy != nil {
-		dir := filepath.Dir(j.copy.path)
-		list = append(append(list, j.copy.path), entriesBeginning(dir, filepath.Base(j.copy.path)+damagedSuffix)...)
+		list = append(append(list, j.copy.Path()), entriesBeginning(j.copy.Path()+damagedSuffix)...)
 	}
 	list = append(list, lockFile(j.path))
 	return slices.DeleteFunc(list, func(path string) bool {
@@ -40,13 +38,14 @@ func (j *Journal) Files() []string {
 	})
 }
 
-// entriesBeginning are the entries of a directory that begin with a name.
-func entriesBeginning(dir, prefix string) []string {
+// entriesBeginning lists the paths that begin with one, all in its directory.
+func entriesBeginning(prefix string) []string {
 	var list []string
+	dir := filepath.Dir(prefix)
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), prefix) {
-			list = append(list, filepath.Join(dir, entry.Name()))
+		if path := filepath.Join(dir, entry.Name()); strings.HasPrefix(path, prefix) {
+			list = append(list, path)
 		}
 	}
 	return list
@@ -70,8 +69,8 @@ func (j *Journal) Delete(ctx context.Context, before func() error) error {
 	if j.isGone(j.file) {
 		return errMoved
 	}
-	err = inWriteTx(ctx, j.db, func(tx *sql.Tx) error {
-		known, err := collect(ctx, tx, scanRepo, `SELECT `+repoColumns+` FROM repos LIMIT 1`)
+	err = inWriteTx(ctx, j.db, func(t *Tx) error {
+		known, err := collect(ctx, t, scanRepo, `SELECT `+repoColumns+` FROM repos LIMIT 1`)
 		if err == nil && len(known) > 0 {
 			err = fmt.Errorf("%w: %s", ErrInUse, known[0].Path)
 		}
@@ -83,15 +82,7 @@ func (j *Journal) Delete(ctx context.Context, before func() error) error {
 	if err != nil {
 		return explain(ctx, err)
 	}
-	j.closed = true
-	errs := []error{j.db.Close()} // some systems delete no open file
-	for _, db := range j.retired {
-		errs = append(errs, db.Close())
-	}
-	j.retired = nil
-	if j.copy != nil {
-		j.copy.close()
-	}
+	errs := []error{j.closeFiles()} // some systems delete no open file
 	for _, path := range j.Files() {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)

@@ -28,6 +28,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/journal/txlog"
 )
 
 // FileName is the database's name in the state directory.
@@ -65,7 +66,7 @@ type Options struct {
 type Journal struct {
 	path string
 	opts Options
-	copy *secondCopy // nil: there is none
+	copy *txlog.Log // nil: there is none
 
 	mu      sync.RWMutex
 	db      *sql.DB
@@ -87,12 +88,7 @@ type Journal struct {
 
 // Open opens the database in a directory and makes it if it is not there. A
 // damaged one is set aside, and a new one takes its place.
-func Open(ctx context.Context, dir string) (*Journal, error) {
-	return OpenWith(ctx, dir, Options{})
-}
-
-// OpenWith is Open, with options.
-func OpenWith(ctx context.Context, dir string, opts Options) (*Journal, error) {
+func Open(ctx context.Context, dir string, opts Options) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -101,7 +97,7 @@ func OpenWith(ctx context.Context, dir string, opts Options) (*Journal, error) {
 	}
 	j := &Journal{path: filepath.Join(dir, FileName), opts: opts, turn: make(chan struct{}, 1)}
 	if opts.Copy != "" {
-		j.copy = &secondCopy{path: opts.Copy}
+		j.copy = txlog.New(opts.Copy)
 	}
 	if err := j.refuseNewer(); err != nil {
 		return nil, err
@@ -127,6 +123,11 @@ func OpenWith(ctx context.Context, dir string, opts Options) (*Journal, error) {
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	return j.closeFiles()
+}
+
+// closeFiles is Close for a caller that holds mu.
+func (j *Journal) closeFiles() error {
 	j.closed = true
 	errs := []error{j.db.Close()}
 	for _, db := range j.retired {
@@ -134,13 +135,10 @@ func (j *Journal) Close() error {
 	}
 	j.retired = nil
 	if j.copy != nil {
-		j.copy.close()
+		j.copy.Close()
 	}
 	return errors.Join(errs...)
 }
-
-// Path is the database's file.
-func (j *Journal) Path() string { return j.path }
 
 // explain gives the failures that callers tell apart a name. A transaction
 // whose context ended fails in several ways, depending on where it was.
@@ -182,15 +180,6 @@ func retryBusy(ctx context.Context, f func() error) error {
 	}
 }
 
-// beginTx begins a transaction that writes, when it is its turn.
-func beginTx(ctx context.Context, db *sql.DB) (tx *sql.Tx, err error) {
-	err = retryBusy(ctx, func() error {
-		tx, err = db.BeginTx(ctx, nil)
-		return err
-	})
-	return tx, err
-}
-
 // Tx is one transaction.
 type Tx struct {
 	ctx context.Context
@@ -200,7 +189,30 @@ type Tx struct {
 	// than to run it, and a batch of merges runs each many times.
 	prepared map[string]*sql.Stmt
 
-	changes []statement // for the second copy
+	changes []txlog.Statement // for the second copy
+}
+
+// beginTx begins a transaction that writes, when it is its turn.
+func beginTx(ctx context.Context, db *sql.DB) (*Tx, error) {
+	t := &Tx{ctx: ctx, prepared: map[string]*sql.Stmt{}}
+	err := retryBusy(ctx, func() (err error) {
+		t.tx, err = db.BeginTx(ctx, nil)
+		return err
+	})
+	return t, err
+}
+
+// inWriteTx runs f in a transaction that keeps other connections from writing.
+func inWriteTx(ctx context.Context, db *sql.DB, f func(*Tx) error) error {
+	t, err := beginTx(ctx, db)
+	if err != nil {
+		return err
+	}
+	if err := f(t); err != nil {
+		_ = t.tx.Rollback()
+		return err
+	}
+	return t.tx.Commit()
 }
 
 // prepare parses a statement, once for each transaction.
@@ -220,14 +232,12 @@ func (t *Tx) exec(query string, args ...any) (sql.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	change := statement{SQL: query, Args: make([]arg, len(args))}
-	for i, v := range args {
-		if change.Args[i], err = newArg(v); err != nil {
-			return nil, err
-		}
+	change, err := txlog.NewStatement(query, args...)
+	if err != nil {
+		return nil, err
 	}
 	t.changes = append(t.changes, change)
-	res, err := s.ExecContext(t.ctx, args...)
+	res, err := s.ExecContext(t.ctx, change.Values()...)
 	return res, explain(t.ctx, err)
 }
 
@@ -297,32 +307,31 @@ func (j *Journal) update(ctx context.Context, db *sql.DB, file os.FileInfo, f fu
 	if j.isGone(file) {
 		return false, errMoved
 	}
-	tx, err := beginTx(ctx, db)
+	t, err := beginTx(ctx, db)
 	if err != nil {
 		return false, err
 	}
-	t := &Tx{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}}
 	if err = f(t); err != nil {
-		_ = tx.Rollback()
+		_ = t.tx.Rollback()
 		return false, err
 	}
-	var line *appended
+	var line *txlog.Appended
 	synced := make(chan error, 1)
 	if j.copy != nil && len(t.changes) > 0 {
 		line, err = j.appendCopy(t)
-		if errors.Is(err, errMoved) {
-			_ = tx.Rollback()
-			return false, err
+		if errors.Is(err, txlog.ErrOtherFile) { // another database has taken the place of this one
+			_ = t.tx.Rollback()
+			return false, errMoved
 		}
 		behind = err != nil
 	}
 	if line != nil {
-		go func() { synced <- line.sync() }() // both wait for the disk at once
+		go func() { synced <- line.Sync() }() // both wait for the disk at once
 	} else {
 		synced <- nil
 	}
 	failpoint.Commit("journal.commit")
-	err = tx.Commit()
+	err = t.tx.Commit()
 	failpoint.Commit("journal.committed")
 	behind = <-synced != nil || behind
 	switch {
@@ -335,27 +344,27 @@ func (j *Journal) update(ctx context.Context, db *sql.DB, file os.FileInfo, f fu
 }
 
 // retractFromCopy takes a transaction off the second copy that could not be committed.
-func (j *Journal) retractFromCopy(db *sql.DB, line *appended) {
+func (j *Journal) retractFromCopy(db *sql.DB, line *txlog.Appended) {
 	ctx, cancel := context.WithTimeout(context.Background(), busyTimeout)
 	defer cancel()
-	_ = inWriteTx(ctx, db, func(tx *sql.Tx) error {
-		id, err := identify(ctx, &Tx{ctx: ctx, tx: tx, prepared: map[string]*sql.Stmt{}})
-		if err == nil && id.txn < line.number {
-			err = line.retract()
+	_ = inWriteTx(ctx, db, func(t *Tx) error {
+		id, err := identify(ctx, t)
+		if err == nil && id.txn < line.Number {
+			err = line.Retract()
 		}
 		return err
 	})
 }
 
 // appendCopy gives a transaction its number and appends it to the copy.
-func (j *Journal) appendCopy(t *Tx) (*appended, error) {
+func (j *Journal) appendCopy(t *Tx) (*txlog.Appended, error) {
 	var file string
 	var number int64
 	err := t.row(`UPDATE identity SET txn = txn + 1 RETURNING file, txn`).Scan(&file, &number)
 	if err != nil {
 		return nil, err
 	}
-	return j.copy.append(number, file, t.changes)
+	return j.copy.Append(number, file, t.changes)
 }
 
 // mendCopy writes the second copy anew if it could not follow, or has grown too

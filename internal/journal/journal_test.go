@@ -22,7 +22,7 @@ import (
 
 func open(t testing.TB, dir string) *journal.Journal {
 	t.Helper()
-	j, err := journal.Open(t.Context(), dir)
+	j, err := journal.Open(t.Context(), dir, journal.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +369,7 @@ func TestOpenAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range errs {
 		wg.Go(func() {
-			j, err := journal.Open(t.Context(), dir)
+			j, err := journal.Open(t.Context(), dir, journal.Options{})
 			if err == nil {
 				err = errors.Join(j.Update(t.Context(), func(tx *journal.Tx) error { return tx.Emit(croft.Event{Kind: "x"}) }), j.Close())
 			}
@@ -402,7 +402,7 @@ func TestLaterVersion(t *testing.T) {
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = journal.Open(t.Context(), dir)
+	_, err = journal.Open(t.Context(), dir, journal.Options{})
 	if !errors.Is(err, journal.ErrNewer) || errors.Is(err, journal.ErrCorrupt) {
 		t.Errorf("Open = %v, want a refusal that is no damage", err)
 	}

@@ -12,12 +12,12 @@ import (
 // process writes, and with nothing else.
 func TestLastTransaction(t *testing.T) {
 	dir := t.TempDir()
-	j, err := OpenWith(t.Context(), dir, Options{Copy: filepath.Join(dir, "copy")})
+	j, err := Open(t.Context(), dir, Options{Copy: filepath.Join(dir, "copy")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	other, err := OpenWith(t.Context(), dir, Options{Copy: filepath.Join(dir, "copy")})
+	other, err := Open(t.Context(), dir, Options{Copy: filepath.Join(dir, "copy")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // moment: none of them may find it busy.
 func TestOpenByManyProcesses(t *testing.T) {
 	if dir := os.Getenv("JOURNAL_TEST_DIR"); dir != "" {
-		j, err := journal.Open(t.Context(), dir)
+		j, err := journal.Open(t.Context(), dir, journal.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

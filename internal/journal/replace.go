@@ -123,7 +123,7 @@ func (j *Journal) setAside(damaged os.FileInfo) error {
 	if now, err := os.Stat(j.path); err != nil || !isSame(now, damaged) {
 		return nil
 	}
-	aside := fmt.Sprintf("%s%s%d", j.path, damagedSuffix, j.opts.Now().UnixNano())
+	aside := j.path + j.asideSuffix()
 	for _, suffix := range []string{"-wal", "-shm", ""} {
 		if err := os.Rename(j.path+suffix, aside+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
@@ -134,6 +134,9 @@ func (j *Journal) setAside(damaged os.FileInfo) error {
 }
 
 const damagedSuffix = ".damaged-"
+
+// asideSuffix is what the name of a file that is set aside now ends in.
+func (j *Journal) asideSuffix() string { return fmt.Sprint(damagedSuffix, j.opts.Now().UnixNano()) }
 
 // Aside lists the databases that this journal found damaged and set aside.
 func (j *Journal) Aside() []string {

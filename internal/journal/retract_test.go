@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/croft-sh/croft/internal/journal/txlog"
 )
 
 // TestRetract: a transaction that was appended to the second copy and could not be
@@ -13,7 +15,7 @@ import (
 func TestRetract(t *testing.T) {
 	t.Parallel()
 	copied := filepath.Join(t.TempDir(), "copy")
-	j, err := OpenWith(t.Context(), t.TempDir(), Options{Copy: copied})
+	j, err := Open(t.Context(), t.TempDir(), Options{Copy: copied})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +38,7 @@ func TestRetract(t *testing.T) {
 		return b
 	}
 	before := text()
-	line, err := j.copy.append(id.txn+1, id.File, []statement{{SQL: "x"}})
+	line, err := j.copy.Append(id.txn+1, id.File, []txlog.Statement{{SQL: "x"}})
 	if err != nil || bytes.Equal(before, text()) {
 		t.Fatalf("nothing was appended: %v", err)
 	}
@@ -44,11 +46,12 @@ func TestRetract(t *testing.T) {
 	if !bytes.Equal(before, text()) {
 		t.Errorf("what was never committed is still there:\n%s", text())
 	}
-	last, err := j.copy.append(id.txn+1, id.File, []statement{{SQL: "x"}})
+	last, err := j.copy.Append(id.txn+1, id.File, []txlog.Statement{{SQL: "x"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.copy.append(id.txn+2, id.File, []statement{{SQL: "y"}}); err != nil {
+	committed, err := j.copy.Append(id.txn+2, id.File, []txlog.Statement{{SQL: "y"}})
+	if err != nil {
 		t.Fatal(err)
 	}
 	with := text()
@@ -56,7 +59,9 @@ func TestRetract(t *testing.T) {
 	if !bytes.Equal(with, text()) {
 		t.Error("another transaction went with it")
 	}
-	committed := &appended{j.copy, j.copy.f, id.txn, 0, int64(len(with))}
+	if _, err := j.db.ExecContext(t.Context(), `UPDATE identity SET txn = ?`, committed.Number); err != nil {
+		t.Fatal(err)
+	}
 	j.retractFromCopy(j.db, committed)
 	if !bytes.Equal(with, text()) {
 		t.Error("a transaction that was committed was taken off")

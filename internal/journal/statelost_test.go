@@ -188,12 +188,12 @@ func TestStateLostBesideMany(t *testing.T) {
 // were taken.
 func emitBesideMany(t *testing.T, dir string) {
 	t.Helper()
-	j, err := journal.OpenWith(t.Context(), dir, journal.Options{Copy: os.Getenv("JOURNAL_TEST_COPY")})
+	j, err := journal.Open(t.Context(), dir, journal.Options{Copy: os.Getenv("JOURNAL_TEST_COPY")})
 	for range 50 { // it is deleted while it is opened, too
 		if err == nil {
 			break
 		}
-		j, err = journal.OpenWith(t.Context(), dir, journal.Options{Copy: os.Getenv("JOURNAL_TEST_COPY")})
+		j, err = journal.Open(t.Context(), dir, journal.Options{Copy: os.Getenv("JOURNAL_TEST_COPY")})
 	}
 	if err != nil {
 		t.Fatal(err)

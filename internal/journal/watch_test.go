@@ -16,7 +16,7 @@ func TestWatch(t *testing.T) {
 	dir := t.TempDir()
 	var both [2]*journal.Journal
 	for i := range both {
-		j, err := journal.Open(t.Context(), dir)
+		j, err := journal.Open(t.Context(), dir, journal.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

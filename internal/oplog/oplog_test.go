@@ -24,7 +24,7 @@ var dead = croft.Owner{Host: here, PID: 2}
 func newLog(t *testing.T, settle Recoverer[string]) *Log[string] {
 	t.Helper()
 	dir := t.TempDir()
-	j, err := journal.Open(t.Context(), dir)
+	j, err := journal.Open(t.Context(), dir, journal.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

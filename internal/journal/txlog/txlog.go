@@ -1,0 +1,397 @@
+// Package txlog is a file from which a database can be made again: a dump of its
+// rows, and after that the statements of each transaction since. It knows files and
+// checksums, and neither SQL nor what the statements say: its caller runs them.
+//
+// Every line of the file is
+//
+//	checksum number json
+//
+// where the number is that of the last transaction that the line belongs to. The
+// first line is a [Header]; then come the rows of the dump, with the header's
+// number, and then the transactions, each with the next number. The caller appends a
+// line while it holds the database's lock for writing, and before it commits the
+// transaction. So a number may be there twice: a process died between the two, and
+// the later line counts.
+//
+// The package keeps true that a line is believed only with its checksum, that no
+// transaction is replayed after one that is missing, and that the file at the path is
+// either the one before or the one after a Write.
+package txlog
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+)
+
+// Log is the file of one database. Several goroutines may use it.
+type Log struct {
+	path string
+
+	mu   sync.Mutex
+	f    *os.File    // nil: not open
+	info os.FileInfo // of f
+	file string      // the header's
+}
+
+// New returns the log at a path. There need not be a file yet.
+func New(path string) *Log { return &Log{path: path} }
+
+// Path is where the file lies.
+func (l *Log) Path() string { return l.path }
+
+// Header says which database a log is of.
+type Header struct {
+	Epoch   string `json:"epoch"`   // of the state: it stays when a database is made again from the log
+	File    string `json:"file"`    // of the database's file: another one after that
+	Version int    `json:"version"` // of the schema
+}
+
+// ErrNone says that there is no log, or none that can be read.
+var ErrNone = errors.New("there is no second copy of the state")
+
+// ErrBehind says that the log lacks transactions, so that it has to be written anew.
+var ErrBehind = errors.New("the second copy of the state lacks transactions")
+
+// ErrOtherFile says that the log is of another database file than the one that a
+// transaction was made in.
+var ErrOtherFile = errors.New("the second copy of the state is of another database")
+
+// maxLine bounds what is read as one line.
+const maxLine = 1 << 28
+
+// line is a line of the file.
+type line struct {
+	number int64
+	text   []byte
+}
+
+func formatLine(number int64, v any) ([]byte, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	text := strconv.AppendInt(nil, number, 10)
+	text = append(append(text, ' '), b...)
+	return fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(text), text), nil
+}
+
+func parseLine(b []byte) (line, bool) {
+	b = bytes.TrimSuffix(b, []byte("\n"))
+	sum, text, ok := bytes.Cut(b, []byte(" "))
+	if !ok || len(sum) != 8 {
+		return line{}, false
+	}
+	want, err := strconv.ParseUint(string(sum), 16, 32)
+	if err != nil || crc32.ChecksumIEEE(text) != uint32(want) {
+		return line{}, false
+	}
+	number, body, ok := bytes.Cut(text, []byte(" "))
+	n, err := strconv.ParseInt(string(number), 10, 64)
+	return line{n, body}, ok && err == nil
+}
+
+// State is what a log says about itself.
+type State struct {
+	Header
+	Base, Last int64 // the numbers of its dump and of its last transaction
+}
+
+// State reads the first and the last line.
+func (l *Log) State() (State, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f, err := os.Open(l.path)
+	if err != nil {
+		return State{}, fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	defer f.Close()
+	return readState(f)
+}
+
+func readState(f *os.File) (s State, err error) {
+	first, err := bufio.NewReader(io.NewSectionReader(f, 0, 4096)).ReadBytes('\n')
+	if err != nil {
+		return s, fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	header, ok := parseLine(first)
+	if !ok || json.Unmarshal(header.text, &s.Header) != nil || s.Epoch == "" {
+		return s, fmt.Errorf("%w: its beginning is damaged", ErrNone)
+	}
+	s.Base = header.number
+	s.Last, err = lastNumber(f)
+	return s, err
+}
+
+// lastNumber finds the last line that is whole, from the end.
+func lastNumber(f *os.File) (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	end := info.Size()
+	for step := int64(4096); ; step *= 4 {
+		from := max(end-step, 0)
+		tail := make([]byte, end-from)
+		if _, err := f.ReadAt(tail, from); err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		lines := bytes.SplitAfter(tail, []byte("\n"))
+		first := 1 // the first is a part of a line, unless it begins the file
+		if from == 0 {
+			first = 0
+		}
+		for i := len(lines) - 1; i >= first; i-- {
+			if l, ok := parseLine(lines[i]); ok && bytes.HasSuffix(lines[i], []byte("\n")) {
+				return l.number, nil
+			}
+		}
+		if from == 0 {
+			return 0, ErrNone
+		}
+	}
+}
+
+// Appended is a line that was appended for a transaction that is not committed
+// yet.
+type Appended struct {
+	Number int64 // of the transaction
+
+	log        *Log
+	f          *os.File
+	start, end int64
+}
+
+// Append adds a transaction of a database file. The caller holds the database's lock
+// for writing.
+func (l *Log) Append(number int64, file string, list []Statement) (*Appended, error) {
+	text, err := formatLine(number, list)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.open(); err != nil {
+		return nil, err
+	}
+	if l.file != file {
+		return nil, ErrOtherFile
+	}
+	last, err := lastNumber(l.f)
+	if err != nil {
+		return nil, err
+	}
+	if last != number-1 && last != number {
+		return nil, ErrBehind
+	}
+	var end [1]byte
+	size, err := l.f.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = l.f.ReadAt(end[:], size-1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if end[0] != '\n' { // a process died while it wrote
+		text = append([]byte("\n"), text...)
+	}
+	if _, err := l.f.Write(text); err != nil {
+		return nil, errors.Join(err, l.f.Truncate(size))
+	}
+	return &Appended{number, l, l.f, size, size + int64(len(text))}, nil
+}
+
+// Sync waits until the line is on disk.
+func (a *Appended) Sync() error { return a.f.Sync() }
+
+// Retract takes the line off the log again, unless others were appended. The
+// caller holds the database's lock for writing, and knows that the transaction
+// was not committed.
+func (a *Appended) Retract() error {
+	a.log.mu.Lock()
+	defer a.log.mu.Unlock()
+	if err := a.log.open(); err != nil || a.log.f != a.f {
+		return err
+	}
+	if info, err := a.f.Stat(); err != nil || info.Size() != a.end {
+		return err
+	}
+	return a.f.Truncate(a.start)
+}
+
+// open opens the file at the path, unless that is the one that is open.
+func (l *Log) open() error {
+	now, err := os.Stat(l.path)
+	if err == nil && l.f != nil && os.SameFile(now, l.info) {
+		return nil
+	}
+	l.closeFile()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrBehind, err)
+	}
+	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	s, err := readState(f)
+	info, serr := f.Stat()
+	if err := errors.Join(err, serr); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("%w: %w", ErrBehind, err)
+	}
+	l.f, l.info, l.file = f, info, s.File
+	return nil
+}
+
+func (l *Log) closeFile() {
+	if l.f != nil {
+		_ = l.f.Close()
+		l.f = nil
+	}
+}
+
+// Close closes the file. The next Append opens it again.
+func (l *Log) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closeFile()
+}
+
+// Size is how large the file is; -1 means that there is none.
+func (l *Log) Size() int64 {
+	info, err := os.Stat(l.path)
+	if err != nil {
+		return -1
+	}
+	return info.Size()
+}
+
+// SetAside renames the file, if there is one, so that it ends in a suffix.
+func (l *Log) SetAside(suffix string) { _ = os.Rename(l.path, l.path+suffix) }
+
+// Replay calls run with the statements of every line but the first, in their order,
+// until one is damaged or missing; that is ErrBehind. Of lines with the same number
+// after the dump, only the last counts.
+func (l *Log) Replay(run func(number int64, list []Statement) error) error {
+	f, err := os.Open(l.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 1<<16)
+	header, _, err := readLine(in)
+	if err != nil {
+		return err
+	}
+	last := header.number
+	var held *line // the next line may replace it
+	runHeld := func() error {
+		if held == nil {
+			return nil
+		}
+		var list []Statement
+		if err := json.Unmarshal(held.text, &list); err != nil {
+			return fmt.Errorf("%w: %w", ErrBehind, err)
+		}
+		return run(held.number, list)
+	}
+	for {
+		next, ok, err := readLine(in)
+		if errors.Is(err, io.EOF) {
+			return runHeld()
+		}
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue // what a process was writing when it died; if it was more, a number is missing
+		}
+		isDump := next.number == header.number
+		switch {
+		case next.number == last+1, isDump && last == header.number:
+			if err := runHeld(); err != nil {
+				return err
+			}
+		case next.number != last:
+			return fmt.Errorf("%w: after %d comes %d", ErrBehind, last, next.number)
+		}
+		held, last = &next, next.number
+	}
+}
+
+func readLine(in *bufio.Reader) (line, bool, error) {
+	var b []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if len(b)+len(part) > maxLine {
+			return line{}, false, fmt.Errorf("a line of the second copy is longer than %d bytes", maxLine)
+		}
+		b = append(b, part...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if err != nil {
+			return line{}, false, err
+		}
+		l, ok := parseLine(b)
+		return l, ok, nil
+	}
+}
+
+// dumpRows is how many rows one line of a dump has.
+const dumpRows = 200
+
+// Write replaces the file by one with a header, and with the statements that dump
+// adds, all of them with one number.
+func (l *Log) Write(h Header, number int64, dump func(add func(Statement) error) error) error {
+	dir := filepath.Dir(l.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".copy-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	out := bufio.NewWriterSize(f, 1<<16)
+	writeLine := func(v any) error {
+		text, err := formatLine(number, v)
+		if err == nil {
+			_, err = out.Write(text)
+		}
+		return err
+	}
+	var list []Statement
+	err = writeLine(h)
+	if err == nil {
+		err = dump(func(s Statement) error {
+			if list = append(list, s); len(list) < dumpRows {
+				return nil
+			}
+			err := writeLine(list)
+			list = list[:0]
+			return err
+		})
+	}
+	if err == nil && len(list) > 0 {
+		err = writeLine(list)
+	}
+	if err == nil {
+		err = out.Flush()
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), l.path)
+}
