@@ -53,6 +53,7 @@ var mayImport = map[string][]string{
 	"internal/layout/layouttest":     {".", "internal/layout"},
 	"internal/provision":             {".", "internal/fsx", "internal/git"},
 	"internal/snapshot":              {"internal/failpoint", "internal/fsx", "internal/git", "internal/git/index", "internal/git/object"},
+	"internal/snapshot/restore":      {"internal/failpoint", "internal/fsx", "internal/git", "internal/git/index", "internal/snapshot"},
 	"internal/checkout":              {".", "internal/fsx"},
 	"internal/checkout/direct":       {".", "internal/checkout"},
 	"internal/checkout/worktree":     {".", "internal/checkout", "internal/failpoint", "internal/fsx", "internal/git"},
@@ -70,7 +71,7 @@ var mayImport = map[string][]string{
 	"internal/project": {
 		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/checkout/worktree", "internal/config",
 		"internal/explain", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git", "internal/journal", "internal/layout",
-		"internal/lifetime", "internal/oplog", "internal/proc", "internal/provision", "internal/snapshot",
+		"internal/lifetime", "internal/oplog", "internal/proc", "internal/provision", "internal/snapshot/restore",
 	},
 	"internal/work": {
 		".", "internal/checkout", "internal/git", "internal/git/index", "internal/git/object", "internal/journal", "internal/layout", "internal/proc",
@@ -97,11 +98,12 @@ var mayImport = map[string][]string{
 	"internal/trash": {
 		".", "internal/checkout", "internal/checkout/worktree", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx",
 		"internal/git", "internal/git/index", "internal/git/object", "internal/journal", "internal/oplog", "internal/proc", "internal/project",
-		"internal/provision", "internal/removal", "internal/snapshot", "internal/workspace",
+		"internal/provision", "internal/removal", "internal/snapshot", "internal/snapshot/restore", "internal/workspace",
 	},
 	"internal/rewind": {
 		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git", "internal/git/object",
-		"internal/journal", "internal/oplog", "internal/project", "internal/removal", "internal/snapshot", "internal/trash", "internal/view",
+		"internal/journal", "internal/oplog", "internal/project", "internal/removal", "internal/snapshot", "internal/snapshot/restore",
+		"internal/trash", "internal/view",
 	},
 	"internal/rules": {
 		".", "internal/base", "internal/config", "internal/explain", "internal/fsx", "internal/git", "internal/git/object", "internal/journal",
@@ -261,6 +263,7 @@ var fileCallers = map[string][]string{
 	"internal/history":           fileCalls,
 	"internal/check":             fileCalls,
 	"internal/snapshot":          fileCalls,
+	"internal/snapshot/restore":  fileCalls,
 	"internal/scratch":           fileCalls,
 	"internal/provision":         fileCalls,
 	"internal/checkout":          fileCalls,
@@ -551,14 +554,13 @@ func TestLengths(t *testing.T) {
 // maxPackageLines holds for what is not a test.
 const maxPackageLines = 3000
 
-// packageLines are other limits. Those of internal/git and internal/snapshot are what
-// they have now: they may only fall.
+// packageLines are other limits. That of internal/git is what it has now: it may only
+// fall.
 var packageLines = map[string]int{
-	"engine":            800,
-	"internal/cli":      10_000,
-	"internal/git":      18_700,
-	"internal/snapshot": 3_900,
-	"servicetest":       11_000, // a suite: nothing but tests
+	"engine":       800,
+	"internal/cli": 10_000,
+	"internal/git": 18_700,
+	"servicetest":  11_000, // a suite: nothing but tests
 }
 
 // TestPackageLengths: a package is a room that one person can know.

@@ -8,7 +8,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
-	"github.com/croft-sh/croft/internal/snapshot"
+	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
 // WhyUnsettled is what kept a rewind from its end, in one line.
@@ -28,7 +28,7 @@ func inOneLine(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line != "" && line != oplog.ErrUnsettled.Error() && line != snapshot.ErrAsWas.Error() && line != ErrWorkedOn.Error() {
+		if line != "" && line != oplog.ErrUnsettled.Error() && line != restore.ErrAsWas.Error() && line != ErrWorkedOn.Error() {
 			lines = append(lines, line)
 		}
 	}

@@ -6,21 +6,21 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/oplog"
-	"github.com/croft-sh/croft/internal/snapshot"
+	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
 // TestWhyUnsettled: what keeps a rewind from its end is one line, for a terminal shows
 // it as one, and has nothing in it that is no cause.
 func TestWhyUnsettled(t *testing.T) {
 	t.Parallel()
-	lines := errors.Join(oplog.ErrUnsettled, snapshot.ErrAsWas, errors.New("one\ntwo"))
+	lines := errors.Join(oplog.ErrUnsettled, restore.ErrAsWas, errors.New("one\ntwo"))
 	for _, tt := range []struct {
 		cause error
 		want  string
 	}{
 		{lines, "one; two"},
 		{errors.Join(oplog.ErrUnsettled, &croft.Error{Message: "it is mounted", Details: "/a\n" + lines.Error()}), "it is mounted: /a; one; two"},
-		{&croft.Error{Message: "somebody wrote", Details: snapshot.ErrAsWas.Error()}, "somebody wrote"},
+		{&croft.Error{Message: "somebody wrote", Details: restore.ErrAsWas.Error()}, "somebody wrote"},
 	} {
 		if got := WhyUnsettled(tt.cause); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)

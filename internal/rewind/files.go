@@ -15,16 +15,16 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/project"
-	"github.com/croft-sh/croft/internal/snapshot"
+	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
 // rewindFiles brings files, index and branch from one snapshot to another. An error
-// that is snapshot.ErrAsWas says that nothing was done, or all was taken back. What
+// that is restore.ErrAsWas says that nothing was done, or all was taken back. What
 // is kept is an error that the caller answers with once the rest is written down.
 func (svc *Rewinds) rewindFiles(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, how Spec) (kept, err error) {
 	aside, err := makeAside(r, rec)
 	if err != nil {
-		return nil, errors.Join(snapshot.ErrAsWas, err)
+		return nil, errors.Join(restore.ErrAsWas, err)
 	}
 	defer dropAside(r, rec, aside)
 	spec := project.SpecOf(rec)
@@ -37,8 +37,9 @@ func (svc *Rewinds) rewindFiles(ctx context.Context, r *project.Project, op *opl
 		if err := svc.putAsideBack(ctx, r, rec, how); err != nil { // of an attempt that could not
 			return err
 		}
-		files := snapshot.Files{
-			Worktree: tree, SecretsDir: svc.SecretsDir(r, how.To.ID), Workers: 1, Aside: aside, Seen: how.seen, Also: how.From.Commit,
+		rewinding := restore.Rewinding{
+			Files: restore.Files{Worktree: tree, SecretsDir: svc.SecretsDir(r, how.To.ID), Workers: 1},
+			Now:   how.From.Commit, To: how.To.Commit, Also: how.From.Commit, Aside: aside, Seen: how.seen,
 			Last: func() error {
 				if err := failpoint.Hit("rewind.branch"); err != nil {
 					return err
@@ -46,18 +47,17 @@ func (svc *Rewinds) rewindFiles(ctx context.Context, r *project.Project, op *opl
 				return svc.moveBranch(ctx, r, rec, tree, how)
 			},
 		}
-		now := how.From.Commit
 		if how.Saved != nil {
-			now = how.Saved.Commit
+			rewinding.Now = how.Saved.Commit
 		}
 		isBegun = true
-		return snapshot.Rewind(ctx, now, how.To.Commit, files)
+		return restore.Rewind(ctx, rewinding)
 	})
-	if isKept(err) && !errors.Is(err, snapshot.ErrAsWas) {
+	if isKept(err) && !errors.Is(err, restore.ErrAsWas) {
 		return keptBeside(rec, err), nil
 	}
 	if err != nil && !isBegun {
-		err = errors.Join(snapshot.ErrAsWas, err)
+		err = errors.Join(restore.ErrAsWas, err)
 	}
 	if errors.Is(err, fsx.ErrMount) {
 		return nil, explainMounted(rec, "croft restore "+string(how.To.ID), err)
@@ -70,9 +70,9 @@ func (svc *Rewinds) rewindFiles(ctx context.Context, r *project.Project, op *opl
 func explainWritten(how Spec, err error) error {
 	e := &croft.Error{Code: croft.WorkspaceBusy, Hint: "croft restore " + string(how.To.ID), Err: errors.Join(project.ErrWorkedOn, err)}
 	switch {
-	case errors.Is(err, snapshot.ErrWritten):
+	case errors.Is(err, restore.ErrWritten):
 		e.Message = "a file was written while the workspace was saved; it is left as it is"
-	case errors.Is(err, snapshot.ErrInTheWay):
+	case errors.Is(err, restore.ErrInTheWay):
 		e.Message = "something appeared where the snapshot has a file; the workspace is left as it is"
 	default:
 		return err
@@ -122,12 +122,12 @@ func mountAbove(workspace string, err error) string {
 // isKept reports whether a rewind has left files beside the workspace that are in no
 // snapshot.
 func isKept(err error) bool {
-	_, is := errors.AsType[*snapshot.KeptError](err)
+	_, is := errors.AsType[*restore.KeptError](err)
 	return is
 }
 
 func keptBeside(rec journal.Record, err error) error {
-	kept, _ := errors.AsType[*snapshot.KeptError](err)
+	kept, _ := errors.AsType[*restore.KeptError](err)
 	return &croft.Error{
 		Code: croft.WorkspaceBusy, Workspace: rec.Workspace.Name, Message: "the workspace was brought back while somebody wrote to its files; what was written is kept",
 		Details: kept.Dir, Hint: "ls " + kept.Dir, Err: err,
@@ -178,8 +178,8 @@ func (svc *Rewinds) putAsideBack(ctx context.Context, r *project.Project, rec jo
 	if how.Saved != nil {
 		commits = append(commits, how.Saved.Commit)
 	}
-	err := snapshot.PutBack(ctx, r.Git, rec.Workspace.Path, aside, commits...)
-	if kept, is := errors.AsType[*snapshot.KeptError](err); is {
+	err := restore.PutBack(ctx, r.Git, rec.Workspace.Path, aside, commits...)
+	if kept, is := errors.AsType[*restore.KeptError](err); is {
 		svc.NoticeKept(kept.Dir)
 		return nil
 	}
@@ -204,7 +204,7 @@ func KeptIn(aside string) []string {
 	var kept []string
 	names, _ := dir.SomeNames(project.SeekWidth)
 	for _, name := range names {
-		if snapshot.IsKept(name) {
+		if restore.IsKept(name) {
 			kept = append(kept, filepath.Join(aside, name))
 		}
 	}

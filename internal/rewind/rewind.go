@@ -20,6 +20,7 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
 	"github.com/croft-sh/croft/internal/snapshot"
+	"github.com/croft-sh/croft/internal/snapshot/restore"
 	"github.com/croft-sh/croft/internal/trash"
 )
 
@@ -128,7 +129,7 @@ func (svc *Rewinds) applyOrRollBack(ctx context.Context, r *project.Project, op 
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, snapshot.ErrAsWas) {
+	if errors.Is(err, restore.ErrAsWas) {
 		return errors.Join(err, svc.leaveRewind(ctx, op, how, err))
 	}
 	if isKept(err) {

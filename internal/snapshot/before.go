@@ -3,6 +3,7 @@ package snapshot
 import (
 	"context"
 	"path/filepath"
+	"slices"
 )
 
 // overwrittenFiles picks, of the untracked files in a worktree, those that another
@@ -13,11 +14,7 @@ func (s *saver) overwrittenFiles(ctx context.Context, untracked []string) (files
 	if s.sel.Before == "" {
 		return nil, nil, nil
 	}
-	m, err := readMeta(ctx, s.w.Repo, s.sel.Before)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := restorablePaths(ctx, s.w.Repo, s.sel.Before, m, parts...)
+	p, err := ReadPaths(ctx, s.w.Repo, s.sel.Before)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -28,14 +25,14 @@ func (s *saver) overwrittenFiles(ctx context.Context, untracked []string) (files
 			above[d] = true
 		}
 	}
-	for _, path := range append(p.files, p.nested...) {
+	for _, path := range slices.Concat(p.Files, p.Nested) {
 		add(path, at)
 	}
-	for _, path := range p.empty {
+	for _, path := range p.Empty {
 		add(path, above) // a directory there may stay
 	}
-	for _, path := range m.Secrets {
-		add(filepath.FromSlash(string(path)), private)
+	for _, path := range p.Secrets {
+		add(path, private)
 	}
 	for _, u := range untracked {
 		if private[u] {

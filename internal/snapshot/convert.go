@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 )
 
@@ -55,7 +56,7 @@ const largePointer = 1024
 // as it is on disk, and the name of its object if that is there. What a filter
 // will write is not known, but for large files: they come back exactly.
 func (s *saver) judgeFiltered(path, staged, filter string) (string, bool, error) {
-	f, err := openFile(filepath.Join(s.root, path))
+	f, err := fsx.Open(filepath.Join(s.root, path))
 	if err != nil {
 		return "", false, err
 	}
@@ -77,7 +78,7 @@ func (s *saver) judgeFiltered(path, staged, filter string) (string, bool, error)
 // although they differ: git writes line endings of Windows, and the file has
 // nothing else.
 func (s *saver) comesBack(full, staged string) (bool, error) {
-	f, err := openFile(full)
+	f, err := fsx.Open(full)
 	if err != nil {
 		return false, err
 	}

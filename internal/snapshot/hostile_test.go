@@ -16,6 +16,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/snapshot"
+	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
 // TestHostileArchive: an archive in a commit that somebody made up writes
@@ -42,7 +43,7 @@ func TestHostileArchive(t *testing.T) {
 		into := filepath.Join(b.Home, "a", "b")
 		must(t, os.RemoveAll(into))
 		must(t, os.MkdirAll(into, 0o755))
-		if err := snapshot.RestoreAdmin(context.Background(), b.repo, commit, into); err == nil {
+		if err := restore.Admin(context.Background(), b.repo, commit, into); err == nil {
 			t.Errorf("%s: it was unpacked", name)
 		}
 		if list, err := os.ReadDir(outside); err != nil || len(list) > 0 {
@@ -62,7 +63,7 @@ func TestHostileSecrets(t *testing.T) {
 		commit := b.fake(map[string][]byte{"meta.json": text})
 		secrets := filepath.Join(b.Home, "secrets")
 		must(t, os.MkdirAll(secrets, 0o700))
-		err = snapshot.Restore(context.Background(), commit, snapshot.Files{Worktree: b.tree, SecretsDir: secrets})
+		err = restore.Restore(context.Background(), commit, restore.Files{Worktree: b.tree, SecretsDir: secrets})
 		if !errors.Is(err, snapshot.ErrFormat) {
 			t.Errorf("%q: %v, want ErrFormat", name, err)
 		}

@@ -14,7 +14,7 @@ import (
 func (s *saver) secretsOfLast(ctx context.Context) map[string][]string {
 	files := map[string][]string{}
 	for _, last := range s.sel.Last {
-		m, err := readMeta(ctx, s.w.Repo, last.Commit)
+		m, err := ReadMeta(ctx, s.w.Repo, last.Commit)
 		if err != nil {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/object"
@@ -102,7 +103,7 @@ func (s *saver) storeLost(b *object.Batch, e index.Entry) (bool, error) {
 	case !info.Mode.IsRegular():
 		return false, nil
 	}
-	f, err := openFile(full)
+	f, err := fsx.Open(full)
 	if err != nil {
 		return false, err
 	}

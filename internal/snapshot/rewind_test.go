@@ -14,6 +14,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/snapshot"
+	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
 // rewind brings the worktree to a snapshot. Without a look at what it holds, what
@@ -23,8 +24,8 @@ func (b *bench) rewind(now, to string, seen *snapshot.Seen) error {
 	if err := os.MkdirAll(aside, 0o700); err != nil {
 		return err
 	}
-	err := snapshot.Rewind(context.Background(), now, to, snapshot.Files{Worktree: b.tree, Aside: aside, Seen: seen})
-	if _, isKept := errors.AsType[*snapshot.KeptError](err); isKept && seen == nil {
+	err := restore.Rewind(context.Background(), restore.Rewinding{Files: restore.Files{Worktree: b.tree}, Now: now, To: to, Aside: aside, Seen: seen})
+	if _, isKept := errors.AsType[*restore.KeptError](err); isKept && seen == nil {
 		return nil
 	}
 	return err

@@ -30,7 +30,7 @@ const attempts = 4
 func Save(ctx context.Context, w *git.Worktree, sel Selection) (Saved, error) {
 	var err error
 	for range attempts {
-		s := &saver{w: w, sel: sel, root: w.Path, meta: meta{Version: version}}
+		s := &saver{w: w, sel: sel, root: w.Path, meta: Meta{Version: version}}
 		if err = s.save(ctx); err == nil {
 			s.keepSeen()
 			return s.saved, nil
@@ -45,7 +45,8 @@ func Save(ctx context.Context, w *git.Worktree, sel Selection) (Saved, error) {
 
 // isChangedMeanwhile reports whether an error comes from something that changed meanwhile.
 func isChangedMeanwhile(err error) bool {
-	return errors.Is(err, ErrChanging) || errors.Is(err, errMended) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, os.ErrNotExist)
+	signs := []error{ErrChanging, errMended, io.ErrUnexpectedEOF, os.ErrNotExist, fsx.ErrNotRegular}
+	return slices.ContainsFunc(signs, func(sign error) bool { return errors.Is(err, sign) })
 }
 
 func (s *saver) save(ctx context.Context) error {
@@ -145,7 +146,7 @@ type saver struct {
 	w     *git.Worktree
 	sel   Selection
 	root  string
-	meta  meta
+	meta  Meta
 	saved Saved
 	batch *object.Batch
 	began time.Time

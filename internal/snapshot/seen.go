@@ -2,24 +2,24 @@ package snapshot
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/index"
-	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // Seen is what Save saw of the files of a worktree. By it a rewind knows, at the
 // moment at which a file goes, whether it still is what was saved.
 type Seen struct {
 	began  time.Time
-	files  map[string]index.FileStat            // all that are neither directories nor in repositories of their own
-	nested map[string]map[string]index.FileStat // what those repositories held
+	files  map[string]index.FileStat // all that are neither directories nor in repositories of their own
+	nested map[string]Listing        // what those repositories held
 	saved  map[string]content
 }
 
@@ -35,7 +35,7 @@ func (s *saver) noteSeen(seen []index.NamedStat) {
 	if s.sel.Before == "" {
 		return
 	}
-	s.saved.Seen = &Seen{began: s.began, files: make(map[string]index.FileStat, len(seen)), nested: map[string]map[string]index.FileStat{}}
+	s.saved.Seen = &Seen{began: s.began, files: make(map[string]index.FileStat, len(seen)), nested: map[string]Listing{}}
 	for _, f := range seen {
 		s.saved.Seen.files[f.Name] = f.FileStat
 	}
@@ -48,7 +48,7 @@ func (s *saver) lookInto(nested [][]byte) error {
 		return nil
 	}
 	for _, p := range nested {
-		held, err := listBelow(filepath.Join(s.root, string(p)))
+		held, err := ListBelow(filepath.Join(s.root, string(p)))
 		if err != nil {
 			return err
 		}
@@ -57,9 +57,12 @@ func (s *saver) lookInto(nested [][]byte) error {
 	return nil
 }
 
-// listBelow returns what lies below a directory, but for directories.
-func listBelow(top string) (map[string]index.FileStat, error) {
-	held := map[string]index.FileStat{}
+// Listing is what lies below a directory, but for directories.
+type Listing map[string]index.FileStat
+
+// ListBelow returns what lies below a directory.
+func ListBelow(top string) (Listing, error) {
+	held := Listing{}
 	var dir func(string) error
 	dir = func(rel string) error {
 		entries, err := index.ReadDir(filepath.Join(top, rel))
@@ -78,6 +81,9 @@ func listBelow(top string) (map[string]index.FileStat, error) {
 	}
 	return held, dir("")
 }
+
+// Equal reports whether two looks at a directory saw the same.
+func (l Listing) Equal(other Listing) bool { return maps.EqualFunc(l, other, index.FileStat.IsAs) }
 
 // keepSeen notes what the snapshot has of each file.
 func (s *saver) keepSeen() {
@@ -101,51 +107,35 @@ func (s *saver) keepSeen() {
 	}
 }
 
-// contentsOf reads what a snapshot has of each file. Where git converts files that
-// is not what they are on disk.
-func contentsOf(ctx context.Context, r *git.Repository, commit string) (map[string]content, error) {
-	all := map[string]content{}
-	for _, dir := range []string{"staged", "files"} { // the later counts
-		if _, err := r.Info(ctx, commit+":"+dir); errors.Is(err, object.ErrMissing) {
-			continue
-		}
-		entries, err := r.ReadTree(ctx, commit+":"+dir)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			name := e.Name
-			if dir == "files" {
-				name = flatPath(name)
-			}
-			all[filepath.FromSlash(name)] = content{mode: e.Mode, oid: e.OID}
-		}
-	}
-	return all, nil
-}
-
-// contents are what some snapshots have, read once that is needed.
-type contents struct {
+// Contents are what some snapshots have of each file, read once that is needed.
+type Contents struct {
 	repo    *git.Repository
 	commits []string
 	all     []map[string]content
 }
 
-// have reports whether one of the snapshots has a file as it is now at a place.
-func (c *contents) have(ctx context.Context, path, full string, now index.FileStat) bool {
-	for len(c.all) < len(c.commits) {
-		all, err := contentsOf(ctx, c.repo, c.commits[len(c.all)])
-		if err != nil {
-			return false
+// ContentsOf returns what snapshots have of each file.
+func ContentsOf(r *git.Repository, commits ...string) *Contents {
+	return &Contents{repo: r, commits: commits}
+}
+
+// Has reports whether one of the snapshots has a file of the worktree as it is now at a
+// place. Where git converts files, what a snapshot has is not what they are on disk.
+func (c *Contents) Has(ctx context.Context, path, full string, now index.FileStat) bool {
+	for _, commit := range c.commits[len(c.all):] {
+		all := map[string]content{}
+		for _, dir := range []string{"staged", "files"} { // the later counts
+			entries, err := readDir(ctx, c.repo, commit, dir)
+			if err != nil {
+				return false
+			}
+			for _, e := range entries {
+				all[e.Name] = content{mode: e.Mode, oid: e.OID}
+			}
 		}
 		c.all = append(c.all, all)
 	}
-	for _, all := range c.all {
-		if all[path].isIn(c.repo, full, now) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.all, func(all map[string]content) bool { return all[path].isIn(c.repo, full, now) })
 }
 
 // isIn reports whether a file holds what a snapshot has of it.
@@ -172,9 +162,9 @@ func (c content) isIn(r *git.Repository, full string, now index.FileStat) bool {
 	return err == nil && oid == want
 }
 
-// has reports whether a file that was moved is what was saved of it. It is looked
+// Has reports whether a file that was moved is what was saved of it. It is looked
 // at before, when its own time still counts, and after, when it is out of reach.
-func (s *Seen) has(r *git.Repository, path, full string, before, after index.FileStat) bool {
+func (s *Seen) Has(r *git.Repository, path, full string, before, after index.FileStat) bool {
 	if s == nil {
 		return false
 	}
@@ -186,12 +176,12 @@ func (s *Seen) has(r *git.Repository, path, full string, before, after index.Fil
 	return isSaved && c.isIn(r, full, after)
 }
 
-// isSame reports whether two looks at a repository saw the same.
-func isSame(a, b map[string]index.FileStat) bool { return maps.EqualFunc(a, b, index.FileStat.IsAs) }
+// HasNested reports whether a repository in the worktree holds what was saved of it.
+func (s *Seen) HasNested(path string, held Listing) bool { return s.nested[path].Equal(held) }
 
 // hashFile returns the name that a file would have as an object.
 func hashFile(r *git.Repository, full string) (string, error) {
-	f, err := openFile(full)
+	f, err := fsx.Open(full)
 	if err != nil {
 		return "", err
 	}

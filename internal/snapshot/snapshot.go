@@ -1,13 +1,17 @@
 // Package snapshot saves everything that a worktree holds as one commit, and
-// brings it back byte for byte: what is staged, with all stages of a conflict
-// and all flags; what is modified or untracked; what is in progress, such as a
-// merge or a rebase; nested repositories and submodules with their own
-// commits; modes, links and empty directories.
+// reads such commits; package restore brings them back byte for byte. Saved is what
+// is staged, with all stages of a conflict and all flags; what is modified or
+// untracked; what is in progress, such as a merge or a rebase; nested repositories
+// and submodules with their own commits; modes, links and empty directories.
+//
+// The package writes objects, and private files to a directory that its caller names.
+// It never writes to the worktree, nor to the agent's own index. It keeps true that a
+// snapshot is a state that the worktree had: what changes while it is read is read
+// again, and a directory that was only absent is not saved as deleted.
 //
 // Files are stored as they are on disk: no filter runs and no line ending
 // changes. Tracked files that were not touched are not stored again; git
-// writes them anew from the index, as it wrote them the first time. The
-// agent's own index is read and never written.
+// writes them anew from the index, as it wrote them the first time.
 //
 // A snapshot is one commit. Its tree holds
 //
@@ -91,27 +95,28 @@ type Saved struct {
 	Seen    *Seen // with Selection.Before
 }
 
-// meta is what git's trees cannot say. Paths are bytes, not text.
-type meta struct {
+// Meta is what git's trees cannot say. Paths are bytes, not text.
+type Meta struct {
 	Version int               `json:"version"`
 	Head    Head              `json:"head"`
 	Deleted [][]byte          `json:"deleted,omitempty"` // tracked, and not there
 	Empty   [][]byte          `json:"empty,omitempty"`   // directories without anything
-	Modes   []mode            `json:"modes,omitempty"`
-	Special []mode            `json:"special,omitempty"` // named pipes
+	Modes   []Mode            `json:"modes,omitempty"`
+	Special []Mode            `json:"special,omitempty"` // named pipes
 	Nested  [][]byte          `json:"nested,omitempty"`
 	Secrets map[string][]byte `json:"secrets,omitempty"` // file in SecretsDir → path
 }
 
-type mode struct {
+// Mode is a path and the permissions that it had.
+type Mode struct {
 	Path []byte `json:"path"`
 	Mode uint32 `json:"mode"`
 }
 
-func (m meta) encode() ([]byte, error) { return json.Marshal(m) }
+func (m Meta) encode() ([]byte, error) { return json.Marshal(m) }
 
-func decodeMeta(b []byte) (meta, error) {
-	var m meta
+func decodeMeta(b []byte) (Meta, error) {
+	var m Meta
 	if err := json.Unmarshal(b, &m); err != nil || m.Version != version {
 		return m, errors.Join(ErrFormat, err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/snapshot"
+	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
 // bench is a repository with a linked worktree.
@@ -101,12 +102,12 @@ func (b *bench) roundTrip(sel snapshot.Selection) snapshot.Saved {
 	b.destroy()
 	b.Git("fsck", "--no-dangling")
 	spec := b.spec()
-	spec.Contents = func(admin string) error { return snapshot.RestoreAdmin(ctx, b.repo, saved.Commit, admin) }
+	spec.Contents = func(admin string) error { return restore.Admin(ctx, b.repo, saved.Commit, admin) }
 	tree, err := b.repo.Add(ctx, spec)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if err := snapshot.Restore(ctx, saved.Commit, snapshot.Files{Worktree: tree, SecretsDir: sel.SecretsDir}); err != nil {
+	if err := restore.Restore(ctx, saved.Commit, restore.Files{Worktree: tree, SecretsDir: sel.SecretsDir}); err != nil {
 		b.t.Fatal(err)
 	}
 	if err := tree.ClearLock(); err != nil {

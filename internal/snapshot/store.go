@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/object"
 )
@@ -52,7 +53,7 @@ func (s *saver) storeState(ctx context.Context) ([]object.TreeEntry, error) {
 			return nil, err
 		}
 	}
-	admin, err := s.storeTar(s.admin(), func(name string) bool { return !staysInAdmin(name) }, nil)
+	admin, err := s.storeTar(s.admin(), func(name string) bool { return !StaysInAdmin(name) }, nil)
 	return entries, add("100644", "admin.tar", admin, err)
 }
 
@@ -227,7 +228,7 @@ const racy = 50 * time.Millisecond
 // changed while it was read is an error. Nothing is stored if they are those of
 // an object that is there.
 func (s *saver) storeFile(full, there string) (string, error) {
-	f, err := openFile(full)
+	f, err := fsx.Open(full)
 	if err != nil {
 		return "", err
 	}

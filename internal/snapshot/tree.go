@@ -3,14 +3,13 @@ package snapshot
 import (
 	"archive/tar"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -149,7 +148,7 @@ func (a archive) add(name string) error {
 // copyFile writes a file's contents. One that has another size now, or that
 // changes meanwhile, is an error.
 func copyFile(w io.Writer, full string, size int64) error {
-	f, err := openFile(full)
+	f, err := fsx.Open(full)
 	if err != nil {
 		return err
 	}
@@ -166,94 +165,4 @@ func copyFile(w io.Writer, full string, size int64) error {
 		serr = ErrChanging
 	}
 	return errors.Join(err, serr)
-}
-
-// extractArchive unpacks an archive below a directory. Nothing is written outside it.
-// Directories get their modes at the end, so that a read-only one can be
-// filled.
-func extractArchive(in io.Reader, dir string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	type pending struct {
-		name string
-		mode fs.FileMode
-	}
-	var dirs []pending
-	for t := tar.NewReader(in); ; {
-		h, err := t.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if isSparse(h) {
-			return fmt.Errorf("%w: %s is a file with holes", ErrFormat, h.Name)
-		}
-		name := filepath.FromSlash(strings.TrimSuffix(h.Name, "/"))
-		mode := fs.FileMode(h.Mode).Perm()
-		switch h.Typeflag {
-		case tar.TypeDir:
-			err = root.MkdirAll(name, 0o700)
-			dirs = append(dirs, pending{name, mode})
-		case tar.TypeSymlink:
-			err = root.Symlink(h.Linkname, name)
-		case tar.TypeReg:
-			err = extractFile(root, name, mode, t)
-		case tar.TypeFifo:
-			err = extractPipe(root, name, uint32(mode))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for _, d := range slices.Backward(dirs) {
-		if err := root.Chmod(d.name, d.mode); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// isSparse reports whether a file is longer than what the archive has of it.
-// Croft writes none.
-func isSparse(h *tar.Header) bool {
-	for key := range h.PAXRecords {
-		if strings.HasPrefix(key, "GNU.sparse.") {
-			return true
-		}
-	}
-	return h.Typeflag == tar.TypeGNUSparse
-}
-
-func extractFile(root *os.Root, name string, mode fs.FileMode, in io.Reader) error {
-	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return err
-	}
-	// What an archive has twice is not opened: it may be a pipe.
-	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, in)
-	if err == nil {
-		err = f.Chmod(mode)
-	}
-	return errors.Join(err, f.Close())
-}
-
-// extractPipe makes a named pipe, in a directory that is one.
-func extractPipe(root *os.Root, name string, mode uint32) error {
-	parent, err := root.OpenRoot(filepath.Dir(name))
-	if err != nil {
-		return err
-	}
-	defer parent.Close()
-	return makePipe(filepath.Join(parent.Name(), filepath.Base(name)), mode)
 }

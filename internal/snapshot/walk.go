@@ -43,8 +43,8 @@ type findings struct {
 	untracked []string // what is neither tracked nor a directory
 	nested    []string // repositories in directories that hold tracked files
 	empty     [][]byte
-	modes     []mode
-	special   []mode
+	modes     []Mode
+	special   []Mode
 	vanished  []string          // directories that were not there any more
 	seen      []index.NamedStat // by path, if somebody asks later
 }
@@ -130,15 +130,15 @@ func (w *walk) note(found *findings, path string, now index.FileStat) {
 	switch {
 	case now.Mode.IsDir():
 		if perm != 0o755 {
-			found.modes = append(found.modes, mode{[]byte(path), perm})
+			found.modes = append(found.modes, Mode{[]byte(path), perm})
 		}
 		return
 	case now.Mode.IsRegular():
 		if perm != 0o644 && perm != 0o755 {
-			found.modes = append(found.modes, mode{[]byte(path), perm})
+			found.modes = append(found.modes, Mode{[]byte(path), perm})
 		}
 	case now.Mode&fs.ModeNamedPipe != 0:
-		found.special = append(found.special, mode{[]byte(path), perm})
+		found.special = append(found.special, Mode{[]byte(path), perm})
 	}
 	if w.s.sel.Before != "" {
 		found.seen = append(found.seen, index.NamedStat{Name: path, FileStat: now})
@@ -181,8 +181,8 @@ func (s *saver) storeFound(w *walk) {
 		return false
 	}
 	s.noteSeen(w.seen)
-	insideToo := func(m mode) bool { return inside(m.Path) }
-	byPath := func(a, b mode) int { return bytes.Compare(a.Path, b.Path) }
+	insideToo := func(m Mode) bool { return inside(m.Path) }
+	byPath := func(a, b Mode) int { return bytes.Compare(a.Path, b.Path) }
 	s.meta.Empty = slices.DeleteFunc(w.empty, inside)
 	s.meta.Modes = slices.DeleteFunc(w.modes, insideToo)
 	s.meta.Special = slices.DeleteFunc(w.special, insideToo)

@@ -12,7 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
-	"github.com/croft-sh/croft/internal/snapshot"
+	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
 // isFree reports whether a removed workspace can come back to its path: nothing
@@ -67,8 +67,8 @@ func (svc *Trash) fillAgain(ctx context.Context, r *project.Project, rec *journa
 	if err == nil {
 		_, workers := project.Parallel(1, r.Config.Checkout.Workers)
 		return r.Trees.At(spec).ChangeHeld(ctx, func(tree *git.Worktree) error {
-			return snapshot.Refill(ctx, work, snapshot.Files{
-				Worktree: tree, SecretsDir: svc.SecretsDir(r, rec.Workspace.ID), Workers: workers, Sync: snapshot.SyncFiles,
+			return restore.Refill(ctx, work, restore.Files{
+				Worktree: tree, SecretsDir: svc.SecretsDir(r, rec.Workspace.ID), Workers: workers,
 			})
 		})
 	}

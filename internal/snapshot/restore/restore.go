@@ -1,4 +1,15 @@
-package snapshot
+// Package restore makes checkouts what a snapshot says: anew, in a directory that is
+// being made for a workspace ([Refill]), or in place ([Rewind]).
+//
+// It reads snapshots, which an agent may have made up, and writes to the checkout, to
+// the worktree's own part of the git directory, and to a directory of Croft's beside the
+// checkout. It stores no objects and moves no refs.
+//
+// It keeps true that nothing is written outside of those directories, whatever a
+// snapshot says and whatever links lie in the checkout; that a file is deleted only if a
+// snapshot has it; and that each act can be repeated, or put back, after a process died
+// at any point of it.
+package restore
 
 import (
 	"context"
@@ -6,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +26,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
-	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/snapshot"
 )
 
 // Files are where a restored snapshot goes: the top of a checkout that is
@@ -23,66 +35,18 @@ type Files struct {
 	Worktree   *git.Worktree
 	SecretsDir string // where the snapshot's private files lie; empty: they are not brought back
 	Workers    int
-	Sync       SyncMode
-
-	// For Rewind: a directory of Croft's own, on the file system of the checkout.
-	// What was being done there when a process died is settled by [PutBack].
-	Aside string
-	// Seen is what was saved of the checkout before. Without it every file that
-	// goes is read.
-	Seen *Seen
-	// Also is another snapshot whose files go from the checkout.
-	Also string
-	// Last is done after everything else, and undone by nobody: if it fails, all
-	// is put back.
-	Last func() error
 }
 
-// SyncMode says whether what was restored is on disk when Restore returns.
-type SyncMode string
-
-const (
-	// SyncNothing is for a snapshot that is kept: it can be restored again. It
-	// is the default.
-	SyncNothing SyncMode = ""
-	// SyncFiles syncs what only the snapshot has.
-	SyncFiles SyncMode = "files"
-)
-
-// RestoreAdmin writes the worktree's own part of the git directory, index
-// included, into an admin directory that is being made.
-func RestoreAdmin(ctx context.Context, r *git.Repository, commit, admin string) error {
+// Admin writes the worktree's own part of the git directory, index included, into an
+// admin directory that is being made.
+func Admin(ctx context.Context, r *git.Repository, commit, admin string) error {
 	return extractObject(ctx, r, commit+":admin.tar", admin)
 }
 
-// extractObject unpacks an archive below a directory as it is read.
-func extractObject(ctx context.Context, r *git.Repository, name, dir string) error {
-	if _, err := r.Info(ctx, name); err != nil {
-		return errors.Join(ErrFormat, err)
-	}
-	in, out := io.Pipe()
-	var cerr error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_, cerr = r.Copy(ctx, out, name)
-		out.CloseWithError(cerr)
-	}()
-	err := extractArchive(in, dir)
-	if err == nil {
-		_, err = io.Copy(io.Discard, in) // what follows the end of an archive
-	}
-	_ = in.CloseWithError(err)
-	<-done
-	if err == nil {
-		err = cerr
-	}
-	return err
-}
-
-// Restore writes the files of a snapshot. The index is in place already.
+// Restore writes the files of a snapshot. The index is in place already. What git could
+// not write again is on disk when it returns.
 func Restore(ctx context.Context, commit string, to Files) error {
-	m, err := readMeta(ctx, to.Worktree.Repo, commit)
+	m, err := snapshot.ReadMeta(ctx, to.Worktree.Repo, commit)
 	if err != nil {
 		return err
 	}
@@ -91,12 +55,12 @@ func Restore(ctx context.Context, commit string, to Files) error {
 		return err
 	}
 	defer s.root.Close()
-	return s.restoreAll(ctx, s.restoreModes)
+	return s.restoreAll(ctx, s.syncFiles, s.restoreModes)
 }
 
 // restoreAll writes all files, and does what remains.
 func (s *restorer) restoreAll(ctx context.Context, more ...func(context.Context) error) error {
-	for _, step := range append([]func(context.Context) error{s.restoreTracked, s.restoreStored, s.restoreNested, s.restoreDirsAndPipes, s.restoreSecrets, s.syncFiles}, more...) {
+	for _, step := range append([]func(context.Context) error{s.restoreTracked, s.restoreStored, s.restoreNested, s.restoreDirsAndPipes, s.restoreSecrets}, more...) {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -111,7 +75,7 @@ type restorer struct {
 	Files
 	root   *os.Root
 	commit string
-	meta   meta
+	meta   snapshot.Meta
 }
 
 // restoreTracked has git write what was not touched, as it did at first.
@@ -133,22 +97,17 @@ func (s *restorer) restoreTracked(ctx context.Context) error {
 
 // restoreStored writes what was stored as it was on disk.
 func (s *restorer) restoreStored(ctx context.Context) error {
-	r := s.Worktree.Repo
-	if _, err := r.Info(ctx, s.commit+":files"); errors.Is(err, object.ErrMissing) {
-		return nil
-	}
-	entries, err := r.ReadTree(ctx, s.commit+":files")
+	entries, err := snapshot.StoredFiles(ctx, s.Worktree.Repo, s.commit)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		path := filepath.FromSlash(flatPath(e.Name))
-		err := s.replaceFile(path, e.Mode, func(w io.Writer) error {
-			_, err := r.Copy(ctx, w, e.OID)
+		err := s.replaceFile(e.Name, e.Mode, func(w io.Writer) error {
+			_, err := s.Worktree.Repo.Copy(ctx, w, e.OID)
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("%q: %w", path, err)
+			return fmt.Errorf("%q: %w", e.Name, err)
 		}
 		if err := failpoint.Hit("snapshot.file"); err != nil {
 			return err
@@ -260,7 +219,7 @@ func (s *restorer) restoreSecrets(context.Context) error {
 	}
 	for name, path := range s.meta.Secrets {
 		if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
-			return ErrFormat
+			return snapshot.ErrFormat
 		}
 		if err := s.restoreSecret(filepath.Join(s.SecretsDir, name), filepath.FromSlash(string(path))); err != nil {
 			return err
@@ -286,15 +245,15 @@ func (s *restorer) restoreSecret(from, path string) error {
 
 // syncFiles makes durable what git could not write again.
 func (s *restorer) syncFiles(ctx context.Context) error {
-	if s.Sync == SyncNothing {
-		return nil
-	}
-	stored, err := restorablePaths(ctx, s.Worktree.Repo, s.commit, s.meta, "files")
+	entries, err := snapshot.StoredFiles(ctx, s.Worktree.Repo, s.commit)
 	if err != nil {
 		return err
 	}
-	paths := slices.Concat(stored.files, stored.nested, stored.empty)
-	for _, p := range s.meta.Secrets {
+	var paths []string
+	for _, e := range entries {
+		paths = append(paths, e.Name)
+	}
+	for _, p := range slices.Concat(s.meta.Nested, s.meta.Empty, slices.Collect(maps.Values(s.meta.Secrets))) {
 		paths = append(paths, filepath.FromSlash(string(p)))
 	}
 	var list []string

@@ -1,4 +1,4 @@
-package snapshot
+package restore
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/snapshot"
 )
 
 // pair is a directory of the checkout and its counterpart beside it. Both are held
@@ -70,7 +71,7 @@ func (m *rewinder) moveOut(ctx context.Context) error {
 	var p pair
 	defer p.close()
 	left := map[string]bool{} // directories that something went from
-	for i, list := range [][]string{m.known.nested, m.known.files} {
+	for i, list := range [][]string{m.known.Nested, m.known.Files} {
 		for _, path := range list {
 			if err := p.open(filepath.Dir(path), m.work, was); err != nil {
 				return err
@@ -91,8 +92,7 @@ func (m *rewinder) moveOut(ctx context.Context) error {
 
 // unlockDirs makes the directories that snapshots speak of writable.
 func (m *rewinder) unlockDirs() error {
-	slices.Sort(m.modes)
-	for _, path := range slices.Compact(m.modes) { // those above come first
+	for _, path := range m.known.Modes { // those above come first
 		if behindLink(m.root, path) {
 			continue
 		}
@@ -134,7 +134,7 @@ func (m *rewinder) moveOne(ctx context.Context, p *pair, path string, isNested b
 	moved := movedOut{path: path}
 	full = filepath.Join(p.to.Path(), name)
 	if isNested {
-		moved.nested, err = listBelow(full)
+		moved.nested, err = snapshot.ListBelow(full)
 	} else {
 		moved.stat, err = index.Lstat(full)
 	}
@@ -162,11 +162,11 @@ func (m *rewinder) moveOne(ctx context.Context, p *pair, path string, isNested b
 func (m *rewinder) isSaved(ctx context.Context, full string, before index.FileStat, f movedOut) bool {
 	switch {
 	case f.nested != nil:
-		return m.Seen == nil || isSame(f.nested, m.Seen.nested[f.path])
+		return m.Seen == nil || m.Seen.HasNested(f.path, f.nested)
 	case !f.stat.Mode.IsRegular() && f.stat.Mode&fs.ModeSymlink == 0:
 		return true // a pipe, which holds nothing
 	}
-	return m.Seen.has(m.saved.repo, f.path, full, before, f.stat) || m.saved.have(ctx, f.path, full, f.stat)
+	return m.Seen.Has(m.Worktree.Repo, f.path, full, before, f.stat) || m.saved.Has(ctx, f.path, full, f.stat)
 }
 
 // mountedError tells of a file system that is mounted in the checkout.
@@ -179,7 +179,7 @@ func mountedError(err error) error {
 
 // pruneEmptyDirs removes directories that hold nothing any more, the deepest first.
 func (m *rewinder) pruneEmptyDirs(left map[string]bool) error {
-	for _, p := range m.known.empty {
+	for _, p := range m.known.Empty {
 		left[p] = true
 	}
 	for dir := range left {

@@ -1,4 +1,4 @@
-package snapshot
+package restore
 
 import (
 	"context"
@@ -8,29 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
-	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/snapshot"
 )
-
-// Head is what a snapshot had checked out.
-type Head struct {
-	Branch string `json:"branch,omitempty"` // without refs/heads/; empty when HEAD was detached
-	OID    string `json:"oid,omitempty"`    // empty when the branch had no commit yet
-}
-
-// HeadOf reads what a snapshot had checked out.
-func HeadOf(ctx context.Context, r *git.Repository, commit string) (Head, error) {
-	o, err := r.Read(ctx, commit+":meta.json")
-	if err != nil {
-		return Head{}, errors.Join(ErrFormat, err)
-	}
-	m, err := decodeMeta(o.Data)
-	return m.Head, err
-}
 
 // Refill makes a directory that is being made for a workspace what a snapshot
 // says. It may be called again after a crash at any point.
@@ -56,11 +39,7 @@ func Refill(ctx context.Context, to string, files Files) error {
 // are empty then. A directory where the snapshot has a file is not what it
 // knows.
 func takeAway(ctx context.Context, w *git.Worktree, commit string) error {
-	m, err := readMeta(ctx, w.Repo, commit)
-	if err != nil {
-		return err
-	}
-	paths, err := restorablePaths(ctx, w.Repo, commit, m, parts...)
+	paths, err := snapshot.ReadPaths(ctx, w.Repo, commit)
 	if err != nil {
 		return err
 	}
@@ -69,12 +48,12 @@ func takeAway(ctx context.Context, w *git.Worktree, commit string) error {
 		return err
 	}
 	defer root.Close()
-	for _, d := range m.Modes { // those above come first
-		if info, err := root.Lstat(string(d.Path)); err == nil && info.IsDir() {
-			_ = root.Chmod(string(d.Path), info.Mode().Perm()|0o700)
+	for _, p := range paths.Modes { // those above come first
+		if info, err := root.Lstat(p); err == nil && info.IsDir() {
+			_ = root.Chmod(p, info.Mode().Perm()|0o700)
 		}
 	}
-	for _, p := range paths.files {
+	for _, p := range paths.Files {
 		if behindLink(root, p) {
 			continue
 		}
@@ -88,7 +67,7 @@ func takeAway(ctx context.Context, w *git.Worktree, commit string) error {
 		}
 		pruneEmpty(root, filepath.Dir(p)) // also after an attempt that got no further
 	}
-	for _, p := range paths.nested {
+	for _, p := range paths.Nested {
 		if behindLink(root, p) {
 			continue
 		}
@@ -97,7 +76,7 @@ func takeAway(ctx context.Context, w *git.Worktree, commit string) error {
 		}
 		pruneEmpty(root, filepath.Dir(p))
 	}
-	for _, p := range slices.Backward(paths.empty) { // the deepest first
+	for _, p := range slices.Backward(paths.Empty) { // the deepest first
 		if !behindLink(root, p) {
 			pruneEmpty(root, p)
 		}
@@ -145,66 +124,6 @@ func removeAll(root *os.Root, path string) error {
 	return root.RemoveAll(path)
 }
 
-func readMeta(ctx context.Context, r *git.Repository, commit string) (meta, error) {
-	o, err := r.Read(ctx, commit+":meta.json")
-	if err != nil {
-		return meta{}, errors.Join(ErrFormat, err)
-	}
-	return decodeMeta(o.Data)
-}
-
-// paths are what a snapshot can bring back, each list sorted.
-type paths struct{ files, nested, empty []string }
-
-// parts are where a snapshot's tree has paths of the worktree.
-var parts = []string{"files", "staged", "stages/1", "stages/2", "stages/3"}
-
-// restorablePaths lists the paths that a snapshot can bring back: those in parts of its
-// tree, and those that are not in its tree.
-func restorablePaths(ctx context.Context, r *git.Repository, commit string, m meta, parts ...string) (paths, error) {
-	var p paths
-	for _, dir := range parts {
-		if _, err := r.Info(ctx, commit+":"+dir); errors.Is(err, object.ErrMissing) {
-			continue
-		}
-		entries, err := r.ReadTree(ctx, commit+":"+dir)
-		if err != nil {
-			return p, err
-		}
-		for _, e := range entries {
-			if e.Mode != "160000" { // a submodule's directory is among the nested ones, if it holds anything
-				name := e.Name
-				if dir == "files" {
-					name = flatPath(name)
-				}
-				p.files = append(p.files, filepath.FromSlash(name))
-			}
-		}
-	}
-	for _, s := range m.Special {
-		p.files = append(p.files, string(s.Path))
-	}
-	for _, n := range m.Nested {
-		p.nested = append(p.nested, string(n))
-	}
-	for _, e := range m.Empty {
-		p.empty = append(p.empty, string(e))
-	}
-	for _, list := range []*[]string{&p.files, &p.nested, &p.empty} {
-		slices.Sort(*list)
-		*list = slices.Compact(*list)
-	}
-	return p, nil
-}
-
-// staysInAdmin reports whether a file of the admin directory says where a worktree
-// lies, not what it holds, or is the lock of a git or a Croft that is at work there
-// or waits its turn: git.IndexLockDraft is what a waiting Croft links its lock from.
-func staysInAdmin(name string) bool {
-	isPlace := name == "gitdir" || name == "commondir" || name == "locked"
-	return isPlace || strings.HasSuffix(name, ".lock") || strings.HasPrefix(name, git.IndexLockDraft)
-}
-
 // swapAdmin replaces the worktree's own part of the git directory, index
 // included. HEAD and the index are there at every moment.
 func swapAdmin(ctx context.Context, w *git.Worktree, commit string) error {
@@ -226,7 +145,7 @@ func stageAdmin(ctx context.Context, w *git.Worktree, commit string) (string, er
 	if err := os.MkdirAll(staging, 0o700); err != nil {
 		return "", err
 	}
-	err := RestoreAdmin(ctx, w.Repo, commit, staging)
+	err := Admin(ctx, w.Repo, commit, staging)
 	if err == nil {
 		err = failpoint.Hit("snapshot.admin")
 	}
@@ -262,7 +181,7 @@ func swapEntries(fresh, admin *fsx.Dir) error {
 		return err
 	}
 	for _, name := range old {
-		if slices.Contains(names, name) || staysInAdmin(name) {
+		if slices.Contains(names, name) || snapshot.StaysInAdmin(name) {
 			continue
 		}
 		if err := admin.RemoveAll(name); err != nil {

@@ -1,4 +1,4 @@
-package snapshot
+package restore
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/snapshot"
 )
 
 // moveIn moves the new files into the checkout: whole directories, where there is
@@ -113,7 +114,7 @@ func (m *rewinder) putBack(ctx context.Context) error {
 	if !m.isSwapped {
 		return nil
 	}
-	return swapAdmin(ctx, m.Worktree, m.now)
+	return swapAdmin(ctx, m.Worktree, m.Now)
 }
 
 // moveInBack moves the new files out of the checkout again.
@@ -185,14 +186,14 @@ func (m *rewinder) moveOutBack() error {
 // keepSetAside sorts out what is left beside the checkout after all was put back: what
 // somebody has written to the new files, and old ones whose paths were taken.
 func (m *rewinder) keepSetAside() error {
-	left, err := listBelow(filepath.Join(m.Aside, newDir))
+	left, err := snapshot.ListBelow(filepath.Join(m.Aside, newDir))
 	if err != nil {
 		return err
 	}
 	for _, path := range slices.Sorted(maps.Keys(left)) {
 		now, was := left[path], m.built[path]
 		now.Mode = was.Mode // which the rewind sets itself
-		if now.IsAsMoved(was) || m.saved.have(context.Background(), path, filepath.Join(m.Aside, newDir, path), left[path]) {
+		if now.IsAsMoved(was) || m.saved.Has(context.Background(), path, filepath.Join(m.Aside, newDir, path), left[path]) {
 			continue
 		}
 		if err := m.handBack(path); err != nil {
@@ -202,7 +203,7 @@ func (m *rewinder) keepSetAside() error {
 	for _, f := range m.out {
 		full := filepath.Join(m.Aside, m.outDir, f.path)
 		now, err := index.Lstat(full)
-		if err != nil || f.nested == nil && m.saved.have(context.Background(), f.path, full, now) {
+		if err != nil || f.nested == nil && m.saved.Has(context.Background(), f.path, full, now) {
 			continue
 		}
 		if err := m.keepFile(m.outDir, f.path); err != nil {

@@ -1,4 +1,4 @@
-package snapshot
+package restore
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/snapshot"
 )
 
 // PutBack puts back into a checkout what a rewind had moved out of it when its
@@ -24,7 +25,7 @@ func PutBack(ctx context.Context, r *git.Repository, path, aside string, commits
 		return err
 	}
 	defer dir.Close()
-	b := &backPutter{aside: dir, saved: contents{repo: r, commits: commits}}
+	b := &backPutter{aside: dir, saved: snapshot.ContentsOf(r, commits...)}
 	if dir.Has(wasDir) {
 		if err := b.putAllBack(ctx, path); err != nil {
 			return err
@@ -45,7 +46,7 @@ func PutBack(ctx context.Context, r *git.Repository, path, aside string, commits
 // backPutter is one PutBack.
 type backPutter struct {
 	aside *fsx.Dir
-	saved contents
+	saved *snapshot.Contents
 }
 
 func (b *backPutter) putAllBack(ctx context.Context, path string) error {
@@ -161,5 +162,5 @@ func (b *backPutter) settleFile(ctx context.Context, from, to *fsx.Dir, path str
 func (b *backPutter) isSaved(ctx context.Context, d *fsx.Dir, path string) bool {
 	full := filepath.Join(d.Path(), filepath.Base(path))
 	now, err := index.Lstat(full)
-	return err == nil && !now.Mode.IsDir() && b.saved.have(ctx, path, full, now)
+	return err == nil && !now.Mode.IsDir() && b.saved.Has(ctx, path, full, now)
 }

@@ -1,4 +1,4 @@
-package snapshot
+package restore
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/snapshot"
 )
 
 // ErrAsWas says that a rewind failed, and that the checkout is as it was before.
@@ -40,6 +41,23 @@ const (
 	keptDir = "kept"
 )
 
+// Rewinding says what Rewind does.
+type Rewinding struct {
+	Files
+	Now, To string // the snapshots of what the checkout holds, and of what it becomes
+	// Aside is a directory of Croft's own, on the file system of the checkout. What a
+	// process was doing there when it died is settled by [PutBack].
+	Aside string
+	// Seen is what was saved of the checkout before. Without it every file that
+	// goes is read.
+	Seen *snapshot.Seen
+	// Also is another snapshot whose files go from the checkout.
+	Also string
+	// Last is done after everything else, and undone by nobody: if it fails, all
+	// is put back.
+	Last func() error
+}
+
 // Rewind makes a checkout what a snapshot says, in place: files that git
 // ignores stay. What the checkout holds now was saved as another snapshot, and
 // only what that one or the other knows is removed.
@@ -48,9 +66,9 @@ const (
 // out of it, one by one, and each is looked at after that: if it is not what was
 // saved, or if anything else fails, all are moved back, and the error is ErrAsWas.
 // An error that is not leaves it to PutBack to bring about.
-func Rewind(ctx context.Context, now, to string, files Files) error {
-	m := &rewinder{Files: files, now: now, to: to, outDir: wasDir}
-	m.saved = contents{repo: files.Worktree.Repo, commits: []string{now, cmp.Or(files.Also, now), to}}
+func Rewind(ctx context.Context, how Rewinding) error {
+	m := &rewinder{Rewinding: how, outDir: wasDir}
+	m.saved = snapshot.ContentsOf(how.Worktree.Repo, how.Now, cmp.Or(how.Also, how.Now), how.To)
 	defer m.close()
 	if err := m.writeNewFiles(ctx); err != nil {
 		return errors.Join(ErrAsWas, err, m.disposeOf(newDir))
@@ -67,19 +85,17 @@ func Rewind(ctx context.Context, now, to string, files Files) error {
 
 // rewinder is one rewind.
 type rewinder struct {
-	Files
-	now, to string
+	Rewinding
 	staging string
 	restore *restorer
-	saved   contents
+	saved   *snapshot.Contents
 
 	work, aside *fsx.Dir
 	root        *os.Root        // the checkout
-	known       paths           // what goes from it
-	modes       []string        // what has a mode of its own
+	known       snapshot.Paths  // what goes from it
 	isLeft      map[string]bool // what goes only if it was saved
 	unsaved     []string        // what went, and was not saved
-	built       map[string]index.FileStat
+	built       snapshot.Listing
 	out         []movedOut
 	outDir      string    // where that is
 	in          []string  // what was moved into the checkout
@@ -92,7 +108,7 @@ type rewinder struct {
 type movedOut struct {
 	path   string
 	stat   index.FileStat
-	nested map[string]index.FileStat // of a repository
+	nested snapshot.Listing // of a repository
 }
 
 // modeBits are what can be set of a mode.
@@ -127,18 +143,18 @@ func (m *rewinder) writeNewFiles(ctx context.Context) error {
 	if err := m.listLeaving(ctx); err != nil {
 		return err
 	}
-	if m.staging, err = stageAdmin(ctx, w, m.to); err != nil {
+	if m.staging, err = stageAdmin(ctx, w, m.To); err != nil {
 		return err
 	}
 	into := m.Files
 	if into.Worktree, err = w.Elsewhere(m.staging, filepath.Join(m.Aside, newDir)); err != nil {
 		return err
 	}
-	meta, err := readMeta(ctx, w.Repo, m.to)
+	meta, err := snapshot.ReadMeta(ctx, w.Repo, m.To)
 	if err != nil {
 		return err
 	}
-	m.restore = &restorer{Files: into, commit: m.to, meta: meta}
+	m.restore = &restorer{Files: into, commit: m.To, meta: meta}
 	fresh, err := m.aside.OpenDir(newDir)
 	if err != nil {
 		return err
@@ -152,85 +168,67 @@ func (m *rewinder) writeNewFiles(ctx context.Context) error {
 	if err := m.restore.restoreAll(ctx); err != nil {
 		return err
 	}
-	m.built, err = listBelow(into.Worktree.Path)
+	m.built, err = snapshot.ListBelow(into.Worktree.Path)
 	return err
 }
 
 // listLeaving finds out what goes: what the checkout holds, what is at the paths of the new
 // files, and files where they need directories.
 func (m *rewinder) listLeaving(ctx context.Context) error {
-	r := m.Worktree.Repo
-	commits := []string{m.now, m.to}
-	if m.Also != "" && m.Also != m.now {
-		commits = append(commits, m.Also)
+	to, err := snapshot.ReadPaths(ctx, m.Worktree.Repo, m.To)
+	if err != nil {
+		return err
 	}
-	n := 0 // how many the first two know
+	to.Files = append(to.Files, to.Secrets...)
 	isFile := map[string]bool{}
-	var private []string // what was saved apart
-	for i, commit := range commits {
-		if i == 2 {
-			n = len(m.known.files)
-		}
-		meta, err := readMeta(ctx, r, commit)
-		if err != nil {
-			return err
-		}
-		p, err := restorablePaths(ctx, r, commit, meta, parts...)
-		if err != nil {
-			return err
-		}
-		m.known.files = append(m.known.files, p.files...)
-		m.known.empty = append(m.known.empty, p.empty...)
-		for _, d := range meta.Modes {
-			m.modes = append(m.modes, string(d.Path))
-		}
-		if commit != m.to || m.Seen == nil {
-			m.known.nested = append(m.known.nested, p.nested...)
-		}
-		if commit != m.to {
-			for _, path := range meta.Secrets {
-				private = append(private, filepath.FromSlash(string(path)))
-			}
-			continue
-		}
-		for _, path := range meta.Secrets {
-			p.files = append(p.files, filepath.FromSlash(string(path)))
-		}
-		for _, path := range p.files {
-			isFile[path] = true
-		}
-		above := map[string]bool{".": true}
-		for _, path := range slices.Concat(p.files, p.nested, p.empty) {
-			m.known.files = append(m.known.files, path)
-			for d := filepath.Dir(path); !above[d]; d = filepath.Dir(d) {
-				above[d] = true
-				m.known.files = append(m.known.files, d)
-			}
-		}
-	}
-	for _, path := range private { // which stays, but for the directory that it is in
-		for d := filepath.Dir(path); d != "."; d = filepath.Dir(d) {
-			if isFile[d] {
-				m.known.files = append(m.known.files, path)
-				break
-			}
-		}
+	for _, path := range to.Files {
+		isFile[path] = true
 	}
 	m.isLeft = map[string]bool{}
-	if len(commits) > 2 {
-		needed := map[string]bool{}
-		for _, path := range m.known.files[:n] {
-			needed[path] = true
+	for _, commit := range slices.Compact([]string{m.Also, m.Now}) {
+		if commit == "" || commit == m.To {
+			continue
 		}
-		for _, path := range m.known.files[n:] {
-			m.isLeft[path] = !needed[path]
+		p, err := snapshot.ReadPaths(ctx, m.Worktree.Repo, commit)
+		if err != nil {
+			return err
+		}
+		for _, path := range p.Files {
+			m.isLeft[path] = commit != m.Now
+		}
+		m.known.Files = append(m.known.Files, p.Files...)
+		m.known.Nested = append(m.known.Nested, p.Nested...)
+		m.known.Empty = append(m.known.Empty, p.Empty...)
+		m.known.Modes = append(m.known.Modes, p.Modes...)
+		for _, path := range p.Secrets { // they stay, but for those in a directory where a file has to be
+			if slices.ContainsFunc(withParents(filepath.Dir(path)), func(dir string) bool { return isFile[dir] }) {
+				m.known.Files = append(m.known.Files, path)
+			}
 		}
 	}
-	for _, list := range []*[]string{&m.known.files, &m.known.nested, &m.known.empty} {
-		slices.Sort(*list)
-		*list = slices.Compact(*list)
+	for _, path := range withParents(slices.Concat(to.Files, to.Nested, to.Empty)...) {
+		m.known.Files = append(m.known.Files, path)
+		delete(m.isLeft, path)
 	}
+	m.known.Empty = append(m.known.Empty, to.Empty...)
+	m.known.Modes = append(m.known.Modes, to.Modes...)
+	if m.Seen == nil {
+		m.known.Nested = append(m.known.Nested, to.Nested...)
+	}
+	m.known.Sort()
 	return nil
+}
+
+// withParents adds to paths the directories that they lie in, up to the top.
+func withParents(paths ...string) []string {
+	list, above := paths, map[string]bool{".": true}
+	for _, path := range paths {
+		for d := filepath.Dir(path); !above[d]; d = filepath.Dir(d) {
+			above[d] = true
+			list = append(list, d)
+		}
+	}
+	return list
 }
 
 // exchangeFiles moves the old files out and the new ones in.
@@ -300,8 +298,8 @@ func (f movedOut) isStill(full string) bool {
 		now, err := index.Lstat(full)
 		return err == nil && now.IsAs(f.stat)
 	}
-	held, err := listBelow(full)
-	return err == nil && isSame(held, f.nested)
+	held, err := snapshot.ListBelow(full)
+	return err == nil && held.Equal(f.nested)
 }
 
 // deleteSaved deletes what is in a snapshot, after a last look.
