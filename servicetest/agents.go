@@ -78,21 +78,16 @@ func agentMaster(t *testing.T, f *fixture) {
 	tip := f.Git("rev-parse", "master")
 	wantStart(t, f.create(agent("a")), tip, "master", "master")
 	f.Git("branch", "--quiet", "-m", "master", "trunk")
-	_, err := f.Create(t.Context(), agent("b"))
-	wantCode(t, err, croft.BaseNotFound)
+	wantCode(t, errOf(f.Create(t.Context(), agent("b"))), croft.BaseNotFound)
 }
 
 // fields reads a workspace as a program in another language would.
 func fields(t *testing.T, w croft.Workspace) map[string]any {
 	t.Helper()
 	b, err := json.Marshal(w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var m map[string]any
-	if err := json.Unmarshal(b, &m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(b, &m))
 	return m
 }
 
@@ -146,8 +141,7 @@ func agentPlain(t *testing.T, f *fixture) {
 		t.Error("the removal touched the directory")
 	}
 	// Other layouts refuse it; whoever asks for a worktree gets a copy.
-	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "c"})
-	wantCode(t, err, croft.NotARepo)
+	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "c"})), croft.NotARepo)
 	req := agent("c")
 	req.Mode = croft.ModeWorktree
 	w := f.create(req)
@@ -159,9 +153,7 @@ func agentPlain(t *testing.T, f *fixture) {
 func agentRestart(t *testing.T, f *fixture) {
 	w := f.create(agent("a"))
 	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "half")
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Close())
 	f.Service = f.at(f.Dir)
 	if got := f.show("a"); got.Path != w.Path || got.Branch != w.Branch || got.State != croft.Ready {
 		t.Errorf("after the restart %+v", got)

@@ -129,18 +129,14 @@ func baseInside(t *testing.T, f *fixture) {
 	tip := f.commitIn(outer.Path, "outer.txt", "x\n")
 	inside := f.at(outer.Path)
 	w, err := inside.Create(t.Context(), croft.CreateRequest{Name: "inner"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantStart(t, *w, tip, outer.Branch, outer.Branch)
 	if filepath.Dir(w.Path) != filepath.Dir(outer.Path) {
 		t.Errorf("the inner workspace lies at %s, not beside the outer one", w.Path)
 	}
 	// HEAD means the HEAD that one stands on.
 	w, err = inside.Create(t.Context(), croft.CreateRequest{Name: "from-head", Base: "HEAD"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantStart(t, *w, tip, "HEAD", outer.Branch)
 }
 

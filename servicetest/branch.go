@@ -34,14 +34,10 @@ func (f *fixture) heads() string {
 func (f *fixture) refusesToCommit(w croft.Workspace, want croft.Code) {
 	f.t.Helper()
 	heads, work := f.heads(), f.GitIn(w.Path, "status", "--porcelain")
-	_, err := f.Finish(f.t.Context(), croft.FinishRequest{Workspace: w.Name})
-	wantCode(f.t, err, want)
-	_, err = f.Finish(f.t.Context(), croft.FinishRequest{Workspace: w.Name, Message: "work", Policy: croft.MergeAlways})
-	wantCode(f.t, err, want)
-	_, err = f.Merge(f.t.Context(), croft.MergeRequest{Workspace: w.Name})
-	wantCode(f.t, err, want)
-	_, err = f.Resolve(f.t.Context(), croft.MergeRequest{Workspace: w.Name})
-	wantCode(f.t, err, want)
+	wantCode(f.t, errOf(f.Finish(f.t.Context(), croft.FinishRequest{Workspace: w.Name})), want)
+	wantCode(f.t, errOf(f.Finish(f.t.Context(), croft.FinishRequest{Workspace: w.Name, Message: "work", Policy: croft.MergeAlways})), want)
+	wantCode(f.t, errOf(f.Merge(f.t.Context(), croft.MergeRequest{Workspace: w.Name})), want)
+	wantCode(f.t, errOf(f.Resolve(f.t.Context(), croft.MergeRequest{Workspace: w.Name})), want)
 	if got := f.heads(); got != heads {
 		f.t.Errorf("branches were\n%s\nand are\n%s", heads, got)
 	}
@@ -120,8 +116,7 @@ func branchResolve(t *testing.T, f *fixture) {
 	f.commitIn(f.Dir, "README.md", "theirs\n")
 	f.GitIn(w.Path, "switch", "--quiet", "--create", "mine")
 	before := f.content(w.Path)
-	_, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"})
-	wantCode(t, err, croft.WrongBranch)
+	wantCode(t, errOf(f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.WrongBranch)
 	f.same(w.Path, before)
 }
 
@@ -133,8 +128,7 @@ func branchRestoreOnAnother(t *testing.T, f *fixture) {
 	s := f.snapshot("a")
 	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/main")
 	heads := f.heads()
-	_, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})
-	wantCode(t, err, croft.WrongBranch)
+	wantCode(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})), croft.WrongBranch)
 	if got := f.heads(); got != heads {
 		t.Errorf("branches were\n%s\nand are\n%s", heads, got)
 	}
@@ -189,8 +183,7 @@ func branchSwitchedBack(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "switch", "--quiet", "--create", "mine")
 	write(t, w, "work.txt", "x\n")
-	_, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
-	wantCode(t, err, croft.WrongBranch)
+	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.WrongBranch)
 	f.GitIn(w.Path, "switch", "--quiet", w.Branch)
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	if got := f.Git("show", "main:work.txt"); got != "x" {

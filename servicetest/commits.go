@@ -27,9 +27,7 @@ func commitScenarios() []scenario {
 func (f *fixture) finish(name string) croft.Merge {
 	f.t.Helper()
 	m, err := f.Finish(f.t.Context(), croft.FinishRequest{Workspace: name, Policy: croft.MergeNever})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	return *m
 }
 
@@ -92,14 +90,10 @@ func commitHidden(t *testing.T, f *fixture) {
 	write(t, w, "two.txt", "edited\n")
 	write(t, w, "same.txt", "4\n")
 	write(t, w, "new.txt", "new\n")
-	if err := os.Remove(filepath.Join(w.Path, "gone.txt")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(w.Path, "gone.txt")))
 	const held = "gone.txt one.txt two.txt"
 	work, err := f.Diff(t.Context(), croft.DiffRequest{Workspace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := strings.Join(work.HeldBack, " "); got != held || len(work.Files) != 1 {
 		t.Errorf("the diff leaves out %q and shows %+v", got, work.Files)
 	}
@@ -150,20 +144,14 @@ func commitKinds(t *testing.T, f *fixture) {
 	f.Write("file", "f\n")
 	f.Write("other/c.txt", "c\n")
 	f.Commit("files")
-	if err := os.Symlink("src", filepath.Join(f.Dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink("src", filepath.Join(f.Dir, "link")))
 	f.Commit("a link")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	in := func(name string) string { return filepath.Join(w.Path, name) }
 	for _, name := range []string{"dir", "file", "link", "other"} {
-		if err := os.RemoveAll(in(name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(in(name)))
 	}
-	if err := errors.Join(os.Symlink("src", in("dir")), os.Symlink("README.md", in("file"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Symlink("src", in("dir")), os.Symlink("README.md", in("file"))))
 	write(t, w, "link/sub/d.txt", "d\n")
 	write(t, w, "other", "a file\n")
 	m := f.finish("a")
@@ -179,9 +167,7 @@ func commitRepositoryInstead(t *testing.T, f *fixture) {
 	write(t, w, "new", "going to be added\n")
 	f.GitIn(w.Path, "add", "--intent-to-add", "new")
 	for _, name := range []string{"README.md", "new"} {
-		if err := os.Remove(filepath.Join(w.Path, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(filepath.Join(w.Path, name)))
 		f.GitIn(w.Path, "init", "--quiet", name)
 		f.GitIn(filepath.Join(w.Path, name), "commit", "--quiet", "--allow-empty", "-m", "nested")
 	}
@@ -196,9 +182,7 @@ func commitRepositoryInstead(t *testing.T, f *fixture) {
 func commitLinkInstead(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "update-index", "--assume-unchanged", "src/main.txt")
-	if err := errors.Join(os.RemoveAll(filepath.Join(w.Path, "src")), os.Symlink("src", filepath.Join(w.Path, "src"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.RemoveAll(filepath.Join(w.Path, "src")), os.Symlink("src", filepath.Join(w.Path, "src"))))
 	m := f.finish("a")
 	if got := f.Git("diff", "--name-status", w.Base, m.Head); got != "A\tsrc\nD\tsrc/main.txt" {
 		t.Errorf("committed:\n%s", got)
@@ -213,9 +197,7 @@ func commitMessage(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "add", "--all")
 	write(t, w, ".gitignore", ".env\n")
 	m, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Policy: croft.MergeAlways, Message: "What the agent says"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if done, err := f.WaitMerge(t.Context(), m.ID); err != nil || strings.Join(done.HeldBack, " ") != ".env" {
 		t.Errorf("held back: %+v, %v", done, err)
 	}

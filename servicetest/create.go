@@ -167,8 +167,7 @@ func createPathTaken(t *testing.T, f *fixture) {
 	file := filepath.Join(filepath.Dir(f.Dir), "app.croft", "a", "mine.txt")
 	gittest.WriteFile(t, file, "precious")
 	before := f.trace()
-	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "a"})
-	wantCode(t, err, croft.WorktreeExists)
+	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.WorktreeExists)
 	f.unchanged(before)
 	if read(t, file) != "precious" {
 		t.Error("the foreign file was changed")
@@ -178,8 +177,7 @@ func createPathTaken(t *testing.T, f *fixture) {
 func createBranchTaken(t *testing.T, f *fixture) {
 	f.Git("branch", "croft/a")
 	before := f.trace()
-	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "a"})
-	if e := wantCode(t, err, croft.BranchExists); e.Hint == "" {
+	if e := wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.BranchExists); e.Hint == "" {
 		t.Error("no hint")
 	}
 	f.unchanged(before)
@@ -188,24 +186,20 @@ func createBranchTaken(t *testing.T, f *fixture) {
 func createBranchBlocked(t *testing.T, f *fixture) {
 	f.Git("branch", "croft")
 	before := f.trace()
-	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "a"})
-	if e := wantCode(t, err, croft.BranchBlocked); !strings.Contains(e.Hint, "git branch -m croft ") {
+	if e := wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.BranchBlocked); !strings.Contains(e.Hint, "git branch -m croft ") {
 		t.Errorf("hint = %q, want the rename that helps", e.Hint)
 	}
 	f.unchanged(before)
 	f.Git("branch", "-m", "croft", "other/a/b")
-	_, err = f.Create(t.Context(), croft.CreateRequest{Name: "a", Branch: "other/a"})
-	wantCode(t, err, croft.BranchBlocked)
+	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a", Branch: "other/a"})), croft.BranchBlocked)
 }
 
 func createBranchInUse(t *testing.T, f *fixture) {
 	before := f.trace()
-	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "a", Branch: "main"})
-	wantCode(t, err, croft.BranchInUse)
+	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a", Branch: "main"})), croft.BranchInUse)
 	f.unchanged(before)
 	w := f.create(croft.CreateRequest{Name: "a", Branch: "topic"})
-	_, err = f.Create(t.Context(), croft.CreateRequest{Name: "b", Branch: w.Branch})
-	wantCode(t, err, croft.BranchInUse)
+	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "b", Branch: w.Branch})), croft.BranchInUse)
 }
 
 func createTakesBranch(t *testing.T, f *fixture) {
@@ -272,9 +266,7 @@ func createNoHook(t *testing.T, f *fixture) {
 	for _, hook := range []string{"post-checkout", "reference-transaction", "post-index-change"} {
 		path := filepath.Join(f.Dir, ".git", "hooks", hook)
 		gittest.WriteFile(t, path, "#!/bin/sh\ntouch '"+mark+"'\n")
-		if err := os.Chmod(path, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(path, 0o755))
 	}
 	f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
@@ -304,8 +296,7 @@ func createRefused(t *testing.T, f *fixture) {
 			t.Errorf("%s: %v, want %s", c.what, err, c.want)
 		}
 	}
-	_, err := f.CreateAll(t.Context(), croft.CreateAllRequest{})
-	wantCode(t, err, croft.InvalidRequest)
+	wantCode(t, errOf(f.CreateAll(t.Context(), croft.CreateAllRequest{})), croft.InvalidRequest)
 	f.unchanged(before)
 }
 
@@ -330,9 +321,7 @@ func createMainUntouched(t *testing.T, f *fixture) {
 		files := append(tree(t, f.Dir, filepath.Join(f.Dir, ".git")), filepath.Join(f.Dir, ".git", "HEAD"), filepath.Join(f.Dir, ".git", "index"))
 		for _, file := range files {
 			info, err := os.Lstat(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if !info.IsDir() {
 				out = append(out, file+" "+info.ModTime().String()+" "+read(t, file))
 			}
@@ -347,12 +336,8 @@ func createMainUntouched(t *testing.T, f *fixture) {
 		f.status(w.ID)
 		f.removed("a")
 	}
-	if _, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})))
+	must(t, errOf(f.Doctor(t.Context(), croft.DoctorRequest{Fix: croft.FixAll})))
 	if after := stamp(); !slices.Equal(before, after) {
 		t.Errorf("the main checkout changed:\n%q\nwant\n%q", after, before)
 	}
@@ -404,8 +389,7 @@ func createCanceled(t *testing.T, f *fixture) {
 	before := f.trace()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := f.Create(ctx, croft.CreateRequest{Name: "a"})
-	wantCode(t, err, croft.Canceled)
+	wantCode(t, errOf(f.Create(ctx, croft.CreateRequest{Name: "a"})), croft.Canceled)
 	f.unchanged(before)
 }
 
@@ -434,8 +418,7 @@ func createCanceledAnywhere(t *testing.T, f *fixture) {
 
 func createGitMissing(t *testing.T, f *fixture) {
 	svc := f.at(f.Dir, "CROFT_GIT_PATH="+filepath.Join(f.Home, "no-git"))
-	_, err := svc.Create(t.Context(), croft.CreateRequest{Name: "a"})
-	if e := wantCode(t, err, croft.GitNotFound); e.Hint == "" {
+	if e := wantCode(t, errOf(svc.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.GitNotFound); e.Hint == "" {
 		t.Error("no hint")
 	}
 	if got := f.names(); len(got) != 0 {
@@ -462,8 +445,6 @@ func fakeGit(t *testing.T, f *fixture, script string) string {
 	}
 	path := filepath.Join(f.Home, "fake-git")
 	gittest.WriteFile(t, path, script)
-	if err := os.Chmod(path, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(path, 0o755))
 	return path
 }

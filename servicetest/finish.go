@@ -36,13 +36,9 @@ func finishByLayout(t *testing.T, f *fixture) {
 		w := f.create(croft.CreateRequest{Name: name, Layout: tt.layout})
 		write(t, w, name+".txt", "x\n")
 		lease, err := f.Hold(t.Context(), w.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		m, err := f.Finish(t.Context(), croft.FinishRequest{Lease: lease, Policy: tt.policy})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if m, err = f.WaitMerge(t.Context(), m.ID); err != nil || m.Status != tt.want {
 			t.Errorf("%s: %+v, %v", name, m, err)
 		}
@@ -65,15 +61,12 @@ func finishFailed(t *testing.T, f *fixture) {
 		t.Errorf("the same call: %+v, %v", again, err)
 	}
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	_, err = f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Outcome: "lost"})
-	wantCode(t, err, croft.InvalidRequest)
+	wantCode(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Outcome: "lost"})), croft.InvalidRequest)
 }
 
 func finishPlain(t *testing.T, f *fixture) {
 	dir := filepath.Join(filepath.Dir(f.Dir), "plain")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o755))
 	svc := f.at(dir)
 	w, err := svc.Create(t.Context(), croft.CreateRequest{Name: "a", Layout: "agents"})
 	if err != nil || w.Path != dir || w.Mode != croft.ModeLegacy || w.Branch != "" {
@@ -101,9 +94,7 @@ func discardPending(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"}, croft.CreateRequest{Name: "c"})
 	for _, w := range list[:2] {
 		write(t, w, w.Name+".txt", "x\n")
-		if _, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: w.Name}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: w.Name})))
 	}
 	write(t, list[0], "late.txt", "uncommitted\n")
 	out, err := f.Discard(t.Context(), croft.DiscardRequest{All: croft.ScopeAll})
@@ -113,9 +104,7 @@ func discardPending(t *testing.T, f *fixture) {
 	if got := f.names(); len(got) != 1 || got[0] != "c" {
 		t.Errorf("left: %v", got)
 	}
-	if _, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})))
 	if b, err := os.ReadFile(filepath.Join(list[0].Path, "late.txt")); err != nil || string(b) != "uncommitted\n" {
 		t.Errorf("%q, %v", b, err)
 	}
@@ -125,9 +114,7 @@ func queueActions(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"}, croft.CreateRequest{Name: "c"})
 	for i, w := range list {
 		write(t, w, w.Name+".txt", "x\n")
-		if _, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: w.Name, Priority: i % 2}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: w.Name, Priority: i % 2})))
 	}
 	f.wantQueue("b", "a", "c")
 	f.queue(croft.QueueFirst, "c")
@@ -148,17 +135,13 @@ func queueActions(t *testing.T, f *fixture) {
 
 func (f *fixture) queue(action croft.QueueAction, names ...string) {
 	f.t.Helper()
-	if _, err := f.Queue(f.t.Context(), croft.QueueRequest{Action: action, Merges: names}); err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, errOf(f.Queue(f.t.Context(), croft.QueueRequest{Action: action, Merges: names})))
 }
 
 func (f *fixture) wantQueue(names ...string) {
 	f.t.Helper()
 	list, err := f.Merges(f.t.Context(), croft.MergesRequest{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	var got []string
 	for _, m := range list {
 		got = append(got, m.Workspace)

@@ -13,9 +13,7 @@ import (
 func (f *fixture) gone(ref string) croft.Workspace {
 	f.t.Helper()
 	w, err := f.Workspace(f.t.Context(), croft.WorkspaceRequest{Ref: ref, Scope: croft.ScopeAll})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	if w.State != croft.Trashed || w.RemovedAt.IsZero() || !w.KeptUntil.After(w.RemovedAt) {
 		f.t.Errorf("%+v", w)
 	}
@@ -35,21 +33,15 @@ func goneStatus(t *testing.T, f *fixture) {
 		},
 		"reverted": func(w croft.Workspace) (croft.MergeStatus, string) {
 			m := f.merge(croft.MergeRequest{Workspace: w.Name})
-			if _, err := f.Revert(t.Context(), croft.RevertRequest{Merge: m.ID}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Merge: m.ID})))
 			return croft.MergeReverted, m.Commit
 		},
 		"discarded": func(w croft.Workspace) (croft.MergeStatus, string) {
-			if _, err := f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{w.Name}}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{w.Name}})))
 			return croft.MergeDiscarded, ""
 		},
 		"removed": func(w croft.Workspace) (croft.MergeStatus, string) {
-			if _, err := f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{w.Name}, Mode: croft.RemoveForce}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{w.Name}, Mode: croft.RemoveForce})))
 			return "", ""
 		},
 	} {
@@ -62,8 +54,7 @@ func goneStatus(t *testing.T, f *fixture) {
 			}
 		}
 		// Nobody else takes it for a live one.
-		_, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: name})
-		wantCode(t, err, croft.WorktreeNotFound)
+		wantCode(t, errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: name})), croft.WorktreeNotFound)
 		if status == "" {
 			continue
 		}
@@ -72,17 +63,14 @@ func goneStatus(t *testing.T, f *fixture) {
 			t.Errorf("%s is not among the %s: %+v, %v", name, status, list, err)
 		}
 	}
-	_, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "nobody", Scope: croft.ScopeAll})
-	wantCode(t, err, croft.WorktreeNotFound)
+	wantCode(t, errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "nobody", Scope: croft.ScopeAll})), croft.WorktreeNotFound)
 }
 
 // A repeated discard discards nothing that became pending since.
 func discardKey(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	finish := func(name string) {
-		if _, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: name}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: name})))
 	}
 	finish("a")
 	req := croft.DiscardRequest{Key: "k", All: croft.ScopeAll}
@@ -92,9 +80,7 @@ func discardKey(t *testing.T, f *fixture) {
 	}
 	finish("b")
 	again, err := f.at(f.Dir).Discard(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Error(diff)
 	}

@@ -43,9 +43,7 @@ func mergeHeldBackStaged(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "add", "work.txt", ".ENV", "deploy", ".env.example")
 	f.GitIn(w.Path, "add", "--intent-to-add", "intended.pem")
 	work, err := f.Diff(t.Context(), croft.DiffRequest{Workspace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const held, landed = ".ENV deploy/Prod.env intended.pem", ".env.example own.key work.txt"
 	var files []string
 	for _, file := range work.Files {

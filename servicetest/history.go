@@ -56,9 +56,7 @@ func (f *fixture) last(kind, state string) croft.Operation {
 func (f *fixture) acted(id croft.ID) croft.Operation {
 	f.t.Helper()
 	list, err := f.History(f.t.Context(), croft.HistoryRequest{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	for _, op := range list {
 		if op.ID == id {
 			return op
@@ -92,8 +90,7 @@ func undoCreateDirty(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.dirty(w)
 	before := f.content(w.Path)
-	_, err := f.Undo(t.Context(), croft.UndoRequest{})
-	wantCode(t, err, croft.WorkspaceDirty)
+	wantCode(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})), croft.WorkspaceDirty)
 	f.same(w.Path, before)
 	f.last("create", "done")
 	f.undo(croft.UndoRequest{Mode: croft.RemoveForce})
@@ -178,8 +175,7 @@ func undoInTurn(t *testing.T, f *fixture) {
 			t.Errorf("left are %q, want %q", got, want)
 		}
 	}
-	_, err := f.Undo(t.Context(), croft.UndoRequest{})
-	wantCode(t, err, croft.InvalidRequest)
+	wantCode(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})), croft.InvalidRequest)
 }
 
 func undoOccupied(t *testing.T, f *fixture) {
@@ -188,8 +184,7 @@ func undoOccupied(t *testing.T, f *fixture) {
 	gone := f.last("remove", "done")
 	gittest.WriteFile(t, filepath.Join(w.Path, "foreign.txt"), "mine\n")
 	before := f.trace()
-	_, err := f.Undo(t.Context(), croft.UndoRequest{})
-	wantCode(t, err, croft.WorktreeExists)
+	wantCode(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})), croft.WorktreeExists)
 	f.unchanged(before)
 	if items, err := f.Trash(t.Context(), ""); err != nil || len(items) != 1 {
 		t.Errorf("trash %+v, %v", items, err)
@@ -197,9 +192,7 @@ func undoOccupied(t *testing.T, f *fixture) {
 	if op := f.acted(gone.ID); op.State != "done" || !op.IsUndoable {
 		t.Errorf("the removal is %+v", op)
 	}
-	if err := os.RemoveAll(w.Path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(w.Path))
 	if f.undo(croft.UndoRequest{}).Undoes != gone.ID {
 		t.Error("another act was taken back")
 	}
@@ -211,17 +204,14 @@ func undoPartly(t *testing.T, f *fixture) {
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a", "b"}})
 	gone := f.last("remove", "done")
 	gittest.WriteFile(t, filepath.Join(list[0].Path, "foreign.txt"), "mine\n")
-	_, err := f.Undo(t.Context(), croft.UndoRequest{})
-	wantCode(t, err, croft.WorktreeExists)
+	wantCode(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})), croft.WorktreeExists)
 	if got := f.names(); len(got) != 1 || got[0] != "b" {
 		t.Fatalf("came back: %v, want b", got)
 	}
 	if op := f.acted(gone.ID); op.State != "done" || !op.IsUndoable {
 		t.Errorf("the removal is %+v", op)
 	}
-	if err := os.RemoveAll(list[0].Path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(list[0].Path))
 	f.undo(croft.UndoRequest{})
 	if got := f.names(); len(got) != 2 {
 		t.Errorf("came back: %v, want both", got)
@@ -245,16 +235,13 @@ func undoPlan(t *testing.T, f *fixture) {
 
 func undoNothing(t *testing.T, f *fixture) {
 	for _, req := range []croft.UndoRequest{{}, {Operation: "nosuchoperation0"}} {
-		_, err := f.Undo(t.Context(), req)
-		wantCode(t, err, croft.InvalidRequest)
-		_, err = f.PlanUndo(t.Context(), req)
-		wantCode(t, err, croft.InvalidRequest)
+		wantCode(t, errOf(f.Undo(t.Context(), req)), croft.InvalidRequest)
+		wantCode(t, errOf(f.PlanUndo(t.Context(), req)), croft.InvalidRequest)
 	}
 	f.create(croft.CreateRequest{Name: "a"})
 	made := f.last("create", "done")
 	f.removed("a")
-	_, err := f.Undo(t.Context(), croft.UndoRequest{Operation: made.ID})
-	wantCode(t, err, croft.InvalidRequest)
+	wantCode(t, errOf(f.Undo(t.Context(), croft.UndoRequest{Operation: made.ID})), croft.InvalidRequest)
 }
 
 func historyList(t *testing.T, f *fixture) {

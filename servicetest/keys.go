@@ -30,9 +30,7 @@ func keyScenarios() []scenario {
 func keySame(t *testing.T, f *fixture) {
 	req := croft.CreateAllRequest{Key: "k", Workspaces: []croft.CreateRequest{{}, {Name: "b"}}}
 	one, err := f.CreateAll(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, svc := range []croft.Service{f.Service, f.at(f.Dir)} {
 		two, err := svc.CreateAll(t.Context(), req)
 		if err != nil || len(two) != 2 || two[0].ID != one[0].ID || two[1].ID != one[1].ID || two[0].Path != one[0].Path {
@@ -46,11 +44,10 @@ func keySame(t *testing.T, f *fixture) {
 
 func keyOther(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Key: "k", Name: "a"})
-	_, err := f.Create(t.Context(), croft.CreateRequest{Key: "k", Name: "b"})
-	if e := wantCode(t, err, croft.KeyConflict); e.Hint == "" {
+	if e := wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Key: "k", Name: "b"})), croft.KeyConflict); e.Hint == "" {
 		t.Error("no hint")
 	}
-	_, err = f.CreateAll(t.Context(), croft.CreateAllRequest{Key: "k", Workspaces: []croft.CreateRequest{{Name: "a"}, {Name: "b"}}})
+	_, err := f.CreateAll(t.Context(), croft.CreateAllRequest{Key: "k", Workspaces: []croft.CreateRequest{{Name: "a"}, {Name: "b"}}})
 	wantCode(t, err, croft.KeyConflict)
 	if got := f.names(); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("workspaces %v", got)
@@ -73,13 +70,11 @@ func keyRemoved(t *testing.T, f *fixture) {
 func keyFailed(t *testing.T, f *fixture) {
 	f.Git("branch", "croft/a")
 	req := croft.CreateRequest{Key: "k", Name: "a"}
-	_, err := f.Create(t.Context(), req)
-	wantCode(t, err, croft.BranchExists)
+	wantCode(t, errOf(f.Create(t.Context(), req)), croft.BranchExists)
 	f.Git("branch", "-D", "croft/a")
 	f.create(req)
 	// For another request too.
-	_, err = f.Create(t.Context(), croft.CreateRequest{Key: "k2", Name: "a"})
-	wantCode(t, err, croft.WorktreeExists)
+	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Key: "k2", Name: "a"})), croft.WorktreeExists)
 	f.create(croft.CreateRequest{Key: "k2", Name: "b"})
 }
 
@@ -145,8 +140,7 @@ func keyPerRepo(t *testing.T, f *fixture) {
 
 func keyInvalid(t *testing.T, f *fixture) {
 	for _, key := range []string{"a\nb", "\x00", "\xff", string(make([]byte, 300))} {
-		_, err := f.Create(t.Context(), croft.CreateRequest{Key: key, Name: "a"})
-		wantCode(t, err, croft.InvalidName)
+		wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Key: key, Name: "a"})), croft.InvalidName)
 	}
 }
 
@@ -164,9 +158,7 @@ func events(t *testing.T, f *fixture, req croft.EventsRequest) []croft.Event {
 	t.Helper()
 	var list []croft.Event
 	for e, err := range f.Events(t.Context(), req) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		list = append(list, e)
 	}
 	return list
@@ -183,16 +175,10 @@ func kinds(list []croft.Event) []string {
 func eventOrder(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	lock(t, f, "a", "mine")
-	if _, err := f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"})))
 	l, err := f.Hold(t.Context(), w.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Release(t.Context(), l.ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, f.Release(t.Context(), l.ID))
 	f.removed("a")
 	list := events(t, f, croft.EventsRequest{})
 	want := []string{
@@ -245,13 +231,9 @@ func eventKinds(t *testing.T, f *fixture) {
 func eventRepo(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	other := newFixture(t, f.open)
-	if _, err := f.open(t, other.Dir, f.Env).Create(t.Context(), croft.CreateRequest{Name: "b"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.open(t, other.Dir, f.Env).Create(t.Context(), croft.CreateRequest{Name: "b"})))
 	r, err := f.Service.Repo(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	list := events(t, f, croft.EventsRequest{Repo: r.ID})
 	if len(list) != 1 || list[0].Workspace != w.ID {
 		t.Errorf("events of one repository %+v", list)
@@ -269,15 +251,11 @@ func eventFollow(t *testing.T, f *fixture) {
 	other := f.at(f.Dir)
 	var seen []string
 	for e, err := range f.Events(ctx, croft.EventsRequest{Follow: croft.FollowNew}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		seen = append(seen, e.Kind)
 		switch len(seen) {
 		case 1:
-			if _, err := other.Create(ctx, croft.CreateRequest{Name: "b"}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errOf(other.Create(ctx, croft.CreateRequest{Name: "b"})))
 		case 2:
 			cancel()
 		}

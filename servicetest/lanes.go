@@ -47,9 +47,7 @@ func (f *fixture) movedEvents() int {
 	f.t.Helper()
 	n := 0
 	for ev, err := range f.Events(f.t.Context(), croft.EventsRequest{Kinds: []string{croft.EventTargetMoved}}) {
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		must(f.t, err)
 		if !strings.Contains(string(ev.Data), `"target":"main"`) {
 			f.t.Errorf("the event says %s", ev.Data)
 		}
@@ -167,18 +165,14 @@ func laneGone(t *testing.T, f *fixture) {
 	base := f.Git("rev-parse", "main")
 	known := f.landed("a").Commit
 	f.Git("reset", "--quiet", "--hard", base)
-	if err := os.Remove(filepath.Join(f.Dir, ".git", "objects", known[:2], known[2:])); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(f.Dir, ".git", "objects", known[:2], known[2:])))
 	if l := f.lane(); !l.IsLost || !l.Protect || !strings.Contains(l.Message, "which is gone") {
 		t.Errorf("%+v", l)
 	}
 	if m := f.landed("b"); m.Status != croft.MergePending || m.Reason != croft.TargetMoved {
 		t.Errorf("%+v", m)
 	}
-	if _, err := f.Accept(t.Context(), croft.AcceptRequest{Target: "main"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Accept(t.Context(), croft.AcceptRequest{Target: "main"})))
 	if done, err := f.RunQueue(t.Context(), croft.MergesRequest{}); err != nil || len(done) != 1 || done[0].Status != croft.MergeMerged {
 		t.Errorf("after it was accepted: %+v, %v", done, err)
 	}
@@ -201,21 +195,17 @@ func laneAcceptInside(t *testing.T, f *fixture) {
 	f.commitIn(f.Dir, "outside.txt", "x\n")
 	w := f.create(croft.CreateRequest{Name: "b"})
 	for _, req := range []croft.AcceptRequest{{Target: "main", From: w.Path}, {Target: "main", Repo: w.Path}} {
-		_, err := f.Accept(t.Context(), req)
-		wantCode(t, err, croft.TargetMoved)
+		wantCode(t, errOf(f.Accept(t.Context(), req)), croft.TargetMoved)
 	}
-	_, err := f.at(w.Path).Accept(t.Context(), croft.AcceptRequest{Target: "main", Repo: f.Dir})
-	wantCode(t, err, croft.TargetMoved)
+	wantCode(t, errOf(f.at(w.Path).Accept(t.Context(), croft.AcceptRequest{Target: "main", Repo: f.Dir})), croft.TargetMoved)
 	if f.lane().Message == "" {
 		t.Error("it was accepted")
 	}
 }
 
 func laneAcceptUnknown(t *testing.T, f *fixture) {
-	_, err := f.Accept(t.Context(), croft.AcceptRequest{Target: "nowhere"})
-	wantCode(t, err, croft.TargetNotFound)
-	_, err = f.Accept(t.Context(), croft.AcceptRequest{Target: "-x"})
-	wantCode(t, err, croft.InvalidName)
+	wantCode(t, errOf(f.Accept(t.Context(), croft.AcceptRequest{Target: "nowhere"})), croft.TargetNotFound)
+	wantCode(t, errOf(f.Accept(t.Context(), croft.AcceptRequest{Target: "-x"})), croft.InvalidName)
 	l, err := f.Accept(t.Context(), croft.AcceptRequest{Target: "main"})
 	if err != nil || l.Message != "" {
 		t.Errorf("%+v, %v", l, err)

@@ -25,9 +25,7 @@ func lockScenarios() []scenario {
 func lock(t *testing.T, f *fixture, name, reason string) croft.Workspace {
 	t.Helper()
 	w, err := f.Lock(t.Context(), croft.LockRequest{Workspace: name, Reason: reason})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return *w
 }
 
@@ -100,9 +98,7 @@ func lockOwn(t *testing.T, f *fixture) {
 		t.Error("a fresh workspace is locked")
 	}
 	l, err := f.Hold(t.Context(), w.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := f.show("a"); got.IsLocked || got.LockReason != "" {
 		t.Errorf("while a lease is held: %+v", got)
 	}
@@ -116,9 +112,7 @@ func lockOwn(t *testing.T, f *fixture) {
 	}
 	// A person's lock outlives the lease.
 	lock(t, f, "a", "mine")
-	if err := f.Release(t.Context(), l.ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Release(t.Context(), l.ID))
 	if got := f.show("a"); !got.IsLocked || got.LockReason != "mine" {
 		t.Errorf("after the release: %+v", got)
 	}
@@ -126,41 +120,31 @@ func lockOwn(t *testing.T, f *fixture) {
 	if l, err = f.Hold(t.Context(), w.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"})))
 	if got := f.show("a"); got.IsLocked || got.Lease == nil {
 		t.Errorf("after the unlocking: %+v", got)
 	}
 	if out, err := f.TryGit(f.Dir, "worktree", "remove", w.Path); err == nil {
 		t.Errorf("git removed a workspace in use: %s", out)
 	}
-	if err := f.Release(t.Context(), l.ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Release(t.Context(), l.ID))
 	f.Git("worktree", "remove", w.Path)
 }
 
 func worktrees(t *testing.T, f *fixture) []croft.Worktree {
 	t.Helper()
 	list, err := f.Worktrees(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return list
 }
 
 func lockRefused(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	_, err := f.Lock(t.Context(), croft.LockRequest{Workspace: "b"})
-	wantCode(t, err, croft.WorktreeNotFound)
-	_, err = f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "croft: in use"})
-	wantCode(t, err, croft.InvalidRequest)
-	_, err = f.Unlock(t.Context(), croft.LockRequest{Workspace: "b"})
-	wantCode(t, err, croft.WorktreeNotFound)
+	wantCode(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "b"})), croft.WorktreeNotFound)
+	wantCode(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "croft: in use"})), croft.InvalidRequest)
+	wantCode(t, errOf(f.Unlock(t.Context(), croft.LockRequest{Workspace: "b"})), croft.WorktreeNotFound)
 	removeAll(t, w.Path)
-	_, err = f.Lock(t.Context(), croft.LockRequest{Workspace: "a"})
-	wantCode(t, err, croft.WorkspaceBroken)
+	wantCode(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a"})), croft.WorkspaceBroken)
 }
 
 func leaseScenarios() []scenario {
@@ -178,9 +162,7 @@ func leaseScenarios() []scenario {
 func leaseHold(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	l, err := f.Hold(t.Context(), w.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if l.Workspace != w.ID || l.ID == "" || l.Owner.PID == 0 || !l.ExpiresAt.After(time.Now()) {
 		t.Errorf("Hold = %+v", l)
 	}
@@ -201,9 +183,7 @@ func leaseRenews(t *testing.T, f *fixture) {
 	f.Service = f.at(f.Dir, "CROFT_LEASE_TTL=1s")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	l, err := f.Hold(t.Context(), w.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	eventually(t, "the lease outlives its first term", func() bool {
 		now := f.show("a").Lease
 		if now == nil {
@@ -216,33 +196,24 @@ func leaseRenews(t *testing.T, f *fixture) {
 func leaseRenew(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	l, err := f.Hold(t.Context(), w.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := f.at(f.Dir).Renew(t.Context(), l.ID)
 	if err != nil || again.ID != l.ID || again.ExpiresAt.Before(l.ExpiresAt) || again.Owner != l.Owner {
 		t.Errorf("Renew = %+v, %v, want %+v for longer", again, err, l)
 	}
-	if err := f.Release(t.Context(), l.ID); err != nil {
-		t.Fatal(err)
-	}
-	_, err = f.Renew(t.Context(), l.ID)
-	wantCode(t, err, croft.LeaseLost)
+	must(t, f.Release(t.Context(), l.ID))
+	wantCode(t, errOf(f.Renew(t.Context(), l.ID)), croft.LeaseLost)
 }
 
 func leaseSeveral(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	one, err := f.Hold(t.Context(), w.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	two, err := f.Hold(t.Context(), w.ID)
 	if err != nil || two.ID == one.ID {
 		t.Fatalf("Hold again = %+v, %v", two, err)
 	}
-	if err := f.Release(t.Context(), one.ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Release(t.Context(), one.ID))
 	if got := f.show("a").Lease; got == nil || got.ID != two.ID {
 		t.Errorf("the workspace's lease = %+v, want %+v", got, two)
 	}
@@ -254,12 +225,8 @@ func leaseSeveral(t *testing.T, f *fixture) {
 func leaseClose(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	svc := f.at(f.Dir)
-	if _, err := svc.Hold(t.Context(), w.ID); err != nil {
-		t.Fatal(err)
-	}
-	if err := svc.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(svc.Hold(t.Context(), w.ID)))
+	must(t, svc.Close())
 	if got := f.show("a").Lease; got != nil {
 		t.Errorf("after the closing: %+v", got)
 	}
@@ -270,14 +237,12 @@ func leaseNotFound(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
 	for _, id := range []croft.ID{w.ID, "0000000000000000", ""} {
-		_, err := f.Hold(t.Context(), id)
-		wantCode(t, err, croft.WorktreeNotFound)
+		wantCode(t, errOf(f.Hold(t.Context(), id)), croft.WorktreeNotFound)
 	}
 	if err := f.Release(t.Context(), "0000000000000000"); err != nil {
 		t.Errorf("releasing what is not there: %v", err)
 	}
-	_, err := f.Renew(t.Context(), "0000000000000000")
-	wantCode(t, err, croft.LeaseLost)
+	wantCode(t, errOf(f.Renew(t.Context(), "0000000000000000")), croft.LeaseLost)
 }
 
 // leaseRemoved: whoever holds a lease may remove the workspace; then the lease
@@ -286,12 +251,9 @@ func leaseRemoved(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	gittest.WriteFile(t, filepath.Join(w.Path, "STATE.json"), "{}")
 	l, err := f.Hold(t.Context(), w.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.removed("a")
-	_, err = f.Renew(t.Context(), l.ID)
-	wantCode(t, err, croft.LeaseLost)
+	wantCode(t, errOf(f.Renew(t.Context(), l.ID)), croft.LeaseLost)
 	if err := f.Release(t.Context(), l.ID); err != nil {
 		t.Errorf("Release: %v", err)
 	}

@@ -82,8 +82,7 @@ func limitTighten(t *testing.T, f *fixture) {
 	f.Commit("configuration")
 	f.Service = f.at(f.Dir)
 	f.create(croft.CreateRequest{Name: "a"})
-	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "b"})
-	wantCode(t, err, croft.LimitReached)
+	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "b"})), croft.LimitReached)
 }
 
 func limitBytes(t *testing.T, f *fixture) {

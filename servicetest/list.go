@@ -86,9 +86,7 @@ func listFilter(t *testing.T, f *fixture) {
 func listFind(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "feat/x"})
 	rel, err := filepath.Rel(f.Dir, w.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, ref := range []string{"feat/x", string(w.ID), w.Path, filepath.Join(w.Path, "src"), rel} {
 		if got := f.show(ref); got.ID != w.ID {
 			t.Errorf("%s finds %s", ref, got.ID)
@@ -108,18 +106,14 @@ func listFind(t *testing.T, f *fixture) {
 func listNotFound(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	for _, ref := range []string{"b", "0000000000000000", f.Dir, "/", "", "croft/a"} {
-		_, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: ref})
-		wantCode(t, err, croft.WorktreeNotFound)
+		wantCode(t, errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: ref})), croft.WorktreeNotFound)
 	}
 	// One of another repository is none of this one's.
 	other := gittest.New(t)
 	w, err := f.open(t, other.Dir, f.Env).Create(t.Context(), croft.CreateRequest{Name: "theirs"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, ref := range []string{"theirs", string(w.ID), w.Path} {
-		_, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: ref})
-		wantCode(t, err, croft.WorktreeNotFound)
+		wantCode(t, errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: ref})), croft.WorktreeNotFound)
 	}
 }
 
@@ -154,12 +148,10 @@ func listBroken(t *testing.T, f *fixture) {
 		if got := f.show(w.Name); got.State != croft.Broken || got.Path != w.Path {
 			t.Errorf("%s is %s, want broken", w.Name, got.State)
 		}
-		_, err := f.Status(t.Context(), w.ID)
-		if e := wantCode(t, err, croft.WorkspaceBroken); e.Hint == "" {
+		if e := wantCode(t, errOf(f.Status(t.Context(), w.ID)), croft.WorkspaceBroken); e.Hint == "" {
 			t.Error("no hint")
 		}
-		_, err = f.Hold(t.Context(), w.ID)
-		wantCode(t, err, croft.WorkspaceBroken)
+		wantCode(t, errOf(f.Hold(t.Context(), w.ID)), croft.WorkspaceBroken)
 	}
 }
 
@@ -185,9 +177,7 @@ func listWorktrees(t *testing.T, f *fixture) {
 	f.Git("worktree", "add", "--quiet", "--detach", detached)
 	head := f.Git("rev-parse", "main")
 	list, err := f.Worktrees(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := map[string]croft.Worktree{
 		f.Dir:    {Path: f.Dir, Branch: "main", Head: head, IsMain: true},
 		own:      {Path: own, Branch: "mine", Head: head, IsLocked: true, LockReason: "my reason"},
@@ -222,9 +212,7 @@ func listFailure(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	svc := f.at(f.Dir)
 	registered := filepath.Join(f.Dir, ".git", "worktrees")
-	if err := errors.Join(os.Rename(registered, registered+".aside"), os.WriteFile(registered, nil, 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Rename(registered, registered+".aside"), os.WriteFile(registered, nil, 0o644)))
 	list, err := svc.Worktrees(t.Context(), "")
 	if e := wantCode(t, err, croft.FileIrregular); !strings.Contains(e.Details, registered) {
 		t.Errorf("details %q, want the path", e.Details)
@@ -232,9 +220,7 @@ func listFailure(t *testing.T, f *fixture) {
 	if list != nil {
 		t.Errorf("a failed listing returned %v", list)
 	}
-	if err := svc.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, svc.Close())
 	if list, err := svc.Workspaces(t.Context(), croft.Filter{}); err == nil {
 		t.Errorf("a closed Service lists %v", list)
 	}
@@ -286,7 +272,5 @@ func listRace(t *testing.T, f *fixture) {
 
 func removeAll(t *testing.T, path string) {
 	t.Helper()
-	if err := os.RemoveAll(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(path))
 }

@@ -36,9 +36,7 @@ func mergeConflictOfDirectories(t *testing.T, f *fixture) {
 	if err != nil || len(aside) != 1 {
 		t.Fatal(aside, err)
 	}
-	if err := os.Rename(aside[0], filepath.Join(list[1].Path, "e", "c")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(aside[0], filepath.Join(list[1].Path, "e", "c")))
 	f.GitIn(list[1].Path, "add", "--all")
 	m = f.mustMerge(croft.MergeRequest{Workspace: "rename"})
 	if got := f.Git("ls-tree", "-r", "--name-only", m.Commit, "b", "e"); got != "e/c\ne/x" {

@@ -67,9 +67,7 @@ func mergeHostDirtyNoMore(t *testing.T, f *fixture) {
 			t.Fatalf("%+v", m)
 		}
 	}
-	if _, err := f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{"a"}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{"a"}})))
 	last := f.merge(croft.MergeRequest{Workspace: "b"})
 	if list, err := f.Merges(t.Context(), croft.MergesRequest{}); err != nil || len(list) != 1 || list[0].ID != last.ID || list[0].Reason != croft.HostDirty {
 		t.Errorf("what waits for the checkout is not shown: %+v, %v", list, err)

@@ -121,10 +121,8 @@ func mergeOtherTarget(t *testing.T, f *fixture) {
 	if _, err := os.Stat(w.Path); err != nil {
 		t.Error("a workspace that was to be kept is gone")
 	}
-	_, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a", Target: "nowhere"})
-	wantCode(t, err, croft.TargetNotFound)
-	_, err = f.Merge(t.Context(), croft.MergeRequest{Workspace: "a", Target: "croft/a"})
-	wantCode(t, err, croft.InvalidRequest)
+	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "a", Target: "nowhere"})), croft.TargetNotFound)
+	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "a", Target: "croft/a"})), croft.InvalidRequest)
 }
 
 func mergeNothing(t *testing.T, f *fixture) {
@@ -164,9 +162,7 @@ func mergeLate(t *testing.T, f *fixture) {
 		w := f.create(croft.CreateRequest{Name: kind})
 		write(t, w, kind+".txt", "work\n")
 		m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: kind})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		write(t, w, "late.txt", kind+"\n")
 		if kind == "detached" {
 			f.GitIn(w.Path, "checkout", "--quiet", "--detach")
@@ -215,14 +211,10 @@ func mergeConflict(t *testing.T, f *fixture) {
 	_, b := conflicting(t, f)
 	before, objects := f.Git("rev-parse", "main"), ""
 	m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	objects = f.Git("count-objects")
 	done, err := f.WaitMerge(t.Context(), m.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if done.Status != croft.MergePending || done.Reason != croft.Conflict || done.Hint != "croft merge --resolve b" {
 		t.Errorf("%+v", done)
 	}
@@ -235,12 +227,8 @@ func mergeConflict(t *testing.T, f *fixture) {
 	}
 	// The record of the workspace is all that was written.
 	var loose, now int
-	if _, err := fmt.Sscan(objects, &loose); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fmt.Sscan(f.Git("count-objects"), &now); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(fmt.Sscan(objects, &loose)))
+	must(t, errOf(fmt.Sscan(f.Git("count-objects"), &now)))
 	if now > loose+1 {
 		t.Errorf("%d objects before, %d after an attempt that failed", loose, now)
 	}
@@ -257,14 +245,11 @@ func mergeResolve(t *testing.T, f *fixture) {
 	f.merge(croft.MergeRequest{Workspace: "b"})
 	write(t, b, "late.txt", "uncommitted\n")
 	res, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(res.Conflicts) != 1 || res.Conflicts[0].Path != "src/main.txt" || res.Target != "main" {
 		t.Errorf("%+v", res)
 	}
-	_, err = f.Merge(t.Context(), croft.MergeRequest{Workspace: "b"})
-	wantCode(t, err, croft.InProgress)
+	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "b"})), croft.InProgress)
 	write(t, b, "src/main.txt", "one\nA and B\nthree\n")
 	f.GitIn(b.Path, "add", "src/main.txt")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "b"})
@@ -284,8 +269,7 @@ func mergeInProgress(t *testing.T, f *fixture) {
 	if _, err := f.TryGit(a.Path, "rebase", "main"); err == nil {
 		t.Fatal("the rebase did not stop")
 	}
-	_, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
-	wantCode(t, err, croft.InProgress)
+	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.InProgress)
 }
 
 func mergeKey(t *testing.T, f *fixture) {
@@ -298,17 +282,14 @@ func mergeKey(t *testing.T, f *fixture) {
 		t.Errorf("%+v, then %+v", first, again)
 	}
 	req.Target = "other"
-	_, err := f.Merge(t.Context(), req)
-	wantCode(t, err, croft.KeyConflict)
+	wantCode(t, errOf(f.Merge(t.Context(), req)), croft.KeyConflict)
 }
 
 func mergeTwice(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	write(t, w, "one.txt", "one\n")
 	first, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	write(t, w, "two.txt", "two\n")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	if m.ID != first.ID {
@@ -354,9 +335,7 @@ func mergeOutsider(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	write(t, w, "new.txt", "new\n")
 	m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.Write("outside.txt", "outside\n")
 	outside := f.Commit("outside")
 	done, err := f.WaitMerge(t.Context(), m.ID)
@@ -372,13 +351,9 @@ func mergeOccupied(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	write(t, w, "new.txt", "new\n")
 	other := f.at(f.Dir)
-	if _, err := f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "mine"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "mine"})))
 	m, err := other.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if m, err = other.WaitMerge(t.Context(), m.ID); err != nil || m.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", m, err)
 	}
@@ -400,18 +375,12 @@ func mergeEvents(t *testing.T, f *fixture) {
 		t.Fatalf("%+v", m)
 	}
 	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending")
-	if _, err := f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{"b"}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Discard(t.Context(), croft.DiscardRequest{Workspaces: []string{"b"}})))
 	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded")
-	if _, err := f.Revert(t.Context(), croft.RevertRequest{Ref: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Ref: "a"})))
 	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded merge.queued merge.reverted")
 	// One that waits for a person.
-	if _, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "c", Policy: croft.MergeNever}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: "c", Policy: croft.MergeNever})))
 	f.wantMergeEvents("merge.queued merge.merged merge.queued merge.pending merge.discarded merge.queued merge.reverted merge.pending")
 }
 
@@ -421,9 +390,7 @@ func (f *fixture) wantMergeEvents(want string) {
 	f.t.Helper()
 	var kinds []string
 	for ev, err := range f.Events(f.t.Context(), croft.EventsRequest{}) {
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		must(f.t, err)
 		if strings.HasPrefix(ev.Kind, "merge.") {
 			kinds = append(kinds, ev.Kind)
 			var m croft.Merge
@@ -438,12 +405,9 @@ func (f *fixture) wantMergeEvents(want string) {
 }
 
 func mergeUnknown(t *testing.T, f *fixture) {
-	_, err := f.WaitMerge(t.Context(), "nothing")
-	wantCode(t, err, croft.MergeNotFound)
-	_, err = f.Merge(t.Context(), croft.MergeRequest{Workspace: "nothing"})
-	wantCode(t, err, croft.WorktreeNotFound)
-	_, err = f.Revert(t.Context(), croft.RevertRequest{Ref: "nothing"})
-	wantCode(t, err, croft.MergeNotFound)
+	wantCode(t, errOf(f.WaitMerge(t.Context(), "nothing")), croft.MergeNotFound)
+	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "nothing"})), croft.WorktreeNotFound)
+	wantCode(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Ref: "nothing"})), croft.MergeNotFound)
 }
 
 // What was merged is known without the database, and can be taken back.
@@ -454,9 +418,7 @@ func mergeDatabaseLost(t *testing.T, f *fixture) {
 	}
 	a := f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
 	f.mustMerge(croft.MergeRequest{Workspace: "b"})
-	if err := os.RemoveAll(filepath.Join(f.Home, "state")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(f.Home, "state")))
 	svc := f.at(f.Dir)
 	got, err := svc.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"})
 	if err != nil || got.MergeStatus != croft.MergeMerged || got.MergeCommit != a.Commit {

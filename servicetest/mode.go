@@ -69,9 +69,7 @@ func (f *fixture) harvest(dir string) {
 		return
 	}
 	list, err := f.Workspaces(f.t.Context(), croft.Filter{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must(f.t, err)
 	for _, w := range list {
 		if w.Path == dir {
 			f.status(w.ID)

@@ -52,9 +52,7 @@ func lifecycle(t *testing.T, f *fixture, svc croft.Service, req croft.CreateRequ
 
 func placeSpaces(t *testing.T, f *fixture) {
 	dir := filepath.Join(filepath.Dir(f.Dir), "my prøject – 日本")
-	if err := os.Rename(f.Dir, dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(f.Dir, dir))
 	f.Dir = dir
 	f.Roles("a")
 	f.Commit("roles")
@@ -129,9 +127,7 @@ func placeOwnWorktree(t *testing.T, f *fixture) {
 	f.Git("worktree", "add", "--quiet", "-b", "mine", own)
 	tip := f.commitIn(own, "mine.txt", "x\n")
 	w, err := f.at(own).Create(t.Context(), croft.CreateRequest{Name: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantStart(t, *w, tip, "mine", "mine")
 	if w.Repo != f.Dir || w.Path != filepath.Join(filepath.Dir(f.Dir), "app.croft", "a") {
 		t.Errorf("repo %s, path %s", w.Repo, w.Path)
@@ -179,16 +175,13 @@ func placeTemplate(t *testing.T, f *fixture) {
 	if w.Path != filepath.Join(filepath.Dir(f.Dir), "trees", "app", "s1", "fix-it") || w.Branch != "bot/s1/fix/it" {
 		t.Errorf("path %s, branch %s", w.Path, w.Branch)
 	}
-	_, err := svc.Create(t.Context(), croft.CreateRequest{Name: "x"})
-	wantCode(t, err, croft.SessionRequired)
+	wantCode(t, errOf(svc.Create(t.Context(), croft.CreateRequest{Name: "x"})), croft.SessionRequired)
 }
 
 func placeExcluded(t *testing.T, f *fixture) {
 	exclude := filepath.Join(f.Dir, ".git", "info", "exclude")
 	own := "# mine\n*.local" // no newline at the end
-	if err := os.WriteFile(exclude, []byte(own), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(exclude, []byte(own), 0o644))
 	f.create(croft.CreateRequest{Name: "a", Layout: "agents"})
 	f.create(croft.CreateRequest{Name: "b", Layout: "agents"})
 	if got := read(t, exclude); got != own+"\n/.worktrees/\n" {
@@ -212,7 +205,5 @@ func placeBaseIsMade(t *testing.T, f *fixture) {
 
 func removeFile(t *testing.T, path string) {
 	t.Helper()
-	if err := os.RemoveAll(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(path))
 }

@@ -129,8 +129,7 @@ func presentByID(t *testing.T, f *fixture) {
 func presentOther(t *testing.T, f *fixture) {
 	ses, _ := f.contest("")
 	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "opus"})
-	_, err := f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "codex"})
-	wantCode(t, err, croft.RoundBusy)
+	wantCode(t, errOf(f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "codex"})), croft.RoundBusy)
 	f.remove(croft.RemoveRequest{Workspaces: []string{fin.Name}, Mode: croft.RemoveForce})
 	if now := f.present(croft.PresentRequest{Session: ses.ID, Winner: "codex"}); !exists(filepath.Join(now.Path, "codex.txt")) {
 		t.Errorf("%+v", now)

@@ -207,9 +207,7 @@ func radarRemembers(t *testing.T, f *fixture) {
 	}
 	gittest.WriteFile(t, filepath.Join(at["c"], "README.md"), "again\n")
 	c, err := f.at(f.Dir).Conflicts(t.Context(), croft.ConflictsRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if e := c.Effort; e.Pairs != all || e.Remembered != all-len(names) || e.Merged != len(names)-1 || e.Pruned != 1 {
 		t.Errorf("after one changed: %+v", e)
 	}
@@ -226,9 +224,7 @@ func radarBroken(t *testing.T, f *fixture) {
 	at := f.createNamed("a", "b", "lost")
 	f.commitIn(at["a"], "README.md", "a\n")
 	f.commitIn(at["b"], "README.md", "b\n")
-	if err := os.RemoveAll(at["lost"]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(at["lost"]))
 	c := f.conflicts()
 	wantPairs(t, c, "a b: README.md")
 	if len(c.Skipped) != 1 || c.Skipped[0].Name != "lost" || !errors.Is(c.Skipped[0].Reason, croft.WorkspaceBroken) {
@@ -246,9 +242,7 @@ func radarListed(t *testing.T, f *fixture) {
 	f.commitIn(f.Dir, "README.md", "main\n")
 	listed := func() map[string][]string {
 		list, err := f.Workspaces(t.Context(), croft.Filter{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out := map[string][]string{}
 		for _, w := range list {
 			if w.Collides != nil {
@@ -275,6 +269,5 @@ func radarListed(t *testing.T, f *fixture) {
 }
 
 func radarNotARepo(t *testing.T, f *fixture) {
-	_, err := f.Conflicts(t.Context(), croft.ConflictsRequest{Repo: filepath.Dir(f.Dir)})
-	wantCode(t, err, croft.NotARepo)
+	wantCode(t, errOf(f.Conflicts(t.Context(), croft.ConflictsRequest{Repo: filepath.Dir(f.Dir)})), croft.NotARepo)
 }

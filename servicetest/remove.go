@@ -127,9 +127,7 @@ func findFile(t *testing.T, dir, name string) string {
 
 func removeLocked(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
-	if _, err := f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "demo at noon"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "demo at noon"})))
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
 	if len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceLocked) || !strings.Contains(res.Kept[0].Reason.Message, "demo at noon") {
 		t.Fatalf("Remove = %v", describe(res))
@@ -249,9 +247,7 @@ func removeReplaced(t *testing.T, f *fixture) {
 func removeLink(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	moved := filepath.Join(f.Home, "moved")
-	if err := os.Rename(w.Path, moved); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(w.Path, moved))
 	if err := os.Symlink(moved, w.Path); err != nil {
 		t.Skip("needs symbolic links")
 	}
@@ -263,9 +259,7 @@ func removeLink(t *testing.T, f *fixture) {
 		t.Error("the removal went through the link")
 	}
 	// What was moved away and back is what it was.
-	if err := errors.Join(os.Remove(w.Path), os.Rename(moved, w.Path)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Remove(w.Path), os.Rename(moved, w.Path)))
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
 }
 
@@ -277,9 +271,7 @@ func removeLinksInside(t *testing.T, f *fixture) {
 		t.Skip("needs symbolic links")
 	}
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-	if _, err := f.at(f.Dir, "CROFT_TRASH_RETENTION=0s").GC(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.at(f.Dir, "CROFT_TRASH_RETENTION=0s").GC(t.Context(), "")))
 	if read(t, filepath.Join(precious, "keep.txt")) != "keep" {
 		t.Error("a link was followed out of the workspace")
 	}
@@ -312,9 +304,7 @@ func removeRace(t *testing.T, f *fixture) {
 		wg.Go(func() { results[i], errs[i] = svc.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}}) })
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(errs...))
 	removed := 0
 	for _, res := range results {
 		removed += len(res.Removed)
@@ -350,8 +340,7 @@ func removeElsewhere(t *testing.T, f *fixture) {
 // removeInside: while the request names no workspace, nothing is removed.
 func removeInside(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	_, err := f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{""}})
-	wantCode(t, err, croft.WorktreeNotFound)
+	wantCode(t, errOf(f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{""}})), croft.WorktreeNotFound)
 	if res := f.remove(croft.RemoveRequest{}); len(res.Removed) != 0 {
 		t.Errorf("a request without names removed %v", describe(res))
 	}

@@ -43,9 +43,7 @@ func repoEnvironment(t *testing.T, f *fixture) {
 
 func repoInside(t *testing.T, f *fixture) {
 	r, err := f.Service.Repo(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := croft.Repo{
 		ID: r.ID, Path: f.Dir, Name: "app", GitDir: filepath.Join(f.Dir, ".git"), Branch: "main",
 		Head: f.Git("rev-parse", "HEAD"), Version: r.Version,
@@ -86,19 +84,15 @@ func repoOutside(t *testing.T, f *fixture) {
 		wantCode(t, err, croft.NotARepo)
 	}
 	wantCode(t, outside.Check(t.Context(), ""), croft.NotARepo)
-	_, err := outside.BranchExists(t.Context(), "", "main")
-	wantCode(t, err, croft.NotARepo)
-	_, err = outside.Create(t.Context(), croft.CreateRequest{Name: "a"})
-	wantCode(t, err, croft.NotARepo)
-	_, err = outside.Worktrees(t.Context(), "")
-	wantCode(t, err, croft.NotARepo)
+	wantCode(t, errOf(outside.BranchExists(t.Context(), "", "main")), croft.NotARepo)
+	wantCode(t, errOf(outside.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.NotARepo)
+	wantCode(t, errOf(outside.Worktrees(t.Context(), "")), croft.NotARepo)
 }
 
 func repoMissing(t *testing.T, f *fixture) {
 	gone := filepath.Join(f.Home, "gone")
 	wantCode(t, f.Check(t.Context(), gone), croft.NotARepo)
-	_, err := f.Create(t.Context(), croft.CreateRequest{Repo: gone})
-	wantCode(t, err, croft.NotARepo)
+	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Repo: gone})), croft.NotARepo)
 	if exists(gone) {
 		t.Error("the missing directory was made")
 	}
@@ -154,8 +148,6 @@ func repoCheck(t *testing.T, f *fixture) {
 	if err := f.Check(t.Context(), ""); err != nil {
 		t.Errorf("Check of a repository with a commit: %v", err)
 	}
-	if err := os.RemoveAll(filepath.Join(f.Dir, ".git")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(f.Dir, ".git")))
 	wantCode(t, f.at(f.Dir).Check(t.Context(), ""), croft.NotARepo)
 }

@@ -53,15 +53,11 @@ func inConflict(t *testing.T, f *fixture) croft.Workspace {
 	write(t, w, conflictMine, "here\x00\n")
 	f.Write(conflictTheirs, "there\x00\n")
 	for _, file := range []string{filepath.Join(f.Dir, conflictMine), filepath.Join(w.Path, conflictTheirs)} {
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(file))
 	}
 	f.Commit("there")
 	res, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var names []string
 	for _, c := range res.Conflicts {
 		names = append(names, c.Path)
@@ -76,9 +72,8 @@ func inConflict(t *testing.T, f *fixture) croft.Workspace {
 func (f *fixture) stillIn(want ...string) {
 	f.t.Helper()
 	before := f.Git("rev-parse", "main")
-	_, err := f.Merge(f.t.Context(), croft.MergeRequest{Workspace: "a"})
-	wantCode(f.t, err, croft.InProgress)
-	_, err = f.Finish(f.t.Context(), croft.FinishRequest{Workspace: "a"})
+	wantCode(f.t, errOf(f.Merge(f.t.Context(), croft.MergeRequest{Workspace: "a"})), croft.InProgress)
+	_, err := f.Finish(f.t.Context(), croft.FinishRequest{Workspace: "a"})
 	wantCode(f.t, err, croft.InProgress)
 	var names []string
 	for line := range strings.Lines(croft.AsError("finish", err).Details) {
@@ -116,9 +111,7 @@ func resolveTaken(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "add", "--all")
 	f.stillIn(allConflicts...)
 	text, err := os.ReadFile(filepath.Join(w.Path, conflictWide))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range []string{conflictText, conflictBinary, conflictTheirs} {
 		write(t, w, name, "both\n")
 	}
@@ -126,9 +119,7 @@ func resolveTaken(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "add", "--all")
 	f.stillIn(conflictMine, conflictWide)
 	write(t, w, conflictWide, "both\n")
-	if err := os.Chtimes(filepath.Join(w.Path, conflictMine), time.Time{}, time.Now().Add(time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chtimes(filepath.Join(w.Path, conflictMine), time.Time{}, time.Now().Add(time.Second)))
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	if got := f.Git("ls-tree", "--name-only", m.Commit, conflictMine); got != conflictMine {
 		t.Errorf("what was touched to be kept is gone: %q", got)

@@ -86,9 +86,7 @@ func revertAndAgain(t *testing.T, f *fixture) {
 		}
 	}
 	w, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if m, err := f.Revert(t.Context(), croft.RevertRequest{Ref: "a"}); err != nil || m.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", m, err)
 	}
@@ -150,8 +148,7 @@ func revertAndResolveConflict(t *testing.T, f *fixture) {
 	if err != nil || len(res.Conflicts) != 1 || res.Conflicts[0].Path != "src/main.txt" {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	_, err = f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
-	wantCode(t, err, croft.InProgress)
+	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.InProgress)
 	write(t, w, "src/main.txt", "one\nA and B\nthree\n")
 	f.GitIn(w.Path, "add", "src/main.txt")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
@@ -208,17 +205,13 @@ func revertTargetMoved(t *testing.T, f *fixture) {
 	seen := f.Git("rev-parse", "main")
 	f.Write("x.txt", "x\n")
 	f.Commit("moved")
-	_, err := f.Revert(t.Context(), croft.RevertRequest{Merge: merges[0].ID, Target: seen})
-	wantCode(t, err, croft.TargetMoved)
+	wantCode(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Merge: merges[0].ID, Target: seen})), croft.TargetMoved)
 }
 
 func revertTwice(t *testing.T, f *fixture) {
 	landed(t, f, "a")
-	if _, err := f.Revert(t.Context(), croft.RevertRequest{Ref: "a"}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := f.Revert(t.Context(), croft.RevertRequest{Ref: "a"})
-	wantCode(t, err, croft.NotMerged)
+	must(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Ref: "a"})))
+	wantCode(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Ref: "a"})), croft.NotMerged)
 }
 
 func undoMerge(t *testing.T, f *fixture) {

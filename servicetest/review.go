@@ -100,9 +100,7 @@ func diffKeepsNothing(t *testing.T, f *fixture) {
 	write(t, w, "scratch.tmp", "ignored\n")
 	objects, refs, status := f.Git("count-objects"), f.Git("for-each-ref"), f.GitIn(w.Path, "status", "--porcelain")
 	d, err := f.Diff(t.Context(), croft.DiffRequest{Workspace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := told(d.Files); got != "added committed.txt, added new/file.txt, modified src/main.txt" {
 		t.Errorf("files: %s", got)
 	}
@@ -119,10 +117,8 @@ func diffKeepsNothing(t *testing.T, f *fixture) {
 	if objects != f.Git("count-objects") || refs != f.Git("for-each-ref") || status != f.GitIn(w.Path, "status", "--porcelain") {
 		t.Error("to look left something behind")
 	}
-	_, err = f.Diff(t.Context(), croft.DiffRequest{Workspace: "nobody"})
-	wantCode(t, err, croft.WorktreeNotFound)
-	_, err = f.Diff(t.Context(), croft.DiffRequest{Workspace: "a", Target: "nowhere"})
-	wantCode(t, err, croft.TargetNotFound)
+	wantCode(t, errOf(f.Diff(t.Context(), croft.DiffRequest{Workspace: "nobody"})), croft.WorktreeNotFound)
+	wantCode(t, errOf(f.Diff(t.Context(), croft.DiffRequest{Workspace: "a", Target: "nowhere"})), croft.TargetNotFound)
 }
 
 // What the target got since is no part of the work, and what is committed has
@@ -171,13 +167,6 @@ func reviewFrozen(t *testing.T, f *fixture) {
 	}
 	if list, err := f.Merges(t.Context(), croft.MergesRequest{Scope: croft.ScopeAll}); err != nil || len(list) != 1 || list[0].ID != m.ID {
 		t.Errorf("%+v, %v", list, err)
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -332,9 +321,7 @@ func applyMovedInTheLane(t *testing.T, f *fixture) {
 	write(t, list[1], "src/main.txt", "zero\none\ntwo\nthree\n")
 	r := f.review("a")
 	first, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m := f.apply(croft.ApplyRequest{Review: r.ID, Paths: []string{"src"}})
 	if m.Reason != croft.BaseMoved {
 		t.Errorf("%+v", m)
@@ -370,18 +357,15 @@ func applyRefuses(t *testing.T, f *fixture) {
 		{Review: r.ID, Hunks: map[string][]int{"new.txt": {2}}},
 		{Review: r.ID, Paths: []string{"new.txt"}, Workspace: "b"},
 	} {
-		_, err := f.Apply(t.Context(), req)
-		wantCode(t, err, croft.InvalidRequest)
+		wantCode(t, errOf(f.Apply(t.Context(), req)), croft.InvalidRequest)
 	}
 	for _, id := range []croft.ID{"", "0123456789abcdef", "../../heads/main"} {
-		_, err := f.Apply(t.Context(), croft.ApplyRequest{Review: id, Paths: []string{"."}})
-		wantCode(t, err, croft.ReviewNotFound)
+		wantCode(t, errOf(f.Apply(t.Context(), croft.ApplyRequest{Review: id, Paths: []string{"."}})), croft.ReviewNotFound)
 	}
 	if after := f.Git("for-each-ref"); after != before {
 		t.Errorf("something was left: %s", after)
 	}
-	_, err := f.Review(t.Context(), croft.ReviewRequest{Workspace: "nobody"})
-	wantCode(t, err, croft.WorktreeNotFound)
+	wantCode(t, errOf(f.Review(t.Context(), croft.ReviewRequest{Workspace: "nobody"})), croft.WorktreeNotFound)
 }
 
 func applyKey(t *testing.T, f *fixture) {
@@ -394,8 +378,7 @@ func applyKey(t *testing.T, f *fixture) {
 		t.Errorf("%+v, then %+v", first, again)
 	}
 	req.Message = "another"
-	_, err := f.Apply(t.Context(), req)
-	wantCode(t, err, croft.KeyConflict)
+	wantCode(t, errOf(f.Apply(t.Context(), req)), croft.KeyConflict)
 }
 
 func applyUndo(t *testing.T, f *fixture) {
@@ -409,9 +392,7 @@ func applyUndo(t *testing.T, f *fixture) {
 	if err != nil || len(ops) == 0 || ops[0].Kind != "apply" || !ops[0].IsUndoable || ops[0].Workspace != "a" {
 		t.Fatalf("%+v, %v", ops, err)
 	}
-	if _, err := f.Undo(t.Context(), croft.UndoRequest{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})))
 	if got := f.Git("rev-parse", "main^{tree}"); got != before {
 		t.Error("it was not taken back")
 	}
@@ -429,9 +410,7 @@ func applyLostDatabase(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	write(t, w, "new.txt", "new\n")
 	r := f.review("a")
-	if err := os.RemoveAll(filepath.Join(f.Home, "state")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(f.Home, "state")))
 	svc := f.at(f.Dir)
 	m, err := svc.Apply(t.Context(), croft.ApplyRequest{Review: r.ID, Paths: []string{"new.txt"}})
 	if err != nil || m.Status != croft.MergeMerged || m.Workspace != "a" {

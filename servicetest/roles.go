@@ -52,9 +52,7 @@ func wantClean(t *testing.T, f *fixture, w croft.Workspace) {
 func roleFind(t *testing.T, f *fixture) {
 	f.Roles("worker")
 	r, err := f.Role(t.Context(), croft.RoleRequest{Role: "worker"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if r.Name != "worker" || r.Dir != filepath.Join(f.Dir, "roles", "worker") || !slices.Equal(r.Files, []string{"CLAUDE.md"}) {
 		t.Errorf("Role = %+v", r)
 	}
@@ -63,18 +61,14 @@ func roleFind(t *testing.T, f *fixture) {
 func roleNotFound(t *testing.T, f *fixture) {
 	gittest.WriteFile(t, filepath.Join(f.Dir, "roles", "empty", "README.md"), "nothing")
 	for _, name := range []string{"nobody", "empty"} {
-		_, err := f.Role(t.Context(), croft.RoleRequest{Role: name})
-		if e := wantCode(t, err, croft.RoleNotFound); e.Hint == "" {
+		if e := wantCode(t, errOf(f.Role(t.Context(), croft.RoleRequest{Role: name})), croft.RoleNotFound); e.Hint == "" {
 			t.Error("no hint")
 		}
 	}
-	_, err := f.Role(t.Context(), croft.RoleRequest{Role: "../.."})
-	wantCode(t, err, croft.InvalidName)
+	wantCode(t, errOf(f.Role(t.Context(), croft.RoleRequest{Role: "../.."})), croft.InvalidName)
 	w := f.create(croft.CreateRequest{Name: "a"})
-	_, err = f.CopyRole(t.Context(), croft.RoleRequest{Role: "nobody", Workspace: "a"})
-	wantCode(t, err, croft.RoleNotFound)
-	_, err = f.CopyRole(t.Context(), croft.RoleRequest{Role: "nobody", Workspace: "gone"})
-	wantCode(t, err, croft.WorktreeNotFound)
+	wantCode(t, errOf(f.CopyRole(t.Context(), croft.RoleRequest{Role: "nobody", Workspace: "a"})), croft.RoleNotFound)
+	wantCode(t, errOf(f.CopyRole(t.Context(), croft.RoleRequest{Role: "nobody", Workspace: "gone"})), croft.WorktreeNotFound)
 	wantClean(t, f, w)
 }
 
@@ -200,8 +194,7 @@ func roleReplaced(t *testing.T, f *fixture) {
 		gittest.WriteFile(t, filepath.Join(w.Path, name), "what I learned\n")
 		f.Write("roles/worker/"+name, "second edition\n")
 	}
-	_, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"})
-	wantCode(t, err, croft.WorkspaceDirty)
+	wantCode(t, errOf(f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"})), croft.WorkspaceDirty)
 	role, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a", Mode: croft.RoleReplace})
 	if err != nil || role.Snapshot == "" {
 		t.Fatalf("CopyRole = %+v, %v", role, err)
@@ -212,9 +205,7 @@ func roleReplaced(t *testing.T, f *fixture) {
 		}
 	}
 	wantClean(t, f, w)
-	if _, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(role.Snapshot)}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(role.Snapshot)})))
 	for _, name := range names {
 		if got := read(t, filepath.Join(w.Path, name)); got != "what I learned\n" {
 			t.Errorf("restored %s = %q", name, got)
@@ -228,8 +219,7 @@ func roleEdited(t *testing.T, f *fixture) {
 	file := filepath.Join(w.Path, "CLAUDE.md")
 	gittest.WriteFile(t, file, "what I learned\n")
 	f.Write("roles/worker/CLAUDE.md", "second edition\n")
-	_, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"})
-	if e := wantCode(t, err, croft.WorkspaceDirty); e.Hint == "" || e.Workspace != "a" {
+	if e := wantCode(t, errOf(f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"})), croft.WorkspaceDirty); e.Hint == "" || e.Workspace != "a" {
 		t.Errorf("error %+v", e)
 	}
 	if got := read(t, file); got != "what I learned\n" {
@@ -250,9 +240,7 @@ func roleAnother(t *testing.T, f *fixture) {
 		t.Error("a workspace without a role got one without a name")
 	}
 	for _, role := range []string{"worker", "critic"} {
-		if _, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: string(w.ID), Role: role}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errOf(f.CopyRole(t.Context(), croft.RoleRequest{Workspace: string(w.ID), Role: role})))
 		if got := f.show("a"); got.Role != role || read(t, filepath.Join(w.Path, "CLAUDE.md")) != "You are the "+role+".\n" {
 			t.Errorf("role %s: %+v", role, got)
 		}
@@ -263,14 +251,11 @@ func roleAnother(t *testing.T, f *fixture) {
 func roleLinkOut(t *testing.T, f *fixture) {
 	secret := filepath.Join(f.Home, "secret")
 	gittest.WriteFile(t, secret, "secret")
-	if err := os.MkdirAll(filepath.Join(f.Dir, "roles", "spy"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(f.Dir, "roles", "spy"), 0o755))
 	if err := os.Symlink(secret, filepath.Join(f.Dir, "roles", "spy", "CLAUDE.md")); err != nil {
 		t.Skip("needs symbolic links")
 	}
-	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "a", Role: "spy"})
-	wantCode(t, err, croft.RoleNotFound)
+	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a", Role: "spy"})), croft.RoleNotFound)
 }
 
 func roleDirectory(t *testing.T, f *fixture) {

@@ -128,9 +128,7 @@ func roundPlain(t *testing.T, f *fixture) {
 	if exists(filepath.Join(dir, ".git")) {
 		t.Error("a git directory was made in the project")
 	}
-	if _, err := svc.Undo(t.Context(), croft.UndoRequest{Operation: actOf(t, svc, croft.KindApply)}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(svc.Undo(t.Context(), croft.UndoRequest{Operation: actOf(t, svc, croft.KindApply)})))
 	if read(t, filepath.Join(dir, "text.md")) != "text\n" || exists(filepath.Join(dir, "new.md")) {
 		t.Error("what was applied is still there")
 	}

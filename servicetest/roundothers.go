@@ -141,9 +141,7 @@ func roundRemovedSeat(t *testing.T, f *fixture) {
 	g.start(g.agents...)
 	g.end("modela")
 	g.start("modelb")
-	if _, err := f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"modelb"}, Mode: croft.RemoveForce}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"modelb"}, Mode: croft.RemoveForce})))
 	f.endRound(g.open["modelb"])
 	delete(g.open, "modelb")
 	g.newest["modelb"] = g.ended["modelb"]
@@ -162,9 +160,7 @@ func roundLabels(t *testing.T, f *fixture) {
 	f.endRound(one)
 	two := f.round(ask) // an agent may have its label again
 	p, err := f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: "qwen"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := map[string]string{"red": seatOf(t, two, "opus").Branch, "agent7": seatOf(t, two, "codex").Branch}
 	if diff := cmp.Diff(want, p.Others); diff != "" {
 		t.Error(diff)
@@ -177,8 +173,7 @@ func roundLabels(t *testing.T, f *fixture) {
 	for _, bad := range []map[string]string{
 		{"opus": "agent7"}, {"opus": "AGENT7"}, {"opus": "presenter"}, {"opus": "new", "codex": "new"}, {"nobody": "blue"},
 	} {
-		_, err := f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex"}, Labels: bad})
-		wantCode(t, err, croft.InvalidRequest)
+		wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex"}, Labels: bad})), croft.InvalidRequest)
 	}
 	_, err = f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Labels: map[string]string{"opus": "../x"}})
 	wantCode(t, err, croft.InvalidName)

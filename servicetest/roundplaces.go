@@ -28,9 +28,7 @@ func roundCarry(t *testing.T, f *fixture) {
 	write(t, opus, "opus.txt", "opus\n")
 	f.endRound(r)
 	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	review := f.review(fin.Name)
 	if len(review.Files) != 1 || review.Files[0].Path != "opus.txt" {
 		t.Errorf("what the user had not committed is not the agent's work: %+v", review.Files)
@@ -66,16 +64,12 @@ func roundHome(t *testing.T, f *fixture) {
 func roundNoContext(t *testing.T, f *fixture) {
 	nowhere := f.at(t.TempDir())
 	ses, err := nowhere.StartSession(t.Context(), croft.SessionRequest{Context: croft.ContextNone, Key: "k"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if again, err := nowhere.StartSession(t.Context(), croft.SessionRequest{Context: croft.ContextNone, Key: "k"}); err != nil || again.ID != ses.ID {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 	r, err := nowhere.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"a", "b"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a := seatOf(t, *r, "a")
 	write(t, a, "answer.txt", "42\n")
 	write(t, a, ".croft_scratch/notes", "notes\n")
@@ -90,9 +84,7 @@ func roundNoContext(t *testing.T, f *fixture) {
 	if got := read(t, filepath.Join(b.Env["CROFT_HOME"], ".scratch_archive", a.Label, "notes")); got != "notes\n" {
 		t.Errorf("archive: %q", got)
 	}
-	if err := nowhere.EndSession(t.Context(), ses.ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, nowhere.EndSession(t.Context(), ses.ID))
 	if got := f.GitIn(ses.Repo, "branch", "--format=%(refname:short)"); got != "main" {
 		t.Errorf("branches %q", got)
 	}

@@ -16,9 +16,7 @@ func roundPrompt(t *testing.T, f *fixture) {
 	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex", "gemini"}})
 	for _, w := range r.Workspaces {
 		p, err := f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: w.Name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if p.Branch != w.Branch || len(p.Others) != 2 || !strings.Contains(p.Text, "on branch `"+w.Branch+"`") || !strings.Contains(p.Text, ".scratch_archive/") {
 			t.Errorf("%+v", p)
 		}
@@ -37,8 +35,7 @@ func roundPrompt(t *testing.T, f *fixture) {
 		}
 	}
 	plain := f.create(croft.CreateRequest{Name: "plain"})
-	_, err := f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: plain.Name})
-	wantCode(t, err, croft.InvalidRequest)
+	wantCode(t, errOf(f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: plain.Name})), croft.InvalidRequest)
 }
 
 // An agent with checkouts of several repositories is told of all of them.
@@ -54,9 +51,7 @@ func roundPromptRepos(t *testing.T, f *fixture) {
 		t.Fatalf("%d checkouts: %+v", len(r.Workspaces), r.Workspaces)
 	}
 	p, err := f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: string(r.Workspaces[0].ID)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(p.Elsewhere) != 1 || p.Elsewhere[0].Path != r.Workspaces[1].Path || p.Elsewhere[0].Branch != r.Workspaces[1].Branch {
 		t.Fatalf("elsewhere: %+v", p.Elsewhere)
 	}
@@ -87,9 +82,7 @@ func roundPromptEarlier(t *testing.T, f *fixture) {
 	}
 	for _, agent := range []string{"opus", "codex"} {
 		p, err := f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: agent})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if diff := cmp.Diff(want, p.Earlier); diff != "" {
 			t.Errorf("%s: %s", agent, diff)
 		}
@@ -115,15 +108,11 @@ func roundLostDatabase(t *testing.T, f *fixture) {
 	f.loseDatabase()
 	svc := f.at(f.Dir)
 	same, err := svc.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Number: 1, Agents: []string{"opus", "codex"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(r, *same); diff != "" {
 		t.Errorf("after the database was lost:\n%s", diff)
 	}
-	if _, err := svc.EndRound(t.Context(), r.ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(svc.EndRound(t.Context(), r.ID)))
 	if err := svc.EndSession(t.Context(), ses.ID); err != nil || len(f.branches()) != 0 {
 		t.Errorf("%v, %v", err, f.branches())
 	}

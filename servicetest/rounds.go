@@ -139,9 +139,7 @@ func roundLifecycle(t *testing.T, f *fixture) {
 		t.Errorf("workspaces left: %v", got)
 	}
 	// The work of both rounds can be had back.
-	if _, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(opus.ID)}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(opus.ID)})))
 	if got := f.Git("show", opus.Branch+":opus.txt"); got != "by opus" {
 		t.Errorf("restored branch: %q", got)
 	}
@@ -306,6 +304,5 @@ func roundBase(t *testing.T, f *fixture) {
 		}
 	}
 	f.endRound(two)
-	_, err := f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Base: "nowhere"})
-	wantCode(t, err, croft.BaseNotFound)
+	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Base: "nowhere"})), croft.BaseNotFound)
 }

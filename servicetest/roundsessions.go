@@ -17,25 +17,19 @@ func roundAgain(t *testing.T, f *fixture) {
 	if same, err := other.StartSession(t.Context(), req); err != nil || same.ID != ses.ID {
 		t.Errorf("%+v, %v", same, err)
 	}
-	_, err := other.StartSession(t.Context(), croft.SessionRequest{Key: "issue-42", Retention: "3"})
-	wantCode(t, err, croft.KeyConflict)
+	wantCode(t, errOf(other.StartSession(t.Context(), croft.SessionRequest{Key: "issue-42", Retention: "3"})), croft.KeyConflict)
 	ask := croft.RoundRequest{Session: ses.ID, Number: 1, Agents: []string{"opus", "codex"}}
 	one := f.round(ask)
 	same, err := other.StartRound(t.Context(), ask)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(one, *same); diff != "" {
 		t.Errorf("started again:\n%s", diff)
 	}
-	_, err = other.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Number: 1, Agents: []string{"opus"}})
-	wantCode(t, err, croft.KeyConflict)
+	wantCode(t, errOf(other.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Number: 1, Agents: []string{"opus"}})), croft.KeyConflict)
 	write(t, seatOf(t, one, "opus"), "x.txt", "x\n")
 	first := f.endRound(one)
 	second, err := other.EndRound(t.Context(), one.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(first, *second); diff != "" {
 		t.Errorf("ended again:\n%s", diff)
 	}
@@ -44,9 +38,7 @@ func roundAgain(t *testing.T, f *fixture) {
 		t.Errorf("started after its end: %+v, %v", started, err)
 	}
 	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if again, err := other.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"}); err != nil || again.ID != fin.ID {
 		t.Errorf("%+v, %v", again, err)
 	}
@@ -67,9 +59,7 @@ func roundOneFailure(t *testing.T, f *fixture) {
 		t.Fatalf("the rebase did not stop: %s", out)
 	}
 	done, err := f.EndRound(t.Context(), r.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(done.Failed) != 1 || done.Failed[0].Name != "opus" || done.State != croft.RoundOpen {
 		t.Errorf("%+v", done)
 	}
@@ -89,15 +79,13 @@ func roundOneFailure(t *testing.T, f *fixture) {
 func roundStillOpen(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
-	_, err := f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
-	wantCode(t, err, croft.RoundBusy)
+	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})), croft.RoundBusy)
 	// Another agent need not wait.
 	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"codex"}})
 	if r.Number != 2 {
 		t.Errorf("round %d", r.Number)
 	}
-	_, err = f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"})
-	wantCode(t, err, croft.RoundBusy)
+	wantCode(t, errOf(f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"})), croft.RoundBusy)
 }
 
 func roundSessionsApart(t *testing.T, f *fixture) {
@@ -142,20 +130,16 @@ func roundSessionEnd(t *testing.T, f *fixture) {
 	if err != nil || read(t, filepath.Join(w.Path, "x.txt")) != "x\n" {
 		t.Errorf("%+v, %v", w, err)
 	}
-	_, err = f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
-	wantCode(t, err, croft.SessionOver)
+	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})), croft.SessionOver)
 }
 
 func roundErrors(t *testing.T, f *fixture) {
-	_, err := f.Session(t.Context(), "nope")
-	wantCode(t, err, croft.SessionNotFound)
-	_, err = f.StartRound(t.Context(), croft.RoundRequest{Session: "nope", Agents: []string{"a"}})
-	wantCode(t, err, croft.SessionNotFound)
-	_, err = f.EndRound(t.Context(), "nope")
-	wantCode(t, err, croft.RoundNotFound)
+	wantCode(t, errOf(f.Session(t.Context(), "nope")), croft.SessionNotFound)
+	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: "nope", Agents: []string{"a"}})), croft.SessionNotFound)
+	wantCode(t, errOf(f.EndRound(t.Context(), "nope")), croft.RoundNotFound)
 	wantCode(t, f.EndSession(t.Context(), "nope"), croft.SessionNotFound)
 	ses := f.session(croft.SessionRequest{Name: "one"})
-	_, err = f.StartSession(t.Context(), croft.SessionRequest{Name: "one"})
+	_, err := f.StartSession(t.Context(), croft.SessionRequest{Name: "one"})
 	wantCode(t, err, croft.WorktreeExists)
 	for _, bad := range []croft.RoundRequest{
 		{},
@@ -167,15 +151,11 @@ func roundErrors(t *testing.T, f *fixture) {
 		{Agents: []string{"a"}, Mode: "odd"},
 	} {
 		bad.Session = ses.ID
-		_, err := f.StartRound(t.Context(), bad)
-		wantCode(t, err, croft.InvalidRequest)
+		wantCode(t, errOf(f.StartRound(t.Context(), bad)), croft.InvalidRequest)
 	}
-	_, err = f.StartSession(t.Context(), croft.SessionRequest{Retention: "none"})
-	wantCode(t, err, croft.InvalidRequest)
-	_, err = f.StartSession(t.Context(), croft.SessionRequest{Layout: "swarm"})
-	wantCode(t, err, croft.InvalidRequest)
-	_, err = f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "nobody"})
-	wantCode(t, err, croft.WorktreeNotFound)
+	wantCode(t, errOf(f.StartSession(t.Context(), croft.SessionRequest{Retention: "none"})), croft.InvalidRequest)
+	wantCode(t, errOf(f.StartSession(t.Context(), croft.SessionRequest{Layout: "swarm"})), croft.InvalidRequest)
+	wantCode(t, errOf(f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "nobody"})), croft.WorktreeNotFound)
 	if got := f.names(); len(got) != 0 {
 		t.Errorf("left: %v", got)
 	}

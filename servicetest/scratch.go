@@ -107,9 +107,7 @@ func scratchNoLabel(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Layout: "rounds", Home: filepath.Join(filepath.Dir(f.Dir), "home")})
 	write(t, w, ".croft_scratch/notes.md", "notes\n")
 	a, err := f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	hex := strings.TrimPrefix(w.Branch, "croft/")
 	if a.Label != hex || read(t, filepath.Join(filepath.Dir(f.Dir), "home", ".scratch_archive", hex, "notes.md")) != "notes\n" {
 		t.Errorf("%+v", a)
@@ -174,9 +172,7 @@ func (f *fixture) lastRound(ses croft.Session) croft.ID {
 
 func scratchLinks(t *testing.T, f *fixture) {
 	secret := filepath.Join(f.Home, "secret")
-	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(secret, []byte("secret"), 0o600))
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	w := seatOf(t, r, "opus")
@@ -216,11 +212,9 @@ func scratchCall(t *testing.T, f *fixture) {
 	if err != nil || a.Label != "mine" || !exists(filepath.Join(w.Env["CROFT_HOME"], ".scratch_archive", "mine", "n")) {
 		t.Errorf("%+v, %v", a, err)
 	}
-	_, err = f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name, Label: "../out"})
-	wantCode(t, err, croft.InvalidName)
+	wantCode(t, errOf(f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name, Label: "../out"})), croft.InvalidName)
 	plain := f.create(croft.CreateRequest{Name: "plain"})
-	_, err = f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: plain.Name})
-	wantCode(t, err, croft.InvalidRequest)
+	wantCode(t, errOf(f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: plain.Name})), croft.InvalidRequest)
 }
 
 func scratchNothing(t *testing.T, f *fixture) {

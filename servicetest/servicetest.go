@@ -280,6 +280,17 @@ func (f *fixture) unchanged(before trace) {
 	}
 }
 
+// must ends the test if a call failed that the scenario needs.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// errOf drops the result of a call: the scenario asks only whether and how it failed.
+func errOf[T any](_ T, err error) error { return err }
+
 // wantCode ends the test unless err has the code, and returns the error.
 func wantCode(t *testing.T, err error, want croft.Code) *croft.Error {
 	t.Helper()
@@ -315,9 +326,7 @@ func exists(path string) bool {
 func read(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(b)
 }
 

@@ -90,8 +90,7 @@ func siblingList(t *testing.T, f *fixture) {
 func siblingLimit(t *testing.T, f *fixture) {
 	f.Service = f.at(f.Dir, "MAX_WORKERS=2")
 	f.createAll(sibling("agent-1"), sibling("agent-2"))
-	_, err := f.Create(t.Context(), sibling("agent-3"))
-	if e := wantCode(t, err, croft.LimitReached); !strings.Contains(e.Message, "2") {
+	if e := wantCode(t, errOf(f.Create(t.Context(), sibling("agent-3"))), croft.LimitReached); !strings.Contains(e.Message, "2") {
 		t.Errorf("message %q", e.Message)
 	}
 	f.removed("agent-1")
@@ -100,10 +99,8 @@ func siblingLimit(t *testing.T, f *fixture) {
 
 func siblingCollision(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "one", Branch: "topic", Layout: "sibling"})
-	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "two", Branch: "topic", Layout: "sibling"})
-	wantCode(t, err, croft.BranchInUse)
-	_, err = f.Create(t.Context(), sibling("topic"))
-	wantCode(t, err, croft.BranchExists)
+	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "two", Branch: "topic", Layout: "sibling"})), croft.BranchInUse)
+	wantCode(t, errOf(f.Create(t.Context(), sibling("topic"))), croft.BranchExists)
 	if got := f.names(); !slices.Equal(got, []string{"one"}) {
 		t.Errorf("workspaces %v", got)
 	}
@@ -149,12 +146,8 @@ func siblingMain(t *testing.T, f *fixture) {
 			t.Errorf("Remove of main = %v", describe(res))
 		}
 	}
-	if _, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Reap(t.Context(), croft.ReapRequest{OlderThan: 1, Mode: croft.RemoveForce}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})))
+	must(t, errOf(f.Reap(t.Context(), croft.ReapRequest{OlderThan: 1, Mode: croft.RemoveForce})))
 	if got := f.Git("status", "--porcelain"); got != "" || read(t, filepath.Join(f.Dir, "README.md")) != "# app\n" {
 		t.Errorf("main is now %q", got)
 	}
@@ -227,9 +220,7 @@ func siblingStateIgnored(t *testing.T, f *fixture) {
 		}
 	}
 	fresh := f.create(sibling("agent-9"))
-	if _, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: "agent-9"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: "agent-9"})))
 	if exists(filepath.Join(fresh.Path, "STATE.json")) {
 		t.Error("somebody made a STATE.json")
 	}
@@ -244,13 +235,9 @@ func siblingResume(t *testing.T, f *fixture) {
 	gittest.WriteFile(t, filepath.Join(w.Path, "STATE.json"), `{"step":3}`)
 	gittest.WriteFile(t, filepath.Join(w.Path, "half.txt"), "half")
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Close())
 	again, err := f.at(f.Dir).Create(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if again.ID != w.ID || again.Path != w.Path || again.State != croft.Ready || again.Head != tip {
 		t.Errorf("after the restart %+v, want %+v at %s", again, w, tip)
 	}

@@ -183,9 +183,7 @@ func snapshotSecrets(t *testing.T, f *fixture) {
 			t.Errorf("the snapshot's tree names %s", path)
 		}
 	}
-	if err := os.Remove(env); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(env))
 	f.restore(string(s.ID))
 	if got := read(t, env); got != secret {
 		t.Errorf("the secret came back as %q", got)
@@ -198,18 +196,13 @@ func snapshotLocked(t *testing.T, f *fixture) {
 	s := f.snapshot("a")
 	gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "since\n")
 	before := f.content(w.Path)
-	if _, err := f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "mine"}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})
-	wantCode(t, err, croft.WorkspaceLocked)
+	must(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "mine"})))
+	wantCode(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})), croft.WorkspaceLocked)
 	f.same(w.Path, before)
 	if list, err := f.Snapshots(t.Context(), ""); err != nil || len(list) != 1 {
 		t.Errorf("snapshots %+v, %v; a refusal makes none", list, err)
 	}
-	if _, err := f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"})))
 	f.restore(string(s.ID))
 }
 
@@ -222,8 +215,7 @@ func snapshotOtherBranch(t *testing.T, f *fixture) {
 	tip := f.commitIn(w.Path, "two.txt", "two\n")
 	f.GitIn(w.Path, "switch", "--quiet", "--detach", "HEAD~1")
 	before := f.content(w.Path)
-	_, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})
-	wantCode(t, err, croft.BranchExists)
+	wantCode(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})), croft.BranchExists)
 	f.same(w.Path, before)
 	if got := f.Git("rev-parse", w.Branch); got != tip {
 		t.Errorf("%s is at %s, want %s", w.Branch, got, tip)
@@ -238,13 +230,11 @@ func snapshotHere(t *testing.T, f *fixture) {
 	if err != nil || s.Workspace != w.ID {
 		t.Errorf("from inside: %+v, %v", s, err)
 	}
-	_, err = f.Snapshot(t.Context(), croft.SnapshotRequest{})
-	wantCode(t, err, croft.WorktreeNotFound)
+	wantCode(t, errOf(f.Snapshot(t.Context(), croft.SnapshotRequest{})), croft.WorktreeNotFound)
 }
 
 func snapshotNotFound(t *testing.T, f *fixture) {
-	_, err := f.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "nobody"})
-	wantCode(t, err, croft.WorktreeNotFound)
+	wantCode(t, errOf(f.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "nobody"})), croft.WorktreeNotFound)
 	if list, err := f.Snapshots(t.Context(), ""); err != nil || list == nil || len(list) != 0 {
 		t.Errorf("snapshots %#v, %v; want an empty list", list, err)
 	}
@@ -252,6 +242,5 @@ func snapshotNotFound(t *testing.T, f *fixture) {
 
 func snapshotLegacy(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a", Mode: croft.ModeLegacy})
-	_, err := f.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
-	wantCode(t, err, croft.Unsupported)
+	wantCode(t, errOf(f.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})), croft.Unsupported)
 }

@@ -72,7 +72,6 @@ func statusNotFound(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
 	for _, id := range []croft.ID{w.ID, "0000000000000000", ""} {
-		_, err := f.Status(t.Context(), id)
-		wantCode(t, err, croft.WorktreeNotFound)
+		wantCode(t, errOf(f.Status(t.Context(), id)), croft.WorktreeNotFound)
 	}
 }

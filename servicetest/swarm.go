@@ -123,8 +123,7 @@ func swarmAtomicity(t *testing.T, f *fixture) {
 	f.remove(croft.RemoveRequest{All: croft.ScopeAll})
 	gittest.WriteFile(t, filepath.Join(f.Dir, ".worktrees", "architect", "mine"), "x")
 	before := f.trace()
-	_, err := f.CreateAll(t.Context(), croft.CreateAllRequest{Workspaces: reqs})
-	wantCode(t, err, croft.WorktreeExists)
+	wantCode(t, errOf(f.CreateAll(t.Context(), croft.CreateAllRequest{Workspaces: reqs})), croft.WorktreeExists)
 	f.unchanged(before)
 	if got := f.Git("branch", "--list", "swarm/*"); got != "" {
 		t.Errorf("branches were left: %s", got)
@@ -133,11 +132,10 @@ func swarmAtomicity(t *testing.T, f *fixture) {
 
 func swarmSession(t *testing.T, f *fixture) {
 	before := f.trace()
-	_, err := f.Create(t.Context(), swarm("researcher", ""))
-	if e := wantCode(t, err, croft.SessionRequired); e.Message != "sessionId is required" {
+	if e := wantCode(t, errOf(f.Create(t.Context(), swarm("researcher", ""))), croft.SessionRequired); e.Message != "sessionId is required" {
 		t.Errorf("message %q", e.Message)
 	}
-	_, err = f.CreateAll(t.Context(), croft.CreateAllRequest{Workspaces: []croft.CreateRequest{swarm("researcher", "1"), swarm("developer", "")}})
+	_, err := f.CreateAll(t.Context(), croft.CreateAllRequest{Workspaces: []croft.CreateRequest{swarm("researcher", "1"), swarm("developer", "")}})
 	wantCode(t, err, croft.SessionRequired)
 	f.unchanged(before)
 }
@@ -151,8 +149,7 @@ func swarmExists(t *testing.T, f *fixture) {
 	// The path decides, whatever the workspace is called.
 	req := swarm("researcher", "2")
 	req.Name = "another"
-	_, err = f.Create(t.Context(), req)
-	if e := wantCode(t, err, croft.WorktreeExists); !strings.Contains(e.Details, filepath.Join(".worktrees", "researcher")) {
+	if e := wantCode(t, errOf(f.Create(t.Context(), req)), croft.WorktreeExists); !strings.Contains(e.Details, filepath.Join(".worktrees", "researcher")) {
 		t.Errorf("details %q do not name the path", e.Details)
 	}
 	if got := f.Git("branch", "--list", "swarm/*-2"); got != "" {
@@ -162,8 +159,7 @@ func swarmExists(t *testing.T, f *fixture) {
 
 func swarmRoleMissing(t *testing.T, f *fixture) {
 	before := f.trace()
-	_, err := f.Create(t.Context(), swarm("nobody", "1"))
-	if e := wantCode(t, err, croft.RoleNotFound); !strings.Contains(e.Hint, "roles") {
+	if e := wantCode(t, errOf(f.Create(t.Context(), swarm("nobody", "1"))), croft.RoleNotFound); !strings.Contains(e.Hint, "roles") {
 		t.Errorf("hint %q does not say which file to write", e.Hint)
 	}
 	f.unchanged(before)
@@ -172,8 +168,7 @@ func swarmRoleMissing(t *testing.T, f *fixture) {
 func swarmInvalidRole(t *testing.T, f *fixture) {
 	before := f.trace()
 	for _, role := range []string{"../researcher", "a/b", "-x", ".git"} {
-		_, err := f.Create(t.Context(), swarm(role, "1"))
-		if e := wantCode(t, err, croft.RoleNotFound); e.Details == "" {
+		if e := wantCode(t, errOf(f.Create(t.Context(), swarm(role, "1"))), croft.RoleNotFound); e.Details == "" {
 			t.Errorf("%+v does not say why", e)
 		}
 	}
@@ -285,9 +280,7 @@ func swarmFullCleanup(t *testing.T, f *fixture) {
 		t.Fatal("the branch was to be kept")
 	}
 	res, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(res.Removed) != 2 || !slices.Equal(res.Branches, []string{"swarm/reviewer-1"}) {
 		t.Errorf("Clean = %+v", res)
 	}
@@ -310,12 +303,8 @@ func swarmCleanupForeign(t *testing.T, f *fixture) {
 	disk := filepath.Join(f.Home, "disk")
 	f.Git("worktree", "add", "--quiet", filepath.Join(disk, "own"))
 	must(t, os.Rename(disk, disk+".away"))
-	if _, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.GC(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})))
+	must(t, errOf(f.GC(t.Context(), "")))
 	must(t, os.Rename(disk+".away", disk))
 	if got := f.GitIn(filepath.Join(disk, "own"), "rev-parse", "--abbrev-ref", "HEAD"); got != "own" {
 		t.Errorf("the user's worktree is on %q", got)
@@ -349,8 +338,7 @@ func swarmByRole(t *testing.T, f *fixture) {
 	if w := f.show("researcher"); w.Role != "researcher" || len(w.Head) != 40 {
 		t.Errorf("Workspace = %+v", w)
 	}
-	_, err = f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "architect"})
-	wantCode(t, err, croft.WorktreeNotFound)
+	wantCode(t, errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "architect"})), croft.WorktreeNotFound)
 }
 
 func swarmErrors(t *testing.T, f *fixture) {
@@ -366,8 +354,7 @@ func swarmErrors(t *testing.T, f *fixture) {
 	f.Commit("lost")
 	blob := f.Git("rev-parse", "HEAD:lost.txt")
 	removeFile(t, filepath.Join(f.Dir, ".git", "objects", blob[:2], blob[2:]))
-	_, err = f.Create(t.Context(), swarm("developer", "1"))
-	if e := wantCode(t, err, croft.GitFailed); !strings.Contains(e.Details, blob) {
+	if e := wantCode(t, errOf(f.Create(t.Context(), swarm("developer", "1"))), croft.GitFailed); !strings.Contains(e.Details, blob) {
 		t.Errorf("details %q lack git's own words", e.Details)
 	}
 }

@@ -40,9 +40,7 @@ func trashRestore(t *testing.T, f *fixture) {
 		t.Fatalf("trash: %+v, %v", items, err)
 	}
 	back, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if back.ID != w.ID || back.Path != w.Path || back.Branch != w.Branch || back.Head != head || back.State != croft.Ready {
 		t.Errorf("came back as %+v", back)
 	}
@@ -84,14 +82,11 @@ func trashOccupied(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
 	gittest.WriteFile(t, filepath.Join(w.Path, "foreign.txt"), "mine\n")
-	_, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
-	wantCode(t, err, croft.WorktreeExists)
+	wantCode(t, errOf(f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})), croft.WorktreeExists)
 	if b, err := os.ReadFile(filepath.Join(w.Path, "foreign.txt")); err != nil || string(b) != "mine\n" {
 		t.Errorf("the foreign file: %q, %v", b, err)
 	}
-	if err := os.RemoveAll(w.Path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(w.Path))
 	if _, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"}); err != nil {
 		t.Errorf("once the path is free: %v", err)
 	}
@@ -100,9 +95,7 @@ func trashOccupied(t *testing.T, f *fixture) {
 func trashGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "work.txt", "w\n")
-	if err := os.RemoveAll(w.Path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(w.Path))
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	back, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
 	if err != nil || len(back.Notes) != 1 {
@@ -118,13 +111,9 @@ func trashGoneRole(t *testing.T, f *fixture) {
 	f.Write("CLAUDE.md", "the project's own\n")
 	f.Write("roles/worker/AGENTS.md", "agents\n")
 	w := f.create(staffed(f))
-	if err := os.RemoveAll(w.Path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(w.Path))
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-	if _, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})))
 	for name, want := range map[string]string{"CLAUDE.md": "You are the worker.\n", "AGENTS.md": "agents\n"} {
 		if got := read(t, filepath.Join(w.Path, name)); got != want {
 			t.Errorf("%s = %q, want the role's", name, got)
@@ -136,9 +125,7 @@ func trashGoneRole(t *testing.T, f *fixture) {
 func trashUnregistered(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "not committed\n")
-	if err := os.RemoveAll(filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID))))
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	back, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
 	if err != nil || back.State != croft.Ready {
@@ -191,9 +178,7 @@ func trashMerge(t *testing.T, f *fixture) {
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	f.Git("reflog", "expire", "--expire=now", "--all")
 	f.Git("gc", "--quiet", "--prune=now") // what only the index and the merge need must survive it
-	if _, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})))
 	f.GitIn(w.Path, "fsck", "--no-dangling")
 	if after := f.GitIn(w.Path, "status", "--porcelain=v2"); after != before {
 		t.Errorf("status was\n%s\nand is\n%s", before, after)
@@ -207,6 +192,5 @@ func trashMerge(t *testing.T, f *fixture) {
 
 func trashNotFound(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
-	_, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
-	wantCode(t, err, croft.WorktreeNotFound)
+	wantCode(t, errOf(f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})), croft.WorktreeNotFound)
 }

@@ -46,9 +46,7 @@ func manifest(t *testing.T, dir string) map[string]string {
 		list[rel] = info.Mode().String() + " " + content
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return list
 }
 
@@ -95,9 +93,7 @@ func upkeepSaved(t *testing.T, f *fixture) {
 	gittest.WriteFile(t, filepath.Join(w.Path, "staged.txt"), "changed since\n")
 	gittest.WriteFile(t, filepath.Join(w.Path, "untracked", "precious.txt"), "precious\n")
 	gittest.WriteFile(t, filepath.Join(w.Path, ".env"), "TOKEN=x\n")
-	if err := os.MkdirAll(filepath.Join(w.Path, "empty"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(w.Path, "empty"), 0o755))
 	before, files := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"), manifest(t, w.Path)
 	gittest.WriteFile(t, filepath.Join(w.Path, "debug.log"), "ignored\n")
 	gittest.WriteFile(t, filepath.Join(w.Path, "node_modules", "x.js"), "x\n")
@@ -174,8 +170,7 @@ func upkeepSavedExpires(t *testing.T, f *fixture) {
 	if items := trash(t, f); len(items) != 0 {
 		t.Errorf("trash %+v", items)
 	}
-	_, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})
-	wantCode(t, err, croft.WorktreeNotFound)
+	wantCode(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})), croft.WorktreeNotFound)
 	if refs := f.Git("for-each-ref", "refs/croft/archive/*/work"); refs != "" {
 		t.Errorf("the snapshot is left: %s", refs)
 	}
@@ -190,8 +185,7 @@ func upkeepSavedOccupied(t *testing.T, f *fixture) {
 	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "w\n")
 	reduced(t, f, w.ID, croft.LeftSnapshot)
 	gittest.WriteFile(t, filepath.Join(w.Path, "foreign.txt"), "mine\n")
-	_, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})
-	if e := wantCode(t, err, croft.WorktreeExists); !strings.Contains(e.Details, w.Path) {
+	if e := wantCode(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})), croft.WorktreeExists); !strings.Contains(e.Details, w.Path) {
 		t.Errorf("error %+v does not say what is in the way", e)
 	}
 	if got := read(t, filepath.Join(w.Path, "foreign.txt")); got != "mine\n" || trashOf(t, f).Left != croft.LeftSnapshot {

@@ -37,18 +37,14 @@ func trashUpkeepScenarios() []scenario {
 func gc(t *testing.T, f *fixture) *croft.GCResult {
 	t.Helper()
 	res, err := f.GC(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return res
 }
 
 func trash(t *testing.T, f *fixture) []croft.TrashItem {
 	t.Helper()
 	items, err := f.Trash(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return items
 }
 
@@ -86,9 +82,7 @@ func wantNoDebris(t *testing.T, f *fixture) {
 func mustRestore(t *testing.T, f *fixture, ref string) croft.Workspace {
 	t.Helper()
 	w, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: ref})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return *w
 }
 
@@ -112,9 +106,7 @@ func upkeepSizes(t *testing.T, f *fixture) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for range 2 { // measured, and remembered
 		if got := trashOf(t, f); got.Bytes != bytes || got.Inodes != inodes || got.Left != croft.LeftDirectory || bytes < 100_000 {
 			t.Errorf("%d bytes and %d inodes, want %d and %d: %+v", got.Bytes, got.Inodes, bytes, inodes, got)
@@ -305,9 +297,7 @@ func upkeepAnnounced(t *testing.T, f *fixture) {
 	}
 	events := 0
 	for ev, err := range f.Events(t.Context(), croft.EventsRequest{Kinds: []string{croft.EventTrashAnnounced}}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if events++; ev.Workspace != ids["dirty"] && ev.Workspace != ids["ahead"] {
 			t.Errorf("event %+v", ev)
 		}

@@ -27,9 +27,7 @@ func reapScenarios() []scenario {
 func reap(t *testing.T, f *fixture, req croft.ReapRequest) *croft.CleanResult {
 	t.Helper()
 	res, err := f.Reap(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return res
 }
 
@@ -45,9 +43,7 @@ func reapNoLease(t *testing.T, f *fixture) {
 
 func reapLive(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	if _, err := f.Hold(t.Context(), w.ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Hold(t.Context(), w.ID)))
 	if res := reap(t, f, croft.ReapRequest{Mode: croft.RemoveForce}); len(res.Removed) != 0 {
 		t.Errorf("Reap = %+v", res)
 	}
@@ -96,9 +92,7 @@ func reapLocked(t *testing.T, f *fixture) {
 
 func reapLeased(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	if _, err := f.at(f.Dir).Hold(t.Context(), w.ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.at(f.Dir).Hold(t.Context(), w.ID)))
 	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond, Mode: croft.RemoveForce})
 	if len(res.Removed) != 0 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceBusy) {
 		t.Errorf("Reap = %+v, want it kept as busy", res)
@@ -131,9 +125,7 @@ func cleanReverted(t *testing.T, f *fixture) {
 	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
 	plan := func() int {
 		res, err := f.Clean(t.Context(), croft.CleanRequest{DryRun: croft.DryRunOn})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return len(res.Removed)
 	}
 	if plan() != 1 {
@@ -170,9 +162,7 @@ func cleanFinished(t *testing.T, f *fixture) {
 	gittest.WriteFile(t, filepath.Join(f.show("dirty").Path, "wip"), "x")
 	lock(t, f, "locked", "mine")
 	res, err := f.Clean(t.Context(), croft.CleanRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(res.Removed) != 1 || res.Removed[0].Name != "merged" || res.Removed[0].Branch != "croft/merged" {
 		t.Errorf("Clean removed %+v", res.Removed)
 	}
@@ -192,9 +182,7 @@ func cleanAll(t *testing.T, f *fixture) {
 	if err != nil || len(res.Removed) != 2 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceLocked) {
 		t.Errorf("Clean = %+v, %v, want all but the locked one removed", res, err)
 	}
-	if _, err := f.Unlock(t.Context(), croft.LockRequest{Workspace: "b"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errOf(f.Unlock(t.Context(), croft.LockRequest{Workspace: "b"})))
 	res, err = f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})
 	if err != nil || len(res.Removed) != 1 || len(f.names()) != 0 {
 		t.Errorf("Clean = %+v, %v, left %v", res, err, f.names())
@@ -277,9 +265,7 @@ func doctorScenarios() []scenario {
 func doctor(t *testing.T, f *fixture, fix croft.FixMode) []croft.Finding {
 	t.Helper()
 	list, err := f.Doctor(t.Context(), croft.DoctorRequest{Fix: fix})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return list
 }
 
@@ -363,9 +349,7 @@ func doctorPinMoved(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	write(t, w, "wip.txt", "wip\n")
 	snap, err := f.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ref := "refs/croft/snapshot/" + string(w.ID) + "/" + string(snap.ID)
 	f.Git("update-ref", ref, "HEAD")
 	// What was recorded counts, not what the ref says.
@@ -386,9 +370,7 @@ func doctorForeignThings(t *testing.T, f *fixture) {
 	f.Git("worktree", "add", "--quiet", "--detach", gone)
 	removeAll(t, gone)
 	f.Git("branch", "croft/mine")
-	if err := os.MkdirAll(filepath.Join(filepath.Dir(f.Dir), "app.croft", "foreign"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(filepath.Dir(f.Dir), "app.croft", "foreign"), 0o755))
 	before := f.trace()
 	doctor(t, f, croft.FixAll)
 	if after := f.trace(); after != before {
