@@ -137,9 +137,7 @@ func agentPlain(t *testing.T, f *fixture) {
 		t.Errorf("status %+v", st)
 	}
 	f.removed("a")
-	if read(t, filepath.Join(dir, "notes.txt")) != "mine\n" {
-		t.Error("the removal touched the directory")
-	}
+	wantFile(t, filepath.Join(dir, "notes.txt"), "mine\n")
 	// Other layouts refuse it; whoever asks for a worktree gets a copy.
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "c"})), croft.NotARepo)
 	req := agent("c")
@@ -152,15 +150,13 @@ func agentPlain(t *testing.T, f *fixture) {
 
 func agentRestart(t *testing.T, f *fixture) {
 	w := f.create(agent("a"))
-	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "half")
+	write(t, w, "wip.txt", "half")
 	must(t, f.Close())
 	f.Service = f.at(f.Dir)
 	if got := f.show("a"); got.Path != w.Path || got.Branch != w.Branch || got.State != croft.Ready {
 		t.Errorf("after the restart %+v", got)
 	}
-	if read(t, filepath.Join(w.Path, "wip.txt")) != "half" {
-		t.Error("the work is gone")
-	}
+	wantFile(t, filepath.Join(w.Path, "wip.txt"), "half")
 }
 
 func agentTwo(t *testing.T, f *fixture) {
@@ -173,9 +169,7 @@ func agentTwo(t *testing.T, f *fixture) {
 			t.Errorf("%s sees %q", w.Name, got)
 		}
 	}
-	if read(t, filepath.Join(f.Dir, "README.md")) != "# app\n" {
-		t.Error("main sees an agent's change")
-	}
+	wantFile(t, filepath.Join(f.Dir, "README.md"), "# app\n")
 }
 
 // What is heavy or secret and not tracked is shared with the main checkout by
@@ -194,9 +188,7 @@ func agentLinks(t *testing.T, f *fixture) {
 			t.Errorf("%s is linked: %v, want %v", name, got, want)
 		}
 	}
-	if got := f.GitIn(w.Path, "status", "--porcelain", "--untracked-files=all"); got != "" {
-		t.Errorf("git shows %s", got)
-	}
+	f.clean(w.Path)
 	write(t, w, "work.txt", "work\n")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a1"})
 	if got := f.Git("ls-tree", "--name-only", m.Commit, "node_modules", ".env"); got != "" {

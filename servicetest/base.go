@@ -47,9 +47,7 @@ func baseUpstreamAhead(t *testing.T, f *fixture) {
 	upstream(f, tip)
 	f.Git("reset", "--quiet", "--hard", old)
 	wantStart(t, f.create(croft.CreateRequest{Name: "a"}), tip, "origin/main", "main")
-	if got := f.Git("rev-parse", "main"); got != old {
-		t.Errorf("main moved to %s", got)
-	}
+	f.wantAt("main", old)
 }
 
 // upstream makes main track origin/main, which is at a commit.
@@ -173,9 +171,6 @@ func basePinned(t *testing.T, f *fixture) {
 	f.seeMain(w.Path)
 	f.GitIn(w.Path, "checkout", "--quiet", "--detach", "main")
 	f.Git("branch", "--quiet", "-D", w.Branch)
-	f.Git("reflog", "expire", "--expire=now", "--all")
-	f.Git("gc", "--quiet", "--prune=now")
-	if got := f.Git("cat-file", "-t", tip); got != "commit" {
-		t.Errorf("the base is gone: %s", got)
-	}
+	f.collectGarbage()
+	f.wantCommit(tip)
 }

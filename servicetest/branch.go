@@ -41,9 +41,7 @@ func (f *fixture) refusesToCommit(w croft.Workspace, want croft.Code) {
 	if got := f.heads(); got != heads {
 		f.t.Errorf("branches were\n%s\nand are\n%s", heads, got)
 	}
-	if got := f.GitIn(w.Path, "status", "--porcelain"); got != work {
-		f.t.Errorf("the status was %q and is %q", work, got)
-	}
+	f.wantStatus(w.Path, work)
 }
 
 // branchHeadOnTarget: an agent that points its HEAD at the target gets nothing
@@ -171,9 +169,7 @@ func branchRoundEnd(t *testing.T, f *fixture) {
 		t.Fatalf("EndRound = %+v, %v; want %s not ended", ended, err, w.Agent)
 	}
 	wantCode(t, ended.Failed[0].Reason, croft.WrongBranch)
-	if got := f.Git("rev-parse", "main"); got != before {
-		t.Errorf("main was moved to %s", got)
-	}
+	f.wantAt("main", before)
 	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/"+w.Branch)
 	f.endRound(r)
 }
@@ -186,7 +182,5 @@ func branchSwitchedBack(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.WrongBranch)
 	f.GitIn(w.Path, "switch", "--quiet", w.Branch)
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	if got := f.Git("show", "main:work.txt"); got != "x" {
-		t.Errorf("main has %q", got)
-	}
+	f.wantContent("main:work.txt", "x")
 }

@@ -44,12 +44,8 @@ func commitTakenOut(t *testing.T, f *fixture) {
 	write(t, w, ".env", "PASSWORD=new\n")
 	write(t, w, "again.txt", "new\n")
 	m := f.finish("a")
-	if got := f.Git("ls-tree", "-r", "--name-only", m.Head); got != ".gitignore\nREADME.md\nagain.txt\nsrc/main.txt" {
-		t.Errorf("committed:\n%s", got)
-	}
-	if got := f.Git("show", m.Head+":again.txt"); got != "new" {
-		t.Errorf("what is not ignored is committed as %q", got)
-	}
+	f.wantTree(m.Head, ".gitignore\nREADME.md\nagain.txt\nsrc/main.txt")
+	f.wantContent(m.Head+":again.txt", "new")
 	if b, err := os.ReadFile(filepath.Join(w.Path, ".env")); err != nil || string(b) != "PASSWORD=new\n" {
 		t.Errorf("the file on disk: %q, %v", b, err)
 	}
@@ -163,8 +159,7 @@ func commitKinds(t *testing.T, f *fixture) {
 
 // A repository in the place of a file is held back, and the file is not deleted.
 func commitRepositoryInstead(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "new", "going to be added\n")
+	w := f.createWith("a", "new", "going to be added\n")
 	f.GitIn(w.Path, "add", "--intent-to-add", "new")
 	for _, name := range []string{"README.md", "new"} {
 		must(t, os.Remove(filepath.Join(w.Path, name)))
@@ -191,8 +186,7 @@ func commitLinkInstead(t *testing.T, f *fixture) {
 
 // A message for the commit changes nothing about what is committed and named.
 func commitMessage(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "work.txt", "work\n")
+	w := f.createWith("a", "work.txt", "work\n")
 	write(t, w, ".env", "TOKEN=1\n")
 	f.GitIn(w.Path, "add", "--all")
 	write(t, w, ".gitignore", ".env\n")

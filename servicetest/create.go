@@ -73,9 +73,7 @@ func createDefault(t *testing.T, f *fixture) {
 	if w.CreatedAt.Before(before) || w.CreatedAt.After(time.Now().Add(time.Second)) {
 		t.Errorf("createdAt = %v, want now", w.CreatedAt)
 	}
-	if got := f.GitIn(w.Path, "status", "--porcelain"); got != "" {
-		t.Errorf("the workspace is not clean: %s", got)
-	}
+	f.clean(w.Path)
 	if got := f.GitIn(w.Path, "symbolic-ref", "HEAD"); got != "refs/heads/croft/fix-login" {
 		t.Errorf("git sees HEAD at %s", got)
 	}
@@ -169,9 +167,7 @@ func createPathTaken(t *testing.T, f *fixture) {
 	before := f.trace()
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.WorktreeExists)
 	f.unchanged(before)
-	if read(t, file) != "precious" {
-		t.Error("the foreign file was changed")
-	}
+	wantFile(t, file, "precious")
 }
 
 func createBranchTaken(t *testing.T, f *fixture) {
@@ -213,9 +209,7 @@ func createTakesBranch(t *testing.T, f *fixture) {
 	if got := f.removed("a"); got.Branch != "" {
 		t.Errorf("branch %q was deleted, which Croft had not made", got.Branch)
 	}
-	if got := f.Git("rev-parse", "topic"); got != tip {
-		t.Errorf("topic is at %s, want %s", got, tip)
-	}
+	f.wantAt("topic", tip)
 }
 
 func createDirtyMain(t *testing.T, f *fixture) {
@@ -225,9 +219,7 @@ func createDirtyMain(t *testing.T, f *fixture) {
 	f.Write("src/main.txt", "not staged\n")
 	before := f.Git("status", "--porcelain")
 	w := f.create(croft.CreateRequest{Name: "a"})
-	if got := f.Git("status", "--porcelain"); got != before {
-		t.Errorf("main's status is now %q, want %q", got, before)
-	}
+	f.wantStatus(f.Dir, before)
 	if got := read(t, filepath.Join(w.Path, "README.md")); got != "# app\n" || exists(filepath.Join(w.Path, "new.txt")) {
 		t.Errorf("uncommitted changes of main are in the workspace: %q", got)
 	}
@@ -253,9 +245,7 @@ func createFiles(t *testing.T, f *fixture) {
 	if got, want := f.GitIn(w.Path, "ls-files", "--stage"), f.Git("ls-files", "--stage"); got != want {
 		t.Errorf("index:\n%s\nwant\n%s", got, want)
 	}
-	if got := read(t, filepath.Join(w.Path, "with space", "ünïcode")); got != "x\n" {
-		t.Errorf("content %q", got)
-	}
+	wantFile(t, filepath.Join(w.Path, "with space", "ünïcode"), "x\n")
 	if len(w.Notes) != 0 {
 		t.Errorf("notes %v, want none", w.Notes)
 	}
@@ -306,9 +296,7 @@ func createLegacy(t *testing.T, f *fixture) {
 		t.Errorf("workspace %+v, want the project itself", w)
 	}
 	f.removed("a")
-	if read(t, filepath.Join(f.Dir, "README.md")) != "# app\n" {
-		t.Error("the removal touched the project")
-	}
+	wantFile(t, filepath.Join(f.Dir, "README.md"), "# app\n")
 }
 
 // createMainUntouched compares the main checkout's files, index and HEAD, with
@@ -411,9 +399,7 @@ func createCanceledAnywhere(t *testing.T, f *fixture) {
 			t.Fatal("a creation takes longer than a minute")
 		}
 	}
-	if got := f.names(); !slices.Equal(got, []string{"a", "b"}) {
-		t.Errorf("workspaces %v, want a and b", got)
-	}
+	f.wantNames("a", "b")
 }
 
 func createGitMissing(t *testing.T, f *fixture) {
@@ -421,9 +407,7 @@ func createGitMissing(t *testing.T, f *fixture) {
 	if e := wantCode(t, errOf(svc.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.GitNotFound); e.Hint == "" {
 		t.Error("no hint")
 	}
-	if got := f.names(); len(got) != 0 {
-		t.Errorf("workspaces %v, want none", got)
-	}
+	f.wantNames()
 }
 
 func createGitTooOld(t *testing.T, f *fixture) {
@@ -432,9 +416,7 @@ func createGitTooOld(t *testing.T, f *fixture) {
 	if e := wantCode(t, err, croft.GitTooOld); !strings.Contains(e.Message, "2.30.2") {
 		t.Errorf("message %q does not name the version", e.Message)
 	}
-	if got := f.names(); len(got) != 0 {
-		t.Errorf("workspaces %v, want none", got)
-	}
+	f.wantNames()
 }
 
 // fakeGit writes a script that is used in place of git.

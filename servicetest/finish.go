@@ -101,9 +101,7 @@ func discardPending(t *testing.T, f *fixture) {
 	if err != nil || len(out) != 2 || out[0].Status != croft.MergeDiscarded {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	if got := f.names(); len(got) != 1 || got[0] != "c" {
-		t.Errorf("left: %v", got)
-	}
+	f.wantNames("c")
 	must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})))
 	if b, err := os.ReadFile(filepath.Join(list[0].Path, "late.txt")); err != nil || string(b) != "uncommitted\n" {
 		t.Errorf("%q, %v", b, err)

@@ -45,8 +45,7 @@ func goneStatus(t *testing.T, f *fixture) {
 			return "", ""
 		},
 	} {
-		w := f.create(croft.CreateRequest{Name: name})
-		write(t, w, name+".txt", "x\n")
+		w := f.createWith(name, name+".txt", "x\n")
 		status, commit := end(w)
 		for _, ref := range []string{name, string(w.ID)} {
 			if got := f.gone(ref); got.ID != w.ID || got.MergeStatus != status || got.MergeCommit != commit || status == croft.MergeMerged && commit == "" {
@@ -84,9 +83,7 @@ func discardKey(t *testing.T, f *fixture) {
 	if diff := cmp.Diff(first, again); diff != "" {
 		t.Error(diff)
 	}
-	if got := f.names(); len(got) != 1 || got[0] != "b" {
-		t.Errorf("left: %v", got)
-	}
+	f.wantNames("b")
 	_, err = f.Discard(t.Context(), croft.DiscardRequest{Key: "k", Workspaces: []string{"b"}})
 	wantCode(t, err, croft.KeyConflict)
 	named := croft.DiscardRequest{Key: "n", Workspaces: []string{"b"}}

@@ -10,8 +10,7 @@ import (
 )
 
 func mergeHeldBack(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "work.txt", "work\n")
+	w := f.createWith("a", "work.txt", "work\n")
 	write(t, w, ".env", "TOKEN=1\n")
 	write(t, w, "big.bin", strings.Repeat("x", 6<<20))
 	write(t, w, "STATE.json", "{}\n")
@@ -21,9 +20,7 @@ func mergeHeldBack(t *testing.T, f *fixture) {
 	if got := strings.Join(m.HeldBack, " "); got != ".env big.bin nested/" {
 		t.Errorf("held back: %s", got)
 	}
-	if got := f.Git("ls-tree", "-r", "--name-only", m.Commit); got != "README.md\nsrc/main.txt\nwork.txt" {
-		t.Errorf("landed: %s", got)
-	}
+	f.wantTree(m.Commit, "README.md\nsrc/main.txt\nwork.txt")
 	if _, err := os.Stat(filepath.Join(w.Path, ".env")); err != nil {
 		t.Error("the workspace went with what was held back")
 	}
@@ -32,8 +29,7 @@ func mergeHeldBack(t *testing.T, f *fixture) {
 // What an agent staged is committed by Croft only if it looks like no secret. What
 // the agent committed itself is its own affair.
 func mergeHeldBackStaged(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "own.key", "committed by the agent\n")
+	w := f.createWith("a", "own.key", "committed by the agent\n")
 	f.GitIn(w.Path, "add", "--all")
 	f.GitIn(w.Path, "commit", "--quiet", "-m", "own")
 	write(t, w, "own.key", "changed\n")
@@ -59,9 +55,7 @@ func mergeHeldBackStaged(t *testing.T, f *fixture) {
 	if got := f.Git("diff", "--name-only", m.Commit+"^1", m.Commit); got != strings.ReplaceAll(landed, " ", "\n") {
 		t.Errorf("landed: %s", got)
 	}
-	if got := f.Git("show", m.Commit+":own.key"); got != "changed" {
-		t.Errorf("what was committed before is now %q", got)
-	}
+	f.wantContent(m.Commit+":own.key", "changed")
 	for name := range strings.FieldsSeq(held) {
 		if b, err := os.ReadFile(filepath.Join(w.Path, name)); err != nil || string(b) != "text\n" {
 			t.Errorf("%s in the workspace: %q, %v", name, b, err)
@@ -71,8 +65,7 @@ func mergeHeldBackStaged(t *testing.T, f *fixture) {
 
 // A merge in progress that brings a file in is not made to delete it.
 func mergeHeldBackButMerged(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "src/main.txt", "A\n")
+	w := f.createWith("a", "src/main.txt", "A\n")
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "-m", "A")
 	f.Write("src/main.txt", "M\n")
 	f.Write("public.pem", "of main\n")
@@ -88,7 +81,5 @@ func mergeHeldBackButMerged(t *testing.T, f *fixture) {
 	if got := strings.Join(m.HeldBack, " "); got != "own.pem" {
 		t.Errorf("held back: %s", got)
 	}
-	if got := f.Git("ls-tree", "-r", "--name-only", m.Commit); got != "README.md\npublic.pem\nsrc/main.txt" {
-		t.Errorf("landed: %s", got)
-	}
+	f.wantTree(m.Commit, "README.md\npublic.pem\nsrc/main.txt")
 }

@@ -2,12 +2,10 @@ package servicetest
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 func historyScenarios() []scenario {
@@ -75,9 +73,7 @@ func undoCreate(t *testing.T, f *fixture) {
 	if op := f.undo(croft.UndoRequest{}); op.Undoes != made.ID {
 		t.Errorf("undone: %+v, want %s", op, made.ID)
 	}
-	if got := f.names(); len(got) != 0 {
-		t.Errorf("workspaces %v", got)
-	}
+	f.wantNames()
 	if items, err := f.Trash(t.Context(), ""); err != nil || len(items) != 2 {
 		t.Errorf("trash %+v, %v", items, err)
 	}
@@ -135,8 +131,8 @@ func undoRewind(t *testing.T, f *fixture) {
 	s := f.snapshot("a")
 	f.GitIn(w.Path, "add", "--all")
 	f.GitIn(w.Path, "commit", "--quiet", "--message", "on")
-	gittest.WriteFile(t, filepath.Join(w.Path, "since.txt"), "untracked\n")
-	gittest.WriteFile(t, filepath.Join(w.Path, ".env"), "TOKEN=second\n")
+	write(t, w, "since.txt", "untracked\n")
+	write(t, w, ".env", "TOKEN=second\n")
 	second := f.content(w.Path)
 	f.restore(string(s.ID))
 	f.same(w.Path, first)
@@ -182,7 +178,7 @@ func undoOccupied(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
 	gone := f.last("remove", "done")
-	gittest.WriteFile(t, filepath.Join(w.Path, "foreign.txt"), "mine\n")
+	write(t, w, "foreign.txt", "mine\n")
 	before := f.trace()
 	wantCode(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})), croft.WorktreeExists)
 	f.unchanged(before)
@@ -203,7 +199,7 @@ func undoPartly(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a", "b"}})
 	gone := f.last("remove", "done")
-	gittest.WriteFile(t, filepath.Join(list[0].Path, "foreign.txt"), "mine\n")
+	write(t, list[0], "foreign.txt", "mine\n")
 	wantCode(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})), croft.WorktreeExists)
 	if got := f.names(); len(got) != 1 || got[0] != "b" {
 		t.Fatalf("came back: %v, want b", got)

@@ -49,9 +49,7 @@ func keyOther(t *testing.T, f *fixture) {
 	}
 	_, err := f.CreateAll(t.Context(), croft.CreateAllRequest{Key: "k", Workspaces: []croft.CreateRequest{{Name: "a"}, {Name: "b"}}})
 	wantCode(t, err, croft.KeyConflict)
-	if got := f.names(); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("workspaces %v", got)
-	}
+	f.wantNames("a")
 }
 
 func keyRemoved(t *testing.T, f *fixture) {
@@ -61,9 +59,7 @@ func keyRemoved(t *testing.T, f *fixture) {
 	if again := f.create(req); again.ID != w.ID || again.State != croft.Trashed {
 		t.Errorf("again: %+v, want %s in the trash", again, w.ID)
 	}
-	if got := f.names(); len(got) != 0 {
-		t.Errorf("workspaces %v", got)
-	}
+	f.wantNames()
 }
 
 // keyFailed: a creation that was taken back leaves its key free.

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 func laneScenarios() []scenario {
@@ -108,21 +107,24 @@ func laneRewritten(t *testing.T, f *fixture) {
 	}
 }
 
+// protectMain commits a configuration that protects main as a target.
+func (f *fixture) protectMain() {
+	f.t.Helper()
+	f.Write("croft.toml", "[merge]\nprotect = true\n")
+	f.Commit("protect")
+}
+
 // laneProtected: a target that asks for it is merged into only after a person has
 // accepted what others did.
 func laneProtected(t *testing.T, f *fixture) {
-	gittest.WriteFile(t, f.Dir+"/croft.toml", "[merge]\nprotect = true\n")
-	f.Git("add", "croft.toml")
-	f.Commit("protect")
+	f.protectMain()
 	f.landed("a")
 	tip := f.commitIn(f.Dir, "outside.txt", "x\n")
 	m := f.landed("b")
 	if m.Status != croft.MergePending || m.Reason != croft.TargetMoved || m.Hint != "croft queue accept main" || !strings.Contains(m.Details, tip[:7]) {
 		t.Fatalf("%+v", m)
 	}
-	if got := f.Git("rev-parse", "main"); got != tip {
-		t.Errorf("main was moved to %s", got)
-	}
+	f.wantAt("main", tip)
 	if l := f.lane(); !l.Protect || f.movedEvents() != 1 {
 		t.Errorf("%+v, %d events", l, f.movedEvents())
 	}
@@ -141,11 +143,8 @@ func laneProtected(t *testing.T, f *fixture) {
 // laneFirst: a protected target is known from the first time that a lane looks at
 // it, also if nothing lands then.
 func laneFirst(t *testing.T, f *fixture) {
-	gittest.WriteFile(t, f.Dir+"/croft.toml", "[merge]\nprotect = true\n")
-	f.Git("add", "croft.toml")
-	f.Commit("protect")
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "same.txt", "a\n")
+	f.protectMain()
+	f.createWith("a", "same.txt", "a\n")
 	f.commitIn(f.Dir, "same.txt", "main\n")
 	if m := f.merge(croft.MergeRequest{Workspace: "a"}); m.Status != croft.MergePending || m.Reason != croft.Conflict {
 		t.Fatalf("%+v", m)
@@ -154,9 +153,7 @@ func laneFirst(t *testing.T, f *fixture) {
 	if m := f.landed("b"); m.Status != croft.MergePending || m.Reason != croft.TargetMoved {
 		t.Errorf("what others put there was merged into: %+v", m)
 	}
-	if got := f.Git("rev-parse", "main"); got != tip {
-		t.Errorf("main was moved to %s", got)
-	}
+	f.wantAt("main", tip)
 }
 
 // laneGone: of a target that was moved back, and whose last commit was deleted,
@@ -180,9 +177,7 @@ func laneGone(t *testing.T, f *fixture) {
 
 // laneLoosened: who moves the target cannot take its protection away by that.
 func laneLoosened(t *testing.T, f *fixture) {
-	gittest.WriteFile(t, f.Dir+"/croft.toml", "[merge]\nprotect = true\n")
-	f.Git("add", "croft.toml")
-	f.Commit("protect")
+	f.protectMain()
 	f.landed("a")
 	f.commitIn(f.Dir, "croft.toml", "[merge]\nprotect = false\n")
 	if m := f.landed("b"); m.Status != croft.MergePending || m.Reason != croft.TargetMoved {

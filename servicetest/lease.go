@@ -1,13 +1,11 @@
 package servicetest
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 func lockScenarios() []scenario {
@@ -248,8 +246,7 @@ func leaseNotFound(t *testing.T, f *fixture) {
 // leaseRemoved: whoever holds a lease may remove the workspace; then the lease
 // is lost.
 func leaseRemoved(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	gittest.WriteFile(t, filepath.Join(w.Path, "STATE.json"), "{}")
+	w := f.createWith("a", "STATE.json", "{}")
 	l, err := f.Hold(t.Context(), w.ID)
 	must(t, err)
 	f.removed("a")

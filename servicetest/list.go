@@ -39,9 +39,7 @@ func listNone(t *testing.T, f *fixture) {
 	}
 	// The main checkout and other people's worktrees are none of Croft's.
 	f.Git("worktree", "add", "--quiet", filepath.Join(f.Dir, ".worktrees", "mine"))
-	if got := f.names(); len(got) != 0 {
-		t.Errorf("Workspaces = %v, want none", got)
-	}
+	f.wantNames()
 }
 
 func listOrder(t *testing.T, f *fixture) {
@@ -49,9 +47,7 @@ func listOrder(t *testing.T, f *fixture) {
 		f.create(croft.CreateRequest{Name: name})
 	}
 	f.createAll(croft.CreateRequest{Name: "z"}, croft.CreateRequest{Name: "y"})
-	if got := f.names(); !slices.Equal(got, []string{"c", "a", "b", "z", "y"}) {
-		t.Errorf("Workspaces = %v, want them in the order of their making", got)
-	}
+	f.wantNames("c", "a", "b", "z", "y")
 }
 
 func listFilter(t *testing.T, f *fixture) {
@@ -159,9 +155,7 @@ func listTrashed(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	f.removed("a")
-	if got := f.names(); len(got) != 0 {
-		t.Errorf("live workspaces %v", got)
-	}
+	f.wantNames()
 	list, err := f.Workspaces(t.Context(), croft.Filter{States: []croft.State{croft.Trashed}})
 	if err != nil || len(list) != 1 || list[0].ID != w.ID || list[0].Head != tip {
 		t.Errorf("trashed %+v, %v, want the head %s", list, err, tip)
@@ -232,8 +226,7 @@ func listGitUpkeep(t *testing.T, f *fixture) {
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	f.Git("worktree", "prune", "--expire=now")
 	f.Git("pack-refs", "--all", "--prune")
-	f.Git("reflog", "expire", "--expire=now", "--all")
-	f.Git("gc", "--quiet", "--prune=now")
+	f.collectGarbage()
 	if got := f.show("a"); got.State != croft.Ready || got.Head != tip || got.Branch != w.Branch {
 		t.Errorf("after git gc: %+v", got)
 	}

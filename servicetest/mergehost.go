@@ -34,8 +34,7 @@ func mergeHostDirty(t *testing.T, f *fixture) {
 // A merge that waits for the user's checkout is not forgotten over what happens
 // to the same work elsewhere, or to a part of it.
 func mergeHostDirtyMeanwhile(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "README.md", "theirs\n")
+	w := f.createWith("a", "README.md", "theirs\n")
 	write(t, w, "part.txt", "part\n")
 	f.Git("branch", "other")
 	f.Write("README.md", "mine\n")
@@ -82,18 +81,13 @@ func mergeHostDirtyNoMore(t *testing.T, f *fixture) {
 // What the user has staged, changed and left lying is as it was after a merge
 // that does not concern it.
 func mergeBesideUserWork(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "src/main.txt", "changed\n")
+	f.createWith("a", "src/main.txt", "changed\n")
 	f.Write("README.md", "staged\n")
 	f.Git("add", "README.md")
 	f.Write("README.md", "and changed\n")
 	f.Write("untracked.txt", "untracked\n")
 	before := f.Git("status", "--porcelain")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	if got := f.Git("status", "--porcelain"); got != before {
-		t.Errorf("status %q, before %q", got, before)
-	}
-	if got := f.Git("show", ":README.md"); got != "staged" {
-		t.Errorf("staged: %q", got)
-	}
+	f.wantStatus(f.Dir, before)
+	f.wantContent(":README.md", "staged")
 }

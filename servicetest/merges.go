@@ -49,6 +49,29 @@ func write(t *testing.T, w croft.Workspace, name, content string) {
 	gittest.WriteFile(t, filepath.Join(w.Path, filepath.FromSlash(name)), content)
 }
 
+// createWith makes a workspace that has one uncommitted file.
+func (f *fixture) createWith(workspace, file, content string) croft.Workspace {
+	f.t.Helper()
+	w := f.create(croft.CreateRequest{Name: workspace})
+	write(f.t, w, file, content)
+	return w
+}
+
+// conflictingMerge makes a workspace in which the agent's merge of main stopped at a
+// conflict in README.md.
+func (f *fixture) conflictingMerge() croft.Workspace {
+	f.t.Helper()
+	w := f.createWith("a", "README.md", "theirs\n")
+	f.GitIn(w.Path, "commit", "--quiet", "--all", "--message", "theirs")
+	f.Write("README.md", "ours\n")
+	f.Commit("ours")
+	f.seeMain(w.Path)
+	if _, err := f.TryGit(w.Path, "merge", "main"); err == nil {
+		f.t.Fatal("the merge was meant to conflict")
+	}
+	return w
+}
+
 // merge submits a workspace's work and waits for the end.
 func (f *fixture) merge(req croft.MergeRequest) croft.Merge {
 	f.t.Helper()
@@ -76,16 +99,8 @@ func (f *fixture) mustMerge(req croft.MergeRequest) croft.Merge {
 	return m
 }
 
-func (f *fixture) clean(where string) {
-	f.t.Helper()
-	if got := f.GitIn(where, "status", "--porcelain"); got != "" {
-		f.t.Errorf("status of %s: %s", where, got)
-	}
-}
-
 func mergeLands(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "new.txt", "new\n")
+	w := f.createWith("a", "new.txt", "new\n")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	if m.Commit != f.Git("rev-parse", "main") || f.Git("rev-parse", "main^2") != m.Head || m.Target != "main" || m.Kind != croft.KindMerge {
 		t.Errorf("%+v", m)
@@ -111,8 +126,7 @@ func mergeLands(t *testing.T, f *fixture) {
 func mergeOtherTarget(t *testing.T, f *fixture) {
 	f.Git("branch", "release")
 	before := f.Git("rev-parse", "main")
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "new.txt", "new\n")
+	w := f.createWith("a", "new.txt", "new\n")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a", Target: "release", After: croft.AfterKeep})
 	if f.Git("rev-parse", "release") != m.Commit || f.Git("rev-parse", "main") != before {
 		t.Errorf("%+v", m)
@@ -144,8 +158,7 @@ func mergeNothing(t *testing.T, f *fixture) {
 
 // A merge of work that the target has already ends well, and the workspace goes.
 func mergeNothingMore(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "work.txt", "work\n")
+	w := f.createWith("a", "work.txt", "work\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	if m.Message != "nothing to merge" || m.Kept != nil {
@@ -159,8 +172,7 @@ func mergeNothingMore(t *testing.T, f *fixture) {
 // What comes while a merge is checked is neither merged nor put away.
 func mergeLate(t *testing.T, f *fixture) {
 	for _, kind := range []string{"commit", "file", "detached"} {
-		w := f.create(croft.CreateRequest{Name: kind})
-		write(t, w, kind+".txt", "work\n")
+		w := f.createWith(kind, kind+".txt", "work\n")
 		m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: kind})
 		must(t, err)
 		write(t, w, "late.txt", kind+"\n")
@@ -222,9 +234,7 @@ func mergeConflict(t *testing.T, f *fixture) {
 		len(done.Conflicts[0].Hunks) != 1 || done.Conflicts[0].Hunks[0].Ours != "A\n" || done.Conflicts[0].Hunks[0].Theirs != "B\n" {
 		t.Errorf("conflicts %+v", done.Conflicts)
 	}
-	if f.Git("rev-parse", "main") != before {
-		t.Error("the target moved")
-	}
+	f.wantAt("main", before)
 	// The record of the workspace is all that was written.
 	var loose, now int
 	must(t, errOf(fmt.Sscan(objects, &loose)))
@@ -235,9 +245,7 @@ func mergeConflict(t *testing.T, f *fixture) {
 	if got, err := f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "b"}); err != nil || got.MergeStatus != croft.MergePending {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got := f.GitIn(b.Path, "status", "--porcelain"); got != "" {
-		t.Errorf("the workspace is not as it was: %s", got)
-	}
+	f.clean(b.Path)
 }
 
 func mergeResolve(t *testing.T, f *fixture) {
@@ -253,15 +261,12 @@ func mergeResolve(t *testing.T, f *fixture) {
 	write(t, b, "src/main.txt", "one\nA and B\nthree\n")
 	f.GitIn(b.Path, "add", "src/main.txt")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "b"})
-	if got := f.Git("show", m.Commit+":src/main.txt"); got != "one\nA and B\nthree" {
-		t.Errorf("landed %q", got)
-	}
+	f.wantContent(m.Commit+":src/main.txt", "one\nA and B\nthree")
 	f.Git("show", m.Commit+":late.txt")
 }
 
 func mergeInProgress(t *testing.T, f *fixture) {
-	a := f.create(croft.CreateRequest{Name: "a"})
-	write(t, a, "src/main.txt", "A\n")
+	a := f.createWith("a", "src/main.txt", "A\n")
 	f.GitIn(a.Path, "commit", "--quiet", "--all", "-m", "A")
 	f.Write("src/main.txt", "M\n")
 	f.Commit("main moves")
@@ -273,8 +278,7 @@ func mergeInProgress(t *testing.T, f *fixture) {
 }
 
 func mergeKey(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "new.txt", "new\n")
+	f.createWith("a", "new.txt", "new\n")
 	req := croft.MergeRequest{Key: "k1", Workspace: "a", After: croft.AfterKeep}
 	first := f.mustMerge(req)
 	again := f.mustMerge(req)
@@ -286,8 +290,7 @@ func mergeKey(t *testing.T, f *fixture) {
 }
 
 func mergeTwice(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "one.txt", "one\n")
+	w := f.createWith("a", "one.txt", "one\n")
 	first, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	must(t, err)
 	write(t, w, "two.txt", "two\n")
@@ -332,8 +335,7 @@ func mergeManyAtOnce(t *testing.T, f *fixture) {
 
 // Somebody else commits to the target between submitting and merging.
 func mergeOutsider(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "new.txt", "new\n")
+	f.createWith("a", "new.txt", "new\n")
 	m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	must(t, err)
 	f.Write("outside.txt", "outside\n")
@@ -342,14 +344,11 @@ func mergeOutsider(t *testing.T, f *fixture) {
 	if err != nil || done.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	if f.Git("rev-parse", "main^1") != outside {
-		t.Error("the outsider's commit is not below the merge")
-	}
+	f.wantAt("main^1", outside)
 }
 
 func mergeOccupied(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "new.txt", "new\n")
+	f.createWith("a", "new.txt", "new\n")
 	other := f.at(f.Dir)
 	must(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "mine"})))
 	m, err := other.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
@@ -364,8 +363,7 @@ func mergeOccupied(t *testing.T, f *fixture) {
 }
 
 func mergeEvents(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "new.txt", "new\n")
+	w := f.createWith("a", "new.txt", "new\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	f.wantMergeEvents("merge.queued merge.merged")
 	// One that failed, one that is not wanted, and one that is taken back.
@@ -413,8 +411,7 @@ func mergeUnknown(t *testing.T, f *fixture) {
 // What was merged is known without the database, and can be taken back.
 func mergeDatabaseLost(t *testing.T, f *fixture) {
 	for _, name := range []string{"a", "b"} {
-		w := f.create(croft.CreateRequest{Name: name})
-		write(t, w, name+".txt", name+"\n")
+		f.createWith(name, name+".txt", name+"\n")
 	}
 	a := f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
 	f.mustMerge(croft.MergeRequest{Workspace: "b"})

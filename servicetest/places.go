@@ -133,9 +133,7 @@ func placeOwnWorktree(t *testing.T, f *fixture) {
 		t.Errorf("repo %s, path %s", w.Repo, w.Path)
 	}
 	f.removed("a")
-	if got := f.GitIn(own, "status", "--porcelain"); got != "" {
-		t.Errorf("the user's own worktree is now %q", got)
-	}
+	f.clean(own)
 }
 
 func placeSeparateGitDir(t *testing.T, f *fixture) {
@@ -184,12 +182,8 @@ func placeExcluded(t *testing.T, f *fixture) {
 	must(t, os.WriteFile(exclude, []byte(own), 0o644))
 	f.create(croft.CreateRequest{Name: "a", Layout: "agents"})
 	f.create(croft.CreateRequest{Name: "b", Layout: "agents"})
-	if got := read(t, exclude); got != own+"\n/.worktrees/\n" {
-		t.Errorf("exclude file %q", got)
-	}
-	if got := f.Git("status", "--porcelain", "--untracked-files=all"); got != "" {
-		t.Errorf("nested workspaces show up in main: %s", got)
-	}
+	wantFile(t, exclude, own+"\n/.worktrees/\n")
+	f.clean(f.Dir)
 }
 
 func placeBaseIsMade(t *testing.T, f *fixture) {

@@ -67,9 +67,7 @@ func presentApply(t *testing.T, f *fixture) {
 	if got := f.Git("ls-files"); strings.Contains(got, "opus") || strings.Contains(got, "final") {
 		t.Errorf("in the project: %s", got)
 	}
-	if got := f.Git("status", "--porcelain"); got != "" {
-		t.Errorf("the project's checkout shows %q", got)
-	}
+	f.clean(f.Dir)
 }
 
 func presentHunks(t *testing.T, f *fixture) {
@@ -86,9 +84,7 @@ func presentHunks(t *testing.T, f *fixture) {
 		t.Fatalf("%+v", review.Files)
 	}
 	f.mustApply(croft.ApplyRequest{Review: review.ID, Hunks: map[string][]int{"long.txt": {2}}})
-	if got := read(t, filepath.Join(f.Dir, "long.txt")); got != strings.Replace(text, "19\n", "nineteen\n", 1) {
-		t.Errorf("applied %q", got)
-	}
+	wantFile(t, filepath.Join(f.Dir, "long.txt"), strings.Replace(text, "19\n", "nineteen\n", 1))
 }
 
 func presentTwice(t *testing.T, f *fixture) {

@@ -132,7 +132,7 @@ func radarHeldBack(t *testing.T, f *fixture) {
 			gittest.WriteFile(t, filepath.Join(w.Path, file), text)
 		}
 		f.GitIn(w.Path, "add", ".env", "keys")
-		gittest.WriteFile(t, filepath.Join(w.Path, "large"), strings.Repeat(name, 6<<20))
+		write(t, w, "large", strings.Repeat(name, 6<<20))
 		f.GitIn(w.Path, "init", "--quiet", "nested")
 		gittest.WriteFile(t, filepath.Join(w.Path, "nested", "file"), name)
 		f.GitIn(filepath.Join(w.Path, "nested"), "add", "file")

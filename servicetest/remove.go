@@ -76,20 +76,18 @@ func removeUnknown(t *testing.T, f *fixture) {
 
 func removeEach(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"}, croft.CreateRequest{Name: "c"})
-	gittest.WriteFile(t, filepath.Join(list[1].Path, "wip"), "x")
+	write(t, list[1], "wip", "x")
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"c", "x", "b", "a", "a"}})
 	if len(res.Removed) != 2 || len(res.Kept) != 1 || res.Kept[0].Name != "b" || !slices.Equal(res.Unknown, []string{"x"}) {
 		t.Errorf("Remove = %v", describe(res))
 	}
-	if got := f.names(); !slices.Equal(got, []string{"b"}) {
-		t.Errorf("left %v", got)
-	}
+	f.wantNames("b")
 }
 
 func removeDirty(t *testing.T, f *fixture) {
 	for name, change := range map[string]func(w croft.Workspace){
-		"modified":  func(w croft.Workspace) { gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "x") },
-		"untracked": func(w croft.Workspace) { gittest.WriteFile(t, filepath.Join(w.Path, "new.txt"), "x") },
+		"modified":  func(w croft.Workspace) { write(t, w, "README.md", "x") },
+		"untracked": func(w croft.Workspace) { write(t, w, "new.txt", "x") },
 		"deleted":   func(w croft.Workspace) { removeFile(t, filepath.Join(w.Path, "README.md")) },
 		"staged":    func(w croft.Workspace) { f.GitIn(w.Path, "rm", "--quiet", "--cached", "README.md") },
 	} {
@@ -103,8 +101,7 @@ func removeDirty(t *testing.T, f *fixture) {
 }
 
 func removeForced(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "precious")
+	w := f.createWith("a", "wip.txt", "precious")
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	if len(res.Removed) != 1 || exists(w.Path) {
 		t.Fatalf("Remove by force = %v", describe(res))
@@ -144,9 +141,7 @@ func removeKeepBranch(t *testing.T, f *fixture) {
 	if len(res.Removed) != 1 || res.Removed[0].Branch != "" {
 		t.Errorf("Remove = %+v", res)
 	}
-	if got := f.Git("rev-parse", w.Branch); got != tip {
-		t.Errorf("the branch is at %s, want %s", got, tip)
-	}
+	f.wantAt(w.Branch, tip)
 }
 
 func removeBranchGone(t *testing.T, f *fixture) {
@@ -177,11 +172,8 @@ func removeNotIntegrated(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	f.removed("a")
-	f.Git("reflog", "expire", "--expire=now", "--all")
-	f.Git("gc", "--quiet", "--prune=now")
-	if got := f.Git("cat-file", "-t", tip); got != "commit" {
-		t.Errorf("the commit is gone: %s", got)
-	}
+	f.collectGarbage()
+	f.wantCommit(tip)
 }
 
 // removeDetached: commits that no branch has are kept as well.
@@ -191,8 +183,7 @@ func removeDetached(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "checkout", "--quiet", "--detach", "main")
 	offBranch := f.commitIn(w.Path, "2.txt", "x\n")
 	f.removed("a")
-	f.Git("reflog", "expire", "--expire=now", "--all")
-	f.Git("gc", "--quiet", "--prune=now")
+	f.collectGarbage()
 	for _, oid := range []string{onBranch, offBranch} {
 		if got, err := f.TryGit(f.Dir, "cat-file", "-t", oid); err != nil || got != "commit" {
 			t.Errorf("commit %s is gone: %v", oid, err)
@@ -216,8 +207,7 @@ func removeGone(t *testing.T, f *fixture) {
 // removeStripped is a deviation: a directory that is no valid worktree any
 // more goes to the trash, and only because the record names it.
 func removeStripped(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "precious")
+	w := f.createWith("a", "wip.txt", "precious")
 	removeFile(t, filepath.Join(w.Path, ".git"))
 	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceBroken)
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
@@ -235,13 +225,11 @@ func removeReplaced(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	removeAll(t, w.Path)
 	f.Git("clone", "--quiet", f.Dir, w.Path)
-	gittest.WriteFile(t, filepath.Join(w.Path, "mine.txt"), "mine")
+	write(t, w, "mine.txt", "mine")
 	for _, mode := range []croft.RemoveMode{croft.RemoveSafe, croft.RemoveForce} {
 		f.kept(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: mode}, croft.WorkspaceBroken)
 	}
-	if read(t, filepath.Join(w.Path, "mine.txt")) != "mine" {
-		t.Error("the foreign repository was touched")
-	}
+	wantFile(t, filepath.Join(w.Path, "mine.txt"), "mine")
 }
 
 func removeLink(t *testing.T, f *fixture) {
@@ -272,9 +260,7 @@ func removeLinksInside(t *testing.T, f *fixture) {
 	}
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	must(t, errOf(f.at(f.Dir, "CROFT_TRASH_RETENTION=0s").GC(t.Context(), "")))
-	if read(t, filepath.Join(precious, "keep.txt")) != "keep" {
-		t.Error("a link was followed out of the workspace")
-	}
+	wantFile(t, filepath.Join(precious, "keep.txt"), "keep")
 }
 
 // removeTrash: what is in the trash is the directory as it was, and main does

@@ -83,9 +83,7 @@ func (f *fixture) stillIn(want ...string) {
 	if got := strings.Join(names, " "); got != strings.Join(want, " ") {
 		f.t.Errorf("still in conflict: %s, want %q", got, want)
 	}
-	if f.Git("rev-parse", "main") != before {
-		f.t.Error("main moved")
-	}
+	f.wantAt("main", before)
 }
 
 // A file of which the index has several sides is not resolved, whatever it holds.
@@ -100,9 +98,7 @@ func resolveUnmerged(t *testing.T, f *fixture) {
 	f.stillIn(conflictTheirs, conflictMine)
 	f.GitIn(w.Path, "rm", "--quiet", conflictTheirs, conflictMine)
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	if got := f.Git("show", m.Commit+":"+conflictWide); got != "both" {
-		t.Errorf("landed: %q", got)
-	}
+	f.wantContent(m.Commit+":"+conflictWide, "both")
 }
 
 // Files that are staged as the merge left them were not resolved.
@@ -164,8 +160,7 @@ func resolveOwnMarkers(t *testing.T, f *fixture) {
 	const doc = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> main\n"
 	f.Write("doc.md", doc)
 	f.Commit("a page about conflicts")
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "doc.md", doc+"here\n")
+	w := f.createWith("a", "doc.md", doc+"here\n")
 	f.Write("doc.md", doc+"there\n")
 	f.Commit("there")
 	if res, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"}); err != nil || len(res.Conflicts) != 1 {

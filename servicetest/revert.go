@@ -30,8 +30,7 @@ func landed(t *testing.T, f *fixture, names ...string) []croft.Merge {
 	t.Helper()
 	var merges []croft.Merge
 	for _, n := range names {
-		w := f.create(croft.CreateRequest{Name: n})
-		write(t, w, n+".txt", n+"\n")
+		f.createWith(n, n+".txt", n+"\n")
 		merges = append(merges, f.mustMerge(croft.MergeRequest{Workspace: n, After: croft.AfterKeep}))
 	}
 	return merges
@@ -109,8 +108,7 @@ func takeBack(t *testing.T, f *fixture, name string) {
 
 // Bringing the target in does not take the work back in the workspace as well.
 func revertAndResolve(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "a.txt", "a\n")
+	w := f.createWith("a", "a.txt", "a\n")
 	takeBack(t, f, "a")
 	landed(t, f, "b")
 	res, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"})
@@ -134,12 +132,10 @@ func revertAndResolve(t *testing.T, f *fixture) {
 
 // What others made of it since is in conflict with the work that comes back.
 func revertAndResolveConflict(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "src/main.txt", "one\nA\nthree\n")
+	w := f.createWith("a", "src/main.txt", "one\nA\nthree\n")
 	write(t, w, "a.txt", "a\n")
 	takeBack(t, f, "a")
-	b := f.create(croft.CreateRequest{Name: "b"})
-	write(t, b, "src/main.txt", "one\nB\nthree\n")
+	f.createWith("b", "src/main.txt", "one\nB\nthree\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "b"})
 	if m := f.merge(croft.MergeRequest{Workspace: "a"}); m.Reason != croft.Conflict {
 		t.Fatalf("%+v", m)
@@ -159,8 +155,7 @@ func revertAndResolveConflict(t *testing.T, f *fixture) {
 
 // A review shows what merging again would bring, also without new work.
 func revertAndReview(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "a.txt", "a\n")
+	w := f.createWith("a", "a.txt", "a\n")
 	takeBack(t, f, "a")
 	landed(t, f, "b")
 	shows := func(want ...string) {
@@ -183,11 +178,9 @@ func revertAndReview(t *testing.T, f *fixture) {
 }
 
 func revertConflict(t *testing.T, f *fixture) {
-	a := f.create(croft.CreateRequest{Name: "a"})
-	write(t, a, "src/main.txt", "A\n")
+	f.createWith("a", "src/main.txt", "A\n")
 	first := f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	b := f.create(croft.CreateRequest{Name: "b"})
-	write(t, b, "src/main.txt", "A\nB\n")
+	f.createWith("b", "src/main.txt", "A\nB\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "b"})
 	plan, err := f.PlanRevert(t.Context(), croft.RevertRequest{Ref: "a"})
 	if err != nil || len(plan.Conflicts) != 1 || plan.Conflicts[0].Path != "src/main.txt" {
@@ -215,8 +208,7 @@ func revertTwice(t *testing.T, f *fixture) {
 }
 
 func undoMerge(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "a.txt", "a\n")
+	w := f.createWith("a", "a.txt", "a\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	f.last("merge", "done")
 	op := f.undo(croft.UndoRequest{})

@@ -136,14 +136,11 @@ func diffSinceTheMergeBase(t *testing.T, f *fixture) {
 }
 
 func reviewFrozen(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "src/main.txt", "one\ntwo\nthree\nfour\n")
+	w := f.createWith("a", "src/main.txt", "one\ntwo\nthree\nfour\n")
 	write(t, w, "new.txt", "new\n")
 	status := f.GitIn(w.Path, "status", "--porcelain")
 	r := f.review("a")
-	if got := f.GitIn(w.Path, "status", "--porcelain"); got != status {
-		t.Errorf("the workspace was disturbed: %s", got)
-	}
+	f.wantStatus(w.Path, status)
 	if r.ID == "" || r.CreatedAt.IsZero() || r.Base != f.Git("rev-parse", "main") || r.TargetCommit != r.Base || r.Workspace != "a" || r.WorkspaceID != w.ID {
 		t.Errorf("%+v", r)
 	}
@@ -175,8 +172,7 @@ func applyParts(t *testing.T, f *fixture) {
 	f.Write("other.txt", "other\n")
 	f.Write("was.txt", numbered(10, nil))
 	f.Commit("more")
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "long.txt", numbered(40, map[int]string{2: "two\n", 20: "", 39: "39\nand a half\n"}))
+	w := f.createWith("a", "long.txt", numbered(40, map[int]string{2: "two\n", 20: "", 39: "39\nand a half\n"}))
 	write(t, w, "other.txt", "changed\n")
 	write(t, w, "left.txt", "left\n")
 	f.GitIn(w.Path, "mv", "was.txt", "is.txt")
@@ -222,8 +218,7 @@ func applyEveryKind(t *testing.T, f *fixture) {
 	f.Write("becomes", "a file\n")
 	f.Write("latin.txt", "caf\xe9\n")
 	base := f.Commit("kinds")
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "crlf.txt", strings.ReplaceAll(numbered(30, map[int]string{1: "erste\n", 30: "letzte\n"}), "\n", "\r\n"))
+	w := f.createWith("a", "crlf.txt", strings.ReplaceAll(numbered(30, map[int]string{1: "erste\n", 30: "letzte\n"}), "\n", "\r\n"))
 	write(t, w, "cut.txt", numbered(30, map[int]string{3: "three\n"})+"no newline\nany more")
 	write(t, w, "bin", "a\x00c")
 	write(t, w, "empty", "")
@@ -254,9 +249,7 @@ func applyEveryKind(t *testing.T, f *fixture) {
 	}
 	// A part of the lines, by bytes.
 	m := f.mustApply(croft.ApplyRequest{Review: r.ID, Hunks: map[string][]int{"cut.txt": {2}, "crlf.txt": {1}}})
-	if got := f.Git("show", m.Commit+":cut.txt"); got != numbered(30, nil)+"no newline\nany more" {
-		t.Errorf("cut.txt is %q", got)
-	}
+	f.wantContent(m.Commit+":cut.txt", numbered(30, nil)+"no newline\nany more")
 	if got := f.Git("show", m.Commit+":crlf.txt") + "\n"; got != strings.ReplaceAll(numbered(30, map[int]string{1: "erste\n"}), "\n", "\r\n") {
 		t.Errorf("crlf.txt is %q", got)
 	}
@@ -276,8 +269,7 @@ func applyEveryKind(t *testing.T, f *fixture) {
 }
 
 func applyBaseMoved(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "README.md", "# app\n\nmore\n")
+	w := f.createWith("a", "README.md", "# app\n\nmore\n")
 	write(t, w, "new.txt", "new\n")
 	r := f.review("a")
 	f.Write("README.md", "# App\n")
@@ -286,9 +278,7 @@ func applyBaseMoved(t *testing.T, f *fixture) {
 	if m.Status != croft.MergePending || m.Reason != croft.BaseMoved || m.Details != "README.md" || m.Hint != "croft review a" || m.Message == "" {
 		t.Errorf("%+v", m)
 	}
-	if f.Git("rev-parse", "main") != tip {
-		t.Error("the target moved")
-	}
+	f.wantAt("main", tip)
 	if got := f.show("a"); got.MergeStatus != "" {
 		t.Errorf("the workspace is %q", got.MergeStatus)
 	}
@@ -301,8 +291,7 @@ func applyBaseMoved(t *testing.T, f *fixture) {
 // A directory where the chosen file would be is a change of it too; files
 // beside it are not.
 func applyOthersMoved(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "x", "a file\n")
+	w := f.createWith("a", "x", "a file\n")
 	write(t, w, "dir/y", "below\n")
 	r := f.review("a")
 	f.Write("x/inside", "now a directory\n")
@@ -340,15 +329,12 @@ func applyConflict(t *testing.T, f *fixture) {
 	if m.Status != croft.MergePending || m.Reason != croft.Conflict || len(m.Conflicts) != 1 || m.Conflicts[0].Path != "src/main.txt" || m.Conflicts[0].Against != "a" {
 		t.Errorf("%+v", m)
 	}
-	if f.Git("rev-parse", "main") != before {
-		t.Error("the target moved")
-	}
+	f.wantAt("main", before)
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"new.txt"}})
 }
 
 func applyRefuses(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "new.txt", "new\n")
+	f.createWith("a", "new.txt", "new\n")
 	r := f.review("a")
 	before := f.Git("for-each-ref")
 	for _, req := range []croft.ApplyRequest{
@@ -369,8 +355,7 @@ func applyRefuses(t *testing.T, f *fixture) {
 }
 
 func applyKey(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "new.txt", "new\n")
+	f.createWith("a", "new.txt", "new\n")
 	r := f.review("a")
 	req := croft.ApplyRequest{Key: "k", Review: r.ID, Paths: []string{"new.txt"}}
 	first, again := f.mustApply(req), f.mustApply(req)
@@ -382,8 +367,7 @@ func applyKey(t *testing.T, f *fixture) {
 }
 
 func applyUndo(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "one.txt", "one\n")
+	w := f.createWith("a", "one.txt", "one\n")
 	write(t, w, "two.txt", "two\n")
 	before := f.Git("rev-parse", "main^{tree}")
 	r := f.review("a")
@@ -407,8 +391,7 @@ func applyUndo(t *testing.T, f *fixture) {
 }
 
 func applyLostDatabase(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "new.txt", "new\n")
+	f.createWith("a", "new.txt", "new\n")
 	r := f.review("a")
 	must(t, os.RemoveAll(filepath.Join(f.Home, "state")))
 	svc := f.at(f.Dir)
@@ -420,15 +403,12 @@ func applyLostDatabase(t *testing.T, f *fixture) {
 }
 
 func mergeAfterApply(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "one.txt", "one\n")
+	w := f.createWith("a", "one.txt", "one\n")
 	write(t, w, "two.txt", "two\n")
 	r := f.review("a")
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"one.txt"}})
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	if got := f.Git("ls-tree", "-r", "--name-only", m.Commit); got != "README.md\none.txt\nsrc/main.txt\ntwo.txt" {
-		t.Errorf("landed: %s", got)
-	}
+	f.wantTree(m.Commit, "README.md\none.txt\nsrc/main.txt\ntwo.txt")
 	// The target got just what was chosen: that is no other base.
 	empty := f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"."}})
 	if empty.Commit != "" || f.Git("rev-parse", "main") != m.Commit {
@@ -439,8 +419,7 @@ func mergeAfterApply(t *testing.T, f *fixture) {
 // A part that was applied in between does not hide that the work was merged and
 // taken back.
 func mergeAgainAfterApply(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "one.txt", "one\n")
+	w := f.createWith("a", "one.txt", "one\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
 	if m, err := f.Revert(t.Context(), croft.RevertRequest{Ref: "a"}); err != nil || m.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", m, err)
@@ -450,9 +429,7 @@ func mergeAgainAfterApply(t *testing.T, f *fixture) {
 	r := f.review("a")
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"two.txt"}})
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
-	if got := f.Git("ls-tree", "-r", "--name-only", "main"); got != "README.md\none.txt\nsrc/main.txt\nthree.txt\ntwo.txt" {
-		t.Errorf("landed: %s", got)
-	}
+	f.wantTree("main", "README.md\none.txt\nsrc/main.txt\nthree.txt\ntwo.txt")
 }
 
 // While the target is being brought in, its commits are no part of the work.

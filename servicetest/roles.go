@@ -41,9 +41,7 @@ func staffed(f *fixture) croft.CreateRequest {
 // wantClean fails unless git and the Service see no change in a workspace.
 func wantClean(t *testing.T, f *fixture, w croft.Workspace) {
 	t.Helper()
-	if got := f.GitIn(w.Path, "status", "--porcelain", "--untracked-files=all"); got != "" {
-		t.Errorf("git shows the role file as a change: %q", got)
-	}
+	f.clean(w.Path)
 	if st := f.status(w.ID); st.Dirty() {
 		t.Errorf("the role file counts as work: %+v", st)
 	}
@@ -76,13 +74,9 @@ func roleTracked(t *testing.T, f *fixture) {
 	f.Write("CLAUDE.md", "the project's own\n")
 	req := staffed(f)
 	w := f.create(req)
-	if got := read(t, filepath.Join(w.Path, "CLAUDE.md")); got != "You are the worker.\n" {
-		t.Errorf("CLAUDE.md = %q", got)
-	}
+	wantFile(t, filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
 	wantClean(t, f, w)
-	if got := read(t, filepath.Join(f.Dir, "CLAUDE.md")); got != "the project's own\n" {
-		t.Errorf("main's CLAUDE.md = %q", got)
-	}
+	wantFile(t, filepath.Join(f.Dir, "CLAUDE.md"), "the project's own\n")
 	if other := f.create(croft.CreateRequest{Name: "b"}); read(t, filepath.Join(other.Path, "CLAUDE.md")) != "the project's own\n" {
 		t.Error("a workspace without a role has a role's file")
 	}
@@ -95,23 +89,17 @@ func roleTrackedLink(t *testing.T, f *fixture) {
 		t.Skip("needs symbolic links")
 	}
 	w := f.create(staffed(f))
-	if got := read(t, filepath.Join(w.Path, "CLAUDE.md")); got != "You are the worker.\n" {
-		t.Errorf("CLAUDE.md = %q", got)
-	}
+	wantFile(t, filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
 	if info, err := os.Lstat(filepath.Join(w.Path, "CLAUDE.md")); err != nil || !info.Mode().IsRegular() {
 		t.Errorf("CLAUDE.md is %v, %v, want a file in the link's place", info, err)
 	}
-	if got := read(t, filepath.Join(w.Path, "AGENTS.md")); got != "for all agents\n" {
-		t.Errorf("the link was followed: AGENTS.md = %q", got)
-	}
+	wantFile(t, filepath.Join(w.Path, "AGENTS.md"), "for all agents\n")
 	wantClean(t, f, w)
 }
 
 func roleUntracked(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
-	if got := read(t, filepath.Join(w.Path, "CLAUDE.md")); got != "You are the worker.\n" {
-		t.Errorf("CLAUDE.md = %q", got)
-	}
+	wantFile(t, filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
 	wantClean(t, f, w)
 	f.removed("a") // and it does not stand in the way
 }
@@ -120,15 +108,11 @@ func roleUntracked(t *testing.T, f *fixture) {
 func roleMainShows(t *testing.T, f *fixture) {
 	f.create(staffed(f))
 	f.Write("CLAUDE.md", "mine, not committed yet\n")
-	if got := f.Git("status", "--porcelain"); got != "?? CLAUDE.md" {
-		t.Errorf("main's status = %q, want the user's own CLAUDE.md", got)
-	}
+	f.wantStatus(f.Dir, "?? CLAUDE.md")
 	own := filepath.Join(filepath.Dir(f.Dir), "own")
 	f.Git("worktree", "add", "--quiet", own)
 	gittest.WriteFile(t, filepath.Join(own, "CLAUDE.md"), "mine too\n")
-	if got := f.GitIn(own, "status", "--porcelain"); got != "?? CLAUDE.md" {
-		t.Errorf("the user's own worktree shows %q", got)
-	}
+	f.wantStatus(own, "?? CLAUDE.md")
 	if got := read(t, filepath.Join(f.Dir, ".git", "info", "exclude")); strings.Contains(got, "CLAUDE") {
 		t.Errorf("the shared exclude file: %q", got)
 	}
@@ -137,7 +121,7 @@ func roleMainShows(t *testing.T, f *fixture) {
 func roleUserIgnore(t *testing.T, f *fixture) {
 	gittest.WriteFile(t, filepath.Join(f.Home, ".config", "git", "ignore"), "*.swp\n")
 	w := f.create(staffed(f))
-	gittest.WriteFile(t, filepath.Join(w.Path, "x.swp"), "editor")
+	write(t, w, "x.swp", "editor")
 	wantClean(t, f, w)
 }
 
@@ -160,7 +144,7 @@ func roleNeverCommitted(t *testing.T, f *fixture) {
 	f.Write("roles/worker/AGENTS.md", "agents\n")
 	w := f.create(staffed(f))
 	f.commitIn(w.Path, "work.txt", "work\n") // adds everything
-	gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "more\n")
+	write(t, w, "work.txt", "more\n")
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "--message", "more")
 	if got := f.GitIn(w.Path, "diff", "--name-only", "main", "HEAD"); got != "work.txt" {
 		t.Errorf("the agent's commits hold %q, want work.txt alone", got)
@@ -176,9 +160,7 @@ func roleAgain(t *testing.T, f *fixture) {
 		if err != nil || r.Name != "worker" {
 			t.Fatalf("CopyRole = %+v, %v", r, err)
 		}
-		if got := read(t, filepath.Join(w.Path, "CLAUDE.md")); got != "second edition\n" {
-			t.Errorf("CLAUDE.md = %q", got)
-		}
+		wantFile(t, filepath.Join(w.Path, "CLAUDE.md"), "second edition\n")
 		wantClean(t, f, w)
 	}
 }
@@ -222,9 +204,7 @@ func roleEdited(t *testing.T, f *fixture) {
 	if e := wantCode(t, errOf(f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"})), croft.WorkspaceDirty); e.Hint == "" || e.Workspace != "a" {
 		t.Errorf("error %+v", e)
 	}
-	if got := read(t, file); got != "what I learned\n" {
-		t.Errorf("CLAUDE.md = %q", got)
-	}
+	wantFile(t, file, "what I learned\n")
 	removeAll(t, file)
 	if _, err := f.CopyRole(t.Context(), croft.RoleRequest{Workspace: "a"}); err != nil || read(t, file) != "second edition\n" {
 		t.Errorf("once it was moved away: %v", err)

@@ -29,18 +29,14 @@ func roundIsolated(t *testing.T, f *fixture) {
 		t.Fatalf("%+v: %v", w, err)
 	}
 	write(t, w, ".croft_scratch/notes", "notes\n")
-	if got := f.GitIn(w.Path, "status", "--porcelain"); got != "" {
-		t.Errorf("git shows %q", got)
-	}
+	f.clean(w.Path)
 	f.commitIn(w.Path, "mine.txt", "mine\n")
 	write(t, w, "more.txt", "more\n")
 	f.endRound(r)
 	if got := f.Git("diff", "--name-only", "main", w.Branch); got != "mine.txt\nmore.txt" {
 		t.Errorf("on the branch: %q", got)
 	}
-	if read(t, archived(w.Env["CROFT_HOME"], w, "notes")) != "notes\n" {
-		t.Error("the scratch was not archived")
-	}
+	wantFile(t, archived(w.Env["CROFT_HOME"], w, "notes"), "notes\n")
 	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "opus", Mode: croft.ModeIsolated})
 	review := f.review(fin.Name)
 	f.mustApply(croft.ApplyRequest{Review: review.ID, Paths: []string{"more.txt"}})
@@ -165,9 +161,7 @@ func roundPlainLegacy(t *testing.T, f *fixture) {
 	_, err = svc.EndRound(t.Context(), r.ID)
 	must(t, err)
 	must(t, svc.EndSession(t.Context(), ses.ID))
-	if read(t, filepath.Join(dir, "text.md")) != "text\n" {
-		t.Error("the project was touched")
-	}
+	wantFile(t, filepath.Join(dir, "text.md"), "text\n")
 }
 
 // The user goes on in the original meanwhile.
@@ -179,7 +173,5 @@ func roundPlainChanged(t *testing.T, f *fixture) {
 	if err != nil || m.Status == croft.MergeMerged || !strings.Contains(m.Details, "text.md") {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if read(t, filepath.Join(dir, "text.md")) != "the user's\n" {
-		t.Error("the user's change is gone")
-	}
+	wantFile(t, filepath.Join(dir, "text.md"), "the user's\n")
 }

@@ -22,9 +22,7 @@ func roundCarry(t *testing.T, f *fixture) {
 	if got := f.status(opus.ID); got.Dirty() {
 		t.Errorf("%+v", got)
 	}
-	if got := f.Git("status", "--porcelain"); got != status {
-		t.Errorf("the project's checkout shows\n%s\nit was\n%s", got, status)
-	}
+	f.wantStatus(f.Dir, status)
 	write(t, opus, "opus.txt", "opus\n")
 	f.endRound(r)
 	fin, err := f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"})
@@ -34,9 +32,7 @@ func roundCarry(t *testing.T, f *fixture) {
 		t.Errorf("what the user had not committed is not the agent's work: %+v", review.Files)
 	}
 	f.mustApply(croft.ApplyRequest{Review: review.ID, Paths: []string{"."}})
-	if got := f.Git("status", "--porcelain"); got != status {
-		t.Errorf("after applying the project's checkout shows\n%s\nit was\n%s", got, status)
-	}
+	f.wantStatus(f.Dir, status)
 	if got := f.Git("show", "--name-only", "--format=", "-m", "--first-parent", "main"); got != "opus.txt" {
 		t.Errorf("applied %q", got)
 	}
@@ -52,9 +48,7 @@ func roundHome(t *testing.T, f *fixture) {
 	}
 	write(t, opus, ".massgen_scratch/notes.md", "notes\n")
 	f.endRound(r)
-	if got := read(t, filepath.Join(home, ".scratch_archive", opus.Label, "notes.md")); got != "notes\n" {
-		t.Errorf("archived %q", got)
-	}
+	wantFile(t, filepath.Join(home, ".scratch_archive", opus.Label, "notes.md"), "notes\n")
 	f.endSession(ses)
 	if !exists(filepath.Join(home, ".scratch_archive")) {
 		t.Error("the caller's directory was removed")
@@ -81,9 +75,7 @@ func roundNoContext(t *testing.T, f *fixture) {
 		t.Errorf("on the branch: %q", got)
 	}
 	b := seatOf(t, *r, "b")
-	if got := read(t, filepath.Join(b.Env["CROFT_HOME"], ".scratch_archive", a.Label, "notes")); got != "notes\n" {
-		t.Errorf("archive: %q", got)
-	}
+	wantFile(t, filepath.Join(b.Env["CROFT_HOME"], ".scratch_archive", a.Label, "notes"), "notes\n")
 	must(t, nowhere.EndSession(t.Context(), ses.ID))
 	if got := f.GitIn(ses.Repo, "branch", "--format=%(refname:short)"); got != "main" {
 		t.Errorf("branches %q", got)
@@ -102,9 +94,7 @@ func roundNoTarget(t *testing.T, f *fixture) {
 	if m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: w.Name}); err == nil {
 		t.Errorf("an attempt was merged: %+v", m)
 	}
-	if got := f.Git("rev-parse", "main"); got != before {
-		t.Error("main moved")
-	}
+	f.wantAt("main", before)
 }
 
 // another makes a second repository beside the fixture's, of any name.
@@ -170,9 +160,7 @@ func roundAllOrNone(t *testing.T, f *fixture) {
 		Session: ses.ID, Agents: []string{"opus", "codex"}, Repos: []string{f.Dir, lib.Dir}, Branches: map[string]string{"codex": "taken"},
 	})
 	wantCode(t, err, croft.BranchExists)
-	if got := f.names(); len(got) != 0 {
-		t.Errorf("left: %v", got)
-	}
+	f.wantNames()
 	if got := f.branches(); len(got) != 0 {
 		t.Errorf("branches left: %v", got)
 	}

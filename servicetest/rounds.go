@@ -120,9 +120,7 @@ func roundLifecycle(t *testing.T, f *fixture) {
 	if done.State != croft.RoundEnded || exists(opus.Path) {
 		t.Errorf("round %s, checkout there: %v", done.State, exists(opus.Path))
 	}
-	if got := f.Git("show", opus.Branch+":opus.txt"); got != "by opus" {
-		t.Errorf("on the branch: %q", got)
-	}
+	f.wantContent(opus.Branch+":opus.txt", "by opus")
 	if w := seatOf(t, done, "opus"); w.State != croft.Trashed || w.Head != f.Git("rev-parse", opus.Branch) {
 		t.Errorf("%+v", w)
 	}
@@ -135,14 +133,10 @@ func roundLifecycle(t *testing.T, f *fixture) {
 	if got := f.branches(); len(got) != 0 {
 		t.Errorf("branches left: %v", got)
 	}
-	if got := f.names(); len(got) != 0 {
-		t.Errorf("workspaces left: %v", got)
-	}
+	f.wantNames()
 	// The work of both rounds can be had back.
 	must(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(opus.ID)})))
-	if got := f.Git("show", opus.Branch+":opus.txt"); got != "by opus" {
-		t.Errorf("restored branch: %q", got)
-	}
+	f.wantContent(opus.Branch+":opus.txt", "by opus")
 }
 
 func roundBranchNames(t *testing.T, f *fixture) {
@@ -210,9 +204,7 @@ func roundRetainOne(t *testing.T, f *fixture) {
 		t.Errorf("each agent has one branch: %s", diff)
 	}
 	f.Git("gc", "--quiet", "--prune=now")
-	if got := f.Git("cat-file", "-t", tip); got != "commit" {
-		t.Errorf("the work of the branch that went: %q", got)
-	}
+	f.wantCommit(tip)
 }
 
 func roundRetainAll(t *testing.T, f *fixture) {
@@ -272,9 +264,7 @@ func roundClean(t *testing.T, f *fixture) {
 	opus := seatOf(t, r, "opus")
 	mine := f.commitIn(opus.Path, "mine.txt", "mine\n")
 	f.endRound(r)
-	if got := f.Git("rev-parse", opus.Branch); got != mine {
-		t.Errorf("the branch is at %s, the agent's commit was %s", got, mine)
-	}
+	f.wantAt(opus.Branch, mine)
 	if got := f.Git("rev-parse", seatOf(t, r, "codex").Branch); got != f.Git("rev-parse", "main") {
 		t.Errorf("a commit of nothing: %s", got)
 	}

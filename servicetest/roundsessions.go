@@ -67,9 +67,7 @@ func roundOneFailure(t *testing.T, f *fixture) {
 	if !exists(opus.Path) || exists(codex.Path) {
 		t.Errorf("opus there: %v, codex there: %v", exists(opus.Path), exists(codex.Path))
 	}
-	if got := f.Git("show", codex.Branch+":codex.txt"); got != "codex" {
-		t.Errorf("codex: %q", got)
-	}
+	f.wantContent(codex.Branch+":codex.txt", "codex")
 	f.GitIn(opus.Path, "rebase", "--abort")
 	if again := f.endRound(r); again.State != croft.RoundEnded || exists(opus.Path) {
 		t.Errorf("%+v", again)
@@ -156,9 +154,7 @@ func roundErrors(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.StartSession(t.Context(), croft.SessionRequest{Retention: "none"})), croft.InvalidRequest)
 	wantCode(t, errOf(f.StartSession(t.Context(), croft.SessionRequest{Layout: "swarm"})), croft.InvalidRequest)
 	wantCode(t, errOf(f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "nobody"})), croft.WorktreeNotFound)
-	if got := f.names(); len(got) != 0 {
-		t.Errorf("left: %v", got)
-	}
+	f.wantNames()
 }
 
 func roundLegacy(t *testing.T, f *fixture) {
@@ -171,7 +167,5 @@ func roundLegacy(t *testing.T, f *fixture) {
 	f.Write("direct.txt", "direct\n")
 	f.endRound(r)
 	f.endSession(ses)
-	if read(t, filepath.Join(f.Dir, "direct.txt")) != "direct\n" {
-		t.Error("the project was touched")
-	}
+	wantFile(t, filepath.Join(f.Dir, "direct.txt"), "direct\n")
 }

@@ -34,9 +34,7 @@ func scratchMade(t *testing.T, f *fixture) {
 			t.Errorf("scratch %q", w.Scratch)
 		}
 		write(t, w, dir+"/notes.md", "notes\n")
-		if got := f.GitIn(w.Path, "status", "--porcelain", "--untracked-files=all"); got != "" {
-			t.Errorf("git shows %q", got)
-		}
+		f.clean(w.Path)
 		if got := read(t, filepath.Join(f.Dir, ".git", "info", "exclude")); !strings.Contains(got, "/"+dir+"/\n") {
 			t.Errorf("the common exclude file says %q", got)
 		}
@@ -130,9 +128,7 @@ func scratchShared(t *testing.T, f *fixture) {
 	}
 	// Whoever joins later finds them too.
 	late := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"late"}}).Workspaces[0]
-	if got := read(t, archived(late.Env["CROFT_HOME"], r.Workspaces[0], "who")); got != r.Workspaces[0].Agent+"\n" {
-		t.Errorf("late finds %q", got)
-	}
+	wantFile(t, archived(late.Env["CROFT_HOME"], r.Workspaces[0], "who"), r.Workspaces[0].Agent+"\n")
 }
 
 func scratchEarlier(t *testing.T, f *fixture) {

@@ -228,6 +228,13 @@ func (f *fixture) commitIn(dir, file, content string) string {
 	return f.GitIn(dir, "rev-parse", "HEAD")
 }
 
+// collectGarbage has git delete every object that no ref keeps.
+func (f *fixture) collectGarbage() {
+	f.t.Helper()
+	f.Git("reflog", "expire", "--expire=now", "--all")
+	f.Git("gc", "--quiet", "--prune=now")
+}
+
 // trace is everything that a repository and its surroundings hold beside the
 // objects: what must be the same before a failed act and after it.
 type trace struct {
@@ -315,6 +322,68 @@ func checkError(t *testing.T, e *croft.Error) {
 		t.Errorf("%s: message %q is not one line", e.Code, e.Message)
 	case strings.HasSuffix(e.Message, "."):
 		t.Errorf("%s: message %q ends with a period", e.Code, e.Message)
+	}
+}
+
+// wantNames fails the test unless these are the live workspaces, in this order.
+func (f *fixture) wantNames(want ...string) {
+	f.t.Helper()
+	if got := f.names(); !slices.Equal(got, want) {
+		f.t.Errorf("workspaces %q, want %q", got, want)
+	}
+}
+
+// wantAt fails the test unless a revision is this commit.
+func (f *fixture) wantAt(rev, commit string) {
+	f.t.Helper()
+	if got := f.Git("rev-parse", rev); got != commit {
+		f.t.Errorf("%s is at %s, want %s", rev, got, commit)
+	}
+}
+
+// wantCommit fails the test unless the repository still has a commit.
+func (f *fixture) wantCommit(commit string) {
+	f.t.Helper()
+	if got := f.Git("cat-file", "-t", commit); got != "commit" {
+		f.t.Errorf("%s is %q, want a commit", commit, got)
+	}
+}
+
+// wantContent fails the test unless a file, as "revision:path", has this content.
+func (f *fixture) wantContent(file, want string) {
+	f.t.Helper()
+	if got := f.Git("show", file); got != want {
+		f.t.Errorf("%s is %q, want %q", file, got, want)
+	}
+}
+
+// wantTree fails the test unless a revision has these files, a line each.
+func (f *fixture) wantTree(rev, want string) {
+	f.t.Helper()
+	if got := f.Git("ls-tree", "-r", "--name-only", rev); got != want {
+		f.t.Errorf("%s has the files\n%s\nwant\n%s", rev, got, want)
+	}
+}
+
+// wantStatus fails the test unless git status prints this in a checkout.
+func (f *fixture) wantStatus(dir, want string) {
+	f.t.Helper()
+	if got := f.GitIn(dir, "status", "--porcelain"); got != want {
+		f.t.Errorf("status of %s: %q, want %q", dir, got, want)
+	}
+}
+
+// clean fails the test unless git finds nothing changed and nothing new in a checkout.
+func (f *fixture) clean(dir string) {
+	f.t.Helper()
+	f.wantStatus(dir, "")
+}
+
+// wantFile fails the test unless a file on disk has this content.
+func wantFile(t *testing.T, path, want string) {
+	t.Helper()
+	if got := read(t, path); got != want {
+		t.Errorf("%s is %q, want %q", path, got, want)
 	}
 }
 

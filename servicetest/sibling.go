@@ -4,7 +4,6 @@ import (
 	"errors"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -74,9 +73,7 @@ func siblingUnique(t *testing.T, f *fixture) {
 
 func siblingList(t *testing.T, f *fixture) {
 	f.createAll(sibling("agent-1"), sibling("agent-2"))
-	if got := f.names(); !slices.Equal(got, []string{"agent-1", "agent-2"}) {
-		t.Errorf("list %v", got)
-	}
+	f.wantNames("agent-1", "agent-2")
 	for want := 2; want >= 0; want-- {
 		if n, err := f.CountActive(t.Context(), ""); err != nil || n != want {
 			t.Errorf("CountActive = %d, %v, want %d", n, err, want)
@@ -101,9 +98,7 @@ func siblingCollision(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "one", Branch: "topic", Layout: "sibling"})
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "two", Branch: "topic", Layout: "sibling"})), croft.BranchInUse)
 	wantCode(t, errOf(f.Create(t.Context(), sibling("topic"))), croft.BranchExists)
-	if got := f.names(); !slices.Equal(got, []string{"one"}) {
-		t.Errorf("workspaces %v", got)
-	}
+	f.wantNames("one")
 }
 
 func siblingCollisionRace(t *testing.T, f *fixture) {
@@ -170,7 +165,7 @@ func siblingState(t *testing.T, f *fixture) {
 			f.Commit("ignore")
 		}
 		w := f.create(sibling("agent-1"))
-		gittest.WriteFile(t, filepath.Join(w.Path, "STATE.json"), `{"step":3}`)
+		write(t, w, "STATE.json", `{"step":3}`)
 		if st := f.status(w.ID); st.Dirty() {
 			t.Errorf("ignored %v: STATE.json counts as work: %+v", ignored, st)
 		}
@@ -192,9 +187,7 @@ func siblingState(t *testing.T, f *fixture) {
 	if got := f.GitIn(w.Path, "diff", "--cached", "--name-only"); got != "work.txt" {
 		t.Errorf("git add --all staged %q", got)
 	}
-	if got := f.Git("status", "--porcelain"); got != "?? STATE.json" {
-		t.Errorf("git status in the project: %q", got)
-	}
+	f.wantStatus(f.Dir, "?? STATE.json")
 	// One of that name further down is a file like any other.
 	w = f.create(sibling("agent-2"))
 	gittest.WriteFile(t, filepath.Join(w.Path, "src", "STATE.json"), "{}")
@@ -207,7 +200,7 @@ func siblingState(t *testing.T, f *fixture) {
 func siblingStateIgnored(t *testing.T, f *fixture) {
 	gittest.WriteFile(t, filepath.Join(f.Dir, "STATE.json"), `{"workers":99,"worktrees":["x"]}`)
 	w := f.create(sibling("agent-1"))
-	gittest.WriteFile(t, filepath.Join(w.Path, "STATE.json"), `{"id":"other","branch":"other","state":"removed"}`)
+	write(t, w, "STATE.json", `{"id":"other","branch":"other","state":"removed"}`)
 	if got := f.show("agent-1"); got.ID != w.ID || got.Branch != w.Branch || got.State != croft.Ready {
 		t.Errorf("workspace %+v", got)
 	}
@@ -232,8 +225,8 @@ func siblingResume(t *testing.T, f *fixture) {
 	req := sibling("agent-1")
 	req.Key = "director/agent-1"
 	w := f.create(req)
-	gittest.WriteFile(t, filepath.Join(w.Path, "STATE.json"), `{"step":3}`)
-	gittest.WriteFile(t, filepath.Join(w.Path, "half.txt"), "half")
+	write(t, w, "STATE.json", `{"step":3}`)
+	write(t, w, "half.txt", "half")
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
 	must(t, f.Close())
 	again, err := f.at(f.Dir).Create(t.Context(), req)
@@ -241,7 +234,5 @@ func siblingResume(t *testing.T, f *fixture) {
 	if again.ID != w.ID || again.Path != w.Path || again.State != croft.Ready || again.Head != tip {
 		t.Errorf("after the restart %+v, want %+v at %s", again, w, tip)
 	}
-	if read(t, filepath.Join(again.Path, "STATE.json")) != `{"step":3}` {
-		t.Error("the cached state is gone")
-	}
+	wantFile(t, filepath.Join(again.Path, "STATE.json"), `{"step":3}`)
 }

@@ -126,8 +126,8 @@ func snapshotRestore(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "add", "--all")
 	f.GitIn(w.Path, "commit", "--quiet", "--message", "on")
 	f.commitIn(w.Path, "later.txt", "later\n")
-	gittest.WriteFile(t, filepath.Join(w.Path, "debug.log"), "written since\n")
-	gittest.WriteFile(t, filepath.Join(w.Path, "another.txt"), "untracked since\n")
+	write(t, w, "debug.log", "written since\n")
+	write(t, w, "another.txt", "untracked since\n")
 	later := f.content(w.Path)
 	back := f.restore(string(s.ID))
 	if back.ID != w.ID || back.State != croft.Ready || back.Branch != w.Branch {
@@ -157,8 +157,7 @@ func snapshotRemoved(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "clean", "-fdq")
 	delete(before, "/debug.log") // it was ignored, so the snapshot does not have it
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-	f.Git("reflog", "expire", "--expire=now", "--all")
-	f.Git("gc", "--quiet", "--prune=now")
+	f.collectGarbage()
 	back := f.restore(string(s.ID))
 	if back.ID != w.ID || back.Path != w.Path {
 		t.Errorf("came back as %+v", back)
@@ -185,16 +184,14 @@ func snapshotSecrets(t *testing.T, f *fixture) {
 	}
 	must(t, os.Remove(env))
 	f.restore(string(s.ID))
-	if got := read(t, env); got != secret {
-		t.Errorf("the secret came back as %q", got)
-	}
+	wantFile(t, env, secret)
 }
 
 func snapshotLocked(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.dirty(w)
 	s := f.snapshot("a")
-	gittest.WriteFile(t, filepath.Join(w.Path, "work.txt"), "since\n")
+	write(t, w, "work.txt", "since\n")
 	before := f.content(w.Path)
 	must(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "mine"})))
 	wantCode(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})), croft.WorkspaceLocked)
@@ -217,9 +214,7 @@ func snapshotOtherBranch(t *testing.T, f *fixture) {
 	before := f.content(w.Path)
 	wantCode(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: string(s.ID)})), croft.BranchExists)
 	f.same(w.Path, before)
-	if got := f.Git("rev-parse", w.Branch); got != tip {
-		t.Errorf("%s is at %s, want %s", w.Branch, got, tip)
-	}
+	f.wantAt(w.Branch, tip)
 	f.GitIn(w.Path, "switch", "--quiet", w.Branch)
 	f.restore(string(s.ID))
 }

@@ -27,9 +27,8 @@ func statusClean(t *testing.T, f *fixture) {
 }
 
 func statusKinds(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "modified\n")
-	gittest.WriteFile(t, filepath.Join(w.Path, "staged.txt"), "staged\n")
+	w := f.createWith("a", "README.md", "modified\n")
+	write(t, w, "staged.txt", "staged\n")
 	f.GitIn(w.Path, "add", "staged.txt")
 	gittest.WriteFile(t, filepath.Join(w.Path, "new dir", "ünïcode"), "untracked\n")
 	gittest.WriteFile(t, filepath.Join(w.Path, "new dir", "two"), "untracked\n")

@@ -89,9 +89,7 @@ func swarmLifecycle(t *testing.T, f *fixture) {
 	if !exists(w.Path) {
 		t.Fatal("no directory")
 	}
-	if got := read(t, filepath.Join(w.Path, "CLAUDE.md")); got != "You are the researcher.\n" {
-		t.Errorf("CLAUDE.md = %q", got)
-	}
+	wantFile(t, filepath.Join(w.Path, "CLAUDE.md"), "You are the researcher.\n")
 	if has, err := f.BranchExists(t.Context(), "", "swarm/researcher-abc123"); err != nil || !has {
 		t.Errorf("BranchExists = %v, %v", has, err)
 	}
@@ -267,9 +265,7 @@ func swarmCleanBranches(t *testing.T, f *fixture) {
 		t.Errorf("workspaces %v", got)
 	}
 	f.Git("gc", "--quiet", "--prune=now")
-	if got := f.Git("cat-file", "-t", tip); got != "commit" {
-		t.Errorf("the work of the branch: %s", got)
-	}
+	f.wantCommit(tip)
 }
 
 func swarmFullCleanup(t *testing.T, f *fixture) {
@@ -309,9 +305,7 @@ func swarmCleanupForeign(t *testing.T, f *fixture) {
 	if got := f.GitIn(filepath.Join(disk, "own"), "rev-parse", "--abbrev-ref", "HEAD"); got != "own" {
 		t.Errorf("the user's worktree is on %q", got)
 	}
-	if read(t, mine) != "mine" {
-		t.Error("a foreign file went with the base directory")
-	}
+	wantFile(t, mine, "mine")
 }
 
 // swarmUserBranches is a deviation: what is deleted is what was recorded, not

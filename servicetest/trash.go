@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 func trashScenarios() []scenario {
@@ -26,13 +25,12 @@ func trashScenarios() []scenario {
 }
 
 func trashRestore(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	gittest.WriteFile(t, filepath.Join(w.Path, "committed.txt"), "c\n")
+	w := f.createWith("a", "committed.txt", "c\n")
 	f.GitIn(w.Path, "add", "--all")
 	f.GitIn(w.Path, "commit", "--quiet", "--message", "work")
-	gittest.WriteFile(t, filepath.Join(w.Path, "staged.txt"), "s\n")
+	write(t, w, "staged.txt", "s\n")
 	f.GitIn(w.Path, "add", "--all")
-	gittest.WriteFile(t, filepath.Join(w.Path, "untracked.txt"), "u\n")
+	write(t, w, "untracked.txt", "u\n")
 	before, head := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"), f.GitIn(w.Path, "rev-parse", "HEAD")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	items, err := f.Trash(context.Background(), "")
@@ -81,7 +79,7 @@ func trashLast(t *testing.T, f *fixture) {
 func trashOccupied(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
-	gittest.WriteFile(t, filepath.Join(w.Path, "foreign.txt"), "mine\n")
+	write(t, w, "foreign.txt", "mine\n")
 	wantCode(t, errOf(f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})), croft.WorktreeExists)
 	if b, err := os.ReadFile(filepath.Join(w.Path, "foreign.txt")); err != nil || string(b) != "mine\n" {
 		t.Errorf("the foreign file: %q, %v", b, err)
@@ -123,17 +121,14 @@ func trashGoneRole(t *testing.T, f *fixture) {
 }
 
 func trashUnregistered(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "not committed\n")
+	w := f.createWith("a", "wip.txt", "not committed\n")
 	must(t, os.RemoveAll(filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID))))
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	back, err := f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})
 	if err != nil || back.State != croft.Ready {
 		t.Fatalf("%+v, %v", back, err)
 	}
-	if got := f.GitIn(w.Path, "status", "--porcelain"); got != "?? wip.txt" {
-		t.Errorf("status: %q", got)
-	}
+	f.wantStatus(w.Path, "?? wip.txt")
 }
 
 func trashRace(t *testing.T, f *fixture) {
@@ -156,28 +151,17 @@ func trashRace(t *testing.T, f *fixture) {
 	if won == 0 {
 		t.Error("nobody brought it back")
 	}
-	if got := f.GitIn(w.Path, "status", "--porcelain"); got != "" {
-		t.Errorf("status: %s", got)
-	}
+	f.clean(w.Path)
 }
 
 func trashMerge(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "theirs\n")
-	f.GitIn(w.Path, "commit", "--quiet", "--all", "--message", "theirs")
-	f.Write("README.md", "ours\n")
-	f.Commit("ours")
-	f.seeMain(w.Path)
-	if _, err := f.TryGit(w.Path, "merge", "main"); err == nil {
-		t.Fatal("the merge was meant to conflict")
-	}
-	gittest.WriteFile(t, filepath.Join(w.Path, "staged.txt"), "only the index has this\n")
+	w := f.conflictingMerge()
+	write(t, w, "staged.txt", "only the index has this\n")
 	f.GitIn(w.Path, "add", "staged.txt")
-	gittest.WriteFile(t, filepath.Join(w.Path, "staged.txt"), "changed since\n")
+	write(t, w, "staged.txt", "changed since\n")
 	before := f.GitIn(w.Path, "status", "--porcelain=v2")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-	f.Git("reflog", "expire", "--expire=now", "--all")
-	f.Git("gc", "--quiet", "--prune=now") // what only the index and the merge need must survive it
+	f.collectGarbage() // what only the index and the merge need must survive it
 	must(t, errOf(f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})))
 	f.GitIn(w.Path, "fsck", "--no-dangling")
 	if after := f.GitIn(w.Path, "status", "--porcelain=v2"); after != before {
@@ -186,7 +170,7 @@ func trashMerge(t *testing.T, f *fixture) {
 	if got := f.GitIn(w.Path, "show", ":staged.txt"); got != "only the index has this" {
 		t.Errorf("what was staged is %q", got)
 	}
-	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "both\n")
+	write(t, w, "README.md", "both\n")
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "--no-edit")
 }
 

@@ -80,22 +80,21 @@ func reduced(t *testing.T, f *fixture, id croft.ID, want croft.TrashLeft) {
 		t.Fatalf("the trash has %+v", item)
 	}
 	wantNoDebris(t, f)
-	f.Git("reflog", "expire", "--expire=now", "--all")
-	f.Git("gc", "--quiet", "--prune=now")
+	f.collectGarbage()
 }
 
 func upkeepSaved(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
-	gittest.WriteFile(t, filepath.Join(w.Path, ".gitignore"), "*.log\n.env\nnode_modules/\n")
+	write(t, w, ".gitignore", "*.log\n.env\nnode_modules/\n")
 	f.commitIn(w.Path, "done.txt", "done\n")
-	gittest.WriteFile(t, filepath.Join(w.Path, "staged.txt"), "staged\n")
+	write(t, w, "staged.txt", "staged\n")
 	f.GitIn(w.Path, "add", "--all")
-	gittest.WriteFile(t, filepath.Join(w.Path, "staged.txt"), "changed since\n")
+	write(t, w, "staged.txt", "changed since\n")
 	gittest.WriteFile(t, filepath.Join(w.Path, "untracked", "precious.txt"), "precious\n")
-	gittest.WriteFile(t, filepath.Join(w.Path, ".env"), "TOKEN=x\n")
+	write(t, w, ".env", "TOKEN=x\n")
 	must(t, os.MkdirAll(filepath.Join(w.Path, "empty"), 0o755))
 	before, files := f.GitIn(w.Path, "status", "--porcelain=v2", "--branch"), manifest(t, w.Path)
-	gittest.WriteFile(t, filepath.Join(w.Path, "debug.log"), "ignored\n")
+	write(t, w, "debug.log", "ignored\n")
 	gittest.WriteFile(t, filepath.Join(w.Path, "node_modules", "x.js"), "x\n")
 	reduced(t, f, w.ID, croft.LeftSnapshot)
 	back := mustRestore(t, f, "a")
@@ -117,22 +116,14 @@ func upkeepSaved(t *testing.T, f *fixture) {
 }
 
 func upkeepSavedMerge(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "theirs\n")
-	f.GitIn(w.Path, "commit", "--quiet", "--all", "--message", "theirs")
-	f.Write("README.md", "ours\n")
-	f.Commit("ours")
-	f.seeMain(w.Path)
-	if _, err := f.TryGit(w.Path, "merge", "main"); err == nil {
-		t.Fatal("the merge was meant to conflict")
-	}
+	w := f.conflictingMerge()
 	before := f.GitIn(w.Path, "status", "--porcelain=v2")
 	reduced(t, f, w.ID, croft.LeftSnapshot)
 	mustRestore(t, f, "a")
 	if after := f.GitIn(w.Path, "status", "--porcelain=v2"); after != before {
 		t.Errorf("status was\n%s\nand is\n%s", before, after)
 	}
-	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "both\n")
+	write(t, w, "README.md", "both\n")
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "--no-edit")
 	if got := f.GitIn(w.Path, "rev-list", "--parents", "--max-count=1", "HEAD"); len(strings.Fields(got)) != 3 {
 		t.Errorf("the commit is no merge: %s", got)
@@ -157,7 +148,7 @@ func upkeepCommits(t *testing.T, f *fixture) {
 func upkeepSavedExpires(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
-	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "w\n")
+	write(t, w, "wip.txt", "w\n")
 	f.Service = hasty(f, "CROFT_TRASH_SAVED_FOR=0s")
 	f.removeForced("a")
 	if res := gc(t, f); len(res.Reduced) != 1 || len(res.Purged) != 0 {
@@ -175,16 +166,13 @@ func upkeepSavedExpires(t *testing.T, f *fixture) {
 		t.Errorf("the snapshot is left: %s", refs)
 	}
 	f.Git("gc", "--quiet", "--prune=now")
-	if got := f.Git("cat-file", "-t", tip); got != "commit" {
-		t.Error("a commit that no branch has is gone")
-	}
+	f.wantCommit(tip)
 }
 
 func upkeepSavedOccupied(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "w\n")
+	w := f.createWith("a", "wip.txt", "w\n")
 	reduced(t, f, w.ID, croft.LeftSnapshot)
-	gittest.WriteFile(t, filepath.Join(w.Path, "foreign.txt"), "mine\n")
+	write(t, w, "foreign.txt", "mine\n")
 	if e := wantCode(t, errOf(f.Restore(t.Context(), croft.RestoreRequest{Ref: "a"})), croft.WorktreeExists); !strings.Contains(e.Details, w.Path) {
 		t.Errorf("error %+v does not say what is in the way", e)
 	}
@@ -193,24 +181,20 @@ func upkeepSavedOccupied(t *testing.T, f *fixture) {
 	}
 	removeAll(t, w.Path)
 	mustRestore(t, f, "a")
-	if got := read(t, filepath.Join(w.Path, "wip.txt")); got != "w\n" {
-		t.Errorf("wip.txt = %q", got)
-	}
+	wantFile(t, filepath.Join(w.Path, "wip.txt"), "w\n")
 }
 
 func upkeepSavedUnregistered(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
-	gittest.WriteFile(t, filepath.Join(w.Path, "done.txt"), "changed\n")
-	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "w\n")
+	write(t, w, "done.txt", "changed\n")
+	write(t, w, "wip.txt", "w\n")
 	removeAll(t, filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID)))
 	reduced(t, f, w.ID, croft.LeftSnapshot)
 	if back := mustRestore(t, f, "a"); back.State != croft.Ready || back.Head != tip {
 		t.Errorf("came back as %+v", back)
 	}
-	if got := f.GitIn(w.Path, "status", "--porcelain"); got != " M done.txt\n?? wip.txt" {
-		t.Errorf("status %q", got)
-	}
+	f.wantStatus(w.Path, " M done.txt\n?? wip.txt")
 }
 
 // upkeepByHand: whoever empties the trash with rm has the commits left.
@@ -234,10 +218,9 @@ func upkeepByHand(t *testing.T, f *fixture) {
 // the work is in one place, whole.
 func upkeepAtOnce(t *testing.T, f *fixture) {
 	f.Service = hasty(f, "CROFT_TRASH_REGENERABLE_AFTER=0s")
-	w := f.create(croft.CreateRequest{Name: "a"})
-	gittest.WriteFile(t, filepath.Join(w.Path, ".gitignore"), "node_modules/\n")
+	w := f.createWith("a", ".gitignore", "node_modules/\n")
 	f.commitIn(w.Path, "done.txt", "done\n")
-	gittest.WriteFile(t, filepath.Join(w.Path, "precious.txt"), "precious\n")
+	write(t, w, "precious.txt", "precious\n")
 	for range 6 {
 		for i := range 20 {
 			gittest.WriteFile(t, filepath.Join(w.Path, "node_modules", decimal(int64(i)), "x.js"), "x\n")
@@ -258,12 +241,8 @@ func upkeepAtOnce(t *testing.T, f *fixture) {
 			}
 		})
 		wg.Wait()
-		if got := f.GitIn(w.Path, "status", "--porcelain"); got != "?? precious.txt" {
-			t.Errorf("status %q", got)
-		}
-		if got := read(t, filepath.Join(w.Path, "precious.txt")); got != "precious\n" {
-			t.Errorf("precious.txt = %q", got)
-		}
+		f.wantStatus(w.Path, "?? precious.txt")
+		wantFile(t, filepath.Join(w.Path, "precious.txt"), "precious\n")
 		gc(t, f)
 		wantNoDebris(t, f)
 		if refs := f.Git("for-each-ref", "refs/croft/archive"); refs != "" {

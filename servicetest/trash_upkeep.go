@@ -223,7 +223,7 @@ func crowd(t *testing.T, f *fixture) map[string]croft.ID {
 		w := f.create(croft.CreateRequest{Name: name})
 		ids[name] = w.ID
 		if name == "dirty" {
-			gittest.WriteFile(t, filepath.Join(w.Path, "wip.bin"), strings.Repeat(name, 50_000/len(name)))
+			write(t, w, "wip.bin", strings.Repeat(name, 50_000/len(name)))
 		} else {
 			f.commitIn(w.Path, name+".bin", strings.Repeat(name, 50_000/len(name)))
 		}

@@ -36,9 +36,7 @@ func reapNoLease(t *testing.T, f *fixture) {
 	if res := reap(t, f, croft.ReapRequest{Mode: croft.RemoveForce}); len(res.Removed) != 0 || len(res.Kept) != 0 {
 		t.Errorf("Reap = %+v, want nothing", res)
 	}
-	if got := f.names(); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("left %v", got)
-	}
+	f.wantNames("a")
 }
 
 func reapLive(t *testing.T, f *fixture) {
@@ -70,8 +68,7 @@ func reapOlder(t *testing.T, f *fixture) {
 }
 
 func reapDirty(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	gittest.WriteFile(t, filepath.Join(w.Path, "wip"), "x")
+	f.createWith("a", "wip", "x")
 	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond})
 	if len(res.Removed) != 0 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceDirty) {
 		t.Errorf("Reap = %+v", res)
@@ -120,8 +117,7 @@ func cleanScenarios() []scenario {
 
 // Work that was merged and taken back is not finished: its target does not have it.
 func cleanReverted(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "work.txt", "work\n")
+	f.createWith("a", "work.txt", "work\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
 	plan := func() int {
 		res, err := f.Clean(t.Context(), croft.CleanRequest{DryRun: croft.DryRunOn})
@@ -166,9 +162,7 @@ func cleanFinished(t *testing.T, f *fixture) {
 	if len(res.Removed) != 1 || res.Removed[0].Name != "merged" || res.Removed[0].Branch != "croft/merged" {
 		t.Errorf("Clean removed %+v", res.Removed)
 	}
-	if got := f.names(); !slices.Equal(got, []string{"fresh", "ahead", "dirty", "locked"}) {
-		t.Errorf("left %v", got)
-	}
+	f.wantNames("fresh", "ahead", "dirty", "locked")
 	for _, k := range res.Kept {
 		checkError(t, k.Reason)
 	}
@@ -176,7 +170,7 @@ func cleanFinished(t *testing.T, f *fixture) {
 
 func cleanAll(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b", Layout: "agents"}, croft.CreateRequest{Name: "c", Layout: "sibling"})
-	gittest.WriteFile(t, filepath.Join(list[0].Path, "wip"), "x")
+	write(t, list[0], "wip", "x")
 	lock(t, f, "b", "mine")
 	res, err := f.Clean(t.Context(), croft.CleanRequest{All: croft.ScopeAll})
 	if err != nil || len(res.Removed) != 2 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceLocked) {
@@ -246,9 +240,7 @@ func gcRetention(t *testing.T, f *fixture) {
 	if res, err := f.GC(t.Context(), ""); err != nil || len(res.Purged) != 0 {
 		t.Errorf("GC again = %+v, %v", res, err)
 	}
-	if got := f.Git("cat-file", "-t", tip); got != "commit" {
-		t.Error("a commit that no branch has is gone")
-	}
+	f.wantCommit(tip)
 }
 
 func doctorScenarios() []scenario {
@@ -316,8 +308,8 @@ func doctorGone(t *testing.T, f *fixture) {
 func doctorUnregistered(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
-	gittest.WriteFile(t, filepath.Join(w.Path, "README.md"), "modified\n")
-	gittest.WriteFile(t, filepath.Join(w.Path, "wip.txt"), "untracked\n")
+	write(t, w, "README.md", "modified\n")
+	write(t, w, "wip.txt", "untracked\n")
 	removeAll(t, f.registration(w))
 	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceBroken)
 	mended(t, f, "REGISTRATION_LOST")
@@ -335,19 +327,16 @@ func doctorUnregistered(t *testing.T, f *fixture) {
 func doctorForeign(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	removeAll(t, w.Path)
-	gittest.WriteFile(t, filepath.Join(w.Path, "mine.txt"), "mine")
+	write(t, w, "mine.txt", "mine")
 	list := doctor(t, f, croft.FixAll)
 	if len(list) != 1 || list[0].Code != "PATH_TAKEN" || list[0].Fixed {
 		t.Errorf("Doctor = %+v", list)
 	}
-	if read(t, filepath.Join(w.Path, "mine.txt")) != "mine" {
-		t.Error("the doctor touched what is not Croft's")
-	}
+	wantFile(t, filepath.Join(w.Path, "mine.txt"), "mine")
 }
 
 func doctorPinMoved(t *testing.T, f *fixture) {
-	w := f.create(croft.CreateRequest{Name: "a"})
-	write(t, w, "wip.txt", "wip\n")
+	w := f.createWith("a", "wip.txt", "wip\n")
 	snap, err := f.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
 	must(t, err)
 	ref := "refs/croft/snapshot/" + string(w.ID) + "/" + string(snap.ID)
@@ -358,9 +347,7 @@ func doctorPinMoved(t *testing.T, f *fixture) {
 		t.Errorf("Snapshots = %+v, %v", list, err)
 	}
 	mended(t, f, "PIN_MOVED")
-	if got := f.Git("rev-parse", ref); got != snap.Commit {
-		t.Errorf("the ref is at %s, want %s", got, snap.Commit)
-	}
+	f.wantAt(ref, snap.Commit)
 }
 
 func doctorForeignThings(t *testing.T, f *fixture) {
