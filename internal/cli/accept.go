@@ -9,12 +9,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// gitConfigAccepter is the part of croft.Service that `croft config accept` calls.
-type gitConfigAccepter interface {
-	GitConfig(ctx context.Context, req croft.GitConfigRequest) (*croft.GitConfig, error)
-	AcceptGitConfig(ctx context.Context, req croft.AcceptGitConfigRequest) error
-}
-
 // acceptResult is what `croft config accept` prints.
 type acceptResult struct {
 	Version   int              `json:"version"`
@@ -50,7 +44,7 @@ them. Inside of a workspace nothing is accepted.`,
 	return cmd
 }
 
-func (a *app) runAccept(ctx context.Context, svc gitConfigAccepter, agreed consent) error {
+func (a *app) runAccept(ctx context.Context, svc croft.GitConfigs, agreed consent) error {
 	c, err := svc.GitConfig(ctx, croft.GitConfigRequest{Repo: a.dir()})
 	if err != nil {
 		return err

@@ -26,15 +26,14 @@ type app struct {
 }
 
 // dir is the directory that the command is about.
-func (a *app) dir() string {
-	switch {
-	case a.repo == "":
-		return a.env.Dir
-	case filepath.IsAbs(a.repo):
-		return filepath.Clean(a.repo)
-	default:
-		return filepath.Join(a.env.Dir, a.repo)
+func (a *app) dir() string { return a.absolute(a.repo) }
+
+// absolute makes a path absolute that is relative to the caller's working directory.
+func (a *app) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
 	}
+	return filepath.Join(a.env.Dir, path)
 }
 
 // workspaceRef makes a workspace argument absolute if it is a relative path: the Service
@@ -55,14 +54,17 @@ func (a *app) workspaceRefs(args []string) []string {
 	return refs
 }
 
-// workspaceRequest names the workspace of the first argument, or the one that
-// one stands in.
-func (a *app) workspaceRequest(args []string) croft.WorkspaceRequest {
-	req := croft.WorkspaceRequest{Repo: a.dir()}
-	if len(args) > 0 {
-		req.Ref = a.workspaceRef(args[0])
+// optionalRef is the workspace of the first argument. It is empty without one: the
+// Service takes the workspace that the caller's directory is in.
+func (a *app) optionalRef(args []string) string {
+	if len(args) == 0 {
+		return ""
 	}
-	return req
+	return a.workspaceRef(args[0])
+}
+
+func (a *app) workspaceRequest(args []string) croft.WorkspaceRequest {
+	return croft.WorkspaceRequest{Repo: a.dir(), Ref: a.optionalRef(args)}
 }
 
 // flags are the configuration keys that --set gave.

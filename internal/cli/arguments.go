@@ -28,43 +28,28 @@ func takesOptional(kind string) cobra.PositionalArgs {
 	}
 }
 
-// takesOptionalName accepts one workspace or none.
-func takesOptionalName(cmd *cobra.Command, args []string) error {
-	return takesOptional("workspace")(cmd, args)
+// takesOne demands one thing of a kind, and says what to give where it is missing.
+func takesOne(kind, give string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return misused(cmd, "which "+kind+"? give "+give)
+		}
+		return takesOptional(kind)(cmd, args)
+	}
 }
 
-// takesName demands one workspace.
-func takesName(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return misused(cmd, "which workspace? give its name")
+// namesOrAll is the scope and the reach of a command that takes either names of
+// workspaces or a flag for all of them.
+func namesOrAll(cmd *cobra.Command, names []string, isAll bool, flag string) (croft.Scope, reach, error) {
+	switch {
+	case isAll && len(names) > 0:
+		return croft.ScopeNamed, reachNamed, misused(cmd, "either names or "+flag)
+	case isAll:
+		return croft.ScopeAll, reachFurther, nil
+	case len(names) == 0:
+		return croft.ScopeNamed, reachNamed, misused(cmd, "which workspace? give names or "+flag)
 	}
-	return takesOptionalName(cmd, args)
-}
-
-// takesTarget demands one branch.
-func takesTarget(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return misused(cmd, "which target? give the name of its branch")
-	}
-	return takesOptional("target")(cmd, args)
-}
-
-// takesMerge demands one merge.
-func takesMerge(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return misused(cmd, "which merge? give the name of its workspace, or its ID")
-	}
-	return takesOptional("merge")(cmd, args)
-}
-
-// takesSession demands one session.
-func takesSession(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		e := misused(cmd, "which session? give its name")
-		e.Hint = "croft session list"
-		return e
-	}
-	return takesOptional("session")(cmd, args)
+	return croft.ScopeNamed, reachNamed, nil
 }
 
 // misused says that a command was called in a way that it does not know.
@@ -103,24 +88,18 @@ func (b ageError) Error() string {
 
 func parseAge(text string) (time.Duration, error) {
 	const day = 24 * time.Hour
-	unit := time.Duration(0)
-	number := text
-	switch {
-	case strings.HasSuffix(text, "d"):
-		unit, number = day, strings.TrimSuffix(text, "d")
-	case strings.HasSuffix(text, "w"):
-		unit, number = 7*day, strings.TrimSuffix(text, "w")
-	}
-	if unit == 0 {
-		parsed, err := time.ParseDuration(text)
-		if err != nil || parsed <= 0 {
-			return 0, ageError(text)
+	for suffix, unit := range map[string]time.Duration{"d": day, "w": 7 * day} {
+		if number, ok := strings.CutSuffix(text, suffix); ok {
+			n, err := strconv.ParseInt(number, 10, 64)
+			if err != nil || n <= 0 || n > math.MaxInt64/int64(unit) {
+				return 0, ageError(text)
+			}
+			return time.Duration(n) * unit, nil
 		}
-		return parsed, nil
 	}
-	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || n <= 0 || n > math.MaxInt64/int64(unit) {
+	parsed, err := time.ParseDuration(text)
+	if err != nil || parsed <= 0 {
 		return 0, ageError(text)
 	}
-	return time.Duration(n) * unit, nil
+	return parsed, nil
 }

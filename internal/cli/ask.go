@@ -67,6 +67,15 @@ func (a *app) consent(cmd *cobra.Command, g agreement, r reach) (consent, error)
 	}
 }
 
+// serveAgreed applies the rule to a command, opens the Service, and hands both to use.
+func (a *app) serveAgreed(cmd *cobra.Command, g agreement, r reach, use func(ctx context.Context, svc croft.Service, agreed consent) error) error {
+	agreed, err := a.consent(cmd, g, r)
+	if err != nil {
+		return err
+	}
+	return a.serve(cmd, func(ctx context.Context, svc croft.Service) error { return use(ctx, svc, agreed) })
+}
+
 // withFlag is the command line that was typed, with one more flag: at the end, or
 // before a "--", behind which a flag would be a name.
 func (a *app) withFlag(cmd *cobra.Command, flag string) string {

@@ -9,8 +9,7 @@ import (
 
 // cleaner is the part of croft.Service that `croft clean` calls.
 type cleaner interface {
-	inspector
-	repoFinder
+	sweeper
 	Clean(ctx context.Context, req croft.CleanRequest) (*croft.CleanResult, error)
 }
 
@@ -34,11 +33,7 @@ left, and the emptied directory.`,
 			if isBranches {
 				req.Branches = croft.ScopeAll
 			}
-			agreed, err := a.consent(cmd, agreement, reachFurther)
-			if err != nil {
-				return err
-			}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+			return a.serveAgreed(cmd, agreement, reachFurther, func(ctx context.Context, svc croft.Service, agreed consent) error {
 				return a.runClean(ctx, svc, req, agreed)
 			})
 		},
@@ -75,46 +70,58 @@ type sweeper interface {
 func (a *app) sweep(ctx context.Context, svc sweeper, agreed consent, nothing string,
 	remove func(croft.DryRun, *croft.Agreed) (*croft.CleanResult, error),
 ) (*croft.CleanResult, error) {
+	var plan takePlan
 	var shown *croft.Agreed
-	var kept []croft.Kept
 	if agreed != consentGiven {
-		plan, err := remove(croft.DryRunOn, nil)
+		found, err := remove(croft.DryRunOn, nil)
 		if err != nil {
 			return nil, err
 		}
-		var takes takePlan
-		for _, r := range plan.Removed {
-			a.take(ctx, svc, &takes, r.ID, r.Name)
+		plan.branches, plan.kept = found.Branches, found.Kept
+		for _, r := range found.Removed {
+			a.take(ctx, svc, &plan, r)
 		}
-		rows := append(takes.rows(), branchRows(plan.Branches, "branch to be deleted, tip kept")...)
-		if agreed == consentDryRun || len(rows) == 0 {
-			a.printClean(*plan, nonNil(rows), nothing)
+		if agreed == consentDryRun || len(plan.rows()) == 0 {
+			a.showPlan(plan, nothing)
 			return nil, nil
 		}
-		if yes, err := a.askAboutPlan(ctx, *plan, rows); err != nil || !yes {
+		a.noteRows(plan.rows())
+		question := "Remove " + countNoun(len(plan.list), "workspace")
+		if n := len(plan.branches); n > 0 {
+			question += " and " + countOf(n, "branch", "branches")
+		}
+		if yes, err := a.ask(ctx, question+"?"); err != nil || !yes {
 			return nil, err
 		}
-		shown, kept = takes.agreed(), plan.Kept
-		shown.Branches = plan.Branches
+		shown = plan.agreed()
 	}
 	result, err := remove(croft.DryRunOff, shown)
 	if err != nil {
 		return nil, err
 	}
-	result.Kept = append(kept, result.Kept...)
-	a.printClean(*result, nil, nothing)
+	result.Kept = append(plan.kept, result.Kept...)
+	a.printClean(*result, nothing)
 	a.upkeepAfter(ctx, svc)
 	return result, nil
 }
 
-// askAboutPlan shows on the terminal what would be removed, and asks.
-func (a *app) askAboutPlan(ctx context.Context, plan croft.CleanResult, rows [][]cell) (bool, error) {
-	a.noteRows(rows)
-	question := "Remove " + countNoun(len(plan.Removed), "workspace")
-	if n := len(plan.Branches); n == 1 {
-		question += " and 1 branch"
-	} else if n > 1 {
-		question += " and " + countNoun(n, "branche")
+// printClean prints what was removed, and remarks what was kept.
+func (a *app) printClean(r croft.CleanResult, nothing string) {
+	if a.json {
+		a.emit(cleanResult{Version: formatVersion, Removed: nonNil(r.Removed), Kept: nonNil(r.Kept), Branches: nonNil(r.Branches)})
+		return
 	}
-	return a.ask(ctx, question+"?")
+	if len(r.Removed)+len(r.Branches) == 0 {
+		a.note("%s", nothing)
+	}
+	a.table(append(removedRows(r.Removed), branchRows(r.Branches, "branch deleted, tip kept")...))
+	a.noteKept(r.Kept)
+}
+
+func branchRows(branches []string, what string) [][]cell {
+	var rows [][]cell
+	for _, branch := range branches {
+		rows = append(rows, plainRow(branch, what))
+	}
+	return rows
 }

@@ -13,96 +13,101 @@ type lister interface {
 	Workspaces(ctx context.Context, f croft.Filter) ([]croft.Workspace, error)
 }
 
+// firstOnly completes the first argument, and no other.
+func firstOnly(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, args, word)
+	}
+}
+
 // completeOne completes the name of a workspace for the first argument,
 // completeMany for every argument. Neither offers a name twice.
-func (a *app) completeOne(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return a.completeMany(cmd, args, "")
+func (a *app) completeOne(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return firstOnly(a.completeMany)(cmd, args, word)
 }
 
 func (a *app) completeMany(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.completions(cmd, func(ws croft.Workspace) (cobra.Completion, bool) {
+	return a.completeWorkspaces(cmd, func(ws croft.Workspace) (cobra.Completion, bool) {
 		return cobra.CompletionWithDesc(ws.Name, printable(ws.Branch)), !slices.Contains(args, ws.Name)
 	})
 }
 
 func (a *app) completeSession(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.completions(cmd, func(ws croft.Workspace) (cobra.Completion, bool) {
+	return a.completeWorkspaces(cmd, func(ws croft.Workspace) (cobra.Completion, bool) {
 		return ws.Session, ws.Session != ""
 	})
 }
 
 func (a *app) completeRole(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.completions(cmd, func(ws croft.Workspace) (cobra.Completion, bool) {
+	return a.completeWorkspaces(cmd, func(ws croft.Workspace) (cobra.Completion, bool) {
 		return ws.Role, ws.Role != ""
 	})
 }
 
 // completeTrash completes the name of a removed workspace.
-func (a *app) completeTrash(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	svc, err := a.open(cmd.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	defer svc.Close()
-	items, err := keeper(svc).Trash(cmd.Context(), a.dir())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var offers []cobra.Completion
-	for _, item := range items {
-		offers = append(offers, cobra.CompletionWithDesc(item.Name, "removed "+ageOf(a.env.Now(), item.RemovedAt)+" ago"))
-	}
-	return offers, cobra.ShellCompDirectiveNoFileComp
+func (a *app) completeTrash(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.complete(cmd, func(ctx context.Context, svc croft.Service) (offers []cobra.Completion, err error) {
+		items, err := keeper(svc).Trash(ctx, a.dir())
+		for _, item := range items {
+			offers = append(offers, cobra.CompletionWithDesc(item.Name, "removed "+ageOf(a.env.Now(), item.RemovedAt)+" ago"))
+		}
+		return offers, err
+	})
 }
 
-// completeLane completes the name of a target that somebody else moved.
-func (a *app) completeLane(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	svc, err := a.open(cmd.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	defer svc.Close()
-	lanes, err := queuer(svc).Lanes(cmd.Context(), croft.MergesRequest{Repo: a.dir()})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	var offers []cobra.Completion
-	for _, l := range lanes {
-		if l.Message != "" {
-			offers = append(offers, cobra.CompletionWithDesc(l.Target, printable(l.Message)))
+// completeLane completes the name of a target that moved outside of its lane.
+func (a *app) completeLane(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.complete(cmd, func(ctx context.Context, svc croft.Service) (offers []cobra.Completion, err error) {
+		lanes, err := queuer(svc).Lanes(ctx, croft.MergesRequest{Repo: a.dir()})
+		for _, l := range lanes {
+			if l.Message != "" {
+				offers = append(offers, cobra.CompletionWithDesc(l.Target, printable(l.Message)))
+			}
 		}
-	}
-	return offers, cobra.ShellCompDirectiveNoFileComp
+		return offers, err
+	})
 }
 
-// completions offers what choose takes of each live workspace.
-func (a *app) completions(cmd *cobra.Command, choose func(croft.Workspace) (cobra.Completion, bool)) ([]cobra.Completion, cobra.ShellCompDirective) {
+// completeOpenSession completes the names and IDs of open sessions.
+func (a *app) completeOpenSession(cmd *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.complete(cmd, func(ctx context.Context, svc croft.Service) (offers []cobra.Completion, err error) {
+		sessions, err := croft.Rounds(svc).Sessions(ctx, croft.SessionFilter{Repo: a.dir()})
+		for _, ses := range sessions {
+			offers = append(offers, sessionName(ses))
+		}
+		return offers, err
+	})
+}
+
+// completeWorkspaces offers what choose takes of each live workspace, sorted and once.
+func (a *app) completeWorkspaces(cmd *cobra.Command, choose func(croft.Workspace) (cobra.Completion, bool)) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.complete(cmd, func(ctx context.Context, svc croft.Service) (offers []cobra.Completion, err error) {
+		workspaces, err := lister(svc).Workspaces(ctx, croft.Filter{Repo: a.dir()})
+		for _, ws := range workspaces {
+			if offer, ok := choose(ws); ok {
+				offers = append(offers, offer)
+			}
+		}
+		slices.Sort(offers)
+		return slices.Compact(offers), err
+	})
+}
+
+// complete opens the Service and offers what list finds there. A failure offers nothing.
+func (a *app) complete(cmd *cobra.Command, list func(context.Context, croft.Service) ([]cobra.Completion, error)) ([]cobra.Completion, cobra.ShellCompDirective) {
 	svc, err := a.open(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
 	defer svc.Close()
-	workspaces, err := lister(svc).Workspaces(cmd.Context(), croft.Filter{Repo: a.dir()})
+	offers, err := list(cmd.Context(), svc)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	var offers []cobra.Completion
-	for _, ws := range workspaces {
-		if offer, ok := choose(ws); ok {
-			offers = append(offers, offer)
-		}
-	}
-	slices.Sort(offers)
-	return slices.Compact(offers), cobra.ShellCompDirectiveNoFileComp
+	return offers, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeWords offers fixed words for a flag.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"io"
 	"slices"
 
@@ -12,7 +11,7 @@ import (
 func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
 
 func newCompletionCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print completions for a shell",
 		Long: `Print the completions of a shell. The output of shell-init has them already;
@@ -23,7 +22,6 @@ this is for packagers and for whoever wants nothing else.`,
 			return ended(cmd.Name(), writeCompletion(cmd.Root(), args[0], cmd.OutOrStdout()))
 		},
 	}
-	return cmd
 }
 
 func takesShell(cmd *cobra.Command, args []string) error {
@@ -76,9 +74,3 @@ declare -F __ltrim_colon_completions >/dev/null || __ltrim_colon_completions() {
     for i in "${!COMPREPLY[@]}"; do COMPREPLY[i]=${COMPREPLY[i]#"${1%"${1##*:}"}"}; done
 }
 `
-
-func completionScript(root *cobra.Command, shell string) (string, error) {
-	var b bytes.Buffer
-	err := writeCompletion(root, shell, &b)
-	return b.String(), err
-}

@@ -10,18 +10,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// configResult is what `croft config` prints.
-type configResult struct {
-	Version int           `json:"version"`
-	Values  []ConfigValue `json:"values"`
-}
-
-// schemaResult is what `croft config schema --json` prints.
-type schemaResult struct {
-	Version int             `json:"version"`
-	Schema  json.RawMessage `json:"schema"`
-}
-
 func newConfigCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
@@ -79,7 +67,7 @@ func (a *app) runConfig(root string) error {
 		a.note("%s", warning)
 	}
 	if a.json {
-		a.emit(configResult{formatVersion, nonNil(view.Values)})
+		a.emitAs("values", nonNil(view.Values))
 		return nil
 	}
 	rows := [][]cell{heading("KEY", "VALUE", "SOURCE")}
@@ -98,7 +86,7 @@ func (a *app) runConfigSchema() error {
 		return err
 	}
 	if a.json {
-		a.emit(schemaResult{formatVersion, view.Schema})
+		a.emitAs("schema", json.RawMessage(view.Schema))
 		return nil
 	}
 	a.line(strings.TrimRight(string(view.Schema), "\n"))

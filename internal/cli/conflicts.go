@@ -8,11 +8,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// forecaster is the part of croft.Service that `croft conflicts` calls.
-type forecaster interface {
-	Conflicts(ctx context.Context, req croft.ConflictsRequest) (*croft.Forecast, error)
-}
-
 // conflictsResult is what `croft conflicts` prints.
 type conflictsResult struct {
 	Version int `json:"version"`
@@ -35,7 +30,7 @@ of merging. Nothing is changed by it.`,
 	}
 }
 
-func (a *app) runConflicts(ctx context.Context, svc forecaster, req croft.ConflictsRequest) error {
+func (a *app) runConflicts(ctx context.Context, svc croft.Radar, req croft.ConflictsRequest) error {
 	stop := a.progress("looking ahead")
 	forecast, err := svc.Conflicts(ctx, req)
 	stop()
@@ -72,7 +67,7 @@ func collisionRows(pairs []croft.Collision) [][]cell {
 		if c.IsTarget {
 			with += " (target)"
 		}
-		rows = append(rows, []cell{plainCell(c.A), plainCell(with), plainCell(collisionText(c))})
+		rows = append(rows, plainRow(c.A, with, collisionText(c)))
 	}
 	return rows
 }

@@ -15,12 +15,6 @@ type differ interface {
 	Diff(ctx context.Context, req croft.DiffRequest) (*croft.Review, error)
 }
 
-// diffResult is what `croft diff` prints.
-type diffResult struct {
-	Version int          `json:"version"`
-	Diff    croft.Review `json:"diff"`
-}
-
 // diffForm is how a difference is shown.
 type diffForm int
 
@@ -86,7 +80,7 @@ func (a *app) runDiff(ctx context.Context, svc differ, req croft.DiffRequest, fo
 	}
 	if a.json {
 		work.Files = nonNil(work.Files)
-		a.emit(diffResult{formatVersion, *work})
+		a.emitAs("diff", work)
 		return nil
 	}
 	switch form {
@@ -112,7 +106,7 @@ func (a *app) showFiles(files []croft.ReviewFile) {
 	added, deleted := 0, 0
 	for _, f := range files {
 		added, deleted = added+f.Added, deleted+f.Deleted
-		rows = append(rows, []cell{plainCell(patchPath("", f.Path)), plainCell(fileSummary(f))})
+		rows = append(rows, plainRow(patchPath("", f.Path), fileSummary(f)))
 	}
 	a.table(rows)
 	a.line(fmt.Sprintf("%s, +%d -%d", countNoun(len(files), "file"), added, deleted))

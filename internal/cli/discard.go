@@ -26,21 +26,12 @@ queue. "croft restore" brings one back. With --all-pending they are listed first
 and you are asked.`,
 		ValidArgsFunction: a.completeMany,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := croft.DiscardRequest{Key: key, Repo: a.dir(), Workspaces: a.workspaceRefs(args)}
-			reach := reachNamed
-			switch {
-			case isAll && len(args) > 0:
-				return misused(cmd, "either names or --all-pending")
-			case !isAll && len(args) == 0:
-				return misused(cmd, "which workspace? give names or --all-pending")
-			case isAll:
-				req.All, reach = croft.ScopeAll, reachFurther
-			}
-			agreed, err := a.consent(cmd, agreement, reach)
+			scope, reach, err := namesOrAll(cmd, args, isAll, "--all-pending")
 			if err != nil {
 				return err
 			}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+			req := croft.DiscardRequest{Key: key, Repo: a.dir(), Workspaces: a.workspaceRefs(args), All: scope}
+			return a.serveAgreed(cmd, agreement, reach, func(ctx context.Context, svc croft.Service, agreed consent) error {
 				return a.runDiscard(ctx, svc, req, agreed)
 			})
 		},
@@ -82,7 +73,7 @@ func (a *app) planDiscard(ctx context.Context, svc discarder, req croft.DiscardR
 	var plan takePlan
 	for _, m := range merges {
 		if m.Status == croft.MergeDiscarded {
-			a.take(ctx, svc, &plan, m.WorkspaceID, m.Workspace)
+			a.take(ctx, svc, &plan, croft.Removed{ID: m.WorkspaceID, Name: m.Workspace})
 			continue
 		}
 		plan.kept = append(plan.kept, croft.Kept{ID: m.WorkspaceID, Name: m.Workspace, Reason: &croft.Error{

@@ -9,6 +9,6 @@
 //
 // The package knows no engine, reads no environment and starts no process:
 // everything that it needs from outside is in Env, which cmd/croft fills.
-// There is one file per command, and each command declares the few methods of
-// the Service that it calls.
+// There is one file per command or pair of commands, and each command declares the
+// few methods of the Service that it calls, or takes the part that has them.
 package cli

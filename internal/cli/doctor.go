@@ -14,12 +14,6 @@ type doctor interface {
 	Doctor(ctx context.Context, req croft.DoctorRequest) ([]croft.Finding, error)
 }
 
-// doctorResult is what `croft doctor` prints.
-type doctorResult struct {
-	Version  int             `json:"version"`
-	Findings []croft.Finding `json:"findings"`
-}
-
 func newDoctorCommand(a *app) *cobra.Command {
 	var isFixing, isImporting, isSure bool
 	cmd := &cobra.Command{
@@ -146,7 +140,7 @@ func (a *app) showFindings(findings []croft.Finding) (left int) {
 		rows = append(rows, row)
 	}
 	if a.json {
-		a.emit(doctorResult{formatVersion, nonNil(findings)})
+		a.emitAs("findings", nonNil(findings))
 	} else {
 		a.sentences(rows)
 	}

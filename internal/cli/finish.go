@@ -28,13 +28,10 @@ pending, for "croft merge" or "croft discard".
 What is committed is what "git add --all" would stage. Files that look like secrets,
 are large, or are repositories of their own are not committed, and neither are edits
 of files that git was told not to look at; they are named.`,
-		Args:              takesOptionalName,
+		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req.Repo, req.Outcome = a.dir(), croft.Outcome(outcome)
-			if len(args) > 0 {
-				req.Workspace = a.workspaceRef(args[0])
-			}
+			req.Repo, req.Workspace, req.Outcome = a.dir(), a.optionalRef(args), croft.Outcome(outcome)
 			switch {
 			case isMerge && isKeep:
 				return misused(cmd, "either --merge or --keep")

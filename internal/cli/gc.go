@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,17 +19,9 @@ type collector interface {
 
 // gcResult is what `croft gc` prints.
 type gcResult struct {
-	Version   int                  `json:"version"`
-	Purged    []croft.ID           `json:"purged"`
-	Reduced   []croft.ID           `json:"reduced"`
-	Stripped  []croft.ID           `json:"stripped"`
-	Bytes     int64                `json:"bytes"`
-	Inodes    int64                `json:"inodes"`
-	Branches  []string             `json:"branches"`
-	Forgotten int                  `json:"forgotten"`
-	Announced []croft.Announcement `json:"announced"`
-	Kept      []croft.Kept         `json:"kept"`
-	Unseen    []croft.ID           `json:"unseen,omitempty"`
+	Version int `json:"version"`
+	croft.GCResult
+	Kept []croft.Kept `json:"kept"` // in place of GCResult's, which is left out if it is empty
 }
 
 func newGCCommand(a *app) *cobra.Command {
@@ -76,10 +67,9 @@ func (a *app) runGC(ctx context.Context, svc collector, repo string) error {
 		return err
 	}
 	if a.json {
-		a.emit(gcResult{
-			formatVersion, nonNil(result.Purged), nonNil(result.Reduced), nonNil(result.Stripped),
-			result.Bytes, result.Inodes, nonNil(result.Branches), result.Forgotten, nonNil(result.Announced), nonNil(result.Kept), result.Unseen,
-		})
+		result.Purged, result.Reduced, result.Stripped = nonNil(result.Purged), nonNil(result.Reduced), nonNil(result.Stripped)
+		result.Branches, result.Announced = nonNil(result.Branches), nonNil(result.Announced)
+		a.emit(gcResult{formatVersion, *result, nonNil(result.Kept)})
 		return nil
 	}
 	rows := gcRows(*result)
@@ -88,7 +78,7 @@ func (a *app) runGC(ctx context.Context, svc collector, repo string) error {
 	}
 	a.sentences(rows)
 	if result.Bytes > 0 {
-		a.note("%s and %s freed", size(result.Bytes), entries(result.Inodes))
+		a.note("%s and %s freed", size(result.Bytes), countNoun(result.Inodes, "inode"))
 	}
 	if result.Forgotten > 0 {
 		a.note("forgotten, because nothing was left of them for long: %s", countNoun(result.Forgotten, "removed workspace"))
@@ -109,7 +99,7 @@ func gcRows(result croft.GCResult) [][]cell {
 	var rows [][]cell
 	for _, id := range result.Stripped {
 		if !slices.Contains(result.Purged, id) && !slices.Contains(result.Reduced, id) {
-			rows = append(rows, []cell{plainCell(string(id)), plainCell("directories deleted that can be made again")})
+			rows = append(rows, plainRow(string(id), "directories deleted that can be made again"))
 		}
 	}
 	for _, id := range result.Reduced {
@@ -117,15 +107,12 @@ func gcRows(result croft.GCResult) [][]cell {
 		if slices.Contains(result.Unseen, id) {
 			kept = "its directory was never seen again; its commits, and what was staged, are kept"
 		}
-		rows = append(rows, []cell{plainCell(string(id)), plainCell(kept + ": croft restore " + string(id))})
+		rows = append(rows, plainRow(string(id), kept+": croft restore "+string(id)))
 	}
 	for _, id := range result.Purged {
-		rows = append(rows, []cell{plainCell(string(id)), plainCell("trash deleted")})
+		rows = append(rows, plainRow(string(id), "trash deleted"))
 	}
-	for _, branch := range result.Branches {
-		rows = append(rows, []cell{plainCell(branch), plainCell("branch deleted, tip kept")})
-	}
-	return rows
+	return append(rows, branchRows(result.Branches, "branch deleted, tip kept")...)
 }
 
 // announcement says what is going to be deleted from the trash, when, and how to
@@ -140,14 +127,6 @@ func announcement(now time.Time, ann croft.Announcement) string {
 		why = "the trash is over its budget"
 	}
 	return fmt.Sprintf("%s: %s in %s, because %s; before that: croft restore %s", ann.Name, what, remaining(now, ann.At), why, ann.ID)
-}
-
-// entries counts files and directories.
-func entries(n int64) string {
-	if n == 1 {
-		return "1 inode"
-	}
-	return strconv.FormatInt(n, 10) + " inodes"
 }
 
 // runAutoGC deletes old trash even if reaping failed, and fails if one did.

@@ -2,21 +2,11 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
 )
-
-// historian is the part of croft.Service that `croft history` calls.
-type historian interface {
-	History(ctx context.Context, req croft.HistoryRequest) ([]croft.Operation, error)
-}
-
-// historyResult is what `croft history` prints.
-type historyResult struct {
-	Version    int               `json:"version"`
-	Operations []croft.Operation `json:"operations"`
-}
 
 func newHistoryCommand(a *app) *cobra.Command {
 	var limit int
@@ -34,13 +24,13 @@ func newHistoryCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) runHistory(ctx context.Context, svc historian, req croft.HistoryRequest) error {
+func (a *app) runHistory(ctx context.Context, svc croft.History, req croft.HistoryRequest) error {
 	operations, err := svc.History(ctx, req)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		a.emit(historyResult{formatVersion, nonNil(operations)})
+		a.emitAs("operations", nonNil(operations))
 		return nil
 	}
 	if len(operations) == 0 {
@@ -54,11 +44,103 @@ func (a *app) runHistory(ctx context.Context, svc historian, req croft.HistoryRe
 		if op.IsUndoable {
 			undo = "croft undo " + string(op.ID)
 		}
-		rows = append(rows, []cell{
-			plainCell(string(op.ID)), plainCell(ageOf(now, op.StartedAt) + " ago"), plainCell(op.Actor), plainCell(op.Kind),
-			plainCell(orDash(op.Workspace)), plainCell(op.State), plainCell(undo),
-		})
+		rows = append(rows, plainRow(string(op.ID), ageOf(now, op.StartedAt)+" ago", op.Actor, op.Kind, orDash(op.Workspace), op.State, undo))
 	}
 	a.table(rows)
 	return nil
+}
+
+// undoPlan is what `croft undo --dry-run` prints.
+type undoPlan struct {
+	Version int  `json:"version"`
+	DryRun  bool `json:"dryRun"`
+	croft.UndoPlan
+}
+
+func newUndoCommand(a *app) *cobra.Command {
+	var isForced bool
+	var agreement agreement
+	cmd := &cobra.Command{
+		Use:   "undo [OP]",
+		Short: "Take back what was done last",
+		Long: `Take back your last act: what was made goes to the trash, what was removed is
+restored. It says what it will do, and asks unless you name the act. Repeated, it
+goes further back. An undo can be undone by its name; "croft history" shows all.`,
+		Example: `  croft undo
+  croft undo k3v9q2m7x4t1b8n5`,
+		Args: takesOptional("act"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := croft.UndoRequest{Repo: a.dir()}
+			reach := reachFurther
+			if len(args) > 0 {
+				req.Operation, reach = croft.ID(args[0]), reachNamed
+			}
+			if isForced {
+				req.Mode, agreement.isYes = croft.RemoveForce, true
+			}
+			return a.serveAgreed(cmd, agreement, reach, func(ctx context.Context, svc croft.Service, agreed consent) error {
+				return a.runUndo(ctx, svc, req, agreed)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&isForced, "force", false, "also what holds uncommitted work; it goes to the trash; does not ask")
+	agreement.flags(cmd)
+	return cmd
+}
+
+func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequest, agreed consent) error {
+	plan, err := svc.PlanUndo(ctx, req)
+	if err != nil {
+		return err
+	}
+	a.note("%s of %s ago: %s", plan.Operation.Kind, ageOf(a.env.Now(), plan.Operation.StartedAt), plan.Operation.Workspace)
+	for _, step := range plan.Steps {
+		a.note("  %s", step)
+	}
+	a.tellUndo(plan)
+	if agreed == consentDryRun {
+		if a.json {
+			a.emit(undoPlan{formatVersion, true, *plan})
+		}
+		return nil
+	}
+	if yes, err := a.agreed(ctx, agreed, "Do that?"); err != nil || !yes {
+		return err
+	}
+	req.Operation = plan.Operation.ID // what was shown, whatever happened since
+	done, err := svc.Undo(ctx, req)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.emitAs("operation", done)
+		return nil
+	}
+	for _, note := range done.Notes {
+		a.note("%s", note)
+	}
+	if done.IsUndoable {
+		a.note("undone; croft undo %s takes that back", done.ID)
+		return nil
+	}
+	a.note("undone; nothing had to be changed")
+	return nil
+}
+
+// tellUndo says what of a plan would be refused, and what it leaves of others.
+func (a *app) tellUndo(plan *croft.UndoPlan) {
+	if why := plan.Refused; why != nil {
+		a.note("%s: this will be refused: %s", why.Workspace, why.Message)
+		if why.Hint != "" {
+			a.note("hint: %s", why.Hint)
+		}
+	}
+	if len(plan.Later) == 0 {
+		return
+	}
+	last, more := plan.Later[0], ""
+	if n := len(plan.Later) - 1; n > 0 {
+		more = fmt.Sprintf("; so do %d more: croft history", n)
+	}
+	a.note("%s of %s, later and by %s, stays; croft undo %s takes it back%s", last.Kind, last.Workspace, last.Actor, last.ID, more)
 }

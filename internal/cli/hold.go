@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,13 +15,6 @@ type holder interface {
 	HoldFor(ctx context.Context, req croft.LeaseRequest) (*croft.Lease, error)
 	Renew(ctx context.Context, lease croft.ID) (*croft.Lease, error)
 	Release(ctx context.Context, lease croft.ID) error
-}
-
-// leaseResult is what `croft hold` prints. The lease is null once it was
-// released.
-type leaseResult struct {
-	Version int          `json:"version"`
-	Lease   *croft.Lease `json:"lease"`
 }
 
 func newHoldCommand(a *app) *cobra.Command {
@@ -39,21 +33,18 @@ names itself: --pid $$.`,
 		Example: `  lease=$(croft hold fix-login --pid $$)
   ...
   croft hold --release "$lease"`,
-		Args:              takesOptionalName,
+		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if release != "" && (len(args) > 0 || cmd.Flags().Changed("pid")) {
 				return misused(cmd, "either a workspace to hold, or a lease to --release")
 			}
-			if pid == 0 {
-				pid = a.env.Parent
-			}
+			pid = cmp.Or(pid, a.env.Parent)
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				if release != "" {
 					return a.runRelease(ctx, svc, croft.ID(release))
 				}
-				req := a.workspaceRequest(args)
-				return a.runHold(ctx, svc, croft.LeaseRequest{Repo: req.Repo, Workspace: req.Ref, PID: pid})
+				return a.runHold(ctx, svc, croft.LeaseRequest{Repo: a.dir(), Workspace: a.optionalRef(args), PID: pid})
 			})
 		},
 	}
@@ -70,7 +61,7 @@ func (a *app) runHold(ctx context.Context, svc holder, req croft.LeaseRequest) e
 		return err
 	}
 	if a.json {
-		a.emit(leaseResult{formatVersion, lease})
+		a.emitAs("lease", lease)
 		return nil
 	}
 	a.line(string(lease.ID))
@@ -95,7 +86,7 @@ func (a *app) runRelease(ctx context.Context, svc holder, lease croft.ID) error 
 		a.note("there is no lease %s: it was given back before, or has ended", lease)
 	}
 	if a.json {
-		a.emit(leaseResult{Version: formatVersion})
+		a.emitAs("lease", nil)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -156,9 +157,7 @@ func (a *app) foreignListing(worktrees []croft.Worktree) [][]cell {
 		case wt.IsLocked:
 			what = "git worktree, locked"
 		}
-		rows = append(rows, []cell{
-			plainCell(a.shown(wt.Path)), plainCell(orDash(wt.Branch)), plainCell(orDash(short(wt.Head))), plainCell(what),
-		})
+		rows = append(rows, plainRow(a.shown(wt.Path), orDash(wt.Branch), orDash(short(wt.Head)), what))
 	}
 	return rows
 }
@@ -168,13 +167,7 @@ func foreignWorktrees(ctx context.Context, svc overviewer, repo string) ([]croft
 	if err != nil {
 		return nil, err
 	}
-	foreign := []croft.Worktree{}
-	for _, wt := range worktrees {
-		if wt.Workspace == "" {
-			foreign = append(foreign, wt)
-		}
-	}
-	return foreign, nil
+	return nonNil(slices.DeleteFunc(worktrees, func(wt croft.Worktree) bool { return wt.Workspace != "" })), nil
 }
 
 // stateWord is what the state of a workspace is called. One whose files are being put
@@ -199,9 +192,4 @@ func stateStyle(s croft.State) style {
 	}
 }
 
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
+func orDash(text string) string { return cmp.Or(text, "-") }

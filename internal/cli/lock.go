@@ -7,11 +7,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// locker is the part of croft.Service that `croft lock` calls.
-type locker interface {
-	Lock(ctx context.Context, req croft.LockRequest) (*croft.Workspace, error)
-}
-
 func newLockCommand(a *app) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
@@ -20,12 +15,12 @@ func newLockCommand(a *app) *cobra.Command {
 		Long: `Protect a workspace from removal until it is unlocked. The lock is git's own:
 git honours it too, and "git worktree lock" sets the same one.`,
 		Example:           `  croft lock fix-login --reason "waiting for review"`,
-		Args:              takesName,
+		Args:              takesOne("workspace", "its name"),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := croft.LockRequest{Repo: a.dir(), Workspace: a.workspaceRef(args[0]), Reason: reason}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runLock(ctx, svc, req)
+				return a.runLock(ctx, svc.Lock, req, "locked")
 			})
 		},
 	}
@@ -34,24 +29,35 @@ git honours it too, and "git worktree lock" sets the same one.`,
 	return cmd
 }
 
-func (a *app) runLock(ctx context.Context, svc locker, req croft.LockRequest) error {
-	ws, err := svc.Lock(ctx, req)
+func newUnlockCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:               "unlock NAME",
+		Short:             "Take the protection away",
+		Args:              takesOne("workspace", "its name"),
+		ValidArgsFunction: a.completeOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := croft.LockRequest{Repo: a.dir(), Workspace: a.workspaceRef(args[0])}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runLock(ctx, svc.Unlock, req, "unlocked")
+			})
+		},
+	}
+}
+
+// runLock calls Lock or Unlock of the Service.
+func (a *app) runLock(ctx context.Context, lock func(context.Context, croft.LockRequest) (*croft.Workspace, error), req croft.LockRequest, done string) error {
+	ws, err := lock(ctx, req)
 	if err != nil {
 		return err
 	}
-	a.printWorkspace(*ws, "locked")
+	a.printWorkspace(*ws, done)
 	return nil
 }
 
-// workspaceResult is what a command prints that changed one workspace.
-type workspaceResult struct {
-	Version   int             `json:"version"`
-	Workspace croft.Workspace `json:"workspace"`
-}
-
+// printWorkspace prints a workspace, and what a command did to it.
 func (a *app) printWorkspace(ws croft.Workspace, done string) {
 	if a.json {
-		a.emit(workspaceResult{formatVersion, a.withNext([]croft.Workspace{ws})[0]})
+		a.emitAs("workspace", a.withNext([]croft.Workspace{ws})[0])
 		return
 	}
 	a.note("%s: %s", ws.Name, done)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -19,9 +20,7 @@ func (statusError) Error() string { return "exit status" }
 
 // Main runs one command and returns the exit status.
 func Main(ctx context.Context, env Env) int {
-	if env.Program == "" {
-		env.Program = "croft"
-	}
+	env.Program = cmp.Or(env.Program, "croft")
 	if env.Now == nil {
 		env.Now = time.Now
 	}
@@ -63,16 +62,10 @@ func (a *app) finish(err error) int {
 		return e.Code.ExitCode()
 	}
 	if a.json {
-		a.emit(errorResult{Version: formatVersion, Error: e})
+		a.emitAs("error", e)
 	}
 	a.tell(e)
 	return e.Code.ExitCode()
-}
-
-// errorResult is what --json prints in place of a result.
-type errorResult struct {
-	Version int          `json:"version"`
-	Error   *croft.Error `json:"error"`
 }
 
 // asUsage takes an error that no command made for one about the way the

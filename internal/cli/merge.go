@@ -17,12 +17,6 @@ type merger interface {
 	Resolve(ctx context.Context, req croft.MergeRequest) (*croft.Resolution, error)
 }
 
-// resolutionResult is what `croft merge --resolve` prints.
-type resolutionResult struct {
-	Version    int              `json:"version"`
-	Resolution croft.Resolution `json:"resolution"`
-}
-
 func newMergeCommand(a *app) *cobra.Command {
 	var req croft.MergeRequest
 	var strategy string
@@ -134,7 +128,7 @@ func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest
 		return err
 	}
 	if a.json {
-		a.emit(resolutionResult{formatVersion, *out})
+		a.emitAs("resolution", out)
 		return nil
 	}
 	if len(out.Conflicts) == 0 {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -165,12 +164,4 @@ func asMerge(workspace string, err error) (croft.Merge, bool) {
 		Kind: croft.KindMerge, Workspace: workspace, State: croft.MergeDone, Status: croft.MergePending,
 		Reason: e.Code, Message: e.Message, Details: e.Details, Hint: e.Hint,
 	}, true
-}
-
-// later says how many merges a revert leaves on top of what it takes back.
-func later(n int) string {
-	if n == 1 {
-		return "1 merge came after it, and stays"
-	}
-	return fmt.Sprintf("%d merges came after it, and stay", n)
 }

@@ -9,17 +9,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// mounter is the part of croft.Service that `croft mounts` calls.
-type mounter interface {
-	Mounts(ctx context.Context, req croft.MountsRequest) (*croft.Mounts, error)
-}
-
-// mountsResult is what `croft mounts --json` prints.
-type mountsResult struct {
-	Version int           `json:"version"`
-	Mounts  *croft.Mounts `json:"mounts"`
-}
-
 // The formats of `croft mounts`.
 const (
 	formatDocker       = "docker"
@@ -45,15 +34,15 @@ has outside, of which only objects, refs and the worktree's own part can be
 written there.`,
 		Example: `  eval "docker run --rm -it $(croft mounts fix-login) my-image"
   croft mounts fix-login --format compose >compose.override.yaml`,
-		Args:              takesOptionalName,
+		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(mountFormats(), format) {
 				return misused(cmd, "unknown format "+quoted(format)+": "+strings.Join(mountFormats(), ", "))
 			}
-			req := a.workspaceRequest(args)
+			req := croft.MountsRequest{Repo: a.dir(), Workspace: a.optionalRef(args), Workdir: workdir}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runMounts(ctx, svc, croft.MountsRequest{Repo: req.Repo, Workspace: req.Ref, Workdir: workdir}, format)
+				return a.runMounts(ctx, svc, req, format)
 			})
 		},
 	}
@@ -65,13 +54,13 @@ written there.`,
 	return cmd
 }
 
-func (a *app) runMounts(ctx context.Context, svc mounter, req croft.MountsRequest, format string) error {
+func (a *app) runMounts(ctx context.Context, svc croft.Containers, req croft.MountsRequest, format string) error {
 	m, err := svc.Mounts(ctx, req)
 	if err != nil {
 		return err
 	}
 	if a.json || format == formatJSON {
-		a.emit(mountsResult{formatVersion, m})
+		a.emitAs("mounts", m)
 		return nil
 	}
 	switch format {

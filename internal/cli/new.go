@@ -81,13 +81,7 @@ func modes() []croft.Mode {
 	return []croft.Mode{croft.ModeAuto, croft.ModeWorktree, croft.ModeIsolated, croft.ModeLegacy}
 }
 
-func modeWords() []string {
-	var words []string
-	for _, mode := range modes() {
-		words = append(words, string(mode))
-	}
-	return words
-}
+func modeWords() []string { return words(modes()) }
 
 // request turns flags and names into a request. A workspace of the swarm is
 // called like its role, and whichever of the two is missing is the other.
@@ -137,7 +131,7 @@ func (a *app) runPlan(ctx context.Context, svc planner, req croft.CreateAllReque
 	}
 	var rows [][]cell
 	for _, ws := range list {
-		rows = append(rows, []cell{plainCell(ws.Name), plainCell(ws.Branch), plainCell(a.shown(ws.Path))})
+		rows = append(rows, plainRow(ws.Name, ws.Branch, a.shown(ws.Path)))
 	}
 	a.table(rows)
 	a.note("nothing was made")
@@ -156,15 +150,20 @@ func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllReques
 	} else {
 		a.tellNew(workspaces)
 	}
+	a.noteNotes(workspaces...)
+	if len(workspaces) > 0 {
+		a.upkeepOf(workspaces[0].Repo)
+	}
+	return nil
+}
+
+// noteNotes remarks what the Service noted of workspaces.
+func (a *app) noteNotes(workspaces ...croft.Workspace) {
 	for _, ws := range workspaces {
 		for _, note := range ws.Notes {
 			a.note("%s: %s", ws.Name, note)
 		}
 	}
-	if len(workspaces) > 0 {
-		a.upkeepOf(workspaces[0].Repo)
-	}
-	return nil
 }
 
 // tellNew prints where the workspaces are, and once for each starting point
@@ -173,7 +172,7 @@ func (a *app) tellNew(workspaces []croft.Workspace) {
 	var rows [][]cell
 	var origins []string
 	for _, ws := range workspaces {
-		rows = append(rows, []cell{plainCell(ws.Name), plainCell(ws.Branch), plainCell(a.shown(ws.Path))})
+		rows = append(rows, plainRow(ws.Name, ws.Branch, a.shown(ws.Path)))
 		if from := origin(ws); from != "" && !slices.Contains(origins, from) {
 			origins = append(origins, from)
 		}

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
 )
@@ -37,6 +40,26 @@ func (a *app) emit(v any) {
 	if err := enc.Encode(v); err != nil && a.out.err == nil {
 		a.out.err = err
 	}
+}
+
+// emitAs prints a JSON object that has its version and one value.
+func (a *app) emitAs(name string, value any) { a.emit(named{name, value}) }
+
+// named is a value under a name, after the version of the JSON.
+type named struct {
+	name  string
+	value any
+}
+
+// MarshalJSON writes the version first, as the other results have it.
+func (n named) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `{"version":%d,%q:`, formatVersion, n.name)
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(n.value)
+	b.WriteByte('}')
+	return b.Bytes(), err
 }
 
 // line prints a line of data.
@@ -98,4 +121,50 @@ func nonNil[T any](items []T) []T {
 		return []T{}
 	}
 	return items
+}
+
+const (
+	progressAfter = time.Second
+	progressEvery = 250 * time.Millisecond
+)
+
+// progress shows on a terminal that something takes its time: one line that
+// is rewritten and at the end erased. The returned function ends it.
+func (a *app) progress(what string) (stop func()) {
+	if a.env.Terminal != TerminalInteractive || a.quiet || a.json {
+		return func() {}
+	}
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		showProgress(a.env.Stderr, what, quit)
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
+}
+
+// showProgress writes over its own line with blanks: every terminal can do
+// that, and not every one knows the sequence that erases a line.
+func showProgress(w io.Writer, what string, quit <-chan struct{}) {
+	start := time.Now()
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	width := 0
+	for {
+		select {
+		case <-quit:
+			if width > 0 {
+				fmt.Fprint(w, "\r"+strings.Repeat(" ", width)+"\r")
+			}
+			return
+		case <-tick.C:
+			if spent := time.Since(start); spent > progressAfter {
+				line := fmt.Sprintf("%s … %ds", what, int(spent.Seconds()))
+				width = utf8.RuneCountInString(line) // it never gets shorter
+				fmt.Fprint(w, "\r"+line)
+			}
+		}
+	}
 }

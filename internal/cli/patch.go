@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -83,11 +84,7 @@ func (a *app) printPatch(files []croft.ReviewFile) {
 
 // patchHeading are the lines before the hunks of a file.
 func patchHeading(f croft.ReviewFile) []string {
-	old := f.Path
-	if f.OldPath != "" {
-		old = f.OldPath
-	}
-	from, to := patchPath("a/", old), patchPath("b/", f.Path)
+	from, to := patchPath("a/", cmp.Or(f.OldPath, f.Path)), patchPath("b/", f.Path)
 	lines := []string{"diff --git " + from + " " + to}
 	switch {
 	case f.OldMode == "":
@@ -105,7 +102,8 @@ func patchHeading(f croft.ReviewFile) []string {
 	if f.OldObject == f.NewObject {
 		return lines
 	}
-	index := "index " + object(f.OldObject, f.NewObject) + ".." + object(f.NewObject, f.OldObject)
+	zeros := strings.Repeat("0", max(len(f.OldObject), len(f.NewObject))) // no object
+	index := "index " + cmp.Or(f.OldObject, zeros) + ".." + cmp.Or(f.NewObject, zeros)
 	if f.OldMode == f.NewMode {
 		index += " " + f.OldMode
 	}
@@ -119,14 +117,6 @@ func patchHeading(f croft.ReviewFile) []string {
 		return append(lines, "--- "+from, "+++ "+to)
 	}
 	return lines
-}
-
-// object is the name of an object, or zeros as long as another one.
-func object(name, other string) string {
-	if name == "" {
-		return strings.Repeat("0", len(other))
-	}
-	return name
 }
 
 // submoduleLines show which commit a submodule was at, as git does.

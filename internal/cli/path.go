@@ -7,17 +7,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// pathResult is what `croft path` prints.
-type pathResult struct {
-	Version int    `json:"version"`
-	Path    string `json:"path"`
-}
-
 func newPathCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "path [NAME]",
 		Short:             "Print where a workspace lies",
-		Args:              takesOptionalName,
+		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
@@ -33,7 +27,7 @@ func (a *app) runPath(ctx context.Context, svc finder, req croft.WorkspaceReques
 		return err
 	}
 	if a.json {
-		a.emit(pathResult{formatVersion, ws.Path})
+		a.emitAs("path", ws.Path)
 		return nil
 	}
 	a.line(ws.Path) // as it is: this is for programs

@@ -17,12 +17,6 @@ type queuer interface {
 	Accept(ctx context.Context, req croft.AcceptRequest) (*croft.Lane, error)
 }
 
-// laneResult is what `croft queue accept` prints.
-type laneResult struct {
-	Version int         `json:"version"`
-	Lane    *croft.Lane `json:"lane"`
-}
-
 func newQueueCommand(a *app) *cobra.Command {
 	var req croft.MergesRequest
 	var isAll bool
@@ -74,13 +68,13 @@ them: from here on the lane follows. With merge.protect nothing is merged into s
 a target before. Nothing is accepted from inside a workspace.
 
 What stayed pending is tried again by "croft queue run".`,
-		Args: takesTarget,
+		Args: takesOne("target", "the name of its branch"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runQueueAccept(ctx, svc, croft.AcceptRequest{Repo: a.dir(), Target: args[0], From: a.env.Dir})
 			})
 		},
-		ValidArgsFunction: a.completeLane,
+		ValidArgsFunction: firstOnly(a.completeLane),
 	}
 }
 
@@ -107,11 +101,7 @@ that wait: they are listed first, and you are asked.`,
 			if len(args) == 0 {
 				reach = reachFurther
 			}
-			agreed, err := a.consent(cmd, agreement, reach)
-			if err != nil {
-				return err
-			}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+			return a.serveAgreed(cmd, agreement, reach, func(ctx context.Context, svc croft.Service, agreed consent) error {
 				return a.runQueueCancel(ctx, svc, croft.QueueRequest{Repo: a.dir(), Action: croft.QueueCancel, Merges: args, Target: *target}, agreed)
 			})
 		},
@@ -211,7 +201,7 @@ func (a *app) runQueueAccept(ctx context.Context, svc queuer, req croft.AcceptRe
 		return err
 	}
 	if a.json {
-		a.emit(laneResult{formatVersion, l})
+		a.emitAs("lane", l)
 		return nil
 	}
 	if l.Message == "" {

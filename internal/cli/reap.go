@@ -10,8 +10,7 @@ import (
 
 // reaper is the part of croft.Service that `croft reap` calls.
 type reaper interface {
-	inspector
-	repoFinder
+	sweeper
 	Reap(ctx context.Context, req croft.ReapRequest) (*croft.CleanResult, error)
 }
 
@@ -44,11 +43,7 @@ you are asked.`,
 			if isForced {
 				req.Mode, agreement.isYes = croft.RemoveForce, true
 			}
-			agreed, err := a.consent(cmd, agreement, reachFurther)
-			if err != nil {
-				return err
-			}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+			return a.serveAgreed(cmd, agreement, reachFurther, func(ctx context.Context, svc croft.Service, agreed consent) error {
 				return a.runReap(ctx, svc, req, agreed)
 			})
 		},
@@ -66,37 +61,4 @@ func (a *app) runReap(ctx context.Context, svc reaper, req croft.ReapRequest, ag
 		return svc.Reap(ctx, req)
 	})
 	return err
-}
-
-// printClean prints what was removed, or in rows of its own what would be, and
-// remarks what was kept.
-func (a *app) printClean(r croft.CleanResult, plan [][]cell, nothing string) {
-	isDryRun := plan != nil
-	if a.json {
-		a.emit(cleanResult{
-			Version: formatVersion, Removed: nonNil(r.Removed), Kept: nonNil(r.Kept), Branches: nonNil(r.Branches), DryRun: isDryRun,
-		})
-		return
-	}
-	if len(r.Removed)+len(r.Branches) == 0 {
-		a.note("%s", nothing)
-	}
-	if isDryRun {
-		a.table(plan)
-	} else {
-		a.table(cleanRows(r))
-	}
-	a.noteKept(r.Kept)
-}
-
-func cleanRows(r croft.CleanResult) [][]cell {
-	return append(removedRows(r.Removed), branchRows(r.Branches, "branch deleted, tip kept")...)
-}
-
-func branchRows(branches []string, what string) [][]cell {
-	var rows [][]cell
-	for _, branch := range branches {
-		rows = append(rows, []cell{plainCell(branch), plainCell(what)})
-	}
-	return rows
 }

@@ -39,27 +39,18 @@ you are asked, elsewhere --yes says it. With --all you are asked in any case. A
 workspace in which a process is at work is never removed.`,
 		ValidArgsFunction: a.completeMany,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := croft.RemoveRequest{Repo: a.dir(), Workspaces: a.workspaceRefs(args)}
-			reach := reachNamed
-			switch {
-			case isAll && len(args) > 0:
-				return misused(cmd, "either names or --all")
-			case !isAll && len(args) == 0:
-				return misused(cmd, "which workspace? give names or --all")
-			case isAll:
-				req.All, reach = croft.ScopeAll, reachFurther
+			scope, reach, err := namesOrAll(cmd, args, isAll, "--all")
+			if err != nil {
+				return err
 			}
+			req := croft.RemoveRequest{Repo: a.dir(), Workspaces: a.workspaceRefs(args), All: scope}
 			if isForced {
 				req.Mode, agreement.isYes = croft.RemoveForce, true
 			}
 			if keepsBranch {
 				req.Branch = croft.BranchKeep
 			}
-			agreed, err := a.consent(cmd, agreement, reach)
-			if err != nil {
-				return err
-			}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+			return a.serveAgreed(cmd, agreement, reach, func(ctx context.Context, svc croft.Service, agreed consent) error {
 				if agreed != consentGiven {
 					return a.runShownRemove(ctx, svc, req, agreed, isMissingOK)
 				}
@@ -171,11 +162,11 @@ func (a *app) planRemove(ctx context.Context, svc remover, req croft.RemoveReque
 	}
 	plan := takePlan{unknown: result.Unknown}
 	for _, r := range result.Removed {
-		a.take(ctx, svc, &plan, r.ID, r.Name)
+		a.take(ctx, svc, &plan, croft.Removed{ID: r.ID, Name: r.Name})
 	}
 	for _, k := range result.Kept {
 		if errors.Is(k.Reason, croft.WorkspaceDirty) {
-			a.take(ctx, svc, &plan, k.ID, k.Name)
+			a.take(ctx, svc, &plan, croft.Removed{ID: k.ID, Name: k.Name})
 		} else {
 			plan.kept = append(plan.kept, k)
 		}
@@ -194,7 +185,7 @@ func (a *app) removeKept(ctx context.Context, svc remover, req croft.RemoveReque
 	var plan takePlan
 	for _, kept := range result.Kept {
 		if errors.Is(kept.Reason, croft.WorkspaceDirty) {
-			a.take(ctx, svc, &plan, kept.ID, kept.Name)
+			a.take(ctx, svc, &plan, croft.Removed{ID: kept.ID, Name: kept.Name})
 		} else {
 			still = append(still, kept)
 		}
@@ -267,7 +258,7 @@ func (a *app) retention(root string) string {
 func removedRows(removed []croft.Removed) [][]cell {
 	var rows [][]cell
 	for _, r := range removed {
-		row := []cell{plainCell(r.Name), plainCell("nothing to keep")}
+		row := plainRow(r.Name, "nothing to keep")
 		if r.Trash != "" {
 			row[1] = plainCell("trash " + string(r.Trash))
 		}

@@ -13,12 +13,6 @@ type reverter interface {
 	Revert(ctx context.Context, req croft.RevertRequest) (*croft.Merge, error)
 }
 
-// revertPlanResult is what `croft revert --dry-run` prints.
-type revertPlanResult struct {
-	Version int              `json:"version"`
-	Plan    croft.RevertPlan `json:"plan"`
-}
-
 func newRevertCommand(a *app) *cobra.Command {
 	req := croft.RevertRequest{}
 	var isDryRun bool
@@ -31,7 +25,7 @@ back.
 
 Of a workspace that was merged several times, NAME means its last merge that
 changed anything; "croft queue --all" has the IDs of the others.`,
-		Args: takesMerge,
+		Args: takesOne("merge", "the name of its workspace, or its ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Repo, req.Ref = a.dir(), args[0]
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
@@ -51,11 +45,11 @@ func (a *app) runRevert(ctx context.Context, svc reverter, req croft.RevertReque
 		return err
 	}
 	if isDryRun && a.json {
-		a.emit(revertPlanResult{formatVersion, *plan})
+		a.emitAs("plan", plan)
 		return nil
 	}
 	if plan.Later > 0 {
-		a.note("%s", later(plan.Later))
+		a.note("%s", countOf(plan.Later, "merge came after it, and stays", "merges came after it, and stay"))
 	}
 	for _, c := range plan.Conflicts {
 		a.note("  %s will be in conflict (%s)", c.Path, c.Kind)

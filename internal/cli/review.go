@@ -11,12 +11,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// reviewResult is what `croft review` prints.
-type reviewResult struct {
-	Version int          `json:"version"`
-	Review  croft.Review `json:"review"`
-}
-
 func newReviewCommand(a *app) *cobra.Command {
 	req := croft.ReviewRequest{}
 	var message string
@@ -31,13 +25,10 @@ Without a terminal the review is made and printed; "croft apply --review" takes
 a part of it.`,
 		Example: `  croft review fix-login
   croft review fix-login --json`,
-		Args:              takesOptionalName,
+		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req.Repo = a.dir()
-			if len(args) > 0 {
-				req.Workspace = a.workspaceRef(args[0])
-			}
+			req.Repo, req.Workspace = a.dir(), a.optionalRef(args)
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runReview(ctx, svc, req, message)
 			})
@@ -56,7 +47,7 @@ func (a *app) runReview(ctx context.Context, svc applier, req croft.ReviewReques
 	}
 	if a.json {
 		work.Files = nonNil(work.Files)
-		a.emit(reviewResult{formatVersion, *work})
+		a.emitAs("review", work)
 		return nil
 	}
 	a.noteHeldBack(work)

@@ -47,7 +47,7 @@ not show as changes of the agent's.
 
 Files that were changed in the workspace are not replaced, unless --force says so:
 then the workspace is saved as a snapshot first, with them.`,
-		Args:              takesOptionalName,
+		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			mode := croft.RoleSafe

@@ -3,13 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
-	"path/filepath"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 )
 
 type roundResult struct {
@@ -83,9 +84,7 @@ func newRoundStart(a *app) *cobra.Command {
 	flags.StringArrayVar(&opts.labels, "label", nil, "`AGENT=LABEL`: the name under which the others see an agent (default: a new one in every round)")
 	flags.StringVar(&opts.config, "config", "", "take the mode from an orchestrator's configuration `file`")
 	completeWords(cmd, "mode", modeWords()...)
-	registerCompletion(cmd, "session", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-		return a.completeOpenSession(cmd, nil, word)
-	})
+	registerCompletion(cmd, "session", a.completeOpenSession)
 	return cmd
 }
 
@@ -96,7 +95,7 @@ func (o roundOptions) request(a *app, cmd *cobra.Command) (croft.RoundRequest, e
 		return req, misused(cmd, "which session: --session")
 	}
 	if o.config != "" {
-		mode, warnings, err := readWriteMode(a.at(o.config))
+		mode, warnings, err := readWriteMode(a.absolute(o.config))
 		if err != nil {
 			return req, err
 		}
@@ -114,7 +113,7 @@ func (o roundOptions) request(a *app, cmd *cobra.Command) (croft.RoundRequest, e
 		req.Carry = croft.CarryDirty
 	}
 	for i, dir := range req.Repos {
-		req.Repos[i] = a.at(dir)
+		req.Repos[i] = a.absolute(dir)
 	}
 	var err error
 	if req.Agents, err = agentNames(cmd, o.agents); err != nil {
@@ -124,7 +123,7 @@ func (o roundOptions) request(a *app, cmd *cobra.Command) (croft.RoundRequest, e
 		return req, err
 	}
 	for agent, dir := range req.Homes {
-		req.Homes[agent] = a.at(dir)
+		req.Homes[agent] = a.absolute(dir)
 	}
 	if req.Labels, err = byAgent(cmd, "--label", o.labels); err != nil {
 		return req, err
@@ -168,14 +167,6 @@ func byAgent(cmd *cobra.Command, flag string, texts []string) (map[string]string
 	return out, nil
 }
 
-// at makes a path absolute, from where the caller stands.
-func (a *app) at(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(a.env.Dir, path)
-}
-
 func (a *app) runRoundStart(ctx context.Context, svc croft.Rounds, req croft.RoundRequest) error {
 	stop := a.progress("making " + countNoun(len(req.Agents), "checkout"))
 	round, err := svc.StartRound(ctx, req)
@@ -184,11 +175,7 @@ func (a *app) runRoundStart(ctx context.Context, svc croft.Rounds, req croft.Rou
 		return err
 	}
 	a.showRound(round)
-	for _, ws := range round.Workspaces {
-		for _, note := range ws.Notes {
-			a.note("%s: %s", ws.Name, note)
-		}
-	}
+	a.noteNotes(round.Workspaces...)
 	return nil
 }
 
@@ -203,7 +190,7 @@ func (a *app) showRound(round *croft.Round) {
 		if ws.State == croft.Trashed {
 			where = short(ws.Head)
 		}
-		rows = append(rows, []cell{plainCell(ws.Agent), plainCell(ws.Label), plainCell(ws.Branch), plainCell(where)})
+		rows = append(rows, plainRow(ws.Agent, ws.Label, ws.Branch, where))
 	}
 	a.note("round %d", round.Number)
 	a.table(rows)
@@ -314,7 +301,7 @@ func newRoundPresent(a *app) *cobra.Command {
 				req.Repo = a.dir()
 			}
 			if req.Home != "" {
-				req.Home = a.at(req.Home)
+				req.Home = a.absolute(req.Home)
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runRoundPresent(ctx, svc, req)
@@ -341,4 +328,48 @@ func (a *app) runRoundPresent(ctx context.Context, svc croft.Rounds, req croft.P
 	a.tellNew([]croft.Workspace{*ws})
 	a.note("then: croft review %s", ws.Name)
 	return nil
+}
+
+// orchestratorFile is the part of an orchestrator's configuration that says how
+// agents write.
+type orchestratorFile struct {
+	Orchestrator struct {
+		Coordination coordination `yaml:"coordination"`
+	} `yaml:"orchestrator"`
+	// Older files have it at the top.
+	Coordination coordination `yaml:"coordination"`
+}
+
+type coordination struct {
+	WriteMode           string `yaml:"write_mode"`
+	UseTwoTierWorkspace *bool  `yaml:"use_two_tier_workspace"`
+}
+
+// readWriteMode reads how agents write from an orchestrator's configuration. The
+// option that write_mode has replaced means auto, and is warned about.
+func readWriteMode(path string) (croft.Mode, []string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", nil, &croft.Error{Code: croft.ConfigInvalid, Op: "round", Message: "the configuration cannot be read", Details: err.Error()}
+	}
+	var file orchestratorFile
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		return "", nil, &croft.Error{Code: croft.ConfigInvalid, Op: "round", Message: fmt.Sprintf("%s is not YAML", path), Details: err.Error()}
+	}
+	var mode croft.Mode
+	var warnings []string
+	for _, c := range []coordination{file.Coordination, file.Orchestrator.Coordination} {
+		if c.UseTwoTierWorkspace != nil {
+			if *c.UseTwoTierWorkspace {
+				mode = croft.ModeAuto
+			}
+			warnings = []string{"use_two_tier_workspace is deprecated; replace it by\n  coordination:\n    write_mode: auto"}
+		}
+	}
+	for _, c := range []coordination{file.Coordination, file.Orchestrator.Coordination} {
+		if c.WriteMode != "" {
+			mode = croft.Mode(c.WriteMode)
+		}
+	}
+	return mode, warnings, nil
 }

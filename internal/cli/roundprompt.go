@@ -8,11 +8,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-type promptResult struct {
-	Version int           `json:"version"`
-	Prompt  *croft.Prompt `json:"prompt"`
-}
-
 func newRoundPrompt(a *app) *cobra.Command {
 	var isRestart bool
 	cmd := &cobra.Command{
@@ -20,15 +15,11 @@ func newRoundPrompt(a *app) *cobra.Command {
 		Short: "Print what an agent may be told about its checkout",
 		Long: `Print a section for the system prompt of an agent: its branch, the branches of
 the others, and where experiments are kept. It does not say which agent it is.`,
-		Args:              takesOptionalName,
+		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := croft.WorkspaceRequest{Repo: a.dir()}
-			if len(args) > 0 {
-				req.Ref = a.workspaceRef(args[0])
-			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runRoundPrompt(ctx, svc, req, isRestart)
+				return a.runRoundPrompt(ctx, svc, a.workspaceRequest(args), isRestart)
 			})
 		},
 	}
@@ -43,7 +34,7 @@ func (a *app) runRoundPrompt(ctx context.Context, svc croft.Rounds, req croft.Wo
 	}
 	switch {
 	case a.json:
-		a.emit(promptResult{Version: formatVersion, Prompt: p})
+		a.emitAs("prompt", p)
 	case isRestart:
 		a.line(strings.TrimRight(p.Restart, "\n"))
 	default:
@@ -52,23 +43,15 @@ func (a *app) runRoundPrompt(ctx context.Context, svc croft.Rounds, req croft.Wo
 	return nil
 }
 
-type archiveResult struct {
-	Version int            `json:"version"`
-	Archive *croft.Archive `json:"archive"`
-}
-
 func newRoundArchive(a *app) *cobra.Command {
 	var req croft.ArchiveRequest
 	cmd := &cobra.Command{
 		Use:               "archive [NAME]",
 		Short:             "Copy a scratch directory to the archives now",
-		Args:              takesOptionalName,
+		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req.Repo = a.dir()
-			if len(args) > 0 {
-				req.Workspace = a.workspaceRef(args[0])
-			}
+			req.Repo, req.Workspace = a.dir(), a.optionalRef(args)
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runRoundArchive(ctx, svc, req)
 			})
@@ -84,7 +67,7 @@ func (a *app) runRoundArchive(ctx context.Context, svc croft.Rounds, req croft.A
 		return err
 	}
 	if a.json {
-		a.emit(archiveResult{Version: formatVersion, Archive: kept})
+		a.emitAs("archive", kept)
 		return nil
 	}
 	for _, path := range kept.Paths {

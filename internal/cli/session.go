@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,23 +9,6 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
 )
-
-// sessionKeeper is the part of croft.Service that `croft session` calls.
-type sessionKeeper interface {
-	StartSession(ctx context.Context, req croft.SessionRequest) (*croft.Session, error)
-	Sessions(ctx context.Context, f croft.SessionFilter) ([]croft.Session, error)
-	EndSession(ctx context.Context, session croft.ID) error
-}
-
-type sessionResult struct {
-	Version int            `json:"version"`
-	Session *croft.Session `json:"session"`
-}
-
-type sessionsResult struct {
-	Version  int             `json:"version"`
-	Sessions []croft.Session `json:"sessions"`
-}
 
 func newSessionCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
@@ -72,13 +56,13 @@ func newSessionStart(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) runSessionStart(ctx context.Context, svc sessionKeeper, req croft.SessionRequest) error {
+func (a *app) runSessionStart(ctx context.Context, svc croft.Rounds, req croft.SessionRequest) error {
 	ses, err := svc.StartSession(ctx, req)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		a.emit(sessionResult{Version: formatVersion, Session: ses})
+		a.emitAs("session", ses)
 		return nil
 	}
 	a.line(string(ses.ID))
@@ -86,12 +70,7 @@ func (a *app) runSessionStart(ctx context.Context, svc sessionKeeper, req croft.
 	return nil
 }
 
-func sessionName(ses croft.Session) string {
-	if ses.Name != "" {
-		return ses.Name
-	}
-	return string(ses.ID)
-}
+func sessionName(ses croft.Session) string { return cmp.Or(ses.Name, string(ses.ID)) }
 
 func newSessionEnd(a *app) *cobra.Command {
 	return &cobra.Command{
@@ -100,13 +79,23 @@ func newSessionEnd(a *app) *cobra.Command {
 		Long: `End what is still open in a session, and delete its branches. Their workspaces
 can be restored while they are in the trash.`,
 		Args:              takesSession,
-		ValidArgsFunction: a.completeOpenSession,
+		ValidArgsFunction: firstOnly(a.completeOpenSession),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runSessionEnd(ctx, svc, croft.ID(args[0]))
 			})
 		},
 	}
+}
+
+// takesSession demands one session, and says which command lists them.
+func takesSession(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		e := misused(cmd, "which session? give its name")
+		e.Hint = "croft session list"
+		return e
+	}
+	return takesOptional("session")(cmd, args)
 }
 
 func (a *app) runSessionEnd(ctx context.Context, svc croft.Rounds, id croft.ID) error {
@@ -121,7 +110,7 @@ func (a *app) runSessionEnd(ctx context.Context, svc croft.Rounds, id croft.ID) 
 		return err
 	}
 	if a.json {
-		a.emit(sessionResult{Version: formatVersion, Session: ses})
+		a.emitAs("session", ses)
 		return nil
 	}
 	a.note("ended; what it made is in the trash: croft trash")
@@ -153,7 +142,7 @@ func (a *app) listSessions(cmd *cobra.Command, f croft.SessionFilter) error {
 	})
 }
 
-func (a *app) runSessionList(ctx context.Context, svc sessionKeeper, f croft.SessionFilter) error {
+func (a *app) runSessionList(ctx context.Context, svc croft.Rounds, f croft.SessionFilter) error {
 	list, err := svc.Sessions(ctx, f)
 	if errors.Is(err, croft.NotARepo) && a.repo == "" {
 		f.Repo = "" // those that work on nothing
@@ -163,7 +152,7 @@ func (a *app) runSessionList(ctx context.Context, svc sessionKeeper, f croft.Ses
 		return err
 	}
 	if a.json {
-		a.emit(sessionsResult{Version: formatVersion, Sessions: list})
+		a.emitAs("sessions", list)
 		return nil
 	}
 	if len(list) == 0 {
@@ -176,24 +165,8 @@ func (a *app) runSessionList(ctx context.Context, svc sessionKeeper, f croft.Ses
 		if n := len(ses.Rounds); n > 0 {
 			last = fmt.Sprintf("round %d %s", ses.Rounds[n-1].Number, ses.Rounds[n-1].State)
 		}
-		rows = append(rows, []cell{plainCell(string(ses.ID)), plainCell(ses.Name), plainCell(string(ses.State)), plainCell(countNoun(len(ses.Agents), "agent")), plainCell(last)})
+		rows = append(rows, plainRow(string(ses.ID), ses.Name, string(ses.State), countNoun(len(ses.Agents), "agent"), last))
 	}
 	a.table(rows)
 	return nil
-}
-
-// completeOpenSession completes the names and IDs of open sessions.
-func (a *app) completeOpenSession(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var words []string
-	_ = a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-		list, err := svc.Sessions(ctx, croft.SessionFilter{Repo: a.dir()})
-		for _, ses := range list {
-			words = append(words, sessionName(ses))
-		}
-		return err
-	})
-	return words, cobra.ShellCompDirectiveNoFileComp
 }

@@ -13,7 +13,7 @@ func newShCommand(a *app) *cobra.Command {
 		Short: "Open a shell in a workspace",
 		Long: `Open your shell in a workspace, with the workspace's environment. Leaving the
 shell brings you back; its exit status is the command's.`,
-		Args:              takesOptionalName,
+		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.json {

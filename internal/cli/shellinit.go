@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 
+	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
 )
 
@@ -10,7 +11,7 @@ import (
 // `croft cd` can change the directory of the shell, and then the completions.
 // COMPLETION is where they go. Asking for help is left to the program.
 const (
-	bashInit = `croft() {
+	posixFunction = `croft() {
   if [ "${1-}" = cd ] && [ "${2-}" != --help ] && [ "${2-}" != -h ]; then
     shift
     local croft_dir
@@ -20,21 +21,12 @@ const (
     command croft "$@"
   fi
 }
-if [ -n "${BASH_VERSION-}" ] && type complete >/dev/null 2>&1; then
+`
+	bashInit = posixFunction + `if [ -n "${BASH_VERSION-}" ] && type complete >/dev/null 2>&1; then
 COMPLETION
 fi
 `
-	zshInit = `croft() {
-  if [ "${1-}" = cd ] && [ "${2-}" != --help ] && [ "${2-}" != -h ]; then
-    shift
-    local croft_dir
-    croft_dir="$(command croft path "$@")" || return
-    builtin cd -- "$croft_dir"
-  else
-    command croft "$@"
-  fi
-}
-if (( $+functions[compdef] )); then
+	zshInit = posixFunction + `if (( $+functions[compdef] )); then
 COMPLETION
 fi
 `
@@ -77,11 +69,11 @@ your shell's start-up file:
 		Args:      takesShell,
 		ValidArgs: shells(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			completion, err := completionScript(cmd.Root(), args[0])
-			if err != nil {
+			var completion strings.Builder
+			if err := writeCompletion(cmd.Root(), args[0], &completion); err != nil {
 				return ended(cmd.Name(), err)
 			}
-			script := strings.Replace(shellFunction(args[0]), "COMPLETION", strings.TrimRight(completion, "\n"), 1)
+			script := strings.Replace(shellFunction(args[0]), "COMPLETION", strings.TrimRight(completion.String(), "\n"), 1)
 			a.line(strings.TrimRight(script, "\n"))
 			return nil
 		},
@@ -98,5 +90,30 @@ func shellFunction(shell string) string {
 		return fishInit
 	default:
 		return powershellInit
+	}
+}
+
+// newCdCommand explains: a program cannot change its caller's directory, and
+// with the function that shell-init prints the program is never asked to.
+func newCdCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "cd [NAME]",
+		Short: "Go to a workspace (needs shell-init)",
+		Long: `Go to a workspace. A program cannot change the directory of the shell that
+started it, so this needs the shell function that shell-init prints:
+
+  eval "$(croft shell-init bash)"                     in ~/.bashrc
+  eval "$(croft shell-init zsh)"                      in ~/.zshrc
+  croft shell-init fish | source                      in config.fish
+  croft shell-init powershell | Out-String | Invoke-Expression    in $PROFILE`,
+		ValidArgsFunction: a.completeOne,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return &croft.Error{
+				Code: croft.InvalidRequest, Op: cmd.Name(),
+				Message: "changing the directory needs croft's shell function",
+				Details: "add the hint's line to the start-up file of your shell; `croft sh NAME` works without it",
+				Hint:    `eval "$(croft shell-init bash)"`,
+			}
+		},
 	}
 }

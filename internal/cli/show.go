@@ -35,7 +35,7 @@ func newShowCommand(a *app) *cobra.Command {
 		Short: "Show a workspace and what it holds",
 		Long: `Show a workspace and what it holds. One that was merged, discarded or removed is
 shown too, with what became of its work and what brings it back.`,
-		Args:              takesOptionalName,
+		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {

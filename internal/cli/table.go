@@ -28,6 +28,15 @@ type cell struct {
 
 func plainCell(text string) cell { return cell{text: text} }
 
+// plainRow is a row of texts without a style.
+func plainRow(texts ...string) []cell {
+	row := make([]cell, len(texts))
+	for i, text := range texts {
+		row[i] = plainCell(text)
+	}
+	return row
+}
+
 // columnGap is what stands between two columns.
 const columnGap = "  "
 

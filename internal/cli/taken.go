@@ -8,34 +8,35 @@ import (
 
 // taken is a workspace that an act takes, and what of it.
 type taken struct {
-	id         croft.ID
-	name, what string
+	croft.Removed
+	what string
 }
 
 // takePlan is what an act takes, and what it leaves.
 type takePlan struct {
 	list     []taken
 	withWork []croft.ID // of those
+	branches []string   // that have no workspace any more
 	kept     []croft.Kept
 	unknown  []string
 }
 
 // take looks at a workspace that an act is going to take. Work that cannot be looked
 // at is taken for work.
-func (a *app) take(ctx context.Context, svc inspector, p *takePlan, id croft.ID, name string) {
-	t := taken{id, name, "to the trash"}
-	status, err := svc.Status(ctx, id)
+func (a *app) take(ctx context.Context, svc inspector, p *takePlan, r croft.Removed) {
+	t := taken{r, "to the trash"}
+	status, err := svc.Status(ctx, r.ID)
 	switch {
 	case err != nil:
-		p.withWork = append(p.withWork, id)
+		p.withWork = append(p.withWork, r.ID)
 	case !isClean(*status):
-		ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: string(id)})
+		ws, err := svc.Workspace(ctx, croft.WorkspaceRequest{Repo: a.dir(), Ref: string(r.ID)})
 		if err != nil {
 			break // it has just gone
 		}
 		t.what = a.loss(*ws, *status)
 		if status.Dirty() {
-			p.withWork = append(p.withWork, id)
+			p.withWork = append(p.withWork, r.ID)
 		}
 	}
 	p.list = append(p.list, t)
@@ -43,9 +44,9 @@ func (a *app) take(ctx context.Context, svc inspector, p *takePlan, id croft.ID,
 
 // agreed is what a yes to the plan agrees to.
 func (p takePlan) agreed() *croft.Agreed {
-	agreed := &croft.Agreed{WithWork: p.withWork}
+	agreed := &croft.Agreed{WithWork: p.withWork, Branches: p.branches}
 	for _, t := range p.list {
-		agreed.Workspaces = append(agreed.Workspaces, t.id)
+		agreed.Workspaces = append(agreed.Workspaces, t.ID)
 	}
 	return agreed
 }
@@ -53,9 +54,9 @@ func (p takePlan) agreed() *croft.Agreed {
 func (p takePlan) rows() [][]cell {
 	var rows [][]cell
 	for _, t := range p.list {
-		rows = append(rows, []cell{plainCell(t.name), plainCell(t.what)})
+		rows = append(rows, plainRow(t.Name, t.what))
 	}
-	return rows
+	return append(rows, branchRows(p.branches, "branch to be deleted, tip kept")...)
 }
 
 // agreedToTrash shows the workspaces that go to the trash and those that stay, and
@@ -71,7 +72,7 @@ func (a *app) agreedToTrash(ctx context.Context, how consent, p takePlan, nothin
 		return false, nil
 	}
 	a.noteRows(p.rows())
-	question := "Move " + p.list[0].name + " to the trash?"
+	question := "Move " + p.list[0].Name + " to the trash?"
 	if len(p.list) > 1 {
 		question = "Move " + countNoun(len(p.list), "workspace") + " to the trash?"
 	}
@@ -83,14 +84,14 @@ func (a *app) showPlan(p takePlan, nothing string) {
 	if a.json {
 		var removed []croft.Removed
 		for _, t := range p.list {
-			removed = append(removed, croft.Removed{ID: t.id, Name: t.name})
+			removed = append(removed, t.Removed)
 		}
 		a.emit(cleanResult{
-			Version: formatVersion, Removed: nonNil(removed), Kept: nonNil(p.kept), Branches: []string{}, Unknown: p.unknown, DryRun: true,
+			Version: formatVersion, Removed: nonNil(removed), Kept: nonNil(p.kept), Branches: nonNil(p.branches), Unknown: p.unknown, DryRun: true,
 		})
 		return
 	}
-	if len(p.list)+len(p.unknown) == 0 {
+	if len(p.list)+len(p.branches)+len(p.unknown) == 0 {
 		a.note("%s", nothing)
 	}
 	a.table(p.rows())

@@ -54,11 +54,14 @@ func short(commit string) string {
 }
 
 // countNoun returns n and the noun, with an s unless n is 1: "1 file", "2 files".
-func countNoun(n int, noun string) string {
+func countNoun[N int | int64](n N, noun string) string { return countOf(n, noun, noun+"s") }
+
+// countOf returns n and the noun in its form for one or for many.
+func countOf[N int | int64](n N, one, many string) string {
 	if n == 1 {
-		return "1 " + noun
+		return "1 " + one
 	}
-	return strconv.Itoa(n) + " " + noun + "s"
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // ageOf says how long ago something was, in one unit.

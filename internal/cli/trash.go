@@ -14,7 +14,7 @@ import (
 // keeper is the part of croft.Service that `croft trash` calls.
 type keeper interface {
 	repoFinder
-	Trash(ctx context.Context, repo string) ([]croft.TrashItem, error)
+	croft.Trash
 }
 
 // trashResult is what `croft trash` prints.
@@ -67,10 +67,8 @@ func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
 	now := a.env.Now()
 	rows := [][]cell{heading("ID", "NAME", "BRANCH", "SIZE", "INODES", "REMOVED", "KEPT FOR")}
 	for _, item := range items {
-		rows = append(rows, []cell{
-			plainCell(string(item.ID)), plainCell(item.Name), plainCell(orDash(item.Branch)), plainCell(sizeOf(item)), plainCell(strconv.FormatInt(item.Inodes, 10)),
-			plainCell(ageOf(now, item.RemovedAt) + " ago"), plainCell(keptFor(now, item)),
-		})
+		rows = append(rows, plainRow(string(item.ID), item.Name, orDash(item.Branch), sizeOf(item),
+			strconv.FormatInt(item.Inodes, 10), ageOf(now, item.RemovedAt)+" ago", keptFor(now, item)))
 	}
 	a.table(rows)
 	a.note("%s", held(result))
@@ -113,10 +111,10 @@ func (a *app) trashBudget(ctx context.Context, svc repoFinder, repo string) (byt
 
 // held says how much the trash holds of what it may.
 func held(r trashResult) string {
-	bytes, inodes := size(r.Bytes), entries(r.Inodes)
+	bytes, inodes := size(r.Bytes), countNoun(r.Inodes, "inode")
 	if r.MaxBytes != nil && r.MaxInodes != nil {
 		bytes += " of " + size(*r.MaxBytes)
-		inodes = fmt.Sprintf("%d of %s", r.Inodes, entries(*r.MaxInodes))
+		inodes = fmt.Sprintf("%d of %s", r.Inodes, countNoun(*r.MaxInodes, "inode"))
 	}
 	return "in all " + bytes + ", " + inodes
 }
@@ -150,4 +148,48 @@ func remaining(now, until time.Time) string {
 		left = left.Round(time.Hour) // a week is a week, also a second later
 	}
 	return ageOf(now.Add(left), now)
+}
+
+func newRestoreCommand(a *app) *cobra.Command {
+	var onlyCommits bool
+	cmd := &cobra.Command{
+		Use:   "restore ID or NAME",
+		Short: "Bring a removed workspace, or an earlier state, back",
+		Long: `Bring a removed workspace back: its branch, its files with everything that was
+not committed, and whatever was in progress, at the path where it lay. Of
+several removed workspaces of one name the last is taken; "croft trash" shows
+the IDs of all. Where its directory went from the trash already, it comes back
+from its commits and a snapshot, without the files that git ignores. A directory
+that cannot be found, because it was moved far away or its drive is not mounted,
+is not taken for gone: mount it, or say --commits.
+
+With the ID of a snapshot, bring the workspace back to that state, in place.
+Files that git ignores stay as they are. What it is now is saved as another
+snapshot first, and "croft undo" goes back to it.`,
+		Example: `  croft restore fix-login
+  croft restore k3v9q2m7x4t1b8n5`,
+		Args: takesOne("workspace", "its name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := croft.RestoreRequest{Repo: a.dir(), Ref: args[0]}
+			if onlyCommits {
+				req.Mode = croft.RestoreCommits
+			}
+			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+				return a.runRestore(ctx, svc, req)
+			})
+		},
+		ValidArgsFunction: firstOnly(a.completeTrash),
+	}
+	cmd.Flags().BoolVar(&onlyCommits, "commits", false, "do without a directory that cannot be found: what git has comes back")
+	return cmd
+}
+
+func (a *app) runRestore(ctx context.Context, svc croft.Trash, req croft.RestoreRequest) error {
+	ws, err := svc.Restore(ctx, req)
+	if err != nil {
+		return err
+	}
+	a.printWorkspace(*ws, "restored")
+	a.noteNotes(*ws)
+	return nil
 }

@@ -8,18 +8,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// truster is the part of croft.Service that `croft config trust` calls.
-type truster interface {
-	Checks(ctx context.Context, req croft.ChecksRequest) (*croft.CheckPlan, error)
-	Approve(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error)
-}
-
-// trustResult is what `croft config trust` prints.
-type trustResult struct {
-	Version int              `json:"version"`
-	Trust   *croft.CheckPlan `json:"trust"`
-}
-
 func newTrustCommand(a *app) *cobra.Command {
 	var target string
 	var isYes, isDry bool
@@ -60,7 +48,7 @@ these commands for good; the same variable approves them for one croft merge.`,
 	return cmd
 }
 
-func (a *app) runTrust(ctx context.Context, svc truster, req croft.ChecksRequest, agreed consent) error {
+func (a *app) runTrust(ctx context.Context, svc croft.Trust, req croft.ChecksRequest, agreed consent) error {
 	plan, err := svc.Checks(ctx, req)
 	if err != nil {
 		return err
@@ -89,7 +77,7 @@ func (a *app) runTrust(ctx context.Context, svc truster, req croft.ChecksRequest
 		}
 	}
 	if a.json {
-		a.emit(trustResult{formatVersion, plan})
+		a.emitAs("trust", plan)
 	}
 	switch {
 	case agreed == consentDryRun:

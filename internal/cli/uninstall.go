@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -48,11 +47,7 @@ stay where they are. So can a trash be forgotten that was deleted.`,
 			case isGone && a.repo == "":
 				return misused(cmd, "which repository is gone? --forget takes --repo PATH")
 			}
-			agreed, err := a.consent(cmd, agreement, reachFurther)
-			if err != nil {
-				return err
-			}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
+			return a.serveAgreed(cmd, agreement, reachFurther, func(ctx context.Context, svc croft.Service, agreed consent) error {
 				req := croft.UninstallRequest{Repo: a.dir()}
 				if isGone {
 					req.Gone = croft.GoneForGood
@@ -106,19 +101,23 @@ func (a *app) runUninstall(ctx context.Context, svc uninstaller, req croft.Unins
 	if req.All == croft.ScopeAll && len(done.Kept) == 0 && len(done.Left) == 0 {
 		a.note("nothing of Croft's is left in its own directories")
 	}
-	return keptRepos(done.Kept)
+	if len(done.Kept) > 0 {
+		return statusError(croft.WorkspaceBusy.ExitCode())
+	}
+	return nil
 }
 
 func uninstallQuestion(a *app, req croft.UninstallRequest, plan croft.UninstallResult) string {
+	repos := countOf(len(plan.Repos), "repository", "repositories")
 	switch {
 	case req.Gone == croft.GoneForGood:
 		return "Forget " + a.shown(plan.Repos[0].Path) + ", which is gone for good?"
 	case req.All != croft.ScopeAll:
 		return "Remove all of Croft's from " + a.shown(plan.Repos[0].Path) + "?"
 	case len(plan.Kept) > 0:
-		return "Remove all of Croft's from " + countOf(len(plan.Repos), "repository", "repositories") + ", and keep the rest?"
+		return "Remove all of Croft's from " + repos + ", and keep the rest?"
 	}
-	return "Remove all of Croft's from " + countOf(len(plan.Repos), "repository", "repositories") + ", and its state?"
+	return "Remove all of Croft's from " + repos + ", and its state?"
 }
 
 // shownRepos are the repositories that a question named.
@@ -133,21 +132,6 @@ func shownRepos(plan croft.UninstallResult) []string {
 	return paths
 }
 
-func countOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
-// keptRepos is the failure to remove what is Croft's own from some repositories.
-func keptRepos(kept []croft.KeptRepo) error {
-	if len(kept) == 0 {
-		return nil
-	}
-	return statusError(croft.WorkspaceBusy.ExitCode())
-}
-
 // showUninstall lists what goes and what stays.
 func (a *app) showUninstall(res croft.UninstallResult, was string) {
 	if a.json {
@@ -156,7 +140,7 @@ func (a *app) showUninstall(res croft.UninstallResult, was string) {
 	}
 	var rows [][]cell
 	row := func(what, path, remark string) {
-		rows = append(rows, []cell{plainCell(what), plainCell(path), plainCell(remark)})
+		rows = append(rows, plainRow(what, path, remark))
 	}
 	refs := 0
 	for _, r := range res.Repos {
