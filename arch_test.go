@@ -127,8 +127,9 @@ var mayImport = map[string][]string{
 		"internal/journal", "internal/layout", "internal/project", "internal/removal", "internal/view", "internal/work", "internal/workspace",
 	},
 	"internal/upkeep": {
-		".", "internal/checkout/worktree", "internal/flock", "internal/fsx", "internal/git", "internal/journal", "internal/lane", "internal/proc",
-		"internal/project", "internal/removal", "internal/review", "internal/round", "internal/trash", "internal/workspace",
+		".", "internal/checkout/worktree", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git", "internal/git/object",
+		"internal/journal", "internal/lane", "internal/proc", "internal/project", "internal/removal", "internal/review", "internal/round",
+		"internal/trash", "internal/workspace",
 	},
 	"internal/uninstall": {
 		".", "internal/checkout/worktree", "internal/explain", "internal/flock", "internal/fsx", "internal/git", "internal/git/object",

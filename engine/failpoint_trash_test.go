@@ -3,6 +3,7 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/engine"
@@ -249,4 +251,60 @@ func TestFailedRestorationAfterKilledReduction(t *testing.T) {
 		again(t, e, job)
 		wantState(t, r, e, want)
 	})
+}
+
+// TestGCAsksAgain: what nothing needed when gc looked, and something needs when gc has the
+// project's lock, stays.
+func TestGCAsksAgain(t *testing.T) {
+	t.Parallel()
+	r := worked(t, "")
+	r.Env = append(r.Env, hasty...)
+	var id croft.ID
+	brief(t, r, func(e *engine.Engine) { id = show(t, e, "a").ID })
+	gittest.WriteFile(t, filepath.Join(stateDir(r), "trash", string(id)+".json"), "{}") // of a removal that is over
+	resume := pausedAt(t, r, task{GC: true}, "gc.marked")
+	removeA(t, r)
+	brief(t, r, func(e *engine.Engine) { gc(t, e) })
+	if got := r.Git("for-each-ref", "--format=%(refname)", "refs/croft/archive/*/work"); got == "" {
+		t.Fatal("its work was not saved")
+	}
+	resume()
+	wantWork(t, r)
+}
+
+// TestGCBesideSnapshot: the private files of a snapshot that was pinned just before gc got
+// their lock stay.
+func TestGCBesideSnapshot(t *testing.T) {
+	t.Parallel()
+	r := worked(t, "")
+	save := pausedAt(t, r, task{Snapshot: &croft.SnapshotRequest{Workspace: "a"}}, "snapshot.saved")
+	collect := pausedAt(t, r, task{GC: true}, "gc.secrets")
+	save()
+	collect()
+	if dirs, err := filepath.Glob(filepath.Join(stateDir(r), "secrets", "*", "*")); err != nil || len(dirs) != 1 {
+		t.Errorf("private files: %v, %v, want the snapshot's", dirs, err)
+	}
+}
+
+// pausedAt starts a task and returns when it has come to a point; resume lets it end.
+func pausedAt(t *testing.T, r *gittest.Repo, job task, point string) (resume func()) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "pause")
+	cmd := helper(t, r, job, "CROFT_FAILPOINT=pause="+file+"#"+point)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		if exists(file + ".paused") {
+			return func() {
+				t.Helper()
+				if err := errors.Join(os.WriteFile(file+".go", nil, 0o644), cmd.Wait()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("it does not come to %s", point)
+	return nil
 }

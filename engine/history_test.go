@@ -7,6 +7,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/engine"
+	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -138,5 +139,42 @@ func TestSweepSecrets(t *testing.T) {
 	}
 	if exists(orphan) || !exists(dirs[0]) {
 		t.Errorf("the orphan is there: %v, the snapshot's are there: %v", exists(orphan), exists(dirs[0]))
+	}
+}
+
+// TestSecretsThatAreNeeded: private files of a workspace in the trash stay, and so do those
+// of a snapshot that a process still makes.
+func TestSecretsThatAreNeeded(t *testing.T) {
+	t.Parallel()
+	r := gittest.New(t)
+	e := engineIn(t, r, 0)
+	w := create(t, e, croft.CreateRequest{Name: "a"})
+	gittest.WriteFile(t, filepath.Join(w.Path, "x.txt"), "x\n")
+	if _, err := e.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce}); err != nil {
+		t.Fatal(err)
+	}
+	repos, err := filepath.Glob(filepath.Join(stateDir(r), "repos", "*"))
+	if err != nil || len(repos) != 1 {
+		t.Fatal(repos, err)
+	}
+	const made = "000000000000"
+	secrets := filepath.Join(stateDir(r), "secrets", filepath.Base(repos[0]))
+	for _, id := range []string{string(w.ID), made} {
+		gittest.WriteFile(t, filepath.Join(secrets, id, "file"), "TOKEN=secret\n")
+	}
+	l, err := flock.Try(filepath.Join(stateDir(r), "ops", "snapshot-"+made+".lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gc(t, e)
+	if !exists(filepath.Join(secrets, string(w.ID))) || !exists(filepath.Join(secrets, made)) {
+		t.Error("they were deleted")
+	}
+	if err := l.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	gc(t, e)
+	if exists(filepath.Join(secrets, made)) {
+		t.Error("those of a snapshot that nobody makes are there")
 	}
 }

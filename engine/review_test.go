@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -83,6 +84,28 @@ func TestReviewsThatAreNeededStay(t *testing.T) {
 	}
 	if left := r.Git("for-each-ref", "refs/croft/review"); left != "" {
 		t.Errorf("left: %s", left)
+	}
+}
+
+// A part of a review that waits in a queue keeps it.
+func TestReviewsInAQueueStay(t *testing.T) {
+	t.Parallel()
+	g := newGated(t)
+	e := engineIn(t, g.Repo, 0)
+	g.submit(t, e, "first")
+	review := reviewed(t, g.Repo, e)
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		_, err := e.Apply(ctx, croft.ApplyRequest{Review: review.ID, Paths: []string{"README.md"}})
+		left <- err
+	}()
+	g.begun(t, 1)
+	leave()
+	wantStillWaits(t, <-left, "the merge")
+	gc(t, engineIn(t, g.Repo, eightDays))
+	if g.Git("for-each-ref", "refs/croft/review") == "" {
+		t.Error("the review is gone")
 	}
 }
 

@@ -134,39 +134,6 @@ func CheckTrashed(rec journal.Record) error {
 	return err
 }
 
-// SweepLedgers forgets what was made for workspaces that are gone for good, and
-// removes directories of the trash that nothing is left in. Whoever stows a
-// workspace holds the repository's lock.
-func (p *Projects) SweepLedgers(ctx context.Context, r *Project) error {
-	return p.UnderLock(ctx, r, func() error {
-		records, err := p.Journal.Records(ctx, r.ID)
-		if err != nil {
-			return err
-		}
-		checkouts, dirs := map[string]bool{}, map[string]bool{}
-		for _, rec := range records {
-			checkouts[rec.Admin] = rec.Trash == nil || !rec.Trash.Purged
-			dirs[string(rec.Workspace.ID)] = rec.Trash != nil && rec.Trash.Dir != ""
-			dirs[AsideName(rec)] = true // a rewind may be at work there
-		}
-		return errors.Join(sweepLedger(r.Git.Made(), checkouts), sweepLedger(r.TrashDirs(), dirs), sweepLedger(r.DeletedLedger(), dirs))
-	})
-}
-
-func sweepLedger(l fsx.Ledger, keep map[string]bool) error {
-	names, err := l.Names()
-	for _, name := range names {
-		if keep[name] {
-			continue
-		}
-		made := l.Find(name)
-		if RemoveEmpty(made.Path); !made.Identity.IsAt(made.Path) {
-			err = errors.Join(err, l.Drop(name))
-		}
-	}
-	return err
-}
-
 // IsTrashAway reports whether the directory that a removed workspace lies in is not
 // at its place.
 func IsTrashAway(t *journal.Trash) bool {

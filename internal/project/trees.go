@@ -49,24 +49,6 @@ func (r *Project) PullAgain(ctx context.Context, s checkout.Spec) error {
 	return err
 }
 
-// SweepStores lets go of what isolated workspaces borrowed that are gone for
-// good.
-func (p *Projects) SweepStores(ctx context.Context, r *Project) error {
-	return p.UnderLock(ctx, r, func() error {
-		records, err := p.Journal.Records(ctx, r.ID)
-		if err != nil {
-			return err
-		}
-		keep := map[string]bool{}
-		for _, rec := range records {
-			if rec.Trash == nil || rec.Trash.Dir != "" {
-				keep[rec.Admin] = true
-			}
-		}
-		return r.Git.SweepStores(ctx, func(admin string) bool { return keep[admin] })
-	})
-}
-
 // At returns the git worktree of a checkout.
 func (t trees) At(s checkout.Spec) *git.Worktree { return t.Of(s).At(s) }
 

@@ -4,14 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
-	"path"
-	"path/filepath"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
-	"github.com/croft-sh/croft/internal/flock"
-	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
@@ -137,80 +132,4 @@ func (svc *Removals) DropArchive(ctx context.Context, r *project.Project, id cro
 		return err
 	}
 	return failpoint.Hit("restore.archive")
-}
-
-// secretsLock is held while a snapshot that no ref names yet is made.
-func (svc *Removals) secretsLock(id croft.ID) string {
-	return svc.Ops.LockPath(project.DraftSnapshot + string(id))
-}
-
-// holdSecrets keeps others from sweeping the files of a snapshot in the making.
-func (svc *Removals) holdSecrets(id croft.ID) (*flock.Lock, error) {
-	path := svc.secretsLock(id)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	return flock.Try(path)
-}
-
-// SweepSecrets deletes the private files of snapshots that no pin names: their process
-// died before it pinned them, or the pin is gone. One whose process still makes it is
-// skipped.
-func (svc *Removals) SweepSecrets(ctx context.Context, r *project.Project) error {
-	entries, err := os.ReadDir(svc.SecretsDir(r, ""))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	named, err := svc.namedSnapshots(ctx, r)
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		if id := croft.ID(entry.Name()); !named[id] {
-			if err := svc.sweepSecret(ctx, r, id); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// namedSnapshots are those that are pinned.
-func (svc *Removals) namedSnapshots(ctx context.Context, r *project.Project) (map[croft.ID]bool, error) {
-	named := map[croft.ID]bool{}
-	kept, err := svc.Journal.Pins(ctx, r.ID, project.ArchiveRefs)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range kept {
-		id, _ := project.PinOwner(p.Ref, project.ArchiveRefs)
-		named[id] = true
-	}
-	taken, err := svc.Journal.Pins(ctx, r.ID, project.SnapshotRefs)
-	for _, p := range taken {
-		named[croft.ID(path.Base(p.Ref))] = true
-	}
-	return named, err
-}
-
-func (svc *Removals) sweepSecret(ctx context.Context, r *project.Project, id croft.ID) error {
-	l, err := svc.holdSecrets(id)
-	if errors.Is(err, flock.ErrHeld) {
-		return nil // it is being made
-	}
-	if err != nil {
-		return err
-	}
-	defer func() {
-		_ = os.Remove(l.File().Name())
-		_ = l.Unlock()
-	}()
-	// A ref may have been made until the lock was let go.
-	if named, err := svc.namedSnapshots(ctx, r); err != nil || named[id] {
-		return err
-	}
-	return fsx.RemoveOwn(svc.SecretsDir(r, id))
 }

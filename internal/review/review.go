@@ -21,15 +21,16 @@ import (
 	"github.com/croft-sh/croft/internal/work"
 )
 
-const reviewRefs = "refs/croft/review/"
+// Refs begins the names of the refs of reviews.
+const Refs = "refs/croft/review/"
 
 // reviewRef keeps a review: a commit with its record as a file, and with the
 // work, its base and the target as parents.
-func reviewRef(id croft.ID) string { return reviewRefs + string(id) + "/pin" }
+func reviewRef(id croft.ID) string { return Refs + string(id) + "/pin" }
 
 // applyRef keeps the part of a review that a merge brings.
 func applyRef(review, merge croft.ID) string {
-	return reviewRefs + string(review) + "/apply/" + string(merge)
+	return Refs + string(review) + "/apply/" + string(merge)
 }
 
 // reviewFile is the name of the record in a review's commit.
@@ -246,49 +247,9 @@ func (svc *Reviews) readReview(ctx context.Context, r *project.Project, id croft
 	return &rec.Review, nil
 }
 
-// ForgetReviews unpins reviews older than trash.retention, and those that cannot be read,
-// with their parts. A review stays while a merge of one of its parts is in a queue, or is
-// pending because the target's checkout is dirty (HostDirty).
-func (svc *Reviews) ForgetReviews(ctx context.Context, r *project.Project) error {
-	pins, err := svc.Journal.Pins(ctx, r.ID, reviewRefs)
-	if err != nil || len(pins) == 0 {
-		return err
-	}
-	waiting, err := svc.Journal.Waiting(ctx, r.ID, "", -1)
-	if err != nil {
-		return err
-	}
-	dirty, err := svc.Journal.MergesPendingFor(ctx, r.ID, croft.HostDirty)
-	if err != nil {
-		return err
-	}
-	parts := map[croft.ID][]string{}
-	for _, p := range pins {
-		id, _ := project.PinOwner(p.Ref, reviewRefs)
-		parts[id] = append(parts[id], p.Ref)
-	}
-	for id, refs := range parts {
-		needed := func(m journal.Merge) bool { return m.Review == id }
-		if slices.ContainsFunc(waiting, needed) || slices.ContainsFunc(dirty, needed) {
-			continue
-		}
-		made, err := svc.reviewedAt(ctx, r, id)
-		if err != nil {
-			return err
-		}
-		if svc.Now().Sub(made) <= time.Duration(r.Config.Trash.Retention) {
-			continue
-		}
-		if err := svc.Unpin(ctx, r, refs...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// reviewedAt returns when a review was made, or the zero time if the review is not found
+// CreatedAt returns when a review was made, or the zero time if the review is not found
 // or cannot be read, so that it counts as expired.
-func (svc *Reviews) reviewedAt(ctx context.Context, r *project.Project, id croft.ID) (time.Time, error) {
+func (svc *Reviews) CreatedAt(ctx context.Context, r *project.Project, id croft.ID) (time.Time, error) {
 	work, err := svc.readReview(ctx, r, id)
 	if errors.Is(err, croft.ReviewNotFound) {
 		return time.Time{}, nil

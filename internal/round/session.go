@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
@@ -339,32 +338,19 @@ func shownSession(ses *journal.Session) *croft.Session {
 	return &out
 }
 
-// ExpiredSessions forgets sessions that ended longer ago than the trash is
-// kept, with the homes that Croft made for them.
-func (svc *Rounds) ExpiredSessions(ctx context.Context, r *project.Project) error {
-	list, err := svc.Journal.Sessions(ctx, r.ID)
-	if err != nil {
+// DeleteSession deletes a session that has ended, with the homes that Croft made for it.
+func (svc *Rounds) DeleteSession(ctx context.Context, ses journal.Session) error {
+	var errs []error
+	for _, h := range ses.Homes {
+		if !h.Given {
+			errs = append(errs, removeHome(h))
+		}
+	}
+	errs = append(errs, fsx.RemoveOwn(svc.Workspaces.SessionDir(ses.ID)))
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	for _, ses := range list {
-		if ses.State != croft.SessionEnded || svc.Now().Sub(ses.EndedAt) <= time.Duration(r.Config.Trash.Retention) {
-			continue
-		}
-		var errs []error
-		for _, h := range ses.Homes {
-			if !h.Given {
-				errs = append(errs, removeHome(h))
-			}
-		}
-		errs = append(errs, fsx.RemoveOwn(svc.Workspaces.SessionDir(ses.ID)))
-		if err := errors.Join(errs...); err != nil {
-			return err
-		}
-		if err := svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.DropSession(ses.ID) }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.DropSession(ses.ID) })
 }
 
 // removeHome deletes the home that Croft made for an agent. What lies there

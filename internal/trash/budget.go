@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -57,9 +56,7 @@ func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCRes
 	}
 	t := &tidying{Trash: svc, r: r, res: res, now: svc.Now()}
 	t.addFailure("", finishDeletions(ctx, r, nil)) // an empty trash still tells that what lay in it was deleted
-	t.addFailure("", svc.sweepWork(ctx, r, all))
 	t.addFailure("", r.Git.SweepPeeks())
-	t.addFailure("", svc.SweepLedgers(ctx, r))
 	for _, step := range []func(context.Context) error{t.surveyAll, t.stripDue, t.expire, t.shrink} {
 		if err := step(ctx); err != nil || ctx.Err() != nil {
 			return errors.Join(append(t.errs, err, ctx.Err())...)
@@ -280,34 +277,4 @@ func (t *tidying) total() amount {
 
 func (t *tidying) isOver(a amount) bool {
 	return a.Bytes > t.r.Config.Trash.MaxBytes || a.Inodes > t.r.Config.Trash.MaxInodes
-}
-
-// sweepWork lets go of snapshots and surveys of workspaces that were restored,
-// or that cannot be restored any more, and whose keeper was killed.
-func (svc *Trash) sweepWork(ctx context.Context, r *project.Project, records []journal.Record) error {
-	pins, err := svc.Journal.Pins(ctx, r.ID, project.ArchiveRefs)
-	if err != nil {
-		return err
-	}
-	isOld := map[croft.ID]bool{}
-	for _, rec := range records {
-		isOld[rec.Workspace.ID] = rec.Workspace.State != croft.Trashed && rec.Workspace.State != croft.Creating || rec.Trash != nil && rec.Trash.Purged
-		if isOld[rec.Workspace.ID] {
-			_ = os.Remove(svc.SurveyFile(rec.Workspace.ID))
-		}
-	}
-	var errs []error
-	for _, p := range pins {
-		id, what := project.PinOwner(p.Ref, project.ArchiveRefs)
-		if what == "work" && isOld[id] {
-			errs = append(errs, svc.UnderLock(ctx, r, func() error {
-				now, err := svc.Journal.Record(ctx, id)
-				if err != nil || now.Workspace.State == croft.Trashed && !now.Trash.Purged {
-					return err
-				}
-				return svc.forgetWork(ctx, r, id)
-			}))
-		}
-	}
-	return errors.Join(append(errs, svc.sweepArchive(ctx, r, records, pins))...)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/snapshot"
@@ -285,15 +283,16 @@ func (svc *Trash) purgeRecord(ctx context.Context, r *project.Project, it *trash
 	if err := failpoint.Hit("trash.purged"); err != nil {
 		return err
 	}
-	return svc.forgetWork(ctx, r, it.rec.Workspace.ID)
+	return svc.DeleteWork(ctx, r, it.rec.Workspace.ID)
 }
 
-// forgetWork lets go of the snapshot of a workspace that was restored, or that
+// DeleteWork deletes the snapshot and the survey of a workspace that was restored, or that
 // cannot be restored any more.
-func (svc *Trash) forgetWork(ctx context.Context, r *project.Project, id croft.ID) error {
+func (svc *Trash) DeleteWork(ctx context.Context, r *project.Project, id croft.ID) error {
 	if err := fsx.RemoveOwn(svc.SecretsDir(r, id)); err != nil {
-		return err // while the ref is there, it is tried again
+		return err // while the pin is there, the next gc tries again
 	}
+	_ = os.Remove(svc.SurveyFile(id))
 	return svc.Unpin(ctx, r, project.ArchiveWorkRef(id))
 }
 
@@ -317,51 +316,4 @@ func (svc *Trash) withdrawAnnouncement(ctx context.Context, r *project.Project, 
 		t.PurgeAt, t.PurgeWhy = time.Time{}, ""
 		return nil
 	})
-}
-
-// sweepArchive lets go of what was archived of workspaces that cannot be
-// restored any more: what their index needed, and commits that a branch has.
-// Other commits, and tags that the project does not have, stay for good.
-func (svc *Trash) sweepArchive(ctx context.Context, r *project.Project, records []journal.Record, pins []journal.Pin) error {
-	isPurged := map[croft.ID]bool{}
-	for _, rec := range records {
-		isPurged[rec.Workspace.ID] = rec.Workspace.State == croft.Trashed && rec.Trash != nil && rec.Trash.Purged
-	}
-	pins = slices.DeleteFunc(slices.Clone(pins), func(p journal.Pin) bool {
-		id, what := project.PinOwner(p.Ref, project.ArchiveRefs)
-		return !isPurged[id] || what == "work"
-	})
-	var tips []string
-	keeps, stays := map[string][]string{}, map[string]bool{}
-	for _, p := range pins {
-		switch path.Base(p.Ref) {
-		case "state":
-		case path.Base(project.ArchiveOwnRef("")): // it keeps what it names
-			c, err := r.Git.ReadCommit(ctx, p.OID)
-			if errors.Is(err, object.ErrMissing) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			keeps[p.Ref] = c.Parents
-			if stays[p.Ref], err = r.Git.HasAlone(ctx, p.OID); err != nil {
-				return err
-			}
-		default:
-			keeps[p.Ref] = []string{p.OID}
-		}
-		tips = append(tips, keeps[p.Ref]...)
-	}
-	alone, err := r.Git.OnNoBranch(ctx, tips)
-	if err != nil {
-		return err
-	}
-	var gone []string
-	for _, p := range pins {
-		if !stays[p.Ref] && !slices.ContainsFunc(keeps[p.Ref], func(oid string) bool { return alone[oid] }) {
-			gone = append(gone, p.Ref)
-		}
-	}
-	return svc.Unpin(ctx, r, gone...)
 }

@@ -104,7 +104,7 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 	})
 	if err == nil {
 		clearTrashDir(r, trash)
-		_ = svc.forgetWork(ctx, r, rec.Workspace.ID) // else the next gc does it
+		_ = svc.DeleteWork(ctx, r, rec.Workspace.ID) // else the next gc does it
 	}
 	return err
 }

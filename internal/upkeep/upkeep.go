@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
@@ -265,40 +264,6 @@ func (svc *Upkeep) removeEmptyBases(ctx context.Context, r *project.Project) err
 		}
 	}
 	return nil
-}
-
-// debrisTime is more than enough to make a registration and rename it into place.
-const debrisTime = time.Minute
-
-// Collect deletes trash and branches that are not needed.
-func (svc *Upkeep) Collect(ctx context.Context, s project.Location, dir string) (*croft.GCResult, error) {
-	if err := svc.RecoverElsewhere(ctx, s.ID); err != nil {
-		return nil, err
-	}
-	svc.SweepLocks(ctx)
-	svc.Lanes.SweepChecks(s.Project)
-	res := &croft.GCResult{
-		Purged: []croft.ID{}, Reduced: []croft.ID{}, Stripped: []croft.ID{}, Branches: []string{}, Announced: []croft.Announcement{},
-	}
-	if s.Git == nil {
-		return res, nil
-	}
-	s.Git.DropDebris(worktree.AdminPrefix, debrisTime)
-	var err error
-	res.Branches, err = svc.sweepBranches(ctx, s.Project, croft.DryRunOff, func(rec journal.Record) bool {
-		done, err := svc.Removals.Integrated(ctx, s.Project, rec)
-		return err == nil && done
-	})
-	if err == nil {
-		err = errors.Join(svc.Trash.Tidy(ctx, s.Project, res), svc.Reviews.ForgetReviews(ctx, s.Project), svc.Rounds.ExpiredSessions(ctx, s.Project))
-	}
-	if err == nil {
-		err = errors.Join(svc.Removals.SweepSecrets(ctx, s.Project), svc.Workspaces.SweepMounts(ctx, s.Project), svc.Trash.ForgetPast(ctx, s.Project, res))
-	}
-	if err == nil {
-		err = errors.Join(svc.tidyPacks(ctx, s.Project, git.AllPacks), s.Git.TidyRefs(ctx, "refs/croft/"), svc.SweepStores(ctx, s.Project))
-	}
-	return res, err
 }
 
 // joinTime is longer than it takes to join small packs.

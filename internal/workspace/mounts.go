@@ -3,7 +3,6 @@ package workspace
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -77,41 +76,18 @@ func (svc *Workspaces) mountGit(r *project.Project, rec journal.Record, m *croft
 // the worktree to be; if the path in the container came to stand in the
 // repository, git outside would take the worktree for gone, and prune it.
 func (svc *Workspaces) ownRegistration(r *project.Project, rec journal.Record, workdir string) (string, error) {
-	if err := os.MkdirAll(mountsDir(r), 0o700); err != nil {
+	if err := os.MkdirAll(MountsDir(r), 0o700); err != nil {
 		return "", err
 	}
-	dir, err := fsx.OpenOwn(mountsDir(r))
+	dir, err := fsx.OpenOwn(MountsDir(r))
 	if err != nil {
 		return "", err
 	}
 	defer dir.Close()
 	name := string(rec.Workspace.ID)
-	return filepath.Join(mountsDir(r), name), dir.WriteFile(name, []byte(path.Join(workdir, ".git")+"\n"), 0o666)
+	return filepath.Join(MountsDir(r), name), dir.WriteFile(name, []byte(path.Join(workdir, ".git")+"\n"), 0o666)
 }
 
-func mountsDir(r *project.Project) string { return filepath.Join(r.Dir, "mounts") }
-
-// SweepMounts deletes what was written for the containers of workspaces that are
-// gone.
-func (svc *Workspaces) SweepMounts(ctx context.Context, r *project.Project) error {
-	entries, err := os.ReadDir(mountsDir(r))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		rec, err := svc.Journal.Record(ctx, croft.ID(entry.Name()))
-		if err != nil && !errors.Is(err, journal.ErrNotFound) {
-			return err
-		}
-		if err == nil && rec.Workspace.State != croft.Trashed {
-			continue
-		}
-		if err := os.Remove(filepath.Join(mountsDir(r), entry.Name())); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}
+// MountsDir has the files that take the place of registrations in containers, by the ids of
+// the workspaces.
+func MountsDir(r *project.Project) string { return filepath.Join(r.Dir, "mounts") }

@@ -1,0 +1,336 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/checkout/worktree"
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/workspace"
+)
+
+// debrisTime is more than enough to make a registration and rename it into place.
+const debrisTime = time.Minute
+
+// Collect deletes trash and branches that are not needed, and then what no root needs.
+func (svc *Upkeep) Collect(ctx context.Context, s project.Location, dir string) (*croft.GCResult, error) {
+	if err := svc.RecoverElsewhere(ctx, s.ID); err != nil {
+		return nil, err
+	}
+	svc.SweepLocks(ctx)
+	svc.Lanes.SweepChecks(s.Project)
+	res := &croft.GCResult{
+		Purged: []croft.ID{}, Reduced: []croft.ID{}, Stripped: []croft.ID{}, Branches: []string{}, Announced: []croft.Announcement{},
+	}
+	if s.Git == nil {
+		return res, nil
+	}
+	s.Git.DropDebris(worktree.AdminPrefix, debrisTime)
+	var err error
+	res.Branches, err = svc.sweepBranches(ctx, s.Project, croft.DryRunOff, func(rec journal.Record) bool {
+		done, err := svc.Removals.Integrated(ctx, s.Project, rec)
+		return err == nil && done
+	})
+	c := &collection{Upkeep: svc, r: s.Project, res: res}
+	if err == nil {
+		err = errors.Join(svc.Trash.Tidy(ctx, s.Project, res), c.sweep(ctx), svc.pruneHistory(ctx))
+	}
+	if err == nil { // the stores are named after the packs
+		err = errors.Join(svc.tidyPacks(ctx, s.Project, git.AllPacks), s.Git.TidyRefs(ctx, project.PinRefs), c.sweepStores(ctx))
+	}
+	return res, err
+}
+
+// collection is one run of Collect.
+type collection struct {
+	*Upkeep
+	r   *project.Project
+	res *croft.GCResult
+}
+
+// kind is a kind of thing that a collection deletes.
+type kind struct {
+	names   []string // of all there are
+	needed  func(m *roots, name string) bool
+	held    func(ctx context.Context, m *roots, names []string) (map[string]bool, error) // needed by what git has; nil if git is not asked
+	delete  func(ctx context.Context, m *roots, names []string) error
+	isFinal bool // what is not needed never will be: it is deleted without the project's lock
+}
+
+// kinds lists all that may be deleted, after what hangs on it.
+func (c *collection) kinds(m *roots) ([]kind, error) {
+	var errs []error
+	namesIn := func(dir string) []string {
+		names, err := fsx.Ledger{Dir: dir}.Names()
+		errs = append(errs, err)
+		return names
+	}
+	works := slices.Sorted(maps.Keys(m.works))
+	for _, survey := range namesIn(filepath.Dir(c.Trash.SurveyFile(""))) {
+		works = append(works, strings.TrimSuffix(survey, ".json"))
+	}
+	secrets, mounts := namesIn(c.SecretsDir(c.r, "")), fsx.Ledger{Dir: workspace.MountsDir(c.r)}
+	made, dirs, deleted := c.r.Git.Made(), c.r.TrashDirs(), c.r.DeletedLedger()
+	return []kind{
+		{names: works, needed: (*roots).needsWork, delete: each(c.deleteWork)},
+		{names: slices.Sorted(maps.Keys(m.archive)), needed: (*roots).needsArchive, held: c.heldArchive, delete: c.unpin},
+		{names: slices.Sorted(maps.Keys(m.reviews)), needed: (*roots).needsReview, held: c.heldReviews, delete: c.deleteReviews},
+		{names: slices.Sorted(maps.Keys(m.sessions)), needed: (*roots).needsSession, delete: each(c.deleteSession), isFinal: true},
+		{names: secrets, needed: (*roots).needsSecrets, delete: each(c.deleteSecrets)},
+		{names: namesIn(mounts.Dir), needed: (*roots).needsMount, delete: each(func(_ context.Context, _ *roots, id string) error { return mounts.Drop(id) })},
+		{names: namesIn(made.Dir), needed: (*roots).needsMade, delete: each(forgetIn(made))},
+		{names: namesIn(dirs.Dir), needed: (*roots).needsTrashDir, delete: each(forgetIn(dirs))},
+		{names: namesIn(deleted.Dir), needed: (*roots).needsTrashDir, delete: each(forgetIn(deleted))},
+		{names: slices.Sorted(maps.Keys(m.records)), needed: (*roots).needsRecord, held: c.heldRecords, delete: c.deleteRecords},
+	}, errors.Join(errs...)
+}
+
+// each deletes things one by one.
+func each(del func(ctx context.Context, m *roots, name string) error) func(context.Context, *roots, []string) error {
+	return func(ctx context.Context, m *roots, names []string) (err error) {
+		for _, name := range names {
+			err = errors.Join(err, del(ctx, m, name))
+		}
+		return err
+	}
+}
+
+// sweepStep is how many things are deleted at once: others wait for the lock meanwhile.
+const sweepStep = 500
+
+// sweep deletes what no root needs.
+func (c *collection) sweep(ctx context.Context) error {
+	m, err := c.readRoots(ctx)
+	if err != nil {
+		return err
+	}
+	kinds, err := c.kinds(m)
+	errs := []error{err}
+	for _, k := range kinds {
+		if m == nil { // something was deleted
+			if m, err = c.readRoots(ctx); err != nil {
+				return errors.Join(append(errs, err)...)
+			}
+		}
+		names, err := k.mark(ctx, m)
+		errs = append(errs, err)
+		if len(names) > 0 {
+			errs = append(errs, c.deleteMarked(ctx, k, m, names))
+			m = nil
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// mark finds the things of a kind that are not needed.
+func (k kind) mark(ctx context.Context, m *roots) ([]string, error) {
+	names := slices.DeleteFunc(k.names, func(name string) bool { return k.needed(m, name) })
+	if k.held == nil || len(names) == 0 {
+		return names, nil
+	}
+	held, err := k.held(ctx, m, names)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return held[name] }), nil
+}
+
+// deleteMarked deletes things that were not needed, unless they are by now.
+func (c *collection) deleteMarked(ctx context.Context, k kind, m *roots, names []string) error {
+	if k.isFinal {
+		return k.delete(ctx, m, names)
+	}
+	if err := failpoint.Hit("gc.marked"); err != nil {
+		return err
+	}
+	for some := range slices.Chunk(names, sweepStep) {
+		err := c.UnderLock(ctx, c.r, func() error {
+			now, err := c.readRoots(ctx)
+			if err != nil {
+				return err
+			}
+			return k.delete(ctx, now, slices.DeleteFunc(some, func(name string) bool { return k.needed(now, name) }))
+		})
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *collection) deleteWork(ctx context.Context, _ *roots, id string) error {
+	return c.Trash.DeleteWork(ctx, c.r, croft.ID(id))
+}
+
+// heldArchive finds the refs that keep commits which no branch has, or tags and files
+// that the project has by no other ref. They stay for good.
+func (c *collection) heldArchive(ctx context.Context, m *roots, refs []string) (map[string]bool, error) {
+	held, keeps := map[string]bool{}, map[string][]string{}
+	var tips []string
+	for _, ref := range refs {
+		switch path.Base(ref) {
+		case "state": // only an index needed it
+		case path.Base(project.ArchiveOwnRef("")): // it keeps its parents
+			own, err := c.r.Git.ReadCommit(ctx, m.archive[ref])
+			if errors.Is(err, object.ErrMissing) {
+				continue
+			}
+			if err == nil {
+				keeps[ref] = own.Parents
+				held[ref], err = c.r.Git.HasAlone(ctx, m.archive[ref])
+			}
+			if err != nil {
+				return nil, err
+			}
+		default:
+			keeps[ref] = []string{m.archive[ref]}
+		}
+		tips = append(tips, keeps[ref]...)
+	}
+	alone, err := c.r.Git.OnNoBranch(ctx, tips)
+	for ref, oids := range keeps {
+		held[ref] = held[ref] || slices.ContainsFunc(oids, func(oid string) bool { return alone[oid] })
+	}
+	return held, err
+}
+
+func (c *collection) unpin(ctx context.Context, _ *roots, refs []string) error {
+	return c.Unpin(ctx, c.r, refs...)
+}
+
+// heldReviews finds the reviews that are young. One that cannot be read is not.
+func (c *collection) heldReviews(ctx context.Context, m *roots, ids []string) (map[string]bool, error) {
+	held := map[string]bool{}
+	for _, id := range ids {
+		made, err := c.Reviews.CreatedAt(ctx, c.r, croft.ID(id))
+		if err != nil {
+			return nil, err
+		}
+		held[id] = m.now.Sub(made) <= m.retention
+	}
+	return held, nil
+}
+
+func (c *collection) deleteReviews(ctx context.Context, m *roots, ids []string) error {
+	var refs []string
+	for _, id := range ids {
+		refs = append(refs, m.reviews[id]...)
+	}
+	return c.Unpin(ctx, c.r, refs...)
+}
+
+func (c *collection) deleteSession(ctx context.Context, m *roots, id string) error {
+	return c.Rounds.DeleteSession(ctx, m.sessions[id])
+}
+
+// deleteSecrets deletes the private files of a snapshot, unless its process still makes it.
+func (c *collection) deleteSecrets(ctx context.Context, m *roots, id string) error {
+	file := c.Ops.LockPath(project.DraftSnapshot + id)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("gc.secrets"); err != nil {
+		return err
+	}
+	l, err := flock.Try(file)
+	if errors.Is(err, flock.ErrHeld) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = os.Remove(file)
+		_ = l.Unlock()
+	}()
+	// The process may have pinned the snapshot just before it released the lock.
+	if err := c.readPins(ctx, m); err != nil || m.needsSecrets(id) {
+		return err
+	}
+	return fsx.RemoveOwn(c.SecretsDir(c.r, croft.ID(id)))
+}
+
+// forgetIn deletes the file of a directory from a ledger, unless the directory is there and
+// not empty.
+func forgetIn(l fsx.Ledger) func(context.Context, *roots, string) error {
+	return func(_ context.Context, _ *roots, name string) error {
+		made := l.Find(name)
+		if project.RemoveEmpty(made.Path); made.Identity.IsAt(made.Path) {
+			return nil
+		}
+		return l.Drop(name)
+	}
+}
+
+// heldRecords finds the workspaces that have left a branch which only the record knows to
+// be Croft's.
+func (c *collection) heldRecords(ctx context.Context, m *roots, ids []string) (map[string]bool, error) {
+	held := map[string]bool{}
+	for _, id := range ids {
+		rec := m.records[id]
+		if rec.OwnsBranch && !rec.Trash.BranchGone && rec.Workspace.Branch != "" {
+			_, err := c.r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
+			held[id] = !errors.Is(err, git.ErrNoRef)
+		}
+	}
+	return held, nil
+}
+
+func (c *collection) deleteRecords(ctx context.Context, _ *roots, ids []string) error {
+	if err := failpoint.Hit("forget.chosen"); err != nil {
+		return err
+	}
+	err := c.Journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, id := range ids {
+			if err := tx.Delete(croft.ID(id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		c.res.Forgotten += len(ids)
+	}
+	return err
+}
+
+// pruneHistory deletes operations and events older than history.retention.
+func (svc *Upkeep) pruneHistory(ctx context.Context) error {
+	before := svc.Now().Add(-time.Duration(svc.Settings.Config().History.Retention))
+	for more := true; more; {
+		err := svc.Journal.Update(ctx, func(tx *journal.Tx) (err error) {
+			more, err = tx.Forget(before, sweepStep)
+			return err
+		})
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepStores deletes the stores of objects that no checkout borrows from. Which checkouts
+// borrow, only the stores know.
+func (c *collection) sweepStores(ctx context.Context) error {
+	return c.UnderLock(ctx, c.r, func() error {
+		m, err := c.readRoots(ctx)
+		if err != nil {
+			return err
+		}
+		return c.r.Git.SweepStores(ctx, m.needsLent)
+	})
+}
