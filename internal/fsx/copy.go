@@ -74,18 +74,21 @@ func (d *Dir) moveOver(name string, to *Dir) error {
 	if !d.Has(name) {
 		return nil
 	}
-	if sub, err := d.OpenDir(name); err == nil {
-		_ = sub.Close()
-		if err := to.RemoveAll(name); err != nil {
-			return err
-		}
-	} else if sub, err := to.OpenDir(name); err == nil {
-		_ = sub.Close()
+	if d.isDir(name) || to.isDir(name) {
 		if err := to.RemoveAll(name); err != nil {
 			return err
 		}
 	}
 	return d.renameOver(name, to)
+}
+
+// isDir reports whether an entry is a directory that can be opened.
+func (d *Dir) isDir(name string) bool {
+	sub, err := d.OpenDir(name)
+	if err == nil {
+		_ = sub.Close()
+	}
+	return err == nil
 }
 
 func (d *Dir) copyInto(to *Dir, left *int64, skip func(string) bool, levels int) error {

@@ -65,10 +65,7 @@ func MakeDir(path string, perm os.FileMode) (*Dir, error) {
 		return nil, err
 	}
 	defer parent.Close()
-	if err := parent.Mkdir(name, perm); err != nil && !errors.Is(err, os.ErrExist) {
-		return nil, err
-	}
-	return parent.OpenDir(name)
+	return parent.makeDir(name, perm)
 }
 
 // Close lets go of the directory.
@@ -132,33 +129,31 @@ func (d *Dir) OpenDirIs(name string, want Identity) (*Dir, error) {
 // OpenBelow opens a directory at a relative path, no part of which may be a
 // link.
 func (d *Dir) OpenBelow(path string) (*Dir, error) {
-	at := d
-	if path = filepath.Clean(path); path == "." {
+	if filepath.Clean(path) == "." {
 		f, err := d.reopen()
 		return &Dir{f, d.path}, err
 	}
-	for name := range strings.SplitSeq(filepath.ToSlash(path), "/") {
-		next, err := at.OpenDir(name)
-		if at != d {
-			_ = at.Close()
-		}
-		if err != nil {
-			return nil, err
-		}
-		at = next
-	}
-	return at, nil
+	return d.walk(path, (*Dir).OpenDir)
 }
 
 // MakeBelow is [Dir.OpenBelow] that makes those parts that are not there.
 func (d *Dir) MakeBelow(path string, perm os.FileMode) (*Dir, error) {
+	return d.walk(path, func(at *Dir, name string) (*Dir, error) { return at.makeDir(name, perm) })
+}
+
+// makeDir opens an entry that is a directory, and makes it if there is none.
+func (d *Dir) makeDir(name string, perm os.FileMode) (*Dir, error) {
+	if err := d.Mkdir(name, perm); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, err
+	}
+	return d.OpenDir(name)
+}
+
+// walk opens the parts of a relative path one below the other, and holds only the last.
+func (d *Dir) walk(path string, open func(at *Dir, name string) (*Dir, error)) (*Dir, error) {
 	at := d
 	for name := range strings.SplitSeq(filepath.ToSlash(filepath.Clean(path)), "/") {
-		err := at.Mkdir(name, perm)
-		var next *Dir
-		if err == nil || errors.Is(err, os.ErrExist) {
-			next, err = at.OpenDir(name)
-		}
+		next, err := open(at, name)
 		if at != d {
 			_ = at.Close()
 		}
@@ -186,20 +181,9 @@ func RemoveOwn(path string) error {
 }
 
 // Names lists the entries.
-func (d *Dir) Names() ([]string, error) {
-	f, err := d.reopen()
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(-1)
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return names, err
-}
+func (d *Dir) Names() ([]string, error) { return d.SomeNames(-1) }
 
-// SomeNames lists at most n entries.
+// SomeNames lists at most n entries; a negative n is no limit.
 func (d *Dir) SomeNames(n int) ([]string, error) {
 	f, err := d.reopen()
 	if err != nil {
@@ -229,15 +213,7 @@ func (d *Dir) Open(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &os.PathError{Op: "open", Path: d.join(name), Err: ErrNotRegular}
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
+	return onlyRegular(f, d.join(name))
 }
 
 // Create makes a file that is not there yet.
@@ -336,13 +312,8 @@ func (d *Dir) Has(name string) bool {
 
 // IsEmpty reports whether nothing is in the directory.
 func (d *Dir) IsEmpty() bool {
-	f, err := d.reopen()
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	_, err = f.Readdirnames(1)
-	return errors.Is(err, io.EOF)
+	names, err := d.SomeNames(1)
+	return err == nil && len(names) == 0
 }
 
 // Move renames an entry that is the directory that was recorded, also to

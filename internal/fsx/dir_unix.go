@@ -16,13 +16,26 @@ const dirFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLO
 // explain gives an error of the system its path, and a name of our own where
 // the system says that something is a link.
 func explain(op, path string, err error) error {
-	if err == nil {
-		return nil
-	}
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EMLINK) {
 		err = ErrLink
 	}
+	return pathError(op, path, err)
+}
+
+// pathError gives an error of the system its path; nil stays nil.
+func pathError(op, path string, err error) error {
+	if err == nil {
+		return nil
+	}
 	return &os.PathError{Op: op, Path: path, Err: err}
+}
+
+// linkError gives an error of the system its two paths; nil stays nil.
+func linkError(op, from, to string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &os.LinkError{Op: op, Old: from, New: to, Err: err}
 }
 
 func (d *Dir) fd() int { return int(d.file.Fd()) }
@@ -61,10 +74,7 @@ func (d *Dir) Symlink(target, name string) error {
 	if !isName(name) {
 		return notAName("symlink", name)
 	}
-	if err := unix.Symlinkat(target, d.fd(), name); err != nil {
-		return &os.LinkError{Op: "symlink", Old: target, New: d.join(name), Err: err}
-	}
-	return nil
+	return linkError("symlink", target, d.join(name), unix.Symlinkat(target, d.fd(), name))
 }
 
 func (d *Dir) openFile(name string, flags int, perm os.FileMode) (*os.File, error) {
@@ -88,16 +98,7 @@ func (d *Dir) Remove(name string) error {
 	if !isName(name) {
 		return notAName("remove", name)
 	}
-	err := unix.Unlinkat(d.fd(), name, 0)
-	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM) {
-		if rerr := unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR); !errors.Is(rerr, unix.ENOTDIR) {
-			err = rerr
-		}
-	}
-	if err != nil {
-		return &os.PathError{Op: "remove", Path: d.join(name), Err: err}
-	}
-	return nil
+	return pathError("remove", d.join(name), unlinkOnce(d.fd(), name))
 }
 
 // Chtimes sets when an entry was last changed. A link is not followed.
@@ -106,10 +107,7 @@ func (d *Dir) Chtimes(name string, when time.Time) error {
 		return notAName("chtimes", name)
 	}
 	spec := unix.NsecToTimespec(when.UnixNano())
-	if err := unix.UtimesNanoAt(d.fd(), name, []unix.Timespec{spec, spec}, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return &os.PathError{Op: "chtimes", Path: d.join(name), Err: err}
-	}
-	return nil
+	return pathError("chtimes", d.join(name), unix.UtimesNanoAt(d.fd(), name, []unix.Timespec{spec, spec}, unix.AT_SYMLINK_NOFOLLOW))
 }
 
 // Replace renames an entry over another.
@@ -117,10 +115,7 @@ func (d *Dir) Replace(name, newName string) error {
 	if !isName(name) || !isName(newName) {
 		return notAName("rename", newName)
 	}
-	if err := unix.Renameat(d.fd(), name, d.fd(), newName); err != nil {
-		return &os.PathError{Op: "rename", Path: d.join(newName), Err: err}
-	}
-	return nil
+	return pathError("rename", d.join(newName), unix.Renameat(d.fd(), name, d.fd(), newName))
 }
 
 // LinkNew gives a file a second name that nothing has; [os.ErrExist] says that
@@ -134,10 +129,7 @@ func (d *Dir) LinkNew(name, newName string) error {
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
 		err = renameNew(d.fd(), name, d.fd(), newName)
 	}
-	if err != nil {
-		return &os.LinkError{Op: "link", Old: d.join(name), New: d.join(newName), Err: err}
-	}
-	return nil
+	return linkError("link", d.join(name), d.join(newName), err)
 }
 
 // LinkTo gives a file, or a link, a second name in another directory.
@@ -145,10 +137,7 @@ func (d *Dir) LinkTo(name string, to *Dir, newName string) error {
 	if !isName(name) || !isName(newName) {
 		return notAName("link", newName)
 	}
-	if err := unix.Linkat(d.fd(), name, to.fd(), newName, 0); err != nil {
-		return &os.LinkError{Op: "link", Old: d.join(name), New: to.join(newName), Err: err}
-	}
-	return nil
+	return linkError("link", d.join(name), to.join(newName), unix.Linkat(d.fd(), name, to.fd(), newName, 0))
 }
 
 // Readlink returns what a link says.
@@ -195,10 +184,7 @@ func (d *Dir) Stat(name string) (Entry, error) {
 
 // renameOver moves an entry to another directory, over what has its name there.
 func (d *Dir) renameOver(name string, to *Dir) error {
-	if err := unix.Renameat(d.fd(), name, to.fd(), name); err != nil {
-		return &os.LinkError{Op: "rename", Old: d.join(name), New: to.join(name), Err: err}
-	}
-	return nil
+	return linkError("rename", d.join(name), to.join(name), unix.Renameat(d.fd(), name, to.fd(), name))
 }
 
 // rename renames an entry to a name that nothing has.
@@ -206,10 +192,7 @@ func (d *Dir) rename(name string, to *Dir, newName string) error {
 	if !isName(name) || !isName(newName) {
 		return notAName("rename", name)
 	}
-	if err := renameNew(d.fd(), name, to.fd(), newName); err != nil {
-		return &os.LinkError{Op: "rename", Old: d.join(name), New: to.join(newName), Err: err}
-	}
-	return nil
+	return linkError("rename", d.join(name), to.join(newName), renameNew(d.fd(), name, to.fd(), newName))
 }
 
 // renameLooking looks before it renames, for systems and file systems that

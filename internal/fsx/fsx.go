@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // ErrNotRegular says that something else than a regular file lies where one is
@@ -56,6 +57,11 @@ func Open(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	return onlyRegular(f, path)
+}
+
+// onlyRegular closes a file that is not a regular one.
+func onlyRegular(f *os.File, path string) (*os.File, error) {
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = &os.PathError{Op: "open", Path: path, Err: ErrNotRegular}
@@ -74,3 +80,52 @@ func readAll(f *os.File, path string, limit int64) ([]byte, error) {
 	}
 	return b, err
 }
+
+// Identity tells one file or directory from every other that was ever at its
+// path: its inode and the moment of its birth. An inode alone comes back as
+// soon as a directory is deleted and another one made. Kernels count such
+// moments in steps of a few milliseconds, so two directories that were made one
+// after the other within one step may have the same.
+//
+// The zero Identity is that of nothing. It is a string so that it can be
+// recorded and compared.
+type Identity string
+
+// IdentityOf returns the identity of what lies at a path. A link is looked at
+// itself. Where the file system keeps no times of birth, the identity is the
+// inode alone; [Identity.HasBirth] tells.
+func IdentityOf(path string) (Identity, error) {
+	ino, birth, err := lookAt(path)
+	if err != nil {
+		return "", err
+	}
+	return identity(ino, birth), nil
+}
+
+func identity(ino uint64, birth int64) Identity {
+	if birth == 0 {
+		return Identity(fmt.Sprintf("%d", ino))
+	}
+	return Identity(fmt.Sprintf("%d@%d", ino, birth))
+}
+
+// HasBirth reports whether the identity includes a time of birth.
+func (id Identity) HasBirth() bool { return strings.Contains(string(id), "@") }
+
+// IsAt reports whether what lies at a path has this identity. Nothing has the
+// zero identity.
+func (id Identity) IsAt(path string) bool {
+	now, err := IdentityOf(path)
+	return err == nil && id != "" && now == id
+}
+
+// IsThere reports whether anything lies at a path.
+func IsThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// NetworkFS names the network file system that a directory lies on, or returns
+// "" if it lies on a local one, or on one that is not known. Locks of the kernel
+// and SQLite's shared memory do not work across machines.
+func NetworkFS(dir string) string { return networkFS(dir) }

@@ -63,10 +63,7 @@ func (d *Dir) CopyEntry(name string, to *Dir, newName string, was Entry) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	if err == nil {
-		err = out.Chmod(was.Mode.Perm())
-	}
-	if err = errors.Join(err, out.Close()); err != nil {
+	if err = errors.Join(err, out.Chmod(was.Mode.Perm()), out.Close()); err != nil {
 		return err
 	}
 	return to.Chtimes(newName, was.ModTime)

@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -215,11 +214,7 @@ func (f *Tree) ReadFile(name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	b, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err == nil && int64(len(b)) > limit {
-		err = fmt.Errorf("%s is larger than %d bytes", f.Path(name), limit)
-	}
-	return b, err
+	return readAll(file, f.Path(name), limit)
 }
 
 // OpenRegular opens a regular file that is there, without waiting.

@@ -1,5 +1,0 @@
-//go:build unix && !linux
-
-package fsx
-
-func inheritRules(int, int) {}

@@ -1,9 +1,0 @@
-//go:build !linux
-
-package fsx
-
-// MemoryDir is empty: there is no such place here.
-const MemoryDir = ""
-
-// HasMemoryDir reports whether there is such a place, with room.
-func HasMemoryDir() bool { return false }

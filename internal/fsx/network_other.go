@@ -1,5 +1,0 @@
-//go:build !linux && !darwin && !windows
-
-package fsx
-
-func networkFS(string) string { return "" }
