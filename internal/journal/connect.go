@@ -25,6 +25,15 @@ const (
 	lockIsHeld                // the caller
 )
 
+// acquire takes the lock, unless the caller holds it, and returns what releases it.
+func (l locking) acquire(ctx context.Context, path string) (unlock func(), err error) {
+	if l == lockIsHeld {
+		return func() {}, nil
+	}
+	lock, err := acquireLock(ctx, path, flock.Acquire)
+	return func() { _ = lock.Unlock() }, err
+}
+
 func lockFile(path string) string { return path + ".lock" }
 
 // connect opens the database at a path, makes or migrates it, and sees whether
@@ -95,13 +104,11 @@ func makePrivate(ctx context.Context, path string, lock locking) error {
 // nobody else makes one just then is seen under the lock, or it would be that
 // one's log.
 func makeFile(ctx context.Context, path string, lock locking) error {
-	if lock == lockToMake {
-		l, err := acquireLock(ctx, path, flock.Acquire)
-		if err != nil {
-			return err
-		}
-		defer l.Unlock()
+	unlock, err := lock.acquire(ctx, path)
+	if err != nil {
+		return err
 	}
+	defer unlock()
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -161,14 +168,18 @@ func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 		return ErrOld
 	}
 	// Of many processes that start at once, one makes the database.
-	if lock == lockToMake {
-		l, err := acquireLock(ctx, path, flock.Acquire)
-		if err != nil {
-			return err
-		}
-		defer l.Unlock()
+	unlock, err := lock.acquire(ctx, path)
+	if err != nil {
+		return err
 	}
-	if err := useWAL(ctx, db); err != nil {
+	defer unlock()
+	// The mode in which readers and a writer do not wait for each other. The file remembers
+	// it. SQLite does not wait for those who are reading just then, but says that it is busy.
+	err = retryBusy(ctx, func() error {
+		_, err := db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	return inWriteTx(ctx, db, func(t *Tx) error {
@@ -185,16 +196,6 @@ func migrate(ctx context.Context, db *sql.DB, path string, lock locking) error {
 			return err
 		}
 		_, err := t.tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version))
-		return err
-	})
-}
-
-// useWAL sets the mode in which readers and a writer do not wait for each
-// other. The file remembers it. SQLite does not wait for those who are reading
-// just then, but says that it is busy, so this waits.
-func useWAL(ctx context.Context, db *sql.DB) error {
-	return retryBusy(ctx, func() error {
-		_, err := db.ExecContext(ctx, "PRAGMA journal_mode = WAL")
 		return err
 	})
 }

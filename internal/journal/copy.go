@@ -22,32 +22,33 @@ type identity struct {
 }
 
 func identify(ctx context.Context, q querier) (identity, error) {
-	return onlyOne(collect(ctx, q, func(rows *sql.Rows) (id identity, err error) {
-		id.Version = version
-		return id, rows.Scan(&id.Epoch, &id.File, &id.txn)
-	}, `SELECT epoch, file, txn FROM identity`))
+	return onlyOne(collect(ctx, q, scanIdentity, `SELECT epoch, file, txn FROM identity`))
 }
+
+func scanIdentity(rows *sql.Rows) (id identity, err error) {
+	id.Version = version
+	return id, rows.Scan(&id.Epoch, &id.File, &id.txn)
+}
+
+// isIn reports whether a copy has all transactions of a database, and no more.
+func (id identity) isIn(has txlog.State) bool { return has.Header == id.Header && has.Last == id.txn }
 
 // isFresh reports whether a database was just made.
 func (id identity) isFresh() bool { return id.txn == 0 }
 
 // reconcile compares a database that was just opened with its second copy, and
-// brings whichever is behind up to date. It returns a sentence if the database
-// was made again.
-func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking) (string, error) {
+// brings whichever is behind up to date.
+func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking) error {
 	if j.copy == nil {
-		return "", nil
+		return nil
 	}
 	id, err := identify(ctx, db)
 	if err != nil {
-		return "", err
+		return err
 	}
 	has, err := j.copy.State()
-	if err != nil && j.copy.Size() < 0 && id.isFresh() {
-		return "", nil // it is written with the first transaction
-	}
-	if err == nil && has.Header == id.Header && has.Last == id.txn {
-		return "", nil
+	if err == nil && id.isIn(has) || err != nil && j.copy.Size() < 0 && id.isFresh() {
+		return nil // or it is written with the first transaction
 	}
 	// Again, while nobody writes or makes another database.
 	said := ""
@@ -58,7 +59,7 @@ func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, l
 		}
 		has, err := j.copy.State()
 		switch {
-		case err == nil && has.Header == id.Header && has.Last == id.txn:
+		case err == nil && id.isIn(has):
 			return nil
 		case err == nil && has.Version > version:
 			return isNewerError(has.Version)
@@ -72,10 +73,9 @@ func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, l
 		unwritten = j.dumpCopy(ctx, q)
 		return nil
 	})
-	if unwritten != nil {
-		j.notice(copyUnwritten(unwritten))
-	}
-	return said, err
+	j.noticeUnwritten(unwritten)
+	j.notice(said)
+	return err
 }
 
 // refuseNewer looks at the copy before a database is made: where that is lost, the
@@ -94,13 +94,11 @@ func (j *Journal) refuseNewer() error {
 // two processes of which one has a file open that was deleted, only the one that
 // has the file at the path may write the copy.
 func (j *Journal) withoutWriters(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking, f func(*Tx) error) error {
-	if lock == lockToMake {
-		l, err := acquireLock(ctx, j.path, flock.Acquire)
-		if err != nil {
-			return err
-		}
-		defer l.Unlock()
+	unlock, err := lock.acquire(ctx, j.path)
+	if err != nil {
+		return err
 	}
+	defer unlock()
 	if j.isGone(file) {
 		return errMoved
 	}
@@ -209,17 +207,54 @@ func dumpTable(ctx context.Context, t *Tx, table string, add func(txlog.Statemen
 	return rows.Err()
 }
 
+// retractFromCopy takes a transaction off the second copy that could not be committed.
+func (j *Journal) retractFromCopy(db *sql.DB, line *txlog.Appended) {
+	ctx, cancel := context.WithTimeout(context.Background(), busyTimeout)
+	defer cancel()
+	_ = inWriteTx(ctx, db, func(t *Tx) error {
+		id, err := identify(ctx, t)
+		if err == nil && id.txn < line.Number {
+			err = line.Retract()
+		}
+		return err
+	})
+}
+
+// appendCopy gives a transaction its number and appends it to the copy.
+func (j *Journal) appendCopy(t *Tx) (*txlog.Appended, error) {
+	id, err := onlyOne(collect(t.ctx, t, scanIdentity, `UPDATE identity SET txn = txn + 1 RETURNING epoch, file, txn`))
+	if err != nil {
+		return nil, err
+	}
+	return j.copy.Append(id.txn, id.File, t.changes)
+}
+
 // largeCopy is the size from which a copy is written anew, unless most of it is
 // what the database holds.
 const largeCopy = 8 << 20
 
-// compactCopy writes the copy anew if it has become much larger than what it holds.
-func (j *Journal) compactCopy(ctx context.Context, db *sql.DB, file os.FileInfo) error {
+// mendCopy writes the second copy anew if it could not follow, or has become much larger
+// than what it holds. That it cannot be written is no failure of the act: the state is in
+// the database, and the next transaction tries again.
+func (j *Journal) mendCopy(ctx context.Context, db *sql.DB, file os.FileInfo, behind bool) {
 	info, err := os.Stat(j.path)
-	if err != nil || j.copy.Size() < max(largeCopy, 3*info.Size()) {
-		return err
+	if !behind && (err != nil || j.copy.Size() < max(largeCopy, 3*info.Size())) {
+		return
 	}
-	return j.rewriteCopy(ctx, db, file)
+	err = j.rewriteCopy(ctx, db, file)
+	if ctx.Err() == nil && !errors.Is(err, errMoved) && !errors.Is(err, context.DeadlineExceeded) {
+		j.noticeUnwritten(err)
+	}
+}
+
+// noticeUnwritten notes that the second copy could not be written, if it could not.
+func (j *Journal) noticeUnwritten(err error) {
+	if path, ok := errors.AsType[*os.PathError](err); ok { // without the temporary name
+		err = path.Err
+	}
+	if err != nil {
+		j.notice(fmt.Sprintf("the second copy of the state cannot be written: %v", err))
+	}
 }
 
 // rewriteCopy waits for the others as long as the options say. The writing itself
@@ -256,10 +291,8 @@ func (j *Journal) checkCopy(ctx context.Context, db *sql.DB, file os.FileInfo) e
 			return nil
 		}
 		if err := j.dumpCopy(ctx, t); err != nil {
-			j.notice(copyUnwritten(err))
-			return nil
-		}
-		if was {
+			j.noticeUnwritten(err)
+		} else if was {
 			j.notice("the second copy of the state was damaged; it was written anew")
 		}
 		return nil

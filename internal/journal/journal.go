@@ -14,6 +14,8 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -104,14 +106,11 @@ func Open(ctx context.Context, dir string, opts Options) (*Journal, error) {
 	}
 	var err error
 	j.db, j.file, err = connect(ctx, j.path, lockToMake)
-	switch {
-	case errors.Is(err, ErrCorrupt) || errors.Is(err, ErrOld):
-		err = j.replace(ctx, j.file)
-	case err == nil:
-		err = j.settleCopy(ctx, j.db, j.file, lockToMake)
-		if errors.Is(err, errMoved) {
-			err = j.openMoved(ctx, j.file)
-		}
+	if err == nil {
+		err = j.reconcile(ctx, j.db, j.file, lockToMake)
+	}
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrOld) || errors.Is(err, errMoved) {
+		err = j.replace(ctx, j.file, err)
 	}
 	if err != nil {
 		return nil, explain(ctx, err)
@@ -250,30 +249,6 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 	return s.QueryContext(ctx, args...)
 }
 
-// row runs a query that has one row.
-func (t *Tx) row(query string, args ...any) interface{ Scan(...any) error } {
-	s, err := t.prepare(query)
-	if err != nil {
-		return row{ctx: t.ctx, err: err}
-	}
-	return row{ctx: t.ctx, row: s.QueryRowContext(t.ctx, args...)}
-}
-
-// row is the row of a query, or why it could not be asked.
-type row struct {
-	ctx context.Context
-	row *sql.Row
-	err error
-}
-
-// Scan reads the row.
-func (r row) Scan(into ...any) error {
-	if r.err != nil {
-		return r.err
-	}
-	return explain(r.ctx, r.row.Scan(into...))
-}
-
 // Update runs a transaction that writes. What f did is durable when Update
 // returns nil, and never happened otherwise. f may be called again, on another
 // database, if this one turns out to be damaged or gone.
@@ -343,56 +318,11 @@ func (j *Journal) update(ctx context.Context, db *sql.DB, file os.FileInfo, f fu
 	return behind, err
 }
 
-// retractFromCopy takes a transaction off the second copy that could not be committed.
-func (j *Journal) retractFromCopy(db *sql.DB, line *txlog.Appended) {
-	ctx, cancel := context.WithTimeout(context.Background(), busyTimeout)
-	defer cancel()
-	_ = inWriteTx(ctx, db, func(t *Tx) error {
-		id, err := identify(ctx, t)
-		if err == nil && id.txn < line.Number {
-			err = line.Retract()
-		}
-		return err
-	})
-}
-
-// appendCopy gives a transaction its number and appends it to the copy.
-func (j *Journal) appendCopy(t *Tx) (*txlog.Appended, error) {
-	var file string
-	var number int64
-	err := t.row(`UPDATE identity SET txn = txn + 1 RETURNING file, txn`).Scan(&file, &number)
-	if err != nil {
-		return nil, err
-	}
-	return j.copy.Append(number, file, t.changes)
-}
-
-// mendCopy writes the second copy anew if it could not follow, or has grown too
-// large. That it cannot be written is no failure of the act: the state is in the
-// database, and the next transaction tries again.
-func (j *Journal) mendCopy(ctx context.Context, db *sql.DB, file os.FileInfo, behind bool) {
-	var err error
-	if behind {
-		err = j.rewriteCopy(ctx, db, file)
-	} else {
-		err = j.compactCopy(ctx, db, file)
-	}
-	if err != nil && ctx.Err() == nil && !errors.Is(err, errMoved) && !errors.Is(err, context.DeadlineExceeded) {
-		j.notice(copyUnwritten(err))
-	}
-}
-
-func copyUnwritten(err error) string {
-	if path, ok := errors.AsType[*os.PathError](err); ok { // without the temporary name
-		err = path.Err
-	}
-	return fmt.Sprintf("the second copy of the state cannot be written: %v", err)
-}
-
+// notice notes a sentence, unless it is empty.
 func (j *Journal) notice(text string) {
 	j.noticesMu.Lock()
 	defer j.noticesMu.Unlock()
-	if !slices.Contains(j.notices, text) {
+	if text != "" && !slices.Contains(j.notices, text) {
 		j.notices = append(j.notices, text)
 	}
 }
@@ -404,14 +334,26 @@ func (j *Journal) Notices() []string {
 	return slices.Clone(j.notices)
 }
 
-// settleCopy compares a database that was just opened with its second copy.
-func (j *Journal) settleCopy(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking) error {
-	said, err := j.reconcile(ctx, db, file, lock)
-	if said != "" {
-		j.notice(said)
-	}
-	return err
+// asJSON is a value that a column has as JSON, to write it or to read it into a pointer.
+type asJSON struct{ v any }
+
+// Value writes the value.
+func (a asJSON) Value() (driver.Value, error) {
+	b, err := json.Marshal(a.v)
+	return string(b), err
 }
+
+// Scan reads a column. What is not JSON of that type is damage.
+func (a asJSON) Scan(column any) error {
+	text, _ := column.(string)
+	if err := json.Unmarshal([]byte(text), a.v); err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return nil
+}
+
+// scanJSON reads a row of one column with JSON.
+func scanJSON[T any](rows *sql.Rows) (v T, err error) { return v, rows.Scan(asJSON{&v}) }
 
 // querier is what a transaction and the database have in common.
 type querier interface {

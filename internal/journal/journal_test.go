@@ -110,13 +110,11 @@ func TestRecordKeepsWhatLasts(t *testing.T) {
 	passing := rec
 	w := &passing.Workspace
 	w.Head, w.IsLocked, w.LockReason, w.Lease, w.Env = "abc", true, "mine", &croft.Lease{ID: "l"}, map[string]string{"K": "v"}
-	b, err := passing.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := journal.Decode(b)
+	j := open(t, t.TempDir())
+	update(t, j, func(tx *journal.Tx) error { return tx.Put(passing) })
+	got, err := j.Record(t.Context(), "1")
 	if diff := cmp.Diff(rec, got); err != nil || diff != "" {
-		t.Errorf("Decode: %v\n%s", err, diff)
+		t.Errorf("Record: %v\n%s", err, diff)
 	}
 	for _, bad := range []string{"", "{}", "null", "[]", `{"workspace":{"id":"x"}}`, `{"repoId":"x"}`, "\x00"} {
 		if rec, err := journal.Decode([]byte(bad)); err == nil {

@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -17,13 +16,9 @@ type holder struct {
 
 // PutLease writes a lease down, new or renewed.
 func (t *Tx) PutLease(l croft.Lease) error {
-	owner, err := json.Marshal(holder{l.Owner, l.Term})
-	if err != nil {
-		return err
-	}
-	_, err = t.exec(`INSERT INTO leases (id, workspace, owner, expires_at) VALUES (?, ?, ?, ?)
+	_, err := t.exec(`INSERT INTO leases (id, workspace, owner, expires_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`,
-		l.ID, l.Workspace, string(owner), l.ExpiresAt.UnixNano())
+		l.ID, l.Workspace, asJSON{holder{l.Owner, l.Term}}, l.ExpiresAt.UnixNano())
 	return err
 }
 
@@ -64,16 +59,10 @@ func (j *Journal) Leases(ctx context.Context, repo croft.ID) (map[croft.ID][]cro
 	return m, nil
 }
 
-func scanLease(rows *sql.Rows) (croft.Lease, error) {
-	var l croft.Lease
-	var owner string
-	var expires int64
-	if err := rows.Scan(&l.ID, &l.Workspace, &owner, &expires); err != nil {
-		return l, err
-	}
-	l.ExpiresAt = time.Unix(0, expires).UTC()
+func scanLease(rows *sql.Rows) (l croft.Lease, err error) {
 	var h holder
-	err := json.Unmarshal([]byte(owner), &h)
-	l.Owner, l.Term = h.Owner, h.Term
+	var expires int64
+	err = rows.Scan(&l.ID, &l.Workspace, asJSON{&h}, &expires)
+	l.ExpiresAt, l.Owner, l.Term = time.Unix(0, expires).UTC(), h.Owner, h.Term
 	return l, err
 }

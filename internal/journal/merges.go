@@ -3,7 +3,6 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 
 	"github.com/croft-sh/croft"
 )
@@ -32,42 +31,26 @@ type Merge struct {
 
 // PutMerge writes a merge, new or changed.
 func (t *Tx) PutMerge(m Merge) error {
-	b, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	untidy := 0
-	if m.Untidy {
-		untidy = 1
-	}
-	_, err = t.exec(`INSERT INTO merges
+	_, err := t.exec(`INSERT INTO merges
 		(id, repo, target, workspace, state, status, reason, commit_id, priority, untidy, published, merge)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET state = excluded.state, status = excluded.status, reason = excluded.reason,
 			commit_id = excluded.commit_id, priority = excluded.priority, untidy = excluded.untidy,
 			published = excluded.published, merge = excluded.merge`,
-		m.ID, m.RepoID, m.Target, m.WorkspaceID, m.State, m.Status, m.Reason, m.Commit, m.Priority, untidy, m.Published, string(b))
+		m.ID, m.RepoID, m.Target, m.WorkspaceID, m.State, m.Status, m.Reason, m.Commit, m.Priority, m.Untidy, m.Published, asJSON{m})
 	return err
-}
-
-func scanMerge(rows *sql.Rows) (m Merge, err error) {
-	var text []byte
-	if err := rows.Scan(&text); err != nil {
-		return m, err
-	}
-	return m, json.Unmarshal(text, &m)
 }
 
 const oneMerge = `SELECT merge FROM merges WHERE id = ?`
 
 // Merge finds a merge.
 func (j *Journal) Merge(ctx context.Context, id croft.ID) (Merge, error) {
-	return onlyOne(read(ctx, j, scanMerge, oneMerge, id))
+	return onlyOne(read(ctx, j, scanJSON[Merge], oneMerge, id))
 }
 
 // Merge finds a merge, as this transaction sees it.
 func (t *Tx) Merge(id croft.ID) (Merge, error) {
-	return onlyOne(collect(t.ctx, t, scanMerge, oneMerge, id))
+	return onlyOne(collect(t.ctx, t, scanJSON[Merge], oneMerge, id))
 }
 
 const waiting = `SELECT merge FROM merges WHERE repo = ? AND (? = '' OR target = ?) AND state <> 'done'
@@ -76,30 +59,30 @@ const waiting = `SELECT merge FROM merges WHERE repo = ? AND (? = '' OR target =
 // Waiting lists the merges of a lane that have not ended, in its order; with
 // an empty target, those of all lanes.
 func (j *Journal) Waiting(ctx context.Context, repo croft.ID, target string, limit int) ([]Merge, error) {
-	return read(ctx, j, scanMerge, waiting, repo, target, target, limit)
+	return read(ctx, j, scanJSON[Merge], waiting, repo, target, target, limit)
 }
 
 // Waiting lists the merges of a lane, as this transaction sees it.
 func (t *Tx) Waiting(repo croft.ID, target string, limit int) ([]Merge, error) {
-	return collect(t.ctx, t, scanMerge, waiting, repo, target, target, limit)
+	return collect(t.ctx, t, scanJSON[Merge], waiting, repo, target, target, limit)
 }
 
 // Merges lists the merges of a repository, the last first; with an empty
 // target, those of all lanes.
 func (j *Journal) Merges(ctx context.Context, repo croft.ID, target string, limit int) ([]Merge, error) {
-	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND (? = '' OR target = ?)
+	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges WHERE repo = ? AND (? = '' OR target = ?)
 		ORDER BY seq DESC LIMIT ?`, repo, target, target, limit)
 }
 
 // MergesOf lists the merges of a workspace, the last first.
 func (j *Journal) MergesOf(ctx context.Context, workspace croft.ID) ([]Merge, error) {
-	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE workspace = ? ORDER BY seq DESC`, workspace)
+	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges WHERE workspace = ? ORDER BY seq DESC`, workspace)
 }
 
 // LandedOn lists what happened on a target to the work of a workspace as a whole,
 // the first first.
 func (j *Journal) LandedOn(ctx context.Context, workspace croft.ID, target string) ([]Merge, error) {
-	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE workspace = ? AND target = ? AND published > 0
+	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges WHERE workspace = ? AND target = ? AND published > 0
 		AND json_extract(merge, '$.part') IS NULL ORDER BY published`, workspace, target)
 }
 
@@ -108,30 +91,30 @@ const waitingOf = `SELECT merge FROM merges WHERE workspace = ? AND state <> 'do
 // WaitingOf lists the merges of a workspace that have not ended, the last
 // first.
 func (j *Journal) WaitingOf(ctx context.Context, workspace croft.ID) ([]Merge, error) {
-	return read(ctx, j, scanMerge, waitingOf, workspace)
+	return read(ctx, j, scanJSON[Merge], waitingOf, workspace)
 }
 
 // WaitingOf lists the merges of a workspace that have not ended, as this
 // transaction sees it.
 func (t *Tx) WaitingOf(workspace croft.ID) ([]Merge, error) {
-	return collect(t.ctx, t, scanMerge, waitingOf, workspace)
+	return collect(t.ctx, t, scanJSON[Merge], waitingOf, workspace)
 }
 
 // MergesOfAct lists the merges that one call submitted, the first first.
 func (j *Journal) MergesOfAct(ctx context.Context, repo, act croft.ID) ([]Merge, error) {
-	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND json_extract(merge, '$.act') = ? ORDER BY seq`, repo, act)
+	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges WHERE repo = ? AND json_extract(merge, '$.act') = ? ORDER BY seq`, repo, act)
 }
 
 // MergesNamed lists the merges of the workspaces that had a name, the last
 // first.
 func (j *Journal) MergesNamed(ctx context.Context, repo croft.ID, name string) ([]Merge, error) {
-	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND json_extract(merge, '$.workspace') = ?
+	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges WHERE repo = ? AND json_extract(merge, '$.workspace') = ?
 		ORDER BY seq DESC`, repo, name)
 }
 
 // MergeByCommit finds the merge that made a commit.
 func (j *Journal) MergeByCommit(ctx context.Context, repo croft.ID, commit string) (Merge, error) {
-	return onlyOne(read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE commit_id = ? AND repo = ? ORDER BY seq`, commit, repo))
+	return onlyOne(read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges WHERE commit_id = ? AND repo = ? ORDER BY seq`, commit, repo))
 }
 
 // MergedAfter counts the merges that were published on a target after one was,
@@ -142,16 +125,15 @@ func (j *Journal) MergedAfter(ctx context.Context, m Merge) (int, error) {
 }
 
 // LastPublished is the highest number that a publication has.
-func (t *Tx) LastPublished() (n int64, err error) {
-	err = t.row(`SELECT coalesce(max(published), 0) FROM merges`).Scan(&n)
-	return n, err
+func (t *Tx) LastPublished() (int64, error) {
+	return onlyOne(collect(t.ctx, t, scanOne[int64], `SELECT coalesce(max(published), 0) FROM merges`))
 }
 
 // MergesPendingFor lists the merges of a repository that ended pending for a reason,
 // unless the work was given up since, or was submitted again for the same
 // target, as a whole.
 func (j *Journal) MergesPendingFor(ctx context.Context, repo croft.ID, reason croft.Code) ([]Merge, error) {
-	return read(ctx, j, scanMerge, `SELECT merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason = ?
+	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason = ?
 		AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.workspace <> '' AND n.seq > m.seq
 			AND (n.status = 'discarded' OR n.target = m.target AND json_extract(n.merge, '$.kind') <> 'apply'))
 		ORDER BY seq`, repo, reason)
@@ -160,7 +142,7 @@ func (j *Journal) MergesPendingFor(ctx context.Context, repo croft.ID, reason cr
 // Turned lists the last merges of the workspaces of a repository, where those ended
 // pending for a reason.
 func (j *Journal) Turned(ctx context.Context, repo croft.ID) ([]Merge, error) {
-	return read(ctx, j, scanMerge, `SELECT merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason <> ''
+	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason <> ''
 		AND json_extract(merge, '$.kind') = 'merge' AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.seq > m.seq
 			AND json_extract(n.merge, '$.kind') = 'merge')`, repo)
 }
@@ -168,5 +150,35 @@ func (j *Journal) Turned(ctx context.Context, repo croft.ID) ([]Merge, error) {
 // Untidy lists the merges of a repository whose workspaces are still to be moved to the
 // trash, oldest first.
 func (j *Journal) Untidy(ctx context.Context, repo croft.ID) ([]Merge, error) {
-	return read(ctx, j, scanMerge, `SELECT merge FROM merges WHERE repo = ? AND untidy <> 0 ORDER BY seq`, repo)
+	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges WHERE repo = ? AND untidy <> 0 ORDER BY seq`, repo)
+}
+
+// LaneTip is the commit that a lane has left its target at.
+type LaneTip struct{ Target, Tip string }
+
+const laneTip = `SELECT tip FROM lanes WHERE repo = ? AND target = ?`
+
+// PutLaneTip notes the commit that a lane has left its target at.
+func (t *Tx) PutLaneTip(repo croft.ID, target, tip string) error {
+	_, err := t.exec(`INSERT INTO lanes (repo, target, tip) VALUES (?, ?, ?)
+		ON CONFLICT (repo, target) DO UPDATE SET tip = excluded.tip`, repo, target, tip)
+	return err
+}
+
+// LaneTip is the commit that a lane left its target at, or ErrNotFound if it
+// never moved it.
+func (j *Journal) LaneTip(ctx context.Context, repo croft.ID, target string) (string, error) {
+	return onlyOne(read(ctx, j, scanOne[string], laneTip, repo, target))
+}
+
+// LaneTip is the same in a transaction.
+func (t *Tx) LaneTip(repo croft.ID, target string) (string, error) {
+	return onlyOne(collect(t.ctx, t, scanOne[string], laneTip, repo, target))
+}
+
+// LaneTips lists what the lanes of a repository left their targets at, in the
+// order of the targets' names.
+func (j *Journal) LaneTips(ctx context.Context, repo croft.ID) ([]LaneTip, error) {
+	return read(ctx, j, func(rows *sql.Rows) (l LaneTip, err error) { return l, rows.Scan(&l.Target, &l.Tip) },
+		`SELECT target, tip FROM lanes WHERE repo = ? ORDER BY target`, repo)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -74,26 +73,14 @@ func (t *Tx) Add(op Operation) error {
 }
 
 func (t *Tx) insert(op Operation) error {
-	ids, err := json.Marshal(op.Workspaces)
-	if err != nil {
-		return err
-	}
-	owner, err := json.Marshal(op.Owner)
-	if err != nil {
-		return err
-	}
-	names, err := json.Marshal(op.Names)
-	if err != nil {
-		return err
-	}
 	var ended int64
 	if !op.EndedAt.IsZero() {
 		ended = op.EndedAt.UnixNano()
 	}
-	_, err = t.exec(`INSERT INTO operations (`+operationColumns+`)
+	_, err := t.exec(`INSERT INTO operations (`+operationColumns+`)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')`,
-		op.ID, op.Act, op.Undoes, op.Kind, op.Actor, op.Repo, op.State, string(ids), string(names), string(op.Input), string(owner),
-		op.StartedAt.UnixNano(), ended)
+		op.ID, op.Act, op.Undoes, op.Kind, op.Actor, op.Repo, op.State, asJSON{op.Workspaces}, asJSON{op.Names}, string(op.Input),
+		asJSON{op.Owner}, op.StartedAt.UnixNano(), ended)
 	return err
 }
 
@@ -143,27 +130,17 @@ func (j *Journal) Operation(ctx context.Context, id croft.ID) (Operation, error)
 		FROM operations WHERE id = ?`, id))
 }
 
-// Operation finds an operation, as this transaction sees it.
-func (t *Tx) Operation(id croft.ID) (Operation, error) {
-	return onlyOne(collect(t.ctx, t, scanOperation, `SELECT `+operationColumns+`
-		FROM operations WHERE id = ?`, id))
-}
-
-func scanOperation(rows *sql.Rows) (Operation, error) {
-	var op Operation
-	var ids, names, input, owner string
+func scanOperation(rows *sql.Rows) (op Operation, err error) {
+	var input string
 	var started, ended int64
-	err := rows.Scan(&op.ID, &op.Act, &op.Undoes, &op.Kind, &op.Actor, &op.Repo, &op.State, &ids, &names, &input, &owner, &started, &ended, &op.Error)
-	if err != nil {
-		return op, err
-	}
+	err = rows.Scan(&op.ID, &op.Act, &op.Undoes, &op.Kind, &op.Actor, &op.Repo, &op.State, asJSON{&op.Workspaces}, asJSON{&op.Names},
+		&input, asJSON{&op.Owner}, &started, &ended, &op.Error)
 	op.Input = json.RawMessage(input)
 	op.StartedAt = time.Unix(0, started)
 	if ended != 0 {
 		op.EndedAt = time.Unix(0, ended)
 	}
-	return op, errors.Join(json.Unmarshal([]byte(ids), &op.Workspaces), json.Unmarshal([]byte(names), &op.Names),
-		json.Unmarshal([]byte(owner), &op.Owner))
+	return op, err
 }
 
 // Key is an idempotency key and what it was used for.

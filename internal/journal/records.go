@@ -120,34 +120,30 @@ func (r Record) Placed(path string) bool {
 	return slices.Contains(r.RoleFiles, path) || slices.Contains(r.Links, path)
 }
 
-// Encode returns the record as it is written down.
-func (r Record) Encode() ([]byte, error) { return json.Marshal(r.withoutLookups()) }
-
-// Decode reads a record that was written down.
+// Decode reads a record that was written down. What is none is damage of the database.
 func Decode(b []byte) (Record, error) {
 	var r Record
 	err := json.Unmarshal(b, &r)
 	if err == nil && (r.Workspace.ID == "" || r.RepoID == "") {
-		err = fmt.Errorf("not a record of a workspace")
+		err = errors.New("not a record of a workspace")
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return r, err
 }
 
 // Put writes a record, new or changed.
 func (t *Tx) Put(r Record) error {
-	b, err := r.Encode()
-	if err != nil {
-		return err
-	}
 	w := r.Workspace
-	_, err = t.exec(`INSERT INTO workspaces
+	_, err := t.exec(`INSERT INTO workspaces
 		(id, repo, name, path, path_fold, branch, mode, state, session, role, created_at, generation, record)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, path = excluded.path, path_fold = excluded.path_fold,
 			branch = excluded.branch, mode = excluded.mode, state = excluded.state, session = excluded.session,
 			role = excluded.role, generation = excluded.generation, record = excluded.record`,
 		w.ID, r.RepoID, w.Name, w.Path, strings.ToLower(w.Path), w.Branch, w.Mode, w.State, w.Session, w.Role,
-		w.CreatedAt.UnixNano(), r.Generation, string(b))
+		w.CreatedAt.UnixNano(), r.Generation, asJSON{r.withoutLookups()})
 	return err
 }
 
@@ -158,20 +154,11 @@ func (t *Tx) Delete(id croft.ID) error {
 }
 
 func scanRecord(rows *sql.Rows) (Record, error) {
-	var text string
-	if err := rows.Scan(&text); err != nil {
+	text, err := scanOne[[]byte](rows)
+	if err != nil {
 		return Record{}, err
 	}
-	rec, err := Decode([]byte(text))
-	return rec, notARecord(err)
-}
-
-// notARecord says of a row that cannot be read that the database is damaged.
-func notARecord(err error) error {
-	if err != nil {
-		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
-	}
-	return err
+	return Decode(text)
 }
 
 const live = `state <> 'trashed'`
@@ -205,9 +192,7 @@ func (j *Journal) Removed(ctx context.Context, repo croft.ID, ref string) ([]Rec
 func (j *Journal) list(ctx context.Context, query string, repo croft.ID) ([]Record, error) {
 	var out []Record
 	err := j.with(ctx, func(db *sql.DB, _ os.FileInfo) error {
-		texts, err := collect(ctx, db, func(rows *sql.Rows) (text []byte, err error) {
-			return text, rows.Scan(&text)
-		}, query, repo)
+		texts, err := collect(ctx, db, scanOne[[]byte], query, repo)
 		if err == nil {
 			out, err = decodeAll(texts)
 		}
@@ -224,7 +209,6 @@ func decodeAll(texts [][]byte) ([]Record, error) {
 		g.Go(func() (err error) {
 			for i := k; i < len(texts) && err == nil; i += n {
 				out[i], err = Decode(texts[i])
-				err = notARecord(err)
 			}
 			return err
 		})
@@ -239,11 +223,7 @@ func (j *Journal) Record(ctx context.Context, id croft.ID) (Record, error) {
 
 // RecordsOf finds those of the records that there are.
 func (j *Journal) RecordsOf(ctx context.Context, ids []croft.ID) ([]Record, error) {
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
-	return read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE id IN (SELECT value FROM json_each(?))`, string(list))
+	return read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE id IN (SELECT value FROM json_each(?))`, asJSON{ids})
 }
 
 // Record finds a record by its ID, as this transaction sees it.
@@ -274,13 +254,6 @@ func (t *Tx) PathTaken(path string) (bool, error) {
 	return n > 0, err
 }
 
-// Rivals lists the other live workspaces that have a record's name or path.
-func (t *Tx) Rivals(r Record) ([]Record, error) {
-	w := r.Workspace
-	return collect(t.ctx, t, scanRecord, `SELECT record FROM workspaces WHERE id <> ? AND `+live+`
-		AND (repo = ? AND name = ? OR path_fold = ? AND mode <> 'legacy')`, w.ID, r.RepoID, w.Name, strings.ToLower(w.Path))
-}
-
 // CountLive counts the live workspaces of a repository.
 func (t *Tx) CountLive(repo croft.ID) (int, error) {
 	return t.count(`SELECT count(*) FROM workspaces INDEXED BY workspaces_live_name WHERE repo = ? AND `+live, repo)
@@ -292,17 +265,16 @@ func (j *Journal) CountLive(ctx context.Context, repo croft.ID) (int, error) {
 }
 
 // count reads one number outside any transaction.
-func (j *Journal) count(ctx context.Context, query string, args ...any) (n int, err error) {
-	err = j.with(ctx, func(db *sql.DB, _ os.FileInfo) error {
-		return retryBusy(ctx, func() error { return db.QueryRowContext(ctx, query, args...).Scan(&n) })
-	})
-	return n, err
+func (j *Journal) count(ctx context.Context, query string, args ...any) (int, error) {
+	return onlyOne(read(ctx, j, scanOne[int], query, args...))
 }
 
-func (t *Tx) count(query string, args ...any) (n int, err error) {
-	err = t.row(query, args...).Scan(&n)
-	return n, err
+func (t *Tx) count(query string, args ...any) (int, error) {
+	return onlyOne(collect(t.ctx, t, scanOne[int], query, args...))
 }
+
+// scanOne reads a row of one column.
+func scanOne[T any](rows *sql.Rows) (v T, err error) { return v, rows.Scan(&v) }
 
 func onlyOne[T any](list []T, err error) (T, error) {
 	var zero T
@@ -360,12 +332,8 @@ func (j *Journal) WorkspaceAt(ctx context.Context, dir string) (Record, error) {
 			break
 		}
 	}
-	list, err := json.Marshal(above)
-	if err != nil {
-		return Record{}, err
-	}
 	return onlyOne(read(ctx, j, scanRecord, `SELECT record FROM workspaces WHERE path IN (SELECT value FROM json_each(?))
-		AND mode <> 'legacy' AND `+live+` ORDER BY length(path) DESC LIMIT 1`, string(list)))
+		AND mode <> 'legacy' AND `+live+` ORDER BY length(path) DESC LIMIT 1`, asJSON{above}))
 }
 
 // RepoAt finds a repository by its common directory and what that is.

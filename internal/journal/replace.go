@@ -36,10 +36,8 @@ func (j *Journal) with(ctx context.Context, f func(*sql.DB, os.FileInfo) error) 
 		case err == nil || tries == 3 || ctx.Err() != nil:
 			return err
 		case isOld: // another goroutine saw it first
-		case errors.Is(err, ErrCorrupt):
-			err = j.replace(ctx, file)
-		case errors.Is(err, errMoved):
-			err = j.openMoved(ctx, file)
+		case errors.Is(err, ErrCorrupt), errors.Is(err, errMoved):
+			err = j.replace(ctx, file, err)
 		default:
 			return err
 		}
@@ -56,15 +54,17 @@ func (j *Journal) isGone(file os.FileInfo) bool {
 	return errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(now, file)
 }
 
-// replace sets a damaged database aside, unless another process has, and opens
-// what is there instead.
-func (j *Journal) replace(ctx context.Context, damaged os.FileInfo) error {
+// replace opens the database that is at the path now in place of a file that cannot be
+// used any more. A file that is not at the path any more is let be; a damaged one is set
+// aside first, unless another process has.
+func (j *Journal) replace(ctx context.Context, file os.FileInfo, why error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.file != damaged {
+	if j.file != file {
 		return nil
 	}
-	if j.db != nil {
+	isDamaged := !errors.Is(why, errMoved)
+	if isDamaged && j.db != nil {
 		_ = j.db.Close() // some systems do not rename an open file
 	}
 	l, err := acquireLock(ctx, j.path, flock.Acquire)
@@ -72,24 +72,11 @@ func (j *Journal) replace(ctx context.Context, damaged os.FileInfo) error {
 		return err
 	}
 	defer l.Unlock()
-	if err := j.setAside(damaged); err != nil {
-		return err
+	if isDamaged {
+		if err := j.setAside(file); err != nil {
+			return err
+		}
 	}
-	return j.reopen(ctx)
-}
-
-// openMoved opens the database that is at the path now.
-func (j *Journal) openMoved(ctx context.Context, gone os.FileInfo) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.file != gone {
-		return nil
-	}
-	l, err := acquireLock(ctx, j.path, flock.Acquire)
-	if err != nil {
-		return err
-	}
-	defer l.Unlock()
 	return j.reopen(ctx)
 }
 
@@ -106,7 +93,7 @@ func (j *Journal) reopen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := j.settleCopy(ctx, db, file, lockIsHeld); err != nil {
+	if err := j.reconcile(ctx, db, file, lockIsHeld); err != nil {
 		return errors.Join(err, db.Close())
 	}
 	if j.db != nil {

@@ -2,8 +2,6 @@ package journal
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -105,79 +103,40 @@ func (s *Session) Round(number int) *Round {
 	return nil
 }
 
-// Workspaces are the IDs of all workspaces that were made for it.
-func (s *Session) Workspaces() []croft.ID {
-	var ids []croft.ID
-	for _, t := range s.Rounds {
-		for _, seat := range t.Workspaces {
-			if seat.Workspace != "" {
-				ids = append(ids, seat.Workspace)
-			}
-		}
-	}
-	for _, f := range s.Finals {
-		ids = append(ids, f.Workspace)
-	}
-	return ids
-}
-
 // PutSession writes a session, new or changed.
 func (t *Tx) PutSession(s Session) error {
-	b, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	unfinished := 0
-	if s.Unfinished() {
-		unfinished = 1
-	}
-	_, err = t.exec(`INSERT INTO sessions (id, repo, name, key, state, unfinished, generation, session)
+	_, err := t.exec(`INSERT INTO sessions (id, repo, name, key, state, unfinished, generation, session)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET repo = excluded.repo, name = excluded.name, state = excluded.state, unfinished = excluded.unfinished,
 			generation = excluded.generation, session = excluded.session`,
-		s.ID, s.RepoID, s.Name, s.Key, s.State, unfinished, s.Generation, string(b))
+		s.ID, s.RepoID, s.Name, s.Key, s.State, s.Unfinished(), s.Generation, asJSON{s})
 	return err
 }
 
-func scanSession(rows *sql.Rows) (s Session, err error) {
-	var text []byte
-	if err := rows.Scan(&text); err != nil {
-		return s, err
-	}
-	return s, notARecord(json.Unmarshal(text, &s))
-}
-
-const sessionByID = `SELECT session FROM sessions WHERE id = ?`
-
 // Session finds a session.
 func (j *Journal) Session(ctx context.Context, id croft.ID) (Session, error) {
-	return onlyOne(read(ctx, j, scanSession, sessionByID, id))
-}
-
-// Session finds a session, as this transaction sees it.
-func (t *Tx) Session(id croft.ID) (Session, error) {
-	return onlyOne(collect(t.ctx, t, scanSession, sessionByID, id))
+	return onlyOne(read(ctx, j, scanJSON[Session], `SELECT session FROM sessions WHERE id = ?`, id))
 }
 
 // SessionByKey finds the session that a key was used for.
 func (t *Tx) SessionByKey(repo croft.ID, key string) (Session, error) {
-	return onlyOne(collect(t.ctx, t, scanSession, `SELECT session FROM sessions WHERE repo = ? AND key = ? AND key <> ''`, repo, key))
+	return onlyOne(collect(t.ctx, t, scanJSON[Session], `SELECT session FROM sessions WHERE repo = ? AND key = ? AND key <> ''`, repo, key))
 }
 
 // OpenSessions lists the open sessions of that name, of all repositories.
 func (j *Journal) OpenSessions(ctx context.Context, name string) ([]Session, error) {
-	return read(ctx, j, scanSession, `SELECT session FROM sessions WHERE name = ? AND name <> '' AND state = 'open' ORDER BY seq`, name)
+	return read(ctx, j, scanJSON[Session], `SELECT session FROM sessions WHERE name = ? AND name <> '' AND state = 'open' ORDER BY seq`, name)
 }
 
 // Sessions lists the sessions of a repository, oldest first; with an empty ID,
 // those of all.
 func (j *Journal) Sessions(ctx context.Context, repo croft.ID) ([]Session, error) {
-	return read(ctx, j, scanSession, `SELECT session FROM sessions WHERE ? = '' OR repo = ? ORDER BY seq`, repo, repo)
+	return read(ctx, j, scanJSON[Session], `SELECT session FROM sessions WHERE ? = '' OR repo = ? ORDER BY seq`, repo, repo)
 }
 
 // UnfinishedSessions lists the sessions that somebody was at.
 func (j *Journal) UnfinishedSessions(ctx context.Context) ([]Session, error) {
-	return read(ctx, j, scanSession, `SELECT session FROM sessions WHERE unfinished <> 0 ORDER BY seq`)
+	return read(ctx, j, scanJSON[Session], `SELECT session FROM sessions WHERE unfinished <> 0 ORDER BY seq`)
 }
 
 // DropSession forgets a session.

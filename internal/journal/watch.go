@@ -75,9 +75,7 @@ func (w *watchers) wake() {
 // stamp tells two states of the database's log apart, once it has been left
 // alone for a moment: within one step of the clock it may change again.
 type stamp struct {
-	size    int64
-	time    time.Time
-	file    os.FileInfo
+	log     os.FileInfo // nil: there is none
 	settled bool
 }
 
@@ -86,12 +84,14 @@ func (j *Journal) stamp() stamp {
 	if err != nil {
 		return stamp{settled: true}
 	}
-	return stamp{info.Size(), info.ModTime(), info, time.Since(info.ModTime()) > watchStep}
+	return stamp{info, time.Since(info.ModTime()) > watchStep}
 }
 
 func (s stamp) is(now stamp) bool {
-	return s.settled && s.size == now.size && s.time.Equal(now.time) && (s.file == nil) == (now.file == nil) &&
-		(s.file == nil || os.SameFile(s.file, now.file))
+	if s.log == nil || now.log == nil {
+		return s.settled && s.log == now.log
+	}
+	return s.settled && s.log.Size() == now.log.Size() && s.log.ModTime().Equal(now.log.ModTime()) && os.SameFile(s.log, now.log)
 }
 
 // lookOut wakes those who wait when another process has written.
