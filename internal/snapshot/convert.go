@@ -1,10 +1,8 @@
 package snapshot
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -23,7 +21,7 @@ func (s *saver) surveyConverted(found map[string]git.Conversion, w *walk) error 
 	for path, c := range found {
 		i := s.plain[path]
 		_, stored := s.files[path]
-		_, gone := s.deleted[path]
+		gone := s.deleted[path]
 		switch {
 		case stored || gone:
 		case c.Filter != "":
@@ -56,19 +54,16 @@ const largePointer = 1024
 // as it is on disk, and the name of its object if that is there. What a filter
 // will write is not known, but for large files: they come back exactly.
 func (s *saver) judgeFiltered(path, staged, filter string) (string, bool, error) {
-	f, err := fsx.Open(filepath.Join(s.root, path))
-	if err != nil {
+	full := filepath.Join(s.root, path)
+	info, err := os.Lstat(full)
+	if err != nil || filter == "lfs" && info.Size() > largePointer {
 		return "", false, err
 	}
-	defer f.Close()
-	if info, err := f.Stat(); filter == "lfs" && (err != nil || info.Size() > largePointer) {
-		return "", false, err
-	}
-	raw, same, err := s.equalsObject(f, staged)
+	raw, err := hashFile(s.w.Repo, full)
 	switch {
-	case err != nil || filter == "lfs" && !same:
+	case err != nil || filter == "lfs" && raw != staged:
 		return "", false, err
-	case same:
+	case raw == staged:
 		return raw, true, nil
 	}
 	return "", true, nil
@@ -78,17 +73,11 @@ func (s *saver) judgeFiltered(path, staged, filter string) (string, bool, error)
 // although they differ: git writes line endings of Windows, and the file has
 // nothing else.
 func (s *saver) comesBack(full, staged string) (bool, error) {
-	f, err := fsx.Open(full)
-	if err != nil {
-		return false, err
+	text, err := fsx.ReadFile(full, largeText)
+	if errors.Is(err, fsx.ErrTooLarge) {
+		return false, nil
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || info.Size() > largeText {
-		return false, err
-	}
-	text, err := io.ReadAll(f)
-	if err != nil || !allCRLF(bytes.NewReader(text)) || bytes.ContainsFunc(text, isControl) {
+	if err != nil || !allCRLF(text) || bytes.ContainsFunc(text, isControl) {
 		return false, err // git may take it for no text at all
 	}
 	plain := bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
@@ -105,31 +94,9 @@ func isControl(c rune) bool {
 // memory.
 const largeText = 16 << 20
 
-// equalsObject reports whether a file's bytes are those of an object.
-func (s *saver) equalsObject(f *os.File, oid string) (string, bool, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return "", false, err
-	}
-	raw, err := s.w.Repo.HashBlob(f, info.Size())
-	if err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	return raw, raw == oid, err
-}
-
 // allCRLF reports whether every line ends in a carriage return and a newline,
 // and there is neither of them elsewhere.
-func allCRLF(f io.Reader) bool {
-	var last byte
-	for r := bufio.NewReader(f); ; {
-		b, err := r.ReadByte()
-		if err != nil {
-			return errors.Is(err, io.EOF) && last != '\r'
-		}
-		if (last == '\r') != (b == '\n') {
-			return false
-		}
-		last = b
-	}
+func allCRLF(text []byte) bool {
+	pairs := bytes.Count(text, []byte("\r\n"))
+	return pairs == bytes.Count(text, []byte("\r")) && pairs == bytes.Count(text, []byte("\n"))
 }

@@ -112,10 +112,7 @@ func (s *saver) storeLost(b *object.Batch, e index.Entry) (bool, error) {
 	if found || err != nil || info.Size > largeText {
 		return found, err
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return false, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, largeText))
+	text, err := fsx.ReadFile(full, largeText)
 	if err != nil {
 		return false, err
 	}

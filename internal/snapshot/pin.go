@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"context"
-	"slices"
 
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/object"
@@ -41,32 +40,21 @@ func Pin(ctx context.Context, w *git.Worktree) (string, error) {
 // stagedTree stores a tree that holds what the index does: the tree that it
 // describes, and the other stages of a conflict.
 func stagedTree(ctx context.Context, w *git.Worktree) (string, error) {
-	s := &saver{w: w, root: w.Path}
+	s := &saver{w: w, root: w.Path, batch: w.Repo.Batch()}
+	defer s.batch.Discard()
 	var err error
 	if s.index, err = w.Index(ctx); err != nil {
 		return "", err
 	}
-	for _, e := range s.index.Entries {
-		if e.Stage > 0 && !slices.Contains(s.conflicted, e.Path) {
-			s.conflicted = append(s.conflicted, e.Path)
-		}
-	}
-	staged, err := indexTree(ctx, w, s.conflicted)
-	if err != nil {
-		return "", err
-	}
-	entries := []object.TreeEntry{{Mode: "40000", Name: "staged", OID: staged}}
-	b := w.Repo.Batch()
-	defer b.Discard()
-	stages, err := s.storeStages(b)
+	entries, err := storeParts(
+		part{"40000", "staged", func() (string, error) { return indexTree(ctx, w, conflictedPaths(s.index)) }},
+		part{"40000", "stages", s.storeStages},
+	)
 	if err == nil {
-		err = b.Flush()
+		err = s.batch.Flush()
 	}
 	if err != nil {
 		return "", err
-	}
-	if stages != "" {
-		entries = append(entries, object.TreeEntry{Mode: "40000", Name: "stages", OID: stages})
 	}
 	return w.Repo.WriteTree(entries)
 }

@@ -1,10 +1,12 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -134,11 +136,7 @@ func sameMark(a, b os.FileInfo) bool {
 
 // message tells people, and Describe, what is in a snapshot.
 func (s *saver) message() string {
-	first := s.sel.Message
-	if first == "" {
-		first = "Snapshot"
-	}
-	return fmt.Sprintf("%s\n\nFiles: %d\nBytes: %d", first, s.saved.Changed, s.saved.Bytes)
+	return fmt.Sprintf("%s\n\nFiles: %d\nBytes: %d", cmp.Or(s.sel.Message, "Snapshot"), s.saved.Changed, s.saved.Bytes)
 }
 
 // saver is one snapshot in the making.
@@ -156,16 +154,101 @@ type saver struct {
 
 	index       *index.Index
 	plain       map[string]int            // files that git looks at → their places in the index
-	conflicted  []string                  // paths with stages
 	files       map[string]string         // paths that are stored as they are on disk → their objects, where known
-	deleted     map[string]struct{}       // tracked paths at which there is no file
+	deleted     map[string]bool           // tracked paths at which there is no file
 	vanished    []string                  // directories that were not there any more
-	nested      map[string]struct{}       // directories that are repositories of their own
+	nested      map[string]bool           // directories that are repositories of their own
 	linked      map[string]bool           // directories → whether they are, or lie below, something else
 	gitlinks    map[string]bool           // paths of submodules
 	convertible map[string]git.Conversion // files that git may write otherwise than they are stored
 	intended    bool                      // something is going to be added
-	staged      map[string]struct{}       // paths that are staged otherwise than HEAD has them
+	staged      map[string]bool           // paths that are staged otherwise than HEAD has them
 	stored      []object.TreeEntry        // files that are stored
 	secrets     []string                  // files that were written for this snapshot
+}
+
+// surveyStaged notes which paths are staged otherwise than HEAD has them. A tree that
+// cannot be read is no reason not to save the files.
+func (s *saver) surveyStaged(ctx context.Context, tree string) {
+	s.staged = map[string]bool{}
+	if s.meta.Head.OID == "" { // there is no commit yet
+		for _, e := range s.index.Entries {
+			s.staged[e.Path] = true
+		}
+		return
+	}
+	changes, err := s.w.Repo.Diff(ctx, s.meta.Head.OID+"^{tree}", tree)
+	if err != nil {
+		return
+	}
+	for _, c := range changes {
+		s.staged[c.Path] = true
+	}
+}
+
+// countChanged counts the paths at which the worktree is not as its commit: staged,
+// modified, deleted and untracked ones, each once. A file that git does not look at is
+// stored in any case, and counts if it is there and not what is staged: in a sparse
+// checkout most are not there.
+func (s *saver) countChanged() int {
+	changed := make(map[string]object.TreeEntry, len(s.stored)+len(s.deleted))
+	for _, e := range s.stored {
+		changed[flatPath(e.Name)] = e
+	}
+	for path := range s.deleted {
+		changed[filepath.ToSlash(path)] = object.TreeEntry{}
+	}
+	for path := range s.nested {
+		if !s.gitlinks[path] {
+			changed[filepath.ToSlash(path)] = object.TreeEntry{}
+		}
+	}
+	for path := range changed {
+		if s.sel.Placed != nil && s.sel.Placed(path) {
+			delete(changed, path)
+		}
+	}
+	for _, e := range s.index.Entries {
+		is := changed[e.Path]
+		if e.Hidden && (is.OID == "" || is.OID == e.OID && is.Mode == e.Mode) {
+			delete(changed, e.Path)
+		}
+	}
+	for path := range s.staged {
+		changed[path] = object.TreeEntry{}
+	}
+	return len(changed)
+}
+
+// A worktree that is moved away, or whose file system is unmounted, while it is
+// read looks as if everything in it was deleted. It is only absent, and a snapshot
+// that says otherwise does not count.
+
+// noteIdentity notes which directory is saved.
+func (s *saver) noteIdentity() (err error) {
+	if s.is = s.sel.Identity; s.is == "" {
+		s.is, err = fsx.IdentityOf(s.root)
+	}
+	return err
+}
+
+// checkThere fails if the directory is not at its place after everything was read,
+// or was not while something was. The latter shows in what was not there then, is
+// there now, and was not made in between.
+func (s *saver) checkThere() error {
+	if !s.is.IsAt(s.root) {
+		return fmt.Errorf("%s is not at its place any more: %w", s.root, ErrChanging)
+	}
+	clear(s.linked)
+	for _, path := range slices.AppendSeq(s.vanished, maps.Keys(s.deleted)) {
+		isFile := s.deleted[path] && !s.gitlinks[path]
+		now, err := s.lstat(path)
+		if err != nil {
+			return err
+		}
+		if now != nil && now.Mode.IsDir() != isFile && now.IsSince(s.began) {
+			return fmt.Errorf("%s was not at its place for a while: %w", s.root, ErrChanging)
+		}
+	}
+	return nil
 }

@@ -113,8 +113,6 @@ type Mode struct {
 	Mode uint32 `json:"mode"`
 }
 
-func (m Meta) encode() ([]byte, error) { return json.Marshal(m) }
-
 func decodeMeta(b []byte) (Meta, error) {
 	var m Meta
 	if err := json.Unmarshal(b, &m); err != nil || m.Version != version {

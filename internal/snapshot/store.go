@@ -4,8 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -32,29 +31,43 @@ func (s *saver) storeState(ctx context.Context) ([]object.TreeEntry, error) {
 	if s.sel.Trashed != nil {
 		s.meta.Head.Branch = s.sel.Trashed.Branch
 	}
+	return storeParts(
+		part{"40000", "staged", func() (string, error) { return s.storeStaged(ctx) }},
+		part{"40000", "stages", s.storeStages},
+		part{"100644", "empty", s.storeEmpty},
+		part{"100644", "admin.tar", func() (string, error) {
+			return s.storeTar(s.admin(), func(name string) bool { return !StaysInAdmin(name) }, nil)
+		}},
+	)
+}
+
+// part is an entry of a snapshot's tree.
+type part struct {
+	mode, name string
+	store      func() (string, error) // returns its object; "" means that there is none
+}
+
+// storeParts stores parts, one after the other, and returns the entries for them.
+func storeParts(parts ...part) ([]object.TreeEntry, error) {
 	var entries []object.TreeEntry
-	add := func(mode, name, oid string, err error) error {
-		if err == nil && oid != "" {
-			entries = append(entries, object.TreeEntry{Mode: mode, Name: name, OID: oid})
-		}
-		return err
-	}
-	staged, err := s.storeStaged(ctx)
-	if err := add("40000", "staged", staged, err); err != nil {
-		return nil, err
-	}
-	stages, err := s.storeStages(s.batch)
-	if err := add("40000", "stages", stages, err); err != nil {
-		return nil, err
-	}
-	if s.intended { // the index names an empty file for what is going to be added
-		oid, err := s.batch.WriteBlob(nil)
-		if err := add("100644", "empty", oid, err); err != nil {
+	for _, p := range parts {
+		oid, err := p.store()
+		if err != nil {
 			return nil, err
 		}
+		if oid != "" {
+			entries = append(entries, object.TreeEntry{Mode: p.mode, Name: p.name, OID: oid})
+		}
 	}
-	admin, err := s.storeTar(s.admin(), func(name string) bool { return !StaysInAdmin(name) }, nil)
-	return entries, add("100644", "admin.tar", admin, err)
+	return entries, nil
+}
+
+// storeEmpty stores the empty file that the index names for what is going to be added.
+func (s *saver) storeEmpty() (string, error) {
+	if !s.intended {
+		return "", nil
+	}
+	return s.batch.WriteBlob(nil)
 }
 
 // storeStaged stores the tree that the index describes. Most often it is that
@@ -69,7 +82,7 @@ func (s *saver) storeStaged(ctx context.Context) (string, error) {
 			return head.OID, nil
 		}
 	}
-	tree, err := indexTree(ctx, s.w, s.conflicted)
+	tree, err := indexTree(ctx, s.w, conflictedPaths(s.index))
 	if err == nil {
 		s.surveyStaged(ctx, tree)
 	}
@@ -92,30 +105,22 @@ func (s *saver) storeRest() ([]object.TreeEntry, error) {
 	if err := s.storeFiles(slices.Sorted(maps.Keys(s.files))); err != nil {
 		return nil, err
 	}
-	var entries []object.TreeEntry
-	if len(s.stored) > 0 {
-		oid, err := s.batch.WriteTree(s.stored)
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, object.TreeEntry{Mode: "40000", Name: "files", OID: oid})
-	}
-	if len(s.nested) > 0 {
-		oid, err := s.storeNested()
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, object.TreeEntry{Mode: "100644", Name: "nested.tar", OID: oid})
-	}
-	if s.sel.Trashed != nil {
-		s.meta.Head.Branch = s.sel.Trashed.Branch
-	}
-	text, err := s.meta.encode()
-	if err != nil {
-		return nil, err
-	}
-	oid, err := s.batch.WriteBlob(text)
-	return append(entries, object.TreeEntry{Mode: "100644", Name: "meta.json", OID: oid}), err
+	return storeParts(
+		part{"40000", "files", func() (string, error) {
+			if len(s.stored) == 0 {
+				return "", nil
+			}
+			return s.batch.WriteTree(s.stored)
+		}},
+		part{"100644", "nested.tar", s.storeNested},
+		part{"100644", "meta.json", func() (string, error) {
+			text, err := json.Marshal(s.meta)
+			if err != nil {
+				return "", err
+			}
+			return s.batch.WriteBlob(text)
+		}},
+	)
 }
 
 // admin is the admin directory that is stored.
@@ -264,7 +269,7 @@ func (s *saver) storeFile(full, there string) (string, error) {
 }
 
 // storeStages keeps the objects of a conflict: stages/1/path and so on.
-func (s *saver) storeStages(b *object.Batch) (string, error) {
+func (s *saver) storeStages() (string, error) {
 	root := &dir{}
 	for _, e := range s.index.Entries {
 		if e.Stage > 0 && e.Mode != "160000" {
@@ -274,7 +279,7 @@ func (s *saver) storeStages(b *object.Batch) (string, error) {
 	if len(root.dirs) == 0 {
 		return "", nil
 	}
-	return root.write(b)
+	return root.write(s.batch)
 }
 
 // storeSecrets copies files to a directory that only the user can read.
@@ -294,9 +299,13 @@ func (s *saver) storeSecrets(ctx context.Context, paths []string) error {
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		name := randomName()
-		s.secrets = append(s.secrets, filepath.Join(s.sel.SecretsDir, name))
-		if err := copyPrivate(full, filepath.Join(s.sel.SecretsDir, name)); err != nil {
+		name := rand.Text()
+		copied := filepath.Join(s.sel.SecretsDir, name)
+		s.secrets = append(s.secrets, copied)
+		if err := fsx.Copy(full, copied, 0o600); err != nil {
+			return err
+		}
+		if err := fsx.SyncFile(copied); err != nil {
 			return err
 		}
 		if name, err = s.callAsLast(name, earlier[p]); err != nil {
@@ -308,31 +317,11 @@ func (s *saver) storeSecrets(ctx context.Context, paths []string) error {
 	return nil
 }
 
-func randomName() string {
-	b := make([]byte, 8)
-	_, _ = rand.Read(b)
-	return hex.EncodeToString(b)
-}
-
-func copyPrivate(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	if err == nil {
-		err = out.Sync()
-	}
-	return errors.Join(err, out.Close())
-}
-
 // storeNested stores repositories inside the worktree whole.
 func (s *saver) storeNested() (string, error) {
+	if len(s.nested) == 0 {
+		return "", nil
+	}
 	for p := range s.nested {
 		s.meta.Nested = append(s.meta.Nested, []byte(p))
 	}
@@ -362,7 +351,7 @@ func (s *saver) storeTar(root string, keep func(name string) bool, names [][]byt
 		return "", err
 	}
 	in, out := io.Pipe()
-	go func() { out.CloseWithError(writeTar(out, root, names)) }()
+	go func() { out.CloseWithError(writeTar(out, root, names, copyFile)) }()
 	oid, err := s.batch.WriteBlobFrom(in, size)
 	_ = in.CloseWithError(err)
 	return oid, err

@@ -20,21 +20,16 @@ func (s *saver) surveyIndex(ctx context.Context) error {
 	if s.index, err = s.w.Index(ctx); err != nil {
 		return err
 	}
-	s.files, s.deleted, s.nested, s.linked = map[string]string{}, map[string]struct{}{}, map[string]struct{}{}, map[string]bool{}
+	s.files, s.deleted, s.nested, s.linked = map[string]string{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	s.gitlinks, s.plain = map[string]bool{}, make(map[string]int, len(s.index.Entries))
 	for i, e := range s.index.Entries {
 		var err error
 		s.intended = s.intended || e.Intended
 		switch {
-		case e.Stage > 0:
-			if n := len(s.conflicted); n == 0 || s.conflicted[n-1] != e.Path { // they are sorted
-				s.conflicted = append(s.conflicted, e.Path)
-			}
-			err = s.addFile(e.Path)
-		case e.Mode == "160000":
+		case e.Stage == 0 && e.Mode == "160000":
 			s.gitlinks[e.Path] = true
 			err = s.addSubmodule(e.Path)
-		case e.Hidden || e.Intended:
+		case e.Stage > 0 || e.Hidden || e.Intended:
 			err = s.addFile(e.Path)
 		default:
 			s.plain[e.Path] = i
@@ -44,6 +39,17 @@ func (s *saver) surveyIndex(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// conflictedPaths lists the paths of an index that are in conflict.
+func conflictedPaths(ix *index.Index) []string {
+	var list []string
+	for _, e := range ix.Entries { // which are sorted
+		if e.Stage > 0 && (len(list) == 0 || list[len(list)-1] != e.Path) {
+			list = append(list, e.Path)
+		}
+	}
+	return list
 }
 
 // surveyFiles finds out which files have to be stored, and stores those that
@@ -175,7 +181,7 @@ func (s *saver) surveyUntracked(ctx context.Context, seen []string) error {
 	}
 	for _, p := range slices.Concat(others, ignored, hit) {
 		if dir, ok := strings.CutSuffix(p, "/"); ok { // a repository that git does not enter
-			s.nested[dir] = struct{}{}
+			s.nested[dir] = true
 			continue
 		}
 		if err := s.addFile(p); err != nil {
@@ -218,7 +224,7 @@ func (s *saver) addSubmodule(path string) error {
 		return errors.Join(err, s.addFile(path))
 	}
 	if s.isRepository(path) {
-		s.nested[path] = struct{}{}
+		s.nested[path] = true
 	}
 	return nil // else what it holds is untracked, or it is empty
 }
@@ -231,9 +237,9 @@ func (s *saver) addFile(path string) error {
 		return err
 	case info != nil && info.Mode.IsDir() && s.gitlinks[path]:
 	case info == nil || info.Mode.IsDir():
-		s.deleted[path] = struct{}{}
+		s.deleted[path] = true
 		if info != nil && s.isRepository(path) {
-			s.nested[path] = struct{}{}
+			s.nested[path] = true
 		}
 	default:
 		s.files[path] = ""
@@ -272,4 +278,48 @@ func (s *saver) behindLink(dir string) bool {
 func (s *saver) isRepository(path string) bool {
 	_, err := os.Lstat(filepath.Join(s.root, path, ".git"))
 	return err == nil
+}
+
+// overwrittenFiles picks, of the untracked files in a worktree, those that another
+// snapshot would overwrite if it were restored: at its paths, below its files
+// and repositories, and above any of them. The second list are those that it
+// would overwrite by private files.
+func (s *saver) overwrittenFiles(ctx context.Context, untracked []string) (files, secrets []string, err error) {
+	if s.sel.Before == "" {
+		return nil, nil, nil
+	}
+	p, err := ReadPaths(ctx, s.w.Repo, s.sel.Before)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, above, private := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	add := func(path string, set map[string]bool) {
+		set[path] = true
+		for d := filepath.Dir(path); d != "." && !above[d]; d = filepath.Dir(d) {
+			above[d] = true
+		}
+	}
+	for _, path := range slices.Concat(p.Files, p.Nested) {
+		add(path, at)
+	}
+	for _, path := range p.Empty {
+		add(path, above) // a directory there may stay
+	}
+	for _, path := range p.Secrets {
+		add(path, private)
+	}
+	for _, u := range untracked {
+		if private[u] {
+			secrets = append(secrets, u)
+			continue
+		}
+		hit := at[u] || above[u]
+		for d := filepath.Dir(u); d != "." && !hit; d = filepath.Dir(d) {
+			hit = at[d] || private[d]
+		}
+		if hit {
+			files = append(files, u)
+		}
+	}
+	return files, secrets, nil
 }

@@ -40,9 +40,9 @@ func TestAbsentForAWhile(t *testing.T) {
 		"another directory is there": {began: later, is: "1@2", want: ErrChanging},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &saver{root: root, is: c.is, began: c.began, linked: map[string]bool{}, deleted: map[string]struct{}{}}
+			s := &saver{root: root, is: c.is, began: c.began, linked: map[string]bool{}, deleted: map[string]bool{}}
 			if c.deleted != "" {
-				s.deleted[c.deleted] = struct{}{}
+				s.deleted[c.deleted] = true
 			}
 			if c.vanished != "" {
 				s.vanished = []string{c.vanished}

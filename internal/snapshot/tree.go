@@ -62,36 +62,14 @@ func (d *dir) write(b *object.Batch) (string, error) {
 	return b.WriteTree(entries)
 }
 
-// archive is a tar archive in the making, of what lies below a directory.
-// Links are stored as links; times and owners are not.
-type archive struct {
-	*tar.Writer
-	root string
-	fill func(w io.Writer, full string, size int64) error // writes a file's contents
-}
-
 // tarSize is how long the archive of some names is going to be.
 func tarSize(root string, names [][]byte) (int64, error) {
 	var n counter
-	err := pack(archive{tar.NewWriter(&n), root, func(w io.Writer, _ string, size int64) error {
+	err := writeTar(&n, root, names, func(w io.Writer, _ string, size int64) error {
 		_, err := io.CopyN(w, zeros{}, size)
 		return err
-	}}, names)
+	})
 	return int64(n), err
-}
-
-// writeTar writes a tar archive of the named files below root to w.
-func writeTar(w io.Writer, root string, names [][]byte) error {
-	return pack(archive{tar.NewWriter(w), root, copyFile}, names)
-}
-
-func pack(a archive, names [][]byte) error {
-	for _, name := range names {
-		if err := a.add(string(name)); err != nil {
-			return err
-		}
-	}
-	return a.Close()
 }
 
 type counter int64
@@ -108,41 +86,57 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// add adds a file or a directory with all below it.
-func (a archive) add(name string) error {
-	return filepath.WalkDir(filepath.Join(a.root, name), func(full string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(a.root, full)
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		h := &tar.Header{Name: filepath.ToSlash(rel), Mode: int64(info.Mode().Perm()), Format: tar.FormatPAX}
-		switch {
-		case info.IsDir():
-			h.Typeflag, h.Name = tar.TypeDir, h.Name+"/"
-		case info.Mode()&fs.ModeSymlink != 0:
-			h.Typeflag = tar.TypeSymlink
-			if h.Linkname, err = os.Readlink(full); err != nil {
+// writeTar writes a tar archive of what lies below a directory: the named files, and
+// directories with all below them. Links are stored as links; times and owners are not.
+// A file's contents are written by fill.
+func writeTar(to io.Writer, root string, names [][]byte, fill func(w io.Writer, full string, size int64) error) error {
+	w := tar.NewWriter(to)
+	for _, name := range names {
+		err := filepath.WalkDir(filepath.Join(root, string(name)), func(full string, d fs.DirEntry, err error) error {
+			if err != nil {
 				return err
 			}
-		case info.Mode().IsRegular():
-			h.Typeflag, h.Size = tar.TypeReg, info.Size()
-		case info.Mode()&fs.ModeNamedPipe != 0:
-			h.Typeflag = tar.TypeFifo
-		default:
-			return nil
-		}
-		if err := a.WriteHeader(h); err != nil || h.Size == 0 {
+			h, err := tarHeader(root, full, d)
+			if err != nil || h == nil {
+				return err
+			}
+			if err := w.WriteHeader(h); err != nil || h.Size == 0 {
+				return err
+			}
+			return fill(w, full, h.Size)
+		})
+		if err != nil {
 			return err
 		}
-		return a.fill(a.Writer, full, h.Size)
-	})
+	}
+	return w.Close()
+}
+
+// tarHeader describes an entry of a directory; nil means that an archive does not have it.
+func tarHeader(root, full string, d fs.DirEntry) (*tar.Header, error) {
+	rel, err := filepath.Rel(root, full)
+	if err != nil {
+		return nil, err
+	}
+	info, err := d.Info()
+	if err != nil {
+		return nil, err
+	}
+	h := &tar.Header{Name: filepath.ToSlash(rel), Mode: int64(info.Mode().Perm()), Format: tar.FormatPAX}
+	switch {
+	case info.IsDir():
+		h.Typeflag, h.Name = tar.TypeDir, h.Name+"/"
+	case info.Mode()&fs.ModeSymlink != 0:
+		h.Typeflag = tar.TypeSymlink
+		h.Linkname, err = os.Readlink(full)
+	case info.Mode().IsRegular():
+		h.Typeflag, h.Size = tar.TypeReg, info.Size()
+	case info.Mode()&fs.ModeNamedPipe != 0:
+		h.Typeflag = tar.TypeFifo
+	default:
+		return nil, nil
+	}
+	return h, err
 }
 
 // copyFile writes a file's contents. One that has another size now, or that

@@ -112,7 +112,7 @@ func (w *walk) dir(dir string) error {
 			continue
 		}
 		w.note(&found, path, d.FileStat)
-		if _, nested := w.s.nested[path]; !d.Mode.IsDir() || nested {
+		if !d.Mode.IsDir() || w.s.nested[path] {
 			continue
 		}
 		if !w.group.TryGo(func() error { return w.dir(path) }) {
@@ -170,11 +170,11 @@ func (s *saver) storeFound(w *walk) {
 	}
 	s.vanished = w.vanished
 	for _, dir := range w.nested {
-		s.nested[dir] = struct{}{}
+		s.nested[dir] = true
 	}
 	inside := func(path []byte) bool {
 		for d := filepath.Dir(string(path)); d != "." && len(s.nested) > 0; d = filepath.Dir(d) {
-			if _, ok := s.nested[d]; ok {
+			if s.nested[d] {
 				return true
 			}
 		}

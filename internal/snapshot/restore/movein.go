@@ -120,29 +120,14 @@ func (m *rewinder) putBack(ctx context.Context) error {
 // moveInBack moves the new files out of the checkout again.
 func (m *rewinder) moveInBack() error {
 	dirs := slices.Clone(m.dirs)
-	if err := m.unlockDirs(); err != nil {
-		return err
-	}
+	m.unlockDirs()
 	m.dirs = dirs // what they were is noted already
 	fresh, err := m.aside.OpenDir(newDir)
 	if err != nil {
 		return err
 	}
 	defer fresh.Close()
-	var p pair
-	defer p.close()
-	for _, path := range slices.Backward(m.in) {
-		if err := p.open(filepath.Dir(path), m.work, fresh); err != nil {
-			return err
-		}
-		if p.from == nil {
-			continue
-		}
-		if err := moveWritable(p.from, p.to, filepath.Base(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
+	return moveAll(m.work, fresh, m.in)
 }
 
 // moveOutBack moves the old files into the checkout again. One whose path somebody
@@ -162,25 +147,11 @@ func (m *rewinder) moveOutBack() error {
 		return err
 	}
 	defer out.Close()
-	var p pair
-	defer p.close()
-	for _, f := range slices.Backward(m.out) {
-		err := p.open(filepath.Dir(f.path), out, m.work)
-		if errors.Is(err, fsx.ErrLink) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if p.from == nil {
-			continue
-		}
-		err = moveWritable(p.from, p.to, filepath.Base(f.path))
-		if err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	var paths []string
+	for _, f := range m.out {
+		paths = append(paths, f.path)
 	}
-	return nil
+	return moveAll(out, m.work, paths, fs.ErrExist, fsx.ErrLink)
 }
 
 // keepSetAside sorts out what is left beside the checkout after all was put back: what
@@ -206,11 +177,11 @@ func (m *rewinder) keepSetAside() error {
 		if err != nil || f.nested == nil && m.saved.Has(context.Background(), f.path, full, now) {
 			continue
 		}
-		if err := m.keepFile(m.outDir, f.path); err != nil {
+		if err := keepFile(m.aside, m.outDir, f.path); err != nil {
 			return err
 		}
 	}
-	return errors.Join(m.disposeOf(newDir), m.disposeOf(m.outDir), m.nameKept())
+	return errors.Join(m.disposeOf(newDir), m.disposeOf(m.outDir), nameKept(m.aside))
 }
 
 // handBack puts a file that somebody made in the checkout meanwhile there again, or
@@ -221,24 +192,15 @@ func (m *rewinder) handBack(path string) error {
 		return err
 	}
 	defer fresh.Close()
-	var p pair
-	defer p.close()
-	err = p.open(filepath.Dir(path), fresh, m.work)
-	if err == nil && p.from != nil {
-		err = p.from.MoveFile(filepath.Base(path), p.to, filepath.Base(path))
-	}
+	err = moveAll(fresh, m.work, []string{path})
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, fsx.ErrLink) {
-		return m.keepFile(newDir, path)
+		return keepFile(m.aside, newDir, path)
 	}
 	return err
 }
 
 // keepFile moves what nobody else has from a part of the directory to where it
 // stays.
-func (m *rewinder) keepFile(part, path string) error {
-	return keepFile(m.aside, part, path)
-}
-
 func keepFile(aside *fsx.Dir, part, path string) error {
 	from, err := aside.OpenDir(part)
 	if err != nil {
@@ -250,17 +212,8 @@ func keepFile(aside *fsx.Dir, part, path string) error {
 		return err
 	}
 	defer to.Close()
-	var p pair
-	defer p.close()
-	if err := p.open(filepath.Dir(path), from, to); err != nil || p.from == nil {
-		return err
-	}
-	return moveWritable(p.from, p.to, filepath.Base(path))
+	return moveAll(from, to, []string{path})
 }
-
-// nameKept gives what is kept a name that no other rewind uses, and says where it
-// is.
-func (m *rewinder) nameKept() error { return nameKept(m.aside) }
 
 // keptName begins the names of directories that are left for somebody to look at.
 const keptName = keptDir + "-"
@@ -269,6 +222,8 @@ const keptName = keptDir + "-"
 // of.
 func IsKept(name string) bool { return strings.HasPrefix(name, keptName) }
 
+// nameKept gives what is kept a name that no other rewind uses, and returns a KeptError
+// that says where it is. If nothing is kept it returns nil.
 func nameKept(aside *fsx.Dir) error {
 	if !aside.Has(keptDir) {
 		return nil

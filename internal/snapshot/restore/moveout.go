@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -47,8 +48,27 @@ func (p *pair) open(dir string, from, to *fsx.Dir) (err error) {
 	if err != nil {
 		return err
 	}
-	p.to, err = makeBelow(to, dir)
+	if p.to, err = makeBelow(to, dir); err != nil {
+		p.close()
+	}
 	return err
+}
+
+// moveAll moves files from a directory to another, the last first. Those stay that are
+// not there, and those at which one of the errors comes up.
+func moveAll(from, to *fsx.Dir, paths []string, stay ...error) error {
+	var p pair
+	defer p.close()
+	for _, path := range slices.Backward(paths) {
+		err := p.open(filepath.Dir(path), from, to)
+		if err == nil && p.from != nil {
+			err = moveWritable(p.from, p.to, filepath.Base(path))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !slices.ContainsFunc(stay, func(is error) bool { return errors.Is(err, is) }) {
+			return err
+		}
+	}
+	return nil
 }
 
 func makeBelow(d *fsx.Dir, dir string) (*fsx.Dir, error) {
@@ -60,9 +80,7 @@ func makeBelow(d *fsx.Dir, dir string) (*fsx.Dir, error) {
 
 // moveOut moves what goes out of the checkout, and directories that are empty then.
 func (m *rewinder) moveOut(ctx context.Context) error {
-	if err := m.unlockDirs(); err != nil {
-		return err
-	}
+	m.unlockDirs()
 	was, err := m.aside.OpenDir(wasDir)
 	if err != nil {
 		return err
@@ -87,11 +105,12 @@ func (m *rewinder) moveOut(ctx context.Context) error {
 		}
 	}
 	p.close()
-	return m.pruneEmptyDirs(left)
+	m.pruneEmptyDirs(left)
+	return nil
 }
 
 // unlockDirs makes the directories that snapshots speak of writable.
-func (m *rewinder) unlockDirs() error {
+func (m *rewinder) unlockDirs() {
 	for _, path := range m.known.Modes { // those above come first
 		if behindLink(m.root, path) {
 			continue
@@ -104,7 +123,6 @@ func (m *rewinder) unlockDirs() error {
 			m.dirs = append(m.dirs, dirMode{path, info.Mode() & modeBits})
 		}
 	}
-	return nil
 }
 
 // moveOne moves a file, or a repository, out of the checkout.
@@ -178,7 +196,7 @@ func mountedError(err error) error {
 }
 
 // pruneEmptyDirs removes directories that hold nothing any more, the deepest first.
-func (m *rewinder) pruneEmptyDirs(left map[string]bool) error {
+func (m *rewinder) pruneEmptyDirs(left map[string]bool) {
 	for _, p := range m.known.Empty {
 		left[p] = true
 	}
@@ -188,12 +206,7 @@ func (m *rewinder) pruneEmptyDirs(left map[string]bool) error {
 		}
 	}
 	delete(left, ".")
-	dirs := make([]string, 0, len(left))
-	for dir := range left {
-		dirs = append(dirs, dir)
-	}
-	slices.Sort(dirs)
-	for _, dir := range slices.Backward(dirs) {
+	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(left))) {
 		if behindLink(m.root, dir) {
 			continue
 		}
@@ -201,5 +214,4 @@ func (m *rewinder) pruneEmptyDirs(left map[string]bool) error {
 			m.dirs = append(m.dirs, dirMode{dir, info.Mode() & modeBits})
 		}
 	}
-	return nil
 }

@@ -31,8 +31,10 @@ func PutBack(ctx context.Context, r *git.Repository, path, aside string, commits
 			return err
 		}
 	}
-	if err := b.sortLeftovers(ctx); err != nil {
-		return err
+	if dir.Has(goneDir) {
+		if err := b.keepUnsaved(ctx, dir, goneDir, ""); err != nil {
+			return err
+		}
 	}
 	kept := nameKept(dir)
 	for _, part := range []string{wasDir, goneDir, newDir} {
@@ -49,6 +51,7 @@ type backPutter struct {
 	saved *snapshot.Contents
 }
 
+// putAllBack moves what had gone from the checkout into it again.
 func (b *backPutter) putAllBack(ctx context.Context, path string) error {
 	work, err := fsx.OpenDir(path)
 	if err != nil {
@@ -87,21 +90,14 @@ func (b *backPutter) putDirBack(ctx context.Context, from, to *fsx.Dir, dir stri
 	return nil
 }
 
-// sortLeftovers keeps what is in no snapshot of the files that had gone for good: somebody
-// may have written to one since.
-func (b *backPutter) sortLeftovers(ctx context.Context) error {
-	gone, err := b.aside.OpenDir(goneDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+// keepUnsaved keeps what is in no snapshot of the files below a directory: a process may
+// have written to one after it had gone. Dir is the directory's path in the checkout.
+func (b *backPutter) keepUnsaved(ctx context.Context, above *fsx.Dir, name, dir string) error {
+	d, err := above.OpenDir(name)
 	if err != nil {
 		return err
 	}
-	defer gone.Close()
-	return b.sortOutIn(ctx, gone, "")
-}
-
-func (b *backPutter) sortOutIn(ctx context.Context, d *fsx.Dir, dir string) error {
+	defer d.Close()
 	names, err := d.Names()
 	if err != nil {
 		return err
@@ -113,7 +109,7 @@ func (b *backPutter) sortOutIn(ctx context.Context, d *fsx.Dir, dir string) erro
 		case err != nil:
 			return err
 		case e.Mode.IsDir() && !isRepository(d, name):
-			err = b.sortOutBelow(ctx, d, path)
+			err = b.keepUnsaved(ctx, d, name, path)
 		case e.Mode.IsDir(), (e.Mode.IsRegular() || e.Mode&fs.ModeSymlink != 0) && !b.isSaved(ctx, d, path):
 			err = keepFile(b.aside, goneDir, path)
 		}
@@ -122,15 +118,6 @@ func (b *backPutter) sortOutIn(ctx context.Context, d *fsx.Dir, dir string) erro
 		}
 	}
 	return nil
-}
-
-func (b *backPutter) sortOutBelow(ctx context.Context, d *fsx.Dir, dir string) error {
-	below, err := d.OpenDir(filepath.Base(dir))
-	if err != nil {
-		return err
-	}
-	defer below.Close()
-	return b.sortOutIn(ctx, below, dir)
 }
 
 func isRepository(d *fsx.Dir, name string) bool {

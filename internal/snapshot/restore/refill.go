@@ -155,6 +155,8 @@ func stageAdmin(ctx context.Context, w *git.Worktree, commit string) (string, er
 	return staging, err
 }
 
+// swapStaged replaces what the admin directory holds by what was put together, but for
+// the files that stay. A file is replaced at once.
 func swapStaged(w *git.Worktree, staging string) error {
 	fresh, err := fsx.OpenOwn(staging)
 	if err != nil {
@@ -166,12 +168,6 @@ func swapStaged(w *git.Worktree, staging string) error {
 		return err
 	}
 	defer admin.Close()
-	return swapEntries(fresh, admin)
-}
-
-// swapEntries replaces what a directory holds by what another one holds, but
-// for the files that stay. A file is replaced at once.
-func swapEntries(fresh, admin *fsx.Dir) error {
 	names, err := fresh.Names()
 	if err != nil {
 		return err

@@ -221,26 +221,22 @@ func (s *restorer) restoreSecrets(context.Context) error {
 		if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
 			return snapshot.ErrFormat
 		}
-		if err := s.restoreSecret(filepath.Join(s.SecretsDir, name), filepath.FromSlash(string(path))); err != nil {
+		in, err := fsx.Open(filepath.Join(s.SecretsDir, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = s.replaceFile(filepath.FromSlash(string(path)), "100644", func(w io.Writer) error {
+			_, err := io.Copy(w, in)
+			return err
+		})
+		if err = errors.Join(err, in.Close()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (s *restorer) restoreSecret(from, path string) error {
-	in, err := os.Open(from)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	return s.replaceFile(path, "100644", func(w io.Writer) error {
-		_, err := io.Copy(w, in)
-		return err
-	})
 }
 
 // syncFiles makes durable what git could not write again.

@@ -307,10 +307,10 @@ func (m *rewinder) deleteSaved() error {
 	var errs []error
 	for _, f := range m.out {
 		if slices.Contains(m.unsaved, f.path) || !f.isStill(filepath.Join(m.Aside, m.outDir, f.path)) {
-			errs = append(errs, m.keepFile(m.outDir, f.path))
+			errs = append(errs, keepFile(m.aside, m.outDir, f.path))
 		}
 	}
-	kept := m.nameKept()
+	kept := nameKept(m.aside)
 	if err := errors.Join(errs...); err != nil {
 		return errors.Join(err, kept)
 	}
