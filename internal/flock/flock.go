@@ -39,10 +39,11 @@ type Lock struct {
 // ErrHeld.
 func Try(path string) (*Lock, error) { return try(path, exclusive) }
 
-func try(path string, m mode) (*Lock, error) { return tryAs(path, m, 0o200) }
+func try(path string, m mode) (*Lock, error) { return open(path, os.O_CREATE, 0o200, m) }
 
-func tryAs(path string, m mode, perm os.FileMode) (*Lock, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, perm)
+// open takes the lock on a file that it opens with a flag, and makes with a mode.
+func open(path string, flag int, perm os.FileMode, m mode) (*Lock, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|flag, perm)
 	if err != nil {
 		return nil, err
 	}
@@ -56,15 +57,10 @@ func tryAs(path string, m mode, perm os.FileMode) (*Lock, error) {
 // TryThere takes the lock on path if a file is there, or returns ErrHeld. One
 // that its owner has removed meanwhile is not there.
 func TryThere(path string) (*Lock, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	l, err := open(path, 0, 0, exclusive)
 	if err != nil {
 		return nil, err
 	}
-	if err := tryLock(f, exclusive); err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	l := &Lock{f: f}
 	if !l.IsAt(path) {
 		_ = l.Unlock()
 		return nil, &os.PathError{Op: "lock", Path: path, Err: os.ErrNotExist}
@@ -78,7 +74,7 @@ func TryThere(path string) (*Lock, error) {
 // is for.
 func New(path string) (*Lock, error) {
 	for range 1000 {
-		l, err := tryAs(path, exclusive, 0o600)
+		l, err := open(path, os.O_CREATE, 0o600, exclusive)
 		switch {
 		case err == nil && l.IsAt(path):
 			return l, nil
@@ -120,20 +116,18 @@ func (e *HeldError) Error() string {
 func (e *HeldError) Unwrap() error { return ErrHeld }
 
 // Acquire waits for the lock on path until the context ends, but not for ever.
-func Acquire(ctx context.Context, path string) (*Lock, error) { return acquire(ctx, path, exclusive) }
+func Acquire(ctx context.Context, path string) (*Lock, error) {
+	return acquire(ctx, path, exclusive, patience)
+}
 
 // AcquireShared waits for a share of the lock on path until the context ends.
 // Whoever has the lock for itself keeps out those that share it, and they keep it
 // out.
 func AcquireShared(ctx context.Context, path string) (*Lock, error) {
-	return acquire(ctx, path, shared)
+	return acquire(ctx, path, shared, patience)
 }
 
-func acquire(ctx context.Context, path string, m mode) (*Lock, error) {
-	return acquireWithin(ctx, path, m, patience)
-}
-
-func acquireWithin(ctx context.Context, path string, m mode, patience time.Duration) (*Lock, error) {
+func acquire(ctx context.Context, path string, m mode, patience time.Duration) (*Lock, error) {
 	wait := time.Millisecond
 	deadline := time.Now().Add(patience)
 	for {
@@ -167,4 +161,34 @@ func (l *Lock) Unlock() error {
 		<-l.queue.turn
 	}
 	return err
+}
+
+// Queue is the lock on a path for the goroutines of one process that share it.
+// They have it in the order in which they came, and only the first of them waits
+// for other processes: a file lock has no order, and has to be asked for again
+// and again.
+type Queue struct {
+	path string
+	turn chan struct{} // whoever blocks on it first is next
+}
+
+// NewQueue returns the queue for the lock on a path.
+func NewQueue(path string) *Queue {
+	return &Queue{path: path, turn: make(chan struct{}, 1)}
+}
+
+// Acquire waits for the lock until the context ends, but not for ever.
+func (q *Queue) Acquire(ctx context.Context) (*Lock, error) {
+	select {
+	case q.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for %s: %w", q.path, ctx.Err())
+	}
+	l, err := Acquire(ctx, q.path)
+	if err != nil {
+		<-q.turn
+		return nil, err
+	}
+	l.queue = q
+	return l, nil
 }

@@ -320,7 +320,7 @@ func TestWaitIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Unlock()
-	_, err = acquireWithin(t.Context(), path, exclusive, 30*time.Millisecond)
+	_, err = acquire(t.Context(), path, exclusive, 30*time.Millisecond)
 	var held *HeldError
 	if !errors.As(err, &held) || !errors.Is(err, ErrHeld) || held.Path != path {
 		t.Fatalf("%v, want a HeldError", err)
@@ -356,7 +356,7 @@ func TestShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer alone.Unlock()
-	if _, err := acquireWithin(t.Context(), path, shared, time.Millisecond); !errors.Is(err, ErrHeld) {
+	if _, err := acquire(t.Context(), path, shared, time.Millisecond); !errors.Is(err, ErrHeld) {
 		t.Errorf("a share beside who has it alone: %v", err)
 	}
 }

@@ -91,3 +91,19 @@ func LifeOf(id Identity) Life {
 	}
 	return Alive
 }
+
+// NameOf is what the program of a process is called, if the process is alive and
+// the platform can tell. A program chooses it itself.
+func NameOf(id Identity) string {
+	if LifeOf(id) != Alive {
+		return ""
+	}
+	return nameOf(id.PID)
+}
+
+// Occupant is a process that is at work in a directory.
+type Occupant struct {
+	PID  int
+	Name string // of its program, as the kernel has it
+	File string // that it has open for writing; empty: its working directory is there
+}

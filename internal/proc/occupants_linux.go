@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -19,17 +18,17 @@ func Occupants(dir string) ([]Occupant, bool) {
 	if err != nil {
 		return nil, errors.Is(err, os.ErrNotExist)
 	}
-	entries, err := os.ReadDir("/proc")
+	pids, err := processes()
 	if err != nil {
 		return nil, false
 	}
 	var found []Occupant
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
+	for _, name := range pids {
+		pid, err := strconv.Atoi(name)
 		if err != nil {
 			continue
 		}
-		of := "/proc/" + e.Name()
+		of := "/proc/" + name
 		cwd, err := os.Readlink(of + "/cwd")
 		if err != nil {
 			continue // it has ended, or is somebody else's
@@ -56,11 +55,7 @@ const forkedNoExec = 0x40
 // and has not begun its own yet. For that moment it has all files open that its
 // parent had. Nothing written in Go lives on as a fork.
 func isForkOf(of, other string) bool {
-	stat, err := os.ReadFile(of + "/stat")
-	if err != nil {
-		return false
-	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // state, parent, group, session, terminal, its group, flags
+	fields := statFields(of)
 	if len(fields) < 7 {
 		return false
 	}

@@ -241,3 +241,11 @@ func outcome(ctx context.Context, c Command, err error, stderr []byte) error {
 // Environ is this process's environment. Who needs it takes it from here, so
 // that there is one place to look for what reads it.
 func Environ() []string { return os.Environ() }
+
+// Find finds the program that a command of that name runs in an environment.
+func Find(name string, env []string) (string, error) {
+	if filepath.IsAbs(name) {
+		return name, nil
+	}
+	return lookPath(name, env)
+}

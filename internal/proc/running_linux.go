@@ -14,22 +14,16 @@ import (
 // Running lists the processes whose name begins with a prefix. The second
 // result says whether this platform can tell.
 func Running(prefix string) ([]Neighbour, bool) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil, false
-	}
-	up, err := uptime()
-	if err != nil {
+	pids, err := processes()
+	up, upErr := uptime()
+	if err != nil || upErr != nil {
 		return nil, false
 	}
 	booted := time.Now().Add(-up)
 	var list []Neighbour
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		if name, err := os.ReadFile("/proc/" + e.Name() + "/comm"); err != nil || !strings.HasPrefix(string(name), prefix) {
+	for _, name := range pids {
+		pid, err := strconv.Atoi(name)
+		if err != nil || !strings.HasPrefix(nameOf(pid), prefix) {
 			continue
 		}
 		start := startOf(pid)
@@ -38,11 +32,11 @@ func Running(prefix string) ([]Neighbour, bool) {
 			continue
 		}
 		p := Neighbour{PID: pid, Started: booted.Add(time.Duration(ticks) * time.Second / ticksPerSecond)}
-		if p.Dir, err = os.Readlink("/proc/" + e.Name() + "/cwd"); errors.Is(err, os.ErrNotExist) {
+		if p.Dir, err = os.Readlink("/proc/" + name + "/cwd"); errors.Is(err, os.ErrNotExist) {
 			continue // it is ending, and has closed its files
 		}
-		p.Args = readList("/proc/" + e.Name() + "/cmdline")
-		p.Env = readList("/proc/" + e.Name() + "/environ")
+		p.Args = readList("/proc/" + name + "/cmdline")
+		p.Env = readList("/proc/" + name + "/environ")
 		list = append(list, p)
 	}
 	return list, true
@@ -53,20 +47,12 @@ func Running(prefix string) ([]Neighbour, bool) {
 // platform can tell. It asks for no more than it has to: there may be thousands
 // of processes.
 func Any(prefix string, match func(args []string) bool) (found, known bool) {
-	f, err := os.Open("/proc")
-	if err != nil {
-		return false, false
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(-1)
+	pids, err := processes()
 	if err != nil {
 		return false, false
 	}
 	var name [16]byte // as much as the kernel keeps
-	for _, pid := range names {
-		if pid[0] < '1' || pid[0] > '9' {
-			continue
-		}
+	for _, pid := range pids {
 		n := readStart("/proc/"+pid+"/comm", name[:])
 		if n < len(prefix) || string(name[:len(prefix)]) != prefix {
 			continue
@@ -122,12 +108,9 @@ func readList(file string) []string {
 // Open says which of some files any process that can be seen has open.
 func Open(files []string) map[string]bool {
 	open := map[string]bool{}
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		if _, err := strconv.Atoi(e.Name()); err != nil {
-			continue
-		}
-		dir := "/proc/" + e.Name() + "/fd/"
+	pids, _ := processes()
+	for _, pid := range pids {
+		dir := "/proc/" + pid + "/fd/"
 		f, err := os.Open(dir)
 		if err != nil {
 			continue
@@ -148,7 +131,4 @@ const initialSpace = "pid:[4026531836]"
 
 // SeesAll reports whether every process of the machine can be seen from here,
 // as is not so in a container.
-func SeesAll() bool {
-	space, err := os.Readlink("/proc/self/ns/pid")
-	return err == nil && space == initialSpace
-}
+func SeesAll() bool { return pidSpace() == initialSpace }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -37,3 +39,31 @@ func detach(cmd *exec.Cmd) {
 }
 
 func inheritable(files []*os.File) []*os.File { return files }
+
+func exists(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+// lookPath finds a program in the PATH of the environment that it will run in,
+// which may be another than this process's. Only an environment without a PATH
+// falls back on that.
+func lookPath(name string, env []string) (string, error) {
+	path, found := "", false
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
+			path, found = v, true
+		}
+	}
+	if !found {
+		return exec.LookPath(name)
+	}
+	for _, dir := range filepath.SplitList(path) {
+		// A relative directory means another one wherever a process starts.
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return file, nil
+		}
+	}
+	return name, &exec.Error{Name: name, Err: exec.ErrNotFound}
+}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+
+	"golang.org/x/sys/windows"
 )
 
 func ownGroup(cmd *exec.Cmd) {
@@ -30,3 +32,20 @@ func detach(cmd *exec.Cmd) {
 
 // inheritable: os/exec cannot hand extra files to a child on Windows.
 func inheritable([]*os.File) []*os.File { return nil }
+
+func exists(pid int) bool {
+	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
+	if err != nil {
+		return false
+	}
+	defer windows.CloseHandle(h)
+	var code uint32
+	const stillActive = 259
+	return windows.GetExitCodeProcess(h, &code) == nil && code == stillActive
+}
+
+// LowerPriority gives this process less of the machine than others. That it cannot
+// is no failure.
+func LowerPriority() {
+	_ = windows.SetPriorityClass(windows.CurrentProcess(), windows.PROCESS_MODE_BACKGROUND_BEGIN)
+}

@@ -1,0 +1,117 @@
+package proc
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func hostID() string {
+	if b, err := os.ReadFile("/etc/machine-id"); err == nil && len(bytes.TrimSpace(b)) > 0 {
+		return string(bytes.TrimSpace(b))
+	}
+	name, _ := os.Hostname()
+	return name
+}
+
+func bootID() string {
+	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return string(bytes.TrimSpace(b))
+}
+
+func pidSpace() string {
+	s, _ := os.Readlink("/proc/self/ns/pid")
+	return s
+}
+
+// startOf is field 22 of /proc/PID/stat.
+func startOf(pid int) string {
+	fields := statFields("/proc/" + strconv.Itoa(pid))
+	switch {
+	case len(fields) < 20:
+		return ""
+	case fields[0] == "Z":
+		return ended
+	}
+	return fields[19]
+}
+
+// statFields are the fields of a process's stat after the command's name, which is in
+// brackets and may itself hold spaces and brackets: state, parent, group, session,
+// terminal, its group, flags …
+func statFields(of string) []string {
+	b, _ := os.ReadFile(of + "/stat")
+	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+}
+
+// processes lists the numbers of the processes that can be seen. It asks for no more
+// than it has to: there may be thousands.
+func processes() ([]string, error) {
+	f, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	return slices.DeleteFunc(names, func(name string) bool { return name[0] < '1' || name[0] > '9' }), err
+}
+
+// BootTime is when this machine was started; zero if it cannot be told.
+func BootTime() time.Time {
+	b, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return time.Time{}
+	}
+	for line := range strings.Lines(string(b)) {
+		if sec, ok := strings.CutPrefix(line, "btime "); ok {
+			if n, err := strconv.ParseInt(strings.TrimSpace(sec), 10, 64); err == nil {
+				return time.Unix(n, 0)
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// dieWithParent ends a child when the caller dies, with a signal on which git
+// removes its lock files. The kernel ties this to the thread that started it.
+// Go's threads live as long as the process, but for those of confined. So
+// nothing else runs on the thread until the returned function is called, when
+// the child has ended.
+func dieWithParent(cmd *exec.Cmd) (ended func()) {
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM
+	runtime.LockOSThread()
+	return runtime.UnlockOSThread
+}
+
+const (
+	lowest = 19 // of the priorities of CPU time
+
+	ioprioWhoProcess = 1
+	ioprioClassIdle  = 3 << 13 // the disk when nobody else wants it
+)
+
+// LowerPriority gives this process, and what it starts from now on, less of the
+// machine than others. That it cannot is no failure. The kernel keeps both
+// priorities for each thread; a new one has those of the thread that made it.
+func LowerPriority() {
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return
+	}
+	for _, task := range tasks {
+		tid, err := strconv.Atoi(task.Name())
+		if err != nil {
+			continue
+		}
+		_ = unix.Setpriority(unix.PRIO_PROCESS, tid, lowest)
+		_, _, _ = unix.Syscall(unix.SYS_IOPRIO_SET, ioprioWhoProcess, uintptr(tid), ioprioClassIdle)
+	}
+}

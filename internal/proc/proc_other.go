@@ -1,0 +1,60 @@
+//go:build !linux
+
+package proc
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"time"
+)
+
+func hostID() string {
+	name, _ := os.Hostname()
+	return name
+}
+
+// bootID is not read on this platform: a lease from before a restart is judged
+// by its process alone.
+func bootID() string { return "" }
+
+func pidSpace() string { return "" }
+
+func startOf(int) string { return "" }
+
+func nameOf(int) string { return "" }
+
+// Occupants cannot tell on this platform.
+func Occupants(string) ([]Occupant, bool) { return nil, false }
+
+// BootTime is when this machine was started; zero if it cannot be told.
+func BootTime() time.Time { return time.Time{} }
+
+// Running cannot tell on this platform.
+func Running(string) ([]Neighbour, bool) { return nil, false }
+
+// Any cannot tell on this platform.
+func Any(string, func([]string) bool) (found, known bool) { return false, false }
+
+// Open cannot tell on this platform.
+func Open([]string) map[string]bool { return nil }
+
+// SeesAll reports that it cannot tell on this platform.
+func SeesAll() bool { return false }
+
+// confined: only Linux can.
+func confined(_ Command, start func() error) error { return start() }
+
+func startDir(c Command) string { return c.Dir }
+
+// CanConfine reports whether the kernel can confine processes.
+func CanConfine() bool { return false }
+
+// dieWithParent: only Linux can.
+func dieWithParent(*exec.Cmd) (ended func()) { return func() {} }
+
+// StartTerminal starts a process whose input and output are a terminal in raw
+// mode. It fails with errors.ErrUnsupported where that cannot be had, which is
+// everywhere but on Linux.
+func StartTerminal(context.Context, Command) (*Process, error) { return nil, errors.ErrUnsupported }
