@@ -1,11 +1,13 @@
 package config
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/croft-sh/croft"
 )
@@ -46,10 +48,14 @@ func readFile(at Source) ([]byte, error) {
 	if err != nil {
 		return nil, unreadable(at, err)
 	}
+	return data, sizeError(at, data)
+}
+
+func sizeError(at Source, data []byte) error {
 	if len(data) > maxFileSize {
-		return nil, refused(at, fmt.Sprintf("is larger than %d bytes", maxFileSize))
+		return refused(at, fmt.Sprintf("is larger than %d bytes", maxFileSize))
 	}
-	return data, nil
+	return nil
 }
 
 func missingOr(at Source, err error) error {
@@ -66,4 +72,26 @@ func unreadable(at Source, err error) *croft.Error {
 	}
 	refusal.Err = err
 	return refusal
+}
+
+// Stamp tells two states of a repository's croft.toml apart. It is of what the
+// file says: times and sizes stay the same over two writes in one moment.
+type Stamp struct {
+	sum     [sha256.Size]byte
+	problem string // why the file cannot be read
+}
+
+// StampOf reads the stamp of the file in a repository's root.
+func StampOf(root string) Stamp {
+	if root == "" {
+		return Stamp{}
+	}
+	data, err := readFile(Source{Kind: KindRepo, Name: filepath.Join(root, "croft.toml")})
+	switch {
+	case err != nil:
+		return Stamp{problem: err.Error()}
+	case data == nil:
+		return Stamp{}
+	}
+	return Stamp{sum: sha256.Sum256(data)}
 }

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -136,10 +137,8 @@ func variableNames(value any, _ string) error {
 
 func oneOf(words ...string) func(any, string) error {
 	return func(value any, _ string) error {
-		for _, w := range words {
-			if value == w {
-				return nil
-			}
+		if text, ok := value.(string); ok && slices.Contains(words, text) {
+			return nil
 		}
 		return fmt.Errorf("must be one of %s", strings.Join(words, ", "))
 	}
@@ -167,11 +166,8 @@ func (s *Set) AtTarget(name string, data []byte) (*Set, error) {
 	own := *s
 	own.env, own.flags = s.withoutGate(s.env), s.withoutGate(s.flags)
 	file := Source{Kind: KindRepo, Name: name}
-	if len(data) > maxFileSize {
-		return nil, refused(file, fmt.Sprintf("is larger than %d bytes", maxFileSize))
-	}
-	if len(data) == 0 {
-		return own.withRepo(document{}), nil
+	if err := sizeError(file, data); err != nil {
+		return nil, err
 	}
 	doc, err := parseDocument(file, data, s.keys)
 	if err != nil {
