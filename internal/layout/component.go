@@ -2,6 +2,7 @@ package layout
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -73,21 +74,7 @@ func asHFS(s string) string {
 // isDevice reports names that Windows reserves, with or without an extension.
 func isDevice(s string) bool {
 	stem, _, _ := strings.Cut(s, ".")
-	stem = strings.ToLower(strings.TrimRight(stem, " "))
-	switch stem {
-	case "con", "prn", "aux", "nul", "conin$", "conout$":
-		return true
-	}
-	number, ok := strings.CutPrefix(stem, "com")
-	if !ok {
-		number, ok = strings.CutPrefix(stem, "lpt")
-	}
-	if !ok {
-		return false
-	}
-	switch number {
-	case "1", "2", "3", "4", "5", "6", "7", "8", "9", "\u00b9", "\u00b2", "\u00b3":
-		return true
-	}
-	return false
+	return device.MatchString(strings.ToLower(strings.TrimRight(stem, " ")))
 }
+
+var device = regexp.MustCompile(`^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[1-9\x{b9}\x{b2}\x{b3}])$`)

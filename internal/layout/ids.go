@@ -3,7 +3,6 @@ package layout
 import (
 	"regexp"
 	"strconv"
-	"strings"
 )
 
 // shortID is the number of characters that stand for a whole random ID.
@@ -13,7 +12,7 @@ const shortID = 8
 // random, which is a UUID or one of Croft's own. Any other ID was chosen by
 // somebody, and what tells it apart may stand at its end: it stays whole.
 func ShortID(id string) string {
-	if isUUID(id) || isCroftID(id) {
+	if uuid.MatchString(id) || croftID.MatchString(id) {
 		return id[:shortID]
 	}
 	return id
@@ -25,9 +24,9 @@ func ShortID(id string) string {
 func ShortIDs(id string) []string {
 	short := []string{ShortID(id)}
 	switch {
-	case isUUID(id):
+	case uuid.MatchString(id):
 		short = append(short, id[:13], id[:18], id[:23])
-	case isCroftID(id):
+	case croftID.MatchString(id):
 		short = append(short, id[:12])
 	}
 	if last := short[len(short)-1]; last != id {
@@ -36,33 +35,11 @@ func ShortIDs(id string) []string {
 	return short
 }
 
-func isUUID(s string) bool {
-	groups := strings.Split(s, "-")
-	sizes := []int{8, 4, 4, 4, 12}
-	if len(groups) != len(sizes) {
-		return false
-	}
-	for i, g := range groups {
-		if len(g) != sizes[i] || !isHex(g) {
-			return false
-		}
-	}
-	return true
-}
-
-func isCroftID(s string) bool {
-	if len(s) != 16 {
-		return false
-	}
-	for _, c := range []byte(s) {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
-			return false
-		}
-	}
-	return true
-}
-
-var createdAt = regexp.MustCompile(`swarm/\w+-(\d+)`)
+var (
+	uuid      = regexp.MustCompile(`^[[:xdigit:]]{8}(-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}$`)
+	croftID   = regexp.MustCompile(`^[a-z0-9]{16}$`)
+	createdAt = regexp.MustCompile(`swarm/\w+-(\d+)`)
+)
 
 // CreatedAt reads the time out of a branch such as
 // swarm/researcher-1703849234567. It is 0, for unknown, where the branch

@@ -11,6 +11,7 @@
 package layout
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -194,12 +195,7 @@ func Preset(name string) (Layout, error) {
 // ConfigInvalid if a template of the result cannot be used. A template that
 // uses {session} or {role} makes it required.
 func (l Layout) With(path, branch string) (Layout, error) {
-	if path != "" {
-		l.Path = path
-	}
-	if branch != "" {
-		l.Branch = branch
-	}
+	l.Path, l.Branch = cmp.Or(path, l.Path), cmp.Or(branch, l.Branch)
 	inPath, err := parsePath(l.Path)
 	if err != nil {
 		return Layout{}, err

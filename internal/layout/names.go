@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -87,24 +88,15 @@ func checkRepoName(repo string) error {
 }
 
 func nameProblem(name string) string {
-	return first(sizeProblem(name, maxName), refProblem(name), wholeProblem(name))
+	return cmp.Or(sizeProblem(name, maxName), refProblem(name), wholeProblem(name))
 }
 
 func branchProblem(branch string) string {
-	return first(sizeProblem(branch, maxBranch), refProblem(branch), wholeProblem(branch), oidProblem(branch))
+	return cmp.Or(sizeProblem(branch, maxBranch), refProblem(branch), wholeProblem(branch), oidProblem(branch))
 }
 
 func partProblem(s string) string {
-	return first(sizeProblem(s, maxPart), componentProblem(s, dotRefused), refProblem(s), wholeProblem(s))
-}
-
-func first(problems ...string) string {
-	for _, p := range problems {
-		if p != "" {
-			return p
-		}
-	}
-	return ""
+	return cmp.Or(sizeProblem(s, maxPart), componentProblem(s, dotRefused), refProblem(s), wholeProblem(s))
 }
 
 func sizeProblem(s string, limit int) string {

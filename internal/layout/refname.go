@@ -90,11 +90,4 @@ func isControl(r rune) bool {
 		r == '\u2028' || r == '\u2029' || r == '\ufeff'
 }
 
-func isHex(s string) bool {
-	for _, c := range []byte(s) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
-			return false
-		}
-	}
-	return true
-}
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdefABCDEF") == "" }

@@ -97,10 +97,7 @@ func (l Layout) BaseDir(repoPath, repo, home string) string {
 	if err != nil {
 		return ""
 	}
-	base, err := l.baseDir(t, Values{RepoPath: repoPath, Repo: repo, Home: home})
-	if err != nil {
-		return ""
-	}
+	base, _ := l.baseDir(t, Values{RepoPath: repoPath, Repo: repo, Home: home})
 	return base
 }
 
@@ -250,13 +247,11 @@ func slugValue(v Values) (string, error) {
 func (l Layout) branchValue(v Values) (string, error) {
 	branch := v.Branch
 	if branch == "" {
-		rendered, err := l.RenderBranch(v)
-		if err != nil {
+		var err error
+		if branch, err = l.RenderBranch(v); err != nil {
 			return "", err
 		}
-		branch = rendered
-	}
-	if err := CheckBranch(branch); err != nil {
+	} else if err := CheckBranch(branch); err != nil {
 		return "", err
 	}
 	flat := strings.ReplaceAll(branch, "/", "-")

@@ -75,42 +75,10 @@ func cut(s string, n int) string {
 // directories with the same folded name. Composed and decomposed accents stay
 // different here, although macOS takes them for the same; there, the second
 // directory is refused by the file system.
-func Fold(s string) string {
-	if isASCII(s) {
-		return strings.ToLower(s)
-	}
-	var b strings.Builder
-	for _, r := range s {
-		switch r {
-		case 'ß', 'ẞ':
-			b.WriteString("ss")
-		case 'ﬀ':
-			b.WriteString("ff")
-		case 'ﬁ':
-			b.WriteString("fi")
-		case 'ﬂ':
-			b.WriteString("fl")
-		case 'ﬃ':
-			b.WriteString("ffi")
-		case 'ﬄ':
-			b.WriteString("ffl")
-		case 'ﬅ', 'ﬆ':
-			b.WriteString("st")
-		default:
-			b.WriteRune(foldRune(r))
-		}
-	}
-	return b.String()
-}
+func Fold(s string) string { return strings.Map(foldRune, ligatures.Replace(s)) }
 
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
+// ligatures are the characters that become several when their case is folded.
+var ligatures = strings.NewReplacer("ß", "ss", "ẞ", "ss", "ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
 
 // foldRune picks one of the characters that are the same but for case.
 func foldRune(r rune) rune {

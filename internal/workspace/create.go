@@ -122,12 +122,8 @@ func (svc *Workspaces) createNew(ctx context.Context, s project.Location, req cr
 	if err := svc.applyCreation(ctx, s, op, plans); err != nil {
 		return nil, svc.rollBackCreation(ctx, s.Project, op, plans, err)
 	}
-	ids := make([]croft.ID, len(plans))
-	for i, p := range plans {
-		ids[i] = p.record.Workspace.ID
-	}
 	// They are there now: an interrupt that comes later does not unmake them.
-	return svc.Views.ViewsOf(context.WithoutCancel(ctx), s.Project, ids)
+	return svc.Views.ViewsOf(context.WithoutCancel(ctx), s.Project, op.Workspaces)
 }
 
 // digestOfRequest identifies a request, so that a key cannot be used for another one.
@@ -242,17 +238,27 @@ func (svc *Workspaces) applyCreation(ctx context.Context, s project.Location, op
 			return err
 		}
 	}
+	return svc.endCreation(ctx, op, recordsOf(plans))
+}
+
+// endCreation writes records down as created, with their events, and ends the operation.
+func (svc *Workspaces) endCreation(ctx context.Context, op *oplog.Op, records []journal.Record) error {
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		for _, p := range plans {
-			if err := tx.Put(p.record); err != nil {
-				return err
-			}
-			if err := tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceCreated, p.record)); err != nil {
+		for _, rec := range records {
+			if err := errors.Join(tx.Put(rec), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceCreated, rec))); err != nil {
 				return err
 			}
 		}
 		return tx.End(op.ID, journal.OpDone, "", svc.Now())
 	})
+}
+
+func recordsOf(plans []*plan) []journal.Record {
+	records := make([]journal.Record, len(plans))
+	for i, p := range plans {
+		records[i] = p.record
+	}
+	return records
 }
 
 // registerAll registers all workspaces, under the repository's lock: first all

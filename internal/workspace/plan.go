@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 
 	"github.com/croft-sh/croft"
@@ -104,9 +105,7 @@ func (p *plan) defaults() error {
 	if p.layout.Role == layout.NeedRequired && req.Role == "" {
 		req.Role = req.Name
 	}
-	if req.Name == "" {
-		req.Name = req.Role
-	}
+	req.Name = cmp.Or(req.Name, req.Role)
 	checks := []struct {
 		value string
 		check func(string) error
@@ -143,17 +142,11 @@ func checkRole(role string) error {
 
 // LayoutFor is the layout that a request or the project asks for.
 func LayoutFor(r *project.Project, req croft.CreateRequest) (layout.Layout, error) {
-	name := req.Layout
-	if name == "" {
-		name = r.Config.Layout
-	}
-	l, err := layout.Preset(name)
+	l, err := layout.Preset(cmp.Or(req.Layout, r.Config.Layout))
 	if err != nil {
 		return l, err
 	}
-	if r.Config.Prefix != "" {
-		l.Prefix = r.Config.Prefix
-	}
+	l.Prefix = cmp.Or(r.Config.Prefix, l.Prefix)
 	if req.Layout != "" && req.Layout != r.Config.Layout {
 		return l, nil // templates belong to the configured layout
 	}
@@ -238,4 +231,56 @@ func (p *plan) takeBranch(ctx context.Context, s project.Location) error {
 	p.adopt = true
 	p.start.OID, p.start.Ref = tip, p.req.Branch
 	return nil
+}
+
+// errPlanned ends the transaction of a plan, so that nothing of it is kept.
+var errPlanned = errors.New("this was only a plan")
+
+// PlanCreation says what CreateAll would make.
+func (svc *Workspaces) PlanCreation(ctx context.Context, s project.Location, req croft.CreateAllRequest) ([]croft.Workspace, error) {
+	plans, err := svc.planAll(ctx, s, req.Workspaces, nil)
+	if err != nil {
+		return nil, err
+	}
+	err = svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, p := range plans {
+			if err := svc.settlePlan(tx, s, p); err != nil {
+				return explain.About(p.req.Name, err)
+			}
+			if err := tx.Put(p.record); err != nil { // those that follow must not get the same
+				return err
+			}
+		}
+		return errPlanned
+	})
+	if !errors.Is(err, errPlanned) {
+		return nil, err
+	}
+	out := make([]croft.Workspace, len(plans))
+	for i, p := range plans {
+		w := p.record.Workspace
+		w.ID, w.State = "", croft.Planned
+		out[i] = w
+	}
+	return out, nil
+}
+
+// baseBranch is the branch that a new isolated workspace began from, so that it
+// can be compared with there; a worktree sees all branches.
+func (p *plan) baseBranch(ctx context.Context, r *project.Project) map[string]string {
+	w := p.record.Workspace
+	if tip, err := r.Git.ReadRef(ctx, "refs/heads/"+w.BaseRef); p.mode == croft.ModeIsolated && err == nil && tip == w.Base {
+		return map[string]string{w.BaseRef: tip}
+	}
+	return nil
+}
+
+// NewHome is a place for an agent's home, beside the other workspaces of a
+// repository.
+func (svc *Workspaces) NewHome(r *project.Project, name string) string {
+	top := filepath.Dir(r.Path)
+	if !project.Writable(top) {
+		return filepath.Join(dataDirOf(r, svc.Settings.Config().DataDir), ".rounds", name)
+	}
+	return filepath.Join(top, r.Name()+".croft", ".rounds", name)
 }

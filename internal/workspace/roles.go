@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -21,23 +22,27 @@ import (
 // equipWorkspace links what workspaces share with the project and copies role files.
 func (svc *Workspaces) equipWorkspace(ctx context.Context, s project.Location, plans []*plan) error {
 	for _, p := range plans {
-		if err := svc.linkShared(ctx, s.Project, p); err != nil {
-			return explain.About(p.record.Workspace.Name, err)
+		err := svc.linkShared(ctx, s.Project, p)
+		if err == nil {
+			err = svc.makeScratch(ctx, s.Project, p)
 		}
-		if err := svc.makeScratch(ctx, s.Project, p); err != nil {
-			return explain.About(p.record.Workspace.Name, err)
+		if err == nil && p.mode != croft.ModeLegacy && len(p.layout.Ignored) > 0 {
+			err = svc.hideRoles(ctx, s.Project, p.record)
 		}
-		if err := svc.ignoreLayoutFiles(ctx, s.Project, p); err != nil {
-			return explain.About(p.record.Workspace.Name, err)
+		if err == nil && p.role != nil {
+			err = svc.copyRole(ctx, s.Project, &p.record, *p.role, provision.Fresh)
 		}
-		if p.role == nil {
-			continue
-		}
-		if err := svc.copyRole(ctx, s.Project, &p.record, *p.role, provision.Fresh); err != nil {
+		if err != nil {
 			return explain.About(p.record.Workspace.Name, err)
 		}
 	}
 	return failpoint.Hit("create.equipped")
+}
+
+// hideRoles has git ignore, in Croft's worktrees, what [HideRoles] names: role files,
+// links, and what agents of a layout keep for themselves.
+func (svc *Workspaces) hideRoles(ctx context.Context, r *project.Project, rec journal.Record) error {
+	return svc.UnderLock(ctx, r, func() error { return HideRoles(ctx, r, r.Trees.At(project.SpecOf(rec))) })
 }
 
 // linkShared links what a workspace shares with the project. The links are Croft's:
@@ -51,16 +56,7 @@ func (svc *Workspaces) linkShared(ctx context.Context, r *project.Project, p *pl
 	if p.record.Links, err = provision.Link(r.Path, p.record.Workspace.Path, patterns); err != nil || len(p.record.Links) == 0 {
 		return err
 	}
-	return svc.UnderLock(ctx, r, func() error { return HideRoles(ctx, r, r.Trees.At(p.spec())) })
-}
-
-// ignoreLayoutFiles has git ignore what agents of the layout keep for themselves, in
-// Croft's worktrees only.
-func (svc *Workspaces) ignoreLayoutFiles(ctx context.Context, r *project.Project, p *plan) error {
-	if p.mode == croft.ModeLegacy || len(p.layout.Ignored) == 0 {
-		return nil
-	}
-	return svc.UnderLock(ctx, r, func() error { return HideRoles(ctx, r, r.Trees.At(p.spec())) })
+	return svc.hideRoles(ctx, r, p.record)
 }
 
 // copyRole copies a role's files and remembers that they are Croft's.
@@ -69,7 +65,7 @@ func (svc *Workspaces) copyRole(ctx context.Context, r *project.Project, rec *jo
 	if err != nil || len(untracked) == 0 {
 		return err
 	}
-	return svc.UnderLock(ctx, r, func() error { return HideRoles(ctx, r, r.Trees.At(project.SpecOf(*rec))) })
+	return svc.hideRoles(ctx, r, *rec)
 }
 
 // PlaceRole copies a role's files and returns the names of those that git has
@@ -134,10 +130,7 @@ func (svc *Workspaces) RoleNamed(_ context.Context, s project.Location, req crof
 
 // UpdateRole copies a role's files into a workspace, again if they were there.
 func (svc *Workspaces) UpdateRole(ctx context.Context, s project.Location, rec journal.Record, req croft.RoleRequest) (*croft.Role, error) {
-	name := req.Role
-	if name == "" {
-		name = rec.Workspace.Role
-	}
+	name := cmp.Or(req.Role, rec.Workspace.Role)
 	role, err := FindRole(s.Project, name)
 	if err == nil && rec.Workspace.Mode == croft.ModeLegacy {
 		err = &croft.Error{Code: croft.Unsupported, Message: "a workspace without isolation takes no role files"}

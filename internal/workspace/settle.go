@@ -91,10 +91,10 @@ func settleName(tx *journal.Tx, r *project.Project, name string) (string, error)
 func (p *plan) settleBranch(tx *journal.Tx, s project.Location, v *layout.Values) (branch string, err error) {
 	isFree := func(branch string) (bool, error) {
 		_, err := tx.LiveByBranch(s.ID, branch)
-		if err == nil || !errors.Is(err, journal.ErrNotFound) {
-			return false, err
+		if errors.Is(err, journal.ErrNotFound) {
+			return true, nil
 		}
-		return true, nil
+		return false, err
 	}
 	if branch = p.req.Branch; branch != "" {
 		free, err := isFree(branch)
@@ -247,18 +247,9 @@ func pathTaken(name, path string) error {
 // writableBase returns another base directory where the layout's own cannot be
 // written and the layout allows that, and "" where it can.
 func (p *plan) writableBase(s project.Location, base, dataDir string) (string, error) {
-	at := base
-	for {
-		if info, err := os.Stat(at); err == nil {
-			if !info.IsDir() {
-				return "", &croft.Error{Code: croft.NotWritable, Message: fmt.Sprintf("%s is not a directory", at)}
-			}
-			break
-		}
-		if filepath.Dir(at) == at {
-			break
-		}
-		at = filepath.Dir(at)
+	at := existingAbove(base)
+	if info, err := os.Stat(at); err == nil && !info.IsDir() {
+		return "", &croft.Error{Code: croft.NotWritable, Message: fmt.Sprintf("%s is not a directory", at)}
 	}
 	if project.Writable(at) {
 		return "", nil
@@ -269,5 +260,21 @@ func (p *plan) writableBase(s project.Location, base, dataDir string) (string, e
 			Hint: "croft new --layout default",
 		}
 	}
-	return filepath.Join(dataDir, s.Name()+"-"+layout.ShortID(string(s.ID))), nil
+	return dataDirOf(s.Project, dataDir), nil
+}
+
+// dataDirOf is the directory for workspaces of a project that cannot lie beside it.
+func dataDirOf(r *project.Project, dataDir string) string {
+	return filepath.Join(dataDir, r.Name()+"-"+layout.ShortID(string(r.ID)))
+}
+
+// existingAbove is the path itself, or the nearest one above it at which something lies.
+func existingAbove(path string) string {
+	for {
+		up := filepath.Dir(path)
+		if _, err := os.Stat(path); err == nil || up == path {
+			return path
+		}
+		path = up
+	}
 }

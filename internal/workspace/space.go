@@ -3,8 +3,6 @@ package workspace
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"syscall"
 
 	"github.com/croft-sh/croft"
@@ -20,13 +18,7 @@ func (svc *Workspaces) checkSpace(s project.Location, plans []*plan) error {
 	if s.Git == nil {
 		return nil
 	}
-	dir := plans[0].layout.BaseDir(s.Path, s.Name(), "")
-	for {
-		if _, err := os.Stat(dir); err == nil || filepath.Dir(dir) == dir {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
+	dir := existingAbove(plans[0].layout.BaseDir(s.Path, s.Name(), ""))
 	bytes, inodes, err := project.FreeSpace(dir)
 	if err != nil {
 		return nil // a file system that does not tell has no limit to check

@@ -23,10 +23,7 @@ import (
 // process tries again.
 func (svc *Workspaces) rollBackCreation(ctx context.Context, r *project.Project, op *oplog.Op, plans []*plan, cause error) error {
 	ctx = context.WithoutCancel(ctx)
-	records := make([]journal.Record, len(plans))
-	for i, p := range plans {
-		records[i] = p.record
-	}
+	records := recordsOf(plans)
 	if err := svc.UndoCreate(ctx, r, op.ID, records, explain.Error("create", "", cause).Error()); err != nil {
 		return &croft.Error{
 			Code: croft.CleanupFailed, Op: "create", Message: "what had been begun could not be taken back", Details: err.Error(),
@@ -167,18 +164,11 @@ func (svc *Workspaces) wereHandedOut(r *project.Project, records []journal.Recor
 // given was not written down; one that is not there is not missed.
 func (svc *Workspaces) finishCreate(ctx context.Context, r *project.Project, op *oplog.Op, records []journal.Record) error {
 	for i, rec := range records {
+		records[i].Workspace.State, records[i].Maker = croft.Ready, nil
+		records[i].Generation++
 		if role, err := r.Roles().Find(rec.Workspace.Role); rec.Workspace.Role != "" && err == nil {
 			records[i].RoleFiles = role.Files
 		}
 	}
-	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		for _, rec := range records {
-			rec.Workspace.State, rec.Maker = croft.Ready, nil
-			rec.Generation++
-			if err := errors.Join(tx.Put(rec), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceCreated, rec))); err != nil {
-				return err
-			}
-		}
-		return tx.End(op.ID, journal.OpDone, "", svc.Now())
-	})
+	return svc.endCreation(ctx, op, records)
 }
