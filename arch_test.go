@@ -57,7 +57,7 @@ var mayImport = map[string][]string{
 	"internal/checkout":              {".", "internal/fsx"},
 	"internal/checkout/direct":       {".", "internal/checkout"},
 	"internal/checkout/worktree":     {".", "internal/checkout", "internal/failpoint", "internal/fsx", "internal/git"},
-	"internal/checkout/shadow":       {".", "internal/checkout", "internal/checkout/worktree", "internal/git"},
+	"internal/checkout/shadow":       {".", "internal/checkout", "internal/checkout/worktree", "internal/fsx", "internal/git"},
 	"internal/checkout/checkouttest": {".", "internal/checkout", "internal/git/gittest"},
 
 	// What the parts of the engine share.
@@ -69,8 +69,8 @@ var mayImport = map[string][]string{
 
 	// The rooms of the engine. An arrow points at a room that stands before it.
 	"internal/project": {
-		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/checkout/worktree", "internal/config",
-		"internal/explain", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git", "internal/journal", "internal/layout",
+		".", "internal/checkout", "internal/checkout/direct", "internal/checkout/shadow", "internal/config", "internal/explain",
+		"internal/failpoint", "internal/flock", "internal/fsx", "internal/git", "internal/journal", "internal/layout",
 		"internal/lifetime", "internal/oplog", "internal/proc", "internal/provision", "internal/snapshot/restore",
 	},
 	"internal/work": {

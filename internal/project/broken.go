@@ -31,20 +31,18 @@ func (r *Project) BrokenNow(ctx context.Context, rec journal.Record, h checkout.
 // look for a directory that was moved.
 func Broken(rec journal.Record, h checkout.Health) error {
 	e := &croft.Error{
-		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Details: rec.Workspace.Path, Hint: "croft doctor --fix",
-		Message: map[checkout.Health]string{
-			checkout.Missing:      "its directory is not at its path: it was moved or deleted, or its drive is not mounted",
-			checkout.Unregistered: "git does not know its directory any more",
-			checkout.Foreign:      "something else lies at its path",
-			checkout.Replaced:     "its directory was replaced by another: what lies at its path is a copy",
-		}[h],
+		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Details: rec.Workspace.Path, Hint: "croft doctor",
 	}
 	switch h {
+	case checkout.Missing:
+		e.Message = "its directory is not at its path: it was moved or deleted, or its drive is not mounted"
 	case checkout.Unregistered:
+		e.Message, e.Hint = "git does not know its directory any more", "croft doctor --fix"
+	case checkout.Foreign:
+		e.Message = "something else lies at its path"
 	case checkout.Replaced:
+		e.Message = "its directory was replaced by another: what lies at its path is a copy"
 		e.Hint = "croft doctor --import, if it was copied back; else move it away"
-	default:
-		e.Hint = "croft doctor"
 	}
 	return e
 }

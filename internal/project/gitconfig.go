@@ -2,9 +2,6 @@ package project
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
@@ -31,9 +28,7 @@ func gitConfig(report git.ConfigReport) *croft.GitConfig {
 		out.Filters = append(out.Filters, croft.GitConfigChange(c))
 	}
 	if len(out.Changes)+len(out.Filters) > 0 {
-		text, _ := json.Marshal([][]croft.GitConfigChange{out.Changes, out.Filters})
-		sum := sha256.Sum256(text)
-		out.Hash = hex.EncodeToString(sum[:])
+		out.Hash = DigestOf([][]croft.GitConfigChange{out.Changes, out.Filters})
 	}
 	return out
 }

@@ -86,12 +86,7 @@ func (p *Projects) Locate(ctx context.Context, dir string) (Location, error) {
 
 // LocateAs is Locate, with a choice of what becomes of a directory without git.
 func (p *Projects) LocateAs(ctx context.Context, dir string, plain PlainMode) (Location, error) {
-	if dir == "" {
-		dir = p.Dir
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(p.Dir, dir)
-	}
+	dir = p.absolute(dir)
 	place, err := p.placeOf(ctx, dir)
 	if errors.Is(err, git.ErrNoRepository) {
 		if place, err = p.plainPlace(ctx, dir, plain); errors.Is(err, git.ErrNoRepository) {
@@ -112,6 +107,14 @@ func (p *Projects) LocateAs(ctx context.Context, dir string, plain PlainMode) (L
 		return Location{}, err
 	}
 	return Location{r, r.withKnownRoot(place)}, nil
+}
+
+// absolute is a path that a request names, by p.Dir if it is relative.
+func (p *Projects) absolute(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(p.Dir, path)
 }
 
 // withKnownRoot is a place in a repository of which is known whether it has a main

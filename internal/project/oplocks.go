@@ -13,51 +13,38 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 )
 
-// draft is held while something is made in two places that no operation in
-// the journal speaks of. It names the ref that is one of them, for whoever
+// DraftSnapshot begins the names of the lock files of drafts. A draft is held while a
+// process makes the files of a snapshot, and then the ref by which they are found: no
+// operation in the journal speaks of them. The file names the ref, for the process that
 // comes after a crash.
-type draft struct{ lock *flock.Lock }
+const DraftSnapshot = "snapshot-"
 
-// The kinds of drafts, which begin the names of their files.
-const (
-	DraftSnapshot = "snapshot-" // the files of a snapshot, then the ref by which they are found
-)
-
-// BeginDraft says that something is being made.
-func (p *Projects) BeginDraft(kind string, r *Project, id croft.ID, ref string) (draft, error) {
-	path := p.Ops.LockPath(kind + string(id))
+// BeginDraft says that a snapshot is being made, until the caller ends it.
+func (p *Projects) BeginDraft(r *Project, id croft.ID, ref string) (end func(), err error) {
+	path := p.Ops.LockPath(DraftSnapshot + string(id))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return draft{}, err
+		return nil, err
 	}
 	l, err := flock.New(path)
 	if err != nil {
-		return draft{}, err
+		return nil, err
 	}
-	d := draft{l}
+	end = func() {
+		_ = os.Remove(path)
+		_ = l.Unlock()
+	}
 	if _, err := l.File().WriteString(string(r.ID) + " " + ref); err != nil {
-		d.End()
-		return draft{}, err
+		end()
+		return nil, err
 	}
-	return d, nil
-}
-
-func (d draft) End() {
-	_ = os.Remove(d.lock.File().Name())
-	_ = d.lock.Unlock()
-}
-
-func isDraft(name string) bool {
-	return strings.HasPrefix(name, DraftSnapshot)
+	return end, nil
 }
 
 // sweepDrafts finishes or takes back what was being made in a repository by
 // processes that died.
 func (p *Projects) sweepDrafts(ctx context.Context, r *Project) {
-	paths, _ := filepath.Glob(p.Ops.LockPath("*-*"))
+	paths, _ := filepath.Glob(p.Ops.LockPath(DraftSnapshot + "*"))
 	for _, path := range paths {
-		if !isDraft(filepath.Base(path)) {
-			continue
-		}
 		l, err := flock.TryThere(path)
 		if err != nil {
 			continue
@@ -86,5 +73,5 @@ func (p *Projects) settleDraft(ctx context.Context, r *Project, ref string) bool
 // what was being made are left to those who work in their repository.
 func (p *Projects) SweepLocks(ctx context.Context) {
 	p.sweepDamaged()
-	p.Ops.SweepLocks(ctx, func(name string, size int64) bool { return isDraft(name) && size > 0 })
+	p.Ops.SweepLocks(ctx, func(name string, size int64) bool { return strings.HasPrefix(name, DraftSnapshot) && size > 0 })
 }

@@ -3,9 +3,9 @@ package project
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -68,11 +69,7 @@ func (p *Projects) Find(ctx context.Context, s Location, ref string) (journal.Re
 		return rec, err
 	}
 	if strings.ContainsRune(ref, filepath.Separator) || ref == "." {
-		path := ref
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(p.Dir, path)
-		}
-		if rec, ok, err := p.findPath(ctx, s.Project, path); err != nil || ok {
+		if rec, ok, err := p.findPath(ctx, s.Project, p.absolute(ref)); err != nil || ok {
 			return rec, err
 		}
 	}
@@ -86,17 +83,11 @@ func (p *Projects) findPath(ctx context.Context, r *Project, path string) (journ
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	records, err := p.Journal.Live(ctx, r.ID)
-	if err != nil {
-		return journal.Record{}, false, err
+	rec, err := p.Journal.WorkspaceAt(ctx, path)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.RepoID != r.ID {
+		return journal.Record{}, false, nil
 	}
-	for _, rec := range records {
-		at := rec.Workspace.Path
-		if rec.Workspace.Mode != croft.ModeLegacy && (path == at || strings.HasPrefix(path, at+string(os.PathSeparator))) {
-			return rec, true, nil
-		}
-	}
-	return journal.Record{}, false, nil
+	return rec, err == nil, err
 }
 
 // FindByID finds a live workspace and its repository.
@@ -174,10 +165,7 @@ func (p *Projects) WorkspaceAround(ctx context.Context, dirs ...string) (*journa
 		if dir == "" {
 			continue
 		}
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(p.Dir, dir)
-		}
-		real, err := filepath.EvalSymlinks(dir)
+		real, err := filepath.EvalSymlinks(p.absolute(dir))
 		if err != nil {
 			return nil, err
 		}
@@ -191,3 +179,82 @@ func (p *Projects) WorkspaceAround(ctx context.Context, dirs ...string) (*journa
 	}
 	return nil, nil
 }
+
+// scratchName is the name of the scratch directory in a layout's workspaces, or
+// empty where they have none.
+func (r *Project) scratchName(name string) string {
+	l, err := layout.Preset(cmp.Or(name, r.Config.Layout))
+	if err != nil {
+		return r.Config.Checkout.Scratch
+	}
+	return cmp.Or(r.Config.Checkout.Scratch, l.Scratch)
+}
+
+// ScratchOf is the scratch directory of a workspace, or empty.
+func (r *Project) ScratchOf(w croft.Workspace) string {
+	name := r.scratchName(w.Layout)
+	if name == "" || w.Mode == croft.ModeLegacy {
+		return ""
+	}
+	return filepath.Join(w.Path, name)
+}
+
+// WorkspaceEvent tells what happened to a workspace.
+func (p *Projects) WorkspaceEvent(kind string, rec journal.Record) croft.Event {
+	w := rec.Workspace
+	data, _ := json.Marshal(struct {
+		Name   string `json:"name"`
+		Branch string `json:"branch,omitempty"`
+		Path   string `json:"path"`
+	}{w.Name, w.Branch, w.Path})
+	return croft.Event{Time: p.Now(), Kind: kind, Repo: rec.RepoID, Workspace: w.ID, Data: data}
+}
+
+// MergeEvent tells what became of a merge.
+func (p *Projects) MergeEvent(kind string, m journal.Merge) croft.Event {
+	data, _ := json.Marshal(m.Merge)
+	return croft.Event{Time: p.Now(), Kind: kind, Repo: m.RepoID, Workspace: m.WorkspaceID, Data: data}
+}
+
+// The refs that a workspace hangs on. Their names say nothing but its ID.
+const (
+	wsRefs      = "refs/croft/ws/"
+	ArchiveRefs = "refs/croft/archive/"
+)
+
+// BaseRef keeps the commit that a workspace began with.
+func BaseRef(id croft.ID) string { return wsRefs + string(id) + "/base" }
+
+// HeldRef keeps what the agent of an isolated workspace has beside its branch.
+func HeldRef(id croft.ID) string { return wsRefs + string(id) + "/held" }
+
+// ArchiveRef keeps the commit that a removed workspace had checked out.
+func ArchiveRef(id croft.ID) string { return ArchiveRefs + string(id) + "/head" }
+
+// ArchiveBranchRef keeps what a removed workspace's branch was at when it was deleted.
+func ArchiveBranchRef(id croft.ID) string { return ArchiveRefs + string(id) + "/branch" }
+
+// ArchiveStateRef keeps what only the index and an act in progress needed.
+func ArchiveStateRef(id croft.ID) string { return ArchiveRefs + string(id) + "/state" }
+
+// ArchiveOwnRef keeps branches, tags and stashes that the agent of an isolated
+// workspace made in its own git directory, with their names.
+func ArchiveOwnRef(id croft.ID) string { return ArchiveRefs + string(id) + "/own" }
+
+// ArchiveWorkRef keeps a snapshot of what was not committed, once the directory
+// that held it went from the trash.
+func ArchiveWorkRef(id croft.ID) string { return ArchiveRefs + string(id) + "/work" }
+
+// SaveRecord writes a changed record to the database.
+func (p *Projects) SaveRecord(ctx context.Context, rec *journal.Record, then func(*journal.Tx) error) error {
+	rec.Generation++
+	return p.Journal.Update(ctx, func(tx *journal.Tx) error {
+		if err := tx.Put(*rec); err != nil || then == nil {
+			return err
+		}
+		return then(tx)
+	})
+}
+
+// SnapshotRefs begins the names of the refs of snapshots.
+const SnapshotRefs = "refs/croft/snapshot/"

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -276,17 +277,8 @@ func baseAfter(rec journal.Record, to string) string {
 	if err != nil || !filepath.IsLocal(rel) {
 		return ""
 	}
-	if base, ok := cutPath(to, rel); ok {
+	if base, ok := strings.CutSuffix(to, string(os.PathSeparator)+rel); ok {
 		return base
 	}
 	return ""
-}
-
-// cutPath takes a relative path off the end of another path.
-func cutPath(path, rel string) (string, bool) {
-	end := string(os.PathSeparator) + rel
-	if len(path) <= len(end) || path[len(path)-len(end):] != end {
-		return "", false
-	}
-	return path[:len(path)-len(end)], true
 }

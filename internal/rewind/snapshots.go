@@ -68,7 +68,7 @@ func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journa
 		return nil, r.BrokenNow(ctx, rec, h)
 	}
 	id := project.NewID()
-	d, err := svc.BeginDraft(project.DraftSnapshot, r, id, snapshotRef(w.ID, id))
+	endDraft, err := svc.BeginDraft(r, id, snapshotRef(w.ID, id))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journa
 		if !pinned { // nothing would ever find them again
 			_ = fsx.RemoveOwn(svc.SecretsDir(r, id))
 		}
-		d.End()
+		endDraft()
 	}()
 	tree, err := r.Trees.At(project.SpecOf(rec)).LastKnown(ctx)
 	if err != nil {

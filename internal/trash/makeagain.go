@@ -94,7 +94,7 @@ func (svc *Trash) takeWhole(ctx context.Context, r *project.Project, rec *journa
 	if fsx.Identity(rec.Identity).IsAt(spec.Path) || !tree.IsThere() { // it cannot be joined, or is somebody else's
 		return false, project.NotOurs(spec.Path)
 	}
-	switch r.Trees.Of(spec).Health(spec) { // it was made anew, and has another identity than is recorded
+	switch r.Trees.Checkouts.Health(spec) { // it was made anew, and has another identity than is recorded
 	case checkout.Intact:
 		return r.Trees.IsBorn(spec), nil
 	case checkout.Unregistered:

@@ -269,7 +269,7 @@ func TestAttacks(t *testing.T) {
 				t.Errorf("the attack reached the project: %q", list)
 			}
 			_ = os.Remove(a.canary) // the agent's own git may run what it likes
-			err := c.Pull(t.Context(), f.Spec)
+			err := c.At(f.Spec).Pull(t.Context())
 			var private *git.PrivateError
 			if got := errors.As(err, &private); got != k.refused || err != nil && !got {
 				t.Errorf("harvest: %v, want it refused: %t", err, k.refused)

@@ -55,7 +55,7 @@ func TestProjectCollectsGarbage(t *testing.T) {
 	}
 	sound(t, f)
 	head := agent(t, f, "rev-parse", "HEAD")
-	if err := c.Pull(t.Context(), f.Spec); err != nil {
+	if err := c.At(f.Spec).Pull(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.Repo.Git("rev-parse", f.Spec.Branch); got != head {
@@ -129,7 +129,7 @@ func TestShallow(t *testing.T) {
 	gittest.WriteFile(t, filepath.Join(f.Spec.Path, "new.txt"), "new\n")
 	agent(t, f, "add", "-A")
 	agent(t, f, "commit", "-q", "-m", "new")
-	if err := shadow.New(repo).Pull(t.Context(), f.Spec); err != nil {
+	if err := shadow.New(repo).At(f.Spec).Pull(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.Repo.GitIn(shallow, "show", "topic:new.txt"); got != "new" {
@@ -149,7 +149,7 @@ func TestDeliver(t *testing.T) {
 	f.Repo.Commit("theirs")
 	theirs := f.Repo.Git("rev-parse", "HEAD")
 	agent(t, f, "branch", "taken")
-	if err := c.Push(t.Context(), f.Spec, map[string]string{"theirs": theirs, "taken": theirs, f.Spec.Branch: theirs}); err != nil {
+	if err := c.At(f.Spec).Push(t.Context(), map[string]string{"theirs": theirs, "taken": theirs, f.Spec.Branch: theirs}); err != nil {
 		t.Fatal(err)
 	}
 	f.Repo.Git("checkout", "-q", "main")
@@ -170,7 +170,7 @@ func TestDeliver(t *testing.T) {
 		t.Errorf("what was delivered came back: %s", got)
 	}
 	agent(t, f, "pack-refs", "--all")
-	if err := c.Push(t.Context(), f.Spec, nil); err != nil {
+	if err := c.At(f.Spec).Push(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := agent(t, f, "branch", "--format=%(refname:short)"); strings.Contains(got, "theirs") || !strings.Contains(got, "taken") {

@@ -3,13 +3,14 @@ package shadow
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/croft-sh/croft/internal/fsx"
 )
 
 // copyTree copies everything below a directory into another one that is there:
@@ -79,7 +80,7 @@ func (c *copying) copyFiles(ctx context.Context, rel string, names []string) err
 			return err
 		}
 		err := copyEntry(filepath.Join(c.from, rel, name), filepath.Join(c.to, rel, name))
-		if err != nil && !errors.Is(err, os.ErrNotExist) { // it has just gone
+		if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, fsx.ErrNotRegular) { // it has just gone, or is something else now
 			return err
 		}
 	}
@@ -97,34 +98,13 @@ func copyEntry(from, to string) error {
 			return err
 		}
 		return os.Symlink(target, to)
-	case info.Mode().IsRegular():
-		return copyFile(from, to, info)
-	}
-	return nil
-}
-
-// copyFile copies one file. It shares its blocks with the original where the
-// file system can do that.
-func copyFile(from, to string, info fs.FileInfo) error {
-	if clonePath(from, to) == nil {
+	case !info.Mode().IsRegular():
 		return nil
 	}
-	in, err := openPlain(from)
-	if err != nil {
+	if err := fsx.Copy(from, to, info.Mode().Perm()); err != nil {
 		return err
 	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o200)
-	if err != nil {
-		return err
-	}
-	if clone(in, out) != nil {
-		_, err = io.Copy(out, in)
-	}
-	if info.Mode().Perm()&0o200 == 0 {
-		err = errors.Join(err, out.Chmod(info.Mode().Perm()))
-	}
-	return errors.Join(err, out.Close(), os.Chtimes(to, info.ModTime(), info.ModTime()))
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
 // stamp gives directories their permissions and times, the innermost first.

@@ -39,7 +39,7 @@ func TestHarvestCost(t *testing.T) {
 		return time.Since(began)
 	}
 	harvest := func() {
-		if err := c.Pull(t.Context(), f.Spec); err != nil {
+		if err := c.At(f.Spec).Pull(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

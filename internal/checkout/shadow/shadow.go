@@ -12,15 +12,15 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 )
 
-// Checkouts makes isolated checkouts of one repository.
+// Checkouts makes checkouts of one repository, isolated ones as well.
 type Checkouts struct {
 	*worktree.Checkouts
 }
 
 var _ checkout.Checkout = (*Checkouts)(nil)
 
-// New returns the isolated checkouts of a repository.
-func New(repo *git.Repository) *Checkouts { return &Checkouts{worktree.NewIsolated(repo)} }
+// New returns the checkouts of a repository.
+func New(repo *git.Repository) *Checkouts { return &Checkouts{worktree.New(repo)} }
 
 // Fill writes the files of the base, or copies those of the plain directory that
 // the base is a picture of, with everything that git ignores there.
@@ -37,15 +37,4 @@ func (c *Checkouts) Fill(ctx context.Context, s checkout.Spec) error {
 		}
 		return w.Checkout(ctx, max(s.Workers, 1)) // what changed meanwhile
 	})
-}
-
-// Pull brings what the agent committed, staged and began to the project. It
-// costs next to nothing where nothing is new, and happens by itself before
-// anything of the agent's work is read.
-func (c *Checkouts) Pull(ctx context.Context, s checkout.Spec) error { return c.At(s).Pull(ctx) }
-
-// Push shows branches of the project in the checkout, by their names. Those
-// that were shown before and are not named any more go; the agent's own stay.
-func (c *Checkouts) Push(ctx context.Context, s checkout.Spec, branches map[string]string) error {
-	return c.At(s).Push(ctx, branches)
 }

@@ -21,7 +21,7 @@ func fixture(t *testing.T, detached bool) (checkouttest.Fixture, *shadow.Checkou
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = repo.Close() })
-	spec := checkout.Spec{ID: "a", Path: filepath.Join(filepath.Dir(r.Dir), "a tree"), Base: r.Git("rev-parse", "HEAD")}
+	spec := checkout.Spec{ID: "a", Path: filepath.Join(filepath.Dir(r.Dir), "a tree"), Base: r.Git("rev-parse", "HEAD"), Kind: checkout.Isolated}
 	if !detached {
 		spec.Branch = "topic/a"
 		r.Git("branch", spec.Branch)
@@ -96,7 +96,7 @@ func TestHarvest(t *testing.T) {
 	agent(t, f, "add", "-A")
 	agent(t, f, "branch", "other")
 	head := agent(t, f, "rev-parse", "HEAD")
-	if err := c.Pull(t.Context(), f.Spec); err != nil {
+	if err := c.At(f.Spec).Pull(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.Repo.Git("rev-parse", "topic/a"); got != head {

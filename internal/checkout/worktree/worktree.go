@@ -25,20 +25,14 @@ const BirthLock = "croft: being made"
 // removed.
 const RemovalLock = "croft: being removed"
 
-// Checkouts makes worktrees of one repository.
-type Checkouts struct {
-	repo *git.Repository
-	kind git.CheckoutKind
-}
+// Checkouts makes the checkouts of one repository. Whether one is a worktree, or has a git
+// directory of its own, its spec says.
+type Checkouts struct{ repo *git.Repository }
 
 var _ checkout.Checkout = (*Checkouts)(nil)
 
-// New returns the worktrees of a repository.
-func New(repo *git.Repository) *Checkouts { return &Checkouts{repo, git.KindLinked} }
-
-// NewIsolated returns the checkouts of a repository that have a git directory of
-// their own.
-func NewIsolated(repo *git.Repository) *Checkouts { return &Checkouts{repo, git.KindIsolated} }
+// New returns the checkouts of a repository.
+func New(repo *git.Repository) *Checkouts { return &Checkouts{repo} }
 
 // Admin is the name of a workspace's admin directory: opaque, and never the
 // same for two workspaces.
@@ -47,7 +41,7 @@ func Admin(id string) string { return AdminPrefix + id }
 // At returns the git worktree of a checkout.
 func (c *Checkouts) At(s checkout.Spec) *git.Worktree {
 	w := c.repo.Linked(Admin(s.ID), s.Path)
-	if c.kind == git.KindIsolated {
+	if s.Kind == checkout.Isolated {
 		w = c.repo.Isolated(Admin(s.ID), s.Path)
 	}
 	w.Inherit, w.Identity, w.TrashedIn = s.Inherit, s.Identity, s.TrashedIn
@@ -56,9 +50,13 @@ func (c *Checkouts) At(s checkout.Spec) *git.Worktree {
 
 // Prepare registers the worktree, locked.
 func (c *Checkouts) Prepare(ctx context.Context, s checkout.Spec) error {
-	_, err := c.repo.Add(ctx, git.AddSpec{
-		Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock, Kind: c.kind, Branches: s.Branches,
-	})
+	add := git.AddSpec{
+		Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock, Kind: git.KindLinked, Branches: s.Branches,
+	}
+	if s.Kind == checkout.Isolated {
+		add.Kind = git.KindIsolated
+	}
+	_, err := c.repo.Add(ctx, add)
 	if errors.Is(err, git.ErrExists) {
 		return fmt.Errorf("%w: %s", checkout.ErrExists, s.Path)
 	}
