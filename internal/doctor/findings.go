@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
@@ -173,5 +176,164 @@ func (d *examination) findSuspects(ctx context.Context) error {
 			d.reportFinding(findSuspect, rec.Workspace.Name, s.Message, nil)
 		}
 	}
+	return nil
+}
+
+// ownGit looks whether the project can have all that the git directory of an isolated
+// workspace has.
+func (d *examination) ownGit(ctx context.Context, rec journal.Record) error {
+	w, tree := rec.Workspace, d.r.Trees.At(project.SpecOf(rec))
+	if tree.BorrowsElsewhere() {
+		d.reportFinding(findBorrows, w.Name, "Its git directory does not borrow objects from where Croft keeps them: that was changed, or the state directory lies elsewhere now.",
+			func() error { return d.UnderLock(ctx, d.r, tree.Rejoin) })
+		return nil
+	}
+	left, err := tree.LeftOut(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		d.reportFinding(findLeftOut, w.Name, fmt.Sprintf("Nothing can be brought to the project from its own git directory: %s. "+
+			"What was committed there since is nowhere else; git -C %s fsck says more.", oneLine(err), project.ShellWord(w.Path)), nil)
+	case len(left) > 0:
+		d.reportFinding(findLeftOut, w.Name, fmt.Sprintf("Its own git directory has what cannot be brought to the project: %s. "+
+			"It is nowhere else; git -C %s fsck says what is missing. Once that is there again, croft doctor --fix brings it.", tellLeft(left), project.ShellWord(w.Path)), func() error {
+			return d.UnderLock(ctx, d.r, func() error {
+				still, err := tree.PullAgain(ctx)
+				if err == nil && len(still) > 0 {
+					err = fmt.Errorf("it still cannot be brought: %s", still[0].Why)
+				}
+				return err
+			})
+		})
+	}
+	return nil
+}
+
+// toldLeft is how much of what cannot be brought a sentence names.
+const toldLeft = 5
+
+func tellLeft(left []git.LeftOut) string {
+	var list []string
+	for _, l := range left[:min(len(left), toldLeft)] {
+		switch {
+		case l.OID != "":
+			list = append(list, fmt.Sprintf("%s at %.12s (%s)", l.Name, l.OID, l.Why))
+		default:
+			list = append(list, fmt.Sprintf("%s (%s)", l.Name, l.Why))
+		}
+	}
+	if more := len(left) - toldLeft; more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(list, ", ")
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// findMovedRepository looks whether the records speak of another place than the one that the
+// repository is at now.
+func (d *examination) findMovedRepository(ctx context.Context) error {
+	if d.r.MovedFrom == "" {
+		return nil
+	}
+	d.reportFinding(findMoved, d.r.Path, fmt.Sprintf("The repository was at %s when it was last seen.", d.r.MovedFrom), func() error {
+		return d.UnderLock(ctx, d.r, func() error { return d.Relocate(ctx, d.r) })
+	})
+	return nil
+}
+
+// movedWorkspace tells of a workspace that was moved, and has its record follow.
+func (d *examination) movedWorkspace(ctx context.Context, rec journal.Record, to string) {
+	w := rec.Workspace
+	if project.IsTrashedAt(rec, to) {
+		d.reportFinding(findElsewhere, w.Name, "Its directory lies in the trash, at "+to+", and no removal of it is known: an older state was put back.", nil)
+		return
+	}
+	d.reportFinding(findElsewhere, w.Name, fmt.Sprintf("Its directory was moved from %s to %s.", w.Path, to), func() error {
+		return d.UnderLock(ctx, d.r, func() error {
+			if err := d.FollowTo(ctx, d.r, w.ID, to); err != nil {
+				return err
+			}
+			return d.registerAgain(ctx, w.ID)
+		})
+	})
+}
+
+// registerAgain makes git know a directory again whose registration was pruned
+// while it was away.
+func (d *examination) registerAgain(ctx context.Context, id croft.ID) error {
+	rec, err := d.Journal.Record(ctx, id)
+	if err != nil || d.r.Trees.Health(project.SpecOf(rec)) != checkout.Unregistered {
+		return err
+	}
+	w := rec.Workspace
+	return d.r.Trees.At(project.SpecOf(rec)).Register(ctx, git.AddSpec{Admin: rec.Admin, Path: w.Path, Branch: w.Branch, Head: w.Base})
+}
+
+// findDamagedObjects looks whether the packs of the project, and what isolated workspaces
+// read in place of them, are as git wrote them.
+func (d *examination) findDamagedObjects(ctx context.Context) error {
+	damaged, err := d.r.Git.VerifyObjects(ctx)
+	var own []object.Damage
+	for _, f := range damaged {
+		if f.Store == "" {
+			own = append(own, f)
+			d.reportFinding(findPack, f.File, f.What+" Git cannot read some of the objects in it. Croft does not repair it: git fsck says what is missing, and another clone may have it.", nil)
+		}
+	}
+	for _, f := range damaged {
+		if f.Store == "" {
+			continue
+		}
+		d.reportFinding(findStore, f.File, f.What+" Isolated workspaces read objects from this copy; the project is not concerned.", func() error {
+			if len(own) > 0 {
+				return errors.New("the project's own packs are damaged")
+			}
+			return d.r.Git.MendStore(ctx, f)
+		})
+	}
+	return err
+}
+
+// lostCommits looks at the branches of the workspaces of which nothing was said yet.
+func (d *examination) lostCommits(ctx context.Context) error {
+	records, err := d.Journal.Live(ctx, d.r.ID)
+	if err != nil {
+		return err
+	}
+	for _, rec := range records {
+		isOf := func(f croft.Finding) bool { return f.Subject == rec.Workspace.Name }
+		if slices.ContainsFunc(d.findings, isOf) {
+			continue
+		}
+		if err := d.lostCommit(ctx, rec.Workspace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lostCommit names a workspace whose branch leads to a commit that is not there: a disk
+// lost it, or whoever can write the repository's git directory deleted it.
+func (d *examination) lostCommit(ctx context.Context, w croft.Workspace) error {
+	if w.Branch == "" || d.r.Git == nil {
+		return nil
+	}
+	tip, err := d.r.Git.ReadRef(ctx, "refs/heads/"+w.Branch)
+	if errors.Is(err, git.ErrNoRef) {
+		return nil
+	}
+	if err == nil {
+		_, err = d.r.Git.Info(ctx, tip)
+	}
+	if !errors.Is(err, object.ErrMissing) {
+		return err
+	}
+	message := fmt.Sprintf("Its branch %s names the commit %.7s, which is not in the repository; the files in %s are as they were.", w.Branch, tip, w.Path)
+	if _, err := d.r.Git.Info(ctx, w.Base); w.Base != "" && err == nil {
+		message += fmt.Sprintf(" git -C %s reset --soft %.12s lets them be committed again.", w.Path, w.Base)
+	}
+	d.reportFinding(findLost, w.Name, message, nil)
 	return nil
 }

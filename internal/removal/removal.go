@@ -34,6 +34,12 @@
 package removal
 
 import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/view"
 )
@@ -43,4 +49,69 @@ import (
 type Removals struct {
 	*project.Projects
 	Views *view.Views // required
+}
+
+func (svc *Removals) toRemove(ctx context.Context, s project.Location, req croft.RemoveRequest, res *croft.RemoveResult) ([]journal.Record, error) {
+	if req.All == croft.ScopeAll {
+		live, err := svc.Journal.Live(ctx, s.ID)
+		return AgreedOf(req.Agreed, live), err
+	}
+	var records []journal.Record
+	for _, ref := range req.Workspaces {
+		rec, err := svc.Find(ctx, s, ref)
+		if errors.Is(err, croft.WorktreeNotFound) && ref != "" {
+			res.Unknown = append(res.Unknown, ref)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(records, func(r journal.Record) bool { return r.Workspace.ID == rec.Workspace.ID }) {
+			records = append(records, rec)
+		}
+	}
+	return AgreedOf(req.Agreed, records), nil
+}
+
+// AgreedOf returns the records that a names, or all of them if a is nil. It reuses the
+// array of records.
+func AgreedOf(a *croft.Agreed, records []journal.Record) []journal.Record {
+	if a == nil {
+		return records
+	}
+	return slices.DeleteFunc(records, func(rec journal.Record) bool { return !slices.Contains(a.Workspaces, rec.Workspace.ID) })
+}
+
+// AgreedMode returns the mode for one workspace. If a is nil that is the requested one.
+// Otherwise it is RemoveWithWork if the workspace was shown with uncommitted work, and
+// RemoveSafe if not.
+func AgreedMode(a *croft.Agreed, rec journal.Record, requested croft.RemoveMode) croft.RemoveMode {
+	switch {
+	case a == nil:
+		return requested
+	case slices.Contains(a.WithWork, rec.Workspace.ID):
+		return RemoveWithWork
+	}
+	return croft.RemoveSafe
+}
+
+// removeAgreed removes a workspace as it was asked for and agreed to, or says
+// whether that could be done.
+func (svc *Removals) removeAgreed(ctx context.Context, r *project.Project, rec journal.Record, how Spec, req croft.RemoveRequest) (*croft.Removed, error) {
+	mode := AgreedMode(req.Agreed, rec, req.Mode)
+	if req.DryRun == croft.DryRunOn {
+		rec, err := svc.CatchUp(ctx, r, rec) // one that was moved is judged where it is, as the removal does
+		if err == nil {
+			err = svc.Guard(ctx, r, rec, mode)
+		}
+		var waiting []journal.Merge
+		if err == nil {
+			waiting, err = svc.Journal.WaitingOf(ctx, rec.Workspace.ID)
+		}
+		if err == nil {
+			err = guardMerges(waiting, rec.Workspace, mode)
+		}
+		return &croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name}, err
+	}
+	return svc.RemoveOne(ctx, r, rec, how, mode)
 }
