@@ -8,8 +8,8 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/explain"
-	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
 	"github.com/croft-sh/croft/internal/trash"
@@ -80,16 +80,7 @@ func (svc *History) goneBefore(ctx context.Context, r *project.Project, m journa
 	if err != nil {
 		return ""
 	}
-	attempts, err := r.Git.OpenMergeTree(git.InMemory)
-	if err != nil {
-		return ""
-	}
-	defer attempts.Close()
-	merged, err := attempts.MergeOver(ctx, m.Commit, tip, m.Before)
-	if err != nil || !merged.Clean() {
-		return ""
-	}
-	if at, err := attempts.ReadCommit(ctx, tip); err != nil || merged.Tree != at.Tree {
+	if _, isNothing, err := lane.TryRevert(ctx, r, m, tip); err != nil || !isNothing {
 		return ""
 	}
 	isEmpty, err := svc.Lanes.BroughtNothing(ctx, r, m)

@@ -20,6 +20,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,10 +68,8 @@ type laneDrivers struct {
 type driver struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-	err    error // once it is done
-
-	mu    sync.Mutex
-	waits map[croft.ID]int // how many wait, by merge
+	err    error            // once it is done
+	waits  map[croft.ID]int // how many wait, by merge; under the lock of laneDrivers
 }
 
 // laneFirst and laneLast are how soon a driver looks again whether the process
@@ -108,21 +108,19 @@ func (svc *Lanes) joinLane(ctx context.Context, r *project.Project, m journal.Me
 			close(d.done)
 		})
 	}
-	d.mu.Lock()
 	d.waits[m.ID]++
-	d.mu.Unlock()
 	return d
 }
 
 // leaveLane ends the waiting of one. The last one ends the driver, and waits until it
 // has let go of the lane.
 func (svc *Lanes) leaveLane(d *driver, id croft.ID) {
-	d.mu.Lock()
+	svc.drivers.mu.Lock()
 	if d.waits[id]--; d.waits[id] == 0 {
 		delete(d.waits, id)
 	}
 	isLast := len(d.waits) == 0
-	d.mu.Unlock()
+	svc.drivers.mu.Unlock()
 	if !isLast {
 		return
 	}
@@ -136,12 +134,9 @@ func (svc *Lanes) leaveLane(d *driver, id croft.ID) {
 // isEnough reports whether every merge that is waited for has ended, and its
 // workspace is put away or is known to stay.
 func (svc *Lanes) isEnough(ctx context.Context, d *driver) bool {
-	d.mu.Lock()
-	ids := make([]croft.ID, 0, len(d.waits))
-	for id := range d.waits {
-		ids = append(ids, id)
-	}
-	d.mu.Unlock()
+	svc.drivers.mu.Lock()
+	ids := slices.Collect(maps.Keys(d.waits))
+	svc.drivers.mu.Unlock()
 	for _, id := range ids {
 		m, err := svc.Journal.Merge(ctx, id)
 		if err == nil && (m.Untidy || m.State != croft.MergeDone && !m.IsHeld) {

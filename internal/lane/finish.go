@@ -134,13 +134,7 @@ func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec jour
 	}
 	rec.Workspace.MergeStatus = croft.MergePending
 	return &m.Merge, svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
-		if key.Key != "" {
-			key.Operation = m.ID
-			if err := tx.PutKey(key); err != nil {
-				return err
-			}
-		}
-		return errors.Join(tx.PutMerge(m), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceFinished, rec)), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)),
+		return errors.Join(UseKey(tx, key, m.ID), tx.PutMerge(m), tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceFinished, rec)), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)),
 			svc.Note(tx, "finish", r.ID, rec))
 	})
 }

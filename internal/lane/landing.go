@@ -8,7 +8,6 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/check"
-	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
@@ -22,18 +21,17 @@ func (svc *Lanes) rejectMerge(ctx context.Context, r *project.Project, m journal
 	why := croft.AsError("merge", reason)
 	m.Reject(why, conflicts, svc.Now())
 	rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
+	put := func(tx *journal.Tx) error {
+		return errors.Join(tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)))
+	}
 	if m.Kind != croft.KindMerge || errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
-		return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-			return errors.Join(tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)))
-		})
+		return svc.Journal.Update(ctx, put)
 	}
 	if err != nil {
 		return err
 	}
 	rec.Workspace.MergeStatus = croft.MergePending
-	return svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
-		return errors.Join(tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergePending, m)))
-	})
+	return svc.SaveRecord(ctx, &rec, put)
 }
 
 // afterFailedBatch decides what becomes of items that could not be landed, for a reason
@@ -47,7 +45,7 @@ func (svc *Lanes) afterFailedBatch(ctx context.Context, r *project.Project, targ
 		return errors.Join(cause, err)
 	}
 	if len(items) > 1 {
-		return svc.takeApart(ctx, items)
+		return svc.takeApart(ctx, idsOf(items, func(m journal.Merge) croft.ID { return m.ID }))
 	}
 	m, err := svc.Journal.Merge(ctx, items[0].ID)
 	if err != nil || m.State == croft.MergeDone {
@@ -65,23 +63,14 @@ var ofTheMachine = []croft.Code{
 	croft.ConfigInvalid,
 }
 
-// takeApart has items tried one by one, each by itself.
-func (svc *Lanes) takeApart(ctx context.Context, items []journal.Merge) error {
-	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		for _, it := range items {
-			m, err := tx.Merge(it.ID)
-			if err != nil {
-				return err
-			}
-			if m.State == croft.MergeDone {
-				continue
-			}
-			m.RequeueAlone()
-			if err := tx.PutMerge(m); err != nil {
-				return err
-			}
+// takeApart has merges tried one by one, each by itself.
+func (svc *Lanes) takeApart(ctx context.Context, ids []croft.ID) error {
+	return svc.changeMerges(ctx, ids, func(m *journal.Merge) bool {
+		if m.State == croft.MergeDone {
+			return false
 		}
-		return nil
+		m.RequeueAlone()
+		return true
 	})
 }
 
@@ -139,7 +128,8 @@ type passing struct {
 
 // runChecks has a stack checked by the target's own checks. Whoever breaks it is
 // turned away; those above wait for the next turn.
-func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, target, tip string, rules config.Merge, attempts *git.MergeTree, steps []merge.Step, items []journal.Merge) (passing, error) {
+func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, attempts *git.MergeTree, steps []merge.Step) (passing, error) {
+	target, rules := l.target, l.rules
 	if len(rules.Checks) == 0 {
 		return passing{steps: steps}, nil
 	}
@@ -150,17 +140,17 @@ func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, target, tip
 	if err != nil {
 		return passing{}, err
 	}
-	if err := svc.noteChecking(ctx, steps); err != nil {
+	if err := svc.setState(ctx, steps, croft.MergeChecking); err != nil {
 		return passing{}, err
 	}
-	at, err := attempts.ReadCommit(ctx, tip)
+	at, err := attempts.ReadCommit(ctx, l.tip)
 	if err != nil {
 		return passing{}, err
 	}
 	checker := svc.NewChecker(r, rules, string(steps[0].ID), attempts)
 	checker.Cache = openCache(r, target, rules.CheckCache)
 	gate := merge.Gate{Checker: checker, Slots: rules.Slots}
-	d, err := gate.Decide(ctx, tip, at.Tree, steps)
+	d, err := gate.Decide(ctx, l.tip, at.Tree, steps)
 	if err != nil {
 		checker.Cache.Discard()
 		return passing{}, err
@@ -171,18 +161,13 @@ func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, target, tip
 		return passed, svc.rejectAll(ctx, r, target, targetBroken(target, d.BlamedVerdict))
 	}
 	if d.Blamed >= 0 {
-		m := itemOf(items, steps[d.Blamed].ID)
+		m := itemOf(l.items, steps[d.Blamed].ID)
 		m.Checks = d.BlamedVerdict.Checks
 		if err := svc.rejectMerge(ctx, r, m, nil, checkFailed(m, d.BlamedVerdict)); err != nil {
 			return passed, err
 		}
 	}
 	return passed, svc.putBack(ctx, steps[d.Pass:], d.Blamed-d.Pass)
-}
-
-// noteChecking says of the items of a stack that they are being checked.
-func (svc *Lanes) noteChecking(ctx context.Context, steps []merge.Step) error {
-	return svc.setState(ctx, steps, croft.MergeChecking)
 }
 
 // putBack lets the items that are neither published nor blamed wait again.
@@ -195,21 +180,9 @@ func (svc *Lanes) putBack(ctx context.Context, steps []merge.Step, blamed int) e
 }
 
 func (svc *Lanes) setState(ctx context.Context, steps []merge.Step, state croft.MergeState) error {
-	if len(steps) == 0 {
-		return nil
-	}
-	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		for _, step := range steps {
-			m, err := tx.Merge(step.ID)
-			if err != nil {
-				return err
-			}
-			m.Enter(state)
-			if err := tx.PutMerge(m); err != nil {
-				return err
-			}
-		}
-		return nil
+	return svc.changeMerges(ctx, idsOf(steps, func(s merge.Step) croft.ID { return s.ID }), func(m *journal.Merge) bool {
+		m.Enter(state)
+		return true
 	})
 }
 
@@ -267,12 +240,8 @@ func (svc *Lanes) removeAfterMerge(ctx context.Context, r *project.Project, m jo
 	}
 	// One that cannot go, because somebody is at work in it, something in it is
 	// not committed or came while checks ran, stays and is shown as merged.
-	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		now, err := tx.Merge(m.ID)
-		if err != nil {
-			return err
-		}
+	return svc.changeMerges(ctx, []croft.ID{m.ID}, func(now *journal.Merge) bool {
 		now.Untidy, now.Kept = false, kept
-		return tx.PutMerge(now)
+		return true
 	})
 }

@@ -81,19 +81,38 @@ func (svc *Lanes) retryPending(ctx context.Context, r *project.Project, target s
 		return err
 	}
 	for _, m := range list {
-		err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-			now, err := unchangedMerge(tx, m)
-			if err != nil || now == nil {
-				return err
+		err := svc.changeMerges(ctx, []croft.ID{m.ID}, func(now *journal.Merge) bool {
+			if !isStillEnded(*now, m) {
+				return false
 			}
 			now.Resubmit()
-			return tx.PutMerge(*now)
+			return true
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// changeMerges changes merges in one transaction. A merge for which change returns false
+// is not written.
+func (svc *Lanes) changeMerges(ctx context.Context, ids []croft.ID, change func(m *journal.Merge) bool) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
+		for _, id := range ids {
+			m, err := tx.Merge(id)
+			if err == nil && change(&m) {
+				err = tx.PutMerge(m)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // listRetryable lists the merges that are submitted again when the queue is run: they
@@ -122,14 +141,9 @@ func (svc *Lanes) listRetryable(ctx context.Context, r *project.Project, target 
 	return list, nil
 }
 
-// unchangedMerge reads a merge that had ended. It returns nil if that is not so any
-// more, or for another reason.
-func unchangedMerge(tx *journal.Tx, m journal.Merge) (*journal.Merge, error) {
-	now, err := tx.Merge(m.ID)
-	if err != nil || now.State != croft.MergeDone || now.Reason != m.Reason {
-		return nil, err
-	}
-	return &now, nil
+// isStillEnded reports whether a merge that had ended has ended now too, for the same reason.
+func isStillEnded(now, m journal.Merge) bool {
+	return now.State == croft.MergeDone && now.Reason == m.Reason
 }
 
 // isStillSubmitted reports whether the work of a merge is what it was when it was
@@ -244,25 +258,17 @@ func (svc *Lanes) claimBatch(ctx context.Context, r *project.Project, target str
 
 // requeueUnfinished puts what is in work back into the queue.
 func (svc *Lanes) requeueUnfinished(ctx context.Context, r *project.Project, target string) error {
-	isInWork := func(m journal.Merge) bool { return m.State != croft.MergeQueued }
-	if waiting, err := svc.Journal.Waiting(ctx, r.ID, target, -1); err != nil || !slices.ContainsFunc(waiting, isInWork) {
+	waiting, err := svc.Journal.Waiting(ctx, r.ID, target, -1)
+	if err != nil {
 		return err
 	}
-	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		waiting, err := tx.Waiting(r.ID, target, -1)
-		if err != nil {
-			return err
+	waiting = slices.DeleteFunc(waiting, func(m journal.Merge) bool { return m.State == croft.MergeQueued })
+	return svc.changeMerges(ctx, idsOf(waiting, func(m journal.Merge) croft.ID { return m.ID }), func(m *journal.Merge) bool {
+		if m.State == croft.MergeQueued || m.State == croft.MergeDone {
+			return false
 		}
-		for _, m := range waiting {
-			if !isInWork(m) {
-				continue
-			}
-			m.Requeue()
-			if err := tx.PutMerge(m); err != nil {
-				return err
-			}
-		}
-		return nil
+		m.Requeue()
+		return true
 	})
 }
 
@@ -301,7 +307,6 @@ type landing struct {
 var errNoMemory = errors.New("not in memory")
 
 func (svc *Lanes) landIn(ctx context.Context, r *project.Project, where git.Placement, l landing) error {
-	target, tip, rules, items := l.target, l.tip, l.rules, l.items
 	attempts, err := r.Git.OpenMergeTree(where)
 	if err != nil {
 		return err
@@ -312,11 +317,11 @@ func (svc *Lanes) landIn(ctx context.Context, r *project.Project, where git.Plac
 	if err != nil {
 		return err
 	}
-	steps, err = svc.settleConflicts(ctx, r, tip, steps, items)
+	steps, err = svc.settleConflicts(ctx, r, l, steps)
 	if err != nil || len(steps) == 0 {
 		return err
 	}
-	passed, err := svc.runChecks(ctx, r, target, tip, rules, attempts, steps, items)
+	passed, err := svc.runChecks(ctx, r, l, attempts, steps)
 	defer passed.cache.Discard()
 	if err != nil || len(passed.steps) == 0 {
 		return err
@@ -399,12 +404,12 @@ func mergeMessage(m journal.Merge, w croft.Workspace, rules config.Merge, strate
 
 // settleConflicts ends the items that are in conflict or have nothing to bring, and
 // returns the steps that are left to publish.
-func (svc *Lanes) settleConflicts(ctx context.Context, r *project.Project, tip string, steps []merge.Step, items []journal.Merge) ([]merge.Step, error) {
+func (svc *Lanes) settleConflicts(ctx context.Context, r *project.Project, l landing, steps []merge.Step) ([]merge.Step, error) {
 	var left []merge.Step
 	for _, step := range steps {
-		m := itemOf(items, step.ID)
+		m := itemOf(l.items, step.ID)
 		switch {
-		case (len(step.Conflicts) > 0 || step.Nothing()) && step.Parent != tip:
+		case (len(step.Conflicts) > 0 || step.Nothing()) && step.Parent != l.tip:
 			// What is below it may yet be turned away itself, so it is judged when
 			// that has landed, or has not.
 		case len(step.Conflicts) > 0:
@@ -416,7 +421,7 @@ func (svc *Lanes) settleConflicts(ctx context.Context, r *project.Project, tip s
 				return nil, err
 			}
 		case step.Nothing():
-			if err := svc.endEmpty(ctx, r, tip, m); err != nil {
+			if err := svc.endEmpty(ctx, r, l.tip, m); err != nil {
 				return nil, err
 			}
 		default:
@@ -424,6 +429,15 @@ func (svc *Lanes) settleConflicts(ctx context.Context, r *project.Project, tip s
 		}
 	}
 	return left, nil
+}
+
+// idsOf returns an ID of each element of a list.
+func idsOf[T any](list []T, id func(T) croft.ID) []croft.ID {
+	ids := make([]croft.ID, len(list))
+	for i, x := range list {
+		ids[i] = id(x)
+	}
+	return ids
 }
 
 func itemOf(items []journal.Merge, id croft.ID) journal.Merge {
@@ -464,11 +478,7 @@ func (svc *Lanes) nameOthers(ctx context.Context, r *project.Project, conflicts 
 
 // recordsOf finds the records of the workspaces that items are of.
 func (svc *Lanes) recordsOf(ctx context.Context, items []journal.Merge) (map[croft.ID]journal.Record, error) {
-	var ids []croft.ID
-	for _, m := range items {
-		ids = append(ids, m.WorkspaceID)
-	}
-	list, err := svc.Journal.RecordsOf(ctx, ids)
+	list, err := svc.Journal.RecordsOf(ctx, idsOf(items, func(m journal.Merge) croft.ID { return m.WorkspaceID }))
 	recs := map[croft.ID]journal.Record{}
 	for _, rec := range list {
 		recs[rec.Workspace.ID] = rec

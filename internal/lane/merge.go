@@ -102,13 +102,7 @@ func (svc *Lanes) endNothing(ctx context.Context, m journal.Merge, key journal.K
 	m.SubmittedAt = svc.Now()
 	m.EndEmpty("nothing to merge; the workspace stays", m.SubmittedAt)
 	return &m.Merge, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		if key.Key != "" {
-			key.Operation = m.ID
-			if err := tx.PutKey(key); err != nil {
-				return err
-			}
-		}
-		return tx.PutMerge(m)
+		return errors.Join(UseKey(tx, key, m.ID), tx.PutMerge(m))
 	})
 }
 
@@ -157,18 +151,12 @@ func (svc *Lanes) enqueueMerge(ctx context.Context, rec journal.Record, m journa
 			m.ID, m.Act, m.SubmittedAt, m.IsHeld = old[i].ID, old[i].Act, old[i].SubmittedAt, old[i].IsHeld
 			m.Priority = max(m.Priority, old[i].Priority)
 		}
-		if key.Key != "" {
-			key.Operation = m.ID
-			if err := tx.PutKey(key); err != nil {
-				return err
-			}
-		}
 		now, err := tx.Record(m.WorkspaceID)
 		if err != nil {
 			return err
 		}
 		now.Workspace.MergeStatus = croft.MergePending
-		return errors.Join(tx.PutMerge(m), tx.Put(now), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
+		return errors.Join(UseKey(tx, key, m.ID), tx.PutMerge(m), tx.Put(now), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
 	})
 	if err != nil {
 		return nil, err
@@ -178,10 +166,7 @@ func (svc *Lanes) enqueueMerge(ctx context.Context, rec journal.Record, m journa
 
 // ListMerges lists merges.
 func (svc *Lanes) ListMerges(ctx context.Context, s project.Location, req croft.MergesRequest) ([]croft.Merge, error) {
-	limit := req.Limit
-	if limit <= 0 {
-		limit = listLimit
-	}
+	limit := cmp.Or(max(req.Limit, 0), listLimit)
 	list := svc.Journal.Waiting
 	if req.Scope == croft.ScopeAll {
 		list = svc.Journal.Merges
@@ -223,9 +208,9 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 		var records []journal.Record
 		all, err := tx.Waiting(s.ID, req.Target, -1)
 		for _, m := range again {
-			now, merr := unchangedMerge(tx, m)
-			if err = cmp.Or(err, merr); now != nil {
-				all = append(all, *now)
+			now, merr := tx.Merge(m.ID)
+			if err = cmp.Or(err, merr); isStillEnded(now, m) {
+				all = append(all, now)
 			}
 		}
 		if err != nil {
@@ -321,6 +306,15 @@ func (svc *Lanes) Once(ctx context.Context, key *journal.Key, req any, act func(
 		return m, err
 	}
 	return act()
+}
+
+// UseKey records that a key was used for a merge, if the request had one.
+func UseKey(tx *journal.Tx, key journal.Key, merge croft.ID) error {
+	if key.Key == "" {
+		return nil
+	}
+	key.Operation = merge
+	return tx.PutKey(key)
 }
 
 // mergedBefore is the merge that a key was used for, or nil.

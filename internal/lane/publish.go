@@ -71,15 +71,6 @@ func (svc *Lanes) publishStack(ctx context.Context, r *project.Project, l landin
 	return nil
 }
 
-// revertedStatus is what a workspace's work is after a revert: taken back, or,
-// if a revert was taken back, merged again.
-func revertedStatus(m journal.Merge) croft.MergeStatus {
-	if m.Again {
-		return croft.MergeMerged
-	}
-	return croft.MergeReverted
-}
-
 // applyPublication writes the intent down and carries it out.
 func (svc *Lanes) applyPublication(ctx context.Context, r *project.Project, pub publication, items []journal.Merge) error {
 	op, err := svc.Begin(project.NewAct(), "publish", r)
@@ -181,7 +172,8 @@ func (svc *Lanes) endUnpublished(ctx context.Context, r *project.Project, op *op
 	}
 	if reason := hostReason(pub.Target, cause); reason != nil {
 		if len(pub.Items) > 1 {
-			return svc.publishSingly(ctx, r, pub)
+			// One by one, only those stay pending that touch the user's changes.
+			return svc.takeApart(ctx, idsOf(pub.Items, func(p landed) croft.ID { return p.Merge }))
 		}
 		m, err := svc.Journal.Merge(ctx, pub.Items[0].Merge)
 		if err != nil {
@@ -224,7 +216,10 @@ func (svc *Lanes) rejectLocked(ctx context.Context, r *project.Project, pub publ
 // not what went wrong.
 func hostReason(target string, cause error) error {
 	if dirty, ok := errors.AsType[*git.HostDirtyError](cause); ok {
-		return hostDirty(target, dirty)
+		return &croft.Error{
+			Code: croft.HostDirty, Message: fmt.Sprintf("%s is checked out in %s, and %s", target, dirty.Path, dirty.Cause),
+			Details: strings.Join(dirty.Files, "\n"), Hint: "git -C " + dirty.Path + " status",
+		}
 	}
 	if unwritten, ok := errors.AsType[*git.HostWriteError](cause); ok {
 		return hostUnwritten(target, unwritten)
@@ -255,24 +250,6 @@ func hostUnwritten(target string, e *git.HostWriteError) error {
 		out.Details = strings.Join(e.Left, "\n") + "\n" + out.Details
 	}
 	return out
-}
-
-func hostDirty(target string, dirty *git.HostDirtyError) error {
-	return &croft.Error{
-		Code: croft.HostDirty, Message: fmt.Sprintf("%s is checked out in %s, and %s", target, dirty.Path, dirty.Cause),
-		Details: strings.Join(dirty.Files, "\n"), Hint: "git -C " + dirty.Path + " status",
-	}
-}
-
-// publishSingly takes a stack that the user's checkout cannot follow apart: its
-// items go on one by one, each by itself, so that only those stay pending that
-// touch the user's changes.
-func (svc *Lanes) publishSingly(ctx context.Context, r *project.Project, pub publication) error {
-	var items []journal.Merge
-	for _, p := range pub.Items {
-		items = append(items, journal.Merge{Merge: croft.Merge{ID: p.Merge}})
-	}
-	return svc.takeApart(ctx, items)
 }
 
 // endPublication writes down that the target moved.
@@ -342,7 +319,10 @@ func (svc *Lanes) adoptRecord(tx *journal.Tx, m journal.Merge, p landed) error {
 	case croft.KindMerge:
 		rec.Workspace.MergeStatus, rec.Workspace.MergeCommit = croft.MergeMerged, p.Commit
 	case croft.KindRevert:
-		rec.Workspace.MergeStatus = revertedStatus(m)
+		rec.Workspace.MergeStatus = croft.MergeReverted
+		if m.Again { // a revert was taken back
+			rec.Workspace.MergeStatus = croft.MergeMerged
+		}
 	default:
 		return nil
 	}

@@ -47,26 +47,33 @@ func (svc *Lanes) planRevert(ctx context.Context, r *project.Project, req croft.
 	if plan.Later, err = svc.Journal.MergedAfter(ctx, m); err != nil {
 		return nil, m, err
 	}
-	attempts, err := r.Git.OpenMergeTree(git.InMemory)
-	if err != nil {
-		return nil, m, err
-	}
-	defer attempts.Close()
-	merged, err := attempts.MergeOver(ctx, m.Commit, plan.Target, m.Before)
-	if err != nil {
-		return nil, m, err
-	}
-	at, err := attempts.ReadCommit(ctx, plan.Target)
-	if err == nil && merged.Clean() && merged.Tree == at.Tree {
+	conflicts, isNothing, err := TryRevert(ctx, r, m, plan.Target)
+	if err == nil && isNothing {
 		err = nothingToRevert(m.Merge)
 	}
 	if err != nil {
 		return nil, m, err
 	}
-	for _, c := range merged.Conflicts {
+	for _, c := range conflicts {
 		plan.Conflicts = append(plan.Conflicts, croft.ConflictedPath{Path: c.Path, Kind: c.Kind})
 	}
 	return plan, m, nil
+}
+
+// TryRevert computes the revert of a merge on a tip of its target, and keeps nothing of it.
+// isNothing says that the revert would change no file.
+func TryRevert(ctx context.Context, r *project.Project, m journal.Merge, tip string) (conflicts []git.MergeConflict, isNothing bool, err error) {
+	attempts, err := r.Git.OpenMergeTree(git.InMemory)
+	if err != nil {
+		return nil, false, err
+	}
+	defer attempts.Close()
+	merged, err := attempts.MergeOver(ctx, m.Commit, tip, m.Before)
+	if err != nil {
+		return nil, false, err
+	}
+	at, err := attempts.ReadCommit(ctx, tip)
+	return merged.Conflicts, merged.Clean() && merged.Tree == at.Tree, err
 }
 
 // notMerged says of a merge that it cannot be taken back, and which earlier ones

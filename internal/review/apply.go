@@ -12,6 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
+	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -71,13 +72,7 @@ func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req cro
 		return nil, err
 	}
 	return &m.Merge, svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		if key.Key != "" {
-			key.Operation = m.ID
-			if err := tx.PutKey(key); err != nil {
-				return err
-			}
-		}
-		return errors.Join(tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
+		return errors.Join(lane.UseKey(tx, key, m.ID), tx.PutMerge(m), tx.Emit(svc.MergeEvent(croft.EventMergeQueued, m)))
 	})
 }
 
