@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/croft-sh/croft"
@@ -98,7 +97,7 @@ func (d *examination) reportFinding(code, subject, message string, mend func() e
 		err := mend()
 		f.Fixed = err == nil
 		if err != nil {
-			f.Message += fmt.Sprintf(" It could not be mended: %s.", strings.ReplaceAll(err.Error(), "\n", "; "))
+			f.Message += fmt.Sprintf(" It could not be mended: %s.", oneLine(err))
 		}
 	}
 	d.findings = append(d.findings, f)
@@ -121,8 +120,10 @@ func (d *examination) findAccidents(ctx context.Context) error {
 	hollow, err := d.r.Git.HollowAdmins()
 	if len(hollow) > 0 && err == nil {
 		// A git that is adding a worktree is through with it in a moment.
-		if err := pause(ctx, addingTime); err != nil {
-			return err
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(addingTime):
 		}
 		hollow, err = d.r.Git.HollowAdmins()
 	}
@@ -145,15 +146,6 @@ func (d *examination) findIrregular(context.Context) error {
 // addingTime is more than a git that lives takes from making an admin directory
 // to filling it.
 const addingTime = 100 * time.Millisecond
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}
 
 // findLocks looks for lock files of gits that Croft ran and that were killed, and
 // for those that were left when the machine went down.
@@ -240,9 +232,7 @@ func (d *examination) findBroken(ctx context.Context) error {
 			d.reportFinding(findMissing, w.Name, "Its directory is neither at "+w.Path+" nor near there. If it was moved or its drive is not mounted, bring it back. "+
 				"If it was deleted, croft remove --force "+w.Name+" ends it, and keeps what git has of it.", nil)
 		case checkout.Unregistered:
-			d.reportFinding(findUnregistered, w.Name, "Git does not know its directory any more; the files are there.", func() error {
-				return d.r.Trees.At(project.SpecOf(rec)).Register(ctx, git.AddSpec{Admin: rec.Admin, Path: w.Path, Branch: w.Branch, Head: w.Base})
-			})
+			d.reportFinding(findUnregistered, w.Name, "Git does not know its directory any more; the files are there.", func() error { return d.registerAgain(ctx, w.ID) })
 		case checkout.Foreign:
 			d.reportFinding(findForeign, w.Name, "Something that Croft did not make lies at its path, "+w.Path+"; it is left alone. Move it away. "+
 				"If its own directory is elsewhere, bring that back; else croft remove --force "+w.Name+" ends it then, and keeps what git has of it.", nil)

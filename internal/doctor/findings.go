@@ -216,12 +216,10 @@ const toldLeft = 5
 func tellLeft(left []git.LeftOut) string {
 	var list []string
 	for _, l := range left[:min(len(left), toldLeft)] {
-		switch {
-		case l.OID != "":
-			list = append(list, fmt.Sprintf("%s at %.12s (%s)", l.Name, l.OID, l.Why))
-		default:
-			list = append(list, fmt.Sprintf("%s (%s)", l.Name, l.Why))
+		if l.OID != "" {
+			l.Name += fmt.Sprintf(" at %.12s", l.OID)
 		}
+		list = append(list, fmt.Sprintf("%s (%s)", l.Name, l.Why))
 	}
 	if more := len(left) - toldLeft; more > 0 {
 		list = append(list, fmt.Sprintf("and %d more", more))

@@ -117,13 +117,20 @@ func (d *examination) importWorktree(ctx context.Context, id croft.ID, tree *git
 	if !tree.Registered() {
 		return fmt.Errorf("%s is not the checkout of this registration any more", tree.Path)
 	}
+	return d.saveBound(ctx, &rec, found)
+}
+
+// saveBound saves a record whose workspace is, from now on, the directory with an identity.
+func (d *examination) saveBound(ctx context.Context, rec *journal.Record, found fsx.Identity) error {
 	rec.Identity = string(found)
-	if err := d.r.Git.Made().Put(rec.Admin, fsx.Made{Path: tree.Path, Identity: found}); err != nil {
+	if err := d.r.Git.Made().Put(rec.Admin, fsx.Made{Path: rec.Workspace.Path, Identity: found}); err != nil {
 		return err
 	}
-	return d.SaveRecord(ctx, &rec, func(tx *journal.Tx) error {
-		return tx.Emit(d.WorkspaceEvent(croft.EventWorkspaceRebuilt, rec))
-	})
+	return d.saveRebuilt(ctx, rec)
+}
+
+func (d *examination) saveRebuilt(ctx context.Context, rec *journal.Record) error {
+	return d.SaveRecord(ctx, rec, func(tx *journal.Tx) error { return tx.Emit(d.WorkspaceEvent(croft.EventWorkspaceRebuilt, *rec)) })
 }
 
 // originOf is what a worktree started from, as far as git tells: where its history left
@@ -215,5 +222,5 @@ func (d *examination) importRemoved(ctx context.Context, id croft.ID, ref git.Re
 	if err := d.Pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID}); err != nil {
 		return err
 	}
-	return d.SaveRecord(ctx, &rec, func(tx *journal.Tx) error { return tx.Emit(d.WorkspaceEvent(croft.EventWorkspaceRebuilt, rec)) })
+	return d.saveRebuilt(ctx, &rec)
 }

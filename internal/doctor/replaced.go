@@ -137,11 +137,7 @@ func (d *examination) adoptCopy(ctx context.Context, id croft.ID, found fsx.Iden
 		return err
 	}
 	defer dir.Close()
-	rec.Identity = string(found)
-	if err := d.r.Git.Made().Put(rec.Admin, fsx.Made{Path: rec.Workspace.Path, Identity: found}); err != nil {
-		return err
-	}
-	if err := d.SaveRecord(ctx, &rec, func(tx *journal.Tx) error { return tx.Emit(d.WorkspaceEvent(croft.EventWorkspaceRebuilt, rec)) }); err != nil {
+	if err := d.saveBound(ctx, &rec, found); err != nil {
 		return err
 	}
 	return d.registerAgain(ctx, id)

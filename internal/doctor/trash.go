@@ -149,9 +149,5 @@ func (d *examination) adoptRemoved(ctx context.Context, id croft.ID, found proje
 		return err
 	}
 	defer tree.Close()
-	rec.Identity = string(found.Tree)
-	if err := d.r.Git.Made().Put(rec.Admin, fsx.Made{Path: rec.Workspace.Path, Identity: found.Tree}); err != nil {
-		return err
-	}
-	return d.SaveRecord(ctx, &rec, func(tx *journal.Tx) error { return tx.Emit(d.WorkspaceEvent(croft.EventWorkspaceRebuilt, rec)) })
+	return d.saveBound(ctx, &rec, found.Tree)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/explain"
-	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/words"
 )
 
@@ -24,20 +23,14 @@ func (svc *History) Events(ctx context.Context, req croft.EventsRequest) iter.Se
 			yield(croft.Event{}, explain.Closed("events"))
 			return
 		}
-		after := req.After
-		var watch journal.Watch
-		if req.Follow != croft.FollowNone {
-			watch = svc.Journal.Watch()
-			defer watch.End()
-		}
+		after, isFollowing := req.After, req.Follow != croft.FollowNone
+		watch := svc.Journal.Watch()
+		defer watch.End()
 		for {
-			var changed <-chan struct{}
-			if req.Follow != croft.FollowNone {
-				changed = watch.Changed()
-			}
+			changed := watch.Changed()
 			page, err := svc.Journal.Events(ctx, after, req.Repo, eventPage)
 			if err != nil {
-				if following := req.Follow != croft.FollowNone; !following || ctx.Err() == nil {
+				if !isFollowing || ctx.Err() == nil {
 					yield(croft.Event{}, explain.Error("events", "", err))
 				}
 				return
@@ -54,7 +47,7 @@ func (svc *History) Events(ctx context.Context, req croft.EventsRequest) iter.Se
 			if len(page) == eventPage {
 				continue
 			}
-			if req.Follow == croft.FollowNone {
+			if !isFollowing {
 				return
 			}
 			select {

@@ -10,6 +10,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,11 +42,7 @@ const historyLimit = 100
 
 // ShowHistory lists acts, the last first.
 func (svc *History) ShowHistory(ctx context.Context, s project.Location, req croft.HistoryRequest) ([]croft.Operation, error) {
-	limit := req.Limit
-	if limit <= 0 {
-		limit = historyLimit
-	}
-	acts, err := svc.listActs(ctx, s.Project, limit)
+	acts, err := svc.listActs(ctx, s.Project, cmp.Or(max(req.Limit, 0), historyLimit))
 	if err != nil {
 		return nil, err
 	}
@@ -298,8 +295,11 @@ func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.U
 		if !changed {
 			err = tx.Add(done[0])
 		}
-		// What the act had itself taken back is in force again.
-		return errors.Join(err, tx.Reverse(first.Act, journal.OpReversed), reinstateSteps(tx, first.Undoes))
+		err = errors.Join(err, tx.Reverse(first.Act, journal.OpReversed))
+		if first.Undoes != "" { // what the act had itself taken back is in force again
+			err = errors.Join(err, tx.Reverse(first.Undoes, journal.OpDone))
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -307,11 +307,4 @@ func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.U
 	out := describeAct(done, changed)
 	out.Notes = notes
 	return &out, nil
-}
-
-func reinstateSteps(tx *journal.Tx, act croft.ID) error {
-	if act == "" {
-		return nil
-	}
-	return tx.Reverse(act, journal.OpDone)
 }

@@ -67,11 +67,10 @@ func (svc *Resolver) endResolve(ctx context.Context, r *project.Project, op *opl
 // files of the checkout. Before that, the work was committed or not, and either is
 // a state of the workspace.
 func (svc *Resolver) RecoverResolve(ctx context.Context, r *project.Project, op *oplog.Op) error {
-	const died = "its process died"
 	if r.Git == nil {
 		return op.Undone(ctx, "the repository is gone")
 	}
-	return svc.rollBackResolve(ctx, r, op, died)
+	return svc.rollBackResolve(ctx, r, op, "its process died")
 }
 
 // rollBackResolve brings a workspace back to what it was before its resolution.

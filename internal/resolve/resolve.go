@@ -130,7 +130,6 @@ func (svc *Resolver) inTheWay(ctx context.Context, r *project.Project, rec journ
 // bringTarget commits what a workspace holds and merges the target into it. It
 // calls merging with the commit of the work before git changes the checkout.
 func (svc *Resolver) bringTarget(ctx context.Context, r *project.Project, rec journal.Record, out *croft.Resolution, merging func(head string) error) error {
-	id := rec.Workspace.ID
 	head, paths, err := svc.commitAndBringIn(ctx, r, rec, out, merging)
 	if err != nil {
 		return svc.Vanished(ctx, rec, project.ExplainBranch(rec, err))
@@ -138,7 +137,7 @@ func (svc *Resolver) bringTarget(ctx context.Context, r *project.Project, rec jo
 	for _, p := range paths {
 		out.Conflicts = append(out.Conflicts, croft.ConflictedPath{Path: p})
 	}
-	return svc.Commits.NoteConflicts(ctx, r, id, out.Commit, head, paths)
+	return svc.Commits.NoteConflicts(ctx, r, rec.Workspace.ID, out.Commit, head, paths)
 }
 
 // resolveTries is how often an agent may stage or write something between the
@@ -155,9 +154,7 @@ func (svc *Resolver) commitAndBringIn(ctx context.Context, r *project.Project, r
 		if err := merging(head); err != nil {
 			return "", nil, err
 		}
-		conflicts, err = svc.bringIn(ctx, r, rec, journal.Merge{
-			Merge: croft.Merge{Kind: croft.KindMerge, WorkspaceID: rec.Workspace.ID, Target: to.Target, Head: head},
-		}, to.Commit)
+		conflicts, err = svc.bringIn(ctx, r, rec, to, head)
 		unclean, ok := errors.AsType[*git.UncleanError](err)
 		if !ok {
 			return head, conflicts, err
@@ -171,21 +168,21 @@ func (svc *Resolver) commitAndBringIn(ctx context.Context, r *project.Project, r
 	}
 }
 
-// bringIn merges a target's tip into a workspace, and returns the paths in
-// conflict. If the work was taken back there, that is undone, as it is when the
+// bringIn merges a target's tip into a workspace whose work is in head, and returns the paths
+// in conflict. If the work was taken back there, that is undone, as it is when the
 // work is merged again: else it would be taken back here too.
-func (svc *Resolver) bringIn(ctx context.Context, r *project.Project, rec journal.Record, m journal.Merge, tip string) ([]string, error) {
+func (svc *Resolver) bringIn(ctx context.Context, r *project.Project, rec journal.Record, to *croft.Resolution, head string) ([]string, error) {
 	tree, branch := r.Trees.At(project.SpecOf(rec)), rec.Workspace.Branch
 	id, err := r.Git.Identity(ctx)
 	if err != nil {
 		return nil, err
 	}
-	it := merge.Item{Kind: m.Kind, Head: m.Head}
-	if it.TakenBack, err = svc.Removals.TakenBack(ctx, m.WorkspaceID, m.Target); err != nil {
+	it := merge.Item{Kind: croft.KindMerge, Head: head}
+	if it.TakenBack, err = svc.Removals.TakenBack(ctx, rec.Workspace.ID, to.Target); err != nil {
 		return nil, err
 	}
 	if len(it.TakenBack) == 0 {
-		return tree.BringIn(ctx, git.BringIn{Branch: branch, Commit: tip, Name: m.Target, Identity: id})
+		return tree.BringIn(ctx, git.BringIn{Branch: branch, Commit: to.Commit, Name: to.Target, Identity: id})
 	}
 	attempts, err := r.Git.OpenMergeTree(git.OnDisk)
 	if err != nil {
@@ -193,7 +190,7 @@ func (svc *Resolver) bringIn(ctx context.Context, r *project.Project, rec journa
 	}
 	defer attempts.Close()
 	stack := merge.Stacker{MergeTree: attempts, Identity: id, Now: svc.Clock}
-	again, err := stack.Again(ctx, tip, it)
+	again, err := stack.Again(ctx, to.Commit, it)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +199,7 @@ func (svc *Resolver) bringIn(ctx context.Context, r *project.Project, rec journa
 		return nil, err
 	}
 	defer release()
-	in := git.BringIn{Branch: branch, Commit: again.Commit, As: tip, Name: m.Target, Identity: id}
+	in := git.BringIn{Branch: branch, Commit: again.Commit, As: to.Commit, Name: to.Target, Identity: id}
 	for _, c := range again.Conflicts {
 		in.Marked = append(in.Marked, git.Marked{Path: c.Path, Undone: c.Revert.Commit})
 	}

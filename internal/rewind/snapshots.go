@@ -15,7 +15,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"path"
 	"slices"
 	"strings"
 
@@ -46,7 +45,7 @@ func snapshotRef(workspace, id croft.ID) string {
 
 // TakeSnapshot saves the state of a workspace.
 func (svc *Rewinds) TakeSnapshot(ctx context.Context, s project.Location, rec journal.Record, _ croft.SnapshotRequest) (*croft.Snapshot, error) {
-	saved, err := svc.saveBefore(ctx, s.Project, rec, "")
+	saved, err := svc.saveWith(ctx, s.Project, rec, saving{})
 	if err == nil {
 		err = svc.Journal.Update(ctx, func(tx *journal.Tx) error { return svc.Note(tx, "snapshot", s.ID, rec) })
 	}
@@ -54,12 +53,6 @@ func (svc *Rewinds) TakeSnapshot(ctx context.Context, s project.Location, rec jo
 		return nil, err
 	}
 	return saved, nil
-}
-
-// saveBefore stores the state of a workspace and pins it. Before is a snapshot that
-// is going to be restored over it, if there is one.
-func (svc *Rewinds) saveBefore(ctx context.Context, r *project.Project, rec journal.Record, before string) (*croft.Snapshot, error) {
-	return svc.saveWith(ctx, r, rec, saving{before: before})
 }
 
 // SaveAlso saves a workspace with ignored files that are about to be replaced, by their
@@ -147,11 +140,7 @@ func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journa
 // lastSnapshots are the snapshots of a workspace that were saved last. Several may be
 // of one moment: git counts seconds.
 func (svc *Rewinds) lastSnapshots(ctx context.Context, r *project.Project, workspace croft.ID) ([]croft.Snapshot, error) {
-	pins, err := svc.Journal.Pins(ctx, r.ID, project.SnapshotRefs+string(workspace)+"/")
-	if err != nil {
-		return nil, err
-	}
-	list, err := readSnapshots(ctx, r, pins)
+	list, err := svc.readSnapshots(ctx, r, project.SnapshotRefs+string(workspace)+"/", "")
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -161,34 +150,32 @@ func (svc *Rewinds) lastSnapshots(ctx context.Context, r *project.Project, works
 
 // ListSnapshots lists the snapshots of a repository.
 func (svc *Rewinds) ListSnapshots(ctx context.Context, s project.Location, dir string) ([]croft.Snapshot, error) {
-	pins, err := svc.Journal.Pins(ctx, s.ID, project.SnapshotRefs)
-	if err != nil {
-		return nil, err
-	}
-	return readSnapshots(ctx, s.Project, pins)
+	return svc.readSnapshots(ctx, s.Project, project.SnapshotRefs, "")
 }
 
 // findSnapshot looks a snapshot up by its ID, and returns nil if there is none.
 func (svc *Rewinds) findSnapshot(ctx context.Context, r *project.Project, id string) (*croft.Snapshot, error) {
-	pins, err := svc.Journal.Pins(ctx, r.ID, project.SnapshotRefs)
-	if err != nil {
-		return nil, err
-	}
-	pins = slices.DeleteFunc(pins, func(p journal.Pin) bool { return path.Base(p.Ref) != id })
-	list, err := readSnapshots(ctx, r, pins)
+	list, err := svc.readSnapshots(ctx, r, project.SnapshotRefs, id)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
 	return &list[0], nil
 }
 
-// readSnapshots reads the snapshots that are pinned, oldest first. One that git
-// has collected, because somebody deleted its ref, is left out; the doctor tells
-// of it.
-func readSnapshots(ctx context.Context, r *project.Project, pins []journal.Pin) ([]croft.Snapshot, error) {
+// readSnapshots reads the snapshots that are pinned below a prefix, oldest first: all, or
+// those that have an ID. One that git has collected, because somebody deleted its ref, is
+// left out; the doctor tells of it.
+func (svc *Rewinds) readSnapshots(ctx context.Context, r *project.Project, prefix, only string) ([]croft.Snapshot, error) {
+	pins, err := svc.Journal.Pins(ctx, r.ID, prefix)
+	if err != nil {
+		return nil, err
+	}
 	list := []croft.Snapshot{}
 	for _, p := range pins {
 		workspace, id := project.PinOwner(p.Ref, project.SnapshotRefs)
+		if only != "" && id != only {
+			continue
+		}
 		d, err := snapshot.Describe(ctx, r.Git, p.OID)
 		if errors.Is(err, snapshot.ErrFormat) || errors.Is(err, object.ErrMissing) {
 			continue

@@ -35,7 +35,7 @@ func (svc *Rounds) seatBase(ctx context.Context, ses *journal.Session, dir strin
 	if err != nil {
 		return seatBase{}, err
 	}
-	if _, err := svc.findOrAddRepo(ctx, ses, s); err != nil {
+	if err := addRepo(ctx, ses, s); err != nil {
 		return seatBase{}, err
 	}
 	out := seatBase{repo: s.ID}

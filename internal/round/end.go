@@ -27,24 +27,22 @@ func (svc *Rounds) EndRoundAs(ctx context.Context, round croft.ID, isForced bool
 		return nil, err
 	}
 	defer ses.release()
-	for i := range ses.Rounds {
-		t := &ses.Rounds[i]
-		if t.ID != round {
-			continue
-		}
-		t.Forced = t.Forced || isForced
-		failed, err := svc.endRound(ctx, ses.Session, t)
-		if err != nil {
-			return nil, err
-		}
-		out, err := svc.shownRound(ctx, ses.Session, t)
-		if err != nil {
-			return nil, err
-		}
-		out.Failed = failed
-		return out, nil
+	i := slices.IndexFunc(ses.Rounds, func(t journal.Round) bool { return t.ID == round })
+	if i < 0 {
+		return nil, roundNotFound(string(round))
 	}
-	return nil, roundNotFound(string(round))
+	t := &ses.Rounds[i]
+	t.Forced = t.Forced || isForced
+	failed, err := svc.endRound(ctx, ses.Session, t)
+	if err != nil {
+		return nil, err
+	}
+	out, err := svc.shownRound(ctx, ses.Session, t)
+	if err != nil {
+		return nil, err
+	}
+	out.Failed = failed
+	return out, nil
 }
 
 func roundNotFound(ref string) error {
@@ -61,10 +59,8 @@ func (svc *Rounds) holdRound(ctx context.Context, round croft.ID) (heldSession, 
 		return heldSession{}, err
 	}
 	for _, ses := range list {
-		for _, t := range ses.Rounds {
-			if t.ID == round {
-				return svc.holdSession(ctx, ses.ID)
-			}
+		if slices.ContainsFunc(ses.Rounds, func(t journal.Round) bool { return t.ID == round }) {
+			return svc.holdSession(ctx, ses.ID)
 		}
 	}
 	return heldSession{}, roundNotFound(string(round))
@@ -212,11 +208,11 @@ func (svc *Rounds) removeLeft(ctx context.Context, r *project.Project, rec journ
 func (svc *Rounds) keepWork(ctx context.Context, ses *journal.Session, t *journal.Round, rec journal.Record, r *project.Project, seat *journal.RoundWorkspace) error {
 	_, held, err := svc.Commits.CommitAs(ctx, r, rec, work.CommitSpec{When: t.EndedAt, Large: work.CommitLarge})
 	if err != nil {
-		if svc.isLost(rec) {
-			seat.Absent = rec.Workspace.Path
-			return nil
+		if _, lost := os.Lstat(rec.Workspace.Path); !errors.Is(lost, os.ErrNotExist) {
+			return err
 		}
-		return err
+		seat.Absent = rec.Workspace.Path
+		return nil
 	}
 	if err := failpoint.Hit("round.committed"); err != nil {
 		return err
@@ -225,13 +221,6 @@ func (svc *Rounds) keepWork(ctx context.Context, ses *journal.Session, t *journa
 		return err
 	}
 	return svc.Workspaces.ArchiveSeat(ses, t, rec, r, seat.Label)
-}
-
-// isLost reports whether the directory of a workspace is gone, so that there is
-// nothing to commit.
-func (svc *Rounds) isLost(rec journal.Record) bool {
-	_, err := os.Lstat(rec.Workspace.Path)
-	return errors.Is(err, os.ErrNotExist)
 }
 
 // EndNamedSession ends a session.
@@ -248,13 +237,8 @@ func (svc *Rounds) endSession(ctx context.Context, ses *journal.Session) error {
 	if ses.State == croft.SessionEnded {
 		return svc.clearSession(ctx, ses)
 	}
-	for i := range ses.Rounds {
-		if ses.Rounds[i].Starting {
-			if err := svc.rollBackRound(ctx, ses, &ses.Rounds[i]); err != nil {
-				return err
-			}
-			break // there is one at most
-		}
+	if err := svc.rollBackStarting(ctx, ses); err != nil {
+		return err
 	}
 	for i := range ses.Rounds {
 		failed, err := svc.endRound(ctx, ses, &ses.Rounds[i])
@@ -349,11 +333,11 @@ func (svc *Rounds) retainBranches(ctx context.Context, ses *journal.Session, t *
 				if old.Agent != seat.Agent || old.Repo != seat.Repo || !old.Ended {
 					continue
 				}
-				has, err := svc.leftBranch(ctx, old.Workspace)
+				rec, err := svc.leftBranch(ctx, old.Workspace)
 				if err != nil {
 					return err
 				}
-				if !has {
+				if rec == nil {
 					continue // what it left does not count: nobody can see it
 				}
 				if left--; left >= 0 {
@@ -368,24 +352,21 @@ func (svc *Rounds) retainBranches(ctx context.Context, ses *journal.Session, t *
 	return nil
 }
 
-// leftBranch reports whether a workspace that is gone has left its branch.
-func (svc *Rounds) leftBranch(ctx context.Context, id croft.ID) (bool, error) {
+// leftBranch returns the record of a removed workspace that has left its branch, or nil.
+func (svc *Rounds) leftBranch(ctx context.Context, id croft.ID) (*journal.Record, error) {
 	rec, err := svc.Journal.Record(ctx, id)
-	if errors.Is(err, journal.ErrNotFound) {
-		return false, nil
+	if errors.Is(err, journal.ErrNotFound) || err == nil && (rec.Trash == nil || rec.Trash.BranchGone) {
+		return nil, nil
 	}
-	return err == nil && rec.Trash != nil && !rec.Trash.BranchGone, err
+	return &rec, err
 }
 
 // dropBranch deletes the branch that a removed workspace left behind, after its
 // tip was archived. One that moved since, or that somebody has checked out,
 // stays.
 func (svc *Rounds) dropBranch(ctx context.Context, repo, id croft.ID) error {
-	rec, err := svc.Journal.Record(ctx, id)
-	if errors.Is(err, journal.ErrNotFound) || err == nil && (rec.Trash == nil || rec.Trash.BranchGone || !rec.OwnsBranch) {
-		return nil
-	}
-	if err != nil {
+	rec, err := svc.leftBranch(ctx, id)
+	if err != nil || rec == nil || !rec.OwnsBranch {
 		return err
 	}
 	r, err := svc.ByID(ctx, repo)
@@ -404,11 +385,11 @@ func (svc *Rounds) dropBranch(ctx context.Context, repo, id croft.ID) error {
 		} else if err != nil {
 			return err
 		}
-		gone, err := project.DeleteBranch(ctx, r, rec, tip)
+		gone, err := project.DeleteBranch(ctx, r, *rec, tip)
 		if err != nil || !gone {
 			return err
 		}
 		rec.Trash.BranchGone = true
-		return svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error { return tx.Emit(svc.WorkspaceEvent(croft.EventBranchDeleted, rec)) })
+		return svc.SaveRecord(ctx, rec, func(tx *journal.Tx) error { return tx.Emit(svc.WorkspaceEvent(croft.EventBranchDeleted, *rec)) })
 	})
 }

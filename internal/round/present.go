@@ -34,15 +34,11 @@ func (svc *Rounds) presentRound(ctx context.Context, ses *journal.Session, req c
 		if err != nil {
 			return nil, err
 		}
-		found := false
-		for _, have := range ses.Repos {
-			if have.ID == s.ID {
-				g, found = have, true
-			}
-		}
-		if !found {
+		i := slices.IndexFunc(ses.Repos, func(have journal.SessionRepo) bool { return have.ID == s.ID })
+		if i < 0 {
 			return nil, &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("the session does not work on %s", s.Path), Hint: "croft session list"}
 		}
+		g = ses.Repos[i]
 	}
 	r, err := svc.ByID(ctx, g.ID)
 	if err != nil {

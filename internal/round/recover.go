@@ -46,6 +46,16 @@ func (svc *Rounds) rollBackRound(ctx context.Context, ses *journal.Session, t *j
 	return svc.saveSession(ctx, ses, nil)
 }
 
+// rollBackStarting rolls back the round that was being started, if there is one. There is
+// never more than one.
+func (svc *Rounds) rollBackStarting(ctx context.Context, ses *journal.Session) error {
+	i := slices.IndexFunc(ses.Rounds, func(t journal.Round) bool { return t.Starting })
+	if i < 0 {
+		return nil
+	}
+	return svc.rollBackRound(ctx, ses, &ses.Rounds[i])
+}
+
 // RecoverRounds takes back the rounds whose starter has died, because nobody was
 // told of them, and puts away what is left of sessions that have ended: those of
 // a repository, or of all.
@@ -85,10 +95,8 @@ func (svc *Rounds) recoverSession(ctx context.Context, id croft.ID) error {
 	if err != nil {
 		return err
 	}
-	for i := range ses.Rounds {
-		if ses.Rounds[i].Starting {
-			return svc.rollBackRound(ctx, &ses, &ses.Rounds[i])
-		}
+	if err := svc.rollBackStarting(ctx, &ses); err != nil {
+		return err
 	}
 	if ses.Ending {
 		// What keeps a workspace here is no reason to fail elsewhere; the next

@@ -43,7 +43,7 @@ func (svc *Rounds) startRound(ctx context.Context, ses *journal.Session, req cro
 	case t != nil && t.Request != project.DigestOf(request):
 		return nil, project.KeyConflict(fmt.Sprintf("round %d", req.Number))
 	case t != nil && !t.Starting:
-		return t, svc.settleRound(ctx, ses, t) // its starter may have died before it had
+		return t, svc.showBranches(ctx, ses, t) // its starter may have died before it had
 	case t == nil && ses.State != croft.SessionOpen:
 		return nil, sessionOver(ses)
 	case t == nil:
@@ -71,15 +71,7 @@ func (svc *Rounds) startRound(ctx context.Context, ses *journal.Session, req cro
 	if err := failpoint.Hit("round.started"); err != nil {
 		return nil, err
 	}
-	return t, svc.settleRound(ctx, ses, t)
-}
-
-// settleRound shows the agents of a round what the others have made.
-func (svc *Rounds) settleRound(ctx context.Context, ses *journal.Session, t *journal.Round) error {
-	if t.Ended {
-		return nil
-	}
-	return svc.showBranches(ctx, ses, t)
+	return t, svc.showBranches(ctx, ses, t)
 }
 
 func sessionOver(ses *journal.Session) error {
@@ -209,10 +201,10 @@ func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journ
 		if err != nil {
 			return err
 		}
-		for k, w := range made {
+		for _, w := range made {
 			for _, i := range at {
 				if t.Workspaces[i].Agent == w.Agent {
-					t.Workspaces[i].Workspace = made[k].ID
+					t.Workspaces[i].Workspace = w.ID
 				}
 			}
 		}
@@ -228,10 +220,13 @@ func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journ
 	return nil
 }
 
-// showBranches shows an agent that has a git directory of its own the branches
-// of the others, and those of earlier rounds that are still there: in a worktree
-// they are seen anyway.
+// showBranches pushes the branches of the other agents, and those of earlier rounds that
+// are still there, to the agents of an open round that have a git directory of their own:
+// in a worktree they are seen anyway.
 func (svc *Rounds) showBranches(ctx context.Context, ses *journal.Session, t *journal.Round) error {
+	if t.Ended {
+		return nil
+	}
 	for _, seat := range t.Workspaces {
 		rec, err := svc.Journal.Record(ctx, seat.Workspace)
 		if errors.Is(err, journal.ErrNotFound) {

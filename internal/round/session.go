@@ -145,19 +145,16 @@ func (svc *Rounds) groundSession(ctx context.Context, ses *journal.Session) erro
 	if err != nil {
 		return err
 	}
-	_, err = svc.findOrAddRepo(ctx, ses, s)
-	if err != nil {
+	if err := addRepo(ctx, ses, s); err != nil {
 		return err
 	}
 	return svc.saveSession(ctx, ses, nil)
 }
 
-// findOrAddRepo finds a repository among those of a session, or adds it.
-func (svc *Rounds) findOrAddRepo(ctx context.Context, ses *journal.Session, s project.Location) (*journal.SessionRepo, error) {
-	for i := range ses.Repos {
-		if ses.Repos[i].ID == s.ID {
-			return &ses.Repos[i], noteTarget(ctx, &ses.Repos[i], s)
-		}
+// addRepo adds a repository to those of a session, unless it is one of them.
+func addRepo(ctx context.Context, ses *journal.Session, s project.Location) error {
+	if i := slices.IndexFunc(ses.Repos, func(g journal.SessionRepo) bool { return g.ID == s.ID }); i >= 0 {
+		return noteTarget(ctx, &ses.Repos[i], s)
 	}
 	g := journal.SessionRepo{ID: s.ID, Path: s.Path, Place: s.Name()}
 	taken := func(o journal.SessionRepo) bool { return layout.Fold(o.Place) == layout.Fold(g.Place) }
@@ -165,10 +162,10 @@ func (svc *Rounds) findOrAddRepo(ctx context.Context, ses *journal.Session, s pr
 		g.Place = fmt.Sprintf("%s-%d", s.Name(), n)
 	}
 	if err := noteTarget(ctx, &g, s); err != nil {
-		return nil, err
+		return err
 	}
 	ses.Repos = append(ses.Repos, g)
-	return &ses.Repos[len(ses.Repos)-1], nil
+	return nil
 }
 
 // noteTarget notes the branch that results go to, once there is one: a directory

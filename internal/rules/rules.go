@@ -27,7 +27,7 @@ import (
 type Rules struct {
 	*project.Projects
 
-	lastRules lastRules
+	remembered sync.Map // rememberedRules by laneKey
 }
 
 // rulesFile is where a target says how work is merged into it.
@@ -39,51 +39,18 @@ type laneKey struct {
 	target  string
 }
 
-// lastRules remember the rules of the commit of each lane that was looked at last.
-// What a commit says never changes, and the next merge begins where the last one
-// ended.
-type lastRules struct {
-	mu     sync.Mutex
-	byLane map[laneKey]rememberedRules
-}
-
+// rememberedRules are the rules of the commit of a lane that was looked at last. What a
+// commit says never changes, and the next merge begins where the last one ended.
 type rememberedRules struct {
 	commit string
 	file   string // the object that the rules are in, or empty
 	rules  config.Merge
 }
 
-func (l *lastRules) of(lane laneKey, commit string) (config.Merge, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	last, ok := l.byLane[lane]
-	return last.rules, ok && last.commit == commit
-}
-
-func (l *lastRules) set(lane laneKey, last rememberedRules) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.byLane == nil {
-		l.byLane = map[laneKey]rememberedRules{}
-	}
-	l.byLane[lane] = last
-}
-
-// follow says that the target has another commit now, in which the rules are in
-// an object.
-func (l *lastRules) follow(lane laneKey, from, to, file string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if last, ok := l.byLane[lane]; ok && last.commit == from && last.file == file {
-		last.commit = to
-		l.byLane[lane] = last
-	}
-}
-
 // Of are the target's own settings for merges.
 func (svc *Rules) Of(ctx context.Context, r *project.Project, target, tip string) (config.Merge, error) {
-	if known, ok := svc.lastRules.of(laneKey{r.ID, target}, tip); ok {
-		return known, nil
+	if last, ok := svc.remembered.Load(laneKey{r.ID, target}); ok && last.(rememberedRules).commit == tip {
+		return last.(rememberedRules).rules, nil
 	}
 	o, err := r.Git.ReadFileAt(ctx, tip, rulesFile)
 	if err != nil && !errors.Is(err, object.ErrMissing) {
@@ -93,7 +60,7 @@ func (svc *Rules) Of(ctx context.Context, r *project.Project, target, tip string
 	if err != nil {
 		return config.Merge{}, err
 	}
-	svc.lastRules.set(laneKey{r.ID, target}, rememberedRules{tip, o.OID, set.Config().Merge})
+	svc.remembered.Store(laneKey{r.ID, target}, rememberedRules{tip, o.OID, set.Config().Merge})
 	return set.Config().Merge, nil
 }
 
@@ -157,7 +124,12 @@ func rulesEntry(ctx context.Context, attempts *git.MergeTree, commit string) (ob
 
 // Follow remembers that what was published has the same rules, if it has.
 func (svc *Rules) Follow(ctx context.Context, r *project.Project, attempts *git.MergeTree, target, old, published string) {
-	if file, err := rulesEntry(ctx, attempts, published); err == nil {
-		svc.lastRules.follow(laneKey{r.ID, target}, old, published, file.OID)
+	file, err := rulesEntry(ctx, attempts, published)
+	last, ok := svc.remembered.Load(laneKey{r.ID, target})
+	if err != nil || !ok {
+		return
+	}
+	if last := last.(rememberedRules); last.commit == old && last.file == file.OID {
+		svc.remembered.Store(laneKey{r.ID, target}, rememberedRules{published, file.OID, last.rules})
 	}
 }

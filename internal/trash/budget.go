@@ -57,10 +57,14 @@ func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCRes
 	t := &tidying{Trash: svc, r: r, res: res, now: svc.Now()}
 	t.addFailure("", finishDeletions(ctx, r, nil)) // an empty trash still tells that what lay in it was deleted
 	t.addFailure("", r.Git.SweepPeeks())
-	for _, step := range []func(context.Context) error{t.surveyAll, t.stripDue, t.expire, t.shrink} {
-		if err := step(ctx); err != nil || ctx.Err() != nil {
-			return errors.Join(append(t.errs, err, ctx.Err())...)
-		}
+	if err := t.surveyAll(ctx); err != nil {
+		return errors.Join(append(t.errs, err)...)
+	}
+	t.stripDue(ctx)
+	t.expire(ctx)
+	t.shrink(ctx)
+	if ctx.Err() != nil {
+		return errors.Join(append(t.errs, ctx.Err())...)
 	}
 	for _, it := range t.items {
 		res.Bytes, res.Inodes = res.Bytes+it.freed.Bytes, res.Inodes+it.freed.Inodes
@@ -140,13 +144,12 @@ func (t *tidying) surveyAll(ctx context.Context) error {
 
 // stripDue deletes directories that can be made again, a while after the
 // removal.
-func (t *tidying) stripDue(ctx context.Context) error {
+func (t *tidying) stripDue(ctx context.Context) {
 	for _, it := range t.items {
 		if !t.now.Before(it.rec.Trash.RemovedAt.Add(time.Duration(t.r.Config.Trash.RegenerableAfter))) {
 			t.strip(ctx, it)
 		}
 	}
-	return nil
 }
 
 func (t *tidying) strip(ctx context.Context, it *trashItem) {
@@ -159,7 +162,7 @@ func (t *tidying) strip(ctx context.Context, it *trashItem) {
 }
 
 // expire deletes what is past its time, and announces what is going to be.
-func (t *tidying) expire(ctx context.Context) error {
+func (t *tidying) expire(ctx context.Context) {
 	notice := time.Duration(t.r.Config.Trash.Notice)
 	for _, it := range t.items {
 		trash := it.rec.Trash
@@ -172,10 +175,13 @@ func (t *tidying) expire(ctx context.Context) error {
 		case it.isFinished():
 			t.purgeItem(ctx, it)
 		default:
-			t.dropOrAnnounce(ctx, it, purgeTime(t.now, trash.ExpiresAt, notice), croft.TrashExpired)
+			at := trash.ExpiresAt
+			if noticed := t.now.Add(notice); noticed.After(at) {
+				at = noticed
+			}
+			t.dropOrAnnounce(ctx, it, at, croft.TrashExpired)
 		}
 	}
-	return nil
 }
 
 // purgeItem lets go of what is left of an item, or of its directory.
@@ -234,7 +240,7 @@ func (t *tidying) dropOrAnnounce(ctx context.Context, it *trashItem, at time.Tim
 // shrink brings the trash below its budget: directories that can be made again
 // go first, then what is finished, the first removed first. Other work goes
 // last, and not before that was announced.
-func (t *tidying) shrink(ctx context.Context) error {
+func (t *tidying) shrink(ctx context.Context) {
 	steps := []func(*trashItem){
 		func(it *trashItem) { t.strip(ctx, it) },
 		func(it *trashItem) {
@@ -263,7 +269,6 @@ func (t *tidying) shrink(ctx context.Context) error {
 			it.hasFailed = t.addItemFailure(ctx, it, t.withdrawAnnouncement(ctx, t.r, it))
 		}
 	}
-	return nil
 }
 
 // total is how much the trash holds.

@@ -82,9 +82,10 @@ func (svc *Trash) moveParts(r *project.Project, it *trashItem) ([]string, error)
 	var stay []part
 	for _, p := range it.Regenerable {
 		name, err := movePart(r, tree, p.Path, trash, string(it.rec.Workspace.ID))
+		_, isRename := errors.AsType[*os.LinkError](err)
 		switch {
 		case errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink): // it is not there any more
-		case isRenaming(err) || errors.Is(err, fsx.ErrOther):
+		case isRename || errors.Is(err, fsx.ErrOther):
 			stay = append(stay, p)
 			continue
 		case err != nil:
@@ -100,12 +101,6 @@ func (svc *Trash) moveParts(r *project.Project, it *trashItem) ([]string, error)
 	}
 	it.Regenerable = stay
 	return away, nil
-}
-
-// isRenaming reports whether it was a rename that failed.
-func isRenaming(err error) bool {
-	_, ok := errors.AsType[*os.LinkError](err)
-	return ok
 }
 
 // movePart renames one directory of a checkout away. No part of the path to it

@@ -19,7 +19,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/explain"
@@ -189,12 +188,4 @@ func TrashDirs(r *project.Project, records []journal.Record) []string {
 	}
 	slices.Sort(dirs)
 	return slices.Compact(dirs)
-}
-
-// purgeTime is when something can go that has to be announced first.
-func purgeTime(now, expires time.Time, notice time.Duration) time.Time {
-	if at := now.Add(notice); at.After(expires) {
-		return at
-	}
-	return expires
 }

@@ -198,12 +198,7 @@ func (p *statePlan) isNamed(path string) bool {
 			return true
 		}
 	}
-	for _, l := range p.left {
-		if project.IsWithin(l.Path, path) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.left, func(l croft.Left) bool { return project.IsWithin(l.Path, path) })
 }
 
 // removeState deletes the files, the database last: while it is there, the same

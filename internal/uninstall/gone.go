@@ -71,9 +71,6 @@ func (svc *Uninstaller) uninstallGone(ctx context.Context, res *croft.UninstallR
 // they were deleted, with the directory that they lay in. What git has of the
 // workspaces can still be restored.
 func (svc *Uninstaller) forgetTrash(ctx context.Context, res *croft.UninstallResult, repos []journal.Repo, req croft.UninstallRequest, at string) error {
-	gone := croft.UninstalledRepo{
-		Path: at, Refs: []string{}, Files: []string{}, Branches: []croft.KeptBranch{}, Workspaces: []string{}, Left: []croft.Left{},
-	}
 	isForgotten := false
 	for _, known := range repos {
 		records, err := svc.Journal.Records(ctx, known.ID)
@@ -84,28 +81,35 @@ func (svc *Uninstaller) forgetTrash(ctx context.Context, res *croft.UninstallRes
 			if rec.Workspace.State != croft.Trashed || rec.Trash == nil || rec.Trash.Dir == "" || !project.IsWithin(rec.Trash.Dir, at) {
 				continue
 			}
-			if _, err := os.Lstat(rec.Trash.Dir); !errors.Is(err, os.ErrNotExist) {
-				return &croft.Error{
-					Code: croft.WorkspaceBusy, Message: fmt.Sprintf("something is at %s: it is not gone", rec.Trash.Dir), Details: "Nothing was forgotten.",
-					Hint: "croft uninstall --repo " + known.Path, Err: err,
-				}
+			if err := requireGone(known, rec.Trash.Dir); err != nil {
+				return err
 			}
 			isForgotten = true
 			if req.DryRun != croft.DryRunOff {
 				continue
 			}
-			t := *rec.Trash
-			t.Dir, t.Identity, t.Within = "", "", ""
-			rec.Trash = &t
+			rec.Trash.Dir, rec.Trash.Identity, rec.Trash.Within = "", "", ""
 			if err := svc.SaveRecord(ctx, &rec, nil); err != nil {
 				return err
 			}
 		}
 	}
 	if isForgotten {
-		res.Repos = append(res.Repos, gone)
+		res.Repos = append(res.Repos, nothingOf(at))
 	}
 	return nil
+}
+
+// requireGone refuses to forget a repository while something is at a path of it.
+func requireGone(known journal.Repo, path string) error {
+	_, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return &croft.Error{
+		Code: croft.WorkspaceBusy, Message: fmt.Sprintf("something is at %s: it is not gone", path), Details: "Nothing was forgotten.",
+		Hint: "croft uninstall --repo " + known.Path, Err: err,
+	}
 }
 
 // placesOf are the directories by which a repository is known.
@@ -116,11 +120,8 @@ func placesOf(known journal.Repo) []string {
 // planGone finds what goes and what stays of a repository that is gone.
 func (svc *Uninstaller) planGone(ctx context.Context, known journal.Repo) (*uninstallPlan, error) {
 	for _, path := range placesOf(known) {
-		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-			return nil, &croft.Error{
-				Code: croft.WorkspaceBusy, Message: fmt.Sprintf("something is at %s: it is not gone", path), Details: "Nothing was forgotten.",
-				Hint: "croft uninstall --repo " + known.Path, Err: err,
-			}
+		if err := requireGone(known, path); err != nil {
+			return nil, err
 		}
 	}
 	running, err := svc.Journal.RunningAt(ctx, known.ID)
@@ -129,14 +130,10 @@ func (svc *Uninstaller) planGone(ctx context.Context, known journal.Repo) (*unin
 	}
 	for _, op := range running {
 		if project.Liveness(op.Owner) != proc.Dead {
-			return nil, &croft.Error{
-				Code: croft.WorkspaceBusy, Message: "somebody is at work in the repository: " + op.Kind, Hint: "wait until it has ended, then the same command again",
-			}
+			return nil, atWorkError(op, "wait until it has ended, then the same command again")
 		}
 	}
-	p := &uninstallPlan{r: &project.Project{ID: known.ID, Path: known.Path, CommonDir: known.CommonDir, Dir: svc.DirOf(known.ID)}, UninstalledRepo: croft.UninstalledRepo{
-		Path: known.Path, Refs: []string{}, Files: []string{}, Branches: []croft.KeptBranch{}, Workspaces: []string{}, Left: []croft.Left{},
-	}}
+	p := &uninstallPlan{r: &project.Project{ID: known.ID, Path: known.Path, CommonDir: known.CommonDir, Dir: svc.DirOf(known.ID)}, UninstalledRepo: nothingOf(known.Path)}
 	records, err := svc.Journal.Records(ctx, known.ID)
 	if err != nil {
 		return nil, err
@@ -162,9 +159,5 @@ func (svc *Uninstaller) planGone(ctx context.Context, known journal.Repo) (*unin
 		p.noteLeft(croft.LeftHistory, p.r.Dir)
 		return p, nil
 	}
-	if err := svc.planOwn(ctx, p, records); err != nil {
-		return nil, err
-	}
-	p.Files = append(append(p.Files, p.own...), p.checks...)
-	return p, nil
+	return p, svc.planOwn(ctx, p, records)
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/croft-sh/croft"
@@ -128,7 +128,11 @@ func (svc *Uninstaller) planOwn(ctx context.Context, p *uninstallPlan, records [
 			p.own = append(p.own, path)
 		}
 	}
-	return svc.planChecks(p)
+	if err := svc.planChecks(p); err != nil {
+		return err
+	}
+	p.Files = append(append(p.Files, p.own...), p.checks...)
+	return nil
 }
 
 // ownDir is the directory of Croft's own for a repository, or what is in it beside
@@ -151,9 +155,8 @@ func (svc *Uninstaller) ownDir(r *project.Project) []string {
 // somebody's.
 func (svc *Uninstaller) planChecks(p *uninstallPlan) error {
 	for _, name := range entriesOf(svc.Lanes.ChecksDir()) {
-		id, _ := checkPlaceOf(name)
 		dir := filepath.Join(svc.Lanes.ChecksDir(), name)
-		if id != p.r.ID {
+		if of := checkPlace.FindStringSubmatch(name); of == nil || croft.ID(of[1]) != p.r.ID {
 			continue
 		}
 		l, err := flock.TryThere(filepath.Join(dir, "lock"))
@@ -170,24 +173,9 @@ func (svc *Uninstaller) planChecks(p *uninstallPlan) error {
 	return nil
 }
 
-// checkPlaceOf is the repository that a checkout for checks belongs to, by its
-// name.
-func checkPlaceOf(name string) (croft.ID, bool) {
-	rest, number, ok := cutLast(name, "-")
-	_, id, isNamed := cutLast(rest, "-")
-	_, err := strconv.Atoi(number)
-	if !ok || !isNamed || err != nil || !project.IsID(id) {
-		return "", false
-	}
-	return croft.ID(id), true
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
-}
+// checkPlace is how a checkout for checks is called: after a repository and its ID, with a
+// number.
+var checkPlace = regexp.MustCompile(`-(` + idPattern + `)-[0-9]+$`)
 
 // removeCheckPlace deletes a checkout for checks, the lock last.
 func removeCheckPlace(dir string) error {

@@ -98,9 +98,7 @@ type uninstallPlan struct {
 // planUninstall finds out what goes and what stays, and refuses where something
 // would be left that only Croft can use. The caller holds the repository's lock.
 func (svc *Uninstaller) planUninstall(ctx context.Context, r *project.Project) (*uninstallPlan, error) {
-	p := &uninstallPlan{r: r, UninstalledRepo: croft.UninstalledRepo{
-		Path: r.Path, Refs: []string{}, Files: []string{}, Branches: []croft.KeptBranch{}, Workspaces: []string{}, Left: []croft.Left{},
-	}}
+	p := &uninstallPlan{r: r, UninstalledRepo: nothingOf(r.Path)}
 	records, err := svc.Journal.Records(ctx, r.ID)
 	if err != nil {
 		return nil, err
@@ -140,11 +138,14 @@ func (svc *Uninstaller) planUninstall(ctx context.Context, r *project.Project) (
 		p.needed = git.Needed{Excludes: p.neededExcludes(records), Others: isShared(r, names)}
 		p.Files = append(p.Files, r.Git.OwnFiles(p.needed)...)
 	}
-	if err := svc.planOwn(ctx, p, records); err != nil {
-		return nil, err
+	return p, svc.planOwn(ctx, p, records)
+}
+
+// nothingOf is the answer about a repository of which nothing goes and nothing stays.
+func nothingOf(path string) croft.UninstalledRepo {
+	return croft.UninstalledRepo{
+		Path: path, Refs: []string{}, Files: []string{}, Branches: []croft.KeptBranch{}, Workspaces: []string{}, Left: []croft.Left{},
 	}
-	p.Files = append(append(p.Files, p.own...), p.checks...)
-	return p, nil
 }
 
 func (p *uninstallPlan) noteLeft(kind croft.LeftKind, path string) {
@@ -209,12 +210,14 @@ func (svc *Uninstaller) refuseUninstall(ctx context.Context, r *project.Project,
 	running, err := svc.Journal.RunningAt(ctx, r.ID)
 	for _, op := range running {
 		if op.Repo == r.ID {
-			return &croft.Error{
-				Code: croft.WorkspaceBusy, Message: "somebody is at work in the repository: " + op.Kind, Hint: "wait until it has ended: croft history",
-			}
+			return atWorkError(op, "wait until it has ended: croft history")
 		}
 	}
 	return err
+}
+
+func atWorkError(op journal.Operation, hint string) error {
+	return &croft.Error{Code: croft.WorkspaceBusy, Message: "somebody is at work in the repository: " + op.Kind, Hint: hint}
 }
 
 // keptWork are the commits that only pins keep, as branches that could keep them.
