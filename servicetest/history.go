@@ -28,9 +28,7 @@ func historyScenarios() []scenario {
 func (f *fixture) undo(req croft.UndoRequest) croft.Operation {
 	f.t.Helper()
 	op, err := f.Undo(f.t.Context(), req)
-	if err != nil {
-		f.t.Fatalf("Undo(%+v): %v", req, err)
-	}
+	must(f.t, err)
 	if op.Kind != "undo" || op.State != "done" || op.Undoes == "" {
 		f.t.Errorf("the undo tells of itself %+v", op)
 	}

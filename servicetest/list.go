@@ -252,9 +252,7 @@ func listRace(t *testing.T, f *fixture) {
 	reader := f.at(f.Dir)
 	for last := n; last > 0; {
 		list, err := reader.Workspaces(t.Context(), croft.Filter{})
-		if err != nil {
-			t.Fatalf("Workspaces: %v", err)
-		}
+		must(t, err)
 		if len(list) > last {
 			t.Errorf("%d workspaces after %d", len(list), last)
 		}

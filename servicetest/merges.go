@@ -76,13 +76,9 @@ func (f *fixture) conflictingMerge() croft.Workspace {
 func (f *fixture) merge(req croft.MergeRequest) croft.Merge {
 	f.t.Helper()
 	m, err := f.Merge(f.t.Context(), req)
-	if err != nil {
-		f.t.Fatalf("Merge(%+v): %v", req, err)
-	}
+	must(f.t, err)
 	done, err := f.WaitMerge(f.t.Context(), m.ID)
-	if err != nil {
-		f.t.Fatalf("WaitMerge: %v", err)
-	}
+	must(f.t, err)
 	if done.State != croft.MergeDone || done.ID != m.ID {
 		f.t.Errorf("the merge ended as %+v", done)
 	}

@@ -29,9 +29,7 @@ func placeScenarios() []scenario {
 func lifecycle(t *testing.T, f *fixture, svc croft.Service, req croft.CreateRequest) croft.Workspace {
 	t.Helper()
 	w, err := svc.Create(t.Context(), req)
-	if err != nil {
-		t.Fatalf("Create: %v", err)
-	}
+	must(t, err)
 	if got := f.GitIn(w.Path, "status", "--porcelain"); got != "" || w.State != croft.Ready {
 		t.Fatalf("the workspace is %s, its status %q", w.State, got)
 	}

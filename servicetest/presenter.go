@@ -35,9 +35,7 @@ func (f *fixture) contest(name string) (croft.Session, croft.Round) {
 func (f *fixture) present(req croft.PresentRequest) croft.Workspace {
 	f.t.Helper()
 	w, err := f.Present(f.t.Context(), req)
-	if err != nil {
-		f.t.Fatalf("Present: %v", err)
-	}
+	must(f.t, err)
 	return *w
 }
 

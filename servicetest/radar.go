@@ -35,9 +35,7 @@ func radarScenarios() []scenario {
 func (f *fixture) conflicts() croft.Forecast {
 	f.t.Helper()
 	c, err := f.Conflicts(f.t.Context(), croft.ConflictsRequest{})
-	if err != nil {
-		f.t.Fatalf("Conflicts: %v", err)
-	}
+	must(f.t, err)
 	return *c
 }
 

@@ -38,9 +38,7 @@ func reviewScenarios() []scenario {
 func (f *fixture) review(name string) croft.Review {
 	f.t.Helper()
 	r, err := f.Review(f.t.Context(), croft.ReviewRequest{Workspace: name})
-	if err != nil {
-		f.t.Fatalf("Review(%s): %v", name, err)
-	}
+	must(f.t, err)
 	return *r
 }
 
@@ -48,9 +46,7 @@ func (f *fixture) review(name string) croft.Review {
 func (f *fixture) apply(req croft.ApplyRequest) croft.Merge {
 	f.t.Helper()
 	m, err := f.Apply(f.t.Context(), req)
-	if err != nil {
-		f.t.Fatalf("Apply(%+v): %v", req, err)
-	}
+	must(f.t, err)
 	if m.State != croft.MergeDone || m.Kind != croft.KindApply || m.Review != req.Review {
 		f.t.Errorf("the apply ended as %+v", m)
 	}

@@ -55,9 +55,7 @@ func roundScenarios() []scenario {
 func (f *fixture) session(req croft.SessionRequest) croft.Session {
 	f.t.Helper()
 	ses, err := f.StartSession(f.t.Context(), req)
-	if err != nil {
-		f.t.Fatalf("StartSession: %v", err)
-	}
+	must(f.t, err)
 	return *ses
 }
 
@@ -67,9 +65,7 @@ func (f *fixture) round(req croft.RoundRequest) croft.Round {
 		req.Agents = []string{"opus", "codex"}
 	}
 	r, err := f.StartRound(f.t.Context(), req)
-	if err != nil {
-		f.t.Fatalf("StartRound: %v", err)
-	}
+	must(f.t, err)
 	return *r
 }
 

@@ -124,9 +124,7 @@ func (f *fixture) at(dir string, env ...string) croft.Service {
 func (f *fixture) create(req croft.CreateRequest) croft.Workspace {
 	f.t.Helper()
 	w, err := f.Create(f.t.Context(), req)
-	if err != nil {
-		f.t.Fatalf("Create(%+v): %v", req, err)
-	}
+	must(f.t, err)
 	return *w
 }
 
@@ -134,9 +132,7 @@ func (f *fixture) create(req croft.CreateRequest) croft.Workspace {
 func (f *fixture) createAll(reqs ...croft.CreateRequest) []croft.Workspace {
 	f.t.Helper()
 	list, err := f.CreateAll(f.t.Context(), croft.CreateAllRequest{Workspaces: reqs})
-	if err != nil {
-		f.t.Fatalf("CreateAll: %v", err)
-	}
+	must(f.t, err)
 	return list
 }
 
@@ -144,9 +140,7 @@ func (f *fixture) createAll(reqs ...croft.CreateRequest) []croft.Workspace {
 func (f *fixture) remove(req croft.RemoveRequest) *croft.RemoveResult {
 	f.t.Helper()
 	res, err := f.Remove(f.t.Context(), req)
-	if err != nil {
-		f.t.Fatalf("Remove(%+v): %v", req, err)
-	}
+	must(f.t, err)
 	return res
 }
 
@@ -188,9 +182,7 @@ func describe(res *croft.RemoveResult) []string {
 func (f *fixture) names() []string {
 	f.t.Helper()
 	list, err := f.Workspaces(f.t.Context(), croft.Filter{})
-	if err != nil {
-		f.t.Fatalf("Workspaces: %v", err)
-	}
+	must(f.t, err)
 	names := []string{}
 	for _, w := range list {
 		names = append(names, w.Name)
@@ -202,9 +194,7 @@ func (f *fixture) names() []string {
 func (f *fixture) show(ref string) croft.Workspace {
 	f.t.Helper()
 	w, err := f.Workspace(f.t.Context(), croft.WorkspaceRequest{Ref: ref})
-	if err != nil {
-		f.t.Fatalf("Workspace(%s): %v", ref, err)
-	}
+	must(f.t, err)
 	return *w
 }
 
@@ -212,9 +202,7 @@ func (f *fixture) show(ref string) croft.Workspace {
 func (f *fixture) status(id croft.ID) croft.Status {
 	f.t.Helper()
 	st, err := f.Status(f.t.Context(), id)
-	if err != nil {
-		f.t.Fatalf("Status: %v", err)
-	}
+	must(f.t, err)
 	return *st
 }
 

@@ -75,18 +75,14 @@ func (f *fixture) same(dir string, before map[string]string) {
 func (f *fixture) snapshot(name string) croft.Snapshot {
 	f.t.Helper()
 	s, err := f.Snapshot(f.t.Context(), croft.SnapshotRequest{Workspace: name})
-	if err != nil {
-		f.t.Fatalf("Snapshot(%s): %v", name, err)
-	}
+	must(f.t, err)
 	return *s
 }
 
 func (f *fixture) restore(ref string) croft.Workspace {
 	f.t.Helper()
 	w, err := f.Restore(f.t.Context(), croft.RestoreRequest{Ref: ref})
-	if err != nil {
-		f.t.Fatalf("Restore(%s): %v", ref, err)
-	}
+	must(f.t, err)
 	return *w
 }
 

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -78,14 +79,7 @@ func run() int {
 
 // user is who acts where that is no workspace, for the history and for undo.
 func user(environ []string) string {
-	name := ""
-	for _, kv := range environ {
-		switch key, value, _ := strings.Cut(kv, "="); key {
-		case "USER", "USERNAME":
-			name = value
-		}
-	}
-	return name
+	return cmp.Or(lookUp(environ, "USER"), lookUp(environ, "USERNAME"))
 }
 
 // program is how the user calls the program. As git-croft it was called by
@@ -120,4 +114,21 @@ func configView(environ []string, root string, flags map[string]string) (cli.Con
 		view.Values = append(view.Values, cli.ConfigValue{Key: v.Key, Value: v.Value, Source: v.Source.String()})
 	}
 	return view, nil
+}
+
+// version is what the build recorded: the module's version, or the commit.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" && len(setting.Value) >= 12 {
+			return "devel-" + setting.Value[:12]
+		}
+	}
+	return "devel"
 }

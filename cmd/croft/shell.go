@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"strings"
@@ -23,10 +24,7 @@ func shell(environ []string) string {
 	if runtime.GOOS == "windows" {
 		variable, fallback = "COMSPEC", "cmd.exe"
 	}
-	if path := lookUp(environ, variable); path != "" {
-		return path
-	}
-	return fallback
+	return cmp.Or(lookUp(environ, variable), fallback)
 }
 
 // shellEnviron is the environment of a shell in a workspace: the user's, with

@@ -31,10 +31,7 @@ func claimHour(stateDir, root string, now time.Time) bool {
 	hour := fmt.Sprintf("-%d", now.Unix()/int64(time.Hour/time.Second))
 	name := fmt.Sprintf("%s%016x%s", upkeepStamp, project.Sum64(), hour)
 	stamp, err := os.OpenFile(filepath.Join(stateDir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return false
-	}
-	if stamp.Close() != nil {
+	if err != nil || stamp.Close() != nil {
 		return false
 	}
 	removeOldStamps(stateDir, hour)
@@ -44,10 +41,7 @@ func claimHour(stateDir, root string, now time.Time) bool {
 // removeOldStamps removes those of other hours. What stays behind is removed
 // in the next hour.
 func removeOldStamps(stateDir, hour string) {
-	entries, err := os.ReadDir(stateDir)
-	if err != nil {
-		return
-	}
+	entries, _ := os.ReadDir(stateDir)
 	for _, entry := range entries {
 		if name := entry.Name(); strings.HasPrefix(name, upkeepStamp) && !strings.HasSuffix(name, hour) {
 			_ = os.Remove(filepath.Join(stateDir, name))

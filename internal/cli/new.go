@@ -11,6 +11,7 @@ import (
 // creator is the part of croft.Service that `croft new` calls.
 type creator interface {
 	CreateAll(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error)
+	Plan(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error)
 }
 
 // layoutSwarm is the preset in which every workspace has a role.
@@ -115,12 +116,7 @@ func (o newOptions) request(cmd *cobra.Command, dir string, names []string) (cro
 	return req, nil
 }
 
-// planner is what `croft new --dry-run` takes.
-type planner interface {
-	Plan(ctx context.Context, req croft.CreateAllRequest) ([]croft.Workspace, error)
-}
-
-func (a *app) runPlan(ctx context.Context, svc planner, req croft.CreateAllRequest) error {
+func (a *app) runPlan(ctx context.Context, svc creator, req croft.CreateAllRequest) error {
 	list, err := svc.Plan(ctx, req)
 	if err != nil {
 		return err
