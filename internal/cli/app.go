@@ -67,8 +67,8 @@ func (a *app) workspaceRequest(args []string) croft.WorkspaceRequest {
 	return croft.WorkspaceRequest{Repo: a.dir(), Ref: a.optionalRef(args)}
 }
 
-// flags are the configuration keys that --set gave.
-func (a *app) flags() (map[string]string, error) {
+// settings are the configuration keys that --set gave.
+func (a *app) settings() (map[string]string, error) {
 	flags := make(map[string]string, len(a.set))
 	for _, setting := range a.set {
 		key, value, ok := strings.Cut(setting, "=")
@@ -85,7 +85,7 @@ func (a *app) flags() (map[string]string, error) {
 }
 
 func (a *app) open(ctx context.Context) (croft.Service, error) {
-	flags, err := a.flags()
+	flags, err := a.settings()
 	if err != nil {
 		return nil, err
 	}
@@ -118,20 +118,20 @@ func (a *app) serve(cmd *cobra.Command, use func(ctx context.Context, svc croft.
 			err = croft.AsError("close", closeErr)
 		}
 	}()
-	return ended(cmd.Name(), use(ctx, svc))
+	return codedError(cmd.Name(), use(ctx, svc))
 }
 
-// ended keeps an exit status and gives every other error a code.
-func ended(op string, err error) error {
+// codedError keeps an exit status and gives every other error a code.
+func codedError(op string, err error) error {
 	if _, ok := errors.AsType[statusError](err); ok || err == nil {
 		return err
 	}
 	return croft.AsError(op, err)
 }
 
-// view is the configuration of the project at root.
-func (a *app) view(root string) (ConfigView, error) {
-	flags, err := a.flags()
+// configView is the configuration of the project at root.
+func (a *app) configView(root string) (ConfigView, error) {
+	flags, err := a.settings()
 	if err != nil {
 		return ConfigView{}, err
 	}
@@ -147,9 +147,9 @@ type repoFinder interface {
 	Repo(ctx context.Context, dir string) (*croft.Repo, error)
 }
 
-// upkeepAfter starts upkeep in the background if it is due. It is never a
+// startUpkeepAfter starts upkeep in the background if it is due. It is never a
 // reason for a command to fail.
-func (a *app) upkeepAfter(ctx context.Context, svc repoFinder) {
+func (a *app) startUpkeepAfter(ctx context.Context, svc repoFinder) {
 	if a.env.AutoGC == nil {
 		return
 	}
@@ -157,10 +157,10 @@ func (a *app) upkeepAfter(ctx context.Context, svc repoFinder) {
 	if err != nil {
 		return
 	}
-	a.upkeepOf(repo.Path)
+	a.startUpkeep(repo.Path)
 }
 
-func (a *app) upkeepOf(root string) {
+func (a *app) startUpkeep(root string) {
 	if a.env.AutoGC == nil || a.env.Detach == nil || root == "" || !a.env.AutoGC(root) {
 		return
 	}

@@ -37,18 +37,18 @@ the target changed a chosen file in the meantime, nothing is applied.`,
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return misused(cmd, "which workspace? give its name")
+				return usageError(cmd, "which workspace? give its name")
 			}
-			req.Repo, req.Review, req.Paths = a.dir(), croft.ID(review), slashed(args[1:])
+			req.Repo, req.Review, req.Paths = a.dir(), croft.ID(review), slashedPaths(args[1:])
 			switch {
 			case isAll && (len(args) > 1 || len(hunks) > 0):
-				return misused(cmd, "either paths and hunks or --all")
+				return usageError(cmd, "either paths and hunks or --all")
 			case isAll:
 				req.Paths = []string{"."}
 			case len(args) == 1 && len(hunks) == 0:
-				return misused(cmd, "what of it? give paths, --hunks or --all")
+				return usageError(cmd, "what of it? give paths, --hunks or --all")
 			case review != "" && target != "":
-				return misused(cmd, "the review has its target")
+				return usageError(cmd, "the review has its target")
 			}
 			var err error
 			if req.Hunks, err = parseHunks(cmd, hunks); err != nil {
@@ -78,13 +78,13 @@ func parseHunks(cmd *cobra.Command, given []string) (map[string][]int, error) {
 	for _, text := range given {
 		colon := strings.LastIndexByte(text, ':')
 		if colon <= 0 {
-			return nil, misused(cmd, "--hunks needs PATH:1,3, not "+quoted(text))
+			return nil, usageError(cmd, "--hunks needs PATH:1,3, not "+quoted(text))
 		}
 		path := filepath.ToSlash(text[:colon])
 		for part := range strings.SplitSeq(text[colon+1:], ",") {
 			n, err := strconv.Atoi(part)
 			if err != nil {
-				return nil, misused(cmd, "--hunks needs PATH:1,3, not "+quoted(text))
+				return nil, usageError(cmd, "--hunks needs PATH:1,3, not "+quoted(text))
 			}
 			chosen[path] = append(chosen[path], n)
 		}
@@ -113,6 +113,6 @@ func (a *app) applyChosen(ctx context.Context, svc applier, req croft.ApplyReque
 	}
 	merges := []croft.Merge{*m}
 	a.showMerges(merges)
-	a.upkeepAfter(ctx, svc)
+	a.startUpkeepAfter(ctx, svc)
 	return mergesExitStatus(merges, croft.MergeMerged)
 }

@@ -15,7 +15,7 @@ func takesNothing(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return misused(cmd, "unexpected argument "+quoted(args[0]))
+	return usageError(cmd, "unexpected argument "+quoted(args[0]))
 }
 
 // takesOptional accepts one thing of a kind, or none.
@@ -24,7 +24,7 @@ func takesOptional(kind string) cobra.PositionalArgs {
 		if len(args) <= 1 {
 			return nil
 		}
-		return misused(cmd, "one "+kind+" at a time, unexpected argument "+quoted(args[1]))
+		return usageError(cmd, "one "+kind+" at a time, unexpected argument "+quoted(args[1]))
 	}
 }
 
@@ -32,7 +32,7 @@ func takesOptional(kind string) cobra.PositionalArgs {
 func takesOne(kind, give string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return misused(cmd, "which "+kind+"? give "+give)
+			return usageError(cmd, "which "+kind+"? give "+give)
 		}
 		return takesOptional(kind)(cmd, args)
 	}
@@ -43,17 +43,17 @@ func takesOne(kind, give string) cobra.PositionalArgs {
 func namesOrAll(cmd *cobra.Command, names []string, isAll bool, flag string) (croft.Scope, reach, error) {
 	switch {
 	case isAll && len(names) > 0:
-		return croft.ScopeNamed, reachNamed, misused(cmd, "either names or "+flag)
+		return croft.ScopeNamed, reachNamed, usageError(cmd, "either names or "+flag)
 	case isAll:
 		return croft.ScopeAll, reachFurther, nil
 	case len(names) == 0:
-		return croft.ScopeNamed, reachNamed, misused(cmd, "which workspace? give names or "+flag)
+		return croft.ScopeNamed, reachNamed, usageError(cmd, "which workspace? give names or "+flag)
 	}
 	return croft.ScopeNamed, reachNamed, nil
 }
 
-// misused says that a command was called in a way that it does not know.
-func misused(cmd *cobra.Command, message string) *croft.Error {
+// usageError says that a command was called in a way that it does not know.
+func usageError(cmd *cobra.Command, message string) *croft.Error {
 	return &croft.Error{
 		Code: croft.InvalidRequest, Op: cmd.Name(),
 		Message: message,

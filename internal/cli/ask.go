@@ -45,7 +45,7 @@ type agreement struct {
 	isYes, isDryRun bool
 }
 
-func (g *agreement) flags(cmd *cobra.Command) {
+func (g *agreement) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&g.isYes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVarP(&g.isDryRun, "dry-run", "n", false, "only tell")
 }
@@ -117,17 +117,17 @@ func (a *app) canAsk() bool {
 
 // ask asks a question on the terminal; anything but yes is no.
 func (a *app) ask(ctx context.Context, question string) (bool, error) {
-	text, err := a.answer(ctx, question+" [y/N] ")
+	text, err := a.askLine(ctx, question+" [y/N] ")
 	if errors.Is(err, io.EOF) {
 		return false, nil // the end of the input is no answer, which is no
 	}
 	return text == "y" || text == "yes", err
 }
 
-// answer prompts for one line and returns it in small letters, or io.EOF at the
+// askLine prompts for one line and returns it in small letters, or io.EOF at the
 // end of the input. The context ends the waiting for an answer, which a read
 // from a terminal would not.
-func (a *app) answer(ctx context.Context, prompt string) (string, error) {
+func (a *app) askLine(ctx context.Context, prompt string) (string, error) {
 	fmt.Fprint(a.env.Stderr, printable(prompt))
 	answer := make(chan string, 1)
 	go func() {

@@ -41,7 +41,7 @@ left, and the emptied directory.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&isAll, "all", false, "every workspace, finished or not")
 	flags.BoolVar(&isBranches, "branches", false, "only recorded branches that have no workspace any more, merged or not; their tips are kept")
-	agreement.flags(cmd)
+	agreement.addFlags(cmd)
 	return cmd
 }
 
@@ -54,7 +54,7 @@ func (a *app) runClean(ctx context.Context, svc cleaner, req croft.CleanRequest,
 		return err
 	}
 	if req.All == croft.ScopeAll {
-		return keptStatus(result.Kept)
+		return keptExitStatus(result.Kept)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func (a *app) sweep(ctx context.Context, svc sweeper, agreed consent, nothing st
 		}
 		plan.branches, plan.kept = found.Branches, found.Kept
 		for _, r := range found.Removed {
-			a.take(ctx, svc, &plan, r)
+			a.addToPlan(ctx, svc, &plan, r)
 		}
 		if agreed == consentDryRun || len(plan.rows()) == 0 {
 			a.showPlan(plan, nothing)
@@ -101,7 +101,7 @@ func (a *app) sweep(ctx context.Context, svc sweeper, agreed consent, nothing st
 	}
 	result.Kept = append(plan.kept, result.Kept...)
 	a.printClean(*result, nothing)
-	a.upkeepAfter(ctx, svc)
+	a.startUpkeepAfter(ctx, svc)
 	return result, nil
 }
 
@@ -114,7 +114,7 @@ func (a *app) printClean(r croft.CleanResult, nothing string) {
 	if len(r.Removed)+len(r.Branches) == 0 {
 		a.note("%s", nothing)
 	}
-	a.table(append(removedRows(r.Removed), branchRows(r.Branches, "branch deleted, tip kept")...))
+	a.printTable(append(removedRows(r.Removed), branchRows(r.Branches, "branch deleted, tip kept")...))
 	a.noteKept(r.Kept)
 }
 

@@ -52,7 +52,7 @@ func (a *app) completeTrash(cmd *cobra.Command, _ []string, _ string) ([]cobra.C
 	return a.complete(cmd, func(ctx context.Context, svc croft.Service) (offers []cobra.Completion, err error) {
 		items, err := keeper(svc).Trash(ctx, a.dir())
 		for _, item := range items {
-			offers = append(offers, cobra.CompletionWithDesc(item.Name, "removed "+ageOf(a.env.Now(), item.RemovedAt)+" ago"))
+			offers = append(offers, cobra.CompletionWithDesc(item.Name, "removed "+ageText(a.env.Now(), item.RemovedAt)+" ago"))
 		}
 		return offers, err
 	})

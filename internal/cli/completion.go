@@ -19,7 +19,7 @@ this is for packagers and for whoever wants nothing else.`,
 		Args:      takesShell,
 		ValidArgs: shells(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return ended(cmd.Name(), writeCompletion(cmd.Root(), args[0], cmd.OutOrStdout()))
+			return codedError(cmd.Name(), writeCompletion(cmd.Root(), args[0], cmd.OutOrStdout()))
 		},
 	}
 }
@@ -27,9 +27,9 @@ this is for packagers and for whoever wants nothing else.`,
 func takesShell(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) != 1:
-		return misused(cmd, "which shell? bash, zsh, fish or powershell")
+		return usageError(cmd, "which shell? bash, zsh, fish or powershell")
 	case !slices.Contains(shells(), args[0]):
-		return misused(cmd, "unknown shell "+quoted(args[0])+": bash, zsh, fish or powershell")
+		return usageError(cmd, "unknown shell "+quoted(args[0])+": bash, zsh, fish or powershell")
 	}
 	return nil
 }

@@ -21,9 +21,9 @@ configuration file, and that over the default.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := a.projectRoot(cmd.Context())
 			if err != nil {
-				return ended(cmd.Name(), err)
+				return codedError(cmd.Name(), err)
 			}
-			return ended(cmd.Name(), a.runConfig(root))
+			return codedError(cmd.Name(), a.runConfig(root))
 		},
 	}
 	cmd.AddCommand(&cobra.Command{
@@ -31,7 +31,7 @@ configuration file, and that over the default.`,
 		Short: "Print the JSON schema of croft.toml",
 		Args:  takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return ended("config schema", a.runConfigSchema())
+			return codedError("config schema", a.runConfigSchema())
 		},
 	}, newTrustCommand(a), newAcceptCommand(a))
 	return cmd
@@ -59,7 +59,7 @@ func (a *app) projectRoot(ctx context.Context) (string, error) {
 }
 
 func (a *app) runConfig(root string) error {
-	view, err := a.view(root)
+	view, err := a.configView(root)
 	if err != nil {
 		return err
 	}
@@ -70,18 +70,18 @@ func (a *app) runConfig(root string) error {
 		a.emitAs("values", nonNil(view.Values))
 		return nil
 	}
-	rows := [][]cell{heading("KEY", "VALUE", "SOURCE")}
+	rows := [][]cell{headingRow("KEY", "VALUE", "SOURCE")}
 	for _, v := range view.Values {
 		// Commands are one a line, because they may have commas in them.
 		text := strings.ReplaceAll(v.Value, "\n", "; ")
 		rows = append(rows, []cell{plainCell(v.Key), plainCell(orDash(text)), {v.Source, styleDim}})
 	}
-	a.table(rows)
+	a.printTable(rows)
 	return nil
 }
 
 func (a *app) runConfigSchema() error {
-	view, err := a.view("")
+	view, err := a.configView("")
 	if err != nil {
 		return err
 	}
@@ -89,6 +89,6 @@ func (a *app) runConfigSchema() error {
 		a.emitAs("schema", json.RawMessage(view.Schema))
 		return nil
 	}
-	a.line(strings.TrimRight(string(view.Schema), "\n"))
+	a.printLine(strings.TrimRight(string(view.Schema), "\n"))
 	return nil
 }

@@ -43,25 +43,25 @@ func (a *app) runConflicts(ctx context.Context, svc croft.Radar, req croft.Confl
 		return nil
 	}
 	for _, s := range forecast.Skipped {
-		a.tellAs("skipped: ", s.Reason)
+		a.tellErrorAs("skipped: ", s.Reason)
 	}
 	if len(forecast.Pairs) == 0 {
 		a.note("no collisions among %s", countNoun(len(forecast.Order), "workspace"))
 	} else {
-		a.table(collisionRows(forecast.Pairs))
+		a.printTable(collisionRows(forecast.Pairs))
 	}
 	if len(forecast.Order) > 0 {
 		words := make([]string, len(forecast.Order))
 		for i, name := range forecast.Order {
 			words[i] = shellWord(name)
 		}
-		a.line("order: " + printable(strings.Join(words, " ")))
+		a.printLine("order: " + printable(strings.Join(words, " ")))
 	}
 	return nil
 }
 
 func collisionRows(pairs []croft.Collision) [][]cell {
-	rows := [][]cell{heading("WORKSPACE", "COLLIDES WITH", "IN")}
+	rows := [][]cell{headingRow("WORKSPACE", "COLLIDES WITH", "IN")}
 	for _, c := range pairs {
 		with := c.B
 		if c.IsTarget {
@@ -81,5 +81,5 @@ func collisionText(c croft.Collision) string {
 	case croft.Unmergeable:
 		return "git itself fails to merge them"
 	}
-	return few(c.Paths)
+	return fewNames(c.Paths)
 }

@@ -39,13 +39,13 @@ stands for all below it. Without a name, paths follow "--".`,
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if isStat && isNames {
-				return misused(cmd, "either --stat or --name-only")
+				return usageError(cmd, "either --stat or --name-only")
 			}
 			req.Repo = a.dir()
 			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
 				req.Workspace, args = a.workspaceRef(args[0]), args[1:]
 			}
-			req.Paths = slashed(args)
+			req.Paths = slashedPaths(args)
 			form := diffPatch
 			if isStat {
 				form = diffStat
@@ -64,8 +64,8 @@ stands for all below it. Without a name, paths follow "--".`,
 	return cmd
 }
 
-// slashed writes paths as git has them.
-func slashed(paths []string) []string {
+// slashedPaths writes paths as git has them.
+func slashedPaths(paths []string) []string {
 	var list []string
 	for _, p := range paths {
 		list = append(list, filepath.ToSlash(p))
@@ -86,7 +86,7 @@ func (a *app) runDiff(ctx context.Context, svc differ, req croft.DiffRequest, fo
 	switch form {
 	case diffNames:
 		for _, f := range work.Files {
-			a.line(patchPath("", f.Path))
+			a.printLine(patchPath("", f.Path))
 		}
 	case diffStat:
 		a.showFiles(work.Files)
@@ -108,8 +108,8 @@ func (a *app) showFiles(files []croft.ReviewFile) {
 		added, deleted = added+f.Added, deleted+f.Deleted
 		rows = append(rows, plainRow(patchPath("", f.Path), fileSummary(f)))
 	}
-	a.table(rows)
-	a.line(fmt.Sprintf("%s, +%d -%d", countNoun(len(files), "file"), added, deleted))
+	a.printTable(rows)
+	a.printLine(fmt.Sprintf("%s, +%d -%d", countNoun(len(files), "file"), added, deleted))
 }
 
 // noteHeldBack names the files that are not part of the work unless they are

@@ -37,7 +37,7 @@ and you are asked.`,
 		},
 	}
 	addKeyFlag(cmd, &key, "answer")
-	agreement.flags(cmd)
+	agreement.addFlags(cmd)
 	cmd.Flags().BoolVar(&isAll, "all-pending", false, "every workspace of the project whose work is pending")
 	return cmd
 }
@@ -62,7 +62,7 @@ func (a *app) runDiscard(ctx context.Context, svc discarder, req croft.DiscardRe
 		return nil
 	}
 	a.showMergesWith(merges, columnsDiscard)
-	a.upkeepAfter(ctx, svc)
+	a.startUpkeepAfter(ctx, svc)
 	return mergesExitStatus(merges, croft.MergeDiscarded)
 }
 
@@ -73,7 +73,7 @@ func (a *app) planDiscard(ctx context.Context, svc discarder, req croft.DiscardR
 	var plan takePlan
 	for _, m := range merges {
 		if m.Status == croft.MergeDiscarded {
-			a.take(ctx, svc, &plan, croft.Removed{ID: m.WorkspaceID, Name: m.Workspace})
+			a.addToPlan(ctx, svc, &plan, croft.Removed{ID: m.WorkspaceID, Name: m.Workspace})
 			continue
 		}
 		plan.kept = append(plan.kept, croft.Kept{ID: m.WorkspaceID, Name: m.Workspace, Reason: &croft.Error{

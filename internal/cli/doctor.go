@@ -58,7 +58,7 @@ func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest
 		return err
 	}
 	left := a.showFindings(findings)
-	question := questionOf(findings)
+	question := importQuestion(findings)
 	if req.Import == croft.ImportShow && question != "" && a.canAsk() {
 		yes, err := a.ask(ctx, question)
 		if err != nil {
@@ -98,8 +98,8 @@ func (a *app) runDoctor(ctx context.Context, svc doctor, req croft.DoctorRequest
 // replacedCode is the finding of a copy in the place of a workspace.
 const replacedCode = "WORKSPACE_REPLACED"
 
-// questionOf asks about what can be imported. It is empty if that is nothing.
-func questionOf(findings []croft.Finding) string {
+// importQuestion asks about what can be imported. It is empty if that is nothing.
+func importQuestion(findings []croft.Finding) string {
 	var copies []string
 	others := 0
 	for _, f := range findings {
@@ -111,9 +111,9 @@ func questionOf(findings []croft.Finding) string {
 			others++
 		}
 	}
-	take := "take the copy at the path of " + few(copies) + " for the workspace?"
+	take := "take the copy at the path of " + fewNames(copies) + " for the workspace?"
 	if len(copies) > 1 {
-		take = "take the copies at the paths of " + few(copies) + " for the workspaces?"
+		take = "take the copies at the paths of " + fewNames(copies) + " for the workspaces?"
 	}
 	switch {
 	case len(copies) > 0 && others > 0:
@@ -142,7 +142,7 @@ func (a *app) showFindings(findings []croft.Finding) (left int) {
 	if a.json {
 		a.emitAs("findings", nonNil(findings))
 	} else {
-		a.sentences(rows)
+		a.printSentences(rows)
 	}
 	return left
 }

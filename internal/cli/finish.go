@@ -34,7 +34,7 @@ of files that git was told not to look at; they are named.`,
 			req.Repo, req.Workspace, req.Outcome = a.dir(), a.optionalRef(args), croft.Outcome(outcome)
 			switch {
 			case isMerge && isKeep:
-				return misused(cmd, "either --merge or --keep")
+				return usageError(cmd, "either --merge or --keep")
 			case isMerge:
 				req.Policy = croft.MergeAlways
 			case isKeep:
@@ -67,6 +67,6 @@ func (a *app) runFinish(ctx context.Context, svc finisher, req croft.FinishReque
 		return err
 	}
 	a.showMerges([]croft.Merge{*m})
-	a.upkeepAfter(ctx, svc)
+	a.startUpkeepAfter(ctx, svc)
 	return mergesExitStatus([]croft.Merge{*m}, croft.MergeMerged)
 }

@@ -76,9 +76,9 @@ func (a *app) runGC(ctx context.Context, svc collector, repo string) error {
 	if len(rows) == 0 && len(result.Announced)+len(result.Kept) == 0 && result.Forgotten == 0 {
 		a.note("nothing to collect")
 	}
-	a.sentences(rows)
+	a.printSentences(rows)
 	if result.Bytes > 0 {
-		a.note("%s and %s freed", size(result.Bytes), countNoun(result.Inodes, "inode"))
+		a.note("%s and %s freed", sizeText(result.Bytes), countNoun(result.Inodes, "inode"))
 	}
 	if result.Forgotten > 0 {
 		a.note("forgotten, because nothing was left of them for long: %s", countNoun(result.Forgotten, "removed workspace"))
@@ -86,7 +86,7 @@ func (a *app) runGC(ctx context.Context, svc collector, repo string) error {
 	now := a.env.Now()
 	for _, ann := range result.Announced {
 		if ann.At.After(now) {
-			a.note("%s", announcement(now, ann))
+			a.note("%s", announcementText(now, ann))
 		}
 	}
 	for _, k := range result.Kept {
@@ -115,9 +115,9 @@ func gcRows(result croft.GCResult) [][]cell {
 	return append(rows, branchRows(result.Branches, "branch deleted, tip kept")...)
 }
 
-// announcement says what is going to be deleted from the trash, when, and how to
+// announcementText says what is going to be deleted from the trash, when, and how to
 // have it back before.
-func announcement(now time.Time, ann croft.Announcement) string {
+func announcementText(now time.Time, ann croft.Announcement) string {
 	what := "its directory goes from the trash"
 	if ann.Left != croft.LeftDirectory {
 		what = "what is left of it goes from the trash"
@@ -126,7 +126,7 @@ func announcement(now time.Time, ann croft.Announcement) string {
 	if ann.Reason == croft.TrashOverBudget {
 		why = "the trash is over its budget"
 	}
-	return fmt.Sprintf("%s: %s in %s, because %s; before that: croft restore %s", ann.Name, what, remaining(now, ann.At), why, ann.ID)
+	return fmt.Sprintf("%s: %s in %s, because %s; before that: croft restore %s", ann.Name, what, remainingText(now, ann.At), why, ann.ID)
 }
 
 // runAutoGC deletes old trash even if reaping failed, and fails if one did.

@@ -38,15 +38,15 @@ func (a *app) runHistory(ctx context.Context, svc croft.History, req croft.Histo
 		return nil
 	}
 	now := a.env.Now()
-	rows := [][]cell{heading("ID", "WHEN", "WHO", "WHAT", "WORKSPACES", "STATE", "UNDO")}
+	rows := [][]cell{headingRow("ID", "WHEN", "WHO", "WHAT", "WORKSPACES", "STATE", "UNDO")}
 	for _, op := range operations {
 		undo := "-"
 		if op.IsUndoable {
 			undo = "croft undo " + string(op.ID)
 		}
-		rows = append(rows, plainRow(string(op.ID), ageOf(now, op.StartedAt)+" ago", op.Actor, op.Kind, orDash(op.Workspace), op.State, undo))
+		rows = append(rows, plainRow(string(op.ID), ageText(now, op.StartedAt)+" ago", op.Actor, op.Kind, orDash(op.Workspace), op.State, undo))
 	}
-	a.table(rows)
+	a.printTable(rows)
 	return nil
 }
 
@@ -84,7 +84,7 @@ goes further back. An undo can be undone by its name; "croft history" shows all.
 		},
 	}
 	cmd.Flags().BoolVar(&isForced, "force", false, "also what holds uncommitted work; it goes to the trash; does not ask")
-	agreement.flags(cmd)
+	agreement.addFlags(cmd)
 	return cmd
 }
 
@@ -93,7 +93,7 @@ func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequ
 	if err != nil {
 		return err
 	}
-	a.note("%s of %s ago: %s", plan.Operation.Kind, ageOf(a.env.Now(), plan.Operation.StartedAt), plan.Operation.Workspace)
+	a.note("%s of %s ago: %s", plan.Operation.Kind, ageText(a.env.Now(), plan.Operation.StartedAt), plan.Operation.Workspace)
 	for _, step := range plan.Steps {
 		a.note("  %s", step)
 	}

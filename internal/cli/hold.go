@@ -37,7 +37,7 @@ names itself: --pid $$.`,
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if release != "" && (len(args) > 0 || cmd.Flags().Changed("pid")) {
-				return misused(cmd, "either a workspace to hold, or a lease to --release")
+				return usageError(cmd, "either a workspace to hold, or a lease to --release")
 			}
 			pid = cmp.Or(pid, a.env.Parent)
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
@@ -64,13 +64,13 @@ func (a *app) runHold(ctx context.Context, svc holder, req croft.LeaseRequest) e
 		a.emitAs("lease", lease)
 		return nil
 	}
-	a.line(string(lease.ID))
-	a.note("held for %s as long as it lives", processOf(*lease))
+	a.printLine(string(lease.ID))
+	a.note("held for %s as long as it lives", processText(*lease))
 	return nil
 }
 
-// processOf is how the owner of a lease is called.
-func processOf(l croft.Lease) string {
+// processText is how the owner of a lease is called.
+func processText(l croft.Lease) string {
 	if l.Process == "" {
 		return fmt.Sprintf("process %d", l.Owner.PID)
 	}

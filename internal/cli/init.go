@@ -49,7 +49,7 @@ func (a *app) runInit(ctx context.Context, svc repoFinder) error {
 			Hint:    "croft new",
 		}
 	}
-	view, err := a.view(repo.Path)
+	view, err := a.configView(repo.Path)
 	if err != nil {
 		return err
 	}
@@ -66,9 +66,9 @@ func (a *app) runInit(ctx context.Context, svc repoFinder) error {
 	case a.json:
 		a.emit(result)
 	case result.Created:
-		a.line(a.shown(result.Path))
+		a.printLine(a.shownPath(result.Path))
 	default:
-		a.note("%s is already there and was left as it is", a.shown(result.Path))
+		a.note("%s is already there and was left as it is", a.shownPath(result.Path))
 	}
 	return nil
 }

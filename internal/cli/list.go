@@ -43,7 +43,7 @@ func newListCommand(a *app) *cobra.Command {
 	flags.StringVar(&filter.Role, "role", "", "only those with this role")
 	registerCompletion(cmd, "session", a.completeSession)
 	registerCompletion(cmd, "role", a.completeRole)
-	completeWords(cmd, "state", append(words(workspaceStates()), words(mergeStatuses())...)...)
+	completeWords(cmd, "state", append(wordsOf(workspaceStates()), wordsOf(mergeStatuses())...)...)
 	return cmd
 }
 
@@ -55,7 +55,7 @@ func mergeStatuses() []croft.MergeStatus {
 	return []croft.MergeStatus{croft.MergePending, croft.MergeMerged, croft.MergeDiscarded, croft.MergeReverted}
 }
 
-func words[S ~string](list []S) []string {
+func wordsOf[S ~string](list []S) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = string(s)
@@ -73,8 +73,8 @@ func chooseStates(cmd *cobra.Command, f *croft.Filter, chosen []string) error {
 		case slices.Contains(mergeStatuses(), croft.MergeStatus(word)):
 			f.MergeStatuses = append(f.MergeStatuses, croft.MergeStatus(word))
 		default:
-			known := append(words(workspaceStates()), words(mergeStatuses())...)
-			return misused(cmd, "unknown state "+quoted(word)+": "+strings.Join(known, ", "))
+			known := append(wordsOf(workspaceStates()), wordsOf(mergeStatuses())...)
+			return usageError(cmd, "unknown state "+quoted(word)+": "+strings.Join(known, ", "))
 		}
 	}
 	return nil
@@ -103,41 +103,41 @@ func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Filter, 
 		a.note("no workspaces")
 		a.note("hint: croft new NAME")
 	} else {
-		a.table(a.listing(result.Workspaces))
+		a.printTable(a.workspaceRows(result.Workspaces))
 	}
 	if result.Worktrees != nil {
-		a.table(a.foreignListing(*result.Worktrees))
+		a.printTable(a.worktreeRows(*result.Worktrees))
 	}
 	return nil
 }
 
-// listing has a column for collisions only where the last forecast saw one.
-func (a *app) listing(workspaces []croft.Workspace) [][]cell {
+// workspaceRows has a column for collisions only where the last forecast saw one.
+func (a *app) workspaceRows(workspaces []croft.Workspace) [][]cell {
 	collides := slices.ContainsFunc(workspaces, func(ws croft.Workspace) bool { return len(ws.Collides) > 0 })
 	names := []string{"NAME", "STATE", "BRANCH", "HEAD", "AGE"}
 	if collides {
 		names = append(names, "COLLIDES WITH")
 	}
-	rows := [][]cell{heading(append(names, "NEXT")...)}
+	rows := [][]cell{headingRow(append(names, "NEXT")...)}
 	now := a.env.Now()
 	for _, ws := range workspaces {
 		row := []cell{
 			plainCell(ws.Name),
 			{stateWord(ws), stateStyle(ws.State)},
 			plainCell(orDash(ws.Branch)),
-			plainCell(orDash(short(ws.Head))),
-			plainCell(ageOf(now, ws.CreatedAt)),
+			plainCell(orDash(shortCommit(ws.Head))),
+			plainCell(ageText(now, ws.CreatedAt)),
 		}
 		if collides {
-			row = append(row, cell{orDash(few(ws.Collides)), styleYellow})
+			row = append(row, cell{orDash(fewNames(ws.Collides)), styleYellow})
 		}
 		rows = append(rows, append(row, plainCell(ws.Next.String())))
 	}
 	return rows
 }
 
-// few names the first of several, and how many there are besides.
-func few(names []string) string {
+// fewNames names the first of several, and how many there are besides.
+func fewNames(names []string) string {
 	const shown = 2
 	if len(names) <= shown {
 		return strings.Join(names, ", ")
@@ -145,8 +145,8 @@ func few(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
-func (a *app) foreignListing(worktrees []croft.Worktree) [][]cell {
-	rows := [][]cell{heading("WORKTREE", "BRANCH", "HEAD", "NOT CROFT'S")}
+func (a *app) worktreeRows(worktrees []croft.Worktree) [][]cell {
+	rows := [][]cell{headingRow("WORKTREE", "BRANCH", "HEAD", "NOT CROFT'S")}
 	for _, wt := range worktrees {
 		what := "git worktree"
 		switch {
@@ -157,7 +157,7 @@ func (a *app) foreignListing(worktrees []croft.Worktree) [][]cell {
 		case wt.IsLocked:
 			what = "git worktree, locked"
 		}
-		rows = append(rows, plainRow(a.shown(wt.Path), orDash(wt.Branch), orDash(short(wt.Head)), what))
+		rows = append(rows, plainRow(a.shownPath(wt.Path), orDash(wt.Branch), orDash(shortCommit(wt.Head)), what))
 	}
 	return rows
 }

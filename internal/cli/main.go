@@ -34,13 +34,13 @@ func Main(ctx context.Context, env Env) int {
 	if err == nil && app.out.err != nil {
 		err = &croft.Error{Code: croft.Internal, Op: "print", Message: "the output could not be written", Err: app.out.err}
 	}
-	return app.finish(err)
+	return app.tellExit(err)
 }
 
 func (a *app) execute(ctx context.Context) error {
 	root := newRootCommand(a)
 	if word := firstWord(a.env.Args); word != "" && !hasCommand(root, word) {
-		return unknownCommand(root, word)
+		return unknownCommandError(root, word)
 	}
 	root.SetArgs(a.env.Args)
 	root.SetIn(a.stdin)
@@ -49,28 +49,28 @@ func (a *app) execute(ctx context.Context) error {
 	return root.ExecuteContext(ctx)
 }
 
-// finish tells an error and returns the exit status for it.
-func (a *app) finish(err error) int {
+// tellExit tells an error and returns the exit status for it.
+func (a *app) tellExit(err error) int {
 	if err == nil {
 		return croft.ExitOK
 	}
 	if status, ok := errors.AsType[statusError](err); ok {
 		return int(status)
 	}
-	e := asUsage(err)
+	e := asUsageError(err)
 	if a.silent {
 		return e.Code.ExitCode()
 	}
 	if a.json {
 		a.emitAs("error", e)
 	}
-	a.tell(e)
+	a.tellError(e)
 	return e.Code.ExitCode()
 }
 
-// asUsage takes an error that no command made for one about the way the
+// asUsageError takes an error that no command made for one about the way the
 // program was called: the flag parser returns plain errors.
-func asUsage(err error) *croft.Error {
+func asUsageError(err error) *croft.Error {
 	if e, ok := errors.AsType[*croft.Error](err); ok {
 		return e
 	}
@@ -123,7 +123,7 @@ func hasCommand(root *cobra.Command, word string) bool {
 	})
 }
 
-func unknownCommand(parent *cobra.Command, word string) *croft.Error {
+func unknownCommandError(parent *cobra.Command, word string) *croft.Error {
 	e := &croft.Error{
 		Code:    croft.InvalidRequest,
 		Op:      "parse",

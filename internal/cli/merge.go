@@ -41,7 +41,7 @@ Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
 				req.After = croft.AfterKeep
 			}
 			if len(args) > 1 && req.Key != "" {
-				return misused(cmd, "one workspace at a time has a --key")
+				return usageError(cmd, "one workspace at a time has a --key")
 			}
 			if len(args) == 0 {
 				args = []string{""}
@@ -49,7 +49,7 @@ Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				if isResolve {
 					if len(args) > 1 {
-						return misused(cmd, "one workspace at a time can be resolved")
+						return usageError(cmd, "one workspace at a time can be resolved")
 					}
 					req.Workspace = a.workspaceRef(args[0])
 					return a.runResolve(ctx, svc, req)
@@ -102,7 +102,7 @@ func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, 
 		merges[i] = *done
 	}
 	a.showMerges(merges)
-	a.upkeepAfter(ctx, svc)
+	a.startUpkeepAfter(ctx, svc)
 	return mergesExitStatus(merges, croft.MergeMerged)
 }
 
@@ -134,7 +134,7 @@ func (a *app) runResolve(ctx context.Context, svc merger, req croft.MergeRequest
 	if len(out.Conflicts) == 0 {
 		a.note("%s went into %s without a conflict", out.Target, out.Workspace.Name)
 	} else {
-		a.note("%s in conflict in %s:", countNoun(len(out.Conflicts), "file"), a.shown(out.Workspace.Path))
+		a.note("%s in conflict in %s:", countNoun(len(out.Conflicts), "file"), a.shownPath(out.Workspace.Path))
 		for _, c := range out.Conflicts {
 			a.note("  %s", c.Path)
 		}

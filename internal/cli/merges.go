@@ -34,7 +34,7 @@ func (a *app) showMergesWith(merges []croft.Merge, more column) {
 	}
 	rows := make([][]cell, 0, len(merges))
 	for _, m := range merges {
-		row := []cell{plainCell(m.Workspace), {mergeWord(m), mergeStyle(m)}, plainCell("→ " + orDash(m.Target)), plainCell(orDash(short(m.Commit)))}
+		row := []cell{plainCell(m.Workspace), {mergeWord(m), mergeStyle(m)}, plainCell("→ " + orDash(m.Target)), plainCell(orDash(shortCommit(m.Commit)))}
 		if more == columnsDiscard && m.Reason != "" {
 			row = []cell{plainCell(m.Workspace), {"not discarded", styleRed}}
 		}
@@ -43,7 +43,7 @@ func (a *app) showMergesWith(merges []croft.Merge, more column) {
 		}
 		rows = append(rows, row)
 	}
-	a.table(rows)
+	a.printTable(rows)
 	for _, m := range merges {
 		a.explainMerge(m)
 	}
@@ -135,7 +135,7 @@ func nameOrHash(text string) string {
 	if len(text) < 40 || strings.ContainsFunc(text, func(r rune) bool { return !isHex(r) }) {
 		return text
 	}
-	return short(text)
+	return shortCommit(text)
 }
 
 // mergesExitStatus returns nil if every merge ended with the status want or had nothing

@@ -26,14 +26,14 @@ func dockerArguments(m croft.Mounts) string {
 
 // mountOption is a mount as docker reads it: a line of comma-separated values.
 func mountOption(m croft.Mount) string {
-	fields := []string{"type=bind", field("source=" + m.Source), field("target=" + m.Target)}
+	fields := []string{"type=bind", csvField("source=" + m.Source), csvField("target=" + m.Target)}
 	if m.IsReadOnly {
 		fields = append(fields, "readonly")
 	}
 	return strings.Join(fields, ",")
 }
 
-func field(text string) string {
+func csvField(text string) string {
 	if !strings.ContainsAny(text, ",\"\n") {
 		return text
 	}

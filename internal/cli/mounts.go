@@ -38,7 +38,7 @@ written there.`,
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(mountFormats(), format) {
-				return misused(cmd, "unknown format "+quoted(format)+": "+strings.Join(mountFormats(), ", "))
+				return usageError(cmd, "unknown format "+quoted(format)+": "+strings.Join(mountFormats(), ", "))
 			}
 			req := croft.MountsRequest{Repo: a.dir(), Workspace: a.optionalRef(args), Workdir: workdir}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
@@ -65,13 +65,13 @@ func (a *app) runMounts(ctx context.Context, svc croft.Containers, req croft.Mou
 	}
 	switch format {
 	case formatDocker:
-		a.line(dockerArguments(*m))
+		a.printLine(dockerArguments(*m))
 	case formatDevcontainer:
-		a.line(devcontainer(*m))
+		a.printLine(devcontainer(*m))
 	case formatCompose:
-		a.line(composeFile(*m))
+		a.printLine(composeFile(*m))
 	case formatK8s:
-		a.line(podSpec(*m))
+		a.printLine(podSpec(*m))
 	}
 	for _, note := range m.Notes {
 		a.note("note: %s", note)

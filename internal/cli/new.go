@@ -82,7 +82,7 @@ func modes() []croft.Mode {
 	return []croft.Mode{croft.ModeAuto, croft.ModeWorktree, croft.ModeIsolated, croft.ModeLegacy}
 }
 
-func modeWords() []string { return words(modes()) }
+func modeWords() []string { return wordsOf(modes()) }
 
 // request turns flags and names into a request. A workspace of the swarm is
 // called like its role, and whichever of the two is missing is the other.
@@ -91,10 +91,10 @@ func (o newOptions) request(cmd *cobra.Command, dir string, names []string) (cro
 	part := o.part
 	part.Mode = croft.Mode(o.mode)
 	if o.mode != "" && !slices.Contains(modes(), part.Mode) {
-		return req, misused(cmd, "unknown mode "+quoted(o.mode)+": auto, worktree, isolated or legacy")
+		return req, usageError(cmd, "unknown mode "+quoted(o.mode)+": auto, worktree, isolated or legacy")
 	}
 	if part.Branch != "" && len(names) > 1 {
-		return req, misused(cmd, "one branch cannot be checked out in "+countNoun(len(names), "workspace"))
+		return req, usageError(cmd, "one branch cannot be checked out in "+countNoun(len(names), "workspace"))
 	}
 	if o.isFresh {
 		part.Fetch = croft.FetchFirst
@@ -127,9 +127,9 @@ func (a *app) runPlan(ctx context.Context, svc creator, req croft.CreateAllReque
 	}
 	var rows [][]cell
 	for _, ws := range list {
-		rows = append(rows, plainRow(ws.Name, ws.Branch, a.shown(ws.Path)))
+		rows = append(rows, plainRow(ws.Name, ws.Branch, a.shownPath(ws.Path)))
 	}
-	a.table(rows)
+	a.printTable(rows)
 	a.note("nothing was made")
 	return nil
 }
@@ -144,17 +144,17 @@ func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllReques
 	if a.json {
 		a.emit(workspacesResult{Version: formatVersion, Workspaces: a.withNext(workspaces)})
 	} else {
-		a.tellNew(workspaces)
+		a.printNew(workspaces)
 	}
-	a.noteNotes(workspaces...)
+	a.noteWorkspaceNotes(workspaces...)
 	if len(workspaces) > 0 {
-		a.upkeepOf(workspaces[0].Repo)
+		a.startUpkeep(workspaces[0].Repo)
 	}
 	return nil
 }
 
-// noteNotes remarks what the Service noted of workspaces.
-func (a *app) noteNotes(workspaces ...croft.Workspace) {
+// noteWorkspaceNotes remarks what the Service noted of workspaces.
+func (a *app) noteWorkspaceNotes(workspaces ...croft.Workspace) {
 	for _, ws := range workspaces {
 		for _, note := range ws.Notes {
 			a.note("%s: %s", ws.Name, note)
@@ -162,31 +162,31 @@ func (a *app) noteNotes(workspaces ...croft.Workspace) {
 	}
 }
 
-// tellNew prints where the workspaces are, and once for each starting point
+// printNew prints where the workspaces are, and once for each starting point
 // where they come from.
-func (a *app) tellNew(workspaces []croft.Workspace) {
+func (a *app) printNew(workspaces []croft.Workspace) {
 	var rows [][]cell
 	var origins []string
 	for _, ws := range workspaces {
-		rows = append(rows, plainRow(ws.Name, ws.Branch, a.shown(ws.Path)))
-		if from := origin(ws); from != "" && !slices.Contains(origins, from) {
+		rows = append(rows, plainRow(ws.Name, ws.Branch, a.shownPath(ws.Path)))
+		if from := originText(ws); from != "" && !slices.Contains(origins, from) {
 			origins = append(origins, from)
 		}
 	}
 	for _, from := range origins {
 		a.note("%s", from)
 	}
-	a.table(rows)
+	a.printTable(rows)
 }
 
-// origin says where a workspace starts and where its work goes back to.
-func origin(ws croft.Workspace) string {
+// originText says where a workspace starts and where its work goes back to.
+func originText(ws croft.Workspace) string {
 	if ws.Base == "" {
 		return ""
 	}
-	from := "from " + short(ws.Base)
+	from := "from " + shortCommit(ws.Base)
 	if ws.BaseRef != "" && ws.BaseRef != ws.Base {
-		from = "from " + ws.BaseRef + "@" + short(ws.Base)
+		from = "from " + ws.BaseRef + "@" + shortCommit(ws.Base)
 	}
 	if ws.Target != "" {
 		from += " → " + ws.Target

@@ -62,8 +62,8 @@ func (n named) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// line prints a line of data.
-func (a *app) line(text string) {
+// printLine prints a line of data.
+func (a *app) printLine(text string) {
 	fmt.Fprintln(a.out, text) // output remembers it
 }
 
@@ -75,12 +75,12 @@ func (a *app) note(format string, args ...any) {
 	fmt.Fprintln(a.env.Stderr, printable(fmt.Sprintf(format, args...)))
 }
 
-// tell tells an error: what happened, the details, what to run next.
-func (a *app) tell(e *croft.Error) {
-	a.tellAs("croft: ", e)
+// tellError tells an error: what happened, the details, what to run next.
+func (a *app) tellError(e *croft.Error) {
+	a.tellErrorAs("croft: ", e)
 }
 
-func (a *app) tellAs(lead string, e *croft.Error) {
+func (a *app) tellErrorAs(lead string, e *croft.Error) {
 	var b strings.Builder
 	b.WriteString(lead)
 	if e.Workspace != "" && !strings.Contains(e.Message, e.Workspace) {

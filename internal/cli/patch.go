@@ -13,10 +13,10 @@ import (
 // Patches are printed byte by byte where a program reads them, and harmless
 // where a person does.
 
-func (a *app) isSeen() bool { return a.env.Width > 0 || a.env.Color == ColorTerminal }
+func (a *app) isForPerson() bool { return a.env.Width > 0 || a.env.Color == ColorTerminal }
 
-// visible shows what a terminal would act upon. Files are written by agents.
-func visible(text string) string {
+// visibleText shows what a terminal would act upon. Files are written by agents.
+func visibleText(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		switch {
@@ -33,10 +33,10 @@ func visible(text string) string {
 
 // patchLine is a line of a patch as it is printed.
 func (a *app) patchLine(text string, s style) string {
-	if a.isSeen() {
-		text = visible(text)
+	if a.isForPerson() {
+		text = visibleText(text)
 	}
-	return a.paint(text, s) + "\n"
+	return a.paintText(text, s) + "\n"
 }
 
 // patchPath is a path in a patch, after a prefix such as "a/". One that would
@@ -67,8 +67,8 @@ func (a *app) printPatch(files []croft.ReviewFile) {
 	var b strings.Builder
 	for _, f := range files {
 		b.Reset()
-		if a.isSeen() {
-			f.OldObject, f.NewObject = short(f.OldObject), short(f.NewObject)
+		if a.isForPerson() {
+			f.OldObject, f.NewObject = shortCommit(f.OldObject), shortCommit(f.NewObject)
 		}
 		for _, line := range patchHeading(f) {
 			b.WriteString(a.patchLine(line, styleBold))

@@ -30,6 +30,6 @@ func (a *app) runPath(ctx context.Context, svc finder, req croft.WorkspaceReques
 		a.emitAs("path", ws.Path)
 		return nil
 	}
-	a.line(ws.Path) // as it is: this is for programs
+	a.printLine(ws.Path) // as it is: this is for programs
 	return nil
 }

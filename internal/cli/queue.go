@@ -106,13 +106,13 @@ that wait: they are listed first, and you are asked.`,
 			})
 		},
 	}
-	agreement.flags(cmd)
+	agreement.addFlags(cmd)
 	return cmd
 }
 
 func (a *app) runQueueCancel(ctx context.Context, svc queuer, req croft.QueueRequest, agreed consent) error {
 	if agreed != consentGiven {
-		merges, err := cancelable(ctx, svc, req)
+		merges, err := cancelableMerges(ctx, svc, req)
 		if err != nil {
 			return err
 		}
@@ -138,9 +138,9 @@ func (a *app) runQueueCancel(ctx context.Context, svc queuer, req croft.QueueReq
 	return a.runQueueAction(ctx, svc, req)
 }
 
-// cancelable are the merges that a request to cancel speaks of, including those for
+// cancelableMerges are the merges that a request to cancel speaks of, including those for
 // which it is too late.
-func cancelable(ctx context.Context, svc queuer, req croft.QueueRequest) ([]croft.Merge, error) {
+func cancelableMerges(ctx context.Context, svc queuer, req croft.QueueRequest) ([]croft.Merge, error) {
 	req.DryRun = croft.DryRunOn
 	return svc.Queue(ctx, req)
 }
@@ -149,7 +149,7 @@ func cancelable(ctx context.Context, svc queuer, req croft.QueueRequest) ([]crof
 // ended meanwhile.
 func (a *app) stillWaiting(ctx context.Context, svc queuer, req croft.QueueRequest, were []croft.Merge) ([]string, error) {
 	req.Merges = nil
-	now, err := cancelable(ctx, svc, req)
+	now, err := cancelableMerges(ctx, svc, req)
 	if err != nil {
 		return nil, err
 	}
@@ -210,12 +210,12 @@ func (a *app) runQueueAccept(ctx context.Context, svc queuer, req croft.AcceptRe
 	}
 	a.note("%s", l.Message)
 	for _, c := range l.Commits {
-		a.line(printable(short(c.Commit) + " " + c.Author + ": " + c.Subject))
+		a.printLine(printable(shortCommit(c.Commit) + " " + c.Author + ": " + c.Subject))
 	}
 	if more := l.Added - len(l.Commits); more > 0 {
 		a.note("and %d more", more)
 	}
-	a.note("accepted: %s at %s", l.Target, short(l.Tip))
+	a.note("accepted: %s at %s", l.Target, shortCommit(l.Tip))
 	return nil
 }
 

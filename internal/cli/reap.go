@@ -51,7 +51,7 @@ you are asked.`,
 	flags := cmd.Flags()
 	flags.Var(&olderThan, "older-than", "also idle workspaces of this age, such as 24h or 7d")
 	flags.BoolVarP(&isForced, "force", "f", false, "also with work that is nowhere else; does not ask")
-	agreement.flags(cmd)
+	agreement.addFlags(cmd)
 	return cmd
 }
 

@@ -67,7 +67,7 @@ workspace in which a process is at work is never removed.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&isAll, "all", false, "all workspaces of the repository")
 	flags.BoolVarP(&isForced, "force", "f", false, "also with uncommitted work or a lock; does not ask")
-	agreement.flags(cmd)
+	agreement.addFlags(cmd)
 	flags.BoolVar(&keepsBranch, "keep-branch", false, "leave the branches")
 	flags.BoolVar(&isMissingOK, "missing-ok", false, "a workspace that is not there is removed already")
 	return cmd
@@ -86,10 +86,10 @@ func (a *app) runRemove(ctx context.Context, svc remover, req croft.RemoveReques
 	a.showRemoved(ctx, svc, *result)
 	a.noteUnknown(result.Unknown)
 	a.tellKept(result.Kept)
-	if err := keptStatus(result.Kept); err != nil {
+	if err := keptExitStatus(result.Kept); err != nil {
 		return err
 	}
-	return a.unknownStatus(result.Unknown, isMissingOK)
+	return a.unknownExitStatus(result.Unknown, isMissingOK)
 }
 
 // runShownRemove shows what a removal takes, and removes that if the user agrees.
@@ -104,11 +104,11 @@ func (a *app) runShownRemove(ctx context.Context, svc remover, req croft.RemoveR
 	}
 	if how == consentDryRun {
 		a.noteUnknown(plan.unknown)
-		return a.unknownStatus(plan.unknown, isMissingOK)
+		return a.unknownExitStatus(plan.unknown, isMissingOK)
 	}
 	if !yes {
 		if len(plan.list) == 0 { // there was nothing to ask about
-			return keptStatus(plan.kept)
+			return keptExitStatus(plan.kept)
 		}
 		return nil
 	}
@@ -121,7 +121,7 @@ func (a *app) runShownRemove(ctx context.Context, svc remover, req croft.RemoveR
 	result.Kept = append(plan.kept, kept...)
 	a.showRemoved(ctx, svc, *result)
 	a.tellKept(kept) // the others were told before the question
-	return keptStatus(result.Kept)
+	return keptExitStatus(result.Kept)
 }
 
 // showRemoved prints what was removed.
@@ -129,10 +129,10 @@ func (a *app) showRemoved(ctx context.Context, svc repoFinder, result croft.Remo
 	if a.json {
 		a.emit(removeResult{formatVersion, nonNil(result.Removed), nonNil(result.Kept), result.Unknown})
 	} else {
-		a.table(removedRows(result.Removed))
+		a.printTable(removedRows(result.Removed))
 	}
 	if len(result.Removed) > 0 {
-		a.upkeepAfter(ctx, svc)
+		a.startUpkeepAfter(ctx, svc)
 	}
 }
 
@@ -143,8 +143,8 @@ func (a *app) noteUnknown(names []string) {
 	}
 }
 
-// unknownStatus makes names that are not there visible in the exit status.
-func (a *app) unknownStatus(names []string, isMissingOK bool) error {
+// unknownExitStatus makes names that are not there visible in the exit status.
+func (a *app) unknownExitStatus(names []string, isMissingOK bool) error {
 	if len(names) == 0 || isMissingOK {
 		return nil
 	}
@@ -162,11 +162,11 @@ func (a *app) planRemove(ctx context.Context, svc remover, req croft.RemoveReque
 	}
 	plan := takePlan{unknown: result.Unknown}
 	for _, r := range result.Removed {
-		a.take(ctx, svc, &plan, croft.Removed{ID: r.ID, Name: r.Name})
+		a.addToPlan(ctx, svc, &plan, croft.Removed{ID: r.ID, Name: r.Name})
 	}
 	for _, k := range result.Kept {
 		if errors.Is(k.Reason, croft.WorkspaceDirty) {
-			a.take(ctx, svc, &plan, croft.Removed{ID: k.ID, Name: k.Name})
+			a.addToPlan(ctx, svc, &plan, croft.Removed{ID: k.ID, Name: k.Name})
 		} else {
 			plan.kept = append(plan.kept, k)
 		}
@@ -185,7 +185,7 @@ func (a *app) removeKept(ctx context.Context, svc remover, req croft.RemoveReque
 	var plan takePlan
 	for _, kept := range result.Kept {
 		if errors.Is(kept.Reason, croft.WorkspaceDirty) {
-			a.take(ctx, svc, &plan, croft.Removed{ID: kept.ID, Name: kept.Name})
+			a.addToPlan(ctx, svc, &plan, croft.Removed{ID: kept.ID, Name: kept.Name})
 		} else {
 			still = append(still, kept)
 		}
@@ -214,8 +214,8 @@ func (a *app) removeKept(ctx context.Context, svc remover, req croft.RemoveReque
 	return nil
 }
 
-// loss says what a removal takes away and for how long it can be had back.
-func (a *app) loss(ws croft.Workspace, status croft.Status) string {
+// lossText says what a removal takes away and for how long it can be had back.
+func (a *app) lossText(ws croft.Workspace, status croft.Status) string {
 	files := len(status.Paths)
 	if files == 0 {
 		files = status.Staged + status.Modified + status.Untracked + status.Conflicted
@@ -231,7 +231,7 @@ func (a *app) loss(ws croft.Workspace, status croft.Status) string {
 		parts = []string{"uncommitted work"}
 	}
 	text := strings.Join(parts, ", ") + " → trash"
-	if kept := a.retention(ws.Repo); kept != "" {
+	if kept := a.retentionText(ws.Repo); kept != "" {
 		text += ", " + kept
 	}
 	return text
@@ -240,11 +240,11 @@ func (a *app) loss(ws croft.Workspace, status croft.Status) string {
 // retentionKey is the setting that says how long the trash is kept.
 const retentionKey = "trash.retention"
 
-func (a *app) retention(root string) string {
+func (a *app) retentionText(root string) string {
 	if a.env.Config == nil {
 		return ""
 	}
-	view, err := a.view(root)
+	view, err := a.configView(root)
 	if err != nil {
 		return "" // the question can be asked without it
 	}
@@ -277,13 +277,13 @@ func (a *app) tellKept(kept []croft.Kept) {
 		if reason.Workspace == "" {
 			reason.Workspace = k.Name
 		}
-		a.tell(&reason)
+		a.tellError(&reason)
 	}
 }
 
-// keptStatus makes a workspace that was kept against the wish of the caller
+// keptExitStatus makes a workspace that was kept against the wish of the caller
 // visible in the exit status.
-func keptStatus(kept []croft.Kept) error {
+func keptExitStatus(kept []croft.Kept) error {
 	if len(kept) == 0 {
 		return nil
 	}

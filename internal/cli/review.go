@@ -56,7 +56,7 @@ func (a *app) runReview(ctx context.Context, svc applier, req croft.ReviewReques
 		return nil
 	}
 	if !a.canAsk() || a.env.Width == 0 {
-		a.line("review " + string(work.ID))
+		a.printLine("review " + string(work.ID))
 		a.showFiles(work.Files)
 		a.note("hint: croft apply %s --review %s PATH...", shellWord(work.Workspace), work.ID)
 		return nil
@@ -105,7 +105,7 @@ func (c *chooser) choose(ctx context.Context, files []croft.ReviewFile) error {
 		if c.isDone {
 			return nil
 		}
-		c.line(c.patchLineText(fmt.Sprintf("%s (%s)", patchPath("", f.Path), fileSummary(f))))
+		c.printLine(c.patchLineText(fmt.Sprintf("%s (%s)", patchPath("", f.Path), fileSummary(f))))
 		if err := c.chooseFile(ctx, f, fmt.Sprintf("file %d of %d", i+1, len(files))); err != nil {
 			return err
 		}
@@ -120,9 +120,9 @@ func (c *chooser) patchLineText(text string) string {
 // chooseFile asks about a file that changes as a whole, or about its hunks.
 func (c *chooser) chooseFile(ctx context.Context, f croft.ReviewFile, which string) error {
 	if len(f.Hunks) == 0 {
-		letter, err := c.letter(ctx, which)
+		letter, err := c.askLetter(ctx, which)
 		if letter == "y" || letter == "a" {
-			c.take(f, nil)
+			c.addChoice(f, nil)
 		}
 		return err
 	}
@@ -139,7 +139,7 @@ func (c *chooser) chooseFile(ctx context.Context, f croft.ReviewFile, which stri
 		if _, err := io.WriteString(c.out, c.hunkText(h)); err != nil {
 			return err
 		}
-		letter, err := c.letter(ctx, fmt.Sprintf("%s, hunk %d of %d", which, h.ID, len(f.Hunks)))
+		letter, err := c.askLetter(ctx, fmt.Sprintf("%s, hunk %d of %d", which, h.ID, len(f.Hunks)))
 		if err != nil {
 			return err
 		}
@@ -149,13 +149,13 @@ func (c *chooser) chooseFile(ctx context.Context, f croft.ReviewFile, which stri
 		}
 	}
 	if len(taken) > 0 {
-		c.take(f, taken)
+		c.addChoice(f, taken)
 	}
 	return nil
 }
 
-// take writes a choice down.
-func (c *chooser) take(f croft.ReviewFile, hunks []int) {
+// addChoice writes a choice down.
+func (c *chooser) addChoice(f croft.ReviewFile, hunks []int) {
 	name := patchPath("", f.Path)
 	if len(hunks) == len(f.Hunks) {
 		c.req.Paths = append(c.req.Paths, f.Path)
@@ -169,10 +169,10 @@ func (c *chooser) take(f croft.ReviewFile, hunks []int) {
 	c.chosen = append(c.chosen, fmt.Sprintf("%s (%d of %s)", name, len(hunks), countNoun(len(f.Hunks), "hunk")))
 }
 
-// letter asks until there is an answer. The end of the input quits.
-func (c *chooser) letter(ctx context.Context, about string) (string, error) {
+// askLetter asks until there is an answer. The end of the input quits.
+func (c *chooser) askLetter(ctx context.Context, about string) (string, error) {
 	for {
-		text, err := c.answer(ctx, about+": apply? [y,n,a,d,q,?] ")
+		text, err := c.askLine(ctx, about+": apply? [y,n,a,d,q,?] ")
 		if errors.Is(err, io.EOF) {
 			text, err = "q", nil
 		}

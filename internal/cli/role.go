@@ -27,9 +27,9 @@ func newRoleCommand(a *app) *cobra.Command {
 		Short: "Role configurations",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return misused(cmd, "which of its commands?")
+				return usageError(cmd, "which of its commands?")
 			}
-			return unknownCommand(cmd, args[0])
+			return unknownCommandError(cmd, args[0])
 		},
 		SuggestionsMinimumDistance: 2,
 	}

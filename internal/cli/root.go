@@ -96,7 +96,7 @@ func takesCommand(cmd *cobra.Command, args []string) error {
 	at := cmd.Root()
 	for _, word := range args {
 		if !hasCommand(at, word) {
-			return unknownCommand(at, word)
+			return unknownCommandError(at, word)
 		}
 		at, _, _ = at.Find([]string{word})
 	}
@@ -139,5 +139,5 @@ func (a *app) printVersion() {
 		a.emit(v)
 		return
 	}
-	a.line(fmt.Sprintf("croft %s (%s, %s/%s)", v.Croft, v.Go, v.OS, v.Arch))
+	a.printLine(fmt.Sprintf("croft %s (%s, %s/%s)", v.Croft, v.Go, v.OS, v.Arch))
 }

@@ -92,7 +92,7 @@ func (o roundOptions) request(a *app, cmd *cobra.Command) (croft.RoundRequest, e
 	req := o.req
 	req.Session, req.Mode = croft.ID(o.session), croft.Mode(o.mode)
 	if o.session == "" {
-		return req, misused(cmd, "which session: --session")
+		return req, usageError(cmd, "which session: --session")
 	}
 	if o.config != "" {
 		mode, warnings, err := readWriteMode(a.absolute(o.config))
@@ -107,7 +107,7 @@ func (o roundOptions) request(a *app, cmd *cobra.Command) (croft.RoundRequest, e
 		}
 	}
 	if req.Mode != "" && !slices.Contains(modes(), req.Mode) {
-		return req, misused(cmd, "unknown mode "+quoted(string(req.Mode))+": auto, worktree, isolated or legacy")
+		return req, usageError(cmd, "unknown mode "+quoted(string(req.Mode))+": auto, worktree, isolated or legacy")
 	}
 	if o.isCarry {
 		req.Carry = croft.CarryDirty
@@ -116,33 +116,33 @@ func (o roundOptions) request(a *app, cmd *cobra.Command) (croft.RoundRequest, e
 		req.Repos[i] = a.absolute(dir)
 	}
 	var err error
-	if req.Agents, err = agentNames(cmd, o.agents); err != nil {
+	if req.Agents, err = parseAgentNames(cmd, o.agents); err != nil {
 		return req, err
 	}
-	if req.Homes, err = byAgent(cmd, "--home", o.homes); err != nil {
+	if req.Homes, err = parseByAgent(cmd, "--home", o.homes); err != nil {
 		return req, err
 	}
 	for agent, dir := range req.Homes {
 		req.Homes[agent] = a.absolute(dir)
 	}
-	if req.Labels, err = byAgent(cmd, "--label", o.labels); err != nil {
+	if req.Labels, err = parseByAgent(cmd, "--label", o.labels); err != nil {
 		return req, err
 	}
-	req.Branches, err = byAgent(cmd, "--branch", o.branches)
+	req.Branches, err = parseByAgent(cmd, "--branch", o.branches)
 	return req, err
 }
 
-// agentNames reads a number of agents, or their names.
-func agentNames(cmd *cobra.Command, text string) ([]string, error) {
+// parseAgentNames reads a number of agents, or their names.
+func parseAgentNames(cmd *cobra.Command, text string) ([]string, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		if text == "" {
-			return nil, misused(cmd, "which agents: --agents 3, or --agents opus,codex")
+			return nil, usageError(cmd, "which agents: --agents 3, or --agents opus,codex")
 		}
 		return strings.Split(text, ","), nil
 	}
 	if n < 1 || n > 1000 {
-		return nil, misused(cmd, fmt.Sprintf("%d agents cannot be had", n))
+		return nil, usageError(cmd, fmt.Sprintf("%d agents cannot be had", n))
 	}
 	var names []string
 	for i := range n {
@@ -151,13 +151,13 @@ func agentNames(cmd *cobra.Command, text string) ([]string, error) {
 	return names, nil
 }
 
-// byAgent reads a flag that was given as AGENT=VALUE, any number of times.
-func byAgent(cmd *cobra.Command, flag string, texts []string) (map[string]string, error) {
+// parseByAgent reads a flag that was given as AGENT=VALUE, any number of times.
+func parseByAgent(cmd *cobra.Command, flag string, texts []string) (map[string]string, error) {
 	var out map[string]string
 	for _, text := range texts {
 		agent, value, ok := strings.Cut(text, "=")
 		if !ok || value == "" {
-			return nil, misused(cmd, flag+" takes AGENT=VALUE, not "+quoted(text))
+			return nil, usageError(cmd, flag+" takes AGENT=VALUE, not "+quoted(text))
 		}
 		if out == nil {
 			out = map[string]string{}
@@ -175,7 +175,7 @@ func (a *app) runRoundStart(ctx context.Context, svc croft.Rounds, req croft.Rou
 		return err
 	}
 	a.showRound(round)
-	a.noteNotes(round.Workspaces...)
+	a.noteWorkspaceNotes(round.Workspaces...)
 	return nil
 }
 
@@ -186,14 +186,14 @@ func (a *app) showRound(round *croft.Round) {
 	}
 	var rows [][]cell
 	for _, ws := range round.Workspaces {
-		where := a.shown(ws.Path)
+		where := a.shownPath(ws.Path)
 		if ws.State == croft.Trashed {
-			where = short(ws.Head)
+			where = shortCommit(ws.Head)
 		}
 		rows = append(rows, plainRow(ws.Agent, ws.Label, ws.Branch, where))
 	}
 	a.note("round %d", round.Number)
-	a.table(rows)
+	a.printTable(rows)
 }
 
 func newRoundEnd(a *app) *cobra.Command {
@@ -206,7 +206,7 @@ func newRoundEnd(a *app) *cobra.Command {
 		Args:  takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if session == "" {
-				return misused(cmd, "which session: --session")
+				return usageError(cmd, "which session: --session")
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				end := svc.EndRound
@@ -245,7 +245,7 @@ func (a *app) runRoundEnd(ctx context.Context, svc croft.Rounds, session croft.I
 	for _, held := range round.HeldBack {
 		a.note("%s: not committed: %s", held.Agent, strings.Join(held.Paths, ", "))
 		if held.Archive != "" {
-			a.note("  copies: %s", a.shown(held.Archive))
+			a.note("  copies: %s", a.shownPath(held.Archive))
 		}
 	}
 	a.noteAbsent(round)
@@ -267,22 +267,22 @@ func (a *app) noteAbsent(round *croft.Round) {
 			continue // it is back, or gone from the trash too
 		}
 		ws := round.Workspaces[i]
-		a.note("%s: ended without its checkout, which is not at %s", absent.Agent, a.shown(absent.Path))
-		a.note("  kept: %s", keptWithout(ws))
+		a.note("%s: ended without its checkout, which is not at %s", absent.Agent, a.shownPath(absent.Path))
+		a.note("  kept: %s", keptWithoutText(ws))
 		a.note("  hint: put it back at its path, then croft restore %s; without it, that makes a checkout of what is kept", ws.ID)
 	}
 }
 
-// keptWithout says what is kept of a workspace that ended without its checkout. What is
+// keptWithoutText says what is kept of a workspace that ended without its checkout. What is
 // committed in an isolated one is in its own git directory until Croft brings it.
-func keptWithout(ws croft.Workspace) string {
+func keptWithoutText(ws croft.Workspace) string {
 	switch {
 	case ws.Mode != croft.ModeIsolated:
-		return fmt.Sprintf("what is committed, %s on %s, and what was staged; the rest is in that directory alone", short(ws.Head), ws.Branch)
+		return fmt.Sprintf("what is committed, %s on %s, and what was staged; the rest is in that directory alone", shortCommit(ws.Head), ws.Branch)
 	case ws.Head == ws.Base:
-		return fmt.Sprintf("%s on %s, where it began; what was committed since, if anything, is not known, and is in that directory alone", short(ws.Head), ws.Branch)
+		return fmt.Sprintf("%s on %s, where it began; what was committed since, if anything, is not known, and is in that directory alone", shortCommit(ws.Head), ws.Branch)
 	}
-	return fmt.Sprintf("%s on %s, and what was staged, as Croft last saw them; what was committed since is not known, and is in that directory alone", short(ws.Head), ws.Branch)
+	return fmt.Sprintf("%s on %s, and what was staged, as Croft last saw them; what was committed since is not known, and is in that directory alone", shortCommit(ws.Head), ws.Branch)
 }
 
 func newRoundPresent(a *app) *cobra.Command {
@@ -295,7 +295,7 @@ func newRoundPresent(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			req.Session, req.Mode = croft.ID(session), croft.Mode(mode)
 			if session == "" || req.Winner == "" {
-				return misused(cmd, "which session and winner: --session, --winner")
+				return usageError(cmd, "which session and winner: --session, --winner")
 			}
 			if a.repo != "" {
 				req.Repo = a.dir()
@@ -325,7 +325,7 @@ func (a *app) runRoundPresent(ctx context.Context, svc croft.Rounds, req croft.P
 		a.emit(workspacesResult{Version: formatVersion, Workspaces: []croft.Workspace{*ws}})
 		return nil
 	}
-	a.tellNew([]croft.Workspace{*ws})
+	a.printNew([]croft.Workspace{*ws})
 	a.note("then: croft review %s", ws.Name)
 	return nil
 }

@@ -36,9 +36,9 @@ func (a *app) runRoundPrompt(ctx context.Context, svc croft.Rounds, req croft.Wo
 	case a.json:
 		a.emitAs("prompt", p)
 	case isRestart:
-		a.line(strings.TrimRight(p.Restart, "\n"))
+		a.printLine(strings.TrimRight(p.Restart, "\n"))
 	default:
-		a.line(strings.TrimRight(p.Text, "\n"))
+		a.printLine(strings.TrimRight(p.Text, "\n"))
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ func (a *app) runRoundArchive(ctx context.Context, svc croft.Rounds, req croft.A
 		return nil
 	}
 	for _, path := range kept.Paths {
-		a.line(a.shown(path))
+		a.printLine(a.shownPath(path))
 	}
 	if len(kept.Paths) == 0 {
 		a.note("there is nothing in the scratch directory")

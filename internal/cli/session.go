@@ -65,7 +65,7 @@ func (a *app) runSessionStart(ctx context.Context, svc croft.Rounds, req croft.S
 		a.emitAs("session", ses)
 		return nil
 	}
-	a.line(string(ses.ID))
+	a.printLine(string(ses.ID))
 	a.note("croft round start --session %s --agents 3", sessionName(*ses))
 	return nil
 }
@@ -91,7 +91,7 @@ can be restored while they are in the trash.`,
 // takesSession demands one session, and says which command lists them.
 func takesSession(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		e := misused(cmd, "which session? give its name")
+		e := usageError(cmd, "which session? give its name")
 		e.Hint = "croft session list"
 		return e
 	}
@@ -167,6 +167,6 @@ func (a *app) runSessionList(ctx context.Context, svc croft.Rounds, f croft.Sess
 		}
 		rows = append(rows, plainRow(string(ses.ID), ses.Name, string(ses.State), countNoun(len(ses.Agents), "agent"), last))
 	}
-	a.table(rows)
+	a.printTable(rows)
 	return nil
 }

@@ -17,7 +17,7 @@ shell brings you back; its exit status is the command's.`,
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.json {
-				return misused(cmd, "a shell has no JSON, use `croft path --json` or `croft show --json`")
+				return usageError(cmd, "a shell has no JSON, use `croft path --json` or `croft show --json`")
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runSh(ctx, svc, a.workspaceRequest(args))
@@ -41,7 +41,7 @@ func (a *app) runSh(ctx context.Context, svc finder, req croft.WorkspaceRequest)
 			Hint:    "croft show " + shellWord(ws.Name),
 		}
 	}
-	a.note("%s: %s on %s, leave with exit", ws.Name, a.shown(ws.Path), orDash(ws.Branch))
+	a.note("%s: %s on %s, leave with exit", ws.Name, a.shownPath(ws.Path), orDash(ws.Branch))
 	status, err := a.env.Shell(ctx, ws.Path, ws.Environ())
 	if err != nil {
 		return err

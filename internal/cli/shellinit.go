@@ -71,10 +71,10 @@ your shell's start-up file:
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var completion strings.Builder
 			if err := writeCompletion(cmd.Root(), args[0], &completion); err != nil {
-				return ended(cmd.Name(), err)
+				return codedError(cmd.Name(), err)
 			}
 			script := strings.Replace(shellFunction(args[0]), "COMPLETION", strings.TrimRight(completion.String(), "\n"), 1)
-			a.line(strings.TrimRight(script, "\n"))
+			a.printLine(strings.TrimRight(script, "\n"))
 			return nil
 		},
 	}

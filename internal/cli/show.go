@@ -62,12 +62,12 @@ func (a *app) runShow(ctx context.Context, svc inspector, req croft.WorkspaceReq
 		a.emit(result)
 		return nil
 	}
-	a.sentences(a.details(result))
+	a.printSentences(a.detailRows(result))
 	return nil
 }
 
-// details are the lines of a workspace that apply to it.
-func (a *app) details(r showResult) [][]cell {
+// detailRows are the lines of a workspace that apply to it.
+func (a *app) detailRows(r showResult) [][]cell {
 	ws := r.Workspace
 	var rows [][]cell
 	add := func(key, value string) {
@@ -79,10 +79,10 @@ func (a *app) details(r showResult) [][]cell {
 	add("id", string(ws.ID))
 	rows = append(rows, []cell{{"state", styleDim}, {stateWord(ws), stateStyle(ws.State)}})
 	add("because", ws.FaultReason)
-	add("path", a.shown(ws.Path))
+	add("path", a.shownPath(ws.Path))
 	add("branch", ws.Branch)
-	add("head", short(ws.Head))
-	add("base", strings.TrimPrefix(origin(ws), "from "))
+	add("head", shortCommit(ws.Head))
+	add("base", strings.TrimPrefix(originText(ws), "from "))
 	add("role", ws.Role)
 	add("agent", ws.Agent)
 	add("session", ws.Session)
@@ -95,31 +95,31 @@ func (a *app) details(r showResult) [][]cell {
 		add("mode", string(ws.Mode))
 	}
 	add("scratch", ws.Scratch)
-	add("merge", fate(ws))
+	add("merge", mergeOutcomeText(ws))
 	if !ws.CreatedAt.IsZero() {
-		add("created", fmt.Sprintf("%s (%s ago)", ws.CreatedAt.Format(time.RFC3339), ageOf(a.env.Now(), ws.CreatedAt)))
+		add("created", fmt.Sprintf("%s (%s ago)", ws.CreatedAt.Format(time.RFC3339), ageText(a.env.Now(), ws.CreatedAt)))
 	}
 	if !ws.RemovedAt.IsZero() {
-		add("removed", ageOf(a.env.Now(), ws.RemovedAt)+" ago")
+		add("removed", ageText(a.env.Now(), ws.RemovedAt)+" ago")
 	}
 	if ws.Lease != nil {
-		user := processOf(*ws.Lease)
+		user := processText(*ws.Lease)
 		if ws.Lease.Process == "" { // it may be on another machine
 			user += " on " + ws.Lease.Owner.Host
 		}
 		add("in use", user)
 	}
 	if r.Status != nil {
-		add("changes", changes(*r.Status))
-		add("commits", commits(*r.Status, ws.Target))
+		add("changes", changesText(*r.Status))
+		add("commits", commitsText(*r.Status, ws.Target))
 	}
 	add("next", ws.Next.String())
 	return rows
 }
 
-// fate says what became of the work of a workspace.
-func fate(ws croft.Workspace) string {
-	commit := short(ws.MergeCommit)
+// mergeOutcomeText says what became of the work of a workspace.
+func mergeOutcomeText(ws croft.Workspace) string {
+	commit := shortCommit(ws.MergeCommit)
 	switch {
 	case ws.MergeStatus == croft.MergeMerged && commit != "":
 		return fmt.Sprintf("merged as %s; croft revert %s takes it back", commit, shellWord(ws.Name))
@@ -132,8 +132,8 @@ func fate(ws croft.Workspace) string {
 	}
 }
 
-// changes says what is not committed.
-func changes(s croft.Status) string {
+// changesText says what is not committed.
+func changesText(s croft.Status) string {
 	if !s.Dirty() {
 		return "none"
 	}
@@ -149,8 +149,8 @@ func changes(s croft.Status) string {
 	return strings.Join(parts, ", ")
 }
 
-// commits says how far the workspace and its target are apart.
-func commits(s croft.Status, target string) string {
+// commitsText says how far the workspace and its target are apart.
+func commitsText(s croft.Status, target string) string {
 	if target == "" {
 		return ""
 	}

@@ -45,7 +45,7 @@ func (a *app) runSnapshot(ctx context.Context, svc croft.Snapshots, req croft.Sn
 		a.emitAs("snapshot", saved)
 		return nil
 	}
-	a.table([][]cell{plainRow(string(saved.ID), saved.Name, countNoun(saved.Files, "changed file"))})
+	a.printTable([][]cell{plainRow(string(saved.ID), saved.Name, countNoun(saved.Files, "changed file"))})
 	a.note("hint: croft restore %s", saved.ID)
 	return nil
 }
@@ -73,10 +73,10 @@ func (a *app) runSnapshots(ctx context.Context, svc croft.Snapshots, req croft.S
 		return nil
 	}
 	now := a.env.Now()
-	rows := [][]cell{heading("ID", "WORKSPACE", "TAKEN", "CHANGED", "SIZE")}
+	rows := [][]cell{headingRow("ID", "WORKSPACE", "TAKEN", "CHANGED", "SIZE")}
 	for _, s := range list {
-		rows = append(rows, plainRow(string(s.ID), s.Name, ageOf(now, s.CreatedAt)+" ago", countNoun(s.Files, "file"), size(s.Bytes)))
+		rows = append(rows, plainRow(string(s.ID), s.Name, ageText(now, s.CreatedAt)+" ago", countNoun(s.Files, "file"), sizeText(s.Bytes)))
 	}
-	a.table(rows)
+	a.printTable(rows)
 	return nil
 }

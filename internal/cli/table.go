@@ -40,18 +40,18 @@ func plainRow(texts ...string) []cell {
 // columnGap is what stands between two columns.
 const columnGap = "  "
 
-// table prints rows with aligned columns. The last column takes what the
+// printTable prints rows with aligned columns. The last column takes what the
 // terminal's width leaves.
-func (a *app) table(rows [][]cell) {
-	widths := widthsOf(rows)
+func (a *app) printTable(rows [][]cell) {
+	widths := columnWidths(rows)
 	var b strings.Builder // one write, however many rows
 	for _, row := range rows {
-		b.WriteString(a.row(row, widths) + "\n")
+		b.WriteString(a.rowText(row, widths) + "\n")
 	}
 	fmt.Fprint(a.out, b.String()) // output remembers a failure
 }
 
-func widthsOf(rows [][]cell) []int {
+func columnWidths(rows [][]cell) []int {
 	var widths []int
 	for _, row := range rows {
 		for i, c := range row {
@@ -70,11 +70,11 @@ const (
 	deepest     = 24  // columns that may be left free beside them
 )
 
-// sentences prints rows whose last column are sentences. In a terminal those are
+// printSentences prints rows whose last column are sentences. In a terminal those are
 // wrapped, never cut: what to do stands at their end. Where the columns before them
 // take much room, they stand below.
-func (a *app) sentences(rows [][]cell) {
-	widths := widthsOf(rows)
+func (a *app) printSentences(rows [][]cell) {
+	widths := columnWidths(rows)
 	before, all := 0, 0
 	for i, w := range widths {
 		before, all = all, all+w
@@ -84,40 +84,40 @@ func (a *app) sentences(rows [][]cell) {
 	}
 	room := min(a.env.Width, widestProse)
 	if a.env.Width == 0 || all <= a.env.Width {
-		a.table(rows)
+		a.printTable(rows)
 		return
 	}
 	var b strings.Builder
 	for _, row := range rows {
 		last := row[len(row)-1]
-		lead, indent := a.padded(row[:len(row)-1], widths), before
+		lead, indent := a.paddedText(row[:len(row)-1], widths), before
 		if before > deepest {
 			b.WriteString(strings.TrimRight(lead, " ") + "\n")
 			lead, indent = columnGap, len(columnGap)
 		}
-		for i, line := range wrap(printable(last.text), room-indent) {
+		for i, line := range wrapText(printable(last.text), room-indent) {
 			if i > 0 {
 				lead = strings.Repeat(" ", indent)
 			}
-			b.WriteString(lead + a.paint(line, last.style) + "\n")
+			b.WriteString(lead + a.paintText(line, last.style) + "\n")
 		}
 	}
 	fmt.Fprint(a.out, b.String()) // output remembers a failure
 }
 
-// padded are columns that another one follows.
-func (a *app) padded(row []cell, widths []int) string {
+// paddedText are columns that another one follows.
+func (a *app) paddedText(row []cell, widths []int) string {
 	var b strings.Builder
 	for i, c := range row {
 		text := printable(c.text)
-		b.WriteString(a.paint(text, c.style) + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)) + columnGap)
+		b.WriteString(a.paintText(text, c.style) + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text)) + columnGap)
 	}
 	return b.String()
 }
 
-// wrap breaks a text between its words. A word that is longer than a line has one for
+// wrapText breaks a text between its words. A word that is longer than a line has one for
 // itself.
-func wrap(text string, width int) []string {
+func wrapText(text string, width int) []string {
 	var lines []string
 	line := ""
 	for word := range strings.FieldsSeq(text) {
@@ -133,20 +133,20 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-func (a *app) row(row []cell, widths []int) string {
+func (a *app) rowText(row []cell, widths []int) string {
 	var b strings.Builder
 	used := 0
-	b.WriteString(a.padded(row[:len(row)-1], widths))
+	b.WriteString(a.paddedText(row[:len(row)-1], widths))
 	for i := range len(row) - 1 {
 		used += widths[i] + len(columnGap)
 	}
 	last := row[len(row)-1]
-	b.WriteString(a.paint(cut(printable(last.text), a.env.Width, used), last.style))
+	b.WriteString(a.paintText(cutText(printable(last.text), a.env.Width, used), last.style))
 	return strings.TrimRight(b.String(), " ")
 }
 
-// cut shortens the last column, but never to less than a few words.
-func cut(text string, width, used int) string {
+// cutText shortens the last column, but never to less than a few words.
+func cutText(text string, width, used int) string {
 	const least = 20
 	if width == 0 {
 		return text
@@ -158,14 +158,14 @@ func cut(text string, width, used int) string {
 	return string([]rune(text)[:room-1]) + "…"
 }
 
-func (a *app) paint(text string, s style) string {
+func (a *app) paintText(text string, s style) string {
 	if s == styleNone || a.plain || a.env.Color == ColorNever || text == "" {
 		return text
 	}
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-func heading(names ...string) []cell {
+func headingRow(names ...string) []cell {
 	row := make([]cell, len(names))
 	for i, name := range names {
 		row[i] = cell{name, styleDim}

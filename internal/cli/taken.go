@@ -21,9 +21,9 @@ type takePlan struct {
 	unknown  []string
 }
 
-// take looks at a workspace that an act is going to take. Work that cannot be looked
+// addToPlan looks at a workspace that an act is going to take. Work that cannot be looked
 // at is taken for work.
-func (a *app) take(ctx context.Context, svc inspector, p *takePlan, r croft.Removed) {
+func (a *app) addToPlan(ctx context.Context, svc inspector, p *takePlan, r croft.Removed) {
 	t := taken{r, "to the trash"}
 	status, err := svc.Status(ctx, r.ID)
 	switch {
@@ -34,7 +34,7 @@ func (a *app) take(ctx context.Context, svc inspector, p *takePlan, r croft.Remo
 		if err != nil {
 			break // it has just gone
 		}
-		t.what = a.loss(*ws, *status)
+		t.what = a.lossText(*ws, *status)
 		if status.Dirty() {
 			p.withWork = append(p.withWork, r.ID)
 		}
@@ -94,7 +94,7 @@ func (a *app) showPlan(p takePlan, nothing string) {
 	if len(p.list)+len(p.branches)+len(p.unknown) == 0 {
 		a.note("%s", nothing)
 	}
-	a.table(p.rows())
+	a.printTable(p.rows())
 	a.noteKept(p.kept)
 }
 

@@ -35,9 +35,9 @@ func shellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// shown is a path as it is shown: relative to where one stands if that is
+// shownPath is a path as it is shown: relative to where one stands if that is
 // shorter.
-func (a *app) shown(path string) string {
+func (a *app) shownPath(path string) string {
 	rel, err := filepath.Rel(a.env.Dir, path)
 	if err == nil && len(rel) < len(path) {
 		path = rel
@@ -45,8 +45,8 @@ func (a *app) shown(path string) string {
 	return printable(path)
 }
 
-// short abbreviates a commit.
-func short(commit string) string {
+// shortCommit abbreviates a commit.
+func shortCommit(commit string) string {
 	if len(commit) > 7 {
 		return commit[:7]
 	}
@@ -64,8 +64,8 @@ func countOf[N int | int64](n N, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// ageOf says how long ago something was, in one unit.
-func ageOf(now, then time.Time) string {
+// ageText says how long ago something was, in one unit.
+func ageText(now, then time.Time) string {
 	if then.IsZero() {
 		return "-"
 	}
@@ -82,8 +82,8 @@ func ageOf(now, then time.Time) string {
 	}
 }
 
-// size says how many bytes there are, in one unit.
-func size(bytes int64) string {
+// sizeText says how many bytes there are, in one unit.
+func sizeText(bytes int64) string {
 	const step = 1000
 	if bytes < step {
 		return strconv.FormatInt(bytes, 10) + " B"

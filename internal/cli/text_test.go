@@ -110,18 +110,18 @@ func TestAgeOf(t *testing.T) {
 		0: "0s", 59 * time.Second: "59s", time.Minute: "1m", 59 * time.Minute: "59m",
 		time.Hour: "1h", 47 * time.Hour: "47h", 48 * time.Hour: "2d", -time.Hour: "0s",
 	} {
-		if got := ageOf(noon, noon.Add(-ago)); got != want {
+		if got := ageText(noon, noon.Add(-ago)); got != want {
 			t.Errorf("%v ago is %q, want %q", ago, got, want)
 		}
 	}
-	if got := ageOf(noon, time.Time{}); got != "-" {
+	if got := ageText(noon, time.Time{}); got != "-" {
 		t.Errorf("an unknown time is %q", got)
 	}
 }
 
 func TestSize(t *testing.T) {
 	for bytes, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 1234567: "1.2 MB", 5e12: "5.0 TB", 5e18: "5000.0 PB"} {
-		if got := size(bytes); got != want {
+		if got := sizeText(bytes); got != want {
 			t.Errorf("size(%d) = %q, want %q", bytes, got, want)
 		}
 	}
@@ -135,7 +135,7 @@ func TestShown(t *testing.T) {
 		"/x":                 "/x",
 		project + "/a\x1b[m": "a\uFFFD[m",
 	} {
-		if got := a.shown(path); got != want {
+		if got := a.shownPath(path); got != want {
 			t.Errorf("shown(%q) = %q, want %q", path, got, want)
 		}
 	}

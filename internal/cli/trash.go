@@ -65,13 +65,13 @@ func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
 		return nil
 	}
 	now := a.env.Now()
-	rows := [][]cell{heading("ID", "NAME", "BRANCH", "SIZE", "INODES", "REMOVED", "KEPT FOR")}
+	rows := [][]cell{headingRow("ID", "NAME", "BRANCH", "SIZE", "INODES", "REMOVED", "KEPT FOR")}
 	for _, item := range items {
-		rows = append(rows, plainRow(string(item.ID), item.Name, orDash(item.Branch), sizeOf(item),
-			strconv.FormatInt(item.Inodes, 10), ageOf(now, item.RemovedAt)+" ago", keptFor(now, item)))
+		rows = append(rows, plainRow(string(item.ID), item.Name, orDash(item.Branch), itemSizeText(item),
+			strconv.FormatInt(item.Inodes, 10), ageText(now, item.RemovedAt)+" ago", keptForText(now, item)))
 	}
-	a.table(rows)
-	a.note("%s", held(result))
+	a.printTable(rows)
+	a.note("%s", trashTotalText(result))
 	for _, item := range items {
 		switch {
 		case item.Stays != "":
@@ -80,7 +80,7 @@ func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
 		case !item.PurgeAt.After(now):
 			a.note("%s goes from the trash with the next croft gc, and is not in its target; before that: croft restore %s", item.Name, item.ID)
 		default:
-			a.note("%s goes from the trash in %s, and is not in its target; before that: croft restore %s", item.Name, remaining(now, item.PurgeAt), item.ID)
+			a.note("%s goes from the trash in %s, and is not in its target; before that: croft restore %s", item.Name, remainingText(now, item.PurgeAt), item.ID)
 		}
 	}
 	return nil
@@ -95,7 +95,7 @@ func (a *app) trashBudget(ctx context.Context, svc repoFinder, repo string) (byt
 	if err != nil {
 		return nil, nil // the trash can be listed without it
 	}
-	view, err := a.view(found.Path)
+	view, err := a.configView(found.Path)
 	if err != nil {
 		return nil, nil
 	}
@@ -109,37 +109,37 @@ func (a *app) trashBudget(ctx context.Context, svc repoFinder, repo string) (byt
 	return read(maxBytesKey), read(maxInodesKey)
 }
 
-// held says how much the trash holds of what it may.
-func held(r trashResult) string {
-	bytes, inodes := size(r.Bytes), countNoun(r.Inodes, "inode")
+// trashTotalText says how much the trash holds of what it may.
+func trashTotalText(r trashResult) string {
+	bytes, inodes := sizeText(r.Bytes), countNoun(r.Inodes, "inode")
 	if r.MaxBytes != nil && r.MaxInodes != nil {
-		bytes += " of " + size(*r.MaxBytes)
+		bytes += " of " + sizeText(*r.MaxBytes)
 		inodes = fmt.Sprintf("%d of %s", r.Inodes, countNoun(*r.MaxInodes, "inode"))
 	}
 	return "in all " + bytes + ", " + inodes
 }
 
-// sizeOf says how large an item is, or what is left of it.
-func sizeOf(item croft.TrashItem) string {
+// itemSizeText says how large an item is, or what is left of it.
+func itemSizeText(item croft.TrashItem) string {
 	if item.Left != croft.LeftDirectory && item.Left != "" {
 		return string(item.Left)
 	}
-	return size(item.Bytes)
+	return sizeText(item.Bytes)
 }
 
-// keptFor says how long an item is kept yet.
-func keptFor(now time.Time, item croft.TrashItem) string {
+// keptForText says how long an item is kept yet.
+func keptForText(now time.Time, item croft.TrashItem) string {
 	if item.Stays != "" {
 		return "stays"
 	}
 	if !item.PurgeAt.IsZero() {
-		return remaining(now, item.PurgeAt)
+		return remainingText(now, item.PurgeAt)
 	}
-	return remaining(now, item.ExpiresAt)
+	return remainingText(now, item.ExpiresAt)
 }
 
-// remaining says how long something is kept yet.
-func remaining(now, until time.Time) string {
+// remainingText says how long something is kept yet.
+func remainingText(now, until time.Time) string {
 	if !until.After(now) {
 		return "until the next gc"
 	}
@@ -147,7 +147,7 @@ func remaining(now, until time.Time) string {
 	if left > time.Hour {
 		left = left.Round(time.Hour) // a week is a week, also a second later
 	}
-	return ageOf(now.Add(left), now)
+	return ageText(now.Add(left), now)
 }
 
 func newRestoreCommand(a *app) *cobra.Command {
@@ -190,6 +190,6 @@ func (a *app) runRestore(ctx context.Context, svc croft.Trash, req croft.Restore
 		return err
 	}
 	a.printWorkspace(*ws, "restored")
-	a.noteNotes(*ws)
+	a.noteWorkspaceNotes(*ws)
 	return nil
 }

@@ -106,7 +106,7 @@ func (a *app) showChecks(plan *croft.CheckPlan) {
 		if printable(c) != c {
 			c = strconv.Quote(c)
 		}
-		a.line(c)
+		a.printLine(c)
 	}
 	a.note("They run as you, with whatever a merged result puts behind them.")
 	a.note("CROFT_TRUST=%s", plan.Hash)

@@ -43,9 +43,9 @@ stay where they are. So can a trash be forgotten that was deleted.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case isGone && isAll:
-				return misused(cmd, "either --all or --forget")
+				return usageError(cmd, "either --all or --forget")
 			case isGone && a.repo == "":
-				return misused(cmd, "which repository is gone? --forget takes --repo PATH")
+				return usageError(cmd, "which repository is gone? --forget takes --repo PATH")
 			}
 			return a.serveAgreed(cmd, agreement, reachFurther, func(ctx context.Context, svc croft.Service, agreed consent) error {
 				req := croft.UninstallRequest{Repo: a.dir()}
@@ -61,7 +61,7 @@ stay where they are. So can a trash be forgotten that was deleted.`,
 	}
 	cmd.Flags().BoolVar(&isAll, "all", false, "from every repository that Croft knows, and the state")
 	cmd.Flags().BoolVar(&isGone, "forget", false, "a repository that was deleted, and is not at --repo any more")
-	agreement.flags(cmd)
+	agreement.addFlags(cmd)
 	return cmd
 }
 
@@ -93,9 +93,9 @@ func (a *app) runUninstall(ctx context.Context, svc uninstaller, req croft.Unins
 	}
 	for _, r := range done.Repos {
 		if req.Gone == croft.GoneForGood {
-			a.note("%s is forgotten", a.shown(r.Path))
+			a.note("%s is forgotten", a.shownPath(r.Path))
 		} else {
-			a.note("nothing of Croft's is left in %s", a.shown(r.Path))
+			a.note("nothing of Croft's is left in %s", a.shownPath(r.Path))
 		}
 	}
 	if req.All == croft.ScopeAll && len(done.Kept) == 0 && len(done.Left) == 0 {
@@ -111,9 +111,9 @@ func uninstallQuestion(a *app, req croft.UninstallRequest, plan croft.UninstallR
 	repos := countOf(len(plan.Repos), "repository", "repositories")
 	switch {
 	case req.Gone == croft.GoneForGood:
-		return "Forget " + a.shown(plan.Repos[0].Path) + ", which is gone for good?"
+		return "Forget " + a.shownPath(plan.Repos[0].Path) + ", which is gone for good?"
 	case req.All != croft.ScopeAll:
-		return "Remove all of Croft's from " + a.shown(plan.Repos[0].Path) + "?"
+		return "Remove all of Croft's from " + a.shownPath(plan.Repos[0].Path) + "?"
 	case len(plan.Kept) > 0:
 		return "Remove all of Croft's from " + repos + ", and keep the rest?"
 	}
@@ -146,42 +146,42 @@ func (a *app) showUninstall(res croft.UninstallResult, was string) {
 	for _, r := range res.Repos {
 		refs += len(r.Refs)
 		for _, b := range r.Branches {
-			row("branch", b.Branch, "made of work that only Croft kept, in "+a.shown(r.Path))
+			row("branch", b.Branch, "made of work that only Croft kept, in "+a.shownPath(r.Path))
 		}
 		for _, path := range r.Workspaces {
-			row("worktree", a.shown(path), "stays: git worktree list")
+			row("worktree", a.shownPath(path), "stays: git worktree list")
 		}
 		a.leftRows(row, r.Left)
 		for _, path := range r.Files {
-			row("file", a.shown(path), was+" removed, or Croft's lines in it")
+			row("file", a.shownPath(path), was+" removed, or Croft's lines in it")
 		}
 	}
 	for _, path := range res.Files {
-		row("file", a.shown(path), was+" removed")
+		row("file", a.shownPath(path), was+" removed")
 	}
 	a.leftRows(row, res.Left)
 	for _, k := range res.Kept {
-		row("repository", a.shown(k.Path), "kept: "+k.Reason.Message)
+		row("repository", a.shownPath(k.Path), "kept: "+k.Reason.Message)
 	}
-	a.table(rows)
+	a.printTable(rows)
 	if was == "was" && refs != 1 {
 		was = "were"
 	}
 	a.note("%s below refs/croft/ %s deleted", countNoun(refs, "ref"), was)
 	for _, r := range res.Repos {
 		if len(r.OtherRefs) > 0 {
-			a.note("%s below refs/croft/ of %s %s: another state's, or somebody's: %s", countNoun(len(r.OtherRefs), "ref"), a.shown(r.Path), stay(len(r.OtherRefs)), few(r.OtherRefs))
+			a.note("%s below refs/croft/ of %s %s: another state's, or somebody's: %s", countNoun(len(r.OtherRefs), "ref"), a.shownPath(r.Path), stay(len(r.OtherRefs)), fewNames(r.OtherRefs))
 			a.note("hint: git -C %s for-each-ref refs/croft/", shellWord(r.Path))
 		}
 		for _, l := range r.Left {
 			if l.Remark != "" {
-				a.note("%s: %s", a.shown(l.Path), l.Remark)
+				a.note("%s: %s", a.shownPath(l.Path), l.Remark)
 				a.note("hint: %s", l.Hint)
 			}
 		}
 	}
 	for _, k := range res.Kept {
-		a.note("for %s: %s", a.shown(k.Path), k.Reason.Hint)
+		a.note("for %s: %s", a.shownPath(k.Path), k.Reason.Hint)
 	}
 }
 
@@ -201,6 +201,6 @@ func (a *app) leftRows(row func(what, path, remark string), left []croft.Left) {
 		case croft.LeftUnseen:
 			remark = "not seen: it was moved or deleted, or its drive is not mounted"
 		}
-		row(string(l.Kind), a.shown(l.Path), remark)
+		row(string(l.Kind), a.shownPath(l.Path), remark)
 	}
 }

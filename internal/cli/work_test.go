@@ -101,7 +101,7 @@ func TestOrigin(t *testing.T) {
 		{croft.Workspace{Base: commit, BaseRef: "v1"}, "from v1@1a2b3c4"},
 		{croft.Workspace{}, ""},
 	} {
-		if got := origin(tt.ws); got != tt.want {
+		if got := originText(tt.ws); got != tt.want {
 			t.Errorf("origin(%+v) = %q, want %q", tt.ws, got, tt.want)
 		}
 	}

@@ -47,44 +47,44 @@ func parseDocument(file Source, data []byte, keys []Key) (document, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	entries, complete := outline(data)
 	if !complete {
-		return document{}, refused(file, fmt.Sprintf("has more than %d keys", maxParts))
+		return document{}, configError(file, fmt.Sprintf("has more than %d keys", maxParts))
 	}
 	// The outline comes from the syntax alone. Only the decoder notices keys
 	// and tables that are given twice.
 	var root map[string]any
 	if err := toml.Unmarshal(data, &root); err != nil {
-		return document{}, malformed(file, err)
+		return document{}, syntaxError(file, err)
 	}
 	var doc document
 	for _, e := range entries {
 		at := Source{Kind: file.Kind, Name: file.Name, Line: e.line}
-		name := dotted(e.path)
+		name := dottedName(e.path)
 		raw := lookUp(root, e.path)
 		key, known := findKey(keys, name)
 		switch {
 		case known && key.Guard == GuardNoFile && file.Kind == KindRepo:
-			doc.unknown = append(doc.unknown, unknown{e.path, at, noFile(at, key)})
+			doc.unknown = append(doc.unknown, unknown{e.path, at, noFileError(at, key)})
 		case known && key.Guard == GuardNoFile:
-			return document{}, noFile(at, key)
+			return document{}, noFileError(at, key)
 		case known:
 			doc.known = append(doc.known, found{key: key, raw: raw, source: at})
 		case !isTable(keys, name):
-			doc.unknown = append(doc.unknown, unknown{e.path, at, unknownKey(at, fileKeys(keys), name)})
+			doc.unknown = append(doc.unknown, unknown{e.path, at, unknownKeyError(at, fileKeys(keys), name)})
 		default:
-			if _, err := as[map[string]any](raw, "a table"); err != nil {
-				return document{}, invalid(at, name, err)
+			if _, err := asType[map[string]any](raw, "a table"); err != nil {
+				return document{}, valueError(at, name, err)
 			}
 		}
 	}
 	return doc, nil
 }
 
-func malformed(file Source, err error) error {
+func syntaxError(file Source, err error) error {
 	at := file
 	if decode, ok := errors.AsType[*toml.DecodeError](err); ok {
 		at.Line, _ = decode.Position()
 	}
-	return refused(at, "is not TOML: "+strings.TrimPrefix(err.Error(), "toml: "))
+	return configError(at, "is not TOML: "+strings.TrimPrefix(err.Error(), "toml: "))
 }
 
 func lookUp(root map[string]any, path []string) any {
@@ -98,9 +98,9 @@ func lookUp(root map[string]any, path []string) any {
 
 var bareKey = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// dotted joins a path as TOML writes it. A part that needs quotes gets them,
+// dottedName joins a path as TOML writes it. A part that needs quotes gets them,
 // so that "limits.max_workers" in quotes is not taken for the key in [limits].
-func dotted(path []string) string {
+func dottedName(path []string) string {
 	const most = 8
 	parts := make([]string, 0, most+1)
 	for i, part := range path {
@@ -161,7 +161,7 @@ func outline(data []byte) (entries []entry, complete bool) {
 
 func (o *outliner) header(node *unstable.Node) []string {
 	path, offset := o.key(node, nil)
-	o.note(path, offset)
+	o.addEntry(path, offset)
 	return path
 }
 
@@ -169,7 +169,7 @@ func (o *outliner) header(node *unstable.Node) []string {
 // it. No table lies in another one, so what is deeper is only counted.
 func (o *outliner) keyValue(node *unstable.Node, table []string) {
 	path, offset := o.key(node, table)
-	o.note(path, offset)
+	o.addEntry(path, offset)
 	value := node.Value()
 	if value.Kind != unstable.InlineTable || len(path) > 1 {
 		o.count(value)
@@ -213,7 +213,7 @@ func (o *outliner) key(node *unstable.Node, table []string) (path []string, offs
 	return path, offset
 }
 
-func (o *outliner) note(path []string, offset int) {
+func (o *outliner) addEntry(path []string, offset int) {
 	if len(path) == 0 || slices.Contains(reservedTables(), path[0]) {
 		return
 	}

@@ -61,21 +61,21 @@ func (env environ) userFile(home string) string {
 func (env environ) layer(keys []Key, home string) (layer, error) {
 	values := layer{}
 	for _, key := range keys {
-		name, text := env.first(key)
+		name, text := env.firstVariable(key)
 		if name == "" {
 			continue
 		}
 		source := Source{Kind: KindEnv, Name: name}
 		value, err := key.fromText(text, home, KindEnv)
 		if err != nil {
-			return nil, invalid(source, key.Name, err)
+			return nil, valueError(source, key.Name, err)
 		}
 		values[key.Name] = setting{value: value, source: source}
 	}
 	return values, nil
 }
 
-func (env environ) first(key Key) (name, text string) {
+func (env environ) firstVariable(key Key) (name, text string) {
 	for _, name := range key.Env() {
 		if text := env[name]; text != "" {
 			return name, text

@@ -22,12 +22,12 @@ func (s Source) String() string {
 	return s.Kind
 }
 
-// invalid is the error for a value that cannot be used where it stands.
-func invalid(at Source, key string, problem error) *croft.Error {
-	return refused(at, key+" "+problem.Error())
+// valueError is the error for a value that cannot be used where it stands.
+func valueError(at Source, key string, problem error) *croft.Error {
+	return configError(at, key+" "+problem.Error())
 }
 
-func refused(at Source, problem string) *croft.Error {
+func configError(at Source, problem string) *croft.Error {
 	return &croft.Error{
 		Code:    croft.ConfigInvalid,
 		Op:      "config",
@@ -35,18 +35,18 @@ func refused(at Source, problem string) *croft.Error {
 	}
 }
 
-// unknownKey names the nearest of the keys that may stand there.
-func unknownKey(at Source, keys []Key, name string) *croft.Error {
-	err := refused(at, "unknown key "+name)
+// unknownKeyError names the nearest of the keys that may stand there.
+func unknownKeyError(at Source, keys []Key, name string) *croft.Error {
+	err := configError(at, "unknown key "+name)
 	if near := nearest(keys, name); near != "" {
 		err.Hint = fmt.Sprintf("did you mean %s?", near)
 	}
 	return err
 }
 
-// noFile is the error for a key that no file may have.
-func noFile(at Source, key Key) *croft.Error {
-	err := refused(at, key.Name+" cannot be set in a file")
+// noFileError is the error for a key that no file may have.
+func noFileError(at Source, key Key) *croft.Error {
+	err := configError(at, key.Name+" cannot be set in a file")
 	err.Hint = "export " + key.Env()[0] + "=DIR"
 	return err
 }

@@ -25,48 +25,48 @@ func readFile(at Source) ([]byte, error) {
 		flags = openNoLink
 		info, err := os.Lstat(at.Name)
 		if err != nil {
-			return nil, missingOr(at, err)
+			return nil, readError(at, err)
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			return nil, refused(at, "is a symbolic link, which is not followed")
+			return nil, configError(at, "is a symbolic link, which is not followed")
 		}
 	}
 	file, err := os.OpenFile(at.Name, flags, 0)
 	if err != nil {
-		return nil, missingOr(at, err)
+		return nil, readError(at, err)
 	}
 	defer func() { _ = file.Close() }()
 
 	info, err := file.Stat()
 	if err != nil {
-		return nil, unreadable(at, err)
+		return nil, unreadableError(at, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, refused(at, "is not a regular file")
+		return nil, configError(at, "is not a regular file")
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
 	if err != nil {
-		return nil, unreadable(at, err)
+		return nil, unreadableError(at, err)
 	}
 	return data, sizeError(at, data)
 }
 
 func sizeError(at Source, data []byte) error {
 	if len(data) > maxFileSize {
-		return refused(at, fmt.Sprintf("is larger than %d bytes", maxFileSize))
+		return configError(at, fmt.Sprintf("is larger than %d bytes", maxFileSize))
 	}
 	return nil
 }
 
-func missingOr(at Source, err error) error {
+func readError(at Source, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return unreadable(at, err)
+	return unreadableError(at, err)
 }
 
-func unreadable(at Source, err error) *croft.Error {
-	refusal := refused(at, "cannot be read")
+func unreadableError(at Source, err error) *croft.Error {
+	refusal := configError(at, "cannot be read")
 	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathError.Err // the message names the path already
 	}

@@ -96,14 +96,14 @@ func layoutKeys() []Key {
 		{
 			Name: "layout", Type: TypeString, Default: "default",
 			Doc:   "The preset that says where workspaces lie and what their branches are called.",
-			check: notEmpty,
+			check: checkNotEmpty,
 			field: func(c *Config) any { return &c.Layout },
 		},
 		{
 			Name: "path", Type: TypeString,
 			Doc: "A template for the directory of a workspace, in place of the preset's. " +
 				"A repository's own lies in the repository or beside it.",
-			check: pathTemplate,
+			check: checkPathTemplate,
 			field: func(c *Config) any { return &c.Path },
 		},
 		{
@@ -119,13 +119,13 @@ func layoutKeys() []Key {
 		{
 			Name: "roles.dir", Type: TypeString, Default: "roles",
 			Doc:   "The directory that holds one directory for each role, relative to the repository.",
-			check: rolesDir,
+			check: checkRolesDir,
 			field: func(c *Config) any { return &c.Roles.Dir },
 		},
 		{
 			Name: "roles.files", Type: TypeList, Default: "CLAUDE.md,AGENTS.md",
 			Doc:   "The files of a role that are copied into a workspace.",
-			check: roleFiles,
+			check: checkRoleFiles,
 			field: func(c *Config) any { return &c.Roles.Files },
 		},
 	}
@@ -176,7 +176,7 @@ func guardKeys() []Key {
 				".gradle,.next,.nuxt,.svelte-kit,.turbo,.parcel-cache,DerivedData",
 			Doc: "Directories that can be made again and that go first from the trash, where git ignores them: names, or paths with a slash, with * and ?. " +
 				"Ignored directories with a valid CACHEDIR.TAG count too.",
-			check: globs,
+			check: checkGlobs,
 			field: func(c *Config) any { return &c.Trash.Regenerable },
 		},
 		{
@@ -237,7 +237,7 @@ func engineKeys() []Key {
 		{
 			Name: "checkout.scratch", Type: TypeString,
 			Doc:   "The name of the directory in each workspace that git ignores and that is archived when a round ends. Empty means the layout's.",
-			check: scratchName,
+			check: checkScratchName,
 			field: func(c *Config) any { return &c.Checkout.Scratch },
 		},
 		{
@@ -250,7 +250,7 @@ func engineKeys() []Key {
 			Name: "checkout.isolated_objects", Type: TypeString, Default: "copy", Guard: GuardUser,
 			Doc: "What the objects are that isolated workspaces read: \"copy\" one of each set of packs, which shares disk space where the file system can, " +
 				"or \"hardlink\" the project's own files, through which an agent that can write them damages the project.",
-			check: oneOf("copy", "hardlink"),
+			check: checkOneOf("copy", "hardlink"),
 			field: func(c *Config) any { return &c.Checkout.IsolatedObjects },
 		},
 		{
@@ -273,7 +273,7 @@ func engineKeys() []Key {
 			Name: "git.fence", Type: TypeString, Default: "auto", Guard: GuardUser,
 			Doc: "Whether the kernel holds a git that writes to its directories: \"auto\" where it can, or \"off\", " +
 				"for a git of your own that writes elsewhere, such as a log.",
-			check: oneOf("auto", "off"),
+			check: checkOneOf("auto", "off"),
 			field: func(c *Config) any { return &c.Git.Fence },
 		},
 	}
@@ -284,7 +284,7 @@ func containerKeys() []Key {
 		{
 			Name: "containers.workdir", Type: TypeString, Default: "/workspace",
 			Doc:   "Where a workspace lies in a container, which starts there: `croft mounts`.",
-			check: containerDir,
+			check: checkContainerDir,
 			field: func(c *Config) any { return &c.Containers.Workdir },
 		},
 	}
@@ -296,14 +296,14 @@ func placeKeys() []Key {
 			Name: "state_dir", Type: TypePath, Default: "~/.local/state/croft", Guard: GuardNoFile,
 			Doc:   "Where Croft keeps its record. $XDG_STATE_HOME/croft where that variable is set.",
 			xdg:   "XDG_STATE_HOME",
-			check: notEmpty,
+			check: checkNotEmpty,
 			field: func(c *Config) any { return &c.StateDir },
 		},
 		{
 			Name: "data_dir", Type: TypePath, Default: "~/.local/share/croft", Guard: GuardNoFile,
 			Doc:   "Where workspaces lie that cannot lie beside their repository. $XDG_DATA_HOME/croft where that variable is set.",
 			xdg:   "XDG_DATA_HOME",
-			check: notEmpty,
+			check: checkNotEmpty,
 			field: func(c *Config) any { return &c.DataDir },
 		},
 	}

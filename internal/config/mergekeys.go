@@ -43,13 +43,13 @@ func mergeKeys() []Key {
 		{
 			Name: "merge.strategy", Type: TypeString, Default: "no-ff",
 			Doc:   "What commits a merge makes: \"no-ff\" one with two parents, \"squash\" one with all changes, so that the history is linear.",
-			check: strategy,
+			check: checkStrategy,
 			field: func(c *Config) any { return &c.Merge.Strategy },
 		},
 		{
 			Name: "merge.message", Type: TypeString, Default: DefaultMergeMessage,
 			Doc:   "A template for the message of a merge commit, over {branch} {target} {name} {id} {role} {session}.",
-			check: notEmpty,
+			check: checkNotEmpty,
 			field: func(c *Config) any { return &c.Merge.Message },
 		},
 		{
@@ -66,13 +66,13 @@ func mergeKeys() []Key {
 		{
 			Name: "merge.check_cache", Type: TypeList,
 			Doc:   "Paths that git ignores and that a check begins with: copies of what the last check left of them whose result was published to the target.",
-			check: cachePaths,
+			check: checkCachePaths,
 			field: func(c *Config) any { return &c.Merge.CheckCache },
 		},
 		{
 			Name: "merge.check_env", Type: TypeList, Guard: GuardUser,
 			Doc:   "Variables of yours that checks see besides the usual ones: names, or beginnings of names with a * at the end.",
-			check: variableNames,
+			check: checkVariableNames,
 			field: func(c *Config) any { return &c.Merge.CheckEnv },
 		},
 		{
@@ -95,7 +95,7 @@ func mergeKeys() []Key {
 		{
 			Name: "commit.message", Type: TypeString, Default: "Work of {name}",
 			Doc:   "A template for the message under which uncommitted work is committed, over {branch} {target} {name} {id} {role} {session}.",
-			check: notEmpty,
+			check: checkNotEmpty,
 			field: func(c *Config) any { return &c.Commit.Message },
 		},
 		{
@@ -113,9 +113,9 @@ func mergeKeys() []Key {
 	}
 }
 
-// cachePaths wants paths in the checkout, written one way only: whoever reads
+// checkCachePaths wants paths in the checkout, written one way only: whoever reads
 // them joins them to a directory.
-func cachePaths(value any, _ string) error {
+func checkCachePaths(value any, _ string) error {
 	for _, p := range value.([]string) {
 		if !filepath.IsLocal(p) || path.Clean(p) != p || p == "." || strings.ContainsAny(p, `\*?`) || strings.EqualFold(strings.Split(p, "/")[0], ".git") {
 			return fmt.Errorf("must hold paths in the checkout such as node_modules, not %s", quote(p))
@@ -126,7 +126,7 @@ func cachePaths(value any, _ string) error {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\*?$`)
 
-func variableNames(value any, _ string) error {
+func checkVariableNames(value any, _ string) error {
 	for _, name := range value.([]string) {
 		if !variableName.MatchString(name) {
 			return fmt.Errorf("must hold names of variables such as NPM_TOKEN or AWS_*, not %s", quote(name))
@@ -135,7 +135,7 @@ func variableNames(value any, _ string) error {
 	return nil
 }
 
-func oneOf(words ...string) func(any, string) error {
+func checkOneOf(words ...string) func(any, string) error {
 	return func(value any, _ string) error {
 		if text, ok := value.(string); ok && slices.Contains(words, text) {
 			return nil
@@ -147,12 +147,12 @@ func oneOf(words ...string) func(any, string) error {
 // DefaultMergeMessage is the message of merges of which nobody said otherwise.
 const DefaultMergeMessage = "Merge branch '{branch}'"
 
-// strategy takes what merges can be made of. Earlier versions had one more.
-func strategy(value any, name string) error {
+// checkStrategy takes what merges can be made of. Earlier versions had one more.
+func checkStrategy(value any, name string) error {
 	if value == "rebase" {
 		return errors.New(`is "rebase", which is gone (it lost what merge commits hold; "squash" gives a linear history too)`)
 	}
-	return oneOf("no-ff", "squash")(value, name)
+	return checkOneOf("no-ff", "squash")(value, name)
 }
 
 // AtTarget returns the settings of merges as a target has them: its own
@@ -180,7 +180,7 @@ func (s *Set) AtTarget(name string, data []byte) (*Set, error) {
 	}
 	for _, f := range doc.known {
 		if _, err := f.key.fromTOML(f.raw, s.home, KindRepo); err != nil && f.key.Guard != GuardUser {
-			return nil, invalid(f.source, f.key.Name, err)
+			return nil, valueError(f.source, f.key.Name, err)
 		}
 	}
 	return own.withRepo(doc), nil

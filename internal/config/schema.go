@@ -76,7 +76,7 @@ func (k Key) schema() map[string]any {
 // repoDoc is the key's description to the author of a repository's file.
 func (k Key) repoDoc() string {
 	if k.Guard == GuardMax || k.Guard == GuardMin || k.Guard == GuardOn {
-		return k.Doc + " A repository may only " + direction(k.Guard) + "."
+		return k.Doc + " A repository may only " + guardDirection(k.Guard) + "."
 	}
 	return k.Doc
 }

@@ -73,7 +73,7 @@ func (s *Set) ForRepo(root string) *Set {
 	doc, err := readDocument(file, s.keys)
 	with := s.withRepo(doc)
 	if err != nil {
-		with.problem(err, "; nothing in it counts")
+		with.addProblem(err, "; nothing in it counts")
 	}
 	return with
 }
@@ -82,22 +82,22 @@ func (s *Set) withRepo(doc document) *Set {
 	with := *s
 	with.repo, with.warnings, with.problems = layer{}, nil, nil
 	for _, u := range doc.unknown {
-		with.problem(u.err, ", which is ignored")
+		with.addProblem(u.err, ", which is ignored")
 	}
 	for _, f := range doc.known {
 		if f.key.Guard == GuardUser {
-			with.warn(f.source, f.key.Name+" is ignored: only the user may set it")
+			with.addWarning(f.source, f.key.Name+" is ignored: only the user may set it")
 			continue
 		}
 		value, err := f.key.fromTOML(f.raw, s.home, KindRepo)
 		if err != nil {
-			with.problem(invalid(f.source, f.key.Name, err), ", and is ignored")
+			with.addProblem(valueError(f.source, f.key.Name, err), ", and is ignored")
 			continue
 		}
 		own := s.withoutRepo(f.key.Name)
-		if loosens(f.key.Guard, own.value, value) {
-			with.warn(f.source, fmt.Sprintf("%s = %s is ignored: a repository may only %s, and it is %s (%s)",
-				f.key.Name, format(value), direction(f.key.Guard), format(own.value), own.source))
+		if isLooser(f.key.Guard, own.value, value) {
+			with.addWarning(f.source, fmt.Sprintf("%s = %s is ignored: a repository may only %s, and it is %s (%s)",
+				f.key.Name, format(value), guardDirection(f.key.Guard), format(own.value), own.source))
 			continue
 		}
 		with.repo[f.key.Name] = setting{value: value, source: f.source}
@@ -135,7 +135,7 @@ func (s *Set) Warnings() []string { return append(s.Problems(), s.warnings...) }
 // Problems says, one line each, what in the files is not understood.
 func (s *Set) Problems() []string { return slices.Concat(s.own, s.problems) }
 
-func (s *Set) problem(err error, consequence string) {
+func (s *Set) addProblem(err error, consequence string) {
 	s.problems = append(s.problems, problemText(err, consequence))
 }
 
@@ -153,7 +153,7 @@ func problemText(err error, consequence string) string {
 	return text
 }
 
-func (s *Set) warn(at Source, problem string) {
+func (s *Set) addWarning(at Source, problem string) {
 	s.warnings = append(s.warnings, oneLine(at.String()+": "+problem))
 }
 
@@ -176,22 +176,22 @@ func firstOf(name string, layers ...layer) setting {
 	return setting{}
 }
 
-// loosens reports whether a repository's value guards the user less than the
+// isLooser reports whether a repository's value guards the user less than the
 // user's own.
-func loosens(guard string, own, repo any) bool {
+func isLooser(guard string, own, repo any) bool {
 	switch guard {
 	case GuardMax:
-		limit := size(own)
-		return limit != 0 && (size(repo) == 0 || size(repo) > limit)
+		limit := guardedSize(own)
+		return limit != 0 && (guardedSize(repo) == 0 || guardedSize(repo) > limit)
 	case GuardMin:
-		return size(repo) < size(own)
+		return guardedSize(repo) < guardedSize(own)
 	case GuardOn:
 		return own == true && repo == false
 	}
 	return false
 }
 
-func direction(guard string) string {
+func guardDirection(guard string) string {
 	switch guard {
 	case GuardMax:
 		return "lower it"
@@ -207,11 +207,11 @@ func flagLayer(flags map[string]string, keys []Key, home string) (layer, error) 
 	for _, name := range slices.Sorted(maps.Keys(flags)) {
 		key, known := findKey(keys, name)
 		if !known {
-			return nil, unknownKey(source, keys, name)
+			return nil, unknownKeyError(source, keys, name)
 		}
 		value, err := key.fromText(flags[name], home, KindFlag)
 		if err != nil {
-			return nil, invalid(source, name, err)
+			return nil, valueError(source, name, err)
 		}
 		values[name] = setting{value: value, source: source}
 	}
@@ -235,7 +235,7 @@ func userLayer(path string, keys []Key, home string) (values layer, notKnown []s
 	for _, f := range doc.known {
 		value, err := f.key.fromTOML(f.raw, home, KindUser)
 		if err != nil {
-			return nil, nil, invalid(f.source, f.key.Name, err)
+			return nil, nil, valueError(f.source, f.key.Name, err)
 		}
 		values[f.key.Name] = setting{value: value, source: f.source}
 	}
@@ -256,7 +256,7 @@ func (s *Set) defaultLayer() (layer, error) {
 		if s.effective(key.Name).value != nil {
 			continue
 		}
-		refusal := invalid(source, key.Name, err)
+		refusal := valueError(source, key.Name, err)
 		refusal.Hint = "export " + key.Env()[0] + "=DIR"
 		return nil, refusal
 	}

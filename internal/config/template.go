@@ -29,16 +29,16 @@ func Template() []byte {
 			fmt.Fprintf(&b, "\n[%s]", table)
 		}
 		b.WriteByte('\n')
-		for _, line := range wrap(key.repoDoc(), 76) {
+		for _, line := range wrapText(key.repoDoc(), 76) {
 			fmt.Fprintf(&b, "# %s\n", line)
 		}
-		fmt.Fprintf(&b, "#%s = %s\n", key.last(), literal(key.defaultValue()))
+		fmt.Fprintf(&b, "#%s = %s\n", key.last(), tomlLiteral(key.defaultValue()))
 	}
 	return []byte(b.String())
 }
 
-// literal writes a default as TOML, which for these types is JSON.
-func literal(value any) string {
+// tomlLiteral writes a default as TOML, which for these types is JSON.
+func tomlLiteral(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
 		panic(fmt.Sprintf("config: a default does not marshal: %v", err))
@@ -46,8 +46,8 @@ func literal(value any) string {
 	return strings.ReplaceAll(string(text), `","`, `", "`)
 }
 
-// wrap breaks text into lines of at most width bytes, where words allow it.
-func wrap(text string, width int) []string {
+// wrapText breaks text into lines of at most width bytes, where words allow it.
+func wrapText(text string, width int) []string {
 	var lines []string
 	line := ""
 	for word := range strings.FieldsSeq(text) {

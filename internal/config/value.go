@@ -50,9 +50,9 @@ func (k Key) fromTOML(raw any, home, kind string) (any, error) {
 	var err error
 	switch k.Type {
 	case TypeInteger:
-		value, err = as[int64](raw, "an integer")
+		value, err = asType[int64](raw, "an integer")
 	case TypeBoolean:
-		value, err = as[bool](raw, "true or false")
+		value, err = asType[bool](raw, "true or false")
 	case TypeList:
 		value, err = stringList(raw)
 	case TypeCommands:
@@ -62,16 +62,16 @@ func (k Key) fromTOML(raw any, home, kind string) (any, error) {
 		}
 	case TypeDuration:
 		var text string
-		if text, err = as[string](raw, `a string such as "168h" or "7d"`); err == nil {
+		if text, err = asType[string](raw, `a string such as "168h" or "7d"`); err == nil {
 			value, err = parseDuration(text)
 		}
 	case TypePath:
 		var text string
-		if text, err = as[string](raw, "a string"); err == nil {
+		if text, err = asType[string](raw, "a string"); err == nil {
 			value, err = expandPath(text, home)
 		}
 	default:
-		value, err = as[string](raw, "a string")
+		value, err = asType[string](raw, "a string")
 	}
 	if err != nil {
 		return nil, err
@@ -95,11 +95,11 @@ func (k Key) verify(value any, kind string) error {
 			return fmt.Errorf("must not contain control characters: %s", quote(v))
 		}
 	case []string:
-		if i := slices.IndexFunc(v, badItem); i >= 0 {
+		if i := slices.IndexFunc(v, isBadItem); i >= 0 {
 			return fmt.Errorf("must hold strings that are not empty, without commas and control characters, not %s", quote(v[i]))
 		}
 	case commands:
-		if i := slices.IndexFunc(v, badCommand); i >= 0 {
+		if i := slices.IndexFunc(v, isBadCommand); i >= 0 {
 			return fmt.Errorf("must hold commands of one line each, not %s", quote(v[i]))
 		}
 	}
@@ -109,16 +109,16 @@ func (k Key) verify(value any, kind string) error {
 	return k.check(value, kind)
 }
 
-// badItem refuses the comma so that a list reads the same in a file and in a
+// isBadItem refuses the comma so that a list reads the same in a file and in a
 // variable.
-func badItem(item string) bool {
+func isBadItem(item string) bool {
 	return strings.TrimSpace(item) == "" || strings.Contains(item, ",") || strings.ContainsFunc(item, unicode.IsControl)
 }
 
 // commands is a list whose items may hold commas, as those of a shell do.
 type commands []string
 
-func badCommand(item string) bool {
+func isBadCommand(item string) bool {
 	return strings.TrimSpace(item) == "" || strings.ContainsFunc(item, unicode.IsControl)
 }
 
@@ -164,23 +164,23 @@ func format(value any) string {
 	return fmt.Sprint(value)
 }
 
-// size orders the values of guarded keys.
-func size(value any) int64 {
+// guardedSize orders the values of guarded keys.
+func guardedSize(value any) int64 {
 	if d, ok := value.(Duration); ok {
 		return int64(d)
 	}
 	return value.(int64)
 }
 
-func as[T any](raw any, want string) (T, error) {
+func asType[T any](raw any, want string) (T, error) {
 	value, ok := raw.(T)
 	if !ok {
-		return value, fmt.Errorf("must be %s, not %s", want, describe(raw))
+		return value, fmt.Errorf("must be %s, not %s", want, describeType(raw))
 	}
 	return value, nil
 }
 
-func describe(raw any) string {
+func describeType(raw any) string {
 	switch raw.(type) {
 	case string:
 		return "a string"
@@ -201,7 +201,7 @@ func describe(raw any) string {
 }
 
 func stringList(raw any) ([]string, error) {
-	items, err := as[[]any](raw, "an array of strings")
+	items, err := asType[[]any](raw, "an array of strings")
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func stringList(raw any) ([]string, error) {
 	for _, item := range items {
 		text, ok := item.(string)
 		if !ok {
-			return nil, fmt.Errorf("must be an array of strings, but holds %s", describe(item))
+			return nil, fmt.Errorf("must be an array of strings, but holds %s", describeType(item))
 		}
 		list = append(list, text)
 	}
@@ -257,24 +257,24 @@ func expandPath(text, home string) (string, error) {
 	return filepath.Clean(full), nil
 }
 
-func notEmpty(value any, _ string) error {
+func checkNotEmpty(value any, _ string) error {
 	if value == "" {
 		return errors.New("must not be empty")
 	}
 	return nil
 }
 
-// containerDir accepts an absolute directory below the root of a container.
-func containerDir(value any, _ string) error {
+// checkContainerDir accepts an absolute directory below the root of a container.
+func checkContainerDir(value any, _ string) error {
 	if dir, ok := value.(string); !ok || !path.IsAbs(dir) || path.Clean(dir) != dir || dir == "/" {
 		return errors.New("must be the absolute path of a directory, such as /workspace")
 	}
 	return nil
 }
 
-// rolesDir keeps a repository from naming a directory outside itself, whose
+// checkRolesDir keeps a repository from naming a directory outside itself, whose
 // files would be copied to where an agent reads them.
-func rolesDir(value any, kind string) error {
+func checkRolesDir(value any, kind string) error {
 	dir := value.(string)
 	if dir == "" {
 		return errors.New("must not be empty")
@@ -285,9 +285,9 @@ func rolesDir(value any, kind string) error {
 	return nil
 }
 
-// pathTemplate keeps workspaces that a repository places in the repository or
+// checkPathTemplate keeps workspaces that a repository places in the repository or
 // beside it: who can commit must not choose any directory of the user's.
-func pathTemplate(value any, kind string) error {
+func checkPathTemplate(value any, kind string) error {
 	place := filepath.ToSlash(value.(string))
 	if kind != KindRepo {
 		return nil
@@ -298,8 +298,8 @@ func pathTemplate(value any, kind string) error {
 	return nil
 }
 
-// globs refuses patterns that could never match.
-func globs(value any, _ string) error {
+// checkGlobs refuses patterns that could never match.
+func checkGlobs(value any, _ string) error {
 	for _, pattern := range value.([]string) {
 		if _, err := path.Match(pattern, ""); err != nil {
 			return fmt.Errorf("must hold patterns, not %s", quote(pattern))
@@ -308,13 +308,13 @@ func globs(value any, _ string) error {
 	return nil
 }
 
-// roleFiles keeps the copies inside the workspace and off its .git.
-func roleFiles(value any, _ string) error {
+// checkRoleFiles keeps the copies inside the workspace and off its .git.
+func checkRoleFiles(value any, _ string) error {
 	for _, name := range value.([]string) {
 		if !filepath.IsLocal(filepath.FromSlash(name)) || filepath.Clean(name) == "." {
 			return fmt.Errorf("must name files inside a role's directory, not %s", quote(name))
 		}
-		if slices.ContainsFunc(strings.FieldsFunc(name, isSeparator), namesGitDir) {
+		if slices.ContainsFunc(strings.FieldsFunc(name, isSeparator), isGitDirName) {
 			return fmt.Errorf("must not name a .git: %s", quote(name))
 		}
 	}
@@ -323,15 +323,15 @@ func roleFiles(value any, _ string) error {
 
 func isSeparator(r rune) bool { return r == '/' || r == '\\' }
 
-// namesGitDir also knows the other spellings under which Windows and macOS
+// isGitDirName also knows the other spellings under which Windows and macOS
 // reach .git.
-func namesGitDir(part string) bool {
+func isGitDirName(part string) bool {
 	part = strings.TrimRight(part, ". ")
 	return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
 }
 
-// scratchName wants a single name that git and every file system take as it is.
-func scratchName(value any, _ string) error {
+// checkScratchName wants a single name that git and every file system take as it is.
+func checkScratchName(value any, _ string) error {
 	name, _ := value.(string)
 	if name == "" {
 		return nil

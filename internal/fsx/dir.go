@@ -34,7 +34,7 @@ func OpenDir(path string) (*Dir, error) {
 	path = filepath.Clean(path)
 	f, err := openPlain(path)
 	if err != nil {
-		return nil, explain("open", path, err)
+		return nil, dirError("open", path, err)
 	}
 	return &Dir{f, path}, nil
 }
@@ -46,7 +46,7 @@ func OpenDirIs(path string, want Identity) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.orClose(d.check(want))
+	return d.orClose(d.checkIdentity(want))
 }
 
 // MakeDir opens a directory as [OpenDir] does, after making those of its parts
@@ -99,8 +99,8 @@ func (d *Dir) Path() string { return d.path }
 // Identity returns the identity of the directory itself.
 func (d *Dir) Identity() (Identity, error) { return identityOfOpen(d.file) }
 
-// check fails with ErrOther if the directory has another identity.
-func (d *Dir) check(want Identity) error {
+// checkIdentity fails with ErrOther if the directory has another identity.
+func (d *Dir) checkIdentity(want Identity) error {
 	now, err := d.Identity()
 	if err == nil && (want == "" || now != want) {
 		err = &os.PathError{Op: "open", Path: d.path, Err: ErrOther}
@@ -123,7 +123,7 @@ func (d *Dir) OpenDirIs(name string, want Identity) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sub.orClose(sub.check(want))
+	return sub.orClose(sub.checkIdentity(want))
 }
 
 // OpenBelow opens a directory at a relative path, no part of which may be a
@@ -359,7 +359,7 @@ func isName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsRune(name, os.PathSeparator) && !strings.ContainsRune(name, '/')
 }
 
-// notAName is the answer to a name that is none.
-func notAName(op, name string) error {
+// nameError is the answer to a name that is none.
+func nameError(op, name string) error {
 	return &os.PathError{Op: op, Path: name, Err: errors.New("not the name of an entry")}
 }

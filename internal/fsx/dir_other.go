@@ -13,7 +13,7 @@ import (
 // acts then: this stops links that lie there, not those that are exchanged at
 // the same moment.
 
-func explain(_, _ string, err error) error { return err }
+func dirError(_, _ string, err error) error { return err }
 
 func openPlain(path string) (*os.File, error) {
 	if real, err := filepath.EvalSymlinks(path); err != nil {
@@ -27,7 +27,7 @@ func openPlain(path string) (*os.File, error) {
 // OpenDir opens an entry that is a directory.
 func (d *Dir) OpenDir(name string) (*Dir, error) {
 	if !isName(name) {
-		return nil, notAName("open", name)
+		return nil, nameError("open", name)
 	}
 	if info, err := os.Lstat(d.join(name)); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (d *Dir) reopen() (*os.File, error) { return os.Open(d.path) }
 // Mkdir makes a directory.
 func (d *Dir) Mkdir(name string, perm os.FileMode) error {
 	if !isName(name) {
-		return notAName("mkdir", name)
+		return nameError("mkdir", name)
 	}
 	return os.Mkdir(d.join(name), perm)
 }
@@ -54,14 +54,14 @@ func (d *Dir) Mkdir(name string, perm os.FileMode) error {
 // Symlink makes a link.
 func (d *Dir) Symlink(target, name string) error {
 	if !isName(name) {
-		return notAName("symlink", name)
+		return nameError("symlink", name)
 	}
 	return os.Symlink(target, d.join(name))
 }
 
 func (d *Dir) openFile(name string, flags int, perm os.FileMode) (*os.File, error) {
 	if !isName(name) {
-		return nil, notAName("open", name)
+		return nil, nameError("open", name)
 	}
 	if info, err := os.Lstat(d.join(name)); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return nil, &os.PathError{Op: "open", Path: d.join(name), Err: ErrNotRegular}
@@ -72,7 +72,7 @@ func (d *Dir) openFile(name string, flags int, perm os.FileMode) (*os.File, erro
 // Remove deletes an entry that is a file, a link or an empty directory.
 func (d *Dir) Remove(name string) error {
 	if !isName(name) {
-		return notAName("remove", name)
+		return nameError("remove", name)
 	}
 	return os.Remove(d.join(name))
 }
@@ -80,7 +80,7 @@ func (d *Dir) Remove(name string) error {
 // Chtimes sets when an entry was last changed.
 func (d *Dir) Chtimes(name string, when time.Time) error {
 	if !isName(name) {
-		return notAName("chtimes", name)
+		return nameError("chtimes", name)
 	}
 	return os.Chtimes(d.join(name), when, when)
 }
@@ -88,7 +88,7 @@ func (d *Dir) Chtimes(name string, when time.Time) error {
 // Replace renames an entry over another.
 func (d *Dir) Replace(name, newName string) error {
 	if !isName(name) || !isName(newName) {
-		return notAName("rename", newName)
+		return nameError("rename", newName)
 	}
 	return os.Rename(d.join(name), d.join(newName))
 }
@@ -98,7 +98,7 @@ func (d *Dir) Replace(name, newName string) error {
 // first one.
 func (d *Dir) LinkNew(name, newName string) error {
 	if !isName(name) || !isName(newName) {
-		return notAName("link", newName)
+		return nameError("link", newName)
 	}
 	err := os.Link(d.join(name), d.join(newName))
 	if err != nil && !errors.Is(err, os.ErrExist) && !IsThere(d.join(newName)) {
@@ -110,7 +110,7 @@ func (d *Dir) LinkNew(name, newName string) error {
 // LinkTo gives a file a second name in another directory.
 func (d *Dir) LinkTo(name string, to *Dir, newName string) error {
 	if !isName(name) || !isName(newName) {
-		return notAName("link", newName)
+		return nameError("link", newName)
 	}
 	return os.Link(d.join(name), to.join(newName))
 }
@@ -118,7 +118,7 @@ func (d *Dir) LinkTo(name string, to *Dir, newName string) error {
 // Readlink returns what a link says.
 func (d *Dir) Readlink(name string) (string, error) {
 	if !isName(name) {
-		return "", notAName("readlink", name)
+		return "", nameError("readlink", name)
 	}
 	return os.Readlink(d.join(name))
 }
@@ -140,7 +140,7 @@ func (d *Dir) renameOver(name string, to *Dir) error { return os.Rename(d.join(n
 
 func (d *Dir) rename(name string, to *Dir, newName string) error {
 	if !isName(name) || !isName(newName) {
-		return notAName("rename", name)
+		return nameError("rename", name)
 	}
 	if IsThere(to.join(newName)) {
 		return &os.LinkError{Op: "rename", Old: d.join(name), New: to.join(newName), Err: os.ErrExist}
@@ -151,7 +151,7 @@ func (d *Dir) rename(name string, to *Dir, newName string) error {
 // IdentityOf returns the identity of an entry. A link is looked at itself.
 func (d *Dir) IdentityOf(name string) (Identity, error) {
 	if !isName(name) {
-		return "", notAName("stat", name)
+		return "", nameError("stat", name)
 	}
 	return IdentityOf(d.join(name))
 }

@@ -13,9 +13,9 @@ import (
 
 const dirFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// explain gives an error of the system its path, and a name of our own where
+// dirError gives an error of the system its path, and a name of our own where
 // the system says that something is a link.
-func explain(op, path string, err error) error {
+func dirError(op, path string, err error) error {
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EMLINK) {
 		err = ErrLink
 	}
@@ -43,11 +43,11 @@ func (d *Dir) fd() int { return int(d.file.Fd()) }
 // OpenDir opens an entry that is a directory.
 func (d *Dir) OpenDir(name string) (*Dir, error) {
 	if !isName(name) {
-		return nil, notAName("open", name)
+		return nil, nameError("open", name)
 	}
 	fd, err := retry(func() (int, error) { return unix.Openat(d.fd(), name, dirFlags, 0) })
 	if err != nil {
-		return nil, explain("open", d.join(name), err)
+		return nil, dirError("open", d.join(name), err)
 	}
 	return &Dir{os.NewFile(uintptr(fd), d.join(name)), d.join(name)}, nil
 }
@@ -56,7 +56,7 @@ func (d *Dir) OpenDir(name string) (*Dir, error) {
 func (d *Dir) reopen() (*os.File, error) {
 	fd, err := retry(func() (int, error) { return unix.Openat(d.fd(), ".", dirFlags, 0) })
 	if err != nil {
-		return nil, explain("open", d.path, err)
+		return nil, dirError("open", d.path, err)
 	}
 	return os.NewFile(uintptr(fd), d.path), nil
 }
@@ -64,22 +64,22 @@ func (d *Dir) reopen() (*os.File, error) {
 // Mkdir makes a directory.
 func (d *Dir) Mkdir(name string, perm os.FileMode) error {
 	if !isName(name) {
-		return notAName("mkdir", name)
+		return nameError("mkdir", name)
 	}
-	return explain("mkdir", d.join(name), unix.Mkdirat(d.fd(), name, uint32(perm.Perm())))
+	return dirError("mkdir", d.join(name), unix.Mkdirat(d.fd(), name, uint32(perm.Perm())))
 }
 
 // Symlink makes a link.
 func (d *Dir) Symlink(target, name string) error {
 	if !isName(name) {
-		return notAName("symlink", name)
+		return nameError("symlink", name)
 	}
 	return linkError("symlink", target, d.join(name), unix.Symlinkat(target, d.fd(), name))
 }
 
 func (d *Dir) openFile(name string, flags int, perm os.FileMode) (*os.File, error) {
 	if !isName(name) {
-		return nil, notAName("open", name)
+		return nil, nameError("open", name)
 	}
 	fd, err := retry(func() (int, error) {
 		return unix.Openat(d.fd(), name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, uint32(perm.Perm()))
@@ -96,7 +96,7 @@ func (d *Dir) openFile(name string, flags int, perm os.FileMode) (*os.File, erro
 // Remove deletes an entry that is a file, a link or an empty directory.
 func (d *Dir) Remove(name string) error {
 	if !isName(name) {
-		return notAName("remove", name)
+		return nameError("remove", name)
 	}
 	return pathError("remove", d.join(name), unlinkOnce(d.fd(), name))
 }
@@ -104,7 +104,7 @@ func (d *Dir) Remove(name string) error {
 // Chtimes sets when an entry was last changed. A link is not followed.
 func (d *Dir) Chtimes(name string, when time.Time) error {
 	if !isName(name) {
-		return notAName("chtimes", name)
+		return nameError("chtimes", name)
 	}
 	spec := unix.NsecToTimespec(when.UnixNano())
 	return pathError("chtimes", d.join(name), unix.UtimesNanoAt(d.fd(), name, []unix.Timespec{spec, spec}, unix.AT_SYMLINK_NOFOLLOW))
@@ -113,7 +113,7 @@ func (d *Dir) Chtimes(name string, when time.Time) error {
 // Replace renames an entry over another.
 func (d *Dir) Replace(name, newName string) error {
 	if !isName(name) || !isName(newName) {
-		return notAName("rename", newName)
+		return nameError("rename", newName)
 	}
 	return pathError("rename", d.join(newName), unix.Renameat(d.fd(), name, d.fd(), newName))
 }
@@ -123,7 +123,7 @@ func (d *Dir) Replace(name, newName string) error {
 // first one.
 func (d *Dir) LinkNew(name, newName string) error {
 	if !isName(name) || !isName(newName) {
-		return notAName("link", newName)
+		return nameError("link", newName)
 	}
 	err := unix.Linkat(d.fd(), name, d.fd(), newName, 0)
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
@@ -135,7 +135,7 @@ func (d *Dir) LinkNew(name, newName string) error {
 // LinkTo gives a file, or a link, a second name in another directory.
 func (d *Dir) LinkTo(name string, to *Dir, newName string) error {
 	if !isName(name) || !isName(newName) {
-		return notAName("link", newName)
+		return nameError("link", newName)
 	}
 	return linkError("link", d.join(name), to.join(newName), unix.Linkat(d.fd(), name, to.fd(), newName, 0))
 }
@@ -143,7 +143,7 @@ func (d *Dir) LinkTo(name string, to *Dir, newName string) error {
 // Readlink returns what a link says.
 func (d *Dir) Readlink(name string) (string, error) {
 	if !isName(name) {
-		return "", notAName("readlink", name)
+		return "", nameError("readlink", name)
 	}
 	buf := make([]byte, 4096) // more than a path may have
 	n, err := unix.Readlinkat(d.fd(), name, buf)
@@ -190,7 +190,7 @@ func (d *Dir) renameOver(name string, to *Dir) error {
 // rename renames an entry to a name that nothing has.
 func (d *Dir) rename(name string, to *Dir, newName string) error {
 	if !isName(name) || !isName(newName) {
-		return notAName("rename", name)
+		return nameError("rename", name)
 	}
 	return linkError("rename", d.join(name), to.join(newName), renameNew(d.fd(), name, to.fd(), newName))
 }

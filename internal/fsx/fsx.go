@@ -95,7 +95,7 @@ type Identity string
 // itself. Where the file system keeps no times of birth, the identity is the
 // inode alone; [Identity.HasBirth] tells.
 func IdentityOf(path string) (Identity, error) {
-	ino, birth, err := lookAt(path)
+	ino, birth, err := inodeAndBirth(path)
 	if err != nil {
 		return "", err
 	}

@@ -55,7 +55,7 @@ func openByParts(path string) (int, error) {
 // IdentityOf returns the identity of an entry. A link is looked at itself.
 func (d *Dir) IdentityOf(name string) (Identity, error) {
 	if !isName(name) {
-		return "", notAName("stat", name)
+		return "", nameError("stat", name)
 	}
 	id, err := statx(d.fd(), name, unix.AT_SYMLINK_NOFOLLOW)
 	if err != nil {
@@ -92,9 +92,9 @@ func openOnMount(dir int, name string) (int, error) {
 	return fd, err
 }
 
-// openUp lets the owner of a directory read and change it. Only a directory is
+// makeAccessible lets the owner of a directory read and change it. Only a directory is
 // changed, never what a link leads to.
-func openUp(dir int, name string) error {
+func makeAccessible(dir int, name string) error {
 	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func openUp(dir int, name string) error {
 	return unix.Chmod(descriptorPath(fd), 0o700)
 }
 
-func lookAt(path string) (ino uint64, birth int64, err error) {
+func inodeAndBirth(path string) (ino uint64, birth int64, err error) {
 	ino, birth, err = statxAt(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW)
 	if err != nil {
 		return 0, 0, &os.PathError{Op: "statx", Path: path, Err: err}

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func lookAt(path string) (ino uint64, birth int64, err error) {
+func inodeAndBirth(path string) (ino uint64, birth int64, err error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return 0, 0, err

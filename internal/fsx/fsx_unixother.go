@@ -35,7 +35,7 @@ func openPlain(path string) (*os.File, error) {
 // IdentityOf returns the identity of an entry. A link is looked at itself.
 func (d *Dir) IdentityOf(name string) (Identity, error) {
 	if !isName(name) {
-		return "", notAName("stat", name)
+		return "", nameError("stat", name)
 	}
 	var st unix.Stat_t
 	if err := unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -58,9 +58,9 @@ func renameNew(from int, name string, to int, newName string) error {
 
 func openOnMount(dir int, name string) (int, error) { return openOnDevice(dir, name) }
 
-// openUp lets the owner of a directory read and change it. Only a directory is
+// makeAccessible lets the owner of a directory read and change it. Only a directory is
 // changed, never what a link leads to.
-func openUp(dir int, name string) error {
+func makeAccessible(dir int, name string) error {
 	var st unix.Stat_t
 	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-func lookAt(path string) (ino uint64, birth int64, err error) {
+func inodeAndBirth(path string) (ino uint64, birth int64, err error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
 		return 0, 0, err

@@ -49,7 +49,7 @@ func (l Ledger) Find(name string) Made {
 // Drop forgets what is recorded under a name.
 func (l Ledger) Drop(name string) error {
 	if !isName(name) {
-		return notAName("remove", name)
+		return nameError("remove", name)
 	}
 	err := os.Remove(filepath.Join(l.Dir, name))
 	if errors.Is(err, os.ErrNotExist) {

@@ -39,18 +39,18 @@ type removal struct {
 // deletion, which can be begun again.
 func (d *Dir) RemoveTree(name string, want Identity, step func() error) error {
 	if !isName(name) {
-		return notAName("remove", name)
+		return nameError("remove", name)
 	}
 	if err := d.checkEntry(name, want); err != nil {
 		return err
 	}
 	fd, err := openForRemoval(d.fd(), name)
 	if err != nil {
-		return explain("remove", d.join(name), err)
+		return dirError("remove", d.join(name), err)
 	}
 	top := &Dir{os.NewFile(uintptr(fd), d.join(name)), d.join(name)}
 	defer top.Close()
-	if err := top.check(want); err != nil {
+	if err := top.checkIdentity(want); err != nil {
 		return err
 	}
 	r := &removal{top: top.file, step: step}
@@ -166,7 +166,7 @@ func (r *removal) moveUp(dir *os.File, name string) error {
 	newName := ".croft-" + randomName()
 	err := renameNew(int(dir.Fd()), name, int(r.top.Fd()), newName)
 	if errors.Is(err, unix.EACCES) { // its entry for what it lies in has to be written
-		if err := openUp(int(dir.Fd()), name); err != nil {
+		if err := makeAccessible(int(dir.Fd()), name); err != nil {
 			return err
 		}
 		err = renameNew(int(dir.Fd()), name, int(r.top.Fd()), newName)
@@ -202,7 +202,7 @@ func unlinkOnce(fd int, name string) error {
 func openForRemoval(dir int, name string) (int, error) {
 	fd, err := openOnMount(dir, name)
 	if errors.Is(err, unix.EACCES) {
-		if err := openUp(dir, name); err != nil {
+		if err := makeAccessible(dir, name); err != nil {
 			return -1, err
 		}
 		fd, err = openOnMount(dir, name)

@@ -74,12 +74,12 @@ func (f *Tree) Close() {
 func (f *Tree) Path(name string) string { return filepath.Join(f.root, filepath.FromSlash(name)) }
 
 // Dir opens a directory. One that it returned before may be closed afterwards.
-func (f *Tree) Dir(path string) (*TreeDir, error) { return f.open(path, false) }
+func (f *Tree) Dir(path string) (*TreeDir, error) { return f.openDir(path, false) }
 
 // MakeDir opens a directory, and makes it and those above it if there are none.
-func (f *Tree) MakeDir(path string) (*TreeDir, error) { return f.open(path, true) }
+func (f *Tree) MakeDir(path string) (*TreeDir, error) { return f.openDir(path, true) }
 
-func (f *Tree) open(path string, isMade bool) (*TreeDir, error) {
+func (f *Tree) openDir(path string, isMade bool) (*TreeDir, error) {
 	if d := f.dirs[path]; d != nil {
 		return d, nil
 	}
@@ -92,9 +92,9 @@ func (f *Tree) open(path string, isMade bool) (*TreeDir, error) {
 		if err != nil {
 			return nil, errors.Join(err, root.Close())
 		}
-		return f.keep(path, &TreeDir{root, info.Mode()}), nil
+		return f.keepDir(path, &TreeDir{root, info.Mode()}), nil
 	}
-	above, err := f.open(parentOf(path), isMade)
+	above, err := f.openDir(parentOf(path), isMade)
 	if err != nil {
 		return nil, err
 	}
@@ -126,10 +126,10 @@ func (f *Tree) open(path string, isMade bool) (*TreeDir, error) {
 	if now, err := root.Stat("."); err != nil || !os.SameFile(info, now) {
 		return nil, errors.Join(&LinkError{f.Path(path), os.ModeSymlink}, err, root.Close())
 	}
-	return f.keep(path, &TreeDir{root, info.Mode()}), nil
+	return f.keepDir(path, &TreeDir{root, info.Mode()}), nil
 }
 
-func (f *Tree) keep(path string, d *TreeDir) *TreeDir {
+func (f *Tree) keepDir(path string, d *TreeDir) *TreeDir {
 	if len(f.dirs) >= openDirs {
 		f.Close()
 	}
@@ -137,8 +137,8 @@ func (f *Tree) keep(path string, d *TreeDir) *TreeDir {
 	return d
 }
 
-// forget closes a directory that may be gone.
-func (f *Tree) forget(path string) {
+// closeDir closes a directory that may be gone.
+func (f *Tree) closeDir(path string) {
 	if d := f.dirs[path]; d != nil {
 		_ = d.Close()
 		delete(f.dirs, path)
@@ -239,7 +239,7 @@ func (f *Tree) OpenRegular(d *TreeDir, name string, flag int) (*os.File, os.File
 // the first that is to be kept.
 func (f *Tree) RemoveEmptyUpwards(path string, keep func(string) bool) {
 	for ; path != "" && !keep(path); path = parentOf(path) {
-		f.forget(path)
+		f.closeDir(path)
 		above, err := f.Dir(parentOf(path))
 		if err != nil || above.rmdir(filepath.Base(filepath.FromSlash(path))) != nil {
 			return
@@ -270,7 +270,7 @@ func (f *Tree) RemoveEmpty(path string, depth int) error {
 			return err
 		}
 	}
-	f.forget(path)
+	f.closeDir(path)
 	above, err := f.Dir(parentOf(path))
 	if err != nil {
 		return err

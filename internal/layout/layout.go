@@ -149,14 +149,14 @@ func Presets() []Layout {
 			Parent:  ParentStrict,
 			Ignored: []string{"STATE.json"},
 		},
-		rounds("rounds", "croft", ".croft_scratch"),
-		rounds("massgen", "massgen", ".massgen_scratch"),
+		roundsPreset("rounds", "croft", ".croft_scratch"),
+		roundsPreset("massgen", "massgen", ".massgen_scratch"),
 	}
 }
 
-// rounds is a layout for agents that attempt the same in turns. Its names say
+// roundsPreset is a layout for agents that attempt the same in turns. Its names say
 // nothing about who works where.
-func rounds(name, prefix, scratch string) Layout {
+func roundsPreset(name, prefix, scratch string) Layout {
 	return Layout{
 		Name:    name,
 		Path:    "{home}/.worktree/{repo}",
@@ -241,7 +241,7 @@ func (l Layout) UsesSlug() bool {
 	return strings.Contains(l.Path, "{slug}") || strings.Contains(l.Branch, "{slug}")
 }
 
-func noPrefix() error {
+func noPrefixError() error {
 	return &croft.Error{
 		Code:    croft.ConfigInvalid,
 		Op:      "layout",

@@ -22,7 +22,7 @@ const (
 // bytes: PROJ-123, feat/login, letters of any script.
 func CheckName(name string) error {
 	if p := nameProblem(name); p != "" {
-		return invalidName("name", name, p, suggestName(name, nameProblem))
+		return nameError("name", name, p, suggestName(name, nameProblem))
 	}
 	return nil
 }
@@ -31,7 +31,7 @@ func CheckName(name string) error {
 // bytes.
 func CheckBranch(branch string) error {
 	if p := branchProblem(branch); p != "" {
-		return invalidName("branch", branch, p, suggestName(branch, branchProblem))
+		return nameError("branch", branch, p, suggestName(branch, branchProblem))
 	}
 	return nil
 }
@@ -60,14 +60,14 @@ func CheckKey(k string) error {
 		}
 	}
 	if p != "" {
-		return invalidName("key", k, p, suggestPart(k))
+		return nameError("key", k, p, suggestPart(k))
 	}
 	return nil
 }
 
 func checkPart(noun, value string) error {
 	if p := partProblem(value); p != "" {
-		return invalidName(noun, value, p, suggestPart(value))
+		return nameError(noun, value, p, suggestPart(value))
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func sizeProblem(s string, limit int) string {
 	return ""
 }
 
-func invalidName(noun, value, problem, suggestion string) error {
+func nameError(noun, value, problem, suggestion string) error {
 	e := &croft.Error{
 		Code:    croft.InvalidName,
 		Op:      "name",
@@ -131,12 +131,12 @@ const fallback = "work"
 func suggestName(name string, problem func(string) string) string {
 	var components []string
 	for c := range strings.SplitSeq(name, "/") {
-		if c = tidy(c); c != "" {
+		if c = tidyName(c); c != "" {
 			components = append(components, c)
 		}
 	}
 	joined := strings.Join(components, "/")
-	flat := tidy(name)
+	flat := tidyName(name)
 	for _, s := range []string{joined, flat, flat + "-w"} {
 		if problem(s) == "" {
 			return s
@@ -147,7 +147,7 @@ func suggestName(name string, problem func(string) string) string {
 
 // suggestPart derives a valid single component.
 func suggestPart(value string) string {
-	flat := tidy(value)
+	flat := tidyName(value)
 	for _, s := range []string{flat, flat + "-w"} {
 		if partProblem(s) == "" {
 			return s
@@ -156,9 +156,9 @@ func suggestPart(value string) string {
 	return fallback
 }
 
-// tidy makes a slug that git accepts too. It is empty if nothing is left.
-func tidy(s string) string {
-	s = rewrite(s)
+// tidyName makes a slug that git accepts too. It is empty if nothing is left.
+func tidyName(s string) string {
+	s = rewriteName(s)
 	for strings.Contains(s, "..") {
 		s = strings.ReplaceAll(s, "..", ".")
 	}
@@ -172,7 +172,7 @@ func tidy(s string) string {
 func quote(s string) string {
 	const most = 120
 	if len(s) > most {
-		return fmt.Sprintf("%q…", cut(s, most))
+		return fmt.Sprintf("%q…", cutBytes(s, most))
 	}
 	return fmt.Sprintf("%q", s)
 }

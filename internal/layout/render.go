@@ -76,14 +76,14 @@ func (l Layout) RenderPath(v Values) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !below(base, path) {
-		return "", invalidName("path", path, "leaves the directory "+quote(base), "")
+	if !isBelow(base, path) {
+		return "", nameError("path", path, "leaves the directory "+quote(base), "")
 	}
 	repo := filepath.Clean(v.RepoPath)
 	// The comparison is without regard to case, because the file system may
 	// have none either.
-	if f, r := Fold(path), Fold(repo); f == r || below(f, r) {
-		return "", invalidName("path", path, "would lie over the repository "+quote(repo), "")
+	if f, r := Fold(path), Fold(repo); f == r || isBelow(f, r) {
+		return "", nameError("path", path, "would lie over the repository "+quote(repo), "")
 	}
 	return path, nil
 }
@@ -104,18 +104,18 @@ func (l Layout) BaseDir(repoPath, repo, home string) string {
 // Nested reports whether the base directory lies inside the main checkout.
 func (l Layout) Nested(repoPath, repo, home string) bool {
 	base := l.BaseDir(repoPath, repo, home)
-	return base != "" && below(filepath.Clean(repoPath), base)
+	return base != "" && isBelow(filepath.Clean(repoPath), base)
 }
 
 func (l Layout) baseDir(t pathTemplate, v Values) (string, error) {
-	if !absolute(v.RepoPath) {
-		return "", badRequest("the repository's path "+quote(v.RepoPath)+" is not absolute", "")
+	if !isAbsolute(v.RepoPath) {
+		return "", requestError("the repository's path "+quote(v.RepoPath)+" is not absolute", "")
 	}
 	base := filepath.Clean(v.RepoPath)
 	switch t.anchor {
 	case anchorHome:
-		if !absolute(v.Home) {
-			return "", badRequest("the agent's home "+quote(v.Home)+" is not an absolute path", "")
+		if !isAbsolute(v.Home) {
+			return "", requestError("the agent's home "+quote(v.Home)+" is not an absolute path", "")
 		}
 		base = filepath.Clean(v.Home)
 	case anchorRoot:
@@ -142,7 +142,7 @@ func (l Layout) join(dir string, components []template, v Values) (string, error
 			return "", err
 		}
 		if p := componentProblem(s, dotAllowed); p != "" {
-			return "", invalidName("directory", s, p, "")
+			return "", nameError("directory", s, p, "")
 		}
 		dir = filepath.Join(dir, s)
 	}
@@ -151,10 +151,10 @@ func (l Layout) join(dir string, components []template, v Values) (string, error
 
 func (l Layout) checkNeeds(v Values) error {
 	if l.Session == NeedRequired && v.Session == "" {
-		return sessionRequired()
+		return sessionRequiredError()
 	}
 	if l.Role == NeedRequired && v.Role == "" {
-		return roleRequired()
+		return roleRequiredError()
 	}
 	return nil
 }
@@ -175,12 +175,12 @@ func (l Layout) value(variable string, v Values, where place) (string, error) {
 		return slugValue(v)
 	case "role":
 		if v.Role == "" {
-			return "", roleRequired()
+			return "", roleRequiredError()
 		}
 		return v.Role, CheckRole(v.Role)
 	case "session":
 		if v.Session == "" {
-			return "", sessionRequired()
+			return "", sessionRequiredError()
 		}
 		return v.Session, CheckSession(v.Session)
 	case "id":
@@ -192,16 +192,16 @@ func (l Layout) value(variable string, v Values, where place) (string, error) {
 	case "hex8":
 		return v.Hex8, checkHex8(v.Hex8)
 	case "round":
-		return number("round", int64(v.Round))
+		return numberValue("round", int64(v.Round))
 	case "unix":
-		return number("time", v.Unix)
+		return numberValue("time", v.Unix)
 	}
 	return "", templateError("layout", "{"+variable+"}", "cannot be used here")
 }
 
 func (l Layout) pathPrefix() (string, error) {
 	if l.Prefix == "" {
-		return "", noPrefix()
+		return "", noPrefixError()
 	}
 	if p := componentProblem(l.Prefix, dotRefused); p != "" {
 		return "", templateError("path", l.Path, "uses the prefix "+quote(l.Prefix)+", which "+p)
@@ -212,7 +212,7 @@ func (l Layout) pathPrefix() (string, error) {
 // branchPrefix may hold slashes. The branch as a whole is checked later.
 func (l Layout) branchPrefix() (string, error) {
 	if l.Prefix == "" {
-		return "", noPrefix()
+		return "", noPrefixError()
 	}
 	return l.Prefix, nil
 }
@@ -223,7 +223,7 @@ func nameValue(name string, where place) (string, error) {
 	}
 	if where == inPath {
 		if p := componentProblem(name, dotRefused); p != "" {
-			return "", invalidName("name", name, p, suggestPart(name))
+			return "", nameError("name", name, p, suggestPart(name))
 		}
 	}
 	return name, nil
@@ -238,7 +238,7 @@ func slugValue(v Values) (string, error) {
 		slug = Slug(v.Name)
 	}
 	if p := componentProblem(slug, dotRefused); p != "" {
-		return "", invalidName("slug", slug, p, suggestPart(slug))
+		return "", nameError("slug", slug, p, suggestPart(slug))
 	}
 	return slug, nil
 }
@@ -256,49 +256,49 @@ func (l Layout) branchValue(v Values) (string, error) {
 	}
 	flat := strings.ReplaceAll(branch, "/", "-")
 	if p := componentProblem(flat, dotRefused); p != "" {
-		return "", invalidName("branch", branch, p+" as part of a directory's name", suggestPart(branch))
+		return "", nameError("branch", branch, p+" as part of a directory's name", suggestPart(branch))
 	}
 	return flat, nil
 }
 
 func checkHex8(s string) error {
 	if len(s) != 8 || !isHex(s) {
-		return badRequest("hex8 "+quote(s)+" is not eight hexadecimal digits", "")
+		return requestError("hex8 "+quote(s)+" is not eight hexadecimal digits", "")
 	}
 	return nil
 }
 
-// number refuses what is negative: its sign would be a dash.
-func number(noun string, n int64) (string, error) {
+// numberValue refuses what is negative: its sign would be a dash.
+func numberValue(noun string, n int64) (string, error) {
 	if n < 0 {
-		return "", badRequest("the "+noun+" "+strconv.FormatInt(n, 10)+" is negative", "")
+		return "", requestError("the "+noun+" "+strconv.FormatInt(n, 10)+" is negative", "")
 	}
 	return strconv.FormatInt(n, 10), nil
 }
 
-// absolute reports whether path can be an anchor. A NUL would end it early
+// isAbsolute reports whether path can be an anchor. A NUL would end it early
 // where it is handed to the system.
-func absolute(path string) bool {
+func isAbsolute(path string) bool {
 	return filepath.IsAbs(path) && !strings.ContainsRune(path, 0)
 }
 
-// below reports whether path lies strictly below dir. Both are clean.
-func below(dir, path string) bool {
+// isBelow reports whether path lies strictly below dir. Both are clean.
+func isBelow(dir, path string) bool {
 	if !strings.HasSuffix(dir, string(filepath.Separator)) {
 		dir += string(filepath.Separator)
 	}
 	return len(path) > len(dir) && strings.HasPrefix(path, dir)
 }
 
-func badRequest(message, hint string) error {
+func requestError(message, hint string) error {
 	return &croft.Error{Code: croft.InvalidRequest, Op: "layout", Message: message, Hint: hint}
 }
 
-func roleRequired() error {
-	return badRequest("role is required", "--role NAME")
+func roleRequiredError() error {
+	return requestError("role is required", "--role NAME")
 }
 
-func sessionRequired() error {
+func sessionRequiredError() error {
 	return &croft.Error{
 		Code:    croft.SessionRequired,
 		Op:      "layout",

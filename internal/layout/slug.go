@@ -14,7 +14,7 @@ const maxSlug = 80
 // script, dots, underscores and dashes stay; everything else becomes a dash.
 // The result is never empty and always safe.
 func Slug(name string) string {
-	if s := rewrite(name); s != "" {
+	if s := rewriteName(name); s != "" {
 		return s
 	}
 	return "w"
@@ -27,13 +27,13 @@ func UniqueSlug(name string, taken func(folded string) bool) string {
 	unique := slug
 	for n := 2; taken(Fold(unique)); n++ {
 		suffix := "-" + strconv.Itoa(n)
-		unique = strings.TrimRight(cut(slug, maxSlug-len(suffix)), ".-") + suffix
+		unique = strings.TrimRight(cutBytes(slug, maxSlug-len(suffix)), ".-") + suffix
 	}
 	return unique
 }
 
-// rewrite is Slug without a word for nothing.
-func rewrite(name string) string {
+// rewriteName is Slug without a word for nothing.
+func rewriteName(name string) string {
 	var b strings.Builder
 	dash := false
 	for _, r := range name {
@@ -56,11 +56,11 @@ func rewrite(name string) string {
 			s += "." + extension
 		}
 	}
-	return strings.TrimRight(cut(s, maxSlug), ".-")
+	return strings.TrimRight(cutBytes(s, maxSlug), ".-")
 }
 
-// cut shortens s to at most n bytes without splitting a character.
-func cut(s string, n int) string {
+// cutBytes shortens s to at most n bytes without splitting a character.
+func cutBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

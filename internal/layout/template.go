@@ -47,8 +47,8 @@ func (t template) uses(variable string) bool {
 	return slices.ContainsFunc(t, func(p part) bool { return p.variable == variable })
 }
 
-// reaches reports whether some variable of the template has at least that reach.
-func (t template) reaches(r reach) bool {
+// hasReach reports whether some variable of the template has at least that reach.
+func (t template) hasReach(r reach) bool {
 	return slices.ContainsFunc(t, func(p part) bool { return p.variable != "" && reachOf(p.variable) >= r })
 }
 
@@ -109,7 +109,7 @@ func parseBranch(text string) (template, error) {
 		problem = "uses {branch}, which only a path can"
 	case t.uses("home"):
 		problem = "uses {home}, which only a path can"
-	case !t.reaches(reachWorkspace):
+	case !t.hasReach(reachWorkspace):
 		problem = "gives every workspace the same branch"
 	}
 	if problem != "" {
@@ -145,7 +145,7 @@ func (t pathTemplate) uses(variable string) bool {
 // shared is the number of components that are the same for all workspaces. The
 // last one never is: an agent has one workspace in each repository.
 func (t pathTemplate) shared() int {
-	i := slices.IndexFunc(t.dirs, func(d template) bool { return d.reaches(reachSome) })
+	i := slices.IndexFunc(t.dirs, func(d template) bool { return d.hasReach(reachSome) })
 	if i < 0 {
 		return max(len(t.dirs)-1, 0)
 	}
@@ -214,7 +214,7 @@ func (t pathTemplate) problem() string {
 		if p := componentProblem(sample, dotAllowed); p != "" {
 			return "has the component " + quote(sample) + ", which " + p
 		}
-		unique = unique || dir.reaches(reachWorkspace)
+		unique = unique || dir.hasReach(reachWorkspace)
 	}
 	if !unique {
 		return "gives every workspace the same directory"

@@ -26,11 +26,11 @@ const (
 	hasTruncate = 3
 )
 
-// confined calls start, which starts a process, on a thread that may write below
+// runConfined calls start, which starts a process, on a thread that may write below
 // the command's directories only; the process inherits that. If start also waits for the
 // process, the thread lives as long: the kernel tells a child of the end of the
 // thread that started it. Where the kernel cannot confine, start is just called.
-func confined(c Command, start func() error) error {
+func runConfined(c Command, start func() error) error {
 	if c.WriteBelow == nil || landlockVersion() < hasRefer {
 		return start()
 	}

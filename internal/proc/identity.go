@@ -52,7 +52,7 @@ func Self() Identity {
 func Of(pid int) (Identity, bool) {
 	id := Here()
 	id.PID = pid
-	if pid <= 0 || !exists(pid) {
+	if pid <= 0 || !processExists(pid) {
 		return id, false
 	}
 	id.Start = startOf(pid)
@@ -80,7 +80,7 @@ func LifeOf(id Identity) Life {
 	case id.Space != here.Space:
 		return Unknown
 	}
-	if !exists(id.PID) {
+	if !processExists(id.PID) {
 		return Dead
 	}
 	switch start := startOf(id.PID); {

@@ -35,7 +35,7 @@ func Occupants(dir string) ([]Occupant, bool) {
 		}
 		file := ""
 		if !isIn(cwd, real) {
-			if file = writesIn(of, real); file == "" {
+			if file = fileWrittenIn(of, real); file == "" {
 				continue
 			}
 		}
@@ -75,8 +75,8 @@ func nameOf(pid int) string {
 
 func isIn(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
-// writesIn finds a file below a directory that a process has open for writing.
-func writesIn(of, dir string) string {
+// fileWrittenIn finds a file below a directory that a process has open for writing.
+func fileWrittenIn(of, dir string) string {
 	fds, err := os.Open(of + "/fd")
 	if err != nil {
 		return ""

@@ -77,7 +77,7 @@ func LookPath(name string) (string, error) { return exec.LookPath(name) }
 // Run runs a process to its end. A status other than zero is an *ExitError; a
 // context that ended first is the context's error.
 func Run(ctx context.Context, c Command) (Result, error) {
-	return run(ctx, c, build(ctx, c))
+	return run(ctx, c, newGroupCmd(ctx, c))
 }
 
 func run(ctx context.Context, c Command, cmd *groupCmd) (Result, error) {
@@ -89,9 +89,9 @@ func run(ctx context.Context, c Command, cmd *groupCmd) (Result, error) {
 		cmd.Stdout = &out
 	}
 	cmd.Stderr = &errOut
-	err := confined(c, cmd.Run)
-	cmd.ended(ctx, err)
-	return Result{out.Bytes(), errOut.Bytes()}, outcome(ctx, c, err, errOut.Bytes())
+	err := runConfined(c, cmd.Run)
+	cmd.killRest(ctx, err)
+	return Result{out.Bytes(), errOut.Bytes()}, outcomeError(ctx, c, err, errOut.Bytes())
 }
 
 // Process is a running process that is talked to through its pipes.
@@ -109,7 +109,7 @@ type Process struct {
 // Start starts a process and returns its pipes. When the caller dies it is not
 // sent a signal: its input ends, and what it was told to do before it finishes.
 func Start(ctx context.Context, c Command) (*Process, error) {
-	p := &Process{ctx: ctx, cmd: build(ctx, c), spec: c, stderr: new(tail)}
+	p := &Process{ctx: ctx, cmd: newGroupCmd(ctx, c), spec: c, stderr: new(tail)}
 	p.cmd.Stderr = p.stderr
 	var err error
 	if p.Stdin, err = p.cmd.StdinPipe(); err != nil {
@@ -118,8 +118,8 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if p.Stdout, err = p.cmd.StdoutPipe(); err != nil {
 		return nil, err
 	}
-	if err := confined(c, p.cmd.Start); err != nil {
-		return nil, outcome(ctx, c, err, nil)
+	if err := runConfined(c, p.cmd.Start); err != nil {
+		return nil, outcomeError(ctx, c, err, nil)
 	}
 	return p, nil
 }
@@ -127,8 +127,8 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 // Wait waits for the end of the process, once its Stdout was read to the end.
 func (p *Process) Wait() error {
 	err := p.cmd.Wait()
-	p.cmd.ended(p.ctx, err)
-	err = outcome(p.ctx, p.spec, err, p.stderr.text)
+	p.cmd.killRest(p.ctx, err)
+	err = outcomeError(p.ctx, p.spec, err, p.stderr.text)
 	if p.Ended != nil {
 		p.Ended()
 	}
@@ -144,7 +144,7 @@ func (p *Process) Kill() {
 
 // Interactive runs a process on the caller's terminal and returns its status.
 func Interactive(ctx context.Context, c Command) (int, error) {
-	cmd := plain(ctx, c)
+	cmd := newCmd(ctx, c)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -156,7 +156,7 @@ func Interactive(ctx context.Context, c Command) (int, error) {
 // Detach starts a process that outlives the caller, without its terminal and
 // without its pipes.
 func Detach(c Command) error {
-	cmd := plain(context.Background(), c)
+	cmd := newCmd(context.Background(), c)
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
@@ -166,9 +166,9 @@ func Detach(c Command) error {
 	return nil
 }
 
-// plain is a command with its program, its arguments, its environment and its
+// newCmd is a command with its program, its arguments, its environment and its
 // directory.
-func plain(ctx context.Context, c Command) *exec.Cmd {
+func newCmd(ctx context.Context, c Command) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
 	if filepath.Base(c.Path) == c.Path {
 		cmd.Path, cmd.Err = lookPath(c.Path, c.Env)
@@ -188,22 +188,22 @@ type groupCmd struct {
 	kill *time.Timer // set when the context ends, which is before Wait returns
 }
 
-func build(ctx context.Context, c Command) *groupCmd {
-	cmd := &groupCmd{Cmd: plain(ctx, c)}
-	cmd.ExtraFiles = inheritable(c.Inherit)
+func newGroupCmd(ctx context.Context, c Command) *groupCmd {
+	cmd := &groupCmd{Cmd: newCmd(ctx, c)}
+	cmd.ExtraFiles = inheritableFiles(c.Inherit)
 	cmd.WaitDelay = pipeDelay
 	cmd.Cancel = func() error {
 		cmd.kill = time.AfterFunc(killDelay, func() { _ = killGroup(cmd.Process) })
-		return askGroup(cmd.Process)
+		return terminateGroup(cmd.Process)
 	}
 	ownGroup(cmd.Cmd)
 	return cmd
 }
 
-// ended kills what is left of a process's group when nobody waits for it any
+// killRest kills what is left of a process's group when nobody waits for it any
 // more: the context has ended, or the process has and a child of it keeps the
 // pipes open.
-func (c *groupCmd) ended(ctx context.Context, err error) {
+func (c *groupCmd) killRest(ctx context.Context, err error) {
 	if c.kill != nil {
 		c.kill.Stop()
 	}
@@ -225,7 +225,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func outcome(ctx context.Context, c Command, err error, stderr []byte) error {
+func outcomeError(ctx context.Context, c Command, err error, stderr []byte) error {
 	if err == nil {
 		return nil
 	}

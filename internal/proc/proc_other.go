@@ -43,8 +43,8 @@ func Open([]string) map[string]bool { return nil }
 // SeesAll reports that it cannot tell on this platform.
 func SeesAll() bool { return false }
 
-// confined: only Linux can.
-func confined(_ Command, start func() error) error { return start() }
+// runConfined: only Linux can.
+func runConfined(_ Command, start func() error) error { return start() }
 
 func startDir(c Command) string { return c.Dir }
 

@@ -187,7 +187,7 @@ func TestLeftoverChildIsKilled(t *testing.T) {
 	c := sh("sleep 1000 & echo $! > pid.new; mv pid.new pid")
 	c.Dir = t.TempDir()
 	begun := time.Now()
-	cmd := build(t.Context(), c)
+	cmd := newGroupCmd(t.Context(), c)
 	if cmd.WaitDelay != pipeDelay {
 		t.Errorf("it would wait for %v", cmd.WaitDelay)
 	}

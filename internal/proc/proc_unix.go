@@ -15,9 +15,9 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 
-// askGroup asks a process and its children to end. git removes its lock files
+// terminateGroup asks a process and its children to end. git removes its lock files
 // then, which it cannot when it is killed.
-func askGroup(p *os.Process) error {
+func terminateGroup(p *os.Process) error {
 	return syscall.Kill(-p.Pid, syscall.SIGTERM)
 }
 
@@ -25,9 +25,9 @@ func killGroup(p *os.Process) error {
 	return syscall.Kill(-p.Pid, syscall.SIGKILL)
 }
 
-// groupGone reports whether a process and its children are gone, even those
+// isGroupGone reports whether a process and its children are gone, even those
 // that are dead and whose end nobody has taken note of.
-func groupGone(p *os.Process) bool {
+func isGroupGone(p *os.Process) bool {
 	return errors.Is(syscall.Kill(-p.Pid, 0), syscall.ESRCH)
 }
 
@@ -38,9 +38,9 @@ func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }
 
-func inheritable(files []*os.File) []*os.File { return files }
+func inheritableFiles(files []*os.File) []*os.File { return files }
 
-func exists(pid int) bool {
+func processExists(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }

@@ -12,13 +12,13 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// askGroup: there is no signal that a program without a console gets.
-func askGroup(p *os.Process) error { return p.Kill() }
+// terminateGroup: there is no signal that a program without a console gets.
+func terminateGroup(p *os.Process) error { return p.Kill() }
 
 func killGroup(p *os.Process) error { return p.Kill() }
 
-// groupGone: there is no way to ask.
-func groupGone(*os.Process) bool { return true }
+// isGroupGone: there is no way to ask.
+func isGroupGone(*os.Process) bool { return true }
 
 // Shell is how the platform's shell runs a line.
 func Shell(line string) (path string, args []string) {
@@ -30,10 +30,10 @@ func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: detachedProcess | syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// inheritable: os/exec cannot hand extra files to a child on Windows.
-func inheritable([]*os.File) []*os.File { return nil }
+// inheritableFiles: os/exec cannot hand extra files to a child on Windows.
+func inheritableFiles([]*os.File) []*os.File { return nil }
 
-func exists(pid int) bool {
+func processExists(pid int) bool {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(pid))
 	if err != nil {
 		return false

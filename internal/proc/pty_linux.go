@@ -20,13 +20,13 @@ func StartTerminal(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, errors.Join(errors.ErrUnsupported, err)
 	}
-	p := &Process{ctx: ctx, cmd: build(ctx, c), spec: c, stderr: new(tail), Stdin: ours, Stdout: io.NopCloser(ours)}
+	p := &Process{ctx: ctx, cmd: newGroupCmd(ctx, c), spec: c, stderr: new(tail), Stdin: ours, Stdout: io.NopCloser(ours)}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs, theirs, p.stderr
 	err = p.cmd.Start()
 	_ = theirs.Close()
 	if err != nil {
 		_ = ours.Close()
-		return nil, outcome(ctx, c, err, nil)
+		return nil, outcomeError(ctx, c, err, nil)
 	}
 	return p, nil
 }

@@ -18,13 +18,13 @@ func RunGroup(ctx context.Context, c Command) error {
 		return err
 	}
 	defer out.Close()
-	cmd := build(ctx, c)
+	cmd := newGroupCmd(ctx, c)
 	defer dieWithParent(cmd.Cmd)()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, w, w
 	err = cmd.Start()
 	_ = w.Close()
 	if err != nil {
-		return outcome(ctx, c, err, nil)
+		return outcomeError(ctx, c, err, nil)
 	}
 	sink := &sink{w: c.Stdout}
 	defer sink.close()
@@ -34,7 +34,7 @@ func RunGroup(ctx context.Context, c Command) error {
 		_, _ = io.Copy(sink, out)
 	}()
 	err = cmd.Wait()
-	cmd.ended(ctx, err)
+	cmd.killRest(ctx, err)
 	_ = killGroup(cmd.Process)
 	// What left the group may keep the output open; it is not waited for long.
 	deadline := time.NewTimer(killDelay)
@@ -43,10 +43,10 @@ func RunGroup(ctx context.Context, c Command) error {
 	case <-drained:
 	case <-deadline.C:
 	}
-	for begun := time.Now(); !groupGone(cmd.Process) && time.Since(begun) < groupPatience; {
+	for begun := time.Now(); !isGroupGone(cmd.Process) && time.Since(begun) < groupPatience; {
 		time.Sleep(time.Millisecond)
 	}
-	return outcome(ctx, c, err, nil)
+	return outcomeError(ctx, c, err, nil)
 }
 
 // groupPatience is how long killed processes may take to be gone. Where nobody

@@ -132,7 +132,7 @@ func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec jou
 		if err != nil || by == "" {
 			return err
 		}
-		return svc.Workspaces.RestoreBlocked(ctx, r, workspace.Blocked{Workspace: w.Name, Branch: w.Branch, By: by})
+		return svc.Workspaces.RestoreBlockedError(ctx, r, workspace.Blocked{Workspace: w.Name, Branch: w.Branch, By: by})
 	case err != nil:
 		return err
 	case tip != rec.Trash.Tip && rec.Trash.Tip != "":

@@ -16,8 +16,8 @@ type Blocked struct {
 	By                string // the branch in the way
 }
 
-// liveOn finds the live workspace that works on a branch. It is nil if none does.
-func (svc *Workspaces) liveOn(ctx context.Context, r *project.Project, branch string) (*journal.Record, error) {
+// liveWorkspaceOn finds the live workspace that works on a branch. It is nil if none does.
+func (svc *Workspaces) liveWorkspaceOn(ctx context.Context, r *project.Project, branch string) (*journal.Record, error) {
 	live, err := svc.Journal.Live(ctx, r.ID)
 	if err != nil {
 		return nil, err
@@ -30,11 +30,11 @@ func (svc *Workspaces) liveOn(ctx context.Context, r *project.Project, branch st
 	return nil, nil
 }
 
-// branchBlocked says what is in the way of a new branch. A branch that a
+// branchBlockedError says what is in the way of a new branch. A branch that a
 // workspace works on is not to be renamed: the record and the checkout would
 // disagree about it.
-func (svc *Workspaces) branchBlocked(ctx context.Context, r *project.Project, b Blocked) error {
-	owner, err := svc.liveOn(ctx, r, b.By)
+func (svc *Workspaces) branchBlockedError(ctx context.Context, r *project.Project, b Blocked) error {
+	owner, err := svc.liveWorkspaceOn(ctx, r, b.By)
 	if err != nil {
 		return err
 	}
@@ -51,10 +51,10 @@ func (svc *Workspaces) branchBlocked(ctx context.Context, r *project.Project, b 
 	}
 }
 
-// RestoreBlocked says what is in the way of the branch of a workspace that is to
+// RestoreBlockedError says what is in the way of the branch of a workspace that is to
 // come back.
-func (svc *Workspaces) RestoreBlocked(ctx context.Context, r *project.Project, b Blocked) error {
-	owner, err := svc.liveOn(ctx, r, b.By)
+func (svc *Workspaces) RestoreBlockedError(ctx context.Context, r *project.Project, b Blocked) error {
+	owner, err := svc.liveWorkspaceOn(ctx, r, b.By)
 	if err != nil {
 		return err
 	}
@@ -86,9 +86,9 @@ func otherName(name string) string {
 	return name + "-2"
 }
 
-// amongThemselves says which of several new workspaces are in each other's way.
+// blockedByEachOtherError says which of several new workspaces are in each other's way.
 // It is nil if none are.
-func amongThemselves(plans []*plan) error {
+func blockedByEachOtherError(plans []*plan) error {
 	for _, p := range plans {
 		for _, q := range plans {
 			branch, other := p.record.Workspace.Branch, q.record.Workspace.Branch

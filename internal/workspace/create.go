@@ -37,7 +37,7 @@ func (svc *Workspaces) CreateMany(ctx context.Context, req croft.CreateAllReques
 
 // createOnce makes workspaces, unless a request with the same key has made them.
 func (svc *Workspaces) createOnce(ctx context.Context, req croft.CreateAllRequest, seats []RoundSpec) ([]croft.Workspace, error) {
-	s, err := svc.LocateAs(ctx, req.Repo, svc.plainFor(req))
+	s, err := svc.LocateAs(ctx, req.Repo, svc.plainModeForRequest(req))
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (svc *Workspaces) createOnce(ctx context.Context, req croft.CreateAllReques
 		return nil, err
 	}
 	for {
-		if list, done, err := svc.answerAgain(ctx, s, req); err != nil || done {
+		if list, done, err := svc.answerRepeated(ctx, s, req); err != nil || done {
 			return list, err
 		}
 		list, err := svc.createNew(ctx, s, req, seats)
@@ -63,7 +63,7 @@ func (svc *Workspaces) createOnce(ctx context.Context, req croft.CreateAllReques
 		}
 		if err != nil {
 			// The failure may be that another process has just made them.
-			if list, done, aerr := svc.answerAgain(ctx, s, req); aerr == nil && done {
+			if list, done, aerr := svc.answerRepeated(ctx, s, req); aerr == nil && done {
 				return list, nil
 			}
 		}
@@ -71,9 +71,9 @@ func (svc *Workspaces) createOnce(ctx context.Context, req croft.CreateAllReques
 	}
 }
 
-// plainFor says what becomes of a directory without git that workspaces are
+// plainModeForRequest says what becomes of a directory without git that workspaces are
 // asked for in.
-func (svc *Workspaces) plainFor(req croft.CreateAllRequest) project.PlainMode {
+func (svc *Workspaces) plainModeForRequest(req croft.CreateAllRequest) project.PlainMode {
 	cfg := svc.Settings.Config()
 	if req.Repo != "" {
 		cfg = svc.Settings.ForRepo(req.Repo).Config()
@@ -137,8 +137,8 @@ func digestOfRequest(req croft.CreateAllRequest) string {
 	return project.DigestOf(req)
 }
 
-// answerAgain answers a request whose key was used before.
-func (svc *Workspaces) answerAgain(ctx context.Context, s project.Location, req croft.CreateAllRequest) ([]croft.Workspace, bool, error) {
+// answerRepeated answers a request whose key was used before.
+func (svc *Workspaces) answerRepeated(ctx context.Context, s project.Location, req croft.CreateAllRequest) ([]croft.Workspace, bool, error) {
 	key, err := svc.Journal.FindKey(ctx, s.ID, "create", req.Key)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil, false, nil
@@ -171,7 +171,7 @@ func (svc *Workspaces) writeIntent(ctx context.Context, s project.Location, op *
 			return err
 		}
 		if limit := s.Config.Limits.MaxWorkers; limit > 0 && live+len(plans) > limit {
-			return limitReached(live, len(plans), limit)
+			return limitReachedError(live, len(plans), limit)
 		}
 		if req.Key != "" {
 			if err := tx.PutKey(journal.Key{Repo: s.ID, Verb: "create", Key: req.Key, Request: digestOfRequest(req), Operation: op.ID}); err != nil {
@@ -197,7 +197,7 @@ func (svc *Workspaces) writeIntent(ctx context.Context, s project.Location, op *
 	return failpoint.Hit("create.journalled")
 }
 
-func limitReached(live, more, limit int) error {
+func limitReachedError(live, more, limit int) error {
 	return &croft.Error{
 		Code:    croft.LimitReached,
 		Message: fmt.Sprintf("%d workspaces are active, %d more would exceed the limit of %d", live, more, limit),
@@ -280,7 +280,7 @@ func (svc *Workspaces) registerAll(ctx context.Context, s project.Location, plan
 			continue
 		}
 		updates = append(updates, p.refs()...)
-		if err := svc.makeBase(s, p); err != nil {
+		if err := svc.makeBaseDir(s, p); err != nil {
 			return explain.About(p.record.Workspace.Name, err)
 		}
 	}
@@ -288,7 +288,7 @@ func (svc *Workspaces) registerAll(ctx context.Context, s project.Location, plan
 		return err
 	}
 	if err := s.Git.UpdateRefs(ctx, updates...); err != nil {
-		return svc.whyRefs(ctx, s, plans, err)
+		return svc.refsError(ctx, s, plans, err)
 	}
 	if err := failpoint.Hit("create.refs"); err != nil {
 		return err
@@ -318,9 +318,9 @@ func (p *plan) refs() []git.RefUpdate {
 	return updates
 }
 
-// makeBase makes the directory that the workspaces lie in, and has git ignore
+// makeBaseDir makes the directory that the workspaces lie in, and has git ignore
 // it where it lies inside the main checkout.
-func (svc *Workspaces) makeBase(s project.Location, p *plan) error {
+func (svc *Workspaces) makeBaseDir(s project.Location, p *plan) error {
 	dir, err := fsx.MakeDir(filepath.Dir(p.record.Workspace.Path), 0o777)
 	if err != nil {
 		return err
@@ -336,8 +336,8 @@ func (svc *Workspaces) makeBase(s project.Location, p *plan) error {
 	return s.Git.Exclude("/" + filepath.ToSlash(rel) + "/")
 }
 
-// whyRefs finds out why refs could not be made, by looking at what is there.
-func (svc *Workspaces) whyRefs(ctx context.Context, s project.Location, plans []*plan, cause error) error {
+// refsError finds out why refs could not be made, by looking at what is there.
+func (svc *Workspaces) refsError(ctx context.Context, s project.Location, plans []*plan, cause error) error {
 	if errors.Is(cause, git.KindNoSpace) || errors.Is(cause, git.KindIO) {
 		return cause // whatever else is there now, that was it
 	}
@@ -347,19 +347,19 @@ func (svc *Workspaces) whyRefs(ctx context.Context, s project.Location, plans []
 			continue
 		}
 		if _, err := s.Git.ReadRef(ctx, "refs/heads/"+branch); err == nil {
-			return explain.About(name, branchExists(branch))
+			return explain.About(name, branchExistsError(branch))
 		}
 		if other, err := s.Git.Blocking(ctx, branch); err == nil && other != "" {
-			return explain.About(name, svc.branchBlocked(ctx, s.Project, Blocked{Workspace: name, Branch: branch, By: other}))
+			return explain.About(name, svc.branchBlockedError(ctx, s.Project, Blocked{Workspace: name, Branch: branch, By: other}))
 		}
 	}
-	if blocked := amongThemselves(plans); blocked != nil {
+	if blocked := blockedByEachOtherError(plans); blocked != nil {
 		return blocked
 	}
 	return cause
 }
 
-func branchExists(branch string) error {
+func branchExistsError(branch string) error {
 	return &croft.Error{
 		Code: croft.BranchExists, Message: fmt.Sprintf("branch %q exists already", branch),
 		Hint: "croft new --branch " + branch + " takes it as it is; another name makes a new one",
@@ -380,7 +380,7 @@ func (svc *Workspaces) fillCheckouts(ctx context.Context, s project.Location, op
 				spec.Source, spec.Skip = s.Path, []string{p.record.BaseDir}
 			}
 			co := s.CheckoutFor(p.mode)
-			err := fullDisk(spec.Path, co.Fill(gctx, spec))
+			err := fullDiskError(spec.Path, co.Fill(gctx, spec))
 			if err == nil {
 				err = failpoint.Hit("create.filled")
 			}

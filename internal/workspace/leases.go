@@ -167,7 +167,7 @@ func (svc *Workspaces) RenewLease(ctx context.Context, lease croft.ID) (*croft.L
 	var l croft.Lease
 	err := svc.Journal.Update(ctx, func(tx *journal.Tx) (err error) {
 		if l, err = tx.Lease(lease); errors.Is(err, journal.ErrNotFound) && isOwn {
-			l, err = stillHeld(tx, own)
+			l, err = reviveLease(tx, own)
 		}
 		if err != nil {
 			return err
@@ -184,10 +184,10 @@ func (svc *Workspaces) RenewLease(ctx context.Context, lease croft.ID) (*croft.L
 	return &l, nil
 }
 
-// stillHeld finds a lease that this engine holds and that the database has
+// reviveLease finds a lease that this engine holds and that the database has
 // lost, which is no reason for the workspace to be without it. It takes the
 // place of the one that the workspace was given meanwhile.
-func stillHeld(tx *journal.Tx, h holding) (croft.Lease, error) {
+func reviveLease(tx *journal.Tx, h holding) (croft.Lease, error) {
 	rec, err := tx.Record(h.lease.Workspace)
 	if err != nil || rec.Workspace.State == croft.Trashed {
 		return croft.Lease{}, journal.ErrNotFound
@@ -206,19 +206,19 @@ func (svc *Workspaces) ReleaseLease(ctx context.Context, lease croft.ID) error {
 	if !project.IsID(string(lease)) { // none ever was called so
 		return &croft.Error{Code: croft.LeaseLost, Message: fmt.Sprintf("there is no lease %q", lease), Hint: "croft list"}
 	}
-	return svc.giveBack(ctx, lease)
+	return svc.dropLease(ctx, lease)
 }
 
 // ReleaseAll gives back the leases that are renewed here.
 func (svc *Workspaces) ReleaseAll(ctx context.Context) []error {
 	var errs []error
 	for _, id := range svc.leases.ids() {
-		errs = append(errs, explain.Error("release", "", svc.giveBack(ctx, id)))
+		errs = append(errs, explain.Error("release", "", svc.dropLease(ctx, id)))
 	}
 	return errs
 }
 
-func (svc *Workspaces) giveBack(ctx context.Context, lease croft.ID) error {
+func (svc *Workspaces) dropLease(ctx context.Context, lease croft.ID) error {
 	svc.leases.end(lease)
 	var l croft.Lease
 	var rec journal.Record

@@ -179,7 +179,7 @@ func (svc *Workspaces) modeFor(r *project.Project, l layout.Layout, req croft.Cr
 		}
 		return croft.ModeIsolated, "", nil
 	}
-	return "", "", unknownMode(req.Mode)
+	return "", "", unknownModeError(req.Mode)
 }
 
 // plainModeFor returns the mode of a workspace of a plain directory. If the layout
@@ -200,10 +200,10 @@ func plainModeFor(l layout.Layout, mode croft.Mode) (croft.Mode, error) {
 	case croft.ModeLegacy:
 		return croft.ModeLegacy, nil
 	}
-	return "", unknownMode(mode)
+	return "", unknownModeError(mode)
 }
 
-func unknownMode(mode croft.Mode) error {
+func unknownModeError(mode croft.Mode) error {
 	return &croft.Error{
 		Code: croft.InvalidRequest, Message: fmt.Sprintf("unknown mode %q", mode), Hint: "auto, worktree, isolated or legacy",
 	}

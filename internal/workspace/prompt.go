@@ -34,9 +34,9 @@ func (svc *Workspaces) PromptFor(ctx context.Context, s project.Location, rec jo
 	if err != nil {
 		return nil, err
 	}
-	seen := seenFrom(all, w.ID)
+	seen := branchesSeenFrom(all, w.ID)
 	p.Others, p.Earlier = seen.others, seen.earlier
-	p.HeldBack = heldBefore(&ses, s.ID)
+	p.HeldBack = heldBackBefore(&ses, s.ID)
 	p.Text, p.Restart = promptText(p, seen), restartText(p, seen)
 	return p, svc.describeOtherRepos(ctx, &ses, w, p)
 }
@@ -85,8 +85,8 @@ type seenBranches struct {
 	others, earlier, working, finished map[string]string
 }
 
-// seenFrom sorts the branches of a session for the reader of one workspace.
-func seenFrom(all []liveBranch, reader croft.ID) seenBranches {
+// branchesSeenFrom sorts the branches of a session for the reader of one workspace.
+func branchesSeenFrom(all []liveBranch, reader croft.ID) seenBranches {
 	seen := seenBranches{map[string]string{}, map[string]string{}, map[string]string{}, map[string]string{}}
 	known := map[string]bool{}
 	for _, b := range all {
@@ -155,7 +155,7 @@ func listBranches(b *strings.Builder, title string, branches map[string]string) 
 // describeOtherRepos describes the checkouts that the agent of a workspace has of the
 // session's other repositories, and adds them to its prompt.
 func (svc *Workspaces) describeOtherRepos(ctx context.Context, ses *journal.Session, own croft.Workspace, p *croft.Prompt) error {
-	for _, seat := range seatsBeside(ses, own.ID) {
+	for _, seat := range otherSeats(ses, own.ID) {
 		rec, err := svc.Journal.Record(ctx, seat.Workspace)
 		if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
 			continue
@@ -174,7 +174,7 @@ func (svc *Workspaces) describeOtherRepos(ctx context.Context, ses *journal.Sess
 		if err != nil {
 			return err
 		}
-		seen := seenFrom(all, seat.Workspace)
+		seen := branchesSeenFrom(all, seat.Workspace)
 		p.Elsewhere = append(p.Elsewhere, croft.PromptCheckout{Path: rec.Workspace.Path, Branch: rec.Workspace.Branch, Others: seen.others, Earlier: seen.earlier})
 		var b strings.Builder
 		fmt.Fprintf(&b, "\nIn `%s` you work on branch `%s`.\n", rec.Workspace.Path, rec.Workspace.Branch)
@@ -186,9 +186,9 @@ func (svc *Workspaces) describeOtherRepos(ctx context.Context, ses *journal.Sess
 	return nil
 }
 
-// seatsBeside are the other seats that the agent of a workspace has in the same
+// otherSeats are the other seats that the agent of a workspace has in the same
 // round.
-func seatsBeside(ses *journal.Session, own croft.ID) []journal.RoundWorkspace {
+func otherSeats(ses *journal.Session, own croft.ID) []journal.RoundWorkspace {
 	var out []journal.RoundWorkspace
 	for _, t := range ses.Rounds {
 		for _, mine := range t.Workspaces {
@@ -208,9 +208,9 @@ func seatsBeside(ses *journal.Session, own croft.ID) []journal.RoundWorkspace {
 // mostNamed bounds what a prompt says of one workspace's held back files.
 const mostNamed = 20
 
-// heldBefore names what was held back when rounds ended, everybody's, of one
+// heldBackBefore names what was held back when rounds ended, everybody's, of one
 // repository. Agents chose the names: what does not belong in a line is quoted.
-func heldBefore(ses *journal.Session, repo croft.ID) map[string][]string {
+func heldBackBefore(ses *journal.Session, repo croft.ID) map[string][]string {
 	var out map[string][]string
 	for _, t := range ses.Rounds {
 		for _, seat := range t.Workspaces {
@@ -219,7 +219,7 @@ func heldBefore(ses *journal.Session, repo croft.ID) map[string][]string {
 			}
 			var names []string
 			for _, name := range seat.HeldBack {
-				names = append(names, inLine(name))
+				names = append(names, inlineName(name))
 			}
 			if len(names) > mostNamed {
 				names = append(names[:mostNamed], fmt.Sprintf("and %d more", len(names)-mostNamed))
@@ -233,8 +233,8 @@ func heldBefore(ses *journal.Session, repo croft.ID) map[string][]string {
 	return out
 }
 
-// inLine is a name as it can stand between backquotes in a line of text.
-func inLine(name string) string {
+// inlineName is a name as it can stand between backquotes in a line of text.
+func inlineName(name string) string {
 	const longest = 200
 	text := strings.Trim(strconv.Quote(name), `"`)
 	text = strings.ReplaceAll(text, "`", `\x60`)

@@ -99,7 +99,7 @@ func (p *plan) settleBranch(tx *journal.Tx, s project.Location, v *layout.Values
 	if branch = p.req.Branch; branch != "" {
 		free, err := isFree(branch)
 		if err == nil && !free {
-			err = branchExists(branch)
+			err = branchExistsError(branch)
 		}
 		return branch, err
 	}
@@ -122,7 +122,7 @@ func (p *plan) settleBranch(tx *journal.Tx, s project.Location, v *layout.Values
 	}
 	v.ShortID = ""
 	if free, err := isFree(first); err != nil || !free {
-		return "", cmp.Or(err, branchExists(first))
+		return "", cmp.Or(err, branchExistsError(first))
 	}
 	return first, nil // who made it is found out with its ref
 }
@@ -201,7 +201,7 @@ func (p *plan) settlePath(tx *journal.Tx, place func(slug string) (string, error
 		}
 		ok, err := free(path)
 		if err == nil && !ok {
-			err = pathTaken(w.Name, path)
+			err = pathTakenError(w.Name, path)
 		}
 		w.Path = path
 		return err
@@ -214,7 +214,7 @@ func (p *plan) settlePath(tx *journal.Tx, place func(slug string) (string, error
 	// caller would look for the workspace there.
 	if taken, err := tx.PathTaken(path); err != nil || !taken {
 		if _, lerr := os.Lstat(path); err == nil && lerr == nil {
-			return pathTaken(w.Name, path)
+			return pathTakenError(w.Name, path)
 		}
 		w.Slug, w.Path = layout.Slug(w.Name), path
 		return err
@@ -237,7 +237,7 @@ func (p *plan) settlePath(tx *journal.Tx, place func(slug string) (string, error
 	return err
 }
 
-func pathTaken(name, path string) error {
+func pathTakenError(name, path string) error {
 	return &croft.Error{
 		Code: croft.WorktreeExists, Workspace: name, Message: "something is already at the path", Details: path,
 		Hint: "choose another name, or move it away",

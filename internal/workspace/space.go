@@ -27,15 +27,15 @@ func (svc *Workspaces) checkSpace(s project.Location, plans []*plan) error {
 	files := int64(len(plans)) * int64(index.Count(s.CommonDir))
 	switch {
 	case bytes < limits.MinFreeBytes:
-		return noSpace(dir, fmt.Sprintf("%d bytes are free, the limit is %d", bytes, limits.MinFreeBytes), "limits.min_free_bytes")
+		return noSpaceError(dir, fmt.Sprintf("%d bytes are free, the limit is %d", bytes, limits.MinFreeBytes), "limits.min_free_bytes")
 	case inodes < limits.MinFreeInodes+files:
-		return noSpace(dir, fmt.Sprintf("%d inodes are free, %d files and a reserve of %d are needed", inodes, files, limits.MinFreeInodes),
+		return noSpaceError(dir, fmt.Sprintf("%d inodes are free, %d files and a reserve of %d are needed", inodes, files, limits.MinFreeInodes),
 			"limits.min_free_inodes")
 	}
 	return nil
 }
 
-func noSpace(dir, message, key string) error {
+func noSpaceError(dir, message, key string) error {
 	return &croft.Error{Code: croft.NoSpace, Message: message, Details: dir, Hint: "croft clean, or lower " + key}
 }
 
@@ -43,9 +43,9 @@ func noSpace(dir, message, key string) error {
 // for want of space.
 const nearlyFull = 1 << 20
 
-// fullDisk says of a checkout that failed that the disk is full, if it is: git
+// fullDiskError says of a checkout that failed that the disk is full, if it is: git
 // does not tell why it could not write a file.
-func fullDisk(dir string, err error) error {
+func fullDiskError(dir string, err error) error {
 	if !errors.Is(err, git.KindVanished) {
 		return err
 	}
