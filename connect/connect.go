@@ -22,8 +22,8 @@ type Options struct {
 	// Actor is who acts, for the history and for Undo, where that is not a
 	// workspace. Default: the user.
 	Actor string
-	// From is the directory that whoever acts stands in. In a workspace, that is
-	// who acts. Default: the directory that the Service is opened for.
+	// From is the working directory of the caller. If it lies in a workspace, that
+	// workspace is the actor. Default: the directory that the Service is opened for.
 	From string
 }
 

@@ -138,7 +138,7 @@ func agentPlain(t *testing.T, f *fixture) {
 	}
 	f.removed("a")
 	wantFile(t, filepath.Join(dir, "notes.txt"), "mine\n")
-	// Other layouts refuse it; whoever asks for a worktree gets a copy.
+	// Other layouts refuse it; a request for a worktree gets a copy.
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "c"})), croft.NotARepo)
 	req := agent("c")
 	req.Mode = croft.ModeWorktree
@@ -173,7 +173,7 @@ func agentTwo(t *testing.T, f *fixture) {
 }
 
 // What is heavy or secret and not tracked is shared with the main checkout by
-// links, which nobody commits and which go without what they lead to.
+// links, which are never committed and are removed without what they lead to.
 func agentLinks(t *testing.T, f *fixture) {
 	f.Write(".gitignore", "node_modules/\n.env*\n")
 	f.Commit("ignore")

@@ -87,7 +87,7 @@ func noneOf(t *testing.T, f *fixture, want croft.Code, bad croft.CreateRequest) 
 		t.Errorf("a failed CreateAll returned %v", list)
 	}
 	f.unchanged(before)
-	// What was taken back does not stand in the way.
+	// What was rolled back is not in the way of another creation.
 	if want != croft.LimitReached {
 		f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	}

@@ -132,7 +132,7 @@ func baseInside(t *testing.T, f *fixture) {
 	if filepath.Dir(w.Path) != filepath.Dir(outer.Path) {
 		t.Errorf("the inner workspace lies at %s, not beside the outer one", w.Path)
 	}
-	// HEAD means the HEAD that one stands on.
+	// HEAD means that of the checkout that the Service was opened in.
 	w, err = inside.Create(t.Context(), croft.CreateRequest{Name: "from-head", Base: "HEAD"})
 	must(t, err)
 	wantStart(t, *w, tip, "HEAD", outer.Branch)

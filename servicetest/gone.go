@@ -52,7 +52,7 @@ func goneStatus(t *testing.T, f *fixture) {
 				t.Errorf("%s: %s %q, want %s %q", name, got.MergeStatus, got.MergeCommit, status, commit)
 			}
 		}
-		// Nobody else takes it for a live one.
+		// No other call takes it for a live one.
 		wantCode(t, errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: name})), croft.WorktreeNotFound)
 		if status == "" {
 			continue

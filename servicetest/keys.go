@@ -62,7 +62,7 @@ func keyRemoved(t *testing.T, f *fixture) {
 	f.wantNames()
 }
 
-// keyFailed: a creation that was taken back leaves its key free.
+// keyFailed: a creation that was rolled back leaves its key free.
 func keyFailed(t *testing.T, f *fixture) {
 	f.Git("branch", "croft/a")
 	req := croft.CreateRequest{Key: "k", Name: "a"}

@@ -55,7 +55,7 @@ func (f *fixture) movedEvents() int {
 	return n
 }
 
-// laneMoved: the first merge after somebody else moved the target says so, and
+// laneMoved: the first merge after the target moved outside of its lane says so, and
 // goes on from there.
 func laneMoved(t *testing.T, f *fixture) {
 	first := f.landed("a")
@@ -157,7 +157,7 @@ func laneFirst(t *testing.T, f *fixture) {
 }
 
 // laneGone: of a target that was moved back, and whose last commit was deleted,
-// nobody can say what it asked for. Nothing lands before a person has looked.
+// the rules cannot be read any more. Nothing lands before a person has accepted it.
 func laneGone(t *testing.T, f *fixture) {
 	base := f.Git("rev-parse", "main")
 	known := f.landed("a").Commit

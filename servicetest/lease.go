@@ -243,7 +243,7 @@ func leaseNotFound(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Renew(t.Context(), "0000000000000000")), croft.LeaseLost)
 }
 
-// leaseRemoved: whoever holds a lease may remove the workspace; then the lease
+// leaseRemoved: the holder of a lease may remove the workspace; then the lease
 // is lost.
 func leaseRemoved(t *testing.T, f *fixture) {
 	w := f.createWith("a", "STATE.json", "{}")

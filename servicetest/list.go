@@ -88,7 +88,7 @@ func listFind(t *testing.T, f *fixture) {
 			t.Errorf("%s finds %s", ref, got.ID)
 		}
 	}
-	// Without a name it is the one that one stands in.
+	// Without a name it is the one that the working directory is in.
 	got, err := f.at(filepath.Join(w.Path, "src")).Workspace(t.Context(), croft.WorkspaceRequest{})
 	if err != nil || got.ID != w.ID {
 		t.Errorf("from inside: %+v, %v", got, err)

@@ -329,7 +329,7 @@ func mergeManyAtOnce(t *testing.T, f *fixture) {
 	f.Git("fsck", "--strict")
 }
 
-// Somebody else commits to the target between submitting and merging.
+// The user commits to the target between submitting and merging.
 func mergeOutsider(t *testing.T, f *fixture) {
 	f.createWith("a", "new.txt", "new\n")
 	m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})

@@ -116,7 +116,7 @@ func radarMerging(t *testing.T, f *fixture) {
 	wantPairs(t, f.conflicts())
 }
 
-// What nobody would commit unasked collides with nothing.
+// Files that are held back from commits collide with nothing.
 func radarHeldBack(t *testing.T, f *fixture) {
 	f.Roles("tester")
 	f.Commit("roles")
@@ -231,7 +231,7 @@ func radarBroken(t *testing.T, f *fixture) {
 	checkError(t, c.Skipped[0].Reason)
 }
 
-// A listing shows the last forecast, as far as nobody has moved since.
+// A listing shows the last forecast, of the workspaces that have not changed since.
 func radarListed(t *testing.T, f *fixture) {
 	at := f.createNamed("a", "b", "c")
 	for _, n := range []string{"a", "b", "c"} {

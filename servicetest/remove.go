@@ -219,7 +219,7 @@ func removeStripped(t *testing.T, f *fixture) {
 	}
 }
 
-// removeReplaced: what somebody put in a workspace's place, and which is a
+// removeReplaced: what the user put in a workspace's place, and which is a
 // repository of its own, is not Croft's to move.
 func removeReplaced(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})

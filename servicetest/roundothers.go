@@ -134,7 +134,7 @@ func roundStaggered(t *testing.T, f *fixture) {
 	}
 }
 
-// A workspace that somebody removed with its branch is not an agent's newest
+// A workspace that the user removed with its branch is not an agent's newest
 // work, and does not cost it the branch of the round before.
 func roundRemovedSeat(t *testing.T, f *fixture) {
 	g := newGathering(t, f, 2)

@@ -161,7 +161,7 @@ func roundBranchLabel(t *testing.T, f *fixture) {
 	if got := seatOf(t, r, "codex").Branch; !strings.HasPrefix(got, "croft/") {
 		t.Errorf("branch %q", got)
 	}
-	// A branch that is somebody else's is never taken.
+	// A branch that Croft did not make is never taken.
 	f.Git("branch", "mine")
 	f.endRound(r)
 	_, err := f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Branches: map[string]string{"opus": "mine"}})

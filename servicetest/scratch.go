@@ -126,7 +126,7 @@ func scratchShared(t *testing.T, f *fixture) {
 			}
 		}
 	}
-	// Whoever joins later finds them too.
+	// An agent that joins later finds them too.
 	late := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"late"}}).Workspaces[0]
 	wantFile(t, archived(late.Env["CROFT_HOME"], r.Workspaces[0], "who"), r.Workspaces[0].Agent+"\n")
 }

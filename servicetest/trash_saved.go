@@ -197,7 +197,7 @@ func upkeepSavedUnregistered(t *testing.T, f *fixture) {
 	f.wantStatus(w.Path, " M done.txt\n?? wip.txt")
 }
 
-// upkeepByHand: whoever empties the trash with rm has the commits left.
+// upkeepByHand: after the user emptied the trash with rm, the commits are left.
 func upkeepByHand(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
@@ -214,7 +214,7 @@ func upkeepByHand(t *testing.T, f *fixture) {
 	}
 }
 
-// upkeepAtOnce removes, restores and tidies up at the same time. Whoever wins,
+// upkeepAtOnce removes, restores and tidies up at the same time. Whichever wins,
 // the work is in one place, whole.
 func upkeepAtOnce(t *testing.T, f *fixture) {
 	f.Service = hasty(f, "CROFT_TRASH_REGENERABLE_AFTER=0s")

@@ -53,7 +53,7 @@ func reapOlder(t *testing.T, f *fixture) {
 	if res := reap(t, f, croft.ReapRequest{OlderThan: time.Hour}); len(res.Removed) != 0 {
 		t.Errorf("Reap of those older than an hour = %+v", res)
 	}
-	// Age does not say that nobody wants commits which are nowhere else.
+	// Commits that are nowhere else are kept, however old they are.
 	if res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond}); len(res.Removed) != 0 || len(res.Kept) != 1 || res.Kept[0].Reason.Code != croft.WorkspaceDirty {
 		t.Errorf("Reap = %+v", res)
 	}
@@ -203,7 +203,7 @@ func cleanDryRun(t *testing.T, f *fixture) {
 }
 
 // gcBranches: a recorded branch that is integrated goes, another one stays, and
-// so does one that nobody recorded.
+// so does one without a record.
 func gcBranches(t *testing.T, f *fixture) {
 	f.Git("branch", "croft/mine")
 	f.createAll(croft.CreateRequest{Name: "merged"}, croft.CreateRequest{Name: "ahead"})

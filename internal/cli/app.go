@@ -20,7 +20,7 @@ type app struct {
 	json   bool
 	plain  bool // no colour
 	quiet  bool
-	silent bool // not even errors: for upkeep that nobody watches
+	silent bool // print nothing, not even errors: for upkeep in the background
 	repo   string
 	set    []string
 }

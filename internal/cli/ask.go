@@ -18,7 +18,7 @@ import (
 // Croft asks once. What was named is done without a question.
 //
 // --yes agrees beforehand, and so does --force, which overrides a protection
-// besides. --dry-run shows and ends with 0. Where nobody can be asked, nothing is
+// besides. --dry-run shows and ends with 0. Where there is no person to ask, nothing is
 // done, and the refusal says --yes. Approving what runs (config trust) has rules of
 // its own: there --yes counts at a terminal only.
 
@@ -29,7 +29,7 @@ const (
 	consentAsk    consent = iota // show it and ask
 	consentGiven                 // named, or --yes
 	consentDryRun                // --dry-run: only show it
-	consentNone                  // nobody is there to be asked
+	consentNone                  // there is no person to ask
 )
 
 // reach says how far an act goes.
@@ -50,8 +50,8 @@ func (g *agreement) addFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&g.isDryRun, "dry-run", "n", false, "only tell")
 }
 
-// consent applies the rule to a command, and refuses if it had to ask and nobody is
-// there.
+// consent applies the rule to a command, and refuses if it had to ask and there is
+// no person.
 func (a *app) consent(cmd *cobra.Command, g agreement, r reach) (consent, error) {
 	switch {
 	case g.isDryRun:

@@ -8,11 +8,11 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// Terminal says whether somebody can be asked.
+// Terminal says whether there is a person to ask.
 type Terminal int
 
 const (
-	// TerminalNone: nobody can be asked, and no line is rewritten.
+	// TerminalNone: there is no person to ask, and no line is rewritten.
 	TerminalNone Terminal = iota
 	// TerminalInteractive: stdin and stderr are terminals.
 	TerminalInteractive

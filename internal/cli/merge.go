@@ -106,7 +106,7 @@ func (a *app) runMerge(ctx context.Context, svc merger, req croft.MergeRequest, 
 	return mergesExitStatus(merges, croft.MergeMerged)
 }
 
-// findAll fails if one of several workspaces is not there: whoever misspelt a
+// findAll fails if one of several workspaces does not exist: a user who misspelt a
 // name may not want the others merged without it.
 func (a *app) findAll(ctx context.Context, svc finder, names []string) error {
 	if len(names) == 1 {

@@ -11,7 +11,7 @@ import (
 type mergesResult struct {
 	Version int           `json:"version"`
 	Merges  []croft.Merge `json:"merges"`
-	Lanes   []croft.Lane  `json:"lanes,omitempty"` // of the targets that somebody else moved
+	Lanes   []croft.Lane  `json:"lanes,omitempty"` // of the targets that moved outside of their lane
 }
 
 // column is what a table has more than always.

@@ -27,7 +27,7 @@ shell brings you back; its exit status is the command's.`,
 }
 
 // runSh takes no lease. The shell's working directory keeps the workspace from
-// being removed while somebody is in it, and a lease that outlives a closed
+// being removed while the shell runs, and a lease that outlives a closed
 // terminal would make an orphan of a workspace that a person still wants.
 func (a *app) runSh(ctx context.Context, svc finder, req croft.WorkspaceRequest) error {
 	ws, err := svc.Workspace(ctx, req)

@@ -35,7 +35,7 @@ func shellWord(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// shownPath is a path as it is shown: relative to where one stands if that is
+// shownPath is a path as it is shown: relative to the working directory if that is
 // shorter.
 func (a *app) shownPath(path string) string {
 	rel, err := filepath.Rel(a.env.Dir, path)

@@ -3,7 +3,7 @@
 //
 // Values come, the later over the earlier, from the defaults, from the user's
 // config.toml, from croft.toml in the repository, from the environment and
-// from flags. The repository's file was written by somebody else, so what
+// from flags. The repository's file was written by other people, so what
 // guards the user (limits, filters, retention) it can tighten and never
 // loosen; an attempt is ignored and reported as a warning.
 //

@@ -13,7 +13,7 @@ import (
 )
 
 // Merge says how work comes to its target. It is read from the tip of that
-// target, so that nobody edits the gate that their own work goes through.
+// target, so that no author edits the gate that their own work goes through.
 type Merge struct {
 	Strategy     string   // strategy: "no-ff" or "squash"
 	Message      string   // message: a template
@@ -113,7 +113,7 @@ func mergeKeys() []Key {
 	}
 }
 
-// checkCachePaths wants paths in the checkout, written one way only: whoever reads
+// checkCachePaths wants paths in the checkout, written one way only: the code that reads
 // them joins them to a directory.
 func checkCachePaths(value any, _ string) error {
 	for _, p := range value.([]string) {
@@ -144,7 +144,7 @@ func checkOneOf(words ...string) func(any, string) error {
 	}
 }
 
-// DefaultMergeMessage is the message of merges of which nobody said otherwise.
+// DefaultMergeMessage is the message of a merge unless the configuration or the request has another.
 const DefaultMergeMessage = "Merge branch '{branch}'"
 
 // checkStrategy takes what merges can be made of. Earlier versions had one more.
@@ -157,7 +157,7 @@ func checkStrategy(value any, name string) error {
 
 // AtTarget returns the settings of merges as a target has them: its own
 // croft.toml, over the user's file and the defaults. Flags and variables do not
-// count: whoever submits work does not choose its gate. name is what the file
+// count: the submitter of work does not choose its gate. name is what the file
 // is called in messages.
 //
 // What cannot be used is an error, and so is a key of [merge] that is not known:

@@ -64,7 +64,7 @@ func Load(in Input) (*Set, error) {
 // ForRepo returns the same with croft.toml of a repository's root laid between
 // the user's file and the environment. Without such a file, or without a root,
 // nothing changes. What cannot be used of it is left out and is one of the
-// Problems: whoever can write the file could lock everybody out otherwise.
+// Problems: an agent that can write the file could lock every user out otherwise.
 func (s *Set) ForRepo(root string) *Set {
 	if root == "" {
 		return s.withRepo(document{})
@@ -219,7 +219,7 @@ func flagLayer(flags map[string]string, keys []Key, home string) (layer, error) 
 }
 
 // userLayer returns what the user's own file sets, and what is not known in it.
-// A value that cannot be used is an error: nobody else writes that file.
+// A value that cannot be used is an error: only the user writes that file.
 func userLayer(path string, keys []Key, home string) (values layer, notKnown []string, err error) {
 	values = layer{}
 	if path == "" {

@@ -1,9 +1,9 @@
 // Package flock takes kernel locks on files. Such a lock dies with its owner,
-// so nobody ever has to guess whether it is stale. On systems where a lock
+// so no process has to guess whether it is stale. On systems where a lock
 // belongs to the open file, a child process that inherits the descriptor keeps
 // the lock alive until it has ended too.
 //
-// Whoever can open a file for reading can lock it. So a lock file can only be
+// A process that can open a file for reading can lock it. So a lock file can only be
 // written: an agent that may read everything, and write elsewhere, cannot hold
 // Croft's locks.
 package flock
@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// ErrHeld says that somebody else holds the lock.
+// ErrHeld says that another process, or another part of this one, holds the lock.
 var ErrHeld = errors.New("lock is held")
 
-// mode says who else may hold a lock at the same time: nobody, or others that
+// mode says who else may hold a lock at the same time: none, or others that
 // share it too.
 type mode int
 
@@ -32,7 +32,7 @@ const (
 // Lock is a lock that is held.
 type Lock struct {
 	f     *os.File
-	queue *Queue // nil: nobody in this process waits behind it
+	queue *Queue // nil: it was not taken through a queue
 }
 
 // Try takes the lock on path, which is created if it is not there, or returns
@@ -68,8 +68,8 @@ func TryThere(path string) (*Lock, error) {
 	return l, nil
 }
 
-// New takes the lock on a path that is nobody else's, but that others may come
-// across, take for one of a dead process and remove. It returns once the file at
+// New takes the lock on a path that only this caller uses, but whose file another process
+// may take for one of a dead process and remove. It returns once the file at
 // the path is the one that is locked. Such a file can be read: it may say what it
 // is for.
 func New(path string) (*Lock, error) {
@@ -121,8 +121,7 @@ func Acquire(ctx context.Context, path string) (*Lock, error) {
 }
 
 // AcquireShared waits for a share of the lock on path until the context ends.
-// Whoever has the lock for itself keeps out those that share it, and they keep it
-// out.
+// An exclusive lock keeps out those that share it, and they keep out an exclusive one.
 func AcquireShared(ctx context.Context, path string) (*Lock, error) {
 	return acquire(ctx, path, shared, patience)
 }
@@ -169,7 +168,7 @@ func (l *Lock) Unlock() error {
 // and again.
 type Queue struct {
 	path string
-	turn chan struct{} // whoever blocks on it first is next
+	turn chan struct{} // full while a goroutine has its turn; senders are served in order
 }
 
 // NewQueue returns the queue for the lock on a path.

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// CopyLimits bound a copy, so that what somebody made without end is left alone.
+// CopyLimits bound a copy, so that a tree that an agent made without end is refused.
 type CopyLimits struct {
 	Entries int
 	Depth   int

@@ -20,8 +20,8 @@ var ErrLink = errors.New("a link, or something else that is no directory")
 // ErrMount says that another file system is mounted in a tree.
 var ErrMount = errors.New("another file system is mounted there")
 
-// Dir is a directory that is held open. What is done with it is done in this
-// directory wherever it lies by now, and whatever lies at its path by now. All
+// Dir is a directory that is held open. Its methods act in this directory,
+// also if it was moved, or something else was put at its path. All
 // names that its methods take are those of entries: they have no separators,
 // and a link that has such a name is never followed.
 type Dir struct {
@@ -68,7 +68,7 @@ func MakeDir(path string, perm os.FileMode) (*Dir, error) {
 	return parent.makeDir(name, perm)
 }
 
-// Close lets go of the directory.
+// Close closes the directory.
 func (d *Dir) Close() error { return d.file.Close() }
 
 // Root returns the directory as one that nothing leads out of. Links inside it
@@ -227,8 +227,8 @@ const (
 	tempSuffix = ".tmp"
 )
 
-// RemoveTemp removes what [Dir.WriteFile] left in a directory in which nobody else
-// writes, because its process died.
+// RemoveTemp removes what [Dir.WriteFile] left because its process died, in a
+// directory in which no other process writes.
 func (d *Dir) RemoveTemp() error {
 	names, err := d.Names()
 	for _, name := range names {

@@ -101,8 +101,8 @@ func makeAccessible(dir int, name string) error {
 	}
 	defer unix.Close(fd)
 	// The call that changes the mode of a descriptor does not take one of this
-	// kind; its name in /proc leads to the directory that is held, whatever lies
-	// at the path by now.
+	// kind; its name in /proc leads to the directory that is held, also if something
+	// else was put at the path.
 	return unix.Chmod(descriptorPath(fd), 0o700)
 }
 

@@ -26,7 +26,7 @@ func openNoFollow(path string) (*os.File, error) {
 
 // ReadSmall reads a file that holds a line or two. A listing
 // reads thousands of them, so it asks the kernel for no more than it has to:
-// os.ReadFile makes twice the calls. It follows no link, waits for nobody, and
+// os.ReadFile makes twice the calls. It follows no link, waits for no writer, and
 // takes nothing but a regular file.
 func ReadSmall(path string) ([]byte, error) {
 	var fd int

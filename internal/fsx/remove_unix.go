@@ -18,7 +18,7 @@ const (
 	// atOnce is how many names are read at once.
 	atOnce = 256
 	// mostPasses bounds how often a directory is read that does not become
-	// empty, because somebody writes there.
+	// empty, because a process writes there.
 	mostPasses = 64
 )
 
@@ -58,14 +58,14 @@ func (d *Dir) RemoveTree(name string, want Identity, step func() error) error {
 		return fmt.Errorf("remove %s: %w", d.join(name), err)
 	}
 	if err := d.checkEntry(name, want); err != nil {
-		return err // somebody else moved it, or was faster
+		return err // another process moved or removed it
 	}
 	return d.Remove(name)
 }
 
 // RemoveAll deletes an entry of whatever kind, if there is one, under the
-// conditions of [Dir.RemoveTree]. It is for directories that nobody but Croft
-// makes entries in.
+// conditions of [Dir.RemoveTree]. It is for directories in which only Croft
+// makes entries.
 func (d *Dir) RemoveAll(name string) error {
 	err := d.Remove(name)
 	if err == nil || errors.Is(err, os.ErrNotExist) {

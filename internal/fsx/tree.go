@@ -167,7 +167,7 @@ func (d *TreeDir) CreateShared(name string) (*os.File, error) {
 	return file, err
 }
 
-// CreateTemp makes a file under a name that nobody has.
+// CreateTemp makes a file under a name that no entry has.
 func (d *TreeDir) CreateTemp(prefix string) (*os.File, error) {
 	for {
 		f, err := d.OpenFile(prefix+strings.ToLower(rand.Text()[:12]), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)

@@ -61,8 +61,8 @@ func renameChecked(from, to string) error {
 const Syncers = 32
 
 // SyncAll syncs files and directories, each once and all at the same time: a
-// file system with a journal writes it once for many. What is gone by now has
-// nothing to keep.
+// file system with a journal writes it once for many. A path that does not
+// exist any more is passed over.
 func SyncAll(paths ...string) error {
 	slices.Sort(paths)
 	var g errgroup.Group

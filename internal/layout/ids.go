@@ -10,7 +10,7 @@ const shortID = 8
 
 // ShortID returns the first eight characters of an ID that was drawn at
 // random, which is a UUID or one of Croft's own. Any other ID was chosen by
-// somebody, and what tells it apart may stand at its end: it stays whole.
+// a caller, and what tells it apart may stand at its end: it stays whole.
 func ShortID(id string) string {
 	if uuid.MatchString(id) || croftID.MatchString(id) {
 		return id[:shortID]

@@ -18,7 +18,7 @@ maple marsh marten meadow mesa moor moss oak orchard osprey otter owl panda pebb
 plover pond poplar prairie puffin quail raven reed ridge river robin sage salmon sparrow
 spruce stork swan tern thicket thistle thrush tiger trout tundra valley walnut willow wren`
 
-// Invent makes up a name such as quiet-otter. rnd returns a number from 0 up
+// Invent returns a random name such as quiet-otter. rnd returns a number from 0 up
 // to but not including n.
 func Invent(rnd func(n int) int) string {
 	a, n := strings.Fields(adjectives), strings.Fields(nouns)

@@ -24,7 +24,7 @@ type Start string
 
 // The starts.
 const (
-	StartCurrent Start = "current" // the branch that one stands on
+	StartCurrent Start = "current" // the branch that is checked out
 	StartMain    Start = "main"    // the repository's main branch
 	StartHead    Start = "head"    // the commit that is checked out, whatever its branch
 )
@@ -109,7 +109,7 @@ type Layout struct {
 	Prefix  string   // the value of {prefix}
 	Aim     Aim
 	Ignored []string // files at the top of a workspace that its agent keeps for itself, and that git ignores
-	Scratch string   // a directory for things that are nobody's work, ignored by git; empty: none
+	Scratch string   // a directory for what is not committed, ignored by git; empty: none
 	Message string   // of commits that Croft makes; empty: the configuration's
 }
 

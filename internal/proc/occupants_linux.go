@@ -31,7 +31,7 @@ func Occupants(dir string) ([]Occupant, bool) {
 		of := "/proc/" + name
 		cwd, err := os.Readlink(of + "/cwd")
 		if err != nil {
-			continue // it has ended, or is somebody else's
+			continue // it has ended, or is another user's
 		}
 		file := ""
 		if !isIn(cwd, real) {

@@ -32,8 +32,8 @@ type Command struct {
 	Args []string // without the program's name
 	Env  []string // the whole environment; nil means none
 	Dir  string
-	// At is the directory to start in, wherever it lies by now and whatever lies at
-	// Dir by now. The process may write below it. Only Linux can start there; other
+	// At is the directory to start in, also if it was moved from Dir, or something
+	// else was put at Dir. The process may write below it. Only Linux can start there; other
 	// systems go by Dir.
 	At *os.File
 
@@ -161,7 +161,7 @@ func Detach(c Command) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	// Whoever does not wait for it keeps a zombie of it.
+	// A child that is not waited for stays as a zombie.
 	go func() { _ = cmd.Wait() }()
 	return nil
 }
@@ -200,8 +200,8 @@ func newGroupCmd(ctx context.Context, c Command) *groupCmd {
 	return cmd
 }
 
-// killRest kills what is left of a process's group when nobody waits for it any
-// more: the context has ended, or the process has and a child of it keeps the
+// killRest kills what is left of a process's group when the caller does not
+// wait for it any more: the context has ended, or the process has and a child of it keeps the
 // pipes open.
 func (c *groupCmd) killRest(ctx context.Context, err error) {
 	if c.kill != nil {

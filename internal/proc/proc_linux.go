@@ -95,7 +95,7 @@ const (
 	lowest = 19 // of the priorities of CPU time
 
 	ioprioWhoProcess = 1
-	ioprioClassIdle  = 3 << 13 // the disk when nobody else wants it
+	ioprioClassIdle  = 3 << 13 // the disk when no other process wants it
 )
 
 // LowerPriority gives this process, and what it starts from now on, less of the

@@ -26,7 +26,7 @@ func killGroup(p *os.Process) error {
 }
 
 // isGroupGone reports whether a process and its children are gone, even those
-// that are dead and whose end nobody has taken note of.
+// that have ended and whose parent has not waited for them.
 func isGroupGone(p *os.Process) bool {
 	return errors.Is(syscall.Kill(-p.Pid, 0), syscall.ESRCH)
 }

@@ -49,12 +49,12 @@ func RunGroup(ctx context.Context, c Command) error {
 	return outcomeError(ctx, c, err, nil)
 }
 
-// groupPatience is how long killed processes may take to be gone. Where nobody
-// takes note of their end they stay for ever, dead.
+// groupPatience is how long killed processes may take to be gone. Where their
+// parent does not wait for them they stay for ever, as zombies.
 const groupPatience = 250 * time.Millisecond
 
 // sink takes a process's output until it is closed. What cannot be written is
-// dropped: the process would wait for ever for somebody to take it.
+// dropped: the process would wait for ever for a reader.
 type sink struct {
 	mu sync.Mutex
 	w  io.Writer

@@ -57,7 +57,7 @@ func Any(prefix string, match func(args []string) bool) (found, known bool) {
 		if n < len(prefix) || string(name[:len(prefix)]) != prefix {
 			continue
 		}
-		// One that has ended, and that nobody has waited for, has none.
+		// A zombie has none.
 		if args := readList("/proc/" + pid + "/cmdline"); len(args) > 0 && match(args) {
 			return true, true
 		}

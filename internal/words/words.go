@@ -12,8 +12,7 @@ import (
 )
 
 // known are the words that requests choose between, by their type. The empty word
-// is the default of each. A word that is not known is refused: taken for the
-// default, a misspelt "dry run" would act.
+// is the default of each.
 func known() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
 		reflect.TypeFor[croft.AfterMerge]():  {string(croft.AfterKeep)},

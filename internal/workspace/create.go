@@ -336,7 +336,7 @@ func (svc *Workspaces) makeBaseDir(s project.Location, p *plan) error {
 	return s.Git.Exclude("/" + filepath.ToSlash(rel) + "/")
 }
 
-// refsError finds out why refs could not be made, by looking at what is there.
+// refsError finds out why refs could not be made, by looking at the refs that exist.
 func (svc *Workspaces) refsError(ctx context.Context, s project.Location, plans []*plan, cause error) error {
 	if errors.Is(cause, git.KindNoSpace) || errors.Is(cause, git.KindIO) {
 		return cause // whatever else is there now, that was it

@@ -44,8 +44,9 @@ func (svc *Workspaces) TakeLease(ctx context.Context, r *project.Project, rec jo
 		return nil, project.NotReady(croft.WorkspaceBroken, rec)
 	}
 	if boot := proc.Here().Boot; rec.Boot != boot {
-		// Somebody works in it again after a restart. What is found is for those
-		// who commit; that nothing was found is remembered before it changes.
+		// A process works in it again after a restart of the machine. Damage that is
+		// found is reported by whatever commits; that none was found is recorded
+		// before the files change.
 		if _, err := svc.Commits.Verify(ctx, r, rec); err != nil {
 			return nil, err
 		}
@@ -266,9 +267,9 @@ func (svc *Workspaces) dropLeaseLock(ctx context.Context, rec journal.Record) er
 	})
 }
 
-// putLease writes a lease down. Somebody is at work again: leases of owners that
-// are gone say nothing about the workspace any more, and must not make an orphan
-// of it when this one is released. A process that has one gets the same again.
+// putLease records a lease, and deletes those of owners that are dead: they must not
+// make an orphan of the workspace when this one is released. A process that has a lease
+// gets the same one again.
 func (svc *Workspaces) putLease(tx *journal.Tx, rec journal.Record, l *croft.Lease) error {
 	others, err := tx.LeasesOf(rec.Workspace.ID)
 	if err != nil {

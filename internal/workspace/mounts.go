@@ -24,7 +24,7 @@ func (svc *Workspaces) MountsFor(ctx context.Context, s project.Location, rec jo
 	}
 	m.Mounts = []croft.Mount{{Source: w.Path, Target: m.Workdir}}
 	// The owner of the files is rarely the user of the container, and git
-	// refuses what is somebody else's.
+	// refuses a repository of another user.
 	m.Env = map[string]string{
 		"CROFT_WORKSPACE":  string(w.ID),
 		"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": m.Workdir,

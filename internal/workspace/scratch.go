@@ -80,7 +80,7 @@ func (svc *Workspaces) ArchiveSeat(ses *journal.Session, t *journal.Round, rec j
 }
 
 // replaceCopy copies a directory to an entry of another one, whole or not at
-// all, instead of what is there. It returns how much was copied.
+// all, in place of an entry of that name. It returns how many files were copied.
 func replaceCopy(from string, parent *fsx.Dir, name string, when time.Time) (int, error) {
 	stage := ".new-" + project.Hex8()
 	n, err := scratch.Copy(from, parent, stage, when)

@@ -43,7 +43,7 @@ func (svc *Workspaces) settlePlan(tx *journal.Tx, s project.Location, p *plan) e
 }
 
 // refuseID refuses a name that is the ID of another workspace or of a merge:
-// whoever means that one by its ID would get this one.
+// a caller that names the other one by its ID would get this one.
 func refuseID(tx *journal.Tx, name string) error {
 	_, err := tx.Record(croft.ID(name))
 	if errors.Is(err, journal.ErrNotFound) {

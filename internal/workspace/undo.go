@@ -83,7 +83,7 @@ func (svc *Workspaces) undoGit(ctx context.Context, r *project.Project, records 
 }
 
 // undoRefs deletes the refs of a workspace that never was. The branch goes
-// only if it still points at the base: then nobody worked on it.
+// only if it still points at the base: then no agent committed to it.
 func undoRefs(ctx context.Context, r *project.Project, rec journal.Record) error {
 	w := rec.Workspace
 	names := []string{project.HeldRef(w.ID)}
@@ -115,8 +115,8 @@ func undoRefs(ctx context.Context, r *project.Project, rec journal.Record) error
 	return r.Git.UpdateRefs(ctx, updates...)
 }
 
-// RecoverCreate takes back a creation: until it was done, nobody was told of
-// the workspaces.
+// RecoverCreate rolls back the creation of a process that died: until it was done, no
+// caller was told of the workspaces.
 func (svc *Workspaces) RecoverCreate(ctx context.Context, r *project.Project, op *oplog.Op) error {
 	var records []journal.Record
 	for _, id := range op.Workspaces {

@@ -4,7 +4,7 @@
 //
 // A creation of several workspaces succeeds or fails as one. It is planned without a
 // write, its intent is in the journal before its first effect, and whatever process comes
-// after a crash undoes it: until it was done, nobody was told of the workspaces. A path or a
+// after a crash undoes it: until it was done, no caller was told of the workspaces. A path or a
 // branch that is taken is never taken over.
 //
 // It owns the leases and the scratch archives. It writes below the paths that it has made,

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Hostile returns n strings that somebody might pass as a name, an ID, a role,
+// Hostile returns n strings that a caller might pass as a name, an ID, a role,
 // a branch, a label or a path in order to break something: traversal, options,
 // names that git or an operating system reserves, control characters, bytes
 // that are no UTF-8, lengths over every limit, twins that differ only in case,
