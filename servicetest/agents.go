@@ -51,7 +51,7 @@ func agentShortID(t *testing.T, f *fixture) {
 	}
 }
 
-// IDs that begin with the time at which they were drawn begin alike.
+// agentSharedPrefix: IDs that begin with the time at which they were drawn begin alike.
 func agentSharedPrefix(t *testing.T, f *fixture) {
 	f.Git("branch", "agent/0195f3a3")
 	list := f.createAll(agent("0195f3a2-7c1e-7bbb-8aaa-0123456789ab"), agent("0195f3a2-7c1e-7ccc-8aaa-0123456789ab"), agent("0195f3a2-7c1e-7ccc-8aaa-0123456789ac"))
@@ -172,8 +172,8 @@ func agentTwo(t *testing.T, f *fixture) {
 	wantFile(t, filepath.Join(f.Dir, "README.md"), "# app\n")
 }
 
-// What is heavy or secret and not tracked is shared with the main checkout by
-// links, which are never committed and are removed without what they lead to.
+// agentLinks: what is heavy or secret and not tracked is shared with the main checkout
+// by links, which are never committed and are removed without what they lead to.
 func agentLinks(t *testing.T, f *fixture) {
 	f.Write(".gitignore", "node_modules/\n.env*\n")
 	f.Commit("ignore")

@@ -31,8 +31,8 @@ func (f *fixture) finish(name string) croft.Merge {
 	return *m
 }
 
-// What an agent took out of the index and has git ignore stays out, and what it
-// still has on disk is not committed.
+// commitTakenOut: what an agent took out of the index and has git ignore stays out, and
+// what it still has on disk is not committed.
 func commitTakenOut(t *testing.T, f *fixture) {
 	f.Write(".env", "PASSWORD=old\n")
 	f.Write("cache/a.txt", "tracked by mistake\n")
@@ -54,8 +54,8 @@ func commitTakenOut(t *testing.T, f *fixture) {
 	}
 }
 
-// What was taken out of the index, looks like a secret and is not ignored is held
-// back like any other new file.
+// commitTakenOutSecret: what was taken out of the index, looks like a secret and is not
+// ignored is held back like any other new file.
 func commitTakenOutSecret(t *testing.T, f *fixture) {
 	f.Write(".env", "PASSWORD=old\n")
 	f.Commit("a password")
@@ -68,8 +68,8 @@ func commitTakenOutSecret(t *testing.T, f *fixture) {
 	}
 }
 
-// Edits of files that git was told not to look at are not committed, and are not
-// passed over in silence either.
+// commitHidden: edits of files that git was told not to look at are not committed, and
+// are not passed over in silence either.
 func commitHidden(t *testing.T, f *fixture) {
 	f.Write("one.txt", "1\n")
 	f.Write("two.txt", "2\n")
@@ -112,7 +112,7 @@ func commitHidden(t *testing.T, f *fixture) {
 	}
 }
 
-// What a sparse checkout leaves out is no deletion.
+// commitHiddenSparse: what a sparse checkout leaves out is no deletion.
 func commitHiddenSparse(t *testing.T, f *fixture) {
 	f.Write("far/a.txt", "1\n")
 	f.Write("far/away/b.txt", "2\n")
@@ -133,7 +133,7 @@ func commitHiddenSparse(t *testing.T, f *fixture) {
 	}
 }
 
-// Files, directories and links take each other's places.
+// commitKinds: files, directories and links take each other's places.
 func commitKinds(t *testing.T, f *fixture) {
 	f.Write("dir/a.txt", "a\n")
 	f.Write("dir/sub/b.txt", "b\n")
@@ -157,7 +157,8 @@ func commitKinds(t *testing.T, f *fixture) {
 	}
 }
 
-// A repository in the place of a file is held back, and the file is not deleted.
+// commitRepositoryInstead: a repository in the place of a file is held back, and the
+// file is not deleted.
 func commitRepositoryInstead(t *testing.T, f *fixture) {
 	w := f.createWith("a", "new", "going to be added\n")
 	f.GitIn(w.Path, "add", "--intent-to-add", "new")
@@ -173,7 +174,8 @@ func commitRepositoryInstead(t *testing.T, f *fixture) {
 	}
 }
 
-// A directory with a hidden file that becomes a link to itself is committed as one.
+// commitLinkInstead: a directory with a hidden file that becomes a link to itself is
+// committed as one.
 func commitLinkInstead(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "update-index", "--assume-unchanged", "src/main.txt")
@@ -184,7 +186,8 @@ func commitLinkInstead(t *testing.T, f *fixture) {
 	}
 }
 
-// A message for the commit changes nothing about what is committed and named.
+// commitMessage: a message for the commit changes nothing about what is committed and
+// named.
 func commitMessage(t *testing.T, f *fixture) {
 	w := f.createWith("a", "work.txt", "work\n")
 	write(t, w, ".env", "TOKEN=1\n")

@@ -20,7 +20,7 @@ func (f *fixture) gone(ref string) croft.Workspace {
 	return *w
 }
 
-// The status of work can be read after its workspace is gone.
+// goneStatus: the status of work can be read after its workspace is gone.
 func goneStatus(t *testing.T, f *fixture) {
 	for name, end := range map[string]func(w croft.Workspace) (status croft.MergeStatus, commit string){
 		"finished": func(w croft.Workspace) (croft.MergeStatus, string) {
@@ -65,7 +65,7 @@ func goneStatus(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "nobody", Scope: croft.ScopeAll})), croft.WorktreeNotFound)
 }
 
-// A repeated discard discards nothing that became pending since.
+// discardKey: a repeated discard discards nothing that became pending since.
 func discardKey(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	finish := func(name string) {

@@ -26,8 +26,8 @@ func mergeHeldBack(t *testing.T, f *fixture) {
 	}
 }
 
-// What an agent staged is committed by Croft only if it looks like no secret. What
-// the agent committed itself is its own affair.
+// mergeHeldBackStaged: what an agent staged is committed by Croft only if it looks like
+// no secret. What the agent committed itself is its own affair.
 func mergeHeldBackStaged(t *testing.T, f *fixture) {
 	w := f.createWith("a", "own.key", "committed by the agent\n")
 	f.GitIn(w.Path, "add", "--all")
@@ -63,7 +63,8 @@ func mergeHeldBackStaged(t *testing.T, f *fixture) {
 	}
 }
 
-// A merge in progress that brings a file in is not made to delete it.
+// mergeHeldBackButMerged: a merge in progress that brings a file in is not made to
+// delete it.
 func mergeHeldBackButMerged(t *testing.T, f *fixture) {
 	w := f.createWith("a", "src/main.txt", "A\n")
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "-m", "A")

@@ -9,9 +9,9 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// One side made a file of a directory, the other renamed the directory above. Git
-// names a path in conflict that has no contents; the merge is pending like any
-// other in conflict, and can be resolved.
+// mergeConflictOfDirectories: one side made a file of a directory, the other renamed
+// the directory above. Git names a path in conflict that has no contents; the merge is
+// pending like any other in conflict, and can be resolved.
 func mergeConflictOfDirectories(t *testing.T, f *fixture) {
 	for _, name := range []string{"one", "two"} {
 		f.Write("b/c/"+name, name+"\n1\n2\n3\n4\n5\n")

@@ -31,8 +31,8 @@ func mergeHostDirty(t *testing.T, f *fixture) {
 	f.clean(f.Dir)
 }
 
-// A merge that waits for the user's checkout is not forgotten over what happens
-// to the same work elsewhere, or to a part of it.
+// mergeHostDirtyMeanwhile: a merge that waits for the user's checkout is not forgotten
+// over what happens to the same work elsewhere, or to a part of it.
 func mergeHostDirtyMeanwhile(t *testing.T, f *fixture) {
 	w := f.createWith("a", "README.md", "theirs\n")
 	write(t, w, "part.txt", "part\n")
@@ -55,8 +55,8 @@ func mergeHostDirtyMeanwhile(t *testing.T, f *fixture) {
 	}
 }
 
-// One that was given up, or that a later one takes the place of, is not tried
-// again.
+// mergeHostDirtyNoMore: one that was given up, or that a later one takes the place of,
+// is not tried again.
 func mergeHostDirtyNoMore(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	f.Write("README.md", "mine\n")
@@ -78,8 +78,8 @@ func mergeHostDirtyNoMore(t *testing.T, f *fixture) {
 	}
 }
 
-// What the user has staged, changed and left lying is as it was after a merge
-// that does not concern it.
+// mergeBesideUserWork: what the user has staged, changed and left lying is as it was
+// after a merge that does not concern it.
 func mergeBesideUserWork(t *testing.T, f *fixture) {
 	f.createWith("a", "src/main.txt", "changed\n")
 	f.Write("README.md", "staged\n")

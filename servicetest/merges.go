@@ -152,7 +152,8 @@ func mergeNothing(t *testing.T, f *fixture) {
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 }
 
-// A merge of work that the target has already ends well, and the workspace goes.
+// mergeNothingMore: a merge of work that the target has already ends well, and the
+// workspace goes.
 func mergeNothingMore(t *testing.T, f *fixture) {
 	w := f.createWith("a", "work.txt", "work\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
@@ -165,7 +166,7 @@ func mergeNothingMore(t *testing.T, f *fixture) {
 	}
 }
 
-// What comes while a merge is checked is neither merged nor put away.
+// mergeLate: what comes while a merge is checked is neither merged nor put away.
 func mergeLate(t *testing.T, f *fixture) {
 	for _, kind := range []string{"commit", "file", "detached"} {
 		w := f.createWith(kind, kind+".txt", "work\n")
@@ -297,7 +298,8 @@ func mergeTwice(t *testing.T, f *fixture) {
 	f.Git("cat-file", "-e", m.Commit+":two.txt")
 }
 
-// Many processes submit and wait at once: each is merged once, none is lost.
+// mergeManyAtOnce: many processes submit and wait at once: each is merged once, none is
+// lost.
 func mergeManyAtOnce(t *testing.T, f *fixture) {
 	const n = 12
 	var reqs []croft.CreateRequest
@@ -329,7 +331,7 @@ func mergeManyAtOnce(t *testing.T, f *fixture) {
 	f.Git("fsck", "--strict")
 }
 
-// The user commits to the target between submitting and merging.
+// mergeOutsider: the user commits to the target between submitting and merging.
 func mergeOutsider(t *testing.T, f *fixture) {
 	f.createWith("a", "new.txt", "new\n")
 	m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
@@ -404,7 +406,8 @@ func mergeUnknown(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Ref: "nothing"})), croft.MergeNotFound)
 }
 
-// What was merged is known without the database, and can be taken back.
+// mergeDatabaseLost: what was merged is known without the database, and can be taken
+// back.
 func mergeDatabaseLost(t *testing.T, f *fixture) {
 	for _, name := range []string{"a", "b"} {
 		f.createWith(name, name+".txt", name+"\n")

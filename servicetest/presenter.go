@@ -130,8 +130,8 @@ func presentOther(t *testing.T, f *fixture) {
 	}
 }
 
-// The winner may be an agent that took part in an earlier round only, or whose
-// branch has gone: its work has not.
+// presentGone: the winner may be an agent that took part in an earlier round only, or
+// whose branch has gone: its work has not.
 func presentGone(t *testing.T, f *fixture) {
 	ses, r := f.contest("")
 	f.Git("branch", "-D", seatOf(t, r, "opus").Branch)

@@ -60,7 +60,7 @@ func (f *fixture) createNamed(names ...string) map[string]string {
 	return paths
 }
 
-// What was committed, staged, changed, added and deleted all count.
+// radarAllKinds: what was committed, staged, changed, added and deleted all count.
 func radarAllKinds(t *testing.T, f *fixture) {
 	at := f.createNamed("committed", "staged", "modified", "deleted", "new1", "new2")
 	f.commitIn(at["committed"], "README.md", "committed\n")
@@ -102,8 +102,8 @@ func radarTarget(t *testing.T, f *fixture) {
 	}
 }
 
-// Who is resolving a conflict with the target does not collide with it any
-// more.
+// radarMerging: who is resolving a conflict with the target does not collide with it
+// any more.
 func radarMerging(t *testing.T, f *fixture) {
 	at := f.createNamed("a")
 	f.commitIn(at["a"], "README.md", "a\n")
@@ -116,7 +116,7 @@ func radarMerging(t *testing.T, f *fixture) {
 	wantPairs(t, f.conflicts())
 }
 
-// Files that are held back from commits collide with nothing.
+// radarHeldBack: files that are held back from commits collide with nothing.
 func radarHeldBack(t *testing.T, f *fixture) {
 	f.Roles("tester")
 	f.Commit("roles")
@@ -190,8 +190,8 @@ func radarUnrelated(t *testing.T, f *fixture) {
 	}
 }
 
-// After one workspace changes, only its pairs are compared again; also by
-// another process.
+// radarRemembers: after one workspace changes, only its pairs are compared again; also
+// by another process.
 func radarRemembers(t *testing.T, f *fixture) {
 	names := []string{"a", "b", "c", "d", "e"}
 	at := f.createNamed(names...)
@@ -231,7 +231,8 @@ func radarBroken(t *testing.T, f *fixture) {
 	checkError(t, c.Skipped[0].Reason)
 }
 
-// A listing shows the last forecast, of the workspaces that have not changed since.
+// radarListed: a listing shows the last forecast, of the workspaces that have not
+// changed since.
 func radarListed(t *testing.T, f *fixture) {
 	at := f.createNamed("a", "b", "c")
 	for _, n := range []string{"a", "b", "c"} {

@@ -25,8 +25,8 @@ func repoScenarios() []scenario {
 	}
 }
 
-// Variables with which a hook or an agent led git elsewhere do not lead Croft
-// there.
+// repoEnvironment: variables with which a hook or an agent led git elsewhere do not
+// lead Croft there.
 func repoEnvironment(t *testing.T, f *fixture) {
 	other := f.another("other")
 	env := append(slices.Clone(f.Env), "GIT_DIR="+filepath.Join(other.Dir, ".git"), "GIT_WORK_TREE="+other.Dir, "GIT_INDEX_FILE="+filepath.Join(other.Dir, "x"))

@@ -86,7 +86,8 @@ func (f *fixture) stillIn(want ...string) {
 	f.wantAt("main", before)
 }
 
-// A file of which the index has several sides is not resolved, whatever it holds.
+// resolveUnmerged: a file of which the index has several sides is not resolved,
+// whatever it holds.
 func resolveUnmerged(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.stillIn(allConflicts...)
@@ -101,7 +102,7 @@ func resolveUnmerged(t *testing.T, f *fixture) {
 	f.wantContent(m.Commit+":"+conflictWide, "both")
 }
 
-// Files that are staged as the merge left them were not resolved.
+// resolveTaken: files that are staged as the merge left them were not resolved.
 func resolveTaken(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.GitIn(w.Path, "add", "--all")
@@ -122,7 +123,7 @@ func resolveTaken(t *testing.T, f *fixture) {
 	}
 }
 
-// The same, if the agent has committed them.
+// resolveCommitted: the same, if the agent has committed them.
 func resolveCommitted(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "--no-edit")
@@ -133,7 +134,7 @@ func resolveCommitted(t *testing.T, f *fixture) {
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 }
 
-// Git's own way to choose a side counts.
+// resolveSide: git's own way to choose a side counts.
 func resolveSide(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.GitIn(w.Path, "checkout", "--quiet", "--ours", conflictBinary, conflictMine, conflictText)
@@ -145,7 +146,7 @@ func resolveSide(t *testing.T, f *fixture) {
 	}
 }
 
-// A merge that was given up leaves nothing to resolve.
+// resolveGivenUp: a merge that was given up leaves nothing to resolve.
 func resolveGivenUp(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.GitIn(w.Path, "merge", "--abort")
@@ -155,7 +156,8 @@ func resolveGivenUp(t *testing.T, f *fixture) {
 	}
 }
 
-// Lines that look like markers and belong to the text do not keep it in conflict.
+// resolveOwnMarkers: lines that look like markers and belong to the text do not keep it
+// in conflict.
 func resolveOwnMarkers(t *testing.T, f *fixture) {
 	const doc = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> main\n"
 	f.Write("doc.md", doc)

@@ -69,7 +69,8 @@ func revertWithLater(t *testing.T, f *fixture) {
 	}
 }
 
-// Merging again after a revert brings the work back, with what was added.
+// revertAndAgain: merging again after a revert brings the work back, with what was
+// added.
 func revertAndAgain(t *testing.T, f *fixture) {
 	landed(t, f, "a", "b")
 	for range 3 {
@@ -106,7 +107,8 @@ func takeBack(t *testing.T, f *fixture, name string) {
 	}
 }
 
-// Bringing the target in does not take the work back in the workspace as well.
+// revertAndResolve: bringing the target in does not take the work back in the workspace
+// as well.
 func revertAndResolve(t *testing.T, f *fixture) {
 	w := f.createWith("a", "a.txt", "a\n")
 	takeBack(t, f, "a")
@@ -130,7 +132,8 @@ func revertAndResolve(t *testing.T, f *fixture) {
 	f.clean(f.Dir)
 }
 
-// What others made of it since is in conflict with the work that comes back.
+// revertAndResolveConflict: what others made of it since is in conflict with the work
+// that comes back.
 func revertAndResolveConflict(t *testing.T, f *fixture) {
 	w := f.createWith("a", "src/main.txt", "one\nA\nthree\n")
 	write(t, w, "a.txt", "a\n")
@@ -153,7 +156,8 @@ func revertAndResolveConflict(t *testing.T, f *fixture) {
 	}
 }
 
-// A review shows what merging again would bring, also without new work.
+// revertAndReview: a review shows what merging again would bring, also without new
+// work.
 func revertAndReview(t *testing.T, f *fixture) {
 	w := f.createWith("a", "a.txt", "a\n")
 	takeBack(t, f, "a")

@@ -117,8 +117,8 @@ func diffKeepsNothing(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Diff(t.Context(), croft.DiffRequest{Workspace: "a", Target: "nowhere"})), croft.TargetNotFound)
 }
 
-// What the target got since is no part of the work, and what is committed has
-// its commit.
+// diffSinceTheMergeBase: what the target got since is no part of the work, and what is
+// committed has its commit.
 func diffSinceTheMergeBase(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	base := f.Git("rev-parse", "main")
@@ -284,8 +284,8 @@ func applyBaseMoved(t *testing.T, f *fixture) {
 	}
 }
 
-// A directory where the chosen file would be is a change of it too; files
-// beside it are not.
+// applyOthersMoved: a directory where the chosen file would be is a change of it too;
+// files beside it are not.
 func applyOthersMoved(t *testing.T, f *fixture) {
 	w := f.createWith("a", "x", "a file\n")
 	write(t, w, "dir/y", "below\n")
@@ -299,7 +299,7 @@ func applyOthersMoved(t *testing.T, f *fixture) {
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"dir"}})
 }
 
-// The target is looked at in the lane: what lands before counts.
+// applyMovedInTheLane: the target is looked at in the lane: what lands before counts.
 func applyMovedInTheLane(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	write(t, list[0], "src/main.txt", "one\ntwo\nthree\nfour\n")
@@ -412,8 +412,8 @@ func mergeAfterApply(t *testing.T, f *fixture) {
 	}
 }
 
-// A part that was applied in between does not hide that the work was merged and
-// taken back.
+// mergeAgainAfterApply: a part that was applied in between does not hide that the work
+// was merged and taken back.
 func mergeAgainAfterApply(t *testing.T, f *fixture) {
 	w := f.createWith("a", "one.txt", "one\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
@@ -428,7 +428,8 @@ func mergeAgainAfterApply(t *testing.T, f *fixture) {
 	f.wantTree("main", "README.md\none.txt\nsrc/main.txt\nthree.txt\ntwo.txt")
 }
 
-// While the target is being brought in, its commits are no part of the work.
+// reviewMergeInProgress: while the target is being brought in, its commits are no part
+// of the work.
 func reviewMergeInProgress(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "mine.txt", "mine\n")

@@ -11,8 +11,8 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// When a round ends, what is large is committed, and what is not committed is
-// named and kept.
+// roundHeldBack: when a round ends, what is large is committed, and what is not
+// committed is named and kept.
 func roundHeldBack(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex"}})
@@ -94,7 +94,8 @@ func (f *fixture) toldOfHeld(ses croft.Session, label string, want []string) {
 	told(final.Name)
 }
 
-// Names that agents chose say nothing to other agents but what a name says.
+// roundHeldBackNames: names that agents chose say nothing to other agents but what a
+// name says.
 func roundHeldBackNames(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})

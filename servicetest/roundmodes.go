@@ -164,7 +164,7 @@ func roundPlainLegacy(t *testing.T, f *fixture) {
 	wantFile(t, filepath.Join(dir, "text.md"), "text\n")
 }
 
-// The user goes on in the original meanwhile.
+// roundPlainChanged: the user goes on in the original meanwhile.
 func roundPlainChanged(t *testing.T, f *fixture) {
 	dir, svc := f.plainProject()
 	_, _, review := f.playPlain(svc, croft.ModeAuto)

@@ -93,7 +93,7 @@ func (g *gathering) wantAll(agent string) {
 	}
 }
 
-// Eight agents start and end five rounds together.
+// roundLockstep: eight agents start and end five rounds together.
 func roundLockstep(t *testing.T, f *fixture) {
 	g := newGathering(t, f, 8)
 	for range 5 {
@@ -105,7 +105,7 @@ func roundLockstep(t *testing.T, f *fixture) {
 	}
 }
 
-// Eight agents start and end five rounds each, everyone for itself.
+// roundStaggered: eight agents start and end five rounds each, everyone for itself.
 func roundStaggered(t *testing.T, f *fixture) {
 	g := newGathering(t, f, 8)
 	rnd := rand.New(rand.NewPCG(12, 3))
@@ -134,8 +134,8 @@ func roundStaggered(t *testing.T, f *fixture) {
 	}
 }
 
-// A workspace that the user removed with its branch is not an agent's newest
-// work, and does not cost it the branch of the round before.
+// roundRemovedSeat: a workspace that the user removed with its branch is not an agent's
+// newest work, and does not cost it the branch of the round before.
 func roundRemovedSeat(t *testing.T, f *fixture) {
 	g := newGathering(t, f, 2)
 	g.start(g.agents...)

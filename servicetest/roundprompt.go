@@ -38,7 +38,8 @@ func roundPrompt(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: plain.Name})), croft.InvalidRequest)
 }
 
-// An agent with checkouts of several repositories is told of all of them.
+// roundPromptRepos: an agent with checkouts of several repositories is told of all of
+// them.
 func roundPromptRepos(t *testing.T, f *fixture) {
 	lib := f.another("lib").Dir
 	inner := filepath.Join(f.Dir, "docs")
@@ -70,8 +71,8 @@ func roundPromptRepos(t *testing.T, f *fixture) {
 	}
 }
 
-// The branches of earlier rounds are everybody's, so that an agent cannot tell
-// which was its own.
+// roundPromptEarlier: the branches of earlier rounds are everybody's, so that an agent
+// cannot tell which was its own.
 func roundPromptEarlier(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Retention: croft.RetainAll})
 	one := f.endRound(f.round(croft.RoundRequest{Session: ses.ID}))

@@ -244,7 +244,8 @@ func swarmRemoveAll(t *testing.T, f *fixture) {
 	}
 }
 
-// Branches that were left go without the worktrees that are there, finished or not.
+// swarmCleanBranches: branches that were left go without the worktrees that are there,
+// finished or not.
 func swarmCleanBranches(t *testing.T, f *fixture) {
 	list := f.createAll(swarm("researcher", "1"), swarm("developer", "1"), swarm("reviewer", "1"))
 	write(t, list[2], "review.txt", "done\n")

@@ -115,7 +115,8 @@ func cleanScenarios() []scenario {
 	}
 }
 
-// Work that was merged and taken back is not finished: its target does not have it.
+// cleanReverted: work that was merged and taken back is not finished: its target does
+// not have it.
 func cleanReverted(t *testing.T, f *fixture) {
 	f.createWith("a", "work.txt", "work\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
