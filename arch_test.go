@@ -79,7 +79,7 @@ var mayImport = map[string][]string{
 	},
 	"internal/base": {".", "internal/git", "internal/layout", "internal/project"},
 	"internal/radar": {
-		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/git", "internal/journal", "internal/project", "internal/work",
+		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git", "internal/journal", "internal/project", "internal/work",
 	},
 	"internal/view": {
 		".", "internal/checkout", "internal/checkout/worktree", "internal/explain", "internal/fsx", "internal/git", "internal/journal", "internal/proc",
@@ -281,7 +281,6 @@ var fileCallers = map[string][]string{
 // host.
 var fileCallsIn = map[string]string{
 	"internal/check/cache.go":     "caches of checks, in the state directory",
-	"internal/radar/memory.go":    "a file in the state directory",
 	"internal/trash/survey.go":    "files in the state directory",
 	"internal/project/oplocks.go": "files in the state directory",
 	"internal/git/index/file.go":  "copies of indexes, in the state directory",

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -74,12 +75,7 @@ type Dirs struct {
 
 // Passed reports whether no check failed. It is true for none.
 func Passed(checks []croft.Check) bool {
-	for _, c := range checks {
-		if !c.Passed {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(checks, func(c croft.Check) bool { return !c.Passed })
 }
 
 // Run runs the commands in a checkout of tree. commit is what HEAD is there; it need not
@@ -95,24 +91,24 @@ func (r *Runner) Run(ctx context.Context, commit, tree string) ([]croft.Check, e
 	if err := r.Approved(ctx); err != nil {
 		return nil, err
 	}
-	place, err := r.claimPlace(ctx)
+	scratch, lock, err := r.claimPlace(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer place.release()
+	defer lock.Unlock()
 	spec := git.ScratchSpec{Commit: commit, Tree: tree, Workers: r.Workers}
 	if r.MergeTree != nil {
 		spec.Objects = r.MergeTree.Objects()
 	}
-	if err := place.scratch.Prepare(ctx, spec); err != nil {
+	if err := scratch.Prepare(ctx, spec); err != nil {
 		return nil, err
 	}
-	if err := r.Cache.fill(ctx, place.scratch, spec); err != nil {
+	if err := r.Cache.fill(ctx, scratch, spec); err != nil {
 		return nil, err
 	}
 	var checks []croft.Check
 	for _, command := range r.Commands {
-		done, err := r.run(ctx, place, command, spec)
+		done, err := r.run(ctx, scratch, command, spec)
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +116,7 @@ func (r *Runner) Run(ctx context.Context, commit, tree string) ([]croft.Check, e
 			return checks, nil
 		}
 	}
-	r.Cache.keep(place.scratch, tree)
+	r.Cache.keep(scratch, tree)
 	return checks, nil
 }
 
@@ -128,12 +124,13 @@ func (r *Runner) Run(ctx context.Context, commit, tree string) ([]croft.Check, e
 var errCheckTime = errors.New("the check took too long")
 
 // run runs one command. That it fails, or takes too long, is an answer.
-func (r *Runner) run(ctx context.Context, place *checkPlace, command string, spec git.ScratchSpec) (croft.Check, error) {
+func (r *Runner) run(ctx context.Context, scratch *git.Scratch, command string, spec git.ScratchSpec) (croft.Check, error) {
 	done := croft.Check{Command: command, Tree: spec.Tree}
 	log, err := newLog(r.Dirs.Logs, r.Label, command)
 	if err != nil {
 		return done, err
 	}
+	defer log.close()
 	done.Log = log.path
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -143,40 +140,29 @@ func (r *Runner) run(ctx context.Context, place *checkPlace, command string, spe
 	path, args := proc.Shell(command)
 	begun := time.Now()
 	err = proc.RunGroup(limited, proc.Command{
-		Path: path, Args: args, Dir: place.scratch.Path, Stdout: log, Inherit: place.scratch.Inherit,
-		Env: r.environ(place.scratch.Path, spec),
+		Path: path, Args: args, Dir: scratch.Path, Stdout: log, Inherit: scratch.Inherit,
+		Env: r.environ(scratch.Path, spec),
 	})
 	done.Took = time.Since(begun)
 	exit, exited := errors.AsType[*proc.ExitError](err)
 	switch {
 	case ctx.Err() != nil:
-		err = context.Cause(ctx)
+		return done, context.Cause(ctx)
 	case err == nil:
 		done.Passed = true
+		return done, nil
 	case errors.Is(err, errCheckTime):
 		log.remark(fmt.Sprintf("killed after %s, which is merge.check_timeout", r.Timeout))
-		err = nil
 	case exited && exit.Code < 0:
 		log.remark("killed by a signal")
-		err = nil
 	case exited:
 		log.remark(fmt.Sprintf("exit status %d", exit.Code))
-		err = nil
+	default:
+		return done, err
 	}
-	log.close()
-	if err == nil && !done.Passed {
-		done.Tail = log.tail()
-	}
-	return done, err
+	done.Tail = log.tail()
+	return done, nil
 }
-
-// checkPlace is a scratch checkout that this process has claimed.
-type checkPlace struct {
-	scratch *git.Scratch
-	lock    *flock.Lock
-}
-
-func (p *checkPlace) release() { _ = p.lock.Unlock() }
 
 // maxPlaces is how many checkouts a repository may have for its checks. That
 // many are in use only if as many checks run, or left processes behind.
@@ -187,26 +173,26 @@ const maxPlaces = 1024
 // survives, because Croft was killed or it ran away, is not used before that has
 // ended. Any process that is just being started has the lock for a moment too,
 // so that a second look is worth its while.
-func (r *Runner) claimPlace(ctx context.Context) (*checkPlace, error) {
+func (r *Runner) claimPlace(ctx context.Context) (*git.Scratch, *flock.Lock, error) {
 	for look := 0; ; look++ {
 		for n := range maxPlaces {
 			dir := filepath.Join(r.Dirs.Trees, r.Project.Name+"-"+string(r.Project.ID)+"-"+strconv.Itoa(n))
 			if _, err := os.Lstat(dir); err != nil && look < placeLooks {
 				break
 			}
-			p, err := r.tryPlace(dir)
+			s, lock, err := r.tryPlace(dir)
 			if !errors.Is(err, flock.ErrHeld) {
-				return p, err
+				return s, lock, err
 			}
 		}
 		if look == placeLooks {
-			return nil, &croft.Error{
+			return nil, nil, &croft.Error{
 				Code: croft.LimitReached, Message: fmt.Sprintf("all %d checkouts for checks are in use", maxPlaces), Details: r.Dirs.Trees,
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		case <-time.After(placeWait):
 		}
 	}
@@ -217,20 +203,20 @@ const (
 	placeWait  = 5 * time.Millisecond
 )
 
-func (r *Runner) tryPlace(dir string) (*checkPlace, error) {
+func (r *Runner) tryPlace(dir string) (*git.Scratch, *flock.Lock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	file := filepath.Join(dir, "lock")
 	lock, err := flock.Try(file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	now := r.Now()
 	_ = os.Chtimes(file, now, now) // so that it is known when it was last used
 	s := r.Git.Scratch(dir, r.Project.Name)
 	s.Inherit = []*os.File{lock.File()}
-	return &checkPlace{s, lock}, nil
+	return s, lock, nil
 }
 
 // IdleTime is how long a checkout or a cache is kept after its last use.

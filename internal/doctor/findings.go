@@ -173,7 +173,7 @@ func (d *examination) findSuspects(ctx context.Context) error {
 			return err
 		}
 		for _, s := range found {
-			d.reportFinding(findSuspect, rec.Workspace.Name, s.Message, nil)
+			d.reportFinding(findSuspect, rec.Workspace.Name, s, nil)
 		}
 	}
 	return nil

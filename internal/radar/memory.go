@@ -2,11 +2,13 @@ package radar
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 
 	"github.com/croft-sh/croft"
+	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 )
 
@@ -54,38 +56,34 @@ func (r *Radar) writeMemory(groups []*targetGroup, results map[string]ScanResult
 		b := &shown.Workspaces[at[c.B]]
 		a.With, b.With = append(a.With, at[c.B]), append(b.With, at[c.A])
 	}
-	first, err := json.Marshal(shown)
+	var b bytes.Buffer
+	out := json.NewEncoder(&b)
+	if out.Encode(shown) == nil && out.Encode(results) == nil && os.MkdirAll(filepath.Dir(r.File), 0o700) == nil {
+		_ = fsx.ReplaceFile(r.File, b.Bytes(), 0o600)
+	}
+}
+
+// readLines reads what was written down last: as many of its lines as there are values.
+func (r *Radar) readLines(into ...any) error {
+	f, err := os.Open(r.File)
 	if err != nil {
-		return
+		return err
 	}
-	second, err := json.Marshal(results)
-	if err != nil {
-		return
+	defer f.Close()
+	in := json.NewDecoder(bufio.NewReader(f))
+	for _, v := range into {
+		if err := in.Decode(v); err != nil {
+			return err
+		}
 	}
-	if os.MkdirAll(filepath.Dir(r.File), 0o700) != nil {
-		return
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(r.File), "new-")
-	if err != nil {
-		return
-	}
-	_, err = tmp.Write(append(append(append(first, '\n'), second...), '\n'))
-	if cerr := tmp.Close(); err != nil || cerr != nil || os.Rename(tmp.Name(), r.File) != nil {
-		_ = os.Remove(tmp.Name())
-	}
+	return nil
 }
 
 // readMemory reads what the last forecast found out, by targets.
 func (r *Radar) readMemory() map[string]ScanResult {
-	f, err := os.Open(r.File)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	in := json.NewDecoder(bufio.NewReader(f))
 	var shown remembered
 	var results map[string]ScanResult
-	if in.Decode(&shown) != nil || shown.Version != rememberedVersion || shown.Git != r.gitVersion() || in.Decode(&results) != nil {
+	if r.readLines(&shown, &results) != nil || shown.Version != rememberedVersion || shown.Git != r.gitVersion() {
 		return nil
 	}
 	return results
@@ -103,13 +101,8 @@ func (r *Radar) gitVersion() string {
 // Show says of workspaces with whom they collided in the last forecast, as far as
 // neither side has moved since. It computes nothing.
 func (r *Radar) Show(refs *git.RefReader, list []croft.Workspace) {
-	f, err := os.Open(r.File)
-	if err != nil {
-		return
-	}
-	defer f.Close()
 	var shown remembered
-	if json.NewDecoder(bufio.NewReader(f)).Decode(&shown) != nil || shown.Version != rememberedVersion {
+	if r.readLines(&shown) != nil || shown.Version != rememberedVersion {
 		return
 	}
 	now := map[croft.ID]*croft.Workspace{}

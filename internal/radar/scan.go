@@ -5,7 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
@@ -106,22 +107,15 @@ func (s *Scanner) Scan(ctx context.Context, in Input, last ScanResult) (ScanResu
 
 // knownPairs finds pairs in the result of an earlier scan.
 type knownPairs struct {
-	target string
-	heads  map[string]bool // with the target
-	idle   map[string]bool
-	found  map[[2]string]Collision
+	last  ScanResult
+	heads map[string]bool // with the target
+	found map[[2]string]Collision
 }
 
 func knownFrom(last ScanResult) *knownPairs {
-	m := &knownPairs{target: last.Target, heads: map[string]bool{}, idle: map[string]bool{}, found: map[[2]string]Collision{}}
+	m := &knownPairs{last: last, heads: map[string]bool{last.Target: true}, found: map[[2]string]Collision{}}
 	for _, h := range last.Heads {
 		m.heads[h] = true
-	}
-	if last.Target != "" {
-		m.heads[last.Target] = true
-	}
-	for _, h := range last.Idle {
-		m.idle[h] = true
 	}
 	for _, c := range last.Collisions {
 		m.found[[2]string{c.A, c.B}] = c
@@ -132,7 +126,7 @@ func knownFrom(last ScanResult) *knownPairs {
 func (m *knownPairs) has(a, b string) bool { return m.heads[a] && m.heads[b] }
 
 func (m *knownPairs) isIdle(head, target string) bool {
-	return target != "" && m.target == target && m.idle[head]
+	return target != "" && m.last.Target == target && slices.Contains(m.last.Idle, head)
 }
 
 // collision finds a pair in either order, and gives it in the one asked for.
@@ -277,16 +271,15 @@ func spread[Q, A any](workers int, questions []Q, ask func([]Q) ([]A, error)) ([
 		parts[i%n] = append(parts[i%n], q)
 	}
 	answers := make([][]A, n)
-	errs := make([]error, n)
-	var wg sync.WaitGroup
+	var g errgroup.Group
 	for i := range n {
-		wg.Go(func() { answers[i], errs[i] = ask(parts[i]) })
+		g.Go(func() (err error) {
+			answers[i], err = ask(parts[i])
+			return err
+		})
 	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
+	if err := g.Wait(); err != nil {
+		return nil, err
 	}
 	all := make([]A, len(questions))
 	for i := range all {

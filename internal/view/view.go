@@ -1,3 +1,8 @@
+// Package view shows workspaces: what the journal records of each, and what git and the
+// disk say of it now.
+//
+// It owns nothing and changes nothing. A view is made from a few small files per workspace,
+// on all cores, so that hundreds can be listed in the time of some git commands.
 package view
 
 import (
@@ -12,13 +17,20 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
-	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
+	"github.com/croft-sh/croft/internal/radar"
 )
+
+// Views shows workspaces.
+type Views struct {
+	*project.Projects
+	Forecasts *radar.Forecasts // required: the last forecasts are shown
+	Approvals Approvals        // required
+}
 
 // view turns records into what callers see: the record and what the disk says
 // now.
@@ -84,7 +96,7 @@ func (v *view) viewOf(ctx context.Context, rec journal.Record) croft.Workspace {
 		w.Env["CROFT_HOME"] = rec.Home
 	}
 	tree := v.r.Trees.At(project.SpecOf(rec))
-	if reason, locked, err := tree.LockReason(); err == nil && locked && !strings.HasPrefix(reason, "croft:") {
+	if reason, personal, err := project.IsPersonal(tree); err == nil && personal {
 		w.IsLocked, w.LockReason = true, reason
 	}
 	if w.State == croft.Creating {
@@ -262,7 +274,7 @@ func (svc *Views) ListWorktrees(ctx context.Context, s project.Location, dir str
 	out := make([]croft.Worktree, len(entries))
 	for i, t := range entries {
 		out[i] = croft.Worktree{Path: t.Path, Branch: t.Branch, Head: t.Head, IsMain: i == 0, Workspace: ours[t.Path]}
-		if t.Locked && t.LockReason != worktree.BirthLock && !strings.HasPrefix(t.LockReason, "croft:") {
+		if t.Locked && !strings.HasPrefix(t.LockReason, project.OwnLock) {
 			out[i].IsLocked, out[i].LockReason = true, t.LockReason
 		}
 	}

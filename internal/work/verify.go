@@ -24,13 +24,6 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// suspicion is one reason not to commit what a workspace holds without asking:
-// a sentence about the workspace, or about a file in it.
-type suspicion struct {
-	Path    string // relative, if it is about a file
-	Message string
-}
-
 // isVerified reports whether a workspace was looked at since the machine was
 // started, or was made since.
 func isVerified(rec journal.Record) bool {
@@ -46,13 +39,9 @@ func (svc *Commits) RequireVerified(ctx context.Context, r *project.Project, rec
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	var b strings.Builder
-	for _, s := range found {
-		b.WriteString(s.Message + "\n")
-	}
 	return &croft.Error{
 		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name, Message: "its files look damaged since the machine was restarted",
-		Details: strings.TrimSuffix(b.String(), "\n"),
+		Details: strings.Join(found, "\n"),
 		Hint:    "look with git status in " + rec.Workspace.Path + ", then commit there what is as it should be, or take the rest back",
 	}
 }
@@ -60,9 +49,9 @@ func (svc *Commits) RequireVerified(ctx context.Context, r *project.Project, rec
 // Verify looks, once after each start of the machine, whether a
 // workspace holds what an agent left there. A power cut may leave files empty,
 // and a worktree that was being removed looks healthy: its deletions would be
-// committed. That nothing was found is remembered until the next start; what
+// committed. The result is sentences about what was found. That nothing was found is remembered until the next start; what
 // was found is looked for again, because somebody may have mended it.
-func (svc *Commits) Verify(ctx context.Context, r *project.Project, rec journal.Record) ([]suspicion, error) {
+func (svc *Commits) Verify(ctx context.Context, r *project.Project, rec journal.Record) ([]string, error) {
 	if isVerified(rec) || r.Git == nil || rec.Workspace.State == croft.Trashed {
 		return nil, nil
 	}
@@ -81,9 +70,9 @@ func (svc *Commits) Verify(ctx context.Context, r *project.Project, rec journal.
 }
 
 // examineWorkspace looks at everything that a commit would take.
-func examineWorkspace(ctx context.Context, r *project.Project, rec journal.Record) ([]suspicion, error) {
+func examineWorkspace(ctx context.Context, r *project.Project, rec journal.Record) ([]string, error) {
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
-		return []suspicion{{Message: "It is not a worktree any more: it is " + string(h) + "."}}, nil
+		return []string{"It is not a worktree any more: it is " + string(h) + "."}, nil
 	}
 	x := &examination{r: r, rec: rec, tree: r.Trees.At(project.SpecOf(rec)), boot: proc.BootTime()}
 	for _, look := range []func(context.Context) error{x.examineRegistration, x.examineHistory, x.examineFiles, x.examineUntracked} {
@@ -91,14 +80,14 @@ func examineWorkspace(ctx context.Context, r *project.Project, rec journal.Recor
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			x.addSuspicion("", "It cannot be examined: %v.", err)
+			x.addSuspicion("It cannot be examined: %v.", err)
 		}
 		if len(x.found) > 0 { // what comes later relies on what came before
 			break
 		}
 	}
 	if more := len(x.found) - maxSuspicions; more > 0 {
-		x.found = append(x.found[:maxSuspicions], suspicion{Message: fmt.Sprintf("There are %d more like these.", more)})
+		x.found = append(x.found[:maxSuspicions], fmt.Sprintf("There are %d more like these.", more))
 	}
 	return x.found, nil
 }
@@ -111,17 +100,17 @@ type examination struct {
 	rec   journal.Record
 	tree  *git.Worktree
 	boot  time.Time
-	found []suspicion
+	found []string // sentences: reasons not to commit what the workspace holds without asking
 }
 
-func (x *examination) addSuspicion(path, format string, args ...any) {
-	x.found = append(x.found, suspicion{path, fmt.Sprintf(format, args...)})
+func (x *examination) addSuspicion(format string, args ...any) {
+	x.found = append(x.found, fmt.Sprintf(format, args...))
 }
 
 // examineRegistration looks at the registration and the index.
 func (x *examination) examineRegistration(context.Context) error {
 	if err := x.tree.CheckAdmin(); err != nil {
-		x.addSuspicion("", "Its git directory was damaged: %v.", err)
+		x.addSuspicion("Its git directory was damaged: %v.", err)
 	}
 	return nil
 }
@@ -131,7 +120,7 @@ func (x *examination) examineRegistration(context.Context) error {
 func (x *examination) examineHistory(ctx context.Context) error {
 	_, head, err := x.tree.Head(ctx)
 	if err != nil {
-		x.addSuspicion("", "Its HEAD cannot be read: %v.", err)
+		x.addSuspicion("Its HEAD cannot be read: %v.", err)
 		return nil
 	}
 	if head == "" {
@@ -139,12 +128,12 @@ func (x *examination) examineHistory(ctx context.Context) error {
 	}
 	commit, err := x.r.Git.Read(ctx, head)
 	if err != nil || commit.Type != "commit" {
-		x.addSuspicion("", "Its last commit, %s, cannot be read.", head)
+		x.addSuspicion("Its last commit, %s, cannot be read.", head)
 		return nil
 	}
 	objects, err := x.r.Git.Since(ctx, head, x.rec.Workspace.Base)
 	if err != nil {
-		x.addSuspicion("", "Something that its commits consist of is missing.")
+		x.addSuspicion("Something that its commits consist of is missing.")
 		return nil
 	}
 	for _, oid := range objects {
@@ -152,7 +141,7 @@ func (x *examination) examineHistory(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			x.addSuspicion("", "Object %s, which its commits consist of, cannot be read.", oid)
+			x.addSuspicion("Object %s, which its commits consist of, cannot be read.", oid)
 		}
 	}
 	return nil
@@ -162,7 +151,7 @@ func (x *examination) examineHistory(ctx context.Context) error {
 func (x *examination) examineFiles(ctx context.Context) error {
 	index, err := x.tree.Index(ctx)
 	if err != nil {
-		x.addSuspicion("", "Its index cannot be read: %v.", err)
+		x.addSuspicion("Its index cannot be read: %v.", err)
 		return nil
 	}
 	tracked, missing := census{}, census{}
@@ -194,14 +183,14 @@ func (x *examination) examineFile(ctx context.Context, entry index.Entry, info o
 		return ctx.Err()
 	}
 	if err != nil {
-		x.addSuspicion(entry.Path, "What the index has of %s cannot be read.", entry.Path)
+		x.addSuspicion("What the index has of %s cannot be read.", entry.Path)
 		return nil
 	}
 	if !info.Mode().IsRegular() || blob.Size == 0 || info.ModTime().After(x.boot) {
 		return nil
 	}
 	if info.Size() == 0 {
-		x.addSuspicion(entry.Path, "%s is empty since before the machine was restarted, and what the index has of it is not.", entry.Path)
+		x.addSuspicion("%s is empty since before the machine was restarted, and what the index has of it is not.", entry.Path)
 		return nil
 	}
 	zero, err := isZero(filepath.Join(x.tree.Path, filepath.FromSlash(entry.Path)))
@@ -211,7 +200,7 @@ func (x *examination) examineFile(ctx context.Context, entry index.Entry, info o
 	if o, err := x.r.Git.Read(ctx, entry.OID); err == nil && len(bytes.Trim(o.Data, "\x00")) == 0 {
 		return nil
 	}
-	x.addSuspicion(entry.Path, "%s holds nothing but zero bytes since before the machine was restarted, and what the index has of it does.", entry.Path)
+	x.addSuspicion("%s holds nothing but zero bytes since before the machine was restarted, and what the index has of it does.", entry.Path)
 	return nil
 }
 
@@ -228,7 +217,7 @@ func (x *examination) examineUntracked(ctx context.Context) error {
 			continue
 		}
 		if zero, err := isZero(path); err == nil && zero {
-			x.addSuspicion(entry.Path, "%s, which was never committed, holds nothing but zero bytes since before the machine was restarted.", entry.Path)
+			x.addSuspicion("%s, which was never committed, holds nothing but zero bytes since before the machine was restarted.", entry.Path)
 		}
 	}
 	return nil
@@ -281,12 +270,12 @@ func (c census) total() (n int) {
 // which was interrupted.
 func (x *examination) examineDeletions(tracked, missing census) {
 	if n, all := missing.total(), tracked.total(); 2*n > all {
-		x.addSuspicion("", "%d of its %d files are missing, as an interrupted removal leaves it.", n, all)
+		x.addSuspicion("%d of its %d files are missing, as an interrupted removal leaves it.", n, all)
 		return
 	}
 	for _, top := range slices.Sorted(maps.Keys(tracked)) {
 		if n := tracked[top]; top != "" && n > 1 && missing[top] == n {
-			x.addSuspicion(top, "All %d files of %s are missing, as an interrupted removal leaves it.", n, top)
+			x.addSuspicion("All %d files of %s are missing, as an interrupted removal leaves it.", n, top)
 		}
 	}
 }
