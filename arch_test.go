@@ -54,11 +54,11 @@ var mayImport = map[string][]string{
 	"internal/provision":             {".", "internal/fsx", "internal/git"},
 	"internal/snapshot":              {"internal/failpoint", "internal/fsx", "internal/git", "internal/git/index", "internal/git/object"},
 	"internal/snapshot/restore":      {"internal/failpoint", "internal/fsx", "internal/git", "internal/git/index", "internal/snapshot"},
-	"internal/checkout":              {".", "internal/fsx"},
-	"internal/checkout/direct":       {".", "internal/checkout"},
-	"internal/checkout/worktree":     {".", "internal/checkout", "internal/failpoint", "internal/fsx", "internal/git"},
-	"internal/checkout/shadow":       {".", "internal/checkout", "internal/checkout/worktree", "internal/fsx", "internal/git"},
-	"internal/checkout/checkouttest": {".", "internal/checkout", "internal/git/gittest"},
+	"internal/checkout":              {"internal/fsx"},
+	"internal/checkout/direct":       {"internal/checkout"},
+	"internal/checkout/worktree":     {"internal/checkout", "internal/failpoint", "internal/fsx", "internal/git"},
+	"internal/checkout/shadow":       {"internal/checkout", "internal/checkout/worktree", "internal/fsx", "internal/git"},
+	"internal/checkout/checkouttest": {"internal/checkout", "internal/git/gittest"},
 
 	// What the parts of the engine share.
 	"internal/words": {"."},
@@ -82,7 +82,7 @@ var mayImport = map[string][]string{
 		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git", "internal/journal", "internal/project", "internal/work",
 	},
 	"internal/view": {
-		".", "internal/checkout", "internal/checkout/worktree", "internal/explain", "internal/fsx", "internal/git", "internal/journal", "internal/proc",
+		".", "internal/checkout", "internal/explain", "internal/fsx", "internal/git", "internal/journal", "internal/proc",
 		"internal/project", "internal/radar",
 	},
 	"internal/workspace": {
