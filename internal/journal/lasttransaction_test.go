@@ -8,7 +8,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// TestLastTransaction: what lookOut asks the database changes with what another
+// TestLastTransaction: what pollLog asks the database changes with what another
 // process writes, and with nothing else.
 func TestLastTransaction(t *testing.T) {
 	dir := t.TempDir()

@@ -139,9 +139,9 @@ func (j *Journal) MergesPendingFor(ctx context.Context, repo croft.ID, reason cr
 		ORDER BY seq`, repo, reason)
 }
 
-// Turned lists the last merges of the workspaces of a repository, where those ended
+// LastPending lists the last merges of the workspaces of a repository, where those ended
 // pending for a reason.
-func (j *Journal) Turned(ctx context.Context, repo croft.ID) ([]Merge, error) {
+func (j *Journal) LastPending(ctx context.Context, repo croft.ID) ([]Merge, error) {
 	return read(ctx, j, scanJSON[Merge], `SELECT merge FROM merges m WHERE repo = ? AND state = 'done' AND status = 'pending' AND reason <> ''
 		AND json_extract(merge, '$.kind') = 'merge' AND NOT EXISTS (SELECT 1 FROM merges n WHERE n.workspace = m.workspace AND n.seq > m.seq
 			AND json_extract(n.merge, '$.kind') = 'merge')`, repo)

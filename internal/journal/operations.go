@@ -90,8 +90,8 @@ func (t *Tx) Amend(op Operation) error {
 	return err
 }
 
-// Hinder writes down what keeps an operation from its end.
-func (t *Tx) Hinder(id croft.ID, reason string) error {
+// NoteError writes down what keeps an operation from its end.
+func (t *Tx) NoteError(id croft.ID, reason string) error {
 	_, err := t.exec(`UPDATE operations SET error = ? WHERE id = ? AND state = 'running'`, reason, id)
 	return err
 }

@@ -41,7 +41,7 @@ func (j *Journal) Watch() Watch {
 	defer w.mu.Unlock()
 	if w.n++; w.n == 1 {
 		w.changed, w.stop = make(chan struct{}), make(chan struct{})
-		go j.lookOut(w.stop, j.stamp())
+		go j.pollLog(w.stop, j.stamp())
 	}
 	return Watch{j}
 }
@@ -87,15 +87,15 @@ func (j *Journal) stamp() stamp {
 	return stamp{info, time.Since(info.ModTime()) > watchStep}
 }
 
-func (s stamp) is(now stamp) bool {
+func (s stamp) isSame(now stamp) bool {
 	if s.log == nil || now.log == nil {
 		return s.settled && s.log == now.log
 	}
 	return s.settled && s.log.Size() == now.log.Size() && s.log.ModTime().Equal(now.log.ModTime()) && os.SameFile(s.log, now.log)
 }
 
-// lookOut wakes those who wait when another process has written.
-func (j *Journal) lookOut(stop <-chan struct{}, was stamp) {
+// pollLog wakes those who wait when another process has written.
+func (j *Journal) pollLog(stop <-chan struct{}, was stamp) {
 	wait := watchFirst
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -107,7 +107,7 @@ func (j *Journal) lookOut(stop <-chan struct{}, was stamp) {
 		case <-timer.C:
 		}
 		now := j.stamp()
-		changed := !was.is(now)
+		changed := !was.isSame(now)
 		wait = min(2*wait, watchLast)
 		if changed {
 			wait = watchFirst

@@ -46,7 +46,7 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	w.End()
-	if !eventually(func() bool { return !strings.Contains(stacks(), "lookOut") }) {
+	if !eventually(func() bool { return !strings.Contains(stacks(), "pollLog") }) {
 		t.Errorf("somebody looks out for nobody:\n%s", stacks())
 	}
 }

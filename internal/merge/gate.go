@@ -63,8 +63,8 @@ func (g *Gate) Decide(ctx context.Context, tipCommit, tipTree string, steps []St
 	r := &run{gate: g, tip: Step{Commit: tipCommit, Tree: tipTree}, steps: steps, known: map[string]Verdict{}}
 	low, high := 0, len(steps)+1 // low passes (the target is taken to), high fails (or is beyond the end)
 	for low+1 < high {
-		tries := g.choose(low, high, len(steps))
-		if err := r.try(ctx, tries); err != nil {
+		tries := g.chooseTries(low, high, len(steps))
+		if err := r.checkAll(ctx, tries); err != nil {
 			return Decision{}, err
 		}
 		for _, n := range tries {
@@ -87,7 +87,7 @@ func (g *Gate) Decide(ctx context.Context, tipCommit, tipTree string, steps []St
 		return d, nil
 	}
 	// Nothing passed, so it is not known yet that the target does.
-	if err := r.try(ctx, []int{0}); err != nil {
+	if err := r.checkAll(ctx, []int{0}); err != nil {
 		return Decision{}, err
 	}
 	if d.Verdict = r.verdict(0); !d.Verdict.Passed {
@@ -96,10 +96,10 @@ func (g *Gate) Decide(ctx context.Context, tipCommit, tipTree string, steps []St
 	return d, nil
 }
 
-// choose picks how many steps to try next, between low and high: the whole
+// chooseTries picks how many steps to try next, between low and high: the whole
 // stack and parts of it as long as nothing is known to fail, else what divides
 // the rest evenly.
-func (g *Gate) choose(low, high, all int) []int {
+func (g *Gate) chooseTries(low, high, all int) []int {
 	slots := max(g.Slots, 1)
 	parts, gap := slots+1, high-low
 	if high > all {
@@ -131,8 +131,8 @@ func (r *run) verdict(n int) Verdict {
 	return r.known[r.at(n).Tree]
 }
 
-// try has several beginnings checked at once. The first error ends them all.
-func (r *run) try(ctx context.Context, counts []int) error {
+// checkAll has several beginnings checked at once. The first error ends them all.
+func (r *run) checkAll(ctx context.Context, counts []int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	begun := map[string]bool{}

@@ -92,7 +92,7 @@ func (l *Log[P]) Recover(ctx context.Context, op journal.Operation) error {
 	err = l.Recovering(ctx, op, func(op *Op) error { return settle(ctx, project, op) })
 	if errors.Is(err, ErrUnsettled) && ctx.Err() == nil {
 		if why := l.Why(err); why != op.Error {
-			_ = l.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Hinder(op.ID, why) })
+			_ = l.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.NoteError(op.ID, why) })
 		}
 	}
 	return err

@@ -54,8 +54,8 @@ func WorkspaceNotFound(op, ref string) *croft.Error {
 	}
 }
 
-// BranchKeepsMoving says of a branch that it moves under whoever wants to commit to it.
-func BranchKeepsMoving(branch string, err error) error {
+// BranchMovesError says of a branch that it moves under whoever wants to commit to it.
+func BranchMovesError(branch string, err error) error {
 	return &croft.Error{
 		Code: croft.WorkspaceBusy, Message: fmt.Sprintf("%s keeps moving: somebody commits to it", branch), Details: err.Error(),
 		Hint: "the same command again, when the agent is idle",

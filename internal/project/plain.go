@@ -123,7 +123,7 @@ func (p *Projects) plainPlace(ctx context.Context, dir string, mode PlainMode) (
 	if mode != ShadowPlain {
 		return git.Place{}, git.ErrNoRepository
 	}
-	if err := p.mayCopy(dir); err != nil {
+	if err := p.requireCopyable(dir); err != nil {
 		return git.Place{}, err
 	}
 	if err := git.InitPlain(p.hubOf(dir), dir); err != nil && !errors.Is(err, git.ErrExists) { // another process was faster
@@ -136,9 +136,9 @@ func (p *Projects) plainPlace(ctx context.Context, dir string, mode PlainMode) (
 	return git.PlainPlace(p.hubOf(dir))
 }
 
-// mayCopy refuses directories of which nobody wants a copy for each agent: those
+// requireCopyable refuses directories of which nobody wants a copy for each agent: those
 // that hold everything of a user or of the machine.
-func (p *Projects) mayCopy(dir string) error {
+func (p *Projects) requireCopyable(dir string) error {
 	home := ""
 	for _, kv := range p.Environ {
 		if v, ok := strings.CutPrefix(kv, "HOME="); ok {

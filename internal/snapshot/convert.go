@@ -69,10 +69,10 @@ func (s *saver) judgeFiltered(path, staged, filter string) (string, bool, error)
 	return "", true, nil
 }
 
-// comesBack reports whether a checkout of an object would write a file as it is,
+// isSameAfterCheckout reports whether a checkout of an object would write a file as it is,
 // although they differ: git writes line endings of Windows, and the file has
 // nothing else.
-func (s *saver) comesBack(full, staged string) (bool, error) {
+func (s *saver) isSameAfterCheckout(full, staged string) (bool, error) {
 	text, err := fsx.ReadFile(full, largeText)
 	if errors.Is(err, fsx.ErrTooLarge) {
 		return false, nil

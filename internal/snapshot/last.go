@@ -27,10 +27,10 @@ func (s *saver) secretsOfLast(ctx context.Context) map[string][]string {
 	return files
 }
 
-// callAsLast gives a private file that was just copied the name that an earlier
+// renameToLast gives a private file that was just copied the name that an earlier
 // snapshot has it by, if it is the same, so that a snapshot of the same files is the
 // same.
-func (s *saver) callAsLast(name string, earlier []string) (string, error) {
+func (s *saver) renameToLast(name string, earlier []string) (string, error) {
 	copied := filepath.Join(s.sel.SecretsDir, name)
 	for _, was := range earlier {
 		if info, err := os.Lstat(was); err != nil || !info.Mode().IsRegular() {
@@ -54,13 +54,13 @@ func (s *saver) callAsLast(name string, earlier []string) (string, error) {
 	return name, nil
 }
 
-// isLast reports whether a tree is that of an earlier snapshot, all of which is there.
+// reuseLast reports whether a tree is that of an earlier snapshot, all of which is there.
 // Then that is the one that was saved.
-func (s *saver) isLast(ctx context.Context, tree string) bool {
+func (s *saver) reuseLast(ctx context.Context, tree string) bool {
 	for _, last := range s.sel.Last {
 		had, err := s.w.Repo.Info(ctx, last.Commit+"^{tree}")
 		if err == nil && had.OID == tree && s.batch.IsThere(ctx) {
-			s.dropSecrets()
+			s.deleteSecrets()
 			s.saved.Commit, s.sel.SecretsDir = last.Commit, last.SecretsDir
 			return true
 		}

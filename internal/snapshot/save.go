@@ -34,10 +34,10 @@ func Save(ctx context.Context, w *git.Worktree, sel Selection) (Saved, error) {
 	for range attempts {
 		s := &saver{w: w, sel: sel, root: w.Path, meta: Meta{Version: version}}
 		if err = s.save(ctx); err == nil {
-			s.keepSeen()
+			s.noteContents()
 			return s.saved, nil
 		}
-		s.dropSecrets()
+		s.deleteSecrets()
 		if ctx.Err() != nil || !isChangedMeanwhile(err) {
 			return Saved{}, err
 		}
@@ -83,14 +83,14 @@ func (s *saver) save(ctx context.Context) error {
 	if !slices.EqualFunc(s.before, s.changeMarks(), sameMark) {
 		return ErrChanging
 	}
-	if err := s.checkThere(); err != nil {
+	if err := s.requirePresent(); err != nil {
 		return err
 	}
 	tree, err := s.batch.WriteTree(append(entries, state...))
 	if err != nil {
 		return err
 	}
-	if s.isLast(ctx, tree) {
+	if s.reuseLast(ctx, tree) {
 		return nil
 	}
 	s.saved.Commit, err = s.batch.WriteCommit(object.Commit{
@@ -232,10 +232,10 @@ func (s *saver) noteIdentity() (err error) {
 	return err
 }
 
-// checkThere fails if the directory is not at its place after everything was read,
+// requirePresent fails if the directory is not at its place after everything was read,
 // or was not while something was. The latter shows in what was not there then, is
 // there now, and was not made in between.
-func (s *saver) checkThere() error {
+func (s *saver) requirePresent() error {
 	if !s.is.IsAt(s.root) {
 		return fmt.Errorf("%s is not at its place any more: %w", s.root, ErrChanging)
 	}

@@ -41,9 +41,9 @@ func (s *saver) noteSeen(seen []index.NamedStat) {
 	}
 }
 
-// lookInto notes what repositories inside the worktree hold, before they are
+// listNested notes what repositories inside the worktree hold, before they are
 // stored.
-func (s *saver) lookInto(nested [][]byte) error {
+func (s *saver) listNested(nested [][]byte) error {
 	if s.saved.Seen == nil {
 		return nil
 	}
@@ -85,8 +85,8 @@ func ListBelow(top string) (Listing, error) {
 // Equal reports whether two looks at a directory saw the same.
 func (l Listing) Equal(other Listing) bool { return maps.EqualFunc(l, other, index.FileStat.IsAs) }
 
-// keepSeen notes what the snapshot has of each file.
-func (s *saver) keepSeen() {
+// noteContents notes what the snapshot has of each file.
+func (s *saver) noteContents() {
 	seen := s.saved.Seen
 	if seen == nil {
 		return

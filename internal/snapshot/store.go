@@ -141,7 +141,7 @@ func (s *saver) storeChanged(paths []string, conversions map[string]git.Conversi
 		staged, back := s.index.Entries[s.plain[path]], false
 		e, size, err := s.storeEntry(path, func(full string) (oid string, err error) {
 			if conversions[path].CRLF {
-				if back, err = s.comesBack(full, staged.OID); back || err != nil {
+				if back, err = s.isSameAfterCheckout(full, staged.OID); back || err != nil {
 					return staged.OID, err
 				}
 			}
@@ -308,7 +308,7 @@ func (s *saver) storeSecrets(ctx context.Context, paths []string) error {
 		if err := fsx.SyncFile(copied); err != nil {
 			return err
 		}
-		if name, err = s.callAsLast(name, earlier[p]); err != nil {
+		if name, err = s.renameToLast(name, earlier[p]); err != nil {
 			return err
 		}
 		s.meta.Secrets[name] = []byte(p)
@@ -326,7 +326,7 @@ func (s *saver) storeNested() (string, error) {
 		s.meta.Nested = append(s.meta.Nested, []byte(p))
 	}
 	slices.SortFunc(s.meta.Nested, bytes.Compare)
-	if err := s.lookInto(s.meta.Nested); err != nil {
+	if err := s.listNested(s.meta.Nested); err != nil {
 		return "", err
 	}
 	return s.storeTar(s.root, nil, s.meta.Nested)
@@ -357,8 +357,8 @@ func (s *saver) storeTar(root string, keep func(name string) bool, names [][]byt
 	return oid, err
 }
 
-// dropSecrets removes what a snapshot that failed had written.
-func (s *saver) dropSecrets() {
+// deleteSecrets deletes what a snapshot that failed had written.
+func (s *saver) deleteSecrets() {
 	for _, path := range s.secrets {
 		_ = os.Remove(path)
 	}

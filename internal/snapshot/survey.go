@@ -81,7 +81,7 @@ func (s *saver) surveyFiles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.judgeMissing(w); err != nil {
+	if err := s.addUnseen(w); err != nil {
 		return err
 	}
 	for i, e := range s.index.Entries {
@@ -96,7 +96,7 @@ func (s *saver) surveyFiles(ctx context.Context) error {
 		func() error { return s.surveyUntracked(ctx, w.untracked) },
 	)
 	if err == nil && slices.ContainsFunc(w.suspects, filtered) {
-		err = s.askStatus(ctx, found)
+		err = s.addFilteredChanges(ctx, found)
 	}
 	if err == nil {
 		err = s.surveyConverted(found, w)
@@ -120,10 +120,10 @@ func (s *saver) stagedSizes(ctx context.Context) ([]int64, error) {
 	return s.w.Repo.Sizes(ctx, oids)
 }
 
-// judgeMissing looks for tracked files that the walk did not see: they are
+// addUnseen looks for tracked files that the walk did not see: they are
 // gone, or are called otherwise in a file system that does not tell the
 // difference.
-func (s *saver) judgeMissing(w *walk) error {
+func (s *saver) addUnseen(w *walk) error {
 	for path, i := range s.plain {
 		if w.as[i] != unseen {
 			continue
@@ -145,9 +145,9 @@ func (s *saver) judgeMissing(w *walk) error {
 	return nil
 }
 
-// askStatus has git say which files changed that a filter reads and writes:
+// addFilteredChanges has git say which files changed that a filter reads and writes:
 // only git can tell, because it compares what the filter makes of them.
-func (s *saver) askStatus(ctx context.Context, converted map[string]git.Conversion) error {
+func (s *saver) addFilteredChanges(ctx context.Context, converted map[string]git.Conversion) error {
 	for e, err := range s.w.Status(ctx, git.UntrackedNone, git.RefreshNothing) {
 		if err != nil {
 			return err

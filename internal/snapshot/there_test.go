@@ -47,8 +47,8 @@ func TestAbsentForAWhile(t *testing.T) {
 			if c.vanished != "" {
 				s.vanished = []string{c.vanished}
 			}
-			if err := s.checkThere(); !errors.Is(err, c.want) {
-				t.Errorf("checkThere = %v, want %v", err, c.want)
+			if err := s.requirePresent(); !errors.Is(err, c.want) {
+				t.Errorf("requirePresent = %v, want %v", err, c.want)
 			}
 		})
 	}

@@ -38,7 +38,7 @@ type view struct {
 	r      *project.Project
 	refs   *git.RefReader
 	leases map[croft.ID][]croft.Lease
-	turned map[croft.ID]journal.Merge // the merges of those that stay pending
+	pending map[croft.ID]journal.Merge // the merges of those that stay pending
 	rewind map[croft.ID]string        // those whose files are being put back, and what hinders that
 	agreed map[string]string          // of targets whose checks were not approved and hinder nothing now: why
 
@@ -52,7 +52,7 @@ func (svc *Views) newView(ctx context.Context, r *project.Project) (*view, error
 	if err != nil {
 		return nil, err
 	}
-	turned, err := svc.Journal.Turned(ctx, r.ID)
+	turned, err := svc.Journal.LastPending(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +60,9 @@ func (svc *Views) newView(ctx context.Context, r *project.Project) (*view, error
 	if err != nil {
 		return nil, err
 	}
-	v := &view{r: r, leases: leases, turned: map[croft.ID]journal.Merge{}, rewind: rewinds, here: proc.Here(), now: svc.Now()}
+	v := &view{r: r, leases: leases, pending: map[croft.ID]journal.Merge{}, rewind: rewinds, here: proc.Here(), now: svc.Now()}
 	for _, m := range turned {
-		v.turned[m.WorkspaceID] = m
+		v.pending[m.WorkspaceID] = m
 	}
 	if r.Git != nil {
 		v.refs = r.Git.RefSnapshot()

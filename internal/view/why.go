@@ -13,7 +13,7 @@ import (
 // whyPending says why the work of a workspace stays pending, unless it has other
 // commits than were tried.
 func (v *view) whyPending(w croft.Workspace, tree *git.Worktree) (croft.Code, string) {
-	m, ok := v.turned[w.ID]
+	m, ok := v.pending[w.ID]
 	switch {
 	case !ok || w.MergeStatus != croft.MergePending || m.Head != w.Head:
 		return "", ""

@@ -75,7 +75,7 @@ func Sort(ctx context.Context, r *project.Project, tree *git.Worktree, rec journ
 				w.unstage = append(w.unstage, entry.Path)
 			}
 			w.isStaged = w.isStaged || entry.Index != '.'
-		case entry.Untracked() && (looksSecret(patterns, entry.Path) || isLump(tree.Path, entry.Path, most)):
+		case entry.Untracked() && (looksSecret(patterns, entry.Path) || isNestedOrLarge(tree.Path, entry.Path, most)):
 			w.HeldBack = append(w.HeldBack, entry.Path)
 		case entry.Added() && looksSecret(patterns, entry.Path):
 			merged, err := tree.IsMergedIn(ctx, entry.Path)
@@ -103,9 +103,9 @@ func (w *Uncommitted) addEntry(entry git.StatusEntry) {
 	w.paths = append(w.paths, entry.Path)
 }
 
-// isLump reports whether an untracked path is a repository of its own, or a large
+// isNestedOrLarge reports whether an untracked path is a repository of its own, or a large
 // file; zero means that none is.
-func isLump(dir, name string, most int64) bool {
+func isNestedOrLarge(dir, name string, most int64) bool {
 	if strings.HasSuffix(name, "/") {
 		return true
 	}

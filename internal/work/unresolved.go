@@ -54,7 +54,7 @@ func (svc *Commits) refuseUnresolved(ctx context.Context, tree *git.Worktree, re
 		lines = append(lines, name)
 	}
 	if rec.Resolving != nil {
-		found, err := leftOver(ctx, tree, rec, seen)
+		found, err := unresolvedFiles(ctx, tree, rec, seen)
 		if err != nil {
 			return err
 		}
@@ -69,8 +69,8 @@ func (svc *Commits) refuseUnresolved(ctx context.Context, tree *git.Worktree, re
 	}
 }
 
-// leftOver names the files that are as a merge left them, or in part.
-func leftOver(ctx context.Context, tree *git.Worktree, rec journal.Record, seen map[string]bool) ([]string, error) {
+// unresolvedFiles names the files that are as a merge left them, or in part.
+func unresolvedFiles(ctx context.Context, tree *git.Worktree, rec journal.Record, seen map[string]bool) ([]string, error) {
 	if in, err := tree.Concluded(ctx, rec.Resolving.Commit); err != nil || !in {
 		return nil, err // the merge was given up
 	}

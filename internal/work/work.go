@@ -106,7 +106,7 @@ func (svc *Commits) commitFound(ctx context.Context, r *project.Project, rec jou
 	}
 	head, err = tree.CommitWork(ctx, work)
 	if errors.Is(err, git.KindRefStale) {
-		err = project.BranchKeepsMoving(rec.Workspace.Branch, err)
+		err = project.BranchMovesError(rec.Workspace.Branch, err)
 	}
 	return head, found.HeldBack, project.ExplainBranch(rec, err)
 }

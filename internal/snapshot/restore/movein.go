@@ -154,9 +154,9 @@ func (m *rewinder) moveOutBack() error {
 	return moveAll(out, m.work, paths, fs.ErrExist, fsx.ErrLink)
 }
 
-// keepSetAside sorts out what is left beside the checkout after all was put back: what
+// keepUnsaved sorts out what is left beside the checkout after all was put back: what
 // somebody has written to the new files, and old ones whose paths were taken.
-func (m *rewinder) keepSetAside() error {
+func (m *rewinder) keepUnsaved() error {
 	left, err := snapshot.ListBelow(filepath.Join(m.Aside, newDir))
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (m *rewinder) keepSetAside() error {
 		if now.IsAsMoved(was) || m.saved.Has(context.Background(), path, filepath.Join(m.Aside, newDir, path), left[path]) {
 			continue
 		}
-		if err := m.handBack(path); err != nil {
+		if err := m.moveFileBack(path); err != nil {
 			return err
 		}
 	}
@@ -181,12 +181,12 @@ func (m *rewinder) keepSetAside() error {
 			return err
 		}
 	}
-	return errors.Join(m.disposeOf(newDir), m.disposeOf(m.outDir), nameKept(m.aside))
+	return errors.Join(m.removeAside(newDir), m.removeAside(m.outDir), nameKept(m.aside))
 }
 
-// handBack puts a file that somebody made in the checkout meanwhile there again, or
+// moveFileBack puts a file that somebody made in the checkout meanwhile there again, or
 // keeps it if there is another one.
-func (m *rewinder) handBack(path string) error {
+func (m *rewinder) moveFileBack(path string) error {
 	fresh, err := m.aside.OpenDir(newDir)
 	if err != nil {
 		return err

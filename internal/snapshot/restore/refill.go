@@ -20,7 +20,7 @@ import (
 func Refill(ctx context.Context, to string, files Files) error {
 	w := files.Worktree
 	steps := []func() error{
-		func() error { return takeAway(ctx, w, to) }, // what an earlier attempt wrote
+		func() error { return removeKnown(ctx, w, to) }, // what an earlier attempt wrote
 		func() error { return swapAdmin(ctx, w, to) },
 		func() error { return Restore(ctx, to, files) },
 	}
@@ -35,10 +35,10 @@ func Refill(ctx context.Context, to string, files Files) error {
 	return nil
 }
 
-// takeAway removes what a snapshot knows from a checkout, and directories that
+// removeKnown removes what a snapshot knows from a checkout, and directories that
 // are empty then. A directory where the snapshot has a file is not what it
 // knows.
-func takeAway(ctx context.Context, w *git.Worktree, commit string) error {
+func removeKnown(ctx context.Context, w *git.Worktree, commit string) error {
 	paths, err := snapshot.ReadPaths(ctx, w.Repo, commit)
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func Rewind(ctx context.Context, how Rewinding) error {
 	m.saved = snapshot.ContentsOf(how.Worktree.Repo, how.Now, cmp.Or(how.Also, how.Now), how.To)
 	defer m.close()
 	if err := m.writeNewFiles(ctx); err != nil {
-		return errors.Join(ErrAsWas, err, m.disposeOf(newDir))
+		return errors.Join(ErrAsWas, err, m.removeAside(newDir))
 	}
 	err := m.exchangeFiles(ctx)
 	if err == nil {
@@ -80,7 +80,7 @@ func Rewind(ctx context.Context, how Rewinding) error {
 	if back := m.putBack(ctx); back != nil {
 		return errors.Join(err, back)
 	}
-	return errors.Join(ErrAsWas, err, m.keepSetAside())
+	return errors.Join(ErrAsWas, err, m.keepUnsaved())
 }
 
 // rewinder is one rewind.
@@ -233,7 +233,7 @@ func withParents(paths ...string) []string {
 
 // exchangeFiles moves the old files out and the new ones in.
 func (m *rewinder) exchangeFiles(ctx context.Context) error {
-	steps := []func(context.Context) error{m.moveOut, m.moveIn, m.setModes, m.lookAgain, m.notePastReturn, m.swapAdmin, m.lookAgain}
+	steps := []func(context.Context) error{m.moveOut, m.moveIn, m.setModes, m.requireUnwritten, m.markSaved, m.swapAdmin, m.requireUnwritten}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
@@ -258,9 +258,9 @@ func (m *rewinder) setModes(ctx context.Context) error {
 	return m.restore.restoreModes(ctx)
 }
 
-// notePastReturn notes that all that was moved out is in a snapshot: from here on a process
+// markSaved notes that all that was moved out is in a snapshot: from here on a process
 // that dies leaves nothing that has to be put back.
-func (m *rewinder) notePastReturn(context.Context) error {
+func (m *rewinder) markSaved(context.Context) error {
 	if err := m.aside.Replace(wasDir, goneDir); err != nil {
 		return err
 	}
@@ -281,19 +281,19 @@ func (m *rewinder) swapAdmin(context.Context) error {
 	return swapStaged(m.Worktree, m.staging)
 }
 
-// lookAgain looks whether somebody who had a file open has written to it since it
+// requireUnwritten looks whether somebody who had a file open has written to it since it
 // was moved out.
-func (m *rewinder) lookAgain(context.Context) error {
+func (m *rewinder) requireUnwritten(context.Context) error {
 	for _, f := range m.out {
-		if !f.isStill(filepath.Join(m.Aside, m.outDir, f.path)) {
+		if !f.isUnchanged(filepath.Join(m.Aside, m.outDir, f.path)) {
 			return fmt.Errorf("%q: %w", f.path, ErrWritten)
 		}
 	}
 	return nil
 }
 
-// isStill reports whether what was moved out is as it was then.
-func (f movedOut) isStill(full string) bool {
+// isUnchanged reports whether what was moved out is as it was then.
+func (f movedOut) isUnchanged(full string) bool {
 	if f.nested == nil {
 		now, err := index.Lstat(full)
 		return err == nil && now.IsAs(f.stat)
@@ -306,7 +306,7 @@ func (f movedOut) isStill(full string) bool {
 func (m *rewinder) deleteSaved() error {
 	var errs []error
 	for _, f := range m.out {
-		if slices.Contains(m.unsaved, f.path) || !f.isStill(filepath.Join(m.Aside, m.outDir, f.path)) {
+		if slices.Contains(m.unsaved, f.path) || !f.isUnchanged(filepath.Join(m.Aside, m.outDir, f.path)) {
 			errs = append(errs, keepFile(m.aside, m.outDir, f.path))
 		}
 	}
@@ -314,12 +314,12 @@ func (m *rewinder) deleteSaved() error {
 	if err := errors.Join(errs...); err != nil {
 		return errors.Join(err, kept)
 	}
-	_ = m.disposeOf(goneDir) // or whoever comes next does
-	_ = m.disposeOf(newDir)
+	_ = m.removeAside(goneDir) // or whoever comes next does
+	_ = m.removeAside(newDir)
 	return kept
 }
 
-func (m *rewinder) disposeOf(name string) error {
+func (m *rewinder) removeAside(name string) error {
 	if m.aside == nil {
 		return nil
 	}
