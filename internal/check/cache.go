@@ -18,8 +18,8 @@ import (
 // whose result was published to the target. What any other check did to its own
 // copy is thrown away with it.
 //
-// It lies in Croft's own directory of the repository. Whoever drives the lane is
-// alone with it.
+// It lies in Croft's own directory of the repository. Only the process that drives the
+// lane uses it.
 type Cache struct {
 	dir   string   // of the lane
 	paths []string // merge.check_cache of the target's tip

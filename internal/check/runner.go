@@ -168,11 +168,11 @@ func (r *Runner) run(ctx context.Context, scratch *git.Scratch, command string, 
 // many are in use only if as many checks run, or left processes behind.
 const maxPlaces = 1024
 
-// claimPlace takes the first checkout that nobody uses, or makes another. The
-// processes of a check inherit the lock, so that one of which something
-// survives, because Croft was killed or it ran away, is not used before that has
-// ended. Any process that is just being started has the lock for a moment too,
-// so that a second look is worth its while.
+// claimPlace locks the first checkout that no process uses, or makes another. The
+// processes of a check inherit the lock, so that a checkout in which one of them survives,
+// because Croft was killed or it left its group, is not used before that process ends.
+// Any process that is just being started holds the lock for a moment too, so claimPlace
+// looks several times before it makes another checkout.
 func (r *Runner) claimPlace(ctx context.Context) (*git.Scratch, *flock.Lock, error) {
 	for look := 0; ; look++ {
 		for n := range maxPlaces {

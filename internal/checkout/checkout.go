@@ -1,13 +1,13 @@
 // Package checkout is the contract of an isolated directory. A checkout is
 // made in steps, so that only the first needs the repository's lock and every
-// one of them can be taken back:
+// one of them can be rolled back:
 //
 //	Prepare   the place: registered and protected, without files
 //	Fill      the files of the base
 //	Verify    a comparison of what was written with what should have been
 //	Release   the protection of its birth ends; it may be handed out
 //
-// Discard takes back any prefix of these steps, also after a crash. MoveToTrash moves
+// Discard rolls back any prefix of these steps, also after a crash. MoveToTrash moves
 // a checkout away whole and ends its registration; nothing of it is deleted.
 //
 // Packages worktree, shadow and direct keep this contract, and package checkouttest

@@ -188,7 +188,7 @@ func explainSubmodule(e *croft.Error, err error) bool {
 	return true
 }
 
-// explainEdited says that somebody changed a role's file in the workspace.
+// explainEdited says that a role's file was changed in the workspace.
 func explainEdited(e *croft.Error, err error) bool {
 	edited, ok := errors.AsType[*provision.EditedError](err)
 	if !ok {

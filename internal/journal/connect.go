@@ -21,7 +21,7 @@ import (
 type locking int
 
 const (
-	lockToMake locking = iota // nobody yet
+	lockToMake locking = iota // no caller: it has to be taken
 	lockIsHeld                // the caller
 )
 
@@ -80,8 +80,8 @@ func connectOnce(ctx context.Context, path string, lock locking) (*sql.DB, error
 	return db, nil
 }
 
-// makePrivate makes the database's file before SQLite does, for nobody else to
-// read. The files that SQLite puts beside it get the same mode.
+// makePrivate makes the database's file before SQLite does, so that only the user can
+// read it. The files that SQLite puts beside it get the same mode.
 func makePrivate(ctx context.Context, path string, lock locking) error {
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		if err := makeFile(ctx, path, lock); err != nil {
@@ -99,10 +99,9 @@ func makePrivate(ctx context.Context, path string, lock locking) error {
 	return f.Chmod(0o600)
 }
 
-// makeFile makes the file of a database that is not there. A log that is left of
-// one which is gone would be taken for the new one's, so it goes first; that
-// nobody else makes one just then is seen under the lock, or it would be that
-// one's log.
+// makeFile makes the file of a database that does not exist. SQLite would replay a log
+// that a deleted database left, so makeFile deletes the log first. It does both under the
+// lock: otherwise it could delete the log of a database that another process just made.
 func makeFile(ctx context.Context, path string, lock locking) error {
 	unlock, err := lock.acquire(ctx, path)
 	if err != nil {
@@ -124,8 +123,8 @@ func makeFile(ctx context.Context, path string, lock locking) error {
 	return f.Close()
 }
 
-// probe looks at the first page of every table. What it does not see, whoever
-// reads it will.
+// probe reads the first page of every table. Damage in other pages is found by the
+// queries that read them.
 func probe(ctx context.Context, db *sql.DB) error {
 	var n int
 	err := db.QueryRowContext(ctx, `SELECT count(*) FROM (

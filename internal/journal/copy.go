@@ -50,7 +50,7 @@ func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, l
 	if err == nil && id.isIn(has) || err != nil && j.copy.Size() < 0 && id.isFresh() {
 		return nil // or it is written with the first transaction
 	}
-	// Again, while nobody writes or makes another database.
+	// Compare again under the locks: no process writes, or makes another database.
 	said := ""
 	var unwritten error
 	err = j.withoutWriters(ctx, db, file, lock, func(q *Tx) error {
@@ -68,7 +68,7 @@ func (j *Journal) reconcile(ctx context.Context, db *sql.DB, file os.FileInfo, l
 				return err
 			}
 		case err != nil || has.Epoch != id.Epoch:
-			j.copy.SetAside(j.asideSuffix()) // another state's, or damaged: nobody else may need it
+			j.copy.SetAside(j.asideSuffix()) // of another state, or damaged: a user may still need it
 		}
 		unwritten = j.dumpCopy(ctx, q)
 		return nil
@@ -90,9 +90,9 @@ func (j *Journal) refuseNewer() error {
 	return nil
 }
 
-// withoutWriters runs f while nobody writes, and while nobody makes another database: of
-// two processes of which one has a file open that was deleted, only the one that
-// has the file at the path may write the copy.
+// withoutWriters runs f in a transaction while no other process writes or makes another
+// database. It fails with errMoved if the open file is not the one at the path: only a
+// process that has the file at the path open may write the copy.
 func (j *Journal) withoutWriters(ctx context.Context, db *sql.DB, file os.FileInfo, lock locking, f func(*Tx) error) error {
 	unlock, err := lock.acquire(ctx, j.path)
 	if err != nil {

@@ -51,10 +51,10 @@ func entriesBeginning(prefix string) []string {
 	return list
 }
 
-// Delete closes the database and deletes it with its second copy, if it knows no
-// repository any more. Once that is known, and while nobody can change it, before is
-// called; if it fails, the database stays. Whoever has it open meanwhile makes another
-// one when it writes.
+// Delete closes the database and deletes it with its second copy, if it has no
+// repository any more. Delete calls before once that is known and while it keeps other
+// processes from writing; if before fails, the database stays. A process that has the
+// database open makes another one when it writes.
 func (j *Journal) Delete(ctx context.Context, before func() error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -91,8 +91,8 @@ func (j *Journal) Delete(ctx context.Context, before func() error) error {
 	return errors.Join(errs...)
 }
 
-// acquireLock takes the lock of a database. Its file may be deleted while somebody
-// waits for it, so the one that is locked has to be the one that others find.
+// acquireLock takes the lock of a database. Another process may delete the lock file
+// while this one waits, so the locked file has to be the one at the path.
 func acquireLock(ctx context.Context, path string, acquire func(context.Context, string) (*flock.Lock, error)) (*flock.Lock, error) {
 	const tries = 100 // a file system may not be able to tell files apart
 	for n := 1; ; n++ {

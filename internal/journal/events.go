@@ -14,8 +14,8 @@ import (
 //
 // A cursor is the time in microseconds, or the next number if that is more. So it is
 // above every one that was handed out, also by a database that was lost together
-// with its second copy, or of which an older one came back: nobody writes a million
-// events a second for long. As a number of a program it is exact for centuries.
+// with its second copy, or of which an older one came back: no project has a million
+// events a second for long. A float64 holds it exactly for centuries.
 func (t *Tx) Emit(e croft.Event) error {
 	_, err := t.exec(`INSERT INTO events (cursor, time, kind, repo, workspace, data) VALUES
 		(max(?, 1 + (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'events')), ?, ?, ?, ?, ?)`,

@@ -3,7 +3,7 @@
 // is one SQLite database that many processes write at once.
 //
 // An operation is written down before it has an effect and ended after it, so
-// that whoever comes after a crash finds what was begun. What the host needs to
+// that the next process finds what was begun before a crash. What the host needs to
 // decide (which repository this is, which workspaces there are, what may be
 // deleted) is here alone, because whatever lies in a repository can be written by
 // the agents that work on it. So there is a second copy, a file in another
@@ -50,7 +50,7 @@ var ErrCorrupt = errors.New("the state database is damaged")
 // ErrClosed says that the journal was closed.
 var ErrClosed = errors.New("the state database was closed")
 
-// ErrBusy says that others wrote for longer than anybody should wait.
+// ErrBusy says that other processes wrote for longer than busyTimeout.
 var ErrBusy = errors.New("the state database is busy")
 
 // Options say what a journal tells its user.
@@ -77,9 +77,9 @@ type Journal struct {
 	retired []*sql.DB   // of files that are not at the path any more
 	closed  bool
 
-	// turn is held by the one who writes in this process: whoever blocks on it
-	// first is next, which SQLite does not promise, and those who wait do not hold
-	// connections that others could read with.
+	// turn is held by the goroutine that writes. Goroutines get it in the order in which
+	// they block on it, which SQLite does not promise, and one that waits holds no
+	// connection that others could read with.
 	turn chan struct{}
 
 	watchers watchers
@@ -270,9 +270,9 @@ func (j *Journal) Update(ctx context.Context, f func(*Tx) error) error {
 }
 
 // update runs one transaction on a database, and appends it to the second copy.
-// It reports whether the copy could not follow. Meanwhile nobody makes another
-// database from the copy: what was appended is in the next one, even if this one
-// was deleted before the commit.
+// It reports whether the transaction could not be appended. The shared lock keeps other
+// processes from making another database from the copy meanwhile: a transaction that was
+// appended is in the next database, even if this one was deleted before the commit.
 func (j *Journal) update(ctx context.Context, db *sql.DB, file os.FileInfo, f func(*Tx) error) (behind bool, err error) {
 	l, err := acquireLock(ctx, j.path, flock.AcquireShared)
 	if err != nil {
@@ -313,7 +313,7 @@ func (j *Journal) update(ctx context.Context, db *sql.DB, file os.FileInfo, f fu
 	case err != nil && line != nil:
 		j.retractFromCopy(db, line)
 	case err == nil && line == nil && j.isGone(file):
-		err = errMoved // it was written where nobody will read it
+		err = errMoved // it was committed to a file that is not at the path any more
 	}
 	return behind, err
 }

@@ -20,8 +20,8 @@ import (
 // Enter says that a lane works on the merge: MergeMerging or MergeChecking.
 func (m *Merge) Enter(state croft.MergeState) { m.State = state }
 
-// Attempt says that a commit is about to be published. Until the merge is done
-// nobody knows whether it was.
+// Attempt says that a commit is about to be published. Until the merge is done it is
+// unknown whether the commit was published.
 func (m *Merge) Attempt(commit string) { m.State, m.Tried = croft.MergeMerging, commit }
 
 // Requeue puts a merge that was in work back into the queue. What was attempted

@@ -10,7 +10,7 @@ import (
 
 // Pin is an object that Croft keeps in a repository, and the ref that keeps it
 // from being collected. The object is what the pin says, not what the ref names:
-// whoever works in the repository can move the ref.
+// an agent that works in the repository can move the ref.
 type Pin struct{ Ref, OID string }
 
 // PutPin notes the object that a ref keeps.

@@ -76,13 +76,13 @@ type Resolving struct {
 // Leftover is a file in conflict as a merge left it.
 type Leftover struct {
 	Path    string   `json:"path"`
-	Stat    string   `json:"stat,omitempty"` // with Sum: what tells whether somebody touched it; empty: nothing was there
+	Stat    string   `json:"stat,omitempty"` // with Sum: by which a later write is noticed; empty: no file was there
 	Sum     string   `json:"sum,omitempty"`
 	Markers []string `json:"markers,omitempty"` // the lines that the merge wrote into it
 }
 
-// Wake notes that somebody works in the workspace again after a start of the
-// machine. That its files were looked at since is another matter.
+// Wake notes that an agent works in the workspace again after a start of the machine. It
+// does not note that its files were verified since.
 func (r *Record) Wake(boot string) {
 	if r.Boot != boot {
 		r.Verified = cmp.Or(r.Verified, r.Boot)
@@ -115,7 +115,7 @@ func (r Record) withoutLookups() Record {
 	return r
 }
 
-// Placed reports whether Croft put a path there, which is nobody's work.
+// Placed reports whether Croft put the file at a path there: it is no work of an agent.
 func (r Record) Placed(path string) bool {
 	return slices.Contains(r.RoleFiles, path) || slices.Contains(r.Links, path)
 }

@@ -97,7 +97,7 @@ func (j *Journal) reopen(ctx context.Context) error {
 		return errors.Join(err, db.Close())
 	}
 	if j.db != nil {
-		j.retired = append(j.retired, j.db) // somebody may be reading it
+		j.retired = append(j.retired, j.db) // a goroutine may be reading it
 	}
 	j.db, j.file = db, file
 	return nil

@@ -87,8 +87,8 @@ type Final struct {
 	Workspace croft.ID `json:"workspace"`
 }
 
-// Unfinished reports whether somebody is about to start a round of it, or to put
-// away what it made.
+// Unfinished reports whether a process is starting a round of the session, or removing
+// what it made.
 func (s *Session) Unfinished() bool {
 	return s.Ending || slices.ContainsFunc(s.Rounds, func(t Round) bool { return t.Starting })
 }
@@ -134,7 +134,7 @@ func (j *Journal) Sessions(ctx context.Context, repo croft.ID) ([]Session, error
 	return read(ctx, j, scanJSON[Session], `SELECT session FROM sessions WHERE ? = '' OR repo = ? ORDER BY seq`, repo, repo)
 }
 
-// UnfinishedSessions lists the sessions that somebody was at.
+// UnfinishedSessions lists the sessions of which [Session.Unfinished] is true.
 func (j *Journal) UnfinishedSessions(ctx context.Context) ([]Session, error) {
 	return read(ctx, j, scanJSON[Session], `SELECT session FROM sessions WHERE unfinished <> 0 ORDER BY seq`)
 }

@@ -9,9 +9,8 @@ import (
 )
 
 const (
-	// watchFirst and watchLast are how soon the database's file is looked at again
-	// while somebody waits for what other processes write: soon after a change,
-	// less and less often when there is none.
+	// watchFirst and watchLast are how soon pollLog looks at the database's log again:
+	// soon after a change, less and less often when there is none.
 	watchFirst = 5 * time.Millisecond
 	watchLast  = 100 * time.Millisecond
 	// watchStep is more than a step of the clock by which files get their times.
@@ -21,9 +20,9 @@ const (
 	watchAnyway = 5 * time.Second
 )
 
-// watchers are those who wait for the database to change. What this process
-// writes wakes them at once; for what others write, one goroutine looks at the
-// file for all of them. When nobody waits there is none.
+// watchers are the goroutines that wait for the database to change. What this process
+// writes wakes them at once; for what other processes write, one goroutine polls the
+// file for all of them. It runs only while a goroutine waits.
 type watchers struct {
 	mu      sync.Mutex
 	n       int
@@ -94,7 +93,7 @@ func (s stamp) isSame(now stamp) bool {
 	return s.settled && s.log.Size() == now.log.Size() && s.log.ModTime().Equal(now.log.ModTime()) && os.SameFile(s.log, now.log)
 }
 
-// pollLog wakes those who wait when another process has written.
+// pollLog wakes the waiting goroutines when another process has written.
 func (j *Journal) pollLog(stop <-chan struct{}, was stamp) {
 	wait := watchFirst
 	timer := time.NewTimer(wait)
@@ -125,8 +124,8 @@ func (j *Journal) pollLog(stop <-chan struct{}, was stamp) {
 	}
 }
 
-// lastTransaction tells states of the database apart without waking everybody who
-// waits. It is empty where transactions are not counted or cannot be read.
+// lastTransaction returns what differs between two states of the database. It is empty
+// where transactions are not counted, or cannot be read.
 func (j *Journal) lastTransaction() identity {
 	if j.copy == nil {
 		return identity{}

@@ -36,8 +36,8 @@ type Decision struct {
 	Blamed        int
 	BlamedVerdict Verdict
 
-	// Broken says that the target fails the checks by itself, so that nobody
-	// can be blamed.
+	// Broken says that the target fails the checks by itself, so that no step can be
+	// blamed.
 	Broken bool
 }
 

@@ -120,7 +120,7 @@ func (s *Stacker) merge(ctx context.Context, tip string, it Item) (git.Merged, e
 	return s.MergeTree.Merge(ctx, again.Commit, it.Head)
 }
 
-// Again is a target on which an item's work is no longer taken back.
+// Again is a target on which the reverts of an item's work are undone.
 type Again struct {
 	Commit string // the tip itself where nothing was to be undone
 	Tree   string
@@ -172,7 +172,7 @@ func (s *Stacker) Again(ctx context.Context, tip string, it Item) (Again, error)
 	return again, nil
 }
 
-// scratchCommit makes a commit that nobody gets to see, to merge with.
+// scratchCommit makes a commit to merge with. It is never published.
 func (s *Stacker) scratchCommit(ctx context.Context, tree, parent, message string) (string, error) {
 	return s.MergeTree.Commit(ctx, object.Commit{
 		Tree: tree, Parents: []string{parent}, Signature: s.sign(s.Identity.Committer), Message: message,

@@ -13,7 +13,7 @@
 //
 // The lock is a kernel's lock on a file named after the operation. The git
 // processes of the operation inherit it, so it is held as long as any of them
-// lives. An operation that is running though nobody holds its lock belongs to a
+// lives. An operation that is running though no process holds its lock belongs to a
 // process that died. Recover takes that lock and calls the Recoverer of its kind,
 // which finishes the operation or rolls it back; it may find any step done or not
 // done. An operation of another machine is left alone: locks are not seen from

@@ -36,9 +36,9 @@ func (l *Log[P]) RecoverAt(ctx context.Context, project croft.ID) error {
 	return l.recoverAll(ctx, ops, project)
 }
 
-// RecoverEverywhere recovers the operations of all projects: in one to which
-// nobody comes back they would stay as they are. Only those of the given project
-// are errors if they can not be recovered.
+// RecoverEverywhere recovers the operations of all projects: RecoverAt would never be
+// called for a project that the user does not open again. Only an operation of the given
+// project that can not be recovered is an error.
 func (l *Log[P]) RecoverEverywhere(ctx context.Context, project croft.ID) error {
 	ops, err := l.Journal.Running(ctx)
 	if err != nil {

@@ -73,9 +73,9 @@ func TargetNotFound(target string, err error) error {
 }
 
 // BranchOf is the branch that a target's name leads to. A name that is a symbolic
-// ref stands for what it names, whose rules and lane count; but one that a lane
-// has moved was a branch of its own, and whoever made it a symbolic ref chose other
-// rules.
+// ref stands for what it names, whose rules and lane count. But a name that a lane has
+// moved was a branch of its own: an agent that made it a symbolic ref would choose other
+// rules by that, so it is refused.
 func (p *Projects) BranchOf(ctx context.Context, r *Project, target string) (string, error) {
 	if target == "" {
 		return "", nil
@@ -128,7 +128,7 @@ func (p *Projects) NoticeOfHook(r *Project) {
 const LagMerges = 50
 
 // DeleteBranch deletes the branch of a removed workspace if it is still at the
-// tip that was archived and nobody else has it checked out.
+// tip that was archived and no other worktree has it checked out.
 func DeleteBranch(ctx context.Context, r *Project, rec journal.Record, tip string) (bool, error) {
 	updates, gone, err := BranchDeletion(ctx, r, rec, tip)
 	if err != nil || len(updates) == 0 {
@@ -136,7 +136,7 @@ func DeleteBranch(ctx context.Context, r *Project, rec journal.Record, tip strin
 	}
 	err = r.Git.UpdateRefs(ctx, updates...)
 	if errors.Is(err, git.KindRefStale) {
-		return false, nil // it moved: somebody is using it
+		return false, nil // another process moved it
 	}
 	return err == nil, err
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// StateFile is an agent's own cache at the top of a checkout. It is tolerated
-// everywhere and is nobody's work.
+// StateFile is an agent's own cache at the top of a checkout. It counts nowhere as
+// uncommitted work.
 const StateFile = "STATE.json"
 
 // BrokenNow is broken after a look for the directory: one that was moved is found by
@@ -54,7 +54,8 @@ func WorkspaceNotFound(op, ref string) *croft.Error {
 	}
 }
 
-// BranchMovesError says of a branch that it moves under whoever wants to commit to it.
+// BranchMovesError says that other processes move a branch faster than Croft can commit
+// to it.
 func BranchMovesError(branch string, err error) error {
 	return &croft.Error{
 		Code: croft.WorkspaceBusy, Message: fmt.Sprintf("%s keeps moving: somebody commits to it", branch), Details: err.Error(),

@@ -16,8 +16,8 @@ import (
 // a byte maps onto it evenly.
 const IDAlphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// NewID draws sixteen characters: eighty bits, which nobody guesses and which
-// do not meet twice.
+// NewID draws sixteen random characters: eighty bits, enough that none can be guessed or
+// is drawn twice.
 func NewID() croft.ID {
 	b := make([]byte, 16)
 	_, _ = rand.Read(b)

@@ -42,7 +42,7 @@ func (p *Projects) Notice(format string, args ...any) {
 func (p *Projects) NoticeOfGit(when NoticeTime) {
 	v, err := p.Git.Version()
 	if err != nil {
-		return // whoever needs git is told
+		return // a call that needs git fails with it
 	}
 	next, ok := v.Unrepaired()
 	if !ok || when == noticeOnce && !p.Git.IsFirstUse(v) {

@@ -18,7 +18,7 @@ import (
 type Act struct {
 	ID     croft.ID
 	Undoes croft.ID // the act that it takes back
-	Actor  string   // who acted; empty: whoever acts through this engine
+	Actor  string   // who acted; empty: Projects.Actor
 }
 
 // NewAct is the act of a new call.
@@ -46,10 +46,9 @@ func (p *Projects) FormerByID(ctx context.Context, id croft.ID) (*Project, error
 	return r, err
 }
 
-// Recover finishes or takes back the operations of a repository whose owner has
-// died. It never touches one that is alive or that another process is
-// recovering. What was begun in other repositories is for those who work there,
-// and for gc.
+// Recover finishes or rolls back the operations of a repository whose process has died.
+// It touches no operation whose process lives or that another process is recovering.
+// Operations of other repositories are recovered by calls for those, and by gc.
 func (p *Projects) Recover(ctx context.Context, repo croft.ID) error {
 	r := p.openedByID(repo)
 	if r != nil && r.Git != nil {
@@ -77,8 +76,8 @@ func (p *Projects) RecoverElsewhere(ctx context.Context, repo croft.ID) error {
 	return p.RoundRecovery(ctx, "")
 }
 
-// sweepKept removes locks on checkouts that were left to whoever finishes a
-// publication, if none is left to be finished.
+// sweepKept removes locks on checkouts that a publication left to its recovery, if no
+// publication has to be recovered.
 func (p *Projects) sweepKept(ctx context.Context, r *Project) error {
 	ops, err := p.Journal.RunningAt(ctx, r.ID)
 	if err != nil || slices.ContainsFunc(ops, func(op journal.Operation) bool { return op.Kind == "publish" }) {
@@ -156,6 +155,6 @@ func (p *Projects) Rewinds(ctx context.Context, r *Project) (map[croft.ID]string
 	return why, nil
 }
 
-// ErrWorkedOn says that somebody has committed in a workspace since it was saved
-// for a rewind. Nothing of the rewind was done.
+// ErrWorkedOn says that an agent has committed in a workspace since it was saved for a
+// rewind. Nothing of the rewind was done.
 var ErrWorkedOn = errors.New("somebody works in it")

@@ -40,8 +40,8 @@ func (p *Projects) BeginDraft(r *Project, id croft.ID, ref string) (end func(), 
 	return end, nil
 }
 
-// sweepDrafts finishes or takes back what was being made in a repository by
-// processes that died.
+// sweepDrafts finishes or rolls back the snapshots of a repository that processes were
+// making when they died.
 func (p *Projects) sweepDrafts(ctx context.Context, r *Project) {
 	paths, _ := filepath.Glob(p.Ops.LockPath(DraftSnapshot + "*"))
 	for _, path := range paths {
@@ -70,7 +70,7 @@ func (p *Projects) settleDraft(ctx context.Context, r *Project, ref string) bool
 }
 
 // SweepLocks removes the lock files that processes left which died. Drafts that say
-// what was being made are left to those who work in their repository.
+// what was being made are left to Recover in their repository.
 func (p *Projects) SweepLocks(ctx context.Context) {
 	p.sweepDamaged()
 	p.Ops.SweepLocks(ctx, func(name string, size int64) bool { return strings.HasPrefix(name, DraftSnapshot) && size > 0 })

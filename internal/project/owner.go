@@ -54,9 +54,9 @@ func Parallel(n, configured int) (checkouts, workers int) {
 	return 1, cores
 }
 
-// FindActor says who acts through the engine. Whoever stands in a workspace acts
-// as that, whatever else is said: where one stands is told by the records, and
-// the environment by whoever started the process. Everywhere else it is the user.
+// FindActor returns who acts through the engine. In a workspace that is its agent,
+// whatever name was given: the records say which directory is a workspace, while the
+// process that started Croft chose the name. Everywhere else it is the user.
 func (p *Projects) FindActor(ctx context.Context, name string) (string, error) {
 	user := cmp.Or(name, "user")
 	dir, err := filepath.EvalSymlinks(cmp.Or(p.From, p.Dir))
@@ -73,8 +73,8 @@ func (p *Projects) FindActor(ctx context.Context, name string) (string, error) {
 	return actorIn(rec.Workspace), nil
 }
 
-// actorIn is what whoever acts in a workspace is called. A name may be used again
-// by another workspace, which is another actor, so the ID is part of it.
+// actorIn is what the actor in a workspace is called. Another workspace may have the same
+// name later, and is another actor, so the ID is part of it.
 func actorIn(w croft.Workspace) string {
 	agent := cmp.Or(w.Agent, "agent")
 	if agent == w.Name {
@@ -96,7 +96,7 @@ func CutActor(actor string) (shown string, workspace croft.ID) {
 // Sign says who submits a merge, as the history does.
 func (p *Projects) Sign(m *croft.Merge) { m.Actor, m.ActorWorkspace = CutActor(p.Actor()) }
 
-// ActorOf is what whoever submitted a merge is called.
+// ActorOf is what the actor that submitted a merge is called.
 func ActorOf(m croft.Merge) string {
 	if m.ActorWorkspace == "" {
 		return m.Actor

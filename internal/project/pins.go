@@ -38,8 +38,8 @@ func (p *Projects) PinUnsynced(ctx context.Context, r *Project, pins ...journal.
 	if len(pins) == 0 {
 		return nil, nil
 	}
-	// The refs come first: whoever is killed in between leaves a ref that nothing
-	// speaks of, not a pin without one.
+	// The refs come first: a process that is killed in between leaves a ref without a
+	// pin, not a pin without a ref.
 	unsynced, err = r.MovePins(ctx, pins)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (p *Projects) Unpin(ctx context.Context, r *Project, refs ...string) error 
 // wait for the lock of the packed refs.
 const droppedAtOnce = 5000
 
-// DropPinRefs deletes refs. One that somebody moves meanwhile stays.
+// DropPinRefs deletes refs. A ref that another process moves meanwhile stays.
 func (r *Project) DropPinRefs(ctx context.Context, refs []string) error {
 	refs = slices.Compact(slices.Sorted(slices.Values(refs)))
 	for len(refs) > 0 {

@@ -136,8 +136,8 @@ func (p *Projects) plainPlace(ctx context.Context, dir string, mode PlainMode) (
 	return git.PlainPlace(p.hubOf(dir))
 }
 
-// requireCopyable refuses directories of which nobody wants a copy for each agent: those
-// that hold everything of a user or of the machine.
+// requireCopyable refuses directories that are too much to copy for each agent: those that
+// hold the user's home or Croft's state.
 func (p *Projects) requireCopyable(dir string) error {
 	home := ""
 	for _, kv := range p.Environ {

@@ -30,7 +30,7 @@ import (
 // what it does not.
 type Projects struct {
 	Dir      string           // that requests mean which name none
-	From     string           // where whoever acts stands; empty: Dir
+	From     string           // the directory of the actor; empty: Dir
 	Environ  []string         // that git and checks run in
 	Clock    func() time.Time // see Now
 	Settings *config.Set
@@ -59,9 +59,9 @@ func New() *Projects {
 }
 
 // openProject is a place in the table of the repositories that an engine has open.
-// Nothing is read or written under the table's lock, Projects.mu: whoever looks at one
-// repository for the first time, or again because it has changed, has its turn
-// there, and keeps nobody from another one.
+// No file is read or written under the table's lock, Projects.mu: a goroutine that opens a
+// repository, for the first time or again because it has changed, holds that repository's
+// turn, and blocks no goroutine that uses another one.
 type openProject struct {
 	turn chan struct{} // held while the repository is opened
 	r    *Project      // under Projects.mu; nil: not opened yet
@@ -103,7 +103,7 @@ func (p *Projects) OpenOnce(ctx context.Context, key string, open func() (*Proje
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if seen.r != nil && seen.r.Git != nil && seen.r.Git != r.Git {
-		p.former = append(p.former, seen.r) // somebody may be at work in it
+		p.former = append(p.former, seen.r) // a call may still use it
 	}
 	seen.r = r
 	return r, nil

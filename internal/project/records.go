@@ -52,8 +52,8 @@ func (p *Projects) Find(ctx context.Context, s Location, ref string) (journal.Re
 			Code: croft.WorktreeNotFound, Message: "not inside a workspace, and no name was given", Hint: "croft list",
 		}
 	}
-	// An ID comes first: a name that is another's ID would lead whoever has that
-	// ID astray. A workspace cannot be given such a name.
+	// An ID comes before a name, so that a name that is another workspace's ID is not
+	// found in its place. A workspace cannot be given such a name.
 	rec, err := p.Journal.Record(ctx, croft.ID(ref))
 	if err == nil && rec.RepoID == s.ID {
 		if rec.Workspace.State == croft.Trashed {

@@ -16,8 +16,8 @@ import (
 
 // RealBase is the directory that workspaces are made in, by a path that leads
 // through no link. Links of the user's own on the way there are followed once,
-// now; the record then says where it led. Inside the project a link may be
-// anybody's who had a commit merged, so there none is followed.
+// now; the record then says where it led. Inside the project a merged commit of an agent
+// may have made a link, so there none is followed.
 func RealBase(r *Project, base string) (string, error) {
 	real := base
 	for rest := ""; ; {
@@ -197,8 +197,8 @@ func CopyInTrash(rec journal.Record) (found TrashedIdentity, isCopy bool) {
 	return found, err == nil && (isOther(rec.Trash.Identity, found.Dir) || isOther(rec.Identity, found.Tree))
 }
 
-// CopyTrashed refuses to restore or delete a copy that lies in the trash. What to do if
-// nobody copied it back, the caller says.
+// CopyTrashed refuses to restore or delete a copy that lies in the trash. The caller says
+// what to do if the user did not copy it back.
 func CopyTrashed(rec journal.Record, orElse string) error {
 	return &croft.Error{
 		Code: croft.WorkspaceBroken, Details: rec.Trash.Dir,

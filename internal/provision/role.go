@@ -58,7 +58,7 @@ func (r Roles) Find(role string) (croft.Role, error) {
 type Checkout string
 
 const (
-	// Fresh: nobody has worked there, so nothing in it is anybody's. It is the
+	// Fresh: no agent has worked there, so any file in it may be replaced. It is the
 	// default.
 	Fresh Checkout = ""
 	// Used: an agent may have changed what lies there.
@@ -85,8 +85,8 @@ type Copied struct {
 // only there. A file over a tracked one is hidden by a bit in the worktree's
 // own index; the others are returned, and the caller has git ignore them.
 //
-// What somebody wrote there is not overwritten: then nothing is copied, and the
-// error is WorkspaceDirty.
+// Copy overwrites nothing that an agent wrote: then it copies nothing, and the error is
+// WorkspaceDirty.
 func (r Roles) Copy(ctx context.Context, c Copying) (Copied, error) {
 	w, out := c.Worktree, Copied{Placed: map[string]string{}}
 	tracked, err := w.Tracked(ctx, c.Role.Files...)

@@ -141,7 +141,7 @@ func (k *ancestry) findBases() {
 	for n, at := range k.nodes {
 		sameAs := func(c int) bool { return k.nodes[c].heads.equal(at.heads) }
 		if !at.isHead && slices.ContainsFunc(children[n], sameAs) {
-			continue // whoever has it has that child
+			continue // every head that has it has that child
 		}
 		for i := range at.heads.all() {
 			rest := at.heads

@@ -57,7 +57,7 @@ type pair struct{ a, b int }
 
 // Scan compares commits. The pairs are those of the heads among each other, in
 // their order, and of each head with the target. A head that the target has
-// already collides with nobody.
+// already collides with no other.
 func (s *Scanner) Scan(ctx context.Context, in Input, last ScanResult) (ScanResult, error) {
 	known := knownFrom(last)
 	out := ScanResult{Target: in.Target}

@@ -54,8 +54,8 @@ func (s *saver) renameToLast(name string, earlier []string) (string, error) {
 	return name, nil
 }
 
-// reuseLast reports whether a tree is that of an earlier snapshot, all of which is there.
-// Then that is the one that was saved.
+// reuseLast reports whether an earlier snapshot has the same tree and all of its objects
+// exist. Then Save returns that snapshot and stores no other.
 func (s *saver) reuseLast(ctx context.Context, tree string) bool {
 	for _, last := range s.sel.Last {
 		had, err := s.w.Repo.Info(ctx, last.Commit+"^{tree}")

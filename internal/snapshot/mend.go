@@ -17,8 +17,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// errMended says that objects were missing and were written anew: what was found out
-// before they were there does not count.
+// errMended says that objects were missing and were written anew. The attempt to save
+// that found them missing has to begin again.
 var errMended = errors.New("objects that were missing were written anew")
 
 // Mend writes those objects that the index of a worktree names, that cannot be read,
@@ -44,9 +44,9 @@ func Mend(ctx context.Context, w *git.Worktree) error {
 	return err
 }
 
-// rewriteLostObjects looks for staged objects without a size: somebody deleted them, or a power cut
-// left empty files. What the index notes of a file says nothing of its object, and a
-// snapshot has what is staged by the object alone.
+// rewriteLostObjects writes those staged objects anew that have no size: an agent deleted
+// them, or a power cut left empty files. A file that matches its index entry does not
+// prove that the object exists, and a snapshot holds what is staged only by its object.
 func (s *saver) rewriteLostObjects(sizes []int64) error {
 	var lost []index.Entry
 	for i, e := range s.index.Entries {

@@ -45,7 +45,8 @@ func Save(ctx context.Context, w *git.Worktree, sel Selection) (Saved, error) {
 	return Saved{}, errors.Join(ErrChanging, err)
 }
 
-// isChangedMeanwhile reports whether an error comes from something that changed meanwhile.
+// isChangedMeanwhile reports whether an error means that the worktree changed while it
+// was read, so that another attempt may succeed.
 func isChangedMeanwhile(err error) bool {
 	signs := []error{ErrChanging, errMended, io.ErrUnexpectedEOF, os.ErrNotExist, fsx.ErrNotRegular}
 	return slices.ContainsFunc(signs, func(sign error) bool { return errors.Is(err, sign) })
@@ -106,7 +107,7 @@ func (s *saver) save(ctx context.Context) error {
 	return s.sel.Pin(s.saved.Commit)
 }
 
-// runTogether does several things at once and returns what failed.
+// runTogether runs functions concurrently and joins their errors.
 func runTogether(steps ...func() error) error {
 	errs := make([]error, len(steps))
 	var wg sync.WaitGroup
@@ -117,7 +118,8 @@ func runTogether(steps ...func() error) error {
 	return errors.Join(errs...)
 }
 
-// changeMarks are the files that change whenever git stages or commits something.
+// changeMarks returns the state of the admin files that change whenever git stages or
+// commits something; nil for one that does not exist.
 func (s *saver) changeMarks() []os.FileInfo {
 	var list []os.FileInfo
 	for _, name := range []string{"index", "HEAD", "logs/HEAD"} {
@@ -134,7 +136,7 @@ func sameMark(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// message tells people, and Describe, what is in a snapshot.
+// message returns the commit message, which Describe parses.
 func (s *saver) message() string {
 	return fmt.Sprintf("%s\n\nFiles: %d\nBytes: %d", cmp.Or(s.sel.Message, "Snapshot"), s.saved.Changed, s.saved.Bytes)
 }
@@ -220,9 +222,9 @@ func (s *saver) countChanged() int {
 	return len(changed)
 }
 
-// A worktree that is moved away, or whose file system is unmounted, while it is
-// read looks as if everything in it was deleted. It is only absent, and a snapshot
-// that says otherwise does not count.
+// A worktree that is moved away, or whose file system is unmounted, while Save reads it
+// looks as if every file in it was deleted. Save must not store that: the files are only
+// absent.
 
 // noteIdentity notes which directory is saved.
 func (s *saver) noteIdentity() (err error) {

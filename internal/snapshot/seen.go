@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/index"
 )
 
-// Seen is what Save saw of the files of a worktree. By it a rewind knows, at the
-// moment at which a file goes, whether it still is what was saved.
+// Seen is the state of the files of a worktree when Save read them. By it a rewind
+// knows, when it moves a file out, whether the file still is what was saved.
 type Seen struct {
 	began  time.Time
 	files  map[string]index.FileStat // all that are neither directories nor in repositories of their own

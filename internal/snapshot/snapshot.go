@@ -59,8 +59,8 @@ type Selection struct {
 	// Last are snapshots of the worktree that were saved before. If the worktree still
 	// is what one of them holds, that is the answer, and nothing is stored.
 	Last []Last
-	// Placed says of a path that what lies there is nobody's work, and does not count
-	// as changed.
+	// Placed reports whether Croft put the file at a path there. Such a file does not
+	// count as changed.
 	Placed func(path string) bool
 	// Message is the first line of the snapshot's commit, for people.
 	Message string
@@ -68,8 +68,8 @@ type Selection struct {
 	// through a copy of its admin directory.
 	Trashed *Trashed
 	// Pin makes a ref of the commit. Without it the caller does so later; then
-	// every object is a file of its own, which takes longer to write and which
-	// somebody else's repacking does not throw away meanwhile.
+	// every object is a loose file, which takes longer to write and which another
+	// process that repacks the repository does not delete meanwhile.
 	Pin func(commit string) error
 }
 

@@ -46,7 +46,7 @@ type findings struct {
 	modes     []Mode
 	special   []Mode
 	vanished  []string          // directories that were not there any more
-	seen      []index.NamedStat // by path, if somebody asks later
+	seen      []index.NamedStat // by path; filled with Selection.Before only
 }
 
 func (f *findings) add(g findings) {
@@ -77,7 +77,7 @@ func (w *walk) run() error {
 	return errors.Join(w.dir("."), w.group.Wait())
 }
 
-// dir walks a directory and, as far as nobody else does, those below.
+// dir walks a directory, and those below that no other goroutine is free to walk.
 func (w *walk) dir(dir string) error {
 	entries, err := index.ReadDir(filepath.Join(w.s.root, dir))
 	if errors.Is(err, os.ErrNotExist) && dir != "." {

@@ -35,12 +35,12 @@ type Views struct {
 // view turns records into what callers see: the record and what the disk says
 // now.
 type view struct {
-	r      *project.Project
-	refs   *git.RefReader
-	leases map[croft.ID][]croft.Lease
+	r       *project.Project
+	refs    *git.RefReader
+	leases  map[croft.ID][]croft.Lease
 	pending map[croft.ID]journal.Merge // the merges of those that stay pending
-	rewind map[croft.ID]string        // those whose files are being put back, and what hinders that
-	agreed map[string]string          // of targets whose checks were not approved and hinder nothing now: why
+	rewind  map[croft.ID]string        // those whose files are being put back, and what hinders that
+	agreed  map[string]string          // of targets whose checks were not approved and hinder nothing now: why
 
 	isRoundOver func(session string, number int) bool
 	here        proc.Identity

@@ -42,8 +42,8 @@ const (
 	CommitLarge LargeFiles = "commit" // the branch is private, and nothing else is left of the checkout
 )
 
-// Sort looks at all that is uncommitted in a checkout. What Croft itself put
-// into a workspace is nobody's work; the project's own checkout has no record.
+// Sort looks at all that is uncommitted in a checkout. What Croft itself put into a
+// workspace is left out. For the project's own checkout the record is empty.
 //
 // What is not held back comes to what "git add --all" would stage. So a file that
 // differs from HEAD in the index alone is not looked at again: one that was taken

@@ -32,7 +32,7 @@ func (svc *Commits) NoteConflicts(ctx context.Context, r *project.Project, id cr
 	return svc.SaveRecord(ctx, &rec, nil)
 }
 
-// noteResolved forgets conflicts that somebody has resolved.
+// noteResolved deletes the note of conflicts from a workspace's record.
 func (svc *Commits) noteResolved(ctx context.Context, id croft.ID) error {
 	rec, err := svc.Journal.Record(ctx, id)
 	if err != nil || rec.Resolving == nil {
@@ -42,10 +42,10 @@ func (svc *Commits) noteResolved(ctx context.Context, id croft.ID) error {
 	return svc.SaveRecord(ctx, &rec, nil)
 }
 
-// refuseUnresolved fails if files are in conflict. That the index has several sides of a
-// file means that nobody said otherwise. That it has one does not mean that
-// somebody looked: "git add --all" takes files as a merge left them, with one
-// side's content where there are no markers.
+// refuseUnresolved fails if files are in conflict: those of which the index has several
+// stages, and those that are as the merge left them. An index with one stage does not
+// prove that the agent resolved the file: "git add --all" stages files as a merge left
+// them, with one side's content where there are no markers.
 func (svc *Commits) refuseUnresolved(ctx context.Context, tree *git.Worktree, rec journal.Record, conflicted []string) error {
 	var lines []string
 	seen := map[string]bool{}

@@ -31,9 +31,9 @@ func isVerified(rec journal.Record) bool {
 	return boot == "" || cmp.Or(rec.Verified, rec.Boot) == boot || rec.Workspace.Mode == croft.ModeLegacy
 }
 
-// RequireVerified refuses a workspace whose files nobody should commit unasked. Whatever
-// commits by itself calls it first. It looks once after each start of the
-// machine, and costs nothing otherwise.
+// RequireVerified refuses a workspace whose files look damaged. Every function that
+// commits without asking calls it first. It examines the files once after each start of
+// the machine, and costs nothing otherwise.
 func (svc *Commits) RequireVerified(ctx context.Context, r *project.Project, rec journal.Record) error {
 	found, err := svc.Verify(ctx, r, rec)
 	if err != nil || len(found) == 0 {
@@ -50,7 +50,7 @@ func (svc *Commits) RequireVerified(ctx context.Context, r *project.Project, rec
 // workspace holds what an agent left there. A power cut may leave files empty,
 // and a worktree that was being removed looks healthy: its deletions would be
 // committed. The result is sentences about what was found. That nothing was found is remembered until the next start; what
-// was found is looked for again, because somebody may have mended it.
+// was found is looked for again, because the user may have mended it.
 func (svc *Commits) Verify(ctx context.Context, r *project.Project, rec journal.Record) ([]string, error) {
 	if isVerified(rec) || r.Git == nil || rec.Workspace.State == croft.Trashed {
 		return nil, nil

@@ -1,5 +1,5 @@
 // Package direct keeps the checkout contract without isolation: the agent
-// writes in the project itself. Nothing is made, so nothing is taken back, and
+// writes in the project itself. Nothing is made, so nothing is rolled back, and
 // nothing is ever moved or deleted.
 package direct
 
@@ -30,7 +30,7 @@ func (Checkouts) Verify(context.Context, checkout.Spec) ([]string, error) { retu
 // Release does nothing.
 func (Checkouts) Release(checkout.Spec) error { return nil }
 
-// Changes are not known: the directory's changes are everybody's.
+// Changes are not known: several agents and the user write in the directory.
 func (Checkouts) Changes(context.Context, checkout.Spec) ([]checkout.Change, error) { return nil, nil }
 
 // Health looks whether the directory is there.

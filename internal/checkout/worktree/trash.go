@@ -27,8 +27,8 @@ func (c *Checkouts) MoveToTrash(s checkout.Spec, dir string) error {
 	return c.MoveToTrashWhile(s, dir, func() error { return nil })
 }
 
-// MoveToTrashWhile is MoveToTrash for those who have something to do between the two
-// renames, where the second has to wait a moment.
+// MoveToTrashWhile is MoveToTrash that calls meanwhile between the two renames, where
+// the second has to wait a moment.
 func (c *Checkouts) MoveToTrashWhile(s checkout.Spec, dir string, meanwhile func() error) error {
 	w := c.At(s)
 	_ = w.Pull(context.Background()) // what cannot be pulled goes along
@@ -183,9 +183,9 @@ func dropForged(w *git.Worktree, dir string) error {
 	return stow.RemoveAll(stowedAdmin)
 }
 
-// adoptTree brings a directory back that had lost its registration before it
-// was stowed, or that somebody put back to its path: the files as they are, with
-// an index made anew.
+// adoptTree brings a directory back that had lost its registration before it was moved
+// to the trash, or that the user moved back to its path: the files as they are, with an
+// index made anew.
 func (c *Checkouts) adoptTree(w *git.Worktree, s checkout.Spec, dir string) error {
 	beside, err := fsx.MakeDir(filepath.Dir(s.Path), 0o777)
 	if err != nil {

@@ -107,7 +107,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Release unlocks the worktree, unless somebody else locked it meanwhile.
+// Release unlocks the worktree, unless it has another lock than that of its birth.
 func (c *Checkouts) Release(s checkout.Spec) error {
 	w := c.At(s)
 	reason, locked, err := w.LockReason()

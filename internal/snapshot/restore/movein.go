@@ -130,8 +130,8 @@ func (m *rewinder) moveInBack() error {
 	return moveAll(m.work, fresh, m.in)
 }
 
-// moveOutBack moves the old files into the checkout again. One whose path somebody
-// else has taken stays where it is.
+// moveOutBack moves the old files into the checkout again. A file whose path another
+// process has taken stays beside the checkout.
 func (m *rewinder) moveOutBack() error {
 	for _, d := range slices.Backward(m.dirs) { // those above come first
 		dir, err := makeBelow(m.work, d.path)
@@ -154,8 +154,9 @@ func (m *rewinder) moveOutBack() error {
 	return moveAll(out, m.work, paths, fs.ErrExist, fsx.ErrLink)
 }
 
-// keepUnsaved sorts out what is left beside the checkout after all was put back: what
-// somebody has written to the new files, and old ones whose paths were taken.
+// keepUnsaved keeps what no snapshot has of the files that are left beside the checkout
+// after all was put back: new files that a process has written to, and old files whose
+// paths were taken. The rest is deleted.
 func (m *rewinder) keepUnsaved() error {
 	left, err := snapshot.ListBelow(filepath.Join(m.Aside, newDir))
 	if err != nil {
@@ -184,8 +185,8 @@ func (m *rewinder) keepUnsaved() error {
 	return errors.Join(m.removeAside(newDir), m.removeAside(m.outDir), nameKept(m.aside))
 }
 
-// moveFileBack puts a file that somebody made in the checkout meanwhile there again, or
-// keeps it if there is another one.
+// moveFileBack moves a file that a process made in the checkout during the rewind into
+// it again, or keeps it aside if its path is taken.
 func (m *rewinder) moveFileBack(path string) error {
 	fresh, err := m.aside.OpenDir(newDir)
 	if err != nil {
@@ -199,8 +200,8 @@ func (m *rewinder) moveFileBack(path string) error {
 	return err
 }
 
-// keepFile moves what nobody else has from a part of the directory to where it
-// stays.
+// keepFile moves a file that no snapshot has from a part of the aside directory to
+// keptDir.
 func keepFile(aside *fsx.Dir, part, path string) error {
 	from, err := aside.OpenDir(part)
 	if err != nil {
@@ -215,7 +216,7 @@ func keepFile(aside *fsx.Dir, part, path string) error {
 	return moveAll(from, to, []string{path})
 }
 
-// keptName begins the names of directories that are left for somebody to look at.
+// keptName begins the names of directories that are left for the user to look at.
 const keptName = keptDir + "-"
 
 // IsKept reports whether a directory beside a checkout holds what a KeptError speaks

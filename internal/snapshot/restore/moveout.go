@@ -137,9 +137,9 @@ func (m *rewinder) moveOne(ctx context.Context, p *pair, path string, isNested b
 		return err
 	}
 	if before.Mode.IsDir() != isNested || name == ".git" && p.dir == "." {
-		return nil // a directory is not what a snapshot has a file for
+		return nil // the snapshot means a file, and this is a directory, or the other way round
 	}
-	if isNested && before.Mode&0o200 == 0 { // it can only be moved by whoever can write to it
+	if isNested && before.Mode&0o200 == 0 { // the kernel moves a directory only if it is writable
 		if err := m.root.Chmod(path, before.Mode&modeBits|0o700); err == nil {
 			m.others = append(m.others, dirMode{path, before.Mode & modeBits})
 		}

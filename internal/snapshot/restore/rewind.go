@@ -33,7 +33,7 @@ func (e *KeptError) Error() string { return "what was written meanwhile is kept 
 
 // The parts of the directory that a rewind works in. What is in wasDir has gone
 // from the checkout and is still needed, what is in goneDir is in a snapshot, and
-// what is in newDir has never been handed out. What nobody else has is in keptDir.
+// what is in newDir was never in the checkout. What no snapshot has is in keptDir.
 const (
 	wasDir  = "was"
 	goneDir = "gone"
@@ -53,7 +53,7 @@ type Rewinding struct {
 	Seen *snapshot.Seen
 	// Also is another snapshot whose files go from the checkout.
 	Also string
-	// Last is done after everything else, and undone by nobody: if it fails, all
+	// Last is called after every other step; it is not undone. If it fails, the checkout
 	// is put back.
 	Last func() error
 }
@@ -258,8 +258,8 @@ func (m *rewinder) setModes(ctx context.Context) error {
 	return m.restore.restoreModes(ctx)
 }
 
-// markSaved notes that all that was moved out is in a snapshot: from here on a process
-// that dies leaves nothing that has to be put back.
+// markSaved records, by renaming wasDir, that a snapshot has all files that were moved
+// out: if the process dies after this, PutBack does not put them back.
 func (m *rewinder) markSaved(context.Context) error {
 	if err := m.aside.Replace(wasDir, goneDir); err != nil {
 		return err
@@ -281,8 +281,8 @@ func (m *rewinder) swapAdmin(context.Context) error {
 	return swapStaged(m.Worktree, m.staging)
 }
 
-// requireUnwritten looks whether somebody who had a file open has written to it since it
-// was moved out.
+// requireUnwritten fails with ErrWritten if a process that had a file open has written to
+// it since it was moved out.
 func (m *rewinder) requireUnwritten(context.Context) error {
 	for _, f := range m.out {
 		if !f.isUnchanged(filepath.Join(m.Aside, m.outDir, f.path)) {
@@ -314,7 +314,7 @@ func (m *rewinder) deleteSaved() error {
 	if err := errors.Join(errs...); err != nil {
 		return errors.Join(err, kept)
 	}
-	_ = m.removeAside(goneDir) // or whoever comes next does
+	_ = m.removeAside(goneDir) // or the next PutBack does
 	_ = m.removeAside(newDir)
 	return kept
 }
