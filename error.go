@@ -87,8 +87,8 @@ const (
 	// UnrelatedHistories: the work and its target have no commit in common. It is
 	// the reason of a merge that stays pending.
 	UnrelatedHistories Code = "UNRELATED_HISTORIES"
-	// NotConfirmed: the act reaches further than what was named, and nobody is
-	// there to be asked.
+	// NotConfirmed: the act reaches further than what was named, and there is no person
+	// to ask.
 	NotConfirmed Code = "NOT_CONFIRMED"
 	// SubmoduleLocal: the work names a commit of a submodule that is in the
 	// workspace alone.

@@ -17,7 +17,7 @@ type AcceptGitConfigRequest struct {
 }
 
 // GitConfig compares a repository's own git configuration with what Croft goes
-// by. Whoever works in one of its checkouts can write that configuration, so
+// by. An agent in one of its checkouts can write that configuration, so
 // that Croft takes what decides about commits, the repository's format and its
 // remotes when it first sees the repository, and later by a person's word only.
 type GitConfig struct {

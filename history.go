@@ -30,10 +30,10 @@ type HistoryRequest struct {
 	Limit int    `json:"limit,omitempty"` // default: 100
 }
 
-// UndoRequest names an operation to take back.
+// UndoRequest names an operation to undo.
 type UndoRequest struct {
 	Repo      string `json:"repo,omitempty"`
-	Operation ID     `json:"operation,omitempty"` // default: the last of this actor that is not taken back
+	Operation ID     `json:"operation,omitempty"` // default: the last of this actor that is not undone
 	// Mode RemoveForce lets an undo move uncommitted work to the trash.
 	Mode RemoveMode `json:"mode,omitempty"`
 }
@@ -51,7 +51,7 @@ type UndoPlan struct {
 	Later []Operation `json:"later,omitempty"`
 }
 
-// History is the part of Service that remembers acts and takes them back.
+// History is the part of Service that lists acts and undoes them.
 type History interface {
 	// History lists operations, the last first.
 	History(ctx context.Context, req HistoryRequest) ([]Operation, error)
@@ -59,12 +59,12 @@ type History interface {
 	// PlanUndo says what Undo would do, and does nothing.
 	PlanUndo(ctx context.Context, req UndoRequest) (*UndoPlan, error)
 
-	// Undo takes an operation back: what was made goes to the trash, what was
-	// removed is restored. It is an operation itself and can be undone.
-	// Without a name it takes back the last act of the same actor, and the one
-	// before it when it is called again. Whoever stands in a workspace acts as
-	// that workspace, and nobody takes back another's act without naming it. A merge
-	// of which the target has nothing any more counts as taken back. It fails with
-	// InvalidRequest if there is nothing to take back, and like Restore and Remove otherwise.
+	// Undo undoes an operation: what was made goes to the trash, what was removed is
+	// restored. It is an operation itself and can be undone. Without a name it undoes
+	// the last act of the same actor, and the one before it when it is called again.
+	// A caller whose working directory lies in a workspace acts as that workspace, and
+	// undoes an act of another actor only by its name. A merge of which the target has
+	// nothing any more counts as undone. It fails with InvalidRequest if there is
+	// nothing to undo, and like Restore and Remove otherwise.
 	Undo(ctx context.Context, req UndoRequest) (*Operation, error)
 }

@@ -22,7 +22,7 @@ const (
 	// TermRenewed: until it expires, unless it is renewed. It is the default.
 	TermRenewed LeaseTerm = ""
 	// TermProcess: also after it has expired, as long as its owner is seen to
-	// live. Nobody renews it.
+	// live. It is not renewed.
 	TermProcess LeaseTerm = "process"
 )
 
@@ -56,7 +56,7 @@ type Leases interface {
 	Hold(ctx context.Context, workspace ID) (*Lease, error)
 
 	// HoldFor takes a lease in the name of another process, for as long as that
-	// lives: nobody has to renew it. The same process gets the same lease
+	// lives, and need not be renewed. The same process gets the same lease
 	// again. Leases of processes that are gone end with it. A process that
 	// cannot be seen is refused as InvalidRequest.
 	HoldFor(ctx context.Context, req LeaseRequest) (*Lease, error)

@@ -58,8 +58,8 @@ type Merge struct {
 
 	Conflicts []ConflictedPath `json:"conflicts,omitempty"`
 	Checks    []Check          `json:"checks,omitempty"`
-	Later     int              `json:"later,omitempty"`    // of a revert: how many were merged after what it takes back
-	Reverts   ID               `json:"reverts,omitempty"`  // of a revert: the merge that it takes back
+	Later     int              `json:"later,omitempty"`    // of a revert: how many were merged after what it reverts
+	Reverts   ID               `json:"reverts,omitempty"`  // of a revert: the merge that it reverts
 	Review    ID               `json:"review,omitempty"`   // of an apply: what it is a part of
 	Priority  int              `json:"priority,omitempty"` // the higher goes first
 	IsHeld    bool             `json:"held,omitempty"`     // it waits until it is released
@@ -181,19 +181,19 @@ type QueueRequest struct {
 	DryRun DryRun      `json:"dryRun,omitempty"` // answers with what would be changed, as it is
 }
 
-// RevertRequest names a merge to take back.
+// RevertRequest names a merge to revert.
 type RevertRequest struct {
 	Repo    string `json:"repo,omitempty"`
 	Merge   ID     `json:"merge,omitempty"`
 	Ref     string `json:"ref,omitempty"`     // instead of Merge: a workspace's name, a merge's ID or its commit
-	Target  string `json:"target,omitempty"`  // a commit: fails with TargetMoved if the branch is elsewhere by now
+	Target  string `json:"target,omitempty"`  // a commit: fails with TargetMoved if the branch is not at it
 	Message string `json:"message,omitempty"` // default: like git's
 }
 
 // RevertPlan says what a revert would meet.
 type RevertPlan struct {
 	Merge     Merge            `json:"merge"`
-	Branch    string           `json:"branch"` // that it would be taken back from
+	Branch    string           `json:"branch"` // that it would be reverted on
 	Target    string           `json:"target"` // the commit that the branch is at
 	Later     int              `json:"later"`  // how many were merged after it
 	Conflicts []ConflictedPath `json:"conflicts,omitempty"`
@@ -228,7 +228,7 @@ type Resolution struct {
 // user's changes is touched; otherwise the merge stays pending with the reason
 // HostDirty, and is tried again.
 //
-// A lane remembers where it left its target. If somebody else moved it since, the
+// A lane remembers where it left its target. If it moved outside of the lane since, the
 // next merge says by how much and goes on from there; with merge.protect it stays
 // pending with the reason TargetMoved until a person accepts it.
 type Merges interface {
@@ -243,7 +243,7 @@ type Merges interface {
 	Merge(ctx context.Context, req MergeRequest) (*Merge, error)
 
 	// WaitMerge waits until a merge has ended, and drives its lane where
-	// nobody else does. A context that ends ends the waiting, not the merge.
+	// no other process does. A context that ends ends the waiting, not the merge.
 	WaitMerge(ctx context.Context, id ID) (*Merge, error)
 
 	// Merges lists merges that wait in the order of their lanes, then those that
@@ -259,12 +259,12 @@ type Merges interface {
 	Queue(ctx context.Context, req QueueRequest) ([]Merge, error)
 
 	// Lanes lists the targets that lanes have moved, and says which of them
-	// somebody else moved since.
+	// moved outside of their lane since.
 	Lanes(ctx context.Context, req MergesRequest) ([]Lane, error)
 
-	// Accept says that a target may be where it is, although somebody else moved
-	// it there, and returns what was accepted. It fails with TargetMoved from
-	// inside a workspace: that is where agents are.
+	// Accept says that a target may be where it is, although it moved outside
+	// of its lane, and returns what was accepted. It fails with TargetMoved from inside
+	// a workspace: that is where agents are.
 	Accept(ctx context.Context, req AcceptRequest) (*Lane, error)
 
 	// Resolve brings the target into a workspace, so that conflicts can be

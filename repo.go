@@ -8,8 +8,8 @@ type Repo struct {
 	Path    string `json:"path"`             // the main checkout, or the bare repository
 	Name    string `json:"name"`             // the last part of Path, without .git
 	GitDir  string `json:"gitDir,omitempty"` // git's common directory; absent for a plain directory
-	Branch  string `json:"branch"`           // the branch that one stands on; empty when HEAD is detached
-	Head    string `json:"head,omitempty"`   // the commit that one stands on; absent in an empty repository
+	Branch  string `json:"branch"`           // the branch that is checked out; empty when HEAD is detached
+	Head    string `json:"head,omitempty"`   // the commit that is checked out; absent in an empty repository
 	IsBare  bool   `json:"isBare"`
 	Version string `json:"gitVersion,omitempty"`
 }

@@ -123,7 +123,7 @@ const (
 )
 
 // SessionRequest asks for a session. The zero value is a request for a new one
-// in the project that one stands in.
+// in the project of the caller's directory.
 type SessionRequest struct {
 	Key       string    `json:"key,omitempty"` // the same call after a crash returns the same session
 	Repo      string    `json:"repo,omitempty"`
@@ -243,7 +243,7 @@ type Rounds interface {
 	Sessions(ctx context.Context, f SessionFilter) ([]Session, error)
 
 	// StartRound makes the checkouts of a round in all its repositories, all
-	// or none. Each has a label that nobody had before in the session, unless
+	// or none. Each has a label that no agent had before in the session, unless
 	// the request gives it one. An agent whose earlier round is still open
 	// fails with RoundBusy; others may start while it is.
 	StartRound(ctx context.Context, req RoundRequest) (*Round, error)

@@ -3,7 +3,7 @@ package croft
 import "io"
 
 // Service is everything that one can ask of Croft. It is made of small parts,
-// so that whoever needs one thing declares only that part.
+// so that a caller that needs one thing declares only that part.
 //
 // Package engine implements it in this process, package connect finds the
 // best implementation there is, and package servicetest proves that an

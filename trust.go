@@ -34,7 +34,7 @@ type CheckPlan struct {
 }
 
 // Trust is the part of Service by which a person says that the checks of a
-// target may run. They come out of the repository, so that whoever can commit
+// target may run. They come out of the repository, so that an author who can commit
 // to the target chooses them; so none runs before a person has seen it.
 type Trust interface {
 	// Checks shows the checks that a target's tip asks for.
@@ -42,7 +42,7 @@ type Trust interface {
 
 	// Approve allows these commands to run in this repository, in this order,
 	// whatever commit asks for them. A command runs what it finds in the merged
-	// files: whoever approves "make test" approves whatever a candidate puts
+	// files: a user who approves "make test" approves whatever a candidate puts
 	// behind it. It fails with ChecksUntrusted if the target asks for other ones
 	// by now, and where it is asked for from inside a workspace: that is where
 	// agents are.

@@ -150,7 +150,7 @@ type GoneMode string
 const (
 	// GoneMaybe: it may be elsewhere, or come back. It is the default.
 	GoneMaybe GoneMode = ""
-	// GoneForGood: somebody says that it was deleted.
+	// GoneForGood: the user says that it was deleted.
 	GoneForGood GoneMode = "for good"
 )
 
@@ -205,7 +205,7 @@ type UninstalledRepo struct {
 	Workspaces []string     `json:"workspaces"` // the paths of worktrees that stay, as plain git has them
 	Left       []Left       `json:"left"`
 	// OtherRefs are those below refs/croft/ that this state did not make: another
-	// state's, or somebody's. They stay.
+	// state's, or the user's. They stay.
 	OtherRefs []string `json:"otherRefs,omitempty"`
 }
 

@@ -34,7 +34,7 @@ type State string
 
 // The states.
 const (
-	// Creating: not handed out yet. After a crash it is taken back.
+	// Creating: not handed out yet. After a crash its creation is rolled back.
 	Creating State = "creating"
 	// Ready: its files were verified; an agent may work in it.
 	Ready State = "ready"
@@ -133,11 +133,11 @@ type Workspace struct {
 	// listings only; [Radar.Conflicts] makes a new forecast.
 	Collides []string `json:"collides,omitempty"`
 
-	// Lease is the live lease, if somebody holds one.
+	// Lease is the live lease, if a process holds one.
 	Lease *Lease `json:"lease,omitempty"`
 	// Env is what a process that works here should have in its environment.
 	Env map[string]string `json:"env,omitempty"`
-	// Next is what it needs next, where somebody is going to read it.
+	// Next is what it needs next, where it is shown to a person.
 	Next *Next `json:"next,omitempty"`
 	// Notes are remarks made at creation, such as files that git itself shows
 	// as modified in a fresh checkout, or at a restoration.
@@ -212,7 +212,7 @@ const (
 )
 
 // CreateRequest asks for one workspace. The zero value is a request for a
-// workspace with an invented name, from the branch that one stands on.
+// workspace with an invented name, from the branch that is checked out.
 type CreateRequest struct {
 	Key  string `json:"key,omitempty"`  // the same call after a crash returns the same workspace
 	Repo string `json:"repo,omitempty"` // a directory in the project; default: where the Service was opened
@@ -228,7 +228,7 @@ type CreateRequest struct {
 
 	Base   string `json:"base,omitempty"`   // any commit; default: the layout's
 	Branch string `json:"branch,omitempty"` // takes this branch, existing or new; default: a new one by the layout
-	Target string `json:"target,omitempty"` // default: the branch that Base names, else the one that one stands on
+	Target string `json:"target,omitempty"` // default: the branch that Base names, else the one that is checked out
 	Layout string `json:"layout,omitempty"` // a preset; default: the configuration's
 	Mode   Mode   `json:"mode,omitempty"`   // default: by the layout, see ModeAuto
 
@@ -380,7 +380,7 @@ type Workspaces interface {
 
 	// CreateAll makes several workspaces, all or none: when it fails, nothing
 	// of them remains and nothing else was touched. If the process dies in
-	// between, the next one takes back what was begun.
+	// between, the next one rolls back what was begun.
 	//
 	// It fails with NotARepo, WorktreeExists, BranchExists, BranchBlocked,
 	// BranchInUse, BaseNotFound, RoleNotFound, SessionRequired, InvalidName,
