@@ -35,8 +35,7 @@ func finishByLayout(t *testing.T, f *fixture) {
 		name := tt.layout + string(tt.policy)
 		w := f.create(croft.CreateRequest{Name: name, Layout: tt.layout})
 		write(t, w, name+".txt", "x\n")
-		lease, err := f.Hold(t.Context(), w.ID)
-		must(t, err)
+		lease := f.hold(w.ID)
 		m, err := f.Finish(t.Context(), croft.FinishRequest{Lease: lease, Policy: tt.policy})
 		must(t, err)
 		if m, err = f.WaitMerge(t.Context(), m.ID); err != nil || m.Status != tt.want {

@@ -20,6 +20,14 @@ func lockScenarios() []scenario {
 	}
 }
 
+// hold takes a lease on a workspace.
+func (f *fixture) hold(workspace croft.ID) *croft.Lease {
+	f.t.Helper()
+	l, err := f.Hold(f.t.Context(), workspace)
+	must(f.t, err)
+	return l
+}
+
 func lock(t *testing.T, f *fixture, name, reason string) croft.Workspace {
 	t.Helper()
 	w, err := f.Lock(t.Context(), croft.LockRequest{Workspace: name, Reason: reason})
@@ -95,8 +103,7 @@ func lockOwn(t *testing.T, f *fixture) {
 	if w.IsLocked || f.show("a").IsLocked {
 		t.Error("a fresh workspace is locked")
 	}
-	l, err := f.Hold(t.Context(), w.ID)
-	must(t, err)
+	l := f.hold(w.ID)
 	if got := f.show("a"); got.IsLocked || got.LockReason != "" {
 		t.Errorf("while a lease is held: %+v", got)
 	}
@@ -115,9 +122,7 @@ func lockOwn(t *testing.T, f *fixture) {
 		t.Errorf("after the release: %+v", got)
 	}
 	// And a lease outlives the lock.
-	if l, err = f.Hold(t.Context(), w.ID); err != nil {
-		t.Fatal(err)
-	}
+	l = f.hold(w.ID)
 	must(t, errOf(f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"})))
 	if got := f.show("a"); got.IsLocked || got.Lease == nil {
 		t.Errorf("after the unlocking: %+v", got)
@@ -159,8 +164,7 @@ func leaseScenarios() []scenario {
 
 func leaseHold(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	l, err := f.Hold(t.Context(), w.ID)
-	must(t, err)
+	l := f.hold(w.ID)
 	if l.Workspace != w.ID || l.ID == "" || l.Owner.PID == 0 || !l.ExpiresAt.After(time.Now()) {
 		t.Errorf("Hold = %+v", l)
 	}
@@ -180,8 +184,7 @@ func leaseHold(t *testing.T, f *fixture) {
 func leaseRenews(t *testing.T, f *fixture) {
 	f.Service = f.at(f.Dir, "CROFT_LEASE_TTL=1s")
 	w := f.create(croft.CreateRequest{Name: "a"})
-	l, err := f.Hold(t.Context(), w.ID)
-	must(t, err)
+	l := f.hold(w.ID)
 	eventually(t, "the lease outlives its first term", func() bool {
 		now := f.show("a").Lease
 		if now == nil {
@@ -193,8 +196,7 @@ func leaseRenews(t *testing.T, f *fixture) {
 
 func leaseRenew(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	l, err := f.Hold(t.Context(), w.ID)
-	must(t, err)
+	l := f.hold(w.ID)
 	again, err := f.at(f.Dir).Renew(t.Context(), l.ID)
 	if err != nil || again.ID != l.ID || again.ExpiresAt.Before(l.ExpiresAt) || again.Owner != l.Owner {
 		t.Errorf("Renew = %+v, %v, want %+v for longer", again, err, l)
@@ -205,8 +207,7 @@ func leaseRenew(t *testing.T, f *fixture) {
 
 func leaseSeveral(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	one, err := f.Hold(t.Context(), w.ID)
-	must(t, err)
+	one := f.hold(w.ID)
 	two, err := f.Hold(t.Context(), w.ID)
 	if err != nil || two.ID == one.ID {
 		t.Fatalf("Hold again = %+v, %v", two, err)
@@ -247,8 +248,7 @@ func leaseNotFound(t *testing.T, f *fixture) {
 // is lost.
 func leaseRemoved(t *testing.T, f *fixture) {
 	w := f.createWith("a", "STATE.json", "{}")
-	l, err := f.Hold(t.Context(), w.ID)
-	must(t, err)
+	l := f.hold(w.ID)
 	f.removed("a")
 	wantCode(t, errOf(f.Renew(t.Context(), l.ID)), croft.LeaseLost)
 	if err := f.Release(t.Context(), l.ID); err != nil {

@@ -159,8 +159,7 @@ func roundLabels(t *testing.T, f *fixture) {
 	}
 	f.endRound(one)
 	two := f.round(ask) // an agent may have its label again
-	p, err := f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: "qwen"})
-	must(t, err)
+	p := f.prompt("qwen")
 	want := map[string]string{"red": seatOf(t, two, "opus").Branch, "agent7": seatOf(t, two, "codex").Branch}
 	if diff := cmp.Diff(want, p.Others); diff != "" {
 		t.Error(diff)
@@ -175,6 +174,6 @@ func roundLabels(t *testing.T, f *fixture) {
 	} {
 		wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex"}, Labels: bad})), croft.InvalidRequest)
 	}
-	_, err = f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Labels: map[string]string{"opus": "../x"}})
+	_, err := f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Labels: map[string]string{"opus": "../x"}})
 	wantCode(t, err, croft.InvalidName)
 }

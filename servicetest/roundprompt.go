@@ -11,12 +11,19 @@ import (
 	"github.com/croft-sh/croft"
 )
 
+// prompt is what the agent of a workspace may be told.
+func (f *fixture) prompt(workspace string) *croft.Prompt {
+	f.t.Helper()
+	p, err := f.Prompt(f.t.Context(), croft.WorkspaceRequest{Ref: workspace})
+	must(f.t, err)
+	return p
+}
+
 func roundPrompt(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex", "gemini"}})
 	for _, w := range r.Workspaces {
-		p, err := f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: w.Name})
-		must(t, err)
+		p := f.prompt(w.Name)
 		if p.Branch != w.Branch || len(p.Others) != 2 || !strings.Contains(p.Text, "on branch `"+w.Branch+"`") || !strings.Contains(p.Text, ".scratch_archive/") {
 			t.Errorf("%+v", p)
 		}
@@ -51,8 +58,7 @@ func roundPromptRepos(t *testing.T, f *fixture) {
 	if len(r.Workspaces) != 4 { // a directory in a project is that project
 		t.Fatalf("%d checkouts: %+v", len(r.Workspaces), r.Workspaces)
 	}
-	p, err := f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: string(r.Workspaces[0].ID)})
-	must(t, err)
+	p := f.prompt(string(r.Workspaces[0].ID))
 	if len(p.Elsewhere) != 1 || p.Elsewhere[0].Path != r.Workspaces[1].Path || p.Elsewhere[0].Branch != r.Workspaces[1].Branch {
 		t.Fatalf("elsewhere: %+v", p.Elsewhere)
 	}
@@ -82,8 +88,7 @@ func roundPromptEarlier(t *testing.T, f *fixture) {
 		want[w.Label] = w.Branch
 	}
 	for _, agent := range []string{"opus", "codex"} {
-		p, err := f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: agent})
-		must(t, err)
+		p := f.prompt(agent)
 		if diff := cmp.Diff(want, p.Earlier); diff != "" {
 			t.Errorf("%s: %s", agent, diff)
 		}

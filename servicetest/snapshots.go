@@ -79,6 +79,7 @@ func (f *fixture) snapshot(name string) croft.Snapshot {
 	return *s
 }
 
+// restore brings a removed workspace, or the state of a snapshot, back.
 func (f *fixture) restore(ref string) croft.Workspace {
 	f.t.Helper()
 	w, err := f.Restore(f.t.Context(), croft.RestoreRequest{Ref: ref})

@@ -111,7 +111,7 @@ func trashGoneRole(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
 	must(t, os.RemoveAll(w.Path))
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
-	must(t, errOf(f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})))
+	f.restore("a")
 	for name, want := range map[string]string{"CLAUDE.md": "You are the worker.\n", "AGENTS.md": "agents\n"} {
 		if got := read(t, filepath.Join(w.Path, name)); got != want {
 			t.Errorf("%s = %q, want the role's", name, got)
@@ -162,7 +162,7 @@ func trashMerge(t *testing.T, f *fixture) {
 	before := f.GitIn(w.Path, "status", "--porcelain=v2")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	f.collectGarbage() // what only the index and the merge need must survive it
-	must(t, errOf(f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})))
+	f.restore("a")
 	f.GitIn(w.Path, "fsck", "--no-dangling")
 	if after := f.GitIn(w.Path, "status", "--porcelain=v2"); after != before {
 		t.Errorf("status was\n%s\nand is\n%s", before, after)

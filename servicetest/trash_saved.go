@@ -97,7 +97,7 @@ func upkeepSaved(t *testing.T, f *fixture) {
 	write(t, w, "debug.log", "ignored\n")
 	gittest.WriteFile(t, filepath.Join(w.Path, "node_modules", "x.js"), "x\n")
 	reduced(t, f, w.ID, croft.LeftSnapshot)
-	back := mustRestore(t, f, "a")
+	back := f.restore("a")
 	if back.ID != w.ID || back.Path != w.Path || back.Branch != w.Branch || back.State != croft.Ready || back.IsLocked {
 		t.Errorf("came back as %+v", back)
 	}
@@ -119,7 +119,7 @@ func upkeepSavedMerge(t *testing.T, f *fixture) {
 	w := f.conflictingMerge()
 	before := f.GitIn(w.Path, "status", "--porcelain=v2")
 	reduced(t, f, w.ID, croft.LeftSnapshot)
-	mustRestore(t, f, "a")
+	f.restore("a")
 	if after := f.GitIn(w.Path, "status", "--porcelain=v2"); after != before {
 		t.Errorf("status was\n%s\nand is\n%s", before, after)
 	}
@@ -138,7 +138,7 @@ func upkeepCommits(t *testing.T, f *fixture) {
 	if refs := f.Git("for-each-ref", "refs/croft/archive/*/work"); refs != "" {
 		t.Errorf("a snapshot was taken of what is committed: %s", refs)
 	}
-	if back := mustRestore(t, f, "a"); back.Head != tip {
+	if back := f.restore("a"); back.Head != tip {
 		t.Errorf("came back as %+v", back)
 	}
 	wantManifest(t, w.Path, files)
@@ -180,7 +180,7 @@ func upkeepSavedOccupied(t *testing.T, f *fixture) {
 		t.Errorf("the foreign file is %q, the trash %+v", got, trash(t, f))
 	}
 	removeAll(t, w.Path)
-	mustRestore(t, f, "a")
+	f.restore("a")
 	wantFile(t, filepath.Join(w.Path, "wip.txt"), "w\n")
 }
 
@@ -191,7 +191,7 @@ func upkeepSavedUnregistered(t *testing.T, f *fixture) {
 	write(t, w, "wip.txt", "w\n")
 	removeAll(t, filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID)))
 	reduced(t, f, w.ID, croft.LeftSnapshot)
-	if back := mustRestore(t, f, "a"); back.State != croft.Ready || back.Head != tip {
+	if back := f.restore("a"); back.State != croft.Ready || back.Head != tip {
 		t.Errorf("came back as %+v", back)
 	}
 	f.wantStatus(w.Path, " M done.txt\n?? wip.txt")
@@ -209,7 +209,7 @@ func upkeepByHand(t *testing.T, f *fixture) {
 	if res := gc(t, f); !slices.Equal(res.Reduced, []croft.ID{w.ID}) {
 		t.Errorf("GC = %+v", res)
 	}
-	if back := mustRestore(t, f, "a"); back.Head != tip {
+	if back := f.restore("a"); back.Head != tip {
 		t.Errorf("came back as %+v", back)
 	}
 }

@@ -78,14 +78,6 @@ func wantNoDebris(t *testing.T, f *fixture) {
 	}
 }
 
-// mustRestore brings a workspace back and returns it.
-func mustRestore(t *testing.T, f *fixture, ref string) croft.Workspace {
-	t.Helper()
-	w, err := f.Restore(t.Context(), croft.RestoreRequest{Ref: ref})
-	must(t, err)
-	return *w
-}
-
 func (f *fixture) removeForced(names ...string) {
 	f.t.Helper()
 	f.remove(croft.RemoveRequest{Workspaces: names, Mode: croft.RemoveForce})
@@ -113,7 +105,7 @@ func upkeepSizes(t *testing.T, f *fixture) {
 		}
 	}
 	// Another removal of the same workspace is another measurement.
-	mustRestore(t, f, "a")
+	f.restore("a")
 	removeAll(t, filepath.Join(w.Path, "wip"))
 	f.removed("a")
 	if got := trashOf(t, f); got.Bytes >= bytes || got.Inodes != inodes-2 {
@@ -181,7 +173,7 @@ func upkeepStrip(t *testing.T, f *fixture) {
 	if res := gc(t, f); len(res.Stripped) != 0 {
 		t.Errorf("GC again = %+v", res)
 	}
-	back := mustRestore(t, f, "a")
+	back := f.restore("a")
 	for _, dir := range again {
 		if exists(filepath.Join(w.Path, dir)) {
 			t.Errorf("%s is there", dir)
@@ -202,7 +194,7 @@ func upkeepStripLater(t *testing.T, f *fixture) {
 	if res := gc(t, f); len(res.Stripped) != 0 || len(res.Announced) != 0 {
 		t.Errorf("GC = %+v", res)
 	}
-	back := mustRestore(t, f, "a")
+	back := f.restore("a")
 	for _, dir := range again {
 		if !exists(filepath.Join(w.Path, dir)) {
 			t.Errorf("%s is gone", dir)

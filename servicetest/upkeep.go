@@ -41,7 +41,7 @@ func reapNoLease(t *testing.T, f *fixture) {
 
 func reapLive(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
-	must(t, errOf(f.Hold(t.Context(), w.ID)))
+	f.hold(w.ID)
 	if res := reap(t, f, croft.ReapRequest{Mode: croft.RemoveForce}); len(res.Removed) != 0 {
 		t.Errorf("Reap = %+v", res)
 	}
