@@ -19,7 +19,7 @@ type applier interface {
 
 func newApplyCommand(a *app) *cobra.Command {
 	req := croft.ApplyRequest{}
-	var review, target string
+	var target string
 	var hunks []string
 	var isAll bool
 	cmd := &cobra.Command{
@@ -39,7 +39,7 @@ the target changed a chosen file in the meantime, nothing is applied.`,
 			if len(args) == 0 {
 				return usageError(cmd, "which workspace? give its name")
 			}
-			req.Repo, req.Review, req.Paths = a.dir(), croft.ID(review), slashedPaths(args[1:])
+			req.Repo, req.Paths = a.dir(), slashedPaths(args[1:])
 			switch {
 			case isAll && (len(args) > 1 || len(hunks) > 0):
 				return usageError(cmd, "either paths and hunks or --all")
@@ -47,7 +47,7 @@ the target changed a chosen file in the meantime, nothing is applied.`,
 				req.Paths = []string{"."}
 			case len(args) == 1 && len(hunks) == 0:
 				return usageError(cmd, "what of it? give paths, --hunks or --all")
-			case review != "" && target != "":
+			case req.Review != "" && target != "":
 				return usageError(cmd, "the review has its target")
 			}
 			var err error
@@ -63,7 +63,7 @@ the target changed a chosen file in the meantime, nothing is applied.`,
 	flags.StringArrayVar(&hunks, "hunks", nil, "take only these hunks of a file: `path:1,3`")
 	flags.BoolVar(&isAll, "all", false, "take everything")
 	flags.StringVarP(&req.Message, "message", "m", "", "the commit's `message`")
-	flags.StringVar(&review, "review", "", "choose from this review, by its `ID` (default: the work as it is now)")
+	flags.StringVar((*string)(&req.Review), "review", "", "choose from this review, by its `ID` (default: the work as it is now)")
 	flags.StringVar(&target, "target", "", "the target `branch` (default: the workspace's)")
 	flags.StringVar(&req.Key, "key", "", "the same `key` gives the same result, and applies once")
 	return cmd

@@ -61,6 +61,28 @@ func usageError(cmd *cobra.Command, message string) *croft.Error {
 	}
 }
 
+// wordFlag adds a flag without a value that puts a word into a request.
+func wordFlag[W ~string](cmd *cobra.Command, to *W, word W, name, shorthand, usage string) {
+	cmd.Flags().VarPF(&wordValue[W]{to, word}, name, shorthand, usage).NoOptDefVal = "true"
+}
+
+type wordValue[W ~string] struct {
+	to   *W
+	word W
+}
+
+func (v *wordValue[W]) Type() string     { return "bool" }
+func (v *wordValue[W]) IsBoolFlag() bool { return true }
+func (v *wordValue[W]) String() string   { return strconv.FormatBool(*v.to == v.word) }
+
+func (v *wordValue[W]) Set(text string) error {
+	isOn, err := strconv.ParseBool(text)
+	if *v.to = ""; isOn {
+		*v.to = v.word
+	}
+	return err
+}
+
 // age is a flag's duration that may be given in days and weeks.
 type age time.Duration
 

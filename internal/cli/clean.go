@@ -14,7 +14,7 @@ type cleaner interface {
 }
 
 func newCleanCommand(a *app) *cobra.Command {
-	var isAll, isBranches bool
+	var req croft.CleanRequest
 	var agreement agreement
 	cmd := &cobra.Command{
 		Use:   "clean",
@@ -26,21 +26,14 @@ With --all: every workspace, finished or not, the recorded branches that are
 left, and the emptied directory.`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			req := croft.CleanRequest{Repo: a.dir()}
-			if isAll {
-				req.All = croft.ScopeAll
-			}
-			if isBranches {
-				req.Branches = croft.ScopeAll
-			}
+			req.Repo = a.dir()
 			return a.serveAgreed(cmd, agreement, reachFurther, func(ctx context.Context, svc croft.Service, agreed consent) error {
 				return a.runClean(ctx, svc, req, agreed)
 			})
 		},
 	}
-	flags := cmd.Flags()
-	flags.BoolVar(&isAll, "all", false, "every workspace, finished or not")
-	flags.BoolVar(&isBranches, "branches", false, "only recorded branches that have no workspace any more, merged or not; their tips are kept")
+	wordFlag(cmd, &req.All, croft.ScopeAll, "all", "", "every workspace, finished or not")
+	wordFlag(cmd, &req.Branches, croft.ScopeAll, "branches", "", "only recorded branches that have no workspace any more, merged or not; their tips are kept")
 	agreement.addFlags(cmd)
 	return cmd
 }

@@ -40,15 +40,12 @@ configuration file, and that over the default.`,
 // projectRoot is the root of the project, or empty where there is none: the
 // configuration can be shown anywhere.
 func (a *app) projectRoot(ctx context.Context) (string, error) {
+	var repo *croft.Repo
 	svc, err := a.open(ctx)
-	if errors.Is(err, croft.NotARepo) {
-		return "", nil
+	if err == nil {
+		defer svc.Close()
+		repo, err = repoFinder(svc).Repo(ctx, a.dir())
 	}
-	if err != nil {
-		return "", err
-	}
-	defer svc.Close()
-	repo, err := repoFinder(svc).Repo(ctx, a.dir())
 	if errors.Is(err, croft.NotARepo) {
 		return "", nil
 	}

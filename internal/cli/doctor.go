@@ -15,7 +15,8 @@ type doctor interface {
 }
 
 func newDoctorCommand(a *app) *cobra.Command {
-	var isFixing, isImporting, isSure bool
+	var req croft.DoctorRequest
+	var isImporting, isSure bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Compare records, refs and disk, and repair",
@@ -31,10 +32,7 @@ a workspace, as after a backup was brought back, is bound in the same way.
 The exit status is 0 only when nothing is left to fix.`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			req := croft.DoctorRequest{Repo: a.dir()}
-			if isFixing {
-				req.Fix = croft.FixAll
-			}
+			req.Repo = a.dir()
 			switch {
 			case isImporting && isSure:
 				req.Import = croft.ImportAll
@@ -46,7 +44,7 @@ The exit status is 0 only when nothing is left to fix.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&isFixing, "fix", false, "mend what can be mended")
+	wordFlag(cmd, &req.Fix, croft.FixAll, "fix", "", "mend what can be mended")
 	cmd.Flags().BoolVar(&isImporting, "import", false, "show what git knows of workspaces without a record, and ask whether to bind it")
 	cmd.Flags().BoolVar(&isSure, "yes", false, "with --import, do not ask")
 	return cmd

@@ -16,7 +16,6 @@ type finisher interface {
 
 func newFinishCommand(a *app) *cobra.Command {
 	var req croft.FinishRequest
-	var outcome string
 	var isMerge, isKeep bool
 	cmd := &cobra.Command{
 		Use:   "finish [NAME]",
@@ -31,7 +30,7 @@ of files that git was told not to look at; they are named.`,
 		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req.Repo, req.Workspace, req.Outcome = a.dir(), a.optionalRef(args), croft.Outcome(outcome)
+			req.Repo, req.Workspace = a.dir(), a.optionalRef(args)
 			switch {
 			case isMerge && isKeep:
 				return usageError(cmd, "either --merge or --keep")
@@ -46,7 +45,7 @@ of files that git was told not to look at; they are named.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&outcome, "outcome", string(croft.Succeeded), "succeeded, failed or killed")
+	flags.StringVar((*string)(&req.Outcome), "outcome", string(croft.Succeeded), "succeeded, failed or killed")
 	flags.StringVarP(&req.Message, "message", "m", "", "the `message` of the commit")
 	addKeyFlag(cmd, &req.Key, "merge")
 	flags.BoolVar(&isMerge, "merge", false, "merge it if it succeeded, whatever the layout says")

@@ -83,15 +83,10 @@ func asUsageError(err error) *croft.Error {
 // asksForJSON looks for --json before the flags are parsed, so that an error
 // in the flags is told in JSON as well.
 func asksForJSON(args []string) bool {
-	for _, arg := range args {
-		switch arg {
-		case "--":
-			return false
-		case "--json", "--json=true":
-			return true
-		}
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
 	}
-	return false
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
 }
 
 // firstWord is the command's name: the first argument that is neither a

@@ -19,8 +19,7 @@ type merger interface {
 
 func newMergeCommand(a *app) *cobra.Command {
 	var req croft.MergeRequest
-	var strategy string
-	var isResolve, isKeep, isQueueOnly bool
+	var isResolve, isQueueOnly bool
 	cmd := &cobra.Command{
 		Use:   "merge [NAME...]",
 		Short: "Bring work to its target branch",
@@ -36,10 +35,7 @@ Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
   croft merge --resolve fix-login`,
 		ValidArgsFunction: a.completeMany,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req.Repo, req.Strategy = a.dir(), croft.Strategy(strategy)
-			if isKeep {
-				req.After = croft.AfterKeep
-			}
+			req.Repo = a.dir()
 			if len(args) > 1 && req.Key != "" {
 				return usageError(cmd, "one workspace at a time has a --key")
 			}
@@ -60,11 +56,11 @@ Ctrl-C ends the waiting, not the merge: "croft queue run" takes it further.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&req.Target, "into", "", "the target `branch` (default: the workspace's)")
-	flags.StringVar(&strategy, "strategy", "", "no-ff or squash (default: the target's configuration)")
+	flags.StringVar((*string)(&req.Strategy), "strategy", "", "no-ff or squash (default: the target's configuration)")
 	flags.StringVarP(&req.Message, "message", "m", "", "the merge's `message`")
 	addKeyFlag(cmd, &req.Key, "merge")
 	flags.IntVar(&req.Priority, "priority", 0, "go before merges of a lower priority")
-	flags.BoolVar(&isKeep, "keep", false, "keep the workspace afterwards")
+	wordFlag(cmd, &req.After, croft.AfterKeep, "keep", "", "keep the workspace afterwards")
 	flags.BoolVar(&isResolve, "resolve", false, "bring the target into the workspace instead, to resolve conflicts")
 	flags.BoolVar(&isQueueOnly, "no-wait", false, "only put it in the queue")
 	return cmd

@@ -99,10 +99,8 @@ func (a *app) explainMerge(m croft.Merge) {
 		}
 		a.note("%s", line)
 	}
-	if len(m.Conflicts) == 0 && m.Reason != "" && m.Details != "" {
-		for line := range strings.Lines(m.Details) {
-			a.note("  %s", strings.TrimRight(line, "\n"))
-		}
+	if len(m.Conflicts) == 0 && m.Reason != "" {
+		a.noteLines(m.Details)
 	}
 	for _, c := range m.Checks {
 		switch {
@@ -117,9 +115,7 @@ func (a *app) explainMerge(m croft.Merge) {
 	}
 	if m.Kept != nil {
 		a.note("%s: the workspace stays: %s", m.Workspace, m.Kept.Message)
-		for line := range strings.Lines(m.Kept.Details) {
-			a.note("  %s", strings.TrimRight(line, "\n"))
-		}
+		a.noteLines(m.Kept.Details)
 		if m.Kept.Hint != "" {
 			a.note("hint: %s", m.Kept.Hint)
 		}
@@ -129,10 +125,16 @@ func (a *app) explainMerge(m croft.Merge) {
 	}
 }
 
+// noteLines remarks the lines of a text.
+func (a *app) noteLines(text string) {
+	for line := range strings.Lines(text) {
+		a.note("  %s", strings.TrimRight(line, "\n"))
+	}
+}
+
 // nameOrHash shortens the hash of a commit, and nothing else.
 func nameOrHash(text string) string {
-	isHex := func(r rune) bool { return r >= '0' && r <= '9' || r >= 'a' && r <= 'f' }
-	if len(text) < 40 || strings.ContainsFunc(text, func(r rune) bool { return !isHex(r) }) {
+	if len(text) < 40 || strings.Trim(text, "0123456789abcdef") != "" {
 		return text
 	}
 	return shortCommit(text)

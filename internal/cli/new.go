@@ -19,12 +19,9 @@ const layoutSwarm = "swarm"
 
 // newOptions are the flags of `croft new`.
 type newOptions struct {
-	part        croft.CreateRequest // what the flags say about every workspace
-	mode        string
-	key         string
-	isFresh     bool
-	noRoleFiles bool
-	isDryRun    bool
+	part     croft.CreateRequest // what the flags say about every workspace
+	key      string
+	isDryRun bool
 }
 
 func newNewCommand(a *app) *cobra.Command {
@@ -59,13 +56,13 @@ printed.`,
 	flags.StringVar(&opts.part.Base, "base", "", "start from this `commit`, branch or tag")
 	flags.StringVar(&opts.part.Branch, "branch", "", "take this `branch`, existing or new")
 	flags.StringVar(&opts.part.Target, "target", "", "the `branch` that the work goes back to")
-	flags.BoolVar(&opts.isFresh, "fresh", false, "fetch first")
+	wordFlag(cmd, &opts.part.Fetch, croft.FetchFirst, "fresh", "", "fetch first")
 	flags.StringVar(&opts.part.Role, "role", "", "copy in the configuration of this `role`")
-	flags.BoolVar(&opts.noRoleFiles, "no-role-files", false, "record the role, but copy nothing")
+	wordFlag(cmd, &opts.part.RoleFiles, croft.RoleFilesSkip, "no-role-files", "", "record the role, but copy nothing")
 	flags.StringVar(&opts.part.Session, "session", "", "the undertaking that the workspaces belong to")
 	flags.StringVar(&opts.part.Agent, "agent", "", "the agent that will work there")
 	flags.StringVar(&opts.part.Layout, "layout", "", "where they lie and how their branches are called: a `preset`")
-	flags.StringVar(&opts.mode, "mode", "", "how they are kept apart: auto, worktree, isolated or legacy")
+	flags.StringVar((*string)(&opts.part.Mode), "mode", "", "how they are kept apart: auto, worktree, isolated or legacy")
 	flags.StringVar(&opts.key, "key", "", "the same call with the same `key` returns the same workspaces")
 	flags.BoolVarP(&opts.isDryRun, "dry-run", "n", false, "only tell what would be made: name, branch and path")
 	completeWords(cmd, "layout", "default", "agents", layoutSwarm, "sibling", "rounds", "massgen")
@@ -84,23 +81,23 @@ func modes() []croft.Mode {
 
 func modeWords() []string { return wordsOf(modes()) }
 
+func checkMode(cmd *cobra.Command, mode croft.Mode) error {
+	if mode != "" && !slices.Contains(modes(), mode) {
+		return usageError(cmd, "unknown mode "+quoted(string(mode))+": auto, worktree, isolated or legacy")
+	}
+	return nil
+}
+
 // request turns flags and names into a request. A workspace of the swarm is
 // called like its role, and whichever of the two is missing is the other.
 func (o newOptions) request(cmd *cobra.Command, dir string, names []string) (croft.CreateAllRequest, error) {
 	req := croft.CreateAllRequest{Key: o.key, Repo: dir}
 	part := o.part
-	part.Mode = croft.Mode(o.mode)
-	if o.mode != "" && !slices.Contains(modes(), part.Mode) {
-		return req, usageError(cmd, "unknown mode "+quoted(o.mode)+": auto, worktree, isolated or legacy")
+	if err := checkMode(cmd, part.Mode); err != nil {
+		return req, err
 	}
 	if part.Branch != "" && len(names) > 1 {
 		return req, usageError(cmd, "one branch cannot be checked out in "+countNoun(len(names), "workspace"))
-	}
-	if o.isFresh {
-		part.Fetch = croft.FetchFirst
-	}
-	if o.noRoleFiles {
-		part.RoleFiles = croft.RoleFilesSkip
 	}
 	if len(names) == 0 {
 		names = []string{part.Role}

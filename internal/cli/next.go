@@ -56,23 +56,21 @@ func nextFor(ws croft.Workspace, now time.Time) croft.Next {
 
 // nextForPending says what work needs that was to be merged and is not.
 func nextForPending(ws croft.Workspace, name string) croft.Next {
+	what := "pending"
+	if ws.MergeMessage != "" {
+		what += ", " + ws.MergeMessage
+	}
 	switch ws.MergeReason {
-	case "":
-		what := "pending"
-		if ws.MergeMessage != "" {
-			what += ", " + ws.MergeMessage
-		}
-		return croft.Next{What: what, Command: "croft merge " + name}
 	case croft.Conflict:
-		return croft.Next{What: "pending, " + ws.MergeMessage, Command: "croft merge --resolve " + name}
+		return croft.Next{What: what, Command: "croft merge --resolve " + name}
 	case croft.InProgress:
 		return croft.Next{What: "resolve its conflicts and git add them, then croft merge " + name, Command: "croft sh " + name}
 	case croft.CheckFailed:
-		return croft.Next{What: "pending, " + ws.MergeMessage, Command: "croft sh " + name}
+		return croft.Next{What: what, Command: "croft sh " + name}
 	case croft.ChecksUntrusted:
-		return croft.Next{What: "pending, " + ws.MergeMessage, Command: trustCommand + " --target " + shellWord(ws.Target)}
+		return croft.Next{What: what, Command: trustCommand + " --target " + shellWord(ws.Target)}
 	}
-	return croft.Next{What: "pending, " + ws.MergeMessage, Command: "croft merge " + name}
+	return croft.Next{What: what, Command: "croft merge " + name}
 }
 
 // trustCommand approves checks. It is refused inside a workspace. The target is named,

@@ -19,16 +19,12 @@ type queuer interface {
 
 func newQueueCommand(a *app) *cobra.Command {
 	var req croft.MergesRequest
-	var isAll bool
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "Show the merges that wait, and drive them",
 		Args:  takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			req.Repo = a.dir()
-			if isAll {
-				req.Scope = croft.ScopeAll
-			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runQueue(ctx, svc, req)
 			})
@@ -36,7 +32,7 @@ func newQueueCommand(a *app) *cobra.Command {
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&req.Target, "into", "", "only the lane of this `branch`")
-	cmd.Flags().BoolVar(&isAll, "all", false, "also those that have ended")
+	wordFlag(cmd, &req.Scope, croft.ScopeAll, "all", "", "also those that have ended")
 	cmd.Flags().IntVar(&req.Limit, "limit", 0, "how many are shown at most (default: 100)")
 	cmd.AddCommand(
 		&cobra.Command{

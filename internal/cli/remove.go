@@ -25,7 +25,8 @@ type removeResult struct {
 }
 
 func newRemoveCommand(a *app) *cobra.Command {
-	var isAll, isForced, keepsBranch, isMissingOK bool
+	var req croft.RemoveRequest
+	var isAll, isForced, isMissingOK bool
 	var agreement agreement
 	cmd := &cobra.Command{
 		Use:     "remove NAME...",
@@ -43,12 +44,9 @@ workspace in which a process is at work is never removed.`,
 			if err != nil {
 				return err
 			}
-			req := croft.RemoveRequest{Repo: a.dir(), Workspaces: a.workspaceRefs(args), All: scope}
+			req.Repo, req.Workspaces, req.All = a.dir(), a.workspaceRefs(args), scope
 			if isForced {
 				req.Mode, agreement.isYes = croft.RemoveForce, true
-			}
-			if keepsBranch {
-				req.Branch = croft.BranchKeep
 			}
 			return a.serveAgreed(cmd, agreement, reach, func(ctx context.Context, svc croft.Service, agreed consent) error {
 				if agreed != consentGiven {
@@ -68,7 +66,7 @@ workspace in which a process is at work is never removed.`,
 	flags.BoolVar(&isAll, "all", false, "all workspaces of the repository")
 	flags.BoolVarP(&isForced, "force", "f", false, "also with uncommitted work or a lock; does not ask")
 	agreement.addFlags(cmd)
-	flags.BoolVar(&keepsBranch, "keep-branch", false, "leave the branches")
+	wordFlag(cmd, &req.Branch, croft.BranchKeep, "keep-branch", "", "leave the branches")
 	flags.BoolVar(&isMissingOK, "missing-ok", false, "a workspace that is not there is removed already")
 	return cmd
 }

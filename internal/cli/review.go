@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/croft-sh/croft"
 	"github.com/spf13/cobra"
@@ -105,16 +104,12 @@ func (c *chooser) choose(ctx context.Context, files []croft.ReviewFile) error {
 		if c.isDone {
 			return nil
 		}
-		c.printLine(c.patchLineText(fmt.Sprintf("%s (%s)", patchPath("", f.Path), fileSummary(f))))
+		fmt.Fprint(c.out, c.patchLine(fmt.Sprintf("%s (%s)", patchPath("", f.Path), fileSummary(f)), styleBold))
 		if err := c.chooseFile(ctx, f, fmt.Sprintf("file %d of %d", i+1, len(files))); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (c *chooser) patchLineText(text string) string {
-	return strings.TrimSuffix(c.patchLine(text, styleBold), "\n")
 }
 
 // chooseFile asks about a file that changes as a whole, or about its hunks.
@@ -186,8 +181,6 @@ func (c *chooser) askLetter(ctx context.Context, about string) (string, error) {
 			c.isDone, c.hasQuit = true, text == "q"
 			return text, nil
 		}
-		for line := range strings.Lines(reviewHelp) {
-			fmt.Fprintln(c.env.Stderr, strings.TrimSuffix(line, "\n"))
-		}
+		fmt.Fprintln(c.env.Stderr, reviewHelp)
 	}
 }

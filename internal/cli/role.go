@@ -38,7 +38,7 @@ func newRoleCommand(a *app) *cobra.Command {
 }
 
 func newRoleUpdateCommand(a *app) *cobra.Command {
-	var isForced bool
+	var mode croft.RoleMode
 	cmd := &cobra.Command{
 		Use:   "update [NAME]",
 		Short: "Copy a workspace's role files in again",
@@ -50,16 +50,12 @@ then the workspace is saved as a snapshot first, with them.`,
 		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			mode := croft.RoleSafe
-			if isForced {
-				mode = croft.RoleReplace
-			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runRoleUpdate(ctx, svc, a.workspaceRequest(args), mode)
 			})
 		},
 	}
-	cmd.Flags().BoolVarP(&isForced, "force", "f", false, "also files that were changed in the workspace; they are saved first")
+	wordFlag(cmd, &mode, croft.RoleReplace, "force", "f", "also files that were changed in the workspace; they are saved first")
 	return cmd
 }
 

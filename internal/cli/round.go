@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -45,11 +46,8 @@ Nothing that an agent finds in its checkout tells which agent it is.`,
 // roundOptions are the flags of `croft round start`.
 type roundOptions struct {
 	req      croft.RoundRequest
-	session  string
 	agents   string
-	mode     string
 	config   string
-	isCarry  bool
 	homes    []string
 	branches []string
 	labels   []string
@@ -72,13 +70,13 @@ func newRoundStart(a *app) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&opts.session, "session", "", "the `session`, by name or ID")
+	flags.StringVar((*string)(&opts.req.Session), "session", "", "the `session`, by name or ID")
 	flags.StringVar(&opts.agents, "agents", "", "how many agents, or their `names` with commas between")
 	flags.IntVar(&opts.req.Number, "number", 0, "the round's number; one that was started before is shown again (default: the next)")
-	flags.StringVar(&opts.mode, "mode", "", "how they are kept apart: auto, worktree, isolated or legacy")
+	flags.StringVar((*string)(&opts.req.Mode), "mode", "", "how they are kept apart: auto, worktree, isolated or legacy")
 	flags.StringVar(&opts.req.Base, "base", "", "start from this `commit`, branch or tag (default: what is checked out)")
 	flags.StringArrayVar(&opts.req.Repos, "repo", nil, "a project's `directory`; may be given several times (default: the session's)")
-	flags.BoolVar(&opts.isCarry, "carry", false, "start from the project's uncommitted changes too")
+	wordFlag(cmd, &opts.req.Carry, croft.CarryDirty, "carry", "", "start from the project's uncommitted changes too")
 	flags.StringArrayVar(&opts.homes, "home", nil, "`AGENT=DIR`: the directory that an agent's checkouts and archives lie in")
 	flags.StringArrayVar(&opts.branches, "branch", nil, "`AGENT=BRANCH`: an explicit name of an agent's branch")
 	flags.StringArrayVar(&opts.labels, "label", nil, "`AGENT=LABEL`: the name under which the others see an agent (default: a new one in every round)")
@@ -90,8 +88,7 @@ func newRoundStart(a *app) *cobra.Command {
 
 func (o roundOptions) request(a *app, cmd *cobra.Command) (croft.RoundRequest, error) {
 	req := o.req
-	req.Session, req.Mode = croft.ID(o.session), croft.Mode(o.mode)
-	if o.session == "" {
+	if req.Session == "" {
 		return req, usageError(cmd, "which session: --session")
 	}
 	if o.config != "" {
@@ -102,15 +99,10 @@ func (o roundOptions) request(a *app, cmd *cobra.Command) (croft.RoundRequest, e
 		for _, w := range warnings {
 			a.note("%s", w)
 		}
-		if o.mode == "" {
-			req.Mode = mode
-		}
+		req.Mode = cmp.Or(req.Mode, mode)
 	}
-	if req.Mode != "" && !slices.Contains(modes(), req.Mode) {
-		return req, usageError(cmd, "unknown mode "+quoted(string(req.Mode))+": auto, worktree, isolated or legacy")
-	}
-	if o.isCarry {
-		req.Carry = croft.CarryDirty
+	if err := checkMode(cmd, req.Mode); err != nil {
+		return req, err
 	}
 	for i, dir := range req.Repos {
 		req.Repos[i] = a.absolute(dir)
@@ -287,14 +279,12 @@ func keptWithoutText(ws croft.Workspace) string {
 
 func newRoundPresent(a *app) *cobra.Command {
 	var req croft.PresentRequest
-	var session, mode string
 	cmd := &cobra.Command{
 		Use:   "present --session SESSION --winner AGENT",
 		Short: "Make the workspace in which the winner's work is finished",
 		Args:  takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			req.Session, req.Mode = croft.ID(session), croft.Mode(mode)
-			if session == "" || req.Winner == "" {
+			if req.Session == "" || req.Winner == "" {
 				return usageError(cmd, "which session and winner: --session, --winner")
 			}
 			if a.repo != "" {
@@ -308,10 +298,10 @@ func newRoundPresent(a *app) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&session, "session", "", "the `session`, by name or ID")
+	cmd.Flags().StringVar((*string)(&req.Session), "session", "", "the `session`, by name or ID")
 	cmd.Flags().StringVar(&req.Winner, "winner", "", "the `agent`, or the ID of its workspace")
 	cmd.Flags().StringVar(&req.Home, "home", "", "the `directory` that its checkout and the archives lie in (default: one of its own)")
-	cmd.Flags().StringVar(&mode, "mode", "", "how it is kept apart: auto, worktree, isolated or legacy")
+	cmd.Flags().StringVar((*string)(&req.Mode), "mode", "", "how it is kept apart: auto, worktree, isolated or legacy")
 	completeWords(cmd, "mode", modeWords()...)
 	return cmd
 }

@@ -25,19 +25,14 @@ ends, its branches go; their work stays in the trash for a while.`,
 
 func newSessionStart(a *app) *cobra.Command {
 	var req croft.SessionRequest
-	var keep string
-	var noRepo bool
 	cmd := &cobra.Command{
 		Use:   "start [NAME]",
 		Short: "Begin a session",
 		Args:  takesOptional("session"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req.Repo, req.Retention = a.dir(), croft.Retention(keep)
+			req.Repo = a.dir()
 			if len(args) > 0 {
 				req.Name = args[0]
-			}
-			if noRepo {
-				req.Context = croft.ContextNone
 			}
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runSessionStart(ctx, svc, req)
@@ -47,9 +42,9 @@ func newSessionStart(a *app) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&req.Key, "key", "", "the same call with the same `key` returns the same session")
-	flags.StringVar(&keep, "keep", "one", "how many branches of an agent are alive at once: one, all or a `number`")
+	flags.StringVar((*string)(&req.Retention), "keep", "one", "how many branches of an agent are alive at once: one, all or a `number`")
 	flags.StringVar(&req.Layout, "layout", "", "how branches and scratch directories are called: rounds or massgen")
-	flags.BoolVar(&noRepo, "no-repo", false, "work on nothing: the session gets an empty project of its own")
+	wordFlag(cmd, &req.Context, croft.ContextNone, "no-repo", "", "work on nothing: the session gets an empty project of its own")
 	completeWords(cmd, "keep", "one", "all")
 	completeWords(cmd, "layout", "rounds", "massgen")
 	registerCompletion(cmd, "key", cobra.NoFileCompletions)

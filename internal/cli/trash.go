@@ -151,7 +151,7 @@ func remainingText(now, until time.Time) string {
 }
 
 func newRestoreCommand(a *app) *cobra.Command {
-	var onlyCommits bool
+	var req croft.RestoreRequest
 	cmd := &cobra.Command{
 		Use:   "restore ID or NAME",
 		Short: "Bring a removed workspace, or an earlier state, back",
@@ -170,17 +170,14 @@ snapshot first, and "croft undo" goes back to it.`,
   croft restore k3v9q2m7x4t1b8n5`,
 		Args: takesOne("workspace", "its name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := croft.RestoreRequest{Repo: a.dir(), Ref: args[0]}
-			if onlyCommits {
-				req.Mode = croft.RestoreCommits
-			}
+			req.Repo, req.Ref = a.dir(), args[0]
 			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
 				return a.runRestore(ctx, svc, req)
 			})
 		},
 		ValidArgsFunction: firstOnly(a.completeTrash),
 	}
-	cmd.Flags().BoolVar(&onlyCommits, "commits", false, "do without a directory that cannot be found: what git has comes back")
+	wordFlag(cmd, &req.Mode, croft.RestoreCommits, "commits", "", "do without a directory that cannot be found: what git has comes back")
 	return cmd
 }
 

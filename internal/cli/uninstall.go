@@ -19,7 +19,7 @@ type uninstallResult struct {
 }
 
 func newUninstallCommand(a *app) *cobra.Command {
-	var isAll, isGone bool
+	var req croft.UninstallRequest
 	var agreement agreement
 	cmd := &cobra.Command{
 		Use:   "uninstall",
@@ -41,26 +41,22 @@ at its path. What Croft remembers of it is forgotten; its workspaces and its tra
 stay where they are. So can a trash be forgotten that was deleted.`,
 		Args: takesNothing,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			isAll, isGone := req.All == croft.ScopeAll, req.Gone == croft.GoneForGood
 			switch {
 			case isGone && isAll:
 				return usageError(cmd, "either --all or --forget")
 			case isGone && a.repo == "":
 				return usageError(cmd, "which repository is gone? --forget takes --repo PATH")
+			case !isAll:
+				req.Repo = a.dir()
 			}
 			return a.serveAgreed(cmd, agreement, reachFurther, func(ctx context.Context, svc croft.Service, agreed consent) error {
-				req := croft.UninstallRequest{Repo: a.dir()}
-				if isGone {
-					req.Gone = croft.GoneForGood
-				}
-				if isAll {
-					req = croft.UninstallRequest{All: croft.ScopeAll}
-				}
 				return a.runUninstall(ctx, svc, req, agreed)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&isAll, "all", false, "from every repository that Croft knows, and the state")
-	cmd.Flags().BoolVar(&isGone, "forget", false, "a repository that was deleted, and is not at --repo any more")
+	wordFlag(cmd, &req.All, croft.ScopeAll, "all", "", "from every repository that Croft knows, and the state")
+	wordFlag(cmd, &req.Gone, croft.GoneForGood, "forget", "", "a repository that was deleted, and is not at --repo any more")
 	agreement.addFlags(cmd)
 	return cmd
 }
