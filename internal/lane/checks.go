@@ -34,7 +34,7 @@ func openCache(r *project.Project, target string, paths []string) *check.Cache {
 // SweepChecks deletes what checks have left and nobody has used for long.
 func (svc *Lanes) SweepChecks(r *project.Project) {
 	check.SweepTrees(svc.ChecksDir(), svc.Now())
-	check.SweepCaches(cachesDir(r), svc.Now(), func(lane string) string { return filepath.Join(r.Dir, "lanes", lane+".lock") })
+	check.SweepCaches(cachesDir(r), svc.Now(), func(lane string) string { return laneLock(r, lane) })
 }
 
 // checker lets a gate decide by the checks of a target.
@@ -78,7 +78,7 @@ func (svc *Lanes) rehashSteps(ctx context.Context, r *project.Project, steps []m
 		return false, err
 	}
 	m := itemOf(items, steps[i/2].ID)
-	if err := svc.rejectMerge(ctx, r, m, nil, explain.Error("merge", m.Workspace, err)); err != nil {
+	if err := svc.rejectMerge(ctx, m, nil, explain.Error("merge", m.Workspace, err)); err != nil {
 		return false, err
 	}
 	return true, svc.requeueUnfinished(ctx, r, m.Target)

@@ -56,7 +56,14 @@ func (svc *Lanes) finishingIn(ctx context.Context, req croft.FinishRequest) (pro
 }
 
 func (svc *Lanes) finishNew(ctx context.Context, s project.Location, req croft.FinishRequest, key journal.Key) (*croft.Merge, error) {
-	r, rec, err := svc.toFinish(ctx, s, req)
+	var rec journal.Record
+	var err error
+	r := s.Project
+	if req.Lease != nil {
+		r, rec, err = svc.FindByID(ctx, req.Lease.Workspace)
+	} else {
+		rec, err = svc.Find(ctx, s, req.Workspace)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -72,14 +79,6 @@ func (svc *Lanes) finishNew(ctx context.Context, s project.Location, req croft.F
 		return svc.submitWork(ctx, r, rec, submission{key: key, message: req.Message})
 	}
 	return svc.leavePending(ctx, r, rec, req, key)
-}
-
-func (svc *Lanes) toFinish(ctx context.Context, s project.Location, req croft.FinishRequest) (*project.Project, journal.Record, error) {
-	if req.Lease != nil {
-		return svc.FindByID(ctx, req.Lease.Workspace)
-	}
-	rec, err := svc.Find(ctx, s, req.Workspace)
-	return s.Project, rec, err
 }
 
 // isMergedAtFinish reports whether finishing well means merging.

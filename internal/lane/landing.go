@@ -17,7 +17,7 @@ import (
 )
 
 // rejectMerge ends a merge that cannot be: it stays pending, with the reason.
-func (svc *Lanes) rejectMerge(ctx context.Context, r *project.Project, m journal.Merge, conflicts []croft.ConflictedPath, reason error) error {
+func (svc *Lanes) rejectMerge(ctx context.Context, m journal.Merge, conflicts []croft.ConflictedPath, reason error) error {
 	why := croft.AsError("merge", reason)
 	m.Reject(why, conflicts, svc.Now())
 	rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
@@ -54,7 +54,7 @@ func (svc *Lanes) afterFailedBatch(ctx context.Context, r *project.Project, targ
 	if why.Details == "" {
 		why.Details = cause.Error()
 	}
-	return svc.rejectMerge(ctx, r, m, nil, why)
+	return svc.rejectMerge(ctx, m, nil, why)
 }
 
 // ofTheMachine are the reasons that are no item's: the next one would fail too.
@@ -84,7 +84,7 @@ func (svc *Lanes) rejectAll(ctx context.Context, r *project.Project, target stri
 		return err
 	}
 	for _, m := range waiting {
-		if err := svc.rejectMerge(ctx, r, m, nil, explain.Error("merge", m.Workspace, reason)); err != nil {
+		if err := svc.rejectMerge(ctx, m, nil, explain.Error("merge", m.Workspace, reason)); err != nil {
 			return err
 		}
 	}
@@ -104,7 +104,7 @@ func (svc *Lanes) endEmpty(ctx context.Context, r *project.Project, tip string, 
 	}
 	m.Tried = ""
 	if m.Kind == croft.KindRevert && m.Commit == "" {
-		return svc.rejectMerge(ctx, r, m, nil, nothingToRevert(m.Merge))
+		return svc.rejectMerge(ctx, m, nil, nothingToRevert(m.Merge))
 	}
 	rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
 	if m.Part || err != nil || rec.Workspace.State == croft.Trashed {
@@ -163,7 +163,7 @@ func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, 
 	if d.Blamed >= 0 {
 		m := itemOf(l.items, steps[d.Blamed].ID)
 		m.Checks = d.BlamedVerdict.Checks
-		if err := svc.rejectMerge(ctx, r, m, nil, checkFailed(m, d.BlamedVerdict)); err != nil {
+		if err := svc.rejectMerge(ctx, m, nil, checkFailed(m, d.BlamedVerdict)); err != nil {
 			return passed, err
 		}
 	}

@@ -33,14 +33,14 @@ func laneName(target string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// laneLock returns the path of a lane's lock file. The process that holds the lock
-// publishes the merges of the lane.
-func laneLock(r *project.Project, target string) string {
-	return filepath.Join(r.Dir, "lanes", laneName(target)+".lock")
+// laneLock returns the path of the lock file of a lane, by the lane's name. The process that
+// holds the lock publishes the merges of the lane.
+func laneLock(r *project.Project, lane string) string {
+	return filepath.Join(r.Dir, "lanes", lane+".lock")
 }
 
 func tryLane(r *project.Project, target string) (*flock.Lock, error) {
-	path := laneLock(r, target)
+	path := laneLock(r, laneName(target))
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, err
 	}
@@ -280,9 +280,13 @@ func (svc *Lanes) landBatch(ctx context.Context, r *project.Project, at croft.La
 	if err != nil {
 		return svc.rejectAll(ctx, r, target, err)
 	}
-	recs, err := svc.recordsOf(ctx, items)
+	list, err := svc.Journal.RecordsOf(ctx, idsOf(items, func(m journal.Merge) croft.ID { return m.WorkspaceID }))
 	if err != nil {
 		return err
+	}
+	recs := map[croft.ID]journal.Record{}
+	for _, rec := range list {
+		recs[rec.Workspace.ID] = rec
 	}
 	l := landing{target, tip, rules, id, items, recs, at}
 	err = svc.landIn(ctx, r, git.InMemory, l)
@@ -346,7 +350,7 @@ func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merg
 		}
 		var step []merge.Step
 		if err = checkStrategy(it.Strategy); err != nil {
-			if err := svc.rejectMerge(ctx, r, m, nil, err); err != nil {
+			if err := svc.rejectMerge(ctx, m, nil, err); err != nil {
 				return nil, err
 			}
 			continue
@@ -367,7 +371,7 @@ func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merg
 			if stack.MergeTree.Placement() == git.InMemory && !errors.Is(err, croft.ConfigInvalid) {
 				return nil, fmt.Errorf("%w: %w", errNoMemory, err)
 			}
-			if err := svc.rejectMerge(ctx, r, m, nil, explain.Error("merge", m.Workspace, err)); err != nil {
+			if err := svc.rejectMerge(ctx, m, nil, explain.Error("merge", m.Workspace, err)); err != nil {
 				return nil, err
 			}
 			continue
@@ -417,7 +421,7 @@ func (svc *Lanes) settleConflicts(ctx context.Context, r *project.Project, l lan
 			if err != nil {
 				return nil, err
 			}
-			if err := svc.rejectMerge(ctx, r, m, conflicts, conflictReason(m, conflicts)); err != nil {
+			if err := svc.rejectMerge(ctx, m, conflicts, conflictReason(m, conflicts)); err != nil {
 				return nil, err
 			}
 		case step.Nothing():
@@ -474,14 +478,4 @@ func (svc *Lanes) nameOthers(ctx context.Context, r *project.Project, conflicts 
 		}
 	}
 	return conflicts, nil
-}
-
-// recordsOf finds the records of the workspaces that items are of.
-func (svc *Lanes) recordsOf(ctx context.Context, items []journal.Merge) (map[croft.ID]journal.Record, error) {
-	list, err := svc.Journal.RecordsOf(ctx, idsOf(items, func(m journal.Merge) croft.ID { return m.WorkspaceID }))
-	recs := map[croft.ID]journal.Record{}
-	for _, rec := range list {
-		recs[rec.Workspace.ID] = rec
-	}
-	return recs, err
 }

@@ -80,7 +80,7 @@ func (svc *Lanes) submitWork(ctx context.Context, r *project.Project, rec journa
 		}
 		return svc.endNothing(ctx, m, sub.key)
 	}
-	return svc.enqueueMerge(ctx, rec, m, sub.key)
+	return svc.enqueueMerge(ctx, m, sub.key)
 }
 
 // isEmpty reports whether a workspace has no commit of its own. One whose commits
@@ -137,7 +137,7 @@ func checkStrategy(s croft.Strategy) error {
 
 // enqueueMerge writes a merge down. One of the same workspace and target that still
 // waits is brought up to date instead.
-func (svc *Lanes) enqueueMerge(ctx context.Context, rec journal.Record, m journal.Merge, key journal.Key) (*croft.Merge, error) {
+func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, key journal.Key) (*croft.Merge, error) {
 	m.SubmittedAt = svc.Now()
 	err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		old, err := tx.WaitingOf(m.WorkspaceID)
@@ -182,15 +182,11 @@ func (svc *Lanes) ListMerges(ctx context.Context, s project.Location, req croft.
 		}
 		found = append(found, again[:min(len(again), max(0, limit-len(found)))]...)
 	}
-	return shown(found), nil
-}
-
-func shown(found []journal.Merge) []croft.Merge {
 	out := make([]croft.Merge, len(found))
 	for i, m := range found {
 		out[i] = m.Merge
 	}
-	return out
+	return out, nil
 }
 
 // ChangeQueue holds, releases or cancels merges that wait.

@@ -179,7 +179,7 @@ func (svc *Lanes) endUnpublished(ctx context.Context, r *project.Project, op *op
 		if err != nil {
 			return err
 		}
-		return svc.rejectMerge(ctx, r, m, nil, reason)
+		return svc.rejectMerge(ctx, m, nil, reason)
 	}
 	if errors.Is(cause, git.KindRefStale) {
 		if err := svc.requeueUnfinished(ctx, r, pub.Target); err != nil {
@@ -202,7 +202,7 @@ func (svc *Lanes) rejectLocked(ctx context.Context, r *project.Project, pub publ
 		if err != nil {
 			return err
 		}
-		if err := svc.rejectMerge(ctx, r, m, nil, &croft.Error{
+		if err := svc.rejectMerge(ctx, m, nil, &croft.Error{
 			Code: croft.GitFailed, Message: fmt.Sprintf("%s is locked by another git", pub.Target), Details: cause.Error(),
 			Hint: "wait for it, or delete the lock if no git is running; then croft merge " + m.Workspace,
 		}); err != nil {

@@ -11,17 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/journal"
 )
-
-// heldOf is where copies lie of what was held back of a seat. It is beside the
-// archives and not among them: those are handed to all agents.
-func (svc *Rounds) heldOf(session croft.ID, round int, label string, repo croft.ID) string {
-	return filepath.Join(svc.Workspaces.SessionDir(session), "heldback", fmt.Sprint(round), label, string(repo))
-}
 
 // archiveHeld keeps what was held back when a seat's round ended, as files that
 // only this user can read, and writes its names down before the checkout goes. It
@@ -31,7 +24,8 @@ func (svc *Rounds) archiveHeld(ctx context.Context, ses *journal.Session, t *jou
 	if len(held) == 0 {
 		return nil
 	}
-	to := svc.heldOf(ses.ID, t.Number, seat.Label, seat.Repo)
+	// Beside the archives and not among them: those are handed to all agents.
+	to := filepath.Join(svc.Workspaces.SessionDir(ses.ID), "heldback", fmt.Sprint(t.Number), seat.Label, string(seat.Repo))
 	n, err := copyPrivate(rec, held, to)
 	if err != nil {
 		return err

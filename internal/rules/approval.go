@@ -55,8 +55,11 @@ func (svc *Rules) ChecksTrusted(ctx context.Context, r *project.Project, checks 
 		return "", err == nil, err
 	}
 	hash = ChecksHash(checks)
-	if svc.namesHash(hash) && !svc.isInside(ctx) { // an agent approves nothing
-		return hash, true, nil
+	if svc.namesHash(hash) {
+		// An agent approves nothing, and whoever cannot be told may be one.
+		if rec, err := svc.WorkspaceAround(ctx); err == nil && rec == nil {
+			return hash, true, nil
+		}
 	}
 	info, err := os.Lstat(svc.approvalFile(r, hash))
 	if errors.Is(err, os.ErrNotExist) {
@@ -68,33 +71,24 @@ func (svc *Rules) ChecksTrusted(ctx context.Context, r *project.Project, checks 
 // RequireTrusted refuses commands that no person has approved, with ChecksUntrusted.
 func (svc *Rules) RequireTrusted(ctx context.Context, r *project.Project, target string, checks []string) error {
 	hash, ok, err := svc.ChecksTrusted(ctx, r, checks)
-	if err == nil && !ok {
-		return checksUntrusted(r, target, hash, checks)
+	if err != nil || ok {
+		return err
 	}
-	return err
+	return &croft.Error{
+		Code: croft.ChecksUntrusted, Message: "the target's checks were not approved",
+		Details: strings.Join(checks, "\n") + "\n" + TrustVariable + "=" + hash, Hint: trustIn(r.Path, target),
+	}
 }
 
-// isInside reports whether the engine was opened inside a workspace, or for
-// somebody who stands in one.
-func (svc *Rules) isInside(ctx context.Context) bool {
-	rec, err := svc.WorkspaceAround(ctx)
-	return err != nil || rec != nil // what cannot be told is refused
-}
-
-// namesHash reports whether the environment approves these commands by name.
+// namesHash reports whether the engine's environment approves these commands by their hash.
 func (svc *Rules) namesHash(hash string) bool {
-	return hash != "" && slices.Contains(strings.Split(svc.environmentVariable(TrustVariable), ","), hash)
-}
-
-// environmentVariable looks a variable of the engine's environment up.
-func (svc *Rules) environmentVariable(name string) string {
-	value := ""
-	for _, kv := range svc.Environ {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			value = v
+	approved := ""
+	for _, kv := range svc.Environ { // of several values the last one counts
+		if value, ok := strings.CutPrefix(kv, TrustVariable+"="); ok {
+			approved = value
 		}
 	}
-	return value
+	return hash != "" && slices.Contains(strings.Split(approved, ","), hash)
 }
 
 // approvalFile lies in Croft's own directory of the repository, where no agent
@@ -102,14 +96,6 @@ func (svc *Rules) environmentVariable(name string) string {
 // digits alone.
 func (svc *Rules) approvalFile(r *project.Project, hash string) string {
 	return filepath.Join(svc.DirOf(r.ID), "trust", hash)
-}
-
-// checksUntrusted is the refusal to run commands.
-func checksUntrusted(r *project.Project, target, hash string, checks []string) *croft.Error {
-	return &croft.Error{
-		Code: croft.ChecksUntrusted, Message: "the target's checks were not approved",
-		Details: strings.Join(checks, "\n") + "\n" + TrustVariable + "=" + hash, Hint: trustIn(r.Path, target),
-	}
 }
 
 // trustIn is the command that approves the checks of a target. It names the target,

@@ -60,7 +60,11 @@ func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCRes
 	if err := t.surveyAll(ctx); err != nil {
 		return errors.Join(append(t.errs, err)...)
 	}
-	t.stripDue(ctx)
+	for _, it := range t.items {
+		if !t.now.Before(it.rec.Trash.RemovedAt.Add(time.Duration(r.Config.Trash.RegenerableAfter))) {
+			t.strip(ctx, it)
+		}
+	}
 	t.expire(ctx)
 	t.shrink(ctx)
 	if ctx.Err() != nil {
@@ -142,16 +146,7 @@ func (t *tidying) surveyAll(ctx context.Context) error {
 	return nil
 }
 
-// stripDue deletes directories that can be made again, a while after the
-// removal.
-func (t *tidying) stripDue(ctx context.Context) {
-	for _, it := range t.items {
-		if !t.now.Before(it.rec.Trash.RemovedAt.Add(time.Duration(t.r.Config.Trash.RegenerableAfter))) {
-			t.strip(ctx, it)
-		}
-	}
-}
-
+// strip deletes the directories of an item that can be made again.
 func (t *tidying) strip(ctx context.Context, it *trashItem) {
 	if it.hasFailed || len(it.Regenerable) == 0 || ctx.Err() != nil {
 		return
