@@ -70,7 +70,7 @@ func (svc *Doctor) Examine(ctx context.Context, s project.Location, req croft.Do
 	svc.NoticeOfGit(project.NoticeAlways)
 	d := &examination{Doctor: svc, r: s.Project, fix: req.Fix == croft.FixAll, imports: req.Import, agreed: req.Agreed, findings: []croft.Finding{}}
 	for _, examine := range []func(context.Context) error{
-		d.findDamagedState, d.findAccidents, d.findIrregular, d.findLocks, d.findOperations, d.findMovedRepository, d.findReplacedRepository, d.findUnrecorded, d.keptRefs, d.unknownTrash, d.findBroken, d.movedTrash, d.movedPins, d.findSuspects, d.lostCommits, d.findLagging,
+		d.findDamagedState, d.findAccidents, d.findIrregular, d.findLocks, d.findOperations, d.findMovedRepository, d.findReplacedRepository, d.findUnrecorded, d.findKeptRefs, d.findUnknownTrash, d.findBroken, d.findMovedTrash, d.findMovedPins, d.findSuspects, d.findLostCommits, d.findLagging,
 		d.findDamagedObjects,
 	} {
 		if err := examine(ctx); err != nil {
@@ -219,11 +219,11 @@ func (d *examination) findBroken(ctx context.Context) error {
 			return err
 		}
 		if away[i] != "" && h != checkout.Intact {
-			d.movedWorkspace(ctx, rec, away[i])
+			d.reportMoved(ctx, rec, away[i])
 			continue
 		}
 		if h == checkout.Intact && w.Mode == croft.ModeIsolated && w.State == croft.Ready {
-			if err := d.ownGit(ctx, rec); err != nil {
+			if err := d.checkOwnGit(ctx, rec); err != nil {
 				return err
 			}
 		}
@@ -237,7 +237,7 @@ func (d *examination) findBroken(ctx context.Context) error {
 			d.reportFinding(findForeign, w.Name, "Something that Croft did not make lies at its path, "+w.Path+"; it is left alone. Move it away. "+
 				"If its own directory is elsewhere, bring that back; else croft remove --force "+w.Name+" ends it then, and keeps what git has of it.", nil)
 		case checkout.Replaced:
-			d.replacedWorkspace(ctx, rec)
+			d.reportReplaced(ctx, rec)
 		}
 	}
 	return nil

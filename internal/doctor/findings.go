@@ -40,9 +40,9 @@ func (d *examination) findDamagedState(ctx context.Context) error {
 // which object is meant; what a ref names is never read back, and only refs that
 // the database knows are deleted.
 
-// movedPins looks for refs that do not name what was pinned: somebody moved
+// findMovedPins looks for refs that do not name what was pinned: somebody moved
 // or deleted them. Mended, they name it again.
-func (d *examination) movedPins(ctx context.Context) error {
+func (d *examination) findMovedPins(ctx context.Context) error {
 	pins, err := d.Journal.Pins(ctx, d.r.ID, project.PinRefs)
 	if err != nil {
 		return err
@@ -93,14 +93,14 @@ func (d *examination) findLagging(ctx context.Context) error {
 		if err != nil {
 			continue // it is gone, or told as something else
 		}
-		if err := d.laggingOn(ctx, t.Target, tip); err != nil {
+		if err := d.findLaggingOn(ctx, t.Target, tip); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *examination) laggingOn(ctx context.Context, target, tip string) error {
+func (d *examination) findLaggingOn(ctx context.Context, target, tip string) error {
 	now, err := d.r.Git.ReadCommit(ctx, tip)
 	if err != nil {
 		return nil //nolint:nilerr // an object that is missing is told by others
@@ -179,9 +179,9 @@ func (d *examination) findSuspects(ctx context.Context) error {
 	return nil
 }
 
-// ownGit looks whether the project can have all that the git directory of an isolated
+// checkOwnGit looks whether the project can have all that the git directory of an isolated
 // workspace has.
-func (d *examination) ownGit(ctx context.Context, rec journal.Record) error {
+func (d *examination) checkOwnGit(ctx context.Context, rec journal.Record) error {
 	w, tree := rec.Workspace, d.r.Trees.At(project.SpecOf(rec))
 	if tree.BorrowsElsewhere() {
 		d.reportFinding(findBorrows, w.Name, "Its git directory does not borrow objects from where Croft keeps them: that was changed, or the state directory lies elsewhere now.",
@@ -197,7 +197,7 @@ func (d *examination) ownGit(ctx context.Context, rec journal.Record) error {
 			"What was committed there since is nowhere else; git -C %s fsck says more.", oneLine(err), project.ShellWord(w.Path)), nil)
 	case len(left) > 0:
 		d.reportFinding(findLeftOut, w.Name, fmt.Sprintf("Its own git directory has what cannot be brought to the project: %s. "+
-			"It is nowhere else; git -C %s fsck says what is missing. Once that is there again, croft doctor --fix brings it.", tellLeft(left), project.ShellWord(w.Path)), func() error {
+			"It is nowhere else; git -C %s fsck says what is missing. Once that is there again, croft doctor --fix brings it.", listLeftOut(left), project.ShellWord(w.Path)), func() error {
 			return d.UnderLock(ctx, d.r, func() error {
 				still, err := tree.PullAgain(ctx)
 				if err == nil && len(still) > 0 {
@@ -213,7 +213,7 @@ func (d *examination) ownGit(ctx context.Context, rec journal.Record) error {
 // toldLeft is how much of what cannot be brought a sentence names.
 const toldLeft = 5
 
-func tellLeft(left []git.LeftOut) string {
+func listLeftOut(left []git.LeftOut) string {
 	var list []string
 	for _, l := range left[:min(len(left), toldLeft)] {
 		if l.OID != "" {
@@ -241,8 +241,8 @@ func (d *examination) findMovedRepository(ctx context.Context) error {
 	return nil
 }
 
-// movedWorkspace tells of a workspace that was moved, and has its record follow.
-func (d *examination) movedWorkspace(ctx context.Context, rec journal.Record, to string) {
+// reportMoved tells of a workspace that was moved, and has its record follow.
+func (d *examination) reportMoved(ctx context.Context, rec journal.Record, to string) {
 	w := rec.Workspace
 	if project.IsTrashedAt(rec, to) {
 		d.reportFinding(findElsewhere, w.Name, "Its directory lies in the trash, at "+to+", and no removal of it is known: an older state was put back.", nil)
@@ -294,8 +294,8 @@ func (d *examination) findDamagedObjects(ctx context.Context) error {
 	return err
 }
 
-// lostCommits looks at the branches of the workspaces of which nothing was said yet.
-func (d *examination) lostCommits(ctx context.Context) error {
+// findLostCommits looks at the branches of the workspaces of which nothing was said yet.
+func (d *examination) findLostCommits(ctx context.Context) error {
 	records, err := d.Journal.Live(ctx, d.r.ID)
 	if err != nil {
 		return err
@@ -305,16 +305,16 @@ func (d *examination) lostCommits(ctx context.Context) error {
 		if slices.ContainsFunc(d.findings, isOf) {
 			continue
 		}
-		if err := d.lostCommit(ctx, rec.Workspace); err != nil {
+		if err := d.findLostCommit(ctx, rec.Workspace); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lostCommit names a workspace whose branch leads to a commit that is not there: a disk
+// findLostCommit names a workspace whose branch leads to a commit that is not there: a disk
 // lost it, or whoever can write the repository's git directory deleted it.
-func (d *examination) lostCommit(ctx context.Context, w croft.Workspace) error {
+func (d *examination) findLostCommit(ctx context.Context, w croft.Workspace) error {
 	if w.Branch == "" || d.r.Git == nil {
 		return nil
 	}

@@ -171,9 +171,9 @@ func madeAt(tree *git.Worktree, branch string) time.Time {
 	return time.Time{}
 }
 
-// keptRefs looks for commits that refs of Croft's keep and that no record names:
+// findKeptRefs looks for commits that refs of Croft's keep and that no record names:
 // of removed workspaces, and snapshots.
-func (d *examination) keptRefs(ctx context.Context) error {
+func (d *examination) findKeptRefs(ctx context.Context) error {
 	if d.imports == croft.ImportNothing {
 		return nil
 	}

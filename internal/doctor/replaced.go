@@ -33,15 +33,15 @@ func (d *examination) findReplacedRepository(ctx context.Context) error {
 			continue
 		}
 		d.offerImport(findRecordLost, d.r.Path, fmt.Sprintf("Another repository was known at this path, with %d workspaces.", len(records)), string(was.ID)+" "+string(d.r.Identity), func() error {
-			return d.takeOn(ctx, was, records)
+			return d.adoptRepository(ctx, was, records)
 		})
 	}
 	return nil
 }
 
-// takeOn makes this repository the one that was known: what lies where its
+// adoptRepository makes this repository the one that was known: what lies where its
 // records say, and names its registration, is bound anew.
-func (d *examination) takeOn(ctx context.Context, was journal.Repo, records []journal.Record) error {
+func (d *examination) adoptRepository(ctx context.Context, was journal.Repo, records []journal.Record) error {
 	own, err := d.Journal.Records(ctx, d.r.ID)
 	if err != nil {
 		return err
@@ -106,10 +106,10 @@ func bindAgain(r *project.Project, rec *journal.Record) error {
 	return r.TrashDirs().Put(filepath.Base(rec.Trash.Dir), fsx.Made{Path: rec.Trash.Dir, Identity: now})
 }
 
-// replacedWorkspace names a workspace at whose path a copy of it lies. That is what
+// reportReplaced names a workspace at whose path a copy of it lies. That is what
 // a backup brings back, and what somebody makes who wants another directory to be
 // taken for the workspace; only a person can say which.
-func (d *examination) replacedWorkspace(ctx context.Context, rec journal.Record) {
+func (d *examination) reportReplaced(ctx context.Context, rec journal.Record) {
 	w := rec.Workspace
 	message := "Its directory was replaced by another: what lies at " + w.Path + " is a copy, and nothing is committed from it or removed. "
 	if d.imports == croft.ImportNothing {

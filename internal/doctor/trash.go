@@ -18,8 +18,8 @@ import (
 // not mounted, or may have been moved with the directory that it lay in. It counts
 // as gone only if that is known.
 
-// movedTrash looks for removed workspaces that are not where they were put.
-func (d *examination) movedTrash(ctx context.Context) error {
+// findMovedTrash looks for removed workspaces that are not where they were put.
+func (d *examination) findMovedTrash(ctx context.Context) error {
 	records, err := d.Trash.Records(ctx, d.r)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (d *examination) movedTrash(ctx context.Context) error {
 		if project.IsTrashAway(rec.Trash) {
 			to = d.r.FindTrash(ctx, rec)
 		}
-		if to == "" && d.copiedTrash(ctx, rec) || !project.IsTrashAway(rec.Trash) {
+		if to == "" && d.findTrashCopies(ctx, rec) || !project.IsTrashAway(rec.Trash) {
 			continue
 		}
 		if to != "" {
@@ -56,9 +56,9 @@ func (d *examination) followTrashNow(ctx context.Context, id croft.ID, to string
 	return d.Trash.FollowTrash(ctx, d.r, &rec, to)
 }
 
-// unknownTrash names directories of the trash that no record speaks of: the state
+// findUnknownTrash names directories of the trash that no record speaks of: the state
 // was lost, an older one was put back, or they are another user's.
-func (d *examination) unknownTrash(ctx context.Context) error {
+func (d *examination) findUnknownTrash(ctx context.Context) error {
 	records, err := d.Journal.Records(ctx, d.r.ID)
 	if err != nil {
 		return err
@@ -92,9 +92,9 @@ func (d *examination) unknownTrash(ctx context.Context) error {
 // by its inode and birth, and is not restored by itself. A backup brings such a one
 // back; somebody else may have made it. Whoever has seen it can say what it is.
 
-// copiedTrash names the copies of removed workspaces that lie in the trash or at their
+// findTrashCopies names the copies of removed workspaces that lie in the trash or at their
 // old paths. It reports whether it found one of this workspace in the trash.
-func (d *examination) copiedTrash(ctx context.Context, rec journal.Record) (isInTrash bool) {
+func (d *examination) findTrashCopies(ctx context.Context, rec journal.Record) (isInTrash bool) {
 	w := rec.Workspace
 	if found, isCopy := trash.CopyAtPath(d.r, rec); isCopy {
 		d.offerCopy(ctx, rec, findReplaced, "It was removed, and what lies at its old path, "+w.Path+", is a copy of it.", project.TrashedIdentity{Tree: found})

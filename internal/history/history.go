@@ -238,11 +238,11 @@ func (svc *History) toUndo(ctx context.Context, r *project.Project, req croft.Un
 			return undoable{}, err
 		}
 		if len(ops) == 0 || ops[0].Repo != r.ID {
-			return undoable{}, nothingToUndo(fmt.Sprintf("there is no operation %q", req.Operation))
+			return undoable{}, nothingToUndoError(fmt.Sprintf("there is no operation %q", req.Operation))
 		}
 		steps, err := svc.planInverse(ctx, ops)
 		if err == nil && len(steps) == 0 {
-			err = nothingToUndo("of that operation nothing is left to take back")
+			err = nothingToUndoError("of that operation nothing is left to take back")
 		}
 		return undoable{ops: ops, steps: steps}, err
 	}
@@ -264,10 +264,10 @@ func (svc *History) toUndo(ctx context.Context, r *project.Project, req croft.Un
 			later = append(later, ops)
 		}
 	}
-	return undoable{}, nothingToUndo("there is nothing of yours to take back")
+	return undoable{}, nothingToUndoError("there is nothing of yours to take back")
 }
 
-func nothingToUndo(message string) error {
+func nothingToUndoError(message string) error {
 	return &croft.Error{Code: croft.InvalidRequest, Message: message, Hint: "croft history"}
 }
 

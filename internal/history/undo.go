@@ -41,7 +41,7 @@ func (svc *History) PlanUndoing(ctx context.Context, s project.Location, req cro
 				return nil, explain.About(st.name(), err)
 			}
 			if err != nil {
-				plan.Refused = croft.AsError("undo", explain.Error("undo", st.name(), undoByForce(err, plan.Operation.ID)))
+				plan.Refused = croft.AsError("undo", explain.Error("undo", st.name(), hintForce(err, plan.Operation.ID)))
 			}
 		}
 		plan.Steps = append(plan.Steps, line)
@@ -58,9 +58,9 @@ func undoMode(asked croft.RemoveMode, isRewound bool) croft.RemoveMode {
 	return asked
 }
 
-// undoByForce says of a removal that was refused because of uncommitted work how the undo
+// hintForce says of a removal that was refused because of uncommitted work how the undo
 // that it is part of takes place.
-func undoByForce(err error, undone croft.ID) error {
+func hintForce(err error, undone croft.ID) error {
 	why, ok := errors.AsType[*croft.Error](err)
 	if !ok || why.Code != croft.WorkspaceDirty {
 		return err
@@ -132,17 +132,17 @@ func (svc *History) takeSteps(ctx context.Context, r *project.Project, steps []s
 		default:
 			how := undoMode(mode, rewound[st.rec.Workspace.ID])
 			_, err = svc.Removals.RemoveOne(ctx, r, st.rec, removal.Spec{Event: croft.EventWorkspaceRemoved, Act: a}, how)
-			err = undoByForce(err, a.Undoes)
+			err = hintForce(err, a.Undoes)
 		}
 		if err != nil {
-			return nil, partlyUndone(explain.Error("undo", st.name(), err), steps, i, a.Undoes)
+			return nil, partlyUndoneError(explain.Error("undo", st.name(), err), steps, i, a.Undoes)
 		}
 	}
 	return notes, nil
 }
 
-// partlyUndone says of an undo that failed at a step what it did before, and how it goes on.
-func partlyUndone(err error, steps []step, at int, undone croft.ID) error {
+// partlyUndoneError says of an undo that failed at a step what it did before, and how it goes on.
+func partlyUndoneError(err error, steps []step, at int, undone croft.ID) error {
 	if at == 0 {
 		return err
 	}

@@ -189,12 +189,12 @@ func (svc *Lanes) AwaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, er
 	if svc.Lifetime.IsClosing() {
 		code = croft.Closed
 	}
-	return nil, stillWaits(now, code, err)
+	return nil, stillWaitsError(now, code, err)
 }
 
-// stillWaits says that nobody waits for a merge any more, and that this is all
+// stillWaitsError says that nobody waits for a merge any more, and that this is all
 // that has ended.
-func stillWaits(m journal.Merge, code croft.Code, err error) error {
+func stillWaitsError(m journal.Merge, code croft.Code, err error) error {
 	what, state := "the merge", "it is queued for "+m.Target+", and lands when the queue is next driven"
 	if m.Kind == croft.KindRevert {
 		what = "the revert"
@@ -222,7 +222,7 @@ func (svc *Lanes) awaitEnd(ctx context.Context, id croft.ID) (*croft.Merge, erro
 		m, err := svc.Journal.Merge(ctx, id)
 		switch {
 		case errors.Is(err, journal.ErrNotFound):
-			return nil, mergeNotFound(string(id))
+			return nil, mergeNotFoundError(string(id))
 		case err != nil:
 			return nil, err
 		case m.State == croft.MergeDone && !m.Untidy:

@@ -45,7 +45,7 @@ func (svc *Lanes) afterFailedBatch(ctx context.Context, r *project.Project, targ
 		return errors.Join(cause, err)
 	}
 	if len(items) > 1 {
-		return svc.takeApart(ctx, idsOf(items, func(m journal.Merge) croft.ID { return m.ID }))
+		return svc.requeueAlone(ctx, idsOf(items, func(m journal.Merge) croft.ID { return m.ID }))
 	}
 	m, err := svc.Journal.Merge(ctx, items[0].ID)
 	if err != nil || m.State == croft.MergeDone {
@@ -63,8 +63,8 @@ var ofTheMachine = []croft.Code{
 	croft.ConfigInvalid,
 }
 
-// takeApart has merges tried one by one, each by itself.
-func (svc *Lanes) takeApart(ctx context.Context, ids []croft.ID) error {
+// requeueAlone has merges tried one by one, each by itself.
+func (svc *Lanes) requeueAlone(ctx context.Context, ids []croft.ID) error {
 	return svc.changeMerges(ctx, ids, func(m *journal.Merge) bool {
 		if m.State == croft.MergeDone {
 			return false
@@ -104,7 +104,7 @@ func (svc *Lanes) endEmpty(ctx context.Context, r *project.Project, tip string, 
 	}
 	m.Tried = ""
 	if m.Kind == croft.KindRevert && m.Commit == "" {
-		return svc.rejectMerge(ctx, m, nil, nothingToRevert(m.Merge))
+		return svc.rejectMerge(ctx, m, nil, nothingToRevertError(m.Merge))
 	}
 	rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
 	if m.Part || err != nil || rec.Workspace.State == croft.Trashed {
@@ -158,20 +158,20 @@ func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, 
 	checker.Cache.Adopt(at.Tree) // what the target itself passed with, if that was tried
 	passed := passing{steps: steps[:d.Pass], checks: d.Verdict.Checks, cache: checker.Cache}
 	if d.Broken {
-		return passed, svc.rejectAll(ctx, r, target, targetBroken(target, d.BlamedVerdict))
+		return passed, svc.rejectAll(ctx, r, target, targetBrokenError(target, d.BlamedVerdict))
 	}
 	if d.Blamed >= 0 {
 		m := itemOf(l.items, steps[d.Blamed].ID)
 		m.Checks = d.BlamedVerdict.Checks
-		if err := svc.rejectMerge(ctx, m, nil, checkFailed(m, d.BlamedVerdict)); err != nil {
+		if err := svc.rejectMerge(ctx, m, nil, checkFailedError(m, d.BlamedVerdict)); err != nil {
 			return passed, err
 		}
 	}
-	return passed, svc.putBack(ctx, steps[d.Pass:], d.Blamed-d.Pass)
+	return passed, svc.requeueRest(ctx, steps[d.Pass:], d.Blamed-d.Pass)
 }
 
-// putBack lets the items that are neither published nor blamed wait again.
-func (svc *Lanes) putBack(ctx context.Context, steps []merge.Step, blamed int) error {
+// requeueRest lets the items that are neither published nor blamed wait again.
+func (svc *Lanes) requeueRest(ctx context.Context, steps []merge.Step, blamed int) error {
 	left := slices.Clone(steps)
 	if blamed >= 0 && blamed < len(left) {
 		left = slices.Delete(left, blamed, blamed+1)
@@ -186,7 +186,7 @@ func (svc *Lanes) setState(ctx context.Context, steps []merge.Step, state croft.
 	})
 }
 
-func checkFailed(m journal.Merge, v merge.Verdict) error {
+func checkFailedError(m journal.Merge, v merge.Verdict) error {
 	command, tail := failedCheck(v)
 	return &croft.Error{
 		Code: croft.CheckFailed, Message: fmt.Sprintf("merged with %s, the check %q fails", m.Target, command), Details: tail,
@@ -194,7 +194,7 @@ func checkFailed(m journal.Merge, v merge.Verdict) error {
 	}
 }
 
-func targetBroken(target string, v merge.Verdict) error {
+func targetBrokenError(target string, v merge.Verdict) error {
 	command, tail := failedCheck(v)
 	return &croft.Error{
 		Code: croft.TargetBroken, Message: fmt.Sprintf("the check %q fails on %s itself", command, target), Details: tail,
@@ -211,8 +211,8 @@ func failedCheck(v merge.Verdict) (command, tail string) {
 	return "", ""
 }
 
-// tidyUp puts the workspaces away whose work was merged, if they are idle.
-func (svc *Lanes) tidyUp(ctx context.Context, r *project.Project) error {
+// removeMerged puts the workspaces away whose work was merged, if they are idle.
+func (svc *Lanes) removeMerged(ctx context.Context, r *project.Project) error {
 	untidy, err := svc.Journal.Untidy(ctx, r.ID)
 	if err != nil {
 		return err

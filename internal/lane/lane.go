@@ -47,7 +47,7 @@ func tryLane(r *project.Project, target string) (*flock.Lock, error) {
 	return flock.Try(path)
 }
 
-func mergeNotFound(ref string) error {
+func mergeNotFoundError(ref string) error {
 	return &croft.Error{Code: croft.MergeNotFound, Message: fmt.Sprintf("there is no merge %q", ref), Hint: "croft queue --all"}
 }
 
@@ -190,14 +190,14 @@ func (svc *Lanes) runLaneOnce(ctx context.Context, r *project.Project, target st
 		}
 		// Those who wait for one of them are told when it is put away, and leave; the
 		// others that landed with it are still to be.
-		if err := svc.tidyUp(context.WithoutCancel(ctx), r); err != nil {
+		if err := svc.removeMerged(context.WithoutCancel(ctx), r); err != nil {
 			return err
 		}
 		if !more {
 			return nil
 		}
 	}
-	return svc.tidyUp(context.WithoutCancel(ctx), r)
+	return svc.removeMerged(context.WithoutCancel(ctx), r)
 }
 
 // landNextBatch merges, checks and publishes the next batch of waiting merges of a lane.
@@ -223,7 +223,7 @@ func (svc *Lanes) landNextBatch(ctx context.Context, r *project.Project, target 
 	if err := failpoint.Hit("lane.claimed"); err != nil {
 		return false, err
 	}
-	others, isRefused, err := svc.lookForOthers(ctx, r, target, tip, rules)
+	others, isRefused, err := svc.checkMovedTarget(ctx, r, target, tip, rules)
 	if err != nil || isRefused {
 		return false, err
 	}
@@ -421,7 +421,7 @@ func (svc *Lanes) settleConflicts(ctx context.Context, r *project.Project, l lan
 			if err != nil {
 				return nil, err
 			}
-			if err := svc.rejectMerge(ctx, m, conflicts, conflictReason(m, conflicts)); err != nil {
+			if err := svc.rejectMerge(ctx, m, conflicts, conflictError(m, conflicts)); err != nil {
 				return nil, err
 			}
 		case step.Nothing():
@@ -448,7 +448,7 @@ func itemOf(items []journal.Merge, id croft.ID) journal.Merge {
 	return items[slices.IndexFunc(items, func(m journal.Merge) bool { return m.ID == id })]
 }
 
-func conflictReason(m journal.Merge, conflicts []croft.ConflictedPath) error {
+func conflictError(m journal.Merge, conflicts []croft.ConflictedPath) error {
 	paths := make([]string, len(conflicts))
 	for i, c := range conflicts {
 		paths[i] = c.Path

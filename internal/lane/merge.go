@@ -78,7 +78,7 @@ func (svc *Lanes) submitWork(ctx context.Context, r *project.Project, rec journa
 		if err != nil {
 			return nil, err
 		}
-		return svc.endNothing(ctx, m, sub.key)
+		return svc.endEmptySubmission(ctx, m, sub.key)
 	}
 	return svc.enqueueMerge(ctx, m, sub.key)
 }
@@ -96,9 +96,9 @@ func isEmpty(ctx context.Context, r *project.Project, w croft.Workspace, m croft
 	return r.Git.IsAncestor(ctx, m.Head, tip)
 }
 
-// endNothing ends the merge of an empty workspace, which may be one that is about
+// endEmptySubmission ends the merge of an empty workspace, which may be one that is about
 // to be used: it stays as it is.
-func (svc *Lanes) endNothing(ctx context.Context, m journal.Merge, key journal.Key) (*croft.Merge, error) {
+func (svc *Lanes) endEmptySubmission(ctx context.Context, m journal.Merge, key journal.Key) (*croft.Merge, error) {
 	m.SubmittedAt = svc.Now()
 	m.EndEmpty("nothing to merge; the workspace stays", m.SubmittedAt)
 	return &m.Merge, svc.Journal.Update(ctx, func(tx *journal.Tx) error {

@@ -68,9 +68,9 @@ func (svc *Lanes) isProtected(ctx context.Context, r *project.Project, l croft.L
 	return before.Protect, err
 }
 
-// lookForOthers says how a target moved outside of its lane. If that is to be
+// checkMovedTarget says how a target moved outside of its lane. If that is to be
 // accepted first, what waits is turned away, and isRefused is true.
-func (svc *Lanes) lookForOthers(ctx context.Context, r *project.Project, target, tip string, rules config.Merge) (l croft.Lane, isRefused bool, err error) {
+func (svc *Lanes) checkMovedTarget(ctx context.Context, r *project.Project, target, tip string, rules config.Merge) (l croft.Lane, isRefused bool, err error) {
 	if l, err = svc.laneAt(ctx, r, target, tip); err != nil {
 		return l, false, err
 	}
@@ -86,10 +86,10 @@ func (svc *Lanes) lookForOthers(ctx context.Context, r *project.Project, target,
 	if err := svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(svc.laneEvent(r.ID, l)) }); err != nil {
 		return l, false, err
 	}
-	return l, true, svc.rejectAll(ctx, r, target, targetMoved(l))
+	return l, true, svc.rejectAll(ctx, r, target, targetMovedError(l))
 }
 
-func targetMoved(l croft.Lane) error {
+func targetMovedError(l croft.Lane) error {
 	var list []string
 	for _, c := range l.Commits {
 		list = append(list, fmt.Sprintf("%.7s %s: %s", c.Commit, c.Author, c.Subject))
@@ -220,7 +220,7 @@ func (svc *Lanes) afterBatch(ctx context.Context, r *project.Project, target str
 		tries.since = svc.Now()
 	}
 	if over := svc.Now().Sub(tries.since); tries.n >= movedTries && over >= movedTime {
-		return svc.rejectAll(ctx, r, target, targetMoves(target, tries.n, over))
+		return svc.rejectAll(ctx, r, target, targetMovesError(target, tries.n, over))
 	}
 	select {
 	case <-ctx.Done():
@@ -230,7 +230,7 @@ func (svc *Lanes) afterBatch(ctx context.Context, r *project.Project, target str
 	}
 }
 
-func targetMoves(target string, tries int, over time.Duration) error {
+func targetMovesError(target string, tries int, over time.Duration) error {
 	return &croft.Error{
 		Code:    croft.TargetMoved,
 		Message: fmt.Sprintf("%s keeps moving: others committed to it during each of %d tries in %v", target, tries, over.Round(time.Second)),

@@ -170,10 +170,10 @@ func (svc *Lanes) endUnpublished(ctx context.Context, r *project.Project, op *op
 	if err := op.Undone(ctx, cause.Error()); err != nil {
 		return err
 	}
-	if reason := hostReason(pub.Target, cause); reason != nil {
+	if reason := hostError(pub.Target, cause); reason != nil {
 		if len(pub.Items) > 1 {
 			// One by one, only those stay pending that touch the user's changes.
-			return svc.takeApart(ctx, idsOf(pub.Items, func(p landed) croft.ID { return p.Merge }))
+			return svc.requeueAlone(ctx, idsOf(pub.Items, func(p landed) croft.ID { return p.Merge }))
 		}
 		m, err := svc.Journal.Merge(ctx, pub.Items[0].Merge)
 		if err != nil {
@@ -212,9 +212,9 @@ func (svc *Lanes) rejectLocked(ctx context.Context, r *project.Project, pub publ
 	return nil
 }
 
-// hostReason says why a checkout of the target could not go along; nil if that is
+// hostError says why a checkout of the target could not go along; nil if that is
 // not what went wrong.
-func hostReason(target string, cause error) error {
+func hostError(target string, cause error) error {
 	if dirty, ok := errors.AsType[*git.HostDirtyError](cause); ok {
 		return &croft.Error{
 			Code: croft.HostDirty, Message: fmt.Sprintf("%s is checked out in %s, and %s", target, dirty.Path, dirty.Cause),
@@ -222,13 +222,13 @@ func hostReason(target string, cause error) error {
 		}
 	}
 	if unwritten, ok := errors.AsType[*git.HostWriteError](cause); ok {
-		return hostUnwritten(target, unwritten)
+		return hostUnwrittenError(target, unwritten)
 	}
 	return nil
 }
 
-// hostUnwritten explains that a checkout could not be written.
-func hostUnwritten(target string, e *git.HostWriteError) error {
+// hostUnwrittenError explains that a checkout could not be written.
+func hostUnwrittenError(target string, e *git.HostWriteError) error {
 	why := croft.AsError("merge", explain.Error("merge", "", e.Err))
 	if errors.Is(e.Err, git.KindVanished) { // git tells no more than that a file was not written
 		why = croft.AsError("merge", explain.Error("merge", "", syscall.EIO))
@@ -284,11 +284,11 @@ func (svc *Lanes) endMerge(tx *journal.Tx, p landed, number int64, owner croft.O
 	kind := croft.EventMergeMerged
 	if m.Kind == croft.KindRevert {
 		kind = croft.EventMergeReverted
-		if err := takenBack(tx, m.Reverts); err != nil {
+		if err := markReverted(tx, m.Reverts); err != nil {
 			return err
 		}
 	}
-	if err := svc.adoptRecord(tx, m, p); err != nil {
+	if err := svc.recordMergeStatus(tx, m, p); err != nil {
 		return err
 	}
 	done := journal.Operation{
@@ -306,8 +306,8 @@ type MergeInput struct {
 	Merge croft.ID `json:"merge"`
 }
 
-// adoptRecord notes in a workspace's record what became of its work.
-func (svc *Lanes) adoptRecord(tx *journal.Tx, m journal.Merge, p landed) error {
+// recordMergeStatus notes in a workspace's record what became of its work.
+func (svc *Lanes) recordMergeStatus(tx *journal.Tx, m journal.Merge, p landed) error {
 	rec, err := tx.Record(m.WorkspaceID)
 	if m.Part || errors.Is(err, journal.ErrNotFound) {
 		return nil
@@ -330,8 +330,8 @@ func (svc *Lanes) adoptRecord(tx *journal.Tx, m journal.Merge, p landed) error {
 	return tx.Put(rec)
 }
 
-// takenBack marks the merge that a revert undid.
-func takenBack(tx *journal.Tx, id croft.ID) error {
+// markReverted marks the merge that a revert undid.
+func markReverted(tx *journal.Tx, id croft.ID) error {
 	m, err := tx.Merge(id)
 	if errors.Is(err, journal.ErrNotFound) {
 		return nil

@@ -20,7 +20,7 @@ func (svc *Lanes) ShowRevert(ctx context.Context, s project.Location, req croft.
 	return plan, err
 }
 
-func nothingToRevert(m croft.Merge) error {
+func nothingToRevertError(m croft.Merge) error {
 	return &croft.Error{
 		Code: croft.NotMerged, Workspace: m.Workspace,
 		Message: fmt.Sprintf("taking it back would change nothing: %s has none of its changes, or had them before it", m.Target),
@@ -39,17 +39,17 @@ func (svc *Lanes) planRevert(ctx context.Context, r *project.Project, req croft.
 		return nil, m, project.TargetNotFound(m.Target, err)
 	}
 	if m.Commit == "" || m.Status != croft.MergeMerged {
-		return nil, m, svc.notMerged(ctx, r, m)
+		return nil, m, svc.notMergedError(ctx, r, m)
 	}
 	if in, err := r.Git.IsAncestor(ctx, m.Commit, plan.Target); err != nil || !in {
-		return nil, m, errors.Join(err, svc.notMerged(ctx, r, m))
+		return nil, m, errors.Join(err, svc.notMergedError(ctx, r, m))
 	}
 	if plan.Later, err = svc.Journal.MergedAfter(ctx, m); err != nil {
 		return nil, m, err
 	}
 	conflicts, isNothing, err := TryRevert(ctx, r, m, plan.Target)
 	if err == nil && isNothing {
-		err = nothingToRevert(m.Merge)
+		err = nothingToRevertError(m.Merge)
 	}
 	if err != nil {
 		return nil, m, err
@@ -76,9 +76,9 @@ func TryRevert(ctx context.Context, r *project.Project, m journal.Merge, tip str
 	return merged.Conflicts, merged.Clean() && merged.Tree == at.Tree, err
 }
 
-// notMerged says of a merge that it cannot be taken back, and which earlier ones
+// notMergedError says of a merge that it cannot be taken back, and which earlier ones
 // of the same workspace can.
-func (svc *Lanes) notMerged(ctx context.Context, r *project.Project, m journal.Merge) error {
+func (svc *Lanes) notMergedError(ctx context.Context, r *project.Project, m journal.Merge) error {
 	why := &croft.Error{
 		Code: croft.NotMerged, Workspace: m.Workspace, Message: fmt.Sprintf("it is not in %s: it is %s", m.Target, cmp.Or(string(m.Status), "not merged")),
 		Hint: "croft queue --all",
@@ -165,7 +165,7 @@ func (svc *Lanes) findMerge(ctx context.Context, r *project.Project, req croft.R
 		}
 	}
 	if len(named) == 0 {
-		return m, mergeNotFound(ref)
+		return m, mergeNotFoundError(ref)
 	}
 	return svc.lastThatBrought(ctx, r, named)
 }
@@ -192,7 +192,7 @@ func (svc *Lanes) lastThatBrought(ctx context.Context, r *project.Project, named
 	if empty != nil {
 		return *empty, nil
 	}
-	return named[0], svc.notMerged(ctx, r, named[0])
+	return named[0], svc.notMergedError(ctx, r, named[0])
 }
 
 // RevertMerge takes a merge back, through its lane.

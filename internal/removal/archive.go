@@ -56,16 +56,16 @@ func (svc *Removals) Archive(ctx context.Context, r *project.Project, rec journa
 		pin(project.ArchiveStateRef(w.ID), state)
 		if state != "" { // which is not found any more once the directory has moved
 			unsynced, err = nil, svc.Pin(ctx, r, pins...)
-			return svc.withoutLost(ctx, r, pins, tip, unsynced, err)
+			return svc.archiveWithoutLost(ctx, r, pins, tip, unsynced, err)
 		}
 	}
 	unsynced, err = svc.PinUnsynced(ctx, r, pins...)
-	return svc.withoutLost(ctx, r, pins, tip, unsynced, err)
+	return svc.archiveWithoutLost(ctx, r, pins, tip, unsynced, err)
 }
 
-// withoutLost archives what is there where a commit is not: a disk lost it, or somebody
+// archiveWithoutLost archives what is there where a commit is not: a disk lost it, or somebody
 // deleted it. The branch stays then, as it is all that knows its name.
-func (svc *Removals) withoutLost(ctx context.Context, r *project.Project, pins []journal.Pin, tip string, unsynced []string, err error) (string, []string, error) {
+func (svc *Removals) archiveWithoutLost(ctx context.Context, r *project.Project, pins []journal.Pin, tip string, unsynced []string, err error) (string, []string, error) {
 	if !errors.Is(err, object.ErrMissing) {
 		return tip, unsynced, err
 	}

@@ -52,7 +52,7 @@ func (svc *Removals) planDiscard(ctx context.Context, s project.Location, req cr
 			if ctx.Err() != nil {
 				return nil, err
 			}
-			keepUndiscarded(&m.Merge, rec, err)
+			setKeptReason(&m.Merge, rec, err)
 		}
 		plan = append(plan, m.Merge)
 	}
@@ -107,7 +107,7 @@ func (svc *Removals) discardCall(ctx context.Context, s project.Location, req cr
 	for _, m := range done {
 		rec, err := svc.Journal.Record(ctx, m.WorkspaceID)
 		if err == nil && rec.Workspace.State != croft.Trashed && rec.Workspace.MergeStatus == croft.MergeDiscarded && !d.ended {
-			err = svc.putAway(ctx, s.Project, rec, d.Act)
+			err = svc.trashDiscarded(ctx, s.Project, rec, d.Act)
 		}
 		if err != nil && !errors.Is(err, journal.ErrNotFound) {
 			return nil, err
@@ -153,8 +153,8 @@ func (d *discarding) writeKey(tx *journal.Tx) error {
 	return tx.PutKey(d.key)
 }
 
-// putAway moves a discarded workspace to the trash.
-func (svc *Removals) putAway(ctx context.Context, r *project.Project, rec journal.Record, a project.Act) error {
+// trashDiscarded moves a discarded workspace to the trash.
+func (svc *Removals) trashDiscarded(ctx context.Context, r *project.Project, rec journal.Record, a project.Act) error {
 	_, err := svc.RemoveOne(ctx, r, rec, Spec{Event: croft.EventWorkspaceRemoved, Act: a}, croft.RemoveForce)
 	return err
 }
@@ -193,7 +193,7 @@ func (svc *Removals) discardOne(ctx context.Context, r *project.Project, rec jou
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		keepUndiscarded(&m.Merge, rec, err)
+		setKeptReason(&m.Merge, rec, err)
 		return &m.Merge, nil
 	}
 	if w.Mode != croft.ModeLegacy { // that has no commits of its own, and may be in no repository
@@ -226,7 +226,7 @@ func (svc *Removals) discardOne(ctx context.Context, r *project.Project, rec jou
 	if err := failpoint.Hit("discard.marked"); err != nil {
 		return nil, err
 	}
-	return &m.Merge, svc.putAway(ctx, r, rec, d.Act)
+	return &m.Merge, svc.trashDiscarded(ctx, r, rec, d.Act)
 }
 
 // guardDiscard refuses what would take something away from somebody. Uncommitted
@@ -252,8 +252,8 @@ func (svc *Removals) discardedRecord(r *project.Project, rec journal.Record, a p
 	return m
 }
 
-// keepUndiscarded says in an answer why a workspace stays as it is.
-func keepUndiscarded(m *croft.Merge, rec journal.Record, err error) {
+// setKeptReason says in an answer why a workspace stays as it is.
+func setKeptReason(m *croft.Merge, rec journal.Record, err error) {
 	why := croft.AsError("discard", explain.Error("discard", rec.Workspace.Name, err))
 	m.Status, m.Reason, m.Message, m.Details, m.Hint = rec.Workspace.MergeStatus, why.Code, why.Message, why.Details, why.Hint
 }

@@ -103,7 +103,7 @@ func (svc *Removals) GuardNow(ctx context.Context, r *project.Project, rec journ
 		if mode == RemoveWithWork && !r.IsAway(rec) {
 			return nil // that was shown: its work cannot be judged
 		}
-		return svc.GuardBroken(r, rec)
+		return svc.BrokenError(r, rec)
 	}
 	if err != nil {
 		return err
@@ -205,24 +205,24 @@ func guardForeign(r *project.Project, rec journal.Record) error {
 	}
 	return &croft.Error{
 		Code: croft.WorkspaceBroken, Message: "another checkout lies at its path", Details: w.Path,
-		Hint: moveAway(w),
+		Hint: moveAwayHint(w),
 	}
 }
 
-// moveAway is what ends a workspace at whose path something else lies.
-func moveAway(w croft.Workspace) string {
+// moveAwayHint is what ends a workspace at whose path something else lies.
+func moveAwayHint(w croft.Workspace) string {
 	return "move it away, then croft remove --force " + w.Name + ", which keeps what git has of it"
 }
 
-// GuardBroken always returns a WorkspaceBroken error, with a hint that fits what is
+// BrokenError always returns a WorkspaceBroken error, with a hint that fits what is
 // wrong. The caller has found that the workspace cannot be judged.
-func (svc *Removals) GuardBroken(r *project.Project, rec journal.Record) error {
+func (svc *Removals) BrokenError(r *project.Project, rec journal.Record) error {
 	h := r.Trees.Health(project.SpecOf(rec))
 	err := project.Broken(rec, h)
 	if told, ok := errors.AsType[*croft.Error](err); ok && h == checkout.Missing {
 		told.Hint = "bring it back; if it was deleted: croft remove --force " + rec.Workspace.Name + ", which keeps what git has of it"
 	} else if ok && h == checkout.Foreign {
-		told.Hint = moveAway(rec.Workspace)
+		told.Hint = moveAwayHint(rec.Workspace)
 	}
 	return err
 }
@@ -235,15 +235,15 @@ func (svc *Removals) guardLeases(ctx context.Context, r *project.Project, w crof
 	me := project.Self()
 	for _, l := range leases[w.ID] {
 		if project.IsActive(l, svc.Now()) && l.Owner != me {
-			return Leased(l)
+			return LeasedError(l)
 		}
 	}
 	return nil
 }
 
-// Leased returns the WorkspaceBusy error that names the holder of a lease. It does not
+// LeasedError returns the WorkspaceBusy error that names the holder of a lease. It does not
 // check whether the lease is active.
-func Leased(l croft.Lease) error {
+func LeasedError(l croft.Lease) error {
 	who := processName(project.OwnerName(l.Owner), l.Owner.PID)
 	if l.Term == croft.TermProcess {
 		return &croft.Error{

@@ -93,16 +93,16 @@ func (svc *Removals) TakenBack(ctx context.Context, workspace croft.ID, target s
 		return nil, err
 	}
 	var reverts []merge.Revert
-	for _, m := range inForce(landed) {
+	for _, m := range revertsInForce(landed) {
 		reverts = append(reverts, merge.Revert{Commit: m.Commit, Reverted: m.Head})
 	}
 	return reverts, nil
 }
 
-// inForce finds the reverts among what landed of a workspace's work, in that order,
+// revertsInForce finds the reverts among what landed of a workspace's work, in that order,
 // that nothing has made up for: a merge brings back all that was taken back before,
 // and the revert of a revert what that one took.
-func inForce(landed []journal.Merge) []journal.Merge {
+func revertsInForce(landed []journal.Merge) []journal.Merge {
 	var reverts []journal.Merge
 	for _, m := range landed {
 		switch {

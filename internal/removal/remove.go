@@ -140,7 +140,7 @@ func (svc *Removals) beginRemoval(ctx context.Context, op *oplog.Op, rec journal
 			if other != "" {
 				return errUnderway
 			}
-			return svc.withdrawMerges(tx, rec.Workspace, mode)
+			return svc.cancelWaitingMerges(tx, rec.Workspace, mode)
 		})
 		if !errors.Is(err, errUnderway) {
 			return err
@@ -351,10 +351,10 @@ func (svc *Removals) NoticeTrash(ctx context.Context, r *project.Project) {
 	}
 }
 
-// withdrawMerges sees to it that work does not land after its workspace was removed:
+// cancelWaitingMerges sees to it that work does not land after its workspace was removed:
 // a merge that waits keeps the workspace, and a forced removal takes it out of its
 // lane. One that is being checked or published is not stopped by force.
-func (svc *Removals) withdrawMerges(tx *journal.Tx, w croft.Workspace, mode croft.RemoveMode) error {
+func (svc *Removals) cancelWaitingMerges(tx *journal.Tx, w croft.Workspace, mode croft.RemoveMode) error {
 	waiting, err := tx.WaitingOf(w.ID)
 	if err != nil {
 		return err
@@ -363,7 +363,7 @@ func (svc *Removals) withdrawMerges(tx *journal.Tx, w croft.Workspace, mode crof
 		return err
 	}
 	for _, m := range waiting {
-		if !bringsWhole(m) || m.State != croft.MergeQueued {
+		if !isWholeMerge(m) || m.State != croft.MergeQueued {
 			continue
 		}
 		m.Cancel("its workspace was removed", "croft restore "+w.Name, svc.Now())
@@ -382,7 +382,7 @@ func guardMerges(waiting []journal.Merge, w croft.Workspace, mode croft.RemoveMo
 	}
 	for _, m := range waiting {
 		switch {
-		case !bringsWhole(m):
+		case !isWholeMerge(m):
 		case m.State == croft.MergeQueued:
 			return &croft.Error{
 				Code: croft.WorkspaceBusy, Workspace: w.Name, Message: fmt.Sprintf("its merge into %s waits; the work would land although the workspace was removed", m.Target),
@@ -397,6 +397,6 @@ func guardMerges(waiting []journal.Merge, w croft.Workspace, mode croft.RemoveMo
 	return nil
 }
 
-// bringsWhole reports whether a merge brings a workspace's work as a whole. What was
+// isWholeMerge reports whether a merge brings a workspace's work as a whole. What was
 // chosen of it was frozen for that, and is not withdrawn.
-func bringsWhole(m journal.Merge) bool { return m.Kind == croft.KindMerge && !m.Part }
+func isWholeMerge(m journal.Merge) bool { return m.Kind == croft.KindMerge && !m.Part }

@@ -100,7 +100,7 @@ func (svc *Resolver) rollBackResolve(ctx context.Context, r *project.Project, op
 		}
 	}
 	if !isHalf {
-		return svc.leaveResolve(ctx, op, rec, cause)
+		return svc.endUndone(ctx, op, rec, cause)
 	}
 	back := rewind.Spec{From: how.Now, To: how.From, Undoes: cause}
 	if how.Now.ID == "" {
@@ -117,8 +117,8 @@ func (svc *Resolver) rollBackResolve(ctx context.Context, r *project.Project, op
 	return nil
 }
 
-// leaveResolve ends a resolution and leaves the workspace as it is, to be used.
-func (svc *Resolver) leaveResolve(ctx context.Context, op *oplog.Op, rec journal.Record, cause string) error {
+// endUndone ends a resolution and leaves the workspace as it is, to be used.
+func (svc *Resolver) endUndone(ctx context.Context, op *oplog.Op, rec journal.Record, cause string) error {
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		if rec.Workspace.State == croft.Creating { // a rollback was begun
 			rec.Workspace.State = croft.Ready

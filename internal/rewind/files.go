@@ -56,7 +56,7 @@ func (svc *Rewinds) rewindFiles(ctx context.Context, r *project.Project, op *opl
 		return restore.Rewind(ctx, rewinding)
 	})
 	if isKept(err) && !errors.Is(err, restore.ErrAsWas) {
-		return keptBeside(rec, err), nil
+		return keptFilesError(rec, err), nil
 	}
 	if err != nil && !isBegun {
 		err = errors.Join(restore.ErrAsWas, err)
@@ -128,7 +128,7 @@ func isKept(err error) bool {
 	return is
 }
 
-func keptBeside(rec journal.Record, err error) error {
+func keptFilesError(rec journal.Record, err error) error {
 	kept, _ := errors.AsType[*restore.KeptError](err)
 	return &croft.Error{
 		Code: croft.WorkspaceBusy, Workspace: rec.Workspace.Name, Message: "the workspace was brought back while somebody wrote to its files; what was written is kept",
@@ -255,8 +255,8 @@ func (how Spec) requireSaved(ctx context.Context, r *project.Project, tree *git.
 	return nil
 }
 
-// leaveRewind ends a rewind that has done nothing, or has been taken back.
-func (svc *Rewinds) leaveRewind(ctx context.Context, op *oplog.Op, how Spec, cause error) error {
+// endUndone ends a rewind that has done nothing, or has been taken back.
+func (svc *Rewinds) endUndone(ctx context.Context, op *oplog.Op, how Spec, cause error) error {
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		rec, err := tx.Record(how.To.Workspace)
 		if err != nil {

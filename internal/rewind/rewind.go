@@ -130,7 +130,7 @@ func (svc *Rewinds) applyOrRollBack(ctx context.Context, r *project.Project, op 
 		return nil
 	}
 	if errors.Is(err, restore.ErrAsWas) {
-		return errors.Join(err, svc.leaveRewind(ctx, op, how, err))
+		return errors.Join(err, svc.endUndone(ctx, op, how, err))
 	}
 	if isKept(err) {
 		return err // it is done
@@ -207,7 +207,7 @@ func (svc *Rewinds) trashRewound(ctx context.Context, r *project.Project, op *op
 		if was == nil || was.BranchGone {
 			mode = croft.BranchDelete
 		}
-		err = svc.trashInstead(ctx, r, op, rec, removal.Spec{Event: croft.EventWorkspaceRemoved, Branch: mode}, cause)
+		err = svc.replaceByRemoval(ctx, r, op, rec, removal.Spec{Event: croft.EventWorkspaceRemoved, Branch: mode}, cause)
 	}
 	if err != nil {
 		stays := &croft.Error{
@@ -233,9 +233,9 @@ func (svc *Rewinds) trashRewound(ctx context.Context, r *project.Project, op *op
 	})
 }
 
-// trashInstead replaces a rewind that failed by a removal, in one step, and
+// replaceByRemoval replaces a rewind that failed by a removal, in one step, and
 // carries that out.
-func (svc *Rewinds) trashInstead(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, how removal.Spec, cause error) error {
+func (svc *Rewinds) replaceByRemoval(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, how removal.Spec, cause error) error {
 	err := svc.Removals.GuardNow(ctx, r, rec, croft.RemoveForce)
 	if err != nil {
 		return err
@@ -267,14 +267,14 @@ func (svc *Rewinds) claimRewind(ctx context.Context, rec journal.Record) (*flock
 	}
 	l, err := flock.Try(path)
 	if errors.Is(err, flock.ErrHeld) {
-		return nil, beingRemoved()
+		return nil, underwayError()
 	}
 	if err != nil {
 		return nil, err
 	}
 	if !l.IsAt(path) { // whoever had it has just removed it
 		_ = l.Unlock()
-		return nil, beingRemoved()
+		return nil, underwayError()
 	}
 	err = svc.Journal.Update(ctx, func(tx *journal.Tx) error { return requireNoneUnderway(tx, rec) })
 	if err != nil {
@@ -284,8 +284,8 @@ func (svc *Rewinds) claimRewind(ctx context.Context, rec journal.Record) (*flock
 	return l, nil
 }
 
-// beingRemoved says that another operation has a workspace.
-func beingRemoved() error {
+// underwayError says that another operation has a workspace.
+func underwayError() error {
 	return &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being removed or brought back", Hint: "croft history"}
 }
 
@@ -294,7 +294,7 @@ func beingRemoved() error {
 func requireNoneUnderway(tx *journal.Tx, rec journal.Record) error {
 	for _, kind := range []string{"rewind", "remove", "restore", "resolve"} {
 		if _, err := tx.RunningOn(kind, rec.Workspace.ID); !errors.Is(err, journal.ErrNotFound) {
-			return cmp.Or(err, beingRemoved())
+			return cmp.Or(err, underwayError())
 		}
 	}
 	return nil
@@ -352,7 +352,7 @@ func (svc *Rewinds) guardBranch(ctx context.Context, r *project.Project, rec jou
 	if err != nil {
 		return err
 	}
-	if err := requireSame(rec, head); err != nil {
+	if err := requireSameBranch(rec, head); err != nil {
 		return err
 	}
 	err = r.Trees.At(project.SpecOf(rec)).RequireBranch(ctx, rec.Workspace.Branch)
@@ -378,9 +378,9 @@ func (svc *Rewinds) guardBranch(ctx context.Context, r *project.Project, rec jou
 	}
 }
 
-// requireSame refuses a snapshot that had another branch checked out than the
+// requireSameBranch refuses a snapshot that had another branch checked out than the
 // workspace's own.
-func requireSame(rec journal.Record, head snapshot.Head) error {
+func requireSameBranch(rec journal.Record, head snapshot.Head) error {
 	if head.Branch == "" || head.Branch == rec.Workspace.Branch {
 		return nil
 	}
@@ -401,7 +401,7 @@ func (svc *Rewinds) saveFrom(ctx context.Context, r *project.Project, rec journa
 	how.From = *from
 	head, err := ReadableHead(ctx, r, *from)
 	if err == nil {
-		err = requireSame(rec, head)
+		err = requireSameBranch(rec, head)
 	}
 	return err
 }
@@ -422,7 +422,7 @@ func (svc *Rewinds) moveBranch(ctx context.Context, r *project.Project, rec jour
 	if err != nil || head.Branch == "" {
 		return err
 	}
-	if err := requireSame(rec, head); err != nil {
+	if err := requireSameBranch(rec, head); err != nil {
 		return err
 	}
 	if used := r.Git.CheckedOut(head.Branch, tree.Admin); len(used) > 0 {

@@ -120,7 +120,7 @@ func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journa
 		},
 	})
 	if err != nil {
-		return nil, trash.Lacks(w, svc.Vanished(ctx, rec, err))
+		return nil, trash.ExplainMissing(w, svc.Vanished(ctx, rec, err))
 	}
 	if what.seen != nil {
 		*what.seen = saved.Seen

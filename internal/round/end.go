@@ -29,7 +29,7 @@ func (svc *Rounds) EndRoundAs(ctx context.Context, round croft.ID, isForced bool
 	defer ses.release()
 	i := slices.IndexFunc(ses.Rounds, func(t journal.Round) bool { return t.ID == round })
 	if i < 0 {
-		return nil, roundNotFound(string(round))
+		return nil, roundNotFoundError(string(round))
 	}
 	t := &ses.Rounds[i]
 	t.Forced = t.Forced || isForced
@@ -45,7 +45,7 @@ func (svc *Rounds) EndRoundAs(ctx context.Context, round croft.ID, isForced bool
 	return out, nil
 }
 
-func roundNotFound(ref string) error {
+func roundNotFoundError(ref string) error {
 	return &croft.Error{Code: croft.RoundNotFound, Message: fmt.Sprintf("there is no round %s", ref), Hint: "croft session list"}
 }
 
@@ -63,7 +63,7 @@ func (svc *Rounds) holdRound(ctx context.Context, round croft.ID) (heldSession, 
 			return svc.holdSession(ctx, ses.ID)
 		}
 	}
-	return heldSession{}, roundNotFound(string(round))
+	return heldSession{}, roundNotFoundError(string(round))
 }
 
 // endRound ends a round as far as that is possible, and says what is left. All
@@ -138,7 +138,7 @@ func (svc *Rounds) endSeat(ctx context.Context, ses *journal.Session, t *journal
 	seat.Absent = ""
 	if r.IsAway(rec) {
 		if !t.Forced {
-			return seatAway(ses, t, rec, r.Trees.Health(project.SpecOf(rec)))
+			return seatAwayError(ses, t, rec, r.Trees.Health(project.SpecOf(rec)))
 		}
 		seat.Absent = rec.Workspace.Path
 	}
@@ -156,16 +156,16 @@ func (svc *Rounds) endSeat(ctx context.Context, ses *journal.Session, t *journal
 		atLast = removal.RemoveOccupied
 	}
 	how := removal.Spec{Branch: croft.BranchKeep, Event: croft.EventWorkspaceRemoved, Act: project.Act{ID: t.ID}}
-	if err := svc.removeLeft(ctx, r, rec, how, atLast); err != nil {
+	if err := svc.removeWithin(ctx, r, rec, how, atLast); err != nil {
 		return err
 	}
 	seat.Ended = true
 	return failpoint.Hit("round.removed")
 }
 
-// seatAway says of a checkout that was not found that its agent's part stays open:
+// seatAwayError says of a checkout that was not found that its agent's part stays open:
 // it may hold work that is not committed.
-func seatAway(ses *journal.Session, t *journal.Round, rec journal.Record, h checkout.Health) error {
+func seatAwayError(ses *journal.Session, t *journal.Round, rec journal.Record, h checkout.Health) error {
 	why := croft.AsError("round", project.Broken(rec, h))
 	again := fmt.Sprintf("croft round end --session %s --number %d", ses.ID, t.Number)
 	kept := "what is committed"
@@ -179,9 +179,9 @@ func seatAway(ses *journal.Session, t *journal.Round, rec journal.Record, h chec
 // leaving is how long the processes of an agent whose round ends may take to go.
 const leaving = 2 * time.Second
 
-// removeLeft removes a workspace whose agent has just been told to stop, and may
+// removeWithin removes a workspace whose agent has just been told to stop, and may
 // not be gone yet. If it is still there after a while, atLast is the mode.
-func (svc *Rounds) removeLeft(ctx context.Context, r *project.Project, rec journal.Record, how removal.Spec, atLast croft.RemoveMode) error {
+func (svc *Rounds) removeWithin(ctx context.Context, r *project.Project, rec journal.Record, how removal.Spec, atLast croft.RemoveMode) error {
 	mode := croft.RemoveForce
 	for deadline := time.Now().Add(leaving); ; {
 		_, err := svc.Removals.RemoveOne(ctx, r, rec, how, mode)
@@ -266,7 +266,7 @@ func (svc *Rounds) clearSession(ctx context.Context, ses *journal.Session) error
 	if !ses.Ending {
 		return nil
 	}
-	if err := svc.removeFinals(ctx, ses); err != nil {
+	if err := svc.removePresenters(ctx, ses); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("session.removed"); err != nil {
@@ -286,9 +286,9 @@ func (svc *Rounds) clearSession(ctx context.Context, ses *journal.Session) error
 	return svc.saveSession(ctx, ses, nil)
 }
 
-// removeFinals moves the workspaces of presenters to the trash, with their
+// removePresenters moves the workspaces of presenters to the trash, with their
 // branches. What was not applied stays restorable there.
-func (svc *Rounds) removeFinals(ctx context.Context, ses *journal.Session) error {
+func (svc *Rounds) removePresenters(ctx context.Context, ses *journal.Session) error {
 	for _, f := range ses.Finals {
 		rec, err := svc.Journal.Record(ctx, f.Workspace)
 		if errors.Is(err, journal.ErrNotFound) {
@@ -308,7 +308,7 @@ func (svc *Rounds) removeFinals(ctx context.Context, ses *journal.Session) error
 			return err
 		}
 		how := removal.Spec{Event: croft.EventWorkspaceRemoved, Act: project.Act{ID: ses.ID}}
-		if err := svc.removeLeft(ctx, r, rec, how, croft.RemoveForce); err != nil {
+		if err := svc.removeWithin(ctx, r, rec, how, croft.RemoveForce); err != nil {
 			return err
 		}
 	}

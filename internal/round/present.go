@@ -65,7 +65,7 @@ func (svc *Rounds) presentRound(ctx context.Context, ses *journal.Session, req c
 		}
 	}
 	if ses.State != croft.SessionOpen {
-		return nil, sessionOver(ses)
+		return nil, sessionOverError(ses)
 	}
 	won, err := svc.findWinner(ctx, ses, g, req.Winner)
 	if err != nil {
@@ -86,7 +86,7 @@ type won struct {
 func (svc *Rounds) findWinner(ctx context.Context, ses *journal.Session, g journal.SessionRepo, who string) (won, error) {
 	for _, t := range slices.Backward(ses.Rounds) {
 		for _, seat := range t.Workspaces {
-			if seat.Repo != g.ID || seat.Agent != who && string(seat.Workspace) != who && !svc.isAgents(ses, seat.Agent, who) {
+			if seat.Repo != g.ID || seat.Agent != who && string(seat.Workspace) != who && !svc.isWorkspaceOf(ses, seat.Agent, who) {
 				continue
 			}
 			rec, err := svc.Journal.Record(ctx, seat.Workspace)
@@ -108,9 +108,9 @@ func (svc *Rounds) findWinner(ctx context.Context, ses *journal.Session, g journ
 	return won{}, &croft.Error{Code: croft.WorktreeNotFound, Workspace: who, Message: "no agent of the session is called that", Hint: "croft session list"}
 }
 
-// isAgents reports whether an ID is that of one of an agent's workspaces, in
+// isWorkspaceOf reports whether an ID is that of one of an agent's workspaces, in
 // whatever repository.
-func (svc *Rounds) isAgents(ses *journal.Session, agent, id string) bool {
+func (svc *Rounds) isWorkspaceOf(ses *journal.Session, agent, id string) bool {
 	for _, t := range ses.Rounds {
 		for _, seat := range t.Workspaces {
 			if string(seat.Workspace) == id {
@@ -129,14 +129,14 @@ func (svc *Rounds) makeFinal(ctx context.Context, ses *journal.Session, g journa
 		return nil, err
 	}
 	req.Home = home
-	made, err := svc.madeFinal(ctx, g, home, from.tip)
+	made, err := svc.findFinal(ctx, g, home, from.tip)
 	if err == nil && made == nil {
 		made, err = svc.createFinal(ctx, ses, g, from, req)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return made, svc.keepFinal(ctx, ses, g, made, request)
+	return made, svc.recordFinal(ctx, ses, g, made, request)
 }
 
 func (svc *Rounds) createFinal(ctx context.Context, ses *journal.Session, g journal.SessionRepo, from won, req croft.CreateRequest) (*croft.Workspace, error) {
@@ -161,9 +161,9 @@ func (svc *Rounds) createFinal(ctx context.Context, ses *journal.Session, g jour
 	return &made[0], failpoint.Hit("present.made")
 }
 
-// madeFinal finds the workspace that an interrupted call has made. Another one
+// findFinal finds the workspace that an interrupted call has made. Another one
 // in the presenter's home has to go first.
-func (svc *Rounds) madeFinal(ctx context.Context, g journal.SessionRepo, home, tip string) (*croft.Workspace, error) {
+func (svc *Rounds) findFinal(ctx context.Context, g journal.SessionRepo, home, tip string) (*croft.Workspace, error) {
 	live, err := svc.Journal.Live(ctx, g.ID)
 	if err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (svc *Rounds) madeFinal(ctx context.Context, g journal.SessionRepo, home, t
 	return nil, nil
 }
 
-func (svc *Rounds) keepFinal(ctx context.Context, ses *journal.Session, g journal.SessionRepo, w *croft.Workspace, request string) error {
+func (svc *Rounds) recordFinal(ctx context.Context, ses *journal.Session, g journal.SessionRepo, w *croft.Workspace, request string) error {
 	ses.Finals = append(ses.Finals, journal.Final{Repo: g.ID, Request: request, Workspace: w.ID})
 	for i := range ses.Homes {
 		if ses.Homes[i].Agent == presenter {

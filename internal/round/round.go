@@ -45,7 +45,7 @@ func (svc *Rounds) startRound(ctx context.Context, ses *journal.Session, req cro
 	case t != nil && !t.Starting:
 		return t, svc.showBranches(ctx, ses, t) // its starter may have died before it had
 	case t == nil && ses.State != croft.SessionOpen:
-		return nil, sessionOver(ses)
+		return nil, sessionOverError(ses)
 	case t == nil:
 		var err error
 		if t, err = svc.planRound(ctx, ses, req); err != nil {
@@ -74,7 +74,7 @@ func (svc *Rounds) startRound(ctx context.Context, ses *journal.Session, req cro
 	return t, svc.showBranches(ctx, ses, t)
 }
 
-func sessionOver(ses *journal.Session) error {
+func sessionOverError(ses *journal.Session) error {
 	return &croft.Error{Code: croft.SessionOver, Message: fmt.Sprintf("the session %s has ended", ses.ID), Hint: "croft session start"}
 }
 

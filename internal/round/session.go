@@ -87,7 +87,7 @@ func (svc *Rounds) startSession(ctx context.Context, req croft.SessionRequest) (
 	if err != nil || was != nil {
 		return was, err
 	}
-	return ses, svc.groundSession(ctx, ses)
+	return ses, svc.addFirstRepo(ctx, ses)
 }
 
 // noRepo stands for the repository of sessions that have none.
@@ -123,13 +123,13 @@ func (svc *Rounds) putNewSession(ctx context.Context, ses *journal.Session) (was
 		}
 	}
 	if err == nil && was != nil {
-		return was, svc.groundSession(ctx, was) // the first call may have died before it had
+		return was, svc.addFirstRepo(ctx, was) // the first call may have died before it had
 	}
 	return was, err
 }
 
-// groundSession gives a session its project. It may be called again.
-func (svc *Rounds) groundSession(ctx context.Context, ses *journal.Session) error {
+// addFirstRepo gives a session its project. It may be called again.
+func (svc *Rounds) addFirstRepo(ctx context.Context, ses *journal.Session) error {
 	if err := failpoint.Hit("session.journalled"); err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func (svc *Rounds) holdSession(ctx context.Context, ref croft.ID) (heldSession, 
 	}
 	now, err := svc.Journal.Session(ctx, ses.ID)
 	if err == nil && len(now.Repos) == 0 {
-		err = svc.groundSession(ctx, &now) // its starter died
+		err = svc.addFirstRepo(ctx, &now) // its starter died
 	}
 	if err != nil {
 		_ = l.Unlock()

@@ -37,8 +37,8 @@ func vanishedError(rec journal.Record) error {
 	}
 }
 
-// orVanished is an error, or says that the directory is why.
-func orVanished(rec journal.Record, err error) error {
+// explainVanished is an error, or says that the directory is why.
+func explainVanished(rec journal.Record, err error) error {
 	if project.IsTrashAway(rec.Trash) && !fsx.IsThere(rec.Trash.Dir) {
 		return vanishedError(rec)
 	}
@@ -94,7 +94,7 @@ func (svc *Trash) locateTrashed(ctx context.Context, r *project.Project, rec *jo
 	switch {
 	case IsTrashGone(r, *rec):
 	case isBack || mode == croft.RestoreCommits:
-		if err := svc.keepApart(ctx, r, rec.Workspace.ID); err != nil {
+		if err := svc.pinStateApart(ctx, r, rec.Workspace.ID); err != nil {
 			return err
 		}
 	case isCopy:
@@ -111,9 +111,9 @@ func (svc *Trash) locateTrashed(ctx context.Context, r *project.Project, rec *jo
 	return svc.SaveRecord(ctx, rec, nil)
 }
 
-// keepApart keeps what a registration needs that cannot be seen now, for when it
+// pinStateApart keeps what a registration needs that cannot be seen now, for when it
 // can be: what the workspace is kept by goes once it is restored.
-func (svc *Trash) keepApart(ctx context.Context, r *project.Project, id croft.ID) error {
+func (svc *Trash) pinStateApart(ctx context.Context, r *project.Project, id croft.ID) error {
 	state, err := svc.Pinned(ctx, r, project.ArchiveStateRef(id))
 	if errors.Is(err, git.ErrNoRef) {
 		return nil
@@ -156,15 +156,15 @@ func CopyAtPath(r *project.Project, rec journal.Record) (found fsx.Identity, isC
 	if t == nil || project.IsTrashAway(t) && !IsTrashGone(r, rec) || t.Dir != "" && fsx.IsThere(filepath.Join(t.Dir, "tree")) {
 		return "", false
 	}
-	if isFree(r, rec) || !r.Trees.At(project.SpecOf(rec)).Owns(rec.Workspace.Path) {
+	if isPathFree(r, rec) || !r.Trees.At(project.SpecOf(rec)).Owns(rec.Workspace.Path) {
 		return "", false
 	}
 	found, err := fsx.IdentityOf(rec.Workspace.Path)
 	return found, err == nil
 }
 
-// takenInstead refuses to restore a workspace at whose path something lies.
-func takenInstead(r *project.Project, rec journal.Record) error {
+// pathTakenError refuses to restore a workspace at whose path something lies.
+func pathTakenError(r *project.Project, rec journal.Record) error {
 	e := &croft.Error{
 		Code: croft.WorktreeExists, Message: "something is at its path now", Details: rec.Workspace.Path, Hint: "move it away, then restore again",
 	}

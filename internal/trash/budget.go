@@ -194,7 +194,7 @@ func (t *tidying) purgeItem(ctx context.Context, it *trashItem) {
 	}
 	if stays, ok := errors.AsType[unkept](err); ok {
 		it.hasFailed = true
-		t.addItemFailure(ctx, it, t.noteStays(ctx, t.r, it, stays.why.Details))
+		t.addItemFailure(ctx, it, t.recordStays(ctx, t.r, it, stays.why.Details))
 		t.res.Kept = append(t.res.Kept, croft.Kept{ID: it.rec.Workspace.ID, Name: it.rec.Workspace.Name, Reason: stays.why})
 		return
 	}

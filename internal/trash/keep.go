@@ -71,8 +71,8 @@ func (svc *Trash) keepTrashed(ctx context.Context, r *project.Project, it *trash
 	}}
 }
 
-// noteStays writes down why a directory stays in the trash.
-func (svc *Trash) noteStays(ctx context.Context, r *project.Project, it *trashItem, why string) error {
+// recordStays writes down why a directory stays in the trash.
+func (svc *Trash) recordStays(ctx context.Context, r *project.Project, it *trashItem, why string) error {
 	if it.rec.Trash.Stays == why {
 		return nil
 	}
@@ -106,9 +106,9 @@ func hasOwnGit(rec journal.Record) (bool, error) {
 	return err == nil, err
 }
 
-// Lacks says of a workspace that it cannot be saved because what is staged there is
+// ExplainMissing says of a workspace that it cannot be saved because what is staged there is
 // nowhere. Other errors are returned as they are.
-func Lacks(w croft.Workspace, err error) error {
+func ExplainMissing(w croft.Workspace, err error) error {
 	missing, ok := errors.AsType[*object.MissingError](err)
 	if !ok {
 		return err
@@ -121,8 +121,8 @@ func Lacks(w croft.Workspace, err error) error {
 	}
 }
 
-// trashedLacks is Lacks for a directory in the trash, which stays there.
-func trashedLacks(rec journal.Record, err error) error {
+// explainMissingInTrash is ExplainMissing for a directory in the trash, which stays there.
+func explainMissingInTrash(rec journal.Record, err error) error {
 	missing, ok := errors.AsType[*object.MissingError](err)
 	if !ok {
 		return err

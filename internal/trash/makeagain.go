@@ -15,10 +15,10 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
-// isFree reports whether a removed workspace can come back to its path: nothing
+// isPathFree reports whether a removed workspace can come back to its path: nothing
 // lies there, or its own directory does, or one that was made for it since, of
 // which there is no other in the trash.
-func isFree(r *project.Project, rec journal.Record) bool {
+func isPathFree(r *project.Project, rec journal.Record) bool {
 	path := rec.Workspace.Path
 	if !fsx.IsThere(path) || fsx.Identity(rec.Identity).IsAt(path) {
 		return true
@@ -26,28 +26,28 @@ func isFree(r *project.Project, rec journal.Record) bool {
 	return r.Trees.At(project.SpecOf(rec)).IsThere() && (rec.Trash.Dir == "" || !fsx.IsThere(filepath.Join(rec.Trash.Dir, "tree")))
 }
 
-// makeAgain is for a workspace whose directory is neither at its path nor in the
+// rebuildDirectory is for a workspace whose directory is neither at its path nor in the
 // trash. Its commits come back, and from its registration or a snapshot, if there
 // is one, the rest. A directory at its path is never deleted, and written to only
 // if it is one that was being made for this.
-func (svc *Trash) makeAgain(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) error {
+func (svc *Trash) rebuildDirectory(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) error {
 	beside, err := fsx.MakeDir(filepath.Dir(spec.Path), 0o777)
 	if err != nil {
 		return err
 	}
 	_ = beside.Close()
 	if fsx.IsThere(spec.Path) {
-		isWhole, err := svc.takeWhole(ctx, r, rec, spec)
+		isWhole, err := svc.adoptRebuilt(ctx, r, rec, spec)
 		if err != nil || isWhole {
 			return err
 		}
-	} else if err := svc.prepareAgain(ctx, r, rec, spec); err != nil {
+	} else if err := svc.preparePlace(ctx, r, rec, spec); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("restore.prepared"); err != nil {
 		return err
 	}
-	if err := svc.fillAgain(ctx, r, rec, spec); err != nil {
+	if err := svc.writeFiles(ctx, r, rec, spec); err != nil {
 		return err
 	}
 	own, err := svc.Pinned(ctx, r, project.ArchiveOwnRef(rec.Workspace.ID))
@@ -60,9 +60,9 @@ func (svc *Trash) makeAgain(ctx context.Context, r *project.Project, rec *journa
 	return r.Trees.At(spec).BringOwn(ctx, own)
 }
 
-// fillAgain writes the files of a workspace whose place was made anew: from a
+// writeFiles writes the files of a workspace whose place was made anew: from a
 // snapshot, if there is one, or from what was staged or committed.
-func (svc *Trash) fillAgain(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) error {
+func (svc *Trash) writeFiles(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) error {
 	work, err := svc.Pinned(ctx, r, project.ArchiveWorkRef(rec.Workspace.ID))
 	if err == nil {
 		_, workers := project.Parallel(1, r.Config.Checkout.Workers)
@@ -83,13 +83,13 @@ func (svc *Trash) fillAgain(ctx context.Context, r *project.Project, rec *journa
 	if err != nil {
 		return err
 	}
-	return svc.equipAgain(ctx, r, rec)
+	return svc.placeRoleFiles(ctx, r, rec)
 }
 
-// takeWhole looks at the directory that was made anew for a workspace. One that
+// adoptRebuilt looks at the directory that was made anew for a workspace. One that
 // was handed out, as a state that was put back may not know, is taken as it is;
 // one whose making was interrupted is not whole yet.
-func (svc *Trash) takeWhole(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) (isWhole bool, err error) {
+func (svc *Trash) adoptRebuilt(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) (isWhole bool, err error) {
 	tree := r.Trees.At(spec)
 	if fsx.Identity(rec.Identity).IsAt(spec.Path) || !tree.IsThere() { // it cannot be joined, or is somebody else's
 		return false, project.NotOurs(spec.Path)
@@ -103,9 +103,9 @@ func (svc *Trash) takeWhole(ctx context.Context, r *project.Project, rec *journa
 	return false, project.NotOurs(spec.Path)
 }
 
-// prepareAgain makes the place of a workspace: around the registration that was
+// preparePlace makes the place of a workspace: around the registration that was
 // stowed, which has what was staged, or anew.
-func (svc *Trash) prepareAgain(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) error {
+func (svc *Trash) preparePlace(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) error {
 	if w := rec.Workspace; spec.Kind == checkout.Isolated && w.BaseRef != "" {
 		if _, err := r.Git.ReadRef(ctx, "refs/heads/"+w.BaseRef); err == nil { // a branch: it is shown as it was at the beginning
 			spec.Branches = map[string]string{w.BaseRef: w.Base}
@@ -128,11 +128,11 @@ type restoration struct {
 	before     fsx.Identity // what lay at the workspace's path
 }
 
-// trashAgain puts a workspace back into the trash whose restoration failed, from
+// undoRestoration puts a workspace back into the trash whose restoration failed, from
 // whatever point it had come to. The branch goes if the restoration made it.
-func (svc *Trash) trashAgain(ctx context.Context, r *project.Project, rec journal.Record, how restoration) error {
+func (svc *Trash) undoRestoration(ctx context.Context, r *project.Project, rec journal.Record, how restoration) error {
 	tree := r.Trees.At(project.SpecOf(rec))
-	if err := svc.archiveAgain(ctx, r, rec, tree); err != nil {
+	if err := svc.pinArchive(ctx, r, rec, tree); err != nil {
 		return err
 	}
 	if err := svc.removeRestored(r, rec, tree, how); err != nil {
@@ -148,8 +148,8 @@ func (svc *Trash) trashAgain(ctx context.Context, r *project.Project, rec journa
 	return err
 }
 
-// archiveAgain makes sure that what the workspace was kept by is there.
-func (svc *Trash) archiveAgain(ctx context.Context, r *project.Project, rec journal.Record, tree *git.Worktree) error {
+// pinArchive makes sure that what the workspace was kept by is there.
+func (svc *Trash) pinArchive(ctx context.Context, r *project.Project, rec journal.Record, tree *git.Worktree) error {
 	pins, err := svc.Journal.Pins(ctx, r.ID, project.ArchiveRefs+string(rec.Workspace.ID)+"/")
 	if err != nil {
 		return err

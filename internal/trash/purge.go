@@ -136,7 +136,7 @@ func (svc *Trash) deleteDirectory(ctx context.Context, r *project.Project, it *t
 			return err
 		}
 		if err := svc.mendTrashed(ctx, r, it.rec); err != nil { // what was committed may be whole in the files alone
-			return trashedLacks(it.rec, orVanished(it.rec, err))
+			return explainMissingInTrash(it.rec, explainVanished(it.rec, err))
 		}
 		now, err := svc.judgeAnew(ctx, r, it.rec) // somebody may have written there after all
 		if err != nil {
@@ -155,13 +155,13 @@ func (svc *Trash) deleteDirectory(ctx context.Context, r *project.Project, it *t
 		}()
 		saved, err := svc.saveTrashed(ctx, r, it.rec)
 		if err != nil {
-			return trashedLacks(it.rec, orVanished(it.rec, err))
+			return explainMissingInTrash(it.rec, explainVanished(it.rec, err))
 		}
 		work = saved
 	}
 	if isThere {
 		if err := svc.keepTrashed(ctx, r, it); err != nil {
-			return orVanished(it.rec, err)
+			return explainVanished(it.rec, err)
 		}
 	}
 	if err := failpoint.Hit("trash.saved"); err != nil {
@@ -226,7 +226,7 @@ func (svc *Trash) pinAndRename(ctx context.Context, r *project.Project, it *tras
 	}
 	if isThere {
 		if away, err = renameTrashedToDelete(r, it.rec); err != nil {
-			return "", orVanished(it.rec, errors.Join(err, r.DeletedLedger().Drop(string(it.rec.Workspace.ID))))
+			return "", explainVanished(it.rec, errors.Join(err, r.DeletedLedger().Drop(string(it.rec.Workspace.ID))))
 		}
 	}
 	if err := fsx.SyncAll(filepath.Dir(dir)); err != nil {
@@ -320,10 +320,10 @@ const (
 	longestPause = 25 * time.Millisecond
 )
 
-// deletion deletes directories gently: in small portions, each followed by a
+// gentleDeletion deletes directories gently: in small portions, each followed by a
 // pause as long as it took, so that others get at the disk. It can be broken off
 // at any point and begun again.
-type deletion struct {
+type gentleDeletion struct {
 	ctx   context.Context
 	count int
 	began time.Time
@@ -354,7 +354,7 @@ func deleteAway(ctx context.Context, r *project.Project, name string) error {
 	trash, err := fsx.OpenDir(filepath.Dir(doomed.Path))
 	if err == nil {
 		defer trash.Close()
-		d := &deletion{ctx: ctx, began: time.Now()}
+		d := &gentleDeletion{ctx: ctx, began: time.Now()}
 		err = trash.RemoveTree(filepath.Base(doomed.Path), doomed.Identity, d.pauseAfterPortion)
 	}
 	switch {
@@ -371,7 +371,7 @@ func deleteAway(ctx context.Context, r *project.Project, name string) error {
 }
 
 // pauseAfterPortion pauses after every portion.
-func (d *deletion) pauseAfterPortion() error {
+func (d *gentleDeletion) pauseAfterPortion() error {
 	if err := failpoint.Hit("trash.deleted"); err != nil {
 		return err
 	}

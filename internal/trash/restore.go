@@ -81,7 +81,7 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 	}
 	if err != nil {
 		if begun {
-			if back := svc.trashAgain(ctx, r, rec, how); back != nil {
+			if back := svc.undoRestoration(ctx, r, rec, how); back != nil {
 				return errors.Join(err, back) // the journal still says what was begun
 			}
 		}
@@ -120,8 +120,8 @@ func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec jou
 	} else if !errors.Is(err, journal.ErrNotFound) {
 		return err
 	}
-	if !isFree(r, rec) {
-		return takenInstead(r, rec)
+	if !isPathFree(r, rec) {
+		return pathTakenError(r, rec)
 	}
 	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+w.Branch)
 	switch {
@@ -179,7 +179,7 @@ func (svc *Trash) bringBack(ctx context.Context, r *project.Project, op *oplog.O
 		err = r.Trees.MoveBack(spec, rec.Trash.Dir)
 	}
 	if errors.Is(err, checkout.ErrGone) {
-		err = svc.makeAgain(ctx, r, rec, spec)
+		err = svc.rebuildDirectory(ctx, r, rec, spec)
 	}
 	if err != nil {
 		return err
@@ -200,9 +200,9 @@ func (svc *Trash) bringBack(ctx context.Context, r *project.Project, op *oplog.O
 	return svc.Removals.DropArchive(ctx, r, w.ID, rec.Trash.Tip)
 }
 
-// equipAgain copies role files into a workspace that was made again, if the role
+// placeRoleFiles copies role files into a workspace that was made again, if the role
 // still has them. The caller holds the repository's lock.
-func (svc *Trash) equipAgain(ctx context.Context, r *project.Project, rec *journal.Record) error {
+func (svc *Trash) placeRoleFiles(ctx context.Context, r *project.Project, rec *journal.Record) error {
 	if rec.Workspace.Role == "" || len(rec.RoleFiles) == 0 {
 		return nil
 	}

@@ -61,12 +61,12 @@ func (svc *Uninstaller) uninstallAll(ctx context.Context, res *croft.UninstallRe
 func (svc *Uninstaller) openKnown(ctx context.Context, known journal.Repo) (*project.Project, error) {
 	if dir, isPlain := strings.CutPrefix(known.CommonDir, project.PlainPrefix); isPlain {
 		if !fsx.IsThere(dir) {
-			return nil, notThere(known)
+			return nil, notThereError(known)
 		}
 		return &project.Project{ID: known.ID, Path: dir, Dir: svc.DirOf(known.ID)}, nil
 	}
 	if !fsx.Identity(known.Identity).IsAt(known.CommonDir) {
-		return nil, notThere(known)
+		return nil, notThereError(known)
 	}
 	place := git.PlaceAt(known.CommonDir, known.Path)
 	if svc.IsPlain(known.CommonDir) {
@@ -81,7 +81,7 @@ func (svc *Uninstaller) openKnown(ctx context.Context, known journal.Repo) (*pro
 	return svc.OpenOnce(ctx, place.CommonDir, func() (*project.Project, error) { return svc.Open(ctx, place) })
 }
 
-func notThere(known journal.Repo) error {
+func notThereError(known journal.Repo) error {
 	return &croft.Error{
 		Code: croft.NotARepo, Message: fmt.Sprintf("the repository is not at %s", known.Path),
 		Details: "It was moved or deleted, or its drive is not mounted. Nothing of it was forgotten.",

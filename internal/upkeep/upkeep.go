@@ -100,7 +100,7 @@ func (svc *Upkeep) isOrphaned(leases []croft.Lease) bool {
 func (svc *Upkeep) guardOwners(leases []croft.Lease) error {
 	for _, l := range leases {
 		if l.ExpiresAt.After(svc.Now()) || project.Liveness(l.Owner) != proc.Dead {
-			return removal.Leased(l)
+			return removal.LeasedError(l)
 		}
 	}
 	return nil
@@ -204,7 +204,7 @@ func (svc *Upkeep) guardUnseen(ctx context.Context, r *project.Project, rec jour
 	if !r.IsAway(rec) || fsx.IsThere(rec.Workspace.Path) || r.Whereabouts(ctx, []journal.Record{rec})[0] != "" {
 		return nil
 	}
-	return svc.Removals.GuardBroken(r, rec)
+	return svc.Removals.BrokenError(r, rec)
 }
 
 // isFinished reports whether a workspace's work was done and is in its target. A
