@@ -13,14 +13,14 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// errNextTurn says that something cannot be judged before what is below it has
-// landed, or was turned away.
+// errNextTurn says that a merge cannot be judged before the merges below it in the stack
+// have landed or were rejected.
 var errNextTurn = errors.New("to be looked at again")
 
-// guardBase turns an apply away if the target changed what was chosen since it
-// was reviewed: the choice was made on other files. It is asked in the lane, so
-// that nothing comes in between. What is stacked on the target may still be
-// turned away itself; if only that stands against it, it is errNextTurn.
+// guardBase rejects an apply if the target changed one of its files since the review: the
+// user chose on the base of other files. It runs in the lane, so no other merge comes in
+// between. If only a merge below it in the stack changed the file, it returns errNextTurn,
+// because that merge may still be rejected.
 func (svc *Lanes) guardBase(ctx context.Context, r *project.Project, attempts *git.MergeTree, m journal.Merge, target, tip string) error {
 	if m.Kind != croft.KindApply || m.Seen == "" || m.Seen == tip {
 		return nil
@@ -54,8 +54,8 @@ func (svc *Lanes) guardBase(ctx context.Context, r *project.Project, attempts *g
 	return err
 }
 
-// clashingPaths lists the paths that were changed here and there, to different ends,
-// or that cannot be beside what was.
+// clashingPaths lists the chosen paths that the target changed to other content, or that
+// cannot exist beside what the target has: a file where the other has a directory.
 func clashingPaths(chosen, changed []git.Change) []string {
 	at, above := map[string]git.Change{}, map[string]bool{} // what changed, and the directories that it lies in
 	for _, c := range changed {

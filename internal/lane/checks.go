@@ -31,7 +31,7 @@ func openCache(r *project.Project, target string, paths []string) *check.Cache {
 	return check.OpenCache(filepath.Join(cachesDir(r), laneName(target)), paths)
 }
 
-// SweepChecks deletes what checks have left and nobody has used for long.
+// SweepChecks deletes checkouts and caches of checks that were not used for long.
 func (svc *Lanes) SweepChecks(r *project.Project) {
 	check.SweepTrees(svc.ChecksDir(), svc.Now())
 	check.SweepCaches(cachesDir(r), svc.Now(), func(lane string) string { return laneLock(r, lane) })
@@ -63,10 +63,9 @@ func (c checker) Check(ctx context.Context, commit, tree string) (merge.Verdict,
 	return merge.Verdict{Passed: err == nil && check.Passed(checks), Checks: checks}, err
 }
 
-// rehashSteps makes sure, right before a target moves, that what it is going to get is
-// what its names say: the commits, and the trees and files of each step that the
-// one below it does not have. A step that brings something else, or what is not there,
-// is turned away, and the others wait for the next turn.
+// rehashSteps hashes, right before a target moves, the commits of each step, and the trees
+// and files that the step below does not have. A step with an object that is missing or has
+// another hash is rejected, and the other merges are requeued.
 func (svc *Lanes) rehashSteps(ctx context.Context, r *project.Project, steps []merge.Step, items []journal.Merge) (turnedAway bool, err error) {
 	var spans []git.Span
 	for _, step := range steps {

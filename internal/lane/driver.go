@@ -2,14 +2,14 @@
 //
 // A target is a branch, and has one lane: merges wait in it and land one after the other,
 // each as a result that was merged in memory, checked in fresh trees, and published by
-// compare-and-swap. What conflicts, fails or brings nothing is turned back and hinders
-// nobody behind it. What landed can be reverted through the same lane. Checks run only if a
-// person has approved their commands for the project.
+// compare-and-swap. A merge that conflicts, fails or brings nothing is rejected, and does not
+// stop those behind it. What landed can be reverted through the same lane. Checks run only if
+// a person has approved their commands for the project.
 //
 // A lane is driven by the processes that wait for its merges, one at a time, whichever holds
-// its lock; if it dies, the next one goes on where the journal says. A publication that was
-// begun is finished by whoever comes next. A target that somebody moves otherwise is
-// followed if that lost nothing, and held for a person if it did.
+// its lock; if it dies, the next one continues where the journal says, and finishes a
+// publication that was begun. A target that is moved outside of its lane is followed, unless
+// it is protected or the lane's last commit is lost: then a person has to accept the move.
 //
 // It owns the merges in the journal, the target branches, and the check caches and logs. Of a
 // workspace it commits what is uncommitted, through package work; where a target's branch is
@@ -47,10 +47,9 @@ type Lanes struct {
 	drivers laneDrivers
 }
 
-// A lane is driven by whoever waits for one of its merges. Those who wait through
-// one engine share a driver: it goes on as long as one of them waits for a merge
-// that has not ended, and they are told when something has changed. Whoever
-// leaves takes nothing with it but itself.
+// A lane is driven by the processes that wait for its merges. The calls that wait through one
+// engine share a driver, which runs as long as one of them waits for a merge that has not
+// ended. A call that stops waiting stops no other.
 
 // laneID names a lane.
 type laneID struct {
@@ -64,7 +63,7 @@ type laneDrivers struct {
 	byID map[laneID]*driver
 }
 
-// driver drives a lane for those who wait.
+// driver runs a lane for the calls of this engine that wait for its merges.
 type driver struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -80,11 +79,12 @@ const (
 	laneLast  = 200 * time.Millisecond
 )
 
-// driveEnd is how long the end of a driver is waited for: it stops a check and
-// puts back what was in work.
+// driveEnd is how long a call waits for its driver to end: the driver stops a check and
+// requeues the merges that it worked on.
 const driveEnd = 10 * time.Second
 
-// joinLane has a lane driven until a merge has ended. It has to be left.
+// joinLane returns the driver of a merge's lane, and starts one if there is none. The
+// caller must call leaveLane.
 func (svc *Lanes) joinLane(ctx context.Context, r *project.Project, m journal.Merge) *driver {
 	lane := laneID{r.ID, m.Target}
 	svc.drivers.mu.Lock()
@@ -112,8 +112,8 @@ func (svc *Lanes) joinLane(ctx context.Context, r *project.Project, m journal.Me
 	return d
 }
 
-// leaveLane ends the waiting of one. The last one ends the driver, and waits until it
-// has let go of the lane.
+// leaveLane ends the waiting of one call. The last call cancels the driver, and waits until
+// the driver has released the lane's lock.
 func (svc *Lanes) leaveLane(d *driver, id croft.ID) {
 	svc.drivers.mu.Lock()
 	if d.waits[id]--; d.waits[id] == 0 {
@@ -131,8 +131,8 @@ func (svc *Lanes) leaveLane(d *driver, id croft.ID) {
 	}
 }
 
-// isEnough reports whether every merge that is waited for has ended, and its
-// workspace is put away or is known to stay.
+// isEnough reports whether every merge that a call waits for has ended, and its workspace
+// was removed or is known to stay.
 func (svc *Lanes) isEnough(ctx context.Context, d *driver) bool {
 	svc.drivers.mu.Lock()
 	ids := slices.Collect(maps.Keys(d.waits))
@@ -146,7 +146,7 @@ func (svc *Lanes) isEnough(ctx context.Context, d *driver) bool {
 	return true
 }
 
-// runLane drives a lane, or waits as long as another process does.
+// runLane drives a lane, or waits while another process does.
 func (svc *Lanes) runLane(ctx context.Context, r *project.Project, target string, d *driver) error {
 	watch := svc.Journal.Watch()
 	defer watch.End()
@@ -169,8 +169,8 @@ func (svc *Lanes) runLane(ctx context.Context, r *project.Project, target string
 	return nil
 }
 
-// AwaitMerge waits until a merge has ended. If the waiting ends first, the error
-// says where the merge is.
+// AwaitMerge waits until a merge has ended. If ctx ends first, the error says where the
+// merge is.
 func (svc *Lanes) AwaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, error) {
 	m, err := svc.awaitEnd(ctx, id)
 	if err == nil || ctx.Err() == nil && !svc.Lifetime.IsClosing() {
@@ -192,8 +192,7 @@ func (svc *Lanes) AwaitMerge(ctx context.Context, id croft.ID) (*croft.Merge, er
 	return nil, stillWaitsError(now, code, err)
 }
 
-// stillWaitsError says that nobody waits for a merge any more, and that this is all
-// that has ended.
+// stillWaitsError returns the error for a call that ended before its merge did.
 func stillWaitsError(m journal.Merge, code croft.Code, err error) error {
 	what, state := "the merge", "it is queued for "+m.Target+", and lands when the queue is next driven"
 	if m.Kind == croft.KindRevert {
@@ -233,7 +232,7 @@ func (svc *Lanes) awaitEnd(ctx context.Context, id croft.ID) (*croft.Merge, erro
 		if d == nil {
 			r, err := svc.ByID(ctx, m.RepoID)
 			if err != nil && m.State == croft.MergeDone {
-				return &m.Merge, nil // what became of its workspace is not to be had
+				return &m.Merge, nil // its workspace cannot be looked up
 			}
 			if err != nil {
 				return nil, err
@@ -250,7 +249,7 @@ func (svc *Lanes) awaitEnd(ctx context.Context, id croft.ID) (*croft.Merge, erro
 			err := d.err
 			svc.leaveLane(d, id)
 			d = nil
-			// One that the last who waited has just ended is no failure of this one.
+			// Another call, the last that waited, canceled the driver: join a new one.
 			if err != nil && (ctx.Err() != nil || !errors.Is(err, context.Canceled)) {
 				return nil, err
 			}

@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// FinishWork ends the work of an agent in a workspace: what it left is committed and, as its
-// layout says, submitted to the lane, or it waits for a person.
+// FinishWork commits the work of an agent that has ended. As the layout says, the work is
+// submitted to the lane or left pending for a person.
 func (svc *Lanes) FinishWork(ctx context.Context, req croft.FinishRequest) (*croft.Merge, error) {
 	req.Outcome = cmp.Or(req.Outcome, croft.Succeeded)
 	s, err := svc.finishingIn(ctx, req)
@@ -39,7 +39,7 @@ func (svc *Lanes) FinishWork(ctx context.Context, req croft.FinishRequest) (*cro
 	return svc.Once(ctx, &key, words, func() (*croft.Merge, error) { return svc.finishNew(ctx, s, req, key) })
 }
 
-// finishingIn finds the repository of the workspace whose agent has ended.
+// finishingIn finds the repository of a finish request.
 func (svc *Lanes) finishingIn(ctx context.Context, req croft.FinishRequest) (project.Location, error) {
 	if req.Lease == nil {
 		return svc.Locate(ctx, req.Repo)
@@ -81,7 +81,7 @@ func (svc *Lanes) finishNew(ctx context.Context, s project.Location, req croft.F
 	return svc.leavePending(ctx, r, rec, req, key)
 }
 
-// isMergedAtFinish reports whether finishing well means merging.
+// isMergedAtFinish reports whether the work of an agent that succeeded is merged.
 func isMergedAtFinish(r *project.Project, rec journal.Record, policy croft.MergePolicy) bool {
 	switch policy {
 	case croft.MergeAlways:
@@ -93,8 +93,8 @@ func isMergedAtFinish(r *project.Project, rec journal.Record, policy croft.Merge
 	return err == nil && l.Finish == layout.FinishMerge
 }
 
-// finishDirect ends an agent that wrote in the project itself: there is nothing
-// to bring back.
+// finishDirect records the end of an agent that wrote in the project itself: there is
+// nothing to merge.
 func (svc *Lanes) finishDirect(ctx context.Context, r *project.Project, rec journal.Record) (*croft.Merge, error) {
 	w := rec.Workspace
 	m := &croft.Merge{
@@ -106,7 +106,7 @@ func (svc *Lanes) finishDirect(ctx context.Context, r *project.Project, rec jour
 	})
 }
 
-// leavePending commits the work and leaves it to a person to merge or discard.
+// leavePending commits the work and leaves it to a person to merge or discard it.
 func (svc *Lanes) leavePending(ctx context.Context, r *project.Project, rec journal.Record, req croft.FinishRequest, key journal.Key) (*croft.Merge, error) {
 	w := rec.Workspace
 	m := journal.Merge{

@@ -16,7 +16,7 @@ import (
 	"github.com/croft-sh/croft/internal/removal"
 )
 
-// rejectMerge ends a merge that cannot be: it stays pending, with the reason.
+// rejectMerge ends a merge that cannot land: it stays pending, with the reason.
 func (svc *Lanes) rejectMerge(ctx context.Context, m journal.Merge, conflicts []croft.ConflictedPath, reason error) error {
 	why := croft.AsError("merge", reason)
 	m.Reject(why, conflicts, svc.Now())
@@ -34,11 +34,10 @@ func (svc *Lanes) rejectMerge(ctx context.Context, m journal.Merge, conflicts []
 	return svc.SaveRecord(ctx, &rec, put)
 }
 
-// afterFailedBatch decides what becomes of items that could not be landed, for a reason
-// that was not foreseen. Where the machine is the reason, they go back to where
-// they were and whoever drives the lane is told. Else one of them is: they are
-// taken one by one, and the one that fails by itself is turned away with the
-// reason, so that no item stops a lane.
+// afterFailedBatch handles a batch that failed for an unforeseen reason. If the reason is
+// the machine's, the merges are requeued and the driver returns the error. Otherwise one of
+// the merges is the reason: they are tried one by one, and one that fails by itself is
+// rejected, so that no merge stops a lane.
 func (svc *Lanes) afterFailedBatch(ctx context.Context, r *project.Project, target string, items []journal.Merge, cause error) error {
 	why, _ := errors.AsType[*croft.Error](explain.Error("merge", "", cause))
 	if err := svc.requeueUnfinished(context.WithoutCancel(ctx), r, target); err != nil || ctx.Err() != nil || slices.Contains(ofTheMachine, why.Code) {
@@ -57,13 +56,14 @@ func (svc *Lanes) afterFailedBatch(ctx context.Context, r *project.Project, targ
 	return svc.rejectMerge(ctx, m, nil, why)
 }
 
-// ofTheMachine are the reasons that are no item's: the next one would fail too.
+// ofTheMachine are the codes of failures that no merge is the reason of: the next one would
+// fail too.
 var ofTheMachine = []croft.Code{
 	croft.Canceled, croft.NoSpace, croft.DiskError, croft.StateUnavailable, croft.GitNotFound, croft.GitTooOld, croft.GitUnsafe, croft.ConfigChanged,
 	croft.ConfigInvalid,
 }
 
-// requeueAlone has merges tried one by one, each by itself.
+// requeueAlone requeues merges so that each is tried by itself.
 func (svc *Lanes) requeueAlone(ctx context.Context, ids []croft.ID) error {
 	return svc.changeMerges(ctx, ids, func(m *journal.Merge) bool {
 		if m.State == croft.MergeDone {
@@ -74,7 +74,7 @@ func (svc *Lanes) requeueAlone(ctx context.Context, ids []croft.ID) error {
 	})
 }
 
-// rejectAll ends everything that waits in a lane which cannot be driven.
+// rejectAll rejects all merges that wait in a lane which cannot be driven.
 func (svc *Lanes) rejectAll(ctx context.Context, r *project.Project, target string, reason error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -91,8 +91,8 @@ func (svc *Lanes) rejectAll(ctx context.Context, r *project.Project, target stri
 	return nil
 }
 
-// endEmpty ends a merge of work that the target has already: by an attempt
-// whose end was not known, or because there was nothing to bring.
+// endEmpty ends a merge whose work the target already has: an earlier attempt published it
+// and could not record that, or it brings nothing.
 func (svc *Lanes) endEmpty(ctx context.Context, r *project.Project, tip string, m journal.Merge) error {
 	m.EndMerged("nothing to merge", svc.Now())
 	if m.Tried != "" {
@@ -119,15 +119,15 @@ func (svc *Lanes) endEmpty(ctx context.Context, r *project.Project, tip string, 
 	})
 }
 
-// passing is what of a stack may be published, and what its checks said.
+// passing is the part of a stack that may be published, with the results of its checks.
 type passing struct {
 	steps  []merge.Step
 	checks []croft.Check
 	cache  *check.Cache // with what the checks left, or nil
 }
 
-// runChecks has a stack checked by the target's own checks. Whoever breaks it is
-// turned away; those above wait for the next turn.
+// runChecks runs the target's checks on a stack. The merge that breaks them is rejected;
+// those above it are requeued.
 func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, attempts *git.MergeTree, steps []merge.Step) (passing, error) {
 	target, rules := l.target, l.rules
 	if len(rules.Checks) == 0 {
@@ -170,7 +170,7 @@ func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, 
 	return passed, svc.requeueRest(ctx, steps[d.Pass:], d.Blamed-d.Pass)
 }
 
-// requeueRest lets the items that are neither published nor blamed wait again.
+// requeueRest requeues the merges of a stack that are neither published nor rejected.
 func (svc *Lanes) requeueRest(ctx context.Context, steps []merge.Step, blamed int) error {
 	left := slices.Clone(steps)
 	if blamed >= 0 && blamed < len(left) {
@@ -211,7 +211,7 @@ func failedCheck(v merge.Verdict) (command, tail string) {
 	return "", ""
 }
 
-// removeMerged puts the workspaces away whose work was merged, if they are idle.
+// removeMerged moves the workspaces to the trash whose work was merged, if they are idle.
 func (svc *Lanes) removeMerged(ctx context.Context, r *project.Project) error {
 	untidy, err := svc.Journal.Untidy(ctx, r.ID)
 	if err != nil {
@@ -238,8 +238,8 @@ func (svc *Lanes) removeAfterMerge(ctx context.Context, r *project.Project, m jo
 			kept = croft.AsError("merge", explain.Error("merge", rec.Workspace.Name, err))
 		}
 	}
-	// One that cannot go, because somebody is at work in it, something in it is
-	// not committed or came while checks ran, stays and is shown as merged.
+	// A workspace that is in use, or has work that came after the merge was submitted,
+	// stays and is shown as merged.
 	return svc.changeMerges(ctx, []croft.ID{m.ID}, func(now *journal.Merge) bool {
 		now.Untidy, now.Kept = false, kept
 		return true

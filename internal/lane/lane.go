@@ -27,7 +27,7 @@ import (
 // laneBatch is how many merges are published together where nothing is checked.
 const laneBatch = 50
 
-// laneName is what a lane's files and refs are called, whatever its target is.
+// laneName is the name of a lane's files and refs: a hash of its target.
 func laneName(target string) string {
 	sum := sha256.Sum256([]byte(target))
 	return hex.EncodeToString(sum[:8])
@@ -74,7 +74,7 @@ func (svc *Lanes) RunLanes(ctx context.Context, s project.Location, req croft.Me
 	return out, nil
 }
 
-// retryPending submits again what is retryable.
+// retryPending resubmits the merges that listRetryable lists.
 func (svc *Lanes) retryPending(ctx context.Context, r *project.Project, target string) error {
 	list, err := svc.listRetryable(ctx, r, target)
 	if err != nil {
@@ -115,9 +115,9 @@ func (svc *Lanes) changeMerges(ctx context.Context, ids []croft.ID, change func(
 	})
 }
 
-// listRetryable lists the merges that are submitted again when the queue is run: they
-// stayed pending because of the user's checkout, or because the target had moved, and
-// the work is still as it was.
+// listRetryable lists the merges that are resubmitted when the queue is run: they stayed
+// pending because of the user's checkout or because the target had moved, and their work
+// has not changed.
 func (svc *Lanes) listRetryable(ctx context.Context, r *project.Project, target string) ([]journal.Merge, error) {
 	var list []journal.Merge
 	for _, reason := range []croft.Code{croft.HostDirty, croft.TargetMoved} {
@@ -146,9 +146,8 @@ func isStillEnded(now, m journal.Merge) bool {
 	return now.State == croft.MergeDone && now.Reason == m.Reason
 }
 
-// isStillSubmitted reports whether the work of a merge is what it was when it was
-// submitted: its workspace is there, and its branch has not moved. What a person
-// chose of it, and what takes another merge back, depends on neither.
+// isStillSubmitted reports whether the work of a merge is what was submitted: its workspace
+// is live, and its branch has not moved. An apply and a revert depend on neither.
 func (svc *Lanes) isStillSubmitted(ctx context.Context, r *project.Project, m journal.Merge) (bool, error) {
 	if m.Kind != croft.KindMerge || m.Part {
 		return true, nil
@@ -167,8 +166,8 @@ func (svc *Lanes) isStillSubmitted(ctx context.Context, r *project.Project, m jo
 	return err == nil && tip == m.Head, err
 }
 
-// runLaneOnce publishes what waits in a lane until enough has ended or nothing waits.
-// It fails with flock.ErrHeld if somebody else does.
+// runLaneOnce lands the merges of a lane until enough returns true or none waits. It fails
+// with flock.ErrHeld if another process holds the lane's lock.
 func (svc *Lanes) runLaneOnce(ctx context.Context, r *project.Project, target string, enough func() bool) error {
 	l, err := tryLane(r, target)
 	if err != nil {
@@ -188,8 +187,8 @@ func (svc *Lanes) runLaneOnce(ctx context.Context, r *project.Project, target st
 		if err := svc.afterBatch(ctx, r, target, &tries, err); err != nil {
 			return err
 		}
-		// Those who wait for one of them are told when it is put away, and leave; the
-		// others that landed with it are still to be.
+		// Calls that wait for one of the merges return once its workspace is removed; the
+		// workspaces of the others are removed here, too.
 		if err := svc.removeMerged(context.WithoutCancel(ctx), r); err != nil {
 			return err
 		}
@@ -233,8 +232,8 @@ func (svc *Lanes) landNextBatch(ctx context.Context, r *project.Project, target 
 	return true, err
 }
 
-// claimBatch finds the first of a lane. Whoever drives it is alone with them; that
-// somebody holds or cancels one meanwhile is noticed before it is published.
+// claimBatch returns the first merges of a lane. The caller holds the lane's lock. A user
+// may still hold or cancel one of them; applyPublication looks again.
 func (svc *Lanes) claimBatch(ctx context.Context, r *project.Project, target string, limit int) ([]journal.Merge, error) {
 	waiting, err := svc.Journal.Waiting(ctx, r.ID, target, -1)
 	if err != nil {
@@ -256,7 +255,7 @@ func (svc *Lanes) claimBatch(ctx context.Context, r *project.Project, target str
 	return items, nil
 }
 
-// requeueUnfinished puts what is in work back into the queue.
+// requeueUnfinished requeues the merges of a lane that are being checked or published.
 func (svc *Lanes) requeueUnfinished(ctx context.Context, r *project.Project, target string) error {
 	waiting, err := svc.Journal.Waiting(ctx, r.ID, target, -1)
 	if err != nil {
@@ -272,8 +271,7 @@ func (svc *Lanes) requeueUnfinished(ctx context.Context, r *project.Project, tar
 	})
 }
 
-// landBatch stacks items on the tip, has the stack checked, and publishes what
-// passes.
+// landBatch merges items on the target's tip, runs the checks, and publishes what passes.
 func (svc *Lanes) landBatch(ctx context.Context, r *project.Project, at croft.Lane, rules config.Merge, items []journal.Merge) error {
 	target, tip := at.Target, at.Tip
 	id, err := r.Git.Identity(ctx)
@@ -296,7 +294,7 @@ func (svc *Lanes) landBatch(ctx context.Context, r *project.Project, at croft.La
 	return err
 }
 
-// landing is what a turn of a lane works on.
+// landing is the input of one batch of a lane.
 type landing struct {
 	target, tip string
 	rules       config.Merge
@@ -306,8 +304,8 @@ type landing struct {
 	lane        croft.Lane                  // how the target moved outside of it
 }
 
-// errNoMemory says that a merge could not be computed in memory, which may be
-// for lack of it.
+// errNoMemory says that a merge could not be computed in memory. The batch is tried on disk
+// then.
 var errNoMemory = errors.New("not in memory")
 
 func (svc *Lanes) landIn(ctx context.Context, r *project.Project, where git.Placement, l landing) error {
@@ -333,7 +331,8 @@ func (svc *Lanes) landIn(ctx context.Context, r *project.Project, where git.Plac
 	return svc.publishStack(ctx, r, l, attempts, passed)
 }
 
-// buildBatch puts items on the tip. What git cannot even try is turned away alone.
+// buildBatch stacks the items on the tip. An item that git cannot merge at all is rejected
+// alone.
 func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merge.Stacker, l landing) ([]merge.Step, error) {
 	var steps []merge.Step
 	tip := l.tip
@@ -385,7 +384,7 @@ func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merg
 // squashMessage is the message of a commit that is no merge.
 const squashMessage = "Squash branch '{branch}'"
 
-// mergeMessage is the message of the commit that a merge makes.
+// mergeMessage returns the message of the commit that a merge makes.
 func mergeMessage(m journal.Merge, w croft.Workspace, rules config.Merge, strategy croft.Strategy) string {
 	if m.Kind == croft.KindRevert {
 		return m.Text
@@ -406,16 +405,15 @@ func mergeMessage(m journal.Merge, w croft.Workspace, rules config.Merge, strate
 	return work.WithTrailer(text, "Croft-Merge", string(m.ID))
 }
 
-// settleConflicts ends the items that are in conflict or have nothing to bring, and
-// returns the steps that are left to publish.
+// settleConflicts ends the items that conflict or bring nothing, and returns the steps that
+// are left to publish.
 func (svc *Lanes) settleConflicts(ctx context.Context, r *project.Project, l landing, steps []merge.Step) ([]merge.Step, error) {
 	var left []merge.Step
 	for _, step := range steps {
 		m := itemOf(l.items, step.ID)
 		switch {
 		case (len(step.Conflicts) > 0 || step.Nothing()) && step.Parent != l.tip:
-			// What is below it may yet be turned away itself, so it is judged when
-			// that has landed, or has not.
+			// A merge below it may still be rejected. It is judged in the next batch.
 		case len(step.Conflicts) > 0:
 			conflicts, err := svc.nameOthers(ctx, r, step.Conflicts)
 			if err != nil {
@@ -463,8 +461,8 @@ func conflictError(m journal.Merge, conflicts []croft.ConflictedPath) error {
 	}
 }
 
-// nameOthers turns the commits that the other sides came with into the names of
-// their workspaces.
+// nameOthers replaces the commits that conflicting changes came with by the names of their
+// workspaces.
 func (svc *Lanes) nameOthers(ctx context.Context, r *project.Project, conflicts []croft.ConflictedPath) ([]croft.ConflictedPath, error) {
 	for i, c := range conflicts {
 		if c.Against == "" {

@@ -37,7 +37,7 @@ func (svc *Lanes) SubmitMerge(ctx context.Context, s project.Location, req croft
 	})
 }
 
-// submission is what submit is asked for.
+// submission is the input of submitWork.
 type submission struct {
 	req     croft.MergeRequest
 	key     journal.Key
@@ -83,8 +83,8 @@ func (svc *Lanes) submitWork(ctx context.Context, r *project.Project, rec journa
 	return svc.enqueueMerge(ctx, m, sub.key)
 }
 
-// isEmpty reports whether a workspace has no commit of its own. One whose commits
-// the target has is another matter: its work is done.
+// isEmpty reports whether a workspace has no commit of its own. One whose commits the
+// target already has is not empty: its work is done.
 func isEmpty(ctx context.Context, r *project.Project, w croft.Workspace, m croft.Merge) (bool, error) {
 	if m.Head == "" || m.Head != w.Base {
 		return false, nil
@@ -96,8 +96,8 @@ func isEmpty(ctx context.Context, r *project.Project, w croft.Workspace, m croft
 	return r.Git.IsAncestor(ctx, m.Head, tip)
 }
 
-// endEmptySubmission ends the merge of an empty workspace, which may be one that is about
-// to be used: it stays as it is.
+// endEmptySubmission ends the merge of an empty workspace. The workspace stays: an agent
+// may be about to use it.
 func (svc *Lanes) endEmptySubmission(ctx context.Context, m journal.Merge, key journal.Key) (*croft.Merge, error) {
 	m.SubmittedAt = svc.Now()
 	m.EndEmpty("nothing to merge; the workspace stays", m.SubmittedAt)
@@ -122,8 +122,8 @@ func (svc *Lanes) checkSubmission(ctx context.Context, r *project.Project, w cro
 	return svc.RefuseIsolatedTarget(ctx, r, m)
 }
 
-// checkStrategy refuses a strategy that there is not. A merge that waited since an
-// earlier version may have one.
+// checkStrategy refuses an unknown strategy. A merge that an earlier version queued may
+// have one.
 func checkStrategy(s croft.Strategy) error {
 	if slices.Contains([]croft.Strategy{"", croft.StrategyNoFF, croft.StrategySquash}, s) {
 		return nil
@@ -135,8 +135,8 @@ func checkStrategy(s croft.Strategy) error {
 	return err
 }
 
-// enqueueMerge writes a merge down. One of the same workspace and target that still
-// waits is brought up to date instead.
+// enqueueMerge records a merge. If one of the same workspace and target still waits, that
+// one is updated instead.
 func (svc *Lanes) enqueueMerge(ctx context.Context, m journal.Merge, key journal.Key) (*croft.Merge, error) {
 	m.SubmittedAt = svc.Now()
 	err := svc.Journal.Update(ctx, func(tx *journal.Tx) error {
@@ -242,7 +242,7 @@ func (svc *Lanes) ChangeQueue(ctx context.Context, s project.Location, req croft
 	return changed, err
 }
 
-// areWaiting refuses a name of which nothing waits.
+// areWaiting refuses names that no waiting merge has.
 func areWaiting(waiting []journal.Merge, names []string) error {
 	for _, name := range names {
 		isThere := func(m journal.Merge) bool { return string(m.ID) == name || m.Workspace == name }
@@ -275,10 +275,9 @@ func (svc *Lanes) applyQueueAction(tx *journal.Tx, m *journal.Merge, action crof
 	return tx.PutMerge(*m)
 }
 
-// Once acts for a key, unless that was used before: then the merge that came of
-// it is the answer, whatever has become of the workspace. Of several who come
-// with one key at once, in this process and in others, one acts, and the others
-// wait for what comes of it.
+// Once calls act unless the key was used before; then it returns the merge of that call,
+// whatever has become of the workspace. Of several calls with one key at the same time, in
+// this and other processes, one acts and the others wait for its merge.
 func (svc *Lanes) Once(ctx context.Context, key *journal.Key, req any, act func() (*croft.Merge, error)) (*croft.Merge, error) {
 	if key.Key == "" {
 		return act()
@@ -313,7 +312,7 @@ func UseKey(tx *journal.Tx, key journal.Key, merge croft.ID) error {
 	return tx.PutKey(key)
 }
 
-// mergedBefore is the merge that a key was used for, or nil.
+// mergedBefore returns the merge that a key was used for, or nil.
 func (svc *Lanes) mergedBefore(ctx context.Context, key journal.Key) (*croft.Merge, error) {
 	used, err := svc.Journal.FindKey(ctx, key.Repo, key.Verb, key.Key)
 	switch {
@@ -331,8 +330,8 @@ func (svc *Lanes) mergedBefore(ctx context.Context, key journal.Key) (*croft.Mer
 	return &m.Merge, nil
 }
 
-// lockKey waits until nobody else acts for a key. Its file goes with the lock, so
-// the one that is locked has to be the one that others find.
+// lockKey waits until no other process acts for a key. The file is deleted before the lock
+// is released, so the locked file has to be the one at the path.
 func (svc *Lanes) lockKey(ctx context.Context, key journal.Key) (*flock.Lock, error) {
 	sum := sha256.Sum256([]byte(key.Verb + "\x00" + key.Key))
 	path := filepath.Join(svc.DirOf(key.Repo), "keys", hex.EncodeToString(sum[:12]))

@@ -18,11 +18,11 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// laneCommits is how many commits of others are named.
+// laneCommits is how many commits are named that were not made by the lane.
 const laneCommits = 20
 
-// laneAt compares a target with where its lane left it. Known is empty if the
-// lane never moved it.
+// laneAt compares a target with the commit that its lane last moved it to. Known is empty
+// if the lane never moved it.
 func (svc *Lanes) laneAt(ctx context.Context, r *project.Project, target, tip string) (croft.Lane, error) {
 	l := croft.Lane{Target: target, Tip: tip}
 	known, err := svc.Journal.LaneTip(ctx, r.ID, target)
@@ -51,12 +51,12 @@ func (svc *Lanes) laneAt(ctx context.Context, r *project.Project, target, tip st
 	return l, err
 }
 
-// isMoved reports whether somebody else moved a target.
+// isMoved reports whether a target was moved outside of its lane.
 func isMoved(l croft.Lane) bool { return l.Known != "" && l.Known != l.Tip }
 
-// isProtected reports whether a target that somebody else moved is to be accepted
-// first. What the lane itself left there counts too: who moved the target chose
-// what its tip says. So nothing is merged if that cannot be read any more.
+// isProtected reports whether a person has to accept a target that was moved outside of its
+// lane. The rules at the lane's last commit count as well as those at the tip, because
+// whoever moved the target wrote those at the tip. It is true if that commit is lost.
 func (svc *Lanes) isProtected(ctx context.Context, r *project.Project, l croft.Lane, rules config.Merge) (bool, error) {
 	if rules.Protect || l.IsLost {
 		return true, nil
@@ -68,8 +68,8 @@ func (svc *Lanes) isProtected(ctx context.Context, r *project.Project, l croft.L
 	return before.Protect, err
 }
 
-// checkMovedTarget says how a target moved outside of its lane. If that is to be
-// accepted first, what waits is turned away, and isRefused is true.
+// checkMovedTarget compares a target with its lane. If a person has to accept how it moved,
+// it rejects all waiting merges, and isRefused is true.
 func (svc *Lanes) checkMovedTarget(ctx context.Context, r *project.Project, target, tip string, rules config.Merge) (l croft.Lane, isRefused bool, err error) {
 	if l, err = svc.laneAt(ctx, r, target, tip); err != nil {
 		return l, false, err
@@ -97,14 +97,14 @@ func targetMovedError(l croft.Lane) error {
 	return &croft.Error{Code: croft.TargetMoved, Message: l.Message, Details: strings.Join(list, "\n"), Hint: "croft queue accept " + l.Target}
 }
 
-// laneEvent tells that somebody else moved a target.
+// laneEvent is the event of a target that was moved outside of its lane.
 func (svc *Lanes) laneEvent(repo croft.ID, l croft.Lane) croft.Event {
 	data, _ := json.Marshal(l)
 	return croft.Event{Time: svc.Now(), Kind: croft.EventTargetMoved, Repo: repo, Data: data}
 }
 
-// ListLanes lists the lanes of a project that have merges, or whose target was moved by
-// somebody else.
+// ListLanes lists the lanes of a project that have moved their target, with how it was
+// moved outside of them.
 func (svc *Lanes) ListLanes(ctx context.Context, s project.Location, req croft.MergesRequest) ([]croft.Lane, error) {
 	out := []croft.Lane{}
 	if s.Git == nil {
@@ -120,7 +120,7 @@ func (svc *Lanes) ListLanes(ctx context.Context, s project.Location, req croft.M
 		}
 		tip, err := s.Git.ReadRef(ctx, "refs/heads/"+t.Target)
 		if errors.Is(err, git.ErrNoRef) {
-			continue // it is nobody's target any more
+			continue // the branch was deleted
 		}
 		if err != nil {
 			return nil, err
@@ -140,8 +140,8 @@ func (svc *Lanes) ListLanes(ctx context.Context, s project.Location, req croft.M
 	return out, nil
 }
 
-// AcceptMoved lets a lane go on from where somebody moved its target to. Only a person can
-// ask for it.
+// AcceptMoved lets a lane continue from the commit that its target was moved to. It refuses
+// a call from inside a workspace: only a person may accept.
 func (svc *Lanes) AcceptMoved(ctx context.Context, s project.Location, req croft.AcceptRequest) (*croft.Lane, error) {
 	rec, err := svc.WorkspaceAround(ctx, req.From, req.Repo)
 	if err != nil {
@@ -175,7 +175,7 @@ func (svc *Lanes) AcceptMoved(ctx context.Context, s project.Location, req croft
 				return err
 			}
 			if isNow = known == l.Known; !isNow {
-				return nil // the lane has just moved it
+				return nil // the lane moved the target meanwhile
 			}
 			return errors.Join(tx.PutLaneTip(s.ID, req.Target, tip), svc.Note(tx, "accept", s.ID))
 		})
@@ -185,12 +185,11 @@ func (svc *Lanes) AcceptMoved(ctx context.Context, s project.Location, req croft
 	}
 }
 
-// errTargetMoves says that others moved a target while something was merged with
-// where it was.
+// errTargetMoves says that the target moved while a batch was merged with its previous tip.
 var errTargetMoves = errors.New("the target has moved meanwhile")
 
-// A lane gives up a target that others moved during so many tries in a row, over so
-// long a time. It is more than a series of patches that somebody applies there takes.
+// A lane rejects its merges if the target moved during so many tries in a row, over so long a
+// time. Applying a series of patches takes less.
 const (
 	movedTries = 5
 	movedTime  = 30 * time.Second
@@ -203,14 +202,14 @@ const (
 	movedPauses = 25
 )
 
-// laneTries counts the tries in a row during which others moved the target.
+// laneTries counts the batches in a row that failed with errTargetMoves.
 type laneTries struct {
 	n     int
 	since time.Time
 }
 
-// afterBatch decides what follows a turn of a lane that ended with err. Where others move
-// the target all the time, what waits for it is turned away.
+// afterBatch handles the error of a batch. After errTargetMoves it waits for a moment;
+// after too many in a row it rejects all waiting merges.
 func (svc *Lanes) afterBatch(ctx context.Context, r *project.Project, target string, tries *laneTries, err error) error {
 	if !errors.Is(err, errTargetMoves) {
 		*tries = laneTries{}

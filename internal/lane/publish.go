@@ -20,8 +20,8 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// publication is the intent to move a target. It is written down before the
-// target moves, so that after a crash it is known whether it did.
+// publication is the intent to move a target. It is in the journal before the target moves,
+// so that recovery knows whether it did.
 type publication struct {
 	Target string   `json:"target"`
 	Old    string   `json:"old"`
@@ -71,7 +71,7 @@ func (svc *Lanes) publishStack(ctx context.Context, r *project.Project, l landin
 	return nil
 }
 
-// applyPublication writes the intent down and carries it out.
+// applyPublication records a publication in the journal and applies it.
 func (svc *Lanes) applyPublication(ctx context.Context, r *project.Project, pub publication, items []journal.Merge) error {
 	op, err := svc.Begin(project.NewAct(), "publish", r)
 	if err != nil {
@@ -95,7 +95,7 @@ func (svc *Lanes) applyPublication(ctx context.Context, r *project.Project, pub 
 		return nil
 	})
 	if errors.Is(err, errRequeued) {
-		return nil // the next turn sees what was done to it
+		return nil // the next batch reads the queue again
 	}
 	if err != nil {
 		return err
@@ -115,11 +115,11 @@ func (svc *Lanes) applyPublication(ctx context.Context, r *project.Project, pub 
 	return svc.endPublication(ctx, op, pub)
 }
 
-// errRequeued says that somebody held, canceled or replaced a merge while it
-// was computed.
+// errRequeued says that a user held, canceled or replaced a merge while it was computed.
 var errRequeued = errors.New("the queue has changed")
 
-// preparation readies a checkout of the target to go along.
+// preparation prepares a checkout of the target for the move: Prepare, or Resume after a
+// crash.
 type preparation func(h *git.BranchCheckout, ctx context.Context, old, now string) (*git.FastForward, error)
 
 // moveTarget moves the target and, where it is checked out, that checkout.
@@ -163,9 +163,9 @@ func (svc *Lanes) moveTarget(ctx context.Context, r *project.Project, pub public
 	return err
 }
 
-// endUnpublished ends a publication that did not come to be. Whoever stands in the
-// way of the user's changes stays pending; a target that moved meanwhile is
-// tried again, as often as laneTries allows.
+// endUnpublished ends a publication that failed. A merge that the user's checkout cannot
+// follow is rejected; if the target moved, the merges are requeued and it returns
+// errTargetMoves.
 func (svc *Lanes) endUnpublished(ctx context.Context, r *project.Project, op *oplog.Op, pub publication, cause error) error {
 	if err := op.Undone(ctx, cause.Error()); err != nil {
 		return err
@@ -187,15 +187,14 @@ func (svc *Lanes) endUnpublished(ctx context.Context, r *project.Project, op *op
 		}
 		return errTargetMoves
 	}
-	// A lock that stays for longer than git holds one was left behind. Whoever
-	// tries again for ever would hang with it.
+	// A git that was killed left the lock. To try again would hang the lane.
 	if errors.Is(cause, git.KindLocked) {
 		return svc.rejectLocked(ctx, r, pub, cause)
 	}
 	return cause
 }
 
-// rejectLocked leaves merges pending whose target is locked by another git.
+// rejectLocked rejects the merges of a publication whose target is locked by another git.
 func (svc *Lanes) rejectLocked(ctx context.Context, r *project.Project, pub publication, cause error) error {
 	for _, p := range pub.Items {
 		m, err := svc.Journal.Merge(ctx, p.Merge)
@@ -212,8 +211,8 @@ func (svc *Lanes) rejectLocked(ctx context.Context, r *project.Project, pub publ
 	return nil
 }
 
-// hostError says why a checkout of the target could not go along; nil if that is
-// not what went wrong.
+// hostError returns the error for a checkout of the target that could not follow; nil if
+// cause is another failure.
 func hostError(target string, cause error) error {
 	if dirty, ok := errors.AsType[*git.HostDirtyError](cause); ok {
 		return &croft.Error{
@@ -227,7 +226,7 @@ func hostError(target string, cause error) error {
 	return nil
 }
 
-// hostUnwrittenError explains that a checkout could not be written.
+// hostUnwrittenError returns the error for a checkout that could not be written.
 func hostUnwrittenError(target string, e *git.HostWriteError) error {
 	why := croft.AsError("merge", explain.Error("merge", "", e.Err))
 	if errors.Is(e.Err, git.KindVanished) { // git tells no more than that a file was not written
@@ -252,7 +251,7 @@ func hostUnwrittenError(target string, e *git.HostWriteError) error {
 	return out
 }
 
-// endPublication writes down that the target moved.
+// endPublication records that the target moved.
 func (svc *Lanes) endPublication(ctx context.Context, op *oplog.Op, pub publication) error {
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		n, err := tx.LastPublished()
@@ -306,7 +305,7 @@ type MergeInput struct {
 	Merge croft.ID `json:"merge"`
 }
 
-// recordMergeStatus notes in a workspace's record what became of its work.
+// recordMergeStatus records in a workspace what became of its work.
 func (svc *Lanes) recordMergeStatus(tx *journal.Tx, m journal.Merge, p landed) error {
 	rec, err := tx.Record(m.WorkspaceID)
 	if m.Part || errors.Is(err, journal.ErrNotFound) {
@@ -351,8 +350,8 @@ func markReverted(tx *journal.Tx, id croft.ID) error {
 	return tx.PutMerge(again)
 }
 
-// RecoverPublish recovers a publication, unless somebody drives its lane: then
-// it is theirs to recover.
+// RecoverPublish recovers a publication, unless another process holds the lane's lock: that
+// one recovers it.
 func (svc *Lanes) RecoverPublish(ctx context.Context, r *project.Project, op *oplog.Op) error {
 	var pub publication
 	if err := json.Unmarshal(op.Input, &pub); err != nil {
@@ -372,8 +371,8 @@ func (svc *Lanes) RecoverPublish(ctx context.Context, r *project.Project, op *op
 	return svc.recoverPublication(ctx, r, op, pub)
 }
 
-// recoverPublication finishes a publication whose process died, or takes it
-// back. The caller holds the lane's lock.
+// recoverPublication finishes a publication whose process died, or ends it as undone. The
+// caller holds the lane's lock.
 func (svc *Lanes) recoverPublication(ctx context.Context, r *project.Project, op *oplog.Op, pub publication) error {
 	ref := "refs/heads/" + pub.Target
 	r.Git.DropRemains(op.StartedAt, ref)
@@ -388,8 +387,8 @@ func (svc *Lanes) recoverPublication(ctx context.Context, r *project.Project, op
 		}
 	}
 	if tip == pub.Old && !moved {
-		// The checkout may have gone half the way. Its index is still locked, so
-		// that nobody could commit there meanwhile.
+		// The checkout may be half updated. Its index is still locked, so that no
+		// process could commit there meanwhile.
 		moved = svc.moveTarget(ctx, r, pub, (*git.BranchCheckout).Resume) == nil
 	}
 	for _, h := range r.Git.Hosts(pub.Target) {
@@ -406,8 +405,8 @@ func (svc *Lanes) recoverPublication(ctx context.Context, r *project.Project, op
 	return svc.requeueUnfinished(ctx, r, pub.Target)
 }
 
-// recoverLane finishes what a dead driver of this lane left. The caller holds
-// the lane's lock.
+// recoverLane recovers what a driver of this lane that died has left. The caller holds the
+// lane's lock.
 func (svc *Lanes) recoverLane(ctx context.Context, r *project.Project, target string) error {
 	ops, err := svc.Journal.Running(ctx)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// ShowRevert says what a revert would meet.
+// ShowRevert returns what a revert would conflict with.
 func (svc *Lanes) ShowRevert(ctx context.Context, s project.Location, req croft.RevertRequest) (*croft.RevertPlan, error) {
 	plan, _, err := svc.planRevert(ctx, s.Project, req)
 	return plan, err
@@ -28,7 +28,8 @@ func nothingToRevertError(m croft.Merge) error {
 	}
 }
 
-// planRevert refuses a revert that would change nothing.
+// planRevert finds the merge of a request and tries its revert. It refuses one that would
+// change nothing.
 func (svc *Lanes) planRevert(ctx context.Context, r *project.Project, req croft.RevertRequest) (*croft.RevertPlan, journal.Merge, error) {
 	m, err := svc.findMerge(ctx, r, req)
 	if err != nil {
@@ -76,8 +77,8 @@ func TryRevert(ctx context.Context, r *project.Project, m journal.Merge, tip str
 	return merged.Conflicts, merged.Clean() && merged.Tree == at.Tree, err
 }
 
-// notMergedError says of a merge that it cannot be taken back, and which earlier ones
-// of the same workspace can.
+// notMergedError returns the error for a merge that is not in its target, and names earlier
+// merges of the workspace that can be reverted.
 func (svc *Lanes) notMergedError(ctx context.Context, r *project.Project, m journal.Merge) error {
 	why := &croft.Error{
 		Code: croft.NotMerged, Workspace: m.Workspace, Message: fmt.Sprintf("it is not in %s: it is %s", m.Target, cmp.Or(string(m.Status), "not merged")),
@@ -114,7 +115,7 @@ func (svc *Lanes) notMergedError(ctx context.Context, r *project.Project, m jour
 	return why
 }
 
-// canRevert reports whether a merge brought changes to its target, and is in it.
+// canRevert reports whether a merge is in its target and brought changes.
 func (svc *Lanes) canRevert(ctx context.Context, r *project.Project, m journal.Merge) (bool, error) {
 	if m.Kind == croft.KindRevert || m.Commit == "" || m.Status != croft.MergeMerged {
 		return false, nil
@@ -129,8 +130,7 @@ func (svc *Lanes) canRevert(ctx context.Context, r *project.Project, m journal.M
 	return r.Git.IsAncestor(ctx, m.Commit, tip)
 }
 
-// BroughtNothing reports whether a merge left the files of its target as they
-// were: its commits came, and what they change was there already.
+// BroughtNothing reports whether a merge left the tree of its target unchanged.
 func (svc *Lanes) BroughtNothing(ctx context.Context, r *project.Project, m journal.Merge) (bool, error) {
 	if m.Before == "" {
 		return false, nil
@@ -143,9 +143,8 @@ func (svc *Lanes) BroughtNothing(ctx context.Context, r *project.Project, m jour
 	return err == nil && before.Tree == after.Tree, err
 }
 
-// findMerge finds the merge that a request means: by its ID, by the commit that
-// it made, or by the name of its workspace, of which the last counts that brought
-// anything.
+// findMerge finds the merge of a revert request: by its ID, by its commit, or by the name
+// of its workspace.
 func (svc *Lanes) findMerge(ctx context.Context, r *project.Project, req croft.RevertRequest) (journal.Merge, error) {
 	ref := cmp.Or(string(req.Merge), req.Ref)
 	m, err := svc.Journal.Merge(ctx, croft.ID(ref))
@@ -170,8 +169,8 @@ func (svc *Lanes) findMerge(ctx context.Context, r *project.Project, req croft.R
 	return svc.lastThatBrought(ctx, r, named)
 }
 
-// lastThatBrought finds the merge to take back among those of one name, the
-// last of which comes first.
+// lastThatBrought returns the last of a workspace's merges that brought changes. named has
+// the last one first.
 func (svc *Lanes) lastThatBrought(ctx context.Context, r *project.Project, named []journal.Merge) (journal.Merge, error) {
 	var empty *journal.Merge
 	for _, m := range named {
@@ -195,7 +194,7 @@ func (svc *Lanes) lastThatBrought(ctx context.Context, r *project.Project, named
 	return named[0], svc.notMergedError(ctx, r, named[0])
 }
 
-// RevertMerge takes a merge back, through its lane.
+// RevertMerge reverts a merge through its lane, and waits until the revert has ended.
 func (svc *Lanes) RevertMerge(ctx context.Context, s project.Location, req croft.RevertRequest) (*croft.Merge, error) {
 	m, err := svc.SubmitRevert(ctx, s.Project, req, project.NewAct())
 	if err != nil {
@@ -239,8 +238,8 @@ func (svc *Lanes) SubmitRevert(ctx context.Context, r *project.Project, req crof
 	})
 }
 
-// waitingRevert finds a revert of the same merge that waits already: whoever asked
-// for it may have died, and asks again.
+// waitingRevert finds a revert of the same merge that already waits: the process that asked
+// for it may have died and ask again.
 func (svc *Lanes) waitingRevert(ctx context.Context, r *project.Project, was journal.Merge, a project.Act) (*journal.Merge, error) {
 	waiting, err := svc.Journal.Waiting(ctx, r.ID, was.Target, -1)
 	if err != nil {
@@ -254,7 +253,8 @@ func (svc *Lanes) waitingRevert(ctx context.Context, r *project.Project, was jou
 	return nil, nil
 }
 
-// revertMessage is like git's.
+// revertMessage returns the message that git revert would write, unless the request has
+// one.
 func (svc *Lanes) revertMessage(ctx context.Context, r *project.Project, was journal.Merge, asked string) (string, error) {
 	if asked != "" {
 		return asked, nil

@@ -20,9 +20,10 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
-// rewindFiles brings files, index and branch from one snapshot to another. An error
-// that is restore.ErrAsWas says that nothing was done, or all was taken back. What
-// is kept is an error that the caller answers with once the rest is written down.
+// rewindFiles changes files, index and branch from one snapshot to another. An error that
+// is restore.ErrAsWas says that nothing was changed, or that all was rolled back. kept is
+// an error about files that were kept beside the workspace; the rewind is done, and the
+// caller returns kept after it has recorded that.
 func (svc *Rewinds) rewindFiles(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, how Spec) (kept, err error) {
 	aside, err := makeAside(r, rec)
 	if err != nil {
@@ -67,7 +68,7 @@ func (svc *Rewinds) rewindFiles(ctx context.Context, r *project.Project, op *opl
 	return nil, explainWritten(how, err)
 }
 
-// explainWritten says that somebody writes to the files of a workspace that is being
+// explainWritten explains that a process wrote to files of the workspace while it was being
 // rewound.
 func explainWritten(how Spec, err error) error {
 	e := &croft.Error{Code: croft.WorkspaceBusy, Hint: "croft restore " + string(how.To.ID), Err: errors.Join(project.ErrWorkedOn, err)}
@@ -83,8 +84,8 @@ func explainWritten(how Spec, err error) error {
 	return e
 }
 
-// explainMounted says that files cannot be moved out of a workspace, or into it, because
-// of what is mounted there. Then is what to run without that.
+// explainMounted explains that files cannot be moved out of or into a workspace because of
+// a mount point. then is the command to run once it is unmounted.
 func explainMounted(rec journal.Record, then string, err error) error {
 	w := rec.Workspace
 	at := mountAbove(w.Path, err)
@@ -102,8 +103,8 @@ func explainMounted(rec journal.Record, then string, err error) error {
 	return e
 }
 
-// mountAbove is the mount point between a workspace and a file in it that could not be
-// moved. It is empty if there is none any more.
+// mountAbove returns the mount point above a file of the workspace that could not be moved,
+// or the empty string if there is none now.
 func mountAbove(workspace string, err error) string {
 	failed, is := errors.AsType[*os.LinkError](err)
 	if !is {
@@ -121,8 +122,7 @@ func mountAbove(workspace string, err error) string {
 	return ""
 }
 
-// isKept reports whether a rewind has left files beside the workspace that are in no
-// snapshot.
+// isKept reports whether a rewind left files beside the workspace that are in no snapshot.
 func isKept(err error) bool {
 	_, is := errors.AsType[*restore.KeptError](err)
 	return is
@@ -136,8 +136,8 @@ func keptFilesError(rec journal.Record, err error) error {
 	}
 }
 
-// makeAside makes the directory that a rewind works in: in the trash, on the file
-// system of the workspace. One that an earlier attempt left is used again.
+// makeAside makes the directory that a rewind moves files to: in the trash, on the file
+// system of the workspace. It reuses the one that an earlier attempt left.
 func makeAside(r *project.Project, rec journal.Record) (string, error) {
 	if dir := findAside(r, rec); dir != "" {
 		return dir, nil
@@ -151,7 +151,7 @@ func makeAside(r *project.Project, rec journal.Record) (string, error) {
 	return dir, err
 }
 
-// findAside returns the directory that an earlier attempt left.
+// findAside returns the directory that an earlier attempt left, or the empty string.
 func findAside(r *project.Project, rec journal.Record) string {
 	made := r.TrashDirs().Find(project.AsideName(rec))
 	if made.Path == "" || !made.Identity.IsAt(made.Path) {
@@ -160,8 +160,7 @@ func findAside(r *project.Project, rec journal.Record) string {
 	return made.Path
 }
 
-// dropAside removes the directory that a rewind worked in, unless something is left
-// in it.
+// dropAside removes the directory that a rewind moved files to, if it is empty.
 func dropAside(r *project.Project, rec journal.Record, dir string) {
 	project.RemoveEmpty(dir)
 	if !fsx.IsThere(dir) {
@@ -170,7 +169,7 @@ func dropAside(r *project.Project, rec journal.Record, dir string) {
 	project.RemoveEmpty(filepath.Dir(dir))
 }
 
-// putAsideBack puts back what a rewind that was interrupted had moved out of a workspace.
+// putAsideBack moves files back that an interrupted rewind had moved out of a workspace.
 func (svc *Rewinds) putAsideBack(ctx context.Context, r *project.Project, rec journal.Record, how Spec) error {
 	aside := findAside(r, rec)
 	if aside == "" || !fsx.IsThere(rec.Workspace.Path) {
@@ -191,12 +190,12 @@ func (svc *Rewinds) putAsideBack(ctx context.Context, r *project.Project, rec jo
 	return err
 }
 
-// NoticeKept says where files are that a rewind left beside a workspace.
+// NoticeKept adds a notice of files that a rewind left beside a workspace.
 func (svc *Rewinds) NoticeKept(dir string) {
 	svc.Notice("files that were written during an interrupted restore of a snapshot, and are in no snapshot, are kept in %s", dir)
 }
 
-// KeptIn lists what rewinds left in a directory that they worked in.
+// KeptIn lists the files that rewinds kept in a directory.
 func KeptIn(aside string) []string {
 	dir, err := fsx.OpenDir(aside)
 	if err != nil {
@@ -213,9 +212,8 @@ func KeptIn(aside string) []string {
 	return kept
 }
 
-// requireSaved makes sure that a rewind leaves no commit behind that none of its
-// snapshots keeps: one that was made after what the workspace holds was saved, and
-// before its index was locked.
+// requireSaved fails if HEAD or the branch names a commit that none of the snapshots of the
+// rewind keeps: it was made after the workspace was saved, and before its index was locked.
 func (how Spec) requireSaved(ctx context.Context, r *project.Project, tree *git.Worktree) error {
 	kept := map[string]bool{"": true}
 	snaps := []croft.Snapshot{how.From, how.To}
@@ -255,7 +253,7 @@ func (how Spec) requireSaved(ctx context.Context, r *project.Project, tree *git.
 	return nil
 }
 
-// endUndone ends a rewind that has done nothing, or has been taken back.
+// endUndone ends a rewind that changed nothing, or was rolled back.
 func (svc *Rewinds) endUndone(ctx context.Context, op *oplog.Op, how Spec, cause error) error {
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		rec, err := tx.Record(how.To.Workspace)

@@ -35,14 +35,13 @@ func (svc *Rewinds) RecoverRewind(ctx context.Context, r *project.Project, op *o
 	return svc.Resume(ctx, r, op, how)
 }
 
-// rewindTries is how often somebody may commit in a workspace between its saving
-// and the rewind that goes on.
+// rewindTries is how often an agent may commit between the snapshot and the rewind of its
+// workspace before Resume gives up.
 const rewindTries = 3
 
-// Resume carries a rewind out that may have been begun: it cannot be left as
-// it is. What the workspace holds is saved first, unless that was just done, and
-// again if somebody has committed there meanwhile. After some tries it is left to the
-// next command.
+// Resume applies a rewind that may have been begun and has to be finished. It saves the
+// workspace first, unless how.Saved is set, and saves it again if an agent has committed
+// meanwhile. After rewindTries it leaves the rewind to the next command.
 func (svc *Rewinds) Resume(ctx context.Context, r *project.Project, op *oplog.Op, how Spec) error {
 	for try := 1; ; try++ {
 		var err error
@@ -63,11 +62,10 @@ func (svc *Rewinds) Resume(ctx context.Context, r *project.Project, op *oplog.Op
 	}
 }
 
-// SaveFirst saves what a workspace holds before an interrupted rewind goes on. A
-// state that was put back may speak of one that ended long ago, and does not know
-// what was done since. What the last snapshot has, as after an attempt before this one,
-// is not saved again. What a rewind left halfway may not be readable; then it is
-// nobody's work.
+// SaveFirst saves a workspace before an interrupted rewind continues: the journal of a
+// restored backup may have a rewind that ended long ago, and does not know the work since.
+// It reuses the last snapshot if the workspace has not changed. A workspace that an
+// interrupted rewind left unreadable is not saved.
 func (svc *Rewinds) SaveFirst(ctx context.Context, r *project.Project, how *Spec) error {
 	how.Saved, how.seen = nil, nil
 	rec, err := svc.Journal.Record(ctx, how.To.Workspace)
@@ -96,8 +94,8 @@ func (svc *Rewinds) SaveFirst(ctx context.Context, r *project.Project, how *Spec
 	return nil
 }
 
-// recoverTrashed is for a rewind whose process died before the workspace had
-// come from the trash, or just then. If it came, the rewind is finished.
+// recoverTrashed recovers a rewind whose process died before or just after the workspace
+// was restored from the trash. If it was restored, the rewind is finished.
 func (svc *Rewinds) recoverTrashed(ctx context.Context, r *project.Project, op *oplog.Op, how Spec) error {
 	ops, err := svc.Journal.Act(ctx, op.Act)
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 	"github.com/croft-sh/croft/internal/trash"
 )
 
-// Spec is what a rewind is going to do: bring a workspace from one
-// snapshot, which is taken for that, to another.
+// Spec is what a rewind does: it changes a workspace from one snapshot, taken for that
+// purpose, to another.
 type Spec struct {
 	From croft.Snapshot `json:"from"`
 	To   croft.Snapshot `json:"to"`
@@ -33,7 +33,7 @@ type Spec struct {
 	// Until that is done there is no From.
 	Trashed bool `json:"trashed,omitempty"`
 
-	// Saved is what was taken before an interrupted one goes on.
+	// Saved is the snapshot that was taken before an interrupted rewind continues.
 	Saved *croft.Snapshot `json:"-"`
 	// seen is what the workspace held when it was last saved.
 	seen *snapshot.Seen
@@ -42,9 +42,8 @@ type Spec struct {
 	Undoes string `json:"-"`
 }
 
-// Rewind brings a workspace back to a snapshot, in place. One that is in the
-// trash is restored first; what it is now is saved first. What fails is taken
-// back, also to the trash.
+// Rewind changes a workspace back to a snapshot, in place. It saves the workspace first,
+// and restores one that is in the trash. If it fails it is rolled back, also to the trash.
 func (svc *Rewinds) Rewind(ctx context.Context, r *project.Project, to croft.Snapshot, a project.Act) (err error) {
 	rec, err := svc.Journal.Record(ctx, to.Workspace)
 	if errors.Is(err, journal.ErrNotFound) {
@@ -53,8 +52,7 @@ func (svc *Rewinds) Rewind(ctx context.Context, r *project.Project, to croft.Sna
 	if err != nil {
 		return err
 	}
-	// What is saved now must be what is rewound, so nobody else rewinds it in
-	// between.
+	// No other process may rewind it between the snapshot and the rewind.
 	l, err := svc.claimRewind(ctx, rec)
 	if err != nil {
 		return err
@@ -96,7 +94,7 @@ func (svc *Rewinds) Rewind(ctx context.Context, r *project.Project, to croft.Sna
 	return svc.applyOrRollBack(ctx, r, op, how)
 }
 
-// beginRewind writes a rewind down.
+// beginRewind records a rewind in the journal.
 func (svc *Rewinds) beginRewind(ctx context.Context, r *project.Project, rec journal.Record, how Spec, a project.Act) (*oplog.Op, error) {
 	op, err := svc.Begin(a, "rewind", r)
 	if err != nil {
@@ -120,10 +118,10 @@ func (svc *Rewinds) beginRewind(ctx context.Context, r *project.Project, rec jou
 	return op, nil
 }
 
-// ErrAway says that a directory is not there now. It may come back.
+// ErrAway says that the directory of a workspace is absent now. It may come back.
 var ErrAway = errors.New("its directory is not there now")
 
-// applyOrRollBack carries a rewind out, or goes back to where it began.
+// applyOrRollBack applies a rewind, or goes back to the snapshot that was taken before it.
 func (svc *Rewinds) applyOrRollBack(ctx context.Context, r *project.Project, op *oplog.Op, how Spec) error {
 	err := svc.applyRewind(ctx, r, op, how)
 	if err == nil {
@@ -135,7 +133,7 @@ func (svc *Rewinds) applyOrRollBack(ctx context.Context, r *project.Project, op 
 	if isKept(err) {
 		return err // it is done
 	}
-	// Without a look at what it holds now it goes back all the same.
+	// It is rolled back even if what it has now cannot be saved.
 	way := Spec{From: how.To, To: how.From, Undoes: err.Error()}
 	_ = svc.SaveFirst(ctx, r, &way)
 	if back := svc.applyRewind(ctx, r, op, way); back != nil && !isKept(back) {
@@ -144,8 +142,8 @@ func (svc *Rewinds) applyOrRollBack(ctx context.Context, r *project.Project, op 
 	return err
 }
 
-// rewindTrashed restores a workspace from the trash and rewinds it. The intent
-// covers both: a process that dies in between leaves neither half.
+// rewindTrashed restores a workspace from the trash and rewinds it. One operation covers
+// both, so that recovery leaves neither half.
 func (svc *Rewinds) rewindTrashed(ctx context.Context, r *project.Project, rec journal.Record, to croft.Snapshot, a project.Act) error {
 	if _, err := ReadableHead(ctx, r, to); err != nil {
 		return err
@@ -172,7 +170,7 @@ func (svc *Rewinds) rewindTrashed(ctx context.Context, r *project.Project, rec j
 	return cmp.Or(svc.trashRewound(ctx, r, op, rec.Trash, err), err)
 }
 
-// rewindRestored rewinds a workspace that came from the trash for that.
+// rewindRestored rewinds a workspace that rewindTrashed has restored.
 func (svc *Rewinds) rewindRestored(ctx context.Context, r *project.Project, op *oplog.Op, how Spec) error {
 	rec, err := svc.Journal.Record(ctx, how.To.Workspace)
 	if err != nil {
@@ -197,9 +195,9 @@ func (svc *Rewinds) rewindRestored(ctx context.Context, r *project.Project, op *
 	return svc.applyOrRollBack(ctx, r, op, how)
 }
 
-// trashRewound puts a workspace back into the trash that came from there for a
-// rewind which failed, and writes down that nothing happened. One that cannot
-// go, because somebody is in it already, stays, and the error says so.
+// trashRewound moves a workspace back to the trash that was restored for a rewind which
+// failed, and ends the operations as undone. If it cannot be removed, for example because a
+// process is in it, it stays and the error says so.
 func (svc *Rewinds) trashRewound(ctx context.Context, r *project.Project, op *oplog.Op, was *journal.Trash, cause error) error {
 	rec, err := svc.Journal.Record(ctx, op.Workspaces[0])
 	if err == nil && rec.Workspace.State != croft.Trashed {
@@ -221,7 +219,7 @@ func (svc *Rewinds) trashRewound(ctx context.Context, r *project.Project, op *op
 		return err
 	}
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
-		for _, o := range ops { // there and back is nothing that could be undone
+		for _, o := range ops { // restored and removed again: there is nothing to undo
 			if o.StartedAt.Before(op.StartedAt) || !slices.Equal(o.Workspaces, op.Workspaces) {
 				continue
 			}
@@ -233,8 +231,8 @@ func (svc *Rewinds) trashRewound(ctx context.Context, r *project.Project, op *op
 	})
 }
 
-// replaceByRemoval replaces a rewind that failed by a removal, in one step, and
-// carries that out.
+// replaceByRemoval ends a failed rewind and begins a removal in one transaction, and
+// applies the removal.
 func (svc *Rewinds) replaceByRemoval(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, how removal.Spec, cause error) error {
 	err := svc.Removals.GuardNow(ctx, r, rec, croft.RemoveForce)
 	if err != nil {
@@ -259,7 +257,7 @@ func (svc *Rewinds) replaceByRemoval(ctx context.Context, r *project.Project, op
 	return err
 }
 
-// claimRewind lets one process at a time rewind a workspace.
+// claimRewind takes the lock that lets one process at a time rewind a workspace.
 func (svc *Rewinds) claimRewind(ctx context.Context, rec journal.Record) (*flock.Lock, error) {
 	path := svc.Ops.LockPath("rewind-" + string(rec.Workspace.ID))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -272,7 +270,7 @@ func (svc *Rewinds) claimRewind(ctx context.Context, rec journal.Record) (*flock
 	if err != nil {
 		return nil, err
 	}
-	if !l.IsAt(path) { // whoever had it has just removed it
+	if !l.IsAt(path) { // the process that had it has just deleted the file
 		_ = l.Unlock()
 		return nil, underwayError()
 	}
@@ -284,13 +282,13 @@ func (svc *Rewinds) claimRewind(ctx context.Context, rec journal.Record) (*flock
 	return l, nil
 }
 
-// underwayError says that another operation has a workspace.
+// underwayError returns the error for a workspace that another operation works on.
 func underwayError() error {
 	return &croft.Error{Code: croft.WorkspaceBusy, Message: "the workspace is being removed or brought back", Hint: "croft history"}
 }
 
-// requireNoneUnderway fails if an operation on the workspace has not ended that moves
-// or changes its files.
+// requireNoneUnderway fails if another operation that moves or changes the files of the
+// workspace has not ended.
 func requireNoneUnderway(tx *journal.Tx, rec journal.Record) error {
 	for _, kind := range []string{"rewind", "remove", "restore", "resolve"} {
 		if _, err := tx.RunningOn(kind, rec.Workspace.ID); !errors.Is(err, journal.ErrNotFound) {
@@ -300,7 +298,7 @@ func requireNoneUnderway(tx *journal.Tx, rec journal.Record) error {
 	return nil
 }
 
-// applyRewind does what the journal says, again if it was begun before.
+// applyRewind applies the rewind that op records in the journal. It can be repeated.
 func (svc *Rewinds) applyRewind(ctx context.Context, r *project.Project, op *oplog.Op, how Spec) error {
 	rec, err := svc.Journal.Record(ctx, how.To.Workspace)
 	if err != nil {
@@ -311,14 +309,12 @@ func (svc *Rewinds) applyRewind(ctx context.Context, r *project.Project, op *opl
 		return ErrAway
 	}
 	if h != checkout.Intact {
-		rec.Workspace.State = croft.Ready // what is left of it is for the doctor to judge
+		rec.Workspace.State = croft.Ready // croft doctor tells what is wrong with it
 		return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 			return errors.Join(tx.Put(rec), tx.End(op.ID, journal.OpUndone, "the workspace is "+string(h), svc.Now()))
 		})
 	}
-	// Until it is done the workspace is nobody's to commit from. Its copy in the
-	// repository does not say so: without the database, a workspace that is being
-	// made is taken back, and this one holds work.
+	// Until it is done no command may commit from the workspace.
 	rec.Workspace.State = croft.Creating
 	if err := svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Put(rec) }); err != nil {
 		return err
@@ -343,10 +339,9 @@ func (svc *Rewinds) applyRewind(ctx context.Context, r *project.Project, op *opl
 	}), kept)
 }
 
-// guardBranch refuses a rewind that would move another branch than the
-// workspace's own, or one whose tip nothing else keeps: the snapshot that is taken
-// before keeps what is checked out now. A HEAD on no branch, as in a rebase, moves
-// none.
+// guardBranch refuses a rewind that would move another branch than the workspace's own, or
+// a branch whose tip no snapshot keeps. A snapshot with a detached HEAD, as in a rebase,
+// moves no branch.
 func (svc *Rewinds) guardBranch(ctx context.Context, r *project.Project, rec journal.Record, to croft.Snapshot) error {
 	head, err := ReadableHead(ctx, r, to)
 	if err != nil {
@@ -391,8 +386,8 @@ func requireSameBranch(rec journal.Record, head snapshot.Head) error {
 	}
 }
 
-// saveFrom saves what a workspace holds before it is rewound. What is saved can
-// be gone back to: it is on the workspace's branch or on none.
+// saveFrom saves a workspace before it is rewound, and checks that the rewind can go back
+// to that snapshot: it is on the workspace's branch or detached.
 func (svc *Rewinds) saveFrom(ctx context.Context, r *project.Project, rec journal.Record, how *Spec) error {
 	from, err := svc.saveWith(ctx, r, rec, saving{before: how.To.Commit, seen: &how.seen})
 	if err != nil {
@@ -406,7 +401,8 @@ func (svc *Rewinds) saveFrom(ctx context.Context, r *project.Project, rec journa
 	return err
 }
 
-// ReadableHead is what a snapshot had checked out, if it can still be read.
+// ReadableHead returns what a snapshot had checked out. It fails with WorktreeNotFound if
+// the snapshot cannot be read.
 func ReadableHead(ctx context.Context, r *project.Project, s croft.Snapshot) (snapshot.Head, error) {
 	head, err := snapshot.HeadOf(ctx, r.Git, s.Commit)
 	if errors.Is(err, snapshot.ErrFormat) {
@@ -415,8 +411,8 @@ func ReadableHead(ctx context.Context, r *project.Project, s croft.Snapshot) (sn
 	return head, err
 }
 
-// moveBranch puts the branch that the snapshot had checked out where it was.
-// Where it is now is kept by the snapshot that was taken before.
+// moveBranch moves the branch that the snapshot had checked out to the snapshot's commit.
+// The snapshot that was taken before the rewind keeps its present tip.
 func (svc *Rewinds) moveBranch(ctx context.Context, r *project.Project, rec journal.Record, tree *git.Worktree, how Spec) error {
 	head, err := snapshot.HeadOf(ctx, r.Git, how.To.Commit)
 	if err != nil || head.Branch == "" {
@@ -441,7 +437,7 @@ func (svc *Rewinds) moveBranch(ctx context.Context, r *project.Project, rec jour
 	return r.Git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: head.OID, Old: now})
 }
 
-// RestoreRequested brings a removed workspace back.
+// RestoreRequested restores a removed workspace, or rewinds one to a snapshot.
 func (svc *Rewinds) RestoreRequested(ctx context.Context, s project.Location, req croft.RestoreRequest) (*croft.Workspace, error) {
 	rec, err := svc.Trash.FindTrashed(ctx, s.Project, req.Ref)
 	if errors.Is(err, croft.WorktreeNotFound) && project.IsID(req.Ref) {
@@ -470,7 +466,7 @@ func (svc *Rewinds) RestoreRequested(ctx context.Context, s project.Location, re
 	return w, explain.About(rec.Workspace.Name, err)
 }
 
-// restoreSnapshot brings a workspace back to a state that was saved.
+// restoreSnapshot rewinds a workspace to a snapshot.
 func (svc *Rewinds) restoreSnapshot(ctx context.Context, r *project.Project, snap croft.Snapshot) (*croft.Workspace, error) {
 	if err := svc.Rewind(ctx, r, snap, project.NewAct()); err != nil {
 		return nil, explain.About(snap.Name, err)

@@ -1,11 +1,11 @@
 // Package rewind saves the whole state of a workspace as a snapshot, and puts a workspace
 // back to one.
 //
-// A snapshot holds every file that matters, also what is not committed, with the index and
-// the branch. A rewind saves what the workspace is now before it changes anything, so that
-// it can itself be undone. It happens in place; if it is interrupted, whoever comes next
-// finishes it or brings back what was, and until then the workspace is shown as being
-// rewound and nothing else acts on it. Files that an agent wrote meanwhile are set aside,
+// A snapshot has every file that matters, also uncommitted ones, with the index and the
+// branch. A rewind saves the workspace before it changes anything, so that the rewind can
+// itself be undone. It happens in place; if it is interrupted, the next process finishes it
+// or rolls it back, and until then the workspace is shown as being rewound and no other
+// operation acts on it. Files that an agent wrote meanwhile are set aside,
 // never overwritten.
 //
 // It owns the snapshot refs and the directories of files that were set aside.
@@ -55,13 +55,13 @@ func (svc *Rewinds) TakeSnapshot(ctx context.Context, s project.Location, rec jo
 	return saved, nil
 }
 
-// SaveAlso saves a workspace with ignored files that are about to be replaced, by their
-// patterns.
+// SaveAlso saves a workspace together with ignored files that are about to be replaced,
+// given by patterns.
 func (svc *Rewinds) SaveAlso(ctx context.Context, r *project.Project, rec journal.Record, ignored []string) (*croft.Snapshot, error) {
 	return svc.saveWith(ctx, r, rec, saving{also: ignored})
 }
 
-// saving says what a snapshot is for.
+// saving is the purpose of a snapshot.
 type saving struct {
 	before string           // a snapshot that is going to be restored over the workspace
 	also   []string         // patterns of ignored files that are going to be replaced
@@ -69,7 +69,7 @@ type saving struct {
 	last   []croft.Snapshot // one of them is the answer if the workspace still is what that holds
 }
 
-// saveWith is save, for a purpose.
+// saveWith saves the state of a workspace and pins it.
 func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journal.Record, what saving) (*croft.Snapshot, error) {
 	w := rec.Workspace
 	if w.Mode == croft.ModeLegacy {
@@ -88,7 +88,7 @@ func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journa
 	}
 	pinned := false
 	defer func() {
-		if !pinned { // nothing would ever find them again
+		if !pinned { // no pin names them, so no command would find them
 			_ = fsx.RemoveOwn(svc.SecretsDir(r, id))
 		}
 		endDraft()
@@ -137,8 +137,8 @@ func (svc *Rewinds) saveWith(ctx context.Context, r *project.Project, rec journa
 	return out, svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(svc.WorkspaceEvent(croft.EventWorkspaceSaved, rec)) })
 }
 
-// lastSnapshots are the snapshots of a workspace that were saved last. Several may be
-// of one moment: git counts seconds.
+// lastSnapshots returns the newest snapshots of a workspace. Several may have the same
+// time: git counts seconds.
 func (svc *Rewinds) lastSnapshots(ctx context.Context, r *project.Project, workspace croft.ID) ([]croft.Snapshot, error) {
 	list, err := svc.readSnapshots(ctx, r, project.SnapshotRefs+string(workspace)+"/", "")
 	if err != nil || len(list) == 0 {

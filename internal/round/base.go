@@ -15,14 +15,14 @@ import (
 	"github.com/croft-sh/croft/internal/work"
 )
 
-// seatBase is where the seats of a round start in one repository.
+// seatBase is where the workspaces of a round start in one repository.
 type seatBase struct {
 	repo               croft.ID
 	base, ref, carried string
 }
 
-// seatBase fixes the commit that a round starts from, so that all of it, and
-// what is made of it after a crash, starts from the same.
+// seatBase resolves the commit that a round starts from in a repository. It is recorded, so
+// that workspaces that are made after a crash start from the same commit.
 func (svc *Rounds) seatBase(ctx context.Context, ses *journal.Session, dir string, req croft.RoundRequest) (seatBase, error) {
 	plain := project.ShadowPlain
 	if req.Mode == croft.ModeLegacy {
@@ -66,13 +66,13 @@ func (svc *Rounds) seatBase(ctx context.Context, ses *journal.Session, dir strin
 	return out, nil
 }
 
-// carryRef keeps the commit of a project's uncommitted changes until workspaces
-// hang on it.
+// carryRef is the ref that keeps the commit of a project's uncommitted changes until
+// workspaces are based on it.
 func carryRef(oid string) string { return "refs/croft/carry/" + oid }
 
-// commitProjectChanges commits what is uncommitted in the project's own checkout, beside its
-// index and branch, on top of what is checked out. It returns nothing if there
-// is nothing.
+// commitProjectChanges commits what is uncommitted in the project's own checkout, on top of
+// its HEAD, without changing its index or branch. It returns the empty string if there are
+// no changes.
 func (svc *Rounds) commitProjectChanges(ctx context.Context, s project.Location, base string) (string, error) {
 	_, head, err := s.Head(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (svc *Rounds) commitProjectChanges(ctx context.Context, s project.Location,
 	return oid, s.Git.UpdateRefs(ctx, git.RefUpdate{Ref: carryRef(oid), New: oid, Old: old})
 }
 
-// homeOf finds the home of an agent, or makes one.
+// homeOf returns the home of an agent in a session, and chooses one if it has none.
 func (svc *Rounds) homeOf(ctx context.Context, ses *journal.Session, agent, given string) (string, error) {
 	for i, h := range ses.Homes {
 		if h.Agent != agent {

@@ -20,7 +20,7 @@ import (
 	"github.com/croft-sh/croft/internal/work"
 )
 
-// EndRoundAs ends a round, by force if a person says so.
+// EndRoundAs ends a round. isForced ends it also where a checkout is absent or in use.
 func (svc *Rounds) EndRoundAs(ctx context.Context, round croft.ID, isForced bool) (*croft.Round, error) {
 	ses, err := svc.holdRound(ctx, round)
 	if err != nil {
@@ -66,9 +66,9 @@ func (svc *Rounds) holdRound(ctx context.Context, round croft.ID) (heldSession, 
 	return heldSession{}, roundNotFoundError(string(round))
 }
 
-// endRound ends a round as far as that is possible, and says what is left. All
-// its commits have the time at which its end was first asked for: when each
-// agent was attended to tells nothing about it.
+// endRound ends a round as far as possible, and returns the agents whose part is still
+// open. All its commits have the time at which its end was first requested, so that their
+// order does not identify agents.
 func (svc *Rounds) endRound(ctx context.Context, ses *journal.Session, t *journal.Round) ([]croft.Kept, error) {
 	if t.Ended {
 		return nil, nil
@@ -83,7 +83,7 @@ func (svc *Rounds) endRound(ctx context.Context, ses *journal.Session, t *journa
 		return nil, err
 	}
 	var failed []croft.Kept
-	for _, i := range rand.Perm(len(t.Workspaces)) { // in no order that says anything
+	for _, i := range rand.Perm(len(t.Workspaces)) { // the order must not reveal the agents
 		if t.Workspaces[i].Ended {
 			continue
 		}
@@ -115,24 +115,24 @@ func (svc *Rounds) endRound(ctx context.Context, ses *journal.Session, t *journa
 	})
 }
 
-// endSeat ends one agent's part. Each step may have been done before.
+// endSeat ends one agent's part of a round. Each step may have been done before.
 func (svc *Rounds) endSeat(ctx context.Context, ses *journal.Session, t *journal.Round, seat *journal.RoundWorkspace) error {
 	r, err := svc.ByID(ctx, seat.Repo)
 	if err != nil {
 		return err
 	}
-	if err := svc.Recover(ctx, r.ID); err != nil { // it may finish the removal
+	if err := svc.Recover(ctx, r.ID); err != nil { // recovery may finish the removal
 		return err
 	}
 	rec, err := svc.Journal.Record(ctx, seat.Workspace)
 	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State == croft.Trashed {
-		seat.Archived, seat.Ended = true, true // somebody removed it, or this did before it was interrupted
+		seat.Archived, seat.Ended = true, true // a user removed it, or an interrupted end of this round did
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if rec, err = svc.CatchUp(ctx, r, rec); err != nil { // what was moved has work to commit, too
+	if rec, err = svc.CatchUp(ctx, r, rec); err != nil { // a workspace that was moved has work to commit, too
 		return err
 	}
 	seat.Absent = ""
@@ -163,8 +163,8 @@ func (svc *Rounds) endSeat(ctx context.Context, ses *journal.Session, t *journal
 	return failpoint.Hit("round.removed")
 }
 
-// seatAwayError says of a checkout that was not found that its agent's part stays open:
-// it may hold work that is not committed.
+// seatAwayError returns the error for an absent checkout: the agent's part of the round
+// stays open, because the checkout may have uncommitted work.
 func seatAwayError(ses *journal.Session, t *journal.Round, rec journal.Record, h checkout.Health) error {
 	why := croft.AsError("round", project.Broken(rec, h))
 	again := fmt.Sprintf("croft round end --session %s --number %d", ses.ID, t.Number)
@@ -176,11 +176,11 @@ func seatAwayError(ses *journal.Session, t *journal.Round, rec journal.Record, h
 	return why
 }
 
-// leaving is how long the processes of an agent whose round ends may take to go.
+// leaving is how long the processes of an agent whose round ends may take to exit.
 const leaving = 2 * time.Second
 
-// removeWithin removes a workspace whose agent has just been told to stop, and may
-// not be gone yet. If it is still there after a while, atLast is the mode.
+// removeWithin removes a workspace whose agent was just told to stop, and waits for its
+// processes. After a while it uses atLast as mode.
 func (svc *Rounds) removeWithin(ctx context.Context, r *project.Project, rec journal.Record, how removal.Spec, atLast croft.RemoveMode) error {
 	mode := croft.RemoveForce
 	for deadline := time.Now().Add(leaving); ; {
@@ -261,7 +261,8 @@ func (svc *Rounds) endSession(ctx context.Context, ses *journal.Session) error {
 	return svc.clearSession(ctx, ses)
 }
 
-// clearSession puts away what an ended session made: presenters and branches.
+// clearSession removes the presenters' workspaces and the branches of a session that has
+// ended.
 func (svc *Rounds) clearSession(ctx context.Context, ses *journal.Session) error {
 	if !ses.Ending {
 		return nil
@@ -286,8 +287,8 @@ func (svc *Rounds) clearSession(ctx context.Context, ses *journal.Session) error
 	return svc.saveSession(ctx, ses, nil)
 }
 
-// removePresenters moves the workspaces of presenters to the trash, with their
-// branches. What was not applied stays restorable there.
+// removePresenters moves the workspaces of presenters to the trash, with their branches.
+// Work that was not applied can be restored from there.
 func (svc *Rounds) removePresenters(ctx context.Context, ses *journal.Session) error {
 	for _, f := range ses.Finals {
 		rec, err := svc.Journal.Record(ctx, f.Workspace)
@@ -315,9 +316,9 @@ func (svc *Rounds) removePresenters(ctx context.Context, ses *journal.Session) e
 	return nil
 }
 
-// retainBranches deletes the branches that the session's retention lets go, of the
-// agents for whom a round has just ended. An agent that is still at work keeps
-// the branch of its last round: that has its newest work.
+// retainBranches deletes the branches that exceed the session's retention, of the agents
+// whose part of a round has just ended. An agent that is still at work keeps the branch of
+// its last round, which has its newest work.
 func (svc *Rounds) retainBranches(ctx context.Context, ses *journal.Session, t *journal.Round) error {
 	keep, err := retainedBranches(ses.Retention)
 	if err != nil || keep < 0 {
@@ -338,7 +339,7 @@ func (svc *Rounds) retainBranches(ctx context.Context, ses *journal.Session, t *
 					return err
 				}
 				if rec == nil {
-					continue // what it left does not count: nobody can see it
+					continue // it has no branch that would count
 				}
 				if left--; left >= 0 {
 					continue
@@ -361,9 +362,8 @@ func (svc *Rounds) leftBranch(ctx context.Context, id croft.ID) (*journal.Record
 	return &rec, err
 }
 
-// dropBranch deletes the branch that a removed workspace left behind, after its
-// tip was archived. One that moved since, or that somebody has checked out,
-// stays.
+// dropBranch archives the tip of the branch that a removed workspace left, and deletes the
+// branch. A branch that moved since, or that is checked out elsewhere, stays.
 func (svc *Rounds) dropBranch(ctx context.Context, repo, id croft.ID) error {
 	rec, err := svc.leftBranch(ctx, id)
 	if err != nil || rec == nil || !rec.OwnsBranch {

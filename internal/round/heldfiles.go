@@ -16,10 +16,10 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// archiveHeld keeps what was held back when a seat's round ended, as files that
-// only this user can read, and writes its names down before the checkout goes. It
-// may be called again; what an earlier call has found counts as well, because a
-// commit may have taken it out of the index since.
+// archiveHeld copies the files that were held back from the commit of a round to a
+// directory that only this user can read, and records their names before the checkout is
+// removed. It can be called again, and adds to the names: a commit may have taken a file
+// out of the index since.
 func (svc *Rounds) archiveHeld(ctx context.Context, ses *journal.Session, t *journal.Round, rec journal.Record, seat *journal.RoundWorkspace, held []string) error {
 	if len(held) == 0 {
 		return nil
@@ -42,9 +42,9 @@ func (svc *Rounds) archiveHeld(ctx context.Context, ses *journal.Session, t *jou
 	return failpoint.Hit("round.held")
 }
 
-// copyPrivate copies files of a workspace to a directory of Croft's own. What is
-// no file is left out: it goes to the trash with the workspace. It returns how many
-// were copied.
+// copyPrivate copies files of a workspace to a directory of Croft's own, and returns how
+// many it copied. Entries that are not regular files are left out: they go to the trash
+// with the workspace.
 func copyPrivate(rec journal.Record, names []string, to string) (int, error) {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return 0, err
@@ -109,7 +109,7 @@ func copyPrivately(top, own *fsx.Dir, name string) (bool, error) {
 	return true, errors.Join(err, out.Close())
 }
 
-// openBelow opens a file in a directory, through no link.
+// openBelow opens a file below a directory, through no link.
 func openBelow(top *fsx.Dir, name string) (*os.File, error) {
 	dir, err := top.OpenBelow(filepath.FromSlash(path.Dir(name)))
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
-// presenter is the label of the workspace that ends a session.
+// presenter is the label of the workspace that presents the result of a session.
 const presenter = "presenter"
 
-// PresentWinner makes the workspace that ends a session.
+// PresentWinner makes the workspace that presents the result of a session.
 func (svc *Rounds) PresentWinner(ctx context.Context, req croft.PresentRequest) (*croft.Workspace, error) {
 	ses, err := svc.holdSession(ctx, req.Session)
 	if err != nil {
@@ -76,13 +76,13 @@ func (svc *Rounds) presentRound(ctx context.Context, ses *journal.Session, req c
 	}, request)
 }
 
-// won is what a presentation starts from.
+// won is the work that a presentation starts from.
 type won struct {
 	tip, branch, carried string
 }
 
-// findWinner finds the last work of an agent in a repository. Its round has ended,
-// or its work is committed first.
+// findWinner finds the last work of an agent in a repository. The round of that work must
+// have ended.
 func (svc *Rounds) findWinner(ctx context.Context, ses *journal.Session, g journal.SessionRepo, who string) (won, error) {
 	for _, t := range slices.Backward(ses.Rounds) {
 		for _, seat := range t.Workspaces {
@@ -108,8 +108,8 @@ func (svc *Rounds) findWinner(ctx context.Context, ses *journal.Session, g journ
 	return won{}, &croft.Error{Code: croft.WorktreeNotFound, Workspace: who, Message: "no agent of the session is called that", Hint: "croft session list"}
 }
 
-// isWorkspaceOf reports whether an ID is that of one of an agent's workspaces, in
-// whatever repository.
+// isWorkspaceOf reports whether an ID is that of a workspace of an agent, in any repository
+// of the session.
 func (svc *Rounds) isWorkspaceOf(ses *journal.Session, agent, id string) bool {
 	for _, t := range ses.Rounds {
 		for _, seat := range t.Workspaces {
@@ -121,8 +121,8 @@ func (svc *Rounds) isWorkspaceOf(ses *journal.Session, agent, id string) bool {
 	return false
 }
 
-// makeFinal makes the workspace. Its branch is called presenter, unless there is
-// such a branch: then it gets a suffix.
+// makeFinal makes the presenter's workspace, or finds the one that an interrupted call has
+// made. Its branch is called presenter, with a suffix if there is such a branch.
 func (svc *Rounds) makeFinal(ctx context.Context, ses *journal.Session, g journal.SessionRepo, from won, req croft.CreateRequest, request string) (*croft.Workspace, error) {
 	home, err := svc.homeOf(ctx, ses, presenter, req.Home)
 	if err != nil {
@@ -161,8 +161,8 @@ func (svc *Rounds) createFinal(ctx context.Context, ses *journal.Session, g jour
 	return &made[0], failpoint.Hit("present.made")
 }
 
-// findFinal finds the workspace that an interrupted call has made. Another one
-// in the presenter's home has to go first.
+// findFinal finds the workspace that an interrupted call has made. It refuses if another
+// workspace is in the presenter's home.
 func (svc *Rounds) findFinal(ctx context.Context, g journal.SessionRepo, home, tip string) (*croft.Workspace, error) {
 	live, err := svc.Journal.Live(ctx, g.ID)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// rollBackRound removes what a round that did not come about has made.
+// rollBackRound removes the workspaces of a round whose start failed, and the round.
 func (svc *Rounds) rollBackRound(ctx context.Context, ses *journal.Session, t *journal.Round) error {
 	for _, g := range ses.Repos {
 		key, err := svc.Journal.FindKey(ctx, g.ID, "create", seatsKey(t, g.ID))
@@ -56,9 +56,8 @@ func (svc *Rounds) rollBackStarting(ctx context.Context, ses *journal.Session) e
 	return svc.rollBackRound(ctx, ses, &ses.Rounds[i])
 }
 
-// RecoverRounds takes back the rounds whose starter has died, because nobody was
-// told of them, and puts away what is left of sessions that have ended: those of
-// a repository, or of all.
+// RecoverRounds rolls back the rounds whose starting process died, because no caller was
+// told of them, and clears sessions that have ended: those of a repository, or of all.
 func (svc *Rounds) RecoverRounds(ctx context.Context, repo croft.ID) error {
 	list, err := svc.Journal.UnfinishedSessions(ctx)
 	if err != nil {
@@ -85,7 +84,7 @@ func (svc *Rounds) recoverSession(ctx context.Context, id croft.ID) error {
 	}
 	l, err := flock.Try(svc.sessionLock(id))
 	if errors.Is(err, flock.ErrHeld) {
-		return nil // somebody is at it
+		return nil // another process works on it
 	}
 	if err != nil {
 		return err
@@ -99,8 +98,8 @@ func (svc *Rounds) recoverSession(ctx context.Context, id croft.ID) error {
 		return err
 	}
 	if ses.Ending {
-		// What keeps a workspace here is no reason to fail elsewhere; the next
-		// one tries again, and so does ending the session again.
+		// A workspace that cannot be removed is no failure of the caller's command. The next
+		// recovery tries again, and so does croft session end.
 		_ = svc.clearSession(ctx, &ses)
 	}
 	return ctx.Err()

@@ -20,7 +20,7 @@ import (
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
-// NewRound makes the checkouts of a round.
+// NewRound starts a round and makes its workspaces.
 func (svc *Rounds) NewRound(ctx context.Context, req croft.RoundRequest) (*croft.Round, error) {
 	ses, err := svc.holdSession(ctx, req.Session)
 	if err != nil {
@@ -82,8 +82,8 @@ func (svc *Rounds) roundEvent(kind string, ses *journal.Session, t *journal.Roun
 	return croft.Event{Time: svc.Now(), Kind: kind, Repo: ses.RepoID, Data: eventData("round", string(t.ID))}
 }
 
-// planRound draws everything that a round leaves to chance, and adds the round
-// to the session. Nothing is made yet.
+// planRound adds a round to the session, with the labels, bases and homes of its agents. It
+// makes no workspace yet.
 func (svc *Rounds) planRound(ctx context.Context, ses *journal.Session, req croft.RoundRequest) (*journal.Round, error) {
 	if err := checkRound(req); err != nil {
 		return nil, err
@@ -125,8 +125,7 @@ func (svc *Rounds) planRound(ctx context.Context, ses *journal.Session, req crof
 		if err != nil {
 			return nil, err
 		}
-		// Of a project that was named twice, or by a directory in it, an agent
-		// gets one checkout.
+		// A project that is named twice, or by a directory in it, counts once.
 		if !slices.ContainsFunc(bases, func(o seatBase) bool { return o.repo == b.repo }) {
 			bases = append(bases, b)
 		}
@@ -169,8 +168,8 @@ func checkRound(req croft.RoundRequest) error {
 	return nil
 }
 
-// makeSeats makes the workspaces of a round, repository by repository. What was
-// made before it was interrupted is found again by its key.
+// makeSeats makes the workspaces of a round, one repository after the other. After an
+// interruption it finds those that were made by the key of the call.
 func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journal.Round) error {
 	for _, g := range ses.Repos {
 		req := croft.CreateAllRequest{Key: seatsKey(t, g.ID), Repo: g.Path}
@@ -192,8 +191,8 @@ func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journ
 		if err := svc.nameSeats(ctx, g, req.Workspaces, seatsKey(t, g.ID)); err != nil {
 			return err
 		}
-		// In an order that says nothing, and is the same after a crash: what is
-		// made first is older.
+		// The order must not reveal the agents by the age of their directories, and has to
+		// be the same after a crash.
 		slices.SortFunc(req.Workspaces, func(a, b croft.CreateRequest) int {
 			return strings.Compare(project.DigestOf(string(t.ID)+a.Agent), project.DigestOf(string(t.ID)+b.Agent))
 		})
@@ -275,14 +274,13 @@ func (svc *Rounds) showBranches(ctx context.Context, ses *journal.Session, t *jo
 	return nil
 }
 
-// seatsKey is the key under which the workspaces of a round are made in one
-// repository.
+// seatsKey is the key of the call that makes the workspaces of a round in one repository.
 func seatsKey(t *journal.Round, repo croft.ID) string {
 	return "round-" + string(t.ID) + "-" + string(repo)
 }
 
-// nameSeats gives workspaces the names of their agents, where nobody else in
-// the repository has them.
+// nameSeats names workspaces after their agents, with a suffix where another workspace of
+// the repository has that name.
 func (svc *Rounds) nameSeats(ctx context.Context, g journal.SessionRepo, parts []croft.CreateRequest, key string) error {
 	for i := range parts {
 		name := parts[i].Agent
@@ -304,7 +302,7 @@ func (svc *Rounds) nameSeats(ctx context.Context, g journal.SessionRepo, parts [
 	return nil
 }
 
-// madeWith reports whether a workspace was made by the call that had a key.
+// madeWith reports whether the call with a key made a workspace.
 func (svc *Rounds) madeWith(ctx context.Context, repo croft.ID, key string, id croft.ID) (bool, error) {
 	used, err := svc.Journal.FindKey(ctx, repo, "create", key)
 	if err == nil {
@@ -318,7 +316,7 @@ func (svc *Rounds) madeWith(ctx context.Context, repo croft.ID, key string, id c
 	return false, err
 }
 
-// shownRound is a round as callers see it.
+// shownRound returns a round as callers see it.
 func (svc *Rounds) shownRound(ctx context.Context, ses *journal.Session, t *journal.Round) (*croft.Round, error) {
 	out := &croft.Round{ID: t.ID, Session: ses.ID, Number: t.Number, State: croft.RoundOpen, StartedAt: t.StartedAt}
 	if t.Ended {
@@ -341,7 +339,7 @@ func (svc *Rounds) shownRound(ctx context.Context, ses *journal.Session, t *jour
 		}
 		w, err := svc.Views.ViewOf(ctx, r, seat.Workspace)
 		if errors.Is(err, journal.ErrNotFound) {
-			continue // it is gone from the trash too
+			continue // its record was pruned
 		}
 		if err != nil {
 			return nil, err
@@ -351,9 +349,9 @@ func (svc *Rounds) shownRound(ctx context.Context, ses *journal.Session, t *jour
 	return out, nil
 }
 
-// drawLabels gives every agent of a round a label: the one that the caller
-// chose, or one that nobody in the session had before. Which of the new ones an
-// agent gets is drawn, so that its place in the request says nothing.
+// drawLabels gives every agent of a round a label: the one that the caller chose, or a new
+// one in this session. New labels are drawn at random, so that the order of the request
+// does not reveal the agents.
 func drawLabels(ses *journal.Session, req croft.RoundRequest) (map[string]string, error) {
 	holders := map[string]string{layout.Fold(presenter): presenter}
 	for _, t := range ses.Rounds {

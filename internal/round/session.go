@@ -4,8 +4,8 @@
 // A session spans projects; each of its rounds has the same workspaces in all of them, made
 // together or not at all. When a round ends, the work of every workspace is committed and
 // kept under the session, what looks like a secret is archived beside it, and the
-// workspaces are removed. What a round has begun and its process did not finish is undone by
-// whoever comes next; what it ended is ended to the end.
+// workspaces are removed. A round whose start was interrupted is rolled back by the next
+// process; an end that was interrupted is finished.
 //
 // It owns the sessions in the journal, their directories below the state directory, and the
 // homes that were made for agents.
@@ -90,11 +90,10 @@ func (svc *Rounds) startSession(ctx context.Context, req croft.SessionRequest) (
 	return ses, svc.addFirstRepo(ctx, ses)
 }
 
-// noRepo stands for the repository of sessions that have none.
+// noRepo is the repository ID of sessions that have no repository.
 const noRepo croft.ID = "none"
 
-// putNewSession writes a session down, or returns the one that its key was used
-// for before.
+// putNewSession records a session, or returns the one that its key was used for.
 func (svc *Rounds) putNewSession(ctx context.Context, ses *journal.Session) (was *journal.Session, err error) {
 	ses.Generation = 1
 	err = svc.Journal.Update(ctx, func(tx *journal.Tx) error {
@@ -128,7 +127,8 @@ func (svc *Rounds) putNewSession(ctx context.Context, ses *journal.Session) (was
 	return was, err
 }
 
-// addFirstRepo gives a session its project. It may be called again.
+// addFirstRepo adds the project of a session, and makes one if the session has none. It can
+// be called again.
 func (svc *Rounds) addFirstRepo(ctx context.Context, ses *journal.Session) error {
 	if err := failpoint.Hit("session.journalled"); err != nil {
 		return err
@@ -168,8 +168,8 @@ func addRepo(ctx context.Context, ses *journal.Session, s project.Location) erro
 	return nil
 }
 
-// noteTarget notes the branch that results go to, once there is one: a directory
-// without git has none before its first checkout is made.
+// noteTarget records the branch that results are merged into, once there is one: a
+// directory without git has none before its first checkout is made.
 func noteTarget(ctx context.Context, g *journal.SessionRepo, s project.Location) (err error) {
 	if g.Target == "" && s.Git != nil {
 		g.Target, _, err = s.Head(ctx)
@@ -204,7 +204,7 @@ func checkSession(req croft.SessionRequest) error {
 	return nil
 }
 
-// retainedBranches is how many branches of an agent stay; -1 means all.
+// retainedBranches returns how many branches of an agent stay; -1 means all.
 func retainedBranches(r croft.Retention) (int, error) {
 	switch r {
 	case croft.RetainOne, "":
@@ -224,8 +224,7 @@ func eventData(key, value string) json.RawMessage {
 	return b
 }
 
-// saveSession writes a changed session to the database. Only who holds the
-// session's lock changes it.
+// saveSession writes a changed session to the journal. The caller holds the session's lock.
 func (svc *Rounds) saveSession(ctx context.Context, ses *journal.Session, then func(*journal.Tx) error) error {
 	ses.Generation++
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
@@ -237,7 +236,7 @@ func (svc *Rounds) saveSession(ctx context.Context, ses *journal.Session, then f
 	})
 }
 
-// heldSession is a session under its lock: nobody else changes it.
+// heldSession is a session with its lock.
 type heldSession struct {
 	*journal.Session
 	lock *flock.Lock
@@ -374,8 +373,8 @@ func (svc *Rounds) DeleteSession(ctx context.Context, ses journal.Session) error
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.DropSession(ses.ID) })
 }
 
-// removeHome deletes the home that Croft made for an agent. What lies there
-// instead by now is left.
+// removeHome deletes the home that Croft made for an agent. Another directory at that path
+// is left alone.
 func removeHome(h journal.Home) error {
 	beside, err := fsx.OpenDir(filepath.Dir(h.Path))
 	if err == nil {

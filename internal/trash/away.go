@@ -13,9 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// IsTrashGone reports whether the directory that a removed workspace lay in is
-// known to be deleted: by Croft, or by somebody else from a trash that is still
-// the same.
+// IsTrashGone reports whether the trash directory of a removed workspace is known to be
+// deleted: by Croft, or by another process while the trash around it stayed the same.
 func IsTrashGone(r *project.Project, rec journal.Record) bool {
 	t := rec.Trash
 	if !project.IsTrashAway(t) {
@@ -27,8 +26,8 @@ func IsTrashGone(r *project.Project, rec journal.Record) bool {
 	return !fsx.IsThere(t.Dir) && fsx.Identity(t.Within).IsAt(filepath.Dir(t.Dir))
 }
 
-// vanishedError says that the directory that a removed workspace lies in came or went
-// while it was to be deleted. What was saved of it meanwhile does not count.
+// vanishedError returns the error for a trash directory that appeared or disappeared while
+// Croft was about to delete it. What was saved of it meanwhile does not count.
 func vanishedError(rec journal.Record) error {
 	return &croft.Error{
 		Code: croft.WorkspaceBroken, Workspace: rec.Workspace.Name,
@@ -37,7 +36,8 @@ func vanishedError(rec journal.Record) error {
 	}
 }
 
-// explainVanished is an error, or says that the directory is why.
+// explainVanished returns vanishedError if the trash directory is not there, and err
+// otherwise.
 func explainVanished(rec journal.Record, err error) error {
 	if project.IsTrashAway(rec.Trash) && !fsx.IsThere(rec.Trash.Dir) {
 		return vanishedError(rec)
@@ -45,8 +45,9 @@ func explainVanished(rec journal.Record, err error) error {
 	return err
 }
 
-// FollowTrash writes down where a removed workspace lies now. If the directory
-// that it was made in was moved along, it comes back there.
+// FollowTrash records the path to which the trash directory of a removed workspace was
+// moved. If the base directory was moved along with it, the workspace will be restored
+// there.
 func (svc *Trash) FollowTrash(ctx context.Context, r *project.Project, rec *journal.Record, to string) error {
 	t, w := *rec.Trash, &rec.Workspace
 	from, into := project.MovedBy(t.Dir, to)
@@ -67,9 +68,9 @@ func (svc *Trash) FollowTrash(ctx context.Context, r *project.Project, rec *jour
 	return svc.SaveRecord(ctx, rec, nil)
 }
 
-// mayComeBack reports whether the directory that a removed workspace lies in is not
-// there, and is not known to be gone. One that nobody has seen for as long as what
-// is saved is kept counts as gone.
+// mayComeBack reports whether the trash directory is absent but not known to be deleted,
+// for example because its drive is not mounted. Once trash.saved_for has passed since it
+// expired, it counts as deleted.
 func (t *tidying) mayComeBack(ctx context.Context, rec journal.Record) bool {
 	if !project.IsTrashAway(rec.Trash) || fsx.IsThere(rec.Trash.Dir) || !t.now.Before(rec.Trash.ExpiresAt.Add(time.Duration(t.r.Config.Trash.SavedFor))) {
 		return false
@@ -77,10 +78,10 @@ func (t *tidying) mayComeBack(ctx context.Context, rec journal.Record) bool {
 	return !IsTrashGone(t.r, rec) || t.r.FindTrash(ctx, rec) != ""
 }
 
-// locateTrashed makes sure that what is going to be restored is where the record
-// says: the record follows a directory of the trash that was moved, forgets one
-// that was deleted, and else the restoration is refused, unless it is wanted
-// without. The caller holds the repository's lock.
+// locateTrashed makes the record name the trash directory that is restored. It follows a
+// directory that was moved and clears one that was deleted. If the directory is absent or
+// replaced, it refuses, unless mode is RestoreCommits. The caller holds the repository's
+// lock.
 func (svc *Trash) locateTrashed(ctx context.Context, r *project.Project, rec *journal.Record, mode croft.RestoreMode) error {
 	_, isCopy := project.CopyInTrash(*rec)
 	isBack := fsx.Identity(rec.Identity).IsAt(rec.Workspace.Path)
@@ -111,8 +112,9 @@ func (svc *Trash) locateTrashed(ctx context.Context, r *project.Project, rec *jo
 	return svc.SaveRecord(ctx, rec, nil)
 }
 
-// pinStateApart keeps what a registration needs that cannot be seen now, for when it
-// can be: what the workspace is kept by goes once it is restored.
+// pinStateApart pins the saved index state of a workspace under a new ID. The registration
+// in the absent trash directory needs these objects, and the archive of the workspace is
+// unpinned once it is restored.
 func (svc *Trash) pinStateApart(ctx context.Context, r *project.Project, id croft.ID) error {
 	state, err := svc.Pinned(ctx, r, project.ArchiveStateRef(id))
 	if errors.Is(err, git.ErrNoRef) {
@@ -124,8 +126,8 @@ func (svc *Trash) pinStateApart(ctx context.Context, r *project.Project, id crof
 	return svc.Pin(ctx, r, journal.Pin{Ref: project.ArchiveStateRef(project.NewID()), OID: state})
 }
 
-// BindTrashed gives the record of a removed workspace that is bound anew the
-// directory in the trash that is called like it. Whoever binds it has seen it.
+// BindTrashed gives an imported record the trash directory that has its ID as name, if
+// there is one. The user was shown it before.
 func BindTrashed(r *project.Project, rec *journal.Record) error {
 	for _, trash := range TrashDirs(r, nil) {
 		dir, err := fsx.OpenDir(filepath.Join(trash, string(rec.Workspace.ID)))
@@ -149,8 +151,8 @@ func BindTrashed(r *project.Project, rec *journal.Record) error {
 	return nil
 }
 
-// CopyAtPath finds a copy of a removed workspace at its old path, if its directory is
-// known not to be in the trash: what is called .git in it names the workspace.
+// CopyAtPath finds a copy of a removed workspace at its old path: a directory whose .git
+// names the workspace, while its own directory is known not to be in the trash.
 func CopyAtPath(r *project.Project, rec journal.Record) (found fsx.Identity, isCopy bool) {
 	t := rec.Trash
 	if t == nil || project.IsTrashAway(t) && !IsTrashGone(r, rec) || t.Dir != "" && fsx.IsThere(filepath.Join(t.Dir, "tree")) {
@@ -163,7 +165,8 @@ func CopyAtPath(r *project.Project, rec journal.Record) (found fsx.Identity, isC
 	return found, err == nil
 }
 
-// pathTakenError refuses to restore a workspace at whose path something lies.
+// pathTakenError returns the error for a workspace that cannot be restored because
+// something lies at its path.
 func pathTakenError(r *project.Project, rec journal.Record) error {
 	e := &croft.Error{
 		Code: croft.WorktreeExists, Message: "something is at its path now", Details: rec.Workspace.Path, Hint: "move it away, then restore again",

@@ -16,23 +16,23 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// trashItem is a removed workspace while the trash is tidied.
+// trashItem is a removed workspace during one run of Tidy.
 type trashItem struct {
 	survey
 	rec        journal.Record
-	integrated func() bool // asked once, and only where it matters
-	wasThere   bool        // its directory, when it was looked for
-	hasFailed  bool        // to be looked at, or to be deleted; it is kept
+	integrated func() bool // computed once, when it is needed
+	wasThere   bool        // the directory was there when the run began
+	hasFailed  bool        // a step failed: the item is kept as it is
 	freed      amount      // so far
 }
 
-// isFinished reports whether nothing is lost when it goes: everything is in its
-// target, and there was nothing else.
+// isFinished reports whether purging the item loses nothing: all its commits are in the
+// target, and it had no uncommitted work.
 func (it *trashItem) isFinished() bool { return it.IsJudged && !it.IsDirty && it.integrated() }
 
 func (it *trashItem) hasDir() bool { return it.rec.Trash.Dir != "" }
 
-// tidying is one round of tidying the trash.
+// tidying is one run of Tidy.
 type tidying struct {
 	*Trash
 	r     *project.Project
@@ -42,8 +42,8 @@ type tidying struct {
 	errs  []error
 }
 
-// Tidy deletes from the trash of a repository what is past its time or over
-// the budget. One process at a time does it.
+// Tidy deletes from the trash of a repository what has expired or exceeds the budget. A
+// lock lets one process at a time do it.
 func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCResult) error {
 	l, err := flock.Acquire(ctx, filepath.Join(r.Dir, "gc-lock"))
 	if err != nil {
@@ -55,7 +55,7 @@ func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCRes
 		return err
 	}
 	t := &tidying{Trash: svc, r: r, res: res, now: svc.Now()}
-	t.addFailure("", finishDeletions(ctx, r, nil)) // an empty trash still tells that what lay in it was deleted
+	t.addFailure("", finishDeletions(ctx, r, nil)) // empty trash directories stay: IsTrashGone goes by them
 	t.addFailure("", r.Git.SweepPeeks())
 	if err := t.surveyAll(ctx); err != nil {
 		return errors.Join(append(t.errs, err)...)
@@ -73,7 +73,7 @@ func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCRes
 	for _, it := range t.items {
 		res.Bytes, res.Inodes = res.Bytes+it.freed.Bytes, res.Inodes+it.freed.Inodes
 	}
-	t.addFailure("", finishDeletions(ctx, r, TrashDirs(r, all))) // there is nothing left but empty directories
+	t.addFailure("", finishDeletions(ctx, r, TrashDirs(r, all))) // and the empty directories
 	return errors.Join(t.errs...)
 }
 
@@ -93,15 +93,15 @@ func (t *tidying) addFailure(name string, err error) bool {
 	return true
 }
 
-// addItemFailure notes a failure with one item. One that was restored meanwhile has
-// none: its directory vanished under those who looked at it.
+// addItemFailure is addFailure for one item. If another process restored or changed the
+// item meanwhile, err counts as errMoved: the directory disappeared during the run.
 func (t *tidying) addItemFailure(ctx context.Context, it *trashItem, err error) bool {
 	if err == nil {
 		return false
 	}
-	moved := t.UnderLock(ctx, t.r, func() error { // whoever restores it holds the lock until that is written down
+	moved := t.UnderLock(ctx, t.r, func() error { // a restoration holds the lock until its record is saved
 		now, err := t.Journal.Record(ctx, it.rec.Workspace.ID)
-		// A change that failed has counted on already.
+		// A failed change has incremented the generation of it.rec.
 		if err == nil && (now.Workspace.State != croft.Trashed || now.Generation > it.rec.Generation) {
 			return errMoved
 		}
@@ -113,7 +113,8 @@ func (t *tidying) addItemFailure(ctx context.Context, it *trashItem, err error) 
 	return t.addFailure(it.rec.Workspace.Name, err)
 }
 
-// surveyAll finds out what there is.
+// surveyAll lists the removed workspaces of the repository with their surveys. It leaves
+// out those whose directory may come back.
 func (t *tidying) surveyAll(ctx context.Context) error {
 	records, err := t.Records(ctx, t.r)
 	if err != nil {
@@ -125,7 +126,7 @@ func (t *tidying) surveyAll(ctx context.Context) error {
 			return err == nil && done
 		})}
 		if dir := rec.Trash.Dir; dir != "" && filepath.Base(dir) != string(rec.Workspace.ID) {
-			continue // not a name that Croft gave
+			continue // Croft names it after the ID
 		}
 		if t.mayComeBack(ctx, rec) {
 			continue
@@ -156,14 +157,14 @@ func (t *tidying) strip(ctx context.Context, it *trashItem) {
 	}
 }
 
-// expire deletes what is past its time, and announces what is going to be.
+// expire purges items whose retention is over, and announces the deletion of unmerged work.
 func (t *tidying) expire(ctx context.Context) {
 	notice := time.Duration(t.r.Config.Trash.Notice)
 	for _, it := range t.items {
 		trash := it.rec.Trash
 		switch {
 		case it.hasFailed || ctx.Err() != nil:
-		case it.hasDir() && !fsx.IsThere(trash.Dir): // it was deleted, by hand or by somebody who was killed then
+		case it.hasDir() && !fsx.IsThere(trash.Dir): // deleted by a person, or by a process that was killed after that
 			t.purgeItem(ctx, it)
 		case trash.ExpiresAt.After(t.now.Add(notice)):
 		case trash.ExpiresAt.After(t.now) && (trash.PurgeWhy == string(croft.TrashOverBudget) || it.isFinished()):
@@ -179,7 +180,8 @@ func (t *tidying) expire(ctx context.Context) {
 	}
 }
 
-// purgeItem lets go of what is left of an item, or of its directory.
+// purgeItem deletes the directory of an item, or purges the record if the directory is
+// already deleted.
 func (t *tidying) purgeItem(ctx context.Context, it *trashItem) {
 	all, dir, final := it.amount, it.rec.Trash.Dir, it.isFinished()
 	var err error
@@ -225,16 +227,16 @@ func (t *tidying) dropOrAnnounce(ctx context.Context, it *trashItem, at time.Tim
 		a, err := t.announceDeletion(ctx, t.r, it, at, why)
 		if it.hasFailed = t.addItemFailure(ctx, it, err); !it.hasFailed {
 			t.res.Announced = append(t.res.Announced, a)
-			if !at.After(t.now) { // who wants no notice
+			if !at.After(t.now) { // trash.notice is zero
 				t.purgeItem(ctx, it)
 			}
 		}
 	}
 }
 
-// shrink brings the trash below its budget: directories that can be made again
-// go first, then what is finished, the first removed first. Other work goes
-// last, and not before that was announced.
+// shrink deletes items until the trash is within its budget: first regenerable directories,
+// then finished items, the oldest removal first. Unmerged work is announced first, and
+// deleted only once the notice is over.
 func (t *tidying) shrink(ctx context.Context) {
 	steps := []func(*trashItem){
 		func(it *trashItem) { t.strip(ctx, it) },
@@ -266,7 +268,7 @@ func (t *tidying) shrink(ctx context.Context) {
 	}
 }
 
-// total is how much the trash holds.
+// total returns how much the trash holds.
 func (t *tidying) total() amount {
 	var sum amount
 	for _, it := range t.items {

@@ -16,18 +16,18 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// unkept says that a directory stays in the trash, because what its own git
-// directory has could not be kept.
+// unkept is the reason why a directory stays in the trash: part of what its git directory
+// or index names could not be saved.
 type unkept struct{ why *croft.Error }
 
 func (u unkept) Error() string { return u.why.Error() }
 
 func (u unkept) Unwrap() error { return u.why }
 
-// keepTrashed makes sure that the project has all that the git directory of a removed
-// isolated workspace names, as it is now: commits can have been made in the trash, or
-// not have been brought before. If there is something new, a workspace that counted
-// as finished does not any more.
+// keepTrashed brings to the project all objects that the git directory of a removed
+// isolated workspace names now: an agent may have committed in the trash, or an earlier
+// pull may have failed. If there is something new, it pins that and returns errMoved for an
+// item that counted as finished.
 func (svc *Trash) keepTrashed(ctx context.Context, r *project.Project, it *trashItem) error {
 	rec, id := it.rec, it.rec.Workspace.ID
 	if rec.Workspace.Mode != croft.ModeIsolated {
@@ -71,7 +71,7 @@ func (svc *Trash) keepTrashed(ctx context.Context, r *project.Project, it *trash
 	}}
 }
 
-// recordStays writes down why a directory stays in the trash.
+// recordStays records why a directory stays in the trash.
 func (svc *Trash) recordStays(ctx context.Context, r *project.Project, it *trashItem, why string) error {
 	if it.rec.Trash.Stays == why {
 		return nil
@@ -106,8 +106,9 @@ func hasOwnGit(rec journal.Record) (bool, error) {
 	return err == nil, err
 }
 
-// ExplainMissing says of a workspace that it cannot be saved because what is staged there is
-// nowhere. Other errors are returned as they are.
+// ExplainMissing returns the error for a workspace that cannot be saved because an object
+// that its index names is missing and the file differs. It returns other errors as they
+// are.
 func ExplainMissing(w croft.Workspace, err error) error {
 	missing, ok := errors.AsType[*object.MissingError](err)
 	if !ok {
@@ -135,11 +136,11 @@ func explainMissingInTrash(rec journal.Record, err error) error {
 	}}
 }
 
-// mendTrashed makes sure that the project has what the index of a directory in the
-// trash names, as far as its files have it.
+// mendTrashed stores the objects that the index of a directory in the trash names and the
+// repository lacks, as far as the files in the directory have them.
 func (svc *Trash) mendTrashed(ctx context.Context, r *project.Project, rec journal.Record) error {
 	if info, err := os.Lstat(filepath.Join(rec.Trash.Dir, "tree")); err != nil || !info.IsDir() {
-		return nil // it was gone, or a link lay in its place
+		return nil // it is gone, or a link is in its place
 	}
 	p, err := svc.openTrashed(ctx, r, rec)
 	if err != nil {

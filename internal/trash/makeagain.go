@@ -15,9 +15,9 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
 
-// isPathFree reports whether a removed workspace can come back to its path: nothing
-// lies there, or its own directory does, or one that was made for it since, of
-// which there is no other in the trash.
+// isPathFree reports whether a removed workspace can be restored at its path: nothing is
+// there, or its own directory is, or one that an earlier restoration made while the trash
+// has no other.
 func isPathFree(r *project.Project, rec journal.Record) bool {
 	path := rec.Workspace.Path
 	if !fsx.IsThere(path) || fsx.Identity(rec.Identity).IsAt(path) {
@@ -26,10 +26,10 @@ func isPathFree(r *project.Project, rec journal.Record) bool {
 	return r.Trees.At(project.SpecOf(rec)).IsThere() && (rec.Trash.Dir == "" || !fsx.IsThere(filepath.Join(rec.Trash.Dir, "tree")))
 }
 
-// rebuildDirectory is for a workspace whose directory is neither at its path nor in the
-// trash. Its commits come back, and from its registration or a snapshot, if there
-// is one, the rest. A directory at its path is never deleted, and written to only
-// if it is one that was being made for this.
+// rebuildDirectory checks a workspace out anew whose directory is neither at its path nor
+// in the trash: from its commits, and from its snapshot or its registration if there is
+// one. It never deletes a directory at the path, and writes only to one that an earlier
+// attempt was making.
 func (svc *Trash) rebuildDirectory(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) error {
 	beside, err := fsx.MakeDir(filepath.Dir(spec.Path), 0o777)
 	if err != nil {
@@ -60,8 +60,8 @@ func (svc *Trash) rebuildDirectory(ctx context.Context, r *project.Project, rec 
 	return r.Trees.At(spec).BringOwn(ctx, own)
 }
 
-// writeFiles writes the files of a workspace whose place was made anew: from a
-// snapshot, if there is one, or from what was staged or committed.
+// writeFiles writes the files of a workspace whose directory was made anew: from its
+// snapshot if there is one, otherwise from its index or its last commit.
 func (svc *Trash) writeFiles(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) error {
 	work, err := svc.Pinned(ctx, r, project.ArchiveWorkRef(rec.Workspace.ID))
 	if err == nil {
@@ -86,15 +86,15 @@ func (svc *Trash) writeFiles(ctx context.Context, r *project.Project, rec *journ
 	return svc.placeRoleFiles(ctx, r, rec)
 }
 
-// adoptRebuilt looks at the directory that was made anew for a workspace. One that
-// was handed out, as a state that was put back may not know, is taken as it is;
-// one whose making was interrupted is not whole yet.
+// adoptRebuilt examines a directory that an earlier restoration made at the path. isWhole
+// is true if that restoration had finished, which a state restored from a backup may not
+// know.
 func (svc *Trash) adoptRebuilt(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) (isWhole bool, err error) {
 	tree := r.Trees.At(spec)
-	if fsx.Identity(rec.Identity).IsAt(spec.Path) || !tree.IsThere() { // it cannot be joined, or is somebody else's
+	if fsx.Identity(rec.Identity).IsAt(spec.Path) || !tree.IsThere() { // it has no registration, or is not of this workspace
 		return false, project.NotOurs(spec.Path)
 	}
-	switch r.Trees.Checkouts.Health(spec) { // it was made anew, and has another identity than is recorded
+	switch r.Trees.Checkouts.Health(spec) { // the path has another identity than the record: it was made anew
 	case checkout.Intact:
 		return r.Trees.IsBorn(spec), nil
 	case checkout.Unregistered:
@@ -103,11 +103,11 @@ func (svc *Trash) adoptRebuilt(ctx context.Context, r *project.Project, rec *jou
 	return false, project.NotOurs(spec.Path)
 }
 
-// preparePlace makes the place of a workspace: around the registration that was
-// stowed, which has what was staged, or anew.
+// preparePlace makes the directory and the registration of a workspace: around the
+// registration in the trash, which has the index, or anew.
 func (svc *Trash) preparePlace(ctx context.Context, r *project.Project, rec *journal.Record, spec checkout.Spec) error {
 	if w := rec.Workspace; spec.Kind == checkout.Isolated && w.BaseRef != "" {
-		if _, err := r.Git.ReadRef(ctx, "refs/heads/"+w.BaseRef); err == nil { // a branch: it is shown as it was at the beginning
+		if _, err := r.Git.ReadRef(ctx, "refs/heads/"+w.BaseRef); err == nil { // a branch: the workspace sees it as it was at the beginning
 			spec.Branches = map[string]string{w.BaseRef: w.Base}
 		}
 	}
@@ -121,15 +121,15 @@ func (svc *Trash) preparePlace(ctx context.Context, r *project.Project, rec *jou
 	return r.Trees.Prepare(ctx, spec)
 }
 
-// restoration is what a restoration found before it began.
+// restoration is what applyRestoration found before it changed anything.
 type restoration struct {
 	startedAt  time.Time
 	madeBranch bool         // the branch was not there
 	before     fsx.Identity // what lay at the workspace's path
 }
 
-// undoRestoration puts a workspace back into the trash whose restoration failed, from
-// whatever point it had come to. The branch goes if the restoration made it.
+// undoRestoration moves a workspace back to the trash after its restoration failed at any
+// step. It deletes the branch if the restoration made it.
 func (svc *Trash) undoRestoration(ctx context.Context, r *project.Project, rec journal.Record, how restoration) error {
 	tree := r.Trees.At(project.SpecOf(rec))
 	if err := svc.pinArchive(ctx, r, rec, tree); err != nil {
@@ -148,7 +148,7 @@ func (svc *Trash) undoRestoration(ctx context.Context, r *project.Project, rec j
 	return err
 }
 
-// pinArchive makes sure that what the workspace was kept by is there.
+// pinArchive makes sure that the commits and the index state of the workspace are pinned.
 func (svc *Trash) pinArchive(ctx context.Context, r *project.Project, rec journal.Record, tree *git.Worktree) error {
 	pins, err := svc.Journal.Pins(ctx, r.ID, project.ArchiveRefs+string(rec.Workspace.ID)+"/")
 	if err != nil {
@@ -178,7 +178,7 @@ func (svc *Trash) removeRestored(r *project.Project, rec journal.Record, tree *g
 		return svc.keepRegistration(r, rec, tree)
 	case isThere && now == fsx.Identity(rec.Identity):
 		return r.Trees.MoveToTrash(spec, dir)
-	case isThere && dir != "": // it was checked out anew, around what was stowed
+	case isThere && dir != "": // checked out anew, around the registration from the trash
 		if err := svc.keepRegistration(r, rec, tree); err != nil {
 			return err
 		}
@@ -193,8 +193,8 @@ func (svc *Trash) removeRestored(r *project.Project, rec journal.Record, tree *g
 	return err // the checkout, if there is one, has not left the trash
 }
 
-// keepRegistration moves the registration back to the trash, without the directory. One
-// that was made for a workspace which has nothing in the trash goes.
+// keepRegistration moves the registration back to the trash, without the directory. If the
+// workspace has nothing in the trash, the registration is deleted.
 func (svc *Trash) keepRegistration(r *project.Project, rec journal.Record, tree *git.Worktree) error {
 	if !fsx.IsThere(tree.Admin) {
 		return nil
@@ -208,7 +208,8 @@ func (svc *Trash) keepRegistration(r *project.Project, rec journal.Record, tree 
 	return tree.Deregister(filepath.Join(rec.Trash.Dir, "admin"))
 }
 
-// dropKeptRegistration deletes the registration in the trash, which has a successor.
+// dropKeptRegistration deletes the registration in the trash, before a newer one is moved
+// there.
 func dropKeptRegistration(t *journal.Trash) error {
 	dir, err := project.OpenTrashDir(t)
 	if err != nil {

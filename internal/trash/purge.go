@@ -20,7 +20,7 @@ import (
 const mostStripped = 100
 
 // deleteRegenerable deletes the directories of a removed workspace that can be made again.
-// They are written down first: one that is there nevertheless is found again.
+// It records their names first, so that a restoration can tell which are missing.
 func (svc *Trash) deleteRegenerable(ctx context.Context, r *project.Project, it *trashItem) error {
 	if len(it.Regenerable) == 0 {
 		return nil
@@ -60,8 +60,8 @@ func (svc *Trash) deleteRegenerable(ctx context.Context, r *project.Project, it 
 	return nil
 }
 
-// moveParts renames the regenerable directories of a checkout away. Those that
-// cannot be renamed stay.
+// moveParts renames the regenerable directories of a checkout for deletion. One that cannot
+// be renamed stays.
 func (svc *Trash) moveParts(r *project.Project, it *trashItem) ([]string, error) {
 	dir, err := project.OpenTrashDir(it.rec.Trash)
 	if err != nil {
@@ -84,7 +84,7 @@ func (svc *Trash) moveParts(r *project.Project, it *trashItem) ([]string, error)
 		name, err := movePart(r, tree, p.Path, trash, string(it.rec.Workspace.ID))
 		_, isRename := errors.AsType[*os.LinkError](err)
 		switch {
-		case errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink): // it is not there any more
+		case errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink): // the agent deleted it or replaced it by a link
 		case isRename || errors.Is(err, fsx.ErrOther):
 			stay = append(stay, p)
 			continue
@@ -103,8 +103,8 @@ func (svc *Trash) moveParts(r *project.Project, it *trashItem) ([]string, error)
 	return away, nil
 }
 
-// movePart renames one directory of a checkout away. No part of the path to it
-// may be a link.
+// movePart renames one directory of a checkout for deletion. No part of the path to it may
+// be a link.
 func movePart(r *project.Project, tree *fsx.Dir, path string, trash *fsx.Dir, id string) (string, error) {
 	part, err := tree.OpenBelow(path)
 	if err != nil {
@@ -123,8 +123,8 @@ func movePart(r *project.Project, tree *fsx.Dir, path string, trash *fsx.Dir, id
 	return renameToDelete(r, parent, filepath.Base(filepath.FromSlash(path)), want, trash, id)
 }
 
-// deleteDirectory deletes the directory of a removed workspace. Work that is not in its
-// target can still be restored afterwards; the rest cannot.
+// deleteDirectory deletes the directory of a removed workspace. Unmerged work is saved
+// first and can still be restored; a finished workspace is purged.
 func (svc *Trash) deleteDirectory(ctx context.Context, r *project.Project, it *trashItem) error {
 	dir, work, away := it.rec.Trash.Dir, "", ""
 	isThere := fsx.IsThere(dir)
@@ -135,10 +135,10 @@ func (svc *Trash) deleteDirectory(ctx context.Context, r *project.Project, it *t
 		if err := project.CheckTrashed(it.rec); err != nil {
 			return err
 		}
-		if err := svc.mendTrashed(ctx, r, it.rec); err != nil { // what was committed may be whole in the files alone
+		if err := svc.mendTrashed(ctx, r, it.rec); err != nil { // an object may be damaged that a file still has
 			return explainMissingInTrash(it.rec, explainVanished(it.rec, err))
 		}
-		now, err := svc.judgeAnew(ctx, r, it.rec) // somebody may have written there after all
+		now, err := svc.judgeAnew(ctx, r, it.rec) // a process may have written there since
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (svc *Trash) deleteDirectory(ctx context.Context, r *project.Project, it *t
 	}
 	if (it.IsDirty || !it.isFinished() && svc.isOffBranch(ctx, r, it.rec)) && isThere {
 		defer func() {
-			if fsx.IsThere(dir) { // it stays, and is saved anew when it goes
+			if fsx.IsThere(dir) { // it stays, and is saved again before it is deleted
 				_ = fsx.RemoveOwn(svc.SecretsDir(r, it.rec.Workspace.ID))
 			}
 		}()
@@ -190,23 +190,23 @@ func (svc *Trash) deleteDirectory(ctx context.Context, r *project.Project, it *t
 	return deleteAway(ctx, r, away)
 }
 
-// isOffBranch reports whether a removed workspace had something else checked out
-// than its branch. Only a snapshot says so.
+// isOffBranch reports whether a removed workspace had another commit checked out than the
+// tip of its branch, which only a snapshot keeps.
 func (svc *Trash) isOffBranch(ctx context.Context, r *project.Project, rec journal.Record) bool {
 	head, err := svc.Pinned(ctx, r, project.ArchiveRef(rec.Workspace.ID))
 	return err == nil && head != rec.Trash.Tip
 }
 
-// recordDirectoryGone says of a removed workspace that its directory went.
+// recordDirectoryGone sets the fields of a trash record whose directory is deleted.
 func (svc *Trash) recordDirectoryGone(r *project.Project, t *journal.Trash) {
 	t.Dir, t.Identity, t.Within, t.PurgeAt, t.PurgeWhy, t.Stays = "", "", "", time.Time{}, "", ""
 	t.ExpiresAt = svc.Now().Add(time.Duration(r.Config.Trash.SavedFor))
 }
 
-// pinAndRename pins a snapshot and renames the directory away. Who is killed after
-// that leaves a record that names a directory which is gone; then the snapshot
-// and the commits count. One that was there, or was not, when what is in it was
-// saved still has to be, or not to be.
+// pinAndRename pins a snapshot and renames the directory for deletion. It fails with
+// vanishedError if the directory is not as isThere says. If the process is killed after
+// that, the record names a directory that is gone, and a restoration uses the snapshot and
+// the commits.
 func (svc *Trash) pinAndRename(ctx context.Context, r *project.Project, it *trashItem, work string, isThere bool) (away string, err error) {
 	dir, ref := it.rec.Trash.Dir, project.ArchiveWorkRef(it.rec.Workspace.ID)
 	if isThere != fsx.IsThere(dir) {
@@ -235,7 +235,7 @@ func (svc *Trash) pinAndRename(ctx context.Context, r *project.Project, it *tras
 	return away, failpoint.Hit("trash.renamed")
 }
 
-// renameTrashedToDelete renames the directory of a removed workspace away.
+// renameTrashedToDelete renames the directory of a removed workspace for deletion.
 func renameTrashedToDelete(r *project.Project, rec journal.Record) (string, error) {
 	trash, err := fsx.OpenDir(filepath.Dir(rec.Trash.Dir))
 	if err != nil {
@@ -245,7 +245,7 @@ func renameTrashedToDelete(r *project.Project, rec journal.Record) (string, erro
 	return renameToDelete(r, trash, filepath.Base(rec.Trash.Dir), fsx.Identity(rec.Trash.Identity), trash, string(rec.Workspace.ID))
 }
 
-// saveTrashed takes a snapshot of a directory in the trash. It is not pinned yet.
+// saveTrashed takes a snapshot of a directory in the trash. The caller pins it.
 func (svc *Trash) saveTrashed(ctx context.Context, r *project.Project, rec journal.Record) (string, error) {
 	p, err := svc.openTrashed(ctx, r, rec)
 	if err != nil {
@@ -265,8 +265,8 @@ func (svc *Trash) saveTrashed(ctx context.Context, r *project.Project, rec journ
 	return saved.Commit, err
 }
 
-// purgeRecord lets go of a removed workspace whose directory went before. Its commits
-// stay archived; the snapshot goes.
+// purgeRecord marks a removed workspace as purged whose directory is already deleted, and
+// deletes its snapshot. Its commits stay archived.
 func (svc *Trash) purgeRecord(ctx context.Context, r *project.Project, it *trashItem) error {
 	err := svc.changeTrash(ctx, r, &it.rec, croft.EventTrashPurged, func(_ context.Context, t *journal.Trash) error {
 		t.Purged, t.PurgeAt, t.PurgeWhy = true, time.Time{}, ""
@@ -320,17 +320,17 @@ const (
 	longestPause = 25 * time.Millisecond
 )
 
-// gentleDeletion deletes directories gently: in small portions, each followed by a
-// pause as long as it took, so that others get at the disk. It can be broken off
-// at any point and begun again.
+// gentleDeletion deletes directories in small portions, each followed by a pause as long as
+// the portion took, so that other processes get at the disk. It can be interrupted and
+// begun again.
 type gentleDeletion struct {
 	ctx   context.Context
 	count int
 	began time.Time
 }
 
-// renameToDelete notes that an entry of a directory is going to be deleted, and renames it
-// to a name beside the directory of the trash that it was in, or is.
+// renameToDelete records in the ledger that a directory entry is to be deleted, and renames
+// it to a name of its own in the trash.
 func renameToDelete(r *project.Project, from *fsx.Dir, name string, want fsx.Identity, trash *fsx.Dir, id string) (string, error) {
 	away := id + "." + string(project.NewID()) + deletingSuffix
 	if err := r.DeletingLedger().Put(away, fsx.Made{Path: filepath.Join(trash.Path(), away), Identity: want}); err != nil {
@@ -345,7 +345,7 @@ func renameToDelete(r *project.Project, from *fsx.Dir, name string, want fsx.Ide
 	return away, nil
 }
 
-// deleteAway deletes a directory that was renamed away, or what is left of it.
+// deleteAway deletes a directory that was renamed for deletion, or what is left of it.
 func deleteAway(ctx context.Context, r *project.Project, name string) error {
 	doomed := r.DeletingLedger().Find(name)
 	if doomed.Path == "" {
@@ -387,8 +387,8 @@ func (d *gentleDeletion) pauseAfterPortion() error {
 	return nil
 }
 
-// finishDeletions deletes what others had begun to delete, and directories that
-// are empty then.
+// finishDeletions deletes what earlier processes had renamed for deletion, and the
+// directories of dirs that are empty.
 func finishDeletions(ctx context.Context, r *project.Project, dirs []string) error {
 	names, err := r.DeletingLedger().Names()
 	errs := []error{err}

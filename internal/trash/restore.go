@@ -19,8 +19,8 @@ import (
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
-// FindTrashed finds what can be restored by its ID or its name; of several that
-// had it, the last removed.
+// FindTrashed finds a removed workspace that can be restored, by its ID or its name. Of
+// several with that name it returns the one removed last.
 func (svc *Trash) FindTrashed(ctx context.Context, r *project.Project, ref string) (journal.Record, error) {
 	list, err := svc.Journal.Removed(ctx, r.ID, ref)
 	if err != nil {
@@ -34,8 +34,8 @@ func (svc *Trash) FindTrashed(ctx context.Context, r *project.Project, ref strin
 	}
 }
 
-// RestoreOne writes a restoration down and carries it out. What fails is taken
-// back: the workspace stays in the trash.
+// RestoreOne records a restoration in the journal and applies it. If it fails it is rolled
+// back, and the workspace stays in the trash.
 func (svc *Trash) RestoreOne(ctx context.Context, r *project.Project, rec journal.Record, mode croft.RestoreMode, a project.Act) error {
 	op, err := svc.Begin(a, "restore", r)
 	if err != nil {
@@ -90,8 +90,8 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 	rec.Workspace.State = croft.Ready
 	rec.Identity = string(r.Trees.At(project.SpecOf(rec)).Made())
 	rec.Wake(proc.Here().Boot)
-	if rec.Workspace.MergeStatus == croft.MergeDiscarded { // whoever brings it back wants it
-		rec.Workspace.MergeStatus = croft.MergePending // where the record does not say what it was
+	if rec.Workspace.MergeStatus == croft.MergeDiscarded { // a discarded workspace that is restored is wanted again
+		rec.Workspace.MergeStatus = croft.MergePending // for records that do not have the status before the discard
 		if rec.Undiscarded != nil {
 			rec.Workspace.MergeStatus = *rec.Undiscarded
 		}
@@ -109,7 +109,8 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 	return err
 }
 
-// requireVacant says what occupies the place of a workspace that is to come back.
+// requireVacant refuses a restoration if the name, the path or the branch of the workspace
+// is taken.
 func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec journal.Record) error {
 	w := rec.Workspace
 	if other, err := svc.Journal.LiveByName(ctx, r.ID, w.Name); err == nil {
@@ -153,7 +154,7 @@ func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec jou
 	return nil
 }
 
-// bringBack makes the branch, the registration and the files again.
+// bringBack restores the branch, the registration and the files.
 func (svc *Trash) bringBack(ctx context.Context, r *project.Project, op *oplog.Op, rec *journal.Record) error {
 	w := rec.Workspace
 	updates := []git.RefUpdate{}
@@ -200,7 +201,7 @@ func (svc *Trash) bringBack(ctx context.Context, r *project.Project, op *oplog.O
 	return svc.Removals.DropArchive(ctx, r, w.ID, rec.Trash.Tip)
 }
 
-// placeRoleFiles copies role files into a workspace that was made again, if the role
+// placeRoleFiles copies role files into a workspace that was checked out anew, if the role
 // still has them. The caller holds the repository's lock.
 func (svc *Trash) placeRoleFiles(ctx context.Context, r *project.Project, rec *journal.Record) error {
 	if rec.Workspace.Role == "" || len(rec.RoleFiles) == 0 {
@@ -220,8 +221,8 @@ func (svc *Trash) placeRoleFiles(ctx context.Context, r *project.Project, rec *j
 	return workspace.HideRoles(ctx, r, r.Trees.At(project.SpecOf(*rec)))
 }
 
-// clearTrashDir removes the directory that a workspace was stowed in, if there
-// is nothing left in it but a registration.
+// clearTrashDir removes the trash directory of a restored workspace, if nothing but a
+// registration is left in it.
 func clearTrashDir(r *project.Project, t *journal.Trash) {
 	if t.Dir == "" {
 		return

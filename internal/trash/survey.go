@@ -23,20 +23,19 @@ import (
 	"github.com/croft-sh/croft/internal/provision"
 )
 
-// survey is what was found out about a directory in the trash. Nobody writes
-// there, so it is found out once and kept beside the database; without it, it is
-// found out again.
+// survey is what is known about a directory in the trash. No process is expected to write
+// there, so a survey is made once and cached beside the database.
 type survey struct {
-	RemovedAt time.Time `json:"removedAt"` // the removal that it is about
+	RemovedAt time.Time `json:"removedAt"` // identifies the removal
 	amount
 
-	IsJudged    bool     `json:"isJudged,omitempty"`    // the rest was found out, too
-	IsDirty     bool     `json:"isDirty,omitempty"`     // it holds work that no commit does
+	IsJudged    bool     `json:"isJudged,omitempty"`    // the fields below are set
+	IsDirty     bool     `json:"isDirty,omitempty"`     // it has uncommitted work
 	Patterns    []string `json:"patterns,omitempty"`    // by which directories were found
 	Regenerable []part   `json:"regenerable,omitempty"` // that can be made again
 }
 
-// amount is how much there is of something.
+// amount is a size.
 type amount struct {
 	Bytes  int64 `json:"bytes"`
 	Inodes int64 `json:"inodes"`
@@ -51,12 +50,12 @@ type part struct {
 	amount
 }
 
-// SurveyFile remembers what was found out about a removed workspace.
+// SurveyFile is the file that caches the survey of a removed workspace.
 func (svc *Trash) SurveyFile(id croft.ID) string {
 	return filepath.Join(svc.Settings.Config().StateDir, "trash", string(id)+".json")
 }
 
-// readSurvey reads what was found out before.
+// readSurvey reads the cached survey of the same removal.
 func (svc *Trash) readSurvey(rec journal.Record) (survey, bool) {
 	var s survey
 	b, err := os.ReadFile(svc.SurveyFile(rec.Workspace.ID))
@@ -66,7 +65,7 @@ func (svc *Trash) readSurvey(rec journal.Record) (survey, bool) {
 	return s, true
 }
 
-// writeSurvey keeps what was found out. That it cannot be kept is no failure.
+// writeSurvey caches a survey. A failure is ignored: the survey is made again.
 func (svc *Trash) writeSurvey(id croft.ID, s survey) {
 	file := svc.SurveyFile(id)
 	b, err := json.Marshal(s)
@@ -79,7 +78,7 @@ func (svc *Trash) writeSurvey(id croft.ID, s survey) {
 	}
 }
 
-// measureDirectory says how much a directory in the trash holds.
+// measureDirectory returns the size of a directory in the trash.
 func (svc *Trash) measureDirectory(ctx context.Context, rec journal.Record) (survey, error) {
 	if s, ok := svc.readSurvey(rec); ok {
 		return s, nil
@@ -92,8 +91,8 @@ func (svc *Trash) measureDirectory(ctx context.Context, rec journal.Record) (sur
 	return s, err
 }
 
-// judgeDirectory finds out what there is to know about a directory in the trash before
-// something of it is deleted.
+// judgeDirectory surveys a directory in the trash: its size, whether it has uncommitted
+// work, and what can be made again. It uses the cache.
 func (svc *Trash) judgeDirectory(ctx context.Context, r *project.Project, rec journal.Record) (survey, error) {
 	if s, ok := svc.readSurvey(rec); ok && s.IsJudged && slices.Equal(s.Patterns, r.Config.Trash.Regenerable) {
 		return s, nil
@@ -101,13 +100,13 @@ func (svc *Trash) judgeDirectory(ctx context.Context, r *project.Project, rec jo
 	return svc.judgeAnew(ctx, r, rec)
 }
 
-// judgeAnew is judge without regard to what was found out before.
+// judgeAnew is judgeDirectory without the cache.
 func (svc *Trash) judgeAnew(ctx context.Context, r *project.Project, rec journal.Record) (survey, error) {
 	patterns := r.Config.Trash.Regenerable
 	s := survey{RemovedAt: rec.Trash.RemovedAt, IsJudged: true, Patterns: patterns}
 	tree := filepath.Join(rec.Trash.Dir, "tree")
 	if info, err := os.Lstat(tree); err != nil || !info.IsDir() {
-		// It was gone, or a link lay in its place: there is nothing to look at.
+		// It is gone, or a link is in its place.
 		err := s.walk(ctx, rec.Trash.Dir, func(string) bool { return false })
 		return s, err
 	}
@@ -143,7 +142,7 @@ func (svc *Trash) judgeAnew(ctx context.Context, r *project.Project, rec journal
 	return s, nil
 }
 
-// openTrashed lets git look at a directory in the trash.
+// openTrashed opens a directory in the trash as a git worktree.
 func (svc *Trash) openTrashed(ctx context.Context, r *project.Project, rec journal.Record) (*git.TrashedGit, error) {
 	return r.Git.OpenTrashed(ctx, git.Trashed{
 		Name: worktree.Admin(string(rec.Workspace.ID)), Admin: filepath.Join(rec.Trash.Dir, "admin"), Tree: filepath.Join(rec.Trash.Dir, "tree"),
@@ -151,8 +150,8 @@ func (svc *Trash) openTrashed(ctx context.Context, r *project.Project, rec journ
 	})
 }
 
-// isDirty reports whether a checkout holds work that no commit does. What Croft put
-// there is not the agent's.
+// isDirty reports whether a checkout has uncommitted work. Files that Croft placed there do
+// not count.
 func isDirty(ctx context.Context, p *git.TrashedGit, rec journal.Record, index *index.Index) (bool, error) {
 	if p.InProgress() {
 		return true, nil
@@ -166,7 +165,7 @@ func isDirty(ctx context.Context, p *git.TrashedGit, rec journal.Record, index *
 			return true, nil
 		}
 	}
-	for _, entry := range index.Entries { // what git was told not to look at
+	for _, entry := range index.Entries { // skip-worktree and assume-unchanged entries
 		if entry.Hidden && !isPlaced(p.Path, rec, entry.Path) && fsx.IsThere(filepath.Join(p.Path, filepath.FromSlash(entry.Path))) {
 			return true, nil
 		}
@@ -177,7 +176,7 @@ func isDirty(ctx context.Context, p *git.TrashedGit, rec journal.Record, index *
 // maxPlaced bounds what Croft puts into a workspace.
 const maxPlaced = 4 << 20
 
-// isPlaced reports whether a file is one of a role's, as Croft put it there.
+// isPlaced reports whether a file is a role file with the content that Croft wrote.
 func isPlaced(tree string, rec journal.Record, name string) bool {
 	if !slices.Contains(rec.RoleFiles, name) {
 		return false
@@ -194,10 +193,10 @@ type finder struct {
 	tracked  map[string]bool // directories that hold tracked files
 }
 
-// isRegenerable reports whether a directory can be made again: nothing in it is
-// tracked, git ignores it, it is no repository of its own and lies in none, and
-// either its name is a usual one, or whoever made it says so. A tag alone says
-// nothing: what git would show as untracked may be work.
+// isRegenerable reports whether a directory can be made again: git ignores it, it has no
+// tracked file, it is not and is not in a repository of its own, and its name matches
+// trash.regenerable or it has a CACHEDIR.TAG. A tag alone is not enough: what git would
+// show as untracked may be work.
 func (f finder) isRegenerable(dir string) bool {
 	if f.tracked[dir] {
 		return false
@@ -208,8 +207,8 @@ func (f finder) isRegenerable(dir string) bool {
 
 func (f finder) at(dir string) string { return filepath.Join(f.tree, filepath.FromSlash(dir)) }
 
-// isIgnored reports whether git ignores everything in a directory, because of
-// itself or of one above.
+// isIgnored reports whether git ignores all of a directory, by a rule for it or for one
+// above.
 func (f finder) isIgnored(dir string) bool {
 	for ; dir != "."; dir = path.Dir(dir) {
 		if f.ignored[dir] {
@@ -219,8 +218,8 @@ func (f finder) isIgnored(dir string) bool {
 	return false
 }
 
-// isInRepository reports whether a directory is, or lies in, a repository inside
-// the checkout, whose own rules say what is tracked there.
+// isInRepository reports whether a directory is or is in a repository inside the checkout,
+// whose own rules say what is tracked.
 func (f finder) isInRepository(dir string) bool {
 	for ; dir != "."; dir = path.Dir(dir) {
 		if fsx.IsThere(filepath.Join(f.at(dir), ".git")) {
@@ -255,9 +254,8 @@ func isCache(dir string) bool {
 	return err == nil && string(b) == cacheTag
 }
 
-// walk adds up what lies below a directory of the trash, and what of it lies
-// below directories of the checkout that are regenerable. What cannot be read
-// is passed over.
+// walk adds up the size of a directory of the trash, and that of the regenerable
+// directories in it. Entries that cannot be read are left out.
 func (s *survey) walk(ctx context.Context, dir string, regenerable func(dir string) bool) error {
 	tree := filepath.Join(dir, "tree") + string(filepath.Separator)
 	var within string // the regenerable directory that the walk is in

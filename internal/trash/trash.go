@@ -29,29 +29,27 @@ import (
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
-// Trash keeps what was removed.
+// Trash keeps removed workspaces.
 type Trash struct {
 	*project.Projects
 	Removals   *removal.Removals     // required
 	Workspaces *workspace.Workspaces // required: roles are placed again
 }
 
-// A removed workspace lies in the trash as <trash>/<id>/{tree,admin}. What is
-// left of it becomes less in steps, each of which can be repeated after a
-// crash:
+// A removed workspace lies in the trash as <trash>/<id>/{tree,admin}. It is deleted in
+// steps, each of which can be repeated after a crash:
 //
-//	strip    directories that can be made again go
-//	reduce   the directory goes; commits, and a snapshot of the rest, are left
-//	purge    it cannot be restored any more
+//	strip    regenerable directories are deleted
+//	reduce   the directory is deleted; commits and a snapshot of the rest are left
+//	purge    it can no longer be restored
 //
-// What goes is first renamed to <trash>/<id>.<random>.deleting: from then on
-// nothing takes it for a workspace, and whoever tidies up next deletes it. The
-// state says what has such a name, by its identity.
+// A directory is first renamed to <trash>/<id>.<random>.deleting, and its identity is
+// recorded in a ledger. The next gc deletes all that the ledger has.
 
-// deletingSuffix ends the name of what is being deleted in a trash.
+// deletingSuffix ends the names of directories in a trash that are being deleted.
 const deletingSuffix = ".deleting"
 
-// List lists what can be restored, the most recently removed first.
+// List lists the workspaces that can be restored, the last removed first.
 func (svc *Trash) List(ctx context.Context, s project.Location, dir string) ([]croft.TrashItem, error) {
 	records, err := svc.Records(ctx, s.Project)
 	if err != nil {
@@ -75,7 +73,7 @@ func (svc *Trash) List(ctx context.Context, s project.Location, dir string) ([]c
 	return items, nil
 }
 
-// Records lists the records that can be restored, the last removed first.
+// Records lists the records of the workspaces that can be restored, the last removed first.
 func (svc *Trash) Records(ctx context.Context, r *project.Project) ([]journal.Record, error) {
 	all, err := svc.Journal.Records(ctx, r.ID)
 	if err != nil {
@@ -84,7 +82,8 @@ func (svc *Trash) Records(ctx context.Context, r *project.Project) ([]journal.Re
 	return project.OnlyTrashed(all), nil
 }
 
-// WhatIsLeft says what there is of a removed workspace.
+// WhatIsLeft returns what there is of a removed workspace: its directory, a snapshot, or
+// commits.
 func (svc *Trash) WhatIsLeft(ctx context.Context, r *project.Project, rec journal.Record) croft.TrashLeft {
 	if rec.Trash.Dir != "" && fsx.IsThere(filepath.Join(rec.Trash.Dir, "tree")) || fsx.Identity(rec.Identity).IsAt(rec.Workspace.Path) {
 		return croft.LeftDirectory
@@ -100,13 +99,13 @@ func (svc *Trash) WhatIsLeft(ctx context.Context, r *project.Project, rec journa
 	return croft.LeftCommits
 }
 
-// errMoved says that a removed workspace is not what it was when it was looked
-// at: it was restored, or somebody else has tidied up.
+// errMoved says that a removed workspace has changed since its record was read: it was
+// restored, or another process tidied it.
 var errMoved = errors.New("the trash has changed meanwhile")
 
-// changeTrash changes the record of a removed workspace under the repository's
-// lock, after the effects that go with it. It does nothing but fail with
-// errMoved if the workspace is not as it was.
+// changeTrash changes the trash record of a removed workspace under the repository's lock,
+// after the effects that change performs. It fails with errMoved, without calling change,
+// if the record has changed.
 func (svc *Trash) changeTrash(ctx context.Context, r *project.Project, rec *journal.Record, event string, change func(ctx context.Context, t *journal.Trash) error) error {
 	l, err := r.Lock(ctx)
 	if err != nil {
@@ -134,7 +133,7 @@ func (svc *Trash) changeTrash(ctx context.Context, r *project.Project, rec *jour
 	})
 }
 
-// RestoreNotes says what a restored workspace does not have any more.
+// RestoreNotes lists what a restored workspace lacks.
 func RestoreNotes(rec journal.Record, was croft.TrashLeft) []string {
 	var gone []string
 	for _, dir := range rec.Trash.Stripped {
@@ -159,7 +158,7 @@ func RestoreNotes(rec journal.Record, was croft.TrashLeft) []string {
 	return notes
 }
 
-// SomeOf names the first few of a list.
+// SomeOf joins the first few elements of a list.
 func SomeOf(list []string) string {
 	const few = 5
 	if len(list) <= few {
@@ -168,8 +167,8 @@ func SomeOf(list []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(list[:few], ", "), len(list)-few)
 }
 
-// TrashDirs lists the directories in which removed workspaces of a repository
-// lie, or may lie.
+// TrashDirs lists the directories in which removed workspaces of a repository lie or may
+// lie.
 func TrashDirs(r *project.Project, records []journal.Record) []string {
 	dirs := []string{
 		filepath.Join(filepath.Dir(r.Path), r.Name()+".croft", ".trash"),
