@@ -90,7 +90,8 @@ type examination struct {
 	findings []croft.Finding
 }
 
-// reportFinding reports something, after it was mended if it can be and should be.
+// reportFinding adds a finding. If the caller asked for fixes, it calls mend first, unless
+// mend is nil.
 func (d *examination) reportFinding(code, subject, message string, mend func() error) {
 	f := croft.Finding{Code: code, Subject: subject, Message: message, CanFix: mend != nil}
 	if d.fix && mend != nil {
@@ -103,7 +104,8 @@ func (d *examination) reportFinding(code, subject, message string, mend func() e
 	d.findings = append(d.findings, f)
 }
 
-// findAccidents looks for what makes git fail in the whole repository.
+// findAccidents looks for configuration and registrations that make git fail in the whole
+// repository.
 func (d *examination) findAccidents(ctx context.Context) error {
 	switch says := git.SaysBare(d.r.CommonDir); {
 	case says && d.r.Path != d.r.CommonDir:
@@ -134,8 +136,8 @@ func (d *examination) findAccidents(ctx context.Context) error {
 	return err
 }
 
-// findIrregular looks for what lies where git keeps files and is none. What it is
-// for, only a person can tell.
+// findIrregular looks for links, pipes and devices where git keeps files. Only a person can
+// tell what they are for.
 func (d *examination) findIrregular(context.Context) error {
 	for _, path := range d.r.Git.Irregular() {
 		d.reportFinding(findIrregular, path, "It is a link, a pipe or a device where git keeps a file. Nothing is written through it; look at it, and remove it.", nil)
@@ -143,12 +145,11 @@ func (d *examination) findIrregular(context.Context) error {
 	return nil
 }
 
-// addingTime is more than a git that lives takes from making an admin directory
-// to filling it.
+// addingTime is more than a living git takes from making an admin directory to filling it.
 const addingTime = 100 * time.Millisecond
 
-// findLocks looks for lock files of gits that Croft ran and that were killed, and
-// for those that were left when the machine went down.
+// findLocks looks for lock files of gits that Croft ran and that were killed, and for those
+// that are older than the last start of the machine.
 func (d *examination) findLocks(ctx context.Context) error {
 	for _, path := range d.r.Git.Left() {
 		d.reportFinding(findLock, path, "A git that Croft ran was killed and left it.", func() error {
@@ -173,7 +174,7 @@ func (d *examination) findLocks(ctx context.Context) error {
 	return err
 }
 
-// findOperations looks for acts whose process died.
+// findOperations looks for operations whose process died.
 func (d *examination) findOperations(ctx context.Context) error {
 	ops, err := d.Journal.Running(ctx)
 	if err != nil {
@@ -205,7 +206,7 @@ func (d *examination) findOperations(ctx context.Context) error {
 	return nil
 }
 
-// findBroken looks whether every directory is what its record says.
+// findBroken checks that every live workspace's directory is what its record says.
 func (d *examination) findBroken(ctx context.Context) error {
 	records, err := d.Journal.Live(ctx, d.r.ID)
 	if err != nil {
@@ -243,9 +244,9 @@ func (d *examination) findBroken(ctx context.Context) error {
 	return nil
 }
 
-// healthUnderLock is what a directory is, if it is not what the record says, and not
-// because somebody is removing or restoring it: they hold the repository's lock
-// until the record says so too.
+// healthUnderLock returns the health of a workspace's directory. Where it is not intact, it
+// looks again under the repository's lock, which a removal or restoration holds until its
+// record is saved.
 func (d *examination) healthUnderLock(ctx context.Context, rec journal.Record) (checkout.Health, error) {
 	w := rec.Workspace
 	if w.Mode == croft.ModeLegacy || w.State == croft.Creating {

@@ -18,8 +18,8 @@ import (
 	"github.com/croft-sh/croft/internal/trash"
 )
 
-// findDamagedState tells of databases that were set aside. What they held is back; they
-// are kept for a while, for whoever wants to know why.
+// findDamagedState reports databases that were set aside. Their content was recovered; the
+// files are kept for a while, to look into the cause.
 func (d *examination) findDamagedState(ctx context.Context) error {
 	if err := d.Journal.Check(ctx); err != nil {
 		return err
@@ -36,12 +36,11 @@ func (d *examination) findDamagedState(ctx context.Context) error {
 
 // A pin is an object that Croft needs later, and a ref below refs/croft/ that
 // keeps git from collecting it. Agents can move or delete such a ref, and others
-// who use the same repository have refs of their own there. So the database says
-// which object is meant; what a ref names is never read back, and only refs that
-// the database knows are deleted.
+// who use the same repository have refs of their own there. So the journal says which
+// object is meant: a ref is never read back, and only refs that the journal knows are
+// deleted.
 
-// findMovedPins looks for refs that do not name what was pinned: somebody moved
-// or deleted them. Mended, they name it again.
+// findMovedPins looks for pins whose ref was moved or deleted. The fix restores the ref.
 func (d *examination) findMovedPins(ctx context.Context) error {
 	pins, err := d.Journal.Pins(ctx, d.r.ID, project.PinRefs)
 	if err != nil {
@@ -63,8 +62,8 @@ func (d *examination) findMovedPins(ctx context.Context) error {
 	return nil
 }
 
-// isKept reports whether a pin's ref names its object, or the pin is not there any
-// more. Somebody may be at work between the two.
+// isKept reports whether a pin's ref names its object, or the pin was released. It waits
+// for a process that is between writing the ref and the row.
 func (d *examination) isKept(ctx context.Context, p journal.Pin, deadline time.Time) bool {
 	for {
 		if now, err := d.r.Git.ReadRef(ctx, p.Ref); err == nil && now == p.OID {
@@ -80,9 +79,8 @@ func (d *examination) isKept(ctx context.Context, p journal.Pin, deadline time.T
 	}
 }
 
-// findLagging looks for checkouts that have a target's branch, and the files of an
-// earlier commit of it: a git checkout that was just going there when a merge
-// moved the branch leaves that.
+// findLagging looks for checkouts of a target that have the files of an earlier commit: a
+// git checkout of the branch that ran while a merge moved it leaves that.
 func (d *examination) findLagging(ctx context.Context) error {
 	tips, err := d.Journal.LaneTips(ctx, d.r.ID)
 	if err != nil {
@@ -148,7 +146,7 @@ func (d *examination) interruptedMessage(op journal.Operation) string {
 	return text
 }
 
-// recoverUnsettled recovers an operation, and says in one line what keeps it from that.
+// recoverUnsettled recovers an operation. If it cannot, the error says why in one line.
 func (d *examination) recoverUnsettled(ctx context.Context, op journal.Operation) error {
 	err := d.Ops.Recover(ctx, op)
 	if errors.Is(err, oplog.ErrUnsettled) {
@@ -157,8 +155,8 @@ func (d *examination) recoverUnsettled(ctx context.Context, op journal.Operation
 	return err
 }
 
-// findSuspects tells, after a start of the machine, which workspaces nobody should
-// commit from unasked.
+// findSuspects reports workspaces whose files may be damaged since the machine was
+// restarted.
 func (d *examination) findSuspects(ctx context.Context) error {
 	records, err := d.Journal.Live(ctx, d.r.ID)
 	if err != nil {
@@ -179,8 +177,8 @@ func (d *examination) findSuspects(ctx context.Context) error {
 	return nil
 }
 
-// checkOwnGit looks whether the project can have all that the git directory of an isolated
-// workspace has.
+// checkOwnGit checks that all objects of an isolated workspace's git directory can be
+// brought to the project.
 func (d *examination) checkOwnGit(ctx context.Context, rec journal.Record) error {
 	w, tree := rec.Workspace, d.r.Trees.At(project.SpecOf(rec))
 	if tree.BorrowsElsewhere() {
@@ -210,7 +208,7 @@ func (d *examination) checkOwnGit(ctx context.Context, rec journal.Record) error
 	return nil
 }
 
-// toldLeft is how much of what cannot be brought a sentence names.
+// toldLeft is how many objects a message names that cannot be brought to the project.
 const toldLeft = 5
 
 func listLeftOut(left []git.LeftOut) string {
@@ -229,8 +227,7 @@ func listLeftOut(left []git.LeftOut) string {
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// findMovedRepository looks whether the records speak of another place than the one that the
-// repository is at now.
+// findMovedRepository reports a repository that was moved since its records were written.
 func (d *examination) findMovedRepository(ctx context.Context) error {
 	if d.r.MovedFrom == "" {
 		return nil
@@ -241,7 +238,7 @@ func (d *examination) findMovedRepository(ctx context.Context) error {
 	return nil
 }
 
-// reportMoved tells of a workspace that was moved, and has its record follow.
+// reportMoved reports a workspace that was moved. The fix makes its record follow.
 func (d *examination) reportMoved(ctx context.Context, rec journal.Record, to string) {
 	w := rec.Workspace
 	if project.IsTrashedAt(rec, to) {
@@ -258,8 +255,8 @@ func (d *examination) reportMoved(ctx context.Context, rec journal.Record, to st
 	})
 }
 
-// registerAgain makes git know a directory again whose registration was pruned
-// while it was away.
+// registerAgain registers the directory of a workspace with git, if its registration was
+// pruned.
 func (d *examination) registerAgain(ctx context.Context, id croft.ID) error {
 	rec, err := d.Journal.Record(ctx, id)
 	if err != nil || d.r.Trees.Health(project.SpecOf(rec)) != checkout.Unregistered {
@@ -269,8 +266,8 @@ func (d *examination) registerAgain(ctx context.Context, id croft.ID) error {
 	return d.r.Trees.At(project.SpecOf(rec)).Register(ctx, git.AddSpec{Admin: rec.Admin, Path: w.Path, Branch: w.Branch, Head: w.Base})
 }
 
-// findDamagedObjects looks whether the packs of the project, and what isolated workspaces
-// read in place of them, are as git wrote them.
+// findDamagedObjects verifies the packs of the project, and the copies of them that
+// isolated workspaces read.
 func (d *examination) findDamagedObjects(ctx context.Context) error {
 	damaged, err := d.r.Git.VerifyObjects(ctx)
 	var own []object.Damage
@@ -294,7 +291,7 @@ func (d *examination) findDamagedObjects(ctx context.Context) error {
 	return err
 }
 
-// findLostCommits looks at the branches of the workspaces of which nothing was said yet.
+// findLostCommits looks for lost commits in the workspaces that have no finding yet.
 func (d *examination) findLostCommits(ctx context.Context) error {
 	records, err := d.Journal.Live(ctx, d.r.ID)
 	if err != nil {
@@ -312,8 +309,8 @@ func (d *examination) findLostCommits(ctx context.Context) error {
 	return nil
 }
 
-// findLostCommit names a workspace whose branch leads to a commit that is not there: a disk
-// lost it, or whoever can write the repository's git directory deleted it.
+// findLostCommit reports a workspace whose branch names a commit that is missing: a disk
+// lost it, or a process that can write the repository's git directory deleted it.
 func (d *examination) findLostCommit(ctx context.Context, w croft.Workspace) error {
 	if w.Branch == "" || d.r.Git == nil {
 		return nil

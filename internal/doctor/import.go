@@ -25,9 +25,9 @@ import (
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
-// What git knows of workspaces is not believed: whoever works in the repository
-// can have written it. If the state and its second copy are gone, it is all that
-// there is, and a person may bind it anew, having seen it.
+// Croft does not trust what git knows of workspaces, because agents can write it. If the
+// state and its second copy are lost it is all that is left, and a person who was shown it
+// may import it.
 
 func checkDoctor(req croft.DoctorRequest) error {
 	if req.Fix != croft.FixNothing && req.Fix != croft.FixAll {
@@ -40,8 +40,8 @@ func checkDoctor(req croft.DoctorRequest) error {
 	return &croft.Error{Code: croft.InvalidRequest, Message: fmt.Sprintf("there is no way to import called %q", req.Import), Details: "show, all, or leave it out"}
 }
 
-// offerImport reports something that can be imported, after it was if that is wanted.
-// identity tells it from what may be in its place later.
+// offerImport reports something that can be imported, and imports it first if the caller
+// agreed to that. identity distinguishes it from what may be in its place later.
 func (d *examination) offerImport(code, subject, message, identity string, bind func() error) {
 	sum := sha256.Sum256([]byte(strings.Join([]string{code, subject, message, identity}, "\x00")))
 	seen := hex.EncodeToString(sum[:16])
@@ -81,7 +81,7 @@ func (d *examination) findUnrecorded(ctx context.Context) error {
 		}
 		found, err := fsx.IdentityOf(tree.Path)
 		if err != nil {
-			continue // it went just now
+			continue // it was removed meanwhile
 		}
 		d.offerImport(findRecordLost, tree.Path, fmt.Sprintf("A worktree that Croft made, on branch %s, has no record.", branch), string(found)+" "+head, func() error {
 			return d.importWorktree(ctx, croft.ID(id), tree, found, branch, head)
@@ -133,9 +133,8 @@ func (d *examination) saveRebuilt(ctx context.Context, rec *journal.Record) erro
 	return d.SaveRecord(ctx, rec, func(tx *journal.Tx) error { return tx.Emit(d.WorkspaceEvent(croft.EventWorkspaceRebuilt, *rec)) })
 }
 
-// originOf is what a worktree started from, as far as git tells: where its history left
-// the branch that work usually goes back to. Where that is not known it is its head,
-// and has no name.
+// originOf returns what a worktree started from, as far as git tells: the merge base with
+// the usual target. If that is unknown it returns the worktree's HEAD, without a name.
 func (d *examination) originOf(ctx context.Context, branch, head string) base.Start {
 	unknown := base.Start{OID: head}
 	main := project.Location{Project: d.r, Place: git.PlaceAt(d.r.CommonDir, d.r.Path)}
@@ -144,7 +143,7 @@ func (d *examination) originOf(ctx context.Context, branch, head string) base.St
 		return unknown
 	}
 	from, err := base.For(ctx, main, l, croft.CreateRequest{})
-	if err != nil || from.Target == "" || from.Target == branch { // who stands elsewhere has its work go there
+	if err != nil || from.Target == "" || from.Target == branch { // the checkout is on no usual target
 		from, err = base.Main(ctx, main)
 	}
 	if err != nil || from.Target == branch {
@@ -159,7 +158,7 @@ func (d *examination) originOf(ctx context.Context, branch, head string) base.St
 	return from
 }
 
-// madeAt is when a worktree was made: its branch says so, or else its
+// madeAt returns when a worktree was made, from its branch name or else from its
 // registration.
 func madeAt(tree *git.Worktree, branch string) time.Time {
 	if at := layout.CreatedAt(branch); at > 0 {
@@ -171,8 +170,8 @@ func madeAt(tree *git.Worktree, branch string) time.Time {
 	return time.Time{}
 }
 
-// findKeptRefs looks for commits that refs of Croft's keep and that no record names:
-// of removed workspaces, and snapshots.
+// findKeptRefs looks for archive and snapshot refs that no pin names, and offers to import
+// them.
 func (d *examination) findKeptRefs(ctx context.Context) error {
 	if d.imports == croft.ImportNothing {
 		return nil
@@ -196,8 +195,8 @@ func (d *examination) findKeptRefs(ctx context.Context) error {
 	return nil
 }
 
-// importRemoved makes a record of a removed workspace of which the last commit is
-// left. Restored, it comes without a branch of its own.
+// importRemoved writes a record for a removed workspace of which only the last commit is
+// left. Its branch gets a new name when it is restored.
 func (d *examination) importRemoved(ctx context.Context, id croft.ID, ref git.Ref) error {
 	if _, err := d.Journal.Record(ctx, id); !errors.Is(err, journal.ErrNotFound) {
 		return errors.Join(err, d.Pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID}))

@@ -12,9 +12,9 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// findReplacedRepository looks for another repository that was known at this place. A project
-// that was copied back from a backup is another one, by its inode; whether it is
-// the same project only a person can say.
+// findReplacedRepository looks for another repository that was known at this path. A
+// project that was copied back from a backup has another inode; only a person can tell
+// whether it is the same project.
 func (d *examination) findReplacedRepository(ctx context.Context) error {
 	known, err := d.Journal.ReposAt(ctx, d.r.CommonDir)
 	if err != nil {
@@ -39,8 +39,8 @@ func (d *examination) findReplacedRepository(ctx context.Context) error {
 	return nil
 }
 
-// adoptRepository makes this repository the one that was known: what lies where its
-// records say, and names its registration, is bound anew.
+// adoptRepository makes this repository the one that was known at its path, and binds its
+// records to the directories that are at their paths now.
 func (d *examination) adoptRepository(ctx context.Context, was journal.Repo, records []journal.Record) error {
 	own, err := d.Journal.Records(ctx, d.r.ID)
 	if err != nil {
@@ -73,7 +73,8 @@ func (d *examination) adoptRepository(ctx context.Context, was journal.Repo, rec
 	})
 }
 
-// bindAgain records what lies at the places of a workspace now.
+// bindAgain records the identities of the directories that are at the paths of a record
+// now.
 func bindAgain(r *project.Project, rec *journal.Record) error {
 	if dir, err := fsx.OpenDir(rec.Workspace.Path); err == nil && rec.Workspace.State != croft.Trashed && r.Trees.At(project.SpecOf(*rec)).Registered() {
 		made, err := dir.Identity()
@@ -106,9 +107,9 @@ func bindAgain(r *project.Project, rec *journal.Record) error {
 	return r.TrashDirs().Put(filepath.Base(rec.Trash.Dir), fsx.Made{Path: rec.Trash.Dir, Identity: now})
 }
 
-// reportReplaced names a workspace at whose path a copy of it lies. That is what
-// a backup brings back, and what somebody makes who wants another directory to be
-// taken for the workspace; only a person can say which.
+// reportReplaced reports a workspace with a copy of it at its path. A backup restores such
+// a copy, and so may an agent that wants another directory to be taken for the workspace;
+// only a person can tell.
 func (d *examination) reportReplaced(ctx context.Context, rec journal.Record) {
 	w := rec.Workspace
 	message := "Its directory was replaced by another: what lies at " + w.Path + " is a copy, and nothing is committed from it or removed. "
@@ -125,8 +126,8 @@ func (d *examination) reportReplaced(ctx context.Context, rec journal.Record) {
 	})
 }
 
-// adoptCopy makes the copy at a workspace's path the workspace. The caller holds the
-// repository's lock.
+// adoptCopy binds a workspace to the copy at its path. The caller holds the repository's
+// lock.
 func (d *examination) adoptCopy(ctx context.Context, id croft.ID, found fsx.Identity) error {
 	rec, err := d.Journal.Record(ctx, id)
 	if err != nil || rec.Workspace.State != croft.Ready || d.r.Trees.Health(project.SpecOf(rec)) != checkout.Replaced {

@@ -14,11 +14,11 @@ import (
 	"github.com/croft-sh/croft/internal/trash"
 )
 
-// A directory of the trash that is not where it was put may be on a drive that is
-// not mounted, or may have been moved with the directory that it lay in. It counts
-// as gone only if that is known.
+// A trash directory that is absent may be on a drive that is not mounted, or may have been
+// moved. It counts as deleted only if IsTrashGone says so.
 
-// findMovedTrash looks for removed workspaces that are not where they were put.
+// findMovedTrash looks for removed workspaces whose trash directory was moved, is absent,
+// or was replaced by a copy.
 func (d *examination) findMovedTrash(ctx context.Context) error {
 	records, err := d.Trash.Records(ctx, d.r)
 	if err != nil {
@@ -56,8 +56,8 @@ func (d *examination) followTrashNow(ctx context.Context, id croft.ID, to string
 	return d.Trash.FollowTrash(ctx, d.r, &rec, to)
 }
 
-// findUnknownTrash names directories of the trash that no record speaks of: the state
-// was lost, an older one was put back, or they are another user's.
+// findUnknownTrash adds notices of trash directories without a record: the state was lost,
+// an older one was restored, or they are another user's.
 func (d *examination) findUnknownTrash(ctx context.Context) error {
 	records, err := d.Journal.Records(ctx, d.r.ID)
 	if err != nil {
@@ -88,12 +88,11 @@ func (d *examination) findUnknownTrash(ctx context.Context) error {
 	return nil
 }
 
-// A copy of a removed workspace, in the trash or at its old path, is another directory
-// by its inode and birth, and is not restored by itself. A backup brings such a one
-// back; somebody else may have made it. Whoever has seen it can say what it is.
+// A copy of a removed workspace, in the trash or at its old path, has another inode and birth
+// time, and is not restored without a person's word: a backup may have made it, or an agent.
 
-// findTrashCopies names the copies of removed workspaces that lie in the trash or at their
-// old paths. It reports whether it found one of this workspace in the trash.
+// findTrashCopies offers copies of a removed workspace for import, which are in the trash
+// or at its old path. It reports whether one is in the trash.
 func (d *examination) findTrashCopies(ctx context.Context, rec journal.Record) (isInTrash bool) {
 	w := rec.Workspace
 	if found, isCopy := trash.CopyAtPath(d.r, rec); isCopy {
@@ -117,8 +116,8 @@ func (d *examination) offerCopy(ctx context.Context, rec journal.Record, code, m
 	})
 }
 
-// adoptRemoved makes a copy of a removed workspace what is restored. The caller holds
-// the repository's lock.
+// adoptRemoved binds a removed workspace to a copy of it, so that the copy can be restored.
+// The caller holds the repository's lock.
 func (d *examination) adoptRemoved(ctx context.Context, id croft.ID, found project.TrashedIdentity) error {
 	rec, err := d.Journal.Record(ctx, id)
 	if err != nil {

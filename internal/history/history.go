@@ -1,7 +1,6 @@
 // Package history shows what was done in a project, by whom, and takes it back.
 //
-// An act is what one call did, however many operations it took. It is taken back by its
-// inverse: a removal by a restore, a merge by a revert through its lane, a rewind by another
+// An act is what one call did, however many operations it took. It is undone by its inverse: a removal by a restore, a merge by a revert through its lane, a rewind by another
 // one, a creation by a removal. The plan says every step before it is taken, and why one
 // cannot be. An undo is an act of its own, which can be undone.
 //
@@ -28,7 +27,7 @@ import (
 	"github.com/croft-sh/croft/internal/trash"
 )
 
-// History shows acts and takes them back.
+// History shows acts and undoes them.
 type History struct {
 	*project.Projects
 	Removals *removal.Removals // required
@@ -86,7 +85,7 @@ func (svc *History) listActs(ctx context.Context, r *project.Project, limit int)
 	return acts, nil
 }
 
-// describeAct tells of one act.
+// describeAct returns an act as callers see it.
 func describeAct(ops []journal.Operation, undoable bool) croft.Operation {
 	first := ops[0]
 	out := croft.Operation{
@@ -147,9 +146,9 @@ func (s step) String() string {
 	return fmt.Sprintf("move %s to the trash, with branch %s", w.Name, w.Branch)
 }
 
-// planInverse finds what takes an act back, given how things stand now: what it
-// made or brought back is removed, what it removed is restored, the last
-// first. What is already so is passed over.
+// planInverse returns the steps that undo an act in the present state, the last first: what
+// it made or restored is removed, what it removed is restored. Steps that are already
+// undone are left out.
 func (svc *History) planInverse(ctx context.Context, ops []journal.Operation) ([]step, error) {
 	var steps []step
 	restored := map[croft.ID]bool{} // by the steps
@@ -196,7 +195,7 @@ func (svc *History) planInverse(ctx context.Context, ops []journal.Operation) ([
 	return steps, nil
 }
 
-// mergeOf finds the merge that an operation was, if it is still in force.
+// mergeOf returns the merge of an operation, or nil if it is no longer in force.
 func (svc *History) mergeOf(ctx context.Context, op journal.Operation) (*journal.Merge, error) {
 	var in lane.MergeInput
 	if err := json.Unmarshal(op.Input, &in); err != nil {
@@ -209,7 +208,7 @@ func (svc *History) mergeOf(ctx context.Context, op journal.Operation) (*journal
 	return &m, err
 }
 
-// undoMerge takes a merge back, through its lane.
+// undoMerge reverts a merge through its lane.
 func (svc *History) undoMerge(ctx context.Context, r *project.Project, m journal.Merge, a project.Act) error {
 	back, err := svc.Lanes.SubmitRevert(ctx, r, croft.RevertRequest{Merge: m.ID}, a)
 	if err != nil {
@@ -222,15 +221,15 @@ func (svc *History) undoMerge(ctx context.Context, r *project.Project, m journal
 	return &croft.Error{Code: done.Reason, Workspace: m.Workspace, Message: done.Message, Details: done.Details, Hint: done.Hint}
 }
 
-// undoable is an act that a request means, and what takes it back.
+// undoable is an act that a request means, with the steps that undo it.
 type undoable struct {
 	ops   []journal.Operation
 	steps []step
-	later [][]journal.Operation // acts of others that could be taken back, the last first
+	later [][]journal.Operation // later acts of other actors that could be undone, the last first
 }
 
-// toUndo finds the act that a request means: the one that it names, or the
-// last of this actor that was neither taken back nor an undo itself.
+// toUndo finds the act of a request: the named one, or this actor's last that was not
+// undone and is not itself an undo.
 func (svc *History) toUndo(ctx context.Context, r *project.Project, req croft.UndoRequest) (undoable, error) {
 	if req.Operation != "" {
 		ops, err := svc.Journal.Act(ctx, req.Operation)
@@ -271,7 +270,7 @@ func nothingToUndoError(message string) error {
 	return &croft.Error{Code: croft.InvalidRequest, Message: message, Hint: "croft history"}
 }
 
-// UndoAct takes an act back.
+// UndoAct undoes an act.
 func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.UndoRequest) (*croft.Operation, error) {
 	u, err := svc.toUndo(ctx, s.Project, req)
 	if err != nil {
@@ -288,7 +287,7 @@ func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.U
 		return nil, err
 	}
 	changed := len(done) > 0
-	if !changed { // all of it was taken back before, by others
+	if !changed { // others have undone all of it before
 		done = []journal.Operation{svc.emptyUndo(u.ops, a)}
 	}
 	err = svc.Journal.Update(ctx, func(tx *journal.Tx) (err error) {
@@ -296,7 +295,7 @@ func (svc *History) UndoAct(ctx context.Context, s project.Location, req croft.U
 			err = tx.Add(done[0])
 		}
 		err = errors.Join(err, tx.Reverse(first.Act, journal.OpReversed))
-		if first.Undoes != "" { // what the act had itself taken back is in force again
+		if first.Undoes != "" { // what the act had itself undone is in force again
 			err = errors.Join(err, tx.Reverse(first.Undoes, journal.OpDone))
 		}
 		return err

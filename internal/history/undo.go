@@ -15,7 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/trash"
 )
 
-// PlanUndoing says what Undo would do.
+// PlanUndoing returns what UndoAct would do.
 func (svc *History) PlanUndoing(ctx context.Context, s project.Location, req croft.UndoRequest) (*croft.UndoPlan, error) {
 	u, err := svc.toUndo(ctx, s.Project, req)
 	if err != nil {
@@ -49,8 +49,9 @@ func (svc *History) PlanUndoing(ctx context.Context, s project.Location, req cro
 	return plan, nil
 }
 
-// undoMode is how an undo removes a workspace. One that it has just rewound came from the
-// trash with the work that it has, and what it had since is saved.
+// undoMode returns the mode in which an undo removes a workspace. A workspace that the undo
+// has just rewound has the work of the trash, and its later work is saved: that work does
+// not stop the removal.
 func undoMode(asked croft.RemoveMode, isRewound bool) croft.RemoveMode {
 	if isRewound && asked == croft.RemoveSafe {
 		return removal.RemoveWithWork
@@ -58,8 +59,8 @@ func undoMode(asked croft.RemoveMode, isRewound bool) croft.RemoveMode {
 	return asked
 }
 
-// hintForce says of a removal that was refused because of uncommitted work how the undo
-// that it is part of takes place.
+// hintForce replaces the hint of a removal that was refused because of uncommitted work by
+// the undo command with --force.
 func hintForce(err error, undone croft.ID) error {
 	why, ok := errors.AsType[*croft.Error](err)
 	if !ok || why.Code != croft.WorkspaceDirty {
@@ -70,8 +71,8 @@ func hintForce(err error, undone croft.ID) error {
 	return &told
 }
 
-// goneBefore says of a merge whose target has nothing to take back how that is. It is
-// empty if there is something, and if that cannot be told.
+// goneBefore returns why the target has nothing to revert of a merge, or the empty string
+// if it has something or that is unknown.
 func (svc *History) goneBefore(ctx context.Context, r *project.Project, m journal.Merge) string {
 	if m.Commit == "" || m.Before == "" || r.Git == nil {
 		return ""
@@ -95,7 +96,7 @@ func (svc *History) goneBefore(ctx context.Context, r *project.Project, m journa
 	return fmt.Sprintf("%s has nothing of it any more", m.Target)
 }
 
-// emptyUndo is the operation of an undo that found nothing to do, for the history.
+// emptyUndo returns the operation of an undo that had nothing to do.
 func (svc *History) emptyUndo(undone []journal.Operation, a project.Act) journal.Operation {
 	op := journal.Operation{
 		ID: project.NewID(), Act: a.ID, Undoes: a.Undoes, Kind: "undo", Actor: svc.Actor(), Repo: undone[0].Repo, State: journal.OpDone,
@@ -107,8 +108,8 @@ func (svc *History) emptyUndo(undone []journal.Operation, a project.Act) journal
 	return op
 }
 
-// takeSteps takes an act back, step by step, and says what did not come back. If a step
-// fails, the error says which were taken before it, and which were not.
+// takeSteps undoes an act step by step, and returns notes of what was not restored. If a
+// step fails, the error names the steps that were taken and those that were not.
 func (svc *History) takeSteps(ctx context.Context, r *project.Project, steps []step, a project.Act, mode croft.RemoveMode) (notes []string, err error) {
 	rewound := map[croft.ID]bool{}
 	for i, st := range steps {
@@ -141,7 +142,8 @@ func (svc *History) takeSteps(ctx context.Context, r *project.Project, steps []s
 	return notes, nil
 }
 
-// partlyUndoneError says of an undo that failed at a step what it did before, and how it goes on.
+// partlyUndoneError adds to the error of a step which steps were taken before it, and how
+// to continue.
 func partlyUndoneError(err error, steps []step, at int, undone croft.ID) error {
 	if at == 0 {
 		return err

@@ -63,8 +63,9 @@ func (svc *Removals) Archive(ctx context.Context, r *project.Project, rec journa
 	return svc.archiveWithoutLost(ctx, r, pins, tip, unsynced, err)
 }
 
-// archiveWithoutLost archives what is there where a commit is not: a disk lost it, or somebody
-// deleted it. The branch stays then, as it is all that knows its name.
+// archiveWithoutLost pins the objects that are there if one of them is missing: a disk lost
+// it, or a process deleted it. tip is empty if it is the branch's commit; the branch stays
+// then, because nothing else names that commit.
 func (svc *Removals) archiveWithoutLost(ctx context.Context, r *project.Project, pins []journal.Pin, tip string, unsynced []string, err error) (string, []string, error) {
 	if !errors.Is(err, object.ErrMissing) {
 		return tip, unsynced, err
@@ -84,8 +85,8 @@ func (svc *Removals) archiveWithoutLost(ctx context.Context, r *project.Project,
 	return tip, nil, svc.Pin(ctx, r, there...)
 }
 
-// pinState keeps what only the registration of a workspace knows, such as what is
-// staged. That is there whether or not the directory is.
+// pinState saves what only the registration of a workspace has, such as its index. It needs
+// the registration, not the directory.
 func pinState(ctx context.Context, tree *git.Worktree, head string) (string, error) {
 	if tree.Registered() {
 		return snapshot.Pin(ctx, tree)

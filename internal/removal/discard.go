@@ -42,7 +42,7 @@ func (svc *Removals) DiscardEach(ctx context.Context, s project.Location, req cr
 	return out, svc.endDiscard(ctx, call)
 }
 
-// planDiscard tells what a call would answer.
+// planDiscard returns what DiscardEach would answer.
 func (svc *Removals) planDiscard(ctx context.Context, s project.Location, req croft.DiscardRequest) ([]croft.Merge, error) {
 	records, err := svc.toDiscard(ctx, s, req)
 	plan := []croft.Merge{}
@@ -59,20 +59,20 @@ func (svc *Removals) planDiscard(ctx context.Context, s project.Location, req cr
 	return plan, err
 }
 
-// discarding is one call of Discard, which may have been made before.
+// discarding is one call of DiscardEach, which may have been made before.
 type discarding struct {
 	project.Act
-	key    journal.Key   // without a Key: nobody can repeat the call
+	key    journal.Key   // its Key is empty if the request has none
 	isNew  bool          // the key was not used yet
 	ended  bool          // the call that used it came to its end
 	before []croft.Merge // what it discarded
 }
 
-// discardEnd is the verb under which a key says that its call came to its end.
+// discardEnd is the verb under which a key records that its call has ended.
 const discardEnd = "discarded"
 
-// discardCall finds out whether a call was made before, and finishes what was
-// begun then.
+// discardCall finds out whether a call was made before, and finishes the removals that it
+// began.
 func (svc *Removals) discardCall(ctx context.Context, s project.Location, req croft.DiscardRequest) (*discarding, error) {
 	d := &discarding{Act: project.NewAct(), before: []croft.Merge{}, isNew: true}
 	if req.Key == "" {
@@ -117,7 +117,7 @@ func (svc *Removals) discardCall(ctx context.Context, s project.Location, req cr
 	return d, nil
 }
 
-// stillToDiscard is what of a request is still to be done.
+// stillToDiscard returns the part of a request that is still to be done.
 func (d *discarding) stillToDiscard(req croft.DiscardRequest) croft.DiscardRequest {
 	if d.ended {
 		req.All = croft.ScopeNamed
@@ -129,8 +129,8 @@ func (d *discarding) stillToDiscard(req croft.DiscardRequest) croft.DiscardReque
 	return req
 }
 
-// endDiscard notes that a call came to its end: what is pending later is none of
-// its business.
+// endDiscard records that a call has ended: workspaces that become pending later are not
+// its concern.
 func (svc *Removals) endDiscard(ctx context.Context, d *discarding) error {
 	if d.key.Key == "" || d.ended {
 		return nil
@@ -145,7 +145,7 @@ func (svc *Removals) endDiscard(ctx context.Context, d *discarding) error {
 	})
 }
 
-// writeKey writes the key down, once.
+// writeKey records the key once.
 func (d *discarding) writeKey(tx *journal.Tx) error {
 	if d.key.Key == "" || !d.isNew {
 		return nil
@@ -184,8 +184,9 @@ func (svc *Removals) toDiscard(ctx context.Context, s project.Location, req crof
 	return AgreedOf(req.Agreed, records), nil
 }
 
-// discardOne takes a workspace out of its queue and moves it to the trash. What
-// keeps it is the reason in the answer, not an error.
+// discardOne marks a workspace as discarded, takes its merges out of the queue and moves it
+// to the trash. If a guard keeps the workspace, the answer has the reason; that is no
+// error.
 func (svc *Removals) discardOne(ctx context.Context, r *project.Project, rec journal.Record, d *discarding, mode croft.RemoveMode) (*croft.Merge, error) {
 	w := rec.Workspace
 	m := svc.discardedRecord(r, rec, d.Act)
@@ -229,8 +230,8 @@ func (svc *Removals) discardOne(ctx context.Context, r *project.Project, rec jou
 	return &m.Merge, svc.trashDiscarded(ctx, r, rec, d.Act)
 }
 
-// guardDiscard refuses what would take something away from somebody. Uncommitted
-// work is what a discard is about; a lock is a person's word.
+// guardDiscard refuses a workspace that is in use or locked by a person. Uncommitted work
+// does not stop a discard.
 func (svc *Removals) guardDiscard(ctx context.Context, r *project.Project, rec journal.Record, mode croft.RemoveMode) error {
 	if err := svc.Guard(ctx, r, rec, mode); err != nil {
 		return err
@@ -238,7 +239,7 @@ func (svc *Removals) guardDiscard(ctx context.Context, r *project.Project, rec j
 	return r.GuardLock(rec)
 }
 
-// discardedRecord is the record of a workspace that is discarded.
+// discardedRecord is the merge that records a discard.
 func (svc *Removals) discardedRecord(r *project.Project, rec journal.Record, a project.Act) journal.Merge {
 	w := rec.Workspace
 	m := journal.Merge{
@@ -252,7 +253,7 @@ func (svc *Removals) discardedRecord(r *project.Project, rec journal.Record, a p
 	return m
 }
 
-// setKeptReason says in an answer why a workspace stays as it is.
+// setKeptReason sets in an answer why a workspace was kept.
 func setKeptReason(m *croft.Merge, rec journal.Record, err error) {
 	why := croft.AsError("discard", explain.Error("discard", rec.Workspace.Name, err))
 	m.Status, m.Reason, m.Message, m.Details, m.Hint = rec.Workspace.MergeStatus, why.Code, why.Message, why.Details, why.Hint

@@ -135,7 +135,7 @@ func findOccupants(ctx context.Context, dir string) []proc.Occupant {
 	}
 }
 
-// processName is how a process is called: by its program, where that can be seen.
+// processName returns the name of a process: its program, if that is known.
 func processName(name string, pid int) string {
 	if name == "" {
 		return fmt.Sprintf("process %d", pid)
@@ -143,7 +143,7 @@ func processName(name string, pid int) string {
 	return fmt.Sprintf("%s (%d)", name, pid)
 }
 
-// processNames are the names of several, or of the first ones.
+// processNames joins the names of the first few processes.
 func processNames(found []proc.Occupant) string {
 	const most = 3
 	var names []string
@@ -186,7 +186,7 @@ func occupiedError(found []proc.Occupant) error {
 	return out
 }
 
-// guardForeign refuses a path where somebody put a checkout of their own.
+// guardForeign refuses a path at which another checkout, or a copy of the workspace, lies.
 func guardForeign(r *project.Project, rec journal.Record) error {
 	w := rec.Workspace
 	switch h := r.Trees.Health(project.SpecOf(rec)); h {
@@ -209,7 +209,7 @@ func guardForeign(r *project.Project, rec journal.Record) error {
 	}
 }
 
-// moveAwayHint is what ends a workspace at whose path something else lies.
+// moveAwayHint is the hint for a workspace at whose path something else lies.
 func moveAwayHint(w croft.Workspace) string {
 	return "move it away, then croft remove --force " + w.Name + ", which keeps what git has of it"
 }
@@ -257,8 +257,7 @@ func LeasedError(l croft.Lease) error {
 	}
 }
 
-// guardLate refuses a workspace that has commits which came after what is known of
-// it: on its branch, or under a HEAD that was moved elsewhere.
+// guardLate refuses a workspace whose branch or HEAD has commits that came after known.
 func (svc *Removals) guardLate(ctx context.Context, r *project.Project, rec journal.Record, known, tip string) error {
 	_, head, err := r.Trees.At(project.SpecOf(rec)).Head(ctx)
 	if err != nil {

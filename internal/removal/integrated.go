@@ -66,9 +66,9 @@ func (svc *Removals) Integrated(ctx context.Context, r *project.Project, rec jou
 	return true, nil
 }
 
-// ownTips are the commits that the agent of a removed isolated workspace had beside
-// its branch, and whether it had something else that the project has nowhere, such as
-// an annotated tag.
+// ownTips returns the commits that the agent of a removed isolated workspace had beside its
+// branch. isAlone reports whether it also had an object that the project has by no ref,
+// such as an annotated tag.
 func (svc *Removals) ownTips(ctx context.Context, r *project.Project, id croft.ID) (tips []string, isAlone bool, err error) {
 	own, err := svc.Pinned(ctx, r, project.ArchiveOwnRef(id))
 	if errors.Is(err, git.ErrNoRef) {
@@ -99,9 +99,9 @@ func (svc *Removals) TakenBack(ctx context.Context, workspace croft.ID, target s
 	return reverts, nil
 }
 
-// revertsInForce finds the reverts among what landed of a workspace's work, in that order,
-// that nothing has made up for: a merge brings back all that was taken back before,
-// and the revert of a revert what that one took.
+// revertsInForce returns the reverts of a workspace's work that are in force. landed is in
+// the order of publication: a merge ends all reverts before it, and the revert of a revert
+// ends that one.
 func revertsInForce(landed []journal.Merge) []journal.Merge {
 	var reverts []journal.Merge
 	for _, m := range landed {

@@ -30,7 +30,7 @@
 //
 // The package makes the archive refs head, branch, state and own of a removed workspace.
 // Package trash has the ref work, and updates own. Private files of snapshots are written by
-// packages trash and rewind; this one deletes those that no pin names.
+// packages trash and rewind.
 package removal
 
 import (
@@ -95,8 +95,8 @@ func AgreedMode(a *croft.Agreed, rec journal.Record, requested croft.RemoveMode)
 	return croft.RemoveSafe
 }
 
-// removeAgreed removes a workspace as it was asked for and agreed to, or says
-// whether that could be done.
+// removeAgreed removes a workspace in the mode that was requested and agreed to, or with
+// DryRunOn asks the guards.
 func (svc *Removals) removeAgreed(ctx context.Context, r *project.Project, rec journal.Record, how Spec, req croft.RemoveRequest) (*croft.Removed, error) {
 	mode := AgreedMode(req.Agreed, rec, req.Mode)
 	if req.DryRun == croft.DryRunOn {

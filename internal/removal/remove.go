@@ -99,23 +99,23 @@ func (svc *Removals) RemoveOne(ctx context.Context, r *project.Project, rec jour
 		return out, nil
 	}
 	if fsx.IsThere(rec.Workspace.Path) && !isMovedToTrash(rec, how.Dir) {
-		// Nothing was moved: the caller is told that the workspace is kept, so
-		// nobody may finish the removal later.
+		// Nothing was moved and the caller is told that the workspace is kept, so recovery
+		// must not finish the removal later.
 		err = errors.Join(err, svc.cancelRemoval(ctx, r, op, rec, err.Error()))
 	}
 	return nil, err
 }
 
-// isMovedToTrash reports whether the workspace's directory was moved already.
+// isMovedToTrash reports whether the workspace's directory is in the trash already.
 func isMovedToTrash(rec journal.Record, dir string) bool {
 	return dir != "" && fsx.Identity(rec.Identity).IsAt(filepath.Join(dir, "tree"))
 }
 
-// cancelRemoval ends a removal that did not come to move anything.
+// cancelRemoval ends a removal as undone that has moved nothing.
 func (svc *Removals) cancelRemoval(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, reason string) error {
 	if r.Git != nil && rec.Workspace.Mode != croft.ModeLegacy {
 		if err := svc.UnderLock(ctx, r, func() error { return svc.DropArchive(ctx, r, rec.Workspace.ID, "") }); err != nil {
-			return err // the next one finishes the removal after all
+			return err // recovery finishes the removal after all
 		}
 	}
 	var how Spec
@@ -128,8 +128,8 @@ func (svc *Removals) cancelRemoval(ctx context.Context, r *project.Project, op *
 // errUnderway says that another operation on the same workspace has not ended.
 var errUnderway = errors.New("another operation is under way")
 
-// beginRemoval writes a removal down. If another one is under way, it waits
-// until that has ended, and then there is nothing left to remove.
+// beginRemoval records a removal in the journal. If another operation on the workspace is
+// under way it waits for it; if that removed the workspace it fails with WorktreeNotFound.
 func (svc *Removals) beginRemoval(ctx context.Context, op *oplog.Op, rec journal.Record, how Spec, mode croft.RemoveMode) error {
 	for {
 		var other croft.ID
@@ -158,8 +158,8 @@ func (svc *Removals) ApplyRemoval(ctx context.Context, r *project.Project, op *o
 	if rec.Workspace.Mode == croft.ModeLegacy || r.Git == nil {
 		return svc.deleteRecord(ctx, op, rec, how)
 	}
-	// The record changes under the same lock as the disk: whoever holds it next
-	// sees that the path is free, or that the workspace is gone.
+	// The record changes under the same lock as the disk, so that the next holder of the
+	// lock sees both.
 	l, err := r.Lock(ctx)
 	if err != nil {
 		return nil, err
@@ -188,7 +188,8 @@ func (svc *Removals) ApplyRemoval(ctx context.Context, r *project.Project, op *o
 	return out, svc.SaveRecord(ctx, &rec, func(tx *journal.Tx) error { return svc.endRemoval(tx, op, rec, how) })
 }
 
-// deleteRecord removes a workspace that has nothing of its own on disk: the record.
+// deleteRecord removes a workspace that has nothing of its own on disk: it marks the record
+// as purged.
 func (svc *Removals) deleteRecord(ctx context.Context, op *oplog.Op, rec journal.Record, how Spec) (*croft.Removed, error) {
 	rec.Workspace.State = croft.Trashed
 	rec.Trash = &journal.Trash{RemovedAt: svc.Now(), ExpiresAt: svc.Now(), Purged: true}
@@ -206,8 +207,8 @@ func (svc *Removals) endRemoval(tx *journal.Tx, op *oplog.Op, rec journal.Record
 	)
 }
 
-// moveToTrash pins the commits, moves the directory away and ends the registration;
-// then the branch goes. The caller holds the repository's lock.
+// moveToTrash pins the commits, moves the directory and the registration to the trash, and
+// then deletes the branch. The caller holds the repository's lock.
 func (svc *Removals) moveToTrash(ctx context.Context, r *project.Project, live journal.Record, how Spec, trashed *journal.Record) error {
 	tree, trash := r.Trees.At(project.SpecOf(live)), trashed.Trash
 	tip, pinned, err := svc.Archive(ctx, r, live, tree)
@@ -267,9 +268,9 @@ func (svc *Removals) moveToTrash(ctx context.Context, r *project.Project, live j
 	return failpoint.Hit("remove.stowed")
 }
 
-// dropRefs deletes the refs that only a live workspace has: the pin of its
-// base, and its branch if that is wanted and may be. It reports whether the
-// branch is gone, and what the caller has to sync.
+// dropRefs deletes the refs that only a live workspace has: the pins of its base, and its
+// branch if how and project.BranchDeletion allow it. It reports whether the branch is
+// deleted, and what the caller has to sync.
 func (svc *Removals) dropRefs(ctx context.Context, r *project.Project, rec journal.Record, how Spec, tip string) (gone bool, unsynced []string, err error) {
 	var updates []git.RefUpdate
 	for _, ref := range []string{project.BaseRef(rec.Workspace.ID), project.HeldRef(rec.Workspace.ID)} {
@@ -289,7 +290,7 @@ func (svc *Removals) dropRefs(ctx context.Context, r *project.Project, rec journ
 		if !errors.Is(err, git.KindRefStale) {
 			return gone && err == nil, unsynced, err
 		}
-		// The branch moved: somebody is using it.
+		// The branch moved: it is in use.
 	}
 	unsynced, err = r.Git.MoveRefs(ctx, updates...)
 	return false, unsynced, err
@@ -321,7 +322,7 @@ func (svc *Removals) RecoverRemove(ctx context.Context, r *project.Project, op *
 		}
 		_, err = svc.ApplyRemoval(ctx, r, op, rec, how)
 		kept := errors.Is(err, checkout.ErrOther) || errors.Is(err, croft.WorkspaceDirty)
-		if kept && !isMovedToTrash(rec, how.Dir) { // whoever asked finds it when they ask again
+		if kept && !isMovedToTrash(rec, how.Dir) { // the workspace is live, and can be removed again
 			err = svc.cancelRemoval(ctx, r, op, rec, err.Error())
 		}
 		if err != nil {
@@ -351,9 +352,9 @@ func (svc *Removals) NoticeTrash(ctx context.Context, r *project.Project) {
 	}
 }
 
-// cancelWaitingMerges sees to it that work does not land after its workspace was removed:
-// a merge that waits keeps the workspace, and a forced removal takes it out of its
-// lane. One that is being checked or published is not stopped by force.
+// cancelWaitingMerges keeps work from landing after its workspace was removed: a waiting
+// merge refuses the removal, and a forced removal cancels it. A merge that is being checked
+// or published is not canceled.
 func (svc *Removals) cancelWaitingMerges(tx *journal.Tx, w croft.Workspace, mode croft.RemoveMode) error {
 	waiting, err := tx.WaitingOf(w.ID)
 	if err != nil {
@@ -374,8 +375,8 @@ func (svc *Removals) cancelWaitingMerges(tx *journal.Tx, w croft.Workspace, mode
 	return nil
 }
 
-// guardMerges refuses to remove a workspace whose merge has not ended, unless that
-// was asked for by force.
+// guardMerges refuses to remove a workspace whose merge has not ended, unless mode is a
+// forced one.
 func guardMerges(waiting []journal.Merge, w croft.Workspace, mode croft.RemoveMode) error {
 	if mode == croft.RemoveForce || mode == RemoveOccupied {
 		return nil
@@ -397,6 +398,6 @@ func guardMerges(waiting []journal.Merge, w croft.Workspace, mode croft.RemoveMo
 	return nil
 }
 
-// isWholeMerge reports whether a merge brings a workspace's work as a whole. What was
-// chosen of it was frozen for that, and is not withdrawn.
+// isWholeMerge reports whether a merge brings all of a workspace's work. A part that was
+// applied from a review is not canceled with the workspace.
 func isWholeMerge(m journal.Merge) bool { return m.Kind == croft.KindMerge && !m.Part }

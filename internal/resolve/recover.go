@@ -15,8 +15,8 @@ import (
 	"github.com/croft-sh/croft/internal/rewind"
 )
 
-// resolving is what the journal says of a resolution. From is called as in
-// rewinding, because an undo goes there in the same way.
+// resolving is the input of a resolution in the journal. From has the name that it has in
+// rewind.Spec, because an undo reads both.
 type resolving struct {
 	From croft.Snapshot `json:"from"` // what the workspace was before
 	// Head is the commit of the work, once git is about to merge the target into
@@ -28,7 +28,7 @@ type resolving struct {
 	Now croft.Snapshot `json:"now,omitzero"`
 }
 
-// beginResolve writes a resolution down, with the snapshot that undoes it.
+// beginResolve records a resolution in the journal, with the snapshot that undoes it.
 func (svc *Resolver) beginResolve(ctx context.Context, r *project.Project, rec journal.Record, before croft.Snapshot) (*oplog.Op, error) {
 	op, err := svc.Begin(project.NewAct(), "resolve", r)
 	if err != nil {
@@ -42,7 +42,7 @@ func (svc *Resolver) beginResolve(ctx context.Context, r *project.Project, rec j
 	return op, nil
 }
 
-// noteMerging writes down that git is about to change the files of the checkout.
+// noteMerging records that git is about to change the files of the checkout.
 func (svc *Resolver) noteMerging(ctx context.Context, op *oplog.Op, before croft.Snapshot, head string) error {
 	if err := op.Amend(ctx, resolving{From: before, Head: head}, nil); err != nil {
 		return err
@@ -50,8 +50,8 @@ func (svc *Resolver) noteMerging(ctx context.Context, op *oplog.Op, before croft
 	return failpoint.Hit("resolve.merging")
 }
 
-// endResolve ends a resolution. One that failed while git changed the files is
-// rolled back; if that fails, too, the next command tries again.
+// endResolve ends a resolution. If it failed while git changed the files it is rolled back;
+// if that fails too, the next command tries again.
 func (svc *Resolver) endResolve(ctx context.Context, r *project.Project, op *oplog.Op, cause error) error {
 	ctx = context.WithoutCancel(ctx)
 	if cause == nil {
@@ -63,9 +63,8 @@ func (svc *Resolver) endResolve(ctx context.Context, r *project.Project, op *opl
 	return errors.Join(cause, svc.rollBackResolve(ctx, r, op, cause.Error()))
 }
 
-// RecoverResolve rolls back a resolution whose process died while git changed the
-// files of the checkout. Before that, the work was committed or not, and either is
-// a state of the workspace.
+// RecoverResolve rolls back a resolution whose process died while git changed the files of
+// the checkout. Before that point nothing has to be rolled back.
 func (svc *Resolver) RecoverResolve(ctx context.Context, r *project.Project, op *oplog.Op) error {
 	if r.Git == nil {
 		return op.Undone(ctx, "the repository is gone")
@@ -73,11 +72,10 @@ func (svc *Resolver) RecoverResolve(ctx context.Context, r *project.Project, op 
 	return svc.rollBackResolve(ctx, r, op, "its process died")
 }
 
-// rollBackResolve brings a workspace back to what it was before its resolution.
-// What it holds now is saved first. It is left as it is if git had not begun to
-// merge, or if somebody has committed or switched branches there since: then the
-// checkout has become somebody's work. One that is not there now is rolled back by
-// the command that finds it again.
+// rollBackResolve rewinds a workspace to the snapshot from before its resolution, after it
+// has saved the present state. It leaves the workspace as it is if git had not begun to
+// merge, or if an agent has committed or switched branches since. An absent workspace is
+// rolled back by the command that finds it again.
 func (svc *Resolver) rollBackResolve(ctx context.Context, r *project.Project, op *oplog.Op, cause string) error {
 	var how resolving
 	if err := json.Unmarshal(op.Input, &how); err != nil {
@@ -117,7 +115,7 @@ func (svc *Resolver) rollBackResolve(ctx context.Context, r *project.Project, op
 	return nil
 }
 
-// endUndone ends a resolution and leaves the workspace as it is, to be used.
+// endUndone ends a resolution as undone and leaves the workspace as it is.
 func (svc *Resolver) endUndone(ctx context.Context, op *oplog.Op, rec journal.Record, cause string) error {
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error {
 		if rec.Workspace.State == croft.Creating { // a rollback was begun
@@ -130,8 +128,8 @@ func (svc *Resolver) endUndone(ctx context.Context, op *oplog.Op, rec journal.Re
 	})
 }
 
-// noteRollBack saves what the workspace holds, and writes down that it is being
-// rolled back from there. From then on it is nobody's to commit from.
+// noteRollBack saves the workspace and records that it is being rolled back. From then on
+// no command commits from it.
 func (svc *Resolver) noteRollBack(ctx context.Context, r *project.Project, op *oplog.Op, rec journal.Record, how resolving, back *rewind.Spec) error {
 	back.From = how.From
 	err := svc.Rewinds.SaveFirst(ctx, r, back)

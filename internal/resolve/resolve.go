@@ -1,9 +1,9 @@
 // Package resolve brings a target's new work into a workspace, so that its agent can resolve
 // the conflicts there.
 //
-// What is uncommitted is committed first and a snapshot is taken, so that nothing is lost if
-// the merge is given up. If the process dies in between, whoever comes next puts the
-// workspace back as it was, unless its agent has gone on from there.
+// Uncommitted work is committed first and a snapshot is taken, so that nothing is lost if the
+// merge is given up. If the process dies in between, the next process rolls the workspace
+// back, unless its agent has continued from there.
 //
 // It writes the files and the branch of the one workspace that it was asked for.
 package resolve
@@ -94,8 +94,8 @@ func (svc *Resolver) ResolveConflicts(ctx context.Context, s project.Location, r
 	return out, nil
 }
 
-// inTheWay are patterns of what lies in a workspace where a commit has files that
-// the workspace's own last commit has not. Git merges over it if it ignores it.
+// inTheWay returns patterns for the files of a workspace that are where a commit adds
+// files. Git overwrites them if it ignores them.
 func (svc *Resolver) inTheWay(ctx context.Context, r *project.Project, rec journal.Record, commit string) ([]string, error) {
 	_, head, err := r.Trees.At(project.SpecOf(rec)).Head(ctx)
 	if err != nil || head == "" {
@@ -127,8 +127,8 @@ func (svc *Resolver) inTheWay(ctx context.Context, r *project.Project, rec journ
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// bringTarget commits what a workspace holds and merges the target into it. It
-// calls merging with the commit of the work before git changes the checkout.
+// bringTarget commits the work of a workspace and merges the target into it. It calls
+// merging with the commit of the work before git changes the checkout.
 func (svc *Resolver) bringTarget(ctx context.Context, r *project.Project, rec journal.Record, out *croft.Resolution, merging func(head string) error) error {
 	head, paths, err := svc.commitAndBringIn(ctx, r, rec, out, merging)
 	if err != nil {
@@ -168,9 +168,9 @@ func (svc *Resolver) commitAndBringIn(ctx context.Context, r *project.Project, r
 	}
 }
 
-// bringIn merges a target's tip into a workspace whose work is in head, and returns the paths
-// in conflict. If the work was taken back there, that is undone, as it is when the
-// work is merged again: else it would be taken back here too.
+// bringIn merges a target's tip into a workspace whose work is in head, and returns the
+// conflicting paths. If the target has a revert of the work, it merges the tip without that
+// revert, as the lane does: otherwise the merge would revert the work here too.
 func (svc *Resolver) bringIn(ctx context.Context, r *project.Project, rec journal.Record, to *croft.Resolution, head string) ([]string, error) {
 	tree, branch := r.Trees.At(project.SpecOf(rec)), rec.Workspace.Branch
 	id, err := r.Git.Identity(ctx)

@@ -33,7 +33,7 @@ func (svc *Reviews) ApplyParts(ctx context.Context, s project.Location, req crof
 	return svc.Lanes.AwaitMerge(ctx, m.ID)
 }
 
-// submitApply makes a commit of what was chosen and puts it in the queue.
+// submitApply makes a commit of the chosen part and queues it.
 func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req croft.ApplyRequest, key journal.Key) (*croft.Merge, error) {
 	work, err := svc.readReview(ctx, r, req.Review)
 	if err != nil {
@@ -76,8 +76,8 @@ func (svc *Reviews) submitApply(ctx context.Context, r *project.Project, req cro
 	})
 }
 
-// keepSubmodules makes sure that the commits of submodules which a commit of a
-// workspace's work names can be had without the workspace, if that is still there.
+// keepSubmodules makes sure that the submodule commits which a commit names can be had
+// without the workspace, if that is still there.
 func (svc *Reviews) keepSubmodules(ctx context.Context, r *project.Project, workspace croft.ID, commit string) error {
 	rec, err := svc.Journal.Record(ctx, workspace)
 	if errors.Is(err, journal.ErrNotFound) || err == nil && rec.Workspace.State != croft.Ready {
@@ -89,13 +89,13 @@ func (svc *Reviews) keepSubmodules(ctx context.Context, r *project.Project, work
 	return r.Trees.At(project.SpecOf(rec)).KeepSubmodules(ctx, commit)
 }
 
-// isAll reports whether nothing of a review was left out.
+// isAll reports whether all of a review was chosen.
 func isAll(files []croft.ReviewFile, choices []merge.Choice) bool {
 	return len(files) == len(choices) && !slices.ContainsFunc(choices, func(c merge.Choice) bool { return len(c.Hunks) > 0 })
 }
 
-// keepPart makes a commit of a review's base with what was chosen, and keeps it
-// for the lane.
+// keepPart makes a commit of the chosen part on the review's base, and pins it for the
+// lane.
 func (svc *Reviews) keepPart(ctx context.Context, r *project.Project, work *croft.Review, choices []merge.Choice, id croft.ID) (string, error) {
 	attempts, err := r.Git.OpenMergeTree(git.OnDisk)
 	if err != nil {

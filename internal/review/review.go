@@ -49,11 +49,11 @@ type Reviews struct {
 // Refs begins the names of the refs of reviews.
 const Refs = "refs/croft/review/"
 
-// reviewRef keeps a review: a commit with its record as a file, and with the
-// work, its base and the target as parents.
+// reviewRef is the ref of a review: a commit with the record as a file, and with the work,
+// its base and the target as parents.
 func reviewRef(id croft.ID) string { return Refs + string(id) + "/pin" }
 
-// applyRef keeps the part of a review that a merge brings.
+// applyRef is the ref of the part of a review that a merge brings.
 func applyRef(review, merge croft.ID) string {
 	return Refs + string(review) + "/apply/" + string(merge)
 }
@@ -61,7 +61,7 @@ func applyRef(review, merge croft.ID) string {
 // reviewFile is the name of the record in a review's commit.
 const reviewFile = "review.json"
 
-// croftSignature signs commits that only Croft needs.
+// croftSignature is the signature of commits that only Croft reads.
 func (svc *Reviews) croftSignature() string { return object.Signature(croftIdentity, svc.Now()) }
 
 const croftIdentity = "Croft <croft@localhost>"
@@ -124,8 +124,8 @@ func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec jour
 	return work, nil
 }
 
-// compareWork measures the work of a workspace, uncommitted work included, from
-// where it left the target. What comes of it lies among the attempts.
+// compareWork compares the work of a workspace, uncommitted work included, with where it
+// left the target. New objects are only in attempts.
 func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *git.MergeTree) (*croft.Review, error) {
 	w := rec.Workspace
 	target = cmp.Or(target, w.Target)
@@ -173,8 +173,8 @@ func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec jou
 	return out, err
 }
 
-// baseOf is where work left its target, without the work if that was merged and
-// taken back; if they have nothing in common, a commit of nothing.
+// baseOf returns where work left its target, without the work if that was merged and
+// reverted. If they have no common commit, it makes an empty one.
 func (svc *Reviews) baseOf(ctx context.Context, attempts *git.MergeTree, work *croft.Review) (string, error) {
 	it := merge.Item{Kind: croft.KindMerge, Head: work.Head}
 	var err error
@@ -193,8 +193,8 @@ func (svc *Reviews) baseOf(ctx context.Context, attempts *git.MergeTree, work *c
 	return attempts.Commit(ctx, object.Commit{Tree: tree, Signature: svc.croftSignature(), Message: "nothing"}, git.Identity{})
 }
 
-// reviewRecord is a review as it is kept: what a choice needs, without the text
-// of the hunks, which is in the objects.
+// reviewRecord is a review as it is kept: without the text of the hunks, which is in the
+// objects.
 type reviewRecord struct {
 	Version int          `json:"version"`
 	Review  croft.Review `json:"review"`
@@ -202,7 +202,7 @@ type reviewRecord struct {
 
 const reviewVersion = 1
 
-// keepReview pins a review with all that it needs.
+// keepReview pins a review with all objects that it needs.
 func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, rec journal.Record, attempts *git.MergeTree, work *croft.Review) error {
 	kept := *work
 	kept.Files = slices.Clone(work.Files)
@@ -244,7 +244,7 @@ func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, rec jour
 	return svc.Journal.Update(ctx, func(tx *journal.Tx) error { return tx.Emit(svc.WorkspaceEvent(croft.EventReviewCreated, rec)) })
 }
 
-// readReview finds a review that was kept.
+// readReview reads a review that was kept.
 func (svc *Reviews) readReview(ctx context.Context, r *project.Project, id croft.ID) (*croft.Review, error) {
 	gone := &croft.Error{Code: croft.ReviewNotFound, Message: fmt.Sprintf("there is no review %q; croft review NAME makes one of a workspace", id), Hint: "croft list"}
 	if id == "" || strings.Trim(string(id), project.IDAlphabet) != "" {

@@ -30,16 +30,15 @@ import (
 // are separated by commas.
 const TrustVariable = "CROFT_TRUST"
 
-// approval is what is kept of a person's word. Its name is the hash; the rest
-// is for whoever wonders later what that was.
+// approval is the content of an approval file, whose name is the hash. It only tells a
+// person later what was approved.
 type approval struct {
 	Checks []string  `json:"checks"`
 	Actor  string    `json:"actor"`
 	At     time.Time `json:"at"`
 }
 
-// ChecksHash is the name under which commands are approved: another command,
-// or another order, has another.
+// ChecksHash returns the hash under which commands are approved. It depends on their order.
 func ChecksHash(checks []string) string {
 	h := sha256.New()
 	for _, c := range checks {
@@ -48,15 +47,15 @@ func ChecksHash(checks []string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// ChecksTrusted reports whether a person has approved these commands for this
-// repository. No commands need no approval, and have no hash.
+// ChecksTrusted reports whether a person has approved these commands for this repository.
+// An empty list needs no approval and has no hash.
 func (svc *Rules) ChecksTrusted(ctx context.Context, r *project.Project, checks []string) (hash string, ok bool, err error) {
 	if err := ctx.Err(); err != nil || len(checks) == 0 {
 		return "", err == nil, err
 	}
 	hash = ChecksHash(checks)
 	if svc.namesHash(hash) {
-		// An agent approves nothing, and whoever cannot be told may be one.
+		// An agent approves nothing. If it is unknown who calls, it may be one.
 		if rec, err := svc.WorkspaceAround(ctx); err == nil && rec == nil {
 			return hash, true, nil
 		}
@@ -91,15 +90,14 @@ func (svc *Rules) namesHash(hash string) bool {
 	return hash != "" && slices.Contains(strings.Split(approved, ","), hash)
 }
 
-// approvalFile lies in Croft's own directory of the repository, where no agent
-// that is confined to its workspace can write. The hash is made here, of hex
-// digits alone.
+// approvalFile is in Croft's own directory of the repository, where an agent that is
+// confined to its workspace cannot write.
 func (svc *Rules) approvalFile(r *project.Project, hash string) string {
 	return filepath.Join(svc.DirOf(r.ID), "trust", hash)
 }
 
-// trustIn is the command that approves the checks of a target. It names the target,
-// because the project may have another branch checked out, or none.
+// trustIn returns the command that approves the checks of a target. It names the target,
+// because the project may have another branch checked out.
 func trustIn(dir, target string) string {
 	if strings.ContainsFunc(dir, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+@", r)
@@ -113,7 +111,7 @@ func trustIn(dir, target string) string {
 	return command
 }
 
-// ShowChecks shows the checks that a target's tip asks for.
+// ShowChecks returns the checks that a target's tip asks for.
 func (svc *Rules) ShowChecks(ctx context.Context, req croft.ChecksRequest) (*croft.CheckPlan, error) {
 	_, plan, err := svc.checkPlan(ctx, req)
 	if err != nil {
@@ -159,7 +157,7 @@ func (svc *Rules) checkPlan(ctx context.Context, req croft.ChecksRequest) (*proj
 	return s.Project, plan, err
 }
 
-// usualTarget is the target of the workspace that one stands in, or of one that
+// usualTarget returns the target of the workspace that the caller is in, or of one that
 // would be made.
 func (svc *Rules) usualTarget(ctx context.Context, s project.Location) (string, error) {
 	if rec, err := svc.Find(ctx, s, ""); err == nil && rec.Workspace.Target != "" {
@@ -221,7 +219,7 @@ func (svc *Rules) guardApproval(ctx context.Context, req croft.ApproveRequest) e
 	}
 }
 
-// WriteApproval writes down that a person has approved the commands of a plan.
+// WriteApproval records that a person has approved the commands of a plan.
 func (svc *Rules) WriteApproval(r *project.Project, plan *croft.CheckPlan) error {
 	file := svc.approvalFile(r, plan.Hash)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -234,8 +232,8 @@ func (svc *Rules) WriteApproval(r *project.Project, plan *croft.CheckPlan) error
 	return fsx.WriteDurable(file, append(text, '\n'))
 }
 
-// ApprovedNow says why a target's checks hinder nothing now; "": they do, or that
-// cannot be told.
+// ApprovedNow returns why a target's checks do not stop a merge now, or the empty string if
+// they do or that is unknown.
 func (svc *Rules) ApprovedNow(ctx context.Context, r *project.Project, target string) string {
 	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+target)
 	if err != nil {

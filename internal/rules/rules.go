@@ -1,9 +1,9 @@
 // Package rules reads how a target wants work to be merged, from the croft.toml that its own
 // tip has, and knows which of its checks a person has approved.
 //
-// What a workspace says about itself decides nothing. A change of the rules that could not
-// be read is refused with the merge that brings it. Commands are approved by a person, by
-// their hash, per project; who acts from inside a workspace approves nothing.
+// Rules in a workspace do not count until they are merged. A merge that brings rules which
+// cannot be read is refused. A person approves commands by their hash, per project; a call
+// from inside a workspace approves nothing.
 //
 // It owns the approvals below the state directory.
 package rules
@@ -30,7 +30,7 @@ type Rules struct {
 	remembered sync.Map // rememberedRules by laneKey
 }
 
-// rulesFile is where a target says how work is merged into it.
+// rulesFile is the file in which a target says how work is merged into it.
 const rulesFile = "croft.toml"
 
 // laneKey names a lane.
@@ -47,7 +47,7 @@ type rememberedRules struct {
 	rules  config.Merge
 }
 
-// Of are the target's own settings for merges.
+// Of returns the settings for merges that a target has at tip.
 func (svc *Rules) Of(ctx context.Context, r *project.Project, target, tip string) (config.Merge, error) {
 	if last, ok := svc.remembered.Load(laneKey{r.ID, target}); ok && last.(rememberedRules).commit == tip {
 		return last.(rememberedRules).rules, nil
@@ -64,7 +64,8 @@ func (svc *Rules) Of(ctx context.Context, r *project.Project, target, tip string
 	return set.Config().Merge, nil
 }
 
-// NoticeChecks tells whoever set checks where they do not count.
+// NoticeChecks adds a notice if the user's own settings have checks that do not run,
+// because those of the target count.
 func (svc *Rules) NoticeChecks(r *project.Project, target string, rules config.Merge) {
 	here := svc.Settings.ForRepo(r.Path)
 	checks := here.Config().Merge.Checks
@@ -75,7 +76,7 @@ func (svc *Rules) NoticeChecks(r *project.Project, target string, rules config.M
 	svc.Notice("merge.checks of %s did not run: those in %s as %s has it decide; commit them there", at, rulesFile, target)
 }
 
-// Guard refuses a result whose rules cannot be read: no merge could follow
+// Guard refuses a merge whose result has rules that cannot be read: no merge could follow
 // it. before is the result below it.
 func (svc *Rules) Guard(ctx context.Context, attempts *git.MergeTree, m journal.Merge, before, after string) error {
 	old, err := rulesEntry(ctx, attempts, before)
@@ -122,7 +123,8 @@ func rulesEntry(ctx context.Context, attempts *git.MergeTree, commit string) (ob
 	return object.TreeEntry{}, nil
 }
 
-// Follow remembers that what was published has the same rules, if it has.
+// Follow remembers the rules for a published commit, if it has the same rules file as the
+// commit before.
 func (svc *Rules) Follow(ctx context.Context, r *project.Project, attempts *git.MergeTree, target, old, published string) {
 	file, err := rulesEntry(ctx, attempts, published)
 	last, ok := svc.remembered.Load(laneKey{r.ID, target})

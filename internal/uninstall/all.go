@@ -19,8 +19,8 @@ import (
 	"github.com/croft-sh/croft/internal/project"
 )
 
-// uninstallAll removes what is Croft's own from every repository that is known, and
-// the state if none was kept.
+// uninstallAll uninstalls Croft from every known repository, and deletes the state if all
+// succeeded.
 func (svc *Uninstaller) uninstallAll(ctx context.Context, res *croft.UninstallResult, req croft.UninstallRequest) error {
 	repos, err := svc.Journal.Repos(ctx)
 	if err != nil {
@@ -56,8 +56,8 @@ func (svc *Uninstaller) uninstallAll(ctx context.Context, res *croft.UninstallRe
 	return svc.removeState(ctx, plan)
 }
 
-// openKnown opens a repository that the state knows, where it was last seen. One
-// that is not there may only be absent.
+// openKnown opens a repository that the state knows, at the path where it was last seen. A
+// repository that is not there may only be absent.
 func (svc *Uninstaller) openKnown(ctx context.Context, known journal.Repo) (*project.Project, error) {
 	if dir, isPlain := strings.CutPrefix(known.CommonDir, project.PlainPrefix); isPlain {
 		if !fsx.IsThere(dir) {
@@ -89,12 +89,12 @@ func notThereError(known journal.Repo) error {
 	}
 }
 
-// statePlan is what goes of the state and of its second copy.
+// statePlan is what is deleted of the state and of its second copy.
 type statePlan struct {
-	files []string // in the order in which they go
-	dirs  []string // that are empty then, the deepest first
+	files []string // in the order of their deletion
+	dirs  []string // empty by then, the deepest first
 	left  []croft.Left
-	gone  map[string]bool // what goes with the repositories
+	gone  map[string]bool // what is deleted with the repositories
 	named map[string]bool // what the repositories leave
 	last  []string        // the database
 }
@@ -114,8 +114,7 @@ var (
 	nothing = regexp.MustCompile(`^\z.`)
 
 	// stateEntries are the directories of the state, those inside others first.
-	// Whatever else lies there, because the state directory is one that somebody
-	// uses for other things or because it is work, stays.
+	// Other entries stay: they are work, or the user keeps other things there.
 	stateEntries = []stateEntry{
 		{"repos", nothing, croft.LeftUnknown},
 		{"secrets", nothing, croft.LeftSecrets},
@@ -131,7 +130,7 @@ var (
 	}
 )
 
-// planState finds what goes of the state once no repository needs it.
+// planState finds what is deleted of the state once no repository needs it.
 func (svc *Uninstaller) planState(res *croft.UninstallResult) *statePlan {
 	cfg := svc.Settings.Config()
 	p := &statePlan{left: []croft.Left{}, gone: map[string]bool{}, named: map[string]bool{}, last: svc.Journal.Files()}
@@ -155,8 +154,8 @@ func (svc *Uninstaller) planState(res *croft.UninstallResult) *statePlan {
 	return p
 }
 
-// planDirectory looks at what is in a directory. What the repositories leave in it is named
-// by them.
+// planDirectory adds the entries of a directory to the plan. Entries that a repository left
+// are already named.
 func (p *statePlan) planDirectory(path string, entry stateEntry) {
 	if info, err := os.Lstat(path); err != nil || p.gone[path] || !info.IsDir() && entry.dir != "" {
 		return // a link is not what Croft made
@@ -185,13 +184,13 @@ func (p *statePlan) planDirectory(path string, entry stateEntry) {
 	}
 }
 
-// isEmptyDir reports whether a directory is there that nothing is in.
+// isEmptyDir reports whether path is an empty directory.
 func isEmptyDir(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.IsDir() && !hasEntries(path)
 }
 
-// isNamed reports whether something that stays is named, or something in it.
+// isNamed reports whether the answer already names path, or something below it, as left.
 func (p *statePlan) isNamed(path string) bool {
 	for named := range p.named {
 		if project.IsWithin(named, path) {
@@ -201,8 +200,8 @@ func (p *statePlan) isNamed(path string) bool {
 	return slices.ContainsFunc(p.left, func(l croft.Left) bool { return project.IsWithin(l.Path, path) })
 }
 
-// removeState deletes the files, the database last: while it is there, the same
-// call can be made again. Then it removes the directories that are empty.
+// removeState deletes the files, the database last: while it is there, the same call can be
+// made again. Then it removes the empty directories.
 func (svc *Uninstaller) removeState(ctx context.Context, p *statePlan) error {
 	err := svc.Journal.Delete(ctx, func() error {
 		for _, path := range p.files {

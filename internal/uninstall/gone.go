@@ -27,9 +27,9 @@ func refuseUnshown(known journal.Repo, req croft.UninstallRequest) error {
 	return &croft.Error{Code: croft.WorkspaceBusy, Message: "it was made known meanwhile", Hint: "croft uninstall --all"}
 }
 
-// uninstallGone forgets a repository of which somebody says that it was deleted. A
-// directory that is not there may only be absent, so that nobody but a person can
-// say it, and nothing is deleted that may be work.
+// uninstallGone forgets a repository that a person says was deleted. A directory that is
+// not there may only be absent, so only a person can say that, and nothing is deleted that
+// may be work.
 func (svc *Uninstaller) uninstallGone(ctx context.Context, res *croft.UninstallResult, req croft.UninstallRequest) error {
 	at := req.Repo
 	if !filepath.IsAbs(at) {
@@ -67,9 +67,8 @@ func (svc *Uninstaller) uninstallGone(ctx context.Context, res *croft.UninstallR
 	return nil
 }
 
-// forgetTrash forgets directories of removed workspaces of which somebody says that
-// they were deleted, with the directory that they lay in. What git has of the
-// workspaces can still be restored.
+// forgetTrash forgets trash directories that a person says were deleted, with the directory
+// that they were in. The commits of the workspaces can still be restored.
 func (svc *Uninstaller) forgetTrash(ctx context.Context, res *croft.UninstallResult, repos []journal.Repo, req croft.UninstallRequest, at string) error {
 	isForgotten := false
 	for _, known := range repos {
@@ -112,12 +111,12 @@ func requireGone(known journal.Repo, path string) error {
 	}
 }
 
-// placesOf are the directories by which a repository is known.
+// placesOf returns the directories by which a repository is known.
 func placesOf(known journal.Repo) []string {
 	return []string{known.Path, strings.TrimPrefix(known.CommonDir, project.PlainPrefix)}
 }
 
-// planGone finds what goes and what stays of a repository that is gone.
+// planGone finds what is deleted and what stays of a repository that is gone.
 func (svc *Uninstaller) planGone(ctx context.Context, known journal.Repo) (*uninstallPlan, error) {
 	for _, path := range placesOf(known) {
 		if err := requireGone(known, path); err != nil {

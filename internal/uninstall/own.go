@@ -21,12 +21,11 @@ import (
 	"github.com/croft-sh/croft/internal/trash"
 )
 
-// unrestored is the directory of a repository's own that holds files of the user
-// which a merge could not put back.
+// unrestored is the directory, in Croft's own of a repository, with files of the user that
+// a merge could not put back.
 const unrestored = "unrestored"
 
-// planLeft finds what stays of a repository in directories of Croft's: whatever is
-// work, and nowhere else.
+// planLeft finds the work that stays in directories of Croft's because it is nowhere else.
 func (svc *Uninstaller) planLeft(ctx context.Context, p *uninstallPlan) error {
 	if dir := svc.SecretsDir(p.r, ""); hasEntries(dir) {
 		p.noteLeft(croft.LeftSecrets, dir)
@@ -54,8 +53,8 @@ func (svc *Uninstaller) planLeft(ctx context.Context, p *uninstallPlan) error {
 	return nil
 }
 
-// leaveTrash names the directory of a removed workspace, which stays. One that
-// cannot be seen now may come back with its drive, and then only the record says
+// leaveTrash adds the trash directory of a removed workspace to what is left. It refuses if
+// the directory is absent: it may come back with its drive, and then only the record says
 // what it is.
 func (p *uninstallPlan) leaveTrash(ctx context.Context, rec journal.Record) error {
 	switch {
@@ -79,8 +78,9 @@ func (p *uninstallPlan) leaveTrash(ctx context.Context, rec journal.Record) erro
 	return nil
 }
 
-// leaveTrashAt names the directory of a removed workspace. The git directory of an
-// isolated one borrows objects from a store of Croft's, which goes.
+// leaveTrashAt adds a trash directory to what is left. The git directory of an isolated
+// workspace borrows objects from a store of Croft's, which is deleted: the hint says how to
+// let it borrow from the project.
 func (p *uninstallPlan) leaveTrashAt(dir string) {
 	left := croft.Left{Kind: croft.LeftTrash, Path: dir}
 	if borrows := git.BorrowsIn(filepath.Join(dir, "tree")); borrows != "" && p.r.CommonDir != "" {
@@ -90,12 +90,12 @@ func (p *uninstallPlan) leaveTrashAt(dir string) {
 	p.Left = append(p.Left, left)
 }
 
-// isShared reports whether worktrees are registered that Croft made and that this
-// state does not know: somebody else's, who has a state of their own.
+// isShared reports whether the repository has registered worktrees of Croft's that this
+// state does not know: another user's, with a state of their own.
 func isShared(r *project.Project, own map[croft.ID]string) bool {
 	registered, err := r.Git.Registered(worktree.AdminPrefix)
 	if err != nil {
-		return true // what is unknown is kept
+		return true // unknown: keep it
 	}
 	return slices.ContainsFunc(registered, func(tree *git.Worktree) bool {
 		id, _ := strings.CutPrefix(filepath.Base(tree.Admin), worktree.AdminPrefix)
@@ -104,7 +104,7 @@ func isShared(r *project.Project, own map[croft.ID]string) bool {
 	})
 }
 
-// planOwn finds what goes of a repository in directories of Croft's.
+// planOwn finds what is deleted in directories of Croft's.
 func (svc *Uninstaller) planOwn(ctx context.Context, p *uninstallPlan, records []journal.Record) error {
 	r := p.r
 	state := svc.Settings.Config().StateDir
@@ -135,8 +135,8 @@ func (svc *Uninstaller) planOwn(ctx context.Context, p *uninstallPlan, records [
 	return nil
 }
 
-// ownDir is the directory of Croft's own for a repository, or what is in it beside
-// what stays.
+// ownDir returns Croft's own directory of a repository, or its entries if one of them
+// stays.
 func (svc *Uninstaller) ownDir(r *project.Project) []string {
 	dir := svc.DirOf(r.ID)
 	if !hasEntries(filepath.Join(dir, unrestored)) {
@@ -151,8 +151,7 @@ func (svc *Uninstaller) ownDir(r *project.Project) []string {
 	return list
 }
 
-// planChecks finds the checkouts for checks. One that a process is at work in is
-// somebody's.
+// planChecks finds the checkouts for checks. It refuses if a process is at work in one.
 func (svc *Uninstaller) planChecks(p *uninstallPlan) error {
 	for _, name := range entriesOf(svc.Lanes.ChecksDir()) {
 		dir := filepath.Join(svc.Lanes.ChecksDir(), name)
@@ -188,9 +187,8 @@ func removeCheckPlace(dir string) error {
 	return fsx.RemoveOwn(dir)
 }
 
-// neededExcludes are the patterns of the exclude file that keep what stays out of
-// the user's sight: directories of workspaces inside the main checkout, and
-// scratch directories.
+// neededExcludes returns the patterns of the exclude file that stay: for base directories
+// inside the main checkout, and for scratch directories.
 func (p *uninstallPlan) neededExcludes(records []journal.Record) []string {
 	var needed []string
 	for _, rec := range records {
@@ -204,7 +202,7 @@ func (p *uninstallPlan) neededExcludes(records []journal.Record) []string {
 	return needed
 }
 
-// entriesOf are the names in a directory of the host's own.
+// entriesOf returns the names in a directory of Croft's own.
 func entriesOf(dir string) []string {
 	d, err := fsx.OpenOwn(dir)
 	if err != nil {
@@ -218,8 +216,7 @@ func entriesOf(dir string) []string {
 
 func hasEntries(dir string) bool { return len(entriesOf(dir)) > 0 }
 
-// dropOwnLocks takes away the locks that Croft took for itself: once it is gone,
-// nobody else does.
+// dropOwnLocks removes git's locks of worktrees that Croft took for itself.
 func dropOwnLocks(trees []*git.Worktree) error {
 	for _, tree := range trees {
 		_, personal, err := project.IsPersonal(tree)

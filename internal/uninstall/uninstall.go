@@ -36,11 +36,10 @@ type Uninstaller struct {
 	Lanes      *lane.Lanes           // required
 }
 
-// keptBranches is what the branches begin with that Uninstall makes.
+// keptBranches begins the names of the branches that an uninstallation makes.
 const keptBranches = "croft-kept/"
 
-// UninstallRepos removes all that is Croft's own from a repository, or from the
-// machine.
+// UninstallRepos removes all that is Croft's own from a repository, or from the machine.
 func (svc *Uninstaller) UninstallRepos(ctx context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error) {
 	res := &croft.UninstallResult{Repos: []croft.UninstalledRepo{}, Kept: []croft.KeptRepo{}, Files: []string{}, Left: []croft.Left{}}
 	if req.All == croft.ScopeAll {
@@ -61,8 +60,8 @@ func (svc *Uninstaller) UninstallRepos(ctx context.Context, req croft.UninstallR
 	return res, nil
 }
 
-// uninstallOne removes all that is Croft's own from a repository, or says what
-// that is.
+// uninstallOne removes all that is Croft's own from a repository, or with DryRunOn says
+// what that is.
 func (svc *Uninstaller) uninstallOne(ctx context.Context, r *project.Project, dry croft.DryRun) (_ *croft.UninstalledRepo, err error) {
 	if err := svc.Recover(ctx, r.ID); err != nil {
 		return nil, err
@@ -84,7 +83,7 @@ func (svc *Uninstaller) uninstallOne(ctx context.Context, r *project.Project, dr
 	return &p.UninstalledRepo, nil
 }
 
-// uninstallPlan is what goes from a repository and what stays.
+// uninstallPlan is what is deleted from a repository and what stays.
 type uninstallPlan struct {
 	croft.UninstalledRepo
 	r      *project.Project
@@ -95,8 +94,8 @@ type uninstallPlan struct {
 	trees  []*git.Worktree // the worktrees that stay
 }
 
-// planUninstall finds out what goes and what stays, and refuses where something
-// would be left that only Croft can use. The caller holds the repository's lock.
+// planUninstall finds what is deleted and what stays. It refuses if something would be left
+// that only Croft can use. The caller holds the repository's lock.
 func (svc *Uninstaller) planUninstall(ctx context.Context, r *project.Project) (*uninstallPlan, error) {
 	p := &uninstallPlan{r: r, UninstalledRepo: nothingOf(r.Path)}
 	records, err := svc.Journal.Records(ctx, r.ID)
@@ -152,9 +151,8 @@ func (p *uninstallPlan) noteLeft(kind croft.LeftKind, path string) {
 	p.Left = append(p.Left, croft.Left{Kind: kind, Path: path})
 }
 
-// ownRefs are the refs that this state has made, with what they keep: its pins, and
-// those that are named after its workspaces. Others who use the repository have
-// refs of their own there.
+// ownRefs returns the refs that this state has made, with their objects: its pins, and refs
+// named after its workspaces. others are the refs of other users.
 func (svc *Uninstaller) ownRefs(ctx context.Context, r *project.Project, names map[croft.ID]string) (pins []journal.Pin, others []string, err error) {
 	if pins, err = svc.Journal.Pins(ctx, r.ID, project.PinRefs); err != nil {
 		return nil, nil, err
@@ -220,7 +218,7 @@ func atWorkError(op journal.Operation, hint string) error {
 	return &croft.Error{Code: croft.WorkspaceBusy, Message: "somebody is at work in the repository: " + op.Kind, Hint: hint}
 }
 
-// keptWork are the commits that only pins keep, as branches that could keep them.
+// keptWork returns the commits that only pins keep, with the branches that will keep them.
 func (svc *Uninstaller) keptWork(ctx context.Context, r *project.Project, pins []journal.Pin, names map[croft.ID]string) ([]croft.KeptBranch, error) {
 	kept := []croft.KeptBranch{}
 	var commits []string
@@ -259,8 +257,8 @@ func (svc *Uninstaller) keptWork(ctx context.Context, r *project.Project, pins [
 	return kept, nil
 }
 
-// applyPlan makes the branches first: whatever happens after that, nothing is
-// lost, and the same call again goes on. The caller holds the repository's lock.
+// applyPlan makes the branches first, so that a failure loses nothing, and the same call
+// again continues. The caller holds the repository's lock.
 func (svc *Uninstaller) applyPlan(ctx context.Context, p *uninstallPlan) error {
 	r := p.r
 	if r.Git != nil {
@@ -278,8 +276,8 @@ func (svc *Uninstaller) applyPlan(ctx context.Context, p *uninstallPlan) error {
 	return nil
 }
 
-// removeOwn deletes what is not in the repository. The repository is not known any
-// more then, so what cannot be deleted is named as left, and keeps nothing else.
+// removeOwn deletes what is outside of the repository. The repository is no longer known
+// then, so what cannot be deleted is only named as left.
 func (p *uninstallPlan) removeOwn() {
 	remove := func(path string, removal error) {
 		if removal == nil || !fsx.IsThere(path) {
@@ -296,7 +294,7 @@ func (p *uninstallPlan) removeOwn() {
 	}
 }
 
-// uninstallGit removes what lies in the repository.
+// uninstallGit deletes what is in the repository.
 func (svc *Uninstaller) uninstallGit(ctx context.Context, p *uninstallPlan) error {
 	r := p.r
 	var updates []git.RefUpdate

@@ -1,5 +1,5 @@
 // Package upkeep tidies: it removes workspaces whose work has landed or whose owner is gone,
-// deletes what no record speaks of any more, and joins git's small packs.
+// deletes what nothing needs any more (see roots), and joins git's small packs.
 //
 // It removes a workspace only through package removal, with all of that package's guards, and
 // only what is integrated, orphaned, or agreed to. What cannot be removed is named with the
@@ -39,7 +39,8 @@ type Upkeep struct {
 	Rounds     *round.Rounds         // required
 }
 
-// ReapOrphans removes orphans.
+// ReapOrphans removes workspaces whose owners are gone, or that are older than the request
+// says.
 func (svc *Upkeep) ReapOrphans(ctx context.Context, s project.Location, req croft.ReapRequest) (*croft.CleanResult, error) {
 	leases, err := svc.Journal.Leases(ctx, s.ID)
 	if err != nil {
@@ -72,8 +73,8 @@ func (svc *Upkeep) ReapOrphans(ctx context.Context, s project.Location, req crof
 	return svc.removeWanted(ctx, s.Project, sweeping{req.Mode, req.DryRun, req.Agreed, wanted, how})
 }
 
-// guardOnly refuses a workspace whose commits its target does not have. Age says
-// nothing about whether somebody wants them; an orphan's branch is kept.
+// guardOnly refuses a workspace with commits that its target does not have. Its age does
+// not show that nobody wants them; the branch of an orphan is kept.
 func guardOnly(rec journal.Record, req croft.ReapRequest, isDone, isOrphan bool) error {
 	isForced := req.OlderThan > 0 && req.Mode == croft.RemoveForce
 	restarted := rec.Boot != proc.Here().Boot
@@ -95,8 +96,8 @@ func (svc *Upkeep) isOrphaned(leases []croft.Lease) bool {
 	return len(leases) > 0 && svc.guardOwners(leases) == nil
 }
 
-// guardOwners refuses a workspace whose leases are not all those of an orphan:
-// one that has not expired, or whose owner may be alive.
+// guardOwners refuses a workspace with a lease that has not expired, or whose owner may be
+// alive.
 func (svc *Upkeep) guardOwners(leases []croft.Lease) error {
 	for _, l := range leases {
 		if l.ExpiresAt.After(svc.Now()) || project.Liveness(l.Owner) != proc.Dead {
@@ -106,7 +107,7 @@ func (svc *Upkeep) guardOwners(leases []croft.Lease) error {
 	return nil
 }
 
-// CleanUp removes what is provably finished, or everything.
+// CleanUp removes workspaces whose work is merged, or with ScopeAll every workspace.
 func (svc *Upkeep) CleanUp(ctx context.Context, s project.Location, req croft.CleanRequest) (*croft.CleanResult, error) {
 	leases, err := svc.Journal.Leases(ctx, s.ID)
 	if err != nil {
@@ -145,7 +146,7 @@ func (svc *Upkeep) CleanUp(ctx context.Context, s project.Location, req croft.Cl
 	return res, err
 }
 
-// sweeping says what a sweep takes, and how.
+// sweeping says which workspaces are removed, and how.
 type sweeping struct {
 	mode   croft.RemoveMode
 	dry    croft.DryRun
@@ -154,7 +155,7 @@ type sweeping struct {
 	how    func(journal.Record) (removal.Spec, error) // or what keeps it
 }
 
-// removeWanted removes the workspaces that are wanted gone and may go.
+// removeWanted removes the wanted workspaces that the guards allow.
 func (svc *Upkeep) removeWanted(ctx context.Context, r *project.Project, s sweeping) (*croft.CleanResult, error) {
 	res := &croft.CleanResult{Removed: []croft.Removed{}, Branches: []string{}}
 	a := project.NewAct()
@@ -198,8 +199,8 @@ func (svc *Upkeep) removeWanted(ctx context.Context, r *project.Project, s sweep
 	return res, nil
 }
 
-// guardUnseen refuses a workspace whose directory is not found: whoever sweeps
-// names none, so force is not meant for it.
+// guardUnseen refuses a workspace whose directory is not found. The caller named no
+// workspace, so its force is not meant for an absent one.
 func (svc *Upkeep) guardUnseen(ctx context.Context, r *project.Project, rec journal.Record) error {
 	if !r.IsAway(rec) || fsx.IsThere(rec.Workspace.Path) || r.Whereabouts(ctx, []journal.Record{rec})[0] != "" {
 		return nil
@@ -207,8 +208,8 @@ func (svc *Upkeep) guardUnseen(ctx context.Context, r *project.Project, rec jour
 	return svc.Removals.BrokenError(r, rec)
 }
 
-// isFinished reports whether a workspace's work was done and is in its target. A
-// workspace without any commit of its own may be one that is about to be used.
+// isFinished reports whether a workspace has commits of its own that are all in its target.
+// A workspace without any may be about to be used.
 func (svc *Upkeep) isFinished(ctx context.Context, r *project.Project, rec journal.Record) bool {
 	if r.Git == nil || rec.Workspace.Mode == croft.ModeLegacy {
 		return false
@@ -221,8 +222,8 @@ func (svc *Upkeep) isFinished(ctx context.Context, r *project.Project, rec journ
 	return err == nil && done
 }
 
-// sweepBranches deletes recorded branches whose workspace is gone. Their tips
-// stay archived.
+// sweepBranches deletes recorded branches whose workspace was removed. Their tips stay
+// archived.
 func (svc *Upkeep) sweepBranches(ctx context.Context, r *project.Project, dry croft.DryRun, wanted func(journal.Record) bool) ([]string, error) {
 	deleted := []string{}
 	records, err := svc.Journal.Records(ctx, r.ID)
@@ -273,8 +274,7 @@ func (svc *Upkeep) retireBranch(ctx context.Context, r *project.Project, rec jou
 	return gone, err
 }
 
-// removeEmptyBases removes the directories that layouts kept workspaces in, if
-// nothing is left in them.
+// removeEmptyBases removes the base directories of workspaces that are empty.
 func (svc *Upkeep) removeEmptyBases(ctx context.Context, r *project.Project) error {
 	records, err := svc.Journal.Records(ctx, r.ID)
 	if err != nil {
@@ -291,9 +291,9 @@ func (svc *Upkeep) removeEmptyBases(ctx context.Context, r *project.Project) err
 // joinTime is longer than it takes to join small packs.
 const joinTime = 30 * time.Second
 
-// JoinPacks joins the small packs of a project in the background once there are
-// many: every snapshot leaves one, and each costs every git that runs there.
-// Those of private git directories are their agents' affair.
+// JoinPacks joins the small packs of a project in the background once there are many: every
+// snapshot adds one, and each costs every git that runs there. It does not touch the git
+// directories of isolated workspaces.
 func (svc *Upkeep) JoinPacks(packed *git.Repository) {
 	if !packed.HasManyPacks() {
 		return
@@ -309,7 +309,7 @@ func (svc *Upkeep) JoinPacks(packed *git.Repository) {
 	})
 }
 
-// tidyPacks joins packs. If another process is at it, it is left to that one.
+// tidyPacks joins packs, unless another process is doing that.
 func (svc *Upkeep) tidyPacks(ctx context.Context, r *project.Project, which git.PackChoice) error {
 	l, err := flock.Try(filepath.Join(r.Dir, "repack"))
 	if errors.Is(err, flock.ErrHeld) {
