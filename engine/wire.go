@@ -45,7 +45,7 @@ func wired(p *project.Projects) *Engine {
 	e.rounds = &round.Rounds{Projects: p, Commits: e.commits, Views: e.views, Workspaces: e.workspaces, Removals: e.removals}
 	p.RoundRecovery = e.rounds.RecoverRounds
 	e.upkeep = &upkeep.Upkeep{
-		Projects: p, Workspaces: e.workspaces, Removals: e.removals, Trash: e.trash, Lanes: e.lanes, Reviews: e.reviews, Rounds: e.rounds,
+		Projects: p, Removals: e.removals, Trash: e.trash, Lanes: e.lanes, Reviews: e.reviews, Rounds: e.rounds,
 	}
 	e.uninstaller = &uninstall.Uninstaller{Projects: p, Forecasts: e.forecasts, Workspaces: e.workspaces, Trash: e.trash, Lanes: e.lanes}
 	e.doctor = &doctor.Doctor{Projects: p, Commits: e.commits, Trash: e.trash, Rewinds: e.rewinds}

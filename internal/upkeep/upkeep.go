@@ -25,18 +25,16 @@ import (
 	"github.com/croft-sh/croft/internal/review"
 	"github.com/croft-sh/croft/internal/round"
 	"github.com/croft-sh/croft/internal/trash"
-	"github.com/croft-sh/croft/internal/workspace"
 )
 
 // Upkeep tidies.
 type Upkeep struct {
 	*project.Projects
-	Workspaces *workspace.Workspaces // required
-	Removals   *removal.Removals     // required
-	Trash      *trash.Trash          // required
-	Lanes      *lane.Lanes           // required
-	Reviews    *review.Reviews       // required
-	Rounds     *round.Rounds         // required
+	Removals *removal.Removals // required
+	Trash    *trash.Trash      // required
+	Lanes    *lane.Lanes       // required
+	Reviews  *review.Reviews   // required
+	Rounds   *round.Rounds     // required
 }
 
 // ReapOrphans removes workspaces whose owners are gone, or that are older than the request
