@@ -11,96 +11,97 @@
 // environment is handed to it.
 package config
 
-// Config is every setting, resolved. The comments give the keys in croft.toml.
+// Config is every setting, resolved. The tags are the keys in croft.toml; a struct is a
+// table.
 type Config struct {
-	Layout   string   // layout
-	Path     string   // path
-	Branch   string   // branch
-	Prefix   string   // prefix
-	Roles    Roles    // [roles]
-	Limits   Limits   // [limits]
-	Trash    Trash    // [trash]
-	Snapshot Snapshot // [snapshot]
-	Lease    Lease    // [lease]
-	GC       GC       // [gc]
-	History  History  // [history]
-	Checkout Checkout // [checkout]
-	Git      Git      // [git]
-	Merge    Merge    // [merge]
-	Commit   Commit   // [commit]
+	Layout   string   `key:"layout"`
+	Path     string   `key:"path"`
+	Branch   string   `key:"branch"`
+	Prefix   string   `key:"prefix"`
+	Roles    Roles    `key:"roles"`
+	Limits   Limits   `key:"limits"`
+	Trash    Trash    `key:"trash"`
+	Snapshot Snapshot `key:"snapshot"`
+	Lease    Lease    `key:"lease"`
+	GC       GC       `key:"gc"`
+	History  History  `key:"history"`
+	Checkout Checkout `key:"checkout"`
+	Git      Git      `key:"git"`
+	Merge    Merge    `key:"merge"`
+	Commit   Commit   `key:"commit"`
 
-	Containers Containers // [containers]
+	Containers Containers `key:"containers"`
 
-	StateDir string // absolute; never from a file
-	DataDir  string // absolute; never from a file
+	StateDir string `key:"state_dir"` // absolute; never from a file
+	DataDir  string `key:"data_dir"`  // absolute; never from a file
 }
 
 // Containers says how workspaces lie in containers.
 type Containers struct {
-	Workdir string // workdir
+	Workdir string `key:"workdir"`
 }
 
 // Roles says where the configuration of roles lies.
 type Roles struct {
-	Dir   string   // dir: holds one directory for each role; relative to the repository
-	Files []string // files: what is copied of a role, relative to its directory
+	Dir   string   `key:"dir"`   // holds one directory for each role; relative to the repository
+	Files []string `key:"files"` // what is copied of a role, relative to its directory
 }
 
 // Limits is what a workspace must leave free to be made.
 type Limits struct {
-	MaxWorkers    int   // max_workers: 0 means no limit
-	MinFreeBytes  int64 // min_free_bytes
-	MinFreeInodes int64 // min_free_inodes
+	MaxWorkers    int   `key:"max_workers"` // 0 means no limit
+	MinFreeBytes  int64 `key:"min_free_bytes"`
+	MinFreeInodes int64 `key:"min_free_inodes"`
 }
 
 // Trash says how long removed work is kept, and how much of it.
 type Trash struct {
-	Retention        Duration // retention
-	MaxBytes         int64    // max_bytes
-	MaxInodes        int64    // max_inodes
-	Regenerable      []string // regenerable
-	RegenerableAfter Duration // regenerable_after
-	SavedFor         Duration // saved_for
-	Notice           Duration // notice
+	Retention        Duration `key:"retention"`
+	MaxBytes         int64    `key:"max_bytes"`
+	MaxInodes        int64    `key:"max_inodes"`
+	Regenerable      []string `key:"regenerable"`
+	RegenerableAfter Duration `key:"regenerable_after"`
+	SavedFor         Duration `key:"saved_for"`
+	Notice           Duration `key:"notice"`
 }
 
 // Snapshot says what is saved of the files that git ignores.
 type Snapshot struct {
-	Ignored []string // ignored
-	Secrets []string // secrets
+	Ignored []string `key:"ignored"`
+	Secrets []string `key:"secrets"`
 }
 
 // Lease says how leases behave.
 type Lease struct {
-	TTL Duration // ttl
+	TTL Duration `key:"ttl"`
 }
 
 // GC says when Croft tidies up.
 type GC struct {
-	Auto bool // auto
+	Auto bool `key:"auto"`
 }
 
 // History says how long Croft remembers what is over.
 type History struct {
-	Retention Duration // retention
+	Retention Duration `key:"retention"`
 }
 
 // Checkout says how files are written.
 type Checkout struct {
-	Workers int      // workers: 0 means one for each core
-	Links   []string // links: what is linked from the top of the repository
-	// IsolatedObjects is isolated_objects: what isolated workspaces borrow objects
-	// from, copies or hard links.
-	IsolatedObjects string
-	Scratch         string // scratch: the name of the scratch directory; empty means the layout's
+	Workers int      `key:"workers"` // 0 means one for each core
+	Links   []string `key:"links"`   // what is linked from the top of the repository
+	// IsolatedObjects is what isolated workspaces borrow objects from: copies or hard
+	// links.
+	IsolatedObjects string `key:"isolated_objects"`
+	Scratch         string `key:"scratch"` // the name of the scratch directory; empty means the layout's
 }
 
 // Git says which git runs, and what it may run.
 type Git struct {
-	Path    string   // path: absolute; empty means the first in PATH
-	Filters []string // filters: content filters of the repository's own configuration that may run
-	Timeout Duration // timeout: after what time a git that does not end is stopped
-	Fence   string   // fence: whether the kernel holds it to its directories
+	Path    string   `key:"path"`    // absolute; empty means the first in PATH
+	Filters []string `key:"filters"` // content filters of the repository's own configuration that may run
+	Timeout Duration `key:"timeout"` // after what time a git that does not end is stopped
+	Fence   string   `key:"fence"`   // whether the kernel holds it to its directories
 }
 
 // The kinds of sources, from the weakest to the strongest.

@@ -47,7 +47,6 @@ type Key struct {
 	xdg      string   // the variable of a base directory in which Croft has one of its own
 	min, max int64    // of an integer or a duration; both inclusive
 	check    func(value any, kind string) error
-	field    func(*Config) any // a pointer into Config
 }
 
 // Env returns the variables that set the key, the strongest first.
@@ -97,36 +96,30 @@ func layoutKeys() []Key {
 			Name: "layout", Type: TypeString, Default: "default",
 			Doc:   "The preset that says where workspaces lie and what their branches are called.",
 			check: checkNotEmpty,
-			field: func(c *Config) any { return &c.Layout },
 		},
 		{
 			Name: "path", Type: TypeString,
 			Doc: "A template for the directory of a workspace, in place of the preset's. " +
 				"A repository's own lies in the repository or beside it.",
 			check: checkPathTemplate,
-			field: func(c *Config) any { return &c.Path },
 		},
 		{
 			Name: "branch", Type: TypeString,
-			Doc:   "A template for the branch of a workspace, in place of the preset's.",
-			field: func(c *Config) any { return &c.Branch },
+			Doc: "A template for the branch of a workspace, in place of the preset's.",
 		},
 		{
 			Name: "prefix", Type: TypeString,
-			Doc:   "What {prefix} stands for in templates.",
-			field: func(c *Config) any { return &c.Prefix },
+			Doc: "What {prefix} stands for in templates.",
 		},
 		{
 			Name: "roles.dir", Type: TypeString, Default: "roles",
 			Doc:   "The directory that holds one directory for each role, relative to the repository.",
 			check: checkRolesDir,
-			field: func(c *Config) any { return &c.Roles.Dir },
 		},
 		{
 			Name: "roles.files", Type: TypeList, Default: "CLAUDE.md,AGENTS.md",
 			Doc:   "The files of a role that are copied into a workspace.",
 			check: checkRoleFiles,
-			field: func(c *Config) any { return &c.Roles.Files },
 		},
 	}
 }
@@ -138,37 +131,31 @@ func guardKeys() []Key {
 			Doc:     "How many workspaces may be active at the same time. 0 means no limit.",
 			aliases: []string{"CROFT_MAX_WORKERS", "MAX_WORKERS"},
 			max:     maxWorkers,
-			field:   func(c *Config) any { return &c.Limits.MaxWorkers },
 		},
 		{
 			Name: "limits.min_free_bytes", Type: TypeInteger, Default: "67108864", Guard: GuardMin,
-			Doc:   "How many bytes must be free on the file system for a workspace to be made.",
-			max:   maxBytes,
-			field: func(c *Config) any { return &c.Limits.MinFreeBytes },
+			Doc: "How many bytes must be free on the file system for a workspace to be made.",
+			max: maxBytes,
 		},
 		{
 			Name: "limits.min_free_inodes", Type: TypeInteger, Default: "1000", Guard: GuardMin,
-			Doc:   "How many inodes must be free on the file system for a workspace to be made.",
-			max:   maxInodes,
-			field: func(c *Config) any { return &c.Limits.MinFreeInodes },
+			Doc: "How many inodes must be free on the file system for a workspace to be made.",
+			max: maxInodes,
 		},
 		{
 			Name: "trash.retention", Type: TypeDuration, Default: "168h", Guard: GuardMin,
-			Doc:   "How long removed work can be brought back.",
-			max:   longest,
-			field: func(c *Config) any { return &c.Trash.Retention },
+			Doc: "How long removed work can be brought back.",
+			max: longest,
 		},
 		{
 			Name: "trash.max_bytes", Type: TypeInteger, Default: "21474836480", Guard: GuardMin,
-			Doc:   "How many bytes the trash of a repository may hold before `croft gc` deletes from it what is not past its retention.",
-			max:   maxBytes,
-			field: func(c *Config) any { return &c.Trash.MaxBytes },
+			Doc: "How many bytes the trash of a repository may hold before `croft gc` deletes from it what is not past its retention.",
+			max: maxBytes,
 		},
 		{
 			Name: "trash.max_inodes", Type: TypeInteger, Default: "2000000", Guard: GuardMin,
-			Doc:   "The same for files and directories.",
-			max:   maxInodes,
-			field: func(c *Config) any { return &c.Trash.MaxInodes },
+			Doc: "The same for files and directories.",
+			max: maxInodes,
 		},
 		{
 			Name: "trash.regenerable", Type: TypeList, Guard: GuardUser,
@@ -177,35 +164,29 @@ func guardKeys() []Key {
 			Doc: "Directories that can be made again and that go first from the trash, where git ignores them: names, or paths with a slash, with * and ?. " +
 				"Ignored directories with a valid CACHEDIR.TAG count too.",
 			check: checkGlobs,
-			field: func(c *Config) any { return &c.Trash.Regenerable },
 		},
 		{
 			Name: "trash.regenerable_after", Type: TypeDuration, Default: "1h", Guard: GuardMin,
-			Doc:   "How long those directories stay in the trash.",
-			max:   longest,
-			field: func(c *Config) any { return &c.Trash.RegenerableAfter },
+			Doc: "How long those directories stay in the trash.",
+			max: longest,
 		},
 		{
 			Name: "trash.saved_for", Type: TypeDuration, Default: "720h", Guard: GuardMin,
-			Doc:   "How long work that is not in its target can be brought back after its directory went from the trash: from its commits and a snapshot.",
-			max:   longest,
-			field: func(c *Config) any { return &c.Trash.SavedFor },
+			Doc: "How long work that is not in its target can be brought back after its directory went from the trash: from its commits and a snapshot.",
+			max: longest,
 		},
 		{
 			Name: "trash.notice", Type: TypeDuration, Default: "24h", Guard: GuardMin,
-			Doc:   "How long before such work goes from the trash this is announced.",
-			max:   longest,
-			field: func(c *Config) any { return &c.Trash.Notice },
+			Doc: "How long before such work goes from the trash this is announced.",
+			max: longest,
 		},
 		{
 			Name: "snapshot.ignored", Type: TypeList,
-			Doc:   "Patterns of ignored files that a snapshot saves all the same.",
-			field: func(c *Config) any { return &c.Snapshot.Ignored },
+			Doc: "Patterns of ignored files that a snapshot saves all the same.",
 		},
 		{
 			Name: "snapshot.secrets", Type: TypeList, Default: ".env,.env.*", Guard: GuardUser,
-			Doc:   "Patterns of ignored files that a snapshot saves as files that only you can read, never in the repository.",
-			field: func(c *Config) any { return &c.Snapshot.Secrets },
+			Doc: "Patterns of ignored files that a snapshot saves as files that only you can read, never in the repository.",
 		},
 	}
 }
@@ -216,65 +197,54 @@ func engineKeys() []Key {
 			Name: "lease.ttl", Type: TypeDuration, Default: "1m", Guard: GuardUser,
 			Doc: "How long a lease lives without being renewed.",
 			min: int64(time.Second), max: longest,
-			field: func(c *Config) any { return &c.Lease.TTL },
 		},
 		{
 			Name: "gc.auto", Type: TypeBoolean, Default: "true", Guard: GuardUser,
-			Doc:   "Whether Croft tidies up unasked, at most once an hour, after a command that changed something.",
-			field: func(c *Config) any { return &c.GC.Auto },
+			Doc: "Whether Croft tidies up unasked, at most once an hour, after a command that changed something.",
 		},
 		{
 			Name: "history.retention", Type: TypeDuration, Default: "2160h", Guard: GuardUser,
-			Doc:   "How far the history and the events go back, and how long removed workspaces are remembered of which nothing is left.",
-			max:   longest,
-			field: func(c *Config) any { return &c.History.Retention },
+			Doc: "How far the history and the events go back, and how long removed workspaces are remembered of which nothing is left.",
+			max: longest,
 		},
 		{
 			Name: "checkout.links", Type: TypeList,
-			Doc:   "Patterns of untracked files and directories at the top of the repository that are linked into a workspace, beside those of the layout.",
-			field: func(c *Config) any { return &c.Checkout.Links },
+			Doc: "Patterns of untracked files and directories at the top of the repository that are linked into a workspace, beside those of the layout.",
 		},
 		{
 			Name: "checkout.scratch", Type: TypeString,
 			Doc:   "The name of the directory in each workspace that git ignores and that is archived when a round ends. Empty means the layout's.",
 			check: checkScratchName,
-			field: func(c *Config) any { return &c.Checkout.Scratch },
 		},
 		{
 			Name: "checkout.workers", Type: TypeInteger, Default: "0",
-			Doc:   "How many processes write the files of a workspace. 0 means one for each core.",
-			max:   maxCheckout,
-			field: func(c *Config) any { return &c.Checkout.Workers },
+			Doc: "How many processes write the files of a workspace. 0 means one for each core.",
+			max: maxCheckout,
 		},
 		{
 			Name: "checkout.isolated_objects", Type: TypeString, Default: "copy", Guard: GuardUser,
 			Doc: "What the objects are that isolated workspaces read: \"copy\" one of each set of packs, which shares disk space where the file system can, " +
 				"or \"hardlink\" the project's own files, through which an agent that can write them damages the project.",
 			check: checkOneOf("copy", "hardlink"),
-			field: func(c *Config) any { return &c.Checkout.IsolatedObjects },
 		},
 		{
 			Name: "git.path", Type: TypePath, Guard: GuardUser,
-			Doc:   "The git to run. Empty means the first in PATH.",
-			field: func(c *Config) any { return &c.Git.Path },
+			Doc: "The git to run. Empty means the first in PATH.",
 		},
 		{
 			Name: "git.filters", Type: TypeList, Guard: GuardUser,
-			Doc:   "The commands of content filters in a repository's own configuration that Croft may run, exactly as they stand there.",
-			field: func(c *Config) any { return &c.Git.Filters },
+			Doc: "The commands of content filters in a repository's own configuration that Croft may run, exactly as they stand there.",
 		},
 		{
 			Name: "git.timeout", Type: TypeDuration, Default: "30m", Guard: GuardUser,
-			Doc:   "After what time a git that does not end is stopped.",
-			max:   longest,
-			field: func(c *Config) any { return &c.Git.Timeout },
+			Doc: "After what time a git that does not end is stopped.",
+			max: longest,
 		},
 		{
 			Name: "git.fence", Type: TypeString, Default: "auto", Guard: GuardUser,
 			Doc: "Whether the kernel holds a git that writes to its directories: \"auto\" where it can, or \"off\", " +
 				"for a git of your own that writes elsewhere, such as a log.",
 			check: checkOneOf("auto", "off"),
-			field: func(c *Config) any { return &c.Git.Fence },
 		},
 	}
 }
@@ -285,7 +255,6 @@ func containerKeys() []Key {
 			Name: "containers.workdir", Type: TypeString, Default: "/workspace",
 			Doc:   "Where a workspace lies in a container, which starts there: `croft mounts`.",
 			check: checkContainerDir,
-			field: func(c *Config) any { return &c.Containers.Workdir },
 		},
 	}
 }
@@ -297,14 +266,12 @@ func placeKeys() []Key {
 			Doc:   "Where Croft keeps its record. $XDG_STATE_HOME/croft where that variable is set.",
 			xdg:   "XDG_STATE_HOME",
 			check: checkNotEmpty,
-			field: func(c *Config) any { return &c.StateDir },
 		},
 		{
 			Name: "data_dir", Type: TypePath, Default: "~/.local/share/croft", Guard: GuardNoFile,
 			Doc:   "Where workspaces lie that cannot lie beside their repository. $XDG_DATA_HOME/croft where that variable is set.",
 			xdg:   "XDG_DATA_HOME",
 			check: checkNotEmpty,
-			field: func(c *Config) any { return &c.DataDir },
 		},
 	}
 }

@@ -15,22 +15,22 @@ import (
 // Merge says how work comes to its target. It is read from the tip of that
 // target, so that no author edits the gate that their own work goes through.
 type Merge struct {
-	Strategy     string   // strategy: "no-ff" or "squash"
-	Message      string   // message: a template
-	Checks       []string // checks: commands for the shell
-	CheckTimeout Duration // check_timeout: of each command
-	CheckCache   []string // check_cache: ignored paths that a check begins with
-	CheckEnv     []string // check_env: variables that checks have besides the usual ones
-	Protect      bool     // protect: refuse a target that moved outside of its lane
-	Batch        int      // batch: how many are merged and checked together
-	Slots        int      // slots: how many checks run at once
+	Strategy     string   `key:"strategy"`      // "no-ff" or "squash"
+	Message      string   `key:"message"`       // a template
+	Checks       []string `key:"checks"`        // commands for the shell
+	CheckTimeout Duration `key:"check_timeout"` // of each command
+	CheckCache   []string `key:"check_cache"`   // ignored paths that a check begins with
+	CheckEnv     []string `key:"check_env"`     // variables that checks have besides the usual ones
+	Protect      bool     `key:"protect"`       // refuse a target that moved outside of its lane
+	Batch        int      `key:"batch"`         // how many are merged and checked together
+	Slots        int      `key:"slots"`         // how many checks run at once
 }
 
 // Commit says how uncommitted work is committed when an agent has ended.
 type Commit struct {
-	Message  string   // message: a template
-	MaxBytes int64    // max_bytes: an untracked file that is larger is held back
-	HoldBack []string // hold_back: patterns of files that are never committed, see HoldBackPatterns
+	Message  string   `key:"message"`   // a template
+	MaxBytes int64    `key:"max_bytes"` // an untracked file that is larger is held back
+	HoldBack []string `key:"hold_back"` // patterns of files that are never committed, see HoldBackPatterns
 }
 
 const (
@@ -44,71 +44,59 @@ func mergeKeys() []Key {
 			Name: "merge.strategy", Type: TypeString, Default: "no-ff",
 			Doc:   "What commits a merge makes: \"no-ff\" one with two parents, \"squash\" one with all changes, so that the history is linear.",
 			check: checkStrategy,
-			field: func(c *Config) any { return &c.Merge.Strategy },
 		},
 		{
 			Name: "merge.message", Type: TypeString, Default: DefaultMergeMessage,
 			Doc:   "A template for the message of a merge commit, over {branch} {target} {name} {id} {role} {session}.",
 			check: checkNotEmpty,
-			field: func(c *Config) any { return &c.Merge.Message },
 		},
 		{
 			Name: "merge.checks", Type: TypeCommands,
-			Doc:   "Commands that must succeed on the merged result before it is published. They run only after you approved them with croft config trust.",
-			field: func(c *Config) any { return &c.Merge.Checks },
+			Doc: "Commands that must succeed on the merged result before it is published. They run only after you approved them with croft config trust.",
 		},
 		{
 			Name: "merge.check_timeout", Type: TypeDuration, Default: "30m",
 			Doc: "How long one check may take.",
 			min: int64(time.Second), max: longest,
-			field: func(c *Config) any { return &c.Merge.CheckTimeout },
 		},
 		{
 			Name: "merge.check_cache", Type: TypeList,
 			Doc:   "Paths that git ignores and that a check begins with: copies of what the last check left of them whose result was published to the target.",
 			check: checkCachePaths,
-			field: func(c *Config) any { return &c.Merge.CheckCache },
 		},
 		{
 			Name: "merge.check_env", Type: TypeList, Guard: GuardUser,
 			Doc:   "Variables of yours that checks see besides the usual ones: names, or beginnings of names with a * at the end.",
 			check: checkVariableNames,
-			field: func(c *Config) any { return &c.Merge.CheckEnv },
 		},
 		{
 			Name: "merge.protect", Type: TypeBoolean, Default: "false", Guard: GuardOn,
-			Doc:   "Whether nothing is merged into a target that moved outside of its lane, until croft queue accept.",
-			field: func(c *Config) any { return &c.Merge.Protect },
+			Doc: "Whether nothing is merged into a target that moved outside of its lane, until croft queue accept.",
 		},
 		{
 			Name: "merge.batch", Type: TypeInteger, Default: "16",
 			Doc: "How many merges are checked together. One that breaks the others is found by bisection.",
 			min: 1, max: maxBatch,
-			field: func(c *Config) any { return &c.Merge.Batch },
 		},
 		{
 			Name: "merge.slots", Type: TypeInteger, Default: "1", Guard: GuardUser,
 			Doc: "How many checks run at once.",
 			min: 1, max: maxSlots,
-			field: func(c *Config) any { return &c.Merge.Slots },
 		},
 		{
 			Name: "commit.message", Type: TypeString, Default: "Work of {name}",
 			Doc:   "A template for the message under which uncommitted work is committed, over {branch} {target} {name} {id} {role} {session}.",
 			check: checkNotEmpty,
-			field: func(c *Config) any { return &c.Commit.Message },
 		},
 		{
 			Name: "commit.max_bytes", Type: TypeInteger, Default: "5242880", Guard: GuardMax,
-			Doc:   "An untracked file that is larger is not committed unasked. 0 means no limit.",
-			max:   maxBytes,
-			field: func(c *Config) any { return &c.Commit.MaxBytes },
+			Doc: "An untracked file that is larger is not committed unasked. 0 means no limit.",
+			max: maxBytes,
 		},
 		{
 			Name: "commit.hold_back", Type: TypeList, Guard: GuardUser,
 			Default: KnownSecrets,
 			Doc:     "Patterns of the names of files that are never committed unasked, staged or not, because they look like secrets. @secrets stands for the names that Croft knows.",
-			field:   func(c *Config) any { return &c.Commit.HoldBack },
 		},
 	}
 }

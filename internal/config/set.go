@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -108,10 +109,23 @@ func (s *Set) withRepo(doc document) *Set {
 // Config returns every setting, resolved.
 func (s *Set) Config() Config {
 	var c Config
-	for _, key := range s.keys {
-		key.store(&c, s.effective(key.Name).value)
-	}
+	s.fill(reflect.ValueOf(&c).Elem(), "")
 	return c
+}
+
+// fill sets the fields of a table to the values of the keys that their tags name.
+func (s *Set) fill(table reflect.Value, prefix string) {
+	for i := range table.NumField() {
+		field, name := table.Field(i), prefix+table.Type().Field(i).Tag.Get("key")
+		if field.Kind() == reflect.Struct {
+			s.fill(field, name+".")
+			continue
+		}
+		field.Set(reflect.ValueOf(s.effective(name).value).Convert(field.Type()))
+		if list, ok := field.Addr().Interface().(*[]string); ok {
+			*list = slices.Clone(*list) // the Set's own does not change
+		}
+	}
 }
 
 // Source says where the value of a key comes from.

@@ -132,27 +132,6 @@ func splitCommands(text string) commands {
 	return list
 }
 
-// store puts a value where the key's field points.
-func (k Key) store(c *Config, value any) {
-	switch field := k.field(c).(type) {
-	case *string:
-		*field = value.(string)
-	case *int:
-		*field = int(value.(int64))
-	case *int64:
-		*field = value.(int64)
-	case *bool:
-		*field = value.(bool)
-	case *Duration:
-		*field = value.(Duration)
-	case *[]string:
-		if list, ok := value.(commands); ok {
-			value = []string(list)
-		}
-		*field = slices.Clone(value.([]string))
-	}
-}
-
 // format is the reverse of fromText.
 func format(value any) string {
 	if list, ok := value.([]string); ok {
