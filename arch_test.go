@@ -558,9 +558,9 @@ const maxPackageLines = 3000
 // fall.
 var packageLines = map[string]int{
 	"engine":       800,
-	"internal/cli": 6_800,
+	"internal/cli": 6_750,
 	"internal/git": 18_700,
-	"servicetest":  9_900, // a suite: nothing but tests
+	"servicetest":  9_300, // a suite: nothing but tests
 }
 
 // TestPackageLengths: a package is a room that one person can know.

@@ -135,6 +135,9 @@ func readNames(t *testing.T, dir string) packageNames {
 				switch n := n.(type) {
 				case *ast.FuncDecl:
 					p.funcs[n.Name.Name] = p.funcs[n.Name.Name] || d == dir
+					if n.Recv != nil && n.Name.IsExported() {
+						p.strings[n.Name.Name] = true // a scenario of servicetest
+					}
 				case *ast.BasicLit:
 					if s, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
 						p.strings[strings.ReplaceAll(s, " ", "_")] = true

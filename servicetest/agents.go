@@ -13,26 +13,13 @@ import (
 
 // agentScenarios hold the preset agents to the per-agent workspaces that it is
 // made after: creation and the data model.
-func agentScenarios() []scenario {
-	return []scenario{
-		{"PathAndBranch", agentPlace},
-		{"ShortID", agentShortID},
-		{"SharedPrefix", agentSharedPrefix},
-		{"OffMain", agentOffMain},
-		{"MasterForMain", agentMaster},
-		{"JSON", agentJSON},
-		{"PlainDirectory", agentPlain},
-		{"ServerRestart", agentRestart},
-		{"TwoAgentsOneFile", agentTwo},
-		{"Links", agentLinks},
-	}
-}
+type agentScenarios struct{}
 
 func agent(id string) croft.CreateRequest {
 	return croft.CreateRequest{Agent: id, Name: id, Layout: "agents"}
 }
 
-func agentPlace(t *testing.T, f *fixture) {
+func (agentScenarios) PathAndBranch(t *testing.T, f *fixture) {
 	w := f.create(agent("abc123"))
 	if w.Path != filepath.Join(f.Dir, ".worktrees", "abc123") || w.Branch != "agent/abc123" || w.Agent != "abc123" {
 		t.Errorf("path %s, branch %s, agent %s", w.Path, w.Branch, w.Agent)
@@ -44,15 +31,15 @@ func agentPlace(t *testing.T, f *fixture) {
 	}
 }
 
-func agentShortID(t *testing.T, f *fixture) {
+func (agentScenarios) ShortID(t *testing.T, f *fixture) {
 	w := f.create(agent("0195f3a2-7c1e-7bbb-8aaa-0123456789ab"))
 	if w.Branch != "agent/0195f3a2" || filepath.Base(w.Path) != "0195f3a2-7c1e-7bbb-8aaa-0123456789ab" {
 		t.Errorf("branch %s, path %s", w.Branch, w.Path)
 	}
 }
 
-// agentSharedPrefix: IDs that begin with the time at which they were drawn begin alike.
-func agentSharedPrefix(t *testing.T, f *fixture) {
+// SharedPrefix: IDs that begin with the time at which they were drawn begin alike.
+func (agentScenarios) SharedPrefix(t *testing.T, f *fixture) {
 	f.Git("branch", "agent/0195f3a3")
 	list := f.createAll(agent("0195f3a2-7c1e-7bbb-8aaa-0123456789ab"), agent("0195f3a2-7c1e-7ccc-8aaa-0123456789ab"), agent("0195f3a2-7c1e-7ccc-8aaa-0123456789ac"))
 	list = append(list, f.create(agent("0195f3a2-7c1e-7ccc-8aaa-0123456789ad")), f.create(agent("0195f3a2-7c1e-7ccc-8aaa-0123456789ae")), f.create(agent("0195f3a3-7c1e-7ccc-8aaa-0123456789ae")))
@@ -66,14 +53,14 @@ func agentSharedPrefix(t *testing.T, f *fixture) {
 	}
 }
 
-func agentOffMain(t *testing.T, f *fixture) {
+func (agentScenarios) OffMain(t *testing.T, f *fixture) {
 	main := f.Git("rev-parse", "main")
 	f.Git("checkout", "--quiet", "-b", "topic")
 	f.commitIn(f.Dir, "topic.txt", "x\n")
 	wantStart(t, f.create(agent("a")), main, "main", "main")
 }
 
-func agentMaster(t *testing.T, f *fixture) {
+func (agentScenarios) MasterForMain(t *testing.T, f *fixture) {
 	f.Git("branch", "--quiet", "-m", "main", "master")
 	tip := f.Git("rev-parse", "master")
 	wantStart(t, f.create(agent("a")), tip, "master", "master")
@@ -91,7 +78,7 @@ func fields(t *testing.T, w croft.Workspace) map[string]any {
 	return m
 }
 
-func agentJSON(t *testing.T, f *fixture) {
+func (agentScenarios) JSON(t *testing.T, f *fixture) {
 	w := f.create(agent("a"))
 	m := fields(t, w)
 	for _, key := range []string{"mergeStatus", "mergeCommitSha"} {
@@ -113,7 +100,7 @@ func agentJSON(t *testing.T, f *fixture) {
 	}
 }
 
-func agentPlain(t *testing.T, f *fixture) {
+func (agentScenarios) PlainDirectory(t *testing.T, f *fixture) {
 	dir := filepath.Join(f.Home, "plain")
 	gittest.WriteFile(t, filepath.Join(dir, "notes.txt"), "mine\n")
 	f.Service = f.at(dir)
@@ -148,7 +135,7 @@ func agentPlain(t *testing.T, f *fixture) {
 	}
 }
 
-func agentRestart(t *testing.T, f *fixture) {
+func (agentScenarios) ServerRestart(t *testing.T, f *fixture) {
 	w := f.create(agent("a"))
 	write(t, w, "wip.txt", "half")
 	must(t, f.Close())
@@ -159,7 +146,7 @@ func agentRestart(t *testing.T, f *fixture) {
 	wantFile(t, filepath.Join(w.Path, "wip.txt"), "half")
 }
 
-func agentTwo(t *testing.T, f *fixture) {
+func (agentScenarios) TwoAgentsOneFile(t *testing.T, f *fixture) {
 	list := f.createAll(agent("a"), agent("b"))
 	for _, w := range list {
 		f.commitIn(w.Path, "README.md", w.Name+"\n")
@@ -172,9 +159,9 @@ func agentTwo(t *testing.T, f *fixture) {
 	wantFile(t, filepath.Join(f.Dir, "README.md"), "# app\n")
 }
 
-// agentLinks: what is heavy or secret and not tracked is shared with the main checkout
+// Links: what is heavy or secret and not tracked is shared with the main checkout
 // by links, which are never committed and are removed without what they lead to.
-func agentLinks(t *testing.T, f *fixture) {
+func (agentScenarios) Links(t *testing.T, f *fixture) {
 	f.Write(".gitignore", "node_modules/\n.env*\n")
 	f.Commit("ignore")
 	f.Write("node_modules/dep/index.js", "x\n")

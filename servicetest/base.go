@@ -7,24 +7,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func baseScenarios() []scenario {
-	return []scenario{
-		{"CurrentBranch", baseCurrent},
-		{"UpstreamAhead", baseUpstreamAhead},
-		{"UpstreamDiverged", baseUpstreamDiverged},
-		{"UpstreamGone", baseUpstreamGone},
-		{"DetachedHead", baseDetached},
-		{"Tag", baseTag},
-		{"RemoteBranch", baseRemote},
-		{"Commit", baseCommit},
-		{"Relative", baseRelative},
-		{"LocalBranch", baseLocal},
-		{"InsideAnotherWorkspace", baseInside},
-		{"TargetGiven", baseTarget},
-		{"FetchFirst", baseFetch},
-		{"IsPinned", basePinned},
-	}
-}
+type baseScenarios struct{}
 
 // wantStart compares where a workspace starts and where its work goes.
 func wantStart(t *testing.T, w croft.Workspace, base, ref, target string) {
@@ -35,13 +18,13 @@ func wantStart(t *testing.T, w croft.Workspace, base, ref, target string) {
 	}
 }
 
-func baseCurrent(t *testing.T, f *fixture) {
+func (baseScenarios) CurrentBranch(t *testing.T, f *fixture) {
 	f.Git("checkout", "--quiet", "-b", "topic")
 	tip := f.commitIn(f.Dir, "topic.txt", "x\n")
 	wantStart(t, f.create(croft.CreateRequest{Name: "a"}), tip, "topic", "topic")
 }
 
-func baseUpstreamAhead(t *testing.T, f *fixture) {
+func (baseScenarios) UpstreamAhead(t *testing.T, f *fixture) {
 	old := f.Git("rev-parse", "main")
 	tip := f.commitIn(f.Dir, "new.txt", "x\n")
 	upstream(f, tip)
@@ -58,7 +41,7 @@ func upstream(f *fixture, tip string) {
 	f.Git("branch", "--quiet", "--set-upstream-to=origin/main", "main")
 }
 
-func baseUpstreamDiverged(t *testing.T, f *fixture) {
+func (baseScenarios) UpstreamDiverged(t *testing.T, f *fixture) {
 	old := f.Git("rev-parse", "main")
 	theirs := f.commitIn(f.Dir, "theirs.txt", "x\n")
 	upstream(f, theirs)
@@ -69,14 +52,14 @@ func baseUpstreamDiverged(t *testing.T, f *fixture) {
 	wantStart(t, f.create(croft.CreateRequest{Name: "behind"}), ours, "main", "main")
 }
 
-func baseUpstreamGone(t *testing.T, f *fixture) {
+func (baseScenarios) UpstreamGone(t *testing.T, f *fixture) {
 	tip := f.Git("rev-parse", "main")
 	upstream(f, tip)
 	f.Git("update-ref", "-d", "refs/remotes/origin/main")
 	wantStart(t, f.create(croft.CreateRequest{Name: "a"}), tip, "main", "main")
 }
 
-func baseDetached(t *testing.T, f *fixture) {
+func (baseScenarios) DetachedHead(t *testing.T, f *fixture) {
 	first := f.Git("rev-parse", "main")
 	f.commitIn(f.Dir, "second.txt", "x\n")
 	f.Git("checkout", "--quiet", "--detach", first)
@@ -85,14 +68,14 @@ func baseDetached(t *testing.T, f *fixture) {
 	wantStart(t, f.create(croft.CreateRequest{Name: "b", Target: "main"}), first, "HEAD", "main")
 }
 
-func baseTag(t *testing.T, f *fixture) {
+func (baseScenarios) Tag(t *testing.T, f *fixture) {
 	first := f.Git("rev-parse", "main")
 	f.Git("tag", "--annotate", "--message", "one", "v1")
 	f.commitIn(f.Dir, "second.txt", "x\n")
 	wantStart(t, f.create(croft.CreateRequest{Name: "a", Base: "v1"}), first, "v1", "main")
 }
 
-func baseRemote(t *testing.T, f *fixture) {
+func (baseScenarios) RemoteBranch(t *testing.T, f *fixture) {
 	tip := f.commitIn(f.Dir, "theirs.txt", "x\n")
 	f.Git("branch", "dev", tip+"~1")
 	f.Git("update-ref", "refs/remotes/origin/dev", tip)
@@ -102,27 +85,27 @@ func baseRemote(t *testing.T, f *fixture) {
 	wantStart(t, f.create(croft.CreateRequest{Name: "b", Base: "origin/other"}), tip, "origin/other", "main")
 }
 
-func baseCommit(t *testing.T, f *fixture) {
+func (baseScenarios) Commit(t *testing.T, f *fixture) {
 	first := f.Git("rev-parse", "main")
 	f.commitIn(f.Dir, "second.txt", "x\n")
 	wantStart(t, f.create(croft.CreateRequest{Name: "a", Base: first}), first, first, "main")
 	wantStart(t, f.create(croft.CreateRequest{Name: "b", Base: first[:10]}), first, first[:10], "main")
 }
 
-func baseRelative(t *testing.T, f *fixture) {
+func (baseScenarios) Relative(t *testing.T, f *fixture) {
 	first := f.Git("rev-parse", "main")
 	f.commitIn(f.Dir, "second.txt", "x\n")
 	wantStart(t, f.create(croft.CreateRequest{Name: "a", Base: "HEAD~1"}), first, "HEAD~1", "main")
 }
 
-func baseLocal(t *testing.T, f *fixture) {
+func (baseScenarios) LocalBranch(t *testing.T, f *fixture) {
 	first := f.Git("rev-parse", "main")
 	f.Git("branch", "release/1")
 	f.commitIn(f.Dir, "second.txt", "x\n")
 	wantStart(t, f.create(croft.CreateRequest{Name: "a", Base: "release/1"}), first, "release/1", "release/1")
 }
 
-func baseInside(t *testing.T, f *fixture) {
+func (baseScenarios) InsideAnotherWorkspace(t *testing.T, f *fixture) {
 	outer := f.create(croft.CreateRequest{Name: "outer"})
 	tip := f.commitIn(outer.Path, "outer.txt", "x\n")
 	inside := f.at(outer.Path)
@@ -138,14 +121,14 @@ func baseInside(t *testing.T, f *fixture) {
 	wantStart(t, *w, tip, "HEAD", outer.Branch)
 }
 
-func baseTarget(t *testing.T, f *fixture) {
+func (baseScenarios) TargetGiven(t *testing.T, f *fixture) {
 	tip := f.Git("rev-parse", "main")
 	f.Git("branch", "release")
 	wantStart(t, f.create(croft.CreateRequest{Name: "a", Target: "release"}), tip, "main", "release")
 	wantStart(t, f.create(croft.CreateRequest{Name: "b", Base: "main", Target: "release"}), tip, "main", "release")
 }
 
-func baseFetch(t *testing.T, f *fixture) {
+func (baseScenarios) FetchFirst(t *testing.T, f *fixture) {
 	server := filepath.Join(f.Home, "server.git")
 	f.Git("clone", "--quiet", "--bare", f.Dir, server)
 	f.Git("remote", "add", "origin", server)
@@ -161,8 +144,8 @@ func baseFetch(t *testing.T, f *fixture) {
 	wantStart(t, f.create(croft.CreateRequest{Name: "fresh", Fetch: croft.FetchFirst}), tip, "origin/main", "main")
 }
 
-// basePinned removes every other way to the base and has git collect garbage.
-func basePinned(t *testing.T, f *fixture) {
+// IsPinned removes every other way to the base and has git collect garbage.
+func (baseScenarios) IsPinned(t *testing.T, f *fixture) {
 	f.Git("checkout", "--quiet", "-b", "topic")
 	tip := f.commitIn(f.Dir, "topic.txt", "x\n")
 	w := f.create(croft.CreateRequest{Name: "a"})

@@ -8,20 +8,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func branchScenarios() []scenario {
-	return []scenario{
-		{"HeadOnTheTarget", branchHeadOnTarget},
-		{"HeadOnItsOwn", branchHeadOnOwn},
-		{"HeadDetached", branchDetached},
-		{"SymbolicRef", branchSymbolic},
-		{"CheckedOutElsewhere", branchElsewhere},
-		{"Resolve", branchResolve},
-		{"RestoreOnAnother", branchRestoreOnAnother},
-		{"RestoreOfAnother", branchRestoreOfAnother},
-		{"RoundEnd", branchRoundEnd},
-		{"SwitchedBack", branchSwitchedBack},
-	}
-}
+type branchScenarios struct{}
 
 // heads lists where every branch is.
 func (f *fixture) heads() string {
@@ -44,9 +31,9 @@ func (f *fixture) refusesToCommit(w croft.Workspace, want croft.Code) {
 	f.wantStatus(w.Path, work)
 }
 
-// branchHeadOnTarget: an agent that points its HEAD at the target gets nothing
+// HeadOnTheTarget: an agent that points its HEAD at the target gets nothing
 // committed there.
-func branchHeadOnTarget(t *testing.T, f *fixture) {
+func (branchScenarios) HeadOnTheTarget(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/main")
 	write(t, w, "unchecked.txt", "x\n")
@@ -63,7 +50,7 @@ func branchHeadOnTarget(t *testing.T, f *fixture) {
 	}
 }
 
-func branchHeadOnOwn(t *testing.T, f *fixture) {
+func (branchScenarios) HeadOnItsOwn(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "switch", "--quiet", "--create", "mine")
 	f.commitIn(w.Path, "committed.txt", "x\n")
@@ -72,15 +59,15 @@ func branchHeadOnOwn(t *testing.T, f *fixture) {
 	f.refusesToCommit(w, croft.WrongBranch)
 }
 
-func branchDetached(t *testing.T, f *fixture) {
+func (branchScenarios) HeadDetached(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "switch", "--quiet", "--detach")
 	write(t, w, "work.txt", "x\n")
 	f.refusesToCommit(w, croft.WrongBranch)
 }
 
-// branchSymbolic: the workspace's branch was made another name of the target.
-func branchSymbolic(t *testing.T, f *fixture) {
+// SymbolicRef: the workspace's branch was made another name of the target.
+func (branchScenarios) SymbolicRef(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.Git("symbolic-ref", "refs/heads/"+w.Branch, "refs/heads/main")
 	write(t, w, "work.txt", "x\n")
@@ -90,9 +77,9 @@ func branchSymbolic(t *testing.T, f *fixture) {
 	}
 }
 
-// branchElsewhere: the user looks at the workspace's branch in the main
+// CheckedOutElsewhere: the user looks at the workspace's branch in the main
 // checkout, which a commit would leave behind.
-func branchElsewhere(t *testing.T, f *fixture) {
+func (branchScenarios) CheckedOutElsewhere(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.Git("switch", "--quiet", "--ignore-other-worktrees", w.Branch)
 	f.commitIn(w.Path, "committed.txt", "x\n")
@@ -107,8 +94,8 @@ func branchElsewhere(t *testing.T, f *fixture) {
 	f.clean(f.Dir)
 }
 
-// branchResolve: what a merge leaves to be resolved is not put on another branch.
-func branchResolve(t *testing.T, f *fixture) {
+// Resolve: what a merge leaves to be resolved is not put on another branch.
+func (branchScenarios) Resolve(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "README.md", "mine\n")
 	f.commitIn(f.Dir, "README.md", "theirs\n")
@@ -118,9 +105,9 @@ func branchResolve(t *testing.T, f *fixture) {
 	f.same(w.Path, before)
 }
 
-// branchRestoreOnAnother: a snapshot is not restored where HEAD is on another
+// RestoreOnAnother: a snapshot is not restored where HEAD is on another
 // branch by now.
-func branchRestoreOnAnother(t *testing.T, f *fixture) {
+func (branchScenarios) RestoreOnAnother(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.dirty(w)
 	s := f.snapshot("a")
@@ -134,9 +121,9 @@ func branchRestoreOnAnother(t *testing.T, f *fixture) {
 	f.restore(string(s.ID))
 }
 
-// branchRestoreOfAnother: a snapshot that was taken while HEAD was on another
+// RestoreOfAnother: a snapshot that was taken while HEAD was on another
 // branch does not move that branch back.
-func branchRestoreOfAnother(t *testing.T, f *fixture) {
+func (branchScenarios) RestoreOfAnother(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.Git("branch", "--quiet", "other")
 	f.GitIn(w.Path, "symbolic-ref", "HEAD", "refs/heads/other")
@@ -157,7 +144,7 @@ func branchRestoreOfAnother(t *testing.T, f *fixture) {
 	}
 }
 
-func branchRoundEnd(t *testing.T, f *fixture) {
+func (branchScenarios) RoundEnd(t *testing.T, f *fixture) {
 	f.session(croft.SessionRequest{Name: "s"})
 	r := f.round(croft.RoundRequest{Session: "s"})
 	w := r.Workspaces[0]
@@ -174,8 +161,8 @@ func branchRoundEnd(t *testing.T, f *fixture) {
 	f.endRound(r)
 }
 
-// branchSwitchedBack: what the hint says helps.
-func branchSwitchedBack(t *testing.T, f *fixture) {
+// SwitchedBack: what the hint says helps.
+func (branchScenarios) SwitchedBack(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "switch", "--quiet", "--create", "mine")
 	write(t, w, "work.txt", "x\n")

@@ -10,18 +10,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func commitScenarios() []scenario {
-	return []scenario{
-		{"TakenOutOfTheIndex", commitTakenOut},
-		{"TakenOutAndSecret", commitTakenOutSecret},
-		{"Hidden", commitHidden},
-		{"HiddenSparse", commitHiddenSparse},
-		{"Kinds", commitKinds},
-		{"RepositoryInstead", commitRepositoryInstead},
-		{"LinkInstead", commitLinkInstead},
-		{"Message", commitMessage},
-	}
-}
+type commitScenarios struct{}
 
 // finish ends a workspace's agent, without a merge.
 func (f *fixture) finish(name string) croft.Merge {
@@ -31,9 +20,9 @@ func (f *fixture) finish(name string) croft.Merge {
 	return *m
 }
 
-// commitTakenOut: what an agent took out of the index and has git ignore stays out, and
+// TakenOutOfTheIndex: what an agent took out of the index and has git ignore stays out, and
 // what it still has on disk is not committed.
-func commitTakenOut(t *testing.T, f *fixture) {
+func (commitScenarios) TakenOutOfTheIndex(t *testing.T, f *fixture) {
 	f.Write(".env", "PASSWORD=old\n")
 	f.Write("cache/a.txt", "tracked by mistake\n")
 	f.Write("again.txt", "old\n")
@@ -54,9 +43,9 @@ func commitTakenOut(t *testing.T, f *fixture) {
 	}
 }
 
-// commitTakenOutSecret: what was taken out of the index, looks like a secret and is not
+// TakenOutAndSecret: what was taken out of the index, looks like a secret and is not
 // ignored is held back like any other new file.
-func commitTakenOutSecret(t *testing.T, f *fixture) {
+func (commitScenarios) TakenOutAndSecret(t *testing.T, f *fixture) {
 	f.Write(".env", "PASSWORD=old\n")
 	f.Commit("a password")
 	w := f.create(croft.CreateRequest{Name: "a"})
@@ -68,9 +57,9 @@ func commitTakenOutSecret(t *testing.T, f *fixture) {
 	}
 }
 
-// commitHidden: edits of files that git was told not to look at are not committed, and
+// Hidden: edits of files that git was told not to look at are not committed, and
 // are not passed over in silence either.
-func commitHidden(t *testing.T, f *fixture) {
+func (commitScenarios) Hidden(t *testing.T, f *fixture) {
 	f.Write("one.txt", "1\n")
 	f.Write("two.txt", "2\n")
 	f.Write("gone.txt", "3\n")
@@ -112,8 +101,8 @@ func commitHidden(t *testing.T, f *fixture) {
 	}
 }
 
-// commitHiddenSparse: what a sparse checkout leaves out is no deletion.
-func commitHiddenSparse(t *testing.T, f *fixture) {
+// HiddenSparse: what a sparse checkout leaves out is no deletion.
+func (commitScenarios) HiddenSparse(t *testing.T, f *fixture) {
 	f.Write("far/a.txt", "1\n")
 	f.Write("far/away/b.txt", "2\n")
 	f.Commit("files")
@@ -133,8 +122,8 @@ func commitHiddenSparse(t *testing.T, f *fixture) {
 	}
 }
 
-// commitKinds: files, directories and links take each other's places.
-func commitKinds(t *testing.T, f *fixture) {
+// Kinds: files, directories and links take each other's places.
+func (commitScenarios) Kinds(t *testing.T, f *fixture) {
 	f.Write("dir/a.txt", "a\n")
 	f.Write("dir/sub/b.txt", "b\n")
 	f.Write("file", "f\n")
@@ -157,9 +146,9 @@ func commitKinds(t *testing.T, f *fixture) {
 	}
 }
 
-// commitRepositoryInstead: a repository in the place of a file is held back, and the
+// RepositoryInstead: a repository in the place of a file is held back, and the
 // file is not deleted.
-func commitRepositoryInstead(t *testing.T, f *fixture) {
+func (commitScenarios) RepositoryInstead(t *testing.T, f *fixture) {
 	w := f.createWith("a", "new", "going to be added\n")
 	f.GitIn(w.Path, "add", "--intent-to-add", "new")
 	for _, name := range []string{"README.md", "new"} {
@@ -174,9 +163,9 @@ func commitRepositoryInstead(t *testing.T, f *fixture) {
 	}
 }
 
-// commitLinkInstead: a directory with a hidden file that becomes a link to itself is
+// LinkInstead: a directory with a hidden file that becomes a link to itself is
 // committed as one.
-func commitLinkInstead(t *testing.T, f *fixture) {
+func (commitScenarios) LinkInstead(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "update-index", "--assume-unchanged", "src/main.txt")
 	must(t, errors.Join(os.RemoveAll(filepath.Join(w.Path, "src")), os.Symlink("src", filepath.Join(w.Path, "src"))))
@@ -186,9 +175,9 @@ func commitLinkInstead(t *testing.T, f *fixture) {
 	}
 }
 
-// commitMessage: a message for the commit changes nothing about what is committed and
+// Message: a message for the commit changes nothing about what is committed and
 // named.
-func commitMessage(t *testing.T, f *fixture) {
+func (commitScenarios) Message(t *testing.T, f *fixture) {
 	w := f.createWith("a", "work.txt", "work\n")
 	write(t, w, ".env", "TOKEN=1\n")
 	f.GitIn(w.Path, "add", "--all")

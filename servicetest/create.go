@@ -15,36 +15,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func createScenarios() []scenario {
-	return []scenario{
-		{"Default", createDefault},
-		{"InventedName", createInvented},
-		{"NamesOfPeople", createNames},
-		{"InvalidNames", createInvalid},
-		{"SlugIsUnique", createSlug},
-		{"NameTaken", createNameTaken},
-		{"PathTaken", createPathTaken},
-		{"BranchTaken", createBranchTaken},
-		{"BranchBlocked", createBranchBlocked},
-		{"BranchInUse", createBranchInUse},
-		{"TakesExistingBranch", createTakesBranch},
-		{"UncommittedChangesStay", createDirtyMain},
-		{"NoTracking", createNoTracking},
-		{"FilesAreVerified", createFiles},
-		{"RunsNoHook", createNoHook},
-		{"Refused", createRefused},
-		{"LegacyInARepo", createLegacy},
-		{"MainIsUntouched", createMainUntouched},
-		{"SameNameRace", createRaceSame},
-		{"ManyAtOnce", createRaceMany},
-		{"Canceled", createCanceled},
-		{"CanceledAnywhere", createCanceledAnywhere},
-		{"GitMissing", createGitMissing},
-		{"GitTooOld", createGitTooOld},
-	}
-}
+type createScenarios struct{}
 
-func createDefault(t *testing.T, f *fixture) {
+func (createScenarios) Default(t *testing.T, f *fixture) {
 	before := time.Now().Add(-time.Second)
 	w := f.create(croft.CreateRequest{Name: "fix-login"})
 	head := f.Git("rev-parse", "main")
@@ -82,7 +55,7 @@ func createDefault(t *testing.T, f *fixture) {
 	}
 }
 
-func createInvented(t *testing.T, f *fixture) {
+func (createScenarios) InventedName(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{}, croft.CreateRequest{}, croft.CreateRequest{})
 	seen := map[string]bool{}
 	for _, w := range list {
@@ -93,7 +66,7 @@ func createInvented(t *testing.T, f *fixture) {
 	}
 }
 
-func createNames(t *testing.T, f *fixture) {
+func (createScenarios) NamesOfPeople(t *testing.T, f *fixture) {
 	for name, slug := range map[string]string{"PROJ-123": "PROJ-123", "feat/login": "feat-login", "über_1.2": "über_1.2"} {
 		w := f.create(croft.CreateRequest{Name: name})
 		if w.Branch != "croft/"+name || filepath.Base(w.Path) != slug || w.Slug != slug {
@@ -105,7 +78,7 @@ func createNames(t *testing.T, f *fixture) {
 	}
 }
 
-func createInvalid(t *testing.T, f *fixture) {
+func (createScenarios) InvalidNames(t *testing.T, f *fixture) {
 	before := f.trace()
 	long := strings.Repeat("x", 300)
 	for _, bad := range []string{
@@ -134,7 +107,7 @@ func createInvalid(t *testing.T, f *fixture) {
 	f.unchanged(before)
 }
 
-func createSlug(t *testing.T, f *fixture) {
+func (createScenarios) SlugIsUnique(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "feat/login"}, croft.CreateRequest{Name: "feat-login"}, croft.CreateRequest{Name: "FEAT-LOGIN"})
 	seen := map[string]bool{}
 	for _, w := range list {
@@ -146,7 +119,7 @@ func createSlug(t *testing.T, f *fixture) {
 	}
 }
 
-func createNameTaken(t *testing.T, f *fixture) {
+func (createScenarios) NameTaken(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	_, err := f.Create(t.Context(), croft.CreateRequest{Name: "a"})
 	if e := wantCode(t, err, croft.WorktreeExists); e.Workspace != "a" || e.Op != "create" || e.Hint == "" {
@@ -161,7 +134,7 @@ func createNameTaken(t *testing.T, f *fixture) {
 	}
 }
 
-func createPathTaken(t *testing.T, f *fixture) {
+func (createScenarios) PathTaken(t *testing.T, f *fixture) {
 	file := filepath.Join(filepath.Dir(f.Dir), "app.croft", "a", "mine.txt")
 	gittest.WriteFile(t, file, "precious")
 	before := f.trace()
@@ -170,7 +143,7 @@ func createPathTaken(t *testing.T, f *fixture) {
 	wantFile(t, file, "precious")
 }
 
-func createBranchTaken(t *testing.T, f *fixture) {
+func (createScenarios) BranchTaken(t *testing.T, f *fixture) {
 	f.Git("branch", "croft/a")
 	before := f.trace()
 	if e := wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.BranchExists); e.Hint == "" {
@@ -179,7 +152,7 @@ func createBranchTaken(t *testing.T, f *fixture) {
 	f.unchanged(before)
 }
 
-func createBranchBlocked(t *testing.T, f *fixture) {
+func (createScenarios) BranchBlocked(t *testing.T, f *fixture) {
 	f.Git("branch", "croft")
 	before := f.trace()
 	if e := wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.BranchBlocked); !strings.Contains(e.Hint, "git branch -m croft ") {
@@ -190,7 +163,7 @@ func createBranchBlocked(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a", Branch: "other/a"})), croft.BranchBlocked)
 }
 
-func createBranchInUse(t *testing.T, f *fixture) {
+func (createScenarios) BranchInUse(t *testing.T, f *fixture) {
 	before := f.trace()
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a", Branch: "main"})), croft.BranchInUse)
 	f.unchanged(before)
@@ -198,7 +171,7 @@ func createBranchInUse(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "b", Branch: w.Branch})), croft.BranchInUse)
 }
 
-func createTakesBranch(t *testing.T, f *fixture) {
+func (createScenarios) TakesExistingBranch(t *testing.T, f *fixture) {
 	f.Git("checkout", "--quiet", "-b", "topic")
 	tip := f.commitIn(f.Dir, "topic.txt", "topic\n")
 	f.Git("checkout", "--quiet", "main")
@@ -212,7 +185,7 @@ func createTakesBranch(t *testing.T, f *fixture) {
 	f.wantAt("topic", tip)
 }
 
-func createDirtyMain(t *testing.T, f *fixture) {
+func (createScenarios) UncommittedChangesStay(t *testing.T, f *fixture) {
 	f.Write("README.md", "changed\n")
 	f.Write("new.txt", "untracked\n")
 	f.Git("add", "README.md")
@@ -225,7 +198,7 @@ func createDirtyMain(t *testing.T, f *fixture) {
 	}
 }
 
-func createNoTracking(t *testing.T, f *fixture) {
+func (createScenarios) NoTracking(t *testing.T, f *fixture) {
 	f.Git("update-ref", "refs/remotes/origin/main", "main")
 	f.Git("config", "branch.autoSetupMerge", "always")
 	w := f.create(croft.CreateRequest{Name: "a", Base: "origin/main"})
@@ -234,7 +207,7 @@ func createNoTracking(t *testing.T, f *fixture) {
 	}
 }
 
-func createFiles(t *testing.T, f *fixture) {
+func (createScenarios) FilesAreVerified(t *testing.T, f *fixture) {
 	f.Write("with space/ünïcode", "x\n")
 	f.Write("run.sh", "#!/bin/sh\n")
 	f.Git("add", "--all")
@@ -251,7 +224,7 @@ func createFiles(t *testing.T, f *fixture) {
 	}
 }
 
-func createNoHook(t *testing.T, f *fixture) {
+func (createScenarios) RunsNoHook(t *testing.T, f *fixture) {
 	mark := filepath.Join(f.Home, "hook-ran")
 	for _, hook := range []string{"post-checkout", "reference-transaction", "post-index-change"} {
 		path := filepath.Join(f.Dir, ".git", "hooks", hook)
@@ -265,7 +238,7 @@ func createNoHook(t *testing.T, f *fixture) {
 	}
 }
 
-func createRefused(t *testing.T, f *fixture) {
+func (createScenarios) Refused(t *testing.T, f *fixture) {
 	before := f.trace()
 	for _, c := range []struct {
 		what string
@@ -290,7 +263,7 @@ func createRefused(t *testing.T, f *fixture) {
 	f.unchanged(before)
 }
 
-func createLegacy(t *testing.T, f *fixture) {
+func (createScenarios) LegacyInARepo(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a", Mode: croft.ModeLegacy})
 	if w.Path != f.Dir || w.Branch != "" || w.Mode != croft.ModeLegacy || w.State != croft.Ready {
 		t.Errorf("workspace %+v, want the project itself", w)
@@ -299,9 +272,9 @@ func createLegacy(t *testing.T, f *fixture) {
 	wantFile(t, filepath.Join(f.Dir, "README.md"), "# app\n")
 }
 
-// createMainUntouched compares the main checkout's files, index and HEAD, with
+// MainIsUntouched compares the main checkout's files, index and HEAD, with
 // their times, over a life of several workspaces.
-func createMainUntouched(t *testing.T, f *fixture) {
+func (createScenarios) MainIsUntouched(t *testing.T, f *fixture) {
 	f.Roles("worker")
 	f.Commit("roles")
 	stamp := func() []string {
@@ -331,7 +304,7 @@ func createMainUntouched(t *testing.T, f *fixture) {
 	}
 }
 
-func createRaceSame(t *testing.T, f *fixture) {
+func (createScenarios) SameNameRace(t *testing.T, f *fixture) {
 	const n = 6
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -354,7 +327,7 @@ func createRaceSame(t *testing.T, f *fixture) {
 	}
 }
 
-func createRaceMany(t *testing.T, f *fixture) {
+func (createScenarios) ManyAtOnce(t *testing.T, f *fixture) {
 	const n = 8
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -373,7 +346,7 @@ func createRaceMany(t *testing.T, f *fixture) {
 	}
 }
 
-func createCanceled(t *testing.T, f *fixture) {
+func (createScenarios) Canceled(t *testing.T, f *fixture) {
 	before := f.trace()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -381,9 +354,9 @@ func createCanceled(t *testing.T, f *fixture) {
 	f.unchanged(before)
 }
 
-// createCanceledAnywhere gives up after ever longer times, until a creation
+// CanceledAnywhere gives up after ever longer times, until a creation
 // was quick enough: until then nothing may be left.
-func createCanceledAnywhere(t *testing.T, f *fixture) {
+func (createScenarios) CanceledAnywhere(t *testing.T, f *fixture) {
 	before := f.trace()
 	parts := []croft.CreateRequest{{Name: "a"}, {Name: "b"}}
 	for wait := time.Millisecond; ; wait += wait / 2 {
@@ -402,7 +375,7 @@ func createCanceledAnywhere(t *testing.T, f *fixture) {
 	f.wantNames("a", "b")
 }
 
-func createGitMissing(t *testing.T, f *fixture) {
+func (createScenarios) GitMissing(t *testing.T, f *fixture) {
 	svc := f.at(f.Dir, "CROFT_GIT_PATH="+filepath.Join(f.Home, "no-git"))
 	if e := wantCode(t, errOf(svc.Create(t.Context(), croft.CreateRequest{Name: "a"})), croft.GitNotFound); e.Hint == "" {
 		t.Error("no hint")
@@ -410,7 +383,7 @@ func createGitMissing(t *testing.T, f *fixture) {
 	f.wantNames()
 }
 
-func createGitTooOld(t *testing.T, f *fixture) {
+func (createScenarios) GitTooOld(t *testing.T, f *fixture) {
 	old := fakeGit(t, f, "#!/bin/sh\necho git version 2.30.2\n")
 	_, err := f.at(f.Dir, "CROFT_GIT_PATH="+old).Create(t.Context(), croft.CreateRequest{Name: "a"})
 	if e := wantCode(t, err, croft.GitTooOld); !strings.Contains(e.Message, "2.30.2") {

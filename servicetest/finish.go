@@ -9,19 +9,9 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func finishScenarios() []scenario {
-	return []scenario{
-		{"FinishByLayout", finishByLayout},
-		{"FinishFailed", finishFailed},
-		{"FinishPlainDirectory", finishPlain},
-		{"Discard", discardPending},
-		{"DiscardKey", discardKey},
-		{"GoneStatus", goneStatus},
-		{"Queue", queueActions},
-	}
-}
+type finishScenarios struct{}
 
-func finishByLayout(t *testing.T, f *fixture) {
+func (finishScenarios) FinishByLayout(t *testing.T, f *fixture) {
 	for _, tt := range []struct {
 		layout string
 		policy croft.MergePolicy
@@ -44,7 +34,7 @@ func finishByLayout(t *testing.T, f *fixture) {
 	}
 }
 
-func finishFailed(t *testing.T, f *fixture) {
+func (finishScenarios) FinishFailed(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a", Layout: "agents"})
 	write(t, w, "half.txt", "half\n")
 	before := f.Git("rev-parse", "main")
@@ -63,7 +53,7 @@ func finishFailed(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: "a", Outcome: "lost"})), croft.InvalidRequest)
 }
 
-func finishPlain(t *testing.T, f *fixture) {
+func (finishScenarios) FinishPlainDirectory(t *testing.T, f *fixture) {
 	dir := filepath.Join(filepath.Dir(f.Dir), "plain")
 	must(t, os.Mkdir(dir, 0o755))
 	svc := f.at(dir)
@@ -89,7 +79,7 @@ func finishPlain(t *testing.T, f *fixture) {
 	}
 }
 
-func discardPending(t *testing.T, f *fixture) {
+func (finishScenarios) Discard(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"}, croft.CreateRequest{Name: "c"})
 	for _, w := range list[:2] {
 		write(t, w, w.Name+".txt", "x\n")
@@ -107,7 +97,7 @@ func discardPending(t *testing.T, f *fixture) {
 	}
 }
 
-func queueActions(t *testing.T, f *fixture) {
+func (finishScenarios) Queue(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"}, croft.CreateRequest{Name: "c"})
 	for i, w := range list {
 		write(t, w, w.Name+".txt", "x\n")

@@ -20,8 +20,8 @@ func (f *fixture) gone(ref string) croft.Workspace {
 	return *w
 }
 
-// goneStatus: the status of work can be read after its workspace is gone.
-func goneStatus(t *testing.T, f *fixture) {
+// GoneStatus: the status of work can be read after its workspace is gone.
+func (finishScenarios) GoneStatus(t *testing.T, f *fixture) {
 	for name, end := range map[string]func(w croft.Workspace) (status croft.MergeStatus, commit string){
 		"finished": func(w croft.Workspace) (croft.MergeStatus, string) {
 			m, err := f.Finish(t.Context(), croft.FinishRequest{Workspace: w.Name, Policy: croft.MergeAlways})
@@ -65,8 +65,8 @@ func goneStatus(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "nobody", Scope: croft.ScopeAll})), croft.WorktreeNotFound)
 }
 
-// discardKey: a repeated discard discards nothing that became pending since.
-func discardKey(t *testing.T, f *fixture) {
+// DiscardKey: a repeated discard discards nothing that became pending since.
+func (finishScenarios) DiscardKey(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	finish := func(name string) {
 		must(t, errOf(f.Finish(t.Context(), croft.FinishRequest{Workspace: name})))

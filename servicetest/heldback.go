@@ -9,7 +9,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func mergeHeldBack(t *testing.T, f *fixture) {
+func (mergeScenarios) HeldBack(t *testing.T, f *fixture) {
 	w := f.createWith("a", "work.txt", "work\n")
 	write(t, w, ".env", "TOKEN=1\n")
 	write(t, w, "big.bin", strings.Repeat("x", 6<<20))
@@ -26,9 +26,9 @@ func mergeHeldBack(t *testing.T, f *fixture) {
 	}
 }
 
-// mergeHeldBackStaged: what an agent staged is committed by Croft only if it looks like
+// HeldBackStaged: what an agent staged is committed by Croft only if it looks like
 // no secret. What the agent committed itself is its own affair.
-func mergeHeldBackStaged(t *testing.T, f *fixture) {
+func (mergeScenarios) HeldBackStaged(t *testing.T, f *fixture) {
 	w := f.createWith("a", "own.key", "committed by the agent\n")
 	f.GitIn(w.Path, "add", "--all")
 	f.GitIn(w.Path, "commit", "--quiet", "-m", "own")
@@ -63,9 +63,9 @@ func mergeHeldBackStaged(t *testing.T, f *fixture) {
 	}
 }
 
-// mergeHeldBackButMerged: a merge in progress that brings a file in is not made to
+// HeldBackButMerged: a merge in progress that brings a file in is not made to
 // delete it.
-func mergeHeldBackButMerged(t *testing.T, f *fixture) {
+func (mergeScenarios) HeldBackButMerged(t *testing.T, f *fixture) {
 	w := f.createWith("a", "src/main.txt", "A\n")
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "-m", "A")
 	f.Write("src/main.txt", "M\n")

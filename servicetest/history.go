@@ -8,22 +8,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func historyScenarios() []scenario {
-	return []scenario{
-		{"UndoCreate", undoCreate},
-		{"UndoCreateDirty", undoCreateDirty},
-		{"UndoRemove", undoRemove},
-		{"UndoRestore", undoRestore},
-		{"UndoRewind", undoRewind},
-		{"UndoUndo", undoUndo},
-		{"OneAfterAnother", undoInTurn},
-		{"Occupied", undoOccupied},
-		{"PartlyUndone", undoPartly},
-		{"Plan", undoPlan},
-		{"Nothing", undoNothing},
-		{"List", historyList},
-	}
-}
+type historyScenarios struct{}
 
 func (f *fixture) undo(req croft.UndoRequest) croft.Operation {
 	f.t.Helper()
@@ -62,7 +47,7 @@ func (f *fixture) acted(id croft.ID) croft.Operation {
 	return croft.Operation{}
 }
 
-func undoCreate(t *testing.T, f *fixture) {
+func (historyScenarios) UndoCreate(t *testing.T, f *fixture) {
 	f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	made := f.last("create", "done")
 	if !made.IsUndoable || made.Workspace != "a b" {
@@ -80,7 +65,7 @@ func undoCreate(t *testing.T, f *fixture) {
 	}
 }
 
-func undoCreateDirty(t *testing.T, f *fixture) {
+func (historyScenarios) UndoCreateDirty(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.dirty(w)
 	before := f.content(w.Path)
@@ -92,7 +77,7 @@ func undoCreateDirty(t *testing.T, f *fixture) {
 	f.same(w.Path, before)
 }
 
-func undoRemove(t *testing.T, f *fixture) {
+func (historyScenarios) UndoRemove(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.dirty(w)
 	before := f.content(w.Path)
@@ -108,7 +93,7 @@ func undoRemove(t *testing.T, f *fixture) {
 	}
 }
 
-func undoRestore(t *testing.T, f *fixture) {
+func (historyScenarios) UndoRestore(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
 	f.restore("a")
@@ -122,7 +107,7 @@ func undoRestore(t *testing.T, f *fixture) {
 	}
 }
 
-func undoRewind(t *testing.T, f *fixture) {
+func (historyScenarios) UndoRewind(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.dirty(w)
 	first := f.content(w.Path)
@@ -141,7 +126,7 @@ func undoRewind(t *testing.T, f *fixture) {
 	f.same(w.Path, first)
 }
 
-func undoUndo(t *testing.T, f *fixture) {
+func (historyScenarios) UndoUndo(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	made := f.last("create", "done")
 	op := f.undo(croft.UndoRequest{})
@@ -159,7 +144,7 @@ func undoUndo(t *testing.T, f *fixture) {
 	}
 }
 
-func undoInTurn(t *testing.T, f *fixture) {
+func (historyScenarios) OneAfterAnother(t *testing.T, f *fixture) {
 	for _, name := range []string{"a", "b", "c"} {
 		f.create(croft.CreateRequest{Name: name})
 	}
@@ -172,7 +157,7 @@ func undoInTurn(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Undo(t.Context(), croft.UndoRequest{})), croft.InvalidRequest)
 }
 
-func undoOccupied(t *testing.T, f *fixture) {
+func (historyScenarios) Occupied(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
 	gone := f.last("remove", "done")
@@ -192,8 +177,8 @@ func undoOccupied(t *testing.T, f *fixture) {
 	}
 }
 
-// undoPartly: of two removed workspaces one cannot come back yet.
-func undoPartly(t *testing.T, f *fixture) {
+// PartlyUndone: of two removed workspaces one cannot come back yet.
+func (historyScenarios) PartlyUndone(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a", "b"}})
 	gone := f.last("remove", "done")
@@ -215,7 +200,7 @@ func undoPartly(t *testing.T, f *fixture) {
 	}
 }
 
-func undoPlan(t *testing.T, f *fixture) {
+func (historyScenarios) Plan(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
 	before := f.trace()
@@ -227,7 +212,7 @@ func undoPlan(t *testing.T, f *fixture) {
 	f.last("remove", "done")
 }
 
-func undoNothing(t *testing.T, f *fixture) {
+func (historyScenarios) Nothing(t *testing.T, f *fixture) {
 	for _, req := range []croft.UndoRequest{{}, {Operation: "nosuchoperation0"}} {
 		wantCode(t, errOf(f.Undo(t.Context(), req)), croft.InvalidRequest)
 		wantCode(t, errOf(f.PlanUndo(t.Context(), req)), croft.InvalidRequest)
@@ -238,7 +223,7 @@ func undoNothing(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Undo(t.Context(), croft.UndoRequest{Operation: made.ID})), croft.InvalidRequest)
 }
 
-func historyList(t *testing.T, f *fixture) {
+func (historyScenarios) List(t *testing.T, f *fixture) {
 	if list, err := f.History(t.Context(), croft.HistoryRequest{}); err != nil || list == nil || len(list) != 0 {
 		t.Errorf("history %#v, %v; want an empty list", list, err)
 	}

@@ -12,22 +12,9 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func keyScenarios() []scenario {
-	return []scenario{
-		{"SameRequest", keySame},
-		{"OtherRequest", keyOther},
-		{"AfterRemoval", keyRemoved},
-		{"AfterFailure", keyFailed},
-		{"AtOnce", keyRace},
-		{"AtTheLimit", keyLimit},
-		{"CreateIsCreateAll", keyCreateAll},
-		{"WhereverAskedFrom", keyRepo},
-		{"PerRepository", keyPerRepo},
-		{"Invalid", keyInvalid},
-	}
-}
+type keyScenarios struct{}
 
-func keySame(t *testing.T, f *fixture) {
+func (keyScenarios) SameRequest(t *testing.T, f *fixture) {
 	req := croft.CreateAllRequest{Key: "k", Workspaces: []croft.CreateRequest{{}, {Name: "b"}}}
 	one, err := f.CreateAll(t.Context(), req)
 	must(t, err)
@@ -42,7 +29,7 @@ func keySame(t *testing.T, f *fixture) {
 	}
 }
 
-func keyOther(t *testing.T, f *fixture) {
+func (keyScenarios) OtherRequest(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Key: "k", Name: "a"})
 	if e := wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Key: "k", Name: "b"})), croft.KeyConflict); e.Hint == "" {
 		t.Error("no hint")
@@ -52,7 +39,7 @@ func keyOther(t *testing.T, f *fixture) {
 	f.wantNames("a")
 }
 
-func keyRemoved(t *testing.T, f *fixture) {
+func (keyScenarios) AfterRemoval(t *testing.T, f *fixture) {
 	req := croft.CreateRequest{Key: "k", Name: "a"}
 	w := f.create(req)
 	f.removed("a")
@@ -62,8 +49,8 @@ func keyRemoved(t *testing.T, f *fixture) {
 	f.wantNames()
 }
 
-// keyFailed: a creation that was rolled back leaves its key free.
-func keyFailed(t *testing.T, f *fixture) {
+// AfterFailure: a creation that was rolled back leaves its key free.
+func (keyScenarios) AfterFailure(t *testing.T, f *fixture) {
 	f.Git("branch", "croft/a")
 	req := croft.CreateRequest{Key: "k", Name: "a"}
 	wantCode(t, errOf(f.Create(t.Context(), req)), croft.BranchExists)
@@ -74,7 +61,7 @@ func keyFailed(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Key: "k2", Name: "b"})
 }
 
-func keyRace(t *testing.T, f *fixture) {
+func (keyScenarios) AtOnce(t *testing.T, f *fixture) {
 	const n = 6
 	ids, errs := make([]croft.ID, n), make([]error, n)
 	var wg sync.WaitGroup
@@ -96,8 +83,8 @@ func keyRace(t *testing.T, f *fixture) {
 	}
 }
 
-// keyLimit: who asks again for what there is gets it, whatever the limit.
-func keyLimit(t *testing.T, f *fixture) {
+// AtTheLimit: who asks again for what there is gets it, whatever the limit.
+func (keyScenarios) AtTheLimit(t *testing.T, f *fixture) {
 	f.Service = f.at(f.Dir, "MAX_WORKERS=1")
 	req := croft.CreateRequest{Key: "k", Name: "a"}
 	w := f.create(req)
@@ -106,7 +93,7 @@ func keyLimit(t *testing.T, f *fixture) {
 	}
 }
 
-func keyCreateAll(t *testing.T, f *fixture) {
+func (keyScenarios) CreateIsCreateAll(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Key: "k", Name: "a"})
 	list, err := f.CreateAll(t.Context(), croft.CreateAllRequest{Key: "k", Workspaces: []croft.CreateRequest{{Name: "a"}}})
 	if err != nil || len(list) != 1 || list[0].ID != w.ID {
@@ -114,8 +101,8 @@ func keyCreateAll(t *testing.T, f *fixture) {
 	}
 }
 
-// keyRepo: how the repository is named is no part of the request.
-func keyRepo(t *testing.T, f *fixture) {
+// WhereverAskedFrom: how the repository is named is no part of the request.
+func (keyScenarios) WhereverAskedFrom(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Key: "k", Name: "a"})
 	for _, repo := range []string{f.Dir, "src", w.Path} {
 		again, err := f.Create(t.Context(), croft.CreateRequest{Key: "k", Name: "a", Repo: repo})
@@ -125,7 +112,7 @@ func keyRepo(t *testing.T, f *fixture) {
 	}
 }
 
-func keyPerRepo(t *testing.T, f *fixture) {
+func (keyScenarios) PerRepository(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Key: "k", Name: "a"})
 	other := newFixture(t, f.open)
 	again, err := f.open(t, other.Dir, f.Env).Create(t.Context(), croft.CreateRequest{Key: "k", Name: "b"})
@@ -134,21 +121,13 @@ func keyPerRepo(t *testing.T, f *fixture) {
 	}
 }
 
-func keyInvalid(t *testing.T, f *fixture) {
+func (keyScenarios) Invalid(t *testing.T, f *fixture) {
 	for _, key := range []string{"a\nb", "\x00", "\xff", string(make([]byte, 300))} {
 		wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Key: key, Name: "a"})), croft.InvalidName)
 	}
 }
 
-func eventScenarios() []scenario {
-	return []scenario{
-		{"Order", eventOrder},
-		{"Resume", eventResume},
-		{"Kinds", eventKinds},
-		{"PerRepository", eventRepo},
-		{"Follow", eventFollow},
-	}
-}
+type eventScenarios struct{}
 
 func events(t *testing.T, f *fixture, req croft.EventsRequest) []croft.Event {
 	t.Helper()
@@ -168,7 +147,7 @@ func kinds(list []croft.Event) []string {
 	return out
 }
 
-func eventOrder(t *testing.T, f *fixture) {
+func (eventScenarios) Order(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	lock(t, f, "a", "mine")
 	must(t, errOf(f.Unlock(t.Context(), croft.LockRequest{Workspace: "a"})))
@@ -192,8 +171,8 @@ func eventOrder(t *testing.T, f *fixture) {
 	}
 }
 
-// eventResume reads in steps of every length and misses nothing.
-func eventResume(t *testing.T, f *fixture) {
+// Resume reads in steps of every length and misses nothing.
+func (eventScenarios) Resume(t *testing.T, f *fixture) {
 	for i := range 4 {
 		f.create(croft.CreateRequest{Name: "w" + strconv.Itoa(i)})
 	}
@@ -213,7 +192,7 @@ func eventResume(t *testing.T, f *fixture) {
 	}
 }
 
-func eventKinds(t *testing.T, f *fixture) {
+func (eventScenarios) Kinds(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	lock(t, f, "a", "mine")
 	f.create(croft.CreateRequest{Name: "b"})
@@ -223,7 +202,7 @@ func eventKinds(t *testing.T, f *fixture) {
 	}
 }
 
-func eventRepo(t *testing.T, f *fixture) {
+func (eventScenarios) PerRepository(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	other := newFixture(t, f.open)
 	must(t, errOf(f.open(t, other.Dir, f.Env).Create(t.Context(), croft.CreateRequest{Name: "b"})))
@@ -238,8 +217,8 @@ func eventRepo(t *testing.T, f *fixture) {
 	}
 }
 
-// eventFollow waits for what another Service does, until it is told to stop.
-func eventFollow(t *testing.T, f *fixture) {
+// Follow waits for what another Service does, until it is told to stop.
+func (eventScenarios) Follow(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

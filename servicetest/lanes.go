@@ -9,19 +9,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func laneScenarios() []scenario {
-	return []scenario{
-		{"MovedByOthers", laneMoved},
-		{"NotMoved", laneNotMoved},
-		{"Rewritten", laneRewritten},
-		{"Protected", laneProtected},
-		{"ProtectedByWhatWasThere", laneLoosened},
-		{"ProtectedFromTheFirst", laneFirst},
-		{"LeftAtWhatIsGone", laneGone},
-		{"AcceptInside", laneAcceptInside},
-		{"AcceptUnknown", laneAcceptUnknown},
-	}
-}
+type laneScenarios struct{}
 
 // landed makes a workspace with one file and merges it.
 func (f *fixture) landed(name string) croft.Merge {
@@ -55,9 +43,9 @@ func (f *fixture) movedEvents() int {
 	return n
 }
 
-// laneMoved: the first merge after the target moved outside of its lane says so, and
+// MovedByOthers: the first merge after the target moved outside of its lane says so, and
 // goes on from there.
-func laneMoved(t *testing.T, f *fixture) {
+func (laneScenarios) MovedByOthers(t *testing.T, f *fixture) {
 	first := f.landed("a")
 	if first.Moved != "" {
 		t.Errorf("nobody moved it: %q", first.Moved)
@@ -81,7 +69,7 @@ func laneMoved(t *testing.T, f *fixture) {
 	}
 }
 
-func laneNotMoved(t *testing.T, f *fixture) {
+func (laneScenarios) NotMoved(t *testing.T, f *fixture) {
 	if lanes, err := f.Lanes(t.Context(), croft.MergesRequest{}); err != nil || len(lanes) != 0 {
 		t.Errorf("before any merge: %+v, %v", lanes, err)
 	}
@@ -95,8 +83,8 @@ func laneNotMoved(t *testing.T, f *fixture) {
 	}
 }
 
-// laneRewritten: what the lane had published is not on the target any more.
-func laneRewritten(t *testing.T, f *fixture) {
+// Rewritten: what the lane had published is not on the target any more.
+func (laneScenarios) Rewritten(t *testing.T, f *fixture) {
 	base := f.Git("rev-parse", "main")
 	f.landed("a")
 	f.Git("reset", "--quiet", "--hard", base)
@@ -114,9 +102,9 @@ func (f *fixture) protectMain() {
 	f.Commit("protect")
 }
 
-// laneProtected: a target that asks for it is merged into only after a person has
+// Protected: a target that asks for it is merged into only after a person has
 // accepted what others did.
-func laneProtected(t *testing.T, f *fixture) {
+func (laneScenarios) Protected(t *testing.T, f *fixture) {
 	f.protectMain()
 	f.landed("a")
 	tip := f.commitIn(f.Dir, "outside.txt", "x\n")
@@ -140,9 +128,9 @@ func laneProtected(t *testing.T, f *fixture) {
 	}
 }
 
-// laneFirst: a protected target is known from the first time that a lane looks at
+// ProtectedFromTheFirst: a protected target is known from the first time that a lane looks at
 // it, also if nothing lands then.
-func laneFirst(t *testing.T, f *fixture) {
+func (laneScenarios) ProtectedFromTheFirst(t *testing.T, f *fixture) {
 	f.protectMain()
 	f.createWith("a", "same.txt", "a\n")
 	f.commitIn(f.Dir, "same.txt", "main\n")
@@ -156,9 +144,9 @@ func laneFirst(t *testing.T, f *fixture) {
 	f.wantAt("main", tip)
 }
 
-// laneGone: of a target that was moved back, and whose last commit was deleted,
+// LeftAtWhatIsGone: of a target that was moved back, and whose last commit was deleted,
 // the rules cannot be read any more. Nothing lands before a person has accepted it.
-func laneGone(t *testing.T, f *fixture) {
+func (laneScenarios) LeftAtWhatIsGone(t *testing.T, f *fixture) {
 	base := f.Git("rev-parse", "main")
 	known := f.landed("a").Commit
 	f.Git("reset", "--quiet", "--hard", base)
@@ -175,8 +163,8 @@ func laneGone(t *testing.T, f *fixture) {
 	}
 }
 
-// laneLoosened: who moves the target cannot take its protection away by that.
-func laneLoosened(t *testing.T, f *fixture) {
+// ProtectedByWhatWasThere: who moves the target cannot take its protection away by that.
+func (laneScenarios) ProtectedByWhatWasThere(t *testing.T, f *fixture) {
 	f.protectMain()
 	f.landed("a")
 	f.commitIn(f.Dir, "croft.toml", "[merge]\nprotect = false\n")
@@ -185,7 +173,7 @@ func laneLoosened(t *testing.T, f *fixture) {
 	}
 }
 
-func laneAcceptInside(t *testing.T, f *fixture) {
+func (laneScenarios) AcceptInside(t *testing.T, f *fixture) {
 	f.landed("a")
 	f.commitIn(f.Dir, "outside.txt", "x\n")
 	w := f.create(croft.CreateRequest{Name: "b"})
@@ -198,7 +186,7 @@ func laneAcceptInside(t *testing.T, f *fixture) {
 	}
 }
 
-func laneAcceptUnknown(t *testing.T, f *fixture) {
+func (laneScenarios) AcceptUnknown(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Accept(t.Context(), croft.AcceptRequest{Target: "nowhere"})), croft.TargetNotFound)
 	wantCode(t, errOf(f.Accept(t.Context(), croft.AcceptRequest{Target: "-x"})), croft.InvalidName)
 	l, err := f.Accept(t.Context(), croft.AcceptRequest{Target: "main"})

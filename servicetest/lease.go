@@ -8,17 +8,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func lockScenarios() []scenario {
-	return []scenario{
-		{"LockAndUnlock", lockUnlock},
-		{"ReasonIsReplaced", lockReplace},
-		{"WithoutReason", lockNoReason},
-		{"ByGit", lockByGit},
-		{"GitHonoursIt", lockGitHonours},
-		{"OwnLocksDoNotCount", lockOwn},
-		{"Refused", lockRefused},
-	}
-}
+type lockScenarios struct{}
 
 // hold takes a lease on a workspace.
 func (f *fixture) hold(workspace croft.ID) *croft.Lease {
@@ -35,7 +25,7 @@ func lock(t *testing.T, f *fixture, name, reason string) croft.Workspace {
 	return *w
 }
 
-func lockUnlock(t *testing.T, f *fixture) {
+func (lockScenarios) LockAndUnlock(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	if w := lock(t, f, "a", "mine"); !w.IsLocked || w.LockReason != "mine" {
 		t.Errorf("Lock = %+v", w)
@@ -52,7 +42,7 @@ func lockUnlock(t *testing.T, f *fixture) {
 	f.removed("a")
 }
 
-func lockReplace(t *testing.T, f *fixture) {
+func (lockScenarios) ReasonIsReplaced(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	lock(t, f, "a", "one")
 	if w := lock(t, f, "a", "two: with spaces\tand more"); w.LockReason != "two: with spaces\tand more" {
@@ -60,7 +50,7 @@ func lockReplace(t *testing.T, f *fixture) {
 	}
 }
 
-func lockNoReason(t *testing.T, f *fixture) {
+func (lockScenarios) WithoutReason(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	if w := lock(t, f, "a", ""); !w.IsLocked || w.LockReason != "" {
 		t.Errorf("Lock = %+v", w)
@@ -68,7 +58,7 @@ func lockNoReason(t *testing.T, f *fixture) {
 	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceLocked)
 }
 
-func lockByGit(t *testing.T, f *fixture) {
+func (lockScenarios) ByGit(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.Git("worktree", "lock", "--reason", "by hand", w.Path)
 	if got := f.show("a"); !got.IsLocked || got.LockReason != "by hand" {
@@ -85,7 +75,7 @@ func lockByGit(t *testing.T, f *fixture) {
 	f.removed("a")
 }
 
-func lockGitHonours(t *testing.T, f *fixture) {
+func (lockScenarios) GitHonoursIt(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	lock(t, f, "a", "mine")
 	if out, err := f.TryGit(f.Dir, "worktree", "remove", w.Path); err == nil {
@@ -96,9 +86,9 @@ func lockGitHonours(t *testing.T, f *fixture) {
 	}
 }
 
-// lockOwn: the lock that keeps git's own commands away while a lease is held
+// OwnLocksDoNotCount: the lock that keeps git's own commands away while a lease is held
 // is not a person's.
-func lockOwn(t *testing.T, f *fixture) {
+func (lockScenarios) OwnLocksDoNotCount(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	if w.IsLocked || f.show("a").IsLocked {
 		t.Error("a fresh workspace is locked")
@@ -141,7 +131,7 @@ func worktrees(t *testing.T, f *fixture) []croft.Worktree {
 	return list
 }
 
-func lockRefused(t *testing.T, f *fixture) {
+func (lockScenarios) Refused(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	wantCode(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "b"})), croft.WorktreeNotFound)
 	wantCode(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "croft: in use"})), croft.InvalidRequest)
@@ -150,19 +140,9 @@ func lockRefused(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a"})), croft.WorkspaceBroken)
 }
 
-func leaseScenarios() []scenario {
-	return []scenario{
-		{"HoldAndRelease", leaseHold},
-		{"RenewsItself", leaseRenews},
-		{"Renew", leaseRenew},
-		{"Several", leaseSeveral},
-		{"CloseReleases", leaseClose},
-		{"NotFound", leaseNotFound},
-		{"GoesWithTheWorkspace", leaseRemoved},
-	}
-}
+type leaseScenarios struct{}
 
-func leaseHold(t *testing.T, f *fixture) {
+func (leaseScenarios) HoldAndRelease(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	l := f.hold(w.ID)
 	if l.Workspace != w.ID || l.ID == "" || l.Owner.PID == 0 || !l.ExpiresAt.After(time.Now()) {
@@ -181,7 +161,7 @@ func leaseHold(t *testing.T, f *fixture) {
 	}
 }
 
-func leaseRenews(t *testing.T, f *fixture) {
+func (leaseScenarios) RenewsItself(t *testing.T, f *fixture) {
 	f.Service = f.at(f.Dir, "CROFT_LEASE_TTL=1s")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	l := f.hold(w.ID)
@@ -194,7 +174,7 @@ func leaseRenews(t *testing.T, f *fixture) {
 	})
 }
 
-func leaseRenew(t *testing.T, f *fixture) {
+func (leaseScenarios) Renew(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	l := f.hold(w.ID)
 	again, err := f.at(f.Dir).Renew(t.Context(), l.ID)
@@ -205,7 +185,7 @@ func leaseRenew(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Renew(t.Context(), l.ID)), croft.LeaseLost)
 }
 
-func leaseSeveral(t *testing.T, f *fixture) {
+func (leaseScenarios) Several(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	one := f.hold(w.ID)
 	two, err := f.Hold(t.Context(), w.ID)
@@ -221,7 +201,7 @@ func leaseSeveral(t *testing.T, f *fixture) {
 	}
 }
 
-func leaseClose(t *testing.T, f *fixture) {
+func (leaseScenarios) CloseReleases(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	svc := f.at(f.Dir)
 	must(t, errOf(svc.Hold(t.Context(), w.ID)))
@@ -232,7 +212,7 @@ func leaseClose(t *testing.T, f *fixture) {
 	f.Git("worktree", "remove", w.Path) // git's lock is gone too
 }
 
-func leaseNotFound(t *testing.T, f *fixture) {
+func (leaseScenarios) NotFound(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
 	for _, id := range []croft.ID{w.ID, "0000000000000000", ""} {
@@ -244,9 +224,9 @@ func leaseNotFound(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Renew(t.Context(), "0000000000000000")), croft.LeaseLost)
 }
 
-// leaseRemoved: the holder of a lease may remove the workspace; then the lease
+// GoesWithTheWorkspace: the holder of a lease may remove the workspace; then the lease
 // is lost.
-func leaseRemoved(t *testing.T, f *fixture) {
+func (leaseScenarios) GoesWithTheWorkspace(t *testing.T, f *fixture) {
 	w := f.createWith("a", "STATE.json", "{}")
 	l := f.hold(w.ID)
 	f.removed("a")

@@ -11,18 +11,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func limitScenarios() []scenario {
-	return []scenario{
-		{"MaxWorkers", limitWorkers},
-		{"MaxWorkersRace", limitRace},
-		{"MaxWorkersPerRepository", limitPerRepo},
-		{"RepositoryMayTighten", limitTighten},
-		{"FreeBytes", limitBytes},
-		{"FreeInodes", limitInodes},
-	}
-}
+type limitScenarios struct{}
 
-func limitWorkers(t *testing.T, f *fixture) {
+func (limitScenarios) MaxWorkers(t *testing.T, f *fixture) {
 	f.Service = f.at(f.Dir, "CROFT_LIMITS_MAX_WORKERS=2")
 	f.create(croft.CreateRequest{Name: "a"})
 	before := f.trace()
@@ -36,9 +27,9 @@ func limitWorkers(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "b"})
 }
 
-// limitRace has ten ask for three places at once, each through a Service of
+// MaxWorkersRace has ten ask for three places at once, each through a Service of
 // its own, while one watches that the limit is never exceeded.
-func limitRace(t *testing.T, f *fixture) {
+func (limitScenarios) MaxWorkersRace(t *testing.T, f *fixture) {
 	const n, limit = 10, 3
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -68,7 +59,7 @@ func limitRace(t *testing.T, f *fixture) {
 	}
 }
 
-func limitPerRepo(t *testing.T, f *fixture) {
+func (limitScenarios) MaxWorkersPerRepository(t *testing.T, f *fixture) {
 	f.Service = f.at(f.Dir, "MAX_WORKERS=1")
 	f.create(croft.CreateRequest{Name: "a"})
 	other := gittest.New(t)
@@ -77,7 +68,7 @@ func limitPerRepo(t *testing.T, f *fixture) {
 	}
 }
 
-func limitTighten(t *testing.T, f *fixture) {
+func (limitScenarios) RepositoryMayTighten(t *testing.T, f *fixture) {
 	f.Write("croft.toml", "[limits]\nmax_workers = 1\n")
 	f.Commit("configuration")
 	f.Service = f.at(f.Dir)
@@ -85,11 +76,11 @@ func limitTighten(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "b"})), croft.LimitReached)
 }
 
-func limitBytes(t *testing.T, f *fixture) {
+func (limitScenarios) FreeBytes(t *testing.T, f *fixture) {
 	noSpace(t, f, "CROFT_LIMITS_MIN_FREE_BYTES=1000000000000000", "limits.min_free_bytes")
 }
 
-func limitInodes(t *testing.T, f *fixture) {
+func (limitScenarios) FreeInodes(t *testing.T, f *fixture) {
 	noSpace(t, f, "CROFT_LIMITS_MIN_FREE_INODES=1000000000000", "limits.min_free_inodes")
 }
 

@@ -13,26 +13,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func listScenarios() []scenario {
-	return []scenario{
-		{"None", listNone},
-		{"OldestFirst", listOrder},
-		{"Filter", listFilter},
-		{"Find", listFind},
-		{"NotFound", listNotFound},
-		{"DetachedIsIncluded", listDetached},
-		{"HeadFollows", listHead},
-		{"BrokenIsShown", listBroken},
-		{"Trashed", listTrashed},
-		{"Worktrees", listWorktrees},
-		{"NoGitPerWorkspace", listNoGit},
-		{"FailureIsAnError", listFailure},
-		{"SurvivesGitsOwnUpkeep", listGitUpkeep},
-		{"RemovedWhileRead", listRace},
-	}
-}
+type listScenarios struct{}
 
-func listNone(t *testing.T, f *fixture) {
+func (listScenarios) None(t *testing.T, f *fixture) {
 	list, err := f.Workspaces(t.Context(), croft.Filter{})
 	if err != nil || list == nil || len(list) != 0 {
 		t.Errorf("Workspaces = %v, %v, want an empty list", list, err)
@@ -42,7 +25,7 @@ func listNone(t *testing.T, f *fixture) {
 	f.wantNames()
 }
 
-func listOrder(t *testing.T, f *fixture) {
+func (listScenarios) OldestFirst(t *testing.T, f *fixture) {
 	for _, name := range []string{"c", "a", "b"} {
 		f.create(croft.CreateRequest{Name: name})
 	}
@@ -50,7 +33,7 @@ func listOrder(t *testing.T, f *fixture) {
 	f.wantNames("c", "a", "b", "z", "y")
 }
 
-func listFilter(t *testing.T, f *fixture) {
+func (listScenarios) Filter(t *testing.T, f *fixture) {
 	f.createAll(
 		croft.CreateRequest{Name: "a", Session: "1", Role: "x", RoleFiles: croft.RoleFilesSkip},
 		croft.CreateRequest{Name: "b", Session: "1", Role: "y", RoleFiles: croft.RoleFilesSkip},
@@ -79,7 +62,7 @@ func listFilter(t *testing.T, f *fixture) {
 	}
 }
 
-func listFind(t *testing.T, f *fixture) {
+func (listScenarios) Find(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "feat/x"})
 	rel, err := filepath.Rel(f.Dir, w.Path)
 	must(t, err)
@@ -99,7 +82,7 @@ func listFind(t *testing.T, f *fixture) {
 	}
 }
 
-func listNotFound(t *testing.T, f *fixture) {
+func (listScenarios) NotFound(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	for _, ref := range []string{"b", "0000000000000000", f.Dir, "/", "", "croft/a"} {
 		wantCode(t, errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: ref})), croft.WorktreeNotFound)
@@ -113,7 +96,7 @@ func listNotFound(t *testing.T, f *fixture) {
 	}
 }
 
-func listDetached(t *testing.T, f *fixture) {
+func (listScenarios) DetachedIsIncluded(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "checkout", "--quiet", "--detach")
 	list, err := f.Workspaces(t.Context(), croft.Filter{})
@@ -122,7 +105,7 @@ func listDetached(t *testing.T, f *fixture) {
 	}
 }
 
-func listHead(t *testing.T, f *fixture) {
+func (listScenarios) HeadFollows(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	if got := f.show("a"); got.Head != tip || got.Base != w.Base {
@@ -134,7 +117,7 @@ func listHead(t *testing.T, f *fixture) {
 	}
 }
 
-func listBroken(t *testing.T, f *fixture) {
+func (listScenarios) BrokenIsShown(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "gone"}, croft.CreateRequest{Name: "stripped"}, croft.CreateRequest{Name: "replaced"})
 	removeAll(t, list[0].Path)
 	removeFile(t, filepath.Join(list[1].Path, ".git"))
@@ -151,7 +134,7 @@ func listBroken(t *testing.T, f *fixture) {
 	}
 }
 
-func listTrashed(t *testing.T, f *fixture) {
+func (listScenarios) Trashed(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	f.removed("a")
@@ -162,7 +145,7 @@ func listTrashed(t *testing.T, f *fixture) {
 	}
 }
 
-func listWorktrees(t *testing.T, f *fixture) {
+func (listScenarios) Worktrees(t *testing.T, f *fixture) {
 	own := filepath.Join(filepath.Dir(f.Dir), "own tree")
 	f.Git("worktree", "add", "--quiet", "-b", "mine", own)
 	f.Git("worktree", "lock", "--reason", "my reason", own)
@@ -188,9 +171,9 @@ func listWorktrees(t *testing.T, f *fixture) {
 	}
 }
 
-// listNoGit lists with a git that fails at everything after it told its
+// NoGitPerWorkspace lists with a git that fails at everything after it told its
 // version.
-func listNoGit(t *testing.T, f *fixture) {
+func (listScenarios) NoGitPerWorkspace(t *testing.T, f *fixture) {
 	f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	svc := f.at(f.Dir, "CROFT_GIT_PATH="+fakeGit(t, f, failingGit))
 	list, err := svc.Workspaces(t.Context(), croft.Filter{})
@@ -201,8 +184,8 @@ func listNoGit(t *testing.T, f *fixture) {
 
 const failingGit = "#!/bin/sh\n[ \"$1\" = version ] && exec echo git version 2.40.0\necho fatal: out of order >&2\nexit 128\n"
 
-// listFailure is a deviation: a listing that fails is not an empty list.
-func listFailure(t *testing.T, f *fixture) {
+// FailureIsAnError is a deviation: a listing that fails is not an empty list.
+func (listScenarios) FailureIsAnError(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	svc := f.at(f.Dir)
 	registered := filepath.Join(f.Dir, ".git", "worktrees")
@@ -220,8 +203,8 @@ func listFailure(t *testing.T, f *fixture) {
 	}
 }
 
-// listGitUpkeep has git tidy up all that it can.
-func listGitUpkeep(t *testing.T, f *fixture) {
+// SurvivesGitsOwnUpkeep has git tidy up all that it can.
+func (listScenarios) SurvivesGitsOwnUpkeep(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	f.Git("worktree", "prune", "--expire=now")
@@ -236,8 +219,8 @@ func listGitUpkeep(t *testing.T, f *fixture) {
 	f.removed("a")
 }
 
-// listRace reads while others remove: what is missing is gone, not a failure.
-func listRace(t *testing.T, f *fixture) {
+// RemovedWhileRead reads while others remove: what is missing is gone, not a failure.
+func (listScenarios) RemovedWhileRead(t *testing.T, f *fixture) {
 	const n = 6
 	for range n {
 		f.create(croft.CreateRequest{})

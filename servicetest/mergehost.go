@@ -9,7 +9,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func mergeHostDirty(t *testing.T, f *fixture) {
+func (mergeScenarios) HostDirty(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	write(t, list[0], "README.md", "theirs\n")
 	write(t, list[1], "other.txt", "other\n")
@@ -31,9 +31,9 @@ func mergeHostDirty(t *testing.T, f *fixture) {
 	f.clean(f.Dir)
 }
 
-// mergeHostDirtyMeanwhile: a merge that waits for the user's checkout is not forgotten
+// HostDirtyMeanwhile: a merge that waits for the user's checkout is not forgotten
 // over what happens to the same work elsewhere, or to a part of it.
-func mergeHostDirtyMeanwhile(t *testing.T, f *fixture) {
+func (mergeScenarios) HostDirtyMeanwhile(t *testing.T, f *fixture) {
 	w := f.createWith("a", "README.md", "theirs\n")
 	write(t, w, "part.txt", "part\n")
 	f.Git("branch", "other")
@@ -55,9 +55,9 @@ func mergeHostDirtyMeanwhile(t *testing.T, f *fixture) {
 	}
 }
 
-// mergeHostDirtyNoMore: one that was given up, or that a later one takes the place of,
+// HostDirtyNoMore: one that was given up, or that a later one takes the place of,
 // is not tried again.
-func mergeHostDirtyNoMore(t *testing.T, f *fixture) {
+func (mergeScenarios) HostDirtyNoMore(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	f.Write("README.md", "mine\n")
 	for _, w := range list {
@@ -78,9 +78,9 @@ func mergeHostDirtyNoMore(t *testing.T, f *fixture) {
 	}
 }
 
-// mergeBesideUserWork: what the user has staged, changed and left lying is as it was
+// HostNeverReverse: what the user has staged, changed and left lying is as it was
 // after a merge that does not concern it.
-func mergeBesideUserWork(t *testing.T, f *fixture) {
+func (mergeScenarios) HostNeverReverse(t *testing.T, f *fixture) {
 	f.createWith("a", "src/main.txt", "changed\n")
 	f.Write("README.md", "staged\n")
 	f.Git("add", "README.md")

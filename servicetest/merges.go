@@ -15,34 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func mergeScenarios() []scenario {
-	return []scenario{
-		{"Lands", mergeLands},
-		{"OtherTarget", mergeOtherTarget},
-		{"Nothing", mergeNothing},
-		{"NothingMore", mergeNothingMore},
-		{"Late", mergeLate},
-		{"Conflict", mergeConflict},
-		{"ConflictOfDirectories", mergeConflictOfDirectories},
-		{"Resolve", mergeResolve},
-		{"HostDirtyMeanwhile", mergeHostDirtyMeanwhile},
-		{"HostDirtyNoMore", mergeHostDirtyNoMore},
-		{"HostDirty", mergeHostDirty},
-		{"HostNeverReverse", mergeBesideUserWork},
-		{"HeldBack", mergeHeldBack},
-		{"HeldBackStaged", mergeHeldBackStaged},
-		{"HeldBackButMerged", mergeHeldBackButMerged},
-		{"InProgress", mergeInProgress},
-		{"Key", mergeKey},
-		{"SubmittedTwice", mergeTwice},
-		{"ManyAtOnce", mergeManyAtOnce},
-		{"OutsiderMoves", mergeOutsider},
-		{"Occupied", mergeOccupied},
-		{"DatabaseLost", mergeDatabaseLost},
-		{"Events", mergeEvents},
-		{"Unknown", mergeUnknown},
-	}
-}
+type mergeScenarios struct{}
 
 // write writes a file in a workspace.
 func write(t *testing.T, w croft.Workspace, name, content string) {
@@ -96,7 +69,7 @@ func (f *fixture) mustMerge(req croft.MergeRequest) croft.Merge {
 	return m
 }
 
-func mergeLands(t *testing.T, f *fixture) {
+func (mergeScenarios) Lands(t *testing.T, f *fixture) {
 	w := f.createWith("a", "new.txt", "new\n")
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	if m.Commit != f.Git("rev-parse", "main") || f.Git("rev-parse", "main^2") != m.Head || m.Target != "main" || m.Kind != croft.KindMerge {
@@ -120,7 +93,7 @@ func mergeLands(t *testing.T, f *fixture) {
 	}
 }
 
-func mergeOtherTarget(t *testing.T, f *fixture) {
+func (mergeScenarios) OtherTarget(t *testing.T, f *fixture) {
 	f.Git("branch", "release")
 	before := f.Git("rev-parse", "main")
 	w := f.createWith("a", "new.txt", "new\n")
@@ -136,7 +109,7 @@ func mergeOtherTarget(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "a", Target: "croft/a"})), croft.InvalidRequest)
 }
 
-func mergeNothing(t *testing.T, f *fixture) {
+func (mergeScenarios) Nothing(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	before := f.Git("rev-parse", "main")
 	m := f.merge(croft.MergeRequest{Workspace: "a", Key: "once"})
@@ -153,9 +126,9 @@ func mergeNothing(t *testing.T, f *fixture) {
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 }
 
-// mergeNothingMore: a merge of work that the target has already ends well, and the
+// NothingMore: a merge of work that the target has already ends well, and the
 // workspace goes.
-func mergeNothingMore(t *testing.T, f *fixture) {
+func (mergeScenarios) NothingMore(t *testing.T, f *fixture) {
 	w := f.createWith("a", "work.txt", "work\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
 	m := f.mustMerge(croft.MergeRequest{Workspace: "a"})
@@ -167,8 +140,8 @@ func mergeNothingMore(t *testing.T, f *fixture) {
 	}
 }
 
-// mergeLate: what comes while a merge is checked is neither merged nor put away.
-func mergeLate(t *testing.T, f *fixture) {
+// Late: what comes while a merge is checked is neither merged nor put away.
+func (mergeScenarios) Late(t *testing.T, f *fixture) {
 	for _, kind := range []string{"commit", "file", "detached"} {
 		w := f.createWith(kind, kind+".txt", "work\n")
 		m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: kind})
@@ -217,7 +190,7 @@ func conflicting(t *testing.T, f *fixture) (a, b croft.Workspace) {
 	return list[0], list[1]
 }
 
-func mergeConflict(t *testing.T, f *fixture) {
+func (mergeScenarios) Conflict(t *testing.T, f *fixture) {
 	_, b := conflicting(t, f)
 	before, objects := f.Git("rev-parse", "main"), ""
 	m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "b"})
@@ -246,7 +219,7 @@ func mergeConflict(t *testing.T, f *fixture) {
 	f.clean(b.Path)
 }
 
-func mergeResolve(t *testing.T, f *fixture) {
+func (mergeScenarios) Resolve(t *testing.T, f *fixture) {
 	_, b := conflicting(t, f)
 	f.merge(croft.MergeRequest{Workspace: "b"})
 	write(t, b, "late.txt", "uncommitted\n")
@@ -263,7 +236,7 @@ func mergeResolve(t *testing.T, f *fixture) {
 	f.Git("show", m.Commit+":late.txt")
 }
 
-func mergeInProgress(t *testing.T, f *fixture) {
+func (mergeScenarios) InProgress(t *testing.T, f *fixture) {
 	a := f.createWith("a", "src/main.txt", "A\n")
 	f.GitIn(a.Path, "commit", "--quiet", "--all", "-m", "A")
 	f.Write("src/main.txt", "M\n")
@@ -275,7 +248,7 @@ func mergeInProgress(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})), croft.InProgress)
 }
 
-func mergeKey(t *testing.T, f *fixture) {
+func (mergeScenarios) Key(t *testing.T, f *fixture) {
 	f.createWith("a", "new.txt", "new\n")
 	req := croft.MergeRequest{Key: "k1", Workspace: "a", After: croft.AfterKeep}
 	first := f.mustMerge(req)
@@ -287,7 +260,7 @@ func mergeKey(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Merge(t.Context(), req)), croft.KeyConflict)
 }
 
-func mergeTwice(t *testing.T, f *fixture) {
+func (mergeScenarios) SubmittedTwice(t *testing.T, f *fixture) {
 	w := f.createWith("a", "one.txt", "one\n")
 	first, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	must(t, err)
@@ -299,9 +272,9 @@ func mergeTwice(t *testing.T, f *fixture) {
 	f.Git("cat-file", "-e", m.Commit+":two.txt")
 }
 
-// mergeManyAtOnce: many processes submit and wait at once: each is merged once, none is
+// ManyAtOnce: many processes submit and wait at once: each is merged once, none is
 // lost.
-func mergeManyAtOnce(t *testing.T, f *fixture) {
+func (mergeScenarios) ManyAtOnce(t *testing.T, f *fixture) {
 	const n = 12
 	var reqs []croft.CreateRequest
 	for i := range n {
@@ -332,8 +305,8 @@ func mergeManyAtOnce(t *testing.T, f *fixture) {
 	f.Git("fsck", "--strict")
 }
 
-// mergeOutsider: the user commits to the target between submitting and merging.
-func mergeOutsider(t *testing.T, f *fixture) {
+// OutsiderMoves: the user commits to the target between submitting and merging.
+func (mergeScenarios) OutsiderMoves(t *testing.T, f *fixture) {
 	f.createWith("a", "new.txt", "new\n")
 	m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	must(t, err)
@@ -346,7 +319,7 @@ func mergeOutsider(t *testing.T, f *fixture) {
 	f.wantAt("main^1", outside)
 }
 
-func mergeOccupied(t *testing.T, f *fixture) {
+func (mergeScenarios) Occupied(t *testing.T, f *fixture) {
 	f.createWith("a", "new.txt", "new\n")
 	other := f.at(f.Dir)
 	must(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "mine"})))
@@ -361,7 +334,7 @@ func mergeOccupied(t *testing.T, f *fixture) {
 	}
 }
 
-func mergeEvents(t *testing.T, f *fixture) {
+func (mergeScenarios) Events(t *testing.T, f *fixture) {
 	w := f.createWith("a", "new.txt", "new\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	f.wantMergeEvents("merge.queued merge.merged")
@@ -401,15 +374,15 @@ func (f *fixture) wantMergeEvents(want string) {
 	}
 }
 
-func mergeUnknown(t *testing.T, f *fixture) {
+func (mergeScenarios) Unknown(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.WaitMerge(t.Context(), "nothing")), croft.MergeNotFound)
 	wantCode(t, errOf(f.Merge(t.Context(), croft.MergeRequest{Workspace: "nothing"})), croft.WorktreeNotFound)
 	wantCode(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Ref: "nothing"})), croft.MergeNotFound)
 }
 
-// mergeDatabaseLost: what was merged is known without the database, and can be taken
+// DatabaseLost: what was merged is known without the database, and can be taken
 // back.
-func mergeDatabaseLost(t *testing.T, f *fixture) {
+func (mergeScenarios) DatabaseLost(t *testing.T, f *fixture) {
 	for _, name := range []string{"a", "b"} {
 		f.createWith(name, name+".txt", name+"\n")
 	}
@@ -430,10 +403,10 @@ func mergeDatabaseLost(t *testing.T, f *fixture) {
 	}
 }
 
-// mergeConflictOfDirectories: one side made a file of a directory, the other renamed
+// ConflictOfDirectories: one side made a file of a directory, the other renamed
 // the directory above. Git names a path in conflict that has no contents; the merge is
 // pending like any other in conflict, and can be resolved.
-func mergeConflictOfDirectories(t *testing.T, f *fixture) {
+func (mergeScenarios) ConflictOfDirectories(t *testing.T, f *fixture) {
 	for _, name := range []string{"one", "two"} {
 		f.Write("b/c/"+name, name+"\n1\n2\n3\n4\n5\n")
 	}

@@ -9,21 +9,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func placeScenarios() []scenario {
-	return []scenario{
-		{"SpacesAndUnicode", placeSpaces},
-		{"SymlinkedPath", placeSymlink},
-		{"Bare", placeBare},
-		{"Submodule", placeSubmodule},
-		{"UsersOwnWorktree", placeOwnWorktree},
-		{"SeparateGitDir", placeSeparateGitDir},
-		{"PackedRefs", placePacked},
-		{"SHA256", placeSHA256},
-		{"FreeTemplate", placeTemplate},
-		{"NestedIsExcludedOnce", placeExcluded},
-		{"MissingBaseIsMade", placeBaseIsMade},
-	}
-}
+type placeScenarios struct{}
 
 // lifecycle makes a workspace through svc, works in it, and removes it.
 func lifecycle(t *testing.T, f *fixture, svc croft.Service, req croft.CreateRequest) croft.Workspace {
@@ -48,7 +34,7 @@ func lifecycle(t *testing.T, f *fixture, svc croft.Service, req croft.CreateRequ
 	return *w
 }
 
-func placeSpaces(t *testing.T, f *fixture) {
+func (placeScenarios) SpacesAndUnicode(t *testing.T, f *fixture) {
 	dir := filepath.Join(filepath.Dir(f.Dir), "my prøject – 日本")
 	must(t, os.Rename(f.Dir, dir))
 	f.Dir = dir
@@ -62,7 +48,7 @@ func placeSpaces(t *testing.T, f *fixture) {
 	}
 }
 
-func placeSymlink(t *testing.T, f *fixture) {
+func (placeScenarios) SymlinkedPath(t *testing.T, f *fixture) {
 	link := filepath.Join(f.Home, "link")
 	if err := os.Symlink(f.Dir, link); err != nil {
 		t.Skip("needs symbolic links")
@@ -79,7 +65,7 @@ func placeSymlink(t *testing.T, f *fixture) {
 	}
 }
 
-func placeBare(t *testing.T, f *fixture) {
+func (placeScenarios) Bare(t *testing.T, f *fixture) {
 	bare := filepath.Join(filepath.Dir(f.Dir), "lib.git")
 	f.Git("clone", "--quiet", "--bare", f.Dir, bare)
 	svc := f.at(bare)
@@ -100,7 +86,7 @@ func placeBare(t *testing.T, f *fixture) {
 	}
 }
 
-func placeSubmodule(t *testing.T, f *fixture) {
+func (placeScenarios) Submodule(t *testing.T, f *fixture) {
 	lib := filepath.Join(f.Home, "lib")
 	f.Git("clone", "--quiet", f.Dir, lib)
 	f.Git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib, "vendor/lib")
@@ -120,7 +106,7 @@ func placeSubmodule(t *testing.T, f *fixture) {
 	lifecycle(t, f, f.Service, croft.CreateRequest{Name: "a"})
 }
 
-func placeOwnWorktree(t *testing.T, f *fixture) {
+func (placeScenarios) UsersOwnWorktree(t *testing.T, f *fixture) {
 	own := filepath.Join(filepath.Dir(f.Dir), "own")
 	f.Git("worktree", "add", "--quiet", "-b", "mine", own)
 	tip := f.commitIn(own, "mine.txt", "x\n")
@@ -134,7 +120,7 @@ func placeOwnWorktree(t *testing.T, f *fixture) {
 	f.clean(own)
 }
 
-func placeSeparateGitDir(t *testing.T, f *fixture) {
+func (placeScenarios) SeparateGitDir(t *testing.T, f *fixture) {
 	dir := filepath.Join(filepath.Dir(f.Dir), "sep")
 	f.Git("clone", "--quiet", "--separate-git-dir="+filepath.Join(f.Home, "sep-git"), f.Dir, dir)
 	w := lifecycle(t, f, f.at(dir), croft.CreateRequest{Name: "a"})
@@ -143,7 +129,7 @@ func placeSeparateGitDir(t *testing.T, f *fixture) {
 	}
 }
 
-func placePacked(t *testing.T, f *fixture) {
+func (placeScenarios) PackedRefs(t *testing.T, f *fixture) {
 	f.Git("pack-refs", "--all", "--prune")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.Git("pack-refs", "--all", "--prune")
@@ -153,7 +139,7 @@ func placePacked(t *testing.T, f *fixture) {
 	f.removed("a")
 }
 
-func placeSHA256(t *testing.T, f *fixture) {
+func (placeScenarios) SHA256(t *testing.T, f *fixture) {
 	dir := filepath.Join(filepath.Dir(f.Dir), "wide")
 	f.Git("init", "--quiet", "--initial-branch=main", "--object-format=sha256", dir)
 	f.commitIn(dir, "a.txt", "x\n")
@@ -163,7 +149,7 @@ func placeSHA256(t *testing.T, f *fixture) {
 	}
 }
 
-func placeTemplate(t *testing.T, f *fixture) {
+func (placeScenarios) FreeTemplate(t *testing.T, f *fixture) {
 	f.Write("croft.toml", "path = \"../trees/{repo}/{session}/{slug}\"\nbranch = \"bot/{session}/{name}\"\n")
 	f.Commit("configuration")
 	svc := f.at(f.Dir)
@@ -174,7 +160,7 @@ func placeTemplate(t *testing.T, f *fixture) {
 	wantCode(t, errOf(svc.Create(t.Context(), croft.CreateRequest{Name: "x"})), croft.SessionRequired)
 }
 
-func placeExcluded(t *testing.T, f *fixture) {
+func (placeScenarios) NestedIsExcludedOnce(t *testing.T, f *fixture) {
 	exclude := filepath.Join(f.Dir, ".git", "info", "exclude")
 	own := "# mine\n*.local" // no newline at the end
 	must(t, os.WriteFile(exclude, []byte(own), 0o644))
@@ -184,7 +170,7 @@ func placeExcluded(t *testing.T, f *fixture) {
 	f.clean(f.Dir)
 }
 
-func placeBaseIsMade(t *testing.T, f *fixture) {
+func (placeScenarios) MissingBaseIsMade(t *testing.T, f *fixture) {
 	base := filepath.Join(f.Dir, ".worktrees")
 	if exists(base) {
 		t.Fatal("the base directory is there before")

@@ -8,18 +8,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func presenterScenarios() []scenario {
-	return []scenario{
-		{"StartsFromTheWinner", presentWinner},
-		{"OnlyItsChangesReachTheProject", presentApply},
-		{"HunkByHunk", presentHunks},
-		{"TwoSessionsAtOnce", presentTwice},
-		{"TheUsersOwnBranch", presentTaken},
-		{"ByWorkspace", presentByID},
-		{"AnotherWinner", presentOther},
-		{"AfterTheBranchWent", presentGone},
-	}
-}
+type presenterScenarios struct{}
 
 // contest plays one round in which each agent writes a file of its name.
 func (f *fixture) contest(name string) (croft.Session, croft.Round) {
@@ -39,7 +28,7 @@ func (f *fixture) present(req croft.PresentRequest) croft.Workspace {
 	return *w
 }
 
-func presentWinner(t *testing.T, f *fixture) {
+func (presenterScenarios) StartsFromTheWinner(t *testing.T, f *fixture) {
 	ses, r := f.contest("")
 	won := seatOf(t, r, "codex")
 	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "codex"})
@@ -51,7 +40,7 @@ func presentWinner(t *testing.T, f *fixture) {
 	}
 }
 
-func presentApply(t *testing.T, f *fixture) {
+func (presenterScenarios) OnlyItsChangesReachTheProject(t *testing.T, f *fixture) {
 	ses, _ := f.contest("")
 	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "codex"})
 	write(t, fin, "final.txt", "final\n")
@@ -68,7 +57,7 @@ func presentApply(t *testing.T, f *fixture) {
 	f.clean(f.Dir)
 }
 
-func presentHunks(t *testing.T, f *fixture) {
+func (presenterScenarios) HunkByHunk(t *testing.T, f *fixture) {
 	f.Write("long.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n")
 	f.Commit("long")
 	ses := f.session(croft.SessionRequest{})
@@ -85,7 +74,7 @@ func presentHunks(t *testing.T, f *fixture) {
 	wantFile(t, filepath.Join(f.Dir, "long.txt"), strings.Replace(text, "19\n", "nineteen\n", 1))
 }
 
-func presentTwice(t *testing.T, f *fixture) {
+func (presenterScenarios) TwoSessionsAtOnce(t *testing.T, f *fixture) {
 	one, _ := f.contest("one")
 	two, _ := f.contest("two")
 	a := f.present(croft.PresentRequest{Session: one.ID, Winner: "opus"})
@@ -99,7 +88,7 @@ func presentTwice(t *testing.T, f *fixture) {
 	}
 }
 
-func presentTaken(t *testing.T, f *fixture) {
+func (presenterScenarios) TheUsersOwnBranch(t *testing.T, f *fixture) {
 	f.Git("branch", "presenter")
 	ses, _ := f.contest("")
 	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "opus"})
@@ -112,7 +101,7 @@ func presentTaken(t *testing.T, f *fixture) {
 	}
 }
 
-func presentByID(t *testing.T, f *fixture) {
+func (presenterScenarios) ByWorkspace(t *testing.T, f *fixture) {
 	ses, r := f.contest("")
 	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: string(seatOf(t, r, "codex").ID)})
 	if !exists(filepath.Join(fin.Path, "codex.txt")) {
@@ -120,7 +109,7 @@ func presentByID(t *testing.T, f *fixture) {
 	}
 }
 
-func presentOther(t *testing.T, f *fixture) {
+func (presenterScenarios) AnotherWinner(t *testing.T, f *fixture) {
 	ses, _ := f.contest("")
 	fin := f.present(croft.PresentRequest{Session: ses.ID, Winner: "opus"})
 	wantCode(t, errOf(f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "codex"})), croft.RoundBusy)
@@ -130,9 +119,9 @@ func presentOther(t *testing.T, f *fixture) {
 	}
 }
 
-// presentGone: the winner may be an agent that took part in an earlier round only, or
+// AfterTheBranchWent: the winner may be an agent that took part in an earlier round only, or
 // whose branch has gone: its work has not.
-func presentGone(t *testing.T, f *fixture) {
+func (presenterScenarios) AfterTheBranchWent(t *testing.T, f *fixture) {
 	ses, r := f.contest("")
 	f.Git("branch", "-D", seatOf(t, r, "opus").Branch)
 	f.Git("gc", "--quiet", "--prune=now")

@@ -14,23 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func radarScenarios() []scenario {
-	return []scenario{
-		{"AllKindsOfWork", radarAllKinds},
-		{"DisturbsNothing", radarDisturbs},
-		{"WithTheTarget", radarTarget},
-		{"InTheMiddleOfAMerge", radarMerging},
-		{"NotWhatIsHeldBack", radarHeldBack},
-		{"NothingToMerge", radarIdle},
-		{"OtherTarget", radarOtherTarget},
-		{"TargetGone", radarTargetGone},
-		{"Unrelated", radarUnrelated},
-		{"ComparesOnlyWhatChanged", radarRemembers},
-		{"Broken", radarBroken},
-		{"Listed", radarListed},
-		{"NotARepo", radarNotARepo},
-	}
-}
+type radarScenarios struct{}
 
 func (f *fixture) conflicts() croft.Forecast {
 	f.t.Helper()
@@ -60,8 +44,8 @@ func (f *fixture) createNamed(names ...string) map[string]string {
 	return paths
 }
 
-// radarAllKinds: what was committed, staged, changed, added and deleted all count.
-func radarAllKinds(t *testing.T, f *fixture) {
+// AllKindsOfWork: what was committed, staged, changed, added and deleted all count.
+func (radarScenarios) AllKindsOfWork(t *testing.T, f *fixture) {
 	at := f.createNamed("committed", "staged", "modified", "deleted", "new1", "new2")
 	f.commitIn(at["committed"], "README.md", "committed\n")
 	gittest.WriteFile(t, filepath.Join(at["staged"], "README.md"), "staged\n")
@@ -77,7 +61,7 @@ func radarAllKinds(t *testing.T, f *fixture) {
 	}
 }
 
-func radarDisturbs(t *testing.T, f *fixture) {
+func (radarScenarios) DisturbsNothing(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.dirty(w)
 	f.commitIn(f.create(croft.CreateRequest{Name: "b"}).Path, "work.txt", "other\n")
@@ -90,7 +74,7 @@ func radarDisturbs(t *testing.T, f *fixture) {
 	}
 }
 
-func radarTarget(t *testing.T, f *fixture) {
+func (radarScenarios) WithTheTarget(t *testing.T, f *fixture) {
 	at := f.createNamed("a", "b")
 	f.commitIn(at["a"], "README.md", "a\n")
 	f.commitIn(at["b"], "b.txt", "b\n")
@@ -102,9 +86,9 @@ func radarTarget(t *testing.T, f *fixture) {
 	}
 }
 
-// radarMerging: who is resolving a conflict with the target does not collide with it
+// InTheMiddleOfAMerge: who is resolving a conflict with the target does not collide with it
 // any more.
-func radarMerging(t *testing.T, f *fixture) {
+func (radarScenarios) InTheMiddleOfAMerge(t *testing.T, f *fixture) {
 	at := f.createNamed("a")
 	f.commitIn(at["a"], "README.md", "a\n")
 	f.commitIn(f.Dir, "README.md", "main\n")
@@ -116,8 +100,8 @@ func radarMerging(t *testing.T, f *fixture) {
 	wantPairs(t, f.conflicts())
 }
 
-// radarHeldBack: files that are held back from commits collide with nothing.
-func radarHeldBack(t *testing.T, f *fixture) {
+// NotWhatIsHeldBack: files that are held back from commits collide with nothing.
+func (radarScenarios) NotWhatIsHeldBack(t *testing.T, f *fixture) {
 	f.Roles("tester")
 	f.Commit("roles")
 	for _, name := range []string{"a", "b"} {
@@ -141,7 +125,7 @@ func radarHeldBack(t *testing.T, f *fixture) {
 	}
 }
 
-func radarIdle(t *testing.T, f *fixture) {
+func (radarScenarios) NothingToMerge(t *testing.T, f *fixture) {
 	at := f.createNamed("idle", "merged", "busy")
 	f.commitIn(at["merged"], "README.md", "merged\n")
 	f.Git("merge", "--quiet", "--no-ff", "-m", "merge", "croft/merged")
@@ -153,7 +137,7 @@ func radarIdle(t *testing.T, f *fixture) {
 	}
 }
 
-func radarOtherTarget(t *testing.T, f *fixture) {
+func (radarScenarios) OtherTarget(t *testing.T, f *fixture) {
 	f.Git("branch", "release")
 	a := f.create(croft.CreateRequest{Name: "a"})
 	b := f.create(croft.CreateRequest{Name: "b", Base: "release"})
@@ -169,7 +153,7 @@ func radarOtherTarget(t *testing.T, f *fixture) {
 	}
 }
 
-func radarTargetGone(t *testing.T, f *fixture) {
+func (radarScenarios) TargetGone(t *testing.T, f *fixture) {
 	f.Git("branch", "release")
 	for _, name := range []string{"a", "b"} {
 		f.commitIn(f.create(croft.CreateRequest{Name: name, Base: "release"}).Path, "README.md", name)
@@ -178,7 +162,7 @@ func radarTargetGone(t *testing.T, f *fixture) {
 	wantPairs(t, f.conflicts(), "a b: README.md")
 }
 
-func radarUnrelated(t *testing.T, f *fixture) {
+func (radarScenarios) Unrelated(t *testing.T, f *fixture) {
 	at := f.createNamed("a", "b")
 	f.commitIn(at["b"], "b.txt", "b\n")
 	f.GitIn(at["a"], "checkout", "--quiet", "--orphan", "new-root")
@@ -190,9 +174,9 @@ func radarUnrelated(t *testing.T, f *fixture) {
 	}
 }
 
-// radarRemembers: after one workspace changes, only its pairs are compared again; also
+// ComparesOnlyWhatChanged: after one workspace changes, only its pairs are compared again; also
 // by another process.
-func radarRemembers(t *testing.T, f *fixture) {
+func (radarScenarios) ComparesOnlyWhatChanged(t *testing.T, f *fixture) {
 	names := []string{"a", "b", "c", "d", "e"}
 	at := f.createNamed(names...)
 	for _, n := range names {
@@ -218,7 +202,7 @@ func radarRemembers(t *testing.T, f *fixture) {
 	}
 }
 
-func radarBroken(t *testing.T, f *fixture) {
+func (radarScenarios) Broken(t *testing.T, f *fixture) {
 	at := f.createNamed("a", "b", "lost")
 	f.commitIn(at["a"], "README.md", "a\n")
 	f.commitIn(at["b"], "README.md", "b\n")
@@ -231,9 +215,9 @@ func radarBroken(t *testing.T, f *fixture) {
 	checkError(t, c.Skipped[0].Reason)
 }
 
-// radarListed: a listing shows the last forecast, of the workspaces that have not
+// Listed: a listing shows the last forecast, of the workspaces that have not
 // changed since.
-func radarListed(t *testing.T, f *fixture) {
+func (radarScenarios) Listed(t *testing.T, f *fixture) {
 	at := f.createNamed("a", "b", "c")
 	for _, n := range []string{"a", "b", "c"} {
 		f.commitIn(at[n], "README.md", n+"\n")
@@ -267,6 +251,6 @@ func radarListed(t *testing.T, f *fixture) {
 	want("one was removed", map[string][]string{})
 }
 
-func radarNotARepo(t *testing.T, f *fixture) {
+func (radarScenarios) NotARepo(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Conflicts(t.Context(), croft.ConflictsRequest{Repo: filepath.Dir(f.Dir)})), croft.NotARepo)
 }

@@ -13,33 +13,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func removeScenarios() []scenario {
-	return []scenario{
-		{"Clean", removeClean},
-		{"Idempotent", removeIdempotent},
-		{"NeverThere", removeUnknown},
-		{"AnswersForEach", removeEach},
-		{"UncommittedChanges", removeDirty},
-		{"UncommittedByForce", removeForced},
-		{"Locked", removeLocked},
-		{"KeepBranch", removeKeepBranch},
-		{"BranchAlreadyDeleted", removeBranchGone},
-		{"BranchMovedElsewhere", removeBranchInUse},
-		{"NotIntegrated", removeNotIntegrated},
-		{"DetachedHead", removeDetached},
-		{"DirectoryGone", removeGone},
-		{"DirectoryStripped", removeStripped},
-		{"PathReplaced", removeReplaced},
-		{"PathIsALink", removeLink},
-		{"LinksAreNotFollowed", removeLinksInside},
-		{"TrashedWhole", removeTrash},
-		{"AtOnce", removeRace},
-		{"ThroughAnyService", removeElsewhere},
-		{"InsideRefused", removeInside},
-	}
-}
+type removeScenarios struct{}
 
-func removeClean(t *testing.T, f *fixture) {
+func (removeScenarios) Clean(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	got := f.removed("a")
 	if got.ID != w.ID || got.Name != "a" || got.Branch != w.Branch || got.Trash == "" {
@@ -53,7 +29,7 @@ func removeClean(t *testing.T, f *fixture) {
 	}
 }
 
-func removeIdempotent(t *testing.T, f *fixture) {
+func (removeScenarios) Idempotent(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
 	for _, ref := range []string{"a", string(w.ID), w.Path} {
@@ -64,7 +40,7 @@ func removeIdempotent(t *testing.T, f *fixture) {
 	}
 }
 
-func removeUnknown(t *testing.T, f *fixture) {
+func (removeScenarios) NeverThere(t *testing.T, f *fixture) {
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"never"}, Mode: croft.RemoveForce})
 	if len(res.Removed)+len(res.Kept) != 0 || !slices.Equal(res.Unknown, []string{"never"}) {
 		t.Errorf("Remove = %v", describe(res))
@@ -74,7 +50,7 @@ func removeUnknown(t *testing.T, f *fixture) {
 	}
 }
 
-func removeEach(t *testing.T, f *fixture) {
+func (removeScenarios) AnswersForEach(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"}, croft.CreateRequest{Name: "c"})
 	write(t, list[1], "wip", "x")
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"c", "x", "b", "a", "a"}})
@@ -84,7 +60,7 @@ func removeEach(t *testing.T, f *fixture) {
 	f.wantNames("b")
 }
 
-func removeDirty(t *testing.T, f *fixture) {
+func (removeScenarios) UncommittedChanges(t *testing.T, f *fixture) {
 	for name, change := range map[string]func(w croft.Workspace){
 		"modified":  func(w croft.Workspace) { write(t, w, "README.md", "x") },
 		"untracked": func(w croft.Workspace) { write(t, w, "new.txt", "x") },
@@ -100,7 +76,7 @@ func removeDirty(t *testing.T, f *fixture) {
 	}
 }
 
-func removeForced(t *testing.T, f *fixture) {
+func (removeScenarios) UncommittedByForce(t *testing.T, f *fixture) {
 	w := f.createWith("a", "wip.txt", "precious")
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
 	if len(res.Removed) != 1 || exists(w.Path) {
@@ -122,7 +98,7 @@ func findFile(t *testing.T, dir, name string) string {
 	return ""
 }
 
-func removeLocked(t *testing.T, f *fixture) {
+func (removeScenarios) Locked(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	must(t, errOf(f.Lock(t.Context(), croft.LockRequest{Workspace: "a", Reason: "demo at noon"})))
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
@@ -134,7 +110,7 @@ func removeLocked(t *testing.T, f *fixture) {
 	}
 }
 
-func removeKeepBranch(t *testing.T, f *fixture) {
+func (removeScenarios) KeepBranch(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Branch: croft.BranchKeep})
@@ -144,7 +120,7 @@ func removeKeepBranch(t *testing.T, f *fixture) {
 	f.wantAt(w.Branch, tip)
 }
 
-func removeBranchGone(t *testing.T, f *fixture) {
+func (removeScenarios) BranchAlreadyDeleted(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "checkout", "--quiet", "--detach")
 	f.Git("branch", "--quiet", "-D", w.Branch)
@@ -154,7 +130,7 @@ func removeBranchGone(t *testing.T, f *fixture) {
 	}
 }
 
-func removeBranchInUse(t *testing.T, f *fixture) {
+func (removeScenarios) BranchMovedElsewhere(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "checkout", "--quiet", "--detach")
 	own := filepath.Join(filepath.Dir(f.Dir), "own")
@@ -167,8 +143,8 @@ func removeBranchInUse(t *testing.T, f *fixture) {
 	}
 }
 
-// removeNotIntegrated: a clean workspace goes, its commits stay reachable.
-func removeNotIntegrated(t *testing.T, f *fixture) {
+// NotIntegrated: a clean workspace goes, its commits stay reachable.
+func (removeScenarios) NotIntegrated(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	f.removed("a")
@@ -176,8 +152,8 @@ func removeNotIntegrated(t *testing.T, f *fixture) {
 	f.wantCommit(tip)
 }
 
-// removeDetached: commits that no branch has are kept as well.
-func removeDetached(t *testing.T, f *fixture) {
+// DetachedHead: commits that no branch has are kept as well.
+func (removeScenarios) DetachedHead(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	onBranch := f.commitIn(w.Path, "1.txt", "x\n")
 	f.GitIn(w.Path, "checkout", "--quiet", "--detach", "main")
@@ -191,7 +167,7 @@ func removeDetached(t *testing.T, f *fixture) {
 	}
 }
 
-func removeGone(t *testing.T, f *fixture) {
+func (removeScenarios) DirectoryGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	removeAll(t, w.Path)
 	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceBroken) // it may only be absent
@@ -204,9 +180,9 @@ func removeGone(t *testing.T, f *fixture) {
 	}
 }
 
-// removeStripped is a deviation: a directory that is no valid worktree any
+// DirectoryStripped is a deviation: a directory that is no valid worktree any
 // more goes to the trash, and only because the record names it.
-func removeStripped(t *testing.T, f *fixture) {
+func (removeScenarios) DirectoryStripped(t *testing.T, f *fixture) {
 	w := f.createWith("a", "wip.txt", "precious")
 	removeFile(t, filepath.Join(w.Path, ".git"))
 	f.kept(croft.RemoveRequest{Workspaces: []string{"a"}}, croft.WorkspaceBroken)
@@ -219,9 +195,9 @@ func removeStripped(t *testing.T, f *fixture) {
 	}
 }
 
-// removeReplaced: what the user put in a workspace's place, and which is a
+// PathReplaced: what the user put in a workspace's place, and which is a
 // repository of its own, is not Croft's to move.
-func removeReplaced(t *testing.T, f *fixture) {
+func (removeScenarios) PathReplaced(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	removeAll(t, w.Path)
 	f.Git("clone", "--quiet", f.Dir, w.Path)
@@ -232,7 +208,7 @@ func removeReplaced(t *testing.T, f *fixture) {
 	wantFile(t, filepath.Join(w.Path, "mine.txt"), "mine")
 }
 
-func removeLink(t *testing.T, f *fixture) {
+func (removeScenarios) PathIsALink(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	moved := filepath.Join(f.Home, "moved")
 	must(t, os.Rename(w.Path, moved))
@@ -251,7 +227,7 @@ func removeLink(t *testing.T, f *fixture) {
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
 }
 
-func removeLinksInside(t *testing.T, f *fixture) {
+func (removeScenarios) LinksAreNotFollowed(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	precious := filepath.Join(f.Home, "precious")
 	gittest.WriteFile(t, filepath.Join(precious, "keep.txt"), "keep")
@@ -263,9 +239,9 @@ func removeLinksInside(t *testing.T, f *fixture) {
 	wantFile(t, filepath.Join(precious, "keep.txt"), "keep")
 }
 
-// removeTrash: what is in the trash is the directory as it was, and main does
+// TrashedWhole: what is in the trash is the directory as it was, and main does
 // not see it.
-func removeTrash(t *testing.T, f *fixture) {
+func (removeScenarios) TrashedWhole(t *testing.T, f *fixture) {
 	for _, layout := range []string{"default", "agents", "sibling"} {
 		w := f.create(croft.CreateRequest{Name: "a", Layout: layout})
 		gittest.WriteFile(t, filepath.Join(w.Path, "ignored", layout+".bin"), "big")
@@ -279,7 +255,7 @@ func removeTrash(t *testing.T, f *fixture) {
 	}
 }
 
-func removeRace(t *testing.T, f *fixture) {
+func (removeScenarios) AtOnce(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	const n = 6
@@ -309,7 +285,7 @@ func removeRace(t *testing.T, f *fixture) {
 	}
 }
 
-func removeElsewhere(t *testing.T, f *fixture) {
+func (removeScenarios) ThroughAnyService(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	other := gittest.New(t)
 	svc := f.open(t, other.Dir, f.Env)
@@ -323,8 +299,8 @@ func removeElsewhere(t *testing.T, f *fixture) {
 	}
 }
 
-// removeInside: while the request names no workspace, nothing is removed.
-func removeInside(t *testing.T, f *fixture) {
+// InsideRefused: while the request names no workspace, nothing is removed.
+func (removeScenarios) InsideRefused(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	wantCode(t, errOf(f.Remove(t.Context(), croft.RemoveRequest{Workspaces: []string{""}})), croft.WorktreeNotFound)
 	if res := f.remove(croft.RemoveRequest{}); len(res.Removed) != 0 {

@@ -10,24 +10,11 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func repoScenarios() []scenario {
-	return []scenario{
-		{"Inside", repoInside},
-		{"FromSubdirectory", repoFromSubdirectory},
-		{"FromWorkspace", repoFromWorkspace},
-		{"Outside", repoOutside},
-		{"MissingDirectory", repoMissing},
-		{"NoCommits", repoNoCommits},
-		{"DetachedHead", repoDetached},
-		{"BranchExists", repoBranchExists},
-		{"Check", repoCheck},
-		{"EnvironmentIsIgnored", repoEnvironment},
-	}
-}
+type repoScenarios struct{}
 
-// repoEnvironment: variables with which a hook or an agent led git elsewhere do not
+// EnvironmentIsIgnored: variables with which a hook or an agent led git elsewhere do not
 // lead Croft there.
-func repoEnvironment(t *testing.T, f *fixture) {
+func (repoScenarios) EnvironmentIsIgnored(t *testing.T, f *fixture) {
 	other := f.another("other")
 	env := append(slices.Clone(f.Env), "GIT_DIR="+filepath.Join(other.Dir, ".git"), "GIT_WORK_TREE="+other.Dir, "GIT_INDEX_FILE="+filepath.Join(other.Dir, "x"))
 	svc := f.open(t, f.Dir, env)
@@ -41,7 +28,7 @@ func repoEnvironment(t *testing.T, f *fixture) {
 	}
 }
 
-func repoInside(t *testing.T, f *fixture) {
+func (repoScenarios) Inside(t *testing.T, f *fixture) {
 	r, err := f.Service.Repo(t.Context(), "")
 	must(t, err)
 	want := croft.Repo{
@@ -57,7 +44,7 @@ func repoInside(t *testing.T, f *fixture) {
 	}
 }
 
-func repoFromSubdirectory(t *testing.T, f *fixture) {
+func (repoScenarios) FromSubdirectory(t *testing.T, f *fixture) {
 	r, err := f.at(filepath.Join(f.Dir, "src")).Repo(t.Context(), "")
 	if err != nil || r.Path != f.Dir || r.Branch != "main" {
 		t.Errorf("Repo = %+v, %v, want %s on main", r, err, f.Dir)
@@ -68,7 +55,7 @@ func repoFromSubdirectory(t *testing.T, f *fixture) {
 	}
 }
 
-func repoFromWorkspace(t *testing.T, f *fixture) {
+func (repoScenarios) FromWorkspace(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	r, err := f.Service.Repo(t.Context(), w.Path)
 	if err != nil || r.Path != f.Dir || r.Branch != w.Branch {
@@ -76,7 +63,7 @@ func repoFromWorkspace(t *testing.T, f *fixture) {
 	}
 }
 
-func repoOutside(t *testing.T, f *fixture) {
+func (repoScenarios) Outside(t *testing.T, f *fixture) {
 	outside := f.at(f.Home)
 	if r, err := outside.Repo(t.Context(), ""); err == nil {
 		t.Errorf("Repo outside = %+v, want an error", r)
@@ -89,7 +76,7 @@ func repoOutside(t *testing.T, f *fixture) {
 	wantCode(t, errOf(outside.Worktrees(t.Context(), "")), croft.NotARepo)
 }
 
-func repoMissing(t *testing.T, f *fixture) {
+func (repoScenarios) MissingDirectory(t *testing.T, f *fixture) {
 	gone := filepath.Join(f.Home, "gone")
 	wantCode(t, f.Check(t.Context(), gone), croft.NotARepo)
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Repo: gone})), croft.NotARepo)
@@ -98,7 +85,7 @@ func repoMissing(t *testing.T, f *fixture) {
 	}
 }
 
-func repoNoCommits(t *testing.T, f *fixture) {
+func (repoScenarios) NoCommits(t *testing.T, f *fixture) {
 	empty := gittest.Empty(t)
 	svc := f.open(t, empty.Dir, empty.Env)
 	r, err := svc.Repo(t.Context(), "")
@@ -124,7 +111,7 @@ func repoNoCommits(t *testing.T, f *fixture) {
 	}
 }
 
-func repoDetached(t *testing.T, f *fixture) {
+func (repoScenarios) DetachedHead(t *testing.T, f *fixture) {
 	f.Git("checkout", "--quiet", "--detach")
 	r, err := f.Service.Repo(t.Context(), "")
 	if err != nil || r.Branch != "" || r.Head != f.Git("rev-parse", "HEAD") {
@@ -132,7 +119,7 @@ func repoDetached(t *testing.T, f *fixture) {
 	}
 }
 
-func repoBranchExists(t *testing.T, f *fixture) {
+func (repoScenarios) BranchExists(t *testing.T, f *fixture) {
 	f.Git("branch", "feat/x")
 	f.Git("tag", "v1")
 	f.Git("pack-refs", "--all")
@@ -144,7 +131,7 @@ func repoBranchExists(t *testing.T, f *fixture) {
 	}
 }
 
-func repoCheck(t *testing.T, f *fixture) {
+func (repoScenarios) Check(t *testing.T, f *fixture) {
 	if err := f.Check(t.Context(), ""); err != nil {
 		t.Errorf("Check of a repository with a commit: %v", err)
 	}

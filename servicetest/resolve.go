@@ -10,16 +10,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func resolveScenarios() []scenario {
-	return []scenario{
-		{"Unmerged", resolveUnmerged},
-		{"TakenAsTheyAre", resolveTaken},
-		{"CommittedAsTheyAre", resolveCommitted},
-		{"ASideIsChosen", resolveSide},
-		{"GivenUp", resolveGivenUp},
-		{"MarkersOfTheirOwn", resolveOwnMarkers},
-	}
-}
+type resolveScenarios struct{}
 
 // The files of a workspace that conflict with main: text, text with markers of
 // another length, a file that is no text, one that was deleted on either side.
@@ -86,9 +77,9 @@ func (f *fixture) stillIn(want ...string) {
 	f.wantAt("main", before)
 }
 
-// resolveUnmerged: a file of which the index has several sides is not resolved,
+// Unmerged: a file of which the index has several sides is not resolved,
 // whatever it holds.
-func resolveUnmerged(t *testing.T, f *fixture) {
+func (resolveScenarios) Unmerged(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.stillIn(allConflicts...)
 	for _, name := range allConflicts {
@@ -102,8 +93,8 @@ func resolveUnmerged(t *testing.T, f *fixture) {
 	f.wantContent(m.Commit+":"+conflictWide, "both")
 }
 
-// resolveTaken: files that are staged as the merge left them were not resolved.
-func resolveTaken(t *testing.T, f *fixture) {
+// TakenAsTheyAre: files that are staged as the merge left them were not resolved.
+func (resolveScenarios) TakenAsTheyAre(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.GitIn(w.Path, "add", "--all")
 	f.stillIn(allConflicts...)
@@ -123,8 +114,8 @@ func resolveTaken(t *testing.T, f *fixture) {
 	}
 }
 
-// resolveCommitted: the same, if the agent has committed them.
-func resolveCommitted(t *testing.T, f *fixture) {
+// CommittedAsTheyAre: the same, if the agent has committed them.
+func (resolveScenarios) CommittedAsTheyAre(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "--no-edit")
 	f.stillIn(allConflicts...)
@@ -134,8 +125,8 @@ func resolveCommitted(t *testing.T, f *fixture) {
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 }
 
-// resolveSide: git's own way to choose a side counts.
-func resolveSide(t *testing.T, f *fixture) {
+// ASideIsChosen: git's own way to choose a side counts.
+func (resolveScenarios) ASideIsChosen(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.GitIn(w.Path, "checkout", "--quiet", "--ours", conflictBinary, conflictMine, conflictText)
 	f.GitIn(w.Path, "checkout", "--quiet", "--theirs", conflictWide, conflictTheirs)
@@ -146,8 +137,8 @@ func resolveSide(t *testing.T, f *fixture) {
 	}
 }
 
-// resolveGivenUp: a merge that was given up leaves nothing to resolve.
-func resolveGivenUp(t *testing.T, f *fixture) {
+// GivenUp: a merge that was given up leaves nothing to resolve.
+func (resolveScenarios) GivenUp(t *testing.T, f *fixture) {
 	w := inConflict(t, f)
 	f.GitIn(w.Path, "merge", "--abort")
 	write(t, w, "more.txt", "more\n")
@@ -156,9 +147,9 @@ func resolveGivenUp(t *testing.T, f *fixture) {
 	}
 }
 
-// resolveOwnMarkers: lines that look like markers and belong to the text do not keep it
+// MarkersOfTheirOwn: lines that look like markers and belong to the text do not keep it
 // in conflict.
-func resolveOwnMarkers(t *testing.T, f *fixture) {
+func (resolveScenarios) MarkersOfTheirOwn(t *testing.T, f *fixture) {
 	const doc = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> main\n"
 	f.Write("doc.md", doc)
 	f.Commit("a page about conflicts")

@@ -10,20 +10,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func revertScenarios() []scenario {
-	return []scenario{
-		{"Later", revertWithLater},
-		{"MergeAgain", revertAndAgain},
-		{"Resolve", revertAndResolve},
-		{"ResolveConflict", revertAndResolveConflict},
-		{"Review", revertAndReview},
-		{"Conflict", revertConflict},
-		{"TargetMoved", revertTargetMoved},
-		{"Twice", revertTwice},
-		{"UndoMerge", undoMerge},
-		{"Strategies", revertStrategies},
-	}
-}
+type revertScenarios struct{}
 
 // landed makes workspaces with a file each and merges them.
 func landed(t *testing.T, f *fixture, names ...string) []croft.Merge {
@@ -41,7 +28,7 @@ func (f *fixture) has(name string) bool {
 	return err == nil
 }
 
-func revertWithLater(t *testing.T, f *fixture) {
+func (revertScenarios) Later(t *testing.T, f *fixture) {
 	merges := landed(t, f, "a", "b", "c")
 	plan, err := f.PlanRevert(t.Context(), croft.RevertRequest{Merge: merges[0].ID})
 	if err != nil || plan.Later != 2 || plan.Target != f.Git("rev-parse", "main") || len(plan.Conflicts) != 0 {
@@ -69,9 +56,9 @@ func revertWithLater(t *testing.T, f *fixture) {
 	}
 }
 
-// revertAndAgain: merging again after a revert brings the work back, with what was
+// MergeAgain: merging again after a revert brings the work back, with what was
 // added.
-func revertAndAgain(t *testing.T, f *fixture) {
+func (revertScenarios) MergeAgain(t *testing.T, f *fixture) {
 	landed(t, f, "a", "b")
 	for range 3 {
 		if m, err := f.Revert(t.Context(), croft.RevertRequest{Ref: "a"}); err != nil || m.Status != croft.MergeMerged {
@@ -107,9 +94,9 @@ func takeBack(t *testing.T, f *fixture, name string) {
 	}
 }
 
-// revertAndResolve: bringing the target in does not take the work back in the workspace
+// Resolve: bringing the target in does not take the work back in the workspace
 // as well.
-func revertAndResolve(t *testing.T, f *fixture) {
+func (revertScenarios) Resolve(t *testing.T, f *fixture) {
 	w := f.createWith("a", "a.txt", "a\n")
 	takeBack(t, f, "a")
 	landed(t, f, "b")
@@ -132,9 +119,9 @@ func revertAndResolve(t *testing.T, f *fixture) {
 	f.clean(f.Dir)
 }
 
-// revertAndResolveConflict: what others made of it since is in conflict with the work
+// ResolveConflict: what others made of it since is in conflict with the work
 // that comes back.
-func revertAndResolveConflict(t *testing.T, f *fixture) {
+func (revertScenarios) ResolveConflict(t *testing.T, f *fixture) {
 	w := f.createWith("a", "src/main.txt", "one\nA\nthree\n")
 	write(t, w, "a.txt", "a\n")
 	takeBack(t, f, "a")
@@ -156,9 +143,9 @@ func revertAndResolveConflict(t *testing.T, f *fixture) {
 	}
 }
 
-// revertAndReview: a review shows what merging again would bring, also without new
+// Review: a review shows what merging again would bring, also without new
 // work.
-func revertAndReview(t *testing.T, f *fixture) {
+func (revertScenarios) Review(t *testing.T, f *fixture) {
 	w := f.createWith("a", "a.txt", "a\n")
 	takeBack(t, f, "a")
 	landed(t, f, "b")
@@ -181,7 +168,7 @@ func revertAndReview(t *testing.T, f *fixture) {
 	}
 }
 
-func revertConflict(t *testing.T, f *fixture) {
+func (revertScenarios) Conflict(t *testing.T, f *fixture) {
 	f.createWith("a", "src/main.txt", "A\n")
 	first := f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	f.createWith("b", "src/main.txt", "A\nB\n")
@@ -197,7 +184,7 @@ func revertConflict(t *testing.T, f *fixture) {
 	}
 }
 
-func revertTargetMoved(t *testing.T, f *fixture) {
+func (revertScenarios) TargetMoved(t *testing.T, f *fixture) {
 	merges := landed(t, f, "a")
 	seen := f.Git("rev-parse", "main")
 	f.Write("x.txt", "x\n")
@@ -205,13 +192,13 @@ func revertTargetMoved(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Merge: merges[0].ID, Target: seen})), croft.TargetMoved)
 }
 
-func revertTwice(t *testing.T, f *fixture) {
+func (revertScenarios) Twice(t *testing.T, f *fixture) {
 	landed(t, f, "a")
 	must(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Ref: "a"})))
 	wantCode(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Ref: "a"})), croft.NotMerged)
 }
 
-func undoMerge(t *testing.T, f *fixture) {
+func (revertScenarios) UndoMerge(t *testing.T, f *fixture) {
 	w := f.createWith("a", "a.txt", "a\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a"})
 	f.last("merge", "done")
@@ -229,7 +216,7 @@ func undoMerge(t *testing.T, f *fixture) {
 	f.clean(f.Dir)
 }
 
-func revertStrategies(t *testing.T, f *fixture) {
+func (revertScenarios) Strategies(t *testing.T, f *fixture) {
 	for _, strategy := range []croft.Strategy{croft.StrategyNoFF, croft.StrategySquash} {
 		name := string(strategy)
 		w := f.create(croft.CreateRequest{Name: name})

@@ -13,26 +13,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func reviewScenarios() []scenario {
-	return []scenario{
-		{"DiffKeepsNothing", diffKeepsNothing},
-		{"DiffSinceTheMergeBase", diffSinceTheMergeBase},
-		{"Frozen", reviewFrozen},
-		{"Parts", applyParts},
-		{"EveryKindOfFile", applyEveryKind},
-		{"BaseMoved", applyBaseMoved},
-		{"OthersMoved", applyOthersMoved},
-		{"MovedInTheLane", applyMovedInTheLane},
-		{"Conflict", applyConflict},
-		{"Refuses", applyRefuses},
-		{"Key", applyKey},
-		{"Undo", applyUndo},
-		{"LostDatabase", applyLostDatabase},
-		{"MergeAfterApply", mergeAfterApply},
-		{"MergeAgainAfterApply", mergeAgainAfterApply},
-		{"MergeInProgress", reviewMergeInProgress},
-	}
-}
+type reviewScenarios struct{}
 
 // review freezes a workspace's work or ends the test.
 func (f *fixture) review(name string) croft.Review {
@@ -85,7 +66,7 @@ func numbered(n int, replaced map[int]string) string {
 	return b.String()
 }
 
-func diffKeepsNothing(t *testing.T, f *fixture) {
+func (reviewScenarios) DiffKeepsNothing(t *testing.T, f *fixture) {
 	f.Write(".gitignore", "*.tmp\n")
 	f.Commit("ignore")
 	w := f.create(croft.CreateRequest{Name: "a"})
@@ -117,9 +98,9 @@ func diffKeepsNothing(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Diff(t.Context(), croft.DiffRequest{Workspace: "a", Target: "nowhere"})), croft.TargetNotFound)
 }
 
-// diffSinceTheMergeBase: what the target got since is no part of the work, and what is
+// DiffSinceTheMergeBase: what the target got since is no part of the work, and what is
 // committed has its commit.
-func diffSinceTheMergeBase(t *testing.T, f *fixture) {
+func (reviewScenarios) DiffSinceTheMergeBase(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	base := f.Git("rev-parse", "main")
 	head := f.commitIn(w.Path, "mine.txt", "mine\n")
@@ -131,7 +112,7 @@ func diffSinceTheMergeBase(t *testing.T, f *fixture) {
 	}
 }
 
-func reviewFrozen(t *testing.T, f *fixture) {
+func (reviewScenarios) Frozen(t *testing.T, f *fixture) {
 	w := f.createWith("a", "src/main.txt", "one\ntwo\nthree\nfour\n")
 	write(t, w, "new.txt", "new\n")
 	status := f.GitIn(w.Path, "status", "--porcelain")
@@ -163,7 +144,7 @@ func reviewFrozen(t *testing.T, f *fixture) {
 	}
 }
 
-func applyParts(t *testing.T, f *fixture) {
+func (reviewScenarios) Parts(t *testing.T, f *fixture) {
 	f.Write("long.txt", numbered(40, nil))
 	f.Write("other.txt", "other\n")
 	f.Write("was.txt", numbered(10, nil))
@@ -200,7 +181,7 @@ func applyParts(t *testing.T, f *fixture) {
 	f.clean(f.Dir)
 }
 
-func applyEveryKind(t *testing.T, f *fixture) {
+func (reviewScenarios) EveryKindOfFile(t *testing.T, f *fixture) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links, modes and names of files are not those of Windows")
 	}
@@ -264,7 +245,7 @@ func applyEveryKind(t *testing.T, f *fixture) {
 	}
 }
 
-func applyBaseMoved(t *testing.T, f *fixture) {
+func (reviewScenarios) BaseMoved(t *testing.T, f *fixture) {
 	w := f.createWith("a", "README.md", "# app\n\nmore\n")
 	write(t, w, "new.txt", "new\n")
 	r := f.review("a")
@@ -284,9 +265,9 @@ func applyBaseMoved(t *testing.T, f *fixture) {
 	}
 }
 
-// applyOthersMoved: a directory where the chosen file would be is a change of it too;
+// OthersMoved: a directory where the chosen file would be is a change of it too;
 // files beside it are not.
-func applyOthersMoved(t *testing.T, f *fixture) {
+func (reviewScenarios) OthersMoved(t *testing.T, f *fixture) {
 	w := f.createWith("a", "x", "a file\n")
 	write(t, w, "dir/y", "below\n")
 	r := f.review("a")
@@ -299,8 +280,8 @@ func applyOthersMoved(t *testing.T, f *fixture) {
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"dir"}})
 }
 
-// applyMovedInTheLane: the target is looked at in the lane: what lands before counts.
-func applyMovedInTheLane(t *testing.T, f *fixture) {
+// MovedInTheLane: the target is looked at in the lane: what lands before counts.
+func (reviewScenarios) MovedInTheLane(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b"})
 	write(t, list[0], "src/main.txt", "one\ntwo\nthree\nfour\n")
 	write(t, list[1], "src/main.txt", "zero\none\ntwo\nthree\n")
@@ -316,7 +297,7 @@ func applyMovedInTheLane(t *testing.T, f *fixture) {
 	}
 }
 
-func applyConflict(t *testing.T, f *fixture) {
+func (reviewScenarios) Conflict(t *testing.T, f *fixture) {
 	_, b := conflicting(t, f)
 	write(t, b, "new.txt", "new\n")
 	before := f.Git("rev-parse", "main")
@@ -329,7 +310,7 @@ func applyConflict(t *testing.T, f *fixture) {
 	f.mustApply(croft.ApplyRequest{Review: r.ID, Paths: []string{"new.txt"}})
 }
 
-func applyRefuses(t *testing.T, f *fixture) {
+func (reviewScenarios) Refuses(t *testing.T, f *fixture) {
 	f.createWith("a", "new.txt", "new\n")
 	r := f.review("a")
 	before := f.Git("for-each-ref")
@@ -350,7 +331,7 @@ func applyRefuses(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Review(t.Context(), croft.ReviewRequest{Workspace: "nobody"})), croft.WorktreeNotFound)
 }
 
-func applyKey(t *testing.T, f *fixture) {
+func (reviewScenarios) Key(t *testing.T, f *fixture) {
 	f.createWith("a", "new.txt", "new\n")
 	r := f.review("a")
 	req := croft.ApplyRequest{Key: "k", Review: r.ID, Paths: []string{"new.txt"}}
@@ -362,7 +343,7 @@ func applyKey(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Apply(t.Context(), req)), croft.KeyConflict)
 }
 
-func applyUndo(t *testing.T, f *fixture) {
+func (reviewScenarios) Undo(t *testing.T, f *fixture) {
 	w := f.createWith("a", "one.txt", "one\n")
 	write(t, w, "two.txt", "two\n")
 	before := f.Git("rev-parse", "main^{tree}")
@@ -386,7 +367,7 @@ func applyUndo(t *testing.T, f *fixture) {
 	f.Git("cat-file", "-e", "main:two.txt")
 }
 
-func applyLostDatabase(t *testing.T, f *fixture) {
+func (reviewScenarios) LostDatabase(t *testing.T, f *fixture) {
 	f.createWith("a", "new.txt", "new\n")
 	r := f.review("a")
 	must(t, os.RemoveAll(filepath.Join(f.Home, "state")))
@@ -398,7 +379,7 @@ func applyLostDatabase(t *testing.T, f *fixture) {
 	f.Git("cat-file", "-e", "main:new.txt")
 }
 
-func mergeAfterApply(t *testing.T, f *fixture) {
+func (reviewScenarios) MergeAfterApply(t *testing.T, f *fixture) {
 	w := f.createWith("a", "one.txt", "one\n")
 	write(t, w, "two.txt", "two\n")
 	r := f.review("a")
@@ -412,9 +393,9 @@ func mergeAfterApply(t *testing.T, f *fixture) {
 	}
 }
 
-// mergeAgainAfterApply: a part that was applied in between does not hide that the work
+// MergeAgainAfterApply: a part that was applied in between does not hide that the work
 // was merged and taken back.
-func mergeAgainAfterApply(t *testing.T, f *fixture) {
+func (reviewScenarios) MergeAgainAfterApply(t *testing.T, f *fixture) {
 	w := f.createWith("a", "one.txt", "one\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
 	if m, err := f.Revert(t.Context(), croft.RevertRequest{Ref: "a"}); err != nil || m.Status != croft.MergeMerged {
@@ -428,9 +409,9 @@ func mergeAgainAfterApply(t *testing.T, f *fixture) {
 	f.wantTree("main", "README.md\none.txt\nsrc/main.txt\nthree.txt\ntwo.txt")
 }
 
-// reviewMergeInProgress: while the target is being brought in, its commits are no part
+// MergeInProgress: while the target is being brought in, its commits are no part
 // of the work.
-func reviewMergeInProgress(t *testing.T, f *fixture) {
+func (reviewScenarios) MergeInProgress(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "mine.txt", "mine\n")
 	f.Write("theirs.txt", "theirs\n")

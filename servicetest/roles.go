@@ -11,25 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func roleScenarios() []scenario {
-	return []scenario{
-		{"Find", roleFind},
-		{"NotFound", roleNotFound},
-		{"OverTrackedFile", roleTracked},
-		{"OverTrackedLink", roleTrackedLink},
-		{"Untracked", roleUntracked},
-		{"UsersOwnFileInMainShows", roleMainShows},
-		{"UsersIgnoreFileStays", roleUserIgnore},
-		{"AgentsFile", roleAgentsFile},
-		{"NeverCommitted", roleNeverCommitted},
-		{"CopyAgain", roleAgain},
-		{"CopyAnother", roleAnother},
-		{"CopyKeepsEdits", roleEdited},
-		{"CopyReplacesEdits", roleReplaced},
-		{"LinkOutIsNotFollowed", roleLinkOut},
-		{"DirectoryByConfiguration", roleDirectory},
-	}
-}
+type roleScenarios struct{}
 
 // staffed is a repository whose role "worker" has a CLAUDE.md.
 func staffed(f *fixture) croft.CreateRequest {
@@ -47,7 +29,7 @@ func wantClean(t *testing.T, f *fixture, w croft.Workspace) {
 	}
 }
 
-func roleFind(t *testing.T, f *fixture) {
+func (roleScenarios) Find(t *testing.T, f *fixture) {
 	f.Roles("worker")
 	r, err := f.Role(t.Context(), croft.RoleRequest{Role: "worker"})
 	must(t, err)
@@ -56,7 +38,7 @@ func roleFind(t *testing.T, f *fixture) {
 	}
 }
 
-func roleNotFound(t *testing.T, f *fixture) {
+func (roleScenarios) NotFound(t *testing.T, f *fixture) {
 	gittest.WriteFile(t, filepath.Join(f.Dir, "roles", "empty", "README.md"), "nothing")
 	for _, name := range []string{"nobody", "empty"} {
 		if e := wantCode(t, errOf(f.Role(t.Context(), croft.RoleRequest{Role: name})), croft.RoleNotFound); e.Hint == "" {
@@ -70,7 +52,7 @@ func roleNotFound(t *testing.T, f *fixture) {
 	wantClean(t, f, w)
 }
 
-func roleTracked(t *testing.T, f *fixture) {
+func (roleScenarios) OverTrackedFile(t *testing.T, f *fixture) {
 	f.Write("CLAUDE.md", "the project's own\n")
 	req := staffed(f)
 	w := f.create(req)
@@ -83,7 +65,7 @@ func roleTracked(t *testing.T, f *fixture) {
 	f.removed("a")
 }
 
-func roleTrackedLink(t *testing.T, f *fixture) {
+func (roleScenarios) OverTrackedLink(t *testing.T, f *fixture) {
 	f.Write("AGENTS.md", "for all agents\n")
 	if err := os.Symlink("AGENTS.md", filepath.Join(f.Dir, "CLAUDE.md")); err != nil {
 		t.Skip("needs symbolic links")
@@ -97,15 +79,15 @@ func roleTrackedLink(t *testing.T, f *fixture) {
 	wantClean(t, f, w)
 }
 
-func roleUntracked(t *testing.T, f *fixture) {
+func (roleScenarios) Untracked(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
 	wantFile(t, filepath.Join(w.Path, "CLAUDE.md"), "You are the worker.\n")
 	wantClean(t, f, w)
 	f.removed("a") // and it does not stand in the way
 }
 
-// roleMainShows is why the shared exclude file is the wrong place.
-func roleMainShows(t *testing.T, f *fixture) {
+// UsersOwnFileInMainShows is why the shared exclude file is the wrong place.
+func (roleScenarios) UsersOwnFileInMainShows(t *testing.T, f *fixture) {
 	f.create(staffed(f))
 	f.Write("CLAUDE.md", "mine, not committed yet\n")
 	f.wantStatus(f.Dir, "?? CLAUDE.md")
@@ -118,14 +100,14 @@ func roleMainShows(t *testing.T, f *fixture) {
 	}
 }
 
-func roleUserIgnore(t *testing.T, f *fixture) {
+func (roleScenarios) UsersIgnoreFileStays(t *testing.T, f *fixture) {
 	gittest.WriteFile(t, filepath.Join(f.Home, ".config", "git", "ignore"), "*.swp\n")
 	w := f.create(staffed(f))
 	write(t, w, "x.swp", "editor")
 	wantClean(t, f, w)
 }
 
-func roleAgentsFile(t *testing.T, f *fixture) {
+func (roleScenarios) AgentsFile(t *testing.T, f *fixture) {
 	f.Write("roles/worker/AGENTS.md", "agents\n")
 	w := f.create(staffed(f))
 	if read(t, filepath.Join(w.Path, "AGENTS.md")) != "agents\n" || read(t, filepath.Join(w.Path, "CLAUDE.md")) != "You are the worker.\n" {
@@ -139,7 +121,7 @@ func roleAgentsFile(t *testing.T, f *fixture) {
 	}
 }
 
-func roleNeverCommitted(t *testing.T, f *fixture) {
+func (roleScenarios) NeverCommitted(t *testing.T, f *fixture) {
 	f.Write("CLAUDE.md", "the project's own\n")
 	f.Write("roles/worker/AGENTS.md", "agents\n")
 	w := f.create(staffed(f))
@@ -151,7 +133,7 @@ func roleNeverCommitted(t *testing.T, f *fixture) {
 	}
 }
 
-func roleAgain(t *testing.T, f *fixture) {
+func (roleScenarios) CopyAgain(t *testing.T, f *fixture) {
 	f.Write("CLAUDE.md", "the project's own\n")
 	w := f.create(staffed(f))
 	f.Write("roles/worker/CLAUDE.md", "second edition\n")
@@ -165,9 +147,9 @@ func roleAgain(t *testing.T, f *fixture) {
 	}
 }
 
-// roleReplaced: what the agent made of a role's file is replaced if that is asked
+// CopyReplacesEdits: what the agent made of a role's file is replaced if that is asked
 // for, whether git has the file or ignores it, and can be had back.
-func roleReplaced(t *testing.T, f *fixture) {
+func (roleScenarios) CopyReplacesEdits(t *testing.T, f *fixture) {
 	f.Write("CLAUDE.md", "the project's\n")
 	f.Write("roles/worker/AGENTS.md", "first edition\n")
 	w := f.create(staffed(f))
@@ -195,8 +177,8 @@ func roleReplaced(t *testing.T, f *fixture) {
 	}
 }
 
-// roleEdited: what the agent made of a role's file is the agent's.
-func roleEdited(t *testing.T, f *fixture) {
+// CopyKeepsEdits: what the agent made of a role's file is the agent's.
+func (roleScenarios) CopyKeepsEdits(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
 	file := filepath.Join(w.Path, "CLAUDE.md")
 	gittest.WriteFile(t, file, "what I learned\n")
@@ -211,7 +193,7 @@ func roleEdited(t *testing.T, f *fixture) {
 	}
 }
 
-func roleAnother(t *testing.T, f *fixture) {
+func (roleScenarios) CopyAnother(t *testing.T, f *fixture) {
 	f.Roles("worker", "critic")
 	f.Commit("roles")
 	w := f.create(croft.CreateRequest{Name: "a"})
@@ -228,7 +210,7 @@ func roleAnother(t *testing.T, f *fixture) {
 	}
 }
 
-func roleLinkOut(t *testing.T, f *fixture) {
+func (roleScenarios) LinkOutIsNotFollowed(t *testing.T, f *fixture) {
 	secret := filepath.Join(f.Home, "secret")
 	gittest.WriteFile(t, secret, "secret")
 	must(t, os.MkdirAll(filepath.Join(f.Dir, "roles", "spy"), 0o755))
@@ -238,7 +220,7 @@ func roleLinkOut(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "a", Role: "spy"})), croft.RoleNotFound)
 }
 
-func roleDirectory(t *testing.T, f *fixture) {
+func (roleScenarios) DirectoryByConfiguration(t *testing.T, f *fixture) {
 	f.Write("croft.toml", "[roles]\ndir = \"docs/personas\"\n")
 	f.Write("docs/personas/worker/CLAUDE.md", "persona\n")
 	f.Commit("configuration")

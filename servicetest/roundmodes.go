@@ -10,18 +10,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func roundModeScenarios() []scenario {
-	return []scenario{
-		{"Isolated", roundIsolated},
-		{"IsolatedSeesTheOthers", roundIsolatedOthers},
-		{"PlainDirectory", roundPlain},
-		{"PlainDirectoryFallsBack", roundPlainWorktree},
-		{"PlainDirectoryLegacy", roundPlainLegacy},
-		{"PlainDirectoryChanged", roundPlainChanged},
-	}
-}
+type roundModeScenarios struct{}
 
-func roundIsolated(t *testing.T, f *fixture) {
+func (roundModeScenarios) Isolated(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID, Mode: croft.ModeIsolated})
 	w := seatOf(t, r, "opus")
@@ -46,7 +37,7 @@ func roundIsolated(t *testing.T, f *fixture) {
 	}
 }
 
-func roundIsolatedOthers(t *testing.T, f *fixture) {
+func (roundModeScenarios) IsolatedSeesTheOthers(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Retention: croft.RetainAll})
 	one := f.round(croft.RoundRequest{Session: ses.ID, Mode: croft.ModeIsolated})
 	for _, w := range one.Workspaces {
@@ -108,7 +99,7 @@ func (f *fixture) playPlain(svc croft.Service, mode croft.Mode) (croft.Session, 
 	return *ses, *fin, *review
 }
 
-func roundPlain(t *testing.T, f *fixture) {
+func (roundModeScenarios) PlainDirectory(t *testing.T, f *fixture) {
 	dir, svc := f.plainProject()
 	ses, _, review := f.playPlain(svc, croft.ModeAuto)
 	m, err := svc.Apply(t.Context(), croft.ApplyRequest{Review: review.ID, Paths: []string{"text.md", "new.md"}})
@@ -144,12 +135,12 @@ func actOf(t *testing.T, svc croft.Service, kind croft.MergeKind) croft.ID {
 	return ""
 }
 
-func roundPlainWorktree(t *testing.T, f *fixture) {
+func (roundModeScenarios) PlainDirectoryFallsBack(t *testing.T, f *fixture) {
 	_, svc := f.plainProject()
 	f.playPlain(svc, croft.ModeWorktree)
 }
 
-func roundPlainLegacy(t *testing.T, f *fixture) {
+func (roundModeScenarios) PlainDirectoryLegacy(t *testing.T, f *fixture) {
 	dir, svc := f.plainProject()
 	ses, err := svc.StartSession(t.Context(), croft.SessionRequest{})
 	must(t, err)
@@ -164,8 +155,8 @@ func roundPlainLegacy(t *testing.T, f *fixture) {
 	wantFile(t, filepath.Join(dir, "text.md"), "text\n")
 }
 
-// roundPlainChanged: the user goes on in the original meanwhile.
-func roundPlainChanged(t *testing.T, f *fixture) {
+// PlainDirectoryChanged: the user goes on in the original meanwhile.
+func (roundModeScenarios) PlainDirectoryChanged(t *testing.T, f *fixture) {
 	dir, svc := f.plainProject()
 	_, _, review := f.playPlain(svc, croft.ModeAuto)
 	gittest.WriteFile(t, filepath.Join(dir, "text.md"), "the user's\n")

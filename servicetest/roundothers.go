@@ -93,8 +93,8 @@ func (g *gathering) wantAll(agent string) {
 	}
 }
 
-// roundLockstep: eight agents start and end five rounds together.
-func roundLockstep(t *testing.T, f *fixture) {
+// Lockstep: eight agents start and end five rounds together.
+func (roundScenarios) Lockstep(t *testing.T, f *fixture) {
 	g := newGathering(t, f, 8)
 	for range 5 {
 		g.start(g.agents...)
@@ -105,8 +105,8 @@ func roundLockstep(t *testing.T, f *fixture) {
 	}
 }
 
-// roundStaggered: eight agents start and end five rounds each, everyone for itself.
-func roundStaggered(t *testing.T, f *fixture) {
+// Staggered: eight agents start and end five rounds each, everyone for itself.
+func (roundScenarios) Staggered(t *testing.T, f *fixture) {
 	g := newGathering(t, f, 8)
 	rnd := rand.New(rand.NewPCG(12, 3))
 	left := map[string]int{}
@@ -134,9 +134,9 @@ func roundStaggered(t *testing.T, f *fixture) {
 	}
 }
 
-// roundRemovedSeat: a workspace that the user removed with its branch is not an agent's
+// RemovedSeat: a workspace that the user removed with its branch is not an agent's
 // newest work, and does not cost it the branch of the round before.
-func roundRemovedSeat(t *testing.T, f *fixture) {
+func (roundScenarios) RemovedSeat(t *testing.T, f *fixture) {
 	g := newGathering(t, f, 2)
 	g.start(g.agents...)
 	g.end("modela")
@@ -149,7 +149,7 @@ func roundRemovedSeat(t *testing.T, f *fixture) {
 	g.wantAll("modela")
 }
 
-func roundLabels(t *testing.T, f *fixture) {
+func (roundScenarios) Labels(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Retention: croft.RetainAll})
 	labels := map[string]string{"opus": "red", "codex": "agent7"}
 	ask := croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex", "qwen"}, Labels: labels}

@@ -8,7 +8,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func roundCarry(t *testing.T, f *fixture) {
+func (roundScenarios) Carry(t *testing.T, f *fixture) {
 	f.Write("README.md", "the user's change\n")
 	f.Write("draft.txt", "draft\n")
 	f.Git("add", "README.md")
@@ -38,7 +38,7 @@ func roundCarry(t *testing.T, f *fixture) {
 	}
 }
 
-func roundHome(t *testing.T, f *fixture) {
+func (roundScenarios) Home(t *testing.T, f *fixture) {
 	home := filepath.Join(filepath.Dir(f.Dir), "homes", "one")
 	ses := f.session(croft.SessionRequest{Layout: "massgen"})
 	r := f.round(croft.RoundRequest{Session: ses.ID, Homes: map[string]string{"opus": home}})
@@ -55,7 +55,7 @@ func roundHome(t *testing.T, f *fixture) {
 	}
 }
 
-func roundNoContext(t *testing.T, f *fixture) {
+func (roundScenarios) NoContext(t *testing.T, f *fixture) {
 	nowhere := f.at(t.TempDir())
 	ses, err := nowhere.StartSession(t.Context(), croft.SessionRequest{Context: croft.ContextNone, Key: "k"})
 	must(t, err)
@@ -82,7 +82,7 @@ func roundNoContext(t *testing.T, f *fixture) {
 	}
 }
 
-func roundNoTarget(t *testing.T, f *fixture) {
+func (roundScenarios) NoTarget(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	w := seatOf(t, r, "opus")
@@ -109,7 +109,7 @@ func (f *fixture) another(name string) *gittest.Repo {
 	return r
 }
 
-func roundRepos(t *testing.T, f *fixture) {
+func (roundScenarios) SeveralRepositories(t *testing.T, f *fixture) {
 	same, lib := f.another("app"), f.another("lib") // one of the same name
 	ses := f.session(croft.SessionRequest{})
 	repos := []string{f.Dir, same.Dir, lib.Dir}
@@ -151,7 +151,7 @@ func roundRepos(t *testing.T, f *fixture) {
 	}
 }
 
-func roundAllOrNone(t *testing.T, f *fixture) {
+func (roundScenarios) AllOrNone(t *testing.T, f *fixture) {
 	lib := f.another("lib")
 	ses := f.session(croft.SessionRequest{})
 	f.GitIn(lib.Dir, "branch", "taken")

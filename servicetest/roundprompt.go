@@ -19,7 +19,7 @@ func (f *fixture) prompt(workspace string) *croft.Prompt {
 	return p
 }
 
-func roundPrompt(t *testing.T, f *fixture) {
+func (roundScenarios) Prompt(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus", "codex", "gemini"}})
 	for _, w := range r.Workspaces {
@@ -45,9 +45,9 @@ func roundPrompt(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Prompt(t.Context(), croft.WorkspaceRequest{Ref: plain.Name})), croft.InvalidRequest)
 }
 
-// roundPromptRepos: an agent with checkouts of several repositories is told of all of
+// PromptRepositories: an agent with checkouts of several repositories is told of all of
 // them.
-func roundPromptRepos(t *testing.T, f *fixture) {
+func (roundScenarios) PromptRepositories(t *testing.T, f *fixture) {
 	lib := f.another("lib").Dir
 	inner := filepath.Join(f.Dir, "docs")
 	must(t, os.MkdirAll(inner, 0o755))
@@ -77,9 +77,9 @@ func roundPromptRepos(t *testing.T, f *fixture) {
 	}
 }
 
-// roundPromptEarlier: the branches of earlier rounds are everybody's, so that an agent
+// PromptEarlier: the branches of earlier rounds are everybody's, so that an agent
 // cannot tell which was its own.
-func roundPromptEarlier(t *testing.T, f *fixture) {
+func (roundScenarios) PromptEarlier(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Retention: croft.RetainAll})
 	one := f.endRound(f.round(croft.RoundRequest{Session: ses.ID}))
 	f.round(croft.RoundRequest{Session: ses.ID})
@@ -107,7 +107,7 @@ func (f *fixture) loseDatabase() {
 	}
 }
 
-func roundLostDatabase(t *testing.T, f *fixture) {
+func (roundScenarios) LostDatabase(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Name: "fix"})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	write(t, seatOf(t, r, "opus"), "x.txt", "x\n")

@@ -14,43 +14,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func roundScenarios() []scenario {
-	return []scenario{
-		{"Lifecycle", roundLifecycle},
-		{"BranchNames", roundBranchNames},
-		{"BranchLabel", roundBranchLabel},
-		{"OneBranchPerAgent", roundRetainOne},
-		{"RetentionAll", roundRetainAll},
-		{"RetentionNumber", roundRetainTwo},
-		{"AutoCommit", roundAutoCommit},
-		{"NothingToCommit", roundClean},
-		{"HeldBack", roundHeldBack},
-		{"HeldBackNames", roundHeldBackNames},
-		{"FreshFromHead", roundFresh},
-		{"Base", roundBase},
-		{"Carry", roundCarry},
-		{"Home", roundHome},
-		{"NoContext", roundNoContext},
-		{"NoTarget", roundNoTarget},
-		{"SeveralRepositories", roundRepos},
-		{"AllOrNone", roundAllOrNone},
-		{"Again", roundAgain},
-		{"OneFailure", roundOneFailure},
-		{"StillOpen", roundStillOpen},
-		{"SessionsApart", roundSessionsApart},
-		{"SessionEnd", roundSessionEnd},
-		{"SessionErrors", roundErrors},
-		{"Legacy", roundLegacy},
-		{"Prompt", roundPrompt},
-		{"PromptEarlier", roundPromptEarlier},
-		{"PromptRepositories", roundPromptRepos},
-		{"LostDatabase", roundLostDatabase},
-		{"Lockstep", roundLockstep},
-		{"Staggered", roundStaggered},
-		{"RemovedSeat", roundRemovedSeat},
-		{"Labels", roundLabels},
-	}
-}
+type roundScenarios struct{}
 
 func (f *fixture) session(req croft.SessionRequest) croft.Session {
 	f.t.Helper()
@@ -104,7 +68,7 @@ func seatOf(t *testing.T, r croft.Round, agent string) croft.Workspace {
 	return croft.Workspace{}
 }
 
-func roundLifecycle(t *testing.T, f *fixture) {
+func (roundScenarios) Lifecycle(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Name: "fix"})
 	one := f.round(croft.RoundRequest{Session: ses.ID})
 	if one.Number != 1 || one.State != croft.RoundOpen || len(one.Workspaces) != 2 {
@@ -135,7 +99,7 @@ func roundLifecycle(t *testing.T, f *fixture) {
 	f.wantContent(opus.Branch+":opus.txt", "by opus")
 }
 
-func roundBranchNames(t *testing.T, f *fixture) {
+func (roundScenarios) BranchNames(t *testing.T, f *fixture) {
 	for name, want := range map[string]string{"rounds": `^croft/[0-9a-f]{8}$`, "massgen": `^massgen/[0-9a-f]{8}$`} {
 		ses := f.session(croft.SessionRequest{Layout: name, Name: name})
 		r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{name + "a", name + "b"}})
@@ -152,7 +116,7 @@ func roundBranchNames(t *testing.T, f *fixture) {
 	}
 }
 
-func roundBranchLabel(t *testing.T, f *fixture) {
+func (roundScenarios) BranchLabel(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID, Branches: map[string]string{"opus": "attempt/one"}})
 	if got := seatOf(t, r, "opus").Branch; got != "attempt/one" {
@@ -181,7 +145,7 @@ func (f *fixture) threeRounds(keep croft.Retention) (croft.Session, [][]string) 
 	return ses, alive
 }
 
-func roundRetainOne(t *testing.T, f *fixture) {
+func (roundScenarios) OneBranchPerAgent(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	one := f.round(croft.RoundRequest{Session: ses.ID})
 	opus := seatOf(t, one, "opus")
@@ -203,7 +167,7 @@ func roundRetainOne(t *testing.T, f *fixture) {
 	f.wantCommit(tip)
 }
 
-func roundRetainAll(t *testing.T, f *fixture) {
+func (roundScenarios) RetentionAll(t *testing.T, f *fixture) {
 	ses, alive := f.threeRounds(croft.RetainAll)
 	if len(alive[2]) != 6 {
 		t.Errorf("branches %v", alive)
@@ -214,14 +178,14 @@ func roundRetainAll(t *testing.T, f *fixture) {
 	}
 }
 
-func roundRetainTwo(t *testing.T, f *fixture) {
+func (roundScenarios) RetentionNumber(t *testing.T, f *fixture) {
 	_, alive := f.threeRounds("2")
 	if len(alive[0]) != 2 || len(alive[1]) != 4 || len(alive[2]) != 4 {
 		t.Errorf("branches %v", alive)
 	}
 }
 
-func roundAutoCommit(t *testing.T, f *fixture) {
+func (roundScenarios) AutoCommit(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	opus := seatOf(t, r, "opus")
@@ -254,7 +218,7 @@ func roundAutoCommit(t *testing.T, f *fixture) {
 	}
 }
 
-func roundClean(t *testing.T, f *fixture) {
+func (roundScenarios) NothingToCommit(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	opus := seatOf(t, r, "opus")
@@ -266,7 +230,7 @@ func roundClean(t *testing.T, f *fixture) {
 	}
 }
 
-func roundFresh(t *testing.T, f *fixture) {
+func (roundScenarios) FreshFromHead(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	f.endRound(f.round(croft.RoundRequest{Session: ses.ID}))
 	f.Write("later.txt", "later\n")
@@ -277,7 +241,7 @@ func roundFresh(t *testing.T, f *fixture) {
 	}
 }
 
-func roundBase(t *testing.T, f *fixture) {
+func (roundScenarios) Base(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	one := f.round(croft.RoundRequest{Session: ses.ID})
 	write(t, seatOf(t, one, "codex"), "codex.txt", "by codex\n")

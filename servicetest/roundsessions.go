@@ -10,7 +10,7 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func roundAgain(t *testing.T, f *fixture) {
+func (roundScenarios) Again(t *testing.T, f *fixture) {
 	req := croft.SessionRequest{Key: "issue-42"}
 	ses := f.session(req)
 	other := f.at(f.Dir)
@@ -46,7 +46,7 @@ func roundAgain(t *testing.T, f *fixture) {
 	f.endSession(ses)
 }
 
-func roundOneFailure(t *testing.T, f *fixture) {
+func (roundScenarios) OneFailure(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	opus, codex := seatOf(t, r, "opus"), seatOf(t, r, "codex")
@@ -74,7 +74,7 @@ func roundOneFailure(t *testing.T, f *fixture) {
 	}
 }
 
-func roundStillOpen(t *testing.T, f *fixture) {
+func (roundScenarios) StillOpen(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})
 	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})), croft.RoundBusy)
@@ -86,7 +86,7 @@ func roundStillOpen(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Present(t.Context(), croft.PresentRequest{Session: ses.ID, Winner: "opus"})), croft.RoundBusy)
 }
 
-func roundSessionsApart(t *testing.T, f *fixture) {
+func (roundScenarios) SessionsApart(t *testing.T, f *fixture) {
 	one, two := f.session(croft.SessionRequest{Name: "one"}), f.session(croft.SessionRequest{Name: "two"})
 	a := f.round(croft.RoundRequest{Session: one.ID})
 	b := f.round(croft.RoundRequest{Session: two.ID})
@@ -115,7 +115,7 @@ func roundSessionsApart(t *testing.T, f *fixture) {
 	}
 }
 
-func roundSessionEnd(t *testing.T, f *fixture) {
+func (roundScenarios) SessionEnd(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{Name: "fix"})
 	r := f.round(croft.RoundRequest{Session: "fix"})
 	opus := seatOf(t, r, "opus")
@@ -131,7 +131,7 @@ func roundSessionEnd(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}})), croft.SessionOver)
 }
 
-func roundErrors(t *testing.T, f *fixture) {
+func (roundScenarios) SessionErrors(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Session(t.Context(), "nope")), croft.SessionNotFound)
 	wantCode(t, errOf(f.StartRound(t.Context(), croft.RoundRequest{Session: "nope", Agents: []string{"a"}})), croft.SessionNotFound)
 	wantCode(t, errOf(f.EndRound(t.Context(), "nope")), croft.RoundNotFound)
@@ -157,7 +157,7 @@ func roundErrors(t *testing.T, f *fixture) {
 	f.wantNames()
 }
 
-func roundLegacy(t *testing.T, f *fixture) {
+func (roundScenarios) Legacy(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{"opus"}, Mode: croft.ModeLegacy})
 	w := r.Workspaces[0]

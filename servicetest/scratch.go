@@ -10,23 +10,9 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func scratchScenarios() []scenario {
-	return []scenario{
-		{"MadeAndExcluded", scratchMade},
-		{"InvisibleToReview", scratchInvisible},
-		{"ExcludedOnce", scratchOnce},
-		{"Configured", scratchConfigured},
-		{"ArchiveLabel", scratchLabel},
-		{"ArchiveWithoutLabel", scratchNoLabel},
-		{"SharedWithAll", scratchShared},
-		{"EarlierRoundsAreKept", scratchEarlier},
-		{"LinksAreNotFollowed", scratchLinks},
-		{"ArchiveCall", scratchCall},
-		{"NothingToArchive", scratchNothing},
-	}
-}
+type scratchScenarios struct{}
 
-func scratchMade(t *testing.T, f *fixture) {
+func (scratchScenarios) MadeAndExcluded(t *testing.T, f *fixture) {
 	for name, dir := range map[string]string{"rounds": ".croft_scratch", "massgen": ".massgen_scratch"} {
 		ses := f.session(croft.SessionRequest{Layout: name})
 		w := f.round(croft.RoundRequest{Session: ses.ID, Agents: []string{name}}).Workspaces[0]
@@ -44,7 +30,7 @@ func scratchMade(t *testing.T, f *fixture) {
 	}
 }
 
-func scratchInvisible(t *testing.T, f *fixture) {
+func (scratchScenarios) InvisibleToReview(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	w := seatOf(t, r, "opus")
@@ -60,7 +46,7 @@ func scratchInvisible(t *testing.T, f *fixture) {
 	}
 }
 
-func scratchOnce(t *testing.T, f *fixture) {
+func (scratchScenarios) ExcludedOnce(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	for range 2 {
 		f.endRound(f.round(croft.RoundRequest{Session: ses.ID}))
@@ -70,7 +56,7 @@ func scratchOnce(t *testing.T, f *fixture) {
 	}
 }
 
-func scratchConfigured(t *testing.T, f *fixture) {
+func (scratchScenarios) Configured(t *testing.T, f *fixture) {
 	f.Write("croft.toml", "[checkout]\nscratch = \".lab\"\n")
 	f.Commit("configure")
 	w := f.create(croft.CreateRequest{Name: "a"})
@@ -84,7 +70,7 @@ func archived(home string, w croft.Workspace, name string) string {
 	return filepath.Join(home, ".scratch_archive", w.Label, name)
 }
 
-func scratchLabel(t *testing.T, f *fixture) {
+func (scratchScenarios) ArchiveLabel(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	w := seatOf(t, r, "opus")
@@ -101,7 +87,7 @@ func scratchLabel(t *testing.T, f *fixture) {
 	}
 }
 
-func scratchNoLabel(t *testing.T, f *fixture) {
+func (scratchScenarios) ArchiveWithoutLabel(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Layout: "rounds", Home: filepath.Join(filepath.Dir(f.Dir), "home")})
 	write(t, w, ".croft_scratch/notes.md", "notes\n")
 	a, err := f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: w.Name})
@@ -112,7 +98,7 @@ func scratchNoLabel(t *testing.T, f *fixture) {
 	}
 }
 
-func scratchShared(t *testing.T, f *fixture) {
+func (scratchScenarios) SharedWithAll(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	for _, w := range r.Workspaces {
@@ -131,7 +117,7 @@ func scratchShared(t *testing.T, f *fixture) {
 	wantFile(t, archived(late.Env["CROFT_HOME"], r.Workspaces[0], "who"), r.Workspaces[0].Agent+"\n")
 }
 
-func scratchEarlier(t *testing.T, f *fixture) {
+func (scratchScenarios) EarlierRoundsAreKept(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	home := map[string]string{}
 	for _, text := range []string{"one", "two", "three"} {
@@ -166,7 +152,7 @@ func (f *fixture) lastRound(ses croft.Session) croft.ID {
 	return now.Rounds[len(now.Rounds)-1].ID
 }
 
-func scratchLinks(t *testing.T, f *fixture) {
+func (scratchScenarios) LinksAreNotFollowed(t *testing.T, f *fixture) {
 	secret := filepath.Join(f.Home, "secret")
 	must(t, os.WriteFile(secret, []byte("secret"), 0o600))
 	ses := f.session(croft.SessionRequest{})
@@ -195,7 +181,7 @@ func scratchLinks(t *testing.T, f *fixture) {
 	}
 }
 
-func scratchCall(t *testing.T, f *fixture) {
+func (scratchScenarios) ArchiveCall(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	w, o := seatOf(t, r, "opus"), seatOf(t, r, "codex")
@@ -213,7 +199,7 @@ func scratchCall(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.ArchiveScratch(t.Context(), croft.ArchiveRequest{Workspace: plain.Name})), croft.InvalidRequest)
 }
 
-func scratchNothing(t *testing.T, f *fixture) {
+func (scratchScenarios) NothingToArchive(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	w := seatOf(t, r, "opus")

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -38,45 +39,54 @@ type group struct {
 	scenarios []scenario
 }
 
+// groupOf is the group whose scenarios are the exported methods of a type.
+func groupOf(name string, of any) group {
+	g := group{name: name}
+	for method, value := range reflect.ValueOf(of).Methods() {
+		g.scenarios = append(g.scenarios, scenario{method.Name, value.Interface().(func(*testing.T, *fixture))})
+	}
+	return g
+}
+
 func groups() []group {
 	return []group{
-		{"Repos", repoScenarios()},
-		{"Create", createScenarios()},
+		groupOf("Repos", repoScenarios{}),
+		groupOf("Create", createScenarios{}),
 		{"AllOrNone", allOrNoneScenarios()},
-		{"Base", baseScenarios()},
-		{"Places", placeScenarios()},
-		{"Swarm", swarmScenarios()},
-		{"Sibling", siblingScenarios()},
-		{"Agents", agentScenarios()},
-		{"Roles", roleScenarios()},
-		{"List", listScenarios()},
-		{"Status", statusScenarios()},
-		{"Remove", removeScenarios()},
-		{"Lock", lockScenarios()},
-		{"Lease", leaseScenarios()},
-		{"Reap", reapScenarios()},
-		{"Clean", cleanScenarios()},
-		{"Trash", trashScenarios()},
-		{"TrashUpkeep", trashUpkeepScenarios()},
-		{"Snapshots", snapshotScenarios()},
-		{"Radar", radarScenarios()},
-		{"History", historyScenarios()},
-		{"Merges", mergeScenarios()},
-		{"Commits", commitScenarios()},
-		{"Resolve", resolveScenarios()},
-		{"Finish", finishScenarios()},
-		{"Branch", branchScenarios()},
-		{"Lanes", laneScenarios()},
-		{"Revert", revertScenarios()},
-		{"Reviews", reviewScenarios()},
-		{"Rounds", roundScenarios()},
-		{"RoundModes", roundModeScenarios()},
-		{"Scratch", scratchScenarios()},
-		{"Presenter", presenterScenarios()},
-		{"Doctor", doctorScenarios()},
-		{"Keys", keyScenarios()},
-		{"Events", eventScenarios()},
-		{"Limits", limitScenarios()},
+		groupOf("Base", baseScenarios{}),
+		groupOf("Places", placeScenarios{}),
+		withRoles(groupOf("Swarm", swarmScenarios{})),
+		groupOf("Sibling", siblingScenarios{}),
+		groupOf("Agents", agentScenarios{}),
+		groupOf("Roles", roleScenarios{}),
+		groupOf("List", listScenarios{}),
+		groupOf("Status", statusScenarios{}),
+		groupOf("Remove", removeScenarios{}),
+		groupOf("Lock", lockScenarios{}),
+		groupOf("Lease", leaseScenarios{}),
+		groupOf("Reap", reapScenarios{}),
+		groupOf("Clean", cleanScenarios{}),
+		groupOf("Trash", trashScenarios{}),
+		groupOf("TrashUpkeep", trashUpkeepScenarios{}),
+		groupOf("Snapshots", snapshotScenarios{}),
+		groupOf("Radar", radarScenarios{}),
+		groupOf("History", historyScenarios{}),
+		groupOf("Merges", mergeScenarios{}),
+		groupOf("Commits", commitScenarios{}),
+		groupOf("Resolve", resolveScenarios{}),
+		groupOf("Finish", finishScenarios{}),
+		groupOf("Branch", branchScenarios{}),
+		groupOf("Lanes", laneScenarios{}),
+		groupOf("Revert", revertScenarios{}),
+		groupOf("Reviews", reviewScenarios{}),
+		groupOf("Rounds", roundScenarios{}),
+		groupOf("RoundModes", roundModeScenarios{}),
+		groupOf("Scratch", scratchScenarios{}),
+		groupOf("Presenter", presenterScenarios{}),
+		groupOf("Doctor", doctorScenarios{}),
+		groupOf("Keys", keyScenarios{}),
+		groupOf("Events", eventScenarios{}),
+		groupOf("Limits", limitScenarios{}),
 	}
 }
 

@@ -14,29 +14,13 @@ import (
 
 // siblingScenarios hold the preset sibling to the worktree system that it is
 // made after.
-func siblingScenarios() []scenario {
-	return []scenario{
-		{"CreateAndTeardown", siblingLifecycle},
-		{"NamingConvention", siblingNaming},
-		{"UniqueBranches", siblingUnique},
-		{"ListAndCountActive", siblingList},
-		{"MaxWorkers", siblingLimit},
-		{"BranchCollision", siblingCollision},
-		{"BranchCollisionRace", siblingCollisionRace},
-		{"TeardownByPath", siblingTeardown},
-		{"NeverTheMainWorktree", siblingMain},
-		{"MainIsUnmodified", siblingUnmodified},
-		{"StateFileIsTolerated", siblingState},
-		{"StateFileIsNoCoordination", siblingStateIgnored},
-		{"ResumeAfterRestart", siblingResume},
-	}
-}
+type siblingScenarios struct{}
 
 func sibling(name string) croft.CreateRequest {
 	return croft.CreateRequest{Name: name, Layout: "sibling"}
 }
 
-func siblingLifecycle(t *testing.T, f *fixture) {
+func (siblingScenarios) CreateAndTeardown(t *testing.T, f *fixture) {
 	w := f.create(sibling("agent/7"))
 	if w.Branch != "agent/7" || filepath.Dir(w.Path) != filepath.Dir(f.Dir) || !exists(w.Path) {
 		t.Errorf("branch %s at %s", w.Branch, w.Path)
@@ -52,7 +36,7 @@ func siblingLifecycle(t *testing.T, f *fixture) {
 	}
 }
 
-func siblingNaming(t *testing.T, f *fixture) {
+func (siblingScenarios) NamingConvention(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "seven", Branch: "feat/login-7", Layout: "sibling"})
 	want := regexp.MustCompile(`^app-feat-login-7-[0-9]{10,}$`)
 	if !want.MatchString(filepath.Base(w.Path)) || w.Branch != "feat/login-7" {
@@ -60,7 +44,7 @@ func siblingNaming(t *testing.T, f *fixture) {
 	}
 }
 
-func siblingUnique(t *testing.T, f *fixture) {
+func (siblingScenarios) UniqueBranches(t *testing.T, f *fixture) {
 	list := f.createAll(sibling("agent-1"), sibling("agent-2"), sibling("agent-3"))
 	branches, paths := map[string]bool{}, map[string]bool{}
 	for _, w := range list {
@@ -71,7 +55,7 @@ func siblingUnique(t *testing.T, f *fixture) {
 	}
 }
 
-func siblingList(t *testing.T, f *fixture) {
+func (siblingScenarios) ListAndCountActive(t *testing.T, f *fixture) {
 	f.createAll(sibling("agent-1"), sibling("agent-2"))
 	f.wantNames("agent-1", "agent-2")
 	for want := 2; want >= 0; want-- {
@@ -84,7 +68,7 @@ func siblingList(t *testing.T, f *fixture) {
 	}
 }
 
-func siblingLimit(t *testing.T, f *fixture) {
+func (siblingScenarios) MaxWorkers(t *testing.T, f *fixture) {
 	f.Service = f.at(f.Dir, "MAX_WORKERS=2")
 	f.createAll(sibling("agent-1"), sibling("agent-2"))
 	if e := wantCode(t, errOf(f.Create(t.Context(), sibling("agent-3"))), croft.LimitReached); !strings.Contains(e.Message, "2") {
@@ -94,14 +78,14 @@ func siblingLimit(t *testing.T, f *fixture) {
 	f.create(sibling("agent-3"))
 }
 
-func siblingCollision(t *testing.T, f *fixture) {
+func (siblingScenarios) BranchCollision(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "one", Branch: "topic", Layout: "sibling"})
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "two", Branch: "topic", Layout: "sibling"})), croft.BranchInUse)
 	wantCode(t, errOf(f.Create(t.Context(), sibling("topic"))), croft.BranchExists)
 	f.wantNames("one")
 }
 
-func siblingCollisionRace(t *testing.T, f *fixture) {
+func (siblingScenarios) BranchCollisionRace(t *testing.T, f *fixture) {
 	const n = 5
 	errs := make([]error, n)
 	var wg sync.WaitGroup
@@ -125,7 +109,7 @@ func siblingCollisionRace(t *testing.T, f *fixture) {
 	}
 }
 
-func siblingTeardown(t *testing.T, f *fixture) {
+func (siblingScenarios) TeardownByPath(t *testing.T, f *fixture) {
 	w := f.create(sibling("agent-1"))
 	res := f.remove(croft.RemoveRequest{Workspaces: []string{filepath.Join(w.Path, "src")}})
 	if len(res.Removed) != 1 || exists(w.Path) {
@@ -133,7 +117,7 @@ func siblingTeardown(t *testing.T, f *fixture) {
 	}
 }
 
-func siblingMain(t *testing.T, f *fixture) {
+func (siblingScenarios) NeverTheMainWorktree(t *testing.T, f *fixture) {
 	f.create(sibling("agent-1"))
 	for _, mode := range []croft.RemoveMode{croft.RemoveSafe, croft.RemoveForce} {
 		res := f.remove(croft.RemoveRequest{Workspaces: []string{f.Dir, "main", filepath.Join(f.Dir, "src"), filepath.Dir(f.Dir)}, Mode: mode})
@@ -148,7 +132,7 @@ func siblingMain(t *testing.T, f *fixture) {
 	}
 }
 
-func siblingUnmodified(t *testing.T, f *fixture) {
+func (siblingScenarios) MainIsUnmodified(t *testing.T, f *fixture) {
 	head, index := f.Git("rev-parse", "HEAD"), read(t, filepath.Join(f.Dir, ".git", "index"))
 	w := f.create(sibling("agent-1"))
 	f.commitIn(w.Path, "README.md", "agent\n")
@@ -158,7 +142,7 @@ func siblingUnmodified(t *testing.T, f *fixture) {
 	}
 }
 
-func siblingState(t *testing.T, f *fixture) {
+func (siblingScenarios) StateFileIsTolerated(t *testing.T, f *fixture) {
 	for _, ignored := range []bool{false, true} {
 		if ignored {
 			f.Write(".gitignore", "/STATE.json\n")
@@ -196,8 +180,8 @@ func siblingState(t *testing.T, f *fixture) {
 	}
 }
 
-// siblingStateIgnored writes what would be wrong if anybody believed it.
-func siblingStateIgnored(t *testing.T, f *fixture) {
+// StateFileIsNoCoordination writes what would be wrong if anybody believed it.
+func (siblingScenarios) StateFileIsNoCoordination(t *testing.T, f *fixture) {
 	gittest.WriteFile(t, filepath.Join(f.Dir, "STATE.json"), `{"workers":99,"worktrees":["x"]}`)
 	w := f.create(sibling("agent-1"))
 	write(t, w, "STATE.json", `{"id":"other","branch":"other","state":"removed"}`)
@@ -219,9 +203,9 @@ func siblingStateIgnored(t *testing.T, f *fixture) {
 	}
 }
 
-// siblingResume is a worker that is started again: the same call, from another
+// ResumeAfterRestart is a worker that is started again: the same call, from another
 // Service, returns the workspace as the worker left it.
-func siblingResume(t *testing.T, f *fixture) {
+func (siblingScenarios) ResumeAfterRestart(t *testing.T, f *fixture) {
 	req := sibling("agent-1")
 	req.Key = "director/agent-1"
 	w := f.create(req)

@@ -10,19 +10,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func snapshotScenarios() []scenario {
-	return []scenario{
-		{"DisturbsNothing", snapshotDisturbs},
-		{"RestoreInPlace", snapshotRestore},
-		{"RestoreRemoved", snapshotRemoved},
-		{"Secrets", snapshotSecrets},
-		{"Locked", snapshotLocked},
-		{"OtherBranchMoved", snapshotOtherBranch},
-		{"Here", snapshotHere},
-		{"NotFound", snapshotNotFound},
-		{"WithoutIsolation", snapshotLegacy},
-	}
-}
+type snapshotScenarios struct{}
 
 // dirty makes every kind of uncommitted work in a workspace.
 func (f *fixture) dirty(w croft.Workspace) {
@@ -87,7 +75,7 @@ func (f *fixture) restore(ref string) croft.Workspace {
 	return *w
 }
 
-func snapshotDisturbs(t *testing.T, f *fixture) {
+func (snapshotScenarios) DisturbsNothing(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.dirty(w)
 	before := f.content(w.Path)
@@ -115,7 +103,7 @@ func snapshotDisturbs(t *testing.T, f *fixture) {
 	f.Git("fsck", "--no-dangling")
 }
 
-func snapshotRestore(t *testing.T, f *fixture) {
+func (snapshotScenarios) RestoreInPlace(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.dirty(w)
 	before := f.content(w.Path)
@@ -145,7 +133,7 @@ func snapshotRestore(t *testing.T, f *fixture) {
 	f.Git("fsck", "--no-dangling")
 }
 
-func snapshotRemoved(t *testing.T, f *fixture) {
+func (snapshotScenarios) RestoreRemoved(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.dirty(w)
 	before := f.content(w.Path)
@@ -163,7 +151,7 @@ func snapshotRemoved(t *testing.T, f *fixture) {
 	f.Git("fsck", "--no-dangling")
 }
 
-func snapshotSecrets(t *testing.T, f *fixture) {
+func (snapshotScenarios) Secrets(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.dirty(w)
 	const secret = "TOKEN=hunter2-4711\n"
@@ -184,7 +172,7 @@ func snapshotSecrets(t *testing.T, f *fixture) {
 	wantFile(t, env, secret)
 }
 
-func snapshotLocked(t *testing.T, f *fixture) {
+func (snapshotScenarios) Locked(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.dirty(w)
 	s := f.snapshot("a")
@@ -200,9 +188,9 @@ func snapshotLocked(t *testing.T, f *fixture) {
 	f.restore(string(s.ID))
 }
 
-// snapshotOtherBranch: a branch that is not checked out now and has moved is
+// OtherBranchMoved: a branch that is not checked out now and has moved is
 // not moved back, because nothing would keep its commits.
-func snapshotOtherBranch(t *testing.T, f *fixture) {
+func (snapshotScenarios) OtherBranchMoved(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "one.txt", "one\n")
 	s := f.snapshot("a")
@@ -216,7 +204,7 @@ func snapshotOtherBranch(t *testing.T, f *fixture) {
 	f.restore(string(s.ID))
 }
 
-func snapshotHere(t *testing.T, f *fixture) {
+func (snapshotScenarios) Here(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	s, err := f.at(w.Path).Snapshot(t.Context(), croft.SnapshotRequest{})
 	if err != nil || s.Workspace != w.ID {
@@ -225,14 +213,14 @@ func snapshotHere(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Snapshot(t.Context(), croft.SnapshotRequest{})), croft.WorktreeNotFound)
 }
 
-func snapshotNotFound(t *testing.T, f *fixture) {
+func (snapshotScenarios) NotFound(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "nobody"})), croft.WorktreeNotFound)
 	if list, err := f.Snapshots(t.Context(), ""); err != nil || list == nil || len(list) != 0 {
 		t.Errorf("snapshots %#v, %v; want an empty list", list, err)
 	}
 }
 
-func snapshotLegacy(t *testing.T, f *fixture) {
+func (snapshotScenarios) WithoutIsolation(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a", Mode: croft.ModeLegacy})
 	wantCode(t, errOf(f.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})), croft.Unsupported)
 }

@@ -9,24 +9,16 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func statusScenarios() []scenario {
-	return []scenario{
-		{"Clean", statusClean},
-		{"Kinds", statusKinds},
-		{"Conflicted", statusConflicted},
-		{"AheadAndBehind", statusDistance},
-		{"NotFound", statusNotFound},
-	}
-}
+type statusScenarios struct{}
 
-func statusClean(t *testing.T, f *fixture) {
+func (statusScenarios) Clean(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	if st := f.status(w.ID); st.Dirty() || st.Head != w.Base || st.Ahead+st.Behind != 0 || st.Workspace != w.ID {
 		t.Errorf("Status = %+v", st)
 	}
 }
 
-func statusKinds(t *testing.T, f *fixture) {
+func (statusScenarios) Kinds(t *testing.T, f *fixture) {
 	w := f.createWith("a", "README.md", "modified\n")
 	write(t, w, "staged.txt", "staged\n")
 	f.GitIn(w.Path, "add", "staged.txt")
@@ -44,7 +36,7 @@ func statusKinds(t *testing.T, f *fixture) {
 	}
 }
 
-func statusConflicted(t *testing.T, f *fixture) {
+func (statusScenarios) Conflicted(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "README.md", "theirs\n")
 	f.commitIn(f.Dir, "README.md", "ours\n")
@@ -57,7 +49,7 @@ func statusConflicted(t *testing.T, f *fixture) {
 	}
 }
 
-func statusDistance(t *testing.T, f *fixture) {
+func (statusScenarios) AheadAndBehind(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "1.txt", "x\n")
 	f.commitIn(w.Path, "2.txt", "x\n")
@@ -67,7 +59,7 @@ func statusDistance(t *testing.T, f *fixture) {
 	}
 }
 
-func statusNotFound(t *testing.T, f *fixture) {
+func (statusScenarios) NotFound(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.removed("a")
 	for _, id := range []croft.ID{w.ID, "0000000000000000", ""} {

@@ -14,39 +14,18 @@ import (
 
 // swarmScenarios hold the preset swarm to the worktree manager that it is
 // made after.
-func swarmScenarios() []scenario {
-	list := []scenario{
-		{"BranchName", swarmBranchName},
-		{"BranchNameIsUnique", swarmBranchUnique},
-		{"WorktreePath", swarmPath},
-		{"SingleLifecycle", swarmLifecycle},
-		{"MultiAtomicity", swarmAtomicity},
-		{"SessionRequired", swarmSession},
-		{"RoleHasWorktree", swarmExists},
-		{"RoleConfigMissing", swarmRoleMissing},
-		{"InvalidRole", swarmInvalidRole},
-		{"Prefix", swarmPrefix},
-		{"WithoutRoleConfig", swarmSkipConfig},
-		{"BranchOfPreviousSession", swarmBranchTaken},
-		{"UncommittedChangesInMain", swarmDirtyMain},
-		{"DetachedHead", swarmDetached},
-		{"BaseBranch", swarmBase},
-		{"RemoveAll", swarmRemoveAll},
-		{"FullCleanup", swarmFullCleanup},
-		{"CleanBranches", swarmCleanBranches},
-		{"FullCleanupKeepsForeign", swarmCleanupForeign},
-		{"UserBranchesUnderThePrefixStay", swarmUserBranches},
-		{"GoesByTheRole", swarmByRole},
-		{"ErrorStructure", swarmErrors},
-	}
-	for i, s := range list {
-		list[i].run = func(t *testing.T, f *fixture) {
-			f.Roles("researcher", "developer", "reviewer", "architect")
+type swarmScenarios struct{}
+
+// withRoles commits the configuration of four roles before each scenario.
+func withRoles(g group) group {
+	for i, s := range g.scenarios {
+		g.scenarios[i].run = func(t *testing.T, f *fixture) {
+			f.Roles(swarmRoles()...)
 			f.Commit("roles")
 			s.run(t, f)
 		}
 	}
-	return list
+	return g
 }
 
 func swarm(role, session string) croft.CreateRequest {
@@ -55,7 +34,7 @@ func swarm(role, session string) croft.CreateRequest {
 
 func swarmRoles() []string { return []string{"researcher", "developer", "reviewer", "architect"} }
 
-func swarmBranchName(t *testing.T, f *fixture) {
+func (swarmScenarios) BranchName(t *testing.T, f *fixture) {
 	for session, role := range map[string]string{"1703849234567": "researcher", "test-session-123": "reviewer"} {
 		if w := f.create(swarm(role, session)); w.Branch != "swarm/"+role+"-"+session || w.Session != session || w.Role != role {
 			t.Errorf("branch %s of role %s, session %s", w.Branch, w.Role, w.Session)
@@ -63,7 +42,7 @@ func swarmBranchName(t *testing.T, f *fixture) {
 	}
 }
 
-func swarmBranchUnique(t *testing.T, f *fixture) {
+func (swarmScenarios) BranchNameIsUnique(t *testing.T, f *fixture) {
 	seen := map[string]bool{}
 	for _, session := range []string{"1", "2", "3"} {
 		w := f.create(swarm("researcher", session))
@@ -75,7 +54,7 @@ func swarmBranchUnique(t *testing.T, f *fixture) {
 	}
 }
 
-func swarmPath(t *testing.T, f *fixture) {
+func (swarmScenarios) WorktreePath(t *testing.T, f *fixture) {
 	for _, role := range swarmRoles() {
 		w := f.create(swarm(role, "1"))
 		if w.Path != filepath.Join(f.Dir, ".worktrees", role) || !filepath.IsAbs(w.Path) {
@@ -84,7 +63,7 @@ func swarmPath(t *testing.T, f *fixture) {
 	}
 }
 
-func swarmLifecycle(t *testing.T, f *fixture) {
+func (swarmScenarios) SingleLifecycle(t *testing.T, f *fixture) {
 	w := f.create(swarm("researcher", "abc123"))
 	if !exists(w.Path) {
 		t.Fatal("no directory")
@@ -104,8 +83,8 @@ func swarmLifecycle(t *testing.T, f *fixture) {
 	}
 }
 
-// swarmAtomicity is the fourth creation of four, which meets its own path.
-func swarmAtomicity(t *testing.T, f *fixture) {
+// MultiAtomicity is the fourth creation of four, which meets its own path.
+func (swarmScenarios) MultiAtomicity(t *testing.T, f *fixture) {
 	reqs := []croft.CreateRequest{}
 	for _, role := range swarmRoles() {
 		reqs = append(reqs, swarm(role, "1"))
@@ -128,7 +107,7 @@ func swarmAtomicity(t *testing.T, f *fixture) {
 	}
 }
 
-func swarmSession(t *testing.T, f *fixture) {
+func (swarmScenarios) SessionRequired(t *testing.T, f *fixture) {
 	before := f.trace()
 	if e := wantCode(t, errOf(f.Create(t.Context(), swarm("researcher", ""))), croft.SessionRequired); e.Message != "sessionId is required" {
 		t.Errorf("message %q", e.Message)
@@ -138,7 +117,7 @@ func swarmSession(t *testing.T, f *fixture) {
 	f.unchanged(before)
 }
 
-func swarmExists(t *testing.T, f *fixture) {
+func (swarmScenarios) RoleHasWorktree(t *testing.T, f *fixture) {
 	f.create(swarm("researcher", "1"))
 	_, err := f.Create(t.Context(), swarm("researcher", "2"))
 	if e := wantCode(t, err, croft.WorktreeExists); !strings.Contains(e.Details, filepath.Join(".worktrees", "researcher")) {
@@ -155,7 +134,7 @@ func swarmExists(t *testing.T, f *fixture) {
 	}
 }
 
-func swarmRoleMissing(t *testing.T, f *fixture) {
+func (swarmScenarios) RoleConfigMissing(t *testing.T, f *fixture) {
 	before := f.trace()
 	if e := wantCode(t, errOf(f.Create(t.Context(), swarm("nobody", "1"))), croft.RoleNotFound); !strings.Contains(e.Hint, "roles") {
 		t.Errorf("hint %q does not say which file to write", e.Hint)
@@ -163,7 +142,7 @@ func swarmRoleMissing(t *testing.T, f *fixture) {
 	f.unchanged(before)
 }
 
-func swarmInvalidRole(t *testing.T, f *fixture) {
+func (swarmScenarios) InvalidRole(t *testing.T, f *fixture) {
 	before := f.trace()
 	for _, role := range []string{"../researcher", "a/b", "-x", ".git"} {
 		if e := wantCode(t, errOf(f.Create(t.Context(), swarm(role, "1"))), croft.RoleNotFound); e.Details == "" {
@@ -173,7 +152,7 @@ func swarmInvalidRole(t *testing.T, f *fixture) {
 	f.unchanged(before)
 }
 
-func swarmPrefix(t *testing.T, f *fixture) {
+func (swarmScenarios) Prefix(t *testing.T, f *fixture) {
 	f.Write("croft.toml", "prefix = \"team\"\n")
 	f.Commit("configure")
 	if w := f.create(swarm("researcher", "1")); w.Branch != "team/researcher-1" {
@@ -181,7 +160,7 @@ func swarmPrefix(t *testing.T, f *fixture) {
 	}
 }
 
-func swarmSkipConfig(t *testing.T, f *fixture) {
+func (swarmScenarios) WithoutRoleConfig(t *testing.T, f *fixture) {
 	req := swarm("nobody", "1")
 	req.RoleFiles = croft.RoleFilesSkip
 	w := f.create(req)
@@ -190,8 +169,8 @@ func swarmSkipConfig(t *testing.T, f *fixture) {
 	}
 }
 
-// swarmBranchTaken is a deviation: a taken branch has a code of its own.
-func swarmBranchTaken(t *testing.T, f *fixture) {
+// BranchOfPreviousSession is a deviation: a taken branch has a code of its own.
+func (swarmScenarios) BranchOfPreviousSession(t *testing.T, f *fixture) {
 	f.Git("branch", "swarm/researcher-1")
 	before := f.trace()
 	_, err := f.Create(t.Context(), swarm("researcher", "1"))
@@ -202,7 +181,7 @@ func swarmBranchTaken(t *testing.T, f *fixture) {
 	f.unchanged(before)
 }
 
-func swarmDirtyMain(t *testing.T, f *fixture) {
+func (swarmScenarios) UncommittedChangesInMain(t *testing.T, f *fixture) {
 	f.Write("README.md", "changed\n")
 	w := f.create(swarm("researcher", "1"))
 	if read(t, filepath.Join(w.Path, "README.md")) != "# app\n" || f.Git("status", "--porcelain") != " M README.md" {
@@ -210,7 +189,7 @@ func swarmDirtyMain(t *testing.T, f *fixture) {
 	}
 }
 
-func swarmDetached(t *testing.T, f *fixture) {
+func (swarmScenarios) DetachedHead(t *testing.T, f *fixture) {
 	head := f.Git("rev-parse", "HEAD")
 	f.Git("checkout", "--quiet", "--detach")
 	if w := f.create(swarm("researcher", "1")); w.Base != head || w.BaseRef != "HEAD" {
@@ -218,7 +197,7 @@ func swarmDetached(t *testing.T, f *fixture) {
 	}
 }
 
-func swarmBase(t *testing.T, f *fixture) {
+func (swarmScenarios) BaseBranch(t *testing.T, f *fixture) {
 	f.Git("checkout", "--quiet", "-b", "topic")
 	tip := f.commitIn(f.Dir, "topic.txt", "x\n")
 	if w := f.create(swarm("researcher", "1")); w.Base != tip || w.Target != "topic" {
@@ -231,7 +210,7 @@ func swarmBase(t *testing.T, f *fixture) {
 	}
 }
 
-func swarmRemoveAll(t *testing.T, f *fixture) {
+func (swarmScenarios) RemoveAll(t *testing.T, f *fixture) {
 	f.createAll(swarm("researcher", "1"), swarm("developer", "1"), swarm("reviewer", "1"))
 	gittest.WriteFile(t, filepath.Join(f.Dir, ".worktrees", "developer", "wip"), "x")
 	res := f.remove(croft.RemoveRequest{All: croft.ScopeAll})
@@ -244,9 +223,9 @@ func swarmRemoveAll(t *testing.T, f *fixture) {
 	}
 }
 
-// swarmCleanBranches: branches that were left go without the worktrees that are there,
+// CleanBranches: branches that were left go without the worktrees that are there,
 // finished or not.
-func swarmCleanBranches(t *testing.T, f *fixture) {
+func (swarmScenarios) CleanBranches(t *testing.T, f *fixture) {
 	list := f.createAll(swarm("researcher", "1"), swarm("developer", "1"), swarm("reviewer", "1"))
 	write(t, list[2], "review.txt", "done\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "reviewer", After: croft.AfterKeep})
@@ -269,7 +248,7 @@ func swarmCleanBranches(t *testing.T, f *fixture) {
 	f.wantCommit(tip)
 }
 
-func swarmFullCleanup(t *testing.T, f *fixture) {
+func (swarmScenarios) FullCleanup(t *testing.T, f *fixture) {
 	f.createAll(swarm("researcher", "1"), swarm("developer", "1"), swarm("reviewer", "1"))
 	gittest.WriteFile(t, filepath.Join(f.Dir, ".worktrees", "developer", "wip"), "x")
 	f.remove(croft.RemoveRequest{Workspaces: []string{"reviewer"}, Branch: croft.BranchKeep})
@@ -292,7 +271,7 @@ func swarmFullCleanup(t *testing.T, f *fixture) {
 	}
 }
 
-func swarmCleanupForeign(t *testing.T, f *fixture) {
+func (swarmScenarios) FullCleanupKeepsForeign(t *testing.T, f *fixture) {
 	f.create(swarm("researcher", "1"))
 	mine := filepath.Join(f.Dir, ".worktrees", "notes.txt")
 	gittest.WriteFile(t, mine, "mine")
@@ -309,9 +288,9 @@ func swarmCleanupForeign(t *testing.T, f *fixture) {
 	wantFile(t, mine, "mine")
 }
 
-// swarmUserBranches is a deviation: what is deleted is what was recorded, not
+// UserBranchesUnderThePrefixStay is a deviation: what is deleted is what was recorded, not
 // everything under the prefix.
-func swarmUserBranches(t *testing.T, f *fixture) {
+func (swarmScenarios) UserBranchesUnderThePrefixStay(t *testing.T, f *fixture) {
 	f.Git("branch", "swarm/mine-1")
 	f.create(swarm("researcher", "1"))
 	f.remove(croft.RemoveRequest{Workspaces: []string{"researcher"}, Branch: croft.BranchKeep})
@@ -324,7 +303,7 @@ func swarmUserBranches(t *testing.T, f *fixture) {
 	}
 }
 
-func swarmByRole(t *testing.T, f *fixture) {
+func (swarmScenarios) GoesByTheRole(t *testing.T, f *fixture) {
 	f.createAll(swarm("researcher", "1"), swarm("developer", "1"))
 	list, err := f.Workspaces(t.Context(), croft.Filter{Role: "developer", Session: "1"})
 	if err != nil || len(list) != 1 || list[0].Name != "developer" {
@@ -336,7 +315,7 @@ func swarmByRole(t *testing.T, f *fixture) {
 	wantCode(t, errOf(f.Workspace(t.Context(), croft.WorkspaceRequest{Ref: "architect"})), croft.WorktreeNotFound)
 }
 
-func swarmErrors(t *testing.T, f *fixture) {
+func (swarmScenarios) ErrorStructure(t *testing.T, f *fixture) {
 	f.create(swarm("researcher", "1"))
 	_, err := f.Create(t.Context(), swarm("researcher", "1"))
 	e := wantCode(t, err, croft.WorktreeExists)

@@ -9,22 +9,9 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-func trashScenarios() []scenario {
-	return []scenario{
-		{"RestoreWhole", trashRestore},
-		{"RestoreTwice", trashTwice},
-		{"LastOfAName", trashLast},
-		{"Occupied", trashOccupied},
-		{"DirectoryWasGone", trashGone},
-		{"DirectoryWasGoneWithRole", trashGoneRole},
-		{"RegistrationWasGone", trashUnregistered},
-		{"AtOnce", trashRace},
-		{"InMidMerge", trashMerge},
-		{"NotFound", trashNotFound},
-	}
-}
+type trashScenarios struct{}
 
-func trashRestore(t *testing.T, f *fixture) {
+func (trashScenarios) RestoreWhole(t *testing.T, f *fixture) {
 	w := f.createWith("a", "committed.txt", "c\n")
 	f.GitIn(w.Path, "add", "--all")
 	f.GitIn(w.Path, "commit", "--quiet", "--message", "work")
@@ -51,7 +38,7 @@ func trashRestore(t *testing.T, f *fixture) {
 	f.Git("fsck", "--no-dangling")
 }
 
-func trashTwice(t *testing.T, f *fixture) {
+func (trashScenarios) RestoreTwice(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	for range 3 {
 		f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
@@ -65,7 +52,7 @@ func trashTwice(t *testing.T, f *fixture) {
 	}
 }
 
-func trashLast(t *testing.T, f *fixture) {
+func (trashScenarios) LastOfAName(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
 	second := f.create(croft.CreateRequest{Name: "a"})
@@ -76,7 +63,7 @@ func trashLast(t *testing.T, f *fixture) {
 	}
 }
 
-func trashOccupied(t *testing.T, f *fixture) {
+func (trashScenarios) Occupied(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
 	write(t, w, "foreign.txt", "mine\n")
@@ -90,7 +77,7 @@ func trashOccupied(t *testing.T, f *fixture) {
 	}
 }
 
-func trashGone(t *testing.T, f *fixture) {
+func (trashScenarios) DirectoryWasGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "work.txt", "w\n")
 	must(t, os.RemoveAll(w.Path))
@@ -104,8 +91,8 @@ func trashGone(t *testing.T, f *fixture) {
 	}
 }
 
-// trashGoneRole: a workspace that is made again gets its role's files again.
-func trashGoneRole(t *testing.T, f *fixture) {
+// DirectoryWasGoneWithRole: a workspace that is made again gets its role's files again.
+func (trashScenarios) DirectoryWasGoneWithRole(t *testing.T, f *fixture) {
 	f.Write("CLAUDE.md", "the project's own\n")
 	f.Write("roles/worker/AGENTS.md", "agents\n")
 	w := f.create(staffed(f))
@@ -120,7 +107,7 @@ func trashGoneRole(t *testing.T, f *fixture) {
 	wantClean(t, f, w)
 }
 
-func trashUnregistered(t *testing.T, f *fixture) {
+func (trashScenarios) RegistrationWasGone(t *testing.T, f *fixture) {
 	w := f.createWith("a", "wip.txt", "not committed\n")
 	must(t, os.RemoveAll(filepath.Join(f.Dir, ".git", "worktrees", "croft-"+string(w.ID))))
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}, Mode: croft.RemoveForce})
@@ -131,7 +118,7 @@ func trashUnregistered(t *testing.T, f *fixture) {
 	f.wantStatus(w.Path, "?? wip.txt")
 }
 
-func trashRace(t *testing.T, f *fixture) {
+func (trashScenarios) AtOnce(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.remove(croft.RemoveRequest{Workspaces: []string{"a"}})
 	const n = 6
@@ -154,7 +141,7 @@ func trashRace(t *testing.T, f *fixture) {
 	f.clean(w.Path)
 }
 
-func trashMerge(t *testing.T, f *fixture) {
+func (trashScenarios) InMidMerge(t *testing.T, f *fixture) {
 	w := f.conflictingMerge()
 	write(t, w, "staged.txt", "only the index has this\n")
 	f.GitIn(w.Path, "add", "staged.txt")
@@ -174,7 +161,7 @@ func trashMerge(t *testing.T, f *fixture) {
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "--no-edit")
 }
 
-func trashNotFound(t *testing.T, f *fixture) {
+func (trashScenarios) NotFound(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	wantCode(t, errOf(f.Restore(context.Background(), croft.RestoreRequest{Ref: "a"})), croft.WorktreeNotFound)
 }

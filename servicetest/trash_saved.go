@@ -83,7 +83,7 @@ func reduced(t *testing.T, f *fixture, id croft.ID, want croft.TrashLeft) {
 	f.collectGarbage()
 }
 
-func upkeepSaved(t *testing.T, f *fixture) {
+func (trashUpkeepScenarios) ExpiredWorkIsSaved(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
 	write(t, w, ".gitignore", "*.log\n.env\nnode_modules/\n")
 	f.commitIn(w.Path, "done.txt", "done\n")
@@ -115,7 +115,7 @@ func upkeepSaved(t *testing.T, f *fixture) {
 	f.removeForced("a") // and it can go again
 }
 
-func upkeepSavedMerge(t *testing.T, f *fixture) {
+func (trashUpkeepScenarios) ExpiredMergeIsSaved(t *testing.T, f *fixture) {
 	w := f.conflictingMerge()
 	before := f.GitIn(w.Path, "status", "--porcelain=v2")
 	reduced(t, f, w.ID, croft.LeftSnapshot)
@@ -130,7 +130,7 @@ func upkeepSavedMerge(t *testing.T, f *fixture) {
 	}
 }
 
-func upkeepCommits(t *testing.T, f *fixture) {
+func (trashUpkeepScenarios) CommitsNeedNoSnapshot(t *testing.T, f *fixture) {
 	w := f.create(staffed(f))
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
 	files := manifest(t, w.Path)
@@ -145,7 +145,7 @@ func upkeepCommits(t *testing.T, f *fixture) {
 	wantClean(t, f, w)
 }
 
-func upkeepSavedExpires(t *testing.T, f *fixture) {
+func (trashUpkeepScenarios) SavedWorkExpires(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
 	write(t, w, "wip.txt", "w\n")
@@ -169,7 +169,7 @@ func upkeepSavedExpires(t *testing.T, f *fixture) {
 	f.wantCommit(tip)
 }
 
-func upkeepSavedOccupied(t *testing.T, f *fixture) {
+func (trashUpkeepScenarios) SavedAndOccupied(t *testing.T, f *fixture) {
 	w := f.createWith("a", "wip.txt", "w\n")
 	reduced(t, f, w.ID, croft.LeftSnapshot)
 	write(t, w, "foreign.txt", "mine\n")
@@ -184,7 +184,7 @@ func upkeepSavedOccupied(t *testing.T, f *fixture) {
 	wantFile(t, filepath.Join(w.Path, "wip.txt"), "w\n")
 }
 
-func upkeepSavedUnregistered(t *testing.T, f *fixture) {
+func (trashUpkeepScenarios) RegistrationWasGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
 	write(t, w, "done.txt", "changed\n")
@@ -197,8 +197,8 @@ func upkeepSavedUnregistered(t *testing.T, f *fixture) {
 	f.wantStatus(w.Path, " M done.txt\n?? wip.txt")
 }
 
-// upkeepByHand: after the user emptied the trash with rm, the commits are left.
-func upkeepByHand(t *testing.T, f *fixture) {
+// DeletedByHand: after the user emptied the trash with rm, the commits are left.
+func (trashUpkeepScenarios) DeletedByHand(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
 	f.removed("a")
@@ -214,9 +214,9 @@ func upkeepByHand(t *testing.T, f *fixture) {
 	}
 }
 
-// upkeepAtOnce removes, restores and tidies up at the same time. Whichever wins,
+// AtOnce removes, restores and tidies up at the same time. Whichever wins,
 // the work is in one place, whole.
-func upkeepAtOnce(t *testing.T, f *fixture) {
+func (trashUpkeepScenarios) AtOnce(t *testing.T, f *fixture) {
 	f.Service = hasty(f, "CROFT_TRASH_REGENERABLE_AFTER=0s")
 	w := f.createWith("a", ".gitignore", "node_modules/\n")
 	f.commitIn(w.Path, "done.txt", "done\n")

@@ -14,25 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func trashUpkeepScenarios() []scenario {
-	return []scenario{
-		{"Sizes", upkeepSizes},
-		{"RegenerableGoFirst", upkeepStrip},
-		{"RegenerableStayForAnHour", upkeepStripLater},
-		{"ByteBudget", upkeepBytes},
-		{"InodeBudget", upkeepInodes},
-		{"WorkGoesLastAndAnnounced", upkeepAnnounced},
-		{"AnnouncementWithdrawn", upkeepWithdrawn},
-		{"ExpiredWorkIsSaved", upkeepSaved},
-		{"ExpiredMergeIsSaved", upkeepSavedMerge},
-		{"CommitsNeedNoSnapshot", upkeepCommits},
-		{"SavedWorkExpires", upkeepSavedExpires},
-		{"SavedAndOccupied", upkeepSavedOccupied},
-		{"RegistrationWasGone", upkeepSavedUnregistered},
-		{"DeletedByHand", upkeepByHand},
-		{"AtOnce", upkeepAtOnce},
-	}
-}
+type trashUpkeepScenarios struct{}
 
 func gc(t *testing.T, f *fixture) *croft.GCResult {
 	t.Helper()
@@ -83,7 +65,7 @@ func (f *fixture) removeForced(names ...string) {
 	f.remove(croft.RemoveRequest{Workspaces: names, Mode: croft.RemoveForce})
 }
 
-func upkeepSizes(t *testing.T, f *fixture) {
+func (trashUpkeepScenarios) Sizes(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	gittest.WriteFile(t, filepath.Join(w.Path, "wip", "large.bin"), strings.Repeat("x", 100_000))
 	f.removeForced("a")
@@ -154,7 +136,7 @@ func littered(t *testing.T, f *fixture) (w croft.Workspace, again, stay []string
 	return w, again, stay
 }
 
-func upkeepStrip(t *testing.T, f *fixture) {
+func (trashUpkeepScenarios) RegenerableGoFirst(t *testing.T, f *fixture) {
 	f.Service = f.at(f.Dir, "CROFT_TRASH_REGENERABLE_AFTER=0s")
 	w, again, stay := littered(t, f)
 	before := trashOf(t, f)
@@ -189,7 +171,7 @@ func upkeepStrip(t *testing.T, f *fixture) {
 	}
 }
 
-func upkeepStripLater(t *testing.T, f *fixture) {
+func (trashUpkeepScenarios) RegenerableStayForAnHour(t *testing.T, f *fixture) {
 	w, again, _ := littered(t, f)
 	if res := gc(t, f); len(res.Stripped) != 0 || len(res.Announced) != 0 {
 		t.Errorf("GC = %+v", res)
@@ -242,7 +224,7 @@ func wantLeft(t *testing.T, f *fixture, want ...string) {
 	wantNoDebris(t, f)
 }
 
-func upkeepBytes(t *testing.T, f *fixture) {
+func (trashUpkeepScenarios) ByteBudget(t *testing.T, f *fixture) {
 	ids := crowd(t, f)
 	var bytes int64
 	for _, item := range trash(t, f) {
@@ -262,7 +244,7 @@ func upkeepBytes(t *testing.T, f *fixture) {
 	wantLeft(t, f, "dirty", "ahead")
 }
 
-func upkeepInodes(t *testing.T, f *fixture) {
+func (trashUpkeepScenarios) InodeBudget(t *testing.T, f *fixture) {
 	ids := crowd(t, f)
 	var inodes int64
 	for _, item := range trash(t, f) {
@@ -275,7 +257,7 @@ func upkeepInodes(t *testing.T, f *fixture) {
 	wantLeft(t, f, "dirty", "ahead", "later")
 }
 
-func upkeepAnnounced(t *testing.T, f *fixture) {
+func (trashUpkeepScenarios) WorkGoesLastAndAnnounced(t *testing.T, f *fixture) {
 	ids := crowd(t, f)
 	f.Service = f.at(f.Dir, "CROFT_TRASH_MAX_BYTES=0")
 	res := gc(t, f)
@@ -308,7 +290,7 @@ func upkeepAnnounced(t *testing.T, f *fixture) {
 	wantLeft(t, f, "dirty", "ahead")
 }
 
-func upkeepWithdrawn(t *testing.T, f *fixture) {
+func (trashUpkeepScenarios) AnnouncementWithdrawn(t *testing.T, f *fixture) {
 	crowd(t, f)
 	f.Service = f.at(f.Dir, "CROFT_TRASH_MAX_BYTES=0")
 	if res := gc(t, f); len(res.Announced) != 2 {

@@ -12,17 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func reapScenarios() []scenario {
-	return []scenario{
-		{"NoLeaseNoOrphan", reapNoLease},
-		{"LiveOwnerIsKept", reapLive},
-		{"OlderThan", reapOlder},
-		{"OlderThanKeepsDirty", reapDirty},
-		{"OlderThanKeepsLocked", reapLocked},
-		{"OlderThanKeepsLeased", reapLeased},
-		{"DryRun", reapDryRun},
-	}
-}
+type reapScenarios struct{}
 
 func reap(t *testing.T, f *fixture, req croft.ReapRequest) *croft.CleanResult {
 	t.Helper()
@@ -31,7 +21,7 @@ func reap(t *testing.T, f *fixture, req croft.ReapRequest) *croft.CleanResult {
 	return res
 }
 
-func reapNoLease(t *testing.T, f *fixture) {
+func (reapScenarios) NoLeaseNoOrphan(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	if res := reap(t, f, croft.ReapRequest{Mode: croft.RemoveForce}); len(res.Removed) != 0 || len(res.Kept) != 0 {
 		t.Errorf("Reap = %+v, want nothing", res)
@@ -39,7 +29,7 @@ func reapNoLease(t *testing.T, f *fixture) {
 	f.wantNames("a")
 }
 
-func reapLive(t *testing.T, f *fixture) {
+func (reapScenarios) LiveOwnerIsKept(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.hold(w.ID)
 	if res := reap(t, f, croft.ReapRequest{Mode: croft.RemoveForce}); len(res.Removed) != 0 {
@@ -47,7 +37,7 @@ func reapLive(t *testing.T, f *fixture) {
 	}
 }
 
-func reapOlder(t *testing.T, f *fixture) {
+func (reapScenarios) OlderThan(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	if res := reap(t, f, croft.ReapRequest{OlderThan: time.Hour}); len(res.Removed) != 0 {
@@ -67,7 +57,7 @@ func reapOlder(t *testing.T, f *fixture) {
 	}
 }
 
-func reapDirty(t *testing.T, f *fixture) {
+func (reapScenarios) OlderThanKeepsDirty(t *testing.T, f *fixture) {
 	f.createWith("a", "wip", "x")
 	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond})
 	if len(res.Removed) != 0 || len(res.Kept) != 1 || !errors.Is(res.Kept[0].Reason, croft.WorkspaceDirty) {
@@ -78,7 +68,7 @@ func reapDirty(t *testing.T, f *fixture) {
 	}
 }
 
-func reapLocked(t *testing.T, f *fixture) {
+func (reapScenarios) OlderThanKeepsLocked(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	lock(t, f, "a", "mine")
 	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond, Mode: croft.RemoveForce})
@@ -87,7 +77,7 @@ func reapLocked(t *testing.T, f *fixture) {
 	}
 }
 
-func reapLeased(t *testing.T, f *fixture) {
+func (reapScenarios) OlderThanKeepsLeased(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	must(t, errOf(f.at(f.Dir).Hold(t.Context(), w.ID)))
 	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond, Mode: croft.RemoveForce})
@@ -96,7 +86,7 @@ func reapLeased(t *testing.T, f *fixture) {
 	}
 }
 
-func reapDryRun(t *testing.T, f *fixture) {
+func (reapScenarios) DryRun(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	res := reap(t, f, croft.ReapRequest{OlderThan: time.Nanosecond, DryRun: croft.DryRunOn})
 	if len(res.Removed) != 1 || res.Removed[0].ID != w.ID || !exists(w.Path) || len(f.names()) != 1 {
@@ -104,20 +94,11 @@ func reapDryRun(t *testing.T, f *fixture) {
 	}
 }
 
-func cleanScenarios() []scenario {
-	return []scenario{
-		{"OnlyFinished", cleanFinished},
-		{"Reverted", cleanReverted},
-		{"All", cleanAll},
-		{"DryRun", cleanDryRun},
-		{"GCBranches", gcBranches},
-		{"GCRetention", gcRetention},
-	}
-}
+type cleanScenarios struct{}
 
-// cleanReverted: work that was merged and taken back is not finished: its target does
+// Reverted: work that was merged and taken back is not finished: its target does
 // not have it.
-func cleanReverted(t *testing.T, f *fixture) {
+func (cleanScenarios) Reverted(t *testing.T, f *fixture) {
 	f.createWith("a", "work.txt", "work\n")
 	f.mustMerge(croft.MergeRequest{Workspace: "a", After: croft.AfterKeep})
 	plan := func() int {
@@ -144,9 +125,9 @@ func cleanReverted(t *testing.T, f *fixture) {
 	}
 }
 
-// cleanFinished has one workspace of every kind; only the one whose work is in
+// OnlyFinished has one workspace of every kind; only the one whose work is in
 // its target goes.
-func cleanFinished(t *testing.T, f *fixture) {
+func (cleanScenarios) OnlyFinished(t *testing.T, f *fixture) {
 	f.createAll(croft.CreateRequest{Name: "fresh"}, croft.CreateRequest{Name: "merged"}, croft.CreateRequest{Name: "ahead"},
 		croft.CreateRequest{Name: "dirty"}, croft.CreateRequest{Name: "locked"})
 	for _, name := range []string{"merged", "ahead", "dirty", "locked"} {
@@ -169,7 +150,7 @@ func cleanFinished(t *testing.T, f *fixture) {
 	}
 }
 
-func cleanAll(t *testing.T, f *fixture) {
+func (cleanScenarios) All(t *testing.T, f *fixture) {
 	list := f.createAll(croft.CreateRequest{Name: "a"}, croft.CreateRequest{Name: "b", Layout: "agents"}, croft.CreateRequest{Name: "c", Layout: "sibling"})
 	write(t, list[0], "wip", "x")
 	lock(t, f, "b", "mine")
@@ -190,7 +171,7 @@ func cleanAll(t *testing.T, f *fixture) {
 	}
 }
 
-func cleanDryRun(t *testing.T, f *fixture) {
+func (cleanScenarios) DryRun(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.create(croft.CreateRequest{Name: "b"})
 	f.remove(croft.RemoveRequest{Workspaces: []string{"b"}, Branch: croft.BranchKeep})
@@ -203,9 +184,9 @@ func cleanDryRun(t *testing.T, f *fixture) {
 	}
 }
 
-// gcBranches: a recorded branch that is integrated goes, another one stays, and
+// GCBranches: a recorded branch that is integrated goes, another one stays, and
 // so does one without a record.
-func gcBranches(t *testing.T, f *fixture) {
+func (cleanScenarios) GCBranches(t *testing.T, f *fixture) {
 	f.Git("branch", "croft/mine")
 	f.createAll(croft.CreateRequest{Name: "merged"}, croft.CreateRequest{Name: "ahead"})
 	for _, name := range []string{"merged", "ahead"} {
@@ -224,7 +205,7 @@ func gcBranches(t *testing.T, f *fixture) {
 	}
 }
 
-func gcRetention(t *testing.T, f *fixture) {
+func (cleanScenarios) GCRetention(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "keep.txt", "x\n")
 	f.removed("a")
@@ -244,16 +225,7 @@ func gcRetention(t *testing.T, f *fixture) {
 	f.wantCommit(tip)
 }
 
-func doctorScenarios() []scenario {
-	return []scenario{
-		{"AllIsWell", doctorWell},
-		{"DirectoryGone", doctorGone},
-		{"RegistrationGone", doctorUnregistered},
-		{"PathTaken", doctorForeign},
-		{"PinMoved", doctorPinMoved},
-		{"TouchesNothingForeign", doctorForeignThings},
-	}
-}
+type doctorScenarios struct{}
 
 func doctor(t *testing.T, f *fixture, fix croft.FixMode) []croft.Finding {
 	t.Helper()
@@ -278,7 +250,7 @@ func mended(t *testing.T, f *fixture, code string) {
 	}
 }
 
-func doctorWell(t *testing.T, f *fixture) {
+func (doctorScenarios) AllIsWell(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.create(croft.CreateRequest{Name: "b"})
 	f.removed("b")
@@ -288,7 +260,7 @@ func doctorWell(t *testing.T, f *fixture) {
 	}
 }
 
-func doctorGone(t *testing.T, f *fixture) {
+func (doctorScenarios) DirectoryGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "x.txt", "x\n")
 	removeAll(t, w.Path)
@@ -306,7 +278,7 @@ func doctorGone(t *testing.T, f *fixture) {
 	}
 }
 
-func doctorUnregistered(t *testing.T, f *fixture) {
+func (doctorScenarios) RegistrationGone(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	tip := f.commitIn(w.Path, "done.txt", "done\n")
 	write(t, w, "README.md", "modified\n")
@@ -325,7 +297,7 @@ func doctorUnregistered(t *testing.T, f *fixture) {
 	}
 }
 
-func doctorForeign(t *testing.T, f *fixture) {
+func (doctorScenarios) PathTaken(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	removeAll(t, w.Path)
 	write(t, w, "mine.txt", "mine")
@@ -336,7 +308,7 @@ func doctorForeign(t *testing.T, f *fixture) {
 	wantFile(t, filepath.Join(w.Path, "mine.txt"), "mine")
 }
 
-func doctorPinMoved(t *testing.T, f *fixture) {
+func (doctorScenarios) PinMoved(t *testing.T, f *fixture) {
 	w := f.createWith("a", "wip.txt", "wip\n")
 	snap, err := f.Snapshot(t.Context(), croft.SnapshotRequest{Workspace: "a"})
 	must(t, err)
@@ -351,7 +323,7 @@ func doctorPinMoved(t *testing.T, f *fixture) {
 	f.wantAt(ref, snap.Commit)
 }
 
-func doctorForeignThings(t *testing.T, f *fixture) {
+func (doctorScenarios) TouchesNothingForeign(t *testing.T, f *fixture) {
 	f.create(croft.CreateRequest{Name: "a"})
 	f.Git("worktree", "add", "--quiet", "-b", "mine", filepath.Join(filepath.Dir(f.Dir), "own"))
 	gone := filepath.Join(filepath.Dir(f.Dir), "gone")
