@@ -9,13 +9,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// acceptResult is what `croft config accept` prints.
-type acceptResult struct {
-	Version   int              `json:"version"`
-	GitConfig *croft.GitConfig `json:"gitConfig"`
-	Accepted  bool             `json:"accepted"`
-}
-
 func newAcceptCommand(a *app) *cobra.Command {
 	var isYes bool
 	cmd := &cobra.Command{
@@ -65,7 +58,7 @@ func (a *app) runAccept(ctx context.Context, svc croft.GitConfigs, agreed consen
 		}
 	}
 	if a.json {
-		a.emit(acceptResult{formatVersion, c, accepted})
+		a.emit(map[string]any{"gitConfig": c, "accepted": accepted})
 	}
 	switch {
 	case accepted:

@@ -101,7 +101,7 @@ func (a *app) sweep(ctx context.Context, svc sweeper, agreed consent, nothing st
 // printClean prints what was removed, and remarks what was kept.
 func (a *app) printClean(r croft.CleanResult, nothing string) {
 	if a.json {
-		a.emit(cleanResult{Version: formatVersion, Removed: nonNil(r.Removed), Kept: nonNil(r.Kept), Branches: nonNil(r.Branches)})
+		a.emit(cleanResult{Removed: nonNil(r.Removed), Kept: nonNil(r.Kept), Branches: nonNil(r.Branches)})
 		return
 	}
 	if len(r.Removed)+len(r.Branches) == 0 {

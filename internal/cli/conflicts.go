@@ -8,12 +8,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// conflictsResult is what `croft conflicts` prints.
-type conflictsResult struct {
-	Version int `json:"version"`
-	croft.Forecast
-}
-
 func newConflictsCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "conflicts",
@@ -39,7 +33,7 @@ func (a *app) runConflicts(ctx context.Context, svc croft.Radar, req croft.Confl
 	}
 	if a.json {
 		forecast.Pairs, forecast.Order = nonNil(forecast.Pairs), nonNil(forecast.Order)
-		a.emit(conflictsResult{formatVersion, *forecast})
+		a.emit(forecast)
 		return nil
 	}
 	for _, s := range forecast.Skipped {

@@ -19,7 +19,6 @@ type collector interface {
 
 // gcResult is what `croft gc` prints.
 type gcResult struct {
-	Version int `json:"version"`
 	croft.GCResult
 	Kept []croft.Kept `json:"kept"` // in place of GCResult's, which is left out if it is empty
 }
@@ -69,7 +68,7 @@ func (a *app) runGC(ctx context.Context, svc collector, repo string) error {
 	if a.json {
 		result.Purged, result.Reduced, result.Stripped = nonNil(result.Purged), nonNil(result.Reduced), nonNil(result.Stripped)
 		result.Branches, result.Announced = nonNil(result.Branches), nonNil(result.Announced)
-		a.emit(gcResult{formatVersion, *result, nonNil(result.Kept)})
+		a.emit(gcResult{*result, nonNil(result.Kept)})
 		return nil
 	}
 	rows := gcRows(*result)

@@ -52,8 +52,7 @@ func (a *app) runHistory(ctx context.Context, svc croft.History, req croft.Histo
 
 // undoPlan is what `croft undo --dry-run` prints.
 type undoPlan struct {
-	Version int  `json:"version"`
-	DryRun  bool `json:"dryRun"`
+	DryRun bool `json:"dryRun"`
 	croft.UndoPlan
 }
 
@@ -100,7 +99,7 @@ func (a *app) runUndo(ctx context.Context, svc croft.History, req croft.UndoRequ
 	a.tellUndo(plan)
 	if agreed == consentDryRun {
 		if a.json {
-			a.emit(undoPlan{formatVersion, true, *plan})
+			a.emit(undoPlan{true, *plan})
 		}
 		return nil
 	}

@@ -16,7 +16,6 @@ const configFile = "croft.toml"
 
 // initResult is what `croft init` prints.
 type initResult struct {
-	Version int    `json:"version"`
 	Path    string `json:"path"`
 	Created bool   `json:"created"` // false: it was there already and was left
 }
@@ -53,7 +52,7 @@ func (a *app) runInit(ctx context.Context, svc repoFinder) error {
 	if err != nil {
 		return err
 	}
-	result := initResult{Version: formatVersion, Path: filepath.Join(repo.Path, configFile)}
+	result := initResult{Path: filepath.Join(repo.Path, configFile)}
 	result.Created, err = writeNew(result.Path, view.Template)
 	if err != nil {
 		return &croft.Error{

@@ -85,7 +85,7 @@ func (a *app) runList(ctx context.Context, svc overviewer, filter croft.Filter, 
 	if err != nil {
 		return err
 	}
-	result := workspacesResult{Version: formatVersion, Workspaces: a.withNext(workspaces)}
+	result := workspacesResult{Workspaces: a.withNext(workspaces)}
 	if isAll {
 		foreign, err := foreignWorktrees(ctx, svc, filter.Repo)
 		if err != nil {

@@ -9,9 +9,8 @@ import (
 
 // mergesResult is what the commands about merges print.
 type mergesResult struct {
-	Version int           `json:"version"`
-	Merges  []croft.Merge `json:"merges"`
-	Lanes   []croft.Lane  `json:"lanes,omitempty"` // of the targets that moved outside of their lane
+	Merges []croft.Merge `json:"merges"`
+	Lanes  []croft.Lane  `json:"lanes,omitempty"` // of the targets that moved outside of their lane
 }
 
 // column is what a table has more than always.
@@ -29,7 +28,7 @@ func (a *app) showMerges(merges []croft.Merge) { a.showMergesWith(merges, column
 
 func (a *app) showMergesWith(merges []croft.Merge, more column) {
 	if a.json {
-		a.emit(mergesResult{Version: formatVersion, Merges: nonNil(merges)})
+		a.emit(mergesResult{Merges: nonNil(merges)})
 		return
 	}
 	rows := make([][]cell, 0, len(merges))

@@ -119,7 +119,7 @@ func (a *app) runPlan(ctx context.Context, svc creator, req croft.CreateAllReque
 		return err
 	}
 	if a.json {
-		a.emit(workspacesResult{Version: formatVersion, Workspaces: list})
+		a.emit(workspacesResult{Workspaces: list})
 		return nil
 	}
 	var rows [][]cell
@@ -139,7 +139,7 @@ func (a *app) runNew(ctx context.Context, svc creator, req croft.CreateAllReques
 		return err
 	}
 	if a.json {
-		a.emit(workspacesResult{Version: formatVersion, Workspaces: a.withNext(workspaces)})
+		a.emit(workspacesResult{Workspaces: a.withNext(workspaces)})
 	} else {
 		a.printNew(workspaces)
 	}

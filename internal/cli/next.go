@@ -115,7 +115,6 @@ func (a *app) withNext(workspaces []croft.Workspace) []croft.Workspace {
 
 // workspacesResult is what new and list print.
 type workspacesResult struct {
-	Version    int               `json:"version"`
 	Workspaces []croft.Workspace `json:"workspaces"`
 	Worktrees  *[]croft.Worktree `json:"worktrees,omitempty"` // with list --all: git's worktrees that are not Croft's
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -30,37 +31,27 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// emit prints one JSON object: on one line for programs, indented for people.
+// emit prints a value that is a JSON object, with the version of the JSON before its
+// own fields: on one line for programs, indented for people.
 func (a *app) emit(v any) {
-	enc := json.NewEncoder(a.out)
+	var object bytes.Buffer
+	enc := json.NewEncoder(&object)
 	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		a.out.err = cmp.Or(a.out.err, err)
+		return
+	}
+	text := fmt.Appendf(nil, `{"version":%d,%s`, formatVersion, object.Bytes()[1:])
 	if a.env.Width > 0 {
-		enc.SetIndent("", "  ")
+		object.Reset()
+		_ = json.Indent(&object, text, "", "  ") // it is valid: it was just made
+		text = object.Bytes()
 	}
-	if err := enc.Encode(v); err != nil && a.out.err == nil {
-		a.out.err = err
-	}
+	_, _ = a.out.Write(text) // output remembers a failure
 }
 
-// emitAs prints a JSON object that has its version and one value.
-func (a *app) emitAs(name string, value any) { a.emit(named{name, value}) }
-
-// named is a value under a name, after the version of the JSON.
-type named struct {
-	name  string
-	value any
-}
-
-// MarshalJSON writes the version first, as the other results have it.
-func (n named) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"version":%d,%q:`, formatVersion, n.name)
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(n.value)
-	b.WriteByte('}')
-	return b.Bytes(), err
-}
+// emitAs prints a JSON object that has one field beside its version.
+func (a *app) emitAs(name string, value any) { a.emit(map[string]any{name: value}) }
 
 // printLine prints a line of data.
 func (a *app) printLine(text string) {

@@ -171,7 +171,7 @@ func (a *app) runQueue(ctx context.Context, svc queuer, req croft.MergesRequest)
 	}
 	lanes = slices.DeleteFunc(lanes, func(l croft.Lane) bool { return l.Message == "" })
 	if a.json {
-		a.emit(mergesResult{formatVersion, nonNil(merges), lanes})
+		a.emit(mergesResult{nonNil(merges), lanes})
 		return nil
 	}
 	switch {

@@ -16,7 +16,6 @@ type reaper interface {
 
 // cleanResult is what `croft reap` and `croft clean` print.
 type cleanResult struct {
-	Version  int             `json:"version"`
 	Removed  []croft.Removed `json:"removed"`
 	Kept     []croft.Kept    `json:"kept"`
 	Branches []string        `json:"branches"`

@@ -18,7 +18,6 @@ type remover interface {
 
 // removeResult is what `croft remove` prints.
 type removeResult struct {
-	Version int             `json:"version"`
 	Removed []croft.Removed `json:"removed"`
 	Kept    []croft.Kept    `json:"kept"`
 	Unknown []string        `json:"unknown,omitempty"`
@@ -125,7 +124,7 @@ func (a *app) runShownRemove(ctx context.Context, svc remover, req croft.RemoveR
 // showRemoved prints what was removed.
 func (a *app) showRemoved(ctx context.Context, svc repoFinder, result croft.RemoveResult) {
 	if a.json {
-		a.emit(removeResult{formatVersion, nonNil(result.Removed), nonNil(result.Kept), result.Unknown})
+		a.emit(removeResult{nonNil(result.Removed), nonNil(result.Kept), result.Unknown})
 	} else {
 		a.printTable(removedRows(result.Removed))
 	}

@@ -14,13 +14,6 @@ type roleCopier interface {
 	CopyRole(ctx context.Context, req croft.RoleRequest) (*croft.Role, error)
 }
 
-// roleResult is what `croft role update` prints.
-type roleResult struct {
-	Version   int         `json:"version"`
-	Workspace string      `json:"workspace"`
-	Role      *croft.Role `json:"role"`
-}
-
 func newRoleCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "role",
@@ -69,7 +62,7 @@ func (a *app) runRoleUpdate(ctx context.Context, svc roleCopier, req croft.Works
 		return err
 	}
 	if a.json {
-		a.emit(roleResult{formatVersion, ws.Name, role})
+		a.emit(map[string]any{"workspace": ws.Name, "role": role})
 		return nil
 	}
 	a.note("%s: copied %s of role %s", ws.Name, strings.Join(role.Files, ", "), role.Name)

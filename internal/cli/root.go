@@ -111,16 +111,6 @@ func addGroup(root *cobra.Command, group string, commands ...*cobra.Command) {
 	}
 }
 
-// versionResult is what `croft version` prints. "version" is that of the JSON,
-// here as everywhere; the program's is "croft".
-type versionResult struct {
-	Version int    `json:"version"`
-	Croft   string `json:"croft"`
-	Go      string `json:"go"`
-	OS      string `json:"os"`
-	Arch    string `json:"arch"`
-}
-
 func newVersionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -133,11 +123,12 @@ func newVersionCommand(a *app) *cobra.Command {
 	}
 }
 
+// printVersion prints the program's version, which is "croft" in JSON: "version" is that
+// of the JSON, here as everywhere.
 func (a *app) printVersion() {
-	v := versionResult{formatVersion, a.env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH}
 	if a.json {
-		a.emit(v)
+		a.emit(map[string]any{"croft": a.env.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
 		return
 	}
-	a.printLine(fmt.Sprintf("croft %s (%s, %s/%s)", v.Croft, v.Go, v.OS, v.Arch))
+	a.printLine(fmt.Sprintf("croft %s (%s, %s/%s)", a.env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH))
 }

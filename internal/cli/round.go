@@ -14,12 +14,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-type roundResult struct {
-	Version    int               `json:"version"`
-	Round      *croft.Round      `json:"round"`
-	Workspaces []croft.Workspace `json:"workspaces"`
-}
-
 func newRoundCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "round",
@@ -173,7 +167,7 @@ func (a *app) runRoundStart(ctx context.Context, svc croft.Rounds, req croft.Rou
 
 func (a *app) showRound(round *croft.Round) {
 	if a.json {
-		a.emit(roundResult{Version: formatVersion, Round: round, Workspaces: round.Workspaces})
+		a.emit(map[string]any{"round": round, "workspaces": round.Workspaces})
 		return
 	}
 	var rows [][]cell
@@ -312,7 +306,7 @@ func (a *app) runRoundPresent(ctx context.Context, svc croft.Rounds, req croft.P
 		return err
 	}
 	if a.json {
-		a.emit(workspacesResult{Version: formatVersion, Workspaces: []croft.Workspace{*ws}})
+		a.emitAs("workspaces", []croft.Workspace{*ws})
 		return nil
 	}
 	a.printNew([]croft.Workspace{*ws})

@@ -21,14 +21,6 @@ type inspector interface {
 	Status(ctx context.Context, id croft.ID) (*croft.Status, error)
 }
 
-// showResult is what `croft show` prints. The status is null for a workspace
-// that has no files to look at.
-type showResult struct {
-	Version   int             `json:"version"`
-	Workspace croft.Workspace `json:"workspace"`
-	Status    *croft.Status   `json:"status"`
-}
-
 func newShowCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [NAME]",
@@ -48,27 +40,27 @@ shown too, with what became of its work and what brings it back.`,
 }
 
 func (a *app) runShow(ctx context.Context, svc inspector, req croft.WorkspaceRequest) error {
-	ws, err := svc.Workspace(ctx, req)
+	found, err := svc.Workspace(ctx, req)
 	if err != nil {
 		return err
 	}
-	result := showResult{Version: formatVersion, Workspace: a.withNext([]croft.Workspace{*ws})[0]}
+	ws := a.withNext([]croft.Workspace{*found})[0]
+	var status *croft.Status // nil: there are no files to look at
 	if ws.State == croft.Ready || ws.State == croft.Stopped {
-		if result.Status, err = svc.Status(ctx, ws.ID); err != nil {
+		if status, err = svc.Status(ctx, ws.ID); err != nil {
 			return err
 		}
 	}
 	if a.json {
-		a.emit(result)
+		a.emit(map[string]any{"workspace": ws, "status": status})
 		return nil
 	}
-	a.printSentences(a.detailRows(result))
+	a.printSentences(a.detailRows(ws, status))
 	return nil
 }
 
 // detailRows are the lines of a workspace that apply to it.
-func (a *app) detailRows(r showResult) [][]cell {
-	ws := r.Workspace
+func (a *app) detailRows(ws croft.Workspace, status *croft.Status) [][]cell {
 	var rows [][]cell
 	add := func(key, value string) {
 		if value != "" {
@@ -109,9 +101,9 @@ func (a *app) detailRows(r showResult) [][]cell {
 		}
 		add("in use", user)
 	}
-	if r.Status != nil {
-		add("changes", changesText(*r.Status))
-		add("commits", commitsText(*r.Status, ws.Target))
+	if status != nil {
+		add("changes", changesText(*status))
+		add("commits", commitsText(*status, ws.Target))
 	}
 	add("next", ws.Next.String())
 	return rows

@@ -87,7 +87,7 @@ func (a *app) showPlan(p takePlan, nothing string) {
 			removed = append(removed, t.Removed)
 		}
 		a.emit(cleanResult{
-			Version: formatVersion, Removed: nonNil(removed), Kept: nonNil(p.kept), Branches: nonNil(p.branches), Unknown: p.unknown, DryRun: true,
+			Removed: nonNil(removed), Kept: nonNil(p.kept), Branches: nonNil(p.branches), Unknown: p.unknown, DryRun: true,
 		})
 		return
 	}

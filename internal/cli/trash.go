@@ -19,7 +19,6 @@ type keeper interface {
 
 // trashResult is what `croft trash` prints.
 type trashResult struct {
-	Version   int               `json:"version"`
 	Trash     []croft.TrashItem `json:"trash"`
 	Bytes     int64             `json:"bytes"`
 	Inodes    int64             `json:"inodes"`
@@ -51,7 +50,7 @@ func (a *app) runTrash(ctx context.Context, svc keeper, repo string) error {
 	if err != nil {
 		return err
 	}
-	result := trashResult{Version: formatVersion, Trash: nonNil(items)}
+	result := trashResult{Trash: nonNil(items)}
 	for _, item := range items {
 		result.Bytes, result.Inodes = result.Bytes+item.Bytes, result.Inodes+item.Inodes
 	}

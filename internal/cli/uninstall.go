@@ -12,12 +12,6 @@ type uninstaller interface {
 	Uninstall(ctx context.Context, req croft.UninstallRequest) (*croft.UninstallResult, error)
 }
 
-// uninstallResult is what `croft uninstall` prints.
-type uninstallResult struct {
-	Version int `json:"version"`
-	croft.UninstallResult
-}
-
 func newUninstallCommand(a *app) *cobra.Command {
 	var req croft.UninstallRequest
 	var agreement agreement
@@ -131,7 +125,7 @@ func shownRepos(plan croft.UninstallResult) []string {
 // showUninstall lists what goes and what stays.
 func (a *app) showUninstall(res croft.UninstallResult, was string) {
 	if a.json {
-		a.emit(uninstallResult{formatVersion, res})
+		a.emit(res)
 		return
 	}
 	var rows [][]cell
