@@ -121,6 +121,14 @@ func (a *app) serve(cmd *cobra.Command, use func(ctx context.Context, svc croft.
 	return codedError(cmd.Name(), use(ctx, svc))
 }
 
+// withService makes a command's function: it opens the Service, hands it to use with the
+// command's arguments, and closes it.
+func (a *app) withService(use func(ctx context.Context, svc croft.Service, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return a.serve(cmd, func(ctx context.Context, svc croft.Service) error { return use(ctx, svc, args) })
+	}
+}
+
 // codedError keeps an exit status and gives every other error a code.
 func codedError(op string, err error) error {
 	if _, ok := errors.AsType[statusError](err); ok || err == nil {

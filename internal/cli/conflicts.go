@@ -16,11 +16,9 @@ func newConflictsCommand(a *app) *cobra.Command {
 with all the work that is in them now, committed or not, and suggest an order
 of merging. Nothing is changed by it.`,
 		Args: takesNothing,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runConflicts(ctx, svc, croft.ConflictsRequest{Repo: a.dir()})
-			})
-		},
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
+			return a.runConflicts(ctx, svc, croft.ConflictsRequest{Repo: a.dir()})
+		}),
 	}
 }
 

@@ -31,7 +31,7 @@ a workspace, as after a backup was brought back, is bound in the same way.
 
 The exit status is 0 only when nothing is left to fix.`,
 		Args: takesNothing,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
 			req.Repo = a.dir()
 			switch {
 			case isImporting && isSure:
@@ -39,10 +39,8 @@ The exit status is 0 only when nothing is left to fix.`,
 			case isImporting:
 				req.Import = croft.ImportShow
 			}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runDoctor(ctx, svc, req)
-			})
-		},
+			return a.runDoctor(ctx, svc, req)
+		}),
 	}
 	wordFlag(cmd, &req.Fix, croft.FixAll, "fix", "", "mend what can be mended")
 	cmd.Flags().BoolVar(&isImporting, "import", false, "show what git knows of workspaces without a record, and ask whether to bind it")

@@ -14,11 +14,9 @@ func newHistoryCommand(a *app) *cobra.Command {
 		Use:   "history",
 		Short: "List what was done, the last first",
 		Args:  takesNothing,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runHistory(ctx, svc, croft.HistoryRequest{Repo: a.dir(), Limit: limit})
-			})
-		},
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
+			return a.runHistory(ctx, svc, croft.HistoryRequest{Repo: a.dir(), Limit: limit})
+		}),
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "how many `operations` at the most")
 	return cmd

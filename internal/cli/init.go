@@ -27,11 +27,9 @@ func newInitCommand(a *app) *cobra.Command {
 		Long: `Write a commented croft.toml into the root of the repository, unless there is
 one. Croft works without it.`,
 		Args: takesNothing,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runInit(ctx, svc)
-			})
-		},
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
+			return a.runInit(ctx, svc)
+		}),
 	}
 }
 

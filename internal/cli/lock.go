@@ -17,12 +17,10 @@ git honours it too, and "git worktree lock" sets the same one.`,
 		Example:           `  croft lock fix-login --reason "waiting for review"`,
 		Args:              takesOne("workspace", "its name"),
 		ValidArgsFunction: a.completeOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
 			req := croft.LockRequest{Repo: a.dir(), Workspace: a.workspaceRef(args[0]), Reason: reason}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runLock(ctx, svc.Lock, req, "locked")
-			})
-		},
+			return a.runLock(ctx, svc.Lock, req, "locked")
+		}),
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for whoever meets the lock")
 	registerCompletion(cmd, "reason", cobra.NoFileCompletions)
@@ -35,12 +33,10 @@ func newUnlockCommand(a *app) *cobra.Command {
 		Short:             "Take the protection away",
 		Args:              takesOne("workspace", "its name"),
 		ValidArgsFunction: a.completeOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
 			req := croft.LockRequest{Repo: a.dir(), Workspace: a.workspaceRef(args[0])}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runLock(ctx, svc.Unlock, req, "unlocked")
-			})
-		},
+			return a.runLock(ctx, svc.Unlock, req, "unlocked")
+		}),
 	}
 }
 

@@ -13,11 +13,9 @@ func newPathCommand(a *app) *cobra.Command {
 		Short:             "Print where a workspace lies",
 		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runPath(ctx, svc, a.workspaceRequest(args))
-			})
-		},
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
+			return a.runPath(ctx, svc, a.workspaceRequest(args))
+		}),
 	}
 }
 

@@ -23,12 +23,10 @@ func newQueueCommand(a *app) *cobra.Command {
 		Use:   "queue",
 		Short: "Show the merges that wait, and drive them",
 		Args:  takesNothing,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
 			req.Repo = a.dir()
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runQueue(ctx, svc, req)
-			})
-		},
+			return a.runQueue(ctx, svc, req)
+		}),
 	}
 	flags := cmd.PersistentFlags()
 	flags.StringVar(&req.Target, "into", "", "only the lane of this `branch`")
@@ -39,12 +37,10 @@ func newQueueCommand(a *app) *cobra.Command {
 			Use:   "run",
 			Short: "Merge what waits, until nothing does",
 			Args:  takesNothing,
-			RunE: func(cmd *cobra.Command, _ []string) error {
+			RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
 				req.Repo = a.dir()
-				return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-					return a.runQueueRun(ctx, svc, req)
-				})
-			},
+				return a.runQueueRun(ctx, svc, req)
+			}),
 		},
 		newQueueAction(a, croft.QueueHold, "hold [NAME...]", "Keep merges waiting: all that wait, or those that are named", &req.Target),
 		newQueueAction(a, croft.QueueRelease, "release [NAME...]", "Let held merges go on: all, or those that are named", &req.Target),
@@ -65,11 +61,9 @@ a target before. Nothing is accepted from inside a workspace.
 
 What stayed pending is tried again by "croft queue run".`,
 		Args: takesOne("target", "the name of its branch"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runQueueAccept(ctx, svc, croft.AcceptRequest{Repo: a.dir(), Target: args[0], From: a.env.Dir})
-			})
-		},
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
+			return a.runQueueAccept(ctx, svc, croft.AcceptRequest{Repo: a.dir(), Target: args[0], From: a.env.Dir})
+		}),
 		ValidArgsFunction: firstOnly(a.completeLane),
 	}
 }
@@ -77,11 +71,9 @@ What stayed pending is tried again by "croft queue run".`,
 func newQueueAction(a *app, action croft.QueueAction, use, short string, target *string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, ValidArgsFunction: a.completeMany,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runQueueAction(ctx, svc, croft.QueueRequest{Repo: a.dir(), Action: action, Merges: args, Target: *target})
-			})
-		},
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
+			return a.runQueueAction(ctx, svc, croft.QueueRequest{Repo: a.dir(), Action: action, Merges: args, Target: *target})
+		}),
 	}
 }
 

@@ -26,12 +26,10 @@ back.
 Of a workspace that was merged several times, NAME means its last merge that
 changed anything; "croft queue --all" has the IDs of the others.`,
 		Args: takesOne("merge", "the name of its workspace, or its ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
 			req.Repo, req.Ref = a.dir(), args[0]
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runRevert(ctx, svc, req, isDryRun)
-			})
-		},
+			return a.runRevert(ctx, svc, req, isDryRun)
+		}),
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&req.Message, "message", "m", "", "the `message` of the commit")

@@ -26,12 +26,10 @@ a part of it.`,
   croft review fix-login --json`,
 		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
 			req.Repo, req.Workspace = a.dir(), a.optionalRef(args)
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runReview(ctx, svc, req, message)
-			})
-		},
+			return a.runReview(ctx, svc, req, message)
+		}),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&req.Target, "target", "", "the target `branch` (default: the workspace's)")

@@ -42,11 +42,9 @@ Files that were changed in the workspace are not replaced, unless --force says s
 then the workspace is saved as a snapshot first, with them.`,
 		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runRoleUpdate(ctx, svc, a.workspaceRequest(args), mode)
-			})
-		},
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
+			return a.runRoleUpdate(ctx, svc, a.workspaceRequest(args), mode)
+		}),
 	}
 	wordFlag(cmd, &mode, croft.RoleReplace, "force", "f", "also files that were changed in the workspace; they are saved first")
 	return cmd

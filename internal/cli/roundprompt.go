@@ -17,11 +17,9 @@ func newRoundPrompt(a *app) *cobra.Command {
 the others, and where experiments are kept. It does not say which agent it is.`,
 		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runRoundPrompt(ctx, svc, a.workspaceRequest(args), isRestart)
-			})
-		},
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
+			return a.runRoundPrompt(ctx, svc, a.workspaceRequest(args), isRestart)
+		}),
 	}
 	cmd.Flags().BoolVar(&isRestart, "restart", false, "for an agent that is started again")
 	return cmd
@@ -50,12 +48,10 @@ func newRoundArchive(a *app) *cobra.Command {
 		Short:             "Copy a scratch directory to the archives now",
 		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
 			req.Repo, req.Workspace = a.dir(), a.optionalRef(args)
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runRoundArchive(ctx, svc, req)
-			})
-		},
+			return a.runRoundArchive(ctx, svc, req)
+		}),
 	}
 	cmd.Flags().StringVar(&req.Label, "label", "", "the `name` of the copy (default: the workspace's label)")
 	return cmd

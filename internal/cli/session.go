@@ -29,15 +29,13 @@ func newSessionStart(a *app) *cobra.Command {
 		Use:   "start [NAME]",
 		Short: "Begin a session",
 		Args:  takesOptional("session"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
 			req.Repo = a.dir()
 			if len(args) > 0 {
 				req.Name = args[0]
 			}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runSessionStart(ctx, svc, req)
-			})
-		},
+			return a.runSessionStart(ctx, svc, req)
+		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	flags := cmd.Flags()
@@ -75,11 +73,9 @@ func newSessionEnd(a *app) *cobra.Command {
 can be restored while they are in the trash.`,
 		Args:              takesSession,
 		ValidArgsFunction: firstOnly(a.completeOpenSession),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runSessionEnd(ctx, svc, croft.ID(args[0]))
-			})
-		},
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
+			return a.runSessionEnd(ctx, svc, croft.ID(args[0]))
+		}),
 	}
 }
 

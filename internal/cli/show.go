@@ -29,13 +29,11 @@ func newShowCommand(a *app) *cobra.Command {
 shown too, with what became of its work and what brings it back.`,
 		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				req := a.workspaceRequest(args)
-				req.Scope = croft.ScopeAll
-				return a.runShow(ctx, svc, req)
-			})
-		},
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
+			req := a.workspaceRequest(args)
+			req.Scope = croft.ScopeAll
+			return a.runShow(ctx, svc, req)
+		}),
 	}
 }
 

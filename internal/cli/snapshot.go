@@ -22,15 +22,13 @@ untracked, and whatever is in progress. The workspace is not disturbed.
   croft snapshot --list fix-login`,
 		Args:              takesOptional("workspace"),
 		ValidArgsFunction: a.completeOne,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
 			req := croft.SnapshotRequest{Repo: a.dir(), Workspace: a.optionalRef(args)}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				if isList {
-					return a.runSnapshots(ctx, svc, req)
-				}
-				return a.runSnapshot(ctx, svc, req)
-			})
-		},
+			if isList {
+				return a.runSnapshots(ctx, svc, req)
+			}
+			return a.runSnapshot(ctx, svc, req)
+		}),
 	}
 	cmd.Flags().BoolVarP(&isList, "list", "l", false, "list the snapshots there are, of NAME or of all")
 	return cmd

@@ -37,11 +37,9 @@ func newTrashCommand(a *app) *cobra.Command {
 		Use:   "trash",
 		Short: "List what can be restored",
 		Args:  takesNothing,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runTrash(ctx, svc, a.dir())
-			})
-		},
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
+			return a.runTrash(ctx, svc, a.dir())
+		}),
 	}
 }
 
@@ -168,12 +166,10 @@ snapshot first, and "croft undo" goes back to it.`,
 		Example: `  croft restore fix-login
   croft restore k3v9q2m7x4t1b8n5`,
 		Args: takesOne("workspace", "its name"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, args []string) error {
 			req.Repo, req.Ref = a.dir(), args[0]
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runRestore(ctx, svc, req)
-			})
-		},
+			return a.runRestore(ctx, svc, req)
+		}),
 		ValidArgsFunction: firstOnly(a.completeTrash),
 	}
 	wordFlag(cmd, &req.Mode, croft.RestoreCommits, "commits", "", "do without a directory that cannot be found: what git has comes back")

@@ -27,7 +27,7 @@ Nothing is approved from inside a workspace. Without a terminal nobody is asked:
 CROFT_TRUST=HASH in the environment, with the very hash that -n prints, approves
 these commands for good; the same variable approves them for one croft merge.`,
 		Args: takesNothing,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: a.withService(func(ctx context.Context, svc croft.Service, _ []string) error {
 			agreed := consentNone
 			switch {
 			case isDry:
@@ -37,10 +37,8 @@ these commands for good; the same variable approves them for one croft merge.`,
 			case a.canAsk():
 				agreed = consentAsk
 			}
-			return a.serve(cmd, func(ctx context.Context, svc croft.Service) error {
-				return a.runTrust(ctx, svc, croft.ChecksRequest{Repo: a.dir(), Target: target}, agreed)
-			})
-		},
+			return a.runTrust(ctx, svc, croft.ChecksRequest{Repo: a.dir(), Target: target}, agreed)
+		}),
 	}
 	cmd.Flags().StringVar(&target, "target", "", "the `branch` whose checks are meant")
 	cmd.Flags().BoolVarP(&isYes, "yes", "y", false, "approve without asking, at a terminal")
