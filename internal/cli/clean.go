@@ -52,7 +52,8 @@ func (a *app) runClean(ctx context.Context, svc cleaner, req croft.CleanRequest,
 	return nil
 }
 
-// sweeper is what sweeps take, apart from the sweep itself.
+// sweeper is what every removal takes beside the method that removes: the workspaces are
+// shown first, and upkeep follows.
 type sweeper interface {
 	inspector
 	repoFinder

@@ -9,8 +9,7 @@ import (
 
 // discarder is the part of croft.Service that `croft discard` calls.
 type discarder interface {
-	inspector
-	repoFinder
+	sweeper
 	Discard(ctx context.Context, req croft.DiscardRequest) ([]croft.Merge, error)
 }
 

@@ -11,8 +11,7 @@ import (
 
 // remover is the part of croft.Service that `croft remove` calls.
 type remover interface {
-	inspector
-	repoFinder
+	sweeper
 	Remove(ctx context.Context, req croft.RemoveRequest) (*croft.RemoveResult, error)
 }
 
