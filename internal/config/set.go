@@ -122,7 +122,7 @@ func (s *Set) fill(table reflect.Value, prefix string) {
 			continue
 		}
 		field.Set(reflect.ValueOf(s.effective(name).value).Convert(field.Type()))
-		if list, ok := field.Addr().Interface().(*[]string); ok {
+		if list, ok := reflect.TypeAssert[*[]string](field.Addr()); ok {
 			*list = slices.Clone(*list) // the Set's own does not change
 		}
 	}
