@@ -149,6 +149,9 @@ func explain(ctx context.Context, err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
+	if e.Code() == sqlite3.SQLITE_IOERR_DELETE_NOENT { // another process sets the database aside just now
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
 		return fmt.Errorf("%w: %w", ErrCorrupt, err)
