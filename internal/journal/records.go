@@ -204,12 +204,10 @@ func (j *Journal) list(ctx context.Context, query string, repo croft.ID) ([]Reco
 func decodeAll(texts [][]byte) ([]Record, error) {
 	out := make([]Record, len(texts))
 	var g errgroup.Group
-	n := min(runtime.NumCPU(), len(texts))
-	for k := range n {
+	g.SetLimit(runtime.NumCPU())
+	for i, text := range texts {
 		g.Go(func() (err error) {
-			for i := k; i < len(texts) && err == nil; i += n {
-				out[i], err = Decode(texts[i])
-			}
+			out[i], err = Decode(text)
 			return err
 		})
 	}

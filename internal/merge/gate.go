@@ -2,7 +2,9 @@ package merge
 
 import (
 	"context"
-	"sync"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft"
 )
@@ -46,8 +48,6 @@ type run struct {
 	gate  *Gate
 	tip   Step // with the target's commit and tree, for the stack of no steps
 	steps []Step
-
-	mu    sync.Mutex
 	known map[string]Verdict
 }
 
@@ -125,56 +125,47 @@ func (r *run) at(n int) Step {
 	return r.steps[n-1]
 }
 
-func (r *run) verdict(n int) Verdict {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.known[r.at(n).Tree]
-}
+func (r *run) verdict(n int) Verdict { return r.known[r.at(n).Tree] }
 
 // checkAll has several beginnings checked at once. The first error ends them all.
 func (r *run) checkAll(ctx context.Context, counts []int) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	begun := map[string]bool{}
-	var wg sync.WaitGroup
+	var steps []Step
 	for _, n := range counts {
 		at := r.at(n)
-		r.mu.Lock()
 		_, known := r.known[at.Tree]
-		r.mu.Unlock()
-		if known || begun[at.Tree] {
-			continue // a step that brings nothing has the tree of the one before
+		if !known && !slices.ContainsFunc(steps, func(s Step) bool { return s.Tree == at.Tree }) {
+			steps = append(steps, at) // a step that brings nothing has the tree of the one before
 		}
-		begun[at.Tree] = true
-		wg.Go(func() {
-			if err := r.check(ctx, at); err != nil {
-				cancel(err)
-			}
+	}
+	verdicts := make([]Verdict, len(steps))
+	group, ctx := errgroup.WithContext(ctx)
+	for i, at := range steps {
+		group.Go(func() (err error) {
+			verdicts[i], err = r.check(ctx, at)
+			return err
 		})
 	}
-	wg.Wait()
-	return context.Cause(ctx)
-}
-
-func (r *run) check(ctx context.Context, at Step) error {
-	v, err := r.gate.Checker.Check(ctx, at.Commit, at.Tree)
-	if err != nil {
+	if err := group.Wait(); err != nil {
 		return err
 	}
-	if !v.Passed {
-		again, err := r.gate.Checker.Check(ctx, at.Commit, at.Tree)
-		if err != nil {
-			return err
-		}
-		if again.Passed {
-			markFlaky(v, &again)
-			v = again
-		}
+	for i, at := range steps {
+		r.known[at.Tree] = verdicts[i]
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.known[at.Tree] = v
 	return nil
+}
+
+// check has one step checked, and once more if it fails.
+func (r *run) check(ctx context.Context, at Step) (Verdict, error) {
+	first, err := r.gate.Checker.Check(ctx, at.Commit, at.Tree)
+	if err != nil || first.Passed {
+		return first, err
+	}
+	again, err := r.gate.Checker.Check(ctx, at.Commit, at.Tree)
+	if err != nil || !again.Passed {
+		return first, err
+	}
+	markFlaky(first, &again)
+	return again, nil
 }
 
 // markFlaky names the checks that failed first and passed then, with what they

@@ -12,8 +12,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
@@ -165,16 +166,15 @@ func (v *view) lease(id croft.ID) *croft.Lease {
 // viewAll looks many workspaces up, on all cores.
 func (v *view) viewAll(ctx context.Context, records []journal.Record) []croft.Workspace {
 	out := make([]croft.Workspace, len(records))
-	var wg sync.WaitGroup
-	n := min(runtime.NumCPU(), len(records))
-	for k := range n {
-		wg.Go(func() {
-			for i := k; i < len(records); i += n {
-				out[i] = v.viewOf(ctx, records[i])
-			}
+	var g errgroup.Group
+	g.SetLimit(runtime.NumCPU())
+	for i, rec := range records {
+		g.Go(func() error {
+			out[i] = v.viewOf(ctx, rec)
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = g.Wait()
 	v.showMoved(ctx, records, out)
 	return out
 }

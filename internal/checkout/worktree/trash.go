@@ -86,17 +86,23 @@ func (c *Checkouts) moveTreeToTrash(w *git.Worktree, dir string) error {
 		defer beside.Close()
 		err = beside.Move(filepath.Base(w.Path), w.Made(), stow, stowedTree)
 	}
-	return otherError(w.Path, err)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return contractError(w.Path, w.Path, err)
 }
 
-// otherError says of what lies at a path that it is not what was made, and of what
-// is gone nothing.
-func otherError(path string, err error) error {
+// contractError says an error of git or of the file system in the words of the contract:
+// something is at a checkout's path, something else than what was made is in the directory
+// that it was moved to, or nothing is.
+func contractError(path, dir string, err error) error {
 	switch {
+	case errors.Is(err, git.ErrExists) || errors.Is(err, os.ErrExist):
+		return fmt.Errorf("%w: %s", checkout.ErrExists, path)
 	case errors.Is(err, fsx.ErrOther) || errors.Is(err, fsx.ErrLink):
-		return fmt.Errorf("%s: %w", path, checkout.ErrOther)
+		return fmt.Errorf("%s: %w: %w", dir, checkout.ErrOther, err)
 	case errors.Is(err, os.ErrNotExist):
-		return nil
+		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
 	}
 	return err
 }
@@ -110,7 +116,7 @@ func openTrashDir(w *git.Worktree, dir string) (*fsx.Dir, error) {
 		stow, err = fsx.OpenDirIs(dir, w.TrashedIn)
 	}
 	if errors.Is(err, fsx.ErrOther) || errors.Is(err, fsx.ErrLink) {
-		err = fmt.Errorf("%s: %w", dir, checkout.ErrOther)
+		err = contractError(w.Path, dir, err)
 	}
 	return stow, err
 }
@@ -123,20 +129,13 @@ func (c *Checkouts) MoveBack(s checkout.Spec, dir string) error {
 		return c.adoptTree(w, s, dir)
 	}
 	err := w.Reregister(filepath.Join(dir, stowedAdmin), filepath.Join(dir, stowedTree), BirthLock)
-	switch {
-	case errors.Is(err, git.ErrForged):
-		if err := dropForged(w, dir); err != nil {
-			return err
-		}
-		return c.adoptTree(w, s, dir)
-	case errors.Is(err, git.ErrExists):
-		return fmt.Errorf("%w: %s", checkout.ErrExists, s.Path)
-	case errors.Is(err, fsx.ErrOther) || errors.Is(err, fsx.ErrLink):
-		return fmt.Errorf("%s: %w: %w", dir, checkout.ErrOther, err)
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
+	if !errors.Is(err, git.ErrForged) {
+		return contractError(s.Path, dir, err)
 	}
-	return err
+	if err := dropForged(w, dir); err != nil {
+		return err
+	}
+	return c.adoptTree(w, s, dir)
 }
 
 // Rebuild makes the directory anew of a checkout that was stowed without one,
@@ -149,18 +148,13 @@ func (c *Checkouts) Rebuild(ctx context.Context, s checkout.Spec, dir string) er
 	err := w.Rebuild(ctx, filepath.Join(dir, stowedAdmin), BirthLock, git.AddSpec{
 		Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Branches: s.Branches,
 	})
-	switch {
-	case errors.Is(err, git.ErrForged):
-		if err := dropForged(w, dir); err != nil {
-			return err
-		}
-		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
-	case errors.Is(err, git.ErrExists):
-		return fmt.Errorf("%w: %s", checkout.ErrExists, s.Path)
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
+	if !errors.Is(err, git.ErrForged) {
+		return contractError(s.Path, dir, err)
 	}
-	return otherError(dir, err)
+	if err := dropForged(w, dir); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
 }
 
 // IsBorn reports whether the checkout was handed out: it does not have the lock
@@ -204,11 +198,8 @@ func (c *Checkouts) adoptTree(w *git.Worktree, s checkout.Spec, dir string) erro
 	if err = w.Reclaim(at); err == nil && !isBack {
 		err = c.moveTreeBack(w, beside, dir)
 	}
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
-	case err != nil:
-		return otherError(at, err)
+	if err != nil {
+		return contractError(s.Path, at, err)
 	}
 	return w.Register(context.Background(), git.AddSpec{Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock})
 }
@@ -219,16 +210,7 @@ func (c *Checkouts) moveTreeBack(w *git.Worktree, beside *fsx.Dir, dir string) e
 		defer stow.Close()
 		err = stow.Move(stowedTree, w.Wanted(), beside, filepath.Base(w.Path))
 	}
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("%w: %s", checkout.ErrGone, dir)
-	case errors.Is(err, os.ErrExist):
-		return fmt.Errorf("%w: %s", checkout.ErrExists, w.Path)
-	}
-	if err != nil {
-		return otherError(filepath.Join(dir, stowedTree), err)
-	}
-	return nil
+	return contractError(w.Path, filepath.Join(dir, stowedTree), err)
 }
 
 // Discard removes the worktree.
