@@ -25,11 +25,7 @@ func extractArchive(in io.Reader, dir string) error {
 		return err
 	}
 	defer root.Close()
-	type pending struct {
-		name string
-		mode fs.FileMode
-	}
-	var dirs []pending
+	var dirs []dirMode
 	for t := tar.NewReader(in); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
@@ -46,7 +42,7 @@ func extractArchive(in io.Reader, dir string) error {
 		switch h.Typeflag {
 		case tar.TypeDir:
 			err = root.MkdirAll(name, 0o700)
-			dirs = append(dirs, pending{name, mode})
+			dirs = append(dirs, dirMode{name, mode})
 		case tar.TypeSymlink:
 			err = root.Symlink(h.Linkname, name)
 		case tar.TypeReg:
@@ -59,7 +55,7 @@ func extractArchive(in io.Reader, dir string) error {
 		}
 	}
 	for _, d := range slices.Backward(dirs) {
-		if err := root.Chmod(d.name, d.mode); err != nil {
+		if err := root.Chmod(d.path, d.mode); err != nil {
 			return err
 		}
 	}
@@ -85,12 +81,19 @@ func extractFile(root *os.Root, name string, mode fs.FileMode, in io.Reader) err
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	return writeNew(root, name, mode, func(w io.Writer) error {
+		_, err := io.Copy(w, in)
+		return err
+	})
+}
+
+// writeNew makes a file that does not exist.
+func writeNew(root *os.Root, name string, mode fs.FileMode, contents func(io.Writer) error) error {
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, in)
-	if err == nil {
+	if err = contents(f); err == nil {
 		err = f.Chmod(mode)
 	}
 	return errors.Join(err, f.Close())

@@ -132,15 +132,7 @@ func (s *restorer) replaceFile(path, mode string, contents func(io.Writer) error
 	if mode == "100755" {
 		perm = 0o755
 	}
-	f, err := s.root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	err = contents(f)
-	if err == nil {
-		err = f.Chmod(perm)
-	}
-	return errors.Join(err, f.Close())
+	return writeNew(s.root, path, perm, contents)
 }
 
 // makeRoom makes room for a file: one where a directory must be goes, and so does
