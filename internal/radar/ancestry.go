@@ -1,6 +1,8 @@
 package radar
 
 import (
+	"iter"
+	"math/big"
 	"math/bits"
 	"slices"
 
@@ -21,8 +23,8 @@ const (
 // heads: whatever comes after is an ancestor of those.
 type ancestry struct {
 	heads  []string
-	number []int // of each commit that was asked for: its place in heads, -1 if it is none
-	full   set
+	number []int    // of each commit that was asked for: its place in heads, -1 if it is none
+	full   *big.Int // all heads
 
 	index map[string]int
 	nodes []node
@@ -31,11 +33,14 @@ type ancestry struct {
 	bases []int // of each pair of heads: a node, noBase or severalBase
 }
 
+// none is the empty set.
+var none = new(big.Int)
+
 // node is a commit of the history.
 type node struct {
 	commit  string
 	parents []int
-	heads   set // that have it in their history; shared, never changed in place
+	heads   *big.Int // the set of heads that have it in their history; shared, never changed in place
 	told    bool
 	isHead  bool
 	depth   int // an ancestor's is smaller
@@ -51,16 +56,14 @@ func newAncestry(all []string, involved []bool) *ancestry {
 			k.heads = append(k.heads, commit)
 		}
 	}
-	k.full = newSet(len(k.heads))
+	k.full = new(big.Int)
 	for i := range k.heads {
-		k.full.add(i)
+		k.full.SetBit(k.full, i, 1)
 	}
 	for i, commit := range k.heads {
-		own := newSet(len(k.heads))
-		own.add(i)
 		n := k.nodeOf(commit)
 		k.nodes[n].isHead = true
-		k.addHeads(n, own)
+		k.addHeads(n, new(big.Int).SetBit(new(big.Int), i, 1))
 	}
 	return k
 }
@@ -71,29 +74,32 @@ func (k *ancestry) nodeOf(commit string) int {
 	if !ok {
 		n = len(k.nodes)
 		k.index[commit] = n
-		k.nodes = append(k.nodes, node{commit: commit})
+		k.nodes = append(k.nodes, node{commit: commit, heads: none})
 		k.open++
 	}
 	return n
 }
 
 // addHeads says that heads have a commit, and with it its ancestors.
-func (k *ancestry) addHeads(n int, heads set) {
+func (k *ancestry) addHeads(n int, heads *big.Int) {
 	type step struct {
 		node  int
-		heads set
+		heads *big.Int
 	}
 	for todo := []step{{n, heads}}; len(todo) > 0; {
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		at := &k.nodes[s.node]
-		next := at.heads.with(s.heads)
-		if next.equal(at.heads) {
+		next := s.heads
+		if at.heads != none {
+			next = new(big.Int).Or(at.heads, s.heads)
+		}
+		if next.Cmp(at.heads) == 0 {
 			continue
 		}
 		at.heads = next
 		if !at.told {
-			if next.equal(k.full) {
+			if next.Cmp(k.full) == 0 {
 				k.open--
 			}
 			continue
@@ -111,7 +117,7 @@ func (k *ancestry) add(c git.Ancestor) {
 	if k.nodes[n].told {
 		return
 	}
-	if !k.nodes[n].heads.equal(k.full) {
+	if k.nodes[n].heads.Cmp(k.full) != 0 {
 		k.open--
 	}
 	parents := make([]int, len(c.Parents))
@@ -139,18 +145,18 @@ func (k *ancestry) findBases() {
 	k.measureDepths(children)
 	k.bases = slices.Repeat([]int{noBase}, len(k.heads)*len(k.heads))
 	for n, at := range k.nodes {
-		sameAs := func(c int) bool { return k.nodes[c].heads.equal(at.heads) }
+		sameAs := func(c int) bool { return k.nodes[c].heads.Cmp(at.heads) == 0 }
 		if !at.isHead && slices.ContainsFunc(children[n], sameAs) {
 			continue // every head that has it has that child
 		}
-		for i := range at.heads.all() {
+		for i := range numbers(at.heads) {
 			rest := at.heads
 			for _, c := range children[n] {
-				if k.nodes[c].heads.has(i) {
-					rest = rest.without(k.nodes[c].heads)
+				if k.nodes[c].heads.Bit(i) == 1 {
+					rest = new(big.Int).AndNot(rest, k.nodes[c].heads)
 				}
 			}
-			for j := range rest.all() {
+			for j := range numbers(rest) {
 				if i == j {
 					continue
 				}
@@ -198,42 +204,12 @@ func (k *ancestry) isAncestor(a, of int) bool {
 	return n >= 0 && k.nodes[n].commit == k.heads[k.number[a]]
 }
 
-// set is a set of small numbers.
-type set []uint64
-
-func newSet(n int) set { return make(set, (n+63)/64) }
-
-func (s set) add(i int)      { s[i/64] |= 1 << (i % 64) }
-func (s set) has(i int) bool { return i/64 < len(s) && s[i/64]&(1<<(i%64)) != 0 }
-
-func (s set) equal(t set) bool { return slices.Equal(s, t) }
-
-// with is the union. It is one of the two where that is enough.
-func (s set) with(t set) set {
-	if len(s) == 0 || s.equal(t) {
-		return t
-	}
-	u := slices.Clone(s)
-	for i := range u {
-		u[i] |= t[i]
-	}
-	return u
-}
-
-func (s set) without(t set) set {
-	u := slices.Clone(s)
-	for i := range u {
-		u[i] &^= t[i]
-	}
-	return u
-}
-
-// all lists the numbers in order.
-func (s set) all() func(yield func(int) bool) {
+// numbers lists the members of a set of small numbers, in order.
+func numbers(set *big.Int) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for w, word := range s {
+		for w, word := range set.Bits() {
 			for ; word != 0; word &= word - 1 {
-				if !yield(w*64 + bits.TrailingZeros64(word)) {
+				if !yield(w*bits.UintSize + bits.TrailingZeros(uint(word))) {
 					return
 				}
 			}

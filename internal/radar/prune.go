@@ -3,6 +3,7 @@ package radar
 import (
 	"cmp"
 	"context"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -101,10 +102,10 @@ func newCourses(k *ancestry, pairs []pair) *courses {
 
 // meets reports whether the two sides of a pair touched something in common
 // since they parted.
-func (c *courses) meets(meet []set, base int, p pair) bool {
+func (c *courses) meets(meet []*big.Int, base int, p pair) bool {
 	a, b := c.ways[p.a], c.ways[p.b]
 	for _, s := range a.spans[a.from[base]:] {
-		if slices.ContainsFunc(b.spans[b.from[base]:], meet[s].has) {
+		if slices.ContainsFunc(b.spans[b.from[base]:], func(t int) bool { return meet[s].Bit(t) == 1 }) {
 			return true
 		}
 	}
@@ -113,7 +114,7 @@ func (c *courses) meets(meet []set, base int, p pair) bool {
 
 // findMeetings says for each span which others touched a path that it touched, or
 // one above or below it.
-func findMeetings(touched [][]string) []set {
+func findMeetings(touched [][]string) []*big.Int {
 	by := map[string][]int{}
 	for n, paths := range touched {
 		for _, path := range paths {
@@ -123,9 +124,9 @@ func findMeetings(touched [][]string) []set {
 			}
 		}
 	}
-	meet := make([]set, len(touched))
+	meet := make([]*big.Int, len(touched))
 	for n := range meet {
-		meet[n] = newSet(len(touched))
+		meet[n] = new(big.Int)
 	}
 	for path, here := range by {
 		noteMeetings(meet, here, here)
@@ -145,10 +146,10 @@ func findMeetings(touched [][]string) []set {
 }
 
 // noteMeetings notes that each of some spans meets each of others.
-func noteMeetings(meet []set, some, others []int) {
+func noteMeetings(meet []*big.Int, some, others []int) {
 	for _, s := range some {
 		for _, t := range others {
-			meet[s].add(t)
+			meet[s].SetBit(meet[s], t, 1)
 		}
 	}
 }

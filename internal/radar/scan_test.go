@@ -318,7 +318,7 @@ func TestPruningLosesLittle(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, p := range pairs {
-			meets, isKept := findMeetings(touched[2*i : 2*i+2])[0].has(1), slices.Contains(left, p)
+			meets, isKept := findMeetings(touched[2*i : 2*i+2])[0].Bit(1) == 1, slices.Contains(left, p)
 			if meets && !isKept {
 				t.Errorf("seed %d: %v meet, and were left out", seed, p)
 			}
