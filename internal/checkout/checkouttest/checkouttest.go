@@ -5,6 +5,7 @@ package checkouttest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,6 +88,30 @@ func (f Fixture) make(t *testing.T) {
 	}
 }
 
+// must ends the test if something that it needs fails.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantHealth compares what the checkout is found to be.
+func (f Fixture) wantHealth(t *testing.T, when string, want checkout.Health) {
+	t.Helper()
+	if got := f.Checkout.Health(f.Spec); got != want {
+		t.Errorf("%s: %s, want %s", when, got, want)
+	}
+}
+
+// wantUntouched compares the project, and what lies beside it, with an earlier snapshot.
+func (f Fixture) wantUntouched(t *testing.T, otherwise string, before []string) {
+	t.Helper()
+	if after := f.snapshot(t); !slices.Equal(before, after) {
+		t.Fatalf("%s:\n%q\nwant\n%q", otherwise, after, before)
+	}
+}
+
 // snapshot lists every file of the project and beside it, with its content,
 // but for git's objects.
 func (f Fixture) snapshot(t *testing.T) []string {
@@ -109,9 +134,7 @@ func (f Fixture) snapshot(t *testing.T) []string {
 		list = append(list, path)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return list
 }
 
@@ -122,14 +145,10 @@ func isEmpty(dir string) bool {
 
 func made(t *testing.T, f Fixture) {
 	if f.Kind == Isolated {
-		if got := f.Checkout.Health(f.Spec); got != checkout.Missing {
-			t.Errorf("health before = %s, want missing", got)
-		}
+		f.wantHealth(t, "health before", checkout.Missing)
 	}
 	f.make(t)
-	if got := f.Checkout.Health(f.Spec); got != checkout.Intact {
-		t.Errorf("health = %s, want intact", got)
-	}
+	f.wantHealth(t, "health", checkout.Intact)
 	list, err := f.Checkout.Changes(t.Context(), f.Spec)
 	if err != nil || len(list) != 0 {
 		t.Errorf("changes %v, %v, want none", list, err)
@@ -153,9 +172,7 @@ func discardAfterEachStep(t *testing.T, f Fixture) {
 		if err := f.Checkout.Discard(f.Spec); err != nil {
 			t.Fatalf("discard after %d steps: %v", n, err)
 		}
-		if after := f.snapshot(t); !slices.Equal(before, after) {
-			t.Fatalf("after %d steps something is left:\n%q\nwant\n%q", n, after, before)
-		}
+		f.wantUntouched(t, fmt.Sprintf("after %d steps something is left", n), before)
 	}
 	f.make(t) // and nothing stands in the way
 }
@@ -173,12 +190,8 @@ func discardLeavesForeign(t *testing.T, f Fixture) {
 	mine := filepath.Join(f.Spec.Path, "mine.txt")
 	gittest.WriteFile(t, mine, "mine")
 	before := f.snapshot(t)
-	if err := f.Checkout.Discard(f.Spec); err != nil {
-		t.Fatal(err)
-	}
-	if after := f.snapshot(t); !slices.Equal(before, after) {
-		t.Errorf("a foreign directory was touched:\n%q\nwant\n%q", after, before)
-	}
+	must(t, f.Checkout.Discard(f.Spec))
+	f.wantUntouched(t, "a foreign directory was touched", before)
 }
 
 func pathTaken(t *testing.T, f Fixture) {
@@ -197,12 +210,8 @@ func pathTaken(t *testing.T, f Fixture) {
 		if err := f.Checkout.Prepare(t.Context(), f.Spec); !errors.Is(err, checkout.ErrExists) {
 			t.Errorf("%s: %v, want ErrExists", what, err)
 		}
-		if after := f.snapshot(t); !slices.Equal(before, after) {
-			t.Errorf("%s: something was touched:\n%q\nwant\n%q", what, after, before)
-		}
-		if err := os.RemoveAll(f.Spec.Path); err != nil {
-			t.Fatal(err)
-		}
+		f.wantUntouched(t, fmt.Sprintf("%s: something was touched", what), before)
+		must(t, os.RemoveAll(f.Spec.Path))
 	}
 }
 
@@ -212,19 +221,13 @@ func verifyDiffers(t *testing.T, f Fixture) {
 		"extra":   func() error { return os.WriteFile(filepath.Join(f.Spec.Path, "extra"), nil, 0o644) },
 	} {
 		for _, step := range f.steps(t)[:2] {
-			if err := step(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, step())
 		}
-		if err := damage(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, damage())
 		if _, err := f.Checkout.Verify(t.Context(), f.Spec); !errors.Is(err, checkout.ErrDiffers) {
 			t.Errorf("%s: %v, want ErrDiffers", name, err)
 		}
-		if err := f.Checkout.Discard(f.Spec); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.Checkout.Discard(f.Spec))
 	}
 }
 
@@ -242,35 +245,19 @@ func changes(t *testing.T, f Fixture) {
 func health(t *testing.T, f Fixture) {
 	f.make(t)
 	away := f.Spec.Path + ".away"
-	if err := os.Rename(f.Spec.Path, away); err != nil {
-		t.Fatal(err)
-	}
-	if got := f.Checkout.Health(f.Spec); got != checkout.Missing {
-		t.Errorf("moved away: %s, want missing", got)
-	}
+	must(t, os.Rename(f.Spec.Path, away))
+	f.wantHealth(t, "moved away", checkout.Missing)
 	gittest.WriteFile(t, filepath.Join(f.Spec.Path, "mine.txt"), "mine")
-	if got := f.Checkout.Health(f.Spec); got != checkout.Foreign {
-		t.Errorf("something else in its place: %s, want foreign", got)
-	}
-	if err := os.RemoveAll(f.Spec.Path); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(away, f.Spec.Path); err != nil {
-		t.Fatal(err)
-	}
-	if got := f.Checkout.Health(f.Spec); got != checkout.Intact {
-		t.Errorf("moved back: %s, want intact", got)
-	}
+	f.wantHealth(t, "something else in its place", checkout.Foreign)
+	must(t, os.RemoveAll(f.Spec.Path))
+	must(t, os.Rename(away, f.Spec.Path))
+	f.wantHealth(t, "moved back", checkout.Intact)
 }
 
 func healthShared(t *testing.T, f Fixture) {
 	f.make(t)
-	if err := os.Rename(f.Repo.Dir, f.Repo.Dir+".away"); err != nil {
-		t.Fatal(err)
-	}
-	if got := f.Checkout.Health(f.Spec); got != checkout.Missing {
-		t.Errorf("health = %s, want missing", got)
-	}
+	must(t, os.Rename(f.Repo.Dir, f.Repo.Dir+".away"))
+	f.wantHealth(t, "health", checkout.Missing)
 	if err := f.Checkout.Prepare(t.Context(), f.Spec); err == nil {
 		t.Error("a project that is gone was handed out")
 	}
@@ -281,12 +268,8 @@ func moveToTrash(t *testing.T, f Fixture) {
 	f.make(t)
 	gittest.WriteFile(t, filepath.Join(f.Spec.Path, "wip.txt"), "wip")
 	trash := realTempDir(t)
-	if err := f.Checkout.MoveToTrash(f.Spec, trash); err != nil {
-		t.Fatal(err)
-	}
-	if got := f.Checkout.Health(f.Spec); got != checkout.Missing {
-		t.Errorf("health = %s, want missing", got)
-	}
+	must(t, f.Checkout.MoveToTrash(f.Spec, trash))
+	f.wantHealth(t, "health", checkout.Missing)
 	b, err := os.ReadFile(filepath.Join(trash, "tree", "wip.txt"))
 	if err != nil || string(b) != "wip" {
 		t.Errorf("in the trash: %q, %v", b, err)
@@ -314,9 +297,7 @@ func moveToTrashAgain(t *testing.T, f Fixture) {
 func moveLinkToTrash(t *testing.T, f Fixture) {
 	f.make(t)
 	away := f.Spec.Path + ".away"
-	if err := os.Rename(f.Spec.Path, away); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(f.Spec.Path, away))
 	if err := os.Symlink(away, f.Spec.Path); err != nil {
 		t.Skip("needs symbolic links")
 	}
@@ -329,9 +310,7 @@ func moveLinkToTrash(t *testing.T, f Fixture) {
 	if _, err := os.Lstat(f.Spec.Path); err != nil {
 		t.Error("the link, which nobody of ours made, is gone")
 	}
-	if err := errors.Join(os.Remove(f.Spec.Path), os.Rename(away, f.Spec.Path)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Remove(f.Spec.Path), os.Rename(away, f.Spec.Path)))
 	if err := f.Checkout.MoveToTrash(f.Spec, realTempDir(t)); err != nil {
 		t.Errorf("what came back to its path: %v", err)
 	}
@@ -341,12 +320,8 @@ func moveLinkToTrash(t *testing.T, f Fixture) {
 func moveOtherToTrash(t *testing.T, f Fixture) {
 	f.make(t)
 	away := f.Spec.Path + ".away"
-	if err := os.Rename(f.Spec.Path, away); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(f.Spec.Path, os.DirFS(away)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(f.Spec.Path, away))
+	must(t, os.CopyFS(f.Spec.Path, os.DirFS(away)))
 	if err := f.Checkout.MoveToTrash(f.Spec, realTempDir(t)); !errors.Is(err, checkout.ErrOther) {
 		t.Errorf("stow of another directory: %v", err)
 	}
@@ -362,22 +337,14 @@ func moveOtherToTrash(t *testing.T, f Fixture) {
 func realTempDir(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dir
 }
 
 func neverTouched(t *testing.T, f Fixture) {
 	before := f.snapshot(t)
 	f.make(t)
-	if err := f.Checkout.MoveToTrash(f.Spec, realTempDir(t)); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Checkout.Discard(f.Spec); err != nil {
-		t.Fatal(err)
-	}
-	if after := f.snapshot(t); !slices.Equal(before, after) {
-		t.Errorf("the project was touched:\n%q\nwant\n%q", after, before)
-	}
+	must(t, f.Checkout.MoveToTrash(f.Spec, realTempDir(t)))
+	must(t, f.Checkout.Discard(f.Spec))
+	f.wantUntouched(t, "the project was touched", before)
 }
