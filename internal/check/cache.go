@@ -56,7 +56,7 @@ func (c *Cache) fill(ctx context.Context, s *git.Scratch, spec git.ScratchSpec) 
 	}
 	from, err := os.OpenRoot(filepath.Join(c.dir, currentCache))
 	if err != nil {
-		return nil
+		return nil // there is none yet
 	}
 	defer from.Close()
 	to, err := os.OpenRoot(s.Path)

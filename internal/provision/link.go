@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/croft-sh/croft/internal/fsx"
 )
@@ -43,10 +44,8 @@ func Link(project, checkout string, patterns []string) ([]string, error) {
 }
 
 func matchesPattern(patterns []string, name string) bool {
-	for _, p := range patterns {
-		if ok, err := path.Match(p, name); ok && err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, name)
+		return ok && err == nil
+	})
 }

@@ -131,20 +131,16 @@ func Describe(ctx context.Context, r *git.Repository, commit string) (Described,
 	if err != nil {
 		return Described{}, err
 	}
-	if o.Type != "commit" {
-		return Described{}, ErrFormat
+	c, err := object.ParseCommit(o)
+	if err != nil {
+		return Described{}, errors.Join(ErrFormat, err)
 	}
-	head, body, _ := strings.Cut(string(o.Data), "\n\n")
-	d := Described{}
-	for line := range strings.Lines(head) {
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "committer "); ok {
-			if f := strings.Fields(rest); len(f) >= 2 {
-				sec, _ := strconv.ParseInt(f[len(f)-2], 10, 64)
-				d.CreatedAt = time.Unix(sec, 0).UTC()
-			}
-		}
+	message, body, _ := strings.Cut(c.Message, "\n")
+	d := Described{Message: message}
+	if f := strings.Fields(c.Signature); len(f) >= 2 {
+		sec, _ := strconv.ParseInt(f[len(f)-2], 10, 64)
+		d.CreatedAt = time.Unix(sec, 0).UTC()
 	}
-	d.Message, body, _ = strings.Cut(body, "\n")
 	for line := range strings.Lines(body) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch key {

@@ -270,16 +270,24 @@ func (s *saver) storeFile(full, there string) (string, error) {
 
 // storeStages keeps the objects of a conflict: stages/1/path and so on.
 func (s *saver) storeStages() (string, error) {
-	root := &dir{}
+	var edits []object.TreeEdit
 	for _, e := range s.index.Entries {
 		if e.Stage > 0 && e.Mode != "160000" {
-			root.add(fmt.Sprintf("%d/%s", e.Stage, e.Path), object.TreeEntry{Mode: e.Mode, OID: e.OID})
+			edits = append(edits, object.TreeEdit{Path: fmt.Sprintf("%d/%s", e.Stage, e.Path), Mode: e.Mode, OID: e.OID})
 		}
 	}
-	if len(root.dirs) == 0 {
+	if len(edits) == 0 {
 		return "", nil
 	}
-	return root.write(s.batch)
+	return object.EditTree(context.Background(), newTrees{s.batch}, "", edits)
+}
+
+// newTrees are trees that are made from nothing.
+type newTrees struct{ *object.Batch }
+
+// ReadTree is never called: no tree is edited that exists.
+func (newTrees) ReadTree(context.Context, string) ([]object.TreeEntry, error) {
+	return nil, object.ErrMissing
 }
 
 // storeSecrets copies files to a directory that only the user can read.

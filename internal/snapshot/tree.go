@@ -10,14 +10,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git/object"
 )
-
-// dir is a directory of a tree in the making.
-type dir struct {
-	files []object.TreeEntry
-	dirs  map[string]*dir
-}
 
 // flatName makes one name of a path. One directory for all files needs one
 // object, and no name in it means anything to git, as .gitmodules would.
@@ -28,38 +21,6 @@ func flatName(path string) string {
 // flatPath undoes flatName.
 func flatPath(name string) string {
 	return strings.NewReplacer("%25", "%", "%2F", "/").Replace(strings.TrimPrefix(name, "="))
-}
-
-// add puts an entry at a path with slashes.
-func (d *dir) add(path string, e object.TreeEntry) {
-	for {
-		first, rest, ok := strings.Cut(path, "/")
-		if !ok {
-			e.Name = path
-			d.files = append(d.files, e)
-			return
-		}
-		if d.dirs == nil {
-			d.dirs = map[string]*dir{}
-		}
-		if d.dirs[first] == nil {
-			d.dirs[first] = &dir{}
-		}
-		d, path = d.dirs[first], rest
-	}
-}
-
-// write stores the directory and all below it.
-func (d *dir) write(b *object.Batch) (string, error) {
-	entries := d.files
-	for name, sub := range d.dirs {
-		oid, err := sub.write(b)
-		if err != nil {
-			return "", err
-		}
-		entries = append(entries, object.TreeEntry{Mode: "40000", Name: name, OID: oid})
-	}
-	return b.WriteTree(entries)
 }
 
 // tarSize is how long the archive of some names is going to be.
