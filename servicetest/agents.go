@@ -162,8 +162,7 @@ func (agentScenarios) TwoAgentsOneFile(t *testing.T, f *fixture) {
 // Links: what is heavy or secret and not tracked is shared with the main checkout
 // by links, which are never committed and are removed without what they lead to.
 func (agentScenarios) Links(t *testing.T, f *fixture) {
-	f.Write(".gitignore", "node_modules/\n.env*\n")
-	f.Commit("ignore")
+	f.commitIn(f.Dir, ".gitignore", "node_modules/\n.env*\n")
 	f.Write("node_modules/dep/index.js", "x\n")
 	f.Write(".env", "TOKEN=1\n")
 	f.Write(".env.local", "TOKEN=2\n")

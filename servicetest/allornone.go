@@ -61,8 +61,7 @@ func allOrNoneScenarios() []scenario {
 		{"BrokenObject", func(t *testing.T, f *fixture) {
 			// The commit is there and its files are not: git fails late.
 			f.Git("checkout", "--quiet", "-b", "damaged")
-			f.Write("lost.txt", "lost\n")
-			f.Commit("a file that will be lost")
+			f.commitIn(f.Dir, "lost.txt", "lost\n")
 			blob := f.Git("rev-parse", "HEAD:lost.txt")
 			f.Git("checkout", "--quiet", "main")
 			removeFile(t, filepath.Join(f.Dir, ".git", "objects", blob[:2], blob[2:]))

@@ -46,8 +46,7 @@ func (commitScenarios) TakenOutOfTheIndex(t *testing.T, f *fixture) {
 // TakenOutAndSecret: what was taken out of the index, looks like a secret and is not
 // ignored is held back like any other new file.
 func (commitScenarios) TakenOutAndSecret(t *testing.T, f *fixture) {
-	f.Write(".env", "PASSWORD=old\n")
-	f.Commit("a password")
+	f.commitIn(f.Dir, ".env", "PASSWORD=old\n")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.GitIn(w.Path, "rm", "--quiet", "--cached", ".env")
 	write(t, w, ".env", "PASSWORD=new\n")

@@ -98,8 +98,7 @@ func (laneScenarios) Rewritten(t *testing.T, f *fixture) {
 // protectMain commits a configuration that protects main as a target.
 func (f *fixture) protectMain() {
 	f.t.Helper()
-	f.Write("croft.toml", "[merge]\nprotect = true\n")
-	f.Commit("protect")
+	f.commitIn(f.Dir, "croft.toml", "[merge]\nprotect = true\n")
 }
 
 // Protected: a target that asks for it is merged into only after a person has

@@ -69,8 +69,7 @@ func (limitScenarios) MaxWorkersPerRepository(t *testing.T, f *fixture) {
 }
 
 func (limitScenarios) RepositoryMayTighten(t *testing.T, f *fixture) {
-	f.Write("croft.toml", "[limits]\nmax_workers = 1\n")
-	f.Commit("configuration")
+	f.commitIn(f.Dir, "croft.toml", "[limits]\nmax_workers = 1\n")
 	f.Service = f.at(f.Dir)
 	f.create(croft.CreateRequest{Name: "a"})
 	wantCode(t, errOf(f.Create(t.Context(), croft.CreateRequest{Name: "b"})), croft.LimitReached)

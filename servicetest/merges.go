@@ -37,8 +37,7 @@ func (f *fixture) conflictingMerge() croft.Workspace {
 	f.t.Helper()
 	w := f.createWith("a", "README.md", "theirs\n")
 	f.GitIn(w.Path, "commit", "--quiet", "--all", "--message", "theirs")
-	f.Write("README.md", "ours\n")
-	f.Commit("ours")
+	f.commitIn(f.Dir, "README.md", "ours\n")
 	f.seeMain(w.Path)
 	if _, err := f.TryGit(w.Path, "merge", "main"); err == nil {
 		f.t.Fatal("the merge was meant to conflict")
@@ -239,8 +238,7 @@ func (mergeScenarios) Resolve(t *testing.T, f *fixture) {
 func (mergeScenarios) InProgress(t *testing.T, f *fixture) {
 	a := f.createWith("a", "src/main.txt", "A\n")
 	f.GitIn(a.Path, "commit", "--quiet", "--all", "-m", "A")
-	f.Write("src/main.txt", "M\n")
-	f.Commit("main moves")
+	f.commitIn(f.Dir, "src/main.txt", "M\n")
 	f.seeMain(a.Path)
 	if _, err := f.TryGit(a.Path, "rebase", "main"); err == nil {
 		t.Fatal("the rebase did not stop")
@@ -310,8 +308,7 @@ func (mergeScenarios) OutsiderMoves(t *testing.T, f *fixture) {
 	f.createWith("a", "new.txt", "new\n")
 	m, err := f.Merge(t.Context(), croft.MergeRequest{Workspace: "a"})
 	must(t, err)
-	f.Write("outside.txt", "outside\n")
-	outside := f.Commit("outside")
+	outside := f.commitIn(f.Dir, "outside.txt", "outside\n")
 	done, err := f.WaitMerge(t.Context(), m.ID)
 	if err != nil || done.Status != croft.MergeMerged {
 		t.Fatalf("%+v, %v", done, err)
@@ -410,8 +407,7 @@ func (mergeScenarios) ConflictOfDirectories(t *testing.T, f *fixture) {
 	for _, name := range []string{"one", "two"} {
 		f.Write("b/c/"+name, name+"\n1\n2\n3\n4\n5\n")
 	}
-	f.Write("b/x", "x\n1\n2\n3\n4\n5\n")
-	f.Commit("directories")
+	f.commitIn(f.Dir, "b/x", "x\n1\n2\n3\n4\n5\n")
 	list := f.createAll(croft.CreateRequest{Name: "file"}, croft.CreateRequest{Name: "rename"})
 	f.GitIn(list[0].Path, "rm", "-r", "--quiet", "b/c")
 	write(t, list[0], "b/c", "a file\n")

@@ -150,8 +150,7 @@ func (placeScenarios) SHA256(t *testing.T, f *fixture) {
 }
 
 func (placeScenarios) FreeTemplate(t *testing.T, f *fixture) {
-	f.Write("croft.toml", "path = \"../trees/{repo}/{session}/{slug}\"\nbranch = \"bot/{session}/{name}\"\n")
-	f.Commit("configuration")
+	f.commitIn(f.Dir, "croft.toml", "path = \"../trees/{repo}/{session}/{slug}\"\nbranch = \"bot/{session}/{name}\"\n")
 	svc := f.at(f.Dir)
 	w := lifecycle(t, f, svc, croft.CreateRequest{Name: "fix/it", Session: "s1"})
 	if w.Path != filepath.Join(filepath.Dir(f.Dir), "trees", "app", "s1", "fix-it") || w.Branch != "bot/s1/fix/it" {

@@ -58,8 +58,7 @@ func (presenterScenarios) OnlyItsChangesReachTheProject(t *testing.T, f *fixture
 }
 
 func (presenterScenarios) HunkByHunk(t *testing.T, f *fixture) {
-	f.Write("long.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n")
-	f.Commit("long")
+	f.commitIn(f.Dir, "long.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n18\n19\n20\n")
 	ses := f.session(croft.SessionRequest{})
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	text := read(t, filepath.Join(f.Dir, "long.txt"))

@@ -151,11 +151,9 @@ func (resolveScenarios) GivenUp(t *testing.T, f *fixture) {
 // in conflict.
 func (resolveScenarios) MarkersOfTheirOwn(t *testing.T, f *fixture) {
 	const doc = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> main\n"
-	f.Write("doc.md", doc)
-	f.Commit("a page about conflicts")
+	f.commitIn(f.Dir, "doc.md", doc)
 	w := f.createWith("a", "doc.md", doc+"here\n")
-	f.Write("doc.md", doc+"there\n")
-	f.Commit("there")
+	f.commitIn(f.Dir, "doc.md", doc+"there\n")
 	if res, err := f.Resolve(t.Context(), croft.MergeRequest{Workspace: "a"}); err != nil || len(res.Conflicts) != 1 {
 		t.Fatalf("%+v, %v", res, err)
 	}

@@ -187,8 +187,7 @@ func (revertScenarios) Conflict(t *testing.T, f *fixture) {
 func (revertScenarios) TargetMoved(t *testing.T, f *fixture) {
 	merges := landed(t, f, "a")
 	seen := f.Git("rev-parse", "main")
-	f.Write("x.txt", "x\n")
-	f.Commit("moved")
+	f.commitIn(f.Dir, "x.txt", "x\n")
 	wantCode(t, errOf(f.Revert(t.Context(), croft.RevertRequest{Merge: merges[0].ID, Target: seen})), croft.TargetMoved)
 }
 

@@ -67,8 +67,7 @@ func numbered(n int, replaced map[int]string) string {
 }
 
 func (reviewScenarios) DiffKeepsNothing(t *testing.T, f *fixture) {
-	f.Write(".gitignore", "*.tmp\n")
-	f.Commit("ignore")
+	f.commitIn(f.Dir, ".gitignore", "*.tmp\n")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "committed.txt", "committed\n")
 	write(t, w, "src/main.txt", "one\n2\nthree\n")
@@ -104,8 +103,7 @@ func (reviewScenarios) DiffSinceTheMergeBase(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	base := f.Git("rev-parse", "main")
 	head := f.commitIn(w.Path, "mine.txt", "mine\n")
-	f.Write("theirs.txt", "theirs\n")
-	tip := f.Commit("theirs")
+	tip := f.commitIn(f.Dir, "theirs.txt", "theirs\n")
 	d, err := f.Diff(t.Context(), croft.DiffRequest{Workspace: "a"})
 	if err != nil || told(d.Files) != "added mine.txt" || d.Base != base || d.Head != head || d.TargetCommit != tip {
 		t.Errorf("%+v, %v", d, err)
@@ -249,8 +247,7 @@ func (reviewScenarios) BaseMoved(t *testing.T, f *fixture) {
 	w := f.createWith("a", "README.md", "# app\n\nmore\n")
 	write(t, w, "new.txt", "new\n")
 	r := f.review("a")
-	f.Write("README.md", "# App\n")
-	tip := f.Commit("outside")
+	tip := f.commitIn(f.Dir, "README.md", "# App\n")
 	m := f.apply(croft.ApplyRequest{Review: r.ID, Paths: []string{"README.md", "new.txt"}})
 	if m.Status != croft.MergePending || m.Reason != croft.BaseMoved || m.Details != "README.md" || m.Hint != "croft review a" || m.Message == "" {
 		t.Errorf("%+v", m)
@@ -414,8 +411,7 @@ func (reviewScenarios) MergeAgainAfterApply(t *testing.T, f *fixture) {
 func (reviewScenarios) MergeInProgress(t *testing.T, f *fixture) {
 	w := f.create(croft.CreateRequest{Name: "a"})
 	f.commitIn(w.Path, "mine.txt", "mine\n")
-	f.Write("theirs.txt", "theirs\n")
-	tip := f.Commit("theirs")
+	tip := f.commitIn(f.Dir, "theirs.txt", "theirs\n")
 	f.seeMain(w.Path)
 	f.GitIn(w.Path, "merge", "--quiet", "--no-commit", "--no-ff", "main")
 	r := f.review("a")

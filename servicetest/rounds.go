@@ -233,8 +233,7 @@ func (roundScenarios) NothingToCommit(t *testing.T, f *fixture) {
 func (roundScenarios) FreshFromHead(t *testing.T, f *fixture) {
 	ses := f.session(croft.SessionRequest{})
 	f.endRound(f.round(croft.RoundRequest{Session: ses.ID}))
-	f.Write("later.txt", "later\n")
-	head := f.Commit("later")
+	head := f.commitIn(f.Dir, "later.txt", "later\n")
 	r := f.round(croft.RoundRequest{Session: ses.ID})
 	if w := seatOf(t, r, "opus"); w.Base != head || w.BaseRef != "HEAD" || !exists(filepath.Join(w.Path, "later.txt")) {
 		t.Errorf("%+v", w)

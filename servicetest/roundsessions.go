@@ -53,8 +53,7 @@ func (roundScenarios) OneFailure(t *testing.T, f *fixture) {
 	write(t, codex, "codex.txt", "codex\n")
 	// A rebase that stopped cannot be committed for the agent.
 	f.commitIn(opus.Path, "README.md", "opus\n")
-	f.Write("README.md", "main\n")
-	f.Commit("main")
+	f.commitIn(f.Dir, "README.md", "main\n")
 	if out, err := f.TryGit(opus.Path, "rebase", "main"); err == nil {
 		t.Fatalf("the rebase did not stop: %s", out)
 	}

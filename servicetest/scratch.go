@@ -57,8 +57,7 @@ func (scratchScenarios) ExcludedOnce(t *testing.T, f *fixture) {
 }
 
 func (scratchScenarios) Configured(t *testing.T, f *fixture) {
-	f.Write("croft.toml", "[checkout]\nscratch = \".lab\"\n")
-	f.Commit("configure")
+	f.commitIn(f.Dir, "croft.toml", "[checkout]\nscratch = \".lab\"\n")
 	w := f.create(croft.CreateRequest{Name: "a"})
 	if w.Scratch != filepath.Join(w.Path, ".lab") || !exists(w.Scratch) {
 		t.Errorf("scratch %q", w.Scratch)

@@ -145,8 +145,7 @@ func (siblingScenarios) MainIsUnmodified(t *testing.T, f *fixture) {
 func (siblingScenarios) StateFileIsTolerated(t *testing.T, f *fixture) {
 	for _, ignored := range []bool{false, true} {
 		if ignored {
-			f.Write(".gitignore", "/STATE.json\n")
-			f.Commit("ignore")
+			f.commitIn(f.Dir, ".gitignore", "/STATE.json\n")
 		}
 		w := f.create(sibling("agent-1"))
 		write(t, w, "STATE.json", `{"step":3}`)

@@ -153,8 +153,7 @@ func (swarmScenarios) InvalidRole(t *testing.T, f *fixture) {
 }
 
 func (swarmScenarios) Prefix(t *testing.T, f *fixture) {
-	f.Write("croft.toml", "prefix = \"team\"\n")
-	f.Commit("configure")
+	f.commitIn(f.Dir, "croft.toml", "prefix = \"team\"\n")
 	if w := f.create(swarm("researcher", "1")); w.Branch != "team/researcher-1" {
 		t.Errorf("branch %s", w.Branch)
 	}
@@ -324,8 +323,7 @@ func (swarmScenarios) ErrorStructure(t *testing.T, f *fixture) {
 	}
 	// git's own words are in the details of what git failed at.
 	f.Git("checkout", "--quiet", "-b", "damaged")
-	f.Write("lost.txt", "lost\n")
-	f.Commit("lost")
+	f.commitIn(f.Dir, "lost.txt", "lost\n")
 	blob := f.Git("rev-parse", "HEAD:lost.txt")
 	removeFile(t, filepath.Join(f.Dir, ".git", "objects", blob[:2], blob[2:]))
 	if e := wantCode(t, errOf(f.Create(t.Context(), swarm("developer", "1"))), croft.GitFailed); !strings.Contains(e.Details, blob) {
