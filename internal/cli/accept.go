@@ -86,8 +86,7 @@ func (a *app) showGitConfig(c *croft.GitConfig) {
 	}
 }
 
-// settingText shows values with everything in them that a terminal would not show as
-// it is.
+// settingText quotes values, so that control characters in them are shown.
 func settingText(values []string) string {
 	if len(values) == 0 {
 		return "nothing"

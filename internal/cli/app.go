@@ -96,7 +96,7 @@ func (a *app) open(ctx context.Context) (croft.Service, error) {
 	return svc, nil
 }
 
-// noticer is a Service that has something to say that no command asked for.
+// noticer is a Service with notices for the user that no command asked for.
 type noticer interface {
 	Notices() []string
 }

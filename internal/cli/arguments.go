@@ -101,7 +101,7 @@ func (d *age) Set(text string) error {
 	return err
 }
 
-// ageError is the one thing that can be wrong with a duration.
+// ageError is the error for a text that is no duration.
 type ageError string
 
 func (b ageError) Error() string {

@@ -98,7 +98,7 @@ func (a *app) agreed(ctx context.Context, how consent, question string) (bool, e
 	return how == consentGiven, nil
 }
 
-// noteRows shows rows where questions are asked.
+// noteRows shows rows on stderr, before a question.
 func (a *app) noteRows(rows [][]cell) {
 	for _, row := range rows {
 		texts := make([]string, len(row))

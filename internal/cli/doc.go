@@ -1,7 +1,7 @@
 // Package cli is Croft's command line: flags become a request, the request
 // goes to a croft.Service, the answer becomes text or JSON.
 //
-// What is data goes to stdout, what is talk goes to stderr. With --json,
+// Data goes to stdout, remarks and errors go to stderr. With --json,
 // stdout carries exactly one object with "version": 1; fields are added to it,
 // never repurposed. An error is told on stderr in any case, and with --json
 // its object is on stdout too. The exit status comes from the code's row in

@@ -170,8 +170,8 @@ func foreignWorktrees(ctx context.Context, svc overviewer, repo string) ([]croft
 	return nonNil(slices.DeleteFunc(worktrees, func(wt croft.Worktree) bool { return wt.Workspace != "" })), nil
 }
 
-// stateWord is what the state of a workspace is called. One whose files are being put
-// back is not being made.
+// stateWord is the word for the state of a workspace. While its files are put back, the
+// state is Creating and the fault says which of the two it is.
 func stateWord(ws croft.Workspace) string {
 	if ws.State == croft.Creating && ws.Fault != "" {
 		return string(ws.Fault)

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// statusError ends the program with a status after everything was said.
+// statusError is an exit status without a message: the command has printed everything.
 type statusError int
 
 func (statusError) Error() string { return "exit status" }
@@ -125,7 +125,7 @@ func unknownCommandError(parent *cobra.Command, word string) *croft.Error {
 		Message: "unknown command " + quoted(word),
 		Hint:    parent.CommandPath() + " --help",
 	}
-	// Of two letters nothing can be guessed: any two others are as near.
+	// A word of two letters is near to every other one.
 	if near := parent.SuggestionsFor(word); len(near) > 0 && len(word) > 2 {
 		e.Message += ", did you mean " + quoted(near[0]) + "?"
 		e.Hint = parent.CommandPath() + " " + near[0]

@@ -13,7 +13,7 @@ type mergesResult struct {
 	Lanes  []croft.Lane  `json:"lanes,omitempty"` // of the targets that moved outside of their lane
 }
 
-// column is what a table has more than always.
+// column says which columns a table of merges has.
 type column int
 
 const (

@@ -89,7 +89,7 @@ func checkMode(cmd *cobra.Command, mode croft.Mode) error {
 }
 
 // request turns flags and names into a request. A workspace of the swarm is
-// called like its role, and whichever of the two is missing is the other.
+// called like its role: a missing name is the role, and a missing role the name.
 func (o newOptions) request(cmd *cobra.Command, dir string, names []string) (croft.CreateAllRequest, error) {
 	req := croft.CreateAllRequest{Key: o.key, Repo: dir}
 	part := o.part

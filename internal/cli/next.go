@@ -8,8 +8,8 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// nextFor says what a workspace needs next and the command for it. What hinders
-// every other step comes first.
+// nextFor says what a workspace needs next and the command for it. A state
+// that prevents every other step comes first.
 func nextFor(ws croft.Workspace, now time.Time) croft.Next {
 	name := shellWord(ws.Name)
 	switch {
@@ -77,8 +77,8 @@ func nextForPending(ws croft.Workspace, name string) croft.Next {
 // because the project may have another branch checked out, or none.
 const trustCommand = "croft config trust"
 
-// nextForBroken says what a broken workspace needs. Where its directory is not
-// known nothing is recommended but to look.
+// nextForBroken says what a broken workspace needs. If Croft does
+// not know where its directory is, only `croft doctor` without --fix is recommended.
 func nextForBroken(ws croft.Workspace) croft.Next {
 	switch ws.Fault {
 	case croft.FaultMissing:

@@ -89,8 +89,8 @@ func (a *app) tellErrorAs(lead string, e *croft.Error) {
 	fmt.Fprint(a.env.Stderr, b.String()) // there is nowhere left to tell it
 }
 
-// detailsOf adds the cause, which a person can often do something about. That
-// of an interruption says nothing new.
+// detailsOf is the details of an error and its cause, unless the details have it or the
+// error is an interruption.
 func detailsOf(e *croft.Error) string {
 	if e.Err == nil || e.Code == croft.Canceled {
 		return e.Details

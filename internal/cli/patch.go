@@ -10,12 +10,12 @@ import (
 	"github.com/croft-sh/croft"
 )
 
-// Patches are printed byte by byte where a program reads them, and harmless
-// where a person does.
+// A program gets a patch byte by byte; for a person, control characters are replaced.
 
 func (a *app) isForPerson() bool { return a.env.Width > 0 || a.env.Color == ColorTerminal }
 
-// visibleText shows what a terminal would act upon. Files are written by agents.
+// visibleText replaces the control characters that a terminal would act upon: agents
+// write the files.
 func visibleText(text string) string {
 	var b strings.Builder
 	for _, r := range text {

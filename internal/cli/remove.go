@@ -148,8 +148,8 @@ func (a *app) unknownExitStatus(names []string, isMissingOK bool) error {
 	return statusError(croft.WorktreeNotFound.ExitCode())
 }
 
-// planRemove finds out what a removal takes. Uncommitted work goes along if the user
-// agrees; what else protects a workspace keeps it.
+// planRemove finds out what a removal takes. Workspaces with uncommitted work are
+// part of it, because the user may agree to that; others that are protected are kept.
 func (a *app) planRemove(ctx context.Context, svc remover, req croft.RemoveRequest) (takePlan, error) {
 	req.DryRun = croft.DryRunOn
 	result, err := svc.Remove(ctx, req)

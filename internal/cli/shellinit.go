@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Each script defines a function that stands before the program, so that
-// `croft cd` can change the directory of the shell, and then the completions.
-// COMPLETION is where they go. Asking for help is left to the program.
+// Each script defines a shell function called croft, so that `croft cd` can change the
+// directory of the shell, and then the completions, in place of COMPLETION. The
+// function leaves every other command, and --help, to the program.
 const (
 	posixFunction = `croft() {
   if [ "${1-}" = cd ] && [ "${2-}" != --help ] && [ "${2-}" != -h ]; then

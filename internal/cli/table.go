@@ -105,7 +105,7 @@ func (a *app) printSentences(rows [][]cell) {
 	fmt.Fprint(a.out, b.String()) // output remembers a failure
 }
 
-// paddedText are columns that another one follows.
+// paddedText is the text of the columns before the last, padded to their widths.
 func (a *app) paddedText(row []cell, widths []int) string {
 	var b strings.Builder
 	for i, c := range row {

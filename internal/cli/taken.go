@@ -21,8 +21,8 @@ type takePlan struct {
 	unknown  []string
 }
 
-// addToPlan looks at a workspace that an act is going to take. Work that cannot be looked
-// at is taken for work.
+// addToPlan looks at a workspace that an act is going to take. If its status
+// cannot be read, it counts as one with uncommitted work.
 func (a *app) addToPlan(ctx context.Context, svc inspector, p *takePlan, r croft.Removed) {
 	t := taken{r, "to the trash"}
 	status, err := svc.Status(ctx, r.ID)
