@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/croft-sh/croft/internal/explain"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -57,7 +57,7 @@ func doIn[R, T any](ctx context.Context, e *Engine, c call, req R, work func(con
 	return do(ctx, e, c, req, func(ctx context.Context, req R) (out T, err error) {
 		s, err := e.projects.Locate(ctx, c.repo)
 		if err == nil && c.needs == gitRepository && s.Git == nil {
-			err = git.ErrNoRepository
+			err = gitdir.ErrNoRepository
 		}
 		if err == nil && c.recovers == beforeActing {
 			err = e.projects.Recover(ctx, s.ID)

@@ -17,9 +17,11 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/check"
 	"github.com/croft-sh/croft/internal/config"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
@@ -32,7 +34,7 @@ type gate struct {
 	e     *Engine
 	r     *project.Project
 	rules config.Merge
-	at    *git.MergeTree
+	at    *mergetree.Session
 	out   string // a directory for what checks have to say
 }
 
@@ -59,7 +61,7 @@ func (g *gate) open(t *testing.T, env ...string) {
 		t.Fatal(err)
 	}
 	g.r = s.Project
-	if g.at, err = g.r.Git.OpenMergeTree(git.OnDisk); err != nil {
+	if g.at, err = g.r.Git.OpenMergeTree(writers.OnDisk); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(g.at.Close)
@@ -83,7 +85,7 @@ func (g *gate) attempt(t *testing.T, files map[string]string) (commit, tree stri
 	}
 	commit, err = g.at.Commit(t.Context(), object.Commit{
 		Tree: tree, Parents: []string{g.Git("rev-parse", "HEAD")}, Signature: "A <a@b> 0 +0000", Message: "m",
-	}, git.Identity{})
+	}, gitcmd.Identity{})
 	if err != nil {
 		t.Fatal(err)
 	}

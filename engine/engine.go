@@ -21,7 +21,7 @@ import (
 	"github.com/croft-sh/croft/internal/doctor"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/history"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
@@ -144,9 +144,9 @@ func Open(ctx context.Context, dir string, opts *Options) (*Engine, error) {
 			Details: cfg.StateDir, Hint: "check its permissions, or set CROFT_STATE_DIR", Err: err,
 		}
 	}
-	e.projects.Git = git.New(git.Options{
+	e.projects.Git = gitcmd.New(gitcmd.Options{
 		Path: cfg.Git.Path, Environ: e.projects.Environ, ConfigDir: filepath.Join(cfg.StateDir, "git"), Filters: cfg.Git.Filters,
-		Lending: git.Lending(cfg.Checkout.IsolatedObjects), Packed: e.upkeep.JoinPacks,
+		Lending: gitcmd.Lending(cfg.Checkout.IsolatedObjects), ManyPacks: e.upkeep.JoinPacks,
 		Timeout: time.Duration(cfg.Git.Timeout), Unfenced: cfg.Git.Fence == "off",
 	})
 	e.projects.Host, _ = os.Hostname()

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -27,7 +27,7 @@ func TestPins(t *testing.T) {
 	oid, other := g.Git("rev-parse", "HEAD"), g.Git("commit-tree", "-m", "other", "HEAD^{tree}")
 	const own, foreign = "refs/croft/snapshot/own", "refs/croft/snapshot/foreign"
 	g.Git("update-ref", foreign, other)
-	if got, err := e.projects.Pinned(t.Context(), s.Project, foreign); !errors.Is(err, git.ErrNoRef) {
+	if got, err := e.projects.Pinned(t.Context(), s.Project, foreign); !errors.Is(err, refs.ErrNoRef) {
 		t.Errorf("another one's ref counts as a pin of %s, %v", got, err)
 	}
 	if err := e.projects.Pin(t.Context(), s.Project, journal.Pin{Ref: own, OID: oid}); err != nil {
@@ -47,7 +47,7 @@ func TestPins(t *testing.T) {
 	if err := e.projects.Pin(t.Context(), s.Project, journal.Pin{Ref: own, OID: gone}); err == nil {
 		t.Error("an object that is not there was pinned")
 	}
-	if got, err := e.projects.Pinned(t.Context(), s.Project, own); !errors.Is(err, git.ErrNoRef) {
+	if got, err := e.projects.Pinned(t.Context(), s.Project, own); !errors.Is(err, refs.ErrNoRef) {
 		t.Errorf("what could not be pinned counts as a pin of %s, %v", got, err)
 	}
 }

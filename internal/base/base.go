@@ -10,7 +10,8 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -68,7 +69,7 @@ func currentStart(ctx context.Context, s project.Location, branch, head string) 
 		return st, err
 	}
 	tip, err := s.Git.ReadRef(ctx, upstream)
-	if errors.Is(err, git.ErrNoRef) || err == nil && tip == head {
+	if errors.Is(err, refs.ErrNoRef) || err == nil && tip == head {
 		return st, nil
 	}
 	if err != nil {
@@ -101,7 +102,7 @@ func Main(ctx context.Context, s project.Location) (Start, error) {
 // that it named, or the local branch of the same name as the remote one.
 func namedStart(ctx context.Context, s project.Location, base, current string) (Start, error) {
 	oid, err := s.Git.ResolveCommitAt(ctx, s.Place.GitDir, base)
-	if errors.Is(err, git.ErrNoCommit) {
+	if errors.Is(err, odb.ErrNoCommit) {
 		return Start{}, &croft.Error{
 			Code: croft.BaseNotFound, Message: fmt.Sprintf("%q names no commit", base), Hint: "git branch --all",
 		}

@@ -31,6 +31,7 @@ import (
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -51,7 +52,7 @@ type Runner struct {
 
 	// MergeTree has what the repository has not, or is nil. The caller keeps it open
 	// until Run has returned.
-	MergeTree *git.MergeTree
+	MergeTree *mergetree.Session
 	// Cache is what the checkout begins with besides its files; nil: nothing.
 	Cache *Cache
 	// Approved is called before anything is made or run; Run fails with its error.

@@ -16,6 +16,8 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
@@ -111,10 +113,10 @@ func (d *examination) findAccidents(ctx context.Context) error {
 	case says && d.r.Path != d.r.CommonDir:
 		d.reportFinding(findBare, d.r.CommonDir, "The configuration says core.bare=true, so git refuses to work in the main checkout, which is there.",
 			func() error { return d.r.Git.SetNotBare() })
-	case !says && d.r.Path == d.r.CommonDir && git.IsDotGit(d.r.CommonDir):
+	case !says && d.r.Path == d.r.CommonDir && gitdir.IsDotGit(d.r.CommonDir):
 		d.reportFinding(findConfig, "core.bare", "The configuration says that the repository has a main checkout. It had none when Croft first saw it, and Croft goes by that.", nil)
 	}
-	if changed, ok := errors.AsType[*git.ConfigChangedError](d.r.Git.CheckConfig()); ok {
+	if changed, ok := errors.AsType[*gitcmd.ConfigChangedError](d.r.Git.CheckConfig()); ok {
 		for _, c := range changed.Changes {
 			d.reportFinding(findConfig, c.Key, "The repository's git configuration says something else than when Croft first saw it. Agents can write it; croft config accept takes it over.", nil)
 		}

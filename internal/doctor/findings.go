@@ -10,8 +10,10 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/isolated"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/worktree"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/project"
@@ -211,7 +213,7 @@ func (d *examination) checkOwnGit(ctx context.Context, rec journal.Record) error
 // toldLeft is how many objects a message names that cannot be brought to the project.
 const toldLeft = 5
 
-func listLeftOut(left []git.LeftOut) string {
+func listLeftOut(left []isolated.LeftOut) string {
 	var list []string
 	for _, l := range left[:min(len(left), toldLeft)] {
 		if l.OID != "" {
@@ -263,7 +265,7 @@ func (d *examination) registerAgain(ctx context.Context, id croft.ID) error {
 		return err
 	}
 	w := rec.Workspace
-	return d.r.Trees.At(project.SpecOf(rec)).Register(ctx, git.AddSpec{Admin: rec.Admin, Path: w.Path, Branch: w.Branch, Head: w.Base})
+	return d.r.Trees.At(project.SpecOf(rec)).Register(ctx, worktree.AddSpec{Admin: rec.Admin, Path: w.Path, Branch: w.Branch, Head: w.Base})
 }
 
 // findDamagedObjects verifies the packs of the project, and the copies of them that
@@ -316,7 +318,7 @@ func (d *examination) findLostCommit(ctx context.Context, w croft.Workspace) err
 		return nil
 	}
 	tip, err := d.r.Git.ReadRef(ctx, "refs/heads/"+w.Branch)
-	if errors.Is(err, git.ErrNoRef) {
+	if errors.Is(err, refs.ErrNoRef) {
 		return nil
 	}
 	if err == nil {

@@ -17,6 +17,8 @@ import (
 	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/proc"
@@ -137,7 +139,7 @@ func (d *examination) saveRebuilt(ctx context.Context, rec *journal.Record) erro
 // the usual target. If that is unknown it returns the worktree's HEAD, without a name.
 func (d *examination) originOf(ctx context.Context, branch, head string) base.Start {
 	unknown := base.Start{OID: head}
-	main := project.Location{Project: d.r, Place: git.PlaceAt(d.r.CommonDir, d.r.Path)}
+	main := project.Location{Project: d.r, Place: gitdir.PlaceAt(d.r.CommonDir, d.r.Path)}
 	l, err := workspace.LayoutFor(d.r, croft.CreateRequest{})
 	if err != nil {
 		return unknown
@@ -176,12 +178,12 @@ func (d *examination) findKeptRefs(ctx context.Context) error {
 	if d.imports == croft.ImportNothing {
 		return nil
 	}
-	refs, err := d.r.Git.Refs(ctx, project.ArchiveRefs+"*/head", project.SnapshotRefs)
+	names, err := d.r.Git.Refs(ctx, project.ArchiveRefs+"*/head", project.SnapshotRefs)
 	if err != nil {
 		return err
 	}
-	for _, ref := range refs {
-		if _, err := d.Pinned(ctx, d.r, ref.Name); !errors.Is(err, git.ErrNoRef) {
+	for _, ref := range names {
+		if _, err := d.Pinned(ctx, d.r, ref.Name); !errors.Is(err, refs.ErrNoRef) {
 			continue
 		}
 		if id, what := project.PinOwner(ref.Name, project.ArchiveRefs); what == "head" && project.IsID(string(id)) {
@@ -197,7 +199,7 @@ func (d *examination) findKeptRefs(ctx context.Context) error {
 
 // importRemoved writes a record for a removed workspace of which only the last commit is
 // left. Its branch gets a new name when it is restored.
-func (d *examination) importRemoved(ctx context.Context, id croft.ID, ref git.Ref) error {
+func (d *examination) importRemoved(ctx context.Context, id croft.ID, ref refs.Ref) error {
 	if _, err := d.Journal.Record(ctx, id); !errors.Is(err, journal.ErrNotFound) {
 		return errors.Join(err, d.Pin(ctx, d.r, journal.Pin{Ref: ref.Name, OID: ref.OID}))
 	}

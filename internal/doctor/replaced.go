@@ -8,6 +8,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -49,7 +50,7 @@ func (d *examination) adoptRepository(ctx context.Context, was journal.Repo, rec
 	if len(own) > 0 {
 		return fmt.Errorf("this one has %d workspaces of its own by now", len(own))
 	}
-	old := &project.Project{ID: was.ID, Path: d.r.Path, CommonDir: d.r.CommonDir, Dir: d.DirOf(was.ID), Config: d.r.Config, Git: d.Git.At(d.r.Git.Place, d.DirOf(was.ID))}
+	old := &project.Project{ID: was.ID, Path: d.r.Path, CommonDir: d.r.CommonDir, Dir: d.DirOf(was.ID), Config: d.r.Config, Git: git.At(d.Git, d.r.Git.Place, d.DirOf(was.ID))}
 	old.Trees = project.TreesOf(old.Git)
 	defer old.Git.Close()
 	for i := range records {

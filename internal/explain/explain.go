@@ -21,7 +21,14 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/isolated"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/worktree"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/provision"
 	"github.com/croft-sh/croft/internal/snapshot"
@@ -101,7 +108,7 @@ func explainIrregular(e *croft.Error, err error) bool {
 	e.Code, e.Message, e.Details = croft.FileIrregular, "a link, a pipe or a device lies where a file belongs", err.Error()
 	if link, ok := errors.AsType[*fsx.LinkError](err); ok {
 		e.Message = link.Error()
-	} else if pipe, ok := errors.AsType[*git.PipeError](err); ok {
+	} else if pipe, ok := errors.AsType[*gitcmd.PipeError](err); ok {
 		e.Message = pipe.Error()
 	}
 	e.Hint, e.Err = "remove it, after a look at what it is", nil
@@ -109,16 +116,16 @@ func explainIrregular(e *croft.Error, err error) bool {
 }
 
 // explainForged comes before explainGit in the rules, because git reports some forged
-// objects as a *git.Error.
+// objects as a *gitcmd.Error.
 func explainForged(e *croft.Error, err error) bool {
-	if !errors.Is(err, object.ErrForged) && !errors.Is(err, git.KindForged) {
+	if !errors.Is(err, object.ErrForged) && !errors.Is(err, gitcmd.KindForged) {
 		return false
 	}
 	e.Code, e.Message, e.Details = croft.ObjectForged, "an object in the repository is not what its name says; nothing of it was taken", err.Error()
 	if forged, ok := errors.AsType[*object.ForgedError](err); ok && forged.Path != "" {
 		e.Message = fmt.Sprintf("the object of %q in the repository is not what its name says; nothing of it was taken", forged.Path)
 	}
-	if failed, ok := errors.AsType[*git.Error](err); ok {
+	if failed, ok := errors.AsType[*gitcmd.Error](err); ok {
 		e.Details = failed.Stderr
 	}
 	e.Hint, e.Err = "git fsck --full, in the project", nil
@@ -127,8 +134,8 @@ func explainForged(e *croft.Error, err error) bool {
 
 // explainMissing is asked before the rule about git, which notices some of them.
 func explainMissing(e *croft.Error, err error) bool {
-	failed, isGits := errors.AsType[*git.Error](err)
-	if !errors.Is(err, object.ErrMissing) && !errors.Is(err, git.KindMissing) || isGits && e.Op == "create" {
+	failed, isGits := errors.AsType[*gitcmd.Error](err)
+	if !errors.Is(err, object.ErrMissing) && !errors.Is(err, gitcmd.KindMissing) || isGits && e.Op == "create" {
 		return false // a creation that git fails is GIT_FAILED, whatever the reason
 	}
 	e.Code, e.Message, e.Details = croft.ObjectMissing, "an object that a branch, a commit or the index names is not in the repository; nothing was taken", err.Error()
@@ -145,7 +152,7 @@ func explainMissing(e *croft.Error, err error) bool {
 // explainUnrelated is asked before the rule about the system: git ends in the
 // middle of an answer.
 func explainUnrelated(e *croft.Error, err error) bool {
-	if !errors.Is(err, git.KindStrange) {
+	if !errors.Is(err, gitcmd.KindStrange) {
 		return false
 	}
 	e.Code, e.Message = croft.UnrelatedHistories, "the work and its target have no history in common, and git refuses to merge them"
@@ -155,13 +162,13 @@ func explainUnrelated(e *croft.Error, err error) bool {
 
 func explainSystem(e *croft.Error, err error) bool {
 	switch {
-	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, git.KindNoSpace):
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, gitcmd.KindNoSpace):
 		e.Code, e.Message, e.Hint = croft.NoSpace, "the disk is full", "croft clean"
-	case errors.Is(err, syscall.EIO) || errors.Is(err, git.KindIO):
+	case errors.Is(err, syscall.EIO) || errors.Is(err, gitcmd.KindIO):
 		e.Code, e.Message, e.Hint = croft.DiskError, "the disk reports an error", "look at the system's log, then run the command again"
-	case errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, git.KindDenied):
+	case errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, gitcmd.KindDenied):
 		e.Code, e.Message = croft.NotWritable, "no permission to write"
-	case errors.Is(err, syscall.EBUSY) || errors.Is(err, git.KindBusy):
+	case errors.Is(err, syscall.EBUSY) || errors.Is(err, gitcmd.KindBusy):
 		e.Code, e.Message, e.Hint = croft.NotWritable, "the system uses the file: something is mounted there", "look at what is mounted (mount), then run the command again"
 	default:
 		return false
@@ -200,51 +207,51 @@ func explainEdited(e *croft.Error, err error) bool {
 }
 
 func explainGit(e *croft.Error, err error) bool {
-	var tooOld *git.TooOldError
-	var failed *git.Error
-	var private *git.PrivateError
-	var late *git.TimeoutError
-	var ref *git.RefError
+	var tooOld *gitdir.TooOldError
+	var failed *gitcmd.Error
+	var private *isolated.PrivateError
+	var late *gitcmd.TimeoutError
+	var ref *refs.Error
 	switch {
 	case errors.As(err, &late):
 		e.Code, e.Message, e.Hint = croft.GitTimeout, late.Error(), "the same command again; git.timeout sets the time"
-	case errors.Is(err, git.ErrNotFound):
-		e.Code, e.Message, e.Hint = croft.GitNotFound, "git is not installed or not in PATH", "install git "+git.Floor.String()+" or later"
+	case errors.Is(err, gitdir.ErrNotFound):
+		e.Code, e.Message, e.Hint = croft.GitNotFound, "git is not installed or not in PATH", "install git "+gitdir.Floor.String()+" or later"
 	case errors.As(err, &tooOld):
 		e.Code, e.Message, e.Hint = croft.GitTooOld, tooOld.Error(), "upgrade git"
-	case errors.Is(err, git.ErrNoRepository):
+	case errors.Is(err, gitdir.ErrNoRepository):
 		e.Code, e.Message, e.Hint = croft.NotARepo, "not in a git repository", "git init"
 		if e.Op == "create" {
 			e.Hint = "git init, or croft new --mode isolated to work on a copy of the directory"
 		}
-	case errors.Is(err, git.ErrDeadWorktree):
+	case errors.Is(err, gitdir.ErrDeadWorktree):
 		e.Code, e.Message = croft.NotARepo, "this directory was a worktree, but its repository does not know it any more"
 		e.Hint = "croft doctor --fix --repo <the repository>"
-	case errors.Is(err, git.KindOwner):
+	case errors.Is(err, gitcmd.KindOwner):
 		e.Code, e.Message = croft.NotARepo, "git does not trust this repository, because it belongs to another user"
 		e.Hint = "git config --global --add safe.directory <the repository>"
-		if owner, ok := errors.AsType[*git.OwnerError](err); ok {
+		if owner, ok := errors.AsType[*gitcmd.OwnerError](err); ok {
 			e.Details, e.Hint = owner.Error(), "git config --global --add safe.directory "+owner.Top
 		}
 	case errors.As(err, &private):
 		e.Code, e.Message, e.Details = croft.WorkspaceBroken, "the workspace's own git directory is not as Croft made it", private.Error()
 		e.Hint = "croft remove --force " + cmp.Or(e.Workspace, "<the workspace>")
-	case errors.Is(err, git.ErrIndexLocked):
+	case errors.Is(err, worktree.ErrIndexLocked):
 		e.Code, e.Message, e.Details = croft.WorkspaceBusy, "a git is at work in the workspace", err.Error()
 		e.Hint = "wait for it, or delete the lock if no git is running"
-	case errors.Is(err, git.KindLocked):
+	case errors.Is(err, gitcmd.KindLocked):
 		e.Code, e.Message, e.Details = croft.WorkspaceBusy, "another git holds a lock that this needs", err.Error()
 		e.Hint = "wait for it, or delete the lock if no git is running"
-	case errors.Is(err, git.ErrForeignAdmin):
+	case errors.Is(err, gitcmd.ErrForeignAdmin):
 		e.Code, e.Message, e.Details = croft.WorkspaceBroken, "the workspace's git directory was changed to belong to another repository", err.Error()
 		e.Hint = "croft remove --force <the workspace>"
-	case errors.Is(err, git.ErrSigning):
+	case errors.Is(err, mergetree.ErrSigning):
 		e.Code, e.Message = croft.SigningFailed, "the commit could not be signed, and is not made unsigned"
 		e.Hint = "git config commit.gpgsign"
-	case errors.Is(err, git.ErrNoIdentity):
+	case errors.Is(err, gitcmd.ErrNoIdentity):
 		e.Code, e.Message = croft.IdentityUnknown, "git does not know who you are"
 		e.Hint = `git config --global user.email "you@example.com"`
-	case errors.Is(err, git.KindFilter):
+	case errors.Is(err, gitcmd.KindFilter):
 		e.Code, e.Message = croft.FilterRefused, "a content filter that this repository requires did not run"
 		e.Hint = "croft config accept, if you trust its command"
 	case errors.As(err, &ref):
@@ -303,8 +310,8 @@ func explainJournal(e *croft.Error, err error) bool {
 // explainConfig is explainGit for what the repository's configuration and files
 // are.
 func explainConfig(e *croft.Error, err error) bool {
-	var changed *git.ConfigChangedError
-	var extension *git.UnknownExtensionError
+	var changed *gitcmd.ConfigChangedError
+	var extension *gitconfig.UnknownExtensionError
 	switch {
 	case errors.As(err, &changed):
 		e.Code, e.Message, e.Hint = croft.ConfigChanged, "the repository's git configuration is not the one that Croft knows", "croft config accept"
@@ -315,11 +322,11 @@ func explainConfig(e *croft.Error, err error) bool {
 		e.Details = strings.Join(keys, "\n")
 	case errors.As(err, &extension):
 		e.Code, e.Message = croft.Unsupported, extension.Error()+", which Croft does not know"
-	case errors.Is(err, git.ErrUnsafeGit):
-		e.Code, e.Message, e.Details = croft.GitUnsafe, git.ErrUnsafeGit.Error(), err.Error()
+	case errors.Is(err, gitcmd.ErrUnsafeGit):
+		e.Code, e.Message, e.Details = croft.GitUnsafe, gitcmd.ErrUnsafeGit.Error(), err.Error()
 		e.Hint = "use another version of git"
-	case errors.Is(err, git.ErrConfig):
-		e.Code, e.Message, e.Details = croft.GitFailed, git.ErrConfig.Error(), err.Error()
+	case errors.Is(err, gitconfig.ErrConfig):
+		e.Code, e.Message, e.Details = croft.GitFailed, gitconfig.ErrConfig.Error(), err.Error()
 	default:
 		return false
 	}

@@ -11,8 +11,11 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/worktree"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
@@ -30,22 +33,22 @@ func TestCodes(t *testing.T) {
 		{fsx.ErrNotRegular, croft.FileIrregular, true},
 		{object.ErrForged, croft.ObjectForged, true},
 		{object.ErrMissing, croft.ObjectMissing, true},
-		{git.KindStrange, croft.UnrelatedHistories, true},
+		{gitcmd.KindStrange, croft.UnrelatedHistories, true},
 		{syscall.ENOSPC, croft.NoSpace, true},
 		{syscall.EIO, croft.DiskError, true},
 		{os.ErrPermission, croft.NotWritable, false},
 		{syscall.EBUSY, croft.NotWritable, true},
-		{&git.TimeoutError{}, croft.GitTimeout, true},
-		{git.ErrNotFound, croft.GitNotFound, true},
-		{git.ErrNoRepository, croft.NotARepo, true},
-		{git.ErrDeadWorktree, croft.NotARepo, true},
-		{git.ErrIndexLocked, croft.WorkspaceBusy, true},
-		{git.ErrForeignAdmin, croft.WorkspaceBroken, true},
-		{git.ErrSigning, croft.SigningFailed, true},
-		{git.ErrNoIdentity, croft.IdentityUnknown, true},
-		{git.KindFilter, croft.FilterRefused, true},
-		{&git.ConfigChangedError{}, croft.ConfigChanged, true},
-		{git.ErrUnsafeGit, croft.GitUnsafe, true},
+		{&gitcmd.TimeoutError{}, croft.GitTimeout, true},
+		{gitdir.ErrNotFound, croft.GitNotFound, true},
+		{gitdir.ErrNoRepository, croft.NotARepo, true},
+		{gitdir.ErrDeadWorktree, croft.NotARepo, true},
+		{worktree.ErrIndexLocked, croft.WorkspaceBusy, true},
+		{gitcmd.ErrForeignAdmin, croft.WorkspaceBroken, true},
+		{mergetree.ErrSigning, croft.SigningFailed, true},
+		{gitcmd.ErrNoIdentity, croft.IdentityUnknown, true},
+		{gitcmd.KindFilter, croft.FilterRefused, true},
+		{&gitcmd.ConfigChangedError{}, croft.ConfigChanged, true},
+		{gitcmd.ErrUnsafeGit, croft.GitUnsafe, true},
 		{checkout.ErrExists, croft.WorktreeExists, false},
 		{checkout.ErrOther, croft.WorkspaceBroken, true},
 		{fsx.ErrMount, croft.NotWritable, true},

@@ -11,6 +11,9 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/isolated"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // A checkout whose directory cannot be seen still has its admin directory: what
@@ -46,9 +49,9 @@ func (w *Worktree) Named() string {
 // and the directory has no files yet. It may be called again after a crash. It
 // fails with ErrExists if something is at the path, with os.ErrNotExist if the
 // admin directory is gone, and with ErrForged if it is not what git made.
-func (w *Worktree) Rebuild(ctx context.Context, stowed, lock string, s AddSpec) error {
+func (w *Worktree) Rebuild(ctx context.Context, stowed, lock string, s worktree.AddSpec) error {
 	if fsx.IsThere(w.Path) {
-		return fmt.Errorf("%s: %w", w.Path, ErrExists)
+		return fmt.Errorf("%s: %w", w.Path, worktree.ErrExists)
 	}
 	w.DropDebris()
 	if !w.HasAdmin() && !fsx.IsThere(stowed) {
@@ -60,49 +63,33 @@ func (w *Worktree) Rebuild(ctx context.Context, stowed, lock string, s AddSpec) 
 	if err := failpoint.Hit("git.rebuild.admin"); err != nil {
 		return err
 	}
-	if err := w.discardTree(tempPath(s)); err != nil { // of an attempt that was killed
+	if err := w.discardTree(worktree.TempPath(s)); err != nil { // of an attempt that was killed
 		return err
 	}
 	if !w.IsIsolated() {
-		return w.addTree(s, func(tree *fsx.Dir) error { return tree.WriteFile(".git", []byte(w.pointerText()), 0o666) })
+		return w.AddTree(s, func(tree *fsx.Dir) error { return tree.WriteFile(".git", []byte(w.PointerText()), 0o666) })
 	}
 	admin := filepath.Base(w.Admin)
-	w.Repo.returnObjects(admin) // what it borrowed from before may lack its commits
-	store, err := w.Repo.lendObjects(ctx, admin)
+	w.Repo.ReturnObjects(admin) // what it borrowed from before may lack its commits
+	store, err := w.Repo.LendObjects(ctx, admin)
 	if err != nil {
 		return err
 	}
 	// What the admin directory knows is told to the new git directory, not the
 	// other way round.
-	if err := errors.Join(w.forgetSync(), w.writeSyncState(syncState{Branch: s.Branch, Base: s.Head, Pending: true})); err != nil {
+	if err := errors.Join(w.ForgetSync(), w.WriteSyncState(isolated.SyncState{Branch: s.Branch, Base: s.Head, Pending: true})); err != nil {
 		return err
 	}
-	return w.addPrivate(s, store)
-}
-
-// addPrivate makes the directory of an isolated checkout, with a git directory in
-// it and no files.
-func (w *Worktree) addPrivate(s AddSpec, store string) error {
-	return w.addTree(s, func(tree *fsx.Dir) error {
-		if err := tree.Mkdir(".git", 0o777); err != nil {
-			return err
-		}
-		dot, err := tree.OpenDir(".git")
-		if err != nil {
-			return err
-		}
-		defer dot.Close()
-		return w.makePrivate(dot, s, store)
-	})
+	return w.AddPrivate(s, store)
 }
 
 // WriteStaged writes the files of the index, over what lies there: it is for a
 // checkout that is being made.
 func (w *Worktree) WriteStaged(ctx context.Context, workers int) error {
 	return w.Change(ctx, func(w *Worktree) error {
-		_, err := w.run(ctx, call{
-			args:   []string{"checkout-index", "--all", "--force", "--index", "--quiet"},
-			config: [][2]string{{"checkout.workers", strconv.Itoa(workers)}}, locks: true, network: true,
+		_, err := w.RunGit(ctx, gitcmd.Call{
+			Args:   []string{"checkout-index", "--all", "--force", "--index", "--quiet"},
+			Config: [][2]string{{"checkout.workers", strconv.Itoa(workers)}}, Locks: true, Network: true,
 		})
 		return err
 	})

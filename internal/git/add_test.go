@@ -15,6 +15,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // tree lists everything below a directory, as path → kind and content.
@@ -55,8 +56,8 @@ func TestAddIsAcceptedByGit(t *testing.T) {
 				r.Git("branch", branch)
 			}
 			repo := open(t, r)
-			path := beside(r, "a b")
-			w, err := repo.Add(t.Context(), AddSpec{Admin: "croft-1", Path: path, Branch: branch, Head: head, Lock: "being made"})
+			path := r.Beside("a b")
+			w, err := repo.Add(t.Context(), worktree.AddSpec{Admin: "croft-1", Path: path, Branch: branch, Head: head, Lock: "being made"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,8 +91,8 @@ func TestAddIsAcceptedByGit(t *testing.T) {
 			if r.GitIn(path, "rev-parse", "HEAD~1") != head || r.GitIn(path, "reflog", "show", "HEAD") == "" {
 				t.Error("a commit there did not work as it does elsewhere")
 			}
-			r.Git("worktree", "move", path, beside(r, "moved"))
-			r.Git("worktree", "remove", beside(r, "moved"))
+			r.Git("worktree", "move", path, r.Beside("moved"))
+			r.Git("worktree", "remove", r.Beside("moved"))
 			if exists(w.Admin) {
 				t.Error("git removed it, but not its admin directory")
 			}
@@ -105,7 +106,7 @@ func TestAddEqualsGit(t *testing.T) {
 	r.Git("branch", "two")
 	repo := open(t, r)
 	w := addWorktree(t, r, repo, "door")
-	r.Git("worktree", "add", "--quiet", "-b", "plain", beside(r, "plain"))
+	r.Git("worktree", "add", "--quiet", "-b", "plain", r.Beside("plain"))
 	admin := filepath.Join(r.Dir, ".git", "worktrees")
 	ours, theirs := tree(t, w.Admin), tree(t, filepath.Join(admin, "plain"))
 	for _, name := range []string{"index", "ORIG_HEAD", "HEAD", "gitdir"} {
@@ -132,12 +133,12 @@ func TestAddRefusesWhatIsThere(t *testing.T) {
 		"dangling link":   func(p string) error { return os.Symlink("nowhere", p) },
 		"link":            func(p string) error { return os.Symlink(r.Dir, p) },
 	} {
-		path := beside(r, name)
+		path := r.Beside(name)
 		if err := put(path); err != nil {
 			t.Fatal(err)
 		}
 		before := tree(t, filepath.Dir(path))
-		if _, err := repo.Add(t.Context(), AddSpec{Admin: "croft-1", Path: path, Head: head}); !errors.Is(err, ErrExists) {
+		if _, err := repo.Add(t.Context(), worktree.AddSpec{Admin: "croft-1", Path: path, Head: head}); !errors.Is(err, worktree.ErrExists) {
 			t.Errorf("%s: %v, want ErrExists", name, err)
 		}
 		if diff := cmp.Diff(before, tree(t, filepath.Dir(path))); diff != "" {
@@ -154,12 +155,12 @@ func TestAddRefusesWhatIsThere(t *testing.T) {
 
 // addSteps are the states in which a crash can leave Add, each on top of the
 // one before.
-func addSteps(t *testing.T, repo *Repository, s AddSpec) []struct {
+func addSteps(t *testing.T, repo *Repository, s worktree.AddSpec) []struct {
 	name string
 	do   func() error
 } {
 	t.Helper()
-	w, staging, tmp := repo.Linked(s.Admin, s.Path), stagingDir(repo, s.Admin), tempPath(s)
+	w, staging, tmp := repo.Linked(s.Admin, s.Path), stagingDir(repo, s.Admin), worktree.TempPath(s)
 	write := func(file, text string) func() error {
 		return func() error { return os.WriteFile(file, []byte(text), 0o644) }
 	}
@@ -170,15 +171,15 @@ func addSteps(t *testing.T, repo *Repository, s AddSpec) []struct {
 		{"nothing", func() error { return nil }},
 		{"staging directory", func() error { return os.MkdirAll(staging, 0o755) }},
 		{"a file in it", write(filepath.Join(staging, "HEAD"), s.Head)},
-		{"admin directory", func() error { return repo.addAdmin(w, s) }},
+		{"admin directory", func() error { return repo.AddAdmin(&w.Worktree.Worktree, s) }},
 		{"temporary directory", func() error { return os.Mkdir(tmp, 0o755) }},
 		{"record of it", func() error {
 			made, err := fsx.IdentityOf(tmp)
 			return errors.Join(err, repo.Made().Put(s.Admin, fsx.Made{Path: s.Path, Identity: made}))
 		}},
 		{"empty file in it", write(filepath.Join(tmp, ".git"), "")},
-		{"half a file in it", write(filepath.Join(tmp, ".git"), w.pointerText()[:20])},
-		{"whole file in it", write(filepath.Join(tmp, ".git"), w.pointerText())},
+		{"half a file in it", write(filepath.Join(tmp, ".git"), w.PointerText()[:20])},
+		{"whole file in it", write(filepath.Join(tmp, ".git"), w.PointerText())},
 		{"checkout", func() error { return os.Rename(tmp, s.Path) }},
 		{"a half of the files", write(filepath.Join(s.Path, "README.md"), "#")},
 		{"lock of the index", write(filepath.Join(w.Admin, "index.lock"), "")},
@@ -202,10 +203,10 @@ func userTree(t *testing.T, r *gittest.Repo) map[string]string {
 func TestDiscardAfterEveryStep(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
-	gittest.WriteFile(t, beside(r, "neighbour/file"), "mine")
-	r.Git("worktree", "add", "--quiet", "-b", "other", beside(r, "other"))
+	gittest.WriteFile(t, r.Beside("neighbour/file"), "mine")
+	r.Git("worktree", "add", "--quiet", "-b", "other", r.Beside("other"))
 	before := userTree(t, r)
-	s := AddSpec{Admin: "croft-1", Path: beside(r, "wt"), Head: r.Git("rev-parse", "HEAD"), Lock: "being made"}
+	s := worktree.AddSpec{Admin: "croft-1", Path: r.Beside("wt"), Head: r.Git("rev-parse", "HEAD"), Lock: "being made"}
 	for n, last := range addSteps(t, repo, s) {
 		for _, step := range addSteps(t, repo, s)[:n+1] {
 			if err := step.do(); err != nil {
@@ -240,7 +241,7 @@ func TestDiscardAfterEveryStep(t *testing.T) {
 func TestDiscardKeepsWhatIsForeign(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
-	s := AddSpec{Admin: "croft-1", Path: beside(r, "wt"), Head: r.Git("rev-parse", "HEAD"), Lock: "being made"}
+	s := worktree.AddSpec{Admin: "croft-1", Path: r.Beside("wt"), Head: r.Git("rev-parse", "HEAD"), Lock: "being made"}
 	w := repo.Linked(s.Admin, s.Path)
 	foreign := map[string]func(dir string){
 		"directory":  func(dir string) { gittest.WriteFile(t, filepath.Join(dir, "file"), "mine") },
@@ -249,19 +250,19 @@ func TestDiscardKeepsWhatIsForeign(t *testing.T) {
 			gittest.WriteFile(t, filepath.Join(dir, ".git"), "gitdir: /elsewhere/worktrees/croft-1\n")
 		},
 		"link to our own": func(dir string) {
-			gittest.WriteFile(t, beside(r, "far/.git"), w.pointerText())
-			gittest.WriteFile(t, beside(r, "far/file"), "mine")
-			if err := os.Symlink(beside(r, "far"), dir); err != nil {
+			gittest.WriteFile(t, r.Beside("far/.git"), w.PointerText())
+			gittest.WriteFile(t, r.Beside("far/file"), "mine")
+			if err := os.Symlink(r.Beside("far"), dir); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"one that calls itself ours": func(dir string) {
-			gittest.WriteFile(t, filepath.Join(dir, ".git"), w.pointerText())
+			gittest.WriteFile(t, filepath.Join(dir, ".git"), w.PointerText())
 			gittest.WriteFile(t, filepath.Join(dir, "file"), "mine")
 		},
 		"file": func(dir string) { gittest.WriteFile(t, dir, "mine") },
 	}
-	for _, place := range []string{s.Path, tempPath(s), beside(r, "croft-1")} {
+	for _, place := range []string{s.Path, worktree.TempPath(s), r.Beside("croft-1")} {
 		for name, put := range foreign {
 			for n, step := range addSteps(t, repo, s)[:4] { // up to the admin directory
 				for _, step := range addSteps(t, repo, s)[:n+1] {
@@ -283,7 +284,7 @@ func TestDiscardKeepsWhatIsForeign(t *testing.T) {
 				if exists(w.Admin) {
 					t.Errorf("%s at %s after %s: the admin directory is still there", name, filepath.Base(place), step.name)
 				}
-				if err := errors.Join(os.RemoveAll(place), os.RemoveAll(beside(r, "far"))); err != nil {
+				if err := errors.Join(os.RemoveAll(place), os.RemoveAll(r.Beside("far"))); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -295,8 +296,8 @@ func TestDiscardKeepsAnotherWorktreeOfThatName(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	other := addWorktree(t, r, repo, "1")
-	s := AddSpec{Admin: "croft-1", Path: beside(r, "wt"), Head: r.Git("rev-parse", "HEAD")}
-	if _, err := repo.Add(t.Context(), s); !errors.Is(err, ErrExists) {
+	s := worktree.AddSpec{Admin: "croft-1", Path: r.Beside("wt"), Head: r.Git("rev-parse", "HEAD")}
+	if _, err := repo.Add(t.Context(), s); !errors.Is(err, worktree.ErrExists) {
 		t.Errorf("Add: %v, want ErrExists", err)
 	}
 	if err := repo.Linked("croft-1", s.Path).Discard(); err != nil {
@@ -305,7 +306,7 @@ func TestDiscardKeepsAnotherWorktreeOfThatName(t *testing.T) {
 	if !other.Registered() || len(statusOf(t, other, UntrackedAll)) > 0 {
 		t.Error("the other worktree is damaged")
 	}
-	if exists(stagingDir(repo, "croft-1")) || exists(tempPath(s)) {
+	if exists(stagingDir(repo, "croft-1")) || exists(worktree.TempPath(s)) {
 		t.Error("something of the failed one stayed")
 	}
 }
@@ -401,8 +402,8 @@ func TestHalves(t *testing.T) {
 	if err := w.Deregister(away); err != nil {
 		t.Fatal(err)
 	}
-	moved := &Worktree{Repo: repo, Path: w.Path, Admin: away}
-	if got := tree(t, away); got["gitdir"] == "" || got["index"] == "" || got["HEAD.lock"] != "" || !moved.names(w.Path) {
+	moved := repo.worktreeOf(worktree.Worktree{Path: w.Path, Admin: away})
+	if got := tree(t, away); got["gitdir"] == "" || got["index"] == "" || got["HEAD.lock"] != "" || !moved.Names(w.Path) {
 		t.Errorf("the admin directory is not whole: %v", got)
 	}
 	gittest.WriteFile(t, filepath.Join(w.Path, ".git"), "gitdir: /elsewhere\n")
@@ -425,7 +426,7 @@ func TestRegister(t *testing.T) {
 		if err := os.RemoveAll(w.Admin); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Register(t.Context(), AddSpec{Admin: "croft-wt", Path: w.Path, Branch: tt.branch, Head: head}); err != nil {
+		if err := w.Register(t.Context(), worktree.AddSpec{Admin: "croft-wt", Path: w.Path, Branch: tt.branch, Head: head}); err != nil {
 			t.Fatalf("%s: %v", tt.name, err)
 		}
 		if diff := cmp.Diff(want, statusOf(t, w, UntrackedAll)); diff != "" {
@@ -438,12 +439,12 @@ func TestRegister(t *testing.T) {
 			t.Errorf("%s: locked %v, %v", tt.name, locked, err)
 		}
 	}
-	if err := w.Register(t.Context(), AddSpec{Admin: "croft-wt", Path: w.Path, Head: head}); !errors.Is(err, ErrExists) {
+	if err := w.Register(t.Context(), worktree.AddSpec{Admin: "croft-wt", Path: w.Path, Head: head}); !errors.Is(err, worktree.ErrExists) {
 		t.Errorf("what is registered: %v, want ErrExists", err)
 	}
-	foreign := beside(r, "foreign")
+	foreign := r.Beside("foreign")
 	gittest.WriteFile(t, filepath.Join(foreign, ".git"), "gitdir: /elsewhere\n")
-	if err := repo.Linked("croft-2", foreign).Register(t.Context(), AddSpec{Admin: "croft-2", Path: foreign, Head: head}); err == nil {
+	if err := repo.Linked("croft-2", foreign).Register(t.Context(), worktree.AddSpec{Admin: "croft-2", Path: foreign, Head: head}); err == nil {
 		t.Error("somebody else's checkout was registered")
 	}
 }
@@ -456,13 +457,13 @@ func TestRegisteredByPrefix(t *testing.T) {
 	}
 	addWorktree(t, r, repo, "a")
 	addWorktree(t, r, repo, "b")
-	r.Git("worktree", "add", "--quiet", "-b", "mine", beside(r, "mine"))
+	r.Git("worktree", "add", "--quiet", "-b", "mine", r.Beside("mine"))
 	list, err := repo.Registered("croft-")
 	var paths []string
 	for _, w := range list {
 		paths = append(paths, w.Path)
 	}
-	if want := []string{beside(r, "a"), beside(r, "b")}; err != nil || !slices.Equal(paths, want) {
+	if want := []string{r.Beside("a"), r.Beside("b")}; err != nil || !slices.Equal(paths, want) {
 		t.Errorf("%q, %v, want %q", paths, err, want)
 	}
 }
@@ -476,8 +477,8 @@ func TestSparseCheckoutIsCopied(t *testing.T) {
 	r.Git("config", "--worktree", "core.worktree", r.Dir) // says where the main checkout lies
 	repo := open(t, r)
 	w := addWorktree(t, r, repo, "door")
-	r.Git("worktree", "add", "--quiet", "-b", "plain", beside(r, "plain"))
-	if diff := cmp.Diff(files(t, beside(r, "plain")), files(t, w.Path)); diff != "" {
+	r.Git("worktree", "add", "--quiet", "-b", "plain", r.Beside("plain"))
+	if diff := cmp.Diff(files(t, r.Beside("plain")), files(t, w.Path)); diff != "" {
 		t.Errorf("checkout (-plain +door):\n%s", diff)
 	}
 	if exists(filepath.Join(w.Path, "docs")) || !exists(filepath.Join(w.Path, "src")) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -25,7 +26,7 @@ func TestAlternatesThatGitReadsOtherwise(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			repo := open(t, gittest.New(t))
 			gittest.WriteFile(t, filepath.Join(repo.CommonDir, "objects", "info", "alternates"), text)
-			if _, err := repo.openObjects(); !errors.Is(err, fsx.ErrNotPlain) {
+			if _, err := repo.OpenObjects(); !errors.Is(err, fsx.ErrNotPlain) {
 				t.Errorf("%v, want ErrNotPlain", err)
 			}
 		})
@@ -34,7 +35,7 @@ func TestAlternatesThatGitReadsOtherwise(t *testing.T) {
 	objects := filepath.Join(repo.CommonDir, "objects")
 	gittest.WriteFile(t, filepath.Join(objects, "info", "alternates"), strings.Repeat(".\n", 40)+`"`+objects+"\"\n# comment\n")
 	begun := time.Now()
-	if dirs, err := alternatesOf(objects); err != nil || len(dirs) != 1 || time.Since(begun) > time.Second {
+	if dirs, err := gitdir.AlternatesOf(objects); err != nil || len(dirs) != 1 || time.Since(begun) > time.Second {
 		t.Errorf("%q, %v after %v", dirs, err, time.Since(begun))
 	}
 	dir := objects
@@ -46,7 +47,7 @@ func TestAlternatesThatGitReadsOtherwise(t *testing.T) {
 		}
 		dir = next
 	}
-	if dirs, err := alternatesOf(objects); err != nil || len(dirs) != 7 {
+	if dirs, err := gitdir.AlternatesOf(objects); err != nil || len(dirs) != 7 {
 		t.Errorf("%d directories, %v", len(dirs), err)
 	}
 }
@@ -57,10 +58,10 @@ func TestMarkNamesNoFileOfAnothers(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	w := addWorktree(t, r, repo, "wt")
-	want := len(repo.locksIn(w.Admin)) - 1
+	want := len(repo.LocksIn(w.Admin)) - 1
 	for _, head := range []string{"ref: refs/heads/x\n\"/home/me/notes\"\nz\n", "ref: ../../notes\n", "ref: refs/heads/../../config\n"} {
 		gittest.WriteFile(t, filepath.Join(w.Admin, "HEAD"), head)
-		if locks := repo.locksIn(w.Admin); len(locks) != want {
+		if locks := repo.LocksIn(w.Admin); len(locks) != want {
 			t.Errorf("HEAD %q: %q", head, locks)
 		}
 	}

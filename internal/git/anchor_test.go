@@ -10,6 +10,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // TestGitWritesWhereItWasMade: a git that writes a checkout does so in the very
@@ -28,11 +29,11 @@ func TestGitWritesWhereItWasMade(t *testing.T) {
 			t.Parallel()
 			r := gittest.New(t)
 			r.Git("branch", "wt")
-			up := beside(r, "app.croft")
+			up := r.Beside("app.croft")
 			if err := os.Mkdir(up, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			w, err := open(t, r).Add(t.Context(), AddSpec{Admin: "croft-wt", Path: filepath.Join(up, "wt"), Branch: "wt"})
+			w, err := open(t, r).Add(t.Context(), worktree.AddSpec{Admin: "croft-wt", Path: filepath.Join(up, "wt"), Branch: "wt"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/refs"
 )
 
 // filesIn lists the files of a repository's object store.
@@ -65,7 +67,7 @@ func TestBatch(t *testing.T) {
 			if err := b.Flush(); err != nil {
 				t.Fatal(err)
 			}
-			if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/heads/kept", New: commit}); err != nil {
+			if err := repo.UpdateRefs(t.Context(), refs.Update{Ref: "refs/heads/kept", New: commit}); err != nil {
 				t.Fatal(err)
 			}
 			b.Discard()
@@ -153,7 +155,7 @@ func TestTidyPacks(t *testing.T) {
 	r := gittest.New(t)
 	repo := mainTree(t, r).Repo
 	var oids []string
-	for i := range manyPacks + 1 {
+	for i := range odb.ManyPacks + 1 {
 		b := repo.PackBatch()
 		oid, err := b.WriteBlob(fmt.Appendf(nil, "nothing names object %d", i))
 		if err == nil {
@@ -164,22 +166,22 @@ func TestTidyPacks(t *testing.T) {
 		}
 		oids = append(oids, oid)
 		if i == 0 { // as if the process had been killed, long ago
-			if err := os.Chtimes(filesIn(t, r, "pack/*.keep")[0], time.Time{}, time.Now().Add(-2*keptTime)); err != nil {
+			if err := os.Chtimes(filesIn(t, r, "pack/*.keep")[0], time.Time{}, time.Now().Add(-2*odb.KeptTime)); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
 		b.Discard()
 	}
-	foreign := strings.TrimSuffix(filesIn(t, r, "pack/*.pack")[manyPacks/2], ".pack") + ".keep"
+	foreign := strings.TrimSuffix(filesIn(t, r, "pack/*.pack")[odb.ManyPacks/2], ".pack") + ".keep"
 	gittest.WriteFile(t, foreign, "somebody else's\n")
-	if err := os.Chtimes(foreign, time.Time{}, time.Now().Add(-2*keptTime)); err != nil {
+	if err := os.Chtimes(foreign, time.Time{}, time.Now().Add(-2*odb.KeptTime)); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.TidyPacks(t.Context(), AllPacks); err != nil {
+	if err := repo.TidyPacks(t.Context(), odb.AllPacks); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(filesIn(t, r, "pack/*.pack")); n != manyPacks+1 {
+	if n := len(filesIn(t, r, "pack/*.pack")); n != odb.ManyPacks+1 {
 		t.Fatalf("%d packs, want none joined while there are not too many", n)
 	}
 	if got := filesIn(t, r, "pack/*.keep"); !slices.Equal(got, []string{foreign}) {
@@ -188,10 +190,10 @@ func TestTidyPacks(t *testing.T) {
 	if err := os.Remove(foreign); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.TidyPacks(t.Context(), AllPacks); err != nil {
+	if err := repo.TidyPacks(t.Context(), odb.AllPacks); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(filesIn(t, r, "pack/*.pack")); n != manyPacks+2 || repo.HasManyPacks() {
+	if n := len(filesIn(t, r, "pack/*.pack")); n != odb.ManyPacks+2 || repo.HasManyPacks() {
 		t.Errorf("%d packs, want one more, and the others until nobody uses them", n)
 	}
 	forget(t, repo)
@@ -212,12 +214,12 @@ func TestReplacedAgain(t *testing.T) {
 	repo := mainTree(t, r).Repo
 	r.Git("gc", "--quiet")
 	packs := filesIn(t, r, "pack/*.pack")
-	gittest.WriteFile(t, repo.replacedFile(), filepath.Base(packs[0])+"\n")
-	long := time.Now().Add(-2 * replacedTime)
-	if err := os.Chtimes(repo.replacedFile(), long, long); err != nil {
+	gittest.WriteFile(t, repo.ReplacedFile(), filepath.Base(packs[0])+"\n")
+	long := time.Now().Add(-2 * odb.ReplacedTime)
+	if err := os.Chtimes(repo.ReplacedFile(), long, long); err != nil {
 		t.Fatal(err)
 	}
-	if !repo.dropReplaced() || !slices.Equal(filesIn(t, r, "pack/*.pack"), packs) {
+	if !repo.DropReplaced() || !slices.Equal(filesIn(t, r, "pack/*.pack"), packs) {
 		t.Error("the pack is gone, or it is still to be removed")
 	}
 	r.Git("fsck")
@@ -226,19 +228,19 @@ func TestReplacedAgain(t *testing.T) {
 // forget has packs removed that were joined.
 func forget(t *testing.T, repo *Repository) {
 	t.Helper()
-	long := time.Now().Add(-2 * replacedTime)
-	for _, name := range repo.replaced() {
-		if err := os.Chtimes(filepath.Join(repo.packDir(), name), long, long); err != nil {
+	long := time.Now().Add(-2 * odb.ReplacedTime)
+	for _, name := range repo.Replaced() {
+		if err := os.Chtimes(filepath.Join(repo.PackDir(), name), long, long); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chtimes(repo.replacedFile(), long, long); err != nil {
+	if err := os.Chtimes(repo.ReplacedFile(), long, long); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.TidyPacks(t.Context(), SmallPacks); err != nil {
+	if err := repo.TidyPacks(t.Context(), odb.SmallPacks); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Lstat(repo.replacedFile()); err == nil {
+	if _, err := os.Lstat(repo.ReplacedFile()); err == nil {
 		t.Error("it is still known which packs were joined")
 	}
 }
@@ -251,7 +253,7 @@ func TestTidyLoose(t *testing.T) {
 	b := repo.Batch()
 	defer b.Discard()
 	var oids []string
-	for i := range manyLoose + 1 {
+	for i := range odb.ManyLoose + 1 {
 		oid, err := b.WriteBlob(fmt.Appendf(nil, "nothing names object %d", i))
 		if err != nil {
 			t.Fatal(err)
@@ -263,7 +265,7 @@ func TestTidyLoose(t *testing.T) {
 	}
 	tidy := func(want int) {
 		t.Helper()
-		if err := repo.TidyPacks(t.Context(), AllPacks); err != nil {
+		if err := repo.TidyPacks(t.Context(), odb.AllPacks); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(filesIn(t, r, "pack/*.pack")); n != want {
@@ -271,9 +273,9 @@ func TestTidyLoose(t *testing.T) {
 		}
 	}
 	tidy(0)
-	long := time.Now().Add(-2 * keptTime)
+	long := time.Now().Add(-2 * odb.KeptTime)
 	for _, oid := range oids {
-		if err := os.Chtimes(repo.store().LoosePath(oid), long, long); err != nil {
+		if err := os.Chtimes(repo.Store().LoosePath(oid), long, long); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -312,14 +314,14 @@ func TestTidySmallPacks(t *testing.T) {
 	if err := os.Remove(filepath.Join(repo.CommonDir, "objects", "pack")); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.TidyPacks(t.Context(), AllPacks); err != nil || repo.HasManyPacks() {
+	if err := repo.TidyPacks(t.Context(), odb.AllPacks); err != nil || repo.HasManyPacks() {
 		t.Errorf("without a directory of packs: %v, many: %v", err, repo.HasManyPacks())
 	}
 	write(9, make([]byte, 1<<19))
 	large := filesIn(t, r, "pack/*.pack")
 	write(1, make([]byte, object.PackLimit+1)) // has a file of its own
 	alone := filesIn(t, r, "??/*")
-	for range manyPacks - 1 {
+	for range odb.ManyPacks - 1 {
 		write(1, make([]byte, 100))
 	}
 	if repo.HasManyPacks() {
@@ -329,14 +331,14 @@ func TestTidySmallPacks(t *testing.T) {
 	if !repo.HasManyPacks() {
 		t.Error("there are many packs")
 	}
-	if err := repo.TidyPacks(t.Context(), SmallPacks); err != nil {
+	if err := repo.TidyPacks(t.Context(), odb.SmallPacks); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(filesIn(t, r, "pack/*.pack")); n != manyPacks+1 {
+	if n := len(filesIn(t, r, "pack/*.pack")); n != odb.ManyPacks+1 {
 		t.Errorf("%d packs, want none joined while not too many are small", n)
 	}
 	write(1, make([]byte, 100))
-	if err := repo.TidyPacks(t.Context(), SmallPacks); err != nil {
+	if err := repo.TidyPacks(t.Context(), odb.SmallPacks); err != nil {
 		t.Fatal(err)
 	}
 	forget(t, repo)
@@ -347,48 +349,4 @@ func TestTidySmallPacks(t *testing.T) {
 		t.Errorf("objects that have a file are %v, were %v", got, alone)
 	}
 	r.Git("fsck", "--full", "--strict")
-}
-
-// TestTidyRefs: many refs are packed, and lead where they led.
-func TestTidyRefs(t *testing.T) {
-	r := gittest.New(t)
-	repo := mainTree(t, r).Repo
-	head := strings.TrimSpace(r.Git("rev-parse", "HEAD"))
-	refs := func(from, to int) (updates []RefUpdate) {
-		for i := range to - from {
-			updates = append(updates, RefUpdate{Ref: fmt.Sprintf("refs/croft/x/%d/last", from+i), New: head})
-		}
-		return updates
-	}
-	packed := filepath.Join(r.Dir, ".git", "packed-refs")
-	for i, n := range []int{0, manyRefs, manyRefs + 1} {
-		if n > 0 {
-			if err := repo.UpdateRefs(t.Context(), refs([]int{0, 0, manyRefs}[i], n)...); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := repo.TidyRefs(t.Context(), "refs/croft/"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Lstat(packed); (err == nil) != (n > manyRefs) {
-			t.Errorf("with %d refs: %v", n, err)
-		}
-	}
-	if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/croft/x/own/other", New: head}); err != nil {
-		t.Fatal(err)
-	}
-	for last, want := range map[string]int{"last": manyRefs + 1, "other": 1, "none": 0} {
-		found, err := repo.FindRefs(t.Context(), "refs/croft/x/", last)
-		if err != nil || len(found) != want {
-			t.Errorf("%d refs are called %s, %v, want %d", len(found), last, err, want)
-		}
-		for _, ref := range found {
-			if ref.OID != head || !strings.HasSuffix(ref.Name, "/"+last) {
-				t.Errorf("found %+v", ref)
-			}
-		}
-	}
-	if oid, err := repo.ReadRef(t.Context(), "refs/croft/x/7/last"); oid != head || err != nil {
-		t.Errorf("%s, %v", oid, err)
-	}
 }

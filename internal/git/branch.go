@@ -5,13 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/refs"
 )
 
 // BranchError says that a checkout is not on the branch that it is to be on, or
@@ -48,10 +50,10 @@ func (e *BranchError) Error() string {
 // symbolic ref. It writes nothing but what a harvest does. Of an isolated
 // checkout the agent's own HEAD counts.
 func (w *Worktree) RequireBranch(ctx context.Context, branch string) error {
-	isPrivate := w.IsIsolated() && !w.settled
+	isPrivate := w.IsIsolated() && !w.Settled
 	on, err := w.headName(ctx)
 	if isPrivate {
-		on, err = w.privateHeadName()
+		on, err = w.PrivateHeadName()
 	}
 	if err != nil {
 		return err
@@ -65,7 +67,7 @@ func (w *Worktree) RequireBranch(ctx context.Context, branch string) error {
 	if err := w.requirePlain(ctx, branch); err != nil {
 		return err
 	}
-	if _, err := w.Repo.ReadRef(ctx, headRef(branch)); errors.Is(err, ErrNoRef) {
+	if _, err := w.Repo.ReadRef(ctx, headRef(branch)); errors.Is(err, refs.ErrNoRef) {
 		return &BranchError{Branch: branch, On: branch, IsGone: true}
 	} else if err != nil {
 		return err
@@ -103,7 +105,7 @@ func (w *Worktree) requirePlain(ctx context.Context, branch string) error {
 	if branch == "" {
 		return nil
 	}
-	to, err := w.Repo.symbolicBranch(ctx, branch)
+	to, err := w.Repo.SymbolicBranch(ctx, branch)
 	if err == nil && to != "" {
 		err = &BranchError{Branch: branch, On: branch, Symbolic: to}
 	}
@@ -118,56 +120,25 @@ func headRef(branch string) string {
 	return "refs/heads/" + branch
 }
 
-// privateHeadName is the ref that HEAD names in the agent's own git directory, or
-// empty if it names a commit.
-func (w *Worktree) privateHeadName() (string, error) {
-	p, err := w.openPrivate()
-	if err != nil {
-		return "", err
-	}
-	defer p.close()
-	b, err := p.read("HEAD")
-	if err != nil {
-		return "", p.wrongError("HEAD cannot be read")
-	}
-	_, ref := parseRefFile(b)
-	return ref, nil
-}
-
 // headName is the ref that HEAD names in the admin directory, in full, or empty
 // if it names a commit.
 func (w *Worktree) headName(ctx context.Context) (string, error) {
 	if !w.Repo.NativeRefs() {
-		out, err := w.run(ctx, call{args: []string{"symbolic-ref", "--quiet", "HEAD"}})
-		if exitCode(err) == 1 {
+		out, err := w.RunGit(ctx, gitcmd.Call{Args: []string{"symbolic-ref", "--quiet", "HEAD"}})
+		if gitcmd.ExitCode(err) == 1 {
 			return "", nil
 		}
 		return strings.TrimSpace(string(out)), err
 	}
-	b, err := readRefFile(filepath.Join(w.Admin, "HEAD"))
+	b, err := gitdir.ReadRefFile(filepath.Join(w.Admin, "HEAD"))
 	if err != nil {
 		return "", err
 	}
-	text, ref := parseRefFile(b)
+	text, ref := gitdir.ParseRefFile(b)
 	if ref == "" && !object.IsOID(text) {
 		return "", fmt.Errorf("%s: not a HEAD: %.80q", w.Admin, text)
 	}
 	return ref, nil
-}
-
-// symbolicBranch returns the ref that a branch names if the branch is a symbolic ref, or
-// "".
-func (r *Repository) symbolicBranch(ctx context.Context, branch string) (string, error) {
-	ref := "refs/heads/" + branch
-	if !r.NativeRefs() {
-		return r.SymbolicRef(ctx, ref)
-	}
-	b, err := readRefFile(filepath.Join(r.CommonDir, filepath.FromSlash(ref)))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", err
-	}
-	_, to := parseRefFile(b)
-	return to, nil
 }
 
 // move is where a branch, or HEAD itself if there is none, goes.
@@ -180,9 +151,9 @@ type move struct{ branch, from, to string }
 func (w *Worktree) moveHead(ctx context.Context, m move, index *indexCopy) error {
 	place := func() error { return errors.Join(index.replaceIndex(), failpoint.Hit("commit.placed")) }
 	if m.branch != "" && w.Repo.NativeRefs() {
-		err := w.Repo.UpdateRefsAfter(ctx, place, RefUpdate{Ref: headRef(m.branch), New: m.to, Old: m.from})
+		err := w.Repo.UpdateRefsAfter(ctx, place, refs.Update{Ref: headRef(m.branch), New: m.to, Old: m.from})
 		if err == nil {
-			w.logHead(ctx, index.admin, m.from, m.to)
+			w.Repo.LogHead(ctx, index.admin, m.from, m.to)
 		}
 		return err
 	}
@@ -192,10 +163,10 @@ func (w *Worktree) moveHead(ctx context.Context, m move, index *indexCopy) error
 	ref, dirs := "HEAD", []string{w.Admin}
 	if m.branch != "" {
 		ref = headRef(m.branch)
-		dirs = append(dirs, w.Repo.refDirs([]RefUpdate{{Ref: ref}})...)
+		dirs = append(dirs, w.Repo.RefDirs([]refs.Update{{Ref: ref}})...)
 	}
-	if _, err := w.run(ctx, call{
-		args: []string{"update-ref", "--no-deref", "-m", "commit: croft", ref, m.to, cmp.Or(m.from, w.Repo.ZeroOID())}, locks: true,
+	if _, err := w.RunGit(ctx, gitcmd.Call{
+		Args: []string{"update-ref", "--no-deref", "-m", "commit: croft", ref, m.to, cmp.Or(m.from, w.Repo.ZeroOID())}, Locks: true,
 	}); err != nil {
 		return err
 	}
@@ -210,7 +181,7 @@ func (w *Worktree) headOf(ctx context.Context, branch string) (string, error) {
 		return oid, err
 	}
 	oid, err := w.Repo.ReadRef(ctx, "refs/heads/"+branch)
-	if errors.Is(err, ErrNoRef) {
+	if errors.Is(err, refs.ErrNoRef) {
 		return "", nil
 	}
 	return oid, err

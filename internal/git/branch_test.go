@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/git/object"
 )
@@ -45,7 +46,7 @@ func TestMoveHeadNamesTheBranch(t *testing.T) {
 // by itself, and a commit does so again once the index is locked.
 func TestNothingIsWrittenOnAnotherBranch(t *testing.T) {
 	t.Parallel()
-	who := Identity{Author: "a <a@b>", Committer: "a <a@b>"}
+	who := gitcmd.Identity{Author: "a <a@b>", Committer: "a <a@b>"}
 	for name, act := range map[string]func(context.Context, *Worktree) error{
 		"CommitWork": func(ctx context.Context, w *Worktree) error {
 			_, err := w.CommitWork(ctx, Work{Branch: "work", Paths: []string{"new"}, Commit: object.Commit{Message: "m"}, Identity: who})

@@ -13,6 +13,9 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -21,7 +24,7 @@ type BringIn struct {
 	Branch   string // that the worktree is on; empty: on none
 	Commit   string
 	Name     string // of what is merged in, for the message and for conflict markers
-	Identity Identity
+	Identity gitcmd.Identity
 
 	// As is what the merge is concluded as one of, if that is not Commit: a
 	// commit whose history it shares, with other files.
@@ -85,7 +88,7 @@ func (w *Worktree) bringIn(ctx context.Context, in BringIn) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.admin, c.isLent = w.index.dir, true
+	c.admin, c.isLent = w.Hold.Dir, true
 	defer c.discard()
 	if err := errors.Join(c.copyIndex(), c.standIn(in.Branch, head)); err != nil {
 		return nil, err
@@ -122,11 +125,11 @@ func (c *indexCopy) placeMerge() error {
 // merge has git merge, and returns the paths in conflict.
 func (c *indexCopy) merge(ctx context.Context, in BringIn) ([]string, error) {
 	now := time.Now()
-	_, err := c.runCall(ctx, call{
-		args: []string{"-c", "merge.conflictStyle=merge", "merge", "--no-commit", "--no-ff", "-m", fmt.Sprintf("Merge %s", in.Name), in.Commit},
-		env:  append(identityEnv("AUTHOR", object.Signature(in.Identity.Author, now)), identityEnv("COMMITTER", object.Signature(in.Identity.Committer, now))...),
+	_, err := c.runCall(ctx, gitcmd.Call{
+		Args: []string{"-c", "merge.conflictStyle=merge", "merge", "--no-commit", "--no-ff", "-m", fmt.Sprintf("Merge %s", in.Name), in.Commit},
+		Env:  append(mergetree.IdentityEnv("AUTHOR", object.Signature(in.Identity.Author, now)), mergetree.IdentityEnv("COMMITTER", object.Signature(in.Identity.Committer, now))...),
 	})
-	if err != nil && exitCode(err) != 1 {
+	if err != nil && gitcmd.ExitCode(err) != 1 {
 		return nil, asUnclean(err)
 	}
 	conflicted, lerr := c.conflictedPaths(ctx)
@@ -156,7 +159,7 @@ func (c *indexCopy) merge(ctx context.Context, in BringIn) ([]string, error) {
 
 // asUnclean finds the files that git names when it refuses to merge over them.
 func asUnclean(err error) error {
-	failed, ok := errors.AsType[*Error](err)
+	failed, ok := errors.AsType[*gitcmd.Error](err)
 	if !ok || failed.Kind != "" {
 		return err
 	}
@@ -173,8 +176,8 @@ const refusedToMerge = 2
 
 // conflictedPaths lists the paths in conflict.
 func (c *indexCopy) conflictedPaths(ctx context.Context) ([]string, error) {
-	out, err := c.runCall(ctx, call{args: []string{"diff", "--name-only", "--diff-filter=U", "-z", "--ignore-submodules=all"}})
-	return splitNUL(out), err
+	out, err := c.runCall(ctx, gitcmd.Call{Args: []string{"diff", "--name-only", "--diff-filter=U", "-z", "--ignore-submodules=all"}})
+	return gitdir.SplitNUL(out), err
 }
 
 // markConflict says of a path in the index that it is in conflict: what was undone
@@ -187,7 +190,7 @@ func (c *indexCopy) markConflict(ctx context.Context, target string, marked Mark
 	var lines strings.Builder
 	fmt.Fprintf(&lines, "0 %s\t%s\x00", c.repo.ZeroOID(), path)
 	for stage, commit := range []string{marked.Undone, target, marked.Undone + "^"} {
-		out, err := c.runCall(ctx, call{args: []string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", path}})
+		out, err := c.runCall(ctx, gitcmd.Call{Args: []string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", path}})
 		if err != nil {
 			return err
 		}
@@ -197,6 +200,6 @@ func (c *indexCopy) markConflict(ctx context.Context, target string, marked Mark
 			}
 		}
 	}
-	_, err := c.runCall(ctx, call{args: []string{"update-index", "-z", "--index-info"}, stdin: lines.String()})
+	_, err := c.runCall(ctx, gitcmd.Call{Args: []string{"update-index", "-z", "--index-info"}, Stdin: lines.String()})
 	return err
 }

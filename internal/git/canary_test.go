@@ -9,7 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // victim is a repository in which somebody works who wants the next git call
@@ -31,8 +35,8 @@ func newVictim(t *testing.T) *victim {
 		t.Fatal(err)
 	}
 	v.before = r.Git("rev-parse", "HEAD")
-	r.Git("clone", "--quiet", "--bare", r.Dir, beside(r, "remote.git"))
-	r.Git("remote", "add", "origin", beside(r, "remote.git"))
+	r.Git("clone", "--quiet", "--bare", r.Dir, r.Beside("remote.git"))
+	r.Git("remote", "add", "origin", r.Beside("remote.git"))
 	// Whoever works in a checkout can commit attributes.
 	r.Write(".gitattributes", "*.txt filter=evil diff=evil merge=evil\n")
 	r.Commit("attributes")
@@ -153,12 +157,12 @@ var vectors = map[string]func(t *testing.T, v *victim){
 	"promisor": func(t *testing.T, v *victim) { // an object that is missing is fetched, by whatever call
 		v.Git("config", "core.repositoryFormatVersion", "1")
 		v.Git("config", "extensions.partialClone", "evil")
-		v.Git("config", "remote.evil.url", beside(v.Repo, "remote.git"))
+		v.Git("config", "remote.evil.url", v.Beside("remote.git"))
 		v.Git("config", "remote.evil.promisor", "true")
 		v.Git("config", "remote.evil.uploadpack", v.evil(t, "promisor", "exit 1"))
 	},
 	"core.alternateRefsCommand": func(t *testing.T, v *victim) {
-		gittest.WriteFile(t, filepath.Join(v.Dir, ".git/objects/info/alternates"), filepath.Join(beside(v.Repo, "remote.git"), "objects")+"\n")
+		gittest.WriteFile(t, filepath.Join(v.Dir, ".git/objects/info/alternates"), filepath.Join(v.Beside("remote.git"), "objects")+"\n")
 		v.Git("config", "core.alternateRefsCommand", v.evil(t, "alternate", "true"))
 	},
 	"credential.helper": func(t *testing.T, v *victim) {
@@ -232,7 +236,7 @@ func (v *victim) attribute(t *testing.T, line string) {
 // that runs programs.
 func (v *victim) hostile(t *testing.T) string {
 	t.Helper()
-	dir := beside(v.Repo, "hostile")
+	dir := v.Beside("hostile")
 	v.Git("clone", "--quiet", "--no-checkout", v.Dir, dir)
 	v.GitIn(dir, "config", "core.fsmonitor", v.evil(t, "hostile-fsmonitor", "exit 1"))
 	v.hooks(t, filepath.Join(dir, ".git/hooks"))
@@ -278,7 +282,7 @@ func (v *victim) operations(ctx context.Context) map[string]func() error {
 			}
 			return one(v.wt.Conversions(ctx, x))
 		},
-		"TidyPacks": func() error { return v.repo.TidyPacks(ctx, AllPacks) },
+		"TidyPacks": func() error { return v.repo.TidyPacks(ctx, odb.AllPacks) },
 		"CheckoutIndex": func() error {
 			_ = os.Remove(filepath.Join(v.wt.Path, "src", "main.txt"))
 			_ = v.wt.CheckoutIndex(ctx, 2) // files that are there and differ make it fail
@@ -286,8 +290,8 @@ func (v *victim) operations(ctx context.Context) map[string]func() error {
 		},
 		"UpdateRefs": func() error {
 			return errors.Join(
-				v.repo.UpdateRefs(ctx, RefUpdate{Ref: "refs/croft/x", New: v.before}),
-				v.repo.UpdateRefs(ctx, RefUpdate{Ref: "refs/croft/x", Old: v.before}))
+				v.repo.UpdateRefs(ctx, refs.Update{Ref: "refs/croft/x", New: v.before}),
+				v.repo.UpdateRefs(ctx, refs.Update{Ref: "refs/croft/x", Old: v.before}))
 		},
 		"Read":         func() error { return one(v.repo.Read(ctx, "HEAD:README.md")) },
 		"Read missing": func() error { return one(v.repo.Read(ctx, missing)) },
@@ -320,18 +324,18 @@ func (v *victim) operations(ctx context.Context) map[string]func() error {
 		},
 		"RefusedFilters": func() error { return one(v.repo.RefusedFilters()) },
 		"Add, Register, Discard": func() error {
-			w, err := v.repo.Add(ctx, AddSpec{Admin: "croft-two", Path: beside(v.Repo, "two"), Head: v.before})
+			w, err := v.repo.Add(ctx, worktree.AddSpec{Admin: "croft-two", Path: v.Beside("two"), Head: v.before})
 			if err != nil {
 				return err
 			}
 			err = errors.Join(w.Checkout(ctx, 2), w.Deregister(filepath.Join(v.Home, "two")))
-			err = errors.Join(err, w.Register(ctx, AddSpec{Admin: "croft-two", Path: w.Path, Head: v.before}))
+			err = errors.Join(err, w.Register(ctx, worktree.AddSpec{Admin: "croft-two", Path: w.Path, Head: v.before}))
 			return errors.Join(err, w.Discard(), os.RemoveAll(filepath.Join(v.Home, "two")))
 		},
 	}
 }
 
-func drain(seq func(func(StatusEntry, error) bool)) error {
+func drain(seq func(func(odb.StatusEntry, error) bool)) error {
 	for _, err := range seq {
 		if err != nil {
 			return err
@@ -421,7 +425,7 @@ func TestNothingRunsThatARepositoryBrings(t *testing.T) {
 			v := newVictim(t)
 			plant(t, v)
 			v.sang(t)
-			v.repo = open(t, v.Repo, func(o *Options) { o.ConfigDir = filepath.Join(v.Home, "state", "another") })
+			v.repo = open(t, v.Repo, func(o *gitcmd.Options) { o.ConfigDir = filepath.Join(v.Home, "state", "another") })
 			v.wt = v.repo.Linked(filepath.Base(v.wt.Admin), v.wt.Path)
 			for op, run := range v.operations(t.Context()) {
 				v.disturb(t)

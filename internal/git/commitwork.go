@@ -9,25 +9,19 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
-
-// inProgress says by which file git knows what it is in the middle of.
-var inProgress = []struct{ file, what string }{
-	{"rebase-merge", "rebase"},
-	{"rebase-apply", "rebase"},
-	{"CHERRY_PICK_HEAD", "cherry-pick"},
-	{"REVERT_HEAD", "revert"},
-	{"BISECT_LOG", "bisect"},
-	{"MERGE_HEAD", "merge"},
-}
 
 // Progress says what the worktree is in the middle of: "merge", "rebase",
 // "cherry-pick", "revert", "bisect", or nothing.
 func (w *Worktree) Progress() string {
-	for _, p := range inProgress {
-		if _, err := os.Lstat(filepath.Join(w.Admin, p.file)); err == nil {
-			return p.what
+	for _, p := range worktree.InProgress {
+		if _, err := os.Lstat(filepath.Join(w.Admin, p.File)); err == nil {
+			return p.What
 		}
 	}
 	return ""
@@ -35,7 +29,7 @@ func (w *Worktree) Progress() string {
 
 // mergeHeads are the commits that a merge in progress brings in.
 func (w *Worktree) mergeHeads() []string {
-	b, err := readAdmin(w.Admin, "MERGE_HEAD")
+	b, err := worktree.ReadAdmin(w.Admin, "MERGE_HEAD")
 	if err != nil {
 		return nil
 	}
@@ -68,7 +62,7 @@ type Work struct {
 	Gone     []string      // tracked, and not there any more
 	Without  []string      // staged, and taken out; on disk they stay
 	Commit   object.Commit // its tree and its parents are found
-	Identity Identity
+	Identity gitcmd.Identity
 }
 
 // CommitWork commits work, together with what is staged, and returns the new
@@ -91,7 +85,7 @@ func (w *Worktree) CommitWork(ctx context.Context, work Work) (oid string, err e
 			oid, err = w.commitWork(ctx, work)
 			// A git commit of the agent's lets go of the index before it moves the
 			// branch, which may be after it was read here.
-			if !errors.Is(err, KindRefStale) {
+			if !errors.Is(err, gitcmd.KindRefStale) {
 				break
 			}
 		}
@@ -109,7 +103,7 @@ func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	copied.admin, copied.isLent = w.index.dir, true
+	copied.admin, copied.isLent = w.Hold.Dir, true
 	defer copied.discard()
 	if err := copied.copyIndex(); err != nil {
 		return "", err
@@ -142,7 +136,7 @@ func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	release, err := copied.q.keepCommits(ctx, oid)
+	release, err := copied.q.KeepCommits(ctx, oid)
 	if err != nil {
 		return "", err
 	}
@@ -186,7 +180,7 @@ func (c *indexCopy) tree(ctx context.Context, work Work) (string, error) {
 // isReachable reports whether something that is no directory lies at a path of a
 // checkout, and not behind a link.
 func isReachable(top, path string) bool {
-	for dir := parentDir(path); dir != ""; dir = parentDir(dir) {
+	for dir := gitdir.ParentDir(path); dir != ""; dir = gitdir.ParentDir(dir) {
 		if info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(dir))); err != nil || !info.IsDir() {
 			return false
 		}
@@ -195,29 +189,29 @@ func isReachable(top, path string) bool {
 	return err == nil && !info.IsDir()
 }
 
-func (c *indexCopy) commit(ctx context.Context, made object.Commit, id Identity) (string, error) {
+func (c *indexCopy) commit(ctx context.Context, made object.Commit, id gitcmd.Identity) (string, error) {
 	if !id.Signs {
-		return c.q.ownObjects().Write("commit", made.Encode())
+		return c.q.OwnObjects().Write("commit", made.Encode())
 	}
-	return c.repo.commitSigned(ctx, made, call{env: c.q.env, config: unsynced})
+	return c.repo.CommitSigned(ctx, made, gitcmd.Call{Env: c.q.Env, Config: mergetree.Unsynced})
 }
 
 // WorkCommit makes a commit of what the worktree holds now among attempts: the
 // worktree is not touched, and nothing is left in
 // the repository. A merge in progress counts as concluded. It returns HEAD's
 // commit where there is nothing else. The same state gives the same commit.
-func (w *Worktree) WorkCommit(ctx context.Context, a *MergeTree, work Work) (string, error) {
+func (w *Worktree) WorkCommit(ctx context.Context, a *mergetree.Session, work Work) (string, error) {
 	_, head, err := w.Head(ctx)
 	if err != nil || head == "" {
 		return head, err
 	}
-	dir, err := os.MkdirTemp(a.q.dir, "index-")
+	dir, err := os.MkdirTemp(a.Quarantine().Dir, "index-")
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(dir)
 	// The copy lies apart, its objects among the attempts.
-	c := &indexCopy{repo: w.Repo, at: w.readAdminFile(), q: &quarantine{repo: w.Repo, dir: dir, env: a.q.env}}
+	c := &indexCopy{repo: w.Repo, at: w.readAdminFile(), q: &mergetree.Quarantine{Repo: w.Repo.Repository.Repository.Repository, Dir: dir, Env: a.Quarantine().Env}}
 	defer c.release()
 	if err := errors.Join(c.copyIndex(), c.standIn("", head)); err != nil {
 		return "", err
@@ -231,7 +225,7 @@ func (w *Worktree) WorkCommit(ctx context.Context, a *MergeTree, work Work) (str
 	if err != nil || was.Tree == tree && len(merging) == 0 {
 		return head, err
 	}
-	return a.q.ownObjects().Write("commit", object.Commit{
+	return a.Quarantine().OwnObjects().Write("commit", object.Commit{
 		Tree: tree, Parents: append([]string{head}, merging...), Signature: syntheticAfter(was), Message: "uncommitted work",
 	}.Encode())
 }
@@ -242,8 +236,8 @@ func (w *Worktree) WorkCommit(ctx context.Context, a *MergeTree, work Work) (str
 func syntheticAfter(parent object.Commit) string {
 	_, when, ok := strings.Cut(parent.Signature, "> ")
 	if !ok {
-		return syntheticAuthor
+		return mergetree.SyntheticAuthor
 	}
-	who, _, _ := strings.Cut(syntheticAuthor, "> ")
+	who, _, _ := strings.Cut(mergetree.SyntheticAuthor, "> ")
 	return who + "> " + when
 }

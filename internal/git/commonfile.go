@@ -13,6 +13,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
 )
 
 // commonFile is a change of a file in the common directory, where agents can
@@ -36,12 +37,12 @@ func (c commonFile) replaceText(r *Repository, becomes func(old string) string) 
 	if err := makeDirs(root, path.Dir(c.name)); err != nil {
 		return err
 	}
-	m, err := r.mark() // by which it is swept if this process dies
+	m, err := r.NewLease() // by which it is swept if this process dies
 	if err != nil {
 		return err
 	}
-	defer m.end()
-	if err := m.writeBusy([]string{c.nextName()}); err != nil {
+	defer m.End()
+	if err := m.WriteBusy([]string{c.nextName()}); err != nil {
 		return err
 	}
 	next, release, err := c.createNext(root)
@@ -52,10 +53,10 @@ func (c commonFile) replaceText(r *Repository, becomes func(old string) string) 
 	if err := failpoint.Hit("common.begun"); err != nil {
 		return err
 	}
-	old, err := fsx.ReadFile(r.commonPath(c.name), c.limit)
+	old, err := fsx.ReadFile(r.CommonPath(c.name), c.limit)
 	switch {
 	case errors.Is(err, fsx.ErrNotRegular):
-		return fmt.Errorf("%s: %w", r.commonPath(c.name), fsx.ErrNotPlain)
+		return fmt.Errorf("%s: %w", r.CommonPath(c.name), fsx.ErrNotPlain)
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return err
 	}
@@ -133,16 +134,16 @@ func makeDirs(root *os.Root, dir string) error {
 
 // changeConfig changes the repository's configuration file.
 func (r *Repository) changeConfig(becomes func(old string) string) error {
-	return commonFile{name: "config", limit: maxConfig, lock: "config.lock"}.replaceText(r, becomes)
+	return commonFile{name: "config", limit: gitconfig.MaxSize, lock: "config.lock"}.replaceText(r, becomes)
 }
 
 // addSetting adds a setting at the end, where it counts more than any before.
-func addSetting(old string, e configEntry) string {
+func addSetting(old string, e gitconfig.Entry) string {
 	var b bytes.Buffer
 	b.WriteString(old)
 	if old != "" && !strings.HasSuffix(old, "\n") {
 		b.WriteString("\n")
 	}
-	writeEntry(&b, e)
+	gitconfig.Write(&b, e)
 	return b.String()
 }

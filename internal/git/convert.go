@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
 	"github.com/croft-sh/croft/internal/git/index"
 )
 
@@ -30,21 +32,21 @@ type Conversion struct {
 // HasFilters reports whether any configuration names a filter, other than that
 // of large files, whether it may run or not.
 func (w *Worktree) HasFilters(ctx context.Context) (bool, error) {
-	now, err := w.Repo.settingsOf(ctx, w.Admin)
+	now, err := w.Repo.SettingsOf(ctx, w.Admin)
 	if err != nil {
 		return false, err
 	}
-	return now.hasFilters, nil
+	return now.HasFilters, nil
 }
 
 // Conversions tells which of the files in an index a checkout may write
 // otherwise than they are stored, by the attributes in the index.
 func (w *Worktree) Conversions(ctx context.Context, x *index.Index) (map[string]Conversion, error) {
-	now, err := w.Repo.settingsOf(ctx, w.Admin)
+	now, err := w.Repo.SettingsOf(ctx, w.Admin)
 	if err != nil {
 		return nil, err
 	}
-	autocrlf, eol := now.values["core.autocrlf"], now.values["core.eol"]
+	autocrlf, eol := now.Values["core.autocrlf"], now.Values["core.eol"]
 	auto := isSet(autocrlf)
 	crlf := auto && autocrlf != "input" || !auto && (eol == "crlf" || nativeCRLF && eol != "lf")
 	var paths []string
@@ -59,8 +61,8 @@ func (w *Worktree) Conversions(ctx context.Context, x *index.Index) (map[string]
 	if !crlf && !w.mayConvert(ctx, x, now) {
 		return nil, nil
 	}
-	out, err := w.run(ctx, call{
-		args: []string{"check-attr", "--cached", "-z", "--stdin", "--all"}, stdin: strings.Join(paths, "\x00") + "\x00",
+	out, err := w.RunGit(ctx, gitcmd.Call{
+		Args: []string{"check-attr", "--cached", "-z", "--stdin", "--all"}, Stdin: strings.Join(paths, "\x00") + "\x00",
 	})
 	if err != nil {
 		return nil, err
@@ -122,8 +124,8 @@ func (r *Repository) Sizes(ctx context.Context, oids []string) ([]int64, error) 
 	if len(oids) == 0 {
 		return nil, nil
 	}
-	out, err := r.git.run(ctx, door{repo: r}, call{
-		args: []string{"cat-file", "--batch-check=%(objectsize)", "--buffer"}, stdin: strings.Join(oids, "\n") + "\n",
+	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core()}, gitcmd.Call{
+		Args: []string{"cat-file", "--batch-check=%(objectsize)", "--buffer"}, Stdin: strings.Join(oids, "\n") + "\n",
 	})
 	if err != nil {
 		return nil, err
@@ -155,14 +157,14 @@ func isSet(value string) bool {
 // mayConvert looks at the files that may set attributes, in the index, in the
 // repository, the user's own and the system's. Most often they set none that
 // matter, and git need not be asked for those of every file.
-func (w *Worktree) mayConvert(ctx context.Context, x *index.Index, now *settings) bool {
-	files, known := w.Repo.git.systemAttributes()
-	if !known || now.values["core.attributesfile"] != "" {
+func (w *Worktree) mayConvert(ctx context.Context, x *index.Index, now *gitcmd.Settings) bool {
+	files, known := systemAttributes(w.Repo.Git)
+	if !known || now.Values["core.attributesfile"] != "" {
 		return true
 	}
-	files = append(files, filepath.Join(w.Repo.hostDir(), "info", "attributes"), filepath.Join(w.Repo.git.configHome(), "git", "attributes"))
+	files = append(files, filepath.Join(w.Repo.HostDir(), "info", "attributes"), filepath.Join(w.Repo.Git.ConfigHome(), "git", "attributes"))
 	for _, f := range files {
-		if text, err := fsx.ReadFile(f, maxConfig); !errors.Is(err, os.ErrNotExist) && (err != nil || attributesMatter(text)) {
+		if text, err := fsx.ReadFile(f, gitconfig.MaxSize); !errors.Is(err, os.ErrNotExist) && (err != nil || attributesMatter(text)) {
 			return true
 		}
 	}
@@ -189,11 +191,11 @@ func attributesMatter(text []byte) bool {
 // systemAttributes lists where this git may look for attributes that hold on
 // the whole machine. Only on Linux is it known how the place is chosen: below
 // the directory that git was built for, or in /etc.
-func (g *Git) systemAttributes() ([]string, bool) {
+func systemAttributes(g *gitcmd.Git) ([]string, bool) {
 	if runtime.GOOS != "linux" {
 		return nil, false
 	}
-	dir := g.execPath()
+	dir := g.ExecPath()
 	for _, suffix := range []string{"/lib/git-core", "/libexec/git-core"} {
 		if prefix, ok := strings.CutSuffix(dir, suffix); ok {
 			return []string{"/etc/gitattributes", filepath.Join(prefix, "etc", "gitattributes")}, true

@@ -9,6 +9,8 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/worktree"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
@@ -50,7 +52,7 @@ func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 	if err := failpoint.Hit("git.deregister.held"); err != nil {
 		return err
 	}
-	into, err := w.openTrashDir(filepath.Dir(dst))
+	into, err := w.OpenTrashDir(filepath.Dir(dst))
 	if err != nil {
 		return err
 	}
@@ -69,9 +71,9 @@ func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 		return err
 	}
 	defer moved.Close()
-	_ = moved.Remove(headLock)
+	_ = moved.Remove(gitdir.HeadLock)
 	_ = moved.Remove(headDraft)
-	dropOwnLock(moved)
+	worktree.DropOwnLock(moved)
 	_ = moved.Replace(hidden, pointer)
 	return nil
 }
@@ -88,12 +90,12 @@ func (w *Worktree) renameAdminFile(name, hidden string) error {
 
 // moveAdmin moves the admin directory, if there is one. What is none stays.
 func (w *Worktree) moveAdmin(into *fsx.Dir, name string) error {
-	admins, err := w.openAdmins()
+	admins, err := w.OpenAdmins()
 	if err == nil {
 		defer admins.Close()
-		err = admins.MoveOrCopy(filepath.Base(w.Admin), into, name, largestAdmin)
+		err = admins.MoveOrCopy(filepath.Base(w.Admin), into, name, worktree.LargestAdmin)
 		if errors.Is(err, os.ErrExist) { // what an earlier attempt left there has a successor
-			err = errors.Join(into.RemoveAll(name), admins.MoveOrCopy(filepath.Base(w.Admin), into, name, largestAdmin))
+			err = errors.Join(into.RemoveAll(name), admins.MoveOrCopy(filepath.Base(w.Admin), into, name, worktree.LargestAdmin))
 		}
 	}
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink) {
@@ -114,9 +116,6 @@ func isListing() bool {
 	})
 	return found || !known || !proc.SeesAll()
 }
-
-// headLock is the file under which git changes HEAD and its reflog.
-const headLock = "HEAD.lock"
 
 // headDraft is the first name of a lock of Croft's, which is linked to the other
 // once it is written: whoever finds it there knows whose it is.
@@ -142,8 +141,8 @@ func (w *Worktree) holdHead() {
 	}
 	defer func() { _ = admin.Remove(headDraft) }()
 	for deadline := time.Now().Add(headPatience); ; time.Sleep(5 * time.Millisecond) {
-		err := admin.LinkNew(headDraft, headLock)
-		if b, rerr := admin.ReadFile(headLock, maxWorktreeConfig); rerr == nil && string(b) == headLockOurs {
+		err := admin.LinkNew(headDraft, gitdir.HeadLock)
+		if b, rerr := admin.ReadFile(gitdir.HeadLock, worktree.MaxWorktreeConfig); rerr == nil && string(b) == headLockOurs {
 			return // its own, or of a Croft that died here
 		}
 		if !errors.Is(err, os.ErrExist) || time.Now().After(deadline) {

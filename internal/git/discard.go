@@ -9,6 +9,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // Discard removes everything that Add and Checkout made and nothing else: the
@@ -16,13 +17,13 @@ import (
 // names, and the admin directory only if it names this checkout. It may be
 // called again, and after a crash at any point of Add.
 func (w *Worktree) Discard() error {
-	return w.discard(w.Path, tempPath(AddSpec{Admin: filepath.Base(w.Admin), Path: w.Path}), w.byGit())
+	return w.discard(w.Path, worktree.TempPath(worktree.AddSpec{Admin: filepath.Base(w.Admin), Path: w.Path}), w.byGit())
 }
 
 // DiscardRest is Discard for a checkout whose path is free. Whatever appears
 // there meanwhile is left alone.
 func (w *Worktree) DiscardRest() error {
-	return w.discard(tempPath(AddSpec{Admin: filepath.Base(w.Admin), Path: w.Path}), w.byGit())
+	return w.discard(worktree.TempPath(worktree.AddSpec{Admin: filepath.Base(w.Admin), Path: w.Path}), w.byGit())
 }
 
 // byGit is what git, where it makes the directory itself, calls it: like the
@@ -38,16 +39,16 @@ func (w *Worktree) discard(dirs ...string) error {
 	if err := failpoint.Hit("git.discard.tree"); err != nil {
 		return err
 	}
-	errs = append(errs, w.Repo.dropStaging(admin))
-	if w.names(w.Path) || w.names(w.byGit()) {
-		errs = append(errs, w.dropAdmin())
+	errs = append(errs, w.Repo.DropStaging(admin))
+	if w.Names(w.Path) || w.Names(w.byGit()) {
+		errs = append(errs, w.DropAdmin())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	if w.IsIsolated() && !fsx.IsThere(w.Path) {
-		errs = append(errs, os.RemoveAll(w.syncStateDir()), w.dropHeld(context.Background()))
-		w.Repo.returnObjects(admin)
+		errs = append(errs, os.RemoveAll(w.SyncStateDir()), w.DropHeld(context.Background()))
+		w.Repo.ReturnObjects(admin)
 	}
 	return errors.Join(append(errs, w.Repo.Made().Drop(admin))...)
 }
@@ -93,7 +94,7 @@ func (w *Worktree) discardRemnant(beside *fsx.Dir, name string) error {
 	if err != nil || len(names) > 1 || len(names) == 1 && names[0] != ".git" {
 		return err
 	}
-	if b, err := dir.ReadFile(".git", maxWorktreeConfig); err == nil && strings.HasPrefix(w.pointerText(), string(b)) {
+	if b, err := dir.ReadFile(".git", worktree.MaxWorktreeConfig); err == nil && strings.HasPrefix(w.PointerText(), string(b)) {
 		if err := dir.Remove(".git"); err != nil {
 			return err
 		}

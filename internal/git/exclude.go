@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
 )
 
 // excludeFile is the exclude file that all checkouts of a repository share.
@@ -15,13 +16,13 @@ const excludeFile = "info/exclude"
 // Exclude adds patterns to the exclude file that all checkouts of the
 // repository share, once. The caller holds the repository's lock.
 func (r *Repository) Exclude(patterns ...string) error {
-	text, _ := fsx.ReadFile(r.commonPath(excludeFile), maxConfig)
+	text, _ := fsx.ReadFile(r.CommonPath(excludeFile), gitconfig.MaxSize)
 	if missing := missingPatterns(string(text), patterns); len(missing) > 0 {
 		if err := r.noteExcluded(missing); err != nil {
 			return err
 		}
 	}
-	return commonFile{name: excludeFile, limit: maxConfig}.replaceText(r, func(old string) string {
+	return commonFile{name: excludeFile, limit: gitconfig.MaxSize}.replaceText(r, func(old string) string {
 		text := old
 		for _, p := range missingPatterns(old, patterns) {
 			if text != "" && !strings.HasSuffix(text, "\n") {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/writers"
 )
 
 // TestIdleGitsEnd: a git that nobody asks ends by itself, one that is asked does
@@ -16,21 +18,15 @@ func TestIdleGitsEnd(t *testing.T) {
 	head := r.Git("rev-parse", "HEAD")
 	repo := open(t, r)
 	const idle = 2 * time.Second
-	repo.git.opts.Idle = idle
+	repo.Git.Options.Idle = idle
 	has := func() (objects, refs, attempts bool) {
-		repo.objects.mu.Lock()
-		defer repo.objects.mu.Unlock()
-		repo.refs.mu.Lock()
-		defer repo.refs.mu.Unlock()
-		repo.idle.mu.Lock()
-		defer repo.idle.mu.Unlock()
-		return repo.objects.p != nil, repo.refs.p != nil, repo.idle.a != nil
+		return repo.ObjectProcess() != nil, repo.RefProcess() != nil, repo.HasIdleMergeTree()
 	}
 	use := func() {
 		t.Helper()
 		_, err := repo.Info(t.Context(), head)
-		err = errors.Join(err, repo.moveByGit(t.Context(), nil, []RefUpdate{{Ref: "refs/heads/none"}}))
-		a, aerr := repo.OpenMergeTree(InMemory)
+		err = errors.Join(err, repo.UpdateByGit(t.Context(), nil, []refs.Update{{Ref: "refs/heads/none"}}))
+		a, aerr := repo.OpenMergeTree(writers.InMemory)
 		if err = errors.Join(err, aerr); err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,12 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/worktree"
+	"github.com/croft-sh/croft/internal/git/writers"
 )
 
 // BranchCheckout is somebody's checkout in which a branch is checked out. It is written
@@ -42,14 +47,14 @@ func (r *Repository) Hosts(branch string) []*BranchCheckout {
 			h.Path = filepath.Dir(strings.TrimSpace(string(b)))
 			// A registration can name any directory; a checkout names its
 			// registration in turn.
-			if back, err := readGitFile(filepath.Join(h.Path, ".git")); err != nil || back != dir {
+			if back, err := gitdir.ReadGitFile(filepath.Join(h.Path, ".git")); err != nil || back != dir {
 				continue
 			}
 		}
 		if _, err := os.Lstat(h.Path); err != nil {
 			continue // only the registration is left of it
 		}
-		h.InProgress = !r.isOn(dir, branch)
+		h.InProgress = !r.IsOn(dir, branch)
 		hosts = append(hosts, h)
 	}
 	return hosts
@@ -73,7 +78,7 @@ type FastForward struct {
 	*indexCopy
 	old, now string
 
-	changes []Change
+	changes []odb.Change
 	undo    *hostUndo  // what the files were
 	index   *indexUndo // what the index was, once that is
 }
@@ -96,8 +101,8 @@ func (h *BranchCheckout) prepare(ctx context.Context, old, now string, first fun
 		return nil, err
 	}
 	a := &FastForward{indexCopy: c, old: old, now: now}
-	err = a.takeLock(ctx, keptAfter)
-	if errors.Is(err, ErrIndexLocked) {
+	err = a.takeLock(ctx, worktree.KeptAfter)
+	if errors.Is(err, worktree.ErrIndexLocked) {
 		err = &HostDirtyError{Path: h.Path, Cause: "another git is at work there (index.lock)"}
 	}
 	if err == nil {
@@ -148,7 +153,7 @@ func (a *FastForward) checkCheckout(ctx context.Context) error {
 	}
 	var paths []string
 	for _, c := range changes {
-		if info, err := os.Lstat(filepath.Join(a.at.work, filepath.FromSlash(c.Path))); err == nil && info.IsDir() && c.NewMode != linkMode && c.OldMode != linkMode {
+		if info, err := os.Lstat(filepath.Join(a.at.work, filepath.FromSlash(c.Path))); err == nil && info.IsDir() && c.NewMode != odb.LinkMode && c.OldMode != odb.LinkMode {
 			continue // a directory that makes room; read-tree looks at it
 		}
 		paths = append(paths, c.Path)
@@ -178,20 +183,20 @@ func (a *FastForward) dirtyPaths(files []string, cause string, err error) error 
 
 // stagedPaths lists the paths in the index that stand in the way: neither as they
 // were in the old commit nor as they are in the new one.
-func (a *FastForward) stagedPaths(ctx context.Context, changes []Change) ([]string, error) {
+func (a *FastForward) stagedPaths(ctx context.Context, changes []odb.Change) ([]string, error) {
 	out, err := a.run(ctx, "", "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none", a.old)
 	if err != nil {
 		return nil, err
 	}
-	mine, err := parseRaw(out)
+	mine, err := odb.ParseRaw(out)
 	if err != nil {
 		return nil, err
 	}
-	touched := map[string]Change{}
+	touched := map[string]odb.Change{}
 	parents := map[string]bool{}
 	for _, c := range changes {
 		touched[c.Path] = c
-		for dir := parentDir(c.Path); dir != ""; dir = parentDir(dir) {
+		for dir := gitdir.ParentDir(c.Path); dir != ""; dir = gitdir.ParentDir(dir) {
 			parents[dir] = true
 		}
 	}
@@ -208,8 +213,8 @@ func (a *FastForward) stagedPaths(ctx context.Context, changes []Change) ([]stri
 }
 
 // isBelowNewFile reports whether a path lies below one that becomes a file.
-func isBelowNewFile(path string, touched map[string]Change) bool {
-	for dir := parentDir(path); dir != ""; dir = parentDir(dir) {
+func isBelowNewFile(path string, touched map[string]odb.Change) bool {
+	for dir := gitdir.ParentDir(path); dir != ""; dir = gitdir.ParentDir(dir) {
 		if c, ok := touched[dir]; ok && !c.Deletes() {
 			return true
 		}
@@ -217,16 +222,10 @@ func isBelowNewFile(path string, touched map[string]Change) bool {
 	return false
 }
 
-// parentDir is the directory of a slashed path, or empty.
-func parentDir(path string) string {
-	i := strings.LastIndexByte(path, '/')
-	return path[:max(i, 0)]
-}
-
 // untrackedObstacles lists files that git does not track where directories are needed,
 // and files in directories that have to make room. Git itself would overwrite
 // those that it ignores.
-func (a *FastForward) untrackedObstacles(changes []Change) []string {
+func (a *FastForward) untrackedObstacles(changes []odb.Change) []string {
 	goes := map[string]bool{}
 	for _, c := range changes {
 		if c.Deletes() {
@@ -239,12 +238,12 @@ func (a *FastForward) untrackedObstacles(changes []Change) []string {
 		if c.Deletes() {
 			continue
 		}
-		for dir := parentDir(c.Path); dir != ""; dir = parentDir(dir) {
+		for dir := gitdir.ParentDir(c.Path); dir != ""; dir = gitdir.ParentDir(dir) {
 			if info, err := os.Lstat(at(dir)); err == nil && !info.IsDir() && !goes[dir] {
 				dirty = append(dirty, dir)
 			}
 		}
-		if info, err := os.Lstat(at(c.Path)); err != nil || !info.IsDir() || c.NewMode == linkMode {
+		if info, err := os.Lstat(at(c.Path)); err != nil || !info.IsDir() || c.NewMode == odb.LinkMode {
 			continue
 		}
 		_ = filepath.WalkDir(at(c.Path), func(p string, d fs.DirEntry, err error) error {
@@ -281,7 +280,7 @@ func (a *FastForward) Apply(ctx context.Context) error {
 			return dirty
 		}
 	}
-	if failed, ok := errors.AsType[*Error](err); ok && failed.ExitCode == 128 {
+	if failed, ok := errors.AsType[*gitcmd.Error](err); ok && failed.ExitCode == 128 {
 		if files := namedFiles(failed.Stderr); len(files) > 0 {
 			return &HostDirtyError{Path: a.at.work, Files: files, Cause: "changes of yours would be overwritten"}
 		}
@@ -360,7 +359,7 @@ func (a *FastForward) putBack(cause error) (touched bool, failed *HostWriteError
 // bytesNeeded is how many bytes the new files have, as far as that is known.
 func (a *FastForward) bytesNeeded(ctx context.Context) (size int64) {
 	for _, c := range a.changes {
-		if !c.Deletes() && c.NewMode != linkMode {
+		if !c.Deletes() && c.NewMode != odb.LinkMode {
 			if o, err := a.repo.Info(ctx, c.NewOID); err == nil {
 				size += o.Size
 			}
@@ -372,7 +371,7 @@ func (a *FastForward) bytesNeeded(ctx context.Context) (size int64) {
 // isUnwritable reports whether the system, and not git, refused to write.
 func isUnwritable(err error) bool {
 	return slices.ContainsFunc([]error{
-		KindNoSpace, KindIO, KindDenied, KindBusy, os.ErrPermission,
+		gitcmd.KindNoSpace, gitcmd.KindIO, gitcmd.KindDenied, gitcmd.KindBusy, os.ErrPermission,
 		syscall.ENOSPC, syscall.EIO, syscall.EROFS, syscall.EBUSY,
 	}, func(target error) bool { return errors.Is(err, target) })
 }
@@ -395,8 +394,8 @@ func namedFiles(stderr string) []string {
 // DropLock removes a lock that a killed Croft left on a checkout's index for
 // whoever finishes what it had begun.
 func (h *BranchCheckout) DropLock(ctx context.Context) error {
-	name := h.repo.lockName(filepath.Join(h.gitDir, indexLock))
-	return h.repo.eachDeadMark(ctx, func(dead remains) bool {
-		return dead.isKept && slices.Contains(dead.locks, name) && h.repo.dropHolds(dead)
+	name := h.repo.LockName(filepath.Join(h.gitDir, gitdir.IndexLock))
+	return h.repo.EachDead(ctx, func(dead writers.Dead) bool {
+		return dead.IsKept && slices.Contains(dead.Locks, name) && h.repo.DropHolds(dead)
 	})
 }

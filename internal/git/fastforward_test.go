@@ -13,13 +13,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // next makes a commit on top of main without touching the checkout.
 func next(r *gittest.Repo, files map[string]string, gone ...string) string {
-	r.Git("worktree", "add", "--quiet", "--detach", beside(r, "next"), "main")
-	dir := beside(r, "next")
+	r.Git("worktree", "add", "--quiet", "--detach", r.Beside("next"), "main")
+	dir := r.Beside("next")
 	for _, p := range gone {
 		_ = os.RemoveAll(filepath.Join(dir, p))
 	}
@@ -46,7 +50,7 @@ func advance(t *testing.T, repo *Repository, old, now string) error {
 		return err
 	}
 	defer a.Cancel()
-	return repo.UpdateRefsAfter(t.Context(), func() error { return a.Apply(t.Context()) }, RefUpdate{"refs/heads/main", now, old})
+	return repo.UpdateRefsAfter(t.Context(), func() error { return a.Apply(t.Context()) }, refs.Update{Ref: "refs/heads/main", New: now, Old: old})
 }
 
 func TestAdvanceGoesAlong(t *testing.T) {
@@ -118,7 +122,7 @@ func advanceRandom(t *testing.T, rnd *rand.Rand) (moved bool) {
 		})
 		if !clash {
 			change[p] = fmt.Sprint("new ", rnd.IntN(3), "\n")
-			for dir := parentDir(p); dir != ""; dir = parentDir(dir) {
+			for dir := gitdir.ParentDir(p); dir != ""; dir = gitdir.ParentDir(dir) {
 				gone = append(gone, fileOnly(r, dir)...)
 			}
 			gone = append(gone, dirOnly(r, p)...)
@@ -163,7 +167,7 @@ func advanceRandom(t *testing.T, rnd *rand.Rand) (moved bool) {
 
 // verifyMoved makes sure that what the move concerns is as in the new commit,
 // and everything else as it was.
-func verifyMoved(t *testing.T, r *gittest.Repo, repo *Repository, changes []Change, before map[string]string, status []string) {
+func verifyMoved(t *testing.T, r *gittest.Repo, repo *Repository, changes []odb.Change, before map[string]string, status []string) {
 	t.Helper()
 	after := userFiles(t, r)
 	for _, c := range changes {
@@ -179,7 +183,7 @@ func verifyMoved(t *testing.T, r *gittest.Repo, repo *Repository, changes []Chan
 		t.Errorf("files that the move does not concern changed: %s", diff)
 	}
 	concerned := func(line string) bool {
-		return slices.ContainsFunc(changes, func(c Change) bool { return c.Path == line[3:] })
+		return slices.ContainsFunc(changes, func(c odb.Change) bool { return c.Path == line[3:] })
 	}
 	if diff := cmp.Diff(slices.DeleteFunc(status, concerned), plainStatus(t, r, r.Dir), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("status: %s", diff)
@@ -189,8 +193,8 @@ func verifyMoved(t *testing.T, r *gittest.Repo, repo *Repository, changes []Chan
 	}
 }
 
-func touchedBy(path string) map[string]Change {
-	return map[string]Change{path: {Path: path, NewMode: "100644"}}
+func touchedBy(path string) map[string]odb.Change {
+	return map[string]odb.Change{path: {Path: path, NewMode: "100644"}}
 }
 
 // fileOnly and dirOnly name what has to go so that a path can be a directory,
@@ -280,11 +284,11 @@ func TestAdvanceResumes(t *testing.T) {
 			} else {
 				gittest.WriteFile(t, path, tt.left)
 			}
-			abandoned(t, repo, repo.Main(), keptAfter)
+			abandoned(t, repo, repo.Main(), worktree.KeptAfter)
 			a, err := repo.Hosts("main")[0].Resume(t.Context(), old, now)
 			if err == nil {
 				defer a.Cancel()
-				err = repo.UpdateRefsAfter(t.Context(), func() error { return a.Apply(t.Context()) }, RefUpdate{"refs/heads/main", now, old})
+				err = repo.UpdateRefsAfter(t.Context(), func() error { return a.Apply(t.Context()) }, refs.Update{Ref: "refs/heads/main", New: now, Old: old})
 			}
 			if !tt.goesOn {
 				if dirty := new(HostDirtyError); !errors.As(err, &dirty) || readFile(t, path) != tt.left {

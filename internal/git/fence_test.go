@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/proc"
@@ -40,11 +41,11 @@ func TestGitWritesThroughNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := treeOf(t, home)
-	for name, c := range map[string]call{
-		"update-ref": {args: []string{"update-ref", "-m", "x", "HEAD", two, one}, locks: true},
-		"pack-refs":  {args: []string{"pack-refs", "--all"}, writes: []string{"packed-refs.lock"}},
+	for name, c := range map[string]gitcmd.Call{
+		"update-ref": {Args: []string{"update-ref", "-m", "x", "HEAD", two, one}, Locks: true},
+		"pack-refs":  {Args: []string{"pack-refs", "--all"}, Writes: []string{"packed-refs.lock"}},
 	} {
-		_, err := w.run(t.Context(), c)
+		_, err := w.RunGit(t.Context(), c)
 		if err == nil {
 			t.Errorf("%s went through", name)
 		}
@@ -74,7 +75,7 @@ func TestIndexLink(t *testing.T) {
 		if err := os.Symlink(elsewhere, file); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.run(t.Context(), call{args: []string{"reset", "--quiet"}, locks: true}); err == nil {
+		if _, err := w.RunGit(t.Context(), gitcmd.Call{Args: []string{"reset", "--quiet"}, Locks: true}); err == nil {
 			t.Errorf("%s: git ran", name)
 		} else if _, ok := errors.AsType[*fsx.LinkError](err); !ok {
 			t.Errorf("%s: %v", name, err)
@@ -122,7 +123,7 @@ func TestPipes(t *testing.T) {
 				t.Skip(err)
 			}
 			begun := time.Now()
-			_, err := w.run(t.Context(), call{args: []string{"status", "--porcelain", "--untracked-files=all"}})
+			_, err := w.RunGit(t.Context(), gitcmd.Call{Args: []string{"status", "--porcelain", "--untracked-files=all"}})
 			if took := time.Since(begun); !errors.Is(err, fsx.ErrNotRegular) || took > 10*time.Second {
 				t.Errorf("%v after %v", err, took)
 			}
@@ -134,17 +135,17 @@ func TestPipes(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	r := gittest.New(t)
 	path, _ := stubborn(t, r, "rev-list")
-	repo := open(t, r, func(o *Options) { o.Path, o.Timeout = path, 300*time.Millisecond })
+	repo := open(t, r, func(o *gitcmd.Options) { o.Path, o.Timeout = path, 300*time.Millisecond })
 	begun := time.Now()
-	_, err := repo.run(t.Context(), "rev-list", "HEAD")
-	late, ok := errors.AsType[*TimeoutError](err)
+	_, err := repo.RunGit(t.Context(), "rev-list", "HEAD")
+	late, ok := errors.AsType[*gitcmd.TimeoutError](err)
 	if !ok || late.Verb != "rev-list" || time.Since(begun) > 10*time.Second {
 		t.Errorf("%v after %v", err, time.Since(begun))
 	}
 	// A session that does not answer.
 	path, _ = stubborn(t, r, "cat-file")
-	repo = open(t, r, func(o *Options) { o.Path, o.Timeout = path, 300*time.Millisecond })
-	if _, err := repo.Read(t.Context(), "HEAD"); !isStopped(err) {
+	repo = open(t, r, func(o *gitcmd.Options) { o.Path, o.Timeout = path, 300*time.Millisecond })
+	if _, err := repo.Read(t.Context(), "HEAD"); !gitcmd.IsStopped(err) {
 		t.Errorf("a session: %v", err)
 	}
 }
@@ -217,15 +218,15 @@ func TestWritersAreFenced(t *testing.T) {
 	t.Parallel()
 	r := gittest.New(t)
 	repo := open(t, r)
-	for _, c := range []call{
-		{args: []string{"status"}, locks: true}, {args: []string{"index-pack", "--stdin"}}, {args: []string{"-c", "a.b=c", "update-ref", "--stdin"}},
+	for _, c := range []gitcmd.Call{
+		{Args: []string{"status"}, Locks: true}, {Args: []string{"index-pack", "--stdin"}}, {Args: []string{"-c", "a.b=c", "update-ref", "--stdin"}},
 	} {
-		cmd, err := repo.git.command(t.Context(), door{repo: repo}, c)
+		cmd, err := repo.Git.Command(t.Context(), gitcmd.Target{Repo: repo.Core()}, c)
 		if err != nil || !slices.Contains(cmd.WriteBelow, repo.CommonDir) || slices.Contains(cmd.WriteBelow, r.Home) {
-			t.Errorf("git %v may write below %v, %v", c.args, cmd.WriteBelow, err)
+			t.Errorf("git %v may write below %v, %v", c.Args, cmd.WriteBelow, err)
 		}
 	}
-	if cmd, err := repo.git.command(t.Context(), door{repo: repo}, call{args: []string{"cat-file", "--batch"}}); err != nil || cmd.WriteBelow != nil {
+	if cmd, err := repo.Git.Command(t.Context(), gitcmd.Target{Repo: repo.Core()}, gitcmd.Call{Args: []string{"cat-file", "--batch"}}); err != nil || cmd.WriteBelow != nil {
 		t.Errorf("one that reads may write below %v, %v", cmd.WriteBelow, err)
 	}
 }
@@ -238,13 +239,13 @@ func TestFenceLeavesTheStateOut(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	w := addWorktree(t, r, repo, "wt")
-	cmd, err := repo.git.command(t.Context(), door{repo: repo, gitDir: w.Admin, work: w.Path}, call{args: []string{"reset", "--hard"}, locks: true})
+	cmd, err := repo.Git.Command(t.Context(), gitcmd.Target{Repo: repo.Core(), GitDir: w.Admin, Work: w.Path}, gitcmd.Call{Args: []string{"reset", "--hard"}, Locks: true})
 	if err != nil || len(cmd.WriteBelow) == 0 {
 		t.Fatalf("it may write below %v, %v", cmd.WriteBelow, err)
 	}
 	for _, kept := range []string{
-		repo.Dir, repo.hostDir(), repo.recordFile(), repo.git.opts.ConfigDir, repo.commonPath("config"), repo.commonPath("hooks"), repo.commonPath("info"),
-		repo.commonPath("HEAD"), repo.commonPath("packed-refs"), repo.Root, r.Home,
+		repo.Dir, repo.HostDir(), repo.RecordFile(), repo.Git.Options.ConfigDir, repo.CommonPath("config"), repo.CommonPath("hooks"), repo.CommonPath("info"),
+		repo.CommonPath("HEAD"), repo.CommonPath("packed-refs"), repo.Root, r.Home,
 	} {
 		for _, dir := range cmd.WriteBelow {
 			if rel, err := filepath.Rel(dir, kept); err == nil && filepath.IsLocal(rel) {
@@ -252,7 +253,7 @@ func TestFenceLeavesTheStateOut(t *testing.T) {
 			}
 		}
 	}
-	for _, needed := range []string{w.Path, w.Admin, repo.commonPath("objects"), repo.commonPath("refs"), repo.commonPath("logs")} {
+	for _, needed := range []string{w.Path, w.Admin, repo.CommonPath("objects"), repo.CommonPath("refs"), repo.CommonPath("logs")} {
 		if !slices.Contains(cmd.WriteBelow, needed) {
 			t.Errorf("it may not write %s", needed)
 		}

@@ -26,12 +26,12 @@ func TestStoredAgainIsYoung(t *testing.T) {
 		if got := r.Git("cat-file", "blob", oid); got != "twice" {
 			t.Errorf("it is %q", got)
 		}
-		info, err := os.Stat(repo.store().LoosePath(oid))
+		info, err := os.Stat(repo.Store().LoosePath(oid))
 		if err != nil {
 			t.Fatal(err)
 		}
 		old := time.Now().Add(-30 * 24 * time.Hour)
-		if err := os.Chtimes(repo.store().LoosePath(oid), old, old); err != nil {
+		if err := os.Chtimes(repo.Store().LoosePath(oid), old, old); err != nil {
 			t.Fatal(err)
 		}
 		return info
@@ -43,12 +43,12 @@ func TestStoredAgainIsYoung(t *testing.T) {
 	if time.Since(again.ModTime()) > time.Hour {
 		t.Errorf("it is from %v", again.ModTime())
 	}
-	path := repo.store().LoosePath(r.Git("hash-object", "-w", "README.md"))
+	path := repo.Store().LoosePath(r.Git("hash-object", "-w", "README.md"))
 	text := readFile(t, filepath.Join(r.Dir, "README.md"))
 	if err := errors.Join(os.Chmod(path, 0o644), os.Truncate(path, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if oid, err := repo.WriteBlob([]byte(text)); err != nil || repo.store().LoosePath(oid) != path || r.Git("cat-file", "blob", oid)+"\n" != text {
+	if oid, err := repo.WriteBlob([]byte(text)); err != nil || repo.Store().LoosePath(oid) != path || r.Git("cat-file", "blob", oid)+"\n" != text {
 		t.Errorf("%s, %v", oid, err)
 	}
 }

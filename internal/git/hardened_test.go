@@ -10,7 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/writers"
 )
 
 // TestInheritedVariablesHaveNoEffect runs with every variable that steers git
@@ -21,7 +25,7 @@ func TestInheritedVariablesHaveNoEffect(t *testing.T) {
 	decoy.Git("branch", "decoy")
 	canary := filepath.Join(r.Home, "canary")
 	evil := script(t, filepath.Join(r.Home, "evil"), "touch "+canary)
-	repo := open(t, r, func(o *Options) {
+	repo := open(t, r, func(o *gitcmd.Options) {
 		o.Environ = append(slices.Clone(o.Environ),
 			"GIT_DIR="+decoy.Dir+"/.git", "GIT_WORK_TREE="+decoy.Dir, "GIT_COMMON_DIR="+decoy.Dir+"/.git",
 			"GIT_INDEX_FILE="+decoy.Dir+"/.git/index", "GIT_OBJECT_DIRECTORY="+decoy.Dir+"/.git/objects",
@@ -40,7 +44,7 @@ func TestInheritedVariablesHaveNoEffect(t *testing.T) {
 	if got, want := statusOf(t, w, UntrackedAll), []string{".M README.md"}; !slices.Equal(got, want) {
 		t.Errorf("status: %q, want %q", got, want)
 	}
-	if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/croft/x", New: r.Git("rev-parse", "HEAD")}); err != nil {
+	if err := repo.UpdateRefs(t.Context(), refs.Update{Ref: "refs/croft/x", New: r.Git("rev-parse", "HEAD")}); err != nil {
 		t.Error(err)
 	}
 	if refs, err := repo.Refs(t.Context(), "refs/"); err != nil || len(refs) != 3 {
@@ -55,16 +59,16 @@ func TestInheritedVariablesHaveNoEffect(t *testing.T) {
 }
 
 func TestEnvironmentOfACall(t *testing.T) {
-	g := New(Options{Environ: []string{
+	g := gitcmd.New(gitcmd.Options{Environ: []string{
 		"HOME=/h", "GIT_DIR=/x", "LC_ALL=C.UTF-8", "LANG=de_DE", "LC_COLLATE=fr_FR", "LANGUAGE=de", "PAGER=less", "GIT_SSH_COMMAND=ssh -i key",
 	}})
 	want := []string{"HOME=/h", "LANG=C.UTF-8", "LC_MESSAGES=C"}
-	if got := g.baseEnv(); !slices.Equal(got, want) {
+	if got := g.BaseEnv(); !slices.Equal(got, want) {
 		t.Errorf("with LC_ALL: %q, want %q", got, want)
 	}
-	g = New(Options{Environ: []string{"LANG=de_DE", "LC_CTYPE=C.UTF-8", "LC_MESSAGES=de_DE"}})
+	g = gitcmd.New(gitcmd.Options{Environ: []string{"LANG=de_DE", "LC_CTYPE=C.UTF-8", "LC_MESSAGES=de_DE"}})
 	want = []string{"LANG=de_DE", "LC_CTYPE=C.UTF-8", "LC_MESSAGES=C"}
-	if got := g.baseEnv(); !slices.Equal(got, want) {
+	if got := g.BaseEnv(); !slices.Equal(got, want) {
 		t.Errorf("without LC_ALL: %q, want %q", got, want)
 	}
 }
@@ -78,11 +82,11 @@ func TestNetworkCallsHaveTheUsersCredentials(t *testing.T) {
 	r.Git("config", "credential.helper", "!evil")
 	r.Git("config", "core.sshCommand", "evil")
 	r.Git("config", "core.askPass", "evil")
-	repo := open(t, r, func(o *Options) {
+	repo := open(t, r, func(o *gitcmd.Options) {
 		o.Environ = append(slices.Clone(o.Environ), "GIT_ASKPASS=ask", "GIT_SSH_COMMAND=mine", "SSH_ASKPASS=window")
 	})
 	seen := func(network bool) (env []string, pairs []string) {
-		env, err := repo.git.hardenedEnviron(t.Context(), door{repo: repo}, call{network: network})
+		env, err := repo.Git.HardenedEnviron(t.Context(), gitcmd.Target{Repo: repo.Core()}, gitcmd.Call{Network: network})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +153,7 @@ func TestRedirectedWorkTreeIsNotFollowed(t *testing.T) {
 			if got := files(t, precious); len(got) != 1 || !strings.HasSuffix(got["README.md"], "precious\n") {
 				t.Errorf("the other directory was written: %q", got)
 			}
-			place, err := Discover(w.Path)
+			place, err := gitdir.Discover(w.Path)
 			if err != nil || place.Root != r.Dir {
 				t.Errorf("from the worktree the main checkout is %q, %v; want %q", place.Root, err, r.Dir)
 			}
@@ -206,11 +210,11 @@ func TestForeignAdminDirectory(t *testing.T) {
 	} {
 		gittest.WriteFile(t, filepath.Join(w.Admin, "commondir"), text)
 		for _, err := range w.Status(t.Context(), UntrackedAll, RefreshNothing) {
-			if !errors.Is(err, ErrForeignAdmin) {
+			if !errors.Is(err, gitcmd.ErrForeignAdmin) {
 				t.Errorf("%s: %v, want ErrForeignAdmin", name, err)
 			}
 		}
-		if err := w.Checkout(t.Context(), 1); !errors.Is(err, ErrForeignAdmin) {
+		if err := w.Checkout(t.Context(), 1); !errors.Is(err, gitcmd.ErrForeignAdmin) {
 			t.Errorf("%s: %v, want ErrForeignAdmin", name, err)
 		}
 	}
@@ -225,7 +229,7 @@ func TestForeignAdminDirectory(t *testing.T) {
 func TestAllowedFilterRunsExactly(t *testing.T) {
 	r := gittest.New(t)
 	command := filepath.Join(r.Home, "crypt")
-	repo := open(t, r, func(o *Options) { o.Filters = []string{command} })
+	repo := open(t, r, func(o *gitcmd.Options) { o.Filters = []string{command} })
 	r.Write(".gitattributes", "*.txt filter=crypt\n")
 	r.Commit("attributes")
 	w := addWorktree(t, r, repo, "wt")
@@ -241,7 +245,7 @@ func TestAllowedFilterRunsExactly(t *testing.T) {
 	}
 	r.Git("config", "filter.crypt.clean", command+" more")
 	gittest.WriteFile(t, filepath.Join(w.Path, "src/main.txt"), "one\nTwo\nthree\n")
-	if err := drain(w.Status(t.Context(), UntrackedAll, RefreshNothing)); !errors.Is(err, KindFilter) {
+	if err := drain(w.Status(t.Context(), UntrackedAll, RefreshNothing)); !errors.Is(err, gitcmd.KindFilter) {
 		t.Errorf("a filter that nobody allowed: %v, want KindFilter", err)
 	}
 	if exists(canary) {
@@ -255,9 +259,9 @@ func TestAllowedFilterRunsExactly(t *testing.T) {
 func TestDoorIsShut(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
-	tells := func(repo *Repository, c call) map[string]string {
+	tells := func(repo *Repository, c gitcmd.Call) map[string]string {
 		t.Helper()
-		cmd, err := repo.git.command(t.Context(), door{repo: repo}, c)
+		cmd, err := repo.Git.Command(t.Context(), gitcmd.Target{Repo: repo.Core()}, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,26 +275,26 @@ func TestDoorIsShut(t *testing.T) {
 		}
 		return told
 	}
-	for _, c := range []call{{args: []string{"status"}}, {args: []string{"merge-tree", "a", "b"}}, {args: []string{"reset"}, locks: true}} {
+	for _, c := range []gitcmd.Call{{Args: []string{"status"}}, {Args: []string{"merge-tree", "a", "b"}}, {Args: []string{"reset"}, Locks: true}} {
 		told := tells(repo, c)
-		if told["GIT_GRAFT_FILE"] != noGrafts || told["GIT_ALLOW_PROTOCOL"] != "none" || told["GIT_NO_LAZY_FETCH"] != "1" || told["GIT_NO_REPLACE_OBJECTS"] != "1" {
-			t.Errorf("git %v is told %v", c.args, told)
+		if told["GIT_GRAFT_FILE"] != writers.NoGrafts || told["GIT_ALLOW_PROTOCOL"] != "none" || told["GIT_NO_LAZY_FETCH"] != "1" || told["GIT_NO_REPLACE_OBJECTS"] != "1" {
+			t.Errorf("git %v is told %v", c.Args, told)
 		}
 	}
 	for _, verb := range []string{"merge-base", "merge-tree", "rev-list", "cherry", "log"} {
-		told := tells(repo, call{args: []string{verb}})
+		told := tells(repo, gitcmd.Call{Args: []string{verb}})
 		if told["core.commitGraph"] != "false" || told["core.multiPackIndex"] != "false" {
 			t.Errorf("git %s is told %v", verb, told)
 		}
 	}
-	if told := tells(repo, call{args: []string{"fetch"}, network: true}); strings.Contains(told["GIT_ALLOW_PROTOCOL"], "ext") || told["GIT_ALLOW_PROTOCOL"] == "none" {
+	if told := tells(repo, gitcmd.Call{Args: []string{"fetch"}, Network: true}); strings.Contains(told["GIT_ALLOW_PROTOCOL"], "ext") || told["GIT_ALLOW_PROTOCOL"] == "none" {
 		t.Errorf("a fetch is told %v", told)
 	}
 	// A partial clone may fetch what it lacks, by the same protocols.
 	lacking := gittest.New(t)
 	lacking.Git("config", "core.repositoryFormatVersion", "1")
 	lacking.Git("config", "extensions.partialClone", "origin")
-	if told := tells(open(t, lacking), call{args: []string{"status"}}); told["GIT_NO_LAZY_FETCH"] != "" || told["GIT_ALLOW_PROTOCOL"] != "file:https:ssh" {
+	if told := tells(open(t, lacking), gitcmd.Call{Args: []string{"status"}}); told["GIT_NO_LAZY_FETCH"] != "" || told["GIT_ALLOW_PROTOCOL"] != "file:https:ssh" {
 		t.Errorf("in a partial clone git is told %v", told)
 	}
 }
@@ -315,10 +319,10 @@ func TestSettingsThatAreNotCarried(t *testing.T) {
 		r.Git("config", key, value)
 	}
 	repo := open(t, r)
-	if _, err := repo.run(t.Context(), "rev-parse", "HEAD"); err != nil {
+	if _, err := repo.RunGit(t.Context(), "rev-parse", "HEAD"); err != nil {
 		t.Fatal(err)
 	}
-	carried := strings.ToLower(readFile(t, filepath.Join(repo.hostDir(), "config")))
+	carried := strings.ToLower(readFile(t, filepath.Join(repo.HostDir(), "config")))
 	for _, bad := range []string{"ext::", "upload-pack", "protectntfs"} {
 		if strings.Contains(carried, bad) {
 			t.Errorf("%s is carried:\n%s", bad, carried)

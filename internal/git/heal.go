@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/odb"
 )
 
 // Resume is Prepare for a move that was interrupted when it was writing files:
@@ -38,7 +40,7 @@ func (a *FastForward) completeInterrupted(ctx context.Context) error {
 // isReached reports whether a path lies in directories of the checkout, and not
 // behind a link.
 func (a *FastForward) isReached(path string) bool {
-	for dir := parentDir(path); dir != ""; dir = parentDir(dir) {
+	for dir := gitdir.ParentDir(path); dir != ""; dir = gitdir.ParentDir(dir) {
 		if info, err := os.Lstat(filepath.Join(a.at.work, filepath.FromSlash(dir))); err != nil || !info.IsDir() {
 			return false
 		}
@@ -46,7 +48,7 @@ func (a *FastForward) isReached(path string) bool {
 	return true
 }
 
-func (a *FastForward) healFile(ctx context.Context, c Change) error {
+func (a *FastForward) healFile(ctx context.Context, c odb.Change) error {
 	path := filepath.Join(a.at.work, filepath.FromSlash(c.Path))
 	info, err := os.Lstat(path)
 	missing := errors.Is(err, os.ErrNotExist)

@@ -11,7 +11,11 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // hasSpecialEntries reads an index here, which saves a process for the many repositories
@@ -25,7 +29,7 @@ func (r *Repository) hasSpecialEntries(ctx context.Context, at checkoutAt) (inde
 		return index.Special{}, err
 	}
 	defer f.Close()
-	s, err := index.ReadSpecial(f, r.objectFormat().Size())
+	s, err := index.ReadSpecial(f, r.ObjectFormat().Size())
 	if err == nil {
 		var info fs.FileInfo
 		if info, err = f.Stat(); err == nil {
@@ -33,7 +37,7 @@ func (r *Repository) hasSpecialEntries(ctx context.Context, at checkoutAt) (inde
 		}
 		return s, err
 	}
-	x, err := (&Worktree{Repo: r, Path: at.work, Admin: at.gitDir, Inherit: at.inherit, settled: true}).Index(ctx)
+	x, err := r.worktreeOf(worktree.Worktree{Path: at.work, Admin: at.gitDir, Inherit: at.inherit, Settled: true}).Index(ctx)
 	if err != nil {
 		return index.Special{}, err
 	}
@@ -47,11 +51,11 @@ func (r *Repository) hasSpecialEntries(ctx context.Context, at checkoutAt) (inde
 // hiddenEdits lists the files that differ from what is staged and that git was
 // told not to look at. One that a sparse checkout leaves out is not there, and
 // that is no edit.
-func (r *Repository) hiddenEdits(ctx context.Context, at checkoutAt, s index.Special) ([]StatusEntry, error) {
+func (r *Repository) hiddenEdits(ctx context.Context, at checkoutAt, s index.Special) ([]odb.StatusEntry, error) {
 	var suspects []index.Entry
 	x := &index.Index{Written: s.Written}
 	gone := map[string]bool{}
-	var edits []StatusEntry
+	var edits []odb.StatusEntry
 	for _, e := range s.Hidden {
 		if e.Sparse && isBelow(gone, e.Path) {
 			continue
@@ -66,7 +70,7 @@ func (r *Repository) hiddenEdits(ctx context.Context, at checkoutAt, s index.Spe
 		case e.Sparse:
 			noteGone(gone, at.work, e.Path)
 		default:
-			edits = append(edits, StatusEntry{Path: e.Path, Index: '.', Work: 'D', Hidden: true})
+			edits = append(edits, odb.StatusEntry{Path: e.Path, Index: '.', Work: 'D', Hidden: true})
 		}
 	}
 	if len(suspects) == 0 {
@@ -111,13 +115,13 @@ func isBelow(dirs map[string]bool, name string) bool {
 
 // compareAlone has git compare files with an index that holds only these, and
 // says of none that it is not to be looked at.
-func (r *Repository) compareAlone(ctx context.Context, at checkoutAt, entries []index.Entry, written time.Time) ([]StatusEntry, error) {
+func (r *Repository) compareAlone(ctx context.Context, at checkoutAt, entries []index.Entry, written time.Time) ([]odb.StatusEntry, error) {
 	dir, remove, err := r.TempDir()
 	if err != nil {
 		return nil, err
 	}
 	defer remove()
-	data, err := index.Encode(entries, r.objectFormat())
+	data, err := index.Encode(entries, r.ObjectFormat())
 	if err != nil {
 		return nil, err
 	}
@@ -129,16 +133,16 @@ func (r *Repository) compareAlone(ctx context.Context, at checkoutAt, entries []
 	if err := os.Chtimes(file, written, written); err != nil {
 		return nil, err
 	}
-	out, err := r.git.run(ctx, door{repo: r, gitDir: at.gitDir, work: at.work}, call{
-		args: []string{"diff", "--name-status", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "-z"},
-		env:  []string{"GIT_INDEX_FILE=" + file}, inherit: at.inherit,
+	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core(), GitDir: at.gitDir, Work: at.work}, gitcmd.Call{
+		Args: []string{"diff", "--name-status", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "-z"},
+		Env:  []string{"GIT_INDEX_FILE=" + file}, Inherit: at.inherit,
 	})
 	if err != nil {
 		return nil, err
 	}
-	var edits []StatusEntry
-	for words := splitNUL(out); len(words) > 1; words = words[2:] {
-		edits = append(edits, StatusEntry{Path: words[1], Index: '.', Work: words[0][0], Hidden: true})
+	var edits []odb.StatusEntry
+	for words := gitdir.SplitNUL(out); len(words) > 1; words = words[2:] {
+		edits = append(edits, odb.StatusEntry{Path: words[1], Index: '.', Work: words[0][0], Hidden: true})
 	}
 	return edits, nil
 }

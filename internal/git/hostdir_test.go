@@ -12,8 +12,12 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/isolated"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/writers"
 )
 
 // raceRuns is how often a race is run.
@@ -86,14 +90,14 @@ func TestPinnedKeysKeepTheirValues(t *testing.T) {
 			r := gittest.New(t)
 			repo := open(t, r)
 			w := addWorktree(t, r, repo, "wt")
-			before := readFile(t, filepath.Join(repo.hostDir(), "config"))
+			before := readFile(t, filepath.Join(repo.HostDir(), "config"))
 			r.Git("config", key, value)
 			err := repo.CheckConfig()
-			changed, ok := errors.AsType[*ConfigChangedError](err)
+			changed, ok := errors.AsType[*gitcmd.ConfigChangedError](err)
 			if !ok || len(changed.Changes) != 1 || !strings.EqualFold(changed.Changes[0].Key, key) || !slices.Equal(changed.Changes[0].Now, []string{value}) {
 				t.Fatalf("%v (%+v), want the key", err, changed)
 			}
-			if readFile(t, filepath.Join(repo.hostDir(), "config")) != before {
+			if readFile(t, filepath.Join(repo.HostDir(), "config")) != before {
 				t.Error("git sees it before anybody accepted it")
 			}
 			head := r.Git("rev-parse", "wt")
@@ -123,14 +127,14 @@ func TestPinnedKeysKeepTheirValues(t *testing.T) {
 
 func TestAnotherAddressIsNotFetchedFrom(t *testing.T) {
 	r := gittest.New(t)
-	r.Git("clone", "--quiet", "--bare", r.Dir, beside(r, "remote.git"))
-	r.Git("remote", "add", "origin", beside(r, "remote.git"))
+	r.Git("clone", "--quiet", "--bare", r.Dir, r.Beside("remote.git"))
+	r.Git("remote", "add", "origin", r.Beside("remote.git"))
 	repo := open(t, r)
 	if err := repo.Fetch(t.Context(), "origin"); err != nil {
 		t.Fatal(err)
 	}
-	r.Git("config", "remote.origin.url", beside(r, "evil.git"))
-	var changed *ConfigChangedError
+	r.Git("config", "remote.origin.url", r.Beside("evil.git"))
+	var changed *gitcmd.ConfigChangedError
 	if err := repo.Fetch(t.Context(), "origin"); !errors.As(err, &changed) || changed.Changes[0].Key != "remote.origin.url" {
 		t.Errorf("%v, want the key", err)
 	}
@@ -168,7 +172,7 @@ func TestUnapprovedFilterStoresNothing(t *testing.T) {
 				_, err := w.CommitWork(t.Context(), Work{Branch: onBranch(t, w), Paths: []string{"a.shout"}, Commit: object.Commit{Signature: object.Signature("A <a@b>", time.Unix(1, 0)), Message: "m"}})
 				return err
 			}
-			if err := commit(); !errors.Is(err, KindFilter) || r.Git("rev-parse", "wt") != head {
+			if err := commit(); !errors.Is(err, gitcmd.KindFilter) || r.Git("rev-parse", "wt") != head {
 				t.Fatalf("commit: %v, want KindFilter", err)
 			}
 			if name == "process" {
@@ -189,7 +193,7 @@ func TestUnapprovedFilterStoresNothing(t *testing.T) {
 			}
 			define(r, command+"; true")
 			gittest.WriteFile(t, filepath.Join(w.Path, "a.shout"), "louder\n")
-			if err := commit(); !errors.Is(err, KindFilter) {
+			if err := commit(); !errors.Is(err, gitcmd.KindFilter) {
 				t.Errorf("with another command: %v, want KindFilter", err)
 			}
 		})
@@ -238,11 +242,11 @@ func TestSelfTest(t *testing.T) {
 		"hooks":                `exec git -c core.hooksPath="${GIT_OBJECT_DIRECTORY%/objects}/hooks" "$@"`,
 	} {
 		wrapper := script(t, filepath.Join(r.Home, "wrapped"), text)
-		repo := open(t, r, func(o *Options) {
+		repo := open(t, r, func(o *gitcmd.Options) {
 			o.Path, o.ConfigDir = wrapper, filepath.Join(r.Home, "state", name)
 		})
 		for range 2 {
-			if _, err := repo.Refs(t.Context()); !errors.Is(err, ErrUnsafeGit) {
+			if _, err := repo.Refs(t.Context()); !errors.Is(err, gitcmd.ErrUnsafeGit) {
 				t.Errorf("%s: %v, want ErrUnsafeGit", name, err)
 			}
 		}
@@ -251,7 +255,7 @@ func TestSelfTest(t *testing.T) {
 	if _, err := repo.Refs(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(repo.git.opts.ConfigDir, "selftest-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(repo.Git.Options.ConfigDir, "selftest-*")); len(left) > 0 {
 		t.Errorf("it left %v", left)
 	}
 }
@@ -267,7 +271,7 @@ func TestMergesAreNotSteered(t *testing.T) {
 	r.Write("README.md", "theirs\n")
 	theirs := r.Commit("theirs")
 	gittest.WriteFile(t, filepath.Join(r.Dir, ".git", ".gitattributes"), "* merge=union\n")
-	a, err := repo.OpenMergeTree(OnDisk)
+	a, err := repo.OpenMergeTree(writers.OnDisk)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +286,7 @@ func TestMainDirectoryLeadsNowhere(t *testing.T) {
 	repo := open(t, r)
 	other := gittest.New(t)
 	gittest.WriteFile(t, filepath.Join(r.Dir, ".git", "commondir"), other.Dir+"/.git\n")
-	if _, err := repo.Refs(t.Context()); !errors.Is(err, ErrForeignAdmin) {
+	if _, err := repo.Refs(t.Context()); !errors.Is(err, gitcmd.ErrForeignAdmin) {
 		t.Errorf("%v, want ErrForeignAdmin", err)
 	}
 }
@@ -295,10 +299,10 @@ func TestHostDirectoryIsPrivate(t *testing.T) {
 	if _, err := repo.Refs(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(repo.hostDir()); err != nil || info.Mode().Perm() != 0o700 {
+	if info, err := os.Stat(repo.HostDir()); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if text := readFile(t, filepath.Join(repo.hostDir(), "config")); strings.Contains(text, "evil") {
+	if text := readFile(t, filepath.Join(repo.HostDir(), "config")); strings.Contains(text, "evil") {
 		t.Errorf("it has\n%s", text)
 	}
 	report, err := repo.ConfigReport()
@@ -313,10 +317,10 @@ func TestHostDirectoryFollows(t *testing.T) {
 	one, two := open(t, r), open(t, r)
 	eol := func(repo *Repository, want string) {
 		t.Helper()
-		if _, err := repo.ensureHostDir(); err != nil {
+		if _, err := repo.EnsureHostDir(); err != nil {
 			t.Fatal(err)
 		}
-		if text := readFile(t, filepath.Join(repo.hostDir(), "config")); strings.Contains(text, "eol = \"crlf\"") != (want == "crlf") {
+		if text := readFile(t, filepath.Join(repo.HostDir(), "config")); strings.Contains(text, "eol = \"crlf\"") != (want == "crlf") {
 			t.Errorf("want eol %q:\n%s", want, text)
 		}
 	}
@@ -332,7 +336,7 @@ func TestHostDirectoryFollows(t *testing.T) {
 	if got := statusOf(t, two.Main(), UntrackedAll); len(got) > 0 {
 		t.Errorf("status: %q", got)
 	}
-	if err := os.RemoveAll(one.hostDir()); err != nil {
+	if err := os.RemoveAll(one.HostDir()); err != nil {
 		t.Fatal(err)
 	}
 	if got := statusOf(t, one.Main(), UntrackedAll); len(got) > 0 {
@@ -344,7 +348,7 @@ func TestUnknownExtensionIsRefused(t *testing.T) {
 	r := gittest.New(t)
 	r.Git("config", "core.repositoryFormatVersion", "1")
 	r.Git("config", "extensions.fromTheFuture", "true")
-	var unknown *UnknownExtensionError
+	var unknown *gitconfig.UnknownExtensionError
 	if _, err := open(t, r).Refs(t.Context()); !errors.As(err, &unknown) || unknown.Name != "fromthefuture" {
 		t.Errorf("%v, want an UnknownExtensionError", err)
 	}
@@ -362,14 +366,14 @@ func TestSignedCommitIsGits(t *testing.T) {
 		r.Git("config", where, "gpg.format", "ssh")
 		r.Git("config", where, "user.signingKey", key)
 		r.Git("config", where, "commit.gpgSign", "true")
-		repo := open(t, r, func(o *Options) { o.ConfigDir = filepath.Join(r.Home, "state", where) })
+		repo := open(t, r, func(o *gitcmd.Options) { o.ConfigDir = filepath.Join(r.Home, "state", where) })
 		id, err := repo.Identity(t.Context())
 		if err != nil || !id.Signs {
 			t.Fatalf("%s: %+v, %v", where, id, err)
 		}
 		head := r.Git("rev-parse", "HEAD")
 		at := object.Signature(id.Author, time.Unix(1_600_000_000, 0).UTC())
-		oid, err := repo.commitSigned(t.Context(), object.Commit{Tree: r.Git("rev-parse", "HEAD^{tree}"), Parents: []string{head}, Author: at, Signature: at, Message: "signed"}, call{})
+		oid, err := repo.CommitSigned(t.Context(), object.Commit{Tree: r.Git("rev-parse", "HEAD^{tree}"), Parents: []string{head}, Author: at, Signature: at, Message: "signed"}, gitcmd.Call{})
 		if err != nil {
 			t.Fatalf("%s: %v", where, err)
 		}
@@ -412,24 +416,24 @@ func TestSparseIsTheCheckoutsOwn(t *testing.T) {
 				t.Error(err)
 			}
 			r.Git("sparse-checkout", "disable")
-			var changed *ConfigChangedError
+			var changed *gitcmd.ConfigChangedError
 			if err := repo.CheckConfig(); !errors.As(err, &changed) {
 				t.Errorf("%v, want a ConfigChangedError", err)
 			}
-			r.Git("worktree", "add", "--quiet", "-b", "foreign", beside(r, "foreign"))
+			r.Git("worktree", "add", "--quiet", "-b", "foreign", r.Beside("foreign"))
 			foreign := filepath.Join(repo.CommonDir, "worktrees", "foreign")
 			sparse := func(gitDir string) bool {
-				h, err := repo.ensureHostDir()
+				h, err := repo.EnsureHostDir()
 				if err != nil {
 					t.Fatal(err)
 				}
-				kv, err := repo.checkoutConfig(h, gitDir)
+				kv, err := repo.CheckoutConfig(h, gitDir)
 				return err == nil && slices.Contains(kv, [2]string{"core.sparsecheckout", "true"})
 			}
 			if !sparse(repo.CommonDir) || sparse(foreign) {
 				t.Error("the main checkout is not sparse as it was, or another one is")
 			}
-			r.GitIn(beside(r, "foreign"), "sparse-checkout", "set", mode, "a")
+			r.GitIn(r.Beside("foreign"), "sparse-checkout", "set", mode, "a")
 			if sparse(foreign) {
 				t.Error("somebody's checkout is sparse as nobody accepted it")
 			}
@@ -459,7 +463,7 @@ func entriesOf(t *testing.T, dir string) []os.DirEntry {
 // TestReftable has the refs in a form that only git reads.
 func TestReftable(t *testing.T) {
 	r := gittest.New(t)
-	dir := beside(r, "reftable")
+	dir := r.Beside("reftable")
 	if _, err := r.TryGit(filepath.Dir(dir), "init", "--quiet", "--ref-format=reftable", "--initial-branch=main", dir); err != nil {
 		t.Skip("this git knows no reftable")
 	}
@@ -491,11 +495,11 @@ func TestPartialClone(t *testing.T) {
 	r.Git("config", "uploadpack.allowFilter", "true")
 	r.Git("config", "uploadpack.allowAnySHA1InWant", "true")
 	r.Git("config", "--global", "protocol.file.allow", "always")
-	partial := beside(r, "partial")
+	partial := r.Beside("partial")
 	r.Git("clone", "--quiet", "--filter=blob:none", "--no-checkout", "file://"+r.Dir, partial)
 	r.Dir = partial
 	repo := open(t, r)
-	if err := repo.CanIsolate(); !errors.Is(err, ErrCannotIsolate) {
+	if err := repo.CanIsolate(); !errors.Is(err, isolated.ErrCannotIsolate) {
 		t.Errorf("CanIsolate: %v", err)
 	}
 	w := addWorktree(t, r, repo, "wt")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/odb"
 )
 
 // A checkout that goes along with its branch is written by git, file by file, and
@@ -59,7 +60,7 @@ type keptFile struct {
 }
 
 // keepHost keeps what changes are going to be made to.
-func (r *Repository) keepHost(work string, changes []Change) (*hostUndo, error) {
+func (r *Repository) keepHost(work string, changes []odb.Change) (*hostUndo, error) {
 	u := &hostUndo{repo: r, dirs: map[string]os.FileMode{}, other: map[string]bool{}}
 	dir, drop, err := r.TempDir()
 	if err != nil {
@@ -259,9 +260,9 @@ func (u *hostUndo) inDirOf(file string, do func(in *fsx.Dir, name string) error)
 }
 
 // requireDeleted makes sure that what was to be deleted is gone: git only warns if it is not.
-func (u *hostUndo) requireDeleted(changes []Change) error {
+func (u *hostUndo) requireDeleted(changes []odb.Change) error {
 	for _, c := range changes {
-		if !c.Deletes() || c.OldMode == linkMode {
+		if !c.Deletes() || c.OldMode == odb.LinkMode {
 			continue
 		}
 		in, err := u.work.OpenBelow(filepath.FromSlash(path.Dir(c.Path)))

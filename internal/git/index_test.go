@@ -11,19 +11,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // mainTree opens the main checkout of a test's repository as a worktree.
 func mainTree(t *testing.T, r *gittest.Repo) *Worktree {
 	t.Helper()
-	repo, err := New(Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "git")}).Open(r.Dir)
+	repo, err := Open(gitcmd.New(gitcmd.Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "git")}), r.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = repo.Close() })
-	return &Worktree{Repo: repo, Path: r.Dir, Admin: filepath.Join(r.Dir, ".git")}
+	return repo.worktreeOf(worktree.Worktree{Path: r.Dir, Admin: filepath.Join(r.Dir, ".git")})
 }
 
 // listed is an index as `git ls-files --stage -v -z` prints it.
@@ -242,12 +244,12 @@ func TestCachedTree(t *testing.T) {
 			r.Commit("more")
 			r.Git("update-index", "--index-version", version)
 			r.Git("reset", "--quiet", "--hard")
-			repo, err := New(Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "git")}).Open(r.Dir)
+			repo, err := Open(gitcmd.New(gitcmd.Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "git")}), r.Dir)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer repo.Close()
-			w := &Worktree{Repo: repo, Path: r.Dir, Admin: filepath.Join(r.Dir, ".git")}
+			w := repo.worktreeOf(worktree.Worktree{Path: r.Dir, Admin: filepath.Join(r.Dir, ".git")})
 			if got, want := w.CachedTree(), r.Git("write-tree"); got != want {
 				t.Errorf("after a checkout: %q, want %q", got, want)
 			}

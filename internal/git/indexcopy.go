@@ -8,7 +8,12 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/mergetree"
+	"github.com/croft-sh/croft/internal/git/worktree"
+	"github.com/croft-sh/croft/internal/git/writers"
 )
 
 // indexCopy is a copy of a checkout's index to work on, with a quarantine for
@@ -17,8 +22,8 @@ import (
 type indexCopy struct {
 	repo *Repository
 	at   checkoutAt
-	q    *quarantine
-	lock *indexHold
+	q    *mergetree.Quarantine
+	lock *worktree.IndexHold
 
 	// admin is the git directory that was locked. It is held, because an agent may
 	// put another one, or a link, in its place.
@@ -29,7 +34,7 @@ type indexCopy struct {
 }
 
 func (r *Repository) copyIndex(at checkoutAt) (*indexCopy, error) {
-	q, err := r.quarantine(OnDisk)
+	q, err := r.NewQuarantine(writers.OnDisk)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +42,7 @@ func (r *Repository) copyIndex(at checkoutAt) (*indexCopy, error) {
 }
 
 // copyPath is the copy. It lies among objects, under a name that none has.
-func (c *indexCopy) copyPath() string { return filepath.Join(c.q.dir, "index") }
+func (c *indexCopy) copyPath() string { return filepath.Join(c.q.Dir, "index") }
 
 // copyIndex copies the index; a checkout without one has an empty one.
 func (c *indexCopy) copyIndex() error {
@@ -53,16 +58,16 @@ func (c *indexCopy) copyIndex() error {
 
 // discard deletes the copy of the index and releases the lock on the checkout's index.
 func (c *indexCopy) discard() {
-	c.lock.release()
+	c.lock.Release()
 	c.lock = nil
 	c.release()
-	c.q.discard()
+	c.q.Discard()
 }
 
 // openGitDir opens the git directory, once.
 func (c *indexCopy) openGitDir() (err error) {
 	if c.admin == nil {
-		c.admin, err = (&Worktree{Repo: c.repo, Admin: c.at.gitDir}).OpenAdmin()
+		c.admin, err = c.repo.worktreeOf(worktree.Worktree{Admin: c.at.gitDir}).OpenAdmin()
 	}
 	return err
 }
@@ -76,17 +81,17 @@ func (c *indexCopy) release() {
 
 // run runs git in the checkout on the copy of its index.
 func (c *indexCopy) run(ctx context.Context, stdin string, args ...string) ([]byte, error) {
-	return c.runCall(ctx, call{
-		args: args, stdin: stdin, config: [][2]string{{"core.fsync", "none"}}, env: c.q.env,
+	return c.runCall(ctx, gitcmd.Call{
+		Args: args, Stdin: stdin, Config: [][2]string{{"core.fsync", "none"}}, Env: c.q.Env,
 	})
 }
 
 // runCall is run for a call that says itself where objects go.
-func (c *indexCopy) runCall(ctx context.Context, k call) ([]byte, error) {
-	k.locks, k.inherit = true, c.lock.inherit(c.at.inherit)
-	k.config = append(k.config, [2]string{"core.splitIndex", "false"})
-	k.env = append([]string{"GIT_INDEX_FILE=" + c.copyPath()}, k.env...)
-	return c.repo.git.run(ctx, door{repo: c.repo, gitDir: c.at.gitDir, work: c.at.work, stand: c.stand}, k)
+func (c *indexCopy) runCall(ctx context.Context, k gitcmd.Call) ([]byte, error) {
+	k.Locks, k.Inherit = true, c.lock.Inherit(c.at.inherit)
+	k.Config = append(k.Config, [2]string{"core.splitIndex", "false"})
+	k.Env = append([]string{"GIT_INDEX_FILE=" + c.copyPath()}, k.Env...)
+	return c.repo.Git.Run(ctx, gitcmd.Target{Repo: c.repo.Core(), GitDir: c.at.gitDir, Work: c.at.work, StandIn: c.stand}, k)
 }
 
 // updatePaths takes paths into the copy as they are on disk: added, changed or gone.
@@ -95,7 +100,7 @@ func (c *indexCopy) updatePaths(ctx context.Context, paths []string) error {
 	var gone []string
 	known := map[string]bool{}
 	for _, p := range paths {
-		if c.isBelowLink(parentDir(p), known) {
+		if c.isBelowLink(gitdir.ParentDir(p), known) {
 			gone = append(gone, p)
 			continue
 		}
@@ -117,7 +122,7 @@ func (c *indexCopy) isBelowLink(dir string, known map[string]bool) bool {
 	below, ok := known[dir]
 	if !ok {
 		info, err := os.Lstat(filepath.Join(c.at.work, filepath.FromSlash(dir)))
-		below = err == nil && info.Mode()&os.ModeSymlink != 0 || c.isBelowLink(parentDir(dir), known)
+		below = err == nil && info.Mode()&os.ModeSymlink != 0 || c.isBelowLink(gitdir.ParentDir(dir), known)
 		known[dir] = below
 	}
 	return below
@@ -137,12 +142,12 @@ func (c *indexCopy) unstagePaths(ctx context.Context, paths []string) error {
 }
 
 // takeLock locks the index, until the copy is discarded.
-func (c *indexCopy) takeLock(ctx context.Context, after aftermath) error {
+func (c *indexCopy) takeLock(ctx context.Context, after worktree.Aftermath) error {
 	if err := c.openGitDir(); err != nil {
 		return err
 	}
 	var err error
-	c.lock, err = c.repo.holdIndex(ctx, c.at.gitDir, c.admin, after)
+	c.lock, err = c.repo.HoldIndex(ctx, c.at.gitDir, c.admin, after)
 	return err
 }
 
@@ -158,16 +163,16 @@ func (c *indexCopy) replaceIndex() error {
 	if err != nil {
 		return err
 	}
-	if err := c.admin.Remove(nextIndex); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := c.admin.Remove(writers.NextIndex); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	f, err := c.admin.Create(nextIndex, 0o666)
+	f, err := c.admin.Create(writers.NextIndex, 0o666)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
 	if err == nil {
-		err = c.admin.Chtimes(nextIndex, info.ModTime())
+		err = c.admin.Chtimes(writers.NextIndex, info.ModTime())
 	}
 	if err == nil {
 		err = fsx.SyncOpen(f)
@@ -175,5 +180,5 @@ func (c *indexCopy) replaceIndex() error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return c.admin.Replace(nextIndex, "index")
+	return c.admin.Replace(writers.NextIndex, "index")
 }

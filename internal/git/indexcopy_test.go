@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/worktree"
+	"github.com/croft-sh/croft/internal/git/writers"
 )
 
 // A change that leaves size and time of a file as the index has them is seen
@@ -35,10 +38,10 @@ func TestChangeInTheSecondOfTheIndex(t *testing.T) {
 		old(file)
 	}
 	repo := open(t, r)
-	work := &Worktree{Repo: repo, Path: tree, Admin: admin}
+	work := repo.worktreeOf(worktree.Worktree{Path: tree, Admin: admin})
 
 	hide(tree, admin)
-	attempts, err := repo.OpenMergeTree(OnDisk)
+	attempts, err := repo.OpenMergeTree(writers.OnDisk)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +50,7 @@ func TestChangeInTheSecondOfTheIndex(t *testing.T) {
 	if oid, err := work.WorkCommit(t.Context(), attempts, Work{Paths: []string{"README.md"}}); err != nil || oid == head {
 		t.Errorf("the forecast misses the change: %v", err)
 	}
-	commit := object.Commit{Signature: syntheticAuthor, Message: "work"}
+	commit := object.Commit{Signature: mergetree.SyntheticAuthor, Message: "work"}
 	oid, err := work.CommitWork(t.Context(), Work{Branch: r.GitIn(tree, "branch", "--show-current"), Paths: []string{"README.md"}, Commit: commit})
 	if err != nil || oid == head {
 		t.Fatalf("the commit misses the change: %v", err)
@@ -80,7 +83,7 @@ func TestIndexIsPlacedWhereItWasLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.discard()
-	if err := errors.Join(c.takeLock(t.Context(), sweptAfter), c.copyIndex(), os.Rename(w.Admin, w.Admin+".aside")); err != nil {
+	if err := errors.Join(c.takeLock(t.Context(), worktree.SweptAfter), c.copyIndex(), os.Rename(w.Admin, w.Admin+".aside")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join(other.Dir, ".git"), w.Admin); err != nil {

@@ -8,18 +8,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/worktree"
+	"github.com/croft-sh/croft/internal/git/writers"
 )
 
 // hold locks a checkout's index.
-func hold(t *testing.T, w *Worktree, after aftermath) *indexHold {
+func hold(t *testing.T, w *Worktree, after worktree.Aftermath) *worktree.IndexHold {
 	t.Helper()
 	admin, err := w.OpenAdmin()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = admin.Close() })
-	h, err := w.Repo.holdIndex(t.Context(), w.Admin, admin, after)
+	h, err := w.Repo.HoldIndex(t.Context(), w.Admin, admin, after)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,14 +30,14 @@ func hold(t *testing.T, w *Worktree, after aftermath) *indexHold {
 }
 
 // abandoned is the lock of a Croft that died.
-func abandoned(t *testing.T, repo *Repository, w *Worktree, after aftermath) {
+func abandoned(t *testing.T, repo *Repository, w *Worktree, after worktree.Aftermath) {
 	t.Helper()
-	if err := hold(t, w, after).mark.lock.Unlock(); err != nil {
+	if err := hold(t, w, after).Mark.Lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func lockOf(w *Worktree) string { return filepath.Join(w.Admin, indexLock) }
+func lockOf(w *Worktree) string { return filepath.Join(w.Admin, gitdir.IndexLock) }
 
 // TestIndexLockIsWhole: at no moment is there a lock on an index that does not say
 // whose it is.
@@ -52,7 +55,7 @@ func TestIndexLockIsWhole(t *testing.T) {
 			default:
 			}
 			if b, err := os.ReadFile(lockOf(w)); err == nil {
-				if _, ours := lockOwner(b); !ours {
+				if _, ours := worktree.LockOwner(b); !ours {
 					seen <- string(b)
 					return
 				}
@@ -60,7 +63,7 @@ func TestIndexLockIsWhole(t *testing.T) {
 		}
 	}()
 	for range 300 {
-		hold(t, w, sweptAfter).release()
+		hold(t, w, worktree.SweptAfter).Release()
 	}
 	close(stop)
 	if b, ok := <-seen; ok {
@@ -71,7 +74,7 @@ func TestIndexLockIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range names {
-		if strings.HasPrefix(e.Name(), indexLock) {
+		if strings.HasPrefix(e.Name(), gitdir.IndexLock) {
 			t.Errorf("%s is left", e.Name())
 		}
 	}
@@ -89,38 +92,38 @@ func TestIndexLockOfTheDead(t *testing.T) {
 	linked := addWorktree(t, r, repo, "wt")
 	for name, w := range map[string]*Worktree{"Linked": linked, "Main": repo.Main(), "Isolated": addIsolated(t, r, repo, "iso")} {
 		t.Run(name, func(t *testing.T) {
-			abandoned(t, repo, w, sweptAfter)
+			abandoned(t, repo, w, worktree.SweptAfter)
 			draft, begun := halfHeld(t, w), halfHeld(t, w)
 			if err := os.Truncate(begun, 0); err != nil {
 				t.Fatal(err)
 			}
-			next := filepath.Join(filepath.Dir(lockOf(w)), nextIndex)
+			next := filepath.Join(filepath.Dir(lockOf(w)), writers.NextIndex)
 			gittest.WriteFile(t, next, "half an index")
 			sweep(t, repo)
 			if exists(lockOf(w)) || exists(draft) || exists(begun) || exists(next) || marks(t, repo) != 0 {
 				t.Errorf("the lock is there: %v, drafts: %v, %v, the next index: %v, and %d marks", exists(lockOf(w)), exists(draft), exists(begun), exists(next), marks(t, repo))
 			}
-			living := hold(t, w, sweptAfter)
+			living := hold(t, w, worktree.SweptAfter)
 			halfHeld(t, w)
 			gittest.WriteFile(t, next, "of somebody who is alive")
 			sweep(t, repo)
 			if !exists(next) {
 				t.Error("the next index of somebody who is alive went")
 			}
-			living.release()
+			living.Release()
 			_ = os.Remove(next)
-			abandoned(t, repo, w, sweptAfter)
-			hold(t, w, sweptAfter).release()
-			abandoned(t, repo, w, keptAfter)
+			abandoned(t, repo, w, worktree.SweptAfter)
+			hold(t, w, worktree.SweptAfter).Release()
+			abandoned(t, repo, w, worktree.KeptAfter)
 			sweep(t, repo)
 			if !exists(lockOf(w)) {
 				t.Fatal("the lock of a move that was begun went")
 			}
-			hold(t, w, keptAfter).release()
+			hold(t, w, worktree.KeptAfter).Release()
 			if exists(lockOf(w)) || marks(t, repo) != 0 {
 				t.Errorf("the lock is there: %v, and %d marks", exists(lockOf(w)), marks(t, repo))
 			}
-			abandoned(t, repo, w, keptAfter)
+			abandoned(t, repo, w, worktree.KeptAfter)
 			if err := repo.SweepKept(t.Context()); err != nil || exists(lockOf(w)) {
 				t.Errorf("the lock is there: %v, %v", exists(lockOf(w)), err)
 			}
@@ -136,12 +139,12 @@ func halfHeld(t *testing.T, w *Worktree) (draft string) {
 		t.Fatal(err)
 	}
 	defer admin.Close()
-	h, err := w.Repo.newHold(w.Admin, admin, sweptAfter)
+	h, err := w.Repo.NewHold(w.Admin, admin, worktree.SweptAfter)
 	if err != nil {
 		t.Fatal(err)
 	}
-	draft = filepath.Join(w.Admin, h.draftName())
-	_ = h.mark.lock.Unlock()
+	draft = filepath.Join(w.Admin, h.DraftName())
+	_ = h.Mark.Lock.Unlock()
 	return draft
 }
 
@@ -151,7 +154,7 @@ func TestIndexLockOfTheLiving(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	w := addWorktree(t, r, repo, "wt")
-	for _, after := range []aftermath{sweptAfter, keptAfter} {
+	for _, after := range []worktree.Aftermath{worktree.SweptAfter, worktree.KeptAfter} {
 		first := hold(t, w, after)
 		sweep(t, repo)
 		got := make(chan error, 1)
@@ -160,34 +163,34 @@ func TestIndexLockOfTheLiving(t *testing.T) {
 			admin, err := w.OpenAdmin()
 			if err == nil {
 				defer admin.Close()
-				var h *indexHold
-				h, err = repo.holdIndex(t.Context(), w.Admin, admin, after)
+				var h *worktree.IndexHold
+				h, err = repo.HoldIndex(t.Context(), w.Admin, admin, after)
 				select {
 				case <-released:
 				default:
 					err = errors.Join(err, errors.New("it was taken over"))
 				}
-				h.release()
+				h.Release()
 			}
 			got <- err
 		}()
 		time.Sleep(200 * time.Millisecond)
 		close(released)
-		first.release()
+		first.Release()
 		if err := <-got; err != nil {
 			t.Errorf("%v, want the lock once its owner let go", err)
 		}
 	}
-	for name, text := range map[string]string{"git's": "DIRC", "empty": "", "another state's": lockText + "abcdefghijklmnop\n", "an older one's": lockText} {
+	for name, text := range map[string]string{"git's": "DIRC", "empty": "", "another state's": writers.LockText + "abcdefghijklmnop\n", "an older one's": writers.LockText} {
 		gittest.WriteFile(t, lockOf(w), text)
 		sweep(t, repo)
 		admin, err := w.OpenAdmin()
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = repo.holdIndex(t.Context(), w.Admin, admin, keptAfter)
+		_, err = repo.HoldIndex(t.Context(), w.Admin, admin, worktree.KeptAfter)
 		_ = admin.Close()
-		if !errors.Is(err, ErrIndexLocked) || readFile(t, lockOf(w)) != text {
+		if !errors.Is(err, worktree.ErrIndexLocked) || readFile(t, lockOf(w)) != text {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -200,18 +203,18 @@ func TestIndexLockIsRemovedThroughNoLink(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	w := addWorktree(t, r, repo, "wt")
-	h := hold(t, w, sweptAfter)
-	text := h.text()
-	if err := errors.Join(h.mark.lock.Unlock(), os.Rename(w.Admin, w.Admin+".aside")); err != nil {
+	h := hold(t, w, worktree.SweptAfter)
+	text := h.Text()
+	if err := errors.Join(h.Mark.Lock.Unlock(), os.Rename(w.Admin, w.Admin+".aside")); err != nil {
 		t.Fatal(err)
 	}
 	other := t.TempDir()
-	gittest.WriteFile(t, filepath.Join(other, indexLock), text)
+	gittest.WriteFile(t, filepath.Join(other, gitdir.IndexLock), text)
 	if err := os.Symlink(other, w.Admin); err != nil {
 		t.Skip(err)
 	}
 	sweep(t, repo)
-	if !exists(filepath.Join(other, indexLock)) {
+	if !exists(filepath.Join(other, gitdir.IndexLock)) {
 		t.Error("a file behind a link went")
 	}
 }
@@ -230,10 +233,10 @@ func TestIndexIsNotHeldInADirectoryThatWent(t *testing.T) {
 	if err := os.Rename(w.Admin, w.Admin+".aside"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repo.holdIndex(t.Context(), w.Admin, admin, sweptAfter); !errors.Is(err, os.ErrNotExist) {
+	if _, err := repo.HoldIndex(t.Context(), w.Admin, admin, worktree.SweptAfter); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v, want that it is not there", err)
 	}
-	if exists(filepath.Join(w.Admin+".aside", indexLock)) {
+	if exists(filepath.Join(w.Admin+".aside", gitdir.IndexLock)) {
 		t.Error("the lock is left where the registration went")
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 )
 
 // Irregular lists links, pipes and devices where git keeps refs, their logs,
@@ -12,7 +14,7 @@ import (
 // through them, and git waits for pipes.
 func (r *Repository) Irregular() []string {
 	var found []string
-	for _, name := range slices.Concat(readInGitDir, readInCommon, []string{"objects", "objects/pack", "objects/info", "info"}) {
+	for _, name := range slices.Concat(gitcmd.ReadInGitDir, gitcmd.ReadInCommon, []string{"objects", "objects/pack", "objects/info", "info"}) {
 		path := filepath.Join(r.CommonDir, filepath.FromSlash(name))
 		info, err := os.Lstat(path)
 		if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
@@ -22,7 +24,7 @@ func (r *Repository) Irregular() []string {
 	looked := 0
 	for _, area := range []string{"refs", "logs", "worktrees"} {
 		_ = filepath.WalkDir(filepath.Join(r.CommonDir, area), func(path string, e fs.DirEntry, err error) error {
-			if looked++; looked > mostLooked || len(found) > maxIrregular {
+			if looked++; looked > gitcmd.MostLooked || len(found) > maxIrregular {
 				return fs.SkipAll
 			}
 			if err == nil && !e.IsDir() && !e.Type().IsRegular() && !slices.Contains(found, path) {

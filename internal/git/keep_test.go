@@ -25,7 +25,7 @@ func TestKeepOverHollowTrees(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := gittest.New(t)
 			files := map[string]string{"new/deep/one": "one\n", "new/two": "two\n"}
-			branch(r, "work", files)
+			r.Branch("work", files)
 			var want, had []string // what the commit leads to, and what of it the repository has
 			for _, path := range []string{"^{tree}", ":new", ":new/deep", ":new/deep/one", ":new/two"} {
 				want = append(want, r.Git("rev-parse", "work"+path))

@@ -9,8 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/odb"
 )
 
 // regularFiles lists the regular files below a directory.
@@ -60,7 +62,7 @@ func packed(t *testing.T) (r *gittest.Repo, dir, origin string) {
 	t.Helper()
 	r = gittest.New(t)
 	r.Git("gc", "--quiet")
-	dir = beside(r, "borrowing")
+	dir = r.Beside("borrowing")
 	r.Git("clone", "--quiet", "--shared", r.Dir, dir)
 	for _, text := range []string{"one\n", "two\n"} {
 		gittest.WriteFile(t, filepath.Join(dir, "file.txt"), text)
@@ -73,13 +75,13 @@ func packed(t *testing.T) (r *gittest.Repo, dir, origin string) {
 	return r, dir, filepath.Join(r.Dir, ".git")
 }
 
-func openAt(t *testing.T, r *gittest.Repo, dir string, change ...func(*Options)) *Repository {
+func openAt(t *testing.T, r *gittest.Repo, dir string, change ...func(*gitcmd.Options)) *Repository {
 	t.Helper()
 	opts := options(r)
 	for _, c := range change {
 		c(&opts)
 	}
-	repo, err := New(opts).Open(dir)
+	repo, err := Open(gitcmd.New(opts), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +103,7 @@ func objectsThrough(t *testing.T, r *gittest.Repo, store string) string {
 func TestStoreHasNoInodeOfTheProject(t *testing.T) {
 	r, dir, origin := packed(t)
 	repo := openAt(t, r, dir)
-	store, err := repo.lendObjects(t.Context(), "croft-a")
+	store, err := repo.LendObjects(t.Context(), "croft-a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +118,7 @@ func TestStoreHasNoInodeOfTheProject(t *testing.T) {
 	}
 	for _, path := range regularFiles(t, store) {
 		info, err := os.Lstat(path)
-		if err != nil || info.Mode().Perm() != 0o444 && filepath.Base(filepath.Dir(path)) != borrowers {
+		if err != nil || info.Mode().Perm() != 0o444 && filepath.Base(filepath.Dir(path)) != odb.Borrowers {
 			t.Errorf("%s: mode %v, %v", path, info.Mode(), err)
 		}
 	}
@@ -133,14 +135,14 @@ func TestStoreIsFilledOnce(t *testing.T) {
 	if err := repo.PrepareStore(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	stores, err := filepath.Glob(filepath.Join(repo.storesDir(), "*"))
+	stores, err := filepath.Glob(filepath.Join(repo.StoresDir(), "*"))
 	if err != nil || len(stores) != 1 {
 		t.Fatal(stores, err)
 	}
 	before := regularFiles(t, stores[0])
 	gittest.WriteFile(t, filepath.Join(dir, "file.txt"), "three\n")
 	r.GitIn(dir, "commit", "--quiet", "--all", "-m", "three")
-	store, err := repo.lendObjects(t.Context(), "croft-a")
+	store, err := repo.LendObjects(t.Context(), "croft-a")
 	if err != nil || store != stores[0] {
 		t.Fatalf("%s, %v, want %s", store, err, stores[0])
 	}
@@ -158,11 +160,11 @@ func TestStoreIsFilledOnce(t *testing.T) {
 func TestLooseObjectsOfAHalfFilledStore(t *testing.T) {
 	r, dir, _ := packed(t)
 	repo := openAt(t, r, dir)
-	packs, err := repo.packFiles()
+	packs, err := repo.PackFiles()
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := filepath.Join(repo.storesDir(), repo.storeName(packs))
+	store := filepath.Join(repo.StoresDir(), repo.StoreName(packs))
 	gittest.WriteFile(t, filepath.Join(store, "tmp", "0"), "half a copy")
 	old := time.Now().Add(-time.Hour)
 	loose, err := filepath.Glob(filepath.Join(repo.CommonDir, "objects", "[0-9a-f][0-9a-f]"))
@@ -177,7 +179,7 @@ func TestLooseObjectsOfAHalfFilledStore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := repo.lendObjects(t.Context(), "croft-a")
+	got, err := repo.LendObjects(t.Context(), "croft-a")
 	if err != nil || got != store {
 		t.Fatal(got, err)
 	}
@@ -193,12 +195,12 @@ func TestLooseObjectsOfAHalfFilledStore(t *testing.T) {
 // TestStoreOfLinks: who asks for links gets a store of its own with links.
 func TestStoreOfLinks(t *testing.T) {
 	r, dir, _ := packed(t)
-	copies, err := openAt(t, r, dir).lendObjects(t.Context(), "croft-a")
+	copies, err := openAt(t, r, dir).LendObjects(t.Context(), "croft-a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	repo := openAt(t, r, dir, func(o *Options) { o.Lending = LendLinks })
-	links, err := repo.lendObjects(t.Context(), "croft-b")
+	repo := openAt(t, r, dir, func(o *gitcmd.Options) { o.Lending = gitcmd.LendLinks })
+	links, err := repo.LendObjects(t.Context(), "croft-b")
 	if err != nil || links == copies {
 		t.Fatal(links, copies, err)
 	}
@@ -242,7 +244,7 @@ func TestVerifyObjects(t *testing.T) {
 	r.Write("loose.txt", "loose\n")
 	r.Commit("loose")
 	repo := open(t, r)
-	store, err := repo.lendObjects(t.Context(), "croft-a")
+	store, err := repo.LendObjects(t.Context(), "croft-a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +261,7 @@ func TestVerifyObjects(t *testing.T) {
 	}
 	tried := map[string]bool{}
 	for _, path := range append(regularFiles(t, store), regularFiles(t, filepath.Join(repo.CommonDir, "objects", "pack"))...) {
-		if filepath.Base(filepath.Dir(path)) == borrowers {
+		if filepath.Base(filepath.Dir(path)) == odb.Borrowers {
 			continue
 		}
 		whole := readFile(t, path)
@@ -322,7 +324,7 @@ func TestVerifyExchanged(t *testing.T) {
 	r.Write("loose.txt", "loose\n")
 	r.Commit("loose")
 	repo := open(t, r)
-	store, err := repo.lendObjects(t.Context(), "croft-a")
+	store, err := repo.LendObjects(t.Context(), "croft-a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +384,7 @@ func TestVerifyRemembers(t *testing.T) {
 	if err != nil || len(packs) != 1 {
 		t.Fatal(packs, err)
 	}
-	stamp, _, err := stampFor(packs[0])
+	stamp, _, err := odb.StampFor(packs[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -395,17 +397,17 @@ func TestVerifyRemembers(t *testing.T) {
 	if err := os.Chtimes(packs[0], info.ModTime(), info.ModTime()); err != nil {
 		t.Fatal(err)
 	}
-	gittest.WriteFile(t, repo.verifiedFile(), `{"`+packs[0]+`":"`+stamp+`"}`)
+	gittest.WriteFile(t, repo.VerifiedFile(), `{"`+packs[0]+`":"`+stamp+`"}`)
 	found, err := repo.VerifyObjects(t.Context())
 	if err != nil || len(found) != 1 || found[0].File != packs[0] {
 		t.Errorf("a changed pack as old as before: %v, %v", found, err)
 	}
 	// The memory is believed: with the stamp that it has now, it is not read.
-	stamp, _, err = stampFor(packs[0])
+	stamp, _, err = odb.StampFor(packs[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	gittest.WriteFile(t, repo.verifiedFile(), `{"`+packs[0]+`":"`+stamp+`"}`)
+	gittest.WriteFile(t, repo.VerifiedFile(), `{"`+packs[0]+`":"`+stamp+`"}`)
 	if found, err := repo.VerifyObjects(t.Context()); err != nil || len(found) != 0 {
 		t.Errorf("read again: %v, %v", found, err)
 	}
@@ -417,14 +419,14 @@ func TestSweepKeepsWhatIsBorrowed(t *testing.T) {
 	for _, live := range []string{"0000", "8888", "ffff"} {
 		repo := open(t, gittest.New(t))
 		for _, name := range []string{"0000", "8888", "ffff"} {
-			gittest.WriteFile(t, filepath.Join(repo.storesDir(), name, "pack", "x"), "")
-			gittest.WriteFile(t, filepath.Join(repo.storesDir(), name, borrowers, "of-"+name), "")
+			gittest.WriteFile(t, filepath.Join(repo.StoresDir(), name, "pack", "x"), "")
+			gittest.WriteFile(t, filepath.Join(repo.StoresDir(), name, odb.Borrowers, "of-"+name), "")
 		}
 		if err := repo.SweepStores(t.Context(), func(admin string) bool { return admin == "of-"+live }); err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"0000", "8888", "ffff"} {
-			if exists(filepath.Join(repo.storesDir(), name, "pack", "x")) != (name == live) {
+			if exists(filepath.Join(repo.StoresDir(), name, "pack", "x")) != (name == live) {
 				t.Errorf("%s is borrowed from, and %s is there: %v", live, name, name != live)
 			}
 		}

@@ -9,23 +9,25 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/proc"
 )
 
 // dead is the mark of a git that was killed while it held locks.
-func dead(t *testing.T, repo *Repository, locks ...string) *mark {
+func dead(t *testing.T, repo *Repository, locks ...string) *writers.Lease {
 	t.Helper()
-	m, err := repo.mark()
+	m, err := repo.NewLease()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.writeBusy(locks); err != nil {
+	if err := m.WriteBusy(locks); err != nil {
 		t.Fatal(err)
 	}
 	for _, lock := range locks {
 		gittest.WriteFile(t, filepath.Join(repo.CommonDir, lock), "")
 	}
-	if err := m.lock.Unlock(); err != nil {
+	if err := m.Lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -44,7 +46,7 @@ func sweep(t *testing.T, repo *Repository) {
 
 func marks(t *testing.T, repo *Repository) int {
 	t.Helper()
-	entries, err := os.ReadDir(repo.marksDir())
+	entries, err := os.ReadDir(repo.LeasesDir())
 	if err != nil && !errors.Is(err, os.ErrNotExist) { // there was none yet
 		t.Fatal(err)
 	}
@@ -66,14 +68,14 @@ func TestSweep(t *testing.T) {
 	head := r.Git("rev-parse", "HEAD")
 	left := []string{"refs/heads/new.lock", "packed-refs.new", "config.lock"}
 	dead(t, repo, left...)
-	m, err := repo.mark()
+	m, err := repo.NewLease()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.writeBusy([]string{"packed-refs.lock"}); err != nil {
+	if err := m.WriteBusy([]string{"packed-refs.lock"}); err != nil {
 		t.Fatal(err)
 	}
-	_ = m.lock.Unlock()
+	_ = m.Lock.Unlock()
 	if got := repo.Left(); len(got) != len(left) {
 		t.Errorf("left: %q, want those of %q", got, left)
 	}
@@ -89,7 +91,7 @@ func TestSweep(t *testing.T) {
 	if n := marks(t, repo); n != 0 {
 		t.Errorf("%d marks are left", n)
 	}
-	if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/heads/new", New: head}); err != nil {
+	if err := repo.UpdateRefs(t.Context(), refs.Update{Ref: "refs/heads/new", New: head}); err != nil {
 		t.Error(err)
 	}
 }
@@ -98,11 +100,11 @@ func TestSweep(t *testing.T) {
 // is alive, stays until that has ended.
 func TestSweepKeepsWhatIsHeld(t *testing.T) {
 	repo := open(t, gittest.New(t))
-	alive, err := repo.mark()
+	alive, err := repo.NewLease()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := alive.writeBusy([]string{"packed-refs.lock"}); err != nil {
+	if err := alive.WriteBusy([]string{"packed-refs.lock"}); err != nil {
 		t.Fatal(err)
 	}
 	dead(t, repo, "packed-refs.lock")
@@ -114,7 +116,7 @@ func TestSweepKeepsWhatIsHeld(t *testing.T) {
 	if n := marks(t, repo); n != 2 {
 		t.Errorf("%d marks, want both", n)
 	}
-	_ = alive.lock.Unlock()
+	_ = alive.Lock.Unlock()
 	sweep(t, repo)
 	if exists(file) || marks(t, repo) != 0 {
 		t.Error("after that git has ended, its lock or the marks are still there")
@@ -191,16 +193,16 @@ func TestTempDirIsSwept(t *testing.T) {
 // goes too, once it is too old to be that of somebody who has just taken it.
 func TestLeftLock(t *testing.T) {
 	repo := open(t, gittest.New(t))
-	m, err := repo.mark()
+	m, err := repo.NewLease()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.writeBusy([]string{"packed-refs.lock", "refs/heads/new.lock"}); err != nil {
+	if err := m.WriteBusy([]string{"packed-refs.lock", "refs/heads/new.lock"}); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(repo.CommonDir, "packed-refs.lock")
 	gittest.WriteFile(t, file, "")
-	m.end()
+	m.End()
 	if n := marks(t, repo); n != 1 {
 		t.Fatalf("%d marks, want one for the lock that is left", n)
 	}
@@ -219,7 +221,7 @@ func TestMarkOfAHealthyGit(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	head := r.Git("rev-parse", "HEAD")
-	if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/heads/new", New: head}); err != nil {
+	if err := repo.UpdateRefs(t.Context(), refs.Update{Ref: "refs/heads/new", New: head}); err != nil {
 		t.Fatal(err)
 	}
 	if n := marks(t, repo); n != 1 {
@@ -233,17 +235,17 @@ func TestMarkOfAHealthyGit(t *testing.T) {
 		t.Errorf("after closing: %v, %d marks", err, marks(t, repo))
 	}
 	// One that is killed lets the next one work.
-	if err := repo.moveByGit(t.Context(), nil, []RefUpdate{{Ref: "refs/heads/other"}}); err != nil {
+	if err := repo.UpdateByGit(t.Context(), nil, []refs.Update{{Ref: "refs/heads/other"}}); err != nil {
 		t.Fatal(err)
 	}
-	repo.refs.p.Kill()
-	if err := repo.moveByGit(t.Context(), nil, []RefUpdate{{Ref: "refs/heads/new", Old: head}}); err == nil {
+	repo.RefProcess().Kill()
+	if err := repo.UpdateByGit(t.Context(), nil, []refs.Update{{Ref: "refs/heads/new", Old: head}}); err == nil {
 		t.Error("a killed git is no failure")
 	}
 	if n := marks(t, repo); n != 0 {
 		t.Errorf("%d marks after it was killed", n)
 	}
-	if err := repo.UpdateRefs(t.Context(), RefUpdate{Ref: "refs/heads/new", Old: head}); err != nil {
+	if err := repo.UpdateRefs(t.Context(), refs.Update{Ref: "refs/heads/new", Old: head}); err != nil {
 		t.Error(err)
 	}
 }

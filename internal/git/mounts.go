@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 )
 
 // Need is a directory outside of a checkout that git needs to work in it.
@@ -24,12 +26,12 @@ type Need struct {
 // nothing else is handed out in its place.
 func (w *Worktree) Needs() ([]Need, error) {
 	if w.IsIsolated() {
-		store, err := w.Repo.storeBorrowedBy(filepath.Base(w.Admin))
+		store, err := w.Repo.StoreBorrowedBy(filepath.Base(w.Admin))
 		if err != nil {
 			return nil, err
 		}
 		needs := []Need{{Path: store}}
-		if w.Repo.git.opts.Lending == LendLinks {
+		if w.Repo.Git.Options.Lending == gitcmd.LendLinks {
 			needs = append(needs, Need{Path: filepath.Join(w.Repo.CommonDir, "objects")})
 		}
 		own, err := fsx.OpenOwn(store) // on the host's side, which may lie behind links
@@ -52,7 +54,7 @@ func (w *Worktree) Needs() ([]Need, error) {
 
 // Borrows reports whether the repository takes objects from another one.
 func (r *Repository) Borrows() bool {
-	lines, err := readAlternates(filepath.Join(r.CommonDir, "objects"))
+	lines, err := gitdir.ReadAlternates(filepath.Join(r.CommonDir, "objects"))
 	return err != nil || len(lines) > 0
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -23,7 +24,7 @@ func needsRoot(t *testing.T) {
 }
 
 func TestIsListed(t *testing.T) {
-	dir := realPath(t.TempDir())
+	dir := gitcmd.RealPath(t.TempDir())
 	link := filepath.Join(dir, "link")
 	top := filepath.Join(dir, "a", "app")
 	if err := errors.Join(os.MkdirAll(top, 0o755), os.Symlink(filepath.Join(dir, "a"), link)); err != nil {
@@ -52,7 +53,7 @@ func TestIsListed(t *testing.T) {
 		{[]string{"*", "", top}, true},
 		{[]string{top, "/elsewhere"}, true},
 	} {
-		if got := isListed(c.values, filepath.Join(dir, "a"), top); got != c.want {
+		if got := gitcmd.IsListed(c.values, filepath.Join(dir, "a"), top); got != c.want {
 			t.Errorf("%q: %v", c.values, got)
 		}
 	}
@@ -64,8 +65,8 @@ func TestIsListed(t *testing.T) {
 func TestForeignParts(t *testing.T) {
 	needsRoot(t)
 	r := gittest.New(t)
-	r.Git("worktree", "add", "--quiet", beside(r, "linked"))
-	linked := beside(r, "linked")
+	r.Git("worktree", "add", "--quiet", r.Beside("linked"))
+	linked := r.Beside("linked")
 	for _, c := range []struct {
 		part, from string
 		mine       bool
@@ -83,8 +84,8 @@ func TestForeignParts(t *testing.T) {
 		if err := os.Lchown(c.part, stranger, stranger); err != nil {
 			t.Fatal(err)
 		}
-		_, err := New(options(r)).Discover(t.Context(), c.from)
-		if owner, ok := errors.AsType[*OwnerError](err); c.mine != (err == nil) || !c.mine && (!ok || !errors.Is(err, KindOwner) || owner.Part != c.part) {
+		_, err := gitcmd.New(options(r)).Discover(t.Context(), c.from)
+		if owner, ok := errors.AsType[*gitcmd.OwnerError](err); c.mine != (err == nil) || !c.mine && (!ok || !errors.Is(err, gitcmd.KindOwner) || owner.Part != c.part) {
 			t.Errorf("%s is another's, from %s: %v", c.part, c.from, err)
 		}
 		if _, err := r.TryGit(c.from, "status"); c.mine != (err == nil) && c.part != filepath.Join(r.Dir, ".git") {
@@ -106,14 +107,14 @@ func TestSafeDirectoryIsTheUsersToSay(t *testing.T) {
 	try := func(env ...string) error {
 		opts := options(r)
 		opts.Environ = append(opts.Environ, env...)
-		_, err := New(opts).Discover(t.Context(), r.Dir)
+		_, err := gitcmd.New(opts).Discover(t.Context(), r.Dir)
 		return err
 	}
 	plain := func() error {
 		_, err := r.TryGit(r.Dir, "status")
 		return err
 	}
-	if err := try(); !errors.Is(err, KindOwner) || plain() == nil {
+	if err := try(); !errors.Is(err, gitcmd.KindOwner) || plain() == nil {
 		t.Errorf("listed by nobody but itself: %v, plain git %v", err, plain())
 	}
 	if err := try("GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0="+r.Dir); err != nil {
@@ -122,7 +123,7 @@ func TestSafeDirectoryIsTheUsersToSay(t *testing.T) {
 	if err := try("SUDO_UID=" + strconv.Itoa(stranger)); err != nil {
 		t.Errorf("by sudo of the owner: %v", err)
 	}
-	if err := try("SUDO_UID=12345"); !errors.Is(err, KindOwner) {
+	if err := try("SUDO_UID=12345"); !errors.Is(err, gitcmd.KindOwner) {
 		t.Errorf("by sudo of somebody else: %v", err)
 	}
 	for _, value := range []string{r.Dir, "", "*"} {

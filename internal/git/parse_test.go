@@ -14,8 +14,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/odb"
 )
 
 // oddNames are file names that break careless parsers.
@@ -63,8 +66,8 @@ func TestStatusOfRealChanges(t *testing.T) {
 	}
 	// With renames, which Status does not ask for, there is a second path.
 	out := r.GitIn(w.Path, "status", "--porcelain=v2", "-z", "--branch", "--show-stash", "--ignored", "--renames", "--untracked-files=no")
-	var renamed []StatusEntry
-	for e, err := range ParseStatus(strings.NewReader(out)) {
+	var renamed []odb.StatusEntry
+	for e, err := range odb.ParseStatus(strings.NewReader(out)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +75,7 @@ func TestStatusOfRealChanges(t *testing.T) {
 			renamed = append(renamed, e)
 		}
 	}
-	if diff := cmp.Diff([]StatusEntry{{Path: "renamed", Index: 'R', Work: '.'}}, renamed); diff != "" {
+	if diff := cmp.Diff([]odb.StatusEntry{{Path: "renamed", Index: 'R', Work: '.'}}, renamed); diff != "" {
 		t.Errorf("renames (-want +got):\n%s", diff)
 	}
 }
@@ -86,7 +89,7 @@ func TestStatusOfEveryConflict(t *testing.T) {
 		t.Fatal(err)
 	}
 	var info strings.Builder
-	var want []StatusEntry
+	var want []odb.StatusEntry
 	for _, tt := range []struct{ xy, stages string }{
 		{"DD", "1"}, {"AU", "2"}, {"UA", "3"}, {"DU", "13"}, {"UD", "12"}, {"AA", "23"}, {"UU", "123"},
 	} {
@@ -95,19 +98,19 @@ func TestStatusOfEveryConflict(t *testing.T) {
 			info.WriteString("100644 " + blob + " " + string(stage) + "\t" + name + "\x00")
 		}
 		gittest.WriteFile(t, filepath.Join(w.Path, name), "x\n")
-		want = append(want, StatusEntry{Path: name, Index: tt.xy[0], Work: tt.xy[1], Conflicted: true})
+		want = append(want, odb.StatusEntry{Path: name, Index: tt.xy[0], Work: tt.xy[1], Conflicted: true})
 	}
-	if _, err := w.run(t.Context(), call{args: []string{"update-index", "-z", "--index-info"}, stdin: info.String()}); err != nil {
+	if _, err := w.RunGit(t.Context(), gitcmd.Call{Args: []string{"update-index", "-z", "--index-info"}, Stdin: info.String()}); err != nil {
 		t.Fatal(err)
 	}
-	var got []StatusEntry
+	var got []odb.StatusEntry
 	for e, err := range w.Status(t.Context(), UntrackedAll, RefreshNothing) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		got = append(got, e)
 	}
-	byPath := func(a, b StatusEntry) int { return strings.Compare(a.Path, b.Path) }
+	byPath := func(a, b odb.StatusEntry) int { return strings.Compare(a.Path, b.Path) }
 	slices.SortFunc(want, byPath)
 	slices.SortFunc(got, byPath)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -148,10 +151,10 @@ func TestParseStatusErrors(t *testing.T) {
 		"bad state":         "1 .MM N... 100644 100644 100644 a b p\x00",
 		"bad submodule":     "1 .M N 100644 100644 100644 a b p\x00",
 		"rename cut short":  "2 R. N... 100644 100644 100644 a b R100 new\x00",
-		"a very long field": "? " + strings.Repeat("x", maxField) + "\x00",
+		"a very long field": "? " + strings.Repeat("x", odb.MaxField) + "\x00",
 	} {
 		var last error
-		for _, err := range ParseStatus(strings.NewReader(text)) {
+		for _, err := range odb.ParseStatus(strings.NewReader(text)) {
 			last = err
 		}
 		if last == nil {
@@ -163,14 +166,14 @@ func TestParseStatusErrors(t *testing.T) {
 func TestWorktreesOfRealGit(t *testing.T) {
 	r := gittest.New(t)
 	head := r.Git("rev-parse", "HEAD")
-	r.Git("worktree", "add", "--quiet", "-b", "feature/x", beside(r, "on a branch"))
-	r.Git("worktree", "add", "--quiet", "--detach", beside(r, "detached\nnewline"))
-	r.Git("worktree", "add", "--quiet", "-b", "locked", beside(r, "locked"))
-	r.Git("worktree", "lock", "--reason", "two\nlines \"quoted\"", beside(r, "locked"))
-	r.Git("worktree", "add", "--quiet", "-b", "plainlock", beside(r, "plainlock"))
-	r.Git("worktree", "lock", beside(r, "plainlock"))
-	r.Git("worktree", "add", "--quiet", "-b", "gone", beside(r, "gone"))
-	if err := os.RemoveAll(beside(r, "gone")); err != nil {
+	r.Git("worktree", "add", "--quiet", "-b", "feature/x", r.Beside("on a branch"))
+	r.Git("worktree", "add", "--quiet", "--detach", r.Beside("detached\nnewline"))
+	r.Git("worktree", "add", "--quiet", "-b", "locked", r.Beside("locked"))
+	r.Git("worktree", "lock", "--reason", "two\nlines \"quoted\"", r.Beside("locked"))
+	r.Git("worktree", "add", "--quiet", "-b", "plainlock", r.Beside("plainlock"))
+	r.Git("worktree", "lock", r.Beside("plainlock"))
+	r.Git("worktree", "add", "--quiet", "-b", "gone", r.Beside("gone"))
+	if err := os.RemoveAll(r.Beside("gone")); err != nil {
 		t.Fatal(err)
 	}
 	got, err := open(t, r).List(t.Context())
@@ -182,11 +185,11 @@ func TestWorktreesOfRealGit(t *testing.T) {
 	}
 	want := []WorktreeEntry{
 		{Path: r.Dir, Head: head, Branch: "main"},
-		{Path: beside(r, "on a branch"), Head: head, Branch: "feature/x"},
-		{Path: beside(r, "locked"), Head: head, Branch: "locked", Locked: true, LockReason: "two\nlines \"quoted\""},
-		{Path: beside(r, "plainlock"), Head: head, Branch: "plainlock", Locked: true},
-		{Path: beside(r, "detached\nnewline"), Head: head},
-		{Path: beside(r, "gone"), Head: head, Branch: "gone"},
+		{Path: r.Beside("on a branch"), Head: head, Branch: "feature/x"},
+		{Path: r.Beside("locked"), Head: head, Branch: "locked", Locked: true, LockReason: "two\nlines \"quoted\""},
+		{Path: r.Beside("plainlock"), Head: head, Branch: "plainlock", Locked: true},
+		{Path: r.Beside("detached\nnewline"), Head: head},
+		{Path: r.Beside("gone"), Head: head, Branch: "gone"},
 	}
 	byPath := func(a, b WorktreeEntry) int { return strings.Compare(a.Path, b.Path) }
 	slices.SortFunc(want, byPath)
@@ -198,9 +201,9 @@ func TestWorktreesOfRealGit(t *testing.T) {
 
 func TestWorktreesOfABareRepository(t *testing.T) {
 	r := gittest.New(t)
-	bare := beside(r, "bare.git")
+	bare := r.Beside("bare.git")
 	r.Git("clone", "--quiet", "--bare", r.Dir, bare)
-	repo, err := New(options(r)).Open(bare)
+	repo, err := Open(gitcmd.New(options(r)), bare)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,21 +217,21 @@ func TestParseConfigOfRealGit(t *testing.T) {
 	r := gittest.New(t)
 	gittest.WriteFile(t, filepath.Join(r.Home, ".gitconfig"), "[a]\n\tbare\n\tempty =\n[b \"Sub.Section \\\"x\\\"\"]\n\tKey = \"two\\nlines\\ttab\"\n")
 	repo := open(t, r)
-	if _, err := repo.ensureHostDir(); err != nil {
+	if _, err := repo.EnsureHostDir(); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := repo.configEntries(t.Context(), repo.CommonDir)
+	entries, err := repo.ConfigEntries(t.Context(), repo.CommonDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries = slices.DeleteFunc(entries, func(e configEntry) bool { return !e.ofUser() })
+	entries = slices.DeleteFunc(entries, func(e gitconfig.Entry) bool { return !e.OfUser() })
 	file := filepath.Join(r.Home, ".gitconfig")
-	want := []configEntry{
-		{"global", file, "a.bare", "", true},
-		{"global", file, "a.empty", "", false},
-		{"global", file, `b.Sub.Section "x".key`, "two\nlines\ttab", false},
+	want := []gitconfig.Entry{
+		{Scope: "global", File: file, Key: "a.bare", Value: "", Bare: true},
+		{Scope: "global", File: file, Key: "a.empty", Value: "", Bare: false},
+		{Scope: "global", File: file, Key: `b.Sub.Section "x".key`, Value: "two\nlines\ttab", Bare: false},
 	}
-	if diff := cmp.Diff(want, entries, cmp.AllowUnexported(configEntry{})); diff != "" {
+	if diff := cmp.Diff(want, entries, cmp.AllowUnexported(gitconfig.Entry{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -241,11 +244,11 @@ func TestParseConfigListErrors(t *testing.T) {
 		"no scope":    "\x00file:x\x00a.b\nc\x00",
 		"no section":  "local\x00file:x\x00ab\nc\x00",
 	} {
-		if got, err := parseConfigList([]byte(text)); err == nil {
+		if got, err := gitconfig.ParseList([]byte(text)); err == nil {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	if got, err := parseConfigList(nil); err != nil || len(got) > 0 {
+	if got, err := gitconfig.ParseList(nil); err != nil || len(got) > 0 {
 		t.Errorf("nothing: %v, %v", got, err)
 	}
 }
@@ -290,10 +293,10 @@ func TestReadBatch(t *testing.T) {
 // readWhole reads an answer into memory.
 func readWhole(r *bufio.Reader, contents bool) (object.Object, error) {
 	if !contents {
-		return readBatch(r, nil)
+		return odb.ReadBatch(r, nil)
 	}
 	var data bytes.Buffer
-	o, err := readBatch(r, &data)
+	o, err := odb.ReadBatch(r, &data)
 	if err == nil {
 		o.Data = data.Bytes()
 	}
@@ -301,7 +304,7 @@ func readWhole(r *bufio.Reader, contents bool) (object.Object, error) {
 }
 
 // encodeStatus is what git prints for entries.
-func encodeStatus(entries []StatusEntry) []byte {
+func encodeStatus(entries []odb.StatusEntry) []byte {
 	var b bytes.Buffer
 	for _, e := range entries {
 		sub := "N..."
@@ -337,7 +340,7 @@ func FuzzParseStatus(f *testing.F) {
 	f.Add([]byte("# branch.oid abc\x001 .M N... 100644 100644 100644 a b p a t h\x002 R. N... 1 2 3 a b R100 new\x00old\x00? x\x00! y\x00"))
 	f.Add([]byte("u UU SC.. 1 2 3 4 a b c odd\nname\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		entries, err := collect(ParseStatus(bytes.NewReader(data)))
+		entries, err := collect(odb.ParseStatus(bytes.NewReader(data)))
 		if err == nil && len(data) > 0 && data[len(data)-1] != 0 {
 			t.Errorf("no error for output that ends within a field")
 		}
@@ -346,7 +349,7 @@ func FuzzParseStatus(f *testing.F) {
 				t.Errorf("path %q", e.Path)
 			}
 		}
-		again, err := collect(ParseStatus(bytes.NewReader(encodeStatus(entries))))
+		again, err := collect(odb.ParseStatus(bytes.NewReader(encodeStatus(entries))))
 		if diff := cmp.Diff(entries, again); err != nil || diff != "" {
 			t.Errorf("%v, not the same when encoded and parsed again:\n%s", err, diff)
 		}
@@ -387,20 +390,20 @@ func FuzzReadBatch(f *testing.F) {
 func FuzzParseConfigList(f *testing.F) {
 	f.Add([]byte("local\x00file:/x\x00a.b\nc\x00global\x00command line:\x00d.e.f\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		entries, err := parseConfigList(data)
+		entries, err := gitconfig.ParseList(data)
 		if err != nil {
 			return
 		}
 		var b bytes.Buffer
 		for _, e := range entries {
-			b.WriteString(e.scope + "\x00file:" + e.file + "\x00" + e.key)
-			if !e.bare {
-				b.WriteString("\n" + e.value)
+			b.WriteString(e.Scope + "\x00file:" + e.File + "\x00" + e.Key)
+			if !e.Bare {
+				b.WriteString("\n" + e.Value)
 			}
 			b.WriteByte(0)
 		}
-		again, err := parseConfigList(b.Bytes())
-		if diff := cmp.Diff(entries, again, cmp.AllowUnexported(configEntry{})); err != nil || diff != "" {
+		again, err := gitconfig.ParseList(b.Bytes())
+		if diff := cmp.Diff(entries, again, cmp.AllowUnexported(gitconfig.Entry{})); err != nil || diff != "" {
 			t.Errorf("%v, not the same when encoded and parsed again:\n%s", err, diff)
 		}
 	})

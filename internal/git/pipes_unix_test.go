@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/object"
@@ -54,7 +57,7 @@ func TestPipesDoNotHang(t *testing.T) {
 			one := func(_ any, err error) error { return err }
 			for what, do := range map[string]func() error{
 				"status":   func() error { return drain(w.Status(ctx, UntrackedAll, RefreshIndex)) },
-				"discover": func() error { return one(Discover(w.Path)) },
+				"discover": func() error { return one(gitdir.Discover(w.Path)) },
 				"main":     func() error { return drain(repo.Main().Status(ctx, UntrackedAll, RefreshNothing)) },
 				"pending":  func() error { return one(w.Pending(ctx)) },
 				"index":    func() error { return one(w.Index(ctx)) },
@@ -64,15 +67,15 @@ func TestPipesDoNotHang(t *testing.T) {
 				"commit": func() error {
 					return one(w.CommitWork(ctx, Work{Branch: "wt", Paths: []string{"new.txt"}, Commit: object.Commit{Signature: object.Signature("A <a@b>", time.Unix(1, 0)), Message: "m"}}))
 				},
-				"lend":   func() error { return one(repo.lendObjects(ctx, "croft-x")) },
+				"lend":   func() error { return one(repo.LendObjects(ctx, "croft-x")) },
 				"links":  func() error { return one(repo.hasSpecialEntries(ctx, w.readAdminFile())) },
 				"hosts":  func() error { repo.Hosts("wt"); index.Count(w.Admin); return nil },
-				"reopen": func() error { return one(New(options(r)).Open(r.Dir)) },
+				"reopen": func() error { return one(Open(gitcmd.New(options(r)), r.Dir)) },
 			} {
 				_ = inTime(t, what, do)
 			}
 			if name == "config" || name == "info/exclude" || name == "shallow" {
-				if err := drain(w.Status(ctx, UntrackedAll, RefreshNothing)); !errors.Is(err, ErrConfig) || !errors.Is(err, fsx.ErrNotRegular) {
+				if err := drain(w.Status(ctx, UntrackedAll, RefreshNothing)); !errors.Is(err, gitconfig.ErrConfig) || !errors.Is(err, fsx.ErrNotRegular) {
 					t.Errorf("status: %v, want ErrConfig", err)
 				}
 			}

@@ -3,8 +3,6 @@ package git
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,16 +14,18 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/isolated"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // A directory without git can have isolated checkouts too: of a repository that
 // lies elsewhere and whose main checkout the directory is, without knowing it.
 // Files go in and out of it byte for byte, whatever attributes they have.
-
-// plainBranch is the branch that a plain directory has checked out.
-const plainBranch = "main"
 
 // plainAttributes switch every conversion off.
 const plainAttributes = "* -text -ident !eol !filter !working-tree-encoding\n"
@@ -41,38 +41,16 @@ func InitPlain(dir, work string) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	config := "\tworktree = " + quoteConfig(filepath.ToSlash(work)) + "\n"
-	if err := writeGitDir(tmp, config, map[string]string{"info/attributes": plainAttributes}); err != nil {
+	config := "\tworktree = " + isolated.QuoteConfig(filepath.ToSlash(work)) + "\n"
+	if err := gitcmd.WriteGitDir(tmp, config, map[string]string{"info/attributes": plainAttributes}); err != nil {
 		return err
 	}
 	return fsx.RenameNew(tmp, dir)
 }
 
-// writeGitDir writes what makes a directory a git directory, with more lines of
-// its core section, and with more files.
-func writeGitDir(dir, core string, more map[string]string) error {
-	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
-		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o777); err != nil {
-			return err
-		}
-	}
-	files := map[string]string{
-		"HEAD": "ref: refs/heads/" + plainBranch + "\n",
-		"config": fmt.Sprintf("[core]\n\trepositoryformatversion = 0\n\tfilemode = %t\n\tbare = false\n\tlogallrefupdates = true\n%s",
-			runtime.GOOS != "windows", core),
-	}
-	maps.Copy(files, more)
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // InitEmpty makes a repository in a directory, with one commit of nothing. It may
 // be called again.
-func (g *Git) InitEmpty(ctx context.Context, dir string, when time.Time) error {
+func InitEmpty(ctx context.Context, g *gitcmd.Git, dir string, when time.Time) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -81,29 +59,29 @@ func (g *Git) InitEmpty(ctx context.Context, dir string, when time.Time) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	if err := writeGitDir(tmp, "", nil); err != nil {
+	if err := gitcmd.WriteGitDir(tmp, "", nil); err != nil {
 		return err
 	}
-	if err := fsx.RenameNew(tmp, filepath.Join(dir, ".git")); err != nil && !errors.Is(err, ErrExists) {
+	if err := fsx.RenameNew(tmp, filepath.Join(dir, ".git")); err != nil && !errors.Is(err, worktree.ErrExists) {
 		return err
 	}
-	place, err := Discover(dir)
+	place, err := gitdir.Discover(dir)
 	if err != nil {
 		return err
 	}
-	r := g.At(place, g.dirFor(place.CommonDir))
+	r := At(g, place, g.DirFor(place.CommonDir))
 	defer r.Close()
 	return r.Baseline(ctx, when)
 }
 
 // PlainPlace is the place of a repository that InitPlain made.
-func PlainPlace(dir string) (Place, error) {
-	work := readFormat(dir).worktree
-	if !isGitDir(dir) || !filepath.IsAbs(work) {
-		return Place{}, ErrNoRepository
+func PlainPlace(dir string) (gitdir.Place, error) {
+	work := gitdir.ReadFormat(dir).Worktree
+	if !gitdir.IsGitDir(dir) || !filepath.IsAbs(work) {
+		return gitdir.Place{}, gitdir.ErrNoRepository
 	}
 	work = filepath.FromSlash(work)
-	return Place{Root: work, CommonDir: dir, GitDir: dir, WorkDir: work}, nil
+	return gitdir.Place{Root: work, CommonDir: dir, GitDir: dir, WorkDir: work}, nil
 }
 
 // Baseline commits what a plain directory holds now, but for what is ignored, as
@@ -135,7 +113,7 @@ func (r *Repository) Baseline(ctx context.Context, when time.Time) error {
 		return nil
 	}
 	return w.ChangeHeld(ctx, func(w *Worktree) error {
-		_, err := w.commitWork(ctx, Work{Branch: plainBranch, Paths: paths, Gone: gone, Commit: c})
+		_, err := w.commitWork(ctx, Work{Branch: gitdir.PlainBranch, Paths: paths, Gone: gone, Commit: c})
 		return err
 	})
 }
@@ -159,7 +137,7 @@ func (w *Worktree) firstBaseline(ctx context.Context, c object.Commit) error {
 		return err
 	}
 	x := &index.Index{Entries: entries}
-	root, err := x.Trees(repo.objectFormat())
+	root, err := x.Trees(repo.ObjectFormat())
 	if err != nil {
 		return err
 	}
@@ -182,7 +160,7 @@ func (w *Worktree) firstBaseline(ctx context.Context, c object.Commit) error {
 	if err := failpoint.Hit("baseline.index"); err != nil {
 		return err
 	}
-	return repo.UpdateRefs(ctx, RefUpdate{Ref: "refs/heads/" + plainBranch, New: oid})
+	return repo.UpdateRefs(ctx, refs.Update{Ref: "refs/heads/" + gitdir.PlainBranch, New: oid})
 }
 
 // hashAll stores files, as they are on disk, and returns them as entries of an
@@ -271,7 +249,7 @@ func writeTrees(b *object.Batch, t *index.Tree) (string, error) {
 
 // writeIndex writes an index with these entries.
 func (w *Worktree) writeIndex(x *index.Index, root *index.Tree) error {
-	out, err := x.Encode(root, w.Repo.objectFormat())
+	out, err := x.Encode(root, w.Repo.ObjectFormat())
 	if err != nil {
 		return err
 	}
@@ -287,12 +265,12 @@ func (w *Worktree) writeIndex(x *index.Index, root *index.Tree) error {
 // the baseline was made is known to be what is staged; of all others git has to
 // look at the contents.
 func (w *Worktree) AdoptFiles() error {
-	source := &Worktree{Repo: w.Repo, Path: w.Repo.Root, Admin: w.Repo.CommonDir}
-	x, err := source.readIndex(filepath.Join(source.Admin, "index"))
+	source := w.Repo.worktreeOf(worktree.Worktree{Path: w.Repo.Root, Admin: w.Repo.CommonDir})
+	x, err := source.ReadIndex(filepath.Join(source.Admin, "index"))
 	if err != nil {
 		return err
 	}
-	root, err := x.Trees(w.Repo.objectFormat())
+	root, err := x.Trees(w.Repo.ObjectFormat())
 	if err != nil {
 		return err
 	}

@@ -9,16 +9,17 @@ import (
 
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/odb"
 )
 
 // TestRehashFindsForgeries changes an object in each place that it can lie in.
 func TestRehashFindsForgeries(t *testing.T) {
 	r := gittest.Aged(t, "sha1")
 	repo := open(t, r)
-	span := Span{From: r.Git("rev-parse", "HEAD~1"), To: r.Git("rev-parse", "HEAD")}
+	span := odb.Span{From: r.Git("rev-parse", "HEAD~1"), To: r.Git("rev-parse", "HEAD")}
 	whole := func() {
 		t.Helper()
-		if _, err := repo.Rehash(t.Context(), []Span{span}); err != nil {
+		if _, err := repo.Rehash(t.Context(), []odb.Span{span}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -42,7 +43,7 @@ func TestRehashFindsForgeries(t *testing.T) {
 				}
 			}
 			put(data)
-			i, err := repo.Rehash(t.Context(), []Span{{span.From, span.From}, span})
+			i, err := repo.Rehash(t.Context(), []odb.Span{{From: span.From, To: span.From}, span})
 			if f, ok := errors.AsType[*object.ForgedError](err); !ok || f.OID != oid || i != 1 {
 				t.Errorf("%s, %s: %d, %v", name, what, i, err)
 			}
@@ -51,11 +52,11 @@ func TestRehashFindsForgeries(t *testing.T) {
 	}
 	whole()
 	// A second copy counts, wherever git would find it first.
-	other := beside(r, "other")
+	other := r.Beside("other")
 	oid := r.Git("rev-parse", "HEAD:d1/e/f1")
 	gittest.WriteFile(t, filepath.Join(other, oid[:2], oid[2:]), "x")
 	gittest.WriteFile(t, filepath.Join(r.Dir, ".git", "objects", "info", "alternates"), other+"\n")
-	if _, err := repo.Rehash(t.Context(), []Span{span}); !errors.Is(err, object.ErrForged) {
+	if _, err := repo.Rehash(t.Context(), []odb.Span{span}); !errors.Is(err, object.ErrForged) {
 		t.Errorf("a copy elsewhere is not looked at: %v", err)
 	}
 }
@@ -99,7 +100,7 @@ func TestScratchOfForgedObjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = repo.objectFormat().Deflate(f, kind, int64(len(text)), strings.NewReader(text))
+		_, err = repo.ObjectFormat().Deflate(f, kind, int64(len(text)), strings.NewReader(text))
 		if err := errors.Join(err, f.Close()); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 )
 
 // The version is asked once for each git program, and again when the program
@@ -20,7 +22,7 @@ func TestVersionIsRemembered(t *testing.T) {
 	}
 	ask := func() string {
 		t.Helper()
-		v, err := New(Options{Path: program, ConfigDir: filepath.Join(dir, "config"), Environ: os.Environ()}).Version()
+		v, err := gitcmd.New(gitcmd.Options{Path: program, ConfigDir: filepath.Join(dir, "config"), Environ: os.Environ()}).Version()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 )
 
 // HollowAdmins lists admin directories whose commondir is missing or empty, as
@@ -65,15 +67,11 @@ func IsBareByAccident(common string) bool {
 
 // SaysBare reports whether the configuration of a directory called .git says that
 // no main checkout lies around it.
-func SaysBare(common string) bool { return IsDotGit(common) && readFormat(common).bare }
-
-// IsDotGit reports whether a common directory has the name that it has in a main
-// checkout. Nothing but its configuration says then whether there is one.
-func IsDotGit(common string) bool { return filepath.Base(common) == ".git" }
+func SaysBare(common string) bool { return gitdir.IsDotGit(common) && gitdir.ReadFormat(common).Bare }
 
 // SetNotBare takes the accident back.
 func (r *Repository) SetNotBare() error {
-	return r.changeConfig(func(old string) string { return addSetting(old, configEntry{key: "core.bare", value: "false"}) })
+	return r.changeConfig(func(old string) string { return addSetting(old, gitconfig.Entry{Key: "core.bare", Value: "false"}) })
 }
 
 // StaleLocks lists lock files in the git directory that are older than a

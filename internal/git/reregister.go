@@ -9,6 +9,8 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // Reregister brings a worktree back that was stowed away: first its admin
@@ -21,7 +23,7 @@ func (w *Worktree) Reregister(admin, tree, lock string) error {
 		return err
 	}
 	if w.IsIsolated() { // the ref that held what is not on the branch is gone
-		if err := w.forgetSync(); err != nil {
+		if err := w.ForgetSync(); err != nil {
 			return err
 		}
 	}
@@ -46,14 +48,14 @@ func (w *Worktree) reregister(admin, tree, lock string) error {
 	if err := failpoint.Hit("git.reregister.admin"); err != nil || isBack {
 		return err
 	}
-	stow, err := w.openTrashDir(filepath.Dir(tree))
+	stow, err := w.OpenTrashDir(filepath.Dir(tree))
 	if err != nil {
 		return err
 	}
 	defer stow.Close()
 	err = stow.Move(filepath.Base(tree), w.Wanted(), beside, name)
 	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s: %w", w.Path, ErrExists)
+		return fmt.Errorf("%s: %w", w.Path, worktree.ErrExists)
 	}
 	return err
 }
@@ -72,9 +74,9 @@ func (w *Worktree) isBack(beside *fsx.Dir, tree string) (bool, error) {
 		return false, fmt.Errorf("%s was made anew: %w", w.Path, os.ErrNotExist)
 	}
 	if err == nil {
-		return false, fmt.Errorf("%s: %w", w.Path, ErrExists)
+		return false, fmt.Errorf("%s: %w", w.Path, worktree.ErrExists)
 	}
-	stow, err := w.openTrashDir(filepath.Dir(tree))
+	stow, err := w.OpenTrashDir(filepath.Dir(tree))
 	if err != nil {
 		return false, err
 	}
@@ -90,7 +92,7 @@ func (w *Worktree) isBack(beside *fsx.Dir, tree string) (bool, error) {
 // that has seen the worktree before it was deregistered makes the directory
 // again when it comes to lock its HEAD.
 func (w *Worktree) DropDebris() {
-	admins, err := w.openAdmins()
+	admins, err := w.OpenAdmins()
 	if err != nil {
 		return
 	}
@@ -123,7 +125,7 @@ func holdsDebris(admin *fsx.Dir) bool {
 		return false
 	}
 	for _, name := range names {
-		if name != "logs" && name != headLock && name != headDraft {
+		if name != "logs" && name != gitdir.HeadLock && name != headDraft {
 			return false
 		}
 	}
@@ -135,7 +137,7 @@ func holdsDebris(admin *fsx.Dir) bool {
 // directories is not git's work: it is deleted, and its checkout registered
 // anew.
 func (w *Worktree) bringAdmin(stowed, lock string) error {
-	stow, err := w.openTrashDir(filepath.Dir(stowed))
+	stow, err := w.OpenTrashDir(filepath.Dir(stowed))
 	if errors.Is(err, os.ErrNotExist) && fsx.IsThere(w.Admin) {
 		return nil
 	}
@@ -150,12 +152,12 @@ func (w *Worktree) bringAdmin(stowed, lock string) error {
 	if err := w.dressAdmin(stow, name, lock); err != nil {
 		return err
 	}
-	admins, err := w.makeAdmins()
+	admins, err := w.MakeAdmins()
 	if err != nil {
 		return err
 	}
 	defer admins.Close()
-	return stow.MoveOrCopy(name, admins, filepath.Base(w.Admin), largestAdmin)
+	return stow.MoveOrCopy(name, admins, filepath.Base(w.Admin), worktree.LargestAdmin)
 }
 
 // ErrForged says that an admin directory in the trash is not what git made.
@@ -171,14 +173,14 @@ func (w *Worktree) dressAdmin(stow *fsx.Dir, name, lock string) error {
 		return err
 	}
 	defer admin.Close()
-	if err := admin.OnlyFiles(mostInAdmin, largestAdmin); err != nil {
+	if err := admin.OnlyFiles(mostInAdmin, worktree.LargestAdmin); err != nil {
 		return fmt.Errorf("%w: %w", ErrForged, err)
 	}
 	if err := admin.RemoveTemp(); err != nil {
 		return err
 	}
 	for file, text := range map[string]string{
-		"locked": lock, "gitdir": filepath.ToSlash(filepath.Join(w.Path, ".git")), "commondir": w.toCommon(),
+		"locked": lock, "gitdir": filepath.ToSlash(filepath.Join(w.Path, ".git")), "commondir": w.ToCommon(),
 	} {
 		if err := admin.WriteFile(file, []byte(text+"\n"), 0o644); err != nil {
 			return err
@@ -197,9 +199,9 @@ const mostInAdmin = 1 << 20
 // else has, and leaves everything else alone.
 func (w *Worktree) Rejoin() error {
 	if w.IsIsolated() {
-		return w.rejoinIsolated()
+		return w.RejoinIsolated()
 	}
-	named, err := readGitFile(filepath.Join(w.Path, ".git"))
+	named, err := gitdir.ReadGitFile(filepath.Join(w.Path, ".git"))
 	if err != nil || filepath.Base(named) != filepath.Base(w.Admin) {
 		return nil
 	}
@@ -214,10 +216,10 @@ func (w *Worktree) Rejoin() error {
 			return err
 		}
 	}
-	if w.names(w.Path) {
+	if w.Names(w.Path) {
 		return nil
 	}
-	return w.writeAdmin("gitdir", filepath.ToSlash(filepath.Join(w.Path, ".git"))+"\n")
+	return w.WriteAdmin("gitdir", filepath.ToSlash(filepath.Join(w.Path, ".git"))+"\n")
 }
 
 // Reclaim makes sure that the .git of the checkout at tree, which is its path or a
@@ -236,7 +238,7 @@ func (w *Worktree) Reclaim(tree string) error {
 	case w.IsIsolated() || dir.Has(".git"):
 		return &os.PathError{Op: "restore", Path: filepath.Join(tree, ".git"), Err: fsx.ErrOther}
 	}
-	return dir.WriteFile(".git", []byte(w.pointerText()), 0o644)
+	return dir.WriteFile(".git", []byte(w.PointerText()), 0o644)
 }
 
 // writePointer replaces the checkout's .git file.
@@ -246,5 +248,5 @@ func (w *Worktree) writePointer() error {
 		return err
 	}
 	defer top.Close()
-	return top.WriteFile(".git", []byte(w.pointerText()), 0o644)
+	return top.WriteFile(".git", []byte(w.PointerText()), 0o644)
 }

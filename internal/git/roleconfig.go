@@ -10,11 +10,9 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
 )
-
-// roleInclude is the file with the ignore file of Croft's worktrees, relative to
-// the common directory. It is for the gits that agents run.
-const roleInclude = "croft/gitconfig"
 
 // LocalExclude makes git ignore patterns in the linked worktrees whose admin
 // directories match a pattern such as "croft-*", and nowhere else.
@@ -33,18 +31,18 @@ func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns [
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	text += roleMark + "\n" + strings.Join(patterns, "\n") + "\n"
+	text += gitcmd.RoleMark + "\n" + strings.Join(patterns, "\n") + "\n"
 	var config bytes.Buffer
-	writeEntry(&config, configEntry{key: "core.excludesfile", value: filepath.ToSlash(r.commonPath("croft/exclude"))})
-	for name, text := range map[string]string{"croft/exclude": text, roleInclude: config.String()} {
-		if err := (commonFile{name: name, limit: maxConfig}).replaceText(r, func(string) string { return text }); err != nil {
+	gitconfig.Write(&config, gitconfig.Entry{Key: "core.excludesfile", Value: filepath.ToSlash(r.CommonPath("croft/exclude"))})
+	for name, text := range map[string]string{"croft/exclude": text, gitconfig.RoleInclude: config.String()} {
+		if err := (commonFile{name: name, limit: gitconfig.MaxSize}).replaceText(r, func(string) string { return text }); err != nil {
 			return err
 		}
 	}
 	if err := r.includeRoles(admins); err != nil {
 		return err
 	}
-	return fsx.ReplaceIfChanged(r.ownExcludes(), text)
+	return fsx.ReplaceIfChanged(r.OwnExcludes(), text)
 }
 
 // LiteralPattern is a pattern, as in a .gitignore, that matches a path and no other.
@@ -55,17 +53,17 @@ func LiteralPattern(path string) string {
 // includeRoles adds the conditional include to the repository's configuration,
 // once.
 func (r *Repository) includeRoles(admins string) error {
-	places := []string{r.commonPath("worktrees")}
-	if fsx.IsThere(r.isolatedDir()) {
-		places = append(places, r.isolatedDir())
+	places := []string{r.CommonPath("worktrees")}
+	if fsx.IsThere(r.IsolatedDir()) {
+		places = append(places, r.IsolatedDir())
 	}
-	h, err := r.ensureHostDir()
+	h, err := r.EnsureHostDir()
 	if err != nil {
 		return err
 	}
 	for _, place := range places {
-		e := configEntry{key: "includeif.gitdir:" + LiteralPattern(filepath.ToSlash(place)) + "/" + admins + ".path", value: roleInclude}
-		if slices.Contains(h.entries, e) {
+		e := gitconfig.Entry{Key: "includeif.gitdir:" + LiteralPattern(filepath.ToSlash(place)) + "/" + admins + ".path", Value: gitconfig.RoleInclude}
+		if slices.Contains(h.Entries, e) {
 			continue
 		}
 		if err := r.changeConfig(func(old string) string { return addSetting(old, e) }); err != nil {
@@ -78,16 +76,16 @@ func (r *Repository) includeRoles(admins string) error {
 // userIgnore is the content of the ignore file that the user has for all
 // repositories.
 func (r *Repository) userIgnore(ctx context.Context) ([]byte, error) {
-	s, err := r.settingsOf(ctx, r.CommonDir)
+	s, err := r.SettingsOf(ctx, r.CommonDir)
 	if err != nil {
 		return nil, err
 	}
-	path, isSet := s.values["core.excludesfile"]
+	path, isSet := s.Values["core.excludesfile"]
 	if !isSet {
-		path = filepath.Join(r.git.configHome(), "git", "ignore")
+		path = filepath.Join(r.Git.ConfigHome(), "git", "ignore")
 	}
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		path = filepath.Join(r.git.home(), rest)
+		path = filepath.Join(r.Git.Home(), rest)
 	}
 	if !filepath.IsAbs(path) {
 		return nil, nil

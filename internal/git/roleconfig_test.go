@@ -9,7 +9,10 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 func TestLocalExclude(t *testing.T) {
@@ -37,7 +40,7 @@ func TestLocalExclude(t *testing.T) {
 			ignore(t, r)
 			repo := open(t, r)
 			w := addWorktree(t, r, repo, "wt")
-			foreign := beside(r, "foreign")
+			foreign := r.Beside("foreign")
 			r.Git("worktree", "add", "--quiet", "-b", "foreign", foreign)
 			dirs := []string{r.Dir, foreign, w.Path}
 			for _, dir := range dirs {
@@ -97,13 +100,13 @@ func TestLocalExcludeFollowsTheUsersFile(t *testing.T) {
 func TestLocalExcludeInAnOddPlace(t *testing.T) {
 	r := gittest.New(t)
 	for _, name := range []string{"[x] *", `back\slash "quote"`, "a;b#c"} {
-		dir := beside(r, name)
+		dir := r.Beside(name)
 		if err := os.Rename(r.Dir, dir); err != nil {
 			t.Fatal(err)
 		}
 		r.Dir = dir
 		repo := open(t, r)
-		w, err := repo.Add(t.Context(), AddSpec{Admin: "croft-x", Path: beside(r, "wt"), Head: r.Git("rev-parse", "HEAD")})
+		w, err := repo.Add(t.Context(), worktree.AddSpec{Admin: "croft-x", Path: r.Beside("wt"), Head: r.Git("rev-parse", "HEAD")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,30 +180,30 @@ func TestExclude(t *testing.T) {
 func TestGeneratedConfigurationReadsBack(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
-	var want []configEntry
+	var want []gitconfig.Entry
 	for _, value := range []string{
 		"", " ", " lead and trail ", "a # b ; c", `quo"te`, `back\slash\`, "new\nline\n", "tab\t", "bell\b", "cr\r", "a\rb", "caf\xe9", "ünï", "=", "[x]", "\x01\x7f",
 	} {
 		want = append(want,
-			configEntry{key: "user.name", value: value},
-			configEntry{key: `url.https://[x]/a.b "c" \d.insteadof`, value: value})
+			gitconfig.Entry{Key: "user.name", Value: value},
+			gitconfig.Entry{Key: `url.https://[x]/a.b "c" \d.insteadof`, Value: value})
 	}
-	want = append(want, configEntry{key: "commit.gpgsign", bare: true})
-	file, err := repo.git.writeConfig(want)
+	want = append(want, gitconfig.Entry{Key: "commit.gpgsign", Bare: true})
+	file, err := repo.Git.WriteConfig(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := repo.git.run(t.Context(), door{repo: repo}, call{args: []string{"config", "--file", file, "--list", "-z", "--show-scope", "--show-origin"}})
+	out, err := repo.Git.Run(t.Context(), gitcmd.Target{Repo: repo.Core()}, gitcmd.Call{Args: []string{"config", "--file", file, "--list", "-z", "--show-scope", "--show-origin"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := parseConfigList(out)
+	got, err := gitconfig.ParseList(out)
 	if err != nil || len(got) != len(want) {
 		t.Fatalf("%d entries, %v, want %d", len(got), err, len(want))
 	}
 	for i := range got {
-		if got[i].key != want[i].key || got[i].value != want[i].value || got[i].bare != want[i].bare {
-			t.Errorf("%q = %q, want %q = %q", got[i].key, got[i].value, want[i].key, want[i].value)
+		if got[i].Key != want[i].Key || got[i].Value != want[i].Value || got[i].Bare != want[i].Bare {
+			t.Errorf("%q = %q, want %q = %q", got[i].Key, got[i].Value, want[i].Key, want[i].Value)
 		}
 	}
 }

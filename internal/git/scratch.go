@@ -14,7 +14,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // Scratch is a checkout that belongs to no branch. It is made anew for every
@@ -44,16 +48,12 @@ func (r *Repository) Scratch(dir, name string) *Scratch {
 type ScratchSpec struct {
 	Commit  string // HEAD of the git directory inside
 	Tree    string // the files
-	Objects string // where objects lie that the repository does not have; see [MergeTree.Objects]
+	Objects string // where objects lie that the repository does not have; see [mergetree.Session.Objects]
 	Workers int    // how many processes write files
 }
 
 // ErrNotExact says that a checkout does not hold what it should.
 var ErrNotExact = errors.New("the checkout is not what it should be")
-
-// Objects is the directory of what these attempts wrote. It is there until
-// they are closed.
-func (a *MergeTree) Objects() string { return a.q.dir }
 
 // Prepare makes the checkout hold exactly a tree. Whatever lay there is removed
 // first. Submodules are left empty. It fails with a *ForgedError if git found
@@ -90,11 +90,11 @@ func (s *Scratch) Ignored(ctx context.Context, spec ScratchSpec, paths []string)
 		list.WriteString(p + "/\x00")
 	}
 	out, err := s.call(ctx, spec, list.String(), "check-ignore", "-z", "--stdin")
-	if err != nil && exitCode(err) != 1 {
+	if err != nil && gitcmd.ExitCode(err) != 1 {
 		return nil, err
 	}
 	var ignored []string
-	for _, p := range splitNUL(out) {
+	for _, p := range gitdir.SplitNUL(out) {
 		ignored = append(ignored, strings.TrimSuffix(p, "/"))
 	}
 	return ignored, nil
@@ -121,9 +121,9 @@ func (s *Scratch) call(ctx context.Context, spec ScratchSpec, stdin string, args
 	if spec.Objects != "" {
 		env = append(env, objectsEnv(spec.Objects, s.repo)...)
 	}
-	return s.repo.git.run(ctx, door{repo: s.repo, work: s.Path}, call{
-		args: args, stdin: stdin, env: env, locks: true, network: true, inherit: s.Inherit,
-		config: [][2]string{
+	return s.repo.Git.Run(ctx, gitcmd.Target{Repo: s.repo.Core(), Work: s.Path}, gitcmd.Call{
+		Args: args, Stdin: stdin, Env: env, Locks: true, Network: true, Inherit: s.Inherit,
+		Config: [][2]string{
 			{"core.fsync", "none"},
 			{"core.splitIndex", "false"},
 			{"core.sparseCheckout", "false"},
@@ -140,14 +140,14 @@ func (s *Scratch) call(ctx context.Context, spec ScratchSpec, stdin string, args
 }
 
 func objectsEnv(dir string, r *Repository) []string {
-	return []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoteInList(filepath.Join(r.CommonDir, "objects"))}
+	return []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + gitdir.QuoteInList(filepath.Join(r.CommonDir, "objects"))}
 }
 
 // verify looks for files that do not belong there.
 func (s *Scratch) verify(ctx context.Context, spec ScratchSpec) error {
 	out, err := s.run(ctx, spec, "ls-files", "--others", "-z")
 	if err == nil && len(out) > 0 {
-		err = fmt.Errorf("%w: %q should not be there", ErrNotExact, splitNUL(out))
+		err = fmt.Errorf("%w: %q should not be there", ErrNotExact, gitdir.SplitNUL(out))
 	}
 	return err
 }
@@ -168,9 +168,9 @@ func (s *Scratch) writeGitDir(spec ScratchSpec) error {
 	if err != nil {
 		return err
 	}
-	alternates := quoteAlternate(filepath.Join(s.repo.CommonDir, "objects")) + "\n"
+	alternates := gitdir.QuoteAlternate(filepath.Join(s.repo.CommonDir, "objects")) + "\n"
 	if spec.Objects != "" {
-		alternates += quoteAlternate(spec.Objects) + "\n"
+		alternates += gitdir.QuoteAlternate(spec.Objects) + "\n"
 	}
 	for name, text := range map[string]string{
 		"HEAD": spec.Commit + "\n", "config": config, "objects/info/alternates": alternates,
@@ -182,15 +182,6 @@ func (s *Scratch) writeGitDir(spec ScratchSpec) error {
 	return nil
 }
 
-// quoteAlternate writes a path as git reads it in a list of alternates.
-func quoteAlternate(path string) string {
-	path = filepath.ToSlash(path)
-	if !strings.ContainsAny(path, "\n\"\\") {
-		return path
-	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
-}
-
 // scratchKeys are the settings of a repository that decide how its files come
 // to disk.
 var scratchKeys = []string{
@@ -199,23 +190,23 @@ var scratchKeys = []string{
 }
 
 func (s *Scratch) ownConfig() (string, error) {
-	h, err := s.repo.ensureHostDir()
+	h, err := s.repo.EnsureHostDir()
 	if err != nil {
 		return "", err
 	}
-	own := []configEntry{{key: "core.repositoryformatversion", value: "0"}, {key: "core.bare", value: "false"}}
-	if f := s.repo.format.objectFormat; f != "" && f != "sha1" {
-		own[0].value = "1"
-		own = append(own, configEntry{key: "extensions.objectformat", value: f})
+	own := []gitconfig.Entry{{Key: "core.repositoryformatversion", Value: "0"}, {Key: "core.bare", Value: "false"}}
+	if f := s.repo.Format.ObjectFormat; f != "" && f != "sha1" {
+		own[0].Value = "1"
+		own = append(own, gitconfig.Entry{Key: "extensions.objectformat", Value: f})
 	}
-	for _, e := range h.entries {
-		if slices.Contains(scratchKeys, e.key) && e.class() == classData {
+	for _, e := range h.Entries {
+		if slices.Contains(scratchKeys, e.Key) && e.Class() == gitconfig.ClassData {
 			own = append(own, e)
 		}
 	}
 	var b bytes.Buffer
 	for _, e := range own {
-		writeEntry(&b, e)
+		gitconfig.Write(&b, e)
 	}
 	return b.String(), nil
 }
@@ -227,5 +218,5 @@ func (s *Scratch) copyIndex() error {
 		return err
 	}
 	inside := filepath.Join(s.Path, ".git", "index")
-	return errors.Join(copyIfThere(s.index, inside), os.Chtimes(inside, info.ModTime(), info.ModTime()))
+	return errors.Join(worktree.CopyIfThere(s.index, inside), os.Chtimes(inside, info.ModTime(), info.ModTime()))
 }

@@ -7,22 +7,25 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // options are those of a Git that works for the user of a test's repository.
-func options(r *gittest.Repo) Options {
-	return Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "state", "git")}
+func options(r *gittest.Repo) gitcmd.Options {
+	return gitcmd.Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "state", "git")}
 }
 
 // open opens a test's repository, with options that a test may change.
-func open(t *testing.T, r *gittest.Repo, change ...func(*Options)) *Repository {
+func open(t *testing.T, r *gittest.Repo, change ...func(*gitcmd.Options)) *Repository {
 	t.Helper()
 	opts := options(r)
 	for _, c := range change {
 		c(&opts)
 	}
-	repo, err := New(opts).Open(r.Dir)
+	repo, err := Open(gitcmd.New(opts), r.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,16 +37,11 @@ func open(t *testing.T, r *gittest.Repo, change ...func(*Options)) *Repository {
 	return repo
 }
 
-// beside is a path next to the main checkout.
-func beside(r *gittest.Repo, name string) string {
-	return filepath.Join(filepath.Dir(r.Dir), name)
-}
-
 // addWorktree makes a worktree on a new branch, with its files.
 func addWorktree(t *testing.T, r *gittest.Repo, repo *Repository, name string) *Worktree {
 	t.Helper()
 	r.Git("branch", name)
-	w, err := repo.Add(t.Context(), AddSpec{Admin: "croft-" + name, Path: beside(r, name), Branch: name, Lock: "being made"})
+	w, err := repo.Add(t.Context(), worktree.AddSpec{Admin: "croft-" + name, Path: r.Beside(name), Branch: name, Lock: "being made"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +73,7 @@ func plainStatus(t *testing.T, r *gittest.Repo, dir string) []string {
 	t.Helper()
 	var list []string
 	out := r.GitIn(dir, "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
-	for e, err := range ParseStatus(strings.NewReader(out)) {
+	for e, err := range odb.ParseStatus(strings.NewReader(out)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,7 +145,7 @@ func files(t *testing.T, dir string) map[string]string {
 func addIsolated(t *testing.T, r *gittest.Repo, repo *Repository, name string) *Worktree {
 	t.Helper()
 	r.Git("branch", name)
-	w, err := repo.Add(t.Context(), AddSpec{Admin: "croft-" + name, Path: beside(r, name), Branch: name, Head: r.Git("rev-parse", name), Lock: "being made", Kind: KindIsolated})
+	w, err := repo.Add(t.Context(), worktree.AddSpec{Admin: "croft-" + name, Path: r.Beside(name), Branch: name, Head: r.Git("rev-parse", name), Lock: "being made", Kind: KindIsolated})
 	if err == nil {
 		err = w.Checkout(t.Context(), 1)
 	}
@@ -158,4 +156,23 @@ func addIsolated(t *testing.T, r *gittest.Repo, repo *Repository, name string) *
 		t.Fatal(err)
 	}
 	return w
+}
+
+// treeOf lists what lies below a directory, with the contents of files.
+func treeOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	tree := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			b, rerr := os.ReadFile(path)
+			tree[path], err = string(b), rerr
+		} else if err == nil {
+			tree[path] = d.Type().String()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/isolated"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // An agent can exchange any file of its registration for a link while git is at
@@ -22,7 +24,7 @@ func (c *indexCopy) standIn(branch, commit string) error {
 	if !c.repo.NativeRefs() { // HEAD is in no file
 		return nil
 	}
-	dir := filepath.Join(c.q.dir, "git")
+	dir := filepath.Join(c.q.Dir, "git")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
@@ -51,7 +53,7 @@ func (c *indexCopy) standIn(branch, commit string) error {
 func (c *indexCopy) copyBeside(dir string) error {
 	if info, err := c.admin.OpenDir("info"); err == nil {
 		defer info.Close()
-		b, err := info.ReadFile("sparse-checkout", maxAdmin)
+		b, err := info.ReadFile("sparse-checkout", worktree.MaxAdmin)
 		if err == nil {
 			err = errors.Join(os.Mkdir(filepath.Join(dir, "info"), 0o700), os.WriteFile(filepath.Join(dir, "info", "sparse-checkout"), b, 0o600))
 		}
@@ -80,7 +82,7 @@ func (c *indexCopy) deliver() error {
 	if c.stand == "" {
 		return nil
 	}
-	for _, name := range progressFiles {
+	for _, name := range isolated.ProgressFiles {
 		if strings.Contains(name, "/") {
 			continue
 		}

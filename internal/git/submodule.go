@@ -6,6 +6,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/odb"
 )
 
 // checkoutAt is a git directory and the files that belong to it.
@@ -21,16 +25,16 @@ type checkoutAt struct {
 // configuration of that repository. So git is told to look at their commits
 // only, and their files are looked at here, through a door and a host directory
 // of their own.
-func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untracked, refresh Refresh) ([]StatusEntry, error) {
-	out, err := r.git.run(ctx, door{repo: r, gitDir: at.gitDir, work: at.work}, call{
-		args:  []string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=" + string(untracked), "--ignore-submodules=dirty"},
-		locks: refresh == RefreshIndex, inherit: at.inherit,
+func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untracked, refresh Refresh) ([]odb.StatusEntry, error) {
+	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core(), GitDir: at.gitDir, Work: at.work}, gitcmd.Call{
+		Args:  []string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=" + string(untracked), "--ignore-submodules=dirty"},
+		Locks: refresh == RefreshIndex, Inherit: at.inherit,
 	})
 	if err != nil {
 		return nil, err
 	}
-	var entries []StatusEntry
-	for e, err := range ParseStatus(bytes.NewReader(out)) {
+	var entries []odb.StatusEntry
+	for e, err := range odb.ParseStatus(bytes.NewReader(out)) {
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +74,7 @@ func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untrac
 		case dirty && listed:
 			entries[i].Work = 'M'
 		case dirty:
-			entries = append(entries, StatusEntry{Path: path, Index: '.', Work: 'M', Submodule: true})
+			entries = append(entries, odb.StatusEntry{Path: path, Index: '.', Work: 'M', Submodule: true})
 		}
 	}
 	return entries, nil
@@ -87,13 +91,13 @@ func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path str
 	if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
 		return false, nil // not there, or a link that leads elsewhere: git lists that itself
 	}
-	if parts := partsAt(dir); len(parts) > 0 {
-		if err := r.git.checkOwner(ctx, dir, parts); err != nil {
+	if parts := gitcmd.PartsAt(dir); len(parts) > 0 {
+		if err := r.Git.CheckOwnerOf(ctx, dir, parts); err != nil {
 			return true, ctx.Err() // nothing is read of what belongs to somebody else
 		}
 	}
-	place, err := placeAt(dir)
-	if errors.Is(err, ErrNoRepository) {
+	place, err := gitdir.PlaceIn(dir)
+	if errors.Is(err, gitdir.ErrNoRepository) {
 		return false, nil // not populated
 	}
 	if err != nil || place.WorkDir == "" {
@@ -107,8 +111,8 @@ func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path str
 		return false, err
 	}
 	defer remove()
-	sub := r.git.At(place, host)
-	sub.format.partial = false // an agent names no server that objects are fetched from
+	sub := At(r.Git, place, host)
+	sub.Format.Partial = false // an agent names no server that objects are fetched from
 	entries, err := sub.status(ctx, checkoutAt{place.GitDir, dir, at.inherit}, untracked, RefreshNothing)
 	if ctx.Err() != nil {
 		return false, err

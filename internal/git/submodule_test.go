@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/git/index"
 )
@@ -104,7 +105,7 @@ func TestGitlinksOfRealIndexes(t *testing.T) {
 				var want []string
 				rnd := rand.New(rand.NewPCG(1, 2))
 				repo := open(t, r)
-				oid := strings.Repeat("1", repo.objectFormat().HexLen())
+				oid := strings.Repeat("1", repo.ObjectFormat().HexLen())
 				var info strings.Builder
 				for i := range 300 {
 					name := strings.Repeat("dir/", i%4) + strings.Repeat("x", rnd.IntN(40)) + "\n" + string(rune('a'+i%26)) + strings.Repeat("y", i/26)
@@ -114,8 +115,8 @@ func TestGitlinksOfRealIndexes(t *testing.T) {
 					}
 					info.WriteString(mode + " " + oid + "\t" + name + "\x00")
 				}
-				door := door{repo: repo, work: r.Dir}
-				if _, err := repo.git.run(t.Context(), door, call{args: []string{"update-index", "-z", "--index-info"}, stdin: info.String()}); err != nil {
+				door := gitcmd.Target{Repo: repo.Core(), Work: r.Dir}
+				if _, err := repo.Git.Run(t.Context(), door, gitcmd.Call{Args: []string{"update-index", "-z", "--index-info"}, Stdin: info.String()}); err != nil {
 					t.Fatal(err)
 				}
 				switch form {
@@ -140,7 +141,7 @@ func TestGitlinksOfRealIndexes(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer f.Close()
-				if _, err := index.ReadSpecial(f, repo.objectFormat().Size()); (err != nil) != (form == "split") {
+				if _, err := index.ReadSpecial(f, repo.ObjectFormat().Size()); (err != nil) != (form == "split") {
 					t.Errorf("read without git: %v", err)
 				}
 				if n := index.Count(repo.CommonDir); form == "2" && n != 300 {

@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // SubmoduleError says that a commit of a submodule is in a checkout alone.
@@ -52,7 +56,7 @@ func (w *Worktree) KeepSubmodules(ctx context.Context, commit string) error {
 		return err
 	}
 	args := append([]string{"--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--"}, special.Links...)
-	out, err := w.Repo.run(ctx, args...)
+	out, err := w.Repo.RunGit(ctx, args...)
 	if err != nil {
 		return err
 	}
@@ -60,10 +64,10 @@ func (w *Worktree) KeepSubmodules(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	for _, line := range splitNUL(out) {
+	for _, line := range gitdir.SplitNUL(out) {
 		about, path, _ := strings.Cut(line, "\t")
 		f := strings.Fields(about)
-		if len(f) != 3 || f[0] != linkMode || !object.IsOID(f[2]) {
+		if len(f) != 3 || f[0] != odb.LinkMode || !object.IsOID(f[2]) {
 			continue
 		}
 		if err := w.keepSubmodule(ctx, path, names[path], f[2]); err != nil {
@@ -82,15 +86,15 @@ func (r *Repository) submoduleNames(ctx context.Context, commit string) (map[str
 	if err != nil {
 		return nil, err
 	}
-	entries, err := parseConfig(o.Data)
+	entries, err := gitconfig.Parse(o.Data)
 	if err != nil {
 		return nil, nil //nolint:nilerr // git cannot tell their names either
 	}
 	names := map[string]string{}
 	for _, e := range entries {
-		if name, ok := strings.CutPrefix(e.key, "submodule."); ok {
+		if name, ok := strings.CutPrefix(e.Key, "submodule."); ok {
 			if name, ok = strings.CutSuffix(name, ".path"); ok {
-				names[e.value] = name
+				names[e.Value] = name
 			}
 		}
 	}
@@ -102,7 +106,7 @@ func (w *Worktree) keepSubmodule(ctx context.Context, path, name, commit string)
 	if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
 		return nil // not there, or a link that leads elsewhere
 	}
-	place, err := placeAt(dir)
+	place, err := gitdir.PlaceIn(dir)
 	if err != nil {
 		return nil //nolint:nilerr // there is no repository, so nothing was committed
 	}
@@ -111,23 +115,23 @@ func (w *Worktree) keepSubmodule(ctx context.Context, path, name, commit string)
 		return err
 	}
 	defer remove()
-	sub := w.Repo.git.At(place, filepath.Join(host, "from"))
+	sub := At(w.Repo.Git, place, filepath.Join(host, "from"))
 	defer sub.Close()
-	sub.format.partial = false // an agent names no server that objects are fetched from
+	sub.Format.Partial = false // an agent names no server that objects are fetched from
 	if isThere, err := sub.has(ctx, commit); err != nil || !isThere {
 		return err
 	}
 	to, isThere := w.Repo.moduleOf(path, name)
 	var module *Repository
 	if isThere {
-		module = w.Repo.git.At(PlaceAt(to, to), filepath.Join(host, "to"))
+		module = At(w.Repo.Git, gitdir.PlaceAt(to, to), filepath.Join(host, "to"))
 		defer module.Close()
-		module.format.partial = false
+		module.Format.Partial = false
 		if has, err := module.has(ctx, commit); err != nil || has && module.checkWhole(ctx, commit, "--all") == nil {
 			return err
 		}
 	}
-	out, err := sub.run(ctx, "rev-list", "--max-count=1", commit, "--not", "--remotes")
+	out, err := sub.RunGit(ctx, "rev-list", "--max-count=1", commit, "--not", "--remotes")
 	if err == nil && strings.TrimSpace(string(out)) == "" {
 		return nil // a remote of the submodule has it
 	}
@@ -137,10 +141,10 @@ func (w *Worktree) keepSubmodule(ctx context.Context, path, name, commit string)
 	if err == nil {
 		err = module.bring(ctx, sub, commit)
 	}
-	if err == nil || ctx.Err() != nil || isStopped(err) {
+	if err == nil || ctx.Err() != nil || gitcmd.IsStopped(err) {
 		return err
 	}
-	if missing := sub.checkWhole(ctx, commit, "--remotes"); missing != nil && ctx.Err() == nil && !isStopped(missing) {
+	if missing := sub.checkWhole(ctx, commit, "--remotes"); missing != nil && ctx.Err() == nil && !gitcmd.IsStopped(missing) {
 		return &SubmoduleBrokenError{Path: path, Commit: commit, Work: dir, Err: missing}
 	}
 	return err
@@ -149,14 +153,14 @@ func (w *Worktree) keepSubmodule(ctx context.Context, path, name, commit string)
 // checkWhole fails if something is not there that a commit needs and certain refs
 // do not have.
 func (r *Repository) checkWhole(ctx context.Context, commit, refs string) error {
-	_, err := r.run(ctx, "rev-list", "--objects", "--quiet", commit, "--not", refs)
+	_, err := r.RunGit(ctx, "rev-list", "--objects", "--quiet", commit, "--not", refs)
 	return err
 }
 
 // has reports whether a repository has an object, in a form that is what its name
 // says.
 func (r *Repository) has(ctx context.Context, oid string) (bool, error) {
-	o, err := r.openObjects()
+	o, err := r.OpenObjects()
 	if err != nil {
 		return false, err
 	}
@@ -172,7 +176,7 @@ func (r *Repository) has(ctx context.Context, oid string) (bool, error) {
 func (r *Repository) moduleOf(path, name string) (string, bool) {
 	var candidates []string
 	at := filepath.Join(r.Root, filepath.FromSlash(path))
-	if place, err := placeAt(at); err == nil && !r.Bare && r.isModule(place.CommonDir, at) {
+	if place, err := gitdir.PlaceIn(at); err == nil && !r.Bare && r.isModule(place.CommonDir, at) {
 		candidates = append(candidates, place.CommonDir)
 	}
 	for _, n := range []string{name, path} {
@@ -181,7 +185,7 @@ func (r *Repository) moduleOf(path, name string) (string, bool) {
 		}
 	}
 	for _, dir := range candidates {
-		if isOwnGitDir(dir) {
+		if worktree.IsOwnGitDir(dir) {
 			return dir, true
 		}
 	}
@@ -196,51 +200,36 @@ func (r *Repository) isModule(dir, checkout string) bool {
 	return isBelow || dir == filepath.Join(checkout, ".git")
 }
 
-// isOwnGitDir reports whether what git writes into a git directory stays there:
-// nothing in it is a link, or leads to another one.
-func isOwnGitDir(dir string) bool {
-	for _, name := range []string{"", "objects", "objects/pack", "refs", "refs/croft", "refs/croft/submodule", "logs"} {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		real, err := filepath.EvalSymlinks(path)
-		_, there := os.Lstat(path)
-		if err == nil && real != path || err != nil && there == nil {
-			return false
-		}
-	}
-	_, shares := os.Lstat(filepath.Join(dir, "commondir"))
-	return fsx.IsThere(filepath.Join(dir, "objects")) && errors.Is(shares, os.ErrNotExist)
-}
-
 // submoduleRefs keep commits of submodules that only a workspace had.
 const submoduleRefs = "refs/croft/submodule/"
 
 // bring copies a commit, and what it needs, from another repository, and names it.
 func (r *Repository) bring(ctx context.Context, from *Repository, commit string) error {
-	refs, err := r.Refs(ctx, "refs/")
+	all, err := r.Refs(ctx, "refs/")
 	if err != nil {
 		return err
 	}
-	o, err := from.openObjects()
+	o, err := from.OpenObjects()
 	if err != nil {
 		return err
 	}
 	defer o.Close()
 	var known []string
-	for _, ref := range refs {
+	for _, ref := range all {
 		if _, err := o.Look(ctx, ref.OID, object.KeepNothing); err == nil && len(known) < mostKnown && !slices.Contains(known, ref.OID) {
 			known = append(known, ref.OID)
 		}
 	}
 	objects := filepath.Join(from.CommonDir, "objects")
-	_, err = r.transferPack(ctx, carrying{
-		wanted: []string{commit}, known: known, from: []string{"GIT_OBJECT_DIRECTORY=" + objects},
-		into: call{args: []string{"index-pack", "--stdin", "--fix-thin"}, config: notTrusted},
+	_, err = r.TransferPack(ctx, odb.Transfer{
+		Wanted: []string{commit}, Known: known, From: []string{"GIT_OBJECT_DIRECTORY=" + objects},
+		Into: gitcmd.Call{Args: []string{"index-pack", "--stdin", "--fix-thin"}, Config: odb.NotTrusted},
 	})
 	if err != nil {
 		return err
 	}
-	err = r.UpdateRefs(ctx, RefUpdate{Ref: submoduleRefs + commit, New: commit})
-	if errors.Is(err, KindRefStale) {
+	err = r.UpdateRefs(ctx, refs.Update{Ref: submoduleRefs + commit, New: commit})
+	if errors.Is(err, gitcmd.KindRefStale) {
 		return nil // it is there
 	}
 	return err

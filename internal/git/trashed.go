@@ -9,6 +9,9 @@ import (
 
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // Trashed names a worktree that was moved away whole and that git does not know
@@ -36,22 +39,18 @@ func (p *TrashedGit) Close() error {
 	return os.RemoveAll(p.Admin)
 }
 
-// submoduleAdmin is the part of an admin directory that a look does not need and
-// that may be large: the repositories of submodules.
-const submoduleAdmin = "modules"
-
 // OpenTrashed lets git look at a stowed worktree without registering it. What git
 // needs of the admin directory is copied to a place that git does not list:
 // where it lies now, it does not lead to the repository, and the branch that it
 // names may be gone, so the copy has the commit checked out by itself. The
 // stowed directories are not written.
 func (r *Repository) OpenTrashed(ctx context.Context, s Trashed) (*TrashedGit, error) {
-	admin := r.ownStaging(s.Name + peekSuffix)
+	admin := r.OwnStaging(s.Name + peekSuffix)
 	if err := os.RemoveAll(admin); err != nil { // of a look that was killed
 		return nil, err
 	}
-	p := &TrashedGit{Worktree: &Worktree{Repo: r, Path: s.Tree, Admin: admin}}
-	if err := r.copyAdmin(s.Admin, admin); err != nil {
+	p := &TrashedGit{Worktree: r.worktreeOf(worktree.Worktree{Path: s.Tree, Admin: admin})}
+	if err := r.CopyAdmin(s.Admin, admin); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	err := p.settleHead(ctx, s.Head)
@@ -70,15 +69,15 @@ func (r *Repository) OpenTrashed(ctx context.Context, s Trashed) (*TrashedGit, e
 // which commit is checked out, does not count.
 func (w *Worktree) WithoutFiles(head string) (*TrashedGit, error) {
 	alone := *w
-	alone.Path, alone.settled = "", true
+	alone.Path, alone.Settled = "", true
 	if w.IsIsolated() || !w.Repo.NativeRefs() || head == "" {
 		return &TrashedGit{Worktree: &alone, isBorrowed: true}, nil
 	}
-	alone.Admin = w.Repo.ownStaging(filepath.Base(w.Admin) + peekSuffix)
+	alone.Admin = w.Repo.OwnStaging(filepath.Base(w.Admin) + peekSuffix)
 	p := &TrashedGit{Worktree: &alone}
 	err := os.RemoveAll(alone.Admin) // of a look that was killed
 	if err == nil {
-		err = w.Repo.copyAdmin(w.Admin, alone.Admin)
+		err = w.Repo.CopyAdmin(w.Admin, alone.Admin)
 	}
 	if err == nil {
 		err = os.WriteFile(filepath.Join(alone.Admin, "HEAD"), []byte(head+"\n"), 0o644)
@@ -92,49 +91,19 @@ func (w *Worktree) WithoutFiles(head string) (*TrashedGit, error) {
 // SweepPeeks removes what is left of looks that were killed. Nobody may be
 // looking.
 func (r *Repository) SweepPeeks() error {
-	entries, err := os.ReadDir(r.ownStaging(""))
+	entries, err := os.ReadDir(r.OwnStaging(""))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), peekSuffix) {
-			err = errors.Join(err, os.RemoveAll(r.ownStaging(entry.Name())))
+			err = errors.Join(err, os.RemoveAll(r.OwnStaging(entry.Name())))
 		}
 	}
 	return err
 }
 
 const peekSuffix = ".peek"
-
-// copyAdmin copies what a look needs to a place of Croft's own. What an agent
-// may have put there that is no file is left out.
-func (r *Repository) copyAdmin(from, to string) error {
-	if err := os.MkdirAll(to, 0o777); err != nil {
-		return err
-	}
-	dst, err := fsx.OpenOwn(to)
-	if err != nil {
-		return err
-	}
-	defer dst.Close()
-	src, err := r.openDir(from)
-	if err == nil {
-		defer src.Close()
-		err = src.CopyInto(dst, largestAdmin, func(name string) bool {
-			return strings.HasSuffix(name, ".lock") || name == submoduleAdmin
-		})
-	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, fsx.ErrLink) {
-		return err
-	}
-	// What an index notes of files is believed by how old the index is.
-	if info, err := os.Lstat(filepath.Join(from, "index")); err == nil && fsx.IsThere(filepath.Join(to, "index")) {
-		if err := os.Chtimes(filepath.Join(to, "index"), info.ModTime(), info.ModTime()); err != nil {
-			return err
-		}
-	}
-	return dst.WriteFile("commondir", []byte(filepath.ToSlash(r.CommonDir)+"\n"), 0o644)
-}
 
 // settleHead puts HEAD on the commit, and makes an index where there is none: that
 // of a checkout which had lost its registration.
@@ -154,10 +123,10 @@ func (p *TrashedGit) settleHead(ctx context.Context, head string) error {
 	if p.Repo.NativeRefs() {
 		err = os.WriteFile(filepath.Join(p.Admin, "HEAD"), []byte(head+"\n"), 0o644)
 	} else {
-		_, err = p.run(ctx, call{args: []string{"update-ref", "--no-deref", "HEAD", head}, locks: true})
+		_, err = p.RunGit(ctx, gitcmd.Call{Args: []string{"update-ref", "--no-deref", "HEAD", head}, Locks: true})
 	}
 	if err == nil && !fsx.IsThere(filepath.Join(p.Admin, "index")) {
-		_, err = p.run(ctx, call{args: []string{"read-tree", head}, locks: true})
+		_, err = p.RunGit(ctx, gitcmd.Call{Args: []string{"read-tree", head}, Locks: true})
 	}
 	return err
 }
@@ -165,12 +134,12 @@ func (p *TrashedGit) settleHead(ctx context.Context, head string) error {
 // IgnoredDirs lists the directories in which git ignores everything. What lies
 // below a directory that is ignored as such is not listed.
 func (w *Worktree) IgnoredDirs(ctx context.Context) ([]string, error) {
-	out, err := w.run(ctx, call{args: []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"}})
+	out, err := w.RunGit(ctx, gitcmd.Call{Args: []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"}})
 	if err != nil {
 		return nil, err
 	}
 	var dirs []string
-	for _, path := range splitNUL(out) {
+	for _, path := range gitdir.SplitNUL(out) {
 		if dir, ok := strings.CutSuffix(path, "/"); ok {
 			dirs = append(dirs, dir)
 		}

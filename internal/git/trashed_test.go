@@ -13,7 +13,7 @@ import (
 // stow moves a worktree away and deletes its branch, as a removal does.
 func stow(t *testing.T, r *gittest.Repo, w *Worktree, branch string) Trashed {
 	t.Helper()
-	dir := beside(r, "stowed")
+	dir := r.Beside("stowed")
 	s := Trashed{
 		Name: filepath.Base(w.Admin), Admin: filepath.Join(dir, "admin"), Tree: filepath.Join(dir, "tree"), Head: r.GitIn(w.Path, "rev-parse", "HEAD"),
 	}

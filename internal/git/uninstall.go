@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
 )
 
 // ownFiles are the entries of the directory croft in the common directory that
@@ -16,7 +18,7 @@ func ownFiles() []string { return []string{"staging", "exclude", "gitconfig"} }
 
 // Generated matches the names of what lies in the directory for generated
 // configuration.
-var Generated = regexp.MustCompile(`^(` + versionFile + `|user\.json|` + selfTestFile + `|seen-[0-9.]+|config-[0-9a-f]{16}|selftest-[0-9]+|\.croft-[0-9]+)$`)
+var Generated = regexp.MustCompile(`^(` + gitcmd.VersionFile + `|user\.json|` + gitcmd.SelfTestFile + `|seen-[0-9.]+|config-[0-9a-f]{16}|selftest-[0-9]+|\.croft-[0-9]+)$`)
 
 // Needed is what stays of Croft's own when it is removed from a repository.
 type Needed struct {
@@ -35,18 +37,18 @@ func (r *Repository) OwnFiles(needed Needed) []string {
 	}
 	var list []string
 	for _, name := range ownFiles() {
-		if path := r.commonPath("croft/" + name); fsx.IsThere(path) {
+		if path := r.CommonPath("croft/" + name); fsx.IsThere(path) {
 			list = append(list, path)
 		}
 	}
 	if r.isOnlyOwn() {
-		list = append(list, r.commonPath("croft"))
+		list = append(list, r.CommonPath("croft"))
 	}
 	if r.hasRoleIncludes() {
-		list = append(list, r.commonPath("config"))
+		list = append(list, r.CommonPath("config"))
 	}
-	if text, err := fsx.ReadFile(r.commonPath(excludeFile), maxConfig); err == nil && r.withoutExcluded(string(text), needed.Excludes) != string(text) {
-		list = append(list, r.commonPath(excludeFile))
+	if text, err := fsx.ReadFile(r.CommonPath(excludeFile), gitconfig.MaxSize); err == nil && r.withoutExcluded(string(text), needed.Excludes) != string(text) {
+		list = append(list, r.CommonPath(excludeFile))
 	}
 	return list
 }
@@ -62,9 +64,9 @@ func (r *Repository) DropOwnFiles(needed Needed) error {
 			return err
 		}
 	}
-	if len(r.excluded()) > 0 && fsx.IsThere(r.commonPath(excludeFile)) {
+	if len(r.excluded()) > 0 && fsx.IsThere(r.CommonPath(excludeFile)) {
 		without := func(old string) string { return r.withoutExcluded(old, needed.Excludes) }
-		if err := (commonFile{name: excludeFile, limit: maxConfig}).replaceText(r, without); err != nil {
+		if err := (commonFile{name: excludeFile, limit: gitconfig.MaxSize}).replaceText(r, without); err != nil {
 			return err
 		}
 	}
@@ -95,7 +97,7 @@ func (r *Repository) DropOwnFiles(needed Needed) error {
 // isOnlyOwn reports whether the directory croft is there with nothing in it that
 // stays.
 func (r *Repository) isOnlyOwn() bool {
-	d, err := fsx.OpenDir(r.commonPath("croft"))
+	d, err := fsx.OpenDir(r.CommonPath("croft"))
 	if err != nil {
 		return false
 	}
@@ -107,7 +109,7 @@ func (r *Repository) isOnlyOwn() bool {
 // hasRoleIncludes reports whether the repository's config file has an includeIf section
 // that Croft added for roles.
 func (r *Repository) hasRoleIncludes() bool {
-	b, err := fsx.ReadFile(r.commonPath("config"), maxConfig)
+	b, err := fsx.ReadFile(r.CommonPath("config"), gitconfig.MaxSize)
 	return err == nil && withoutRoleIncludes(string(b)) != string(b)
 }
 
@@ -134,5 +136,5 @@ func isConditional(line string) bool {
 
 func namesRoles(line string) bool {
 	key, value, ok := strings.Cut(line, "=")
-	return ok && strings.EqualFold(strings.TrimSpace(key), "path") && strings.Trim(strings.TrimSpace(value), `"`) == roleInclude
+	return ok && strings.EqualFold(strings.TrimSpace(key), "path") && strings.Trim(strings.TrimSpace(value), `"`) == gitconfig.RoleInclude
 }

@@ -10,7 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // userCases are settings of a user's own by which plain git decides which
@@ -151,7 +154,7 @@ func TestUserConfigurationCounts(t *testing.T) {
 			configure(t, r)
 			content(r)
 			r.Commit("content")
-			plain := beside(r, "plain")
+			plain := r.Beside("plain")
 			r.Git("worktree", "add", "--quiet", "-b", "worktree-plain", plain)
 			w := addWorktree(t, r, open(t, r), "worktree-door")
 
@@ -162,10 +165,10 @@ func TestUserConfigurationCounts(t *testing.T) {
 			edit(t, plain, w.Path)
 			compareStatus(t, r, w, plain)
 			r.GitIn(plain, "add", "--all")
-			if _, err := w.run(t.Context(), call{args: []string{"add", "--all"}, locks: true}); err != nil {
+			if _, err := w.RunGit(t.Context(), gitcmd.Call{Args: []string{"add", "--all"}, Locks: true}); err != nil {
 				t.Fatal(err)
 			}
-			tree, err := w.run(t.Context(), call{args: []string{"write-tree"}, locks: true})
+			tree, err := w.RunGit(t.Context(), gitcmd.Call{Args: []string{"write-tree"}, Locks: true})
 			if want := r.GitIn(plain, "write-tree"); err != nil || strings.TrimSpace(string(tree)) != want {
 				t.Errorf("tree %s, %v, want %s", tree, err, want)
 			}
@@ -218,7 +221,7 @@ func TestIdentity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := w.run(t.Context(), call{args: []string{"var", "GIT_AUTHOR_IDENT"}})
+		out, err := w.RunGit(t.Context(), gitcmd.Call{Args: []string{"var", "GIT_AUTHOR_IDENT"}})
 		got := string(out[:max(0, strings.LastIndexByte(string(out), '>')+1)])
 		plain := r.GitIn(w.Path, "var", "GIT_AUTHOR_IDENT")
 		if err != nil || got != step.want || !strings.HasPrefix(plain, got) {
@@ -234,7 +237,7 @@ func TestReflogIdentity(t *testing.T) {
 		name, want string
 		set        func(r *gittest.Repo)
 	}{
-		{"nobody", unknownCommitter, func(*gittest.Repo) {}},
+		{"nobody", gitcmd.UnknownCommitter, func(*gittest.Repo) {}},
 		{"by variables", "Vera <vera@example.com>", func(r *gittest.Repo) {
 			r.Env = append(r.Env, "GIT_COMMITTER_NAME=Vera", "GIT_COMMITTER_EMAIL=vera@example.com")
 		}},
@@ -253,7 +256,7 @@ func TestReflogIdentity(t *testing.T) {
 				t.Fatal(err)
 			}
 			head := r.Git("rev-parse", "HEAD")
-			if err := w.Repo.UpdateRefs(t.Context(), RefUpdate{"refs/heads/moved", head, ""}); err != nil {
+			if err := w.Repo.UpdateRefs(t.Context(), refs.Update{Ref: "refs/heads/moved", New: head, Old: ""}); err != nil {
 				t.Fatal(err)
 			}
 			for _, log := range []string{filepath.Join(w.Admin, "logs", "HEAD"), filepath.Join(w.Repo.CommonDir, "logs", "refs", "heads", "moved")} {
@@ -287,7 +290,7 @@ func TestSafeDirectory(t *testing.T) {
 	// Whether one may fetch from a repository of somebody else's differs between
 	// versions of git: Croft says what plain git says.
 	_, plain := r.TryGit(r.Dir, "-c", "safe.directory="+r.Dir, "fetch", "--dry-run", "origin")
-	if err := repo.Fetch(t.Context(), "origin"); errors.Is(err, KindOwner) != (plain != nil) || (err != nil) != (plain != nil) {
+	if err := repo.Fetch(t.Context(), "origin"); errors.Is(err, gitcmd.KindOwner) != (plain != nil) || (err != nil) != (plain != nil) {
 		t.Errorf("fetch from a repository of somebody else's: %v; plain git: %v", err, plain)
 	}
 	r.Git("config", "--global", "--add", "safe.directory", origin.Dir+"/.git")
@@ -328,11 +331,11 @@ func TestRefusedFilter(t *testing.T) {
 	r := cryptRepo(t)
 	repo := open(t, r)
 	r.Git("branch", "wt")
-	w, err := repo.Add(t.Context(), AddSpec{Admin: "croft-wt", Path: beside(r, "wt"), Branch: "wt"})
+	w, err := repo.Add(t.Context(), worktree.AddSpec{Admin: "croft-wt", Path: r.Beside("wt"), Branch: "wt"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Checkout(t.Context(), 1); !errors.Is(err, KindFilter) {
+	if err := w.Checkout(t.Context(), 1); !errors.Is(err, gitcmd.KindFilter) {
 		t.Errorf("checkout: %v, want KindFilter", err)
 	}
 	if names, err := repo.RefusedFilters(); err != nil || !slices.Equal(names, []string{"git-crypt"}) {
@@ -342,13 +345,13 @@ func TestRefusedFilter(t *testing.T) {
 		t.Error(err)
 	}
 
-	allowed := open(t, r, func(o *Options) {
+	allowed := open(t, r, func(o *gitcmd.Options) {
 		o.Filters = []string{filepath.Join(r.Home, "clean"), filepath.Join(r.Home, "smudge")}
 	})
 	if names, err := allowed.RefusedFilters(); err != nil || len(names) > 0 {
 		t.Errorf("RefusedFilters = %q, %v, although it is allowed", names, err)
 	}
-	w, err = allowed.Add(t.Context(), AddSpec{Admin: "croft-wt", Path: beside(r, "wt"), Branch: "wt"})
+	w, err = allowed.Add(t.Context(), worktree.AddSpec{Admin: "croft-wt", Path: r.Beside("wt"), Branch: "wt"})
 	if err == nil {
 		err = w.Checkout(t.Context(), 1)
 	}
@@ -406,18 +409,18 @@ func TestSettingsFollowTheFiles(t *testing.T) {
 
 	// The generated file is missed when it is gone: without it git would know
 	// nothing of the user's configuration.
-	s, err := repo.settingsOf(t.Context(), repo.CommonDir)
+	s, err := repo.SettingsOf(t.Context(), repo.CommonDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := readFile(t, s.file)
-	if err := os.RemoveAll(repo.git.opts.ConfigDir); err != nil {
+	before := readFile(t, s.File)
+	if err := os.RemoveAll(repo.Git.Options.ConfigDir); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = repo.settingsOf(t.Context(), repo.CommonDir); err != nil || readFile(t, s.file) != before {
+	if s, err = repo.SettingsOf(t.Context(), repo.CommonDir); err != nil || readFile(t, s.File) != before {
 		t.Errorf("the generated file was not made again: %v", err)
 	}
-	same, err := repo.settingsOf(t.Context(), repo.CommonDir)
+	same, err := repo.SettingsOf(t.Context(), repo.CommonDir)
 	if err != nil || same != s {
 		t.Errorf("settings were read again although nothing changed: %v", err)
 	}
@@ -427,11 +430,11 @@ func TestGeneratedConfigurationIsPrivate(t *testing.T) {
 	r := gittest.New(t)
 	r.Git("config", "--global", "http.extraHeader", "Authorization: secret")
 	repo := open(t, r)
-	s, err := repo.settingsOf(t.Context(), repo.CommonDir)
+	s, err := repo.SettingsOf(t.Context(), repo.CommonDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]os.FileMode{s.file: 0o600, filepath.Dir(s.file): 0o700} {
+	for path, want := range map[string]os.FileMode{s.File: 0o600, filepath.Dir(s.File): 0o700} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v, want %v", path, info.Mode(), err, want)
 		}

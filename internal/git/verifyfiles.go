@@ -28,11 +28,11 @@ func (s *Scratch) rehash(ctx context.Context, spec ScratchSpec) error {
 	if err != nil {
 		return err
 	}
-	x, err := index.Parse(data, s.repo.objectFormat().NewHash())
+	x, err := index.Parse(data, s.repo.ObjectFormat().NewHash())
 	if err != nil {
 		return err
 	}
-	root, err := x.Trees(s.repo.objectFormat())
+	root, err := x.Trees(s.repo.ObjectFormat())
 	if err != nil {
 		return err
 	}
@@ -57,9 +57,9 @@ type filesOf struct {
 
 func (f filesOf) open() (*object.Files, error) {
 	if f.objects == "" {
-		return f.repo.openObjects()
+		return f.repo.OpenObjects()
 	}
-	return f.repo.openObjects(f.objects)
+	return f.repo.OpenObjects(f.objects)
 }
 
 // describes makes sure that an index has what a tree has, and that the tree and

@@ -6,31 +6,33 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
 func TestParseVersion(t *testing.T) {
 	for _, tt := range []struct {
 		text string
-		want Version
+		want gitdir.Version
 		ok   bool
 	}{
-		{"git version 2.39.5", Version{2, 39, 5}, true},
-		{"git version 2.39.5\n", Version{2, 39, 5}, true},
-		{"git version 2.39.5 (Apple Git-154)\n", Version{2, 39, 5}, true},
-		{"git version 2.47.0.windows.1\r\n", Version{2, 47, 0}, true},
-		{"git version 2.50.0-rc1", Version{2, 50, 0}, true},
-		{"git version 2.50.0.rc1.12.gdeadbeef", Version{2, 50, 0}, true},
-		{"git version 2.55.GIT", Version{2, 55, 0}, true},
-		{"git version 3.0", Version{3, 0, 0}, true},
-		{"", Version{}, false},
-		{"git version ", Version{}, false},
-		{"git version unknown", Version{}, false},
-		{"git version 2.x", Version{}, false},
-		{"hub version 2.14", Version{}, false},
-		{"git version 99999999999999999999.1", Version{}, false},
+		{"git version 2.39.5", gitdir.Version{Major: 2, Minor: 39, Patch: 5}, true},
+		{"git version 2.39.5\n", gitdir.Version{Major: 2, Minor: 39, Patch: 5}, true},
+		{"git version 2.39.5 (Apple Git-154)\n", gitdir.Version{Major: 2, Minor: 39, Patch: 5}, true},
+		{"git version 2.47.0.windows.1\r\n", gitdir.Version{Major: 2, Minor: 47, Patch: 0}, true},
+		{"git version 2.50.0-rc1", gitdir.Version{Major: 2, Minor: 50, Patch: 0}, true},
+		{"git version 2.50.0.rc1.12.gdeadbeef", gitdir.Version{Major: 2, Minor: 50, Patch: 0}, true},
+		{"git version 2.55.GIT", gitdir.Version{Major: 2, Minor: 55, Patch: 0}, true},
+		{"git version 3.0", gitdir.Version{Major: 3, Minor: 0, Patch: 0}, true},
+		{"", gitdir.Version{}, false},
+		{"git version ", gitdir.Version{}, false},
+		{"git version unknown", gitdir.Version{}, false},
+		{"git version 2.x", gitdir.Version{}, false},
+		{"hub version 2.14", gitdir.Version{}, false},
+		{"git version 99999999999999999999.1", gitdir.Version{}, false},
 	} {
-		got, err := ParseVersion(tt.text)
+		got, err := gitdir.ParseVersion(tt.text)
 		if got != tt.want || (err == nil) != tt.ok {
 			t.Errorf("ParseVersion(%q) = %v, %v, want %v", tt.text, got, err, tt.want)
 		}
@@ -38,7 +40,7 @@ func TestParseVersion(t *testing.T) {
 }
 
 func TestVersionLess(t *testing.T) {
-	ordered := []Version{{1, 99, 99}, {2, 0, 0}, {2, 37, 9}, {2, 38, 0}, {2, 38, 1}, {2, 39, 0}, {3, 0, 0}}
+	ordered := []gitdir.Version{{Major: 1, Minor: 99, Patch: 99}, {Major: 2, Minor: 0, Patch: 0}, {Major: 2, Minor: 37, Patch: 9}, {Major: 2, Minor: 38, Patch: 0}, {Major: 2, Minor: 38, Patch: 1}, {Major: 2, Minor: 39, Patch: 0}, {Major: 3, Minor: 0, Patch: 0}}
 	for i, v := range ordered {
 		for j, w := range ordered {
 			if v.Less(w) != (i < j) {
@@ -63,8 +65,8 @@ func TestVersionOfAProgram(t *testing.T) {
 		{"nothing", "", false, false},
 	} {
 		path := script(t, filepath.Join(dir, tt.name), "echo '"+tt.prints+"'")
-		v, err := New(Options{Path: path, Environ: gittest.Environ(dir)}).Version()
-		tooOld, isOld := errors.AsType[*TooOldError](err)
+		v, err := gitcmd.New(gitcmd.Options{Path: path, Environ: gittest.Environ(dir)}).Version()
+		tooOld, isOld := errors.AsType[*gitdir.TooOldError](err)
 		if (err == nil) != tt.ok || isOld != tt.old {
 			t.Errorf("%s: %v, %v", tt.name, v, err)
 		}
@@ -80,23 +82,23 @@ func TestVersionOfNoProgram(t *testing.T) {
 	if err := os.Mkdir(empty, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, opts := range map[string]Options{
+	for name, opts := range map[string]gitcmd.Options{
 		"not in PATH":  {Environ: []string{"PATH=" + empty, "HOME=" + home}},
 		"no such file": {Path: filepath.Join(empty, "git"), Environ: gittest.Environ(home)},
 	} {
-		if _, err := New(opts).Version(); !errors.Is(err, ErrNotFound) {
+		if _, err := gitcmd.New(opts).Version(); !errors.Is(err, gitdir.ErrNotFound) {
 			t.Errorf("%s: %v, want ErrNotFound", name, err)
 		}
 	}
 	// A program that is there and cannot be started is not a missing one.
 	path := filepath.Join(empty, "git")
 	gittest.WriteFile(t, path, "no program")
-	if _, err := New(Options{Path: path, Environ: gittest.Environ(home)}).Version(); err == nil || errors.Is(err, ErrNotFound) {
+	if _, err := gitcmd.New(gitcmd.Options{Path: path, Environ: gittest.Environ(home)}).Version(); err == nil || errors.Is(err, gitdir.ErrNotFound) {
 		t.Errorf("a file that is no program: %v", err)
 	}
 	// Git does not need a directory for temporary files.
 	t.Setenv("TMPDIR", filepath.Join(home, "gone"))
-	if _, err := New(Options{Environ: gittest.Environ(home)}).Version(); err != nil {
+	if _, err := gitcmd.New(gitcmd.Options{Environ: gittest.Environ(home)}).Version(); err != nil {
 		t.Errorf("without TMPDIR: %v", err)
 	}
 }
@@ -105,10 +107,10 @@ func TestOldGitRunsNothing(t *testing.T) {
 	r := gittest.New(t)
 	ran := filepath.Join(r.Home, "ran")
 	old := script(t, filepath.Join(r.Home, "old-git"), `[ "$1" = version ] && { echo git version 2.37.9; exit; }; touch `+ran)
-	repo := open(t, r, func(o *Options) { o.Path = old })
+	repo := open(t, r, func(o *gitcmd.Options) { o.Path = old })
 	if _, err := repo.Refs(t.Context()); err == nil {
 		t.Error("a git below the floor was used")
-	} else if _, ok := errors.AsType[*TooOldError](err); !ok {
+	} else if _, ok := errors.AsType[*gitdir.TooOldError](err); !ok {
 		t.Errorf("Refs: %v, want a TooOldError", err)
 	}
 	if exists(ran) {
@@ -122,7 +124,7 @@ func TestUnrepaired(t *testing.T) {
 		"2.44.4": "", "2.45.3": "2.45.4", "2.45.4": "", "2.46.3": "2.46.4", "2.46.4": "", "2.47.2": "2.47.3", "2.47.3": "", "2.48.1": "2.48.2",
 		"2.48.2": "", "2.49.0": "2.49.1", "2.49.1": "", "2.50.0": "2.50.1", "2.50.1": "", "2.51.0": "", "2.55.0": "", "3.0.0": "", "1.9.0": "2.43.7",
 	} {
-		v, err := ParseVersion("git version " + text)
+		v, err := gitdir.ParseVersion("git version " + text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,9 +140,9 @@ func TestUnrepaired(t *testing.T) {
 
 func TestIsFirstUse(t *testing.T) {
 	r := gittest.New(t)
-	g := New(options(r))
-	one, two := Version{2, 39, 5}, Version{2, 43, 0}
-	if !g.IsFirstUse(one) || g.IsFirstUse(one) || !g.IsFirstUse(two) || New(options(r)).IsFirstUse(one) {
+	g := gitcmd.New(options(r))
+	one, two := gitdir.Version{Major: 2, Minor: 39, Patch: 5}, gitdir.Version{Major: 2, Minor: 43, Patch: 0}
+	if !g.IsFirstUse(one) || g.IsFirstUse(one) || !g.IsFirstUse(two) || gitcmd.New(options(r)).IsFirstUse(one) {
 		t.Error("a version is new once, and only once")
 	}
 }

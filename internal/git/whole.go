@@ -32,7 +32,7 @@ func (w *Worktree) CheckAdmin() error {
 	if err != nil {
 		return err
 	}
-	sum := w.Repo.objectFormat().NewHash()
+	sum := w.Repo.ObjectFormat().NewHash()
 	at := len(b) - sum.Size()
 	if at < 12 || string(b[:4]) != "DIRC" {
 		return fmt.Errorf("index %w", ErrTorn)
@@ -53,6 +53,6 @@ func (r *Repository) Since(ctx context.Context, commit, base string) ([]string, 
 	if base != "" {
 		args = append(args, "^"+base)
 	}
-	out, err := r.run(ctx, append(args, "--")...)
+	out, err := r.RunGit(ctx, append(args, "--")...)
 	return strings.Fields(string(out)), err
 }

@@ -12,54 +12,59 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/isolated"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // Worktree is a linked or an isolated checkout: what needs files on disk.
 type Worktree struct {
-	Repo  *Repository
-	Path  string // the top of the checkout
-	Admin string // its directory below <common dir>/worktrees
+	isolated.Worktree
+	Repo *Repository
+}
 
-	// Inherit is handed to every process that writes here, so that a kernel
-	// lock among the files is held until the last of them has ended.
-	Inherit []*os.File
+// with is the same checkout as the packages below know it now.
+func (r *Repository) with(w *isolated.Worktree) *Worktree { return &Worktree{Worktree: *w, Repo: r} }
 
-	// Identity is what was recorded of the checkout's directory when it was
-	// made, if the ledger does not know it any more.
-	Identity fsx.Identity
-	// TrashedIn is the identity of the directory that it is stowed in; empty: it
-	// is not known.
-	TrashedIn fsx.Identity
+func (r *Repository) worktreeOf(w worktree.Worktree) *Worktree { return r.with(r.WorktreeOf(w)) }
 
-	settled bool       // what an isolated checkout's agent did is known
-	stand   string     // the git directory that git is given instead of Admin
-	index   *indexHold // on its index, by an act that is under way
+// OfAdmin is a checkout of which only the admin directory is known, or where that was
+// moved to. Its lock can be read and cleared.
+func OfAdmin(dir string) *Worktree {
+	return &Worktree{Worktree: isolated.Worktree{Worktree: worktree.Worktree{Admin: dir}}}
+}
+
+// Isolated returns an isolated worktree by the name of its admin directory.
+func (r *Repository) Isolated(admin, path string) *Worktree {
+	return r.with(r.Repository.Isolated(admin, path))
+}
+
+// Change carries out an act of Croft's on the checkout, as [isolated.Worktree.Change]
+// does.
+func (w *Worktree) Change(ctx context.Context, act func(*Worktree) error) error {
+	return w.Worktree.Change(ctx, func(i *isolated.Worktree) error { return act(w.Repo.with(i)) })
+}
+
+// ChangeHeld is Change while git's own lock on the index is held.
+func (w *Worktree) ChangeHeld(ctx context.Context, act func(*Worktree) error) error {
+	return w.Worktree.ChangeHeld(ctx, func(i *isolated.Worktree) error { return act(w.Repo.with(i)) })
+}
+
+// LastKnown is the checkout as Croft knew it last, where what its agent did cannot be
+// read.
+func (w *Worktree) LastKnown(ctx context.Context) (*Worktree, error) {
+	known, err := w.Worktree.LastKnown(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return w.Repo.with(known), nil
 }
 
 // Linked returns a linked worktree by the name of its admin directory.
 func (r *Repository) Linked(admin, path string) *Worktree {
-	return &Worktree{Repo: r, Path: path, Admin: filepath.Join(r.CommonDir, "worktrees", admin)}
-}
-
-func (w *Worktree) run(ctx context.Context, c call) ([]byte, error) {
-	c.inherit = w.Inherit
-	d := door{repo: w.Repo, gitDir: w.Admin, work: w.Path, stand: w.stand}
-	if w.stand == "" { // else it is put together in another directory
-		d.made = w.identities
-	}
-	return w.Repo.git.run(ctx, d, c)
-}
-
-// identities are those of the checkout's directory, by the ledger and by the record.
-// An import or an older state may leave either behind.
-func (w *Worktree) identities() []fsx.Identity {
-	var list []fsx.Identity
-	for _, id := range []fsx.Identity{w.Made(), w.Identity} {
-		if id != "" {
-			list = append(list, id)
-		}
-	}
-	return list
+	return r.worktreeOf(worktree.Worktree{Path: path, Admin: filepath.Join(r.CommonDir, "worktrees", admin)})
 }
 
 // Elsewhere returns the worktree as it is being put together in another directory:
@@ -75,7 +80,7 @@ func (w *Worktree) Elsewhere(stand, path string) (*Worktree, error) {
 		return nil, err
 	}
 	other := *w
-	other.stand, other.Path = stand, path
+	other.StandIn, other.Path = stand, path
 	return &other, nil
 }
 
@@ -84,10 +89,10 @@ func (w *Worktree) Elsewhere(stand, path string) (*Worktree, error) {
 // worker writes files in parallel.
 func (w *Worktree) Checkout(ctx context.Context, workers int) error {
 	return w.Change(ctx, func(w *Worktree) error {
-		_, err := w.run(ctx, call{
-			args:   []string{"reset", "--hard", "--quiet", "--no-recurse-submodules"},
-			config: [][2]string{{"checkout.workers", strconv.Itoa(workers)}},
-			locks:  true, network: true,
+		_, err := w.RunGit(ctx, gitcmd.Call{
+			Args:   []string{"reset", "--hard", "--quiet", "--no-recurse-submodules"},
+			Config: [][2]string{{"checkout.workers", strconv.Itoa(workers)}},
+			Locks:  true, Network: true,
 		})
 		return err
 	})
@@ -105,15 +110,15 @@ const (
 
 // Status lists what differs from HEAD. With refresh, git writes back what it
 // learned about unchanged files, so that the next status is cheap.
-func (w *Worktree) Status(ctx context.Context, untracked Untracked, refresh Refresh) iter.Seq2[StatusEntry, error] {
-	return func(yield func(StatusEntry, error) bool) {
+func (w *Worktree) Status(ctx context.Context, untracked Untracked, refresh Refresh) iter.Seq2[odb.StatusEntry, error] {
+	return func(yield func(odb.StatusEntry, error) bool) {
 		err := w.Pull(ctx)
-		var entries []StatusEntry
+		var entries []odb.StatusEntry
 		if err == nil {
 			entries, err = w.Repo.status(ctx, checkoutAt{w.Admin, w.Path, w.Inherit}, untracked, refresh)
 		}
 		if err != nil {
-			yield(StatusEntry{}, err)
+			yield(odb.StatusEntry{}, err)
 			return
 		}
 		for _, e := range entries {
@@ -144,8 +149,8 @@ func (w *Worktree) SkipWorktree(ctx context.Context, on bool, paths ...string) e
 		flag = "--skip-worktree"
 	}
 	return w.Change(ctx, func(w *Worktree) error {
-		_, err := w.run(ctx, call{
-			args: []string{"update-index", flag, "-z", "--stdin"}, stdin: strings.Join(paths, "\x00") + "\x00", locks: true,
+		_, err := w.RunGit(ctx, gitcmd.Call{
+			Args: []string{"update-index", flag, "-z", "--stdin"}, Stdin: strings.Join(paths, "\x00") + "\x00", Locks: true,
 		})
 		return err
 	})
@@ -156,13 +161,13 @@ func (w *Worktree) Tracked(ctx context.Context, paths ...string) ([]string, erro
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	out, err := w.run(ctx, call{
-		args: append([]string{"ls-files", "-z", "--"}, paths...), env: []string{"GIT_LITERAL_PATHSPECS=1"},
+	out, err := w.RunGit(ctx, gitcmd.Call{
+		Args: append([]string{"ls-files", "-z", "--"}, paths...), Env: []string{"GIT_LITERAL_PATHSPECS=1"},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return splitNUL(out), nil
+	return gitdir.SplitNUL(out), nil
 }
 
 // Modified returns those of the tracked paths whose files differ from the
@@ -171,13 +176,13 @@ func (w *Worktree) Modified(ctx context.Context, paths ...string) ([]string, err
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	out, err := w.run(ctx, call{
-		args: append([]string{"diff", "--name-only", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "-z", "--"}, paths...), env: []string{"GIT_LITERAL_PATHSPECS=1"},
+	out, err := w.RunGit(ctx, gitcmd.Call{
+		Args: append([]string{"diff", "--name-only", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "-z", "--"}, paths...), Env: []string{"GIT_LITERAL_PATHSPECS=1"},
 	})
 	if err != nil {
 		return nil, err
 	}
-	return splitNUL(out), nil
+	return gitdir.SplitNUL(out), nil
 }
 
 // LockReason returns the reason of the worktree's lock and whether there is
@@ -193,7 +198,7 @@ func (w *Worktree) LockReason() (string, bool, error) {
 // SetLock locks the worktree against pruning and removal by git, or replaces
 // the reason.
 func (w *Worktree) SetLock(reason string) error {
-	return w.writeAdmin("locked", reason+"\n")
+	return w.WriteAdmin("locked", reason+"\n")
 }
 
 // ClearLock takes the lock away.
@@ -212,21 +217,15 @@ func (w *Worktree) ClearLock() error {
 // Registered reports whether git knows the worktree and both sides point at
 // each other.
 func (w *Worktree) Registered() bool {
-	return w.Owns(w.Path) && w.names(w.Path)
-}
-
-// names reports whether the admin directory names dir as the checkout.
-func (w *Worktree) names(dir string) bool {
-	b, err := fsx.ReadSmall(filepath.Join(w.Admin, "gitdir"))
-	return err == nil && strings.TrimSpace(string(b)) == filepath.ToSlash(filepath.Join(dir, ".git"))
+	return w.Owns(w.Path) && w.Names(w.Path)
 }
 
 // Owns reports whether what is called .git in dir names this worktree.
 func (w *Worktree) Owns(dir string) bool {
 	if w.IsIsolated() {
-		return w.ownsIsolated(dir)
+		return w.OwnsIsolated(dir)
 	}
-	admin, err := readGitFile(filepath.Join(dir, ".git"))
+	admin, err := gitdir.ReadGitFile(filepath.Join(dir, ".git"))
 	return err == nil && admin == w.Admin
 }
 
@@ -240,7 +239,7 @@ type Half struct {
 // Halves looks at both halves of the registration, by reading two files.
 func (w *Worktree) Halves() Half {
 	if w.Owns(w.Path) {
-		return Half{Path: true, Checkout: true, Admin: w.names(w.Path)}
+		return Half{Path: true, Checkout: true, Admin: w.Names(w.Path)}
 	}
 	_, err := os.Lstat(w.Path)
 	return Half{Path: err == nil}
@@ -250,7 +249,7 @@ func (w *Worktree) Halves() Half {
 // by reading files only.
 func (r *Repository) Registered(prefix string) ([]*Worktree, error) {
 	var list []*Worktree
-	for _, dir := range []string{filepath.Join(r.CommonDir, "worktrees"), r.isolatedDir()} {
+	for _, dir := range []string{filepath.Join(r.CommonDir, "worktrees"), r.IsolatedDir()} {
 		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return list, err
@@ -264,7 +263,7 @@ func (r *Repository) Registered(prefix string) ([]*Worktree, error) {
 				continue
 			}
 			path := filepath.Dir(strings.TrimSpace(string(b)))
-			list = append(list, &Worktree{Repo: r, Path: path, Admin: filepath.Join(dir, e.Name())})
+			list = append(list, r.worktreeOf(worktree.Worktree{Path: path, Admin: filepath.Join(dir, e.Name())}))
 		}
 	}
 	return list, nil
@@ -287,12 +286,12 @@ func (r *Repository) List(ctx context.Context) ([]WorktreeEntry, error) {
 	if err := r.describe(ctx, &list[0], r.CommonDir); err != nil {
 		return nil, err
 	}
-	admins, err := os.ReadDir(r.commonPath("worktrees"))
+	admins, err := os.ReadDir(r.CommonPath("worktrees"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", fsx.ErrNotPlain, err)
 	}
 	for _, a := range admins {
-		dir := filepath.Join(r.commonPath("worktrees"), a.Name())
+		dir := filepath.Join(r.CommonPath("worktrees"), a.Name())
 		b, err := fsx.ReadSmall(filepath.Join(dir, "gitdir"))
 		if err != nil {
 			continue // git does not list it either
@@ -305,7 +304,7 @@ func (r *Repository) List(ctx context.Context) ([]WorktreeEntry, error) {
 		if err := r.describe(ctx, &e, dir); err != nil {
 			return nil, err
 		}
-		if e.LockReason, e.Locked, err = (&Worktree{Admin: dir}).LockReason(); err != nil {
+		if e.LockReason, e.Locked, err = OfAdmin(dir).LockReason(); err != nil {
 			return nil, err
 		}
 		list = append(list, e)
@@ -328,15 +327,7 @@ func (r *Repository) describe(ctx context.Context, e *WorktreeEntry, gitDir stri
 	return ctx.Err()
 }
 
-func splitNUL(out []byte) []string {
-	s := strings.TrimSuffix(string(out), "\x00")
-	if s == "" {
-		return nil
-	}
-	return strings.Split(s, "\x00")
-}
-
 // Main returns the main checkout.
 func (r *Repository) Main() *Worktree {
-	return &Worktree{Repo: r, Path: r.Root, Admin: r.CommonDir}
+	return r.worktreeOf(worktree.Worktree{Path: r.Root, Admin: r.CommonDir})
 }

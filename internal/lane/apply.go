@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/mergetree"
+	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/project"
@@ -21,7 +22,7 @@ var errNextTurn = errors.New("to be looked at again")
 // user chose on the base of other files. It runs in the lane, so no other merge comes in
 // between. If only a merge below it in the stack changed the file, it returns errNextTurn,
 // because that merge may still be rejected.
-func (svc *Lanes) guardBase(ctx context.Context, r *project.Project, attempts *git.MergeTree, m journal.Merge, target, tip string) error {
+func (svc *Lanes) guardBase(ctx context.Context, r *project.Project, attempts *mergetree.Session, m journal.Merge, target, tip string) error {
 	if m.Kind != croft.KindApply || m.Seen == "" || m.Seen == tip {
 		return nil
 	}
@@ -56,8 +57,8 @@ func (svc *Lanes) guardBase(ctx context.Context, r *project.Project, attempts *g
 
 // clashingPaths lists the chosen paths that the target changed to other content, or that
 // cannot exist beside what the target has: a file where the other has a directory.
-func clashingPaths(chosen, changed []git.Change) []string {
-	at, above := map[string]git.Change{}, map[string]bool{} // what changed, and the directories that it lies in
+func clashingPaths(chosen, changed []odb.Change) []string {
+	at, above := map[string]odb.Change{}, map[string]bool{} // what changed, and the directories that it lies in
 	for _, c := range changed {
 		at[c.Path] = c
 		for dir := range parentDirs(c.Path) {

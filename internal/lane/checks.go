@@ -9,8 +9,9 @@ import (
 	"github.com/croft-sh/croft/internal/check"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/explain"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/project"
@@ -46,7 +47,7 @@ var _ merge.Checker = checker{}
 // target's tip has; label begins the names of the files that the output goes to. What
 // is checked may lie in the attempts alone; with nil the repository has to have
 // everything. Commands that no person has approved are refused with ChecksUntrusted.
-func (svc *Lanes) NewChecker(r *project.Project, rules config.Merge, label string, at *git.MergeTree) checker {
+func (svc *Lanes) NewChecker(r *project.Project, rules config.Merge, label string, at *mergetree.Session) checker {
 	_, workers := project.Parallel(1, r.Config.Checkout.Workers)
 	return checker{&check.Runner{
 		Git: r.Git, Project: check.Project{ID: r.ID, Name: r.Name(), Path: r.Path}, Now: svc.Now,
@@ -67,9 +68,9 @@ func (c checker) Check(ctx context.Context, commit, tree string) (merge.Verdict,
 // and files that the step below does not have. A step with an object that is missing or has
 // another hash is rejected, and the other merges are requeued.
 func (svc *Lanes) rehashSteps(ctx context.Context, r *project.Project, steps []merge.Step, items []journal.Merge) (turnedAway bool, err error) {
-	var spans []git.Span
+	var spans []odb.Span
 	for _, step := range steps {
-		spans = append(spans, git.Span{From: step.Parent, To: step.Commit}, git.Span{From: step.Head, To: step.Head})
+		spans = append(spans, odb.Span{From: step.Parent, To: step.Commit}, odb.Span{From: step.Head, To: step.Head})
 	}
 	i, err := r.Git.Rehash(ctx, spans)
 	_, isMissing := errors.AsType[*object.MissingError](err)

@@ -9,7 +9,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/check"
 	"github.com/croft-sh/croft/internal/explain"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/project"
@@ -128,7 +128,7 @@ type passing struct {
 
 // runChecks runs the target's checks on a stack. The merge that breaks them is rejected;
 // those above it are requeued.
-func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, attempts *git.MergeTree, steps []merge.Step) (passing, error) {
+func (svc *Lanes) runChecks(ctx context.Context, r *project.Project, l landing, attempts *mergetree.Session, steps []merge.Step) (passing, error) {
 	target, rules := l.target, l.rules
 	if len(rules.Checks) == 0 {
 		return passing{steps: steps}, nil

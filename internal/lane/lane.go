@@ -17,7 +17,9 @@ import (
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/project"
@@ -160,7 +162,7 @@ func (svc *Lanes) isStillSubmitted(ctx context.Context, r *project.Project, m jo
 		return err == nil, err
 	}
 	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
-	if errors.Is(err, git.ErrNoRef) {
+	if errors.Is(err, refs.ErrNoRef) {
 		return false, nil
 	}
 	return err == nil && tip == m.Head, err
@@ -287,9 +289,9 @@ func (svc *Lanes) landBatch(ctx context.Context, r *project.Project, at croft.La
 		recs[rec.Workspace.ID] = rec
 	}
 	l := landing{target, tip, rules, id, items, recs, at}
-	err = svc.landIn(ctx, r, git.InMemory, l)
+	err = svc.landIn(ctx, r, writers.InMemory, l)
 	if errors.Is(err, errNoMemory) {
-		err = svc.landIn(ctx, r, git.OnDisk, l)
+		err = svc.landIn(ctx, r, writers.OnDisk, l)
 	}
 	return err
 }
@@ -298,7 +300,7 @@ func (svc *Lanes) landBatch(ctx context.Context, r *project.Project, at croft.La
 type landing struct {
 	target, tip string
 	rules       config.Merge
-	id          git.Identity
+	id          gitcmd.Identity
 	items       []journal.Merge
 	recs        map[croft.ID]journal.Record // of the items' workspaces, where there are any
 	lane        croft.Lane                  // how the target moved outside of it
@@ -308,7 +310,7 @@ type landing struct {
 // then.
 var errNoMemory = errors.New("not in memory")
 
-func (svc *Lanes) landIn(ctx context.Context, r *project.Project, where git.Placement, l landing) error {
+func (svc *Lanes) landIn(ctx context.Context, r *project.Project, where writers.Placement, l landing) error {
 	attempts, err := r.Git.OpenMergeTree(where)
 	if err != nil {
 		return err
@@ -367,7 +369,7 @@ func (svc *Lanes) buildBatch(ctx context.Context, r *project.Project, stack merg
 			if ctx.Err() != nil {
 				return nil, err
 			}
-			if stack.MergeTree.Placement() == git.InMemory && !errors.Is(err, croft.ConfigInvalid) {
+			if stack.MergeTree.Placement() == writers.InMemory && !errors.Is(err, croft.ConfigInvalid) {
 				return nil, fmt.Errorf("%w: %w", errNoMemory, err)
 			}
 			if err := svc.rejectMerge(ctx, m, nil, explain.Error("merge", m.Workspace, err)); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
 	"github.com/croft-sh/croft/internal/failpoint"
-	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/project"
@@ -119,7 +119,7 @@ func (svc *Lanes) ListLanes(ctx context.Context, s project.Location, req croft.M
 			continue
 		}
 		tip, err := s.Git.ReadRef(ctx, "refs/heads/"+t.Target)
-		if errors.Is(err, git.ErrNoRef) {
+		if errors.Is(err, refs.ErrNoRef) {
 			continue // the branch was deleted
 		}
 		if err != nil {

@@ -15,6 +15,9 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/mergetree"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/project"
@@ -41,7 +44,7 @@ type landed struct {
 }
 
 // publishStack moves the target to the top of a stack.
-func (svc *Lanes) publishStack(ctx context.Context, r *project.Project, l landing, attempts *git.MergeTree, passed passing) error {
+func (svc *Lanes) publishStack(ctx context.Context, r *project.Project, l landing, attempts *mergetree.Session, passed passing) error {
 	pub := publication{Target: l.target, Old: l.tip, New: passed.steps[len(passed.steps)-1].Commit}
 	if isMoved(l.lane) {
 		pub.Lane = &l.lane
@@ -128,7 +131,7 @@ func (svc *Lanes) moveTarget(ctx context.Context, r *project.Project, pub public
 	if len(hosts) > 1 {
 		return &git.HostDirtyError{Path: hosts[1].Path, Cause: "the branch is checked out in several places"}
 	}
-	updates := []git.RefUpdate{
+	updates := []refs.Update{
 		{Ref: "refs/heads/" + pub.Target, New: pub.New, Old: pub.Old},
 	}
 	if len(hosts) == 0 {
@@ -181,14 +184,14 @@ func (svc *Lanes) endUnpublished(ctx context.Context, r *project.Project, op *op
 		}
 		return svc.rejectMerge(ctx, m, nil, reason)
 	}
-	if errors.Is(cause, git.KindRefStale) {
+	if errors.Is(cause, gitcmd.KindRefStale) {
 		if err := svc.requeueUnfinished(ctx, r, pub.Target); err != nil {
 			return err
 		}
 		return errTargetMoves
 	}
 	// A git that was killed left the lock. To try again would hang the lane.
-	if errors.Is(cause, git.KindLocked) {
+	if errors.Is(cause, gitcmd.KindLocked) {
 		return svc.rejectLocked(ctx, r, pub, cause)
 	}
 	return cause
@@ -229,7 +232,7 @@ func hostError(target string, cause error) error {
 // hostUnwrittenError returns the error for a checkout that could not be written.
 func hostUnwrittenError(target string, e *git.HostWriteError) error {
 	why := croft.AsError("merge", explain.Error("merge", "", e.Err))
-	if errors.Is(e.Err, git.KindVanished) { // git tells no more than that a file was not written
+	if errors.Is(e.Err, gitcmd.KindVanished) { // git tells no more than that a file was not written
 		why = croft.AsError("merge", explain.Error("merge", "", syscall.EIO))
 		if free, _, err := project.FreeSpace(e.Path); err == nil && free < e.Needs {
 			why = croft.AsError("merge", explain.Error("merge", "", syscall.ENOSPC))
@@ -377,7 +380,7 @@ func (svc *Lanes) recoverPublication(ctx context.Context, r *project.Project, op
 	ref := "refs/heads/" + pub.Target
 	r.Git.DropRemains(op.StartedAt, ref)
 	tip, err := r.Git.ReadRef(ctx, ref)
-	if err != nil && !errors.Is(err, git.ErrNoRef) {
+	if err != nil && !errors.Is(err, refs.ErrNoRef) {
 		return err
 	}
 	moved := tip == pub.New

@@ -9,7 +9,8 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/explain"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/mergetree"
+	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -63,8 +64,8 @@ func (svc *Lanes) planRevert(ctx context.Context, r *project.Project, req croft.
 
 // TryRevert computes the revert of a merge on a tip of its target, and keeps nothing of it.
 // isNothing says that the revert would change no file.
-func TryRevert(ctx context.Context, r *project.Project, m journal.Merge, tip string) (conflicts []git.MergeConflict, isNothing bool, err error) {
-	attempts, err := r.Git.OpenMergeTree(git.InMemory)
+func TryRevert(ctx context.Context, r *project.Project, m journal.Merge, tip string) (conflicts []mergetree.MergeConflict, isNothing bool, err error) {
+	attempts, err := r.Git.OpenMergeTree(writers.InMemory)
 	if err != nil {
 		return nil, false, err
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 
 // explain says of each path in conflict what the two sides are. Which merge
 // brought the other side is a commit here; the engine knows whose it is.
-func (s *Stacker) explain(ctx context.Context, it Item, tip string, m git.Merged) ([]croft.ConflictedPath, error) {
+func (s *Stacker) explain(ctx context.Context, it Item, tip string, m mergetree.Merged) ([]croft.ConflictedPath, error) {
 	list := make([]croft.ConflictedPath, len(m.Conflicts))
 	base := it.Base
 	if it.Kind == croft.KindMerge {

@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -26,11 +27,11 @@ func PathText(path string) string {
 	if utf8.ValidString(path) && !strings.HasPrefix(path, `"`) {
 		return path
 	}
-	return git.QuotePath(path)
+	return gitdir.QuotePath(path)
 }
 
 // ReviewFiles tells of files as a review does.
-func ReviewFiles(patches []git.FilePatch) []croft.ReviewFile {
+func ReviewFiles(patches []mergetree.FilePatch) []croft.ReviewFile {
 	files := make([]croft.ReviewFile, len(patches))
 	for i, p := range patches {
 		f := croft.ReviewFile{
@@ -58,7 +59,7 @@ func ReviewFiles(patches []git.FilePatch) []croft.ReviewFile {
 	return files
 }
 
-func statusOf(p git.FilePatch) croft.FileStatus {
+func statusOf(p mergetree.FilePatch) croft.FileStatus {
 	switch p.Status {
 	case 'A':
 		return croft.FileAdded
@@ -102,7 +103,7 @@ func sameBytes(quoted, raw string) bool {
 	if !strings.HasPrefix(quoted, `"`) {
 		return false
 	}
-	path, err := git.UnquotePath(quoted)
+	path, err := gitdir.UnquotePath(quoted)
 	return err == nil && (path == raw || strings.HasPrefix(path, raw+"/"))
 }
 
@@ -188,15 +189,15 @@ func missingPathError(files []croft.ReviewFile, path string) string {
 }
 
 // PartTree makes the tree that a base becomes by what was chosen.
-func PartTree(ctx context.Context, a *git.MergeTree, base string, choices []Choice) (string, error) {
+func PartTree(ctx context.Context, a *mergetree.Session, base string, choices []Choice) (string, error) {
 	var edits []object.TreeEdit
 	for _, c := range choices {
-		path, err := git.UnquotePath(c.File.Path)
+		path, err := gitdir.UnquotePath(c.File.Path)
 		if err != nil {
 			return "", err
 		}
 		if c.File.OldPath != "" {
-			old, err := git.UnquotePath(c.File.OldPath)
+			old, err := gitdir.UnquotePath(c.File.OldPath)
 			if err != nil {
 				return "", err
 			}
@@ -220,7 +221,7 @@ func PartTree(ctx context.Context, a *git.MergeTree, base string, choices []Choi
 }
 
 // spliceHunks writes the file that some of its hunks make of the old one.
-func spliceHunks(ctx context.Context, a *git.MergeTree, c Choice) (string, error) {
+func spliceHunks(ctx context.Context, a *mergetree.Session, c Choice) (string, error) {
 	var sides [2][]byte
 	for i, oid := range []string{c.File.OldObject, c.File.NewObject} {
 		o, err := a.Read(ctx, oid)

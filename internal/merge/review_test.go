@@ -14,7 +14,9 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/writers"
 )
 
 // randomText is a file of lines that repeat, some of them empty or with a
@@ -192,13 +194,13 @@ func TestPartsAreWhatGitApplies(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	r := gittest.New(t)
 	r.Git("config", "core.autocrlf", "false")
-	repo, err := git.New(git.Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "state", "git")}).Open(r.Dir)
+	repo, err := git.Open(gitcmd.New(gitcmd.Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "state", "git")}), r.Dir)
 	must(t, err)
 	t.Cleanup(func() { _ = repo.Close() })
 	partly := 0
 	for round := range 12 {
 		base, head := randomHistory(t, r, rnd)
-		a, err := repo.OpenMergeTree(git.OnDisk)
+		a, err := repo.OpenMergeTree(writers.OnDisk)
 		must(t, err)
 		patches, err := a.Patch(t.Context(), base, head)
 		must(t, err)

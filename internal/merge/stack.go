@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
@@ -51,8 +52,8 @@ func (s Step) Nothing() bool { return len(s.Conflicts) == 0 && s.Commit == s.Par
 
 // Stacker puts items on a target.
 type Stacker struct {
-	MergeTree *git.MergeTree
-	Identity  git.Identity
+	MergeTree *mergetree.Session
+	Identity  gitcmd.Identity
 	Now       func() time.Time
 }
 
@@ -106,7 +107,7 @@ func (s *Stacker) step(ctx context.Context, tip string, it Item) (Step, error) {
 }
 
 // merge computes the tree of an item on a tip.
-func (s *Stacker) merge(ctx context.Context, tip string, it Item) (git.Merged, error) {
+func (s *Stacker) merge(ctx context.Context, tip string, it Item) (mergetree.Merged, error) {
 	switch it.Kind {
 	case croft.KindRevert:
 		return s.MergeTree.MergeOver(ctx, it.Head, tip, it.Base)
@@ -115,7 +116,7 @@ func (s *Stacker) merge(ctx context.Context, tip string, it Item) (git.Merged, e
 	}
 	again, err := s.Again(ctx, tip, it)
 	if err != nil || len(again.Conflicts) > 0 {
-		return git.Merged{Tree: again.Tree, Conflicts: again.conflicts()}, err
+		return mergetree.Merged{Tree: again.Tree, Conflicts: again.conflicts()}, err
 	}
 	return s.MergeTree.Merge(ctx, again.Commit, it.Head)
 }
@@ -130,12 +131,12 @@ type Again struct {
 
 // AgainConflict is a file that changed since the revert that is undone in it.
 type AgainConflict struct {
-	git.MergeConflict
+	mergetree.MergeConflict
 	Revert Revert
 }
 
-func (a Again) conflicts() []git.MergeConflict {
-	var all []git.MergeConflict
+func (a Again) conflicts() []mergetree.MergeConflict {
+	var all []mergetree.MergeConflict
 	for _, c := range a.Conflicts {
 		all = append(all, c.MergeConflict)
 	}
@@ -176,7 +177,7 @@ func (s *Stacker) Again(ctx context.Context, tip string, it Item) (Again, error)
 func (s *Stacker) scratchCommit(ctx context.Context, tree, parent, message string) (string, error) {
 	return s.MergeTree.Commit(ctx, object.Commit{
 		Tree: tree, Parents: []string{parent}, Signature: s.sign(s.Identity.Committer), Message: message,
-	}, git.Identity{})
+	}, gitcmd.Identity{})
 }
 
 // beforeRevert is what a revert was put on.
@@ -271,7 +272,7 @@ func (s *Stacker) creditAuthors(ctx context.Context, tip string, it Item, c *obj
 	if err != nil {
 		return err
 	}
-	work, err := s.MergeTree.CommitsBetween(ctx, before, it.Head, git.LeaveMerges)
+	work, err := s.MergeTree.CommitsBetween(ctx, before, it.Head, mergetree.LeaveMerges)
 	if err != nil || len(work) == 0 {
 		return err
 	}

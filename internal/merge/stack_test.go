@@ -13,15 +13,18 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/writers"
 )
 
 // bench is a repository, and attempts at merges in it.
 type bench struct {
 	*gittest.Repo
 	t     *testing.T
-	at    *git.MergeTree
+	at    *mergetree.Session
 	stack *Stacker
 }
 
@@ -34,11 +37,11 @@ var stackTime = time.Date(2026, 2, 3, 4, 5, 6, 0, time.FixedZone("", 3600))
 
 func newBench(t *testing.T, r *gittest.Repo) *bench {
 	t.Helper()
-	repo, err := git.New(git.Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "git")}).Open(r.Dir)
+	repo, err := git.Open(gitcmd.New(gitcmd.Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "git")}), r.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := repo.OpenMergeTree(git.InMemory)
+	at, err := repo.OpenMergeTree(writers.InMemory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +50,7 @@ func newBench(t *testing.T, r *gittest.Repo) *bench {
 		_ = repo.Close()
 	})
 	return &bench{r, t, at, &Stacker{
-		MergeTree: at, Identity: git.Identity{Author: ann, Committer: ann}, Now: func() time.Time { return stackTime },
+		MergeTree: at, Identity: gitcmd.Identity{Author: ann, Committer: ann}, Now: func() time.Time { return stackTime },
 	}}
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -66,7 +68,7 @@ func BranchInUse(branch, where string) error {
 
 // TargetNotFound explains why a target could not be read.
 func TargetNotFound(target string, err error) error {
-	if !errors.Is(err, git.ErrNoRef) {
+	if !errors.Is(err, refs.ErrNoRef) {
 		return err
 	}
 	return &croft.Error{Code: croft.TargetNotFound, Message: fmt.Sprintf("there is no branch %q", target), Hint: "git branch"}
@@ -135,7 +137,7 @@ func DeleteBranch(ctx context.Context, r *Project, rec journal.Record, tip strin
 		return gone, err
 	}
 	err = r.Git.UpdateRefs(ctx, updates...)
-	if errors.Is(err, git.KindRefStale) {
+	if errors.Is(err, gitcmd.KindRefStale) {
 		return false, nil // another process moved it
 	}
 	return err == nil, err
@@ -143,27 +145,27 @@ func DeleteBranch(ctx context.Context, r *Project, rec journal.Record, tip strin
 
 // BranchDeletion is what deletes the branch of a workspace, and whether it is
 // gone after that. Both are empty if it has to stay.
-func BranchDeletion(ctx context.Context, r *Project, rec journal.Record, tip string) ([]git.RefUpdate, bool, error) {
+func BranchDeletion(ctx context.Context, r *Project, rec journal.Record, tip string) ([]refs.Update, bool, error) {
 	ref := "refs/heads/" + rec.Workspace.Branch
 	now, err := r.Git.ReadRef(ctx, ref)
-	if errors.Is(err, git.ErrNoRef) {
+	if errors.Is(err, refs.ErrNoRef) {
 		return nil, true, nil
 	}
 	// The workspace's own registration may still be on its way out.
 	if err != nil || now != tip || len(r.Git.CheckedOut(rec.Workspace.Branch, r.Trees.At(SpecOf(rec)).Admin)) > 0 {
 		return nil, false, err
 	}
-	return []git.RefUpdate{{Ref: ref, Old: tip}}, true, nil
+	return []refs.Update{{Ref: ref, Old: tip}}, true, nil
 }
 
 // DropRef deletes a ref, whatever it names. One that is not there is no error.
 func DropRef(ctx context.Context, r *Project, ref string) error {
 	oid, err := r.Git.ReadRef(ctx, ref)
-	if errors.Is(err, git.ErrNoRef) {
+	if errors.Is(err, refs.ErrNoRef) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return r.Git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: oid})
+	return r.Git.UpdateRefs(ctx, refs.Update{Ref: ref, Old: oid})
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -17,7 +17,7 @@ func (p *Projects) ShowConfig(_ context.Context, s Location, _ croft.GitConfigRe
 	return gitConfig(report), nil
 }
 
-func gitConfig(report git.ConfigReport) *croft.GitConfig {
+func gitConfig(report gitcmd.ConfigReport) *croft.GitConfig {
 	out := &croft.GitConfig{
 		Changes: []croft.GitConfigChange{}, Filters: []croft.GitConfigChange{}, Ignored: append([]string{}, report.Ignored...),
 	}
@@ -41,7 +41,7 @@ func (p *Projects) AcceptConfig(ctx context.Context, s Location, req croft.Accep
 	}
 	report, err := s.Git.ConfigReport()
 	if err == nil && (req.Hash == "" || gitConfig(report).Hash != req.Hash) {
-		err = &git.ConfigChangedError{Changes: append(report.Changes, report.Filters...)}
+		err = &gitcmd.ConfigChangedError{Changes: append(report.Changes, report.Filters...)}
 	}
 	if err == nil {
 		err = p.UnderLock(ctx, s.Project, func() error { return s.Git.AcceptConfig(report) })

@@ -15,6 +15,9 @@ import (
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/provision"
 )
@@ -38,7 +41,7 @@ type Project struct {
 // Location is a project and the place in it that a request was made from.
 type Location struct {
 	*Project
-	Place git.Place
+	Place gitdir.Place
 }
 
 // Name is what a project is called: the name of its directory.
@@ -73,7 +76,7 @@ func (r *Project) Lock(ctx context.Context) (*flock.Lock, error) {
 func (p *Projects) LocateGit(ctx context.Context, dir string) (Location, error) {
 	s, err := p.Locate(ctx, dir)
 	if err == nil && s.Git == nil {
-		err = git.ErrNoRepository
+		err = gitdir.ErrNoRepository
 	}
 	return s, err
 }
@@ -88,8 +91,8 @@ func (p *Projects) Locate(ctx context.Context, dir string) (Location, error) {
 func (p *Projects) LocateAs(ctx context.Context, dir string, plain PlainMode) (Location, error) {
 	dir = p.absolute(dir)
 	place, err := p.placeOf(ctx, dir)
-	if errors.Is(err, git.ErrNoRepository) {
-		if place, err = p.plainPlace(ctx, dir, plain); errors.Is(err, git.ErrNoRepository) {
+	if errors.Is(err, gitdir.ErrNoRepository) {
+		if place, err = p.plainPlace(ctx, dir, plain); errors.Is(err, gitdir.ErrNoRepository) {
 			r, err := p.locatePlain(ctx, dir, plain)
 			return Location{Project: r}, err
 		}
@@ -119,8 +122,8 @@ func (p *Projects) absolute(path string) string {
 
 // withKnownRoot is a place in a repository of which is known whether it has a main
 // checkout. Agents can write core.bare.
-func (r *Project) withKnownRoot(place git.Place) git.Place {
-	if git.IsDotGit(r.CommonDir) && (place.Root == r.CommonDir) != (r.Path == r.CommonDir) {
+func (r *Project) withKnownRoot(place gitdir.Place) gitdir.Place {
+	if gitdir.IsDotGit(r.CommonDir) && (place.Root == r.CommonDir) != (r.Path == r.CommonDir) {
 		return place.Rooted(r.Path)
 	}
 	return place
@@ -129,40 +132,40 @@ func (r *Project) withKnownRoot(place git.Place) git.Place {
 // placeOf says which repository a directory belongs to. One that is a recorded
 // workspace, or lies in one, belongs to the repository of the record, whatever
 // the agent that works there has made of it.
-func (p *Projects) placeOf(ctx context.Context, dir string) (git.Place, error) {
+func (p *Projects) placeOf(ctx context.Context, dir string) (gitdir.Place, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return git.Place{}, err
+		return gitdir.Place{}, err
 	}
 	rec, err := p.Journal.WorkspaceAt(ctx, real)
 	if errors.Is(err, journal.ErrNotFound) {
 		return p.Git.Discover(ctx, real)
 	}
 	if err != nil {
-		return git.Place{}, err
+		return gitdir.Place{}, err
 	}
 	known, err := p.Journal.Repo(ctx, rec.RepoID)
 	if errors.Is(err, journal.ErrNotFound) {
-		return git.Place{}, &croft.Error{
+		return gitdir.Place{}, &croft.Error{
 			Code: croft.NotARepo, Workspace: rec.Workspace.Name, Message: "the repository of this workspace is not known any more", Hint: "croft list, in the repository",
 		}
 	}
 	if err != nil {
-		return git.Place{}, err
+		return gitdir.Place{}, err
 	}
 	if !fsx.Identity(known.Identity).IsAt(known.CommonDir) {
-		return git.Place{}, &croft.Error{
+		return gitdir.Place{}, &croft.Error{
 			Code: croft.NotARepo, Workspace: rec.Workspace.Name, Message: fmt.Sprintf("the repository of this workspace is not at %s", known.Path),
 			Details: "It was moved, or its drive is not mounted.", Hint: "croft doctor --fix, in the repository",
 		}
 	}
-	place := git.PlaceAt(known.CommonDir, known.Path)
+	place := gitdir.PlaceAt(known.CommonDir, known.Path)
 	if err := p.Git.CheckOwner(ctx, place); err != nil {
-		return git.Place{}, err
+		return gitdir.Place{}, err
 	}
 	place.GitDir, place.WorkDir = filepath.Join(place.CommonDir, "worktrees", rec.Admin), rec.Workspace.Path
 	if rec.Workspace.Mode == croft.ModeIsolated {
-		place.GitDir = git.IsolatedDir(p.DirOf(known.ID), rec.Admin)
+		place.GitDir = gitcmd.IsolatedDir(p.DirOf(known.ID), rec.Admin)
 	}
 	return place, nil
 }
@@ -183,7 +186,7 @@ func (p *Projects) settingsFor(dir string) config.Config {
 }
 
 // Open makes a repository known: its ID and its settings.
-func (p *Projects) Open(ctx context.Context, place git.Place) (*Project, error) {
+func (p *Projects) Open(ctx context.Context, place gitdir.Place) (*Project, error) {
 	if git.IsBareByAccident(place.CommonDir) {
 		place = place.Rooted(filepath.Dir(place.CommonDir)) // where its main checkout lies, whatever the configuration says
 	}
@@ -211,7 +214,7 @@ func (p *Projects) Open(ctx context.Context, place git.Place) (*Project, error) 
 	}
 	p.NoticeOfGit(noticeOnce)
 	r.locks = flock.NewQueue(filepath.Join(r.Dir, "lock"))
-	r.Git = p.Git.At(place, r.Dir)
+	r.Git = git.At(p.Git, place, r.Dir)
 	r.Trees = TreesOf(r.Git)
 	return r, nil
 }
@@ -254,7 +257,7 @@ func (p *Projects) registerRepository(ctx context.Context, r *Project) (journal.
 // configuration says now that it has none, or the other way round. Agents can
 // write that, so that it stays what it was.
 func isOtherForm(known, now journal.Repo) bool {
-	return git.IsDotGit(now.CommonDir) && (known.Path == known.CommonDir) != (now.Path == now.CommonDir)
+	return gitdir.IsDotGit(now.CommonDir) && (known.Path == known.CommonDir) != (now.Path == now.CommonDir)
 }
 
 // DescribeRepo describes the project that a directory lies in.
@@ -288,7 +291,7 @@ func NoCommits() error {
 // BranchIsThere reports whether a project has a branch.
 func BranchIsThere(ctx context.Context, s Location, branch string) (bool, error) {
 	_, err := s.Git.ReadRef(ctx, "refs/heads/"+branch)
-	if errors.Is(err, git.ErrNoRef) {
+	if errors.Is(err, refs.ErrNoRef) {
 		return false, nil
 	}
 	return err == nil, err

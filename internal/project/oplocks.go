@@ -10,7 +10,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
 )
 
 // DraftSnapshot begins the names of the lock files of drafts. A draft is held while a
@@ -60,7 +60,7 @@ func (p *Projects) sweepDrafts(ctx context.Context, r *Project) {
 }
 
 func (p *Projects) settleDraft(ctx context.Context, r *Project, ref string) bool {
-	if _, err := p.Pinned(ctx, r, ref); errors.Is(err, git.ErrNoRef) {
+	if _, err := p.Pinned(ctx, r, ref); errors.Is(err, refs.ErrNoRef) {
 		if err := DropRef(ctx, r, ref); err != nil {
 			return false
 		}

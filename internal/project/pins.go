@@ -9,16 +9,17 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
-// Pinned returns the object that a ref keeps, or git.ErrNoRef if this state has
+// Pinned returns the object that a ref keeps, or refs.ErrNoRef if this state has
 // pinned nothing there.
 func (p *Projects) Pinned(ctx context.Context, r *Project, ref string) (string, error) {
 	oid, err := p.Journal.Pin(ctx, r.ID, ref)
 	if errors.Is(err, journal.ErrNotFound) {
-		err = git.ErrNoRef
+		err = refs.ErrNoRef
 	}
 	return oid, err
 }
@@ -65,18 +66,18 @@ func (p *Projects) PinUnsynced(ctx context.Context, r *Project, pins ...journal.
 // MovePins makes refs name the objects of pins, whatever they named before.
 func (r *Project) MovePins(ctx context.Context, pins []journal.Pin) (unsynced []string, err error) {
 	for range 3 {
-		var updates []git.RefUpdate
+		var updates []refs.Update
 		for _, p := range pins {
 			old, err := r.Git.ReadRef(ctx, p.Ref)
-			if err != nil && !errors.Is(err, git.ErrNoRef) {
+			if err != nil && !errors.Is(err, refs.ErrNoRef) {
 				return nil, err
 			}
 			if old != p.OID {
-				updates = append(updates, git.RefUpdate{Ref: p.Ref, New: p.OID, Old: old})
+				updates = append(updates, refs.Update{Ref: p.Ref, New: p.OID, Old: old})
 			}
 		}
 		unsynced, err = r.Git.MoveRefs(ctx, updates...)
-		if !errors.Is(err, git.KindRefStale) {
+		if !errors.Is(err, gitcmd.KindRefStale) {
 			return unsynced, err
 		}
 	}
@@ -84,13 +85,13 @@ func (r *Project) MovePins(ctx context.Context, pins []journal.Pin) (unsynced []
 }
 
 // Unpin releases objects: first the refs go, then the database forgets them.
-func (p *Projects) Unpin(ctx context.Context, r *Project, refs ...string) error {
+func (p *Projects) Unpin(ctx context.Context, r *Project, names ...string) error {
 	var known []string
-	for _, ref := range refs {
+	for _, ref := range names {
 		switch _, err := p.Pinned(ctx, r, ref); {
 		case err == nil:
 			known = append(known, ref)
-		case !errors.Is(err, git.ErrNoRef):
+		case !errors.Is(err, refs.ErrNoRef):
 			return err
 		}
 	}
@@ -139,34 +140,34 @@ func hasParentIn(names map[string]bool, ref string) bool {
 	return false
 }
 
-func (r *Project) dropTogether(ctx context.Context, refs []string) error {
-	at, err := r.Git.ReadRefs(ctx, refs...)
+func (r *Project) dropTogether(ctx context.Context, names []string) error {
+	at, err := r.Git.ReadRefs(ctx, names...)
 	if err != nil {
 		return err
 	}
-	var updates []git.RefUpdate
-	for _, ref := range refs {
+	var updates []refs.Update
+	for _, ref := range names {
 		if oid, isThere := at[ref]; isThere {
-			updates = append(updates, git.RefUpdate{Ref: ref, Old: oid})
+			updates = append(updates, refs.Update{Ref: ref, Old: oid})
 		}
 	}
 	for {
 		err := r.Git.UpdateRefs(ctx, updates...)
-		if !errors.Is(err, git.KindRefStale) {
+		if !errors.Is(err, gitcmd.KindRefStale) {
 			return err
 		}
-		moved, isNamed := errors.AsType[*git.RefError](err)
+		moved, isNamed := errors.AsType[*refs.Error](err)
 		if !isNamed {
 			break
 		}
 		n := len(updates)
-		updates = slices.DeleteFunc(updates, func(u git.RefUpdate) bool { return u.Ref == moved.Ref })
+		updates = slices.DeleteFunc(updates, func(u refs.Update) bool { return u.Ref == moved.Ref })
 		if len(updates) == n {
 			return err
 		}
 	}
 	for _, u := range updates { // git does not say which one it was
-		if err := r.Git.UpdateRefs(ctx, u); err != nil && !errors.Is(err, git.KindRefStale) {
+		if err := r.Git.UpdateRefs(ctx, u); err != nil && !errors.Is(err, gitcmd.KindRefStale) {
 			return err
 		}
 	}

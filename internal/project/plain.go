@@ -12,6 +12,8 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/worktree"
 	"github.com/croft-sh/croft/internal/journal"
 )
 
@@ -49,7 +51,7 @@ func (p *Projects) openPlain(ctx context.Context, dir string, mode PlainMode) (*
 	case !errors.Is(err, journal.ErrNotFound):
 		return nil, err
 	case mode == KnownPlain:
-		return nil, git.ErrNoRepository
+		return nil, gitdir.ErrNoRepository
 	default:
 		if r.ID, err = p.registerPlain(ctx, dir); err != nil {
 			return nil, err
@@ -97,7 +99,7 @@ func (p *Projects) hubOf(dir string) string {
 
 // standIn is the place of a plain directory that one stands in a workspace of,
 // or in the repository of.
-func standIn(at git.Place) (git.Place, error) {
+func standIn(at gitdir.Place) (gitdir.Place, error) {
 	place, err := git.PlainPlace(at.CommonDir)
 	if err == nil && at.GitDir != at.CommonDir {
 		place.GitDir, place.WorkDir = at.GitDir, at.WorkDir
@@ -107,10 +109,10 @@ func standIn(at git.Place) (git.Place, error) {
 
 // plainPlace finds the repository of a plain directory, or of one above it, and
 // makes one if that is wanted.
-func (p *Projects) plainPlace(ctx context.Context, dir string, mode PlainMode) (git.Place, error) {
+func (p *Projects) plainPlace(ctx context.Context, dir string, mode PlainMode) (gitdir.Place, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return git.Place{}, err
+		return gitdir.Place{}, err
 	}
 	for at := dir; ; at = filepath.Dir(at) {
 		if hub := p.hubOf(at); fsx.IsThere(hub) {
@@ -121,16 +123,16 @@ func (p *Projects) plainPlace(ctx context.Context, dir string, mode PlainMode) (
 		}
 	}
 	if mode != ShadowPlain {
-		return git.Place{}, git.ErrNoRepository
+		return gitdir.Place{}, gitdir.ErrNoRepository
 	}
 	if err := p.requireCopyable(dir); err != nil {
-		return git.Place{}, err
+		return gitdir.Place{}, err
 	}
-	if err := git.InitPlain(p.hubOf(dir), dir); err != nil && !errors.Is(err, git.ErrExists) { // another process was faster
-		return git.Place{}, err
+	if err := git.InitPlain(p.hubOf(dir), dir); err != nil && !errors.Is(err, worktree.ErrExists) { // another process was faster
+		return gitdir.Place{}, err
 	}
 	if err := p.adoptPlain(ctx, dir); err != nil {
-		return git.Place{}, err
+		return gitdir.Place{}, err
 	}
 	p.ForgetOpened(dir) // what was known of it without one
 	return git.PlainPlace(p.hubOf(dir))

@@ -20,7 +20,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lifetime"
 	"github.com/croft-sh/croft/internal/oplog"
@@ -35,7 +35,7 @@ type Projects struct {
 	Clock    func() time.Time // see Now
 	Settings *config.Set
 	Journal  *journal.Journal
-	Git      *git.Git
+	Git      *gitcmd.Git
 	Host     string // the machine's name
 	Who      string // acts through the service
 

@@ -9,6 +9,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout/shadow"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/isolated"
 )
 
 // trees are the checkouts of one repository, linked and isolated.
@@ -31,7 +32,7 @@ func kindOf(mode croft.Mode) checkout.Kind {
 // can be. What cannot stays where it is.
 func (r *Project) PullAgain(ctx context.Context, s checkout.Spec) error {
 	err := r.Trees.At(s).Pull(ctx)
-	if _, own := errors.AsType[*git.PrivateError](err); own {
+	if _, own := errors.AsType[*isolated.PrivateError](err); own {
 		return nil
 	}
 	return err

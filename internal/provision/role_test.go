@@ -11,7 +11,9 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/worktree"
 	"github.com/croft-sh/croft/internal/provision"
 )
 
@@ -22,12 +24,12 @@ func roles(r *gittest.Repo) provision.Roles {
 // checkout makes a worktree as Croft does.
 func checkout(t *testing.T, r *gittest.Repo) *git.Worktree {
 	t.Helper()
-	repo, err := git.New(git.Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "git")}).Open(r.Dir)
+	repo, err := git.Open(gitcmd.New(gitcmd.Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "git")}), r.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = repo.Close() })
-	w, err := repo.Add(t.Context(), git.AddSpec{
+	w, err := repo.Add(t.Context(), worktree.AddSpec{
 		Admin: "croft-a", Path: filepath.Join(filepath.Dir(r.Dir), "a"), Head: r.Git("rev-parse", "HEAD"), Lock: "test",
 	})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 )
 
 // What base says of two commits beside a commit.
@@ -112,7 +112,7 @@ func (k *ancestry) addHeads(n int, heads *big.Int) {
 }
 
 // add tells a commit.
-func (k *ancestry) add(c git.Ancestor) {
+func (k *ancestry) add(c mergetree.Ancestor) {
 	n := k.nodeOf(c.Commit)
 	if k.nodes[n].told {
 		return

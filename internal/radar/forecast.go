@@ -11,7 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/work"
@@ -28,7 +28,7 @@ func (svc *Forecasts) ShowConflicts(ctx context.Context, s project.Location, _ c
 	if err != nil {
 		return nil, err
 	}
-	return svc.RadarOf(s.Project).Forecast(ctx, func(ctx context.Context, a *git.MergeTree) []Candidate {
+	return svc.RadarOf(s.Project).Forecast(ctx, func(ctx context.Context, a *mergetree.Session) []Candidate {
 		return svc.readWork(ctx, s.Project, a, records)
 	})
 }
@@ -39,7 +39,7 @@ func (svc *Forecasts) RadarOf(r *project.Project) *Radar {
 }
 
 // readWork reads what the workspaces hold, on all cores.
-func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *git.MergeTree, records []journal.Record) []Candidate {
+func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *mergetree.Session, records []journal.Record) []Candidate {
 	records = slices.DeleteFunc(slices.Clone(records), func(rec journal.Record) bool {
 		return rec.Workspace.Mode == croft.ModeLegacy || rec.Workspace.State == croft.Creating
 	})
@@ -63,7 +63,7 @@ func (svc *Forecasts) readWork(ctx context.Context, r *project.Project, a *git.M
 
 // readCandidate reads the head and the work commit of one workspace; a failure is put
 // into Candidate.Err.
-func (svc *Forecasts) readCandidate(ctx context.Context, r *project.Project, a *git.MergeTree, rec journal.Record) Candidate {
+func (svc *Forecasts) readCandidate(ctx context.Context, r *project.Project, a *mergetree.Session, rec journal.Record) Candidate {
 	c := Candidate{Workspace: rec.Workspace}
 	var err error
 	if c.Head, c.Commit, err = workCommit(ctx, r, a, rec); err != nil {
@@ -74,7 +74,7 @@ func (svc *Forecasts) readCandidate(ctx context.Context, r *project.Project, a *
 
 // workCommit is the last commit of a workspace, and that or a commit of what is not
 // committed on top of it.
-func workCommit(ctx context.Context, r *project.Project, a *git.MergeTree, rec journal.Record) (head, commit string, err error) {
+func workCommit(ctx context.Context, r *project.Project, a *mergetree.Session, rec journal.Record) (head, commit string, err error) {
 	if h := r.Trees.Health(project.SpecOf(rec)); h != checkout.Intact {
 		return "", "", project.Broken(rec, h)
 	}

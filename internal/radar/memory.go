@@ -9,7 +9,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
 )
 
 // A forecast is remembered in a file of two lines: what a listing shows of it,
@@ -100,7 +100,7 @@ func (r *Radar) gitVersion() string {
 
 // Show says of workspaces with whom they collided in the last forecast, as far as
 // neither side has moved since. It computes nothing.
-func (r *Radar) Show(refs *git.RefReader, list []croft.Workspace) {
+func (r *Radar) Show(refs *refs.Reader, list []croft.Workspace) {
 	var shown remembered
 	if r.readLines(&shown) != nil || shown.Version != rememberedVersion {
 		return

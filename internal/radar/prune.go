@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/odb"
 )
 
 // prunePairs leaves those pairs out that provably do not collide.
@@ -27,7 +27,7 @@ import (
 // once. All spans of a side together touch at least what the side does.
 func (l *scan) prunePairs(ctx context.Context, k *ancestry, pairs []pair) ([]pair, error) {
 	c := newCourses(k, pairs)
-	touched, err := spread(l.scanner.Workers, c.spans, func(part []git.Span) ([][]string, error) {
+	touched, err := spread(l.scanner.Workers, c.spans, func(part []odb.Span) ([][]string, error) {
 		return l.scanner.Attempts.TouchedPaths(ctx, part)
 	})
 	if err != nil {
@@ -47,7 +47,7 @@ func (l *scan) prunePairs(ctx context.Context, k *ancestry, pairs []pair) ([]pai
 // courses are the ways from the bases of each commit's pairs to the commit, over
 // its younger bases.
 type courses struct {
-	spans []git.Span
+	spans []odb.Span
 	ways  map[int]course // by the commit's place
 }
 
@@ -66,7 +66,7 @@ func newCourses(k *ancestry, pairs []pair) *courses {
 		}
 	}
 	c := &courses{ways: map[int]course{}}
-	numbers := map[git.Span]int{}
+	numbers := map[odb.Span]int{}
 	for side := range k.number {
 		stops := bases[side]
 		if len(stops) == 0 {
@@ -83,7 +83,7 @@ func newCourses(k *ancestry, pairs []pair) *courses {
 				next = k.nodes[stops[i+1]].commit
 			}
 			way.from[stop] = len(way.spans)
-			span := git.Span{From: k.nodes[stop].commit, To: next}
+			span := odb.Span{From: k.nodes[stop].commit, To: next}
 			if span.From == span.To {
 				continue
 			}

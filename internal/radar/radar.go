@@ -23,6 +23,9 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/mergetree"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/writers"
 )
 
 // Radar forecasts collisions in one project.
@@ -41,8 +44,8 @@ type Candidate struct {
 
 // Forecast says which of the candidates collide, and in which order they are best
 // merged. read makes their commits in the object directory of the attempts.
-func (r *Radar) Forecast(ctx context.Context, read func(context.Context, *git.MergeTree) []Candidate) (*croft.Forecast, error) {
-	attempts, err := r.Git.OpenMergeTree(git.OnDisk)
+func (r *Radar) Forecast(ctx context.Context, read func(context.Context, *mergetree.Session) []Candidate) (*croft.Forecast, error) {
+	attempts, err := r.Git.OpenMergeTree(writers.OnDisk)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +104,7 @@ func (r *Radar) groupByTarget(ctx context.Context, candidates []Candidate, out *
 			g := &targetGroup{target: c.Workspace.Target}
 			if g.target != "" {
 				tip, err := r.Git.ReadRef(ctx, "refs/heads/"+g.target)
-				if err != nil && !errors.Is(err, git.ErrNoRef) {
+				if err != nil && !errors.Is(err, refs.ErrNoRef) {
 					return nil, err
 				}
 				g.tip = tip

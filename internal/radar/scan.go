@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 )
 
 // Scanner finds the commits that collide, by merging them two by two. A pair is
 // merged only if what its sides touched does not rule a conflict out, and if the
 // last scan did not merge it.
 type Scanner struct {
-	Attempts *git.MergeTree
+	Attempts *mergetree.Session
 	Workers  int // how many processes at once; default: 1
 }
 
@@ -221,7 +221,7 @@ func (l *scan) mergePairs(ctx context.Context, pairs []pair, found map[pair]Coll
 	for i, p := range pairs {
 		commits[i] = [2]string{l.all[p.a], l.all[p.b]}
 	}
-	merged, err := spread(l.scanner.Workers, commits, func(part [][2]string) ([]git.Tried, error) {
+	merged, err := spread(l.scanner.Workers, commits, func(part [][2]string) ([]mergetree.Tried, error) {
 		return l.scanner.Attempts.MergeAll(ctx, part)
 	})
 	if err != nil {
@@ -236,7 +236,7 @@ func (l *scan) mergePairs(ctx context.Context, pairs []pair, found map[pair]Coll
 }
 
 // collisionOf says whether two commits collide.
-func collisionOf(m git.Tried, commits [2]string) (Collision, bool) {
+func collisionOf(m mergetree.Tried, commits [2]string) (Collision, bool) {
 	c := Collision{A: commits[0], B: commits[1], Paths: plainPaths(m.Conflicts, commits)}
 	if m.Err != nil {
 		c.Reason = croft.Unmergeable
@@ -246,7 +246,7 @@ func collisionOf(m git.Tried, commits [2]string) (Collision, bool) {
 
 // plainPaths lists the paths of conflicts. A file that has to make room for a
 // directory gets the name of its commit appended by git, which is taken away.
-func plainPaths(conflicts []git.MergeConflict, commits [2]string) []string {
+func plainPaths(conflicts []mergetree.MergeConflict, commits [2]string) []string {
 	var paths []string
 	for _, c := range conflicts {
 		path := c.Path

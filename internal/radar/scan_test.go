@@ -12,7 +12,12 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/mergetree"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/writers"
 )
 
 // field is a corpus with a scanner over it.
@@ -33,15 +38,15 @@ func newField(t *testing.T, c gittest.Corpus) *field {
 	return f
 }
 
-func attemptsIn(t *testing.T, r *gittest.Repo) *git.MergeTree {
+func attemptsIn(t *testing.T, r *gittest.Repo) *mergetree.Session {
 	t.Helper()
-	place, err := git.Discover(r.Dir)
+	place, err := gitdir.Discover(r.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	repo := git.New(git.Options{Environ: r.Env, ConfigDir: t.TempDir()}).At(place, t.TempDir())
+	repo := git.At(gitcmd.New(gitcmd.Options{Environ: r.Env, ConfigDir: t.TempDir()}), place, t.TempDir())
 	t.Cleanup(func() { _ = repo.Close() })
-	a, err := repo.OpenMergeTree(git.OnDisk)
+	a, err := repo.OpenMergeTree(writers.OnDisk)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,10 +313,10 @@ func TestPruningLosesLittle(t *testing.T) {
 			t.Fatal(err)
 		}
 		pairs = slices.DeleteFunc(pairs, func(p pair) bool { return k.base(p.a, p.b) == severalBase })
-		var sides []git.Span
+		var sides []odb.Span
 		for _, p := range pairs {
 			from := k.nodes[k.base(p.a, p.b)].commit
-			sides = append(sides, git.Span{From: from, To: l.all[p.a]}, git.Span{From: from, To: l.all[p.b]})
+			sides = append(sides, odb.Span{From: from, To: l.all[p.a]}, odb.Span{From: from, To: l.all[p.b]})
 		}
 		touched, err := f.scanner.Attempts.TouchedPaths(t.Context(), sides)
 		if err != nil {

@@ -8,7 +8,9 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/snapshot"
@@ -23,7 +25,7 @@ func (svc *Removals) Archive(ctx context.Context, r *project.Project, rec journa
 	w := rec.Workspace
 	_, head, _ := tree.Head(ctx)
 	tip, err = r.Git.ReadRef(ctx, "refs/heads/"+w.Branch)
-	if err != nil && !errors.Is(err, git.ErrNoRef) {
+	if err != nil && !errors.Is(err, refs.ErrNoRef) {
 		return "", nil, err
 	}
 	// What is gone by now was archived by the process that began the removal.
@@ -96,7 +98,7 @@ func pinState(ctx context.Context, tree *git.Worktree, head string) (string, err
 		return "", err
 	}
 	state, err := snapshot.Pin(ctx, p.Worktree)
-	if _, failed := errors.AsType[*git.Error](err); failed {
+	if _, failed := errors.AsType[*gitcmd.Error](err); failed {
 		err = nil // an index that git cannot read keeps nothing
 	}
 	return state, errors.Join(err, p.Close())
@@ -115,9 +117,9 @@ func (svc *Removals) Archived(ctx context.Context, r *project.Project, ref, othe
 // stays if its commit is not an ancestor of restored. If restored is empty it goes too:
 // nothing was removed. The caller holds the project's lock.
 func (svc *Removals) DropArchive(ctx context.Context, r *project.Project, id croft.ID, restored string) error {
-	refs := []string{project.ArchiveRef(id), project.ArchiveStateRef(id), project.ArchiveOwnRef(id)}
+	names := []string{project.ArchiveRef(id), project.ArchiveStateRef(id), project.ArchiveOwnRef(id)}
 	kept, err := svc.Pinned(ctx, r, project.ArchiveBranchRef(id))
-	if err != nil && !errors.Is(err, git.ErrNoRef) {
+	if err != nil && !errors.Is(err, refs.ErrNoRef) {
 		return err
 	}
 	isBack := err == nil
@@ -127,9 +129,9 @@ func (svc *Removals) DropArchive(ctx context.Context, r *project.Project, id cro
 		}
 	}
 	if isBack {
-		refs = append(refs, project.ArchiveBranchRef(id))
+		names = append(names, project.ArchiveBranchRef(id))
 	}
-	if err := svc.Unpin(ctx, r, refs...); err != nil {
+	if err := svc.Unpin(ctx, r, names...); err != nil {
 		return err
 	}
 	return failpoint.Hit("restore.archive")

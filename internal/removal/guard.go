@@ -11,7 +11,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
@@ -200,7 +200,7 @@ func guardForeign(r *project.Project, rec journal.Record) error {
 	if err != nil {
 		return nil
 	}
-	if place, err := git.Discover(real); err != nil || place.WorkDir != real && place.Root != real {
+	if place, err := gitdir.Discover(real); err != nil || place.WorkDir != real && place.Root != real {
 		return nil
 	}
 	return &croft.Error{

@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/isolated"
+	"github.com/croft-sh/croft/internal/git/mergetree"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/project"
@@ -25,7 +27,7 @@ func (svc *Removals) Integrated(ctx context.Context, r *project.Project, rec jou
 		return false, err
 	}
 	target, err := r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Target)
-	if errors.Is(err, git.ErrNoRef) {
+	if errors.Is(err, refs.ErrNoRef) {
 		return false, nil
 	}
 	if err != nil {
@@ -34,7 +36,7 @@ func (svc *Removals) Integrated(ctx context.Context, r *project.Project, rec jou
 	var tips []string
 	if rec.Workspace.State != croft.Trashed {
 		_, head, err := r.Trees.At(project.SpecOf(rec)).Head(ctx)
-		if _, unknown := errors.AsType[*git.PrivateError](err); unknown {
+		if _, unknown := errors.AsType[*isolated.PrivateError](err); unknown {
 			return false, nil
 		}
 		if err == nil && head != "" {
@@ -59,7 +61,7 @@ func (svc *Removals) Integrated(ctx context.Context, r *project.Project, rec jou
 	}
 	tips = append(tips, r.Trees.At(project.SpecOf(rec)).OwnTips()...)
 	for _, tip := range tips {
-		if how, err := r.Git.Integrated(ctx, tip, target); err != nil || how == git.NotIntegrated {
+		if how, err := r.Git.Integrated(ctx, tip, target); err != nil || how == mergetree.NotIntegrated {
 			return false, err
 		}
 	}
@@ -71,7 +73,7 @@ func (svc *Removals) Integrated(ctx context.Context, r *project.Project, rec jou
 // such as an annotated tag.
 func (svc *Removals) ownTips(ctx context.Context, r *project.Project, id croft.ID) (tips []string, isAlone bool, err error) {
 	own, err := svc.Pinned(ctx, r, project.ArchiveOwnRef(id))
-	if errors.Is(err, git.ErrNoRef) {
+	if errors.Is(err, refs.ErrNoRef) {
 		return nil, false, nil
 	}
 	if err != nil {

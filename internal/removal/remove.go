@@ -13,7 +13,8 @@ import (
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/project"
@@ -272,22 +273,22 @@ func (svc *Removals) moveToTrash(ctx context.Context, r *project.Project, live j
 // branch if how and project.BranchDeletion allow it. It reports whether the branch is
 // deleted, and what the caller has to sync.
 func (svc *Removals) dropRefs(ctx context.Context, r *project.Project, rec journal.Record, how Spec, tip string) (gone bool, unsynced []string, err error) {
-	var updates []git.RefUpdate
+	var updates []refs.Update
 	for _, ref := range []string{project.BaseRef(rec.Workspace.ID), project.HeldRef(rec.Workspace.ID)} {
 		oid, err := r.Git.ReadRef(ctx, ref)
 		if err == nil {
-			updates = append(updates, git.RefUpdate{Ref: ref, Old: oid})
-		} else if !errors.Is(err, git.ErrNoRef) {
+			updates = append(updates, refs.Update{Ref: ref, Old: oid})
+		} else if !errors.Is(err, refs.ErrNoRef) {
 			return false, nil, err
 		}
 	}
 	if how.Branch == croft.BranchDelete && rec.OwnsBranch {
-		var branch []git.RefUpdate
+		var branch []refs.Update
 		if branch, gone, err = project.BranchDeletion(ctx, r, rec, tip); err != nil {
 			return false, nil, err
 		}
 		unsynced, err = r.Git.MoveRefs(ctx, append(branch, updates...)...)
-		if !errors.Is(err, git.KindRefStale) {
+		if !errors.Is(err, gitcmd.KindRefStale) {
 			return gone && err == nil, unsynced, err
 		}
 		// The branch moved: it is in use.

@@ -9,6 +9,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/project"
@@ -155,7 +156,7 @@ func (svc *Resolver) isAtHead(ctx context.Context, r *project.Project, rec journ
 		return false, err
 	}
 	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
-	if errors.Is(err, git.ErrNoRef) {
+	if errors.Is(err, refs.ErrNoRef) {
 		return false, nil
 	}
 	if err != nil {

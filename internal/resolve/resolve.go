@@ -22,6 +22,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/merge"
 	"github.com/croft-sh/croft/internal/project"
@@ -184,7 +185,7 @@ func (svc *Resolver) bringIn(ctx context.Context, r *project.Project, rec journa
 	if len(it.TakenBack) == 0 {
 		return tree.BringIn(ctx, git.BringIn{Branch: branch, Commit: to.Commit, Name: to.Target, Identity: id})
 	}
-	attempts, err := r.Git.OpenMergeTree(git.OnDisk)
+	attempts, err := r.Git.OpenMergeTree(writers.OnDisk)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/merge"
@@ -97,7 +98,7 @@ func isAll(files []croft.ReviewFile, choices []merge.Choice) bool {
 // keepPart makes a commit of the chosen part on the review's base, and pins it for the
 // lane.
 func (svc *Reviews) keepPart(ctx context.Context, r *project.Project, work *croft.Review, choices []merge.Choice, id croft.ID) (string, error) {
-	attempts, err := r.Git.OpenMergeTree(git.OnDisk)
+	attempts, err := r.Git.OpenMergeTree(writers.OnDisk)
 	if err != nil {
 		return "", err
 	}
@@ -112,7 +113,7 @@ func (svc *Reviews) keepPart(ctx context.Context, r *project.Project, work *crof
 	}
 	head, err := attempts.Commit(ctx, object.Commit{
 		Tree: tree, Parents: []string{work.Base}, Signature: svc.croftSignature(), Message: "Part of " + work.Workspace,
-	}, git.Identity{})
+	}, gitcmd.Identity{})
 	if err != nil {
 		return "", err
 	}

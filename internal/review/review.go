@@ -28,7 +28,11 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/merge"
@@ -71,7 +75,7 @@ const croftIdentity = "Croft <croft@localhost>"
 // none: all. It looks at a workspace that may be damaged, too. Otherwise it fails as
 // ReviewWork does.
 func (svc *Reviews) DiffWork(ctx context.Context, s project.Location, rec journal.Record, req croft.DiffRequest) (*croft.Review, error) {
-	attempts, err := s.Git.OpenMergeTree(git.OnDisk)
+	attempts, err := s.Git.OpenMergeTree(writers.OnDisk)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +104,7 @@ func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec jour
 	if err := svc.Commits.RequireVerified(ctx, s.Project, rec); err != nil {
 		return nil, err
 	}
-	attempts, err := s.Git.OpenMergeTree(git.OnDisk)
+	attempts, err := s.Git.OpenMergeTree(writers.OnDisk)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +130,7 @@ func (svc *Reviews) ReviewWork(ctx context.Context, s project.Location, rec jour
 
 // compareWork compares the work of a workspace, uncommitted work included, with where it
 // left the target. New objects are only in attempts.
-func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *git.MergeTree) (*croft.Review, error) {
+func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec journal.Record, target string, attempts *mergetree.Session) (*croft.Review, error) {
 	w := rec.Workspace
 	target = cmp.Or(target, w.Target)
 	switch {
@@ -175,13 +179,13 @@ func (svc *Reviews) compareWork(ctx context.Context, r *project.Project, rec jou
 
 // baseOf returns where work left its target, without the work if that was merged and
 // reverted. If they have no common commit, it makes an empty one.
-func (svc *Reviews) baseOf(ctx context.Context, attempts *git.MergeTree, work *croft.Review) (string, error) {
+func (svc *Reviews) baseOf(ctx context.Context, attempts *mergetree.Session, work *croft.Review) (string, error) {
 	it := merge.Item{Kind: croft.KindMerge, Head: work.Head}
 	var err error
 	if it.TakenBack, err = svc.Removals.TakenBack(ctx, work.WorkspaceID, work.Target); err != nil {
 		return "", err
 	}
-	stack := merge.Stacker{MergeTree: attempts, Identity: git.Identity{Committer: croftIdentity}, Now: svc.Clock}
+	stack := merge.Stacker{MergeTree: attempts, Identity: gitcmd.Identity{Committer: croftIdentity}, Now: svc.Clock}
 	base, err := stack.Base(ctx, work.TargetCommit, it)
 	if err != nil || base != "" {
 		return base, err
@@ -190,7 +194,7 @@ func (svc *Reviews) baseOf(ctx context.Context, attempts *git.MergeTree, work *c
 	if err != nil {
 		return "", err
 	}
-	return attempts.Commit(ctx, object.Commit{Tree: tree, Signature: svc.croftSignature(), Message: "nothing"}, git.Identity{})
+	return attempts.Commit(ctx, object.Commit{Tree: tree, Signature: svc.croftSignature(), Message: "nothing"}, gitcmd.Identity{})
 }
 
 // reviewRecord is a review as it is kept: without the text of the hunks, which is in the
@@ -203,7 +207,7 @@ type reviewRecord struct {
 const reviewVersion = 1
 
 // keepReview pins a review with all objects that it needs.
-func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, rec journal.Record, attempts *git.MergeTree, work *croft.Review) error {
+func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, rec journal.Record, attempts *mergetree.Session, work *croft.Review) error {
 	kept := *work
 	kept.Files = slices.Clone(work.Files)
 	for i, f := range kept.Files {
@@ -226,7 +230,7 @@ func (svc *Reviews) keepReview(ctx context.Context, r *project.Project, rec jour
 	}
 	pin, err := attempts.Commit(ctx, object.Commit{
 		Tree: tree, Parents: []string{work.Head, work.Base, work.TargetCommit}, Signature: svc.croftSignature(), Message: "Review of " + work.Workspace,
-	}, git.Identity{})
+	}, gitcmd.Identity{})
 	if err != nil {
 		return err
 	}
@@ -251,7 +255,7 @@ func (svc *Reviews) readReview(ctx context.Context, r *project.Project, id croft
 		return nil, gone
 	}
 	pin, err := svc.Pinned(ctx, r, reviewRef(id))
-	if errors.Is(err, git.ErrNoRef) {
+	if errors.Is(err, refs.ErrNoRef) {
 		return nil, gone
 	}
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/project"
@@ -239,7 +240,7 @@ func (how Spec) requireSaved(ctx context.Context, r *project.Project, tree *git.
 	if branch != "" {
 		tip, err = r.Git.ReadRef(ctx, "refs/heads/"+branch)
 	}
-	if err != nil && !errors.Is(err, git.ErrNoRef) {
+	if err != nil && !errors.Is(err, refs.ErrNoRef) {
 		return err
 	}
 	for _, oid := range []string{head, tip} {

@@ -15,6 +15,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/project"
@@ -362,7 +363,7 @@ func (svc *Rewinds) guardBranch(ctx context.Context, r *project.Project, rec jou
 	}
 	tip, err := r.Git.ReadRef(ctx, "refs/heads/"+head.Branch)
 	switch {
-	case errors.Is(err, git.ErrNoRef):
+	case errors.Is(err, refs.ErrNoRef):
 		return nil
 	case err != nil || tip == head.OID:
 		return err
@@ -427,14 +428,14 @@ func (svc *Rewinds) moveBranch(ctx context.Context, r *project.Project, rec jour
 	ref := "refs/heads/" + head.Branch
 	now, err := r.Git.ReadRef(ctx, ref)
 	switch {
-	case errors.Is(err, git.ErrNoRef) && head.OID == "": // it had no commit then, and has none now
+	case errors.Is(err, refs.ErrNoRef) && head.OID == "": // it had no commit then, and has none now
 		return nil
-	case errors.Is(err, git.ErrNoRef):
-		return r.Git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: head.OID})
+	case errors.Is(err, refs.ErrNoRef):
+		return r.Git.UpdateRefs(ctx, refs.Update{Ref: ref, New: head.OID})
 	case err != nil || now == head.OID:
 		return err
 	}
-	return r.Git.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: head.OID, Old: now})
+	return r.Git.UpdateRefs(ctx, refs.Update{Ref: ref, New: head.OID, Old: now})
 }
 
 // RestoreRequested restores a removed workspace, or rewinds one to a snapshot.

@@ -8,7 +8,8 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/base"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/writers"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/project"
@@ -91,7 +92,7 @@ func (svc *Rounds) commitProjectChanges(ctx context.Context, s project.Location,
 	if len(found.HeldBack) > 0 {
 		svc.Notice("not carried into the round: %s", strings.Join(found.HeldBack, ", "))
 	}
-	attempts, err := s.Git.OpenMergeTree(git.OnDisk)
+	attempts, err := s.Git.OpenMergeTree(writers.OnDisk)
 	if err != nil {
 		return "", err
 	}
@@ -106,10 +107,10 @@ func (svc *Rounds) commitProjectChanges(ctx context.Context, s project.Location,
 	}
 	defer release()
 	old, err := s.Git.ReadRef(ctx, carryRef(oid))
-	if err != nil && !errors.Is(err, git.ErrNoRef) {
+	if err != nil && !errors.Is(err, refs.ErrNoRef) {
 		return "", err
 	}
-	return oid, s.Git.UpdateRefs(ctx, git.RefUpdate{Ref: carryRef(oid), New: oid, Old: old})
+	return oid, s.Git.UpdateRefs(ctx, refs.Update{Ref: carryRef(oid), New: oid, Old: old})
 }
 
 // homeOf returns the home of an agent in a session, and chooses one if it has none.

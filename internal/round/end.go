@@ -13,7 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/removal"
@@ -378,7 +378,7 @@ func (svc *Rounds) dropBranch(ctx context.Context, repo, id croft.ID) error {
 		if rec.Workspace.Branch == "" || tip == "" {
 			return nil
 		}
-		if _, err := svc.Pinned(ctx, r, project.ArchiveRef(id)); errors.Is(err, git.ErrNoRef) {
+		if _, err := svc.Pinned(ctx, r, project.ArchiveRef(id)); errors.Is(err, refs.ErrNoRef) {
 			if err := svc.Pin(ctx, r, journal.Pin{Ref: project.ArchiveRef(id), OID: tip}); err != nil {
 				return err
 			}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/failpoint"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/project"
@@ -259,7 +259,7 @@ func (svc *Rounds) showBranches(ctx context.Context, ses *journal.Session, t *jo
 		branches := map[string]string{}
 		for _, name := range append(names, rec.Workspace.BaseRef) {
 			tip, err := r.Git.ReadRef(ctx, "refs/heads/"+name)
-			if errors.Is(err, git.ErrNoRef) {
+			if errors.Is(err, refs.ErrNoRef) {
 				continue
 			}
 			if err != nil {

@@ -27,6 +27,7 @@ import (
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/project"
@@ -134,7 +135,7 @@ func (svc *Rounds) addFirstRepo(ctx context.Context, ses *journal.Session) error
 		return err
 	}
 	if ses.Context == croft.ContextNone {
-		if err := svc.Git.InitEmpty(ctx, ses.Repo, svc.Now()); err != nil {
+		if err := git.InitEmpty(ctx, svc.Git, ses.Repo, svc.Now()); err != nil {
 			return err
 		}
 	}
@@ -315,7 +316,7 @@ func (svc *Rounds) SessionNamed(ctx context.Context, ref croft.ID) (*croft.Sessi
 // ListSessions lists sessions, oldest first.
 func (svc *Rounds) ListSessions(ctx context.Context, f croft.SessionFilter) ([]croft.Session, error) {
 	s, err := svc.Locate(ctx, f.Repo)
-	if errors.Is(err, git.ErrNoRepository) && f.Repo == "" {
+	if errors.Is(err, gitdir.ErrNoRepository) && f.Repo == "" {
 		s.Project = &project.Project{ID: noRepo}
 		err = nil
 	}

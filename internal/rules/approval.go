@@ -19,7 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/base"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/project"
@@ -139,7 +139,7 @@ func (svc *Rules) checkPlan(ctx context.Context, req croft.ChecksRequest) (*proj
 		return nil, nil, err
 	}
 	plan.Commit, err = s.Git.ReadRef(ctx, "refs/heads/"+plan.Target)
-	if errors.Is(err, git.ErrNoRef) {
+	if errors.Is(err, refs.ErrNoRef) {
 		err = &croft.Error{
 			Code: croft.BaseNotFound, Message: fmt.Sprintf("there is no branch %q", plan.Target), Hint: "git branch --list",
 		}

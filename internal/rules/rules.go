@@ -17,7 +17,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/config"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
@@ -78,7 +78,7 @@ func (svc *Rules) NoticeChecks(r *project.Project, target string, rules config.M
 
 // Guard refuses a merge whose result has rules that cannot be read: no merge could follow
 // it. before is the result below it.
-func (svc *Rules) Guard(ctx context.Context, attempts *git.MergeTree, m journal.Merge, before, after string) error {
+func (svc *Rules) Guard(ctx context.Context, attempts *mergetree.Session, m journal.Merge, before, after string) error {
 	old, err := rulesEntry(ctx, attempts, before)
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (svc *Rules) Guard(ctx context.Context, attempts *git.MergeTree, m journal.
 
 // rulesEntry returns the tree entry of the rules file at the top of a commit, or the zero
 // entry if the commit has none.
-func rulesEntry(ctx context.Context, attempts *git.MergeTree, commit string) (object.TreeEntry, error) {
+func rulesEntry(ctx context.Context, attempts *mergetree.Session, commit string) (object.TreeEntry, error) {
 	at, err := attempts.ReadCommit(ctx, commit)
 	if err != nil {
 		return object.TreeEntry{}, err
@@ -125,7 +125,7 @@ func rulesEntry(ctx context.Context, attempts *git.MergeTree, commit string) (ob
 
 // Follow remembers the rules for a published commit, if it has the same rules file as the
 // commit before.
-func (svc *Rules) Follow(ctx context.Context, r *project.Project, attempts *git.MergeTree, target, old, published string) {
+func (svc *Rules) Follow(ctx context.Context, r *project.Project, attempts *mergetree.Session, target, old, published string) {
 	file, err := rulesEntry(ctx, attempts, published)
 	last, ok := svc.remembered.Load(laneKey{r.ID, target})
 	if err != nil || !ok {

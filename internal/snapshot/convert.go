@@ -32,7 +32,7 @@ func (s *saver) surveyConverted(found map[string]git.Conversion, w *walk) error 
 	}
 	var mu sync.Mutex
 	var g errgroup.Group
-	g.SetLimit(writers)
+	g.SetLimit(parallelWrites)
 	for _, path := range filtered {
 		g.Go(func() error {
 			raw, keep, err := s.judgeFiltered(path, s.index.Entries[s.plain[path]].OID, found[path].Filter)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
@@ -94,7 +94,7 @@ func (b *bench) timeSave(round, want int, sel snapshot.Selection) time.Duration 
 	b.t.Helper()
 	ctx := context.Background()
 	sel.Pin = func(commit string) error {
-		return b.repo.UpdateRefs(ctx, git.RefUpdate{Ref: fmt.Sprintf("refs/croft/cost/%d", round), New: commit})
+		return b.repo.UpdateRefs(ctx, refs.Update{Ref: fmt.Sprintf("refs/croft/cost/%d", round), New: commit})
 	}
 	began := time.Now()
 	saved, err := snapshot.Save(ctx, b.tree, sel)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
@@ -68,7 +68,7 @@ func TestLostObjectsAreWrittenAnew(t *testing.T) {
 				}
 				ctx, sel := context.Background(), snapshot.Selection{}
 				if isPacked {
-					sel.Pin = func(commit string) error { return b.repo.UpdateRefs(ctx, git.RefUpdate{Ref: first, New: commit}) }
+					sel.Pin = func(commit string) error { return b.repo.UpdateRefs(ctx, refs.Update{Ref: first, New: commit}) }
 				}
 				saved, err := snapshot.Save(ctx, b.tree, sel)
 				if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/writers"
 )
 
 // Head is what a snapshot had checked out.
@@ -111,10 +112,10 @@ func readDir(ctx context.Context, r *git.Repository, commit, dir string) ([]obje
 
 // StaysInAdmin reports whether a file of the admin directory says where a worktree
 // lies, not what it holds, or is the lock of a git or a Croft that is at work there
-// or waits its turn: git.IndexLockDraft is what a waiting Croft links its lock from.
+// or waits its turn: writers.IndexLockDraft is what a waiting Croft links its lock from.
 func StaysInAdmin(name string) bool {
 	isPlace := name == "gitdir" || name == "commondir" || name == "locked"
-	return isPlace || strings.HasSuffix(name, ".lock") || strings.HasPrefix(name, git.IndexLockDraft)
+	return isPlace || strings.HasSuffix(name, ".lock") || strings.HasPrefix(name, writers.IndexLockDraft)
 }
 
 // Described is what a snapshot's commit says of it.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/snapshot"
 	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
@@ -67,14 +67,14 @@ func TestRewind(t *testing.T) {
 	if head.Branch != "work" || head.OID != first.Head {
 		t.Fatalf("the first snapshot's head is %+v, want work at %s", head, first.Head)
 	}
-	must(t, b.repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/work", New: first.Head, Old: second.Head}))
+	must(t, b.repo.UpdateRefs(ctx, refs.Update{Ref: "refs/heads/work", New: first.Head, Old: second.Head}))
 	for range 2 { // the second time as after a crash
 		must(t, b.rewind(two.Commit, one.Commit, nil))
 		if d := cmp.Diff(first, b.picture()); d != "" {
 			t.Fatalf("back at the first state (-want +got):\n%s", d)
 		}
 	}
-	must(t, b.repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/work", New: second.Head, Old: first.Head}))
+	must(t, b.repo.UpdateRefs(ctx, refs.Update{Ref: "refs/heads/work", New: second.Head, Old: first.Head}))
 	must(t, b.rewind(one.Commit, two.Commit, nil))
 	if d := cmp.Diff(second, b.picture()); d != "" {
 		t.Fatalf("at the second state again (-want +got):\n%s", d)

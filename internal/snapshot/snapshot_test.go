@@ -17,7 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/worktree"
 	"github.com/croft-sh/croft/internal/snapshot"
 	"github.com/croft-sh/croft/internal/snapshot/restore"
 )
@@ -51,9 +54,9 @@ func newBench(t *testing.T) *bench {
 // open registers the worktree, after the repository got its history.
 func (b *bench) open() {
 	b.t.Helper()
-	g := git.New(git.Options{Environ: b.Env, ConfigDir: filepath.Join(b.Home, "git")})
+	g := gitcmd.New(gitcmd.Options{Environ: b.Env, ConfigDir: filepath.Join(b.Home, "git")})
 	var err error
-	if b.repo, err = g.Open(b.Dir); err != nil {
+	if b.repo, err = git.Open(g, b.Dir); err != nil {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(func() { _ = b.repo.Close() })
@@ -70,8 +73,8 @@ func (b *bench) open() {
 	}
 }
 
-func (b *bench) spec() git.AddSpec {
-	return git.AddSpec{Admin: "croft-test", Path: filepath.Join(filepath.Dir(b.Dir), "tree"), Branch: "work"}
+func (b *bench) spec() worktree.AddSpec {
+	return worktree.AddSpec{Admin: "croft-test", Path: filepath.Join(filepath.Dir(b.Dir), "tree"), Branch: "work"}
 }
 
 func (b *bench) file(name, content string) {
@@ -89,7 +92,7 @@ func (b *bench) roundTrip(sel snapshot.Selection) snapshot.Saved {
 	b.t.Helper()
 	ctx := context.Background()
 	before := b.picture()
-	sel.Pin = func(commit string) error { return b.repo.UpdateRefs(ctx, git.RefUpdate{Ref: pin, New: commit}) }
+	sel.Pin = func(commit string) error { return b.repo.UpdateRefs(ctx, refs.Update{Ref: pin, New: commit}) }
 	saved, err := snapshot.Save(ctx, b.tree, sel)
 	if err != nil {
 		b.t.Fatal(err)

@@ -175,7 +175,7 @@ func (s *saver) storeFiles(paths []string) error {
 func (s *saver) storeEach(paths []string, store func(path string) (object.TreeEntry, int64, error)) error {
 	entries, sizes := make([]object.TreeEntry, len(paths)), make([]int64, len(paths))
 	var g errgroup.Group
-	g.SetLimit(writers)
+	g.SetLimit(parallelWrites)
 	for i, path := range paths {
 		g.Go(func() (err error) {
 			entries[i], sizes[i], err = store(path)
@@ -196,8 +196,8 @@ func (s *saver) storeEach(paths []string, store func(path string) (object.TreeEn
 	return nil
 }
 
-// writers are how many files are stored at once.
-const writers = 4
+// parallelWrites is how many files are stored at once.
+const parallelWrites = 4
 
 // storeEntry stores one file or link. What is neither gives no entry; what
 // vanished is an error, and the snapshot begins again.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -117,7 +117,7 @@ func (svc *Trash) locateTrashed(ctx context.Context, r *project.Project, rec *jo
 // unpinned once it is restored.
 func (svc *Trash) pinStateApart(ctx context.Context, r *project.Project, id croft.ID) error {
 	state, err := svc.Pinned(ctx, r, project.ArchiveStateRef(id))
-	if errors.Is(err, git.ErrNoRef) {
+	if errors.Is(err, refs.ErrNoRef) {
 		return nil
 	}
 	if err != nil {

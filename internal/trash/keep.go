@@ -9,8 +9,8 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/snapshot"
@@ -37,7 +37,7 @@ func (svc *Trash) keepTrashed(ctx context.Context, r *project.Project, it *trash
 		return err
 	}
 	was, err := svc.Pinned(ctx, r, project.ArchiveOwnRef(id))
-	if err != nil && !errors.Is(err, git.ErrNoRef) {
+	if err != nil && !errors.Is(err, refs.ErrNoRef) {
 		return err
 	}
 	known := []string{rec.Trash.Tip}

@@ -10,6 +10,8 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/worktree"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/snapshot/restore"
@@ -51,7 +53,7 @@ func (svc *Trash) rebuildDirectory(ctx context.Context, r *project.Project, rec 
 		return err
 	}
 	own, err := svc.Pinned(ctx, r, project.ArchiveOwnRef(rec.Workspace.ID))
-	if errors.Is(err, git.ErrNoRef) {
+	if errors.Is(err, refs.ErrNoRef) {
 		return nil
 	}
 	if err != nil {
@@ -72,7 +74,7 @@ func (svc *Trash) writeFiles(ctx context.Context, r *project.Project, rec *journ
 			})
 		})
 	}
-	if !errors.Is(err, git.ErrNoRef) {
+	if !errors.Is(err, refs.ErrNoRef) {
 		return err
 	}
 	if tree := r.Trees.At(spec); tree.HasIndex() {
@@ -98,7 +100,7 @@ func (svc *Trash) adoptRebuilt(ctx context.Context, r *project.Project, rec *jou
 	case checkout.Intact:
 		return r.Trees.IsBorn(spec), nil
 	case checkout.Unregistered:
-		return true, tree.Register(ctx, git.AddSpec{Admin: rec.Admin, Path: spec.Path, Branch: spec.Branch, Head: spec.Base})
+		return true, tree.Register(ctx, worktree.AddSpec{Admin: rec.Admin, Path: spec.Path, Branch: spec.Branch, Head: spec.Base})
 	}
 	return false, project.NotOurs(spec.Path)
 }
@@ -155,7 +157,7 @@ func (svc *Trash) pinArchive(ctx context.Context, r *project.Project, rec journa
 		return err
 	}
 	var unsynced []string
-	if _, err = svc.Pinned(ctx, r, project.ArchiveRef(rec.Workspace.ID)); errors.Is(err, git.ErrNoRef) {
+	if _, err = svc.Pinned(ctx, r, project.ArchiveRef(rec.Workspace.ID)); errors.Is(err, refs.ErrNoRef) {
 		_, unsynced, err = svc.Removals.Archive(ctx, r, rec, tree)
 	} else if err == nil {
 		unsynced, err = r.MovePins(ctx, pins)

@@ -10,7 +10,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/proc"
@@ -74,7 +74,7 @@ func (svc *Trash) applyRestoration(ctx context.Context, r *project.Project, op *
 	how := restoration{startedAt: op.StartedAt}
 	how.before, _ = fsx.IdentityOf(rec.Workspace.Path)
 	_, err = r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
-	how.madeBranch = errors.Is(err, git.ErrNoRef) || begun && rec.Trash.BranchGone
+	how.madeBranch = errors.Is(err, refs.ErrNoRef) || begun && rec.Trash.BranchGone
 	if err = svc.requireVacant(ctx, r, rec); err == nil {
 		begun = true
 		err = svc.bringBack(ctx, r, op, &rec)
@@ -128,7 +128,7 @@ func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec jou
 	switch {
 	case w.Branch == "":
 		return nil
-	case errors.Is(err, git.ErrNoRef):
+	case errors.Is(err, refs.ErrNoRef):
 		by, err := r.Git.Blocking(ctx, w.Branch)
 		if err != nil || by == "" {
 			return err
@@ -157,10 +157,10 @@ func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec jou
 // bringBack restores the branch, the registration and the files.
 func (svc *Trash) bringBack(ctx context.Context, r *project.Project, op *oplog.Op, rec *journal.Record) error {
 	w := rec.Workspace
-	updates := []git.RefUpdate{}
+	updates := []refs.Update{}
 	add := func(ref, oid string) {
-		if _, err := r.Git.ReadRef(ctx, ref); errors.Is(err, git.ErrNoRef) && oid != "" {
-			updates = append(updates, git.RefUpdate{Ref: ref, New: oid})
+		if _, err := r.Git.ReadRef(ctx, ref); errors.Is(err, refs.ErrNoRef) && oid != "" {
+			updates = append(updates, refs.Update{Ref: ref, New: oid})
 		}
 	}
 	add(project.BaseRef(w.ID), w.Base)

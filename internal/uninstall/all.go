@@ -14,6 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/project"
@@ -68,7 +69,7 @@ func (svc *Uninstaller) openKnown(ctx context.Context, known journal.Repo) (*pro
 	if !fsx.Identity(known.Identity).IsAt(known.CommonDir) {
 		return nil, notThereError(known)
 	}
-	place := git.PlaceAt(known.CommonDir, known.Path)
+	place := gitdir.PlaceAt(known.CommonDir, known.Path)
 	if svc.IsPlain(known.CommonDir) {
 		var err error
 		if place, err = git.PlainPlace(known.CommonDir); err != nil {

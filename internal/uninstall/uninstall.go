@@ -19,6 +19,7 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/project"
@@ -297,7 +298,7 @@ func (p *uninstallPlan) removeOwn() {
 // uninstallGit deletes what is in the repository.
 func (svc *Uninstaller) uninstallGit(ctx context.Context, p *uninstallPlan) error {
 	r := p.r
-	var updates []git.RefUpdate
+	var updates []refs.Update
 	for _, b := range p.Branches {
 		ref := "refs/heads/" + b.Branch
 		switch now, err := r.Git.ReadRef(ctx, ref); {
@@ -305,10 +306,10 @@ func (svc *Uninstaller) uninstallGit(ctx context.Context, p *uninstallPlan) erro
 			continue
 		case err == nil:
 			return &croft.Error{Code: croft.BranchExists, Message: fmt.Sprintf("branch %q is there already", b.Branch), Hint: "git branch -m " + b.Branch + " OTHER"}
-		case !errors.Is(err, git.ErrNoRef):
+		case !errors.Is(err, refs.ErrNoRef):
 			return err
 		}
-		updates = append(updates, git.RefUpdate{Ref: ref, New: b.Commit})
+		updates = append(updates, refs.Update{Ref: ref, New: b.Commit})
 	}
 	if err := r.Git.UpdateRefs(ctx, updates...); err != nil {
 		return err

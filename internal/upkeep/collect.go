@@ -16,8 +16,9 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 	"github.com/croft-sh/croft/internal/workspace"
@@ -50,7 +51,7 @@ func (svc *Upkeep) Collect(ctx context.Context, s project.Location, dir string) 
 		err = errors.Join(svc.Trash.Tidy(ctx, s.Project, res), c.sweep(ctx), svc.pruneHistory(ctx))
 	}
 	if err == nil { // the stores are named after the packs
-		err = errors.Join(svc.tidyPacks(ctx, s.Project, git.AllPacks), s.Git.TidyRefs(ctx, project.PinRefs), c.sweepStores(ctx))
+		err = errors.Join(svc.tidyPacks(ctx, s.Project, odb.AllPacks), s.Git.TidyRefs(ctx, project.PinRefs), c.sweepStores(ctx))
 	}
 	return res, err
 }
@@ -284,7 +285,7 @@ func (c *collection) heldRecords(ctx context.Context, m *roots, ids []string) (m
 		rec := m.records[id]
 		if rec.OwnsBranch && !rec.Trash.BranchGone && rec.Workspace.Branch != "" {
 			_, err := c.r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
-			held[id] = !errors.Is(err, git.ErrNoRef)
+			held[id] = !errors.Is(err, refs.ErrNoRef)
 		}
 	}
 	return held, nil

@@ -16,7 +16,7 @@ import (
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/flock"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/lane"
 	"github.com/croft-sh/croft/internal/proc"
@@ -289,26 +289,23 @@ func (svc *Upkeep) removeEmptyBases(ctx context.Context, r *project.Project) err
 // joinTime is longer than it takes to join small packs.
 const joinTime = 30 * time.Second
 
-// JoinPacks joins the small packs of a project in the background once there are many: every
-// snapshot adds one, and each costs every git that runs there. It does not touch the git
-// directories of isolated workspaces.
-func (svc *Upkeep) JoinPacks(packed *git.Repository) {
-	if !packed.HasManyPacks() {
-		return
-	}
-	r := svc.OpenedAt(packed.CommonDir)
+// JoinPacks joins the small packs of the project with this common directory, in the
+// background: every snapshot adds one, and each costs every git that runs there. It does
+// not touch the git directories of isolated workspaces.
+func (svc *Upkeep) JoinPacks(commonDir string) {
+	r := svc.OpenedAt(commonDir)
 	if r == nil || r.Git == nil {
 		return
 	}
 	_ = svc.Lifetime.TryGo(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), joinTime)
 		defer cancel()
-		_ = svc.tidyPacks(ctx, r, git.SmallPacks) // else the next gc does it
+		_ = svc.tidyPacks(ctx, r, odb.SmallPacks) // else the next gc does it
 	})
 }
 
 // tidyPacks joins packs, unless another process is doing that.
-func (svc *Upkeep) tidyPacks(ctx context.Context, r *project.Project, which git.PackChoice) error {
+func (svc *Upkeep) tidyPacks(ctx context.Context, r *project.Project, which odb.PackChoice) error {
 	l, err := flock.Try(filepath.Join(r.Dir, "repack"))
 	if errors.Is(err, flock.ErrHeld) {
 		return nil

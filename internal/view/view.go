@@ -20,6 +20,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/proc"
 	"github.com/croft-sh/croft/internal/project"
@@ -37,7 +38,7 @@ type Views struct {
 // now.
 type view struct {
 	r       *project.Project
-	refs    *git.RefReader
+	refs    *refs.Reader
 	leases  map[croft.ID][]croft.Lease
 	pending map[croft.ID]journal.Merge // the merges of those that stay pending
 	rewind  map[croft.ID]string        // those whose files are being put back, and what hinders that

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/odb"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -95,7 +96,7 @@ func Sort(ctx context.Context, r *project.Project, tree *git.Worktree, rec journ
 	return w, nil
 }
 
-func (w *Uncommitted) addEntry(entry git.StatusEntry) {
+func (w *Uncommitted) addEntry(entry odb.StatusEntry) {
 	if entry.Work == '.' {
 		w.isStaged = true
 		return

@@ -18,7 +18,7 @@ import (
 
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/checkout"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
@@ -105,7 +105,7 @@ func (svc *Commits) commitFound(ctx context.Context, r *project.Project, rec jou
 		Signature: object.Signature(id.Committer, as.When), Author: object.Signature(id.Author, as.When), Message: WithTrailer(text, "Croft-Workspace", string(rec.Workspace.ID)),
 	}
 	head, err = tree.CommitWork(ctx, work)
-	if errors.Is(err, git.KindRefStale) {
+	if errors.Is(err, gitcmd.KindRefStale) {
 		err = project.BranchMovesError(rec.Workspace.Branch, err)
 	}
 	return head, found.HeldBack, project.ExplainBranch(rec, err)

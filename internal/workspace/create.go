@@ -8,16 +8,18 @@ import (
 	"path/filepath"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/croft-sh/croft"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/project"
-	"golang.org/x/sync/errgroup"
 )
 
 // Reaper makes room for new workspaces.
@@ -274,7 +276,7 @@ func (svc *Workspaces) registerAll(ctx context.Context, s project.Location, plan
 		return err
 	}
 	defer l.Unlock()
-	var updates []git.RefUpdate
+	var updates []refs.Update
 	for _, p := range plans {
 		if p.mode == croft.ModeLegacy {
 			continue
@@ -309,11 +311,11 @@ func (svc *Workspaces) registerAll(ctx context.Context, s project.Location, plan
 // refs are the refs of a new workspace: the pin of its base, and its branch. The
 // pin comes first: a git that is killed between the two never leaves a branch
 // without the pin by which it is known to be Croft's.
-func (p *plan) refs() []git.RefUpdate {
+func (p *plan) refs() []refs.Update {
 	w := p.record.Workspace
-	updates := []git.RefUpdate{{Ref: project.BaseRef(w.ID), New: w.Base}}
+	updates := []refs.Update{{Ref: project.BaseRef(w.ID), New: w.Base}}
 	if p.record.OwnsBranch {
-		updates = append(updates, git.RefUpdate{Ref: "refs/heads/" + w.Branch, New: w.Base})
+		updates = append(updates, refs.Update{Ref: "refs/heads/" + w.Branch, New: w.Base})
 	}
 	return updates
 }
@@ -338,7 +340,7 @@ func (svc *Workspaces) makeBaseDir(s project.Location, p *plan) error {
 
 // refsError finds out why refs could not be made, by looking at the refs that exist.
 func (svc *Workspaces) refsError(ctx context.Context, s project.Location, plans []*plan, cause error) error {
-	if errors.Is(cause, git.KindNoSpace) || errors.Is(cause, git.KindIO) {
+	if errors.Is(cause, gitcmd.KindNoSpace) || errors.Is(cause, gitcmd.KindIO) {
 		return cause // whatever else is there now, that was it
 	}
 	for _, p := range plans {

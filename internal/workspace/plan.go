@@ -12,7 +12,8 @@ import (
 	"github.com/croft-sh/croft/internal/base"
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/explain"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/layout"
 	"github.com/croft-sh/croft/internal/project"
@@ -164,7 +165,7 @@ func (svc *Workspaces) modeFor(r *project.Project, l layout.Layout, req croft.Cr
 			note = "there is no git repository here: the workspace is a copy of the directory, with a git directory of its own"
 		}
 		if err == nil && mode != croft.ModeLegacy && r.Git == nil {
-			err = git.ErrNoRepository
+			err = gitdir.ErrNoRepository
 		}
 		return mode, note, err
 	}
@@ -184,7 +185,7 @@ func (svc *Workspaces) modeFor(r *project.Project, l layout.Layout, req croft.Cr
 
 // plainModeFor returns the mode of a workspace of a plain directory. If the layout
 // refuses plain directories and the request names no mode, it fails with
-// git.ErrNoRepository: the user may have run the command in the wrong directory.
+// gitdir.ErrNoRepository: the user may have run the command in the wrong directory.
 func plainModeFor(l layout.Layout, mode croft.Mode) (croft.Mode, error) {
 	switch mode {
 	case "", croft.ModeAuto:
@@ -192,7 +193,7 @@ func plainModeFor(l layout.Layout, mode croft.Mode) (croft.Mode, error) {
 		case l.Plain == layout.PlainDirect:
 			return croft.ModeLegacy, nil
 		case l.Plain == layout.PlainRefuse && mode == "":
-			return "", git.ErrNoRepository
+			return "", gitdir.ErrNoRepository
 		}
 		return croft.ModeIsolated, nil
 	case croft.ModeWorktree, croft.ModeIsolated:
@@ -216,7 +217,7 @@ func (p *plan) takeBranch(ctx context.Context, s project.Location) error {
 		return nil
 	}
 	tip, err := s.Git.ReadRef(ctx, "refs/heads/"+p.req.Branch)
-	if errors.Is(err, git.ErrNoRef) {
+	if errors.Is(err, refs.ErrNoRef) {
 		return nil
 	}
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -65,7 +65,7 @@ func (svc *Workspaces) LiveBranches(ctx context.Context, r *project.Project, ses
 				return nil, err
 			}
 			_, err = r.Git.ReadRef(ctx, "refs/heads/"+rec.Workspace.Branch)
-			if errors.Is(err, git.ErrNoRef) {
+			if errors.Is(err, refs.ErrNoRef) {
 				continue
 			}
 			if err != nil {

@@ -6,7 +6,7 @@ import (
 	"syscall"
 
 	"github.com/croft-sh/croft"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/project"
 )
@@ -46,7 +46,7 @@ const nearlyFull = 1 << 20
 // fullDiskError says of a checkout that failed that the disk is full, if it is: git
 // does not tell why it could not write a file.
 func fullDiskError(dir string, err error) error {
-	if !errors.Is(err, git.KindVanished) {
+	if !errors.Is(err, gitcmd.KindVanished) {
 		return err
 	}
 	bytes, inodes, ferr := project.FreeSpace(dir)

@@ -12,7 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/explain"
 	"github.com/croft-sh/croft/internal/failpoint"
-	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/journal"
 	"github.com/croft-sh/croft/internal/oplog"
 	"github.com/croft-sh/croft/internal/project"
@@ -92,16 +92,16 @@ func undoRefs(ctx context.Context, r *project.Project, rec journal.Record) error
 		// the transaction that makes both, so it is ours only with the pin.
 		if _, err := r.Git.ReadRef(ctx, project.BaseRef(w.ID)); err == nil {
 			names = append(names, "refs/heads/"+w.Branch)
-		} else if _, err := r.Git.ReadRef(ctx, "refs/heads/"+w.Branch); errors.Is(err, git.ErrNoRef) {
+		} else if _, err := r.Git.ReadRef(ctx, "refs/heads/"+w.Branch); errors.Is(err, refs.ErrNoRef) {
 			r.Git.DropRemains(w.CreatedAt, "refs/heads/"+w.Branch)
 		}
 	}
 	names = append(names, project.BaseRef(w.ID)) // last, for the same reason as it was made first
 	r.Git.DropRemains(w.CreatedAt, names...)
-	var updates []git.RefUpdate
+	var updates []refs.Update
 	for _, name := range names {
 		oid, err := r.Git.ReadRef(ctx, name)
-		if errors.Is(err, git.ErrNoRef) {
+		if errors.Is(err, refs.ErrNoRef) {
 			continue
 		}
 		if err != nil {
@@ -110,7 +110,7 @@ func undoRefs(ctx context.Context, r *project.Project, rec journal.Record) error
 		if name == "refs/heads/"+w.Branch && oid != w.Base {
 			continue
 		}
-		updates = append(updates, git.RefUpdate{Ref: name, Old: oid})
+		updates = append(updates, refs.Update{Ref: name, Old: oid})
 	}
 	return r.Git.UpdateRefs(ctx, updates...)
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/croft-sh/croft/internal/checkout/checkouttest"
-	"github.com/croft-sh/croft/internal/git"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/isolated"
 )
 
 // attacker is an agent in an isolated checkout that means harm.
@@ -270,7 +270,7 @@ func TestAttacks(t *testing.T) {
 			}
 			_ = os.Remove(a.canary) // the agent's own git may run what it likes
 			err := c.At(f.Spec).Pull(t.Context())
-			var private *git.PrivateError
+			var private *isolated.PrivateError
 			if got := errors.As(err, &private); got != k.refused || err != nil && !got {
 				t.Errorf("harvest: %v, want it refused: %t", err, k.refused)
 			}

@@ -13,7 +13,9 @@ import (
 	"github.com/croft-sh/croft/internal/checkout/checkouttest"
 	"github.com/croft-sh/croft/internal/checkout/shadow"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // collect throws away whatever the project's refs do not lead to.
@@ -116,7 +118,7 @@ func TestShallow(t *testing.T) {
 	}
 	shallow := filepath.Join(filepath.Dir(f.Repo.Dir), "shallow")
 	f.Repo.Git("clone", "-q", "--depth=1", "file://"+f.Repo.Dir, shallow)
-	repo, err := git.New(git.Options{Environ: f.Repo.Env, ConfigDir: filepath.Join(f.Repo.Home, "git")}).Open(shallow)
+	repo, err := git.Open(gitcmd.New(gitcmd.Options{Environ: f.Repo.Env, ConfigDir: filepath.Join(f.Repo.Home, "git")}), shallow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,8 +245,8 @@ func TestBusyIndex(t *testing.T) {
 	makeCheckout(t, f)
 	gittest.WriteFile(t, filepath.Join(f.Spec.Path, ".git", "index.lock"), "")
 	begun := time.Now()
-	_, err := c.At(f.Spec).BringIn(t.Context(), git.BringIn{Branch: f.Spec.Branch, Commit: f.Spec.Base, Name: "main", Identity: git.Identity{Author: "a <a@b>", Committer: "a <a@b>"}})
-	if !errors.Is(err, git.ErrIndexLocked) {
+	_, err := c.At(f.Spec).BringIn(t.Context(), git.BringIn{Branch: f.Spec.Branch, Commit: f.Spec.Base, Name: "main", Identity: gitcmd.Identity{Author: "a <a@b>", Committer: "a <a@b>"}})
+	if !errors.Is(err, worktree.ErrIndexLocked) {
 		t.Errorf("%v after %v, want ErrIndexLocked", err, time.Since(begun))
 	}
 }

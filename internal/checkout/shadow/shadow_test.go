@@ -9,6 +9,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout/checkouttest"
 	"github.com/croft-sh/croft/internal/checkout/shadow"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -16,7 +17,7 @@ import (
 func fixture(t *testing.T, detached bool) (checkouttest.Fixture, *shadow.Checkouts) {
 	t.Helper()
 	r := gittest.New(t)
-	repo, err := git.New(git.Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "git")}).Open(r.Dir)
+	repo, err := git.Open(gitcmd.New(gitcmd.Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "git")}), r.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // The names of the two halves of a checkout in the directory that it is stowed
@@ -53,7 +54,7 @@ func (c *Checkouts) MoveToTrashWhile(s checkout.Spec, dir string, meanwhile func
 	if err := failpoint.Hit("worktree.stow.renamed"); err != nil {
 		return err
 	}
-	stowed := &git.Worktree{Admin: filepath.Join(dir, stowedAdmin)}
+	stowed := git.OfAdmin(filepath.Join(dir, stowedAdmin))
 	if err := w.DeregisterWhile(stowed.Admin, meanwhile); err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (c *Checkouts) moveTreeToTrash(w *git.Worktree, dir string) error {
 // that it was moved to, or nothing is.
 func contractError(path, dir string, err error) error {
 	switch {
-	case errors.Is(err, git.ErrExists) || errors.Is(err, os.ErrExist):
+	case errors.Is(err, worktree.ErrExists) || errors.Is(err, os.ErrExist):
 		return fmt.Errorf("%w: %s", checkout.ErrExists, path)
 	case errors.Is(err, fsx.ErrOther) || errors.Is(err, fsx.ErrLink):
 		return fmt.Errorf("%s: %w: %w", dir, checkout.ErrOther, err)
@@ -145,7 +146,7 @@ func (c *Checkouts) Rebuild(ctx context.Context, s checkout.Spec, dir string) er
 	if dir == "" {
 		return fmt.Errorf("%w: %s", checkout.ErrGone, s.Path)
 	}
-	err := w.Rebuild(ctx, filepath.Join(dir, stowedAdmin), BirthLock, git.AddSpec{
+	err := w.Rebuild(ctx, filepath.Join(dir, stowedAdmin), BirthLock, worktree.AddSpec{
 		Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Branches: s.Branches,
 	})
 	if !errors.Is(err, git.ErrForged) {
@@ -201,7 +202,7 @@ func (c *Checkouts) adoptTree(w *git.Worktree, s checkout.Spec, dir string) erro
 	if err != nil {
 		return contractError(s.Path, at, err)
 	}
-	return w.Register(context.Background(), git.AddSpec{Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock})
+	return w.Register(context.Background(), worktree.AddSpec{Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock})
 }
 
 func (c *Checkouts) moveTreeBack(w *git.Worktree, beside *fsx.Dir, dir string) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/croft-sh/croft/internal/checkout"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
 // AdminPrefix begins the name of the admin directory of every worktree that
@@ -50,14 +51,14 @@ func (c *Checkouts) At(s checkout.Spec) *git.Worktree {
 
 // Prepare registers the worktree, locked.
 func (c *Checkouts) Prepare(ctx context.Context, s checkout.Spec) error {
-	add := git.AddSpec{
+	add := worktree.AddSpec{
 		Admin: Admin(s.ID), Path: s.Path, Branch: s.Branch, Head: s.Base, Lock: BirthLock, Kind: git.KindLinked, Branches: s.Branches,
 	}
 	if s.Kind == checkout.Isolated {
 		add.Kind = git.KindIsolated
 	}
 	_, err := c.repo.Add(ctx, add)
-	if errors.Is(err, git.ErrExists) {
+	if errors.Is(err, worktree.ErrExists) {
 		return fmt.Errorf("%w: %s", checkout.ErrExists, s.Path)
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"github.com/croft-sh/croft/internal/checkout/checkouttest"
 	"github.com/croft-sh/croft/internal/checkout/worktree"
 	"github.com/croft-sh/croft/internal/git"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
@@ -17,7 +18,7 @@ import (
 func fixture(t *testing.T, detached bool) (checkouttest.Fixture, *worktree.Checkouts) {
 	t.Helper()
 	r := gittest.New(t)
-	repo, err := git.New(git.Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "git")}).Open(r.Dir)
+	repo, err := git.Open(gitcmd.New(gitcmd.Options{Environ: r.Env, ConfigDir: filepath.Join(r.Home, "git")}), r.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,6 +78,37 @@ func Empty(t testing.TB) *Repo {
 	return r
 }
 
+// Branch commits files on a new branch from main, and returns the commit. Main is
+// checked out again afterwards.
+func (r *Repo) Branch(name string, files map[string]string) string {
+	r.Git("switch", "--quiet", "-c", name, "main")
+	for path, content := range files {
+		r.Write(path, content)
+	}
+	oid := r.Commit(name)
+	r.Git("switch", "--quiet", "main")
+	return oid
+}
+
+// ObjectCount counts the files below the directory of objects.
+func (r *Repo) ObjectCount() int {
+	r.t.Helper()
+	n := 0
+	err := filepath.WalkDir(filepath.Join(r.Dir, ".git", "objects"), func(_ string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			n++
+		}
+		return err
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return n
+}
+
+// Beside is a path next to the main checkout.
+func (r *Repo) Beside(name string) string { return filepath.Join(filepath.Dir(r.Dir), name) }
+
 // Git runs git in the main checkout and returns what it printed, without the
 // last newline. A failure ends the test.
 func (r *Repo) Git(args ...string) string {

@@ -1,0 +1,72 @@
+package gitcmd
+
+import (
+	"strings"
+)
+
+// Kind is the class of a failure that git tells only in words. This file is
+// the only one that reads them; every call runs with LC_MESSAGES=C.
+type Kind string
+
+// The kinds. The empty kind means nothing more than that git failed.
+const (
+	KindLocked   Kind = "locked"    // a lock file of another git is in the way
+	KindNoSpace  Kind = "no space"  // the disk is full
+	KindIO       Kind = "io"        // the disk failed
+	KindDenied   Kind = "denied"    // no permission
+	KindBusy     Kind = "busy"      // the system uses the file: something is mounted there
+	KindOwner    Kind = "owner"     // the repository belongs to somebody else
+	KindFilter   Kind = "filter"    // a required content filter did not run
+	KindRefStale Kind = "ref stale" // a ref was not where the caller thought
+	KindStrange  Kind = "unrelated" // two commits have no history in common
+	KindForged   Kind = "forged"    // an object is not what its name says
+	KindMissing  Kind = "missing"   // an object is not there
+	KindVanished Kind = "vanished"  // an object directory was removed while it was written to
+)
+
+// Error makes a kind usable with errors.Is.
+func (k Kind) Error() string { return string(k) }
+
+var phrases = []struct {
+	text string
+	kind Kind
+}{
+	{"No space left on device", KindNoSpace},
+	{"Disk quota exceeded", KindNoSpace},
+	{"Out of diskspace", KindNoSpace},
+	{"Input/output error", KindIO},
+	{"refusing to merge unrelated histories", KindStrange},
+	{"error: hash mismatch ", KindForged},
+	{"fatal: bad object ", KindMissing},
+	{"fatal: unable to read tree", KindMissing},
+	{"error: invalid object ", KindMissing},
+	{"unable to read sha1 file of ", KindMissing},
+	{"detected dubious ownership", KindOwner},
+	{"clean filter '", KindFilter},
+	{"smudge filter ", KindFilter},
+	{"external filter '", KindFilter},
+	{"Permission denied", KindDenied},
+	{"Read-only file system", KindDenied},
+	{"Operation not permitted", KindDenied},
+	{"Device or resource busy", KindBusy},
+	{"Text file busy", KindBusy},
+	{"reference already exists", KindRefStale},
+	{"but expected ", KindRefStale},
+	{"unable to resolve reference", KindRefStale},
+	{"' exists; cannot create '", KindRefStale},
+	{".lock': File exists", KindLocked},
+	{"could not lock config file", KindLocked},
+	{"Unable to create temporary file", KindVanished},
+	{"unable to create temporary file", KindVanished},
+	{"unable to write file", KindVanished},
+}
+
+// Classify finds the kind of a failure from what git wrote to its standard error.
+func Classify(stderr string) Kind {
+	for _, p := range phrases {
+		if strings.Contains(stderr, p.text) {
+			return p.kind
+		}
+	}
+	return ""
+}

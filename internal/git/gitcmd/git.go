@@ -1,0 +1,246 @@
+// Package gitcmd starts git. [Git.Run] is the only place that starts one in a
+// repository, and every call goes through one hardened environment.
+//
+// Inherited GIT_* variables are dropped; hooks, file system monitors, external
+// diffs, prompts and automatic maintenance are off; git directory and work tree are
+// given explicitly, so that a planted .git file or commondir leads nowhere. What a
+// commit must keep of the user's own configuration (identity, ignore file, line
+// endings, filters, signing) is read by an allow-list and passed on at the
+// precedence of the user's global file, so that the repository's own configuration
+// still wins over it.
+//
+// An agent that works in a checkout can write the repository's own configuration at
+// any moment. Git never reads it: the common directory of every call is the host
+// directory, one of Croft's own, with a configuration that is generated from what was
+// read once, and that holds nothing that names a program; see hostdir.go.
+//
+// A call has a deadline, is stopped where it would wait for a pipe that an agent put
+// in its way (deadline.go), writes below its own directories only (fence.go), and
+// fails with an [Error] whose [Kind] classify.go alone reads from git's messages.
+package gitcmd
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// Options configure a Git.
+type Options struct {
+	Path      string        // the program; default: "git" in PATH
+	Environ   []string      // the user's environment
+	ConfigDir string        // required: where generated configuration may lie
+	Filters   []string      // content filters of a repository's own configuration that may run
+	Lending   Lending       // what isolated checkouts borrow objects from: copies or links
+	Timeout   time.Duration // of one call; default: DefaultTimeout
+	Idle      time.Duration // for which a git is kept that nobody asks; default: DefaultIdle
+	Unfenced  bool          // a git that writes is not held to its directories
+	// ManyPacks, if not nil, is called with the common directory of a repository in
+	// which a batch has added a pack and that has many small ones by now.
+	ManyPacks func(commonDir string)
+}
+
+// Git is an installed git.
+type Git struct {
+	Options  Options
+	version  func() (gitdir.Version, error)
+	isTested func() error  // whether it can be used with a host directory
+	ExecPath func() string // where git's own programs lie; empty: not known
+}
+
+// New returns a Git. The program is looked for when it is first needed.
+func New(opts Options) *Git {
+	if opts.Path == "" {
+		opts.Path = "git"
+	}
+	g := &Git{Options: opts}
+	g.version = sync.OnceValues(g.detect)
+	g.isTested = sync.OnceValue(g.tested)
+	g.ExecPath = sync.OnceValue(g.findExecPath)
+	return g
+}
+
+// Version is git's version. It fails with ErrNotFound if there is no git and
+// with a *TooOldError if it is below the floor.
+func (g *Git) Version() (gitdir.Version, error) { return g.version() }
+
+// ask runs git where no repository is concerned.
+func (g *Git) ask(question string) (string, error) {
+	root := filepath.VolumeName(os.TempDir()) + string(filepath.Separator) // a directory that is there
+	ctx, end := g.WatchDeadline(context.Background(), Target{}, Call{Args: []string{question}})
+	defer end()
+	res, err := proc.Run(ctx, proc.Command{
+		Path: g.Options.Path, Args: []string{question}, Env: g.BaseEnv(), Dir: root,
+	})
+	return string(res.Stdout), err
+}
+
+func (g *Git) findExecPath() string {
+	out, err := g.ask("--exec-path")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(out)
+}
+
+func (g *Git) detect() (gitdir.Version, error) {
+	out, known := g.remembered()
+	var err error
+	if !known {
+		out, err = g.ask("version")
+	}
+	if err != nil {
+		if errors.Is(err, proc.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+			return gitdir.Version{}, gitdir.ErrNotFound
+		}
+		return gitdir.Version{}, g.Wrap([]string{"version"}, "", err)
+	}
+	v, err := gitdir.ParseVersion(out)
+	if err != nil {
+		return gitdir.Version{}, err
+	}
+	if v.Less(gitdir.Floor) {
+		return v, &gitdir.TooOldError{Have: v}
+	}
+	if !known {
+		g.remember(out)
+	}
+	return v, nil
+}
+
+// Call is one run of git.
+type Call struct {
+	Args    []string
+	Stdin   string
+	Input   io.Reader // instead of stdin
+	Config  [][2]string
+	Env     []string // added last
+	Locks   bool     // writes the index, or may, to write back what it learned
+	Writes  []string // other locks that it takes, relative to the common directory
+	Network bool     // with the user's credentials
+	Session bool     // answers questions until it is closed: each has a deadline of its own
+	asks    bool     // for the user's identity, as git would find it out
+	Inherit []*os.File
+}
+
+// Run runs git and returns its standard output.
+func (g *Git) Run(ctx context.Context, d Target, c Call) ([]byte, error) {
+	cmd, err := g.Command(ctx, d, c)
+	if err != nil {
+		return nil, err
+	}
+	defer cmd.At.Close() // which does nothing if there is none
+	if c.Stdin != "" {
+		cmd.Stdin = strings.NewReader(c.Stdin)
+	} else if c.Input != nil {
+		cmd.Stdin = c.Input
+	}
+	ctx, end := g.WatchDeadline(ctx, d, c)
+	defer end()
+	done := func(error) {}
+	if d.Repo != nil && c.takesLocks() {
+		if done, err = d.withLease(ctx, c, &cmd); err != nil {
+			return nil, err
+		}
+	}
+	res, err := proc.Run(ctx, cmd)
+	done(err)
+	if err != nil {
+		return res.Stdout, g.Wrap(c.Args, cmd.Dir, err)
+	}
+	return res.Stdout, nil
+}
+
+// takesLocks reports whether a git that is killed may leave locks in the
+// repository. One with an index of its own leaves them beside that.
+func (c Call) takesLocks() bool {
+	hasIndex := slices.ContainsFunc(c.Env, func(kv string) bool { return strings.HasPrefix(kv, "GIT_INDEX_FILE=") })
+	return c.Locks && !hasIndex || len(c.Writes) > 0
+}
+
+// withLease gives a git that takes locks its lease.
+func (d Target) withLease(ctx context.Context, c Call, cmd *proc.Command) (done func(error), err error) {
+	m, err := d.Repo.NewLease()
+	if err != nil {
+		return nil, err
+	}
+	locks := c.Writes
+	if c.Locks {
+		locks = append(d.Repo.LocksIn(d.gitDirectory()), locks...)
+	}
+	if err := m.WriteBusy(locks); err != nil {
+		m.End()
+		return nil, err
+	}
+	cmd.Inherit = append(slices.Clip(cmd.Inherit), m.Lock.File())
+	return func(err error) {
+		if WasKilled(err) {
+			m.EndKilled(ctx)
+		} else {
+			m.End()
+		}
+	}, nil
+}
+
+// Start starts a long-lived git.
+func (g *Git) Start(ctx context.Context, d Target, c Call) (*proc.Process, error) {
+	cmd, err := g.Command(ctx, d, c)
+	if err != nil {
+		return nil, err
+	}
+	defer cmd.At.Close()
+	end := func() {}
+	if !c.Session {
+		ctx, end = g.WatchDeadline(ctx, d, c)
+	}
+	p, err := proc.Start(ctx, cmd)
+	if err != nil {
+		end()
+		return nil, g.Wrap(c.Args, cmd.Dir, err)
+	}
+	p.Ended = end
+	return p, nil
+}
+
+// Command is the process that a call starts. The caller closes its At.
+func (g *Git) Command(ctx context.Context, d Target, c Call) (proc.Command, error) {
+	if _, err := g.version(); err != nil {
+		return proc.Command{}, err
+	}
+	if d.Repo != nil {
+		if err := g.isTested(); err != nil {
+			return proc.Command{}, err
+		}
+	}
+	if err := d.refuseBlocking(c); err != nil {
+		return proc.Command{}, err
+	}
+	env, err := g.HardenedEnviron(ctx, d, c)
+	if err != nil {
+		return proc.Command{}, err
+	}
+	at, err := d.openAnchor(c)
+	if errors.Is(err, os.ErrNotExist) {
+		err = g.Wrap(c.Args, d.Work, err)
+	}
+	if err != nil {
+		return proc.Command{}, err
+	}
+	below := g.writeBelow(ctx, d, c)
+	if at != nil {
+		below = slices.DeleteFunc(below, func(dir string) bool { return dir == d.Work }) // what lies at the path by now
+	}
+	return proc.Command{
+		Path: g.Options.Path, Args: append(d.args(at), c.Args...), Env: append(env, c.Env...), Dir: d.Dir(), At: at, Inherit: c.Inherit,
+		WriteBelow: below,
+	}, nil
+}

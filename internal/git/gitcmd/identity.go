@@ -1,0 +1,93 @@
+package gitcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/git/gitconfig"
+)
+
+// ErrNoIdentity says that git does not know whose name to put on a commit.
+var ErrNoIdentity = errors.New("git does not know who you are")
+
+// Identity is who makes commits.
+type Identity struct {
+	Author, Committer string // "Name <address>"
+	Signs             bool   // the user wants every commit signed
+}
+
+// Identity finds out who makes commits here, as git would: from the variables
+// of the user's environment, the configuration, and what the system knows.
+func (r *Repository) Identity(ctx context.Context) (Identity, error) {
+	s, err := r.SettingsOf(ctx, r.CommonDir)
+	if err != nil {
+		return Identity{}, err
+	}
+	id := Identity{Signs: gitconfig.IsTrue(s.Values["commit.gpgsign"])}
+	for _, side := range []struct {
+		who  *string
+		role string
+	}{{&id.Author, "author"}, {&id.Committer, "committer"}} {
+		if *side.who, err = r.Ident(ctx, s, side.role); err != nil {
+			return id, err
+		}
+	}
+	return id, nil
+}
+
+// Ident is who the author or the committer of a commit is.
+func (r *Repository) Ident(ctx context.Context, s *Settings, role string) (string, error) {
+	env := "GIT_" + strings.ToUpper(role) + "_"
+	name, _ := r.Git.environ(env + "NAME")
+	email, _ := r.Git.environ(env + "EMAIL")
+	name = cmp.Or(name, s.Values[role+".name"], s.Values["user.name"])
+	email = cmp.Or(email, s.Values[role+".email"], s.Values["user.email"])
+	if name == "" || email == "" {
+		out, err := r.Git.Run(ctx, Target{Repo: r}, Call{Args: []string{"var", env + "IDENT"}, asks: true})
+		if err != nil {
+			return "", fmt.Errorf("%w: %w", ErrNoIdentity, err)
+		}
+		who, _, ok := strings.Cut(string(out), ">")
+		if !ok {
+			return "", ErrNoIdentity
+		}
+		return who + ">", nil
+	}
+	clean := strings.NewReplacer("<", "", ">", "", "\n", "")
+	return fmt.Sprintf("%s <%s>", strings.TrimSpace(clean.Replace(name)), strings.TrimSpace(clean.Replace(email))), nil
+}
+
+// KnowsCommitter reports whether the user has an address. Where nothing says it
+// git looks the name of the machine up, and waits some seconds where no server
+// answers.
+func (g *Git) KnowsCommitter(s *Settings) bool {
+	variable, _ := g.environ("GIT_COMMITTER_EMAIL")
+	mail, _ := g.environ("EMAIL")
+	return cmp.Or(variable, mail, s.Values["committer.email"], s.Values["user.email"]) != ""
+}
+
+// reflogIdentity is the configuration that says whose name git writes into a
+// reflog.
+func (g *Git) reflogIdentity(s *Settings) [][2]string {
+	name, _ := g.environ("GIT_COMMITTER_NAME")
+	email, _ := g.environ("GIT_COMMITTER_EMAIL")
+	if !g.KnowsCommitter(s) {
+		name, email = cmp.Or(name, unknownName), unknownEmail
+	}
+	var kv [][2]string
+	for _, pair := range [][2]string{{"committer.name", name}, {"committer.email", email}} {
+		if pair[1] != "" {
+			kv = append(kv, pair)
+		}
+	}
+	return kv
+}
+
+// Who stands in logs where git does not know who the user is.
+const (
+	unknownName, unknownEmail = "croft", "croft@localhost"
+	UnknownCommitter          = unknownName + " <" + unknownEmail + ">"
+)

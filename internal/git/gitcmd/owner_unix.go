@@ -1,0 +1,27 @@
+//go:build unix
+
+package gitcmd
+
+import (
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// isOwn reports whether a path belongs to who runs this: to root, also if root
+// works in the name of whom sudo says.
+func (g *Git) isOwn(path string) (bool, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return false, err
+	}
+	owner := int(info.Sys().(*syscall.Stat_t).Uid)
+	me := os.Geteuid()
+	if me == 0 && owner != 0 {
+		if text, ok := g.environ("SUDO_UID"); ok {
+			uid, err := strconv.ParseUint(text, 10, 32)
+			return err == nil && int(uid) == owner, nil
+		}
+	}
+	return owner == me, nil
+}

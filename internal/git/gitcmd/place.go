@@ -1,0 +1,52 @@
+package gitcmd
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/croft-sh/croft/internal/git/gitdir"
+)
+
+// IsolatedDir is where the admin directories of isolated worktrees lie.
+func (r *Repository) IsolatedDir() string { return filepath.Join(r.Dir, gitdir.IsolatedName) }
+
+// IsolatedDir is the admin directory of an isolated worktree of a repository that
+// Croft keeps its own files about in dir.
+func IsolatedDir(dir, admin string) string { return filepath.Join(dir, gitdir.IsolatedName, admin) }
+
+// RoleMark begins the patterns that Croft adds to the user's own.
+const RoleMark = "# Put there by Croft: files of its own in a workspace."
+
+// Lending says what the files of a store are.
+type Lending string
+
+// The choices. The zero value means copies.
+const (
+	LendCopies Lending = "copy"
+	LendLinks  Lending = "hardlink"
+)
+
+// WriteGitDir writes what makes a directory a git directory, with more lines of
+// its core section, and with more files.
+func WriteGitDir(dir, core string, more map[string]string) error {
+	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o777); err != nil {
+			return err
+		}
+	}
+	files := map[string]string{
+		"HEAD": "ref: refs/heads/" + gitdir.PlainBranch + "\n",
+		"config": fmt.Sprintf("[core]\n\trepositoryformatversion = 0\n\tfilemode = %t\n\tbare = false\n\tlogallrefupdates = true\n%s",
+			runtime.GOOS != "windows", core),
+	}
+	maps.Copy(files, more)
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package gitcmd
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// userFile is where the user's configuration is kept, in the directory of
+// generated configuration: every command needs it, and most often it is what it
+// was.
+const userFile = "user.json"
+
+// keptUser is a userConfig that does not depend on the repository.
+type keptUser struct {
+	Of      string            `json:"of"` // which git, and where it looks
+	Watched map[string]string `json:"watched"`
+	Entries []keptEntry       `json:"entries"`
+}
+
+type keptEntry struct {
+	gitconfig.Setting
+	Bare bool `json:"bare,omitempty"`
+}
+
+// rememberedUser is what the user's configuration was the last time, if no file
+// that decided it is another.
+func (g *Git) rememberedUser() *userConfig {
+	b, err := os.ReadFile(filepath.Join(g.Options.ConfigDir, userFile))
+	var kept keptUser
+	if err != nil || json.Unmarshal(b, &kept) != nil || kept.Of != g.whereUser() || !unchanged(kept.Watched) {
+		return nil
+	}
+	u := &userConfig{watched: kept.Watched, isAnywhere: true}
+	for _, e := range kept.Entries {
+		u.entries = append(u.entries, gitconfig.Entry{Key: e.Key, Value: e.Value, Bare: e.Bare, Scope: "global"})
+	}
+	return u
+}
+
+// rememberUser keeps the user's configuration, where it is known which file
+// holds for the whole machine. That it fails does no harm.
+func (g *Git) rememberUser(u *userConfig) {
+	if runtime.GOOS != "linux" {
+		return
+	}
+	kept := keptUser{Of: g.whereUser(), Watched: u.watched}
+	for _, e := range u.entries {
+		kept.Entries = append(kept.Entries, keptEntry{gitconfig.Setting{Key: e.Key, Value: e.Value}, e.Bare})
+	}
+	b, err := json.Marshal(kept)
+	if err == nil && strings.ToValidUTF8(string(b), "") == string(b) && os.MkdirAll(g.Options.ConfigDir, 0o700) == nil {
+		_ = fsx.ReplaceFile(filepath.Join(g.Options.ConfigDir, userFile), b, 0o600)
+	}
+}
+
+// whereUser says which git reads the user's configuration, and where.
+func (g *Git) whereUser() string {
+	parts := []string{g.fingerprint(), g.Home(), g.ConfigHome()}
+	for _, name := range userEnv {
+		v, ok := g.environ(name)
+		if ok {
+			v = "=" + v
+		}
+		parts = append(parts, v)
+	}
+	return strings.Join(parts, "\n")
+}
+
+// systemConfig lists where this git may look for configuration that holds on
+// the whole machine.
+func (g *Git) systemConfig() []string {
+	if file, ok := g.environ("GIT_CONFIG_SYSTEM"); ok {
+		return []string{file}
+	}
+	files := []string{"/etc/gitconfig"}
+	if path, err := proc.Find(g.Options.Path, g.BaseEnv()); err == nil {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			files = append(files, filepath.Join(filepath.Dir(filepath.Dir(real)), "etc", "gitconfig"))
+		}
+	}
+	return files
+}

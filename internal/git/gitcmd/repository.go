@@ -1,0 +1,152 @@
+package gitcmd
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/writers"
+)
+
+// DirFor is a directory of Croft's own for a repository that nothing else is
+// known of but where it lies.
+func (g *Git) DirFor(common string) string {
+	sum := sha256.Sum256([]byte(common))
+	return filepath.Join(g.Options.ConfigDir, "repos", hex.EncodeToString(sum[:8]))
+}
+
+// Repository is a repository in which git can be run.
+type Repository struct {
+	*writers.Repository
+	Git    *Git
+	Format gitdir.Format
+
+	config settingsCache
+	host   hostCache
+}
+
+// NewRepository returns the repository at a place. Croft's own files about it lie in
+// dir, which is made when it is needed.
+func NewRepository(g *Git, p gitdir.Place, dir string) *Repository {
+	r := &Repository{Repository: &writers.Repository{Place: p, Dir: dir}, Git: g}
+	r.Format = r.formatOf()
+	return r
+}
+
+// formatOf is the format that was pinned, or that of a repository that Croft has
+// not seen before.
+func (r *Repository) formatOf() gitdir.Format {
+	rec, err := r.readRecord()
+	if err != nil {
+		return gitdir.ReadFormat(r.CommonDir)
+	}
+	f := gitdir.ReadFormat(r.CommonDir)
+	f.ObjectFormat, f.RefStorage, f.Partial = "", "", false
+	for _, s := range rec.Pinned {
+		f.Set(s.Key, s.Value)
+	}
+	return f
+}
+
+// Version is the version of the git that is run.
+func (r *Repository) Version() (gitdir.Version, error) { return r.Git.Version() }
+
+// ZeroOID is the object name that stands for no object.
+func (r *Repository) ZeroOID() string { return strings.Repeat("0", r.ObjectFormat().HexLen()) }
+
+// ObjectFormat is the hash by which objects are named.
+func (r *Repository) ObjectFormat() object.Format { return object.Format(r.Format.ObjectFormat) }
+
+// NativeRefs reports whether refs are files, so that they can be read without
+// a process.
+func (r *Repository) NativeRefs() bool {
+	return r.Format.RefStorage == "" || r.Format.RefStorage == "files"
+}
+
+// Core is the repository as this package knows it. The types of other packages that
+// embed a Repository have the method too.
+func (r *Repository) Core() *Repository { return r }
+
+// Run runs git in the common directory, without a work tree.
+func (r *Repository) RunGit(ctx context.Context, args ...string) ([]byte, error) {
+	return r.Git.Run(ctx, Target{Repo: r}, Call{Args: args})
+}
+
+// Fatal is the status with which git dies.
+const Fatal = 128
+
+// IsAncestor reports whether commit a is reachable from commit b.
+func (r *Repository) IsAncestor(ctx context.Context, a, b string) (bool, error) {
+	if a == b {
+		return true, nil
+	}
+	_, err := r.RunGit(ctx, "merge-base", "--is-ancestor", "--end-of-options", a, b)
+	if ExitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// MergeBase is the best common ancestor of two commits, or empty.
+func (r *Repository) MergeBase(ctx context.Context, a, b string) (string, error) {
+	out, err := r.RunGit(ctx, "merge-base", "--end-of-options", a, b)
+	if ExitCode(err) == 1 {
+		return "", nil
+	}
+	return strings.TrimSpace(string(out)), err
+}
+
+// AheadBehind counts the commits that a has and b lacks, and the reverse.
+func (r *Repository) AheadBehind(ctx context.Context, a, b string) (ahead, behind int, err error) {
+	out, err := r.RunGit(ctx, "rev-list", "--left-right", "--count", "--end-of-options", a+"..."+b, "--")
+	if err != nil {
+		return 0, 0, err
+	}
+	if _, err := fmt.Sscanf(string(out), "%d\t%d\n", &ahead, &behind); err != nil {
+		return 0, 0, fmt.Errorf("not an answer of rev-list: %q", out)
+	}
+	return ahead, behind, nil
+}
+
+// Upstream returns the full name of the ref that a branch tracks, or "".
+func (r *Repository) Upstream(ctx context.Context, branch string) (string, error) {
+	out, err := r.RunGit(ctx, "for-each-ref", "--format=%(refname)%00%(upstream)", "refs/heads/"+branch)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(out)) {
+		name, upstream, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\x00")
+		if name == "refs/heads/"+branch {
+			return upstream, nil
+		}
+	}
+	return "", nil
+}
+
+// Fetch brings a remote's branches up to date, with the user's credentials. It
+// fails with a *ConfigChangedError if the repository says another address by now
+// than when Croft first saw it.
+// The main checkout's FETCH_HEAD stays as it is.
+func (r *Repository) Fetch(ctx context.Context, remote string) error {
+	if err := r.checkConfig(func(key string) bool { return strings.HasPrefix(key, "remote."+remote+".") }); err != nil {
+		return err
+	}
+	d := Target{Repo: r}
+	if info, err := os.Stat(r.Root); err == nil && info.IsDir() {
+		d.cwd = r.Root // the address of a remote may be relative to it
+	}
+	_, err := r.Git.Run(ctx, d, Call{
+		Args: []string{
+			"fetch", "--no-tags", "--quiet", "--no-recurse-submodules", "--no-write-fetch-head",
+			"--upload-pack=git-upload-pack", "--end-of-options", remote,
+		},
+		Network: true,
+	})
+	return err
+}

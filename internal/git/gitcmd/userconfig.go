@@ -1,0 +1,367 @@
+package gitcmd
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// Settings is what the calls on one git directory take from configuration.
+type Settings struct {
+	user *userConfig
+	host *hostState
+
+	File        string            // the generated global file
+	filters     [][2]string       // which of the repository's filters run
+	refused     []string          // those that do not
+	credentials [][2]string       // settings of calls that use the network
+	Values      map[string]string // settings that are read here, by key
+	HasFilters  bool              // filters other than that of large files may run
+	hasLFS      bool              // that of large files may run
+}
+
+// userConfig is what the user's own configuration says.
+type userConfig struct {
+	entries []gitconfig.Entry
+	watched map[string]string // the files that decided it, and what they held
+	// isAnywhere says that no part of it depends on the repository.
+	isAnywhere bool
+}
+
+// keepUser lists the user's settings that calls need so that a checkout and a
+// commit come out as they do with plain git. An entry that ends in a dot keeps
+// the whole section. Keys are lower case, as git prints them.
+var keepUser = []string{
+	"user.", "author.", "committer.",
+	"core.excludesfile", "core.attributesfile", "core.autocrlf", "core.eol", "core.safecrlf",
+	"core.longpaths", "core.symlinks", "core.precomposeunicode", "core.protecthfs", "core.protectntfs",
+	"safe.directory", "filter.", "lfs.", "i18n.commitencoding",
+	"commit.gpgsign", "gpg.", "credential.", "http.", "url.", "init.defaultbranch",
+}
+
+// readSelf lists the settings that Croft reads itself.
+var readSelf = []string{
+	"user.name", "user.email", "author.name", "author.email", "committer.name", "committer.email", "commit.gpgsign",
+	"core.autocrlf", "core.eol", "core.attributesfile", "core.excludesfile", "core.sshcommand", "core.askpass",
+}
+
+func kept(key string) bool {
+	return slices.ContainsFunc(keepUser, func(k string) bool {
+		return key == k || strings.HasSuffix(k, ".") && strings.HasPrefix(key, k)
+	})
+}
+
+// settingsCache holds the settings of a repository's git directories.
+type settingsCache struct {
+	mu    sync.Mutex
+	byDir map[string]*Settings
+}
+
+// SettingsOf returns the settings of a git directory: the user may have includes
+// that depend on where it lies and on its branch. They are the same as before
+// as long as no file that decides them is another.
+func (r *Repository) SettingsOf(ctx context.Context, gitDir string) (*Settings, error) {
+	h, err := r.EnsureHostDir()
+	if err != nil {
+		return nil, err
+	}
+	r.config.mu.Lock()
+	defer r.config.mu.Unlock()
+	was := r.config.byDir[gitDir]
+	if was != nil && was.host == h && fsx.IsThere(was.File) && unchanged(was.user.watched) {
+		return was, nil
+	}
+	user, err := r.userConfig(ctx, gitDir, was)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.combineSettings(user, h)
+	if err != nil {
+		return nil, err
+	}
+	if r.config.byDir == nil {
+		r.config.byDir = map[string]*Settings{}
+	}
+	r.config.byDir[gitDir] = s
+	return s, nil
+}
+
+// userConfig reads the user's own configuration, if it may be another than it
+// was, or than it is for other git directories.
+func (r *Repository) userConfig(ctx context.Context, gitDir string, was *Settings) (*userConfig, error) {
+	if was != nil && was.user.isAnywhere && unchanged(was.user.watched) {
+		return was.user, nil
+	}
+	for _, other := range r.config.byDir {
+		if other.user.isAnywhere && unchanged(other.user.watched) {
+			return other.user, nil
+		}
+	}
+	if kept := r.Git.rememberedUser(); kept != nil {
+		return kept, nil
+	}
+	entries, err := r.ConfigEntries(ctx, gitDir)
+	if err != nil {
+		return nil, err
+	}
+	u := &userConfig{isAnywhere: true, watched: map[string]string{}}
+	for _, f := range r.configFiles(gitDir, entries) {
+		u.watched[f] = Digest(f)
+	}
+	for _, e := range entries {
+		if !e.OfUser() {
+			continue
+		}
+		u.isAnywhere = u.isAnywhere && !strings.HasPrefix(e.Key, "includeif.")
+		if kept(e.Key) || slices.Contains(readSelf, e.Key) {
+			u.entries = append(u.entries, e)
+		}
+	}
+	if u.isAnywhere {
+		r.Git.rememberUser(u)
+	}
+	return u, nil
+}
+
+// combineSettings joins the user's configuration and the repository's.
+func (r *Repository) combineSettings(u *userConfig, h *hostState) (*Settings, error) {
+	s := &Settings{user: u, host: h, Values: map[string]string{}}
+	var global []gitconfig.Entry
+	for _, e := range u.entries {
+		if kept(e.Key) {
+			global = append(global, e)
+		}
+		if slices.Contains(readSelf, e.Key) {
+			s.Values[e.Key] = e.Setting().Value
+		}
+		name, ok := gitconfig.Subsection(e.Key, "filter.")
+		s.HasFilters = s.HasFilters || ok && name != "lfs"
+	}
+	askPass, _ := r.Git.environ("SSH_ASKPASS")
+	s.credentials = credentials(s.Values, u.entries, askPass)
+	for _, p := range h.record.Pinned {
+		if slices.Contains(readSelf, p.Key) {
+			s.Values[p.Key] = p.Value
+		}
+	}
+	for _, e := range h.Entries {
+		switch {
+		case e.Class() == gitconfig.ClassData && slices.Contains(readSelf, e.Key):
+			s.Values[e.Key] = e.Setting().Value
+		case e.Class() == gitconfig.ClassContent && h.files[e.Key] != nil:
+			s.Values[e.Key] = r.contentFile(e.Key)
+		}
+	}
+	byName := map[string][]gitconfig.Entry{}
+	for _, f := range h.filters {
+		name, _ := gitconfig.Subsection(f.Key, "filter.")
+		byName[name] = append(byName[name], f)
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		r.judgeFilter(s, name, byName[name])
+	}
+	for _, f := range s.filters {
+		s.mayFilter(f[0], f[1])
+	}
+	for _, e := range s.user.entries {
+		s.mayFilter(e.Key, e.Value)
+	}
+	var err error
+	s.File, err = r.Git.WriteConfig(global)
+	return s, err
+}
+
+// mayFilter notes a command of a filter that may run.
+func (s *Settings) mayFilter(key, command string) {
+	name, ok := gitconfig.Subsection(key, "filter.")
+	isCommand := strings.HasSuffix(key, ".clean") || strings.HasSuffix(key, ".smudge") || strings.HasSuffix(key, ".process")
+	if !ok || !isCommand || command == "" {
+		return
+	}
+	if name == "lfs" {
+		s.hasLFS = true
+	} else {
+		s.HasFilters = true
+	}
+}
+
+// judgeFilter decides about a filter of the repository's. Commands that are
+// approved run. If one is not, the user's own filter of that name takes its
+// place; where there is none, the filter is required and empty, so that git
+// fails: without it content would be stored as it is.
+func (r *Repository) judgeFilter(s *Settings, name string, all []gitconfig.Entry) {
+	isOwn := slices.ContainsFunc(s.user.entries, func(e gitconfig.Entry) bool {
+		own, _ := gitconfig.Subsection(e.Key, "filter.")
+		return own == name
+	})
+	isRefused, isRequired := false, false
+	commands := [][2]string{}
+	for _, f := range all {
+		switch {
+		case !f.IsCommand():
+			isRequired = f.Bare || gitconfig.IsTrue(f.Value)
+		case r.approves(s.host, f):
+			commands = append(commands, [2]string{f.Key, f.Value})
+		case !isOwn:
+			isRefused = true
+		}
+	}
+	if isRefused {
+		s.refused = append(s.refused, name)
+		commands = slices.Concat([][2]string{{"filter." + name + ".clean", ""}, {"filter." + name + ".smudge", ""}}, commands)
+	}
+	if isRefused || isRequired {
+		commands = append(commands, [2]string{"filter." + name + ".required", "true"})
+	}
+	s.filters = append(s.filters, commands...)
+}
+
+// approves reports whether a person approved the command of a filter, exactly
+// as it stands there: for this repository, or for all. That of large files is
+// known to run git-lfs and nothing else.
+func (r *Repository) approves(h *hostState, f gitconfig.Entry) bool {
+	name, _ := gitconfig.Subsection(f.Key, "filter.")
+	return slices.Contains(h.record.Filters, f.Setting()) || slices.Contains(r.Git.Options.Filters, f.Value) && f.Value != "" ||
+		name == "lfs" && slices.Contains(gitconfig.LFSCommands, f.Value)
+}
+
+// RefusedFilters names the filters of the repository's own configuration that
+// are not allowed to run.
+func (r *Repository) RefusedFilters() ([]string, error) {
+	s, err := r.SettingsOf(context.Background(), r.CommonDir)
+	if err != nil {
+		return nil, err
+	}
+	return s.refused, nil
+}
+
+// offline are the settings of calls that have no business with the network.
+// Such a call may still fetch objects that a partial clone lacks.
+var offline = [][2]string{{"core.sshCommand", "ssh"}, {"core.askPass", ""}, {"credential.helper", ""}}
+
+// credentials are the programs by which the user answers when a server asks
+// who is there.
+func credentials(values map[string]string, entries []gitconfig.Entry, sshAskPass string) [][2]string {
+	either := func(value, otherwise string) string {
+		if value == "" {
+			return otherwise
+		}
+		return value
+	}
+	kv := [][2]string{
+		{"core.sshCommand", either(values["core.sshcommand"], "ssh")},
+		{"core.askPass", either(values["core.askpass"], sshAskPass)},
+		{"credential.helper", ""}, // this ends the list that came before
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Key, "credential.") && strings.HasSuffix(e.Key, ".helper") {
+			kv = append(kv, [2]string{e.Key, e.Value})
+		}
+	}
+	return kv
+}
+
+// userEnv are the variables by which a user says where the configuration is.
+var userEnv = []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}
+
+// ConfigEntries reads the user's configuration as git sees it in a git
+// directory, conditional includes among it, and with it that of the host
+// directory. Reading runs nothing.
+func (r *Repository) ConfigEntries(ctx context.Context, gitDir string) ([]gitconfig.Entry, error) {
+	env := append(r.Git.BaseEnv(), "GIT_COMMON_DIR="+r.HostDir(), "GIT_OBJECT_DIRECTORY="+r.CommonPath("objects"))
+	for _, name := range userEnv {
+		if v, ok := r.Git.environ(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	args := []string{"--git-dir=" + gitDir, "config", "--list", "-z", "--show-scope", "--show-origin", "--includes"}
+	ctx, end := r.Git.WatchDeadline(ctx, Target{Repo: r, GitDir: gitDir}, Call{Args: args})
+	defer end()
+	res, err := proc.Run(ctx, proc.Command{Path: r.Git.Options.Path, Args: args, Env: env, Dir: r.HostDir()})
+	if err != nil {
+		return nil, r.Git.Wrap(args, r.CommonDir, err)
+	}
+	return gitconfig.ParseList(res.Stdout)
+}
+
+// configFiles lists the files that decide what configEntries returns, whether
+// they are there or not.
+func (r *Repository) configFiles(gitDir string, entries []gitconfig.Entry) []string {
+	home := r.Git.Home()
+	files := r.Git.systemConfig()
+	if global, ok := r.Git.environ("GIT_CONFIG_GLOBAL"); ok {
+		files = append(files, global)
+	} else if home != "" {
+		files = append(files, filepath.Join(home, ".gitconfig"), filepath.Join(r.Git.ConfigHome(), "git", "config"))
+	}
+	for _, e := range entries {
+		if !e.OfUser() {
+			continue
+		}
+		if filepath.IsAbs(e.File) {
+			files = append(files, e.File)
+		}
+		if strings.HasPrefix(e.Key, "includeif.onbranch:") {
+			files = append(files, filepath.Join(gitDir, "HEAD"))
+		}
+		if strings.HasPrefix(e.Key, "includeif.hasconfig:") {
+			files = append(files, filepath.Join(r.HostDir(), "config"))
+		}
+		if strings.HasPrefix(e.Key, "include.") || strings.HasPrefix(e.Key, "includeif.") {
+			files = append(files, gitconfig.IncludedFile(e.Value, e.File, home))
+		}
+	}
+	return files
+}
+
+func unchanged(watched map[string]string) bool {
+	for f, was := range watched {
+		if Digest(f) != was {
+			return false
+		}
+	}
+	return true
+}
+
+// Digest is what a configuration file holds, in short.
+func Digest(file string) string {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() {
+		return "no file"
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "not readable"
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// WriteConfig writes settings as a configuration file named after its
+// contents: written once, never changed, safe to share by many processes.
+func (g *Git) WriteConfig(entries []gitconfig.Entry) (string, error) {
+	var b bytes.Buffer
+	for _, e := range entries {
+		gitconfig.Write(&b, e)
+	}
+	sum := sha256.Sum256(b.Bytes())
+	path := filepath.Join(g.Options.ConfigDir, "config-"+hex.EncodeToString(sum[:8]))
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, b.Bytes()) {
+		return path, nil
+	}
+	if err := os.MkdirAll(g.Options.ConfigDir, 0o700); err != nil {
+		return "", err
+	}
+	return path, fsx.ReplaceFile(path, b.Bytes(), 0o600)
+}

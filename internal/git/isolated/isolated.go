@@ -1,0 +1,283 @@
+package isolated
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/worktree"
+)
+
+// Isolated returns an isolated worktree by the name of its admin directory.
+func (r *Repository) Isolated(admin, path string) *Worktree {
+	return r.WorktreeOf(worktree.Worktree{Path: path, Admin: filepath.Join(r.IsolatedDir(), admin)})
+}
+
+// PrivateDir is the agent's git directory.
+func (w *Worktree) PrivateDir() string { return filepath.Join(w.Path, ".git") }
+
+// ErrCannotIsolate says that a repository cannot lend its objects.
+var ErrCannotIsolate = errors.New("isolated checkouts are not possible here")
+
+// CanIsolate says why a repository can have no isolated checkouts.
+func (r *Repository) CanIsolate() error {
+	switch {
+	case !r.NativeRefs():
+		return fmt.Errorf("%w: its refs are kept as %s", ErrCannotIsolate, r.Format.RefStorage)
+	case r.Format.Partial:
+		return fmt.Errorf("%w: it is a partial clone, which lacks objects", ErrCannotIsolate)
+	}
+	return nil
+}
+
+// AddIsolated registers an isolated worktree: the admin directory, and the
+// checkout's directory with a whole git directory in it and no files.
+func (r *Repository) AddIsolated(ctx context.Context, s worktree.AddSpec) (*Worktree, error) {
+	w := r.Isolated(s.Admin, s.Path)
+	if err := r.CanIsolate(); err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(s.Path); err == nil {
+		return nil, fmt.Errorf("%s: %w", s.Path, worktree.ErrExists)
+	}
+	if err := r.AddAdmin(&w.Worktree, s); err != nil {
+		return nil, err
+	}
+	if err := failpoint.Hit("git.add.admin"); err != nil {
+		return nil, err
+	}
+	store, err := r.LendObjects(ctx, s.Admin)
+	if err != nil {
+		return nil, err
+	}
+	shown := map[string]string{}
+	for name, oid := range s.Branches {
+		shown["refs/heads/"+name] = oid
+	}
+	if err := w.WriteSyncState(SyncState{Branch: s.Branch, Base: s.Head, Shown: shown}); err != nil {
+		return nil, err
+	}
+	return w, w.AddPrivate(s, store)
+}
+
+// makePrivate writes a git directory that has the worktree's branch, or its
+// commit, checked out, borrows objects from a store, and has no remote, no
+// hooks and no configuration but what files need to come out alike.
+func (w *Worktree) makePrivate(dir *fsx.Dir, s worktree.AddSpec, store string) error {
+	// The pointer comes first: with it the rest is known to be Croft's.
+	if err := dir.WriteFile(worktree.PointerFile, []byte(w.PointerText()), 0o666); err != nil {
+		return err
+	}
+	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
+		made, err := dir.MakeBelow(sub, 0o777)
+		if err != nil {
+			return err
+		}
+		_ = made.Close()
+	}
+	config, err := w.Repo.privateConfig()
+	if err != nil {
+		return err
+	}
+	files := map[string]string{
+		"HEAD":                    s.Head + "\n",
+		"config":                  config,
+		"objects/info/alternates": gitdir.QuoteAlternate(store) + "\n",
+	}
+	refs := map[string]string{}
+	maps.Copy(refs, s.Branches)
+	if s.Branch != "" {
+		files["HEAD"] = "ref: refs/heads/" + s.Branch + "\n"
+		tip, err := w.Repo.RefSnapshot().Ref("refs/heads/" + s.Branch)
+		if err != nil {
+			return err
+		}
+		refs[s.Branch] = tip
+	}
+	for name, oid := range refs {
+		if !gitdir.CanBeRef("refs/heads/" + name) {
+			return fmt.Errorf("not a branch: %q", name)
+		}
+		files["refs/heads/"+name] = oid + "\n"
+	}
+	files["info/exclude"] = w.Repo.sharedExcludes()
+	for name, text := range files {
+		if err := dir.WriteBelow(path.Dir(name), path.Base(name), []byte(text)); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"shallow", "info/attributes"} {
+		text, err := fsx.ReadFile(filepath.Join(w.Repo.CommonDir, filepath.FromSlash(name)), worktree.MaxWorktreeConfig)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = dir.WriteBelow(path.Dir(name), path.Base(name), text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// privateKeys are the settings of a repository that an isolated checkout of it
+// has too: those that decide what files and commits look like.
+var privateKeys = []string{
+	"core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode", "core.protecthfs", "core.protectntfs",
+	"core.autocrlf", "core.eol", "core.safecrlf", "core.longpaths", "user.name", "user.email",
+	"filter.lfs.clean", "filter.lfs.smudge", "filter.lfs.process", "filter.lfs.required",
+}
+
+func (r *Repository) privateConfig() (string, error) {
+	version := "0"
+	if r.Format.ObjectFormat != "" && r.Format.ObjectFormat != "sha1" {
+		version = "1"
+	}
+	var b bytes.Buffer
+	b.WriteString("[core]\n\trepositoryformatversion = " + version + "\n\tbare = false\n\tlogallrefupdates = true\n")
+	if version == "1" {
+		b.WriteString("[extensions]\n\tobjectformat = " + r.Format.ObjectFormat + "\n")
+	}
+	h, err := r.EnsureHostDir()
+	if err != nil {
+		return "", err
+	}
+	for _, e := range h.Entries {
+		isLFS := strings.HasPrefix(e.Key, "filter.lfs.") && (!e.IsCommand() || slices.Contains(gitconfig.LFSCommands, e.Value))
+		if slices.Contains(privateKeys, e.Key) && (e.Class() != gitconfig.ClassNever && e.Class() != gitconfig.ClassFilter || isLFS) {
+			gitconfig.Write(&b, e)
+		}
+	}
+	return b.String(), nil
+}
+
+// QuoteConfig writes a value so that git reads the same.
+func QuoteConfig(value string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(value) + `"`
+}
+
+// sharedExcludes are the patterns that git ignores in every checkout of the
+// repository, and in those that Croft made.
+func (r *Repository) sharedExcludes() string {
+	b, _ := fsx.ReadFile(r.CommonPath("info/exclude"), gitconfig.MaxSize)
+	text := string(b)
+	own, _ := os.ReadFile(r.OwnExcludes())
+	if _, patterns, ok := strings.Cut(string(own), gitcmd.RoleMark+"\n"); ok {
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		text += gitcmd.RoleMark + "\n" + patterns
+	}
+	return text
+}
+
+// OwnsIsolated reports whether the directory's own git directory is the one
+// that was made for this worktree.
+func (w *Worktree) OwnsIsolated(dir string) bool {
+	dot := filepath.Join(dir, ".git")
+	if info, err := os.Lstat(dot); err != nil || !info.IsDir() {
+		return false
+	}
+	b, err := fsx.ReadSmall(filepath.Join(dot, worktree.PointerFile))
+	return err == nil && string(b) == w.PointerText()
+}
+
+// DropHeld deletes the ref that keeps what is not on the branch.
+func (w *Worktree) DropHeld(ctx context.Context) error {
+	oid, err := w.Repo.ReadRef(ctx, w.HeldRef())
+	if errors.Is(err, refs.ErrNoRef) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return w.Repo.UpdateRefs(ctx, refs.Update{Ref: w.HeldRef(), Old: oid})
+}
+
+// RejoinIsolated is Rejoin for an isolated worktree: the pointer, where the
+// objects are borrowed from, and the admin directory's way back.
+func (w *Worktree) RejoinIsolated() error {
+	if !w.OwnsIsolated(w.Path) {
+		return nil
+	}
+	if _, err := os.Lstat(w.Admin); err != nil {
+		return nil
+	}
+	if err := w.BorrowAgain(); err != nil {
+		return err
+	}
+	if err := w.WriteAdmin("commondir", w.ToCommon()+"\n"); err != nil {
+		return err
+	}
+	if w.Names(w.Path) {
+		return nil
+	}
+	return w.WriteAdmin("gitdir", filepath.ToSlash(filepath.Join(w.Path, ".git"))+"\n")
+}
+
+// BorrowsElsewhere reports whether the agent's git directory does not borrow from
+// the store that is kept for it.
+func (w *Worktree) BorrowsElsewhere() bool {
+	p, err := w.openPrivate()
+	if err != nil {
+		return false
+	}
+	defer p.close()
+	store, err := w.Repo.StoreBorrowedBy(filepath.Base(w.Admin))
+	if err != nil {
+		return true
+	}
+	have, err := p.read("objects/info/alternates")
+	return err != nil || !bytes.Equal(have, []byte(gitdir.QuoteAlternate(store)+"\n"))
+}
+
+// BorrowAgain has the agent's git directory borrow from the store that is kept
+// for it, or from a new one if that is gone.
+func (w *Worktree) BorrowAgain() error {
+	p, err := w.openPrivate()
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	store, err := w.Repo.StoreBorrowedBy(filepath.Base(w.Admin))
+	if err != nil {
+		if store, err = w.Repo.LendObjects(context.Background(), filepath.Base(w.Admin)); err != nil {
+			return err
+		}
+	}
+	want := []byte(gitdir.QuoteAlternate(store) + "\n")
+	if have, err := p.read("objects/info/alternates"); err == nil && bytes.Equal(have, want) {
+		return nil
+	}
+	return p.replace("objects/info/alternates", want)
+}
+
+// AddPrivate makes the directory of an isolated checkout, with a git directory in
+// it and no files.
+func (w *Worktree) AddPrivate(s worktree.AddSpec, store string) error {
+	return w.AddTree(s, func(tree *fsx.Dir) error {
+		if err := tree.Mkdir(".git", 0o777); err != nil {
+			return err
+		}
+		dot, err := tree.OpenDir(".git")
+		if err != nil {
+			return err
+		}
+		defer dot.Close()
+		return w.makePrivate(dot, s, store)
+	})
+}

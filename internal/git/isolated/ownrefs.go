@@ -1,0 +1,435 @@
+package isolated
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/mergetree"
+	"github.com/croft-sh/croft/internal/git/object"
+)
+
+// What the agent of an isolated checkout made in its own git directory beside the
+// branch that it was given, other branches, tags and stashes, is kept as one
+// commit once the checkout is removed: its parents are what the refs name, and its
+// tree says their names:
+//
+//	refs      a line for each ref, as in packed-refs
+//	head      what HEAD said, if it was on one of these refs
+//	stash     the log of refs/stash, whose lines are the stashes
+//	tags/     annotated tags, whose text is a file here
+//	objects/  what refs name that is neither a commit nor a tag
+
+// ownRefs are what an agent made beside its branch.
+type ownRefs struct {
+	head  string
+	refs  map[string]string
+	stash string
+	more  []string // objects that are kept without a name
+}
+
+// stashRef is the newest stash.
+const stashRef = "refs/stash"
+
+// stashLog is the log of an agent's stash: a line for each, the newest last.
+const stashLog = "logs/refs/stash"
+
+// maxStashLog bounds what is kept of it.
+const maxStashLog = 1 << 20
+
+// readStash reads the log of the stash, or its last part.
+func (p *private) readStash() string {
+	b, err := p.read(stashLog)
+	if err != nil {
+		return ""
+	}
+	if len(b) > maxStashLog {
+		_, b, _ = bytes.Cut(b[len(b)-maxStashLog:], []byte("\n"))
+	}
+	return string(b)
+}
+
+// stashOIDs are the commits that a log of the stash names.
+func stashOIDs(log string) []string {
+	var oids []string
+	for line := range strings.Lines(log) {
+		if f := strings.Fields(line); len(f) > 1 {
+			oids = append(oids, f[1])
+		}
+	}
+	return oids
+}
+
+// KeepOwn stores the commit that keeps what the agent of an isolated checkout made
+// beside its branch. It returns "" if there is nothing. What cannot be read any
+// more is kept as of the last harvest.
+func (w *Worktree) KeepOwn(ctx context.Context) (string, error) {
+	if !w.IsIsolated() {
+		return "", nil
+	}
+	if _, err := w.LastKnown(ctx); err != nil {
+		return "", err
+	}
+	own := w.ownRefs()
+	isWhole, err := w.Repo.hasAll(ctx, own)
+	if err != nil {
+		return "", err
+	}
+	if !isWhole { // git has collected what nothing named, such as a tag, since it was brought
+		if err := w.ForgetSync(); err != nil {
+			return "", err
+		}
+		if _, err := w.LastKnown(ctx); err != nil {
+			return "", err
+		}
+	}
+	return w.Repo.storeOwn(ctx, own)
+}
+
+// ownRefs reads what an agent has made, from its git directory if that can be read.
+func (w *Worktree) ownRefs() ownRefs {
+	last := w.readSyncFile()
+	now := last.Private
+	if p, err := w.openPrivate(); err == nil {
+		if state, err := p.state(); err == nil && p.checkLayout() == nil {
+			now = state
+		}
+		p.close()
+	}
+	return last.ownPart(now)
+}
+
+// ownPart is what of a private git directory is the agent's own.
+func (last SyncState) ownPart(now privateState) ownRefs {
+	own := ownRefs{refs: map[string]string{}, stash: now.Stash}
+	for name, oid := range now.Refs {
+		if name != "refs/heads/"+last.Branch && last.Delivered[name] != oid && last.Shown[name] != oid {
+			own.refs[name] = oid
+		}
+	}
+	if ref, isOn := strings.CutPrefix(now.Head, "ref: "); isOn && own.refs[ref] != "" {
+		own.head = now.Head
+	}
+	_, head := now.resolve()
+	own.addLate(now.Inner, last.Base, head, now.Refs["refs/heads/"+last.Branch])
+	return own
+}
+
+// readSyncFile is what was last agreed, however long ago that was.
+func (w *Worktree) readSyncFile() SyncState {
+	s := w.readSyncState()
+	var raw SyncState
+	if b, err := os.ReadFile(filepath.Join(w.SyncStateDir(), "state")); err == nil && json.Unmarshal(b, &raw) == nil {
+		s.Private = raw.Private
+	}
+	return s
+}
+
+// hasAll reports whether a repository has what refs name.
+func (r *Repository) hasAll(ctx context.Context, own ownRefs) (bool, error) {
+	for _, oid := range own.refs {
+		if _, err := r.Info(ctx, oid); errors.Is(err, object.ErrMissing) {
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// ownStore is the commit that keeps what an agent made, in the making.
+type ownStore struct {
+	repo    *Repository
+	batch   *object.Batch
+	parents []string
+	tags    []object.TreeEntry
+	objects []object.TreeEntry
+	seen    map[string]bool // objects that were added → whether they are there
+}
+
+func (r *Repository) storeOwn(ctx context.Context, own ownRefs) (string, error) {
+	s := &ownStore{repo: r, batch: r.Batch(), seen: map[string]bool{}}
+	defer s.batch.Discard()
+	var lines strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(own.refs)) {
+		isThere, err := s.add(ctx, own.refs[name])
+		if err != nil {
+			return "", err
+		}
+		if isThere {
+			fmt.Fprintf(&lines, "%s %s\n", own.refs[name], name)
+		}
+	}
+	for _, oid := range slices.Concat(stashOIDs(own.stash), own.more) {
+		if _, err := s.add(ctx, oid); err != nil {
+			return "", err
+		}
+	}
+	if lines.Len() == 0 && len(s.parents)+len(s.tags)+len(s.objects) == 0 {
+		return "", nil
+	}
+	tree, err := s.tree(map[string]string{"refs": lines.String(), "head": own.head, "stash": own.stash})
+	if err != nil {
+		return "", err
+	}
+	oid, err := s.batch.WriteCommit(object.Commit{
+		Tree: tree, Parents: s.parents, Signature: mergetree.SyntheticAuthor, Message: "Branches, tags and stashes of a removed isolated workspace",
+	})
+	if err != nil {
+		return "", err
+	}
+	return oid, s.batch.Flush()
+}
+
+// add makes the commit keep an object, and reports whether it is there.
+func (s *ownStore) add(ctx context.Context, oid string) (isThere bool, err error) {
+	if isThere, known := s.seen[oid]; known || !object.IsOID(oid) || len(oid) != s.repo.ObjectFormat().HexLen() {
+		return isThere, nil
+	}
+	s.seen[oid] = false
+	info, err := s.repo.Info(ctx, oid)
+	if errors.Is(err, object.ErrMissing) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	switch info.Type {
+	case "commit":
+		s.parents = append(s.parents, oid)
+	case "tree":
+		s.objects = append(s.objects, object.TreeEntry{Mode: "40000", Name: oid, OID: oid})
+	case "blob":
+		s.objects = append(s.objects, object.TreeEntry{Mode: "100644", Name: oid, OID: oid})
+	case "tag":
+		if isThere, err := s.addTag(ctx, oid); err != nil || !isThere {
+			return false, err
+		}
+	}
+	s.seen[oid] = true
+	return true, nil
+}
+
+// addTag keeps a tag's text, and what it leads to.
+func (s *ownStore) addTag(ctx context.Context, oid string) (bool, error) {
+	o, err := s.repo.Read(ctx, oid)
+	if err != nil {
+		return false, err
+	}
+	first, _, _ := strings.Cut(string(o.Data), "\n")
+	isThere, err := s.add(ctx, strings.TrimPrefix(first, "object "))
+	if err != nil || !isThere {
+		return false, err
+	}
+	text, err := s.batch.WriteBlob(o.Data)
+	s.tags = append(s.tags, object.TreeEntry{Mode: "100644", Name: oid, OID: text})
+	return true, err
+}
+
+func (s *ownStore) tree(files map[string]string) (string, error) {
+	var entries []object.TreeEntry
+	for name, text := range files {
+		if text == "" && name != "refs" {
+			continue
+		}
+		oid, err := s.batch.WriteBlob([]byte(text))
+		if err != nil {
+			return "", err
+		}
+		entries = append(entries, object.TreeEntry{Mode: "100644", Name: name, OID: oid})
+	}
+	for name, list := range map[string][]object.TreeEntry{"tags": s.tags, "objects": s.objects} {
+		if len(list) == 0 {
+			continue
+		}
+		oid, err := s.batch.WriteTree(list)
+		if err != nil {
+			return "", err
+		}
+		entries = append(entries, object.TreeEntry{Mode: "40000", Name: name, OID: oid})
+	}
+	return s.batch.WriteTree(entries)
+}
+
+// BringOwn gives the git directory of an isolated checkout that was made anew what
+// [Worktree.KeepOwn] kept. It may be called again after a crash.
+func (w *Worktree) BringOwn(ctx context.Context, commit string) error {
+	if !w.IsIsolated() {
+		return nil
+	}
+	own, err := w.Repo.readOwn(ctx, commit)
+	if err != nil {
+		return err
+	}
+	p, release, err := w.holdPrivate(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	now, err := p.state()
+	if err != nil {
+		return err
+	}
+	if err := p.sendOwn(ctx, own, now); err != nil {
+		return err
+	}
+	return p.writeOwn(own, now)
+}
+
+// readOwn reads what was kept, and writes its tags again.
+func (r *Repository) readOwn(ctx context.Context, commit string) (ownRefs, error) {
+	own := ownRefs{refs: map[string]string{}}
+	text := map[string]string{}
+	for _, name := range []string{"refs", "head", "stash"} {
+		o, err := r.Read(ctx, commit+":"+name)
+		if err != nil && (name == "refs" || !errors.Is(err, object.ErrMissing)) {
+			return own, err
+		}
+		text[name] = string(o.Data)
+	}
+	own.head, own.stash = text["head"], text["stash"]
+	for line := range strings.Lines(text["refs"]) {
+		if oid, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok && gitdir.CanBeRef(name) {
+			own.refs[name] = oid
+		}
+	}
+	if _, err := r.Info(ctx, commit+":tags"); errors.Is(err, object.ErrMissing) {
+		return own, nil
+	}
+	tags, err := r.ReadTree(ctx, commit+":tags")
+	if err != nil {
+		return own, err
+	}
+	b := r.Batch()
+	defer b.Discard()
+	for _, tag := range tags {
+		o, err := r.Read(ctx, tag.OID)
+		if err == nil {
+			_, err = b.Write("tag", o.Size, bytes.NewReader(o.Data))
+		}
+		if err != nil {
+			return own, err
+		}
+	}
+	return own, b.Flush()
+}
+
+// sendOwn brings the objects that refs and stashes name.
+func (p *private) sendOwn(ctx context.Context, own ownRefs, now privateState) error {
+	has := slices.Collect(maps.Values(now.Refs))
+	if base := p.w.readSyncState().Base; base != "" {
+		has = append(has, base)
+	}
+	seen := map[string]bool{}
+	for _, oid := range has {
+		seen[oid] = true
+	}
+	var wanted []string
+	for _, oid := range slices.Concat(slices.Sorted(maps.Values(own.refs)), stashOIDs(own.stash)) {
+		if seen[oid] || !p.isOID(oid) {
+			continue
+		}
+		seen[oid] = true
+		if _, err := p.w.Repo.Info(ctx, oid); errors.Is(err, object.ErrMissing) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		wanted = append(wanted, oid)
+	}
+	return p.push(ctx, wanted, has)
+}
+
+// writeOwn writes refs to the file of packed ones: an agent's names can be such
+// that not all of them can be files.
+func (p *private) writeOwn(own ownRefs, now privateState) error {
+	names := fittingNames(own.refs, now.Refs)
+	all := maps.Clone(now.Refs)
+	if all == nil {
+		all = map[string]string{}
+	}
+	for name, oid := range own.refs {
+		all[names[name]] = oid
+	}
+	var packed strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&packed, "%s %s\n", all[name], name)
+	}
+	if err := p.replace("packed-refs", []byte(packed.String())); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := p.root.Remove(filepath.FromSlash(name)); err != nil && !errors.Is(notThere(err), os.ErrNotExist) {
+			return err
+		}
+	}
+	if own.stash != "" && own.refs[stashRef] != "" {
+		if err := p.replace(stashLog, []byte(own.stash)); err != nil {
+			return err
+		}
+	}
+	if ref, isOn := strings.CutPrefix(own.head, "ref: "); isOn && now.Head == own.refs[ref] {
+		return p.replace("HEAD", []byte("ref: "+names[ref]+"\n"))
+	}
+	return nil
+}
+
+// fittingNames gives refs names that can be beside others: their own or, where one
+// has the name of a directory that others are in, or the other way round, the same
+// with a number. A branch that was renamed to what it was below is such a one.
+func fittingNames(refs, others map[string]string) map[string]string {
+	names, dirs := map[string]bool{}, map[string]bool{}
+	add := func(name string) {
+		names[name] = true
+		for dir := path.Dir(name); dir != "." && !dirs[dir]; dir = path.Dir(dir) {
+			dirs[dir] = true
+		}
+	}
+	isTaken := func(name string) bool {
+		if dirs[name] || strings.Count(name, "/") < 2 && name != stashRef {
+			return true
+		}
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			if names[dir] {
+				return true
+			}
+		}
+		return false
+	}
+	for name := range others {
+		add(name)
+	}
+	fitting := map[string]string{}
+	var left []string
+	for _, name := range slices.Sorted(maps.Keys(refs)) {
+		if isTaken(name) {
+			left = append(left, name)
+			continue
+		}
+		add(name)
+		fitting[name] = name
+	}
+	for _, name := range left {
+		kind, rest := "restored", strings.TrimPrefix(name, "refs/")
+		if before, after, ok := strings.Cut(rest, "/"); ok {
+			kind, rest = before, after
+		}
+		rest = strings.ReplaceAll(rest, "/", "-")
+		free := name
+		for n := 1; isTaken(free) || names[free]; n++ {
+			free = fmt.Sprintf("refs/%s/%s.%d", kind, rest, n)
+		}
+		add(free)
+		fitting[name] = free
+	}
+	return fitting
+}

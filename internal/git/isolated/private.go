@@ -1,0 +1,442 @@
+package isolated
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/worktree"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// PrivateError says that the git directory of an isolated checkout is not as
+// Croft made it, so that Croft does not read from it. The files of the checkout
+// are not concerned.
+type PrivateError struct {
+	Dir  string // the git directory
+	What string // what is wrong, and where
+}
+
+func (e *PrivateError) Error() string { return fmt.Sprintf("%s: %s", e.Dir, e.What) }
+
+// private is the agent's git directory of an isolated worktree. Everything in
+// it is the agent's to write, so nothing is reached through a link that leads
+// out of it, and nothing is read that is not a plain file.
+type private struct {
+	w    *Worktree
+	root *os.Root
+}
+
+func (w *Worktree) openPrivate() (*private, error) {
+	dir := w.PrivateDir()
+	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+		return nil, &PrivateError{Dir: dir, What: "it is not a directory"}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &private{w, root}, nil
+}
+
+// holdPrivate opens the private git directory, if it is as it was made, and keeps
+// others of Croft from it until it is released.
+func (w *Worktree) holdPrivate(ctx context.Context) (p *private, release func(), err error) {
+	if p, err = w.openPrivate(); err != nil {
+		return nil, nil, err
+	}
+	if err = p.checkLayout(); err == nil {
+		var l *flock.Lock
+		if l, err = w.lockSync(ctx); err == nil {
+			return p, func() { _ = l.Unlock(); p.close() }, nil
+		}
+	}
+	p.close()
+	return nil, nil, err
+}
+
+func (p *private) close() { _ = p.root.Close() }
+
+func (p *private) wrongError(format string, args ...any) error {
+	return &PrivateError{Dir: p.w.PrivateDir(), What: fmt.Sprintf(format, args...)}
+}
+
+// maxPrivate bounds what is read of one file: nothing of git's own that Croft
+// reads is nearly as large.
+const maxPrivate = 1 << 30
+
+// read reads a plain file. One that is not there is os.ErrNotExist.
+func (p *private) read(name string) ([]byte, error) {
+	info, err := p.root.Lstat(filepath.FromSlash(name))
+	if err != nil {
+		return nil, notThere(err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxPrivate {
+		return nil, p.wrongError("%s is not a file of git's", name)
+	}
+	return p.root.ReadFile(filepath.FromSlash(name))
+}
+
+// notThere takes a file where a directory should be for nothing at all.
+func notThere(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return os.ErrNotExist
+	}
+	return err
+}
+
+// replace writes a file whole, without following a link.
+func (p *private) replace(name string, data []byte) error {
+	name = filepath.FromSlash(name)
+	if err := p.root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	tmp := name + ".croft"
+	_ = p.root.Remove(tmp)
+	f, err := p.root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = fsx.SyncOpen(f)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return p.root.Rename(tmp, name)
+}
+
+// checkLayout looks whether the parts through which git could be led elsewhere are as
+// Croft made them.
+func (p *private) checkLayout() error {
+	for _, name := range []string{"objects", "objects/info", "objects/pack", "refs", "refs/heads"} {
+		info, err := p.root.Lstat(filepath.FromSlash(name))
+		if err != nil || !info.IsDir() {
+			return p.wrongError("%s is not a directory", name)
+		}
+	}
+	if _, err := p.root.Lstat("commondir"); err == nil {
+		return p.wrongError("commondir makes it a part of another repository")
+	}
+	store, err := p.w.Repo.StoreBorrowedBy(filepath.Base(p.w.Admin))
+	if err != nil {
+		return err
+	}
+	have, err := p.read("objects/info/alternates")
+	if err != nil || !bytes.Equal(bytes.TrimRight(have, "\n"), []byte(gitdir.QuoteAlternate(store))) {
+		return p.wrongError("objects/info/alternates was changed; it must be %s", gitdir.QuoteAlternate(store))
+	}
+	return nil
+}
+
+// checkObjects looks whether all objects are plain files in plain directories.
+func (p *private) checkObjects() error {
+	return fs.WalkDir(p.root.FS(), "objects", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // git is at work
+		case err != nil:
+			return err
+		case !d.IsDir() && !d.Type().IsRegular():
+			return p.wrongError("%s is neither a file nor a directory", name)
+		}
+		return nil
+	})
+}
+
+// privateState is what the agent's git directory says at one moment.
+type privateState struct {
+	Head  string            `json:"head"`
+	Refs  map[string]string `json:"refs,omitempty"`
+	Files map[string]string `json:"files,omitempty"` // of the index and of an act in progress: size and time
+	Stash string            `json:"stash,omitempty"` // the log of the stash
+	// Inner are the commits that are checked out in worktrees that the agent made of
+	// its git directory, by the worktree's name.
+	Inner map[string]string `json:"inner,omitempty"`
+}
+
+func (s privateState) equal(other privateState) bool {
+	return s.Head == other.Head && s.Stash == other.Stash && maps.Equal(s.Refs, other.Refs) && maps.Equal(s.Files, other.Files) && maps.Equal(s.Inner, other.Inner)
+}
+
+// resolve returns the branch and the commit that HEAD names.
+func (s privateState) resolve() (branch, oid string) {
+	ref, ok := strings.CutPrefix(s.Head, "ref: ")
+	if !ok {
+		return "", s.Head
+	}
+	return strings.TrimPrefix(ref, "refs/heads/"), s.Refs[ref]
+}
+
+// progressFiles are the files of a git directory that say what it is in the
+// middle of, and progressDirs the directories.
+var (
+	ProgressFiles = []string{
+		"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "MERGE_RR", "AUTO_MERGE", "MERGE_AUTOSTASH", "CHERRY_PICK_HEAD", "REVERT_HEAD",
+		"REBASE_HEAD", "ORIG_HEAD", "SQUASH_MSG", "BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV",
+		"BISECT_ANCESTORS_OK", "BISECT_FIRST_PARENT", "logs/HEAD",
+	}
+	progressDirs = []string{"rebase-merge", "rebase-apply", "sequencer"}
+)
+
+// maxRefs is how many refs an agent may have made; more are an attack.
+const maxRefs = 50_000
+
+// state reads the git directory.
+func (p *private) state() (privateState, error) {
+	s := privateState{Refs: map[string]string{}, Files: map[string]string{}}
+	b, err := p.read("HEAD")
+	if err != nil {
+		return s, p.wrongError("HEAD cannot be read")
+	}
+	oid, ref := gitdir.ParseRefFile(b)
+	switch {
+	case ref != "" && strings.HasPrefix(ref, "refs/") && gitdir.CanBeRef(ref):
+		s.Head = "ref: " + ref
+	case ref == "" && p.isOID(oid):
+		s.Head = oid
+	default:
+		return s, p.wrongError("HEAD names nothing that can be checked out")
+	}
+	if err := p.readRefs(s.Refs); err != nil {
+		return s, err
+	}
+	s.Stash = p.readStash()
+	s.Inner, _ = p.innerHeads(s.Refs) // one that cannot be read keeps nothing else from being brought
+	note := func(name string) {
+		if info, err := p.root.Lstat(filepath.FromSlash(name)); err == nil && info.Mode().IsRegular() {
+			s.Files[name] = stampOf(info)
+		}
+	}
+	note("index")
+	for _, name := range ProgressFiles {
+		note(name)
+	}
+	for _, dir := range progressDirs {
+		_ = fs.WalkDir(p.root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				note(name)
+			}
+			return nil
+		})
+	}
+	return s, nil
+}
+
+func stampOf(info os.FileInfo) string {
+	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
+}
+
+func (p *private) isOID(s string) bool {
+	return len(s) == p.w.Repo.ObjectFormat().HexLen() && object.IsOID(s)
+}
+
+// readRefs reads all refs: those in one file, and over them those with a file
+// each.
+func (p *private) readRefs(refs map[string]string) error {
+	packed, err := p.read("packed-refs")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	for line := range strings.Lines(string(packed)) {
+		oid, name, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if ok && p.isOID(oid) && strings.HasPrefix(name, "refs/") && gitdir.CanBeRef(name) {
+			refs[name] = oid
+		}
+	}
+	symbolic := map[string]string{}
+	err = fs.WalkDir(p.root.FS(), "refs", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case d.IsDir():
+			return nil
+		case !d.Type().IsRegular():
+			return p.wrongError("%s is not a file", name)
+		case strings.HasSuffix(name, ".lock") || !gitdir.CanBeRef(name) || len(refs) > maxRefs:
+			return nil
+		}
+		b, err := p.read(name)
+		if err != nil {
+			return nil // it was just deleted
+		}
+		if oid, target := gitdir.ParseRefFile(b); target != "" {
+			symbolic[name] = target
+		} else if p.isOID(oid) {
+			refs[name] = oid
+		}
+		return nil
+	})
+	for name, target := range symbolic {
+		if oid, ok := refs[target]; ok {
+			refs[name] = oid
+		}
+	}
+	if err == nil && len(refs) > maxRefs {
+		err = p.wrongError("it has more than %d refs", maxRefs)
+	}
+	return err
+}
+
+// pendingOIDs are the commits that an act in progress and the reflog of HEAD
+// name.
+func (p *private) pendingOIDs() []string {
+	var oids []string
+	for _, name := range worktree.PendingFiles {
+		b, err := p.read(name)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(b)) {
+			oid, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			oids = append(oids, oid)
+		}
+	}
+	if b, err := p.read("logs/HEAD"); err == nil {
+		oids = append(oids, worktree.ReflogOIDs(b)...)
+	}
+	return slices.DeleteFunc(oids, func(oid string) bool { return !p.isOID(oid) || oid == p.w.Repo.ZeroOID() })
+}
+
+// SyncState is what was last agreed between a private git directory and the
+// repository. It is a memory: without it everything counts as new.
+type SyncState struct {
+	Branch    string            `json:"branch,omitempty"` // the workspace's own
+	Base      string            `json:"base,omitempty"`
+	Private   privateState      `json:"private"`
+	Tip       string            `json:"tip,omitempty"`       // where the repository's branch was
+	Delivered map[string]string `json:"delivered,omitempty"` // refs that the repository gave
+	Shown     map[string]string `json:"shown,omitempty"`     // refs that were there from the beginning
+	// Left is what the last harvest could not bring.
+	Left []LeftOut `json:"left,omitempty"`
+	// Pending says that the repository's side was going to be changed, and that
+	// the private side has not been told.
+	Pending bool `json:"pending,omitempty"`
+	// Boot is the start of the machine since which this holds: what was copied
+	// is not synced, so after a power cut all is brought again.
+	Boot string `json:"boot,omitempty"`
+}
+
+// SyncStateDir is where the state of the last exchange with the agent lies.
+func (w *Worktree) SyncStateDir() string { return w.Repo.SyncStateDirOf(filepath.Base(w.Admin)) }
+
+func (w *Worktree) readSyncState() SyncState {
+	var s SyncState
+	if b, err := os.ReadFile(filepath.Join(w.SyncStateDir(), "state")); err == nil {
+		_ = json.Unmarshal(b, &s)
+	}
+	if s.Boot != proc.Here().Boot {
+		s.Private = privateState{}
+	}
+	if s.Branch == "" && s.Base == "" {
+		s.Branch, _, _ = w.Repo.RefSnapshot().Head(w.Admin)
+	}
+	return s
+}
+
+// WriteSyncState records the state of the last exchange with the agent.
+func (w *Worktree) WriteSyncState(s SyncState) error {
+	if err := os.MkdirAll(w.SyncStateDir(), 0o777); err != nil {
+		return err
+	}
+	s.Boot = proc.Here().Boot
+	b, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	return fsx.ReplaceFile(filepath.Join(w.SyncStateDir(), "state"), b, 0o644)
+}
+
+// PrivateHead is the branch and the commit that the agent of an isolated
+// checkout has checked out, read from its own files; nothing is harvested. Of
+// any other worktree it is the same as Head, read without a process.
+func (w *Worktree) PrivateHead(refs *refs.Reader) (branch, oid string, err error) {
+	if !w.IsIsolated() {
+		return refs.Head(w.Admin)
+	}
+	p, err := w.openPrivate()
+	if err != nil {
+		return "", "", err
+	}
+	defer p.close()
+	b, err := p.read("HEAD")
+	if err != nil {
+		return "", "", err
+	}
+	oid, ref := gitdir.ParseRefFile(b)
+	if ref == "" {
+		return "", oid, nil
+	}
+	if b, err := p.read(ref); err == nil {
+		oid, _ = gitdir.ParseRefFile(b)
+	} else if b, err := p.read("packed-refs"); err == nil {
+		_, rest, _ := bytes.Cut(b, []byte(" "+ref+"\n"))
+		line := b[:len(b)-len(rest)]
+		line = bytes.TrimSuffix(line, []byte(" "+ref+"\n"))
+		oid = string(line[bytes.LastIndexByte(line, '\n')+1:])
+	}
+	if !p.isOID(oid) {
+		oid = ""
+	}
+	return strings.TrimPrefix(ref, "refs/heads/"), oid, nil
+}
+
+// OwnTips are the commits of branches, tags and stashes that an agent made in
+// its own git directory, beside the branch that it was given, and of what its own
+// worktrees have checked out, as of the last harvest.
+func (w *Worktree) OwnTips() []string {
+	if !w.IsIsolated() {
+		return nil
+	}
+	last := w.readSyncState()
+	var tips []string
+	for name, oid := range last.Private.Refs {
+		if name != "refs/heads/"+last.Branch && last.Delivered[name] != oid && oid != last.Base {
+			tips = append(tips, oid)
+		}
+	}
+	for _, oid := range last.Private.Inner {
+		if oid != "" && oid != last.Base {
+			tips = append(tips, oid)
+		}
+	}
+	slices.Sort(tips)
+	return slices.Compact(tips)
+}
+
+// ForgetSync makes the next harvest bring everything again.
+func (w *Worktree) ForgetSync() error {
+	state := w.readSyncState()
+	state.Private = privateState{}
+	return w.WriteSyncState(state)
+}
+
+// ShareExcludes lets an isolated checkout ignore what the others ignore.
+func (w *Worktree) ShareExcludes() error {
+	if !w.IsIsolated() {
+		return nil
+	}
+	p, err := w.openPrivate()
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	return p.copyExcludes()
+}

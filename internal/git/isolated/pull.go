@@ -1,0 +1,429 @@
+package isolated
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/refs"
+	"github.com/croft-sh/croft/internal/git/worktree"
+	"github.com/croft-sh/croft/internal/git/writers"
+)
+
+// Pull brings what the agent of an isolated checkout did in its own git
+// directory to the repository: commits and staged files by a pack that git
+// checks strictly, its branch by compare-and-swap, and what is checked out,
+// staged and in progress to the admin directory. Where nothing is new, a few
+// small files are read and no process is started. Of any other worktree there
+// is nothing to harvest.
+//
+// It fails with a *PrivateError if the git directory is not as Croft made it.
+func (w *Worktree) Pull(ctx context.Context) error {
+	if !w.IsIsolated() || w.Settled {
+		return nil
+	}
+	p, err := w.openPrivate()
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // the checkout is gone or on its way; the admin directory has the last that is known
+		}
+		return err
+	}
+	defer p.close()
+	if _, err := os.Lstat(w.Admin); err != nil {
+		return nil
+	}
+	if err := p.checkLayout(); err != nil {
+		return err
+	}
+	if last := w.readSyncState(); !last.Pending && !p.isHeld() {
+		now, err := p.state()
+		if err != nil || last.isUpToDate(now) {
+			return err
+		}
+	}
+	l, err := w.lockSync(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	if p.isHeld() { // by a Croft that died: whoever is alive has the lock that is ours now
+		_ = p.root.Remove(gitdir.IndexLock)
+	}
+	return p.syncBothSides(ctx)
+}
+
+func (w *Worktree) lockSync(ctx context.Context) (*flock.Lock, error) {
+	if err := os.MkdirAll(w.SyncStateDir(), 0o777); err != nil {
+		return nil, err
+	}
+	return flock.Acquire(ctx, filepath.Join(w.SyncStateDir(), "lock"))
+}
+
+// syncBothSides makes both sides agree. The caller holds the lock.
+func (p *private) syncBothSides(ctx context.Context) error {
+	last := p.w.readSyncState()
+	if last.Pending { // whoever changed the repository's side died
+		return p.pushState(ctx, last)
+	}
+	now, err := p.state()
+	if err != nil || last.isUpToDate(now) {
+		return err
+	}
+	return p.pullState(ctx, last, now)
+}
+
+// isUpToDate reports whether nothing is to be brought: the private side is as it was,
+// and the repository's branch followed it. Where that could not, because it was
+// checked out elsewhere, it may by now.
+func (last SyncState) isUpToDate(now privateState) bool {
+	mine := now.Refs["refs/heads/"+last.Branch]
+	return now.equal(last.Private) && (last.Branch == "" || mine == "" || mine == last.Tip)
+}
+
+// news is what a harvest brings.
+type news struct {
+	now    privateState
+	tips   []string     // commits, the one that is checked out first
+	staged *index.Index // nil: there is no index
+	index  []byte       // the file
+	trees  *index.Tree
+	blobs  []string // staged files that the repository may not have
+}
+
+func (p *private) pullState(ctx context.Context, last SyncState, now privateState) error {
+	n, err := p.readNews(ctx, last, now)
+	if err != nil {
+		return err
+	}
+	release, left, err := p.fetchObjects(ctx, last, n)
+	if err != nil {
+		return err
+	}
+	defer release()
+	last.Left = p.nameLeftOut(n.now, left)
+	if err := failpoint.Hit("harvest.fetched"); err != nil {
+		return err
+	}
+	return p.applyPulled(ctx, last, n)
+}
+
+// applyPulled makes the repository's side what the private one is, once it has the
+// objects.
+func (p *private) applyPulled(ctx context.Context, last SyncState, n news) error {
+	held, err := p.storeHeldCommit(ctx, last, n)
+	if err != nil {
+		return err
+	}
+	head, tip, err := p.moveRefs(ctx, last, n, held)
+	if err != nil {
+		return err
+	}
+	if err := failpoint.Hit("harvest.refs"); err != nil {
+		return err
+	}
+	if err := p.copyOut(n, head); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("harvest.copied"); err != nil {
+		return err
+	}
+	last.Private, last.Tip, last.Pending = n.now, tip, false
+	return p.w.WriteSyncState(last)
+}
+
+// readNews reads what there is to bring.
+func (p *private) readNews(ctx context.Context, last SyncState, now privateState) (news, error) {
+	n := news{now: now}
+	_, head := now.resolve()
+	tips := odb.OIDsOf(head)
+	for name, oid := range now.Refs {
+		if last.Delivered[name] != oid {
+			tips.Add(oid)
+		}
+	}
+	for _, oid := range now.Inner {
+		tips.Add(oid)
+	}
+	slices.Sort(tips.List[min(1, len(head)):])
+	for _, oid := range slices.Concat(p.pendingOIDs(), stashOIDs(now.Stash)) {
+		if p.isOID(oid) {
+			tips.Add(oid)
+		}
+	}
+	n.tips = tips.List
+	data, err := p.read("index")
+	if errors.Is(err, os.ErrNotExist) {
+		return n, nil
+	}
+	if err != nil {
+		return n, err
+	}
+	if n.staged, err = index.Parse(data, p.w.Repo.ObjectFormat().NewHash()); err != nil {
+		if data, err = p.expandIndex(ctx, data); err != nil {
+			return n, err
+		}
+		if n.staged, err = index.Parse(data, p.w.Repo.ObjectFormat().NewHash()); err != nil {
+			return n, p.wrongError("its index cannot be read")
+		}
+	}
+	if bad := n.staged.Misplaced(); bad != "" {
+		return n, p.wrongError("its index has the entry %q, which git would not make", bad)
+	}
+	if n.trees, err = n.staged.Trees(p.w.Repo.ObjectFormat()); err != nil {
+		return n, p.wrongError("its index names what cannot be in a tree: %v", err)
+	}
+	if n.index, err = n.staged.Plain(data, n.trees, p.w.Repo.ObjectFormat()); err != nil {
+		return n, err
+	}
+	n.blobs, err = p.w.newlyStaged(n.staged)
+	return n, err
+}
+
+// expandIndex lets git write an index out that is split or leaves directories
+// folded. It sees a copy of it and of the files that it is split into.
+func (p *private) expandIndex(ctx context.Context, data []byte) ([]byte, error) {
+	admin := p.w.Repo.OwnStaging(filepath.Base(p.w.Admin) + ".unfold")
+	defer os.RemoveAll(admin)
+	if err := os.RemoveAll(admin); err != nil {
+		return nil, err
+	}
+	if err := p.w.Repo.CopyAdmin(p.w.Admin, admin); err != nil {
+		return nil, err
+	}
+	entries, err := fs.ReadDir(p.root.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if sum, ok := strings.CutPrefix(e.Name(), "sharedindex."); ok && object.IsOID(sum) {
+			if b, err := p.read(e.Name()); err == nil {
+				err = os.WriteFile(filepath.Join(admin, e.Name()), b, 0o600)
+				if err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	file := filepath.Join(admin, "index")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		return nil, err
+	}
+	plain := p.w.Repo.WorktreeOf(worktree.Worktree{Path: p.w.Path, Admin: admin})
+	if _, err := plain.RunGit(ctx, gitcmd.Call{
+		Args:   []string{"update-index", "--no-split-index", "--index-version", "2", "--force-write-index"},
+		Config: [][2]string{{"index.sparse", "false"}}, Env: []string{"GIT_INDEX_FILE=" + file}, Locks: true,
+	}); err != nil {
+		return nil, p.wrongError("its index cannot be read: %v", err)
+	}
+	return os.ReadFile(file)
+}
+
+// newlyStaged lists the objects of an index that the one in the admin directory
+// does not name.
+func (w *Worktree) newlyStaged(x *index.Index) ([]string, error) {
+	known := map[string]bool{w.Repo.emptyBlob(): true}
+	was, err := w.ReadIndex(filepath.Join(w.Admin, "index"))
+	if err == nil {
+		for _, e := range was.Entries {
+			known[e.OID] = true
+		}
+	} else if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, index.ErrUnreadable) {
+		return nil, err
+	}
+	var list []string
+	for _, e := range x.Entries {
+		if e.Mode != "160000" && !known[e.OID] {
+			known[e.OID] = true
+			list = append(list, e.OID)
+		}
+	}
+	return list, nil
+}
+
+func (r *Repository) emptyBlob() string {
+	return hex.EncodeToString(r.ObjectFormat().Hash("blob", nil))
+}
+
+// knownCommits are the commits that the repository has, with all that they lead to,
+// and whose objects need not be brought.
+func (p *private) knownCommits(ctx context.Context, last SyncState) []string {
+	var list []string
+	if held, err := p.w.Repo.ReadRef(ctx, p.w.HeldRef()); err == nil {
+		if c, err := p.w.Repo.ReadCommit(ctx, held); err == nil {
+			list = append([]string{held}, c.Parents...)
+		}
+	}
+	if last.Base != "" {
+		if _, err := p.w.Repo.Info(ctx, last.Base); err == nil {
+			list = append(list, last.Base)
+		}
+	}
+	if last.Branch != "" {
+		if tip, err := p.w.Repo.ReadRef(ctx, "refs/heads/"+last.Branch); err == nil {
+			list = append(list, tip)
+		}
+	}
+	return list
+}
+
+// moveRefs moves the branch where the agent moved it, and the ref that holds
+// the rest. It returns what HEAD says in the repository then. A branch that
+// somebody moved in the repository meanwhile is left alone, unless the agent's
+// goes on from there; so is one that is checked out elsewhere or is a symbolic
+// ref. Then the commit is checked out by itself. No other branch ever moves,
+// whatever the agent's HEAD names.
+func (p *private) moveRefs(ctx context.Context, last SyncState, n news, held string) (head, tip string, err error) {
+	repo := p.w.Repo
+	updates := []refs.Update{}
+	was, err := repo.ReadRef(ctx, p.w.HeldRef())
+	if err != nil && !errors.Is(err, refs.ErrNoRef) {
+		return "", "", err
+	}
+	if was != held {
+		updates = append(updates, refs.Update{Ref: p.w.HeldRef(), New: held, Old: was})
+	}
+	ref := "refs/heads/" + last.Branch
+	if last.Branch != "" {
+		if tip, err = repo.ReadRef(ctx, ref); err != nil && !errors.Is(err, refs.ErrNoRef) {
+			return "", "", err
+		}
+		if mine := n.now.Refs[ref]; mine != "" && mine != tip {
+			moved, err := p.mayMove(ctx, last, tip, mine)
+			if err != nil {
+				return "", "", err
+			}
+			if moved {
+				updates = append(updates, refs.Update{Ref: ref, New: mine, Old: tip})
+				tip = mine
+			}
+		}
+	}
+	if err := repo.UpdateRefs(ctx, updates...); err != nil {
+		return "", "", err
+	}
+	branch, oid := n.now.resolve()
+	if branch != "" && branch == last.Branch && oid == tip {
+		return "ref: " + ref, tip, nil
+	}
+	return oid, tip, nil
+}
+
+// mayMove reports whether the repository's branch may follow the agent's.
+func (p *private) mayMove(ctx context.Context, last SyncState, tip, mine string) (bool, error) {
+	info, err := p.w.Repo.Info(ctx, mine)
+	if err != nil || info.Type != "commit" {
+		return false, p.wrongError("its branch %s is at no commit", last.Branch)
+	}
+	if to, err := p.w.Repo.SymbolicBranch(ctx, last.Branch); err != nil || to != "" {
+		return false, err
+	}
+	if len(p.w.Repo.CheckedOut(last.Branch, p.w.Admin)) > 0 {
+		return false, nil
+	}
+	if tip == "" || last.Tip == "" || last.Tip == tip {
+		return true, nil
+	}
+	return p.w.Repo.IsAncestor(ctx, tip, mine)
+}
+
+// copyOut writes what is checked out, staged and in progress to the admin
+// directory. It is a copy, so it is not synced.
+func (p *private) copyOut(n news, head string) error {
+	w := p.w
+	if head != "" { // else HEAD is at a branch without a commit
+		if err := fsx.ReplaceIfChanged(filepath.Join(w.Admin, "HEAD"), head+"\n"); err != nil {
+			return err
+		}
+	}
+	if n.index != nil {
+		info, err := p.root.Lstat("index")
+		if err != nil {
+			return err
+		}
+		next := filepath.Join(w.Admin, writers.NextIndex)
+		if err := os.WriteFile(next, n.index, 0o666); err != nil {
+			return err
+		}
+		if err := errors.Join(os.Chtimes(next, info.ModTime(), info.ModTime()), os.Rename(next, filepath.Join(w.Admin, "index"))); err != nil {
+			return err
+		}
+	}
+	for _, name := range progressPaths(os.DirFS(w.Admin)) {
+		if _, ok := n.now.Files[name]; !ok {
+			if err := os.RemoveAll(filepath.Join(w.Admin, filepath.FromSlash(name))); err != nil {
+				return err
+			}
+		}
+	}
+	for name := range n.now.Files {
+		if name == "index" {
+			continue
+		}
+		b, err := p.read(name)
+		if err != nil {
+			continue // it is over
+		}
+		path := filepath.Join(w.Admin, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := fsx.ReplaceFile(path, b, 0o644); err != nil {
+			return err
+		}
+	}
+	dropEmptyProgress(w.Admin)
+	return nil
+}
+
+// progressPaths lists the files of acts in progress in a git directory.
+func progressPaths(dir fs.FS) []string {
+	var list []string
+	for _, name := range ProgressFiles {
+		if _, err := fs.Stat(dir, name); err == nil {
+			list = append(list, name)
+		}
+	}
+	for _, top := range progressDirs {
+		_ = fs.WalkDir(dir, top, func(name string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				list = append(list, name)
+			}
+			return nil
+		})
+	}
+	return list
+}
+
+// dropEmptyProgress removes directories of an act that is over: git takes the
+// directory itself for the act.
+func dropEmptyProgress(dir string) {
+	for _, name := range progressDirs {
+		_ = os.Remove(filepath.Join(dir, name))
+	}
+}
+
+var errNoPack = errors.New("git said nothing of a pack")
+
+// packName reads the answer of index-pack.
+func packName(out []byte) (string, error) {
+	f := strings.Fields(string(out))
+	if len(f) != 2 || !object.IsOID(f[1]) {
+		return "", fmt.Errorf("%w: %q", errNoPack, out)
+	}
+	return f[1], nil
+}

@@ -1,0 +1,164 @@
+package isolated
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/mergetree"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/odb"
+)
+
+// privateObjects is the environment in which git sees the objects of the private
+// side, and those of the repository.
+func (p *private) privateObjects() []string {
+	return []string{
+		"GIT_OBJECT_DIRECTORY=" + filepath.Join(p.w.PrivateDir(), "objects"),
+		"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + gitdir.QuoteInList(filepath.Join(p.w.Repo.CommonDir, "objects")),
+	}
+}
+
+// pull brings objects from the private side, checked, and keeps them from being
+// pruned until release is called.
+func (p *private) pull(ctx context.Context, wanted, known []string) (release func(), err error) {
+	if len(wanted) == 0 {
+		return func() {}, nil
+	}
+	repo := p.w.Repo
+	out, err := repo.TransferPack(ctx, odb.Transfer{Wanted: wanted, Known: known, From: p.privateObjects(), Into: gitcmd.Call{
+		Args:   []string{"index-pack", "--strict", "--stdin", "--keep=" + strings.TrimSuffix(object.KeepText, "\n")},
+		Config: odb.NotTrusted, Inherit: p.w.Inherit,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	name, err := packName(out)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(repo.CommonDir, "objects", "pack")
+	release = func() { _ = os.Remove(filepath.Join(dir, "pack-"+name+".keep")) }
+	return release, fsx.SyncAll(dir)
+}
+
+// push brings objects of the repository to the private side, as far as that
+// does not have them with all that they lead to.
+func (p *private) push(ctx context.Context, wanted, has []string) error {
+	if len(wanted) == 0 {
+		return nil
+	}
+	var known []string
+	for _, oid := range has { // the agent may have what the repository does not
+		if _, err := p.w.Repo.Info(ctx, oid); err == nil {
+			known = append(known, oid)
+		}
+	}
+	if err := p.checkObjects(); err != nil {
+		return err
+	}
+	_, err := p.w.Repo.TransferPack(ctx, odb.Transfer{Wanted: wanted, Known: known, Into: gitcmd.Call{
+		Args: []string{"index-pack", "--stdin"}, Config: odb.NotTrusted, Inherit: p.w.Inherit,
+		Env: []string{"GIT_OBJECT_DIRECTORY=" + filepath.Join(p.w.PrivateDir(), "objects")},
+	}})
+	return err
+}
+
+// storeHeldCommit stores the commit that keeps what the branch does not: what is staged,
+// and every other tip. It returns "" if there is nothing else.
+func (p *private) storeHeldCommit(ctx context.Context, last SyncState, n news) (string, error) {
+	repo := p.w.Repo
+	tips, err := p.tipsBeside(ctx, last, n)
+	if err != nil {
+		return "", err
+	}
+	commits := odb.OIDsOf()
+	for _, oid := range tips {
+		info, err := repo.Info(ctx, oid+"^{commit}")
+		if err == nil {
+			commits.Add(info.OID)
+		} else if !errors.Is(err, object.ErrMissing) {
+			return "", err
+		}
+	}
+	parents := commits.List
+	if len(parents) == 1 && (parents[0] == last.Base || parents[0] == n.now.Refs["refs/heads/"+last.Branch]) {
+		c, err := repo.ReadCommit(ctx, parents[0])
+		if err != nil || n.trees == nil || c.Tree == hex.EncodeToString(n.trees.OID) && n.trees.Entries == len(n.staged.Entries) {
+			return "", err
+		}
+	}
+	b := repo.Batch()
+	defer b.Discard()
+	tree := ""
+	if n.trees != nil {
+		tree, err = repo.writeStaged(ctx, b, n.trees)
+	} else {
+		tree, err = b.WriteTree(nil)
+	}
+	if err != nil {
+		return "", err
+	}
+	held, err := b.WriteCommit(object.Commit{
+		Tree: tree, Parents: parents, Signature: mergetree.SyntheticAuthor, Message: "What an isolated workspace holds beside its branch",
+	})
+	if err != nil {
+		return "", err
+	}
+	return held, b.Flush()
+}
+
+// recent is how many commits are looked at to find out that a branch leads to
+// others: those that a reflog names are mostly its last ones.
+const recent = 300
+
+// tipsBeside are the tips without those that lie behind the one that is checked out.
+func (p *private) tipsBeside(ctx context.Context, last SyncState, n news) ([]string, error) {
+	_, head := n.now.resolve()
+	if head == "" || len(n.tips) == 1 {
+		return n.tips, nil
+	}
+	seen := map[string]bool{}
+	for next := []string{head}; len(next) > 0 && len(seen) < recent; next = next[1:] {
+		if seen[next[0]] {
+			continue
+		}
+		c, err := p.w.Repo.ReadCommit(ctx, next[0])
+		if err != nil {
+			return nil, err
+		}
+		seen[next[0]] = true
+		if next[0] != last.Base {
+			next = append(next, c.Parents...)
+		}
+	}
+	var tips []string
+	for _, oid := range n.tips {
+		if oid == head || !seen[oid] {
+			tips = append(tips, oid)
+		}
+	}
+	return tips, nil
+}
+
+// writeStaged stores the trees of an index that the repository does not have.
+func (r *Repository) writeStaged(ctx context.Context, b *object.Batch, t *index.Tree) (string, error) {
+	oid := hex.EncodeToString(t.OID)
+	_, err := r.Info(ctx, oid)
+	if err == nil || !errors.Is(err, object.ErrMissing) {
+		return oid, err
+	}
+	for _, sub := range t.Subs {
+		if _, err := r.writeStaged(ctx, b, sub); err != nil {
+			return "", err
+		}
+	}
+	return b.Write("tree", int64(len(t.Text)), strings.NewReader(string(t.Text)))
+}

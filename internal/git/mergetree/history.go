@@ -1,0 +1,209 @@
+package mergetree
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// Ancestor is a commit of a history, with its parents.
+type Ancestor struct {
+	Commit  string
+	Parents []string
+}
+
+// History walks from commits to their ancestors, roughly the newest first;
+// each commit comes once, and after at least one of its children. Whoever has
+// seen enough stops: what comes after costs nothing.
+func (a *Session) History(ctx context.Context, heads []string) iter.Seq2[Ancestor, error] {
+	return func(yield func(Ancestor, error) bool) {
+		if err := a.walk(ctx, heads, func(c Ancestor) bool { return yield(c, nil) }); err != nil {
+			yield(Ancestor{}, err)
+		}
+	}
+}
+
+var historyArgs = []string{"rev-list", "--parents", "--stdin"}
+
+func (a *Session) walk(ctx context.Context, heads []string, visit func(Ancestor) bool) error {
+	if err := odb.AllHex(heads...); err != nil || len(heads) == 0 {
+		return err
+	}
+	r := a.q.Repo
+	p, err := r.Git.Start(ctx, gitcmd.Target{Repo: r.Core()}, gitcmd.Call{Args: historyArgs, Env: a.q.Env})
+	if err != nil {
+		return err
+	}
+	// A git that died before it read all of it says why when it is waited for.
+	_, _ = io.WriteString(p.Stdin, strings.Join(heads, "\n")+"\n")
+	_ = p.Stdin.Close()
+	out := bufio.NewReaderSize(p.Stdout, 1<<16)
+	for {
+		line, err := out.ReadString('\n')
+		if err == io.EOF && line == "" {
+			if err := p.Wait(); err != nil {
+				return r.Git.Wrap(historyArgs, r.CommonDir, err)
+			}
+			return nil
+		}
+		f := strings.Fields(line)
+		if err != nil || len(f) == 0 || odb.AllHex(f...) != nil {
+			p.Kill()
+			return r.Git.Wrap(historyArgs, r.CommonDir, errors.Join(p.Wait(), fmt.Errorf("not a commit: %q", line), err))
+		}
+		if !visit(Ancestor{Commit: f[0], Parents: f[1:]}) {
+			p.Kill()
+			_ = p.Wait() // it was killed
+			return nil
+		}
+	}
+}
+
+var touchedArgs = []string{"diff-tree", "--stdin", "--always", "-r", "-t", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff"}
+
+// TouchedPaths lists, for each span, the paths on which a merge of its changes could
+// collide with other changes: files and submodules that differ between the two commits,
+// and directories that To no longer has. A rename counts as a deletion and an addition.
+func (a *Session) TouchedPaths(ctx context.Context, spans []odb.Span) ([][]string, error) {
+	var in strings.Builder
+	for _, s := range spans {
+		if err := odb.AllHex(s.From, s.To); err != nil {
+			return nil, err
+		}
+		// The second is taken for the only parent of the first.
+		in.WriteString(s.To + " " + s.From + "\n")
+	}
+	if len(spans) == 0 {
+		return nil, nil
+	}
+	out, err := a.feed(ctx, touchedArgs, in.String())
+	if err != nil {
+		return nil, err
+	}
+	return parseTouched(out, spans)
+}
+
+// parseTouched reads what is printed for several spans: for each the name of
+// the commit, and its raw differences.
+func parseTouched(out []byte, spans []odb.Span) ([][]string, error) {
+	touched := make([][]string, len(spans))
+	fields := gitdir.SplitNUL(out)
+	at := -1
+	for i := 0; i < len(fields); i++ {
+		if !strings.HasPrefix(fields[i], ":") {
+			at++
+			if at == len(spans) || fields[i] != spans[at].To {
+				return nil, fmt.Errorf("diff-tree: not an answer: %.200q", fields[i])
+			}
+			continue
+		}
+		f := strings.Fields(fields[i][1:])
+		if at < 0 || len(f) != 5 || i+1 == len(fields) {
+			return nil, fmt.Errorf("diff-tree: not a raw difference: %.200q", fields[i])
+		}
+		i++
+		isTree := f[0] == odb.TreeMode || f[1] == odb.TreeMode
+		if !isTree || f[1] == odb.NoMode {
+			touched[at] = append(touched[at], fields[i])
+		}
+	}
+	if at != len(spans)-1 {
+		return nil, fmt.Errorf("diff-tree: %d answers to %d questions", at+1, len(spans))
+	}
+	return touched, nil
+}
+
+// Tried is what came of one merge among many. Some pairs make git itself fail,
+// by an assertion of its own; Err says so, and the others are not affected.
+type Tried struct {
+	Merged
+	Err error
+}
+
+// MergeAll merges pairs of commits, ours and theirs, in one process as a rule.
+// It is faster than to ask one by one, and independent of other calls.
+func (a *Session) MergeAll(ctx context.Context, pairs [][2]string) ([]Tried, error) {
+	var in strings.Builder
+	for _, p := range pairs {
+		if err := odb.AllHex(p[0], p[1]); err != nil {
+			return nil, err
+		}
+		in.WriteString(p[0] + " " + p[1] + "\n")
+	}
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	out, err := a.feed(ctx, mergeTreeArgs, in.String())
+	list, unread := readTried(out, len(pairs))
+	if err == nil {
+		return list, unread
+	}
+	if exit, ok := errors.AsType[*proc.ExitError](err); !ok || exit.Code != killed || ctx.Err() != nil {
+		return nil, err
+	}
+	// One of the next made git fail; which, it did not say.
+	rest := pairs[len(list):]
+	if len(rest) == 1 {
+		return append(list, Tried{Err: err}), nil
+	}
+	near := min((len(rest)+1)/2, suspects)
+	for _, part := range [][][2]string{rest[:near], rest[near:]} {
+		more, err := a.MergeAll(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	return list, nil
+}
+
+const (
+	// killed is the status of a process that a signal ended, as that of a
+	// failed assertion does.
+	killed = -1
+	// suspects is about how many answers git keeps to itself before it hands
+	// them out together.
+	suspects = 32
+)
+
+// readTried reads as many answers as there are, and says what is wrong with the
+// next if there are fewer than n.
+func readTried(out []byte, n int) ([]Tried, error) {
+	r := bufio.NewReader(bytes.NewReader(out))
+	list := make([]Tried, 0, n)
+	for len(list) < n {
+		m, err := readMerged(r)
+		if err != nil {
+			return list, fmt.Errorf("merge-tree: answer %d of %d: %w", len(list)+1, n, err)
+		}
+		list = append(list, Tried{Merged: m})
+	}
+	return list, nil
+}
+
+// OnMainline reports whether a commit that a tip has in its history was once
+// the tip itself: by first parents it is an ancestor, not only by what was
+// merged.
+func (a *Session) OnMainline(ctx context.Context, commit, tip string) (bool, error) {
+	if commit == tip {
+		return true, nil
+	}
+	// The walk ends at the first commit that the other has in its history, so
+	// it is as long as what came since.
+	out, err := a.q.run(ctx, "rev-list", "--first-parent", "--parents", tip, "^"+commit)
+	if err != nil || out == "" {
+		return false, err
+	}
+	oldest := strings.Fields(out[strings.LastIndexByte(out, '\n')+1:])
+	return len(oldest) > 1 && oldest[1] == commit, nil
+}

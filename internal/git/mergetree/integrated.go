@@ -1,0 +1,116 @@
+package mergetree
+
+import (
+	"context"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/odb"
+	"github.com/croft-sh/croft/internal/git/writers"
+)
+
+// Integration says in which way work is in a target.
+type Integration string
+
+// The ways. What cannot be proven is not integrated.
+const (
+	NotIntegrated Integration = ""
+	ByAncestry    Integration = "ancestor" // the target has the commits
+	ByMerge       Integration = "merge"    // merging them would change nothing
+	ByPatches     Integration = "patches"  // the target has each change, in commits of its own
+	BySquash      Integration = "squash"   // the target has all changes, in one commit
+)
+
+// Integrated finds out whether everything that a commit has is in a target.
+// What it computes for that is thrown away.
+func (r *Repository) Integrated(ctx context.Context, head, target string) (Integration, error) {
+	if in, err := r.IsAncestor(ctx, head, target); err != nil || in {
+		return ByAncestry, err
+	}
+	base, err := r.RunGit(ctx, "merge-base", head, target)
+	if gitcmd.ExitCode(err) == 1 {
+		return NotIntegrated, nil // they have nothing in common
+	}
+	if err != nil {
+		return NotIntegrated, err
+	}
+	q, err := r.NewQuarantine(writers.OnDisk)
+	if err != nil {
+		return NotIntegrated, err
+	}
+	defer q.Discard()
+	if same, err := q.mergeIsEmpty(ctx, head, target); err != nil || same {
+		return ByMerge, err
+	}
+	if all, err := q.hasPatches(ctx, head, target); err != nil || all {
+		return ByPatches, err
+	}
+	squash, err := q.squash(ctx, head, strings.TrimSpace(string(base)))
+	if err != nil {
+		return NotIntegrated, err
+	}
+	if all, err := q.hasPatches(ctx, squash, target); err != nil || all {
+		return BySquash, err
+	}
+	return NotIntegrated, nil
+}
+
+// mergeIsEmpty reports whether merging head into target gives target's tree.
+func (q *Quarantine) mergeIsEmpty(ctx context.Context, head, target string) (bool, error) {
+	tree, err := q.run(ctx, "merge-tree", "--write-tree", target, head)
+	if gitcmd.ExitCode(err) == 1 {
+		return false, nil // a conflict
+	}
+	if err != nil {
+		return false, err
+	}
+	want, err := q.Repo.Info(ctx, target+"^{tree}")
+	return tree == want.OID, err
+}
+
+// hasPatches reports whether the target has the change of every commit that
+// only head has.
+func (q *Quarantine) hasPatches(ctx context.Context, head, target string) (bool, error) {
+	out, err := q.run(ctx, "cherry", target, head)
+	if err != nil || out == "" {
+		return false, err
+	}
+	for line := range strings.Lines(out) {
+		if !strings.HasPrefix(line, "- ") {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// squash makes one commit of everything between base and head.
+func (q *Quarantine) squash(ctx context.Context, head, base string) (string, error) {
+	return q.run(ctx, "-c", "user.name=Croft", "-c", "user.email=croft@localhost", "commit-tree", head+"^{tree}", "-p", base, "-m", "squash")
+}
+
+// OnNoBranch tells which of the commits no branch has.
+func (r *Repository) OnNoBranch(ctx context.Context, commits []string) (map[string]bool, error) {
+	if err := odb.AllHex(commits...); err != nil || len(commits) == 0 {
+		return nil, err
+	}
+	branches, err := r.Refs(ctx, "refs/heads/")
+	if err != nil {
+		return nil, err
+	}
+	var in strings.Builder
+	for _, c := range commits {
+		in.WriteString(c + "\n")
+	}
+	for _, b := range branches {
+		in.WriteString("^" + b.OID + "\n")
+	}
+	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core()}, gitcmd.Call{Args: []string{"rev-list", "--ignore-missing", "--stdin"}, Stdin: in.String()})
+	if err != nil {
+		return nil, err
+	}
+	alone := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		alone[strings.TrimSpace(line)] = true
+	}
+	return alone, nil
+}

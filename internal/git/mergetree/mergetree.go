@@ -1,0 +1,494 @@
+package mergetree
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/object"
+	"github.com/croft-sh/croft/internal/git/writers"
+	"github.com/croft-sh/croft/internal/proc"
+)
+
+// Session computes merges without a checkout. What it writes lies in a
+// quarantine until it is kept, so that an attempt that fails leaves nothing.
+// One long-lived git computes all merges; several goroutines may ask.
+type Session struct {
+	q *Quarantine
+
+	mu    sync.Mutex
+	p     *proc.Process
+	out   *bufio.Reader
+	began began // of p
+
+	madeMu sync.Mutex
+	made   map[string]object.Commit // the commits that were made last
+	reused bool                     // p was there before these attempts, and was not asked yet
+
+	aheadMu sync.Mutex
+	ahead   []waiting
+}
+
+// OpenMergeTree begins attempts. Close throws away what was not kept.
+func (r *Repository) OpenMergeTree(where writers.Placement) (*Session, error) {
+	if where == writers.InMemory {
+		if a := r.idle.takeReady(); a != nil {
+			return a, nil
+		}
+	}
+	q, err := r.NewQuarantine(where)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{q: q}, nil
+}
+
+// Prepare does ahead of time what the first call would have to do: it reads the
+// repository's configuration.
+func (a *Session) Prepare(ctx context.Context) error {
+	_, err := a.q.Repo.SettingsOf(ctx, a.q.Repo.CommonDir)
+	return err
+}
+
+// Placement is where attempts lie.
+func (a *Session) Placement() writers.Placement { return a.q.placement }
+
+// Close ends the attempts.
+func (a *Session) Close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.endAhead()
+	if a.emptyForReuse() {
+		a.p, a.out = nil, nil
+		return
+	}
+	a.throwAway()
+}
+
+func (a *Session) throwAway() {
+	a.end()
+	a.q.Discard()
+}
+
+func (a *Session) end() {
+	if a.p == nil {
+		return
+	}
+	a.p.Kill()
+	_ = a.p.Stdin.Close()
+	_ = a.p.Wait()
+	a.p, a.out = nil, nil
+}
+
+// Merged is what a merge came to.
+type Merged struct {
+	Tree      string // with conflict markers in files that are in conflict
+	Conflicts []MergeConflict
+}
+
+// Clean reports whether there was no conflict.
+func (m Merged) Clean() bool { return len(m.Conflicts) == 0 }
+
+// MergeConflict is a path that could not be merged.
+type MergeConflict struct {
+	Path string
+	Kind string // as git calls it: "contents", "modify/delete", "rename/rename", …
+}
+
+// Merge merges two commits. Where they come from is for git to find out.
+func (a *Session) Merge(ctx context.Context, ours, theirs string) (Merged, error) {
+	if !object.IsOID(ours) || !object.IsOID(theirs) {
+		return Merged{}, fmt.Errorf("not the names of commits: %q, %q", ours, theirs)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return Merged{}, err
+	}
+	if a.q.placement == writers.InMemory {
+		if err := failpoint.Hit("attempts.memory"); err != nil {
+			return Merged{}, err
+		}
+	}
+	return a.ask(ctx, ours+" "+theirs+"\n")
+}
+
+var mergeTreeArgs = []string{"merge-tree", "--stdin"}
+
+func (a *Session) ask(ctx context.Context, line string) (Merged, error) {
+	r := a.q.Repo
+	c := a.question(mergeTreeArgs)
+	reused, err := a.checkReusable(ctx)
+	if err != nil {
+		return Merged{}, err
+	}
+	if a.p == nil {
+		err := a.start(ctx)
+		if errors.Is(err, errors.ErrUnsupported) {
+			// A process for each: git keeps answers to itself otherwise.
+			c.Stdin = line
+			out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core()}, c)
+			if err != nil {
+				return Merged{}, err
+			}
+			return readMerged(bufio.NewReader(bytes.NewReader(out)))
+		}
+		if err != nil {
+			return Merged{}, err
+		}
+	}
+	p := a.p
+	ctx, end := r.Git.WatchDeadline(ctx, gitcmd.Target{Repo: r.Core()}, c)
+	defer end()
+	stop := context.AfterFunc(ctx, p.Kill)
+	_, err = io.WriteString(p.Stdin, line)
+	var m Merged
+	if err == nil {
+		m, err = readMerged(a.out)
+	}
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err == nil {
+		return m, nil
+	}
+	a.p, a.out = nil, nil
+	p.Kill()
+	_ = p.Stdin.Close()
+	werr := p.Wait()
+	if ctx.Err() != nil {
+		return Merged{}, context.Cause(ctx)
+	}
+	if reused { // it may have died while nobody asked
+		return a.ask(ctx, line)
+	}
+	return Merged{}, r.Git.Wrap(c.Args, r.CommonDir, errors.Join(werr, err))
+}
+
+// start starts the git that computes merges.
+func (a *Session) start(ctx context.Context) error {
+	g, c := a.q.Repo.Git, a.question(mergeTreeArgs)
+	cmd, err := g.Command(ctx, gitcmd.Target{Repo: a.q.Repo.Core()}, c)
+	if err != nil {
+		return err
+	}
+	p, err := proc.StartTerminal(context.WithoutCancel(ctx), cmd)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	if err != nil {
+		return g.Wrap(c.Args, cmd.Dir, err)
+	}
+	a.p, a.out = p, bufio.NewReader(p.Stdout)
+	return nil
+}
+
+// readMerged reads one answer of `git merge-tree --stdin`: whether it is clean,
+// the tree, the paths in conflict by stage, and messages with their paths.
+func readMerged(in *bufio.Reader) (Merged, error) {
+	field := func() (string, error) {
+		s, err := in.ReadString(0)
+		return strings.TrimSuffix(s, "\x00"), err
+	}
+	clean, err := field()
+	if err != nil {
+		return Merged{}, err
+	}
+	var m Merged
+	if m.Tree, err = field(); err != nil || !object.IsOID(m.Tree) || clean != "0" && clean != "1" {
+		return Merged{}, fmt.Errorf("merge-tree: not an answer: %q, %q: %w", clean, m.Tree, err)
+	}
+	var paths []string
+	for {
+		f, err := field()
+		if err != nil {
+			return Merged{}, err
+		}
+		if f == "" {
+			break
+		}
+		if _, path, ok := strings.Cut(f, "\t"); ok {
+			paths = append(paths, path)
+		}
+	}
+	if clean == "1" {
+		return m, nil
+	}
+	kinds, err := readMessages(field)
+	if err != nil {
+		return Merged{}, err
+	}
+	m.Conflicts = conflictKinds(paths, kinds)
+	return m, nil
+}
+
+// message is what git says about paths.
+type message struct {
+	kind  string
+	paths []string
+}
+
+const submoduleAdvice = "Recursive merging with submodules"
+
+func readMessages(field func() (string, error)) ([]message, error) {
+	var list []message
+	for {
+		count, err := field()
+		if err != nil {
+			return nil, err
+		}
+		// Git 2.38 and later print advice about submodules before the end, where
+		// it is none of the messages.
+		if count == "" || strings.HasPrefix(count, submoduleAdvice) {
+			return list, nil
+		}
+		n, err := strconv.Atoi(count)
+		if err != nil || n < 0 || n > 1<<20 {
+			return nil, fmt.Errorf("merge-tree: not a count: %q", count)
+		}
+		var m message
+		for range n {
+			p, err := field()
+			if err != nil {
+				return nil, err
+			}
+			m.paths = append(m.paths, p)
+		}
+		kind, err := field()
+		if err != nil {
+			return nil, err
+		}
+		if _, err := field(); err != nil { // the text, for people
+			return nil, err
+		}
+		if inner, ok := strings.CutPrefix(kind, "CONFLICT ("); ok {
+			m.kind = strings.TrimSuffix(inner, ")")
+			list = append(list, m)
+		}
+	}
+}
+
+// conflictKinds names for each path in conflict what git calls the conflict. One
+// without a path of its own in the index, as a directory that two sides renamed
+// differently, is there all the same.
+func conflictKinds(paths []string, messages []message) []MergeConflict {
+	kinds := map[string]string{}
+	for _, m := range messages {
+		for i, p := range m.paths {
+			if _, known := kinds[p]; !known && (i == 0 || slices.Contains(paths, p)) {
+				kinds[p] = m.kind
+			}
+		}
+		if len(m.paths) > 0 {
+			paths = append(paths, m.paths[0])
+		}
+	}
+	slices.Sort(paths)
+	var list []MergeConflict
+	for _, p := range slices.Compact(paths) {
+		list = append(list, MergeConflict{Path: p, Kind: kinds[p]})
+	}
+	return list
+}
+
+// SyntheticAuthor signs commits that are made only to be merged.
+const SyntheticAuthor = "Croft <croft@localhost> 0 +0000"
+
+// MergeOver merges two commits over a base of the caller's choice: what base
+// and theirs differ in is done to ours. To revert, base is the commit to be
+// undone and theirs what was there before; to cherry-pick, it is the other way
+// round.
+func (a *Session) MergeOver(ctx context.Context, base, ours, theirs string) (Merged, error) {
+	var made [3]string
+	for i, commit := range []string{base, ours, theirs} {
+		c, err := a.ReadCommit(ctx, commit)
+		if err != nil {
+			return Merged{}, err
+		}
+		var parents []string
+		if i > 0 {
+			parents = []string{made[0]}
+		}
+		// A message of its own keeps two sides with one tree apart.
+		made[i], err = a.q.OwnObjects().Write("commit", object.Commit{
+			Tree: c.Tree, Parents: parents, Signature: SyntheticAuthor, Message: strconv.Itoa(i),
+		}.Encode())
+		if err != nil {
+			return Merged{}, err
+		}
+	}
+	return a.Merge(ctx, made[1], made[2])
+}
+
+// ReadCommit reads a commit of the repository or of these attempts.
+func (a *Session) ReadCommit(ctx context.Context, oid string) (object.Commit, error) {
+	if c, ok := a.lastMade(oid); ok {
+		return c, nil
+	}
+	o, err := a.q.read(ctx, oid)
+	if err != nil {
+		return object.Commit{}, err
+	}
+	return object.ParseCommit(o)
+}
+
+// ErrSigning says that a commit was to be signed and could not be.
+var ErrSigning = errors.New("the commit could not be signed")
+
+// Commit makes a commit of these attempts. It is signed if the identity says
+// so; where that fails there is no commit.
+func (a *Session) Commit(ctx context.Context, c object.Commit, id gitcmd.Identity) (string, error) {
+	if !id.Signs {
+		oid, err := a.q.OwnObjects().Write("commit", c.Encode())
+		if err == nil {
+			a.rememberCommit(object.Object{OID: oid, Type: "commit", Data: c.Encode()})
+		}
+		return oid, err
+	}
+	return a.q.Repo.CommitSigned(ctx, c, gitcmd.Call{Env: a.q.Env, Config: Unsynced})
+}
+
+// CommitSigned makes a signed commit by git itself.
+func (r *Repository) CommitSigned(ctx context.Context, c object.Commit, k gitcmd.Call) (string, error) {
+	args := []string{"commit-tree", "-S", c.Tree}
+	for _, p := range c.Parents {
+		args = append(args, "-p", p)
+	}
+	k.Args, k.Stdin = append(args, "-F", "-"), strings.TrimSuffix(c.Message, "\n")+"\n"
+	author := c.Author
+	if author == "" {
+		author = c.Signature
+	}
+	k.Env = append(slices.Concat(k.Env, IdentityEnv("AUTHOR", author)), IdentityEnv("COMMITTER", c.Signature)...)
+	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core()}, k)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrSigning, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// IdentityEnv turns a line of a commit into the variables that git reads.
+func IdentityEnv(role, line string) []string {
+	who, when, _ := strings.Cut(line, "> ")
+	name, email, _ := strings.Cut(who, " <")
+	return []string{"GIT_" + role + "_NAME=" + name, "GIT_" + role + "_EMAIL=" + email, "GIT_" + role + "_DATE=" + when}
+}
+
+// WriteBlob adds a blob to the attempts.
+func (a *Session) WriteBlob(data []byte) (string, error) {
+	return a.q.OwnObjects().Write("blob", data)
+}
+
+// WriteTree adds a tree to the attempts.
+func (a *Session) WriteTree(entries []object.TreeEntry) (string, error) {
+	text, err := object.EncodeTree(entries)
+	if err != nil {
+		return "", err
+	}
+	return a.q.OwnObjects().Write("tree", text)
+}
+
+// Read reads an object of the repository or of these attempts.
+func (a *Session) Read(ctx context.Context, oid string) (object.Object, error) {
+	return a.q.read(ctx, oid)
+}
+
+// ReadTree reads the entries of one tree, not of those below it.
+func (a *Session) ReadTree(ctx context.Context, oid string) ([]object.TreeEntry, error) {
+	o, err := a.q.read(ctx, oid)
+	if err != nil {
+		return nil, err
+	}
+	if o.Type != "tree" {
+		return nil, fmt.Errorf("%s is a %s, not a tree", oid, o.Type)
+	}
+	return object.ParseTree(o.Data, a.q.Repo.ObjectFormat().Size())
+}
+
+// Keep copies commits of these attempts into the repository, with all that
+// they need. They are on disk when it returns. Call release once a ref names
+// them, or nothing is going to.
+func (a *Session) Keep(ctx context.Context, commits ...string) (release func(), err error) {
+	return a.q.KeepCommits(ctx, commits...)
+}
+
+// Merges says whether commits with several parents are listed.
+type Merges string
+
+// The choices.
+const (
+	WithMerges  Merges = ""
+	LeaveMerges Merges = "--no-merges"
+)
+
+// CommitsBetween lists the commits that head has and base has not, the oldest first.
+func (a *Session) CommitsBetween(ctx context.Context, base, head string, m Merges) ([]string, error) {
+	args := []string{"rev-list", "--reverse", "--topo-order", head, "^" + base}
+	if m != WithMerges {
+		args = append(args, string(m))
+	}
+	out, err := a.q.run(ctx, args...)
+	return strings.Fields(out), err
+}
+
+// IsAncestor reports whether commit b has commit a in its history.
+func (a *Session) IsAncestor(ctx context.Context, commit, of string) (bool, error) {
+	_, err := a.q.run(ctx, "merge-base", "--is-ancestor", commit, of)
+	if gitcmd.ExitCode(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// MergeBase is the best common ancestor of two commits, or empty.
+func (a *Session) MergeBase(ctx context.Context, one, other string) (string, error) {
+	out, err := a.q.run(ctx, "merge-base", one, other)
+	if gitcmd.ExitCode(err) == 1 {
+		return "", nil
+	}
+	return out, err
+}
+
+// LastChange is the last commit on the way from base to tip, by first parents,
+// that changed a path; empty if none did.
+func (a *Session) LastChange(ctx context.Context, base, tip, path string) (string, error) {
+	args := []string{"--literal-pathspecs", "rev-list", "--first-parent", "-n", "1", tip}
+	if base != "" {
+		args = append(args, "^"+base)
+	}
+	return a.q.run(ctx, append(args, "--", path)...)
+}
+
+// File finds the object at a path in a tree. One that is not there has no
+// type.
+func (a *Session) File(ctx context.Context, tree, path string) (object.Object, error) {
+	parts := strings.Split(path, "/")
+	for i, name := range parts {
+		entries, err := a.ReadTree(ctx, tree)
+		if err != nil {
+			return object.Object{}, err
+		}
+		at := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == name })
+		switch {
+		case at < 0 || entries[at].Mode == "160000" || entries[at].Mode == "0":
+			// Git (2.39 at least) gives a file that was moved out of the way of a
+			// renamed directory neither a mode nor an object.
+			return object.Object{}, nil
+		case i == len(parts)-1:
+			return a.Read(ctx, entries[at].OID)
+		case entries[at].Mode != "40000":
+			return object.Object{}, nil
+		}
+		tree = entries[at].OID
+	}
+	return object.Object{}, nil
+}

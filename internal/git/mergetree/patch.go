@@ -1,0 +1,228 @@
+package mergetree
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/odb"
+)
+
+// FilePatch is what became of one file between two trees.
+type FilePatch struct {
+	odb.Change
+	Status   byte   // 'A', 'M', 'D', 'R' or 'T', as git has them
+	OldPath  string // of a file that was renamed, else empty
+	IsBinary bool   // there are no lines to tell apart
+	Hunks    []PatchHunk
+}
+
+// PatchHunk is one place in which a file changed. The lines of the old range
+// became those of the new one; what lies between hunks is the same in both.
+type PatchHunk struct {
+	Header             string // "@@ -1,3 +1,4 @@", and the function that it is in
+	OldStart, OldLines int    // a range of no lines begins after the line that it names
+	NewStart, NewLines int
+	Added, Deleted     int
+	Text               string // its lines, each after ' ', '-', '+' or '\'
+}
+
+// patchArgs leave nothing to the configuration that would change how a
+// difference is told.
+var patchArgs = []string{
+	"diff-tree", "-r", "--raw", "-p", "--find-renames", "--no-abbrev", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
+	"--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers", "--indent-heuristic", "--src-prefix=a/", "--dst-prefix=b/",
+	"--submodule=short", "--ignore-submodules=none", "--no-relative",
+}
+
+// Patch tells in which files two commits or trees differ, and where. Either may
+// be of these attempts. What it tells is what their names say; it fails with a
+// *ForgedError if an object of theirs is another one.
+func (a *Session) Patch(ctx context.Context, old, now string) ([]FilePatch, error) {
+	env := a.q.Env
+	if !a.q.Repo.Format.Partial { // a partial clone lacks objects that git fetches when it tells
+		s, err := a.seal(ctx, old, now)
+		if err != nil {
+			return nil, err
+		}
+		defer s.Discard()
+		if s.trees[0] == s.trees[1] {
+			return nil, nil // and nothing was put into the directory
+		}
+		env, old, now = s.Env, s.trees[0], s.trees[1]
+	}
+	out, err := a.q.Repo.Git.Run(ctx, gitcmd.Target{Repo: a.q.Repo.Core()}, gitcmd.Call{
+		Args: slices.Concat(patchArgs, []string{old, now}), Env: env,
+		Config: [][2]string{{"core.quotePath", "true"}, {"diff.suppressBlankEmpty", "false"}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return parsePatch(out)
+}
+
+// Diff lists the files in which two commits or trees differ, as
+// [Repository.Diff] does. Either may be of these attempts.
+func (a *Session) Diff(ctx context.Context, old, now string) ([]odb.Change, error) {
+	out, err := a.q.Repo.Git.Run(ctx, gitcmd.Target{Repo: a.q.Repo.Core()}, gitcmd.Call{
+		Args: []string{"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--end-of-options", old, now}, Env: a.q.Env,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return odb.ParseRaw(out)
+}
+
+// patchReader reads lines of a patch.
+type patchReader struct{ rest []byte }
+
+// peek is the next line without its end, or false at the end.
+func (p *patchReader) peek() (string, bool) {
+	if len(p.rest) == 0 {
+		return "", false
+	}
+	line, _, _ := bytes.Cut(p.rest, []byte{'\n'})
+	return string(line), true
+}
+
+func (p *patchReader) next() string {
+	line, rest, _ := bytes.Cut(p.rest, []byte{'\n'})
+	p.rest = rest
+	return string(line)
+}
+
+// parsePatch reads raw differences and the patch that follows them. The patch
+// has its parts in the same order, so that their headings need not be read.
+func parsePatch(out []byte) ([]FilePatch, error) {
+	p := &patchReader{out}
+	var files []FilePatch
+	for line, ok := p.peek(); ok && strings.HasPrefix(line, ":"); line, ok = p.peek() {
+		f, err := parseRawLine(p.next())
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	if line, ok := p.peek(); ok && line == "" {
+		p.next()
+	}
+	for i := range files {
+		sections := 1
+		if files[i].Status == 'T' {
+			sections = 2 // one file went, another came
+		}
+		for range sections {
+			if err := p.section(&files[i]); err != nil {
+				return nil, fmt.Errorf("%q: %w", files[i].Path, err)
+			}
+		}
+		if files[i].Status == 'T' || files[i].OldMode == odb.LinkMode || files[i].NewMode == odb.LinkMode {
+			files[i].Hunks = nil // it changes as a whole
+		}
+	}
+	if line, ok := p.peek(); ok {
+		return nil, fmt.Errorf("a patch without a file: %q", line)
+	}
+	return files, nil
+}
+
+// parseRawLine reads ":<mode> <mode> <oid> <oid> <status>", then the path or,
+// of a rename, two.
+func parseRawLine(line string) (FilePatch, error) {
+	parts := strings.Split(line, "\t")
+	f := strings.Fields(strings.TrimPrefix(parts[0], ":"))
+	if len(f) != 5 || len(parts) < 2 || len(parts) > 3 || (f[4][0] == 'R') != (len(parts) == 3) {
+		return FilePatch{}, fmt.Errorf("not a raw difference: %q", line)
+	}
+	file := FilePatch{Change: odb.Change{OldMode: f[0], NewMode: f[1], OldOID: f[2], NewOID: f[3]}, Status: f[4][0]}
+	var err error
+	if file.Path, err = gitdir.UnquotePath(parts[len(parts)-1]); err != nil {
+		return file, err
+	}
+	if len(parts) == 3 {
+		file.OldPath, err = gitdir.UnquotePath(parts[1])
+	}
+	return file, err
+}
+
+// section reads what a patch says of one file.
+func (p *patchReader) section(f *FilePatch) error {
+	if line := p.next(); !strings.HasPrefix(line, "diff --git ") {
+		return fmt.Errorf("not the beginning of a patch: %q", line)
+	}
+	for {
+		line, ok := p.peek()
+		switch {
+		case !ok || strings.HasPrefix(line, "diff --git "):
+			return nil
+		case strings.HasPrefix(line, "@@ "):
+			h, err := p.hunk()
+			if err != nil {
+				return err
+			}
+			f.Hunks = append(f.Hunks, h)
+		default:
+			f.IsBinary = f.IsBinary || strings.HasPrefix(line, "Binary files ")
+			p.next()
+		}
+	}
+}
+
+// hunk reads one hunk. Its header says how many lines it has, so that nothing
+// in them is taken for something else.
+func (p *patchReader) hunk() (PatchHunk, error) {
+	h := PatchHunk{Header: p.next()}
+	f := strings.Fields(h.Header)
+	if len(f) < 4 || f[3] != "@@" || !parseRange(f[1], '-', &h.OldStart, &h.OldLines) || !parseRange(f[2], '+', &h.NewStart, &h.NewLines) {
+		return h, fmt.Errorf("not the header of a hunk: %q", h.Header)
+	}
+	var text strings.Builder
+	old, now := h.OldLines, h.NewLines
+	for {
+		line, ok := p.peek()
+		if old == 0 && now == 0 && (!ok || !strings.HasPrefix(line, `\`)) {
+			h.Text = text.String()
+			return h, nil
+		}
+		if !ok || line == "" {
+			return h, fmt.Errorf("the hunk %q ends too early", h.Header)
+		}
+		switch line[0] {
+		case ' ':
+			old, now = old-1, now-1
+		case '-':
+			old--
+			h.Deleted++
+		case '+':
+			now--
+			h.Added++
+		case '\\': // the line before has no newline
+		default:
+			return h, fmt.Errorf("not a line of a hunk: %q", line)
+		}
+		if old < 0 || now < 0 {
+			return h, fmt.Errorf("the hunk %q is longer than it says", h.Header)
+		}
+		text.WriteString(p.next() + "\n")
+	}
+}
+
+// parseRange reads "-1,3", or "-1" for one line.
+func parseRange(text string, sign byte, start, lines *int) bool {
+	if text == "" || text[0] != sign {
+		return false
+	}
+	first, count, ok := strings.Cut(text[1:], ",")
+	if !ok {
+		count = "1"
+	}
+	a, errA := strconv.Atoi(first)
+	n, errN := strconv.Atoi(count)
+	*start, *lines = a, n
+	return errA == nil && errN == nil && a >= 0 && n >= 0
+}

@@ -1,0 +1,89 @@
+package mergetree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/croft-sh/croft/internal/git/object"
+)
+
+// sealed is an object directory that has what differs between two trees and
+// nothing else, and that no agent can write: what git tells of the two from
+// there is what their names say.
+type sealed struct {
+	Quarantine
+	files *object.Files
+	trees [2]string
+}
+
+// seal copies what differs between two commits or trees, both sides of it, and
+// rehashes it on the way. It fails with a *ForgedError.
+func (a *Session) seal(ctx context.Context, old, now string) (*sealed, error) {
+	r := a.q.Repo
+	files, err := r.OpenObjects(a.q.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer files.Close()
+	dir, discard, err := r.TempDirAt(a.q.placement)
+	if err != nil {
+		return nil, err
+	}
+	s := &sealed{files: files, Quarantine: Quarantine{
+		Repo: r, placement: a.q.placement, Dir: dir, Discard: discard,
+		Env: []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="},
+	}}
+	if err := s.fill(ctx, old, now); err != nil {
+		discard()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *sealed) fill(ctx context.Context, old, now string) error {
+	w := s.files.Walk(object.BothSides)
+	w.Each = func(o object.Object) error {
+		if o.Data == nil && o.Size > 0 {
+			return s.copy(ctx, o)
+		}
+		_, err := s.OwnObjects().Write(o.Type, o.Data)
+		return err
+	}
+	var err error
+	for i, oid := range []string{old, now} {
+		if s.trees[i], err = w.TreeOf(ctx, oid); err != nil {
+			return err
+		}
+	}
+	return w.Trees(ctx, s.trees[0], s.trees[1])
+}
+
+// copy takes a large file, a part at a time. Its name is computed from what is
+// written.
+func (s *sealed) copy(ctx context.Context, o object.Object) error {
+	f, err := os.CreateTemp(s.Dir, "tmp_obj_")
+	if err != nil {
+		return err
+	}
+	in, out := io.Pipe()
+	go func() {
+		_, err := s.Repo.Copy(ctx, out, o.OID)
+		out.CloseWithError(err)
+	}()
+	name, err := s.Repo.ObjectFormat().Deflate(f, o.Type, o.Size, in)
+	in.CloseWithError(errors.ErrUnsupported)
+	if err = errors.Join(err, f.Close()); err == nil && name != o.OID {
+		err = &object.ForgedError{OID: o.OID, File: "the repository"}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.OID, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(s.OwnObjects().File(name)), 0o700); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), s.OwnObjects().File(name))
+}

@@ -1,0 +1,54 @@
+package odb
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/git/gitdir"
+)
+
+// Change is one path in which two trees differ.
+type Change struct {
+	Path             string
+	OldMode, NewMode string // "000000" where there is nothing
+	OldOID, NewOID   string
+}
+
+// Adds reports whether there was nothing at the path before.
+func (c Change) Adds() bool { return c.OldMode == NoMode }
+
+// Deletes reports whether there is nothing at the path any more.
+func (c Change) Deletes() bool { return c.NewMode == NoMode }
+
+// Modes of tree entries, as git prints them.
+const (
+	NoMode   = "000000"
+	TreeMode = "040000"
+	LinkMode = "160000"
+)
+
+// Diff lists the files in which two commits or trees differ. A renamed file is
+// one that went and one that came.
+func (r *Repository) Diff(ctx context.Context, old, now string) ([]Change, error) {
+	out, err := r.RunGit(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--end-of-options", old, now)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRaw(out)
+}
+
+// ParseRaw reads raw differences: ":<mode> <mode> <oid> <oid> <status>", then
+// the path.
+func ParseRaw(out []byte) ([]Change, error) {
+	fields := gitdir.SplitNUL(out)
+	var list []Change
+	for i := 0; i < len(fields); i += 2 {
+		f := strings.Fields(strings.TrimPrefix(fields[i], ":"))
+		if len(f) != 5 || !strings.HasPrefix(fields[i], ":") || i+1 == len(fields) {
+			return nil, fmt.Errorf("not a raw difference: %q", fields[i])
+		}
+		list = append(list, Change{Path: fields[i+1], OldMode: f[0], NewMode: f[1], OldOID: f[2], NewOID: f[3]})
+	}
+	return list, nil
+}

@@ -1,0 +1,295 @@
+package odb
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/object"
+)
+
+const (
+	// ManyPacks is how many packs there may be before they are joined. With
+	// those that were joined last it is less than git's own automatic gc waits
+	// for, which would start in an agent's checkout.
+	ManyPacks = 20
+	// smallPack is the size of a pack that is joined with others in passing.
+	smallPack = 4 << 20
+	// KeptTime is longer than it takes to name what was written.
+	KeptTime = time.Hour
+	// ReplacedTime is how long packs stay on disk after they were joined into another one,
+	// for git processes that listed the packs before and have yet to open them.
+	ReplacedTime = 3 * time.Second
+)
+
+// PackChoice says which packs are joined.
+type PackChoice int
+
+// Which packs are joined: as many as it takes to leave few, or those that take
+// but a moment, however large the repository is.
+const (
+	AllPacks PackChoice = iota
+	SmallPacks
+)
+
+// TidyPacks joins packs of a repository once there are many, because git looks
+// into each for an object, and lets go of packs that a process which died was
+// about to name. Every object stays, whether anything names it or not; those are
+// git's to prune. Only one process at a time may call it.
+//
+// It does not do what git's repack does after that, and which can make others
+// fail: packs that were joined stay for a while, and so do directories of objects
+// that become empty.
+func (r *Repository) TidyPacks(ctx context.Context, which PackChoice) error {
+	dropOldKeeps(r.PackDir())
+	if !r.DropReplaced() {
+		return nil // they were joined just now
+	}
+	if which == AllPacks {
+		if err := r.packLoose(ctx); err != nil {
+			return err
+		}
+	}
+	packs, err := r.readPacks()
+	if err != nil || !packs.areMany() {
+		return err
+	}
+	some, rest := packs.choose(which)
+	return r.joinPacks(ctx, some, rest)
+}
+
+// HasManyPacks reports whether there are so many that TidyPacks may join some.
+func (r *Repository) HasManyPacks() bool {
+	packs, err := r.readPacks()
+	return err == nil && packs.areMany()
+}
+
+// PackDir is the directory of packs.
+func (r *Repository) PackDir() string { return filepath.Join(r.CommonDir, "objects", "pack") }
+
+// joinPacks copies packs into one. Objects that have a file each stay as they are:
+// those are the largest.
+func (r *Repository) joinPacks(ctx context.Context, some, rest []string) error {
+	if len(some) <= 1 {
+		return nil
+	}
+	var list strings.Builder
+	for _, name := range some {
+		list.WriteString(name + "\n")
+	}
+	for _, name := range rest { // git need not look at what these hold
+		list.WriteString("^" + name + "\n")
+	}
+	joined, err := r.writePack(ctx, list.String(), "--stdin-packs", "--window=0")
+	if err != nil {
+		return err
+	}
+	some = slices.DeleteFunc(some, func(name string) bool { return slices.Contains(joined, name) })
+	if err := os.MkdirAll(filepath.Dir(r.ReplacedFile()), 0o777); err != nil {
+		return err
+	}
+	return fsx.WriteDurable(r.ReplacedFile(), []byte(strings.Join(some, "\n")+"\n"))
+}
+
+// writePack writes a pack of what a list says, and returns its name. A user may
+// have limited the size of packs; then there are several.
+func (r *Repository) writePack(ctx context.Context, list string, options ...string) ([]string, error) {
+	args := append([]string{"pack-objects", "--quiet", "--delta-base-offset"}, options...)
+	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core()}, gitcmd.Call{Args: append(args, filepath.Join(r.PackDir(), "pack")), Stdin: list})
+	if err != nil {
+		return nil, err
+	}
+	names := strings.Fields(string(out))
+	for i, name := range names {
+		names[i] = "pack-" + name + ".pack"
+		if _, err := os.Lstat(filepath.Join(r.PackDir(), "pack-"+name+".idx")); err != nil {
+			return nil, err
+		}
+	}
+	return names, fsx.SyncAll(r.PackDir())
+}
+
+// ReplacedFile lists the packs that were joined last.
+func (r *Repository) ReplacedFile() string {
+	return filepath.Join(r.Dir, "replaced-packs")
+}
+
+// Replaced lists the packs that were joined into another and may be deleted soon.
+func (r *Repository) Replaced() []string {
+	b, _ := os.ReadFile(r.ReplacedFile())
+	return strings.Fields(string(b))
+}
+
+// DropReplaced removes the packs that were joined a while ago. It reports whether
+// none are left.
+func (r *Repository) DropReplaced() bool {
+	info, err := os.Lstat(r.ReplacedFile())
+	if err != nil {
+		return true
+	}
+	if time.Since(info.ModTime()) < ReplacedTime {
+		return false
+	}
+	packs, err := os.OpenRoot(r.CommonDir) // which leads to no other directory
+	if err != nil {
+		return false
+	}
+	defer packs.Close()
+	if info, err := packs.Lstat(filepath.Join("objects", "pack")); err != nil || !info.IsDir() {
+		return false
+	}
+	for _, name := range r.Replaced() {
+		base, ok := strings.CutSuffix(name, ".pack")
+		if !ok || base != filepath.Base(base) || !strings.HasPrefix(base, "pack-") {
+			continue
+		}
+		if now, err := os.Lstat(filepath.Join(r.PackDir(), name)); err != nil || now.ModTime().After(info.ModTime()) {
+			continue // it is gone, or somebody has written the same again
+		}
+		// The index goes first: by that git finds it.
+		for _, ext := range []string{".idx", ".rev", ".bitmap", ".pack"} {
+			_ = packs.Remove(filepath.Join("objects", "pack", base+ext))
+		}
+	}
+	return os.Remove(r.ReplacedFile()) == nil && fsx.SyncAll(r.PackDir()) == nil
+}
+
+// packList is what lies in the directory of packs.
+type packList struct {
+	free []pack // that may be joined, the smallest first
+	lazy bool   // some are of a partial clone
+}
+
+type pack struct {
+	name string
+	size int64
+}
+
+// areMany says that packs are to be joined. Those of a partial clone say what
+// need not be there; git gc knows how to join them.
+func (l packList) areMany() bool { return !l.lazy && len(l.free) > ManyPacks }
+
+// choose divides the packs into those to join and the rest. SmallPacks joins the packs of
+// at most smallPack bytes, if there are more than manyPacks of them. AllPacks joins
+// those, every pack that is at most twice as large as those chosen before it together, so
+// that a large pack is seldom rewritten, and more until at most manyPacks are left.
+func (l packList) choose(which PackChoice) (some, rest []string) {
+	var sum int64
+	for i, p := range l.free {
+		switch {
+		case p.size <= smallPack || which == AllPacks && (p.size <= 2*sum || len(l.free)-i > ManyPacks):
+			some, sum = append(some, p.name), sum+p.size
+		default:
+			rest = append(rest, p.name)
+		}
+	}
+	if len(some) <= ManyPacks && which == SmallPacks {
+		return nil, rest
+	}
+	return some, rest
+}
+
+func (r *Repository) readPacks() (packList, error) {
+	var list packList
+	f, err := os.Open(r.PackDir())
+	if errors.Is(err, os.ErrNotExist) {
+		return list, nil
+	}
+	if err != nil {
+		return list, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	not := map[string]bool{}
+	for _, name := range r.Replaced() {
+		not[name] = true
+	}
+	for _, name := range names {
+		base, ext, ok := strings.Cut(name, ".")
+		switch {
+		case !ok || !strings.HasPrefix(base, "pack-"):
+		case ext == "keep" || ext == "mtimes": // git has set it aside to be pruned
+			not[base+".pack"] = true
+		case ext == "promisor":
+			list.lazy = true
+		}
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, "pack-") || filepath.Ext(name) != ".pack" || not[name] {
+			continue
+		}
+		if info, err := os.Lstat(filepath.Join(r.PackDir(), name)); err == nil {
+			list.free = append(list.free, pack{name, info.Size()})
+		}
+	}
+	slices.SortFunc(list.free, func(a, b pack) int { return cmp.Compare(a.size, b.size) })
+	return list, err
+}
+
+// ManyLoose is how many objects may have a file each, as git's own gc has it.
+const ManyLoose = 6700
+
+// packLoose packs objects that have a file each once there are many, but for
+// those that may be waiting for something to name them: git throws packed ones
+// away sooner.
+func (r *Repository) packLoose(ctx context.Context) error {
+	var list strings.Builder
+	var files []string
+	for first := range 256 {
+		dir := filepath.Join(r.CommonDir, "objects", fmt.Sprintf("%02x", first))
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			oid := filepath.Base(dir) + e.Name()
+			if info, err := e.Info(); err == nil && object.IsOID(oid) && time.Since(info.ModTime()) > KeptTime {
+				list.WriteString(oid + "\n")
+				files = append(files, filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	if len(files) <= ManyLoose {
+		return nil
+	}
+	if _, err := r.writePack(ctx, list.String()); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(r.CommonDir) // which leads to no other repository
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, file := range files {
+		if rel, err := filepath.Rel(r.CommonDir, file); err == nil {
+			_ = root.Remove(rel)
+		}
+	}
+	return nil
+}
+
+// dropOldKeeps removes the files that keep packs of batches whose process died.
+func dropOldKeeps(dir string) {
+	keeps, err := filepath.Glob(filepath.Join(dir, "pack-*.keep"))
+	if err != nil {
+		return
+	}
+	for _, name := range keeps {
+		info, err := os.Lstat(name)
+		if err != nil || time.Since(info.ModTime()) < KeptTime {
+			continue
+		}
+		if text, err := fsx.ReadSmall(name); err == nil && bytes.Equal(text, []byte(object.KeepText)) {
+			_ = os.Remove(name)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package odb
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+)
+
+// packFile is a pack, or what belongs to one, with the object directory that it
+// lies in.
+type packFile struct{ objects, name string }
+
+func (p packFile) path() string { return filepath.Join(p.objects, "pack", p.name) }
+
+// PackFiles lists the packs that a store is filled with, with what belongs to
+// them, by name, but for what is only being written.
+func (r *Repository) PackFiles() ([]packFile, error) {
+	dirs, err := r.lentDirs()
+	if err != nil {
+		return nil, err
+	}
+	var list []packFile
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(filepath.Join(dir, "pack"))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		for _, e := range entries {
+			switch filepath.Ext(e.Name()) {
+			case ".pack", ".idx", ".rev":
+				if strings.HasPrefix(e.Name(), "pack-") {
+					list = append(list, packFile{dir, e.Name()})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b packFile) int { return strings.Compare(a.name, b.name) })
+	return slices.CompactFunc(list, func(a, b packFile) bool { return a.name == b.name }), nil
+}
+
+// lentDirs are the object directories that a store has the objects of: the
+// repository's own, and those that it borrows from itself. A store of links
+// borrows from those in turn.
+func (r *Repository) lentDirs() ([]string, error) {
+	own := filepath.Join(r.CommonDir, "objects")
+	if r.Git.Options.Lending == gitcmd.LendLinks {
+		return []string{own}, nil
+	}
+	return gitdir.AlternatesOf(own)
+}
+
+// filling is what is going to be in a store. Copies are made under names of their
+// own, and get those by which git finds them when all of them are on disk: after
+// a power cut a file of a store is whole or not there.
+type filling struct {
+	store string
+	links bool
+	made  []filled
+	dirs  map[string]bool
+	seen  map[string]int64 // when loose objects were last made, by directory
+}
+
+type filled struct{ tmp, path string }
+
+// fillStore gives a store what it lacks. It fails with os.ErrNotExist if a gc
+// deleted something meanwhile.
+func (r *Repository) fillStore(ctx context.Context, store string, packs []packFile) error {
+	f := &filling{store: store, links: r.Git.Options.Lending == gitcmd.LendLinks, dirs: map[string]bool{}}
+	seenFile := filepath.Join(r.seenDir(), filepath.Base(store))
+	f.seen = readSeen(seenFile)
+	if err := os.RemoveAll(f.tmpDir()); err != nil {
+		return err
+	}
+	for _, dir := range []string{"pack", "info", filepath.Base(f.tmpDir())} {
+		if err := os.MkdirAll(filepath.Join(store, dir), 0o777); err != nil {
+			return err
+		}
+	}
+	if f.links {
+		if err := r.lendAlternates(store); err != nil {
+			return err
+		}
+	}
+	// An index comes after its pack, so that no git sees the one without the other.
+	inOrder := slices.SortedStableFunc(slices.Values(packs), func(a, b packFile) int {
+		return cmp.Compare(filepath.Ext(b.name), filepath.Ext(a.name))
+	})
+	for _, p := range inOrder {
+		if err := errors.Join(ctx.Err(), f.takeFile(p.path(), filepath.Join(store, "pack", p.name))); err != nil {
+			return err
+		}
+	}
+	dirs, err := r.lentDirs()
+	if err != nil {
+		return err
+	}
+	for _, dir := range dirs {
+		for first := range 256 {
+			if err := errors.Join(ctx.Err(), f.takeLoose(dir, fmt.Sprintf("%02x", first))); err != nil {
+				return err
+			}
+		}
+	}
+	if err := f.finish(); err != nil {
+		return err
+	}
+	return writeSeen(seenFile, f.seen)
+}
+
+func (f *filling) tmpDir() string { return filepath.Join(f.store, "tmp") }
+
+// takeFile gives the store a file, unless it has it.
+func (f *filling) takeFile(from, to string) error {
+	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if f.links {
+		err := os.Link(from, to)
+		if err == nil || errors.Is(err, os.ErrExist) || errors.Is(err, os.ErrNotExist) {
+			return ignoreExisting(err)
+		}
+	}
+	tmp := filepath.Join(f.tmpDir(), strconv.Itoa(len(f.made)))
+	if err := fsx.Copy(from, tmp, 0o444); err != nil {
+		return err
+	}
+	f.made = append(f.made, filled{tmp, to})
+	return nil
+}
+
+func ignoreExisting(err error) error {
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// takeLoose takes the loose objects of one directory. A directory in which
+// nothing was made since the last time is passed over.
+func (f *filling) takeLoose(objects, name string) error {
+	from, to := filepath.Join(objects, name), filepath.Join(f.store, name)
+	now := time.Now()
+	info, err := os.Stat(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil || f.seen[from] == info.ModTime().UnixNano() {
+		return err
+	}
+	entries, err := os.ReadDir(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.Trim(e.Name(), "0123456789abcdef") != "" || !e.Type().IsRegular() {
+			continue
+		}
+		if !f.dirs[to] {
+			if err := os.MkdirAll(to, 0o777); err != nil {
+				return err
+			}
+			f.dirs[to] = true
+		}
+		if err := f.takeFile(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+			return err
+		}
+	}
+	// Times of directories are coarse: a second after one, the next is another.
+	if now.Sub(info.ModTime()) > time.Second {
+		f.seen[from] = info.ModTime().UnixNano()
+	}
+	return nil
+}
+
+// syncsAtOnce is how many files are synced at the same time: enough for the file
+// system to write its journal once for many.
+const syncsAtOnce = 64
+
+// finish makes the copies durable and gives them their names.
+func (f *filling) finish() error {
+	if len(f.made) == 0 {
+		return os.Remove(f.tmpDir())
+	}
+	var g errgroup.Group
+	g.SetLimit(syncsAtOnce)
+	for _, m := range f.made {
+		g.Go(func() error { return fsx.SyncFile(m.tmp) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("git.store.copied"); err != nil {
+		return err
+	}
+	dirs := []string{f.store, filepath.Join(f.store, "pack"), filepath.Dir(f.store)}
+	for _, m := range f.made {
+		if err := os.Rename(m.tmp, m.path); err != nil {
+			return err
+		}
+		if err := failpoint.Hit("git.store.named"); err != nil {
+			return err
+		}
+		dirs = append(dirs, filepath.Dir(m.path))
+	}
+	return errors.Join(os.Remove(f.tmpDir()), fsx.SyncAll(dirs...))
+}
+
+// seenDir has a file for each store that says what loose objects it has. It lies
+// apart from them, where nobody who may read a store has to look.
+func (r *Repository) seenDir() string { return filepath.Join(r.Dir, "lent") }
+
+func readSeen(path string) map[string]int64 {
+	seen := map[string]int64{}
+	if b, err := os.ReadFile(path); err == nil && json.Unmarshal(b, &seen) != nil {
+		return map[string]int64{}
+	}
+	return seen
+}
+
+func writeSeen(path string, seen map[string]int64) error {
+	b, err := json.Marshal(seen)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return fsx.ReplaceIfChanged(path, string(b))
+}
+
+// lendAlternates lets a store of links borrow from where the repository borrows
+// itself.
+func (r *Repository) lendAlternates(store string) error {
+	dirs, err := gitdir.ReadAlternates(filepath.Join(r.CommonDir, "objects"))
+	if err != nil || len(dirs) == 0 {
+		return err
+	}
+	var text strings.Builder
+	for _, dir := range dirs {
+		text.WriteString(gitdir.QuoteAlternate(dir) + "\n")
+	}
+	return fsx.ReplaceIfChanged(filepath.Join(store, "info", "alternates"), text.String())
+}

@@ -1,0 +1,185 @@
+package odb
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+)
+
+// An isolated checkout borrows the objects of its repository, and git takes any
+// object that it finds there for one that it need not write: also one that
+// nothing names any more and that the repository's next gc deletes. So a
+// checkout does not borrow from the repository's own object directory but from
+// a store of Croft's, from which nothing is deleted while somebody borrows from
+// it. What a gc of the repository deletes or packs anew is still there.
+//
+// The files of a store are copies, of which the file system may share the blocks
+// but not the inode: an agent that writes to one of them damages the store and
+// not the project. With LendLinks they are hard links, which cost nothing and
+// protect nothing.
+//
+// A store is named after the packs that it has: when those are others, because
+// of a gc or a fetch, the next checkout gets another store. Loose objects are
+// added to the one that there is.
+
+// StoresDir is where the stores lie that isolated checkouts borrow from.
+func (r *Repository) StoresDir() string { return filepath.Join(r.Dir, "objects") }
+
+// Borrowers is the directory of a store with one empty file for each checkout
+// that borrows from it, by the name of its admin directory.
+const Borrowers = "borrowers"
+
+// lockStores keeps others from filling and sweeping stores.
+func (r *Repository) lockStores(ctx context.Context) (*flock.Lock, error) {
+	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	return flock.Acquire(ctx, filepath.Join(r.Dir, "objects.lock"))
+}
+
+// PrepareStore fills the store that the next isolated checkout borrows from, so
+// that little is left to be done when that is made, under the repository's lock.
+func (r *Repository) PrepareStore(ctx context.Context) error {
+	l, err := r.lockStores(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	_, err = r.freshStore(ctx, nil)
+	return err
+}
+
+// LendObjects returns a store with all objects that the repository has now, and
+// notes in it who borrows from it. The caller holds the repository's lock.
+func (r *Repository) LendObjects(ctx context.Context, borrower string) (string, error) {
+	l, err := r.lockStores(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer l.Unlock()
+	return r.freshStore(ctx, &borrower)
+}
+
+// freshStore fills a store until the packs were the same before and after.
+func (r *Repository) freshStore(ctx context.Context, borrower *string) (string, error) {
+	for range 5 {
+		packs, err := r.PackFiles()
+		if err != nil {
+			return "", err
+		}
+		store := filepath.Join(r.StoresDir(), r.StoreName(packs))
+		if err := os.MkdirAll(filepath.Join(store, Borrowers), 0o777); err != nil {
+			return "", err
+		}
+		if borrower != nil {
+			// The note comes first: nobody takes a store away that has one.
+			if err := os.WriteFile(filepath.Join(store, Borrowers, *borrower), nil, 0o666); err != nil {
+				return "", err
+			}
+		}
+		if err := r.fillStore(ctx, store, packs); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		} else if err == nil {
+			// A gc in between may have moved loose objects into a pack that was
+			// not there when the packs were looked at.
+			if again, err := r.PackFiles(); err != nil || slices.Equal(packs, again) {
+				return store, err
+			}
+		}
+		if borrower != nil {
+			if err := os.Remove(filepath.Join(store, Borrowers, *borrower)); err != nil {
+				return "", err
+			}
+		}
+	}
+	return "", fmt.Errorf("the packs of %s never stand still", r.CommonDir)
+}
+
+// StoreName is the name of the store with the given packs. Links and copies are
+// never in one store.
+func (r *Repository) StoreName(packs []packFile) string {
+	var names []string
+	for _, p := range packs {
+		names = append(names, p.name)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(names, "\n")))
+	name := hex.EncodeToString(sum[:8])
+	if r.Git.Options.Lending == gitcmd.LendLinks {
+		name += "-linked"
+	}
+	return name
+}
+
+// StoreBorrowedBy returns the store that a checkout borrows from.
+func (r *Repository) StoreBorrowedBy(borrower string) (string, error) {
+	found, err := filepath.Glob(filepath.Join(gitdir.GlobLiteral(r.StoresDir()), "*", Borrowers, gitdir.GlobLiteral(borrower)))
+	if err != nil || len(found) == 0 {
+		return "", errors.Join(err, fmt.Errorf("%s borrows objects from no store", borrower))
+	}
+	slices.Sort(found)
+	return filepath.Dir(filepath.Dir(found[0])), nil
+}
+
+// ReturnObjects notes that a checkout does not borrow any more.
+func (r *Repository) ReturnObjects(borrower string) {
+	if store, err := r.StoreBorrowedBy(borrower); err == nil {
+		_ = os.Remove(filepath.Join(store, Borrowers, borrower))
+	}
+}
+
+// SweepStores lets go of what isolated checkouts needed that are gone for good,
+// which keep says of the names of their admin directories, and deletes stores
+// that nobody borrows from and that the next checkout would not get. The caller
+// holds the repository's lock.
+func (r *Repository) SweepStores(ctx context.Context, keep func(admin string) bool) error {
+	stores, err := os.ReadDir(r.StoresDir())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l, err := r.lockStores(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock()
+	var errs []error
+	used := false
+	packs, err := r.PackFiles()
+	errs = append(errs, err)
+	for _, store := range stores {
+		dir := filepath.Join(r.StoresDir(), store.Name())
+		list, _ := os.ReadDir(filepath.Join(dir, Borrowers))
+		live := 0
+		for _, b := range list {
+			if keep(b.Name()) {
+				live++
+				continue
+			}
+			errs = append(errs, os.Remove(filepath.Join(dir, Borrowers, b.Name())), os.RemoveAll(r.SyncStateDirOf(b.Name())))
+		}
+		used = used || live > 0
+		if live == 0 && store.Name() != r.StoreName(packs) {
+			errs = append(errs, r.removeStore(store.Name()))
+		}
+	}
+	if !used {
+		errs = append(errs, os.RemoveAll(r.StoresDir()), os.RemoveAll(r.seenDir()))
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Repository) removeStore(name string) error {
+	return errors.Join(os.RemoveAll(filepath.Join(r.seenDir(), name)), os.RemoveAll(filepath.Join(r.StoresDir(), name)))
+}

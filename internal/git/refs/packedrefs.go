@@ -1,0 +1,144 @@
+package refs
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/object"
+)
+
+// packedRefs is git's file of refs that have no file of their own. A project
+// that many work on has tens of thousands of them, so they are searched where
+// they lie.
+type packedRefs struct {
+	data   []byte            // records, in the order of their names
+	byName map[string]string // where a git wrote them that did not sort
+	err    error             // the file is there and cannot be read
+}
+
+// packedCache keeps what was read of the file until there is another one.
+type packedCache struct {
+	mu   sync.Mutex
+	info os.FileInfo // of the file that refs are from; nil: nothing is kept
+	refs *packedRefs
+}
+
+// packed returns the packed refs as they are now.
+func (r *Repository) packed() *packedRefs {
+	file := filepath.Join(r.CommonDir, "packed-refs")
+	c := &r.inPack
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	info, err := os.Lstat(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return &packedRefs{}
+	}
+	if err != nil {
+		return &packedRefs{err: err}
+	}
+	if old := c.info; old != nil && os.SameFile(old, info) && old.Size() == info.Size() && old.ModTime().Equal(info.ModTime()) {
+		return c.refs
+	}
+	data, err := fsx.ReadFile(file, maxPackedRefs)
+	if err != nil {
+		return &packedRefs{err: err}
+	}
+	refs := parsePacked(data)
+	c.info, c.refs = nil, nil
+	// One that is replaced at once may look the same.
+	if after, err := os.Lstat(file); err == nil && os.SameFile(info, after) && after.Size() == int64(len(data)) && time.Since(after.ModTime()) > index.CoarseGrain {
+		c.info, c.refs = after, refs
+	}
+	return refs
+}
+
+// parsePacked prepares the file's text for being searched.
+func parsePacked(data []byte) *packedRefs {
+	if head, rest, ok := bytes.Cut(data, []byte("\n")); ok && bytes.HasPrefix(head, []byte("# pack-refs with:")) {
+		if slices.Contains(strings.Fields(string(head)), "sorted") && bytes.HasSuffix(rest, []byte("\n")) {
+			return &packedRefs{data: rest}
+		}
+	}
+	p := &packedRefs{byName: map[string]string{}}
+	for line := range strings.Lines(string(data)) {
+		oid, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if ok && object.IsOID(oid) {
+			p.byName[name] = oid
+		}
+	}
+	return p
+}
+
+// find returns the object that a ref names.
+func (p *packedRefs) find(ref string) (oid string, ok bool) {
+	if p.byName != nil {
+		oid, ok = p.byName[ref]
+		return oid, ok
+	}
+	low, high := 0, len(p.data)
+	for low < high {
+		start, end := p.recordAt(low, (low+high)/2)
+		line, _, _ := bytes.Cut(p.data[start:end], []byte("\n"))
+		oid, name, _ := strings.Cut(string(line), " ")
+		switch strings.Compare(name, ref) {
+		case 0:
+			return oid, object.IsOID(oid)
+		case -1:
+			low = end
+		default:
+			high = start
+		}
+	}
+	return "", false
+}
+
+// anyBelow returns a ref whose name begins with a prefix.
+func (p *packedRefs) anyBelow(prefix string) (name string, ok bool) {
+	for name := range p.byName {
+		if strings.HasPrefix(name, prefix) {
+			return name, true
+		}
+	}
+	low, high := 0, len(p.data)
+	for low < high {
+		start, end := p.recordAt(low, (low+high)/2)
+		line, _, _ := bytes.Cut(p.data[start:end], []byte("\n"))
+		_, name, _ := strings.Cut(string(line), " ")
+		switch {
+		case strings.HasPrefix(name, prefix):
+			return name, true
+		case name < prefix:
+			low = end
+		default:
+			high = start
+		}
+	}
+	return "", false
+}
+
+// recordAt finds the record that a position lies in, which is not before low,
+// where one begins. A record is a line, and one that begins with ^ after it if
+// the object is a tag.
+func (p *packedRefs) recordAt(low, pos int) (start, end int) {
+	start = low + bytes.LastIndexByte(p.data[low:pos], '\n') + 1
+	for start > low && p.data[start] == '^' {
+		start = low + bytes.LastIndexByte(p.data[low:start-1], '\n') + 1
+	}
+	end = start + bytes.IndexByte(p.data[start:], '\n') + 1
+	for end < len(p.data) && p.data[end] == '^' {
+		end += bytes.IndexByte(p.data[end:], '\n') + 1
+	}
+	return start, end
+}
+
+// manyRefs is how many refs of a kind may have a file each. Git opens every one
+// of them whenever it lists refs, as a fetch does.
+const manyRefs = 1000

@@ -1,0 +1,77 @@
+package refs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/git/gitdir"
+)
+
+// BranchOf is the branch that a name leads to: itself, or what it is a symbolic
+// ref to.
+func (r *Repository) BranchOf(ctx context.Context, branch string) (string, error) {
+	at := branch
+	for range 5 { // git follows no more symbolic refs either
+		to, err := r.SymbolicBranch(ctx, at)
+		if err != nil || to == "" {
+			return at, err
+		}
+		next, isBranch := strings.CutPrefix(to, "refs/heads/")
+		if !isBranch || !gitdir.CanBeRef(to) {
+			return "", &Error{Ref: "refs/heads/" + branch, Problem: fmt.Sprintf("is a symbolic ref to %.200q, which is no branch", to)}
+		}
+		at = next
+	}
+	return "", &Error{Ref: "refs/heads/" + branch, Problem: "is a symbolic ref that leads nowhere"}
+}
+
+// IsOn reports whether a git directory has a branch checked out, by its own name
+// or by one that is a symbolic ref to it. Those that Croft made are on a branch by
+// its own name, and need no second look.
+func (r *Repository) IsOn(gitDir, branch string) bool {
+	b, err := gitdir.ReadRefFile(filepath.Join(gitDir, "HEAD"))
+	if err != nil {
+		return false
+	}
+	_, ref := gitdir.ParseRefFile(b)
+	on, isBranch := strings.CutPrefix(ref, "refs/heads/")
+	if !isBranch || on == branch {
+		return on == branch && isBranch
+	}
+	if !r.NativeRefs() || strings.HasPrefix(filepath.Base(gitDir), "croft-") {
+		return false
+	}
+	real, err := r.BranchOf(context.Background(), on)
+	return err == nil && real == branch
+}
+
+// ReferenceHook is the file of a hook that git would ask before it moves a ref,
+// or empty. Croft runs none.
+func (r *Repository) ReferenceHook() string {
+	path := filepath.Join(r.CommonDir, "hooks", "reference-transaction")
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode()&0o111 == 0 {
+		return ""
+	}
+	return path
+}
+
+// SymbolicBranch returns the ref that a branch names if the branch is a symbolic ref, or
+// "".
+func (r *Repository) SymbolicBranch(ctx context.Context, branch string) (string, error) {
+	ref := "refs/heads/" + branch
+	if !r.NativeRefs() {
+		return r.SymbolicRef(ctx, ref)
+	}
+	b, err := gitdir.ReadRefFile(filepath.Join(r.CommonDir, filepath.FromSlash(ref)))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	_, to := gitdir.ParseRefFile(b)
+	return to, nil
+}

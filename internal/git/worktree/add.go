@@ -1,0 +1,241 @@
+package worktree
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
+)
+
+// AddSpec describes a linked worktree to register.
+type AddSpec struct {
+	Admin  string // required: the name of its admin directory
+	Path   string // required: where it will lie; must not exist
+	Branch string // the branch it has checked out; empty: Head, detached
+	Head   string
+	Lock   string // the reason of the lock that it is born with
+	// Kind says what kind of checkout it is.
+	Kind CheckoutKind
+	// Branches are other branches that an isolated checkout shows.
+	Branches map[string]string
+	// Contents, if given, writes more into the admin directory before git can
+	// see it: the state of a worktree that is brought back.
+	Contents func(admin string) error
+}
+
+// CheckoutKind says how much a checkout shares with its repository.
+type CheckoutKind string
+
+// ErrExists says that something is already where a worktree should be.
+var ErrExists = fsx.ErrExists
+
+// AddTree makes the checkout's directory under another name, records what it is,
+// has it filled and renames it to its path.
+func (w *Worktree) AddTree(s AddSpec, fill func(tree *fsx.Dir) error) error {
+	beside, err := fsx.OpenDir(filepath.Dir(s.Path))
+	if err != nil {
+		return err
+	}
+	defer beside.Close()
+	tmp := filepath.Base(TempPath(s))
+	if err := beside.Mkdir(tmp, 0o777); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("git.add.made"); err != nil {
+		return err
+	}
+	tree, err := beside.OpenDir(tmp)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	made, err := w.recordIdentity(tree)
+	if err != nil {
+		return err
+	}
+	if err := failpoint.Hit("git.add.recorded"); err != nil {
+		return err
+	}
+	if err := fill(tree); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("git.add.tree"); err != nil {
+		return err
+	}
+	err = beside.Move(tmp, made, beside, filepath.Base(s.Path))
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s: %w", s.Path, ErrExists)
+	}
+	return err
+}
+
+// recordIdentity notes the identity of the checkout's directory in the ledger.
+func (w *Worktree) recordIdentity(tree *fsx.Dir) (fsx.Identity, error) {
+	made, err := tree.Identity()
+	if err == nil {
+		err = w.Repo.Made().Put(filepath.Base(w.Admin), fsx.Made{Path: w.Path, Identity: made})
+	}
+	return made, err
+}
+
+// TempPath is where the directory of a checkout is put together before it gets its
+// name.
+func TempPath(s AddSpec) string {
+	return filepath.Join(filepath.Dir(s.Path), "."+s.Admin+".tmp")
+}
+
+// AddAdmin makes the admin directory of a worktree.
+func (r *Repository) AddAdmin(w *Worktree, s AddSpec) error {
+	all, err := r.openStaging()
+	if err != nil {
+		return err
+	}
+	defer all.Close()
+	if err := errors.Join(all.RemoveAll(s.Admin), all.Mkdir(s.Admin, 0o777)); err != nil {
+		return err
+	}
+	staging, err := all.OpenDir(s.Admin)
+	if err != nil {
+		return err
+	}
+	defer staging.Close()
+	if err := r.fillAdmin(w, s, staging); err != nil {
+		return err
+	}
+	if err := failpoint.Hit("git.add.staged"); err != nil {
+		return err
+	}
+	admins, err := w.MakeAdmins()
+	if err != nil {
+		return err
+	}
+	defer admins.Close()
+	err = all.MoveOrCopy(s.Admin, admins, filepath.Base(w.Admin), LargestAdmin)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s: %w", w.Admin, ErrExists)
+	}
+	return err
+}
+
+// fillAdmin writes the files of an admin directory.
+func (r *Repository) fillAdmin(w *Worktree, s AddSpec, staging *fsx.Dir) error {
+	head := s.Head
+	if s.Branch != "" {
+		head = "ref: refs/heads/" + s.Branch
+	}
+	files := map[string]string{
+		"HEAD": head, "commondir": w.ToCommon(), "gitdir": filepath.ToSlash(filepath.Join(s.Path, ".git")), "locked": s.Lock,
+	}
+	if !r.NativeRefs() {
+		maps.Copy(files, otherRefs)
+	}
+	for name, text := range files {
+		if text != "" || name == "locked" {
+			text += "\n"
+		}
+		if err := staging.WriteBelow(path.Dir(name), path.Base(name), []byte(text)); err != nil {
+			return err
+		}
+	}
+	if err := r.copyWorktreeConfig(staging); err != nil || s.Contents == nil {
+		return err
+	}
+	own := r.OwnStaging(s.Admin)
+	if err := errors.Join(os.RemoveAll(own), os.MkdirAll(own, 0o700)); err != nil {
+		return err
+	}
+	defer os.RemoveAll(own)
+	if err := s.Contents(own); err != nil {
+		return err
+	}
+	from, err := fsx.OpenOwn(own)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	return from.CopyOver(staging, LargestAdmin)
+}
+
+// ToCommon is the way from the admin directory to the common directory.
+func (w *Worktree) ToCommon() string {
+	if w.IsIsolated() {
+		return filepath.ToSlash(w.Repo.CommonDir)
+	}
+	return "../.."
+}
+
+// copyWorktreeConfig gives a new worktree the per-worktree settings of the
+// main checkout, as git does, but for those that say where that one lies.
+func (r *Repository) copyWorktreeConfig(admin *fsx.Dir) error {
+	sparse, err := fsx.ReadFile(filepath.Join(r.CommonDir, "info", "sparse-checkout"), MaxWorktreeConfig)
+	if err == nil {
+		err = admin.WriteBelow("info", "sparse-checkout", sparse)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if !r.Format.WorktreeConfig {
+		return nil
+	}
+	entries, err := gitconfig.ReadFile(r.CommonPath("config.worktree"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	for _, e := range entries {
+		if e.Key != "core.bare" && e.Key != "core.worktree" {
+			gitconfig.Write(&text, e)
+		}
+	}
+	return admin.WriteFile("config.worktree", text.Bytes(), 0o666)
+}
+
+// MaxWorktreeConfig bounds the settings that a new worktree is given.
+const MaxWorktreeConfig = 4 << 20
+
+// otherRefs are the files that make an admin directory one of a repository whose
+// refs are not files.
+var otherRefs = map[string]string{
+	"HEAD": "ref: refs/heads/.invalid", "refs/heads": "this repository uses the reftable format", "reftable/tables.list": "",
+}
+
+// PointerText returns the content of the checkout's .git file or, for an isolated
+// checkout, of pointerFile in its git directory.
+func (w *Worktree) PointerText() string {
+	if w.IsIsolated() {
+		return isolatedPointer + filepath.Base(w.Admin) + "\n"
+	}
+	return "gitdir: " + filepath.ToSlash(w.Admin) + "\n"
+}
+
+// CopyIfThere copies a file. One that is not there is no error.
+func CopyIfThere(src, dst string) error {
+	in, err := fsx.Open(src)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := os.MkdirAll(filepath.Dir(dst), 0o777); err != nil {
+		return err
+	}
+	out, err := os.Create(dst)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

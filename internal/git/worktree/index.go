@@ -1,0 +1,126 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/index"
+)
+
+// ReadIndex reads an index file in the format of the repository.
+func (w *Worktree) ReadIndex(path string) (*index.Index, error) {
+	data, info, err := index.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	x, err := index.Parse(data, w.Repo.ObjectFormat().NewHash())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	x.Written = info.ModTime()
+	return x, nil
+}
+
+// CachedTree returns the tree that the index describes, if git noted it there
+// and nothing was staged since. It is read without a process; "" means only
+// that it is not known.
+func (w *Worktree) CachedTree() string {
+	f, err := fsx.Open(filepath.Join(w.Admin, "index"))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	oid, err := index.CachedTree(f, w.Repo.ObjectFormat().Size())
+	if err != nil {
+		return ""
+	}
+	return oid
+}
+
+// CopyIndex copies the index of a git directory, which git may then write.
+func CopyIndex(gitDir, dir string) (string, error) {
+	tmp := filepath.Join(dir, "index")
+	return tmp, index.CopyFile(filepath.Join(gitDir, "index"), tmp)
+}
+
+// IndexTree writes the tree that the index describes and returns its name.
+// Paths in conflict are left out. The index itself is not touched: a copy in
+// dir is used.
+func (w *Worktree) IndexTree(ctx context.Context, dir string, conflicted []string) (string, error) {
+	tmp, err := CopyIndex(w.Admin, dir)
+	if err != nil {
+		return "", err
+	}
+	env := []string{"GIT_INDEX_FILE=" + tmp}
+	if len(conflicted) > 0 {
+		var b strings.Builder
+		for _, p := range conflicted {
+			b.WriteString("0 " + w.Repo.ZeroOID() + "\t" + p + "\x00")
+		}
+		if _, err := w.RunGit(ctx, gitcmd.Call{Args: []string{"update-index", "-z", "--index-info"}, Stdin: b.String(), Env: env, Locks: true}); err != nil {
+			return "", err
+		}
+	}
+	out, err := w.RunGit(ctx, gitcmd.Call{Args: []string{"write-tree", "--missing-ok"}, Env: env, Locks: true})
+	return strings.TrimSpace(string(out)), err
+}
+
+// Ignored lists the ignored files that match patterns, in .gitignore's syntax.
+func (w *Worktree) Ignored(ctx context.Context, patterns []string) ([]string, error) {
+	if len(patterns) == 0 {
+		return nil, nil
+	}
+	args := []string{"ls-files", "-z", "--others", "--ignored"}
+	for _, p := range patterns {
+		args = append(args, "--exclude="+p)
+	}
+	out, err := w.RunGit(ctx, gitcmd.Call{Args: args})
+	return gitdir.SplitNUL(out), err
+}
+
+// Others lists the files that are neither tracked nor ignored. A repository in
+// the worktree is one entry that ends in a slash.
+func (w *Worktree) Others(ctx context.Context) ([]string, error) {
+	out, err := w.RunGit(ctx, gitcmd.Call{Args: []string{"ls-files", "-z", "--others", "--exclude-standard"}})
+	return gitdir.SplitNUL(out), err
+}
+
+// CheckoutIndex writes every file of the index that is not there, with the
+// filters and line endings that any checkout has. Paths in conflict are passed
+// over. The index is not touched.
+func (w *Worktree) CheckoutIndex(ctx context.Context, workers int) error {
+	_, err := w.RunGit(ctx, gitcmd.Call{
+		Args: []string{"-c", "checkout.workers=" + strconv.Itoa(workers), "checkout-index", "--all", "--quiet"}, Network: true,
+	})
+	return w.whyUnwritten(err)
+}
+
+// whyUnwritten adds the reason to a failure of git to write a file of a checkout,
+// for which it has the same words whatever the reason is: the disk is full, which
+// can be tried, or it does not work.
+func (w *Worktree) whyUnwritten(err error) error {
+	if !errors.Is(err, gitcmd.KindVanished) {
+		return err
+	}
+	dir, derr := fsx.OpenDir(w.Path)
+	if derr != nil {
+		return errors.Join(gitcmd.KindIO, err)
+	}
+	defer dir.Close()
+	const name = ".croft-probe"
+	defer func() { _ = dir.Remove(name) }()
+	if werr := dir.WriteFile(name, make([]byte, probeSize), 0o600); werr != nil {
+		return errors.Join(werr, err)
+	}
+	return errors.Join(gitcmd.KindIO, err)
+}
+
+// probeSize is more than a disk that is full has left.
+const probeSize = 1 << 20

@@ -1,0 +1,274 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/croft-sh/croft/internal/failpoint"
+	"github.com/croft-sh/croft/internal/flock"
+	"github.com/croft-sh/croft/internal/fsx"
+	"github.com/croft-sh/croft/internal/git/gitdir"
+	"github.com/croft-sh/croft/internal/git/writers"
+)
+
+// IndexHold is such a lock.
+type IndexHold struct {
+	Dir  *fsx.Dir // the git directory; whoever opened it closes it
+	Mark *writers.Lease
+}
+
+// Aftermath says what becomes of a lock whose owner dies.
+type Aftermath byte
+
+const (
+	// SweptAfter: the next command removes it.
+	SweptAfter Aftermath = writers.Held
+	// KeptAfter: it stays until what was begun is finished, because the checkout is
+	// half of what it was and half of what it becomes.
+	KeptAfter Aftermath = writers.Kept
+)
+
+// How long a lock on an index is waited for: one of git's, of which nobody knows
+// whether its owner is alive, and one of a Croft that is.
+const (
+	indexWait = 2 * time.Second
+	croftWait = 30 * time.Second
+)
+
+// ErrIndexLocked says that a lock of git's, or of a Croft that is alive, lies on
+// an index.
+var ErrIndexLocked = errors.New("another git is at work on the index")
+
+// LockOwner returns the lease that a lock file of Croft's names.
+func LockOwner(text []byte) (mark string, isCrofts bool) {
+	rest, isCrofts := strings.CutPrefix(string(text), writers.LockText)
+	mark = strings.TrimSuffix(rest, "\n")
+	if strings.ContainsFunc(mark, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+		mark = ""
+	}
+	return mark, isCrofts
+}
+
+// HoldIndex locks the index in a git directory, which the caller holds open. It
+// fails with ErrIndexLocked if somebody else keeps it locked, and with
+// os.ErrNotExist if the directory has been moved away meanwhile. With keptAfter
+// the lock of an owner that died is taken over as it lies.
+func (r *Repository) HoldIndex(ctx context.Context, gitDir string, dir *fsx.Dir, after Aftermath) (*IndexHold, error) {
+	h, err := r.NewHold(gitDir, dir, after)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.renameToLock(ctx, after); err != nil {
+		h.Release()
+		return nil, err
+	}
+	if now, err := fsx.IdentityOf(gitDir); err != nil || !h.isIn(now) {
+		h.Release()
+		return nil, &os.PathError{Op: "lock", Path: gitDir, Err: os.ErrNotExist}
+	}
+	return h, nil
+}
+
+// NewHold makes the lease, and the lock file under its first name.
+func (r *Repository) NewHold(gitDir string, dir *fsx.Dir, after Aftermath) (*IndexHold, error) {
+	m, err := r.NewLease()
+	if err != nil {
+		return nil, err
+	}
+	h := &IndexHold{dir, m}
+	err = m.Write(byte(after), []string{r.LockName(filepath.Join(gitDir, gitdir.IndexLock)), r.LockName(filepath.Join(gitDir, h.DraftName()))})
+	if err == nil {
+		err = failpoint.Hit("index.marked")
+	}
+	if err == nil {
+		err = h.writeDraft()
+	}
+	if err == nil {
+		err = failpoint.Hit("index.drafted")
+	}
+	if err != nil {
+		h.Release()
+		return nil, err
+	}
+	return h, nil
+}
+
+// DraftName is the first name of the lock file.
+func (h *IndexHold) DraftName() string { return writers.IndexLockDraft + h.Mark.Name() }
+
+// Text is the content of the lock file.
+func (h *IndexHold) Text() string { return writers.LockText + h.Mark.Name() + "\n" }
+
+func (h *IndexHold) writeDraft() error {
+	f, err := h.Dir.Create(h.DraftName(), 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(h.Text())
+	return errors.Join(err, f.Close())
+}
+
+func (h *IndexHold) isIn(dir fsx.Identity) bool {
+	held, err := h.Dir.Identity()
+	return err == nil && held == dir
+}
+
+// renameToLock gives the lock file its name, once nobody else has one there.
+func (h *IndexHold) renameToLock(ctx context.Context, after Aftermath) error {
+	begun := time.Now()
+	for {
+		err := h.Dir.LinkNew(h.DraftName(), gitdir.IndexLock)
+		if err == nil {
+			err = failpoint.Hit("index.linked")
+			_ = h.Dir.Remove(h.DraftName())
+			return errors.Join(err, failpoint.Hit("index.held"))
+		}
+		if !errors.Is(err, os.ErrExist) {
+			return err
+		}
+		patience := indexWait
+		switch owner, life := h.findOwner(); {
+		case life == ownerAlive:
+			patience = croftWait
+		case life == ownerDead && after == KeptAfter:
+			if h.adoptDeadLock(owner) {
+				return nil
+			}
+		case life == ownerDead:
+			if err := h.Mark.Repo.Sweep(ctx); err != nil {
+				return err
+			}
+		}
+		if time.Since(begun) > patience {
+			return fmt.Errorf("%s: %w", filepath.Join(h.Dir.Path(), gitdir.IndexLock), ErrIndexLocked)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// ownerLife is what is known of the owner of a lock.
+type ownerLife string
+
+const (
+	ownerAlive   ownerLife = "alive"
+	ownerDead    ownerLife = "dead"
+	ownerUnknown ownerLife = "unknown" // not a Croft of this state
+)
+
+// findOwner looks whose the lock on the index is.
+func (h *IndexHold) findOwner() (mark string, life ownerLife) {
+	b, err := h.Dir.ReadFile(gitdir.IndexLock, fsx.MaxSmall)
+	if err != nil {
+		return "", ownerUnknown
+	}
+	mark, ours := LockOwner(b)
+	if !ours || mark == "" {
+		return "", ownerUnknown
+	}
+	l, err := flock.TryThere(filepath.Join(h.Mark.Repo.LeasesDir(), mark))
+	switch {
+	case err == nil:
+		_ = l.Unlock()
+		return mark, ownerDead
+	case errors.Is(err, flock.ErrHeld):
+		return mark, ownerAlive
+	}
+	return mark, ownerUnknown
+}
+
+// adoptDeadLock makes the lock of an owner that died one's own, by its lease.
+func (h *IndexHold) adoptDeadLock(owner string) bool {
+	l, err := flock.TryThere(filepath.Join(h.Mark.Repo.LeasesDir(), owner))
+	if err != nil {
+		return false
+	}
+	adopted := &IndexHold{h.Dir, &writers.Lease{Repo: h.Mark.Repo, Lock: l}}
+	if !adopted.isThere() {
+		_ = l.Unlock()
+		return false
+	}
+	h.Release()
+	h.Mark = adopted.Mark
+	return true
+}
+
+// isThere reports whether the lock on the index is this one.
+func (h *IndexHold) isThere() bool {
+	b, err := h.Dir.ReadFile(gitdir.IndexLock, fsx.MaxSmall)
+	return err == nil && string(b) == h.Text()
+}
+
+// Release lets go of the index. A lock that cannot be removed is left to whoever
+// sweeps next.
+func (h *IndexHold) Release() {
+	if h == nil || h.Mark == nil {
+		return
+	}
+	_ = h.Dir.Remove(h.DraftName())
+	if h.isThere() {
+		_ = h.Dir.Remove(gitdir.IndexLock)
+	}
+	if !h.isThere() && !h.Dir.Has(h.DraftName()) {
+		_ = os.Remove(h.Mark.Lock.File().Name())
+	}
+	_ = h.Mark.Lock.Unlock()
+	h.Mark = nil
+}
+
+// Inherit adds the lease to what a process keeps open, so that the lock counts as
+// held for as long as that process lives.
+func (h *IndexHold) Inherit(files []*os.File) []*os.File {
+	if h == nil || h.Mark == nil {
+		return files
+	}
+	return append(slices.Clip(files), h.Mark.Lock.File())
+}
+
+// HoldToMove holds the index of a checkout that is going to be taken away. A Croft
+// that is at work on it is waited for. A lock of git's that stays does not stop it:
+// an agent that was killed leaves one.
+func (w *Worktree) HoldToMove(ctx context.Context) (release func(), err error) {
+	admin, err := w.OpenAdmin()
+	if err != nil {
+		return func() {}, nil // there is no registration to be held
+	}
+	h, err := w.Repo.HoldIndex(ctx, w.Admin, admin, SweptAfter)
+	if errors.Is(err, ErrIndexLocked) {
+		if _, life := (&IndexHold{admin, &writers.Lease{Repo: w.Repo.Repository.Repository.Repository.Repository.Repository}}).findOwner(); life != ownerAlive {
+			err = nil
+		}
+	}
+	if err != nil {
+		_ = admin.Close()
+		return nil, err
+	}
+	return func() { h.Release(); _ = admin.Close() }, nil
+}
+
+// DropOwnLock removes a lock of Croft's from a registration that no Croft is at
+// work on, because it lies in the trash.
+func DropOwnLock(admin *fsx.Dir) {
+	if b, err := admin.ReadFile(gitdir.IndexLock, fsx.MaxSmall); err == nil {
+		if _, isCrofts := LockOwner(b); isCrofts {
+			_ = admin.Remove(gitdir.IndexLock)
+		}
+	}
+}
+
+// SweepKept removes the locks on indexes that were left to whoever finishes what
+// was begun. The caller knows that nothing is left to finish.
+func (r *Repository) SweepKept(ctx context.Context) error {
+	return r.EachDead(ctx, func(dead writers.Dead) bool {
+		return dead.IsKept && r.DropHolds(dead)
+	})
+}
