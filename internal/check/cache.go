@@ -15,8 +15,7 @@ import (
 
 // Cache is what the checks of a target begin with besides its files: copies
 // of ignored paths, such as installed dependencies, as the last check left them
-// whose result was published to the target. What any other check did to its own
-// copy is thrown away with it.
+// whose result was published to the target. The copy of any other check is deleted.
 //
 // It lies in Croft's own directory of the repository. Only the process that drives the
 // lane uses it.
@@ -86,7 +85,7 @@ func (c *Cache) fill(ctx context.Context, s *git.Scratch, spec git.ScratchSpec) 
 }
 
 // keep sets aside what a check that passed left, until it is known whether its
-// tree is published. What cannot be copied is not kept.
+// tree is published. If a path cannot be copied, nothing is kept.
 func (c *Cache) keep(s *git.Scratch, tree string) {
 	if c == nil || len(c.paths) == 0 {
 		return

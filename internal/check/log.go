@@ -19,7 +19,7 @@ const (
 )
 
 // log keeps the output of a check: its beginning as it is written, and its
-// end when it has ended. What cannot be written is lost: a check passes or fails
+// end when it has ended. Output that cannot be written is lost: a check passes or fails
 // whether or not its output can be kept.
 type log struct {
 	path string

@@ -124,7 +124,7 @@ func (r *Runner) Run(ctx context.Context, commit, tree string) ([]croft.Check, e
 // errCheckTime says that a check took longer than it may.
 var errCheckTime = errors.New("the check took too long")
 
-// run runs one command. That it fails, or takes too long, is an answer.
+// run runs one command. A command that fails, or takes too long, is a result and no error.
 func (r *Runner) run(ctx context.Context, scratch *git.Scratch, command string, spec git.ScratchSpec) (croft.Check, error) {
 	done := croft.Check{Command: command, Tree: spec.Tree}
 	log, err := newLog(r.Dirs.Logs, r.Label, command)

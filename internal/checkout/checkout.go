@@ -91,7 +91,7 @@ type Change struct {
 // Health says whether a checkout is what its record says.
 type Health string
 
-// What a checkout can be found to be.
+// The values of Health.
 const (
 	Intact       Health = "intact"
 	Missing      Health = "missing"      // the directory is gone

@@ -234,8 +234,8 @@ func (j *Journal) appendCopy(t *Tx) (*txlog.Appended, error) {
 const largeCopy = 8 << 20
 
 // mendCopy writes the second copy anew if it could not follow, or has become much larger
-// than what it holds. That it cannot be written is no failure of the act: the state is in
-// the database, and the next transaction tries again.
+// than what it holds. If it cannot be written the transaction still succeeds: the state is
+// in the database, and the next transaction tries again.
 func (j *Journal) mendCopy(ctx context.Context, db *sql.DB, file os.FileInfo, behind bool) {
 	info, err := os.Stat(j.path)
 	if !behind && (err != nil || j.copy.Size() < max(largeCopy, 3*info.Size())) {

@@ -252,8 +252,8 @@ func (t *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.
 	return s.QueryContext(ctx, args...)
 }
 
-// Update runs a transaction that writes. What f did is durable when Update
-// returns nil, and never happened otherwise. f may be called again, on another
+// Update runs a transaction that writes. The changes that f made are durable when Update
+// returns nil, and are rolled back otherwise. f may be called again, on another
 // database, if this one turns out to be damaged or gone.
 func (j *Journal) Update(ctx context.Context, f func(*Tx) error) error {
 	select {
@@ -346,7 +346,7 @@ func (a asJSON) Value() (driver.Value, error) {
 	return string(b), err
 }
 
-// Scan reads a column. What is not JSON of that type is damage.
+// Scan reads a column. It fails with ErrCorrupt if the column is not JSON of that type.
 func (a asJSON) Scan(column any) error {
 	text, _ := column.(string)
 	if err := json.Unmarshal([]byte(text), a.v); err != nil {

@@ -24,8 +24,7 @@ func (m *Merge) Enter(state croft.MergeState) { m.State = state }
 // unknown whether the commit was published.
 func (m *Merge) Attempt(commit string) { m.State, m.Tried = croft.MergeMerging, commit }
 
-// Requeue puts a merge that was in work back into the queue. What was attempted
-// stays known.
+// Requeue puts a merge that was in work back into the queue. Tried stays set.
 func (m *Merge) Requeue() { m.State = croft.MergeQueued }
 
 // RequeueAlone is Requeue for a merge that is to be tried without others.

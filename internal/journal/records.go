@@ -120,7 +120,8 @@ func (r Record) Placed(path string) bool {
 	return slices.Contains(r.RoleFiles, path) || slices.Contains(r.Links, path)
 }
 
-// Decode reads a record that was written down. What is none is damage of the database.
+// Decode reads a record that was written down. It fails with ErrCorrupt if the text is
+// none.
 func Decode(b []byte) (Record, error) {
 	var r Record
 	err := json.Unmarshal(b, &r)

@@ -51,8 +51,8 @@ func (s *Stacker) hunks(ctx context.Context, tree, path string) ([]croft.Conflic
 	return parseMarkers(string(o.Data)), nil
 }
 
-// parseMarkers finds the conflicts that a file's markers show. What the two sides
-// come from, which some styles show between them, is left out.
+// parseMarkers finds the conflicts that a file's markers show. The text of the common
+// ancestor, which some styles show between the two sides, is left out.
 func parseMarkers(text string) []croft.ConflictHunk {
 	var list []croft.ConflictHunk
 	var h *croft.ConflictHunk

@@ -57,8 +57,8 @@ type run struct {
 // next turn. With more slots several beginnings of the stack are tried at once,
 // the whole among them, so that fewer rounds find the same.
 //
-// What failed is tried once more on the same tree; if it passes then, it was a
-// flake, and is reported as such.
+// A check that failed is run once more on the same tree. If it passes then, it is reported
+// as a flake.
 func (g *Gate) Decide(ctx context.Context, tipCommit, tipTree string, steps []Step) (Decision, error) {
 	r := &run{gate: g, tip: Step{Commit: tipCommit, Tree: tipTree}, steps: steps, known: map[string]Verdict{}}
 	low, high := 0, len(steps)+1 // low passes (the target is taken to), high fails (or is beyond the end)

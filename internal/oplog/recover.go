@@ -148,7 +148,7 @@ func (l *Log[P]) TakeOver(ctx context.Context, op journal.Operation) (*flock.Loc
 }
 
 // Await waits until an operation has ended, by its process or, if that died, by
-// recoverAt. What keeps an unsettled one from its end is the error.
+// recoverAt. Of an unsettled operation it returns the error that keeps it from its end.
 func (l *Log[P]) Await(ctx context.Context, id croft.ID, recoverAt func(context.Context, croft.ID) error) (journal.Operation, error) {
 	watch := l.Journal.Watch()
 	defer watch.End()
@@ -181,8 +181,8 @@ func (l *Log[P]) unsettledError(op journal.Operation, cause error) error {
 }
 
 // SweepLocks removes the lock files of processes that died just before their
-// operation was written down, or just after it had ended. A file that keeps
-// reports is left to its owner. What can not be removed now can be next time.
+// operation was written down, or just after it had ended. It leaves the files that keeps
+// returns true for. A file that can not be removed is left to the next call.
 func (l *Log[P]) SweepLocks(ctx context.Context, keeps func(name string, size int64) bool) {
 	entries, _ := os.ReadDir(l.Dir)
 	for _, entry := range entries {

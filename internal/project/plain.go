@@ -26,7 +26,7 @@ import (
 // seen before.
 type PlainMode int
 
-// What becomes of such a directory.
+// The values of PlainMode.
 const (
 	KnownPlain  PlainMode = iota // it is no project
 	NewPlain                     // it becomes one

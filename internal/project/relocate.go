@@ -10,9 +10,9 @@ import (
 )
 
 // Relocate follows a repository that was moved: workspaces inside it moved
-// along, those beside it stayed, and both have lost their way to it. What lies
-// where it is expected and is provably the workspace is joined again; the rest
-// is left as it is. The caller holds the repository's lock.
+// along, those beside it stayed, and the paths that link both with the repository are
+// wrong. A directory that lies where it is expected and provably is the workspace is
+// registered again; the rest is left as it is. The caller holds the repository's lock.
 func (p *Projects) Relocate(ctx context.Context, r *Project) error {
 	records, err := p.Journal.Records(ctx, r.ID)
 	if err != nil {

@@ -28,8 +28,8 @@ func kindOf(mode croft.Mode) checkout.Kind {
 	return checkout.Linked
 }
 
-// PullAgain brings what an isolated workspace holds to the repository, if it
-// can be. What cannot stays where it is.
+// PullAgain pulls what an isolated workspace holds into the repository. It is no error if
+// the workspace's git directory is not as Croft made it: then its content stays there.
 func (r *Project) PullAgain(ctx context.Context, s checkout.Spec) error {
 	err := r.Trees.At(s).Pull(ctx)
 	if _, own := errors.AsType[*isolated.PrivateError](err); own {

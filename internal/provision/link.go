@@ -11,8 +11,8 @@ import (
 )
 
 // Link links files and directories at the top of a project into a checkout:
-// those that match a pattern and that the checkout does not have itself. What
-// is in them is shared by all who link them. It returns their names.
+// those that match a pattern and that the checkout does not have itself. All checkouts
+// that have such a link share its content. Link returns the names.
 func Link(project, checkout string, patterns []string) ([]string, error) {
 	if len(patterns) == 0 {
 		return nil, nil

@@ -131,8 +131,8 @@ func (r Roles) Copy(ctx context.Context, c Copying) (Copied, error) {
 	return out, w.SkipWorktree(ctx, true, tracked...)
 }
 
-// openCheckout opens the directory that was made for a worktree. What an agent
-// put in its place is not written to.
+// openCheckout opens the directory that was made for a worktree. It fails if an agent put
+// another one in its place.
 func openCheckout(w *git.Worktree) (*fsx.Dir, error) {
 	if made := w.Made(); made != "" {
 		return fsx.OpenDirIs(w.Path, made)

@@ -9,7 +9,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/mergetree"
 )
 
-// What base says of two commits beside a commit.
+// The results of ancestry.base that are no commit.
 const (
 	noBase      = -1 // they have no history in common
 	severalBase = -2 // more than one commit is a best common ancestor

@@ -34,7 +34,7 @@ type rememberedWorkspace struct {
 	Target string   `json:"target,omitempty"` // if it collides with that
 }
 
-// writeMemory writes a forecast down. That it cannot be is no failure.
+// writeMemory writes a forecast down. If it fails, the next forecast compares more.
 func (r *Radar) writeMemory(groups []*targetGroup, results map[string]ScanResult, f *croft.Forecast) {
 	shown := remembered{Version: rememberedVersion, Git: r.gitVersion(), Tips: map[string]string{}}
 	at := map[string]int{}

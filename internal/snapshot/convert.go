@@ -51,8 +51,9 @@ func (s *saver) surveyConverted(found map[string]git.Conversion, w *walk) error 
 const largePointer = 1024
 
 // judgeFiltered reports whether a file that git calls unchanged has to be stored
-// as it is on disk, and the name of its object if that is there. What a filter
-// will write is not known, but for large files: they come back exactly.
+// as it is on disk, and the name of its object if the repository has that. Croft cannot
+// know what a filter will write at a checkout, except for git-lfs, which writes large
+// files exactly.
 func (s *saver) judgeFiltered(path, staged, filter string) (string, bool, error) {
 	full := filepath.Join(s.root, path)
 	info, err := os.Lstat(full)

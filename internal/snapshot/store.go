@@ -199,8 +199,8 @@ func (s *saver) storeEach(paths []string, store func(path string) (object.TreeEn
 // parallelWrites is how many files are stored at once.
 const parallelWrites = 4
 
-// storeEntry stores one file or link. What is neither gives no entry; what
-// vanished is an error, and the snapshot begins again.
+// storeEntry stores one file or link. Another kind of file gives no entry. A file that
+// has vanished is an error, after which Save begins again.
 func (s *saver) storeEntry(path string, contents func(full string) (string, error)) (object.TreeEntry, int64, error) {
 	full, e := filepath.Join(s.root, path), object.TreeEntry{Mode: "100644"}
 	info, err := os.Lstat(full)

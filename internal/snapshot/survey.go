@@ -54,10 +54,10 @@ func conflictedPaths(ix *index.Index) []string {
 
 // surveyFiles finds out which files have to be stored, and stores those that
 // are tracked. Git is not asked for a status: a file whose time, size, inode
-// and mode are those that git noted is as it was staged, and any other is read.
-// That it was does not mean that a checkout would write it so: git noted it by
-// the attributes that held then. If the size is that of what is staged nothing
-// was converted, unless a filter keeps sizes.
+// and mode are those in the index is as it was staged, and any other is read.
+// A checkout may still write such a file differently, because the attributes may have
+// changed since it was staged. If its size is that of the staged object, git converted
+// nothing, unless a filter keeps sizes.
 func (s *saver) surveyFiles(ctx context.Context) error {
 	w := s.newWalk()
 	var found map[string]git.Conversion
@@ -247,8 +247,8 @@ func (s *saver) addFile(path string) error {
 	return nil
 }
 
-// lstat looks at a path; nil means that there is nothing. What lies behind a
-// link is not in the worktree.
+// lstat looks at a path; nil means that there is no file. A path that leads through a
+// link is outside of the worktree, so there is none.
 func (s *saver) lstat(path string) (*index.FileStat, error) {
 	if s.behindLink(filepath.Dir(path)) {
 		return nil, nil

@@ -33,7 +33,8 @@ type Approvals interface {
 }
 
 // approvedSince finds the targets of merges that waited for an approval of checks and
-// need wait no more, and says why. What cannot be told is not approved.
+// need wait no more, and says why. A target whose approval cannot be read counts as not
+// approved.
 func (svc *Views) approvedSince(ctx context.Context, r *project.Project, turned []journal.Merge) map[string]string {
 	out := map[string]string{}
 	for _, m := range turned {

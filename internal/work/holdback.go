@@ -37,7 +37,7 @@ func (w Uncommitted) Request() git.Work {
 // LargeFiles says what becomes of new files that are large.
 type LargeFiles string
 
-// What becomes of new files that are large.
+// The values of LargeFiles.
 const (
 	HoldLarge   LargeFiles = ""       // they would be in the target's history for good
 	CommitLarge LargeFiles = "commit" // the branch is private, and nothing else is left of the checkout
@@ -46,9 +46,9 @@ const (
 // Sort looks at all that is uncommitted in a checkout. What Croft itself put into a
 // workspace is left out. For the project's own checkout the record is empty.
 //
-// What is not held back comes to what "git add --all" would stage. So a file that
-// differs from HEAD in the index alone is not looked at again: one that was taken
-// out of the index and is ignored since stays out.
+// Without what is held back, the result is what "git add --all" would stage. So Sort takes
+// a file that differs from HEAD only in the index as it is staged: a file that was taken
+// out of the index, and is ignored since, stays out.
 func Sort(ctx context.Context, r *project.Project, tree *git.Worktree, rec journal.Record, large LargeFiles) (Uncommitted, error) {
 	var w Uncommitted
 	patterns, most := r.Config.Commit.HoldBackPatterns(), r.Config.Commit.MaxBytes

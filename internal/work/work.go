@@ -1,9 +1,10 @@
 // Package work finds and commits what an agent has left uncommitted in a workspace.
 //
 // It owns the rule of what is committed: what git add -A would take, less what looks like
-// a secret, what is large unless it was asked for, and what Croft put there itself. What is
-// held back is named, never dropped. It also owns the look at files after a restart of the
-// machine: what a crash may have emptied is not committed unasked.
+// a secret, large files unless they were asked for, and files that Croft put there itself.
+// Files that are held back are named, never dropped. It also owns the examination of files
+// after a restart of the machine: files that a crash may have emptied are not committed
+// unasked.
 //
 // It reads a workspace and writes commits on its branch; it never writes its files.
 package work

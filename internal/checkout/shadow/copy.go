@@ -15,8 +15,8 @@ import (
 
 // copyTree copies everything below a directory into another one that is there:
 // files with their permissions and times, as clones where the file system can,
-// links as links, empty directories. What is neither is passed over, and so are
-// the directories to skip.
+// links as links, empty directories. Other kinds of files are skipped, and so are the
+// directories in skip.
 func copyTree(ctx context.Context, from, to string, workers int, skip []string) error {
 	c := &copying{from: from, to: to, skip: skip}
 	c.files.SetLimit(max(workers, 1))

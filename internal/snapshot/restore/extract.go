@@ -77,7 +77,7 @@ func extractFile(root *os.Root, name string, mode fs.FileMode, in io.Reader) err
 	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	// What an archive has twice is not opened: it may be a pipe.
+	// An archive may have a name twice. The first is deleted, not opened: it may be a pipe.
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/croft-sh/croft/internal/snapshot"
 )
 
-// PutBack puts back into a checkout what a rewind had moved out of it when its
-// process died. What one of the snapshots has is deleted, if something is at its
-// path by now, or if it had gone for good; what none has is kept, and a KeptError
-// says where.
+// PutBack moves the files back into a checkout that a rewind had moved out of it when its
+// process died. A file that one of the snapshots has is deleted instead if its path is
+// taken by now, or if the rewind had marked it as saved. A file that none has is kept, and
+// a KeptError says where.
 func PutBack(ctx context.Context, r *git.Repository, path, aside string, commits ...string) error {
 	dir, err := fsx.OpenDir(aside)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -43,8 +43,8 @@ func Admin(ctx context.Context, r *git.Repository, commit, admin string) error {
 	return extractObject(ctx, r, commit+":admin.tar", admin)
 }
 
-// Restore writes the files of a snapshot. The index is in place already. What git could
-// not write again is on disk when it returns.
+// Restore writes the files of a snapshot. The index is in place already. The files that
+// git could not write again are synced when Restore returns.
 func Restore(ctx context.Context, commit string, to Files) error {
 	m, err := snapshot.ReadMeta(ctx, to.Worktree.Repo, commit)
 	if err != nil {
