@@ -120,7 +120,7 @@ var mayImport = map[string][]string{
 		"internal/scratch", "internal/view", "internal/work",
 	},
 	"internal/removal": {
-		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/flock", "internal/fsx", "internal/git/...", "internal/journal",
+		".", "internal/checkout", "internal/explain", "internal/failpoint", "internal/fsx", "internal/git/...", "internal/journal",
 		"internal/layout", "internal/merge", "internal/oplog", "internal/proc", "internal/project", "internal/snapshot", "internal/view",
 	},
 	"internal/trash": {
@@ -169,7 +169,7 @@ var mayImport = map[string][]string{
 		"internal/workspace",
 	},
 	"internal/history": {
-		".", "internal/explain", "internal/git/...", "internal/journal", "internal/lane", "internal/project", "internal/removal", "internal/rewind",
+		".", "internal/explain", "internal/journal", "internal/lane", "internal/project", "internal/removal", "internal/rewind",
 		"internal/trash", "internal/words",
 	},
 

@@ -56,14 +56,11 @@ func (svc *Lanes) finishingIn(ctx context.Context, req croft.FinishRequest) (pro
 }
 
 func (svc *Lanes) finishNew(ctx context.Context, s project.Location, req croft.FinishRequest, key journal.Key) (*croft.Merge, error) {
-	var rec journal.Record
-	var err error
 	r := s.Project
 	if req.Lease != nil {
-		r, rec, err = svc.FindByID(ctx, req.Lease.Workspace)
-	} else {
-		rec, err = svc.Find(ctx, s, req.Workspace)
+		req.Workspace = string(req.Lease.Workspace)
 	}
+	rec, err := svc.Find(ctx, s, req.Workspace)
 	if err != nil {
 		return nil, err
 	}

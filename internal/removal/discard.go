@@ -162,16 +162,8 @@ func (svc *Removals) trashDiscarded(ctx context.Context, r *project.Project, rec
 func (svc *Removals) toDiscard(ctx context.Context, s project.Location, req croft.DiscardRequest) ([]journal.Record, error) {
 	if req.All == croft.ScopeAll {
 		live, err := svc.Journal.Live(ctx, s.ID)
-		if err != nil {
-			return nil, err
-		}
-		var pending []journal.Record
-		for _, rec := range live {
-			if rec.Workspace.MergeStatus == croft.MergePending {
-				pending = append(pending, rec)
-			}
-		}
-		return AgreedOf(req.Agreed, pending), nil
+		pending := slices.DeleteFunc(live, func(rec journal.Record) bool { return rec.Workspace.MergeStatus != croft.MergePending })
+		return AgreedOf(req.Agreed, pending), err
 	}
 	var records []journal.Record
 	for _, ref := range req.Workspaces {

@@ -95,23 +95,21 @@ func AgreedMode(a *croft.Agreed, rec journal.Record, requested croft.RemoveMode)
 	return croft.RemoveSafe
 }
 
-// removeAgreed removes a workspace in the mode that was requested and agreed to, or with
-// DryRunOn asks the guards.
-func (svc *Removals) removeAgreed(ctx context.Context, r *project.Project, rec journal.Record, how Spec, req croft.RemoveRequest) (*croft.Removed, error) {
-	mode := AgreedMode(req.Agreed, rec, req.Mode)
-	if req.DryRun == croft.DryRunOn {
-		rec, err := svc.CatchUp(ctx, r, rec) // one that was moved is judged where it is, as the removal does
-		if err == nil {
-			err = svc.Guard(ctx, r, rec, mode)
-		}
-		var waiting []journal.Merge
-		if err == nil {
-			waiting, err = svc.Journal.WaitingOf(ctx, rec.Workspace.ID)
-		}
-		if err == nil {
-			err = guardMerges(waiting, rec.Workspace, mode)
-		}
-		return &croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name}, err
+// RemoveOrPlan is RemoveOne. With DryRunOn it only asks the guards, also about waiting merges.
+func (svc *Removals) RemoveOrPlan(ctx context.Context, r *project.Project, rec journal.Record, how Spec, mode croft.RemoveMode, dry croft.DryRun) (*croft.Removed, error) {
+	if dry != croft.DryRunOn {
+		return svc.RemoveOne(ctx, r, rec, how, mode)
 	}
-	return svc.RemoveOne(ctx, r, rec, how, mode)
+	rec, err := svc.CatchUp(ctx, r, rec) // one that was moved is judged where it is, as the removal does
+	if err == nil {
+		err = svc.Guard(ctx, r, rec, mode)
+	}
+	var waiting []journal.Merge
+	if err == nil {
+		waiting, err = svc.Journal.WaitingOf(ctx, rec.Workspace.ID)
+	}
+	if err == nil {
+		err = guardMerges(waiting, rec.Workspace, mode)
+	}
+	return &croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name}, err
 }

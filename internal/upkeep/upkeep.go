@@ -165,22 +165,14 @@ func (svc *Upkeep) removeWanted(ctx context.Context, r *project.Project, s sweep
 		if !s.wanted(rec) {
 			continue
 		}
-		mode := removal.AgreedMode(s.agreed, rec, s.mode)
 		h, err := s.how(rec)
 		h.Act = a
 		if err == nil {
 			err = svc.guardUnseen(ctx, r, rec)
 		}
-		if err == nil {
-			err = svc.Removals.Guard(ctx, r, rec, mode)
-		}
 		var done *croft.Removed
-		switch {
-		case err != nil:
-		case s.dry == croft.DryRunOn:
-			done = &croft.Removed{ID: rec.Workspace.ID, Name: rec.Workspace.Name}
-		default:
-			done, err = svc.Removals.RemoveOne(ctx, r, rec, h, mode)
+		if err == nil {
+			done, err = svc.Removals.RemoveOrPlan(ctx, r, rec, h, removal.AgreedMode(s.agreed, rec, s.mode), s.dry)
 		}
 		if ctx.Err() != nil {
 			return res, ctx.Err()
