@@ -91,7 +91,7 @@ func (d *examination) findLagging(ctx context.Context) error {
 	for _, t := range tips {
 		tip, err := d.r.Git.ReadRef(ctx, "refs/heads/"+t.Target)
 		if err != nil {
-			continue // it is gone, or told as something else
+			continue // it is gone, or another finding reports it
 		}
 		if err := d.findLaggingOn(ctx, t.Target, tip); err != nil {
 			return err
@@ -103,7 +103,7 @@ func (d *examination) findLagging(ctx context.Context) error {
 func (d *examination) findLaggingOn(ctx context.Context, target, tip string) error {
 	now, err := d.r.Git.ReadCommit(ctx, tip)
 	if err != nil {
-		return nil //nolint:nilerr // an object that is missing is told by others
+		return nil //nolint:nilerr // another finding reports a missing object
 	}
 	for _, h := range d.r.Git.Hosts(target) {
 		tree, err := h.IndexTree()
@@ -166,7 +166,7 @@ func (d *examination) findSuspects(ctx context.Context) error {
 	}
 	for _, rec := range records {
 		if rec.Workspace.State != croft.Ready || d.r.Trees.Health(project.SpecOf(rec)) != checkout.Intact {
-			continue // told as something else
+			continue // another finding reports it
 		}
 		found, err := d.Commits.Verify(ctx, d.r, rec)
 		if err != nil {

@@ -25,8 +25,8 @@ func (svc *Lanes) FinishWork(ctx context.Context, req croft.FinishRequest) (*cro
 	if err := svc.Recover(ctx, s.ID); err != nil {
 		return nil, err
 	}
-	// The request is told by its words: what they name may be gone when it comes
-	// for the second time.
+	// A repeated request is recognised by its words: the workspace that they name may be
+	// gone by then.
 	words := struct {
 		Workspace string
 		Outcome   croft.Outcome

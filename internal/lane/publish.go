@@ -322,7 +322,7 @@ func (svc *Lanes) recordMergeStatus(tx *journal.Tx, m journal.Merge, p landed) e
 		rec.Workspace.MergeStatus, rec.Workspace.MergeCommit = croft.MergeMerged, p.Commit
 	case croft.KindRevert:
 		rec.Workspace.MergeStatus = croft.MergeReverted
-		if m.Again { // a revert was taken back
+		if m.Again { // the revert was itself reverted
 			rec.Workspace.MergeStatus = croft.MergeMerged
 		}
 	default:

@@ -34,7 +34,7 @@ func (svc *Removals) RemoveRequested(ctx context.Context, s project.Location, re
 	how := Spec{Branch: req.Branch, Event: croft.EventWorkspaceRemoved, Act: project.NewAct()}
 	for _, rec := range records {
 		done, err := svc.RemoveOrPlan(ctx, s.Project, rec, how, AgreedMode(req.Agreed, rec, req.Mode), req.DryRun)
-		if errors.Is(err, croft.WorktreeNotFound) { // somebody else was faster
+		if errors.Is(err, croft.WorktreeNotFound) { // another process removed it first
 			res.Unknown = append(res.Unknown, rec.Workspace.Name)
 			continue
 		}

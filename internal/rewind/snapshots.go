@@ -163,8 +163,8 @@ func (svc *Rewinds) findSnapshot(ctx context.Context, r *project.Project, id str
 }
 
 // readSnapshots reads the snapshots that are pinned below a prefix, oldest first: all, or
-// those that have an ID. One that git has collected, because somebody deleted its ref, is
-// left out; the doctor tells of it.
+// those that have an ID. One that git has collected, because its ref was deleted, is left
+// out; croft doctor reports it.
 func (svc *Rewinds) readSnapshots(ctx context.Context, r *project.Project, prefix, only string) ([]croft.Snapshot, error) {
 	pins, err := svc.Journal.Pins(ctx, r.ID, prefix)
 	if err != nil {

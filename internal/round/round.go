@@ -173,19 +173,17 @@ func checkRound(req croft.RoundRequest) error {
 func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journal.Round) error {
 	for _, g := range ses.Repos {
 		req := croft.CreateAllRequest{Key: seatsKey(t, g.ID), Repo: g.Path}
-		var at []int
 		var seats []workspace.RoundSpec
-		for i, s := range t.Workspaces {
+		for _, s := range t.Workspaces {
 			if s.Repo != g.ID {
 				continue
 			}
-			at = append(at, i)
 			seats = append(seats, workspace.RoundSpec{Round: t.Number, DirName: g.Place, Carried: s.Carried, NewOnly: true, Ref: s.BaseRef})
 			req.Workspaces = append(req.Workspaces, croft.CreateRequest{
 				Agent: s.Agent, Session: string(ses.ID), Label: s.Label, Home: s.Home, Base: s.Base, Branch: s.Branch, Layout: ses.Layout, Mode: s.Mode,
 			})
 		}
-		if len(at) == 0 {
+		if len(seats) == 0 {
 			continue
 		}
 		if err := svc.nameSeats(ctx, g, req.Workspaces, seatsKey(t, g.ID)); err != nil {
@@ -201,8 +199,8 @@ func (svc *Rounds) makeSeats(ctx context.Context, ses *journal.Session, t *journ
 			return err
 		}
 		for _, w := range made {
-			for _, i := range at {
-				if t.Workspaces[i].Agent == w.Agent {
+			for i, s := range t.Workspaces {
+				if s.Repo == g.ID && s.Agent == w.Agent {
 					t.Workspaces[i].Workspace = w.ID
 				}
 			}

@@ -178,7 +178,7 @@ func (svc *Upkeep) removeWanted(ctx context.Context, r *project.Project, s sweep
 			return res, ctx.Err()
 		}
 		if errors.Is(err, croft.WorktreeNotFound) {
-			continue // somebody else was faster
+			continue // another process removed it first
 		}
 		if err != nil {
 			res.Kept = append(res.Kept, project.KeptBecause(rec, err))
