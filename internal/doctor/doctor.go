@@ -121,7 +121,7 @@ func (d *examination) findAccidents(ctx context.Context) error {
 			d.reportFinding(findConfig, c.Key, "The repository's git configuration says something else than when Croft first saw it. Agents can write it; croft config accept takes it over.", nil)
 		}
 	}
-	hollow, err := d.r.Git.HollowAdmins()
+	hollow, err := d.r.Git.BrokenAdmins()
 	if len(hollow) > 0 && err == nil {
 		// A git that is adding a worktree is through with it in a moment.
 		select {
@@ -129,11 +129,11 @@ func (d *examination) findAccidents(ctx context.Context) error {
 			return ctx.Err()
 		case <-time.After(addingTime):
 		}
-		hollow, err = d.r.Git.HollowAdmins()
+		hollow, err = d.r.Git.BrokenAdmins()
 	}
 	for _, dir := range hollow {
 		d.reportFinding(findHollow, dir, "A worktree's commondir is empty, as an interrupted git worktree add leaves it; git fails in the whole repository.",
-			func() error { return d.r.Git.FillAdmin(dir) })
+			func() error { return d.r.Git.WriteCommonDir(dir) })
 	}
 	return err
 }

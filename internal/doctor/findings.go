@@ -183,12 +183,12 @@ func (d *examination) findSuspects(ctx context.Context) error {
 // brought to the project.
 func (d *examination) checkOwnGit(ctx context.Context, rec journal.Record) error {
 	w, tree := rec.Workspace, d.r.Trees.At(project.SpecOf(rec))
-	if tree.BorrowsElsewhere() {
+	if tree.HasWrongAlternates() {
 		d.reportFinding(findBorrows, w.Name, "Its git directory does not borrow objects from where Croft keeps them: that was changed, or the state directory lies elsewhere now.",
 			func() error { return d.UnderLock(ctx, d.r, tree.Rejoin) })
 		return nil
 	}
-	left, err := tree.LeftOut(ctx)
+	left, err := tree.ListUnpulled(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -199,7 +199,7 @@ func (d *examination) checkOwnGit(ctx context.Context, rec journal.Record) error
 		d.reportFinding(findLeftOut, w.Name, fmt.Sprintf("Its own git directory has what cannot be brought to the project: %s. "+
 			"It is nowhere else; git -C %s fsck says what is missing. Once that is there again, croft doctor --fix brings it.", listLeftOut(left), project.ShellWord(w.Path)), func() error {
 			return d.UnderLock(ctx, d.r, func() error {
-				still, err := tree.PullAgain(ctx)
+				still, err := tree.RetryPull(ctx)
 				if err == nil && len(still) > 0 {
 					err = fmt.Errorf("it still cannot be brought: %s", still[0].Why)
 				}
@@ -213,7 +213,7 @@ func (d *examination) checkOwnGit(ctx context.Context, rec journal.Record) error
 // toldLeft is how many objects a message names that cannot be brought to the project.
 const toldLeft = 5
 
-func listLeftOut(left []isolated.LeftOut) string {
+func listLeftOut(left []isolated.Unpulled) string {
 	var list []string
 	for _, l := range left[:min(len(left), toldLeft)] {
 		if l.OID != "" {

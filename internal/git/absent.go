@@ -16,11 +16,10 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// A checkout whose directory cannot be seen still has its admin directory: what
-// was checked out, what is staged, what a merge is in the middle of.
+// A checkout whose directory is absent still has its admin directory: HEAD, the index, and
+// the files of an operation in progress.
 
-// HasAdmin reports whether the admin directory is there and holds a worktree's
-// HEAD.
+// HasAdmin reports whether the admin directory exists and has a HEAD.
 func (w *Worktree) HasAdmin() bool {
 	admin, err := w.OpenAdmin()
 	if err != nil {
@@ -30,9 +29,9 @@ func (w *Worktree) HasAdmin() bool {
 	return admin.Has("HEAD")
 }
 
-// Named is where the admin directory says that the checkout lies; empty if it does
-// not say. Git writes it when a worktree is moved, and so can an agent.
-func (w *Worktree) Named() string {
+// NamedPath returns the path of the checkout as the admin directory names it, or "". Git
+// writes it when a worktree is moved; an agent can write it, too.
+func (w *Worktree) NamedPath() string {
 	b, err := fsx.ReadSmall(filepath.Join(w.Admin, "gitdir"))
 	if err != nil {
 		return ""
@@ -44,46 +43,45 @@ func (w *Worktree) Named() string {
 	return path
 }
 
-// Rebuild makes the directory of a worktree anew whose admin directory was stowed
-// without one, so that what is staged comes back. The admin directory is locked,
-// and the directory has no files yet. It may be called again after a crash. It
-// fails with ErrExists if something is at the path, with os.ErrNotExist if the
-// admin directory is gone, and with ErrForged if it is not what git made.
+// Rebuild makes the directory of a worktree anew whose admin directory was moved to the
+// trash without one, so that its index is restored. The admin directory gets the lock
+// reason lock, and the checkout has no files yet. It may be called again after a crash. It
+// fails with ErrExists if there is something at the path, with os.ErrNotExist if the admin
+// directory is gone, and with ErrForged if git did not make it.
 func (w *Worktree) Rebuild(ctx context.Context, stowed, lock string, s worktree.AddSpec) error {
 	if fsx.IsThere(w.Path) {
 		return fmt.Errorf("%s: %w", w.Path, worktree.ErrExists)
 	}
-	w.DropDebris()
+	w.DeleteEmptyAdmin()
 	if !w.HasAdmin() && !fsx.IsThere(stowed) {
 		return &os.PathError{Op: "restore", Path: stowed, Err: os.ErrNotExist}
 	}
-	if err := w.bringAdmin(stowed, lock); err != nil {
+	if err := w.restoreAdmin(stowed, lock); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("git.rebuild.admin"); err != nil {
 		return err
 	}
-	if err := w.discardTree(worktree.TempPath(s)); err != nil { // of an attempt that was killed
+	if err := w.discardTree(worktree.TempPath(s)); err != nil { // left by a call that was killed
 		return err
 	}
 	if !w.IsIsolated() {
 		return w.AddTree(s, func(tree *fsx.Dir) error { return tree.WriteFile(".git", []byte(w.PointerText()), 0o666) })
 	}
 	admin := filepath.Base(w.Admin)
-	w.Repo.ReturnObjects(admin) // what it borrowed from before may lack its commits
+	w.Repo.ReturnObjects(admin) // its former alternates store may lack its commits
 	store, err := w.Repo.LendObjects(ctx, admin)
 	if err != nil {
 		return err
 	}
-	// What the admin directory knows is told to the new git directory, not the
-	// other way round.
+	// The new git directory is written from the admin directory, not the other way round.
 	if err := errors.Join(w.ForgetSync(), w.WriteSyncState(isolated.SyncState{Branch: s.Branch, Base: s.Head, Pending: true})); err != nil {
 		return err
 	}
 	return w.AddPrivate(s, store)
 }
 
-// WriteStaged writes the files of the index, over what lies there: it is for a
+// WriteStaged writes the files of the index and overwrites existing ones: it is for a
 // checkout that is being made.
 func (w *Worktree) WriteStaged(ctx context.Context, workers int) error {
 	return w.Change(ctx, func(w *Worktree) error {

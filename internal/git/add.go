@@ -11,16 +11,16 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// The kinds.
+// The kinds of checkouts.
 const (
-	KindLinked   worktree.CheckoutKind = ""         // a worktree of git's: everything but HEAD, index and files
-	KindIsolated worktree.CheckoutKind = "isolated" // objects, which it can only read
+	KindLinked   worktree.CheckoutKind = ""         // a worktree as git makes it, which shares all but HEAD, index and files
+	KindIsolated worktree.CheckoutKind = "isolated" // has a git directory of its own, and can only read the repository's objects
 )
 
-// Add registers a linked worktree without any files. Both halves, the admin
-// directory and the checkout's directory, are written completely under other
-// names and renamed into place, so that git never sees a half of either and a
-// crash leaves at most one half, which [Worktree.Discard] removes.
+// Add registers a linked worktree without any files. Both halves, the admin directory and
+// the checkout's directory, are written completely under other names and renamed into
+// place, so git never sees an incomplete one, and a crash leaves at most one half, which
+// [Worktree.Discard] removes.
 func (r *Repository) Add(ctx context.Context, s worktree.AddSpec) (*Worktree, error) {
 	if s.Kind == KindIsolated {
 		w, err := r.AddIsolated(ctx, s)
@@ -47,8 +47,7 @@ func (r *Repository) Add(ctx context.Context, s worktree.AddSpec) (*Worktree, er
 	return w, w.AddTree(s, func(tree *fsx.Dir) error { return tree.WriteFile(".git", []byte(w.PointerText()), 0o666) })
 }
 
-// setHead checks out a branch or a commit where HEAD is not a file that can be
-// written before git sees it.
+// setHead checks out a branch or a commit in a ref storage where HEAD is not a file.
 func (w *Worktree) setHead(ctx context.Context, s worktree.AddSpec) error {
 	args := []string{"update-ref", "--no-deref", "HEAD", s.Head}
 	if s.Branch != "" {
@@ -58,8 +57,8 @@ func (w *Worktree) setHead(ctx context.Context, s worktree.AddSpec) error {
 	return err
 }
 
-// Register makes git know a checkout again whose admin directory was pruned.
-// The files stay as they are; the index is made anew from HEAD.
+// Register registers a checkout again whose admin directory was pruned. The files stay as
+// they are; the index is made anew from HEAD.
 func (w *Worktree) Register(ctx context.Context, s worktree.AddSpec) error {
 	if !w.Owns(s.Path) {
 		return fmt.Errorf("%s is not a checkout of this worktree", s.Path)
@@ -83,8 +82,8 @@ func (w *Worktree) Register(ctx context.Context, s worktree.AddSpec) error {
 	if _, err := w.RunGit(ctx, gitcmd.Call{Args: []string{"reset", "--quiet"}, Locks: true}); err != nil || !w.IsIsolated() {
 		return err
 	}
-	// The agent's own git directory still knows what was staged.
-	if err := w.BorrowAgain(); err != nil {
+	// The agent's git directory still has the index.
+	if err := w.WriteAlternates(); err != nil {
 		return err
 	}
 	if err := w.ForgetSync(); err != nil {

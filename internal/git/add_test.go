@@ -365,7 +365,7 @@ func TestHalves(t *testing.T) {
 		gittest.WriteFile(t, filepath.Join(w.Admin, "HEAD.lock"), "")
 	}
 	debris()
-	if hollow, err := repo.HollowAdmins(); err != nil || len(hollow) != 0 {
+	if hollow, err := repo.BrokenAdmins(); err != nil || len(hollow) != 0 {
 		t.Errorf("HollowAdmins = %v, %v: git does not mind it", hollow, err)
 	}
 	if err := w.Deregister(away); err != nil {
@@ -375,15 +375,15 @@ func TestHalves(t *testing.T) {
 		t.Error("the remains are still there")
 	}
 	debris()
-	repo.DropDebris("another", 0)
+	repo.DeleteEmptyAdmins("another", 0)
 	if _, err := os.Lstat(w.Admin); err != nil {
 		t.Error(err)
 	}
-	repo.DropDebris("", time.Hour)
+	repo.DeleteEmptyAdmins("", time.Hour)
 	if _, err := os.Lstat(w.Admin); err != nil {
 		t.Error(err)
 	}
-	repo.DropDebris("", 0)
+	repo.DeleteEmptyAdmins("", 0)
 	if _, err := os.Lstat(w.Admin); err == nil {
 		t.Error("the remains are still there")
 	}

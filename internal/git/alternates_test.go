@@ -80,7 +80,7 @@ func TestRemainsAreRemovedThroughNoLink(t *testing.T) {
 	if err := os.Symlink(mine, filepath.Join(repo.CommonDir, "logs", "refs", "heads", "croft")); err != nil {
 		t.Fatal(err)
 	}
-	repo.DropRemains(since, "refs/heads/croft/notes", "refs/heads/notes", "refs/heads/../../../../notes")
+	repo.SweepRefLocks(since, "refs/heads/croft/notes", "refs/heads/notes", "refs/heads/../../../../notes")
 	if !exists(filepath.Join(mine, "notes")) {
 		t.Error("a file outside of the repository is gone")
 	}

@@ -16,18 +16,18 @@ import (
 	"github.com/croft-sh/croft/internal/git/refs"
 )
 
-// BranchError says that a checkout is not on the branch that it is to be on, or
-// that this branch is not its alone, so that nothing is committed there.
+// BranchError says that a checkout is not on the branch that it has to be on, or that
+// other checkouts or refs share the branch, so that nothing is committed there.
 type BranchError struct {
-	Branch    string // that it is to be on; empty: on none
-	On        string // that HEAD is on; empty: on none
+	Branch    string // that it has to be on; empty: detached
+	On        string // that HEAD is on; empty: detached
 	Elsewhere string // the git directory of another checkout that has the branch
-	Symbolic  string // the ref that the branch is only another name of
+	Symbolic  string // the target of the branch, if that is a symbolic ref
 
 	// IsDiverged says that an isolated checkout is on the branch, and that the
-	// repository's branch of that name has gone another way.
+	// repository's branch of that name has diverged from it.
 	IsDiverged bool
-	// IsGone says that the repository has no branch of that name any more.
+	// IsGone says that the repository no longer has a branch of that name.
 	IsGone bool
 }
 
@@ -45,10 +45,10 @@ func (e *BranchError) Error() string {
 	return fmt.Sprintf("HEAD is on %q, not on %q", e.On, e.Branch)
 }
 
-// RequireBranch fails with a *BranchError unless HEAD is on this very branch, or
-// on none if it is empty; or if the branch is checked out elsewhere too, or is a
-// symbolic ref. It writes nothing but what a harvest does. Of an isolated
-// checkout the agent's own HEAD counts.
+// RequireBranch fails with a *BranchError unless HEAD is on this branch, or detached if
+// branch is empty; also if the branch is checked out elsewhere, or is a symbolic ref. It
+// writes nothing except by a pull. For an isolated checkout it goes by the agent's own
+// HEAD.
 func (w *Worktree) RequireBranch(ctx context.Context, branch string) error {
 	isPrivate := w.IsIsolated() && !w.Settled
 	on, err := w.headName(ctx)
@@ -87,8 +87,8 @@ func (w *Worktree) RequireBranch(ctx context.Context, branch string) error {
 	return err
 }
 
-// requireHead is RequireBranch as the repository sees it, without a look at
-// other checkouts.
+// requireHead is RequireBranch by the admin directory's HEAD, without a look at other
+// checkouts.
 func (w *Worktree) requireHead(ctx context.Context, branch string) error {
 	on, err := w.headName(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (w *Worktree) requireHead(ctx context.Context, branch string) error {
 	return w.requirePlain(ctx, branch)
 }
 
-// requirePlain refuses a branch that is a symbolic ref.
+// requirePlain fails with a *BranchError if a branch is a symbolic ref.
 func (w *Worktree) requirePlain(ctx context.Context, branch string) error {
 	if branch == "" {
 		return nil
@@ -112,7 +112,7 @@ func (w *Worktree) requirePlain(ctx context.Context, branch string) error {
 	return err
 }
 
-// headRef is what a symbolic HEAD names if a branch is checked out.
+// headRef returns the ref that HEAD names if a branch is checked out.
 func headRef(branch string) string {
 	if branch == "" {
 		return ""
@@ -120,8 +120,8 @@ func headRef(branch string) string {
 	return "refs/heads/" + branch
 }
 
-// headName is the ref that HEAD names in the admin directory, in full, or empty
-// if it names a commit.
+// headName returns the full name of the ref that HEAD names in the admin directory, or ""
+// if HEAD is detached.
 func (w *Worktree) headName(ctx context.Context) (string, error) {
 	if !w.Repo.NativeRefs() {
 		out, err := w.RunGit(ctx, gitcmd.Call{Args: []string{"symbolic-ref", "--quiet", "HEAD"}})
@@ -141,13 +141,12 @@ func (w *Worktree) headName(ctx context.Context) (string, error) {
 	return ref, nil
 }
 
-// move is where a branch, or HEAD itself if there is none, goes.
+// move is the update of a branch, or of a detached HEAD if branch is empty.
 type move struct{ branch, from, to string }
 
-// moveHead moves the branch that is checked out, or HEAD itself if none is, and
-// makes that durable. The ref is named, so that nothing else moves, whatever HEAD
-// names by now. The index is put in its place when the branch is locked and known
-// to be where it was, just before it moves.
+// moveHead moves the branch that is checked out, or a detached HEAD, and syncs it to disk.
+// It names the ref, so no other ref moves even if HEAD has been switched. The index is
+// replaced when the branch is locked and verified, just before it moves.
 func (w *Worktree) moveHead(ctx context.Context, m move, index *indexCopy) error {
 	place := func() error { return errors.Join(index.replaceIndex(), failpoint.Hit("commit.placed")) }
 	if m.branch != "" && w.Repo.NativeRefs() {
@@ -173,7 +172,7 @@ func (w *Worktree) moveHead(ctx context.Context, m move, index *indexCopy) error
 	return fsx.SyncAll(dirs...)
 }
 
-// headOf is the commit of a branch, or of HEAD if it is empty; empty if there is
+// headOf returns the commit of a branch, or of HEAD if branch is empty; "" if there is
 // none yet.
 func (w *Worktree) headOf(ctx context.Context, branch string) (string, error) {
 	if branch == "" {

@@ -20,7 +20,7 @@ func TestMoveHeadNamesTheBranch(t *testing.T) {
 	r.Git("branch", "--quiet", "work")
 	next := r.Git("commit-tree", "-p", "main", "-m", "next", "main^{tree}")
 	w := open(t, r).Main()
-	c, err := w.Repo.copyIndex(w.readAdminFile())
+	c, err := w.Repo.copyIndex(w.location())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestNothingIsWrittenOnAnotherBranch(t *testing.T) {
 			})
 		},
 		"BringIn": func(ctx context.Context, w *Worktree) error {
-			_, err := w.BringIn(ctx, BringIn{Branch: "work", Commit: "other", Name: "other", Identity: who})
+			_, err := w.MergeIn(ctx, MergeSpec{Branch: "work", Commit: "other", Name: "other", Identity: who})
 			return err
 		},
 	} {

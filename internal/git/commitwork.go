@@ -16,8 +16,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// Progress says what the worktree is in the middle of: "merge", "rebase",
-// "cherry-pick", "revert", "bisect", or nothing.
+// Progress returns the operation that is in progress in the worktree: "merge", "rebase",
+// "cherry-pick", "revert", "bisect", or "".
 func (w *Worktree) Progress() string {
 	for _, p := range worktree.InProgress {
 		if _, err := os.Lstat(filepath.Join(w.Admin, p.File)); err == nil {
@@ -27,7 +27,7 @@ func (w *Worktree) Progress() string {
 	return ""
 }
 
-// mergeHeads are the commits that a merge in progress brings in.
+// mergeHeads returns the commits of MERGE_HEAD.
 func (w *Worktree) mergeHeads() []string {
 	b, err := worktree.ReadAdmin(w.Admin, "MERGE_HEAD")
 	if err != nil {
@@ -36,10 +36,10 @@ func (w *Worktree) mergeHeads() []string {
 	return strings.Fields(string(b))
 }
 
-// IsMergedIn reports whether a merge in progress brings a path in.
+// IsMergedIn reports whether a commit of MERGE_HEAD has a path.
 func (w *Worktree) IsMergedIn(ctx context.Context, path string) (bool, error) {
 	if strings.ContainsAny(path, "\n\x00") {
-		return false, nil // the question could not be asked
+		return false, nil // such a path cannot be looked up
 	}
 	for _, oid := range w.mergeHeads() {
 		if !object.IsOID(oid) {
@@ -53,26 +53,25 @@ func (w *Worktree) IsMergedIn(ctx context.Context, path string) (bool, error) {
 	return false, nil
 }
 
-func (w *Worktree) readAdminFile() checkoutAt { return checkoutAt{w.Admin, w.Path, w.Inherit} }
+func (w *Worktree) location() checkoutAt { return checkoutAt{w.Admin, w.Path, w.Inherit} }
 
-// Work is what of a worktree is committed beside what is staged.
+// Work is what CommitWork commits in addition to the index.
 type Work struct {
-	Branch   string        // that it is committed to; empty: to none, HEAD is detached
-	Paths    []string      // as they are on disk
-	Gone     []string      // tracked, and not there any more
-	Without  []string      // staged, and taken out; on disk they stay
-	Commit   object.Commit // its tree and its parents are found
+	Branch   string        // that it is committed to; empty: HEAD is detached
+	Paths    []string      // added as they are on disk
+	Gone     []string      // tracked files that no longer exist
+	Without  []string      // removed from the index; the files stay
+	Commit   object.Commit // without tree and parents
 	Identity gitcmd.Identity
 }
 
-// CommitWork commits work, together with what is staged, and returns the new
-// commit; or the last one, where there is nothing to commit. A merge in progress
-// is concluded. The commit is on disk when it returns. Until then the agent's
-// index and branch are as they were; killed in between, all is staged that would
-// have been committed.
+// CommitWork commits work together with the index, and returns the new commit, or HEAD's
+// if there is nothing to commit. It concludes a merge in progress. The commit is on disk
+// when it returns. Until then the agent's index and branch are unchanged; if the process
+// is killed in between, everything that would have been committed is staged.
 //
-// It fails with a *BranchError, and nothing is written, if the checkout is not on
-// the branch; see [Worktree.RequireBranch].
+// It fails with a *BranchError, and writes nothing, if the checkout is not on the branch;
+// see [Worktree.RequireBranch].
 func (w *Worktree) CommitWork(ctx context.Context, work Work) (oid string, err error) {
 	if err := w.Repo.CheckConfig(); err != nil {
 		return "", err
@@ -83,8 +82,8 @@ func (w *Worktree) CommitWork(ctx context.Context, work Work) (oid string, err e
 	err = w.ChangeHeld(ctx, func(w *Worktree) error {
 		for range commitTries {
 			oid, err = w.commitWork(ctx, work)
-			// A git commit of the agent's lets go of the index before it moves the
-			// branch, which may be after it was read here.
+			// A git commit of the agent's unlocks the index before it moves the branch, so
+			// the branch may move after it was read here.
 			if !errors.Is(err, gitcmd.KindRefStale) {
 				break
 			}
@@ -94,16 +93,16 @@ func (w *Worktree) CommitWork(ctx context.Context, work Work) (oid string, err e
 	return oid, err
 }
 
-// commitTries is how often a branch may move while work is committed to it.
+// commitTries bounds how often CommitWork starts again because the branch moved.
 const commitTries = 5
 
-// commitWork commits work in a worktree whose index is held.
+// commitWork commits work in a worktree whose index is locked.
 func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
-	copied, err := w.Repo.copyIndex(w.readAdminFile())
+	copied, err := w.Repo.copyIndex(w.location())
 	if err != nil {
 		return "", err
 	}
-	copied.admin, copied.isLent = w.Hold.Dir, true
+	copied.admin, copied.isAdminShared = w.Hold.Dir, true
 	defer copied.discard()
 	if err := copied.copyIndex(); err != nil {
 		return "", err
@@ -115,7 +114,7 @@ func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := copied.standIn(work.Branch, head); err != nil {
+	if err := copied.makeTempGitDir(work.Branch, head); err != nil {
 		return "", err
 	}
 	tree, err := copied.tree(ctx, work)
@@ -157,8 +156,9 @@ func (w *Worktree) commitWork(ctx context.Context, work Work) (string, error) {
 }
 
 func (c *indexCopy) tree(ctx context.Context, work Work) (string, error) {
-	// What goes makes room: a link may lie where there was a directory.
-	// What was gone may be back: the files were looked at before the index was held.
+	// Deleted files are removed from the index first: a symbolic link may have replaced a
+	// directory. A file that was deleted may exist again: the files were listed before the
+	// index was locked.
 	var gone, paths []string
 	for _, p := range work.Gone {
 		if isReachable(c.at.work, p) {
@@ -177,8 +177,8 @@ func (c *indexCopy) tree(ctx context.Context, work Work) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// isReachable reports whether something that is no directory lies at a path of a
-// checkout, and not behind a link.
+// isReachable reports whether there is something other than a directory at a path of a
+// checkout, and no symbolic link above it.
 func isReachable(top, path string) bool {
 	for dir := gitdir.ParentDir(path); dir != ""; dir = gitdir.ParentDir(dir) {
 		if info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(dir))); err != nil || !info.IsDir() {
@@ -196,10 +196,10 @@ func (c *indexCopy) commit(ctx context.Context, made object.Commit, id gitcmd.Id
 	return c.repo.CommitSigned(ctx, made, gitcmd.Call{Env: c.q.Env, Config: mergetree.Unsynced})
 }
 
-// WorkCommit makes a commit of what the worktree holds now among attempts: the
-// worktree is not touched, and nothing is left in
-// the repository. A merge in progress counts as concluded. It returns HEAD's
-// commit where there is nothing else. The same state gives the same commit.
+// WorkCommit makes a commit of the worktree's current state in a session of merges. It
+// touches neither the worktree nor the repository. A merge in progress counts as
+// concluded. It returns HEAD's commit if there is nothing else. The same state gives the
+// same commit.
 func (w *Worktree) WorkCommit(ctx context.Context, a *mergetree.Session, work Work) (string, error) {
 	_, head, err := w.Head(ctx)
 	if err != nil || head == "" {
@@ -210,10 +210,10 @@ func (w *Worktree) WorkCommit(ctx context.Context, a *mergetree.Session, work Wo
 		return "", err
 	}
 	defer os.RemoveAll(dir)
-	// The copy lies apart, its objects among the attempts.
-	c := &indexCopy{repo: w.Repo, at: w.readAdminFile(), q: &mergetree.Quarantine{Repo: w.Repo.Repository.Repository.Repository, Dir: dir, Env: a.Quarantine().Env}}
+	// The copy has a directory of its own; its objects go to the session's quarantine.
+	c := &indexCopy{repo: w.Repo, at: w.location(), q: &mergetree.Quarantine{Repo: w.Repo.Repository.Repository.Repository, Dir: dir, Env: a.Quarantine().Env}}
 	defer c.release()
-	if err := errors.Join(c.copyIndex(), c.standIn("", head)); err != nil {
+	if err := errors.Join(c.copyIndex(), c.makeTempGitDir("", head)); err != nil {
 		return "", err
 	}
 	tree, err := c.tree(ctx, work)
@@ -230,9 +230,9 @@ func (w *Worktree) WorkCommit(ctx context.Context, a *mergetree.Session, work Wo
 	}.Encode())
 }
 
-// syntheticAfter signs a commit that is made only to be merged at the time of
-// its parent. Git walks histories by time: a child that seems to be older than
-// all others makes it walk them to their very end.
+// syntheticAfter returns an author line with the time of the parent, for a commit that is
+// made only to be merged. Git walks histories by commit time: a child that seems older
+// than all others would make it walk them to the end.
 func syntheticAfter(parent object.Commit) string {
 	_, when, ok := strings.Cut(parent.Signature, "> ")
 	if !ok {

@@ -16,18 +16,17 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitconfig"
 )
 
-// commonFile is a change of a file in the common directory, where agents can
-// write: no link is followed, neither in the place of the file nor in that of a
-// directory above it.
+// commonFile is a file in the common directory, where agents can write. No symbolic link
+// is followed, neither at the path of the file nor at a directory above it.
 type commonFile struct {
 	name  string // relative, with slashes
 	limit int64
-	// lock is the name of git's lock of the file; empty: git has none.
+	// lock is git's lock file for it; empty: git has none.
 	lock string
 }
 
-// replaceText replaces the file by what becomes of it, in one step. What is not there
-// is empty.
+// replaceText replaces the file atomically by becomes(old); old is "" if the file does not
+// exist.
 func (c commonFile) replaceText(r *Repository, becomes func(old string) string) error {
 	root, err := os.OpenRoot(r.CommonDir)
 	if err != nil {
@@ -37,15 +36,15 @@ func (c commonFile) replaceText(r *Repository, becomes func(old string) string) 
 	if err := makeDirs(root, path.Dir(c.name)); err != nil {
 		return err
 	}
-	m, err := r.NewLease() // by which it is swept if this process dies
+	m, err := r.NewLease() // if this process dies, the file is swept by the lease
 	if err != nil {
 		return err
 	}
 	defer m.End()
-	if err := m.WriteBusy([]string{c.nextName()}); err != nil {
+	if err := m.WriteBusy([]string{c.tempName()}); err != nil {
 		return err
 	}
-	next, release, err := c.createNext(root)
+	next, release, err := c.createTemp(root)
 	if err != nil {
 		return err
 	}
@@ -75,38 +74,38 @@ func (c commonFile) replaceText(r *Repository, becomes func(old string) string) 
 	if err := root.Rename(next.name, filepath.FromSlash(c.name)); err != nil {
 		return err
 	}
-	release = func() {} // a file of that name is somebody else's from now on
+	release = func() {} // a file of that name belongs to another process from now on
 	return nil
 }
 
-// nextFile is a file that takes another one's place.
-type nextFile struct {
+// tempFile is the new content of a file before it is renamed into place.
+type tempFile struct {
 	*os.File
 	name string
 }
 
-// lockWait is how long somebody else's change of a file is waited for.
+// lockWait is how long a lock of another process is waited for.
 const lockWait = 2 * time.Second
 
-// nextName is the name of the file that takes the other one's place: git's lock, or a
-// file of Croft's own.
-func (c commonFile) nextName() string {
+// tempName returns the name of the file that is renamed into place: git's lock file, or
+// one of Croft's own.
+func (c commonFile) tempName() string {
 	if c.lock != "" {
 		return c.lock
 	}
 	return c.name + ".croft"
 }
 
-// createNext makes the file that takes the other one's place.
-func (c commonFile) createNext(root *os.Root) (next nextFile, release func(), err error) {
-	name := filepath.FromSlash(c.nextName())
+// createTemp creates the file that is renamed into place.
+func (c commonFile) createTemp(root *os.Root) (next tempFile, release func(), err error) {
+	name := filepath.FromSlash(c.tempName())
 	for deadline := time.Now().Add(lockWait); ; time.Sleep(10 * time.Millisecond) {
 		if c.lock == "" {
-			_ = root.Remove(name) // the caller holds the repository's lock
+			_ = root.Remove(name) // left by a dead process: the caller holds the repository's lock
 		}
 		f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
-			return nextFile{f, name}, func() { _ = f.Close(); _ = root.Remove(name) }, nil
+			return tempFile{f, name}, func() { _ = f.Close(); _ = root.Remove(name) }, nil
 		}
 		if !errors.Is(err, os.ErrExist) || time.Now().After(deadline) {
 			return next, nil, err
@@ -114,7 +113,7 @@ func (c commonFile) createNext(root *os.Root) (next nextFile, release func(), er
 	}
 }
 
-// makeDirs makes directories below a root, and refuses one that is a link.
+// makeDirs makes directories below a root, and refuses symbolic links.
 func makeDirs(root *os.Root, dir string) error {
 	if dir == "." {
 		return nil
@@ -137,7 +136,7 @@ func (r *Repository) changeConfig(becomes func(old string) string) error {
 	return commonFile{name: "config", limit: gitconfig.MaxSize, lock: "config.lock"}.replaceText(r, becomes)
 }
 
-// addSetting adds a setting at the end, where it counts more than any before.
+// addSetting appends a setting, so that it overrides those before it.
 func addSetting(old string, e gitconfig.Entry) string {
 	var b bytes.Buffer
 	b.WriteString(old)

@@ -20,17 +20,17 @@ import (
 	"github.com/croft-sh/croft/internal/git/index"
 )
 
-// nativeCRLF says what a line ends in where nothing says otherwise.
+// nativeCRLF says whether lines end in CRLF where no attribute or setting decides.
 const nativeCRLF = runtime.GOOS == "windows"
 
-// Conversion is what git does to a file when it writes it to a checkout.
+// Conversion is what git changes in a file when it writes the file to a checkout.
 type Conversion struct {
-	Filter string // the name of a filter; "ident" or "encoding" for those of git's own
-	CRLF   bool   // line ends may become those of Windows
+	Filter string // the name of a filter; "ident" or "encoding" for git's own conversions
+	CRLF   bool   // line ends may become CRLF
 }
 
-// HasFilters reports whether any configuration names a filter, other than that
-// of large files, whether it may run or not.
+// HasFilters reports whether any configuration names a filter other than git-lfs, whether
+// Croft lets it run or not.
 func (w *Worktree) HasFilters(ctx context.Context) (bool, error) {
 	now, err := w.Repo.SettingsOf(ctx, w.Admin)
 	if err != nil {
@@ -39,8 +39,8 @@ func (w *Worktree) HasFilters(ctx context.Context) (bool, error) {
 	return now.HasFilters, nil
 }
 
-// Conversions tells which of the files in an index a checkout may write
-// otherwise than they are stored, by the attributes in the index.
+// Conversions returns the files of an index that a checkout may write differently from
+// their blobs, by the attributes in the index.
 func (w *Worktree) Conversions(ctx context.Context, x *index.Index) (map[string]Conversion, error) {
 	now, err := w.Repo.SettingsOf(ctx, w.Admin)
 	if err != nil {
@@ -76,13 +76,12 @@ func (w *Worktree) Conversions(ctx context.Context, x *index.Index) (map[string]
 	return found, nil
 }
 
-// attributes are those that decide about conversions. Empty means that nothing
-// is said about it.
+// attributes are those that decide about conversions; empty: unspecified.
 type attributes struct{ text, crlf, eol, filter, ident, encoding string }
 
-// attributesOf reads what `git check-attr --all -z` says of some paths: a path,
-// an attribute and its value at a time, in the order of the paths, and nothing
-// of a path without attributes.
+// attributesOf parses the output of `git check-attr --all -z` for paths: a path, an
+// attribute and its value at a time, in the order of the paths. Paths without attributes
+// are not in the output.
 func attributesOf(paths []string, out string) iter.Seq2[string, attributes] {
 	next := func() (path, name, value string) {
 		rest := out
@@ -118,8 +117,7 @@ func attributesOf(paths []string, out string) iter.Seq2[string, attributes] {
 	}
 }
 
-// Sizes tells how large objects are, in their order; -1 says that one is not
-// there.
+// Sizes returns the sizes of objects, in their order; -1 for one that does not exist.
 func (r *Repository) Sizes(ctx context.Context, oids []string) ([]int64, error) {
 	if len(oids) == 0 {
 		return nil, nil
@@ -144,8 +142,7 @@ func (r *Repository) Sizes(ctx context.Context, oids []string) ([]int64, error) 
 	return sizes, nil
 }
 
-// isSet reports whether a setting that is true, false or another word is not
-// false.
+// isSet reports whether a setting that is true, false or another word is not false.
 func isSet(value string) bool {
 	switch strings.ToLower(value) {
 	case "", "false", "no", "off", "0":
@@ -154,9 +151,9 @@ func isSet(value string) bool {
 	return true
 }
 
-// mayConvert looks at the files that may set attributes, in the index, in the
-// repository, the user's own and the system's. Most often they set none that
-// matter, and git need not be asked for those of every file.
+// mayConvert reports whether an attributes file, in the index, the repository, the user's
+// or the system's, may set an attribute that converts files. Usually none does, and git
+// need not be asked about every file.
 func (w *Worktree) mayConvert(ctx context.Context, x *index.Index, now *gitcmd.Settings) bool {
 	files, known := systemAttributes(w.Repo.Git)
 	if !known || now.Values["core.attributesfile"] != "" {
@@ -180,17 +177,17 @@ func (w *Worktree) mayConvert(ctx context.Context, x *index.Index, now *gitcmd.S
 	return false
 }
 
-// attributesMatter judges a file of attributes by the words in it: whether it
-// may give a file anything but the line endings of Unix.
+// attributesMatter reports, by the words in an attributes file, whether it may convert any
+// file.
 func attributesMatter(text []byte) bool {
 	return slices.ContainsFunc([]string{"filter", "ident", "encoding", "crlf", "[attr]"}, func(word string) bool {
 		return bytes.Contains(text, []byte(word))
 	})
 }
 
-// systemAttributes lists where this git may look for attributes that hold on
-// the whole machine. Only on Linux is it known how the place is chosen: below
-// the directory that git was built for, or in /etc.
+// systemAttributes lists where this git may look for the attributes of the whole machine.
+// It is known only for Linux how git chooses: below the directory that it was built for,
+// or in /etc.
 func systemAttributes(g *gitcmd.Git) ([]string, bool) {
 	if runtime.GOOS != "linux" {
 		return nil, false
@@ -204,8 +201,8 @@ func systemAttributes(g *gitcmd.Git) ([]string, bool) {
 	return nil, false
 }
 
-// conversionOf judges the attributes of one path. With auto, files without any
-// attribute are converted too.
+// conversionOf returns the conversion by the attributes of one path. With auto, files
+// without any attribute are converted, too.
 func (a attributes) conversionOf(auto, crlf bool) Conversion {
 	const unset = "unset"
 	set := func(v string) bool { return v != unset && v != "" }

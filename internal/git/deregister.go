@@ -14,31 +14,29 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// Deregister moves the admin directory to dst, after which git does not know
-// the worktree any more.
+// Deregister moves the admin directory to dst, so that git no longer lists the worktree.
 //
-// Other gits may be at work. One that is listing worktrees dies if a directory
-// that it has just seen is gone, so the worktree first stops being listed, and
-// its directory goes a moment later. One that is committing there, or a gc that
-// is rewriting the reflog, has the lock of HEAD, so that is taken too. It may
-// be called again after a crash at any point. The caller holds the repository's
-// lock.
+// Other git processes may run meanwhile. One that is listing worktrees dies if a directory
+// that it has just seen is gone, so the worktree first stops being listed, and its
+// directory is moved a moment later. A git that commits there, and a gc that rewrites the
+// reflog, hold the lock of HEAD, so Deregister takes it, too. It may be called again after
+// a crash at any point. The caller holds the repository's lock.
 func (w *Worktree) Deregister(dst string) error {
 	return w.DeregisterWhile(dst, func() error { return nil })
 }
 
-// DeregisterWhile is Deregister for those who have something to do in the
-// moment that the directory has to wait. If that fails, the directory stays.
+// DeregisterWhile is Deregister that calls meanwhile during the time that the admin
+// directory has to wait. If meanwhile fails, the directory stays.
 func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 	const pointer, hidden = "gitdir", "gitdir.removed"
-	var gone time.Time // when every git that has seen it is through
+	var gone time.Time // when every git that has seen the worktree has finished its listing
 	if w.renameAdminFile(pointer, hidden) == nil {
 		gone = time.Now().Add(listingTime)
 	}
 	if err := failpoint.Hit("git.deregister.hidden"); err != nil {
 		return err
 	}
-	// A git that starts from here on does not see it.
+	// A git that starts from here on does not see the worktree.
 	listing := make(chan bool, 1)
 	go func() { listing <- isListing() }()
 	if err := meanwhile(); err != nil {
@@ -48,7 +46,7 @@ func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 		time.Sleep(time.Until(gone))
 	}
 	w.holdHead()
-	w.DropDebris()
+	w.DeleteEmptyAdmin()
 	if err := failpoint.Hit("git.deregister.held"); err != nil {
 		return err
 	}
@@ -88,13 +86,14 @@ func (w *Worktree) renameAdminFile(name, hidden string) error {
 	return admin.Replace(name, hidden)
 }
 
-// moveAdmin moves the admin directory, if there is one. What is none stays.
+// moveAdmin moves the admin directory, if there is one. Anything that is not a directory
+// stays.
 func (w *Worktree) moveAdmin(into *fsx.Dir, name string) error {
 	admins, err := w.OpenAdmins()
 	if err == nil {
 		defer admins.Close()
 		err = admins.MoveOrCopy(filepath.Base(w.Admin), into, name, worktree.LargestAdmin)
-		if errors.Is(err, os.ErrExist) { // what an earlier attempt left there has a successor
+		if errors.Is(err, os.ErrExist) { // left by an earlier call; the directory replaces it
 			err = errors.Join(into.RemoveAll(name), admins.MoveOrCopy(filepath.Base(w.Admin), into, name, worktree.LargestAdmin))
 		}
 	}
@@ -104,12 +103,12 @@ func (w *Worktree) moveAdmin(into *fsx.Dir, name string) error {
 	return err
 }
 
-// listingTime is how long a git that lists worktrees may take from reading
-// that there is one to reading what it is.
+// listingTime is how long a git that lists worktrees may take between listing an admin
+// directory and reading its files.
 const listingTime = 10 * time.Millisecond
 
-// isListing reports whether a git may be listing worktrees now. Those that Croft
-// itself keeps running do not.
+// isListing reports whether a git may be listing worktrees now. Git processes that Croft
+// keeps running do not.
 func isListing() bool {
 	found, known := proc.Any("git", func(args []string) bool {
 		return !slices.ContainsFunc(args, func(arg string) bool { return arg == "cat-file" || arg == "update-ref" || arg == "merge-tree" })
@@ -117,19 +116,18 @@ func isListing() bool {
 	return found || !known || !proc.SeesAll()
 }
 
-// headDraft is the first name of a lock of Croft's, which is linked to the other
-// once it is written: whoever finds it there knows whose it is.
+// headDraft is the name under which Croft writes its HEAD.lock before it links the file to
+// that name: a process that finds HEAD.lock can read from it that it is Croft's.
 const headDraft = "HEAD.croft"
 
-// headLockOurs is what Croft writes into it; git writes what HEAD becomes.
+// headLockOurs is the content of Croft's HEAD.lock; git's has the new value of HEAD.
 const headLockOurs = "croft\n"
 
-// headPatience is how long such a change may take. A lock that is older was
-// left behind by a git that was killed.
-const headPatience = time.Second
+// headLockTimeout is how long git may hold HEAD.lock. An older lock file was left by a git
+// that was killed.
+const headLockTimeout = time.Second
 
-// holdHead takes git's lock of the worktree's HEAD, or waits until whoever has
-// it must be done.
+// holdHead takes git's lock of the worktree's HEAD, or waits for headLockTimeout.
 func (w *Worktree) holdHead() {
 	admin, err := w.OpenAdmin()
 	if err != nil {
@@ -140,10 +138,10 @@ func (w *Worktree) holdHead() {
 		return
 	}
 	defer func() { _ = admin.Remove(headDraft) }()
-	for deadline := time.Now().Add(headPatience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(headLockTimeout); ; time.Sleep(5 * time.Millisecond) {
 		err := admin.LinkNew(headDraft, gitdir.HeadLock)
 		if b, rerr := admin.ReadFile(gitdir.HeadLock, worktree.MaxWorktreeConfig); rerr == nil && string(b) == headLockOurs {
-			return // its own, or of a Croft that died here
+			return // this process's own, or left by a Croft process that died
 		}
 		if !errors.Is(err, os.ErrExist) || time.Now().After(deadline) {
 			return
@@ -152,7 +150,7 @@ func (w *Worktree) holdHead() {
 }
 
 func writeHeadDraft(admin *fsx.Dir) error {
-	_ = admin.Remove(headDraft) // of a Croft that died here
+	_ = admin.Remove(headDraft) // left by a Croft process that died
 	f, err := admin.Create(headDraft, 0o666)
 	if err != nil {
 		return err

@@ -12,23 +12,25 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// Discard removes everything that Add and Checkout made and nothing else: the
-// checkout only if it is the directory that was made, under whichever of its
-// names, and the admin directory only if it names this checkout. It may be
-// called again, and after a crash at any point of Add.
+// Discard removes everything that Add and Checkout made and nothing else: the checkout
+// only if it is the directory that was made, under any of its names, and the admin
+// directory only if it names this checkout. It may be called again, and after a crash at
+// any point of Add.
 func (w *Worktree) Discard() error {
-	return w.discard(w.Path, worktree.TempPath(worktree.AddSpec{Admin: filepath.Base(w.Admin), Path: w.Path}), w.byGit())
+	return w.discard(w.Path, worktree.TempPath(worktree.AddSpec{Admin: filepath.Base(w.Admin), Path: w.Path}), w.pathByGit())
 }
 
-// DiscardRest is Discard for a checkout whose path is free. Whatever appears
-// there meanwhile is left alone.
+// DiscardRest is Discard for a checkout whose path is free. It does not touch what is
+// created at the path meanwhile.
 func (w *Worktree) DiscardRest() error {
-	return w.discard(worktree.TempPath(worktree.AddSpec{Admin: filepath.Base(w.Admin), Path: w.Path}), w.byGit())
+	return w.discard(worktree.TempPath(worktree.AddSpec{Admin: filepath.Base(w.Admin), Path: w.Path}), w.pathByGit())
 }
 
-// byGit is what git, where it makes the directory itself, calls it: like the
-// admin directory.
-func (w *Worktree) byGit() string { return filepath.Join(filepath.Dir(w.Path), filepath.Base(w.Admin)) }
+// pathByGit is the path at which git, where it makes the directory itself, makes it: named
+// like the admin directory.
+func (w *Worktree) pathByGit() string {
+	return filepath.Join(filepath.Dir(w.Path), filepath.Base(w.Admin))
+}
 
 func (w *Worktree) discard(dirs ...string) error {
 	admin := filepath.Base(w.Admin)
@@ -40,22 +42,21 @@ func (w *Worktree) discard(dirs ...string) error {
 		return err
 	}
 	errs = append(errs, w.Repo.DropStaging(admin))
-	if w.Names(w.Path) || w.Names(w.byGit()) {
+	if w.Names(w.Path) || w.Names(w.pathByGit()) {
 		errs = append(errs, w.DropAdmin())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	if w.IsIsolated() && !fsx.IsThere(w.Path) {
-		errs = append(errs, os.RemoveAll(w.SyncStateDir()), w.DropHeld(context.Background()))
+		errs = append(errs, os.RemoveAll(w.SyncStateDir()), w.DeletePinRef(context.Background()))
 		w.Repo.ReturnObjects(admin)
 	}
 	return errors.Join(append(errs, w.Repo.Made().Drop(admin))...)
 }
 
-// discardTree removes a directory that was made for this worktree. One of which
-// nothing is known, because whoever made it died before that was recorded, is
-// removed if it is empty.
+// discardTree removes a directory that was made for this worktree. A directory that is not
+// recorded, because the process that made it died first, is removed if it is empty.
 func (w *Worktree) discardTree(dir string) error {
 	beside, err := fsx.OpenDir(filepath.Dir(dir))
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, fsx.ErrLink) {
@@ -77,13 +78,13 @@ func (w *Worktree) discardTree(dir string) error {
 		return beside.RemoveTree(name, now, nil)
 	}
 	if dir == w.Path {
-		return nil // it appears there complete and recorded, or not at all
+		return nil // it is renamed there complete and recorded, or not at all
 	}
 	return w.discardRemnant(beside, name)
 }
 
-// discardRemnant removes a directory that has nothing in it but, at most, the
-// pointer that git writes first.
+// discardRemnant removes a directory that is empty or has only the .git file, which git
+// writes first.
 func (w *Worktree) discardRemnant(beside *fsx.Dir, name string) error {
 	dir, err := beside.OpenDir(name)
 	if err != nil {

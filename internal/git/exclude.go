@@ -10,11 +10,10 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitconfig"
 )
 
-// excludeFile is the exclude file that all checkouts of a repository share.
 const excludeFile = "info/exclude"
 
-// Exclude adds patterns to the exclude file that all checkouts of the
-// repository share, once. The caller holds the repository's lock.
+// Exclude adds patterns to the exclude file that all checkouts of the repository share,
+// unless they are in it. The caller holds the repository's lock.
 func (r *Repository) Exclude(patterns ...string) error {
 	text, _ := fsx.ReadFile(r.CommonPath(excludeFile), gitconfig.MaxSize)
 	if missing := missingPatterns(string(text), patterns); len(missing) > 0 {
@@ -43,8 +42,8 @@ func missingPatterns(text string, patterns []string) []string {
 	return slices.DeleteFunc(slices.Clone(patterns), func(p string) bool { return have[p] })
 }
 
-// excludedFile lists the patterns that Croft has added, one a line: a line that
-// was there before is somebody else's.
+// excludedFile is the path of the list of patterns that Croft has added, one per line. A
+// pattern that was in the exclude file before is not Croft's to remove.
 func (r *Repository) excludedFile() string { return filepath.Join(r.Dir, "excluded") }
 
 func (r *Repository) excluded() []string {
@@ -65,8 +64,8 @@ func (r *Repository) noteExcluded(patterns []string) error {
 	return fsx.ReplaceIfChanged(r.excludedFile(), strings.Join(have, "\n")+"\n")
 }
 
-// withoutExcluded takes the lines out of an exclude file that Croft added, but for
-// those that are needed.
+// withoutExcluded removes the lines that Croft added from the text of an exclude file,
+// except those that are needed.
 func (r *Repository) withoutExcluded(text string, needed []string) string {
 	added := r.excluded()
 	var out strings.Builder

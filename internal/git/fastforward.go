@@ -23,18 +23,18 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// BranchCheckout is somebody's checkout in which a branch is checked out. It is written
-// only to go along when that branch is moved forward.
+// BranchCheckout is a user's checkout that has a branch checked out. Croft writes to it
+// only to fast-forward it together with the branch.
 type BranchCheckout struct {
 	repo   *Repository
 	gitDir string
 	Path   string
 
-	// InProgress says that the branch is being rebased or bisected there.
+	// InProgress says that a rebase or bisect of the branch is in progress there.
 	InProgress bool
 }
 
-// Hosts finds the checkouts in which a branch is checked out.
+// Hosts returns the checkouts that have a branch checked out.
 func (r *Repository) Hosts(branch string) []*BranchCheckout {
 	var hosts []*BranchCheckout
 	for _, dir := range r.CheckedOut(branch, "") {
@@ -45,23 +45,23 @@ func (r *Repository) Hosts(branch string) []*BranchCheckout {
 				continue
 			}
 			h.Path = filepath.Dir(strings.TrimSpace(string(b)))
-			// A registration can name any directory; a checkout names its
-			// registration in turn.
+			// A registration can name any directory, so the checkout has to name the
+			// registration, too.
 			if back, err := gitdir.ReadGitFile(filepath.Join(h.Path, ".git")); err != nil || back != dir {
 				continue
 			}
 		}
 		if _, err := os.Lstat(h.Path); err != nil {
-			continue // only the registration is left of it
+			continue // the checkout is gone
 		}
-		h.InProgress = !r.IsOn(dir, branch)
+		h.InProgress = !r.HasCheckedOut(dir, branch)
 		hosts = append(hosts, h)
 	}
 	return hosts
 }
 
-// HostDirtyError says that a checkout cannot go along, because what its user
-// changed would be touched.
+// HostDirtyError says that a checkout cannot be fast-forwarded, because that would touch
+// changes of its user.
 type HostDirtyError struct {
 	Path  string   // of the checkout
 	Files []string // in it
@@ -72,26 +72,26 @@ func (e *HostDirtyError) Error() string {
 	return fmt.Sprintf("%s: %s: %s", e.Path, e.Cause, strings.Join(e.Files, ", "))
 }
 
-// FastForward is a checkout that is ready to go along. Its index is locked until
-// Cancel, which is called whatever becomes of it.
+// FastForward is a checkout that is ready to be fast-forwarded. Its index is locked until
+// Cancel, which the caller calls in any case.
 type FastForward struct {
 	*indexCopy
 	old, now string
 
 	changes []odb.Change
-	undo    *hostUndo  // what the files were
-	index   *indexUndo // what the index was, once that is
+	undo    *hostUndo  // the files before Apply
+	index   *indexUndo // the index before Apply; nil until then
 }
 
-// Prepare locks a checkout's index and makes sure that the checkout can go from
-// one commit to a later one without touching anything of its user's. It fails
-// with a *HostDirtyError if it cannot. Files that are already as they will be
-// are fine: that is how an interrupted move is finished.
+// Prepare locks the index of a checkout and verifies that the checkout can be
+// fast-forwarded from old to now without touching its user's changes. It fails with a
+// *HostDirtyError if it cannot. Files that have their new content already are accepted, so
+// that an interrupted fast-forward can be completed.
 func (h *BranchCheckout) Prepare(ctx context.Context, old, now string) (*FastForward, error) {
 	return h.prepare(ctx, old, now, func(*FastForward, context.Context) error { return nil })
 }
 
-// prepare prepares a move; first is done once the index is locked.
+// prepare is Prepare that calls first once the index is locked.
 func (h *BranchCheckout) prepare(ctx context.Context, old, now string, first func(*FastForward, context.Context) error) (*FastForward, error) {
 	if h.InProgress {
 		return nil, &HostDirtyError{Path: h.Path, Cause: "a rebase or bisect of the branch is in progress"}
@@ -112,14 +112,14 @@ func (h *BranchCheckout) prepare(ctx context.Context, old, now string, first fun
 		err = a.copyIndex()
 	}
 	if err == nil {
-		err = a.standIn("", old)
+		err = a.makeTempGitDir("", old)
 	}
 	if err == nil {
 		a.changes, err = h.repo.Diff(ctx, old, now)
 	}
 	if err == nil {
-		// Before git looks at the files: a second name is a change of a file, too.
-		a.undo, err = h.repo.keepHost(h.Path, a.changes)
+		// Before git compares the files: a hard link changes the ctime of a file, too.
+		a.undo, err = h.repo.keepFiles(h.Path, a.changes)
 	}
 	if err == nil {
 		err = a.checkCheckout(ctx)
@@ -134,7 +134,7 @@ func (h *BranchCheckout) prepare(ctx context.Context, old, now string, first fun
 	return a, nil
 }
 
-// Cancel lets go of the checkout.
+// Cancel unlocks the index of the checkout and removes the copies.
 func (a *FastForward) Cancel() {
 	if a.undo != nil {
 		a.undo.discard()
@@ -154,15 +154,15 @@ func (a *FastForward) checkCheckout(ctx context.Context) error {
 	var paths []string
 	for _, c := range changes {
 		if info, err := os.Lstat(filepath.Join(a.at.work, filepath.FromSlash(c.Path))); err == nil && info.IsDir() && c.NewMode != odb.LinkMode && c.OldMode != odb.LinkMode {
-			continue // a directory that makes room; read-tree looks at it
+			continue // a directory that is replaced by a file; read-tree checks it
 		}
 		paths = append(paths, c.Path)
 	}
 	if len(paths) == 0 {
 		return nil
 	}
-	// An agent may have forged what the index notes of files, so git is to read
-	// them: it takes what is not older than the index for changed.
+	// An agent may have forged the stat data in the index. Git trusts cached stat data by
+	// the index's mtime, so an old mtime makes git read the files.
 	if err := os.Chtimes(a.copyPath(), time.Unix(1, 0), time.Unix(1, 0)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -181,8 +181,8 @@ func (a *FastForward) dirtyPaths(files []string, cause string, err error) error 
 	return &HostDirtyError{Path: a.at.work, Files: slices.Compact(files), Cause: cause}
 }
 
-// stagedPaths lists the paths in the index that stand in the way: neither as they
-// were in the old commit nor as they are in the new one.
+// stagedPaths lists the paths whose index entries are neither those of the old commit nor
+// those of the new one.
 func (a *FastForward) stagedPaths(ctx context.Context, changes []odb.Change) ([]string, error) {
 	out, err := a.run(ctx, "", "diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", "--ignore-submodules=none", a.old)
 	if err != nil {
@@ -212,7 +212,7 @@ func (a *FastForward) stagedPaths(ctx context.Context, changes []odb.Change) ([]
 	return dirty, nil
 }
 
-// isBelowNewFile reports whether a path lies below one that becomes a file.
+// isBelowNewFile reports whether a path is below one that becomes a file.
 func isBelowNewFile(path string, touched map[string]odb.Change) bool {
 	for dir := gitdir.ParentDir(path); dir != ""; dir = gitdir.ParentDir(dir) {
 		if c, ok := touched[dir]; ok && !c.Deletes() {
@@ -222,9 +222,9 @@ func isBelowNewFile(path string, touched map[string]odb.Change) bool {
 	return false
 }
 
-// untrackedObstacles lists files that git does not track where directories are needed,
-// and files in directories that have to make room. Git itself would overwrite
-// those that it ignores.
+// untrackedObstacles lists untracked files where directories are needed, and untracked
+// files in directories that become files. Git itself would overwrite those that are
+// ignored.
 func (a *FastForward) untrackedObstacles(changes []odb.Change) []string {
 	goes := map[string]bool{}
 	for _, c := range changes {
@@ -257,20 +257,19 @@ func (a *FastForward) untrackedObstacles(changes []odb.Change) []string {
 	return dirty
 }
 
-// Apply writes the files and the index of the new commit. It is called when the
-// branch is locked, before it moves: whoever looks after a crash sees changes
-// that are yet to be committed, never the undoing of what was. The index stays
-// locked until Cancel, so that nobody commits before the branch has moved.
+// Apply writes the files and the index of the new commit. The caller calls it when the
+// branch is locked, before it moves: after a crash the checkout has uncommitted changes,
+// and never the reverse of a commit. The index stays locked until Cancel, so no process
+// commits before the branch has moved.
 //
-// If anything cannot be written, all is put back, and it fails with a
-// *HostWriteError; or with a *HostDirtyError, if changes of the user's are in the
-// way by now.
+// If something cannot be written, everything is restored, and Apply fails with a
+// *HostWriteError; or with a *HostDirtyError, if changes of the user prevent it by now.
 func (a *FastForward) Apply(ctx context.Context) error {
 	err := a.write(ctx)
 	if err == nil {
 		return nil
 	}
-	touched, unwritten := a.putBack(err)
+	touched, unwritten := a.restore(err)
 	unwritten.Needs = a.bytesNeeded(ctx)
 	if touched || isUnwritable(err) {
 		return unwritten
@@ -306,8 +305,8 @@ func (a *FastForward) write(ctx context.Context) error {
 	return a.replaceIndex()
 }
 
-// readIndex reads the index file and its modification time, so that Undo can put them
-// back. Without an index it returns the zero indexUndo.
+// readIndex reads the index file and its mtime, so that Undo can restore them. Without an
+// index it returns the zero indexUndo.
 func (a *FastForward) readIndex() (indexUndo, error) {
 	f, err := a.admin.Open("index")
 	if errors.Is(err, os.ErrNotExist) {
@@ -325,25 +324,25 @@ func (a *FastForward) readIndex() (indexUndo, error) {
 	return indexUndo{data, info.ModTime()}, err
 }
 
-// Undo makes the checkout what it was before Apply: its branch did not move after
-// all. It fails with a *HostWriteError if something could not be put back.
+// Undo restores the checkout as it was before Apply, because the branch did not move. It
+// fails with a *HostWriteError if something could not be restored.
 func (a *FastForward) Undo(cause error) error {
-	if _, failed := a.putBack(cause); len(failed.Left) > 0 {
+	if _, failed := a.restore(cause); len(failed.Left) > 0 {
 		return failed
 	}
 	return nil
 }
 
-// putBack makes the checkout what it was. It reports whether anything was not, and
-// what is left.
-func (a *FastForward) putBack(cause error) (touched bool, failed *HostWriteError) {
+// restore restores the checkout. touched says that something had changed, failed what
+// could not be restored.
+func (a *FastForward) restore(cause error) (touched bool, failed *HostWriteError) {
 	failed = &HostWriteError{Path: a.at.work, Err: cause}
 	if a.undo == nil {
 		return false, failed
 	}
-	touched, failed.Left = a.undo.putAllBack()
+	touched, failed.Left = a.undo.restoreAll()
 	if a.index != nil {
-		if err := a.putBackIndex(*a.index); err != nil {
+		if err := a.restoreIndex(*a.index); err != nil {
 			failed.Err = errors.Join(cause, err)
 		}
 		a.index = nil
@@ -356,7 +355,7 @@ func (a *FastForward) putBack(cause error) (touched bool, failed *HostWriteError
 	return touched, failed
 }
 
-// bytesNeeded is how many bytes the new files have, as far as that is known.
+// bytesNeeded returns the size of the new files, as far as it is known.
 func (a *FastForward) bytesNeeded(ctx context.Context) (size int64) {
 	for _, c := range a.changes {
 		if !c.Deletes() && c.NewMode != odb.LinkMode {
@@ -368,7 +367,8 @@ func (a *FastForward) bytesNeeded(ctx context.Context) (size int64) {
 	return size
 }
 
-// isUnwritable reports whether the system, and not git, refused to write.
+// isUnwritable reports whether a write failed by an error of the system and not by a
+// refusal of git.
 func isUnwritable(err error) bool {
 	return slices.ContainsFunc([]error{
 		gitcmd.KindNoSpace, gitcmd.KindIO, gitcmd.KindDenied, gitcmd.KindBusy, os.ErrPermission,
@@ -376,7 +376,7 @@ func isUnwritable(err error) bool {
 	}, func(target error) bool { return errors.Is(err, target) })
 }
 
-// namedFiles takes the paths out of what git says when it refuses.
+// namedFiles parses the paths in git's message of refusal.
 func namedFiles(stderr string) []string {
 	var files []string
 	for line := range strings.Lines(stderr) {
@@ -391,9 +391,9 @@ func namedFiles(stderr string) []string {
 	return files
 }
 
-// DropLock removes a lock that a killed Croft left on a checkout's index for
-// whoever finishes what it had begun.
-func (h *BranchCheckout) DropLock(ctx context.Context) error {
+// DeleteDeadLock removes the index lock that a killed Croft process left on a checkout, so that
+// its fast-forward can be completed.
+func (h *BranchCheckout) DeleteDeadLock(ctx context.Context) error {
 	name := h.repo.LockName(filepath.Join(h.gitDir, gitdir.IndexLock))
 	return h.repo.EachDead(ctx, func(dead writers.Dead) bool {
 		return dead.IsKept && slices.Contains(dead.Locks, name) && h.repo.DropHolds(dead)

@@ -15,20 +15,19 @@ import (
 	"github.com/croft-sh/croft/internal/git/odb"
 )
 
-// A checkout that goes along with its branch is written by git, file by file, and
-// any of them may fail. So what is going to be changed is kept first, in the state
-// directory: by a second name of the same file, which git replaces and does not
-// write, or by a copy on another file system. If anything fails, the very files are
-// put back.
+// Git fast-forwards a checkout file by file, and each write may fail. So the files that
+// are going to change are kept first, in the state directory: by a hard link, because git
+// replaces files and does not overwrite them, or by a copy on another file system. If a
+// write fails, the original files are restored.
 
-// HostWriteError says that a checkout could not be written. It is as it was, but
-// for what is left.
+// HostWriteError says that a checkout could not be written. Everything was restored,
+// except the files in Left.
 type HostWriteError struct {
 	Path  string
 	Err   error
 	Needs int64    // how many bytes were to be written
-	Left  []string // files that could not be put back
-	Kept  string   // where they lie
+	Left  []string // files that could not be restored
+	Kept  string   // the directory of their originals
 }
 
 func (e *HostWriteError) Error() string {
@@ -41,26 +40,26 @@ func (e *HostWriteError) Error() string {
 // Unwrap returns the cause.
 func (e *HostWriteError) Unwrap() error { return e.Err }
 
-// hostUndo is what a checkout was.
+// hostUndo has the files of a checkout before a fast-forward.
 type hostUndo struct {
 	repo  *Repository
 	work  *fsx.Dir // the checkout
-	kept  *fsx.Dir // where the originals are
-	drop  func()   // removes them
+	kept  *fsx.Dir // the directory of the originals
+	drop  func()   // removes the originals
 	files []keptFile
-	dirs  map[string]os.FileMode // those on the way to the files that were there
-	other map[string]bool        // what was there on the way and is no directory
+	dirs  map[string]os.FileMode // the modes of directories above the files
+	other map[string]bool        // paths above the files that are not directories
 }
 
-// keptFile is what lay at one path.
+// keptFile is the state of one path before the fast-forward.
 type keptFile struct {
 	path string
-	name string // of the original among those that are kept; empty: nothing lay there, or a directory
+	name string // of the original in hostUndo.kept; empty: there was no file at the path
 	was  fsx.Entry
 }
 
-// keepHost keeps what changes are going to be made to.
-func (r *Repository) keepHost(work string, changes []odb.Change) (*hostUndo, error) {
+// keepFiles keeps the files that changes are going to replace or delete.
+func (r *Repository) keepFiles(work string, changes []odb.Change) (*hostUndo, error) {
 	u := &hostUndo{repo: r, dirs: map[string]os.FileMode{}, other: map[string]bool{}}
 	dir, drop, err := r.TempDir()
 	if err != nil {
@@ -84,7 +83,7 @@ func (r *Repository) keepHost(work string, changes []odb.Change) (*hostUndo, err
 	return u, nil
 }
 
-// comparePaths sorts directories before what is in them.
+// comparePaths sorts a directory before the paths in it.
 func comparePaths(a, b string) int { return slices.Compare(splitPath(a), splitPath(b)) }
 
 func (u *hostUndo) discard() {
@@ -96,12 +95,12 @@ func (u *hostUndo) discard() {
 	u.drop()
 }
 
-// keepOriginals moves the originals to where nobody removes them, and returns where that
-// is.
+// keepOriginals moves the originals to a directory that is not swept, and returns its
+// path.
 func (u *hostUndo) keepOriginals() string {
 	dir := filepath.Join(u.repo.Dir, "unrestored", filepath.Base(u.kept.Path()))
 	if errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.Rename(u.kept.Path(), dir)) != nil {
-		u.drop = func() {} // at least as long as this process lives
+		u.drop = func() {} // they stay where they are, at least while this process lives
 		return u.kept.Path()
 	}
 	return dir
@@ -139,7 +138,7 @@ func (u *hostUndo) keepFile(file, name string) error {
 	return nil
 }
 
-// openDir opens a directory of the checkout, and notes those on the way.
+// openDir opens a directory of the checkout, and records its parents in dirs.
 func (u *hostUndo) openDir(dir string) (*fsx.Dir, error) {
 	at, err := u.work.OpenBelow(".")
 	for i, part := range splitPath(dir) {
@@ -162,7 +161,7 @@ func (u *hostUndo) openDir(dir string) (*fsx.Dir, error) {
 	return at, err
 }
 
-// splitPath is the parts of a slashed path; the top has none.
+// splitPath splits a path at its slashes; the top has no parts.
 func splitPath(p string) []string {
 	if p == "." || p == "" {
 		return nil
@@ -176,11 +175,11 @@ func splitPath(p string) []string {
 	return parts
 }
 
-// putAllBack puts everything back, and lists what could not be. It reports whether
-// anything was not as it had been.
-func (u *hostUndo) putAllBack() (touched bool, left []string) {
+// restoreAll restores everything, and lists what it could not restore. touched says that
+// something had changed.
+func (u *hostUndo) restoreAll() (touched bool, left []string) {
 	for _, f := range slices.Backward(u.files) {
-		if u.isAsItWas(f) {
+		if u.isUnchanged(f) {
 			continue
 		}
 		touched = true
@@ -196,19 +195,19 @@ func (u *hostUndo) putAllBack() (touched bool, left []string) {
 		})
 	}
 	for _, f := range u.files {
-		if f.name != "" && !u.isAsItWas(f) && !u.inDirOf(f.path, func(in *fsx.Dir, name string) error { return u.putBack(f, in, name) }) {
+		if f.name != "" && !u.isUnchanged(f) && !u.inDirOf(f.path, func(in *fsx.Dir, name string) error { return u.restoreFile(f, in, name) }) {
 			left = append(left, f.path)
 		}
 	}
-	for _, dir := range u.madeDirs() {
+	for _, dir := range u.newDirs() {
 		u.inDirOf(dir, func(in *fsx.Dir, name string) error { return in.Remove(name) })
 	}
 	return touched, left
 }
 
-// madeDirs are the directories on the way to the files that were not there, the
-// deepest first.
-func (u *hostUndo) madeDirs() []string {
+// newDirs returns the directories above the files that did not exist before, the deepest
+// first.
+func (u *hostUndo) newDirs() []string {
 	dirs := map[string]bool{}
 	for _, f := range u.files {
 		for dir := path.Dir(f.path); dir != "."; dir = path.Dir(dir) {
@@ -222,8 +221,8 @@ func (u *hostUndo) madeDirs() []string {
 	return list
 }
 
-// putBack gives an original its place again.
-func (u *hostUndo) putBack(f keptFile, in *fsx.Dir, name string) error {
+// restoreFile restores the original of one path.
+func (u *hostUndo) restoreFile(f keptFile, in *fsx.Dir, name string) error {
 	err := u.kept.MoveFile(f.name, in, name)
 	if fsx.IsOtherDevice(err) {
 		return u.kept.CopyEntry(f.name, in, name, f.was)
@@ -231,15 +230,15 @@ func (u *hostUndo) putBack(f keptFile, in *fsx.Dir, name string) error {
 	return err
 }
 
-// isAsItWas reports whether at a path lies what lay there.
-func (u *hostUndo) isAsItWas(f keptFile) bool {
+// isUnchanged reports whether a path is unchanged.
+func (u *hostUndo) isUnchanged(f keptFile) bool {
 	same := f.was.Identity == ""
 	u.inDirOf(f.path, func(in *fsx.Dir, name string) error {
 		now, err := in.Stat(name)
 		switch {
 		case f.was.Identity == "":
 			same = errors.Is(err, os.ErrNotExist)
-		case f.was.Mode.IsDir(): // if it is gone, it is made again
+		case f.was.Mode.IsDir(): // restored by restoreAll if it is gone
 			same = err != nil || now.Mode.IsDir()
 		default:
 			same = err == nil && now.Identity == f.was.Identity && now.ModTime.Equal(f.was.ModTime) && now.Mode == f.was.Mode && now.Size == f.was.Size
@@ -249,7 +248,7 @@ func (u *hostUndo) isAsItWas(f keptFile) bool {
 	return same
 }
 
-// inDirOf does something in the directory of a path, if that is there.
+// inDirOf calls do in the directory of a path, if that exists.
 func (u *hostUndo) inDirOf(file string, do func(in *fsx.Dir, name string) error) (done bool) {
 	in, err := u.work.OpenBelow(filepath.FromSlash(path.Dir(file)))
 	if err != nil {
@@ -259,7 +258,7 @@ func (u *hostUndo) inDirOf(file string, do func(in *fsx.Dir, name string) error)
 	return do(in, path.Base(file)) == nil
 }
 
-// requireDeleted makes sure that what was to be deleted is gone: git only warns if it is not.
+// requireDeleted fails if a file that was to be deleted still exists: git only warns.
 func (u *hostUndo) requireDeleted(changes []odb.Change) error {
 	for _, c := range changes {
 		if !c.Deletes() || c.OldMode == odb.LinkMode {
@@ -267,7 +266,7 @@ func (u *hostUndo) requireDeleted(changes []odb.Change) error {
 		}
 		in, err := u.work.OpenBelow(filepath.FromSlash(path.Dir(c.Path)))
 		if err != nil {
-			continue // its directory is gone too
+			continue // its directory is gone, too
 		}
 		if now, serr := in.Stat(path.Base(c.Path)); serr == nil && !now.Mode.IsDir() {
 			err = in.Remove(path.Base(c.Path))
@@ -280,14 +279,14 @@ func (u *hostUndo) requireDeleted(changes []odb.Change) error {
 	return nil
 }
 
-// indexUndo is what an index was.
+// indexUndo is the index before a fast-forward.
 type indexUndo struct {
 	data []byte // nil: there was none
 	time time.Time
 }
 
-// putBackIndex gives a git directory the index that it had.
-func (c *indexCopy) putBackIndex(was indexUndo) error {
+// restoreIndex restores the index of a git directory.
+func (c *indexCopy) restoreIndex(was indexUndo) error {
 	if was.data == nil {
 		return c.admin.Remove("index")
 	}

@@ -16,21 +16,21 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// indexCopy is a copy of a checkout's index to work on, with a quarantine for
-// the objects that come of it. The checkout's own index is not touched before
-// the copy is put in its place, whole and on disk.
+// indexCopy is a working copy of a checkout's index, with a quarantine for new objects.
+// The checkout's own index is not touched until the copy, complete and on disk, is renamed
+// to it.
 type indexCopy struct {
 	repo *Repository
 	at   checkoutAt
 	q    *mergetree.Quarantine
 	lock *worktree.IndexHold
 
-	// admin is the git directory that was locked. It is held, because an agent may
-	// put another one, or a link, in its place.
-	admin  *fsx.Dir
-	isLent bool // by whoever closes it
+	// admin is the open git directory whose index is locked: an agent may replace the
+	// directory at its path by another one or by a symbolic link.
+	admin         *fsx.Dir
+	isAdminShared bool // the caller closes admin
 
-	stand string // the git directory that stands in for the checkout's; see standIn
+	tempGitDir string // the temporary git directory that is used instead of the checkout's; see makeTempGitDir
 }
 
 func (r *Repository) copyIndex(at checkoutAt) (*indexCopy, error) {
@@ -41,10 +41,10 @@ func (r *Repository) copyIndex(at checkoutAt) (*indexCopy, error) {
 	return &indexCopy{repo: r, at: at, q: q}, nil
 }
 
-// copyPath is the copy. It lies among objects, under a name that none has.
+// copyPath is the path of the copy: in the quarantine, under a name that no object has.
 func (c *indexCopy) copyPath() string { return filepath.Join(c.q.Dir, "index") }
 
-// copyIndex copies the index; a checkout without one has an empty one.
+// copyIndex copies the index; without one the copy is an empty index.
 func (c *indexCopy) copyIndex() error {
 	if err := c.openGitDir(); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (c *indexCopy) discard() {
 	c.q.Discard()
 }
 
-// openGitDir opens the git directory, once.
+// openGitDir opens the git directory unless it is open.
 func (c *indexCopy) openGitDir() (err error) {
 	if c.admin == nil {
 		c.admin, err = c.repo.worktreeOf(worktree.Worktree{Admin: c.at.gitDir}).OpenAdmin()
@@ -73,7 +73,7 @@ func (c *indexCopy) openGitDir() (err error) {
 }
 
 func (c *indexCopy) release() {
-	if c.admin != nil && !c.isLent {
+	if c.admin != nil && !c.isAdminShared {
 		_ = c.admin.Close()
 	}
 	c.admin = nil
@@ -86,15 +86,15 @@ func (c *indexCopy) run(ctx context.Context, stdin string, args ...string) ([]by
 	})
 }
 
-// runCall is run for a call that says itself where objects go.
+// runCall is run for a call that says itself where objects are written.
 func (c *indexCopy) runCall(ctx context.Context, k gitcmd.Call) ([]byte, error) {
 	k.Locks, k.Inherit = true, c.lock.Inherit(c.at.inherit)
 	k.Config = append(k.Config, [2]string{"core.splitIndex", "false"})
 	k.Env = append([]string{"GIT_INDEX_FILE=" + c.copyPath()}, k.Env...)
-	return c.repo.Git.Run(ctx, gitcmd.Target{Repo: c.repo.Core(), GitDir: c.at.gitDir, Work: c.at.work, StandIn: c.stand}, k)
+	return c.repo.Git.Run(ctx, gitcmd.Target{Repo: c.repo.Core(), GitDir: c.at.gitDir, Work: c.at.work, StandIn: c.tempGitDir}, k)
 }
 
-// updatePaths takes paths into the copy as they are on disk: added, changed or gone.
+// updatePaths updates paths in the copy from disk: added, changed or deleted.
 func (c *indexCopy) updatePaths(ctx context.Context, paths []string) error {
 	var list []byte
 	var gone []string
@@ -113,8 +113,8 @@ func (c *indexCopy) updatePaths(ctx context.Context, paths []string) error {
 	return err
 }
 
-// isBelowLink reports whether a directory of the checkout is a link, or lies below
-// one. Files that were there are gone, but git fails when it is asked about them.
+// isBelowLink reports whether a directory of the checkout is a symbolic link, or is below
+// one. The files that were there no longer exist, but git fails if it is asked about them.
 func (c *indexCopy) isBelowLink(dir string, known map[string]bool) bool {
 	if dir == "" {
 		return false
@@ -128,7 +128,7 @@ func (c *indexCopy) isBelowLink(dir string, known map[string]bool) bool {
 	return below
 }
 
-// unstagePaths takes paths out of the copy.
+// unstagePaths removes paths from the copy.
 func (c *indexCopy) unstagePaths(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -141,7 +141,7 @@ func (c *indexCopy) unstagePaths(ctx context.Context, paths []string) error {
 	return err
 }
 
-// takeLock locks the index, until the copy is discarded.
+// takeLock locks the index until the copy is discarded.
 func (c *indexCopy) takeLock(ctx context.Context, after worktree.Aftermath) error {
 	if err := c.openGitDir(); err != nil {
 		return err
@@ -151,9 +151,8 @@ func (c *indexCopy) takeLock(ctx context.Context, after worktree.Aftermath) erro
 	return err
 }
 
-// replaceIndex puts the copy in the place of the index. Git compares the times of
-// files with that of the index to know which could have changed unseen, so it
-// keeps the time of its making.
+// replaceIndex renames the copy to the index. Git trusts cached stat data by the index's
+// mtime, so the copy keeps the time at which it was written.
 func (c *indexCopy) replaceIndex() error {
 	data, err := os.ReadFile(c.copyPath())
 	if err != nil {

@@ -78,7 +78,7 @@ func TestIndexIsPlacedWhereItWasLocked(t *testing.T) {
 	other := gittest.New(t)
 	index := filepath.Join(other.Dir, ".git", "index")
 	before := readFile(t, index)
-	c, err := repo.copyIndex(w.readAdminFile())
+	c, err := repo.copyIndex(w.location())
 	if err != nil {
 		t.Fatal(err)
 	}

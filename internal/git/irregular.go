@@ -9,9 +9,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 )
 
-// Irregular lists links, pipes and devices where git keeps refs, their logs,
-// registrations of worktrees and other files of its own. Nothing is written
-// through them, and git waits for pipes.
+// Irregular lists symbolic links, pipes and devices where git keeps refs, reflogs,
+// worktree registrations and other files of its own. Croft writes nothing through them,
+// and git blocks on pipes.
 func (r *Repository) Irregular() []string {
 	var found []string
 	for _, name := range slices.Concat(gitcmd.ReadInGitDir, gitcmd.ReadInCommon, []string{"objects", "objects/pack", "objects/info", "info"}) {

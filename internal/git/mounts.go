@@ -17,13 +17,12 @@ type Need struct {
 	Writable bool
 }
 
-// Needs lists the directories outside of a checkout that its git needs, each
-// after those that it lies in. Of the common directory of a worktree only
-// objects, refs, their logs and the worktree's own part can be written: what
-// decides what git runs, and the registrations of the other worktrees, cannot.
+// Needs lists the directories outside of a checkout that its git needs, each after its
+// parents. In the common directory of a worktree only objects, refs, reflogs and the
+// worktree's own admin directory are writable: hooks, configuration and the registrations
+// of other worktrees are not.
 //
-// Agents can write there. Each is checked to be a plain directory, so that
-// nothing else is handed out in its place.
+// Agents can write there, so each is checked to be a plain directory.
 func (w *Worktree) Needs() ([]Need, error) {
 	if w.IsIsolated() {
 		store, err := w.Repo.StoreBorrowedBy(filepath.Base(w.Admin))
@@ -34,7 +33,7 @@ func (w *Worktree) Needs() ([]Need, error) {
 		if w.Repo.Git.Options.Lending == gitcmd.LendLinks {
 			needs = append(needs, Need{Path: filepath.Join(w.Repo.CommonDir, "objects")})
 		}
-		own, err := fsx.OpenOwn(store) // on the host's side, which may lie behind links
+		own, err := fsx.OpenOwn(store) // on the host, where symbolic links above it are allowed
 		if err != nil {
 			return nil, err
 		}
@@ -49,18 +48,17 @@ func (w *Worktree) Needs() ([]Need, error) {
 		needs = append(needs, Need{path, true})
 	}
 	needs = append(needs, Need{w.Admin, true})
-	return needs, arePlain(needs)
+	return needs, checkPlain(needs)
 }
 
-// Borrows reports whether the repository takes objects from another one.
-func (r *Repository) Borrows() bool {
+// HasAlternates reports whether the repository has alternates.
+func (r *Repository) HasAlternates() bool {
 	lines, err := gitdir.ReadAlternates(filepath.Join(r.CommonDir, "objects"))
 	return err != nil || len(lines) > 0
 }
 
-// arePlain refuses paths on which there is something else than directories, from
-// the first one on.
-func arePlain(needs []Need) error {
+// checkPlain fails unless every component of the paths is a directory.
+func checkPlain(needs []Need) error {
 	top, err := fsx.OpenDir(needs[0].Path)
 	if err != nil {
 		return err
@@ -80,9 +78,9 @@ func arePlain(needs []Need) error {
 	return nil
 }
 
-// BorrowsIn is the file that says from where the own git directory of an isolated
-// checkout borrows objects. It is empty if there is none.
-func BorrowsIn(checkout string) string {
+// AlternatesFileIn returns the path of the alternates file in the git directory of an isolated
+// checkout, or "" if there is none.
+func AlternatesFileIn(checkout string) string {
 	file := filepath.Join(checkout, ".git", "objects", "info", "alternates")
 	if !fsx.IsThere(file) {
 		return ""

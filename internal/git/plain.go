@@ -23,15 +23,15 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// A directory without git can have isolated checkouts too: of a repository that
-// lies elsewhere and whose main checkout the directory is, without knowing it.
-// Files go in and out of it byte for byte, whatever attributes they have.
+// A directory without git can have isolated checkouts, too: of a repository in Croft's
+// state directory whose main checkout is that directory. Files are copied byte for byte,
+// whatever attributes they have.
 
-// plainAttributes switch every conversion off.
+// plainAttributes switches every conversion off.
 const plainAttributes = "* -text -ident !eol !filter !working-tree-encoding\n"
 
-// InitPlain makes a repository at dir, complete or not at all, whose main
-// checkout is a plain directory. Nothing is written into that.
+// InitPlain makes a repository at dir, complete or not at all, whose main checkout is the
+// plain directory work. It writes nothing to work.
 func InitPlain(dir, work string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
@@ -48,8 +48,8 @@ func InitPlain(dir, work string) error {
 	return fsx.RenameNew(tmp, dir)
 }
 
-// InitEmpty makes a repository in a directory, with one commit of nothing. It may
-// be called again.
+// InitEmpty makes a repository in a directory, with one commit of an empty tree. It may be
+// isLabel again.
 func InitEmpty(ctx context.Context, g *gitcmd.Git, dir string, when time.Time) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -84,9 +84,9 @@ func PlainPlace(dir string) (gitdir.Place, error) {
 	return gitdir.Place{Root: work, CommonDir: dir, GitDir: dir, WorkDir: work}, nil
 }
 
-// Baseline commits what a plain directory holds now, but for what is ignored, as
-// the state that work begins from. Nothing is done if nothing changed since the
-// last time. The caller holds the repository's lock.
+// Baseline commits the current content of a plain directory, without ignored files, as the
+// commit that workspaces start from. It does nothing if nothing has changed. The caller
+// holds the repository's lock.
 func (r *Repository) Baseline(ctx context.Context, when time.Time) error {
 	w := r.Main()
 	_, head, err := w.Head(ctx)
@@ -105,7 +105,7 @@ func (r *Repository) Baseline(ctx context.Context, when time.Time) error {
 		switch {
 		case e.Work == 'D':
 			gone = append(gone, e.Path)
-		case !strings.HasSuffix(e.Path, "/"): // a repository in there stays what it is
+		case !strings.HasSuffix(e.Path, "/"): // a nested repository is not committed
 			paths = append(paths, e.Path)
 		}
 	}
@@ -118,11 +118,11 @@ func (r *Repository) Baseline(ctx context.Context, when time.Time) error {
 	})
 }
 
-// firstBaseline commits a whole directory at once: every file is read and
-// hashed here, all cores at work, and all objects go into one pack.
+// firstBaseline commits a whole directory: it reads and hashes all files on all cores, and
+// writes all objects to one pack.
 func (w *Worktree) firstBaseline(ctx context.Context, c object.Commit) error {
 	repo := w.Repo
-	// Whoever began before may have written an index and no commit.
+	// A process that died may have written an index and no commit.
 	if err := os.Remove(filepath.Join(w.Admin, "index")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -163,12 +163,12 @@ func (w *Worktree) firstBaseline(ctx context.Context, c object.Commit) error {
 	return repo.UpdateRefs(ctx, refs.Update{Ref: "refs/heads/" + gitdir.PlainBranch, New: oid})
 }
 
-// hashAll stores files, as they are on disk, and returns them as entries of an
-// index, in its order. What is neither a file nor a link is left out.
+// hashAll stores files as they are on disk, and returns them as index entries in index
+// order. It skips what is neither a regular file nor a symbolic link.
 func (w *Worktree) hashAll(ctx context.Context, b *object.Batch, names []string) ([]index.Entry, error) {
 	all := make([]index.Entry, len(names))
 	var g errgroup.Group
-	const share = 64 // files at a time
+	const share = 64 // files per task
 	g.SetLimit(runtime.NumCPU())
 	for from := 0; from < len(names); from += share {
 		part, out := names[from:min(from+share, len(names))], all[from:]
@@ -206,7 +206,7 @@ func (w *Worktree) hashFile(b *object.Batch, name string) (index.Entry, error) {
 	st, err := index.Lstat(full)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
-			err = nil // it has just gone
+			err = nil // the file was just deleted
 		}
 		return index.Entry{}, err
 	}
@@ -237,7 +237,7 @@ func (w *Worktree) hashFile(b *object.Batch, name string) (index.Entry, error) {
 	return index.Entry{}, nil
 }
 
-// writeTrees stores a tree and all trees in it.
+// writeTrees stores a tree and all its subtrees.
 func writeTrees(b *object.Batch, t *index.Tree) (string, error) {
 	for _, sub := range t.Subs {
 		if _, err := writeTrees(b, sub); err != nil {
@@ -260,10 +260,9 @@ func (w *Worktree) writeIndex(x *index.Index, root *index.Tree) error {
 	return fsx.SyncAll(file, w.Admin)
 }
 
-// AdoptFiles makes an index for a checkout whose files were copied from the main
-// checkout of a plain directory. A copy of a file that is there as it was when
-// the baseline was made is known to be what is staged; of all others git has to
-// look at the contents.
+// AdoptFiles makes an index for a checkout whose files were copied from the main checkout
+// of a plain directory. If the original is unchanged since the baseline, the copy gets
+// stat data in the index; git has to read all other files.
 func (w *Worktree) AdoptFiles() error {
 	source := w.Repo.worktreeOf(worktree.Worktree{Path: w.Repo.Root, Admin: w.Repo.CommonDir})
 	x, err := source.ReadIndex(filepath.Join(source.Admin, "index"))

@@ -13,10 +13,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitdir"
 )
 
-// HollowAdmins lists admin directories whose commondir is missing or empty, as
-// a killed `git worktree add` leaves them. One of them is enough to make git
-// fail in the whole repository.
-func (r *Repository) HollowAdmins() ([]string, error) {
+// BrokenAdmins lists admin directories whose commondir is missing or empty, as a killed
+// `git worktree add` leaves them. One of them makes git fail in the whole repository.
+func (r *Repository) BrokenAdmins() ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(r.CommonDir, "worktrees"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -28,35 +27,34 @@ func (r *Repository) HollowAdmins() ([]string, error) {
 		if !e.IsDir() || rerr == nil && strings.TrimSpace(string(b)) != "" {
 			continue
 		}
-		if _, err := os.Lstat(dir); err == nil && !isDebris(dir) { // it was not removed meanwhile
+		if _, err := os.Lstat(dir); err == nil && !isEmptyAdmin(dir) { // it was not removed meanwhile
 			hollow = append(hollow, dir)
 		}
 	}
 	return hollow, err
 }
 
-// DropDebris removes admin directories that a gc made again after their
-// worktree was deregistered, if their names begin with a prefix and they are
-// older than anybody needs to make one.
-func (r *Repository) DropDebris(prefix string, age time.Duration) {
+// DeleteEmptyAdmins removes admin directories that a git gc made again after their worktree was
+// deregistered, if their names begin with prefix and they are older than age.
+func (r *Repository) DeleteEmptyAdmins(prefix string, age time.Duration) {
 	entries, _ := os.ReadDir(filepath.Join(r.CommonDir, "worktrees"))
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !strings.HasPrefix(e.Name(), prefix) || time.Since(info.ModTime()) < age {
 			continue
 		}
-		r.Linked(e.Name(), "").DropDebris()
+		r.Linked(e.Name(), "").DeleteEmptyAdmin()
 	}
 }
 
-// FillAdmin writes the one value that commondir can have.
-func (r *Repository) FillAdmin(dir string) error {
+// WriteCommonDir writes commondir, which has only one possible value.
+func (r *Repository) WriteCommonDir(dir string) error {
 	return fsx.ReplaceFile(filepath.Join(dir, "commondir"), []byte("../..\n"), 0o644)
 }
 
-// IsBareByAccident reports whether the configuration calls a repository bare
-// that has a main checkout: there is an index beside its HEAD. A `git init` run
-// with GIT_DIR set does that, and then git refuses to work in the checkout.
+// IsBareByAccident reports whether the configuration calls a repository bare that has a
+// main checkout: there is an index beside its HEAD. A `git init` with GIT_DIR set does
+// that, and then git refuses to work in the checkout.
 func IsBareByAccident(common string) bool {
 	if !SaysBare(common) {
 		return false
@@ -65,18 +63,17 @@ func IsBareByAccident(common string) bool {
 	return err == nil
 }
 
-// SaysBare reports whether the configuration of a directory called .git says that
-// no main checkout lies around it.
+// SaysBare reports whether the configuration of a directory named .git says that it has no
+// main checkout.
 func SaysBare(common string) bool { return gitdir.IsDotGit(common) && gitdir.ReadFormat(common).Bare }
 
-// SetNotBare takes the accident back.
+// SetNotBare sets core.bare to false.
 func (r *Repository) SetNotBare() error {
 	return r.changeConfig(func(old string) string { return addSetting(old, gitconfig.Entry{Key: "core.bare", Value: "false"}) })
 }
 
-// StaleLocks lists lock files in the git directory that are older than a
-// moment: nobody who made one then can still be at work, if that moment is the
-// start of the machine.
+// StaleLocks lists lock files in the git directory that are older than before. If that is
+// the boot time of the machine, no process that made one is alive.
 func (r *Repository) StaleLocks(before time.Time) ([]string, error) {
 	var stale []string
 	note := func(path string, d fs.DirEntry) {

@@ -13,16 +13,15 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// Reregister brings a worktree back that was stowed away: first its admin
-// directory, locked, so that nobody prunes it while its checkout is not there,
-// then the checkout. It may be called again after a crash at any point. It
-// fails with ErrExists if something is at the path, and with os.ErrNotExist if
-// the stowed directories are gone.
+// Reregister restores a worktree from the trash: first its admin directory, locked, so
+// that git does not prune it while its checkout is absent, then the checkout. It may be
+// isLabel again after a crash at any point. It fails with ErrExists if there is something
+// at the path, and with os.ErrNotExist if the trashed directories are gone.
 func (w *Worktree) Reregister(admin, tree, lock string) error {
 	if err := w.reregister(admin, tree, lock); err != nil {
 		return err
 	}
-	if w.IsIsolated() { // the ref that held what is not on the branch is gone
+	if w.IsIsolated() { // the pin ref was deleted
 		if err := w.ForgetSync(); err != nil {
 			return err
 		}
@@ -37,12 +36,12 @@ func (w *Worktree) reregister(admin, tree, lock string) error {
 	}
 	defer beside.Close()
 	name := filepath.Base(w.Path)
-	isBack, err := w.isBack(beside, tree)
+	isBack, err := w.isRestored(beside, tree)
 	if err != nil {
 		return err
 	}
-	w.DropDebris()
-	if err := w.bringAdmin(admin, lock); err != nil {
+	w.DeleteEmptyAdmin()
+	if err := w.restoreAdmin(admin, lock); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("git.reregister.admin"); err != nil || isBack {
@@ -53,21 +52,21 @@ func (w *Worktree) reregister(admin, tree, lock string) error {
 		return err
 	}
 	defer stow.Close()
-	err = stow.Move(filepath.Base(tree), w.Wanted(), beside, name)
+	err = stow.Move(filepath.Base(tree), w.RestoredIdentity(), beside, name)
 	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("%s: %w", w.Path, worktree.ErrExists)
 	}
 	return err
 }
 
-// Wanted is the identity of the checkout that is brought back: what the record
-// says. What the ledger says may be a checkout that was made anew meanwhile.
-func (w *Worktree) Wanted() fsx.Identity { return cmp.Or(w.Identity, w.Made()) }
+// RestoredIdentity is the identity of the checkout that is restored: the one in the record. The
+// ledger may have one that was made anew meanwhile.
+func (w *Worktree) RestoredIdentity() fsx.Identity { return cmp.Or(w.Identity, w.Made()) }
 
-// isBack reports whether the checkout lies at its path already.
-func (w *Worktree) isBack(beside *fsx.Dir, tree string) (bool, error) {
+// isRestored reports whether the checkout is at its path already.
+func (w *Worktree) isRestored(beside *fsx.Dir, tree string) (bool, error) {
 	now, err := beside.IdentityOf(filepath.Base(w.Path))
-	if err == nil && now == w.Wanted() {
+	if err == nil && now == w.RestoredIdentity() {
 		return true, nil
 	}
 	if err == nil && now == w.Made() {
@@ -82,16 +81,16 @@ func (w *Worktree) isBack(beside *fsx.Dir, tree string) (bool, error) {
 	}
 	defer stow.Close()
 	there, err := stow.IdentityOf(filepath.Base(tree))
-	if err == nil && there != w.Wanted() {
+	if err == nil && there != w.RestoredIdentity() {
 		err = &os.PathError{Op: "restore", Path: tree, Err: fsx.ErrOther}
 	}
 	return false, err
 }
 
-// DropDebris removes an admin directory that holds nothing of a worktree. A gc
-// that has seen the worktree before it was deregistered makes the directory
-// again when it comes to lock its HEAD.
-func (w *Worktree) DropDebris() {
+// DeleteEmptyAdmin removes an admin directory that has no worktree's files. A gc that has seen
+// the worktree before it was deregistered makes the directory again when it locks HEAD
+// there.
+func (w *Worktree) DeleteEmptyAdmin() {
 	admins, err := w.OpenAdmins()
 	if err != nil {
 		return
@@ -103,23 +102,22 @@ func (w *Worktree) DropDebris() {
 		return
 	}
 	defer admin.Close()
-	if id, err := admin.Identity(); err == nil && holdsDebris(admin) {
+	if id, err := admin.Identity(); err == nil && hasEmptyAdmin(admin) {
 		_ = admins.RemoveTree(name, id, nil)
 	}
 }
 
-// isDebris reports whether a directory has none of the files that make it a
-// worktree's.
-func isDebris(path string) bool {
+// isEmptyAdmin reports whether an admin directory has none of the files of a worktree.
+func isEmptyAdmin(path string) bool {
 	admin, err := fsx.OpenDir(path)
 	if err != nil {
 		return false
 	}
 	defer admin.Close()
-	return holdsDebris(admin)
+	return hasEmptyAdmin(admin)
 }
 
-func holdsDebris(admin *fsx.Dir) bool {
+func hasEmptyAdmin(admin *fsx.Dir) bool {
 	names, err := admin.Names()
 	if err != nil {
 		return false
@@ -132,11 +130,10 @@ func holdsDebris(admin *fsx.Dir) bool {
 	return true
 }
 
-// bringAdmin makes the admin directory appear complete and locked, from the
-// directory that it was stowed in. One that holds anything else than files and
-// directories is not git's work: it is deleted, and its checkout registered
-// anew.
-func (w *Worktree) bringAdmin(stowed, lock string) error {
+// restoreAdmin moves the admin directory back from the trash; it appears complete and
+// locked. It fails with ErrForged if there is anything but regular files and directories
+// in it, which git did not make.
+func (w *Worktree) restoreAdmin(stowed, lock string) error {
 	stow, err := w.OpenTrashDir(filepath.Dir(stowed))
 	if errors.Is(err, os.ErrNotExist) && fsx.IsThere(w.Admin) {
 		return nil
@@ -146,10 +143,10 @@ func (w *Worktree) bringAdmin(stowed, lock string) error {
 	}
 	defer stow.Close()
 	name := filepath.Base(stowed)
-	if fsx.IsThere(w.Admin) { // what is left of one that was copied
+	if fsx.IsThere(w.Admin) { // left of a directory that was copied
 		return stow.RemoveAll(name)
 	}
-	if err := w.dressAdmin(stow, name, lock); err != nil {
+	if err := w.writeTrashedAdmin(stow, name, lock); err != nil {
 		return err
 	}
 	admins, err := w.MakeAdmins()
@@ -160,11 +157,11 @@ func (w *Worktree) bringAdmin(stowed, lock string) error {
 	return stow.MoveOrCopy(name, admins, filepath.Base(w.Admin), worktree.LargestAdmin)
 }
 
-// ErrForged says that an admin directory in the trash is not what git made.
+// ErrForged says that an admin directory in the trash is not as git made it.
 var ErrForged = errors.New("the registration in the trash is not what git made")
 
-// dressAdmin writes what the admin directory has to say of where things lie.
-func (w *Worktree) dressAdmin(stow *fsx.Dir, name, lock string) error {
+// writeTrashedAdmin writes the paths and the lock to the admin directory in the trash.
+func (w *Worktree) writeTrashedAdmin(stow *fsx.Dir, name, lock string) error {
 	admin, err := stow.OpenDir(name)
 	if errors.Is(err, fsx.ErrLink) {
 		return fmt.Errorf("%w: %w", ErrForged, err)
@@ -173,7 +170,7 @@ func (w *Worktree) dressAdmin(stow *fsx.Dir, name, lock string) error {
 		return err
 	}
 	defer admin.Close()
-	if err := admin.OnlyFiles(mostInAdmin, worktree.LargestAdmin); err != nil {
+	if err := admin.OnlyFiles(maxAdminEntries, worktree.LargestAdmin); err != nil {
 		return fmt.Errorf("%w: %w", ErrForged, err)
 	}
 	if err := admin.RemoveTemp(); err != nil {
@@ -189,14 +186,14 @@ func (w *Worktree) dressAdmin(stow *fsx.Dir, name, lock string) error {
 	return nil
 }
 
-// mostInAdmin bounds how many entries an admin directory has: the repositories
-// of submodules are in it.
-const mostInAdmin = 1 << 20
+// maxAdminEntries bounds how many entries an admin directory has; the git directories of
+// submodules are among them.
+const maxAdminEntries = 1 << 20
 
-// Rejoin lets the two halves of a worktree find each other again after the
-// repository, or the checkout with it, was moved. It does so only if the
-// checkout's .git file named an admin directory of the same name, which nobody
-// else has, and leaves everything else alone.
+// Rejoin repairs the paths between the two halves of a worktree after the repository, or
+// the checkout with it, was moved. It does so only if the checkout's .git file names an
+// admin directory of the same name that belongs to no other checkout, and changes nothing
+// else.
 func (w *Worktree) Rejoin() error {
 	if w.IsIsolated() {
 		return w.RejoinIsolated()
@@ -210,7 +207,7 @@ func (w *Worktree) Rejoin() error {
 	}
 	if named != w.Admin {
 		if _, err := os.Lstat(named); err == nil {
-			return nil // it still has the place that it names
+			return nil // the admin directory that it names still exists
 		}
 		if err := w.writePointer(); err != nil {
 			return err
@@ -222,12 +219,12 @@ func (w *Worktree) Rejoin() error {
 	return w.WriteAdmin("gitdir", filepath.ToSlash(filepath.Join(w.Path, ".git"))+"\n")
 }
 
-// Reclaim makes sure that the .git of the checkout at tree, which is its path or a
-// directory in the trash, names this worktree; a missing .git file is written. It fails
-// with [fsx.ErrOther] if tree is not the directory that Croft made, or if its .git names
+// Reclaim verifies that the .git of the checkout at tree, which is its path or a directory
+// in the trash, names this worktree, and writes a missing .git file. It fails with
+// [fsx.ErrOther] if tree is not the directory that Croft made, or if its .git names
 // something else.
 func (w *Worktree) Reclaim(tree string) error {
-	dir, err := fsx.OpenDirIs(tree, w.Wanted())
+	dir, err := fsx.OpenDirIs(tree, w.RestoredIdentity())
 	if err != nil {
 		return err
 	}

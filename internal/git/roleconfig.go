@@ -14,14 +14,13 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitconfig"
 )
 
-// LocalExclude makes git ignore patterns in the linked worktrees whose admin
-// directories match a pattern such as "croft-*", and nowhere else.
+// LocalExclude makes git ignore patterns in the linked worktrees whose admin directories
+// match a pattern such as "croft-*", and nowhere else.
 //
-// The exclude file of a repository is shared by all its checkouts, so it would
-// hide the user's own files too. Instead one conditional include in the
-// repository's configuration gives those worktrees an ignore file that holds
-// the user's own patterns and these. Croft's own git goes by a copy where no
-// agent can write. The caller holds the repository's lock.
+// All checkouts of a repository share its exclude file, so that would hide the user's own
+// files, too. Instead a conditional include in the repository's configuration gives those
+// worktrees an ignore file with the user's own patterns and these. Croft's own git uses a
+// copy that no agent can write. The caller holds the repository's lock.
 func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns []string) error {
 	ignore, err := r.userIgnore(ctx)
 	if err != nil {
@@ -45,13 +44,13 @@ func (r *Repository) LocalExclude(ctx context.Context, admins string, patterns [
 	return fsx.ReplaceIfChanged(r.OwnExcludes(), text)
 }
 
-// LiteralPattern is a pattern, as in a .gitignore, that matches a path and no other.
+// LiteralPattern returns a .gitignore pattern that matches only this path.
 func LiteralPattern(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// includeRoles adds the conditional include to the repository's configuration,
-// once.
+// includeRoles adds the conditional include to the repository's configuration, unless it
+// is there.
 func (r *Repository) includeRoles(admins string) error {
 	places := []string{r.CommonPath("worktrees")}
 	if fsx.IsThere(r.IsolatedDir()) {
@@ -73,8 +72,7 @@ func (r *Repository) includeRoles(admins string) error {
 	return nil
 }
 
-// userIgnore is the content of the ignore file that the user has for all
-// repositories.
+// userIgnore returns the content of the user's global ignore file.
 func (r *Repository) userIgnore(ctx context.Context) ([]byte, error) {
 	s, err := r.SettingsOf(ctx, r.CommonDir)
 	if err != nil {

@@ -21,43 +21,42 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// Scratch is a checkout that belongs to no branch. It is made anew for every
-// tree, so that nothing that was done in it before has a say in what is there
-// next.
+// Scratch is a checkout that belongs to no branch. It is made anew for every tree, so that
+// nothing of an earlier use remains.
 //
-// The repository does not know it: it is no worktree of it, and git commands
-// inside find a git directory that has HEAD and objects and nothing else of the
-// repository's. What Croft itself goes by, the index, lies outside of it.
+// It is no worktree of the repository, and git commands inside find a git directory that
+// has HEAD and objects and nothing else of the repository. The index that Croft itself
+// uses is outside of it.
 type Scratch struct {
 	repo  *Repository
 	Path  string // the files
 	index string
 
-	// Inherit is handed to every process that writes here, so that a kernel
-	// lock among the files is held until the last of them has ended.
+	// Inherit is passed to every process that writes here, so that a kernel lock on one of
+	// these files is held until the last process has ended.
 	Inherit []*os.File
 }
 
-// Scratch names a checkout in dir, which is its alone. What lies there already
-// is taken for what an earlier one left.
+// Scratch returns the checkout in dir, which belongs to it alone: existing content counts
+// as left by an earlier one.
 func (r *Repository) Scratch(dir, name string) *Scratch {
 	return &Scratch{repo: r, Path: filepath.Join(dir, name), index: filepath.Join(dir, "index")}
 }
 
-// ScratchSpec is what a scratch checkout is to hold.
+// ScratchSpec is the content of a scratch checkout.
 type ScratchSpec struct {
 	Commit  string // HEAD of the git directory inside
 	Tree    string // the files
-	Objects string // where objects lie that the repository does not have; see [mergetree.Session.Objects]
+	Objects string // a directory of objects that the repository does not have; see [mergetree.Session.Objects]
 	Workers int    // how many processes write files
 }
 
-// ErrNotExact says that a checkout does not hold what it should.
+// ErrNotExact says that a checkout does not have exactly the files of its tree.
 var ErrNotExact = errors.New("the checkout is not what it should be")
 
-// Prepare makes the checkout hold exactly a tree. Whatever lay there is removed
-// first. Submodules are left empty. It fails with a *ForgedError if git found
-// something else under the name of an object.
+// Prepare makes the checkout hold exactly the files of a tree, and removes everything else
+// first. Submodules are left empty. It fails with a *ForgedError if the content of an
+// object does not match its name.
 func (s *Scratch) Prepare(ctx context.Context, spec ScratchSpec) error {
 	if !object.IsOID(spec.Commit) || !object.IsOID(spec.Tree) {
 		return fmt.Errorf("not the names of a commit and a tree: %q, %q", spec.Commit, spec.Tree)
@@ -100,7 +99,7 @@ func (s *Scratch) Ignored(ctx context.Context, spec ScratchSpec, paths []string)
 	return ignored, nil
 }
 
-// Remove deletes the checkout, with directories that somebody made read-only.
+// Remove deletes the checkout, including read-only directories.
 func (s *Scratch) Remove() error {
 	for _, lock := range []string{s.index, s.index + ".lock"} {
 		if err := os.RemoveAll(lock); err != nil {
@@ -110,8 +109,8 @@ func (s *Scratch) Remove() error {
 	return fsx.RemoveOwn(s.Path)
 }
 
-// run runs git on the files, with the repository's own configuration, and with
-// what lies outside of the checkout as its index.
+// run runs git on the files, with the repository's own configuration and with the index
+// outside of the checkout.
 func (s *Scratch) run(ctx context.Context, spec ScratchSpec, args ...string) ([]byte, error) {
 	return s.call(ctx, spec, "", args...)
 }
@@ -129,7 +128,7 @@ func (s *Scratch) call(ctx context.Context, spec ScratchSpec, stdin string, args
 			{"core.sparseCheckout", "false"},
 			{"core.sparseCheckoutCone", "false"},
 			{"index.sparse", "false"},
-			// A file that was changed shows in any of its times.
+			// Every change of a file changes its ctime.
 			{"core.trustctime", "true"},
 			{"core.checkStat", "default"},
 			{"core.ignoreStat", "false"},
@@ -143,7 +142,7 @@ func objectsEnv(dir string, r *Repository) []string {
 	return []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + gitdir.QuoteInList(filepath.Join(r.CommonDir, "objects"))}
 }
 
-// verify looks for files that do not belong there.
+// verify fails with ErrNotExact if there are files that the tree does not have.
 func (s *Scratch) verify(ctx context.Context, spec ScratchSpec) error {
 	out, err := s.run(ctx, spec, "ls-files", "--others", "-z")
 	if err == nil && len(out) > 0 {
@@ -152,8 +151,8 @@ func (s *Scratch) verify(ctx context.Context, spec ScratchSpec) error {
 	return err
 }
 
-// writeGitDir writes the git directory that commands inside will find. It
-// shares the repository's objects and has no ref.
+// writeGitDir writes the git directory for commands inside the checkout. It shares the
+// repository's objects and has no ref.
 func (s *Scratch) writeGitDir(spec ScratchSpec) error {
 	dir := filepath.Join(s.Path, ".git")
 	if err := fsx.RemoveOwn(dir); err != nil {
@@ -182,8 +181,8 @@ func (s *Scratch) writeGitDir(spec ScratchSpec) error {
 	return nil
 }
 
-// scratchKeys are the settings of a repository that decide how its files come
-// to disk.
+// scratchKeys are the settings of a repository that decide how its files are written to
+// disk.
 var scratchKeys = []string{
 	"core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode", "core.longpaths",
 	"core.autocrlf", "core.eol", "core.protecthfs", "core.protectntfs",
@@ -211,7 +210,7 @@ func (s *Scratch) ownConfig() (string, error) {
 	return b.String(), nil
 }
 
-// copyIndex gives the git directory inside a copy of the index, as old as it.
+// copyIndex copies the index, with its mtime, to the git directory inside.
 func (s *Scratch) copyIndex() error {
 	info, err := os.Stat(s.index)
 	if err != nil {

@@ -12,19 +12,18 @@ import (
 	"github.com/croft-sh/croft/internal/git/odb"
 )
 
-// checkoutAt is a git directory and the files that belong to it.
+// checkoutAt is a git directory and its working tree.
 type checkoutAt struct {
 	gitDir, work string
 	inherit      []*os.File
 }
 
-// status lists what differs from HEAD in a checkout. A submodule with changes
-// of its own counts as modified.
+// status lists the differences of a checkout from HEAD. A submodule with changes of its
+// own counts as modified.
 //
-// Git would look into submodules by running itself in each of them, with the
-// configuration of that repository. So git is told to look at their commits
-// only, and their files are looked at here, through a door and a host directory
-// of their own.
+// Git would run itself in each submodule, with the configuration of that repository. So
+// git is told to compare only their commits, and Croft compares their files with a
+// repository and a host directory for each.
 func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untracked, refresh Refresh) ([]odb.StatusEntry, error) {
 	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core(), GitDir: at.gitDir, Work: at.work}, gitcmd.Call{
 		Args:  []string{"status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=" + string(untracked), "--ignore-submodules=dirty"},
@@ -56,7 +55,7 @@ func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untrac
 		return nil, err
 	}
 	for _, e := range edits {
-		// In a sparse checkout git itself looks at files that should not be there.
+		// In a sparse checkout git itself compares files that should not exist.
 		if i, listed := known[e.Path]; !listed || entries[i].Work == '.' {
 			known[e.Path] = len(entries)
 			entries = append(entries, e)
@@ -80,8 +79,8 @@ func (r *Repository) status(ctx context.Context, at checkoutAt, untracked Untrac
 	return entries, nil
 }
 
-// submoduleDirty reports whether there is anything uncommitted in a submodule.
-// One that cannot be read counts as dirty: nobody knows what is in it.
+// submoduleDirty reports whether a submodule has uncommitted changes. One that cannot be
+// read counts as dirty.
 func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path string, untracked Untracked) (bool, error) {
 	top, err := filepath.EvalSymlinks(at.work)
 	if err != nil {
@@ -89,11 +88,11 @@ func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path str
 	}
 	dir := filepath.Join(top, filepath.FromSlash(path))
 	if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
-		return false, nil // not there, or a link that leads elsewhere: git lists that itself
+		return false, nil // absent, or a symbolic link: git lists that itself
 	}
 	if parts := gitcmd.PartsAt(dir); len(parts) > 0 {
 		if err := r.Git.CheckOwnerOf(ctx, dir, parts); err != nil {
-			return true, ctx.Err() // nothing is read of what belongs to somebody else
+			return true, ctx.Err() // Croft reads nothing that another user owns
 		}
 	}
 	place, err := gitdir.PlaceIn(dir)
@@ -104,7 +103,7 @@ func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path str
 		return true, nil
 	}
 	if untracked == UntrackedAll {
-		untracked = UntrackedNormal // one is enough
+		untracked = UntrackedNormal // one untracked file is enough
 	}
 	host, remove, err := r.TempDir()
 	if err != nil {
@@ -112,7 +111,7 @@ func (r *Repository) submoduleDirty(ctx context.Context, at checkoutAt, path str
 	}
 	defer remove()
 	sub := At(r.Git, place, host)
-	sub.Format.Partial = false // an agent names no server that objects are fetched from
+	sub.Format.Partial = false // objects must not be fetched from a server that the agent names
 	entries, err := sub.status(ctx, checkoutAt{place.GitDir, dir, at.inherit}, untracked, RefreshNothing)
 	if ctx.Err() != nil {
 		return false, err

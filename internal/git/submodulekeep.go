@@ -17,7 +17,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// SubmoduleError says that a commit of a submodule is in a checkout alone.
+// SubmoduleError says that only a checkout has a commit of a submodule.
 type SubmoduleError struct {
 	Path, Commit string
 	Work         string // the submodule's files in the checkout
@@ -27,31 +27,31 @@ func (e *SubmoduleError) Error() string {
 	return fmt.Sprintf("commit %s of the submodule %q is in %s alone", e.Commit, e.Path, e.Work)
 }
 
-// SubmoduleBrokenError says that a commit of a submodule cannot be brought out of a
-// checkout, because not all that it needs is there.
+// SubmoduleBrokenError says that a commit of a submodule cannot be copied out of a
+// checkout, because objects that it needs are missing.
 type SubmoduleBrokenError struct {
 	Path, Commit string
 	Work         string // the submodule's files in the checkout
-	Err          error  // what git says
+	Err          error  // git's error
 }
 
 func (e *SubmoduleBrokenError) Error() string {
 	return fmt.Sprintf("commit %s of the submodule %q in %s is not whole: %v", e.Commit, e.Path, e.Work, e.Err)
 }
 
-// Unwrap returns what git says.
+// Unwrap returns git's error.
 func (e *SubmoduleBrokenError) Unwrap() error { return e.Err }
 
-// KeepSubmodules makes sure that the commits of submodules which a commit of this
-// worktree names can be had without the worktree. One that the submodule's own
-// remotes have, or that the project's copy of the submodule has, can. Another one
-// is brought into the project's copy, under a ref of Croft's; where the project has
-// no copy, it is a *SubmoduleError; where it is not whole, a *SubmoduleBrokenError.
+// KeepSubmodules makes sure that the submodule commits which a commit of this worktree
+// names exist outside of the worktree. A commit that the submodule's remote-tracking refs
+// have, or that the project's copy of the submodule has, does. Any other is copied to the
+// project's copy, under a ref of Croft's. It fails with a *SubmoduleError if the project
+// has no copy, and with a *SubmoduleBrokenError if objects are missing.
 func (w *Worktree) KeepSubmodules(ctx context.Context, commit string) error {
 	if commit == "" || !object.IsOID(commit) {
 		return nil
 	}
-	special, err := w.Repo.hasSpecialEntries(ctx, w.readAdminFile())
+	special, err := w.Repo.hasSpecialEntries(ctx, w.location())
 	if err != nil || len(special.Links) == 0 {
 		return err
 	}
@@ -77,7 +77,8 @@ func (w *Worktree) KeepSubmodules(ctx context.Context, commit string) error {
 	return nil
 }
 
-// submoduleNames are the names of submodules by their paths, as a commit has them.
+// submoduleNames returns the names of submodules by their paths, from the .gitmodules of a
+// commit.
 func (r *Repository) submoduleNames(ctx context.Context, commit string) (map[string]string, error) {
 	o, err := r.ReadFileAt(ctx, commit, ".gitmodules")
 	if errors.Is(err, object.ErrMissing) {
@@ -88,7 +89,7 @@ func (r *Repository) submoduleNames(ctx context.Context, commit string) (map[str
 	}
 	entries, err := gitconfig.Parse(o.Data)
 	if err != nil {
-		return nil, nil //nolint:nilerr // git cannot tell their names either
+		return nil, nil //nolint:nilerr // git cannot read the names either
 	}
 	names := map[string]string{}
 	for _, e := range entries {
@@ -104,11 +105,11 @@ func (r *Repository) submoduleNames(ctx context.Context, commit string) (map[str
 func (w *Worktree) keepSubmodule(ctx context.Context, path, name, commit string) error {
 	dir := filepath.Join(w.Path, filepath.FromSlash(path))
 	if real, err := filepath.EvalSymlinks(dir); err != nil || real != dir {
-		return nil // not there, or a link that leads elsewhere
+		return nil // absent, or a symbolic link
 	}
 	place, err := gitdir.PlaceIn(dir)
 	if err != nil {
-		return nil //nolint:nilerr // there is no repository, so nothing was committed
+		return nil //nolint:nilerr // there is no repository, so there are no commits
 	}
 	host, remove, err := w.Repo.TempDir()
 	if err != nil {
@@ -117,8 +118,8 @@ func (w *Worktree) keepSubmodule(ctx context.Context, path, name, commit string)
 	defer remove()
 	sub := At(w.Repo.Git, place, filepath.Join(host, "from"))
 	defer sub.Close()
-	sub.Format.Partial = false // an agent names no server that objects are fetched from
-	if isThere, err := sub.has(ctx, commit); err != nil || !isThere {
+	sub.Format.Partial = false // objects must not be fetched from a server that the agent names
+	if isThere, err := sub.hasVerified(ctx, commit); err != nil || !isThere {
 		return err
 	}
 	to, isThere := w.Repo.moduleOf(path, name)
@@ -127,7 +128,7 @@ func (w *Worktree) keepSubmodule(ctx context.Context, path, name, commit string)
 		module = At(w.Repo.Git, gitdir.PlaceAt(to, to), filepath.Join(host, "to"))
 		defer module.Close()
 		module.Format.Partial = false
-		if has, err := module.has(ctx, commit); err != nil || has && module.checkWhole(ctx, commit, "--all") == nil {
+		if has, err := module.hasVerified(ctx, commit); err != nil || has && module.checkComplete(ctx, commit, "--all") == nil {
 			return err
 		}
 	}
@@ -139,27 +140,26 @@ func (w *Worktree) keepSubmodule(ctx context.Context, path, name, commit string)
 		return &SubmoduleError{Path: path, Commit: commit, Work: dir}
 	}
 	if err == nil {
-		err = module.bring(ctx, sub, commit)
+		err = module.copyCommit(ctx, sub, commit)
 	}
 	if err == nil || ctx.Err() != nil || gitcmd.IsStopped(err) {
 		return err
 	}
-	if missing := sub.checkWhole(ctx, commit, "--remotes"); missing != nil && ctx.Err() == nil && !gitcmd.IsStopped(missing) {
+	if missing := sub.checkComplete(ctx, commit, "--remotes"); missing != nil && ctx.Err() == nil && !gitcmd.IsStopped(missing) {
 		return &SubmoduleBrokenError{Path: path, Commit: commit, Work: dir, Err: missing}
 	}
 	return err
 }
 
-// checkWhole fails if something is not there that a commit needs and certain refs
-// do not have.
-func (r *Repository) checkWhole(ctx context.Context, commit, refs string) error {
+// checkComplete fails if an object is missing that a commit needs and certain refs do not
+// reach.
+func (r *Repository) checkComplete(ctx context.Context, commit, refs string) error {
 	_, err := r.RunGit(ctx, "rev-list", "--objects", "--quiet", commit, "--not", refs)
 	return err
 }
 
-// has reports whether a repository has an object, in a form that is what its name
-// says.
-func (r *Repository) has(ctx context.Context, oid string) (bool, error) {
+// hasVerified reports whether the repository has an object whose content matches its name.
+func (r *Repository) hasVerified(ctx context.Context, oid string) (bool, error) {
 	o, err := r.OpenObjects()
 	if err != nil {
 		return false, err
@@ -172,7 +172,7 @@ func (r *Repository) has(ctx context.Context, oid string) (bool, error) {
 	return err == nil, err
 }
 
-// moduleOf is the git directory of the project's own copy of a submodule.
+// moduleOf returns the git directory of the project's own copy of a submodule.
 func (r *Repository) moduleOf(path, name string) (string, bool) {
 	var candidates []string
 	at := filepath.Join(r.Root, filepath.FromSlash(path))
@@ -192,19 +192,21 @@ func (r *Repository) moduleOf(path, name string) (string, bool) {
 	return "", false
 }
 
-// isModule reports whether a git directory is one that a submodule of the project
-// has: below the project's own, or in the submodule's checkout.
+// isModule reports whether a git directory belongs to a submodule of the project: it is
+// below the project's own git directory, or in the submodule's checkout.
 func (r *Repository) isModule(dir, checkout string) bool {
 	rel, err := filepath.Rel(filepath.Join(r.CommonDir, "modules"), dir)
 	isBelow := err == nil && rel != "." && filepath.IsLocal(rel)
 	return isBelow || dir == filepath.Join(checkout, ".git")
 }
 
-// submoduleRefs keep commits of submodules that only a workspace had.
+// submoduleRefs is the prefix of refs that keep submodule commits which only a workspace
+// had.
 const submoduleRefs = "refs/croft/submodule/"
 
-// bring copies a commit, and what it needs, from another repository, and names it.
-func (r *Repository) bring(ctx context.Context, from *Repository, commit string) error {
+// copyCommit copies a commit and what it needs from another repository, and creates a ref for
+// it.
+func (r *Repository) copyCommit(ctx context.Context, from *Repository, commit string) error {
 	all, err := r.Refs(ctx, "refs/")
 	if err != nil {
 		return err
@@ -216,7 +218,7 @@ func (r *Repository) bring(ctx context.Context, from *Repository, commit string)
 	defer o.Close()
 	var known []string
 	for _, ref := range all {
-		if _, err := o.Look(ctx, ref.OID, object.KeepNothing); err == nil && len(known) < mostKnown && !slices.Contains(known, ref.OID) {
+		if _, err := o.Look(ctx, ref.OID, object.KeepNothing); err == nil && len(known) < maxKnown && !slices.Contains(known, ref.OID) {
 			known = append(known, ref.OID)
 		}
 	}
@@ -230,10 +232,10 @@ func (r *Repository) bring(ctx context.Context, from *Repository, commit string)
 	}
 	err = r.UpdateRefs(ctx, refs.Update{Ref: submoduleRefs + commit, New: commit})
 	if errors.Is(err, gitcmd.KindRefStale) {
-		return nil // it is there
+		return nil // the repository has it already
 	}
 	return err
 }
 
-// mostKnown bounds how many commits are told to be there.
-const mostKnown = 200
+// maxKnown bounds how many commits are passed as known to the transfer.
+const maxKnown = 200

@@ -7,7 +7,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/index"
 )
 
-// IndexTree is the tree that a checkout's index describes.
+// IndexTree returns the tree of a checkout's index.
 func (h *BranchCheckout) IndexTree() (string, error) {
 	data, _, err := index.ReadFile(filepath.Join(h.gitDir, "index"))
 	if err != nil {

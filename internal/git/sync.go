@@ -7,15 +7,14 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// What an answer depends on is on disk before the answer is given. Git syncs
-// the contents of what it writes, but not the directory in which a ref, an
-// object or an index gets its name, so after a power cut a name could lead to
-// what was there before. The directories are synced here, and nothing else:
-// the cost does not depend on what others write to the same file system.
+// Everything that an answer depends on is on disk before the answer is given. Git syncs
+// the content of the files that it writes, but not the directory of a ref, an object or an
+// index, so after a power cut a name could have its old content. These directories are
+// synced here, and nothing else: the cost does not depend on what other processes write to
+// the same file system.
 
-// Sync makes a worktree durable: its registration, its index and the place of
-// its checkout. The contents of the checkout's files are not synced; they can
-// be written again.
+// Sync syncs a worktree to disk: its registration, its index and the directory entry of
+// its checkout. It does not sync the files of the checkout, which can be written again.
 func (w *Worktree) Sync() error {
 	paths := []string{w.PrivateDir()}
 	if w.IsIsolated() {

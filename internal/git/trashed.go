@@ -14,46 +14,44 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// Trashed names a worktree that was moved away whole and that git does not know
-// any more.
+// Trashed describes a worktree in the trash, which git no longer lists.
 type Trashed struct {
-	Name  string // of its admin directory, while it had one
-	Admin string // where that was moved to; it may be gone
-	Tree  string // where the checkout was moved to
-	Head  string // the commit that it had checked out; empty if there was none
+	Name  string // of its admin directory, when it had one
+	Admin string // the admin directory in the trash; it may be gone
+	Tree  string // the checkout in the trash
+	Head  string // the commit that was checked out; empty if there was none
 }
 
-// TrashedGit is a look at a stowed worktree.
+// TrashedGit is a worktree in the trash that git can read.
 type TrashedGit struct {
 	*Worktree
-	Branch string // what HEAD said, without refs/heads/; empty when it was detached
+	Branch string // the branch of HEAD; empty when it was detached
 
-	isBorrowed bool // its admin directory is the worktree's own
+	isOwnAdmin bool // the admin directory is the worktree's own
 }
 
-// Close ends the look.
+// Close removes the temporary admin directory.
 func (p *TrashedGit) Close() error {
-	if p.isBorrowed {
+	if p.isOwnAdmin {
 		return nil
 	}
 	return os.RemoveAll(p.Admin)
 }
 
-// OpenTrashed lets git look at a stowed worktree without registering it. What git
-// needs of the admin directory is copied to a place that git does not list:
-// where it lies now, it does not lead to the repository, and the branch that it
-// names may be gone, so the copy has the commit checked out by itself. The
-// stowed directories are not written.
+// OpenTrashed lets git read a trashed worktree without registering it. The files that git
+// needs are copied to an admin directory that git does not list: from the trash the paths
+// do not lead to the repository, and the branch may be gone, so HEAD of the copy is
+// detached. The trashed directories are not written.
 func (r *Repository) OpenTrashed(ctx context.Context, s Trashed) (*TrashedGit, error) {
 	admin := r.OwnStaging(s.Name + peekSuffix)
-	if err := os.RemoveAll(admin); err != nil { // of a look that was killed
+	if err := os.RemoveAll(admin); err != nil { // left by a process that was killed
 		return nil, err
 	}
 	p := &TrashedGit{Worktree: r.worktreeOf(worktree.Worktree{Path: s.Tree, Admin: admin})}
 	if err := r.CopyAdmin(s.Admin, admin); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	err := p.settleHead(ctx, s.Head)
+	err := p.detachHead(ctx, s.Head)
 	if err == nil {
 		err = failpoint.Hit("git.peek")
 	}
@@ -63,19 +61,18 @@ func (r *Repository) OpenTrashed(ctx context.Context, s Trashed) (*TrashedGit, e
 	return p, nil
 }
 
-// WithoutFiles is a look at what the admin directory alone knows: nothing is
-// looked for at the checkout's path. An agent can have written the admin
-// directory of a worktree, so what says there which repository it belongs to, and
-// which commit is checked out, does not count.
+// WithoutFiles opens what the admin directory alone has; it reads nothing at the
+// checkout's path. An agent may have written the admin directory, so its commondir and
+// HEAD are not used.
 func (w *Worktree) WithoutFiles(head string) (*TrashedGit, error) {
 	alone := *w
 	alone.Path, alone.Settled = "", true
 	if w.IsIsolated() || !w.Repo.NativeRefs() || head == "" {
-		return &TrashedGit{Worktree: &alone, isBorrowed: true}, nil
+		return &TrashedGit{Worktree: &alone, isOwnAdmin: true}, nil
 	}
 	alone.Admin = w.Repo.OwnStaging(filepath.Base(w.Admin) + peekSuffix)
 	p := &TrashedGit{Worktree: &alone}
-	err := os.RemoveAll(alone.Admin) // of a look that was killed
+	err := os.RemoveAll(alone.Admin) // left by a process that was killed
 	if err == nil {
 		err = w.Repo.CopyAdmin(w.Admin, alone.Admin)
 	}
@@ -88,9 +85,9 @@ func (w *Worktree) WithoutFiles(head string) (*TrashedGit, error) {
 	return p, nil
 }
 
-// SweepPeeks removes what is left of looks that were killed. Nobody may be
-// looking.
-func (r *Repository) SweepPeeks() error {
+// SweepTrashedGits removes the temporary admin directories of killed processes. No process may
+// have a trashed worktree open.
+func (r *Repository) SweepTrashedGits() error {
 	entries, err := os.ReadDir(r.OwnStaging(""))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -105,9 +102,9 @@ func (r *Repository) SweepPeeks() error {
 
 const peekSuffix = ".peek"
 
-// settleHead puts HEAD on the commit, and makes an index where there is none: that
-// of a checkout which had lost its registration.
-func (p *TrashedGit) settleHead(ctx context.Context, head string) error {
+// detachHead detaches HEAD at the commit, and makes an index from it if there is none, as
+// for a checkout that had lost its registration.
+func (p *TrashedGit) detachHead(ctx context.Context, head string) error {
 	var err error
 	if !fsx.IsThere(filepath.Join(p.Admin, "HEAD")) {
 		if err := os.WriteFile(filepath.Join(p.Admin, "HEAD"), []byte(head+"\n"), 0o644); err != nil {
@@ -131,8 +128,8 @@ func (p *TrashedGit) settleHead(ctx context.Context, head string) error {
 	return err
 }
 
-// IgnoredDirs lists the directories in which git ignores everything. What lies
-// below a directory that is ignored as such is not listed.
+// IgnoredDirs lists the directories in which git ignores everything. It does not list what
+// is below an ignored directory.
 func (w *Worktree) IgnoredDirs(ctx context.Context) ([]string, error) {
 	out, err := w.RunGit(ctx, gitcmd.Call{Args: []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"}})
 	if err != nil {

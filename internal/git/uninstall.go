@@ -12,25 +12,23 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitconfig"
 )
 
-// ownFiles are the entries of the directory croft in the common directory that
-// nobody misses. What was removed may lie in another one, trash.
+// ownFiles are the entries of the directory croft in the common directory that can be
+// deleted at any time. Removed workspaces may be in another one, trash.
 func ownFiles() []string { return []string{"staging", "exclude", "gitconfig"} }
 
-// Generated matches the names of what lies in the directory for generated
-// configuration.
+// Generated matches the file names in the directory for generated configuration.
 var Generated = regexp.MustCompile(`^(` + gitcmd.VersionFile + `|user\.json|` + gitcmd.SelfTestFile + `|seen-[0-9.]+|config-[0-9a-f]{16}|selftest-[0-9]+|\.croft-[0-9]+)$`)
 
-// Needed is what stays of Croft's own when it is removed from a repository.
+// Needed is what stays when Croft is uninstalled from a repository.
 type Needed struct {
 	Excludes []string // patterns of the exclude file
-	// Others: somebody else uses Croft there, with a state of their own. What all of
+	// Others says that another user has a Croft state for this repository. What all of
 	// them share stays.
 	Others bool
 }
 
-// OwnFiles are the paths below the common directory that are Croft's own, as far
-// as they are there, and the configuration and the exclude file if something in
-// them is.
+// OwnFiles returns the existing paths below the common directory that are Croft's own, and
+// the configuration and the exclude file if Croft added to them.
 func (r *Repository) OwnFiles(needed Needed) []string {
 	if needed.Others {
 		return nil
@@ -53,9 +51,9 @@ func (r *Repository) OwnFiles(needed Needed) []string {
 	return list
 }
 
-// DropOwnFiles removes them. The section of the configuration goes first: what it
-// names is not missed then. The caller holds the repository's lock.
-func (r *Repository) DropOwnFiles(needed Needed) error {
+// DeleteOwnFiles removes them. The section of the configuration goes first, so that it never
+// names a missing file. The caller holds the repository's lock.
+func (r *Repository) DeleteOwnFiles(needed Needed) error {
 	if needed.Others {
 		return nil
 	}
@@ -94,8 +92,7 @@ func (r *Repository) DropOwnFiles(needed Needed) error {
 	return nil
 }
 
-// isOnlyOwn reports whether the directory croft is there with nothing in it that
-// stays.
+// isOnlyOwn reports whether the directory croft exists and has nothing in it that stays.
 func (r *Repository) isOnlyOwn() bool {
 	d, err := fsx.OpenDir(r.CommonPath("croft"))
 	if err != nil {
@@ -113,7 +110,7 @@ func (r *Repository) hasRoleIncludes() bool {
 	return err == nil && withoutRoleIncludes(string(b)) != string(b)
 }
 
-// withoutRoleIncludes takes the sections out of a configuration that Croft added: a
+// withoutRoleIncludes removes the sections that Croft added from a configuration: a
 // conditional include of its own file, with nothing else in the section.
 func withoutRoleIncludes(text string) string {
 	var out strings.Builder

@@ -19,10 +19,10 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// rehash makes sure that the files which were just written are those that the
-// tree names: git wrote whatever it found under the names of objects. The index
-// must describe the tree, and every file must hash to what the index says. A file
-// that git converts is not its object, byte by byte; then the object is rehashed.
+// rehash verifies that the files which git has just written are those of the tree: git
+// does not check that the content of an object matches its name. The index must describe
+// the tree, and every file must hash to its entry. A file that git converts differs from
+// its blob; then the blob is rehashed.
 func (s *Scratch) rehash(ctx context.Context, spec ScratchSpec) error {
 	data, err := os.ReadFile(s.index)
 	if err != nil {
@@ -38,8 +38,8 @@ func (s *Scratch) rehash(ctx context.Context, spec ScratchSpec) error {
 	}
 	files := filesOf{repo: s.repo, objects: spec.Objects, work: s.Path, workers: spec.Workers}
 	if hex.EncodeToString(root.OID) != spec.Tree {
-		// Old trees have modes that an index does not; then it takes the trees
-		// themselves to tell.
+		// Old trees have modes that an index cannot have; then the trees themselves are
+		// compared.
 		if err := files.describes(ctx, x, spec.Tree); err != nil {
 			return err
 		}
@@ -47,10 +47,10 @@ func (s *Scratch) rehash(ctx context.Context, spec ScratchSpec) error {
 	return files.compare(ctx, x.Entries)
 }
 
-// filesOf are the files of a checkout that is to be as objects say.
+// filesOf are the files of a checkout that are compared with objects.
 type filesOf struct {
 	repo    *Repository
-	objects string // another directory of objects, or empty
+	objects string // another object directory, or empty
 	work    string
 	workers int
 }
@@ -62,8 +62,8 @@ func (f filesOf) open() (*object.Files, error) {
 	return f.repo.OpenObjects(f.objects)
 }
 
-// describes makes sure that an index has what a tree has, and that the tree and
-// those in it are what their names say.
+// describes verifies that an index has the entries of a tree, and that the content of the
+// tree and its subtrees matches their names.
 func (f filesOf) describes(ctx context.Context, x *index.Index, tree string) error {
 	o, err := f.open()
 	if err != nil {
@@ -101,7 +101,7 @@ func (f filesOf) describes(ctx context.Context, x *index.Index, tree string) err
 	return nil
 }
 
-// compare hashes files, and rehashes the objects of those that are others.
+// compare hashes files, and rehashes the blobs of those that differ.
 func (f filesOf) compare(ctx context.Context, entries []index.Entry) error {
 	var mu sync.Mutex
 	var others []index.Entry
@@ -140,7 +140,7 @@ func (f filesOf) compare(ctx context.Context, entries []index.Entry) error {
 	return nil
 }
 
-// isWritten reports whether a file is the object that its entry names.
+// isWritten reports whether a file has the content of the blob that its entry names.
 func (f filesOf) isWritten(e index.Entry) (bool, error) {
 	path := filepath.Join(f.work, filepath.FromSlash(e.Path))
 	if target, err := os.Readlink(path); err == nil && e.Mode == "120000" {

@@ -19,19 +19,19 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// Worktree is a linked or an isolated checkout: what needs files on disk.
+// Worktree is a linked or an isolated checkout, with the operations that write files.
 type Worktree struct {
 	isolated.Worktree
 	Repo *Repository
 }
 
-// with is the same checkout as the packages below know it now.
+// with returns w as a checkout of this repository.
 func (r *Repository) with(w *isolated.Worktree) *Worktree { return &Worktree{Worktree: *w, Repo: r} }
 
 func (r *Repository) worktreeOf(w worktree.Worktree) *Worktree { return r.with(r.WorktreeOf(w)) }
 
-// OfAdmin is a checkout of which only the admin directory is known, or where that was
-// moved to. Its lock can be read and cleared.
+// OfAdmin returns a checkout of which only the admin directory is known, in the repository
+// or in the trash. Only its lock can be read and cleared.
 func OfAdmin(dir string) *Worktree {
 	return &Worktree{Worktree: isolated.Worktree{Worktree: worktree.Worktree{Admin: dir}}}
 }
@@ -41,19 +41,17 @@ func (r *Repository) Isolated(admin, path string) *Worktree {
 	return r.with(r.Repository.Isolated(admin, path))
 }
 
-// Change carries out an act of Croft's on the checkout, as [isolated.Worktree.Change]
-// does.
+// Change calls act, which may change the checkout, as [isolated.Worktree.Change] does.
 func (w *Worktree) Change(ctx context.Context, act func(*Worktree) error) error {
 	return w.Worktree.Change(ctx, func(i *isolated.Worktree) error { return act(w.Repo.with(i)) })
 }
 
-// ChangeHeld is Change while git's own lock on the index is held.
+// ChangeHeld is Change with the checkout's index locked.
 func (w *Worktree) ChangeHeld(ctx context.Context, act func(*Worktree) error) error {
 	return w.Worktree.ChangeHeld(ctx, func(i *isolated.Worktree) error { return act(w.Repo.with(i)) })
 }
 
-// LastKnown is the checkout as Croft knew it last, where what its agent did cannot be
-// read.
+// LastKnown is [isolated.Worktree.LastKnown].
 func (w *Worktree) LastKnown(ctx context.Context) (*Worktree, error) {
 	known, err := w.Worktree.LastKnown(ctx)
 	if err != nil {
@@ -67,10 +65,10 @@ func (r *Repository) Linked(admin, path string) *Worktree {
 	return r.worktreeOf(worktree.Worktree{Path: path, Admin: filepath.Join(r.CommonDir, "worktrees", admin)})
 }
 
-// Elsewhere returns the worktree as it is being put together in another directory:
-// a git that runs there has the index in stand, the settings of the worktree, and
-// no way to the worktree's own files.
-func (w *Worktree) Elsewhere(stand, path string) (*Worktree, error) {
+// InDirectory returns the worktree while it is made in another directory: git there uses the
+// index in stand and the settings of the worktree, and cannot reach the worktree's own
+// files.
+func (w *Worktree) InDirectory(stand, path string) (*Worktree, error) {
 	dir, err := fsx.OpenOwn(stand)
 	if err != nil {
 		return nil, err
@@ -84,9 +82,8 @@ func (w *Worktree) Elsewhere(stand, path string) (*Worktree, error) {
 	return &other, nil
 }
 
-// Checkout writes the files of HEAD and the index. What was there before is
-// overwritten: it is meant for a checkout that is being made. More than one
-// worker writes files in parallel.
+// Checkout writes the files of HEAD and the index, and overwrites existing files: it is
+// for a checkout that is being made. More than one worker writes files in parallel.
 func (w *Worktree) Checkout(ctx context.Context, workers int) error {
 	return w.Change(ctx, func(w *Worktree) error {
 		_, err := w.RunGit(ctx, gitcmd.Call{
@@ -101,15 +98,15 @@ func (w *Worktree) Checkout(ctx context.Context, workers int) error {
 // Untracked says which untracked files a status looks for.
 type Untracked string
 
-// The ways to look for untracked files.
+// The untracked files that a status lists.
 const (
-	UntrackedNormal Untracked = "normal" // directories as one entry
+	UntrackedNormal Untracked = "normal" // a directory as one entry
 	UntrackedAll    Untracked = "all"
 	UntrackedNone   Untracked = "no"
 )
 
-// Status lists what differs from HEAD. With refresh, git writes back what it
-// learned about unchanged files, so that the next status is cheap.
+// Status lists the differences from HEAD. With refresh, git writes the stat data of
+// unchanged files to the index, so that the next status is cheap.
 func (w *Worktree) Status(ctx context.Context, untracked Untracked, refresh Refresh) iter.Seq2[odb.StatusEntry, error] {
 	return func(yield func(odb.StatusEntry, error) bool) {
 		err := w.Pull(ctx)
@@ -132,14 +129,14 @@ func (w *Worktree) Status(ctx context.Context, untracked Untracked, refresh Refr
 // Refresh says whether a status may write the index.
 type Refresh string
 
-// The choices.
+// Whether a status writes the index.
 const (
 	RefreshNothing Refresh = ""
 	RefreshIndex   Refresh = "index"
 )
 
-// SkipWorktree sets or clears the bit that hides a tracked file's changes in
-// this worktree alone.
+// SkipWorktree sets or clears the skip-worktree bit of paths, which hides changes of a
+// tracked file in this worktree alone.
 func (w *Worktree) SkipWorktree(ctx context.Context, on bool, paths ...string) error {
 	if len(paths) == 0 {
 		return nil
@@ -156,7 +153,7 @@ func (w *Worktree) SkipWorktree(ctx context.Context, on bool, paths ...string) e
 	})
 }
 
-// Tracked returns those of the paths that the index holds.
+// Tracked returns those of the paths that are in the index.
 func (w *Worktree) Tracked(ctx context.Context, paths ...string) ([]string, error) {
 	if len(paths) == 0 {
 		return nil, nil
@@ -201,7 +198,7 @@ func (w *Worktree) SetLock(reason string) error {
 	return w.WriteAdmin("locked", reason+"\n")
 }
 
-// ClearLock takes the lock away.
+// ClearLock unlocks the worktree.
 func (w *Worktree) ClearLock() error {
 	admin, err := w.OpenAdmin()
 	if err == nil {
@@ -214,13 +211,12 @@ func (w *Worktree) ClearLock() error {
 	return err
 }
 
-// Registered reports whether git knows the worktree and both sides point at
-// each other.
+// Registered reports whether admin directory and checkout name each other.
 func (w *Worktree) Registered() bool {
 	return w.Owns(w.Path) && w.Names(w.Path)
 }
 
-// Owns reports whether what is called .git in dir names this worktree.
+// Owns reports whether the .git in dir names this worktree.
 func (w *Worktree) Owns(dir string) bool {
 	if w.IsIsolated() {
 		return w.OwnsIsolated(dir)
@@ -229,14 +225,14 @@ func (w *Worktree) Owns(dir string) bool {
 	return err == nil && admin == w.Admin
 }
 
-// Half says which halves of a worktree's registration are there.
+// Half says which halves of a worktree's registration exist.
 type Half struct {
-	Path     bool // anything is at the path
+	Path     bool // something is at the path
 	Checkout bool // the checkout names the admin directory
-	Admin    bool // and the admin directory names the checkout
+	Admin    bool // the admin directory names the checkout
 }
 
-// Halves looks at both halves of the registration, by reading two files.
+// Halves checks both halves of the registration, by reading two files.
 func (w *Worktree) Halves() Half {
 	if w.Owns(w.Path) {
 		return Half{Path: true, Checkout: true, Admin: w.Names(w.Path)}
@@ -245,8 +241,8 @@ func (w *Worktree) Halves() Half {
 	return Half{Path: err == nil}
 }
 
-// Registered lists the worktrees whose admin directories begin with a prefix,
-// by reading files only.
+// Registered lists the worktrees whose admin directories begin with prefix, by reading
+// files only.
 func (r *Repository) Registered(prefix string) ([]*Worktree, error) {
 	var list []*Worktree
 	for _, dir := range []string{filepath.Join(r.CommonDir, "worktrees"), r.IsolatedDir()} {
@@ -313,8 +309,8 @@ func (r *Repository) List(ctx context.Context) ([]WorktreeEntry, error) {
 	return list, nil
 }
 
-// describe says what a git directory has checked out. What cannot be read is
-// left empty.
+// describe fills in what a git directory has checked out. What cannot be read is left
+// empty.
 func (r *Repository) describe(ctx context.Context, e *WorktreeEntry, gitDir string) error {
 	if e.Bare {
 		return nil
@@ -322,7 +318,7 @@ func (r *Repository) describe(ctx context.Context, e *WorktreeEntry, gitDir stri
 	if r.NativeRefs() {
 		e.Branch, e.Head, _ = r.RefSnapshot().Head(gitDir)
 	} else {
-		e.Branch, e.Head, _ = r.HeadOf(ctx, gitDir)
+		e.Branch, e.Head, _ = r.HeadByGit(ctx, gitDir)
 	}
 	return ctx.Err()
 }

@@ -176,7 +176,7 @@ func (svc *Lanes) runLaneOnce(ctx context.Context, r *project.Project, target st
 		return err
 	}
 	defer l.Unlock()
-	r.Git.Warm(ctx)
+	r.Git.PrestartMerge(ctx)
 	if err := svc.recoverLane(ctx, r, target); err != nil {
 		return err
 	}

@@ -378,7 +378,7 @@ func (svc *Lanes) RecoverPublish(ctx context.Context, r *project.Project, op *op
 // caller holds the lane's lock.
 func (svc *Lanes) recoverPublication(ctx context.Context, r *project.Project, op *oplog.Op, pub publication) error {
 	ref := "refs/heads/" + pub.Target
-	r.Git.DropRemains(op.StartedAt, ref)
+	r.Git.SweepRefLocks(op.StartedAt, ref)
 	tip, err := r.Git.ReadRef(ctx, ref)
 	if err != nil && !errors.Is(err, refs.ErrNoRef) {
 		return err
@@ -395,7 +395,7 @@ func (svc *Lanes) recoverPublication(ctx context.Context, r *project.Project, op
 		moved = svc.moveTarget(ctx, r, pub, (*git.BranchCheckout).Resume) == nil
 	}
 	for _, h := range r.Git.Hosts(pub.Target) {
-		if err := h.DropLock(ctx); err != nil {
+		if err := h.DeleteDeadLock(ctx); err != nil {
 			return err
 		}
 	}

@@ -302,5 +302,5 @@ func (s Location) Head(ctx context.Context) (branch, oid string, err error) {
 	if s.Git.NativeRefs() {
 		return s.Git.RefSnapshot().Head(s.Place.GitDir)
 	}
-	return s.Git.HeadOf(ctx, s.Place.GitDir)
+	return s.Git.HeadByGit(ctx, s.Place.GitDir)
 }

@@ -76,7 +76,7 @@ func (r *Project) MovePins(ctx context.Context, pins []journal.Pin) (unsynced []
 				updates = append(updates, refs.Update{Ref: p.Ref, New: p.OID, Old: old})
 			}
 		}
-		unsynced, err = r.Git.MoveRefs(ctx, updates...)
+		unsynced, err = r.Git.UpdateRefsUnsynced(ctx, updates...)
 		if !errors.Is(err, gitcmd.KindRefStale) {
 			return unsynced, err
 		}

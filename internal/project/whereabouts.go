@@ -192,7 +192,7 @@ func (r *Project) IsAway(rec journal.Record) bool {
 // soughtOf is the directory of a live workspace, to look for.
 func (r *Project) soughtOf(rec journal.Record) sought {
 	w, tree := rec.Workspace, r.Trees.At(SpecOf(rec))
-	hints := []string{tree.Named(), FollowMove(w.Path, w.Repo, r.Path), FollowMove(w.Path, filepath.Dir(w.Repo), filepath.Dir(r.Path))}
+	hints := []string{tree.NamedPath(), FollowMove(w.Path, w.Repo, r.Path), FollowMove(w.Path, filepath.Dir(w.Repo), filepath.Dir(r.Path))}
 	if made := r.TrashDirs().Find(string(w.ID)); made.Path != "" {
 		hints = append(hints, filepath.Join(made.Path, "tree"))
 	}

@@ -166,7 +166,7 @@ func (l *scan) scanPairs(ctx context.Context, fresh []pair) (map[pair]Collision,
 	if len(fresh) == 0 {
 		return nil, nil
 	}
-	l.scanner.Attempts.Ahead(ctx)
+	l.scanner.Attempts.Prestart(ctx)
 	k, err := l.readAncestry(ctx, fresh)
 	if err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func (l *scan) mergePairs(ctx context.Context, pairs []pair, found map[pair]Coll
 	for i, p := range pairs {
 		commits[i] = [2]string{l.all[p.a], l.all[p.b]}
 	}
-	merged, err := spread(l.scanner.Workers, commits, func(part [][2]string) ([]mergetree.Tried, error) {
+	merged, err := spread(l.scanner.Workers, commits, func(part [][2]string) ([]mergetree.MergeResult, error) {
 		return l.scanner.Attempts.MergeAll(ctx, part)
 	})
 	if err != nil {
@@ -236,7 +236,7 @@ func (l *scan) mergePairs(ctx context.Context, pairs []pair, found map[pair]Coll
 }
 
 // collisionOf says whether two commits collide.
-func collisionOf(m mergetree.Tried, commits [2]string) (Collision, bool) {
+func collisionOf(m mergetree.MergeResult, commits [2]string) (Collision, bool) {
 	c := Collision{A: commits[0], B: commits[1], Paths: plainPaths(m.Conflicts, commits)}
 	if m.Err != nil {
 		c.Reason = croft.Unmergeable

@@ -83,7 +83,7 @@ func (svc *Removals) ownTips(ctx context.Context, r *project.Project, id croft.I
 	if err != nil {
 		return nil, false, err
 	}
-	isAlone, err = r.Git.HasAlone(ctx, own)
+	isAlone, err = r.Git.HasOnlyCopy(ctx, own)
 	return c.Parents, isAlone, err
 }
 

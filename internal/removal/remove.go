@@ -287,13 +287,13 @@ func (svc *Removals) dropRefs(ctx context.Context, r *project.Project, rec journ
 		if branch, gone, err = project.BranchDeletion(ctx, r, rec, tip); err != nil {
 			return false, nil, err
 		}
-		unsynced, err = r.Git.MoveRefs(ctx, append(branch, updates...)...)
+		unsynced, err = r.Git.UpdateRefsUnsynced(ctx, append(branch, updates...)...)
 		if !errors.Is(err, gitcmd.KindRefStale) {
 			return gone && err == nil, unsynced, err
 		}
 		// The branch moved: it is in use.
 	}
-	unsynced, err = r.Git.MoveRefs(ctx, updates...)
+	unsynced, err = r.Git.UpdateRefsUnsynced(ctx, updates...)
 	return false, unsynced, err
 }
 
@@ -319,7 +319,7 @@ func (svc *Removals) RecoverRemove(ctx context.Context, r *project.Project, op *
 			if rec.OwnsBranch && rec.Workspace.Branch != "" {
 				refs = append(refs, "refs/heads/"+rec.Workspace.Branch)
 			}
-			r.Git.DropRemains(op.StartedAt, refs...)
+			r.Git.SweepRefLocks(op.StartedAt, refs...)
 		}
 		_, err = svc.ApplyRemoval(ctx, r, op, rec, how)
 		kept := errors.Is(err, checkout.ErrOther) || errors.Is(err, croft.WorkspaceDirty)

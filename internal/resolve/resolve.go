@@ -183,7 +183,7 @@ func (svc *Resolver) bringIn(ctx context.Context, r *project.Project, rec journa
 		return nil, err
 	}
 	if len(it.TakenBack) == 0 {
-		return tree.BringIn(ctx, git.BringIn{Branch: branch, Commit: to.Commit, Name: to.Target, Identity: id})
+		return tree.MergeIn(ctx, git.MergeSpec{Branch: branch, Commit: to.Commit, Name: to.Target, Identity: id})
 	}
 	attempts, err := r.Git.OpenMergeTree(writers.OnDisk)
 	if err != nil {
@@ -200,9 +200,9 @@ func (svc *Resolver) bringIn(ctx context.Context, r *project.Project, rec journa
 		return nil, err
 	}
 	defer release()
-	in := git.BringIn{Branch: branch, Commit: again.Commit, As: to.Commit, Name: to.Target, Identity: id}
+	in := git.MergeSpec{Branch: branch, Commit: again.Commit, As: to.Commit, Name: to.Target, Identity: id}
 	for _, c := range again.Conflicts {
-		in.Marked = append(in.Marked, git.Marked{Path: c.Path, Undone: c.Revert.Commit})
+		in.Marked = append(in.Marked, git.MarkedFile{Path: c.Path, Undone: c.Revert.Commit})
 	}
-	return tree.BringIn(ctx, in)
+	return tree.MergeIn(ctx, in)
 }

@@ -27,7 +27,7 @@ func (svc *Rewinds) RecoverRewind(ctx context.Context, r *project.Project, op *o
 	// A rewind moves the workspace's own branch or none. Objects, and so the
 	// snapshot, are where agents can write.
 	if rec, err := svc.Journal.Record(ctx, how.To.Workspace); err == nil && rec.Workspace.Branch != "" {
-		r.Git.DropRemains(op.StartedAt, "refs/heads/"+rec.Workspace.Branch)
+		r.Git.SweepRefLocks(op.StartedAt, "refs/heads/"+rec.Workspace.Branch)
 	}
 	if how.Trashed && how.From.Commit == "" {
 		return svc.recoverTrashed(ctx, r, op, how)

@@ -56,7 +56,7 @@ func (svc *Trash) Tidy(ctx context.Context, r *project.Project, res *croft.GCRes
 	}
 	t := &tidying{Trash: svc, r: r, res: res, now: svc.Now()}
 	t.addFailure("", finishDeletions(ctx, r, nil)) // empty trash directories stay: IsTrashGone goes by them
-	t.addFailure("", r.Git.SweepPeeks())
+	t.addFailure("", r.Git.SweepTrashedGits())
 	if err := t.surveyAll(ctx); err != nil {
 		return errors.Join(append(t.errs, err)...)
 	}

@@ -59,7 +59,7 @@ func (svc *Trash) rebuildDirectory(ctx context.Context, r *project.Project, rec 
 	if err != nil {
 		return err
 	}
-	return r.Trees.At(spec).BringOwn(ctx, own)
+	return r.Trees.At(spec).RestoreOwn(ctx, own)
 }
 
 // writeFiles writes the files of a workspace whose directory was made anew: from its
@@ -145,7 +145,7 @@ func (svc *Trash) undoRestoration(ctx context.Context, r *project.Project, rec j
 		return err
 	}
 	// Git may have begun a reflog for a branch that it could not make.
-	r.Git.DropRemains(how.startedAt, "refs/heads/"+rec.Workspace.Branch)
+	r.Git.SweepRefLocks(how.startedAt, "refs/heads/"+rec.Workspace.Branch)
 	_, err = project.DeleteBranch(ctx, r, rec, rec.Trash.Tip)
 	return err
 }

@@ -129,7 +129,7 @@ func (svc *Trash) requireVacant(ctx context.Context, r *project.Project, rec jou
 	case w.Branch == "":
 		return nil
 	case errors.Is(err, refs.ErrNoRef):
-		by, err := r.Git.Blocking(ctx, w.Branch)
+		by, err := r.Git.ConflictingBranch(ctx, w.Branch)
 		if err != nil || by == "" {
 			return err
 		}
@@ -250,7 +250,7 @@ func (svc *Trash) RecoverRestore(ctx context.Context, r *project.Project, op *op
 		if r.Git == nil {
 			return op.Undone(ctx, "the repository is gone")
 		}
-		r.Git.DropRemains(op.StartedAt, project.BaseRef(id), project.HeldRef(id), project.ArchiveRef(id), project.ArchiveBranchRef(id), project.ArchiveStateRef(id), project.ArchiveOwnRef(id), project.ArchiveWorkRef(id), "refs/heads/"+rec.Workspace.Branch)
+		r.Git.SweepRefLocks(op.StartedAt, project.BaseRef(id), project.HeldRef(id), project.ArchiveRef(id), project.ArchiveBranchRef(id), project.ArchiveStateRef(id), project.ArchiveOwnRef(id), project.ArchiveWorkRef(id), "refs/heads/"+rec.Workspace.Branch)
 		err = svc.applyRestoration(ctx, r, op, rec, croft.RestoreWhole)
 		if _, typed := errors.AsType[*croft.Error](err); err != nil && !typed {
 			return err

@@ -146,7 +146,7 @@ func (svc *Uninstaller) planGone(ctx context.Context, known journal.Repo) (*unin
 			isAlone = isAlone || w.Mode == croft.ModeIsolated
 		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged && fsx.IsThere(rec.Trash.Dir):
 			p.noteLeft(croft.LeftTrash, rec.Trash.Dir)
-			isAlone = isAlone || git.BorrowsIn(filepath.Join(rec.Trash.Dir, "tree")) != ""
+			isAlone = isAlone || git.AlternatesFileIn(filepath.Join(rec.Trash.Dir, "tree")) != ""
 		case w.State == croft.Trashed && rec.Trash != nil && !rec.Trash.Purged && project.IsTrashAway(rec.Trash) && !trash.IsTrashGone(p.r, rec):
 			p.noteLeft(croft.LeftUnseen, rec.Trash.Dir)
 		}

@@ -83,7 +83,7 @@ func (p *uninstallPlan) leaveTrash(ctx context.Context, rec journal.Record) erro
 // let it borrow from the project.
 func (p *uninstallPlan) leaveTrashAt(dir string) {
 	left := croft.Left{Kind: croft.LeftTrash, Path: dir}
-	if borrows := git.BorrowsIn(filepath.Join(dir, "tree")); borrows != "" && p.r.CommonDir != "" {
+	if borrows := git.AlternatesFileIn(filepath.Join(dir, "tree")); borrows != "" && p.r.CommonDir != "" {
 		left.Remark = "its git directory needs objects that it borrowed through Croft; the project has all that a branch names"
 		left.Hint = fmt.Sprintf("echo %s > %s", project.ShellWord(filepath.Join(p.r.CommonDir, "objects")), project.ShellWord(borrows))
 	}

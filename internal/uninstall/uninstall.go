@@ -320,5 +320,5 @@ func (svc *Uninstaller) uninstallGit(ctx context.Context, p *uninstallPlan) erro
 	if err := dropOwnLocks(p.trees); err != nil {
 		return err
 	}
-	return r.Git.DropOwnFiles(p.needed)
+	return r.Git.DeleteOwnFiles(p.needed)
 }

@@ -40,7 +40,7 @@ func (svc *Upkeep) Collect(ctx context.Context, s project.Location, dir string) 
 	if s.Git == nil {
 		return res, nil
 	}
-	s.Git.DropDebris(worktree.AdminPrefix, debrisTime)
+	s.Git.DeleteEmptyAdmins(worktree.AdminPrefix, debrisTime)
 	var err error
 	res.Branches, err = svc.sweepBranches(ctx, s.Project, croft.DryRunOff, func(rec journal.Record) bool {
 		done, err := svc.Removals.Integrated(ctx, s.Project, rec)
@@ -51,7 +51,7 @@ func (svc *Upkeep) Collect(ctx context.Context, s project.Location, dir string) 
 		err = errors.Join(svc.Trash.Tidy(ctx, s.Project, res), c.sweep(ctx), svc.pruneHistory(ctx))
 	}
 	if err == nil { // the stores are named after the packs
-		err = errors.Join(svc.tidyPacks(ctx, s.Project, odb.AllPacks), s.Git.TidyRefs(ctx, project.PinRefs), c.sweepStores(ctx))
+		err = errors.Join(svc.tidyPacks(ctx, s.Project, odb.AllPacks), s.Git.PackRefs(ctx, project.PinRefs), c.sweepStores(ctx))
 	}
 	return res, err
 }
@@ -192,7 +192,7 @@ func (c *collection) heldArchive(ctx context.Context, m *roots, refs []string) (
 			}
 			if err == nil {
 				keeps[ref] = own.Parents
-				held[ref], err = c.r.Git.HasAlone(ctx, m.archive[ref])
+				held[ref], err = c.r.Git.HasOnlyCopy(ctx, m.archive[ref])
 			}
 			if err != nil {
 				return nil, err

@@ -150,7 +150,7 @@ func (v *view) head(ctx context.Context, tree *git.Worktree) (branch, oid string
 	if v.r.Git.NativeRefs() {
 		return tree.PrivateHead(v.refs)
 	}
-	return v.r.Git.HeadOf(ctx, tree.Admin)
+	return v.r.Git.HeadByGit(ctx, tree.Admin)
 }
 
 // lease is the longest lease that is held.

@@ -20,7 +20,7 @@ func (svc *Commits) NoteConflicts(ctx context.Context, r *project.Project, id cr
 	}
 	rec.Resolving = nil
 	if len(paths) > 0 {
-		files, err := r.Trees.At(project.SpecOf(rec)).Leftovers(ctx, paths, head, tip)
+		files, err := r.Trees.At(project.SpecOf(rec)).ConflictFiles(ctx, paths, head, tip)
 		if err != nil {
 			return err
 		}
@@ -71,12 +71,12 @@ func (svc *Commits) refuseUnresolved(ctx context.Context, tree *git.Worktree, re
 
 // unresolvedFiles names the files that are as a merge left them, or in part.
 func unresolvedFiles(ctx context.Context, tree *git.Worktree, rec journal.Record, seen map[string]bool) ([]string, error) {
-	if in, err := tree.Concluded(ctx, rec.Resolving.Commit); err != nil || !in {
+	if in, err := tree.IsMergeConcluded(ctx, rec.Resolving.Commit); err != nil || !in {
 		return nil, err // the merge was given up
 	}
 	var lines []string
 	for _, noted := range rec.Resolving.Files {
-		f := git.Leftover(noted)
+		f := git.ConflictFile(noted)
 		if seen[f.Path] {
 			continue
 		}

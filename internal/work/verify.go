@@ -131,7 +131,7 @@ func (x *examination) examineHistory(ctx context.Context) error {
 		x.addSuspicion("Its last commit, %s, cannot be read.", head)
 		return nil
 	}
-	objects, err := x.r.Git.Since(ctx, head, x.rec.Workspace.Base)
+	objects, err := x.r.Git.NewObjects(ctx, head, x.rec.Workspace.Base)
 	if err != nil {
 		x.addSuspicion("Something that its commits consist of is missing.")
 		return nil

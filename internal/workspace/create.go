@@ -351,7 +351,7 @@ func (svc *Workspaces) refsError(ctx context.Context, s project.Location, plans 
 		if _, err := s.Git.ReadRef(ctx, "refs/heads/"+branch); err == nil {
 			return explain.About(name, branchExistsError(branch))
 		}
-		if other, err := s.Git.Blocking(ctx, branch); err == nil && other != "" {
+		if other, err := s.Git.ConflictingBranch(ctx, branch); err == nil && other != "" {
 			return explain.About(name, svc.branchBlockedError(ctx, s.Project, Blocked{Workspace: name, Branch: branch, By: other}))
 		}
 	}

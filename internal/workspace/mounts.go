@@ -55,7 +55,7 @@ func (svc *Workspaces) mountGit(r *project.Project, rec journal.Record, m *croft
 			return err
 		}
 		m.Mounts = append(m.Mounts, croft.Mount{Source: own, Target: filepath.Join(tree.Admin, "gitdir"), IsFile: true})
-		if r.Git.Borrows() {
+		if r.Git.HasAlternates() {
 			m.Notes = append(m.Notes, "the repository takes objects from another one (objects/info/alternates): mount that one too")
 		}
 	}

@@ -93,11 +93,11 @@ func undoRefs(ctx context.Context, r *project.Project, rec journal.Record) error
 		if _, err := r.Git.ReadRef(ctx, project.BaseRef(w.ID)); err == nil {
 			names = append(names, "refs/heads/"+w.Branch)
 		} else if _, err := r.Git.ReadRef(ctx, "refs/heads/"+w.Branch); errors.Is(err, refs.ErrNoRef) {
-			r.Git.DropRemains(w.CreatedAt, "refs/heads/"+w.Branch)
+			r.Git.SweepRefLocks(w.CreatedAt, "refs/heads/"+w.Branch)
 		}
 	}
 	names = append(names, project.BaseRef(w.ID)) // last, for the same reason as it was made first
-	r.Git.DropRemains(w.CreatedAt, names...)
+	r.Git.SweepRefLocks(w.CreatedAt, names...)
 	var updates []refs.Update
 	for _, name := range names {
 		oid, err := r.Git.ReadRef(ctx, name)

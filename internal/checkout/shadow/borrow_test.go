@@ -245,7 +245,7 @@ func TestBusyIndex(t *testing.T) {
 	makeCheckout(t, f)
 	gittest.WriteFile(t, filepath.Join(f.Spec.Path, ".git", "index.lock"), "")
 	begun := time.Now()
-	_, err := c.At(f.Spec).BringIn(t.Context(), git.BringIn{Branch: f.Spec.Branch, Commit: f.Spec.Base, Name: "main", Identity: gitcmd.Identity{Author: "a <a@b>", Committer: "a <a@b>"}})
+	_, err := c.At(f.Spec).MergeIn(t.Context(), git.MergeSpec{Branch: f.Spec.Branch, Commit: f.Spec.Base, Name: "main", Identity: gitcmd.Identity{Author: "a <a@b>", Committer: "a <a@b>"}})
 	if !errors.Is(err, worktree.ErrIndexLocked) {
 		t.Errorf("%v after %v, want ErrIndexLocked", err, time.Since(begun))
 	}

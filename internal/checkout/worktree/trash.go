@@ -188,7 +188,7 @@ func (c *Checkouts) adoptTree(w *git.Worktree, s checkout.Spec, dir string) erro
 	}
 	defer beside.Close()
 	now, err := beside.IdentityOf(filepath.Base(s.Path))
-	isBack := err == nil && now == w.Wanted()
+	isBack := err == nil && now == w.RestoredIdentity()
 	if !isBack && dir == "" {
 		return fmt.Errorf("%w: %s", checkout.ErrGone, s.Path)
 	}
@@ -209,7 +209,7 @@ func (c *Checkouts) moveTreeBack(w *git.Worktree, beside *fsx.Dir, dir string) e
 	stow, err := openTrashDir(w, dir)
 	if err == nil {
 		defer stow.Close()
-		err = stow.Move(stowedTree, w.Wanted(), beside, filepath.Base(w.Path))
+		err = stow.Move(stowedTree, w.RestoredIdentity(), beside, filepath.Base(w.Path))
 	}
 	return contractError(w.Path, filepath.Join(dir, stowedTree), err)
 }

@@ -1,18 +1,18 @@
-// Package isolated is the checkout with a git directory of its own inside, where its
-// agent works: refs, index, configuration and hooks there are the agent's alone, and
-// its objects are borrowed from a store that the repository keeps for it.
+// Package isolated is the checkout that has a git directory of its own, in which its agent
+// works. Refs, index, configuration and hooks in that directory are the agent's alone; its
+// objects come from an alternates store that the repository keeps for it.
 //
-// Croft runs no git in that directory and believes nothing in it: files there are read
-// through one open root, by size and form, and objects reach the repository only as
-// packs that git has checked ([Repository.TransferPack]). In the repository the
-// checkout has an admin directory like a linked worktree's, in a place where git does
-// not look for worktrees. What the two sides know of each other goes through
-// [Worktree.Pull], which brings what the agent did, and [Worktree.Change], which
-// carries out an act of Croft's and then shows it to the agent. For a linked checkout
-// both do nothing of their own.
+// Croft runs no git in that directory and trusts nothing in it. Files there are read
+// through one open root, with limits of size and form, and objects reach the repository
+// only as packs that git has checked ([Repository.TransferPack]). In the repository the
+// checkout has an admin directory like that of a linked worktree, in a place where git
+// does not look for worktrees. Two methods synchronise the sides: [Worktree.Pull] copies
+// what the agent did into the repository, and [Worktree.Change] carries out an operation
+// of Croft's and then copies its result to the agent's git directory. For a linked
+// checkout neither has anything to synchronise.
 //
-// It owns the state of the last exchange (Dir/synced), the held refs, and the stores
-// as far as an isolated checkout borrows from them.
+// The package owns the state of the last synchronisation (Dir/synced), the pin refs, and
+// the alternates stores as far as isolated checkouts use them.
 package isolated
 
 import (
@@ -34,7 +34,7 @@ import (
 // Repository is a repository that may have isolated checkouts.
 type Repository struct{ *worktree.Repository }
 
-// New returns the checkouts of a repository.
+// New returns the repository with its checkouts.
 func New(r *mergetree.Repository) *Repository {
 	return &Repository{&worktree.Repository{Repository: r}}
 }
@@ -45,14 +45,14 @@ type Worktree struct {
 	Repo *Repository
 }
 
-// WorktreeOf is a checkout of the repository.
+// WorktreeOf returns w as a checkout of this repository.
 func (r *Repository) WorktreeOf(w worktree.Worktree) *Worktree {
 	w.Repo = r.Repository
 	return &Worktree{Worktree: w, Repo: r}
 }
 
-// Pending returns HEAD and every commit that the worktree's own state depends
-// on, HEAD first, each once. Commits that are gone already are left out.
+// Pending returns HEAD and every commit that the worktree's own state depends on, HEAD
+// first, each once. It leaves out commits that no longer exist.
 func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 	var oids []string
 	w, err := w.LastKnown(ctx)
@@ -63,7 +63,7 @@ func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	oids = append(append(oids, head), w.heldTips(ctx)...)
+	oids = append(append(oids, head), w.pinnedTips(ctx)...)
 	for _, name := range worktree.PendingFiles {
 		b, err := worktree.ReadAdmin(w.Admin, name)
 		if err != nil {
@@ -85,9 +85,9 @@ func (w *Worktree) Pending(ctx context.Context) ([]string, error) {
 	return w.ExistingCommits(ctx, append(oids, w.HeadReflog()...))
 }
 
-// LastKnown is the worktree after a harvest, or as it was known before if an
-// agent's git directory cannot be read from: what saves work does not wait for
-// somebody to mend that. Nothing is harvested through it.
+// LastKnown pulls and returns the worktree. If the agent's git directory cannot be read,
+// it returns the worktree as of the last pull: saving work must not wait until that
+// directory is repaired. Methods of the worktree that it returns do not pull.
 func (w *Worktree) LastKnown(ctx context.Context) (*Worktree, error) {
 	if err := w.Pull(ctx); err != nil {
 		if _, own := errors.AsType[*PrivateError](err); !own {
@@ -99,12 +99,13 @@ func (w *Worktree) LastKnown(ctx context.Context) (*Worktree, error) {
 	return &known, nil
 }
 
-// heldTips are the tips that an isolated checkout has beside its branch.
-func (w *Worktree) heldTips(ctx context.Context) []string {
+// pinnedTips returns the tips that an isolated checkout has besides its branch, from its pin
+// ref.
+func (w *Worktree) pinnedTips(ctx context.Context) []string {
 	if !w.IsIsolated() {
 		return nil
 	}
-	oid, err := w.Repo.ReadRef(ctx, w.HeldRef())
+	oid, err := w.Repo.ReadRef(ctx, w.PinRef())
 	if err != nil {
 		return nil
 	}
@@ -124,11 +125,11 @@ func (w *Worktree) Head(ctx context.Context) (branch, oid string, err error) {
 	if w.Repo.NativeRefs() {
 		return w.Repo.RefSnapshot().Head(w.Admin)
 	}
-	return w.Repo.HeadOf(ctx, w.Admin)
+	return w.Repo.HeadByGit(ctx, w.Admin)
 }
 
-// Index reads what the worktree has staged. The file is read here; one of a
-// form that only git can read is rewritten by it, as a copy.
+// Index reads the index of the worktree. An index in a form that only git reads is copied,
+// and git rewrites the copy.
 func (w *Worktree) Index(ctx context.Context) (*index.Index, error) {
 	w, err := w.LastKnown(ctx)
 	if err != nil {
@@ -164,12 +165,12 @@ func (w *Worktree) Index(ctx context.Context) (*index.Index, error) {
 	if x, err = w.ReadIndex(plain); err != nil {
 		return nil, err
 	}
-	x.Written = info.ModTime() // what the copy says of files is as old as the index itself
+	x.Written = info.ModTime() // git trusts cached stat data by the index's mtime, so the copy keeps it
 	return x, nil
 }
 
-// PrivateHeadName is the ref that HEAD names in the agent's own git directory, or
-// empty if it names a commit.
+// PrivateHeadName returns the ref that HEAD names in the agent's git directory, or "" if
+// HEAD is detached.
 func (w *Worktree) PrivateHeadName() (string, error) {
 	p, err := w.openPrivate()
 	if err != nil {

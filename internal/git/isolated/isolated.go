@@ -29,10 +29,11 @@ func (r *Repository) Isolated(admin, path string) *Worktree {
 // PrivateDir is the agent's git directory.
 func (w *Worktree) PrivateDir() string { return filepath.Join(w.Path, ".git") }
 
-// ErrCannotIsolate says that a repository cannot lend its objects.
+// ErrCannotIsolate says that the repository cannot have isolated checkouts.
 var ErrCannotIsolate = errors.New("isolated checkouts are not possible here")
 
-// CanIsolate says why a repository can have no isolated checkouts.
+// CanIsolate returns an ErrCannotIsolate with the reason if the repository cannot have
+// isolated checkouts.
 func (r *Repository) CanIsolate() error {
 	switch {
 	case !r.NativeRefs():
@@ -43,8 +44,8 @@ func (r *Repository) CanIsolate() error {
 	return nil
 }
 
-// AddIsolated registers an isolated worktree: the admin directory, and the
-// checkout's directory with a whole git directory in it and no files.
+// AddIsolated registers an isolated worktree: it makes the admin directory, and the
+// checkout's directory with a complete git directory and no files.
 func (r *Repository) AddIsolated(ctx context.Context, s worktree.AddSpec) (*Worktree, error) {
 	w := r.Isolated(s.Admin, s.Path)
 	if err := r.CanIsolate(); err != nil {
@@ -73,11 +74,11 @@ func (r *Repository) AddIsolated(ctx context.Context, s worktree.AddSpec) (*Work
 	return w, w.AddPrivate(s, store)
 }
 
-// makePrivate writes a git directory that has the worktree's branch, or its
-// commit, checked out, borrows objects from a store, and has no remote, no
-// hooks and no configuration but what files need to come out alike.
+// makePrivate writes the agent's git directory: it has the worktree's branch or commit
+// checked out, takes objects from an alternates store, and has no remote, no hooks and
+// only the configuration that decides what files and commits look like.
 func (w *Worktree) makePrivate(dir *fsx.Dir, s worktree.AddSpec, store string) error {
-	// The pointer comes first: with it the rest is known to be Croft's.
+	// The pointer is written first: a directory with it is known to be Croft's.
 	if err := dir.WriteFile(worktree.PointerFile, []byte(w.PointerText()), 0o666); err != nil {
 		return err
 	}
@@ -134,8 +135,8 @@ func (w *Worktree) makePrivate(dir *fsx.Dir, s worktree.AddSpec, store string) e
 	return nil
 }
 
-// privateKeys are the settings of a repository that an isolated checkout of it
-// has too: those that decide what files and commits look like.
+// privateKeys are the settings that an isolated checkout copies from its repository: those
+// that decide what files and commits look like.
 var privateKeys = []string{
 	"core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode", "core.protecthfs", "core.protectntfs",
 	"core.autocrlf", "core.eol", "core.safecrlf", "core.longpaths", "user.name", "user.email",
@@ -165,13 +166,13 @@ func (r *Repository) privateConfig() (string, error) {
 	return b.String(), nil
 }
 
-// QuoteConfig writes a value so that git reads the same.
+// QuoteConfig quotes a value for a git configuration file.
 func QuoteConfig(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(value) + `"`
 }
 
-// sharedExcludes are the patterns that git ignores in every checkout of the
-// repository, and in those that Croft made.
+// sharedExcludes returns the ignore patterns of the repository's info/exclude and of
+// Croft's role files.
 func (r *Repository) sharedExcludes() string {
 	b, _ := fsx.ReadFile(r.CommonPath("info/exclude"), gitconfig.MaxSize)
 	text := string(b)
@@ -185,8 +186,8 @@ func (r *Repository) sharedExcludes() string {
 	return text
 }
 
-// OwnsIsolated reports whether the directory's own git directory is the one
-// that was made for this worktree.
+// OwnsIsolated reports whether the git directory inside dir is the one that Croft made for
+// this worktree.
 func (w *Worktree) OwnsIsolated(dir string) bool {
 	dot := filepath.Join(dir, ".git")
 	if info, err := os.Lstat(dot); err != nil || !info.IsDir() {
@@ -196,20 +197,20 @@ func (w *Worktree) OwnsIsolated(dir string) bool {
 	return err == nil && string(b) == w.PointerText()
 }
 
-// DropHeld deletes the ref that keeps what is not on the branch.
-func (w *Worktree) DropHeld(ctx context.Context) error {
-	oid, err := w.Repo.ReadRef(ctx, w.HeldRef())
+// DeletePinRef deletes the worktree's pin ref.
+func (w *Worktree) DeletePinRef(ctx context.Context) error {
+	oid, err := w.Repo.ReadRef(ctx, w.PinRef())
 	if errors.Is(err, refs.ErrNoRef) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return w.Repo.UpdateRefs(ctx, refs.Update{Ref: w.HeldRef(), Old: oid})
+	return w.Repo.UpdateRefs(ctx, refs.Update{Ref: w.PinRef(), Old: oid})
 }
 
-// RejoinIsolated is Rejoin for an isolated worktree: the pointer, where the
-// objects are borrowed from, and the admin directory's way back.
+// RejoinIsolated is Rejoin for an isolated worktree: it rewrites the alternates of the
+// agent's git directory, and the paths in the admin directory.
 func (w *Worktree) RejoinIsolated() error {
 	if !w.OwnsIsolated(w.Path) {
 		return nil
@@ -217,7 +218,7 @@ func (w *Worktree) RejoinIsolated() error {
 	if _, err := os.Lstat(w.Admin); err != nil {
 		return nil
 	}
-	if err := w.BorrowAgain(); err != nil {
+	if err := w.WriteAlternates(); err != nil {
 		return err
 	}
 	if err := w.WriteAdmin("commondir", w.ToCommon()+"\n"); err != nil {
@@ -229,9 +230,9 @@ func (w *Worktree) RejoinIsolated() error {
 	return w.WriteAdmin("gitdir", filepath.ToSlash(filepath.Join(w.Path, ".git"))+"\n")
 }
 
-// BorrowsElsewhere reports whether the agent's git directory does not borrow from
-// the store that is kept for it.
-func (w *Worktree) BorrowsElsewhere() bool {
+// HasWrongAlternates reports whether the agent's git directory names an alternates store
+// other than the one that the repository keeps for it.
+func (w *Worktree) HasWrongAlternates() bool {
 	p, err := w.openPrivate()
 	if err != nil {
 		return false
@@ -245,9 +246,9 @@ func (w *Worktree) BorrowsElsewhere() bool {
 	return err != nil || !bytes.Equal(have, []byte(gitdir.QuoteAlternate(store)+"\n"))
 }
 
-// BorrowAgain has the agent's git directory borrow from the store that is kept
-// for it, or from a new one if that is gone.
-func (w *Worktree) BorrowAgain() error {
+// WriteAlternates writes the alternates of the agent's git directory: the store that the
+// repository keeps for it, or a new one if that is gone.
+func (w *Worktree) WriteAlternates() error {
 	p, err := w.openPrivate()
 	if err != nil {
 		return err
@@ -266,8 +267,8 @@ func (w *Worktree) BorrowAgain() error {
 	return p.replace("objects/info/alternates", want)
 }
 
-// AddPrivate makes the directory of an isolated checkout, with a git directory in
-// it and no files.
+// AddPrivate makes the directory of an isolated checkout, with a git directory and no
+// files.
 func (w *Worktree) AddPrivate(s worktree.AddSpec, store string) error {
 	return w.AddTree(s, func(tree *fsx.Dir) error {
 		if err := tree.Mkdir(".git", 0o777); err != nil {

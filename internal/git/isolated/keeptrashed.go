@@ -18,15 +18,16 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// KeepTrashed brings what the git directory of an isolated checkout that was stowed
-// in a directory names and has: its refs, its stashes, and what is checked out there
-// and in worktrees that the agent made of it. It hands over the commit that keeps all
-// of it and all that was kept before by was, "" if there is nothing to keep; the
-// objects are not pruned until keep returns. What known leads to is kept without it.
+// KeepTrashed pulls everything that the git directory of an isolated checkout names, after
+// the checkout was moved to the trash at tree: refs, stashes, and the HEADs of the
+// checkout and of worktrees that the agent added. It calls keep with the commit that keeps
+// all of this and all that the commit was kept before, or with "" if there is nothing to
+// keep. The objects are not pruned until keep returns. What is reachable from known is
+// left out.
 //
 // The caller knows that there is a git directory. Unless keep failed, an error says why
-// not all of it could be brought: nothing is kept then, or all but what lies in git
-// directories inside of it.
+// something could not be pulled; then either nothing was kept, or all but the state of git
+// directories inside of that one.
 func (w *Worktree) KeepTrashed(ctx context.Context, tree, was string, known []string, keep func(own string) error) error {
 	stowed := w.Repo.WorktreeOf(worktree.Worktree{Path: tree, Admin: w.Admin, Inherit: w.Inherit})
 	if !stowed.IsIsolated() {
@@ -38,14 +39,14 @@ func (w *Worktree) KeepTrashed(ctx context.Context, tree, was string, known []st
 	}
 	defer unlock()
 	known = slices.DeleteFunc(slices.Clone(known), func(oid string) bool { return oid == "" })
-	own, err := p.allOwn(known)
+	own, err := p.readOwnRefs(known)
 	if err != nil {
 		return err
 	}
-	if err := p.w.Repo.addKept(ctx, &own, was); err != nil {
+	if err := p.w.Repo.addKeptBefore(ctx, &own, was); err != nil {
 		return err
 	}
-	release, err := p.bringAll(ctx, own, was, known)
+	release, err := p.pullOwnRefs(ctx, own, was, known)
 	if err != nil {
 		return err
 	}
@@ -57,16 +58,16 @@ func (w *Worktree) KeepTrashed(ctx context.Context, tree, was string, known []st
 	if err := keep(oid); err != nil {
 		return err
 	}
-	return p.checkInside(ctx)
+	return p.checkNestedGitDirs(ctx)
 }
 
-// lateRefs is where a commit is kept by name that a HEAD, or the workspace's branch,
-// came to after what is known of it.
+// lateRefs is the prefix of the names under which commits are kept that a HEAD or the
+// workspace's branch moved to after the last pull.
 const lateRefs = "refs/croft/late/"
 
-// allOwn reads what the agent made, and where its branch and each HEAD are, unless
-// that is known.
-func (p *private) allOwn(known []string) (ownRefs, error) {
+// readOwnRefs reads the refs that the agent made, and where its branch and each HEAD are,
+// without those that known has.
+func (p *private) readOwnRefs(known []string) (ownRefs, error) {
 	now, err := p.state()
 	if err != nil {
 		return ownRefs{}, err
@@ -85,9 +86,9 @@ func (p *private) allOwn(known []string) (ownRefs, error) {
 	return own, err
 }
 
-// addLate names what worktrees of an agent's own have checked out, unless a ref or
-// something else does.
-func (own *ownRefs) addLate(inner map[string]string, others ...string) {
+// addInnerHeads adds the commits that the agent's own worktrees have checked out, unless a ref
+// or one of others names them.
+func (own *ownRefs) addInnerHeads(inner map[string]string, others ...string) {
 	named := odb.OIDsOf(slices.AppendSeq(others, maps.Values(own.refs))...)
 	for i, name := range slices.Sorted(maps.Keys(inner)) {
 		if oid := inner[name]; oid != "" && !named.Has[oid] {
@@ -97,14 +98,14 @@ func (own *ownRefs) addLate(inner map[string]string, others ...string) {
 	}
 }
 
-// innerHeads reads what is checked out in the worktrees that an agent made of its
-// git directory, by their names. It fails if there is one that cannot be read, and
-// returns the others.
+// innerHeads returns the commits that are checked out in worktrees which the agent added,
+// by the name of the worktree. If one of them cannot be read, it returns an error together
+// with the others.
 func (p *private) innerHeads(refs map[string]string) (map[string]string, error) {
 	heads := map[string]string{}
 	entries, err := fs.ReadDir(p.root.FS(), "worktrees")
 	if err != nil {
-		if errors.Is(notThere(err), os.ErrNotExist) {
+		if errors.Is(asNotExist(err), os.ErrNotExist) {
 			return heads, nil
 		}
 		return nil, p.wrongError("worktrees cannot be read: %v", err)
@@ -133,8 +134,8 @@ func (p *private) innerHeads(refs map[string]string) (map[string]string, error) 
 	return heads, wrong
 }
 
-// addKept adds what a commit keeps that is not named any more.
-func (r *Repository) addKept(ctx context.Context, own *ownRefs, was string) error {
+// addKeptBefore adds the objects that the commit was keeps and that no ref names any more.
+func (r *Repository) addKeptBefore(ctx context.Context, own *ownRefs, was string) error {
 	if was == "" {
 		return nil
 	}
@@ -157,14 +158,14 @@ func (r *Repository) addKept(ctx context.Context, own *ownRefs, was string) erro
 	if err != nil {
 		return err
 	}
-	beside, err := r.BesideCommits(ctx, was)
+	beside, err := r.KeptObjects(ctx, was)
 	own.more = slices.Concat(c.Parents, beside)
 	return err
 }
 
-// BesideCommits are the tags, files and trees that a commit of [Worktree.KeepOwn]
+// KeptObjects returns the tags, blobs and trees that a commit of [Worktree.KeepOwn]
 // keeps.
-func (r *Repository) BesideCommits(ctx context.Context, own string) ([]string, error) {
+func (r *Repository) KeptObjects(ctx context.Context, own string) ([]string, error) {
 	var oids []string
 	for _, dir := range []string{"tags", "objects"} {
 		out, err := r.RunGit(ctx, "ls-tree", "-z", "--name-only", "--full-tree", own, dir+"/")
@@ -178,10 +179,10 @@ func (r *Repository) BesideCommits(ctx context.Context, own string) ([]string, e
 	return oids, nil
 }
 
-// HasAlone reports whether a commit of [Worktree.KeepOwn] keeps a tag, a file or a
-// tree that the repository has by no ref of its own.
-func (r *Repository) HasAlone(ctx context.Context, own string) (bool, error) {
-	beside, err := r.BesideCommits(ctx, own)
+// HasOnlyCopy reports whether a commit of [Worktree.KeepOwn] keeps a tag, a blob or a tree
+// that no ref of the repository reaches.
+func (r *Repository) HasOnlyCopy(ctx context.Context, own string) (bool, error) {
+	beside, err := r.KeptObjects(ctx, own)
 	if err != nil || len(beside) == 0 {
 		return false, err
 	}
@@ -196,7 +197,7 @@ func (r *Repository) HasAlone(ctx context.Context, own string) (bool, error) {
 			named[ref.OID] = true
 			in.WriteString("^" + ref.OID + "\n")
 		}
-		if strings.HasPrefix(ref.Name, "refs/heads/") { // of a commit alone git does not mark the files
+		if strings.HasPrefix(ref.Name, "refs/heads/") { // given a commit alone, rev-list does not mark its blobs
 			in.WriteString("^" + ref.OID + "^{tree}\n")
 		}
 	}
@@ -207,7 +208,7 @@ func (r *Repository) HasAlone(ctx context.Context, own string) (bool, error) {
 			return false, err
 		}
 		if o.OID == "" && !named[oid] {
-			return true, nil // a tag, of which only the text is kept
+			return true, nil // a tag: only its text is kept
 		}
 	}
 	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core()}, gitcmd.Call{Args: []string{"rev-list", "--objects", "--no-object-names", "--ignore-missing", "--stdin"}, Stdin: in.String()})
@@ -218,8 +219,8 @@ func (r *Repository) HasAlone(ctx context.Context, own string) (bool, error) {
 	return slices.ContainsFunc(strings.Fields(string(out)), func(oid string) bool { return alone.Has[oid] }), nil
 }
 
-// bringAll brings what refs and stashes name, as far as it is there.
-func (p *private) bringAll(ctx context.Context, own ownRefs, was string, known []string) (release func(), err error) {
+// pullOwnRefs pulls the objects that refs and stashes name, as far as they exist.
+func (p *private) pullOwnRefs(ctx context.Context, own ownRefs, was string, known []string) (release func(), err error) {
 	var wanted []string
 	for _, oid := range own.refs {
 		wanted = append(wanted, oid)
@@ -242,7 +243,7 @@ func (p *private) bringAll(ctx context.Context, own ownRefs, was string, known [
 		return nil, p.wrongError("its objects cannot be read: %v", err)
 	}
 	isThere := odb.OIDsOf(there...).Has
-	for name, oid := range own.refs { // a damaged pack looks as if nothing was there
+	for name, oid := range own.refs { // with a damaged pack, no object at all seems to exist
 		if !isThere[oid] {
 			return nil, p.wrongError("%s names %s, which is not there or damaged", name, oid)
 		}
@@ -251,7 +252,7 @@ func (p *private) bringAll(ctx context.Context, own ownRefs, was string, known [
 		known = append(known, was)
 	}
 	known = slices.DeleteFunc(known, func(oid string) bool { _, err := p.w.Repo.Info(ctx, oid); return err != nil })
-	release, left := p.pullWhole(ctx, there, known, p.pull)
+	release, left := p.pullComplete(ctx, there, known, p.pull)
 	if len(left) > 0 {
 		release()
 		oid := slices.Min(slices.Collect(maps.Keys(left)))
@@ -260,12 +261,12 @@ func (p *private) bringAll(ctx context.Context, own ownRefs, was string, known [
 	return release, nil
 }
 
-// mostPulls bounds how often git is asked again for what is whole.
-const mostPulls = 200
+// maxPulls bounds how often pullComplete starts a transfer.
+const maxPulls = 200
 
-// pullWhole brings those of some objects that are whole, with all that they lead to,
-// by a function such as pull. It returns those that were left out, with the reason.
-func (p *private) pullWhole(ctx context.Context, wanted, known []string, pull pulling) (release func(), left map[string]error) {
+// pullComplete pulls those of the wanted objects that are complete, with everything that they
+// reach. It returns the others, each with the reason.
+func (p *private) pullComplete(ctx context.Context, wanted, known []string, pull pulling) (release func(), left map[string]error) {
 	left = map[string]error{}
 	var releases []func()
 	pulls := 0
@@ -276,8 +277,8 @@ func (p *private) pullWhole(ctx context.Context, wanted, known []string, pull pu
 	}
 	var some func(wanted []string)
 	some = func(wanted []string) {
-		if pulls++; pulls > mostPulls {
-			leave(wanted, fmt.Errorf("it was left out after %d attempts", mostPulls))
+		if pulls++; pulls > maxPulls {
+			leave(wanted, fmt.Errorf("it was left out after %d attempts", maxPulls))
 			return
 		}
 		release, err := pull(ctx, wanted, known)
@@ -300,7 +301,7 @@ func (p *private) pullWhole(ctx context.Context, wanted, known []string, pull pu
 	}, left
 }
 
-// presentObjects are those of some objects that the private side has.
+// presentObjects returns those of the objects that the agent's git directory has.
 func (p *private) presentObjects(ctx context.Context, oids []string) ([]string, error) {
 	out, err := p.w.Repo.Git.Run(ctx, gitcmd.Target{Repo: p.w.Repo.Core()}, gitcmd.Call{
 		Args: []string{"cat-file", "--batch-check"}, Stdin: strings.Join(oids, "\n") + "\n", Env: p.privateObjects(), Config: odb.NotTrusted,

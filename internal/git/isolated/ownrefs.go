@@ -18,18 +18,17 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// What the agent of an isolated checkout made in its own git directory beside the
-// branch that it was given, other branches, tags and stashes, is kept as one
-// commit once the checkout is removed: its parents are what the refs name, and its
-// tree says their names:
+// When an isolated checkout is removed, one commit keeps everything that its agent made
+// besides the branch that it was given: other branches, tags and stashes. The parents of
+// the commit are the commits that the refs name, and its tree has the names:
 //
 //	refs      a line for each ref, as in packed-refs
-//	head      what HEAD said, if it was on one of these refs
-//	stash     the log of refs/stash, whose lines are the stashes
-//	tags/     annotated tags, whose text is a file here
-//	objects/  what refs name that is neither a commit nor a tag
+//	head      the content of HEAD, if it was on one of these refs
+//	stash     the reflog of refs/stash, with a line for each stash
+//	tags/     a file for each annotated tag, with its text
+//	objects/  objects that refs name which are neither commits nor tags
 
-// ownRefs are what an agent made beside its branch.
+// ownRefs is what an agent made besides its branch.
 type ownRefs struct {
 	head  string
 	refs  map[string]string
@@ -37,16 +36,16 @@ type ownRefs struct {
 	more  []string // objects that are kept without a name
 }
 
-// stashRef is the newest stash.
+// stashRef is the ref that names the newest stash.
 const stashRef = "refs/stash"
 
-// stashLog is the log of an agent's stash: a line for each, the newest last.
+// stashLog is the reflog of refs/stash: a line for each stash, the newest last.
 const stashLog = "logs/refs/stash"
 
-// maxStashLog bounds what is kept of it.
+// maxStashLog bounds how many bytes of the stash's reflog are kept.
 const maxStashLog = 1 << 20
 
-// readStash reads the log of the stash, or its last part.
+// readStash reads the reflog of refs/stash, or its last maxStashLog bytes.
 func (p *private) readStash() string {
 	b, err := p.read(stashLog)
 	if err != nil {
@@ -58,7 +57,7 @@ func (p *private) readStash() string {
 	return string(b)
 }
 
-// stashOIDs are the commits that a log of the stash names.
+// stashOIDs returns the commits that a reflog of refs/stash names.
 func stashOIDs(log string) []string {
 	var oids []string
 	for line := range strings.Lines(log) {
@@ -69,9 +68,9 @@ func stashOIDs(log string) []string {
 	return oids
 }
 
-// KeepOwn stores the commit that keeps what the agent of an isolated checkout made
-// beside its branch. It returns "" if there is nothing. What cannot be read any
-// more is kept as of the last harvest.
+// KeepOwn stores the commit that keeps what the agent of an isolated checkout made besides
+// its branch, and returns "" if there is nothing. If the agent's git directory cannot be
+// read, the commit keeps what the last pull found.
 func (w *Worktree) KeepOwn(ctx context.Context) (string, error) {
 	if !w.IsIsolated() {
 		return "", nil
@@ -84,7 +83,7 @@ func (w *Worktree) KeepOwn(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !isWhole { // git has collected what nothing named, such as a tag, since it was brought
+	if !isWhole { // since the pull git has pruned an object that no ref names, such as a tag
 		if err := w.ForgetSync(); err != nil {
 			return "", err
 		}
@@ -95,7 +94,8 @@ func (w *Worktree) KeepOwn(ctx context.Context) (string, error) {
 	return w.Repo.storeOwn(ctx, own)
 }
 
-// ownRefs reads what an agent has made, from its git directory if that can be read.
+// ownRefs reads what the agent made: from its git directory, or from the state of the last
+// pull if that cannot be read.
 func (w *Worktree) ownRefs() ownRefs {
 	last := w.readSyncFile()
 	now := last.Private
@@ -108,11 +108,11 @@ func (w *Worktree) ownRefs() ownRefs {
 	return last.ownPart(now)
 }
 
-// ownPart is what of a private git directory is the agent's own.
+// ownPart returns the refs and stashes of now that the agent made itself.
 func (last SyncState) ownPart(now privateState) ownRefs {
 	own := ownRefs{refs: map[string]string{}, stash: now.Stash}
 	for name, oid := range now.Refs {
-		if name != "refs/heads/"+last.Branch && last.Delivered[name] != oid && last.Shown[name] != oid {
+		if name != "refs/heads/"+last.Branch && last.Pushed[name] != oid && last.Shown[name] != oid {
 			own.refs[name] = oid
 		}
 	}
@@ -120,11 +120,12 @@ func (last SyncState) ownPart(now privateState) ownRefs {
 		own.head = now.Head
 	}
 	_, head := now.resolve()
-	own.addLate(now.Inner, last.Base, head, now.Refs["refs/heads/"+last.Branch])
+	own.addInnerHeads(now.Inner, last.Base, head, now.Refs["refs/heads/"+last.Branch])
 	return own
 }
 
-// readSyncFile is what was last agreed, however long ago that was.
+// readSyncFile reads the state of the last synchronisation, even one from before the last
+// boot.
 func (w *Worktree) readSyncFile() SyncState {
 	s := w.readSyncState()
 	var raw SyncState
@@ -134,7 +135,7 @@ func (w *Worktree) readSyncFile() SyncState {
 	return s
 }
 
-// hasAll reports whether a repository has what refs name.
+// hasAll reports whether the repository has every object that own names.
 func (r *Repository) hasAll(ctx context.Context, own ownRefs) (bool, error) {
 	for _, oid := range own.refs {
 		if _, err := r.Info(ctx, oid); errors.Is(err, object.ErrMissing) {
@@ -146,14 +147,14 @@ func (r *Repository) hasAll(ctx context.Context, own ownRefs) (bool, error) {
 	return true, nil
 }
 
-// ownStore is the commit that keeps what an agent made, in the making.
+// ownStore builds the commit that keeps what an agent made.
 type ownStore struct {
 	repo    *Repository
 	batch   *object.Batch
 	parents []string
 	tags    []object.TreeEntry
 	objects []object.TreeEntry
-	seen    map[string]bool // objects that were added → whether they are there
+	seen    map[string]bool // objects that were added → whether they exist
 }
 
 func (r *Repository) storeOwn(ctx context.Context, own ownRefs) (string, error) {
@@ -190,7 +191,7 @@ func (r *Repository) storeOwn(ctx context.Context, own ownRefs) (string, error) 
 	return oid, s.batch.Flush()
 }
 
-// add makes the commit keep an object, and reports whether it is there.
+// add makes the commit keep an object, and reports whether the object exists.
 func (s *ownStore) add(ctx context.Context, oid string) (isThere bool, err error) {
 	if isThere, known := s.seen[oid]; known || !object.IsOID(oid) || len(oid) != s.repo.ObjectFormat().HexLen() {
 		return isThere, nil
@@ -219,7 +220,7 @@ func (s *ownStore) add(ctx context.Context, oid string) (isThere bool, err error
 	return true, nil
 }
 
-// addTag keeps a tag's text, and what it leads to.
+// addTag keeps the text of a tag, and the object that it names.
 func (s *ownStore) addTag(ctx context.Context, oid string) (bool, error) {
 	o, err := s.repo.Read(ctx, oid)
 	if err != nil {
@@ -260,9 +261,9 @@ func (s *ownStore) tree(files map[string]string) (string, error) {
 	return s.batch.WriteTree(entries)
 }
 
-// BringOwn gives the git directory of an isolated checkout that was made anew what
-// [Worktree.KeepOwn] kept. It may be called again after a crash.
-func (w *Worktree) BringOwn(ctx context.Context, commit string) error {
+// RestoreOwn restores what [Worktree.KeepOwn] kept to the git directory of an isolated
+// checkout that was made anew. It may be called again after a crash.
+func (w *Worktree) RestoreOwn(ctx context.Context, commit string) error {
 	if !w.IsIsolated() {
 		return nil
 	}
@@ -279,13 +280,13 @@ func (w *Worktree) BringOwn(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	if err := p.sendOwn(ctx, own, now); err != nil {
+	if err := p.pushOwnObjects(ctx, own, now); err != nil {
 		return err
 	}
-	return p.writeOwn(own, now)
+	return p.writeOwnRefs(own, now)
 }
 
-// readOwn reads what was kept, and writes its tags again.
+// readOwn reads what a commit of KeepOwn keeps, and stores its tags as objects again.
 func (r *Repository) readOwn(ctx context.Context, commit string) (ownRefs, error) {
 	own := ownRefs{refs: map[string]string{}}
 	text := map[string]string{}
@@ -323,8 +324,8 @@ func (r *Repository) readOwn(ctx context.Context, commit string) (ownRefs, error
 	return own, b.Flush()
 }
 
-// sendOwn brings the objects that refs and stashes name.
-func (p *private) sendOwn(ctx context.Context, own ownRefs, now privateState) error {
+// pushOwnObjects transfers the objects that refs and stashes name to the agent's git directory.
+func (p *private) pushOwnObjects(ctx context.Context, own ownRefs, now privateState) error {
 	has := slices.Collect(maps.Values(now.Refs))
 	if base := p.w.readSyncState().Base; base != "" {
 		has = append(has, base)
@@ -349,10 +350,10 @@ func (p *private) sendOwn(ctx context.Context, own ownRefs, now privateState) er
 	return p.push(ctx, wanted, has)
 }
 
-// writeOwn writes refs to the file of packed ones: an agent's names can be such
-// that not all of them can be files.
-func (p *private) writeOwn(own ownRefs, now privateState) error {
-	names := fittingNames(own.refs, now.Refs)
+// writeOwnRefs writes refs to packed-refs: some of an agent's ref names may not be possible as
+// file names.
+func (p *private) writeOwnRefs(own ownRefs, now privateState) error {
+	names := avoidNameClashes(own.refs, now.Refs)
 	all := maps.Clone(now.Refs)
 	if all == nil {
 		all = map[string]string{}
@@ -368,7 +369,7 @@ func (p *private) writeOwn(own ownRefs, now privateState) error {
 		return err
 	}
 	for _, name := range names {
-		if err := p.root.Remove(filepath.FromSlash(name)); err != nil && !errors.Is(notThere(err), os.ErrNotExist) {
+		if err := p.root.Remove(filepath.FromSlash(name)); err != nil && !errors.Is(asNotExist(err), os.ErrNotExist) {
 			return err
 		}
 	}
@@ -383,10 +384,10 @@ func (p *private) writeOwn(own ownRefs, now privateState) error {
 	return nil
 }
 
-// fittingNames gives refs names that can be beside others: their own or, where one
-// has the name of a directory that others are in, or the other way round, the same
-// with a number. A branch that was renamed to what it was below is such a one.
-func fittingNames(refs, others map[string]string) map[string]string {
+// avoidNameClashes returns a name for each ref that can exist beside all others. A ref keeps
+// its name, or gets the same with a number if the name is also a directory of other refs,
+// or the other way round. A branch a/b that was renamed to a is such a ref.
+func avoidNameClashes(refs, others map[string]string) map[string]string {
 	names, dirs := map[string]bool{}, map[string]bool{}
 	add := func(name string) {
 		names[name] = true

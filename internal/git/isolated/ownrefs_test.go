@@ -19,7 +19,7 @@ func TestFittingNames(t *testing.T) {
 		"refs/heads/main": "refs/heads/main", "refs/heads/main/x/y": "refs/heads/main-x-y.1",
 		"refs/tags/v1": "refs/tags/v1", "refs/tags/v1/x": "refs/tags/v1-x.1", "refs/heads": "refs/restored/heads.1", "refs/stash": "refs/stash",
 	}
-	if d := cmp.Diff(want, fittingNames(refs, others)); d != "" {
+	if d := cmp.Diff(want, avoidNameClashes(refs, others)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }

@@ -23,9 +23,8 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// PrivateError says that the git directory of an isolated checkout is not as
-// Croft made it, so that Croft does not read from it. The files of the checkout
-// are not concerned.
+// PrivateError says that the git directory of an isolated checkout is not as Croft made
+// it, so that Croft does not read from it. The files of the checkout are not affected.
 type PrivateError struct {
 	Dir  string // the git directory
 	What string // what is wrong, and where
@@ -33,9 +32,9 @@ type PrivateError struct {
 
 func (e *PrivateError) Error() string { return fmt.Sprintf("%s: %s", e.Dir, e.What) }
 
-// private is the agent's git directory of an isolated worktree. Everything in
-// it is the agent's to write, so nothing is reached through a link that leads
-// out of it, and nothing is read that is not a plain file.
+// private is the open git directory of an isolated worktree. The agent can write
+// everything in it, so Croft follows no symbolic link that leads out of it, and reads only
+// regular files.
 type private struct {
 	w    *Worktree
 	root *os.Root
@@ -53,8 +52,8 @@ func (w *Worktree) openPrivate() (*private, error) {
 	return &private{w, root}, nil
 }
 
-// holdPrivate opens the private git directory, if it is as it was made, and keeps
-// others of Croft from it until it is released.
+// holdPrivate opens the agent's git directory if its layout is as Croft made it, and locks
+// out other Croft processes until release is called.
 func (w *Worktree) holdPrivate(ctx context.Context) (p *private, release func(), err error) {
 	if p, err = w.openPrivate(); err != nil {
 		return nil, nil, err
@@ -75,15 +74,15 @@ func (p *private) wrongError(format string, args ...any) error {
 	return &PrivateError{Dir: p.w.PrivateDir(), What: fmt.Sprintf(format, args...)}
 }
 
-// maxPrivate bounds what is read of one file: nothing of git's own that Croft
-// reads is nearly as large.
+// maxPrivate bounds how much is read of one file: no file of git's own that Croft reads is
+// nearly as large.
 const maxPrivate = 1 << 30
 
-// read reads a plain file. One that is not there is os.ErrNotExist.
+// read reads a regular file. It fails with os.ErrNotExist if there is none.
 func (p *private) read(name string) ([]byte, error) {
 	info, err := p.root.Lstat(filepath.FromSlash(name))
 	if err != nil {
-		return nil, notThere(err)
+		return nil, asNotExist(err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxPrivate {
 		return nil, p.wrongError("%s is not a file of git's", name)
@@ -91,15 +90,15 @@ func (p *private) read(name string) ([]byte, error) {
 	return p.root.ReadFile(filepath.FromSlash(name))
 }
 
-// notThere takes a file where a directory should be for nothing at all.
-func notThere(err error) error {
+// asNotExist turns the error of a path through a regular file into os.ErrNotExist.
+func asNotExist(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return os.ErrNotExist
 	}
 	return err
 }
 
-// replace writes a file whole, without following a link.
+// replace replaces a file atomically, without following a symbolic link.
 func (p *private) replace(name string, data []byte) error {
 	name = filepath.FromSlash(name)
 	if err := p.root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
@@ -121,8 +120,8 @@ func (p *private) replace(name string, data []byte) error {
 	return p.root.Rename(tmp, name)
 }
 
-// checkLayout looks whether the parts through which git could be led elsewhere are as
-// Croft made them.
+// checkLayout fails unless the parts of the git directory that could redirect git
+// elsewhere are as Croft made them.
 func (p *private) checkLayout() error {
 	for _, name := range []string{"objects", "objects/info", "objects/pack", "refs", "refs/heads"} {
 		info, err := p.root.Lstat(filepath.FromSlash(name))
@@ -144,12 +143,12 @@ func (p *private) checkLayout() error {
 	return nil
 }
 
-// checkObjects looks whether all objects are plain files in plain directories.
+// checkObjects fails unless all objects are regular files in plain directories.
 func (p *private) checkObjects() error {
 	return fs.WalkDir(p.root.FS(), "objects", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // git is at work
+			return nil // a git process of the agent's has just removed it
 		case err != nil:
 			return err
 		case !d.IsDir() && !d.Type().IsRegular():
@@ -159,14 +158,14 @@ func (p *private) checkObjects() error {
 	})
 }
 
-// privateState is what the agent's git directory says at one moment.
+// privateState is the content of the agent's git directory at one moment.
 type privateState struct {
 	Head  string            `json:"head"`
 	Refs  map[string]string `json:"refs,omitempty"`
-	Files map[string]string `json:"files,omitempty"` // of the index and of an act in progress: size and time
-	Stash string            `json:"stash,omitempty"` // the log of the stash
-	// Inner are the commits that are checked out in worktrees that the agent made of
-	// its git directory, by the worktree's name.
+	Files map[string]string `json:"files,omitempty"` // size and mtime of the index and of the files of an operation in progress
+	Stash string            `json:"stash,omitempty"` // the reflog of refs/stash
+	// Inner has the commits that are checked out in worktrees which the agent added, by
+	// the worktree's name.
 	Inner map[string]string `json:"inner,omitempty"`
 }
 
@@ -183,8 +182,8 @@ func (s privateState) resolve() (branch, oid string) {
 	return strings.TrimPrefix(ref, "refs/heads/"), s.Refs[ref]
 }
 
-// progressFiles are the files of a git directory that say what it is in the
-// middle of, and progressDirs the directories.
+// progressFiles and progressDirs are the files and directories of a git directory that
+// belong to an operation in progress, such as a merge or a rebase.
 var (
 	ProgressFiles = []string{
 		"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "MERGE_RR", "AUTO_MERGE", "MERGE_AUTOSTASH", "CHERRY_PICK_HEAD", "REVERT_HEAD",
@@ -194,10 +193,10 @@ var (
 	progressDirs = []string{"rebase-merge", "rebase-apply", "sequencer"}
 )
 
-// maxRefs is how many refs an agent may have made; more are an attack.
+// maxRefs is how many refs an agent may have; more are an attack.
 const maxRefs = 50_000
 
-// state reads the git directory.
+// state reads the agent's git directory.
 func (p *private) state() (privateState, error) {
 	s := privateState{Refs: map[string]string{}, Files: map[string]string{}}
 	b, err := p.read("HEAD")
@@ -217,7 +216,7 @@ func (p *private) state() (privateState, error) {
 		return s, err
 	}
 	s.Stash = p.readStash()
-	s.Inner, _ = p.innerHeads(s.Refs) // one that cannot be read keeps nothing else from being brought
+	s.Inner, _ = p.innerHeads(s.Refs) // a worktree that cannot be read must not prevent the pull of the rest
 	note := func(name string) {
 		if info, err := p.root.Lstat(filepath.FromSlash(name)); err == nil && info.Mode().IsRegular() {
 			s.Files[name] = stampOf(info)
@@ -246,8 +245,7 @@ func (p *private) isOID(s string) bool {
 	return len(s) == p.w.Repo.ObjectFormat().HexLen() && object.IsOID(s)
 }
 
-// readRefs reads all refs: those in one file, and over them those with a file
-// each.
+// readRefs reads all refs: packed-refs, and then the loose refs, which take precedence.
 func (p *private) readRefs(refs map[string]string) error {
 	packed, err := p.read("packed-refs")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -275,7 +273,7 @@ func (p *private) readRefs(refs map[string]string) error {
 		}
 		b, err := p.read(name)
 		if err != nil {
-			return nil // it was just deleted
+			return nil // the ref was just deleted
 		}
 		if oid, target := gitdir.ParseRefFile(b); target != "" {
 			symbolic[name] = target
@@ -295,7 +293,7 @@ func (p *private) readRefs(refs map[string]string) error {
 	return err
 }
 
-// pendingOIDs are the commits that an act in progress and the reflog of HEAD
+// pendingOIDs returns the commits that an operation in progress and the reflog of HEAD
 // name.
 func (p *private) pendingOIDs() []string {
 	var oids []string
@@ -315,26 +313,26 @@ func (p *private) pendingOIDs() []string {
 	return slices.DeleteFunc(oids, func(oid string) bool { return !p.isOID(oid) || oid == p.w.Repo.ZeroOID() })
 }
 
-// SyncState is what was last agreed between a private git directory and the
-// repository. It is a memory: without it everything counts as new.
+// SyncState is what the agent's git directory and the repository last agreed on. It may be
+// lost: then everything in the agent's git directory counts as new.
 type SyncState struct {
-	Branch    string            `json:"branch,omitempty"` // the workspace's own
-	Base      string            `json:"base,omitempty"`
-	Private   privateState      `json:"private"`
-	Tip       string            `json:"tip,omitempty"`       // where the repository's branch was
-	Delivered map[string]string `json:"delivered,omitempty"` // refs that the repository gave
-	Shown     map[string]string `json:"shown,omitempty"`     // refs that were there from the beginning
-	// Left is what the last harvest could not bring.
-	Left []LeftOut `json:"left,omitempty"`
-	// Pending says that the repository's side was going to be changed, and that
-	// the private side has not been told.
+	Branch  string            `json:"branch,omitempty"` // the workspace's own branch
+	Base    string            `json:"base,omitempty"`
+	Private privateState      `json:"private"`
+	Tip     string            `json:"tip,omitempty"`       // where the repository's branch was
+	Pushed  map[string]string `json:"delivered,omitempty"` // refs that Push wrote
+	Shown   map[string]string `json:"shown,omitempty"`     // refs that were written when the checkout was made
+	// Left is what the last pull could not copy.
+	Left []Unpulled `json:"left,omitempty"`
+	// Pending says that an operation was about to change the repository's side, and that
+	// the agent's git directory has not been updated since.
 	Pending bool `json:"pending,omitempty"`
-	// Boot is the start of the machine since which this holds: what was copied
-	// is not synced, so after a power cut all is brought again.
+	// Boot identifies the boot of the machine during which this was written. The copies
+	// are not synced to disk, so after a power cut everything is pulled again.
 	Boot string `json:"boot,omitempty"`
 }
 
-// SyncStateDir is where the state of the last exchange with the agent lies.
+// SyncStateDir is the directory of the worktree's SyncState.
 func (w *Worktree) SyncStateDir() string { return w.Repo.SyncStateDirOf(filepath.Base(w.Admin)) }
 
 func (w *Worktree) readSyncState() SyncState {
@@ -351,7 +349,7 @@ func (w *Worktree) readSyncState() SyncState {
 	return s
 }
 
-// WriteSyncState records the state of the last exchange with the agent.
+// WriteSyncState records the state of the last synchronisation.
 func (w *Worktree) WriteSyncState(s SyncState) error {
 	if err := os.MkdirAll(w.SyncStateDir(), 0o777); err != nil {
 		return err
@@ -364,9 +362,9 @@ func (w *Worktree) WriteSyncState(s SyncState) error {
 	return fsx.ReplaceFile(filepath.Join(w.SyncStateDir(), "state"), b, 0o644)
 }
 
-// PrivateHead is the branch and the commit that the agent of an isolated
-// checkout has checked out, read from its own files; nothing is harvested. Of
-// any other worktree it is the same as Head, read without a process.
+// PrivateHead returns the branch and the commit that the agent of an isolated checkout has
+// checked out, read from the agent's own files without a pull. For any other worktree it
+// is Head, read without starting a process.
 func (w *Worktree) PrivateHead(refs *refs.Reader) (branch, oid string, err error) {
 	if !w.IsIsolated() {
 		return refs.Head(w.Admin)
@@ -398,9 +396,9 @@ func (w *Worktree) PrivateHead(refs *refs.Reader) (branch, oid string, err error
 	return strings.TrimPrefix(ref, "refs/heads/"), oid, nil
 }
 
-// OwnTips are the commits of branches, tags and stashes that an agent made in
-// its own git directory, beside the branch that it was given, and of what its own
-// worktrees have checked out, as of the last harvest.
+// OwnTips returns, as of the last pull, the commits of the branches, tags and stashes that
+// the agent made besides the branch that it was given, and those that its own worktrees
+// have checked out.
 func (w *Worktree) OwnTips() []string {
 	if !w.IsIsolated() {
 		return nil
@@ -408,7 +406,7 @@ func (w *Worktree) OwnTips() []string {
 	last := w.readSyncState()
 	var tips []string
 	for name, oid := range last.Private.Refs {
-		if name != "refs/heads/"+last.Branch && last.Delivered[name] != oid && oid != last.Base {
+		if name != "refs/heads/"+last.Branch && last.Pushed[name] != oid && oid != last.Base {
 			tips = append(tips, oid)
 		}
 	}
@@ -421,14 +419,15 @@ func (w *Worktree) OwnTips() []string {
 	return slices.Compact(tips)
 }
 
-// ForgetSync makes the next harvest bring everything again.
+// ForgetSync deletes the SyncState, so that the next pull copies everything again.
 func (w *Worktree) ForgetSync() error {
 	state := w.readSyncState()
 	state.Private = privateState{}
 	return w.WriteSyncState(state)
 }
 
-// ShareExcludes lets an isolated checkout ignore what the others ignore.
+// ShareExcludes adds the ignore patterns of the repository to those of an isolated
+// checkout.
 func (w *Worktree) ShareExcludes() error {
 	if !w.IsIsolated() {
 		return nil

@@ -24,12 +24,11 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// Pull brings what the agent of an isolated checkout did in its own git
-// directory to the repository: commits and staged files by a pack that git
-// checks strictly, its branch by compare-and-swap, and what is checked out,
-// staged and in progress to the admin directory. Where nothing is new, a few
-// small files are read and no process is started. Of any other worktree there
-// is nothing to harvest.
+// Pull copies what the agent of an isolated checkout did in its own git directory to the
+// repository: commits and staged blobs by a pack that git checks strictly, its branch by
+// compare-and-swap, and HEAD, index and operations in progress to the admin directory. If
+// nothing is new, it reads a few small files and starts no process. For any other worktree
+// it does nothing.
 //
 // It fails with a *PrivateError if the git directory is not as Croft made it.
 func (w *Worktree) Pull(ctx context.Context) error {
@@ -39,7 +38,7 @@ func (w *Worktree) Pull(ctx context.Context) error {
 	p, err := w.openPrivate()
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
-			return nil // the checkout is gone or on its way; the admin directory has the last that is known
+			return nil // the checkout is gone or being removed; the admin directory has its last known state
 		}
 		return err
 	}
@@ -50,7 +49,7 @@ func (w *Worktree) Pull(ctx context.Context) error {
 	if err := p.checkLayout(); err != nil {
 		return err
 	}
-	if last := w.readSyncState(); !last.Pending && !p.isHeld() {
+	if last := w.readSyncState(); !last.Pending && !p.hasCroftLock() {
 		now, err := p.state()
 		if err != nil || last.isUpToDate(now) {
 			return err
@@ -61,7 +60,7 @@ func (w *Worktree) Pull(ctx context.Context) error {
 		return err
 	}
 	defer l.Unlock()
-	if p.isHeld() { // by a Croft that died: whoever is alive has the lock that is ours now
+	if p.hasCroftLock() { // the Croft process that locked the index has died: a live one would hold the lock that is ours now
 		_ = p.root.Remove(gitdir.IndexLock)
 	}
 	return p.syncBothSides(ctx)
@@ -74,10 +73,11 @@ func (w *Worktree) lockSync(ctx context.Context) (*flock.Lock, error) {
 	return flock.Acquire(ctx, filepath.Join(w.SyncStateDir(), "lock"))
 }
 
-// syncBothSides makes both sides agree. The caller holds the lock.
+// syncBothSides makes the agent's git directory and the repository agree. The caller holds
+// the lock of the synchronisation.
 func (p *private) syncBothSides(ctx context.Context) error {
 	last := p.w.readSyncState()
-	if last.Pending { // whoever changed the repository's side died
+	if last.Pending { // the process that changed the repository's side has died
 		return p.pushState(ctx, last)
 	}
 	now, err := p.state()
@@ -87,22 +87,22 @@ func (p *private) syncBothSides(ctx context.Context) error {
 	return p.pullState(ctx, last, now)
 }
 
-// isUpToDate reports whether nothing is to be brought: the private side is as it was,
-// and the repository's branch followed it. Where that could not, because it was
-// checked out elsewhere, it may by now.
+// isUpToDate reports whether there is nothing to pull: the agent's git directory is
+// unchanged, and the repository's branch is at the same commit. A branch that could not be
+// moved, because it was checked out elsewhere, is tried again.
 func (last SyncState) isUpToDate(now privateState) bool {
 	mine := now.Refs["refs/heads/"+last.Branch]
 	return now.equal(last.Private) && (last.Branch == "" || mine == "" || mine == last.Tip)
 }
 
-// news is what a harvest brings.
+// news is what one pull copies.
 type news struct {
 	now    privateState
 	tips   []string     // commits, the one that is checked out first
 	staged *index.Index // nil: there is no index
-	index  []byte       // the file
+	index  []byte       // the bytes of the index file
 	trees  *index.Tree
-	blobs  []string // staged files that the repository may not have
+	blobs  []string // staged blobs that the repository may not have
 }
 
 func (p *private) pullState(ctx context.Context, last SyncState, now privateState) error {
@@ -115,17 +115,17 @@ func (p *private) pullState(ctx context.Context, last SyncState, now privateStat
 		return err
 	}
 	defer release()
-	last.Left = p.nameLeftOut(n.now, left)
+	last.Left = p.nameUnpulled(n.now, left)
 	if err := failpoint.Hit("harvest.fetched"); err != nil {
 		return err
 	}
 	return p.applyPulled(ctx, last, n)
 }
 
-// applyPulled makes the repository's side what the private one is, once it has the
-// objects.
+// applyPulled makes the repository's side equal to the agent's git directory. The
+// repository has the objects already.
 func (p *private) applyPulled(ctx context.Context, last SyncState, n news) error {
-	held, err := p.storeHeldCommit(ctx, last, n)
+	held, err := p.storePinCommit(ctx, last, n)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (p *private) applyPulled(ctx context.Context, last SyncState, n news) error
 	if err := failpoint.Hit("harvest.refs"); err != nil {
 		return err
 	}
-	if err := p.copyOut(n, head); err != nil {
+	if err := p.copyToAdmin(n, head); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("harvest.copied"); err != nil {
@@ -146,13 +146,13 @@ func (p *private) applyPulled(ctx context.Context, last SyncState, n news) error
 	return p.w.WriteSyncState(last)
 }
 
-// readNews reads what there is to bring.
+// readNews reads what there is to pull.
 func (p *private) readNews(ctx context.Context, last SyncState, now privateState) (news, error) {
 	n := news{now: now}
 	_, head := now.resolve()
 	tips := odb.OIDsOf(head)
 	for name, oid := range now.Refs {
-		if last.Delivered[name] != oid {
+		if last.Pushed[name] != oid {
 			tips.Add(oid)
 		}
 	}
@@ -194,8 +194,8 @@ func (p *private) readNews(ctx context.Context, last SyncState, now privateState
 	return n, err
 }
 
-// expandIndex lets git write an index out that is split or leaves directories
-// folded. It sees a copy of it and of the files that it is split into.
+// expandIndex has git write an index that is split or sparse as an ordinary one. Git works
+// on a copy of the index and of the shared index that it refers to.
 func (p *private) expandIndex(ctx context.Context, data []byte) ([]byte, error) {
 	admin := p.w.Repo.OwnStaging(filepath.Base(p.w.Admin) + ".unfold")
 	defer os.RemoveAll(admin)
@@ -233,8 +233,8 @@ func (p *private) expandIndex(ctx context.Context, data []byte) ([]byte, error) 
 	return os.ReadFile(file)
 }
 
-// newlyStaged lists the objects of an index that the one in the admin directory
-// does not name.
+// newlyStaged lists the objects of an index that the index in the admin directory does not
+// name.
 func (w *Worktree) newlyStaged(x *index.Index) ([]string, error) {
 	known := map[string]bool{w.Repo.emptyBlob(): true}
 	was, err := w.ReadIndex(filepath.Join(w.Admin, "index"))
@@ -259,11 +259,11 @@ func (r *Repository) emptyBlob() string {
 	return hex.EncodeToString(r.ObjectFormat().Hash("blob", nil))
 }
 
-// knownCommits are the commits that the repository has, with all that they lead to,
-// and whose objects need not be brought.
+// knownCommits returns commits that the repository has with everything that they reach:
+// their objects need not be transferred.
 func (p *private) knownCommits(ctx context.Context, last SyncState) []string {
 	var list []string
-	if held, err := p.w.Repo.ReadRef(ctx, p.w.HeldRef()); err == nil {
+	if held, err := p.w.Repo.ReadRef(ctx, p.w.PinRef()); err == nil {
 		if c, err := p.w.Repo.ReadCommit(ctx, held); err == nil {
 			list = append([]string{held}, c.Parents...)
 		}
@@ -281,21 +281,22 @@ func (p *private) knownCommits(ctx context.Context, last SyncState) []string {
 	return list
 }
 
-// moveRefs moves the branch where the agent moved it, and the ref that holds
-// the rest. It returns what HEAD says in the repository then. A branch that
-// somebody moved in the repository meanwhile is left alone, unless the agent's
-// goes on from there; so is one that is checked out elsewhere or is a symbolic
-// ref. Then the commit is checked out by itself. No other branch ever moves,
-// whatever the agent's HEAD names.
+// moveRefs moves the workspace's branch to where the agent moved it, and the pin ref. It
+// returns the new content of HEAD in the admin directory.
+//
+// A branch that another process moved in the repository is not moved, unless the agent's
+// commit descends from its tip; nor is one that is checked out elsewhere or is a symbolic
+// ref. HEAD is detached at the agent's commit then. No other branch ever moves, whatever
+// the agent's HEAD names.
 func (p *private) moveRefs(ctx context.Context, last SyncState, n news, held string) (head, tip string, err error) {
 	repo := p.w.Repo
 	updates := []refs.Update{}
-	was, err := repo.ReadRef(ctx, p.w.HeldRef())
+	was, err := repo.ReadRef(ctx, p.w.PinRef())
 	if err != nil && !errors.Is(err, refs.ErrNoRef) {
 		return "", "", err
 	}
 	if was != held {
-		updates = append(updates, refs.Update{Ref: p.w.HeldRef(), New: held, Old: was})
+		updates = append(updates, refs.Update{Ref: p.w.PinRef(), New: held, Old: was})
 	}
 	ref := "refs/heads/" + last.Branch
 	if last.Branch != "" {
@@ -303,7 +304,7 @@ func (p *private) moveRefs(ctx context.Context, last SyncState, n news, held str
 			return "", "", err
 		}
 		if mine := n.now.Refs[ref]; mine != "" && mine != tip {
-			moved, err := p.mayMove(ctx, last, tip, mine)
+			moved, err := p.mayMoveBranch(ctx, last, tip, mine)
 			if err != nil {
 				return "", "", err
 			}
@@ -323,8 +324,8 @@ func (p *private) moveRefs(ctx context.Context, last SyncState, n news, held str
 	return oid, tip, nil
 }
 
-// mayMove reports whether the repository's branch may follow the agent's.
-func (p *private) mayMove(ctx context.Context, last SyncState, tip, mine string) (bool, error) {
+// mayMoveBranch reports whether the repository's branch may be moved to the agent's commit.
+func (p *private) mayMoveBranch(ctx context.Context, last SyncState, tip, mine string) (bool, error) {
 	info, err := p.w.Repo.Info(ctx, mine)
 	if err != nil || info.Type != "commit" {
 		return false, p.wrongError("its branch %s is at no commit", last.Branch)
@@ -341,11 +342,11 @@ func (p *private) mayMove(ctx context.Context, last SyncState, tip, mine string)
 	return p.w.Repo.IsAncestor(ctx, tip, mine)
 }
 
-// copyOut writes what is checked out, staged and in progress to the admin
-// directory. It is a copy, so it is not synced.
-func (p *private) copyOut(n news, head string) error {
+// copyToAdmin copies HEAD, the index and operations in progress to the admin directory. They
+// are copies, so they are not synced to disk.
+func (p *private) copyToAdmin(n news, head string) error {
 	w := p.w
-	if head != "" { // else HEAD is at a branch without a commit
+	if head != "" { // otherwise HEAD names a branch without a commit
 		if err := fsx.ReplaceIfChanged(filepath.Join(w.Admin, "HEAD"), head+"\n"); err != nil {
 			return err
 		}
@@ -376,7 +377,7 @@ func (p *private) copyOut(n news, head string) error {
 		}
 		b, err := p.read(name)
 		if err != nil {
-			continue // it is over
+			continue // the operation is over
 		}
 		path := filepath.Join(w.Admin, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -386,11 +387,11 @@ func (p *private) copyOut(n news, head string) error {
 			return err
 		}
 	}
-	dropEmptyProgress(w.Admin)
+	removeEmptyProgressDirs(w.Admin)
 	return nil
 }
 
-// progressPaths lists the files of acts in progress in a git directory.
+// progressPaths lists the files of operations in progress in a git directory.
 func progressPaths(dir fs.FS) []string {
 	var list []string
 	for _, name := range ProgressFiles {
@@ -409,9 +410,9 @@ func progressPaths(dir fs.FS) []string {
 	return list
 }
 
-// dropEmptyProgress removes directories of an act that is over: git takes the
-// directory itself for the act.
-func dropEmptyProgress(dir string) {
+// removeEmptyProgressDirs removes empty directories of an operation that is over: to git the
+// directory means that the operation is in progress.
+func removeEmptyProgressDirs(dir string) {
 	for _, name := range progressDirs {
 		_ = os.Remove(filepath.Join(dir, name))
 	}
@@ -419,7 +420,7 @@ func dropEmptyProgress(dir string) {
 
 var errNoPack = errors.New("git said nothing of a pack")
 
-// packName reads the answer of index-pack.
+// packName reads the name of the pack from the output of index-pack.
 func packName(out []byte) (string, error) {
 	f := strings.Fields(string(out))
 	if len(f) != 2 || !object.IsOID(f[1]) {

@@ -17,11 +17,11 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// Change does something to a checkout, and lets the agent's own git directory
-// know, where there is one: first what the agent did is harvested, and while
-// the act lasts the agent's git cannot stage or commit. If the process dies in
-// between, the next harvest tells the agent's git directory. The act is given
-// the worktree to use.
+// Change calls act, which may change the checkout, and then copies the result to the
+// agent's git directory if there is one. It pulls first, and holds the agent's index lock
+// while act runs, so that the agent's git cannot stage or commit. If the process dies in
+// between, the next pull updates the agent's git directory. act has to use the worktree
+// that it is given.
 func (w *Worktree) Change(ctx context.Context, act func(*Worktree) error) error {
 	if !w.IsIsolated() || w.Settled {
 		return act(w)
@@ -53,22 +53,22 @@ func (w *Worktree) Change(ctx context.Context, act func(*Worktree) error) error 
 	if err := failpoint.Hit("change.acted"); err != nil {
 		return err
 	}
-	// What an act did before it failed is told too.
+	// The agent's git directory is also updated with what act did before it failed.
 	return errors.Join(acted, p.pushState(context.WithoutCancel(ctx), state))
 }
 
-// isHeld reports whether a lock of Croft's lies on the agent's index.
-func (p *private) isHeld() bool {
+// hasCroftLock reports whether the agent's index has a lock file of Croft's.
+func (p *private) hasCroftLock() bool {
 	b, err := p.read(gitdir.IndexLock)
 	_, isCrofts := worktree.LockOwner(b)
 	return err == nil && isCrofts
 }
 
-// holdIndex takes the lock of the agent's index, as git does. The caller holds
-// the kernel lock that every Croft holds meanwhile: one of Croft's that lies there
-// was left by one that died.
+// holdIndex takes the lock file of the agent's index, as git does. The caller holds the
+// kernel lock of the synchronisation, so a lock file of Croft's that exists already was
+// left by a process that died.
 func (p *private) holdIndex(ctx context.Context) (unlock func(), err error) {
-	if p.isHeld() {
+	if p.hasCroftLock() {
 		_ = p.root.Remove(gitdir.IndexLock)
 	}
 	dir, err := fsx.OpenDir(p.w.PrivateDir())
@@ -83,8 +83,8 @@ func (p *private) holdIndex(ctx context.Context) (unlock func(), err error) {
 	return func() { h.Release(); _ = dir.Close() }, nil
 }
 
-// pushState makes the private git directory what the admin directory is. The
-// caller holds the lock.
+// pushState makes the agent's git directory equal to the admin directory. The caller holds
+// the lock.
 func (p *private) pushState(ctx context.Context, last SyncState) error {
 	w := p.w
 	branch, head, err := w.Repo.RefSnapshot().Head(w.Admin)
@@ -108,13 +108,14 @@ func (p *private) pushState(ctx context.Context, last SyncState) error {
 	if err := failpoint.Hit("deliver.sent"); err != nil {
 		return err
 	}
-	if err := p.copyIn(branch, head, data); err != nil {
+	if err := p.copyToPrivate(branch, head, data); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("deliver.copied"); err != nil {
 		return err
 	}
-	// The two agree now: what holds the private side's objects is made anew.
+	// Both sides agree now. The pin ref is made anew for the objects of the agent's git
+	// directory.
 	if now, err = p.state(); err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (p *private) pushState(ctx context.Context, last SyncState) error {
 	return p.applyPulled(ctx, last, n)
 }
 
-// adminIndex reads the index of the admin directory; both are nil without one.
+// adminIndex reads the index of the admin directory; index and bytes are nil without one.
 func (w *Worktree) adminIndex() (*index.Index, []byte, error) {
 	data, _, err := index.ReadFile(filepath.Join(w.Admin, "index"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -138,9 +139,9 @@ func (w *Worktree) adminIndex() (*index.Index, []byte, error) {
 	return x, data, err
 }
 
-// indexToPush is the index as the private side can have it: it may name trees
-// only if they are those of the commit that is checked out, because no others
-// are brought.
+// indexToPush returns the index for the agent's git directory. Its cache tree is dropped
+// unless it is the tree of the commit that is checked out: other trees are not
+// transferred.
 func (p *private) indexToPush(ctx context.Context, head string, x *index.Index, data []byte) ([]byte, error) {
 	if x == nil {
 		return nil, nil
@@ -154,8 +155,8 @@ func (p *private) indexToPush(ctx context.Context, head string, x *index.Index, 
 	return x.Plain(data, nil, p.w.Repo.ObjectFormat())
 }
 
-// pushObjects brings objects of the repository to the private side: the commit that is
-// checked out, what an act is in the middle of, and what is staged.
+// pushObjects transfers objects of the repository to the agent's git directory: the commit
+// that is checked out, the commits of an operation in progress, and the staged blobs.
 func (p *private) pushObjects(ctx context.Context, last SyncState, now privateState, head string, x *index.Index) error {
 	_, was := now.resolve()
 	has := odb.OIDsOf(slices.Concat([]string{last.Base}, slices.Collect(maps.Values(now.Refs)), []string{was})...)
@@ -165,7 +166,7 @@ func (p *private) pushObjects(ctx context.Context, last SyncState, now privateSt
 		if err != nil {
 			continue
 		}
-		for oid := range strings.FieldsSeq(string(b)) { // which may be gone
+		for oid := range strings.FieldsSeq(string(b)) { // each may have been pruned
 			if !p.isOID(oid) {
 				continue
 			}
@@ -175,16 +176,15 @@ func (p *private) pushObjects(ctx context.Context, last SyncState, now privateSt
 		}
 	}
 	wanted = slices.DeleteFunc(has.Without(wanted), func(oid string) bool { return !p.isOID(oid) })
-	blobs, err := p.stagedBeside(ctx, head, x)
+	blobs, err := p.stagedBesideHead(ctx, head, x)
 	if err != nil {
 		return err
 	}
 	return p.push(ctx, append(wanted, blobs...), has.List)
 }
 
-// stagedBeside lists the staged objects that the commit which is checked out
-// does not have.
-func (p *private) stagedBeside(ctx context.Context, head string, x *index.Index) ([]string, error) {
+// stagedBesideHead lists the staged objects that are not in the tree of head.
+func (p *private) stagedBesideHead(ctx context.Context, head string, x *index.Index) ([]string, error) {
 	if x == nil || head == "" {
 		return nil, nil
 	}
@@ -213,8 +213,9 @@ func (p *private) stagedBeside(ctx context.Context, head string, x *index.Index)
 	return list, nil
 }
 
-// copyIn writes what the admin directory says to the private one.
-func (p *private) copyIn(branch, head string, index []byte) error {
+// copyToPrivate copies HEAD, the index and operations in progress from the admin directory to the
+// agent's git directory.
+func (p *private) copyToPrivate(branch, head string, index []byte) error {
 	w := p.w
 	admin := os.DirFS(w.Admin)
 	if branch != "" {
@@ -263,8 +264,8 @@ func (p *private) copyIn(branch, head string, index []byte) error {
 	return p.copyExcludes()
 }
 
-// copyExcludes adds the patterns that the repository's checkouts ignore to
-// those of the private git directory.
+// copyExcludes adds the ignore patterns of the repository to info/exclude of the agent's
+// git directory.
 func (p *private) copyExcludes() error {
 	have, err := p.read("info/exclude")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -283,11 +284,11 @@ func (p *private) copyExcludes() error {
 	return p.replace("info/exclude", []byte(strings.TrimLeft(strings.Join(append(lines, missing...), "\n")+"\n", "\n")))
 }
 
-// Push shows branches of the repository in the git directory of an isolated
-// checkout, by a pack of their own, so that nothing there depends on what
-// becomes of them. A branch of the agent's own is left alone; those that were
-// shown before and are not named any more go. Of any other worktree everything
-// is seen anyway.
+// Push writes branches of the repository to the git directory of an isolated checkout.
+// Their objects are transferred in a pack, so the agent's git directory does not depend on
+// what happens to the branches later. It does not touch a branch of the agent's own, and
+// deletes branches of the last Push that are no longer named. For any other worktree it
+// does nothing: it has the repository's refs.
 func (w *Worktree) Push(ctx context.Context, branches map[string]string) error {
 	if !w.IsIsolated() {
 		return nil
@@ -300,10 +301,10 @@ func (w *Worktree) Push(ctx context.Context, branches map[string]string) error {
 	if err := p.syncBothSides(ctx); err != nil {
 		return err
 	}
-	return p.show(ctx, branches)
+	return p.showBranches(ctx, branches)
 }
 
-func (p *private) show(ctx context.Context, branches map[string]string) error {
+func (p *private) showBranches(ctx context.Context, branches map[string]string) error {
 	last := p.w.readSyncState()
 	now, err := p.state()
 	if err != nil {
@@ -320,7 +321,7 @@ func (p *private) show(ctx context.Context, branches map[string]string) error {
 	next := map[string]string{}
 	for name, oid := range branches {
 		ref := "refs/heads/" + name
-		if mine := now.Refs[ref]; name == last.Branch || !gitdir.CanBeRef(ref) || mine != "" && mine != oid && mine != last.Delivered[ref] {
+		if mine := now.Refs[ref]; name == last.Branch || !gitdir.CanBeRef(ref) || mine != "" && mine != oid && mine != last.Pushed[ref] {
 			continue
 		}
 		if now.Refs[ref] != oid {
@@ -330,22 +331,22 @@ func (p *private) show(ctx context.Context, branches map[string]string) error {
 		}
 		next[ref] = oid
 	}
-	for ref, oid := range last.Delivered {
+	for ref, oid := range last.Pushed {
 		if _, still := next[ref]; !still && now.Refs[ref] == oid && now.Head != "ref: "+ref {
-			if err := p.dropRef(ref); err != nil {
+			if err := p.deleteRef(ref); err != nil {
 				return err
 			}
 		}
 	}
-	last.Delivered = next
+	last.Pushed = next
 	if last.Private, err = p.state(); err != nil {
 		return err
 	}
 	return p.w.WriteSyncState(last)
 }
 
-// dropRef deletes a ref, from the file of packed ones too.
-func (p *private) dropRef(ref string) error {
+// deleteRef deletes a ref, loose and packed.
+func (p *private) deleteRef(ref string) error {
 	packed, err := p.read("packed-refs")
 	if err == nil && strings.Contains(string(packed), " "+ref+"\n") {
 		var kept strings.Builder
@@ -365,16 +366,16 @@ func (p *private) dropRef(ref string) error {
 	return err
 }
 
-// Croft locks the index of a checkout as git does, by a file index.lock. That
-// file is written under another name and gets its own by link(2), so that it is
-// whole from its first moment. It names a lease, which is locked by the kernel for
-// as long as its owner lives: whoever finds the file can tell whether the owner is
-// alive, and a lock of somebody who is alive is never taken over.
+// Croft locks the index of a checkout as git does, by a file index.lock. The file is
+// written under another name and gets this one by link(2), so it is complete from the
+// start. It names a lease, which the kernel locks for as long as its owner lives: a
+// process that finds the file can tell whether the owner is alive, and never takes over
+// the lock of a live one.
 
-// ChangeHeld is [Worktree.Change] by an act that holds the checkout's index from
-// its beginning to its end: neither a git of the agent's nor another Croft changes
-// it meanwhile. It fails with ErrIndexLocked, before anything is done, if somebody
-// else keeps it locked. The act runs no git that locks the index itself.
+// ChangeHeld is [Worktree.Change] with the checkout's index locked while act runs: neither
+// a git of the agent's nor another Croft process can change the index. It fails with
+// ErrIndexLocked, before anything is done, if another process keeps it locked. act must
+// not run a git that locks the index itself.
 func (w *Worktree) ChangeHeld(ctx context.Context, act func(*Worktree) error) error {
 	return w.Change(ctx, func(w *Worktree) error {
 		admin, err := w.OpenAdmin()

@@ -17,8 +17,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/odb"
 )
 
-// privateObjects is the environment in which git sees the objects of the private
-// side, and those of the repository.
+// privateObjects is the environment in which git reads the objects of the agent's git
+// directory and those of the repository.
 func (p *private) privateObjects() []string {
 	return []string{
 		"GIT_OBJECT_DIRECTORY=" + filepath.Join(p.w.PrivateDir(), "objects"),
@@ -26,8 +26,8 @@ func (p *private) privateObjects() []string {
 	}
 }
 
-// pull brings objects from the private side, checked, and keeps them from being
-// pruned until release is called.
+// pull transfers objects from the agent's git directory to the repository in a pack that
+// git checks strictly. The objects are not pruned until release is called.
 func (p *private) pull(ctx context.Context, wanted, known []string) (release func(), err error) {
 	if len(wanted) == 0 {
 		return func() {}, nil
@@ -49,14 +49,14 @@ func (p *private) pull(ctx context.Context, wanted, known []string) (release fun
 	return release, fsx.SyncAll(dir)
 }
 
-// push brings objects of the repository to the private side, as far as that
-// does not have them with all that they lead to.
+// push transfers the wanted objects and everything that they reach to the agent's git
+// directory, without what is reachable from has.
 func (p *private) push(ctx context.Context, wanted, has []string) error {
 	if len(wanted) == 0 {
 		return nil
 	}
 	var known []string
-	for _, oid := range has { // the agent may have what the repository does not
+	for _, oid := range has { // the agent may have commits that the repository does not
 		if _, err := p.w.Repo.Info(ctx, oid); err == nil {
 			known = append(known, oid)
 		}
@@ -71,11 +71,11 @@ func (p *private) push(ctx context.Context, wanted, has []string) error {
 	return err
 }
 
-// storeHeldCommit stores the commit that keeps what the branch does not: what is staged,
-// and every other tip. It returns "" if there is nothing else.
-func (p *private) storeHeldCommit(ctx context.Context, last SyncState, n news) (string, error) {
+// storePinCommit stores the commit for the pin ref: its tree is the index, its parents
+// are the tips besides the branch. It returns "" if the branch has all of it.
+func (p *private) storePinCommit(ctx context.Context, last SyncState, n news) (string, error) {
 	repo := p.w.Repo
-	tips, err := p.tipsBeside(ctx, last, n)
+	tips, err := p.tipsBesideHead(ctx, last, n)
 	if err != nil {
 		return "", err
 	}
@@ -115,18 +115,18 @@ func (p *private) storeHeldCommit(ctx context.Context, last SyncState, n news) (
 	return held, b.Flush()
 }
 
-// recent is how many commits are looked at to find out that a branch leads to
-// others: those that a reflog names are mostly its last ones.
-const recent = 300
+// maxHeadWalk bounds how many commits are read to find the tips that the branch reaches: those
+// that a reflog names are mostly its last ones.
+const maxHeadWalk = 300
 
-// tipsBeside are the tips without those that lie behind the one that is checked out.
-func (p *private) tipsBeside(ctx context.Context, last SyncState, n news) ([]string, error) {
+// tipsBesideHead returns the tips without the ancestors of the commit that is checked out.
+func (p *private) tipsBesideHead(ctx context.Context, last SyncState, n news) ([]string, error) {
 	_, head := n.now.resolve()
 	if head == "" || len(n.tips) == 1 {
 		return n.tips, nil
 	}
 	seen := map[string]bool{}
-	for next := []string{head}; len(next) > 0 && len(seen) < recent; next = next[1:] {
+	for next := []string{head}; len(next) > 0 && len(seen) < maxHeadWalk; next = next[1:] {
 		if seen[next[0]] {
 			continue
 		}
@@ -148,7 +148,7 @@ func (p *private) tipsBeside(ctx context.Context, last SyncState, n news) ([]str
 	return tips, nil
 }
 
-// writeStaged stores the trees of an index that the repository does not have.
+// writeStaged stores those trees of an index that the repository does not have.
 func (r *Repository) writeStaged(ctx context.Context, b *object.Batch, t *index.Tree) (string, error) {
 	oid := hex.EncodeToString(t.OID)
 	_, err := r.Info(ctx, oid)

@@ -59,7 +59,7 @@ func FuzzReadMerged(f *testing.F) {
 		if n < 0 || n > 100 {
 			return
 		}
-		list, err := readTried(data, n)
+		list, err := readMergeResults(data, n)
 		if err == nil && len(list) != n {
 			t.Errorf("%d answers of %d", len(list), n)
 		}

@@ -22,9 +22,9 @@ type Ancestor struct {
 	Parents []string
 }
 
-// History walks from commits to their ancestors, roughly the newest first;
-// each commit comes once, and after at least one of its children. Whoever has
-// seen enough stops: what comes after costs nothing.
+// History walks from commits to their ancestors, roughly the newest first. Each commit
+// comes once, and after at least one of its children. A caller that stops early pays only
+// for what it has seen.
 func (a *Session) History(ctx context.Context, heads []string) iter.Seq2[Ancestor, error] {
 	return func(yield func(Ancestor, error) bool) {
 		if err := a.walk(ctx, heads, func(c Ancestor) bool { return yield(c, nil) }); err != nil {
@@ -44,7 +44,7 @@ func (a *Session) walk(ctx context.Context, heads []string, visit func(Ancestor)
 	if err != nil {
 		return err
 	}
-	// A git that died before it read all of it says why when it is waited for.
+	// If the process dies before it has read everything, Wait says why.
 	_, _ = io.WriteString(p.Stdin, strings.Join(heads, "\n")+"\n")
 	_ = p.Stdin.Close()
 	out := bufio.NewReaderSize(p.Stdout, 1<<16)
@@ -63,7 +63,7 @@ func (a *Session) walk(ctx context.Context, heads []string, visit func(Ancestor)
 		}
 		if !visit(Ancestor{Commit: f[0], Parents: f[1:]}) {
 			p.Kill()
-			_ = p.Wait() // it was killed
+			_ = p.Wait() // the process was killed
 			return nil
 		}
 	}
@@ -72,7 +72,7 @@ func (a *Session) walk(ctx context.Context, heads []string, visit func(Ancestor)
 var touchedArgs = []string{"diff-tree", "--stdin", "--always", "-r", "-t", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-ext-diff"}
 
 // TouchedPaths lists, for each span, the paths on which a merge of its changes could
-// collide with other changes: files and submodules that differ between the two commits,
+// conflict with other changes: files and submodules that differ between the two commits,
 // and directories that To no longer has. A rename counts as a deletion and an addition.
 func (a *Session) TouchedPaths(ctx context.Context, spans []odb.Span) ([][]string, error) {
 	var in strings.Builder
@@ -80,7 +80,7 @@ func (a *Session) TouchedPaths(ctx context.Context, spans []odb.Span) ([][]strin
 		if err := odb.AllHex(s.From, s.To); err != nil {
 			return nil, err
 		}
-		// The second is taken for the only parent of the first.
+		// diff-tree --stdin takes the second commit as the only parent of the first.
 		in.WriteString(s.To + " " + s.From + "\n")
 	}
 	if len(spans) == 0 {
@@ -93,8 +93,8 @@ func (a *Session) TouchedPaths(ctx context.Context, spans []odb.Span) ([][]strin
 	return parseTouched(out, spans)
 }
 
-// parseTouched reads what is printed for several spans: for each the name of
-// the commit, and its raw differences.
+// parseTouched reads the output for several spans: for each the commit, and its raw
+// differences.
 func parseTouched(out []byte, spans []odb.Span) ([][]string, error) {
 	touched := make([][]string, len(spans))
 	fields := gitdir.SplitNUL(out)
@@ -123,16 +123,16 @@ func parseTouched(out []byte, spans []odb.Span) ([][]string, error) {
 	return touched, nil
 }
 
-// Tried is what came of one merge among many. Some pairs make git itself fail,
-// by an assertion of its own; Err says so, and the others are not affected.
-type Tried struct {
+// MergeResult is the result of one merge among many. Some pairs make git itself fail by an
+// assertion; Err says so, and the other results are not affected.
+type MergeResult struct {
 	Merged
 	Err error
 }
 
-// MergeAll merges pairs of commits, ours and theirs, in one process as a rule.
-// It is faster than to ask one by one, and independent of other calls.
-func (a *Session) MergeAll(ctx context.Context, pairs [][2]string) ([]Tried, error) {
+// MergeAll merges pairs of commits, ours and theirs, as a rule in one process. That is
+// faster than a call of Merge for each, and does not wait for other calls.
+func (a *Session) MergeAll(ctx context.Context, pairs [][2]string) ([]MergeResult, error) {
 	var in strings.Builder
 	for _, p := range pairs {
 		if err := odb.AllHex(p[0], p[1]); err != nil {
@@ -144,19 +144,19 @@ func (a *Session) MergeAll(ctx context.Context, pairs [][2]string) ([]Tried, err
 		return nil, nil
 	}
 	out, err := a.feed(ctx, mergeTreeArgs, in.String())
-	list, unread := readTried(out, len(pairs))
+	list, unread := readMergeResults(out, len(pairs))
 	if err == nil {
 		return list, unread
 	}
 	if exit, ok := errors.AsType[*proc.ExitError](err); !ok || exit.Code != killed || ctx.Err() != nil {
 		return nil, err
 	}
-	// One of the next made git fail; which, it did not say.
+	// One of the next pairs made git fail; git does not say which.
 	rest := pairs[len(list):]
 	if len(rest) == 1 {
-		return append(list, Tried{Err: err}), nil
+		return append(list, MergeResult{Err: err}), nil
 	}
-	near := min((len(rest)+1)/2, suspects)
+	near := min((len(rest)+1)/2, bufferedResults)
 	for _, part := range [][][2]string{rest[:near], rest[near:]} {
 		more, err := a.MergeAll(ctx, part)
 		if err != nil {
@@ -168,38 +168,35 @@ func (a *Session) MergeAll(ctx context.Context, pairs [][2]string) ([]Tried, err
 }
 
 const (
-	// killed is the status of a process that a signal ended, as that of a
-	// failed assertion does.
+	// killed is the exit status of a process that a signal ended, as a failed assertion
+	// does.
 	killed = -1
-	// suspects is about how many answers git keeps to itself before it hands
-	// them out together.
-	suspects = 32
+	// bufferedResults is about how many results git buffers before it writes them.
+	bufferedResults = 32
 )
 
-// readTried reads as many answers as there are, and says what is wrong with the
-// next if there are fewer than n.
-func readTried(out []byte, n int) ([]Tried, error) {
+// readMergeResults reads the results that out has. If there are fewer than n, the error says what
+// is wrong with the next one.
+func readMergeResults(out []byte, n int) ([]MergeResult, error) {
 	r := bufio.NewReader(bytes.NewReader(out))
-	list := make([]Tried, 0, n)
+	list := make([]MergeResult, 0, n)
 	for len(list) < n {
 		m, err := readMerged(r)
 		if err != nil {
 			return list, fmt.Errorf("merge-tree: answer %d of %d: %w", len(list)+1, n, err)
 		}
-		list = append(list, Tried{Merged: m})
+		list = append(list, MergeResult{Merged: m})
 	}
 	return list, nil
 }
 
-// OnMainline reports whether a commit that a tip has in its history was once
-// the tip itself: by first parents it is an ancestor, not only by what was
-// merged.
+// OnMainline reports whether commit, an ancestor of tip, is reachable from tip by first
+// parents only, so that it was once the tip itself.
 func (a *Session) OnMainline(ctx context.Context, commit, tip string) (bool, error) {
 	if commit == tip {
 		return true, nil
 	}
-	// The walk ends at the first commit that the other has in its history, so
-	// it is as long as what came since.
+	// rev-list stops at ancestors of commit, so its output is as long as what came since.
 	out, err := a.q.run(ctx, "rev-list", "--first-parent", "--parents", tip, "^"+commit)
 	if err != nil || out == "" {
 		return false, err

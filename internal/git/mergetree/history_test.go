@@ -73,7 +73,7 @@ func TestTouchedIsWhatAMergeCanMeet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at.Ahead(t.Context())
+	at.Prestart(t.Context())
 	for range 2 { // by a process that waits for it, and by one of its own
 		again, err := at.TouchedPaths(t.Context(), spans)
 		if diff := cmp.Diff(got, again); diff != "" || err != nil {
@@ -144,7 +144,7 @@ func TestMergeAllGoesOnAfterACrash(t *testing.T) {
 esac`)
 	repo := open(t, r, func(o *gitcmd.Options) { o.Path = crashing })
 	at := attempts(t, repo)
-	at.Ahead(t.Context())
+	at.Prestart(t.Context())
 	got, err := at.MergeAll(t.Context(), pairs)
 	if err != nil {
 		t.Fatal(err)
@@ -165,15 +165,15 @@ func TestAheadEnds(t *testing.T) {
 	r := gittest.New(t)
 	at := attempts(t, open(t, r))
 	ctx, cancel := context.WithCancel(t.Context())
-	at.Ahead(ctx)
+	at.Prestart(ctx)
 	cancel()
 	head := r.Git("rev-parse", "HEAD")
 	if got, err := at.MergeAll(ctx, [][2]string{{head, head}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("after the context ended: %+v, %v", got, err)
 	}
-	at.Ahead(t.Context())
+	at.Prestart(t.Context())
 	at.Close() // waits for their end
-	if len(at.ahead) != 0 {
-		t.Errorf("%d processes still wait", len(at.ahead))
+	if len(at.prestarted) != 0 {
+		t.Errorf("%d processes still wait", len(at.prestarted))
 	}
 }

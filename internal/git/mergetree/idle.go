@@ -13,25 +13,24 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// idleTime is for how long a git that computes merges is asked again. It keeps
-// what it has read for as long as it lives.
+// idleTime is for how long an idle git that computes merges is kept. Its memory use grows
+// with what it has read.
 const idleTime = time.Minute
 
-// idleMergeTrees are attempts that are over: their quarantine is empty, and their
-// git waits for the next ones.
+// idleMergeTrees keeps one session whose caller has closed it: its quarantine is empty,
+// and its git process waits for the next caller.
 type idleMergeTrees struct {
 	mu     sync.Mutex
 	a      *Session
 	closed bool
 	expiry gitcmd.Expiry
 
-	warming chan struct{} // closed when what is being made ready is
+	warming chan struct{} // closed when the session that Warm starts is ready
 }
 
-// Warm starts the gits that a publication needs, while the caller still finds
-// out what there is to publish. What cannot be started is for those who need it
-// to find out.
-func (r *Repository) Warm(ctx context.Context) {
+// PrestartMerge starts the git processes that a publication needs, while the caller still finds out
+// what to publish. It ignores errors: the call that needs the process reports them.
+func (r *Repository) PrestartMerge(ctx context.Context) {
 	r.idle.mu.Lock()
 	isWarm := r.idle.a != nil || r.idle.closed || r.idle.warming != nil
 	done := make(chan struct{})
@@ -46,7 +45,7 @@ func (r *Repository) Warm(ctx context.Context) {
 	go func() {
 		var started sync.WaitGroup
 		if !r.NativeRefs() {
-			started.Go(func() { r.WarmRefs(ctx) })
+			started.Go(func() { r.StartRefProcess(ctx) })
 		}
 		defer func() {
 			started.Wait()
@@ -62,20 +61,19 @@ func (r *Repository) Warm(ctx context.Context) {
 		}
 		a.reused = true
 		if err != nil || !r.idle.putBack(a) {
-			a.throwAway()
+			a.discard()
 		}
 	}()
 }
 
-// HasIdleMergeTree reports whether a git that computes merges waits to be asked
-// again.
+// HasIdleMergeTree reports whether an idle git that computes merges is kept.
 func (r *Repository) HasIdleMergeTree() bool {
 	r.idle.mu.Lock()
 	defer r.idle.mu.Unlock()
 	return r.idle.a != nil
 }
 
-// takeReady waits for attempts that are being made ready.
+// takeReady returns the idle session, or nil. It waits for one that Warm is starting.
 func (i *idleMergeTrees) takeReady() *Session {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -92,7 +90,7 @@ func (i *idleMergeTrees) takeReady() *Session {
 	return a
 }
 
-// putBack keeps attempts for later, unless there are some already.
+// putBack keeps a session for the next caller, and reports false if one is kept already.
 func (i *idleMergeTrees) putBack(a *Session) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -104,11 +102,11 @@ func (i *idleMergeTrees) putBack(a *Session) bool {
 	return true
 }
 
-// endExpired ends attempts that nobody took.
+// endExpired ends a session that was not used for idleTime.
 func (i *idleMergeTrees) endExpired() {
 	if a := i.a; a != nil {
-		i.a, i.warming = nil, nil // what was being made ready is what goes
-		a.throwAway()
+		i.a, i.warming = nil, nil // including the one that Warm is starting
+		a.discard()
 	}
 }
 
@@ -118,21 +116,22 @@ func (i *idleMergeTrees) close() {
 	i.expiry.Stop()
 	i.mu.Unlock()
 	if a := i.takeReady(); a != nil {
-		a.throwAway()
+		a.discard()
 	}
 }
 
-// began is what a git saw when it was started, and goes by while it lives.
-type began struct {
+// startState is the state of the repository when a git process was started: the process assumes
+// it for as long as it lives.
+type startState struct {
 	at       time.Time
 	settings *gitcmd.Settings
 	shallow  string
 	packs    []string
 }
 
-func (r *Repository) beginSeen(ctx context.Context) (began, error) {
+func (r *Repository) readStartState(ctx context.Context) (startState, error) {
 	s, err := r.SettingsOf(ctx, r.CommonDir)
-	return began{at: time.Now(), settings: s, shallow: gitcmd.Digest(filepath.Join(r.CommonDir, "shallow")), packs: r.listPacks()}, err
+	return startState{at: time.Now(), settings: s, shallow: gitcmd.Digest(filepath.Join(r.CommonDir, "shallow")), packs: r.listPacks()}, err
 }
 
 // listPacks lists the packs of the repository.
@@ -141,15 +140,16 @@ func (r *Repository) listPacks() []string {
 	return names
 }
 
-// isStillValid reports whether a git that saw this may be asked once more: one that
-// takes an object for stored, in a pack that is gone, would not store it again.
-func (b began) isStillValid(now began) bool {
+// isStillValid reports whether a process that was started in state b may be used in state
+// now. A process that believes an object to be in a pack which is gone would not store it
+// again.
+func (b startState) isStillValid(now startState) bool {
 	return now.settings == b.settings && now.shallow == b.shallow && now.at.Sub(b.at) < idleTime &&
 		!slices.ContainsFunc(b.packs, func(p string) bool { return !slices.Contains(now.packs, p) })
 }
 
-// emptyForReuse empties the quarantine, and leaves the attempts for whoever comes next.
-// It reports whether that was possible.
+// emptyForReuse empties the quarantine and keeps the session for the next caller. It
+// reports whether that was possible.
 func (a *Session) emptyForReuse() bool {
 	if a.q.placement != writers.InMemory || a.p == nil {
 		return false
@@ -160,7 +160,7 @@ func (a *Session) emptyForReuse() bool {
 			err = os.RemoveAll(filepath.Join(a.q.Dir, e.Name()))
 		}
 	}
-	// Packs that came since are known to it too.
+	// The process knows the packs that came since, too.
 	next := a.began
 	for _, p := range a.q.Repo.listPacks() {
 		if !slices.Contains(next.packs, p) {
@@ -170,11 +170,11 @@ func (a *Session) emptyForReuse() bool {
 	return err == nil && a.q.Repo.idle.putBack(&Session{q: a.q, p: a.p, out: a.out, began: next, reused: true, made: a.made})
 }
 
-// mostMade bounds the commits that are remembered.
-const mostMade = 100
+// maxRemembered bounds how many commits a session remembers.
+const maxRemembered = 100
 
-// rememberCommit keeps a commit that was made for whoever asks for it next: the next
-// merge begins with the last commit of this one.
+// rememberCommit remembers a commit that the session has made: the next merge begins with
+// the last commit of this one.
 func (a *Session) rememberCommit(o object.Object) {
 	c, err := object.ParseCommit(o)
 	if err != nil {
@@ -182,7 +182,7 @@ func (a *Session) rememberCommit(o object.Object) {
 	}
 	a.madeMu.Lock()
 	defer a.madeMu.Unlock()
-	if a.made == nil || len(a.made) >= mostMade {
+	if a.made == nil || len(a.made) >= maxRemembered {
 		a.made = map[string]object.Commit{}
 	}
 	c.Parents = slices.Clip(c.Parents)
@@ -196,13 +196,13 @@ func (a *Session) lastMade(oid string) (object.Commit, bool) {
 	return c, ok
 }
 
-// checkReusable makes sure that a git which waited may be asked once more, and reports
-// whether this is the first question since.
+// checkReusable ends an idle process that may not be used any more. reused says that the
+// process was idle, and that this is the first question to it since.
 func (a *Session) checkReusable(ctx context.Context) (reused bool, err error) {
 	if a.p != nil && !a.reused {
 		return false, nil
 	}
-	now, err := a.q.Repo.beginSeen(ctx)
+	now, err := a.q.Repo.readStartState(ctx)
 	if err != nil {
 		return false, err
 	}

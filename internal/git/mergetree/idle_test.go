@@ -90,7 +90,7 @@ func TestWarmIsUsed(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)
 	a := r.Branch("a", map[string]string{"a.txt": "a\n"})
-	repo.Warm(t.Context())
+	repo.PrestartMerge(t.Context())
 	at, err := repo.OpenMergeTree(writers.InMemory)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestWarmIsUsed(t *testing.T) {
 	if exists(dir) || ahead.Wait() == nil {
 		t.Error("the attempts are still there")
 	}
-	repo.Warm(t.Context())
+	repo.PrestartMerge(t.Context())
 	if repo.idle.takeReady() != nil {
 		t.Error("something was started in a repository that is closed")
 	}

@@ -9,27 +9,27 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// Integration says in which way work is in a target.
+// Integration says in which way the commits of a branch are in a target.
 type Integration string
 
-// The ways. What cannot be proven is not integrated.
+// The ways. What cannot be proven is NotIntegrated.
 const (
 	NotIntegrated Integration = ""
-	ByAncestry    Integration = "ancestor" // the target has the commits
+	ByAncestry    Integration = "ancestor" // the commits are ancestors of the target
 	ByMerge       Integration = "merge"    // merging them would change nothing
 	ByPatches     Integration = "patches"  // the target has each change, in commits of its own
 	BySquash      Integration = "squash"   // the target has all changes, in one commit
 )
 
-// Integrated finds out whether everything that a commit has is in a target.
-// What it computes for that is thrown away.
+// Integrated finds out whether all changes of head are in target. It writes nothing to the
+// repository.
 func (r *Repository) Integrated(ctx context.Context, head, target string) (Integration, error) {
 	if in, err := r.IsAncestor(ctx, head, target); err != nil || in {
 		return ByAncestry, err
 	}
 	base, err := r.RunGit(ctx, "merge-base", head, target)
 	if gitcmd.ExitCode(err) == 1 {
-		return NotIntegrated, nil // they have nothing in common
+		return NotIntegrated, nil // no common ancestor
 	}
 	if err != nil {
 		return NotIntegrated, err
@@ -68,8 +68,7 @@ func (q *Quarantine) mergeIsEmpty(ctx context.Context, head, target string) (boo
 	return tree == want.OID, err
 }
 
-// hasPatches reports whether the target has the change of every commit that
-// only head has.
+// hasPatches reports whether the target has the patch of every commit that only head has.
 func (q *Quarantine) hasPatches(ctx context.Context, head, target string) (bool, error) {
 	out, err := q.run(ctx, "cherry", target, head)
 	if err != nil || out == "" {
@@ -83,12 +82,12 @@ func (q *Quarantine) hasPatches(ctx context.Context, head, target string) (bool,
 	return true, nil
 }
 
-// squash makes one commit of everything between base and head.
+// squash makes one commit of all changes between base and head.
 func (q *Quarantine) squash(ctx context.Context, head, base string) (string, error) {
 	return q.run(ctx, "-c", "user.name=Croft", "-c", "user.email=croft@localhost", "commit-tree", head+"^{tree}", "-p", base, "-m", "squash")
 }
 
-// OnNoBranch tells which of the commits no branch has.
+// OnNoBranch returns the commits that no branch reaches.
 func (r *Repository) OnNoBranch(ctx context.Context, commits []string) (map[string]bool, error) {
 	if err := odb.AllHex(commits...); err != nil || len(commits) == 0 {
 		return nil, err

@@ -19,26 +19,27 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// Session computes merges without a checkout. What it writes lies in a
-// quarantine until it is kept, so that an attempt that fails leaves nothing.
-// One long-lived git computes all merges; several goroutines may ask.
+// Session computes merges without a checkout. Its objects are in a quarantine until they
+// are kept, so a merge that fails leaves nothing in the repository. One long-lived git
+// computes all merges; the methods may be called concurrently.
 type Session struct {
 	q *Quarantine
 
 	mu    sync.Mutex
 	p     *proc.Process
 	out   *bufio.Reader
-	began began // of p
+	began startState // the repository when p was started
 
 	madeMu sync.Mutex
 	made   map[string]object.Commit // the commits that were made last
-	reused bool                     // p was there before these attempts, and was not asked yet
+	reused bool                     // p was idle before this session, and was not used since
 
-	aheadMu sync.Mutex
-	ahead   []waiting
+	prestartedMu sync.Mutex
+	prestarted   []prestarted
 }
 
-// OpenMergeTree begins attempts. Close throws away what was not kept.
+// OpenMergeTree begins a session. One in memory reuses an idle session if there is one.
+// Close deletes the objects that were not kept.
 func (r *Repository) OpenMergeTree(where writers.Placement) (*Session, error) {
 	if where == writers.InMemory {
 		if a := r.idle.takeReady(); a != nil {
@@ -52,29 +53,28 @@ func (r *Repository) OpenMergeTree(where writers.Placement) (*Session, error) {
 	return &Session{q: q}, nil
 }
 
-// Prepare does ahead of time what the first call would have to do: it reads the
-// repository's configuration.
+// Prepare reads the repository's configuration ahead of the first call that needs it.
 func (a *Session) Prepare(ctx context.Context) error {
 	_, err := a.q.Repo.SettingsOf(ctx, a.q.Repo.CommonDir)
 	return err
 }
 
-// Placement is where attempts lie.
+// Placement says where the quarantine is: on disk or in memory.
 func (a *Session) Placement() writers.Placement { return a.q.placement }
 
-// Close ends the attempts.
+// Close ends the session, and keeps its process for the next one if possible.
 func (a *Session) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.endAhead()
+	a.endPrestarted()
 	if a.emptyForReuse() {
 		a.p, a.out = nil, nil
 		return
 	}
-	a.throwAway()
+	a.discard()
 }
 
-func (a *Session) throwAway() {
+func (a *Session) discard() {
 	a.end()
 	a.q.Discard()
 }
@@ -89,9 +89,9 @@ func (a *Session) end() {
 	a.p, a.out = nil, nil
 }
 
-// Merged is what a merge came to.
+// Merged is the result of a merge.
 type Merged struct {
-	Tree      string // with conflict markers in files that are in conflict
+	Tree      string // files in conflict have conflict markers
 	Conflicts []MergeConflict
 }
 
@@ -104,7 +104,7 @@ type MergeConflict struct {
 	Kind string // as git calls it: "contents", "modify/delete", "rename/rename", …
 }
 
-// Merge merges two commits. Where they come from is for git to find out.
+// Merge merges two commits over their merge base, which git finds.
 func (a *Session) Merge(ctx context.Context, ours, theirs string) (Merged, error) {
 	if !object.IsOID(ours) || !object.IsOID(theirs) {
 		return Merged{}, fmt.Errorf("not the names of commits: %q, %q", ours, theirs)
@@ -126,7 +126,7 @@ var mergeTreeArgs = []string{"merge-tree", "--stdin"}
 
 func (a *Session) ask(ctx context.Context, line string) (Merged, error) {
 	r := a.q.Repo
-	c := a.question(mergeTreeArgs)
+	c := a.callFor(mergeTreeArgs)
 	reused, err := a.checkReusable(ctx)
 	if err != nil {
 		return Merged{}, err
@@ -134,7 +134,7 @@ func (a *Session) ask(ctx context.Context, line string) (Merged, error) {
 	if a.p == nil {
 		err := a.start(ctx)
 		if errors.Is(err, errors.ErrUnsupported) {
-			// A process for each: git keeps answers to itself otherwise.
+			// One process per merge: without a terminal git buffers its output.
 			c.Stdin = line
 			out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core()}, c)
 			if err != nil {
@@ -168,7 +168,7 @@ func (a *Session) ask(ctx context.Context, line string) (Merged, error) {
 	if ctx.Err() != nil {
 		return Merged{}, context.Cause(ctx)
 	}
-	if reused { // it may have died while nobody asked
+	if reused { // it may have died while it was idle
 		return a.ask(ctx, line)
 	}
 	return Merged{}, r.Git.Wrap(c.Args, r.CommonDir, errors.Join(werr, err))
@@ -176,7 +176,7 @@ func (a *Session) ask(ctx context.Context, line string) (Merged, error) {
 
 // start starts the git that computes merges.
 func (a *Session) start(ctx context.Context) error {
-	g, c := a.q.Repo.Git, a.question(mergeTreeArgs)
+	g, c := a.q.Repo.Git, a.callFor(mergeTreeArgs)
 	cmd, err := g.Command(ctx, gitcmd.Target{Repo: a.q.Repo.Core()}, c)
 	if err != nil {
 		return err
@@ -192,8 +192,8 @@ func (a *Session) start(ctx context.Context) error {
 	return nil
 }
 
-// readMerged reads one answer of `git merge-tree --stdin`: whether it is clean,
-// the tree, the paths in conflict by stage, and messages with their paths.
+// readMerged reads one result of `git merge-tree --stdin`: whether it is clean, the tree,
+// the paths in conflict by stage, and messages with their paths.
 func readMerged(in *bufio.Reader) (Merged, error) {
 	field := func() (string, error) {
 		s, err := in.ReadString(0)
@@ -231,7 +231,7 @@ func readMerged(in *bufio.Reader) (Merged, error) {
 	return m, nil
 }
 
-// message is what git says about paths.
+// message is a message of merge-tree about paths.
 type message struct {
 	kind  string
 	paths []string
@@ -246,8 +246,8 @@ func readMessages(field func() (string, error)) ([]message, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Git 2.38 and later print advice about submodules before the end, where
-		// it is none of the messages.
+		// Git 2.38 and later print advice about submodules before the end of the result,
+		// which is not a message.
 		if count == "" || strings.HasPrefix(count, submoduleAdvice) {
 			return list, nil
 		}
@@ -267,7 +267,7 @@ func readMessages(field func() (string, error)) ([]message, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, err := field(); err != nil { // the text, for people
+		if _, err := field(); err != nil { // the text, which is for people
 			return nil, err
 		}
 		if inner, ok := strings.CutPrefix(kind, "CONFLICT ("); ok {
@@ -277,9 +277,9 @@ func readMessages(field func() (string, error)) ([]message, error) {
 	}
 }
 
-// conflictKinds names for each path in conflict what git calls the conflict. One
-// without a path of its own in the index, as a directory that two sides renamed
-// differently, is there all the same.
+// conflictKinds returns the paths in conflict, each with git's name for the conflict. It
+// adds paths that only a message names: a directory that two sides renamed differently has
+// no entry in the index.
 func conflictKinds(paths []string, messages []message) []MergeConflict {
 	kinds := map[string]string{}
 	for _, m := range messages {
@@ -300,13 +300,12 @@ func conflictKinds(paths []string, messages []message) []MergeConflict {
 	return list
 }
 
-// SyntheticAuthor signs commits that are made only to be merged.
+// SyntheticAuthor is the author of commits that are made only to be merged.
 const SyntheticAuthor = "Croft <croft@localhost> 0 +0000"
 
-// MergeOver merges two commits over a base of the caller's choice: what base
-// and theirs differ in is done to ours. To revert, base is the commit to be
-// undone and theirs what was there before; to cherry-pick, it is the other way
-// round.
+// MergeOver merges two commits over a base of the caller's choice: the changes from base
+// to theirs are applied to ours. To revert, base is the commit to undo and theirs its
+// parent; to cherry-pick, it is the other way round.
 func (a *Session) MergeOver(ctx context.Context, base, ours, theirs string) (Merged, error) {
 	var made [3]string
 	for i, commit := range []string{base, ours, theirs} {
@@ -318,7 +317,8 @@ func (a *Session) MergeOver(ctx context.Context, base, ours, theirs string) (Mer
 		if i > 0 {
 			parents = []string{made[0]}
 		}
-		// A message of its own keeps two sides with one tree apart.
+		// Each gets its own message, so that two sides with the same tree are different
+		// commits.
 		made[i], err = a.q.OwnObjects().Write("commit", object.Commit{
 			Tree: c.Tree, Parents: parents, Signature: SyntheticAuthor, Message: strconv.Itoa(i),
 		}.Encode())
@@ -329,7 +329,7 @@ func (a *Session) MergeOver(ctx context.Context, base, ours, theirs string) (Mer
 	return a.Merge(ctx, made[1], made[2])
 }
 
-// ReadCommit reads a commit of the repository or of these attempts.
+// ReadCommit reads a commit of the repository or of this session.
 func (a *Session) ReadCommit(ctx context.Context, oid string) (object.Commit, error) {
 	if c, ok := a.lastMade(oid); ok {
 		return c, nil
@@ -344,8 +344,8 @@ func (a *Session) ReadCommit(ctx context.Context, oid string) (object.Commit, er
 // ErrSigning says that a commit was to be signed and could not be.
 var ErrSigning = errors.New("the commit could not be signed")
 
-// Commit makes a commit of these attempts. It is signed if the identity says
-// so; where that fails there is no commit.
+// Commit makes a commit in the session. It is signed if the identity says so; if signing
+// fails, it returns ErrSigning and no commit.
 func (a *Session) Commit(ctx context.Context, c object.Commit, id gitcmd.Identity) (string, error) {
 	if !id.Signs {
 		oid, err := a.q.OwnObjects().Write("commit", c.Encode())
@@ -357,7 +357,7 @@ func (a *Session) Commit(ctx context.Context, c object.Commit, id gitcmd.Identit
 	return a.q.Repo.CommitSigned(ctx, c, gitcmd.Call{Env: a.q.Env, Config: Unsynced})
 }
 
-// CommitSigned makes a signed commit by git itself.
+// CommitSigned has git make a signed commit.
 func (r *Repository) CommitSigned(ctx context.Context, c object.Commit, k gitcmd.Call) (string, error) {
 	args := []string{"commit-tree", "-S", c.Tree}
 	for _, p := range c.Parents {
@@ -376,19 +376,20 @@ func (r *Repository) CommitSigned(ctx context.Context, c object.Commit, k gitcmd
 	return strings.TrimSpace(string(out)), nil
 }
 
-// IdentityEnv turns a line of a commit into the variables that git reads.
+// IdentityEnv turns an author or committer line of a commit into git's environment
+// variables.
 func IdentityEnv(role, line string) []string {
 	who, when, _ := strings.Cut(line, "> ")
 	name, email, _ := strings.Cut(who, " <")
 	return []string{"GIT_" + role + "_NAME=" + name, "GIT_" + role + "_EMAIL=" + email, "GIT_" + role + "_DATE=" + when}
 }
 
-// WriteBlob adds a blob to the attempts.
+// WriteBlob writes a blob to the session's quarantine.
 func (a *Session) WriteBlob(data []byte) (string, error) {
 	return a.q.OwnObjects().Write("blob", data)
 }
 
-// WriteTree adds a tree to the attempts.
+// WriteTree writes a tree to the session's quarantine.
 func (a *Session) WriteTree(entries []object.TreeEntry) (string, error) {
 	text, err := object.EncodeTree(entries)
 	if err != nil {
@@ -397,12 +398,12 @@ func (a *Session) WriteTree(entries []object.TreeEntry) (string, error) {
 	return a.q.OwnObjects().Write("tree", text)
 }
 
-// Read reads an object of the repository or of these attempts.
+// Read reads an object of the repository or of this session.
 func (a *Session) Read(ctx context.Context, oid string) (object.Object, error) {
 	return a.q.read(ctx, oid)
 }
 
-// ReadTree reads the entries of one tree, not of those below it.
+// ReadTree reads the entries of one tree, without its subtrees.
 func (a *Session) ReadTree(ctx context.Context, oid string) ([]object.TreeEntry, error) {
 	o, err := a.q.read(ctx, oid)
 	if err != nil {
@@ -414,23 +415,24 @@ func (a *Session) ReadTree(ctx context.Context, oid string) ([]object.TreeEntry,
 	return object.ParseTree(o.Data, a.q.Repo.ObjectFormat().Size())
 }
 
-// Keep copies commits of these attempts into the repository, with all that
-// they need. They are on disk when it returns. Call release once a ref names
-// them, or nothing is going to.
+// Keep copies commits of this session to the repository, with all objects that they need.
+// They are on disk when it returns. The caller calls release once a ref names them, or if
+// no ref is going to.
 func (a *Session) Keep(ctx context.Context, commits ...string) (release func(), err error) {
 	return a.q.KeepCommits(ctx, commits...)
 }
 
-// Merges says whether commits with several parents are listed.
+// Merges says whether CommitsBetween lists merge commits.
 type Merges string
 
-// The choices.
+// Whether merge commits are listed.
 const (
 	WithMerges  Merges = ""
 	LeaveMerges Merges = "--no-merges"
 )
 
-// CommitsBetween lists the commits that head has and base has not, the oldest first.
+// CommitsBetween lists the commits that are reachable from head and not from base, the
+// oldest first.
 func (a *Session) CommitsBetween(ctx context.Context, base, head string, m Merges) ([]string, error) {
 	args := []string{"rev-list", "--reverse", "--topo-order", head, "^" + base}
 	if m != WithMerges {
@@ -440,7 +442,7 @@ func (a *Session) CommitsBetween(ctx context.Context, base, head string, m Merge
 	return strings.Fields(out), err
 }
 
-// IsAncestor reports whether commit b has commit a in its history.
+// IsAncestor reports whether commit is an ancestor of the commit of.
 func (a *Session) IsAncestor(ctx context.Context, commit, of string) (bool, error) {
 	_, err := a.q.run(ctx, "merge-base", "--is-ancestor", commit, of)
 	if gitcmd.ExitCode(err) == 1 {
@@ -449,7 +451,7 @@ func (a *Session) IsAncestor(ctx context.Context, commit, of string) (bool, erro
 	return err == nil, err
 }
 
-// MergeBase is the best common ancestor of two commits, or empty.
+// MergeBase returns the best common ancestor of two commits, or "".
 func (a *Session) MergeBase(ctx context.Context, one, other string) (string, error) {
 	out, err := a.q.run(ctx, "merge-base", one, other)
 	if gitcmd.ExitCode(err) == 1 {
@@ -458,8 +460,8 @@ func (a *Session) MergeBase(ctx context.Context, one, other string) (string, err
 	return out, err
 }
 
-// LastChange is the last commit on the way from base to tip, by first parents,
-// that changed a path; empty if none did.
+// LastChange returns the last commit between base and tip, by first parents, that changed
+// a path, or "".
 func (a *Session) LastChange(ctx context.Context, base, tip, path string) (string, error) {
 	args := []string{"--literal-pathspecs", "rev-list", "--first-parent", "-n", "1", tip}
 	if base != "" {
@@ -468,8 +470,7 @@ func (a *Session) LastChange(ctx context.Context, base, tip, path string) (strin
 	return a.q.run(ctx, append(args, "--", path)...)
 }
 
-// File finds the object at a path in a tree. One that is not there has no
-// type.
+// File returns the object at a path in a tree. Its Type is empty if there is none.
 func (a *Session) File(ctx context.Context, tree, path string) (object.Object, error) {
 	parts := strings.Split(path, "/")
 	for i, name := range parts {
@@ -480,8 +481,8 @@ func (a *Session) File(ctx context.Context, tree, path string) (object.Object, e
 		at := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == name })
 		switch {
 		case at < 0 || entries[at].Mode == "160000" || entries[at].Mode == "0":
-			// Git (2.39 at least) gives a file that was moved out of the way of a
-			// renamed directory neither a mode nor an object.
+			// Git (2.39 at least) gives a file that was moved out of the way of a renamed
+			// directory neither a mode nor an object.
 			return object.Object{}, nil
 		case i == len(parts)-1:
 			return a.Read(ctx, entries[at].OID)

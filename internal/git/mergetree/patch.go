@@ -13,46 +13,45 @@ import (
 	"github.com/croft-sh/croft/internal/git/odb"
 )
 
-// FilePatch is what became of one file between two trees.
+// FilePatch is the difference of one file between two trees.
 type FilePatch struct {
 	odb.Change
-	Status   byte   // 'A', 'M', 'D', 'R' or 'T', as git has them
-	OldPath  string // of a file that was renamed, else empty
-	IsBinary bool   // there are no lines to tell apart
+	Status   byte   // 'A', 'M', 'D', 'R' or 'T', as in git diff --raw
+	OldPath  string // of a renamed file, else empty
+	IsBinary bool   // there are no hunks
 	Hunks    []PatchHunk
 }
 
-// PatchHunk is one place in which a file changed. The lines of the old range
-// became those of the new one; what lies between hunks is the same in both.
+// PatchHunk is one changed place of a file: the lines of the old range became those of the
+// new one.
 type PatchHunk struct {
-	Header             string // "@@ -1,3 +1,4 @@", and the function that it is in
-	OldStart, OldLines int    // a range of no lines begins after the line that it names
+	Header             string // "@@ -1,3 +1,4 @@" and the function name after it
+	OldStart, OldLines int    // an empty range begins after the line that it names
 	NewStart, NewLines int
 	Added, Deleted     int
-	Text               string // its lines, each after ' ', '-', '+' or '\'
+	Text               string // the lines, each after ' ', '-', '+' or '\'
 }
 
-// patchArgs leave nothing to the configuration that would change how a
-// difference is told.
+// patchArgs override every setting that would change the output of a diff.
 var patchArgs = []string{
 	"diff-tree", "-r", "--raw", "-p", "--find-renames", "--no-abbrev", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv",
 	"--unified=3", "--inter-hunk-context=0", "--diff-algorithm=myers", "--indent-heuristic", "--src-prefix=a/", "--dst-prefix=b/",
 	"--submodule=short", "--ignore-submodules=none", "--no-relative",
 }
 
-// Patch tells in which files two commits or trees differ, and where. Either may
-// be of these attempts. What it tells is what their names say; it fails with a
-// *ForgedError if an object of theirs is another one.
+// Patch returns the files in which two commits or trees differ, with hunks. Either may be
+// of this session. It reads the objects from a rehashed copy, and fails with a
+// *ForgedError if the content of one does not match its name.
 func (a *Session) Patch(ctx context.Context, old, now string) ([]FilePatch, error) {
 	env := a.q.Env
-	if !a.q.Repo.Format.Partial { // a partial clone lacks objects that git fetches when it tells
-		s, err := a.seal(ctx, old, now)
+	if !a.q.Repo.Format.Partial { // a partial clone lacks objects, which git fetches for the diff
+		s, err := a.copyRehashed(ctx, old, now)
 		if err != nil {
 			return nil, err
 		}
 		defer s.Discard()
 		if s.trees[0] == s.trees[1] {
-			return nil, nil // and nothing was put into the directory
+			return nil, nil // the trees do not differ
 		}
 		env, old, now = s.Env, s.trees[0], s.trees[1]
 	}
@@ -66,8 +65,8 @@ func (a *Session) Patch(ctx context.Context, old, now string) ([]FilePatch, erro
 	return parsePatch(out)
 }
 
-// Diff lists the files in which two commits or trees differ, as
-// [Repository.Diff] does. Either may be of these attempts.
+// Diff lists the files in which two commits or trees differ, as [Repository.Diff] does.
+// Either may be of this session.
 func (a *Session) Diff(ctx context.Context, old, now string) ([]odb.Change, error) {
 	out, err := a.q.Repo.Git.Run(ctx, gitcmd.Target{Repo: a.q.Repo.Core()}, gitcmd.Call{
 		Args: []string{"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--end-of-options", old, now}, Env: a.q.Env,
@@ -78,10 +77,10 @@ func (a *Session) Diff(ctx context.Context, old, now string) ([]odb.Change, erro
 	return odb.ParseRaw(out)
 }
 
-// patchReader reads lines of a patch.
+// patchReader reads the lines of a patch.
 type patchReader struct{ rest []byte }
 
-// peek is the next line without its end, or false at the end.
+// peek returns the next line without its newline, or false at the end.
 func (p *patchReader) peek() (string, bool) {
 	if len(p.rest) == 0 {
 		return "", false
@@ -96,8 +95,8 @@ func (p *patchReader) next() string {
 	return string(line)
 }
 
-// parsePatch reads raw differences and the patch that follows them. The patch
-// has its parts in the same order, so that their headings need not be read.
+// parsePatch reads raw differences and the patch after them. The patch has the files in
+// the same order, so their headers need not be parsed.
 func parsePatch(out []byte) ([]FilePatch, error) {
 	p := &patchReader{out}
 	var files []FilePatch
@@ -114,7 +113,7 @@ func parsePatch(out []byte) ([]FilePatch, error) {
 	for i := range files {
 		sections := 1
 		if files[i].Status == 'T' {
-			sections = 2 // one file went, another came
+			sections = 2 // a change of type is a deletion and an addition
 		}
 		for range sections {
 			if err := p.section(&files[i]); err != nil {
@@ -122,7 +121,7 @@ func parsePatch(out []byte) ([]FilePatch, error) {
 			}
 		}
 		if files[i].Status == 'T' || files[i].OldMode == odb.LinkMode || files[i].NewMode == odb.LinkMode {
-			files[i].Hunks = nil // it changes as a whole
+			files[i].Hunks = nil // no hunks: the whole file changes
 		}
 	}
 	if line, ok := p.peek(); ok {
@@ -131,8 +130,8 @@ func parsePatch(out []byte) ([]FilePatch, error) {
 	return files, nil
 }
 
-// parseRawLine reads ":<mode> <mode> <oid> <oid> <status>", then the path or,
-// of a rename, two.
+// parseRawLine reads ":<mode> <mode> <oid> <oid> <status>" and the path, or two paths for
+// a rename.
 func parseRawLine(line string) (FilePatch, error) {
 	parts := strings.Split(line, "\t")
 	f := strings.Fields(strings.TrimPrefix(parts[0], ":"))
@@ -150,7 +149,7 @@ func parseRawLine(line string) (FilePatch, error) {
 	return file, err
 }
 
-// section reads what a patch says of one file.
+// section reads the part of a patch that is about one file.
 func (p *patchReader) section(f *FilePatch) error {
 	if line := p.next(); !strings.HasPrefix(line, "diff --git ") {
 		return fmt.Errorf("not the beginning of a patch: %q", line)
@@ -173,8 +172,8 @@ func (p *patchReader) section(f *FilePatch) error {
 	}
 }
 
-// hunk reads one hunk. Its header says how many lines it has, so that nothing
-// in them is taken for something else.
+// hunk reads one hunk. Its header says how many lines it has, so no line can be taken for
+// a header.
 func (p *patchReader) hunk() (PatchHunk, error) {
 	h := PatchHunk{Header: p.next()}
 	f := strings.Fields(h.Header)
@@ -201,7 +200,7 @@ func (p *patchReader) hunk() (PatchHunk, error) {
 		case '+':
 			now--
 			h.Added++
-		case '\\': // the line before has no newline
+		case '\\': // "\ No newline at end of file"
 		default:
 			return h, fmt.Errorf("not a line of a hunk: %q", line)
 		}
@@ -212,7 +211,7 @@ func (p *patchReader) hunk() (PatchHunk, error) {
 	}
 }
 
-// parseRange reads "-1,3", or "-1" for one line.
+// parseRange reads a range of a hunk header: "-1,3", or "-1" for one line.
 func parseRange(text string, sign byte, start, lines *int) bool {
 	if text == "" || text[0] != sign {
 		return false

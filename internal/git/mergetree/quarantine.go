@@ -15,9 +15,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// Quarantine is an object directory of its own for what is only tried: it sees
-// the repository's objects, and leaves nothing there. Nothing in it is synced:
-// what is to stay is written anew by [quarantine.keepCommits].
+// Quarantine is an object directory for merges that may be discarded: git reads the
+// repository's objects through it, and writes only to it. Nothing in it is synced to disk;
+// [Quarantine.KeepCommits] writes what is to stay to the repository.
 type Quarantine struct {
 	Repo      *Repository
 	placement writers.Placement
@@ -41,7 +41,8 @@ func (r *Repository) NewQuarantine(where writers.Placement) (*Quarantine, error)
 	}}, nil
 }
 
-// Unsynced is the configuration of a git whose objects need not survive a power cut.
+// Unsynced is the configuration of a git process whose objects need not survive a power
+// cut.
 var Unsynced = [][2]string{{"core.fsync", "none"}}
 
 func (q *Quarantine) run(ctx context.Context, args ...string) (string, error) {
@@ -49,8 +50,8 @@ func (q *Quarantine) run(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// read reads an object that was written here, or else one of the repository,
-// which has to be what its name says.
+// read reads an object of the quarantine, or else of the repository, whose content is
+// verified against its name.
 func (q *Quarantine) read(ctx context.Context, oid string) (object.Object, error) {
 	o, err := q.OwnObjects().Read(oid)
 	if errors.Is(err, os.ErrNotExist) {
@@ -59,14 +60,14 @@ func (q *Quarantine) read(ctx context.Context, oid string) (object.Object, error
 	return o, err
 }
 
-// OwnObjects are the objects that were written here.
+// OwnObjects is the object directory of the quarantine.
 func (q *Quarantine) OwnObjects() object.Dir {
 	return object.Dir{Path: q.Dir, Format: q.Repo.ObjectFormat()}
 }
 
-// KeepCommits copies commits, and what they lead to as far as it was written here, into
-// the repository. They are on disk when it returns; release lets go of them once
-// something names them.
+// KeepCommits copies commits, and all objects of the quarantine that they reach, to the
+// repository. They are on disk when it returns, and are not pruned until release is
+// called.
 func (q *Quarantine) KeepCommits(ctx context.Context, commits ...string) (release func(), err error) {
 	found, err := object.Reachable(ctx, q.OwnObjects(), q.Repo, commits)
 	if err != nil {
@@ -89,13 +90,12 @@ func (q *Quarantine) KeepCommits(ctx context.Context, commits ...string) (releas
 	return b.Discard, nil
 }
 
-// fewObjects are better off as files of their own than in a pack: each pack
-// makes every look for an object slower.
+// fewObjects is the number of objects up to which loose objects are written instead of a
+// pack: each pack makes every lookup of an object slower.
 const fewObjects = 6
 
-// Quarantine is where the objects of the merges lie.
+// Quarantine returns the session's quarantine.
 func (a *Session) Quarantine() *Quarantine { return a.q }
 
-// Objects is the directory of what these attempts wrote. It is there until
-// they are closed.
+// Objects returns the path of the session's object directory. Close removes it.
 func (a *Session) Objects() string { return a.q.Dir }

@@ -1,15 +1,14 @@
-// Package mergetree computes merges without a checkout, in a [Quarantine]: a
-// directory of objects that no other process sees until they are kept.
+// Package mergetree computes merges without a checkout, in a [Quarantine]: an object
+// directory that no other process reads until commits are kept.
 //
-// One git answers many questions: `git merge-tree --stdin` takes one merge after
-// another. It answers late when its output is no terminal, so it is given one, and
-// one that has served is kept idle for the next caller (idle.go); to start git for
-// each pair of the radar took longer than to compute the merge. Whether work is in a
-// branch already (integrated.go), which paths two sides touch (history.go) and what
-// changed between two commits (patch.go) is asked here too, with the same objects.
+// One git process computes many merges: `git merge-tree --stdin` takes one after another.
+// It buffers its output unless that is a terminal, so it is given a pty. A process that a
+// caller has finished with is kept idle for the next one (idle.go): to start git for each
+// pair of the radar took longer than to compute the merge. The package also answers
+// whether the changes of a branch are in a target already (integrated.go), which paths two
+// sides touch (history.go), and what changed between two commits (patch.go).
 //
-// It owns its quarantines below Croft's own directory, or in memory, and moves no
-// ref.
+// It owns its quarantines below Croft's own directory, or in memory, and moves no ref.
 package mergetree
 
 import "github.com/croft-sh/croft/internal/git/refs"
@@ -21,10 +20,10 @@ type Repository struct {
 	idle idleMergeTrees
 }
 
-// New returns the merges of a repository.
+// New returns the repository with its merge sessions.
 func New(r *refs.Repository) *Repository { return &Repository{Repository: r} }
 
-// Close ends the processes that compute merges, move refs and read objects.
+// Close ends the git processes that compute merges, move refs and read objects.
 func (r *Repository) Close() error {
 	r.idle.close()
 	return r.Repository.Close()

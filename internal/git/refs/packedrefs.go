@@ -15,23 +15,23 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// packedRefs is git's file of refs that have no file of their own. A project
-// that many work on has tens of thousands of them, so they are searched where
-// they lie.
+// packedRefs is the content of packed-refs, git's file of refs that have no file of their
+// own. A large project has tens of thousands of them, so the file is searched in place
+// instead of being parsed.
 type packedRefs struct {
-	data   []byte            // records, in the order of their names
-	byName map[string]string // where a git wrote them that did not sort
-	err    error             // the file is there and cannot be read
+	data   []byte            // records, sorted by ref name
+	byName map[string]string // set instead of data if the file is not sorted
+	err    error             // the file exists and cannot be read
 }
 
-// packedCache keeps what was read of the file until there is another one.
+// packedCache keeps the content of packed-refs until the file is replaced.
 type packedCache struct {
 	mu   sync.Mutex
-	info os.FileInfo // of the file that refs are from; nil: nothing is kept
+	info os.FileInfo // of the file that refs were read from; nil: nothing is cached
 	refs *packedRefs
 }
 
-// packed returns the packed refs as they are now.
+// packed returns the packed refs, read again if the file has changed.
 func (r *Repository) packed() *packedRefs {
 	file := filepath.Join(r.CommonDir, "packed-refs")
 	c := &r.inPack
@@ -53,14 +53,14 @@ func (r *Repository) packed() *packedRefs {
 	}
 	refs := parsePacked(data)
 	c.info, c.refs = nil, nil
-	// One that is replaced at once may look the same.
+	// A file that is replaced during the read may have the same stat data.
 	if after, err := os.Lstat(file); err == nil && os.SameFile(info, after) && after.Size() == int64(len(data)) && time.Since(after.ModTime()) > index.CoarseGrain {
 		c.info, c.refs = after, refs
 	}
 	return refs
 }
 
-// parsePacked prepares the file's text for being searched.
+// parsePacked prepares the content of packed-refs for find.
 func parsePacked(data []byte) *packedRefs {
 	if head, rest, ok := bytes.Cut(data, []byte("\n")); ok && bytes.HasPrefix(head, []byte("# pack-refs with:")) {
 		if slices.Contains(strings.Fields(string(head)), "sorted") && bytes.HasSuffix(rest, []byte("\n")) {
@@ -77,7 +77,7 @@ func parsePacked(data []byte) *packedRefs {
 	return p
 }
 
-// find returns the object that a ref names.
+// find returns the object that a packed ref names.
 func (p *packedRefs) find(ref string) (oid string, ok bool) {
 	if p.byName != nil {
 		oid, ok = p.byName[ref]
@@ -100,8 +100,8 @@ func (p *packedRefs) find(ref string) (oid string, ok bool) {
 	return "", false
 }
 
-// anyBelow returns a ref whose name begins with a prefix.
-func (p *packedRefs) anyBelow(prefix string) (name string, ok bool) {
+// findBelow returns a ref whose name begins with prefix, if there is one.
+func (p *packedRefs) findBelow(prefix string) (name string, ok bool) {
 	for name := range p.byName {
 		if strings.HasPrefix(name, prefix) {
 			return name, true
@@ -124,9 +124,9 @@ func (p *packedRefs) anyBelow(prefix string) (name string, ok bool) {
 	return "", false
 }
 
-// recordAt finds the record that a position lies in, which is not before low,
-// where one begins. A record is a line, and one that begins with ^ after it if
-// the object is a tag.
+// recordAt returns the bounds of the record at pos. low is the start of an earlier record.
+// A record is a line, and a second line beginning with ^ if the object is an annotated
+// tag.
 func (p *packedRefs) recordAt(low, pos int) (start, end int) {
 	start = low + bytes.LastIndexByte(p.data[low:pos], '\n') + 1
 	for start > low && p.data[start] == '^' {
@@ -139,6 +139,6 @@ func (p *packedRefs) recordAt(low, pos int) (start, end int) {
 	return start, end
 }
 
-// manyRefs is how many refs of a kind may have a file each. Git opens every one
-// of them whenever it lists refs, as a fetch does.
+// manyRefs is how many refs below a prefix may be loose. Git opens the file of every loose
+// ref whenever it lists refs, as a fetch does.
 const manyRefs = 1000

@@ -14,11 +14,11 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// maxPackedRefs bounds the file of packed refs.
+// maxPackedRefs bounds the size of packed-refs.
 const maxPackedRefs = 1 << 30
 
-// lockPacked locks packed-refs if refs are to be deleted, until they are: who
-// packs refs meanwhile would bring one back.
+// lockPacked locks packed-refs until the transaction ends, if it deletes refs: a process
+// that packs refs meanwhile would restore a deleted one.
 func (t *refTx) lockPacked(ctx context.Context) error {
 	if !t.hasDeletions() {
 		return nil
@@ -30,8 +30,8 @@ func (t *refTx) lockPacked(ctx context.Context) error {
 	return f.Close()
 }
 
-// stagePacked writes packed-refs.new without the refs that go, if any of them
-// is packed.
+// stagePacked writes packed-refs.new without the refs that the transaction deletes, if any
+// of them is packed.
 func (t *refTx) stagePacked() error {
 	drop := map[string]bool{}
 	for _, s := range t.steps {
@@ -62,8 +62,8 @@ func (t *refTx) stagePacked() error {
 	return t.writePacked(mergePacked(old, drop, nil))
 }
 
-// writePacked writes packed-refs.new. Its lock is held, so that a file of this
-// name is what somebody who was killed left.
+// writePacked writes packed-refs.new. The transaction holds packed-refs.lock, so an
+// existing file of this name was left by a process that was killed.
 func (t *refTx) writePacked(text []byte) error {
 	d, err := t.files.Dir("")
 	if err != nil {
@@ -76,7 +76,7 @@ func (t *refTx) writePacked(text []byte) error {
 	if err != nil {
 		return err
 	}
-	t.held = append(t.held, "packed-refs.new") // to be removed if it comes to nothing
+	t.held = append(t.held, "packed-refs.new") // release removes it if the transaction fails
 	_, err = f.Write(text)
 	if err == nil {
 		err = fsx.SyncOpen(f)
@@ -84,12 +84,12 @@ func (t *refTx) writePacked(text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// packedRecord is a packed ref: its line and, if it names a tag, the line of
-// what that leads to.
+// packedRecord is a packed ref: its line, and the line of the peeled object if the ref
+// names an annotated tag.
 type packedRecord struct{ name, text string }
 
-// mergePacked is the text of packed-refs without some refs and with others, in
-// the order of their names. What an old file says of the refs in it stays.
+// mergePacked returns the text of packed-refs without the refs in drop and with those in
+// add, sorted by name. The other records keep their text.
 func mergePacked(old []byte, drop map[string]bool, add []packedRecord) []byte {
 	slices.SortFunc(add, func(a, b packedRecord) int { return strings.Compare(a.name, b.name) })
 	head, rest := cutHeader(old)
@@ -119,12 +119,12 @@ func mergePacked(old []byte, drop map[string]bool, add []packedRecord) []byte {
 	return out.Bytes()
 }
 
-// packedHeader is the first line of packed-refs: what leads to something else is
-// noted for every ref.
+// packedHeader is the first line of packed-refs. It says that every annotated tag has its
+// peeled object.
 const packedHeader = "# pack-refs with: peeled fully-peeled sorted \n"
 
-// cutHeader returns the first line of packed-refs, which says what holds for the
-// rest. A file without one says nothing.
+// cutHeader splits off the first line of packed-refs, which has the traits of the file.
+// head is "" if there is no such line.
 func cutHeader(data []byte) (head string, rest []byte) {
 	if len(data) == 0 {
 		return packedHeader, nil
@@ -135,16 +135,16 @@ func cutHeader(data []byte) (head string, rest []byte) {
 	return "# pack-refs with: \n", data
 }
 
-// rawRecord is a packedRecord where it lies.
+// rawRecord is a packedRecord that refers to the bytes of the file.
 type rawRecord struct{ name, text []byte }
 
-// recordsOf splits the text of packed-refs. What is no record is left out.
+// recordsOf yields the records of packed-refs. It skips lines that are no records.
 func recordsOf(data []byte) func(yield func(rawRecord) bool) {
 	return func(yield func(rawRecord) bool) {
 		for len(data) > 0 {
 			end := bytes.IndexByte(data, '\n') + 1
 			if end == 0 {
-				return // cut off
+				return // the file is truncated
 			}
 			line := data[:end-1]
 			for end < len(data) && data[end] == '^' {
@@ -163,17 +163,16 @@ func recordsOf(data []byte) func(yield func(rawRecord) bool) {
 	}
 }
 
-// TidyRefs puts the refs below a prefix into one file once there are many, as
-// git's own gc does with all. Git opens every file of a ref whenever it lists
-// refs, as a fetch does.
-func (r *Repository) TidyRefs(ctx context.Context, prefix string) error {
+// PackRefs packs the refs below a prefix once manyRefs of them are loose, as git's own gc
+// does with all refs.
+func (r *Repository) PackRefs(ctx context.Context, prefix string) error {
 	if !r.NativeRefs() {
 		return nil
 	}
 	w := &r.writer
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t := &refTx{w: w, files: fsx.OpenTree(r.CommonDir), until: time.Now().Add(w.patience())}
+	t := &refTx{w: w, files: fsx.OpenTree(r.CommonDir), until: time.Now().Add(w.lockTimeout())}
 	defer t.files.Close()
 	loose, err := t.looseRefsBelow(strings.TrimSuffix(prefix, "/"), refDepth)
 	if err != nil || len(loose) <= manyRefs {
@@ -186,7 +185,7 @@ func (r *Repository) TidyRefs(ctx context.Context, prefix string) error {
 	if err := w.begin(locks); err != nil {
 		return err
 	}
-	defer w.mark.WriteIdle()
+	defer w.lease.WriteIdle()
 	err = t.pack(ctx, loose)
 	if rerr := t.release(); err == nil {
 		err = rerr
@@ -194,7 +193,7 @@ func (r *Repository) TidyRefs(ctx context.Context, prefix string) error {
 	return err
 }
 
-// looseRefsBelow lists the refs below a directory that have files.
+// looseRefsBelow lists the loose refs below a directory.
 func (t *refTx) looseRefsBelow(dir string, depth int) ([]string, error) {
 	d, err := t.files.Dir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -229,9 +228,9 @@ func (t *refTx) looseRefsBelow(dir string, depth int) ([]string, error) {
 	return refs, nil
 }
 
-// pack packs refs, and removes their files once packed-refs is on disk. The lock
-// of packed-refs is held meanwhile: nobody can take one out of it and make it
-// anew as a file.
+// pack packs loose refs, and removes their files once packed-refs is on disk. It holds the
+// lock of packed-refs until then, so no process can delete a ref from packed-refs and
+// create it again as a file.
 func (t *refTx) pack(ctx context.Context, loose []string) error {
 	f, err := t.createLock(ctx, "packed-refs.lock")
 	if err != nil {
@@ -272,12 +271,13 @@ func (t *refTx) pack(ctx context.Context, loose []string) error {
 	return nil
 }
 
-// packedRecordOf is what packed-refs says of a ref. One that is no file any more, names
-// another one or an object that is not there stays as it is.
+// packedRecordOf returns the record of a loose ref for packed-refs, and its object. oid is
+// empty if the ref is to stay as it is: its file is gone, it is a symbolic ref, or an
+// object is missing.
 func (t *refTx) packedRecordOf(ctx context.Context, ref string) (r packedRecord, oid string, err error) {
 	b, err := t.files.ReadFile(ref, maxRefFile)
 	if err != nil {
-		return r, "", nil //nolint:nilerr // it stays as it is
+		return r, "", nil //nolint:nilerr // the ref stays loose
 	}
 	oid, _ = gitdir.ParseRefFile(b)
 	if !object.IsOID(oid) || len(oid) != t.w.repo.ObjectFormat().HexLen() {
@@ -304,12 +304,12 @@ func (t *refTx) packedRecordOf(ctx context.Context, ref string) (r packedRecord,
 	return r, oid, nil
 }
 
-// pruneLoose removes the file of a ref that is packed, unless somebody is at work on
-// it or it has another value.
+// pruneLoose removes the file of a ref that was packed, unless another process has locked
+// the ref or it has another value by now.
 func (t *refTx) pruneLoose(ref, oid string) error {
-	f, err := t.tryTake(ref + ".lock")
+	f, err := t.tryLock(ref + ".lock")
 	if err != nil {
-		return nil //nolint:nilerr // it can stay
+		return nil //nolint:nilerr // the file may stay
 	}
 	_ = f.Close()
 	b, err := t.files.ReadFile(ref, maxRefFile)

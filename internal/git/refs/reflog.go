@@ -18,38 +18,38 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// reflogger writes the logs of the refs that one transaction moves.
+// reflogger writes the reflogs of the refs that one transaction moves.
 type reflogger struct {
 	w     *writer
 	files *fsx.Tree
 	ctx   context.Context
 	who   string
-	made  *string // which refs get a log, once it is known
+	made  *string // core.logAllRefUpdates, once it has been read
 }
 
 func (w *writer) logger(ctx context.Context, files *fsx.Tree) *reflogger {
 	return &reflogger{w: w, files: files, ctx: ctx}
 }
 
-// add notes in a ref's log that it moved. A log that is a link or no file is not
-// written; that is noted, and the ref moves nevertheless.
+// add appends a move to the reflog of a ref. A reflog that is a symbolic link or no
+// regular file is not written; [Repository.Unlogged] reports it, and the ref moves
+// nevertheless.
 func (l *reflogger) add(ref, old, now string) {
 	if err := l.append(ref, old, now); err != nil {
-		l.w.note(ref, err)
+		l.w.noteUnlogged(ref, err)
 	}
 }
 
-// note remembers that the log of a ref could not be written.
-func (w *writer) note(ref string, err error) {
+// noteUnlogged records that the reflog of a ref could not be written.
+func (w *writer) noteUnlogged(ref string, err error) {
 	w.unlogged = append(w.unlogged, fmt.Errorf("the log of %s was not written: %w", ref, err))
 	if len(w.unlogged) > maxUnlogged {
 		w.unlogged = w.unlogged[1:]
 	}
 }
 
-// LogHead notes in the log of a worktree's HEAD that the branch which is checked
-// out there has moved, as git does. The log is written in the git directory that
-// is held.
+// LogHead appends to the reflog of a worktree's HEAD that the branch which is checked out
+// there has moved, as git does. admin is the open git directory of the worktree.
 func (r *Repository) LogHead(ctx context.Context, admin *fsx.Dir, old, now string) {
 	writer := &r.writer
 	writer.mu.Lock()
@@ -61,11 +61,11 @@ func (r *Repository) LogHead(ctx context.Context, admin *fsx.Dir, old, now strin
 		err = logs.Append("HEAD", []byte(l.line(old, now)), 0o666)
 	}
 	if err != nil {
-		writer.note("HEAD", err)
+		writer.noteUnlogged("HEAD", err)
 	}
 }
 
-// maxUnlogged bounds how many failures to write a log are remembered.
+// maxUnlogged bounds how many failures to write a reflog are recorded.
 const maxUnlogged = 20
 
 // Unlogged returns the errors of writing reflogs since the last call of Unlogged, at most
@@ -81,7 +81,7 @@ func (r *Repository) Unlogged() []error {
 func (l *reflogger) append(ref, old, now string) error {
 	f, err := l.open("logs/" + ref)
 	if errors.Is(err, os.ErrNotExist) {
-		if !l.wants(ref) {
+		if !l.isEnabledFor(ref) {
 			return nil
 		}
 		f, err = l.create("logs/" + ref)
@@ -93,13 +93,13 @@ func (l *reflogger) append(ref, old, now string) error {
 	return errors.Join(err, f.Close())
 }
 
-// line is what a log says of a move.
+// line returns the line of a reflog for a move.
 func (l *reflogger) line(old, now string) string {
 	none := l.w.repo.ZeroOID()
 	return fmt.Sprintf("%s %s %s\tcroft\n", cmp.Or(old, none), cmp.Or(now, none), object.Signature(l.committer(), time.Now()))
 }
 
-// open opens a log that is there.
+// open opens an existing reflog.
 func (l *reflogger) open(log string) (*os.File, error) {
 	d, err := l.files.Dir(gitdir.ParentDir(log))
 	if err != nil {
@@ -113,7 +113,7 @@ func (l *reflogger) open(log string) (*os.File, error) {
 	return f, err
 }
 
-// create makes a log, in the place of empty directories.
+// create creates a reflog, and first removes empty directories in its place.
 func (l *reflogger) create(log string) (*os.File, error) {
 	if _, err := l.files.Dir(log); err == nil {
 		if err := l.files.RemoveEmpty(log, refDepth); err != nil {
@@ -127,9 +127,9 @@ func (l *reflogger) create(log string) (*os.File, error) {
 	return d.CreateShared(filepath.Base(filepath.FromSlash(log)))
 }
 
-// drop removes the log of a ref that goes, or empty directories in its place:
-// the next branch of the same name would go on with the log of another.
-func (l *reflogger) drop(ref string) {
+// remove removes the reflog of a deleted ref, or empty directories in its place: a later
+// branch of the same name must not continue it.
+func (l *reflogger) remove(ref string) {
 	log := "logs/" + ref
 	d, err := l.files.Dir(gitdir.ParentDir(log))
 	if err != nil {
@@ -145,8 +145,8 @@ func (l *reflogger) drop(ref string) {
 	l.files.RemoveEmptyUpwards(gitdir.ParentDir(log), func(dir string) bool { return strings.Count(dir, "/") < 3 })
 }
 
-// wants reports whether a ref without a log gets one, by core.logAllRefUpdates.
-func (l *reflogger) wants(ref string) bool {
+// isEnabledFor reports whether a ref without a reflog gets one, by core.logAllRefUpdates.
+func (l *reflogger) isEnabledFor(ref string) bool {
 	if l.made == nil {
 		value := ""
 		entries, _ := gitconfig.ReadFile(l.w.repo.CommonPath("config"))
@@ -168,8 +168,8 @@ func (l *reflogger) wants(ref string) bool {
 	})
 }
 
-// committer is who moves refs. It cannot end the line or be taken for more than
-// a name and an address.
+// committer returns the identity for the reflog. Characters are removed that would end the
+// line or the name.
 func (l *reflogger) committer() string {
 	if l.who != "" {
 		return l.who

@@ -27,31 +27,31 @@ import (
 // moves, but the ref must not exist.
 type Update struct{ Ref, New, Old string }
 
-// UpdateRefs moves refs in one transaction: all of them, or none. A ref that
-// is not where Old says fails with KindRefStale.
+// UpdateRefs moves refs in one transaction: all of them, or none. It fails with
+// KindRefStale if a ref is not at its Old.
 func (r *Repository) UpdateRefs(ctx context.Context, updates ...Update) error {
 	return r.UpdateRefsAfter(ctx, nil, updates...)
 }
 
-// UpdateRefsAfter moves refs like UpdateRefs. When all of them are locked and
-// known to be where Old says, and before any moves, it calls meanwhile; if that
-// fails, none moves. meanwhile must not move refs itself.
+// UpdateRefsAfter moves refs like UpdateRefs. It calls meanwhile when all refs are locked
+// and verified to be at their Old, before any moves; if meanwhile fails, none moves.
+// meanwhile must not move refs itself.
 func (r *Repository) UpdateRefsAfter(ctx context.Context, meanwhile func() error, updates ...Update) error {
-	unsynced, err := r.moveRefs(ctx, meanwhile, updates)
+	unsynced, err := r.updateRefs(ctx, meanwhile, updates)
 	if err != nil {
 		return err
 	}
 	return fsx.SyncAll(unsynced...)
 }
 
-// MoveRefs moves refs like UpdateRefs, but the caller has to sync the
-// directories that it returns before anything may depend on the refs.
-// Directories that are synced together cost one wait for the disk.
-func (r *Repository) MoveRefs(ctx context.Context, updates ...Update) (unsynced []string, err error) {
-	return r.moveRefs(ctx, nil, updates)
+// UpdateRefsUnsynced moves refs like UpdateRefs, but the caller has to sync the returned directories
+// before anything may depend on the refs. To sync several directories together costs one
+// wait for the disk.
+func (r *Repository) UpdateRefsUnsynced(ctx context.Context, updates ...Update) (unsynced []string, err error) {
+	return r.updateRefs(ctx, nil, updates)
 }
 
-func (r *Repository) moveRefs(ctx context.Context, meanwhile func() error, updates []Update) ([]string, error) {
+func (r *Repository) updateRefs(ctx context.Context, meanwhile func() error, updates []Update) ([]string, error) {
 	if len(updates) == 0 {
 		return nil, nil
 	}
@@ -72,11 +72,11 @@ func (r *Repository) moveRefs(ctx context.Context, meanwhile func() error, updat
 	return dirs, r.writer.transact(ctx, meanwhile, updates)
 }
 
-// DropRemains removes what a git that was killed left of refs since a time:
-// their locks, and the reflogs of refs that it did not get to make. The caller
-// knows that none of its own processes is at work on these refs. A lock that is
-// older, or that somebody who is alive may hold, stays.
-func (r *Repository) DropRemains(since time.Time, refs ...string) {
+// SweepRefLocks removes what a killed git left of refs since a time: their lock files, and
+// the reflogs of refs that it did not get to create. The caller knows that none of its own
+// processes moves these refs. It keeps a lock file that is older, or that a live process
+// may hold.
+func (r *Repository) SweepRefLocks(since time.Time, refs ...string) {
 	if !r.NativeRefs() {
 		return
 	}
@@ -117,9 +117,8 @@ func (r *Repository) Refs(ctx context.Context, prefixes ...string) ([]Ref, error
 	return refs, nil
 }
 
-// FindRefs lists the refs whose names are a prefix, one word, a slash and a
-// last word. Among very many, one that has a file of its own is found without
-// reading the others.
+// FindRefs lists the refs named prefix + one path component + "/" + last. If one of them
+// is loose, it returns that one alone, without reading the others.
 func (r *Repository) FindRefs(ctx context.Context, prefix, last string) ([]Ref, error) {
 	if r.NativeRefs() {
 		words, err := os.ReadDir(filepath.Join(r.CommonDir, filepath.FromSlash(prefix)))
@@ -142,7 +141,7 @@ func (r *Repository) FindRefs(ctx context.Context, prefix, last string) ([]Ref, 
 // ErrNoRef says that a ref does not exist.
 var ErrNoRef = errors.New("no such ref")
 
-// ReadRef returns the object that a full ref name leads to.
+// ReadRef returns the object that a full ref name resolves to, or ErrNoRef.
 func (r *Repository) ReadRef(ctx context.Context, ref string) (string, error) {
 	if r.NativeRefs() {
 		return r.RefSnapshot().Ref(ref)
@@ -160,8 +159,8 @@ func (r *Repository) ReadRef(ctx context.Context, ref string) (string, error) {
 	return "", ErrNoRef
 }
 
-// ReadRefs returns what refs name, without those that are not there. Packed refs
-// are read once for all of them.
+// ReadRefs returns the objects that refs resolve to, without the refs that do not exist.
+// It reads packed-refs once.
 func (r *Repository) ReadRefs(ctx context.Context, names ...string) (map[string]string, error) {
 	at := make(map[string]string, len(names))
 	if r.NativeRefs() {
@@ -183,7 +182,7 @@ func (r *Repository) ReadRefs(ctx context.Context, names ...string) (map[string]
 			return nil, err
 		}
 		for _, ref := range list {
-			if slices.Contains(some, ref.Name) { // and not one below it
+			if slices.Contains(some, ref.Name) { // for-each-ref also lists refs below the name
 				at[ref.Name] = ref.OID
 			}
 		}
@@ -191,12 +190,12 @@ func (r *Repository) ReadRefs(ctx context.Context, names ...string) (map[string]
 	return at, nil
 }
 
-// refsInOneCall is how many names are given to one git.
+// refsInOneCall is how many names are passed to one git process.
 const refsInOneCall = 200
 
-// Blocking returns an existing branch that cannot stand beside the given one,
-// because one of the two names is a directory of the other.
-func (r *Repository) Blocking(ctx context.Context, branch string) (string, error) {
+// ConflictingBranch returns an existing branch that cannot exist beside the given one, because one
+// of the two names is a directory of the other.
+func (r *Repository) ConflictingBranch(ctx context.Context, branch string) (string, error) {
 	for i := strings.LastIndexByte(branch, '/'); i > 0; i = strings.LastIndexByte(branch[:i], '/') {
 		_, err := r.ReadRef(ctx, "refs/heads/"+branch[:i])
 		if err == nil {
@@ -213,8 +212,8 @@ func (r *Repository) Blocking(ctx context.Context, branch string) (string, error
 	return strings.TrimPrefix(refs[0].Name, "refs/heads/"), nil
 }
 
-// Reader reads refs from git's files. Packed refs are read once, so a
-// reader serves one listing and is then thrown away.
+// Reader reads refs from git's files. It reads packed-refs once, so it is for a single
+// listing.
 type Reader struct {
 	repo   *Repository
 	packed func() *packedRefs
@@ -225,8 +224,8 @@ func (r *Repository) RefSnapshot() *Reader {
 	return &Reader{repo: r, packed: sync.OnceValue(r.packed)}
 }
 
-// Ref returns the object that a full ref name leads to, or ErrNoRef. A ref
-// that is there and cannot be read is another error: it is not free.
+// Ref returns the object that a full ref name resolves to, or ErrNoRef. A ref that exists
+// and cannot be read is another error: its name is taken.
 func (s *Reader) Ref(ref string) (string, error) {
 	for range 5 { // git follows no more symbolic refs either
 		if !filepath.IsLocal(ref) || path.Clean(ref) != ref {
@@ -240,7 +239,7 @@ func (s *Reader) Ref(ref string) (string, error) {
 			if oid, ok := s.packed().find(ref); ok {
 				return oid, nil
 			}
-			// It may have been packed after packed-refs was read.
+			// The ref may have been packed after packed-refs was read.
 			packed := s.repo.packed()
 			if oid, ok := packed.find(ref); ok {
 				return oid, nil
@@ -259,9 +258,8 @@ func (s *Reader) Ref(ref string) (string, error) {
 	return "", ErrNoRef
 }
 
-// Head returns the branch and the commit that are checked out in a git
-// directory. The branch is empty when HEAD is detached; the commit is empty
-// when the branch has none yet.
+// Head returns the branch and the commit that a git directory has checked out. The branch
+// is empty when HEAD is detached; the commit is empty when the branch has none yet.
 func (s *Reader) Head(gitDir string) (branch, oid string, err error) {
 	b, err := gitdir.ReadRefFile(filepath.Join(gitDir, "HEAD"))
 	if err != nil {
@@ -281,9 +279,9 @@ func (s *Reader) Head(gitDir string) (branch, oid string, err error) {
 	return strings.TrimPrefix(ref, "refs/heads/"), oid, err
 }
 
-// HeadOf returns what a git directory has checked out, by asking git. It is
-// for ref storages that cannot be read as files.
-func (r *Repository) HeadOf(ctx context.Context, gitDir string) (branch, oid string, err error) {
+// HeadByGit returns what a git directory has checked out, by asking git. It is for ref
+// storages that cannot be read as files.
+func (r *Repository) HeadByGit(ctx context.Context, gitDir string) (branch, oid string, err error) {
 	d := gitcmd.Target{Repo: r.Core(), GitDir: gitDir}
 	out, err := r.Git.Run(ctx, d, gitcmd.Call{Args: []string{"symbolic-ref", "--quiet", "HEAD"}})
 	if err == nil {
@@ -318,9 +316,9 @@ func (r *Repository) HasRemote(name string) (bool, error) {
 	}), nil
 }
 
-// CheckedOut reports where a branch is checked out: the git directories, but
-// for the one given. A branch that is being rebased or bisected counts, as it
-// does for git, although HEAD is detached meanwhile.
+// CheckedOut returns the git directories that have a branch checked out, without except. A
+// branch that is being rebased or bisected counts, as it does for git, although HEAD is
+// detached meanwhile.
 func (r *Repository) CheckedOut(branch, except string) []string {
 	dirs := []string{r.CommonDir}
 	admins, _ := os.ReadDir(filepath.Join(r.CommonDir, "worktrees"))
@@ -336,15 +334,15 @@ func (r *Repository) CheckedOut(branch, except string) []string {
 		if dir == except || dir == r.CommonDir && r.Bare {
 			continue
 		}
-		if r.IsOn(dir, branch) || holdsBranch(dir, branch) {
+		if r.HasCheckedOut(dir, branch) || isRebasedOrBisected(dir, branch) {
 			found = append(found, dir)
 		}
 	}
 	return found
 }
 
-// holdsBranch reports whether a branch is being rebased or bisected.
-func holdsBranch(gitDir, branch string) bool {
+// isRebasedOrBisected reports whether a rebase or bisect of the branch is in progress.
+func isRebasedOrBisected(gitDir, branch string) bool {
 	full := "refs/heads/" + branch
 	for name, holds := range map[string]string{
 		filepath.Join("rebase-merge", "head-name"): full,

@@ -105,7 +105,7 @@ func TestHead(t *testing.T) {
 		if b, o, err := repo.RefSnapshot().Head(gitDir); err != nil || b != branch || o != oid {
 			t.Errorf("%s: %q, %q, %v, want %q, %q", name, b, o, err, branch, oid)
 		}
-		if b, o, err := repo.HeadOf(t.Context(), gitDir); err != nil || b != branch || o != oid {
+		if b, o, err := repo.HeadByGit(t.Context(), gitDir); err != nil || b != branch || o != oid {
 			t.Errorf("%s, by git: %q, %q, %v, want %q, %q", name, b, o, err, branch, oid)
 		}
 	}
@@ -166,7 +166,7 @@ func TestBlocking(t *testing.T) {
 	for branch, want := range map[string]string{
 		"a": "a/b", "a/b/c": "a/b", "a/b/c/d": "a/b", "a/c": "", "packed": "packed/x", "packed/x/y": "packed/x", "new": "", "main/x": "main", "/": "", "//x": "",
 	} {
-		if got, err := repo.Blocking(t.Context(), branch); err != nil || got != want {
+		if got, err := repo.ConflictingBranch(t.Context(), branch); err != nil || got != want {
 			t.Errorf("%q: %q, %v, want %q", branch, got, err, want)
 		}
 	}
@@ -185,7 +185,7 @@ func TestDropRemains(t *testing.T) {
 	if err := os.Chtimes(in("refs/heads/old.lock"), long, long); err != nil {
 		t.Fatal(err)
 	}
-	repo.DropRemains(time.Now().Add(-time.Minute), "refs/heads/main", "refs/heads/new", "refs/heads/old", "refs/heads/none")
+	repo.SweepRefLocks(time.Now().Add(-time.Minute), "refs/heads/main", "refs/heads/new", "refs/heads/old", "refs/heads/none")
 	for _, name := range remains {
 		if exists(in(name)) {
 			t.Errorf("%s is still there", name)

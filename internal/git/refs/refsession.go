@@ -15,39 +15,39 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// session is a long-lived `git update-ref --stdin`, for refs that are no
-// files. It ends when a transaction fails; the next one starts another.
+// session is a long-lived `git update-ref --stdin`, for refs that are not files. The
+// process ends when a transaction fails; the next transaction starts another.
 type session struct {
-	repo *Repository
-	mu   sync.Mutex
-	p    *proc.Process
-	out  *bufio.Reader
-	mark *writers.Lease
-	uses int
-	idle gitcmd.Expiry
+	repo  *Repository
+	mu    sync.Mutex
+	p     *proc.Process
+	out   *bufio.Reader
+	lease *writers.Lease
+	uses  int
+	idle  gitcmd.Expiry
 }
 
-// RefProcess is the git that updates refs, or nil.
+// RefProcess returns the git process that updates refs, or nil.
 func (r *Repository) RefProcess() *proc.Process {
 	r.session.mu.Lock()
 	defer r.session.mu.Unlock()
 	return r.session.p
 }
 
-// refUses is how many transactions one process carries out. It keeps some memory
-// of each until it ends.
+// refUses is how many transactions one process carries out: git keeps some memory of each
+// until it ends.
 const refUses = 200
 
 var updateRefArgs = []string{"update-ref", "-m", "croft", "--stdin", "-z", "--no-deref"}
 
-// transaction is one change of refs.
+// transaction is one change of refs by the session.
 type transaction struct {
 	script    string
 	locks     []string
 	meanwhile func() error // called while the refs are locked
 }
 
-// UpdateByGit moves refs that are no files.
+// UpdateByGit moves refs that are not files.
 func (r *Repository) UpdateByGit(ctx context.Context, meanwhile func() error, updates []Update) error {
 	var b strings.Builder
 	b.WriteString("start\x00")
@@ -79,12 +79,12 @@ func (s *session) transact(ctx context.Context, t transaction) error {
 			return err
 		}
 	}
-	if err := s.mark.WriteBusy(t.locks); err != nil {
+	if err := s.lease.WriteBusy(t.locks); err != nil {
 		return err
 	}
 	err := s.applyTransaction(ctx, t)
-	if s.mark != nil { // git is still there
-		s.mark.WriteIdle()
+	if s.lease != nil { // the git process still runs
+		s.lease.WriteIdle()
 		if s.uses++; s.uses == refUses {
 			_ = s.end()
 		}
@@ -92,8 +92,8 @@ func (s *session) transact(ctx context.Context, t transaction) error {
 	return err
 }
 
-// WarmRefs starts the git that updates refs ahead of the first transaction.
-func (r *Repository) WarmRefs(ctx context.Context) {
+// StartRefProcess starts the git process that updates refs before the first transaction needs it.
+func (r *Repository) StartRefProcess(ctx context.Context) {
 	s := &r.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,21 +140,21 @@ func (s *session) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The session outlives this call, and a transaction that was sent is not
-	// torn apart: its context is not the caller's.
+	// The process outlives this call, and a transaction that was sent must not be
+	// interrupted, so the caller's cancellation does not apply.
 	p, err := s.repo.Git.Start(context.WithoutCancel(ctx), gitcmd.Target{Repo: s.repo.Core()},
 		gitcmd.Call{Args: updateRefArgs, Session: true, Inherit: []*os.File{m.Lock.File()}})
 	if err != nil {
 		m.End()
 		return err
 	}
-	s.p, s.out, s.mark, s.uses = p, bufio.NewReader(p.Stdout), m, 0
+	s.p, s.out, s.lease, s.uses = p, bufio.NewReader(p.Stdout), m, 0
 	return nil
 }
 
 func (s *session) fail(ctx context.Context, cause error) error {
-	p, m := s.p, s.mark
-	s.p, s.out, s.mark = nil, nil, nil
+	p, m := s.p, s.lease
+	s.p, s.out, s.lease = nil, nil, nil
 	_ = p.Stdin.Close()
 	_, _ = io.Copy(io.Discard, p.Stdout)
 	err := p.Wait()
@@ -181,8 +181,8 @@ func (s *session) end() error {
 	if s.p == nil {
 		return nil
 	}
-	p, m := s.p, s.mark
-	s.p, s.out, s.mark = nil, nil, nil
+	p, m := s.p, s.lease
+	s.p, s.out, s.lease = nil, nil, nil
 	_ = p.Stdin.Close()
 	_, _ = io.Copy(io.Discard, p.Stdout)
 	err := p.Wait()

@@ -20,7 +20,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// Error says that a ref could not be moved.
+// Error says why a ref could not be moved.
 type Error struct {
 	Ref     string
 	Problem string
@@ -29,41 +29,41 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Ref + " " + e.Problem }
 
-// Is makes errors.Is(err, KindRefStale) and the like work.
+// Is lets errors.Is match kinds such as KindRefStale.
 func (e *Error) Is(target error) bool {
 	k, ok := target.(gitcmd.Kind)
 	return ok && k == e.Kind
 }
 
-// refTx is one change of refs that are files, by git's own protocol: whoever
-// holds `<ref>.lock` may change the ref, whoever holds packed-refs.lock may
-// change packed-refs, and a new value gets its name whole or not at all.
+// refTx is one transaction of refs that are files, by git's own protocol: the process that
+// holds `<ref>.lock` may change the ref, the one that holds packed-refs.lock may change
+// packed-refs, and a new value is renamed into place.
 type refTx struct {
 	w     *writer
 	files *fsx.Tree
-	steps []*refStep // as they were asked for
-	held  []string   // locks that are taken
-	until time.Time  // others' locks are waited for
-	moved bool       // some refs have
+	steps []*refStep // in the order of the request
+	held  []string   // lock files that this transaction has created
+	until time.Time  // until when locks of other processes are waited for
+	moved bool       // at least one ref has moved
 
-	head   string      // the ref of these that the main checkout is on
-	packed *packedRefs // what is packed, once all is locked
-	repack bool        // packed-refs.new is to become packed-refs
+	head   string      // the updated ref that HEAD of the main checkout names, or ""
+	packed *packedRefs // packed-refs, read once all refs are locked
+	repack bool        // packed-refs.new is to be renamed to packed-refs
 }
 
-// refStep is what happens to one ref.
+// refStep is the update of one ref.
 type refStep struct {
 	Update
-	was string // its value, once it is locked
+	was string // the ref's value when it was locked
 }
 
 func (s *refStep) moves() bool   { return s.New != "" && s.New != s.was }
 func (s *refStep) deletes() bool { return s.New == "" && s.Old != "" }
 
-// prepare locks all refs, makes sure that they are where the caller thinks, and
-// writes what is to be renamed. Nothing has moved when it returns.
+// prepare locks all refs, verifies that they are at their Old, and writes the files that
+// are to be renamed. Nothing has moved when it returns.
 func (t *refTx) prepare(ctx context.Context) error {
-	// By everybody in the same order, so that no two wait for each other.
+	// Every process locks in this order, so no two wait for each other.
 	sorted := slices.SortedFunc(slices.Values(t.steps), func(a, b *refStep) int { return strings.Compare(a.Ref, b.Ref) })
 	all := map[string]bool{}
 	for _, s := range sorted {
@@ -96,11 +96,11 @@ func (t *refTx) prepare(ctx context.Context) error {
 	return t.stagePacked()
 }
 
-// lock takes the lock of a ref, with what the ref is to be.
+// lock creates the lock file of a ref and writes the new value to it.
 func (t *refTx) lock(ctx context.Context, ref, value string) error {
 	f, err := t.createLock(ctx, ref+".lock")
 	if errors.Is(err, syscall.ENOTDIR) {
-		return t.blocked(ref)
+		return t.blockedError(ref)
 	}
 	if err != nil {
 		return err
@@ -111,15 +111,16 @@ func (t *refTx) lock(ctx context.Context, ref, value string) error {
 	return errors.Join(err, f.Close())
 }
 
-// createLock makes a lock file, and waits while there is one.
+// createLock creates a lock file, and waits while another process has one.
 func (t *refTx) createLock(ctx context.Context, lock string) (*os.File, error) {
 	wait := time.Millisecond
 	for {
-		f, err := t.tryTake(lock)
+		f, err := t.tryLock(lock)
 		if err == nil || !errors.Is(err, os.ErrExist) && !errors.Is(err, os.ErrNotExist) {
 			return f, err
 		}
-		// Not there is the directory: somebody has just removed it, as empty.
+		// ErrNotExist: another process has just removed the directory, because it was
+		// empty.
 		if time.Now().After(t.until) {
 			return nil, &Error{strings.TrimSuffix(lock, ".lock"), "is locked by another git: " + t.files.Path(lock) + " exists", gitcmd.KindLocked}
 		}
@@ -132,7 +133,7 @@ func (t *refTx) createLock(ctx context.Context, lock string) (*os.File, error) {
 	}
 }
 
-func (t *refTx) tryTake(lock string) (*os.File, error) {
+func (t *refTx) tryLock(lock string) (*os.File, error) {
 	for range 10 {
 		d, err := t.files.MakeDir(gitdir.ParentDir(lock))
 		var f *os.File
@@ -151,8 +152,8 @@ func (t *refTx) tryTake(lock string) (*os.File, error) {
 	return nil, os.ErrNotExist
 }
 
-// blocked says which ref is in the way of another one's directories.
-func (t *refTx) blocked(ref string) error {
+// blockedError returns the error that names the ref which exists where ref needs a directory.
+func (t *refTx) blockedError(ref string) error {
 	dir := gitdir.ParentDir(ref)
 	for d := dir; d != ""; d = gitdir.ParentDir(d) {
 		if _, err := t.files.Dir(d); err == nil {
@@ -163,7 +164,8 @@ func (t *refTx) blocked(ref string) error {
 	return &Error{ref, fmt.Sprintf("cannot be made: %s exists", dir), gitcmd.KindRefStale}
 }
 
-// verify makes sure that a ref is where the caller thinks, and can be made.
+// verify checks that a ref is at its Old, and that its name is free if it is to be
+// created.
 func (t *refTx) verify(s *refStep) error {
 	was, err := t.value(s.Ref)
 	if err != nil {
@@ -188,14 +190,14 @@ func (t *refTx) verify(s *refStep) error {
 			return &Error{s.Ref, fmt.Sprintf("cannot be made: %s exists", dir), gitcmd.KindRefStale}
 		}
 	}
-	if name, ok := packed.anyBelow(s.Ref + "/"); ok {
+	if name, ok := packed.findBelow(s.Ref + "/"); ok {
 		return &Error{s.Ref, fmt.Sprintf("cannot be made: %s exists", name), gitcmd.KindRefStale}
 	}
-	return t.makeRoom(s.Ref)
+	return t.removeEmptyDirs(s.Ref)
 }
 
-// makeRoom removes empty directories where a ref is to be.
-func (t *refTx) makeRoom(ref string) error {
+// removeEmptyDirs removes empty directories at the path of a ref.
+func (t *refTx) removeEmptyDirs(ref string) error {
 	_, err := t.files.Dir(ref)
 	if err == nil {
 		err = t.files.RemoveEmpty(ref, refDepth)
@@ -209,13 +211,13 @@ func (t *refTx) makeRoom(ref string) error {
 	return err
 }
 
-// refDepth bounds how deep directories of refs are looked into.
+// refDepth bounds the depth of directories of refs.
 const refDepth = 64
 
-// maxRefFile bounds the file of a ref: an object, or the name of another ref.
+// maxRefFile bounds the size of a loose ref: an object name, or the name of another ref.
 const maxRefFile = 8 << 10
 
-// value returns what a locked ref is, or "".
+// value returns the object of a locked ref, or "" if it does not exist.
 func (t *refTx) value(ref string) (string, error) {
 	b, err := t.files.ReadFile(ref, maxRefFile)
 	if errors.Is(err, os.ErrNotExist) {
@@ -239,8 +241,8 @@ func (t *refTx) value(ref string) (string, error) {
 	return text, nil
 }
 
-// packedNow returns what is packed. Once the refs are locked, nobody takes a
-// file of theirs away after having packed it, so that one look is enough.
+// packedNow returns the packed refs. It reads them once: while the refs are locked, no
+// process packs them and removes their files.
 func (t *refTx) packedNow() *packedRefs {
 	if t.packed == nil {
 		t.packed = t.w.repo.packed()
@@ -248,7 +250,7 @@ func (t *refTx) packedNow() *packedRefs {
 	return t.packed
 }
 
-// syncLocks waits until what the refs are to be is on disk.
+// syncLocks syncs the lock files, which have the new values, to disk.
 func (t *refTx) syncLocks() error {
 	for chunk := range slices.Chunk(t.steps, fsx.Syncers) {
 		var g errgroup.Group
@@ -273,8 +275,8 @@ func (t *refTx) syncLocks() error {
 	return nil
 }
 
-// applyUpdates moves the refs, in the order in which they were given, and then
-// removes those that go.
+// applyUpdates moves the refs in the order of the request, and then deletes those without
+// a New.
 func (t *refTx) applyUpdates(ctx context.Context) error {
 	log := t.w.logger(ctx, t.files)
 	for _, s := range t.steps {
@@ -288,13 +290,13 @@ func (t *refTx) applyUpdates(ctx context.Context) error {
 		t.moved = true
 	}
 	for _, s := range t.steps {
-		if s.Ref == t.head { // also if it stays, as git does
+		if s.Ref == t.head { // also if it does not move, as git does
 			log.add("HEAD", s.was, s.New)
 		}
 	}
 	for _, s := range t.steps {
 		if s.deletes() {
-			log.drop(s.Ref)
+			log.remove(s.Ref)
 		}
 	}
 	if t.repack {
@@ -314,11 +316,11 @@ func (t *refTx) applyUpdates(ctx context.Context) error {
 	return nil
 }
 
-// rename gives a ref the value that its lock holds.
+// rename renames the lock file of a ref to the ref.
 func (t *refTx) rename(ref string) error {
 	err := t.files.Rename(ref+".lock", ref)
-	if err != nil { // an empty directory may have come in its place
-		if cerr := t.makeRoom(ref); cerr != nil {
+	if err != nil { // there may be an empty directory by now
+		if cerr := t.removeEmptyDirs(ref); cerr != nil {
 			return errors.Join(err, cerr)
 		}
 		err = t.files.Rename(ref+".lock", ref)
@@ -329,8 +331,7 @@ func (t *refTx) rename(ref string) error {
 	return err
 }
 
-// release lets go of all locks that are still held, and removes directories
-// that are of no use any more.
+// release removes the lock files that are left, and directories that have become empty.
 func (t *refTx) release() error {
 	var errs []error
 	for _, lock := range t.held {
@@ -348,7 +349,7 @@ func (t *refTx) release() error {
 	return errors.Join(errs...)
 }
 
-// locksOf are the locks that a transaction takes.
+// locksOf returns the lock files that a transaction creates.
 func locksOf(updates []Update) []string {
 	var locks []string
 	for _, u := range updates {
@@ -360,9 +361,9 @@ func locksOf(updates []Update) []string {
 	return locks
 }
 
-// RefDirs lists the directories that have to be synced after refs moved: the
-// one in which each ref has its name, and those above that are yet to be made.
-// It is asked before the refs move.
+// RefDirs lists the directories that have to be synced after refs have moved: the
+// directory of each ref, and the parents of those that do not exist yet. The caller asks
+// before it moves the refs.
 func (r *Repository) RefDirs(updates []Update) []string {
 	if !r.NativeRefs() {
 		return nil
@@ -375,7 +376,7 @@ func (r *Repository) RefDirs(updates []Update) []string {
 				break
 			}
 		}
-		if u.New == "" { // it may go from packed-refs, which is replaced then
+		if u.New == "" { // it may be in packed-refs, which is replaced then
 			dirs = append(dirs, r.CommonDir)
 		}
 	}

@@ -14,24 +14,24 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// writer moves refs that are files. One of a repository's transactions is at
-// work at a time in this process; git's locks keep it from those of others.
+// writer moves refs that are files. It runs one transaction at a time; git's lock files
+// exclude other processes.
 type writer struct {
-	repo *Repository
-	mu   sync.Mutex
-	mark *writers.Lease // names the locks that are taken
-	wait time.Duration  // for others' locks; 0: refLockTime
+	repo  *Repository
+	mu    sync.Mutex
+	lease *writers.Lease // named in the lock files that a transaction creates
+	wait  time.Duration  // for lock files of other processes; 0: refLockTime
 
-	signer   *gitcmd.Settings // that signature was made from
+	signer   *gitcmd.Settings // the settings that who was made from
 	who      string           // the committer in reflogs
 	unlogged []error
 }
 
-// refLockTime is how long another's lock on a ref is waited for, as it is by the
-// gits that Croft starts.
+// refLockTime is how long a lock file of another process is waited for; the git processes
+// that Croft starts wait as long.
 const refLockTime = 10 * time.Second
 
-// transact moves refs, all or none, and calls meanwhile when all are locked.
+// transact moves all refs or none, and calls meanwhile when all are locked.
 func (w *writer) transact(ctx context.Context, meanwhile func() error, updates []Update) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (w *writer) transact(ctx context.Context, meanwhile func() error, updates [
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t := &refTx{w: w, files: fsx.OpenTree(w.repo.CommonDir), until: time.Now().Add(w.patience())}
+	t := &refTx{w: w, files: fsx.OpenTree(w.repo.CommonDir), until: time.Now().Add(w.lockTimeout())}
 	for _, u := range updates {
 		t.steps = append(t.steps, &refStep{Update: u})
 	}
@@ -49,13 +49,13 @@ func (w *writer) transact(ctx context.Context, meanwhile func() error, updates [
 	if err := w.begin(t.locks()); err != nil {
 		return err
 	}
-	defer w.mark.WriteIdle()
+	defer w.lease.WriteIdle()
 	err := t.prepare(ctx)
 	if err == nil && meanwhile != nil {
 		err = meanwhile()
 	}
 	if err == nil {
-		// What was begun is not torn apart when the caller has had enough.
+		// Once refs have begun to move, the caller's cancellation does not apply.
 		err = t.applyUpdates(context.WithoutCancel(ctx))
 	}
 	if rerr := t.release(); err == nil {
@@ -64,35 +64,35 @@ func (w *writer) transact(ctx context.Context, meanwhile func() error, updates [
 	return err
 }
 
-func (w *writer) patience() time.Duration {
+func (w *writer) lockTimeout() time.Duration {
 	if w.wait > 0 {
 		return w.wait
 	}
 	return refLockTime
 }
 
-// begin says which locks are about to be taken.
+// begin records in the lease which lock files the transaction is about to create.
 func (w *writer) begin(locks []string) error {
-	if w.mark == nil {
+	if w.lease == nil {
 		m, err := w.repo.NewLease()
 		if err != nil {
 			return err
 		}
-		w.mark = m
+		w.lease = m
 	}
-	return w.mark.WriteBusy(locks)
+	return w.lease.WriteBusy(locks)
 }
 
 func (w *writer) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.mark != nil {
-		w.mark.End()
-		w.mark = nil
+	if w.lease != nil {
+		w.lease.End()
+		w.lease = nil
 	}
 }
 
-// locks are the locks that the transaction takes.
+// locks returns the lock files that the transaction creates.
 func (t *refTx) locks() []string {
 	var locks []string
 	for _, s := range t.steps {
@@ -109,8 +109,7 @@ func (t *refTx) locks() []string {
 
 func (t *refTx) hasDeletions() bool { return slices.ContainsFunc(t.steps, (*refStep).deletes) }
 
-// checkObjects makes sure that what refs are to name is there, and that
-// branches lead to commits.
+// checkObjects fails unless the new objects exist and those of branches are commits.
 func (w *writer) checkObjects(ctx context.Context, updates []Update) error {
 	types := map[string]string{}
 	for _, u := range updates {
@@ -131,8 +130,8 @@ func (w *writer) checkObjects(ctx context.Context, updates []Update) error {
 	return nil
 }
 
-// findHead notes which of the refs the main checkout is on: git takes HEAD's
-// lock then, and writes into HEAD's log too.
+// findHead sets head if HEAD of the main checkout names one of the refs: git then locks
+// HEAD, too, and writes its reflog.
 func (t *refTx) findHead() {
 	t.head = ""
 	b, err := t.files.ReadFile("HEAD", maxRefFile)
@@ -145,7 +144,7 @@ func (t *refTx) findHead() {
 	}
 }
 
-// lockHead keeps HEAD where it is.
+// lockHead locks HEAD of the main checkout if it names one of the refs.
 func (t *refTx) lockHead(ctx context.Context) error {
 	if t.head == "" {
 		return nil
@@ -153,6 +152,6 @@ func (t *refTx) lockHead(ctx context.Context) error {
 	if err := t.lock(ctx, "HEAD", ""); err != nil {
 		return err
 	}
-	t.findHead() // it may have been switched before it was locked
+	t.findHead() // HEAD may have been switched before it was locked
 	return nil
 }

@@ -143,7 +143,7 @@ func TestTidyRefsThroughLinks(t *testing.T) {
 	if err := os.Symlink(target, filepath.Join(repo.CommonDir, "packed-refs")); err != nil {
 		t.Fatal(err)
 	}
-	err := repo.TidyRefs(t.Context(), "refs/croft/")
+	err := repo.PackRefs(t.Context(), "refs/croft/")
 	if _, ok := errors.AsType[*fsx.LinkError](err); !ok || exists(target) {
 		t.Errorf("%v; written: %v", err, exists(target))
 	}
@@ -175,7 +175,7 @@ func TestTidyRefsBesideGit(t *testing.T) {
 	gittest.WriteFile(t, in("refs/croft/locked/x.lock"), "")
 	gittest.WriteFile(t, in("refs/croft/symbolic"), "ref: refs/heads/main\n")
 	before := r.Git("for-each-ref")
-	if err := repo.TidyRefs(t.Context(), "refs/croft/"); err != nil {
+	if err := repo.PackRefs(t.Context(), "refs/croft/"); err != nil {
 		t.Fatal(err)
 	}
 	if after := r.Git("for-each-ref"); after != before {
@@ -494,7 +494,7 @@ func TestRefWriterKilled(t *testing.T) {
 	}
 	manyLooseRefs(t, repo, one, manyRefs+10)
 	begun := time.Now()
-	if err := repo.TidyRefs(t.Context(), "refs/croft/"); err != nil {
+	if err := repo.PackRefs(t.Context(), "refs/croft/"); err != nil {
 		t.Fatal(err)
 	}
 	packing := time.Since(begun)
@@ -633,7 +633,7 @@ func moveForEver(t *testing.T, dir string) {
 		if err := repo.UpdateRefs(t.Context(), Update{ref, now, was}, extra); err != nil {
 			t.Fatal(err)
 		}
-		if err := repo.TidyRefs(t.Context(), "refs/croft/"); err != nil {
+		if err := repo.PackRefs(t.Context(), "refs/croft/"); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitdir"
 )
 
-// BranchOf is the branch that a name leads to: itself, or what it is a symbolic
-// ref to.
+// BranchOf returns the branch that a branch name resolves to: itself, or the target of a
+// symbolic ref.
 func (r *Repository) BranchOf(ctx context.Context, branch string) (string, error) {
 	at := branch
 	for range 5 { // git follows no more symbolic refs either
@@ -30,10 +30,9 @@ func (r *Repository) BranchOf(ctx context.Context, branch string) (string, error
 	return "", &Error{Ref: "refs/heads/" + branch, Problem: "is a symbolic ref that leads nowhere"}
 }
 
-// IsOn reports whether a git directory has a branch checked out, by its own name
-// or by one that is a symbolic ref to it. Those that Croft made are on a branch by
-// its own name, and need no second look.
-func (r *Repository) IsOn(gitDir, branch string) bool {
+// HasCheckedOut reports whether a git directory has a branch checked out, by its own name or by a
+// symbolic ref to it.
+func (r *Repository) HasCheckedOut(gitDir, branch string) bool {
 	b, err := gitdir.ReadRefFile(filepath.Join(gitDir, "HEAD"))
 	if err != nil {
 		return false
@@ -50,8 +49,8 @@ func (r *Repository) IsOn(gitDir, branch string) bool {
 	return err == nil && real == branch
 }
 
-// ReferenceHook is the file of a hook that git would ask before it moves a ref,
-// or empty. Croft runs none.
+// ReferenceHook returns the path of the reference-transaction hook, which git would run
+// before it moves a ref, or "". Croft runs no hook.
 func (r *Repository) ReferenceHook() string {
 	path := filepath.Join(r.CommonDir, "hooks", "reference-transaction")
 	info, err := os.Stat(path)
@@ -61,8 +60,7 @@ func (r *Repository) ReferenceHook() string {
 	return path
 }
 
-// SymbolicBranch returns the ref that a branch names if the branch is a symbolic ref, or
-// "".
+// SymbolicBranch returns the target of a branch that is a symbolic ref, or "".
 func (r *Repository) SymbolicBranch(ctx context.Context, branch string) (string, error) {
 	ref := "refs/heads/" + branch
 	if !r.NativeRefs() {

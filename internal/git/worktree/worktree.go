@@ -96,9 +96,9 @@ const PointerFile = "croft"
 // isolatedPointer begins the pointer of an isolated checkout.
 const isolatedPointer = "admin: "
 
-// HeldRef is the ref that keeps what an isolated checkout's agent has, beside
+// PinRef is the ref that keeps what an isolated checkout's agent has, beside
 // its branch: what it staged, other branches, what an act is in the middle of.
-func (w *Worktree) HeldRef() string {
+func (w *Worktree) PinRef() string {
 	id := strings.TrimPrefix(filepath.Base(w.Admin), "croft-")
 	return path.Join("refs/croft/ws", id, "held")
 }

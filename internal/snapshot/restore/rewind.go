@@ -147,7 +147,7 @@ func (m *rewinder) writeNewFiles(ctx context.Context) error {
 		return err
 	}
 	into := m.Files
-	if into.Worktree, err = w.Elsewhere(m.staging, filepath.Join(m.Aside, newDir)); err != nil {
+	if into.Worktree, err = w.InDirectory(m.staging, filepath.Join(m.Aside, newDir)); err != nil {
 		return err
 	}
 	meta, err := snapshot.ReadMeta(ctx, w.Repo, m.To)

@@ -19,25 +19,25 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// BringIn says what is merged into a worktree.
-type BringIn struct {
-	Branch   string // that the worktree is on; empty: on none
+// MergeSpec describes a merge into a worktree.
+type MergeSpec struct {
+	Branch   string // that the worktree is on; empty: detached
 	Commit   string
-	Name     string // of what is merged in, for the message and for conflict markers
+	Name     string // of the merged commit, for the message and for conflict markers
 	Identity gitcmd.Identity
 
-	// As is what the merge is concluded as one of, if that is not Commit: a
-	// commit whose history it shares, with other files.
+	// As is written to MERGE_HEAD if it is not Commit: a commit whose history the merge
+	// shares, with other files.
 	As string
-	// Marked are files that have conflict markers in Commit already.
-	Marked []Marked
+	// MarkedFile are files that have conflict markers in Commit already.
+	Marked []MarkedFile
 }
 
-// Marked is a file with conflict markers, from undoing the commit Undone.
-type Marked struct{ Path, Undone string }
+// MarkedFile is a file with conflict markers, from reverting the commit Undone.
+type MarkedFile struct{ Path, Undone string }
 
-// UncleanError says that files of a worktree are in the way of a merge: they were
-// staged, changed or made since its work was committed, or are not committed.
+// UncleanError says that files of a worktree prevent a merge: they were staged, changed or
+// created since its work was committed, or are not committed.
 type UncleanError struct {
 	Files []string
 	Err   error
@@ -45,38 +45,36 @@ type UncleanError struct {
 
 func (e *UncleanError) Error() string { return "files are in the way: " + strings.Join(e.Files, ", ") }
 
-// Unwrap returns what git said.
+// Unwrap returns git's error.
 func (e *UncleanError) Unwrap() error { return e.Err }
 
-// HalfMergedError says that a merge failed after git had begun to write files of
-// the worktree. They may be those of before, those of the merge, or some of each.
+// HalfMergedError says that a merge failed after git had begun to write files of the
+// worktree. Each may have its content from before or from the merge.
 type HalfMergedError struct{ Err error }
 
 func (e *HalfMergedError) Error() string { return "the merge was not finished: " + e.Err.Error() }
 
-// Unwrap returns what failed.
+// Unwrap returns the cause.
 func (e *HalfMergedError) Unwrap() error { return e.Err }
 
-// BringIn merges a commit into the worktree and leaves the result uncommitted,
-// with conflict markers where there are conflicts; those paths are returned.
-// The worktree must be clean; if it is not, it fails with an *UncleanError. It
-// fails with a *BranchError if the worktree is not on the branch. Nothing is
-// written then. If it fails later, it does with a *HalfMergedError.
-func (w *Worktree) BringIn(ctx context.Context, in BringIn) (conflicted []string, err error) {
+// MergeIn merges a commit into the worktree and leaves the result uncommitted, with
+// conflict markers where there are conflicts; it returns the paths in conflict. It fails
+// with an *UncleanError if the worktree is not clean, and with a *BranchError if it is not
+// on the branch; nothing is written then. Later failures are a *HalfMergedError.
+func (w *Worktree) MergeIn(ctx context.Context, in MergeSpec) (conflicted []string, err error) {
 	if err := w.RequireBranch(ctx, in.Branch); err != nil {
 		return nil, err
 	}
 	err = w.ChangeHeld(ctx, func(w *Worktree) error {
-		conflicted, err = w.bringIn(ctx, in)
+		conflicted, err = w.mergeIn(ctx, in)
 		return err
 	})
 	return conflicted, err
 }
 
-// bringIn merges in a worktree whose index is held. Git merges with a copy of the
-// index, which is put in its place together with what says that a merge is in
-// progress.
-func (w *Worktree) bringIn(ctx context.Context, in BringIn) ([]string, error) {
+// mergeIn merges in a worktree whose index is locked. Git merges with a copy of the index,
+// which replaces the index together with the files of a merge in progress.
+func (w *Worktree) mergeIn(ctx context.Context, in MergeSpec) ([]string, error) {
 	if err := w.requireHead(ctx, in.Branch); err != nil {
 		return nil, err
 	}
@@ -84,13 +82,13 @@ func (w *Worktree) bringIn(ctx context.Context, in BringIn) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := w.Repo.copyIndex(w.readAdminFile())
+	c, err := w.Repo.copyIndex(w.location())
 	if err != nil {
 		return nil, err
 	}
-	c.admin, c.isLent = w.Hold.Dir, true
+	c.admin, c.isAdminShared = w.Hold.Dir, true
 	defer c.discard()
-	if err := errors.Join(c.copyIndex(), c.standIn(in.Branch, head)); err != nil {
+	if err := errors.Join(c.copyIndex(), c.makeTempGitDir(in.Branch, head)); err != nil {
 		return nil, err
 	}
 	conflicted, err := c.merge(ctx, in)
@@ -98,7 +96,7 @@ func (w *Worktree) bringIn(ctx context.Context, in BringIn) ([]string, error) {
 		return nil, err
 	}
 	if err == nil {
-		c.nameSides(in, conflicted)
+		c.nameBranches(in, conflicted)
 		err = c.placeMerge()
 	}
 	if err != nil {
@@ -107,13 +105,13 @@ func (w *Worktree) bringIn(ctx context.Context, in BringIn) ([]string, error) {
 	return conflicted, nil
 }
 
-// placeMerge says in the git directory that a merge is in progress, and puts the
-// index in its place.
+// placeMerge writes the files of a merge in progress to the git directory, and replaces
+// the index.
 func (c *indexCopy) placeMerge() error {
 	if err := failpoint.Hit("bringin.merged"); err != nil {
 		return err
 	}
-	if err := c.deliver(); err != nil {
+	if err := c.copyProgress(); err != nil {
 		return err
 	}
 	if err := failpoint.Hit("bringin.delivered"); err != nil {
@@ -122,8 +120,8 @@ func (c *indexCopy) placeMerge() error {
 	return c.replaceIndex()
 }
 
-// merge has git merge, and returns the paths in conflict.
-func (c *indexCopy) merge(ctx context.Context, in BringIn) ([]string, error) {
+// merge runs git merge, and returns the paths in conflict.
+func (c *indexCopy) merge(ctx context.Context, in MergeSpec) ([]string, error) {
 	now := time.Now()
 	_, err := c.runCall(ctx, gitcmd.Call{
 		Args: []string{"-c", "merge.conflictStyle=merge", "merge", "--no-commit", "--no-ff", "-m", fmt.Sprintf("Merge %s", in.Name), in.Commit},
@@ -139,7 +137,7 @@ func (c *indexCopy) merge(ctx context.Context, in BringIn) ([]string, error) {
 	if err != nil && len(conflicted) == 0 {
 		return nil, asUnclean(err)
 	}
-	mergeHead := filepath.Join(cmp.Or(c.stand, c.at.gitDir), "MERGE_HEAD")
+	mergeHead := filepath.Join(cmp.Or(c.tempGitDir, c.at.gitDir), "MERGE_HEAD")
 	if in.As == "" || !fsx.IsThere(mergeHead) {
 		return conflicted, nil
 	}
@@ -157,7 +155,7 @@ func (c *indexCopy) merge(ctx context.Context, in BringIn) ([]string, error) {
 	return c.conflictedPaths(ctx)
 }
 
-// asUnclean finds the files that git names when it refuses to merge over them.
+// asUnclean turns git's refusal to overwrite files into an *UncleanError with their paths.
 func asUnclean(err error) error {
 	failed, ok := errors.AsType[*gitcmd.Error](err)
 	if !ok || failed.Kind != "" {
@@ -170,8 +168,8 @@ func asUnclean(err error) error {
 	return err
 }
 
-// refusedToMerge is how git ends if it leaves a merge alone because of what the
-// checkout holds.
+// refusedToMerge is git's exit status if it refuses a merge because of the files of the
+// checkout.
 const refusedToMerge = 2
 
 // conflictedPaths lists the paths in conflict.
@@ -180,12 +178,12 @@ func (c *indexCopy) conflictedPaths(ctx context.Context) ([]string, error) {
 	return gitdir.SplitNUL(out), err
 }
 
-// markConflict says of a path in the index that it is in conflict: what was undone
-// comes from one side, what the target has made of it since from the other.
-func (c *indexCopy) markConflict(ctx context.Context, target string, marked Marked) error {
+// markConflict gives a path the stages of a conflict in the index: base is the undone
+// commit, ours the target, theirs the parent of the undone commit.
+func (c *indexCopy) markConflict(ctx context.Context, target string, marked MarkedFile) error {
 	path := marked.Path
 	if _, err := os.Lstat(filepath.Join(c.at.work, filepath.FromSlash(path))); errors.Is(err, os.ErrNotExist) {
-		return nil // there is nothing to be resolved in it
+		return nil // there is no file to resolve
 	}
 	var lines strings.Builder
 	fmt.Fprintf(&lines, "0 %s\t%s\x00", c.repo.ZeroOID(), path)

@@ -11,18 +11,18 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// sealed is an object directory that has what differs between two trees and
-// nothing else, and that no agent can write: what git tells of the two from
-// there is what their names say.
-type sealed struct {
+// rehashed is an object directory with the objects in which two trees differ and no others.
+// No agent can write to it, and every object was rehashed, so a diff there shows what the
+// object names stand for.
+type rehashed struct {
 	Quarantine
 	files *object.Files
 	trees [2]string
 }
 
-// seal copies what differs between two commits or trees, both sides of it, and
-// rehashes it on the way. It fails with a *ForgedError.
-func (a *Session) seal(ctx context.Context, old, now string) (*sealed, error) {
+// copyRehashed copies the objects in which two commits or trees differ, of both sides, and
+// rehashes each. It fails with a *ForgedError.
+func (a *Session) copyRehashed(ctx context.Context, old, now string) (*rehashed, error) {
 	r := a.q.Repo
 	files, err := r.OpenObjects(a.q.Dir)
 	if err != nil {
@@ -33,7 +33,7 @@ func (a *Session) seal(ctx context.Context, old, now string) (*sealed, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sealed{files: files, Quarantine: Quarantine{
+	s := &rehashed{files: files, Quarantine: Quarantine{
 		Repo: r, placement: a.q.placement, Dir: dir, Discard: discard,
 		Env: []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="},
 	}}
@@ -44,7 +44,7 @@ func (a *Session) seal(ctx context.Context, old, now string) (*sealed, error) {
 	return s, nil
 }
 
-func (s *sealed) fill(ctx context.Context, old, now string) error {
+func (s *rehashed) fill(ctx context.Context, old, now string) error {
 	w := s.files.Walk(object.BothSides)
 	w.Each = func(o object.Object) error {
 		if o.Data == nil && o.Size > 0 {
@@ -62,9 +62,8 @@ func (s *sealed) fill(ctx context.Context, old, now string) error {
 	return w.Trees(ctx, s.trees[0], s.trees[1])
 }
 
-// copy takes a large file, a part at a time. Its name is computed from what is
-// written.
-func (s *sealed) copy(ctx context.Context, o object.Object) error {
+// copy copies a large blob in parts, and computes its name from what it writes.
+func (s *rehashed) copy(ctx context.Context, o object.Object) error {
 	f, err := os.CreateTemp(s.Dir, "tmp_obj_")
 	if err != nil {
 		return err

@@ -11,17 +11,16 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// An agent can exchange any file of its registration for a link while git is at
-// work, and git opens them by path. So a git that changes a checkout is run with a
-// git directory of Croft's own that stands in for the checkout's: it has a HEAD
-// that Croft wrote, a copy of the index, and what git writes beside it. What comes
-// of that is put into the checkout's own git directory by Croft, which holds that
-// directory open.
+// An agent can replace any file of its admin directory by a symbolic link while git runs,
+// and git opens files by path. So a git that changes a checkout is run with a temporary
+// git directory of Croft's: it has a HEAD that Croft wrote, a copy of the index, and what
+// git writes. Croft then copies the result to the checkout's own git directory, which it
+// holds open.
 
-// standIn makes the git directory that git is run with on the copy. HEAD is on a
-// branch, or on a commit if there is none.
-func (c *indexCopy) standIn(branch, commit string) error {
-	if !c.repo.NativeRefs() { // HEAD is in no file
+// makeTempGitDir makes the temporary git directory for git to work on the copy of the index. HEAD
+// is on branch, or detached at commit if branch is empty.
+func (c *indexCopy) makeTempGitDir(branch, commit string) error {
+	if !c.repo.NativeRefs() { // HEAD is not a file
 		return nil
 	}
 	dir := filepath.Join(c.q.Dir, "git")
@@ -40,17 +39,17 @@ func (c *indexCopy) standIn(branch, commit string) error {
 		err = os.WriteFile(filepath.Join(dir, "commondir"), []byte(c.repo.CommonDir+"\n"), 0o600)
 	}
 	if err == nil {
-		err = c.copyBeside(dir)
+		err = c.copyIndexParts(dir)
 	}
 	if err == nil {
-		c.stand = dir
+		c.tempGitDir = dir
 	}
 	return err
 }
 
-// copyBeside copies what git reads beside an index: which files a sparse checkout
-// has, and the part of a split index that is shared.
-func (c *indexCopy) copyBeside(dir string) error {
+// copyIndexParts copies the files that git reads with an index: the patterns of a sparse
+// checkout, and the shared part of a split index.
+func (c *indexCopy) copyIndexParts(dir string) error {
 	if info, err := c.admin.OpenDir("info"); err == nil {
 		defer info.Close()
 		b, err := info.ReadFile("sparse-checkout", worktree.MaxAdmin)
@@ -76,17 +75,17 @@ func (c *indexCopy) copyBeside(dir string) error {
 	return nil
 }
 
-// deliver puts what git wrote of an act in progress into the checkout's own git
-// directory.
-func (c *indexCopy) deliver() error {
-	if c.stand == "" {
+// copyProgress copies the files of an operation in progress, which git wrote, to the checkout's
+// own git directory.
+func (c *indexCopy) copyProgress() error {
+	if c.tempGitDir == "" {
 		return nil
 	}
 	for _, name := range isolated.ProgressFiles {
 		if strings.Contains(name, "/") {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(c.stand, name))
+		b, err := os.ReadFile(filepath.Join(c.tempGitDir, name))
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

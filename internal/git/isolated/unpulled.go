@@ -17,23 +17,23 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// LeftOut is something in the git directory of an isolated checkout that cannot be
-// brought to the repository.
-type LeftOut struct {
-	Name string `json:"name"` // what names it there, such as a ref
+// Unpulled is an object in the agent's git directory that cannot be pulled into the
+// repository.
+type Unpulled struct {
+	Name string `json:"name"` // what names the object there, such as a ref
 	OID  string `json:"oid,omitempty"`
 	Why  string `json:"why"`
 }
 
-// pulling brings objects of the private side, or only finds out whether they are
-// whole. The repository keeps them until release is called.
+// pulling transfers objects from the agent's git directory, or only checks that they are
+// complete. The repository does not prune them until release is called.
 type pulling func(ctx context.Context, wanted, known []string) (release func(), err error)
 
 var errNotThere = errors.New("it is not there, or damaged")
 
-// fetchObjects brings the objects, and returns those that it had to leave out, with the
-// reason. The repository keeps them until release is called, by when refs have to
-// name them.
+// fetchObjects pulls the objects of n and returns those that it had to leave out, each
+// with the reason. The repository does not prune them until release is called; refs must
+// name them before that.
 func (p *private) fetchObjects(ctx context.Context, last SyncState, n news) (release func(), left map[string]error, err error) {
 	return p.fetchBy(ctx, last, n, p.pull)
 }
@@ -51,8 +51,8 @@ func (p *private) fetchBy(ctx context.Context, last SyncState, n news, pull pull
 	if err == nil {
 		return release, nil, nil
 	}
-	// A ref or a log may name what is not there, or what leads to nothing. What is
-	// checked out and what is staged must be whole.
+	// A ref or a reflog may name an object that is missing or incomplete. The commit that
+	// is checked out and the staged blobs must be complete.
 	essential := odb.OIDsOf(n.blobs...)
 	_, head := n.now.resolve()
 	essential.Add(head)
@@ -72,21 +72,21 @@ func (p *private) fetchBy(ctx context.Context, last SyncState, n news, pull pull
 		}
 		return must, left, nil
 	}
-	may, left := p.pullWhole(ctx, there, slices.Concat(known, essential.List), pull)
+	may, left := p.pullComplete(ctx, there, slices.Concat(known, essential.List), pull)
 	for _, oid := range odb.OIDsOf(there...).Without(rest) {
 		left[oid] = errNotThere
 	}
 	return func() { must(); may() }, left, nil
 }
 
-// isWhole finds out whether objects of the private side are there with all that they
-// lead to. Nothing is brought.
-func (p *private) isWhole(ctx context.Context, wanted, known []string) (release func(), err error) {
+// checkComplete checks that the agent's git directory has the wanted objects and everything that
+// they reach. It transfers nothing.
+func (p *private) checkComplete(ctx context.Context, wanted, known []string) (release func(), err error) {
 	if len(wanted) == 0 {
 		return func() {}, nil
 	}
-	// Git's own walk takes an object for whole if its file is there. To pack it, git
-	// reads it.
+	// rev-list takes an object for complete if its file exists. To pack an object, git has
+	// to read it.
 	q, err := p.w.Repo.NewQuarantine(writers.OnDisk)
 	if err != nil {
 		return nil, err
@@ -98,73 +98,71 @@ func (p *private) isWhole(ctx context.Context, wanted, known []string) (release 
 	return func() {}, err
 }
 
-// nameLeftOut says by which names an agent's git directory has objects that were left out,
-// and which of its worktrees cannot be read. Where a log alone names what is not
-// there, git itself has let go of it.
-func (p *private) nameLeftOut(now privateState, left map[string]error) []LeftOut {
-	var list []LeftOut
-	for _, at := range p.placesOf(now) {
+// nameUnpulled returns the names under which the agent's git directory has the objects that
+// were left out, and the worktrees there that cannot be read. It ignores objects that only
+// a reflog names and that are missing: git itself may prune those.
+func (p *private) nameUnpulled(now privateState, left map[string]error) []Unpulled {
+	var list []Unpulled
+	for _, at := range p.objectNames(now) {
 		if err := left[at.OID]; err != nil && (at.Name != headLog || !errors.Is(err, errNotThere)) {
 			why, _, _ := strings.Cut(err.Error(), "\n")
-			list = append(list, LeftOut{Name: at.Name, OID: at.OID, Why: why})
+			list = append(list, Unpulled{Name: at.Name, OID: at.OID, Why: why})
 		}
 	}
-	list = append(list, p.unreadHeads(now)...)
-	if more := len(list) - mostLeft; more > 0 {
-		list = append(list[:mostLeft], LeftOut{Name: fmt.Sprintf("%d more", more), Why: "they are not listed"})
+	list = append(list, p.unreadableHeads(now)...)
+	if more := len(list) - maxUnpulled; more > 0 {
+		list = append(list[:maxUnpulled], Unpulled{Name: fmt.Sprintf("%d more", more), Why: "they are not listed"})
 	}
 	return list
 }
 
-// mostLeft is how much of what was left out is remembered: an agent can name more
-// than anybody reads.
-const mostLeft = 100
+// maxUnpulled bounds how many of them are recorded: the number of names is up to the agent.
+const maxUnpulled = 100
 
-// headLog is where commits are named that HEAD was at, or that an act is in the
-// middle of.
+// headLog stands for every commit that the reflog of HEAD or an operation in progress
+// names.
 const headLog = "logs/HEAD"
 
-// placesOf lists what names objects in an agent's git directory, sorted by name.
-func (p *private) placesOf(now privateState) []LeftOut {
-	var list []LeftOut
+// objectNames lists the names of objects in the agent's git directory, sorted by name.
+func (p *private) objectNames(now privateState) []Unpulled {
+	var list []Unpulled
 	for name, oid := range now.Refs {
-		list = append(list, LeftOut{Name: name, OID: oid})
+		list = append(list, Unpulled{Name: name, OID: oid})
 	}
 	for name, oid := range now.Inner {
-		list = append(list, LeftOut{Name: path.Join("worktrees", name, "HEAD"), OID: oid})
+		list = append(list, Unpulled{Name: path.Join("worktrees", name, "HEAD"), OID: oid})
 	}
 	stashes := stashOIDs(now.Stash)
 	for i, oid := range stashes {
 		if n := len(stashes) - 1 - i; n > 0 { // the newest is refs/stash
-			list = append(list, LeftOut{Name: "stash@{" + strconv.Itoa(n) + "}", OID: oid})
+			list = append(list, Unpulled{Name: "stash@{" + strconv.Itoa(n) + "}", OID: oid})
 		}
 	}
 	for _, oid := range odb.OIDsOf(p.pendingOIDs()...).List {
-		list = append(list, LeftOut{Name: headLog, OID: oid})
+		list = append(list, Unpulled{Name: headLog, OID: oid})
 	}
-	slices.SortFunc(list, func(a, b LeftOut) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.OID, b.OID)) })
+	slices.SortFunc(list, func(a, b Unpulled) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.OID, b.OID)) })
 	return list
 }
 
-// unreadHeads are the worktrees of an agent's own whose HEAD says nothing.
-func (p *private) unreadHeads(now privateState) []LeftOut {
+// unreadableHeads returns the agent's own worktrees whose HEAD cannot be read.
+func (p *private) unreadableHeads(now privateState) []Unpulled {
 	_, err := p.innerHeads(now.Refs)
 	if err == nil {
 		return nil
 	}
-	list := []LeftOut{}
+	list := []Unpulled{}
 	for line := range strings.Lines(err.Error()) {
-		list = append(list, LeftOut{Name: "worktrees", Why: strings.TrimSpace(line)})
+		list = append(list, Unpulled{Name: "worktrees", Why: strings.TrimSpace(line)})
 	}
 	return list
 }
 
-// LeftOut lists what of an isolated checkout's own git directory was not brought to
-// the repository by the last harvest, or would not be by the next one. It changes
-// nothing, neither there nor in the repository.
+// ListUnpulled lists the objects in the agent's git directory that the last pull left out, or
+// that the next one would. It changes neither side.
 //
-// It fails with a *PrivateError if nothing can be brought.
-func (w *Worktree) LeftOut(ctx context.Context) ([]LeftOut, error) {
+// It fails with a *PrivateError if nothing can be pulled.
+func (w *Worktree) ListUnpulled(ctx context.Context) ([]Unpulled, error) {
 	if !w.IsIsolated() {
 		return nil, nil
 	}
@@ -185,7 +183,7 @@ func (w *Worktree) LeftOut(ctx context.Context) ([]LeftOut, error) {
 	}
 	last := w.readSyncState()
 	if last.Pending {
-		return nil, nil // the repository's side counts
+		return nil, nil // Pending: the repository's side is the newer one
 	}
 	if last.isUpToDate(now) {
 		return last.Left, nil
@@ -194,16 +192,16 @@ func (w *Worktree) LeftOut(ctx context.Context) ([]LeftOut, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, left, err := p.fetchBy(ctx, last, n, p.isWhole)
+	_, left, err := p.fetchBy(ctx, last, n, p.checkComplete)
 	if err != nil {
 		return nil, err
 	}
-	return p.nameLeftOut(now, left), nil
+	return p.nameUnpulled(now, left), nil
 }
 
-// PullAgain is Pull for a checkout of which something was left out, in case that
-// can be brought by now. It returns what cannot.
-func (w *Worktree) PullAgain(ctx context.Context) ([]LeftOut, error) {
+// RetryPull is Pull that also retries the objects which were left out before. It returns
+// those that still cannot be pulled.
+func (w *Worktree) RetryPull(ctx context.Context) ([]Unpulled, error) {
 	p, release, err := w.holdPrivate(ctx)
 	if err != nil {
 		return nil, err

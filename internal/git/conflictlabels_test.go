@@ -7,8 +7,8 @@ import "testing"
 func TestNamedSides(t *testing.T) {
 	t.Parallel()
 	const oid = "0123456789012345678901234567890123456789"
-	pairs := [][2]side{{{called("HEAD"), "croft/fix"}, {called(oid), "main"}}}
-	undone := append(pairs, [2]side{{isObjectName, "main"}, {isObjectName, "croft/fix"}})
+	pairs := [][2]label{{{isLabel("HEAD"), "croft/fix"}, {isLabel(oid), "main"}}}
+	undone := append(pairs, [2]label{{isObjectName, "main"}, {isObjectName, "croft/fix"}})
 	for text, want := range map[string]string{
 		"":      "",
 		"one\n": "one\n",
@@ -21,12 +21,12 @@ func TestNamedSides(t *testing.T) {
 		"<<<<<<< HEAD\n<<<<<<< HEAD\n=======\n>>>>>>> " + oid + "\n":                           "<<<<<<< HEAD\n<<<<<<< croft/fix\n=======\n>>>>>>> main\n",
 		"<<<<<<< HEAD\n=======\n>>>>>>> " + oid + "\nx\n<<<<<<< HEAD\n=======\n>>>>>>> " + oid: "<<<<<<< croft/fix\n=======\n>>>>>>> main\nx\n<<<<<<< croft/fix\n=======\n>>>>>>> main",
 	} {
-		if got := string(withNames([]byte(text), pairs)); got != want {
+		if got := string(replaceLabels([]byte(text), pairs)); got != want {
 			t.Errorf("of %q becomes %q, want %q", text, got, want)
 		}
 	}
 	text := "<<<<<<< " + oid + "\n=======\n>>>>>>> " + oid + "\n"
-	if got := string(withNames([]byte(text), undone)); got != "<<<<<<< main\n=======\n>>>>>>> croft/fix\n" {
+	if got := string(replaceLabels([]byte(text), undone)); got != "<<<<<<< main\n=======\n>>>>>>> croft/fix\n" {
 		t.Errorf("of %q becomes %q", text, got)
 	}
 }

@@ -28,7 +28,7 @@ func TestTidyRefs(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := repo.TidyRefs(t.Context(), "refs/croft/"); err != nil {
+		if err := repo.PackRefs(t.Context(), "refs/croft/"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Lstat(packed); (err == nil) != (n > manyRefs) {

@@ -18,25 +18,25 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// Leftover is a file in conflict as a merge left it in a worktree.
-type Leftover struct {
+// ConflictFile is a file in conflict as a merge wrote it to a worktree.
+type ConflictFile struct {
 	Path string
-	// Stat and Sum tell whether anybody touched it since. Without them nothing
-	// was there.
+	// Stat and Sum show whether the file was written since. They are empty if there was no
+	// file.
 	Stat string
 	Sum  string
-	// Markers are the lines that the merge itself wrote into it.
+	// Markers are the conflict markers that the merge wrote.
 	Markers []string
 }
 
-// Leftovers notes what a merge has just left of files in conflict. The sides are
-// the commits that were merged: what is a line of theirs is no marker.
-func (w *Worktree) Leftovers(ctx context.Context, paths []string, sides ...string) ([]Leftover, error) {
-	var list []Leftover
+// ConflictFiles records the files in conflict right after a merge. sides are the commits that
+// were merged: a line that one of them has is not a marker.
+func (w *Worktree) ConflictFiles(ctx context.Context, paths []string, sides ...string) ([]ConflictFile, error) {
+	var list []ConflictFile
 	for _, name := range paths {
-		l := Leftover{Path: name, Stat: w.statOf(name)}
+		l := ConflictFile{Path: name, Stat: w.statOf(name)}
 		if l.Stat != "" {
-			text, sum, err := w.readLeftover(name)
+			text, sum, err := w.readConflictFile(name)
 			if err != nil {
 				return nil, err
 			}
@@ -50,23 +50,24 @@ func (w *Worktree) Leftovers(ctx context.Context, paths []string, sides ...strin
 	return list, nil
 }
 
-// IsUntouched reports whether nobody has written a file since a merge left it. What
-// was written again with the same bytes was touched: somebody wants it so.
-func (w *Worktree) IsUntouched(l Leftover) (bool, error) {
+// IsUntouched reports whether a file was not written since the merge. A file that was
+// written again with the same bytes counts as written: its author has decided for this
+// content.
+func (w *Worktree) IsUntouched(l ConflictFile) (bool, error) {
 	if l.Stat == "" || w.statOf(l.Path) != l.Stat {
 		return false, nil
 	}
-	// Two writes may fall into one step of the clock.
-	_, sum, err := w.readLeftover(l.Path)
+	// Two writes may have the same mtime.
+	_, sum, err := w.readConflictFile(l.Path)
 	return err == nil && sum == l.Sum, err
 }
 
-// HasMarkers reports whether a file still has lines that a merge wrote.
-func (w *Worktree) HasMarkers(l Leftover) (bool, error) {
+// HasMarkers reports whether a file still has conflict markers of the merge.
+func (w *Worktree) HasMarkers(l ConflictFile) (bool, error) {
 	if len(l.Markers) == 0 || w.statOf(l.Path) == "" {
 		return false, nil
 	}
-	text, _, err := w.readLeftover(l.Path)
+	text, _, err := w.readConflictFile(l.Path)
 	if err != nil {
 		return false, err
 	}
@@ -78,7 +79,7 @@ func (w *Worktree) HasMarkers(l Leftover) (bool, error) {
 	return false, nil
 }
 
-// statOf is what tells a file from one that was written at another time.
+// statOf returns the stat data that changes whenever a file is written.
 func (w *Worktree) statOf(name string) string {
 	info, err := index.Lstat(filepath.Join(w.Path, filepath.FromSlash(name)))
 	if err != nil || !info.Mode.IsRegular() {
@@ -87,12 +88,12 @@ func (w *Worktree) statOf(name string) string {
 	return fmt.Sprintf("%d %d %d", info.ModTime.UnixNano(), info.Size, info.Inode())
 }
 
-// mostText is how much of a file is looked through for markers; what is larger
-// is no text that anybody resolves.
-const mostText = 64 << 20
+// maxMarkerFile is the size up to which a file is searched for markers; a larger one is no text
+// to resolve.
+const maxMarkerFile = 64 << 20
 
-// readLeftover reads a file, through no link, and digests it.
-func (w *Worktree) readLeftover(name string) ([]byte, string, error) {
+// readConflictFile reads a file, following no symbolic link, and returns its digest.
+func (w *Worktree) readConflictFile(name string) ([]byte, string, error) {
 	top, err := fsx.OpenDir(w.Path)
 	if err != nil {
 		return nil, "", err
@@ -111,7 +112,7 @@ func (w *Worktree) readLeftover(name string) ([]byte, string, error) {
 		return nil, "", err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostText))
+	text, err := io.ReadAll(io.LimitReader(f, maxMarkerFile))
 	if err != nil {
 		return nil, "", err
 	}
@@ -123,8 +124,8 @@ func (w *Worktree) readLeftover(name string) ([]byte, string, error) {
 	return text, fmt.Sprintf("%x", h.Sum(nil)), nil
 }
 
-// conflictMarkers finds the lines of a file that look like the ends of a conflict and
-// that neither side has. How long they are an attribute may say.
+// conflictMarkers returns the lines of a file that look like the first or last line of a
+// conflict and that neither side has. An attribute may set their length.
 func (w *Worktree) conflictMarkers(ctx context.Context, name string, text []byte, sides []string) ([]string, error) {
 	if bytes.IndexByte(text, 0) >= 0 {
 		return nil, nil
@@ -157,8 +158,7 @@ func (w *Worktree) conflictMarkers(ctx context.Context, name string, text []byte
 	return slices.Compact(lines), nil
 }
 
-// isMarker reports whether a line begins with at least three of a character, and
-// a blank.
+// isMarker reports whether a line begins with at least three times c and a blank.
 func isMarker(line []byte, c byte) bool {
 	rest := bytes.TrimLeft(line, string(c))
 	return len(line)-len(rest) >= 3 && len(rest) > 0 && rest[0] == ' '
@@ -166,9 +166,9 @@ func isMarker(line []byte, c byte) bool {
 
 func trimLine(line []byte) string { return strings.TrimRight(string(line), "\r\n") }
 
-// Concluded reports whether what a merge brought in is part of the worktree's
-// work: in its history, or about to be.
-func (w *Worktree) Concluded(ctx context.Context, commit string) (bool, error) {
+// IsMergeConcluded reports whether a merged commit is part of the worktree's work: an ancestor of
+// HEAD, or in MERGE_HEAD.
+func (w *Worktree) IsMergeConcluded(ctx context.Context, commit string) (bool, error) {
 	if slices.Contains(w.mergeHeads(), commit) {
 		return true, nil
 	}

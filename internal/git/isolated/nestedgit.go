@@ -14,20 +14,20 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// checkInside fails if the git directory of an isolated checkout has something that
-// bringing its refs does not bring: commits in the git directories of submodules, and
-// what worktrees that the agent made of it are in the middle of.
-func (p *private) checkInside(ctx context.Context) error {
-	return errors.Join(p.checkModules(ctx), p.checkInner())
+// checkNestedGitDirs fails if the agent's git directory has state that pulling its refs does not
+// copy: commits in the git directories of submodules, and operations in progress in
+// worktrees that the agent added.
+func (p *private) checkNestedGitDirs(ctx context.Context) error {
+	return errors.Join(p.checkModules(ctx), p.checkInnerWorktrees())
 }
 
-// checkModules looks for git directories of submodules with commits that none of
-// their remotes has.
+// checkModules fails if the git directory of a submodule has commits that none of its
+// remotes has.
 func (p *private) checkModules(ctx context.Context) error {
 	var dirs []string
 	err := fs.WalkDir(p.root.FS(), "modules", func(name string, d fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(notThere(err), os.ErrNotExist):
+		case errors.Is(asNotExist(err), os.ErrNotExist):
 			return nil
 		case err != nil:
 			return err
@@ -56,8 +56,8 @@ func (p *private) checkModules(ctx context.Context) error {
 	return alone
 }
 
-// hasOwnCommits reports whether the git directory of a submodule names, or named,
-// commits that are not its remotes'.
+// hasOwnCommits reports whether refs or reflogs in the git directory of a submodule name
+// commits that its remotes do not have.
 func (p *private) hasOwnCommits(ctx context.Context, dir string) (bool, error) {
 	full := filepath.Join(p.w.PrivateDir(), filepath.FromSlash(dir))
 	if !worktree.IsOwnGitDir(full) {
@@ -69,17 +69,17 @@ func (p *private) hasOwnCommits(ctx context.Context, dir string) (bool, error) {
 	}
 	defer remove()
 	sub := gitcmd.NewRepository(p.w.Repo.Git, gitdir.PlaceAt(full, full), filepath.Join(host, "from"))
-	sub.Format.Partial = false // an agent names no server that objects are fetched from
+	sub.Format.Partial = false // objects must not be fetched from a server that the agent names
 	out, err := sub.RunGit(ctx, "rev-list", "--max-count=1", "--all", "--reflog", "--not", "--remotes")
 	return strings.TrimSpace(string(out)) != "", err
 }
 
-// checkInner looks for worktrees of the agent's own that have more than a HEAD. One
-// that cannot be read is found where their HEADs are.
-func (p *private) checkInner() error {
+// checkInnerWorktrees fails if a worktree that the agent added has more state than a HEAD.
+// innerHeads reports those that cannot be read.
+func (p *private) checkInnerWorktrees() error {
 	entries, err := fs.ReadDir(p.root.FS(), "worktrees")
 	if err != nil {
-		return nil //nolint:nilerr // reading their HEADs has failed, or there are none
+		return nil //nolint:nilerr // innerHeads has failed, or there are no such worktrees
 	}
 	var more error
 	for _, e := range entries {
@@ -96,15 +96,16 @@ func (p *private) checkInner() error {
 	return more
 }
 
-// hasFiles reports whether anything but directories lies below a directory, or may.
+// hasFiles reports whether a directory has anything but directories below it. A directory
+// that cannot be read counts as having files.
 func (p *private) hasFiles(dir string) bool {
 	err := fs.WalkDir(p.root.FS(), dir, func(_ string, d fs.DirEntry, err error) error {
-		if errors.Is(notThere(err), os.ErrNotExist) || err == nil && d.IsDir() {
+		if errors.Is(asNotExist(err), os.ErrNotExist) || err == nil && d.IsDir() {
 			return nil
 		}
-		return errors.Join(err, errSomething)
+		return errors.Join(err, errHasFiles)
 	})
 	return err != nil
 }
 
-var errSomething = errors.New("there is something")
+var errHasFiles = errors.New("there is something")

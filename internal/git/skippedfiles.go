@@ -18,8 +18,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/worktree"
 )
 
-// hasSpecialEntries reads an index here, which saves a process for the many repositories
-// that have nothing of it.
+// hasSpecialEntries reads an index without starting git: most repositories have no such
+// entries.
 func (r *Repository) hasSpecialEntries(ctx context.Context, at checkoutAt) (index.Special, error) {
 	f, err := fsx.Open(filepath.Join(at.gitDir, "index"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -48,9 +48,9 @@ func (r *Repository) hasSpecialEntries(ctx context.Context, at checkoutAt) (inde
 	return s, nil
 }
 
-// hiddenEdits lists the files that differ from what is staged and that git was
-// told not to look at. One that a sparse checkout leaves out is not there, and
-// that is no edit.
+// hiddenEdits lists the files that differ from the index although git was told not to
+// compare them (assume-unchanged, skip-worktree). A file that a sparse checkout leaves out
+// does not exist, which is no edit.
 func (r *Repository) hiddenEdits(ctx context.Context, at checkoutAt, s index.Special) ([]odb.StatusEntry, error) {
 	var suspects []index.Entry
 	x := &index.Index{Written: s.Written}
@@ -68,7 +68,7 @@ func (r *Repository) hiddenEdits(ctx context.Context, at checkoutAt, s index.Spe
 		case !isAbsent(err):
 			return nil, err
 		case e.Sparse:
-			noteGone(gone, at.work, e.Path)
+			noteMissingDir(gone, at.work, e.Path)
 		default:
 			edits = append(edits, odb.StatusEntry{Path: e.Path, Index: '.', Work: 'D', Hidden: true})
 		}
@@ -76,20 +76,19 @@ func (r *Repository) hiddenEdits(ctx context.Context, at checkoutAt, s index.Spe
 	if len(suspects) == 0 {
 		return edits, nil
 	}
-	changed, err := r.compareAlone(ctx, at, suspects, s.Written)
+	changed, err := r.compareOnly(ctx, at, suspects, s.Written)
 	return append(edits, changed...), err
 }
 
-// isAbsent reports whether an error says that there is no such file in the
-// checkout: it is not there, or what should be its directory is a file or a link
-// that leads nowhere.
+// isAbsent reports whether an error says that the checkout has no such file: the file does
+// not exist, or one of its parents is a file or a dangling symbolic link.
 func isAbsent(err error) bool {
 	return errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)
 }
 
-// noteGone remembers the topmost directory on the way to a file that is not
-// there: a sparse checkout may leave out a hundred thousand files below it.
-func noteGone(gone map[string]bool, top, name string) {
+// noteMissingDir records the topmost missing directory above a file: a sparse checkout may leave
+// out a hundred thousand files below it.
+func noteMissingDir(gone map[string]bool, top, name string) {
 	for i, c := range name {
 		if c != '/' {
 			continue
@@ -113,9 +112,9 @@ func isBelow(dirs map[string]bool, name string) bool {
 	return false
 }
 
-// compareAlone has git compare files with an index that holds only these, and
-// says of none that it is not to be looked at.
-func (r *Repository) compareAlone(ctx context.Context, at checkoutAt, entries []index.Entry, written time.Time) ([]odb.StatusEntry, error) {
+// compareOnly has git compare files with an index that has only these entries, without
+// the flags that hide them.
+func (r *Repository) compareOnly(ctx context.Context, at checkoutAt, entries []index.Entry, written time.Time) ([]odb.StatusEntry, error) {
 	dir, remove, err := r.TempDir()
 	if err != nil {
 		return nil, err
@@ -129,7 +128,7 @@ func (r *Repository) compareAlone(ctx context.Context, at checkoutAt, entries []
 	if err := os.WriteFile(file, data, 0o600); err != nil {
 		return nil, err
 	}
-	// Its notes are as old as the index that they come from.
+	// git trusts cached stat data by the index's mtime, so keep it.
 	if err := os.Chtimes(file, written, written); err != nil {
 		return nil, err
 	}
