@@ -647,6 +647,41 @@ func TestPackageLengths(t *testing.T) {
 	}
 }
 
+// wiring are the test files of the engine that are of no room.
+var wiring = []string{"close", "cputime", "engine", "helper", "norace", "race", "words"}
+
+// TestRoomsHaveTheirTests: .ci/room finds every test of the engine, and every group of
+// the contract's scenarios, by the name of a room.
+func TestRoomsHaveTheirTests(t *testing.T) {
+	files, err := filepath.Glob("engine/*_test.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no tests of the engine: %v", err)
+	}
+	for _, file := range files {
+		room, _, _ := strings.Cut(filepath.Base(file), "_")
+		if !slices.Contains(rooms, "internal/"+room) && !slices.Contains(wiring, room) {
+			t.Errorf("%s: its name begins with no room of the engine", file)
+		}
+	}
+	script, err := os.ReadFile(".ci/room")
+	if err != nil {
+		t.Fatal(err)
+	}
+	suite, err := os.ReadFile("servicetest/servicetest.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := regexp.MustCompile(`groupOf\("(\w+)"|\{"(\w+)", \w+Scenarios\(\)\}`).FindAllStringSubmatch(string(suite), -1)
+	if len(groups) < 30 {
+		t.Fatalf("%d groups of scenarios", len(groups))
+	}
+	for _, g := range groups {
+		if name := cmp.Or(g[1], g[2]); !regexp.MustCompile(`["|]` + name + `["|]`).Match(script) {
+			t.Errorf(".ci/room: no room has the scenarios of %s", name)
+		}
+	}
+}
+
 // scriptName is <command>_<scenario>.txt.
 var scriptName = regexp.MustCompile(`^[a-z][a-z0-9-]*(_[a-z0-9-]+)+\.txt$`)
 
