@@ -244,3 +244,32 @@ func TestIsolatedInAMovedState(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestIsolatedCommitThatTheBranchCannotFollow: the repository's branch was moved by
+// another process, so that it does not follow the agent's. It stays where it is, however
+// often it is looked at, and another ref keeps the agent's commit.
+func TestIsolatedCommitThatTheBranchCannotFollow(t *testing.T) {
+	t.Parallel()
+	r, e, w := isolated(t)
+	if _, err := e.Status(t.Context(), w.ID); err != nil {
+		t.Fatal(err)
+	}
+	other := r.Git("commit-tree", "-p", "main", "-m", "another's", "main^{tree}")
+	r.Git("update-ref", "refs/heads/"+w.Branch, other)
+	gittest.WriteFile(t, filepath.Join(w.Path, "more.txt"), "more\n")
+	r.GitIn(w.Path, "add", "--all")
+	r.GitIn(w.Path, "commit", "--quiet", "-m", "more")
+	if _, err := e.Status(t.Context(), w.ID); err != nil {
+		t.Fatal(err)
+	}
+	head := r.GitIn(w.Path, "rev-parse", "HEAD")
+	if _, err := e.Status(t.Context(), w.ID); err != nil {
+		t.Fatal(err)
+	}
+	if at := r.Git("rev-parse", w.Branch); at != other {
+		t.Errorf("the branch that another process moved is at %s", at)
+	}
+	if refs := r.Git("for-each-ref", "--contains="+head, "refs/croft/ws"); !strings.Contains(refs, "/held") {
+		t.Errorf("refs that keep the agent's commit: %q\n%s", refs, r.Git("for-each-ref"))
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -81,7 +82,7 @@ func (w *Worktree) KeepSubmodules(ctx context.Context, commit string) error {
 // commit.
 func (r *Repository) submoduleNames(ctx context.Context, commit string) (map[string]string, error) {
 	o, err := r.ReadFileAt(ctx, commit, ".gitmodules")
-	if errors.Is(err, object.ErrMissing) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, object.ErrMissing) {
 		return nil, nil
 	}
 	if err != nil {

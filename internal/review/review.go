@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -262,7 +263,7 @@ func (svc *Reviews) readReview(ctx context.Context, r *project.Project, id croft
 		return nil, err
 	}
 	o, err := r.Git.ReadFileAt(ctx, pin, reviewFile)
-	if errors.Is(err, object.ErrMissing) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, object.ErrMissing) {
 		return nil, gone
 	}
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 
@@ -53,8 +54,8 @@ func (svc *Rules) Of(ctx context.Context, r *project.Project, target, tip string
 		return last.(rememberedRules).rules, nil
 	}
 	o, err := r.Git.ReadFileAt(ctx, tip, rulesFile)
-	if err != nil && !errors.Is(err, object.ErrMissing) {
-		return config.Merge{}, err
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return config.Merge{}, err // a file that is lost is not a file that is not there
 	}
 	set, err := svc.Settings.AtTarget(target+":"+rulesFile, o.Data)
 	if err != nil {

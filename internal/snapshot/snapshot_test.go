@@ -444,6 +444,21 @@ func TestIgnoredAndSecrets(t *testing.T) {
 	}
 }
 
+// TestSecretWithoutItsDirectory: a file that is ignored and private is left out where there
+// is no directory for private files.
+func TestSecretWithoutItsDirectory(t *testing.T) {
+	b := newBench(t)
+	b.Write(".gitignore", ".env*\n")
+	b.Commit("ignore")
+	b.open()
+	b.file(".env", "TOKEN=hunter2\n")
+	saved, err := snapshot.Save(t.Context(), b.tree, snapshot.Selection{Ignored: []string{".env"}, Secrets: []string{".env"}})
+	must(t, err)
+	if _, err := b.TryGit(b.Dir, "grep", "--quiet", "-e", "hunter2", saved.Commit); err == nil {
+		t.Error("a secret is in the object store")
+	}
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -290,8 +290,12 @@ func (newTrees) ReadTree(context.Context, string) ([]object.TreeEntry, error) {
 	return nil, object.ErrMissing
 }
 
-// storeSecrets copies files to a directory that only the user can read.
+// storeSecrets copies files to a directory that only the user can read. None of them
+// becomes an object, also if there is no such directory.
 func (s *saver) storeSecrets(ctx context.Context, paths []string) error {
+	for _, p := range paths {
+		delete(s.files, p)
+	}
 	if s.sel.SecretsDir == "" || len(paths) == 0 {
 		return nil
 	}
@@ -301,7 +305,6 @@ func (s *saver) storeSecrets(ctx context.Context, paths []string) error {
 	s.meta.Secrets = map[string][]byte{}
 	earlier := s.secretsOfLast(ctx)
 	for _, p := range paths {
-		delete(s.files, p)
 		full := filepath.Join(s.root, p)
 		info, err := os.Lstat(full)
 		if err != nil || !info.Mode().IsRegular() {

@@ -1,6 +1,7 @@
 package isolated
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -125,11 +126,15 @@ func (p *private) pullState(ctx context.Context, last SyncState, now privateStat
 // applyPulled makes the repository's side equal to the agent's git directory. The
 // repository has the objects already.
 func (p *private) applyPulled(ctx context.Context, last SyncState, n news) error {
-	held, err := p.storePinCommit(ctx, last, n)
+	from, to, err := p.branchMove(ctx, last, n)
 	if err != nil {
 		return err
 	}
-	head, tip, err := p.moveRefs(ctx, last, n, held)
+	held, err := p.storePinCommit(ctx, last, n, to)
+	if err != nil {
+		return err
+	}
+	head, err := p.moveRefs(ctx, last, n, refs.Update{Ref: "refs/heads/" + last.Branch, Old: from, New: to}, held)
 	if err != nil {
 		return err
 	}
@@ -142,7 +147,10 @@ func (p *private) applyPulled(ctx context.Context, last SyncState, n news) error
 	if err := failpoint.Hit("harvest.copied"); err != nil {
 		return err
 	}
-	last.Private, last.Tip, last.Pending = n.now, tip, false
+	last.Private, last.Pending = n.now, false
+	if mine := n.now.Refs["refs/heads/"+last.Branch]; mine == "" || mine == to {
+		last.Tip = to // else the next exchange would take the other's commit for its own
+	}
 	return p.w.WriteSyncState(last)
 }
 
@@ -281,47 +289,47 @@ func (p *private) knownCommits(ctx context.Context, last SyncState) []string {
 	return list
 }
 
-// moveRefs moves the workspace's branch to where the agent moved it, and the pin ref. It
-// returns the new content of HEAD in the admin directory.
-//
-// A branch that another process moved in the repository is not moved, unless the agent's
-// commit descends from its tip; nor is one that is checked out elsewhere or is a symbolic
-// ref. HEAD is detached at the agent's commit then. No other branch ever moves, whatever
-// the agent's HEAD names.
-func (p *private) moveRefs(ctx context.Context, last SyncState, n news, held string) (head, tip string, err error) {
-	repo := p.w.Repo
-	updates := []refs.Update{}
-	was, err := repo.ReadRef(ctx, p.w.PinRef())
-	if err != nil && !errors.Is(err, refs.ErrNoRef) {
-		return "", "", err
-	}
-	if was != held {
-		updates = append(updates, refs.Update{Ref: p.w.PinRef(), New: held, Old: was})
+// branchMove returns the commit of the workspace's branch in the repository, and the one
+// that it will be at: the agent's, or the same. A branch that another process moved is
+// not moved, unless the agent's commit descends from its tip; nor is one that is checked
+// out elsewhere or is a symbolic ref.
+func (p *private) branchMove(ctx context.Context, last SyncState, n news) (from, to string, err error) {
+	if last.Branch == "" {
+		return "", "", nil
 	}
 	ref := "refs/heads/" + last.Branch
-	if last.Branch != "" {
-		if tip, err = repo.ReadRef(ctx, ref); err != nil && !errors.Is(err, refs.ErrNoRef) {
-			return "", "", err
-		}
-		if mine := n.now.Refs[ref]; mine != "" && mine != tip {
-			moved, err := p.mayMoveBranch(ctx, last, tip, mine)
-			if err != nil {
-				return "", "", err
-			}
-			if moved {
-				updates = append(updates, refs.Update{Ref: ref, New: mine, Old: tip})
-				tip = mine
-			}
-		}
-	}
-	if err := repo.UpdateRefs(ctx, updates...); err != nil {
+	if from, err = p.w.Repo.ReadRef(ctx, ref); err != nil && !errors.Is(err, refs.ErrNoRef) {
 		return "", "", err
 	}
-	branch, oid := n.now.resolve()
-	if branch != "" && branch == last.Branch && oid == tip {
-		return "ref: " + ref, tip, nil
+	mine := n.now.Refs[ref]
+	if mine == "" || mine == from {
+		return from, from, nil
 	}
-	return oid, tip, nil
+	if moves, err := p.mayMoveBranch(ctx, last, from, mine); err != nil || !moves {
+		return from, from, err
+	}
+	return from, mine, nil
+}
+
+// moveRefs moves the workspace's branch and the pin ref. It returns the new content of
+// HEAD in the admin directory: the branch if it is at the agent's commit, else that
+// commit. No other branch ever moves, whatever the agent's HEAD names.
+func (p *private) moveRefs(ctx context.Context, last SyncState, n news, branch refs.Update, held string) (head string, err error) {
+	repo := p.w.Repo
+	was, err := repo.ReadRef(ctx, p.w.PinRef())
+	if err != nil && !errors.Is(err, refs.ErrNoRef) {
+		return "", err
+	}
+	updates := []refs.Update{{Ref: p.w.PinRef(), New: held, Old: was}, branch}
+	updates = slices.DeleteFunc(updates, func(u refs.Update) bool { return u.New == u.Old })
+	if err := repo.UpdateRefs(ctx, updates...); err != nil {
+		return "", err
+	}
+	on, oid := n.now.resolve()
+	if on != "" && on == last.Branch && oid == branch.New {
+		return "ref: " + branch.Ref, nil
+	}
+	return oid, nil
 }
 
 // mayMoveBranch reports whether the repository's branch may be moved to the agent's commit.
@@ -336,7 +344,9 @@ func (p *private) mayMoveBranch(ctx context.Context, last SyncState, tip, mine s
 	if len(p.w.Repo.CheckedOut(last.Branch, p.w.Admin)) > 0 {
 		return false, nil
 	}
-	if tip == "" || last.Tip == "" || last.Tip == tip {
+	// Before the first exchange the branch is where the checkout was made from. If the
+	// state of the exchanges is lost nothing says who moved the branch.
+	if tip == "" || tip == cmp.Or(last.Tip, last.Base) {
 		return true, nil
 	}
 	return p.w.Repo.IsAncestor(ctx, tip, mine)

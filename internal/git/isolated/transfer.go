@@ -72,8 +72,9 @@ func (p *private) push(ctx context.Context, wanted, has []string) error {
 }
 
 // storePinCommit stores the commit for the pin ref: its tree is the index, its parents
-// are the tips besides the branch. It returns "" if the branch has all of it.
-func (p *private) storePinCommit(ctx context.Context, last SyncState, n news) (string, error) {
+// are the tips other than branch, the commit that the branch will be at. It returns "" if
+// the branch has all of it.
+func (p *private) storePinCommit(ctx context.Context, last SyncState, n news, branch string) (string, error) {
 	repo := p.w.Repo
 	tips, err := p.tipsBesideHead(ctx, last, n)
 	if err != nil {
@@ -89,7 +90,7 @@ func (p *private) storePinCommit(ctx context.Context, last SyncState, n news) (s
 		}
 	}
 	parents := commits.List
-	if len(parents) == 1 && (parents[0] == last.Base || parents[0] == n.now.Refs["refs/heads/"+last.Branch]) {
+	if len(parents) == 1 && (parents[0] == last.Base || parents[0] == branch) {
 		c, err := repo.ReadCommit(ctx, parents[0])
 		if err != nil || n.trees == nil || c.Tree == hex.EncodeToString(n.trees.OID) && n.trees.Entries == len(n.staged.Entries) {
 			return "", err

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -60,8 +61,9 @@ func (r *Repository) rehash(ctx context.Context, spans []Span) (int, error) {
 
 // ReadFileAt reads a file at the top of a commit's tree, and makes sure that the
 // commit, the tree and the file are what their names say: whoever can write the
-// repository can put anything in their places. A file that is not there is
-// ErrNoObject.
+// repository can put anything in their places. A file that the tree does not name is
+// fs.ErrNotExist; one that it names and that is in no object file is object.ErrMissing,
+// as are a commit and a tree.
 func (r *Repository) ReadFileAt(ctx context.Context, commit, name string) (object.Object, error) {
 	top, err := r.ReadVerified(ctx, commit)
 	if err != nil {
@@ -81,7 +83,7 @@ func (r *Repository) ReadFileAt(ctx context.Context, commit, name string) (objec
 	}
 	i := slices.IndexFunc(entries, func(e object.TreeEntry) bool { return e.Name == name })
 	if i < 0 {
-		return object.Object{}, fmt.Errorf("%s:%s: %w", commit, name, object.ErrMissing)
+		return object.Object{}, fmt.Errorf("%s:%s: %w", commit, name, fs.ErrNotExist)
 	}
 	return r.ReadVerified(ctx, entries[i].OID)
 }
