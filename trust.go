@@ -15,8 +15,8 @@ type ApproveRequest struct {
 	// Hash is that of the checks that were looked at. It is required, so that
 	// nobody approves what they have not seen.
 	Hash string `json:"hash"`
-	// From is the directory that the person who approves stands in; default: that
-	// of the Service.
+	// From is the directory that the person who approves stands in. It is looked at
+	// in addition to that of the Service.
 	From string `json:"from,omitempty"`
 }
 
@@ -28,7 +28,7 @@ type CheckPlan struct {
 	Checks     []string `json:"checks"` // commands for the shell
 	Hash       string   `json:"hash"`   // of the checks; empty if there are none
 	IsApproved bool     `json:"approved"`
-	IsNamed    bool     `json:"named,omitempty"` // CROFT_TRUST of the Service names the hash, which approves them for this process
+	IsNamed    bool     `json:"named,omitempty"` // CROFT_TRUST of the Service names the hash, which approves them for this process unless the Service stands in a workspace
 	// Refusal is why they cannot be approved from where the Service stands.
 	Refusal *Error `json:"refusal,omitempty"`
 }

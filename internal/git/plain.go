@@ -15,9 +15,9 @@ import (
 	"github.com/croft-sh/croft/internal/failpoint"
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
+	"github.com/croft-sh/croft/internal/git/gitconfig"
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/index"
-	"github.com/croft-sh/croft/internal/git/isolated"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/git/refs"
 	"github.com/croft-sh/croft/internal/git/worktree"
@@ -41,7 +41,7 @@ func InitPlain(dir, work string) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	config := "\tworktree = " + isolated.QuoteConfig(filepath.ToSlash(work)) + "\n"
+	config := "\tworktree = " + gitconfig.Quote(filepath.ToSlash(work)) + "\n"
 	if err := gitcmd.WriteGitDir(tmp, config, map[string]string{"info/attributes": plainAttributes}); err != nil {
 		return err
 	}

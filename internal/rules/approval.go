@@ -26,8 +26,8 @@ import (
 	"github.com/croft-sh/croft/internal/workspace"
 )
 
-// TrustVariable approves checks for one process, by their hash. Several hashes
-// are separated by commas.
+// TrustVariable approves checks for one process, by their hash. Several hashes are
+// separated by commas. Inside a workspace it has no effect.
 const TrustVariable = "CROFT_TRUST"
 
 // approval is the content of an approval file, whose name is the hash. It only tells a
@@ -47,7 +47,8 @@ func ChecksHash(checks []string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// ChecksTrusted reports whether a person has approved these commands for this repository.
+// ChecksTrusted reports whether a person has approved these commands for this
+// repository, or TrustVariable names their hash and the Service stands in no workspace.
 // An empty list needs no approval and has no hash.
 func (svc *Rules) ChecksTrusted(ctx context.Context, r *project.Project, checks []string) (hash string, ok bool, err error) {
 	if err := ctx.Err(); err != nil || len(checks) == 0 {
@@ -174,7 +175,9 @@ func (svc *Rules) usualTarget(ctx context.Context, s project.Location) (string, 
 	return st.Target, err
 }
 
-// ApproveChecks allows the checks of a target to run.
+// ApproveChecks allows the checks of a target to run. It refuses a request without a
+// hash (InvalidRequest), one from inside a workspace, and one with another hash than
+// that of the checks at the tip (both ChecksUntrusted).
 func (svc *Rules) ApproveChecks(ctx context.Context, req croft.ApproveRequest) (*croft.CheckPlan, error) {
 	if req.Hash == "" {
 		return nil, &croft.Error{Code: croft.InvalidRequest, Message: "the hash of the checks is missing", Hint: "croft config trust"}
@@ -219,7 +222,8 @@ func (svc *Rules) guardApproval(ctx context.Context, req croft.ApproveRequest) e
 	}
 }
 
-// WriteApproval records that a person has approved the commands of a plan.
+// WriteApproval records that a person has approved the commands of a plan. It checks
+// neither who calls nor the hash.
 func (svc *Rules) WriteApproval(r *project.Project, plan *croft.CheckPlan) error {
 	file := svc.approvalFile(r, plan.Hash)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {

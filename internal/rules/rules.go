@@ -1,9 +1,12 @@
-// Package rules reads how a target wants work to be merged, from the croft.toml that its own
-// tip has, and knows which of its checks a person has approved.
+// Package rules reads how a target wants work to be merged, and knows which of its
+// checks a person has approved.
 //
-// Rules in a workspace do not count until they are merged. A merge that brings rules which
-// cannot be read is refused. A person approves commands by their hash, per project; a call
-// from inside a workspace approves nothing.
+// The rules are those of the croft.toml at the target's own tip, over the user's file and
+// the defaults; environment and flags do not count. So the user's own checks hold where
+// the target names none, and rules in a workspace do not count until they are merged. A
+// croft.toml that cannot be read is an error, never the defaults. A merge that brings one
+// is refused. A person approves commands by their hash, per project; a call from inside a
+// workspace approves nothing.
 //
 // It owns the approvals below the state directory.
 package rules
@@ -48,7 +51,8 @@ type rememberedRules struct {
 	rules  config.Merge
 }
 
-// Of returns the settings for merges that a target has at tip.
+// Of returns the settings for merges that a target has at tip. A croft.toml that is
+// lost, cannot be read or has an unknown key is an error.
 func (svc *Rules) Of(ctx context.Context, r *project.Project, target, tip string) (config.Merge, error) {
 	if last, ok := svc.remembered.Load(laneKey{r.ID, target}); ok && last.(rememberedRules).commit == tip {
 		return last.(rememberedRules).rules, nil
@@ -65,8 +69,9 @@ func (svc *Rules) Of(ctx context.Context, r *project.Project, target, tip string
 	return set.Config().Merge, nil
 }
 
-// NoticeChecks adds a notice if the user's own settings have checks that do not run,
-// because those of the target count.
+// NoticeChecks adds a notice if the settings in force in the project's directory (its
+// croft.toml on disk, the user's file, environment and flags) have checks other than
+// those of rules, which count.
 func (svc *Rules) NoticeChecks(r *project.Project, target string, rules config.Merge) {
 	here := svc.Settings.ForRepo(r.Path)
 	checks := here.Config().Merge.Checks
@@ -77,8 +82,10 @@ func (svc *Rules) NoticeChecks(r *project.Project, target string, rules config.M
 	svc.Notice("merge.checks of %s did not run: those in %s as %s has it decide; commit them there", at, rulesFile, target)
 }
 
-// Guard refuses a merge whose result has rules that cannot be read: no merge could follow
-// it. before is the result below it.
+// Guard refuses a merge, with ConfigInvalid, whose result has another croft.toml than
+// before and one that cannot be read or is no regular file: no merge could follow it. A
+// result that deletes the file, or that has the unreadable one that before has, passes.
+// before is the result below it.
 func (svc *Rules) Guard(ctx context.Context, attempts *mergetree.Session, m journal.Merge, before, after string) error {
 	old, err := rulesEntry(ctx, attempts, before)
 	if err != nil {
@@ -124,8 +131,8 @@ func rulesEntry(ctx context.Context, attempts *mergetree.Session, commit string)
 	return object.TreeEntry{}, nil
 }
 
-// Follow remembers the rules for a published commit, if it has the same rules file as the
-// commit before.
+// Follow saves the next Of a read: the published commit has the remembered rules if its
+// croft.toml is the same object as that of old. Nothing depends on it.
 func (svc *Rules) Follow(ctx context.Context, r *project.Project, attempts *mergetree.Session, target, old, published string) {
 	file, err := rulesEntry(ctx, attempts, published)
 	last, ok := svc.remembered.Load(laneKey{r.ID, target})

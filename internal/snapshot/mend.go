@@ -22,8 +22,9 @@ import (
 var errMended = errors.New("objects that were missing were written anew")
 
 // Mend writes those objects that the index of a worktree names, that cannot be read,
-// and that its files still have. It fails with a *git.MissingError if a file does not
-// have what is staged. Save does so too.
+// and that its files still have, as they are or with line ends of git's. No filter
+// runs. It fails with a *object.MissingError if a file does not have what is staged.
+// Save does so too.
 func Mend(ctx context.Context, w *git.Worktree) error {
 	s := &saver{w: w, root: w.Path, linked: map[string]bool{}}
 	s.before = s.changeMarks()

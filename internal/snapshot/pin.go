@@ -7,10 +7,10 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// Pin stores a commit that keeps the objects which only the worktree's own
-// state needs, such as what is staged and what a merge is in the middle of. It
-// returns "" if HEAD keeps them all. The files themselves are not looked at:
-// it is for a worktree that is moved away whole.
+// Pin stores a commit that keeps the objects which only the worktree's own state needs,
+// such as what is staged and what a merge is in the middle of. It makes no ref. It
+// returns "" if HEAD keeps them all. The files themselves are not looked at: it is for
+// a worktree that is moved away whole.
 func Pin(ctx context.Context, w *git.Worktree) (string, error) {
 	pending, err := w.Pending(ctx)
 	if err != nil || len(pending) == 0 {

@@ -118,7 +118,7 @@ func StaysInAdmin(name string) bool {
 	return isPlace || strings.HasSuffix(name, ".lock") || strings.HasPrefix(name, writers.IndexLockDraft)
 }
 
-// Described is what a snapshot's commit says of it.
+// Described is what a snapshot's commit says of it. Files is Saved.Changed.
 type Described struct {
 	Message   string
 	Files     int
@@ -126,7 +126,8 @@ type Described struct {
 	CreatedAt time.Time
 }
 
-// Describe reads a snapshot's commit.
+// Describe reads a snapshot's commit. It does not check that the commit is a snapshot:
+// of another one it returns the subject and zeros.
 func Describe(ctx context.Context, r *git.Repository, commit string) (Described, error) {
 	o, err := r.Read(ctx, commit)
 	if err != nil {

@@ -26,9 +26,11 @@ var ErrChanging = errors.New("the worktree is changing while it is saved")
 // attempts are how often Save begins again when something changes underneath.
 const attempts = 4
 
-// Save stores the state of a worktree and returns the commit. Every object is
-// on disk before it is pinned. It fails with a *git.MissingError if what is staged is
-// neither in the repository nor in the file.
+// Save stores the state of a worktree and returns the commit. Every object is on disk
+// before it is pinned. If the worktree changes while it is read Save tries again, four
+// times in all, and then fails with ErrChanging. It fails with a *object.MissingError
+// if what is staged is neither in the repository nor in the file. A failed attempt
+// leaves no private file.
 func Save(ctx context.Context, w *git.Worktree, sel Selection) (Saved, error) {
 	var err error
 	for range attempts {

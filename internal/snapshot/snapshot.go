@@ -25,7 +25,7 @@
 //
 // and its parents are HEAD and every commit that an act in progress depends
 // on, so that one ref keeps all of it. Not kept are times, owners, extended
-// attributes and hard links.
+// attributes and hard links, sockets and devices.
 package snapshot
 
 import (
@@ -41,15 +41,15 @@ const version = 1
 // ErrFormat says that a commit is not a snapshot that can be read.
 var ErrFormat = errors.New("not a snapshot that this version can read")
 
-// Selection says what is saved of the files that git ignores.
+// Selection says how Save saves a worktree, and which of the files that git ignores.
 type Selection struct {
 	// Identity is that of the worktree's directory. Empty means the one that lies at
-	// its path when it is begun.
+	// its path when an attempt begins.
 	Identity fsx.Identity
 	// Ignored are patterns of ignored files that are saved as objects.
 	Ignored []string
-	// Secrets are patterns of ignored files that are saved as files that only
-	// the user can read, never as objects.
+	// Secrets are patterns of ignored regular files that are saved as files that only
+	// the user can read, never as objects, also if Ignored names them.
 	Secrets []string
 	// SecretsDir is where those files go; empty means that they are left out.
 	SecretsDir string

@@ -94,3 +94,8 @@ func IsTrue(v string) bool {
 // RoleInclude is the file with the ignore file of Croft's worktrees, relative to
 // the common directory. It is for the gits that agents run.
 const RoleInclude = "croft/gitconfig"
+
+// Quote quotes a value for a git configuration file.
+func Quote(value string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(value) + `"`
+}

@@ -2,7 +2,9 @@
 // works. Refs, index, configuration and hooks in that directory are the agent's alone; its
 // objects come from an alternates store that the repository keeps for it.
 //
-// Croft runs no git in that directory and trusts nothing in it. Files there are read
+// No git that Croft starts has that directory as its git directory, and Croft trusts
+// nothing in it. Git reads and writes its objects directory after Croft has seen that
+// only plain files lie there; other files are read
 // through one open root, with limits of size and form, and objects reach the repository
 // only as packs that git has checked ([Repository.TransferPack]). In the repository the
 // checkout has an admin directory like that of a linked worktree, in a place where git

@@ -45,7 +45,9 @@ func (r *Repository) CanIsolate() error {
 }
 
 // AddIsolated registers an isolated worktree: it makes the admin directory, and the
-// checkout's directory with a complete git directory and no files.
+// checkout's directory with a complete git directory and no files. After an error the
+// admin directory, the store, the sync state and a temporary directory beside the path
+// may be left; git.Worktree.Discard removes them.
 func (r *Repository) AddIsolated(ctx context.Context, s worktree.AddSpec) (*Worktree, error) {
 	w := r.Isolated(s.Admin, s.Path)
 	if err := r.CanIsolate(); err != nil {
@@ -164,11 +166,6 @@ func (r *Repository) privateConfig() (string, error) {
 		}
 	}
 	return b.String(), nil
-}
-
-// QuoteConfig quotes a value for a git configuration file.
-func QuoteConfig(value string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(value) + `"`
 }
 
 // sharedExcludes returns the ignore patterns of the repository's info/exclude and of

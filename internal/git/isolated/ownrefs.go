@@ -68,9 +68,9 @@ func stashOIDs(log string) []string {
 	return oids
 }
 
-// KeepOwn stores the commit that keeps what the agent of an isolated checkout made besides
-// its branch, and returns "" if there is nothing. If the agent's git directory cannot be
-// read, the commit keeps what the last pull found.
+// KeepOwn stores the commit that keeps what the agent of an isolated checkout made
+// besides its branch, and returns "" if there is nothing. The caller makes the ref. If
+// the agent's git directory cannot be read, the commit keeps what the last pull found.
 func (w *Worktree) KeepOwn(ctx context.Context) (string, error) {
 	if !w.IsIsolated() {
 		return "", nil

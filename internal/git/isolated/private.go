@@ -24,7 +24,10 @@ import (
 )
 
 // PrivateError says that the git directory of an isolated checkout is not as Croft made
-// it, so that Croft does not read from it. The files of the checkout are not affected.
+// it, or that its HEAD, its index or the objects that these need cannot be read, so
+// that Croft does not read from it. The files of the checkout are not affected. A git
+// directory that is gone is no PrivateError: Change, Push and RetryPull return
+// os.ErrNotExist then.
 type PrivateError struct {
 	Dir  string // the git directory
 	What string // what is wrong, and where
@@ -182,7 +185,7 @@ func (s privateState) resolve() (branch, oid string) {
 	return strings.TrimPrefix(ref, "refs/heads/"), s.Refs[ref]
 }
 
-// progressFiles and progressDirs are the files and directories of a git directory that
+// ProgressFiles and progressDirs are the files and directories of a git directory that
 // belong to an operation in progress, such as a merge or a rebase.
 var (
 	ProgressFiles = []string{
@@ -313,8 +316,10 @@ func (p *private) pendingOIDs() []string {
 	return slices.DeleteFunc(oids, func(oid string) bool { return !p.isOID(oid) || oid == p.w.Repo.ZeroOID() })
 }
 
-// SyncState is what the agent's git directory and the repository last agreed on. It may be
-// lost: then everything in the agent's git directory counts as new.
+// SyncState is what the agent's git directory and the repository last agreed on. If it
+// is lost, everything in the agent's git directory counts as new, the branch is the one
+// that the admin directory has checked out and moves only forward, and a Change whose
+// result was not copied to the agent is not copied any more.
 type SyncState struct {
 	Branch  string            `json:"branch,omitempty"` // the workspace's own branch
 	Base    string            `json:"base,omitempty"`
@@ -396,9 +401,10 @@ func (w *Worktree) PrivateHead(refs *refs.Reader) (branch, oid string, err error
 	return strings.TrimPrefix(ref, "refs/heads/"), oid, nil
 }
 
-// OwnTips returns, as of the last pull, the commits of the branches, tags and stashes that
-// the agent made besides the branch that it was given, and those that its own worktrees
-// have checked out.
+// OwnTips returns, as of the last pull since the machine was started, the objects that
+// refs of the agent's other than the workspace's branch name (of the stashes the newest
+// only) and the HEADs of worktrees that the agent added. It leaves out the base and
+// what Push wrote.
 func (w *Worktree) OwnTips() []string {
 	if !w.IsIsolated() {
 		return nil
@@ -419,7 +425,7 @@ func (w *Worktree) OwnTips() []string {
 	return slices.Compact(tips)
 }
 
-// ForgetSync deletes the SyncState, so that the next pull copies everything again.
+// ForgetSync makes the next pull copy everything again.
 func (w *Worktree) ForgetSync() error {
 	state := w.readSyncState()
 	state.Private = privateState{}

@@ -25,11 +25,16 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// Pull copies what the agent of an isolated checkout did in its own git directory to the
-// repository: commits and staged blobs by a pack that git checks strictly, its branch by
-// compare-and-swap, and HEAD, index and operations in progress to the admin directory. If
-// nothing is new, it reads a few small files and starts no process. For any other worktree
-// it does nothing.
+// Pull copies what the agent of an isolated checkout did in its own git directory to
+// the repository: commits and staged blobs by a pack that git checks strictly, its
+// branch by compare-and-swap, and HEAD, index and operations in progress to the admin
+// directory. If nothing is new, it reads a few small files and starts no process. For
+// any other worktree, and if the git directory is gone, it does nothing.
+//
+// If another process moved the branch in the repository and the agent's commit does not
+// descend from it, or if the branch is checked out elsewhere or is a symbolic ref, Pull
+// leaves the branch alone, detaches HEAD in the admin directory at the agent's commit,
+// keeps that commit by the pin ref, and returns nil. It moves no other branch.
 //
 // It fails with a *PrivateError if the git directory is not as Croft made it.
 func (w *Worktree) Pull(ctx context.Context) error {

@@ -18,10 +18,11 @@ import (
 )
 
 // Change calls act, which may change the checkout, and then copies the result to the
-// agent's git directory if there is one. It pulls first, and holds the agent's index lock
-// while act runs, so that the agent's git cannot stage or commit. If the process dies in
-// between, the next pull updates the agent's git directory. act has to use the worktree
-// that it is given.
+// agent's git directory if there is one, also if act failed. It pulls first, and holds
+// the agent's index lock while act runs, so that the agent's git cannot stage or
+// commit; it fails with ErrIndexLocked if that lock is not free in time. If the process
+// dies in between, the next pull updates the agent's git directory. act has to use the
+// worktree that it is given.
 func (w *Worktree) Change(ctx context.Context, act func(*Worktree) error) error {
 	if !w.IsIsolated() || w.Settled {
 		return act(w)
@@ -285,10 +286,11 @@ func (p *private) copyExcludes() error {
 }
 
 // Push writes branches of the repository to the git directory of an isolated checkout.
-// Their objects are transferred in a pack, so the agent's git directory does not depend on
-// what happens to the branches later. It does not touch a branch of the agent's own, and
-// deletes branches of the last Push that are no longer named. For any other worktree it
-// does nothing: it has the repository's refs.
+// It pulls first. The objects are transferred in a pack, so the agent's git directory
+// does not depend on what happens to the branches later. It does not touch a branch of
+// the agent's own. It deletes branches of an earlier Push that are no longer named,
+// unless the agent moved them or has them checked out. For any other worktree it does
+// nothing: it has the repository's refs.
 func (w *Worktree) Push(ctx context.Context, branches map[string]string) error {
 	if !w.IsIsolated() {
 		return nil
@@ -372,10 +374,11 @@ func (p *private) deleteRef(ref string) error {
 // process that finds the file can tell whether the owner is alive, and never takes over
 // the lock of a live one.
 
-// ChangeHeld is [Worktree.Change] with the checkout's index locked while act runs: neither
-// a git of the agent's nor another Croft process can change the index. It fails with
-// ErrIndexLocked, before anything is done, if another process keeps it locked. act must
-// not run a git that locks the index itself.
+// ChangeHeld is Worktree.Change with the checkout's index locked while act runs:
+// neither a git of the agent's nor another Croft process can change the index. It fails
+// with ErrIndexLocked, before act is called, if another process keeps it locked; what
+// the agent did may have been pulled by then. act must not run a git that locks the
+// index itself.
 func (w *Worktree) ChangeHeld(ctx context.Context, act func(*Worktree) error) error {
 	return w.Change(ctx, func(w *Worktree) error {
 		admin, err := w.OpenAdmin()

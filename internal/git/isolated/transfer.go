@@ -11,7 +11,6 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gitdir"
-	"github.com/croft-sh/croft/internal/git/index"
 	"github.com/croft-sh/croft/internal/git/mergetree"
 	"github.com/croft-sh/croft/internal/git/object"
 	"github.com/croft-sh/croft/internal/git/odb"
@@ -100,7 +99,7 @@ func (p *private) storePinCommit(ctx context.Context, last SyncState, n news, br
 	defer b.Discard()
 	tree := ""
 	if n.trees != nil {
-		tree, err = repo.writeStaged(ctx, b, n.trees)
+		tree, err = repo.WriteIndexTrees(ctx, b, n.trees)
 	} else {
 		tree, err = b.WriteTree(nil)
 	}
@@ -147,19 +146,4 @@ func (p *private) tipsBesideHead(ctx context.Context, last SyncState, n news) ([
 		}
 	}
 	return tips, nil
-}
-
-// writeStaged stores those trees of an index that the repository does not have.
-func (r *Repository) writeStaged(ctx context.Context, b *object.Batch, t *index.Tree) (string, error) {
-	oid := hex.EncodeToString(t.OID)
-	_, err := r.Info(ctx, oid)
-	if err == nil || !errors.Is(err, object.ErrMissing) {
-		return oid, err
-	}
-	for _, sub := range t.Subs {
-		if _, err := r.writeStaged(ctx, b, sub); err != nil {
-			return "", err
-		}
-	}
-	return b.Write("tree", int64(len(t.Text)), strings.NewReader(string(t.Text)))
 }

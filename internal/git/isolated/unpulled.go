@@ -199,8 +199,9 @@ func (w *Worktree) ListUnpulled(ctx context.Context) ([]Unpulled, error) {
 	return p.nameUnpulled(now, left), nil
 }
 
-// RetryPull is Pull that also retries the objects which were left out before. It returns
-// those that still cannot be pulled.
+// RetryPull is Pull that also retries the objects which were left out before. It
+// returns those that still cannot be pulled. For a linked checkout it fails with a
+// *PrivateError.
 func (w *Worktree) RetryPull(ctx context.Context) ([]Unpulled, error) {
 	p, release, err := w.holdPrivate(ctx)
 	if err != nil {

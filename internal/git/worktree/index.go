@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitcmd"
 	"github.com/croft-sh/croft/internal/git/gitdir"
 	"github.com/croft-sh/croft/internal/git/index"
+	"github.com/croft-sh/croft/internal/git/object"
 )
 
 // ReadIndex reads an index file in the format of the repository.
@@ -124,3 +126,19 @@ func (w *Worktree) whyUnwritten(err error) error {
 
 // probeSize is more than a disk that is full has left.
 const probeSize = 1 << 20
+
+// WriteIndexTrees stores those trees of an index that the repository does not have, and
+// returns the object name of the top one.
+func (r *Repository) WriteIndexTrees(ctx context.Context, b *object.Batch, t *index.Tree) (string, error) {
+	oid := hex.EncodeToString(t.OID)
+	_, err := r.Info(ctx, oid)
+	if err == nil || !errors.Is(err, object.ErrMissing) {
+		return oid, err
+	}
+	for _, sub := range t.Subs {
+		if _, err := r.WriteIndexTrees(ctx, b, sub); err != nil {
+			return "", err
+		}
+	}
+	return b.Write("tree", int64(len(t.Text)), strings.NewReader(string(t.Text)))
+}
