@@ -29,7 +29,7 @@ type MergeSpec struct {
 	// As is written to MERGE_HEAD if it is not Commit: a commit whose history the merge
 	// shares, with other files.
 	As string
-	// MarkedFile are files that have conflict markers in Commit already.
+	// Marked are files that have conflict markers in Commit already.
 	Marked []MarkedFile
 }
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// Kind is the class of a failure that git tells only in words. This file is
-// the only one that reads them; every call runs with LC_MESSAGES=C.
+// Kind is the class of a failure that git reports only in a message. This file is the only
+// one that reads messages; every call runs with LC_MESSAGES=C.
 type Kind string
 
 // The kinds. The empty kind means nothing more than that git failed.
@@ -14,17 +14,17 @@ const (
 	KindNoSpace  Kind = "no space"  // the disk is full
 	KindIO       Kind = "io"        // the disk failed
 	KindDenied   Kind = "denied"    // no permission
-	KindBusy     Kind = "busy"      // the system uses the file: something is mounted there
-	KindOwner    Kind = "owner"     // the repository belongs to somebody else
+	KindBusy     Kind = "busy"      // the system uses the file: it is a mount point
+	KindOwner    Kind = "owner"     // the repository belongs to another user
 	KindFilter   Kind = "filter"    // a required content filter did not run
-	KindRefStale Kind = "ref stale" // a ref was not where the caller thought
-	KindStrange  Kind = "unrelated" // two commits have no history in common
-	KindForged   Kind = "forged"    // an object is not what its name says
-	KindMissing  Kind = "missing"   // an object is not there
+	KindRefStale Kind = "ref stale" // a ref was not at the expected object
+	KindStrange  Kind = "unrelated" // two commits have no common ancestor
+	KindForged   Kind = "forged"    // the content of an object does not match its name
+	KindMissing  Kind = "missing"   // an object does not exist
 	KindVanished Kind = "vanished"  // an object directory was removed while it was written to
 )
 
-// Error makes a kind usable with errors.Is.
+// Error makes a Kind an error, for errors.Is.
 func (k Kind) Error() string { return string(k) }
 
 var phrases = []struct {
@@ -61,7 +61,7 @@ var phrases = []struct {
 	{"unable to write file", KindVanished},
 }
 
-// Classify finds the kind of a failure from what git wrote to its standard error.
+// Classify returns the kind of a failure from git's standard error.
 func Classify(stderr string) Kind {
 	for _, p := range phrases {
 		if strings.Contains(stderr, p.text) {

@@ -16,18 +16,18 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitdir"
 )
 
-// Whoever works in a checkout can put a pipe where git reads a file, and git
-// waits for it for ever. So every call has a deadline, and one that takes long
-// is looked after much earlier: if there is a pipe where git reads, it is that.
+// An agent can put a named pipe where git reads a file, and git would wait for it forever.
+// So every call has a deadline, and Croft searches the directories of a call that takes
+// long for a pipe much earlier.
 
 // DefaultTimeout is the deadline of a call, unless the user sets another.
 const DefaultTimeout = 30 * time.Minute
 
-// firstLook is after what time a call that has not ended is looked after. The
-// next looks come after twice the time each.
+// firstLook is the time after which Croft first searches for a pipe. Each further search
+// comes after twice the time.
 const firstLook = 400 * time.Millisecond
 
-// TimeoutError says that a git did not end in time and was killed.
+// TimeoutError says that a git process did not end in time and was killed.
 type TimeoutError struct {
 	Verb  string
 	After time.Duration
@@ -37,15 +37,15 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("git %s did not end within %v and was stopped", e.Verb, e.After)
 }
 
-// PipeError says that something lies where git reads a file that it would
-// wait for: a pipe, a socket, a device.
+// PipeError says that there is a pipe, a socket or a device where git reads a file, so
+// that git would wait.
 type PipeError struct {
 	Verb string // of the git that was stopped; empty: none was started
 	Path string
 	Mode os.FileMode
 }
 
-// Unwrap makes it an [fsx.ErrNotPlain].
+// Unwrap returns [fsx.ErrNotPlain].
 func (e *PipeError) Unwrap() error { return fsx.ErrNotPlain }
 
 func (e *PipeError) Error() string {
@@ -62,8 +62,8 @@ func (e *PipeError) Error() string {
 	return fmt.Sprintf("git %s was stopped: %s is %s, where git reads a file", e.Verb, e.Path, what)
 }
 
-// IsStopped reports whether Croft stopped git: it was too late, or would have waited
-// for a pipe.
+// IsStopped reports whether Croft stopped git: after its deadline, or because it would
+// have waited for a pipe.
 func IsStopped(err error) bool {
 	_, late := errors.AsType[*TimeoutError](err)
 	_, blocked := errors.AsType[*PipeError](err)
@@ -71,8 +71,8 @@ func IsStopped(err error) bool {
 }
 
 // WatchDeadline bounds the time of a call. The context that it returns ends with a
-// *TimeoutError or a *PipeError as its cause; the caller calls end when the
-// call has ended.
+// *TimeoutError or a *PipeError as its cause; the caller calls end when the call has
+// ended.
 func (g *Git) WatchDeadline(ctx context.Context, d Target, c Call) (watched context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &watcher{target: d, call: c, verb: verbOf(c.Args), begun: time.Now(), limit: g.Options.Timeout, cancel: cancel, ctx: ctx}
@@ -86,7 +86,7 @@ func (g *Git) WatchDeadline(ctx context.Context, d Target, c Call) (watched cont
 	return ctx, w.end
 }
 
-// watcher looks after one call.
+// watcher watches one call.
 type watcher struct {
 	target Target
 	call   Call
@@ -128,7 +128,7 @@ func (w *watcher) lookForPipes() {
 	}
 }
 
-// verbOf is the command among git's arguments.
+// verbOf returns the command among git's arguments.
 func verbOf(args []string) string {
 	for i, a := range args {
 		isValue := i > 0 && args[i-1] == "-c"
@@ -139,7 +139,7 @@ func verbOf(args []string) string {
 	return ""
 }
 
-// What git reads in a git directory, and in a checkout.
+// The files that git reads in a git directory, and in a checkout.
 var (
 	ReadInGitDir = []string{
 		"HEAD", "index", "commondir", "gitdir", "config.worktree", "MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "AUTO_MERGE", "ORIG_HEAD",
@@ -152,13 +152,14 @@ var (
 	readInWork = []string{".git", ".gitignore", ".gitattributes", ".gitmodules", ".mailmap"}
 )
 
-// writtenInGitDir is what git writes in a git directory by opening it, and not
-// by giving a new file its name: through a link.
+// writtenInGitDir are the files of a git directory that git opens for writing instead of
+// renaming a new file, so that it would write through a symbolic link.
 var writtenInGitDir = []string{
 	"logs", "logs/HEAD", "MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "SQUASH_MSG", "AUTO_MERGE", "ORIG_HEAD", "info", "info/sparse-checkout",
 }
 
-// refuseBlocking looks, before git does, at the places that cost nothing to look at.
+// refuseBlocking fails with a *PipeError before git is started, after a look at the few
+// files that git always opens.
 func (d Target) refuseBlocking(c Call) error {
 	if d.Repo == nil {
 		return nil
@@ -199,7 +200,7 @@ func blocks(mode os.FileMode) bool {
 	return mode&(os.ModeNamedPipe|os.ModeSocket|os.ModeDevice|os.ModeCharDevice|os.ModeIrregular) != 0
 }
 
-// MostLooked bounds how many files are looked at when a call takes long.
+// MostLooked bounds how many files are examined when a call takes long.
 const MostLooked = 1_000_000
 
 var errFound = errors.New("found")
@@ -207,13 +208,13 @@ var errFound = errors.New("found")
 // area is a directory in which git reads files.
 type area struct {
 	root string
-	any  bool // every file counts, and not only those that git reads by name
+	any  bool // examine every file, not only those that git reads by name
 }
 
-// nestedGit is in the paths of what git reads of a repository inside a checkout.
+// nestedGit is part of every path in the git directory of a repository inside a checkout.
 const nestedGit = string(filepath.Separator) + ".git" + string(filepath.Separator)
 
-// findBlocking finds what git may be waiting for.
+// findBlocking returns a pipe that git may be waiting for.
 func (d Target) findBlocking(ctx context.Context, c Call) (found *PipeError) {
 	if d.Repo == nil {
 		return nil
@@ -261,8 +262,8 @@ func (d Target) findBlocking(ctx context.Context, c Call) (found *PipeError) {
 	return nil
 }
 
-// objectDirs are the directories that a call reads objects in: the repository's,
-// the one that it is given instead, and what both borrow from.
+// objectDirs returns the directories in which a call reads objects: the repository's, the
+// one that it is given instead, and the alternates of both.
 func (d Target) objectDirs(c Call) []string {
 	own := []string{filepath.Join(d.Repo.CommonDir, "objects")}
 	for _, kv := range c.Env {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// environ looks a variable of the user's environment up.
+// environ looks up a variable of the user's environment.
 func (g *Git) environ(name string) (string, bool) {
 	value, found := "", false
 	for _, kv := range g.Options.Environ {
@@ -17,7 +17,7 @@ func (g *Git) environ(name string) (string, bool) {
 	return value, found
 }
 
-// ConfigHome is where the user's configuration files lie.
+// ConfigHome is the directory of the user's configuration files.
 func (g *Git) ConfigHome() string {
 	if dir, _ := g.environ("XDG_CONFIG_HOME"); dir != "" {
 		return dir
@@ -37,9 +37,9 @@ func (g *Git) Home() string {
 	return dir
 }
 
-// BaseEnv is the user's environment without anything that steers git. Messages
-// are English, because classify reads them; the rest of the user's locale
-// stays, because the user's filters run with it.
+// BaseEnv returns the user's environment without the variables that control git. Messages
+// are English, because classify.go reads them; the rest of the user's locale stays,
+// because the user's filters run with it.
 func (g *Git) BaseEnv() []string {
 	locale, overrides := g.environ("LC_ALL")
 	overrides = overrides && locale != ""
@@ -58,15 +58,14 @@ func (g *Git) BaseEnv() []string {
 	return append(env, "LC_MESSAGES=C")
 }
 
-// credentialEnv names the variables of git's by which a user says how to reach
-// a server.
+// credentialEnv are the variables that control how git reaches a server.
 var credentialEnv = []string{
 	"GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT",
 	"GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_SSL_NO_VERIFY",
 	"GIT_PROXY_SSL_CAINFO", "GIT_PROXY_SSL_CERT", "GIT_PROXY_SSL_KEY",
 }
 
-// credentialEnviron is that part of the user's environment.
+// credentialEnviron returns those variables of the user's environment.
 func (g *Git) credentialEnviron() []string {
 	var env []string
 	for _, name := range credentialEnv {

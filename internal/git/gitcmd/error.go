@@ -12,7 +12,7 @@ import (
 type Error struct {
 	Args     []string
 	Dir      string
-	ExitCode int // -1: not started, or killed
+	ExitCode int // -1: the process was not started, or was killed
 	Stderr   string
 	Kind     Kind
 	Err      error
@@ -33,16 +33,16 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %v", verb, e.Err)
 }
 
-// Unwrap returns the cause, so that a context's end can be seen.
+// Unwrap returns the cause, such as the end of a context.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is makes errors.Is(err, KindLocked) and the like work.
+// Is lets errors.Is match kinds such as KindLocked.
 func (e *Error) Is(target error) bool {
 	k, ok := target.(Kind)
 	return ok && k == e.Kind
 }
 
-// Wrap makes an [Error] of a failure to run git.
+// Wrap turns a failure to run git into an [Error].
 func (g *Git) Wrap(args []string, dir string, err error) error {
 	e := &Error{Args: args, Dir: dir, ExitCode: -1, Err: err}
 	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
@@ -60,7 +60,7 @@ func WasKilled(err error) bool {
 	return err != nil && (!ok || exit.Code < 0)
 }
 
-// ExitCode is the status of a command that failed, or -1.
+// ExitCode returns the exit status of a command that failed, or -1.
 func ExitCode(err error) int {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.ExitCode

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// DefaultIdle is for how long a git is kept that nobody asks.
+// DefaultIdle is how long an idle git process is kept.
 const DefaultIdle = 30 * time.Second
 
-// Expiry ends a git that nobody has asked for a while. It is a timer and nothing
-// that runs. Its methods are called under the lock that it was made for.
+// Expiry ends a git process that has been idle for a while. It uses a timer and no
+// goroutine. Its methods are called under the lock that is passed to After.
 type Expiry struct {
 	timer *time.Timer
 	until time.Time
 }
 
-// After has end called, under the lock, once it was not put off for that long.
+// After calls end, under the lock, after idle without another call of After.
 func (x *Expiry) After(idle time.Duration, mu *sync.Mutex, end func()) {
 	x.until = time.Now().Add(idle)
 	if x.timer != nil {
@@ -25,7 +25,7 @@ func (x *Expiry) After(idle time.Duration, mu *sync.Mutex, end func()) {
 	x.timer = time.AfterFunc(idle, func() {
 		mu.Lock()
 		defer mu.Unlock()
-		if left := time.Until(x.until); left > 0 { // somebody asked while it waited for the lock
+		if left := time.Until(x.until); left > 0 { // After was called while the timer waited for the lock
 			x.timer.Reset(left)
 			return
 		}
@@ -33,14 +33,14 @@ func (x *Expiry) After(idle time.Duration, mu *sync.Mutex, end func()) {
 	})
 }
 
-// Stop keeps the timer from ending anything.
+// Stop stops the timer.
 func (x *Expiry) Stop() {
 	if x.timer != nil {
 		x.timer.Stop()
 	}
 }
 
-// IdleTime is for how long a git is kept that nobody asks.
+// IdleTime returns how long an idle git process is kept.
 func (g *Git) IdleTime() time.Duration {
 	if g.Options.Idle > 0 {
 		return g.Options.Idle

@@ -9,8 +9,8 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// writingCommands are git's commands that write below the common directory, a git
-// directory or a checkout, whatever else the call says of itself.
+// writingCommands are the git commands that write below the common directory, a git
+// directory or a checkout, whatever the fields of the call say.
 var writingCommands = []string{"index-pack", "pack-objects", "unpack-objects", "read-tree", "update-index", "reset", "checkout", "merge", "update-ref"}
 
 // isWriter reports whether a call may write.
@@ -18,8 +18,8 @@ func (c Call) isWriter() bool {
 	return c.Locks || c.Network || len(c.Writes) > 0 || slices.Contains(writingCommands, verbOf(c.Args))
 }
 
-// writesFiles reports whether a call writes the files of a checkout, and not only an
-// index or objects.
+// writesFiles reports whether a call writes the files of a checkout, and not only an index
+// or objects.
 func (c Call) writesFiles() bool {
 	switch verbOf(c.Args) {
 	case "reset":
@@ -30,12 +30,12 @@ func (c Call) writesFiles() bool {
 	return false
 }
 
-// writeBelow are the directories below which a call may write: whoever works in
-// a checkout can put links to elsewhere where git writes, also while it writes. A
-// call with a work tree writes that, its git directory, objects and refs; the
-// state directory is never among them. It returns nil for calls that are not held to
-// it: those that write nothing, and those that run programs of the user's (to
-// sign, to filter contents, to reach a server), which have files of their own.
+// writeBelow returns the directories below which a call may write: an agent can put
+// symbolic links where git writes, even during the call. A call with a work tree writes to
+// that, its git directory, objects and refs; the state directory is never among them. It
+// returns nil for calls that are not fenced: those that write nothing, and those that run
+// programs of the user (to sign, to filter content, to reach a server), which write files
+// of their own.
 func (g *Git) writeBelow(ctx context.Context, d Target, c Call) []string {
 	if g.Options.Unfenced || d.Repo == nil || !c.isWriter() {
 		return nil
@@ -50,7 +50,7 @@ func (g *Git) writeBelow(ctx context.Context, d Target, c Call) []string {
 	dirs := []string{d.gitDirectory()}
 	if d.Work != "" {
 		dirs = append(dirs, d.Work)
-		for _, name := range []string{"objects", "refs", "logs", "reftable", "modules", "lfs"} { // and no hooks, no configuration
+		for _, name := range []string{"objects", "refs", "logs", "reftable", "modules", "lfs"} { // without hooks and configuration
 			dirs = append(dirs, d.Repo.CommonPath(name))
 		}
 		d.Repo.makeLogs()
@@ -68,8 +68,8 @@ func (g *Git) writeBelow(ctx context.Context, d Target, c Call) []string {
 	return dirs
 }
 
-// makeLogs makes the directory of logs, which a bare repository does not have: git
-// makes it with the first commit of a worktree, where a fence keeps it from that.
+// makeLogs makes the directory of reflogs, which a bare repository lacks: git would make
+// it with the first commit of a worktree, which the fence forbids.
 func (r *Repository) makeLogs() {
 	if fsx.IsThere(r.CommonPath("logs")) {
 		return

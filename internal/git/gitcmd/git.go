@@ -1,22 +1,21 @@
-// Package gitcmd starts git. [Git.Run] is the only place that starts one in a
-// repository, and every call goes through one hardened environment.
+// Package gitcmd starts git. [Git.Run] is the only place that starts one in a repository,
+// and every call goes through one hardened environment.
 //
-// Inherited GIT_* variables are dropped; hooks, file system monitors, external
-// diffs, prompts and automatic maintenance are off; git directory and work tree are
-// given explicitly, so that a planted .git file or commondir leads nowhere. What a
-// commit must keep of the user's own configuration (identity, ignore file, line
-// endings, filters, signing) is read by an allow-list and passed on at the
-// precedence of the user's global file, so that the repository's own configuration
-// still wins over it.
+// Inherited GIT_* variables are dropped; hooks, file system monitors, external diffs,
+// prompts and automatic maintenance are off; git directory and work tree are given
+// explicitly, so that a planted .git file or commondir has no effect. The part of the
+// user's configuration that decides what a commit looks like (identity, ignore file, line
+// endings, filters, signing) is read by an allow-list and passed with the precedence of
+// the user's global file, so that the repository's own configuration overrides it.
 //
-// An agent that works in a checkout can write the repository's own configuration at
-// any moment. Git never reads it: the common directory of every call is the host
-// directory, one of Croft's own, with a configuration that is generated from what was
-// read once, and that holds nothing that names a program; see hostdir.go.
+// An agent that works in a checkout can write the repository's own configuration at any
+// moment. Git never reads it: the common directory of every call is the host directory,
+// one of Croft's own, with a configuration that is generated from what was read once, and
+// that names no program; see hostdir.go.
 //
-// A call has a deadline, is stopped where it would wait for a pipe that an agent put
-// in its way (deadline.go), writes below its own directories only (fence.go), and
-// fails with an [Error] whose [Kind] classify.go alone reads from git's messages.
+// A call has a deadline, is stopped where it would wait for a pipe that an agent made
+// (deadline.go), writes only below its own directories (fence.go), and fails with an
+// [Error] whose [Kind] classify.go alone reads from git's messages.
 package gitcmd
 
 import (
@@ -38,14 +37,14 @@ import (
 type Options struct {
 	Path      string        // the program; default: "git" in PATH
 	Environ   []string      // the user's environment
-	ConfigDir string        // required: where generated configuration may lie
+	ConfigDir string        // required: the directory for generated configuration
 	Filters   []string      // content filters of a repository's own configuration that may run
-	Lending   Lending       // what isolated checkouts borrow objects from: copies or links
+	Lending   Lending       // whether alternates stores have copies or hard links
 	Timeout   time.Duration // of one call; default: DefaultTimeout
-	Idle      time.Duration // for which a git is kept that nobody asks; default: DefaultIdle
-	Unfenced  bool          // a git that writes is not held to its directories
-	// ManyPacks, if not nil, is called with the common directory of a repository in
-	// which a batch has added a pack and that has many small ones by now.
+	Idle      time.Duration // how long an idle git process is kept; default: DefaultIdle
+	Unfenced  bool          // git processes that write are not confined to their directories
+	// ManyPacks, if not nil, is called with the common directory of a repository after a
+	// batch has added a pack and there are many small ones.
 	ManyPacks func(commonDir string)
 }
 
@@ -53,11 +52,11 @@ type Options struct {
 type Git struct {
 	Options  Options
 	version  func() (gitdir.Version, error)
-	isTested func() error  // whether it can be used with a host directory
-	ExecPath func() string // where git's own programs lie; empty: not known
+	isTested func() error  // whether this git can be used with a host directory
+	ExecPath func() string // the directory of git's own programs; empty: not known
 }
 
-// New returns a Git. The program is looked for when it is first needed.
+// New returns a Git. It searches for the program when that is first needed.
 func New(opts Options) *Git {
 	if opts.Path == "" {
 		opts.Path = "git"
@@ -69,13 +68,13 @@ func New(opts Options) *Git {
 	return g
 }
 
-// Version is git's version. It fails with ErrNotFound if there is no git and
-// with a *TooOldError if it is below the floor.
+// Version returns git's version. It fails with ErrNotFound if there is no git and with a
+// *TooOldError if the version is not supported.
 func (g *Git) Version() (gitdir.Version, error) { return g.version() }
 
-// ask runs git where no repository is concerned.
+// ask runs git without a repository.
 func (g *Git) ask(question string) (string, error) {
-	root := filepath.VolumeName(os.TempDir()) + string(filepath.Separator) // a directory that is there
+	root := filepath.VolumeName(os.TempDir()) + string(filepath.Separator) // a directory that exists
 	ctx, end := g.WatchDeadline(context.Background(), Target{}, Call{Args: []string{question}})
 	defer end()
 	res, err := proc.Run(ctx, proc.Command{
@@ -121,14 +120,14 @@ func (g *Git) detect() (gitdir.Version, error) {
 type Call struct {
 	Args    []string
 	Stdin   string
-	Input   io.Reader // instead of stdin
+	Input   io.Reader // instead of Stdin
 	Config  [][2]string
 	Env     []string // added last
-	Locks   bool     // writes the index, or may, to write back what it learned
-	Writes  []string // other locks that it takes, relative to the common directory
-	Network bool     // with the user's credentials
+	Locks   bool     // locks the index, which it writes or may refresh
+	Writes  []string // other lock files that it creates, relative to the common directory
+	Network bool     // uses the user's credentials
 	Session bool     // answers questions until it is closed: each has a deadline of its own
-	asks    bool     // for the user's identity, as git would find it out
+	asks    bool     // determines the user's identity as git would
 	Inherit []*os.File
 }
 
@@ -138,7 +137,7 @@ func (g *Git) Run(ctx context.Context, d Target, c Call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer cmd.At.Close() // which does nothing if there is none
+	defer cmd.At.Close() // which does nothing if it is nil
 	if c.Stdin != "" {
 		cmd.Stdin = strings.NewReader(c.Stdin)
 	} else if c.Input != nil {
@@ -160,14 +159,14 @@ func (g *Git) Run(ctx context.Context, d Target, c Call) ([]byte, error) {
 	return res.Stdout, nil
 }
 
-// takesLocks reports whether a git that is killed may leave locks in the
-// repository. One with an index of its own leaves them beside that.
+// takesLocks reports whether this git, if it is killed, may leave lock files in the
+// repository. One with an index of its own has the lock file beside that.
 func (c Call) takesLocks() bool {
 	hasIndex := slices.ContainsFunc(c.Env, func(kv string) bool { return strings.HasPrefix(kv, "GIT_INDEX_FILE=") })
 	return c.Locks && !hasIndex || len(c.Writes) > 0
 }
 
-// withLease gives a git that takes locks its lease.
+// withLease gives a git that takes locks a lease.
 func (d Target) withLease(ctx context.Context, c Call, cmd *proc.Command) (done func(error), err error) {
 	m, err := d.Repo.NewLease()
 	if err != nil {
@@ -191,7 +190,7 @@ func (d Target) withLease(ctx context.Context, c Call, cmd *proc.Command) (done 
 	}, nil
 }
 
-// Start starts a long-lived git.
+// Start starts a long-lived git process.
 func (g *Git) Start(ctx context.Context, d Target, c Call) (*proc.Process, error) {
 	cmd, err := g.Command(ctx, d, c)
 	if err != nil {
@@ -211,7 +210,7 @@ func (g *Git) Start(ctx context.Context, d Target, c Call) (*proc.Process, error
 	return p, nil
 }
 
-// Command is the process that a call starts. The caller closes its At.
+// Command returns the process that a call starts. The caller closes its At.
 func (g *Git) Command(ctx context.Context, d Target, c Call) (proc.Command, error) {
 	if _, err := g.version(); err != nil {
 		return proc.Command{}, err
@@ -237,7 +236,7 @@ func (g *Git) Command(ctx context.Context, d Target, c Call) (proc.Command, erro
 	}
 	below := g.writeBelow(ctx, d, c)
 	if at != nil {
-		below = slices.DeleteFunc(below, func(dir string) bool { return dir == d.Work }) // what lies at the path by now
+		below = slices.DeleteFunc(below, func(dir string) bool { return dir == d.Work }) // another directory may be at that path by now
 	}
 	return proc.Command{
 		Path: g.Options.Path, Args: append(d.args(at), c.Args...), Env: append(env, c.Env...), Dir: d.Dir(), At: at, Inherit: c.Inherit,

@@ -7,9 +7,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitconfig"
 )
 
-// hostConfig is the text of the host directory's configuration: what the
-// repository's own says now as far as it is data, and what it said when it was
-// pinned.
+// hostConfig returns the text of the host directory's configuration: the repository's own
+// as far as it names no program, and what was pinned of the rest.
 func (r *Repository) hostConfig(s *hostState) []byte {
 	var b bytes.Buffer
 	for _, p := range s.record.Pinned {

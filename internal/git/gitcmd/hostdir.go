@@ -17,11 +17,11 @@ import (
 	"github.com/croft-sh/croft/internal/git/index"
 )
 
-// The host directory is what Croft's git takes for the common directory of a
-// repository. Git reads configuration, hooks, attributes and excludes from
-// there, and there an agent cannot write. Refs, HEAD and index come from the
-// real git directory, objects from the directory that the environment names, so
-// that every lock lies where the user's git has it.
+// The host directory is what Croft's git takes for the common directory of a repository.
+// Git reads configuration, hooks, attributes and excludes from there, and no agent can
+// write there. Refs, HEAD and index come from the real git directory, objects from the
+// directory that the environment names, so that every lock file is where the user's git
+// has it.
 //
 //	config     generated; see hostConfig
 //	refs/      empty; git insists on it
@@ -29,48 +29,48 @@ import (
 //	shallow    a copy
 //	commondir  where the main checkout's refs are, seen from a linked one
 //	HEAD index logs reftable worktrees
-//	           links to the real ones, only read: what other checkouts hold
+//	           symbolic links to the real ones, only read: what other checkouts have
 //
-// None of git's commands that delete objects by what is reachable (gc, repack,
-// prune) is run through it.
+// Croft runs none of git's commands that delete unreachable objects (gc, repack, prune)
+// through it.
 
-// hostState is what the host directory was made from.
+// hostState is what the host directory was generated from.
 type hostState struct {
-	files   map[string][]byte // what was read of the repository; nil: not there
+	files   map[string][]byte // the files of the repository that were read; nil: absent
 	record  record
 	Entries []gitconfig.Entry // the repository's own configuration
-	filters []gitconfig.Entry // what it and its includes say of filters
+	filters []gitconfig.Entry // the filters in it and in the files that it includes
 	changed []ConfigChange
 
 	readAt time.Time
 	stats  []index.FileStat // of the files, before they were read
-	// isAlone says that no other files of the repository's decide than these.
+	// isAlone says that no files other than these decide about the host directory.
 	isAlone bool
 }
 
-// hostCache holds the state that the host directory has now.
+// hostCache has the current state of the host directory.
 type hostCache struct {
 	mu  sync.Mutex
 	now *hostState
 }
 
-// hostCopies are the files that are copied as they are.
+// hostCopies are the files that are copied unchanged.
 var hostCopies = []string{"info/exclude", "info/attributes", "shallow"}
 
-// hostLinks are the parts of the repository that git looks for in its common
-// directory to know what other checkouts hold.
+// hostLinks are the parts of the repository that git needs in its common directory to know
+// what other checkouts have.
 var hostLinks = []string{"HEAD", "index", "logs", "reftable", "worktrees"}
 
-// HostDir is the host directory, which every git gets as its common directory.
+// HostDir is the host directory, which every git process gets as its common directory.
 func (r *Repository) HostDir() string { return filepath.Join(r.Dir, "host") }
 
-// CommonPath is a path in the repository's common directory.
+// CommonPath returns a path in the repository's common directory.
 func (r *Repository) CommonPath(name string) string {
 	return filepath.Join(r.CommonDir, filepath.FromSlash(name))
 }
 
-// EnsureHostDir makes sure that the host directory is as the repository wants it now,
-// and returns what it was made from: the same as before if nothing changed.
+// EnsureHostDir brings the host directory up to date with the repository, and returns the
+// state that it was generated from: the same as before if nothing has changed.
 func (r *Repository) EnsureHostDir() (*hostState, error) {
 	r.host.mu.Lock()
 	defer r.host.mu.Unlock()
@@ -107,7 +107,7 @@ func (r *Repository) EnsureHostDir() (*hostState, error) {
 	}
 	if was := r.host.now; was != nil && sameFiles(was.files, s.files) && slices.Equal(was.filters, s.filters) {
 		was.readAt, was.stats = s.readAt, s.stats
-		return was, r.writeHost(was) // another process may have seen something else meanwhile
+		return was, r.writeHost(was) // another process may have written an older state meanwhile
 	}
 	if err := r.makeHost(s); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (r *Repository) EnsureHostDir() (*hostState, error) {
 	return s, nil
 }
 
-// hostStats looks at the files that decide about the host directory.
+// hostStats returns the stat data of the files that the host directory is generated from.
 func (r *Repository) hostStats() []index.FileStat {
 	stats := make([]index.FileStat, 0, len(hostCopies)+2)
 	for _, name := range hostCopies {
@@ -128,12 +128,11 @@ func (r *Repository) hostStats() []index.FileStat {
 	return append(stats, config, own)
 }
 
-// statGrain is more than the step in which the time of a change is counted.
+// statGrain is more than the resolution of a ctime.
 const statGrain = 50 * time.Millisecond
 
-// isUnchanged reports whether the files are provably those that were read. Nobody can
-// choose the time at which a file was last changed, but within one step of the
-// clock it does not tell.
+// isUnchanged reports whether the files are provably those that were read. No process can
+// set the ctime of a file, but two writes within its resolution have the same.
 func (s *hostState) isUnchanged(now []index.FileStat) bool {
 	for i, st := range now {
 		if st != s.stats[i] || st != (index.FileStat{}) && s.readAt.Sub(st.Changed()) < statGrain {
@@ -143,7 +142,7 @@ func (s *hostState) isUnchanged(now []index.FileStat) bool {
 	return true
 }
 
-// readContents reads the files of patterns that the repository's configuration
+// readContents reads the ignore and attributes files that the repository's configuration
 // names. One that cannot be read counts as empty.
 func (r *Repository) readContents(s *hostState) {
 	for _, e := range s.Entries {
@@ -154,15 +153,15 @@ func (r *Repository) readContents(s *hostState) {
 		if e.Bare {
 			continue
 		}
-		s.files[e.Key] = []byte{} // nothing else counts then
+		s.files[e.Key] = []byte{} // git would use no other file then
 		if b, err := fsx.ReadFile(gitconfig.IncludedFile(e.Value, r.CommonPath("config"), r.Git.Home()), gitconfig.MaxSize); err == nil {
 			s.files[e.Key] = b
 		}
 	}
 }
 
-// readFilters collects what the repository's configuration says of filters, and
-// what the files say that it includes.
+// readFilters collects the filters in the repository's configuration and in the files that
+// it includes.
 func (r *Repository) readFilters(s *hostState) {
 	s.filters = gitconfig.FilterSettings(s.Entries, r.CommonPath("config"), r.Git.Home(), gitconfig.IncludeDepth)
 	if isWorktreeConfig(s.Entries) {
@@ -172,10 +171,10 @@ func (r *Repository) readFilters(s *hostState) {
 	}
 }
 
-// contentFile is the copy of such a file.
+// contentFile is the path of the copy of such a file.
 func (r *Repository) contentFile(key string) string { return filepath.Join(r.HostDir(), key) }
 
-// maxShallow is more than the list of the commits at which history ends has.
+// maxShallow bounds the size of the file shallow.
 const maxShallow = 64 << 20
 
 func sameFiles(a, b map[string][]byte) bool {
@@ -187,13 +186,14 @@ func sameFiles(a, b map[string][]byte) bool {
 	return true
 }
 
-// isHosted reports whether the host directory is there, for this place.
+// isHosted reports whether the host directory exists, for the current path of the
+// repository.
 func (r *Repository) isHosted() bool {
 	b, err := os.ReadFile(filepath.Join(r.HostDir(), "commondir"))
 	return err == nil && string(b) == r.CommonDir+"\n" && fsx.IsThere(filepath.Join(r.HostDir(), "config"))
 }
 
-// makeHost reads what the state says and writes the host directory. Several
+// makeHost reads the repository's files into s and writes the host directory. Several
 // processes may do so at once.
 func (r *Repository) makeHost(s *hostState) error {
 	err := gitconfig.CheckExtensions(s.Entries)
@@ -209,7 +209,7 @@ func (r *Repository) makeHost(s *hostState) error {
 	return r.writeHost(s)
 }
 
-// writeHost writes what differs in the host directory.
+// writeHost writes the files of the host directory that differ.
 func (r *Repository) writeHost(s *hostState) error {
 	if !r.isHosted() {
 		if err := r.layOutHost(); err != nil {
@@ -231,8 +231,8 @@ func (r *Repository) writeHost(s *hostState) error {
 	return fsx.ReplaceIfChanged(filepath.Join(r.HostDir(), "config"), string(r.hostConfig(s)))
 }
 
-// layOutHost makes the directories and the links, which only depend on where
-// the repository lies.
+// layOutHost makes the directories and the symbolic links, which only depend on the path
+// of the repository.
 func (r *Repository) layOutHost() error {
 	dir := r.HostDir()
 	for _, sub := range []string{"refs", "info"} {
@@ -264,9 +264,9 @@ func isWorktreeConfig(entries []gitconfig.Entry) bool {
 	return is
 }
 
-// sparseNow reads which files a checkout holds: from the repository's
-// configuration and, where checkouts have one of their own, from that. Nothing
-// else of that is used.
+// sparseNow reads the sparse-checkout settings of a checkout: from the repository's
+// configuration and, where checkouts have one of their own, from that. It uses nothing
+// else of that file.
 func (r *Repository) sparseNow(entries []gitconfig.Entry, gitDir string) []gitconfig.Setting {
 	if isWorktreeConfig(entries) {
 		if own, err := gitconfig.ReadFile(filepath.Join(gitDir, "config.worktree")); err == nil {
@@ -291,10 +291,10 @@ func (r *Repository) sparseNow(entries []gitconfig.Entry, gitDir string) []gitco
 	return out
 }
 
-// sparseOf says which files a checkout holds. In a checkout of Croft's own that
-// is its agent's affair. Of any other it is what it was when Croft first saw
-// it: by a few lines here files would vanish from somebody's checkout when a
-// branch moves on.
+// sparseOf returns the sparse-checkout settings of a checkout. Those of a checkout that
+// Croft made are up to its agent. Those of any other are pinned when Croft first sees it:
+// an agent could otherwise remove files from a user's checkout with a few lines of
+// configuration.
 func (r *Repository) sparseOf(h *hostState, gitDir string) ([]gitconfig.Setting, error) {
 	admin := ""
 	if gitDir != r.CommonDir {
@@ -322,21 +322,20 @@ func (r *Repository) sparseOf(h *hostState, gitDir string) ([]gitconfig.Setting,
 	return known, r.writeRecord(rec)
 }
 
-// ownPrefix begins the names of the admin directories of Croft's worktrees.
+// ownPrefix is the prefix of the names of admin directories of Croft's worktrees.
 const ownPrefix = "croft-"
 
-// isOwnCheckout reports whether a git directory is that of a checkout that
-// Croft made.
+// isOwnCheckout reports whether a git directory belongs to a checkout that Croft made.
 func (r *Repository) isOwnCheckout(gitDir string) bool {
 	dir := filepath.Dir(gitDir)
 	return strings.HasPrefix(filepath.Base(gitDir), ownPrefix) && (dir == r.CommonPath("worktrees") || dir == r.IsolatedDir())
 }
 
-// OwnExcludes is the ignore file of Croft's checkouts: the user's own patterns,
-// and those of the files that Croft puts there.
+// OwnExcludes is the path of the ignore file of Croft's checkouts: the user's own
+// patterns, and those of role files.
 func (r *Repository) OwnExcludes() string { return filepath.Join(r.Dir, "exclude") }
 
-// CheckoutConfig are the settings of calls on one checkout.
+// CheckoutConfig returns the settings of calls on one checkout.
 func (r *Repository) CheckoutConfig(h *hostState, gitDir string) ([][2]string, error) {
 	sparse, err := r.sparseOf(h, gitDir)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitconfig"
 )
 
-// ErrNoIdentity says that git does not know whose name to put on a commit.
+// ErrNoIdentity says that git knows no name for commits.
 var ErrNoIdentity = errors.New("git does not know who you are")
 
-// Identity is who makes commits.
+// Identity is the author and committer of commits.
 type Identity struct {
 	Author, Committer string // "Name <address>"
-	Signs             bool   // the user wants every commit signed
+	Signs             bool   // the user wants every commit to be signed
 }
 
-// Identity finds out who makes commits here, as git would: from the variables
-// of the user's environment, the configuration, and what the system knows.
+// Identity returns who makes commits here, as git determines it: from the user's
+// environment, the configuration, and the system.
 func (r *Repository) Identity(ctx context.Context) (Identity, error) {
 	s, err := r.SettingsOf(ctx, r.CommonDir)
 	if err != nil {
@@ -38,7 +38,7 @@ func (r *Repository) Identity(ctx context.Context) (Identity, error) {
 	return id, nil
 }
 
-// Ident is who the author or the committer of a commit is.
+// Ident returns the author or the committer of a commit.
 func (r *Repository) Ident(ctx context.Context, s *Settings, role string) (string, error) {
 	env := "GIT_" + strings.ToUpper(role) + "_"
 	name, _ := r.Git.environ(env + "NAME")
@@ -60,17 +60,15 @@ func (r *Repository) Ident(ctx context.Context, s *Settings, role string) (strin
 	return fmt.Sprintf("%s <%s>", strings.TrimSpace(clean.Replace(name)), strings.TrimSpace(clean.Replace(email))), nil
 }
 
-// KnowsCommitter reports whether the user has an address. Where nothing says it
-// git looks the name of the machine up, and waits some seconds where no server
-// answers.
+// KnowsCommitter reports whether the user has set an address. Otherwise git looks up the
+// name of the machine, and waits some seconds if no server answers.
 func (g *Git) KnowsCommitter(s *Settings) bool {
 	variable, _ := g.environ("GIT_COMMITTER_EMAIL")
 	mail, _ := g.environ("EMAIL")
 	return cmp.Or(variable, mail, s.Values["committer.email"], s.Values["user.email"]) != ""
 }
 
-// reflogIdentity is the configuration that says whose name git writes into a
-// reflog.
+// reflogIdentity returns the settings for the identity that git writes to a reflog.
 func (g *Git) reflogIdentity(s *Settings) [][2]string {
 	name, _ := g.environ("GIT_COMMITTER_NAME")
 	email, _ := g.environ("GIT_COMMITTER_EMAIL")
@@ -86,7 +84,7 @@ func (g *Git) reflogIdentity(s *Settings) [][2]string {
 	return kv
 }
 
-// Who stands in logs where git does not know who the user is.
+// The identity in reflogs where git does not know the user.
 const (
 	unknownName, unknownEmail = "croft", "croft@localhost"
 	UnknownCommitter          = unknownName + " <" + unknownEmail + ">"

@@ -13,28 +13,28 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// Git does not work in a repository of another user unless the user's own
-// configuration lists it in safe.directory: whoever owns a repository decides
-// what git runs in it. Croft names git directories to git, which then does not
-// look, so it is looked at here, as git does, before anything is read.
+// Git does not work in a repository of another user unless the user's own configuration
+// lists it in safe.directory: the owner of a repository decides what git runs in it. Croft
+// passes git directories explicitly, which makes git skip this check, so Croft makes it as
+// git does, before it reads anything.
 
 // OwnerError says that a part of a repository belongs to another user, and that
 // safe.directory does not list the repository.
 type OwnerError struct {
-	Top  string // what safe.directory would have to list
-	Part string // what belongs to somebody else
+	Top  string // the value that safe.directory would need
+	Part string // the path that belongs to another user
 }
 
 func (e *OwnerError) Error() string {
 	return fmt.Sprintf("%s belongs to another user, and safe.directory does not list %s", e.Part, e.Top)
 }
 
-// Is makes it the same as git's own refusal.
+// Is makes errors.Is match KindOwner, git's own refusal.
 func (e *OwnerError) Is(target error) bool { return target == KindOwner }
 
-// Discover finds the repository of a directory as [Discover] does. It fails with
-// an *OwnerError, having read nothing but where a .git file leads to, if the
-// repository is another user's.
+// Discover finds the repository of a directory as [gitdir.Discover] does. It fails with an
+// *OwnerError, and has read only .git files by then, if the repository belongs to another
+// user.
 func (g *Git) Discover(ctx context.Context, dir string) (gitdir.Place, error) {
 	real, err := filepath.Abs(dir)
 	if err == nil {
@@ -57,8 +57,7 @@ func (g *Git) Discover(ctx context.Context, dir string) (gitdir.Place, error) {
 	return gitdir.Discover(real)
 }
 
-// CheckOwner fails with an *OwnerError if a place that was known before is
-// another user's.
+// CheckOwner fails with an *OwnerError if a known place belongs to another user.
 func (g *Git) CheckOwner(ctx context.Context, p gitdir.Place) error {
 	parts := []string{p.CommonDir, p.Root}
 	if p.Root != p.CommonDir {
@@ -67,8 +66,8 @@ func (g *Git) CheckOwner(ctx context.Context, p gitdir.Place) error {
 	return g.CheckOwnerOf(ctx, p.Root, parts)
 }
 
-// PartsAt lists what makes a directory the top of a repository or of a checkout:
-// the directory, its .git, and the git directories that this leads to.
+// PartsAt lists the paths that make a directory the top of a repository or of a checkout:
+// the directory, its .git, and the git directories that this names.
 func PartsAt(at string) []string {
 	dotGit := filepath.Join(at, ".git")
 	parts := []string{at, dotGit}
@@ -112,7 +111,7 @@ func PartsAt(at string) []string {
 	return parts
 }
 
-// CheckOwnerOf compares the owner of every part with who runs this.
+// CheckOwnerOf compares the owner of every part with the current user.
 func (g *Git) CheckOwnerOf(ctx context.Context, top string, parts []string) error {
 	for _, part := range parts {
 		mine, err := g.isOwn(part)
@@ -129,8 +128,8 @@ func (g *Git) CheckOwnerOf(ctx context.Context, top string, parts []string) erro
 	return nil
 }
 
-// checkListed looks whether the user's own configuration lists a repository of
-// somebody else's. The repository's configuration has no say.
+// checkListed fails with an *OwnerError unless the user's own configuration lists the
+// repository. The repository's own configuration does not count.
 func (g *Git) checkListed(ctx context.Context, top, part string) error {
 	values, err := g.safeDirectories(ctx)
 	if err != nil {
@@ -142,8 +141,8 @@ func (g *Git) checkListed(ctx context.Context, top, part string) error {
 	return &OwnerError{Top: top, Part: part}
 }
 
-// safeDirectories are the values of safe.directory, in order, of the system, the
-// user and the environment. No repository is concerned.
+// safeDirectories returns the values of safe.directory, in order, of the system, the user
+// and the environment, and of no repository.
 func (g *Git) safeDirectories(ctx context.Context) ([]string, error) {
 	root := filepath.VolumeName(os.TempDir()) + string(filepath.Separator)
 	env := g.BaseEnv()
@@ -169,8 +168,8 @@ func (g *Git) safeDirectories(ctx context.Context) ([]string, error) {
 	return values, nil
 }
 
-// IsListed reports whether values of safe.directory cover a directory. An empty
-// value takes back all before it.
+// IsListed reports whether values of safe.directory cover a directory. An empty value
+// cancels all before it.
 func IsListed(values []string, home, top string) bool {
 	listed := false
 	for _, value := range values {
@@ -191,7 +190,7 @@ func IsListed(values []string, home, top string) bool {
 	return listed
 }
 
-// RealPath is a path without links, if it leads anywhere.
+// RealPath returns a path without symbolic links if it exists, otherwise the path.
 func RealPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// isOwn reports whether a path belongs to who runs this: to root, also if root
-// works in the name of whom sudo says.
+// isOwn reports whether a path belongs to the current user; for root, also to the user
+// that sudo names.
 func (g *Git) isOwn(path string) (bool, error) {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -13,19 +13,18 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitconfig"
 )
 
-// record is what Croft keeps of a repository's configuration, in its own
-// directory: what was pinned when it first saw the repository, and what a
-// person has accepted since.
+// record is what Croft keeps of a repository's configuration, in its own directory: what
+// was pinned when it first saw the repository, and what a person has accepted since.
 type record struct {
 	Pinned []gitconfig.Setting `json:"pinned"`
-	// Filters are the commands of filters that a person approved.
+	// Filters are the filter commands that a person approved.
 	Filters []gitconfig.Setting `json:"filters,omitempty"`
-	// Sparse says which checkouts that are not Croft's own are sparse, and how,
-	// by the names of their admin directories; that of the main one is empty.
+	// Sparse has the sparse-checkout settings of checkouts that are not Croft's own, by
+	// the names of their admin directories; that of the main checkout is empty.
 	Sparse map[string][]gitconfig.Setting `json:"sparse,omitempty"`
 }
 
-// RecordFile is the file with what was pinned of the configuration.
+// RecordFile is the path of the record.
 func (r *Repository) RecordFile() string { return filepath.Join(r.Dir, "config.json") }
 
 func (r *Repository) readRecord() (record, error) {
@@ -45,12 +44,12 @@ func (r *Repository) writeRecord(rec record) error {
 	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
 		return err
 	}
-	// A power cut must not leave half of it: nothing could be done then.
+	// A power cut must not leave part of it: no command could run then.
 	return fsx.WriteDurable(r.RecordFile(), append(b, '\n'))
 }
 
-// recordedConfig returns the record, and writes it if Croft sees the repository for
-// the first time.
+// recordedConfig returns the record, and writes it if Croft sees the repository for the
+// first time.
 func (r *Repository) recordedConfig(entries []gitconfig.Entry) (record, error) {
 	rec, err := r.readRecord()
 	if !errors.Is(err, os.ErrNotExist) {
@@ -60,7 +59,7 @@ func (r *Repository) recordedConfig(entries []gitconfig.Entry) (record, error) {
 	return rec, r.writeRecord(rec)
 }
 
-// settingsIn picks the settings of one class.
+// settingsIn returns the settings of one class.
 func settingsIn(entries []gitconfig.Entry, which gitconfig.Class) []gitconfig.Setting {
 	list := []gitconfig.Setting{}
 	for _, e := range entries {
@@ -71,11 +70,11 @@ func settingsIn(entries []gitconfig.Entry, which gitconfig.Class) []gitconfig.Se
 	return list
 }
 
-// ConfigChange is a difference between a repository's configuration and what
-// Croft goes by.
+// ConfigChange is a difference between a repository's configuration and the one that Croft
+// uses.
 type ConfigChange struct {
 	Key string   `json:"key"`
-	Was []string `json:"was,omitempty"` // what Croft goes by; for a filter nothing
+	Was []string `json:"was,omitempty"` // what Croft uses; empty for a filter
 	Now []string `json:"now,omitempty"`
 }
 
@@ -105,8 +104,8 @@ func settingChanges(was, now []gitconfig.Setting) []ConfigChange {
 	return out
 }
 
-// ConfigChangedError says that a repository's configuration differs from what
-// Croft pinned, so that nothing is written before a person has looked at it.
+// ConfigChangedError says that a repository's configuration differs from what Croft
+// pinned, so that Croft writes nothing before a person has reviewed it.
 type ConfigChangedError struct{ Changes []ConfigChange }
 
 func (e *ConfigChangedError) Error() string {
@@ -117,10 +116,10 @@ func (e *ConfigChangedError) Error() string {
 	return "the repository's configuration was changed: " + strings.Join(keys, ", ")
 }
 
-// CheckConfig fails with a *ConfigChangedError if the repository's
-// configuration differs from what was pinned in anything that decides about
-// commits, checkouts or the repository's format. Croft goes by what was pinned
-// in any case. Where to fetch from does not count: [Repository.Fetch] looks.
+// CheckConfig fails with a *ConfigChangedError if the repository's configuration differs
+// from what was pinned in a setting that decides about commits, checkouts or the
+// repository's format. Croft uses what was pinned in any case. The addresses of remotes do
+// not count: [Repository.Fetch] checks them.
 func (r *Repository) CheckConfig() error {
 	return r.checkConfig(func(key string) bool { return !strings.HasPrefix(key, "remote.") })
 }
@@ -137,14 +136,14 @@ func (r *Repository) checkConfig(counts func(key string) bool) error {
 	return &ConfigChangedError{changed}
 }
 
-// ConfigReport is what a person should know of a repository's configuration.
+// ConfigReport is what a person should know about a repository's configuration.
 type ConfigReport struct {
 	Changes []ConfigChange // of what is pinned
 	Filters []ConfigChange // programs that are not approved
-	Ignored []string       // keys that Croft's git never sees
+	Ignored []string       // keys that Croft's git never gets
 }
 
-// ConfigReport compares the repository's configuration with what Croft goes by.
+// ConfigReport compares the repository's configuration with the one that Croft uses.
 func (r *Repository) ConfigReport() (ConfigReport, error) {
 	h, err := r.EnsureHostDir()
 	if err != nil {
@@ -168,14 +167,13 @@ func (r *Repository) report(h *hostState) ConfigReport {
 	return out
 }
 
-// isOwnKey reports whether Croft itself wrote a setting, or reads it in its own
-// way.
+// isOwnKey reports whether Croft wrote a setting itself, or reads it in its own way.
 func isOwnKey(e gitconfig.Entry) bool {
 	return e.Value == gitconfig.RoleInclude || e.Key == "core.bare" || e.Key == "core.worktree" || e.Key == "extensions.worktreeconfig"
 }
 
-// AcceptConfig makes Croft go by the repository's configuration as a person has
-// seen it. It fails if that is not what it says any more.
+// AcceptConfig makes Croft use the repository's configuration as a person has seen it. It
+// fails if the configuration has changed since.
 func (r *Repository) AcceptConfig(seen ConfigReport) error {
 	h, err := r.EnsureHostDir()
 	if err != nil {

@@ -10,27 +10,27 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitdir"
 )
 
-// IsolatedDir is where the admin directories of isolated worktrees lie.
+// IsolatedDir is the directory of the admin directories of isolated worktrees.
 func (r *Repository) IsolatedDir() string { return filepath.Join(r.Dir, gitdir.IsolatedName) }
 
-// IsolatedDir is the admin directory of an isolated worktree of a repository that
-// Croft keeps its own files about in dir.
+// IsolatedDir returns the admin directory of an isolated worktree of the repository whose
+// Croft directory is dir.
 func IsolatedDir(dir, admin string) string { return filepath.Join(dir, gitdir.IsolatedName, admin) }
 
-// RoleMark begins the patterns that Croft adds to the user's own.
+// RoleMark is the line before the patterns that Croft adds to the user's own.
 const RoleMark = "# Put there by Croft: files of its own in a workspace."
 
-// Lending says what the files of a store are.
+// Lending says whether the files of an alternates store are copies or hard links.
 type Lending string
 
-// The choices. The zero value means copies.
+// The zero value means copies.
 const (
 	LendCopies Lending = "copy"
 	LendLinks  Lending = "hardlink"
 )
 
-// WriteGitDir writes what makes a directory a git directory, with more lines of
-// its core section, and with more files.
+// WriteGitDir makes a directory a git directory, with more lines in its core section, and
+// with more files.
 func WriteGitDir(dir, core string, more map[string]string) error {
 	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info"} {
 		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o777); err != nil {

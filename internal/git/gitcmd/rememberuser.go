@@ -12,14 +12,13 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// userFile is where the user's configuration is kept, in the directory of
-// generated configuration: every command needs it, and most often it is what it
-// was.
+// userFile is the file in the directory of generated configuration that caches the user's
+// configuration: every command needs it, and it seldom changes.
 const userFile = "user.json"
 
-// keptUser is a userConfig that does not depend on the repository.
+// keptUser is a cached userConfig that does not depend on the repository.
 type keptUser struct {
-	Of      string            `json:"of"` // which git, and where it looks
+	Of      string            `json:"of"` // which git, and which files it reads
 	Watched map[string]string `json:"watched"`
 	Entries []keptEntry       `json:"entries"`
 }
@@ -29,8 +28,8 @@ type keptEntry struct {
 	Bare bool `json:"bare,omitempty"`
 }
 
-// rememberedUser is what the user's configuration was the last time, if no file
-// that decided it is another.
+// rememberedUser returns the cached configuration of the user if none of its files has
+// changed, otherwise nil.
 func (g *Git) rememberedUser() *userConfig {
 	b, err := os.ReadFile(filepath.Join(g.Options.ConfigDir, userFile))
 	var kept keptUser
@@ -44,8 +43,8 @@ func (g *Git) rememberedUser() *userConfig {
 	return u
 }
 
-// rememberUser keeps the user's configuration, where it is known which file
-// holds for the whole machine. That it fails does no harm.
+// rememberUser caches the user's configuration if the path of the system's configuration
+// is known. Errors are ignored.
 func (g *Git) rememberUser(u *userConfig) {
 	if runtime.GOOS != "linux" {
 		return
@@ -60,7 +59,8 @@ func (g *Git) rememberUser(u *userConfig) {
 	}
 }
 
-// whereUser says which git reads the user's configuration, and where.
+// whereUser identifies the git that reads the user's configuration, and the files that it
+// reads.
 func (g *Git) whereUser() string {
 	parts := []string{g.fingerprint(), g.Home(), g.ConfigHome()}
 	for _, name := range userEnv {
@@ -73,8 +73,7 @@ func (g *Git) whereUser() string {
 	return strings.Join(parts, "\n")
 }
 
-// systemConfig lists where this git may look for configuration that holds on
-// the whole machine.
+// systemConfig lists the paths at which this git may look for the system's configuration.
 func (g *Git) systemConfig() []string {
 	if file, ok := g.environ("GIT_CONFIG_SYSTEM"); ok {
 		return []string{file}

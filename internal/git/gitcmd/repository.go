@@ -14,8 +14,8 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// DirFor is a directory of Croft's own for a repository that nothing else is
-// known of but where it lies.
+// DirFor returns a directory of Croft's own for a repository of which only the path is
+// known.
 func (g *Git) DirFor(common string) string {
 	sum := sha256.Sum256([]byte(common))
 	return filepath.Join(g.Options.ConfigDir, "repos", hex.EncodeToString(sum[:8]))
@@ -31,16 +31,16 @@ type Repository struct {
 	host   hostCache
 }
 
-// NewRepository returns the repository at a place. Croft's own files about it lie in
-// dir, which is made when it is needed.
+// NewRepository returns the repository at a place. Croft's own files about it are in dir,
+// which is made when it is needed.
 func NewRepository(g *Git, p gitdir.Place, dir string) *Repository {
 	r := &Repository{Repository: &writers.Repository{Place: p, Dir: dir}, Git: g}
 	r.Format = r.formatOf()
 	return r
 }
 
-// formatOf is the format that was pinned, or that of a repository that Croft has
-// not seen before.
+// formatOf returns the pinned format, or the current one if Croft has not seen the
+// repository before.
 func (r *Repository) formatOf() gitdir.Format {
 	rec, err := r.readRecord()
 	if err != nil {
@@ -54,13 +54,13 @@ func (r *Repository) formatOf() gitdir.Format {
 	return f
 }
 
-// Version is the version of the git that is run.
+// Version returns the version of the git that is run.
 func (r *Repository) Version() (gitdir.Version, error) { return r.Git.Version() }
 
 // ZeroOID is the object name that stands for no object.
 func (r *Repository) ZeroOID() string { return strings.Repeat("0", r.ObjectFormat().HexLen()) }
 
-// ObjectFormat is the hash by which objects are named.
+// ObjectFormat is the hash function of object names.
 func (r *Repository) ObjectFormat() object.Format { return object.Format(r.Format.ObjectFormat) }
 
 // NativeRefs reports whether refs are files, so that they can be read without
@@ -69,16 +69,16 @@ func (r *Repository) NativeRefs() bool {
 	return r.Format.RefStorage == "" || r.Format.RefStorage == "files"
 }
 
-// Core is the repository as this package knows it. The types of other packages that
-// embed a Repository have the method too.
+// Core returns the repository as this package knows it. The Repository types that embed
+// this one have the method, too.
 func (r *Repository) Core() *Repository { return r }
 
-// Run runs git in the common directory, without a work tree.
+// RunGit runs git in the common directory, without a work tree.
 func (r *Repository) RunGit(ctx context.Context, args ...string) ([]byte, error) {
 	return r.Git.Run(ctx, Target{Repo: r}, Call{Args: args})
 }
 
-// Fatal is the status with which git dies.
+// Fatal is the exit status of git's fatal errors.
 const Fatal = 128
 
 // IsAncestor reports whether commit a is reachable from commit b.
@@ -93,7 +93,7 @@ func (r *Repository) IsAncestor(ctx context.Context, a, b string) (bool, error) 
 	return err == nil, err
 }
 
-// MergeBase is the best common ancestor of two commits, or empty.
+// MergeBase returns the best common ancestor of two commits, or "".
 func (r *Repository) MergeBase(ctx context.Context, a, b string) (string, error) {
 	out, err := r.RunGit(ctx, "merge-base", "--end-of-options", a, b)
 	if ExitCode(err) == 1 {
@@ -129,10 +129,9 @@ func (r *Repository) Upstream(ctx context.Context, branch string) (string, error
 	return "", nil
 }
 
-// Fetch brings a remote's branches up to date, with the user's credentials. It
-// fails with a *ConfigChangedError if the repository says another address by now
-// than when Croft first saw it.
-// The main checkout's FETCH_HEAD stays as it is.
+// Fetch updates a remote's remote-tracking branches, with the user's credentials. It fails
+// with a *ConfigChangedError if the address of the remote differs from the pinned one. The
+// main checkout's FETCH_HEAD is not changed.
 func (r *Repository) Fetch(ctx context.Context, remote string) error {
 	if err := r.checkConfig(func(key string) bool { return strings.HasPrefix(key, "remote."+remote+".") }); err != nil {
 		return err

@@ -13,12 +13,12 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// ErrUnsafeGit says that this git does not take its files from where Croft
-// tells it to, so that it might believe what an agent wrote. Where git looks for
-// each of its files is not documented, so every version is tried once.
+// ErrUnsafeGit says that this git does not read its files from where Croft tells it to, so
+// that it might use what an agent wrote. Where git looks for each of its files is not
+// documented, so every version is tested once.
 var ErrUnsafeGit = errors.New("this version of git reads its files from other places than Croft expects")
 
-// SelfTestFile is where it is kept which git passed.
+// SelfTestFile is the file that records which git has passed.
 const SelfTestFile = "host-tested"
 
 // tested fails with ErrUnsafeGit unless this git passes the self-test, now or
@@ -43,8 +43,8 @@ func (g *Git) tested() error {
 	return fsx.ReplaceFile(file, []byte(of), 0o600)
 }
 
-// selfTest runs git on a throwaway repository in which everything is planted
-// that an agent could write, and looks where git reads and writes.
+// selfTest runs git on a temporary repository in which everything is planted that an agent
+// could write, and checks where git reads and writes.
 func (g *Git) selfTest(dir string) error {
 	common, admin := filepath.Join(dir, "r", ".git"), filepath.Join(dir, "r", ".git", "worktrees", "w")
 	canary := filepath.Join(dir, "canary")
@@ -111,7 +111,7 @@ func (g *Git) selfTest(dir string) error {
 			return !strings.Contains(out, "planted"), err
 		}},
 	}
-	// The copy of the attributes goes, to see where git looks.
+	// Without the copy of the attributes, git must not fall back to the repository's.
 	if err := os.Remove(filepath.Join(r.HostDir(), "info", "attributes")); err != nil {
 		return err
 	}

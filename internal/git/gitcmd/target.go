@@ -17,24 +17,24 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// Target says which repository and which files a call concerns.
+// Target says which repository and which files a call is about.
 type Target struct {
 	Repo       *Repository           // nil: no repository, as for init and clone
-	GitDir     string                // with repo: default its common directory
-	StandIn    string                // the git directory that git is given instead; what gitDir says of settings counts
+	GitDir     string                // with Repo; default: its common directory
+	StandIn    string                // the temporary git directory that git is given instead; GitDir still decides about settings
 	Work       string                // the work tree, for calls that need files
-	Identities func() []fsx.Identity // which directory the work tree is, as far as that is known; nil: it is not
+	Identities func() []fsx.Identity // the identities of the work tree's directory; nil: not known
 	cwd        string                // default: the work tree, or the host directory
 }
 
-// gitDirectory is the git directory that git is given.
+// gitDirectory returns the git directory that git is given.
 func (d Target) gitDirectory() string { return cmp.Or(d.StandIn, d.checkoutDir()) }
 
-// checkoutDir is the git directory of the checkout.
+// checkoutDir returns the git directory of the checkout.
 func (d Target) checkoutDir() string { return cmp.Or(d.GitDir, d.Repo.CommonDir) }
 
-// args are the arguments that name the repository and the work tree. A git that
-// starts in the open work tree is told so.
+// args returns the arguments that name the repository and the work tree. at is the open
+// work tree in which git starts, or nil.
 func (d Target) args(at *os.File) []string {
 	if d.Repo == nil {
 		return nil
@@ -49,9 +49,9 @@ func (d Target) args(at *os.File) []string {
 	return args
 }
 
-// openAnchor opens the work tree of a call that writes files there, if it is known
-// which directory that is. Git starts in the open directory and calls it ".": an
-// agent that exchanges a part of the path for a link does not lead git elsewhere.
+// openAnchor opens the work tree of a call that writes files there, if its identity is
+// known. Git starts in the open directory and calls it ".", so an agent that replaces part
+// of the path by a symbolic link does not redirect git.
 func (d Target) openAnchor(c Call) (*os.File, error) {
 	if d.Work == "" || d.Identities == nil || d.cwd != "" || !c.writesFiles() || runtime.GOOS != "linux" {
 		return nil, nil
@@ -75,7 +75,7 @@ func (d Target) openAnchor(c Call) (*os.File, error) {
 	return dir.File(), nil
 }
 
-// Dir is the directory that git starts in.
+// Dir returns the directory in which git starts.
 func (d Target) Dir() string {
 	switch {
 	case d.cwd != "":
@@ -83,18 +83,18 @@ func (d Target) Dir() string {
 	case d.Work != "":
 		return d.Work
 	case d.Repo != nil:
-		return d.Repo.HostDir() // nobody else can write attributes there
+		return d.Repo.HostDir() // no agent can write attributes there
 	default:
 		return ""
 	}
 }
 
-// ErrForeignAdmin says that an admin directory does not belong to the
-// repository that it lies in.
+// ErrForeignAdmin says that an admin directory names another repository than the one that
+// it is in.
 var ErrForeignAdmin = errors.New("the worktree's admin directory names another repository")
 
-// checkGitDir makes sure that a git directory leads to its repository, and that what
-// git opens first are files. Git takes refs from where the file says.
+// checkGitDir fails unless a git directory belongs to its repository, and the files that
+// git opens first are regular files: git takes refs from where commondir says.
 func (d Target) checkGitDir() error {
 	dir, common := d.gitDirectory(), d.Repo.CommonDir
 	for _, file := range []string{
@@ -122,17 +122,17 @@ func (d Target) checkGitDir() error {
 	return nil
 }
 
-// hookEvents are switched off one by one for versions of git in which hooks
-// can be configured without a hooks directory.
+// hookEvents are switched off one by one for versions of git that run hooks from
+// configuration.
 var hookEvents = strings.Fields(`applypatch-msg pre-applypatch post-applypatch pre-commit
 	pre-merge-commit prepare-commit-msg commit-msg post-commit pre-rebase post-checkout post-merge
 	pre-push pre-receive update proc-receive post-receive post-update reference-transaction
 	push-to-checkout pre-auto-gc post-rewrite sendemail-validate fsmonitor-watchman post-index-change`)
 
-// configHooksSince is the first git with hooks in its configuration.
+// configHooksSince is the first version of git that runs hooks from configuration.
 var configHooksSince = gitdir.Version{Major: 2, Minor: 54, Patch: 0}
 
-// hardenedConfig is the configuration that no file can override.
+// hardenedConfig returns the settings that no file can override.
 func (g *Git) hardenedConfig() [][2]string {
 	kv := [][2]string{
 		{"core.hooksPath", os.DevNull},
@@ -149,7 +149,7 @@ func (g *Git) hardenedConfig() [][2]string {
 		{"gc.auto", "0"},
 		{"maintenance.auto", "false"},
 		{"advice.detachedHead", "false"},
-		// What files beside the objects say of them may be something else.
+		// Files that describe objects may be forged.
 		{"core.commitGraph", "false"},
 		{"core.multiPackIndex", "false"},
 	}
@@ -161,8 +161,8 @@ func (g *Git) hardenedConfig() [][2]string {
 	return kv
 }
 
-// protocols are those by which git may reach another repository. A call that has
-// no business with the network may only fetch what a partial clone lacks.
+// protocols returns the protocols by which git may reach another repository. A call
+// without Network may only fetch what a partial clone lacks.
 func protocols(d Target, c Call) string {
 	if d.Repo != nil && !c.Network && !d.Repo.Format.Partial {
 		return "none"
@@ -170,7 +170,7 @@ func protocols(d Target, c Call) string {
 	return "file:https:ssh"
 }
 
-// HardenedEnviron is the environment of one call.
+// HardenedEnviron returns the environment of one call.
 func (g *Git) HardenedEnviron(ctx context.Context, d Target, c Call) ([]string, error) {
 	env := append(g.BaseEnv(),
 		"GIT_CONFIG_NOSYSTEM=1",
@@ -226,12 +226,12 @@ func (g *Git) HardenedEnviron(ctx context.Context, d Target, c Call) ([]string, 
 	return env, nil
 }
 
-// wholeIndex keeps the index of an isolated checkout, which is read and written
-// here too, in one file with an entry for each path.
+// wholeIndex keeps the index of an isolated checkout, which Croft reads and writes itself,
+// in one file with an entry for each path.
 var wholeIndex = [][2]string{{"core.splitIndex", "false"}, {"index.sparse", "false"}}
 
-// checkBorrowed makes sure that what git opens first where a repository borrows
-// objects are files. Git would wait for a pipe there.
+// checkBorrowed fails unless the files that git opens first in the repository's alternates
+// are regular files: git would wait for a pipe.
 func (r *Repository) checkBorrowed() error {
 	dirs, err := gitdir.AlternatesOf(filepath.Join(r.CommonDir, "objects"))
 	if errors.Is(err, fsx.ErrNotRegular) {

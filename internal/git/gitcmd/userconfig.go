@@ -17,31 +17,31 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// Settings is what the calls on one git directory take from configuration.
+// Settings are the settings of calls on one git directory.
 type Settings struct {
 	user *userConfig
 	host *hostState
 
 	File        string            // the generated global file
-	filters     [][2]string       // which of the repository's filters run
-	refused     []string          // those that do not
+	filters     [][2]string       // the repository's filters that run
+	refused     []string          // the repository's filters that do not run
 	credentials [][2]string       // settings of calls that use the network
-	Values      map[string]string // settings that are read here, by key
-	HasFilters  bool              // filters other than that of large files may run
-	hasLFS      bool              // that of large files may run
+	Values      map[string]string // settings that Croft reads itself, by key
+	HasFilters  bool              // filters other than git-lfs may run
+	hasLFS      bool              // git-lfs may run
 }
 
-// userConfig is what the user's own configuration says.
+// userConfig is the user's own configuration.
 type userConfig struct {
 	entries []gitconfig.Entry
-	watched map[string]string // the files that decided it, and what they held
+	watched map[string]string // the files that it was read from, and their digests
 	// isAnywhere says that no part of it depends on the repository.
 	isAnywhere bool
 }
 
-// keepUser lists the user's settings that calls need so that a checkout and a
-// commit come out as they do with plain git. An entry that ends in a dot keeps
-// the whole section. Keys are lower case, as git prints them.
+// keepUser lists the user's settings that calls need so that checkouts and commits are the
+// same as with plain git. An entry that ends in a dot is a whole section. Keys are lower
+// case, as git prints them.
 var keepUser = []string{
 	"user.", "author.", "committer.",
 	"core.excludesfile", "core.attributesfile", "core.autocrlf", "core.eol", "core.safecrlf",
@@ -50,7 +50,6 @@ var keepUser = []string{
 	"commit.gpgsign", "gpg.", "credential.", "http.", "url.", "init.defaultbranch",
 }
 
-// readSelf lists the settings that Croft reads itself.
 var readSelf = []string{
 	"user.name", "user.email", "author.name", "author.email", "committer.name", "committer.email", "commit.gpgsign",
 	"core.autocrlf", "core.eol", "core.attributesfile", "core.excludesfile", "core.sshcommand", "core.askpass",
@@ -62,15 +61,15 @@ func kept(key string) bool {
 	})
 }
 
-// settingsCache holds the settings of a repository's git directories.
+// settingsCache has the settings of a repository's git directories.
 type settingsCache struct {
 	mu    sync.Mutex
 	byDir map[string]*Settings
 }
 
-// SettingsOf returns the settings of a git directory: the user may have includes
-// that depend on where it lies and on its branch. They are the same as before
-// as long as no file that decides them is another.
+// SettingsOf returns the settings of a git directory: the user may have includes that
+// depend on its path and its branch. It returns the same pointer as long as none of the
+// files has changed.
 func (r *Repository) SettingsOf(ctx context.Context, gitDir string) (*Settings, error) {
 	h, err := r.EnsureHostDir()
 	if err != nil {
@@ -97,8 +96,8 @@ func (r *Repository) SettingsOf(ctx context.Context, gitDir string) (*Settings, 
 	return s, nil
 }
 
-// userConfig reads the user's own configuration, if it may be another than it
-// was, or than it is for other git directories.
+// userConfig reads the user's own configuration, unless it is known to be the one that was
+// read before or for another git directory.
 func (r *Repository) userConfig(ctx context.Context, gitDir string, was *Settings) (*userConfig, error) {
 	if was != nil && was.user.isAnywhere && unchanged(was.user.watched) {
 		return was.user, nil
@@ -134,7 +133,7 @@ func (r *Repository) userConfig(ctx context.Context, gitDir string, was *Setting
 	return u, nil
 }
 
-// combineSettings joins the user's configuration and the repository's.
+// combineSettings combines the user's configuration and the repository's.
 func (r *Repository) combineSettings(u *userConfig, h *hostState) (*Settings, error) {
 	s := &Settings{user: u, host: h, Values: map[string]string{}}
 	var global []gitconfig.Entry
@@ -182,7 +181,7 @@ func (r *Repository) combineSettings(u *userConfig, h *hostState) (*Settings, er
 	return s, err
 }
 
-// mayFilter notes a command of a filter that may run.
+// mayFilter records that the command of a filter may run.
 func (s *Settings) mayFilter(key, command string) {
 	name, ok := gitconfig.Subsection(key, "filter.")
 	isCommand := strings.HasSuffix(key, ".clean") || strings.HasSuffix(key, ".smudge") || strings.HasSuffix(key, ".process")
@@ -196,10 +195,9 @@ func (s *Settings) mayFilter(key, command string) {
 	}
 }
 
-// judgeFilter decides about a filter of the repository's. Commands that are
-// approved run. If one is not, the user's own filter of that name takes its
-// place; where there is none, the filter is required and empty, so that git
-// fails: without it content would be stored as it is.
+// judgeFilter decides about a filter of the repository. Approved commands run. If one is
+// not approved, the user's own filter of that name is used; if there is none, the filter
+// is required and empty, so that git fails: without it content would be stored unfiltered.
 func (r *Repository) judgeFilter(s *Settings, name string, all []gitconfig.Entry) {
 	isOwn := slices.ContainsFunc(s.user.entries, func(e gitconfig.Entry) bool {
 		own, _ := gitconfig.Subsection(e.Key, "filter.")
@@ -227,17 +225,16 @@ func (r *Repository) judgeFilter(s *Settings, name string, all []gitconfig.Entry
 	s.filters = append(s.filters, commands...)
 }
 
-// approves reports whether a person approved the command of a filter, exactly
-// as it stands there: for this repository, or for all. That of large files is
-// known to run git-lfs and nothing else.
+// approves reports whether a person approved this exact command of a filter, for this
+// repository or for all. The command of git-lfs is known to run nothing else.
 func (r *Repository) approves(h *hostState, f gitconfig.Entry) bool {
 	name, _ := gitconfig.Subsection(f.Key, "filter.")
 	return slices.Contains(h.record.Filters, f.Setting()) || slices.Contains(r.Git.Options.Filters, f.Value) && f.Value != "" ||
 		name == "lfs" && slices.Contains(gitconfig.LFSCommands, f.Value)
 }
 
-// RefusedFilters names the filters of the repository's own configuration that
-// are not allowed to run.
+// RefusedFilters returns the names of the filters in the repository's own configuration
+// that may not run.
 func (r *Repository) RefusedFilters() ([]string, error) {
 	s, err := r.SettingsOf(context.Background(), r.CommonDir)
 	if err != nil {
@@ -246,12 +243,12 @@ func (r *Repository) RefusedFilters() ([]string, error) {
 	return s.refused, nil
 }
 
-// offline are the settings of calls that have no business with the network.
-// Such a call may still fetch objects that a partial clone lacks.
+// offline are the settings of calls without Network. Such a call may still fetch objects
+// that a partial clone lacks.
 var offline = [][2]string{{"core.sshCommand", "ssh"}, {"core.askPass", ""}, {"credential.helper", ""}}
 
-// credentials are the programs by which the user answers when a server asks
-// who is there.
+// credentials returns the settings of the programs that answer when a server asks for
+// credentials.
 func credentials(values map[string]string, entries []gitconfig.Entry, sshAskPass string) [][2]string {
 	either := func(value, otherwise string) string {
 		if value == "" {
@@ -262,7 +259,7 @@ func credentials(values map[string]string, entries []gitconfig.Entry, sshAskPass
 	kv := [][2]string{
 		{"core.sshCommand", either(values["core.sshcommand"], "ssh")},
 		{"core.askPass", either(values["core.askpass"], sshAskPass)},
-		{"credential.helper", ""}, // this ends the list that came before
+		{"credential.helper", ""}, // this clears the list before it
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Key, "credential.") && strings.HasSuffix(e.Key, ".helper") {
@@ -272,12 +269,11 @@ func credentials(values map[string]string, entries []gitconfig.Entry, sshAskPass
 	return kv
 }
 
-// userEnv are the variables by which a user says where the configuration is.
+// userEnv are the variables that name the user's configuration files.
 var userEnv = []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}
 
-// ConfigEntries reads the user's configuration as git sees it in a git
-// directory, conditional includes among it, and with it that of the host
-// directory. Reading runs nothing.
+// ConfigEntries reads the user's configuration as git sees it in a git directory, with
+// conditional includes, and the host directory's. Reading runs no program.
 func (r *Repository) ConfigEntries(ctx context.Context, gitDir string) ([]gitconfig.Entry, error) {
 	env := append(r.Git.BaseEnv(), "GIT_COMMON_DIR="+r.HostDir(), "GIT_OBJECT_DIRECTORY="+r.CommonPath("objects"))
 	for _, name := range userEnv {
@@ -295,8 +291,8 @@ func (r *Repository) ConfigEntries(ctx context.Context, gitDir string) ([]gitcon
 	return gitconfig.ParseList(res.Stdout)
 }
 
-// configFiles lists the files that decide what configEntries returns, whether
-// they are there or not.
+// configFiles lists the files that decide what ConfigEntries returns, whether they exist
+// or not.
 func (r *Repository) configFiles(gitDir string, entries []gitconfig.Entry) []string {
 	home := r.Git.Home()
 	files := r.Git.systemConfig()
@@ -334,7 +330,7 @@ func unchanged(watched map[string]string) bool {
 	return true
 }
 
-// Digest is what a configuration file holds, in short.
+// Digest returns a digest of a configuration file.
 func Digest(file string) string {
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() {
@@ -348,8 +344,8 @@ func Digest(file string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// WriteConfig writes settings as a configuration file named after its
-// contents: written once, never changed, safe to share by many processes.
+// WriteConfig writes settings to a configuration file named after its content: it never
+// changes, so many processes can share it.
 func (g *Git) WriteConfig(entries []gitconfig.Entry) (string, error) {
 	var b bytes.Buffer
 	for _, e := range entries {

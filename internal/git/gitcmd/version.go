@@ -12,11 +12,11 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// VersionFile is where the answer to `git version` is kept, in the directory of
-// generated configuration: it is asked for by every command.
+// VersionFile is the file in the directory of generated configuration that caches the
+// output of `git version`, which every command needs.
 const VersionFile = "version"
 
-// remembered is what git answered the last time, if it is still the same file.
+// remembered returns the cached version if the git program has not changed.
 func (g *Git) remembered() (string, bool) {
 	b, err := os.ReadFile(filepath.Join(g.Options.ConfigDir, VersionFile))
 	if err != nil {
@@ -26,14 +26,14 @@ func (g *Git) remembered() (string, bool) {
 	return answer, ok && of == g.fingerprint()
 }
 
-// remember keeps an answer. That it fails does no harm.
+// remember caches the version. Errors are ignored.
 func (g *Git) remember(answer string) {
 	if of := g.fingerprint(); of != "" && os.MkdirAll(g.Options.ConfigDir, 0o700) == nil {
 		_ = fsx.ReplaceFile(filepath.Join(g.Options.ConfigDir, VersionFile), []byte(of+"\n"+answer), 0o600)
 	}
 }
 
-// fingerprint tells one git program from another.
+// fingerprint identifies the git program.
 func (g *Git) fingerprint() string {
 	path, err := proc.Find(g.Options.Path, g.BaseEnv())
 	if err != nil {
@@ -46,8 +46,8 @@ func (g *Git) fingerprint() string {
 	return fmt.Sprintf("%s %d %d", path, info.Size(), info.ModTime().UnixNano())
 }
 
-// IsFirstUse reports whether no process of Croft's has met this version of git
-// before, and notes that one has. Where that cannot be noted, every use is the first.
+// IsFirstUse reports whether no Croft process has used this version of git before, and
+// records the use. If it cannot be recorded, every use is the first.
 func (g *Git) IsFirstUse(v gitdir.Version) bool {
 	if err := os.MkdirAll(g.Options.ConfigDir, 0o700); err != nil {
 		return true

@@ -6,34 +6,33 @@ import (
 	"strings"
 )
 
-// Class says what becomes of a setting of a repository's own configuration,
-// which can be written by whoever works in one of its checkouts.
+// Class says how Croft treats a setting of a repository's own configuration, which any
+// agent in one of its checkouts can write.
 type Class string
 
 const (
-	// ClassData cannot name a program or a file: carried as it is at any time.
+	// ClassData cannot name a program or a file: passed to git as it is.
 	ClassData Class = "data"
-	// ClassPinned decides about identity, format or where to fetch from: taken when
-	// Croft first sees the repository, and later by a person's word only.
+	// ClassPinned decides about identity, format or the addresses of remotes: taken when
+	// Croft first sees the repository, and changed only when a person accepts it.
 	ClassPinned Class = "pinned"
-	// ClassFilter names a program: run if a person approved the exact command.
+	// ClassFilter names a program: used if a person approved the exact command.
 	ClassFilter Class = "filter"
 	// ClassContent names a file of patterns, which is copied.
 	ClassContent Class = "content"
-	// ClassNever is all else, includes among it.
+	// ClassNever is everything else, includes among them: not passed to git.
 	ClassNever Class = "never"
 )
 
-// dataKeys decide how files come to disk and go back, and how git compares
-// them.
+// dataKeys decide how files are written to disk and read back, and how git compares them.
 var dataKeys = strings.Fields(`core.filemode core.symlinks core.ignorecase core.precomposeunicode
 	core.autocrlf core.eol core.safecrlf core.checkroundtripencoding core.longpaths core.hidedotfiles
 	core.checkstat core.trustctime core.bigfilethreshold core.logallrefupdates core.splitindex core.untrackedcache
 	index.version i18n.commitencoding merge.renames merge.directoryrenames merge.renamelimit merge.conflictstyle
 	diff.renames diff.renamelimit diff.algorithm`)
 
-// guardKeys keep git from writing to its own directory by an odd name. Only
-// what switches them on is carried.
+// guardKeys keep git from writing to its own directory by an equivalent name. Only values
+// that switch them on are used.
 var guardKeys = []string{"core.protecthfs", "core.protectntfs"}
 
 var pinnedKeys = strings.Fields(`core.repositoryformatversion core.sharedrepository
@@ -42,15 +41,15 @@ var pinnedKeys = strings.Fields(`core.repositoryformatversion core.sharedreposit
 	user.name user.email user.useconfigonly user.signingkey author.name author.email committer.name committer.email
 	commit.gpgsign gpg.format lfs.url`)
 
-// ContentKeys name files that hold patterns. What is in them counts, as what is
-// in info/exclude and info/attributes does.
+// ContentKeys name files of patterns, which are used like info/exclude and
+// info/attributes.
 var ContentKeys = []string{"core.excludesfile", "core.attributesfile"}
 
-// SparseKeys decide which files of a commit a checkout holds. They belong to
-// one checkout each; see [Repository.sparse].
+// SparseKeys decide which files of a commit a checkout has. Each checkout has its own; see
+// gitcmd's sparseOf.
 var SparseKeys = []string{"core.sparsecheckout", "core.sparsecheckoutcone", "index.sparse"}
 
-// Class says what becomes of the setting.
+// Class returns how Croft treats the setting.
 func (e Entry) Class() Class {
 	switch {
 	case slices.Contains(dataKeys, e.Key):
@@ -71,8 +70,8 @@ func (e Entry) Class() Class {
 	case "branch.remote", "branch.merge", "remote.fetch":
 		return ClassData
 	case "remote.url", "remote.lfsurl":
-		// Another transport than git's own is a program, and so may be what
-		// looks like an option.
+		// Any transport other than git's own is a program, and a leading dash may be an
+		// option.
 		if strings.Contains(e.Value, "::") || strings.HasPrefix(e.Value, "-") {
 			return ClassNever
 		}
@@ -85,23 +84,23 @@ func (e Entry) Class() Class {
 	return ClassNever
 }
 
-// LFSCommands are what `git lfs install --local` writes. They run git-lfs and
-// nothing else.
+// LFSCommands are the commands that `git lfs install --local` writes. They run only
+// git-lfs.
 var LFSCommands = []string{
 	"git-lfs clean -- %f", "git-lfs smudge -- %f", "git-lfs smudge --skip -- %f",
 	"git-lfs filter-process", "git-lfs filter-process --skip",
 }
 
-// UnknownExtensionError says that a repository is of a form that git may know
-// and Croft does not.
+// UnknownExtensionError says that a repository has an extension that git may support and
+// Croft does not.
 type UnknownExtensionError struct{ Name string }
 
 func (e *UnknownExtensionError) Error() string {
 	return fmt.Sprintf("the repository has the extension %q", e.Name)
 }
 
-// CheckExtensions refuses a repository with an extension that is not carried:
-// git would take it for one without.
+// CheckExtensions fails with an *UnknownExtensionError if a repository has an extension
+// that Croft does not pass to git: git would treat it as a repository without.
 func CheckExtensions(entries []Entry) error {
 	isNew := false
 	for _, e := range entries {

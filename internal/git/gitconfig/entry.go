@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// Entry is one setting with the class and the name of the file that it
-// came from.
+// Entry is one setting with the scope and the name of the file that it came from.
 type Entry struct {
 	Scope, File, Key, Value string
 	Bare                    bool // a key without a value, which means true
 }
 
-// OfUser reports whether the setting is the user's own or the system's, and not the
+// OfUser reports whether the setting is the user's or the system's, and not the
 // repository's.
 func (e Entry) OfUser() bool { return e.Scope == "global" || e.Scope == "system" }
 
-// IsCommand reports whether a setting of a filter names a program.
+// IsCommand reports whether a setting of a filter is a command.
 func (e Entry) IsCommand() bool { return !strings.HasSuffix(e.Key, ".required") }
 
 // Subsection returns the middle part of a key such as filter.lfs.clean.
@@ -32,9 +31,8 @@ func Subsection(key, section string) (string, bool) {
 	return rest[:i], true
 }
 
-// ParseList reads `git config --list -z --show-scope --show-origin`: a
-// scope, an origin, and a key and its value with a newline between them, each
-// ended by NUL.
+// ParseList parses `git config --list -z --show-scope --show-origin`: a scope, an origin,
+// and a key and its value with a newline between them, each terminated by NUL.
 func ParseList(out []byte) ([]Entry, error) {
 	var entries []Entry
 	fields := strings.Split(string(out), "\x00")
@@ -68,13 +66,13 @@ func Write(b *bytes.Buffer, e Entry) {
 	b.WriteString("\n")
 }
 
-// Setting is one line of a configuration.
+// Setting is one key and its value.
 type Setting struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
 
-// Setting is the key with its value; one without a value is true.
+// Setting returns the key with its value; a key without a value is true.
 func (e Entry) Setting() Setting {
 	if e.Bare {
 		return Setting{e.Key, "true"}
@@ -91,8 +89,8 @@ func IsTrue(v string) bool {
 	return false
 }
 
-// RoleInclude is the file with the ignore file of Croft's worktrees, relative to
-// the common directory. It is for the gits that agents run.
+// RoleInclude is the path, relative to the common directory, of the included configuration
+// that names the ignore file of Croft's worktrees. It is for the git that agents run.
 const RoleInclude = "croft/gitconfig"
 
 // Quote quotes a value for a git configuration file.

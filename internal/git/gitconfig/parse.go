@@ -1,11 +1,10 @@
-// Package gitconfig reads git's configuration syntax without git, and says what may
-// become of each setting of a repository's own configuration, which an agent can
-// write.
+// Package gitconfig parses git's configuration syntax without git, and says how Croft
+// treats each setting of a repository's own configuration, which an agent can write.
 //
-// Git itself will not do: it follows includes to wherever a file says, waits for a
-// pipe, and what it has read says nothing of the bytes that were there. The parser takes a
-// file that was read once, follows nothing, and fails where git would; a test
-// compares both. The package is pure but for [ReadFile] and [FilterSettings].
+// Git itself cannot be used: it follows includes to any file, blocks on a pipe, and does
+// not tell which bytes it has read. This parser takes a file that was read once, follows
+// nothing, and fails where git would; a test compares both. The package reads files only
+// in [ReadFile] and [FilterSettings].
 package gitconfig
 
 import (
@@ -18,16 +17,16 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// MaxSize is more than any configuration file has.
+// MaxSize bounds the size of a configuration file.
 const MaxSize = 1 << 20
 
 // ErrConfig says that a repository's configuration file cannot be used: it is
 // not a regular file, too large, or not in git's syntax.
 var ErrConfig = errors.New("the repository's configuration cannot be used")
 
-// ReadFile reads one configuration file of a repository, once, and parses
-// what was read. It follows no link and no include, and never waits. A file
-// that is not there is os.ErrNotExist.
+// ReadFile reads one configuration file of a repository, once, and parses it. It follows
+// no symbolic link and no include, and never blocks. It fails with os.ErrNotExist if there
+// is no file.
 func ReadFile(file string) ([]Entry, error) {
 	b, err := fsx.ReadFile(file, MaxSize)
 	if err != nil {
@@ -40,9 +39,8 @@ func ReadFile(file string) ([]Entry, error) {
 	return entries, nil
 }
 
-// Parse parses git's configuration syntax. Sections and keys are in
-// lower case, as git prints them; what stands in quotes between them is kept as
-// it is. It fails where git would.
+// Parse parses git's configuration syntax. Sections and keys are in lower case, as git
+// prints them; quoted subsections are kept as they are. It fails where git would.
 func Parse(text []byte) ([]Entry, error) {
 	p := &parser{text: strings.TrimPrefix(string(text), "\xef\xbb\xbf"), line: 1}
 	if strings.IndexByte(p.text, 0) >= 0 {
@@ -89,8 +87,8 @@ type parser struct {
 	eof  bool
 }
 
-// next is the next byte. A carriage return before a newline is a part of it,
-// and the end of the file is one more newline.
+// next returns the next byte. A carriage return before a newline is skipped, and the end
+// of the file counts as a newline.
 func (p *parser) next() byte {
 	if strings.HasPrefix(p.text[p.at:], "\r\n") {
 		p.at++
@@ -113,7 +111,7 @@ func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 
 func isKeyByte(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' || c == '-' }
 
-// section reads the rest of [section], [section.sub] or [section "sub"].
+// section parses the rest of [section], [section.sub] or [section "sub"].
 func (p *parser) section() (string, error) {
 	var name strings.Builder
 	for {
@@ -164,7 +162,7 @@ func (p *parser) subsection(c byte) (string, error) {
 	return name.String(), nil
 }
 
-// setting reads a key, whose first byte is given, and its value.
+// setting parses a key, whose first byte is given, and its value.
 func (p *parser) setting(first byte) (Entry, error) {
 	key := []byte{first}
 	c := p.next()
@@ -187,8 +185,7 @@ func (p *parser) setting(first byte) (Entry, error) {
 	return e, errBadConfig
 }
 
-// value reads a value up to the end of its line, or of the last line that it
-// goes on in.
+// value parses a value up to the end of its line, or of its last continuation line.
 func (p *parser) value() (string, error) {
 	var b strings.Builder
 	isQuoted, spaces := false, 0
@@ -234,9 +231,9 @@ func (p *parser) value() (string, error) {
 	}
 }
 
-// FilterSettings lists the settings of filters in a repository's configuration
-// and in the files that it includes, under whatever condition. They are read to
-// know of the filters, not to follow what the files say.
+// FilterSettings lists the filter settings in a repository's configuration and in the
+// files that it includes, under any condition. They are read to know which filters exist;
+// they are not used.
 func FilterSettings(entries []Entry, file, home string, depth int) []Entry {
 	var found []Entry
 	for _, e := range entries {
@@ -258,10 +255,10 @@ func FilterSettings(entries []Entry, file, home string, depth int) []Entry {
 	return found
 }
 
-// IncludeDepth is how many files deep includes are looked through.
+// IncludeDepth bounds how deep includes are followed.
 const IncludeDepth = 5
 
-// IncludedFile is the file that an include in another file names.
+// IncludedFile returns the path of the file that an include in the file in names.
 func IncludedFile(path, in, home string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		return filepath.Join(home, rest)

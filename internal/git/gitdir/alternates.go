@@ -14,12 +14,11 @@ import (
 
 const (
 	maxAlternates = 1 << 20 // bytes of one file
-	maxBorrowing  = 6       // how far git follows one that leads to another
-	maxStores     = 256     // more than anybody borrows from
+	maxBorrowing  = 6       // how many alternates git follows one after another
+	maxStores     = 256     // more than any repository has
 )
 
-// AlternatesOf lists an object directory and all that it borrows from, the nearest
-// first.
+// AlternatesOf lists an object directory and all its alternates, the nearest first.
 func AlternatesOf(objects string) ([]string, error) {
 	dirs := []string{objects}
 	for depth, level := 0, dirs; depth < maxBorrowing && len(level) > 0; depth++ {
@@ -31,7 +30,7 @@ func AlternatesOf(objects string) ([]string, error) {
 			}
 			for _, dir := range lines {
 				if info, err := os.Stat(dir); err != nil || !info.IsDir() || slices.Contains(dirs, dir) {
-					continue // git passes over it too
+					continue // git skips it, too
 				}
 				if dirs, next = append(dirs, dir), append(next, dir); len(dirs) > maxStores {
 					return nil, fmt.Errorf("%s borrows from more than %d directories: %w", objects, maxStores, fsx.ErrNotPlain)
@@ -43,9 +42,9 @@ func AlternatesOf(objects string) ([]string, error) {
 	return dirs, nil
 }
 
-// ReadAlternates returns the directories that an object directory names. A file that
-// git could read in another way than this is refused: after the end of a quoted path
-// git goes on in the same line, and a zero byte ends the file for it.
+// ReadAlternates returns the alternates that an object directory names. It refuses a file
+// that git could parse differently: after the end of a quoted path git continues in the
+// same line, and a NUL byte ends the file for git.
 func ReadAlternates(objects string) ([]string, error) {
 	b, err := fsx.ReadFile(filepath.Join(objects, "info", "alternates"), maxAlternates)
 	if errors.Is(err, os.ErrNotExist) {
@@ -79,7 +78,7 @@ func ReadAlternates(objects string) ([]string, error) {
 	return dirs, nil
 }
 
-// QuoteAlternate writes a path as git reads it in a list of alternates.
+// QuoteAlternate quotes a path for a file of alternates.
 func QuoteAlternate(path string) string {
 	path = filepath.ToSlash(path)
 	if !strings.ContainsAny(path, "\n\"\\") {
@@ -88,7 +87,7 @@ func QuoteAlternate(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
 
-// QuoteInList writes a path as git reads it in a variable that lists several.
+// QuoteInList quotes a path for an environment variable of git's that has a list.
 func QuoteInList(path string) string {
 	if strings.ContainsRune(path, os.PathListSeparator) || strings.HasPrefix(path, `"`) {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path) + `"`
@@ -96,10 +95,10 @@ func QuoteInList(path string) string {
 	return path
 }
 
-// GlobLiteral keeps a path from being taken for a pattern.
+// GlobLiteral escapes a path so that it is not taken for a pattern.
 func GlobLiteral(path string) string {
 	if filepath.Separator == '\\' {
-		return path // there is no escape there, and brackets are rare
+		return path // there is no escape on this system, and brackets are rare
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

@@ -1,9 +1,9 @@
-// Package gitdir knows what lies in a git directory: where a repository and its
-// checkouts are, its format, pointer files, ref files, alternates, and the names that
-// git gives to files.
+// Package gitdir knows the files of a git directory: where a repository and its checkouts
+// are, its format, .git files, ref files, alternates, and the names that git gives to
+// files.
 //
-// It reads files and starts no process. Nothing that it reads is followed further
-// than git would follow it, and a file that is no regular one is not opened.
+// It reads files and starts no process. It follows a path in a file no further than git
+// would, and opens only regular files.
 package gitdir
 
 import (
@@ -19,16 +19,16 @@ import (
 // ErrNoRepository says that a directory is in no git repository.
 var ErrNoRepository = errors.New("not in a git repository")
 
-// ErrDeadWorktree says that a .git file leads nowhere. The search does not go
-// on upwards then: the next repository above would be the wrong one.
+// ErrDeadWorktree says that a .git file names a directory that does not exist. The search
+// does not continue upwards then: the next repository above would be the wrong one.
 var ErrDeadWorktree = errors.New("the directory's .git file points to nothing")
 
-// Place is where a directory lies in a repository.
+// Place is the location of a directory in a repository.
 type Place struct {
 	Root      string // the main checkout, or the bare repository itself
 	CommonDir string
 	GitDir    string // CommonDir in the main checkout, the admin directory in a linked worktree
-	WorkDir   string // the top of the checkout that the directory lies in; empty in a bare repository
+	WorkDir   string // the top of the checkout that the directory is in; empty in a bare repository
 	Bare      bool
 }
 
@@ -52,8 +52,8 @@ func Discover(dir string) (Place, error) {
 	}
 }
 
-// PlaceIn is the place of the repository whose checkout or git directory a directory
-// is. It does not look further up.
+// PlaceIn returns the place of the repository whose checkout or git directory is at. It
+// does not search upwards.
 func PlaceIn(at string) (Place, error) {
 	dotGit := filepath.Join(at, ".git")
 	_, err := os.Lstat(dotGit)
@@ -80,8 +80,8 @@ func PlaceIn(at string) (Place, error) {
 	return p, nil
 }
 
-// PlaceAt is the place of a repository's main checkout, or of a bare repository,
-// that is known to have its common directory and its root there.
+// PlaceAt returns the place of a repository's main checkout, or of a bare repository,
+// whose common directory and root are known.
 func PlaceAt(common, root string) Place {
 	p := Place{Root: root, CommonDir: common, GitDir: common, WorkDir: root}
 	if root == common {
@@ -90,8 +90,8 @@ func PlaceAt(common, root string) Place {
 	return p
 }
 
-// Rooted is the same place in a repository of which is known, from elsewhere than
-// its configuration, where its main checkout lies, or that it has none.
+// Rooted returns the same place with another root, for a repository whose main checkout,
+// or the lack of one, is known from elsewhere than its configuration.
 func (p Place) Rooted(root string) Place {
 	p.Root, p.Bare = root, root == p.CommonDir
 	if p.GitDir == p.CommonDir {
@@ -103,8 +103,7 @@ func (p Place) Rooted(root string) Place {
 	return p
 }
 
-// mainPlace is the place of a main checkout, unless the repository says that
-// it has none.
+// mainPlace returns the place of a main checkout, unless the repository is bare.
 func mainPlace(at, gitDir string) Place {
 	if ReadFormat(gitDir).Bare {
 		return Place{Root: gitDir, CommonDir: gitDir, GitDir: gitDir, Bare: true}
@@ -112,7 +111,7 @@ func mainPlace(at, gitDir string) Place {
 	return Place{Root: at, CommonDir: gitDir, GitDir: gitDir, WorkDir: at}
 }
 
-// resolveGitFile resolves a .git file: a linked worktree, or a submodule.
+// resolveGitFile resolves the .git file of a linked worktree or a submodule.
 func resolveGitFile(at, dotGit string) (Place, error) {
 	gitDir, err := ReadGitFile(dotGit)
 	if err != nil {
@@ -139,8 +138,8 @@ func resolveGitFile(at, dotGit string) (Place, error) {
 	return p, nil
 }
 
-// ReadCommonDir returns the common directory that an admin directory names.
-// Only a missing file is os.ErrNotExist.
+// ReadCommonDir returns the common directory that an admin directory names. It fails with
+// os.ErrNotExist only if there is no such file.
 func ReadCommonDir(admin string) (string, error) {
 	b, err := fsx.ReadSmall(filepath.Join(admin, "commondir"))
 	if err != nil {
@@ -160,9 +159,9 @@ func ReadCommonDir(admin string) (string, error) {
 	return real, nil
 }
 
-// mainOf finds the main checkout that belongs to a common directory. Who works
-// in a checkout can write core.worktree, so what it names is believed only if
-// it names this repository in turn, as a submodule does.
+// mainOf finds the main checkout of a common directory. An agent can write core.worktree,
+// so the directory that it names counts only if that names this repository in turn, as a
+// submodule does.
 func mainOf(common string) (root string, bare bool) {
 	f := ReadFormat(common)
 	if f.Bare {
@@ -214,32 +213,32 @@ func IsGitDir(dir string) bool {
 	return err == nil
 }
 
-// Format is what git reads from a repository's own config file before it
-// reads any other configuration; includes do not count there.
+// Format is what git reads from a repository's own config file before any other
+// configuration; includes do not count there.
 type Format struct {
 	Bare           bool
 	Worktree       string
 	ObjectFormat   string // "" means sha1
 	RefStorage     string // "" means files
 	WorktreeConfig bool
-	Partial        bool // a clone that lacks objects
+	Partial        bool // a partial clone, which lacks objects
 }
 
-// ReadFormat reads the format of a repository from its configuration. What cannot be
-// read is the default.
+// ReadFormat reads the format of a repository from its configuration. A setting that
+// cannot be read has its default.
 func ReadFormat(common string) Format {
 	out := Format{}
 	out.read(filepath.Join(common, "config"))
 	if out.WorktreeConfig {
-		// Where worktrees have a configuration of their own, git keeps what
-		// concerns the main one in this file.
+		// With extensions.worktreeConfig, git keeps the settings of the main checkout in
+		// this file.
 		out.read(filepath.Join(common, "config.worktree"))
 	}
 	return out
 }
 
-// read takes what a file says. One that cannot be read says nothing here: no
-// git runs before it can be.
+// read reads the settings of a file. One that cannot be read is ignored here: git is not
+// run before it can be read.
 func (out *Format) read(file string) {
 	entries, _ := gitconfig.ReadFile(file)
 	for _, e := range entries {
@@ -247,7 +246,7 @@ func (out *Format) read(file string) {
 	}
 }
 
-// Set takes a setting of the configuration into account.
+// Set applies one setting of the configuration.
 func (out *Format) Set(key, value string) {
 	switch key {
 	case "core.bare":

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// escapes are git's letters for bytes that would not be seen in a path.
+// escapes are git's escape letters for unprintable bytes in a path.
 var escapes = map[byte]byte{
 	'\a': 'a', '\b': 'b', '\t': 't', '\n': 'n', '\v': 'v', '\f': 'f', '\r': 'r', '"': '"', '\\': '\\',
 }
 
-// QuotePath writes a path as git does where it cannot be written as it is: in
-// double quotes, with letters and octal numbers for bytes.
+// QuotePath quotes a path as git does where necessary: in double quotes, with letters and
+// octal numbers for bytes.
 func QuotePath(path string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -32,8 +32,8 @@ func QuotePath(path string) string {
 	return b.String()
 }
 
-// UnquotePath reads a path that git may have quoted. One that does not begin
-// with a double quote is as it is.
+// UnquotePath unquotes a path that git may have quoted. One that does not begin with a
+// double quote is returned as it is.
 func UnquotePath(text string) (string, error) {
 	if !strings.HasPrefix(text, `"`) {
 		return text, nil

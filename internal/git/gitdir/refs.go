@@ -9,8 +9,8 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// ReadRefFile reads a ref's file. Where a directory is, or a file instead of a
-// directory above, there is no ref; a link or a pipe is an error.
+// ReadRefFile reads a loose ref. If there is a directory at the path, or a file in the
+// place of a directory above, there is no ref; a symbolic link or a pipe is an error.
 func ReadRefFile(file string) ([]byte, error) {
 	b, err := fsx.ReadSmall(file)
 	if err == nil || errors.Is(err, os.ErrNotExist) {
@@ -23,8 +23,8 @@ func ReadRefFile(file string) ([]byte, error) {
 	return nil, err
 }
 
-// ParseRefFile returns what a ref's file says and, if that is a symbolic ref,
-// the ref that it names.
+// ParseRefFile returns the content of a loose ref and, if it is a symbolic ref, its
+// target.
 func ParseRefFile(b []byte) (text, next string) {
 	text = strings.TrimSpace(string(b))
 	if name, ok := strings.CutPrefix(text, "ref:"); ok {
@@ -33,7 +33,7 @@ func ParseRefFile(b []byte) (text, next string) {
 	return text, next
 }
 
-// IsRefName reports whether a name may be that of a ref, by git's rules.
+// IsRefName reports whether a name can be that of a ref, by git's rules.
 func IsRefName(name string) bool {
 	if !strings.HasPrefix(name, "refs/") || strings.HasSuffix(name, ".") || strings.Contains(name, "..") || strings.Contains(name, "@{") {
 		return false

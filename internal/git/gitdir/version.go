@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// ErrNotFound says that there is no git to run.
+// ErrNotFound says that git is not installed.
 var ErrNotFound = errors.New("git is not installed or not in PATH")
 
 // Version is a version of git.
 type Version struct{ Major, Minor, Patch int }
 
-// Floor is the oldest git that can be used: the first one that merges without
-// a work tree (merge-tree --write-tree).
+// Floor is the oldest supported git: the first that merges without a work tree (merge-tree
+// --write-tree).
 var Floor = Version{2, 38, 0}
 
-// TooOldError says that git is below the floor.
+// TooOldError says that git is older than Floor.
 type TooOldError struct{ Have Version }
 
 func (e *TooOldError) Error() string {
@@ -37,8 +37,8 @@ func (v Version) Less(w Version) bool {
 	return v.Patch < w.Patch
 }
 
-// ParseVersion reads what `git version` prints, such as "git version 2.39.5",
-// "git version 2.39.5 (Apple Git-154)" or "git version 2.47.0.windows.1".
+// ParseVersion parses the output of `git version`, such as "git version 2.39.5", "git
+// version 2.39.5 (Apple Git-154)" or "git version 2.47.0.windows.1".
 func ParseVersion(s string) (Version, error) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(s), "git version ")
 	if !ok {
@@ -63,17 +63,17 @@ func ParseVersion(s string) (Version, error) {
 	return Version{n[0], n[1], n[2]}, nil
 }
 
-// repaired lists, for each line of versions, the first that has the fixes for
-// CVE-2025-48384 and CVE-2025-48385, by which a repository that is cloned or
-// fetched writes files where it should not, and for all that became known before.
-// Later lines have them from the start.
+// repaired lists, for each release series, the first version with the fixes for
+// CVE-2025-48384 and CVE-2025-48385, by which a repository that is cloned or fetched
+// writes files where it should not, and for all older vulnerabilities. Later series have
+// them from the start.
 var repaired = []Version{
 	{2, 43, 7}, {2, 44, 4}, {2, 45, 4}, {2, 46, 4}, {2, 47, 3}, {2, 48, 2}, {2, 49, 1}, {2, 50, 1},
 }
 
-// Unrepaired reports whether holes are known in a version, and the next one in
-// which they are closed. Distributions bring fixes to older versions without
-// changing the number, so it may be wrong.
+// Unrepaired reports whether a version has known vulnerabilities, and the next version
+// without. Distributions fix older versions without changing the number, so it may be
+// wrong.
 func (v Version) Unrepaired() (next Version, ok bool) {
 	for _, next := range repaired {
 		if v.Less(next) {

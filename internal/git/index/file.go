@@ -9,12 +9,10 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// MaxSize is more than the index of any repository has: that of a million files
-// has 100 MB.
+// MaxSize bounds the size of an index: that of a million files has 100 MB.
 const MaxSize = 2 << 30
 
-// ReadFile reads the index of a git directory, and tells when it was
-// written.
+// ReadFile reads an index file, and returns its stat data.
 func ReadFile(path string) ([]byte, os.FileInfo, error) {
 	f, err := fsx.Open(path)
 	if err != nil {
@@ -25,7 +23,7 @@ func ReadFile(path string) ([]byte, os.FileInfo, error) {
 }
 
 func readOpen(f *os.File, path string) ([]byte, os.FileInfo, error) {
-	info, err := f.Stat() // of the file that is read: another may take its name
+	info, err := f.Stat() // of the open file: another may be renamed to its path
 	if err != nil {
 		return nil, nil, err
 	}
@@ -36,9 +34,9 @@ func readOpen(f *os.File, path string) ([]byte, os.FileInfo, error) {
 	return data, info, err
 }
 
-// CopyFile copies an index, as old as it is. Git compares the time of the
-// index with those of files to know which of them may have changed unseen, in
-// the second in which they were read: a younger copy would hide such a change.
+// CopyFile copies an index with its mtime. Git compares the mtime of the index with those
+// of files to know which may have changed in the second in which they were read: a younger
+// copy would hide such a change.
 func CopyFile(from, to string) error {
 	data, info, err := ReadFile(from)
 	if err != nil {
@@ -54,8 +52,8 @@ func writeCopy(to string, data []byte, was os.FileInfo) error {
 	return os.Chtimes(to, was.ModTime(), was.ModTime())
 }
 
-// CopyFrom copies an index, or a part of one that is split, of a directory that is
-// held to a file of Croft's own, as old as it is.
+// CopyFrom copies an index, or the shared part of a split one, from an open directory to a
+// file of Croft's own, with its mtime.
 func CopyFrom(from *fsx.Dir, name, to string) error {
 	f, err := from.Open(name)
 	if err != nil {
@@ -69,8 +67,8 @@ func CopyFrom(from *fsx.Dir, name, to string) error {
 	return writeCopy(to, data, info)
 }
 
-// Count reads from its header how many files the index in a git
-// directory holds; zero if there is none.
+// Count returns the number of entries in the header of the index in a git directory; zero
+// if there is none.
 func Count(gitDir string) int {
 	f, err := fsx.Open(filepath.Join(gitDir, "index"))
 	if err != nil {

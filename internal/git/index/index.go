@@ -1,18 +1,17 @@
-// Package index owns git's index file as bytes: how it is read, compared with the
-// files on disk, reduced and written. It starts no process and takes no lock: who
-// replaces an index holds index.lock (decision 0033). It touches the file that it
-// is given, and looks at files of a checkout without opening them.
+// Package index owns git's index file as bytes: how it is read, compared with the files on
+// disk, reduced and written. It starts no process and takes no lock: the caller that
+// replaces an index holds index.lock (decision 0033). It reads and writes the file that it
+// is given, and stats files of a checkout without opening them.
 //
-// A snapshot and a status read it here because git's own answer is half the price
-// of a snapshot and says less than one needs (decision 0015), and because a
-// process for each of thousands of workspaces costs more than its index. What only
-// git can read, such as an index that is split, is [ErrUnreadable], and git is asked
-// to rewrite a copy.
+// A snapshot and a status read the index here because git's own status is half the price
+// of a snapshot and reports less than one needs (decision 0015), and because a process for
+// each of thousands of workspaces costs more than its index. An index that only git can
+// read, such as a split one, is [ErrUnreadable], and git is asked to rewrite a copy.
 //
-// What holds here: an agent writes its index, so that no length in it is believed
-// and no path of it leads out of the checkout ([Index.Misplaced]); a file counts as
-// unchanged only if all that the file system notes of it is what git noted, and the
-// index is younger ([Index.Unchanged]); a copy is as old as its original.
+// An agent writes its index, so no length in it is trusted, and no path of it leads out of
+// the checkout ([Index.Misplaced]); a file counts as unchanged only if all its stat data
+// is that of the entry, and the index is younger ([Index.Unchanged]); a copy has the mtime
+// of its original.
 package index
 
 import (
@@ -21,18 +20,16 @@ import (
 	"time"
 )
 
-// ErrUnreadable says that an index is of a form that only git can read.
+// ErrUnreadable says that an index has a form that only git can read.
 var ErrUnreadable = errors.New("not an index that can be read here")
 
-// Index is what is staged in a worktree.
+// Index is the content of an index file.
 type Index struct {
 	Entries []Entry
-	// Tree is the tree that the entries describe, if git noted it and nothing
-	// was staged since.
+	// Tree is the tree of the entries, if the index has a valid cache tree.
 	Tree string
 
-	// Written is when the file was written. What it notes of files is believed by
-	// how old they were then.
+	// Written is the mtime of the file. Git trusts cached stat data by it.
 	Written time.Time
 }
 
@@ -42,19 +39,18 @@ type Entry struct {
 	Mode     string // "100644", "100755", "120000" or "160000"
 	OID      string
 	Stage    int  // 1 to 3 for the sides of a conflict
-	Hidden   bool // git does not look at the file on disk
-	Sparse   bool // as one that need not be there
-	Intended bool // it is going to be added
+	Hidden   bool // git does not compare the file on disk
+	Sparse   bool // the file need not exist: skip-worktree
+	Intended bool // intent-to-add
 
-	// stat is what git noted of the file when it last was what is staged: the
-	// seconds and nanoseconds of ctime and mtime, device, inode, mode, user,
-	// group and size.
+	// stat is the stat data of the file when it last had the staged content: seconds and
+	// nanoseconds of ctime and mtime, device, inode, mode, user, group and size.
 	stat [10]uint32
 }
 
 const gitlinkMode = 0o160000
 
-// modeText is a mode as git writes it. There are four.
+// modeText returns a mode as git writes it. There are four.
 func modeText(mode uint32) string {
 	switch mode {
 	case 0o100644:

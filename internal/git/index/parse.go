@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Flags of an index entry, and of the second set that some entries have.
+// Flags of an index entry, and of the extended flags that some entries have.
 const (
 	assumeValid   = 0x8000
 	extendedFlags = 0x4000
@@ -20,8 +20,7 @@ const (
 	intentToAdd   = 0x2000
 )
 
-// rawEntry is an entry as it lies in an index file. It is good until the next
-// one is read.
+// rawEntry is an entry as in the index file. It is valid until the next one is read.
 type rawEntry struct {
 	fixed    []byte // times, device, inode, mode, owner, size, object name, flags
 	extended uint16
@@ -32,8 +31,8 @@ func (e rawEntry) mode() uint32  { return binary.BigEndian.Uint32(e.fixed[24:]) 
 func (e rawEntry) flags() uint16 { return binary.BigEndian.Uint16(e.fixed[len(e.fixed)-2:]) }
 func (e rawEntry) oid() []byte   { return e.fixed[40 : len(e.fixed)-2] }
 
-// scanIndex reads the entries of an index of version 2, 3 or 4, and returns a
-// reader of what follows them.
+// scanIndex reads the entries of an index of version 2, 3 or 4, and returns a reader of
+// what follows them.
 func scanIndex(f io.Reader, hashLen int, each func(rawEntry)) (*bufio.Reader, error) {
 	r := bufio.NewReaderSize(f, 64<<10)
 	var head [12]byte
@@ -68,8 +67,8 @@ func scanIndex(f io.Reader, hashLen int, each func(rawEntry)) (*bufio.Reader, er
 	return r, nil
 }
 
-// readIndexName reads a path, which ends in NUL. In version 4 it shares a
-// beginning with the one before; in the others it is padded.
+// readIndexName reads a path, which is terminated by NUL. In version 4 it shares a prefix
+// with the one before; in the others it is padded.
 func readIndexName(r *bufio.Reader, last []byte, version uint32, size int) ([]byte, error) {
 	keep := 0
 	if version == 4 {
@@ -93,7 +92,7 @@ func readIndexName(r *bufio.Reader, last []byte, version uint32, size int) ([]by
 	return name, nil
 }
 
-// readOffset reads a number as pack files have it.
+// readOffset reads a variable-length number as in pack files.
 func readOffset(r *bufio.Reader) (int, error) {
 	n := 0
 	for i := range 5 {
@@ -112,9 +111,8 @@ func readOffset(r *bufio.Reader) (int, error) {
 	return 0, ErrUnreadable
 }
 
-// Parse reads a whole index file. One that is split, that leaves
-// directories folded, or that needs anything else which is not known here, is
-// ErrUnreadable.
+// Parse parses an index file. It fails with ErrUnreadable if the index is split or sparse,
+// or has an extension that is required and not supported here.
 func Parse(data []byte, h hash.Hash) (*Index, error) {
 	hashLen := h.Size()
 	if len(data) < 12+hashLen {
@@ -122,7 +120,7 @@ func Parse(data []byte, h hash.Hash) (*Index, error) {
 	}
 	body, sum := data[:len(data)-hashLen], data[len(data)-hashLen:]
 	if h.Write(body); !bytes.Equal(sum, make([]byte, hashLen)) && !bytes.Equal(sum, h.Sum(nil)) {
-		return nil, ErrUnreadable // git may leave the sum out
+		return nil, ErrUnreadable // index.skipHash: git leaves the checksum out
 	}
 	count := min(int(binary.BigEndian.Uint32(data[8:])), len(data)/(40+hashLen))
 	x := &Index{Entries: make([]Entry, 0, count)}
@@ -142,7 +140,7 @@ func Parse(data []byte, h hash.Hash) (*Index, error) {
 		} else if err != nil {
 			return nil, ErrUnreadable
 		}
-		if head[0] < 'A' || head[0] > 'Z' { // without it the entries mean something else
+		if head[0] < 'A' || head[0] > 'Z' { // a required extension, which changes the meaning of the entries
 			return nil, ErrUnreadable
 		}
 		ext := make([]byte, min(int(binary.BigEndian.Uint32(head[4:])), len(body)))
@@ -155,8 +153,8 @@ func Parse(data []byte, h hash.Hash) (*Index, error) {
 	}
 }
 
-// name gives the entries their objects and paths, which are parts of two long
-// strings: to make one of each takes a third of the time.
+// name gives the entries their objects and paths, which are substrings of two long
+// strings: to allocate each would take three times as long.
 func (x *Index) name(oids, names string, oidLen int) {
 	for i := range x.Entries {
 		x.Entries[i].OID, oids = oids[:oidLen], oids[oidLen:]
@@ -164,7 +162,7 @@ func (x *Index) name(oids, names string, oidLen int) {
 	}
 }
 
-// decode makes an entry of its own, without a name.
+// decode returns the entry without its name.
 func (e rawEntry) decode() Entry {
 	flags := e.flags()
 	out := Entry{
@@ -177,9 +175,9 @@ func (e rawEntry) decode() Entry {
 	return out
 }
 
-// CachedTree finds the extension TREE and reads its first entry, which is
-// the root: an empty path, the number of entries that it covers or -1, the
-// number of subtrees, and the object's name.
+// CachedTree finds the extension TREE and reads its first entry, which is the root: an
+// empty path, the number of entries that it covers or -1, the number of subtrees, and the
+// object name.
 func CachedTree(f io.Reader, hashLen int) (string, error) {
 	r, err := scanIndex(f, hashLen, func(rawEntry) {})
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Special is what a status needs to know of an index beside what git says:
-// submodules, and files that git was told not to look at.
+// Special has the entries of an index that git's status does not report in full:
+// submodules, and files that git was told not to compare.
 type Special struct {
 	Links   []string // paths of submodules
 	Hidden  []Entry
-	Written time.Time // when the index was
+	Written time.Time // the mtime of the index
 }
 
-// Add notes an entry, if it is special.
+// Add adds an entry if it is special.
 func (s *Special) Add(e Entry) {
 	if e.Mode == "160000" {
 		s.Links = append(s.Links, e.Path)
@@ -24,8 +24,7 @@ func (s *Special) Add(e Entry) {
 	}
 }
 
-// ReadSpecial reads an index of a form that can be read here, or fails with
-// [ErrUnreadable].
+// ReadSpecial reads the special entries of an index, or fails with [ErrUnreadable].
 func ReadSpecial(f io.Reader, hashLen int) (Special, error) {
 	var s Special
 	r, err := scanIndex(f, hashLen, func(e rawEntry) {
@@ -39,7 +38,7 @@ func ReadSpecial(f io.Reader, hashLen int) (Special, error) {
 	if err != nil {
 		return Special{}, err
 	}
-	// An index that is split keeps the rest of its entries in another file.
+	// A split index has the rest of its entries in another file.
 	if ext, err := r.Peek(4); err != nil || string(ext) == "link" {
 		return Special{}, ErrUnreadable
 	}

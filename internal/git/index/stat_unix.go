@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lstat looks at a path and does not follow a link.
+// Lstat stats a path and does not follow a symbolic link.
 func Lstat(path string) (FileStat, error) {
 	var st unix.Stat_t
 	if err := retried(func() error { return unix.Lstat(path, &st) }); err != nil {
@@ -20,9 +20,8 @@ func Lstat(path string) (FileStat, error) {
 	return fileStat(&st), nil
 }
 
-// ReadDir looks at everything in a directory. The kernel finds the directory
-// once and not for every file, which takes half the time. What vanishes
-// meanwhile is left out.
+// ReadDir stats everything in a directory. The kernel looks up the directory once and not
+// for every file, which takes half the time. Files that vanish meanwhile are left out.
 func ReadDir(path string) ([]NamedStat, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -69,7 +68,7 @@ func fileStat(st *unix.Stat_t) FileStat {
 	}
 }
 
-// fileMode keeps the permissions and the kind, as far as kinds matter here.
+// fileMode returns the permissions and the kind, as far as kinds matter here.
 func fileMode(mode uint32) fs.FileMode {
 	m := fs.FileMode(mode & 0o777)
 	switch mode & unix.S_IFMT {
@@ -86,15 +85,15 @@ func fileMode(mode uint32) fs.FileMode {
 	return m
 }
 
-// sameNotes compares all but the device, which git does not trust either, and
-// the mode. It is stricter than git, which does not look at fractions of
-// seconds: what differs has its contents compared.
+// sameNotes compares all but the device, which git does not trust either, and the mode. It
+// is stricter than git, which ignores fractions of seconds: if they differ, the content is
+// compared.
 func sameNotes(a, b [10]uint32) bool {
 	a[4], a[6], b[4], b[6] = 0, 0, 0, 0
 	return a == b
 }
 
-// sameMode compares what git keeps of a mode.
+// sameMode compares the part of a mode that git keeps.
 func sameMode(staged string, now fs.FileMode) bool {
 	switch staged {
 	case "100644", "100755":

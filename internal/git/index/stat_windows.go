@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// Lstat looks at a path and does not follow a link.
+// Lstat stats a path and does not follow a symbolic link.
 func Lstat(path string) (FileStat, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -15,8 +15,7 @@ func Lstat(path string) (FileStat, error) {
 	return fileStat(info), nil
 }
 
-// ReadDir looks at everything in a directory. What vanishes meanwhile is left
-// out.
+// ReadDir stats everything in a directory. Files that vanish meanwhile are left out.
 func ReadDir(path string) ([]NamedStat, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -44,11 +43,10 @@ func fileStat(info fs.FileInfo) FileStat {
 	}
 }
 
-// sameNotes compares time and size: there is neither an inode nor a time of
-// change.
+// sameNotes compares mtime and size: there is neither an inode nor a ctime.
 func sameNotes(a, b [10]uint32) bool { return a[2] == b[2] && a[3] == b[3] && a[9] == b[9] }
 
-// sameMode compares what git keeps of a mode here: whether it is a link.
+// sameMode compares the part of a mode that git keeps here: whether it is a symbolic link.
 func sameMode(staged string, now fs.FileMode) bool {
 	switch staged {
 	case "100644", "100755":

@@ -8,9 +8,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// Misplaced returns a path of an index that git itself would not write there:
-// one that leads out of the checkout or into a git directory, is out of order, or
-// has a mode that there is not. It is empty if there is none.
+// Misplaced returns a path of an index that git itself would not write: one that leads out
+// of the checkout or into a git directory, is out of order, or has an invalid mode. It is
+// "" if there is none.
 func (x *Index) Misplaced() string {
 	last, stage := "", -1
 	for _, e := range x.Entries {
@@ -33,9 +33,9 @@ func (x *Index) Misplaced() string {
 	return ""
 }
 
-// Tree is one directory of what an index describes.
+// Tree is one directory of an index.
 type Tree struct {
-	Entries int // how many files of the index lie in it, at any depth
+	Entries int // how many entries of the index are below it
 	OID     []byte
 	Text    []byte // as git stores it
 	Subs    []*Tree
@@ -43,8 +43,7 @@ type Tree struct {
 	name string
 }
 
-// Trees computes the trees that an index describes. What is in conflict,
-// or is only going to be added, is left out.
+// Trees computes the trees of an index, without entries in conflict or intent-to-add.
 func (x *Index) Trees(format object.Format) (*Tree, error) {
 	list := make([]Entry, 0, len(x.Entries))
 	for _, e := range x.Entries {
@@ -86,7 +85,7 @@ func newTree(name, prefix string, list []Entry, format object.Format) (*Tree, er
 	return t, nil
 }
 
-// extension appends the directory as the extension TREE of an index has it.
+// extension appends the directory in the form of the extension TREE of an index.
 func (t *Tree) extension(out []byte) []byte {
 	out = fmt.Appendf(append(append(out, t.name...), 0), "%d %d\n", t.Entries, len(t.Subs))
 	out = append(out, t.OID...)

@@ -9,7 +9,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// Encode is an index file with some entries, in the order of their paths.
+// Encode returns an index file with some entries, sorted by path.
 func Encode(entries []Entry, format object.Format) ([]byte, error) {
 	out := appendHeader(len(entries))
 	for _, e := range entries {
@@ -21,7 +21,7 @@ func Encode(entries []Entry, format object.Format) ([]byte, error) {
 	return appendSum(out, format), nil
 }
 
-// Encode is an index file with these entries and the trees that they describe.
+// Encode returns an index file with these entries and their trees.
 func (x *Index) Encode(root *Tree, format object.Format) ([]byte, error) {
 	out := appendHeader(len(x.Entries))
 	for _, e := range x.Entries {
@@ -40,7 +40,7 @@ func appendHeader(entries int) []byte {
 }
 
 func appendEntry(out []byte, e Entry) ([]byte, error) {
-	const longest = 0xfff // of the lengths that the flags can hold
+	const longest = 0xfff // the largest length that the flags can hold
 	start := len(out)
 	for _, n := range e.stat {
 		out = binary.BigEndian.AppendUint32(out, n)
@@ -62,16 +62,15 @@ func appendTrees(out []byte, root *Tree) []byte {
 	return append(out, trees...)
 }
 
-// appendSum appends the checksum that an index ends with.
+// appendSum appends the checksum at the end of an index.
 func appendSum(out []byte, format object.Format) []byte {
 	h := format.NewHash()
 	h.Write(out)
 	return h.Sum(out)
 }
 
-// Plain is an index with the same entries and nothing else of what the
-// file has, but for the trees, which are computed anew if they are given:
-// extensions can tell git what not to look at.
+// Plain returns an index with the same entries and no extensions, except the trees if they
+// are given: extensions can tell git not to compare files.
 func (x *Index) Plain(data []byte, root *Tree, format object.Format) ([]byte, error) {
 	hashLen := format.Size()
 	in := bytes.NewReader(data[:len(data)-hashLen])

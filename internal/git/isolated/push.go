@@ -368,12 +368,6 @@ func (p *private) deleteRef(ref string) error {
 	return err
 }
 
-// Croft locks the index of a checkout as git does, by a file index.lock. The file is
-// written under another name and gets this one by link(2), so it is complete from the
-// start. It names a lease, which the kernel locks for as long as its owner lives: a
-// process that finds the file can tell whether the owner is alive, and never takes over
-// the lock of a live one.
-
 // ChangeHeld is Worktree.Change with the checkout's index locked while act runs:
 // neither a git of the agent's nor another Croft process can change the index. It fails
 // with ErrIndexLocked, before act is called, if another process keeps it locked; what

@@ -18,21 +18,21 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// Batch writes objects that appear together: they lie under temporary names
-// until Flush has all of them on disk. Several goroutines may write.
+// Batch writes objects that appear together: they have temporary names until Flush has all
+// of them on disk. Its methods may be called concurrently.
 type Batch struct {
 	store Store
-	limit int64 // size of the largest object that goes into a pack
-	anew  bool  // files that are there are replaced
+	limit int64 // size of the largest object that is packed
+	anew  bool  // existing files are replaced
 
 	mu     sync.Mutex
-	seen   map[string]bool // those for a pack, by their raw names
+	seen   map[string]bool // packed objects, by their raw names
 	loose  []stagedObject  // in the order in which they were written
-	staged map[string]bool // the names of those
-	old    []string        // large objects that were there before
-	pack   packBuffer      // what is not in a temporary file yet
+	staged map[string]bool // the names of loose objects
+	old    []string        // large objects that existed before
+	pack   packBuffer      // objects that are not in a temporary file yet
 	packs  []stagedPack
-	kept   []string // files that keep the packs until something names their objects
+	kept   []string // .keep files of the packs, until a ref names their objects
 
 	filesMu sync.Mutex
 	files   *fsx.Tree // open directories
@@ -43,23 +43,22 @@ type stagedObject struct{ oid, file string }
 
 // The limits of what is packed.
 const (
-	PackLimit  = 1 << 20  // larger objects get a file each
-	packMemory = 32 << 20 // how much is compressed before a pack is written
+	PackLimit  = 1 << 20  // larger objects are written loose
+	packMemory = 32 << 20 // how many bytes are compressed before a pack is written
 )
 
-// NewBatch begins a batch of objects that have a file each: nothing but pruning
-// removes those, however long it takes until a ref names them. Call Flush to
-// keep what was written, and Discard after all.
+// NewBatch begins a batch of loose objects: only pruning deletes those, however long it
+// takes until a ref names them. The caller calls Flush to keep what was written, and
+// Discard in any case.
 func NewBatch(s Store) *Batch { return newBatch(s, -1) }
 
-// NewPackBatch begins a batch whose small objects go into one pack, so that two
-// files are synced for all of them; a large one is a file of its own, which a
-// later batch that has it too finds again. Discard is called once a ref names
-// what was written, or nothing is going to.
+// NewPackBatch begins a batch whose small objects go into one pack, so that two files are
+// synced for all of them. A large object is written loose, so that a later batch finds it.
+// The caller calls Discard once a ref names the objects, or if no ref is going to.
 func NewPackBatch(s Store) *Batch { return newBatch(s, PackLimit) }
 
-// NewReplacingBatch is NewBatch for objects that cannot be read: what lies at their
-// places is replaced.
+// NewReplacingBatch is NewBatch for objects that cannot be read: existing files are
+// replaced.
 func NewReplacingBatch(s Store) *Batch {
 	b := NewBatch(s)
 	b.anew = true
@@ -70,19 +69,19 @@ func newBatch(s Store, limit int64) *Batch {
 	return &Batch{store: s, limit: limit, seen: map[string]bool{}, staged: map[string]bool{}}
 }
 
-// WriteBlob adds data as an object and returns its name.
+// WriteBlob adds data as a blob and returns its name.
 func (b *Batch) WriteBlob(data []byte) (string, error) {
 	return b.write("blob", int64(len(data)), bytes.NewReader(data), "")
 }
 
-// WriteBlobFrom adds size bytes of a reader as an object. A reader that has
-// fewer or more is an error: the file changed while it was read.
+// WriteBlobFrom adds size bytes of a reader as a blob. It fails if the reader has fewer or
+// more: the file changed while it was read.
 func (b *Batch) WriteBlobFrom(in io.Reader, size int64) (string, error) {
 	return b.write("blob", size, in, "")
 }
 
-// WriteBlobUnless is WriteBlobFrom for what may be an object that is there
-// already: then nothing is added.
+// WriteBlobUnless is WriteBlobFrom for content that may be the existing blob there: then
+// nothing is added.
 func (b *Batch) WriteBlobUnless(there string, in io.Reader, size int64) (string, error) {
 	return b.write("blob", size, in, there)
 }
@@ -107,7 +106,7 @@ func (b *Batch) Write(kind string, size int64, data io.Reader) (string, error) {
 	return b.write(kind, size, data, "")
 }
 
-// write stages an object, unless it is the one that is there.
+// write stages an object, unless it is the existing object there.
 func (b *Batch) write(kind string, size int64, data io.Reader, there string) (string, error) {
 	if size > b.limit {
 		return b.writeLoose(kind, size, data, there)
@@ -142,7 +141,7 @@ func otherSize(kind string, size int64, err error) error {
 	return fmt.Errorf("%s of %d bytes has another size now: %w", kind, size, err)
 }
 
-// IsThere reports whether the repository has all objects of the batch without it.
+// IsThere reports whether the repository has all objects of the batch already.
 func (b *Batch) IsThere(ctx context.Context) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -154,7 +153,7 @@ func (b *Batch) IsThere(ctx context.Context) bool {
 	return len(b.loose) == 0
 }
 
-// first reports whether an object comes for the first time.
+// first reports whether an object is added for the first time.
 func (b *Batch) first(oid []byte) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -165,7 +164,7 @@ func (b *Batch) first(oid []byte) bool {
 	return true
 }
 
-// seal writes what was packed so far to temporary files.
+// seal writes the objects that were packed so far to temporary files.
 func (b *Batch) seal() error {
 	if len(b.pack.entries) == 0 {
 		return nil
@@ -182,7 +181,7 @@ func (b *Batch) seal() error {
 	return nil
 }
 
-// writeLoose stages an object as a file of its own.
+// writeLoose stages a loose object.
 func (b *Batch) writeLoose(kind string, size int64, data io.Reader, there string) (string, error) {
 	var f *os.File
 	err := b.in("objects", func(d *fsx.TreeDir) (err error) {
@@ -212,9 +211,9 @@ func (b *Batch) writeLoose(kind string, size int64, data io.Reader, there string
 	return oid, nil
 }
 
-// Flush makes the objects durable and then gives them their names, first those that
-// were written first: whoever writes what an object leads to before it leaves no
-// object behind that leads to nothing.
+// Flush syncs the objects to disk and renames them into place in the order in which they
+// were written. A caller that writes an object after those that it references never leaves
+// an incomplete one.
 func (b *Batch) Flush() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -247,9 +246,9 @@ func (b *Batch) Flush() error {
 	return fsx.SyncAll(dirs...)
 }
 
-// sync waits until the contents of all files are on disk.
+// sync syncs the content of all files to disk.
 func (b *Batch) sync() error {
-	names := slices.Clone(b.old) // somebody else's, who may not have waited
+	names := slices.Clone(b.old) // of other processes, which may not have synced them
 	for _, o := range b.loose {
 		names = append(names, o.file)
 	}
@@ -270,7 +269,7 @@ func (b *Batch) sync() error {
 	return g.Wait()
 }
 
-// place gives a staged object its name.
+// place renames a staged object to its name.
 func (b *Batch) place(name, oid string) (err error) {
 	for range placings {
 		err = b.in("objects/"+oid[:2], func(*fsx.TreeDir) error { return nil })
@@ -284,21 +283,21 @@ func (b *Batch) place(name, oid string) (err error) {
 	return err
 }
 
-// placings is how often an object is put into its directory: a gc removes one that is
-// empty, also right after it was made.
+// placings bounds how often the rename of an object is tried: a gc removes empty
+// directories, even one that was just made.
 const placings = 20
 
-// KeepText is what the files say that keep a pack.
+// KeepText is the content of a .keep file.
 const KeepText = "croft: until a ref names it\n"
 
-// placePack gives a staged pack its names. The index comes last, because git
-// looks for that. Until the batch is discarded a third file keeps somebody
-// else's git from throwing the pack away: no ref leads to its objects yet.
+// placePack renames a staged pack to its names. The .idx file comes last, because git
+// looks for that. Until the batch is discarded a .keep file prevents other git processes
+// from deleting the pack, whose objects no ref reaches yet.
 func (b *Batch) placePack(p stagedPack) error {
 	base := "pack-" + p.name
 	return b.in("objects/pack", func(d *fsx.TreeDir) error {
 		err := d.AddFile(base+".keep", []byte(KeepText))
-		if errors.Is(err, os.ErrExist) { // of somebody who writes the same, and lets go of it in his own time
+		if errors.Is(err, os.ErrExist) { // another process writes the same pack, and removes the file itself
 			base = "pack-" + b.store.Format.anyName()
 			err = d.AddFile(base+".keep", []byte(KeepText))
 		}
@@ -313,16 +312,16 @@ func (b *Batch) placePack(p stagedPack) error {
 	})
 }
 
-// anyName is a name for a pack that no other has. What git calls a pack by says
-// nothing of what is in it.
+// anyName returns a random name for a pack. Git does not check that the name matches the
+// content.
 func (f Format) anyName() string {
 	name := make([]byte, f.Size())
 	_, _ = rand.Read(name) // it never fails
 	return hex.EncodeToString(name)
 }
 
-// in does something in a directory of the repository, which is made if there is
-// none. No part of its name is a link.
+// in calls do in a directory of the repository, which is made if necessary. No symbolic
+// link in its path is followed.
 func (b *Batch) in(dir string, do func(*fsx.TreeDir) error) error {
 	b.filesMu.Lock()
 	defer b.filesMu.Unlock()
@@ -333,14 +332,14 @@ func (b *Batch) in(dir string, do func(*fsx.TreeDir) error) error {
 	if err == nil {
 		err = do(d)
 	}
-	if errors.Is(err, os.ErrNotExist) { // one that is open may have been removed
+	if errors.Is(err, os.ErrNotExist) { // an open directory may have been removed
 		b.files.Close()
 	}
 	return err
 }
 
-// Discard removes what was not flushed, and lets git treat the rest as it
-// treats any object.
+// Discard removes what was not flushed, and the .keep files, so that git treats the rest
+// as any object.
 func (b *Batch) Discard() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

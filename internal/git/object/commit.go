@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Commit is a commit to be written.
+// Commit is the content of a commit.
 type Commit struct {
 	Tree      string
 	Parents   []string
-	Signature string // name, address, time and zone, for author and committer
-	Author    string // the same of the author alone, where that is somebody else
-	Encoding  string // of the message, where it is not UTF-8
+	Signature string // name, address, time and zone of author and committer
+	Author    string // the author, if it is not the committer
+	Encoding  string // of the message, if it is not UTF-8
 	Message   string
 }
 
-// Encode is the commit as git stores it.
+// Encode returns the commit as git stores it.
 func (c Commit) Encode() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "tree %s\n", c.Tree)
@@ -33,8 +33,8 @@ func (c Commit) Encode() []byte {
 	return b.Bytes()
 }
 
-// ParseCommit reads a commit. What it has beside the fields of [Commit], such as a
-// signature, is passed over.
+// ParseCommit parses a commit. It skips everything but the fields of [Commit], such as a
+// signature.
 func ParseCommit(o Object) (Commit, error) {
 	if o.Type != "commit" {
 		return Commit{}, fmt.Errorf("%s is a %s, not a commit", o.OID, o.Type)
@@ -65,7 +65,7 @@ func ParseCommit(o Object) (Commit, error) {
 	return c, nil
 }
 
-// Signature is an identity's line in a commit, at a time.
+// Signature returns the line of an identity in a commit.
 func Signature(who string, when time.Time) string {
 	return fmt.Sprintf("%s %d %s", who, when.Unix(), when.Format("-0700"))
 }

@@ -12,15 +12,14 @@ import (
 	"strings"
 )
 
-// Dir is an object directory of the host's own, where no agent can write: a
-// quarantine for what is only tried. Its objects have a file each, and none of them
-// is synced.
+// Dir is an object directory of Croft's own, where no agent can write: a quarantine. Its
+// objects are loose, and not synced to disk.
 type Dir struct {
 	Path   string
 	Format Format
 }
 
-// File is where an object lies.
+// File is the path of an object.
 func (d Dir) File(oid string) string { return filepath.Join(d.Path, oid[:2], oid[2:]) }
 
 // Write adds an object, and returns its name.

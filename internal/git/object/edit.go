@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// TreeEdit puts something at a path of a tree, or takes away what is there.
+// TreeEdit replaces or deletes the entry at a path of a tree.
 type TreeEdit struct {
 	Path string
-	Mode string // empty: there is to be nothing
+	Mode string // empty: the entry is deleted
 	OID  string
 }
 
-// BlockedError says that a path cannot be in a tree because of another one: a
-// file is where its directory would be, or the other way round.
+// BlockedError says that two paths cannot both be in a tree: one is a file where the other
+// needs a directory.
 type BlockedError struct{ Path, By string }
 
 func (e *BlockedError) Error() string {
@@ -29,9 +29,9 @@ type Trees interface {
 	WriteTree(entries []TreeEntry) (string, error)
 }
 
-// EditTree makes a tree of another one by edits, one for a path. What the edits
-// do not name stays as it is. It fails with a *BlockedError where two paths
-// cannot both be there.
+// EditTree writes the tree that results from edits, one per path, and returns its name.
+// All other entries stay as they are. It fails with a *BlockedError where two paths cannot
+// both be in the tree.
 func EditTree(ctx context.Context, in Trees, tree string, edits []TreeEdit) (string, error) {
 	entries, err := editTree(ctx, in, tree, "", edits)
 	if err != nil {
@@ -40,8 +40,8 @@ func EditTree(ctx context.Context, in Trees, tree string, edits []TreeEdit) (str
 	return in.WriteTree(entries)
 }
 
-// editTree returns the entries that a tree has after edits. The paths of edits
-// are relative to it; prefix is where it lies.
+// editTree returns the entries of a tree after edits. The paths of edits are relative to
+// it; prefix is its own path.
 func editTree(ctx context.Context, in Trees, tree, prefix string, edits []TreeEdit) ([]TreeEntry, error) {
 	entries := map[string]TreeEntry{}
 	if tree != "" {
@@ -79,15 +79,15 @@ func editTree(ctx context.Context, in Trees, tree, prefix string, edits []TreeEd
 	return slices.Collect(maps.Values(entries)), nil
 }
 
-// editEntry is what comes to be at one name: by an edit of the name itself, if
-// there is one, and by edits below it.
+// editEntry returns the entry of one name: after an edit of the name itself, if there is
+// one, and after edits below it.
 func editEntry(ctx context.Context, in Trees, was TreeEntry, path string, edit TreeEdit, named bool, below []TreeEdit) (TreeEntry, error) {
 	isTree := was.Mode == "40000"
 	dir := ""
 	if isTree {
 		dir = was.OID
 	}
-	kept := was // what is there if no directory is
+	kept := was // the result if it does not become a directory
 	if isTree {
 		kept = TreeEntry{}
 	}

@@ -17,20 +17,20 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// Files are the files in which objects lie, as they are now. Git looks for
-// an object in several of them and takes the first that it finds, which need not
-// be the same in every process. So an object counts as what its name says only if
-// each copy of it is.
+// Files are the packs and loose objects of object directories. Git searches several files
+// for an object and takes the first copy that it finds, which need not be the same in
+// every process. So the content of an object counts as verified only if each copy matches
+// its name.
 type Files struct {
 	format Format
 	dirs   []string
 	packs  []*objectPack
 	zlib   io.ReadCloser
 
-	listed map[string]bool // packs, by path without an extension
+	listed map[string]bool // packs, by path without extension
 
-	// Partial says that files may not be there: they come from a remote when they are
-	// needed, and are hashed then.
+	// Partial says that blobs may be missing: git fetches them from a remote when they are
+	// needed, and hashes them then.
 	Partial bool
 }
 
@@ -44,8 +44,8 @@ func OpenFiles(format Format, dirs ...string) (*Files, error) {
 	return o, nil
 }
 
-// listPacks opens the packs that are there now, and reports whether one of them is
-// new. Those that are gone since are read on: what they hold has not changed.
+// listPacks opens the packs that exist now, and reports whether one of them is new. Packs
+// that were deleted since stay open: their content has not changed.
 func (o *Files) listPacks() (hasNew bool, err error) {
 	for _, dir := range o.dirs {
 		entries, err := os.ReadDir(filepath.Join(dir, "pack"))
@@ -60,7 +60,7 @@ func (o *Files) listPacks() (hasNew bool, err error) {
 			}
 			p, err := openObjectPack(o, base)
 			if errors.Is(err, os.ErrNotExist) || errors.Is(err, errPack) {
-				continue // git passes over it too
+				continue // git skips it, too
 			}
 			if err != nil {
 				return false, err
@@ -78,36 +78,35 @@ func (o *Files) Close() {
 	}
 }
 
-// Keep says whether the contents of an object are needed. Those of a large
-// file are never kept.
+// Keep says whether the content of an object is needed. That of a large blob is never
+// kept.
 type Keep int
 
-// What is needed.
+// Whether the content is needed.
 const (
 	KeepNothing Keep = iota
 	KeepContents
 )
 
-// maxInMemory is the size of the largest object that is put together in memory.
-// Git makes deltas of no larger ones.
+// maxInMemory is the size of the largest object that is built from deltas in memory. Git
+// makes no deltas of larger ones.
 const maxInMemory = 512 << 20
 
-// maxKept is the size of the largest file whose contents are kept.
+// maxKept is the size of the largest blob whose content is kept.
 const maxKept = 16 << 20
 
 // maxTreeText is the size of the largest tree or commit that is read.
 const maxTreeText = 256 << 20
 
-// Look rehashes every copy of an object. It fails with a *ForgedError if one is
-// another object, and with a *MissingError if there is none.
+// Look rehashes every copy of an object. It fails with a *ForgedError if the content of
+// one does not match the name, and with a *MissingError if there is none.
 func (o *Files) Look(ctx context.Context, oid string, keep Keep) (Object, error) {
 	raw, err := hex.DecodeString(oid)
 	if err != nil || len(raw)*2 != o.format.HexLen() {
 		return Object{}, fmt.Errorf("%q: %w", oid, ErrMissing)
 	}
 	found, err := o.lookOnce(ctx, oid, raw, keep)
-	// Somebody's git may have packed the object anew since the packs were listed, or
-	// taken it out of one.
+	// A concurrent git may have repacked the object since the packs were listed.
 	for try, hasNew := 0, true; errors.Is(err, ErrMissing) && hasNew && try < maxListings; try++ {
 		var lerr error
 		if hasNew, lerr = o.listPacks(); lerr != nil {
@@ -118,7 +117,7 @@ func (o *Files) Look(ctx context.Context, oid string, keep Keep) (Object, error)
 	return found, err
 }
 
-// maxListings is how often the packs are listed again for one object.
+// maxListings bounds how often the packs are listed again for one object.
 const maxListings = 5
 
 func (o *Files) lookOnce(ctx context.Context, oid string, raw []byte, keep Keep) (Object, error) {
@@ -162,8 +161,8 @@ func (o *Files) lookOnce(ctx context.Context, oid string, raw []byte, keep Keep)
 	return found, nil
 }
 
-// judge tells what cannot be read from what is another object. Git cannot read
-// the former either.
+// judge distinguishes a copy that cannot be read, which git cannot read either, from one
+// with other content.
 func (o *Files) judge(ctx context.Context, err error, got Object, oid, file string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -174,7 +173,7 @@ func (o *Files) judge(ctx context.Context, err error, got Object, oid, file stri
 	return nil
 }
 
-// inflate returns a reader of what is compressed. It is good until the next one.
+// inflate returns a reader of decompressed data. It is valid until the next call.
 func (o *Files) inflate(in io.Reader) (io.Reader, error) {
 	if o.zlib == nil {
 		z, err := zlib.NewReader(in)
@@ -184,7 +183,7 @@ func (o *Files) inflate(in io.Reader) (io.Reader, error) {
 	return o.zlib, o.zlib.(zlib.Resetter).Reset(in, nil)
 }
 
-// loose hashes an object that has a file of its own.
+// loose hashes a loose object.
 func (o *Files) loose(ctx context.Context, f io.Reader, keep Keep) (Object, error) {
 	z, err := o.inflate(f)
 	if err != nil {
@@ -214,7 +213,7 @@ func (o *Files) loose(ctx context.Context, f io.Reader, keep Keep) (Object, erro
 		text.Write(head[end+1 : n])
 		out = io.MultiWriter(h, &text)
 	}
-	more := &io.LimitedReader{R: z, N: rest + 1} // one that goes on is not what its header says
+	more := &io.LimitedReader{R: z, N: rest + 1} // one byte more, to notice content beyond the size in the header
 	if err := copyContext(ctx, out, more); err != nil {
 		return Object{}, err
 	}
@@ -226,14 +225,14 @@ func (o *Files) loose(ctx context.Context, f io.Reader, keep Keep) (Object, erro
 
 var errNoHeader = errors.New("not an object")
 
-// startHash returns a hash that has the header of an object.
+// startHash returns a hash with the header of an object written to it.
 func (o *Files) startHash(kind string, size int64) hash.Hash {
 	h := o.format.NewHash()
 	_, _ = io.WriteString(h, kind+" "+strconv.FormatInt(size, 10)+"\x00")
 	return h
 }
 
-// copyContext copies until its context ends.
+// copyContext copies until the context ends.
 func copyContext(ctx context.Context, to io.Writer, from io.Reader) error {
 	const piece = 4 << 20
 	for {

@@ -1,20 +1,19 @@
-// Package object owns git's objects as bytes: how trees and commits are encoded,
-// how objects are named, how they are written as files and packs, and how the
-// files that hold them are read and hashed again. It starts no process and reads
-// no configuration; it touches the object directories that it is given and
-// nothing else.
+// Package object owns git's objects as bytes: how trees and commits are encoded, how
+// objects are named, how they are written loose and in packs, and how the files that have
+// them are read and rehashed. It starts no process and reads no configuration; it touches
+// only the object directories that it is given.
 //
-// Git itself will not do, for two reasons. It syncs what it writes, but not the
-// directory in which an object gets its name, and a process for each object of a
-// snapshot costs more than the snapshot (decisions 0012 and 0015). And it does not
-// look whether an object is what its name says when it reads one, while an agent
-// can write the object directory of the repository that it works in; `git fsck` of
-// a few objects takes a process and reads one copy of several (decision 0034).
+// Git itself cannot be used, for two reasons. It syncs what it writes, but not the
+// directory of a new object, and a process for each object of a snapshot costs more than
+// the snapshot (decisions 0012 and 0015). And it does not verify that the content of an
+// object matches its name when it reads one, while an agent can write the object directory
+// of the repository that it works in; `git fsck` of a few objects takes a process and
+// reads one copy of several (decision 0034).
 //
-// What holds here: an object is on disk before its name leads to it, and what it
-// leads to was named before; nothing is written through a link; nothing that is
-// read is believed before it was hashed, every length and offset is checked, and
-// a text is read to no more than the size that its header says.
+// An object is on disk before it gets its name, after the objects that it references;
+// nothing is written through a symbolic link; nothing that is read is used before it was
+// hashed, every length and offset is checked, and no more is read than the size in a
+// header says.
 package object
 
 import (
@@ -31,25 +30,25 @@ import (
 	"sync"
 )
 
-// Object is a git object. Data is empty where only information was asked for.
+// Object is a git object. Data is empty if only type and size were requested.
 type Object struct {
 	OID, Type string
 	Size      int64
 	Data      []byte
 }
 
-// ErrMissing says that a name leads to no object.
+// ErrMissing says that a name resolves to no object.
 var ErrMissing = errors.New("no such object")
 
-// ErrForged says that an object is not what its name says. Git itself does not
-// look when it reads one.
+// ErrForged says that the content of an object does not match its name. Git does not
+// verify this when it reads one.
 var ErrForged = errors.New("the object is not what its name says")
 
-// ForgedError says which object is not what its name says.
+// ForgedError names an object whose content does not match its name.
 type ForgedError struct {
 	OID  string
-	Path string // in the tree that leads to it; empty for a commit or the top
-	File string // that holds it
+	Path string // in the tree that has it; empty for a commit or the top
+	File string // the file that has it
 }
 
 func (e *ForgedError) Error() string {
@@ -60,21 +59,21 @@ func (e *ForgedError) Error() string {
 	return fmt.Sprintf("object %s%s in %s is not what its name says", e.OID, at, e.File)
 }
 
-// Unwrap makes it an [ErrForged].
+// Unwrap returns [ErrForged].
 func (e *ForgedError) Unwrap() error { return ErrForged }
 
-// MissingError says which object is in no file.
+// MissingError names an object that does not exist.
 type MissingError struct {
 	OID  string
-	Path string // in the tree that leads to it; empty for a commit or the top
+	Path string // in the tree that has it; empty for a commit or the top
 }
 
 func (e *MissingError) Error() string { return e.OID + ": " + ErrMissing.Error() }
 
-// Unwrap makes it an [ErrMissing].
+// Unwrap returns [ErrMissing].
 func (e *MissingError) Unwrap() error { return ErrMissing }
 
-// IsOID reports whether a text can be the name of an object, in either format.
+// IsOID reports whether a text can be an object name, in either format.
 func IsOID(s string) bool {
 	if len(s) != 40 && len(s) != 64 {
 		return false
@@ -82,11 +81,11 @@ func IsOID(s string) bool {
 	return strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// Format is the hash by which a repository names its objects, as its setting
-// extensions.objectFormat says it. Whatever is not [SHA256] is SHA-1.
+// Format is the hash function of object names, as in extensions.objectFormat. Anything but
+// [SHA256] is SHA-1.
 type Format string
 
-// SHA256 is the format of repositories whose objects have names of 64 digits.
+// SHA256 is the format with object names of 64 digits.
 const SHA256 Format = "sha256"
 
 // NewHash returns a new SHA-256 or SHA-1 hash, as the format says.
@@ -97,7 +96,7 @@ func (f Format) NewHash() hash.Hash {
 	return sha1.New()
 }
 
-// Size is the length of a name in bytes.
+// Size is the length of an object name in bytes.
 func (f Format) Size() int {
 	if f == SHA256 {
 		return sha256.Size
@@ -105,7 +104,7 @@ func (f Format) Size() int {
 	return sha1.Size
 }
 
-// HexLen is the length of a name as text.
+// HexLen is the length of an object name in hexadecimal.
 func (f Format) HexLen() int { return 2 * f.Size() }
 
 // Hash returns the name of an object.
@@ -116,8 +115,8 @@ func (f Format) Hash(kind string, text []byte) []byte {
 	return h.Sum(nil)
 }
 
-// HashBlob returns the name that size bytes of a reader would have as an
-// object, and stores nothing.
+// HashBlob returns the name that size bytes of a reader would have as a blob, and stores
+// nothing.
 func (f Format) HashBlob(in io.Reader, size int64) (string, error) {
 	h := f.NewHash()
 	_, _ = io.WriteString(h, "blob "+strconv.FormatInt(size, 10)+"\x00")
@@ -148,16 +147,16 @@ func (f Format) Deflate(w io.Writer, kind string, size int64, data io.Reader) (s
 	return hex.EncodeToString(h.Sum(nil)), z.Close()
 }
 
-// deflaters holds compressors, of type *zlib.Writer.
+// deflaters has compressors of type *zlib.Writer.
 var deflaters sync.Pool
 
-// deflater returns a compressor. They are used again: to make one takes longer
-// than to compress a small file.
+// deflater returns a compressor. They are reused: to make one takes longer than to
+// compress a small file.
 func deflater(w io.Writer) *zlib.Writer {
 	if z, ok := deflaters.Get().(*zlib.Writer); ok {
 		z.Reset(w)
 		return z
 	}
-	z, _ := zlib.NewWriterLevel(w, zlib.BestSpeed) // the level is one that there is
+	z, _ := zlib.NewWriterLevel(w, zlib.BestSpeed) // the level is valid
 	return z
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// A pack is one file with many objects, and an index of them beside it. What
-// is written here is the plainest form of both: whole objects, no deltas, and
-// version 2 of the index. Git makes it denser when it repacks.
+// A pack is one file with many objects, and an index of them beside it. Croft writes the
+// simplest form of both: no deltas, and version 2 of the index. Git makes deltas when it
+// repacks.
 
-// packKinds are the numbers of the types of objects.
+// packKinds are the numbers of object types in a pack.
 var packKinds = map[string]byte{"commit": 1, "tree": 2, "blob": 3}
 
-// packEntry is one object as it lies in a pack.
+// packEntry is one object as in a pack.
 type packEntry struct {
 	oid  []byte
 	data []byte // type and size, and the compressed object
@@ -45,7 +45,7 @@ func packObject(kind string, oid, text []byte) (packEntry, error) {
 	return packEntry{oid: oid, data: out.Bytes()}, nil
 }
 
-// packBuffer is a pack in the making.
+// packBuffer is a pack that is being made.
 type packBuffer struct {
 	entries []packEntry
 	size    int
@@ -85,18 +85,18 @@ func (p *packBuffer) write(dir *fsx.TreeDir, format Format) (stagedPack, error) 
 	return staged, nil
 }
 
-// packPlace is where an object lies in a pack.
+// packPlace is the position of an object in a pack.
 type packPlace struct {
 	oid         []byte
 	sum, offset uint32
 }
 
-// packIndex is the index of a pack, which is shorter than 2 GB.
+// packIndex returns the index of a pack, which is smaller than 2 GB.
 func packIndex(places []packPlace, packSum []byte, h hash.Hash) []byte {
 	slices.SortFunc(places, func(a, b packPlace) int { return bytes.Compare(a.oid, b.oid) })
 	out := []byte("\xfftOc\x00\x00\x00\x02")
 	next := 0
-	for first := range 256 { // how many begin with this byte or a lower one
+	for first := range 256 { // how many object names begin with at most this byte
 		for next < len(places) && int(places[next].oid[0]) <= first {
 			next++
 		}

@@ -14,11 +14,11 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// objectPack is a pack that is read here. Nothing in it or in its index is
-// believed: every place is looked at within bounds, and what comes out is hashed.
+// objectPack is an open pack. Nothing in it or in its index is trusted: every offset is
+// checked, and every object is hashed.
 type objectPack struct {
 	files *Files
-	base  string // of its files, without their endings
+	base  string // the path of its files without extension
 	index *os.File
 	data  *os.File // opened when it is needed
 	size  int64    // of data
@@ -27,8 +27,8 @@ type objectPack struct {
 	fanout [256]uint32
 	length int64 // of index
 
-	bases map[int64]packedObject // what deltas were made from, by place
-	held  int                    // bytes of bases
+	bases map[int64]packedObject // bases of deltas, by offset
+	held  int                    // total size of bases
 }
 
 type packedObject struct {
@@ -45,7 +45,7 @@ const (
 	ofsDelta  = 6
 	refDelta  = 7
 	maxChain  = 4096     // of deltas, as git has it
-	heldBases = 16 << 20 // bytes
+	heldBases = 16 << 20 // bound of held
 )
 
 func openObjectPack(o *Files, base string) (*objectPack, error) {
@@ -94,7 +94,7 @@ func (p *objectPack) readFanout() error {
 	return nil
 }
 
-// find is the place of an object in the pack, if it has it.
+// find returns the offset of an object in the pack, if it has it.
 func (p *objectPack) find(oid []byte) (at int64, isThere bool, err error) {
 	low, high := uint32(0), p.fanout[oid[0]]
 	if oid[0] > 0 {
@@ -129,7 +129,7 @@ func (p *objectPack) find(oid []byte) (at int64, isThere bool, err error) {
 	return 0, false, nil
 }
 
-// offset reads the place of the n-th object from the tables of offsets.
+// offset reads the offset of the n-th object from the tables of offsets.
 func (p *objectPack) offset(table, n, count int64) (int64, error) {
 	var b [8]byte
 	if _, err := p.index.ReadAt(b[:4], table+4*n); err != nil {
@@ -145,7 +145,7 @@ func (p *objectPack) offset(table, n, count int64) (int64, error) {
 	return int64(binary.BigEndian.Uint64(b[:])), nil
 }
 
-// hashed reads the object at a place and names it after its contents.
+// hashed reads the object at an offset and computes its name from its content.
 func (p *objectPack) hashed(ctx context.Context, at int64, keep Keep) (Object, error) {
 	if err := p.openData(); err != nil {
 		return Object{}, err
@@ -192,7 +192,7 @@ func (p *objectPack) openData() error {
 	return nil
 }
 
-// entry reads the head of what lies at a place: its type and its size.
+// entry reads the header of the entry at an offset: its type and its size.
 func (p *objectPack) entry(at int64) (in *bufio.Reader, code byte, size int64, err error) {
 	if at < 12 || at >= p.size {
 		return nil, 0, 0, errPack
@@ -212,7 +212,7 @@ func (p *objectPack) entry(at int64) (in *bufio.Reader, code byte, size int64, e
 	return in, code, size, nil
 }
 
-// text reads an object into memory, and what it is a delta of.
+// text reads an object into memory, and the bases of a delta.
 func (p *objectPack) text(ctx context.Context, at int64, chain int) (packedObject, error) {
 	if known, ok := p.bases[at]; ok {
 		return known, nil
@@ -258,7 +258,7 @@ func (p *objectPack) text(ctx context.Context, at int64, chain int) (packedObjec
 	return got, nil
 }
 
-// hold keeps what further deltas may be made from.
+// hold keeps an object that may be the base of further deltas.
 func (p *objectPack) hold(at int64, got packedObject) {
 	if p.held += len(got.text); p.bases == nil || p.held > heldBases {
 		p.bases, p.held = map[int64]packedObject{}, len(got.text)
@@ -266,7 +266,7 @@ func (p *objectPack) hold(at int64, got packedObject) {
 	p.bases[at] = got
 }
 
-// baseOf reads the place of what a delta is made from.
+// baseOf reads the offset of the base of a delta.
 func (p *objectPack) baseOf(in *bufio.Reader, code byte, at int64) (int64, error) {
 	switch code {
 	case refDelta:
@@ -296,8 +296,7 @@ func (p *objectPack) baseOf(in *bufio.Reader, code byte, at int64) (int64, error
 	return 0, nil
 }
 
-// applyDelta makes an object of another one and what is to be copied from it or
-// put in.
+// applyDelta returns the object that a delta makes of its base.
 func applyDelta(base, delta []byte) ([]byte, error) {
 	from, n := binary.Uvarint(delta)
 	if n <= 0 || from != uint64(len(base)) {

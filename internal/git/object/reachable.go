@@ -8,10 +8,9 @@ import (
 	"slices"
 )
 
-// Reachable reads the objects of a directory of one's own, from commits on, which
-// may lead to objects of the repository. What an
-// object leads to comes before it, so that a process which dies while it writes
-// them leaves no object behind that leads to nothing.
+// Reachable returns the objects of own that commits reach, which may reference objects of
+// the repository. An object comes after those that it references, so that a process which
+// dies while it writes them leaves no incomplete one.
 func Reachable(ctx context.Context, own Dir, repo Reader, commits []string) ([]Object, error) {
 	k := &keepWalk{own: own, repo: repo, ctx: ctx, seen: map[string]bool{}, commits: map[string]walkedCommit{}, trees: map[string]walkedTree{}}
 	for _, oid := range commits {
@@ -28,18 +27,18 @@ type Reader interface {
 	Info(ctx context.Context, name string) (Object, error)
 }
 
-// keepWalk is a walk from commits on. That the repository has a tree says nothing
-// about what the tree leads to: it may be what a process left that died, or
-// somebody's who made it without. So a tree that is not written here is walked, too,
-// unless the parents of its commit have it in the same place.
+// keepWalk is a walk from commits. That the repository has a tree does not mean that it
+// has everything in it: a process may have died, or not written the rest. So a tree of the
+// repository is walked, too, unless the parents of its commit have it at the same path.
 type keepWalk struct {
 	own   Dir
 	repo  Reader
 	ctx   context.Context
 	found []Object
-	seen  map[string]bool // and walked, or left out
+	seen  map[string]bool // objects that were walked or left out
 
-	// What was read: a commit of a stack is a parent, too, and its tree a base.
+	// Commits and trees that were read: a commit of a stack is a parent, too, and its tree
+	// a base.
 	commits map[string]walkedCommit
 	trees   map[string]walkedTree
 }
@@ -47,7 +46,7 @@ type keepWalk struct {
 type walkedCommit struct {
 	Object
 	Commit
-	isOwn bool // written here, not in the repository
+	isOwn bool // in own, not in the repository
 }
 
 type walkedTree struct {
@@ -61,10 +60,10 @@ type commitRole string
 
 const (
 	isRoot   commitRole = "root"   // it is to be kept
-	isParent commitRole = "parent" // of one that is; the repository's own are whole
+	isParent commitRole = "parent" // a parent of a kept one; the repository's own are complete
 )
 
-// object reads an object that was written here, or else one of the repository.
+// object reads an object of own, or else of the repository.
 func (k *keepWalk) object(oid string) (o Object, isOwn bool, err error) {
 	o, err = k.own.Read(oid)
 	if !errors.Is(err, os.ErrNotExist) {
@@ -105,7 +104,7 @@ func (k *keepWalk) readTree(oid string) (walkedTree, error) {
 		}
 	}
 	if !isOwn {
-		t.Data = nil // only what was written here is written anew
+		t.Data = nil // only objects of own are written again
 	}
 	k.trees[oid] = t
 	return t, nil
@@ -140,7 +139,7 @@ func (k *keepWalk) commit(oid string, role commitRole) error {
 	return nil
 }
 
-// tree walks a tree, but for what one of the bases has in the same place.
+// tree walks a tree, without the entries that one of the bases has at the same path.
 func (k *keepWalk) tree(oid string, bases []string, depth int) error {
 	if depth > MaxDepth {
 		return fmt.Errorf("%s: the tree is deeper than %d", oid, MaxDepth)
@@ -179,7 +178,7 @@ func (k *keepWalk) tree(oid string, bases []string, depth int) error {
 	return nil
 }
 
-// entriesOf lists what trees have under each name.
+// entriesOf returns the objects that trees have under each name.
 func (k *keepWalk) entriesOf(trees []string) (map[string][]string, error) {
 	all := map[string][]string{}
 	for _, oid := range trees {
@@ -190,15 +189,15 @@ func (k *keepWalk) entriesOf(trees []string) (map[string][]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range t.entries { // none where a file is a directory now
+		for _, e := range t.entries { // none if a file has become a directory
 			all[e.Name] = append(all[e.Name], e.OID)
 		}
 	}
 	return all, nil
 }
 
-// blob takes a file. Git, which wrote the trees that are here, made sure that it
-// is somewhere; of other trees nobody did.
+// blob adds a blob. Git wrote the trees of own, and verified that their blobs exist; those
+// of other trees are looked up.
 func (k *keepWalk) blob(oid string, isNamedHere bool) error {
 	if k.seen[oid] {
 		return nil

@@ -11,15 +11,14 @@ import (
 // TreeEntry is one entry of a tree.
 type TreeEntry struct {
 	Mode string // "100644", "100755", "120000", "160000" or "40000"
-	Name string // in a tree: one component; from ReadTree: the whole path
+	Name string // in a tree: one component; from ReadTree: the full path
 	OID  string
 }
 
-// IsFile reports whether it is a regular file, executable or not.
+// IsFile reports whether the entry is a regular file, executable or not.
 func (e TreeEntry) IsFile() bool { return e.Mode == "100644" || e.Mode == "100755" }
 
-// sortKey puts directories where git has them: as if their names ended in a
-// slash.
+// sortKey sorts directories as git does: as if their names ended in a slash.
 func (e TreeEntry) sortKey() string {
 	if e.Mode == "40000" {
 		return e.Name + "/"
@@ -27,7 +26,7 @@ func (e TreeEntry) sortKey() string {
 	return e.Name
 }
 
-// EncodeTree is a tree as git stores it.
+// EncodeTree returns a tree as git stores it.
 func EncodeTree(entries []TreeEntry) ([]byte, error) {
 	sorted := slices.Clone(entries)
 	slices.SortFunc(sorted, func(a, b TreeEntry) int { return strings.Compare(a.sortKey(), b.sortKey()) })
@@ -43,8 +42,7 @@ func EncodeTree(entries []TreeEntry) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// ParseTree reads the entries of one tree, in which the name of an object has size
-// bytes.
+// ParseTree parses the entries of one tree, whose object names have size bytes.
 func ParseTree(data []byte, size int) ([]TreeEntry, error) {
 	var entries []TreeEntry
 	for len(data) > 0 {
@@ -53,7 +51,7 @@ func ParseTree(data []byte, size int) ([]TreeEntry, error) {
 		if !ok || !named || len(rest) < size {
 			return nil, fmt.Errorf("not a tree")
 		}
-		if plain := strings.TrimLeft(mode, "0"); plain != "" { // some tools wrote 040000, and git takes it
+		if plain := strings.TrimLeft(mode, "0"); plain != "" { // some tools wrote 040000, and git accepts it
 			mode = plain
 		}
 		entries = append(entries, TreeEntry{Mode: mode, Name: name, OID: hex.EncodeToString(rest[:size])})

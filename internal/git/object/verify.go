@@ -14,36 +14,36 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// Damage is a file with objects that is not as git wrote it.
+// Damage is a damaged pack or loose object.
 type Damage struct {
 	File  string
-	Store string // the store that it belongs to; empty for the repository's own
+	Store string // the store that it belongs to; empty: the repository's own
 	What  string // one sentence
 }
 
-// Verifier looks for damage in files with objects. Every file is read once: what was
-// whole and has not been touched since is not read again.
+// Verifier looks for damage in packs and loose objects. A file that was verified and has
+// not been written since is not read again.
 type Verifier struct {
 	Format   Format
 	Original string // the repository's own object directory, of which stores have copies
 
-	// Stamp returns what changes whenever a file is written, and whether the file was
-	// left alone for so long that every later change shows.
+	// Stamp returns a text that changes whenever a file is written, and whether the last
+	// write was so long ago that every later one shows.
 	Stamp func(path string) (stamp string, isSettled bool, err error)
 
-	Known, Now map[string]string // the stamps of whole files, from before and from now
+	Known, Now map[string]string // the stamps of undamaged files, from before and from now
 	Found      []Damage
 }
 
-// file looks at one file, unless that was done before. What is wrong with it is
-// an empty text if it is whole.
+// file verifies one file with look, unless that was done before. look returns "" if the
+// file is undamaged.
 func (v *Verifier) file(ctx context.Context, path, store string, look func(*os.File) (wrong string, err error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	stamp, isSettled, err := v.Stamp(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // a gc is at work
+		return nil // a concurrent gc has deleted it
 	}
 	if err != nil {
 		return err
@@ -75,8 +75,8 @@ func (v *Verifier) file(ctx context.Context, path, store string, look func(*os.F
 	return nil
 }
 
-// Packs looks at the packs of an object directory. One of a store has to be what
-// the repository has under the same name.
+// Packs verifies the packs of an object directory. One of a store must be the same as the
+// repository's of that name.
 func (v *Verifier) Packs(ctx context.Context, objects, store string) error {
 	entries, err := os.ReadDir(filepath.Join(objects, "pack"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -109,11 +109,10 @@ func (v *Verifier) Packs(ctx context.Context, objects, store string) error {
 	return nil
 }
 
-// packHeader is what a pack begins with: its signature, version and the number of
-// its objects.
+// packHeader is the size of a pack's header: signature, version and number of objects.
 const packHeader = 12
 
-// summed compares the checksum that a file of a pack ends with.
+// summed verifies the checksum at the end of a pack or its index.
 func (v *Verifier) summed(ctx context.Context, f *os.File) (sum []byte, wrong string, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -141,11 +140,11 @@ func (v *Verifier) summed(ctx context.Context, f *os.File) (sum []byte, wrong st
 	return sum, "", nil
 }
 
-// isOf reports whether an index names a pack, or there is no such pack.
+// isOf reports whether an index has the checksum of a pack, or there is no such pack.
 func (v *Verifier) isOf(index *os.File, pack string) bool {
 	want, err := v.lastBytes(index.Name(), 2)
 	if err != nil {
-		return true // it has just gone
+		return true // the pack was just deleted
 	}
 	have, err := v.lastBytes(pack, 1)
 	return err != nil || bytes.Equal(have, want)
@@ -166,7 +165,7 @@ func (v *Verifier) lastBytes(path string, nth int64) ([]byte, error) {
 	return sum, err
 }
 
-// isWhole reports whether a file of the repository was found to be whole.
+// isWhole reports whether a file of the repository was verified to be undamaged.
 func (v *Verifier) isWhole(path string) bool {
 	for _, d := range v.Found {
 		if d.File == path {
@@ -176,7 +175,7 @@ func (v *Verifier) isWhole(path string) bool {
 	return true
 }
 
-// Loose looks at the loose objects of one directory of a store.
+// Loose verifies the loose objects of one directory of a store.
 func (v *Verifier) Loose(ctx context.Context, store, first string) error {
 	entries, err := os.ReadDir(filepath.Join(store, first))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -10,23 +10,23 @@ import (
 	"strings"
 )
 
-// Sides says which objects a comparison of two trees looks at.
+// Sides says which objects a comparison of two trees visits.
 type Sides int
 
-// The sides.
+// The objects that are visited.
 const (
-	OneSide   Sides = iota // what the second has and the first has not
-	BothSides              // what either has and the other has not
+	OneSide   Sides = iota // those that only the second has
+	BothSides              // those that only one of them has
 )
 
-// Walk looks at what differs between trees, and rehashes all of it.
+// Walk visits the objects in which trees differ, and rehashes each.
 type Walk struct {
 	files  *Files
 	sides  Sides
-	empty  string          // the tree of nothing
-	seen   map[string]bool // pairs of trees, and files
+	empty  string          // the name of the empty tree
+	seen   map[string]bool // pairs of trees, and blobs
 	commit map[string]Commit
-	// Each is told every object that was looked at, with its contents.
+	// Each is called with every visited object and its content.
 	Each func(Object) error
 }
 
@@ -35,10 +35,10 @@ func (o *Files) Walk(s Sides) *Walk {
 	return &Walk{files: o, sides: s, empty: hex.EncodeToString(o.format.Hash("tree", nil)), seen: map[string]bool{}, commit: map[string]Commit{}}
 }
 
-// MaxDepth is deeper than any path that a file system takes.
+// MaxDepth is deeper than any path that a file system allows.
 const MaxDepth = 4096
 
-// Span looks at what a commit has and the one before has not, which may be none.
+// Span visits the objects that the commit to has and from, which may be "", does not.
 func (w *Walk) Span(ctx context.Context, from, to string) error {
 	var trees [2]string
 	for i, oid := range []string{from, to} {
@@ -67,7 +67,7 @@ func (w *Walk) commitAt(ctx context.Context, oid string) (Commit, error) {
 	return c, err
 }
 
-// Trees compares two trees, either of which may be none.
+// Trees compares two trees, either of which may be "".
 func (w *Walk) Trees(ctx context.Context, old, now string) error {
 	return w.trees(ctx, old, now, "", 0)
 }
@@ -108,7 +108,7 @@ func (w *Walk) trees(ctx context.Context, old, now, prefix string, depth int) er
 	return nil
 }
 
-// pair looks at what became of one name.
+// pair compares the entries of one name.
 func (w *Walk) pair(ctx context.Context, a, b TreeEntry, prefix string, depth int) error {
 	var trees [2]string
 	for i, e := range []TreeEntry{a, b} {
@@ -140,7 +140,7 @@ func (w *Walk) file(ctx context.Context, oid, path string) error {
 	}
 	o, err := w.files.Look(ctx, oid, keep)
 	if errors.Is(err, ErrMissing) && w.files.Partial {
-		return nil // it comes from the remote when it is needed, and is hashed then
+		return nil // git fetches it from the remote when it is needed, and hashes it then
 	}
 	if err == nil && w.Each != nil {
 		err = w.Each(o)
@@ -151,7 +151,7 @@ func (w *Walk) file(ctx context.Context, oid, path string) error {
 // Entries reads a tree, by name.
 func (w *Walk) Entries(ctx context.Context, oid, path string) ([]TreeEntry, error) {
 	if oid == "" || oid == w.empty {
-		return nil, nil // git needs no object for a tree of nothing
+		return nil, nil // the empty tree needs no object
 	}
 	o, err := w.files.Look(ctx, oid, KeepContents)
 	if err == nil && o.Type != "tree" {
@@ -164,12 +164,12 @@ func (w *Walk) Entries(ctx context.Context, oid, path string) ([]TreeEntry, erro
 		return nil, AtPath(err, path)
 	}
 	list, err := ParseTree(o.Data, w.files.format.Size())
-	// A file and a directory of one name come together.
+	// A file and a directory of one name are compared with each other.
 	slices.SortStableFunc(list, func(a, b TreeEntry) int { return strings.Compare(a.Name, b.Name) })
 	return list, err
 }
 
-// AtPath adds to an error where the object belongs.
+// AtPath adds the path of the object to an error.
 func AtPath(err error, path string) error {
 	if forged, ok := errors.AsType[*ForgedError](err); ok && forged.Path == "" {
 		forged.Path = path
@@ -180,7 +180,7 @@ func AtPath(err error, path string) error {
 	return err
 }
 
-// TreeOf is the tree of a commit, or the tree itself.
+// TreeOf returns the tree of a commit, or the tree itself.
 func (w *Walk) TreeOf(ctx context.Context, oid string) (string, error) {
 	if oid == w.empty {
 		return oid, nil

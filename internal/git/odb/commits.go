@@ -12,7 +12,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// ErrNoCommit says that a name leads to no commit.
+// ErrNoCommit says that a revision resolves to no commit.
 var ErrNoCommit = errors.New("names no commit")
 
 // ResolveCommit returns the commit that a revision names.
@@ -21,15 +21,15 @@ func (r *Repository) ResolveCommit(ctx context.Context, rev string) (string, err
 		return "", fmt.Errorf("%q: %w", rev, ErrNoCommit)
 	}
 	info, err := r.Info(ctx, rev+"^{commit}")
-	// Of an upstream that there is not, git does not say so but dies.
+	// If a branch has no upstream, git does not report a missing object but dies.
 	if errors.Is(err, object.ErrMissing) || strings.Contains(rev, "@{") && gitcmd.ExitCode(err) == gitcmd.Fatal {
 		return "", fmt.Errorf("%q: %w", rev, ErrNoCommit)
 	}
 	return info.OID, err
 }
 
-// ResolveCommitAt is ResolveCommit for a revision that may speak of HEAD: the
-// HEAD of the given git directory.
+// ResolveCommitAt is ResolveCommit for a revision that may name HEAD: that of the given
+// git directory.
 func (r *Repository) ResolveCommitAt(ctx context.Context, gitDir, rev string) (string, error) {
 	if gitDir == r.CommonDir || !gitdir.IsRevision(rev) {
 		return r.ResolveCommit(ctx, rev)
@@ -41,7 +41,7 @@ func (r *Repository) ResolveCommitAt(ctx context.Context, gitDir, rev string) (s
 		return "", fmt.Errorf("%q: %w", rev, ErrNoCommit)
 	}
 	oid := strings.TrimSpace(string(out))
-	if err == nil && !object.IsOID(oid) { // a revision that excludes something
+	if err == nil && !object.IsOID(oid) { // a revision that excludes commits
 		return "", fmt.Errorf("%q: %w", rev, ErrNoCommit)
 	}
 	return oid, err
@@ -56,7 +56,7 @@ func (r *Repository) ReadCommit(ctx context.Context, name string) (object.Commit
 	return object.ParseCommit(o)
 }
 
-// LogEntry is a commit as a person reads it.
+// LogEntry is a commit for display.
 type LogEntry struct{ Commit, Author, Subject string }
 
 // Log lists the commits that are reachable from commit and not from not, newest first, at
@@ -81,7 +81,7 @@ func (r *Repository) Log(ctx context.Context, not, commit string, limit int) ([]
 	return list, nil
 }
 
-// AllHex fails unless all are full names of objects.
+// AllHex fails unless all names are full object names.
 func AllHex(names ...string) error {
 	for _, n := range names {
 		if !object.IsOID(n) {
@@ -91,5 +91,5 @@ func AllHex(names ...string) error {
 	return nil
 }
 
-// Span is the way from one commit to another.
+// Span is the range from one commit to another.
 type Span struct{ From, To string }

@@ -11,14 +11,14 @@ import (
 // Change is one path in which two trees differ.
 type Change struct {
 	Path             string
-	OldMode, NewMode string // "000000" where there is nothing
+	OldMode, NewMode string // NoMode where there is no entry
 	OldOID, NewOID   string
 }
 
-// Adds reports whether there was nothing at the path before.
+// Adds reports whether the path did not exist before.
 func (c Change) Adds() bool { return c.OldMode == NoMode }
 
-// Deletes reports whether there is nothing at the path any more.
+// Deletes reports whether the path no longer exists.
 func (c Change) Deletes() bool { return c.NewMode == NoMode }
 
 // Modes of tree entries, as git prints them.
@@ -28,8 +28,8 @@ const (
 	LinkMode = "160000"
 )
 
-// Diff lists the files in which two commits or trees differ. A renamed file is
-// one that went and one that came.
+// Diff lists the files in which two commits or trees differ. A renamed file is a deletion
+// and an addition.
 func (r *Repository) Diff(ctx context.Context, old, now string) ([]Change, error) {
 	out, err := r.RunGit(ctx, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--end-of-options", old, now)
 	if err != nil {
@@ -38,8 +38,7 @@ func (r *Repository) Diff(ctx context.Context, old, now string) ([]Change, error
 	return ParseRaw(out)
 }
 
-// ParseRaw reads raw differences: ":<mode> <mode> <oid> <oid> <status>", then
-// the path.
+// ParseRaw parses raw differences: ":<mode> <mode> <oid> <oid> <status>", then the path.
 func ParseRaw(out []byte) ([]Change, error) {
 	fields := gitdir.SplitNUL(out)
 	var list []Change

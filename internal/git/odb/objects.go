@@ -18,7 +18,7 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// Info looks an object up without reading it.
+// Info returns name, type and size of an object without its content.
 func (r *Repository) Info(ctx context.Context, name string) (object.Object, error) {
 	return r.session.ask(ctx, name, nil)
 }
@@ -33,8 +33,8 @@ func (r *Repository) Read(ctx context.Context, name string) (object.Object, erro
 	return o, err
 }
 
-// Copy writes an object's contents, a part at a time. Nothing else is read from
-// the repository meanwhile, so the writer must not ask for it.
+// Copy writes the content of an object to w in parts. w must not read from the repository:
+// the process that answers is in use.
 func (r *Repository) Copy(ctx context.Context, w io.Writer, name string) (object.Object, error) {
 	return r.session.ask(ctx, name, w)
 }
@@ -45,36 +45,35 @@ type objectSession struct {
 	mu   sync.Mutex
 	p    *proc.Process
 	out  *bufio.Reader
-	made *gitcmd.Settings // that it was started with
-	seen time.Time        // when these were found to hold
+	made *gitcmd.Settings // that the process was started with
+	seen time.Time        // when the settings were last checked
 	uses int
 	idle gitcmd.Expiry
 }
 
-// ObjectProcess is the git that answers questions about objects, or nil.
+// ObjectProcess returns the git process that reads objects, or nil.
 func (r *Repository) ObjectProcess() *proc.Process {
 	r.session.mu.Lock()
 	defer r.session.mu.Unlock()
 	return r.session.p
 }
 
-// ObjectUses is how many questions one process answers. It keeps packs open that
-// are gone by now.
+// ObjectUses is how many questions one process answers: it keeps packs open that were
+// deleted.
 const ObjectUses = 10000
 
-// settingsHold is how long settings are taken to hold. A walk over objects asks
-// hundreds of questions in that time, and to look at the files that decide the
-// settings takes longer than to read an object.
+// settingsHold is how long settings are taken as unchanged. A walk over objects asks
+// hundreds of questions in that time, and to stat the configuration files takes longer
+// than to read an object.
 const settingsHold = 20 * time.Millisecond
 
-// catFileArgs: names end in NUL, because git takes a carriage return at the
-// end of a line away.
+// catFileArgs uses -z because otherwise git strips a carriage return at the end of a line.
 var catFileArgs = []string{"cat-file", "--batch-command", "-z"}
 
-// ask looks an object up and, if there is a writer, writes its contents.
+// ask looks up an object and, if w is not nil, writes its content to w.
 func (s *objectSession) ask(ctx context.Context, name string, w io.Writer) (object.Object, error) {
 	if strings.ContainsAny(name, "\n\x00") {
-		return object.Object{}, object.ErrMissing // answers are lines
+		return object.Object{}, object.ErrMissing // the answer repeats the name, and is a line
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,17 +92,15 @@ func (s *objectSession) ask(ctx context.Context, name string, w io.Writer) (obje
 		if err == nil || isMissing && w == nil || !reused || ctx.Err() != nil || counted.n > 0 || gitcmd.IsStopped(err) {
 			return o, err
 		}
-		// The process may have been killed since the last question, or it does
-		// not find what was packed anew meanwhile. To ask again changes nothing,
-		// as long as nothing was written.
+		// The process may have been killed since the last question, or it does not know a
+		// new pack. To ask again is safe as long as nothing was written to w.
 		if isMissing {
 			_ = s.end()
 		}
 	}
 }
 
-// countingWriter counts what went through. Without a writer no contents are
-// asked for.
+// countingWriter counts the bytes written. Without a writer no content is requested.
 type countingWriter struct {
 	w io.Writer
 	n int
@@ -115,9 +112,8 @@ func (c *countingWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// start makes sure that there is a process, of the settings that hold now: it
-// may have to fetch what a partial clone lacks. It reports whether there was
-// one before.
+// start makes sure that a process with the current settings runs: it may have to fetch
+// what a partial clone lacks. It reports whether there was one before.
 func (s *objectSession) start(ctx context.Context) (reused bool, err error) {
 	s.uses++
 	mayReuse := s.p != nil && s.uses <= ObjectUses
@@ -141,8 +137,8 @@ func (s *objectSession) start(ctx context.Context) (reused bool, err error) {
 	return false, nil
 }
 
-// exchange asks one question. If the context ends meanwhile the process does
-// too, and so it does after an answer that makes no sense.
+// exchange asks one question. It ends the process if the context ends meanwhile, or if the
+// answer cannot be parsed.
 func (s *objectSession) exchange(ctx context.Context, name string, w *countingWriter) (object.Object, error) {
 	verb, contents := "info", io.Writer(nil)
 	if w.w != nil {
@@ -199,9 +195,8 @@ func (s *objectSession) end() error {
 	return p.Wait()
 }
 
-// ReadBatch reads one answer of cat-file: "<oid> <type> <size>" and, for
-// contents, the data and a newline; or the name as it was asked for and a
-// word such as "missing" or "ambiguous".
+// ReadBatch parses one answer of cat-file: "<oid> <type> <size>" and, with contents, the
+// data and a newline; or the requested name and a word such as "missing" or "ambiguous".
 func ReadBatch(r *bufio.Reader, contents io.Writer) (object.Object, error) {
 	line, err := r.ReadString('\n')
 	if err != nil {
@@ -227,7 +222,7 @@ func ReadBatch(r *bufio.Reader, contents io.Writer) (object.Object, error) {
 	return o, nil
 }
 
-// noObject are the words after a name that leads to no object here.
+// noObject are the words with which cat-file answers that a name resolves to no object.
 var noObject = []string{"missing", "ambiguous", "excluded", "submodule"}
 
 var objectTypes = []string{"blob", "tree", "commit", "tag"}

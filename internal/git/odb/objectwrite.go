@@ -7,23 +7,22 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// Objects are written here, and not by a git process, because it saves one
-// process for each, and because they are then known to be on disk: an object
-// is synced before its name is used.
+// Croft writes objects itself instead of running git: that saves a process for each, and
+// syncs each object to disk before its name is used.
 
-// WriteBlob stores data as an object and returns its name.
+// WriteBlob stores data as a blob and returns its name.
 func (r *Repository) WriteBlob(data []byte) (string, error) {
 	return r.writeOneObject(func(b *object.Batch) (string, error) { return b.WriteBlob(data) })
 }
 
-// WriteBlobFrom stores size bytes of a reader as an object. A reader that has
-// fewer or more is an error: the file changed while it was read.
+// WriteBlobFrom stores size bytes of a reader as a blob. It fails if the reader has fewer
+// or more: the file changed while it was read.
 func (r *Repository) WriteBlobFrom(in io.Reader, size int64) (string, error) {
 	return r.writeOneObject(func(b *object.Batch) (string, error) { return b.WriteBlobFrom(in, size) })
 }
 
-// HashBlob returns the name that size bytes of a reader would have as an
-// object, and stores nothing.
+// HashBlob returns the name that size bytes of a reader would have as a blob, and stores
+// nothing.
 func (r *Repository) HashBlob(in io.Reader, size int64) (string, error) {
 	return r.ObjectFormat().HashBlob(in, size)
 }
@@ -49,22 +48,20 @@ func (r *Repository) writeOneObject(write func(*object.Batch) (string, error)) (
 	return oid, b.Flush()
 }
 
-// Batch begins a batch of objects that have a file each: nothing but pruning
-// removes those, however long it takes until a ref names them. Call Flush to
-// keep what was written, and Discard after all.
+// Batch begins a batch of loose objects: only pruning deletes those, however long it takes
+// until a ref names them. The caller calls Flush to keep what was written, and Discard in
+// any case.
 func (r *Repository) Batch() *object.Batch { return object.NewBatch(r.Store()) }
 
-// PackBatch begins a batch whose small objects go into one pack, so that two
-// files are synced for all of them; a large one is a file of its own, which a
-// later batch that has it too finds again. Discard is called once a ref names
-// what was written, or nothing is going to.
+// PackBatch begins a batch whose small objects go into one pack, so that two files are
+// synced for all of them. A large object is written loose, so that a later batch finds it.
+// The caller calls Discard once a ref names the objects, or if no ref is going to.
 func (r *Repository) PackBatch() *object.Batch { return object.NewPackBatch(r.Store()) }
 
-// AnewBatch is Batch for objects that cannot be read: what lies at their places is
-// replaced.
+// AnewBatch is Batch for objects that cannot be read: existing files are replaced.
 func (r *Repository) AnewBatch() *object.Batch { return object.NewReplacingBatch(r.Store()) }
 
-// Store is where batches write.
+// Store is the object directory that batches write to.
 func (r *Repository) Store() object.Store {
 	s := object.Store{CommonDir: r.CommonDir, Format: r.ObjectFormat(), Has: func(ctx context.Context, oid string) error {
 		_, err := r.Info(ctx, oid)

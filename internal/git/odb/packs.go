@@ -18,37 +18,37 @@ import (
 )
 
 const (
-	// ManyPacks is how many packs there may be before they are joined. With
-	// those that were joined last it is less than git's own automatic gc waits
-	// for, which would start in an agent's checkout.
+	// ManyPacks is how many packs there may be before they are joined. Together with those
+	// that were joined last it is less than the limit of git's own automatic gc, which
+	// would start in an agent's checkout.
 	ManyPacks = 20
-	// smallPack is the size of a pack that is joined with others in passing.
+	// smallPack is the size up to which SmallPacks joins a pack.
 	smallPack = 4 << 20
-	// KeptTime is longer than it takes to name what was written.
+	// KeptTime is longer than it takes until a ref names new objects: an older .keep
+	// file was left by a process that died.
 	KeptTime = time.Hour
 	// ReplacedTime is how long packs stay on disk after they were joined into another one,
 	// for git processes that listed the packs before and have yet to open them.
 	ReplacedTime = 3 * time.Second
 )
 
-// PackChoice says which packs are joined.
+// PackChoice says which packs TidyPacks joins.
 type PackChoice int
 
-// Which packs are joined: as many as it takes to leave few, or those that take
-// but a moment, however large the repository is.
+// AllPacks leaves at most ManyPacks. SmallPacks takes only a moment, however large the
+// repository is.
 const (
 	AllPacks PackChoice = iota
 	SmallPacks
 )
 
-// TidyPacks joins packs of a repository once there are many, because git looks
-// into each for an object, and lets go of packs that a process which died was
-// about to name. Every object stays, whether anything names it or not; those are
-// git's to prune. Only one process at a time may call it.
+// TidyPacks joins packs of a repository once there are many, because git searches each for
+// an object, and deletes the .keep files of processes that died. No object is deleted;
+// unreachable ones are git's to prune. Only one process at a time may call it.
 //
-// It does not do what git's repack does after that, and which can make others
-// fail: packs that were joined stay for a while, and so do directories of objects
-// that become empty.
+// Unlike git repack, it does not make concurrent git processes fail: packs that were
+// joined stay for ReplacedTime, and directories of loose objects stay when they become
+// empty.
 func (r *Repository) TidyPacks(ctx context.Context, which PackChoice) error {
 	dropOldKeeps(r.PackDir())
 	if !r.DropReplaced() {
@@ -67,7 +67,7 @@ func (r *Repository) TidyPacks(ctx context.Context, which PackChoice) error {
 	return r.joinPacks(ctx, some, rest)
 }
 
-// HasManyPacks reports whether there are so many that TidyPacks may join some.
+// HasManyPacks reports whether there are so many packs that TidyPacks may join some.
 func (r *Repository) HasManyPacks() bool {
 	packs, err := r.readPacks()
 	return err == nil && packs.areMany()
@@ -76,8 +76,8 @@ func (r *Repository) HasManyPacks() bool {
 // PackDir is the directory of packs.
 func (r *Repository) PackDir() string { return filepath.Join(r.CommonDir, "objects", "pack") }
 
-// joinPacks copies packs into one. Objects that have a file each stay as they are:
-// those are the largest.
+// joinPacks copies the objects of some packs into one. Loose objects stay: they are the
+// large ones.
 func (r *Repository) joinPacks(ctx context.Context, some, rest []string) error {
 	if len(some) <= 1 {
 		return nil
@@ -86,7 +86,7 @@ func (r *Repository) joinPacks(ctx context.Context, some, rest []string) error {
 	for _, name := range some {
 		list.WriteString(name + "\n")
 	}
-	for _, name := range rest { // git need not look at what these hold
+	for _, name := range rest { // git leaves out the objects that these packs have
 		list.WriteString("^" + name + "\n")
 	}
 	joined, err := r.writePack(ctx, list.String(), "--stdin-packs", "--window=0")
@@ -100,8 +100,8 @@ func (r *Repository) joinPacks(ctx context.Context, some, rest []string) error {
 	return fsx.WriteDurable(r.ReplacedFile(), []byte(strings.Join(some, "\n")+"\n"))
 }
 
-// writePack writes a pack of what a list says, and returns its name. A user may
-// have limited the size of packs; then there are several.
+// writePack writes a pack of the objects in list, and returns its name. There may be
+// several names: the user may have limited the size of packs.
 func (r *Repository) writePack(ctx context.Context, list string, options ...string) ([]string, error) {
 	args := append([]string{"pack-objects", "--quiet", "--delta-base-offset"}, options...)
 	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core()}, gitcmd.Call{Args: append(args, filepath.Join(r.PackDir(), "pack")), Stdin: list})
@@ -118,7 +118,7 @@ func (r *Repository) writePack(ctx context.Context, list string, options ...stri
 	return names, fsx.SyncAll(r.PackDir())
 }
 
-// ReplacedFile lists the packs that were joined last.
+// ReplacedFile is the path of the list of packs that were joined last.
 func (r *Repository) ReplacedFile() string {
 	return filepath.Join(r.Dir, "replaced-packs")
 }
@@ -129,8 +129,8 @@ func (r *Repository) Replaced() []string {
 	return strings.Fields(string(b))
 }
 
-// DropReplaced removes the packs that were joined a while ago. It reports whether
-// none are left.
+// DropReplaced deletes the packs that were joined at least ReplacedTime ago. It reports
+// whether none are left.
 func (r *Repository) DropReplaced() bool {
 	info, err := os.Lstat(r.ReplacedFile())
 	if err != nil {
@@ -139,7 +139,7 @@ func (r *Repository) DropReplaced() bool {
 	if time.Since(info.ModTime()) < ReplacedTime {
 		return false
 	}
-	packs, err := os.OpenRoot(r.CommonDir) // which leads to no other directory
+	packs, err := os.OpenRoot(r.CommonDir) // an os.Root, so that no symbolic link leads elsewhere
 	if err != nil {
 		return false
 	}
@@ -153,9 +153,9 @@ func (r *Repository) DropReplaced() bool {
 			continue
 		}
 		if now, err := os.Lstat(filepath.Join(r.PackDir(), name)); err != nil || now.ModTime().After(info.ModTime()) {
-			continue // it is gone, or somebody has written the same again
+			continue // the pack is gone, or was written again
 		}
-		// The index goes first: by that git finds it.
+		// The .idx file goes first: git finds a pack by it.
 		for _, ext := range []string{".idx", ".rev", ".bitmap", ".pack"} {
 			_ = packs.Remove(filepath.Join("objects", "pack", base+ext))
 		}
@@ -163,10 +163,10 @@ func (r *Repository) DropReplaced() bool {
 	return os.Remove(r.ReplacedFile()) == nil && fsx.SyncAll(r.PackDir()) == nil
 }
 
-// packList is what lies in the directory of packs.
+// packList is the content of the directory of packs.
 type packList struct {
-	free []pack // that may be joined, the smallest first
-	lazy bool   // some are of a partial clone
+	free []pack // packs that may be joined, the smallest first
+	lazy bool   // there are promisor packs, of a partial clone
 }
 
 type pack struct {
@@ -174,8 +174,7 @@ type pack struct {
 	size int64
 }
 
-// areMany says that packs are to be joined. Those of a partial clone say what
-// need not be there; git gc knows how to join them.
+// areMany reports whether packs are to be joined. Promisor packs are left to git gc.
 func (l packList) areMany() bool { return !l.lazy && len(l.free) > ManyPacks }
 
 // choose divides the packs into those to join and the rest. SmallPacks joins the packs of
@@ -217,7 +216,7 @@ func (r *Repository) readPacks() (packList, error) {
 		base, ext, ok := strings.Cut(name, ".")
 		switch {
 		case !ok || !strings.HasPrefix(base, "pack-"):
-		case ext == "keep" || ext == "mtimes": // git has set it aside to be pruned
+		case ext == "keep" || ext == "mtimes": // a cruft pack, which git is going to prune
 			not[base+".pack"] = true
 		case ext == "promisor":
 			list.lazy = true
@@ -235,12 +234,11 @@ func (r *Repository) readPacks() (packList, error) {
 	return list, err
 }
 
-// ManyLoose is how many objects may have a file each, as git's own gc has it.
+// ManyLoose is how many loose objects there may be; git's own gc has the same limit.
 const ManyLoose = 6700
 
-// packLoose packs objects that have a file each once there are many, but for
-// those that may be waiting for something to name them: git throws packed ones
-// away sooner.
+// packLoose packs loose objects once there are many, except recent ones, which a ref may
+// be about to name: git prunes packed objects sooner.
 func (r *Repository) packLoose(ctx context.Context) error {
 	var list strings.Builder
 	var files []string
@@ -264,7 +262,7 @@ func (r *Repository) packLoose(ctx context.Context) error {
 	if _, err := r.writePack(ctx, list.String()); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(r.CommonDir) // which leads to no other repository
+	root, err := os.OpenRoot(r.CommonDir) // an os.Root, so that no symbolic link leads elsewhere
 	if err != nil {
 		return err
 	}
@@ -277,7 +275,7 @@ func (r *Repository) packLoose(ctx context.Context) error {
 	return nil
 }
 
-// dropOldKeeps removes the files that keep packs of batches whose process died.
+// dropOldKeeps deletes the .keep files of batches whose process died.
 func dropOldKeeps(dir string) {
 	keeps, err := filepath.Glob(filepath.Join(dir, "pack-*.keep"))
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// MaxField bounds one NUL-ended field; longer ones are not paths.
+// MaxField bounds one NUL-terminated field; longer ones are not paths.
 const MaxField = 1 << 20
 
-// nulFields streams the NUL-ended fields of git's -z output.
+// nulFields yields the NUL-terminated fields of git's -z output.
 func nulFields(r io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		s := bufio.NewScanner(r)
@@ -44,17 +44,16 @@ type StatusEntry struct {
 	Work       byte // state of the file against the index
 	Submodule  bool
 	Conflicted bool
-	Hidden     bool // git was told not to look at the file, and does not say itself that it differs
+	Hidden     bool // git was told not to compare the file, and does not report that it differs
 }
 
-// Untracked reports whether git does not know the path.
+// Untracked reports whether the path is untracked.
 func (e StatusEntry) Untracked() bool { return e.Index == '?' }
 
-// Added reports whether the path is staged, or going to be, and HEAD lacks it.
+// Added reports whether the path is staged, or marked intent-to-add, and HEAD lacks it.
 func (e StatusEntry) Added() bool { return e.Index == 'A' || e.Work == 'A' }
 
-// ParseStatus reads `git status --porcelain=v2 -z`. Headers and ignored files
-// are passed over.
+// ParseStatus parses `git status --porcelain=v2 -z`. It skips headers and ignored files.
 func ParseStatus(r io.Reader) iter.Seq2[StatusEntry, error] {
 	return func(yield func(StatusEntry, error) bool) {
 		skip := false
@@ -83,8 +82,8 @@ func ParseStatus(r io.Reader) iter.Seq2[StatusEntry, error] {
 	}
 }
 
-// statusColumns says how many columns stand before the path, by the kind of
-// the line.
+// statusColumns is the number of columns before the path, by the first character of the
+// line.
 var statusColumns = map[byte]int{'1': 8, '2': 9, 'u': 10, '?': 1, '!': 1, '#': 1}
 
 func parseStatusField(field string) (StatusEntry, byte, error) {

@@ -4,14 +4,14 @@ import (
 	"path/filepath"
 )
 
-// OIDList are objects in an order, each once. An agent can name tens of thousands,
-// so that none is looked for in a slice.
+// OIDList is an ordered set of object names. An agent can name tens of thousands, so
+// lookups use a map.
 type OIDList struct {
 	List []string
 	Has  map[string]bool
 }
 
-// OIDsOf is a list of some objects; "" names none.
+// OIDsOf returns a list of the object names, without empty ones.
 func OIDsOf(oids ...string) *OIDList {
 	l := &OIDList{Has: make(map[string]bool, len(oids))}
 	for _, oid := range oids {
@@ -20,7 +20,7 @@ func OIDsOf(oids ...string) *OIDList {
 	return l
 }
 
-// Add appends an object, unless it is there.
+// Add appends an object name unless the list has it.
 func (l *OIDList) Add(oid string) {
 	if oid != "" && !l.Has[oid] {
 		l.Has[oid] = true
@@ -28,7 +28,7 @@ func (l *OIDList) Add(oid string) {
 	}
 }
 
-// Without are those of some objects that are not in the list.
+// Without returns those of the object names that are not in the list.
 func (l *OIDList) Without(oids []string) []string {
 	var rest []string
 	for _, oid := range oids {
@@ -39,8 +39,8 @@ func (l *OIDList) Without(oids []string) []string {
 	return rest
 }
 
-// SyncStateDirOf is where the state of the last exchange with an isolated checkout
-// lies.
+// SyncStateDirOf returns the directory of the state of the last synchronisation with an
+// isolated checkout.
 func (r *Repository) SyncStateDirOf(admin string) string {
 	return filepath.Join(r.Dir, "synced", admin)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// OpenObjects opens the object directories of a repository, and others.
+// OpenObjects opens the object directories of the repository, and others.
 func (r *Repository) OpenObjects(others ...string) (*object.Files, error) {
 	dirs, err := gitdir.AlternatesOf(filepath.Join(r.CommonDir, "objects"))
 	if err != nil {
@@ -28,14 +28,13 @@ func (r *Repository) OpenObjects(others ...string) (*object.Files, error) {
 	return o, nil
 }
 
-// Rehash makes sure that what each span brings is what its name says: the commit
-// that it leads to, and every tree and file of it that the commit before does not
-// have. Whoever can write the repository can put another object under any name, and
-// git does not look when it reads one. It fails with a *ForgedError or, if something
-// is not there at all, a *MissingError, and says of which span; -1 if it is none's
-// fault.
+// Rehash verifies that the content of each span's objects matches their names: the commit
+// To, and every tree and blob that it has and From does not. A process that can write the
+// repository can store other content under any name, and git does not verify it when it
+// reads. It fails with a *ForgedError or, if an object does not exist, a *MissingError,
+// and returns the index of the span; -1 if the error concerns none.
 func (r *Repository) Rehash(ctx context.Context, spans []Span) (span int, err error) {
-	for range 3 { // a gc may delete packs meanwhile
+	for range 3 { // a concurrent gc may delete packs
 		span, err = r.rehash(ctx, spans)
 		if !errors.Is(err, object.ErrMissing) {
 			break
@@ -59,11 +58,10 @@ func (r *Repository) rehash(ctx context.Context, spans []Span) (int, error) {
 	return -1, nil
 }
 
-// ReadFileAt reads a file at the top of a commit's tree, and makes sure that the
-// commit, the tree and the file are what their names say: whoever can write the
-// repository can put anything in their places. A file that the tree does not name is
-// fs.ErrNotExist; one that it names and that is in no object file is object.ErrMissing,
-// as are a commit and a tree.
+// ReadFileAt reads a file at the top of a commit's tree, and verifies that the content of
+// commit, tree and blob matches their names. It fails with fs.ErrNotExist if the tree does
+// not name the file, and with object.ErrMissing if the commit, the tree or the blob does
+// not exist.
 func (r *Repository) ReadFileAt(ctx context.Context, commit, name string) (object.Object, error) {
 	top, err := r.ReadVerified(ctx, commit)
 	if err != nil {
@@ -88,7 +86,7 @@ func (r *Repository) ReadFileAt(ctx context.Context, commit, name string) (objec
 	return r.ReadVerified(ctx, entries[i].OID)
 }
 
-// ReadVerified reads an object and fails unless its content has that name.
+// ReadVerified reads an object and fails unless its content matches its name.
 func (r *Repository) ReadVerified(ctx context.Context, oid string) (object.Object, error) {
 	o, err := r.Read(ctx, oid)
 	if err != nil {

@@ -1,12 +1,11 @@
-// Package odb reads and writes a repository's object database: single objects
-// through one long-lived git, many new ones in batches without a process, packs,
-// and the stores that isolated checkouts borrow objects from.
+// Package odb reads and writes a repository's object database: single objects through one
+// long-lived git, many new ones in batches without a process, packs, and the alternates
+// stores of isolated checkouts.
 //
-// It owns the objects directory of the repository, the stores below Croft's own
-// directory, and the note of what was verified there. What an agent may have written
-// is never believed by its name: an object whose content decides is hashed anew
-// ([Repository.Rehash], [Repository.VerifyObjects]), and git reads no file beside the
-// objects that says something of them.
+// It owns the objects directory of the repository, the stores below Croft's own directory,
+// and the record of what was verified there. An agent may have written any object, so one
+// whose content matters is hashed again ([Repository.Rehash], [Repository.VerifyObjects]),
+// and git does not use commit-graphs and other files that describe objects.
 package odb
 
 import "github.com/croft-sh/croft/internal/git/gitcmd"
@@ -17,12 +16,12 @@ type Repository struct {
 	session objectSession
 }
 
-// New returns the object database of a repository.
+// New returns the repository with its object database.
 func New(r *gitcmd.Repository) *Repository {
 	db := &Repository{Repository: r}
 	db.session.repo = db
 	return db
 }
 
-// Close ends the git that answers questions about objects.
+// Close ends the git process that reads objects.
 func (r *Repository) Close() error { return r.session.close() }

@@ -21,14 +21,13 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitdir"
 )
 
-// packFile is a pack, or what belongs to one, with the object directory that it
-// lies in.
+// packFile is a pack or one of its accompanying files, with its object directory.
 type packFile struct{ objects, name string }
 
 func (p packFile) path() string { return filepath.Join(p.objects, "pack", p.name) }
 
-// PackFiles lists the packs that a store is filled with, with what belongs to
-// them, by name, but for what is only being written.
+// PackFiles lists the packs, with their accompanying files, that a store is filled with,
+// sorted by name. It leaves out files that are being written.
 func (r *Repository) PackFiles() ([]packFile, error) {
 	dirs, err := r.lentDirs()
 	if err != nil {
@@ -53,9 +52,8 @@ func (r *Repository) PackFiles() ([]packFile, error) {
 	return slices.CompactFunc(list, func(a, b packFile) bool { return a.name == b.name }), nil
 }
 
-// lentDirs are the object directories that a store has the objects of: the
-// repository's own, and those that it borrows from itself. A store of links
-// borrows from those in turn.
+// lentDirs returns the object directories that a store is filled from: the repository's
+// own, and its alternates. A store of hard links names the alternates as its own instead.
 func (r *Repository) lentDirs() ([]string, error) {
 	own := filepath.Join(r.CommonDir, "objects")
 	if r.Git.Options.Lending == gitcmd.LendLinks {
@@ -64,21 +62,21 @@ func (r *Repository) lentDirs() ([]string, error) {
 	return gitdir.AlternatesOf(own)
 }
 
-// filling is what is going to be in a store. Copies are made under names of their
-// own, and get those by which git finds them when all of them are on disk: after
-// a power cut a file of a store is whole or not there.
+// filling is the content that a store is getting. Copies are written under temporary
+// names, and renamed when all of them are on disk: after a power cut a file of a store is
+// complete or absent.
 type filling struct {
 	store string
 	links bool
 	made  []filled
 	dirs  map[string]bool
-	seen  map[string]int64 // when loose objects were last made, by directory
+	seen  map[string]int64 // the mtime of each directory of loose objects when it was last copied
 }
 
 type filled struct{ tmp, path string }
 
-// fillStore gives a store what it lacks. It fails with os.ErrNotExist if a gc
-// deleted something meanwhile.
+// fillStore adds the files to a store that it lacks. It fails with os.ErrNotExist if a
+// concurrent gc deleted one of them.
 func (r *Repository) fillStore(ctx context.Context, store string, packs []packFile) error {
 	f := &filling{store: store, links: r.Git.Options.Lending == gitcmd.LendLinks, dirs: map[string]bool{}}
 	seenFile := filepath.Join(r.seenDir(), filepath.Base(store))
@@ -96,7 +94,7 @@ func (r *Repository) fillStore(ctx context.Context, store string, packs []packFi
 			return err
 		}
 	}
-	// An index comes after its pack, so that no git sees the one without the other.
+	// An .idx file comes after its pack, so that no git sees it alone.
 	inOrder := slices.SortedStableFunc(slices.Values(packs), func(a, b packFile) int {
 		return cmp.Compare(filepath.Ext(b.name), filepath.Ext(a.name))
 	})
@@ -124,7 +122,7 @@ func (r *Repository) fillStore(ctx context.Context, store string, packs []packFi
 
 func (f *filling) tmpDir() string { return filepath.Join(f.store, "tmp") }
 
-// takeFile gives the store a file, unless it has it.
+// takeFile adds a file to the store unless it has it.
 func (f *filling) takeFile(from, to string) error {
 	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -150,8 +148,8 @@ func ignoreExisting(err error) error {
 	return err
 }
 
-// takeLoose takes the loose objects of one directory. A directory in which
-// nothing was made since the last time is passed over.
+// takeLoose adds the loose objects of one directory. It skips a directory whose mtime has
+// not changed.
 func (f *filling) takeLoose(objects, name string) error {
 	from, to := filepath.Join(objects, name), filepath.Join(f.store, name)
 	now := time.Now()
@@ -183,18 +181,19 @@ func (f *filling) takeLoose(objects, name string) error {
 			return err
 		}
 	}
-	// Times of directories are coarse: a second after one, the next is another.
+	// The mtime of a directory is coarse: only after a second is a later change sure to
+	// get another one.
 	if now.Sub(info.ModTime()) > time.Second {
 		f.seen[from] = info.ModTime().UnixNano()
 	}
 	return nil
 }
 
-// syncsAtOnce is how many files are synced at the same time: enough for the file
-// system to write its journal once for many.
+// syncsAtOnce is how many files are synced concurrently, so that the file system writes
+// its journal once for many.
 const syncsAtOnce = 64
 
-// finish makes the copies durable and gives them their names.
+// finish syncs the copies to disk and renames them.
 func (f *filling) finish() error {
 	if len(f.made) == 0 {
 		return os.Remove(f.tmpDir())
@@ -223,8 +222,8 @@ func (f *filling) finish() error {
 	return errors.Join(os.Remove(f.tmpDir()), fsx.SyncAll(dirs...))
 }
 
-// seenDir has a file for each store that says what loose objects it has. It lies
-// apart from them, where nobody who may read a store has to look.
+// seenDir has a file for each store that records which loose objects it has. It is apart
+// from the stores, which agents may read.
 func (r *Repository) seenDir() string { return filepath.Join(r.Dir, "lent") }
 
 func readSeen(path string) map[string]int64 {
@@ -246,8 +245,7 @@ func writeSeen(path string, seen map[string]int64) error {
 	return fsx.ReplaceIfChanged(path, string(b))
 }
 
-// lendAlternates lets a store of links borrow from where the repository borrows
-// itself.
+// lendAlternates writes the repository's own alternates to a store of hard links.
 func (r *Repository) lendAlternates(store string) error {
 	dirs, err := gitdir.ReadAlternates(filepath.Join(r.CommonDir, "objects"))
 	if err != nil || len(dirs) == 0 {

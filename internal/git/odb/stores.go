@@ -16,30 +16,29 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitdir"
 )
 
-// An isolated checkout borrows the objects of its repository, and git takes any
-// object that it finds there for one that it need not write: also one that
-// nothing names any more and that the repository's next gc deletes. So a
-// checkout does not borrow from the repository's own object directory but from
-// a store of Croft's, from which nothing is deleted while somebody borrows from
-// it. What a gc of the repository deletes or packs anew is still there.
+// An isolated checkout uses the objects of its repository as alternates, and git does not
+// write an object that an alternate has: not even one that is unreachable there and that
+// the next gc of the repository deletes. So the alternate of a checkout is not the
+// repository's own object directory but a store of Croft's, from which nothing is deleted
+// while a checkout uses it. Objects that a gc of the repository deletes or repacks stay
+// there.
 //
-// The files of a store are copies, of which the file system may share the blocks
-// but not the inode: an agent that writes to one of them damages the store and
-// not the project. With LendLinks they are hard links, which cost nothing and
-// protect nothing.
+// The files of a store are copies, which may share blocks on the file system but not the
+// inode: an agent that writes to one of them damages the store and not the project. With
+// LendLinks they are hard links, which cost nothing and protect nothing.
 //
-// A store is named after the packs that it has: when those are others, because
-// of a gc or a fetch, the next checkout gets another store. Loose objects are
-// added to the one that there is.
+// A store is named after its packs: after a gc or a fetch has changed those of the
+// repository, the next checkout gets another store. Loose objects are added to the
+// existing one.
 
-// StoresDir is where the stores lie that isolated checkouts borrow from.
+// StoresDir is the directory of the alternates stores.
 func (r *Repository) StoresDir() string { return filepath.Join(r.Dir, "objects") }
 
-// Borrowers is the directory of a store with one empty file for each checkout
-// that borrows from it, by the name of its admin directory.
+// Borrowers is the directory of a store with one empty file for each checkout that uses
+// it, by the name of its admin directory.
 const Borrowers = "borrowers"
 
-// lockStores keeps others from filling and sweeping stores.
+// lockStores takes the lock under which stores are filled and swept.
 func (r *Repository) lockStores(ctx context.Context) (*flock.Lock, error) {
 	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
 		return nil, err
@@ -47,8 +46,8 @@ func (r *Repository) lockStores(ctx context.Context) (*flock.Lock, error) {
 	return flock.Acquire(ctx, filepath.Join(r.Dir, "objects.lock"))
 }
 
-// PrepareStore fills the store that the next isolated checkout borrows from, so
-// that little is left to be done when that is made, under the repository's lock.
+// PrepareStore fills the store for the next isolated checkout ahead of time: when that is
+// made, the repository is locked, and little is left to copy.
 func (r *Repository) PrepareStore(ctx context.Context) error {
 	l, err := r.lockStores(ctx)
 	if err != nil {
@@ -59,8 +58,8 @@ func (r *Repository) PrepareStore(ctx context.Context) error {
 	return err
 }
 
-// LendObjects returns a store with all objects that the repository has now, and
-// notes in it who borrows from it. The caller holds the repository's lock.
+// LendObjects returns a store with all objects that the repository has now, and records
+// the borrower in it. The caller holds the repository's lock.
 func (r *Repository) LendObjects(ctx context.Context, borrower string) (string, error) {
 	l, err := r.lockStores(ctx)
 	if err != nil {
@@ -70,7 +69,7 @@ func (r *Repository) LendObjects(ctx context.Context, borrower string) (string, 
 	return r.freshStore(ctx, &borrower)
 }
 
-// freshStore fills a store until the packs were the same before and after.
+// freshStore fills a store until the packs are the same before and after.
 func (r *Repository) freshStore(ctx context.Context, borrower *string) (string, error) {
 	for range 5 {
 		packs, err := r.PackFiles()
@@ -82,7 +81,7 @@ func (r *Repository) freshStore(ctx context.Context, borrower *string) (string, 
 			return "", err
 		}
 		if borrower != nil {
-			// The note comes first: nobody takes a store away that has one.
+			// The borrower is recorded first: a store with one is not swept.
 			if err := os.WriteFile(filepath.Join(store, Borrowers, *borrower), nil, 0o666); err != nil {
 				return "", err
 			}
@@ -90,8 +89,8 @@ func (r *Repository) freshStore(ctx context.Context, borrower *string) (string, 
 		if err := r.fillStore(ctx, store, packs); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		} else if err == nil {
-			// A gc in between may have moved loose objects into a pack that was
-			// not there when the packs were looked at.
+			// A concurrent gc may have moved loose objects into a pack that did not exist
+			// when the packs were listed.
 			if again, err := r.PackFiles(); err != nil || slices.Equal(packs, again) {
 				return store, err
 			}
@@ -105,7 +104,7 @@ func (r *Repository) freshStore(ctx context.Context, borrower *string) (string, 
 	return "", fmt.Errorf("the packs of %s never stand still", r.CommonDir)
 }
 
-// StoreName is the name of the store with the given packs. Links and copies are
+// StoreName returns the name of the store with the given packs. Hard links and copies are
 // never in one store.
 func (r *Repository) StoreName(packs []packFile) string {
 	var names []string
@@ -120,7 +119,7 @@ func (r *Repository) StoreName(packs []packFile) string {
 	return name
 }
 
-// StoreBorrowedBy returns the store that a checkout borrows from.
+// StoreBorrowedBy returns the store that a checkout uses.
 func (r *Repository) StoreBorrowedBy(borrower string) (string, error) {
 	found, err := filepath.Glob(filepath.Join(gitdir.GlobLiteral(r.StoresDir()), "*", Borrowers, gitdir.GlobLiteral(borrower)))
 	if err != nil || len(found) == 0 {
@@ -130,17 +129,16 @@ func (r *Repository) StoreBorrowedBy(borrower string) (string, error) {
 	return filepath.Dir(filepath.Dir(found[0])), nil
 }
 
-// ReturnObjects notes that a checkout does not borrow any more.
+// ReturnObjects removes the record that a checkout uses a store.
 func (r *Repository) ReturnObjects(borrower string) {
 	if store, err := r.StoreBorrowedBy(borrower); err == nil {
 		_ = os.Remove(filepath.Join(store, Borrowers, borrower))
 	}
 }
 
-// SweepStores lets go of what isolated checkouts needed that are gone for good,
-// which keep says of the names of their admin directories, and deletes stores
-// that nobody borrows from and that the next checkout would not get. The caller
-// holds the repository's lock.
+// SweepStores removes the records of isolated checkouts for whose admin directory keep is
+// false, and deletes stores that no checkout uses and that the next one would not get. The
+// caller holds the repository's lock.
 func (r *Repository) SweepStores(ctx context.Context, keep func(admin string) bool) error {
 	stores, err := os.ReadDir(r.StoresDir())
 	if errors.Is(err, os.ErrNotExist) {

@@ -11,14 +11,13 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// Objects go between a repository and an isolated checkout's own object
-// directory as a pack, from one git to another, never as files that are copied:
-// the git that receives them computes the name of each itself. Both run with
-// the repository's configuration; of the private side they see the objects and
-// nothing else.
+// Objects are transferred between a repository and the object directory of an isolated
+// checkout as a pack, from one git process to another, and never copied as files: the git
+// that receives them computes the name of each. Both run with the repository's
+// configuration; of the agent's git directory they see only the objects.
 
-// NotTrusted are the files beside objects that could say something else than
-// the objects do.
+// NotTrusted switches off the files that describe objects, because their content may
+// differ from the objects.
 var NotTrusted = [][2]string{
 	{"core.commitGraph", "false"},
 	{"core.multiPackIndex", "false"},
@@ -27,15 +26,15 @@ var NotTrusted = [][2]string{
 	{"pack.compression", "1"},
 }
 
-// Transfer says which objects go where.
+// Transfer says which objects are transferred, and where.
 type Transfer struct {
 	Wanted, Known []string
 	From          []string    // the environment of the git that packs
-	Into          gitcmd.Call // what the git that receives runs
+	Into          gitcmd.Call // the git that receives the pack
 }
 
-// TransferPack streams a pack from one git to another, and returns the answer of the
-// second.
+// TransferPack streams a pack from one git process to another, and returns the output of
+// the second.
 func (r *Repository) TransferPack(ctx context.Context, c Transfer) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -59,8 +58,8 @@ func (r *Repository) TransferPack(ctx context.Context, c Transfer) ([]byte, erro
 	c.Into.Input = packer.Stdout
 	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core()}, c.Into)
 	if err != nil {
-		// A packer that failed, which the other git only sees as an end of its input,
-		// has a moment to say why. One that is at work has nobody left who reads.
+		// A packer that has failed, which the receiver only sees as the end of its input,
+		// gets a moment to report why. One that still writes ends by SIGPIPE.
 		_ = packer.Stdout.Close()
 		defer time.AfterFunc(packerDelay, func() { cancel(err) }).Stop()
 	}
@@ -74,12 +73,11 @@ func (r *Repository) TransferPack(ctx context.Context, c Transfer) ([]byte, erro
 	return out, err
 }
 
-// packerDelay is how long a git that packs has to end by itself after the one that
-// receives has failed.
+// packerDelay is how long the packer has to end by itself after the receiver has failed.
 const packerDelay = 2 * time.Second
 
-// isUnread reports whether a process said nothing of its own end: it was killed, as
-// one is that writes what nobody reads.
+// isUnread reports whether a process ended without a message, as one does that SIGPIPE
+// kills.
 func isUnread(err error) bool {
 	exit, ok := errors.AsType[*proc.ExitError](err)
 	return ok && exit.Code < 0

@@ -17,9 +17,9 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// VerifyObjects looks for damage in the repository's packs, and in the packs and
-// loose objects of the stores that isolated checkouts borrow from. Every file is
-// read once: what was whole and has not been touched since is not read again.
+// VerifyObjects looks for damage in the repository's packs, and in the packs and loose
+// objects of the alternates stores. A file that was verified and has not been written
+// since is not read again.
 func (r *Repository) VerifyObjects(ctx context.Context) ([]object.Damage, error) {
 	own := filepath.Join(r.CommonDir, "objects")
 	v := &object.Verifier{Format: r.ObjectFormat(), Original: own, Stamp: StampFor, Known: map[string]string{}, Now: map[string]string{}}
@@ -39,15 +39,14 @@ func (r *Repository) VerifyObjects(ctx context.Context) ([]object.Damage, error)
 	return v.Found, errors.Join(err, r.rememberVerified(v.Now))
 }
 
-// VerifiedFile is the file with what was verified of the objects.
+// VerifiedFile is the path of the record of verified files.
 func (r *Repository) VerifiedFile() string { return filepath.Join(r.Dir, "verified") }
 
-// settled is how long a file must not have been touched for its stamp to tell
-// all later changes from it.
+// settled is the age from which on a file's stamp is sure to change with the next write.
 const settled = 2 * time.Second
 
-// StampFor returns what changes whenever a file is written: nobody can set back
-// the time of the last change of an inode.
+// StampFor returns a string that changes whenever a file is written: it has the ctime,
+// which no process can set.
 func StampFor(path string) (stamp string, isSettled bool, err error) {
 	st, err := index.Lstat(path)
 	if err != nil {
@@ -56,7 +55,7 @@ func StampFor(path string) (stamp string, isSettled bool, err error) {
 	return st.Stamp(), time.Since(st.Changed()) > settled && time.Since(st.ModTime) > settled, nil
 }
 
-// rememberVerified keeps what was found to be whole.
+// rememberVerified records the files that were verified.
 func (r *Repository) rememberVerified(whole map[string]string) error {
 	b, err := json.Marshal(whole)
 	if err != nil {
@@ -69,7 +68,7 @@ func (r *Repository) rememberVerified(whole map[string]string) error {
 }
 
 // MendStore replaces a damaged file of a store by the repository's, which must be
-// whole. A loose object is also taken from a pack.
+// undamaged. A loose object may also come from a pack.
 func (r *Repository) MendStore(ctx context.Context, d object.Damage) error {
 	rel, err := filepath.Rel(d.Store, d.File)
 	if err != nil || d.Store == "" || filepath.Dir(d.Store) != r.StoresDir() || !filepath.IsLocal(rel) {
@@ -103,7 +102,7 @@ func (r *Repository) MendStore(ctx context.Context, d object.Damage) error {
 	return fsx.SyncAll(filepath.Dir(d.File))
 }
 
-// original is the file of the repository that a file of a store is a copy of.
+// original returns the file of the repository that a file of a store is a copy of.
 func (r *Repository) original(rel string) (string, error) {
 	dirs, err := gitdir.AlternatesOf(filepath.Join(r.CommonDir, "objects"))
 	if err != nil {
@@ -117,7 +116,7 @@ func (r *Repository) original(rel string) (string, error) {
 	return "", os.ErrNotExist
 }
 
-// unpackObject writes an object as a file of its own.
+// unpackObject writes an object as a loose object.
 func (r *Repository) unpackObject(ctx context.Context, oid, to string) error {
 	o, err := r.Read(ctx, oid)
 	if err != nil {

@@ -18,27 +18,26 @@ import (
 // AddSpec describes a linked worktree to register.
 type AddSpec struct {
 	Admin  string // required: the name of its admin directory
-	Path   string // required: where it will lie; must not exist
-	Branch string // the branch it has checked out; empty: Head, detached
+	Path   string // required: its path; must not exist
+	Branch string // the branch to check out; empty: Head is detached
 	Head   string
-	Lock   string // the reason of the lock that it is born with
-	// Kind says what kind of checkout it is.
-	Kind CheckoutKind
-	// Branches are other branches that an isolated checkout shows.
+	Lock   string // the lock reason that it is created with
+	Kind   CheckoutKind
+	// Branches are other branches that an isolated checkout gets.
 	Branches map[string]string
-	// Contents, if given, writes more into the admin directory before git can
-	// see it: the state of a worktree that is brought back.
+	// Contents, if not nil, writes more files to the admin directory before git can see
+	// it: the state of a worktree that is restored.
 	Contents func(admin string) error
 }
 
 // CheckoutKind says how much a checkout shares with its repository.
 type CheckoutKind string
 
-// ErrExists says that something is already where a worktree should be.
+// ErrExists says that there is already something at the path of a worktree.
 var ErrExists = fsx.ErrExists
 
-// AddTree makes the checkout's directory under another name, records what it is,
-// has it filled and renames it to its path.
+// AddTree makes the checkout's directory under another name, records its identity, calls
+// fill and renames the directory to its path.
 func (w *Worktree) AddTree(s AddSpec, fill func(tree *fsx.Dir) error) error {
 	beside, err := fsx.OpenDir(filepath.Dir(s.Path))
 	if err != nil {
@@ -77,7 +76,7 @@ func (w *Worktree) AddTree(s AddSpec, fill func(tree *fsx.Dir) error) error {
 	return err
 }
 
-// recordIdentity notes the identity of the checkout's directory in the ledger.
+// recordIdentity records the identity of the checkout's directory in the ledger.
 func (w *Worktree) recordIdentity(tree *fsx.Dir) (fsx.Identity, error) {
 	made, err := tree.Identity()
 	if err == nil {
@@ -86,8 +85,7 @@ func (w *Worktree) recordIdentity(tree *fsx.Dir) (fsx.Identity, error) {
 	return made, err
 }
 
-// TempPath is where the directory of a checkout is put together before it gets its
-// name.
+// TempPath is the path at which the directory of a checkout is made before it is renamed.
 func TempPath(s AddSpec) string {
 	return filepath.Join(filepath.Dir(s.Path), "."+s.Admin+".tmp")
 }
@@ -164,7 +162,7 @@ func (r *Repository) fillAdmin(w *Worktree, s AddSpec, staging *fsx.Dir) error {
 	return from.CopyOver(staging, LargestAdmin)
 }
 
-// ToCommon is the way from the admin directory to the common directory.
+// ToCommon returns the relative path from the admin directory to the common directory.
 func (w *Worktree) ToCommon() string {
 	if w.IsIsolated() {
 		return filepath.ToSlash(w.Repo.CommonDir)
@@ -172,8 +170,8 @@ func (w *Worktree) ToCommon() string {
 	return "../.."
 }
 
-// copyWorktreeConfig gives a new worktree the per-worktree settings of the
-// main checkout, as git does, but for those that say where that one lies.
+// copyWorktreeConfig copies the per-worktree settings of the main checkout to a new
+// worktree, as git does, without those that name the main checkout's location.
 func (r *Repository) copyWorktreeConfig(admin *fsx.Dir) error {
 	sparse, err := fsx.ReadFile(filepath.Join(r.CommonDir, "info", "sparse-checkout"), MaxWorktreeConfig)
 	if err == nil {
@@ -201,11 +199,11 @@ func (r *Repository) copyWorktreeConfig(admin *fsx.Dir) error {
 	return admin.WriteFile("config.worktree", text.Bytes(), 0o666)
 }
 
-// MaxWorktreeConfig bounds the settings that a new worktree is given.
+// MaxWorktreeConfig bounds the size of the settings that are copied.
 const MaxWorktreeConfig = 4 << 20
 
-// otherRefs are the files that make an admin directory one of a repository whose
-// refs are not files.
+// otherRefs are the files that the admin directory needs in a repository whose refs are
+// not files.
 var otherRefs = map[string]string{
 	"HEAD": "ref: refs/heads/.invalid", "refs/heads": "this repository uses the reftable format", "reftable/tables.list": "",
 }
@@ -219,7 +217,7 @@ func (w *Worktree) PointerText() string {
 	return "gitdir: " + filepath.ToSlash(w.Admin) + "\n"
 }
 
-// CopyIfThere copies a file. One that is not there is no error.
+// CopyIfThere copies a file if it exists.
 func CopyIfThere(src, dst string) error {
 	in, err := fsx.Open(src)
 	if errors.Is(err, os.ErrNotExist) {

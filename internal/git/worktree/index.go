@@ -30,9 +30,8 @@ func (w *Worktree) ReadIndex(path string) (*index.Index, error) {
 	return x, nil
 }
 
-// CachedTree returns the tree that the index describes, if git noted it there
-// and nothing was staged since. It is read without a process; "" means only
-// that it is not known.
+// CachedTree returns the tree of the index if the index has a valid cache tree, without
+// starting a process; otherwise "".
 func (w *Worktree) CachedTree() string {
 	f, err := fsx.Open(filepath.Join(w.Admin, "index"))
 	if err != nil {
@@ -46,15 +45,14 @@ func (w *Worktree) CachedTree() string {
 	return oid
 }
 
-// CopyIndex copies the index of a git directory, which git may then write.
+// CopyIndex copies the index of a git directory to dir, where git may write it.
 func CopyIndex(gitDir, dir string) (string, error) {
 	tmp := filepath.Join(dir, "index")
 	return tmp, index.CopyFile(filepath.Join(gitDir, "index"), tmp)
 }
 
-// IndexTree writes the tree that the index describes and returns its name.
-// Paths in conflict are left out. The index itself is not touched: a copy in
-// dir is used.
+// IndexTree writes the tree of the index and returns its name. Paths in conflict are left
+// out. It works on a copy in dir; the index is not changed.
 func (w *Worktree) IndexTree(ctx context.Context, dir string, conflicted []string) (string, error) {
 	tmp, err := CopyIndex(w.Admin, dir)
 	if err != nil {
@@ -87,16 +85,15 @@ func (w *Worktree) Ignored(ctx context.Context, patterns []string) ([]string, er
 	return gitdir.SplitNUL(out), err
 }
 
-// Others lists the files that are neither tracked nor ignored. A repository in
-// the worktree is one entry that ends in a slash.
+// Others lists the files that are neither tracked nor ignored. A nested repository is one
+// entry that ends in a slash.
 func (w *Worktree) Others(ctx context.Context) ([]string, error) {
 	out, err := w.RunGit(ctx, gitcmd.Call{Args: []string{"ls-files", "-z", "--others", "--exclude-standard"}})
 	return gitdir.SplitNUL(out), err
 }
 
-// CheckoutIndex writes every file of the index that is not there, with the
-// filters and line endings that any checkout has. Paths in conflict are passed
-// over. The index is not touched.
+// CheckoutIndex writes every file of the index that does not exist, with filters and line
+// endings as any checkout. It skips paths in conflict, and does not change the index.
 func (w *Worktree) CheckoutIndex(ctx context.Context, workers int) error {
 	_, err := w.RunGit(ctx, gitcmd.Call{
 		Args: []string{"-c", "checkout.workers=" + strconv.Itoa(workers), "checkout-index", "--all", "--quiet"}, Network: true,
@@ -104,9 +101,9 @@ func (w *Worktree) CheckoutIndex(ctx context.Context, workers int) error {
 	return w.whyUnwritten(err)
 }
 
-// whyUnwritten adds the reason to a failure of git to write a file of a checkout,
-// for which it has the same words whatever the reason is: the disk is full, which
-// can be tried, or it does not work.
+// whyUnwritten adds the reason to git's failure to write a file of a checkout, for which
+// git has the same message whatever the reason: it tries whether the disk is full or
+// fails.
 func (w *Worktree) whyUnwritten(err error) error {
 	if !errors.Is(err, gitcmd.KindVanished) {
 		return err
@@ -124,7 +121,7 @@ func (w *Worktree) whyUnwritten(err error) error {
 	return errors.Join(gitcmd.KindIO, err)
 }
 
-// probeSize is more than a disk that is full has left.
+// probeSize is more than a full disk has left.
 const probeSize = 1 << 20
 
 // WriteIndexTrees stores those trees of an index that the repository does not have, and

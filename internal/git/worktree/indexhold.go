@@ -17,32 +17,35 @@ import (
 	"github.com/croft-sh/croft/internal/git/writers"
 )
 
-// IndexHold is such a lock.
+// IndexHold is Croft's lock on the index of a checkout: a file index.lock, as git has it.
+// The file is written under another name and gets this one by link(2), so it is complete
+// from the start. It names a lease, which the kernel locks for as long as its owner lives:
+// a process that finds the file can tell whether the owner is alive, and never takes over
+// the lock of a live one.
 type IndexHold struct {
-	Dir  *fsx.Dir // the git directory; whoever opened it closes it
+	Dir  *fsx.Dir // the git directory; the caller closes it
 	Mark *writers.Lease
 }
 
-// Aftermath says what becomes of a lock whose owner dies.
+// Aftermath says what happens to a lock whose owner dies.
 type Aftermath byte
 
 const (
 	// SweptAfter: the next command removes it.
 	SweptAfter Aftermath = writers.Held
-	// KeptAfter: it stays until what was begun is finished, because the checkout is
-	// half of what it was and half of what it becomes.
+	// KeptAfter: it stays until the fast-forward is completed, because the files of the
+	// checkout are partly old and partly new.
 	KeptAfter Aftermath = writers.Kept
 )
 
-// How long a lock on an index is waited for: one of git's, of which nobody knows
-// whether its owner is alive, and one of a Croft that is.
+// How long a lock on an index is waited for: one of git's, whose owner is not known, and
+// one of a live Croft process.
 const (
 	indexWait = 2 * time.Second
 	croftWait = 30 * time.Second
 )
 
-// ErrIndexLocked says that a lock of git's, or of a Croft that is alive, lies on
-// an index.
+// ErrIndexLocked says that git, or a live Croft process, has locked an index.
 var ErrIndexLocked = errors.New("another git is at work on the index")
 
 // LockOwner returns the lease that a lock file of Croft's names.
@@ -55,10 +58,10 @@ func LockOwner(text []byte) (mark string, isCrofts bool) {
 	return mark, isCrofts
 }
 
-// HoldIndex locks the index in a git directory, which the caller holds open. It
-// fails with ErrIndexLocked if somebody else keeps it locked, and with
-// os.ErrNotExist if the directory has been moved away meanwhile. With keptAfter
-// the lock of an owner that died is taken over as it lies.
+// HoldIndex locks the index in a git directory, which the caller holds open. It fails with
+// ErrIndexLocked if another process keeps it locked, and with os.ErrNotExist if the
+// directory has been moved away. With KeptAfter it takes over the lock of an owner that
+// died.
 func (r *Repository) HoldIndex(ctx context.Context, gitDir string, dir *fsx.Dir, after Aftermath) (*IndexHold, error) {
 	h, err := r.NewHold(gitDir, dir, after)
 	if err != nil {
@@ -75,7 +78,7 @@ func (r *Repository) HoldIndex(ctx context.Context, gitDir string, dir *fsx.Dir,
 	return h, nil
 }
 
-// NewHold makes the lease, and the lock file under its first name.
+// NewHold makes the lease, and the lock file under its temporary name.
 func (r *Repository) NewHold(gitDir string, dir *fsx.Dir, after Aftermath) (*IndexHold, error) {
 	m, err := r.NewLease()
 	if err != nil {
@@ -99,7 +102,7 @@ func (r *Repository) NewHold(gitDir string, dir *fsx.Dir, after Aftermath) (*Ind
 	return h, nil
 }
 
-// DraftName is the first name of the lock file.
+// DraftName is the temporary name of the lock file.
 func (h *IndexHold) DraftName() string { return writers.IndexLockDraft + h.Mark.Name() }
 
 // Text is the content of the lock file.
@@ -119,7 +122,8 @@ func (h *IndexHold) isIn(dir fsx.Identity) bool {
 	return err == nil && held == dir
 }
 
-// renameToLock gives the lock file its name, once nobody else has one there.
+// renameToLock links the lock file to its final name, once there is none of another
+// process.
 func (h *IndexHold) renameToLock(ctx context.Context, after Aftermath) error {
 	begun := time.Now()
 	for {
@@ -156,16 +160,16 @@ func (h *IndexHold) renameToLock(ctx context.Context, after Aftermath) error {
 	}
 }
 
-// ownerLife is what is known of the owner of a lock.
+// ownerLife says whether the owner of a lock is alive.
 type ownerLife string
 
 const (
 	ownerAlive   ownerLife = "alive"
 	ownerDead    ownerLife = "dead"
-	ownerUnknown ownerLife = "unknown" // not a Croft of this state
+	ownerUnknown ownerLife = "unknown" // not a Croft process of this state
 )
 
-// findOwner looks whose the lock on the index is.
+// findOwner returns the owner of the lock on the index.
 func (h *IndexHold) findOwner() (mark string, life ownerLife) {
 	b, err := h.Dir.ReadFile(gitdir.IndexLock, fsx.MaxSmall)
 	if err != nil {
@@ -186,7 +190,7 @@ func (h *IndexHold) findOwner() (mark string, life ownerLife) {
 	return mark, ownerUnknown
 }
 
-// adoptDeadLock makes the lock of an owner that died one's own, by its lease.
+// adoptDeadLock takes over the lock of an owner that died, by its lease.
 func (h *IndexHold) adoptDeadLock(owner string) bool {
 	l, err := flock.TryThere(filepath.Join(h.Mark.Repo.LeasesDir(), owner))
 	if err != nil {
@@ -208,8 +212,7 @@ func (h *IndexHold) isThere() bool {
 	return err == nil && string(b) == h.Text()
 }
 
-// Release lets go of the index. A lock that cannot be removed is left to whoever
-// sweeps next.
+// Release unlocks the index. A lock file that cannot be removed is left to the next sweep.
 func (h *IndexHold) Release() {
 	if h == nil || h.Mark == nil {
 		return
@@ -225,8 +228,8 @@ func (h *IndexHold) Release() {
 	h.Mark = nil
 }
 
-// Inherit adds the lease to what a process keeps open, so that the lock counts as
-// held for as long as that process lives.
+// Inherit adds the lease to the files that a process inherits, so that the lock counts as
+// held for as long as the process lives.
 func (h *IndexHold) Inherit(files []*os.File) []*os.File {
 	if h == nil || h.Mark == nil {
 		return files
@@ -234,13 +237,13 @@ func (h *IndexHold) Inherit(files []*os.File) []*os.File {
 	return append(slices.Clip(files), h.Mark.Lock.File())
 }
 
-// HoldToMove holds the index of a checkout that is going to be taken away. A Croft
-// that is at work on it is waited for. A lock of git's that stays does not stop it:
-// an agent that was killed leaves one.
+// HoldToMove locks the index of a checkout that is going to be moved away. It waits for a
+// live Croft process, but not for long for a lock of git's: an agent that was killed
+// leaves one.
 func (w *Worktree) HoldToMove(ctx context.Context) (release func(), err error) {
 	admin, err := w.OpenAdmin()
 	if err != nil {
-		return func() {}, nil // there is no registration to be held
+		return func() {}, nil // there is no admin directory to lock
 	}
 	h, err := w.Repo.HoldIndex(ctx, w.Admin, admin, SweptAfter)
 	if errors.Is(err, ErrIndexLocked) {
@@ -255,8 +258,8 @@ func (w *Worktree) HoldToMove(ctx context.Context) (release func(), err error) {
 	return func() { h.Release(); _ = admin.Close() }, nil
 }
 
-// DropOwnLock removes a lock of Croft's from a registration that no Croft is at
-// work on, because it lies in the trash.
+// DropOwnLock removes a lock of Croft's from an admin directory in the trash, where no
+// Croft process works on it.
 func DropOwnLock(admin *fsx.Dir) {
 	if b, err := admin.ReadFile(gitdir.IndexLock, fsx.MaxSmall); err == nil {
 		if _, isCrofts := LockOwner(b); isCrofts {
@@ -265,8 +268,8 @@ func DropOwnLock(admin *fsx.Dir) {
 	}
 }
 
-// SweepKept removes the locks on indexes that were left to whoever finishes what
-// was begun. The caller knows that nothing is left to finish.
+// SweepKept removes the index locks that dead processes left with KeptAfter. The caller
+// knows that nothing is left to complete.
 func (r *Repository) SweepKept(ctx context.Context) error {
 	return r.EachDead(ctx, func(dead writers.Dead) bool {
 		return dead.IsKept && r.DropHolds(dead)

@@ -13,19 +13,18 @@ import (
 	"github.com/croft-sh/croft/internal/git/odb"
 )
 
-// PendingFiles are the files of a worktree's admin directory that name commits
-// which nothing else may name: what a merge, a rebase, a cherry-pick, a revert
-// or a bisection is in the middle of.
+// PendingFiles are the files of a worktree's admin directory that name commits which no
+// ref may name: those of a merge, rebase, cherry-pick, revert or bisect in progress.
 var PendingFiles = []string{
 	"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "ORIG_HEAD", "FETCH_HEAD", "MERGE_AUTOSTASH",
 	"rebase-merge/autostash", "rebase-merge/orig-head", "rebase-merge/onto", "rebase-merge/stopped-sha",
 	"rebase-apply/autostash", "rebase-apply/orig-head", "rebase-apply/onto", "sequencer/head", "sequencer/abort-safety",
 }
 
-// ReflogKept is how many steps of HEAD's own log keep their commits.
+// ReflogKept is how many entries of HEAD's reflog keep their commits.
 const ReflogKept = 200
 
-// ExistingCommits returns those that are commits and are there, each once.
+// ExistingCommits returns those of the names that are existing commits, each once.
 func (w *Worktree) ExistingCommits(ctx context.Context, oids []string) ([]string, error) {
 	var out []string
 	for _, oid := range odb.OIDsOf(oids...).List {
@@ -44,7 +43,7 @@ func (w *Worktree) ExistingCommits(ctx context.Context, oids []string) ([]string
 	return out, nil
 }
 
-// HeadReflog returns where HEAD was, newest first.
+// HeadReflog returns the commits of HEAD's reflog, newest first.
 func (w *Worktree) HeadReflog() []string {
 	b, err := ReadAdmin(w.Admin, "logs/HEAD")
 	if err != nil {
@@ -68,7 +67,7 @@ func ReflogOIDs(log []byte) []string {
 	return oids
 }
 
-// ReadTree lists the files below a tree, with their whole paths.
+// ReadTree lists the files below a tree, with their full paths.
 func (r *Repository) ReadTree(ctx context.Context, tree string) ([]object.TreeEntry, error) {
 	out, err := r.RunGit(ctx, "ls-tree", "-r", "-z", "--full-tree", tree, "--")
 	if err != nil {
@@ -86,8 +85,8 @@ func (r *Repository) ReadTree(ctx context.Context, tree string) ([]object.TreeEn
 	return list, nil
 }
 
-// InProgress reports whether a merge, a rebase, a cherry-pick, a revert or a
-// bisection is in the middle of something.
+// InProgress reports whether a merge, rebase, cherry-pick, revert or bisect is in
+// progress.
 func (w *Worktree) InProgress() bool {
 	return slices.ContainsFunc([]string{
 		"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "rebase-merge", "rebase-apply", "sequencer",

@@ -8,15 +8,14 @@ import (
 	"github.com/croft-sh/croft/internal/fsx"
 )
 
-// An agent can exchange any part of a checkout, of the directory that it lies
-// in and of the common directory for a link, at any moment. So what is made,
-// moved or deleted there is done in directories that are held open, and a
-// checkout is moved or deleted only if it is the very directory that was made:
-// its identity is in the ledger from before the moment that it appears at its
-// path, and in the workspace's record after that.
+// An agent can replace any part of a checkout, of its parent directory and of the common
+// directory by a symbolic link, at any moment. So Croft creates, moves and deletes in
+// directories that it holds open, and moves or deletes a checkout only if it is the very
+// directory that was made: its identity is in the ledger before it appears at its path,
+// and later in the workspace's record.
 
-// Made is the ledger of the checkouts that were made for a repository, by the
-// names of their admin directories.
+// Made is the ledger of the checkouts that were made for a repository, by the names of
+// their admin directories.
 func (r *Repository) Made() fsx.Ledger { return fsx.Ledger{Dir: filepath.Join(r.Dir, "made")} }
 
 // Made is the identity of the checkout's directory; empty if it is not known.
@@ -27,16 +26,15 @@ func (w *Worktree) Made() fsx.Identity {
 	return w.Identity
 }
 
-// IsThere reports whether the directory that was made for this checkout lies at
-// its path.
+// IsThere reports whether the directory that was made for this checkout is at its path.
 func (w *Worktree) IsThere() bool { return w.Made().IsAt(w.Path) }
 
-// OwnStaging is a place for admin directories that git reads and does not list.
-// No agent can write there.
+// OwnStaging is a directory for admin directories that git reads and does not list. No
+// agent can write there.
 func (r *Repository) OwnStaging(name string) string { return filepath.Join(r.Dir, "staging", name) }
 
-// openStaging opens the place where admin directories are put together that
-// will be renamed to where git lists them.
+// openStaging opens the directory in which admin directories are made before they are
+// renamed to where git lists them.
 func (r *Repository) openStaging() (*fsx.Dir, error) {
 	common, err := fsx.OpenDir(r.CommonDir)
 	if err != nil {
@@ -46,9 +44,9 @@ func (r *Repository) openStaging() (*fsx.Dir, error) {
 	return common.MakeBelow("croft/staging", 0o777)
 }
 
-// OpenAdmins opens the directory that the admin directory lies in.
+// OpenAdmins opens the parent of the admin directory.
 func (w *Worktree) OpenAdmins() (*fsx.Dir, error) {
-	if w.Repo == nil { // a stowed one
+	if w.Repo == nil { // a trashed one
 		return fsx.OpenDir(filepath.Dir(w.Admin))
 	}
 	if w.IsIsolated() || filepath.Dir(w.Admin) == w.Repo.OwnStaging("") {
@@ -64,7 +62,7 @@ func (w *Worktree) OpenAdmins() (*fsx.Dir, error) {
 
 // OpenAdmin opens the admin directory.
 func (w *Worktree) OpenAdmin() (*fsx.Dir, error) {
-	if w.Repo != nil && w.Admin == w.Repo.CommonDir { // the main checkout's
+	if w.Repo != nil && w.Admin == w.Repo.CommonDir { // the main checkout
 		return fsx.OpenDir(w.Admin)
 	}
 	admins, err := w.OpenAdmins()
@@ -75,7 +73,7 @@ func (w *Worktree) OpenAdmin() (*fsx.Dir, error) {
 	return admins.OpenDir(filepath.Base(w.Admin))
 }
 
-// MakeAdmins makes the directory that the admin directory lies in, and opens it.
+// MakeAdmins makes the parent of the admin directory, and opens it.
 func (w *Worktree) MakeAdmins() (*fsx.Dir, error) {
 	if w.IsIsolated() {
 		if err := os.MkdirAll(filepath.Dir(w.Admin), 0o777); err != nil {
@@ -91,7 +89,8 @@ func (w *Worktree) MakeAdmins() (*fsx.Dir, error) {
 	return common.MakeBelow("worktrees", 0o777)
 }
 
-// OpenTrashDir opens the directory that the checkout is, or will be, stowed in.
+// OpenTrashDir opens the directory of the trash that the checkout is, or will be, moved
+// to.
 func (w *Worktree) OpenTrashDir(dir string) (*fsx.Dir, error) {
 	if w.TrashedIn == "" {
 		return fsx.OpenDir(dir)
@@ -109,8 +108,8 @@ func (w *Worktree) WriteAdmin(name, text string) error {
 	return admin.WriteFile(name, []byte(text), 0o644)
 }
 
-// DropAdmin deletes the admin directory. It is renamed away first, so that git
-// never sees a half of it.
+// DropAdmin deletes the admin directory. It is renamed first, so that git never sees part
+// of it.
 func (w *Worktree) DropAdmin() error {
 	admins, err := w.OpenAdmins()
 	if errors.Is(err, os.ErrNotExist) {
@@ -144,7 +143,7 @@ func (w *Worktree) DropAdmin() error {
 	return admins.RemoveAll(name)
 }
 
-// DropStaging deletes what is left of an admin directory that was not finished.
+// DropStaging deletes an admin directory that was not completed.
 func (r *Repository) DropStaging(name string) error {
 	common, err := fsx.OpenDir(r.CommonDir)
 	if err != nil {
@@ -162,12 +161,12 @@ func (r *Repository) DropStaging(name string) error {
 	return staging.RemoveAll(name)
 }
 
-// LargestAdmin bounds what is copied of an admin directory: an index has about
-// a hundred bytes for each file.
+// LargestAdmin bounds the size of an admin directory that is copied: an index has about a
+// hundred bytes per file.
 const LargestAdmin = 4 << 30
 
-// MaxAdmin bounds the files of an admin directory other than its index, of which the
-// reflog of HEAD and a list of what a rebase has left to do grow.
+// MaxAdmin bounds the size of an admin directory's files other than the index. HEAD's
+// reflog and the todo list of a rebase grow.
 const MaxAdmin = 64 << 20
 
 // ReadAdmin reads a file of an admin directory that is not its index.

@@ -1,11 +1,10 @@
-// Package worktree is a checkout as git knows it: its admin directory, its index and
-// the lock on it. What a checkout's files hold, and what happens to it, is in the
-// packages above.
+// Package worktree is a checkout as git knows it: its admin directory, its index and the
+// lock on it. Its files, and the operations on it, are in the packages above.
 //
-// A path is not believed to be the checkout because it was one: what was made has its
-// identity in a ledger of Croft's own (place.go), directories that an agent can write
-// are opened once and then used by handle, and an index is changed only by a process
-// that holds git's own lock on it (indexhold.go).
+// A path alone does not identify a checkout: the directory that was made has its identity
+// in a ledger of Croft's own (place.go), directories that an agent can write are opened
+// once and then used by handle, and an index is changed only by a process that holds git's
+// own lock on it (indexhold.go).
 package worktree
 
 import (
@@ -21,43 +20,43 @@ import (
 	"github.com/croft-sh/croft/internal/git/mergetree"
 )
 
-// Repository is a repository whose checkouts can be looked at.
+// Repository is a repository with checkouts.
 type Repository struct{ *mergetree.Repository }
 
-// Worktree is a linked or an isolated checkout: what needs files on disk.
+// Worktree is a linked or an isolated checkout.
 type Worktree struct {
 	Repo  *Repository
 	Path  string // the top of the checkout
 	Admin string // its directory below <common dir>/worktrees
 
-	// Inherit is handed to every process that writes here, so that a kernel
-	// lock among the files is held until the last of them has ended.
+	// Inherit is passed to every process that writes here, so that a kernel lock on one of
+	// these files is held until the last process has ended.
 	Inherit []*os.File
 
-	// Identity is what was recorded of the checkout's directory when it was
-	// made, if the ledger does not know it any more.
+	// Identity is the identity in the workspace's record, for a checkout that is no longer
+	// in the ledger.
 	Identity fsx.Identity
-	// TrashedIn is the identity of the directory in the trash that it was moved to;
-	// empty: it is not known.
+	// TrashedIn is the identity of the directory in the trash that it was moved to; empty:
+	// not known.
 	TrashedIn fsx.Identity
 
-	Settled bool       // what an isolated checkout's agent did is known
+	Settled bool       // an isolated checkout is not pulled again
 	StandIn string     // the git directory that git is given instead of Admin
-	Hold    *IndexHold // on its index, by an act that is under way
+	Hold    *IndexHold // the lock on its index, while an operation holds it
 }
 
-// Run runs git in the checkout.
+// RunGit runs git in the checkout.
 func (w *Worktree) RunGit(ctx context.Context, c gitcmd.Call) ([]byte, error) {
 	c.Inherit = w.Inherit
 	d := gitcmd.Target{Repo: w.Repo.Core(), GitDir: w.Admin, Work: w.Path, StandIn: w.StandIn}
-	if w.StandIn == "" { // else it is put together in another directory
+	if w.StandIn == "" { // otherwise the checkout is being made in another directory
 		d.Identities = w.identities
 	}
 	return w.Repo.Git.Run(ctx, d, c)
 }
 
-// identities are those of the checkout's directory, by the ledger and by the record.
-// An import or an older state may leave either behind.
+// identities returns the identities of the checkout's directory in the ledger and in the
+// record. After an import or with an older state, either may be outdated.
 func (w *Worktree) identities() []fsx.Identity {
 	var list []fsx.Identity
 	for _, id := range []fsx.Identity{w.Made(), w.Identity} {
@@ -74,7 +73,7 @@ func (w *Worktree) Names(dir string) bool {
 	return err == nil && strings.TrimSpace(string(b)) == filepath.ToSlash(filepath.Join(dir, ".git"))
 }
 
-// InProgress says by which file git knows what it is in the middle of.
+// InProgress has the files by which git knows an operation in progress.
 var InProgress = []struct{ File, What string }{
 	{"rebase-merge", "rebase"},
 	{"rebase-apply", "rebase"},
@@ -89,22 +88,22 @@ func (w *Worktree) IsIsolated() bool {
 	return w.Repo != nil && filepath.Dir(w.Admin) == w.Repo.IsolatedDir()
 }
 
-// PointerFile is the file of a private git directory that says which checkout
-// it is.
+// PointerFile is the file of an isolated checkout's git directory that says which checkout
+// it belongs to.
 const PointerFile = "croft"
 
-// isolatedPointer begins the pointer of an isolated checkout.
+// isolatedPointer is the prefix of its content.
 const isolatedPointer = "admin: "
 
-// PinRef is the ref that keeps what an isolated checkout's agent has, beside
-// its branch: what it staged, other branches, what an act is in the middle of.
+// PinRef is the ref that keeps what the agent of an isolated checkout has besides its
+// branch: staged files, other branches, commits of an operation in progress.
 func (w *Worktree) PinRef() string {
 	id := strings.TrimPrefix(filepath.Base(w.Admin), "croft-")
 	return path.Join("refs/croft/ws", id, "held")
 }
 
-// IsOwnGitDir reports whether what git writes into a git directory stays there:
-// nothing in it is a link, or leads to another one.
+// IsOwnGitDir reports whether everything that git writes to a git directory stays there:
+// nothing in it is a symbolic link or names another directory.
 func IsOwnGitDir(dir string) bool {
 	for _, name := range []string{"", "objects", "objects/pack", "refs", "refs/croft", "refs/croft/submodule", "logs"} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -118,12 +117,12 @@ func IsOwnGitDir(dir string) bool {
 	return fsx.IsThere(filepath.Join(dir, "objects")) && errors.Is(shares, os.ErrNotExist)
 }
 
-// submoduleAdmin is the part of an admin directory that a look does not need and
-// that may be large: the repositories of submodules.
+// submoduleAdmin is the part of an admin directory that CopyAdmin leaves out because it
+// may be large: the git directories of submodules.
 const submoduleAdmin = "modules"
 
-// CopyAdmin copies what a look needs to a place of Croft's own. What an agent
-// may have put there that is no file is left out.
+// CopyAdmin copies the regular files of an admin directory to a directory of Croft's own,
+// so that git can read a worktree there.
 func (r *Repository) CopyAdmin(from, to string) error {
 	if err := os.MkdirAll(to, 0o777); err != nil {
 		return err
@@ -143,7 +142,7 @@ func (r *Repository) CopyAdmin(from, to string) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, fsx.ErrLink) {
 		return err
 	}
-	// What an index notes of files is believed by how old the index is.
+	// Git trusts cached stat data by the index's mtime, so keep it.
 	if info, err := os.Lstat(filepath.Join(from, "index")); err == nil && fsx.IsThere(filepath.Join(to, "index")) {
 		if err := os.Chtimes(filepath.Join(to, "index"), info.ModTime(), info.ModTime()); err != nil {
 			return err

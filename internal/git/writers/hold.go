@@ -10,17 +10,19 @@ import (
 	"github.com/croft-sh/croft/internal/git/gitdir"
 )
 
-// LockText begins a lock file of Croft's on an index. The name of its lease follows.
+// LockText is the beginning of Croft's lock file on an index. The name of its lease
+// follows.
 const LockText = "croft holds this index for a moment; safe to delete when no croft is running\n"
 
-// NextIndex is the file that becomes the index. Whoever writes it holds the lock.
+// NextIndex is the file that is renamed to the index. The process that writes it holds the
+// lock.
 const NextIndex = "index.croft"
 
-// IndexLockDraft begins the first name of a lock file of Croft's.
+// IndexLockDraft is the prefix of the temporary name of Croft's lock file.
 const IndexLockDraft = gitdir.IndexLock + "."
 
-// DropHolds removes the lock files on indexes that a dead lease names, as far as
-// they name the lease in turn, and reports whether none of those is left.
+// DropHolds removes the lock files on indexes that a dead lease names, if they name the
+// lease in turn, and reports whether none of them is left.
 func (r *Repository) DropHolds(dead Dead) (gone bool) {
 	gone = true
 	for _, lock := range dead.Locks {
@@ -36,7 +38,7 @@ func (r *Repository) DropHolds(dead Dead) (gone bool) {
 		b, err := dir.ReadFile(name, fsx.MaxSmall)
 		isHeld := err == nil && string(b) == LockText+dead.lease+"\n"
 		if isHeld && name == gitdir.IndexLock {
-			_ = dir.Remove(NextIndex) // nobody else writes one before the lock is gone
+			_ = dir.Remove(NextIndex) // no other process writes it before the lock is gone
 		}
 		if isHeld || err == nil && name == IndexLockDraft+dead.lease {
 			gone = dir.Remove(name) == nil && gone
@@ -46,12 +48,11 @@ func (r *Repository) DropHolds(dead Dead) (gone bool) {
 	return gone
 }
 
-// LockTime is how long a change of a ref may take, from taking its lock to
-// letting it go.
+// LockTime is how long a process may hold the lock of a ref.
 const LockTime = time.Second
 
-// NoGrafts is a file that cannot exist. Grafts are false parents, which anyone
-// who can write the repository could give a commit.
+// NoGrafts is a path that cannot exist. A grafts file gives commits false parents, and an
+// agent could write one.
 const NoGrafts = os.DevNull + "/none"
 
 // OpenDir opens a directory where an agent may write, or one of Croft's own.

@@ -18,15 +18,15 @@ import (
 	"github.com/croft-sh/croft/internal/proc"
 )
 
-// Lease belongs to one git process.
+// Lease is the lease of one git process, or of Croft itself while it holds an index.
 type Lease struct {
 	Repo *Repository
 	Lock *flock.Lock
 }
 
-// The first byte of a lease says whether its git is at work, or ended by itself
-// and could not remove its locks, of which git says nothing; or that it is Croft
-// itself that holds an index, see indexHold.
+// The first byte of a lease: the git process is running; or it has ended by itself without
+// removing its lock files, which git does not report; or Croft itself holds an index, see
+// [worktree.IndexHold].
 const (
 	idle      = ' '
 	busy      = '!'
@@ -35,17 +35,16 @@ const (
 	Kept      = '='
 )
 
-// states are those in which a lease's locks may be there.
+// states are the first bytes of leases whose lock files may exist.
 const states = string(busy) + string(abandoned) + string(Held) + string(Kept)
 
 // LeasesDir is the directory of leases.
 func (r *Repository) LeasesDir() string { return filepath.Join(r.Dir, "writers") }
 
-// Name is the name of the lease, which the lock files that Croft itself makes
-// contain.
+// Name is the name of the lease, which the lock files that Croft itself makes contain.
 func (m *Lease) Name() string { return filepath.Base(m.Lock.File().Name()) }
 
-// NewLease makes a lease that says nothing yet.
+// NewLease makes a lease that names no locks yet.
 func (r *Repository) NewLease() (*Lease, error) {
 	if err := os.MkdirAll(r.LeasesDir(), 0o700); err != nil {
 		return nil, err
@@ -57,8 +56,8 @@ func (r *Repository) NewLease() (*Lease, error) {
 	return &Lease{r, l}, nil
 }
 
-// WriteBusy says that the git is about to take locks, which are named as
-// [Repository.lockName] does.
+// WriteBusy records that the process is about to take locks, named as by
+// [Repository.LockName].
 func (m *Lease) WriteBusy(locks []string) error { return m.Write(busy, locks) }
 
 func (m *Lease) Write(state byte, locks []string) error {
@@ -73,23 +72,23 @@ func (m *Lease) Write(state byte, locks []string) error {
 	return err
 }
 
-// WriteIdle says that it has let go of its locks. If that cannot be written,
-// somebody will look for them in vain.
+// WriteIdle records that the process has released its locks. If the write fails, the next
+// sweep looks for them in vain.
 func (m *Lease) WriteIdle() {
 	m.leaveForLocks()
 	_, _ = m.Lock.File().WriteAt([]byte{idle}, 0)
 }
 
-// End removes the lease of a git that has ended by itself, so that it removed
-// its locks.
+// End removes the lease of a process that ended by itself, and so has removed its lock
+// files.
 func (m *Lease) End() {
 	m.leaveForLocks()
 	_ = os.Remove(m.Lock.File().Name())
 	_ = m.Lock.Unlock()
 }
 
-// leaveForLocks makes a lease for locks that are still there, although their git is not
-// at work any more. Most often somebody else has just taken them.
+// leaveForLocks keeps the lease for lock files that still exist although their process has
+// ended. Usually another process has just taken those locks.
 func (m *Lease) leaveForLocks() {
 	dead := readLease(m.Lock.File().Name())
 	left := slices.DeleteFunc(dead.Locks, func(lock string) bool {
@@ -110,14 +109,14 @@ func (m *Lease) leaveForLocks() {
 	_ = other.Lock.Unlock()
 }
 
-// EndKilled is end for a git that was killed.
+// EndKilled is End for a process that was killed.
 func (m *Lease) EndKilled(ctx context.Context) {
 	_ = m.Lock.Unlock()
 	_ = m.Repo.Sweep(context.WithoutCancel(ctx))
 }
 
-// LocksIn are the locks that a git may take that writes in a git directory: of
-// the index, of HEAD, and of the branch that is checked out.
+// LocksIn returns the lock files that a git process which writes in a git directory may
+// create: of the index, of HEAD, and of the branch that is checked out.
 func (r *Repository) LocksIn(gitDir string) []string {
 	var locks []string
 	for _, name := range []string{gitdir.IndexLock, gitdir.HeadLock, "ORIG_HEAD.lock"} {
@@ -131,8 +130,8 @@ func (r *Repository) LocksIn(gitDir string) []string {
 	return locks
 }
 
-// LockName is what a lease calls a lock: its path in the common directory, or,
-// quoted, all of its path if it lies elsewhere.
+// LockName returns the name of a lock file in a lease: its path in the common directory,
+// or its full path, quoted, if it is elsewhere.
 func (r *Repository) LockName(file string) string {
 	rel, err := filepath.Rel(r.CommonDir, file)
 	if err != nil || !filepath.IsLocal(rel) || strings.Contains(rel, "\n") {
@@ -141,7 +140,7 @@ func (r *Repository) LockName(file string) string {
 	return filepath.ToSlash(rel)
 }
 
-// lockAt is the path of a lock that a lease names.
+// lockAt returns the path of a lock file that a lease names.
 func (r *Repository) lockAt(name string) (file string, ok bool) {
 	if strings.HasPrefix(name, `"`) {
 		file, err := strconv.Unquote(name)
@@ -150,8 +149,8 @@ func (r *Repository) lockAt(name string) (file string, ok bool) {
 	return filepath.Join(r.CommonDir, filepath.FromSlash(name)), filepath.IsLocal(filepath.FromSlash(name))
 }
 
-// Sweep removes the locks that Croft and gits of Croft's left when they were
-// killed. What may be somebody else's stays, and is looked at again next time.
+// Sweep removes the lock files that Croft and its git processes left when they were
+// killed. A lock file that another process may hold stays until a later sweep.
 func (r *Repository) Sweep(ctx context.Context) error {
 	r.sweepTemp()
 	deadline := time.Now().Add(LockTime)
@@ -166,7 +165,7 @@ func (r *Repository) Sweep(ctx context.Context) error {
 	})
 }
 
-// isLeft reports whether one of the locks that a lease names is there.
+// isLeft reports whether one of the lock files that a lease names exists.
 func (r *Repository) isLeft(dead Dead) bool {
 	return slices.ContainsFunc(dead.Locks, func(lock string) bool {
 		_, _, ok := r.LockFile(lock, time.Time{})
@@ -186,13 +185,13 @@ func (r *Repository) EachDead(ctx context.Context, f func(Dead) bool) error {
 		if err == nil {
 			_ = l.Unlock()
 		}
-		return err != nil // its git is alive, as most often all of them are
+		return err != nil // its process is alive, as usually all are
 	})
 	if len(entries) == 0 {
 		return nil
 	}
-	// Of two who sweep at once, the second could take a lock that somebody has
-	// just taken for the one that the first removed.
+	// With two concurrent sweeps, the second could remove a lock file that another process
+	// has just created in place of the one that the first removed.
 	l, err := flock.Acquire(ctx, filepath.Join(r.Dir, "sweep"))
 	if err != nil {
 		return err
@@ -212,14 +211,14 @@ func (r *Repository) EachDead(ctx context.Context, f func(Dead) bool) error {
 	return nil
 }
 
-// Dead are the locks that a git may have left since a moment.
+// Dead has the locks that a dead process may have left.
 type Dead struct {
 	Locks  []string
 	Since  time.Time
 	lease  string        // the name of its lease, if it had one
-	minAge time.Duration // of a lock, to count as left
-	isHold bool          // the locks are Croft's own, and say so
-	IsKept bool          // and whoever finishes what was begun takes them over
+	minAge time.Duration // of a lock file, to count as left
+	isHold bool          // the locks are Croft's own, and name the lease
+	IsKept bool          // the process that completes the interrupted operation takes them over
 }
 
 // readLease returns the locks that a lease names, unless it is idle.
@@ -241,7 +240,7 @@ func readLease(path string) Dead {
 	return dead
 }
 
-// Left lists the locks that Sweep would remove or look at.
+// Left lists the lock files that Sweep would remove or examine.
 func (r *Repository) Left() []string {
 	var left []string
 	entries, _ := os.ReadDir(r.LeasesDir())
@@ -262,9 +261,9 @@ func (r *Repository) Left() []string {
 	return left
 }
 
-// DropLocks removes the locks of a git that is dead, and reports whether none
-// of them is left. What the user may hold gets until the deadline to go by
-// itself; what another git of Croft's may hold is its own affair.
+// DropLocks removes the lock files of a dead process, and reports whether none of them is
+// left. It waits until the deadline for a lock that a git of the user may hold, and leaves
+// alone one that another git of Croft's may hold.
 func (r *Repository) DropLocks(dead Dead, deadline time.Time) bool {
 	for {
 		found := map[string]os.FileInfo{}
@@ -289,9 +288,9 @@ func (r *Repository) DropLocks(dead Dead, deadline time.Time) bool {
 	}
 }
 
-// dropNobodys removes those locks that no git of the user's that is alive can
-// have taken, and reports whether that were all. Where processes cannot be
-// seen, a lock is nobody's once it is older than any lock is held.
+// dropNobodys removes those lock files that no live git process of the user can hold, and
+// reports whether these were all. Where processes cannot be listed, it goes by the age of
+// a lock file.
 func (r *Repository) dropNobodys(found map[string]os.FileInfo, minAge time.Duration) bool {
 	if len(found) == 0 {
 		return true
@@ -307,7 +306,7 @@ func (r *Repository) dropNobodys(found map[string]os.FileInfo, minAge time.Durat
 		if time.Since(made) < minAge || open[file] || slices.ContainsFunc(gits, isHeld) {
 			continue
 		}
-		// While the others were looked at, it may have gone, and a new one come.
+		// Meanwhile the lock file may have been removed, and another created.
 		if now, err := os.Lstat(file); err == nil && os.SameFile(was, now) && now.ModTime().Equal(made) {
 			r.removeLock(file)
 		}
@@ -318,7 +317,7 @@ func (r *Repository) dropNobodys(found map[string]os.FileInfo, minAge time.Durat
 	return len(found) == 0
 }
 
-// removeLock removes a lock file, unless its path leads through a link by now.
+// removeLock removes a lock file, unless there is a symbolic link in its path.
 func (r *Repository) removeLock(file string) {
 	dir, err := r.OpenDir(filepath.Dir(file))
 	if err != nil {
@@ -328,7 +327,7 @@ func (r *Repository) removeLock(file string) {
 	_ = dir.Remove(filepath.Base(file))
 }
 
-// LockFile finds a lock that was taken since a moment.
+// LockFile finds a lock file that was created since a time.
 func (r *Repository) LockFile(lock string, since time.Time) (file string, info os.FileInfo, ok bool) {
 	if file, ok = r.lockAt(lock); !ok {
 		return "", nil, false
@@ -340,8 +339,8 @@ func (r *Repository) LockFile(lock string, since time.Time) (file string, info o
 	return file, info, true
 }
 
-// isMarked reports whether a git of Croft's that is alive and at work may have
-// taken a lock. Its lease is not the one given.
+// isMarked reports whether a live git of Croft's other than the one with the lease not may
+// hold a lock.
 func (r *Repository) isMarked(lock string, made time.Time, not string) bool {
 	entries, _ := os.ReadDir(r.LeasesDir())
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
@@ -358,37 +357,35 @@ func (r *Repository) isMarked(lock string, made time.Time, not string) bool {
 	})
 }
 
-// clockError is how far two ways to tell a time may be apart.
+// clockError is by how much two clocks may differ.
 const clockError = 100 * time.Millisecond
 
-// mayHold reports whether a process may hold a lock of the repository that was
-// made at a time. Croft's own have leases.
+// mayHold reports whether a process may hold a lock of the repository that was created at
+// made. Croft's own processes have leases.
 func (r *Repository) mayHold(p proc.Neighbour, made time.Time) bool {
 	if p.Started.After(made.Add(clockError)) || slices.Contains(p.Env, "GIT_GRAFT_FILE="+NoGrafts) {
 		return false
 	}
 	if slices.ContainsFunc(p.Args, func(arg string) bool { return strings.HasSuffix(arg, "daemon") }) {
-		return false // it waits for others, for ever
+		return false // it only waits for other processes
 	}
 	return p.Dir == "" || r.isMine(p.Dir)
 }
 
-// isMine reports whether a directory lies in the repository or in one of its
-// checkouts.
+// isMine reports whether a directory is in the repository or in one of its checkouts.
 func (r *Repository) isMine(dir string) bool {
 	place, err := gitdir.Discover(dir)
 	return err == nil && place.CommonDir == r.CommonDir
 }
 
-// TempDir makes a directory for temporary files, which Sweep removes if the
-// process dies before it has called the function that is returned.
+// TempDir makes a temporary directory. Sweep removes it if the process dies before it has
+// called remove.
 func (r *Repository) TempDir() (dir string, remove func(), err error) { return r.TempDirAt(OnDisk) }
 
-// Placement says where temporary files lie.
+// Placement says where temporary files are.
 type Placement string
 
-// The places. In memory there is less room, and where there is none they lie on
-// disk.
+// In memory there is less space; where that is not available, InMemory means on disk.
 const (
 	OnDisk   Placement = "disk"
 	InMemory Placement = "memory"
@@ -421,7 +418,7 @@ func (r *Repository) TempDirAt(where Placement) (dir string, remove func(), err 
 	return dir, remove, nil
 }
 
-// inMemory is what a directory is called if it lies in memory.
+// inMemory returns the path in memory for a temporary directory.
 func inMemory(dir string) string { return filepath.Join(fsx.MemoryDir, "croft-"+filepath.Base(dir)) }
 
 func (r *Repository) sweepTemp() {
