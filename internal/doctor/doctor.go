@@ -153,7 +153,7 @@ const addingTime = 100 * time.Millisecond
 // findLocks looks for lock files of gits that Croft ran and that were killed, and for those
 // that are older than the last start of the machine.
 func (d *examination) findLocks(ctx context.Context) error {
-	for _, path := range d.r.Git.Left() {
+	for _, path := range d.r.Git.LeftLocks() {
 		d.reportFinding(findLock, path, "A git that Croft ran was killed and left it.", func() error {
 			if err := d.r.Git.Sweep(ctx); err != nil {
 				return err

@@ -287,7 +287,7 @@ func (d *examination) findDamagedObjects(ctx context.Context) error {
 			if len(own) > 0 {
 				return errors.New("the project's own packs are damaged")
 			}
-			return d.r.Git.MendStore(ctx, f)
+			return d.r.Git.RepairStore(ctx, f)
 		})
 	}
 	return err

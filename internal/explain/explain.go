@@ -152,7 +152,7 @@ func explainMissing(e *croft.Error, err error) bool {
 // explainUnrelated is asked before the rule about the system: git ends in the
 // middle of an answer.
 func explainUnrelated(e *croft.Error, err error) bool {
-	if !errors.Is(err, gitcmd.KindStrange) {
+	if !errors.Is(err, gitcmd.KindUnrelated) {
 		return false
 	}
 	e.Code, e.Message = croft.UnrelatedHistories, "the work and its target have no history in common, and git refuses to merge them"

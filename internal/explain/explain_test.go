@@ -33,7 +33,7 @@ func TestCodes(t *testing.T) {
 		{fsx.ErrNotRegular, croft.FileIrregular, true},
 		{object.ErrForged, croft.ObjectForged, true},
 		{object.ErrMissing, croft.ObjectMissing, true},
-		{gitcmd.KindStrange, croft.UnrelatedHistories, true},
+		{gitcmd.KindUnrelated, croft.UnrelatedHistories, true},
 		{syscall.ENOSPC, croft.NoSpace, true},
 		{syscall.EIO, croft.DiskError, true},
 		{os.ErrPermission, croft.NotWritable, false},

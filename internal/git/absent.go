@@ -69,8 +69,8 @@ func (w *Worktree) Rebuild(ctx context.Context, stowed, lock string, s worktree.
 		return w.AddTree(s, func(tree *fsx.Dir) error { return tree.WriteFile(".git", []byte(w.PointerText()), 0o666) })
 	}
 	admin := filepath.Base(w.Admin)
-	w.Repo.ReturnObjects(admin) // its former alternates store may lack its commits
-	store, err := w.Repo.LendObjects(ctx, admin)
+	w.Repo.ReleaseStore(admin) // its former alternates store may lack its commits
+	store, err := w.Repo.AssignStore(ctx, admin)
 	if err != nil {
 		return err
 	}

@@ -178,7 +178,7 @@ func TestTidyPacks(t *testing.T) {
 	if err := os.Chtimes(foreign, time.Time{}, time.Now().Add(-2*odb.KeptTime)); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.TidyPacks(t.Context(), odb.AllPacks); err != nil {
+	if err := repo.JoinPacks(t.Context(), odb.AllPacks); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(filesIn(t, r, "pack/*.pack")); n != odb.ManyPacks+1 {
@@ -190,7 +190,7 @@ func TestTidyPacks(t *testing.T) {
 	if err := os.Remove(foreign); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.TidyPacks(t.Context(), odb.AllPacks); err != nil {
+	if err := repo.JoinPacks(t.Context(), odb.AllPacks); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(filesIn(t, r, "pack/*.pack")); n != odb.ManyPacks+2 || repo.HasManyPacks() {
@@ -219,7 +219,7 @@ func TestReplacedAgain(t *testing.T) {
 	if err := os.Chtimes(repo.ReplacedFile(), long, long); err != nil {
 		t.Fatal(err)
 	}
-	if !repo.DropReplaced() || !slices.Equal(filesIn(t, r, "pack/*.pack"), packs) {
+	if !repo.DeleteReplaced() || !slices.Equal(filesIn(t, r, "pack/*.pack"), packs) {
 		t.Error("the pack is gone, or it is still to be removed")
 	}
 	r.Git("fsck")
@@ -237,7 +237,7 @@ func forget(t *testing.T, repo *Repository) {
 	if err := os.Chtimes(repo.ReplacedFile(), long, long); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.TidyPacks(t.Context(), odb.SmallPacks); err != nil {
+	if err := repo.JoinPacks(t.Context(), odb.SmallPacks); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(repo.ReplacedFile()); err == nil {
@@ -265,7 +265,7 @@ func TestTidyLoose(t *testing.T) {
 	}
 	tidy := func(want int) {
 		t.Helper()
-		if err := repo.TidyPacks(t.Context(), odb.AllPacks); err != nil {
+		if err := repo.JoinPacks(t.Context(), odb.AllPacks); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(filesIn(t, r, "pack/*.pack")); n != want {
@@ -314,7 +314,7 @@ func TestTidySmallPacks(t *testing.T) {
 	if err := os.Remove(filepath.Join(repo.CommonDir, "objects", "pack")); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.TidyPacks(t.Context(), odb.AllPacks); err != nil || repo.HasManyPacks() {
+	if err := repo.JoinPacks(t.Context(), odb.AllPacks); err != nil || repo.HasManyPacks() {
 		t.Errorf("without a directory of packs: %v, many: %v", err, repo.HasManyPacks())
 	}
 	write(9, make([]byte, 1<<19))
@@ -331,14 +331,14 @@ func TestTidySmallPacks(t *testing.T) {
 	if !repo.HasManyPacks() {
 		t.Error("there are many packs")
 	}
-	if err := repo.TidyPacks(t.Context(), odb.SmallPacks); err != nil {
+	if err := repo.JoinPacks(t.Context(), odb.SmallPacks); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(filesIn(t, r, "pack/*.pack")); n != odb.ManyPacks+1 {
 		t.Errorf("%d packs, want none joined while not too many are small", n)
 	}
 	write(1, make([]byte, 100))
-	if err := repo.TidyPacks(t.Context(), odb.SmallPacks); err != nil {
+	if err := repo.JoinPacks(t.Context(), odb.SmallPacks); err != nil {
 		t.Fatal(err)
 	}
 	forget(t, repo)

@@ -50,7 +50,7 @@ func (e *BranchError) Error() string {
 // writes nothing except by a pull. For an isolated checkout it goes by the agent's own
 // HEAD.
 func (w *Worktree) RequireBranch(ctx context.Context, branch string) error {
-	isPrivate := w.IsIsolated() && !w.Settled
+	isPrivate := w.IsIsolated() && !w.IsPulled
 	on, err := w.headName(ctx)
 	if isPrivate {
 		on, err = w.PrivateHeadName()

@@ -282,7 +282,7 @@ func (v *victim) operations(ctx context.Context) map[string]func() error {
 			}
 			return one(v.wt.Conversions(ctx, x))
 		},
-		"TidyPacks": func() error { return v.repo.TidyPacks(ctx, odb.AllPacks) },
+		"TidyPacks": func() error { return v.repo.JoinPacks(ctx, odb.AllPacks) },
 		"CheckoutIndex": func() error {
 			_ = os.Remove(filepath.Join(v.wt.Path, "src", "main.txt"))
 			_ = v.wt.CheckoutIndex(ctx, 2) // files that are there and differ make it fail

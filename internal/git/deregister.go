@@ -71,7 +71,7 @@ func (w *Worktree) DeregisterWhile(dst string, meanwhile func() error) error {
 	defer moved.Close()
 	_ = moved.Remove(gitdir.HeadLock)
 	_ = moved.Remove(headDraft)
-	worktree.DropOwnLock(moved)
+	worktree.DeleteOwnLock(moved)
 	_ = moved.Replace(hidden, pointer)
 	return nil
 }

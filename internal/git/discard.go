@@ -41,16 +41,16 @@ func (w *Worktree) discard(dirs ...string) error {
 	if err := failpoint.Hit("git.discard.tree"); err != nil {
 		return err
 	}
-	errs = append(errs, w.Repo.DropStaging(admin))
+	errs = append(errs, w.Repo.DeleteStaging(admin))
 	if w.Names(w.Path) || w.Names(w.pathByGit()) {
-		errs = append(errs, w.DropAdmin())
+		errs = append(errs, w.DeleteAdmin())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	if w.IsIsolated() && !fsx.IsThere(w.Path) {
 		errs = append(errs, os.RemoveAll(w.SyncStateDir()), w.DeletePinRef(context.Background()))
-		w.Repo.ReturnObjects(admin)
+		w.Repo.ReleaseStore(admin)
 	}
 	return errors.Join(append(errs, w.Repo.Made().Drop(admin))...)
 }

@@ -395,7 +395,7 @@ func namedFiles(stderr string) []string {
 // its fast-forward can be completed.
 func (h *BranchCheckout) DeleteDeadLock(ctx context.Context) error {
 	name := h.repo.LockName(filepath.Join(h.gitDir, gitdir.IndexLock))
-	return h.repo.EachDead(ctx, func(dead writers.Dead) bool {
-		return dead.IsKept && slices.Contains(dead.Locks, name) && h.repo.DropHolds(dead)
+	return h.repo.EachDeadLease(ctx, func(dead writers.Dead) bool {
+		return dead.IsKept && slices.Contains(dead.Locks, name) && h.repo.DeleteIndexLocks(dead)
 	})
 }

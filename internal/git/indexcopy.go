@@ -91,7 +91,7 @@ func (c *indexCopy) runCall(ctx context.Context, k gitcmd.Call) ([]byte, error) 
 	k.Locks, k.Inherit = true, c.lock.Inherit(c.at.inherit)
 	k.Config = append(k.Config, [2]string{"core.splitIndex", "false"})
 	k.Env = append([]string{"GIT_INDEX_FILE=" + c.copyPath()}, k.Env...)
-	return c.repo.Git.Run(ctx, gitcmd.Target{Repo: c.repo.Core(), GitDir: c.at.gitDir, Work: c.at.work, StandIn: c.tempGitDir}, k)
+	return c.repo.Git.Run(ctx, gitcmd.Target{Repo: c.repo.Core(), GitDir: c.at.gitDir, Work: c.at.work, TempGitDir: c.tempGitDir}, k)
 }
 
 // updatePaths updates paths in the copy from disk: added, changed or deleted.

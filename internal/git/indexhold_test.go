@@ -32,7 +32,7 @@ func hold(t *testing.T, w *Worktree, after worktree.Aftermath) *worktree.IndexHo
 // abandoned is the lock of a Croft that died.
 func abandoned(t *testing.T, repo *Repository, w *Worktree, after worktree.Aftermath) {
 	t.Helper()
-	if err := hold(t, w, after).Mark.Lock.Unlock(); err != nil {
+	if err := hold(t, w, after).Lease.Lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -144,7 +144,7 @@ func halfHeld(t *testing.T, w *Worktree) (draft string) {
 		t.Fatal(err)
 	}
 	draft = filepath.Join(w.Admin, h.DraftName())
-	_ = h.Mark.Lock.Unlock()
+	_ = h.Lease.Lock.Unlock()
 	return draft
 }
 
@@ -205,7 +205,7 @@ func TestIndexLockIsRemovedThroughNoLink(t *testing.T) {
 	w := addWorktree(t, r, repo, "wt")
 	h := hold(t, w, worktree.SweptAfter)
 	text := h.Text()
-	if err := errors.Join(h.Mark.Lock.Unlock(), os.Rename(w.Admin, w.Admin+".aside")); err != nil {
+	if err := errors.Join(h.Lease.Lock.Unlock(), os.Rename(w.Admin, w.Admin+".aside")); err != nil {
 		t.Fatal(err)
 	}
 	other := t.TempDir()

@@ -24,7 +24,7 @@ func (r *Repository) Irregular() []string {
 	looked := 0
 	for _, area := range []string{"refs", "logs", "worktrees"} {
 		_ = filepath.WalkDir(filepath.Join(r.CommonDir, area), func(path string, e fs.DirEntry, err error) error {
-			if looked++; looked > gitcmd.MostLooked || len(found) > maxIrregular {
+			if looked++; looked > gitcmd.MaxExamined || len(found) > maxIrregular {
 				return fs.SkipAll
 			}
 			if err == nil && !e.IsDir() && !e.Type().IsRegular() && !slices.Contains(found, path) {

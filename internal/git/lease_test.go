@@ -76,7 +76,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = m.Lock.Unlock()
-	if got := repo.Left(); len(got) != len(left) {
+	if got := repo.LeftLocks(); len(got) != len(left) {
 		t.Errorf("left: %q, want those of %q", got, left)
 	}
 	sweep(t, repo)

@@ -103,7 +103,7 @@ func objectsThrough(t *testing.T, r *gittest.Repo, store string) string {
 func TestStoreHasNoInodeOfTheProject(t *testing.T) {
 	r, dir, origin := packed(t)
 	repo := openAt(t, r, dir)
-	store, err := repo.LendObjects(t.Context(), "croft-a")
+	store, err := repo.AssignStore(t.Context(), "croft-a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestStoreHasNoInodeOfTheProject(t *testing.T) {
 	}
 	for _, path := range regularFiles(t, store) {
 		info, err := os.Lstat(path)
-		if err != nil || info.Mode().Perm() != 0o444 && filepath.Base(filepath.Dir(path)) != odb.Borrowers {
+		if err != nil || info.Mode().Perm() != 0o444 && filepath.Base(filepath.Dir(path)) != odb.StoreUsers {
 			t.Errorf("%s: mode %v, %v", path, info.Mode(), err)
 		}
 	}
@@ -142,7 +142,7 @@ func TestStoreIsFilledOnce(t *testing.T) {
 	before := regularFiles(t, stores[0])
 	gittest.WriteFile(t, filepath.Join(dir, "file.txt"), "three\n")
 	r.GitIn(dir, "commit", "--quiet", "--all", "-m", "three")
-	store, err := repo.LendObjects(t.Context(), "croft-a")
+	store, err := repo.AssignStore(t.Context(), "croft-a")
 	if err != nil || store != stores[0] {
 		t.Fatalf("%s, %v, want %s", store, err, stores[0])
 	}
@@ -179,7 +179,7 @@ func TestLooseObjectsOfAHalfFilledStore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := repo.LendObjects(t.Context(), "croft-a")
+	got, err := repo.AssignStore(t.Context(), "croft-a")
 	if err != nil || got != store {
 		t.Fatal(got, err)
 	}
@@ -195,12 +195,12 @@ func TestLooseObjectsOfAHalfFilledStore(t *testing.T) {
 // TestStoreOfLinks: who asks for links gets a store of its own with links.
 func TestStoreOfLinks(t *testing.T) {
 	r, dir, _ := packed(t)
-	copies, err := openAt(t, r, dir).LendObjects(t.Context(), "croft-a")
+	copies, err := openAt(t, r, dir).AssignStore(t.Context(), "croft-a")
 	if err != nil {
 		t.Fatal(err)
 	}
 	repo := openAt(t, r, dir, func(o *gitcmd.Options) { o.Lending = gitcmd.LendLinks })
-	links, err := repo.LendObjects(t.Context(), "croft-b")
+	links, err := repo.AssignStore(t.Context(), "croft-b")
 	if err != nil || links == copies {
 		t.Fatal(links, copies, err)
 	}
@@ -244,7 +244,7 @@ func TestVerifyObjects(t *testing.T) {
 	r.Write("loose.txt", "loose\n")
 	r.Commit("loose")
 	repo := open(t, r)
-	store, err := repo.LendObjects(t.Context(), "croft-a")
+	store, err := repo.AssignStore(t.Context(), "croft-a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestVerifyObjects(t *testing.T) {
 	}
 	tried := map[string]bool{}
 	for _, path := range append(regularFiles(t, store), regularFiles(t, filepath.Join(repo.CommonDir, "objects", "pack"))...) {
-		if filepath.Base(filepath.Dir(path)) == odb.Borrowers {
+		if filepath.Base(filepath.Dir(path)) == odb.StoreUsers {
 			continue
 		}
 		whole := readFile(t, path)
@@ -282,11 +282,11 @@ func TestVerifyObjects(t *testing.T) {
 				t.Errorf("%s, %s: %v", path, name, found)
 			}
 			if d := (object.Damage{File: path, Store: store}); strings.HasPrefix(path, store) {
-				if err := repo.MendStore(t.Context(), d); err != nil {
+				if err := repo.RepairStore(t.Context(), d); err != nil {
 					t.Errorf("mend %s: %v", path, err)
 				}
 				tried[filepath.Ext(path)] = true
-			} else if err := repo.MendStore(t.Context(), object.Damage{File: path}); err == nil {
+			} else if err := repo.RepairStore(t.Context(), object.Damage{File: path}); err == nil {
 				t.Errorf("%s is the project's own", path)
 			} else {
 				overwrite(t, path, whole)
@@ -324,7 +324,7 @@ func TestVerifyExchanged(t *testing.T) {
 	r.Write("loose.txt", "loose\n")
 	r.Commit("loose")
 	repo := open(t, r)
-	store, err := repo.LendObjects(t.Context(), "croft-a")
+	store, err := repo.AssignStore(t.Context(), "croft-a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,7 +420,7 @@ func TestSweepKeepsWhatIsBorrowed(t *testing.T) {
 		repo := open(t, gittest.New(t))
 		for _, name := range []string{"0000", "8888", "ffff"} {
 			gittest.WriteFile(t, filepath.Join(repo.StoresDir(), name, "pack", "x"), "")
-			gittest.WriteFile(t, filepath.Join(repo.StoresDir(), name, odb.Borrowers, "of-"+name), "")
+			gittest.WriteFile(t, filepath.Join(repo.StoresDir(), name, odb.StoreUsers, "of-"+name), "")
 		}
 		if err := repo.SweepStores(t.Context(), func(admin string) bool { return admin == "of-"+live }); err != nil {
 			t.Fatal(err)

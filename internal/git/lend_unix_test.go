@@ -26,7 +26,7 @@ func TestStoreTakesFilesOnly(t *testing.T) {
 		if err := plant(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := repo.LendObjects(t.Context(), "croft-a"); !errors.Is(err, fsx.ErrNotRegular) {
+		if _, err := repo.AssignStore(t.Context(), "croft-a"); !errors.Is(err, fsx.ErrNotRegular) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if found, err := repo.VerifyObjects(t.Context()); err != nil || len(found) != 1 || found[0].File != pack {

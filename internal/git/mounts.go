@@ -25,7 +25,7 @@ type Need struct {
 // Agents can write there, so each is checked to be a plain directory.
 func (w *Worktree) Needs() ([]Need, error) {
 	if w.IsIsolated() {
-		store, err := w.Repo.StoreBorrowedBy(filepath.Base(w.Admin))
+		store, err := w.Repo.StoreOf(filepath.Base(w.Admin))
 		if err != nil {
 			return nil, err
 		}

@@ -177,7 +177,7 @@ func (w *Worktree) writeTrashedAdmin(stow *fsx.Dir, name, lock string) error {
 		return err
 	}
 	for file, text := range map[string]string{
-		"locked": lock, "gitdir": filepath.ToSlash(filepath.Join(w.Path, ".git")), "commondir": w.ToCommon(),
+		"locked": lock, "gitdir": filepath.ToSlash(filepath.Join(w.Path, ".git")), "commondir": w.RelativeCommonDir(),
 	} {
 		if err := admin.WriteFile(file, []byte(text+"\n"), 0o644); err != nil {
 			return err

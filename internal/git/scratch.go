@@ -217,5 +217,5 @@ func (s *Scratch) copyIndex() error {
 		return err
 	}
 	inside := filepath.Join(s.Path, ".git", "index")
-	return errors.Join(worktree.CopyIfThere(s.index, inside), os.Chtimes(inside, info.ModTime(), info.ModTime()))
+	return errors.Join(worktree.CopyIfExists(s.index, inside), os.Chtimes(inside, info.ModTime(), info.ModTime()))
 }

@@ -37,7 +37,7 @@ func (r *Repository) hasSpecialEntries(ctx context.Context, at checkoutAt) (inde
 		}
 		return s, err
 	}
-	x, err := r.worktreeOf(worktree.Worktree{Path: at.work, Admin: at.gitDir, Inherit: at.inherit, Settled: true}).Index(ctx)
+	x, err := r.worktreeOf(worktree.Worktree{Path: at.work, Admin: at.gitDir, Inherit: at.inherit, IsPulled: true}).Index(ctx)
 	if err != nil {
 		return index.Special{}, err
 	}

@@ -166,7 +166,7 @@ func (r *Repository) hasVerified(ctx context.Context, oid string) (bool, error) 
 		return false, err
 	}
 	defer o.Close()
-	_, err = o.Look(ctx, oid, object.KeepNothing)
+	_, err = o.Verify(ctx, oid, object.KeepNothing)
 	if errors.Is(err, object.ErrMissing) {
 		return false, nil
 	}
@@ -219,7 +219,7 @@ func (r *Repository) copyCommit(ctx context.Context, from *Repository, commit st
 	defer o.Close()
 	var known []string
 	for _, ref := range all {
-		if _, err := o.Look(ctx, ref.OID, object.KeepNothing); err == nil && len(known) < maxKnown && !slices.Contains(known, ref.OID) {
+		if _, err := o.Verify(ctx, ref.OID, object.KeepNothing); err == nil && len(known) < maxKnown && !slices.Contains(known, ref.OID) {
 			known = append(known, ref.OID)
 		}
 	}

@@ -66,7 +66,7 @@ func (r *Repository) OpenTrashed(ctx context.Context, s Trashed) (*TrashedGit, e
 // HEAD are not used.
 func (w *Worktree) WithoutFiles(head string) (*TrashedGit, error) {
 	alone := *w
-	alone.Path, alone.Settled = "", true
+	alone.Path, alone.IsPulled = "", true
 	if w.IsIsolated() || !w.Repo.NativeRefs() || head == "" {
 		return &TrashedGit{Worktree: &alone, isOwnAdmin: true}, nil
 	}

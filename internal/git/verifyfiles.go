@@ -133,7 +133,7 @@ func (f filesOf) compare(ctx context.Context, entries []index.Entry) error {
 	}
 	defer o.Close()
 	for _, e := range others {
-		if _, err := o.Look(ctx, e.OID, object.KeepNothing); err != nil {
+		if _, err := o.Verify(ctx, e.OID, object.KeepNothing); err != nil {
 			return object.AtPath(err, e.Path)
 		}
 	}

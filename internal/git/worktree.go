@@ -78,7 +78,7 @@ func (w *Worktree) InDirectory(stand, path string) (*Worktree, error) {
 		return nil, err
 	}
 	other := *w
-	other.StandIn, other.Path = stand, path
+	other.TempGitDir, other.Path = stand, path
 	return &other, nil
 }
 

@@ -124,7 +124,7 @@ func (p *Projects) absolute(path string) string {
 // checkout. Agents can write core.bare.
 func (r *Project) withKnownRoot(place gitdir.Place) gitdir.Place {
 	if gitdir.IsDotGit(r.CommonDir) && (place.Root == r.CommonDir) != (r.Path == r.CommonDir) {
-		return place.Rooted(r.Path)
+		return place.WithRoot(r.Path)
 	}
 	return place
 }
@@ -188,7 +188,7 @@ func (p *Projects) settingsFor(dir string) config.Config {
 // Open makes a repository known: its ID and its settings.
 func (p *Projects) Open(ctx context.Context, place gitdir.Place) (*Project, error) {
 	if git.IsBareByAccident(place.CommonDir) {
-		place = place.Rooted(filepath.Dir(place.CommonDir)) // where its main checkout lies, whatever the configuration says
+		place = place.WithRoot(filepath.Dir(place.CommonDir)) // where its main checkout lies, whatever the configuration says
 	}
 	r := &Project{Path: place.Root, CommonDir: place.CommonDir}
 	var err error

@@ -58,7 +58,7 @@ func (s *saver) rewriteLostObjects(sizes []int64) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	b := s.w.Repo.AnewBatch()
+	b := s.w.Repo.ReplacingBatch()
 	defer b.Discard()
 	written := map[string]bool{}
 	for _, e := range lost {

@@ -83,7 +83,7 @@ func ListBelow(top string) (Listing, error) {
 }
 
 // Equal reports whether two looks at a directory saw the same.
-func (l Listing) Equal(other Listing) bool { return maps.EqualFunc(l, other, index.FileStat.IsAs) }
+func (l Listing) Equal(other Listing) bool { return maps.EqualFunc(l, other, index.FileStat.IsSame) }
 
 // noteContents notes what the snapshot has of each file.
 func (s *saver) noteContents() {
@@ -170,7 +170,7 @@ func (s *Seen) Has(r *git.Repository, path, full string, before, after index.Fil
 	}
 	c, isSaved := s.saved[path]
 	was, isSeen := s.files[path]
-	if isSaved && isSeen && before.IsAs(was) && after.IsAsMoved(was) && (was.IsSettled(s.began) || c == content{mode: c.mode}) {
+	if isSaved && isSeen && before.IsSame(was) && after.IsSameMoved(was) && (was.IsSettled(s.began) || c == content{mode: c.mode}) {
 		return true
 	}
 	return isSaved && c.isIn(r, full, after)

@@ -85,7 +85,7 @@ func (s *saver) surveyFiles(ctx context.Context) error {
 		return err
 	}
 	for i, e := range s.index.Entries {
-		if w.as[i] == asNoted && found[e.Path].Filter == "" && e.Mode != "120000" && (filters || sizes[i] != e.NotedSize()) {
+		if w.as[i] == asNoted && found[e.Path].Filter == "" && e.Mode != "120000" && (filters || sizes[i] != e.StatSize()) {
 			w.noteToRead(e.Path, i)
 		}
 	}

@@ -306,5 +306,5 @@ func (svc *Upkeep) tidyPacks(ctx context.Context, r *project.Project, which odb.
 		return err
 	}
 	defer func() { _ = l.Unlock() }()
-	return r.Git.TidyPacks(ctx, which)
+	return r.Git.JoinPacks(ctx, which)
 }

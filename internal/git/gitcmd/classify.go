@@ -10,18 +10,18 @@ type Kind string
 
 // The kinds. The empty kind means nothing more than that git failed.
 const (
-	KindLocked   Kind = "locked"    // a lock file of another git is in the way
-	KindNoSpace  Kind = "no space"  // the disk is full
-	KindIO       Kind = "io"        // the disk failed
-	KindDenied   Kind = "denied"    // no permission
-	KindBusy     Kind = "busy"      // the system uses the file: it is a mount point
-	KindOwner    Kind = "owner"     // the repository belongs to another user
-	KindFilter   Kind = "filter"    // a required content filter did not run
-	KindRefStale Kind = "ref stale" // a ref was not at the expected object
-	KindStrange  Kind = "unrelated" // two commits have no common ancestor
-	KindForged   Kind = "forged"    // the content of an object does not match its name
-	KindMissing  Kind = "missing"   // an object does not exist
-	KindVanished Kind = "vanished"  // an object directory was removed while it was written to
+	KindLocked    Kind = "locked"    // a lock file of another git is in the way
+	KindNoSpace   Kind = "no space"  // the disk is full
+	KindIO        Kind = "io"        // the disk failed
+	KindDenied    Kind = "denied"    // no permission
+	KindBusy      Kind = "busy"      // the system uses the file: it is a mount point
+	KindOwner     Kind = "owner"     // the repository belongs to another user
+	KindFilter    Kind = "filter"    // a required content filter did not run
+	KindRefStale  Kind = "ref stale" // a ref was not at the expected object
+	KindUnrelated Kind = "unrelated" // two commits have no common ancestor
+	KindForged    Kind = "forged"    // the content of an object does not match its name
+	KindMissing   Kind = "missing"   // an object does not exist
+	KindVanished  Kind = "vanished"  // an object directory was removed while it was written to
 )
 
 // Error makes a Kind an error, for errors.Is.
@@ -35,7 +35,7 @@ var phrases = []struct {
 	{"Disk quota exceeded", KindNoSpace},
 	{"Out of diskspace", KindNoSpace},
 	{"Input/output error", KindIO},
-	{"refusing to merge unrelated histories", KindStrange},
+	{"refusing to merge unrelated histories", KindUnrelated},
 	{"error: hash mismatch ", KindForged},
 	{"fatal: bad object ", KindMissing},
 	{"fatal: unable to read tree", KindMissing},

@@ -23,9 +23,9 @@ import (
 // DefaultTimeout is the deadline of a call, unless the user sets another.
 const DefaultTimeout = 30 * time.Minute
 
-// firstLook is the time after which Croft first searches for a pipe. Each further search
+// firstSearch is the time after which Croft first searches for a pipe. Each further search
 // comes after twice the time.
-const firstLook = 400 * time.Millisecond
+const firstSearch = 400 * time.Millisecond
 
 // TimeoutError says that a git process did not end in time and was killed.
 type TimeoutError struct {
@@ -81,7 +81,7 @@ func (g *Git) WatchDeadline(ctx context.Context, d Target, c Call) (watched cont
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.next = min(firstLook, w.limit)
+	w.next = min(firstSearch, w.limit)
 	w.timer = time.AfterFunc(w.next, w.lookForPipes)
 	return ctx, w.end
 }
@@ -200,8 +200,8 @@ func blocks(mode os.FileMode) bool {
 	return mode&(os.ModeNamedPipe|os.ModeSocket|os.ModeDevice|os.ModeCharDevice|os.ModeIrregular) != 0
 }
 
-// MostLooked bounds how many files are examined when a call takes long.
-const MostLooked = 1_000_000
+// MaxExamined bounds how many files are examined when a call takes long.
+const MaxExamined = 1_000_000
 
 var errFound = errors.New("found")
 
@@ -243,7 +243,7 @@ func (d Target) findBlocking(ctx context.Context, c Call) (found *PipeError) {
 		}
 		looked := 0
 		_ = filepath.WalkDir(area.root, func(path string, e fs.DirEntry, err error) error {
-			if looked++; looked > MostLooked || ctx.Err() != nil {
+			if looked++; looked > MaxExamined || ctx.Err() != nil {
 				return errFound
 			}
 			if err != nil || e.IsDir() {

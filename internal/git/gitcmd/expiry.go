@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// DefaultIdle is how long an idle git process is kept.
-const DefaultIdle = 30 * time.Second
+// defaultIdle is how long an idle git process is kept.
+const defaultIdle = 30 * time.Second
 
 // Expiry ends a git process that has been idle for a while. It uses a timer and no
 // goroutine. Its methods are called under the lock that is passed to After.
@@ -45,5 +45,5 @@ func (g *Git) IdleTime() time.Duration {
 	if g.Options.Idle > 0 {
 		return g.Options.Idle
 	}
-	return DefaultIdle
+	return defaultIdle
 }

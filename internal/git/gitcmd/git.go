@@ -41,7 +41,7 @@ type Options struct {
 	Filters   []string      // content filters of a repository's own configuration that may run
 	Lending   Lending       // whether alternates stores have copies or hard links
 	Timeout   time.Duration // of one call; default: DefaultTimeout
-	Idle      time.Duration // how long an idle git process is kept; default: DefaultIdle
+	Idle      time.Duration // how long an idle git process is kept; default: defaultIdle
 	Unfenced  bool          // git processes that write are not confined to their directories
 	// ManyPacks, if not nil, is called with the common directory of a repository after a
 	// batch has added a pack and there are many small ones.
@@ -63,7 +63,7 @@ func New(opts Options) *Git {
 	}
 	g := &Git{Options: opts}
 	g.version = sync.OnceValues(g.detect)
-	g.isTested = sync.OnceValue(g.tested)
+	g.isTested = sync.OnceValue(g.requireTested)
 	g.ExecPath = sync.OnceValue(g.findExecPath)
 	return g
 }
@@ -92,7 +92,7 @@ func (g *Git) findExecPath() string {
 }
 
 func (g *Git) detect() (gitdir.Version, error) {
-	out, known := g.remembered()
+	out, known := g.readVersionCache()
 	var err error
 	if !known {
 		out, err = g.ask("version")
@@ -111,7 +111,7 @@ func (g *Git) detect() (gitdir.Version, error) {
 		return v, &gitdir.TooOldError{Have: v}
 	}
 	if !known {
-		g.remember(out)
+		g.writeVersionCache(out)
 	}
 	return v, nil
 }

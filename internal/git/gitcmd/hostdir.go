@@ -212,7 +212,7 @@ func (r *Repository) makeHost(s *hostState) error {
 // writeHost writes the files of the host directory that differ.
 func (r *Repository) writeHost(s *hostState) error {
 	if !r.isHosted() {
-		if err := r.layOutHost(); err != nil {
+		if err := r.makeHostDirs(); err != nil {
 			return err
 		}
 	}
@@ -231,9 +231,9 @@ func (r *Repository) writeHost(s *hostState) error {
 	return fsx.ReplaceIfChanged(filepath.Join(r.HostDir(), "config"), string(r.hostConfig(s)))
 }
 
-// layOutHost makes the directories and the symbolic links, which only depend on the path
+// makeHostDirs makes the directories and the symbolic links, which only depend on the path
 // of the repository.
-func (r *Repository) layOutHost() error {
+func (r *Repository) makeHostDirs() error {
 	dir := r.HostDir()
 	for _, sub := range []string{"refs", "info"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {

@@ -114,7 +114,7 @@ func PartsAt(at string) []string {
 // CheckOwnerOf compares the owner of every part with the current user.
 func (g *Git) CheckOwnerOf(ctx context.Context, top string, parts []string) error {
 	for _, part := range parts {
-		mine, err := g.isOwn(part)
+		mine, err := g.isOwnedByUser(part)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// isOwn reports whether a path belongs to the current user; for root, also to the user
+// isOwnedByUser reports whether a path belongs to the current user; for root, also to the user
 // that sudo names.
-func (g *Git) isOwn(path string) (bool, error) {
+func (g *Git) isOwnedByUser(path string) (bool, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return false, err

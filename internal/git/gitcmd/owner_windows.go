@@ -1,4 +1,4 @@
 package gitcmd
 
-// isOwn returns true: ownership is not checked on this system.
-func (g *Git) isOwn(string) (bool, error) { return true, nil }
+// isOwnedByUser returns true: ownership is not checked on this system.
+func (g *Git) isOwnedByUser(string) (bool, error) { return true, nil }

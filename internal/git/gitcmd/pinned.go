@@ -155,7 +155,7 @@ func (r *Repository) ConfigReport() (ConfigReport, error) {
 func (r *Repository) report(h *hostState) ConfigReport {
 	out := ConfigReport{Changes: slices.Clone(h.changed)}
 	for _, f := range h.filters {
-		if f.IsCommand() && !r.approves(h, f) {
+		if f.IsCommand() && !r.isApproved(h, f) {
 			out.Filters = append(out.Filters, ConfigChange{Key: f.Key, Now: []string{f.Value}})
 		}
 	}

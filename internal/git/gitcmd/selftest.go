@@ -21,9 +21,9 @@ var ErrUnsafeGit = errors.New("this version of git reads its files from other pl
 // SelfTestFile is the file that records which git has passed.
 const SelfTestFile = "host-tested"
 
-// tested fails with ErrUnsafeGit unless this git passes the self-test, now or
+// requireTested fails with ErrUnsafeGit unless this git passes the self-test, now or
 // before.
-func (g *Git) tested() error {
+func (g *Git) requireTested() error {
 	of := g.fingerprint()
 	file := filepath.Join(g.Options.ConfigDir, SelfTestFile)
 	if b, err := os.ReadFile(file); err == nil && of != "" && string(b) == of {

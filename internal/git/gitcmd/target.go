@@ -21,14 +21,14 @@ import (
 type Target struct {
 	Repo       *Repository           // nil: no repository, as for init and clone
 	GitDir     string                // with Repo; default: its common directory
-	StandIn    string                // the temporary git directory that git is given instead; GitDir still decides about settings
+	TempGitDir string                // the temporary git directory that git is given instead; GitDir still decides about settings
 	Work       string                // the work tree, for calls that need files
 	Identities func() []fsx.Identity // the identities of the work tree's directory; nil: not known
 	cwd        string                // default: the work tree, or the host directory
 }
 
 // gitDirectory returns the git directory that git is given.
-func (d Target) gitDirectory() string { return cmp.Or(d.StandIn, d.checkoutDir()) }
+func (d Target) gitDirectory() string { return cmp.Or(d.TempGitDir, d.checkoutDir()) }
 
 // checkoutDir returns the git directory of the checkout.
 func (d Target) checkoutDir() string { return cmp.Or(d.GitDir, d.Repo.CommonDir) }
@@ -106,7 +106,7 @@ func (d Target) checkGitDir() error {
 		}
 	}
 	if fsx.IsThere(filepath.Join(common, "objects", "info", "alternates")) {
-		if err := d.Repo.checkBorrowed(); err != nil {
+		if err := d.Repo.checkAlternates(); err != nil {
 			return err
 		}
 	}
@@ -214,7 +214,7 @@ func (g *Git) HardenedEnviron(ctx context.Context, d Target, c Call) ([]string, 
 			access = s.credentials
 		}
 		if filepath.Dir(d.gitDirectory()) == d.Repo.IsolatedDir() {
-			kv = append(kv, wholeIndex...)
+			kv = append(kv, oneFileIndex...)
 		}
 	}
 	kv = slices.Concat(kv, c.Config, access)
@@ -226,13 +226,13 @@ func (g *Git) HardenedEnviron(ctx context.Context, d Target, c Call) ([]string, 
 	return env, nil
 }
 
-// wholeIndex keeps the index of an isolated checkout, which Croft reads and writes itself,
+// oneFileIndex keeps the index of an isolated checkout, which Croft reads and writes itself,
 // in one file with an entry for each path.
-var wholeIndex = [][2]string{{"core.splitIndex", "false"}, {"index.sparse", "false"}}
+var oneFileIndex = [][2]string{{"core.splitIndex", "false"}, {"index.sparse", "false"}}
 
-// checkBorrowed fails unless the files that git opens first in the repository's alternates
+// checkAlternates fails unless the files that git opens first in the repository's alternates
 // are regular files: git would wait for a pipe.
-func (r *Repository) checkBorrowed() error {
+func (r *Repository) checkAlternates() error {
 	dirs, err := gitdir.AlternatesOf(filepath.Join(r.CommonDir, "objects"))
 	if errors.Is(err, fsx.ErrNotRegular) {
 		return fmt.Errorf("%w: %w", err, fsx.ErrNotPlain)

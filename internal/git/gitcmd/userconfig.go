@@ -39,10 +39,10 @@ type userConfig struct {
 	isAnywhere bool
 }
 
-// keepUser lists the user's settings that calls need so that checkouts and commits are the
+// userKeys lists the user's settings that calls need so that checkouts and commits are the
 // same as with plain git. An entry that ends in a dot is a whole section. Keys are lower
 // case, as git prints them.
-var keepUser = []string{
+var userKeys = []string{
 	"user.", "author.", "committer.",
 	"core.excludesfile", "core.attributesfile", "core.autocrlf", "core.eol", "core.safecrlf",
 	"core.longpaths", "core.symlinks", "core.precomposeunicode", "core.protecthfs", "core.protectntfs",
@@ -50,13 +50,13 @@ var keepUser = []string{
 	"commit.gpgsign", "gpg.", "credential.", "http.", "url.", "init.defaultbranch",
 }
 
-var readSelf = []string{
+var ownKeys = []string{
 	"user.name", "user.email", "author.name", "author.email", "committer.name", "committer.email", "commit.gpgsign",
 	"core.autocrlf", "core.eol", "core.attributesfile", "core.excludesfile", "core.sshcommand", "core.askpass",
 }
 
 func kept(key string) bool {
-	return slices.ContainsFunc(keepUser, func(k string) bool {
+	return slices.ContainsFunc(userKeys, func(k string) bool {
 		return key == k || strings.HasSuffix(k, ".") && strings.HasPrefix(key, k)
 	})
 }
@@ -107,7 +107,7 @@ func (r *Repository) userConfig(ctx context.Context, gitDir string, was *Setting
 			return other.user, nil
 		}
 	}
-	if kept := r.Git.rememberedUser(); kept != nil {
+	if kept := r.Git.readUserCache(); kept != nil {
 		return kept, nil
 	}
 	entries, err := r.ConfigEntries(ctx, gitDir)
@@ -123,12 +123,12 @@ func (r *Repository) userConfig(ctx context.Context, gitDir string, was *Setting
 			continue
 		}
 		u.isAnywhere = u.isAnywhere && !strings.HasPrefix(e.Key, "includeif.")
-		if kept(e.Key) || slices.Contains(readSelf, e.Key) {
+		if kept(e.Key) || slices.Contains(ownKeys, e.Key) {
 			u.entries = append(u.entries, e)
 		}
 	}
 	if u.isAnywhere {
-		r.Git.rememberUser(u)
+		r.Git.writeUserCache(u)
 	}
 	return u, nil
 }
@@ -141,7 +141,7 @@ func (r *Repository) combineSettings(u *userConfig, h *hostState) (*Settings, er
 		if kept(e.Key) {
 			global = append(global, e)
 		}
-		if slices.Contains(readSelf, e.Key) {
+		if slices.Contains(ownKeys, e.Key) {
 			s.Values[e.Key] = e.Setting().Value
 		}
 		name, ok := gitconfig.Subsection(e.Key, "filter.")
@@ -150,13 +150,13 @@ func (r *Repository) combineSettings(u *userConfig, h *hostState) (*Settings, er
 	askPass, _ := r.Git.environ("SSH_ASKPASS")
 	s.credentials = credentials(s.Values, u.entries, askPass)
 	for _, p := range h.record.Pinned {
-		if slices.Contains(readSelf, p.Key) {
+		if slices.Contains(ownKeys, p.Key) {
 			s.Values[p.Key] = p.Value
 		}
 	}
 	for _, e := range h.Entries {
 		switch {
-		case e.Class() == gitconfig.ClassData && slices.Contains(readSelf, e.Key):
+		case e.Class() == gitconfig.ClassData && slices.Contains(ownKeys, e.Key):
 			s.Values[e.Key] = e.Setting().Value
 		case e.Class() == gitconfig.ClassContent && h.files[e.Key] != nil:
 			s.Values[e.Key] = r.contentFile(e.Key)
@@ -168,21 +168,21 @@ func (r *Repository) combineSettings(u *userConfig, h *hostState) (*Settings, er
 		byName[name] = append(byName[name], f)
 	}
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		r.judgeFilter(s, name, byName[name])
+		r.decideFilter(s, name, byName[name])
 	}
 	for _, f := range s.filters {
-		s.mayFilter(f[0], f[1])
+		s.allowFilter(f[0], f[1])
 	}
 	for _, e := range s.user.entries {
-		s.mayFilter(e.Key, e.Value)
+		s.allowFilter(e.Key, e.Value)
 	}
 	var err error
 	s.File, err = r.Git.WriteConfig(global)
 	return s, err
 }
 
-// mayFilter records that the command of a filter may run.
-func (s *Settings) mayFilter(key, command string) {
+// allowFilter records that the command of a filter may run.
+func (s *Settings) allowFilter(key, command string) {
 	name, ok := gitconfig.Subsection(key, "filter.")
 	isCommand := strings.HasSuffix(key, ".clean") || strings.HasSuffix(key, ".smudge") || strings.HasSuffix(key, ".process")
 	if !ok || !isCommand || command == "" {
@@ -195,10 +195,10 @@ func (s *Settings) mayFilter(key, command string) {
 	}
 }
 
-// judgeFilter decides about a filter of the repository. Approved commands run. If one is
+// decideFilter decides about a filter of the repository. Approved commands run. If one is
 // not approved, the user's own filter of that name is used; if there is none, the filter
 // is required and empty, so that git fails: without it content would be stored unfiltered.
-func (r *Repository) judgeFilter(s *Settings, name string, all []gitconfig.Entry) {
+func (r *Repository) decideFilter(s *Settings, name string, all []gitconfig.Entry) {
 	isOwn := slices.ContainsFunc(s.user.entries, func(e gitconfig.Entry) bool {
 		own, _ := gitconfig.Subsection(e.Key, "filter.")
 		return own == name
@@ -209,7 +209,7 @@ func (r *Repository) judgeFilter(s *Settings, name string, all []gitconfig.Entry
 		switch {
 		case !f.IsCommand():
 			isRequired = f.Bare || gitconfig.IsTrue(f.Value)
-		case r.approves(s.host, f):
+		case r.isApproved(s.host, f):
 			commands = append(commands, [2]string{f.Key, f.Value})
 		case !isOwn:
 			isRefused = true
@@ -225,9 +225,9 @@ func (r *Repository) judgeFilter(s *Settings, name string, all []gitconfig.Entry
 	s.filters = append(s.filters, commands...)
 }
 
-// approves reports whether a person approved this exact command of a filter, for this
+// isApproved reports whether a person approved this exact command of a filter, for this
 // repository or for all. The command of git-lfs is known to run nothing else.
-func (r *Repository) approves(h *hostState, f gitconfig.Entry) bool {
+func (r *Repository) isApproved(h *hostState, f gitconfig.Entry) bool {
 	name, _ := gitconfig.Subsection(f.Key, "filter.")
 	return slices.Contains(h.record.Filters, f.Setting()) || slices.Contains(r.Git.Options.Filters, f.Value) && f.Value != "" ||
 		name == "lfs" && slices.Contains(gitconfig.LFSCommands, f.Value)

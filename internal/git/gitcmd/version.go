@@ -16,8 +16,8 @@ import (
 // output of `git version`, which every command needs.
 const VersionFile = "version"
 
-// remembered returns the cached version if the git program has not changed.
-func (g *Git) remembered() (string, bool) {
+// readVersionCache returns the cached version if the git program has not changed.
+func (g *Git) readVersionCache() (string, bool) {
 	b, err := os.ReadFile(filepath.Join(g.Options.ConfigDir, VersionFile))
 	if err != nil {
 		return "", false
@@ -26,8 +26,8 @@ func (g *Git) remembered() (string, bool) {
 	return answer, ok && of == g.fingerprint()
 }
 
-// remember caches the version. Errors are ignored.
-func (g *Git) remember(answer string) {
+// writeVersionCache caches the version. Errors are ignored.
+func (g *Git) writeVersionCache(answer string) {
 	if of := g.fingerprint(); of != "" && os.MkdirAll(g.Options.ConfigDir, 0o700) == nil {
 		_ = fsx.ReplaceFile(filepath.Join(g.Options.ConfigDir, VersionFile), []byte(of+"\n"+answer), 0o600)
 	}

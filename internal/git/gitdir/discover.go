@@ -76,7 +76,7 @@ func PlaceIn(at string) (Place, error) {
 		return Place{}, ErrNoRepository
 	}
 	p := Place{CommonDir: at, GitDir: at}
-	p.Root, p.Bare = mainOf(at)
+	p.Root, p.Bare = findMain(at)
 	return p, nil
 }
 
@@ -90,9 +90,9 @@ func PlaceAt(common, root string) Place {
 	return p
 }
 
-// Rooted returns the same place with another root, for a repository whose main checkout,
+// WithRoot returns the same place with another root, for a repository whose main checkout,
 // or the lack of one, is known from elsewhere than its configuration.
-func (p Place) Rooted(root string) Place {
+func (p Place) WithRoot(root string) Place {
 	p.Root, p.Bare = root, root == p.CommonDir
 	if p.GitDir == p.CommonDir {
 		p.WorkDir = root
@@ -134,7 +134,7 @@ func resolveGitFile(at, dotGit string) (Place, error) {
 		return Place{}, ErrDeadWorktree
 	}
 	p := Place{CommonDir: common, GitDir: gitDir, WorkDir: at}
-	p.Root, p.Bare = mainOf(common)
+	p.Root, p.Bare = findMain(common)
 	return p, nil
 }
 
@@ -159,10 +159,10 @@ func ReadCommonDir(admin string) (string, error) {
 	return real, nil
 }
 
-// mainOf finds the main checkout of a common directory. An agent can write core.worktree,
+// findMain finds the main checkout of a common directory. An agent can write core.worktree,
 // so the directory that it names counts only if that names this repository in turn, as a
 // submodule does.
-func mainOf(common string) (root string, bare bool) {
+func findMain(common string) (root string, bare bool) {
 	f := ReadFormat(common)
 	if f.Bare {
 		return common, true

@@ -63,11 +63,11 @@ func ParseVersion(s string) (Version, error) {
 	return Version{n[0], n[1], n[2]}, nil
 }
 
-// repaired lists, for each release series, the first version with the fixes for
+// fixedVersions lists, for each release series, the first version with the fixes for
 // CVE-2025-48384 and CVE-2025-48385, by which a repository that is cloned or fetched
 // writes files where it should not, and for all older vulnerabilities. Later series have
 // them from the start.
-var repaired = []Version{
+var fixedVersions = []Version{
 	{2, 43, 7}, {2, 44, 4}, {2, 45, 4}, {2, 46, 4}, {2, 47, 3}, {2, 48, 2}, {2, 49, 1}, {2, 50, 1},
 }
 
@@ -75,10 +75,10 @@ var repaired = []Version{
 // without. Distributions fix older versions without changing the number, so it may be
 // wrong.
 func (v Version) Unrepaired() (next Version, ok bool) {
-	for _, next := range repaired {
+	for _, next := range fixedVersions {
 		if v.Less(next) {
 			sameLine := v.Major == next.Major && v.Minor == next.Minor
-			return next, sameLine || next == repaired[0]
+			return next, sameLine || next == fixedVersions[0]
 		}
 	}
 	return Version{}, false

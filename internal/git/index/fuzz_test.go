@@ -43,7 +43,7 @@ func FuzzParseIndex(f *testing.F) {
 				t.Errorf("entry %+v", e)
 			}
 		}
-		_ = x.Misplaced()
+		_ = x.InvalidPath()
 	})
 }
 

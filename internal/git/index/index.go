@@ -9,7 +9,7 @@
 // read, such as a split one, is [ErrUnreadable], and git is asked to rewrite a copy.
 //
 // An agent writes its index, so no length in it is trusted, and no path of it leads out of
-// the checkout ([Index.Misplaced]); a file counts as unchanged only if all its stat data
+// the checkout ([Index.InvalidPath]); a file counts as unchanged only if all its stat data
 // is that of the entry, and the index is younger ([Index.Unchanged]); a copy has the mtime
 // of its original.
 package index

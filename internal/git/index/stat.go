@@ -21,8 +21,8 @@ type NamedStat struct {
 	FileStat
 }
 
-// NotedSize returns the size of the file in the stat data of the entry.
-func (e Entry) NotedSize() int64 { return int64(e.stat[9]) }
+// StatSize returns the size of the file in the stat data of the entry.
+func (e Entry) StatSize() int64 { return int64(e.stat[9]) }
 
 // SetStat sets the stat data of the entry: the file st has the staged content. The zero
 // FileStat says that nothing is known.
@@ -42,7 +42,7 @@ const (
 // Unchanged reports whether a file on disk is provably the one that git saw with the
 // staged content. A file that changed too shortly before the index was written is not.
 func (x *Index) Unchanged(e Entry, now FileStat) bool {
-	if !sameMode(e.Mode, now.Mode) || !sameNotes(e.stat, now.noted) {
+	if !sameMode(e.Mode, now.Mode) || !sameStat(e.stat, now.noted) {
 		return false
 	}
 	grain := fineGrain
@@ -52,16 +52,16 @@ func (x *Index) Unchanged(e Entry, now FileStat) bool {
 	return x.Written.Sub(now.ModTime) > grain
 }
 
-// IsAs reports whether two stats are of the same file, unchanged in between.
-func (a FileStat) IsAs(b FileStat) bool {
-	return a.Mode == b.Mode && a.Size == b.Size && a.ModTime.Equal(b.ModTime) && sameNotes(a.noted, b.noted)
+// IsSame reports whether two stats are of the same file, unchanged in between.
+func (a FileStat) IsSame(b FileStat) bool {
+	return a.Mode == b.Mode && a.Size == b.Size && a.ModTime.Equal(b.ModTime) && sameStat(a.noted, b.noted)
 }
 
-// IsAsMoved is [FileStat.IsAs] for a file that was renamed in between, which changes the
+// IsSameMoved is [FileStat.IsSame] for a file that was renamed in between, which changes the
 // ctime on many file systems.
-func (a FileStat) IsAsMoved(b FileStat) bool {
+func (a FileStat) IsSameMoved(b FileStat) bool {
 	a.noted[0], a.noted[1] = b.noted[0], b.noted[1]
-	return a.IsAs(b)
+	return a.IsSame(b)
 }
 
 // IsSince reports whether the file is known to have existed unchanged, and under the same

@@ -85,10 +85,10 @@ func fileMode(mode uint32) fs.FileMode {
 	return m
 }
 
-// sameNotes compares all but the device, which git does not trust either, and the mode. It
+// sameStat compares all but the device, which git does not trust either, and the mode. It
 // is stricter than git, which ignores fractions of seconds: if they differ, the content is
 // compared.
-func sameNotes(a, b [10]uint32) bool {
+func sameStat(a, b [10]uint32) bool {
 	a[4], a[6], b[4], b[6] = 0, 0, 0, 0
 	return a == b
 }

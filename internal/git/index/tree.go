@@ -8,10 +8,10 @@ import (
 	"github.com/croft-sh/croft/internal/git/object"
 )
 
-// Misplaced returns a path of an index that git itself would not write: one that leads out
+// InvalidPath returns a path of an index that git itself would not write: one that leads out
 // of the checkout or into a git directory, is out of order, or has an invalid mode. It is
 // "" if there is none.
-func (x *Index) Misplaced() string {
+func (x *Index) InvalidPath() string {
 	last, stage := "", -1
 	for _, e := range x.Entries {
 		if e.Path < last || e.Path == last && e.Stage <= stage {

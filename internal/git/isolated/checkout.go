@@ -97,7 +97,7 @@ func (w *Worktree) LastKnown(ctx context.Context) (*Worktree, error) {
 		}
 	}
 	known := *w
-	known.Settled = true
+	known.IsPulled = true
 	return &known, nil
 }
 

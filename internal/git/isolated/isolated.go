@@ -62,7 +62,7 @@ func (r *Repository) AddIsolated(ctx context.Context, s worktree.AddSpec) (*Work
 	if err := failpoint.Hit("git.add.admin"); err != nil {
 		return nil, err
 	}
-	store, err := r.LendObjects(ctx, s.Admin)
+	store, err := r.AssignStore(ctx, s.Admin)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (w *Worktree) RejoinIsolated() error {
 	if err := w.WriteAlternates(); err != nil {
 		return err
 	}
-	if err := w.WriteAdmin("commondir", w.ToCommon()+"\n"); err != nil {
+	if err := w.WriteAdmin("commondir", w.RelativeCommonDir()+"\n"); err != nil {
 		return err
 	}
 	if w.Names(w.Path) {
@@ -235,7 +235,7 @@ func (w *Worktree) HasWrongAlternates() bool {
 		return false
 	}
 	defer p.close()
-	store, err := w.Repo.StoreBorrowedBy(filepath.Base(w.Admin))
+	store, err := w.Repo.StoreOf(filepath.Base(w.Admin))
 	if err != nil {
 		return true
 	}
@@ -251,9 +251,9 @@ func (w *Worktree) WriteAlternates() error {
 		return err
 	}
 	defer p.close()
-	store, err := w.Repo.StoreBorrowedBy(filepath.Base(w.Admin))
+	store, err := w.Repo.StoreOf(filepath.Base(w.Admin))
 	if err != nil {
-		if store, err = w.Repo.LendObjects(context.Background(), filepath.Base(w.Admin)); err != nil {
+		if store, err = w.Repo.AssignStore(context.Background(), filepath.Base(w.Admin)); err != nil {
 			return err
 		}
 	}

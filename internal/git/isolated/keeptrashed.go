@@ -158,14 +158,14 @@ func (r *Repository) addKeptBefore(ctx context.Context, own *ownRefs, was string
 	if err != nil {
 		return err
 	}
-	beside, err := r.KeptObjects(ctx, was)
+	beside, err := r.keptObjects(ctx, was)
 	own.more = slices.Concat(c.Parents, beside)
 	return err
 }
 
-// KeptObjects returns the tags, blobs and trees that a commit of [Worktree.KeepOwn]
+// keptObjects returns the tags, blobs and trees that a commit of [Worktree.KeepOwn]
 // keeps.
-func (r *Repository) KeptObjects(ctx context.Context, own string) ([]string, error) {
+func (r *Repository) keptObjects(ctx context.Context, own string) ([]string, error) {
 	var oids []string
 	for _, dir := range []string{"tags", "objects"} {
 		out, err := r.RunGit(ctx, "ls-tree", "-z", "--name-only", "--full-tree", own, dir+"/")
@@ -182,7 +182,7 @@ func (r *Repository) KeptObjects(ctx context.Context, own string) ([]string, err
 // HasOnlyCopy reports whether a commit of [Worktree.KeepOwn] keeps a tag, a blob or a tree
 // that no ref of the repository reaches.
 func (r *Repository) HasOnlyCopy(ctx context.Context, own string) (bool, error) {
-	beside, err := r.KeptObjects(ctx, own)
+	beside, err := r.keptObjects(ctx, own)
 	if err != nil || len(beside) == 0 {
 		return false, err
 	}

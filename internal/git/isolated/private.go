@@ -135,7 +135,7 @@ func (p *private) checkLayout() error {
 	if _, err := p.root.Lstat("commondir"); err == nil {
 		return p.wrongError("commondir makes it a part of another repository")
 	}
-	store, err := p.w.Repo.StoreBorrowedBy(filepath.Base(p.w.Admin))
+	store, err := p.w.Repo.StoreOf(filepath.Base(p.w.Admin))
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ import (
 //
 // It fails with a *PrivateError if the git directory is not as Croft made it.
 func (w *Worktree) Pull(ctx context.Context) error {
-	if !w.IsIsolated() || w.Settled {
+	if !w.IsIsolated() || w.IsPulled {
 		return nil
 	}
 	p, err := w.openPrivate()
@@ -194,7 +194,7 @@ func (p *private) readNews(ctx context.Context, last SyncState, now privateState
 			return n, p.wrongError("its index cannot be read")
 		}
 	}
-	if bad := n.staged.Misplaced(); bad != "" {
+	if bad := n.staged.InvalidPath(); bad != "" {
 		return n, p.wrongError("its index has the entry %q, which git would not make", bad)
 	}
 	if n.trees, err = n.staged.Trees(p.w.Repo.ObjectFormat()); err != nil {

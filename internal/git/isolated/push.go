@@ -24,7 +24,7 @@ import (
 // dies in between, the next pull updates the agent's git directory. act has to use the
 // worktree that it is given.
 func (w *Worktree) Change(ctx context.Context, act func(*Worktree) error) error {
-	if !w.IsIsolated() || w.Settled {
+	if !w.IsIsolated() || w.IsPulled {
 		return act(w)
 	}
 	p, release, err := w.holdPrivate(ctx)
@@ -49,7 +49,7 @@ func (w *Worktree) Change(ctx context.Context, act func(*Worktree) error) error 
 		return err
 	}
 	settled := *w
-	settled.Settled = true
+	settled.IsPulled = true
 	acted := act(&settled)
 	if err := failpoint.Hit("change.acted"); err != nil {
 		return err

@@ -129,7 +129,7 @@ func (b *Batch) write(kind string, size int64, data io.Reader, there string) (st
 	defer b.mu.Unlock()
 	b.pack.add(e)
 	if b.pack.size > packMemory {
-		err = b.seal()
+		err = b.stagePack()
 	}
 	return hex.EncodeToString(oid), err
 }
@@ -164,13 +164,13 @@ func (b *Batch) first(oid []byte) bool {
 	return true
 }
 
-// seal writes the objects that were packed so far to temporary files.
-func (b *Batch) seal() error {
+// stagePack writes the objects that were packed so far to temporary files.
+func (b *Batch) stagePack() error {
 	if len(b.pack.entries) == 0 {
 		return nil
 	}
 	var p stagedPack
-	err := b.in("objects/pack", func(d *fsx.TreeDir) (err error) {
+	err := b.inDir("objects/pack", func(d *fsx.TreeDir) (err error) {
 		p, err = b.pack.write(d, b.store.Format)
 		return err
 	})
@@ -184,7 +184,7 @@ func (b *Batch) seal() error {
 // writeLoose stages a loose object.
 func (b *Batch) writeLoose(kind string, size int64, data io.Reader, there string) (string, error) {
 	var f *os.File
-	err := b.in("objects", func(d *fsx.TreeDir) (err error) {
+	err := b.inDir("objects", func(d *fsx.TreeDir) (err error) {
 		f, err = d.CreateTemp("tmp_obj_")
 		return err
 	})
@@ -217,7 +217,7 @@ func (b *Batch) writeLoose(kind string, size int64, data io.Reader, there string
 func (b *Batch) Flush() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.seal(); err != nil {
+	if err := b.stagePack(); err != nil {
 		return err
 	}
 	if err := b.sync(); err != nil {
@@ -271,10 +271,10 @@ func (b *Batch) sync() error {
 
 // place renames a staged object to its name.
 func (b *Batch) place(name, oid string) (err error) {
-	for range placings {
-		err = b.in("objects/"+oid[:2], func(*fsx.TreeDir) error { return nil })
+	for range maxPlaceTries {
+		err = b.inDir("objects/"+oid[:2], func(*fsx.TreeDir) error { return nil })
 		if err == nil {
-			err = b.in("objects", func(d *fsx.TreeDir) error { return d.Rename(filepath.Base(name), oid[:2]+"/"+oid[2:]) })
+			err = b.inDir("objects", func(d *fsx.TreeDir) error { return d.Rename(filepath.Base(name), oid[:2]+"/"+oid[2:]) })
 		}
 		if !errors.Is(err, os.ErrNotExist) {
 			break
@@ -283,9 +283,9 @@ func (b *Batch) place(name, oid string) (err error) {
 	return err
 }
 
-// placings bounds how often the rename of an object is tried: a gc removes empty
+// maxPlaceTries bounds how often the rename of an object is tried: a gc removes empty
 // directories, even one that was just made.
-const placings = 20
+const maxPlaceTries = 20
 
 // KeepText is the content of a .keep file.
 const KeepText = "croft: until a ref names it\n"
@@ -295,10 +295,10 @@ const KeepText = "croft: until a ref names it\n"
 // from deleting the pack, whose objects no ref reaches yet.
 func (b *Batch) placePack(p stagedPack) error {
 	base := "pack-" + p.name
-	return b.in("objects/pack", func(d *fsx.TreeDir) error {
+	return b.inDir("objects/pack", func(d *fsx.TreeDir) error {
 		err := d.AddFile(base+".keep", []byte(KeepText))
 		if errors.Is(err, os.ErrExist) { // another process writes the same pack, and removes the file itself
-			base = "pack-" + b.store.Format.anyName()
+			base = "pack-" + b.store.Format.randomName()
 			err = d.AddFile(base+".keep", []byte(KeepText))
 		}
 		if err != nil {
@@ -312,17 +312,17 @@ func (b *Batch) placePack(p stagedPack) error {
 	})
 }
 
-// anyName returns a random name for a pack. Git does not check that the name matches the
+// randomName returns a random name for a pack. Git does not check that the name matches the
 // content.
-func (f Format) anyName() string {
+func (f Format) randomName() string {
 	name := make([]byte, f.Size())
 	_, _ = rand.Read(name) // it never fails
 	return hex.EncodeToString(name)
 }
 
-// in calls do in a directory of the repository, which is made if necessary. No symbolic
+// inDir calls do in a directory of the repository, which is made if necessary. No symbolic
 // link in its path is followed.
-func (b *Batch) in(dir string, do func(*fsx.TreeDir) error) error {
+func (b *Batch) inDir(dir string, do func(*fsx.TreeDir) error) error {
 	b.filesMu.Lock()
 	defer b.filesMu.Unlock()
 	if b.files == nil {

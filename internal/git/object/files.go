@@ -98,21 +98,21 @@ const maxKept = 16 << 20
 // maxTreeText is the size of the largest tree or commit that is read.
 const maxTreeText = 256 << 20
 
-// Look rehashes every copy of an object. It fails with a *ForgedError if the content of
+// Verify rehashes every copy of an object. It fails with a *ForgedError if the content of
 // one does not match the name, and with a *MissingError if there is none.
-func (o *Files) Look(ctx context.Context, oid string, keep Keep) (Object, error) {
+func (o *Files) Verify(ctx context.Context, oid string, keep Keep) (Object, error) {
 	raw, err := hex.DecodeString(oid)
 	if err != nil || len(raw)*2 != o.format.HexLen() {
 		return Object{}, fmt.Errorf("%q: %w", oid, ErrMissing)
 	}
-	found, err := o.lookOnce(ctx, oid, raw, keep)
+	found, err := o.verifyOnce(ctx, oid, raw, keep)
 	// A concurrent git may have repacked the object since the packs were listed.
 	for try, hasNew := 0, true; errors.Is(err, ErrMissing) && hasNew && try < maxListings; try++ {
 		var lerr error
 		if hasNew, lerr = o.listPacks(); lerr != nil {
 			return Object{}, lerr
 		}
-		found, err = o.lookOnce(ctx, oid, raw, keep)
+		found, err = o.verifyOnce(ctx, oid, raw, keep)
 	}
 	return found, err
 }
@@ -120,7 +120,7 @@ func (o *Files) Look(ctx context.Context, oid string, keep Keep) (Object, error)
 // maxListings bounds how often the packs are listed again for one object.
 const maxListings = 5
 
-func (o *Files) lookOnce(ctx context.Context, oid string, raw []byte, keep Keep) (Object, error) {
+func (o *Files) verifyOnce(ctx context.Context, oid string, raw []byte, keep Keep) (Object, error) {
 	var found Object
 	for _, dir := range o.dirs {
 		path := filepath.Join(dir, oid[:2], oid[2:])
@@ -133,7 +133,7 @@ func (o *Files) lookOnce(ctx context.Context, oid string, raw []byte, keep Keep)
 		}
 		got, err := o.loose(ctx, f, keep)
 		_ = f.Close()
-		if err := o.judge(ctx, err, got, oid, path); err != nil {
+		if err := o.classifyError(ctx, err, got, oid, path); err != nil {
 			return Object{}, err
 		}
 		found = got
@@ -150,7 +150,7 @@ func (o *Files) lookOnce(ctx context.Context, oid string, raw []byte, keep Keep)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		if err := o.judge(ctx, err, got, oid, p.base+".pack"); err != nil {
+		if err := o.classifyError(ctx, err, got, oid, p.base+".pack"); err != nil {
 			return Object{}, err
 		}
 		found = got
@@ -161,9 +161,9 @@ func (o *Files) lookOnce(ctx context.Context, oid string, raw []byte, keep Keep)
 	return found, nil
 }
 
-// judge distinguishes a copy that cannot be read, which git cannot read either, from one
+// classifyError distinguishes a copy that cannot be read, which git cannot read either, from one
 // with other content.
-func (o *Files) judge(ctx context.Context, err error, got Object, oid, file string) error {
+func (o *Files) classifyError(ctx context.Context, err error, got Object, oid, file string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -57,7 +57,7 @@ func TestRehashReadsWhatGitReads(t *testing.T) {
 					continue
 				}
 				for _, keep := range []Keep{KeepContents, KeepNothing} {
-					got, err := o.Look(t.Context(), f[0], keep)
+					got, err := o.Verify(t.Context(), f[0], keep)
 					if err != nil || got.Type != f[1] || fmt.Sprint(got.Size) != f[2] {
 						t.Fatalf("%s: %+v, %v", line, got, err)
 					}
@@ -104,11 +104,11 @@ func TestRehashBesideRepacks(t *testing.T) {
 				t.Fatalf("only %d objects", len(all))
 			}
 			for _, oid := range all {
-				if got, err := o.Look(t.Context(), oid, KeepNothing); err != nil || got.OID != oid {
+				if got, err := o.Verify(t.Context(), oid, KeepNothing); err != nil || got.OID != oid {
 					t.Fatalf("%s: %+v, %v", oid, got, err)
 				}
 			}
-			if _, err := o.Look(t.Context(), strings.Repeat("ab", 20), KeepNothing); !errors.Is(err, ErrMissing) {
+			if _, err := o.Verify(t.Context(), strings.Repeat("ab", 20), KeepNothing); !errors.Is(err, ErrMissing) {
 				t.Errorf("what nobody has: %v", err)
 			}
 		})
@@ -127,7 +127,7 @@ func TestObjectThatGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer o.Close()
-	if _, err := o.Look(t.Context(), oid, KeepContents); err == nil {
+	if _, err := o.Verify(t.Context(), oid, KeepContents); err == nil {
 		t.Error("it was taken for an object")
 	}
 }

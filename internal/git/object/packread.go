@@ -254,12 +254,12 @@ func (p *objectPack) text(ctx context.Context, at int64, chain int) (packedObjec
 	if got.kind == "" {
 		return packedObject{}, errPack
 	}
-	p.hold(at, got)
+	p.holdBase(at, got)
 	return got, nil
 }
 
-// hold keeps an object that may be the base of further deltas.
-func (p *objectPack) hold(at int64, got packedObject) {
+// holdBase keeps an object that may be the base of further deltas.
+func (p *objectPack) holdBase(at int64, got packedObject) {
 	if p.held += len(got.text); p.bases == nil || p.held > heldBases {
 		p.bases, p.held = map[int64]packedObject{}, len(got.text)
 	}

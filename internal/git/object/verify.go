@@ -89,15 +89,15 @@ func (v *Verifier) Packs(ctx context.Context, objects, store string) error {
 		}
 		path := filepath.Join(objects, "pack", e.Name())
 		err := v.file(ctx, path, store, func(f *os.File) (string, error) {
-			sum, wrong, err := v.summed(ctx, f)
+			sum, wrong, err := v.checkSum(ctx, f)
 			if wrong != "" || err != nil {
 				return wrong, err
 			}
-			if ext == ".idx" && !v.isOf(f, strings.TrimSuffix(path, ext)+".pack") {
+			if ext == ".idx" && !v.isIndexOf(f, strings.TrimSuffix(path, ext)+".pack") {
 				return "It is the index of another pack.", nil
 			}
 			original := filepath.Join(v.Original, "pack", e.Name())
-			if there, err := v.lastBytes(original, 1); store != "" && err == nil && !bytes.Equal(there, sum) && v.isWhole(original) {
+			if there, err := v.lastBytes(original, 1); store != "" && err == nil && !bytes.Equal(there, sum) && v.isVerified(original) {
 				return "It is another one than the project's.", nil
 			}
 			return "", nil
@@ -112,8 +112,8 @@ func (v *Verifier) Packs(ctx context.Context, objects, store string) error {
 // packHeader is the size of a pack's header: signature, version and number of objects.
 const packHeader = 12
 
-// summed verifies the checksum at the end of a pack or its index.
-func (v *Verifier) summed(ctx context.Context, f *os.File) (sum []byte, wrong string, err error) {
+// checkSum verifies the checksum at the end of a pack or its index.
+func (v *Verifier) checkSum(ctx context.Context, f *os.File) (sum []byte, wrong string, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, "", err
@@ -140,8 +140,8 @@ func (v *Verifier) summed(ctx context.Context, f *os.File) (sum []byte, wrong st
 	return sum, "", nil
 }
 
-// isOf reports whether an index has the checksum of a pack, or there is no such pack.
-func (v *Verifier) isOf(index *os.File, pack string) bool {
+// isIndexOf reports whether an index has the checksum of a pack, or there is no such pack.
+func (v *Verifier) isIndexOf(index *os.File, pack string) bool {
 	want, err := v.lastBytes(index.Name(), 2)
 	if err != nil {
 		return true // the pack was just deleted
@@ -165,8 +165,8 @@ func (v *Verifier) lastBytes(path string, nth int64) ([]byte, error) {
 	return sum, err
 }
 
-// isWhole reports whether a file of the repository was verified to be undamaged.
-func (v *Verifier) isWhole(path string) bool {
+// isVerified reports whether a file of the repository was verified to be undamaged.
+func (v *Verifier) isVerified(path string) bool {
 	for _, d := range v.Found {
 		if d.File == path {
 			return false

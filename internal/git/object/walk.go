@@ -58,7 +58,7 @@ func (w *Walk) commitAt(ctx context.Context, oid string) (Commit, error) {
 	if c, ok := w.commit[oid]; ok {
 		return c, nil
 	}
-	o, err := w.files.Look(ctx, oid, KeepContents)
+	o, err := w.files.Verify(ctx, oid, KeepContents)
 	if err != nil {
 		return Commit{}, err
 	}
@@ -138,7 +138,7 @@ func (w *Walk) file(ctx context.Context, oid, path string) error {
 	if w.Each != nil {
 		keep = KeepContents
 	}
-	o, err := w.files.Look(ctx, oid, keep)
+	o, err := w.files.Verify(ctx, oid, keep)
 	if errors.Is(err, ErrMissing) && w.files.Partial {
 		return nil // git fetches it from the remote when it is needed, and hashes it then
 	}
@@ -153,7 +153,7 @@ func (w *Walk) Entries(ctx context.Context, oid, path string) ([]TreeEntry, erro
 	if oid == "" || oid == w.empty {
 		return nil, nil // the empty tree needs no object
 	}
-	o, err := w.files.Look(ctx, oid, KeepContents)
+	o, err := w.files.Verify(ctx, oid, KeepContents)
 	if err == nil && o.Type != "tree" {
 		err = fmt.Errorf("%s is a %s, not a tree", oid, o.Type)
 	}
@@ -185,7 +185,7 @@ func (w *Walk) TreeOf(ctx context.Context, oid string) (string, error) {
 	if oid == w.empty {
 		return oid, nil
 	}
-	o, err := w.files.Look(ctx, oid, KeepContents)
+	o, err := w.files.Verify(ctx, oid, KeepContents)
 	if err != nil || o.Type == "tree" {
 		return oid, err
 	}

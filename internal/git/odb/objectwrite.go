@@ -58,8 +58,8 @@ func (r *Repository) Batch() *object.Batch { return object.NewBatch(r.Store()) }
 // The caller calls Discard once a ref names the objects, or if no ref is going to.
 func (r *Repository) PackBatch() *object.Batch { return object.NewPackBatch(r.Store()) }
 
-// AnewBatch is Batch for objects that cannot be read: existing files are replaced.
-func (r *Repository) AnewBatch() *object.Batch { return object.NewReplacingBatch(r.Store()) }
+// ReplacingBatch is Batch for objects that cannot be read: existing files are replaced.
+func (r *Repository) ReplacingBatch() *object.Batch { return object.NewReplacingBatch(r.Store()) }
 
 // Store is the object directory that batches write to.
 func (r *Repository) Store() object.Store {

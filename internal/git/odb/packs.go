@@ -32,7 +32,7 @@ const (
 	ReplacedTime = 3 * time.Second
 )
 
-// PackChoice says which packs TidyPacks joins.
+// PackChoice says which packs JoinPacks joins.
 type PackChoice int
 
 // AllPacks leaves at most ManyPacks. SmallPacks takes only a moment, however large the
@@ -42,16 +42,16 @@ const (
 	SmallPacks
 )
 
-// TidyPacks joins packs of a repository once there are many, because git searches each for
+// JoinPacks joins packs of a repository once there are many, because git searches each for
 // an object, and deletes the .keep files of processes that died. No object is deleted;
 // unreachable ones are git's to prune. Only one process at a time may call it.
 //
 // Unlike git repack, it does not make concurrent git processes fail: packs that were
 // joined stay for ReplacedTime, and directories of loose objects stay when they become
 // empty.
-func (r *Repository) TidyPacks(ctx context.Context, which PackChoice) error {
-	dropOldKeeps(r.PackDir())
-	if !r.DropReplaced() {
+func (r *Repository) JoinPacks(ctx context.Context, which PackChoice) error {
+	deleteOldKeeps(r.PackDir())
+	if !r.DeleteReplaced() {
 		return nil // they were joined just now
 	}
 	if which == AllPacks {
@@ -64,10 +64,10 @@ func (r *Repository) TidyPacks(ctx context.Context, which PackChoice) error {
 		return err
 	}
 	some, rest := packs.choose(which)
-	return r.joinPacks(ctx, some, rest)
+	return r.writeJoined(ctx, some, rest)
 }
 
-// HasManyPacks reports whether there are so many packs that TidyPacks may join some.
+// HasManyPacks reports whether there are so many packs that JoinPacks may join some.
 func (r *Repository) HasManyPacks() bool {
 	packs, err := r.readPacks()
 	return err == nil && packs.areMany()
@@ -76,9 +76,9 @@ func (r *Repository) HasManyPacks() bool {
 // PackDir is the directory of packs.
 func (r *Repository) PackDir() string { return filepath.Join(r.CommonDir, "objects", "pack") }
 
-// joinPacks copies the objects of some packs into one. Loose objects stay: they are the
+// writeJoined copies the objects of some packs into one. Loose objects stay: they are the
 // large ones.
-func (r *Repository) joinPacks(ctx context.Context, some, rest []string) error {
+func (r *Repository) writeJoined(ctx context.Context, some, rest []string) error {
 	if len(some) <= 1 {
 		return nil
 	}
@@ -129,9 +129,9 @@ func (r *Repository) Replaced() []string {
 	return strings.Fields(string(b))
 }
 
-// DropReplaced deletes the packs that were joined at least ReplacedTime ago. It reports
+// DeleteReplaced deletes the packs that were joined at least ReplacedTime ago. It reports
 // whether none are left.
-func (r *Repository) DropReplaced() bool {
+func (r *Repository) DeleteReplaced() bool {
 	info, err := os.Lstat(r.ReplacedFile())
 	if err != nil {
 		return true
@@ -275,8 +275,8 @@ func (r *Repository) packLoose(ctx context.Context) error {
 	return nil
 }
 
-// dropOldKeeps deletes the .keep files of batches whose process died.
-func dropOldKeeps(dir string) {
+// deleteOldKeeps deletes the .keep files of batches whose process died.
+func deleteOldKeeps(dir string) {
 	keeps, err := filepath.Glob(filepath.Join(dir, "pack-*.keep"))
 	if err != nil {
 		return

@@ -29,7 +29,7 @@ func (p packFile) path() string { return filepath.Join(p.objects, "pack", p.name
 // PackFiles lists the packs, with their accompanying files, that a store is filled with,
 // sorted by name. It leaves out files that are being written.
 func (r *Repository) PackFiles() ([]packFile, error) {
-	dirs, err := r.lentDirs()
+	dirs, err := r.storeSources()
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +52,9 @@ func (r *Repository) PackFiles() ([]packFile, error) {
 	return slices.CompactFunc(list, func(a, b packFile) bool { return a.name == b.name }), nil
 }
 
-// lentDirs returns the object directories that a store is filled from: the repository's
+// storeSources returns the object directories that a store is filled from: the repository's
 // own, and its alternates. A store of hard links names the alternates as its own instead.
-func (r *Repository) lentDirs() ([]string, error) {
+func (r *Repository) storeSources() ([]string, error) {
 	own := filepath.Join(r.CommonDir, "objects")
 	if r.Git.Options.Lending == gitcmd.LendLinks {
 		return []string{own}, nil
@@ -62,10 +62,10 @@ func (r *Repository) lentDirs() ([]string, error) {
 	return gitdir.AlternatesOf(own)
 }
 
-// filling is the content that a store is getting. Copies are written under temporary
+// storeFill is the content that a store is getting. Copies are written under temporary
 // names, and renamed when all of them are on disk: after a power cut a file of a store is
 // complete or absent.
-type filling struct {
+type storeFill struct {
 	store string
 	links bool
 	made  []filled
@@ -78,8 +78,8 @@ type filled struct{ tmp, path string }
 // fillStore adds the files to a store that it lacks. It fails with os.ErrNotExist if a
 // concurrent gc deleted one of them.
 func (r *Repository) fillStore(ctx context.Context, store string, packs []packFile) error {
-	f := &filling{store: store, links: r.Git.Options.Lending == gitcmd.LendLinks, dirs: map[string]bool{}}
-	seenFile := filepath.Join(r.seenDir(), filepath.Base(store))
+	f := &storeFill{store: store, links: r.Git.Options.Lending == gitcmd.LendLinks, dirs: map[string]bool{}}
+	seenFile := filepath.Join(r.looseRecordDir(), filepath.Base(store))
 	f.seen = readSeen(seenFile)
 	if err := os.RemoveAll(f.tmpDir()); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (r *Repository) fillStore(ctx context.Context, store string, packs []packFi
 		}
 	}
 	if f.links {
-		if err := r.lendAlternates(store); err != nil {
+		if err := r.writeStoreAlternates(store); err != nil {
 			return err
 		}
 	}
@@ -99,17 +99,17 @@ func (r *Repository) fillStore(ctx context.Context, store string, packs []packFi
 		return cmp.Compare(filepath.Ext(b.name), filepath.Ext(a.name))
 	})
 	for _, p := range inOrder {
-		if err := errors.Join(ctx.Err(), f.takeFile(p.path(), filepath.Join(store, "pack", p.name))); err != nil {
+		if err := errors.Join(ctx.Err(), f.addFile(p.path(), filepath.Join(store, "pack", p.name))); err != nil {
 			return err
 		}
 	}
-	dirs, err := r.lentDirs()
+	dirs, err := r.storeSources()
 	if err != nil {
 		return err
 	}
 	for _, dir := range dirs {
 		for first := range 256 {
-			if err := errors.Join(ctx.Err(), f.takeLoose(dir, fmt.Sprintf("%02x", first))); err != nil {
+			if err := errors.Join(ctx.Err(), f.addLoose(dir, fmt.Sprintf("%02x", first))); err != nil {
 				return err
 			}
 		}
@@ -120,10 +120,10 @@ func (r *Repository) fillStore(ctx context.Context, store string, packs []packFi
 	return writeSeen(seenFile, f.seen)
 }
 
-func (f *filling) tmpDir() string { return filepath.Join(f.store, "tmp") }
+func (f *storeFill) tmpDir() string { return filepath.Join(f.store, "tmp") }
 
-// takeFile adds a file to the store unless it has it.
-func (f *filling) takeFile(from, to string) error {
+// addFile adds a file to the store unless it has it.
+func (f *storeFill) addFile(from, to string) error {
 	if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -148,9 +148,9 @@ func ignoreExisting(err error) error {
 	return err
 }
 
-// takeLoose adds the loose objects of one directory. It skips a directory whose mtime has
+// addLoose adds the loose objects of one directory. It skips a directory whose mtime has
 // not changed.
-func (f *filling) takeLoose(objects, name string) error {
+func (f *storeFill) addLoose(objects, name string) error {
 	from, to := filepath.Join(objects, name), filepath.Join(f.store, name)
 	now := time.Now()
 	info, err := os.Stat(from)
@@ -177,7 +177,7 @@ func (f *filling) takeLoose(objects, name string) error {
 			}
 			f.dirs[to] = true
 		}
-		if err := f.takeFile(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+		if err := f.addFile(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
 			return err
 		}
 	}
@@ -194,7 +194,7 @@ func (f *filling) takeLoose(objects, name string) error {
 const syncsAtOnce = 64
 
 // finish syncs the copies to disk and renames them.
-func (f *filling) finish() error {
+func (f *storeFill) finish() error {
 	if len(f.made) == 0 {
 		return os.Remove(f.tmpDir())
 	}
@@ -222,9 +222,9 @@ func (f *filling) finish() error {
 	return errors.Join(os.Remove(f.tmpDir()), fsx.SyncAll(dirs...))
 }
 
-// seenDir has a file for each store that records which loose objects it has. It is apart
+// looseRecordDir has a file for each store that records which loose objects it has. It is apart
 // from the stores, which agents may read.
-func (r *Repository) seenDir() string { return filepath.Join(r.Dir, "lent") }
+func (r *Repository) looseRecordDir() string { return filepath.Join(r.Dir, "lent") }
 
 func readSeen(path string) map[string]int64 {
 	seen := map[string]int64{}
@@ -245,8 +245,8 @@ func writeSeen(path string, seen map[string]int64) error {
 	return fsx.ReplaceIfChanged(path, string(b))
 }
 
-// lendAlternates writes the repository's own alternates to a store of hard links.
-func (r *Repository) lendAlternates(store string) error {
+// writeStoreAlternates writes the repository's own alternates to a store of hard links.
+func (r *Repository) writeStoreAlternates(store string) error {
 	dirs, err := gitdir.ReadAlternates(filepath.Join(r.CommonDir, "objects"))
 	if err != nil || len(dirs) == 0 {
 		return err

@@ -34,9 +34,9 @@ import (
 // StoresDir is the directory of the alternates stores.
 func (r *Repository) StoresDir() string { return filepath.Join(r.Dir, "objects") }
 
-// Borrowers is the directory of a store with one empty file for each checkout that uses
+// StoreUsers is the directory of a store with one empty file for each checkout that uses
 // it, by the name of its admin directory.
-const Borrowers = "borrowers"
+const StoreUsers = "borrowers"
 
 // lockStores takes the lock under which stores are filled and swept.
 func (r *Repository) lockStores(ctx context.Context) (*flock.Lock, error) {
@@ -54,35 +54,35 @@ func (r *Repository) PrepareStore(ctx context.Context) error {
 		return err
 	}
 	defer l.Unlock()
-	_, err = r.freshStore(ctx, nil)
+	_, err = r.fillStoreFor(ctx, nil)
 	return err
 }
 
-// LendObjects returns a store with all objects that the repository has now, and records
+// AssignStore returns a store with all objects that the repository has now, and records
 // the borrower in it. The caller holds the repository's lock.
-func (r *Repository) LendObjects(ctx context.Context, borrower string) (string, error) {
+func (r *Repository) AssignStore(ctx context.Context, borrower string) (string, error) {
 	l, err := r.lockStores(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer l.Unlock()
-	return r.freshStore(ctx, &borrower)
+	return r.fillStoreFor(ctx, &borrower)
 }
 
-// freshStore fills a store until the packs are the same before and after.
-func (r *Repository) freshStore(ctx context.Context, borrower *string) (string, error) {
+// fillStoreFor fills a store until the packs are the same before and after.
+func (r *Repository) fillStoreFor(ctx context.Context, borrower *string) (string, error) {
 	for range 5 {
 		packs, err := r.PackFiles()
 		if err != nil {
 			return "", err
 		}
 		store := filepath.Join(r.StoresDir(), r.StoreName(packs))
-		if err := os.MkdirAll(filepath.Join(store, Borrowers), 0o777); err != nil {
+		if err := os.MkdirAll(filepath.Join(store, StoreUsers), 0o777); err != nil {
 			return "", err
 		}
 		if borrower != nil {
 			// The borrower is recorded first: a store with one is not swept.
-			if err := os.WriteFile(filepath.Join(store, Borrowers, *borrower), nil, 0o666); err != nil {
+			if err := os.WriteFile(filepath.Join(store, StoreUsers, *borrower), nil, 0o666); err != nil {
 				return "", err
 			}
 		}
@@ -96,7 +96,7 @@ func (r *Repository) freshStore(ctx context.Context, borrower *string) (string, 
 			}
 		}
 		if borrower != nil {
-			if err := os.Remove(filepath.Join(store, Borrowers, *borrower)); err != nil {
+			if err := os.Remove(filepath.Join(store, StoreUsers, *borrower)); err != nil {
 				return "", err
 			}
 		}
@@ -119,9 +119,9 @@ func (r *Repository) StoreName(packs []packFile) string {
 	return name
 }
 
-// StoreBorrowedBy returns the store that a checkout uses.
-func (r *Repository) StoreBorrowedBy(borrower string) (string, error) {
-	found, err := filepath.Glob(filepath.Join(gitdir.GlobLiteral(r.StoresDir()), "*", Borrowers, gitdir.GlobLiteral(borrower)))
+// StoreOf returns the store that a checkout uses.
+func (r *Repository) StoreOf(borrower string) (string, error) {
+	found, err := filepath.Glob(filepath.Join(gitdir.GlobLiteral(r.StoresDir()), "*", StoreUsers, gitdir.GlobLiteral(borrower)))
 	if err != nil || len(found) == 0 {
 		return "", errors.Join(err, fmt.Errorf("%s borrows objects from no store", borrower))
 	}
@@ -129,10 +129,10 @@ func (r *Repository) StoreBorrowedBy(borrower string) (string, error) {
 	return filepath.Dir(filepath.Dir(found[0])), nil
 }
 
-// ReturnObjects removes the record that a checkout uses a store.
-func (r *Repository) ReturnObjects(borrower string) {
-	if store, err := r.StoreBorrowedBy(borrower); err == nil {
-		_ = os.Remove(filepath.Join(store, Borrowers, borrower))
+// ReleaseStore removes the record that a checkout uses a store.
+func (r *Repository) ReleaseStore(borrower string) {
+	if store, err := r.StoreOf(borrower); err == nil {
+		_ = os.Remove(filepath.Join(store, StoreUsers, borrower))
 	}
 }
 
@@ -158,14 +158,14 @@ func (r *Repository) SweepStores(ctx context.Context, keep func(admin string) bo
 	errs = append(errs, err)
 	for _, store := range stores {
 		dir := filepath.Join(r.StoresDir(), store.Name())
-		list, _ := os.ReadDir(filepath.Join(dir, Borrowers))
+		list, _ := os.ReadDir(filepath.Join(dir, StoreUsers))
 		live := 0
 		for _, b := range list {
 			if keep(b.Name()) {
 				live++
 				continue
 			}
-			errs = append(errs, os.Remove(filepath.Join(dir, Borrowers, b.Name())), os.RemoveAll(r.SyncStateDirOf(b.Name())))
+			errs = append(errs, os.Remove(filepath.Join(dir, StoreUsers, b.Name())), os.RemoveAll(r.SyncStateDirOf(b.Name())))
 		}
 		used = used || live > 0
 		if live == 0 && store.Name() != r.StoreName(packs) {
@@ -173,11 +173,11 @@ func (r *Repository) SweepStores(ctx context.Context, keep func(admin string) bo
 		}
 	}
 	if !used {
-		errs = append(errs, os.RemoveAll(r.StoresDir()), os.RemoveAll(r.seenDir()))
+		errs = append(errs, os.RemoveAll(r.StoresDir()), os.RemoveAll(r.looseRecordDir()))
 	}
 	return errors.Join(errs...)
 }
 
 func (r *Repository) removeStore(name string) error {
-	return errors.Join(os.RemoveAll(filepath.Join(r.seenDir(), name)), os.RemoveAll(filepath.Join(r.StoresDir(), name)))
+	return errors.Join(os.RemoveAll(filepath.Join(r.looseRecordDir(), name)), os.RemoveAll(filepath.Join(r.StoresDir(), name)))
 }

@@ -64,7 +64,7 @@ func (r *Repository) TransferPack(ctx context.Context, c Transfer) ([]byte, erro
 		defer time.AfterFunc(packerDelay, func() { cancel(err) }).Stop()
 	}
 	perr := packer.Wait()
-	if err != nil && isUnread(perr) {
+	if err != nil && wasKilled(perr) {
 		return out, err
 	}
 	if perr != nil {
@@ -76,9 +76,9 @@ func (r *Repository) TransferPack(ctx context.Context, c Transfer) ([]byte, erro
 // packerDelay is how long the packer has to end by itself after the receiver has failed.
 const packerDelay = 2 * time.Second
 
-// isUnread reports whether a process ended without a message, as one does that SIGPIPE
+// wasKilled reports whether a process ended without a message, as one does that SIGPIPE
 // kills.
-func isUnread(err error) bool {
+func wasKilled(err error) bool {
 	exit, ok := errors.AsType[*proc.ExitError](err)
 	return ok && exit.Code < 0
 }

@@ -67,9 +67,9 @@ func (r *Repository) rememberVerified(whole map[string]string) error {
 	return fsx.ReplaceIfChanged(r.VerifiedFile(), string(b))
 }
 
-// MendStore replaces a damaged file of a store by the repository's, which must be
+// RepairStore replaces a damaged file of a store by the repository's, which must be
 // undamaged. A loose object may also come from a pack.
-func (r *Repository) MendStore(ctx context.Context, d object.Damage) error {
+func (r *Repository) RepairStore(ctx context.Context, d object.Damage) error {
 	rel, err := filepath.Rel(d.Store, d.File)
 	if err != nil || d.Store == "" || filepath.Dir(d.Store) != r.StoresDir() || !filepath.IsLocal(rel) {
 		return fmt.Errorf("%s is not in a store", d.File)
@@ -84,7 +84,7 @@ func (r *Repository) MendStore(ctx context.Context, d object.Damage) error {
 		return err
 	}
 	defer os.Remove(tmp)
-	original, err := r.original(rel)
+	original, err := r.repositoryFile(rel)
 	if err == nil {
 		err = fsx.Copy(original, tmp, 0o444)
 	} else if oid := strings.ReplaceAll(filepath.ToSlash(rel), "/", ""); object.IsOID(oid) {
@@ -102,8 +102,8 @@ func (r *Repository) MendStore(ctx context.Context, d object.Damage) error {
 	return fsx.SyncAll(filepath.Dir(d.File))
 }
 
-// original returns the file of the repository that a file of a store is a copy of.
-func (r *Repository) original(rel string) (string, error) {
+// repositoryFile returns the file of the repository that a file of a store is a copy of.
+func (r *Repository) repositoryFile(rel string) (string, error) {
 	dirs, err := gitdir.AlternatesOf(filepath.Join(r.CommonDir, "objects"))
 	if err != nil {
 		return "", err

@@ -87,7 +87,7 @@ func (r *Repository) SweepRefLocks(since time.Time, refs ...string) {
 		if !gitdir.IsRefName(ref) {
 			continue
 		}
-		r.DropLocks(writers.Dead{Locks: []string{ref + ".lock"}, Since: since}, deadline)
+		r.DeleteLocks(writers.Dead{Locks: []string{ref + ".lock"}, Since: since}, deadline)
 		if _, err := r.RefSnapshot().Ref(ref); !errors.Is(err, ErrNoRef) {
 			continue
 		}

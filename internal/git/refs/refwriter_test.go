@@ -518,7 +518,7 @@ func TestRefWriterKilled(t *testing.T) {
 		time.Sleep(rand.N(2 * packing)) // at any moment of what it does
 		p.Kill()
 		_ = p.Wait()
-		left += len(repo.Left())
+		left += len(repo.LeftLocks())
 		sweep(t, repo)
 		for name, oid := range RefsOf(t, repo, "refs/") {
 			if oid != one && oid != two {

@@ -130,7 +130,7 @@ func (r *Repository) fillAdmin(w *Worktree, s AddSpec, staging *fsx.Dir) error {
 		head = "ref: refs/heads/" + s.Branch
 	}
 	files := map[string]string{
-		"HEAD": head, "commondir": w.ToCommon(), "gitdir": filepath.ToSlash(filepath.Join(s.Path, ".git")), "locked": s.Lock,
+		"HEAD": head, "commondir": w.RelativeCommonDir(), "gitdir": filepath.ToSlash(filepath.Join(s.Path, ".git")), "locked": s.Lock,
 	}
 	if !r.NativeRefs() {
 		maps.Copy(files, otherRefs)
@@ -162,8 +162,8 @@ func (r *Repository) fillAdmin(w *Worktree, s AddSpec, staging *fsx.Dir) error {
 	return from.CopyOver(staging, LargestAdmin)
 }
 
-// ToCommon returns the relative path from the admin directory to the common directory.
-func (w *Worktree) ToCommon() string {
+// RelativeCommonDir returns the relative path from the admin directory to the common directory.
+func (w *Worktree) RelativeCommonDir() string {
 	if w.IsIsolated() {
 		return filepath.ToSlash(w.Repo.CommonDir)
 	}
@@ -217,8 +217,8 @@ func (w *Worktree) PointerText() string {
 	return "gitdir: " + filepath.ToSlash(w.Admin) + "\n"
 }
 
-// CopyIfThere copies a file if it exists.
-func CopyIfThere(src, dst string) error {
+// CopyIfExists copies a file if it exists.
+func CopyIfExists(src, dst string) error {
 	in, err := fsx.Open(src)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

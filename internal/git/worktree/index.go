@@ -98,13 +98,13 @@ func (w *Worktree) CheckoutIndex(ctx context.Context, workers int) error {
 	_, err := w.RunGit(ctx, gitcmd.Call{
 		Args: []string{"-c", "checkout.workers=" + strconv.Itoa(workers), "checkout-index", "--all", "--quiet"}, Network: true,
 	})
-	return w.whyUnwritten(err)
+	return w.explainWriteError(err)
 }
 
-// whyUnwritten adds the reason to git's failure to write a file of a checkout, for which
+// explainWriteError adds the reason to git's failure to write a file of a checkout, for which
 // git has the same message whatever the reason: it tries whether the disk is full or
 // fails.
-func (w *Worktree) whyUnwritten(err error) error {
+func (w *Worktree) explainWriteError(err error) error {
 	if !errors.Is(err, gitcmd.KindVanished) {
 		return err
 	}

@@ -23,8 +23,8 @@ import (
 // a process that finds the file can tell whether the owner is alive, and never takes over
 // the lock of a live one.
 type IndexHold struct {
-	Dir  *fsx.Dir // the git directory; the caller closes it
-	Mark *writers.Lease
+	Dir   *fsx.Dir // the git directory; the caller closes it
+	Lease *writers.Lease
 }
 
 // Aftermath says what happens to a lock whose owner dies.
@@ -103,10 +103,10 @@ func (r *Repository) NewHold(gitDir string, dir *fsx.Dir, after Aftermath) (*Ind
 }
 
 // DraftName is the temporary name of the lock file.
-func (h *IndexHold) DraftName() string { return writers.IndexLockDraft + h.Mark.Name() }
+func (h *IndexHold) DraftName() string { return writers.IndexLockDraft + h.Lease.Name() }
 
 // Text is the content of the lock file.
-func (h *IndexHold) Text() string { return writers.LockText + h.Mark.Name() + "\n" }
+func (h *IndexHold) Text() string { return writers.LockText + h.Lease.Name() + "\n" }
 
 func (h *IndexHold) writeDraft() error {
 	f, err := h.Dir.Create(h.DraftName(), 0o666)
@@ -145,7 +145,7 @@ func (h *IndexHold) renameToLock(ctx context.Context, after Aftermath) error {
 				return nil
 			}
 		case life == ownerDead:
-			if err := h.Mark.Repo.Sweep(ctx); err != nil {
+			if err := h.Lease.Repo.Sweep(ctx); err != nil {
 				return err
 			}
 		}
@@ -179,7 +179,7 @@ func (h *IndexHold) findOwner() (mark string, life ownerLife) {
 	if !ours || mark == "" {
 		return "", ownerUnknown
 	}
-	l, err := flock.TryThere(filepath.Join(h.Mark.Repo.LeasesDir(), mark))
+	l, err := flock.TryThere(filepath.Join(h.Lease.Repo.LeasesDir(), mark))
 	switch {
 	case err == nil:
 		_ = l.Unlock()
@@ -192,17 +192,17 @@ func (h *IndexHold) findOwner() (mark string, life ownerLife) {
 
 // adoptDeadLock takes over the lock of an owner that died, by its lease.
 func (h *IndexHold) adoptDeadLock(owner string) bool {
-	l, err := flock.TryThere(filepath.Join(h.Mark.Repo.LeasesDir(), owner))
+	l, err := flock.TryThere(filepath.Join(h.Lease.Repo.LeasesDir(), owner))
 	if err != nil {
 		return false
 	}
-	adopted := &IndexHold{h.Dir, &writers.Lease{Repo: h.Mark.Repo, Lock: l}}
+	adopted := &IndexHold{h.Dir, &writers.Lease{Repo: h.Lease.Repo, Lock: l}}
 	if !adopted.isThere() {
 		_ = l.Unlock()
 		return false
 	}
 	h.Release()
-	h.Mark = adopted.Mark
+	h.Lease = adopted.Lease
 	return true
 }
 
@@ -214,7 +214,7 @@ func (h *IndexHold) isThere() bool {
 
 // Release unlocks the index. A lock file that cannot be removed is left to the next sweep.
 func (h *IndexHold) Release() {
-	if h == nil || h.Mark == nil {
+	if h == nil || h.Lease == nil {
 		return
 	}
 	_ = h.Dir.Remove(h.DraftName())
@@ -222,19 +222,19 @@ func (h *IndexHold) Release() {
 		_ = h.Dir.Remove(gitdir.IndexLock)
 	}
 	if !h.isThere() && !h.Dir.Has(h.DraftName()) {
-		_ = os.Remove(h.Mark.Lock.File().Name())
+		_ = os.Remove(h.Lease.Lock.File().Name())
 	}
-	_ = h.Mark.Lock.Unlock()
-	h.Mark = nil
+	_ = h.Lease.Lock.Unlock()
+	h.Lease = nil
 }
 
 // Inherit adds the lease to the files that a process inherits, so that the lock counts as
 // held for as long as the process lives.
 func (h *IndexHold) Inherit(files []*os.File) []*os.File {
-	if h == nil || h.Mark == nil {
+	if h == nil || h.Lease == nil {
 		return files
 	}
-	return append(slices.Clip(files), h.Mark.Lock.File())
+	return append(slices.Clip(files), h.Lease.Lock.File())
 }
 
 // HoldToMove locks the index of a checkout that is going to be moved away. It waits for a
@@ -258,9 +258,9 @@ func (w *Worktree) HoldToMove(ctx context.Context) (release func(), err error) {
 	return func() { h.Release(); _ = admin.Close() }, nil
 }
 
-// DropOwnLock removes a lock of Croft's from an admin directory in the trash, where no
+// DeleteOwnLock removes a lock of Croft's from an admin directory in the trash, where no
 // Croft process works on it.
-func DropOwnLock(admin *fsx.Dir) {
+func DeleteOwnLock(admin *fsx.Dir) {
 	if b, err := admin.ReadFile(gitdir.IndexLock, fsx.MaxSmall); err == nil {
 		if _, isCrofts := LockOwner(b); isCrofts {
 			_ = admin.Remove(gitdir.IndexLock)
@@ -271,7 +271,7 @@ func DropOwnLock(admin *fsx.Dir) {
 // SweepKept removes the index locks that dead processes left with KeptAfter. The caller
 // knows that nothing is left to complete.
 func (r *Repository) SweepKept(ctx context.Context) error {
-	return r.EachDead(ctx, func(dead writers.Dead) bool {
-		return dead.IsKept && r.DropHolds(dead)
+	return r.EachDeadLease(ctx, func(dead writers.Dead) bool {
+		return dead.IsKept && r.DeleteIndexLocks(dead)
 	})
 }

@@ -108,9 +108,9 @@ func (w *Worktree) WriteAdmin(name, text string) error {
 	return admin.WriteFile(name, []byte(text), 0o644)
 }
 
-// DropAdmin deletes the admin directory. It is renamed first, so that git never sees part
+// DeleteAdmin deletes the admin directory. It is renamed first, so that git never sees part
 // of it.
-func (w *Worktree) DropAdmin() error {
+func (w *Worktree) DeleteAdmin() error {
 	admins, err := w.OpenAdmins()
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -143,8 +143,8 @@ func (w *Worktree) DropAdmin() error {
 	return admins.RemoveAll(name)
 }
 
-// DropStaging deletes an admin directory that was not completed.
-func (r *Repository) DropStaging(name string) error {
+// DeleteStaging deletes an admin directory that was not completed.
+func (r *Repository) DeleteStaging(name string) error {
 	common, err := fsx.OpenDir(r.CommonDir)
 	if err != nil {
 		return err

@@ -40,16 +40,16 @@ type Worktree struct {
 	// not known.
 	TrashedIn fsx.Identity
 
-	Settled bool       // an isolated checkout is not pulled again
-	StandIn string     // the git directory that git is given instead of Admin
-	Hold    *IndexHold // the lock on its index, while an operation holds it
+	IsPulled   bool       // an isolated checkout is not pulled again
+	TempGitDir string     // the git directory that git is given instead of Admin
+	Hold       *IndexHold // the lock on its index, while an operation holds it
 }
 
 // RunGit runs git in the checkout.
 func (w *Worktree) RunGit(ctx context.Context, c gitcmd.Call) ([]byte, error) {
 	c.Inherit = w.Inherit
-	d := gitcmd.Target{Repo: w.Repo.Core(), GitDir: w.Admin, Work: w.Path, StandIn: w.StandIn}
-	if w.StandIn == "" { // otherwise the checkout is being made in another directory
+	d := gitcmd.Target{Repo: w.Repo.Core(), GitDir: w.Admin, Work: w.Path, TempGitDir: w.TempGitDir}
+	if w.TempGitDir == "" { // otherwise the checkout is being made in another directory
 		d.Identities = w.identities
 	}
 	return w.Repo.Git.Run(ctx, d, c)

@@ -21,9 +21,9 @@ const NextIndex = "index.croft"
 // IndexLockDraft is the prefix of the temporary name of Croft's lock file.
 const IndexLockDraft = gitdir.IndexLock + "."
 
-// DropHolds removes the lock files on indexes that a dead lease names, if they name the
+// DeleteIndexLocks removes the lock files on indexes that a dead lease names, if they name the
 // lease in turn, and reports whether none of them is left.
-func (r *Repository) DropHolds(dead Dead) (gone bool) {
+func (r *Repository) DeleteIndexLocks(dead Dead) (gone bool) {
 	gone = true
 	for _, lock := range dead.Locks {
 		file, ok := r.lockAt(lock)

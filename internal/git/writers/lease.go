@@ -75,21 +75,21 @@ func (m *Lease) Write(state byte, locks []string) error {
 // WriteIdle records that the process has released its locks. If the write fails, the next
 // sweep looks for them in vain.
 func (m *Lease) WriteIdle() {
-	m.leaveForLocks()
+	m.keepForLocks()
 	_, _ = m.Lock.File().WriteAt([]byte{idle}, 0)
 }
 
 // End removes the lease of a process that ended by itself, and so has removed its lock
 // files.
 func (m *Lease) End() {
-	m.leaveForLocks()
+	m.keepForLocks()
 	_ = os.Remove(m.Lock.File().Name())
 	_ = m.Lock.Unlock()
 }
 
-// leaveForLocks keeps the lease for lock files that still exist although their process has
+// keepForLocks keeps the lease for lock files that still exist although their process has
 // ended. Usually another process has just taken those locks.
-func (m *Lease) leaveForLocks() {
+func (m *Lease) keepForLocks() {
 	dead := readLease(m.Lock.File().Name())
 	left := slices.DeleteFunc(dead.Locks, func(lock string) bool {
 		_, _, ok := m.Repo.LockFile(lock, dead.Since)
@@ -154,28 +154,28 @@ func (r *Repository) lockAt(name string) (file string, ok bool) {
 func (r *Repository) Sweep(ctx context.Context) error {
 	r.sweepTemp()
 	deadline := time.Now().Add(LockTime)
-	return r.EachDead(ctx, func(dead Dead) bool {
+	return r.EachDeadLease(ctx, func(dead Dead) bool {
 		switch {
 		case dead.IsKept:
-			return !r.isLeft(dead)
+			return !r.hasLocks(dead)
 		case dead.isHold:
-			return r.DropHolds(dead)
+			return r.DeleteIndexLocks(dead)
 		}
-		return r.DropLocks(dead, deadline)
+		return r.DeleteLocks(dead, deadline)
 	})
 }
 
-// isLeft reports whether one of the lock files that a lease names exists.
-func (r *Repository) isLeft(dead Dead) bool {
+// hasLocks reports whether one of the lock files that a lease names exists.
+func (r *Repository) hasLocks(dead Dead) bool {
 	return slices.ContainsFunc(dead.Locks, func(lock string) bool {
 		_, _, ok := r.LockFile(lock, time.Time{})
 		return ok
 	})
 }
 
-// EachDead calls f with every lease whose process has died, and removes the lease if f
+// EachDeadLease calls f with every lease whose process has died, and removes the lease if f
 // returns true.
-func (r *Repository) EachDead(ctx context.Context, f func(Dead) bool) error {
+func (r *Repository) EachDeadLease(ctx context.Context, f func(Dead) bool) error {
 	entries, err := os.ReadDir(r.LeasesDir())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -240,8 +240,8 @@ func readLease(path string) Dead {
 	return dead
 }
 
-// Left lists the lock files that Sweep would remove or examine.
-func (r *Repository) Left() []string {
+// LeftLocks lists the lock files that Sweep would remove or examine.
+func (r *Repository) LeftLocks() []string {
 	var left []string
 	entries, _ := os.ReadDir(r.LeasesDir())
 	for _, e := range entries {
@@ -261,10 +261,10 @@ func (r *Repository) Left() []string {
 	return left
 }
 
-// DropLocks removes the lock files of a dead process, and reports whether none of them is
+// DeleteLocks removes the lock files of a dead process, and reports whether none of them is
 // left. It waits until the deadline for a lock that a git of the user may hold, and leaves
 // alone one that another git of Croft's may hold.
-func (r *Repository) DropLocks(dead Dead, deadline time.Time) bool {
+func (r *Repository) DeleteLocks(dead Dead, deadline time.Time) bool {
 	for {
 		found := map[string]os.FileInfo{}
 		marked := false
@@ -272,13 +272,13 @@ func (r *Repository) DropLocks(dead Dead, deadline time.Time) bool {
 			file, info, ok := r.LockFile(lock, dead.Since)
 			switch {
 			case !ok:
-			case r.isMarked(lock, info.ModTime(), dead.lease):
+			case r.isLeased(lock, info.ModTime(), dead.lease):
 				marked = true
 			default:
 				found[file] = info
 			}
 		}
-		if r.dropNobodys(found, dead.minAge) {
+		if r.deleteUnheld(found, dead.minAge) {
 			return !marked
 		}
 		if time.Now().After(deadline) {
@@ -288,10 +288,10 @@ func (r *Repository) DropLocks(dead Dead, deadline time.Time) bool {
 	}
 }
 
-// dropNobodys removes those lock files that no live git process of the user can hold, and
+// deleteUnheld removes those lock files that no live git process of the user can hold, and
 // reports whether these were all. Where processes cannot be listed, it goes by the age of
 // a lock file.
-func (r *Repository) dropNobodys(found map[string]os.FileInfo, minAge time.Duration) bool {
+func (r *Repository) deleteUnheld(found map[string]os.FileInfo, minAge time.Duration) bool {
 	if len(found) == 0 {
 		return true
 	}
@@ -339,9 +339,9 @@ func (r *Repository) LockFile(lock string, since time.Time) (file string, info o
 	return file, info, true
 }
 
-// isMarked reports whether a live git of Croft's other than the one with the lease not may
+// isLeased reports whether a live git of Croft's other than the one with the lease not may
 // hold a lock.
-func (r *Repository) isMarked(lock string, made time.Time, not string) bool {
+func (r *Repository) isLeased(lock string, made time.Time, not string) bool {
 	entries, _ := os.ReadDir(r.LeasesDir())
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		path := filepath.Join(r.LeasesDir(), e.Name())
@@ -369,11 +369,11 @@ func (r *Repository) mayHold(p proc.Neighbour, made time.Time) bool {
 	if slices.ContainsFunc(p.Args, func(arg string) bool { return strings.HasSuffix(arg, "daemon") }) {
 		return false // it only waits for other processes
 	}
-	return p.Dir == "" || r.isMine(p.Dir)
+	return p.Dir == "" || r.isInRepository(p.Dir)
 }
 
-// isMine reports whether a directory is in the repository or in one of its checkouts.
-func (r *Repository) isMine(dir string) bool {
+// isInRepository reports whether a directory is in the repository or in one of its checkouts.
+func (r *Repository) isInRepository(dir string) bool {
 	place, err := gitdir.Discover(dir)
 	return err == nil && place.CommonDir == r.CommonDir
 }

@@ -165,7 +165,7 @@ func (m *rewinder) keepUnsaved() error {
 	for _, path := range slices.Sorted(maps.Keys(left)) {
 		now, was := left[path], m.built[path]
 		now.Mode = was.Mode // which the rewind sets itself
-		if now.IsAsMoved(was) || m.saved.Has(context.Background(), path, filepath.Join(m.Aside, newDir, path), left[path]) {
+		if now.IsSameMoved(was) || m.saved.Has(context.Background(), path, filepath.Join(m.Aside, newDir, path), left[path]) {
 			continue
 		}
 		if err := m.moveFileBack(path); err != nil {

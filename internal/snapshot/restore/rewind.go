@@ -296,7 +296,7 @@ func (m *rewinder) requireUnwritten(context.Context) error {
 func (f movedOut) isUnchanged(full string) bool {
 	if f.nested == nil {
 		now, err := index.Lstat(full)
-		return err == nil && now.IsAs(f.stat)
+		return err == nil && now.IsSame(f.stat)
 	}
 	held, err := snapshot.ListBelow(full)
 	return err == nil && held.Equal(f.nested)

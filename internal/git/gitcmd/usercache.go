@@ -16,8 +16,8 @@ import (
 // configuration: every command needs it, and it seldom changes.
 const userFile = "user.json"
 
-// keptUser is a cached userConfig that does not depend on the repository.
-type keptUser struct {
+// userCache is a cached userConfig that does not depend on the repository.
+type userCache struct {
 	Of      string            `json:"of"` // which git, and which files it reads
 	Watched map[string]string `json:"watched"`
 	Entries []keptEntry       `json:"entries"`
@@ -28,12 +28,12 @@ type keptEntry struct {
 	Bare bool `json:"bare,omitempty"`
 }
 
-// rememberedUser returns the cached configuration of the user if none of its files has
+// readUserCache returns the cached configuration of the user if none of its files has
 // changed, otherwise nil.
-func (g *Git) rememberedUser() *userConfig {
+func (g *Git) readUserCache() *userConfig {
 	b, err := os.ReadFile(filepath.Join(g.Options.ConfigDir, userFile))
-	var kept keptUser
-	if err != nil || json.Unmarshal(b, &kept) != nil || kept.Of != g.whereUser() || !unchanged(kept.Watched) {
+	var kept userCache
+	if err != nil || json.Unmarshal(b, &kept) != nil || kept.Of != g.userCacheKey() || !unchanged(kept.Watched) {
 		return nil
 	}
 	u := &userConfig{watched: kept.Watched, isAnywhere: true}
@@ -43,13 +43,13 @@ func (g *Git) rememberedUser() *userConfig {
 	return u
 }
 
-// rememberUser caches the user's configuration if the path of the system's configuration
+// writeUserCache caches the user's configuration if the path of the system's configuration
 // is known. Errors are ignored.
-func (g *Git) rememberUser(u *userConfig) {
+func (g *Git) writeUserCache(u *userConfig) {
 	if runtime.GOOS != "linux" {
 		return
 	}
-	kept := keptUser{Of: g.whereUser(), Watched: u.watched}
+	kept := userCache{Of: g.userCacheKey(), Watched: u.watched}
 	for _, e := range u.entries {
 		kept.Entries = append(kept.Entries, keptEntry{gitconfig.Setting{Key: e.Key, Value: e.Value}, e.Bare})
 	}
@@ -59,9 +59,9 @@ func (g *Git) rememberUser(u *userConfig) {
 	}
 }
 
-// whereUser identifies the git that reads the user's configuration, and the files that it
+// userCacheKey identifies the git that reads the user's configuration, and the files that it
 // reads.
-func (g *Git) whereUser() string {
+func (g *Git) userCacheKey() string {
 	parts := []string{g.fingerprint(), g.Home(), g.ConfigHome()}
 	for _, name := range userEnv {
 		v, ok := g.environ(name)
