@@ -10,33 +10,6 @@ import (
 	"github.com/croft-sh/croft/internal/git/gittest"
 )
 
-func TestClassify(t *testing.T) {
-	for stderr, want := range map[string]gitcmd.Kind{
-		"":                            "",
-		"fatal: not a git repository": "",
-		"error: unable to write file x: No space left on device\nfatal: could not":                   gitcmd.KindNoSpace,
-		"fatal: sha1 file '<stdout>' write error. Out of diskspace":                                  gitcmd.KindNoSpace,
-		"fatal: write error: Disk quota exceeded":                                                    gitcmd.KindNoSpace,
-		"fatal: detected dubious ownership in repository at '/x'":                                    gitcmd.KindOwner,
-		"fatal: f: clean filter 'git-crypt' failed":                                                  gitcmd.KindFilter,
-		"fatal: f: smudge filter git-crypt failed":                                                   gitcmd.KindFilter,
-		"error: external filter 'x' failed 1":                                                        gitcmd.KindFilter,
-		"error: unable to create temporary file: Permission denied":                                  gitcmd.KindDenied,
-		"fatal: Unable to create '/x/index.lock': Read-only file system":                             gitcmd.KindDenied,
-		"fatal: prepare: cannot lock ref 'refs/x': reference already exists":                         gitcmd.KindRefStale,
-		"fatal: prepare: cannot lock ref 'refs/x': is at 1 but expected 2":                           gitcmd.KindRefStale,
-		"fatal: prepare: cannot lock ref 'refs/x': unable to resolve reference 'refs/x'":             gitcmd.KindRefStale,
-		"fatal: cannot lock ref 'refs/a/b': 'refs/a' exists; cannot create 'refs/a/b'":               gitcmd.KindRefStale,
-		"fatal: Unable to create '/x/.git/refs/x.lock': File exists.\n\nAnother git process":         gitcmd.KindLocked,
-		"error: could not lock config file .git/config: File exists":                                 gitcmd.KindLocked,
-		"error: unable to create temporary file: No such file or directory\nfatal: failed to insert": gitcmd.KindVanished,
-	} {
-		if got := gitcmd.Classify(stderr); got != want {
-			t.Errorf("%q: %q, want %q", stderr, got, want)
-		}
-	}
-}
-
 func TestErrorSaysWhatFailed(t *testing.T) {
 	r := gittest.New(t)
 	repo := open(t, r)

@@ -61,8 +61,8 @@ var phrases = []struct {
 	{"unable to write file", KindVanished},
 }
 
-// Classify returns the kind of a failure from git's standard error.
-func Classify(stderr string) Kind {
+// classify returns the kind of a failure from git's standard error.
+func classify(stderr string) Kind {
 	for _, p := range phrases {
 		if strings.Contains(stderr, p.text) {
 			return p.kind

@@ -37,10 +37,10 @@ func (g *Git) Home() string {
 	return dir
 }
 
-// BaseEnv returns the user's environment without the variables that control git. Messages
+// baseEnv returns the user's environment without the variables that control git. Messages
 // are English, because classify.go reads them; the rest of the user's locale stays,
 // because the user's filters run with it.
-func (g *Git) BaseEnv() []string {
+func (g *Git) baseEnv() []string {
 	locale, overrides := g.environ("LC_ALL")
 	overrides = overrides && locale != ""
 	env := slices.DeleteFunc(slices.Clone(g.Options.Environ), func(kv string) bool {

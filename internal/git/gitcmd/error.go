@@ -48,7 +48,7 @@ func (g *Git) Wrap(args []string, dir string, err error) error {
 	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
 		e.ExitCode = exit.Code
 		e.Stderr = strings.TrimSpace(string(exit.Stderr))
-		e.Kind = Classify(e.Stderr)
+		e.Kind = classify(e.Stderr)
 	}
 	return e
 }

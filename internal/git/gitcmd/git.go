@@ -78,7 +78,7 @@ func (g *Git) ask(question string) (string, error) {
 	ctx, end := g.WatchDeadline(context.Background(), Target{}, Call{Args: []string{question}})
 	defer end()
 	res, err := proc.Run(ctx, proc.Command{
-		Path: g.Options.Path, Args: []string{question}, Env: g.BaseEnv(), Dir: root,
+		Path: g.Options.Path, Args: []string{question}, Env: g.baseEnv(), Dir: root,
 	})
 	return string(res.Stdout), err
 }

@@ -135,7 +135,7 @@ func (g *Git) checkListed(ctx context.Context, top, part string) error {
 	if err != nil {
 		return err
 	}
-	if IsListed(values, g.Home(), top) {
+	if isListed(values, g.Home(), top) {
 		return nil
 	}
 	return &OwnerError{Top: top, Part: part}
@@ -145,7 +145,7 @@ func (g *Git) checkListed(ctx context.Context, top, part string) error {
 // and the environment, and of no repository.
 func (g *Git) safeDirectories(ctx context.Context) ([]string, error) {
 	root := filepath.VolumeName(os.TempDir()) + string(filepath.Separator)
-	env := g.BaseEnv()
+	env := g.baseEnv()
 	for _, kv := range g.Options.Environ {
 		if strings.HasPrefix(kv, "GIT_CONFIG_") && !strings.HasPrefix(kv, "GIT_CONFIG=") {
 			env = append(env, kv)
@@ -168,9 +168,9 @@ func (g *Git) safeDirectories(ctx context.Context) ([]string, error) {
 	return values, nil
 }
 
-// IsListed reports whether values of safe.directory cover a directory. An empty value
+// isListed reports whether values of safe.directory cover a directory. An empty value
 // cancels all before it.
-func IsListed(values []string, home, top string) bool {
+func isListed(values []string, home, top string) bool {
 	listed := false
 	for _, value := range values {
 		if rest, ok := strings.CutPrefix(value, "~/"); ok {
@@ -182,16 +182,16 @@ func IsListed(values []string, home, top string) bool {
 		case value == "*":
 			listed = true
 		case isPrefix && (below == "" || filepath.IsAbs(below)):
-			listed = listed || strings.HasPrefix(filepath.ToSlash(top), strings.TrimSuffix(filepath.ToSlash(RealPath(below+"/")), "/")+"/")
+			listed = listed || strings.HasPrefix(filepath.ToSlash(top), strings.TrimSuffix(filepath.ToSlash(realPath(below+"/")), "/")+"/")
 		default:
-			listed = listed || filepath.IsAbs(value) && RealPath(value) == top
+			listed = listed || filepath.IsAbs(value) && realPath(value) == top
 		}
 	}
 	return listed
 }
 
-// RealPath returns a path without symbolic links if it exists, otherwise the path.
-func RealPath(path string) string {
+// realPath returns a path without symbolic links if it exists, otherwise the path.
+func realPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}

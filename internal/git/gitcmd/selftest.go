@@ -69,7 +69,7 @@ func (g *Git) selfTest(dir string) error {
 		return err
 	}
 	run := func(stdin string, args ...string) (string, error) {
-		env := append(g.BaseEnv(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_COMMON_DIR="+r.HostDir(),
+		env := append(g.baseEnv(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_COMMON_DIR="+r.HostDir(),
 			"GIT_OBJECT_DIRECTORY="+r.CommonPath("objects"), "GIT_WORK_TREE="+dir,
 			"GIT_AUTHOR_NAME=c", "GIT_AUTHOR_EMAIL=c", "GIT_COMMITTER_NAME=c", "GIT_COMMITTER_EMAIL=c")
 		res, err := proc.Run(context.Background(), proc.Command{

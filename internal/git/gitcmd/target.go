@@ -172,7 +172,7 @@ func protocols(d Target, c Call) string {
 
 // HardenedEnviron returns the environment of one call.
 func (g *Git) HardenedEnviron(ctx context.Context, d Target, c Call) ([]string, error) {
-	env := append(g.BaseEnv(),
+	env := append(g.baseEnv(),
 		"GIT_CONFIG_NOSYSTEM=1",
 		"GIT_TERMINAL_PROMPT=0",
 		"GIT_NO_REPLACE_OBJECTS=1",

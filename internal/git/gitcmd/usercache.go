@@ -79,7 +79,7 @@ func (g *Git) systemConfig() []string {
 		return []string{file}
 	}
 	files := []string{"/etc/gitconfig"}
-	if path, err := proc.Find(g.Options.Path, g.BaseEnv()); err == nil {
+	if path, err := proc.Find(g.Options.Path, g.baseEnv()); err == nil {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			files = append(files, filepath.Join(filepath.Dir(filepath.Dir(real)), "etc", "gitconfig"))
 		}

@@ -35,7 +35,7 @@ func (g *Git) writeVersionCache(answer string) {
 
 // fingerprint identifies the git program.
 func (g *Git) fingerprint() string {
-	path, err := proc.Find(g.Options.Path, g.BaseEnv())
+	path, err := proc.Find(g.Options.Path, g.baseEnv())
 	if err != nil {
 		return ""
 	}

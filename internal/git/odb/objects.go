@@ -154,7 +154,7 @@ func (s *objectSession) exchange(ctx context.Context, name string, w *countingWr
 	_, err := io.WriteString(p.Stdin, verb+" "+name+"\x00")
 	var o object.Object
 	if err == nil {
-		o, err = ReadBatch(s.out, contents)
+		o, err = readBatch(s.out, contents)
 	}
 	answered := err == nil || errors.Is(err, object.ErrMissing)
 	running := stop()
@@ -195,9 +195,9 @@ func (s *objectSession) end() error {
 	return p.Wait()
 }
 
-// ReadBatch parses one answer of cat-file: "<oid> <type> <size>" and, with contents, the
+// readBatch parses one answer of cat-file: "<oid> <type> <size>" and, with contents, the
 // data and a newline; or the requested name and a word such as "missing" or "ambiguous".
-func ReadBatch(r *bufio.Reader, contents io.Writer) (object.Object, error) {
+func readBatch(r *bufio.Reader, contents io.Writer) (object.Object, error) {
 	line, err := r.ReadString('\n')
 	if err != nil {
 		return object.Object{}, err

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// MaxField bounds one NUL-terminated field; longer ones are not paths.
-const MaxField = 1 << 20
+// maxField bounds one NUL-terminated field; longer ones are not paths.
+const maxField = 1 << 20
 
 // nulFields yields the NUL-terminated fields of git's -z output.
 func nulFields(r io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		s := bufio.NewScanner(r)
-		s.Buffer(nil, MaxField)
+		s.Buffer(nil, maxField)
 		s.Split(func(data []byte, atEOF bool) (int, []byte, error) {
 			if i := bytes.IndexByte(data, 0); i >= 0 {
 				return i + 1, data[:i], nil
