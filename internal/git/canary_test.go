@@ -282,7 +282,7 @@ func (v *victim) operations(ctx context.Context) map[string]func() error {
 			}
 			return one(v.wt.Conversions(ctx, x))
 		},
-		"TidyPacks": func() error { return v.repo.JoinPacks(ctx, odb.AllPacks) },
+		"JoinPacks": func() error { return v.repo.JoinPacks(ctx, odb.AllPacks) },
 		"CheckoutIndex": func() error {
 			_ = os.Remove(filepath.Join(v.wt.Path, "src", "main.txt"))
 			_ = v.wt.CheckoutIndex(ctx, 2) // files that are there and differ make it fail
@@ -299,17 +299,17 @@ func (v *victim) operations(ctx context.Context) map[string]func() error {
 		"Resolve": func() error {
 			return errors.Join(one(v.repo.ResolveCommit(ctx, "HEAD")), one(v.repo.ResolveCommitAt(ctx, v.wt.Admin, "HEAD")))
 		},
-		"Refs":        func() error { return one(v.repo.Refs(ctx, "refs/heads/")) },
-		"ReadRef":     func() error { return one(v.repo.ReadRef(ctx, "refs/heads/main")) },
-		"Blocking":    func() error { return one(v.repo.ConflictingBranch(ctx, "wt/x")) },
-		"HeadOf":      func() error { _, _, err := v.repo.HeadByGit(ctx, v.wt.Admin); return err },
-		"SymbolicRef": func() error { return one(v.repo.SymbolicRef(ctx, "refs/remotes/origin/HEAD")) },
-		"HasRemote":   func() error { return one(v.repo.HasRemote("origin")) },
-		"Upstream":    func() error { return one(v.repo.Upstream(ctx, "main")) },
-		"IsAncestor":  func() error { return one(v.repo.IsAncestor(ctx, v.before, "HEAD")) },
-		"AheadBehind": func() error { _, _, err := v.repo.AheadBehind(ctx, "HEAD", v.before); return err },
-		"List":        func() error { return one(v.repo.List(ctx)) },
-		"Fetch":       func() error { return v.repo.Fetch(ctx, "origin") },
+		"Refs":              func() error { return one(v.repo.Refs(ctx, "refs/heads/")) },
+		"ReadRef":           func() error { return one(v.repo.ReadRef(ctx, "refs/heads/main")) },
+		"ConflictingBranch": func() error { return one(v.repo.ConflictingBranch(ctx, "wt/x")) },
+		"HeadByGit":         func() error { _, _, err := v.repo.HeadByGit(ctx, v.wt.Admin); return err },
+		"SymbolicRef":       func() error { return one(v.repo.SymbolicRef(ctx, "refs/remotes/origin/HEAD")) },
+		"HasRemote":         func() error { return one(v.repo.HasRemote("origin")) },
+		"Upstream":          func() error { return one(v.repo.Upstream(ctx, "main")) },
+		"IsAncestor":        func() error { return one(v.repo.IsAncestor(ctx, v.before, "HEAD")) },
+		"AheadBehind":       func() error { _, _, err := v.repo.AheadBehind(ctx, "HEAD", v.before); return err },
+		"List":              func() error { return one(v.repo.List(ctx)) },
+		"Fetch":             func() error { return v.repo.Fetch(ctx, "origin") },
 		"LocalExclude": func() error {
 			return errors.Join(v.repo.LocalExclude(ctx, "croft-*", []string{"/CLAUDE.md"}), v.repo.Exclude("/.croft/"))
 		},

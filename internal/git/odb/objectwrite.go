@@ -69,7 +69,7 @@ func (r *Repository) Store() object.Store {
 	}}
 	if tell := r.Git.Options.ManyPacks; tell != nil {
 		s.Packed = func() {
-			if r.HasManyPacks() {
+			if r.hasManyPacks() {
 				tell(r.CommonDir)
 			}
 		}

@@ -18,24 +18,24 @@ import (
 )
 
 const (
-	// ManyPacks is how many packs there may be before they are joined. Together with those
+	// manyPacks is how many packs there may be before they are joined. Together with those
 	// that were joined last it is less than the limit of git's own automatic gc, which
 	// would start in an agent's checkout.
-	ManyPacks = 20
+	manyPacks = 20
 	// smallPack is the size up to which SmallPacks joins a pack.
 	smallPack = 4 << 20
-	// KeptTime is longer than it takes until a ref names new objects: an older .keep
+	// keptTime is longer than it takes until a ref names new objects: an older .keep
 	// file was left by a process that died.
-	KeptTime = time.Hour
-	// ReplacedTime is how long packs stay on disk after they were joined into another one,
+	keptTime = time.Hour
+	// replacedTime is how long packs stay on disk after they were joined into another one,
 	// for git processes that listed the packs before and have yet to open them.
-	ReplacedTime = 3 * time.Second
+	replacedTime = 3 * time.Second
 )
 
 // PackChoice says which packs JoinPacks joins.
 type PackChoice int
 
-// AllPacks leaves at most ManyPacks. SmallPacks takes only a moment, however large the
+// AllPacks leaves at most manyPacks. SmallPacks takes only a moment, however large the
 // repository is.
 const (
 	AllPacks PackChoice = iota
@@ -47,11 +47,11 @@ const (
 // unreachable ones are git's to prune. Only one process at a time may call it.
 //
 // Unlike git repack, it does not make concurrent git processes fail: packs that were
-// joined stay for ReplacedTime, and directories of loose objects stay when they become
+// joined stay for replacedTime, and directories of loose objects stay when they become
 // empty.
 func (r *Repository) JoinPacks(ctx context.Context, which PackChoice) error {
-	deleteOldKeeps(r.PackDir())
-	if !r.DeleteReplaced() {
+	deleteOldKeeps(r.packDir())
+	if !r.deleteReplaced() {
 		return nil // they were joined just now
 	}
 	if which == AllPacks {
@@ -67,14 +67,14 @@ func (r *Repository) JoinPacks(ctx context.Context, which PackChoice) error {
 	return r.writeJoined(ctx, some, rest)
 }
 
-// HasManyPacks reports whether there are so many packs that JoinPacks may join some.
-func (r *Repository) HasManyPacks() bool {
+// hasManyPacks reports whether there are so many packs that JoinPacks may join some.
+func (r *Repository) hasManyPacks() bool {
 	packs, err := r.readPacks()
 	return err == nil && packs.areMany()
 }
 
-// PackDir is the directory of packs.
-func (r *Repository) PackDir() string { return filepath.Join(r.CommonDir, "objects", "pack") }
+// packDir is the directory of packs.
+func (r *Repository) packDir() string { return filepath.Join(r.CommonDir, "objects", "pack") }
 
 // writeJoined copies the objects of some packs into one. Loose objects stay: they are the
 // large ones.
@@ -94,49 +94,49 @@ func (r *Repository) writeJoined(ctx context.Context, some, rest []string) error
 		return err
 	}
 	some = slices.DeleteFunc(some, func(name string) bool { return slices.Contains(joined, name) })
-	if err := os.MkdirAll(filepath.Dir(r.ReplacedFile()), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(r.replacedFile()), 0o777); err != nil {
 		return err
 	}
-	return fsx.WriteDurable(r.ReplacedFile(), []byte(strings.Join(some, "\n")+"\n"))
+	return fsx.WriteDurable(r.replacedFile(), []byte(strings.Join(some, "\n")+"\n"))
 }
 
 // writePack writes a pack of the objects in list, and returns its name. There may be
 // several names: the user may have limited the size of packs.
 func (r *Repository) writePack(ctx context.Context, list string, options ...string) ([]string, error) {
 	args := append([]string{"pack-objects", "--quiet", "--delta-base-offset"}, options...)
-	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core()}, gitcmd.Call{Args: append(args, filepath.Join(r.PackDir(), "pack")), Stdin: list})
+	out, err := r.Git.Run(ctx, gitcmd.Target{Repo: r.Core()}, gitcmd.Call{Args: append(args, filepath.Join(r.packDir(), "pack")), Stdin: list})
 	if err != nil {
 		return nil, err
 	}
 	names := strings.Fields(string(out))
 	for i, name := range names {
 		names[i] = "pack-" + name + ".pack"
-		if _, err := os.Lstat(filepath.Join(r.PackDir(), "pack-"+name+".idx")); err != nil {
+		if _, err := os.Lstat(filepath.Join(r.packDir(), "pack-"+name+".idx")); err != nil {
 			return nil, err
 		}
 	}
-	return names, fsx.SyncAll(r.PackDir())
+	return names, fsx.SyncAll(r.packDir())
 }
 
-// ReplacedFile is the path of the list of packs that were joined last.
-func (r *Repository) ReplacedFile() string {
+// replacedFile is the path of the list of packs that were joined last.
+func (r *Repository) replacedFile() string {
 	return filepath.Join(r.Dir, "replaced-packs")
 }
 
-// Replaced lists the packs that were joined into another and may be deleted soon.
-func (r *Repository) Replaced() []string {
-	b, _ := os.ReadFile(r.ReplacedFile())
+// replaced lists the packs that were joined into another and may be deleted soon.
+func (r *Repository) replaced() []string {
+	b, _ := os.ReadFile(r.replacedFile())
 	return strings.Fields(string(b))
 }
 
-// DeleteReplaced deletes the packs that were joined at least ReplacedTime ago. It reports
+// deleteReplaced deletes the packs that were joined at least replacedTime ago. It reports
 // whether none are left.
-func (r *Repository) DeleteReplaced() bool {
-	info, err := os.Lstat(r.ReplacedFile())
+func (r *Repository) deleteReplaced() bool {
+	info, err := os.Lstat(r.replacedFile())
 	if err != nil {
 		return true
 	}
-	if time.Since(info.ModTime()) < ReplacedTime {
+	if time.Since(info.ModTime()) < replacedTime {
 		return false
 	}
 	packs, err := os.OpenRoot(r.CommonDir) // an os.Root, so that no symbolic link leads elsewhere
@@ -147,12 +147,12 @@ func (r *Repository) DeleteReplaced() bool {
 	if info, err := packs.Lstat(filepath.Join("objects", "pack")); err != nil || !info.IsDir() {
 		return false
 	}
-	for _, name := range r.Replaced() {
+	for _, name := range r.replaced() {
 		base, ok := strings.CutSuffix(name, ".pack")
 		if !ok || base != filepath.Base(base) || !strings.HasPrefix(base, "pack-") {
 			continue
 		}
-		if now, err := os.Lstat(filepath.Join(r.PackDir(), name)); err != nil || now.ModTime().After(info.ModTime()) {
+		if now, err := os.Lstat(filepath.Join(r.packDir(), name)); err != nil || now.ModTime().After(info.ModTime()) {
 			continue // the pack is gone, or was written again
 		}
 		// The .idx file goes first: git finds a pack by it.
@@ -160,7 +160,7 @@ func (r *Repository) DeleteReplaced() bool {
 			_ = packs.Remove(filepath.Join("objects", "pack", base+ext))
 		}
 	}
-	return os.Remove(r.ReplacedFile()) == nil && fsx.SyncAll(r.PackDir()) == nil
+	return os.Remove(r.replacedFile()) == nil && fsx.SyncAll(r.packDir()) == nil
 }
 
 // packList is the content of the directory of packs.
@@ -175,7 +175,7 @@ type pack struct {
 }
 
 // areMany reports whether packs are to be joined. Promisor packs are left to git gc.
-func (l packList) areMany() bool { return !l.lazy && len(l.free) > ManyPacks }
+func (l packList) areMany() bool { return !l.lazy && len(l.free) > manyPacks }
 
 // choose divides the packs into those to join and the rest. SmallPacks joins the packs of
 // at most smallPack bytes, if there are more than manyPacks of them. AllPacks joins
@@ -185,13 +185,13 @@ func (l packList) choose(which PackChoice) (some, rest []string) {
 	var sum int64
 	for i, p := range l.free {
 		switch {
-		case p.size <= smallPack || which == AllPacks && (p.size <= 2*sum || len(l.free)-i > ManyPacks):
+		case p.size <= smallPack || which == AllPacks && (p.size <= 2*sum || len(l.free)-i > manyPacks):
 			some, sum = append(some, p.name), sum+p.size
 		default:
 			rest = append(rest, p.name)
 		}
 	}
-	if len(some) <= ManyPacks && which == SmallPacks {
+	if len(some) <= manyPacks && which == SmallPacks {
 		return nil, rest
 	}
 	return some, rest
@@ -199,7 +199,7 @@ func (l packList) choose(which PackChoice) (some, rest []string) {
 
 func (r *Repository) readPacks() (packList, error) {
 	var list packList
-	f, err := os.Open(r.PackDir())
+	f, err := os.Open(r.packDir())
 	if errors.Is(err, os.ErrNotExist) {
 		return list, nil
 	}
@@ -209,7 +209,7 @@ func (r *Repository) readPacks() (packList, error) {
 	defer f.Close()
 	names, err := f.Readdirnames(-1)
 	not := map[string]bool{}
-	for _, name := range r.Replaced() {
+	for _, name := range r.replaced() {
 		not[name] = true
 	}
 	for _, name := range names {
@@ -226,7 +226,7 @@ func (r *Repository) readPacks() (packList, error) {
 		if !strings.HasPrefix(name, "pack-") || filepath.Ext(name) != ".pack" || not[name] {
 			continue
 		}
-		if info, err := os.Lstat(filepath.Join(r.PackDir(), name)); err == nil {
+		if info, err := os.Lstat(filepath.Join(r.packDir(), name)); err == nil {
 			list.free = append(list.free, pack{name, info.Size()})
 		}
 	}
@@ -234,8 +234,8 @@ func (r *Repository) readPacks() (packList, error) {
 	return list, err
 }
 
-// ManyLoose is how many loose objects there may be; git's own gc has the same limit.
-const ManyLoose = 6700
+// manyLoose is how many loose objects there may be; git's own gc has the same limit.
+const manyLoose = 6700
 
 // packLoose packs loose objects once there are many, except recent ones, which a ref may
 // be about to name: git prunes packed objects sooner.
@@ -250,13 +250,13 @@ func (r *Repository) packLoose(ctx context.Context) error {
 		}
 		for _, e := range entries {
 			oid := filepath.Base(dir) + e.Name()
-			if info, err := e.Info(); err == nil && object.IsOID(oid) && time.Since(info.ModTime()) > KeptTime {
+			if info, err := e.Info(); err == nil && object.IsOID(oid) && time.Since(info.ModTime()) > keptTime {
 				list.WriteString(oid + "\n")
 				files = append(files, filepath.Join(dir, e.Name()))
 			}
 		}
 	}
-	if len(files) <= ManyLoose {
+	if len(files) <= manyLoose {
 		return nil
 	}
 	if _, err := r.writePack(ctx, list.String()); err != nil {
@@ -283,7 +283,7 @@ func deleteOldKeeps(dir string) {
 	}
 	for _, name := range keeps {
 		info, err := os.Lstat(name)
-		if err != nil || time.Since(info.ModTime()) < KeptTime {
+		if err != nil || time.Since(info.ModTime()) < keptTime {
 			continue
 		}
 		if text, err := fsx.ReadSmall(name); err == nil && bytes.Equal(text, []byte(object.KeepText)) {

@@ -1,4 +1,4 @@
-package git
+package odb
 
 import (
 	"bytes"
@@ -13,8 +13,6 @@ import (
 
 	"github.com/croft-sh/croft/internal/git/gittest"
 	"github.com/croft-sh/croft/internal/git/object"
-	"github.com/croft-sh/croft/internal/git/odb"
-	"github.com/croft-sh/croft/internal/git/refs"
 )
 
 // filesIn lists the files of a repository's object store.
@@ -37,7 +35,7 @@ func TestBatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.Git("init", "--quiet", "--object-format="+format)
-			repo := mainTree(t, r).Repo
+			repo := open(t, r)
 			b := repo.PackBatch()
 			want := map[string][]byte{}
 			var entries []object.TreeEntry
@@ -67,9 +65,7 @@ func TestBatch(t *testing.T) {
 			if err := b.Flush(); err != nil {
 				t.Fatal(err)
 			}
-			if err := repo.UpdateRefs(t.Context(), refs.Update{Ref: "refs/heads/kept", New: commit}); err != nil {
-				t.Fatal(err)
-			}
+			r.Git("update-ref", "refs/heads/kept", commit)
 			b.Discard()
 			for oid, data := range want {
 				if o, err := repo.Read(t.Context(), oid); err != nil || !bytes.Equal(o.Data, data) {
@@ -100,7 +96,7 @@ func TestBatch(t *testing.T) {
 // and the ref that names them, does not throw them away.
 func TestBatchRepacked(t *testing.T) {
 	r := gittest.New(t)
-	repo := mainTree(t, r).Repo
+	repo := open(t, r)
 	b := repo.PackBatch()
 	oid, err := b.WriteBlob([]byte("not named yet"))
 	if err == nil {
@@ -125,7 +121,7 @@ func TestBatchRepacked(t *testing.T) {
 // lets go itself.
 func TestBatchesOfTheSame(t *testing.T) {
 	r := gittest.New(t)
-	repo := mainTree(t, r).Repo
+	repo := open(t, r)
 	var batches []*object.Batch
 	for range 2 {
 		b := repo.PackBatch()
@@ -150,12 +146,12 @@ func TestBatchesOfTheSame(t *testing.T) {
 	r.Git("fsck", "--strict")
 }
 
-// TestTidyPacks: many packs become few, and every object stays.
-func TestTidyPacks(t *testing.T) {
+// TestJoinPacks: many packs become few, and every object stays.
+func TestJoinPacks(t *testing.T) {
 	r := gittest.New(t)
-	repo := mainTree(t, r).Repo
+	repo := open(t, r)
 	var oids []string
-	for i := range odb.ManyPacks + 1 {
+	for i := range manyPacks + 1 {
 		b := repo.PackBatch()
 		oid, err := b.WriteBlob(fmt.Appendf(nil, "nothing names object %d", i))
 		if err == nil {
@@ -166,22 +162,22 @@ func TestTidyPacks(t *testing.T) {
 		}
 		oids = append(oids, oid)
 		if i == 0 { // as if the process had been killed, long ago
-			if err := os.Chtimes(filesIn(t, r, "pack/*.keep")[0], time.Time{}, time.Now().Add(-2*odb.KeptTime)); err != nil {
+			if err := os.Chtimes(filesIn(t, r, "pack/*.keep")[0], time.Time{}, time.Now().Add(-2*keptTime)); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
 		b.Discard()
 	}
-	foreign := strings.TrimSuffix(filesIn(t, r, "pack/*.pack")[odb.ManyPacks/2], ".pack") + ".keep"
+	foreign := strings.TrimSuffix(filesIn(t, r, "pack/*.pack")[manyPacks/2], ".pack") + ".keep"
 	gittest.WriteFile(t, foreign, "somebody else's\n")
-	if err := os.Chtimes(foreign, time.Time{}, time.Now().Add(-2*odb.KeptTime)); err != nil {
+	if err := os.Chtimes(foreign, time.Time{}, time.Now().Add(-2*keptTime)); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.JoinPacks(t.Context(), odb.AllPacks); err != nil {
+	if err := repo.JoinPacks(t.Context(), AllPacks); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(filesIn(t, r, "pack/*.pack")); n != odb.ManyPacks+1 {
+	if n := len(filesIn(t, r, "pack/*.pack")); n != manyPacks+1 {
 		t.Fatalf("%d packs, want none joined while there are not too many", n)
 	}
 	if got := filesIn(t, r, "pack/*.keep"); !slices.Equal(got, []string{foreign}) {
@@ -190,10 +186,10 @@ func TestTidyPacks(t *testing.T) {
 	if err := os.Remove(foreign); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.JoinPacks(t.Context(), odb.AllPacks); err != nil {
+	if err := repo.JoinPacks(t.Context(), AllPacks); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(filesIn(t, r, "pack/*.pack")); n != odb.ManyPacks+2 || repo.HasManyPacks() {
+	if n := len(filesIn(t, r, "pack/*.pack")); n != manyPacks+2 || repo.hasManyPacks() {
 		t.Errorf("%d packs, want one more, and the others until nobody uses them", n)
 	}
 	forget(t, repo)
@@ -211,15 +207,15 @@ func TestTidyPacks(t *testing.T) {
 // since then stays, for what he wrote may be nowhere else.
 func TestReplacedAgain(t *testing.T) {
 	r := gittest.New(t)
-	repo := mainTree(t, r).Repo
+	repo := open(t, r)
 	r.Git("gc", "--quiet")
 	packs := filesIn(t, r, "pack/*.pack")
-	gittest.WriteFile(t, repo.ReplacedFile(), filepath.Base(packs[0])+"\n")
-	long := time.Now().Add(-2 * odb.ReplacedTime)
-	if err := os.Chtimes(repo.ReplacedFile(), long, long); err != nil {
+	gittest.WriteFile(t, repo.replacedFile(), filepath.Base(packs[0])+"\n")
+	long := time.Now().Add(-2 * replacedTime)
+	if err := os.Chtimes(repo.replacedFile(), long, long); err != nil {
 		t.Fatal(err)
 	}
-	if !repo.DeleteReplaced() || !slices.Equal(filesIn(t, r, "pack/*.pack"), packs) {
+	if !repo.deleteReplaced() || !slices.Equal(filesIn(t, r, "pack/*.pack"), packs) {
 		t.Error("the pack is gone, or it is still to be removed")
 	}
 	r.Git("fsck")
@@ -228,32 +224,32 @@ func TestReplacedAgain(t *testing.T) {
 // forget has packs removed that were joined.
 func forget(t *testing.T, repo *Repository) {
 	t.Helper()
-	long := time.Now().Add(-2 * odb.ReplacedTime)
-	for _, name := range repo.Replaced() {
-		if err := os.Chtimes(filepath.Join(repo.PackDir(), name), long, long); err != nil {
+	long := time.Now().Add(-2 * replacedTime)
+	for _, name := range repo.replaced() {
+		if err := os.Chtimes(filepath.Join(repo.packDir(), name), long, long); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chtimes(repo.ReplacedFile(), long, long); err != nil {
+	if err := os.Chtimes(repo.replacedFile(), long, long); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.JoinPacks(t.Context(), odb.SmallPacks); err != nil {
+	if err := repo.JoinPacks(t.Context(), SmallPacks); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Lstat(repo.ReplacedFile()); err == nil {
+	if _, err := os.Lstat(repo.replacedFile()); err == nil {
 		t.Error("it is still known which packs were joined")
 	}
 }
 
-// TestTidyLoose: many objects that have a file each are packed, but for young
+// TestPackLoose: many objects that have a file each are packed, but for young
 // ones, and every object stays.
-func TestTidyLoose(t *testing.T) {
+func TestPackLoose(t *testing.T) {
 	r := gittest.New(t)
-	repo := mainTree(t, r).Repo
+	repo := open(t, r)
 	b := repo.Batch()
 	defer b.Discard()
 	var oids []string
-	for i := range odb.ManyLoose + 1 {
+	for i := range manyLoose + 1 {
 		oid, err := b.WriteBlob(fmt.Appendf(nil, "nothing names object %d", i))
 		if err != nil {
 			t.Fatal(err)
@@ -265,7 +261,7 @@ func TestTidyLoose(t *testing.T) {
 	}
 	tidy := func(want int) {
 		t.Helper()
-		if err := repo.JoinPacks(t.Context(), odb.AllPacks); err != nil {
+		if err := repo.JoinPacks(t.Context(), AllPacks); err != nil {
 			t.Fatal(err)
 		}
 		if n := len(filesIn(t, r, "pack/*.pack")); n != want {
@@ -273,7 +269,7 @@ func TestTidyLoose(t *testing.T) {
 		}
 	}
 	tidy(0)
-	long := time.Now().Add(-2 * odb.KeptTime)
+	long := time.Now().Add(-2 * keptTime)
 	for _, oid := range oids {
 		if err := os.Chtimes(repo.Store().LoosePath(oid), long, long); err != nil {
 			t.Fatal(err)
@@ -291,10 +287,10 @@ func TestTidyLoose(t *testing.T) {
 	}
 }
 
-// TestTidySmallPacks: joining in passing leaves a large pack as it is.
-func TestTidySmallPacks(t *testing.T) {
+// TestJoinSmallPacks: joining in passing leaves a large pack as it is.
+func TestJoinSmallPacks(t *testing.T) {
 	r := gittest.New(t)
-	repo := mainTree(t, r).Repo
+	repo := open(t, r)
 	write := func(objects int, text []byte) {
 		t.Helper()
 		b := repo.PackBatch()
@@ -314,31 +310,31 @@ func TestTidySmallPacks(t *testing.T) {
 	if err := os.Remove(filepath.Join(repo.CommonDir, "objects", "pack")); err != nil {
 		t.Fatal(err)
 	}
-	if err := repo.JoinPacks(t.Context(), odb.AllPacks); err != nil || repo.HasManyPacks() {
-		t.Errorf("without a directory of packs: %v, many: %v", err, repo.HasManyPacks())
+	if err := repo.JoinPacks(t.Context(), AllPacks); err != nil || repo.hasManyPacks() {
+		t.Errorf("without a directory of packs: %v, many: %v", err, repo.hasManyPacks())
 	}
 	write(9, make([]byte, 1<<19))
 	large := filesIn(t, r, "pack/*.pack")
 	write(1, make([]byte, object.PackLimit+1)) // has a file of its own
 	alone := filesIn(t, r, "??/*")
-	for range odb.ManyPacks - 1 {
+	for range manyPacks - 1 {
 		write(1, make([]byte, 100))
 	}
-	if repo.HasManyPacks() {
+	if repo.hasManyPacks() {
 		t.Error("there are not many packs yet")
 	}
 	write(1, make([]byte, 100))
-	if !repo.HasManyPacks() {
+	if !repo.hasManyPacks() {
 		t.Error("there are many packs")
 	}
-	if err := repo.JoinPacks(t.Context(), odb.SmallPacks); err != nil {
+	if err := repo.JoinPacks(t.Context(), SmallPacks); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(filesIn(t, r, "pack/*.pack")); n != odb.ManyPacks+1 {
+	if n := len(filesIn(t, r, "pack/*.pack")); n != manyPacks+1 {
 		t.Errorf("%d packs, want none joined while not too many are small", n)
 	}
 	write(1, make([]byte, 100))
-	if err := repo.JoinPacks(t.Context(), odb.SmallPacks); err != nil {
+	if err := repo.JoinPacks(t.Context(), SmallPacks); err != nil {
 		t.Fatal(err)
 	}
 	forget(t, repo)
